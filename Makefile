@@ -1,0 +1,53 @@
+# The front door. Each line of work is a CMake preset with a build folder of its own, build/NAME.
+JOBS ?= $(shell nproc)
+NINJA = ninja -j$(JOBS)
+CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
+
+.PHONY: release demo test bench asan fuzz-build doc format tidy setup clean
+release: build/release/build.ninja
+	@$(NINJA) -C build/release
+
+setup:
+	@script/setup
+
+build/%/build.ninja:
+	@cmake --preset $*
+
+# A GPT learns the King James Bible.
+demo: setup
+	@$(MAKE) --no-print-directory release
+	@script/demo_text build/demo/kjv.txt
+	@build/release/bin/cleave train --text build/demo/kjv.txt --layers 4 --width 128 --heads 4 \
+	  --context 64 --batch 12 --steps 1000 --out build/demo/gpt.safetensors
+
+# Both compilers; the tests of both; the release tree last, with the developer scripts as tests.
+test: setup
+	@$(MAKE) --no-print-directory build/release/build.ninja build/clang/build.ninja
+	@$(NINJA) -C build/release all tests benches
+	@$(NINJA) -C build/clang all tests benches
+	@$(CTEST) --test-dir build/clang
+	@$(CTEST) --test-dir build/release
+
+bench: build/release/build.ninja
+	@$(NINJA) -C build/release all benches
+	@for b in build/release/bin/bench_*; do echo "== $$b"; $$b || exit 1; done
+
+# The whole test suite under AddressSanitizer and UndefinedBehaviorSanitizer.
+asan: build/asan/build.ninja
+	@$(NINJA) -C build/asan all tests
+	@ASAN_OPTIONS=detect_stack_use_after_return=1 $(CTEST) --test-dir build/asan
+
+fuzz-build: build/fuzz/build.ninja
+	@$(NINJA) -C build/fuzz fuzzers
+
+doc: release
+	@script/doc
+
+format:
+	@script/format --write
+
+tidy: build/clang/build.ninja
+	@script/tidy build/clang
+
+clean:
+	@rm -rf build

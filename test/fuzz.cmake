@@ -1,0 +1,13 @@
+# test/fuzz/X.cpp is the libFuzzer program fuzz_X, built with -DCLEAVE_FUZZ=ON by clang.
+add_custom_target(fuzzers)
+if(CLEAVE_FUZZ)
+  file(GLOB fuzz_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/*.cpp)
+  foreach(source IN LISTS fuzz_sources)
+    get_filename_component(name ${source} NAME_WE)
+    string(REGEX REPLACE "_fuzz$" "" name ${name})
+    add_executable(fuzz_${name} EXCLUDE_FROM_ALL ${source})
+    target_link_libraries(fuzz_${name} PRIVATE cleave_internal)
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    add_dependencies(fuzzers fuzz_${name})
+  endforeach()
+endif()
