@@ -1,0 +1,31 @@
+// What cleave throws, and how its errors are told apart.
+//
+//   UserError    the caller's graph, file, option or budget is wrong        exit status 1
+//   Unsupported  legal, but not covered: names the operator and the file    exit status 2
+//   Bug          cleave's own defect: names the stage and how to repeat it  exit status 3
+//
+// Every public call that can fail throws `cleave::Error`, at the caller's line. Inside the library
+// errors are values (src/base/result.h).
+#pragma once
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#define CLEAVE_API __attribute__((visibility("default")))
+
+namespace cleave {
+
+enum class ErrorKind { user, unsupported, bug };
+
+// The one exception type. `what()` is the whole message: where: rule: what is, what was expected;
+// then the line of the graph and the user's source line; then the way out.
+class CLEAVE_API Error : public std::runtime_error {
+ public:
+  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  ErrorKind kind() const { return kind_; }
+
+ private:
+  ErrorKind kind_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,94 @@
+// A size: an integer, or an integer expression over symbols (symint placeholders).
+//
+//   expression = polynomial with integer coefficients over atoms
+//   atom       = symbol | floordiv(a,b) | mod(a,b) | min(a,b) | max(a,b)
+//
+// An expression is kept canonical: terms sorted by their text, equal terms merged, zero terms
+// dropped, constant sub-expressions folded, exact quotients divided. Two Dims that are equal as
+// polynomials compare equal. Arithmetic saturates at +-2^62; types with dims beyond 2^47 are refused
+// when a node is made, so a saturated size never reaches a buffer.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace cleave {
+
+struct SymExpr;
+
+class Dim {
+ public:
+  Dim(int64_t value = 0) : value_(value) {}
+  static Dim symbol(const std::string& name);
+
+  bool is_const() const { return !expr_; }
+  // The value of a constant; callers check is_const() first.
+  int64_t value() const { return value_; }
+  const SymExpr* expr() const { return expr_.get(); }
+
+  friend Dim operator+(const Dim& a, const Dim& b);
+  friend Dim operator-(const Dim& a, const Dim& b);
+  friend Dim operator*(const Dim& a, const Dim& b);
+  // Rounds towards minus infinity; b = 0 gives 0 (refused by the parser and the verifier).
+  static Dim floordiv(const Dim& a, const Dim& b);
+  static Dim mod(const Dim& a, const Dim& b);
+  static Dim min(const Dim& a, const Dim& b);
+  static Dim max(const Dim& a, const Dim& b);
+
+  friend bool operator==(const Dim& a, const Dim& b);
+  std::string text() const;
+
+  // The symbols that occur, each once, sorted.
+  void collect_symbols(std::vector<std::string>& into) const;
+  // The value when each symbol stands for `value_of(name)`; nullopt where a symbol is unknown.
+  std::optional<int64_t> eval(
+      const std::function<std::optional<int64_t>(const std::string&)>& value_of) const;
+  // The expression with symbols replaced.
+  Dim substitute(const std::function<Dim(const std::string&)>& value_of) const;
+
+ private:
+  friend struct SymExpr;
+  int64_t value_ = 0;
+  std::shared_ptr<const SymExpr> expr_;
+};
+
+// Bounds of a Dim, both inclusive.
+struct DimRange {
+  int64_t lo = 0;
+  int64_t hi = int64_t{1} << 47;
+};
+
+// What is known of the symbols of one graph.
+struct SymInfo {
+  DimRange range{0, int64_t{1} << 47};
+  std::optional<int64_t> hint;
+};
+
+class SymEnv {
+ public:
+  static constexpr int64_t default_hint = 4096;
+
+  void declare(const std::string& name, SymInfo info) { symbols_[name] = info; }
+  const SymInfo* find(const std::string& name) const;
+  bool empty() const { return symbols_.empty(); }
+
+  // Interval of the expression over the symbols' ranges.
+  DimRange range_of(const Dim& d) const;
+  // The value at the hints, 4096 for a symbol without one.
+  int64_t hint_of(const Dim& d) const;
+  // Proven for every value in range. `unknown` when neither is proven.
+  enum class Truth { no, yes, unknown };
+  Truth equal(const Dim& a, const Dim& b) const;
+  bool provably_equal(const Dim& a, const Dim& b) const { return equal(a, b) == Truth::yes; }
+
+ private:
+  std::map<std::string, SymInfo> symbols_;
+};
+
+}  // namespace cleave

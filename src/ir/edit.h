@@ -1,0 +1,30 @@
+// Edits that every room uses: dead code, common subexpressions, order, copies, pieces.
+#pragma once
+#include <unordered_map>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace cleave {
+
+// Erases nodes that no return, and no node with an effect, needs. Returns how many.
+int64_t eliminate_dead_code(Graph& g);
+
+// Merges equal calls (same operator, operands, attributes; not random, effect or different tags);
+// the first name survives. Returns how many nodes went.
+int64_t eliminate_common_subexpressions(Graph& g);
+
+// Operands before users, otherwise as they stood. Fails on a cycle, naming it.
+Status sort_topologically(Graph& g);
+
+// Copies the nodes `order` of `from` into `to`, operands mapped through `map` (extended by the
+// results). Operands missing from the map are a failure that names them.
+Status copy_nodes(const Graph& from, const std::vector<NodeId>& order, Graph& to,
+                  std::unordered_map<uint32_t, ValueId>& map);
+
+// The graph that computes `outputs` of g from `inputs` of g (as placeholders of the given role where
+// they are not placeholders already). Fails, naming the value, where an output needs more.
+Result<Graph> extract_subgraph(const Graph& g, const std::string& name, const Values& inputs,
+                               const Values& outputs, Role role);
+
+}  // namespace cleave

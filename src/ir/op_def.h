@@ -1,0 +1,183 @@
+// The definition of an operator: one entry holds everything that any room asks about it.
+//
+// Every rule is a Slot whose default constructor is deleted, so leaving one out of a designated
+// initialiser does not compile. A rule that does not exist is `Absent{"why"}`.
+//
+//   schema     ATen's signature (schema.h)
+//   infer      input types and attributes -> result types, or the constraint that is broken
+//   reference  concrete arrays -> concrete arrays, in float64 and int64, line by line
+//   decompose  the same value from simpler operators
+//   grad       cotangents of the results -> cotangents of the operands
+//   lower      loops, a view of an operand's memory, or a library call (loop/lower_rule.h)
+//   cost       flops and bytes
+//   samples    legal calls: they drive the generic laws; rejects: illegal calls with exact messages
+#pragma once
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/array.h"
+#include "ir/ids.h"
+#include "ir/schema.h"
+#include "ir/type.h"
+
+namespace cleave {
+
+namespace loop { struct LowerRule; }
+class OpView;
+class GradView;
+class Builder;
+
+// Says that an operator has no such rule, and why.
+struct Absent {
+  std::string reason;
+};
+
+template <class T>
+class Slot {
+ public:
+  Slot() = delete;
+  Slot(Absent why) : reason_(std::move(why.reason)) {}
+  template <class U>
+    requires(!std::is_same_v<std::decay_t<U>, Absent> && !std::is_same_v<std::decay_t<U>, Slot> &&
+             std::is_constructible_v<T, U>)
+  Slot(U&& rule) : rule_(std::forward<U>(rule)), present_(true) {}
+
+  bool present() const { return present_; }
+  const T& operator*() const { return rule_; }
+  const T* operator->() const { return &rule_; }
+  const std::string& reason() const { return reason_; }
+
+ private:
+  T rule_{};
+  bool present_ = false;
+  std::string reason_;
+};
+
+// Values returned by decompose (one per result) and grad (one per operand, list items spread; none
+// where no gradient flows).
+using Values = std::vector<ValueId>;
+
+struct Cost {
+  int64_t flops = 0;
+  int64_t bytes = 0;  // read + written when every operand and result is in memory
+};
+
+using InferFn = std::function<Result<Types>(const OpView&)>;
+using ReferenceFn =
+    std::function<Result<Arrays>(const OpView&, std::span<const Array* const> in)>;
+using DecomposeFn = std::function<Values(Builder&, const OpView&)>;
+using GradFn = std::function<Values(Builder&, const GradView&)>;
+using LowerPtr = std::shared_ptr<const loop::LowerRule>;
+using CostFn = std::function<Cost(const OpView&)>;
+
+// Properties that passes and the cut ask for. Combine with |.
+enum class Trait : uint32_t {
+  none = 0,
+  pointwise = 1 << 0,          // each result element depends on one element of each operand
+  view = 1 << 1,               // the result may share the operand's memory
+  reduction = 1 << 2,          // sums, maxima, ... along dims
+  random = 1 << 3,             // reads (seed, step) and a stream
+  compute_intensive = 1 << 4,  // products, convolutions, attention
+  fusible = 1 << 5,            // can be part of a generated kernel with its neighbours
+  recomputable = 1 << 6,       // the cut may compute it again in the backward
+  data_dependent = 1 << 7,     // may fail on operand values (an index out of range)
+  effect = 1 << 8,             // never removed, merged or moved
+  constructor = 1 << 9,        // no tensor operands: full, arange, ...
+};
+constexpr Trait operator|(Trait a, Trait b) {
+  return static_cast<Trait>(static_cast<uint32_t>(a) | static_cast<uint32_t>(b));
+}
+constexpr bool has(Trait set, Trait one) {
+  return (static_cast<uint32_t>(set) & static_cast<uint32_t>(one)) != 0;
+}
+
+// Contents of a sample operand.
+struct SampleTensor {
+  Type type;
+  double lo = -2, hi = 2;      // uniform in [lo, hi); integers in [lo, hi)
+  int distinct = 0;            // > 0: only so many different values, to make ties
+  std::vector<double> values;  // when not empty, exactly these
+
+  SampleTensor range(double a, double b) const { auto t = *this; t.lo = a; t.hi = b; return t; }
+  SampleTensor ties(int n) const { auto t = *this; t.distinct = n; return t; }
+  SampleTensor with(std::vector<double> v) const { auto t = *this; t.values = std::move(v); return t; }
+};
+
+// A tensor, none, a number, or a list of tensors.
+struct SampleOperand {
+  std::vector<SampleTensor> tensors;  // one, or the items of a list
+  bool is_list = false, is_none = false;
+  AttrValue number;  // not none: a number stands for the operand
+
+  SampleOperand(SampleTensor t) : tensors{std::move(t)} {}
+  SampleOperand(std::vector<SampleTensor> l) : tensors(std::move(l)), is_list(true) {}
+  SampleOperand(std::nullopt_t) : is_none(true) {}
+  SampleOperand(double v) : number(v) {}
+  SampleOperand(int v) : number(v) {}
+  SampleOperand(bool v) : number(v) {}
+};
+
+struct Sample {
+  std::vector<SampleOperand> operands;
+  std::vector<std::pair<std::string, AttrValue>> attrs = {};
+};
+
+struct Reject {
+  std::string rule;  // "C1"
+  Sample call;
+  std::string message;  // the whole text of the failure
+};
+
+// Sample tensors by dtype: f32({2,3}), i64({4}).range(0, 9), boolean({2}).
+inline SampleTensor sample(DType d, std::vector<int64_t> shape) {
+  return {Type(d, Shape(shape.begin(), shape.end())), -2, 2, 0, {}};
+}
+inline SampleTensor f64(std::vector<int64_t> s) { return sample(DType::f64, std::move(s)); }
+inline SampleTensor f32(std::vector<int64_t> s) { return sample(DType::f32, std::move(s)); }
+inline SampleTensor bf16(std::vector<int64_t> s) { return sample(DType::bf16, std::move(s)); }
+inline SampleTensor f16(std::vector<int64_t> s) { return sample(DType::f16, std::move(s)); }
+inline SampleTensor i64(std::vector<int64_t> s) { return sample(DType::i64, std::move(s)).range(-9, 10); }
+inline SampleTensor i32(std::vector<int64_t> s) { return sample(DType::i32, std::move(s)).range(-9, 10); }
+inline SampleTensor boolean(std::vector<int64_t> s) { return sample(DType::boolean, std::move(s)).range(0, 2); }
+
+struct OpDef {
+  std::string name;
+  std::string signature;  // ATen's notation, parsed into `schema` by the registry
+  std::string summary;    // one line; constraints are named C1, C2, ... in the entry's comment
+  std::string source;     // "aten::exp, PyTorch 2.13"
+  Trait traits;
+  Slot<InferFn> infer;
+  Slot<ReferenceFn> reference;
+  Slot<DecomposeFn> decompose;
+  Slot<GradFn> grad;
+  Slot<LowerPtr> lower;
+  Slot<CostFn> cost;
+  std::vector<Sample> samples;
+  std::vector<Reject> rejects;
+  // Results without gradient (masks, indices, statistics), as bits: 1 << i.
+  uint32_t nondifferentiable = 0;
+  // Filled by OpRegistry::add.
+  Schema schema = {};
+};
+
+// The operators of one compiler: ours and the host program's. A value; a copy shares the entries.
+class OpRegistry {
+ public:
+  // Takes the entry; refuses a second one of the same name and a signature that does not parse.
+  Status add(OpDef def);
+  const OpDef* find(std::string_view name) const;
+  // The known name nearest to `name` (edit distance), empty when none is near.
+  std::string nearest(std::string_view name) const;
+  // In the order in which they were added.
+  const std::vector<std::shared_ptr<const OpDef>>& all() const { return ordered_; }
+
+ private:
+  std::vector<std::shared_ptr<const OpDef>> ordered_;
+  std::unordered_map<std::string, size_t> by_name_;
+};
+
+}  // namespace cleave

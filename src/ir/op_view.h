@@ -1,0 +1,104 @@
+// What a rule sees of one call: operand types by position, attributes by name.
+//
+// Operand positions are those of the signature's tensor arguments: in `where(Tensor condition,
+// Tensor self, Tensor other)` self is 1. The items of the one list operand are reached by list_*.
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/attrs.h"
+#include "ir/op_def.h"
+
+namespace cleave {
+
+class OpView {
+ public:
+  // `inputs` has one id per operand, list items spread in place; `types` one pointer for each of
+  // them, null where the id is none or number.
+  OpView(const OpDef& def, std::vector<ValueId> inputs, std::vector<const Type*> types,
+         uint32_t list_size, const Attrs& attrs, const SymEnv& env, const Types* out_types = nullptr)
+      : def_(&def), inputs_(std::move(inputs)), types_(std::move(types)), list_size_(list_size),
+        attrs_(&attrs), env_(&env), out_types_(out_types) {}
+
+  const OpDef& def() const { return *def_; }
+  const std::string& name() const { return def_->name; }
+  const SymEnv& env() const { return *env_; }
+
+  // Operands.
+  int operand_count() const { return static_cast<int>(def_->schema.operands.size()); }
+  bool has(int operand) const { return inputs_[flat(operand)].valid(); }
+  bool is_number(int operand) const { return inputs_[flat(operand)].is_number(); }
+  ValueId in(int operand) const { return inputs_[flat(operand)]; }
+  const Type& in_type(int operand) const { return *types_[flat(operand)]; }
+  // The number that stands for an operand; callers check is_number() first.
+  const AttrValue& number(int operand) const;
+  int list_size() const { return static_cast<int>(list_size_); }
+  ValueId list_in(int k) const { return inputs_[list_begin() + k]; }
+  bool list_has(int k) const { return inputs_[list_begin() + k].valid(); }
+  const Type& list_type(int k) const { return *types_[list_begin() + k]; }
+  // Index into `inputs` of an operand (of the first item for the list).
+  int flat(int operand) const;
+  const std::vector<ValueId>& inputs() const { return inputs_; }
+  const std::vector<const Type*>& types() const { return types_; }
+
+  // Results, known once the node is made (decompose, grad, reference, lower, cost).
+  const Type& out_type(int k) const { return (*out_types_)[k]; }
+  int out_count() const { return static_cast<int>(out_types_->size()); }
+  bool knows_results() const { return out_types_ != nullptr; }
+
+  // Attributes: as given, else the schema's default. Kinds were checked when the node was made.
+  const Attrs& attrs() const { return *attrs_; }
+  const AttrValue& attr(std::string_view name) const;
+  bool given(std::string_view name) const;  // given and not none
+  int64_t int_attr(std::string_view name) const;
+  Dim dim_attr(std::string_view name) const;
+  bool bool_attr(std::string_view name) const;
+  double float_attr(std::string_view name) const;  // any number
+  const std::string& str_attr(std::string_view name) const;
+  std::vector<int64_t> ints_attr(std::string_view name) const;  // none is empty
+  std::vector<Dim> dims_attr(std::string_view name) const;
+  std::optional<DType> dtype_attr(std::string_view name) const;
+  GraphRef graph_attr(std::string_view name) const;
+
+  // "name: C1: text".
+  template <class... Args>
+  Failure broken(std::string_view rule, fmt::format_string<Args...> text, Args&&... args) const {
+    return {ErrorKind::user, fmt::format("{}: {}: {}", name(), rule,
+                                         fmt::format(text, std::forward<Args>(args)...))};
+  }
+
+ private:
+  int list_begin() const { return flat(def_->schema.list_operand); }
+
+  const OpDef* def_;
+  std::vector<ValueId> inputs_;
+  std::vector<const Type*> types_;
+  uint32_t list_size_;
+  const Attrs* attrs_;
+  const SymEnv* env_;
+  const Types* out_types_;
+};
+
+// What a gradient rule sees: the call, its results, and the cotangents that reached them.
+class GradView : public OpView {
+ public:
+  GradView(OpView call, Values outs, Values douts, std::vector<bool> needs)
+      : OpView(std::move(call)), outs_(std::move(outs)), douts_(std::move(douts)),
+        needs_(std::move(needs)) {}
+
+  ValueId out(int k) const { return outs_[k]; }
+  // none where no cotangent reached result k.
+  ValueId dout(int k) const { return douts_[k]; }
+  // Whether the gradient of this operand is asked for.
+  bool needs(int operand) const { return needs_[flat(operand)]; }
+  bool list_needs(int k) const { return needs_[flat(def().schema.list_operand) + k]; }
+  // A result list with none everywhere, as long as the spread operands.
+  Values no_grads() const { return Values(inputs().size()); }
+
+ private:
+  Values outs_, douts_;
+  std::vector<bool> needs_;
+};
+
+}  // namespace cleave

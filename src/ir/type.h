@@ -1,0 +1,63 @@
+// The type of a value: dtype, shape, strides where they are fixed, device.
+//
+//   f32[2,s0*4]    bf16[8,16]{1,8}@cuda:0    i64[]    none (an unused result)
+//
+// Without strides a placeholder or result is row-major, and an inner value is free: lowering chooses.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cleave/dtype.h"
+#include "ir/dim.h"
+
+namespace cleave {
+
+enum class DeviceKind : uint8_t { cpu, cuda };
+
+struct Device {
+  DeviceKind kind = DeviceKind::cpu;
+  int16_t index = 0;
+  friend bool operator==(const Device&, const Device&) = default;
+};
+
+using Shape = std::vector<Dim>;
+
+struct Type {
+  DType dtype = DType::f32;
+  bool is_none = false;  // an unused result: no dtype, no shape
+  Device device;
+  Shape shape;
+  std::optional<std::vector<Dim>> strides;
+
+  Type() = default;
+  Type(DType d, Shape s) : dtype(d), shape(std::move(s)) {}
+  static Type none() {
+    Type t;
+    t.is_none = true;
+    return t;
+  }
+
+  int64_t rank() const { return static_cast<int64_t>(shape.size()); }
+  bool is_static() const;
+  Dim numel() const;
+  std::string text() const;
+  friend bool operator==(const Type&, const Type&) = default;
+};
+
+using Types = std::vector<Type>;
+
+// dims <= 2^47, elements * size <= 2^60, at most 64 dims; the message names the dim.
+Status check_type_limits(const Type& t);
+
+// Concrete sizes of a static shape; callers check is_static() first.
+std::vector<int64_t> static_shape(const Type& t);
+std::string shape_text(const Shape& s);  // "[2,s0]"
+
+// "f32" to DType::f32.
+std::optional<DType> dtype_named(std::string_view name);
+
+// ATen's promotion of two tensors' dtypes of the same category order bool < integer < floating.
+DType promote(DType a, DType b);
+
+}  // namespace cleave

@@ -1,0 +1,94 @@
+// The loop nest of one kernel.
+//
+//   kernel add(%x: f32 read, %y: f32 write) {
+//     for i in 64 parallel {
+//       for j in 128 { y[i*128 + j] = x[i*128 + j] + 1.0 }
+//     }
+//   }
+//
+// Buffers are linear memory; layouts are already folded into the index expressions. A parallel loop
+// stands only outermost and its iterations write disjoint elements. A Reduce folds `value` over its
+// loops: the innermost loop is folded in 16 interleaved lanes (element j into lane j mod 16), the
+// lanes are combined pairwise at the end (8, 4, 2, 1), so that the order is fixed by the shape alone.
+#pragma once
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "loop/expr.h"
+
+namespace cleave::loop {
+
+constexpr int reduce_lanes = 16;
+
+enum class ForKind : uint8_t { serial, parallel };
+enum class ReduceOp : uint8_t { sum, prod, max, min, any, all };  // max and min propagate NaN
+std::string_view name_of(ReduceOp op);
+// 0, 1, -inf or the least integer, ...
+Expr identity_of(ReduceOp op, DType type);
+
+struct Stmt;
+using Block = std::vector<Stmt>;
+
+struct Loop {
+  Expr var;  // i64
+  Expr extent;
+};
+struct For {
+  Loop loop;
+  ForKind kind = ForKind::serial;
+  Block body;
+};
+struct Let { Expr var, value; };     // immutable
+struct Define { Expr var, value; };  // mutable
+struct Assign { Expr var, value; };
+struct Reduce {
+  ReduceOp op = ReduceOp::sum;
+  Expr var;                 // gets the result
+  std::vector<Loop> loops;  // outermost first
+  Block lets;               // Lets evaluated for each element before `value`
+  Expr value;
+};
+struct Store {
+  int64_t buffer = 0;
+  Expr index;  // linear, i64
+  Expr value;  // in the compute type of the buffer's dtype
+};
+struct If {
+  Expr condition;
+  Block then;
+};
+// Stops the program with a UserError when the condition is false.
+struct Check {
+  Expr condition;
+  Expr value, bound;    // i64, for the message "index {value} is out of range [-bound, bound)"
+  std::string message;  // operator and operand: "embedding: indices"
+};
+struct Stmt {
+  std::variant<For, Let, Define, Assign, Reduce, Store, If, Check> node;
+};
+
+enum class Access : uint8_t { read, write, update };
+
+struct Buffer {
+  std::string name;  // of the graph's value
+  DType dtype = DType::f32;
+  int64_t elements = 0;  // size of the memory, in elements
+  Access access = Access::read;
+};
+
+struct Kernel {
+  std::string name;                  // of the graph's value that it computes
+  std::vector<Buffer> buffers;
+  std::vector<std::string> scalars;  // i64 arguments: streams
+  Block body;
+  // Elements that the whole kernel visits; decides how many pieces a parallel loop is cut into.
+  int64_t work = 0;
+};
+
+std::string print(const Kernel& k);
+// Scopes, types, buffer numbers, parallel loops outermost, stores only to writable buffers.
+Status verify(const Kernel& k);
+
+}  // namespace cleave::loop

@@ -1,0 +1,85 @@
+// Writes the loop nest of one operator call: what custom `lower` rules use.
+//
+//   k.parallel({rows}, [&](const Exprs& i) {
+//     Expr top = k.reduce(ReduceOp::max, {n}, [&](const Exprs& j) { return k.load(0, {i[0], j[0]}); });
+//     k.loop(n, [&](Expr j) { k.store(0, {i[0], j}, exp(k.load(0, {i[0], j}) - top)); });
+//   });
+//
+// Operands and results are addressed by multi-index; their layouts (strides, offset) are applied
+// here. Loads are in the compute type of the operand's dtype.
+#pragma once
+#include <functional>
+
+#include "ir/op_view.h"
+#include "loop/kernel.h"
+
+namespace cleave::loop {
+
+// Where the elements of a value lie in its storage, in elements.
+struct Layout {
+  std::vector<int64_t> shape;
+  std::vector<int64_t> strides;
+  int64_t offset = 0;
+
+  static Layout contiguous(std::vector<int64_t> shape);
+  bool is_contiguous() const;  // row-major without gaps (dims of 1 have any stride)
+  int64_t numel() const;
+  friend bool operator==(const Layout&, const Layout&) = default;
+};
+
+struct Bound {
+  int64_t buffer = -1;  // in Kernel::buffers; -1: none
+  DType dtype = DType::f32;
+  Layout layout;
+};
+
+class KernelBuilder {
+ public:
+  // `operands` is one per flat operand (list items spread), `results` one per result.
+  KernelBuilder(Kernel& kernel, std::vector<Bound> operands, std::vector<Bound> results)
+      : kernel_(kernel), operands_(std::move(operands)), results_(std::move(results)) {
+    open_.push_back(&kernel_.body);
+  }
+
+  const Bound& operand(int flat) const { return operands_[flat]; }
+  const Bound& result(int k) const { return results_[k]; }
+  bool has(int flat) const { return operands_[flat].buffer >= 0; }
+  bool wanted(int k) const { return results_[k].buffer >= 0; }  // false: result k is unused
+
+  Expr load(int flat, const Exprs& index);
+  // `index` of a result that the operand broadcasts to: dims aligned at the right, size 1 repeats.
+  Expr load_broadcast(int flat, const Exprs& index);
+  // Does nothing where result k is not wanted. Casts to the compute type of its dtype.
+  void store(int k, const Exprs& index, Expr value);
+  // Reads a result's element back (for accumulation); the element must have been stored before.
+  Expr load_result(int k, const Exprs& index);
+
+  // One parallel loop nest over `extents`, outermost (call it at top level only, any number of
+  // times one after the other; each writes disjoint elements in each iteration).
+  void parallel(const std::vector<int64_t>& extents, const std::function<void(const Exprs&)>& body);
+  void loop(Expr extent, const std::function<void(Expr)>& body);
+  void loops(const std::vector<int64_t>& extents, const std::function<void(const Exprs&)>& body);
+  Expr reduce(ReduceOp op, const std::vector<int64_t>& extents,
+              const std::function<Expr(const Exprs&)>& value);
+  Expr let(Expr value, const std::string& name = "t");
+  // A mutable variable.
+  Expr define(Expr value, const std::string& name = "a");
+  void assign(Expr var, Expr value);
+  void if_(Expr condition, const std::function<void()>& then);
+  // Reports an index that is not in [-bound, bound); gives the index wrapped to [0, bound).
+  Expr checked_index(Expr index, int64_t bound, const std::string& what);
+  // The `stream` attribute of a random operator, as a scalar argument of the kernel.
+  Expr stream();
+  Expr fresh_var(const std::string& name, DType type);
+
+ private:
+  void emit(Stmt s) { open_.back()->push_back(std::move(s)); }
+  Expr address(const Bound& b, const Exprs& index) const;
+
+  Kernel& kernel_;
+  std::vector<Bound> operands_, results_;
+  std::vector<Block*> open_;
+  int64_t next_var_ = 0;
+};
+
+}  // namespace cleave::loop

@@ -1,0 +1,67 @@
+// How an operator becomes loops: one of six forms.
+//
+//   elementwise   each result element is an expression of operand elements: what fuses best
+//   reduction     folds an operand over dims
+//   kernel        loops written by hand (softmax, norms, scatter)
+//   view          the result is a view of operand 0's memory; a copy where that can't be
+//   product       a matrix product, for the library
+//   decomposition the entry's decompose, before lowering
+#pragma once
+#include <functional>
+#include <optional>
+#include <variant>
+
+#include "loop/kernel_builder.h"
+
+namespace cleave::loop {
+
+// All results at the multi-index of result 0 (results of an elementwise rule have equal shapes).
+// Loads, checks and streams go through the builder.
+struct ElementwiseRule {
+  std::function<Exprs(KernelBuilder&, const OpView&, const Exprs& index)> value;
+};
+
+// result[kept] = finish(fold over the reduced dims of map(x[all])). `dims` are non-negative.
+struct ReductionRule {
+  ReduceOp op = ReduceOp::sum;
+  std::function<std::vector<int64_t>(const OpView&)> dims;
+  std::function<Expr(const OpView&, Expr x)> map;  // to the type that is accumulated
+  std::function<Expr(const OpView&, Expr folded, int64_t count)> finish;
+};
+
+struct KernelRule {
+  std::function<void(KernelBuilder&, const OpView&)> build;
+};
+
+// The layout of result k as a view of operand 0's storage, or nullopt where only a copy will do.
+struct ViewRule {
+  std::function<std::optional<Layout>(const OpView&, const Layout& in, int k)> layout;
+};
+
+// result = alpha * a @ b + beta * c, batched where a and b have rank 3. Operand positions.
+struct ProductRule {
+  int a = 0, b = 1, c = -1;
+  std::function<double(const OpView&)> alpha, beta;  // null is 1
+};
+
+struct DecompositionRule {};
+
+struct LowerRule {
+  std::variant<ElementwiseRule, ReductionRule, KernelRule, ViewRule, ProductRule, DecompositionRule>
+      form;
+};
+
+// Constructors for the entries: `.lower = loop::elementwise(...)`.
+using LowerPtr = std::shared_ptr<const LowerRule>;
+LowerPtr elementwise(
+    std::function<Exprs(KernelBuilder&, const OpView&, const Exprs&)> value);
+// One result from operand scalars in the compute type of each operand's dtype, broadcast; numbers
+// come as constants of the result's compute type.
+LowerPtr pointwise(std::function<Expr(const OpView&, const Exprs& x)> value);
+LowerPtr reduction(ReductionRule rule);
+LowerPtr kernel(std::function<void(KernelBuilder&, const OpView&)> build);
+LowerPtr view(std::function<std::optional<Layout>(const OpView&, const Layout&, int)> layout);
+LowerPtr product(ProductRule rule);
+LowerPtr by_decomposition();
+
+}  // namespace cleave::loop
