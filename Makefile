@@ -26,6 +26,7 @@ test: setup
 	@$(NINJA) -C build/release all tests benches
 	@$(NINJA) -C build/clang all tests benches
 	@$(CTEST) --test-dir build/clang
+	@script/count_tests build/release
 	@$(CTEST) --test-dir build/release
 
 bench: build/release/build.ninja

@@ -1,1 +1,24 @@
-# The developer scripts as tests.
+# The developer scripts as tests, with the label `check`: the text checks beside g++, clang-tidy
+# beside clang (it reads clang's commands), none in a tree with sanitizers.
+if(CLEAVE_SANITIZE OR CLEAVE_FUZZ)
+  return()
+endif()
+set(scripts ${PROJECT_SOURCE_DIR}/script)
+
+function(add_check name)
+  add_test(NAME check.${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(check.${name} PROPERTIES LABELS check TIMEOUT 900 SKIP_RETURN_CODE 77)
+endfunction()
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_check(tidy ${scripts}/tidy ${PROJECT_BINARY_DIR})
+  set_tests_properties(check.tidy PROPERTIES PROCESSORS 2)
+else()
+  add_check(layers ${scripts}/check_layers)
+  add_check(layers_planted python3 ${CMAKE_CURRENT_SOURCE_DIR}/layers/check_layers_test.py)
+  add_check(format ${scripts}/format)
+  add_check(readme ${scripts}/check_readme)
+  add_check(example ${CMAKE_COMMAND} -E env CXX=${CMAKE_CXX_COMPILER} ${scripts}/check_example
+            ${PROJECT_BINARY_DIR})
+  set_tests_properties(check.example PROPERTIES PROCESSORS 2)
+endif()
