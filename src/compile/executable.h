@@ -1,0 +1,74 @@
+// A compiled program and its instances.
+//
+//   auto program = CompiledProgram::compile(graph, ops, options);   // once
+//   Instance run(program, executor);                                // one arena each
+//   run.bind(0, data);  run.run();  run.result(0);
+//
+// Placeholders are bound to the caller's memory (row-major, 64-byte aligned is faster but not
+// needed); an update in `return` is written to that memory in place, after every check of the step.
+// Results live in the instance's arena until the next run. Nothing is allocated during run().
+#pragma once
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cleave/executor.h"
+#include "ir/graph.h"
+#include "runtime/compiler.h"
+
+namespace cleave {
+
+struct CompileOptions {
+  runtime::CompilerKind compiler = runtime::CompilerKind::automatic;
+  std::shared_ptr<Executor> executor;  // also compiles units; null: a pool is made
+  std::string dump_dir;                // empty: no dump
+};
+
+struct StageReport {
+  std::string name;
+  double ms = 0;
+  size_t nodes = 0;
+};
+
+struct CompileReport {
+  double compile_ms = 0;
+  std::vector<StageReport> stages;
+  int64_t kernels = 0;          // calls in a step: generated kernels and library calls
+  int64_t distinct_kernels = 0;  // emitted once each
+  int64_t planned_peak_bytes = 0;
+  int64_t arena_bytes = 0;       // transient part: live values, results, workspace
+  int64_t placeholder_bytes = 0;
+};
+
+class CompiledProgram {
+ public:
+  // Any static graph (symints are specialised beforehand, see specialize.h).
+  static Result<std::shared_ptr<const CompiledProgram>> compile(const Graph& graph,
+                                                                const OpRegistry& ops,
+                                                                const CompileOptions& options);
+  virtual ~CompiledProgram() = default;
+  virtual const Graph& graph() const = 0;  // after the pipeline; same placeholders and returns
+  virtual const CompileReport& report() const = 0;
+};
+
+class Instance {
+ public:
+  static Result<std::unique_ptr<Instance>> make(std::shared_ptr<const CompiledProgram> program,
+                                                std::shared_ptr<Executor> executor);
+  virtual ~Instance() = default;
+  // Memory of placeholder i (graph().placeholders()[i]); kept by the caller while bound.
+  virtual Status bind(size_t placeholder, void* data) = 0;
+  // One step. A failure (index out of range, unbound placeholder, entered twice) leaves every bound
+  // placeholder as it was.
+  virtual Status run() = 0;
+  // Memory of returns()[k]: row-major; for an update, the placeholder's own memory.
+  virtual const void* result(size_t k) const = 0;
+  // Fills the arena with a pattern; after a run, the highest byte touched (rounded up to 64).
+  virtual void fill_arena_pattern() = 0;
+  virtual int64_t touched_arena_bytes() const = 0;
+};
+
+}  // namespace cleave

@@ -1,0 +1,56 @@
+// From C text to functions that can be called.
+//
+//   CLEAVE_TRY(auto compiler, make_compiler(CompilerKind::automatic));
+//   CLEAVE_TRY(auto code, compiler->compile(text, "unit0"));
+//   auto* kernel = reinterpret_cast<void (*)(float*)>(code->symbol("k0"));
+//
+// The text is GNU C11 without any #include; what it may call beyond its own functions is memcpy,
+// memmove, memset and the C mathematical functions. Both compilers optimise for this processor
+// under the same rules of arithmetic: no fused multiply-add that the text doesn't ask for, no fast
+// mathematics, no errno, no floating-point traps. Text that asks for a call by __builtin_NAME gets
+// the instruction where there is one.
+//
+//   clang   in this process, through the clang and LLVM 19 libraries (where they were built in)
+//   cc      the system's compiler as a process of its own, and dlopen
+//
+// Errors: Bug with the compiler's diagnostics where the text doesn't compile; Unsupported where the
+// compiler isn't there; UserError where the temporary folder can't be written.
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace cleave::runtime {
+
+// Compiled functions, loaded until this object goes.
+struct LoadedCode {
+  virtual ~LoadedCode() = default;
+  // The address of a function of the text that isn't static, or null. Any thread.
+  virtual void* symbol(const std::string& name) const = 0;
+};
+
+class Compiler {
+ public:
+  virtual ~Compiler() = default;
+  // `unit_name` stands in diagnostics. Any number of threads may compile at once.
+  virtual Result<std::shared_ptr<LoadedCode>> compile(const std::string& c_text,
+                                                      const std::string& unit_name) = 0;
+  // "clang" or "cc".
+  virtual std::string_view name() const = 0;
+  // All that decides the machine code beside the text: version, processor, flags.
+  virtual const std::string& identity() const = 0;
+};
+
+// automatic: clang where it was built in, else cc.
+enum class CompilerKind { automatic, clang, cc };
+
+Result<std::shared_ptr<Compiler>> make_compiler(CompilerKind kind);
+
+// The two behind make_compiler. `folder` is where cc makes its private temporary folders.
+Result<std::shared_ptr<Compiler>> make_clang_compiler();
+Result<std::shared_ptr<Compiler>> make_cc_compiler(const std::string& command = "cc",
+                                                   const std::string& folder = "/tmp");
+
+}  // namespace cleave::runtime
