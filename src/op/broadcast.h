@@ -1,0 +1,30 @@
+// Broadcasting: shapes are aligned at the right; dims are equal, or one of them is 1.
+//
+//   [8,1,6] with [7,6]  -> [8,7,6]
+//   [s0,4]  with [1,4]  -> [s0,4]
+//
+// Symbolic dims must be proven equal or 1 for every value in range; what can't be proven is refused
+// with the two dims named.
+#pragma once
+#include <initializer_list>
+#include <string_view>
+
+#include "ir/op_view.h"
+
+namespace cleave {
+
+// The shape that `a` and `b` broadcast to. `rule` is the constraint that is reported as broken.
+Result<Shape> broadcast_shapes(const OpView& op, std::string_view rule, const Shape& a,
+                               const Shape& b);
+// The same over operands; numbers and absent operands are skipped.
+Result<Shape> broadcast_operands(const OpView& op, std::string_view rule,
+                                 std::initializer_list<int> operands);
+// Nothing when `from` broadcasts to exactly `to`.
+Status check_expandable(const OpView& op, std::string_view rule, const Shape& from,
+                        const Shape& to);
+
+// The device of these operands. A 0-d tensor on the CPU may meet tensors of another device.
+Result<Device> common_device(const OpView& op, std::string_view rule,
+                             std::initializer_list<int> operands);
+
+}  // namespace cleave

@@ -1,0 +1,25 @@
+// op_tables.inc is written by the build: a line CLEAVE_OP_TABLE(X) for each file X.cpp that says
+// CLEAVE_OPS(X), sorted by name.
+#include "op/registry.h"
+
+#include <vector>
+
+namespace cleave {
+
+#define CLEAVE_OP_TABLE(file) std::vector<OpDef> ops_of_##file();
+#include "op_tables.inc"
+#undef CLEAVE_OP_TABLE
+
+Result<OpRegistry> core_ops() {
+  OpRegistry ops;
+  [[maybe_unused]] const auto add_all = [&ops](std::vector<OpDef> entries) -> Status {
+    for (OpDef& entry : entries) CLEAVE_CHECK(ops.add(std::move(entry)));
+    return {};
+  };
+#define CLEAVE_OP_TABLE(file) CLEAVE_CHECK(add_all(ops_of_##file()));
+#include "op_tables.inc"
+#undef CLEAVE_OP_TABLE
+  return ops;
+}
+
+}  // namespace cleave
