@@ -12,11 +12,13 @@
 // computed when a node is made; after an edit refresh_types() infers again only the nodes whose
 // operand types changed.
 #pragma once
+#include <deque>
 #include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/stable_vector.h"
 #include "ir/op_view.h"
 
 namespace cleave {
@@ -187,8 +189,8 @@ class Graph {
   std::string name_;
   SymEnv env_;
   std::vector<Placeholder> placeholders_;
-  std::vector<Node> nodes_;
-  std::vector<ValueInfo> values_;
+  StableVector<Node> nodes_;  // rules hold references while they add nodes
+  StableVector<ValueInfo> values_;
   std::unordered_map<std::string, uint32_t> by_name_;
   std::unordered_map<std::string, uint32_t> next_suffix_;
   std::vector<Return> returns_;

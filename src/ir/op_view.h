@@ -15,11 +15,11 @@ namespace cleave {
 class OpView {
  public:
   // `inputs` has one id per operand, list items spread in place; `types` one pointer for each of
-  // them, null where the id is none or number.
+  // them, null where the id is none or number; `out_types` is empty until the results are known.
   OpView(const OpDef& def, std::vector<ValueId> inputs, std::vector<const Type*> types,
-         uint32_t list_size, const Attrs& attrs, const SymEnv& env, const Types* out_types = nullptr)
+         uint32_t list_size, const Attrs& attrs, const SymEnv& env, std::vector<const Type*> out_types = {})
       : def_(&def), inputs_(std::move(inputs)), types_(std::move(types)), list_size_(list_size),
-        attrs_(&attrs), env_(&env), out_types_(out_types) {}
+        attrs_(&attrs), env_(&env), out_types_(std::move(out_types)) {}
 
   const OpDef& def() const { return *def_; }
   const std::string& name() const { return def_->name; }
@@ -43,9 +43,8 @@ class OpView {
   const std::vector<const Type*>& types() const { return types_; }
 
   // Results, known once the node is made (decompose, grad, reference, lower, cost).
-  const Type& out_type(int k) const { return (*out_types_)[k]; }
-  int out_count() const { return static_cast<int>(out_types_->size()); }
-  bool knows_results() const { return out_types_ != nullptr; }
+  const Type& out_type(int k) const { return *out_types_[k]; }
+  int out_count() const { return static_cast<int>(out_types_.size()); }
 
   // Attributes: as given, else the schema's default. Kinds were checked when the node was made.
   const Attrs& attrs() const { return *attrs_; }
@@ -77,7 +76,7 @@ class OpView {
   uint32_t list_size_;
   const Attrs* attrs_;
   const SymEnv* env_;
-  const Types* out_types_;
+  std::vector<const Type*> out_types_;
 };
 
 // What a gradient rule sees: the call, its results, and the cotangents that reached them.

@@ -1,0 +1,96 @@
+#include "ir/builder.h"
+
+namespace cleave {
+
+Values Builder::call(const std::string& name, std::vector<CallOperand> operands, NamedAttrs attrs) {
+  std::vector<std::string> names = std::move(names_);
+  names_.clear();
+  if (!status_.ok()) return {};
+  const OpDef* op = ops_.find(name);
+  if (!op) {
+    fail(unsupported("operator '{}' is not known", name));
+    return {};
+  }
+  const Schema& schema = op->schema;
+  if (operands.size() > schema.operands.size()) {
+    fail(bug("{}: {} operands, the signature has {}", name, operands.size(), schema.operands.size()));
+    return {};
+  }
+  NodeSpec spec;
+  spec.op = op;
+  spec.names = std::move(names);
+  spec.before = before_;
+  spec.loc = loc_;
+  spec.tag = tag_;
+  for (size_t k = 0; k < schema.operands.size(); ++k) {
+    const ArgDef& arg = schema.args[schema.operands[k]];
+    if (k >= operands.size()) {
+      if (!arg.list) spec.inputs.push_back(ValueId::none());
+    } else if (arg.list) {
+      spec.list_size = static_cast<uint32_t>(operands[k].values.size());
+      for (ValueId v : operands[k].values) spec.inputs.push_back(v);
+    } else if (!operands[k].number.is_none()) {
+      spec.inputs.push_back(ValueId::number());
+      spec.attrs.set(schema.operands[k], operands[k].number);
+    } else {
+      spec.inputs.push_back(operands[k].values.empty() ? ValueId::none() : operands[k].values[0]);
+    }
+  }
+  for (auto& [attr, value] : attrs) {
+    int i = schema.find(attr);
+    if (i < 0) {
+      fail(bug("{} has no attribute '{}'", name, attr));
+      return {};
+    }
+    spec.attrs.set(static_cast<uint16_t>(i), std::move(value));
+  }
+  auto node = graph_.add_node(std::move(spec));
+  if (!node.ok()) {
+    fail(std::move(node).failure());
+    return {};
+  }
+  Values out;
+  for (uint32_t k = 0; k < graph_.node(*node).output_count; ++k)
+    out.push_back(graph_.node(*node).out(k));
+  return out;
+}
+
+ValueId Builder::call1(const std::string& op, std::vector<CallOperand> operands, NamedAttrs attrs) {
+  Values v = call(op, std::move(operands), std::move(attrs));
+  return v.empty() ? ValueId::none() : v[0];
+}
+
+ValueId Builder::sum(V x, const std::vector<int64_t>& dims, bool keepdim) {
+  return call1("sum", {x}, {{"dim", dims}, {"keepdim", keepdim}});
+}
+ValueId Builder::mean(V x, const std::vector<int64_t>& dims, bool keepdim) {
+  return call1("mean", {x}, {{"dim", dims}, {"keepdim", keepdim}});
+}
+ValueId Builder::amax(V x, const std::vector<int64_t>& dims, bool keepdim) {
+  return call1("amax", {x}, {{"dim", dims}, {"keepdim", keepdim}});
+}
+ValueId Builder::slice(V x, int64_t dim, Dim start, Dim end, int64_t step) {
+  return call1("slice", {x}, {{"dim", dim}, {"start", start}, {"end", end}, {"step", step}});
+}
+ValueId Builder::convert(V x, DType t) {
+  if (!status_.ok() || type(x).dtype == t) return x;
+  return call1("_to_copy", {x}, {{"dtype", t}});
+}
+ValueId Builder::full(const Shape& size, AttrValue value, DType t) {
+  return call1("full", {}, {{"size", size}, {"fill_value", std::move(value)}, {"dtype", t}});
+}
+
+ValueId Builder::sum_to(V x, const Shape& shape) {
+  if (!status_.ok() || !x.valid() || type(x).shape == shape) return x;
+  const Shape from = type(x).shape;
+  const size_t lead = from.size() - shape.size();
+  std::vector<int64_t> dims;
+  for (size_t d = 0; d < from.size(); ++d)
+    if (d < lead || (shape[d - lead] == Dim(1) && !(from[d] == Dim(1))))
+      dims.push_back(static_cast<int64_t>(d));
+  if (!dims.empty()) x = sum(x, dims, true);
+  if (!status_.ok() || type(x).shape == shape) return x;
+  return view(x, shape);
+}
+
+}  // namespace cleave

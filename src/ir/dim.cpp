@@ -1,0 +1,307 @@
+// Canonical polynomials over atoms; see dim.h.
+#include "ir/dim.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace cleave {
+namespace {
+
+constexpr int64_t limit = int64_t{1} << 62;
+
+int64_t clamp(int64_t v) { return v > limit ? limit : v < -limit ? -limit : v; }
+int64_t sat_add(int64_t a, int64_t b) {
+  int64_t v = 0;
+  return __builtin_add_overflow(a, b, &v) ? (a < 0 ? -limit : limit) : clamp(v);
+}
+int64_t sat_mul(int64_t a, int64_t b) {
+  int64_t v = 0;
+  return __builtin_mul_overflow(a, b, &v) ? ((a < 0) != (b < 0) ? -limit : limit) : clamp(v);
+}
+int64_t floor_div(int64_t a, int64_t b) {
+  if (b == 0) return 0;
+  int64_t q = a / b;
+  return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
+}
+int64_t floor_mod(int64_t a, int64_t b) { return b == 0 ? 0 : a - floor_div(a, b) * b; }
+
+enum class AtomKind { symbol, floordiv, mod, min, max };
+
+struct Atom {
+  AtomKind kind;
+  Dim a, b;          // operands of a function
+  std::string text;  // the symbol's name, or the printed call: the key of the order
+};
+using AtomPtr = std::shared_ptr<const Atom>;
+
+// coefficient * product of atoms (sorted by text; repeated for powers)
+struct Term {
+  int64_t coefficient;
+  std::vector<AtomPtr> atoms;
+};
+
+int compare_atoms(const std::vector<AtomPtr>& x, const std::vector<AtomPtr>& y) {
+  for (size_t i = 0; i < x.size() && i < y.size(); ++i)
+    if (int c = x[i]->text.compare(y[i]->text)) return c;
+  return x.size() < y.size() ? -1 : x.size() > y.size() ? 1 : 0;
+}
+
+}  // namespace
+
+struct SymExpr {
+  std::vector<Term> terms;  // sorted, the constant term (no atoms) last
+
+  static Dim make(std::vector<Term> terms);
+  static std::vector<Term> terms_of(const Dim& d) {
+    if (d.expr_) return d.expr_->terms;
+    if (d.value_ == 0) return {};
+    return {{d.value_, {}}};
+  }
+  static Dim atom(AtomKind kind, const Dim& a, const Dim& b, std::string text) {
+    return make({{1, {std::make_shared<const Atom>(Atom{kind, a, b, std::move(text)})}}});
+  }
+  static Dim wrap(std::shared_ptr<const SymExpr> e) {
+    Dim d;
+    d.expr_ = std::move(e);
+    return d;
+  }
+};
+
+Dim SymExpr::make(std::vector<Term> terms) {
+  std::sort(terms.begin(), terms.end(), [](const Term& x, const Term& y) {
+    if (x.atoms.empty() != y.atoms.empty()) return y.atoms.empty();
+    return compare_atoms(x.atoms, y.atoms) < 0;
+  });
+  std::vector<Term> merged;
+  for (Term& t : terms) {
+    if (!merged.empty() && compare_atoms(merged.back().atoms, t.atoms) == 0)
+      merged.back().coefficient = sat_add(merged.back().coefficient, t.coefficient);
+    else
+      merged.push_back(std::move(t));
+  }
+  std::erase_if(merged, [](const Term& t) { return t.coefficient == 0; });
+  if (merged.empty()) return Dim(0);
+  if (merged.size() == 1 && merged[0].atoms.empty()) return Dim(merged[0].coefficient);
+  auto e = std::make_shared<SymExpr>();
+  e->terms = std::move(merged);
+  return wrap(std::move(e));
+}
+
+Dim Dim::symbol(const std::string& name) { return SymExpr::atom(AtomKind::symbol, {}, {}, name); }
+
+Dim operator+(const Dim& a, const Dim& b) {
+  if (a.is_const() && b.is_const()) return sat_add(a.value_, b.value_);
+  auto t = SymExpr::terms_of(a);
+  for (Term& u : SymExpr::terms_of(b)) t.push_back(std::move(u));
+  return SymExpr::make(std::move(t));
+}
+
+Dim operator-(const Dim& a, const Dim& b) { return a + Dim(-1) * b; }
+
+Dim operator*(const Dim& a, const Dim& b) {
+  if (a.is_const() && b.is_const()) return sat_mul(a.value_, b.value_);
+  std::vector<Term> out;
+  for (const Term& x : SymExpr::terms_of(a))
+    for (const Term& y : SymExpr::terms_of(b)) {
+      Term t{sat_mul(x.coefficient, y.coefficient), {}};
+      std::merge(x.atoms.begin(), x.atoms.end(), y.atoms.begin(), y.atoms.end(),
+                 std::back_inserter(t.atoms),
+                 [](const AtomPtr& p, const AtomPtr& q) { return p->text < q->text; });
+      out.push_back(std::move(t));
+    }
+  return SymExpr::make(std::move(out));
+}
+
+namespace {
+
+// a / b where b is one term that divides every term of a; nullopt otherwise.
+std::optional<Dim> exact_quotient(const Dim& a, const Dim& b) {
+  auto divisor = SymExpr::terms_of(b);
+  if (divisor.size() != 1) return a == b ? std::optional<Dim>(1) : std::nullopt;
+  std::vector<Term> out;
+  for (const Term& t : SymExpr::terms_of(a)) {
+    if (t.coefficient % divisor[0].coefficient) return std::nullopt;
+    Term q{t.coefficient / divisor[0].coefficient, t.atoms};
+    for (const AtomPtr& atom : divisor[0].atoms) {
+      auto it = std::find_if(q.atoms.begin(), q.atoms.end(),
+                             [&](const AtomPtr& p) { return p->text == atom->text; });
+      if (it == q.atoms.end()) return std::nullopt;
+      q.atoms.erase(it);
+    }
+    out.push_back(std::move(q));
+  }
+  return SymExpr::make(std::move(out));
+}
+
+Dim call(AtomKind kind, const char* name, const Dim& a, const Dim& b) {
+  return SymExpr::atom(kind, a, b, fmt::format("{}({},{})", name, a.text(), b.text()));
+}
+
+}  // namespace
+
+Dim Dim::floordiv(const Dim& a, const Dim& b) {
+  if (a.is_const() && b.is_const()) return floor_div(a.value_, b.value_);
+  if (b.is_const() && b.value_ == 0) return 0;
+  if (auto q = exact_quotient(a, b)) return *q;
+  return call(AtomKind::floordiv, "floordiv", a, b);
+}
+
+Dim Dim::mod(const Dim& a, const Dim& b) {
+  if (a.is_const() && b.is_const()) return floor_mod(a.value_, b.value_);
+  if (b.is_const() && b.value_ == 0) return 0;
+  if (exact_quotient(a, b)) return 0;
+  return call(AtomKind::mod, "mod", a, b);
+}
+
+Dim Dim::min(const Dim& a, const Dim& b) {
+  if (Dim d = a - b; d.is_const()) return d.value_ <= 0 ? a : b;
+  bool swap = b.text() < a.text();
+  return call(AtomKind::min, "min", swap ? b : a, swap ? a : b);
+}
+
+Dim Dim::max(const Dim& a, const Dim& b) {
+  if (Dim d = a - b; d.is_const()) return d.value_ >= 0 ? a : b;
+  bool swap = b.text() < a.text();
+  return call(AtomKind::max, "max", swap ? b : a, swap ? a : b);
+}
+
+bool operator==(const Dim& a, const Dim& b) {
+  if (a.expr_ == b.expr_) return a.expr_ || a.value_ == b.value_;
+  if (!a.expr_ || !b.expr_) return false;
+  const auto &x = a.expr_->terms, &y = b.expr_->terms;
+  return x.size() == y.size() &&
+         std::equal(x.begin(), x.end(), y.begin(), [](const Term& p, const Term& q) {
+           return p.coefficient == q.coefficient && compare_atoms(p.atoms, q.atoms) == 0;
+         });
+}
+
+// s0*4, s0*s1-1, floordiv(s0,2)+3
+std::string Dim::text() const {
+  if (!expr_) return std::to_string(value_);
+  std::string out;
+  for (const Term& t : expr_->terms) {
+    int64_t c = t.coefficient;
+    if (!out.empty() && c >= 0) out += '+';
+    if (t.atoms.empty()) {
+      out += std::to_string(c);
+      continue;
+    }
+    if (c == -1 && !out.empty()) out += '-', c = 1;
+    bool minus_inside = c < 0 && !out.empty();
+    if (minus_inside) out += '-', c = -c;
+    for (size_t i = 0; i < t.atoms.size(); ++i) out += (i ? "*" : "") + t.atoms[i]->text;
+    if (c != 1) out += '*' + std::to_string(c);
+  }
+  return out;
+}
+
+void Dim::collect_symbols(std::vector<std::string>& into) const {
+  if (!expr_) return;
+  for (const Term& t : expr_->terms)
+    for (const AtomPtr& a : t.atoms) {
+      if (a->kind == AtomKind::symbol) {
+        auto at = std::lower_bound(into.begin(), into.end(), a->text);
+        if (at == into.end() || *at != a->text) into.insert(at, a->text);
+      } else {
+        a->a.collect_symbols(into);
+        a->b.collect_symbols(into);
+      }
+    }
+}
+
+Dim Dim::substitute(const std::function<Dim(const std::string&)>& value_of) const {
+  if (!expr_) return *this;
+  Dim sum;
+  for (const Term& t : expr_->terms) {
+    Dim product(t.coefficient);
+    for (const AtomPtr& atom : t.atoms) {
+      Dim a = atom->kind == AtomKind::symbol ? value_of(atom->text) : atom->a.substitute(value_of);
+      Dim b = atom->kind == AtomKind::symbol ? Dim() : atom->b.substitute(value_of);
+      switch (atom->kind) {
+        case AtomKind::symbol: break;
+        case AtomKind::floordiv: a = floordiv(a, b); break;
+        case AtomKind::mod: a = mod(a, b); break;
+        case AtomKind::min: a = min(a, b); break;
+        case AtomKind::max: a = max(a, b); break;
+      }
+      product = product * a;
+    }
+    sum = sum + product;
+  }
+  return sum;
+}
+
+std::optional<int64_t> Dim::eval(
+    const std::function<std::optional<int64_t>(const std::string&)>& value_of) const {
+  if (!expr_) return value_;
+  bool known = true;
+  Dim d = substitute([&](const std::string& s) -> Dim {
+    auto v = value_of(s);
+    known = known && v.has_value();
+    return v.value_or(0);
+  });
+  return known && d.is_const() ? std::optional<int64_t>(d.value()) : std::nullopt;
+}
+
+const SymInfo* SymEnv::find(const std::string& name) const {
+  auto it = symbols_.find(name);
+  return it == symbols_.end() ? nullptr : &it->second;
+}
+
+int64_t SymEnv::hint_of(const Dim& d) const {
+  return d.eval([&](const std::string& s) -> std::optional<int64_t> {
+             const SymInfo* info = find(s);
+             return info && info->hint ? *info->hint : default_hint;
+           })
+      .value_or(default_hint);
+}
+
+namespace {
+
+DimRange times(DimRange x, DimRange y) {
+  auto [lo, hi] = std::minmax({sat_mul(x.lo, y.lo), sat_mul(x.lo, y.hi), sat_mul(x.hi, y.lo),
+                               sat_mul(x.hi, y.hi)});
+  return {lo, hi};
+}
+
+DimRange range_of_atom(const SymEnv& env, const Atom& atom) {
+  if (atom.kind == AtomKind::symbol) {
+    const SymInfo* info = env.find(atom.text);
+    return info ? info->range : DimRange{};
+  }
+  DimRange a = env.range_of(atom.a), b = env.range_of(atom.b);
+  switch (atom.kind) {
+    case AtomKind::min: return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
+    case AtomKind::max: return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
+    case AtomKind::mod:
+      if (b.lo >= 1) return {0, std::min(b.hi - 1, a.lo >= 0 ? a.hi : b.hi - 1)};
+      return {-limit, limit};
+    default:
+      if (b.lo < 1) return {-limit, limit};
+      return {std::min(floor_div(a.lo, b.lo), floor_div(a.lo, b.hi)),
+              std::max(floor_div(a.hi, b.lo), floor_div(a.hi, b.hi))};
+  }
+}
+
+}  // namespace
+
+DimRange SymEnv::range_of(const Dim& d) const {
+  if (d.is_const()) return {d.value(), d.value()};
+  DimRange sum{0, 0};
+  for (const Term& t : SymExpr::terms_of(d)) {
+    DimRange product{t.coefficient, t.coefficient};
+    for (const AtomPtr& a : t.atoms) product = times(product, range_of_atom(*this, *a));
+    sum = {sat_add(sum.lo, product.lo), sat_add(sum.hi, product.hi)};
+  }
+  return sum;
+}
+
+SymEnv::Truth SymEnv::equal(const Dim& a, const Dim& b) const {
+  Dim d = a - b;
+  if (d.is_const()) return d.value() == 0 ? Truth::yes : Truth::no;
+  DimRange r = range_of(d);
+  if (r.lo > 0 || r.hi < 0) return Truth::no;
+  return r.lo == 0 && r.hi == 0 ? Truth::yes : Truth::unknown;
+}
+
+}  // namespace cleave

@@ -1,0 +1,42 @@
+#include "ir/op_def.h"
+
+#include <algorithm>
+
+#include "base/edit_distance.h"
+#include "ir/attrs.h"
+
+namespace cleave {
+
+Status OpRegistry::add(OpDef def) {
+  if (by_name_.contains(def.name))
+    return user_error("operator '{}' is defined already", def.name);
+  CLEAVE_TRY(def.schema, parse_schema(def.signature));
+  for (ArgDef& arg : def.schema.args)
+    if (arg.has_default && !arg.default_value.is_none()) {
+      auto value = checked_attr(arg, arg.default_value);
+      if (!value.ok()) return std::move(value).failure().within(def.name);
+      arg.default_value = *std::move(value);
+    }
+  by_name_.emplace(def.name, ordered_.size());
+  ordered_.push_back(std::make_shared<const OpDef>(std::move(def)));
+  return {};
+}
+
+const OpDef* OpRegistry::find(std::string_view name) const {
+  auto it = by_name_.find(std::string(name));
+  return it == by_name_.end() ? nullptr : ordered_[it->second].get();
+}
+
+std::string OpRegistry::nearest(std::string_view name) const {
+  std::string best;
+  size_t best_distance = 1 + std::min<size_t>(name.size(), 64) / 3;  // a third of it may differ
+  if (name.size() > 64) return best;
+  for (const auto& op : ordered_)
+    if (size_t d = edit_distance(name, op->name); d < best_distance) {
+      best = op->name;
+      best_distance = d;
+    }
+  return best;
+}
+
+}  // namespace cleave
