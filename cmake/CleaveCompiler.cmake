@@ -24,6 +24,8 @@ target_compile_options(cleave_flags INTERFACE
   # ccache needs to see the contents behind a precompiled header
   $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
   "$<${cleave_is_clang}:SHELL:-Xclang -fno-pch-timestamp>"
+  # clang forgets, behind a precompiled header, that libstdc++ silences its own std::stable_sort
+  $<${cleave_is_clang}:-Wno-deprecated-declarations>
   # designated initialisers leave out what has a default
   -Wno-missing-field-initializers)
 
@@ -55,6 +57,8 @@ if(CLEAVE_CCACHE)
   if(CLEAVE_CCACHE_PROGRAM)
     set(CMAKE_CXX_COMPILER_LAUNCHER env
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
-      CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CLEAVE_CCACHE_PROGRAM})
+      # build folders of one checkout share results, checkouts don't: a precompiled header holds paths
+      CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NAMESPACE=${PROJECT_SOURCE_DIR}
+      ${CLEAVE_CCACHE_PROGRAM})
   endif()
 endif()
