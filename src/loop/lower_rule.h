@@ -1,4 +1,4 @@
-// How an operator becomes loops: one of six forms.
+// How an operator becomes loops: one of seven forms.
 //
 //   elementwise   each result element is an expression of operand elements: what fuses best
 //   reduction     folds an operand over dims
@@ -6,6 +6,7 @@
 //   view          the result is a view of operand 0's memory; a copy where that can't be
 //   product       a matrix product, for the library
 //   decomposition the entry's decompose, before lowering
+//   foreign       code of the host program: the text of a C function, or a callback
 #pragma once
 #include <functional>
 #include <optional>
@@ -46,8 +47,19 @@ struct ProductRule {
 
 struct DecompositionRule {};
 
+// The code of one call, whose operands and results are row-major without gaps. `operands` has one
+// pointer for each flat operand (null: none), `results` one for each result (never null). It runs
+// once a step, on the thread that runs the step. Exactly one of the two is given.
+using ForeignCall = std::function<void(void* const* operands, void* const* results)>;
+struct ForeignRule {
+  // Text without #include that defines `void NAME(void* const* operands, void* const* results)`.
+  std::function<Result<std::string>(const OpView&, const std::string& name)> c_text;
+  std::function<Result<ForeignCall>(const OpView&)> call;
+};
+
 struct LowerRule {
-  std::variant<ElementwiseRule, ReductionRule, KernelRule, ViewRule, ProductRule, DecompositionRule>
+  std::variant<ElementwiseRule, ReductionRule, KernelRule, ViewRule, ProductRule, DecompositionRule,
+               ForeignRule>
       form;
 };
 
@@ -63,5 +75,6 @@ LowerPtr kernel(std::function<void(KernelBuilder&, const OpView&)> build);
 LowerPtr view(std::function<std::optional<Layout>(const OpView&, const Layout&, int)> layout);
 LowerPtr product(ProductRule rule);
 LowerPtr by_decomposition();
+LowerPtr foreign(ForeignRule rule);
 
 }  // namespace cleave::loop
