@@ -1,4 +1,4 @@
-// A vector whose elements never move: chunks of 1024. References stay valid as it grows.
+// A vector whose elements never move: chunks of 64. References stay valid as it grows.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -31,7 +31,7 @@ class StableVector {
   }
 
  private:
-  static constexpr size_t chunk = 1024;
+  static constexpr size_t chunk = 64;
   using Chunk = std::array<T, chunk>;
   std::vector<std::unique_ptr<Chunk>> chunks_;
   size_t size_ = 0;

@@ -73,8 +73,8 @@ struct ExprNode {
   DType type = DType::i64;
   double f = 0;     // floating constant
   int64_t i = 0;    // integer or bool constant; variable id; buffer number of a load
-  std::string var;  // name of a variable, for the text
-  std::vector<Expr> args;
+  std::string var = {};  // name of a variable, for the text
+  std::vector<Expr> args = {};
 };
 
 using Exprs = std::vector<Expr>;

@@ -22,7 +22,11 @@ namespace cleave::loop {
 
 constexpr int reduce_lanes = 16;
 
-enum class ForKind : uint8_t { serial, parallel };
+// lanes: a loop of at most `column_lanes` iterations that stands directly in a parallel loop; each of
+// its statements runs for all lanes before the next one does, and a Reduce in it keeps one
+// accumulator a lane, folded in plain order (sums over leading dims read whole cache lines this way).
+enum class ForKind : uint8_t { serial, parallel, lanes };
+constexpr int column_lanes = 64;
 enum class ReduceOp : uint8_t { sum, prod, max, min, any, all };  // max and min propagate NaN
 std::string_view name_of(ReduceOp op);
 // 0, 1, -inf or the least integer, ...

@@ -57,6 +57,8 @@ class KernelBuilder {
   // One parallel loop nest over `extents`, outermost (call it at top level only, any number of
   // times one after the other; each writes disjoint elements in each iteration).
   void parallel(const std::vector<int64_t>& extents, const std::function<void(const Exprs&)>& body);
+  // A lanes loop (kernel.h): at most column_lanes iterations, directly inside parallel().
+  void lanes(Expr extent, const std::function<void(Expr)>& body);
   void loop(Expr extent, const std::function<void(Expr)>& body);
   void loops(const std::vector<int64_t>& extents, const std::function<void(const Exprs&)>& body);
   Expr reduce(ReduceOp op, const std::vector<int64_t>& extents,
@@ -73,6 +75,7 @@ class KernelBuilder {
   Expr fresh_var(const std::string& name, DType type);
 
  private:
+  void for_(Expr extent, ForKind kind, const std::function<void(Expr)>& body);
   void emit(Stmt s) { open_.back()->push_back(std::move(s)); }
   Expr address(const Bound& b, const Exprs& index) const;
 

@@ -6,6 +6,7 @@
 //   view          the result is a view of operand 0's memory; a copy where that can't be
 //   product       a matrix product, for the library
 //   decomposition the entry's decompose, before lowering
+//   foreign       the host program's own code: C text, or a callback
 //   foreign       code of the host program: the text of a C function, or a callback
 #pragma once
 #include <functional>
@@ -20,6 +21,8 @@ namespace cleave::loop {
 // Loads, checks and streams go through the builder.
 struct ElementwiseRule {
   std::function<Exprs(KernelBuilder&, const OpView&, const Exprs& index)> value;
+  // The index is only handed to load_broadcast, so that dims may be merged or split.
+  bool broadcast_only = false;
 };
 
 // result[kept] = finish(fold over the reduced dims of map(x[all])). `dims` are non-negative.
@@ -46,6 +49,15 @@ struct ProductRule {
 };
 
 struct DecompositionRule {};
+
+// Operands and results are row-major and dense; one call does the whole operator, on one thread.
+// Either `c_text` defines `void symbol(void* const* operands, void* const* results)`, with c_text
+// free of headers, or `call` is given. It must not keep the pointers, and writes every element.
+struct ForeignRule {
+  std::string c_text;
+  std::string symbol;
+  std::function<void(void* const* operands, void* const* results)> call;
+};
 
 // The code of one call, whose operands and results are row-major without gaps. `operands` has one
 // pointer for each flat operand (null: none), `results` one for each result (never null). It runs
@@ -75,6 +87,7 @@ LowerPtr kernel(std::function<void(KernelBuilder&, const OpView&)> build);
 LowerPtr view(std::function<std::optional<Layout>(const OpView&, const Layout&, int)> layout);
 LowerPtr product(ProductRule rule);
 LowerPtr by_decomposition();
+LowerPtr foreign(ForeignRule rule);
 LowerPtr foreign(ForeignRule rule);
 
 }  // namespace cleave::loop

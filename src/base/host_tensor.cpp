@@ -1,0 +1,263 @@
+// HostTensor: memory, element access, conversion. bf16 and f16 are converted by their bits.
+#include "cleave/host_tensor.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <new>
+
+#include "base/result.h"
+
+namespace cleave {
+namespace {
+
+constexpr int64_t max_bytes = int64_t{1} << 60;
+constexpr std::align_val_t alignment{64};
+
+[[noreturn]] void refuse(std::string text) { throw_failure({ErrorKind::user, std::move(text)}); }
+
+std::string text_of(DType dtype, const std::vector<int64_t>& shape) {
+  return fmt::format("{}[{}]", name_of(dtype), fmt::join(shape, ","));
+}
+
+int64_t checked_numel(DType dtype, const std::vector<int64_t>& shape) {
+  int64_t product = size_of(dtype);
+  bool empty = false;
+  for (const int64_t d : shape) {
+    if (d < 0)
+      refuse(fmt::format("HostTensor: shape: dim {} is negative: {}", d, text_of(dtype, shape)));
+    if (d == 0) empty = true;
+    else if (__builtin_mul_overflow(product, d, &product) || product > max_bytes)
+      refuse(fmt::format("HostTensor: shape: more than 2^60 bytes: {}", text_of(dtype, shape)));
+  }
+  return empty ? 0 : product / size_of(dtype);
+}
+
+std::shared_ptr<void> aligned_zeros(int64_t bytes) {
+  // Whole lines, so that the last vector of a kernel lies in memory of its own.
+  const size_t size = static_cast<size_t>((bytes + 63) / 64 * 64);
+  void* memory = ::operator new(std::max<size_t>(size, 64), alignment, std::nothrow);
+  if (memory == nullptr) refuse(fmt::format("HostTensor: memory: {} bytes are not there", bytes));
+  std::memset(memory, 0, std::max<size_t>(size, 64));
+  return {memory, [](void* p) { ::operator delete(p, alignment); }};
+}
+
+// The 16-bit format with `exponent` exponent bits that is nearest to x, ties to even. The scaling is
+// exact in float64, so nearbyint rounds once.
+uint16_t to_half_bits(double x, int exponent_bits) {
+  const int mantissa_bits = 15 - exponent_bits;
+  const int bias = (1 << (exponent_bits - 1)) - 1;
+  const uint16_t sign = std::signbit(x) ? 0x8000 : 0;
+  const uint16_t infinity = static_cast<uint16_t>(((1 << exponent_bits) - 1) << mantissa_bits);
+  if (std::isnan(x)) return static_cast<uint16_t>(sign | infinity | (1 << (mantissa_bits - 1)));
+  const double a = std::fabs(x);
+  if (a == 0) return sign;
+  if (std::isinf(a)) return sign | infinity;
+  const int e = std::max(std::ilogb(a), 1 - bias);
+  const double units = std::nearbyint(std::scalbn(a, mantissa_bits - e));
+  // `units` counts steps of 2^(e - mantissa_bits); a carry into the next exponent adds up by itself.
+  const double steps = (e + bias - 1) * std::exp2(mantissa_bits) + units;
+  return sign | (steps >= infinity ? infinity : static_cast<uint16_t>(steps));
+}
+
+double from_half_bits(uint16_t bits, int exponent_bits) {
+  const int mantissa_bits = 15 - exponent_bits;
+  const int bias = (1 << (exponent_bits - 1)) - 1;
+  const int mantissa = bits & ((1 << mantissa_bits) - 1);
+  const int e = (bits >> mantissa_bits) & ((1 << exponent_bits) - 1);
+  double a;
+  if (e == (1 << exponent_bits) - 1)
+    a = mantissa ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
+  else
+    a = e == 0 ? std::scalbn(mantissa, 1 - bias - mantissa_bits)
+               : std::scalbn(mantissa + (1 << mantissa_bits), e - bias - mantissa_bits);
+  return bits & 0x8000 ? -a : a;
+}
+
+template <class T>
+T element(const void* data, int64_t k) {
+  T v;
+  std::memcpy(&v, static_cast<const char*>(data) + k * int64_t{sizeof(T)}, sizeof(T));
+  return v;
+}
+template <class T>
+void put(void* data, int64_t k, T v) {
+  std::memcpy(static_cast<char*>(data) + k * int64_t{sizeof(T)}, &v, sizeof(T));
+}
+
+int64_t truncated(double x) {
+  if (!(x >= -0x1p63 && x < 0x1p63)) return std::numeric_limits<int64_t>::min();
+  return static_cast<int64_t>(x);
+}
+
+void put_integer(DType t, void* data, int64_t k, int64_t v) {
+  switch (t) {
+    case DType::i64: return put(data, k, v);
+    case DType::i32: return put(data, k, static_cast<int32_t>(v));
+    case DType::i16: return put(data, k, static_cast<int16_t>(v));
+    case DType::i8: return put(data, k, static_cast<int8_t>(v));
+    case DType::u8: return put(data, k, static_cast<uint8_t>(v));
+    case DType::boolean: return put(data, k, static_cast<uint8_t>(v != 0));
+    default: return;
+  }
+}
+
+}  // namespace
+
+HostTensor::HostTensor() : HostTensor(DType::f32, {0}) {}
+
+HostTensor::HostTensor(DType dtype, std::vector<int64_t> shape)
+    : dtype_(dtype), shape_(std::move(shape)), numel_(checked_numel(dtype_, shape_)),
+      data_(aligned_zeros(numel_ * size_of(dtype_))) {}
+
+HostTensor::HostTensor(const HostTensor& other) : HostTensor(other.dtype_, other.shape_) {
+  std::memcpy(data(), other.data(), static_cast<size_t>(bytes()));
+}
+
+// What was moved from is empty: f32[0] without memory.
+HostTensor::HostTensor(HostTensor&& other) noexcept
+    : dtype_(other.dtype_), borrows_(other.borrows_), shape_(std::move(other.shape_)),
+      numel_(std::exchange(other.numel_, 0)), data_(std::move(other.data_)) {
+  other.shape_.clear();
+  other.data_.reset();
+}
+
+HostTensor& HostTensor::operator=(const HostTensor& other) {
+  if (this != &other) *this = HostTensor(other);
+  return *this;
+}
+
+HostTensor& HostTensor::operator=(HostTensor&& other) noexcept {
+  dtype_ = other.dtype_;
+  borrows_ = other.borrows_;
+  shape_.swap(other.shape_);
+  numel_ = std::exchange(other.numel_, 0);
+  data_.swap(other.data_);
+  return *this;
+}
+
+HostTensor HostTensor::borrow(DType dtype, std::vector<int64_t> shape, void* data,
+                              std::shared_ptr<void> keep) {
+  HostTensor t;
+  t.numel_ = checked_numel(dtype, shape);
+  if (data == nullptr && t.numel_ > 0)
+    refuse(fmt::format("HostTensor: memory: a null pointer for {}", text_of(dtype, shape)));
+  t.dtype_ = dtype;
+  t.shape_ = std::move(shape);
+  t.borrows_ = true;
+  t.data_ = std::shared_ptr<void>(std::move(keep), data);
+  return t;
+}
+
+HostTensor HostTensor::scalar(double value, DType dtype) {
+  HostTensor t(dtype, {});
+  t.set_number(0, value);
+  return t;
+}
+
+std::string HostTensor::type_text() const { return text_of(dtype_, shape_); }
+
+int64_t HostTensor::integer(int64_t k) const {
+  switch (dtype_) {
+    case DType::i64: return element<int64_t>(data(), k);
+    case DType::i32: return element<int32_t>(data(), k);
+    case DType::i16: return element<int16_t>(data(), k);
+    case DType::i8: return element<int8_t>(data(), k);
+    case DType::u8: return element<uint8_t>(data(), k);
+    case DType::boolean: return element<uint8_t>(data(), k) != 0;
+    default: return truncated(number(k));
+  }
+}
+
+double HostTensor::number(int64_t k) const {
+  if (k < 0 || k >= numel_)
+    refuse(fmt::format("HostTensor: index: {} is outside [0, {}) of {}", k, numel_, type_text()));
+  switch (dtype_) {
+    case DType::f64: return element<double>(data(), k);
+    case DType::f32: return element<float>(data(), k);
+    case DType::bf16: return from_half_bits(element<uint16_t>(data(), k), 8);
+    case DType::f16: return from_half_bits(element<uint16_t>(data(), k), 5);
+    case DType::c64: refuse("HostTensor: dtype: c64 has no elements as numbers");
+    default: return static_cast<double>(integer(k));
+  }
+}
+
+void HostTensor::set_number(int64_t k, double value) {
+  if (k < 0 || k >= numel_)
+    refuse(fmt::format("HostTensor: index: {} is outside [0, {}) of {}", k, numel_, type_text()));
+  switch (dtype_) {
+    case DType::f64: return put(data(), k, value);
+    case DType::f32: return put(data(), k, static_cast<float>(value));
+    case DType::bf16: return put(data(), k, to_half_bits(value, 8));
+    case DType::f16: return put(data(), k, to_half_bits(value, 5));
+    case DType::c64: refuse("HostTensor: dtype: c64 has no elements as numbers");
+    case DType::boolean: return put(data(), k, static_cast<uint8_t>(value != 0));
+    default: return put_integer(dtype_, data(), k, truncated(value));
+  }
+}
+
+double HostTensor::item() const {
+  if (numel_ != 1)
+    refuse(fmt::format("HostTensor: item: {} has {} elements, expected one", type_text(), numel_));
+  return number(0);
+}
+
+HostTensor HostTensor::to(DType dtype) const {
+  if (dtype == dtype_) return *this;
+  HostTensor out(dtype, shape_);
+  for (int64_t k = 0; k < numel_; ++k) {
+    if (is_floating(dtype) || is_floating(dtype_)) out.set_number(k, number(k));
+    else put_integer(dtype, out.data(), k, integer(k));
+  }
+  return out;
+}
+
+HostTensor HostTensor::reshaped(std::vector<int64_t> shape) const {
+  if (checked_numel(dtype_, shape) != numel_)
+    refuse(fmt::format("HostTensor: reshaped: {} has {} elements, {} has another number",
+                       type_text(), numel_, text_of(dtype_, shape)));
+  HostTensor out = *this;
+  out.shape_ = std::move(shape);
+  return out;
+}
+
+void HostTensor::copy_from(const HostTensor& other) {
+  if (dtype_ != other.dtype_ || shape_ != other.shape_)
+    refuse(fmt::format("HostTensor: copy_from: got {}, expected {}", other.type_text(),
+                       type_text()));
+  if (bytes() > 0) std::memmove(data(), other.data(), static_cast<size_t>(bytes()));
+}
+
+bool HostTensor::same_bits(const HostTensor& other) const {
+  return dtype_ == other.dtype_ && shape_ == other.shape_ &&
+         (bytes() == 0 || std::memcmp(data(), other.data(), static_cast<size_t>(bytes())) == 0);
+}
+
+int64_t HostTensor::position(std::initializer_list<int64_t> index) const {
+  const bool fits = index.size() == shape_.size();
+  int64_t at = 0;
+  size_t d = 0;
+  for (const int64_t i : index) {
+    if (!fits || i < 0 || i >= shape_[d])
+      refuse(fmt::format("HostTensor: index: [{}] is outside {}", fmt::join(index, ","),
+                         type_text()));
+    at = at * shape_[d++] + i;
+  }
+  if (!fits) refuse(fmt::format("HostTensor: index: [] is outside {}", type_text()));
+  return at;
+}
+
+void HostTensor::require_type(bool ok, std::string_view asked) const {
+  if (!ok)
+    refuse(fmt::format("HostTensor: dtype: {} elements of {} were asked for", asked, type_text()));
+}
+
+void HostTensor::require_count(size_t count) const {
+  if (static_cast<int64_t>(count) != numel_)
+    refuse(fmt::format("HostTensor: from: {} values for {}", count, type_text()));
+}
+
+}  // namespace cleave

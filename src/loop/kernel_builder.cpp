@@ -1,0 +1,161 @@
+#include "loop/kernel_builder.h"
+
+namespace cleave::loop {
+
+Layout Layout::contiguous(std::vector<int64_t> shape) {
+  auto strides = row_major(shape);
+  return {std::move(shape), std::move(strides), 0};
+}
+
+bool Layout::is_contiguous() const {
+  if (offset != 0) return false;
+  int64_t step = 1;
+  for (size_t d = shape.size(); d-- > 0;) {
+    if (shape[d] != 1 && strides[d] != step) return numel() == 0;
+    step *= shape[d];
+  }
+  return true;
+}
+
+int64_t Layout::numel() const { return numel_of(shape); }
+
+Expr KernelBuilder::fresh_var(const std::string& name, DType type) {
+  int64_t id = next_var_++;
+  return make_var(id, fmt::format("{}{}", name, id), type);
+}
+
+Expr KernelBuilder::address(const Bound& b, const Exprs& index) const {
+  Expr at(b.layout.offset);
+  for (size_t d = 0; d < index.size(); ++d)
+    if (b.layout.shape[d] != 1) at = at + index[d] * Expr(b.layout.strides[d]);
+  return at;
+}
+
+Expr KernelBuilder::load(int flat, const Exprs& index) {
+  const Bound& b = operands_[flat];
+  return loop::load(b.buffer, b.dtype, address(b, index));
+}
+
+Expr KernelBuilder::load_broadcast(int flat, const Exprs& index) {
+  const Bound& b = operands_[flat];
+  const size_t rank = b.layout.shape.size();
+  Exprs own(index.end() - static_cast<std::ptrdiff_t>(rank), index.end());
+  return load(flat, own);
+}
+
+void KernelBuilder::store(int k, const Exprs& index, Expr value) {
+  if (!wanted(k)) return;
+  const Bound& b = results_[k];
+  emit({Store{b.buffer, address(b, index), cast(std::move(value), compute_type(b.dtype))}});
+}
+
+Expr KernelBuilder::load_result(int k, const Exprs& index) {
+  const Bound& b = results_[k];
+  return loop::load(b.buffer, b.dtype, address(b, index));
+}
+
+void KernelBuilder::parallel(const std::vector<int64_t>& extents,
+                             const std::function<void(const Exprs&)>& body) {
+  // The outer loops are flattened into one parallel loop; its index is taken apart again.
+  int64_t total = numel_of(extents);
+  For loop{{fresh_var("p", DType::i64), Expr(total)}, ForKind::parallel, {}};
+  open_.push_back(&loop.body);
+  Exprs index(extents.size());
+  Expr rest = loop.loop.var;
+  for (size_t d = extents.size(); d-- > 0;) {
+    if (d == 0) {
+      index[d] = rest;
+    } else {
+      index[d] = let(binary(Op::truncmod, rest, Expr(extents[d])), "i");
+      rest = let(binary(Op::truncdiv, rest, Expr(extents[d])), "q");
+    }
+  }
+  body(index);
+  open_.pop_back();
+  emit({std::move(loop)});
+}
+
+void KernelBuilder::loop(Expr extent, const std::function<void(Expr)>& body) {
+  for_(std::move(extent), ForKind::serial, body);
+}
+
+void KernelBuilder::lanes(Expr extent, const std::function<void(Expr)>& body) {
+  for_(std::move(extent), ForKind::lanes, body);
+}
+
+void KernelBuilder::for_(Expr extent, ForKind kind, const std::function<void(Expr)>& body) {
+  For f{{fresh_var("i", DType::i64), std::move(extent)}, kind, {}};
+  open_.push_back(&f.body);
+  body(f.loop.var);
+  open_.pop_back();
+  emit({std::move(f)});
+}
+
+void KernelBuilder::loops(const std::vector<int64_t>& extents,
+                          const std::function<void(const Exprs&)>& body) {
+  Exprs index;
+  std::function<void(size_t)> open = [&](size_t d) {
+    if (d == extents.size()) return body(index);
+    loop(Expr(extents[d]), [&](Expr i) {
+      index.push_back(i);
+      open(d + 1);
+      index.pop_back();
+    });
+  };
+  open(0);
+}
+
+Expr KernelBuilder::reduce(ReduceOp op, const std::vector<int64_t>& extents,
+                           const std::function<Expr(const Exprs&)>& value) {
+  Reduce r;
+  r.op = op;
+  Exprs index;
+  for (int64_t e : extents) {
+    r.loops.push_back({fresh_var("r", DType::i64), Expr(e)});
+    index.push_back(r.loops.back().var);
+  }
+  open_.push_back(&r.lets);
+  r.value = value(index);
+  open_.pop_back();
+  r.var = fresh_var("s", r.value.type());
+  Expr var = r.var;
+  emit({std::move(r)});
+  return var;
+}
+
+Expr KernelBuilder::let(Expr value, const std::string& name) {
+  if (value->op == Op::constant || value->op == Op::var) return value;
+  Expr var = fresh_var(name, value.type());
+  emit({Let{var, std::move(value)}});
+  return var;
+}
+
+Expr KernelBuilder::define(Expr value, const std::string& name) {
+  Expr var = fresh_var(name, value.type());
+  emit({Define{var, std::move(value)}});
+  return var;
+}
+
+void KernelBuilder::assign(Expr var, Expr value) { emit({Assign{std::move(var), std::move(value)}}); }
+
+void KernelBuilder::if_(Expr condition, const std::function<void()>& then) {
+  If s{std::move(condition), {}};
+  open_.push_back(&s.then);
+  then();
+  open_.pop_back();
+  emit({std::move(s)});
+}
+
+Expr KernelBuilder::checked_index(Expr index, int64_t bound, const std::string& what) {
+  Expr i = let(cast(std::move(index), DType::i64), "i");
+  Expr inside = binary(Op::logical_and, binary(Op::ge, i, Expr(-bound)), binary(Op::lt, i, Expr(bound)));
+  emit({Check{inside, i, Expr(bound), what}});
+  return let(select(binary(Op::lt, i, Expr(0)), i + Expr(bound), i), "i");
+}
+
+Expr KernelBuilder::stream() {
+  if (kernel_.scalars.empty()) kernel_.scalars.push_back("stream");
+  return make_var(-1, "stream", DType::i64);
+}
+
+}  // namespace cleave::loop

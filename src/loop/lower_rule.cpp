@@ -1,0 +1,49 @@
+#include "loop/lower_rule.h"
+
+namespace cleave::loop {
+namespace {
+
+template <class Form>
+LowerPtr rule(Form form) {
+  return std::make_shared<const LowerRule>(LowerRule{std::move(form)});
+}
+
+}  // namespace
+
+LowerPtr elementwise(std::function<Exprs(KernelBuilder&, const OpView&, const Exprs&)> value) {
+  return rule(ElementwiseRule{std::move(value), false});
+}
+
+LowerPtr pointwise(std::function<Expr(const OpView&, const Exprs&)> value) {
+  auto at = [value = std::move(value)](KernelBuilder& k, const OpView& op,
+                                       const Exprs& index) -> Exprs {
+    Exprs x;
+    for (int i = 0; i < op.operand_count(); ++i) {
+      if (op.is_number(i)) {
+        const AttrValue& n = op.number(i);
+        DType t = compute_type(op.out_type(0).dtype);
+        if (auto* d = n.get<Dim>()) x.push_back(constant_int(t, d->value()));
+        else x.push_back(constant(t, n.as_double()));
+      } else if (op.has(i)) {
+        x.push_back(k.load_broadcast(i, index));
+      } else {
+        x.emplace_back();
+      }
+    }
+    return {value(op, x)};
+  };
+  return rule(ElementwiseRule{std::move(at), true});
+}
+
+LowerPtr reduction(ReductionRule r) { return rule(std::move(r)); }
+LowerPtr kernel(std::function<void(KernelBuilder&, const OpView&)> build) {
+  return rule(KernelRule{std::move(build)});
+}
+LowerPtr view(std::function<std::optional<Layout>(const OpView&, const Layout&, int)> layout) {
+  return rule(ViewRule{std::move(layout)});
+}
+LowerPtr product(ProductRule r) { return rule(std::move(r)); }
+LowerPtr foreign(ForeignRule r) { return rule(std::move(r)); }
+LowerPtr by_decomposition() { return rule(DecompositionRule{}); }
+
+}  // namespace cleave::loop
