@@ -50,23 +50,18 @@ struct ProductRule {
 
 struct DecompositionRule {};
 
-// Operands and results are row-major and dense; one call does the whole operator, on one thread.
+// The host program's code for one call. Operands and results are row-major and dense; one call does
+// the whole operator, on one thread. `operands` has one pointer for each flat operand (null: none).
 // Either `c_text` defines `void symbol(void* const* operands, void* const* results)`, with c_text
 // free of headers, or `call` is given. It must not keep the pointers, and writes every element.
-struct ForeignRule {
+struct ForeignCode {
   std::string c_text;
   std::string symbol;
   std::function<void(void* const* operands, void* const* results)> call;
 };
-
-// The code of one call, whose operands and results are row-major without gaps. `operands` has one
-// pointer for each flat operand (null: none), `results` one for each result (never null). It runs
-// once a step, on the thread that runs the step. Exactly one of the two is given.
-using ForeignCall = std::function<void(void* const* operands, void* const* results)>;
+// Sizes and attributes are those of the OpView: they are no arguments of the code.
 struct ForeignRule {
-  // Text without #include that defines `void NAME(void* const* operands, void* const* results)`.
-  std::function<Result<std::string>(const OpView&, const std::string& name)> c_text;
-  std::function<Result<ForeignCall>(const OpView&)> call;
+  std::function<Result<ForeignCode>(const OpView&)> code;
 };
 
 struct LowerRule {
@@ -87,7 +82,6 @@ LowerPtr kernel(std::function<void(KernelBuilder&, const OpView&)> build);
 LowerPtr view(std::function<std::optional<Layout>(const OpView&, const Layout&, int)> layout);
 LowerPtr product(ProductRule rule);
 LowerPtr by_decomposition();
-LowerPtr foreign(ForeignRule rule);
 LowerPtr foreign(ForeignRule rule);
 
 }  // namespace cleave::loop
