@@ -7,7 +7,6 @@
 //   product       a matrix product, for the library
 //   decomposition the entry's decompose, before lowering
 //   foreign       the host program's own code: C text, or a callback
-//   foreign       code of the host program: the text of a C function, or a callback
 #pragma once
 #include <functional>
 #include <optional>
