@@ -90,8 +90,8 @@ struct Printer {
     line(d, "}");
   }
   void stmt(const Check& s, int d) {
-    line(d, fmt::format("check {} \"{}\" {} bound {}", text(s.condition, k), s.message,
-                        text(s.value, k), text(s.bound, k)));
+    line(d, fmt::format("check {} \"{}\" {} bound {}{}", text(s.condition, k), s.message,
+                        text(s.value, k), text(s.bound, k), s.from_zero ? " from 0" : ""));
   }
 };
 

@@ -66,8 +66,9 @@ struct If {
 // Stops the program with a UserError when the condition is false.
 struct Check {
   Expr condition;
-  Expr value, bound;    // i64, for the message "index {value} is out of range [-bound, bound)"
-  std::string message;  // operator and operand: "embedding: indices"
+  Expr value, bound;       // i64, for the message "index {value} is out of range [-bound, bound)"
+  std::string message;     // operator and operand: "embedding: indices"
+  bool from_zero = false;  // the range is [0, bound), and the message says so
 };
 struct Stmt {
   std::variant<For, Let, Define, Assign, Reduce, Store, If, Check> node;

@@ -153,6 +153,13 @@ Expr KernelBuilder::checked_index(Expr index, int64_t bound, const std::string& 
   return let(select(binary(Op::lt, i, Expr(0)), i + Expr(bound), i), "i");
 }
 
+Expr KernelBuilder::checked_from_zero(Expr index, int64_t bound, const std::string& what) {
+  Expr i = let(cast(std::move(index), DType::i64), "i");
+  Expr inside = binary(Op::logical_and, binary(Op::ge, i, Expr(0)), binary(Op::lt, i, Expr(bound)));
+  emit({Check{inside, i, Expr(bound), what, true}});
+  return i;
+}
+
 Expr KernelBuilder::stream() {
   if (kernel_.scalars.empty()) kernel_.scalars.push_back("stream");
   return make_var(-1, "stream", DType::i64);
