@@ -206,7 +206,7 @@ class SafetensorsHeaderReader {
   static Result<SafetensorsFile> read(std::string_view header, uint64_t data_bytes) {
     if (header.empty() || header[0] != '{') return user_error("header: expected {{ first");
     dom::parser parser;
-    if (parser.allocate(header.size(), deepest_nesting) != simdjson::SUCCESS)
+    if (parser.allocate(header.size(), deepest_nesting + 1) != simdjson::SUCCESS)
       return user_error("header: no memory for {} bytes", header.size());
     dom::element root;
     dom::object object;
