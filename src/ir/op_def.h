@@ -162,6 +162,8 @@ struct OpDef {
   uint32_t nondifferentiable = 0;
   // Filled by OpRegistry::add.
   Schema schema = {};
+  // Where the entry stands, for messages: filled by core_ops, empty for a program's own operators.
+  std::string file = {};
 };
 
 // The operators of one compiler: ours and the host program's. A value; a copy shares the entries.

@@ -12,11 +12,14 @@ namespace cleave {
 
 Result<OpRegistry> core_ops() {
   OpRegistry ops;
-  [[maybe_unused]] const auto add_all = [&ops](std::vector<OpDef> entries) -> Status {
-    for (OpDef& entry : entries) CLEAVE_CHECK(ops.add(std::move(entry)));
+  [[maybe_unused]] const auto add_all = [&ops](std::vector<OpDef> entries, const char* file) -> Status {
+    for (OpDef& entry : entries) {
+      entry.file = file;
+      CLEAVE_CHECK(ops.add(std::move(entry)));
+    }
     return {};
   };
-#define CLEAVE_OP_TABLE(file) CLEAVE_CHECK(add_all(ops_of_##file()));
+#define CLEAVE_OP_TABLE(file) CLEAVE_CHECK(add_all(ops_of_##file(), "src/op/" #file ".cpp"));
 #include "op_tables.inc"
 #undef CLEAVE_OP_TABLE
   return ops;
