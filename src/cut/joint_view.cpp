@@ -1,0 +1,68 @@
+#include "cut/joint_view.h"
+
+#include "ir/text.h"
+
+namespace cleave {
+namespace {
+
+// Marks the unmarked nodes that v needs.
+void mark(const Graph& g, ValueId v, Half half, std::vector<Half>& halves) {
+  std::vector<ValueId> open{v};
+  while (!open.empty()) {
+    const NodeId n = g.value(open.back()).def;
+    open.pop_back();
+    if (!n.valid() || halves[n.v] != Half::neither) continue;
+    halves[n.v] = half;
+    for (ValueId in : g.node(n).inputs)
+      if (in.valid()) open.push_back(in);
+  }
+}
+
+}  // namespace
+
+Result<JointView> JointView::make(const Graph& joint) {
+  JointView view(joint);
+  bool any_gradient = false;
+  for (const Return& r : joint.returns())
+    if (r.kind == ReturnKind::grad) any_gradient = true;
+    else mark(joint, r.value, Half::forward, view.halves_);
+  if (!any_gradient)
+    return user_error("@{}: returns no gradient, expected a joint graph", joint.name());
+  const auto is_tangent = [&](ValueId v) {
+    const Placeholder* p = v.valid() ? joint.placeholder_of(v) : nullptr;
+    return p && p->role == Role::tangent;
+  };
+  for (NodeId n = joint.first_node(); n.valid(); n = joint.next_node(n))
+    for (ValueId in : joint.node(n).inputs)
+      if (view.half(n) == Half::forward && is_tangent(in))
+        return user_error("@{}: a result or update needs the tangent %{}: only gradients may\n  {}",
+                          joint.name(), joint.name(in), print_node(joint, n));
+  for (const Return& r : joint.returns())
+    if (r.kind != ReturnKind::grad && is_tangent(r.value))
+      return user_error("@{}: the tangent %{} is returned as a result", joint.name(),
+                        joint.name(r.value));
+  for (const Return& r : joint.returns())
+    if (r.kind == ReturnKind::grad) mark(joint, r.value, Half::backward, view.halves_);
+  return view;
+}
+
+bool JointView::is_forward(ValueId v) const {
+  const NodeId n = graph_->value(v).def;
+  return n.valid() ? half(n) == Half::forward : graph_->placeholder_of(v)->role != Role::tangent;
+}
+
+ValueId JointView::storage(ValueId v) const {
+  for (NodeId n = graph_->value(v).def; n.valid(); n = graph_->value(v).def) {
+    const Node& node = graph_->node(n);
+    if (!has(node.op->traits, Trait::view) || node.inputs.empty() || !node.inputs[0].valid()) break;
+    v = node.inputs[0];
+  }
+  return v;
+}
+
+int64_t JointView::bytes(ValueId v) const {
+  const Type& t = graph_->type(v);
+  return t.is_none ? 0 : graph_->env().hint_of(t.numel()) * size_of(t.dtype);
+}
+
+}  // namespace cleave

@@ -1,0 +1,26 @@
+// Makes the halves of a joint graph from a choice for each forward value.
+#pragma once
+#include <functional>
+#include <string>
+
+#include "cut/joint_view.h"
+#include "cut/partition.h"
+
+namespace cleave {
+
+// What happens to a forward value that the backward needs. Placeholders are always saved.
+enum class Keep : uint8_t { save, recompute };
+
+struct KeepChoice {
+  Keep keep = Keep::save;
+  std::string why;  // beside who reads it; may be empty
+};
+
+// Starting from the backward's own nodes, each forward value that is read is saved or computed again
+// from its operands, as `choose` says; choose is asked once for each value that is reached, so
+// values that the backward doesn't need are never saved. A recomputed call stands in front of its
+// first reader. Symbols whose values the backward needs are saved as symints.
+Result<Partition> split_joint(const JointView& joint,
+                              const std::function<KeepChoice(ValueId)>& choose);
+
+}  // namespace cleave
