@@ -1,0 +1,64 @@
+#include "op/pointwise_lower.h"
+
+#include "ir/array.h"
+
+namespace cleave::loop {
+namespace {
+
+bool is_half(DType t) { return t == DType::bf16 || t == DType::f16; }
+bool is_narrow(DType t) { return t == DType::i16 || t == DType::i8 || t == DType::u8; }
+
+// x (i32) modulo the width of a narrow integer, in its range.
+Expr wrapped(const Expr& x, DType to) {
+  const int64_t width = int64_t{1} << (8 * size_of(to));
+  const Expr low = binary(Op::bit_and, x, constant_int(DType::i32, width - 1));
+  if (to == DType::u8) return low;
+  const Expr half = constant_int(DType::i32, width / 2);
+  return binary(Op::bit_xor, low, half) - half;
+}
+
+bool holds_all_of(DType to, DType from) {
+  if (to == from || from == DType::boolean) return true;
+  return to == DType::i16 && (from == DType::i8 || from == DType::u8);
+}
+
+}  // namespace
+
+Expr as_dtype(Expr x, DType from, DType to) {
+  Expr y = cast(std::move(x), compute_type(to));
+  if (is_half(to) && from != to && from != DType::boolean) return round_to_stored(y, to);
+  if (is_narrow(to) && !holds_all_of(to, from)) return wrapped(y, to);
+  return y;
+}
+
+Expr number_constant(const AttrValue& number, DType meet) {
+  const DType type = compute_type(meet);
+  if (is_floating(type)) return constant(type, number.as_double());
+  int64_t v = 0;
+  if (const bool* b = number.get<bool>()) v = *b ? 1 : 0;
+  else if (const Dim* d = number.get<Dim>()) v = d->is_const() ? d->value() : 0;
+  else v = truncate_to(DType::i64, number.as_double());
+  return constant_int(type, wrap_to(meet, v));
+}
+
+Expr rounded_constant(const AttrValue& number, DType meet) {
+  if (!is_half(meet)) return number_constant(number, meet);
+  return constant(DType::f32, round_to(meet, number.as_double()));
+}
+
+Expr operand_as(const OpView& op, const Exprs& x, int operand, DType meet) {
+  if (op.is_number(operand)) return number_constant(op.number(operand), meet);
+  return as_dtype(x[operand], op.in_type(operand).dtype, meet);
+}
+
+Expr load_as(KernelBuilder& k, const OpView& op, int operand, const Exprs& index, DType meet) {
+  if (op.is_number(operand)) return number_constant(op.number(operand), meet);
+  return as_dtype(k.load_broadcast(op.flat(operand), index), op.in_type(operand).dtype, meet);
+}
+
+Expr same(const Expr& x, double value) {
+  return is_floating(x.type()) ? constant(x.type(), value)
+                               : constant_int(x.type(), static_cast<int64_t>(value));
+}
+
+}  // namespace cleave::loop

@@ -1,0 +1,52 @@
+// One row for each operator of one operand that computes y = f(x) element by element.
+//
+//   floating rows   integers and bool become f32 first (sin, exp, ...)
+//   numeric rows    integers keep their dtype, bool is refused (abs, neg, floor, ...)
+//   predicate rows  any dtype, bool result (isnan, isinf, logical_not)
+#pragma once
+#include <string>
+
+#include "op/entry.h"
+#include "op/pointwise.h"
+
+namespace cleave {
+
+using LowerScalar = loop::Expr (*)(const loop::Expr& x);
+template <loop::Op op>
+loop::Expr lower_to(const loop::Expr& x) {
+  return loop::unary(op, x);
+}
+
+// y = value(x), in float64 for the reference and `lower` for the loops.
+struct FloatRow {
+  const char* name;
+  const char* summary;
+  double (*value)(double);
+  LowerScalar lower;
+  int flops;
+  UnaryGrad grad;
+  double lo, hi;  // where samples lie: inside the domain, away from poles and kinks
+};
+OpDef float_entry(const FloatRow& row);
+
+// Integer elements go through `integer` and `lower`; where `integer` is null they stay as they are.
+struct NumericRow {
+  const char* name;
+  const char* summary;
+  double (*value)(double);
+  int64_t (*integer)(int64_t);
+  LowerScalar lower;
+  UnaryGrad grad;  // null: a step function, nothing flows
+};
+OpDef numeric_entry(const NumericRow& row);
+
+struct PredicateRow {
+  const char* name;
+  const char* summary;
+  bool (*value)(double);
+  bool (*integer)(int64_t);
+  LowerScalar lower;
+};
+OpDef predicate_entry(const PredicateRow& row);
+
+}  // namespace cleave
