@@ -160,6 +160,10 @@ Expr KernelBuilder::checked_from_zero(Expr index, int64_t bound, const std::stri
   return i;
 }
 
+void KernelBuilder::check(Expr condition, const std::string& what) {
+  emit({Check{std::move(condition), Expr(0), Expr(-1), what}});
+}
+
 Expr KernelBuilder::stream() {
   if (kernel_.scalars.empty()) kernel_.scalars.push_back("stream");
   return make_var(-1, "stream", DType::i64);

@@ -72,6 +72,8 @@ class KernelBuilder {
   Expr checked_index(Expr index, int64_t bound, const std::string& what);
   // Reports an index that is not in [0, bound); gives it as i64.
   Expr checked_from_zero(Expr index, int64_t bound, const std::string& what);
+  // Reports `what` unless the condition holds.
+  void check(Expr condition, const std::string& what);
   // The `stream` attribute of a random operator, as a scalar argument of the kernel.
   Expr stream();
   Expr fresh_var(const std::string& name, DType type);
