@@ -15,14 +15,14 @@ build/%/build.ninja:
 
 # A GPT learns the King James Bible.
 demo: setup
-	@$(MAKE) --no-print-directory release
+	@$(MAKE) -s release
 	@script/demo_text build/demo/kjv.txt
 	@build/release/bin/cleave train --text build/demo/kjv.txt --layers 4 --width 128 --heads 4 \
 	  --context 64 --batch 12 --steps 1000 --out build/demo/gpt.safetensors
 
 # Both compilers; the tests of both; the release tree last, with the developer scripts as tests.
 test: setup
-	@$(MAKE) --no-print-directory build/release/build.ninja build/clang/build.ninja
+	@$(MAKE) -s build/release/build.ninja build/clang/build.ninja
 	@$(NINJA) -C build/release all tests benches
 	@$(NINJA) -C build/clang all tests benches
 	@$(CTEST) --test-dir build/clang

@@ -24,7 +24,7 @@ target_compile_options(cleave_flags INTERFACE
   # ccache needs to see the contents behind a precompiled header
   $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
   "$<${cleave_is_clang}:SHELL:-Xclang -fno-pch-timestamp>"
-  # clang forgets, behind a precompiled header, that libstdc++ silences its own std::stable_sort
+  # clang doesn't see that libstdc++ 12 silences what its own std::stable_sort calls
   $<${cleave_is_clang}:-Wno-deprecated-declarations>
   # designated initialisers leave out what has a default
   -Wno-missing-field-initializers)

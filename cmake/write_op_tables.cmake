@@ -1,7 +1,6 @@
-# cmake -DFOLDER=src/op -DOUTPUT=op_tables.inc -P write_op_tables.cmake
+# cmake -DSOURCES=a.cpp,b.cpp -DOUTPUT=op_tables.inc -P write_op_tables.cmake
 # Error: a file that begins a line with CLEAVE_OPS(name) where name is not its own.
-file(GLOB sources ${FOLDER}/*.cpp)
-list(SORT sources)
+string(REPLACE "," ";" sources "${SOURCES}")
 set(text "")
 foreach(source IN LISTS sources)
   get_filename_component(name ${source} NAME_WE)

@@ -70,7 +70,8 @@ Status check_size_limit(const std::string& path, Pieces pieces) {
 Status write_directly(const std::string& path, Pieces pieces) {
   OpenFile out(::open(path.c_str(), O_WRONLY | O_CLOEXEC), "");
   if (out.fd() < 0) return system_failure(path, "open", errno);
-  if (const int error = write_all(out.fd(), pieces)) return system_failure(path, "write", error);
+  if (const int error = write_all(out.fd(), pieces))
+    return user_error("{}: write: {}", path, std::generic_category().message(error));
   return {};
 }
 
