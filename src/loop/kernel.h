@@ -9,7 +9,8 @@
 // Buffers are linear memory; layouts are already folded into the index expressions. A parallel loop
 // stands only outermost and its iterations write disjoint elements. A Reduce folds `value` over its
 // loops: the innermost loop is folded in 16 interleaved lanes (element j into lane j mod 16), the
-// lanes are combined pairwise at the end (8, 4, 2, 1), so that the order is fixed by the shape alone.
+// lanes are combined pairwise at the end (8, 4, 2, 1); an innermost loop shorter than 16 is folded in
+// plain order. So the order is fixed by the shape alone.
 #pragma once
 #include <string>
 #include <variant>
@@ -67,7 +68,8 @@ struct If {
 struct Check {
   Expr condition;
   Expr value, bound;       // i64, for the message "index {value} is out of range [-bound, bound)"
-  std::string message;     // operator and operand: "embedding: indices"
+  std::string message;     // operator and operand: "embedding: indices"; a bound of -1 says that it
+                           // is the whole message
   bool from_zero = false;  // the range is [0, bound), and the message says so
 };
 struct Stmt {

@@ -51,6 +51,7 @@ void KernelBuilder::store(int k, const Exprs& index, Expr value) {
 
 Expr KernelBuilder::load_result(int k, const Exprs& index) {
   const Bound& b = results_[k];
+  kernel_.buffers[static_cast<size_t>(b.buffer)].access = Access::update;
   return loop::load(b.buffer, b.dtype, address(b, index));
 }
 
@@ -107,13 +108,18 @@ void KernelBuilder::loops(const std::vector<int64_t>& extents,
 
 Expr KernelBuilder::reduce(ReduceOp op, const std::vector<int64_t>& extents,
                            const std::function<Expr(const Exprs&)>& value) {
+  if (extents.empty()) return reduce_loops(op, Expr(1), {}, [&](const Exprs&) { return value({}); });
+  return reduce_loops(op, Expr(extents[0]), {extents.begin() + 1, extents.end()}, value);
+}
+
+Expr KernelBuilder::reduce_loops(ReduceOp op, Expr outer, const std::vector<int64_t>& inner,
+                                 const std::function<Expr(const Exprs&)>& value) {
   Reduce r;
   r.op = op;
+  r.loops.push_back({fresh_var("r", DType::i64), std::move(outer)});
+  for (int64_t e : inner) r.loops.push_back({fresh_var("r", DType::i64), Expr(e)});
   Exprs index;
-  for (int64_t e : extents) {
-    r.loops.push_back({fresh_var("r", DType::i64), Expr(e)});
-    index.push_back(r.loops.back().var);
-  }
+  for (const Loop& l : r.loops) index.push_back(l.var);
   open_.push_back(&r.lets);
   r.value = value(index);
   open_.pop_back();

@@ -63,6 +63,9 @@ class KernelBuilder {
   void loops(const std::vector<int64_t>& extents, const std::function<void(const Exprs&)>& body);
   Expr reduce(ReduceOp op, const std::vector<int64_t>& extents,
               const std::function<Expr(const Exprs&)>& value);
+  // The same with an outermost extent that is computed.
+  Expr reduce_loops(ReduceOp op, Expr outer, const std::vector<int64_t>& inner,
+                    const std::function<Expr(const Exprs&)>& value);
   Expr let(Expr value, const std::string& name = "t");
   // A mutable variable.
   Expr define(Expr value, const std::string& name = "a");

@@ -1,0 +1,222 @@
+#include "emit/c_expr.h"
+
+#include <cmath>
+#include <limits>
+
+#include "ir/attr.h"
+
+namespace cleave::emit {
+
+using loop::Expr;
+using loop::Op;
+
+std::string_view c_type(DType t) {
+  switch (t) {
+    case DType::f64: return "double";
+    case DType::f32: return "float";
+    case DType::i64: return "int64_t";
+    case DType::i32: return "int32_t";
+    default: return "int";
+  }
+}
+
+std::string_view c_storage_type(DType t) {
+  switch (t) {
+    case DType::f64: return "double";
+    case DType::f32: case DType::c64: return "float";
+    case DType::bf16: case DType::f16: return "uint16_t";
+    case DType::i64: return "int64_t";
+    case DType::i32: return "int32_t";
+    case DType::i16: return "int16_t";
+    case DType::i8: return "int8_t";
+    case DType::u8: case DType::boolean: return "uint8_t";
+  }
+  return "float";
+}
+
+std::string c_stored(DType t, const std::string& value) {
+  switch (t) {
+    case DType::bf16: return fmt::format("store_bf16({})", value);
+    case DType::f16: return fmt::format("store_f16({})", value);
+    case DType::i16: case DType::i8: case DType::u8: case DType::boolean:
+      return fmt::format("({})({})", c_storage_type(t), value);
+    default: return value;
+  }
+}
+
+namespace {
+
+std::string suffix(DType t) { return std::string(name_of(t)); }
+
+std::string constant_text(const loop::ExprNode& e) {
+  if (is_floating(e.type)) {
+    const bool single = e.type == DType::f32;
+    if (std::isnan(e.f)) return single ? "__builtin_nanf(\"\")" : "__builtin_nan(\"\")";
+    if (std::isinf(e.f))
+      return fmt::format("{}{}", e.f < 0 ? "-" : "", single ? "__builtin_inff()" : "__builtin_inf()");
+    if (!single) return double_text(e.f);
+    std::string s = fmt::format("{}", static_cast<float>(e.f));
+    return s + (s.find_first_of(".e") == std::string::npos ? ".0f" : "f");
+  }
+  if (e.i == std::numeric_limits<int64_t>::min()) return "(-9223372036854775807 - 1)";
+  if (e.type == DType::i32 && e.i == std::numeric_limits<int32_t>::min()) return "(-2147483647 - 1)";
+  return std::to_string(e.i);
+}
+
+// Infix operators; empty for the others.
+std::string_view infix(Op op) {
+  switch (op) {
+    case Op::add: return "+";
+    case Op::sub: return "-";
+    case Op::mul: return "*";
+    case Op::div: return "/";
+    case Op::bit_and: return "&";
+    case Op::bit_or: return "|";
+    case Op::bit_xor: return "^";
+    case Op::eq: return "==";
+    case Op::ne: return "!=";
+    case Op::lt: return "<";
+    case Op::le: return "<=";
+    case Op::gt: return ">";
+    case Op::ge: return ">=";
+    case Op::logical_and: return "&";  // operands are 0 or 1; no branch
+    case Op::logical_or: return "|";
+    default: return "";
+  }
+}
+
+// Functions of libm that exist as NAME and NAMEf.
+bool in_libm(Op op) {
+  switch (op) {
+    case Op::exp2: case Op::expm1: case Op::log2: case Op::log10: case Op::log1p: case Op::sin:
+    case Op::cos: case Op::tan: case Op::asin: case Op::acos: case Op::atan: case Op::sinh:
+    case Op::cosh: case Op::asinh: case Op::acosh: case Op::atanh: case Op::fmod: case Op::atan2:
+      return true;
+    default: return false;
+  }
+}
+
+std::string call(const loop::ExprNode& e, const std::vector<std::string>& a) {
+  const DType t = e.args.empty() ? e.type : e.args[0].type();
+  const bool single = t == DType::f32, floating = is_floating(t);
+  const char* f = single ? "f" : "";
+  auto one = [&](const std::string& name) { return fmt::format("{}({})", name, a[0]); };
+  auto two = [&](const std::string& name) { return fmt::format("{}({}, {})", name, a[0], a[1]); };
+  if (in_libm(e.op)) {
+    std::string name = std::string(name_of(e.op)) + f;
+    return a.size() == 2 ? two(name) : one(name);
+  }
+  switch (e.op) {
+    case Op::exp: case Op::log: case Op::tanh: case Op::erf:
+      return one(single ? std::string(name_of(e.op)) + "_f32" : std::string(name_of(e.op)));
+    case Op::sigmoid: return one("sigmoid_" + suffix(t));
+    case Op::pow: return floating ? two(single ? "powf" : "pow") : two("pow_" + suffix(t));
+    case Op::min: case Op::max:
+      if (t == DType::boolean) return fmt::format("({} {} {})", a[0], e.op == Op::min ? "&" : "|", a[1]);
+      return two(fmt::format("{}_{}", name_of(e.op), suffix(t)));
+    case Op::sign: return t == DType::boolean ? a[0] : one("sign_" + suffix(t));
+    case Op::truncdiv: case Op::truncmod: case Op::floordiv: case Op::floormod: case Op::shl:
+    case Op::shr:
+      return two(fmt::format("{}_{}", name_of(e.op), suffix(t == DType::boolean ? DType::i32 : t)));
+    case Op::neg: return fmt::format("(-{})", a[0]);
+    case Op::abs:
+      if (t == DType::boolean) return a[0];
+      if (floating) return one(std::string("__builtin_fabs") + f);
+      return fmt::format("({0} < 0 ? -{0} : {0})", a[0]);
+    case Op::logical_not: return fmt::format("(!{})", a[0]);
+    case Op::bit_not: return fmt::format("({}{})", t == DType::boolean ? '!' : '~', a[0]);
+    case Op::sqrt: return one(std::string("__builtin_sqrt") + f);
+    case Op::rsqrt: return fmt::format("(1.0{0} / __builtin_sqrt{0}({1}))", f, a[0]);
+    case Op::floor: case Op::ceil: case Op::trunc:
+      return floating ? one(fmt::format("__builtin_{}{}", name_of(e.op), f)) : a[0];
+    case Op::round: return floating ? one(std::string("__builtin_rint") + f) : a[0];
+    case Op::isnan: return floating ? fmt::format("({0} != {0})", a[0]) : "0";
+    case Op::isinf:
+      return floating ? fmt::format("(__builtin_fabs{}({}) == __builtin_inf{}())", f, a[0], f) : "0";
+    case Op::select: return fmt::format("({} ? {} : {})", a[0], a[1], a[2]);
+    case Op::philox: return fmt::format("philox({}, {}, {}, {})", a[0], a[1], a[2], a[3]);
+    case Op::cast: {
+      if (e.i) {  // rounded or wrapped to a narrower dtype
+        DType stored = static_cast<DType>(e.i - 1);
+        if (is_floating(stored)) return one(fmt::format("round_{}", name_of(stored)));
+        return fmt::format("(({})({}){})", c_type(e.type), c_storage_type(stored), a[0]);
+      }
+      if (e.type == DType::boolean) return fmt::format("({} != 0)", a[0]);
+      if (floating && !is_floating(e.type)) return one(fmt::format("{}_to_{}", name_of(t), name_of(e.type)));
+      return fmt::format("(({}){})", c_type(e.type), a[0]);
+    }
+    default: throw_failure(bug("emit: no C for {}", name_of(e.op)));
+  }
+}
+
+bool is_leaf(const loop::ExprNode& e) { return e.op == Op::constant || e.op == Op::var; }
+
+}  // namespace
+
+void ExprWriter::count(const Expr& e, bool always) {
+  if (!e.defined() || is_leaf(*e)) return;
+  Seen& s = seen_[&*e];
+  ++s.count;
+  if (s.count > 1 && (!always || s.always)) return;
+  s.always = s.always || always;
+  bool reads = e->op == Op::load;
+  for (size_t i = 0; i < e->args.size(); ++i) {
+    count(e->args[i], always && (e->op != Op::select || i == 0));
+    auto it = seen_.find(&*e->args[i]);
+    reads = reads || (it != seen_.end() && it->second.reads);
+  }
+  seen_[&*e].reads = reads;
+}
+
+std::vector<std::string> ExprWriter::write(const std::vector<Expr>& roots,
+                                           std::vector<std::string>& lines) {
+  seen_.clear();
+  named_.clear();
+  for (const Expr& e : roots) count(e, true);
+  std::vector<std::string> out;
+  for (const Expr& e : roots) out.push_back(text(e, lines));
+  return out;
+}
+
+std::string ExprWriter::text(const Expr& e, std::vector<std::string>& lines) {
+  if (is_leaf(*e)) return plain(e, lines);
+  if (auto it = named_.find(&*e); it != named_.end()) return it->second;
+  const Seen& s = seen_.at(&*e);
+  std::string t = plain(e, lines);
+  if (s.count < 2 || (s.reads && !s.always)) return t;
+  std::string name = fmt::format("c{}", next_temp_++);
+  lines.push_back(fmt::format("const {} {} = {};", c_type(e.type()), name, t));
+  named_.emplace(&*e, name);
+  return name;
+}
+
+std::string ExprWriter::plain(const Expr& e, std::vector<std::string>& lines) {
+  if (e->op == Op::constant) {
+    std::string c = constant_text(*e);
+    return c[0] == '-' ? fmt::format("({})", c) : c;
+  }
+  if (e->op == Op::var) {
+    auto lane = lane_vars_.find(e->i);
+    return lane == lane_vars_.end() ? e->var : fmt::format("{}[{}]", e->var, lane->second);
+  }
+  std::vector<std::string> a;
+  for (const Expr& x : e->args) a.push_back(text(x, lines));
+  if (e->op == Op::load) {
+    const DType t = kernel_.buffers[static_cast<size_t>(e->i)].dtype;
+    std::string element = fmt::format("{}[{}]", buffers_[static_cast<size_t>(e->i)], a[0]);
+    if (t == DType::bf16) return fmt::format("load_bf16({})", element);
+    if (t == DType::f16) return fmt::format("load_f16({})", element);
+    return element;
+  }
+  if (std::string_view sign = infix(e->op); !sign.empty()) {
+    if (e->op == Op::div && !is_floating(e.type()))
+      return fmt::format("truncdiv_{}({}, {})", suffix(e.type()), a[0], a[1]);
+    if (e.type() == DType::boolean && e->args[0].type() == DType::boolean &&
+        (e->op == Op::add || e->op == Op::mul))
+      return fmt::format("({} {} {})", a[0], e->op == Op::add ? "|" : "&", a[1]);
+    return fmt::format("({} {} {})", a[0], sign, a[1]);
+  }
+  return call(*e, a);
+}
+
+}  // namespace cleave::emit

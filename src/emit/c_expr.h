@@ -1,0 +1,45 @@
+// Expressions as C text, shared subtrees named once.
+#pragma once
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "loop/kernel.h"
+
+namespace cleave::emit {
+
+// float, double, int64_t, int32_t, int
+std::string_view c_type(DType compute);
+// The element type of a buffer in memory: float, uint16_t for bf16, uint8_t for bool, ...
+std::string_view c_storage_type(DType stored);
+// Text that stores `value` (in the compute type) as an element of the dtype.
+std::string c_stored(DType stored, const std::string& value);
+
+// Writes the expressions of one statement. Subtrees that occur twice become constants that stand in
+// `lines` before the statement, unless that would read memory that only an untaken arm of a select
+// reads.
+class ExprWriter {
+ public:
+  ExprWriter(const loop::Kernel& kernel, const std::vector<std::string>& buffer_names,
+             const std::unordered_map<int64_t, std::string>& lane_vars, int& next_temp)
+      : kernel_(kernel), buffers_(buffer_names), lane_vars_(lane_vars), next_temp_(next_temp) {}
+
+  // The text of the expressions, after shared parts were appended to `lines`.
+  std::vector<std::string> write(const std::vector<loop::Expr>& roots,
+                                 std::vector<std::string>& lines);
+
+ private:
+  struct Seen { int count = 0; bool always = false; bool reads = false; };
+  void count(const loop::Expr& e, bool always);
+  std::string text(const loop::Expr& e, std::vector<std::string>& lines);
+  std::string plain(const loop::Expr& e, std::vector<std::string>& lines);
+
+  const loop::Kernel& kernel_;
+  const std::vector<std::string>& buffers_;
+  const std::unordered_map<int64_t, std::string>& lane_vars_;
+  int& next_temp_;
+  std::unordered_map<const loop::ExprNode*, Seen> seen_;
+  std::unordered_map<const loop::ExprNode*, std::string> named_;
+};
+
+}  // namespace cleave::emit

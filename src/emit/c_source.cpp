@@ -1,0 +1,277 @@
+#include "emit/c_source.h"
+
+#include <cctype>
+#include <set>
+#include <unordered_map>
+
+#include "emit/c_expr.h"
+
+namespace cleave::emit {
+
+using namespace cleave::loop;
+
+std::string c_identifier(const std::string& name) {
+  std::string out;
+  for (unsigned char c : name) out += std::isalnum(c) ? static_cast<char>(c) : '_';
+  if (out.empty() || std::isdigit(static_cast<unsigned char>(out[0]))) out.insert(0, "v");
+  return out;
+}
+
+namespace {
+
+class KernelWriter {
+ public:
+  KernelWriter(const Kernel& k, const std::string& symbol) : k_(k), symbol_(symbol) {
+    std::set<std::string> taken = {"buffer", "scalar", "begin", "end", "fault", "stream"};
+    for (const Buffer& b : k.buffers) {
+      std::string stem = c_identifier(b.name) + "_", name = stem;  // '_' keeps clear of C's words
+      for (int n = 1; !taken.insert(name).second; ++n) name = fmt::format("{}{}", stem, n);
+      buffers_.push_back(name);
+    }
+  }
+
+  CKernel write() {
+    size_t i = 0;
+    while (i < k_.body.size()) {
+      auto* loop = std::get_if<For>(&k_.body[i].node);
+      if (loop && loop->kind == ForKind::parallel) {
+        const int64_t* extent = loop->loop.extent.as_const_int();
+        begin_phase(extent ? *extent : 1);
+        line(fmt::format("for (int64_t {0} = begin; {0} < end; ++{0}) {{", loop->loop.var->var));
+        block(loop->body);
+        line("}");
+        ++i;
+      } else {
+        begin_phase(1);
+        for (; i < k_.body.size(); ++i) {
+          auto* next = std::get_if<For>(&k_.body[i].node);
+          if (next && next->kind == ForKind::parallel) break;
+          stmt(k_.body[i]);
+        }
+      }
+      out_.text += "  return 0;\n}\n";
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void begin_phase(int64_t extent) {
+    std::string name = fmt::format("{}_{}", symbol_, out_.phases.size());
+    out_.phases.push_back({name, extent});
+    out_.text += fmt::format(
+        "\nint64_t {}(void *const *buffer, const int64_t *scalar, int64_t begin, int64_t end,\n"
+        "            int64_t *fault) {{\n",
+        name);
+    for (size_t b = 0; b < k_.buffers.size(); ++b) {
+      const Buffer& buffer = k_.buffers[b];
+      // A buffer that is read and written may be two operands of one storage: no promise then.
+      line(fmt::format("{}{} *{}{} = buffer[{}];", buffer.access == Access::read ? "const " : "",
+                       c_storage_type(buffer.dtype), buffer.access == Access::update ? "" : "restrict ",
+                       buffers_[b], b));
+    }
+    for (size_t s = 0; s < k_.scalars.size(); ++s)
+      line(fmt::format("const int64_t {} = scalar[{}];", k_.scalars[s], s));
+    line("(void)buffer, (void)scalar, (void)begin, (void)end, (void)fault;");
+  }
+
+  void line(const std::string& s) { out_.text += std::string(2 * depth_, ' ') + s + '\n'; }
+  void open(const std::string& s) { line(s + " {"); ++depth_; }
+  void close() { --depth_; line("}"); }
+  void block(const Block& b) {
+    ++depth_;
+    for (const Stmt& s : b) stmt(s);
+    --depth_;
+  }
+  void stmt(const Stmt& s) {
+    std::visit([&](const auto& n) { write(n); }, s.node);
+  }
+
+  // Texts of expressions; shared parts are written as lines here.
+  std::vector<std::string> exprs(const std::vector<Expr>& e) {
+    std::vector<std::string> shared;
+    auto out = ExprWriter(k_, buffers_, lane_vars_, next_temp_).write(e, shared);
+    for (const std::string& s : shared) line(s);
+    return out;
+  }
+  std::string expr(const Expr& e) { return exprs({e})[0]; }
+
+  // ---- statements outside a lanes loop are plain; inside, each runs in a loop over the lanes.
+  bool in_lanes() const { return !lane_bound_.empty(); }
+  void open_lanes() {
+    if (!in_lanes()) return;
+    open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", lane_var_, lane_bound_));
+  }
+  void close_lanes() { if (in_lanes()) close(); }
+  // The left side that defines or assigns a variable of the current scope.
+  std::string define(const Expr& var, bool constant) {
+    if (!in_lanes()) return fmt::format("{}{} {}", constant ? "const " : "", c_type(var.type()), var->var);
+    line(fmt::format("{} {}[{}];", c_type(var.type()), var->var, column_lanes));
+    lane_vars_[var->i] = lane_var_;
+    return fmt::format("{}[{}]", var->var, lane_var_);
+  }
+  std::string target(const Expr& var) const {
+    auto lane = lane_vars_.find(var->i);
+    return lane == lane_vars_.end() ? var->var : fmt::format("{}[{}]", var->var, lane->second);
+  }
+
+  void write(const Let& s) { write_definition(s.var, s.value, true); }
+  void write(const Define& s) { write_definition(s.var, s.value, false); }
+  void write_definition(const Expr& var, const Expr& value, bool constant) {
+    if (!in_lanes()) {
+      std::string v = expr(value);
+      return line(fmt::format("{} = {};", define(var, constant), v));
+    }
+    std::string left = define(var, constant);
+    open_lanes();
+    line(fmt::format("{} = {};", left, expr(value)));
+    close_lanes();
+  }
+  void write(const Assign& s) {
+    open_lanes();
+    line(fmt::format("{} = {};", target(s.var), expr(s.value)));
+    close_lanes();
+  }
+  void write(const Store& s) {
+    open_lanes();
+    auto e = exprs({s.index, s.value});
+    line(fmt::format("{}[{}] = {};", buffers_[s.buffer], e[0], c_stored(k_.buffers[s.buffer].dtype, e[1])));
+    close_lanes();
+  }
+  void write(const If& s) {
+    open_lanes();
+    line(fmt::format("if ({}) {{", expr(s.condition)));
+    std::string bound = std::exchange(lane_bound_, "");  // one lane at a time inside
+    block(s.then);
+    lane_bound_ = bound;
+    line("}");
+    close_lanes();
+  }
+  void write(const Check& s) {
+    out_.checks.push_back(s.message);
+    open_lanes();
+    auto e = exprs({s.condition, s.value, s.bound});
+    line(fmt::format("if (!{}) {{ fault[0] = {}; fault[1] = {}; return {}; }}", e[0], e[1], e[2],
+                     out_.checks.size()));
+    close_lanes();
+  }
+  void write(const For& f) {
+    std::string extent = expr(f.loop.extent);
+    const std::string& v = f.loop.var->var;
+    if (f.kind != ForKind::lanes) {
+      line(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0}) {{", v, extent));
+      block(f.body);
+      return line("}");
+    }
+    // The full block with a constant count, which vectorises whole, and the rest.
+    lane_var_ = v;
+    open("");
+    line(fmt::format("const int64_t count = {};", extent));
+    for (const char* bound : {"", "count"}) {
+      lane_bound_ = *bound ? bound : std::to_string(column_lanes);
+      line(*bound ? "else {" : fmt::format("if (count == {}) {{", column_lanes));
+      block(f.body);
+      line("}");
+    }
+    lane_bound_.clear();
+    lane_vars_.clear();
+    close();
+  }
+
+  std::string combine(const Reduce& r, const std::string& a, const std::string& b) {
+    const DType t = r.var.type();
+    switch (r.op) {
+      case ReduceOp::sum: return fmt::format("{} + {}", a, b);
+      case ReduceOp::prod: return fmt::format("{} * {}", a, b);
+      case ReduceOp::any: return fmt::format("{} | {}", a, b);
+      case ReduceOp::all: return fmt::format("{} & {}", a, b);
+      case ReduceOp::max: case ReduceOp::min: {
+        const bool max = r.op == ReduceOp::max;
+        if (t == DType::boolean) return fmt::format("{} {} {}", a, max ? "|" : "&", b);
+        return fmt::format("{}_{}({}, {})", max ? "max" : "min", name_of(t), a, b);
+      }
+    }
+    return a;
+  }
+
+  void element(const Reduce& r, const std::string& accumulator) {
+    for (const Stmt& s : r.lets) stmt(s);
+    line(fmt::format("{} = {};", accumulator, combine(r, accumulator, expr(r.value))));
+  }
+
+  void write(const Reduce& r) {
+    if (in_lanes()) return write_column(r);
+    const std::string type(c_type(r.var.type())), &v = r.var->var;
+    const std::string identity = expr(identity_of(r.op, r.var.type()));
+    const int64_t* inner = r.loops.back().extent.as_const_int();
+    const bool plain = inner && *inner < reduce_lanes;
+    line(fmt::format("{} {};", type, v));
+    open("");
+    std::string lanes = plain ? "sum" : "lane";
+    if (plain) line(fmt::format("{} sum = {};", type, identity));
+    else line(fmt::format("{} lane[{}];", type, reduce_lanes));
+    if (!plain) line(fmt::format("for (int l = 0; l < {}; ++l) lane[l] = {};", reduce_lanes, identity));
+    for (size_t d = 0; d + 1 < r.loops.size(); ++d)
+      open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", r.loops[d].var->var,
+                       expr(r.loops[d].extent)));
+    const std::string& j = r.loops.back().var->var;
+    const std::string n = expr(r.loops.back().extent);
+    if (plain) {
+      open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", j, n));
+      element(r, "sum");
+      close();
+    } else {
+      line("int64_t at = 0;");
+      open(fmt::format("for (; at + {0} <= {1}; at += {0})", reduce_lanes, n));
+      open(fmt::format("for (int l = 0; l < {}; ++l)", reduce_lanes));
+      line(fmt::format("const int64_t {} = at + l;", j));
+      element(r, "lane[l]");
+      close();
+      close();
+      open(fmt::format("for (int l = 0; at + l < {}; ++l)", n));
+      line(fmt::format("const int64_t {} = at + l;", j));
+      element(r, "lane[l]");
+      close();
+    }
+    for (size_t d = 0; d + 1 < r.loops.size(); ++d) close();
+    if (!plain) {
+      line(fmt::format("for (int w = {}; w; w >>= 1)", reduce_lanes / 2));
+      line(fmt::format("  for (int l = 0; l < w; ++l) lane[l] = {};", combine(r, "lane[l]", "lane[l + w]")));
+    }
+    line(fmt::format("{} = {};", v, plain ? "sum" : "lane[0]"));
+    close();
+  }
+
+  // One accumulator a lane, in plain order.
+  void write_column(const Reduce& r) {
+    std::string left = define(r.var, false);
+    const std::string identity = expr(identity_of(r.op, r.var.type()));
+    open_lanes();
+    line(fmt::format("{} = {};", left, identity));
+    close_lanes();
+    for (const Loop& l : r.loops)
+      open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", l.var->var, expr(l.extent)));
+    open_lanes();
+    std::string bound = std::exchange(lane_bound_, "");
+    element(r, left);
+    lane_bound_ = bound;
+    close_lanes();
+    for (size_t d = 0; d < r.loops.size(); ++d) close();
+  }
+
+  const Kernel& k_;
+  std::string symbol_;
+  std::vector<std::string> buffers_;
+  std::unordered_map<int64_t, std::string> lane_vars_;
+  std::string lane_var_, lane_bound_;
+  int next_temp_ = 0;
+  size_t depth_ = 1;
+  CKernel out_;
+};
+
+}  // namespace
+
+CKernel emit_c(const Kernel& kernel, const std::string& symbol) {
+  return KernelWriter(kernel, symbol).write();
+}
+
+}  // namespace cleave::emit

@@ -1,0 +1,39 @@
+// Loop nests to C text: one function for each phase of a kernel, free of headers.
+//
+// A phase is a parallel loop, or a run of other statements, at the top of the kernel's body. Phases
+// run one after the other; a parallel one may be cut into pieces [begin, end) of its range:
+//
+//   int64_t NAME_PHASE(void *const *buffer, const int64_t *scalar,
+//                      int64_t begin, int64_t end, int64_t *fault);
+//
+// The result is 0, or n when the n-th Check of the kernel (from 1) failed; then fault[0] is the index
+// and fault[1] its bound. Kernels call no library but libm, and allocate nothing.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "loop/kernel.h"
+
+namespace cleave::emit {
+
+struct Phase {
+  std::string symbol;
+  int64_t extent = 1;  // iterations of the parallel loop; 1 for a serial phase
+};
+
+struct CKernel {
+  std::string text;  // the functions, without the prelude
+  std::vector<Phase> phases;
+  std::vector<std::string> checks;  // messages, in the order of their numbers
+};
+
+// `symbol` is the stem of the function names; it must be a C identifier.
+CKernel emit_c(const loop::Kernel& kernel, const std::string& symbol);
+
+// The typedefs and inline functions that kernels use; put once before them.
+std::string c_prelude();
+
+// A C identifier made from a value's name.
+std::string c_identifier(const std::string& name);
+
+}  // namespace cleave::emit

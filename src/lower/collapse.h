@@ -1,0 +1,19 @@
+// Loop dims that can be walked as one: adjacent dims whose strides continue in every operand.
+//
+//   shape [2,16,64], strides {1024,64,1} and {0,64,1}   ->   [2,1024] with {1024,1} and {0,1}
+#pragma once
+#include <cstdint>
+#include <vector>
+
+namespace cleave {
+
+struct StridedDims {
+  std::vector<int64_t> shape;
+  std::vector<std::vector<int64_t>> strides;  // one list for each operand
+};
+
+// Dims of size 1 go; dims d and d+1 merge when stride[d] = stride[d+1] * shape[d+1] in every list
+// and, where groups are given, both are of the same group. Groups are kept in step with the shape.
+void collapse(StridedDims& dims, std::vector<int>* groups = nullptr);
+
+}  // namespace cleave

@@ -1,0 +1,46 @@
+// Replaces nodes that are lowered by decomposition.
+#include "ir/builder.h"
+#include "ir/edit.h"
+#include "lower/program.h"
+
+namespace cleave {
+
+Status decompose_for_lowering(Graph& graph, const OpRegistry& ops) {
+  // New nodes stand before the old one, so a walk from the back sees each of them once.
+  NodeId n = graph.last_node();
+  while (n.valid()) {
+    const Node& node = graph.node(n);
+    const bool by_decomposition =
+        node.op->lower.present() &&
+        std::holds_alternative<loop::DecompositionRule>((*node.op->lower)->form);
+    if (!by_decomposition) {
+      n = graph.prev_node(n);
+      continue;
+    }
+    if (!node.op->decompose.present())
+      return bug("{}: lowered by decomposition, but has none: {}", node.op->name,
+                 node.op->decompose.reason());
+    Builder b(graph, ops);
+    b.insert_before(n);
+    b.set_loc(node.loc);
+    b.set_tag(node.tag);
+    Values parts = (*node.op->decompose)(b, graph.view(n));
+    if (!b.status().ok()) return Failure(b.status().failure()).within(node.op->name);
+    std::vector<std::string> names;
+    for (uint32_t k = 0; k < node.output_count; ++k) {
+      names.push_back(graph.name(node.out(k)));
+      graph.replace_uses(node.out(k), parts[k]);
+    }
+    NodeId before = graph.prev_node(n);
+    graph.erase(n);
+    for (size_t k = 0; k < names.size(); ++k)  // the value keeps its name where it can
+      if (graph.value(parts[k]).def.valid() && !graph.find(names[k]).valid())
+        CLEAVE_CHECK(graph.rename(parts[k], names[k]));
+    n = before;
+  }
+  CLEAVE_CHECK(graph.refresh_types());
+  eliminate_dead_code(graph);
+  return {};
+}
+
+}  // namespace cleave

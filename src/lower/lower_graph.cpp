@@ -1,0 +1,267 @@
+// A graph to steps: storages, views, kernel calls, returns. Loops are in lower_loops.cpp.
+#include <algorithm>
+
+#include "lower/lower_node.h"
+
+namespace cleave {
+
+using namespace cleave::loop;
+
+Result<LoweredProgram> lower_graph(const Graph& graph) { return Lowering(graph).run(); }
+
+Result<LoweredProgram> Lowering::run() {
+  for (const Return& r : graph_.returns()) returned_[r.value.v] = 1;
+  for (size_t i = 0; i < graph_.placeholders().size(); ++i) {
+    ValueId v = graph_.placeholders()[i].value;
+    const Type& t = graph_.type(v);
+    if (!t.is_static())
+      return bug("lower: %{} has the symbolic type {}; specialise the graph first", graph_.name(v), t.text());
+    if (t.dtype == DType::c64) return unsupported("lower: %{}: complex numbers have no kernels", graph_.name(v));
+    Location l = new_dense(graph_.name(v), t);
+    if (t.strides) {
+      l.layout.strides.clear();
+      int64_t end = t.numel().value() > 0 ? 1 : 0;
+      for (size_t d = 0; d < t.strides->size(); ++d) {
+        l.layout.strides.push_back((*t.strides)[d].value());
+        if (end) end += l.layout.strides[d] * (l.layout.shape[d] - 1);
+      }
+      out_.storages[l.storage].elements = end;
+      out_.storages[l.storage].bytes = end * size_of(t.dtype);
+    }
+    out_.storages[l.storage].placeholder = static_cast<int>(i);
+    at_[v.v] = l;
+  }
+  for (NodeId n = graph_.first_node(); n.valid(); n = graph_.next_node(n))
+    if (Status s = node(n); !s.ok()) {
+      const Node& node = graph_.node(n);
+      std::string where = graph_.loc_text(node.loc);
+      return std::move(s).failure().within(
+          fmt::format("lower: %{}{}", graph_.name(node.out(0)), where.empty() ? "" : " (" + where + ")"));
+    }
+  returns();
+  return std::move(out_);
+}
+
+Status Lowering::node(NodeId n) {
+  const Node& node = graph_.node(n);
+  OpView op = graph_.view(n);
+  if (!node.op->lower.present())
+    return unsupported("{} has no lowering: {}", node.op->name, node.op->lower.reason());
+  struct Form {
+    Lowering& l;
+    NodeId n;
+    const OpView& op;
+    Status operator()(const ElementwiseRule& r) { l.elementwise(n, op, r); return {}; }
+    Status operator()(const ReductionRule& r) { l.reduction(n, op, r); return {}; }
+    Status operator()(const KernelRule& r) { l.kernel(n, op, r); return {}; }
+    Status operator()(const ViewRule& r) { return l.view(n, op, r); }
+    Status operator()(const ProductRule& r) { l.product(n, op, r); return {}; }
+    Status operator()(const ForeignRule& r) { return l.foreign(n, op, r); }
+    Status operator()(const DecompositionRule&) {
+      return bug("{} was not decomposed", op.name());
+    }
+  };
+  return std::visit(Form{*this, n, op}, (*node.op->lower)->form);
+}
+
+size_t Lowering::new_storage(const std::string& name, DType dtype, int64_t elements) {
+  Storage s;
+  s.name = name;
+  s.dtype = dtype;
+  s.elements = elements;
+  s.bytes = elements * size_of(dtype);
+  out_.storages.push_back(std::move(s));
+  return out_.storages.size() - 1;
+}
+
+Location Lowering::new_dense(const std::string& name, const Type& type) {
+  Layout layout = Layout::contiguous(static_shape(type));
+  return {new_storage(name, type.dtype, layout.numel()), layout};
+}
+
+// The buffer of a storage in a kernel; one buffer for all operands and results that share it.
+Bound Lowering::bind(Kernel& kernel, KernelCall& call, const Location& at, DType dtype, bool written) {
+  size_t b = 0;
+  while (b < call.storages.size() && call.storages[b] != at.storage) ++b;
+  const Access access = written ? Access::write : Access::read;
+  if (b == call.storages.size()) {
+    call.storages.push_back(at.storage);
+    const Storage& s = out_.storages[at.storage];
+    kernel.buffers.push_back({s.name, dtype, s.elements, access});
+  } else if (kernel.buffers[b].access != access) {
+    kernel.buffers[b].access = Access::update;
+  }
+  return {static_cast<int64_t>(b), dtype, at.layout};
+}
+
+Lowering::Call Lowering::begin_call(NodeId n, const OpView& op) {
+  const Node& node = graph_.node(n);
+  Call c;
+  c.kernel.name = graph_.name(node.out(0));
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    ValueId v = node.inputs[i];
+    c.operands.push_back(v.valid() ? bind(c.kernel, c.call, at_.at(v.v), graph_.type(v).dtype, false)
+                                   : Bound{});
+    if (v.valid()) c.kernel.work += graph_.type(v).numel().value();
+  }
+  for (int k = 0; k < op.out_count(); ++k) {
+    ValueId v = node.out(static_cast<uint32_t>(k));
+    if (op.out_type(k).is_none || !is_wanted(v)) {
+      Bound unwanted;
+      if (!op.out_type(k).is_none) unwanted.layout = Layout::contiguous(static_shape(op.out_type(k)));
+      unwanted.dtype = op.out_type(k).dtype;
+      c.results.push_back(unwanted);
+      continue;
+    }
+    at_[v.v] = new_dense(graph_.name(v), op.out_type(k));
+    c.results.push_back(bind(c.kernel, c.call, at_[v.v], op.out_type(k).dtype, true));
+    c.kernel.work += op.out_type(k).numel().value();
+  }
+  return c;
+}
+
+namespace {
+
+bool has_check(const Block& b) {
+  return std::any_of(b.begin(), b.end(), [](const Stmt& s) {
+    if (std::holds_alternative<Check>(s.node)) return true;
+    if (auto* f = std::get_if<For>(&s.node)) return has_check(f->body);
+    if (auto* i = std::get_if<If>(&s.node)) return has_check(i->then);
+    if (auto* r = std::get_if<Reduce>(&s.node)) return has_check(r->lets);
+    return false;
+  });
+}
+
+// The text with names of values left out: equal for kernels that differ in names alone.
+std::string nameless(Kernel k) {
+  k.name = "k";
+  for (size_t i = 0; i < k.buffers.size(); ++i) k.buffers[i].name = fmt::format("b{}", i);
+  return print(k);
+}
+
+}  // namespace
+
+void Lowering::finish_call(Call c, const std::string& name, const OpView* op) {
+  if (!c.kernel.scalars.empty()) c.call.scalars = {op->int_attr("stream")};
+  const bool may_fail = has_check(c.kernel.body);
+  // A buffer that is stored and read back is an update.
+  auto [it, added] = kernels_.emplace(nameless(c.kernel), out_.kernels.size());
+  if (added) out_.kernels.push_back(std::move(c.kernel));
+  c.call.kernel = it->second;
+  out_.steps.push_back({name, std::move(c.call), may_fail});
+}
+
+Status Lowering::view(NodeId n, const OpView& op, const ViewRule& rule) {
+  const Node& node = graph_.node(n);
+  for (uint32_t k = 0; k < node.output_count; ++k) {
+    ValueId v = node.out(k);
+    if (op.out_type(static_cast<int>(k)).is_none || !is_wanted(v)) continue;
+    Location in = at_.at(node.inputs[0].v);
+    auto layout = rule.layout(op, in.layout, static_cast<int>(k));
+    if (!layout) {
+      in = dense_copy(in, graph_.type(node.inputs[0]).dtype, graph_.name(v));
+      layout = rule.layout(op, in.layout, static_cast<int>(k));
+      if (!layout) return bug("{}: no view of row-major memory", op.name());
+    }
+    at_[v.v] = {in.storage, *layout};
+  }
+  return {};
+}
+
+void Lowering::kernel(NodeId n, const OpView& op, const KernelRule& rule) {
+  Call c = begin_call(n, op);
+  KernelBuilder b(c.kernel, c.operands, c.results);
+  rule.build(b, op);
+  finish_call(std::move(c), graph_.name(graph_.node(n).out(0)), &op);
+}
+
+void Lowering::product(NodeId n, const OpView& op, const ProductRule& rule) {
+  const Node& node = graph_.node(n);
+  if (!is_wanted(node.out(0))) return;
+  ProductCall p;
+  p.dtype = op.out_type(0).dtype;
+  // Rank 2 is a batch of one; a matrix must be dense along rows or columns.
+  auto matrix = [&](int operand, bool any_strides) {
+    ValueId v = op.in(operand);
+    Location l = at_.at(v.v);
+    const size_t rank = l.layout.shape.size();
+    auto stride = [&](size_t d) { return l.layout.shape[d] == 1 ? 0 : l.layout.strides[d]; };
+    auto unit = [&](size_t d) { return l.layout.shape[d] <= 1 || l.layout.strides[d] == 1; };
+    if (!any_strides && !unit(rank - 1) && !unit(rank - 2))
+      l = dense_copy(l, graph_.type(v).dtype, graph_.name(v));
+    return ProductCall::Matrix{l.storage, l.layout.offset, rank == 3 ? stride(0) : 0,
+                               rank >= 2 ? stride(rank - 2) : 0, rank >= 1 ? stride(rank - 1) : 0};
+  };
+  const auto& a = at_.at(op.in(rule.a).v).layout.shape;
+  const auto& b = at_.at(op.in(rule.b).v).layout.shape;
+  p.batch = a.size() == 3 ? a[0] : 1;
+  p.m = a[a.size() - 2];
+  p.k = a[a.size() - 1];
+  p.n = b[b.size() - 1];
+  p.a = matrix(rule.a, false);
+  p.b = matrix(rule.b, false);
+  if (rule.c >= 0 && op.has(rule.c)) p.c_in = matrix(rule.c, true);
+  p.alpha = rule.alpha ? rule.alpha(op) : 1;
+  p.beta = rule.beta ? rule.beta(op) : 1;
+  at_[node.out(0).v] = new_dense(graph_.name(node.out(0)), op.out_type(0));
+  p.c = at_[node.out(0).v].storage;
+  out_.steps.push_back({graph_.name(node.out(0)), std::move(p), false});
+}
+
+Status Lowering::foreign(NodeId n, const OpView& op, const ForeignRule& rule) {
+  const Node& node = graph_.node(n);
+  ForeignCall call;
+  CLEAVE_TRY(call.code, rule.code(op));
+  for (ValueId v : node.inputs) {
+    if (v.valid()) call.operands.emplace_back(dense(v).storage);
+    else call.operands.emplace_back();
+  }
+  for (int k = 0; k < op.out_count(); ++k) {
+    ValueId v = node.out(static_cast<uint32_t>(k));
+    at_[v.v] = new_dense(graph_.name(v), op.out_type(k));
+    call.results.push_back(at_[v.v].storage);
+  }
+  out_.steps.push_back({graph_.name(node.out(0)), std::move(call), false});
+  return {};
+}
+
+Location Lowering::dense(ValueId v) {
+  const Location& l = at_.at(v.v);
+  return l.layout.is_contiguous() ? l : dense_copy(l, graph_.type(v).dtype, graph_.name(v));
+}
+
+Location Lowering::dense_copy(const Location& from, DType dtype, const std::string& name) {
+  Layout layout = Layout::contiguous(from.layout.shape);
+  Location to{new_storage(name, dtype, layout.numel()), layout};
+  copy(from, to, dtype, name);
+  return to;
+}
+
+// Results get arena memory of their own, updates are copied into their placeholders at the end.
+void Lowering::returns() {
+  std::vector<std::pair<Location, size_t>> updates;
+  for (const Return& r : graph_.returns()) {
+    const DType dtype = graph_.type(r.value).dtype;
+    Location l = at_.at(r.value.v);
+    const bool whole = l.layout.is_contiguous() && out_.storages[l.storage].placeholder < 0 &&
+                       out_.storages[l.storage].elements == l.layout.numel();
+    if (r.kind != ReturnKind::update) {
+      if (!whole) l = dense_copy(l, dtype, graph_.name(r.value));
+      out_.returns.push_back(l.storage);
+      continue;
+    }
+    const size_t target = at_.at(r.target.v).storage;
+    out_.returns.push_back(target);
+    if (l.storage == target && l.layout == at_.at(r.target.v).layout) continue;
+    if (out_.storages[l.storage].placeholder >= 0)  // it may be written before it is copied
+      l = dense_copy(l, dtype, graph_.name(r.value));
+    updates.emplace_back(l, updates.size());
+    updates.back().second = r.target.v;
+  }
+  for (const auto& [from, target] : updates) {
+    const Location& to = at_.at(static_cast<uint32_t>(target));
+    copy(from, to, out_.storages[to.storage].dtype, out_.storages[to.storage].name);
+  }
+}
+
+}  // namespace cleave

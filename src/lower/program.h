@@ -1,0 +1,90 @@
+// A lowered program: a list of steps over storages, before code is emitted.
+//
+//   step      a kernel call, a matrix product, or a foreign call
+//   storage   a placeholder's memory (bound by the caller), or a range of the arena
+//
+// A view has its base's storage. Lifetimes are steps [first, last]; a result lives to the end.
+#pragma once
+#include <variant>
+
+#include "ir/graph.h"
+#include "loop/kernel.h"
+#include "loop/lower_rule.h"
+
+namespace cleave {
+
+struct Storage {
+  std::string name;  // of the value that it was made for
+  DType dtype = DType::f32;
+  int64_t elements = 0;
+  int64_t bytes = 0;     // elements * size; for workspace as asked for
+  int placeholder = -1;  // its index; -1: in the arena
+  bool workspace = false;
+  int64_t first = -1, last = -1;  // steps that touch it; -1: none
+  int64_t offset = 0;             // in the arena, by plan_memory
+};
+
+struct KernelCall {
+  size_t kernel = 0;              // into LoweredProgram::kernels
+  std::vector<size_t> storages;   // one for each buffer of the kernel
+  std::vector<int64_t> scalars;
+  bool elementwise = false;       // element i of the results depends on element i of dense operands
+};
+
+// C[batch,m,n] = alpha * A B + beta * C_in; strides in elements, C dense.
+struct ProductCall {
+  struct Matrix {
+    size_t storage = 0;
+    int64_t offset = 0, batch_stride = 0, row = 0, column = 0;
+  };
+  DType dtype = DType::f32;
+  int64_t batch = 1, m = 0, n = 0, k = 0;
+  Matrix a, b;
+  std::optional<Matrix> c_in;
+  size_t c = 0;
+  double alpha = 1, beta = 1;
+  std::optional<size_t> scratch;  // a workspace storage, set when the library says how much
+};
+
+struct ForeignCall {
+  loop::ForeignCode code;
+  std::vector<std::optional<size_t>> operands;
+  std::vector<size_t> results;
+};
+
+struct Step {
+  std::string name;  // of the value that it computes
+  std::variant<KernelCall, ProductCall, ForeignCall> work;
+  bool may_fail = false;  // checks indices
+};
+
+struct LoweredProgram {
+  std::vector<Storage> storages;
+  std::vector<loop::Kernel> kernels;  // distinct ones
+  std::vector<Step> steps;
+  std::vector<size_t> returns;  // the storage of each entry of `return`: row-major, from its start
+  int64_t arena_bytes = 0;
+  int64_t arena_lower_bound = 0;  // largest sum of arena storages alive at one step
+  int64_t placeholder_bytes = 0;  // each rounded up to 64
+};
+
+constexpr int64_t storage_alignment = 64;
+
+// Every storage that a step reads or writes.
+std::vector<size_t> storages_of(const Step& step);
+
+// A static, decomposed graph to steps: one kernel a node, views free. Unsupported names the operator
+// that has no lowering.
+Result<LoweredProgram> lower_graph(const Graph& graph);
+
+// Nodes whose operator is lowered by decomposition are replaced by it, until none is left.
+Status decompose_for_lowering(Graph& graph, const OpRegistry& ops);
+
+// An update that is computed by an elementwise kernel, after the last read of the placeholder and
+// the last step that may fail, is written into the placeholder's memory at once.
+void update_in_place(LoweredProgram& program);
+
+// Lifetimes, then offsets of all arena storages; workspaces get the lowest addresses.
+Status plan_memory(LoweredProgram& program);
+
+}  // namespace cleave

@@ -1,0 +1,66 @@
+// See clang_front_end.h. The file system that clang sees is empty, so that no header, no
+// configuration file and no folder of this machine can change what comes out.
+#include "runtime/clang_front_end.h"
+
+#if CLEAVE_HAVE_CLANG
+#include <clang/CodeGen/CodeGenAction.h>
+#include <clang/Frontend/CompilerInstance.h>
+#include <clang/Frontend/TextDiagnosticPrinter.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/VirtualFileSystem.h>
+
+#include <vector>
+
+namespace cleave::runtime {
+namespace {
+
+// The arguments of `clang -cc1`. Its defaults already have no errno from mathematics, no traps and
+// no fast mathematics; -O3 with the passes left out keeps the marks that the passes need.
+std::vector<std::string> arguments(const HostTarget& host) {
+  std::vector<std::string> args = {
+      "-triple", host.triple, "-target-cpu", host.cpu, "-emit-llvm", "-x", "c", "-std=gnu11",
+      "-O3", "-disable-llvm-passes", "-w", "-nostdsysteminc", "-nobuiltininc",
+      "-fwrapv", "-ffp-contract=off", "-mrelocation-model", "pic", "-pic-level", "2",
+      "-mprefer-vector-width=" + host.vector_bits};
+  for (const std::string& feature : host.features) {
+    args.push_back("-target-feature");
+    args.push_back(feature);
+  }
+  args.push_back("unit.c");
+  return args;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<llvm::Module>> parse_c(const std::string& text,
+                                              const std::string& unit_name,
+                                              const HostTarget& host,
+                                              llvm::LLVMContext& context) {
+  std::string messages;
+  llvm::raw_string_ostream stream(messages);
+  llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options(new clang::DiagnosticOptions);
+  clang::CompilerInstance instance;
+  instance.createDiagnostics(new clang::TextDiagnosticPrinter(stream, options.get()));
+  instance.setVerboseOutputStream(stream);
+
+  const std::vector<std::string> words = arguments(host);
+  std::vector<const char*> args;
+  for (const std::string& word : words) args.push_back(word.c_str());
+  if (!clang::CompilerInvocation::CreateFromArgs(instance.getInvocation(), args,
+                                                 instance.getDiagnostics()))
+    return bug("compiler: clang: {}: options: {}", unit_name, stream.str());
+  const std::string file = unit_name + ".c";
+  const llvm::MemoryBufferRef buffer(text, file);
+  instance.getFrontendOpts().Inputs = {
+      clang::FrontendInputFile(buffer, clang::InputKind(clang::Language::C))};
+  instance.createFileManager(llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>());
+
+  clang::EmitLLVMOnlyAction action(&context);
+  const bool parsed = instance.ExecuteAction(action);
+  std::unique_ptr<llvm::Module> module = parsed ? action.takeModule() : nullptr;
+  if (!module) return bug("compiler: clang: {} doesn't compile:\n{}", unit_name, stream.str());
+  return module;
+}
+
+}  // namespace cleave::runtime
+#endif  // CLEAVE_HAVE_CLANG
