@@ -8,15 +8,6 @@ namespace {
 bool is_half(DType t) { return t == DType::bf16 || t == DType::f16; }
 bool is_narrow(DType t) { return t == DType::i16 || t == DType::i8 || t == DType::u8; }
 
-// x (i32) modulo the width of a narrow integer, in its range.
-Expr wrapped(const Expr& x, DType to) {
-  const int64_t width = int64_t{1} << (8 * size_of(to));
-  const Expr low = binary(Op::bit_and, x, constant_int(DType::i32, width - 1));
-  if (to == DType::u8) return low;
-  const Expr half = constant_int(DType::i32, width / 2);
-  return binary(Op::bit_xor, low, half) - half;
-}
-
 bool holds_all_of(DType to, DType from) {
   if (to == from || from == DType::boolean) return true;
   return to == DType::i16 && (from == DType::i8 || from == DType::u8);
@@ -26,9 +17,8 @@ bool holds_all_of(DType to, DType from) {
 
 Expr as_dtype(Expr x, DType from, DType to) {
   Expr y = cast(std::move(x), compute_type(to));
-  if (is_half(to) && from != to && from != DType::boolean) return round_to_stored(y, to);
-  if (is_narrow(to) && !holds_all_of(to, from)) return wrapped(y, to);
-  return y;
+  const bool narrowed = (is_half(to) || is_narrow(to)) && !holds_all_of(to, from);
+  return narrowed ? round_to_stored(y, to) : y;
 }
 
 Expr number_constant(const AttrValue& number, DType meet) {
