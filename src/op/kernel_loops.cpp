@@ -1,0 +1,178 @@
+#include "op/kernel_loops.h"
+
+#include <algorithm>
+
+namespace cleave {
+
+using loop::Expr;
+using loop::Exprs;
+using loop::KernelBuilder;
+
+namespace {
+
+constexpr int64_t chunk = 4096;    // elements of a vector that one piece of a parallel loop covers
+constexpr int64_t register_columns = 16;  // accumulators of a narrow sum that are kept at once
+
+// The part of [0, size) that block number `block` covers: `width` elements, fewer in the last one.
+struct Piece {
+  Expr begin, count;
+};
+Piece piece_of(Expr block, int64_t size, int64_t width) {
+  const Expr begin = block * Expr(width);
+  if (size % width == 0) return {begin, Expr(width)};
+  return {begin, binary(loop::Op::min, Expr(width), Expr(size) - begin)};
+}
+
+int64_t pieces(int64_t size, int64_t width) { return (size + width - 1) / width; }
+
+DType result_type(const KernelBuilder& k) { return k.result(0).dtype; }
+
+// The columns, with one of size 1 where there are none, so that there always is a last one.
+std::vector<int64_t> outer_columns(const OrderedWrites& w) {
+  if (w.columns.empty()) return {};
+  return {w.columns.begin(), w.columns.end() - 1};
+}
+int64_t last_column(const OrderedWrites& w) { return w.columns.empty() ? 1 : w.columns.back(); }
+Exprs column_at(const OrderedWrites& w, const Exprs& outer, Expr last) {
+  if (w.columns.empty()) return {};
+  Exprs column(outer.begin(), outer.begin() + std::ssize(w.columns) - 1);
+  column.push_back(std::move(last));
+  return column;
+}
+
+void write_one(KernelBuilder& k, const OrderedWrites& w, const Exprs& key, const Exprs& column,
+               const Exprs& step) {
+  const Exprs at = w.place(key, column);
+  Expr value = w.value(column, step);
+  if (w.mode == OrderedWrites::Mode::accumulate) {
+    const bool logical = result_type(k) == DType::boolean;
+    value = binary(logical ? loop::Op::logical_or : loop::Op::add, k.load_result(0, at), value);
+  }
+  k.store(0, at, value);
+}
+
+void write_by_step(KernelBuilder& k, const OrderedWrites& w) {
+  std::vector<int64_t> extents = outer_columns(w);
+  const int64_t width = last_column(w);
+  extents.push_back(pieces(width, w.block));
+  k.parallel(extents, [&](const Exprs& i) {
+    const Piece piece = piece_of(i.back(), width, w.block);
+    k.loops(w.steps, [&](const Exprs& step) {
+      Exprs key;
+      if (!w.key_reads_column) key = w.key({}, step);
+      k.loop(piece.count, [&](Expr c) {
+        const Exprs column = column_at(w, i, piece.begin + c);
+        write_one(k, w, w.key_reads_column ? w.key(column, step) : key, column, step);
+      });
+    });
+  });
+}
+
+// A step from its row-major number.
+Exprs step_at(KernelBuilder& k, const std::vector<int64_t>& steps, Expr number) {
+  Exprs step(steps.size());
+  for (size_t d = steps.size(); d-- > 0;) {
+    step[d] = d == 0 ? number : k.let(binary(loop::Op::truncmod, number, Expr(steps[d])), "i");
+    if (d > 0) number = k.let(binary(loop::Op::truncdiv, number, Expr(steps[d])), "q");
+  }
+  return step;
+}
+
+Expr equal_keys(const Exprs& a, const Exprs& b) {
+  Expr equal = loop::constant_int(DType::boolean, 1);
+  for (size_t i = 0; i < a.size(); ++i) {
+    const Expr one = binary(loop::Op::eq, a[i], b[i]);
+    equal = i == 0 ? one : binary(loop::Op::logical_and, equal, one);
+  }
+  return equal;
+}
+
+// All steps of a few columns that share their keys.
+void sum_columns(KernelBuilder& k, const OrderedWrites& w, const std::vector<Exprs>& columns) {
+  const int64_t total = numel_of(w.steps);
+  const Exprs shared = w.key_reads_column ? columns[0] : Exprs{};
+  const auto key_at = [&](Expr t) { return w.key(shared, step_at(k, w.steps, std::move(t))); };
+  k.loop(Expr(total), [&](Expr t) {
+    const Exprs key = key_at(t);
+    const Expr first = k.define(loop::constant_int(DType::boolean, 1), "first");
+    k.loop(t, [&](Expr u) {
+      k.assign(first, binary(loop::Op::logical_and, first,
+                             unary(loop::Op::logical_not, equal_keys(key, key_at(u)))));
+    });
+    k.if_(first, [&] {
+      Exprs sums;
+      for (const Exprs& column : columns)
+        sums.push_back(k.define(k.load_result(0, w.place(key, column)), "sum"));
+      k.loop(Expr(total) - t, [&](Expr later) {
+        const Expr u = k.let(t + later, "u");
+        k.if_(equal_keys(key, key_at(u)), [&] {
+          const Exprs step = step_at(k, w.steps, u);
+          for (size_t c = 0; c < columns.size(); ++c)
+            k.assign(sums[c], sums[c] + w.value(columns[c], step));
+        });
+      });
+      for (size_t c = 0; c < columns.size(); ++c) k.store(0, w.place(key, columns[c]), sums[c]);
+    });
+  });
+}
+
+void sum_by_place(KernelBuilder& k, const OrderedWrites& w) {
+  const int64_t width = last_column(w);
+  const int64_t wide = w.key_reads_column ? 1 : register_columns;
+  const auto nest = [&](int64_t from, int64_t count, int64_t columns_each) {
+    if (count == 0) return;
+    std::vector<int64_t> extents = outer_columns(w);
+    extents.push_back(count);
+    k.parallel(extents, [&](const Exprs& i) {
+      std::vector<Exprs> columns;
+      for (int64_t c = 0; c < columns_each; ++c)
+        columns.push_back(column_at(w, i, i.back() * Expr(columns_each) + Expr(from + c)));
+      sum_columns(k, w, columns);
+    });
+  };
+  const int64_t full = width / wide, rest = width % wide;
+  nest(0, full, wide);
+  if (rest > 0) nest(full * wide, 1, rest);
+}
+
+}  // namespace
+
+void for_each_element(KernelBuilder& k, const std::vector<int64_t>& shape,
+                      const std::function<void(const Exprs&)>& body) {
+  if (numel_of(shape) == 0) return;
+  if (shape.empty()) return k.parallel({}, body);
+  const int64_t last = shape.back();
+  if (shape.size() == 1)
+    return k.parallel({pieces(last, chunk)}, [&](const Exprs& i) {
+      const Piece piece = piece_of(i[0], last, std::min(chunk, last));
+      k.loop(piece.count, [&](Expr j) { body({piece.begin + j}); });
+    });
+  k.parallel({shape.begin(), shape.end() - 1}, [&](const Exprs& rows) {
+    k.loop(Expr(last), [&](Expr j) {
+      Exprs index = rows;
+      index.push_back(j);
+      body(index);
+    });
+  });
+}
+
+void copy_to_result(KernelBuilder& k, int flat) {
+  for_each_element(k, k.result(0).layout.shape,
+                   [&](const Exprs& i) { k.store(0, i, k.load(flat, i)); });
+}
+
+void fill_result(KernelBuilder& k, double value) {
+  const DType t = loop::compute_type(result_type(k));
+  for_each_element(k, k.result(0).layout.shape,
+                   [&](const Exprs& i) { k.store(0, i, loop::constant(t, value)); });
+}
+
+void write_in_order(KernelBuilder& k, const OrderedWrites& writes) {
+  if (!k.wanted(0) || numel_of(writes.columns) == 0 || numel_of(writes.steps) == 0) return;
+  const DType t = result_type(k);
+  const bool narrow = is_floating(t) && size_of(t) < 4;
+  if (narrow && writes.mode == OrderedWrites::Mode::accumulate) sum_by_place(k, writes);
+  else write_by_step(k, writes);
+}
+
+}  // namespace cleave
