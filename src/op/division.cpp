@@ -282,7 +282,7 @@ OpDef div_entry() {
       },
       .decompose = Absent{"primitive"},
       .grad = grad_div,
-      .lower = loop::elementwise(
+      .lower = loop::broadcasting(
           [](loop::KernelBuilder& k, const OpView& op, const loop::Exprs& index) {
             return lower_quotient(k, op, index, mode_of(op));
           }),
@@ -313,7 +313,7 @@ OpDef rest_entry(const char* name, const char* signature, const char* summary, Q
       },
       .decompose = Absent{"primitive"},
       .grad = grad_rest(rounding),
-      .lower = loop::elementwise(
+      .lower = loop::broadcasting(
           [q](loop::KernelBuilder& k, const OpView& op, const loop::Exprs& index) {
             return lower_quotient(k, op, index, q);
           }),

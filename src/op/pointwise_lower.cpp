@@ -46,6 +46,10 @@ Expr load_as(KernelBuilder& k, const OpView& op, int operand, const Exprs& index
   return as_dtype(k.load_broadcast(op.flat(operand), index), op.in_type(operand).dtype, meet);
 }
 
+LowerPtr broadcasting(std::function<Exprs(KernelBuilder&, const OpView&, const Exprs&)> value) {
+  return std::make_shared<const LowerRule>(LowerRule{ElementwiseRule{std::move(value), true}});
+}
+
 Expr same(const Expr& x, double value) {
   return is_floating(x.type()) ? constant(x.type(), value)
                                : constant_int(x.type(), static_cast<int64_t>(value));

@@ -17,6 +17,10 @@ Expr operand_as(const OpView& op, const Exprs& x, int operand, DType meet);
 // The same through an elementwise rule's builder.
 Expr load_as(KernelBuilder& k, const OpView& op, int operand, const Exprs& index, DType meet);
 
+// An elementwise rule that reads its operands through load_as and load_broadcast alone: what
+// loop::pointwise gives, for rules that also check values or have several results.
+LowerPtr broadcasting(std::function<Exprs(KernelBuilder&, const OpView&, const Exprs&)> value);
+
 // Constants of the type of x.
 Expr same(const Expr& x, double value);
 

@@ -1,0 +1,30 @@
+// The formulas of activations and their slopes that more than one file needs, as loops and as calls.
+//
+//   gelu  "none"   x * Phi(x),  Phi(x) = (1 + erf(x / sqrt 2)) / 2
+//         "tanh"   x / 2 * (1 + tanh(u)),  u = sqrt(2/pi) * (x + 0.044715 x^3)
+//   silu           x * s,  s = sigmoid(x)
+#pragma once
+#include <numbers>
+
+#include "op/entry.h"
+#include "op/pointwise.h"
+
+namespace cleave {
+
+constexpr double inv_sqrt2 = std::numbers::sqrt2 / 2;
+constexpr double sqrt_2_over_pi = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+constexpr double gelu_cubic = 0.044715;
+
+inline bool gelu_by_tanh(const OpView& op) { return op.str_attr("approximate") == "tanh"; }
+// "{rule}: approximate is "x", expected "none" or "tanh""
+Status check_approximate(const OpView& op, std::string_view rule);
+
+// f32 for bf16 and f16, else the dtype itself: in which a decomposition of several operators stays
+// as exact as one operator.
+inline DType wide(DType t) { return t == DType::bf16 || t == DType::f16 ? DType::f32 : t; }
+
+// Sums and products with constants of the type of x.
+loop::Expr times(const loop::Expr& x, double factor);
+loop::Expr plus(const loop::Expr& x, double term);
+
+}  // namespace cleave
