@@ -1,0 +1,144 @@
+// Tensors that record: an operation on them adds a node to the graph of a program, with the line of
+// the call as its source. Nothing is computed until the program is compiled and run.
+//
+//   Tensor h = relu(linear(x, w, b));       // cleave/function.h has the functions
+//   Tensor y = (h - h.mean(-1, true)) / 2.0;
+//
+// Names, arguments and types are PyTorch's. A Tensor is a handle: copies are the same value. Tensors
+// made of numbers and Variables alone (arange, full, constant, a parameter) belong to no program;
+// they are copied into the first one they meet, and may be used in any number of programs.
+//
+// Errors are thrown at the line of the call, as cleave::Error: what the operator's rule says, with
+// that line before it. One trace belongs to one thread.
+#pragma once
+#include <concepts>
+#include <source_location>
+
+#include "cleave/store.h"
+
+namespace cleave {
+
+using Location = std::source_location;
+
+// A number of the text: 1 and 1.0 differ, as they do in PyTorch.
+class Number {
+ public:
+  enum class Kind : uint8_t { boolean, integer, floating };
+  Number(bool v) : kind_(Kind::boolean), integer_(v) {}
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  Number(T v) : kind_(Kind::integer), integer_(static_cast<int64_t>(v)) {}
+  template <std::floating_point T>
+  Number(T v) : kind_(Kind::floating), floating_(static_cast<double>(v)) {}
+
+  Kind kind() const { return kind_; }
+  int64_t integer() const { return integer_; }    // of a boolean or an integer
+  double floating() const { return kind_ == Kind::floating ? floating_ : double(integer_); }
+
+ private:
+  Kind kind_;
+  int64_t integer_ = 0;
+  double floating_ = 0;
+};
+
+// Dims of a reduction: one, several, or all of them when empty.
+class DimList {
+ public:
+  DimList() = default;
+  DimList(int64_t dim) : dims_{dim} {}
+  DimList(std::initializer_list<int64_t> dims) : dims_(dims) {}
+  DimList(std::vector<int64_t> dims) : dims_(std::move(dims)) {}
+  const std::vector<int64_t>& dims() const { return dims_; }
+
+ private:
+  std::vector<int64_t> dims_;
+};
+
+namespace trace { class Recording; }
+
+class CLEAVE_API Tensor {
+ public:
+  Tensor() = default;                // none: stands for an operand that is not given
+  Tensor(const Variable& variable);  // its value, in whatever program it meets
+
+  bool defined() const { return recording_ != nullptr || leaf_.defined(); }
+  DType dtype() const;
+  int64_t dim() const;  // how many dims
+  std::vector<int64_t> sizes() const;
+  int64_t size(int64_t dim) const;  // negative dims count from the end
+  int64_t numel() const;
+  std::string type_text() const;  // "f32[2,3]"
+  // Gives the value this name in the graph (and in kernels); a number is put behind a taken one.
+  Tensor named(const std::string& name) const;
+
+  // The functions of cleave/function.h that are most often used behind a dot.
+  Tensor view(const std::vector<int64_t>& size, Location at = Location::current()) const;
+  Tensor reshape(const std::vector<int64_t>& size, Location at = Location::current()) const;
+  Tensor permute(const std::vector<int64_t>& dims, Location at = Location::current()) const;
+  Tensor transpose(int64_t dim0, int64_t dim1, Location at = Location::current()) const;
+  Tensor flatten(int64_t start_dim = 0, int64_t end_dim = -1,
+                 Location at = Location::current()) const;
+  Tensor unsqueeze(int64_t dim, Location at = Location::current()) const;
+  Tensor squeeze(int64_t dim, Location at = Location::current()) const;
+  Tensor expand(const std::vector<int64_t>& size, Location at = Location::current()) const;
+  Tensor select(int64_t dim, int64_t index, Location at = Location::current()) const;
+  Tensor slice(int64_t dim, int64_t start, int64_t end, int64_t step = 1,
+               Location at = Location::current()) const;
+  std::vector<Tensor> split(int64_t size, int64_t dim = 0, Location at = Location::current()) const;
+  std::vector<Tensor> chunk(int64_t chunks, int64_t dim = 0,
+                            Location at = Location::current()) const;
+  Tensor sum(const DimList& dim = {}, bool keepdim = false,
+             Location at = Location::current()) const;
+  Tensor mean(const DimList& dim = {}, bool keepdim = false,
+              Location at = Location::current()) const;
+  Tensor to(DType dtype, Location at = Location::current()) const;
+  Tensor masked_fill(const Tensor& mask, const Number& value,
+                     Location at = Location::current()) const;
+
+ private:
+  friend struct trace::Access;
+  std::shared_ptr<trace::Recording> recording_;
+  Variable leaf_;
+  uint32_t value_ = 0xffffffff;
+};
+
+// A Tensor or a number, and the line where it was written: what operators take, since an operator
+// has no default argument that could catch its line.
+class CLEAVE_API Operand {
+ public:
+  Operand(const Tensor& t, Location at = Location::current()) : tensor_(t), at_(at) {}
+  Operand(const Variable& v, Location at = Location::current()) : tensor_(v), at_(at) {}
+  template <class T>
+    requires(std::integral<T> || std::floating_point<T>)
+  Operand(T v, Location at = Location::current()) : number_(v), at_(at) {}
+  Operand(const Number& n, Location at = Location::current()) : number_(n), at_(at) {}
+
+  bool is_number() const { return !tensor_.defined(); }
+  const Tensor& tensor() const { return tensor_; }
+  const Number& number() const { return number_; }
+  Location at() const { return at_; }
+
+ private:
+  Tensor tensor_;
+  Number number_ = 0;
+  Location at_;
+};
+
+CLEAVE_API Tensor operator+(const Operand& a, const Operand& b);
+CLEAVE_API Tensor operator-(const Operand& a, const Operand& b);
+CLEAVE_API Tensor operator*(const Operand& a, const Operand& b);
+CLEAVE_API Tensor operator/(const Operand& a, const Operand& b);
+CLEAVE_API Tensor operator-(const Operand& a);
+CLEAVE_API Tensor operator<(const Operand& a, const Operand& b);
+CLEAVE_API Tensor operator<=(const Operand& a, const Operand& b);
+CLEAVE_API Tensor operator>(const Operand& a, const Operand& b);
+CLEAVE_API Tensor operator>=(const Operand& a, const Operand& b);
+// Elementwise, as in PyTorch: eq and ne. (== of two Variables asks whether they are the same.)
+CLEAVE_API Tensor operator==(const Operand& a, const Operand& b);
+CLEAVE_API Tensor operator!=(const Operand& a, const Operand& b);
+// Of booleans and integers: bitwise, as in PyTorch.
+CLEAVE_API Tensor operator&(const Operand& a, const Operand& b);
+CLEAVE_API Tensor operator|(const Operand& a, const Operand& b);
+CLEAVE_API Tensor operator~(const Operand& a);
+
+}  // namespace cleave

@@ -1,0 +1,119 @@
+// Elements by index; constants; conversions; any operator by its name.
+#include <fmt/format.h>
+
+#include "trace/record.h"
+
+namespace cleave {
+
+using trace::attr_of;
+using trace::record1;
+using trace::require_defined;
+
+Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, Location at) {
+  require_defined("gather", "self", self, at);
+  require_defined("gather", "index", index, at);
+  return record1("gather", {self, index}, {{"dim", dim}}, at);
+}
+
+Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index, Location at) {
+  require_defined("index_select", "self", self, at);
+  require_defined("index_select", "index", index, at);
+  return record1("index_select", {self, index}, {{"dim", dim}}, at);
+}
+
+Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Operand& src,
+               Location at) {
+  require_defined("scatter", "self", self, at);
+  require_defined("scatter", "index", index, at);
+  if (src.is_number())
+    return record1("scatter", {self, index},
+                   {{"dim", dim}, {"value", attr_of(src.number())}}, at);
+  return record1("scatter", {self, index, src}, {{"dim", dim}}, at);
+}
+
+Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                   Location at) {
+  require_defined("scatter_add", "self", self, at);
+  require_defined("scatter_add", "index", index, at);
+  require_defined("scatter_add", "src", src, at);
+  return record1("scatter_add", {self, index, src}, {{"dim", dim}}, at);
+}
+
+Tensor index(const Tensor& self, const Tensors& indices, Location at) {
+  require_defined("index", "self", self, at);
+  return record1("index", {self, indices}, {}, at);
+}
+
+Tensor one_hot(const Tensor& self, int64_t num_classes, Location at) {
+  require_defined("one_hot", "self", self, at);
+  const Tensor classes = arange(0, num_classes, 1, DType::i64, at);
+  return to(eq(unsqueeze(self, -1, at), classes, at), DType::i64, at);
+}
+
+Tensor full(const Sizes& size, const Number& fill_value, DType dtype, Location at) {
+  return trace::record_constant(
+      "full", {{"size", size}, {"fill_value", attr_of(fill_value)}, {"dtype", dtype}}, at);
+}
+Tensor zeros(const Sizes& size, DType dtype, Location at) { return full(size, 0, dtype, at); }
+Tensor ones(const Sizes& size, DType dtype, Location at) { return full(size, 1, dtype, at); }
+
+Tensor full_like(const Tensor& self, const Number& fill_value, Location at) {
+  require_defined("full_like", "self", self, at);
+  return full(self.sizes(), fill_value, self.dtype(), at);
+}
+Tensor zeros_like(const Tensor& self, Location at) { return full_like(self, 0, at); }
+Tensor ones_like(const Tensor& self, Location at) { return full_like(self, 1, at); }
+
+Tensor arange(const Number& start, const Number& end, const Number& step,
+              std::optional<DType> dtype, Location at) {
+  NamedAttrs attrs{{"start", attr_of(start)}, {"end", attr_of(end)}, {"step", attr_of(step)}};
+  if (dtype) attrs.emplace_back("dtype", *dtype);
+  return trace::record_constant("arange", std::move(attrs), at);
+}
+
+Tensor constant(const HostTensor& value, Location) {
+  return Variable("constant", value, VariableKind::constant);
+}
+
+Tensor to(const Tensor& self, DType dtype, Location at) {
+  require_defined("to", "self", self, at);
+  if (self.dtype() == dtype) return self;
+  return record1("_to_copy", {self}, {{"dtype", dtype}}, at);
+}
+
+namespace {
+
+AttrValue attr_of(const Attribute& a) {
+  if (const auto* n = std::get_if<Number>(&a)) return trace::attr_of(*n);
+  if (const auto* s = std::get_if<std::string>(&a)) return {*s};
+  if (const auto* d = std::get_if<DType>(&a)) return {*d};
+  return {std::get<Sizes>(a)};
+}
+
+}  // namespace
+
+Tensors call(const std::string& op, const std::vector<Operand>& operands,
+             const Attributes& attributes, Location at) {
+  std::vector<trace::Arg> args;
+  for (const Operand& o : operands) args.emplace_back(o);
+  const OpRegistry& ops = trace::common_recording(op, args, at)->ops();
+  const OpDef* def = ops.find(op);
+  if (def == nullptr) {
+    const std::string nearest = ops.nearest(op);
+    trace::refuse(at, "call: there is no operator {}{}", op,
+                  nearest.empty() ? "" : fmt::format("; the nearest name is {}", nearest));
+  }
+  if (operands.size() > def->schema.operands.size())
+    trace::refuse(at, "call: {} takes {} operands, got {}", op, def->schema.operands.size(),
+                  operands.size());
+  NamedAttrs attrs;
+  for (const auto& [name, value] : attributes) {
+    const int arg = def->schema.find(name);
+    if (arg < 0 || def->schema.args[arg].is_operand())
+      trace::refuse(at, "call: {} has no attribute {}: {}", op, name, def->signature);
+    attrs.emplace_back(name, attr_of(value));
+  }
+  return trace::record(op, args, std::move(attrs), at);
+}
+
+}  // namespace cleave

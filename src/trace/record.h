@@ -1,0 +1,35 @@
+// One call of an operator on Tensors: what every function of cleave/function.h is made of.
+//
+//   return record1("where", {condition, self, other}, {}, at);
+#pragma once
+#include "cleave/function.h"
+#include "trace/recording.h"
+
+namespace cleave::trace {
+
+// A Tensor (none where it isn't defined), a number, or a list of Tensors.
+struct Arg {
+  Operand operand = 0;
+  Tensors list;
+  bool is_list = false, is_none = false;
+  Arg(const Tensor& t) : operand(t), is_none(!t.defined()) {}
+  Arg(const Operand& o) : operand(o) {}
+  Arg(Tensors l) : list(std::move(l)), is_list(true) {}
+};
+
+AttrValue attr_of(const Number& n);
+
+Tensors record(const std::string& op, const std::vector<Arg>& args, NamedAttrs attrs, Location at);
+Tensor record1(const std::string& op, const std::vector<Arg>& args, NamedAttrs attrs, Location at);
+
+// An operator without tensor operands, in a free recording.
+Tensor record_constant(const std::string& op, NamedAttrs attrs, Location at);
+
+// The recording where an operation on these goes.
+RecordingPtr common_recording(const std::string& op, const std::vector<Arg>& args, Location at);
+
+// A dim counted from the end, as one from the start; an error names the operation.
+int64_t normal_dim(const char* op, int64_t dim, int64_t rank, Location at);
+void require_defined(const char* op, const char* argument, const Tensor& t, Location at);
+
+}  // namespace cleave::trace

@@ -1,0 +1,216 @@
+#include "trace/recording.h"
+
+#include <set>
+
+#include "op/registry.h"
+
+namespace cleave::trace {
+namespace {
+
+// The operators of values that met no program yet; never changed.
+const OpRegistry& core() {
+  static const OpRegistry ops = value_or_throw(core_ops());
+  return ops;
+}
+
+Role role_of(VariableKind kind) {
+  switch (kind) {
+    case VariableKind::parameter: return Role::param;
+    case VariableKind::buffer:
+    case VariableKind::state: return Role::buffer;
+    case VariableKind::constant: return Role::constant;
+    case VariableKind::random: return Role::rng_state;
+  }
+  return Role::input;
+}
+
+std::string base_name(const std::string& path) {
+  const size_t slash = path.find_last_of('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+// "  in mm(%a: f32[2,3], %b: f32[4,5])": what a failed call was given.
+std::string call_text(const Graph& g, const std::string& op,
+                      const std::vector<CallOperand>& operands) {
+  const auto value_text = [&](ValueId v) {
+    return v.valid() ? fmt::format("%{}: {}", g.name(v), g.type(v).text()) : std::string("none");
+  };
+  std::string text;
+  for (const CallOperand& o : operands) {
+    if (!text.empty()) text += ", ";
+    if (!o.number.is_none()) {
+      text += o.number.text();
+    } else if (o.is_list) {
+      std::vector<std::string> items;
+      for (const ValueId v : o.values) items.push_back(value_text(v));
+      text += fmt::format("[{}]", fmt::join(items, ", "));
+    } else {
+      text += value_text(o.values.empty() ? ValueId::none() : o.values[0]);
+    }
+  }
+  return fmt::format("\n  in {}({})", op, text);
+}
+
+}  // namespace
+
+std::string text_of(Location at) { return fmt::format("{}:{}", at.file_name(), at.line()); }
+
+void throw_at(Location at, Failure failure) {
+  throw_failure(std::move(failure).within(text_of(at)));
+}
+
+RecordingPtr Recording::program(const OpRegistry& ops, Mode mode, const std::string& what,
+                                bool names_foreign) {
+  RecordingPtr r(new Recording);
+  r->kind_ = Kind::program;
+  r->ops_ = &ops;
+  r->mode_ = mode;
+  r->what_ = what;
+  r->names_foreign_ = names_foreign;
+  return r;
+}
+
+RecordingPtr Recording::free() {
+  RecordingPtr r(new Recording);
+  r->ops_ = &core();
+  r->what_ = "values outside of a program";
+  return r;
+}
+
+RecordingPtr Recording::borrowed(Builder& builder) {
+  RecordingPtr r(new Recording);
+  r->kind_ = Kind::borrowed;
+  r->builder_ = &builder;
+  r->what_ = "a rule";
+  return r;
+}
+
+Graph Recording::close() {
+  open_ = false;
+  return std::move(own_graph_);
+}
+
+ValueId Recording::add_input(const std::string& name, DType dtype,
+                             const std::vector<int64_t>& shape, Role role) {
+  return value_or_throw(
+      graph().add_placeholder(role, name, Type(dtype, Shape(shape.begin(), shape.end()))));
+}
+
+ValueId Recording::declare(const Variable& v, const std::string& name) {
+  const VariableState* state = Access::state(v).get();
+  if (const auto known = placeholders_.find(state); known != placeholders_.end())
+    return known->second;
+  const ValueId id = add_input(name, v.dtype(), v.shape(), role_of(v.kind()));
+  placeholders_.emplace(state, id);
+  bound_.push_back({id, v});
+  return id;
+}
+
+ValueId Recording::leaf(const Variable& v, Location at) {
+  const auto known = placeholders_.find(Access::state(v).get());
+  if (known != placeholders_.end()) return known->second;
+  if (kind_ == Kind::borrowed)
+    refuse(at, "{}: %{} is a Variable, which a rule can't read", what_, v.name());
+  if (kind_ == Kind::program && !names_foreign_ && v.kind() != VariableKind::constant)
+    refuse(at, "{}: {} `{}`, {}, is used, but the model given to {} doesn't hold it; register it "
+           "in its module (Module::add, add_parameter, add_buffer)",
+           what_, v.kind() == VariableKind::buffer ? "buffer" : "parameter", v.name(),
+           v.value().type_text(), what_);
+  return declare(v, graph().fresh_name(v.name()));
+}
+
+ValueId Recording::rng() { return declare(rng_, "rng"); }
+
+void Recording::update(const Variable& v, ValueId next) {
+  const ValueId target = placeholders_.at(Access::state(v).get());
+  if (graph().type(next) != graph().type(target))
+    throw_failure(user_error("{}: update of %{}: got {}, expected {}", what_,
+                             graph().name(target), graph().type(next).text(),
+                             graph().type(target).text()));
+  for (Bound& u : updates_) {
+    if (u.variable == v) {
+      u.placeholder = next;
+      return;
+    }
+  }
+  updates_.push_back({next, v});
+}
+
+SourceLoc Recording::loc(Location at) {
+  return {graph().file_id(base_name(at.file_name())), at.line()};
+}
+
+ValueId Recording::value_of(const Tensor& t, Location at) {
+  if (!t.defined()) return ValueId::none();
+  if (Access::leaf(t).defined()) return leaf(Access::leaf(t), at);
+  const RecordingPtr& from = Access::recording(t);
+  if (from.get() == this) return Access::value(t);
+  if (!from->is_free())
+    refuse(at, "a tensor of {} is used in {}; give it as an input or a result instead",
+           from->what(), what_);
+  return copied(t, at);
+}
+
+// Copies the nodes behind a value of a free recording, in their order there.
+ValueId Recording::copied(const Tensor& t, Location at) {
+  const RecordingPtr& from = Access::recording(t);
+  Copies& copies = copies_[from];
+  const Graph& g = from->graph();
+  std::vector<ValueId> wanted{Access::value(t)};
+  std::set<NodeId> nodes;
+  while (!wanted.empty()) {
+    const ValueId v = wanted.back();
+    wanted.pop_back();
+    const NodeId n = g.value(v).def;
+    if (copies.contains(v.v) || (n.valid() && nodes.contains(n))) continue;
+    if (!n.valid()) {
+      for (const Bound& b : from->bound_)
+        if (b.placeholder == v) copies[v.v] = leaf(b.variable, at);
+      continue;
+    }
+    nodes.insert(n);
+    for (const ValueId in : g.node(n).inputs)
+      if (in.valid()) wanted.push_back(in);
+  }
+  // Free recordings only grow at the end, so ids are in order.
+  for (const NodeId n : nodes) {
+    const Node& node = g.node(n);
+    NodeSpec spec;
+    spec.op = ops().find(node.op->name);
+    if (spec.op == nullptr)
+      refuse(at, "{}: the operator {} is not among the program's Operators", what_, node.op->name);
+    for (const ValueId in : node.inputs) spec.inputs.push_back(in.valid() ? copies.at(in.v) : in);
+    spec.list_size = node.list_size;
+    spec.attrs = node.attrs;
+    if (kind_ != Kind::borrowed && node.loc.file != 0)
+      spec.loc = {graph().file_id(g.files()[node.loc.file]), node.loc.line};
+    const Result<NodeId> made = graph().add_node(std::move(spec));
+    if (!made.ok()) throw_at(at, made.failure());
+    for (uint32_t k = 0; k < node.output_count; ++k)
+      copies[node.out(k).v] = graph().node(*made).out(k);
+  }
+  return copies.at(Access::value(t).v);
+}
+
+Values Recording::call(const std::string& op, std::vector<CallOperand> operands, NamedAttrs attrs,
+                       Location at) {
+  if (!open_)
+    refuse(at, "{}: a tensor of {} is used after its trace is over; only what it returns is kept",
+           op, what_);
+  if (kind_ == Kind::borrowed) {
+    Values out = builder_->call(op, std::move(operands), std::move(attrs));
+    if (!builder_->status().ok()) throw_at(at, builder_->status().failure());
+    return out;
+  }
+  Builder builder(own_graph_, *ops_);
+  builder.set_loc(loc(at));
+  Values out = builder.call(op, operands, std::move(attrs));
+  if (!builder.status().ok()) {
+    Failure failure = builder.status().failure();
+    failure.message += call_text(own_graph_, op, operands);
+    throw_at(at, std::move(failure));
+  }
+  return out;
+}
+
+}  // namespace cleave::trace

@@ -1,0 +1,104 @@
+// A graph that is being recorded.
+//
+//   free       values of numbers and Variables alone, made before they met a program
+//   program    a program that is being traced: train_step, compile
+//   borrowed   somebody else's graph, written through their Builder (a gradient rule)
+//
+// An operation goes where its operands are. Operands of a free recording are copied, with the nodes
+// they need, into the recording of the others; each value once. Two programs never mix, and a program
+// whose trace is over takes nothing more.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/builder.h"
+#include "trace/variable_state.h"
+
+namespace cleave::trace {
+
+enum class Mode : uint8_t { training, evaluation };
+
+class Recording : public std::enable_shared_from_this<Recording> {
+ public:
+  // `what` names the program in errors; `names_foreign` lets Variables that were not declared in
+  // under their own names (else they are an error).
+  static RecordingPtr program(const OpRegistry& ops, Mode mode, const std::string& what,
+                              bool names_foreign);
+  static RecordingPtr free();
+  static RecordingPtr borrowed(Builder& builder);
+
+  bool is_free() const { return kind_ == Kind::free; }
+  bool open() const { return open_; }
+  Mode mode() const { return mode_; }
+  const std::string& what() const { return what_; }
+  Graph& graph() { return builder_ ? builder_->graph() : own_graph_; }
+  const OpRegistry& ops() const { return builder_ ? builder_->ops() : *ops_; }
+  // The graph, for good: later operations on its tensors are errors.
+  Graph close();
+  void abandon() { open_ = false; }
+
+  // ---- placeholders
+  ValueId add_input(const std::string& name, DType dtype, const std::vector<int64_t>& shape,
+                    Role role = Role::input);
+  // The placeholder of a Variable that is to be called `name`. Once for each Variable.
+  ValueId declare(const Variable& v, const std::string& name);
+  // The placeholder of a Variable, declared or not.
+  ValueId leaf(const Variable& v, Location at);
+  // The placeholder (seed, step) of the program's random numbers, declared at the first call.
+  void set_rng(Variable rng) { rng_ = std::move(rng); }
+  ValueId rng();
+  int64_t next_stream() { return next_stream_++; }
+
+  struct Bound {
+    ValueId placeholder;
+    Variable variable;
+  };
+  // In the order of the placeholders.
+  const std::vector<Bound>& bound() const { return bound_; }
+
+  // A new value of a Variable at the end of the step; a second one replaces the first.
+  void update(const Variable& v, ValueId next);
+  const std::vector<Bound>& updates() const { return updates_; }
+
+  // ---- operations
+  // The value of a tensor in this graph: its own, a leaf's placeholder, or a copy.
+  ValueId value_of(const Tensor& t, Location at);
+  Values call(const std::string& op, std::vector<CallOperand> operands, NamedAttrs attrs,
+              Location at);
+  SourceLoc loc(Location at);
+
+ private:
+  enum class Kind : uint8_t { free, program, borrowed };
+  Recording() = default;
+  ValueId copied(const Tensor& t, Location at);
+
+  Kind kind_ = Kind::free;
+  Mode mode_ = Mode::training;
+  bool open_ = true;
+  bool names_foreign_ = true;
+  std::string what_;
+  Graph own_graph_;
+  const OpRegistry* ops_ = nullptr;
+  Builder* builder_ = nullptr;
+  Variable rng_;
+  int64_t next_stream_ = 0;
+  std::vector<Bound> bound_, updates_;
+  std::map<const VariableState*, ValueId> placeholders_;
+  // Values of free recordings that were copied in.
+  using Copies = std::map<uint32_t, ValueId>;
+  std::map<std::weak_ptr<Recording>, Copies, std::owner_less<>> copies_;
+};
+
+// "path/model.cpp:12".
+std::string text_of(Location at);
+// Throws the failure at a line: "path/model.cpp:12: " before its message.
+[[noreturn]] void throw_at(Location at, Failure failure);
+template <class... Args>
+[[noreturn]] void refuse(Location at, fmt::format_string<Args...> text, Args&&... args) {
+  throw_at(at, user_error(text, std::forward<Args>(args)...));
+}
+
+}  // namespace cleave::trace

@@ -1,0 +1,96 @@
+// Variables and stores.
+#include "cleave/store.h"
+
+#include <map>
+#include <set>
+
+#include "base/edit_distance.h"
+#include "base/result.h"
+#include "trace/variable_state.h"
+
+namespace cleave {
+
+Variable::Variable(std::string name, HostTensor value, VariableKind kind)
+    : state_(std::make_shared<trace::VariableState>()) {
+  state_->name = std::move(name);
+  state_->kind = kind;
+  state_->value = std::move(value);
+  state_->requires_grad = kind == VariableKind::parameter && is_floating(state_->value.dtype());
+}
+
+const std::string& Variable::name() const { return state_->name; }
+VariableKind Variable::kind() const { return state_->kind; }
+DType Variable::dtype() const { return state_->value.dtype(); }
+const std::vector<int64_t>& Variable::shape() const { return state_->value.shape(); }
+const HostTensor& Variable::value() const { return state_->value; }
+HostTensor& Variable::memory() { return state_->value; }
+void Variable::set(const HostTensor& value) { state_->value.copy_from(value); }
+bool Variable::requires_grad() const { return state_->requires_grad; }
+
+void Variable::set_requires_grad(bool on) {
+  if (on && !is_floating(dtype()))
+    throw_failure(user_error("{}: requires_grad: {} is not floating", name(),
+                             state_->value.type_text()));
+  state_->requires_grad = on;
+}
+
+void Variable::bind(HostTensor memory, Contents contents) {
+  if (memory.dtype() != dtype() || memory.shape() != shape())
+    throw_failure(user_error("{}: bind: got memory of {}, expected {}", name(), memory.type_text(),
+                             state_->value.type_text()));
+  if (contents == Contents::of_variable) memory.copy_from(state_->value);
+  state_->value = std::move(memory);
+}
+
+struct Store::State {
+  std::vector<std::pair<std::string, Variable>> entries;
+  std::map<std::string, size_t> by_name;
+};
+
+Store::Store() : state_(std::make_shared<State>()) {}
+
+void Store::add(const std::string& name, const Variable& variable) {
+  const auto known = state_->by_name.find(name);
+  if (known == state_->by_name.end()) {
+    state_->by_name.emplace(name, state_->entries.size());
+    state_->entries.emplace_back(name, variable);
+  } else if (!(state_->entries[known->second].second == variable)) {
+    throw_failure(user_error("store: {} is there already, and is another tensor: {}", name,
+                             state_->entries[known->second].second.value().type_text()));
+  }
+}
+
+Variable Store::find(const std::string& name) const {
+  const auto known = state_->by_name.find(name);
+  return known == state_->by_name.end() ? Variable() : state_->entries[known->second].second;
+}
+
+Variable Store::at(const std::string& name) const {
+  Variable v = find(name);
+  if (v.defined()) return v;
+  std::string nearest;
+  size_t least = name.size() / 3 + 2;
+  for (const auto& [other, variable] : state_->entries) {
+    const size_t distance = edit_distance(name, other);
+    if (distance < least) {
+      least = distance;
+      nearest = other;
+    }
+  }
+  throw_failure(user_error("store: there is no {}{}", name,
+                           nearest.empty() ? "" : "; the nearest name is " + nearest));
+}
+
+const std::vector<std::pair<std::string, Variable>>& Store::entries() const {
+  return state_->entries;
+}
+
+int64_t Store::bytes() const {
+  std::set<const void*> seen;
+  int64_t total = 0;
+  for (const auto& [name, v] : state_->entries)
+    if (seen.insert(trace::Access::state(v).get()).second) total += v.value().bytes();
+  return total;
+}
+
+}  // namespace cleave

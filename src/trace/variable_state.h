@@ -1,0 +1,40 @@
+// What a Variable refers to, and the door through which the library reaches into public handles.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "cleave/tensor.h"
+#include "ir/ids.h"
+
+namespace cleave::trace {
+
+struct VariableState {
+  std::string name;
+  VariableKind kind = VariableKind::parameter;
+  HostTensor value;
+  bool requires_grad = true;
+};
+
+using VariablePtr = std::shared_ptr<VariableState>;
+using RecordingPtr = std::shared_ptr<Recording>;
+
+struct Access {
+  static const VariablePtr& state(const Variable& v) { return v.state_; }
+  static HostTensor& memory(const Variable& v) { return v.state_->value; }
+  static Variable variable(VariablePtr state) {
+    Variable v;
+    v.state_ = std::move(state);
+    return v;
+  }
+  static const RecordingPtr& recording(const Tensor& t) { return t.recording_; }
+  static const Variable& leaf(const Tensor& t) { return t.leaf_; }
+  static ValueId value(const Tensor& t) { return {t.value_}; }
+  static Tensor tensor(RecordingPtr recording, ValueId value) {
+    Tensor t;
+    t.recording_ = std::move(recording);
+    t.value_ = value.v;
+    return t;
+  }
+};
+
+}  // namespace cleave::trace
