@@ -41,8 +41,9 @@ asan: build/asan/build.ninja
 fuzz-build: build/fuzz/build.ninja
 	@$(NINJA) -C build/fuzz fuzzers
 
-doc: release
-	@script/doc
+doc: build/release/build.ninja
+	@$(NINJA) -C build/release write_ops
+	@script/doc build/release
 
 format:
 	@script/format --write
