@@ -74,7 +74,7 @@ std::string AttrValue::text() const {
       }
       return out + ']';
     }
-    std::string operator()(const GraphRef& v) const { return "@" + v->name(); }
+    std::string operator()(const GraphRef& v) const { return v ? "@" + v->name() : "@"; }
   };
   return std::visit(Text{}, value_);
 }
@@ -90,7 +90,7 @@ uint64_t AttrValue::hash() const {
   if (auto* s = get<std::string>()) return mix(h, std::hash<std::string>{}(*s));
   if (auto* t = get<DType>()) return mix(h, static_cast<uint64_t>(*t));
   if (auto* m = get<MemoryFormat>()) return mix(h, static_cast<uint64_t>(*m));
-  if (auto* g = get<GraphRef>()) return mix(h, std::hash<std::string>{}((*g)->name()));
+  if (auto* g = get<GraphRef>()) return mix(h, *g ? std::hash<std::string>{}((*g)->name()) : 0);
   if (auto* l = get<AttrList>())
     for (const AttrValue& v : *l) h = mix(h, v.hash());
   return h;

@@ -87,6 +87,10 @@ Result<AttrValue> checked_attr(const ArgDef& arg, AttrValue value) {
   AttrList out;
   if (auto* list = value.get<AttrList>()) {
     for (const AttrValue& v : *list) {
+      if (v.is_none() && arg.optional_item) {
+        out.emplace_back();
+        continue;
+      }
       CLEAVE_TRY(AttrValue item, checked_item(arg, v));
       out.push_back(std::move(item));
     }

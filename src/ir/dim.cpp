@@ -8,6 +8,10 @@ namespace cleave {
 namespace {
 
 constexpr int64_t limit = int64_t{1} << 62;
+// What an expression may hold; a net with five strides of 2 nests 5 calls in under 100 characters.
+constexpr size_t most_atoms = 256;      // of all terms, a term counting one
+constexpr size_t most_atom_text = 1024;
+constexpr int most_depth = 24;          // calls in calls
 
 int64_t clamp(int64_t v) { return v > limit ? limit : v < -limit ? -limit : v; }
 int64_t sat_add(int64_t a, int64_t b) {
@@ -20,6 +24,7 @@ int64_t sat_mul(int64_t a, int64_t b) {
 }
 int64_t floor_div(int64_t a, int64_t b) {
   if (b == 0) return 0;
+  if (b == -1) return sat_mul(a, b);  // -2^63 / -1 is no int64_t
   int64_t q = a / b;
   return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
 }
@@ -31,6 +36,7 @@ struct Atom {
   AtomKind kind;
   Dim a, b;          // operands of a function
   std::string text;  // the symbol's name, or the printed call: the key of the order
+  int depth = 0;     // of calls: 0 for a symbol
 };
 using AtomPtr = std::shared_ptr<const Atom>;
 
@@ -55,10 +61,19 @@ struct SymExpr {
   static std::vector<Term> terms_of(const Dim& d) {
     if (d.expr_) return d.expr_->terms;
     if (d.value_ == 0) return {};
-    return {{d.value_, {}}};
+    return {{clamp(d.value_), {}}};
   }
   static Dim atom(AtomKind kind, const Dim& a, const Dim& b, std::string text) {
-    return make({{1, {std::make_shared<const Atom>(Atom{kind, a, b, std::move(text)})}}});
+    const int depth = kind == AtomKind::symbol ? 0 : 1 + std::max(depth_of(a), depth_of(b));
+    if (depth > most_depth || text.size() > most_atom_text) return Dim(limit);
+    return make({{1, {std::make_shared<const Atom>(Atom{kind, a, b, std::move(text), depth})}}});
+  }
+  static int depth_of(const Dim& d) {
+    int depth = 0;
+    if (d.expr_)
+      for (const Term& t : d.expr_->terms)
+        for (const AtomPtr& a : t.atoms) depth = std::max(depth, a->depth);
+    return depth;
   }
   static Dim wrap(std::shared_ptr<const SymExpr> e) {
     Dim d;
@@ -82,6 +97,12 @@ Dim SymExpr::make(std::vector<Term> terms) {
   std::erase_if(merged, [](const Term& t) { return t.coefficient == 0; });
   if (merged.empty()) return Dim(0);
   if (merged.size() == 1 && merged[0].atoms.empty()) return Dim(merged[0].coefficient);
+  size_t atoms = merged.size();
+  for (const Term& t : merged) {
+    atoms += t.atoms.size();
+    if (t.coefficient >= limit || t.coefficient <= -limit) return Dim(limit);
+  }
+  if (atoms > most_atoms) return Dim(limit);
   auto e = std::make_shared<SymExpr>();
   e->terms = std::move(merged);
   return wrap(std::move(e));
@@ -113,6 +134,10 @@ Dim operator*(const Dim& a, const Dim& b) {
 }
 
 namespace {
+
+bool saturated(const Dim& d) {
+  return d.is_const() && (d.value() >= limit || d.value() <= -limit);
+}
 
 // a / b where b is one term that divides every term of a; nullopt otherwise.
 std::optional<Dim> exact_quotient(const Dim& a, const Dim& b) {
@@ -154,13 +179,19 @@ Dim Dim::mod(const Dim& a, const Dim& b) {
 }
 
 Dim Dim::min(const Dim& a, const Dim& b) {
-  if (Dim d = a - b; d.is_const()) return d.value_ <= 0 ? a : b;
+  if (a.is_const() && b.is_const()) return std::min(a.value_, b.value_);
+  const Dim d = a - b;
+  if (saturated(d)) return Dim(limit);
+  if (d.is_const()) return d.value_ <= 0 ? a : b;
   bool swap = b.text() < a.text();
   return call(AtomKind::min, "min", swap ? b : a, swap ? a : b);
 }
 
 Dim Dim::max(const Dim& a, const Dim& b) {
-  if (Dim d = a - b; d.is_const()) return d.value_ >= 0 ? a : b;
+  if (a.is_const() && b.is_const()) return std::max(a.value_, b.value_);
+  const Dim d = a - b;
+  if (saturated(d)) return Dim(limit);
+  if (d.is_const()) return d.value_ >= 0 ? a : b;
   bool swap = b.text() < a.text();
   return call(AtomKind::max, "max", swap ? b : a, swap ? a : b);
 }
@@ -206,6 +237,16 @@ void Dim::collect_symbols(std::vector<std::string>& into) const {
         a->a.collect_symbols(into);
         a->b.collect_symbols(into);
       }
+    }
+}
+
+void Dim::collect_divisors(std::vector<Dim>& into) const {
+  if (!expr_) return;
+  for (const Term& t : expr_->terms)
+    for (const AtomPtr& a : t.atoms) {
+      if (a->kind == AtomKind::floordiv || a->kind == AtomKind::mod) into.push_back(a->b);
+      a->a.collect_divisors(into);
+      a->b.collect_divisors(into);
     }
 }
 
@@ -297,7 +338,9 @@ DimRange SymEnv::range_of(const Dim& d) const {
 }
 
 SymEnv::Truth SymEnv::equal(const Dim& a, const Dim& b) const {
-  Dim d = a - b;
+  if (a == b) return Truth::yes;
+  const Dim d = a - b;
+  if (saturated(d)) return a.is_const() && b.is_const() ? Truth::no : Truth::unknown;
   if (d.is_const()) return d.value() == 0 ? Truth::yes : Truth::no;
   DimRange r = range_of(d);
   if (r.lo > 0 || r.hi < 0) return Truth::no;

@@ -5,8 +5,9 @@
 //
 // An expression is kept canonical: terms sorted by their text, equal terms merged, zero terms
 // dropped, constant sub-expressions folded, exact quotients divided. Two Dims that are equal as
-// polynomials compare equal. Arithmetic saturates at +-2^62; types with dims beyond 2^47 are refused
-// when a node is made, so a saturated size never reaches a buffer.
+// polynomials compare equal. Arithmetic saturates at +-2^62, and an expression that grows too long or
+// too deep, or one of whose coefficients saturates, becomes 2^62. Types with dims beyond 2^47 are
+// refused when a node is made, so a saturated size never reaches a buffer.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -46,6 +47,8 @@ class Dim {
 
   // The symbols that occur, each once, sorted.
   void collect_symbols(std::vector<std::string>& into) const;
+  // The divisors of every floordiv and mod inside.
+  void collect_divisors(std::vector<Dim>& into) const;
   // The value when each symbol stands for `value_of(name)`; nullopt where a symbol is unknown.
   std::optional<int64_t> eval(
       const std::function<std::optional<int64_t>(const std::string&)>& value_of) const;

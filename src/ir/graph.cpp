@@ -35,6 +35,7 @@ Result<ValueId> Graph::add_placeholder(Role role, const std::string& name, Type 
   }
   CLEAVE_CHECK(check_type_limits(type));
   CLEAVE_CHECK(check_symbols(type, env_));
+  by_name_.emplace(name, static_cast<uint32_t>(values_.size()));
   ValueId v = add_value(name, std::move(type), {}, static_cast<uint32_t>(placeholders_.size()));
   placeholders_.push_back({role, v, wants_grad, sym});
   return v;
@@ -47,7 +48,6 @@ const Placeholder* Graph::placeholder_of(ValueId v) const {
 
 ValueId Graph::add_value(std::string name, Type type, NodeId def, uint32_t index) {
   ValueId v{static_cast<uint32_t>(values_.size())};
-  by_name_.emplace(name, v.v);
   ValueInfo info;
   info.name = std::move(name);
   info.type = std::move(type);
@@ -117,13 +117,33 @@ Result<Types> Graph::infer(const NodeSpec& spec) {
   OpView view(*spec.op, spec.inputs, std::move(types), spec.list_size, spec.attrs, env_);
   auto result = (*spec.op->infer)(view);
   if (!result.ok()) return result;
-  for (const Type& t : *result)
+  for (Type& t : *result) {
+    t.strides.reset();  // an inner value is free, whatever its operands are
     if (Status s = check_type_limits(t); !s.ok())
       return std::move(s).failure().within(spec.op->name);
+  }
   if (spec.op->schema.results >= 0 && result->size() != static_cast<size_t>(spec.op->schema.results))
     return bug("{}: infer gave {} results, the signature has {}", spec.op->name, result->size(),
                spec.op->schema.results);
   return result;
+}
+
+// The names stand for the next values; none is kept where one is taken.
+Status Graph::take_names(const std::vector<std::string>& names) {
+  for (size_t k = 0; k < names.size(); ++k) {
+    if (by_name_.emplace(names[k], static_cast<uint32_t>(values_.size() + k)).second) continue;
+    for (size_t i = 0; i < k; ++i) by_name_.erase(names[i]);
+    return user_error("the name %{} is taken already", names[k]);
+  }
+  return {};
+}
+
+// Names made from the operator's for the results that have none, `op` or `op_0`, `op_1`, ...
+void Graph::name_results(const OpDef& op, size_t count, std::vector<std::string>& names) {
+  for (size_t k = names.size(); k < count; ++k) {
+    names.push_back(fresh_name(count == 1 ? op.name : fmt::format("{}_{}", op.name, k)));
+    by_name_.emplace(names.back(), static_cast<uint32_t>(values_.size() + k));
+  }
 }
 
 Result<NodeId> Graph::add_node(NodeSpec spec) {
@@ -131,10 +151,7 @@ Result<NodeId> Graph::add_node(NodeSpec spec) {
   CLEAVE_TRY(Types types, infer(spec));
   if (spec.names.size() > types.size())
     return user_error("{}: {} names for {} results", spec.op->name, spec.names.size(), types.size());
-  for (size_t k = 0; k < spec.names.size(); ++k)
-    if (by_name_.contains(spec.names[k]) ||
-        std::find(spec.names.begin(), spec.names.begin() + k, spec.names[k]) != spec.names.begin() + k)
-      return user_error("the name %{} is taken already", spec.names[k]);
+  CLEAVE_CHECK(take_names(spec.names));
 
   NodeId id{static_cast<uint32_t>(nodes_.size())};
   Node node;
@@ -148,19 +165,9 @@ Result<NodeId> Graph::add_node(NodeSpec spec) {
   node.output_count = static_cast<uint32_t>(types.size());
   node.links.resize(node.inputs.size());
   nodes_.push_back(std::move(node));
-  std::string stem;
-  for (size_t k = 0; k < types.size(); ++k) {
-    std::string name;
-    if (k < spec.names.size()) {
-      name = std::move(spec.names[k]);
-    } else if (types.size() == 1) {
-      name = fresh_name(spec.op->name);
-    } else {
-      if (stem.empty()) stem = fresh_name(spec.op->name + "_0");
-      name = k == 0 ? stem : fresh_name(fmt::format("{}_{}", spec.op->name, k));
-    }
-    add_value(std::move(name), std::move(types[k]), id, static_cast<uint32_t>(k));
-  }
+  name_results(*spec.op, types.size(), spec.names);
+  for (size_t k = 0; k < types.size(); ++k)
+    add_value(std::move(spec.names[k]), std::move(types[k]), id, static_cast<uint32_t>(k));
   insert_before(id, spec.before);
   for (uint32_t i = 0; i < nodes_[id.v].inputs.size(); ++i) link_use(id, i);
   ++live_nodes_;
@@ -204,9 +211,10 @@ bool Graph::is_joint() const {
 }
 
 uint32_t Graph::file_id(const std::string& file) {
-  auto it = std::find(files_.begin(), files_.end(), file);
-  if (it == files_.end()) it = files_.insert(it, file);
-  return static_cast<uint32_t>(it - files_.begin());
+  if (file.empty()) return 0;
+  auto [it, added] = by_file_.emplace(file, static_cast<uint32_t>(files_.size()));
+  if (added) files_.push_back(file);
+  return it->second;
 }
 
 std::string Graph::loc_text(SourceLoc loc) const {

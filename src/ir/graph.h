@@ -12,7 +12,6 @@
 // computed when a node is made; after an edit refresh_types() infers again only the nodes whose
 // operand types changed.
 #pragma once
-#include <deque>
 #include <functional>
 #include <string>
 #include <unordered_map>
@@ -180,7 +179,10 @@ class Graph {
 
  private:
   Result<Types> infer(const NodeSpec& spec);
+  Status infer_again(NodeId n, std::vector<bool>& marked);
   ValueId add_value(std::string name, Type type, NodeId def, uint32_t index);
+  Status take_names(const std::vector<std::string>& names);
+  void name_results(const OpDef& op, size_t count, std::vector<std::string>& names);
   void link_use(NodeId n, uint32_t operand);
   void unlink_use(NodeId n, uint32_t operand);
   void insert_before(NodeId n, NodeId before);
@@ -193,6 +195,7 @@ class Graph {
   StableVector<ValueInfo> values_;
   std::unordered_map<std::string, uint32_t> by_name_;
   std::unordered_map<std::string, uint32_t> next_suffix_;
+  std::unordered_map<std::string, uint32_t> by_file_;
   std::vector<Return> returns_;
   std::vector<std::string> files_;
   std::vector<NodeId> stale_;  // nodes whose operand types changed

@@ -61,8 +61,7 @@ void Graph::set_input(NodeId n, uint32_t operand, ValueId v) {
   unlink_use(n, operand);
   nodes_[n.v].inputs[operand] = v;
   link_use(n, operand);
-  bool same = old.valid() && v.valid() && type(old) == type(v);
-  if (!same) stale_.push_back(n);
+  if (!old.valid() || !v.valid() || !(type(old) == type(v))) stale_.push_back(n);
 }
 
 void Graph::replace_uses(ValueId from, ValueId to) {
@@ -71,31 +70,42 @@ void Graph::replace_uses(ValueId from, ValueId to) {
     if (r.value == from) r.value = to;
 }
 
+// Infers n again and marks the users of results whose types changed.
+Status Graph::infer_again(NodeId n, std::vector<bool>& marked) {
+  const Node& node = nodes_[n.v];
+  NodeSpec spec;
+  spec.op = node.op;
+  spec.inputs = node.inputs;
+  spec.list_size = node.list_size;
+  spec.attrs = node.attrs;
+  CLEAVE_TRY(Types types, infer(spec));
+  if (types.size() != node.output_count)
+    return user_error("{}: an edit changed the number of results from {} to {}", node.op->name,
+                      node.output_count, types.size());
+  for (uint32_t k = 0; k < node.output_count; ++k) {
+    ValueInfo& info = values_[node.out(k).v];
+    types[k].strides = info.type.strides;  // fixed ones stay as long as the type does
+    if (info.type == types[k]) continue;
+    types[k].strides.reset();
+    info.type = std::move(types[k]);
+    for (const Use& u : uses(node.out(k))) marked[u.node.v] = true;
+  }
+  marked[n.v] = false;
+  return {};
+}
+
 Status Graph::refresh_types() {
   if (stale_.empty()) return {};
   std::vector<bool> marked(nodes_.size());
   for (NodeId n : stale_) marked[n.v] = true;
+  Status status;
+  for (NodeId n = head_; n.valid() && status.ok(); n = nodes_[n.v].next)
+    if (marked[n.v]) status = infer_again(n, marked);
+  // What a failure or a user before its operand left undone stays stale.
   stale_.clear();
-  for (NodeId n = head_; n.valid(); n = nodes_[n.v].next) {
-    if (!marked[n.v]) continue;
-    const Node& node = nodes_[n.v];
-    NodeSpec spec;
-    spec.op = node.op;
-    spec.inputs = node.inputs;
-    spec.list_size = node.list_size;
-    spec.attrs = node.attrs;
-    CLEAVE_TRY(Types types, infer(spec));
-    if (types.size() != node.output_count)
-      return user_error("{}: an edit changed the number of results from {} to {}", node.op->name,
-                        node.output_count, types.size());
-    for (uint32_t k = 0; k < node.output_count; ++k) {
-      ValueInfo& info = values_[node.out(k).v];
-      if (info.type == types[k]) continue;
-      info.type = std::move(types[k]);
-      for (const Use& u : uses(node.out(k))) marked[u.node.v] = true;
-    }
-  }
-  return {};
+  for (NodeId n = head_; n.valid(); n = nodes_[n.v].next)
+    if (marked[n.v]) stale_.push_back(n);
+  return status;
 }
 
 Status Graph::reorder(const std::vector<NodeId>& order) {

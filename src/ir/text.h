@@ -1,4 +1,10 @@
 // The graph text: print, parse, verify (grammar and rules in doc/ir.md).
+//
+//   CLEAVE_TRY(Program p, parse(text, "gpt.clv", ops));
+//   CLEAVE_CHECK(verify(p));
+//   std::string again = print(p);               // parse(again) is equal to p
+//
+// All are pure, and linear in the text or the graph.
 #pragma once
 #include <string>
 
@@ -8,11 +14,17 @@ namespace cleave {
 
 enum class Naming { own, canonical };
 
-// One graph, or a file of graphs (subgraphs first). `canonical` renumbers values %0, %1, ...
+// One graph, with the subgraphs that it refers to before it, or a file of graphs. `canonical`
+// renumbers the results of nodes %0, %1, ...; placeholders keep their names, which are the graph's
+// interface.
 std::string print(const Graph& g, Naming naming = Naming::own);
 std::string print(const Program& p, Naming naming = Naming::own);
+// What a file begins with; it may be left out.
+constexpr std::string_view clv_version_line = "clv 1\n";
 // One node as a line without indentation, for error messages.
 std::string print_node(const Graph& g, NodeId n);
+// "must_save", ...
+std::string_view name_of(Recompute policy);
 
 // Reads text; `file` is used in messages (file:line:column: rule: ...; the line; a caret).
 Result<Program> parse(std::string_view text, const std::string& file, const OpRegistry& ops);
@@ -20,5 +32,11 @@ Result<Program> parse(std::string_view text, const std::string& file, const OpRe
 // Checks every rule of doc/ir.md; the first broken one is the failure, with its number.
 Status verify(const Graph& g);
 Status verify(const Program& p);
+
+// Where two graphs or programs differ, as a sentence; empty where they are equal: names,
+// placeholders, nodes in order with operands, attributes, tags, sources and types, returns, and the
+// subgraphs that they refer to.
+std::string difference(const Graph& a, const Graph& b);
+std::string difference(const Program& a, const Program& b);
 
 }  // namespace cleave

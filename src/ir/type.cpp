@@ -45,8 +45,15 @@ Status check_type_limits(const Type& t) {
       return user_error("dim {} of {} is outside [0, 2^47]", d.value(), t.text());
   if (t.strides && t.strides->size() != t.shape.size())
     return user_error("{} has {} strides for {} dims", t.text(), t.strides->size(), t.rank());
-  if (t.is_static() && t.numel().value() > max_bytes / size_of(t.dtype))
+  Dim elements = 1;  // a dim of 0 counts 1, so that strides stay within bounds too
+  for (const Dim& d : t.shape)
+    if (d.is_const() && d.value() > 0) elements = elements * d;
+  if (elements.value() > max_bytes / size_of(t.dtype))
     return user_error("{} has more than 2^60 bytes", t.text());
+  if (t.strides)
+    for (const Dim& d : *t.strides)
+      if (d.is_const() && (d.value() < 0 || d.value() > max_bytes))
+        return user_error("stride {} of {} is outside [0, 2^60]", d.value(), t.text());
   return {};
 }
 

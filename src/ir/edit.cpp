@@ -1,0 +1,122 @@
+// Dead code and common subexpressions, each one pass over the nodes.
+#include "ir/edit.h"
+
+namespace cleave {
+
+int64_t eliminate_dead_code(Graph& g) {
+  std::vector<bool> needed(g.node_capacity());
+  std::vector<NodeId> pending;
+  auto need = [&](NodeId n) {
+    if (!n.valid() || needed[n.v]) return;
+    needed[n.v] = true;
+    pending.push_back(n);
+  };
+  for (const Return& r : g.returns())
+    if (r.value.valid()) need(g.value(r.value).def);
+  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
+    if (has(g.node(n).op->traits, Trait::effect)) need(n);
+  while (!pending.empty()) {
+    const NodeId n = pending.back();
+    pending.pop_back();
+    for (ValueId v : g.node(n).inputs)
+      if (v.valid()) need(g.value(v).def);
+  }
+  int64_t erased = 0;
+  for (NodeId n = g.last_node(); n.valid();) {
+    const NodeId before = g.prev_node(n);
+    if (!needed[n.v]) {
+      g.erase(n);
+      ++erased;
+    }
+    n = before;
+  }
+  return erased;
+}
+
+namespace {
+
+uint64_t mixed(uint64_t h, uint64_t x) {
+  h = (h ^ x) * 0x9e3779b97f4a7c15u;
+  return h ^ (h >> 32);
+}
+
+uint64_t hash_of(const Node& n) {
+  uint64_t h = mixed(reinterpret_cast<uintptr_t>(n.op), n.list_size);
+  for (ValueId v : n.inputs) h = mixed(h, v.v);
+  h = mixed(h, static_cast<uint64_t>(n.tag.ac_graph) * 8 + static_cast<uint64_t>(n.tag.policy));
+  return mixed(h, n.attrs.hash());
+}
+
+// Also the same result types: strides that the text fixes for one of two calls keep them apart.
+bool same_call(const Graph& g, NodeId m, NodeId n) {
+  const Node &x = g.node(m), &y = g.node(n);
+  if (x.op != y.op || x.list_size != y.list_size || x.inputs != y.inputs || !(x.tag == y.tag) ||
+      x.output_count != y.output_count || !(x.attrs == y.attrs))
+    return false;
+  for (uint32_t k = 0; k < x.output_count; ++k)
+    if (!(g.type(x.out(k)) == g.type(y.out(k)))) return false;
+  return true;
+}
+
+// The calls seen so far, by hash: open addressing, at most half full. Where a hash comes from an
+// address it decides only where an entry lies, never which call survives.
+class CallTable {
+ public:
+  explicit CallTable(const Graph& g) : g_(g) {
+    size_t size = 16;
+    while (size < 2 * g.node_count()) size *= 2;
+    slots_.resize(size);
+  }
+  // The first equal call; n itself, which is then kept, where there is none.
+  NodeId find_or_keep(NodeId n) {
+    const uint64_t h = hash_of(g_.node(n));
+    for (size_t i = h & (slots_.size() - 1);; i = (i + 1) & (slots_.size() - 1)) {
+      Slot& slot = slots_[i];
+      if (!slot.node.valid()) {
+        slot = {static_cast<uint32_t>(h >> 32), n};
+        return n;
+      }
+      if (slot.hash == static_cast<uint32_t>(h >> 32) && same_call(g_, slot.node, n))
+        return slot.node;
+    }
+  }
+
+ private:
+  struct Slot {
+    uint32_t hash = 0;
+    NodeId node;
+  };
+  const Graph& g_;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace
+
+int64_t eliminate_common_subexpressions(Graph& g) {
+  CallTable calls(g);
+  std::vector<ValueId> survivor(g.value_capacity());  // of a merged result; else invalid
+  int64_t merged = 0;
+  for (NodeId n = g.first_node(); n.valid();) {
+    const NodeId after = g.next_node(n);
+    const Node& node = g.node(n);
+    const bool own = has(node.op->traits, Trait::random) || has(node.op->traits, Trait::effect);
+    if (const NodeId first = own ? n : calls.find_or_keep(n); first != n) {
+      for (uint32_t k = 0; k < node.output_count; ++k) {
+        survivor[node.out(k).v] = g.node(first).out(k);
+        for (const Use& u : g.uses(node.out(k)))
+          g.set_input(u.node, u.operand, g.node(first).out(k));
+      }
+      g.erase(n);
+      ++merged;
+    }
+    n = after;
+  }
+  if (merged == 0) return 0;
+  std::vector<Return> returns = g.returns();
+  for (Return& r : returns)
+    if (r.value.valid() && survivor[r.value.v].valid()) r.value = survivor[r.value.v];
+  g.set_returns(std::move(returns));
+  return merged;
+}
+
+}  // namespace cleave

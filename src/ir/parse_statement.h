@@ -1,0 +1,82 @@
+// Reads one statement of a graph's body and adds its node.
+//
+//   statement = [%name {"," %name} "="] op "(" [operands] [";"] [attributes] ")"
+//               ["!recompute(" policy ["," "ac=" integer] ")"] [":" type {"," type}] ["#" file:line]
+//   operands  = operand {"," operand};  operand = %name | none | "[" [item {"," item}] "]"
+//   attributes = name "=" value {"," name "=" value}, after ";" where operands stand before them
+//
+// A number where the signature allows one for a tensor is an attribute of that name; the other
+// operands keep their order. Types are compared with those that the operator infers; `none` says
+// that a result is not used.
+#pragma once
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "ir/parse_literal.h"
+
+namespace cleave {
+
+class StatementParser {
+ public:
+  StatementParser(Lexer& lex, LiteralParser& literals, const OpRegistry& ops)
+      : lex_(lex), literals_(literals), ops_(ops) {}
+
+  void begin_graph(Graph& graph);
+  // From the first result to the end of the line.
+  Status read();
+  // A %name that is defined and in use, as an operand or in a return.
+  Result<ValueId> read_value_name();
+
+ private:
+  struct Operand {
+    uint32_t at = 0;
+    bool is_list = false;
+    std::vector<ValueId> items;  // one, where it is no list
+  };
+  struct GivenAttr {
+    uint32_t at = 0;
+    uint16_t arg = 0;
+  };
+
+  Status read_results();
+  Status read_op();
+  Status read_arguments();
+  Status read_operand();
+  Result<ValueId> read_item();
+  Status read_attr();
+  Status place_operands(uint32_t close_at);
+  Status place(const Operand& operand, const ArgDef& arg);
+  Status read_tag();
+  Status read_types();
+  Status read_source();
+  Status add();
+  Failure explain(Failure failure);
+  Status check_types(NodeId n);
+  Failure unknown_op(const Token& name) const;
+  Failure unknown_attr(const Token& name) const;
+
+  Lexer& lex_;
+  LiteralParser& literals_;
+  const OpRegistry& ops_;
+  Graph* graph_ = nullptr;
+  std::unordered_set<uint32_t> unused_;  // values declared none
+  uint32_t last_file_ = 0;
+
+  // The statement being read; kept to reuse the memory.
+  NodeSpec spec_;
+  uint32_t op_at_ = 0;
+  std::vector<uint32_t> result_at_;
+  std::vector<Operand> operands_;
+  size_t operand_count_ = 0;
+  std::vector<GivenAttr> given_;
+  std::vector<Type> types_;
+  std::vector<uint32_t> type_at_;
+  bool has_types_ = false;
+};
+
+// Names that exported PyTorch graphs use: an operator among them that no entry covers is unsupported,
+// any other unknown name is a mistake.
+bool is_core_aten(std::string_view name);
+
+}  // namespace cleave
