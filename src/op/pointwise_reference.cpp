@@ -31,6 +31,11 @@ int64_t integer_at(const OpView& op, const Array* a, int operand, DType meet,
 
 }  // namespace
 
+void set_number(Array& a, int64_t k, const AttrValue& number) {
+  if (a.floating() || number.get<double>()) a.set(k, number.as_double());
+  else a.set_int(k, integer_of(number));
+}
+
 Array result_array(const OpView& op, int k) {
   return Array(op.out_type(k).dtype, static_shape(op.out_type(k)));
 }

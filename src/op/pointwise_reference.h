@@ -44,6 +44,9 @@ inline int64_t wrapping_mul(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
 
+// Element k becomes the number in the array's dtype: truncated and wrapped where that is an integer.
+void set_number(Array& a, int64_t k, const AttrValue& number);
+
 // The array of result k, zeros.
 Array result_array(const OpView& op, int k);
 

@@ -1,0 +1,210 @@
+// Tensors made of one number.
+//
+//   full(; size, fill_value, dtype)        dtype as given, else that of the number: bool, i64 or f32
+//   full_like(self; fill_value, dtype)     shape of self; dtype as given, else that of self
+//   zeros ones empty (; size, dtype)       f32 where no dtype is given
+//   zeros_like ones_like empty_like (self; dtype)
+//   scalar_tensor(; s, dtype)              0-d; f32 where no dtype is given
+//
+//   size  (C1) no dim is negative
+//
+// A number is truncated and wrapped where the dtype is an integer. The contents of empty, which ATen
+// leaves open, are zeros: the same bits in every run. The *_like operators read no element of self.
+#include "op/cost.h"
+#include "op/entry.h"
+#include "op/pointwise.h"
+#include "op/pointwise_lower.h"
+#include "op/pointwise_reference.h"
+#include "op/sample_sets.h"
+
+namespace cleave {
+namespace {
+
+constexpr Trait constructor_traits = pointwise_traits | Trait::constructor;
+
+Status check_size(const OpView& op) {
+  for (const Dim& d : op.dims_attr("size"))
+    if (op.env().range_of(d).hi < 0)
+      return op.broken("C1", "size {} has a negative dim", op.attr("size").text());
+  return {};
+}
+
+Array filled(const OpView& op, const AttrValue& number) {
+  Array out = result_array(op, 0);
+  for (int64_t k = 0; k < out.numel(); ++k) set_number(out, k, number);
+  return out;
+}
+
+std::vector<Reject> size_reject(const std::string& name, SampleAttrs attrs) {
+  attrs.emplace_back("size", AttrValue{2, -1});
+  return {{"C1", {{}, attrs}, name + ": C1: size [2,-1] has a negative dim"}};
+}
+
+OpDef full_entry() {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  std::vector<Sample> samples;
+  const auto add = [&](std::vector<int64_t> size, AttrValue v, std::optional<DType> t = {}) {
+    Sample s{{}, {{"size", size}, {"fill_value", std::move(v)}}};
+    if (t) s.attrs.emplace_back("dtype", *t);
+    samples.push_back(std::move(s));
+  };
+  add({2, 3}, 1.5);
+  add({2}, 3);
+  add({2}, true);
+  add({}, -inf);
+  add({0, 2}, 1.0);
+  add({3}, 0.1, DType::bf16);
+  add({3}, 1, DType::f16);
+  add({3}, 2.75, DType::i64);
+  add({3}, 300, DType::u8);
+  add({3}, -7, DType::i32);
+  add({3}, 0.5, DType::boolean);
+  add({3}, 0.1, DType::f64);
+  return OpDef{
+      .name = "full",
+      .signature = "(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None) -> Tensor",
+      .summary = "a number everywhere",
+      .source = "aten::full, PyTorch 2.13",
+      .traits = constructor_traits,
+      .infer = [](const OpView& op) -> Result<Types> {
+        CLEAVE_CHECK(check_size(op));
+        const DType t = op.dtype_attr("dtype").value_or(number_dtype(op.attr("fill_value")));
+        return Types{Type(t, op.dims_attr("size"))};
+      },
+      .reference = [](const OpView& op, std::span<const Array* const>) -> Result<Arrays> {
+        return Arrays{filled(op, op.attr("fill_value"))};
+      },
+      .decompose = Absent{"primitive"},
+      .grad = zero_grad(),
+      .lower = loop::pointwise([](const OpView& op, const loop::Exprs&) {
+        return loop::number_constant(op.attr("fill_value"), op.out_type(0).dtype);
+      }),
+      .cost = cost_per_result(0),
+      .samples = samples,
+      .rejects = size_reject("full", {{"fill_value", 1}}),
+  };
+}
+
+// zeros, ones, empty: full with a number of their own.
+OpDef sized_entry(const char* name, const char* summary, int number, const char* more = "") {
+  const std::vector<int64_t> size = {2, 3}, none = {}, empty = {0, 3};
+  std::vector<Sample> samples = {{{}, {{"size", size}}},
+                                 {{}, {{"size", none}}},
+                                 {{}, {{"size", empty}}}};
+  for (DType t : all_dtypes) samples.push_back({{}, {{"size", size}, {"dtype", t}}});
+  return OpDef{
+      .name = name,
+      .signature = fmt::format("(SymInt[] size, *, ScalarType? dtype=None{}) -> Tensor", more),
+      .summary = summary,
+      .source = fmt::format("aten::{}, PyTorch 2.13", name),
+      .traits = constructor_traits,
+      .infer = [](const OpView& op) -> Result<Types> {
+        CLEAVE_CHECK(check_size(op));
+        return Types{Type(op.dtype_attr("dtype").value_or(DType::f32), op.dims_attr("size"))};
+      },
+      .reference = [number](const OpView& op, std::span<const Array* const>) -> Result<Arrays> {
+        return Arrays{filled(op, number)};
+      },
+      .decompose = [number](Builder& b, const OpView& op) -> Values {
+        return {b.full(op.out_type(0).shape, number, op.out_type(0).dtype)};
+      },
+      .grad = zero_grad(),
+      .lower = loop::by_decomposition(),
+      .cost = cost_per_result(0),
+      .samples = samples,
+      .rejects = size_reject(name, {}),
+  };
+}
+
+struct LikeRow {
+  const char* name;
+  const char* summary;
+  const char* argument;              // of the signature
+  AttrValue (*number)(const OpView&);
+  SampleAttrs attrs;
+};
+
+OpDef like_entry(const LikeRow& row) {
+  std::vector<Sample> samples = joined({over_dtypes(all_dtypes, {2, 3}, row.attrs),
+                                        over_dtypes({DType::f32}, {}, row.attrs),
+                                        over_dtypes({DType::f32}, {0, 3}, row.attrs)});
+  for (DType t : all_dtypes) {
+    samples.push_back({{f32({3})}, row.attrs});
+    samples.back().attrs.emplace_back("dtype", t);
+  }
+  return OpDef{
+      .name = row.name,
+      .signature = fmt::format("(Tensor self{}, *, ScalarType? dtype=None, MemoryFormat? "
+                               "memory_format=None) -> Tensor",
+                               row.argument),
+      .summary = row.summary,
+      .source = fmt::format("aten::{}, PyTorch 2.13", row.name),
+      .traits = pointwise_traits,
+      .infer = [](const OpView& op) -> Result<Types> {
+        return like_self(op, op.dtype_attr("dtype").value_or(op.in_type(0).dtype));
+      },
+      .reference = [number = row.number](const OpView& op, std::span<const Array* const>)
+          -> Result<Arrays> { return Arrays{filled(op, number(op))}; },
+      .decompose = [number = row.number](Builder& b, const OpView& op) -> Values {
+        return {b.full(op.out_type(0).shape, number(op), op.out_type(0).dtype)};
+      },
+      .grad = zero_grad(),
+      .lower = loop::by_decomposition(),
+      .cost = cost_per_result(0),
+      .samples = samples,
+      .rejects = {},
+  };
+}
+
+OpDef scalar_entry() {
+  return OpDef{
+      .name = "scalar_tensor",
+      .signature = "(Scalar s, *, ScalarType? dtype=None) -> Tensor",
+      .summary = "a 0-d tensor of one number",
+      .source = "aten::scalar_tensor, PyTorch 2.13",
+      .traits = constructor_traits,
+      .infer = [](const OpView& op) -> Result<Types> {
+        return Types{Type(op.dtype_attr("dtype").value_or(DType::f32), {})};
+      },
+      .reference = [](const OpView& op, std::span<const Array* const>) -> Result<Arrays> {
+        return Arrays{filled(op, op.attr("s"))};
+      },
+      .decompose = [](Builder& b, const OpView& op) -> Values {
+        return {b.full({}, op.attr("s"), op.out_type(0).dtype)};
+      },
+      .grad = zero_grad(),
+      .lower = loop::by_decomposition(),
+      .cost = cost_per_result(0),
+      .samples = {{{}, {{"s", 1}}},
+                  {{}, {{"s", 2.5}}},
+                  {{}, {{"s", true}}},
+                  {{}, {{"s", -3}, {"dtype", DType::i64}}},
+                  {{}, {{"s", 0.1}, {"dtype", DType::bf16}}},
+                  {{}, {{"s", 2}, {"dtype", DType::boolean}}}},
+      .rejects = {},
+  };
+}
+
+AttrValue fill_value(const OpView& op) { return op.attr("fill_value"); }
+AttrValue zero(const OpView&) { return 0; }
+AttrValue one(const OpView&) { return 1; }
+
+}  // namespace
+
+CLEAVE_OPS(constant) {
+  return {
+      full_entry(),
+      sized_entry("zeros", "zeros", 0),
+      sized_entry("ones", "ones", 1),
+      sized_entry("empty", "a tensor whose contents don't matter: zeros", 0,
+                  ", MemoryFormat? memory_format=None"),
+      like_entry({"full_like", "a number everywhere, in the shape of self", ", Scalar fill_value",
+                  fill_value, {{"fill_value", 2.5}}}),
+      like_entry({"zeros_like", "zeros in the shape of self", "", zero, {}}),
+      like_entry({"ones_like", "ones in the shape of self", "", one, {}}),
+      like_entry({"empty_like", "zeros in the shape of self", "", zero, {}}),
+      scalar_entry(),
+  };
+}
+
+}  // namespace cleave

@@ -1,0 +1,256 @@
+// Copies and conversions.
+//
+//   _to_copy(self; dtype, memory_format)   self in another dtype
+//   clone(self; memory_format)             self
+//   lift_fresh_copy(self)                  self
+//   alias(self), detach(self)              self's own memory; nothing flows back through detach
+//   copy(self, src)                        src in the shape and dtype of self        (C1) src broadcasts
+//   fill(self, value)                      value everywhere, in the shape and dtype of self
+//                                          (C1) a tensor value is 0-d
+//
+// Floating to integer truncates towards 0; integers wrap to a narrower width; anything to bool is
+// x != 0; floating to a narrower floating rounds to nearest, ties to even. The memory format is a wish
+// about strides, which lowering is free to choose.
+#include "op/broadcast.h"
+#include "op/cost.h"
+#include "op/entry.h"
+#include "op/pointwise.h"
+#include "op/pointwise_lower.h"
+#include "op/pointwise_reference.h"
+#include "op/sample_sets.h"
+
+namespace cleave {
+namespace {
+
+// One element of `from`, converted into the dtype of `into`.
+void convert_element(Array& into, int64_t k, const Array& from, int64_t at) {
+  if (from.floating()) into.set(k, from.f[at]);
+  else into.set_int(k, from.i[at]);
+}
+
+Result<Types> same_type(const OpView& op) { return like_self(op, op.in_type(0).dtype); }
+
+Result<Arrays> reference_copy(const OpView&, std::span<const Array* const> in) {
+  return Arrays{*in[0]};
+}
+
+GradFn identity_grad() {
+  return unary_grad([](Builder&, const GradView&, ValueId g) { return g; });
+}
+
+// Values that convert alike in every precision.
+std::vector<double> convertible() { return {-2.75, -1, -0.5, 0, 0.75, 2.5}; }
+
+std::vector<Sample> conversions() {
+  std::vector<Sample> s;
+  const auto dtypes = {DType::f64, DType::f32, DType::bf16, DType::f16,    DType::i64,
+                       DType::i32, DType::i16, DType::i8,   DType::u8,     DType::boolean};
+  for (DType from : dtypes) {
+    for (DType to : dtypes) {
+      SampleTensor x = any_of(from, {2, 3});
+      // Only what the target holds is defined the same everywhere.
+      if (is_floating(from)) x = x.with(convertible());
+      if (is_floating(from) && to == DType::u8) x = x.with({0, 0.5, 1, 2.75, 100, 255});
+      if (is_integer(from) && from != DType::u8) x = x.with({-128, -7, -1, 0, 5, 127});
+      s.push_back({{x}, {{"dtype", to}}});
+    }
+  }
+  return s;
+}
+
+OpDef to_copy_entry() {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  const std::vector<Sample> more = {
+      {{f32({2, 3})}},
+      {{f32({})}, {{"dtype", DType::bf16}}},
+      {{f32({0, 3})}, {{"dtype", DType::i64}}},
+      {{f32({4}).with({nan, inf, -inf, -0.0})}, {{"dtype", DType::boolean}}},
+      {{f32({2, 2, 1, 1})}, {{"memory_format", MemoryFormat::channels_last}}},
+      {{i64({3}).with({4294967296.0, 4294967297.0, -2147483649.0})}, {{"dtype", DType::i32}}},
+      {{i64({2}).with({4503599627370497.0, -3})}, {{"dtype", DType::f64}}},
+      {{i32({3}).with({300, -129, 65536})}, {{"dtype", DType::u8}}},
+      {{f64({3}).with({1e300, -1e-300, 1.0000000001})}, {{"dtype", DType::f32}}},
+      {{f32({4}).with({65519, 65520, 5.9e-8, 2e-8})}, {{"dtype", DType::f16}}},
+      {{f32({2}).with({1.00390625, 1.01171875})}, {{"dtype", DType::bf16}}}};
+  return OpDef{
+      .name = "_to_copy",
+      .signature = "(Tensor self, *, ScalarType? dtype=None, bool non_blocking=False, "
+                   "MemoryFormat? memory_format=None) -> Tensor",
+      .summary = "self in another dtype",
+      .source = "aten::_to_copy, PyTorch 2.13",
+      .traits = pointwise_traits,
+      .infer = [](const OpView& op) -> Result<Types> {
+        return like_self(op, op.dtype_attr("dtype").value_or(op.in_type(0).dtype));
+      },
+      .reference = [](const OpView& op, std::span<const Array* const> in) -> Result<Arrays> {
+        Array out = result_array(op, 0);
+        for (int64_t k = 0; k < out.numel(); ++k) convert_element(out, k, *in[0], k);
+        return Arrays{std::move(out)};
+      },
+      .decompose = Absent{"primitive"},
+      .grad = identity_grad(),  // grad_to converts it back
+      .lower = loop::pointwise([](const OpView& op, const loop::Exprs& x) {
+        return loop::cast(x[0], loop::compute_type(op.out_type(0).dtype));
+      }),
+      .cost = cost_per_result(1),
+      .samples = joined({conversions(), more}),
+      .rejects = {},
+  };
+}
+
+OpDef clone_entry(const char* name, const char* signature, const SampleAttrs& attrs) {
+  return OpDef{
+      .name = name,
+      .signature = signature,
+      .summary = "a copy of self",
+      .source = fmt::format("aten::{}, PyTorch 2.13", name),
+      .traits = pointwise_traits,
+      .infer = same_type,
+      .reference = reference_copy,
+      .decompose = Absent{"primitive"},
+      .grad = identity_grad(),
+      .lower = loop::pointwise([](const OpView&, const loop::Exprs& x) { return x[0]; }),
+      .cost = cost_per_result(0),
+      .samples = joined({over_dtypes(all_dtypes, {2, 3}), over_dtypes({DType::f32}, {}),
+                         over_dtypes({DType::f32}, {0, 3}),
+                         over_dtypes({DType::f32}, {2, 3, 1, 2}, attrs)}),
+      .rejects = {},
+  };
+}
+
+OpDef alias_entry(const char* name, const char* summary, GradFn grad) {
+  return OpDef{
+      .name = name,
+      .signature = "(Tensor self) -> Tensor",
+      .summary = summary,
+      .source = fmt::format("aten::{}, PyTorch 2.13", name),
+      .traits = Trait::view | Trait::fusible | Trait::recomputable,
+      .infer = same_type,
+      .reference = reference_copy,
+      .decompose = Absent{"primitive"},
+      .grad = std::move(grad),
+      .lower = loop::view([](const OpView&, const loop::Layout& in, int) { return in; }),
+      .cost = cost_of_view(),
+      .samples = joined({over_dtypes(all_dtypes, {2, 3}), over_dtypes({DType::f32}, {}),
+                         over_dtypes({DType::f32}, {0, 3})}),
+      .rejects = {},
+  };
+}
+
+OpDef copy_entry() {
+  return OpDef{
+      .name = "copy",
+      .signature = "(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
+      .summary = "src in the shape and dtype of self",
+      .source = "aten::copy, PyTorch 2.13",
+      .traits = pointwise_traits,
+      .infer = [](const OpView& op) -> Result<Types> {
+        CLEAVE_CHECK(check_expandable(op, "C1", op.in_type(1).shape, op.in_type(0).shape));
+        return same_type(op);
+      },
+      .reference = [](const OpView& op, std::span<const Array* const> in) -> Result<Arrays> {
+        Array out = result_array(op, 0);
+        std::vector<int64_t> index(out.shape.size(), 0);
+        for (int64_t k = 0; k < out.numel(); ++k) {
+          convert_element(out, k, *in[1], broadcast_position(index, in[1]->shape));
+          next_index(index, out.shape);
+        }
+        return Arrays{std::move(out)};
+      },
+      .decompose = [](Builder& b, const OpView& op) -> Values {
+        const Type& t = op.out_type(0);
+        return {b.expand(b.convert(op.in(1), t.dtype), t.shape)};
+      },
+      .grad = [](Builder& b, const GradView& op) -> Values {
+        return {ValueId::none(), grad_to(b, op, 1, [&] { return op.dout(0); })};
+      },
+      .lower = loop::pointwise([](const OpView& op, const loop::Exprs& x) {
+        return loop::cast(x[1], loop::compute_type(op.out_type(0).dtype));
+      }),
+      .cost = cost_per_result(1),
+      .samples = {{{f32({2, 3}), f32({2, 3})}},
+                  {{f32({2, 3}), f32({3})}},
+                  {{f32({2, 3}), f64({})}},
+                  {{f64({2, 3}), bf16({2, 1})}},
+                  {{bf16({3}), f32({3})}},
+                  {{i64({6}), f32({6}).with(convertible())}},
+                  {{boolean({6}), f32({6}).with(convertible())}},
+                  {{f32({3}), i32({3})}},
+                  {{f32({0, 3}), f32({1, 3})}}},
+      .rejects = {{"C1", {{f32({2}), f32({3})}},
+                   "copy: C1: shapes [3] and [2] don't broadcast: dim -1 is 3 and 2, expected "
+                   "equal sizes or 1"},
+                  {"C1", {{f32({1}), f32({3})}},
+                   "copy: C1: shape [3] doesn't broadcast to [1], expected dims that are equal or "
+                   "1"},
+                  {"C1", {{f32({3}), f32({1, 3})}},
+                   "copy: C1: shape [1,3] doesn't broadcast to [3], expected dims that are equal "
+                   "or 1"}},
+  };
+}
+
+OpDef fill_entry() {
+  return OpDef{
+      .name = "fill",
+      .signature = "(Tensor self, Tensor|Scalar value) -> Tensor",
+      .summary = "value everywhere, in the shape and dtype of self",
+      .source = "aten::fill.Scalar, aten::fill.Tensor, PyTorch 2.13",
+      .traits = pointwise_traits,
+      .infer = [](const OpView& op) -> Result<Types> {
+        if (op.has(1) && op.in_type(1).rank() != 0)
+          return op.broken("C1", "value is {}, expected a number or a 0-d tensor",
+                           op.in_type(1).text());
+        return same_type(op);
+      },
+      .reference = [](const OpView& op, std::span<const Array* const> in) -> Result<Arrays> {
+        Array out = result_array(op, 0);
+        for (int64_t k = 0; k < out.numel(); ++k) {
+          if (op.has(1)) convert_element(out, k, *in[1], 0);
+          else set_number(out, k, op.number(1));
+        }
+        return Arrays{std::move(out)};
+      },
+      .decompose = [](Builder& b, const OpView& op) -> Values {
+        const Type& t = op.out_type(0);
+        if (op.is_number(1)) return {b.full(t.shape, op.number(1), t.dtype)};
+        return {b.expand(b.convert(op.in(1), t.dtype), t.shape)};
+      },
+      .grad = [](Builder& b, const GradView& op) -> Values {
+        return {ValueId::none(), grad_to(b, op, 1, [&] { return op.dout(0); })};
+      },
+      .lower = loop::by_decomposition(),
+      .cost = cost_per_result(0),
+      .samples = {{{f32({2, 3}), 1.5}},
+                  {{f32({2, 3}), 2}},
+                  {{f32({2, 3}), f32({})}},
+                  {{f32({2, 3}), i64({})}},
+                  {{bf16({3}), 0.1}},
+                  {{f64({}), f32({})}},
+                  {{i64({3}), 2.5}},
+                  {{i32({3}), f32({}).with({-3.75})}},
+                  {{boolean({3}), 2}},
+                  {{f32({0}), 1}},
+                  {{f16({2}), true}}},
+      .rejects = {{"C1", {{f32({2}), f32({2})}},
+                   "fill: C1: value is f32[2], expected a number or a 0-d tensor"}},
+  };
+}
+
+}  // namespace
+
+CLEAVE_OPS(convert) {
+  const SampleAttrs channels_last = {{"memory_format", MemoryFormat::channels_last}};
+  return {
+      to_copy_entry(),
+      clone_entry("clone", "(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
+                  channels_last),
+      clone_entry("lift_fresh_copy", "(Tensor self) -> Tensor", {}),
+      alias_entry("alias", "self's own memory", identity_grad()),
+      alias_entry("detach", "self, through which no gradient flows", zero_grad()),
+      copy_entry(),
+      fill_entry(),
+  };
+}
+
+}  // namespace cleave
