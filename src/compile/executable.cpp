@@ -1,0 +1,204 @@
+// Running a built program: pointers resolved once, then one call a step and nothing allocated.
+#include "compile/executable.h"
+
+#include <atomic>
+#include <cstring>
+
+#include "compile/pipeline.h"
+#include "runtime/arena.h"
+
+namespace cleave {
+namespace {
+
+class Compiled final : public CompiledProgram {
+ public:
+  Compiled(Graph graph, BuiltProgram built, CompileReport report)
+      : graph_(std::move(graph)), built_(std::move(built)), report_(std::move(report)) {}
+  const Graph& graph() const override { return graph_; }
+  const CompileReport& report() const override { return report_; }
+  const BuiltProgram& built() const { return built_; }
+
+ private:
+  Graph graph_;
+  BuiltProgram built_;
+  CompileReport report_;
+};
+
+// Where an instance's steps find a storage: slots in one flat table of pointers.
+struct Slot {
+  size_t storage;
+  size_t position;
+};
+
+struct Fault {
+  int64_t check = 0, values[2] = {0, 0};
+};
+
+class RunningInstance final : public Instance {
+ public:
+  static Result<std::unique_ptr<Instance>> make(std::shared_ptr<const Compiled> program,
+                                                std::shared_ptr<Executor> executor) {
+    CLEAVE_TRY(runtime::Arena arena, runtime::Arena::make(program->built().lowered.arena_bytes));
+    return std::unique_ptr<Instance>(
+        new RunningInstance(std::move(program), std::move(executor), std::move(arena)));
+  }
+
+  Status bind(size_t placeholder, void* data) override {
+    const size_t storage = placeholder_storage_[placeholder];
+    base_[storage] = static_cast<std::byte*>(data);
+    for (const Slot& s : slots_)
+      if (s.storage == storage) pointers_[s.position] = data;
+    return {};
+  }
+
+  Status run() override {
+    if (running_.exchange(true))
+      return user_error("this instance is running already; make a second one to run two at once");
+    Status s = check_bound();
+    if (s.ok()) s = run_steps();
+    running_ = false;
+    return s;
+  }
+
+  const void* result(size_t k) const override { return base_[lowered().returns[k]]; }
+  void fill_arena_pattern() override { arena_.fill_pattern(); }
+  int64_t touched_arena_bytes() const override { return arena_.touched_bytes(); }
+
+ private:
+  RunningInstance(std::shared_ptr<const Compiled> program, std::shared_ptr<Executor> executor,
+                  runtime::Arena arena)
+      : program_(std::move(program)), executor_(std::move(executor)), arena_(std::move(arena)) {
+    const auto& storages = lowered().storages;
+    base_.resize(storages.size());
+    placeholder_storage_.resize(program_->graph().placeholders().size());
+    for (size_t s = 0; s < storages.size(); ++s) {
+      if (storages[s].placeholder >= 0)
+        placeholder_storage_[static_cast<size_t>(storages[s].placeholder)] = s;
+      else
+        base_[s] = storages[s].bytes > 0 ? arena_.data() + storages[s].offset : nothing_;
+    }
+    for (const Step& step : lowered().steps) {
+      first_pointer_.push_back(pointers_.size());
+      if (auto* k = std::get_if<KernelCall>(&step.work))
+        for (size_t s : k->storages) add_pointer(s);
+      if (auto* f = std::get_if<ForeignCall>(&step.work)) {
+        for (const auto& s : f->operands) s ? add_pointer(*s) : pointers_.push_back(nullptr);
+        for (size_t s : f->results) add_pointer(s);
+      }
+    }
+  }
+
+  const LoweredProgram& lowered() const { return program_->built().lowered; }
+
+  void add_pointer(size_t storage) {
+    slots_.push_back({storage, pointers_.size()});
+    pointers_.push_back(base_[storage]);
+  }
+
+  Status check_bound() const {
+    for (size_t i = 0; i < placeholder_storage_.size(); ++i) {
+      const Storage& s = lowered().storages[placeholder_storage_[i]];
+      if (!base_[placeholder_storage_[i]] && s.bytes > 0 && s.first >= 0)
+        return user_error("placeholder %{} is not bound to memory", s.name);
+    }
+    return {};
+  }
+
+  Status run_steps() {
+    size_t product = 0, foreign = 0;
+    const auto& steps = lowered().steps;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (auto* k = std::get_if<KernelCall>(&steps[i].work)) {
+        CLEAVE_CHECK(run_kernel(*k, steps[i], pointers_.data() + first_pointer_[i]));
+      } else if (auto* p = std::get_if<ProductCall>(&steps[i].work)) {
+        run_product(*p, *program_->built().products[product++]);
+      } else {
+        void** at = pointers_.data() + first_pointer_[i];
+        program_->built().foreign[foreign++](at, at + std::get<ForeignCall>(steps[i].work).operands.size());
+      }
+    }
+    return {};
+  }
+
+  struct PhaseRun {
+    const BuiltPhase& phase;
+    void* const* buffers;
+    const int64_t* scalars;
+    Fault* faults;
+  };
+
+  static void run_piece(void* context, long piece) {
+    const auto& r = *static_cast<PhaseRun*>(context);
+    const int64_t n = r.phase.extent, pieces = r.phase.pieces;
+    // n * piece could not overflow for extents below 2^57: sizes are below 2^60 bytes, pieces <= 64.
+    const int64_t begin = n / pieces * piece + n % pieces * piece / pieces;
+    const int64_t end = n / pieces * (piece + 1) + n % pieces * (piece + 1) / pieces;
+    Fault& fault = r.faults[piece];
+    fault.check = r.phase.function(r.buffers, r.scalars, begin, end, fault.values);
+  }
+
+  Status run_kernel(const KernelCall& call, const Step& step, void* const* buffers) {
+    const BuiltKernel& kernel = program_->built().kernels[call.kernel];
+    for (const BuiltPhase& phase : kernel.phases) {
+      if (phase.extent == 0) continue;
+      PhaseRun run{phase, buffers, call.scalars.data(), faults_};
+      if (phase.pieces == 1) run_piece(&run, 0);
+      else executor_->parallel_for(phase.pieces, run_piece, &run);
+      if (!step.may_fail) continue;
+      for (int64_t p = 0; p < phase.pieces; ++p)
+        if (const Fault& f = faults_[p]; f.check)
+          return failed(kernel.checks[static_cast<size_t>(f.check - 1)], f, step);
+    }
+    return {};
+  }
+
+  static Failure failed(const emit::CheckText& check, const Fault& f, const Step& step) {
+    const int64_t index = f.values[0], bound = f.values[1];
+    if (bound == -1) return user_error("{}, computing %{}", check.message, step.name);
+    return user_error("{}: index {} is out of range [{}, {}), computing %{}", check.message, index,
+                      check.from_zero ? 0 : -bound, bound, step.name);
+  }
+
+  void run_product(const ProductCall& p, const runtime::Gemm& gemm) {
+    auto at = [&](const ProductCall::Matrix& m) {
+      return base_[m.storage] + m.offset * size_of(p.dtype);
+    };
+    gemm.run(at(p.a), at(p.b), p.c_in ? at(*p.c_in) : nullptr, base_[p.c],
+             p.scratch ? base_[*p.scratch] : nullptr, *executor_);
+  }
+
+  std::shared_ptr<const Compiled> program_;
+  std::shared_ptr<Executor> executor_;
+  runtime::Arena arena_;
+  std::atomic<bool> running_ = false;
+  std::vector<std::byte*> base_;  // by storage
+  std::vector<size_t> placeholder_storage_;
+  std::vector<void*> pointers_;  // all steps' buffers, one after the other
+  std::vector<size_t> first_pointer_;
+  std::vector<Slot> slots_;
+  Fault faults_[most_pieces];
+  alignas(64) std::byte nothing_[64];  // where storages of no bytes point
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(
+    const Graph& graph, const OpRegistry& ops, const CompileOptions& options) {
+  CompileOptions complete = options;
+  if (!complete.executor) complete.executor = make_thread_pool();
+  Graph work = graph;
+  CompileReport report;
+  CLEAVE_TRY(BuiltProgram built, build_program(work, ops, complete, report));
+  return std::shared_ptr<const CompiledProgram>(
+      std::make_shared<Compiled>(std::move(work), std::move(built), std::move(report)));
+}
+
+Result<std::unique_ptr<Instance>> Instance::make(std::shared_ptr<const CompiledProgram> program,
+                                                 std::shared_ptr<Executor> executor) {
+  auto compiled = std::dynamic_pointer_cast<const Compiled>(program);
+  if (!compiled) return bug("instance: a program that cleave did not compile");
+  if (!executor) executor = make_thread_pool();
+  return RunningInstance::make(std::move(compiled), std::move(executor));
+}
+
+}  // namespace cleave

@@ -1,0 +1,219 @@
+#include "compile/pipeline.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+
+#include "base/write_file.h"
+#include "ir/edit.h"
+#include "ir/text.h"
+
+namespace cleave {
+namespace {
+
+// What the stages hand on.
+struct Build {
+  Graph& graph;
+  const OpRegistry& ops;
+  const CompileOptions& options;
+  BuiltProgram program;
+  std::vector<emit::CKernel> texts;
+  std::vector<std::string> units;
+  std::shared_ptr<runtime::Compiler> compiler;
+};
+
+Status run_dead_code(Build& b) { eliminate_dead_code(b.graph); return {}; }
+Status run_common(Build& b) { eliminate_common_subexpressions(b.graph); return {}; }
+Status run_decompose(Build& b) { return decompose_for_lowering(b.graph, b.ops); }
+Status run_verify(Build& b) { return verify(b.graph); }
+
+Status run_lower(Build& b) {
+  CLEAVE_TRY(b.program.lowered, lower_graph(b.graph));
+  for (const loop::Kernel& k : b.program.lowered.kernels) CLEAVE_CHECK(loop::verify(k));
+  return {};
+}
+
+Status run_in_place(Build& b) { update_in_place(b.program.lowered); return {}; }
+
+// Kernels are spread over units so that the units can be compiled side by side.
+constexpr size_t kernels_per_unit = 8;
+
+Status run_emit(Build& b) {
+  const auto& kernels = b.program.lowered.kernels;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    if (i % kernels_per_unit == 0) b.units.push_back(emit::c_prelude());
+    b.texts.push_back(emit::emit_c(kernels[i], fmt::format("k{}_{}", i, emit::c_identifier(kernels[i].name))));
+    b.units.back() += b.texts.back().text;
+  }
+  for (const Step& s : b.program.lowered.steps)
+    if (auto* f = std::get_if<ForeignCall>(&s.work); f && !f->code.c_text.empty()) {
+      b.units.push_back(f->code.c_text);  // alone: its names are the host program's
+    }
+  return {};
+}
+
+Status run_products(Build& b) {
+  runtime::GemmCache cache;
+  for (Step& step : b.program.lowered.steps) {
+    auto* p = std::get_if<ProductCall>(&step.work);
+    if (!p) continue;
+    runtime::GemmSpec spec;
+    spec.dtype = p->dtype;
+    spec.batch = p->batch, spec.m = p->m, spec.n = p->n, spec.k = p->k;
+    spec.a_batch = p->a.batch_stride, spec.a_row = p->a.row, spec.a_col = p->a.column;
+    spec.b_batch = p->b.batch_stride, spec.b_row = p->b.row, spec.b_col = p->b.column;
+    spec.alpha = p->alpha;
+    spec.has_c_in = p->c_in.has_value();
+    if (p->c_in) {
+      spec.c_in_batch = p->c_in->batch_stride;
+      spec.c_in_row = p->c_in->row, spec.c_in_col = p->c_in->column;
+      spec.beta = p->beta;
+    }
+    CLEAVE_TRY(auto gemm, cache.get(spec));
+    if (int64_t bytes = gemm->scratch_bytes(); bytes > 0) {
+      Storage s;
+      s.name = step.name + ".scratch";
+      s.dtype = DType::u8;
+      s.elements = s.bytes = bytes;
+      s.workspace = true;
+      p->scratch = b.program.lowered.storages.size();
+      b.program.lowered.storages.push_back(std::move(s));
+    }
+    b.program.products.push_back(std::move(gemm));
+  }
+  return {};
+}
+
+Status run_plan(Build& b) { return plan_memory(b.program.lowered); }
+
+// Pieces of about this many elements: enough to pay for handing one to another thread.
+constexpr int64_t piece_elements = 1 << 15;
+
+Status load_kernels(Build& b) {
+  const auto& kernels = b.program.lowered.kernels;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    BuiltKernel built;
+    built.checks = b.texts[i].checks;
+    for (const emit::Phase& phase : b.texts[i].phases) {
+      BuiltPhase p;
+      p.function = reinterpret_cast<BuiltPhase::Function>(
+          b.program.code[i / kernels_per_unit]->symbol(phase.symbol));
+      if (!p.function) return bug("build: the compiled unit has no {}", phase.symbol);
+      p.extent = phase.extent;
+      p.pieces = std::clamp<int64_t>(kernels[i].work / piece_elements, 1, most_pieces);
+      p.pieces = std::max<int64_t>(1, std::min(p.pieces, p.extent));
+      built.phases.push_back(p);
+    }
+    b.program.kernels.push_back(std::move(built));
+  }
+  size_t unit = (kernels.size() + kernels_per_unit - 1) / kernels_per_unit;
+  for (const Step& s : b.program.lowered.steps) {
+    auto* f = std::get_if<ForeignCall>(&s.work);
+    if (!f) continue;
+    if (f->code.c_text.empty()) {
+      b.program.foreign.push_back(f->code.call);
+      continue;
+    }
+    auto* function = reinterpret_cast<void (*)(void* const*, void* const*)>(
+        b.program.code[unit++]->symbol(f->code.symbol));
+    if (!function) return user_error("{}: its C text does not define '{}'", s.name, f->code.symbol);
+    b.program.foreign.push_back(function);
+  }
+  return {};
+}
+
+Status run_build(Build& b) {
+  if (b.units.empty()) return load_kernels(b);
+  CLEAVE_TRY(b.compiler, runtime::make_compiler(b.options.compiler));
+  std::vector<Result<std::shared_ptr<runtime::LoadedCode>>> loaded(
+      b.units.size(), std::shared_ptr<runtime::LoadedCode>());
+  struct Context { Build& b; decltype(loaded)& out; } context{b, loaded};
+  auto compile_one = [](void* c, long i) {
+    auto& [build, out] = *static_cast<Context*>(c);
+    out[static_cast<size_t>(i)] =
+        build.compiler->compile(build.units[static_cast<size_t>(i)], fmt::format("unit{}", i));
+  };
+  b.options.executor->parallel_for(static_cast<long>(b.units.size()), compile_one, &context);
+  for (auto& l : loaded) {
+    if (!l.ok()) return std::move(l).failure();
+    b.program.code.push_back(*std::move(l));
+  }
+  return load_kernels(b);
+}
+
+struct Stage {
+  const char* name;
+  Status (*run)(Build&);
+  bool changes_graph;
+};
+
+constexpr Stage stages[] = {
+    {"verify", run_verify, false},
+    {"decompose", run_decompose, true},
+    {"common_subexpressions", run_common, true},
+    {"dead_code", run_dead_code, true},
+    {"lower", run_lower, false},
+    {"in_place", run_in_place, false},
+    {"emit", run_emit, false},
+    {"products", run_products, false},
+    {"plan_memory", run_plan, false},
+    {"build", run_build, false},
+};
+
+// NN_name.clv and NN_unit_K.c in the dump folder.
+Status dump(const Build& b, size_t number, const Stage& stage, std::string& last_graph) {
+  const std::filesystem::path folder = b.options.dump_dir;
+  auto write = [&](const std::string& name, const std::string& text) {
+    std::span<const std::byte> bytes = std::as_bytes(std::span(text));
+    return write_file((folder / fmt::format("{:02}_{}", number, name)).string(), {&bytes, 1});
+  };
+  if (std::string text = print(b.graph); text != last_graph) {
+    CLEAVE_CHECK(write(std::string(stage.name) + ".clv", text));
+    last_graph = std::move(text);
+  }
+  if (std::string_view(stage.name) == "lower") {
+    std::string text;
+    for (const loop::Kernel& k : b.program.lowered.kernels) text += loop::print(k) + "\n";
+    CLEAVE_CHECK(write("lower.loops", text));
+  }
+  if (std::string_view(stage.name) == "emit")
+    for (size_t i = 0; i < b.units.size(); ++i)
+      CLEAVE_CHECK(write(fmt::format("unit_{}.c", i), b.units[i]));
+  return {};
+}
+
+}  // namespace
+
+Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops,
+                                   const CompileOptions& options, CompileReport& report) {
+  using Clock = std::chrono::steady_clock;
+  Build b{graph, ops, options, {}, {}, {}, nullptr};
+  std::string last_graph;
+  if (!options.dump_dir.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(options.dump_dir, error);
+    if (error) return user_error("dump: {}: {}", options.dump_dir, error.message());
+  }
+  size_t number = 0;
+  for (const Stage& stage : stages) {
+    const auto begin = Clock::now();
+    CLEAVE_CHECK(stage.run(b));
+    if (stage.changes_graph)
+      if (Status s = verify(graph); !s.ok())
+        return bug("stage {} made a wrong graph: {}", stage.name, s.failure().message);
+    const double ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+    report.stages.push_back({stage.name, ms, graph.node_count()});
+    report.compile_ms += ms;
+    if (!options.dump_dir.empty()) CLEAVE_CHECK(dump(b, number++, stage, last_graph));
+  }
+  const LoweredProgram& l = b.program.lowered;
+  report.kernels = static_cast<int64_t>(l.steps.size());
+  report.distinct_kernels = static_cast<int64_t>(l.kernels.size());
+  report.arena_bytes = l.arena_bytes;
+  report.placeholder_bytes = l.placeholder_bytes;
+  report.planned_peak_bytes = l.arena_bytes + l.placeholder_bytes;
+  return std::move(b.program);
+}
+
+}  // namespace cleave

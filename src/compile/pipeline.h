@@ -1,0 +1,46 @@
+// The way of a graph to running code, as one flat table of named stages.
+//
+//   verify   decompose   dead_code   common_subexpressions   lower   in_place   emit   products
+//   plan_memory   build
+//
+// Every graph stage is verified after it ran, and written to the dump folder when it changed
+// something (NN_stage.clv); emit writes each unit of C text (NN_unit_K.c).
+#pragma once
+#include "compile/executable.h"
+#include "emit/c_source.h"
+#include "lower/program.h"
+#include "runtime/gemm.h"
+
+namespace cleave {
+
+// A phase of a distinct kernel, compiled. Pieces depend on the shape alone.
+struct BuiltPhase {
+  using Function = int64_t (*)(void* const* buffer, const int64_t* scalar, int64_t begin,
+                               int64_t end, int64_t* fault);
+  Function function = nullptr;
+  int64_t extent = 1, pieces = 1;
+};
+
+struct BuiltKernel {
+  std::vector<BuiltPhase> phases;
+  std::vector<emit::CheckText> checks;
+};
+
+using ForeignFunction = std::function<void(void* const*, void* const*)>;
+
+// All that running needs; shared by the instances.
+struct BuiltProgram {
+  LoweredProgram lowered;
+  std::vector<BuiltKernel> kernels;
+  std::vector<std::shared_ptr<runtime::Gemm>> products;  // one for each ProductCall, in order
+  std::vector<ForeignFunction> foreign;                  // one for each ForeignCall, in order
+  std::vector<std::shared_ptr<runtime::LoadedCode>> code;
+};
+
+constexpr int64_t most_pieces = 64;
+
+// Runs the stages; `graph` is changed to what was lowered.
+Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops,
+                                   const CompileOptions& options, CompileReport& report);
+
+}  // namespace cleave

@@ -1,0 +1,31 @@
+// cleave grad G.clv -o J.clv: the joint graph.
+#include "grad/grad.h"
+#include "op/registry.h"
+#include "tool/command.h"
+#include "tool/graph_file.h"
+
+namespace cleave::tool {
+
+Command grad_command() {
+  return {"grad", "derive the joint forward and backward graph",
+          "  cleave grad model.clv -o joint.clv", [](CLI::App& app) {
+            struct Options { std::string graph, out = "-"; bool json = false; };
+            auto o = std::make_shared<Options>();
+            app.add_option("GRAPH", o->graph, "a forward graph; - is stdin")->required();
+            app.add_option("-o,--out", o->out, "where the joint graph goes (default: stdout)");
+            app.add_flag("--json", o->json, "print one JSON object: nodes (needs -o FILE)");
+            return [o]() -> Status {
+              if (o->json && o->out == "-")
+                return user_error("--json needs -o FILE: both would go to stdout");
+              CLEAVE_TRY(OpRegistry ops, core_ops());
+              CLEAVE_TRY(Program p, read_program(o->graph, ops));
+              CLEAVE_TRY(Graph joint, make_joint(p.main, ops));
+              const size_t nodes = joint.node_count();
+              CLEAVE_CHECK(write_text(o->out, print(Program{p.subgraphs, std::move(joint)})));
+              if (o->json) print_json({{"nodes", nodes}});
+              return {};
+            };
+          }};
+}
+
+}  // namespace cleave::tool

@@ -1,0 +1,92 @@
+#include "tool/graph_file.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "base/write_file.h"
+#include "interp/array_memory.h"
+
+namespace cleave::tool {
+namespace {
+
+constexpr size_t largest_text_bytes = size_t{4} << 30;
+
+struct Closer {
+  void operator()(std::FILE* f) const { if (f != stdin) std::fclose(f); }
+};
+
+Result<std::string> read_bytes(const std::string& path) {
+  std::unique_ptr<std::FILE, Closer> f(path == "-" ? stdin : std::fopen(path.c_str(), "rb"));
+  if (!f) return user_error("{}: cannot be read: {}", path, std::strerror(errno));
+  struct stat info {};
+  if (fstat(fileno(f.get()), &info) == 0 && S_ISDIR(info.st_mode))
+    return user_error("{}: is a folder, a file was expected", path);
+  std::string text;
+  char buffer[1 << 16];
+  while (size_t n = std::fread(buffer, 1, sizeof buffer, f.get())) {
+    if (text.size() + n > largest_text_bytes) return user_error("{}: is larger than 4 GiB", path);
+    text.append(buffer, n);
+  }
+  if (std::ferror(f.get())) return user_error("{}: cannot be read: {}", path, std::strerror(errno));
+  return text;
+}
+
+}  // namespace
+
+Result<std::string> read_text(const std::string& path) { return read_bytes(path); }
+
+Status write_text(const std::string& path, const std::string& text) {
+  if (path != "-") {
+    std::span<const std::byte> bytes = std::as_bytes(std::span(text));
+    return write_file(path, {&bytes, 1});
+  }
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    return user_error("stdout: cannot be written: {}", std::strerror(errno));
+  return {};
+}
+
+Result<Program> read_program(const std::string& path, const OpRegistry& ops) {
+  CLEAVE_TRY(std::string text, read_text(path));
+  CLEAVE_TRY(Program p, parse(text, path == "-" ? "stdin" : path, ops));
+  if (Status s = verify(p); !s.ok()) return Failure(s.failure()).within(path);
+  return p;
+}
+
+Result<std::map<std::string, Array>> read_tensors(const std::string& path) {
+  auto load = [&]() -> Result<SafetensorsFile> {
+    if (path != "-") return SafetensorsFile::open(path);
+    CLEAVE_TRY(std::string text, read_bytes(path));
+    auto bytes = std::as_bytes(std::span(text));
+    return SafetensorsFile::from_bytes({bytes.begin(), bytes.end()}, "stdin");
+  };
+  CLEAVE_TRY(SafetensorsFile file, load());
+  std::map<std::string, Array> out;
+  for (const TensorEntry& e : file.entries()) {
+    if (e.dtype == DType::c64) return unsupported("{}: {}: complex tensors", path, e.name);
+    out.emplace(e.name, from_memory(e.dtype, e.shape, e.data.data()));
+  }
+  return out;
+}
+
+Status write_tensors(const std::string& path, const std::map<std::string, Array>& tensors) {
+  std::vector<std::vector<std::byte>> memory;
+  std::vector<TensorEntry> entries;
+  memory.reserve(tensors.size());
+  for (const auto& [name, array] : tensors) {
+    memory.push_back(to_memory(array));
+    entries.push_back({name, array.dtype, array.shape, memory.back()});
+  }
+  return write_safetensors(path == "-" ? "/dev/stdout" : path, entries);
+}
+
+void print_json(const nlohmann::ordered_json& json) {
+  std::string text = json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  fmt::print("{}\n", text);
+  std::fflush(stdout);
+}
+
+}  // namespace cleave::tool

@@ -1,0 +1,27 @@
+// Reading and writing what commands exchange: graphs as text, tensors as safetensors, JSON.
+#pragma once
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "import/safetensors.h"
+#include "ir/array.h"
+#include "ir/text.h"
+
+namespace cleave::tool {
+
+// `-` is stdin. A file that is missing, a folder, or larger than 4 GiB is a UserError.
+Result<std::string> read_text(const std::string& path);
+// `-` is stdout.
+Status write_text(const std::string& path, const std::string& text);
+// Reads, parses and verifies.
+Result<Program> read_program(const std::string& path, const OpRegistry& ops);
+
+// Tensors by name; `-` is stdin or stdout.
+Result<std::map<std::string, Array>> read_tensors(const std::string& path);
+Status write_tensors(const std::string& path, const std::map<std::string, Array>& tensors);
+
+// One line of JSON to stdout.
+void print_json(const nlohmann::ordered_json& json);
+
+}  // namespace cleave::tool

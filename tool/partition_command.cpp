@@ -1,0 +1,84 @@
+// cleave partition G.clv: a joint graph, or the joint graph of a forward graph, cut in two.
+#include "cut/default_partition.h"
+#include "grad/grad.h"
+#include "op/registry.h"
+#include "tool/command.h"
+#include "tool/graph_file.h"
+
+namespace cleave::tool {
+namespace {
+
+struct Options {
+  std::string graph, mode = "default", budget, forward, backward;
+  bool explain = false, json = false;
+};
+
+nlohmann::ordered_json to_json(const Partition& p) {
+  nlohmann::ordered_json out;
+  out["saved"] = nlohmann::ordered_json::array();
+  for (const SavedValue& v : p.saved)
+    out["saved"].push_back({{"name", v.name}, {"bytes", v.bytes}, {"placeholder", v.placeholder}, {"why", v.why}});
+  out["recomputed"] = nlohmann::ordered_json::array();
+  for (const RecomputedValue& v : p.recomputed)
+    out["recomputed"].push_back({{"name", v.name}, {"bytes", v.bytes}, {"flops", v.flops}, {"why", v.why}});
+  out["saved_bytes"] = p.saved_bytes;
+  out["saved_activation_bytes"] = p.saved_activation_bytes;
+  out["recompute_flops"] = p.recompute_flops;
+  out["forward"] = {{"inputs", p.forward_arity.inputs}, {"outputs", p.forward_arity.outputs}};
+  out["backward"] = {{"inputs", p.backward_arity.inputs}, {"outputs", p.backward_arity.outputs}};
+  return out;
+}
+
+void explain(const Partition& p) {
+  for (const SavedValue& v : p.saved)
+    fmt::print("{:>14} B  saved       %{}{}: {}\n", v.bytes, v.name, v.placeholder ? " (placeholder)" : "", v.why);
+  for (const RecomputedValue& v : p.recomputed)
+    fmt::print("{:>14} B  recomputed  %{} ({} flops): {}\n", v.bytes, v.name, v.flops, v.why);
+}
+
+Status run(const Options& o) {
+  if (o.mode != "default" && o.mode != "exact" && o.mode != "pytorch")
+    return user_error("--mode {}: expected default, exact or pytorch", o.mode);
+  if (o.mode != "default")
+    return unsupported("--mode {}: only the default partition is there yet (src/cut)", o.mode);
+  if (!o.budget.empty())
+    return unsupported("--budget: the default partition takes none (src/cut)");
+  CLEAVE_TRY(OpRegistry ops, core_ops());
+  CLEAVE_TRY(Program p, read_program(o.graph, ops));
+  if (!p.main.is_joint()) {
+    CLEAVE_TRY(p.main, make_joint(p.main, ops));
+  }
+  CLEAVE_TRY(Partition cut, default_partition(p.main));
+  if (!o.forward.empty()) CLEAVE_CHECK(write_text(o.forward, print(Program{p.subgraphs, cut.forward})));
+  if (!o.backward.empty()) CLEAVE_CHECK(write_text(o.backward, print(Program{p.subgraphs, cut.backward})));
+  if (o.json) {
+    print_json(to_json(cut));
+    return {};
+  }
+  if (o.explain) explain(cut);
+  fmt::print("forward {} -> {}, backward {} -> {}; {} values saved, {} B ({} B of activations)\n",
+             cut.forward_arity.inputs, cut.forward_arity.outputs, cut.backward_arity.inputs,
+             cut.backward_arity.outputs, cut.saved.size(), cut.saved_bytes,
+             cut.saved_activation_bytes);
+  return {};
+}
+
+}  // namespace
+
+Command partition_command() {
+  return {"partition", "cut a joint graph into forward and backward",
+          "  cleave partition model.clv --explain --forward fwd.clv --backward bwd.clv",
+          [](CLI::App& app) {
+            auto o = std::make_shared<Options>();
+            app.add_option("GRAPH", o->graph, "a forward or a joint graph; - is stdin")->required();
+            app.add_option("--mode", o->mode, "default: what the backward reads is saved");
+            app.add_option("--budget", o->budget, "bytes of memory (64MiB, 60%)");
+            app.add_option("--forward", o->forward, "where the forward half goes");
+            app.add_option("--backward", o->backward, "where the backward half goes");
+            app.add_flag("--explain", o->explain, "say for each value what happens to it, and why");
+            app.add_flag("--json", o->json, "print one JSON object");
+            return [o] { return run(*o); };
+          }};
+}
+
+}  // namespace cleave::tool

@@ -1,0 +1,214 @@
+// cleave run G.clv: runs a graph by the compiled or the reference engine.
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <memory>
+
+#include "compile/executable.h"
+#include "grad/grad.h"
+#include "interp/array_memory.h"
+#include "interp/interpret.h"
+#include "ir/specialize.h"
+#include "op/registry.h"
+#include "runtime/alloc_watch.h"
+#include "tool/command.h"
+#include "tool/graph_file.h"
+#include "tool/run_inputs.h"
+
+namespace cleave::tool {
+namespace {
+
+struct Options {
+  std::string graph, in, out, engine = "compiled", budget, mode = "default", passes = "on",
+              fuse = "on", compiler = "automatic", dump;
+  int threads = 0, repeat = 1;
+  InputOptions inputs;
+  bool grad = false, json = false;
+};
+
+struct RunReport {
+  double compile_ms = 0, run_ms = 0;
+  int64_t kernels = 0, peak_bytes = 0, planned_peak_bytes = 0;
+};
+
+using Clock = std::chrono::steady_clock;
+double ms_since(Clock::time_point t) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - t).count();
+}
+double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return v.empty() ? 0 : v[v.size() / 2];
+}
+
+Status check_options(const Options& o) {
+  if (o.engine != "compiled" && o.engine != "reference")
+    return user_error("--engine {}: expected compiled or reference", o.engine);
+  if (o.repeat < 1) return user_error("--repeat {}: expected at least 1", o.repeat);
+  if (o.threads < 0 || o.threads > 1024) return user_error("--threads {}: expected 0 to 1024", o.threads);
+  for (const auto& [name, value] : {std::pair{"--passes", o.passes}, {"--fuse", o.fuse}})
+    if (value != "on" && value != "off") return user_error("{} {}: expected on or off", name, value);
+  if (!o.budget.empty() || o.mode != "default")
+    return unsupported("--budget and --mode: a program runs whole as yet (src/cut)");
+  return {};
+}
+
+// Memory aligned as kernels like it best.
+struct AlignedMemory {
+  explicit AlignedMemory(const Array& a)
+      : bytes(static_cast<size_t>(a.numel() * size_of(a.dtype))),
+        data(static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 64) / 64 * 64))) {
+    if (!data) throw std::bad_alloc();
+  }
+  size_t bytes;
+  struct Free { void operator()(std::byte* p) const { std::free(p); } };
+  std::unique_ptr<std::byte, Free> data;
+};
+
+int64_t rounded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays& inputs,
+                            const Options& o, RunReport& report) {
+  CompileOptions options;
+  options.executor = make_thread_pool(o.threads);
+  options.dump_dir = o.dump;
+  options.compiler = o.compiler == "cc"      ? runtime::CompilerKind::cc
+                     : o.compiler == "clang" ? runtime::CompilerKind::clang
+                                             : runtime::CompilerKind::automatic;
+  CLEAVE_TRY(auto program, CompiledProgram::compile(g, ops, options));
+  report.compile_ms = program->report().compile_ms;
+  report.kernels = program->report().kernels;
+  report.planned_peak_bytes = program->report().planned_peak_bytes;
+  CLEAVE_TRY(auto instance, Instance::make(program, options.executor));
+  std::vector<AlignedMemory> memory;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    memory.emplace_back(inputs[i]);
+    CLEAVE_CHECK(instance->bind(i, memory.back().data.get()));
+    report.peak_bytes += rounded(static_cast<int64_t>(memory.back().bytes));
+  }
+  instance->fill_arena_pattern();
+  std::vector<double> times;
+  int64_t most_allocated = 0;
+  for (int r = 0; r < o.repeat; ++r) {
+    for (size_t i = 0; i < inputs.size(); ++i) to_memory(inputs[i], memory[i].data.get());
+    runtime::AllocWatch watch;
+    watch.start();
+    const auto begin = Clock::now();
+    Status s = instance->run();
+    times.push_back(ms_since(begin));
+    most_allocated = std::max(most_allocated, watch.stop().peak_live_bytes);
+    CLEAVE_CHECK(std::move(s));
+  }
+  report.run_ms = median(times);
+  report.peak_bytes += instance->touched_arena_bytes() + most_allocated;
+  Arrays out;
+  for (size_t k = 0; k < g.returns().size(); ++k) {
+    const Type& t = g.type(g.returns()[k].value);
+    out.push_back(from_memory(t.dtype, static_shape(t), instance->result(k)));
+  }
+  return out;
+}
+
+Result<Arrays> run_reference(const Graph& g, const Arrays& inputs, const Options& o, RunReport& report) {
+  std::vector<const Array*> pointers;
+  for (const Array& a : inputs) pointers.push_back(&a);
+  std::vector<double> times;
+  Result<Arrays> out = Arrays{};
+  for (int r = 0; r < o.repeat && out.ok(); ++r) {
+    const auto begin = Clock::now();
+    out = interpret(g, pointers);
+    times.push_back(ms_since(begin));
+  }
+  report.run_ms = median(times);
+  if (out.ok())
+    for (Array& a : *out)
+      if (a.floating()) a.dtype = DType::f64;  // unrounded
+  return out;
+}
+
+// The graph with sizes bound to the inputs' shapes.
+Result<Graph> static_graph(const Graph& g, const std::map<std::string, Array>& given) {
+  std::vector<std::optional<std::vector<int64_t>>> shapes;
+  SymbolValues symbols;
+  for (const Placeholder& p : g.placeholders()) {
+    auto at = given.find(g.name(p.value));
+    shapes.emplace_back();
+    if (at == given.end()) continue;
+    if (p.role == Role::symint) {
+      if (at->second.numel() == 1 && !at->second.floating()) symbols[at->first] = at->second.i[0];
+    } else {
+      shapes.back() = at->second.shape;
+    }
+  }
+  CLEAVE_TRY(SymbolValues values, bind_symbols(g, shapes, symbols));
+  return specialize(g, values);
+}
+
+Status run(const Options& o) {
+  CLEAVE_CHECK(check_options(o));
+  CLEAVE_TRY(OpRegistry ops, core_ops());
+  CLEAVE_TRY(Program p, read_program(o.graph, ops));
+  std::map<std::string, Array> given;
+  if (!o.in.empty()) {
+    CLEAVE_TRY(given, read_tensors(o.in));
+  }
+  if (!is_static(p.main)) {
+    CLEAVE_TRY(p.main, static_graph(p.main, given));
+  }
+  if (o.grad && !p.main.is_joint()) {
+    CLEAVE_TRY(p.main, make_joint(p.main, ops));
+  }
+  CLEAVE_TRY(Arrays inputs, complete_inputs(p.main, given, o.inputs));
+  RunReport report;
+  CLEAVE_TRY(Arrays results, o.engine == "compiled" ? run_compiled(p.main, ops, inputs, o, report)
+                                                     : run_reference(p.main, inputs, o, report));
+  std::map<std::string, Array> named;
+  for (size_t k = 0; k < results.size(); ++k) {
+    const Return& r = p.main.returns()[k];
+    named[r.kind == ReturnKind::grad ? "grad." + p.main.name(r.target) : fmt::format("out.{}", k)] =
+        std::move(results[k]);
+  }
+  if (!o.out.empty()) CLEAVE_CHECK(write_tensors(o.out, named));
+  if (o.json) {
+    print_json({{"compile_ms", report.compile_ms}, {"run_ms", report.run_ms},
+                {"kernels", report.kernels}, {"peak_bytes", report.peak_bytes},
+                {"planned_peak_bytes", report.planned_peak_bytes}});
+  } else {
+    for (const auto& [name, a] : named)
+      fmt::print("{}: {}\n", name, Type(a.dtype, Shape(a.shape.begin(), a.shape.end())).text());
+    fmt::print(stderr, "compiled in {:.1f} ms, {} kernels, ran in {:.3f} ms; peak {} B, planned {} B\n",
+               report.compile_ms, report.kernels, report.run_ms, report.peak_bytes,
+               report.planned_peak_bytes);
+  }
+  return {};
+}
+
+}  // namespace
+
+Command run_command() {
+  return {"run", "run a graph on tensors from a file",
+          "  cleave run model.clv --in x.safetensors --out y.safetensors --grad\n"
+          "  cleave run model.clv --random --repeat 20 --json",
+          [](CLI::App& app) {
+            auto o = std::make_shared<Options>();
+            app.add_option("GRAPH", o->graph, "the graph's text; - is stdin")->required();
+            app.add_option("--in", o->in, "inputs, under their placeholders' names (.safetensors)");
+            app.add_option("--out", o->out, "results: out.0, out.1, ..., grad.NAME (.safetensors)");
+            app.add_option("--engine", o->engine, "compiled, or reference (float64)");
+            app.add_flag("--grad", o->grad,
+                         "also the gradients of sum(out.i * cotangent.i), missing cotangents are 1");
+            app.add_option("--budget", o->budget, "bytes of memory (64MiB, 60%)");
+            app.add_option("--mode", o->mode, "how the joint graph is cut");
+            app.add_option("--passes", o->passes, "on or off");
+            app.add_option("--fuse", o->fuse, "on or off");
+            app.add_option("--compiler", o->compiler, "automatic, clang or cc");
+            app.add_option("--threads", o->threads, "0: one a core");
+            app.add_option("--repeat", o->repeat, "runs from the same inputs; the median is told");
+            app.add_option("--seed", o->inputs.seed, "of --random and of a missing rng state");
+            app.add_flag("--random", o->inputs.random, "make the inputs that are not given");
+            app.add_option("--dump", o->dump, "folder for every stage of the compilation");
+            app.add_flag("--json", o->json, "print one JSON object");
+            return [o] { return run(*o); };
+          }};
+}
+
+}  // namespace cleave::tool
