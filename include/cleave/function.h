@@ -214,6 +214,12 @@ CLEAVE_API Tensor mse_loss(const Tensor& input, const Tensor& target,
                            Reduction reduction = Reduction::mean,
                            Location at = Location::current());
 
+// The Variable has this value after the run (a running mean, a cache). Within this trace it keeps
+// reading as it was; a second call replaces the first. `next` has its dtype and shape, and belongs to
+// the program.
+CLEAVE_API void assign(const Variable& target, const Tensor& next,
+                       Location at = Location::current());
+
 // ---- any operator by its name, as the graph text writes it; cleave/op.h adds new ones
 using Attribute = std::variant<Number, std::string, DType, Sizes>;
 using Attributes = std::vector<std::pair<std::string, Attribute>>;

@@ -81,6 +81,17 @@ Tensor to(const Tensor& self, DType dtype, Location at) {
   return record1("_to_copy", {self}, {{"dtype", dtype}}, at);
 }
 
+void assign(const Variable& target, const Tensor& next, Location at) {
+  require_defined("assign", "next", next, at);
+  const trace::RecordingPtr r = trace::common_recording("assign", {next}, at);
+  if (r->is_free()) trace::refuse(at, "assign: the value for %{} belongs to no program", target.name());
+  if (target.dtype() != next.dtype() || target.shape() != next.sizes())
+    trace::refuse(at, "assign: got {} for %{}, expected {}", next.type_text(), target.name(),
+                  target.value().type_text());
+  r->leaf(target, at);
+  r->update(target, r->value_of(next, at));
+}
+
 namespace {
 
 AttrValue attr_of(const Attribute& a) {

@@ -1,0 +1,16 @@
+// All of cleave.
+#pragma once
+#include "cleave/checkpoint.h"
+#include "cleave/dtype.h"
+#include "cleave/error.h"
+#include "cleave/executor.h"
+#include "cleave/function.h"
+#include "cleave/generator.h"
+#include "cleave/host_tensor.h"
+#include "cleave/nn.h"
+#include "cleave/op.h"
+#include "cleave/optim.h"
+#include "cleave/options.h"
+#include "cleave/store.h"
+#include "cleave/tensor.h"
+#include "cleave/train.h"

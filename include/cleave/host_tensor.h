@@ -1,0 +1,142 @@
+// A tensor in the host's memory: what goes into programs and comes out of them.
+//
+//   HostTensor x(DType::f32, {2, 3});                       // zeros, aligned to 64 bytes
+//   x.at<float>({0, 2}) = 1;
+//   HostTensor y = HostTensor::from<int64_t>({1, 2, 3});    // i64[3]
+//   HostTensor z = HostTensor::borrow(DType::f32, {4}, p);  // the caller's memory, kept by the caller
+//
+// Elements are row-major. bf16 and f16 are addressed as their uint16_t bits, or read by number() and
+// converted by to(). A copy owns memory of its own, of a borrowing tensor too; a move keeps what it
+// was. Errors (user): a shape that is negative or beyond 2^60 bytes, an element type that isn't the
+// tensor's, an index outside. Any number of threads may read one.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "cleave/dtype.h"
+#include "cleave/error.h"
+
+namespace cleave {
+
+// Whether a dtype's elements can be addressed as T.
+template <class T>
+constexpr bool holds(DType t) {
+  if constexpr (std::is_same_v<T, double>) return t == DType::f64;
+  if constexpr (std::is_same_v<T, float>) return t == DType::f32;
+  if constexpr (std::is_same_v<T, uint16_t>) return t == DType::bf16 || t == DType::f16;
+  if constexpr (std::is_same_v<T, int64_t>) return t == DType::i64;
+  if constexpr (std::is_same_v<T, int32_t>) return t == DType::i32;
+  if constexpr (std::is_same_v<T, int16_t>) return t == DType::i16;
+  if constexpr (std::is_same_v<T, int8_t>) return t == DType::i8;
+  if constexpr (std::is_same_v<T, uint8_t>) return t == DType::u8;
+  if constexpr (std::is_same_v<T, bool>) return t == DType::boolean;
+  return false;
+}
+// The dtype whose elements are T; bf16 for uint16_t.
+template <class T>
+constexpr DType dtype_of() {
+  for (int t = 0; t < dtype_count; ++t)
+    if (holds<T>(static_cast<DType>(t))) return static_cast<DType>(t);
+  return DType::f32;
+}
+
+class CLEAVE_API HostTensor {
+ public:
+  // f32[0].
+  HostTensor();
+  // Zeros.
+  HostTensor(DType dtype, std::vector<int64_t> shape);
+  HostTensor(const HostTensor& other);
+  HostTensor(HostTensor&& other) noexcept;
+  HostTensor& operator=(const HostTensor& other);
+  HostTensor& operator=(HostTensor&& other) noexcept;
+  ~HostTensor() = default;
+
+  // Memory of at least bytes() that the caller keeps; or that `keep` owns.
+  static HostTensor borrow(DType dtype, std::vector<int64_t> shape, void* data,
+                           std::shared_ptr<void> keep = nullptr);
+  // One of 0 dims.
+  static HostTensor scalar(double value, DType dtype = DType::f32);
+  // The values, of one dim, or of the given shape with as many elements.
+  template <class T>
+  static HostTensor from(const std::vector<T>& values) {
+    return from(values, {static_cast<int64_t>(values.size())});
+  }
+  template <class T>
+  static HostTensor from(const std::vector<T>& values, std::vector<int64_t> shape) {
+    HostTensor t(dtype_of<T>(), std::move(shape));
+    t.require_count(values.size());
+    T* out = t.data<T>();
+    for (const T& v : values) *out++ = v;
+    return t;
+  }
+
+  DType dtype() const { return dtype_; }
+  const std::vector<int64_t>& shape() const { return shape_; }
+  int64_t rank() const { return static_cast<int64_t>(shape_.size()); }
+  int64_t numel() const { return numel_; }
+  int64_t bytes() const { return numel_ * size_of(dtype_); }
+  bool borrows() const { return borrows_; }
+  std::string type_text() const;  // "f32[2,3]"
+
+  void* data() { return data_.get(); }
+  const void* data() const { return data_.get(); }
+  template <class T>
+  T* data() {
+    require_type(holds<T>(dtype_), name_of(dtype_of<T>()));
+    return static_cast<T*>(data());
+  }
+  template <class T>
+  const T* data() const { return const_cast<HostTensor*>(this)->data<T>(); }
+  template <class T>
+  std::span<T> span() { return {data<T>(), static_cast<size_t>(numel_)}; }
+  template <class T>
+  std::span<const T> span() const { return {data<T>(), static_cast<size_t>(numel_)}; }
+  template <class T>
+  T& at(std::initializer_list<int64_t> index) { return data<T>()[position(index)]; }
+  template <class T>
+  const T& at(std::initializer_list<int64_t> index) const { return data<T>()[position(index)]; }
+
+  // Element k as float64, and stored from float64 (rounded to nearest even; integers truncate).
+  double number(int64_t k) const;
+  void set_number(int64_t k, double value);
+  // The one element of a tensor that has one.
+  double item() const;
+  // The elements converted to T.
+  template <class T>
+  std::vector<T> to_vector() const {
+    std::vector<T> v(static_cast<size_t>(numel_));
+    for (int64_t k = 0; k < numel_; ++k)
+      v[k] = std::is_integral_v<T> && !is_floating(dtype_) ? static_cast<T>(integer(k))
+                                                           : static_cast<T>(number(k));
+    return v;
+  }
+  // Another dtype: floating is rounded to nearest even, float to integer truncates.
+  HostTensor to(DType dtype) const;
+  // The same elements in another shape with as many of them.
+  HostTensor reshaped(std::vector<int64_t> shape) const;
+  // Copies the elements of a tensor of the same dtype and shape.
+  void copy_from(const HostTensor& other);
+  // Same dtype, shape and bytes.
+  bool same_bits(const HostTensor& other) const;
+
+ private:
+  int64_t integer(int64_t k) const;
+  int64_t position(std::initializer_list<int64_t> index) const;
+  void require_type(bool ok, std::string_view asked) const;
+  void require_count(size_t count) const;
+
+  DType dtype_ = DType::f32;
+  bool borrows_ = false;
+  std::vector<int64_t> shape_;
+  int64_t numel_ = 0;
+  std::shared_ptr<void> data_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,248 @@
+// Modules: named parameters and buffers, and the layers made of them. State names, default initial
+// values and forward semantics are those of torch.nn (PyTorch 2.13).
+//
+//   struct Mlp : nn::Module {
+//     nn::Linear fc1, fc2;
+//     explicit Mlp(Generator& rng)
+//         : fc1(add_module("fc1", nn::Linear(2, 64, rng))), fc2(add_module("fc2", nn::Linear(64, 1, rng))) {}
+//     Tensor operator()(const Tensor& x) const { return fc2(relu(fc1(x))); }
+//   };
+//   Generator rng(42);
+//   Mlp model(rng);                     // parameters fc1.weight [64,2], fc1.bias [64], fc2.weight, ...
+//
+// A Module is a handle: a copy is the same module with the same parameters. Constructors draw initial
+// values from the Generator in the order of the calls. Errors (user): a name that is taken or holds
+// other characters than letters, digits, _ and -; sizes below 1.
+#pragma once
+#include <concepts>
+#include <functional>
+
+#include "cleave/function.h"
+#include "cleave/generator.h"
+
+namespace cleave::nn {
+
+struct ModuleState;
+
+class CLEAVE_API Module {
+ public:
+  Module();
+
+  // ---- building
+  Variable add_parameter(const std::string& name, HostTensor initial);
+  // Not trained; `persistent` ones are saved with the parameters.
+  Variable add_buffer(const std::string& name, HostTensor initial, bool persistent = true);
+  // Registers a child under `name`, and gives it back.
+  template <std::derived_from<Module> M>
+  M add_module(const std::string& name, M child) {
+    add_child(name, child);
+    return child;
+  }
+  // The parameter `name` of this module becomes another one (of the same type): tied weights.
+  //   head.share("weight", wte.parameter("weight"));
+  void share(const std::string& name, const Variable& other);
+
+  // ---- state
+  // "fc1.weight": of a child. Error (user): there is none.
+  Variable parameter(const std::string& path) const;
+  // Own ones first, then the children's, each Variable once under its first name.
+  std::vector<std::pair<std::string, Variable>> named_parameters() const;
+  std::vector<std::pair<std::string, Variable>> named_buffers() const;
+  // Parameters and persistent buffers under all their names: PyTorch's state_dict.
+  Store store() const;
+  int64_t parameter_count() const;  // elements
+
+  // ---- mode, of this module and its children; new modules are in training
+  void train(bool on = true);
+  void eval() { train(false); }
+  bool is_training() const;
+  // false freezes every parameter.
+  void set_requires_grad(bool on);
+
+ private:
+  void add_child(const std::string& name, const Module& child);
+  std::shared_ptr<ModuleState> state_;
+};
+
+// y = x @ weight^T + bias. weight [out,in] and bias [out] uniform in +-1/sqrt(in).
+class CLEAVE_API Linear : public Module {
+ public:
+  struct Options {
+    bool bias = true;
+    DType dtype = DType::f32;
+  };
+  Linear(int64_t in_features, int64_t out_features, Generator& rng)
+      : Linear(in_features, out_features, rng, Options{}) {}
+  Linear(int64_t in_features, int64_t out_features, Generator& rng, const Options& options);
+  Tensor operator()(const Tensor& x, Location at = Location::current()) const;
+
+ private:
+  bool bias_;
+};
+
+// Rows of weight [num_embeddings,embedding_dim], normal(0, 1); row padding_idx is 0 and not trained.
+class CLEAVE_API Embedding : public Module {
+ public:
+  struct Options {
+    std::optional<int64_t> padding_idx = std::nullopt;
+    DType dtype = DType::f32;
+  };
+  Embedding(int64_t num_embeddings, int64_t embedding_dim, Generator& rng)
+      : Embedding(num_embeddings, embedding_dim, rng, Options{}) {}
+  Embedding(int64_t num_embeddings, int64_t embedding_dim, Generator& rng, const Options& options);
+  Tensor operator()(const Tensor& indices, Location at = Location::current()) const;
+
+ private:
+  int64_t padding_idx_ = -1;
+};
+
+// Over the last dims: weight ones, bias zeros.
+class CLEAVE_API LayerNorm : public Module {
+ public:
+  struct Options {
+    double eps = 1e-5;
+    bool elementwise_affine = true;
+    bool bias = true;
+    DType dtype = DType::f32;
+  };
+  explicit LayerNorm(std::vector<int64_t> normalized_shape)
+      : LayerNorm(std::move(normalized_shape), Options{}) {}
+  LayerNorm(std::vector<int64_t> normalized_shape, const Options& options);
+  Tensor operator()(const Tensor& x, Location at = Location::current()) const;
+
+ private:
+  std::vector<int64_t> shape_;
+  Options options_;
+};
+
+// Drops with probability p while the module is in training and the program is a training step.
+class CLEAVE_API Dropout : public Module {
+ public:
+  explicit Dropout(double p = 0.5) : p_(p) {}
+  Tensor operator()(const Tensor& x, Location at = Location::current()) const;
+
+ private:
+  double p_;
+};
+
+// batch_first: query [N,L,E], key and value [N,S,E] -> [N,L,E]. in_proj_weight [3E,E] Xavier uniform,
+// biases 0, out_proj as a Linear of its own name.
+class CLEAVE_API MultiheadAttention : public Module {
+ public:
+  struct Options {
+    double dropout = 0;
+    bool bias = true;
+    DType dtype = DType::f32;
+  };
+  struct Masks {
+    Tensor key_padding_mask = {};  // bool [N,S]: true is left out; floating is added
+    Tensor attn_mask = {};         // [L,S] or [N*heads,L,S]: bool, true is left out; or added
+    bool is_causal = false;        // each position sees itself and what is before it
+  };
+  MultiheadAttention(int64_t embed_dim, int64_t num_heads, Generator& rng)
+      : MultiheadAttention(embed_dim, num_heads, rng, Options{}) {}
+  MultiheadAttention(int64_t embed_dim, int64_t num_heads, Generator& rng, const Options& options);
+  Tensor operator()(const Tensor& query, const Tensor& key, const Tensor& value,
+                    Location at = Location::current()) const {
+    return (*this)(query, key, value, Masks{}, at);
+  }
+  Tensor operator()(const Tensor& query, const Tensor& key, const Tensor& value,
+                    const Masks& masks, Location at = Location::current()) const;
+
+ private:
+  int64_t embed_dim_, num_heads_;
+  Options options_;
+  Linear out_proj_;
+};
+
+// Activations as modules, for Sequential.
+#define CLEAVE_ACTIVATION(Name, function)                                                \
+  struct CLEAVE_API Name : Module {                                                      \
+    Tensor operator()(const Tensor& x, Location at = Location::current()) const {        \
+      return function(x, at);                                                            \
+    }                                                                                    \
+  };
+CLEAVE_ACTIVATION(ReLU, cleave::relu)
+CLEAVE_ACTIVATION(Tanh, cleave::tanh)
+CLEAVE_ACTIVATION(Sigmoid, cleave::sigmoid)
+CLEAVE_ACTIVATION(SiLU, cleave::silu)
+CLEAVE_ACTIVATION(Softplus, cleave::softplus)
+#undef CLEAVE_ACTIVATION
+
+class CLEAVE_API GELU : public Module {
+ public:
+  explicit GELU(std::string approximate = "none") : approximate_(std::move(approximate)) {}
+  Tensor operator()(const Tensor& x, Location at = Location::current()) const {
+    return gelu(x, approximate_, at);
+  }
+
+ private:
+  std::string approximate_;
+};
+
+class CLEAVE_API Softmax : public Module {
+ public:
+  explicit Softmax(int64_t dim) : dim_(dim) {}
+  Tensor operator()(const Tensor& x, Location at = Location::current()) const {
+    return softmax(x, dim_, at);
+  }
+
+ private:
+  int64_t dim_;
+};
+
+class CLEAVE_API Flatten : public Module {
+ public:
+  explicit Flatten(int64_t start_dim = 1, int64_t end_dim = -1) : start_(start_dim), end_(end_dim) {}
+  Tensor operator()(const Tensor& x, Location at = Location::current()) const {
+    return x.flatten(start_, end_, at);
+  }
+
+ private:
+  int64_t start_, end_;
+};
+
+// One module after the other, named 0, 1, ... Takes any Module that maps a Tensor to a Tensor.
+class CLEAVE_API Sequential : public Module {
+ public:
+  Sequential() = default;
+  template <std::derived_from<Module>... M>
+    requires(sizeof...(M) > 0 && !(sizeof...(M) == 1 && (std::same_as<M, Sequential> && ...)))
+  explicit Sequential(const M&... modules) {
+    (push_back(modules), ...);
+  }
+  template <std::derived_from<Module> M>
+  void push_back(const M& module) {
+    add_module(std::to_string(steps_.size()), module);
+    steps_.push_back([module](const Tensor& x, Location at) {
+      if constexpr (std::invocable<const M&, const Tensor&, Location>) return module(x, at);
+      else return module(x);
+    });
+  }
+  Tensor operator()(const Tensor& x, Location at = Location::current()) const {
+    Tensor y = x;
+    for (const auto& step : steps_) y = step(y, at);
+    return y;
+  }
+
+ private:
+  std::vector<std::function<Tensor(const Tensor&, Location)>> steps_;
+};
+
+// Modules of one type, named 0, 1, ...
+template <std::derived_from<Module> M>
+class ModuleList : public Module {
+ public:
+  void push_back(M module) {
+    items_.push_back(add_module(std::to_string(items_.size()), std::move(module)));
+  }
+  size_t size() const { return items_.size(); }
+  const M& operator[](size_t i) const { return items_[i]; }
+  auto begin() const { return items_.begin(); }
+  auto end() const { return items_.end(); }
+
+ private:
+  std::vector<M> items_;
+};
+
+}  // namespace cleave::nn

@@ -1,0 +1,105 @@
+// Operators of the host program: added to a copy of cleave's own, and called by name.
+//
+//   Operators ops;
+//   ops.add({.name = "scale_shift",
+//            .signature = "(Tensor x, float scale=1.0) -> Tensor",
+//            .infer = [](const OpCall& op) { return std::vector{op.operand(0)}; },
+//            .reference = [](const OpCall& op, const HostTensors& in, HostTensors& out) { ... },
+//            .grad = [](const OpGradCall& op) { return Tensors{op.cotangent(0) * 2.0}; },
+//            .kernel = [](const OpCall& op) { return "for (long i = 0; ...) y[i] = ...;"; }});
+//   Tensor y = call("scale_shift", {x}, {{"scale", 2.0}})[0];
+//   train_step(model, loss, optimizer, inputs, {.ops = ops});
+//
+// The signature is ATen's notation; Tensor and Tensor? arguments are operands, all others attributes.
+// Rules may throw cleave::Error, which reaches the caller with the line of the call before it.
+#pragma once
+#include <functional>
+
+#include "cleave/function.h"
+
+namespace cleave {
+
+class OpRegistry;
+class OpView;
+
+using HostTensors = std::vector<HostTensor>;
+
+struct TensorType {
+  DType dtype = DType::f32;
+  std::vector<int64_t> shape;
+  int64_t numel() const {
+    int64_t n = 1;
+    for (const int64_t d : shape) n *= d;
+    return n;
+  }
+};
+
+// One call, as a rule sees it.
+class CLEAVE_API OpCall {
+ public:
+  explicit OpCall(const OpView& view) : view_(&view) {}
+  int operand_count() const;
+  bool has(int operand) const;  // false: none
+  TensorType operand(int k) const;
+  TensorType result(int k) const;  // not known to infer
+  // Attributes as given, else the signature's default.
+  bool bool_attr(const std::string& name) const;
+  int64_t int_attr(const std::string& name) const;
+  double float_attr(const std::string& name) const;
+  std::string string_attr(const std::string& name) const;
+  std::vector<int64_t> ints_attr(const std::string& name) const;
+  // Throws "name: rule: text", a UserError: op.refuse("C1", "x has no dims").
+  [[noreturn]] void refuse(const std::string& rule, const std::string& text) const;
+
+ private:
+  const OpView* view_;
+};
+
+// What a gradient rule sees: the call's operands and results, and what flows back into its results.
+class CLEAVE_API OpGradCall : public OpCall {
+ public:
+  OpGradCall(const OpView& view, Tensors operands, Tensors results, Tensors cotangents)
+      : OpCall(view), operands_(std::move(operands)), results_(std::move(results)),
+        cotangents_(std::move(cotangents)) {}
+  const Tensor& operand_value(int k) const { return operands_[k]; }
+  const Tensor& result_value(int k) const { return results_[k]; }
+  const Tensor& cotangent(int k) const { return cotangents_[k]; }  // empty: nothing flows into it
+
+ private:
+  Tensors operands_, results_, cotangents_;
+};
+
+struct Operator {
+  std::string name;
+  std::string signature;
+  std::string summary = {};
+  // The types of the results.
+  std::function<std::vector<TensorType>(const OpCall&)> infer;
+  // The oracle, in plain loops: floating operands and results as f64, all others as i64; results come
+  // as zeros. Operands that are none are empty.
+  std::function<void(const OpCall&, const HostTensors& operands, HostTensors& results)> reference;
+  // The gradient of each operand, in functions of Tensors; an empty Tensor where none flows. Left out:
+  // the operator can't be trained through.
+  std::function<Tensors(const OpGradCall&)> grad = {};
+  // Exactly one of two ways to run. `kernel` is the body of a C function, without #include, in which
+  // every operand and result is a pointer to its first element (row-major, f32 as float, i64 as long,
+  // bool as unsigned char, bf16 and f16 as unsigned short) of its signature's name; results without
+  // a name are result0, result1, ... `callback` is a function of the host program.
+  std::function<std::string(const OpCall&)> kernel = {};
+  std::function<void(const OpCall&, const HostTensors& operands, HostTensors& results)> callback = {};
+};
+
+// cleave's operators and those that were added. A value: programs keep the copy they were given.
+class CLEAVE_API Operators {
+ public:
+  Operators();
+  // Error (user): the name is taken, the signature doesn't parse, a rule is missing.
+  void add(const Operator& op);
+  std::vector<std::string> names() const;
+  const OpRegistry& registry() const { return *registry_; }
+
+ private:
+  std::shared_ptr<const OpRegistry> registry_;
+};
+
+}  // namespace cleave

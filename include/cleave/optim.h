@@ -1,0 +1,130 @@
+// Optimizers: they record how a training step changes the parameters, so that the whole step is one
+// program. Formulas, defaults and names are those of torch.optim (PyTorch 2.13).
+//
+//   optim::AdamW adamw({.lr = 3e-4, .weight_decay = 0.1});
+//   TrainStep step = train_step(model, loss, adamw, ...);
+//   step.set_learning_rate(optim::cosine(i, 3e-4, 100, 1000));    // an input: nothing recompiles
+//
+// State tensors live in the step's Store as `optimizer.KEY.NAME`, next to the count of steps,
+// `optimizer.step`. Parameters of bf16 and f16 are stepped in f32 and rounded once.
+#pragma once
+#include <functional>
+#include <string>
+
+#include "cleave/function.h"
+
+namespace cleave::optim {
+
+struct UpdateState;
+
+// What an optimizer sees while a training step is traced. Tensors of the program; their functions
+// record into it.
+class CLEAVE_API Update {
+ public:
+  struct Parameter {
+    std::string name;
+    Tensor value;
+    Tensor grad;  // clipped, where the step clips
+  };
+  // Those that the loss depends on and that are not frozen.
+  const std::vector<Parameter>& parameters() const;
+  Tensor learning_rate() const;  // f64[]
+  Tensor step() const;           // i64[]: 1 in the first step
+  // A state tensor of the parameter's type, zeros before the first step.
+  Tensor state(const std::string& key, const Parameter& of);
+  // Values after the step; a Variable without one stays as it is.
+  void set_state(const std::string& key, const Parameter& of, const Tensor& next);
+  void set(const Parameter& of, const Tensor& next);
+
+ private:
+  friend class UpdateRecorder;
+  explicit Update(UpdateState& state) : state_(&state) {}
+  UpdateState* state_;
+};
+
+class CLEAVE_API Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  // Called once, while a training step is traced.
+  virtual void record(Update& update) const = 0;
+  // Where TrainStep::learning_rate starts.
+  virtual double learning_rate() const = 0;
+};
+
+// Which parameters weight decay applies to; all of them where it is empty.
+//   .decays = [](const std::string&, const Tensor& p) { return p.dim() >= 2; }
+using Decays = std::function<bool(const std::string& name, const Tensor& value)>;
+
+// g += weight_decay p;  b = momentum b + g;  g = nesterov ? g + momentum b : b;  p -= lr g
+class CLEAVE_API SGD : public Optimizer {
+ public:
+  struct Options {
+    double lr = 1e-3;
+    double momentum = 0;
+    double weight_decay = 0;
+    bool nesterov = false;
+    Decays decays = {};
+  };
+  explicit SGD(Options options, Location at = Location::current());
+  void record(Update& update) const override;
+  double learning_rate() const override { return options_.lr; }
+
+ private:
+  Options options_;
+  Location at_;
+};
+
+// m += (1 - beta1)(g - m);  v = beta2 v + (1 - beta2) g^2
+// p -= lr / (1 - beta1^t) m / (sqrt(v) / sqrt(1 - beta2^t) + eps)
+// Adam adds weight_decay p to g; AdamW first multiplies p by 1 - lr weight_decay.
+struct AdamOptions {
+  double lr = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0;
+  Decays decays = {};
+};
+class CLEAVE_API Adam : public Optimizer {
+ public:
+  explicit Adam(AdamOptions options, Location at = Location::current());
+  void record(Update& update) const override;
+  double learning_rate() const override { return options_.lr; }
+
+ protected:
+  Adam(AdamOptions options, bool decoupled, const char* name, Location at);
+
+ private:
+  AdamOptions options_;
+  bool decoupled_ = false;
+  Location at_;
+};
+
+class CLEAVE_API AdamW : public Adam {
+ public:
+  struct Options {
+    double lr = 1e-3;
+    double beta1 = 0.9;
+    double beta2 = 0.999;
+    double eps = 1e-8;
+    double weight_decay = 1e-2;
+    Decays decays = {};
+  };
+  explicit AdamW(Options options, Location at = Location::current());
+};
+
+// The square root of the sum of all squares of all tensors, in f32 (f64 where one is f64).
+CLEAVE_API Tensor global_norm(const Tensors& tensors, Location at = Location::current());
+// Each tensor times min(1, max_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_.
+CLEAVE_API Tensors clip_by_norm(const Tensors& tensors, const Tensor& norm, double max_norm,
+                                Location at = Location::current());
+
+// ---- learning rates by step, counted from 0: up from peak/warmup to peak in `warmup` steps, then
+// as the name says, down to `final` at step `total`.
+CLEAVE_API double constant(int64_t step, double peak, int64_t warmup = 0);
+CLEAVE_API double linear(int64_t step, double peak, int64_t warmup, int64_t total,
+                         double final = 0);
+CLEAVE_API double cosine(int64_t step, double peak, int64_t warmup, int64_t total,
+                         double final = 0);
+
+}  // namespace cleave::optim

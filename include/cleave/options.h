@@ -1,0 +1,58 @@
+// How a program is compiled and run. One value, passed down; nothing is read from the environment.
+//
+//   Options options{.threads = 4, .clip_norm = 1.0, .seed = 7};
+#pragma once
+#include <memory>
+#include <string>
+
+#include "cleave/executor.h"
+#include "cleave/op.h"
+#include "cleave/store.h"
+
+namespace cleave {
+
+// What compiles the generated C text: clang in this process (where it was built in, about 5 ms a
+// kernel), or the system's cc as a process of its own.
+enum class CompilerChoice : uint8_t { automatic, clang, cc };
+
+struct Options {
+  // The host program's threads; null: cleave's own, `threads` many (0: one for each core).
+  std::shared_ptr<Executor> executor = nullptr;
+  int threads = 0;
+  CompilerChoice compiler = CompilerChoice::automatic;
+  // Operators beside cleave's own.
+  Operators ops = {};
+  // Each stage of the compilation as a file in this folder; none where it is empty.
+  std::string dump_dir = {};
+
+  // ---- of training steps
+  // Gradients are scaled so that their global norm is at most this; 0: they are not.
+  double clip_norm = 0;
+  // Of the program's random numbers, where the store has none yet.
+  uint64_t seed = 0;
+  // Where optimizer state and random numbers live. Give the store of another step of the same model
+  // to go on from where that one stands, with other shapes or options.
+  Store store = {};
+};
+
+struct CompileStage {
+  std::string name;
+  double ms = 0;
+  size_t nodes = 0;
+};
+
+struct Report {
+  double trace_ms = 0;    // the model's own code, gradients and optimizer
+  double compile_ms = 0;  // from the traced graph to a program that runs
+  std::vector<CompileStage> stages;
+  int64_t nodes = 0;             // of the traced graph
+  int64_t kernels = 0;           // calls in a run: generated kernels and library calls
+  int64_t distinct_kernels = 0;  // generated kernels, each compiled once
+  // Placeholders, results, live values and workspace at the highest moment of a run, each rounded up
+  // to 64 bytes; and the two parts that it is planned from.
+  int64_t planned_peak_bytes = 0;
+  int64_t arena_bytes = 0;
+  int64_t placeholder_bytes = 0;
+};
+
+}  // namespace cleave

@@ -1,0 +1,168 @@
+// Programs: a whole training step, and functions for inference.
+//
+//   TrainStep step = train_step(
+//       model, [&](const Tensor& x, const Tensor& y) { return mse_loss(model(x), y); },
+//       optim::AdamW({.lr = 1e-3}), {{"x", DType::f32, {64, 2}}, {"y", DType::f32, {64, 1}}});
+//   for (...) double loss = step.run({x, y}).loss;
+//
+//   CompiledFunction predict = compile(
+//       model, [&](const Tensor& x) { return model(x); }, {{"x", DType::f32, {1, 2}}});
+//   HostTensor y = predict.run({x})[0];
+//
+// A function is called once, with Tensors that record. Both programs read the model's Variables where
+// they are; the training step writes them in place. A run allocates nothing (run() of a function: its
+// results), has the same bits on any number of threads, and, when it fails, leaves every Variable as
+// it was.
+//
+// Errors: of the trace at the lines of the model (user); an input that is missing, of another dtype
+// or shape (user); an index out of range in a run (user); an operator that has no gradient or no
+// kernel (unsupported). Threads: a program runs once at a time, and a second caller gets an error;
+// several programs run at once, unless they update the same Variables.
+#pragma once
+#include <concepts>
+#include <functional>
+#include <initializer_list>
+#include <span>
+
+#include "cleave/nn.h"
+#include "cleave/optim.h"
+#include "cleave/options.h"
+
+namespace cleave {
+
+struct InputSpec {
+  std::string name;  // of the placeholder
+  DType dtype = DType::f32;
+  std::vector<int64_t> shape;
+};
+
+// A tensor that is only read during the call.
+class InputRef {
+ public:
+  InputRef(const HostTensor& tensor) : tensor_(&tensor) {}
+  const HostTensor& tensor() const { return *tensor_; }
+
+ private:
+  const HostTensor* tensor_;
+};
+
+// What train_step and compile call: takes the inputs, returns one Tensor or several.
+class TracedFunction {
+ public:
+  using Form = std::function<Tensors(const Tensors& inputs)>;
+
+  // Any callable of as many Tensors as there are inputs (up to 8), or of a Tensors.
+  template <class F>
+    requires(!std::derived_from<std::decay_t<F>, TracedFunction>)
+  TracedFunction(F f) {
+    if constexpr (std::invocable<F, const Tensors&> && !std::invocable<F, const Tensor&>)
+      set(-1, [f](const Tensors& in) { return listed(f(in)); });
+    else bind<0>(std::move(f));
+  }
+  int arity() const { return arity_; }  // -1: any
+  Tensors operator()(const Tensors& inputs) const { return form_(inputs); }
+
+ private:
+  static Tensors listed(Tensor t) { return {std::move(t)}; }
+  static Tensors listed(Tensors t) { return t; }
+  template <size_t N, class F>
+  void bind(F f) {
+    static_assert(N <= 8, "expected a function of up to 8 Tensors, or of a Tensors");
+    if constexpr (callable<F>(std::make_index_sequence<N>()))
+      set(N, [f](const Tensors& in) { return invoke(f, in, std::make_index_sequence<N>()); });
+    else bind<N + 1>(std::move(f));
+  }
+  template <class F, size_t... I>
+  static constexpr bool callable(std::index_sequence<I...>) {
+    return std::invocable<F, decltype((void(I), std::declval<const Tensor&>()))...>;
+  }
+  template <class F, size_t... I>
+  static Tensors invoke(const F& f, [[maybe_unused]] const Tensors& in,
+                        std::index_sequence<I...>) {
+    return listed(f(in[I]...));
+  }
+  void set(int arity, Form form) {
+    arity_ = arity;
+    form_ = std::move(form);
+  }
+
+  int arity_ = -1;
+  Form form_;
+};
+
+struct StepResult {
+  double loss = 0;
+  double grad_norm = 0;  // before clipping; 0 where the step doesn't clip
+};
+
+class CLEAVE_API TrainStep {
+ public:
+  // Inputs in the order of the specs. One step; the results stand until the next one.
+  StepResult run(std::initializer_list<InputRef> inputs) {
+    return run(std::span<const InputRef>(inputs.begin(), inputs.size()));
+  }
+  StepResult run(std::span<const InputRef> inputs);
+  // Results of the loss function behind the loss: borrows the program's memory until the next run.
+  HostTensor output(size_t k) const;
+
+  double learning_rate() const;
+  void set_learning_rate(double lr);
+  // How many steps the store's state has seen, by this program or another one.
+  int64_t steps() const;
+  // Parameters and buffers under their names, optimizer.*, and rng = (seed, step).
+  Store store() const;
+
+  const Report& report() const;
+  // The traced program: forward, backward, clipping and optimizer.
+  std::string graph_text() const;
+  // Fills the program's arena with a pattern; after a run, what was touched of it together with the
+  // placeholders: the measured counterpart of Report::planned_peak_bytes.
+  void watch_memory();
+  int64_t measured_peak_bytes() const;
+
+  struct State;
+  explicit TrainStep(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+class CLEAVE_API CompiledFunction {
+ public:
+  std::vector<HostTensor> run(std::initializer_list<InputRef> inputs) {
+    return run(std::span<const InputRef>(inputs.begin(), inputs.size()));
+  }
+  std::vector<HostTensor> run(std::span<const InputRef> inputs);
+  // Runs without allocating; output(k) borrows the program's memory until the next run.
+  void run_in_place(std::span<const InputRef> inputs);
+  HostTensor output(size_t k) const;
+
+  const Report& report() const;
+  std::string graph_text() const;
+
+  struct State;
+  explicit CompiledFunction(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+// Forward, backward, clipping and optimizer as one program. `loss` returns the loss, a floating
+// Tensor of one element, and may return more results behind it (as Tensors).
+CLEAVE_API TrainStep train_step(const nn::Module& model, const TracedFunction& loss,
+                                const optim::Optimizer& optimizer,
+                                const std::vector<InputSpec>& inputs, const Options& options = {},
+                                Location at = Location::current());
+
+// A function for inference: nothing is dropped, whatever the mode of the modules.
+CLEAVE_API CompiledFunction compile(const nn::Module& model, const TracedFunction& function,
+                                    const std::vector<InputSpec>& inputs,
+                                    const Options& options = {},
+                                    Location at = Location::current());
+// The same where no model names the Variables that the function reads: they keep their own names.
+CLEAVE_API CompiledFunction compile(const TracedFunction& function,
+                                    const std::vector<InputSpec>& inputs,
+                                    const Options& options = {},
+                                    Location at = Location::current());
+
+}  // namespace cleave

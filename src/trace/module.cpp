@@ -1,0 +1,153 @@
+// Module: the tree of named parameters and buffers.
+#include <algorithm>
+#include <set>
+
+#include "base/result.h"
+#include "cleave/nn.h"
+#include "trace/variable_state.h"
+
+namespace cleave::nn {
+
+struct ModuleState {
+  struct Slot {
+    std::string name;
+    Variable variable;
+    bool persistent = true;
+  };
+  std::vector<Slot> parameters, buffers;
+  std::vector<std::pair<std::string, std::shared_ptr<ModuleState>>> children;
+  bool training = true;
+
+  void require_free(const std::string& name) const {
+    const auto allowed = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+             c == '_' || c == '-';
+    };
+    if (name.empty() || !std::ranges::all_of(name, allowed))
+      throw_failure(user_error("Module: name: `{}`: expected letters, digits, _ and -", name));
+    const auto taken = [&](const Slot& s) { return s.name == name; };
+    if (std::ranges::any_of(parameters, taken) || std::ranges::any_of(buffers, taken) ||
+        std::ranges::any_of(children, [&](const auto& c) { return c.first == name; }))
+      throw_failure(user_error("Module: name: `{}` is taken already", name));
+  }
+
+  // Calls f(name, slot, is_parameter) on all of the tree: own parameters, own buffers, children.
+  template <class F>
+  void visit(const std::string& prefix, const F& f) {
+    for (Slot& s : parameters) f(prefix + s.name, s, true);
+    for (Slot& s : buffers) f(prefix + s.name, s, false);
+    for (const auto& [name, child] : children) child->visit(prefix + name + ".", f);
+  }
+};
+
+namespace {
+
+bool reaches(const ModuleState& from, const ModuleState* what) {
+  if (&from == what) return true;
+  return std::ranges::any_of(from.children,
+                             [&](const auto& c) { return reaches(*c.second, what); });
+}
+
+}  // namespace
+
+Module::Module() : state_(std::make_shared<ModuleState>()) {}
+
+Variable Module::add_parameter(const std::string& name, HostTensor initial) {
+  state_->require_free(name);
+  Variable v(name, std::move(initial), VariableKind::parameter);
+  state_->parameters.push_back({name, v, true});
+  return v;
+}
+
+Variable Module::add_buffer(const std::string& name, HostTensor initial, bool persistent) {
+  state_->require_free(name);
+  Variable v(name, std::move(initial), VariableKind::buffer);
+  state_->buffers.push_back({name, v, persistent});
+  return v;
+}
+
+void Module::add_child(const std::string& name, const Module& child) {
+  state_->require_free(name);
+  if (reaches(*child.state_, state_.get()))
+    throw_failure(user_error("Module: add_module: `{}` holds this module itself", name));
+  state_->children.emplace_back(name, child.state_);
+}
+
+void Module::share(const std::string& name, const Variable& other) {
+  for (ModuleState::Slot& s : state_->parameters) {
+    if (s.name != name) continue;
+    if (!other.defined() || other.dtype() != s.variable.dtype() ||
+        other.shape() != s.variable.shape())
+      throw_failure(user_error("Module: share: `{}` is {}, got {}", name,
+                               s.variable.value().type_text(),
+                               other.defined() ? other.value().type_text() : "none"));
+    s.variable = other;
+    return;
+  }
+  throw_failure(user_error("Module: share: there is no parameter `{}` here", name));
+}
+
+Variable Module::parameter(const std::string& path) const {
+  // The common case, a layer's own parameter, without walking the tree.
+  for (const ModuleState::Slot& s : state_->parameters)
+    if (s.name == path) return s.variable;
+  Store names;
+  state_->visit("", [&](const std::string& name, const ModuleState::Slot& s, bool is_parameter) {
+    if (is_parameter) names.add(name, s.variable);
+  });
+  return names.at(path);
+}
+
+namespace {
+
+std::vector<std::pair<std::string, Variable>> each_once(ModuleState& root, bool parameters) {
+  std::vector<std::pair<std::string, Variable>> out;
+  std::set<const void*> seen;
+  root.visit("", [&](const std::string& name, const ModuleState::Slot& s, bool is_parameter) {
+    if (is_parameter == parameters && seen.insert(trace::Access::state(s.variable).get()).second)
+      out.emplace_back(name, s.variable);
+  });
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, Variable>> Module::named_parameters() const {
+  return each_once(*state_, true);
+}
+std::vector<std::pair<std::string, Variable>> Module::named_buffers() const {
+  return each_once(*state_, false);
+}
+
+Store Module::store() const {
+  Store out;
+  state_->visit("", [&](const std::string& name, const ModuleState::Slot& s, bool) {
+    if (s.persistent) out.add(name, s.variable);
+  });
+  return out;
+}
+
+int64_t Module::parameter_count() const {
+  int64_t count = 0;
+  for (const auto& [name, v] : named_parameters()) count += v.value().numel();
+  return count;
+}
+
+namespace {
+
+void set_training(ModuleState& m, bool on) {
+  m.training = on;
+  for (const auto& [name, child] : m.children) set_training(*child, on);
+}
+
+}  // namespace
+
+void Module::train(bool on) { set_training(*state_, on); }
+bool Module::is_training() const { return state_->training; }
+
+void Module::set_requires_grad(bool on) {
+  for (auto& [name, v] : named_parameters())
+    if (is_floating(v.dtype())) v.set_requires_grad(on);
+}
+
+}  // namespace cleave::nn
