@@ -1,0 +1,56 @@
+// Dims named by attributes: checked, counted from the front, and what reductions make of shapes.
+//
+//   dim -1 of f32[2,3]           -> 1
+//   dims [] or none, reduced     -> every dim
+//   f32[2,3,4] reduced over 0,2  -> [3], or [1,3,1] with keepdim
+//
+// A 0-d tensor counts as one dim of size 1 where ATen lets it (`Rank0::as_one`).
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "ir/builder.h"
+#include "ir/op_view.h"
+
+namespace cleave {
+
+enum class Rank0 { as_one, refused };
+
+// `dim` counted from the front. `rule` is broken where it is outside [-rank, rank) of the operand.
+Result<int64_t> checked_dim(const OpView& op, std::string_view rule, int64_t dim, const Type& x,
+                            Rank0 rank0 = Rank0::as_one, std::string_view operand = "self");
+// Each of `dims` counted from the front, in the order given; `twice` is broken where one repeats.
+Result<std::vector<int64_t>> checked_dims(const OpView& op, std::string_view rule,
+                                          std::string_view twice, const std::vector<int64_t>& dims,
+                                          const Type& x);
+// What infer has checked, counted from the front.
+int64_t from_front(int64_t dim, int64_t rank);
+std::vector<int64_t> from_front(std::vector<int64_t> dims, int64_t rank);
+
+// The dims that the attribute `dim` of a reduction names, sorted: a number, a list, or none and []
+// for every dim. Checked by infer with checked_reduction (C1: range, C2: each once).
+std::vector<int64_t> reduction_dims(const OpView& op);
+Result<std::vector<int64_t>> checked_reduction(const OpView& op);
+Shape reduced_shape(const Shape& shape, const std::vector<int64_t>& dims, bool keepdim);
+// The number of elements along `dims`.
+Dim count_along(const Shape& shape, const std::vector<int64_t>& dims);
+
+// The type with x's device.
+Type typed_like(const Type& x, DType dtype, Shape shape);
+
+// `rule` is broken unless a and b are proven equal; `what` says what they are:
+// "what: 2 and 3, expected equal" or "what: s0 and 3, which can't be proven equal".
+Status check_equal(const OpView& op, std::string_view rule, std::string_view what, const Dim& a,
+                   const Dim& b);
+// The same for whole shapes.
+Status check_same_shape(const OpView& op, std::string_view rule, std::string_view what,
+                        const Shape& a, const Shape& b);
+
+// For gradients: v, which lacks the reduced dims of `shape`, with those dims as 1.
+ValueId with_kept_dims(Builder& b, ValueId v, const Shape& shape, const std::vector<int64_t>& dims);
+// The number of elements along `dims` of x, as an operand: a number, or a product of sym_size.
+CallOperand count_operand(Builder& b, ValueId x, const std::vector<int64_t>& dims);
+// Zeros of a type.
+ValueId zeros(Builder& b, const Type& t);
+
+}  // namespace cleave

@@ -1,0 +1,232 @@
+// amax(self; dim, keepdim)    the largest element over dims, NaN where there is one
+// amin(self; dim, keepdim)    the smallest
+//   (C1) dims in range  (C2) each once  (C3) every folded dim has an element
+// argmax(self; dim, keepdim)  where the largest is: the first of equal ones, the first NaN where there
+// argmin(self; dim, keepdim)  is one; without dim a position in the row-major order of self
+//   (C1) dim in range  (C3) every folded dim has an element  (C4) self is not bool
+//
+// The gradient of amax and amin is shared equally among the elements that tie.
+#include <cmath>
+
+#include "op/reduction.h"
+
+namespace cleave {
+namespace {
+
+using loop::Expr;
+using loop::Exprs;
+
+// (C3): some element for each result; a symbolic size is let pass and checked when it has a value.
+Status check_not_empty(const OpView& op) {
+  const Type& x = op.in_type(0);
+  for (int64_t d : reduction_dims(op))
+    if (op.env().range_of(x.shape[d]).hi == 0)
+      return op.broken("C3", "dim {} of self: {} is folded and empty, expected an element", d,
+                       x.text());
+  return {};
+}
+
+Result<Types> infer_extreme(const OpView& op) {
+  CLEAVE_TRY(Types y, reduced_type(op, op.in_type(0).dtype));
+  CLEAVE_CHECK(check_not_empty(op));
+  return y;
+}
+
+// ---- amax, amin
+
+ReferenceFn reference_extreme(bool largest) {
+  return [largest](const OpView& op, std::span<const Array* const> in) -> Result<Arrays> {
+    const auto better = [largest](auto a, auto b) { return largest ? a > b : a < b; };
+    const auto floats = [&](const Array& x, const std::vector<int64_t>& line) {
+      double best = x.f[line[0]];
+      for (int64_t at : line) {
+        if (std::isnan(x.f[at])) return x.f[at];
+        if (better(x.f[at], best)) best = x.f[at];
+      }
+      return best;
+    };
+    const auto integers = [&](const Array& x, const std::vector<int64_t>& line) {
+      int64_t best = x.i[line[0]];
+      for (int64_t at : line)
+        if (better(x.i[at], best)) best = x.i[at];
+      return best;
+    };
+    return Arrays{fold_lines(op, *in[0], in[0]->dtype, floats, integers)};
+  };
+}
+
+Values grad_extreme(Builder& b, const GradView& op) {
+  const Type x = op.in_type(0);
+  const std::vector<int64_t> dims = reduction_dims(op);
+  if (dims.empty()) return {op.dout(0)};
+  const ValueId d = kept_dout(b, op, dims), y = kept_out(b, op, dims);
+  const ValueId hit = b.convert(b.eq(op.in(0), y), x.dtype);
+  return {b.mul(b.div(hit, b.sum(hit, dims, true)), d)};
+}
+
+loop::ReductionRule extreme_rule(loop::ReduceOp op) {
+  loop::ReductionRule rule;
+  rule.op = op;
+  rule.dims = reduction_dims;
+  rule.map = [](const OpView&, Expr x) {
+    return x.type() == DType::boolean ? loop::cast(x, DType::i32) : x;
+  };
+  rule.finish = [](const OpView& o, Expr folded, int64_t) {
+    return loop::cast(std::move(folded), loop::compute_type(o.out_type(0).dtype));
+  };
+  return rule;
+}
+
+OpDef extreme(const std::string& name, bool largest) {
+  const double infinite = largest ? -INFINITY : INFINITY;
+  return OpDef{
+      .name = name,
+      .signature = "(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+      .summary = fmt::format("The {} element over dims.", largest ? "largest" : "smallest"),
+      .source = fmt::format("aten::{}, PyTorch 2.13", name),
+      .traits = reduction_traits,
+      .infer = infer_extreme,
+      .reference = reference_extreme(largest),
+      .decompose = Absent{"a primitive reduction"},
+      .grad = grad_extreme,
+      .lower = loop::reduction(
+          extreme_rule(largest ? loop::ReduceOp::max : loop::ReduceOp::min)),
+      .cost = cost_per_operand(1),
+      .samples = joined({fold_samples(DType::f32), fold_samples(DType::i64),
+                         over_dtypes(all_dtypes, {3, 4}, {{"dim", {0}}}),
+                         {{{i64({3, 4}).range(0, 3)}, {{"dim", {1}}}},
+                          {{f32({2, 3}).with({1, NAN, 3, 4, 5, 6})}, {{"dim", {1}}}},
+                          {{f32({2, 20}).with({NAN, 1, 2})}, {{"dim", {0}}}},
+                          {{f32({3}).with({infinite, infinite, infinite})}},
+                          {{sample(DType::u8, {3}).range(0, 200)}}}}),
+      .rejects = {{"C1", {{f32({2, 3})}, {{"dim", {-3}}}},
+                   name + ": C1: dim -3 is outside [-2, 2) of self: f32[2,3]"},
+                  {"C2", {{f32({2, 3})}, {{"dim", {0, 0}}}},
+                   name + ": C2: dim 0 is named twice in [0,0], expected once"},
+                  {"C3", {{f32({0, 3})}, {{"dim", {0}}}},
+                   name + ": C3: dim 0 of self: f32[0,3] is folded and empty, expected an element"},
+                  {"C3", {{f32({0})}},
+                   name + ": C3: dim 0 of self: f32[0] is folded and empty, expected an element"}},
+  };
+}
+
+// ---- argmax, argmin
+
+Result<Types> infer_position(const OpView& op) {
+  CLEAVE_TRY(Types y, reduced_type(op, DType::i64));
+  if (op.in_type(0).dtype == DType::boolean)
+    return op.broken("C4", "self is {}, expected numbers", op.in_type(0).text());
+  CLEAVE_CHECK(check_not_empty(op));
+  return y;
+}
+
+ReferenceFn reference_position(bool largest) {
+  return [largest](const OpView& op, std::span<const Array* const> in) -> Result<Arrays> {
+    const Array& x = *in[0];
+    const std::vector<bool> folded = folded_dims(op, x);
+    Array y(DType::i64, kept_shape(x.shape, folded, op.bool_attr("keepdim")));
+    const auto beats = [&](int64_t a, int64_t b) {
+      if (!x.floating()) return largest ? x.i[a] > x.i[b] : x.i[a] < x.i[b];
+      if (std::isnan(x.f[b])) return false;
+      return std::isnan(x.f[a]) || (largest ? x.f[a] > x.f[b] : x.f[a] < x.f[b]);
+    };
+    for_each_line(x.shape, folded, [&](int64_t k, const std::vector<int64_t>& line) {
+      size_t best = 0;
+      for (size_t j = 1; j < line.size(); ++j)
+        if (beats(line[j], line[best])) best = j;
+      y.i[k] = static_cast<int64_t>(best);
+    });
+    return Arrays{y};
+  };
+}
+
+// Walks over the folded dims in order with the best element so far and its number.
+void lower_position(loop::KernelBuilder& k, const OpView& op, bool largest) {
+  using loop::Op;
+  const std::vector<int64_t> shape = static_shape(op.in_type(0)), dims = reduction_dims(op);
+  const bool keepdim = op.bool_attr("keepdim");
+  if (numel_of(shape) == 0) return;
+  std::vector<int64_t> kept = shape, folded(shape.size(), 1);
+  for (int64_t d : dims) std::swap(kept[d], folded[d]);
+  k.parallel(kept, [&](const Exprs& i) {
+    const auto at = [&](const Exprs& j) {
+      Exprs index = i;
+      for (int64_t d : dims) index[d] = j[d];
+      return index;
+    };
+    const Expr best = k.define(k.load(0, at(Exprs(shape.size(), Expr(0)))), "best");
+    const Expr found = k.define(Expr(0), "found"), next = k.define(Expr(0), "next");
+    k.loops(folded, [&](const Exprs& j) {
+      const Expr x = k.let(k.load(0, at(j)), "x");
+      Expr beats = binary(largest ? Op::gt : Op::lt, x, best);
+      if (is_floating(x.type())) {
+        const Expr first_nan = binary(Op::logical_and, unary(Op::isnan, x),
+                                      unary(Op::logical_not, unary(Op::isnan, best)));
+        beats = binary(Op::logical_or, beats, first_nan);
+      }
+      beats = k.let(beats, "beats");
+      k.assign(best, select(beats, x, best));
+      k.assign(found, select(beats, next, found));
+      k.assign(next, next + Expr(1));
+    });
+    Exprs to;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      const bool is_folded =
+          std::find(dims.begin(), dims.end(), static_cast<int64_t>(d)) != dims.end();
+      if (!is_folded || keepdim) to.push_back(is_folded ? Expr(0) : i[d]);
+    }
+    k.store(0, to, found);
+  });
+}
+
+std::vector<Sample> position_samples(DType t) {
+  return {{{any_of(t, {2, 3})}},
+          {{any_of(t, {2, 3})}, {{"dim", 1}}},
+          {{any_of(t, {3, 2})}, {{"dim", 0}, {"keepdim", true}}},
+          {{any_of(t, {2, 3, 4})}, {{"dim", -2}}},
+          {{any_of(t, {2, 3})}, {{"keepdim", true}}},
+          {{any_of(t, {3, 4}).ties(2)}, {{"dim", 1}}},
+          {{any_of(t, {2, 2}).ties(1)}},
+          {{any_of(t, {})}},
+          {{any_of(t, {})}, {{"dim", 0}}},
+          {{any_of(t, {0, 2})}, {{"dim", 1}}}};
+}
+
+OpDef position(const std::string& name, bool largest) {
+  return OpDef{
+      .name = name,
+      .signature = "(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+      .summary = fmt::format("Where the {} element is.", largest ? "largest" : "smallest"),
+      .source = fmt::format("aten::{}, PyTorch 2.13", name),
+      .traits = Trait::reduction | Trait::recomputable,
+      .infer = infer_position,
+      .reference = reference_position(largest),
+      .decompose = Absent{"a primitive reduction"},
+      .grad = Absent{"the result is an integer"},
+      .lower = loop::kernel([largest](loop::KernelBuilder& k, const OpView& op) {
+        lower_position(k, op, largest);
+      }),
+      .cost = cost_per_operand(2),
+      .samples = joined({position_samples(DType::f32), position_samples(DType::i64),
+                         over_dtypes({DType::f64, DType::bf16, DType::f16, DType::i32}, {3, 4},
+                                     {{"dim", 0}}),
+                         {{{f32({5}).with({1, NAN, 3, NAN, 9})}},
+                          {{f32({2, 2}).with({NAN, 1, 2, NAN})}, {{"dim", 0}}},
+                          {{f32({3}).with({-INFINITY, -INFINITY, INFINITY})}},
+                          {{sample(DType::u8, {4}).with({200, 100, 250, 3})}}}}),
+      .rejects = {{"C1", {{f32({2, 3})}, {{"dim", 2}}},
+                   name + ": C1: dim 2 is outside [-2, 2) of self: f32[2,3]"},
+                  {"C3", {{f32({0, 3})}, {{"dim", 0}}},
+                   name + ": C3: dim 0 of self: f32[0,3] is folded and empty, expected an element"},
+                  {"C4", {{boolean({2})}}, name + ": C4: self is bool[2], expected numbers"}},
+  };
+}
+
+}  // namespace
+
+CLEAVE_OPS(extreme_reduction) {
+  return {extreme("amax", true), extreme("amin", false), position("argmax", true),
+          position("argmin", false)};
+}
+
+}  // namespace cleave

@@ -1,0 +1,80 @@
+// Sizes as scalars i64[]: sym_size(self; dim), sym_numel(self).
+//
+// A size that is known is a constant; a symbolic one gets its value with the input's shape.
+//   (C1) dim in range of self, which has a dim
+#include "op/cost.h"
+#include "op/dims.h"
+#include "op/entry.h"
+#include "op/sample_sets.h"
+
+namespace cleave {
+namespace {
+
+using loop::Exprs;
+
+Types scalar(const OpView& op) { return {typed_like(op.in_type(0), DType::i64, {})}; }
+
+Result<Arrays> one_number(int64_t n) {
+  Array y(DType::i64, {});
+  y.i[0] = n;
+  return Arrays{y};
+}
+
+OpDef sym_size() {
+  return OpDef{
+      .name = "sym_size",
+      .signature = "(Tensor self, int dim) -> Tensor",
+      .summary = "The size of a dim.",
+      .source = "aten::sym_size.int, PyTorch 2.13",
+      .traits = Trait::fusible | Trait::recomputable,
+      .infer = [](const OpView& op) -> Result<Types> {
+        CLEAVE_CHECK(checked_dim(op, "C1", op.int_attr("dim"), op.in_type(0), Rank0::refused));
+        return scalar(op);
+      },
+      .reference = [](const OpView& op, std::span<const Array* const> in) -> Result<Arrays> {
+        const int64_t dim = op.int_attr("dim");
+        return one_number(dim < 0 ? *(in[0]->shape.end() + dim) : in[0]->shape[dim]);
+      },
+      .decompose = Absent{"primitive: a constant"},
+      .grad = Absent{"the result is an integer"},
+      .lower = loop::elementwise([](loop::KernelBuilder&, const OpView& op, const Exprs&) -> Exprs {
+        const Type& x = op.in_type(0);
+        return {loop::Expr(x.shape[from_front(op.int_attr("dim"), x.rank())].value())};
+      }),
+      .cost = cost_of_view(),
+      .samples = joined({over_dtypes(all_dtypes, {2, 3}, {{"dim", 1}}),
+                         {{{f32({2, 3})}, {{"dim", -2}}}, {{f32({0})}, {{"dim", 0}}}}}),
+      .rejects = {{"C1", {{f32({2})}, {{"dim", 1}}},
+                   "sym_size: C1: dim 1 is outside [-1, 1) of self: f32[2]"},
+                  {"C1", {{f32({})}, {{"dim", 0}}},
+                   "sym_size: C1: dim 0 is outside [0, 0) of self: f32[]"}},
+  };
+}
+
+OpDef sym_numel() {
+  return OpDef{
+      .name = "sym_numel",
+      .signature = "(Tensor self) -> Tensor",
+      .summary = "The number of elements.",
+      .source = "aten::sym_numel, PyTorch 2.13",
+      .traits = Trait::fusible | Trait::recomputable,
+      .infer = [](const OpView& op) -> Result<Types> { return scalar(op); },
+      .reference = [](const OpView&, std::span<const Array* const> in) -> Result<Arrays> {
+        return one_number(in[0]->numel());
+      },
+      .decompose = Absent{"primitive: a constant"},
+      .grad = Absent{"the result is an integer"},
+      .lower = loop::elementwise([](loop::KernelBuilder&, const OpView& op, const Exprs&) -> Exprs {
+        return {loop::Expr(op.in_type(0).numel().value())};
+      }),
+      .cost = cost_of_view(),
+      .samples = joined({over_dtypes(all_dtypes, {2, 3}), {{{f32({})}}, {{f32({0, 2})}}}}),
+      .rejects = {},
+  };
+}
+
+}  // namespace
+
+CLEAVE_OPS(size) { return {sym_size(), sym_numel()}; }
+
+}  // namespace cleave

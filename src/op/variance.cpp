@@ -1,0 +1,137 @@
+// var(self; dim, unbiased, correction, keepdim) -> y
+//
+//   y = sum over dim of (x - mean)^2 / max(0, count - c),   c = correction, else 1 if unbiased else 0
+//
+//   (C1) dims in range  (C2) each once  (C3) self is floating
+// The mean is taken first, so that a large mean costs no precision. Gradient:
+// dx = dy * 2 (x - mean) / max(0, count - c).
+#include <cmath>
+
+#include "op/line_kernel.h"
+#include "op/reduction.h"
+
+namespace cleave {
+namespace {
+
+using loop::Expr;
+using loop::Exprs;
+using loop::ReduceOp;
+
+double correction_of(const OpView& op) {
+  if (op.given("correction")) return op.float_attr("correction");
+  return op.bool_attr("unbiased") ? 1 : 0;
+}
+
+Result<Types> infer_var(const OpView& op) {
+  const Type& x = op.in_type(0);
+  if (!is_floating(x.dtype))
+    return op.broken("C3", "self is {}, expected a floating dtype", x.text());
+  return reduced_type(op, x.dtype);
+}
+
+Result<Arrays> reference_var(const OpView& op, std::span<const Array* const> in) {
+  double correction = op.bool_attr("unbiased") ? 1 : 0;
+  if (!op.attr("correction").is_none()) correction = op.float_attr("correction");
+  const auto fold = [&](const Array& x, const std::vector<int64_t>& line) {
+    const auto count = static_cast<double>(line.size());
+    double sum = 0, squares = 0;
+    for (int64_t at : line) sum += x.f[at];
+    for (int64_t at : line) squares += (x.f[at] - sum / count) * (x.f[at] - sum / count);
+    return squares / std::max(0.0, count - correction);
+  };
+  return Arrays{fold_lines(op, *in[0], in[0]->dtype, fold, nullptr)};
+}
+
+// max(0, count - c), as a number where the count is known.
+CallOperand freedom(Builder& b, const OpView& op, const std::vector<int64_t>& dims) {
+  const CallOperand count = count_operand(b, op.in(0), dims);
+  const double c = correction_of(op);
+  if (!count.number.is_none()) return std::max(0.0, count.number.as_double() - c);
+  return b.call1("clamp", {b.sub(count, c)}, {{"min", 0.0}});
+}
+
+DType wide(DType t) { return t == DType::f64 ? t : DType::f32; }
+
+Values decompose_var(Builder& b, const OpView& op) {
+  const std::vector<int64_t> dims = reduction_dims(op);
+  const DType t = op.in_type(0).dtype;
+  const bool keepdim = op.bool_attr("keepdim");
+  const CallOperand by = freedom(b, op, dims);
+  const ValueId x = b.convert(op.in(0), wide(t));
+  if (dims.empty()) {
+    const ValueId off = b.sub(x, x);
+    return {b.convert(b.div(b.mul(off, off), by), t)};
+  }
+  const ValueId off = b.sub(x, b.mean(x, dims, true));
+  return {b.convert(b.div(b.sum(b.mul(off, off), dims, keepdim), by), t)};
+}
+
+Values grad_var(Builder& b, const GradView& op) {
+  const std::vector<int64_t> dims = reduction_dims(op);
+  const DType t = op.in_type(0).dtype;
+  const CallOperand by = freedom(b, op, dims);
+  const ValueId x = b.convert(op.in(0), wide(t));
+  const ValueId d = b.convert(kept_dout(b, op, dims), wide(t));
+  const ValueId off = b.sub(x, dims.empty() ? x : b.mean(x, dims, true));
+  return {b.convert(b.mul(b.div(b.mul(off, 2.0), by), d), t)};
+}
+
+void lower_var(loop::KernelBuilder& k, const OpView& op) {
+  const std::vector<int64_t> shape = static_shape(op.in_type(0)), dims = reduction_dims(op);
+  const DType t = loop::compute_type(op.in_type(0).dtype);
+  const double c = correction_of(op);
+  if (numel_of(shape) == 0) {
+    const std::vector<int64_t> kept = static_shape(op.out_type(0));
+    return k.parallel(kept, [&](const Exprs& i) { k.store(0, i, loop::constant(t, NAN)); });
+  }
+  for_each_line_in(k, shape, dims, [&](const Line& line) {
+    const auto count = static_cast<double>(line.count());
+    const Expr sum = line.fold(k, ReduceOp::sum, [&](const Exprs& i) { return k.load(0, i); });
+    const Expr mean = k.let(sum / loop::constant(t, count), "mean");
+    const Expr squares = line.fold(k, ReduceOp::sum, [&](const Exprs& i) {
+      const Expr off = k.let(k.load(0, i) - mean, "off");
+      return off * off;
+    });
+    k.store(0, line.folded(op.bool_attr("keepdim")),
+            squares / loop::constant(t, std::max(0.0, count - c)));
+  });
+}
+
+OpDef var() {
+  return OpDef{
+      .name = "var",
+      .signature = "(Tensor self, int[1]? dim=None, bool unbiased=True, bool keepdim=False, *, "
+                   "Scalar? correction=None) -> Tensor",
+      .summary = "The variance over dims.",
+      .source = "aten::var, var.dim, var.correction, PyTorch 2.13",
+      .traits = reduction_traits,
+      .infer = infer_var,
+      .reference = reference_var,
+      .decompose = decompose_var,
+      .grad = grad_var,
+      .lower = loop::kernel(lower_var),
+      .cost = cost_per_operand(4),
+      .samples = joined({fold_samples(DType::f32), fold_samples(DType::bf16),
+                         over_dtypes(floating_dtypes, {3, 4}, {{"dim", {0}}, {"correction", 0}}),
+                         {{{f32({2, 3})}, {{"dim", {1}}, {"unbiased", false}}},
+                          {{f32({2, 3})}, {{"dim", {1}}, {"correction", 0.5}}},
+                          {{f32({2, 3})}, {{"dim", {1}}, {"correction", 5}}},
+                          {{f32({2, 3})}, {{"unbiased", false}, {"correction", 2}}},
+                          {{f32({4, 70})}, {{"dim", {0}}, {"keepdim", true}}},
+                          {{f32({3, 2, 5})}, {{"dim", {0, 2}}}},
+                          {{f32({2, 5}).range(1000, 1001)}, {{"dim", {1}}}},
+                          {{f32({1, 3})}, {{"dim", {0}}}},
+                          {{f32({0, 3})}, {{"dim", {0}}}}}}),
+      .rejects = {{"C1", {{f32({2, 3})}, {{"dim", {2}}}},
+                   "var: C1: dim 2 is outside [-2, 2) of self: f32[2,3]"},
+                  {"C2", {{f32({2, 3})}, {{"dim", {0, 0}}}},
+                   "var: C2: dim 0 is named twice in [0,0], expected once"},
+                  {"C3", {{i64({2})}}, "var: C3: self is i64[2], expected a floating dtype"}},
+  };
+}
+
+}  // namespace
+
+CLEAVE_OPS(variance) { return {var()}; }
+
+}  // namespace cleave

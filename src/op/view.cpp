@@ -1,0 +1,329 @@
+// Views that keep the order of elements: view, _unsafe_view, reshape, unsqueeze, squeeze, detach.
+//
+// view(self; size) -> y       the same elements, row-major, under another shape
+//   (C1) one -1 at most; it stands for what is left over
+//   (C2) no other size is negative
+//   (C3) as many elements as self
+//   (C4) no -1 beside a 0: it could be anything
+// reshape(self; shape), _unsafe_view(self; size): the same; a value has no strides of its own here.
+// unsqueeze(self; dim)        a new dim of size 1
+//   (C1) dim in [-rank-1, rank+1)
+// squeeze(self; dim)          drops the named dims that are 1; none: all of them
+//   (C1) dims in range  (C2) each once  (C3) each named size is provably 1 or provably not 1
+// detach(self)                the same value, through which no gradient flows
+#include "op/cost.h"
+#include "op/dims.h"
+#include "op/entry.h"
+#include "op/reference_lines.h"
+#include "op/sample_sets.h"
+
+namespace cleave {
+namespace {
+
+using loop::Layout;
+
+constexpr Trait traits = Trait::view | Trait::fusible | Trait::recomputable;
+
+// ---- view, _unsafe_view, reshape
+
+InferFn infer_view(const char* attr) {
+  return [attr](const OpView& op) -> Result<Types> {
+    const Type& x = op.in_type(0);
+    Shape shape = op.dims_attr(attr);
+    int64_t free = -1;
+    Dim known = 1;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      const DimRange range = op.env().range_of(shape[d]);
+      if (shape[d] == Dim(-1) && free >= 0)
+        return op.broken("C1", "{} has a second -1, expected at most one", shape_text(shape));
+      if (shape[d] == Dim(-1)) {
+        free = static_cast<int64_t>(d);
+      } else if (range.lo < 0) {
+        return op.broken("C2", "size {} of {} {}, expected -1 or a size of at least 0",
+                         shape[d].text(), shape_text(shape),
+                         range.hi < 0 ? "is negative" : "can't be proven not to be negative");
+      } else {
+        known = known * shape[d];
+      }
+    }
+    const Shape asked = shape;
+    if (free >= 0 && op.env().provably_equal(known, Dim(0)))
+      return op.broken("C4", "the -1 of {} stands beside a 0, expected sizes that determine it",
+                       shape_text(asked));
+    if (free >= 0) known = known * (shape[free] = Dim::floordiv(x.numel(), known));
+    const auto same = op.env().equal(known, x.numel());
+    if (same == SymEnv::Truth::yes) return Types{typed_like(x, x.dtype, std::move(shape))};
+    return op.broken("C3", "{} can't hold the {} elements of self: {}, {}", shape_text(asked),
+                     x.numel().text(), x.text(),
+                     same == SymEnv::Truth::no ? "expected as many"
+                                               : "which can't be proven to be as many");
+  };
+}
+
+ReferenceFn reference_view(const char* attr) {
+  return [attr](const OpView& op, std::span<const Array* const> in) -> Result<Arrays> {
+    Array y = *in[0];
+    y.shape = op.ints_attr(attr);
+    int64_t known = 1;
+    for (int64_t size : y.shape) known *= size == -1 ? 1 : size;
+    for (int64_t& size : y.shape)
+      if (size == -1) size = in[0]->numel() / known;
+    return Arrays{y};
+  };
+}
+
+Values grad_to_operand_shape(Builder& b, const GradView& op) {
+  return {b.view(op.dout(0), op.in_type(0).shape)};
+}
+
+struct Run {  // dims of a memory order that one stride covers
+  int64_t size, stride;
+};
+
+// The dims of `in` merged where one continues the next; dims of size 1 vanish.
+std::vector<Run> merged_runs(const Layout& in) {
+  std::vector<Run> runs;
+  for (size_t d = 0; d < in.shape.size(); ++d) {
+    if (in.shape[d] == 1) continue;
+    if (!runs.empty() && runs.back().stride == in.strides[d] * in.shape[d])
+      runs.back() = {runs.back().size * in.shape[d], in.strides[d]};
+    else
+      runs.push_back({in.shape[d], in.strides[d]});
+  }
+  return runs;
+}
+
+// Takes each run apart, from the right, into dims of the new shape; a dim that would need two runs
+// can't be a view.
+std::optional<Layout> layout_view(const OpView& op, const Layout& in, int) {
+  const std::vector<int64_t> shape = static_shape(op.out_type(0));
+  if (in.numel() == 0) return Layout{shape, row_major(shape), in.offset};
+  const std::vector<Run> runs = merged_runs(in);
+  Layout out{shape, std::vector<int64_t>(shape.size()), in.offset};
+  size_t next = runs.size();
+  int64_t left = 1, stride = 1;  // what of the current run is not used up
+  for (size_t d = shape.size(); d-- > 0;) {
+    if (left == 1 && shape[d] != 1 && next > 0) {
+      left = runs[--next].size;
+      stride = runs[next].stride;
+    }
+    if (left % shape[d] != 0) return std::nullopt;
+    out.strides[d] = stride;
+    stride *= shape[d];
+    left /= shape[d];
+  }
+  return out;
+}
+
+std::vector<Sample> view_samples(const char* attr) {
+  return joined({over_dtypes(all_dtypes, {2, 6}, {{attr, {3, 4}}}),
+                 {{{f32({2, 6})}, {{attr, {-1, 3}}}},
+                  {{f32({2, 3, 4})}, {{attr, {6, 4}}}},
+                  {{f32({2, 3, 4})}, {{attr, {2, -1, 2, 1}}}},
+                  {{f32({1})}, {{attr, std::vector<int64_t>{}}}},
+                  {{f32({})}, {{attr, {1, 1}}}},
+                  {{f32({0, 3})}, {{attr, {-1, 2}}}},
+                  {{f32({0, 3})}, {{attr, {5, 0}}}}}});
+}
+
+OpDef view(const char* name, const char* attr) {
+  const auto text = [name](const char* rest) { return fmt::format("{}: {}", name, rest); };
+  return OpDef{
+      .name = name,
+      .signature = fmt::format("(Tensor self, SymInt[] {}) -> Tensor", attr),
+      .summary = "The same elements in row-major order under another shape.",
+      .source = fmt::format("aten::{}, PyTorch 2.13", name),
+      .traits = traits,
+      .infer = infer_view(attr),
+      .reference = reference_view(attr),
+      .decompose = Absent{"a primitive view"},
+      .grad = grad_to_operand_shape,
+      .lower = loop::view(layout_view),
+      .cost = cost_of_view(),
+      .samples = view_samples(attr),
+      .rejects = {{"C1", {{f32({2, 3})}, {{attr, {-1, -1}}}},
+                   text("C1: [-1,-1] has a second -1, expected at most one")},
+                  {"C2", {{f32({2, 3})}, {{attr, {-2, 3}}}},
+                   text("C2: size -2 of [-2,3] is negative, expected -1 or a size of at least 0")},
+                  {"C3", {{f32({2, 3})}, {{attr, {4, 2}}}},
+                   text("C3: [4,2] can't hold the 6 elements of self: f32[2,3], expected as many")},
+                  {"C4", {{f32({0, 3})}, {{attr, {-1, 0}}}},
+                   text("C4: the -1 of [-1,0] stands beside a 0, expected sizes that determine it")}},
+  };
+}
+
+// ---- unsqueeze
+
+int64_t new_dim(const OpView& op) { return from_front(op.int_attr("dim"), op.in_type(0).rank() + 1); }
+
+Result<Types> infer_unsqueeze(const OpView& op) {
+  const Type& x = op.in_type(0);
+  const int64_t dim = op.int_attr("dim"), ranks = x.rank() + 1;
+  if (dim < -ranks || dim >= ranks)
+    return op.broken("C1", "dim {} is outside [{}, {}) for a new dim of self: {}", dim, -ranks, ranks,
+                     x.text());
+  Shape shape = x.shape;
+  shape.insert(shape.begin() + new_dim(op), Dim(1));
+  return Types{typed_like(x, x.dtype, std::move(shape))};
+}
+
+Result<Arrays> reference_unsqueeze(const OpView& op, std::span<const Array* const> in) {
+  Array y = *in[0];
+  const int64_t dim = op.int_attr("dim");
+  y.shape.insert(dim < 0 ? y.shape.end() + (dim + 1) : y.shape.begin() + dim, 1);
+  return Arrays{y};
+}
+
+std::optional<Layout> layout_unsqueeze(const OpView& op, const Layout& in, int) {
+  Layout out = in;
+  const int64_t d = new_dim(op);
+  const bool last = d == std::ssize(in.shape);
+  const int64_t stride = last ? 1 : in.shape[d] * in.strides[d];
+  out.shape.insert(out.shape.begin() + d, 1);
+  out.strides.insert(out.strides.begin() + d, stride);
+  return out;
+}
+
+OpDef unsqueeze() {
+  return OpDef{
+      .name = "unsqueeze",
+      .signature = "(Tensor self, int dim) -> Tensor",
+      .summary = "A new dim of size 1.",
+      .source = "aten::unsqueeze, PyTorch 2.13",
+      .traits = traits,
+      .infer = infer_unsqueeze,
+      .reference = reference_unsqueeze,
+      .decompose = [](Builder& b, const OpView& op) -> Values {
+        return {b.view(op.in(0), op.out_type(0).shape)};
+      },
+      .grad = grad_to_operand_shape,
+      .lower = loop::view(layout_unsqueeze),
+      .cost = cost_of_view(),
+      .samples = joined({over_dtypes(all_dtypes, {2, 3}, {{"dim", 1}}),
+                         {{{f32({2, 3})}, {{"dim", 0}}},
+                          {{f32({2, 3})}, {{"dim", 2}}},
+                          {{f32({2, 3})}, {{"dim", -1}}},
+                          {{f32({2, 3})}, {{"dim", -3}}},
+                          {{f32({0, 3})}, {{"dim", 1}}},
+                          {{f32({})}, {{"dim", 0}}}}}),
+      .rejects = {{"C1", {{f32({2, 3})}, {{"dim", 3}}},
+                   "unsqueeze: C1: dim 3 is outside [-3, 3) for a new dim of self: f32[2,3]"}},
+  };
+}
+
+// ---- squeeze
+
+// Which dims go, as infer has found them.
+std::vector<bool> squeezed(const OpView& op) {
+  const Type& x = op.in_type(0);
+  std::vector<bool> named(x.shape.size(), !op.given("dim"));
+  for (int64_t d : op.ints_attr("dim"))
+    if (x.rank() > 0) named[from_front(d, x.rank())] = true;
+  for (size_t d = 0; d < named.size(); ++d)
+    named[d] = named[d] && op.env().provably_equal(x.shape[d], Dim(1));
+  return named;
+}
+
+Result<Types> infer_squeeze(const OpView& op) {
+  const Type& x = op.in_type(0);
+  CLEAVE_TRY(std::vector<int64_t> dims,
+             checked_dims(op, "C1", "C2", op.ints_attr("dim"), x));
+  if (!op.given("dim"))
+    for (int64_t d = 0; d < x.rank(); ++d) dims.push_back(d);
+  for (int64_t d : dims)
+    if (x.rank() > 0 && op.env().equal(x.shape[d], Dim(1)) == SymEnv::Truth::unknown)
+      return op.broken("C3", "dim {} of self: {} is {}, which can't be proven to be 1 or not", d,
+                       x.text(), x.shape[d].text());
+  const std::vector<bool> drop = squeezed(op);
+  Shape shape;
+  for (size_t d = 0; d < drop.size(); ++d)
+    if (!drop[d]) shape.push_back(x.shape[d]);
+  return Types{typed_like(x, x.dtype, std::move(shape))};
+}
+
+Result<Arrays> reference_squeeze(const OpView& op, std::span<const Array* const> in) {
+  Array y = *in[0];
+  y.shape.clear();
+  const std::vector<int64_t> dims = op.ints_attr("dim");
+  const int64_t rank = in[0]->rank();
+  for (int64_t d = 0; d < rank; ++d) {
+    bool named = op.attr("dim").is_none();
+    for (int64_t given : dims) named = named || given == d || given + rank == d;
+    if (!named || in[0]->shape[d] != 1) y.shape.push_back(in[0]->shape[d]);
+  }
+  return Arrays{y};
+}
+
+std::optional<Layout> layout_squeeze(const OpView& op, const Layout& in, int) {
+  const std::vector<bool> drop = squeezed(op);
+  Layout out{{}, {}, in.offset};
+  for (size_t d = 0; d < drop.size(); ++d) {
+    if (drop[d]) continue;
+    out.shape.push_back(in.shape[d]);
+    out.strides.push_back(in.strides[d]);
+  }
+  return out;
+}
+
+OpDef squeeze() {
+  return OpDef{
+      .name = "squeeze",
+      .signature = "(Tensor self, int[1]? dim=None) -> Tensor",
+      .summary = "Drops the named dims whose size is 1; without names, all of them.",
+      .source = "aten::squeeze, squeeze.dim, squeeze.dims, PyTorch 2.13",
+      .traits = traits,
+      .infer = infer_squeeze,
+      .reference = reference_squeeze,
+      .decompose = [](Builder& b, const OpView& op) -> Values {
+        return {b.view(op.in(0), op.out_type(0).shape)};
+      },
+      .grad = grad_to_operand_shape,
+      .lower = loop::view(layout_squeeze),
+      .cost = cost_of_view(),
+      .samples = joined({over_dtypes(all_dtypes, {2, 1, 3}, {{"dim", 1}}),
+                         {{{f32({1, 2, 1})}},
+                          {{f32({1, 2, 1})}, {{"dim", {-1}}}},
+                          {{f32({1, 2, 1})}, {{"dim", {0, 1, 2}}}},
+                          {{f32({1, 2, 1})}, {{"dim", std::vector<int64_t>{}}}},
+                          {{f32({0, 1})}, {{"dim", {1}}}},
+                          {{f32({})}, {{"dim", {0}}}}}}),
+      .rejects = {{"C1", {{f32({2, 1})}, {{"dim", {2}}}},
+                   "squeeze: C1: dim 2 is outside [-2, 2) of self: f32[2,1]"},
+                  {"C2", {{f32({2, 1})}, {{"dim", {1, -1}}}},
+                   "squeeze: C2: dim 1 is named twice in [1,-1], expected once"}},
+  };
+}
+
+// ---- detach
+
+OpDef detach() {
+  return OpDef{
+      .name = "detach",
+      .signature = "(Tensor self) -> Tensor",
+      .summary = "The same value; no gradient flows through it.",
+      .source = "aten::detach, PyTorch 2.13",
+      .traits = traits,
+      .infer = [](const OpView& op) -> Result<Types> {
+        return Types{typed_like(op.in_type(0), op.in_type(0).dtype, op.in_type(0).shape)};
+      },
+      .reference = [](const OpView&, std::span<const Array* const> in) -> Result<Arrays> {
+        return Arrays{*in[0]};
+      },
+      .decompose = Absent{"a primitive view"},
+      .grad = Absent{"it is there to stop gradients"},
+      .lower = loop::view([](const OpView&, const Layout& in, int) { return std::optional(in); }),
+      .cost = cost_of_view(),
+      .samples = joined({over_dtypes(all_dtypes, {2, 3}), {{{f32({})}}, {{f32({0})}}}}),
+      .rejects = {},
+      .nondifferentiable = 1,
+  };
+}
+
+}  // namespace
+
+CLEAVE_OPS(view) {
+  return {view("view", "size"), view("_unsafe_view", "size"), view("reshape", "shape"),
+          unsqueeze(), squeeze(), detach()};
+}
+
+}  // namespace cleave
