@@ -92,6 +92,9 @@ CLEAVE_API Tensor cumsum(const Tensor& self, int64_t dim, Location at = Location
 CLEAVE_API Tensor softmax(const Tensor& self, int64_t dim, Location at = Location::current());
 CLEAVE_API Tensor log_softmax(const Tensor& self, int64_t dim, Location at = Location::current());
 
+// The same value, through which no gradient flows.
+CLEAVE_API Tensor detach(const Tensor& self, Location at = Location::current());
+
 // ---- shapes. `view` is reshape: the elements in row-major order, one -1 is worked out.
 CLEAVE_API Tensor view(const Tensor& self, const Sizes& size, Location at = Location::current());
 CLEAVE_API Tensor reshape(const Tensor& self, const Sizes& size,

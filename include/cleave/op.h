@@ -69,6 +69,29 @@ class CLEAVE_API OpGradCall : public OpCall {
   Tensors operands_, results_, cotangents_;
 };
 
+// The memory that a callback reads and writes, row-major.
+class OpMemory {
+ public:
+  struct Types { std::vector<TensorType> operands, results; };
+  OpMemory(const Types& types, void* const* operands, void* const* results)
+      : types_(types), operands_(operands), results_(results) {}
+  const TensorType& operand_type(int k) const { return types_.operands[k]; }
+  const TensorType& result_type(int k) const { return types_.results[k]; }
+  template <class T>
+  std::span<const T> operand(int k) const {
+    return {static_cast<const T*>(operands_[k]), size_t(types_.operands[k].numel())};
+  }
+  template <class T>
+  std::span<T> result(int k) const {
+    return {static_cast<T*>(results_[k]), size_t(types_.results[k].numel())};
+  }
+
+ private:
+  const Types& types_;
+  void* const* operands_;
+  void* const* results_;
+};
+
 struct Operator {
   std::string name;
   std::string signature;
@@ -84,9 +107,10 @@ struct Operator {
   // Exactly one of two ways to run. `kernel` is the body of a C function, without #include, in which
   // every operand and result is a pointer to its first element (row-major, f32 as float, i64 as long,
   // bool as unsigned char, bf16 and f16 as unsigned short) of its signature's name; results without
-  // a name are result0, result1, ... `callback` is a function of the host program.
+  // a name are result0, result1, ... `callback` makes, for one call, the function of the host program
+  // that is called in each run, on the thread that runs; it must not throw.
   std::function<std::string(const OpCall&)> kernel = {};
-  std::function<void(const OpCall&, const HostTensors& operands, HostTensors& results)> callback = {};
+  std::function<std::function<void(const OpMemory&)>(const OpCall&)> callback = {};
 };
 
 // cleave's operators and those that were added. A value: programs keep the copy they were given.
@@ -96,7 +120,7 @@ class CLEAVE_API Operators {
   // Error (user): the name is taken, the signature doesn't parse, a rule is missing.
   void add(const Operator& op);
   std::vector<std::string> names() const;
-  const OpRegistry& registry() const { return *registry_; }
+  const OpRegistry& registry() const;
 
  private:
   std::shared_ptr<const OpRegistry> registry_;

@@ -81,6 +81,11 @@ Tensor to(const Tensor& self, DType dtype, Location at) {
   return record1("_to_copy", {self}, {{"dtype", dtype}}, at);
 }
 
+Tensor detach(const Tensor& self, Location at) {
+  require_defined("detach", "self", self, at);
+  return record1("detach", {self}, {}, at);
+}
+
 void assign(const Variable& target, const Tensor& next, Location at) {
   require_defined("assign", "next", next, at);
   const trace::RecordingPtr r = trace::common_recording("assign", {next}, at);

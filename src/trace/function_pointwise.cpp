@@ -43,6 +43,7 @@ CLEAVE_UNARY(atanh)
 CLEAVE_UNARY(erf)
 CLEAVE_UNARY(sigmoid)
 CLEAVE_UNARY(relu)
+CLEAVE_UNARY(silu)
 CLEAVE_UNARY(floor)
 CLEAVE_UNARY(ceil)
 CLEAVE_UNARY(trunc)
@@ -53,7 +54,6 @@ CLEAVE_UNARY(logical_not)
 CLEAVE_UNARY(bitwise_not)
 
 Tensor square(const Tensor& self, Location at) { return pow(self, 2, at); }
-Tensor silu(const Tensor& self, Location at) { return mul(self, sigmoid(self, at), at); }
 
 // log(1 + exp(x)), and x itself where x > 20: what is left off there is below f32's rounding.
 Tensor softplus(const Tensor& self, Location at) {

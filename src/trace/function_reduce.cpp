@@ -63,16 +63,9 @@ Tensor argmin(const Tensor& self, int64_t dim, bool keepdim, Location at) {
   return along("argmin", self, dim, keepdim, at);
 }
 
-// log(sum(exp(x - m))) + m with m = max(x), 0 where that is infinite.
 Tensor logsumexp(const Tensor& self, const DimList& dim, bool keepdim, Location at) {
-  const Tensor top = amax(self, dim, true, at);
-  const Tensor shift = where(eq(abs(top, at), std::numeric_limits<double>::infinity(), at), 0.0,
-                             top, at);
-  const Tensor total = sum(exp(sub(self, shift, 1, at), at), dim, keepdim, at);
-  const Tensor back = keepdim || dim.dims().empty() ? shift : squeeze(shift, dim, at);
-  if (!keepdim && dim.dims().empty())
-    return add(log(total, at), reshape(shift, {}, at), 1, at);
-  return add(log(total, at), back, 1, at);
+  trace::require_defined("logsumexp", "self", self, at);
+  return record1("logsumexp", {self}, {{"dim", dim.dims()}, {"keepdim", keepdim}}, at);
 }
 
 Tensor cumsum(const Tensor& self, int64_t dim, Location at) {

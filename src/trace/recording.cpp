@@ -2,16 +2,10 @@
 
 #include <set>
 
-#include "op/registry.h"
+#include "trace/custom_op.h"
 
 namespace cleave::trace {
 namespace {
-
-// The operators of values that met no program yet; never changed.
-const OpRegistry& core() {
-  static const OpRegistry ops = value_or_throw(core_ops());
-  return ops;
-}
 
 Role role_of(VariableKind kind) {
   switch (kind) {
@@ -72,7 +66,7 @@ RecordingPtr Recording::program(const OpRegistry& ops, Mode mode, const std::str
 
 RecordingPtr Recording::free() {
   RecordingPtr r(new Recording);
-  r->ops_ = &core();
+  r->ops_ = &core_registry();
   r->what_ = "values outside of a program";
   return r;
 }

@@ -1,0 +1,169 @@
+#include "compile/bound_program.h"
+
+#include <algorithm>
+#include <set>
+
+#include "ir/edit.h"
+#include "ir/text.h"
+
+namespace cleave {
+namespace {
+
+runtime::CompilerKind kind_of(CompilerChoice choice) {
+  switch (choice) {
+    case CompilerChoice::automatic: return runtime::CompilerKind::automatic;
+    case CompilerChoice::clang: return runtime::CompilerKind::clang;
+    case CompilerChoice::cc: return runtime::CompilerKind::cc;
+  }
+  return runtime::CompilerKind::automatic;
+}
+
+Report report_of(const CompileReport& r, const Graph& traced) {
+  Report out;
+  out.compile_ms = r.compile_ms;
+  for (const StageReport& s : r.stages) out.stages.push_back({s.name, s.ms, s.nodes});
+  out.nodes = static_cast<int64_t>(traced.node_count());
+  out.kernels = r.kernels;
+  out.distinct_kernels = r.distinct_kernels;
+  out.planned_peak_bytes = r.planned_peak_bytes;
+  out.arena_bytes = r.arena_bytes;
+  out.placeholder_bytes = r.placeholder_bytes;
+  return out;
+}
+
+std::string spec_text(const InputSpec& s) {
+  return fmt::format("{}[{}]", name_of(s.dtype), fmt::join(s.shape, ","));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<BoundProgram>> BoundProgram::make(Parts parts, const std::string& what,
+                                                         const Options& options) {
+  std::unique_ptr<BoundProgram> p(new BoundProgram);
+  p->what_ = what;
+  p->specs_ = std::move(parts.specs);
+  p->traced_ = std::move(parts.graph);
+  CLEAVE_CHECK(verify(p->traced_));
+
+  const std::shared_ptr<Executor> executor =
+      options.executor ? options.executor : make_thread_pool(options.threads);
+  CompileOptions compile_options;
+  compile_options.compiler = kind_of(options.compiler);
+  compile_options.executor = executor;
+  compile_options.dump_dir = options.dump_dir;
+  CLEAVE_TRY(p->program_, CompiledProgram::compile(p->traced_, options.ops.registry(),
+                                                   compile_options));
+  p->report_ = report_of(p->program_->report(), p->traced_);
+  CLEAVE_TRY(p->instance_, Instance::make(p->program_, executor));
+
+  // Where each placeholder's memory comes from, by its position.
+  const auto& placeholders = p->traced_.placeholders();
+  std::map<ValueId, size_t> position;
+  for (size_t i = 0; i < placeholders.size(); ++i) position[placeholders[i].value] = i;
+  for (const trace::Recording::Bound& b : parts.variables)
+    if (const auto at = position.find(b.placeholder); at != position.end())
+      p->variables_.push_back({at->second, b.variable, nullptr});
+  for (const ValueId v : parts.inputs) p->inputs_.push_back(position.at(v));
+  for (const auto& [v, memory] : parts.own)
+    if (const auto at = position.find(v); at != position.end())
+      CLEAVE_CHECK(p->instance_->bind(at->second, memory));
+  return p;
+}
+
+Status BoundProgram::check_input(const InputRef& input, size_t k) const {
+  const InputSpec& spec = specs_[k];
+  const HostTensor& t = input.tensor();
+  if (t.dtype() == spec.dtype && t.shape() == spec.shape) return {};
+  return user_error("{}: input {} `{}`: got {}, expected {}", what_, k, spec.name, t.type_text(),
+                    spec_text(spec));
+}
+
+Status BoundProgram::run(std::span<const InputRef> inputs) {
+  if (inputs.size() != inputs_.size()) {
+    std::vector<std::string> names;
+    for (const InputSpec& s : specs_) names.push_back(s.name + ": " + spec_text(s));
+    return user_error("{}: {} inputs were given, expected {}: {}", what_, inputs.size(),
+                      inputs_.size(), fmt::join(names, ", "));
+  }
+  for (size_t k = 0; k < inputs.size(); ++k) CLEAVE_CHECK(check_input(inputs[k], k));
+  if (running_.exchange(true))
+    return user_error("{}: it is running on another thread; one program runs once at a time", what_);
+  const auto body = [&]() -> Status {
+    for (Bound& b : variables_) {
+      void* data = trace::Access::memory(b.variable).data();
+      if (data == b.data) continue;
+      CLEAVE_CHECK(instance_->bind(b.placeholder, data));
+      b.data = data;
+    }
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      // Inputs are never written: an update of one is refused when the program is traced.
+      void* data = const_cast<void*>(inputs[k].tensor().data());
+      CLEAVE_CHECK(instance_->bind(inputs_[k], data));
+    }
+    return instance_->run();
+  };
+  Status status = body();
+  running_ = false;
+  return status;
+}
+
+HostTensor BoundProgram::result(size_t k) const {
+  const Type& type = traced_.type(traced_.returns()[k].value);
+  return HostTensor::borrow(type.dtype, static_shape(type),
+                            const_cast<void*>(instance_->result(k)));
+}
+
+double BoundProgram::number(size_t k) const {
+  const void* data = instance_->result(k);
+  switch (traced_.type(traced_.returns()[k].value).dtype) {
+    case DType::f64: return *static_cast<const double*>(data);
+    case DType::f32: return *static_cast<const float*>(data);
+    default: return result(k).number(0);
+  }
+}
+
+std::vector<ValueId> declare_inputs(trace::Recording& recording,
+                                    const std::vector<InputSpec>& inputs) {
+  std::vector<ValueId> out;
+  for (const InputSpec& s : inputs) {
+    for (const int64_t d : s.shape)
+      if (d < 0)
+        throw_failure(user_error("{}: input `{}`: dim {} is negative: {}", recording.what(), s.name,
+                                 d, spec_text(s)));
+    out.push_back(recording.add_input(s.name, s.dtype, s.shape));
+  }
+  return out;
+}
+
+Tensors run_traced(const TracedFunction& function, const trace::RecordingPtr& recording,
+                   const std::vector<ValueId>& inputs, Location at) {
+  if (function.arity() >= 0 && static_cast<size_t>(function.arity()) != inputs.size())
+    trace::refuse(at, "{}: the function takes {} Tensors, the specs name {} inputs",
+                  recording->what(), function.arity(), inputs.size());
+  Tensors tensors;
+  for (const ValueId v : inputs) tensors.push_back(trace::Access::tensor(recording, v));
+  Tensors results = function(tensors);
+  for (size_t k = 0; k < results.size(); ++k)
+    if (!results[k].defined())
+      trace::refuse(at, "{}: result {} of the function is an empty Tensor", recording->what(), k);
+  return results;
+}
+
+void declare_model(trace::Recording& recording, const nn::Module& model) {
+  for (const auto& [name, v] : model.named_parameters()) recording.declare(v, name);
+  for (const auto& [name, v] : model.named_buffers()) recording.declare(v, name);
+}
+
+void drop_unused(Graph& graph, const std::vector<ValueId>& keep) {
+  eliminate_dead_code(graph);
+  std::set<ValueId> returned(keep.begin(), keep.end());
+  for (const Return& r : graph.returns()) {
+    returned.insert(r.value);
+    returned.insert(r.target);
+  }
+  graph.filter_placeholders([&](const Placeholder& p) {
+    return graph.use_count(p.value) > 0 || returned.contains(p.value);
+  });
+}
+
+}  // namespace cleave

@@ -1,0 +1,86 @@
+// compile(): a function of Tensors as a program for inference.
+#include <chrono>
+
+#include "cleave/train.h"
+#include "compile/bound_program.h"
+#include "ir/text.h"
+
+namespace cleave {
+
+struct CompiledFunction::State {
+  std::unique_ptr<BoundProgram> program;
+  Operators ops;  // the graph's entries
+  size_t results = 0;
+};
+
+namespace {
+
+std::shared_ptr<CompiledFunction::State> compiled(const nn::Module* model,
+                                                  const TracedFunction& function,
+                                                  const std::vector<InputSpec>& inputs,
+                                                  const Options& options, Location at) {
+  const auto start = std::chrono::steady_clock::now();
+  const trace::RecordingPtr recording = trace::Recording::program(
+      options.ops.registry(), trace::Mode::evaluation, "compile", model == nullptr);
+  if (model != nullptr) declare_model(*recording, *model);
+  const std::vector<ValueId> values = declare_inputs(*recording, inputs);
+  const Tensors results = run_traced(function, recording, values, at);
+
+  std::vector<Return> returns;
+  for (const Tensor& t : results) returns.push_back({recording->value_of(t, at)});
+  for (const auto& u : recording->updates())
+    returns.push_back({u.placeholder, ReturnKind::update, recording->leaf(u.variable, at)});
+  recording->graph().set_returns(std::move(returns));
+  drop_unused(recording->graph(), values);
+
+  auto state = std::make_shared<CompiledFunction::State>();
+  state->ops = options.ops;
+  state->results = results.size();
+  BoundProgram::Parts parts{recording->close(), recording->bound(), values, inputs, {}};
+  const double trace_ms = std::chrono::duration<double, std::milli>(
+      std::chrono::steady_clock::now() - start).count();
+  Result<std::unique_ptr<BoundProgram>> program =
+      BoundProgram::make(std::move(parts), "compile", options);
+  if (!program.ok()) trace::throw_at(at, std::move(program).failure());
+  state->program = *std::move(program);
+  state->program->report().trace_ms = trace_ms;
+  return state;
+}
+
+}  // namespace
+
+CompiledFunction compile(const nn::Module& model, const TracedFunction& function,
+                         const std::vector<InputSpec>& inputs, const Options& options,
+                         Location at) {
+  return CompiledFunction(compiled(&model, function, inputs, options, at));
+}
+
+CompiledFunction compile(const TracedFunction& function, const std::vector<InputSpec>& inputs,
+                         const Options& options, Location at) {
+  return CompiledFunction(compiled(nullptr, function, inputs, options, at));
+}
+
+void CompiledFunction::run_in_place(std::span<const InputRef> inputs) {
+  value_or_throw(state_->program->run(inputs));
+}
+
+std::vector<HostTensor> CompiledFunction::run(std::span<const InputRef> inputs) {
+  run_in_place(inputs);
+  std::vector<HostTensor> out;
+  for (size_t k = 0; k < state_->results; ++k) {
+    const HostTensor borrowed = output(k);
+    out.push_back(borrowed);  // a copy owns its memory
+  }
+  return out;
+}
+
+HostTensor CompiledFunction::output(size_t k) const {
+  if (k >= state_->results)
+    throw_failure(user_error("compile: output {} is outside [0, {})", k, state_->results));
+  return state_->program->result(k);
+}
+
+const Report& CompiledFunction::report() const { return state_->program->report(); }
+std::string CompiledFunction::graph_text() const { return print(state_->program->traced()); }
+
+}  // namespace cleave

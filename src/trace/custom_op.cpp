@@ -1,0 +1,261 @@
+// Operators of the host program: their rules, which speak of HostTensors and Tensors, as the rules
+// of an entry, which speak of Arrays, Builders and C text.
+#include <exception>
+
+#include "ir/builder.h"
+#include "ir/op_view.h"
+#include "loop/lower_rule.h"
+#include "op/registry.h"
+#include "trace/custom_op.h"
+#include "trace/record.h"
+
+namespace cleave {
+namespace trace {
+
+const OpRegistry& core_registry() {
+  static const OpRegistry ops = value_or_throw(core_ops());
+  return ops;
+}
+
+}  // namespace trace
+
+namespace {
+
+TensorType public_type(const Type& t) { return {t.dtype, static_shape(t)}; }
+
+// What f gives, and what it throws as a failure.
+template <class T, class F>
+Result<T> guarded(const std::string& op, const char* rule, const F& f) {
+  try {
+    return f();
+  } catch (const Error& e) {
+    return Failure{e.kind(), e.what()};
+  } catch (const std::exception& e) {
+    return user_error("{}: {}: {}", op, rule, e.what());
+  }
+}
+
+Status require_static(const OpView& op) {
+  for (const Type* t : op.types())
+    if (t != nullptr && !t->is_static())
+      return unsupported("{}: an operator of the host program, which takes no symbolic sizes: {}",
+                         op.name(), t->text());
+  return {};
+}
+
+Result<Types> infer_types(const Operator& def, const OpView& op) {
+  CLEAVE_CHECK(require_static(op));
+  return guarded<Types>(def.name, "infer", [&] {
+    Types types;
+    for (const TensorType& t : def.infer(OpCall(op)))
+      types.emplace_back(t.dtype, Shape(t.shape.begin(), t.shape.end()));
+    return types;
+  });
+}
+
+HostTensor host_of(const Array& a) {
+  HostTensor t(a.floating() ? DType::f64 : DType::i64, a.shape);
+  if (a.floating()) std::copy(a.f.begin(), a.f.end(), t.data<double>());
+  else std::copy(a.i.begin(), a.i.end(), t.data<int64_t>());
+  return t;
+}
+
+Result<Arrays> run_reference(const Operator& def, const OpView& op,
+                             std::span<const Array* const> in) {
+  return guarded<Arrays>(def.name, "reference", [&] {
+    HostTensors operands, results;
+    for (const Array* a : in) operands.push_back(a != nullptr ? host_of(*a) : HostTensor());
+    for (int k = 0; k < op.out_count(); ++k)
+      results.emplace_back(is_floating(op.out_type(k).dtype) ? DType::f64 : DType::i64,
+                           static_shape(op.out_type(k)));
+    def.reference(OpCall(op), operands, results);
+    Arrays out;
+    for (int k = 0; k < op.out_count(); ++k) {
+      Array a(op.out_type(k).dtype, static_shape(op.out_type(k)));
+      for (int64_t i = 0; i < a.numel(); ++i) {
+        if (a.floating()) a.set(i, results[k].data<double>()[i]);
+        else a.set_int(i, results[k].data<int64_t>()[i]);
+      }
+      out.push_back(std::move(a));
+    }
+    return out;
+  });
+}
+
+Result<Values> record_gradient(const Operator& def, Builder& b, const GradView& op) {
+  return guarded<Values>(def.name, "grad", [&] {
+    const trace::RecordingPtr r = trace::Recording::borrowed(b);
+    const auto tensor = [&](ValueId v) {
+      return v.valid() ? trace::Access::tensor(r, v) : Tensor();
+    };
+    Tensors operands, results, cotangents;
+    for (int k = 0; k < op.operand_count(); ++k) operands.push_back(tensor(op.in(k)));
+    for (int k = 0; k < op.out_count(); ++k) {
+      results.push_back(tensor(op.out(k)));
+      cotangents.push_back(tensor(op.dout(k)));
+    }
+    const OpGradCall call(op, operands, results, cotangents);
+    const Tensors grads = def.grad(call);
+    if (static_cast<int>(grads.size()) != op.operand_count())
+      call.refuse("grad", fmt::format("{} gradients for {} operands", grads.size(),
+                                      op.operand_count()));
+    Values out = op.no_grads();
+    for (int k = 0; k < op.operand_count(); ++k) {
+      if (!grads[k].defined() || !op.has(k)) continue;
+      const ValueId v = r->value_of(grads[k], Location::current());
+      if (b.type(v) != b.type(op.in(k)))
+        call.refuse("grad", fmt::format("operand {} is {}, its gradient {}", k,
+                                        b.type(op.in(k)).text(), b.type(v).text()));
+      out[op.flat(k)] = v;
+    }
+    r->abandon();
+    return out;
+  });
+}
+
+const char* c_type(DType t) {
+  switch (t) {
+    case DType::f64: return "double";
+    case DType::f32: return "float";
+    case DType::bf16: case DType::f16: return "unsigned short";
+    case DType::i64: return "long";
+    case DType::i32: return "int";
+    case DType::i16: return "short";
+    case DType::i8: return "signed char";
+    case DType::u8: case DType::boolean: return "unsigned char";
+    case DType::c64: return "float";
+  }
+  return "void";
+}
+
+// "-> (Tensor values, Tensor)" names the results values and result1.
+std::vector<std::string> result_names(const std::string& signature, int count) {
+  std::vector<std::string> names;
+  std::string text = signature.substr(signature.rfind("->") + 2);
+  for (size_t at = text.find("Tensor"); at != std::string::npos; at = text.find("Tensor", at)) {
+    at = text.find_first_not_of(' ', at + 6);
+    const size_t end = at == std::string::npos ? at : text.find_first_of(" ,)", at);
+    const std::string name = at == std::string::npos ? "" : text.substr(at, end - at);
+    names.push_back(name.empty() ? fmt::format("result{}", names.size()) : name);
+  }
+  names.resize(count);
+  return names;
+}
+
+Result<loop::ForeignCode> code_of(const Operator& def, const OpView& op) {
+  return guarded<loop::ForeignCode>(def.name, "kernel", [&] {
+    loop::ForeignCode code;
+    if (def.callback) {
+      auto types = std::make_shared<OpMemory::Types>();
+      for (int k = 0; k < op.operand_count(); ++k)
+        types->operands.push_back(op.has(k) ? public_type(op.in_type(k)) : TensorType());
+      for (int k = 0; k < op.out_count(); ++k)
+        types->results.push_back(public_type(op.out_type(k)));
+      code.call = [types, f = def.callback(OpCall(op))](void* const* in, void* const* out) {
+        f(OpMemory(*types, in, out));
+      };
+      return code;
+    }
+    code.symbol = "operator_" + def.name;
+    std::string& text = code.c_text;
+    text = fmt::format("void {}(void* const* operands, void* const* results) {{\n", code.symbol);
+    for (int k = 0; k < op.operand_count(); ++k)
+      if (op.has(k))
+        text += fmt::format("  const {}* {} = operands[{}];\n", c_type(op.in_type(k).dtype),
+                            op.def().schema.args[op.def().schema.operands[k]].name, k);
+    const std::vector<std::string> names = result_names(def.signature, op.out_count());
+    for (int k = 0; k < op.out_count(); ++k)
+      text += fmt::format("  {}* {} = results[{}];\n", c_type(op.out_type(k).dtype), names[k], k);
+    text += def.kernel(OpCall(op)) + "\n}\n";
+    return code;
+  });
+}
+
+Cost moved_bytes(const OpView& op) {
+  Cost cost;
+  const auto count = [&](const Type& t) {
+    cost.bytes += op.env().hint_of(t.numel()) * size_of(t.dtype);
+  };
+  for (const Type* t : op.types())
+    if (t != nullptr) count(*t);
+  for (int k = 0; k < op.out_count(); ++k) count(op.out_type(k));
+  return cost;
+}
+
+Slot<GradFn> gradient_slot(const std::shared_ptr<const Operator>& def) {
+  if (!def->grad) return Absent{"the host program gave it none"};
+  return GradFn([def](Builder& b, const GradView& op) -> Values {
+    Result<Values> grads = record_gradient(*def, b, op);
+    if (grads.ok()) return *std::move(grads);
+    b.fail(std::move(grads).failure());
+    return op.no_grads();
+  });
+}
+
+OpDef entry_of(const Operator& op) {
+  const auto def = std::make_shared<const Operator>(op);
+  return OpDef{
+      .name = op.name,
+      .signature = op.signature,
+      .summary = op.summary,
+      .source = "the host program",
+      .traits = Trait::none,
+      .infer = [def](const OpView& v) { return infer_types(*def, v); },
+      .reference = [def](const OpView& v, std::span<const Array* const> in) {
+        return run_reference(*def, v, in);
+      },
+      .decompose = Absent{"an operator of the host program"},
+      .grad = gradient_slot(def),
+      .lower = loop::foreign({[def](const OpView& v) { return code_of(*def, v); }}),
+      .cost = moved_bytes,
+  };
+}
+
+}  // namespace
+
+Operators::Operators() = default;
+
+const OpRegistry& Operators::registry() const {
+  return registry_ != nullptr ? *registry_ : trace::core_registry();
+}
+
+void Operators::add(const Operator& op) {
+  const auto refuse = [&](const char* what) {
+    throw_failure(user_error("Operators: add: {}: {}", op.name, what));
+  };
+  if (!op.infer) refuse("infer is missing");
+  if (!op.reference) refuse("reference is missing");
+  if (!op.kernel == !op.callback) refuse("expected either kernel or callback");
+  const Result<Schema> schema = parse_schema(op.signature);
+  if (!schema.ok())
+    throw_failure(user_error("Operators: add: {}: {}", op.name, schema.failure().message));
+  if (schema->list_operand >= 0 || schema->results < 1)
+    refuse("lists of tensors are not taken: name each operand and result");
+  auto grown = std::make_shared<OpRegistry>(registry());
+  if (Status added = grown->add(entry_of(op)); !added.ok())
+    throw_failure(user_error("Operators: add: {}", added.failure().message));
+  registry_ = std::move(grown);
+}
+
+std::vector<std::string> Operators::names() const {
+  std::vector<std::string> out;
+  for (const auto& def : registry().all()) out.push_back(def->name);
+  return out;
+}
+
+int OpCall::operand_count() const { return view_->operand_count(); }
+bool OpCall::has(int operand) const { return view_->has(operand); }
+TensorType OpCall::operand(int k) const { return public_type(view_->in_type(k)); }
+TensorType OpCall::result(int k) const { return public_type(view_->out_type(k)); }
+bool OpCall::bool_attr(const std::string& name) const { return view_->bool_attr(name); }
+int64_t OpCall::int_attr(const std::string& name) const { return view_->int_attr(name); }
+double OpCall::float_attr(const std::string& name) const { return view_->float_attr(name); }
+std::string OpCall::string_attr(const std::string& name) const { return view_->str_attr(name); }
+std::vector<int64_t> OpCall::ints_attr(const std::string& name) const {
+  return view_->ints_attr(name);
+}
+void OpCall::refuse(const std::string& rule, const std::string& text) const {
+  throw_failure(user_error("{}: {}: {}", view_->name(), rule, text));
+}
+
+}  // namespace cleave
