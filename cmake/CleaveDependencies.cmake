@@ -13,7 +13,7 @@ find_path(CLEAVE_XXHASH_INCLUDE xxhash.h REQUIRED)
 add_library(cleave_dependencies INTERFACE)
 target_link_libraries(cleave_dependencies INTERFACE
   fmt::fmt DNNL::dnnl nlohmann_json::nlohmann_json simdjson::simdjson ${CLEAVE_XXHASH}
-  Threads::Threads ${CMAKE_DL_LIBS})
+  Threads::Threads ${CMAKE_DL_LIBS} gomp)  # gomp: oneDNN's threads are switched off through it
 
 add_library(cleave_tool_dependencies INTERFACE)
 target_link_libraries(cleave_tool_dependencies INTERFACE CLI11::CLI11)

@@ -72,7 +72,9 @@ class CLEAVE_API OpGradCall : public OpCall {
 // The memory that a callback reads and writes, row-major.
 class OpMemory {
  public:
-  struct Types { std::vector<TensorType> operands, results; };
+  struct Types {
+    std::vector<TensorType> operands, results;
+  };
   OpMemory(const Types& types, void* const* operands, void* const* results)
       : types_(types), operands_(operands), results_(results) {}
   const TensorType& operand_type(int k) const { return types_.operands[k]; }

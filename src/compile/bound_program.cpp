@@ -51,8 +51,8 @@ Result<std::unique_ptr<BoundProgram>> BoundProgram::make(Parts parts, const std:
   compile_options.compiler = kind_of(options.compiler);
   compile_options.executor = executor;
   compile_options.dump_dir = options.dump_dir;
-  CLEAVE_TRY(p->program_, CompiledProgram::compile(p->traced_, options.ops.registry(),
-                                                   compile_options));
+  CLEAVE_TRY(p->program_,
+             CompiledProgram::compile(p->traced_, options.ops.registry(), compile_options));
   p->report_ = report_of(p->program_->report(), p->traced_);
   CLEAVE_TRY(p->instance_, Instance::make(p->program_, executor));
 
@@ -87,7 +87,8 @@ Status BoundProgram::run(std::span<const InputRef> inputs) {
   }
   for (size_t k = 0; k < inputs.size(); ++k) CLEAVE_CHECK(check_input(inputs[k], k));
   if (running_.exchange(true))
-    return user_error("{}: it is running on another thread; one program runs once at a time", what_);
+    return user_error("{}: it is running on another thread; one program runs once at a time",
+                      what_);
   const auto body = [&]() -> Status {
     for (Bound& b : variables_) {
       void* data = trace::Access::memory(b.variable).data();

@@ -25,8 +25,10 @@ std::vector<Target> targets_of(const Store& store) {
   for (const auto& [name, v] : store.entries()) {
     const auto known =
         std::ranges::find_if(out, [&v = v](const Target& t) { return t.variable == v; });
-    if (known == out.end()) out.push_back({v, {name}});
-    else known->names.push_back(name);
+    if (known == out.end())
+      out.push_back({v, {name}});
+    else
+      known->names.push_back(name);
   }
   return out;
 }
@@ -68,8 +70,10 @@ Result<std::vector<Match>> match(const std::string& path, const SafetensorsFile&
         unequal.push_back(fmt::format("{} and {}", t.names[0], name));
       if (found == nullptr) found = e;
     }
-    if (found == nullptr) missing.push_back(t.names[0]);
-    else matches.push_back({&t, found});
+    if (found == nullptr)
+      missing.push_back(t.names[0]);
+    else
+      matches.push_back({&t, found});
   }
   if (strictness == Strictness::exact)
     for (const TensorEntry& e : file.entries())
@@ -77,7 +81,8 @@ Result<std::vector<Match>> match(const std::string& path, const SafetensorsFile&
 
   std::vector<std::string> wrong;
   const auto report = [&](const std::vector<std::string>& names, const char* what) {
-    if (!names.empty()) wrong.push_back(fmt::format("{} {}: {}", names.size(), what, some_of(names)));
+    if (!names.empty())
+      wrong.push_back(fmt::format("{} {}: {}", names.size(), what, some_of(names)));
   };
   report(missing, "missing");
   report(unexpected, "unexpected");
@@ -108,9 +113,11 @@ Status save(const std::string& path, const Store& store, Metadata metadata, bool
   std::vector<TensorEntry> entries;
   for (const Target& t : targets_of(store)) {
     const HostTensor& value = t.variable.value();
-    entries.push_back({t.names[0], value.dtype(), value.shape(),
-                       {static_cast<const std::byte*>(value.data()),
-                        static_cast<size_t>(value.bytes())}});
+    entries.push_back(
+        {t.names[0],
+         value.dtype(),
+         value.shape(),
+         {static_cast<const std::byte*>(value.data()), static_cast<size_t>(value.bytes())}});
   }
   return write_safetensors(path, entries, metadata);
 }
@@ -119,8 +126,10 @@ Result<Metadata> load(const std::string& path, const Store& store) {
   CLEAVE_TRY(SafetensorsFile file, SafetensorsFile::open(path));
   const auto known = file.metadata().find(version_key);
   if (known == file.metadata().end())
-    return user_error("{}: version: this is no checkpoint of cleave; load_weights takes weights "
-                      "alone", path);
+    return user_error(
+        "{}: version: this is no checkpoint of cleave; load_weights takes weights "
+        "alone",
+        path);
   if (known->second != version)
     return user_error("{}: version: the checkpoint has version {}, expected {}", path,
                       known->second, version);
@@ -156,9 +165,7 @@ void save_checkpoint(const std::string& path, const Store& store, const Metadata
 Metadata load_checkpoint(const std::string& path, const Store& store) {
   return value_or_throw(load(path, store));
 }
-CheckpointInfo inspect_checkpoint(const std::string& path) {
-  return value_or_throw(inspect(path));
-}
+CheckpointInfo inspect_checkpoint(const std::string& path) { return value_or_throw(inspect(path)); }
 void load_weights(const std::string& path, const nn::Module& model, Strictness strictness) {
   value_or_throw(load_into(path, model, strictness));
 }

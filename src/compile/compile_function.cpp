@@ -37,8 +37,8 @@ std::shared_ptr<CompiledFunction::State> compiled(const nn::Module* model,
   state->ops = options.ops;
   state->results = results.size();
   BoundProgram::Parts parts{recording->close(), recording->bound(), values, inputs, {}};
-  const double trace_ms = std::chrono::duration<double, std::milli>(
-      std::chrono::steady_clock::now() - start).count();
+  const double trace_ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   Result<std::unique_ptr<BoundProgram>> program =
       BoundProgram::make(std::move(parts), "compile", options);
   if (!program.ok()) trace::throw_at(at, std::move(program).failure());

@@ -21,7 +21,8 @@ constexpr const char* step_name = "optimizer.step";
 constexpr const char* rng_name = "rng";
 
 double ms_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
 }
 
 // The Variable of this name and type in the store, made of `initial` where there is none.
@@ -64,8 +65,8 @@ struct Tracing {
 };
 
 void Tracing::declare() {
-  recording = trace::Recording::program(options.ops.registry(), trace::Mode::training, "train_step",
-                                        false);
+  recording =
+      trace::Recording::program(options.ops.registry(), trace::Mode::training, "train_step", false);
   declare_model(*recording, model);
   for (const auto& [name, v] : model.store().entries()) Store(options.store).add(name, v);
   inputs = declare_inputs(*recording, specs);
@@ -116,8 +117,10 @@ void Tracing::optimize() {
   for (const auto& u : recording->updates())
     for (const auto& [name, v] : trained)
       if (u.variable == v)
-        trace::refuse(at, "train_step: %{} is assigned by the model and trained; freeze it "
-                      "(set_requires_grad(false)) or make it a buffer", name);
+        trace::refuse(at,
+                      "train_step: %{} is assigned by the model and trained; freeze it "
+                      "(set_requires_grad(false)) or make it a buffer",
+                      name);
   optim::UpdateState state;
   state.recording = recording;
   state.store = options.store;

@@ -197,6 +197,10 @@ static inline int64_t philox(int64_t seed, int64_t step, int64_t stream, int64_t
 
 }  // namespace
 
-std::string c_prelude() { return std::string(types) + halves + elementary + arithmetic; }
+std::string c_prelude() {
+  std::string text;
+  for (const char* part : {types, halves, elementary, arithmetic}) text += part;
+  return text;
+}
 
 }  // namespace cleave::emit

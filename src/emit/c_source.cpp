@@ -147,7 +147,7 @@ class KernelWriter {
     close_lanes();
   }
   void write(const Check& s) {
-    out_.checks.push_back(s.message);
+    out_.checks.push_back({s.message, s.from_zero});
     open_lanes();
     auto e = exprs({s.condition, s.value, s.bound});
     line(fmt::format("if (!{}) {{ fault[0] = {}; fault[1] = {}; return {}; }}", e[0], e[1], e[2],

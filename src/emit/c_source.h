@@ -21,10 +21,16 @@ struct Phase {
   int64_t extent = 1;  // iterations of the parallel loop; 1 for a serial phase
 };
 
+// What a failed check says; a bound of -1 in the fault means that `message` is all of it.
+struct CheckText {
+  std::string message;
+  bool from_zero = false;  // the range is [0, bound), else [-bound, bound)
+};
+
 struct CKernel {
   std::string text;  // the functions, without the prelude
   std::vector<Phase> phases;
-  std::vector<std::string> checks;  // messages, in the order of their numbers
+  std::vector<CheckText> checks;  // in the order of their numbers
 };
 
 // `symbol` is the stem of the function names; it must be a C identifier.

@@ -14,8 +14,8 @@ int64_t eliminate_dead_code(Graph& g);
 // the first name survives. Returns how many nodes went.
 int64_t eliminate_common_subexpressions(Graph& g);
 
-// Operands before users: a sorted graph stays as it is, and an operand that stands too late moves to
-// just before its first user. Fails on a cycle, naming it.
+// Operands before users: a sorted graph stays as it is, and an operand that stands too late moves
+// to just before its first user. Fails on a cycle, naming it.
 Status sort_topologically(Graph& g);
 
 // Copies the nodes `order` of `from` into `to`, operands mapped through `map` (extended by the
@@ -23,9 +23,9 @@ Status sort_topologically(Graph& g);
 Status copy_nodes(const Graph& from, const std::vector<NodeId>& order, Graph& to,
                   std::unordered_map<uint32_t, ValueId>& map);
 
-// The graph that computes `outputs` of g from `inputs` of g (as placeholders of the given role where
-// they are not placeholders already). Symints that it mentions come first, asked for or not. Fails,
-// naming the value, where an output needs more.
+// The graph that computes `outputs` of g from `inputs` of g (as placeholders of the given role
+// where they are not placeholders already). Symints that it mentions come first, asked for or not.
+// Fails, naming the value, where an output needs more.
 Result<Graph> extract_subgraph(const Graph& g, const std::string& name, const Values& inputs,
                                const Values& outputs, Role role);
 

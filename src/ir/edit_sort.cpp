@@ -1,6 +1,6 @@
 // Stable topological order by depth-first search: nodes are taken as they stand, and each one first
-// draws the operands that stand behind it, in the order in which they stand. A sorted graph stays as
-// it is. O(nodes + operands), but for sorting the late operands of one node.
+// draws the operands that stand behind it, in the order in which they stand. A sorted graph stays
+// as it is. O(nodes + operands), but for sorting the late operands of one node.
 #include <algorithm>
 
 #include "ir/edit.h"

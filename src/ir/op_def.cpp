@@ -29,7 +29,7 @@ const OpDef* OpRegistry::find(std::string_view name) const {
 
 std::string OpRegistry::nearest(std::string_view name) const {
   std::string best;
-  size_t best_distance = 1 + std::min<size_t>(name.size(), 64) / 3;  // a third of it may differ
+  size_t best_distance = 2 + std::min<size_t>(name.size(), 64) / 3;  // a third and one more
   if (name.size() > 64) return best;
   for (const auto& op : ordered_)
     if (size_t d = edit_distance(name, op->name); d < best_distance) {

@@ -1,6 +1,6 @@
-// Names that PyTorch's exported graphs use: the overloads tagged core in native_functions.yaml
-// (PyTorch 2.11), without their overloads, and the calls beside them in exported GPT-2, Llama, ResNet
-// and ViT graphs. A sorted list, searched only when an operator is not known.
+// Names that PyTorch's exported graphs use: those tagged core in native_functions.yaml (PyTorch
+// 2.11), and the calls beside them in exported GPT-2, Llama, ResNet and ViT graphs. A sorted list,
+// searched only when an operator is not known.
 #include <algorithm>
 #include <string_view>
 

@@ -63,7 +63,7 @@ Result<int64_t> LiteralParser::read_integer(int64_t lo, int64_t hi) {
   return v;
 }
 
-// ---- sizes ---------------------------------------------------------------------------------------
+// ---- sizes
 
 Result<Dim> LiteralParser::read_size() { return read_sum(false); }
 
@@ -154,7 +154,7 @@ Result<Dim> LiteralParser::read_function(const Token& name) {
   return apply(name.at, a, b, operation);
 }
 
-// ---- types ---------------------------------------------------------------------------------------
+// ---- types
 
 Result<Shape> LiteralParser::read_shape(char close) {
   Shape shape;
@@ -196,7 +196,7 @@ Result<Type> LiteralParser::read_type() {
   return type;
 }
 
-// ---- attribute values ----------------------------------------------------------------------------
+// ---- attribute values
 
 Result<AttrValue> LiteralParser::read_value() {
   const Token& t = lex_.peek();

@@ -7,6 +7,18 @@
 #include "ir/text.h"
 
 namespace cleave {
+namespace {
+
+std::string nearest_text(const std::string& nearest) {
+  return nearest.empty() ? "" : fmt::format("; the nearest is '{}'", nearest);
+}
+
+// "1 result", "2 results"
+std::string counted(size_t n, const char* what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
+
+}  // namespace
 
 void StatementParser::begin_graph(Graph& graph) {
   graph_ = &graph;
@@ -46,10 +58,10 @@ Failure StatementParser::unknown_op(const Token& name) const {
                        fmt::format("the operator '{}' is not covered yet, expected an entry in "
                                    "src/op",
                                    name.text));
-  std::string nearest = ops_.nearest(name.text);
-  return lex_.error(
-      name.at, rule::op, "the operator '{}' is not known, expected {}", name.text.substr(0, 60),
-      nearest.empty() ? "an operator of doc/ops.md" : fmt::format("perhaps '{}'", nearest));
+  const std::string nearest = ops_.nearest(name.text);
+  return lex_.error(name.at, rule::op,
+                    "the operator '{}' is not known, expected one of doc/ops.md{}",
+                    name.text.substr(0, 60), nearest_text(nearest));
 }
 
 Status StatementParser::read_op() {
@@ -59,11 +71,12 @@ Status StatementParser::read_op() {
   if (!spec_.op) return unknown_op(name);
   if (int n = spec_.op->schema.results; n >= 0 && spec_.names.size() != static_cast<size_t>(n))
     return lex_.error(spec_.names.empty() ? op_at_ : result_at_[0], rule::results,
-                      "{} results, expected the {} of {}", spec_.names.size(), n, spec_.op->name);
+                      "{}, expected the {} of {}", counted(spec_.names.size(), "result"), n,
+                      spec_.op->name);
   return {};
 }
 
-// ---- operands and attributes ---------------------------------------------------------------------
+// ---- operands and attributes
 
 Status StatementParser::read_arguments() {
   CLEAVE_CHECK(lex_.expect_mark('('));
@@ -116,7 +129,7 @@ Status StatementParser::read_operand() {
 Failure StatementParser::unknown_attr(const Token& name) const {
   const Schema& schema = spec_.op->schema;
   std::string known, nearest;
-  size_t best = 1 + std::min<size_t>(name.text.size(), 64) / 3;
+  size_t best = 2 + std::min<size_t>(name.text.size(), 64) / 3;
   for (const ArgDef& arg : schema.args) {
     if (arg.is_operand() && !arg.number_allowed) continue;
     known += (known.empty() ? "" : ", ") + arg.name;
@@ -125,11 +138,9 @@ Failure StatementParser::unknown_attr(const Token& name) const {
       nearest = arg.name;
     }
   }
-  std::string expected = known.empty()     ? "none: it has no attributes"
-                         : nearest.empty() ? "one of: " + known
-                                           : fmt::format("perhaps '{}'", nearest);
-  return lex_.error(name.at, rule::attr, "{} has no attribute '{}', expected {}", spec_.op->name,
-                    name.text.substr(0, 60), expected);
+  return lex_.error(name.at, rule::attr, "{} has no attribute '{}', expected {}{}", spec_.op->name,
+                    name.text.substr(0, 60), known.empty() ? "none" : "one of: " + known,
+                    nearest_text(nearest));
 }
 
 Status StatementParser::read_attr() {
@@ -171,8 +182,8 @@ Status StatementParser::place_operands(uint32_t close_at) {
     }
   }
   if (next == operand_count_) return {};
-  return lex_.error(operands_[next].at, rule::operand, "{} operands, expected at most {} of {}",
-                    operand_count_, next, spec_.op->name);
+  return lex_.error(operands_[next].at, rule::operand, "{}, expected at most {} of {}",
+                    counted(operand_count_, "operand"), next, spec_.op->name);
 }
 
 Status StatementParser::place(const Operand& operand, const ArgDef& arg) {
@@ -191,7 +202,7 @@ Status StatementParser::place(const Operand& operand, const ArgDef& arg) {
   return {};
 }
 
-// ---- what stands behind the call -----------------------------------------------------------------
+// ---- what stands behind the call
 
 Status StatementParser::read_tag() {
   lex_.take();
@@ -228,8 +239,8 @@ Status StatementParser::read_types() {
     types_.push_back(std::move(t));
   } while (lex_.accept_mark(','));
   if (types_.size() == spec_.names.size()) return {};
-  return lex_.error(at, rule::results, "{} types, expected one for each of {} results",
-                    types_.size(), spec_.names.size());
+  return lex_.error(at, rule::results, "{}, expected one for each of {}",
+                    counted(types_.size(), "type"), counted(spec_.names.size(), "result"));
 }
 
 namespace {
@@ -271,7 +282,7 @@ Status StatementParser::read_source() {
   return {};
 }
 
-// ---- the node ------------------------------------------------------------------------------------
+// ---- the node
 
 Status StatementParser::add() {
   const size_t names = spec_.names.size();
@@ -279,9 +290,8 @@ Status StatementParser::add() {
   if (!added.ok()) return explain(std::move(added).failure());
   const Node& node = graph_->node(*added);
   if (node.output_count != names)
-    return lex_.error(names ? result_at_[0] : op_at_, rule::results,
-                      "{} results, expected the {} of {}", names, node.output_count,
-                      spec_.op->name);
+    return lex_.error(names ? result_at_[0] : op_at_, rule::results, "{}, expected the {} of {}",
+                      counted(names, "result"), node.output_count, spec_.op->name);
   return has_types_ ? check_types(*added) : Status();
 }
 
@@ -298,16 +308,17 @@ Failure StatementParser::explain(Failure failure) {
       return lex_.error(a.at, rule::attr, "{}", v.failure().message);
   for (uint16_t index : schema.attrs)
     if (!schema.args[index].has_default && !spec_.attrs.find(index))
-      return lex_.error(op_at_, rule::attr, "{} has no attribute '{}', which has no default",
-                        spec_.op->name, schema.args[index].name);
+      return lex_.error(op_at_, rule::attr,
+                        "the attribute '{}' of {} is missing, expected it: it has no default",
+                        schema.args[index].name, spec_.op->name);
   if (schema.results < 0) {  // as many results as infer says
     const size_t names = spec_.names.size();
     NodeSpec unnamed = spec_;
     unnamed.names.clear();
     if (auto added = graph_->add_node(std::move(unnamed)); added.ok())
-      return lex_.error(names ? result_at_[0] : op_at_, rule::results,
-                        "{} results, expected the {} of {}", names,
-                        graph_->node(*added).output_count, spec_.op->name);
+      return lex_.error(names ? result_at_[0] : op_at_, rule::results, "{}, expected the {} of {}",
+                        counted(names, "result"), graph_->node(*added).output_count,
+                        spec_.op->name);
   }
   // "op: C1: ..." bears the operator's own rule
   std::string_view text = failure.message;

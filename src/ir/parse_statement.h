@@ -1,7 +1,8 @@
 // Reads one statement of a graph's body and adds its node.
 //
 //   statement = [%name {"," %name} "="] op "(" [operands] [";"] [attributes] ")"
-//               ["!recompute(" policy ["," "ac=" integer] ")"] [":" type {"," type}] ["#" file:line]
+//               ["!recompute(" policy ["," "ac=" integer] ")"] [":" type {"," type}]
+//               ["#" file:line]
 //   operands  = operand {"," operand};  operand = %name | none | "[" [item {"," item}] "]"
 //   attributes = name "=" value {"," name "=" value}, after ";" where operands stand before them
 //
@@ -75,8 +76,8 @@ class StatementParser {
   bool has_types_ = false;
 };
 
-// Names that exported PyTorch graphs use: an operator among them that no entry covers is unsupported,
-// any other unknown name is a mistake.
+// Names that exported PyTorch graphs use: an operator among them that no entry covers is
+// unsupported, any other unknown name is a mistake.
 bool is_core_aten(std::string_view name);
 
 }  // namespace cleave

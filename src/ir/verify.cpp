@@ -64,7 +64,7 @@ bool is_none_or_equal(const Type& a, const Type& b) {
   return a.is_none == b.is_none && a.dtype == b.dtype && a.device == b.device && a.shape == b.shape;
 }
 
-// ---- placeholders --------------------------------------------------------------------------------
+// ---- placeholders
 
 Status Verifier::check_placeholders() {
   if (!is_name(g_.name()))
@@ -109,13 +109,13 @@ Status Verifier::check_role(const Placeholder& p) {
   if (p.wants_grad && (!differentiable || p.role == Role::tangent || p.role == Role::rng_state ||
                        p.role == Role::symint))
     return broken(p, "V7",
-                  "grad of a {} {}, expected a floating param, buffer, const, "
-                  "input or saved",
+                  "the gradient of {} {} is asked for, expected a floating param, buffer, "
+                  "const, input or saved",
                   name_of(p.role), t.text());
   return {};
 }
 
-// ---- values --------------------------------------------------------------------------------------
+// ---- values
 
 template <class Place>
 Status Verifier::check_symbols(const Place& place, const Dim& d) {
@@ -157,7 +157,7 @@ Status Verifier::check_value(const Place& place, ValueId v) {
   return {};
 }
 
-// ---- nodes ---------------------------------------------------------------------------------------
+// ---- nodes
 
 Status Verifier::check_node(NodeId n) {
   CLEAVE_CHECK(check_operands(n));
@@ -231,7 +231,7 @@ Status Verifier::check_inference(NodeId n) {
   return {};
 }
 
-// ---- returns -------------------------------------------------------------------------------------
+// ---- returns
 
 Status Verifier::check_returns() {
   std::vector<bool> updated(g_.value_capacity()), differentiated(g_.value_capacity());
@@ -295,7 +295,7 @@ Status Verifier::check_tangents() {
   return {};
 }
 
-// ---- subgraphs -----------------------------------------------------------------------------------
+// ---- subgraphs
 
 using Names = std::unordered_map<std::string, const Graph*>;
 using Depths = std::unordered_map<const Graph*, int>;  // levels of subgraphs, 1 without

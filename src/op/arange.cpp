@@ -120,7 +120,7 @@ CLEAVE_OPS(arange) {
       .infer = infer_arange,
       .reference = reference_arange,
       .decompose = Absent{"primitive"},
-      .grad = zero_grad(),
+      .grad = Absent{"no operand"},
       .lower = loop::elementwise(lower_arange),
       .cost = cost_per_result(2),
       .samples = {{{}, {{"end", 5}}},

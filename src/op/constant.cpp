@@ -75,7 +75,7 @@ OpDef full_entry() {
         return Arrays{filled(op, op.attr("fill_value"))};
       },
       .decompose = Absent{"primitive"},
-      .grad = zero_grad(),
+      .grad = Absent{"no operand"},
       .lower = loop::pointwise([](const OpView& op, const loop::Exprs&) {
         return loop::number_constant(op.attr("fill_value"), op.out_type(0).dtype);
       }),
@@ -108,7 +108,7 @@ OpDef sized_entry(const char* name, const char* summary, int number, const char*
       .decompose = [number](Builder& b, const OpView& op) -> Values {
         return {b.full(op.out_type(0).shape, number, op.out_type(0).dtype)};
       },
-      .grad = zero_grad(),
+      .grad = Absent{"no operand"},
       .lower = loop::by_decomposition(),
       .cost = cost_per_result(0),
       .samples = samples,
@@ -172,7 +172,7 @@ OpDef scalar_entry() {
       .decompose = [](Builder& b, const OpView& op) -> Values {
         return {b.full({}, op.attr("s"), op.out_type(0).dtype)};
       },
-      .grad = zero_grad(),
+      .grad = Absent{"no operand"},
       .lower = loop::by_decomposition(),
       .cost = cost_per_result(0),
       .samples = {{{}, {{"s", 1}}},

@@ -14,11 +14,17 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 std::string aten(const std::string& name) { return "aten::" + name + ", PyTorch 2.13"; }
 
+// Outside every domain, at poles and at the ends of the range.
+const std::vector<double> special = {0, -0.0, 1, -1, nan, inf, -inf, 1e-30, -1e-30, 100, -100};
+
 std::vector<Sample> float_samples(double lo, double hi) {
   const auto at = [&](const SampleTensor& t) { return Sample{{t.range(lo, hi)}}; };
   std::vector<Sample> s = {at(f32({2, 3})), at(f64({4})),  at(f32({})),
                            at(f32({0, 3})), at(bf16({3, 2})), at(f16({5})),
-                           at(f32({2, 1, 17}))};
+                           at(f32({2, 1, 17})),
+                           {{f32({11}).with(special)}},
+                           {{f64({11}).with(special)}},
+                           {{bf16({11}).with(special)}}};
   std::vector<double> whole;  // integers of the domain
   for (int v = -3; v <= 3; ++v)
     if (v >= lo && v < hi) whole.push_back(v);

@@ -294,36 +294,11 @@ OpDef squeeze() {
   };
 }
 
-// ---- detach
-
-OpDef detach() {
-  return OpDef{
-      .name = "detach",
-      .signature = "(Tensor self) -> Tensor",
-      .summary = "The same value; no gradient flows through it.",
-      .source = "aten::detach, PyTorch 2.13",
-      .traits = traits,
-      .infer = [](const OpView& op) -> Result<Types> {
-        return Types{typed_like(op.in_type(0), op.in_type(0).dtype, op.in_type(0).shape)};
-      },
-      .reference = [](const OpView&, std::span<const Array* const> in) -> Result<Arrays> {
-        return Arrays{*in[0]};
-      },
-      .decompose = Absent{"a primitive view"},
-      .grad = Absent{"it is there to stop gradients"},
-      .lower = loop::view([](const OpView&, const Layout& in, int) { return std::optional(in); }),
-      .cost = cost_of_view(),
-      .samples = joined({over_dtypes(all_dtypes, {2, 3}), {{{f32({})}}, {{f32({0})}}}}),
-      .rejects = {},
-      .nondifferentiable = 1,
-  };
-}
-
 }  // namespace
 
 CLEAVE_OPS(view) {
   return {view("view", "size"), view("_unsafe_view", "size"), view("reshape", "shape"),
-          unsqueeze(), squeeze(), detach()};
+          unsqueeze(), squeeze()};
 }
 
 }  // namespace cleave

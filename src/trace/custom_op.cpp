@@ -28,9 +28,7 @@ template <class T, class F>
 Result<T> guarded(const std::string& op, const char* rule, const F& f) {
   try {
     return f();
-  } catch (const Error& e) {
-    return Failure{e.kind(), e.what()};
-  } catch (const std::exception& e) {
+  } catch (const Error& e) { return Failure{e.kind(), e.what()}; } catch (const std::exception& e) {
     return user_error("{}: {}: {}", op, rule, e.what());
   }
 }
@@ -55,8 +53,10 @@ Result<Types> infer_types(const Operator& def, const OpView& op) {
 
 HostTensor host_of(const Array& a) {
   HostTensor t(a.floating() ? DType::f64 : DType::i64, a.shape);
-  if (a.floating()) std::copy(a.f.begin(), a.f.end(), t.data<double>());
-  else std::copy(a.i.begin(), a.i.end(), t.data<int64_t>());
+  if (a.floating())
+    std::copy(a.f.begin(), a.f.end(), t.data<double>());
+  else
+    std::copy(a.i.begin(), a.i.end(), t.data<int64_t>());
   return t;
 }
 
@@ -73,8 +73,10 @@ Result<Arrays> run_reference(const Operator& def, const OpView& op,
     for (int k = 0; k < op.out_count(); ++k) {
       Array a(op.out_type(k).dtype, static_shape(op.out_type(k)));
       for (int64_t i = 0; i < a.numel(); ++i) {
-        if (a.floating()) a.set(i, results[k].data<double>()[i]);
-        else a.set_int(i, results[k].data<int64_t>()[i]);
+        if (a.floating())
+          a.set(i, results[k].data<double>()[i]);
+        else
+          a.set_int(i, results[k].data<int64_t>()[i]);
       }
       out.push_back(std::move(a));
     }
@@ -97,8 +99,8 @@ Result<Values> record_gradient(const Operator& def, Builder& b, const GradView& 
     const OpGradCall call(op, operands, results, cotangents);
     const Tensors grads = def.grad(call);
     if (static_cast<int>(grads.size()) != op.operand_count())
-      call.refuse("grad", fmt::format("{} gradients for {} operands", grads.size(),
-                                      op.operand_count()));
+      call.refuse("grad",
+                  fmt::format("{} gradients for {} operands", grads.size(), op.operand_count()));
     Values out = op.no_grads();
     for (int k = 0; k < op.operand_count(); ++k) {
       if (!grads[k].defined() || !op.has(k)) continue;
@@ -117,12 +119,14 @@ const char* c_type(DType t) {
   switch (t) {
     case DType::f64: return "double";
     case DType::f32: return "float";
-    case DType::bf16: case DType::f16: return "unsigned short";
+    case DType::bf16:
+    case DType::f16: return "unsigned short";
     case DType::i64: return "long";
     case DType::i32: return "int";
     case DType::i16: return "short";
     case DType::i8: return "signed char";
-    case DType::u8: case DType::boolean: return "unsigned char";
+    case DType::u8:
+    case DType::boolean: return "unsigned char";
     case DType::c64: return "float";
   }
   return "void";
@@ -201,9 +205,8 @@ OpDef entry_of(const Operator& op) {
       .source = "the host program",
       .traits = Trait::none,
       .infer = [def](const OpView& v) { return infer_types(*def, v); },
-      .reference = [def](const OpView& v, std::span<const Array* const> in) {
-        return run_reference(*def, v, in);
-      },
+      .reference = [def](const OpView& v,
+                         std::span<const Array* const> in) { return run_reference(*def, v, in); },
       .decompose = Absent{"an operator of the host program"},
       .grad = gradient_slot(def),
       .lower = loop::foreign({[def](const OpView& v) { return code_of(*def, v); }}),

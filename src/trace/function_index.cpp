@@ -26,8 +26,7 @@ Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Opera
   require_defined("scatter", "self", self, at);
   require_defined("scatter", "index", index, at);
   if (src.is_number())
-    return record1("scatter", {self, index},
-                   {{"dim", dim}, {"value", attr_of(src.number())}}, at);
+    return record1("scatter", {self, index}, {{"dim", dim}, {"value", attr_of(src.number())}}, at);
   return record1("scatter", {self, index, src}, {{"dim", dim}}, at);
 }
 
@@ -89,7 +88,8 @@ Tensor detach(const Tensor& self, Location at) {
 void assign(const Variable& target, const Tensor& next, Location at) {
   require_defined("assign", "next", next, at);
   const trace::RecordingPtr r = trace::common_recording("assign", {next}, at);
-  if (r->is_free()) trace::refuse(at, "assign: the value for %{} belongs to no program", target.name());
+  if (r->is_free())
+    trace::refuse(at, "assign: the value for %{} belongs to no program", target.name());
   if (target.dtype() != next.dtype() || target.shape() != next.sizes())
     trace::refuse(at, "assign: got {} for %{}, expected {}", next.type_text(), target.name(),
                   target.value().type_text());

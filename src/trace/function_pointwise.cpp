@@ -6,14 +6,14 @@ namespace cleave {
 using trace::Arg;
 using trace::record1;
 
-#define CLEAVE_UNARY(name) \
-  Tensor name(const Tensor& self, Location at) { \
+#define CLEAVE_UNARY(name)                           \
+  Tensor name(const Tensor& self, Location at) {     \
     trace::require_defined(#name, "self", self, at); \
-    return record1(#name, {self}, {}, at); \
+    return record1(#name, {self}, {}, at);           \
   }
-#define CLEAVE_BINARY(name) \
+#define CLEAVE_BINARY(name)                                             \
   Tensor name(const Operand& self, const Operand& other, Location at) { \
-    return record1(#name, {self, other}, {}, at); \
+    return record1(#name, {self, other}, {}, at);                       \
   }
 
 CLEAVE_UNARY(neg)
@@ -137,8 +137,8 @@ Tensor masked_fill(const Tensor& self, const Tensor& mask, const Number& value, 
   if (value.kind() == Number::Kind::floating && !is_floating(self.dtype()))
     trace::refuse(at, "masked_fill: a floating value {} for {}", value.floating(),
                   self.type_text());
-  const Operand fill = is_floating(self.dtype()) ? Operand(value.floating(), at)
-                                                 : Operand(value, at);
+  const Operand fill =
+      is_floating(self.dtype()) ? Operand(value.floating(), at) : Operand(value, at);
   return where(mask, fill, Operand(self, at), at);
 }
 

@@ -106,7 +106,8 @@ ValueId Recording::leaf(const Variable& v, Location at) {
   if (kind_ == Kind::borrowed)
     refuse(at, "{}: %{} is a Variable, which a rule can't read", what_, v.name());
   if (kind_ == Kind::program && !names_foreign_ && v.kind() != VariableKind::constant)
-    refuse(at, "{}: {} `{}`, {}, is used, but the model given to {} doesn't hold it; register it "
+    refuse(at,
+           "{}: {} `{}`, {}, is used, but the model given to {} doesn't hold it; register it "
            "in its module (Module::add_module, add_parameter, add_buffer)",
            what_, v.kind() == VariableKind::buffer ? "buffer" : "parameter", v.name(),
            v.value().type_text(), what_);
@@ -118,9 +119,8 @@ ValueId Recording::rng() { return declare(rng_, "rng"); }
 void Recording::update(const Variable& v, ValueId next) {
   const ValueId target = placeholders_.at(Access::state(v).get());
   if (graph().type(next) != graph().type(target))
-    throw_failure(user_error("{}: update of %{}: got {}, expected {}", what_,
-                             graph().name(target), graph().type(next).text(),
-                             graph().type(target).text()));
+    throw_failure(user_error("{}: update of %{}: got {}, expected {}", what_, graph().name(target),
+                             graph().type(next).text(), graph().type(target).text()));
   for (Bound& u : updates_) {
     if (u.variable == v) {
       u.placeholder = next;

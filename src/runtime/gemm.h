@@ -1,0 +1,80 @@
+// Matrix products:  C = alpha * A B + beta * C_in
+//
+//   GemmCache cache;                                        // one for each program
+//   CLEAVE_TRY(auto gemm, cache.get({.m = 768, .n = 384, .k = 128, .a_row = 128, ...}));
+//   plan(gemm->scratch_bytes());
+//   gemm->run(a, b, nullptr, c, scratch, executor);
+//
+// A product is cut into pieces by its shape alone (gemm_cut.h). Each piece runs on one thread, by
+// oneDNN where that has an implementation that works in the scratch it is given (its brgemm kernels:
+// AVX-512), else by cleave's own kernel (gemm_block.h). So the bits depend on the product and the
+// processor, never on the threads.
+//
+//   f32, f64      summed in their own type                   bf16, f16   summed in f32, rounded once
+//   i8 to i64, u8   wrap around
+//
+// A product of k = 0 is beta * C_in, or zeros without C_in. Beta doesn't matter without C_in.
+//
+// Errors: Unsupported for bool and c64; Bug for negative dimensions.
+#pragma once
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "base/result.h"
+#include "cleave/dtype.h"
+#include "cleave/executor.h"
+
+namespace cleave::runtime {
+
+// A [batch, m, k], B [batch, k, n], C [batch, m, n] row-major without gaps, C_in [batch, m, n].
+// Strides are in elements and may be 0 or in any order: a transposed operand is one whose row and
+// col are exchanged, a row vector C_in has c_in_row = 0. C overlaps nothing.
+struct GemmSpec {
+  DType dtype = DType::f32;
+  int64_t batch = 1, m = 0, n = 0, k = 0;
+  int64_t a_batch = 0, a_row = 0, a_col = 1;
+  int64_t b_batch = 0, b_row = 0, b_col = 1;
+  bool has_c_in = false;
+  int64_t c_in_batch = 0, c_in_row = 0, c_in_col = 1;
+  double alpha = 1, beta = 1;
+
+  auto operator<=>(const GemmSpec&) const = default;
+};
+
+// automatic is what programs use; own and library are for comparing them. library takes whatever
+// oneDNN has, also what allocates in each call.
+enum class GemmEngine { automatic, own, library };
+
+class Gemm {
+ public:
+  static Result<std::shared_ptr<Gemm>> make(const GemmSpec& spec,
+                                            GemmEngine engine = GemmEngine::automatic);
+  virtual ~Gemm() = default;
+  // What run needs: a multiple of 64, depends on the spec and the processor.
+  virtual int64_t scratch_bytes() const = 0;
+  virtual long pieces() const = 0;
+  // "own", or oneDNN's name of its kernel.
+  virtual const char* kernel() const = 0;
+  // c_in is read if the spec has one. scratch is aligned to 64. Any number of threads may run one
+  // Gemm at once, each with its own scratch. Own kernels allocate nothing; oneDNN's bookkeeping is
+  // under 1 KiB a piece, given back before the return.
+  virtual void run(const void* a, const void* b, const void* c_in, void* c, void* scratch,
+                   Executor& executor) const = 0;
+};
+
+// Equal products share one Gemm. Any thread.
+class GemmCache {
+ public:
+  Result<std::shared_ptr<Gemm>> get(const GemmSpec& spec);
+  size_t size() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<GemmSpec, std::shared_ptr<Gemm>> gemms_;
+};
+
+}  // namespace cleave::runtime

@@ -1,0 +1,48 @@
+// The inner product kernel: one block of C = alpha * A B + beta * C_in on one thread, without
+// allocating. gemm.h cuts a product into such blocks.
+//
+//            n                     A in groups of `mr` rows, B in panels of `nr` columns
+//      k  +-------+                padded with zeros, both in `scratch`, for kc steps of k at
+//     +---+   B   |                a time; a tile of mr x nr sums lives in registers
+//   m | A | +-----+
+//     +---+ |  C  |                f32 f64        sum in their own type, C itself between steps
+//           +-----+                bf16 f16       sum in f32, rounded once to nearest even
+//                                  integers       wrap around, as their type does
+//
+// The order of the sums is that of k, cut every kc: it depends on the type and the processor alone.
+#pragma once
+#include <cstdint>
+
+#include "cleave/dtype.h"
+
+namespace cleave::runtime {
+
+// Pointers to elements of one type; strides in elements. c_in may be null, and doesn't overlap c;
+// c_in_row = 0 is a row vector. It's fastest where c_col = 1.
+struct GemmBlock {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  const void* c_in = nullptr;
+  void* c = nullptr;
+  void* scratch = nullptr;  // aligned to 64
+  int64_t m = 0, n = 0, k = 0;
+  int64_t a_row = 0, a_col = 0, b_row = 0, b_col = 0, c_in_row = 0, c_in_col = 0;
+  int64_t c_row = 0, c_col = 1;
+  double alpha = 1, beta = 1;
+};
+
+struct GemmBlockKernel {
+  void (*run)(const GemmBlock& block) = nullptr;
+  int64_t (*scratch_bytes)(int64_t m, int64_t n, int64_t k, int64_t c_col) = nullptr;
+  int64_t mr = 0, nr = 0;
+};
+
+// The fastest for this processor; run is null for bool and c64.
+GemmBlockKernel gemm_block_kernel(DType dtype);
+
+// One for each instruction set; run is null where it wasn't compiled in.
+GemmBlockKernel gemm_block_kernel_avx512(DType dtype);
+GemmBlockKernel gemm_block_kernel_avx2(DType dtype);
+GemmBlockKernel gemm_block_kernel_plain(DType dtype);
+
+}  // namespace cleave::runtime

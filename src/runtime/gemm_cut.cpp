@@ -1,0 +1,96 @@
+// See gemm_cut.h. The unit of cost is about a cycle of a core that does 16 multiply-adds in it.
+#include "runtime/gemm_cut.h"
+
+#include <algorithm>
+#include <array>
+
+namespace cleave::runtime {
+namespace {
+
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+constexpr int64_t round_up(int64_t a, int64_t unit) { return ceil_div(a, unit) * unit; }
+
+// A piece's part of A (m x 256 f32 at a time) stays in the second-level cache, its part of C nearby.
+constexpr int64_t most_rows = 256, most_columns = 512;
+constexpr double per_piece = 300, waking = 8000;
+
+// threads and their weight in the sum
+struct Threads {
+  int64_t count;
+  double weight;
+};
+constexpr std::array<Threads, 5> machines = {{{1, 4}, {2, 4}, {4, 2}, {8, 1}, {16, 1}}};
+
+double piece_cost(int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr) {
+  const auto rows = static_cast<double>(round_up(m, mr));
+  const auto columns = static_cast<double>(round_up(n, nr)), steps = static_cast<double>(k);
+  return rows * columns * steps / 16 + (0.3 * rows + 0.5 * columns) * steps +
+         rows * columns * (0.3 + steps / 1024);
+}
+
+double cost(const GemmCut& cut, int64_t k, int64_t mr, int64_t nr) {
+  const double one =
+      static_cast<double>(cut.batch) * (piece_cost(cut.m, cut.n, k, mr, nr) + 100) + per_piece;
+  double sum = 0;
+  for (const Threads& machine : machines) {
+    const int64_t rounds = ceil_div(cut.pieces(), machine.count);
+    const bool wakes = cut.pieces() > 1 && machine.count > 1;
+    sum += machine.weight * static_cast<double>(machine.count) *
+           (static_cast<double>(rounds) * one + (wakes ? waking : 0));
+  }
+  return sum;
+}
+
+GemmCut grid(const GemmCut& whole, int64_t batch, int64_t rows, int64_t columns, int64_t mr,
+             int64_t nr) {
+  GemmCut cut = whole;
+  cut.batch = batch;
+  cut.m = round_up(ceil_div(whole.all_m, rows), mr);
+  cut.n = round_up(ceil_div(whole.all_n, columns), nr);
+  cut.groups = ceil_div(whole.all_batch, cut.batch);
+  cut.rows = ceil_div(whole.all_m, cut.m);
+  cut.columns = ceil_div(whole.all_n, cut.n);
+  return cut;
+}
+
+// In how many parts a dimension may be cut: the fewest that respect `most`, and multiples of it.
+constexpr std::array<int64_t, 9> multiples = {1, 2, 3, 4, 6, 8, 12, 16, 24};
+
+}  // namespace
+
+GemmPiece GemmCut::piece(long index) const {
+  const int64_t column = index % columns, row = index / columns % rows;
+  const int64_t group = index / columns / rows;
+  return {.first_batch = group * batch,
+          .batch = std::min(batch, all_batch - group * batch),
+          .first_row = row * m,
+          .m = std::min(m, all_m - row * m),
+          .first_column = column * n,
+          .n = std::min(n, all_n - column * n)};
+}
+
+GemmCut cut_gemm(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr) {
+  const GemmCut whole{.all_batch = batch, .all_m = m, .all_n = n};
+  if (batch == 0 || m == 0 || n == 0) return whole;
+  GemmCut best;
+  double best_cost = 0;
+  const auto consider = [&](int64_t group, int64_t rows, int64_t columns) {
+    const GemmCut cut = grid(whole, group, rows, columns, mr, nr);
+    const double it_costs = cost(cut, k, mr, nr);
+    if (best.groups != 0 && it_costs >= best_cost) return;
+    best = cut;
+    best_cost = it_costs;
+  };
+  const int64_t rows = ceil_div(m, most_rows), columns = ceil_div(n, most_columns);
+  for (const int64_t more_columns : multiples)
+    for (const int64_t more_rows : multiples)
+      if ((more_rows == 1 || rows * more_rows <= ceil_div(m, mr)) &&
+          (more_columns == 1 || columns * more_columns <= ceil_div(n, nr)))
+        consider(1, rows * more_rows, columns * more_columns);
+  if (rows == 1 && columns == 1)
+    for (const int64_t groups : {1, 2, 4, 8, 16, 32, 64, 128})
+      if (groups <= batch) consider(ceil_div(batch, groups), 1, 1);
+  return best;
+}
+
+}  // namespace cleave::runtime

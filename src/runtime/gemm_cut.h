@@ -1,0 +1,37 @@
+// How a product is cut into pieces that run in parallel: by its shape alone, never by the number of
+// threads.
+//
+//   batch matrices in groups of `batch`;  C of each in a grid:   +---+---+-+
+//                                                                |   |   | |  m rows a piece,
+//                                                                +---+---+-+  n columns;
+//                                                                |   |   | |  the last of each
+//                                                                +---+---+-+  is what is left
+//
+// The grid is the one of the least modelled cost over 1, 2, 4, 8 and 16 threads: multiply-adds,
+// packing (A again for each column of the grid, B for each row), the imbalance of the last round,
+// the waking of threads. Lanes are how many pieces may run at once: each has its scratch.
+#pragma once
+#include <cstdint>
+
+namespace cleave::runtime {
+
+struct GemmPiece {
+  int64_t first_batch = 0, batch = 0;
+  int64_t first_row = 0, m = 0;
+  int64_t first_column = 0, n = 0;
+};
+
+struct GemmCut {
+  int64_t all_batch = 0, all_m = 0, all_n = 0;
+  int64_t batch = 1, m = 1, n = 1;              // of a whole piece
+  int64_t groups = 0, rows = 0, columns = 0;  // of the grid
+
+  long pieces() const { return static_cast<long>(groups * rows * columns); }
+  long lanes() const { return pieces() < 16 ? pieces() : 16; }
+  GemmPiece piece(long index) const;
+};
+
+// Pieces are multiples of mr rows and nr columns, where C is as large.
+GemmCut cut_gemm(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr);
+
+}  // namespace cleave::runtime

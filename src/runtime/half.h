@@ -1,0 +1,26 @@
+// The two 16-bit floating types as C++ types: numbers in memory, converted to float to be computed
+// with, rounded to nearest even on the way back. A NaN stays a NaN.
+#pragma once
+#include <bit>
+#include <cstdint>
+
+namespace cleave::runtime {
+
+// The upper half of a float.
+struct Bf16 {
+  uint16_t bits = 0;
+
+  Bf16() = default;
+  explicit Bf16(float value) {
+    const auto word = std::bit_cast<uint32_t>(value);
+    const bool nan = (word & 0x7fffffffu) > 0x7f800000u;
+    const uint32_t up = word + 0x7fffu + ((word >> 16) & 1u);
+    bits = static_cast<uint16_t>((nan ? word | 0x00400000u : up) >> 16);
+  }
+  explicit operator float() const { return std::bit_cast<float>(uint32_t{bits} << 16); }
+};
+
+// IEEE binary16.
+using F16 = _Float16;
+
+}  // namespace cleave::runtime

@@ -1,0 +1,72 @@
+// See jit_loader.h.
+#include "runtime/jit_loader.h"
+
+#if CLEAVE_HAVE_CLANG
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+
+#include <map>
+
+#include "runtime/external_symbols.h"
+
+namespace cleave::runtime {
+namespace {
+
+Failure link_failure(llvm::Error error) {
+  return bug("compiler: clang: link: {}", llvm::toString(std::move(error)));
+}
+
+class JitCode final : public LoadedCode {
+ public:
+  explicit JitCode(std::unique_ptr<llvm::orc::LLJIT> jit) : jit_(std::move(jit)) {}
+
+  Status link(const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      auto address = jit_->lookup(name);
+      if (!address) return link_failure(address.takeError());
+      addresses_[name] = address->toPtr<void*>();
+    }
+    return {};
+  }
+  void* symbol(const std::string& name) const override {
+    const auto found = addresses_.find(name);
+    return found == addresses_.end() ? nullptr : found->second;
+  }
+
+ private:
+  std::unique_ptr<llvm::orc::LLJIT> jit_;
+  std::map<std::string, void*> addresses_;
+};
+
+llvm::orc::SymbolMap outside(llvm::orc::LLJIT& jit) {
+  llvm::orc::SymbolMap map;
+  for (const ExternalSymbol& symbol : external_symbols())
+    map[jit.mangleAndIntern(symbol.name)] = {
+        llvm::orc::ExecutorAddr::fromPtr(symbol.address),
+        llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  return map;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<LoadedCode>> load_object(std::unique_ptr<llvm::MemoryBuffer> object,
+                                                const std::string& triple,
+                                                const std::vector<std::string>& names) {
+  llvm::orc::JITTargetMachineBuilder target{llvm::Triple(triple)};
+  auto made = llvm::orc::LLJITBuilder()
+                  .setJITTargetMachineBuilder(std::move(target))
+                  .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
+                  .setLinkProcessSymbolsByDefault(false)
+                  .create();
+  if (!made) return link_failure(made.takeError());
+  std::unique_ptr<llvm::orc::LLJIT> jit = std::move(*made);
+  auto& library = jit->getMainJITDylib();
+  if (auto error = library.define(llvm::orc::absoluteSymbols(outside(*jit))))
+    return link_failure(std::move(error));
+  if (auto error = jit->addObjectFile(std::move(object))) return link_failure(std::move(error));
+  auto code = std::make_shared<JitCode>(std::move(jit));
+  CLEAVE_CHECK(code->link(names));
+  return std::shared_ptr<LoadedCode>(std::move(code));
+}
+
+}  // namespace cleave::runtime
+#endif  // CLEAVE_HAVE_CLANG

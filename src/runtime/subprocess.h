@@ -1,0 +1,18 @@
+// Runs another program and waits for it: an argument list, no shell, nothing on its standard input.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace cleave::runtime {
+
+struct Finished {
+  int exit_status = 0;   // 128 + signal where a signal ended it
+  std::string messages;  // what it wrote to its standard output and error
+};
+
+// The program is looked up in PATH. Unsupported where it isn't found; Bug where it can't be started.
+Result<Finished> run_program(const std::vector<std::string>& arguments);
+
+}  // namespace cleave::runtime

@@ -1,0 +1,447 @@
+// Products against a plain triple loop in double: every dtype, layout, cut, epilogue and engine.
+#include "runtime/gemm.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "runtime/alloc_watch.h"
+#include "runtime/gemm_block.h"
+#include "runtime/half.h"
+
+extern "C" {
+int omp_get_max_threads(void);
+void omp_set_num_threads(int);
+}
+
+namespace cleave::runtime {
+namespace {
+
+enum class Layout { plain, turned, strided, broadcast };
+
+// A matrix [batch, rows, columns] in some layout, as bytes and as the exact values of its elements.
+struct Operand {
+  std::vector<std::byte> bytes;
+  std::vector<double> values;  // [batch, rows, columns]
+  int64_t batch_stride = 0, row_stride = 0, column_stride = 0;
+};
+
+double read_element(const std::byte* at, DType dtype) {
+  const auto as = [&]<class T>(T value) {
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  };
+  switch (dtype) {
+    case DType::f64: return as(double{});
+    case DType::f32: return as(float{});
+    case DType::bf16: return static_cast<float>(as(Bf16{}));
+    case DType::f16: return static_cast<float>(as(F16{}));
+    case DType::i64: return static_cast<double>(as(int64_t{}));
+    case DType::i32: return as(int32_t{});
+    case DType::i16: return as(int16_t{});
+    case DType::i8: return as(int8_t{});
+    case DType::u8: return as(uint8_t{});
+    default: return 0;
+  }
+}
+
+void write_element(std::byte* at, DType dtype, double value) {
+  const auto put = [&](auto typed) { std::memcpy(at, &typed, sizeof typed); };
+  switch (dtype) {
+    case DType::f64: return put(value);
+    case DType::f32: return put(static_cast<float>(value));
+    case DType::bf16: return put(Bf16(static_cast<float>(value)));
+    case DType::f16: return put(static_cast<F16>(value));
+    case DType::i64: return put(static_cast<int64_t>(value));
+    case DType::i32: return put(static_cast<int32_t>(value));
+    case DType::i16: return put(static_cast<int16_t>(value));
+    case DType::i8: return put(static_cast<int8_t>(value));
+    case DType::u8: return put(static_cast<uint8_t>(value));
+    default: return;
+  }
+}
+
+// Rounded to the dtype and back: integers wrap around.
+double rounded_to(DType dtype, double value) {
+  if (is_floating(dtype)) {
+    std::byte cell[8];
+    write_element(cell, dtype, value);
+    return read_element(cell, dtype);
+  }
+  const auto wide = static_cast<int64_t>(value);
+  switch (dtype) {
+    case DType::i32: return static_cast<int32_t>(wide);
+    case DType::i16: return static_cast<int16_t>(wide);
+    case DType::i8: return static_cast<int8_t>(wide);
+    case DType::u8: return static_cast<uint8_t>(wide);
+    default: return value;
+  }
+}
+
+Operand make_operand(DType dtype, int64_t batch, int64_t rows, int64_t columns, Layout layout,
+                     uint32_t seed) {
+  Operand operand;
+  switch (layout) {
+    case Layout::plain:
+      operand.row_stride = columns;
+      operand.column_stride = 1;
+      break;
+    case Layout::turned:
+      operand.row_stride = 1;
+      operand.column_stride = rows;
+      break;
+    case Layout::strided:
+      operand.row_stride = 3 * columns + 1;
+      operand.column_stride = 3;
+      break;
+    case Layout::broadcast:
+      operand.row_stride = 0;
+      operand.column_stride = 1;
+      break;
+  }
+  const int64_t extent = rows * operand.row_stride + columns * operand.column_stride + 1;
+  operand.batch_stride = layout == Layout::broadcast ? 0 : extent;
+  const int64_t bytes = size_of(dtype);
+  operand.bytes.resize(static_cast<size_t>(batch * extent * bytes));
+  std::mt19937 random(seed);
+  std::uniform_int_distribution<int> number(dtype == DType::u8 ? 0 : -50, 50);
+  const double unit = is_floating(dtype) ? 1.0 / 16 : 1;
+  for (size_t i = 0; i + 1 <= operand.bytes.size() / static_cast<size_t>(bytes); ++i)
+    write_element(operand.bytes.data() + i * static_cast<size_t>(bytes), dtype,
+                  number(random) * unit);
+  for (int64_t b = 0; b < batch; ++b)
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j)
+        operand.values.push_back(read_element(
+            operand.bytes.data() + (b * operand.batch_stride + i * operand.row_stride +
+                                    j * operand.column_stride) * bytes,
+            dtype));
+  return operand;
+}
+
+struct Case {
+  DType dtype = DType::f32;
+  int64_t batch = 1, m = 1, n = 1, k = 1;
+  Layout a = Layout::plain, b = Layout::plain;
+  bool has_c_in = false;
+  Layout c_in = Layout::plain;
+  double alpha = 1, beta = 1;
+};
+
+struct Product {
+  GemmSpec spec;
+  Operand a, b, c_in;
+};
+
+Product make_product(const Case& c) {
+  Product p;
+  p.a = make_operand(c.dtype, c.batch, c.m, c.k, c.a, 1);
+  p.b = make_operand(c.dtype, c.batch, c.k, c.n, c.b, 2);
+  p.c_in = make_operand(c.dtype, c.batch, c.m, c.n, c.c_in, 3);
+  p.spec = {.dtype = c.dtype, .batch = c.batch, .m = c.m, .n = c.n, .k = c.k,
+            .a_batch = p.a.batch_stride, .a_row = p.a.row_stride, .a_col = p.a.column_stride,
+            .b_batch = p.b.batch_stride, .b_row = p.b.row_stride, .b_col = p.b.column_stride,
+            .has_c_in = c.has_c_in, .c_in_batch = p.c_in.batch_stride,
+            .c_in_row = p.c_in.row_stride, .c_in_col = p.c_in.column_stride,
+            .alpha = c.alpha, .beta = c.beta};
+  return p;
+}
+
+struct AlignedBytes {
+  explicit AlignedBytes(int64_t bytes)
+      : data(static_cast<std::byte*>(
+            std::aligned_alloc(64, static_cast<size_t>((bytes + 127) / 64 * 64)))) {}
+  ~AlignedBytes() { std::free(data); }
+  AlignedBytes(const AlignedBytes&) = delete;
+  AlignedBytes& operator=(const AlignedBytes&) = delete;
+  std::byte* data;
+};
+
+std::vector<std::byte> run(const Gemm& gemm, const Product& p, Executor& executor) {
+  const int64_t elements = p.spec.batch * p.spec.m * p.spec.n;
+  std::vector<std::byte> c(static_cast<size_t>(elements * size_of(p.spec.dtype)), std::byte{0x5a});
+  const AlignedBytes scratch(gemm.scratch_bytes());
+  std::memset(scratch.data, 0xff, static_cast<size_t>(gemm.scratch_bytes()));  // NaN
+  std::memset(scratch.data + gemm.scratch_bytes(), 0x77, 64);
+  gemm.run(p.a.bytes.data(), p.b.bytes.data(), p.spec.has_c_in ? p.c_in.bytes.data() : nullptr,
+           c.data(), scratch.data, executor);
+  for (int i = 0; i < 64; ++i)
+    EXPECT_EQ(scratch.data[gemm.scratch_bytes() + i], std::byte{0x77}) << "scratch overrun";
+  return c;
+}
+
+// What one rounding and k sums in the type of the sums may be off, relative to sum |a b|.
+double tolerance(DType dtype) {
+  switch (dtype) {
+    case DType::f64: return 1e-14;
+    case DType::f32: return 1e-6;
+    case DType::bf16: return 4e-3;
+    case DType::f16: return 6e-4;
+    default: return 0;
+  }
+}
+
+void expect_product(const Case& c, GemmEngine engine) {
+  SCOPED_TRACE(fmt::format("{} {}x {}x{}x{} layouts {} {} c_in {} {} alpha {} beta {}",
+                           name_of(c.dtype), c.batch, c.m, c.k, c.n, static_cast<int>(c.a),
+                           static_cast<int>(c.b), c.has_c_in, static_cast<int>(c.c_in), c.alpha,
+                           c.beta));
+  const Product p = make_product(c);
+  auto made = Gemm::make(p.spec, engine);
+  if (!made.ok() && engine == GemmEngine::library) return;  // oneDNN hasn't this one
+  ASSERT_TRUE(made.ok()) << made.failure().message;
+  const Gemm& gemm = **made;
+  static const auto one = make_thread_pool(1), two = make_thread_pool(2);
+  const std::vector<std::byte> got = run(gemm, p, *one);
+  EXPECT_EQ(got, run(gemm, p, *two)) << "bits differ between 1 and 2 threads";
+  const int64_t bytes = size_of(c.dtype);
+  for (int64_t b = 0; b < c.batch; ++b)
+    for (int64_t i = 0; i < c.m; ++i)
+      for (int64_t j = 0; j < c.n; ++j) {
+        double sum = 0, size = 1;
+        for (int64_t x = 0; x < c.k; ++x) {
+          const double product = p.a.values[static_cast<size_t>((b * c.m + i) * c.k + x)] *
+                                 p.b.values[static_cast<size_t>((b * c.k + x) * c.n + j)];
+          sum += product;
+          size += std::abs(product);
+        }
+        const auto at = static_cast<size_t>((b * c.m + i) * c.n + j);
+        sum *= c.alpha;
+        if (c.has_c_in) sum += c.beta * p.c_in.values[at];
+        const double want = rounded_to(c.dtype, sum);
+        const double have = read_element(got.data() + at * static_cast<size_t>(bytes), c.dtype);
+        const double limit = c.dtype == DType::f32 || c.dtype == DType::f64
+                                 ? tolerance(c.dtype) * size
+                                 : tolerance(c.dtype) * std::max(1.0, std::abs(want));
+        ASSERT_LE(std::abs(have - want), limit)
+            << "at " << b << " " << i << " " << j << ": " << have << ", expected " << want;
+      }
+}
+
+std::string engine_name(const testing::TestParamInfo<GemmEngine>& info) {
+  constexpr const char* names[] = {"automatic", "own", "library"};
+  return names[static_cast<int>(info.param)];
+}
+
+class GemmOf : public testing::TestWithParam<GemmEngine> {};
+INSTANTIATE_TEST_SUITE_P(Engines, GemmOf,
+                         testing::Values(GemmEngine::automatic, GemmEngine::own,
+                                         GemmEngine::library),
+                         engine_name);
+
+constexpr DType all[] = {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64,
+                         DType::i32, DType::i16, DType::i8,   DType::u8};
+
+TEST_P(GemmOf, EveryTypeAndLayout) {
+  for (const DType dtype : all)
+    for (const Layout a : {Layout::plain, Layout::turned, Layout::strided})
+      for (const Layout b : {Layout::plain, Layout::turned, Layout::strided})
+        expect_product({.dtype = dtype, .m = 13, .n = 37, .k = 19, .a = a, .b = b}, GetParam());
+}
+
+TEST_P(GemmOf, OddShapes) {
+  for (const int64_t m : {1, 5, 6, 7, 12, 25})
+    for (const int64_t n : {1, 15, 16, 17, 33, 64})
+      for (const int64_t k : {1, 2, 8, 31}) {
+        expect_product({.m = m, .n = n, .k = k}, GetParam());
+        expect_product({.m = m, .n = n, .k = k, .b = Layout::turned}, GetParam());
+        expect_product({.dtype = DType::bf16, .m = m, .n = n, .k = k, .a = Layout::turned},
+                       GetParam());
+      }
+}
+
+TEST_P(GemmOf, LongSums) {
+  for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::i64})
+    for (const int64_t k : {255, 256, 257, 700})
+      for (const Layout layout : {Layout::plain, Layout::turned})
+        expect_product({.dtype = dtype, .m = 14, .n = 35, .k = k, .a = layout, .b = layout,
+                        .has_c_in = true, .alpha = 2, .beta = 3},
+                       GetParam());
+}
+
+TEST_P(GemmOf, Epilogues) {
+  for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i32})
+    for (const Layout c_in : {Layout::plain, Layout::turned, Layout::strided, Layout::broadcast})
+      for (const double alpha : {1.0, -2.0, 0.0})
+        for (const double beta : {1.0, 3.0, 0.0})
+          expect_product({.dtype = dtype, .m = 9, .n = 21, .k = 11, .has_c_in = true, .c_in = c_in,
+                          .alpha = alpha, .beta = beta},
+                         GetParam());
+  expect_product({.m = 9, .n = 21, .k = 11, .alpha = 0.5}, GetParam());
+}
+
+TEST_P(GemmOf, ManyPieces) {
+  for (const DType dtype : {DType::f32, DType::bf16})
+    for (const Layout layout : {Layout::plain, Layout::turned})
+      expect_product({.dtype = dtype, .m = 301, .n = 157, .k = 65, .a = layout, .b = layout,
+                      .has_c_in = true, .c_in = Layout::broadcast},
+                     GetParam());
+}
+
+TEST_P(GemmOf, Batches) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f64})
+    for (const Layout layout : {Layout::plain, Layout::turned}) {
+      expect_product({.dtype = dtype, .batch = 67, .m = 16, .n = 17, .k = 8, .a = layout},
+                     GetParam());
+      expect_product({.dtype = dtype, .batch = 3, .m = 40, .n = 70, .k = 8, .b = layout,
+                      .has_c_in = true, .c_in = Layout::broadcast},
+                     GetParam());
+      expect_product({.dtype = dtype, .batch = 5, .m = 7, .n = 9, .k = 4, .b = Layout::broadcast,
+                      .has_c_in = true, .c_in = layout, .beta = 2},
+                     GetParam());
+    }
+}
+
+TEST_P(GemmOf, EmptyDimensions) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::i32}) {
+    expect_product({.dtype = dtype, .m = 3, .n = 40, .k = 0}, GetParam());
+    expect_product({.dtype = dtype, .batch = 2, .m = 3, .n = 40, .k = 0, .has_c_in = true,
+                    .c_in = Layout::broadcast, .beta = 2},
+                   GetParam());
+    for (const auto& [batch, m, n] : {std::array<int64_t, 3>{1, 0, 5}, {1, 5, 0}, {0, 5, 5}})
+      expect_product({.dtype = dtype, .batch = batch, .m = m, .n = n, .k = 4}, GetParam());
+  }
+}
+
+TEST(Gemm, NotANumberAndInfinityPassThrough) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const float a[4] = {1, infinity, 0, std::nanf("")}, b[2] = {0, 1};
+  float c[2] = {5, 5};
+  auto gemm = value_or_throw(Gemm::make({.m = 2, .n = 1, .k = 2, .a_row = 2, .b_row = 1}));
+  const AlignedBytes scratch(gemm->scratch_bytes());
+  gemm->run(a, b, nullptr, c, scratch.data, *make_thread_pool(1));
+  EXPECT_EQ(c[0], infinity);
+  EXPECT_TRUE(std::isnan(c[1]));
+}
+
+TEST(Gemm, HalvesAreSummedInF32AndRoundedOnce) {
+  // 256 + 1 + 1 in bf16 would stay 256 after each step: the sum in f32 is 258.
+  std::vector<Bf16> a(3, Bf16(1.0f)), b = {Bf16(256.0f), Bf16(1.0f), Bf16(1.0f)};
+  Bf16 c;
+  auto gemm = value_or_throw(
+      Gemm::make({.dtype = DType::bf16, .m = 1, .n = 1, .k = 3, .a_row = 3, .b_row = 1}));
+  const AlignedBytes scratch(gemm->scratch_bytes());
+  gemm->run(a.data(), b.data(), nullptr, &c, scratch.data, *make_thread_pool(1));
+  EXPECT_EQ(static_cast<float>(c), 258.0f);
+}
+
+TEST(Gemm, RefusesWhatHasNoSums) {
+  const auto made = Gemm::make({.dtype = DType::boolean, .m = 2, .n = 2, .k = 2});
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.failure().kind, ErrorKind::unsupported);
+  EXPECT_EQ(made.failure().message,
+            "gemm: products of bool are not covered (src/runtime/gemm_block.h)");
+}
+
+TEST(Gemm, PiecesAndScratchDependOnTheShapeAlone) {
+  const GemmSpec spec{.m = 768, .n = 384, .k = 128, .a_row = 128, .b_row = 384};
+  const auto first = value_or_throw(Gemm::make(spec)), second = value_or_throw(Gemm::make(spec));
+  EXPECT_EQ(first->pieces(), second->pieces());
+  EXPECT_EQ(first->scratch_bytes(), second->scratch_bytes());
+  EXPECT_GE(first->pieces(), 4);
+  EXPECT_EQ(first->scratch_bytes() % 64, 0);
+}
+
+TEST(Gemm, OneGemmRunsInManyThreadsAtOnce) {
+  for (const GemmEngine engine : {GemmEngine::automatic, GemmEngine::library}) {
+    const Product p = make_product({.m = 70, .n = 90, .k = 33});
+    const auto gemm = value_or_throw(Gemm::make(p.spec, engine));
+    const auto pool = make_thread_pool(2);
+    const std::vector<std::byte> want = run(*gemm, p, *pool);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i)
+      threads.emplace_back([&] {
+        for (int round = 0; round < 20; ++round) EXPECT_EQ(run(*gemm, p, *pool), want);
+      });
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
+long threads_of_this_process() {
+  long count = 0;
+  for ([[maybe_unused]] const auto& entry :
+       std::filesystem::directory_iterator("/proc/self/task"))
+    ++count;
+  return count;
+}
+
+TEST(Gemm, StartsNoOpenMpTeamAndLeavesItsSetting) {
+  omp_set_num_threads(3);
+  const auto pool = make_thread_pool(2);
+  const long before = threads_of_this_process();
+  const Product p = make_product({.m = 301, .n = 157, .k = 65});
+  for (const GemmEngine engine : {GemmEngine::automatic, GemmEngine::library}) {
+    const auto gemm = value_or_throw(Gemm::make(p.spec, engine));
+    run(*gemm, p, *pool);
+    EXPECT_EQ(threads_of_this_process(), before);
+    EXPECT_EQ(omp_get_max_threads(), 3);
+  }
+}
+
+TEST(Gemm, AllocatesLittle) {
+  if (!AllocWatch::available()) GTEST_SKIP() << "malloc is not interposed";
+  const auto pool = make_thread_pool(2);
+  for (const int64_t n : {64, 384}) {
+    const Product p = make_product({.m = 300, .n = n, .k = 128});
+    const auto gemm = value_or_throw(Gemm::make(p.spec));
+    std::vector<std::byte> c(static_cast<size_t>(300 * n * 4));
+    const AlignedBytes scratch(gemm->scratch_bytes());
+    const auto step = [&] {
+      gemm->run(p.a.bytes.data(), p.b.bytes.data(), nullptr, c.data(), scratch.data, *pool);
+    };
+    step();
+    AllocWatch watch;
+    watch.start();
+    step();
+    const AllocCounts seen = watch.stop();
+    EXPECT_EQ(seen.live_bytes, 0);
+    EXPECT_EQ(seen.maps, 0);
+    if (std::string_view(gemm->kernel()) == "own") {
+      EXPECT_EQ(seen.allocations, 0);
+    } else {
+      EXPECT_LE(seen.allocated_bytes, 1024 * gemm->pieces());
+    }
+  }
+}
+
+TEST(GemmCache, EqualProductsShareOneGemm) {
+  GemmCache cache;
+  const GemmSpec spec{.m = 4, .n = 5, .k = 6, .a_row = 6, .b_row = 5};
+  GemmSpec other = spec;
+  other.b_row = 1;
+  other.b_col = 6;
+  const auto first = value_or_throw(cache.get(spec));
+  EXPECT_EQ(first, value_or_throw(cache.get(spec)));
+  EXPECT_NE(first, value_or_throw(cache.get(other)));
+  EXPECT_EQ(cache.size(), 2u);
+}
+
+// The kernels of other instruction sets than the one that is chosen here.
+TEST(GemmBlock, EveryInstructionSetAgreesOnIntegers) {
+  const Product p = make_product({.m = 31, .n = 45, .k = 300});
+  std::vector<std::vector<float>> results;
+  std::vector<GemmBlockKernel> kernels = {gemm_block_kernel_plain(DType::f32),
+                                          gemm_block_kernel(DType::f32)};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    kernels.push_back(gemm_block_kernel_avx2(DType::f32));
+#endif
+  for (const GemmBlockKernel& kernel : kernels) {
+    const AlignedBytes scratch(kernel.scratch_bytes(31, 45, 300, 1));
+    std::vector<float> c(31 * 45);
+    kernel.run({.a = p.a.bytes.data(), .b = p.b.bytes.data(), .c = c.data(),
+                .scratch = scratch.data, .m = 31, .n = 45, .k = 300,
+                .a_row = 300, .a_col = 1, .b_row = 45, .b_col = 1, .c_row = 45});
+    results.push_back(c);
+  }
+  // Sums of multiples of 1/256 below 2^16 are exact in f32: any order gives the same.
+  for (const auto& result : results) EXPECT_EQ(result, results[0]);
+}
+
+}  // namespace
+}  // namespace cleave::runtime

@@ -1,0 +1,151 @@
+// The Executor's promises: each piece once, from any number of callers, nested or not.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "cleave/executor.h"
+#include "runtime/alloc_watch.h"
+
+namespace cleave {
+namespace {
+
+struct Counts {
+  explicit Counts(long pieces) : hits(static_cast<size_t>(pieces)) {}
+  std::vector<std::atomic<int>> hits;
+  static void hit(void* context, long piece) {
+    static_cast<Counts*>(context)->hits[static_cast<size_t>(piece)].fetch_add(1);
+  }
+  void expect_all(int times) const {
+    for (size_t i = 0; i < hits.size(); ++i) ASSERT_EQ(hits[i].load(), times) << "piece " << i;
+  }
+};
+
+class ThreadPool : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Threads, ThreadPool, testing::Values(1, 2, 3, 5));
+
+TEST_P(ThreadPool, RunsEachPieceOnce) {
+  const auto pool = make_thread_pool(GetParam());
+  EXPECT_EQ(pool->threads(), GetParam());
+  for (const long pieces : {0L, 1L, 2L, 3L, 17L, 1000L}) {
+    Counts counts(pieces);
+    for (int round = 0; round < 50; ++round)
+      pool->parallel_for(pieces, Counts::hit, &counts);
+    counts.expect_all(50);
+  }
+}
+
+TEST_P(ThreadPool, ResultsOfPiecesAreSeenByTheCaller) {
+  const auto pool = make_thread_pool(GetParam());
+  std::vector<long> plain(64);  // not atomic: the pool has to order the writes
+  for (long round = 1; round <= 300; ++round) {
+    struct Job {
+      std::vector<long>* out;
+      long round;
+    } job{&plain, round};
+    pool->parallel_for(
+        64,
+        [](void* context, long piece) {
+          const auto* job = static_cast<Job*>(context);
+          (*job->out)[static_cast<size_t>(piece)] += job->round * piece;
+        },
+        &job);
+    for (long i = 0; i < 64; ++i)
+      ASSERT_EQ(plain[static_cast<size_t>(i)], i * round * (round + 1) / 2);
+  }
+}
+
+TEST_P(ThreadPool, NestedCallsRunInside) {
+  const auto pool = make_thread_pool(GetParam());
+  struct Job {
+    Executor* pool;
+    Counts inner{8 * 16};
+  } job{pool.get()};
+  struct Row {
+    Job* job;
+    long row;
+  };
+  pool->parallel_for(
+      8,
+      [](void* context, long row) {
+        Row mine{static_cast<Job*>(context), row};
+        mine.job->pool->parallel_for(
+            16,
+            [](void* inside, long column) {
+              const auto* row = static_cast<Row*>(inside);
+              row->job->inner.hits[static_cast<size_t>(row->row * 16 + column)].fetch_add(1);
+            },
+            &mine);
+      },
+      &job);
+  job.inner.expect_all(1);
+}
+
+TEST_P(ThreadPool, ConcurrentCallers) {
+  const auto pool = make_thread_pool(GetParam());
+  constexpr int callers = 3, rounds = 200;
+  std::vector<std::unique_ptr<Counts>> counts;
+  for (int i = 0; i < callers; ++i) counts.push_back(std::make_unique<Counts>(37));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < callers; ++i)
+    threads.emplace_back([&, i] {
+      for (int round = 0; round < rounds; ++round)
+        pool->parallel_for(37, Counts::hit, counts[static_cast<size_t>(i)].get());
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& count : counts) count->expect_all(rounds);
+}
+
+TEST(ThreadPoolUse, PiecesRunOnMoreThanOneThread) {
+  const auto pool = make_thread_pool(2);
+  std::atomic<int> arrived{0};
+  // Each of two pieces waits for the other: with one thread this would never end.
+  pool->parallel_for(
+      2,
+      [](void* context, long) {
+        auto* count = static_cast<std::atomic<int>*>(context);
+        count->fetch_add(1);
+        while (count->load() < 2) std::this_thread::yield();
+      },
+      &arrived);
+  EXPECT_EQ(arrived.load(), 2);
+}
+
+TEST(ThreadPoolUse, WakesAfterSleeping) {
+  const auto pool = make_thread_pool(2);
+  for (int round = 0; round < 5; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // longer than any spinning
+    Counts counts(9);
+    pool->parallel_for(9, Counts::hit, &counts);
+    counts.expect_all(1);
+  }
+}
+
+TEST(ThreadPoolUse, OneForEachCoreByDefault) { EXPECT_GE(make_thread_pool()->threads(), 1); }
+
+TEST(ThreadPoolUse, NegativeIsRefused) {
+  try {
+    make_thread_pool(-3);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::user);
+    EXPECT_STREQ(error.what(), "make_thread_pool: threads: -3, expected 0 or more");
+  }
+}
+
+TEST(ThreadPoolUse, ParallelForDoesNotAllocate) {
+  if (!runtime::AllocWatch::available()) GTEST_SKIP() << "malloc is not interposed";
+  const auto pool = make_thread_pool(2);
+  Counts counts(64);
+  pool->parallel_for(64, Counts::hit, &counts);
+  runtime::AllocWatch watch;
+  watch.start();
+  for (int round = 0; round < 100; ++round) pool->parallel_for(64, Counts::hit, &counts);
+  const runtime::AllocCounts seen = watch.stop();
+  EXPECT_EQ(seen.allocations, 0);
+  EXPECT_EQ(seen.mmap_bytes, 0);
+}
+
+}  // namespace
+}  // namespace cleave
