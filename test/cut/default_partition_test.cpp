@@ -1,0 +1,243 @@
+// The default partition: arity, what is saved and why, checkpoint tags, and that the halves, run one
+// after the other, give what the joint graph gives.
+#include <gtest/gtest.h>
+
+#include "cut/default_partition.h"
+#include "grad/grad.h"
+#include "test/random_inputs.h"
+
+namespace cleave {
+namespace {
+
+using test::core;
+using test::parsed;
+
+Graph joint_of(const std::string& text) { return value_or_throw(make_joint(parsed(text), core())); }
+
+std::vector<std::string> saved_names(const Partition& p) {
+  std::vector<std::string> names;
+  for (const SavedValue& s : p.saved) names.push_back(s.name);
+  return names;
+}
+
+int64_t count(const Graph& g, const std::string& op) {
+  int64_t n = 0;
+  for (NodeId id : g.order()) n += g.node(id).op->name == op;
+  return n;
+}
+
+// Runs both halves and the joint graph on random inputs; every result has the same bits.
+void expect_halves(const Graph& joint, const Partition& p,
+                   const std::map<std::string, int64_t>& symbols = {}) {
+  for (const Graph* half : {&p.forward, &p.backward}) {
+    const Status ok = verify(*half);
+    ASSERT_TRUE(ok.ok()) << ok.failure().message << "\n" << print(*half);
+    EXPECT_EQ(print(value_or_throw(parse(print(*half), "half", core()))), print(*half));
+  }
+  const auto inputs = test::random_inputs(joint, symbols);
+  const Arrays want = value_or_throw(interpret(joint, inputs));
+  std::map<std::string, Array> in;
+  for (const Placeholder& q : p.forward.placeholders())
+    if (auto it = inputs.find(p.forward.name(q.value)); it != inputs.end()) in.insert(*it);
+  Arrays forward = value_or_throw(interpret(p.forward, in));
+  const size_t results = forward.size() - p.saved.size();
+
+  in.clear();
+  for (size_t k = 0; k < p.saved.size(); ++k) in[p.saved[k].name] = forward[results + k];
+  for (const Placeholder& q : p.backward.placeholders())
+    if (q.role == Role::tangent) in.insert(*inputs.find(p.backward.name(q.value)));
+  Arrays all(forward.begin(), forward.begin() + static_cast<std::ptrdiff_t>(results));
+  for (Array& a : value_or_throw(interpret(p.backward, in))) all.push_back(std::move(a));
+  ASSERT_EQ(all.size(), want.size());
+  for (size_t k = 0; k < want.size(); ++k) EXPECT_EQ(test::mismatch(all[k], want[k], 0), "") << k;
+
+  // Saved values in the same order on both sides.
+  for (size_t k = 0; k < p.saved.size(); ++k) {
+    EXPECT_EQ(p.forward.name(p.forward.returns()[results + k].value), p.saved[k].name);
+    EXPECT_EQ(p.backward.name(p.backward.placeholders()[k].value), p.saved[k].name);
+  }
+}
+
+Partition partition(const std::string& text, const std::map<std::string, int64_t>& symbols = {}) {
+  const Graph joint = joint_of(text);
+  Partition p = value_or_throw(default_partition(joint));
+  expect_halves(joint, p, symbols);
+  return p;
+}
+
+TEST(DefaultPartition, T1_layer_norm) {
+  const Partition p = partition(
+      "graph @main(%x: input f32[3,10] grad, %w: param f32[10] grad, %b: param f32[10] grad) {\n"
+      "  %y, %mean, %rstd = native_layer_norm(%x, %w, %b; normalized_shape=[10], eps=1e-05)\n"
+      "  return %y\n}\n");
+  // The bias is needed where the backward operator takes it.
+  const bool bias = p.saved.size() == 5;
+  EXPECT_EQ(p.forward_arity, bias ? (Arity{3, 6}) : (Arity{3, 5}));
+  EXPECT_EQ(p.backward_arity, bias ? (Arity{6, 3}) : (Arity{5, 3}));
+  EXPECT_EQ(p.saved_activation_bytes, 2 * 3 * 4);  // mean and rstd; x, w and b are placeholders
+}
+
+TEST(DefaultPartition, T2_sizes_instead_of_the_tensor) {
+  const Partition p = partition(
+      "graph @main(%s0: symint hint(10), %s1: symint hint(10), %x: input f32[s0,s1] grad) {\n"
+      "  %y = sum(%x; dim=[1])\n  return %y\n}\n",
+      {{"s0", 3}, {"s1", 4}});
+  EXPECT_EQ(p.forward_arity, (Arity{1, 3}));
+  EXPECT_EQ(p.backward_arity, (Arity{3, 1}));
+  EXPECT_EQ(saved_names(p), (std::vector<std::string>{"s0", "s1"}));
+  EXPECT_EQ(p.saved_bytes, 16);
+  EXPECT_EQ(p.saved_activation_bytes, 0);
+}
+
+TEST(DefaultPartition, T3_all_saved_are_sizes) {
+  const Partition p = partition(
+      "graph @main(%a0: symint, %b0: symint, %c0: symint, %a: input f32[a0] grad,\n"
+      "            %b: input f32[b0,a0] grad, %c: input f32[c0,a0] grad) {\n"
+      "  %e = expand(%a; size=[b0+c0,a0])\n"
+      "  %y = cat([%e, %b, %c])\n  return %y\n}\n",
+      {{"a0", 10}, {"b0", 3}, {"c0", 2}});
+  EXPECT_EQ(p.forward_arity, (Arity{3, 4}));
+  EXPECT_EQ(p.backward_arity, (Arity{4, 3}));
+}
+
+TEST(DefaultPartition, static_sizes_need_nothing) {
+  const Partition p = partition(
+      "graph @main(%x: input f32[3,4] grad) {\n  %y = sum(%x; dim=[1])\n  return %y\n}\n");
+  EXPECT_EQ(p.forward_arity, (Arity{1, 1}));
+  EXPECT_EQ(p.backward_arity, (Arity{1, 1}));
+}
+
+TEST(DefaultPartition, chain_saves_each_link) {
+  const Partition p = partition(
+      "graph @main(%x: input f32[3] grad) {\n"
+      "  %a = cos(%x)\n  %b = cos(%a)\n  %c = cos(%b)\n  return %c\n}\n");
+  EXPECT_EQ(p.forward_arity, (Arity{1, 4}));
+  EXPECT_EQ(p.backward_arity, (Arity{4, 1}));
+  EXPECT_EQ(saved_names(p), (std::vector<std::string>{"x", "a", "b"}));
+  EXPECT_TRUE(p.saved[0].placeholder);
+  EXPECT_FALSE(p.saved[1].placeholder);
+  EXPECT_EQ(p.saved_bytes, 36);
+  EXPECT_EQ(p.saved_activation_bytes, 24);
+  EXPECT_TRUE(p.recomputed.empty());
+}
+
+TEST(DefaultPartition, sums_of_four) {
+  const Partition p = partition(
+      "graph @main(%a: input f32[3] grad, %b: input f32[3] grad, %c: input f32[3] grad,\n"
+      "            %d: input f32[3] grad) {\n"
+      "  %e = add(%a, %b)\n  %f = add(%e, %c)\n  %g = add(%f, %d)\n"
+      "  %h = cos(%g)\n  %y = cos(%h)\n  return %y\n}\n");
+  EXPECT_EQ(p.forward_arity, (Arity{4, 3}));
+  EXPECT_EQ(p.backward_arity, (Arity{3, 4}));
+}
+
+const char* const checkpointed =
+    "graph @main(%x: input f32[4,4] grad, %y: input f32[4,4] grad) {\n"
+    "  %s = sin(%x)\n"
+    "  %m = mm(%s, %y) !recompute(must_recompute, ac=1)\n"
+    "  %z = sigmoid(%m) !recompute(must_recompute, ac=1)\n"
+    "  return %z\n}\n";
+
+TEST(DefaultPartition, tagged_calls_are_recomputed) {
+  const Partition p = partition(checkpointed);
+  EXPECT_EQ(count(p.forward, "mm"), 1);
+  EXPECT_EQ(count(p.backward, "mm"), 3);  // one again, two gradients
+  EXPECT_EQ(saved_names(p), (std::vector<std::string>{"x", "y", "s"}));
+  ASSERT_FALSE(p.recomputed.empty());
+  int64_t flops = 0;
+  for (const RecomputedValue& r : p.recomputed) flops += r.flops;
+  EXPECT_EQ(p.recompute_flops, flops);
+  EXPECT_GE(p.recompute_flops, 2 * 4 * 4 * 4);
+}
+
+TEST(DefaultPartition, recomputed_calls_stand_before_their_first_reader) {
+  const Partition p = partition(
+      "graph @main(%x: input f32[4] grad) {\n"
+      "  %a = sin(%x) !recompute(must_recompute, ac=1)\n"
+      "  %b = exp(%a) !recompute(must_recompute, ac=1)\n"
+      "  %y = cos(%b)\n"
+      "  %z = cos(%y)\n"
+      "  return %z\n}\n");
+  EXPECT_EQ(saved_names(p), (std::vector<std::string>{"x", "y"}));
+  const std::vector<NodeId> order = p.backward.order();
+  ASSERT_GT(order.size(), 3u);
+  EXPECT_NE(p.backward.name(p.backward.node(order[0]).out(0)), "a") << print(p.backward);
+}
+
+TEST(DefaultPartition, border_of_two_regions_is_saved) {
+  const Partition p = partition(
+      "graph @main(%x: input f32[4] grad) {\n"
+      "  %a = sin(%x) !recompute(must_recompute, ac=1)\n"
+      "  %b = sin(%a) !recompute(must_recompute, ac=1)\n"
+      "  %c = sin(%b) !recompute(must_recompute, ac=2)\n"
+      "  %d = sin(%c) !recompute(must_recompute, ac=2)\n"
+      "  return %d\n}\n");
+  EXPECT_EQ(saved_names(p), (std::vector<std::string>{"x", "b"}));
+  EXPECT_NE(p.saved[1].why.find("the border of a checkpointed region"), std::string::npos);
+}
+
+TEST(DefaultPartition, must_save_inside_a_region) {
+  const Partition p = partition(
+      "graph @main(%x: input f32[4] grad) {\n"
+      "  %a = sin(%x) !recompute(must_recompute, ac=1)\n"
+      "  %b = sin(%a) !recompute(must_save, ac=1)\n"
+      "  %c = sin(%b) !recompute(must_recompute, ac=1)\n"
+      "  return %c\n}\n");
+  EXPECT_EQ(saved_names(p), (std::vector<std::string>{"x", "b"}));
+  EXPECT_NE(p.saved[1].why.find("tagged must_save"), std::string::npos) << p.saved[1].why;
+}
+
+TEST(DefaultPartition, updates_and_old_values) {
+  const Partition p = partition(
+      "graph @main(%x: input f32[3] grad, %m: buffer f32[3]) {\n"
+      "  %y = mul(%x, %m)\n  %n = add(%m, %x)\n  return %y, %n -> %m\n}\n");
+  EXPECT_EQ(p.forward_arity, (Arity{2, 3}));
+  EXPECT_EQ(saved_names(p), (std::vector<std::string>{"m"}));
+}
+
+TEST(DefaultPartition, views_share_their_storage) {
+  const Partition p = partition(
+      "graph @main(%x: input f32[2,3] grad, %w: input f32[3] grad) {\n"
+      "  %a = sin(%x)\n"
+      "  %v = view(%a; size=[6])\n"
+      "  %p = permute(%a; dims=[1,0])\n"
+      "  %xv = view(%x; size=[6])\n"
+      "  %c = mul(%v, %xv)\n"
+      "  %d = cos(%p)\n"
+      "  return %c, %d\n}\n");
+  // x by sin and cos(x); a's views; x's view: one storage of 24 bytes that is no placeholder's.
+  EXPECT_EQ(p.saved_activation_bytes, 24);
+  EXPECT_GT(p.saved_bytes, 48);
+}
+
+TEST(DefaultPartition, gradients_that_are_constant_or_the_tangent) {
+  const Partition p = partition(
+      "graph @main(%x: input f32[3] grad, %w: input f32[2] grad) {\n  return %x\n}\n");
+  EXPECT_EQ(p.forward_arity, (Arity{2, 1}));
+  EXPECT_EQ(p.backward_arity, (Arity{1, 2}));
+}
+
+TEST(DefaultPartition, a_gradient_that_is_a_forward_value) {
+  const Graph joint = parsed(
+      "graph @main(%x: input f32[3] grad, %t: tangent f32[3]) {\n"
+      "  %a = sin(%x)\n  %y = cos(%a)\n  return %y, %a -> grad %x\n}\n");
+  const Partition p = value_or_throw(default_partition(joint));
+  expect_halves(joint, p);
+  EXPECT_EQ(saved_names(p), (std::vector<std::string>{"a"}));
+  EXPECT_EQ(p.saved[0].why, "read by a gradient that is returned");
+}
+
+TEST(DefaultPartition, errors) {
+  auto error = [](const std::string& text) {
+    auto p = default_partition(parsed(text));
+    return p.ok() ? "no error" : p.failure().message;
+  };
+  EXPECT_EQ(error("graph @main(%x: input f32[3]) {\n  %y = sin(%x)\n  return %y\n}\n"),
+            "@main: returns no gradient, expected a joint graph");
+  EXPECT_EQ(error("graph @main(%x: input f32[3] grad, %t: tangent f32[3]) {\n"
+                  "  %y = mul(%x, %t)\n  return %y, %t -> grad %x\n}\n")
+                .find("@main: a result or update needs the tangent %t: only gradients may"), 0u);
+}
+
+}  // namespace
+}  // namespace cleave

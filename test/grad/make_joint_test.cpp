@@ -1,0 +1,199 @@
+// Forward graphs and the joint graphs that they become.
+#include <gtest/gtest.h>
+
+#include "grad/grad.h"
+#include "test/random_inputs.h"
+
+namespace cleave {
+namespace {
+
+using test::core;
+using test::parsed;
+
+std::string joint(const std::string& text) { return print(value_or_throw(make_joint(parsed(text), core()))); }
+
+std::string error(const std::string& text) {
+  auto g = make_joint(parsed(text), core());
+  return g.ok() ? "no error" : g.failure().message;
+}
+
+// The text without types and comments, which other tests cover.
+std::string bare(const std::string& text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = text.find('\n', at);
+    std::string line = text.substr(at, end - at);
+    if (line.find(" = ") != std::string::npos)
+      if (size_t colon = line.find(" : "); colon != std::string::npos) line.resize(colon);
+    while (!line.empty() && line.back() == ' ') line.pop_back();
+    out += line + "\n";
+    at = end + 1;
+  }
+  return out;
+}
+
+TEST(MakeJoint, tangents_names_and_returns) {
+  EXPECT_EQ(bare(joint("graph @main(%x: input f32[3] grad, %w: input f32[3]) {\n"
+                       "  %y = mul(%x, %w)\n"
+                       "  %n = neg(%x)\n"
+                       "  return %y, %n\n}\n")),
+            "graph @main(%x: input f32[3] grad, %w: input f32[3], %tangent.0: tangent f32[3], "
+            "%tangent.1: tangent f32[3]) {\n"
+            "  %y = mul(%x, %w)\n"
+            "  %n = neg(%x)\n"
+            "  %neg = neg(%tangent.1)\n"
+            "  %mul = mul(%tangent.0, %w)\n"
+            "  %grad.x = add(%neg, %mul)\n"
+            "  return %y, %n, %grad.x -> grad %x\n"
+            "}\n");
+}
+
+TEST(MakeJoint, a_result_returned_twice_has_two_tangents) {
+  EXPECT_EQ(bare(joint("graph @main(%x: input f32[3] grad) {\n  %y = neg(%x)\n  return %y, %y\n}\n")),
+            "graph @main(%x: input f32[3] grad, %tangent.0: tangent f32[3], %tangent.1: tangent f32[3]) {\n"
+            "  %y = neg(%x)\n"
+            "  %grad.y = add(%tangent.0, %tangent.1)\n"
+            "  %grad.x = neg(%grad.y)\n"
+            "  return %y, %y, %grad.x -> grad %x\n"
+            "}\n");
+}
+
+TEST(MakeJoint, only_what_leads_to_a_marked_placeholder) {
+  // No gradient of %w, none through %k, no tangent for %k.
+  const std::string text = bare(joint(
+      "graph @main(%x: input f32[3] grad, %w: input f32[3]) {\n"
+      "  %k = exp(%w)\n  %y = mul(%x, %k)\n  return %y, %k\n}\n"));
+  EXPECT_EQ(text,
+            "graph @main(%x: input f32[3] grad, %w: input f32[3], %tangent.0: tangent f32[3]) {\n"
+            "  %k = exp(%w)\n"
+            "  %y = mul(%x, %k)\n"
+            "  %grad.x = mul(%tangent.0, %k)\n"
+            "  return %y, %k, %grad.x -> grad %x\n"
+            "}\n");
+}
+
+TEST(MakeJoint, integer_paths_are_cut) {
+  const std::string text = bare(joint(
+      "graph @main(%x: input f32[3] grad) {\n"
+      "  %i = _to_copy(%x; dtype=i64)\n"
+      "  %f = _to_copy(%i; dtype=f32)\n"
+      "  %y = mul(%x, %f)\n  return %y, %f, %i\n}\n"));
+  EXPECT_NE(text.find("%grad.x = mul(%tangent.0, %f)\n  return"), std::string::npos) << text;
+  EXPECT_EQ(text.find("tangent.1"), std::string::npos) << text;
+}
+
+TEST(MakeJoint, nondifferentiable_results_carry_nothing) {
+  const std::string text = bare(joint(
+      "graph @main(%x: input f32[2,3] grad) {\n"
+      "  %y, %mean, %rstd = native_layer_norm(%x; normalized_shape=[3], eps=1e-05)\n"
+      "  return %y, %mean, %rstd\n}\n"));
+  EXPECT_NE(text.find("%tangent.0: tangent f32[2,3]) {"), std::string::npos) << text;
+}
+
+TEST(MakeJoint, list_operands) {
+  const Graph g = value_or_throw(make_joint(
+      parsed("graph @main(%x: input f32[2] grad, %w: input f32[3], %z: input f32[1] grad) {\n"
+             "  %y = cat([%x, %w, %z, %x])\n  return %y\n}\n"),
+      core()));
+  auto inputs = test::random_inputs(g);
+  inputs["tangent.0"].f = {1, 2, 3, 4, 5, 6, 7, 8};
+  const Arrays out = value_or_throw(interpret(g, inputs));
+  EXPECT_EQ(out[1].f, (std::vector<double>{1 + 7, 2 + 8}));
+  EXPECT_EQ(out[2].f, (std::vector<double>{6}));
+}
+
+TEST(MakeJoint, updates_stay_and_have_no_tangent) {
+  const std::string text = bare(joint(
+      "graph @main(%x: input f32[3] grad, %m: buffer f32[3]) {\n"
+      "  %y = neg(%x)\n  %n = add(%m, %x)\n  return %n -> %m, %y\n}\n"));
+  EXPECT_NE(text.find("%m: buffer f32[3], %tangent.1: tangent f32[3]) {"), std::string::npos) << text;
+  EXPECT_NE(text.find("return %n -> %m, %y, %grad.x -> grad %x"), std::string::npos) << text;
+}
+
+TEST(MakeJoint, zeros_where_nothing_reaches) {
+  const std::string text = bare(joint(
+      "graph @main(%x: input f32[3] grad, %w: param f64[2,1] grad) {\n  %y = neg(%x)\n  return %y\n}\n"));
+  EXPECT_NE(text.find("%grad.w = full(size=[2,1], fill_value=0.0, dtype=f64)"), std::string::npos) << text;
+  EXPECT_NE(text.find("%grad.x -> grad %x, %grad.w -> grad %w"), std::string::npos) << text;
+}
+
+TEST(MakeJoint, the_tangent_itself_may_be_the_gradient) {
+  EXPECT_EQ(bare(joint("graph @main(%x: input f32[3] grad) {\n  return %x\n}\n")),
+            "graph @main(%x: input f32[3] grad, %tangent.0: tangent f32[3]) {\n"
+            "  return %x, %tangent.0 -> grad %x\n"
+            "}\n");
+}
+
+TEST(MakeJoint, source_lines_and_tags_are_inherited) {
+  const Graph g = value_or_throw(make_joint(
+      parsed("graph @main(%x: input f32[3] grad) {\n"
+             "  %y = sin(%x) !recompute(must_recompute, ac=2)      # net.cpp:5\n  return %y\n}\n"),
+      core()));
+  ASSERT_GT(g.node_count(), 1u);
+  for (NodeId n : g.order()) {
+    EXPECT_EQ(g.loc_text(g.node(n).loc), "net.cpp:5") << print_node(g, n);
+    EXPECT_EQ(g.node(n).tag, (CheckpointTag{Recompute::must_recompute, 2})) << print_node(g, n);
+  }
+}
+
+TEST(MakeJoint, errors) {
+  EXPECT_EQ(error("graph @main(%x: input i64[3]) {\n  %y = neg(%x)\n  return %y\n}\n"),
+            "@main: has no differentiable result: none is floating");
+  EXPECT_EQ(error("graph @main(%x: input f32[3], %t: tangent f32[3]) {\n  %y = mul(%x, %t)\n"
+                  "  return %y -> grad %x\n}\n"),
+            "@main: has tangents or gradients already");
+}
+
+TEST(MakeJoint, absent_rule_names_operator_and_file) {
+  OpRegistry ops = core();
+  OpDef wave = *ops.find("sin");
+  wave.name = "wave";
+  wave.grad = Absent{"its author left"};
+  wave.file = "src/op/wave.cpp";
+  value_or_throw(ops.add(wave));
+  const Graph g = value_or_throw(parse("graph @main(%x: input f32[3] grad) {\n"
+                                       "  %y = wave(%x)      # a.cpp:3\n  return %y\n}\n", "test", ops))
+                      .main;
+  auto made = make_joint(g, ops);
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.failure().kind, ErrorKind::unsupported);
+  EXPECT_EQ(made.failure().message.find(
+                "wave: has no gradient: its author left; its rule belongs into its entry in "
+                "src/op/wave.cpp\n  %y = wave(%x)"), 0u) << made.failure().message;
+}
+
+TEST(AddGradients, of_a_value_inside) {
+  Graph g = parsed("graph @main(%x: input f32[3]) {\n  %h = sin(%x)\n  %y = mul(%h, %h)\n  return %y\n}\n");
+  const ValueId one = value_or_throw(g.add_placeholder(Role::tangent, "t", Type(DType::f32, {3})));
+  const Values grads =
+      value_or_throw(add_gradients(g, core(), {{g.find("y")}, {one}, {g.find("h"), g.find("x")}}));
+  g.set_returns({{grads[0]}, {grads[1]}});
+  auto inputs = test::random_inputs(g);
+  const Arrays out = value_or_throw(interpret(g, inputs));
+  for (int64_t k = 0; k < 3; ++k) {
+    const double x = inputs["x"].f[k], t = inputs["t"].f[k];
+    EXPECT_NEAR(out[0].f[k], 2 * std::sin(x) * t, 1e-14);
+    EXPECT_NEAR(out[1].f[k], 2 * std::sin(x) * t * std::cos(x), 1e-14);
+  }
+}
+
+TEST(AddGradients, nothing_reaches) {
+  Graph g = parsed("graph @main(%x: input f32[3], %w: input f32[3]) {\n  %y = sin(%x)\n  return %y\n}\n");
+  const ValueId one = value_or_throw(g.add_placeholder(Role::tangent, "t", Type(DType::f32, {3})));
+  const size_t nodes = g.node_count();
+  EXPECT_TRUE(value_or_throw(add_gradients(g, core(), {{g.find("y")}, {one}, {g.find("w")}}))[0].is_none());
+  EXPECT_TRUE(
+      value_or_throw(add_gradients(g, core(), {{g.find("y")}, {ValueId::none()}, {g.find("x")}}))[0].is_none());
+  EXPECT_EQ(g.node_count(), nodes);
+}
+
+TEST(AddGradients, cotangent_of_another_type) {
+  Graph g = parsed("graph @main(%x: input f32[3]) {\n  %y = sin(%x)\n  return %y\n}\n");
+  const ValueId t = value_or_throw(g.add_placeholder(Role::tangent, "t", Type(DType::f32, {1})));
+  auto r = add_gradients(g, core(), {{g.find("y")}, {t}, {g.find("x")}});
+  ASSERT_FALSE(r.ok());
+  EXPECT_EQ(r.failure().message, "the cotangent %t is f32[1], expected the type of %y: f32[3]");
+}
+
+}  // namespace
+}  // namespace cleave

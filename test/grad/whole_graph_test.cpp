@@ -1,0 +1,102 @@
+// Gradients of whole small networks against central differences.
+#include <gtest/gtest.h>
+
+#include "grad/grad.h"
+#include "test/random_inputs.h"
+
+namespace cleave {
+namespace {
+
+using test::core;
+using test::parsed;
+
+// Each gradient of the joint graph against differences of the forward in every element, 1e-6.
+void expect_gradients(const std::string& text) {
+  const Graph forward = parsed(text);
+  auto made = make_joint(forward, core());
+  ASSERT_TRUE(made.ok()) << made.failure().message;
+  const Graph joint = *made;
+  ASSERT_TRUE(verify(joint).ok()) << verify(joint).failure().message;
+  auto inputs = test::random_inputs(joint);
+  const Arrays got = value_or_throw(interpret(joint, inputs));
+
+  auto loss = [&](const std::map<std::string, Array>& all) {
+    std::map<std::string, Array> in = all;
+    std::erase_if(in, [](const auto& p) { return p.first.starts_with("tangent."); });
+    const Arrays y = value_or_throw(interpret(forward, in));
+    double sum = 0;
+    for (size_t k = 0; k < y.size(); ++k)
+      if (auto t = all.find(fmt::format("tangent.{}", k)); t != all.end())
+        for (int64_t e = 0; e < y[k].numel(); ++e) sum += y[k].f[e] * t->second.f[e];
+    return sum;
+  };
+  constexpr double h = 0x1p-12;
+  for (size_t r = 0; r < joint.returns().size(); ++r) {
+    if (joint.returns()[r].kind != ReturnKind::grad) continue;
+    const std::string name = joint.name(joint.returns()[r].target);
+    Array want = got[r];
+    for (int64_t e = 0; e < want.numel(); ++e) {
+      auto at = [&](double d) {
+        auto moved = inputs;
+        moved[name].f[e] += d;
+        return loss(moved);
+      };
+      want.f[e] = (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h);
+    }
+    EXPECT_EQ(test::mismatch(got[r], want, 1e-6), "") << name;
+  }
+}
+
+TEST(WholeGraph, mlp) {
+  expect_gradients(
+      "graph @main(%w1: param f64[5,4] grad, %b1: param f64[5] grad, %w2: param f64[2,5] grad,\n"
+      "            %x: input f64[3,4] grad) {\n"
+      "  %t1 = permute(%w1; dims=[1,0])\n"
+      "  %h = addmm(%b1, %x, %t1)\n"
+      "  %a = tanh(%h)\n"
+      "  %t2 = permute(%w2; dims=[1,0])\n"
+      "  %y = mm(%a, %t2)\n"
+      "  %loss = mean(%y; dim=[0,1])\n"
+      "  return %loss, %a\n}\n");
+}
+
+TEST(WholeGraph, attention) {
+  expect_gradients(
+      "graph @main(%wq: param f64[4,4] grad, %wk: param f64[4,4] grad, %wv: param f64[4,4] grad,\n"
+      "            %x: input f64[3,4] grad) {\n"
+      "  %q = mm(%x, %wq)\n"
+      "  %k = mm(%x, %wk)\n"
+      "  %v = mm(%x, %wv)\n"
+      "  %kt = permute(%k; dims=[1,0])\n"
+      "  %s = mm(%q, %kt)\n"
+      "  %d = div(%s; other=2.0)\n"
+      "  %r = arange(end=3)\n"
+      "  %i = unsqueeze(%r; dim=0)\n"
+      "  %j = unsqueeze(%r; dim=1)\n"
+      "  %m = gt(%i, %j)\n"
+      "  %hidden = scalar_tensor(s=-inf, dtype=f64)\n"
+      "  %w = where(%m, %hidden, %d)\n"
+      "  %p = _softmax(%w; dim=-1, half_to_float=false)\n"
+      "  %o = mm(%p, %v)\n"
+      "  %n, %mean, %rstd = native_layer_norm(%o; normalized_shape=[4], eps=1e-05)\n"
+      "  %y = add(%n, %x)\n"
+      "  return %y\n}\n");
+}
+
+TEST(WholeGraph, cross_entropy_of_embedded_tokens) {
+  expect_gradients(
+      "graph @main(%table: param f64[4,3] grad, %i: input i64[2,2], %t: input i64[4]) {\n"
+      "  %e = embedding(%table, %i)\n"
+      "  %x = view(%e; size=[4,3])\n"
+      "  %wt = permute(%table; dims=[1,0])\n"
+      "  %logits = mm(%x, %wt)\n"
+      "  %lp = _log_softmax(%logits; dim=1, half_to_float=false)\n"
+      "  %u = unsqueeze(%t; dim=1)\n"
+      "  %g = gather(%lp, %u; dim=1)\n"
+      "  %s = sum(%g; dim=[])\n"
+      "  %loss = neg(%s)\n"
+      "  return %loss\n}\n");
+}
+
+}  // namespace
+}  // namespace cleave

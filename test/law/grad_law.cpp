@@ -1,0 +1,181 @@
+// Gradients against central differences of the reference, in float64.
+//
+//   s(x) = sum over results r and elements k of w_r[k] * y_r[k](x),   w random
+//   ds/dx_i = (8 (s(x+h) - s(x-h)) - (s(x+2h) - s(x-2h))) / 12h,      h = 2^-13
+//
+// The error of the difference is h^4 |s^(5)| / 30 + 1e-16 |s| / h, about 1e-11 here.
+#include <cmath>
+
+#include "grad/grad.h"
+#include "interp/interpret.h"
+#include "ir/builder.h"
+#include "test/law/laws.h"
+#include "test/law/sample_call.h"
+
+namespace cleave::law {
+namespace {
+
+constexpr double step = 0x1p-13;
+constexpr double tolerance = 1e-6;
+constexpr int64_t second_order_elements = 16;  // larger samples are checked at the first order only
+
+// A graph whose results are differentiated: what is varied, and what gradients it claims.
+struct Problem {
+  Graph g;
+  Arrays inputs;                 // by placeholder
+  std::vector<size_t> varied;    // placeholders
+  std::vector<ValueId> results;  // floating values that are summed with weights
+  Arrays weights;                // by result
+};
+
+Result<double> weighted_sum(const Problem& p, const Graph& g, const Arrays& inputs) {
+  std::vector<const Array*> in;
+  for (const Array& a : inputs) in.push_back(&a);
+  CLEAVE_TRY(Arrays out, interpret(g, in));
+  double sum = 0;
+  for (size_t r = 0; r < p.weights.size(); ++r)
+    for (int64_t k = 0; k < out[r].numel(); ++k) sum += p.weights[r].f[k] * out[r].f[k];
+  return sum;
+}
+
+// Central differences by each element of each varied input; the graph returns p.results.
+Result<Arrays> differences(const Problem& p) {
+  Graph g = p.g;
+  g.set_returns({});
+  for (ValueId v : p.results) g.add_return({v, ReturnKind::result, {}});
+  Arrays inputs = p.inputs, out;
+  for (size_t i : p.varied) {
+    Array d(DType::f64, inputs[i].shape);
+    for (int64_t k = 0; k < d.numel(); ++k) {
+      const double x = inputs[i].f[k];
+      double s[4];
+      const double at[4] = {x + step, x - step, x + 2 * step, x - 2 * step};
+      for (int j = 0; j < 4; ++j) {
+        inputs[i].f[k] = at[j];
+        CLEAVE_TRY(s[j], weighted_sum(p, g, inputs));
+      }
+      inputs[i].f[k] = x;
+      d.f[k] = (8 * (s[0] - s[1]) - (s[2] - s[3])) / (12 * step);
+    }
+    out.push_back(std::move(d));
+  }
+  return out;
+}
+
+// Appends the gradient of the weighted sum; weights become placeholders. Zeros stand where nothing
+// reaches an input.
+Result<Values> append_gradient(Problem& p, const OpRegistry& ops, const std::string& name) {
+  GradRequest request;
+  for (size_t r = 0; r < p.results.size(); ++r) {
+    CLEAVE_TRY(ValueId w, p.g.add_placeholder(Role::tangent, fmt::format("{}.{}", name, r),
+                                              p.g.type(p.results[r])));
+    p.inputs.push_back(p.weights[r]);
+    request.outputs.push_back(p.results[r]);
+    request.cotangents.push_back(w);
+  }
+  for (size_t i : p.varied) request.wrt.push_back(p.g.placeholders()[i].value);
+  return add_gradients(p.g, ops, request);
+}
+
+bool all_finite(const Arrays& arrays) {
+  for (const Array& a : arrays)
+    for (double x : a.f)
+      if (!std::isfinite(x)) return false;
+  return true;
+}
+
+Status compare(const Problem& p, const Values& grads, const Arrays& want, const char* order) {
+  Graph g = p.g;
+  g.set_returns({});
+  for (ValueId v : grads)
+    if (v.valid()) g.add_return({v, ReturnKind::result, {}});
+  std::vector<const Array*> in;
+  for (const Array& a : p.inputs) in.push_back(&a);
+  CLEAVE_TRY(Arrays got, interpret(g, in));
+  size_t next = 0;
+  for (size_t k = 0; k < grads.size(); ++k) {
+    const Array zeros(DType::f64, want[k].shape);
+    const Array& mine = grads[k].valid() ? got[next++] : zeros;
+    if (std::string why = difference(mine, want[k], tolerance); !why.empty())
+      return user_error("the {} gradient of %{}: {}", order,
+                        p.g.name(p.g.placeholders()[p.varied[k]].value), why);
+  }
+  return {};
+}
+
+// The call with floating operands in f64; nullopt where it can't be differentiated: no floating
+// operand or result, values that are not finite, a constraint that ties dtypes.
+std::optional<Problem> problem_of(const OpDef& op, const Sample& s, size_t index) {
+  Problem p;
+  auto call = add_sample(p.g, op, s, index, Floats::f64, "s", p.inputs);
+  if (!call.ok() || !all_finite(p.inputs)) return std::nullopt;
+  const auto& placeholders = p.g.placeholders();
+  for (size_t i = 0; i < placeholders.size(); ++i)
+    if (p.inputs[i].floating()) p.varied.push_back(i);
+  const Node& node = p.g.node(call->node);
+  for (uint32_t r = 0; r < node.output_count; ++r) {
+    const Type& t = p.g.type(node.out(r));
+    if (t.is_none || t.dtype != DType::f64 || (op.nondifferentiable >> r & 1) || !t.is_static())
+      continue;
+    p.results.push_back(node.out(r));
+    p.weights.push_back(random_weights(t, seed_of(op.name) + 31 * index + r));
+  }
+  if (p.varied.empty() || p.results.empty()) return std::nullopt;
+  return p;
+}
+
+Status second_order(Problem p, const Values& grads, const OpRegistry& ops) {
+  std::vector<size_t> varied = p.varied;
+  p.results.clear();
+  p.weights.clear();
+  for (size_t k = 0; k < grads.size(); ++k) {
+    if (!grads[k].valid()) continue;
+    p.results.push_back(grads[k]);
+    p.weights.push_back(random_weights(p.g.type(grads[k]), 17 + k));
+  }
+  for (size_t i = 0; i < p.g.placeholders().size(); ++i)
+    if (p.g.placeholders()[i].role == Role::tangent) varied.push_back(i);
+  p.varied = varied;
+  int64_t elements = 0;
+  for (size_t i : varied) elements += p.inputs[i].numel();
+  if (elements > second_order_elements || p.results.empty()) return {};
+  CLEAVE_TRY(Arrays want, differences(p));
+  if (!all_finite(want)) return {};
+  auto second = append_gradient(p, ops, "w2");
+  if (!second.ok()) {
+    if (second.failure().kind == ErrorKind::unsupported) return {};
+    return std::move(second).failure();
+  }
+  return compare(p, *second, want, "second");
+}
+
+Result<bool> check_grad(const OpRegistry& ops, const OpDef& op, const Sample& s, size_t index) {
+  auto p = problem_of(op, s, index);
+  if (!p) return false;
+  auto want = differences(*p);
+  if (!want.ok()) return std::move(want).failure();
+  if (!all_finite(*want)) return false;
+  CLEAVE_TRY(Values grads, append_gradient(*p, ops, "w"));
+  CLEAVE_CHECK(compare(*p, grads, *want, "first"));
+  CLEAVE_CHECK(second_order(std::move(*p), grads, ops));
+  return true;
+}
+
+}  // namespace
+
+Status grad_law(const OpRegistry& ops, const OpDef& op) {
+  if (!op.grad.present() || !op.reference.present()) return {};
+  for (size_t k = 0; k < op.samples.size(); ++k)
+    if (auto checked = check_grad(ops, op, op.samples[k], k); !checked.ok())
+      return std::move(checked).failure().within(fmt::format("{}, sample {}", op.name, k));
+  return {};
+}
+
+int64_t grad_samples(const OpRegistry& ops, const OpDef& op) {
+  int64_t count = 0;
+  for (size_t k = 0; k < op.samples.size(); ++k)
+    if (auto checked = check_grad(ops, op, op.samples[k], k); checked.ok() && *checked) ++count;
+  return count;
+}
+
+}  // namespace cleave::law

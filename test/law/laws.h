@@ -1,0 +1,41 @@
+// The laws that every operator's entry keeps, each as a function of the entry alone: driven by its
+// samples, they need no test of their own for a new operator.
+//
+// A broken law is a failure whose text names the sample. A law that has nothing to check for an
+// entry (no gradient rule, say) holds.
+#pragma once
+#include "ir/op_def.h"
+
+namespace cleave::law {
+
+// Summary, source and samples are there, absent rules have a reason, samples hold as many operands
+// as the signature.
+Status entry_law(const OpDef& op);
+
+// infer gives the shapes and dtypes of the reference on every sample.
+Status infer_law(const OpDef& op);
+
+// decompose gives the reference's values: within 1e-12 in f64 and f32, 2e-2 where a bf16 or f16
+// value is rounded between; integers and the places of NaN exactly.
+Status decompose_law(const OpRegistry& ops, const OpDef& op);
+
+// grad gives the central differences of the reference in float64, under random cotangents, within
+// 1e-6; and, on small samples, the gradient of the gradient those of the gradient. The second holds
+// as well where a rule of the gradient's own operators is Absent.
+Status grad_law(const OpRegistry& ops, const OpDef& op);
+
+// One call as text is read back as the same text, and verifies.
+Status text_law(const OpRegistry& ops, const OpDef& op);
+
+// Each reject fails, by infer or by the reference, with exactly its text.
+Status reject_law(const OpDef& op);
+
+// The compiled samples give the reference's values (f64 1e-11, f32 3e-5, bf16 1/128, f16 1/1024;
+// integers exactly), with the same bits on 1 and 2 threads.
+Status lowered_law(const OpRegistry& ops, const OpDef& op);
+
+// How many samples the gradient law compares with differences, of the first order: 0 is a hole where
+// the entry has a rule.
+int64_t grad_samples(const OpRegistry& ops, const OpDef& op);
+
+}  // namespace cleave::law
