@@ -28,7 +28,9 @@ int64_t floor_div(int64_t a, int64_t b) {
   int64_t q = a / b;
   return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
 }
-int64_t floor_mod(int64_t a, int64_t b) { return b == 0 ? 0 : a - floor_div(a, b) * b; }
+int64_t floor_mod(int64_t a, int64_t b) {
+  return b == 0 || b == -1 ? 0 : a - floor_div(a, b) * b;
+}
 
 enum class AtomKind { symbol, floordiv, mod, min, max };
 
@@ -51,6 +53,14 @@ int compare_atoms(const std::vector<AtomPtr>& x, const std::vector<AtomPtr>& y) 
     if (int c = x[i]->text.compare(y[i]->text)) return c;
   return x.size() < y.size() ? -1 : x.size() > y.size() ? 1 : 0;
 }
+
+// A size that has saturated: what is computed from it stays so, lest a division make it look right.
+bool is_saturated(const Dim& d) {
+  return d.is_const() && (d.value() == limit || d.value() == -limit);
+}
+// An end such as 2^63-1, which no expression reaches.
+bool beyond(const Dim& d) { return d.is_const() && (d.value() > limit || d.value() < -limit); }
+bool is_saturated(const Dim& a, const Dim& b) { return is_saturated(a) || is_saturated(b); }
 
 }  // namespace
 
@@ -111,15 +121,23 @@ Dim SymExpr::make(std::vector<Term> terms) {
 Dim Dim::symbol(const std::string& name) { return SymExpr::atom(AtomKind::symbol, {}, {}, name); }
 
 Dim operator+(const Dim& a, const Dim& b) {
+  if (is_saturated(a, b)) return Dim(limit);
   if (a.is_const() && b.is_const()) return sat_add(a.value_, b.value_);
   auto t = SymExpr::terms_of(a);
   for (Term& u : SymExpr::terms_of(b)) t.push_back(std::move(u));
   return SymExpr::make(std::move(t));
 }
 
-Dim operator-(const Dim& a, const Dim& b) { return a + Dim(-1) * b; }
+Dim operator-(const Dim& a, const Dim& b) {
+  if (is_saturated(a, b)) return Dim(limit);
+  int64_t v = 0;
+  if (a.is_const() && b.is_const())
+    return __builtin_sub_overflow(a.value_, b.value_, &v) ? Dim(limit) : Dim(clamp(v));
+  return a + Dim(-1) * b;
+}
 
 Dim operator*(const Dim& a, const Dim& b) {
+  if (is_saturated(a, b)) return Dim(limit);
   if (a.is_const() && b.is_const()) return sat_mul(a.value_, b.value_);
   std::vector<Term> out;
   for (const Term& x : SymExpr::terms_of(a))
@@ -134,10 +152,6 @@ Dim operator*(const Dim& a, const Dim& b) {
 }
 
 namespace {
-
-bool saturated(const Dim& d) {
-  return d.is_const() && (d.value() >= limit || d.value() <= -limit);
-}
 
 // a / b where b is one term that divides every term of a; nullopt otherwise.
 std::optional<Dim> exact_quotient(const Dim& a, const Dim& b) {
@@ -165,6 +179,7 @@ Dim call(AtomKind kind, const char* name, const Dim& a, const Dim& b) {
 }  // namespace
 
 Dim Dim::floordiv(const Dim& a, const Dim& b) {
+  if (is_saturated(a, b)) return Dim(limit);
   if (a.is_const() && b.is_const()) return floor_div(a.value_, b.value_);
   if (b.is_const() && b.value_ == 0) return 0;
   if (auto q = exact_quotient(a, b)) return *q;
@@ -172,6 +187,7 @@ Dim Dim::floordiv(const Dim& a, const Dim& b) {
 }
 
 Dim Dim::mod(const Dim& a, const Dim& b) {
+  if (is_saturated(a, b)) return Dim(limit);
   if (a.is_const() && b.is_const()) return floor_mod(a.value_, b.value_);
   if (b.is_const() && b.value_ == 0) return 0;
   if (exact_quotient(a, b)) return 0;
@@ -179,18 +195,24 @@ Dim Dim::mod(const Dim& a, const Dim& b) {
 }
 
 Dim Dim::min(const Dim& a, const Dim& b) {
+  if (is_saturated(a, b)) return Dim(limit);
   if (a.is_const() && b.is_const()) return std::min(a.value_, b.value_);
+  if (beyond(a)) return a.value_ > 0 ? b : a;
+  if (beyond(b)) return b.value_ > 0 ? a : b;
   const Dim d = a - b;
-  if (saturated(d)) return Dim(limit);
+  if (is_saturated(d)) return Dim(limit);
   if (d.is_const()) return d.value_ <= 0 ? a : b;
   bool swap = b.text() < a.text();
   return call(AtomKind::min, "min", swap ? b : a, swap ? a : b);
 }
 
 Dim Dim::max(const Dim& a, const Dim& b) {
+  if (is_saturated(a, b)) return Dim(limit);
   if (a.is_const() && b.is_const()) return std::max(a.value_, b.value_);
+  if (beyond(a)) return a.value_ > 0 ? a : b;
+  if (beyond(b)) return b.value_ > 0 ? b : a;
   const Dim d = a - b;
-  if (saturated(d)) return Dim(limit);
+  if (is_saturated(d)) return Dim(limit);
   if (d.is_const()) return d.value_ >= 0 ? a : b;
   bool swap = b.text() < a.text();
   return call(AtomKind::max, "max", swap ? b : a, swap ? a : b);
@@ -340,7 +362,7 @@ DimRange SymEnv::range_of(const Dim& d) const {
 SymEnv::Truth SymEnv::equal(const Dim& a, const Dim& b) const {
   if (a == b) return Truth::yes;
   const Dim d = a - b;
-  if (saturated(d)) return a.is_const() && b.is_const() ? Truth::no : Truth::unknown;
+  if (is_saturated(d)) return a.is_const() && b.is_const() ? Truth::no : Truth::unknown;
   if (d.is_const()) return d.value() == 0 ? Truth::yes : Truth::no;
   DimRange r = range_of(d);
   if (r.lo > 0 || r.hi < 0) return Truth::no;
