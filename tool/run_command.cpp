@@ -87,6 +87,7 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
   }
   instance->fill_arena_pattern();
   std::vector<double> times;
+  times.reserve(static_cast<size_t>(o.repeat));
   int64_t most_allocated = 0;
   for (int r = 0; r < o.repeat; ++r) {
     for (size_t i = 0; i < inputs.size(); ++i) to_memory(inputs[i], memory[i].data.get());

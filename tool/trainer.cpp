@@ -1,0 +1,282 @@
+#include "tool/trainer.h"
+
+#include <chrono>
+#include <cmath>
+#include <csignal>
+
+#include "base/write_file.h"
+#include "runtime/alloc_watch.h"
+#include "tool/command.h"
+#include "tool/graph_file.h"
+#include "tool/progress.h"
+
+namespace cleave::tool {
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+// SIGINT sets a flag while this lives; a second one ends the process as usual.
+class InterruptGuard {
+ public:
+  InterruptGuard() {
+    interrupted = 0;
+    struct sigaction action {};
+    action.sa_handler = [](int) { interrupted = 1; };
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &action, &before_);
+  }
+  ~InterruptGuard() { sigaction(SIGINT, &before_, nullptr); }
+
+ private:
+  struct sigaction before_ {};
+};
+
+Status check(const TrainOptions& o) {
+  const GptShape& s = o.shape;
+  const std::pair<const char*, int64_t> positive[] = {
+      {"--layers", s.layers}, {"--width", s.width}, {"--heads", s.heads}, {"--context", s.context},
+      {"--batch", o.batch},   {"--every", o.every}};
+  for (const auto& [name, value] : positive)
+    if (value < 1 || value > 1 << 20) return user_error("{} {}: expected 1 to 1048576", name, value);
+  if (s.width % s.heads) return user_error("--heads {}: expected a divisor of --width {}", s.heads, s.width);
+  if (o.steps < 0 || o.sample < 0 || o.warmup < 0 || o.checkpoint_every < 0)
+    return user_error("--steps, --sample, --warmup and --checkpoint-every can't be negative");
+  if (!(s.dropout >= 0 && s.dropout < 1)) return user_error("--dropout {}: expected 0 to below 1", s.dropout);
+  if (!(o.lr > 0) || !std::isfinite(o.lr)) return user_error("--lr {}: expected a positive number", o.lr);
+  if (!(o.final_lr >= 0) || !(o.clip >= 0) || !(o.weight_decay >= 0))
+    return user_error("--final-lr, --clip and --weight-decay can't be negative");
+  if (o.schedule != "cosine" && o.schedule != "linear" && o.schedule != "constant")
+    return user_error("--schedule {}: expected cosine, linear or constant", o.schedule);
+  if (o.threads < 0 || o.threads > 1024) return user_error("--threads {}: expected 0 to 1024", o.threads);
+  return {};
+}
+
+double learning_rate(const TrainOptions& o, int64_t step) {
+  if (o.schedule == "constant") return optim::constant(step, o.lr, o.warmup);
+  if (o.schedule == "linear") return optim::linear(step, o.lr, o.warmup, o.steps, o.final_lr);
+  return optim::cosine(step, o.lr, o.warmup, o.steps, o.final_lr);
+}
+
+// What a checkpoint must agree on with the run that goes on from it.
+Metadata identity(const TrainOptions& o, const TextData& data) {
+  auto number = [](auto v) { return fmt::format("{}", v); };
+  std::string vocabulary;
+  for (unsigned char c : data.vocabulary()) vocabulary += fmt::format("{:02x}", c);
+  return {{"layers", number(o.shape.layers)},   {"width", number(o.shape.width)},
+          {"heads", number(o.shape.heads)},     {"context", number(o.shape.context)},
+          {"dropout", number(o.shape.dropout)}, {"batch", number(o.batch)},
+          {"seed", number(o.seed)},             {"vocabulary", vocabulary}};
+}
+
+Status resume(const TrainOptions& o, const TextData& data, const Store& store) {
+  const Metadata have = inspect_checkpoint(o.resume).metadata;
+  for (const auto& [key, want] : identity(o, data)) {
+    auto at = have.find(key);
+    if (at == have.end()) return user_error("{}: not a checkpoint of `cleave train`: no '{}'", o.resume, key);
+    if (at->second != want && key == "vocabulary")
+      return user_error("{}: was trained on a text with other characters than {}", o.resume, o.text);
+    if (at->second != want)
+      return user_error("{}: was made with --{} {}, this run has {}", o.resume, key, at->second, want);
+  }
+  load_checkpoint(o.resume, store);
+  return {};
+}
+
+// A folder that can't be written is found out before the first step, not after the last.
+Status check_writable(const std::string& path) {
+  if (path.empty()) return {};
+  const std::string probe = path + ".probe";
+  CLEAVE_CHECK(write_file(probe, {}));
+  std::remove(probe.c_str());
+  return {};
+}
+
+class Trainer {
+ public:
+  Trainer(const TrainOptions& o, const TextData& data)
+      : o_(o), data_(data), rng_(o.seed), model_(o.shape, rng_),
+        specs_{{"idx", DType::i64, {o.batch, o.shape.context}},
+               {"target", DType::i64, {o.batch, o.shape.context}}},
+        batch_{HostTensor(DType::i64, specs_[0].shape), HostTensor(DType::i64, specs_[1].shape)},
+        executor_(make_thread_pool(o.threads)),
+        step_(train_step(model_, loss(), adamw(), specs_,
+                         {.executor = executor_, .dump_dir = o.dump, .clip_norm = o.clip, .seed = o.seed})) {}
+
+  Status run() {
+    if (!o_.resume.empty()) CLEAVE_CHECK(resume(o_, data_, step_.store()));
+    if (!o_.init.empty()) save_checkpoint(o_.init, step_.store(), identity(o_, data_));
+    describe();
+    InterruptGuard guard;
+    CLEAVE_CHECK(steps());
+    if (!o_.out.empty()) save_checkpoint(o_.out, step_.store(), identity(o_, data_));
+    const double val_loss = validate();
+    finish(val_loss);
+    return {};
+  }
+
+ private:
+  TracedFunction loss() {
+    return [this](const Tensor& idx, const Tensor& target) { return model_.loss(idx, target); };
+  }
+  optim::AdamW adamw() const {
+    return optim::AdamW({.lr = o_.lr, .beta2 = 0.99, .weight_decay = o_.weight_decay,
+                         .decays = [](const std::string&, const Tensor& p) { return p.dim() >= 2; }});
+  }
+  double compile_ms() const { return step_.report().trace_ms + step_.report().compile_ms; }
+
+  void describe() const {
+    if (o_.json) return;
+    const Report& r = step_.report();
+    fmt::print("text     {}: {} characters to learn from, {} held out, {} different\n", o_.text,
+               grouped(data_.train_size()), grouped(data_.held_out_size()), data_.vocabulary().size());
+    fmt::print("model    {} layers, width {}, {} heads, context {}: {} parameters\n", o_.shape.layers,
+               o_.shape.width, o_.shape.heads, o_.shape.context, grouped(model_.parameter_count()));
+    fmt::print("compiled in {:.0f} ms: {} nodes, {} kernels ({} different), planned peak {} bytes\n",
+               compile_ms(), r.nodes, r.kernels, r.distinct_kernels, grouped(r.planned_peak_bytes));
+    std::fflush(stdout);
+  }
+
+  Status steps() {
+    using Clock = std::chrono::steady_clock;
+    const double tokens = static_cast<double>(o_.batch * o_.shape.context);
+    Progress progress(o_.steps);
+    const int64_t first = step_.steps();
+    auto begin = Clock::now();
+    double left = 0;
+    for (int64_t i = first; i < o_.steps; ++i) {
+      data_.train_batch(o_.seed, i, batch_);
+      step_.set_learning_rate(learning_rate(o_, i));
+      const bool measured = i == first + 1 || (i == first && i + 1 == o_.steps);
+      if (measured) step_.watch_memory();
+      runtime::AllocWatch watch;
+      if (measured) watch.start();
+      const double loss = step_.run({batch_.input, batch_.target}).loss;
+      if (measured) {
+        const runtime::AllocCounts seen = watch.stop();
+        allocations_ = seen.allocations;
+        peak_bytes_ = step_.measured_peak_bytes() + seen.peak_live_bytes;
+      }
+      const double now = std::chrono::duration<double>(Clock::now() - begin).count();
+      seconds_ = now;
+      const double rate = tokens * static_cast<double>(i - first + 1) / now;
+      if (!std::isfinite(loss)) return user_error("step {}: the loss is {}; a smaller --lr may help", i, loss);
+      left = static_cast<double>(o_.steps - i - 1) * tokens / rate;
+      report(i, loss, rate, left, progress);
+      if (interrupted) return interrupt(i + 1);
+      if (o_.checkpoint_every && (i + 1) % o_.checkpoint_every == 0 && !o_.out.empty())
+        save_checkpoint(o_.out, step_.store(), identity(o_, data_));
+    }
+    return {};
+  }
+
+  void report(int64_t i, double loss, double rate, double left, Progress& progress) const {
+    if (o_.json) return print_json({{"step", i}, {"loss", loss}, {"tokens_per_s", rate}});
+    if (i % o_.every == 0 || i + 1 == o_.steps) {
+      progress.clear();
+      fmt::print("step {:>6}  loss {:.4f}  {:>9} tokens/s\n", i, loss, grouped(std::llround(rate)));
+      std::fflush(stdout);
+    }
+    progress.show(i + 1, fmt::format("loss {:.4f}  {} tokens/s  {} left", loss,
+                                     grouped(std::llround(rate)), clock_text(left)));
+  }
+
+  Status interrupt(int64_t done) {
+    if (o_.out.empty()) {
+      fmt::print(stderr, "\ninterrupted after {} steps; nothing was saved, since --out is not given\n", done);
+    } else {
+      save_checkpoint(o_.out, step_.store(), identity(o_, data_));
+      fmt::print(stderr, "\ninterrupted after {} steps; go on with --resume {}\n", done, o_.out);
+    }
+    throw Interrupted();
+  }
+
+  // Mean loss over the held-out windows.
+  double validate() {
+    CompiledFunction f = compile(model_, loss(), specs_, {.executor = executor_});
+    const int64_t batches = data_.held_out_batches(o_.batch, o_.shape.context);
+    double sum = 0;
+    for (int64_t b = 0; b < batches; ++b) {
+      data_.held_out_batch(b, batch_);
+      const HostTensor inputs[] = {HostTensor::borrow(DType::i64, specs_[0].shape, batch_.input.data()),
+                                   HostTensor::borrow(DType::i64, specs_[1].shape, batch_.target.data())};
+      const InputRef refs[] = {inputs[0], inputs[1]};
+      f.run_in_place(refs);
+      sum += f.output(0).item();
+    }
+    return sum / static_cast<double>(batches);
+  }
+
+  // Characters drawn one after the other at temperature 0.8.
+  std::string sample() {
+    const int64_t context = o_.shape.context;
+    CompiledFunction f = compile(model_, [this](const Tensor& idx) { return model_.logits(idx); },
+                                 {{"idx", DType::i64, {1, context}}}, {.executor = executor_});
+    Generator rng(o_.seed + 1);
+    HostTensor idx(DType::i64, {1, context});
+    const size_t newline = data_.vocabulary().find('\n');
+    int64_t length = 1;
+    idx.at<int64_t>({0, 0}) = newline == std::string::npos ? 0 : static_cast<int64_t>(newline);
+    std::string out;
+    const auto vocabulary = static_cast<int64_t>(data_.vocabulary().size());
+    while (static_cast<int64_t>(out.size()) < o_.sample) {
+      const InputRef refs[] = {idx};
+      f.run_in_place(refs);
+      const HostTensor logits = f.output(0);
+      const float* row = logits.data<float>() + (length - 1) * vocabulary;
+      const int64_t next = draw(row, vocabulary, rng.uniform());
+      out += data_.vocabulary()[static_cast<size_t>(next)];
+      int64_t* x = idx.data<int64_t>();
+      if (length == context) std::copy(x + 1, x + context, x);
+      else ++length;
+      x[length - 1] = next;
+    }
+    return out;
+  }
+
+  static int64_t draw(const float* logits, int64_t n, double u) {
+    constexpr double temperature = 0.8;
+    double top = logits[0], total = 0;
+    for (int64_t k = 1; k < n; ++k) top = std::max<double>(top, logits[k]);
+    for (int64_t k = 0; k < n; ++k) total += std::exp((logits[k] - top) / temperature);
+    for (int64_t k = 0; k < n; ++k)
+      if ((u -= std::exp((logits[k] - top) / temperature) / total) < 0) return k;
+    return n - 1;
+  }
+
+  void finish(double val_loss) {
+    const int64_t planned = step_.report().planned_peak_bytes;
+    if (o_.json)
+      return print_json({{"val_loss", val_loss}, {"compile_ms", compile_ms()}, {"peak_bytes", peak_bytes_},
+                         {"planned_peak_bytes", planned}, {"allocations_per_step", allocations_}});
+    fmt::print("validation loss {:.4f} after {} steps in {}\n", val_loss, step_.steps(), clock_text(seconds_));
+    if (peak_bytes_)
+      fmt::print("memory   planned peak {} bytes, measured {}; {} allocations in a step\n", grouped(planned),
+                 grouped(peak_bytes_), allocations_);
+    if (o_.sample) fmt::print("\n{}\n", sample());
+    if (!o_.out.empty()) fmt::print(stderr, "checkpoint: {}\n", o_.out);
+  }
+
+  TrainOptions o_;
+  const TextData& data_;
+  Generator rng_;
+  Gpt model_;
+  std::vector<InputSpec> specs_;
+  Batch batch_;
+  std::shared_ptr<Executor> executor_;
+  TrainStep step_;
+  double seconds_ = 0;
+  int64_t peak_bytes_ = 0, allocations_ = 0;
+};
+
+}  // namespace
+
+Status train(TrainOptions o) {
+  CLEAVE_CHECK(check(o));
+  CLEAVE_TRY(TextData data, TextData::open(o.text, o.shape.context));
+  CLEAVE_CHECK(check_writable(o.out));
+  CLEAVE_CHECK(check_writable(o.init));
+  o.shape.vocabulary = static_cast<int64_t>(data.vocabulary().size());
+  return Trainer(o, data).run();
+}
+
+}  // namespace cleave::tool

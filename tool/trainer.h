@@ -1,0 +1,26 @@
+// One run of `cleave train`: its options, and the loop over steps.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "tool/gpt.h"
+#include "tool/text_data.h"
+
+namespace cleave::tool {
+
+struct TrainOptions {
+  std::string text, out, resume, init;
+  GptShape shape;  // vocabulary is the text's
+  int64_t batch = 12, steps = 1000, every = 100, sample = 400, checkpoint_every = 0;
+  uint64_t seed = 0;
+  double lr = 1e-3, final_lr = 1e-4, weight_decay = 0.1, clip = 1.0;
+  int64_t warmup = 100;
+  std::string schedule = "cosine", dump;
+  int threads = 0;
+  bool json = false;
+};
+
+// Trains, validates, samples. Throws Interrupted after SIGINT once the checkpoint is written.
+Status train(TrainOptions options);
+
+}  // namespace cleave::tool
