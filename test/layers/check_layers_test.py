@@ -1,6 +1,7 @@
 """script/check_layers finds each kind of planted violation, and nothing in a clean tree.
 
-python3 test/layers/check_layers_test.py: each case works on a small copy in a temporary folder.
+python3 test/layers/check_layers_test.py: each case plants in a small tree of its own, which has the
+rooms of script/layers.txt.
 """
 import shutil
 import subprocess
@@ -16,9 +17,12 @@ class CheckLayers(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.root = Path(self.folder.name)
-        for part in ("script", "src", "include", "tool"):
-            if (ROOT / part).exists():
-                shutil.copytree(ROOT / part, self.root / part)
+        shutil.copytree(ROOT / "script", self.root / "script")
+        self.plant("include/cleave/error.h", "#include <string>")
+        self.plant("src/base/result.h", '#include "cleave/error.h"')
+        self.plant("src/ir/graph.h", '#include "base/result.h"\n#include "cleave/error.h"')
+        self.plant("src/compile/options.h", '#include "ir/graph.h"')
+        self.plant("tool/main.cpp", '#include "compile/options.h"\n#include "tool/command.h"')
 
     def tearDown(self):
         self.folder.cleanup()
@@ -28,8 +32,8 @@ class CheckLayers(unittest.TestCase):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(line + "\n")
 
-    def check(self):
-        run = subprocess.run([sys.executable, self.root / "script/check_layers", self.root],
+    def check(self, root=None):
+        run = subprocess.run([sys.executable, ROOT / "script/check_layers", root or self.root],
                              capture_output=True, text=True)
         return run.returncode, run.stdout + run.stderr
 
@@ -45,9 +49,10 @@ class CheckLayers(unittest.TestCase):
         status, output = self.check()
         self.assertEqual(status, 0, output)
 
-    def test_the_tree_is_clean(self):
-        status, output = self.check()
-        self.assertEqual(status, 0, output)
+    def test_both_trees_are_clean(self):
+        for root in (ROOT, self.root):
+            status, output = self.check(root)
+            self.assertEqual(status, 0, output)
 
     def test_an_arrow_down(self):
         self.refuses("src/ir/planted.h", '#include "compile/options.h"',
@@ -95,6 +100,12 @@ class CheckLayers(unittest.TestCase):
         self.refuses("src/runtime/planted.cpp", 'const char* x = std::getenv("X");',
                      "only tool/ reads the environment")
         self.accepts("src/runtime/planted.cpp", "// getenv(x) belongs to tool")
+
+    def test_a_test_may_use_the_tool_but_no_room_may(self):
+        self.refuses("src/compile/planted.cpp", '#include "tool/command.h"',
+                     "#include tool/command.h: compile may not use tool")
+        (self.root / "src/compile/planted.cpp").unlink()
+        self.accepts("test/ir/planted.cpp", '#include "tool/command.h"')
 
     def test_unlisted_room(self):
         self.plant("src/attic/planted.cpp", "#include <vector>")
