@@ -1,0 +1,248 @@
+// What is recorded: nodes, lines, values outside of programs; and what is refused, at which line.
+#include <gtest/gtest.h>
+
+#include "test/trace/traced.h"
+
+namespace cleave {
+namespace {
+
+using test::bare;
+using test::behind_line;
+using test::message;
+using test::traced;
+
+const std::vector<InputSpec> two_matrices = {{"a", DType::f32, {2, 3}}, {"b", DType::f32, {3, 4}}};
+
+TEST(Record, nodes_with_their_lines) {
+  const int line = __LINE__;
+  const Graph g = traced(two_matrices, [](const Tensor& a, const Tensor& b) {
+    const Tensor y = mm(a, b);
+    const Tensor z = y * 2.0 + 1;
+    return relu(z);
+  });
+  EXPECT_EQ(print(g),
+            fmt::format("graph @main(%a: input f32[2,3], %b: input f32[3,4]) {{\n"
+                        "  %mm = mm(%a, %b)             : f32[2,4]  # record_test.cpp:{}\n"
+                        "  %mul = mul(%mm; other=2.0)   : f32[2,4]  # record_test.cpp:{}\n"
+                        "  %add = add(%mul; other=1)    : f32[2,4]  # record_test.cpp:{}\n"
+                        "  %relu = relu(%add)           : f32[2,4]  # record_test.cpp:{}\n"
+                        "  return %relu\n}}\n",
+                        line + 2, line + 3, line + 3, line + 4));
+}
+
+TEST(Record, names) {
+  const Graph g = traced(two_matrices, [](const Tensor& a, const Tensor&) {
+    const Tensor y = exp(a).named("hidden");
+    return exp(y).named("hidden");
+  });
+  EXPECT_EQ(bare(g),
+            "graph @main(%a: input f32[2,3], %b: input f32[3,4]) {\n"
+            "  %hidden = exp(%a)\n"
+            "  %hidden_1 = exp(%hidden)\n"
+            "  return %hidden_1\n}\n");
+}
+
+TEST(Record, numbers_on_either_side) {
+  const Graph g = traced({{"x", DType::f32, {2}}}, [](const Tensor& x) {
+    return Tensors{1 - x, x - 1, 2.0 / x, -x, x < 0, 3 >= x, x == 1, x != 2.5, pow(2.0, x)};
+  });
+  EXPECT_EQ(bare(g),
+            "graph @main(%x: input f32[2]) {\n"
+            "  %sub = sub(%x; self=1)\n"
+            "  %sub_1 = sub(%x; other=1)\n"
+            "  %div = div(%x; self=2.0)\n"
+            "  %neg = neg(%x)\n"
+            "  %lt = lt(%x; other=0)\n"
+            "  %ge = ge(%x; self=3)\n"
+            "  %eq = eq(%x; other=1)\n"
+            "  %ne = ne(%x; other=2.5)\n"
+            "  %pow = pow(%x; self=2.0)\n"
+            "  return %sub, %sub_1, %div, %neg, %lt, %ge, %eq, %ne, %pow\n}\n");
+}
+
+// A mask that is made before the program, used twice: copied once, with what it needs alone.
+TEST(Record, values_outside_of_programs) {
+  const Tensor base = arange(0, 3);
+  const Tensor unused = base * 2;
+  const Tensor mask = unsqueeze(base, 0) <= unsqueeze(base, 1);
+  const auto f = [&](const Tensor& x) {
+    return Tensors{where(mask, x, 0.0), where(mask, 1.0, x)};
+  };
+  const std::string want =
+      "graph @main(%x: input f32[3,3]) {\n"
+      "  %arange = arange(start=0, end=3)\n"
+      "  %unsqueeze = unsqueeze(%arange; dim=0)\n"
+      "  %unsqueeze_1 = unsqueeze(%arange; dim=1)\n"
+      "  %le = le(%unsqueeze, %unsqueeze_1)\n"
+      "  %where = where(%le, %x; other=0.0)\n"
+      "  %where_1 = where(%le, %x; self=1.0)\n"
+      "  return %where, %where_1\n}\n";
+  std::string got = bare(traced({{"x", DType::f32, {3, 3}}}, f));
+  EXPECT_EQ(got, want);
+  // And again in another program.
+  EXPECT_EQ(bare(traced({{"x", DType::f32, {3, 3}}}, f)), want);
+}
+
+TEST(Record, variables_and_constants) {
+  const Variable scale("scale", HostTensor(DType::f32, {3}));
+  const HostTensor table = HostTensor::from<float>({1, 2, 3});
+  const Graph g = traced({{"x", DType::f32, {3}}}, [&](const Tensor& x) {
+    return (x + scale) * constant(table) * square(scale);
+  });
+  EXPECT_EQ(bare(g),
+            "graph @main(%x: input f32[3], %scale: param f32[3], %constant: const f32[3]) {\n"
+            "  %add = add(%x, %scale)\n"
+            "  %mul = mul(%add, %constant)\n"
+            "  %pow = pow(%scale; exponent=2)\n"
+            "  %mul_1 = mul(%mul, %pow)\n"
+            "  return %mul_1\n}\n");
+}
+
+TEST(Record, assignments) {
+  const Variable count("count", HostTensor(DType::f32, {2}), VariableKind::buffer);
+  const Graph g = traced({{"x", DType::f32, {2}}}, [&](const Tensor& x) {
+    assign(count, x + 7);
+    assign(count, x + count);
+    return x * count;
+  });
+  EXPECT_EQ(bare(g),
+            "graph @main(%x: input f32[2], %count: buffer f32[2]) {\n"
+            "  %add = add(%x, %count)\n"
+            "  %mul = mul(%x, %count)\n"
+            "  return %mul, %add -> %count\n}\n");
+}
+
+TEST(Record, dropout_has_a_stream_of_its_own) {
+  const auto f = [](const Tensor& x) { return dropout(dropout(x, 0.1), 0.2); };
+  const Graph g = traced({{"x", DType::f32, {8}}}, f, trace::Mode::training);
+  EXPECT_EQ(bare(g),
+            "graph @main(%x: input f32[8], %rng: rng_state i64[2]) {\n"
+            "  %native_dropout, %native_dropout_1 = native_dropout(%x, %rng; p=0.1, train=true, "
+            "stream=0)\n"
+            "  %native_dropout_2, %native_dropout_3 = native_dropout(%native_dropout, %rng; p=0.2, "
+            "train=true, stream=1)\n"
+            "  return %native_dropout_2\n}\n");
+  EXPECT_EQ(bare(traced({{"x", DType::f32, {8}}}, f)),
+            "graph @main(%x: input f32[8]) {\n  return %x\n}\n");
+}
+
+// ---- errors
+
+// The error of f on a 2x3 and a 3x4 matrix, less the line, which must be `expected`.
+std::string error_at(int expected, const TracedFunction& f) {
+  int line = 0;
+  const std::string text =
+      behind_line(message([&] { traced(two_matrices, f); }), __FILE__, &line);
+  EXPECT_EQ(line, expected) << text;
+  return text;
+}
+
+TEST(RecordError, of_a_rule_at_the_line_of_the_call) {
+  const std::string text = error_at(__LINE__ + 1, [](const Tensor& a, const Tensor&) {
+    return mm(a, a);
+  });
+  EXPECT_NE(text.find("mm: C"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n  in mm(%a: f32[2,3], %a: f32[2,3])"), std::string::npos) << text;
+}
+
+TEST(RecordError, of_an_operator_at_its_line) {
+  const std::string text = error_at(__LINE__ + 1, [](const Tensor& a, const Tensor& b) {
+    return a + b;
+  });
+  EXPECT_NE(text.find("\n  in add(%a: f32[2,3], %b: f32[3,4])"), std::string::npos) << text;
+}
+
+TEST(RecordError, of_composed_functions_at_the_users_line) {
+  EXPECT_EQ(error_at(__LINE__ + 1, [](const Tensor& a, const Tensor&) {
+              return matmul(a, a);
+            }),
+            "matmul: the inner dims differ, 3 and 2: f32[2,3] and f32[2,3]");
+  EXPECT_EQ(error_at(__LINE__ + 1, [](const Tensor& a, const Tensor& b) {
+              return linear(a, b);
+            }),
+            "linear: input f32[2,3] and weight f32[3,4]: expected [*, in] and [out, in]");
+  EXPECT_EQ(error_at(__LINE__ + 1, [](const Tensor& a, const Tensor&) {
+              return a.transpose(0, 2);
+            }),
+            "transpose: dim 2 is outside [-2, 2)");
+  EXPECT_EQ(error_at(__LINE__ + 1, [](const Tensor& a, const Tensor& b) {
+              return mse_loss(a, b);
+            }),
+            "mse_loss: input f32[2,3] and target f32[3,4] differ in shape");
+  EXPECT_EQ(error_at(__LINE__ + 1, [](const Tensor& a, const Tensor&) {
+              return cross_entropy(a, a);
+            }),
+            "cross_entropy: input f32[2,3] and target f32[2,3]: expected [N,C,*] and i64[N,*]");
+  EXPECT_EQ(error_at(__LINE__ + 1, [](const Tensor& a, const Tensor&) {
+              return dropout(a, 1.5);
+            }),
+            "dropout: p is 1.5, expected 0 <= p <= 1");
+  EXPECT_EQ(error_at(__LINE__ + 1, [](const Tensor&, const Tensor&) {
+              return exp(Tensor());
+            }),
+            "exp: self is an empty Tensor, expected a value");
+}
+
+TEST(RecordError, of_calls_by_name) {
+  EXPECT_EQ(error_at(__LINE__ + 1, [](const Tensor& a, const Tensor&) {
+              return call("embeding", {a});
+            }),
+            "call: there is no operator embeding; the nearest name is embedding");
+  EXPECT_EQ(error_at(__LINE__ + 1, [](const Tensor& a, const Tensor&) {
+              return call("exp", {a}, {{"dim", 1}});
+            }),
+            "call: exp has no attribute dim: (Tensor self) -> Tensor");
+  EXPECT_EQ(error_at(__LINE__ + 1, [](const Tensor& a, const Tensor& b) {
+              return call("exp", {a, b});
+            }),
+            "call: exp takes 1 operands, got 2");
+}
+
+TEST(RecordError, programs_do_not_mix) {
+  Tensor kept;
+  traced(two_matrices, [&](const Tensor& a, const Tensor&) {
+    kept = a;
+    EXPECT_EQ(message([&] {
+                traced(two_matrices, [&](const Tensor& inner, const Tensor&) {
+                  return inner + a;
+                });
+              }).substr(std::string(__FILE__).size() + 5),
+              "add: operands of two programs, test and test; give one as an input of the other");
+    return a;
+  });
+  int line = 0;
+  EXPECT_EQ(behind_line(message([&] { exp(kept); }), __FILE__, &line),
+            "exp: a tensor of test is used after its trace is over; only what it returns is kept");
+  EXPECT_EQ(line, __LINE__ - 2);
+  EXPECT_EQ(message([&] { kept.sizes(); }), "a tensor of test is used after its trace is over");
+}
+
+TEST(RecordError, a_variable_that_the_model_does_not_hold) {
+  Generator rng(1);
+  nn::Linear inside(3, 3, rng), outside(3, 3, rng);
+  int line = 0;
+  const std::string text = behind_line(
+      message([&] {
+        traced({{"x", DType::f32, {2, 3}}},
+               [&](const Tensor& x) { return outside(inside(x)); }, trace::Mode::training, &inside);
+      }),
+      __FILE__, &line);
+  EXPECT_EQ(line, __LINE__ - 3);
+  EXPECT_EQ(text, "test: parameter `weight`, f32[3,3], is used, but the model given to test doesn't "
+                  "hold it; register it in its module (Module::add_module, add_parameter, "
+                  "add_buffer)");
+}
+
+TEST(RecordError, inputs) {
+  EXPECT_NE(message([] {
+              traced({{"x", DType::f32, {1}}, {"x", DType::f32, {1}}},
+                     [](const Tensor& a, const Tensor&) { return a; });
+            }).find("the name %x is taken already"),
+            std::string::npos);
+  EXPECT_NE(message([] { traced({{"x", DType::f32, {1}}}, [](const Tensor& a, const Tensor&) {
+                           return a; }); }).find("the function takes 2 Tensors, the specs name 1 inputs"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,218 @@
+// Operators of the host program: C text and callbacks, against their own reference rule.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "grad/grad.h"
+#include "test/trace/traced.h"
+
+namespace cleave {
+namespace {
+
+using test::message;
+
+// y = a x^3 and s = sum of a row, in C text.
+Operator cube() {
+  return {
+      .name = "cube",
+      .signature = "(Tensor x, Tensor? shift=None, *, float a=1.0) -> (Tensor y, Tensor)",
+      .infer =
+          [](const OpCall& op) {
+            const TensorType x = op.operand(0);
+            if (x.shape.size() != 2) op.refuse("C1", "x has not 2 dims");
+            return std::vector{x, TensorType{x.dtype, {x.shape[0]}}};
+          },
+      .reference =
+          [](const OpCall& op, const HostTensors& in, HostTensors& out) {
+            const auto x = in[0].span<double>();
+            const size_t width = x.size() / out[1].span<double>().size();
+            for (size_t i = 0; i < x.size(); ++i) {
+              const double shift = op.has(1) ? in[1].data<double>()[i] : 0;
+              out[0].data<double>()[i] = op.float_attr("a") * x[i] * x[i] * x[i] + shift;
+              out[1].data<double>()[i / width] += x[i];
+            }
+          },
+      .grad =
+          [](const OpGradCall& op) {
+            const Tensor& x = op.operand_value(0);
+            Tensor dx = zeros_like(x);
+            if (op.cotangent(0).defined())
+              dx = dx + op.cotangent(0) * x * x * (3 * op.float_attr("a"));
+            if (op.cotangent(1).defined()) dx = dx + op.cotangent(1).unsqueeze(1);
+            return Tensors{dx, op.has(1) ? op.cotangent(0) : Tensor()};
+          },
+      .kernel =
+          [](const OpCall& op) {
+            const int64_t rows = op.operand(0).shape[0], width = op.operand(0).shape[1];
+            return fmt::format(
+                "  for (long r = 0; r < {}; ++r) {{\n    float sum = 0;\n"
+                "    for (long i = r * {}; i < (r + 1) * {}; ++i) {{\n"
+                "      y[i] = {}f * x[i] * x[i] * x[i]{};\n      sum += x[i];\n    }}\n"
+                "    result1[r] = sum;\n  }}",
+                rows, width, width, std::to_string(op.float_attr("a")),
+                op.has(1) ? " + shift[i]" : "");
+          },
+  };
+}
+
+Operator shifted(int* runs) {
+  return {
+      .name = "shifted",
+      .signature = "(Tensor x, int by=1) -> Tensor",
+      .infer = [](const OpCall& op) { return std::vector{op.operand(0)}; },
+      .reference =
+          [](const OpCall& op, const HostTensors& in, HostTensors& out) {
+            for (int64_t i = 0; i < in[0].numel(); ++i)
+              out[0].data<int64_t>()[i] = in[0].data<int64_t>()[i] + op.int_attr("by");
+          },
+      .callback =
+          [runs](const OpCall& op) {
+            const int64_t by = op.int_attr("by");
+            return [runs, by](const OpMemory& m) {
+              ++*runs;
+              for (size_t i = 0; i < m.operand<int64_t>(0).size(); ++i)
+                m.result<int64_t>(0)[i] = m.operand<int64_t>(0)[i] + by;
+            };
+          },
+  };
+}
+
+// f as a graph with these operators, by the oracle.
+Arrays by_oracle(const Operators& ops, const std::vector<InputSpec>& specs, const TracedFunction& f,
+                 const std::vector<HostTensor>& inputs) {
+  const auto r = trace::Recording::program(ops.registry(), trace::Mode::evaluation, "test", true);
+  const std::vector<ValueId> values = declare_inputs(*r, specs);
+  std::vector<Return> returns;
+  for (const Tensor& t : run_traced(f, r, values, Location::current()))
+    returns.push_back({r->value_of(t, Location::current())});
+  r->graph().set_returns(std::move(returns));
+  std::map<std::string, Array> arrays;
+  for (size_t k = 0; k < inputs.size(); ++k) arrays[specs[k].name] = test::array_of(inputs[k]);
+  return test::run(r->close(), arrays);
+}
+
+TEST(CustomOperator, c_text_gives_what_the_reference_gives) {
+  Operators ops;
+  ops.add(cube());
+  const std::vector<InputSpec> specs = {{"x", DType::f32, {3, 4}}, {"s", DType::f32, {3, 4}}};
+  const auto f = [](const Tensor& x, const Tensor& s) {
+    const Tensors plain = call("cube", {x});
+    const Tensors shifted = call("cube", {x.slice(0, 1, 3), s.slice(0, 0, 2)}, {{"a", 2.5}});
+    return Tensors{plain[0], plain[1], shifted[0], shifted[1]};
+  };
+  Generator rng(1);
+  const HostTensor x = rng.normal({3, 4}), s = rng.normal({3, 4});
+  CompiledFunction program = compile(f, specs, {.ops = ops});
+  const std::vector<HostTensor> got = program.run({x, s});
+  const Arrays want = by_oracle(ops, specs, f, {x, s});
+  for (size_t k = 0; k < want.size(); ++k)
+    EXPECT_EQ(test::mismatch(test::array_of(got[k]), want[k], 1e-6), "") << k;
+}
+
+TEST(CustomOperator, a_callback_runs_once_a_run) {
+  int runs = 0;
+  Operators ops;
+  ops.add(shifted(&runs));
+  CompiledFunction program = compile(
+      [](const Tensor& x) { return call("shifted", {x.t()}, {{"by", 5}})[0]; },
+      {{"x", DType::i64, {2, 2}}}, {.ops = ops});
+  EXPECT_EQ(runs, 0);
+  for (int i = 1; i <= 2; ++i) {
+    EXPECT_EQ(program.run({HostTensor::from<int64_t>({1, 2, 3, 4}, {2, 2})})[0]
+                  .to_vector<int64_t>(),
+              (std::vector<int64_t>{6, 8, 7, 9}));
+    EXPECT_EQ(runs, i);
+  }
+}
+
+// The gradient rule against finite differences of the reference, in f64.
+TEST(CustomOperator, gradient) {
+  Operators ops;
+  ops.add(cube());
+  const auto r = trace::Recording::program(ops.registry(), trace::Mode::training, "test", true);
+  const std::vector<ValueId> in =
+      declare_inputs(*r, {{"x", DType::f64, {2, 2}}, {"s", DType::f64, {2, 2}}});
+  const Tensors y = run_traced(
+      [](const Tensor& x, const Tensor& s) {
+        const Tensors out = call("cube", {x, s}, {{"a", 2.0}});
+        return sum(out[0] * out[0]) + sum(out[1] * exp(out[1]));
+      },
+      r, in, Location::current());
+  Graph& g = r->graph();
+  const ValueId loss = r->value_of(y[0], Location::current());
+  const ValueId one = r->value_of(ones_like(y[0]), Location::current());
+  const Values grads = value_or_throw(add_gradients(g, ops.registry(), {{loss}, {one}, in}));
+  g.set_returns({{loss}, {grads[0]}, {grads[1]}});
+  const Graph graph = r->close();
+  std::map<std::string, Array> at{{"x", test::filled({2, 2}, {0.3, -0.7, 1.1, 0.2})},
+                                  {"s", test::filled({2, 2}, {0.5, 0.1, -0.4, 0.8})}};
+  const Arrays here = test::run(graph, at);
+  const char* names[] = {"x", "s"};
+  for (int operand = 0; operand < 2; ++operand)
+    for (int64_t k = 0; k < 4; ++k) {
+      double& element = at[names[operand]].f[k];
+      const double h = 1e-6, start = element;
+      element = start + h;
+      const double up = test::run(graph, at)[0].f[0];
+      element = start - h;
+      const double down = test::run(graph, at)[0].f[0];
+      element = start;
+      EXPECT_NEAR(here[1 + operand].f[k], (up - down) / (2 * h), 1e-6);
+    }
+}
+
+TEST(CustomOperator, errors) {
+  Operators ops;
+  const auto add = [&](const Operator& op) { return message([&] { ops.add(op); }); };
+  Operator op = cube();
+  op.kernel = {};
+  EXPECT_EQ(add(op), "Operators: add: cube: expected either kernel or callback");
+  op = cube();
+  op.infer = {};
+  EXPECT_EQ(add(op), "Operators: add: cube: infer is missing");
+  op = cube();
+  op.signature = "(Tensor[] x) -> Tensor";
+  EXPECT_EQ(add(op),
+            "Operators: add: cube: lists of tensors are not taken: name each operand and result");
+  op = cube();
+  op.signature = "(Tenor x) -> Tensor";
+  EXPECT_NE(add(op).find("Operators: add: cube: "), std::string::npos);
+  op = cube();
+  op.name = "exp";
+  EXPECT_NE(add(op).find("exp"), std::string::npos);
+  EXPECT_EQ(add(cube()), "no error");
+
+  // Rules that refuse, throw, or give the wrong thing.
+  const auto text = [&](const Operators& with, const char* name) {
+    const std::string all = message([&] {
+      compile([&](const Tensor& x) { return call(name, {x})[0]; }, {{"x", DType::f32, {2}}},
+              {.ops = with});
+    });
+    return all.substr(all.find(": ") + 2);
+  };
+  EXPECT_EQ(text(ops, "cube"), "cube: C1: x has not 2 dims\n  in cube(%x: f32[2])");
+  Operators broken;
+  op = cube();
+  op.infer = [](const OpCall&) -> std::vector<TensorType> { throw std::runtime_error("oh"); };
+  broken.add(op);
+  EXPECT_EQ(text(broken, "cube"), "cube: infer: oh\n  in cube(%x: f32[2])");
+  // Without the operator it is unknown.
+  EXPECT_EQ(text({}, "cube"), "call: there is no operator cube");
+}
+
+TEST(CustomOperator, without_a_gradient_is_not_trained_through) {
+  Operators ops;
+  Operator op = cube();
+  op.grad = {};
+  ops.add(op);
+  nn::Module model;
+  const Variable w = model.add_parameter("w", HostTensor(DType::f32, {2, 2}));
+  const std::string text = message([&] {
+    train_step(model, [&](const Tensor& x) { return sum(call("cube", {x * w})[0]); },
+               optim::SGD({.lr = 0.1}), {{"x", DType::f32, {2, 2}}}, {.ops = ops});
+  });
+  EXPECT_NE(text.find("cube"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace cleave
