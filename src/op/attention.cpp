@@ -1,0 +1,250 @@
+// scaled_dot_product_attention(query, key, value, attn_mask, rng; dropout_p, is_causal, scale,
+//                              enable_gqa, stream) -> y
+//   query  float[*batch,rows,width]          rank >= 2; the last dim of batch counts heads
+//   key    float[*batch,columns,width]       leading dims broadcast; with enable_gqa heads of key and
+//   value  float[*batch,columns,value_width] value are copied for groups of the query's heads
+//   attn_mask  bool (true is open) or float (added), broadcast to [*batch,rows,columns]
+//   rng    i64[2] = (seed, step), read where dropout_p > 0
+//   y      [*batch,rows,value_width]
+//
+//   y = dropout(softmax(scale * query @ key^T + mask)) @ value      scale: 1 / sqrt(width)
+//
+// is_causal closes columns behind the row: column > row, counted from the first of each. A row that
+// is closed altogether gives zeros. Dropout keeps a weight where the uniform of its row-major place
+// in [*batch,rows,columns] is at least dropout_p (native_dropout).
+//   (C1) to (C10): attention.h      (C11) rng is i64[2], given where dropout_p > 0
+//
+// Gradient: the weights P are computed again, with the same bits of dropout.
+//   dV = D^T dY    dD = dY V^T    dP = dropout'(dD)    dS = P (dP - sum(P dP))
+//   dQ = scale dS K               dK = scale dS^T Q    dmask = dS
+#include <cmath>
+
+#include "op/attention.h"
+#include "op/cost.h"
+#include "op/dims.h"
+#include "op/entry.h"
+#include "op/philox_reference.h"
+#include "op/sample_sets.h"
+
+namespace cleave {
+namespace {
+
+constexpr int mask_operand = 3, rng_operand = 4;
+
+AttentionCall call_of(const OpView& op) { return {op, 0, mask_operand}; }
+
+Result<Types> infer(const OpView& op) {
+  CLEAVE_TRY(const AttentionShape s, checked_attention(call_of(op)));
+  if (op.float_attr("dropout_p") > 0 && !op.has(rng_operand))
+    return op.broken("C11", "dropout_p is {} and rng is none, expected rng: i64[2]",
+                     op.attr("dropout_p").text());
+  if (op.has(rng_operand)) {
+    const Type& rng = op.in_type(rng_operand);
+    if (rng.dtype != DType::i64 || rng.rank() != 1 ||
+        !op.env().provably_equal(rng.shape[0], Dim(2)))
+      return op.broken("C11", "rng is {}, expected i64[2]", rng.text());
+  }
+  return Types{typed_like(op.in_type(0), op.in_type(0).dtype, s.with(s.rows, s.value_width))};
+}
+
+// Drops weights of one row; `first` is the row-major place of its first element.
+void drop(const OpView& op, const Array& rng, int64_t first, std::vector<double>& weights) {
+  const double p = op.float_attr("dropout_p");
+  for (double& w : weights) {
+    const uint32_t word = random_word(rng.i[0], rng.i[1], op.int_attr("stream"), first++);
+    w = uniform_of(word) >= p ? w * keep_scale(p) : 0;
+  }
+}
+
+Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
+  const Array& value = *in[2];
+  const int64_t out_width = value.shape.back();
+  const ScoreRows scores(op, *in[0], *in[1], value, op.has(mask_operand) ? in[3] : nullptr);
+  Array y(in[0]->dtype, static_shape(op.out_type(0)));
+  std::vector<int64_t> at(scores.batch().size(), 0);
+  const int64_t rows = scores.rows(), columns = scores.columns();
+  for (int64_t n = 0; n < numel_of(scores.batch()); ++n, next_index(at, scores.batch())) {
+    const int64_t v = scores.value_at(at);
+    for (int64_t i = 0; i < rows; ++i) {
+      std::vector<double> weights = scores.row(at, i);
+      softmax_row(weights);
+      if (op.float_attr("dropout_p") > 0) drop(op, *in[4], (n * rows + i) * columns, weights);
+      for (int64_t j = 0; j < columns; ++j)
+        for (int64_t e = 0; e < out_width; ++e)
+          y.f[(n * rows + i) * out_width + e] += weights[j] * value.f[v + j * out_width + e];
+    }
+  }
+  return Arrays{std::move(y)};
+}
+
+// The operands as matrices of one batch dim, and the weights, all of rank 3.
+struct Parts {
+  AttentionShape shape;
+  ValueId query, key, value;
+  ValueId weights;  // softmax
+  ValueId dropped;  // what meets the value
+  ValueId kept;     // bool; none without dropout
+};
+
+Parts parts_of(Builder& b, const OpView& op) {
+  const AttentionCall call = call_of(op);
+  Parts p{attention_shape(call), {}, {}, {}, {}, {}, ValueId::none()};
+  p.query = flat_operand(b, p.shape, op.in(0), 1);
+  p.key = flat_operand(b, p.shape, op.in(1), p.shape.key_group);
+  p.value = flat_operand(b, p.shape, op.in(2), p.shape.value_group);
+  const ValueId scores = masked_scores(b, call, p.shape, p.query, p.key);
+  p.weights = without_batch(b, attention_weights(b, call, scores));
+  p.dropped = p.weights;
+  if (op.float_attr("dropout_p") == 0) return p;
+  const Values drop = b.call("native_dropout", {p.weights, op.in(rng_operand)},
+                             {{"p", op.float_attr("dropout_p")},
+                              {"train", true},
+                              {"stream", op.attr("stream")}});
+  if (drop.size() == 2) {
+    p.dropped = drop[0];
+    p.kept = drop[1];
+  }
+  return p;
+}
+
+Values decompose(Builder& b, const OpView& op) {
+  const Parts p = parts_of(b, op);
+  return {with_batch(b, p.shape, b.bmm(p.dropped, p.value))};
+}
+
+ValueId flipped(Builder& b, ValueId x) { return b.permute(x, {0, 2, 1}); }
+
+Values grad(Builder& b, const GradView& op) {
+  Values d = op.no_grads();
+  if (op.dout(0).is_none()) return d;
+  const Parts p = parts_of(b, op);
+  const AttentionShape& s = p.shape;
+  const ValueId g = without_batch(b, op.dout(0));
+  if (op.needs(2))
+    d[2] = from_flat(b, s, b.bmm(flipped(b, p.dropped), g), s.value_group, op.in_type(2).shape);
+  const bool mask = op.has(mask_operand) && op.needs(mask_operand);
+  if (!op.needs(0) && !op.needs(1) && !mask) return d;
+  ValueId dweights = b.bmm(g, flipped(b, p.value));
+  if (!p.kept.is_none())
+    dweights = b.where(p.kept, b.mul(dweights, keep_scale(op.float_attr("dropout_p"))), 0.0);
+  const ValueId weighted = b.mul(p.weights, dweights);
+  const ValueId dscores = b.sub(weighted, b.mul(p.weights, b.sum(weighted, {-1}, true)));
+  const double scale = call_of(op).scale();
+  if (op.needs(0))
+    d[0] = from_flat(b, s, b.mul(b.bmm(dscores, p.key), scale), 1, op.in_type(0).shape);
+  if (op.needs(1))
+    d[1] = from_flat(b, s, b.mul(b.bmm(flipped(b, dscores), p.query), scale), s.key_group,
+                     op.in_type(1).shape);
+  if (mask) {
+    const Type m = op.in_type(mask_operand);
+    d[3] = b.convert(b.sum_to(with_batch(b, s, dscores), m.shape), m.dtype);
+  }
+  return d;
+}
+
+Cost cost(const OpView& op) {
+  const AttentionShape s = attention_shape(call_of(op));
+  Dim weights = s.rows * s.columns;
+  for (const Dim& d : s.batch) weights = weights * d;
+  return {op.env().hint_of(weights * (s.width + s.value_width)) * 2 +
+              5 * op.env().hint_of(weights),
+          bytes_moved(op)};
+}
+
+SampleTensor on_gpu(SampleTensor t) {
+  t.type.device = {DeviceKind::cuda, 0};
+  return t;
+}
+
+std::vector<Sample> samples() {
+  std::vector<Sample> out;
+  for (DType t : floating_dtypes)
+    out.push_back({{any_of(t, {2, 3, 4}), any_of(t, {2, 5, 4}), any_of(t, {2, 5, 3})}});
+  const auto same = [](std::vector<int64_t> s) { return std::vector<SampleOperand>(3, f32(s)); };
+  const auto with = [](std::vector<SampleOperand> qkv, std::vector<SampleOperand> more) {
+    qkv.insert(qkv.end(), more.begin(), more.end());
+    return qkv;
+  };
+  const double inf = INFINITY;
+  const SampleTensor rng = i64({2}).with({7, 3});
+  out.insert(
+      out.end(),
+      {{same({3, 4})},
+       {same({2, 2, 3, 4}), {{"is_causal", true}}},
+       {{f32({1, 2, 4}), f32({1, 5, 4}), f32({1, 5, 3})}, {{"is_causal", true}, {"scale", 0.3}}},
+       {{f32({1, 5, 4}), f32({1, 2, 4}), f32({1, 2, 3})}, {{"is_causal", true}}},
+       {{f32({2, 1, 3, 4}), f32({1, 2, 5, 4}), f32({2, 5, 3})}},
+       {{f32({2, 3, 4}), f32({2, 0, 4}), f32({2, 0, 3})}},
+       {{f32({0, 3, 4}), f32({0, 2, 4}), f32({0, 2, 3})}},
+       {with(same({2, 2, 3, 4}), {f32({3, 3})})},
+       {with(same({2, 2, 3, 4}), {f32({2, 1, 1, 3})}), {{"is_causal", true}}},
+       {with(same({3, 3}), {f32({3, 3}).with({0, 1, -inf, -inf, -inf, -inf, 2, 0, 0})})},
+       {with(same({2, 3, 3}), {boolean({3, 3}).with({1, 1, 0, 0, 0, 0, 0, 1, 1})})},
+       {with({bf16({2, 3, 4}), bf16({2, 3, 4}), bf16({2, 3, 4})}, {f32({3, 3})})},
+       {{f32({2, 4, 3, 2}), f32({2, 2, 5, 2}), f32({2, 1, 5, 2})}, {{"enable_gqa", true}}},
+       {{f32({4, 2, 2}), f32({2, 2, 2}), f32({2, 2, 2})},
+        {{"enable_gqa", true}, {"is_causal", true}}},
+       {with(same({2, 3, 4}), {std::nullopt, rng}), {{"dropout_p", 0.4}, {"stream", 5}}},
+       {with(same({2, 2, 3, 2}), {f32({3, 3}), rng}),
+        {{"dropout_p", 0.25}, {"stream", 1}, {"is_causal", true}}},
+       {with(same({2, 3}), {std::nullopt, rng}), {{"dropout_p", 1.0}}}});
+  return out;
+}
+
+std::vector<Reject> rejects() {
+  const std::string name = "scaled_dot_product_attention";
+  const SampleTensor x = f32({2, 3, 4});
+  return {
+      {"C1", {{f32({4}), x, x}}, name + ": C1: query is f32[4], expected rank 2 or more"},
+      {"C2", {{i64({3, 4}), x, x}}, name + ": C2: query is i64[3,4], expected a floating dtype"},
+      {"C2", {{x, f64({2, 3, 4}), x}},
+       name + ": C2: key is f64[2,3,4], expected the dtype of query: f32"},
+      {"C3", {{x, f32({2, 3, 5}), x}},
+       name + ": C3: widths of query and key: 4 and 5, expected equal"},
+      {"C4", {{x, x, f32({2, 6, 4})}},
+       name + ": C4: rows of key and value: 3 and 6, expected equal"},
+      {"C5", {{x, f32({5, 3, 4}), x}},
+       name + ": C5: shapes [2] and [5] don't broadcast: dim -1 is 2 and 5, expected equal sizes or "
+              "1"},
+      {"C6", {{f32({4, 3, 4}), f32({3, 3, 4}), f32({4, 3, 4})}, {{"enable_gqa", true}}},
+       name + ": C6: key has 3 heads, expected a divisor of those of the query: 4"},
+      {"C6", {{x, x, f32({3, 4})}, {{"enable_gqa", true}}},
+       name + ": C6: value is f32[3,4], expected a dim of heads"},
+      {"C7", {{x, x, x, i64({3, 3})}},
+       name + ": C7: attn_mask is i64[3,3], expected bool, f32 or the dtype of query: f32"},
+      {"C7", {{x, x, x, f32({3, 1, 3, 3})}},
+       name + ": C7: shape [3,1,3,3] doesn't broadcast to [2,3,3], expected dims that are equal or "
+              "1"},
+      {"C8", {{x, x, x}, {{"dropout_p", 1.5}}},
+       name + ": C8: dropout_p is 1.5, expected a number in [0, 1]"},
+      {"C9", {{x, on_gpu(x), x}},
+       name + ": C9: operands are on cpu and cuda:0, expected one device"},
+      {"C11", {{x, x, x}, {{"dropout_p", 0.5}}},
+       name + ": C11: dropout_p is 0.5 and rng is none, expected rng: i64[2]"},
+      {"C11", {{x, x, x, std::nullopt, i32({2})}, {{"dropout_p", 0.5}}},
+       name + ": C11: rng is i32[2], expected i64[2]"}};
+}
+
+}  // namespace
+
+CLEAVE_OPS(attention) {
+  return {OpDef{
+      .name = "scaled_dot_product_attention",
+      .signature = "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
+                   "Tensor? rng=None, float dropout_p=0., bool is_causal=False, *, "
+                   "float? scale=None, bool enable_gqa=False, int stream=0) -> Tensor",
+      .summary = "softmax(scale * query @ key^T + mask) @ value, with dropout of the weights.",
+      .source = "aten::scaled_dot_product_attention, PyTorch 2.13, with rng and stream for dropout",
+      .traits = Trait::compute_intensive | Trait::recomputable | Trait::random,
+      .infer = infer,
+      .reference = reference,
+      .decompose = decompose,
+      .grad = grad,
+      .lower = loop::by_decomposition(),
+      .cost = cost,
+      .samples = samples(),
+      .rejects = rejects(),
+  }};
+}
+
+}  // namespace cleave

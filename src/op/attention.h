@@ -1,0 +1,94 @@
+// What the forms of attention share: shapes, the masked scores, and copies of key and value heads.
+//
+//   query [*batch,heads,rows,width]   key [*batch,key_heads,columns,width]
+//   value [*batch,value_heads,columns,value_width]
+//
+//   scores = scale * query @ key^T, masked     [*batch,heads,rows,columns]
+//
+// Leading dims broadcast. With grouped heads, `group` neighbouring heads of the query read one head
+// of the key (and of the value).
+#pragma once
+#include "ir/builder.h"
+#include "ir/op_view.h"
+
+namespace cleave {
+
+// A call, and where its operands stand: query, key and value one after the other, attn_mask.
+struct AttentionCall {
+  const OpView& op;
+  int query, mask;
+
+  const Type& type(int k) const { return op.in_type(query + k); }  // 0 query, 1 key, 2 value
+  bool masked() const { return op.has(mask); }
+  bool grouped() const;  // enable_gqa
+  double scale() const;
+};
+
+struct AttentionShape {
+  Shape batch;  // leading dims of the result, heads included
+  Dim rows, columns, width, value_width;
+  Dim key_group = 1, value_group = 1;
+
+  Shape with(const Dim& r, const Dim& c) const;  // [*batch, r, c]
+};
+
+//   C1 rank at least 2                C2 one floating dtype
+//   C3 query and key have one width   C4 key and value have as many rows
+//   C5 leading dims broadcast         C6 grouped heads divide those of the query
+//   C7 attn_mask is bool, f32 or of the query's dtype, and broadcasts to the scores
+//   C8 dropout_p is in [0, 1]         C9 operands are on one device
+//   C10 the width is a number where no scale is given
+Result<AttentionShape> checked_attention(const AttentionCall& call);
+// The same where infer has checked.
+AttentionShape attention_shape(const AttentionCall& call);
+
+// 1 / (1 - dropout_p), 0 where nothing is kept.
+double keep_scale(double dropout_p);
+
+// An operand with its heads copied for the group, broadcast, and its leading dims merged into one.
+ValueId flat_operand(Builder& b, const AttentionShape& s, ValueId x, const Dim& group);
+// Its transpose: g [n,rows,width] summed to the operand's shape.
+ValueId from_flat(Builder& b, const AttentionShape& s, ValueId g, const Dim& group,
+                  const Shape& operand);
+// [n,rows,columns] as [*batch,rows,columns], and back.
+ValueId with_batch(Builder& b, const AttentionShape& s, ValueId x);
+ValueId without_batch(Builder& b, ValueId x);
+
+// The masked scores [*batch,rows,columns] of flat operands.
+ValueId masked_scores(Builder& b, const AttentionCall& call, const AttentionShape& s, ValueId query,
+                      ValueId key);
+// Rows of scores of which every element is -inf, as bool [*batch,rows,1].
+ValueId closed_rows(Builder& b, ValueId scores);
+// softmax of each row; zeros in closed rows where there may be some.
+ValueId attention_weights(Builder& b, const AttentionCall& call, ValueId scores);
+
+// For reference rules: the masked scores of one query row, in float64.
+class ScoreRows {
+ public:
+  ScoreRows(const OpView& op, const Array& query, const Array& key, const Array& value,
+            const Array* mask);
+  const std::vector<int64_t>& batch() const { return batch_; }
+  int64_t rows() const { return query_.shape[query_.rank() - 2]; }
+  int64_t columns() const { return key_.shape[key_.rank() - 2]; }
+  // Scores of row `row` at the leading index `at`; -inf where masked.
+  std::vector<double> row(const std::vector<int64_t>& at, int64_t row) const;
+  double scale() const { return scale_; }
+  // Where the matrix of an operand begins that `at` reads.
+  int64_t query_at(const std::vector<int64_t>& at) const { return begin(query_, at); }
+  int64_t key_at(const std::vector<int64_t>& at) const { return begin(key_, at); }
+  int64_t value_at(const std::vector<int64_t>& at) const { return begin(value_, at); }
+
+ private:
+  int64_t begin(const Array& x, std::vector<int64_t> at) const;
+
+  const Array &query_, &key_, &value_;
+  const Array* mask_;
+  double scale_;
+  bool causal_, grouped_ = false;
+  std::vector<int64_t> batch_;
+};
+
+// softmax in place; zeros where every score is -inf. Gives log(sum(exp(scores))), 0 for such a row.
+double softmax_row(std::vector<double>& scores);
+
+}  // namespace cleave

@@ -1,0 +1,94 @@
+// The parts of attention that are written into a graph: decompositions and gradients.
+#include <cmath>
+
+#include "op/attention.h"
+
+namespace cleave {
+namespace {
+
+ValueId viewed(Builder& b, ValueId x, const Shape& shape) {
+  if (!b.status().ok() || b.type(x).shape == shape) return x;
+  return b.view(x, shape);
+}
+
+// [..., h, r, c] to [..., h, group, r, c] and the sizes of the first.
+Shape split_heads(const Shape& operand, const Dim& group) {
+  Shape split = operand;
+  split.insert(split.end() - 2, group);
+  return split;
+}
+
+Shape merged(const Shape& shape) {
+  Dim n = 1;
+  for (size_t d = 0; d + 2 < shape.size(); ++d) n = n * shape[d];
+  return {n, shape[shape.size() - 2], shape.back()};
+}
+
+}  // namespace
+
+ValueId flat_operand(Builder& b, const AttentionShape& s, ValueId x, const Dim& group) {
+  if (!b.status().ok()) return x;
+  Shape shape = b.type(x).shape;
+  if (group != Dim(1)) {
+    const int64_t at = std::ssize(shape) - 2;
+    x = b.expand(b.unsqueeze(x, at), split_heads(shape, group));
+    shape[at - 1] = shape[at - 1] * group;
+    x = viewed(b, x, shape);
+  }
+  const Shape whole = s.with(shape[shape.size() - 2], shape.back());
+  if (shape != whole) x = b.expand(x, whole);
+  return viewed(b, x, merged(whole));
+}
+
+ValueId from_flat(Builder& b, const AttentionShape& s, ValueId g, const Dim& group,
+                  const Shape& operand) {
+  if (!b.status().ok()) return g;
+  const Shape flat = b.type(g).shape;
+  g = viewed(b, g, s.with(flat[1], flat[2]));
+  Shape copied = operand;
+  if (group != Dim(1)) copied[copied.size() - 3] = copied[copied.size() - 3] * group;
+  g = b.sum_to(g, copied);
+  if (group == Dim(1)) return g;
+  return b.sum(viewed(b, g, split_heads(operand, group)), {std::ssize(operand) - 2});
+}
+
+ValueId with_batch(Builder& b, const AttentionShape& s, ValueId x) {
+  if (!b.status().ok()) return x;
+  const Shape flat = b.type(x).shape;
+  return viewed(b, x, s.with(flat[1], flat[2]));
+}
+
+ValueId without_batch(Builder& b, ValueId x) {
+  if (!b.status().ok()) return x;
+  return viewed(b, x, merged(b.type(x).shape));
+}
+
+ValueId masked_scores(Builder& b, const AttentionCall& call, const AttentionShape& s, ValueId query,
+                      ValueId key) {
+  const OpView& op = call.op;
+  const double closed = -INFINITY;
+  const ValueId scaled = b.mul(query, call.scale());
+  ValueId scores = with_batch(b, s, b.bmm(scaled, b.permute(key, {0, 2, 1})));
+  if (op.bool_attr("is_causal")) {
+    const ValueId row = b.unsqueeze(b.call1("arange", {}, {{"end", s.rows}}), 1);
+    const ValueId column = b.unsqueeze(b.call1("arange", {}, {{"end", s.columns}}), 0);
+    scores = b.where(b.le(column, row), scores, closed);
+  }
+  if (!call.masked()) return scores;
+  const ValueId mask = op.in(call.mask);
+  if (op.in_type(call.mask).dtype == DType::boolean) return b.where(mask, scores, closed);
+  return b.add(scores, b.convert(mask, call.type(0).dtype));
+}
+
+ValueId closed_rows(Builder& b, ValueId scores) {
+  const ValueId open = b.ne(scores, -INFINITY);
+  return b.logical_not(b.call1("any", {open}, {{"dim", -1}, {"keepdim", true}}));
+}
+
+// Without a mask each row has an open column: the first one, which is causal for all.
+ValueId attention_weights(Builder& b, const AttentionCall& call, ValueId scores) {
+  const ValueId weights = b.call1("_softmax", {scores}, {{"dim", -1}, {"half_to_float", false}});
+  return call.masked() ? b.where(closed_rows(b, scores), 0.0, weights) : weights;
+}
+
+}  // namespace cleave

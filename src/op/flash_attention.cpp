@@ -1,0 +1,296 @@
+// PyTorch's attention for the CPU, as it stands in exported and joint graphs.
+//
+// _scaled_dot_product_flash_attention_for_cpu(query, key, value, attn_mask; dropout_p, is_causal,
+//                                             scale) -> y, logsumexp
+//   query float[n,h,rows,width]  key float[n,h,columns,width]  value float[n,h,columns,value_width]
+//   y          as scaled_dot_product_attention (attention.cpp)
+//   logsumexp  [n,h,rows] = log(sum(exp(scores))), 0 for a row that is closed altogether; f64 for
+//              f64, else f32; no gradient
+//
+// _scaled_dot_product_flash_attention_for_cpu_backward(grad_out, query, key, value, out, logsumexp,
+//                                        attn_mask; dropout_p, is_causal, scale) -> dq, dk, dv
+//   P = exp(scores - logsumexp)      dV = P^T g        dP = g V^T
+//   dS = P (dP - sum(g out))         dQ = scale dS K   dK = scale dS^T Q
+//   PyTorch's own decomposition of the forward hands over the weights P [n,h,rows,columns] in the
+//   place of logsumexp; they are then taken as they are.
+//
+//   (C1) to (C10): attention.h, and
+//   (C11) query has rank 4   (C12) dropout_p is 0   (C13) grad_out and out have the shape of y
+//   (C14) logsumexp is [n,h,rows] or [n,h,rows,columns]
+#include <cmath>
+
+#include "op/attention.h"
+#include "op/cost.h"
+#include "op/dims.h"
+#include "op/entry.h"
+#include "op/sample_sets.h"
+
+namespace cleave {
+namespace {
+
+constexpr int grad_out = 0, out = 4, logsumexp = 5;  // operands of the backward
+
+AttentionCall forward_call(const OpView& op) { return {op, 0, 3}; }
+AttentionCall backward_call(const OpView& op) { return {op, 1, 6}; }
+
+DType sum_type(DType t) { return t == DType::f64 ? DType::f64 : DType::f32; }
+
+Result<AttentionShape> checked_flash(const AttentionCall& call) {
+  CLEAVE_TRY(AttentionShape s, checked_attention(call));
+  const OpView& op = call.op;
+  if (call.type(0).rank() != 4)
+    return op.broken("C11", "query is {}, expected rank 4", call.type(0).text());
+  if (op.float_attr("dropout_p") != 0)
+    return op.broken("C12", "dropout_p is {}, expected 0", op.attr("dropout_p").text());
+  return s;
+}
+
+Shape sums_shape(const AttentionShape& s) {
+  Shape shape = s.batch;
+  shape.push_back(s.rows);
+  return shape;
+}
+
+Result<Types> infer(const OpView& op) {
+  CLEAVE_TRY(const AttentionShape s, checked_flash(forward_call(op)));
+  const Type& q = op.in_type(0);
+  return Types{typed_like(q, q.dtype, s.with(s.rows, s.value_width)),
+               typed_like(q, sum_type(q.dtype), sums_shape(s))};
+}
+
+Result<Types> infer_backward(const OpView& op) {
+  const AttentionCall call = backward_call(op);
+  CLEAVE_TRY(const AttentionShape s, checked_flash(call));
+  const Shape y = s.with(s.rows, s.value_width);
+  CLEAVE_CHECK(check_same_shape(op, "C13", "grad_out and the result", op.in_type(grad_out).shape, y));
+  CLEAVE_CHECK(check_same_shape(op, "C13", "out and the result", op.in_type(out).shape, y));
+  const Shape& sums = op.in_type(logsumexp).shape;
+  CLEAVE_CHECK(check_same_shape(op, "C14", "logsumexp and the rows", sums,
+                                std::ssize(sums) == 4 ? s.with(s.rows, s.columns) : sums_shape(s)));
+  Types types;
+  for (int k = 0; k < 3; ++k)
+    types.push_back(typed_like(call.type(k), call.type(k).dtype, call.type(k).shape));
+  return types;
+}
+
+Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
+  const Array& value = *in[2];
+  const ScoreRows scores(op, *in[0], *in[1], value, op.has(3) ? in[3] : nullptr);
+  Array y(in[0]->dtype, static_shape(op.out_type(0)));
+  Array sums(op.out_type(1).dtype, static_shape(op.out_type(1)));
+  const int64_t rows = scores.rows(), width = value.shape.back();
+  std::vector<int64_t> at(scores.batch().size(), 0);
+  for (int64_t n = 0; n < numel_of(scores.batch()); ++n, next_index(at, scores.batch()))
+    for (int64_t i = 0; i < rows; ++i) {
+      std::vector<double> weights = scores.row(at, i);
+      sums.f[n * rows + i] = softmax_row(weights);
+      for (int64_t j = 0; j < scores.columns(); ++j)
+        for (int64_t e = 0; e < width; ++e)
+          y.f[(n * rows + i) * width + e] +=
+              weights[j] * value.f[scores.value_at(at) + j * width + e];
+    }
+  return Arrays{std::move(y), std::move(sums)};
+}
+
+// The weights of row i of batch n, from logsumexp or as they were handed over.
+std::vector<double> given_weights(const ScoreRows& scores, const std::vector<int64_t>& at,
+                                  const Array& sums, int64_t n, int64_t i) {
+  std::vector<double> weights = scores.row(at, i);
+  const int64_t line = n * scores.rows() + i;
+  for (int64_t j = 0; j < scores.columns(); ++j)
+    weights[j] = sums.rank() == 4 ? sums.f[line * scores.columns() + j]
+                                  : std::exp(weights[j] - sums.f[line]);
+  return weights;
+}
+
+Result<Arrays> reference_backward(const OpView& op, std::span<const Array* const> in) {
+  const Array &g = *in[0], &q = *in[1], &k = *in[2], &v = *in[3], &y = *in[4];
+  const ScoreRows scores(op, q, k, v, op.has(6) ? in[6] : nullptr);
+  Array dq(q.dtype, q.shape), dk(k.dtype, k.shape), dv(v.dtype, v.shape);
+  const int64_t rows = scores.rows(), width = q.shape.back(), value_width = v.shape.back();
+  std::vector<int64_t> at(scores.batch().size(), 0);
+  for (int64_t n = 0; n < numel_of(scores.batch()); ++n, next_index(at, scores.batch()))
+    for (int64_t i = 0; i < rows; ++i) {
+      const std::vector<double> weights = given_weights(scores, at, *in[5], n, i);
+      const int64_t q0 = scores.query_at(at) + i * width, g0 = (n * rows + i) * value_width;
+      double own = 0;
+      for (int64_t e = 0; e < value_width; ++e) own += g.f[g0 + e] * y.f[g0 + e];
+      for (int64_t j = 0; j < scores.columns(); ++j) {
+        const int64_t k0 = scores.key_at(at) + j * width, v0 = scores.value_at(at) + j * value_width;
+        double dweight = 0;
+        for (int64_t e = 0; e < value_width; ++e) {
+          dweight += g.f[g0 + e] * v.f[v0 + e];
+          dv.f[v0 + e] += weights[j] * g.f[g0 + e];
+        }
+        const double dscore = weights[j] * (dweight - own) * scores.scale();
+        for (int64_t e = 0; e < width; ++e) {
+          dq.f[q0 + e] += dscore * k.f[k0 + e];
+          dk.f[k0 + e] += dscore * q.f[q0 + e];
+        }
+      }
+    }
+  return Arrays{std::move(dq), std::move(dk), std::move(dv)};
+}
+
+// The operands as matrices of one batch dim, and the masked scores [*batch,rows,columns].
+struct Parts {
+  AttentionShape shape;
+  ValueId query, key, value, scores;
+};
+
+Parts parts_of(Builder& b, const AttentionCall& call) {
+  Parts p{attention_shape(call), {}, {}, {}, {}};
+  p.query = flat_operand(b, p.shape, call.op.in(call.query), 1);
+  p.key = flat_operand(b, p.shape, call.op.in(call.query + 1), 1);
+  p.value = flat_operand(b, p.shape, call.op.in(call.query + 2), 1);
+  p.scores = masked_scores(b, call, p.shape, p.query, p.key);
+  return p;
+}
+
+Values decompose(Builder& b, const OpView& op) {
+  const AttentionCall call = forward_call(op);
+  const Parts p = parts_of(b, call);
+  const ValueId weights = attention_weights(b, call, p.scores);
+  const ValueId y = with_batch(b, p.shape, b.bmm(without_batch(b, weights), p.value));
+  // log(sum(exp(scores - top))) + top; a closed row counts as a sum of 1 and a top of 0.
+  const ValueId wide = b.convert(p.scores, sum_type(call.type(0).dtype));
+  const ValueId closed = closed_rows(b, p.scores);
+  const ValueId top = b.where(closed, 0.0, b.amax(wide, {-1}, true));
+  const ValueId sum = b.sum(b.exp(b.sub(wide, top)), {-1}, true);
+  return {y, b.squeeze(b.add(b.log(b.where(closed, 1.0, sum)), top), {-1})};
+}
+
+ValueId flipped(Builder& b, ValueId x) { return b.permute(x, {0, 2, 1}); }
+
+Values decompose_backward(Builder& b, const OpView& op) {
+  const AttentionCall call = backward_call(op);
+  const Parts p = parts_of(b, call);
+  const AttentionShape& s = p.shape;
+  const DType t = call.type(0).dtype;
+  const ValueId sums = op.in(logsumexp);
+  ValueId weights = sums;
+  if (op.in_type(logsumexp).rank() == 3)
+    weights = b.exp(b.sub(b.convert(p.scores, sum_type(t)), b.unsqueeze(sums, -1)));
+  weights = without_batch(b, b.convert(weights, t));
+  const ValueId g = without_batch(b, op.in(grad_out));
+  const ValueId dweights = b.bmm(g, flipped(b, p.value));
+  const ValueId own = b.sum(b.mul(g, without_batch(b, op.in(out))), {-1}, true);
+  const ValueId dscores = b.mul(b.mul(weights, b.sub(dweights, own)), call.scale());
+  return {from_flat(b, s, b.bmm(dscores, p.key), 1, call.type(0).shape),
+          from_flat(b, s, b.bmm(flipped(b, dscores), p.query), 1, call.type(1).shape),
+          from_flat(b, s, b.bmm(flipped(b, weights), g), 1, call.type(2).shape)};
+}
+
+Values grad(Builder& b, const GradView& op) {
+  Values d = op.no_grads();
+  if (op.dout(0).is_none()) return d;
+  const ValueId mask = op.has(3) ? op.in(3) : ValueId::none();
+  if (op.has(3) && op.needs(3)) {
+    b.fail(unsupported("{}: the gradient of attn_mask is not covered, as in PyTorch; "
+                       "scaled_dot_product_attention has it (src/op/flash_attention.cpp)",
+                       op.name()));
+    return d;
+  }
+  const Values grads = b.call(
+      op.name() + "_backward",
+      {op.dout(0), op.in(0), op.in(1), op.in(2), op.out(0), op.out(1), mask},
+      {{"dropout_p", op.float_attr("dropout_p")},
+       {"is_causal", op.bool_attr("is_causal")},
+       {"scale", op.attr("scale")}});
+  for (int k = 0; k < 3 && grads.size() == 3; ++k)
+    if (op.needs(k)) d[k] = grads[k];
+  return d;
+}
+
+CostFn cost(AttentionCall (*call_of)(const OpView&), int64_t products) {
+  return [call_of, products](const OpView& op) {
+    const AttentionShape s = attention_shape(call_of(op));
+    Dim weights = s.rows * s.columns;
+    for (const Dim& d : s.batch) weights = weights * d;
+    return Cost{op.env().hint_of(weights * (s.width + s.value_width)) * products, bytes_moved(op)};
+  };
+}
+
+constexpr Trait traits = Trait::compute_intensive | Trait::recomputable;
+
+OpDef flash_forward() {
+  const auto same = [](DType t, std::vector<int64_t> s) {
+    return std::vector<SampleOperand>(3, SampleOperand(any_of(t, std::move(s))));
+  };
+  std::vector<Sample> samples;
+  for (DType t : floating_dtypes) samples.push_back({same(t, {1, 2, 3, 4}), {{"is_causal", true}}});
+  samples.push_back({{f32({2, 2, 3, 4}), f32({2, 2, 5, 4}), f32({2, 2, 5, 6})}, {{"scale", 0.4}}});
+  samples.push_back({{f32({1, 1, 2, 3}), f32({1, 1, 2, 3}), f32({1, 1, 2, 3}),
+                      boolean({2, 2}).with({1, 0, 0, 0})}});
+  std::vector<SampleOperand> masked = same(DType::f64, {1, 2, 3, 2});
+  masked.push_back(f64({3, 3}).with({0, 1, 2, -INFINITY, 0.5, 1, -1, 0, 0}));
+  samples.push_back({masked});
+  const SampleTensor x = f32({1, 2, 3, 4});
+  const std::string name = "_scaled_dot_product_flash_attention_for_cpu";
+  return OpDef{
+      .name = name,
+      .signature = "(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, "
+                   "bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) "
+                   "-> (Tensor, Tensor)",
+      .summary = "Attention and the logarithms of its sums.",
+      .source = "aten::_scaled_dot_product_flash_attention_for_cpu, PyTorch 2.13",
+      .traits = traits,
+      .infer = infer,
+      .reference = reference,
+      .decompose = decompose,
+      .grad = grad,
+      .lower = loop::by_decomposition(),
+      .cost = cost(forward_call, 2),
+      .samples = std::move(samples),
+      .rejects = {{"C11", {{f32({2, 3, 4}), f32({2, 3, 4}), f32({2, 3, 4})}},
+                   name + ": C11: query is f32[2,3,4], expected rank 4"},
+                  {"C12", {{x, x, x}, {{"dropout_p", 0.5}}},
+                   name + ": C12: dropout_p is 0.5, expected 0"}},
+      .nondifferentiable = 1 << 1,
+  };
+}
+
+OpDef flash_backward() {
+  const SampleAttrs plain = {{"dropout_p", 0.0}, {"is_causal", false}};
+  const SampleAttrs causal = {{"dropout_p", 0.0}, {"is_causal", true}};
+  std::vector<Sample> samples;
+  for (DType t : floating_dtypes) {
+    const SampleTensor x = any_of(t, {1, 2, 3, 4});
+    samples.push_back(
+        {{x, x, x, x, x, sample(sum_type(t), {1, 2, 3}).range(1, 2)}, causal});
+  }
+  const SampleTensor y = f32({2, 2, 3, 6}), q = f32({2, 2, 3, 4}), k = f32({2, 2, 5, 4}),
+                     v = f32({2, 2, 5, 6}), sums = f32({2, 2, 3}).range(1, 2);
+  samples.push_back({{y, q, k, v, y, sums}, plain});
+  samples.push_back({{y, q, k, v, y, f32({2, 2, 3, 5}).range(0, 1)}, causal});
+  samples.push_back({{y, q, k, v, y, sums, f32({3, 5})},
+                     {{"dropout_p", 0.0}, {"is_causal", false}, {"scale", 0.4}}});
+  const std::string name = "_scaled_dot_product_flash_attention_for_cpu_backward";
+  return OpDef{
+      .name = name,
+      .signature = "(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, "
+                   "Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, "
+                   "float? scale=None) -> (Tensor, Tensor, Tensor)",
+      .summary = "The gradients of attention by query, key and value.",
+      .source = "aten::_scaled_dot_product_flash_attention_for_cpu_backward, PyTorch 2.13",
+      .traits = traits,
+      .infer = infer_backward,
+      .reference = reference_backward,
+      .decompose = decompose_backward,
+      .grad = Absent{"the second derivative goes through scaled_dot_product_attention"},
+      .lower = loop::by_decomposition(),
+      .cost = cost(backward_call, 5),
+      .samples = std::move(samples),
+      .rejects = {{"C13", {{q, q, k, v, y, sums}, plain},
+                   name + ": C13: grad_out and the result: [2,2,3,4] and [2,2,3,6], expected equal "
+                          "shapes"},
+                  {"C14", {{y, q, k, v, y, f32({2, 3})}, plain},
+                   name + ": C14: logsumexp and the rows: [2,3] and [2,2,3], expected equal shapes"}},
+  };
+}
+
+}  // namespace
+
+CLEAVE_OPS(flash_attention) { return {flash_forward(), flash_backward()}; }
+
+}  // namespace cleave
