@@ -74,8 +74,10 @@ struct Adder {
     const ArgDef& def = op.schema.args[arg];
     if (def.list) {
       spec.list_size = operand ? static_cast<uint32_t>(operand->tensors.size()) : 0;
-      for (size_t k = 0; k < spec.list_size; ++k)
-        CLEAVE_CHECK(add_tensor(fmt::format("{}.{}", def.name, k), operand->tensors[k]));
+      for (size_t k = 0; k < spec.list_size; ++k) {
+        if (operand->tensors[k].type.is_none) spec.inputs.push_back(ValueId::none());
+        else CLEAVE_CHECK(add_tensor(fmt::format("{}.{}", def.name, k), operand->tensors[k]));
+      }
     } else if (!operand || operand->is_none) {
       spec.inputs.push_back(ValueId::none());
     } else if (!operand->number.is_none()) {
