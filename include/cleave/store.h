@@ -72,7 +72,9 @@ class CLEAVE_API Store {
   Variable at(const std::string& name) const;
   // Not defined() where there is none.
   Variable find(const std::string& name) const;
-  const std::vector<std::pair<std::string, Variable>>& entries() const;
+  // Lives as long as the store: not to be taken from a temporary.
+  const std::vector<std::pair<std::string, Variable>>& entries() const&;
+  const std::vector<std::pair<std::string, Variable>>& entries() const&& = delete;
   // Of each Variable once.
   int64_t bytes() const;
   // Whether both are one store.

@@ -68,7 +68,8 @@ void Tracing::declare() {
   recording =
       trace::Recording::program(options.ops.registry(), trace::Mode::training, "train_step", false);
   declare_model(*recording, model);
-  for (const auto& [name, v] : model.store().entries()) Store(options.store).add(name, v);
+  const Store named = model.store();
+  for (const auto& [name, v] : named.entries()) Store(options.store).add(name, v);
   inputs = declare_inputs(*recording, specs);
   learning_rate = recording->add_input("lr", DType::f64, {});
   step = kept(options.store, step_name, HostTensor(DType::i64, {}), VariableKind::state, at);

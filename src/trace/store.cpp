@@ -81,7 +81,7 @@ Variable Store::at(const std::string& name) const {
                            nearest.empty() ? "" : "; the nearest name is " + nearest));
 }
 
-const std::vector<std::pair<std::string, Variable>>& Store::entries() const {
+const std::vector<std::pair<std::string, Variable>>& Store::entries() const& {
   return state_->entries;
 }
 
