@@ -143,22 +143,20 @@ void Adam::record(Update& update) const {
 
   for (const Update::Parameter& p : update.parameters()) {
     const DType stored = p.value.dtype(), type = arithmetic_of(stored);
-    Tensor value = to(p.value, type, at_);
+    const Tensor value = to(p.value, type, at_);
     Tensor grad = to(p.grad, type, at_);
-    if (decays(o.decays, o.weight_decay, p)) {
-      if (decoupled_) value = mul(value, kept.in(type), at_);
-      else grad = add(grad, mul(value, o.weight_decay, at_), 1, at_);
-    }
+    if (!decoupled_ && decays(o.decays, o.weight_decay, p))
+      grad = add(grad, mul(value, o.weight_decay, at_), 1, at_);
     const Tensor m = to(update.state("exp_avg", p), type, at_);
     const Tensor v = to(update.state("exp_avg_sq", p), type, at_);
-    const Tensor m_next = add(m, mul(sub(grad, m, 1, at_), 1 - o.beta1, at_), 1, at_);
-    const Tensor v_next =
-        add(mul(v, o.beta2, at_), mul(mul(grad, 1 - o.beta2, at_), grad, at_), 1, at_);
-    const Tensor denominator = add(div(sqrt(v_next, at_), root.in(type), "", at_), o.eps, 1, at_);
-    const Tensor change = div(mul(m_next, step_size.in(type), at_), denominator, "", at_);
-    update.set_state("exp_avg", p, to(m_next, stored, at_));
-    update.set_state("exp_avg_sq", p, to(v_next, stored, at_));
-    update.set(p, to(sub(value, change, 1, at_), stored, at_));
+    const bool shrinks = decoupled_ && decays(o.decays, o.weight_decay, p);
+    const Tensors next = trace::record(
+        "adam_step",
+        {value, grad, m, v, step_size.in(type), root.in(type), shrinks ? kept.in(type) : Tensor()},
+        {{"beta1", o.beta1}, {"beta2", o.beta2}, {"eps", o.eps}}, at_);
+    update.set_state("exp_avg", p, to(next[1], stored, at_));
+    update.set_state("exp_avg_sq", p, to(next[2], stored, at_));
+    update.set(p, to(next[0], stored, at_));
   }
 }
 
@@ -166,13 +164,12 @@ Tensor global_norm(const Tensors& tensors, Location at) {
   const bool wide = std::ranges::any_of(
       tensors, [](const Tensor& t) { return t.dtype() == DType::f64; });
   const DType type = wide ? DType::f64 : DType::f32;
-  Tensors squares;
-  for (const Tensor& t : tensors) {
-    const Tensor x = to(t, type, at);
-    squares.push_back(view(sum(mul(x, x, at), {}, false, at), {1}, at));
-  }
-  if (squares.empty()) return zeros({}, type, at);
-  return sqrt(sum(cat(squares, 0, at), {}, false, at), at);
+  // The norm of the norms, as torch.nn.utils.clip_grad_norm_ takes it.
+  Tensors norms;
+  for (const Tensor& t : tensors)
+    norms.push_back(view(trace::record1("linalg_vector_norm", {to(t, type, at)}, {}, at), {1}, at));
+  if (norms.empty()) return zeros({}, type, at);
+  return trace::record1("linalg_vector_norm", {cat(norms, 0, at)}, {}, at);
 }
 
 Tensors clip_by_norm(const Tensors& tensors, const Tensor& norm, double max_norm, Location at) {
