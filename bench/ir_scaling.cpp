@@ -1,0 +1,149 @@
+// How the graph scales: build, print, parse, verify, dead code, common subexpressions and sort at
+// 1,000 to 1,000,000 nodes, in microseconds a node. A line that needs more than 5 is marked, and the
+// exit status is then 1.
+//
+//   bench_ir_scaling [LARGEST]       default 1000000
+//
+// The graph is a chain of layers on f32[64,64]; of 8 nodes one is dead and one repeats another:
+//   t = permute(w)   h = mm(x, t)   a = add(h, b)   m = mean(a)   d = sub(a, m)
+//   g = tanh(d)      a2 = add(h, b) = a             x' = mul(g, a2)              e = exp(g), dead
+// Time is that of the thread (other programs on the machine don't count), the least of several runs.
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <vector>
+
+#include "ir/edit.h"
+#include "ir/text.h"
+#include "op/registry.h"
+
+namespace cleave {
+namespace {
+
+constexpr double limit_us = 5;
+
+double thread_us() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) * 1e-3;
+}
+
+struct Caller {
+  Graph& g;
+  const OpRegistry& ops;
+  ValueId operator()(const char* op, std::vector<ValueId> inputs, Attrs attrs = {}) const {
+    NodeSpec spec;
+    spec.op = ops.find(op);
+    spec.inputs = std::move(inputs);
+    spec.attrs = std::move(attrs);
+    return g.node(value_or_throw(g.add_node(std::move(spec)))).out(0);
+  }
+};
+
+Attrs attrs_of(const OpDef& op, std::vector<std::pair<const char*, AttrValue>> values) {
+  Attrs attrs;
+  for (auto& [name, value] : values)
+    attrs.set(static_cast<uint16_t>(op.schema.find(name)), std::move(value));
+  return attrs;
+}
+
+Graph build(const OpRegistry& ops, int64_t nodes) {
+  Graph g("main");
+  const Type type(DType::f32, {64, 64});
+  const ValueId w = value_or_throw(g.add_placeholder(Role::param, "w", type));
+  const ValueId b = value_or_throw(g.add_placeholder(Role::param, "b", type));
+  ValueId x = value_or_throw(g.add_placeholder(Role::input, "x", type));
+  const Caller call{g, ops};
+  const Attrs swap = attrs_of(*ops.find("permute"), {{"dims", std::vector<int64_t>{1, 0}}});
+  const Attrs rows =
+      attrs_of(*ops.find("mean"), {{"dim", std::vector<int64_t>{1}}, {"keepdim", true}});
+  while (static_cast<int64_t>(g.node_count()) < nodes) {
+    const ValueId h = call("mm", {x, call("permute", {w}, swap)});
+    const ValueId a = call("add", {h, b});
+    const ValueId d = call("sub", {a, call("mean", {a}, rows)});
+    const ValueId g_ = call("tanh", {d});
+    x = call("mul", {g_, call("add", {h, b})});
+    call("exp", {g_});
+  }
+  g.add_return({x, ReturnKind::result, {}});
+  return g;
+}
+
+// The least time of `runs` runs, in microseconds; `prepare` is not counted.
+template <class Prepare, class Run>
+double least(int runs, Prepare prepare, Run run) {
+  double best = 1e300;
+  for (int i = 0; i < runs; ++i) {
+    auto prepared = prepare();
+    const double begin = thread_us();
+    run(prepared);
+    best = std::min(best, thread_us() - begin);
+  }
+  return best;
+}
+
+struct Row {
+  const char* name;
+  double us = 0;
+};
+
+std::vector<Row> measure(const OpRegistry& ops, int64_t nodes) {
+  const int runs = nodes <= 10000 ? 20 : nodes <= 100000 ? 4 : 2;
+  const Graph g = build(ops, nodes);
+  const std::string text = print(g);
+  std::vector<NodeId> reversed = g.order();
+  std::reverse(reversed.begin(), reversed.end());
+  auto nothing = [] { return 0; };
+  auto copy = [&] { return g; };
+  auto turned = [&] {
+    Graph h = g;
+    value_or_throw(h.reorder(reversed));
+    return h;
+  };
+  return {
+      {"build", least(runs, nothing, [&](int) { build(ops, nodes); })},
+      {"print", least(runs, nothing, [&](int) { print(g); })},
+      {"parse", least(runs, nothing, [&](int) { value_or_throw(parse(text, "bench", ops)); })},
+      {"verify", least(runs, nothing, [&](int) { value_or_throw(verify(g)); })},
+      {"dead code", least(runs, copy, [](Graph& h) { eliminate_dead_code(h); })},
+      {"common", least(runs, copy, [](Graph& h) { eliminate_common_subexpressions(h); })},
+      {"sort", least(runs, turned, [](Graph& h) { value_or_throw(sort_topologically(h)); })},
+  };
+}
+
+int run(int64_t largest) {
+  const OpRegistry ops = value_or_throw(core_ops());
+  std::vector<int64_t> sizes;
+  for (int64_t n = 1000; n <= largest; n *= 10) sizes.push_back(n);
+  std::vector<std::vector<Row>> columns;
+  for (int64_t n : sizes) columns.push_back(measure(ops, n));
+  fmt::print("us a node, by number of nodes (limit {})\n{:<12}", limit_us, "");
+  for (int64_t n : sizes) fmt::print("{:>11}", n);
+  fmt::print("\n");
+  bool over = false;
+  for (size_t r = 0; r < columns[0].size(); ++r) {
+    fmt::print("{:<12}", columns[0][r].name);
+    for (size_t c = 0; c < sizes.size(); ++c) {
+      const double us = columns[c][r].us / static_cast<double>(sizes[c]);
+      over = over || us > limit_us;
+      fmt::print("{:>10.3f}{}", us, us > limit_us ? '!' : ' ');
+    }
+    fmt::print("\n");
+  }
+  return over ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace cleave
+
+int main(int argc, char** argv) {
+  try {
+    return cleave::run(argc > 1 ? std::max(1000L, std::atol(argv[1])) : 1000000);
+  } catch (const cleave::Error& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return 1;
+  }
+}
