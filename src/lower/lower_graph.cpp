@@ -200,9 +200,10 @@ void Lowering::product(NodeId n, const OpView& op, const ProductRule& rule) {
   p.n = b[b.size() - 1];
   p.a = matrix(rule.a, false);
   p.b = matrix(rule.b, false);
-  if (rule.c >= 0 && op.has(rule.c)) p.c_in = matrix(rule.c, true);
   p.alpha = rule.alpha ? rule.alpha(op) : 1;
   p.beta = rule.beta ? rule.beta(op) : 1;
+  // A term times 0 is not read at all: it may hold NaN.
+  if (rule.c >= 0 && op.has(rule.c) && p.beta != 0) p.c_in = matrix(rule.c, true);
   at_[node.out(0).v] = new_dense(graph_.name(node.out(0)), op.out_type(0));
   p.c = at_[node.out(0).v].storage;
   out_.steps.push_back({graph_.name(node.out(0)), std::move(p), false});
