@@ -89,9 +89,9 @@ struct Parts {
 Parts parts_of(Builder& b, const OpView& op) {
   const AttentionCall call = call_of(op);
   Parts p{attention_shape(call), {}, {}, {}, {}, {}, ValueId::none()};
-  p.query = flat_operand(b, p.shape, op.in(0), 1);
-  p.key = flat_operand(b, p.shape, op.in(1), p.shape.key_group);
-  p.value = flat_operand(b, p.shape, op.in(2), p.shape.value_group);
+  p.query = flat_operand(b, p.shape, op.in(0), 1, call.work());
+  p.key = flat_operand(b, p.shape, op.in(1), p.shape.key_group, call.work());
+  p.value = flat_operand(b, p.shape, op.in(2), p.shape.value_group, call.work());
   const ValueId scores = masked_scores(b, call, p.shape, p.query, p.key);
   p.weights = without_batch(b, attention_weights(b, call, scores));
   p.dropped = p.weights;
@@ -109,7 +109,7 @@ Parts parts_of(Builder& b, const OpView& op) {
 
 Values decompose(Builder& b, const OpView& op) {
   const Parts p = parts_of(b, op);
-  return {with_batch(b, p.shape, b.bmm(p.dropped, p.value))};
+  return {b.convert(with_batch(b, p.shape, b.bmm(p.dropped, p.value)), op.out_type(0).dtype)};
 }
 
 ValueId flipped(Builder& b, ValueId x) { return b.permute(x, {0, 2, 1}); }
@@ -119,9 +119,9 @@ Values grad(Builder& b, const GradView& op) {
   if (op.dout(0).is_none()) return d;
   const Parts p = parts_of(b, op);
   const AttentionShape& s = p.shape;
-  const ValueId g = without_batch(b, op.dout(0));
+  const ValueId g = without_batch(b, b.convert(op.dout(0), call_of(op).work()));
   if (op.needs(2))
-    d[2] = from_flat(b, s, b.bmm(flipped(b, p.dropped), g), s.value_group, op.in_type(2).shape);
+    d[2] = from_flat(b, s, b.bmm(flipped(b, p.dropped), g), s.value_group, op.in_type(2));
   const bool mask = op.has(mask_operand) && op.needs(mask_operand);
   if (!op.needs(0) && !op.needs(1) && !mask) return d;
   ValueId dweights = b.bmm(g, flipped(b, p.value));
@@ -131,10 +131,10 @@ Values grad(Builder& b, const GradView& op) {
   const ValueId dscores = b.sub(weighted, b.mul(p.weights, b.sum(weighted, {-1}, true)));
   const double scale = call_of(op).scale();
   if (op.needs(0))
-    d[0] = from_flat(b, s, b.mul(b.bmm(dscores, p.key), scale), 1, op.in_type(0).shape);
+    d[0] = from_flat(b, s, b.mul(b.bmm(dscores, p.key), scale), 1, op.in_type(0));
   if (op.needs(1))
     d[1] = from_flat(b, s, b.mul(b.bmm(flipped(b, dscores), p.query), scale), s.key_group,
-                     op.in_type(1).shape);
+                     op.in_type(1));
   if (mask) {
     const Type m = op.in_type(mask_operand);
     d[3] = b.convert(b.sum_to(with_batch(b, s, dscores), m.shape), m.dtype);

@@ -21,6 +21,7 @@ struct AttentionCall {
   const Type& type(int k) const { return op.in_type(query + k); }  // 0 query, 1 key, 2 value
   bool masked() const { return op.has(mask); }
   bool grouped() const;  // enable_gqa
+  DType work() const;    // what weights are computed in: f64 for f64, else f32
   double scale() const;
 };
 
@@ -45,11 +46,12 @@ AttentionShape attention_shape(const AttentionCall& call);
 // 1 / (1 - dropout_p), 0 where nothing is kept.
 double keep_scale(double dropout_p);
 
-// An operand with its heads copied for the group, broadcast, and its leading dims merged into one.
-ValueId flat_operand(Builder& b, const AttentionShape& s, ValueId x, const Dim& group);
-// Its transpose: g [n,rows,width] summed to the operand's shape.
+// An operand in the dtype of work, its heads copied for the group, broadcast, and its leading dims
+// merged into one.
+ValueId flat_operand(Builder& b, const AttentionShape& s, ValueId x, const Dim& group, DType work);
+// Its transpose: g [n,rows,width] summed to the operand's shape, in its dtype.
 ValueId from_flat(Builder& b, const AttentionShape& s, ValueId g, const Dim& group,
-                  const Shape& operand);
+                  const Type& operand);
 // [n,rows,columns] as [*batch,rows,columns], and back.
 ValueId with_batch(Builder& b, const AttentionShape& s, ValueId x);
 ValueId without_batch(Builder& b, ValueId x);

@@ -1,4 +1,6 @@
 // The parts of attention that are written into a graph: decompositions and gradients.
+// bf16 and f16 operands are taken to f32 first, as PyTorch does: a score rounded to 8 bits would turn
+// into a weight that is off by percents.
 #include <cmath>
 
 #include "op/attention.h"
@@ -26,7 +28,8 @@ Shape merged(const Shape& shape) {
 
 }  // namespace
 
-ValueId flat_operand(Builder& b, const AttentionShape& s, ValueId x, const Dim& group) {
+ValueId flat_operand(Builder& b, const AttentionShape& s, ValueId x, const Dim& group, DType work) {
+  x = b.convert(x, work);
   if (!b.status().ok()) return x;
   Shape shape = b.type(x).shape;
   if (group != Dim(1)) {
@@ -41,15 +44,16 @@ ValueId flat_operand(Builder& b, const AttentionShape& s, ValueId x, const Dim& 
 }
 
 ValueId from_flat(Builder& b, const AttentionShape& s, ValueId g, const Dim& group,
-                  const Shape& operand) {
+                  const Type& operand) {
   if (!b.status().ok()) return g;
   const Shape flat = b.type(g).shape;
   g = viewed(b, g, s.with(flat[1], flat[2]));
-  Shape copied = operand;
+  Shape copied = operand.shape;
   if (group != Dim(1)) copied[copied.size() - 3] = copied[copied.size() - 3] * group;
   g = b.sum_to(g, copied);
-  if (group == Dim(1)) return g;
-  return b.sum(viewed(b, g, split_heads(operand, group)), {std::ssize(operand) - 2});
+  if (group != Dim(1))
+    g = b.sum(viewed(b, g, split_heads(operand.shape, group)), {operand.rank() - 2});
+  return b.convert(g, operand.dtype);
 }
 
 ValueId with_batch(Builder& b, const AttentionShape& s, ValueId x) {
@@ -77,7 +81,7 @@ ValueId masked_scores(Builder& b, const AttentionCall& call, const AttentionShap
   if (!call.masked()) return scores;
   const ValueId mask = op.in(call.mask);
   if (op.in_type(call.mask).dtype == DType::boolean) return b.where(mask, scores, closed);
-  return b.add(scores, b.convert(mask, call.type(0).dtype));
+  return b.add(scores, b.convert(mask, call.work()));
 }
 
 ValueId closed_rows(Builder& b, ValueId scores) {

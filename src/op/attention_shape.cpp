@@ -66,6 +66,10 @@ bool AttentionCall::grouped() const {
   return op.def().schema.find("enable_gqa") >= 0 && op.bool_attr("enable_gqa");
 }
 
+DType AttentionCall::work() const {
+  return type(0).dtype == DType::f64 ? DType::f64 : DType::f32;
+}
+
 double AttentionCall::scale() const {
   if (op.given("scale")) return op.float_attr("scale");
   return 1 / std::sqrt(static_cast<double>(type(0).shape.back().value()));

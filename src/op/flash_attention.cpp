@@ -33,8 +33,6 @@ constexpr int grad_out = 0, out = 4, logsumexp = 5;  // operands of the backward
 AttentionCall forward_call(const OpView& op) { return {op, 0, 3}; }
 AttentionCall backward_call(const OpView& op) { return {op, 1, 6}; }
 
-DType sum_type(DType t) { return t == DType::f64 ? DType::f64 : DType::f32; }
-
 Result<AttentionShape> checked_flash(const AttentionCall& call) {
   CLEAVE_TRY(AttentionShape s, checked_attention(call));
   const OpView& op = call.op;
@@ -55,7 +53,7 @@ Result<Types> infer(const OpView& op) {
   CLEAVE_TRY(const AttentionShape s, checked_flash(forward_call(op)));
   const Type& q = op.in_type(0);
   return Types{typed_like(q, q.dtype, s.with(s.rows, s.value_width)),
-               typed_like(q, sum_type(q.dtype), sums_shape(s))};
+               typed_like(q, forward_call(op).work(), sums_shape(s))};
 }
 
 Result<Types> infer_backward(const OpView& op) {
@@ -140,9 +138,9 @@ struct Parts {
 
 Parts parts_of(Builder& b, const AttentionCall& call) {
   Parts p{attention_shape(call), {}, {}, {}, {}};
-  p.query = flat_operand(b, p.shape, call.op.in(call.query), 1);
-  p.key = flat_operand(b, p.shape, call.op.in(call.query + 1), 1);
-  p.value = flat_operand(b, p.shape, call.op.in(call.query + 2), 1);
+  p.query = flat_operand(b, p.shape, call.op.in(call.query), 1, call.work());
+  p.key = flat_operand(b, p.shape, call.op.in(call.query + 1), 1, call.work());
+  p.value = flat_operand(b, p.shape, call.op.in(call.query + 2), 1, call.work());
   p.scores = masked_scores(b, call, p.shape, p.query, p.key);
   return p;
 }
@@ -152,12 +150,12 @@ Values decompose(Builder& b, const OpView& op) {
   const Parts p = parts_of(b, call);
   const ValueId weights = attention_weights(b, call, p.scores);
   const ValueId y = with_batch(b, p.shape, b.bmm(without_batch(b, weights), p.value));
+  const ValueId scores = p.scores;
   // log(sum(exp(scores - top))) + top; a closed row counts as a sum of 1 and a top of 0.
-  const ValueId wide = b.convert(p.scores, sum_type(call.type(0).dtype));
-  const ValueId closed = closed_rows(b, p.scores);
-  const ValueId top = b.where(closed, 0.0, b.amax(wide, {-1}, true));
-  const ValueId sum = b.sum(b.exp(b.sub(wide, top)), {-1}, true);
-  return {y, b.squeeze(b.add(b.log(b.where(closed, 1.0, sum)), top), {-1})};
+  const ValueId closed = closed_rows(b, scores);
+  const ValueId top = b.where(closed, 0.0, b.amax(scores, {-1}, true));
+  const ValueId sum = b.sum(b.exp(b.sub(scores, top)), {-1}, true);
+  return {b.convert(y, call.type(0).dtype), b.squeeze(b.add(b.log(b.where(closed, 1.0, sum)), top), {-1})};
 }
 
 ValueId flipped(Builder& b, ValueId x) { return b.permute(x, {0, 2, 1}); }
@@ -166,19 +164,18 @@ Values decompose_backward(Builder& b, const OpView& op) {
   const AttentionCall call = backward_call(op);
   const Parts p = parts_of(b, call);
   const AttentionShape& s = p.shape;
-  const DType t = call.type(0).dtype;
-  const ValueId sums = op.in(logsumexp);
-  ValueId weights = sums;
+  const DType work = call.work();
+  ValueId weights = b.convert(op.in(logsumexp), work);
   if (op.in_type(logsumexp).rank() == 3)
-    weights = b.exp(b.sub(b.convert(p.scores, sum_type(t)), b.unsqueeze(sums, -1)));
-  weights = without_batch(b, b.convert(weights, t));
-  const ValueId g = without_batch(b, op.in(grad_out));
+    weights = b.exp(b.sub(p.scores, b.unsqueeze(weights, -1)));
+  weights = without_batch(b, weights);
+  const ValueId g = without_batch(b, b.convert(op.in(grad_out), work));
   const ValueId dweights = b.bmm(g, flipped(b, p.value));
-  const ValueId own = b.sum(b.mul(g, without_batch(b, op.in(out))), {-1}, true);
+  const ValueId own = b.sum(b.mul(g, without_batch(b, b.convert(op.in(out), work))), {-1}, true);
   const ValueId dscores = b.mul(b.mul(weights, b.sub(dweights, own)), call.scale());
-  return {from_flat(b, s, b.bmm(dscores, p.key), 1, call.type(0).shape),
-          from_flat(b, s, b.bmm(flipped(b, dscores), p.query), 1, call.type(1).shape),
-          from_flat(b, s, b.bmm(flipped(b, weights), g), 1, call.type(2).shape)};
+  return {from_flat(b, s, b.bmm(dscores, p.key), 1, call.type(0)),
+          from_flat(b, s, b.bmm(flipped(b, dscores), p.query), 1, call.type(1)),
+          from_flat(b, s, b.bmm(flipped(b, weights), g), 1, call.type(2))};
 }
 
 Values grad(Builder& b, const GradView& op) {
@@ -257,7 +254,7 @@ OpDef flash_backward() {
   for (DType t : floating_dtypes) {
     const SampleTensor x = any_of(t, {1, 2, 3, 4});
     samples.push_back(
-        {{x, x, x, x, x, sample(sum_type(t), {1, 2, 3}).range(1, 2)}, causal});
+        {{x, x, x, x, x, sample(t == DType::f64 ? t : DType::f32, {1, 2, 3}).range(1, 2)}, causal});
   }
   const SampleTensor y = f32({2, 2, 3, 6}), q = f32({2, 2, 3, 4}), k = f32({2, 2, 5, 4}),
                      v = f32({2, 2, 5, 6}), sums = f32({2, 2, 3}).range(1, 2);
