@@ -12,3 +12,7 @@ foreach(source IN LISTS bench_sources)
                                               benchmark::benchmark)
   add_dependencies(benches bench_${name})
 endforeach()
+# The model that `cleave train` trains.
+if(TARGET bench_step)
+  target_sources(bench_step PRIVATE ${PROJECT_SOURCE_DIR}/tool/gpt.cpp)
+endif()

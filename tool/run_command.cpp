@@ -23,7 +23,7 @@ struct Options {
               fuse = "on", compiler = "automatic", dump;
   int threads = 0, repeat = 1;
   InputOptions inputs;
-  bool grad = false, json = false;
+  bool grad = false, json = false, profile = false;
 };
 
 struct RunReport {
@@ -64,6 +64,16 @@ struct AlignedMemory {
   std::unique_ptr<std::byte, Free> data;
 };
 
+// The steps that take longest, mean of the runs.
+void print_profile(std::vector<StepTime> steps, int runs) {
+  std::stable_sort(steps.begin(), steps.end(), [](const auto& a, const auto& b) { return a.ns > b.ns; });
+  double total = 0;
+  for (const StepTime& s : steps) total += static_cast<double>(s.ns);
+  for (const StepTime& s : steps)
+    fmt::print(stderr, "{:>12.3f} us {:>6.2f}%  {:<8} %{}\n", static_cast<double>(s.ns) / runs / 1e3,
+               total > 0 ? 100 * static_cast<double>(s.ns) / total : 0, s.kind, s.name);
+}
+
 int64_t rounded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays& inputs,
@@ -86,6 +96,7 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
     report.peak_bytes += rounded(static_cast<int64_t>(memory.back().bytes));
   }
   instance->fill_arena_pattern();
+  instance->time_steps(o.profile);
   std::vector<double> times;
   times.reserve(static_cast<size_t>(o.repeat));
   int64_t most_allocated = 0;
@@ -99,6 +110,7 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
     most_allocated = std::max(most_allocated, watch.stop().peak_live_bytes);
     CLEAVE_CHECK(std::move(s));
   }
+  if (o.profile) print_profile(instance->step_times(), o.repeat);
   report.run_ms = median(times);
   report.peak_bytes += instance->touched_arena_bytes() + most_allocated;
   Arrays out;
@@ -207,6 +219,7 @@ Command run_command() {
             app.add_option("--seed", o->inputs.seed, "of --random and of a missing rng state");
             app.add_flag("--random", o->inputs.random, "make the inputs that are not given");
             app.add_option("--dump", o->dump, "folder for every stage of the compilation");
+            app.add_flag("--profile", o->profile, "the time of each step, longest first");
             app.add_flag("--json", o->json, "print one JSON object");
             return [o] { return run(*o); };
           }};

@@ -2,7 +2,7 @@
 #include "compile/executable.h"
 
 #include <atomic>
-#include <cstring>
+#include <chrono>
 
 #include "compile/pipeline.h"
 #include "runtime/arena.h"
@@ -63,6 +63,14 @@ class RunningInstance final : public Instance {
   const void* result(size_t k) const override { return base_[lowered().returns[k]]; }
   void fill_arena_pattern() override { arena_.fill_pattern(); }
   int64_t touched_arena_bytes() const override { return arena_.touched_bytes(); }
+  void time_steps(bool on) override { ns_.assign(on ? lowered().steps.size() : 0, 0); }
+  std::vector<StepTime> step_times() const override {
+    constexpr const char* kinds[] = {"kernel", "product", "foreign"};
+    std::vector<StepTime> out;
+    for (size_t i = 0; i < ns_.size(); ++i)
+      out.push_back({lowered().steps[i].name, kinds[lowered().steps[i].work.index()], ns_[i]});
+    return out;
+  }
 
  private:
   RunningInstance(std::shared_ptr<const Compiled> program, std::shared_ptr<Executor> executor,
@@ -108,6 +116,7 @@ class RunningInstance final : public Instance {
     size_t product = 0, foreign = 0;
     const auto& steps = lowered().steps;
     for (size_t i = 0; i < steps.size(); ++i) {
+      const StepClock clock(ns_.empty() ? nullptr : &ns_[i]);
       if (auto* k = std::get_if<KernelCall>(&steps[i].work)) {
         CLEAVE_CHECK(run_kernel(*k, steps[i], pointers_.data() + first_pointer_[i]));
       } else if (auto* p = std::get_if<ProductCall>(&steps[i].work)) {
@@ -119,6 +128,20 @@ class RunningInstance final : public Instance {
     }
     return {};
   }
+
+  // Adds the time of its life to a sum, where there is one.
+  class StepClock {
+   public:
+    explicit StepClock(int64_t* sum) : sum_(sum) { if (sum_) begin_ = Clock::now(); }
+    ~StepClock() {
+      if (sum_) *sum_ += std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin_).count();
+    }
+
+   private:
+    using Clock = std::chrono::steady_clock;
+    int64_t* sum_;
+    Clock::time_point begin_;
+  };
 
   struct PhaseRun {
     const BuiltPhase& phase;
@@ -173,6 +196,7 @@ class RunningInstance final : public Instance {
   std::atomic<bool> running_ = false;
   std::vector<std::byte*> base_;  // by storage
   std::vector<size_t> placeholder_storage_;
+  std::vector<int64_t> ns_;      // by step; empty where steps are not timed
   std::vector<void*> pointers_;  // all steps' buffers, one after the other
   std::vector<size_t> first_pointer_;
   std::vector<Slot> slots_;

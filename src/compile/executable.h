@@ -54,6 +54,13 @@ class CompiledProgram {
   virtual const CompileReport& report() const = 0;
 };
 
+// Time that one step of the program took, over the runs since time_steps(true).
+struct StepTime {
+  std::string name;  // of the value that it computes
+  std::string kind;  // kernel, product, foreign
+  int64_t ns = 0;
+};
+
 class Instance {
  public:
   static Result<std::unique_ptr<Instance>> make(std::shared_ptr<const CompiledProgram> program,
@@ -69,6 +76,9 @@ class Instance {
   // Fills the arena with a pattern; after a run, the highest byte touched (rounded up to 64).
   virtual void fill_arena_pattern() = 0;
   virtual int64_t touched_arena_bytes() const = 0;
+  // Measures each step of the following runs, or stops doing so. Times are in the steps' order.
+  virtual void time_steps(bool on) = 0;
+  virtual std::vector<StepTime> step_times() const = 0;
 };
 
 }  // namespace cleave

@@ -140,8 +140,8 @@ static inline double sigmoid_f64(double x) { return 1.0 / (1.0 + exp(-x)); }
 
 constexpr const char* arithmetic = R"(
 #define MIN_MAX(T, S)                                                              \
-  static inline T min_##S(T a, T b) { return a != a ? a : b != b ? b : a < b ? a : b; } \
-  static inline T max_##S(T a, T b) { return a != a ? a : b != b ? b : a > b ? a : b; } \
+  static inline T min_##S(T a, T b) { return ((b < a) | (b != b)) ? b : a; }       \
+  static inline T max_##S(T a, T b) { return ((b > a) | (b != b)) ? b : a; }       \
   static inline T sign_##S(T a) { return a != a ? a : (T)((a > 0) - (a < 0)); }
 MIN_MAX(float, f32)
 MIN_MAX(double, f64)
