@@ -70,6 +70,26 @@ Result<SymbolValues> symbols_from(const Graph& g, std::span<const Array* const> 
   return bind_symbols(g, shapes, given);
 }
 
+// g is static; the values of its symints are in `symbols`.
+Result<Arrays> run_with(const Graph& g, std::span<const Array* const> inputs,
+                        const SymbolValues& symbols) {
+  std::vector<Array> values(g.value_capacity());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Placeholder& p = g.placeholders()[i];
+    Array& value = values[p.value.v];
+    if (p.role == Role::symint) {
+      value = Array(DType::i64, {});
+      value.i[0] = symbols.at(g.name(p.value));
+      continue;
+    }
+    if (std::string why = mismatch(*inputs[i], g.type(p.value)); !why.empty())
+      return user_error("%{}: {}", g.name(p.value), why);
+    value = *inputs[i];
+    round_stored(value);
+  }
+  return run_static(g, std::move(values));
+}
+
 }  // namespace
 
 Result<Arrays> run_node(const Graph& g, NodeId n, std::span<const Array* const> operands) {
@@ -104,24 +124,9 @@ Result<Arrays> interpret(const Graph& g, std::span<const Array* const> inputs) {
     if (!inputs[i] && placeholders[i].role != Role::symint)
       return user_error("%{}: no input is given for it", g.name(placeholders[i].value));
   CLEAVE_TRY(SymbolValues symbols, symbols_from(g, inputs));
-  if (!is_static(g)) {
-    CLEAVE_TRY(Graph fixed, specialize(g, symbols));
-    return interpret(fixed, inputs);
-  }
-  std::vector<Array> values(g.value_capacity());
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const ValueId v = placeholders[i].value;
-    if (placeholders[i].role == Role::symint) {
-      values[v.v] = Array(DType::i64, {});
-      values[v.v].i[0] = symbols.at(g.name(v));
-      continue;
-    }
-    if (std::string why = mismatch(*inputs[i], g.type(v)); !why.empty())
-      return user_error("%{}: {}", g.name(v), why);
-    values[v.v] = *inputs[i];
-    round_stored(values[v.v]);
-  }
-  return run_static(g, std::move(values));
+  if (is_static(g)) return run_with(g, inputs, symbols);
+  CLEAVE_TRY(Graph fixed, specialize(g, symbols));
+  return run_with(fixed, inputs, symbols);
 }
 
 Result<Arrays> interpret(const Graph& g, const std::map<std::string, Array>& inputs) {

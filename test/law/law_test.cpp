@@ -34,9 +34,8 @@ TEST_P(Law, text) { expect_holds(text_law(ops(), op())); }
 TEST_P(Law, reject) { expect_holds(reject_law(op())); }
 TEST_P(Law, grad) {
   expect_holds(grad_law(ops(), op()));
-  if (op().grad.present() && op().reference.present())
-    EXPECT_GT(grad_samples(ops(), op()), 0) << "no sample of " << op().name
-                                            << " can be compared with differences";
+  if (!op().grad.present() || !op().reference.present()) return;
+  EXPECT_GT(grad_samples(ops(), op()), 0) << "no sample can be compared with differences";
 }
 
 INSTANTIATE_TEST_SUITE_P(, Law, testing::ValuesIn(names()),

@@ -1,0 +1,104 @@
+// Compiled samples against the reference. All samples of an entry are calls of one graph, so that
+// they are compiled as one unit.
+#include <cmath>
+
+#include "cleave/executor.h"
+#include "compile/executable.h"
+#include "interp/array_memory.h"
+#include "interp/interpret.h"
+#include "test/law/laws.h"
+#include "test/law/sample_call.h"
+
+namespace cleave::law {
+namespace {
+
+struct Batch {
+  Graph g{"samples"};
+  Arrays inputs;
+  std::vector<size_t> sample_of;  // by return
+};
+
+// Every static sample as a call of one graph.
+Result<Batch> batch_of(const OpDef& op) {
+  Batch batch;
+  for (size_t k = 0; k < op.samples.size(); ++k) {
+    CLEAVE_TRY(SampleCall call, add_sample(batch.g, op, op.samples[k], k, Floats::own,
+                                           fmt::format("s{}", k), batch.inputs));
+    const Node& node = batch.g.node(call.node);
+    for (uint32_t r = 0; r < node.output_count; ++r) {
+      if (batch.g.type(node.out(r)).is_none) continue;
+      batch.g.add_return({node.out(r), ReturnKind::result, {}});
+      batch.sample_of.push_back(k);
+    }
+  }
+  return batch;
+}
+
+double tolerance_of(DType t) {
+  switch (t) {
+    case DType::f64: return 1e-11;
+    case DType::f32: return 3e-5;
+    case DType::bf16: return 0x1p-7;
+    case DType::f16: return 0x1p-10;
+    default: return 0;
+  }
+}
+
+// The narrowest floating type that a sample's call touches decides how exact it can be.
+double tolerance_of(const Graph& g, const Return& r) {
+  const DType t = g.type(r.value).dtype;
+  return is_floating(t) ? tolerance_of(t) : 0;
+}
+
+using Memory = std::vector<std::vector<std::byte>>;
+
+Result<Memory> run_compiled(const std::shared_ptr<const CompiledProgram>& program,
+                            const Arrays& inputs, int threads) {
+  CLEAVE_TRY(auto instance, Instance::make(program, make_thread_pool(threads)));
+  Memory bound;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    bound.push_back(to_memory(inputs[i]));
+    bound.back().resize(bound.back().size() + 64);  // an empty tensor has an address too
+    CLEAVE_CHECK(instance->bind(i, bound.back().data()));
+  }
+  CLEAVE_CHECK(instance->run());
+  Memory out;
+  const auto& returns = program->graph().returns();
+  for (size_t k = 0; k < returns.size(); ++k) {
+    const Type& t = program->graph().type(returns[k].value);
+    const auto* data = static_cast<const std::byte*>(instance->result(k));
+    const int64_t bytes = numel_of(static_shape(t)) * size_of(t.dtype);
+    out.emplace_back(data, data + bytes);
+  }
+  return out;
+}
+
+// What a value beyond the type's range is stored as.
+Array as_stored(Array a) {
+  for (double& x : a.f) x = round_to(a.dtype, x);
+  return a;
+}
+
+}  // namespace
+
+Status lowered_law(const OpRegistry& ops, const OpDef& op) {
+  if (!op.lower.present() || !op.reference.present()) return {};
+  CLEAVE_TRY(Batch batch, batch_of(op));
+  std::vector<const Array*> in;
+  for (const Array& a : batch.inputs) in.push_back(&a);
+  CLEAVE_TRY(Arrays want, interpret(batch.g, in));
+  CLEAVE_TRY(auto program, CompiledProgram::compile(batch.g, ops, {}));
+  CLEAVE_TRY(Memory one, run_compiled(program, batch.inputs, 1));
+  CLEAVE_TRY(Memory two, run_compiled(program, batch.inputs, 2));
+  for (size_t k = 0; k < want.size(); ++k) {
+    const auto where = [&] { return fmt::format("{}, sample {}", op.name, batch.sample_of[k]); };
+    const Array got = from_memory(want[k].dtype, want[k].shape, one[k].data());
+    const double tolerance = tolerance_of(batch.g, batch.g.returns()[k]);
+    if (std::string why = difference(got, as_stored(want[k]), tolerance); !why.empty())
+      return user_error("{}: compiled, it {}", where(), why);
+    if (one[k] != two[k]) return user_error("{}: other bits on 2 threads than on 1", where());
+  }
+  return {};
+}
+
+}  // namespace cleave::law

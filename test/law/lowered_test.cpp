@@ -1,0 +1,54 @@
+// The law of compiled code over every entry of src/op, and toys that break it.
+#include <gtest/gtest.h>
+
+#include "op/entry.h"
+#include "op/registry.h"
+#include "test/law/laws.h"
+
+namespace cleave::law {
+namespace {
+
+const OpRegistry& ops() {
+  static const OpRegistry all = value_or_throw(core_ops());
+  return all;
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> out;
+  for (const auto& op : ops().all()) out.push_back(op->name);
+  return out;
+}
+
+class Lowered : public testing::TestWithParam<std::string> {};
+
+TEST_P(Lowered, values) {
+  const Status s = lowered_law(ops(), *ops().find(GetParam()));
+  EXPECT_TRUE(s.ok()) << (s.ok() ? "" : s.failure().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(, Lowered, testing::ValuesIn(names()),
+                         [](const auto& info) { return info.param; });
+
+// sin under another name, lowered to sin(x) * factor.
+std::string law_of_scaled_sin(double factor) {
+  OpRegistry all = value_or_throw(core_ops());
+  OpDef toy = *all.find("sin");
+  toy.name = "toy_sin";
+  toy.lower = loop::pointwise([factor](const OpView& op, const loop::Exprs& x) {
+    const loop::Expr y = loop::cast(x[0], loop::compute_type(op.out_type(0).dtype));
+    return loop::unary(loop::Op::sin, y) * loop::constant(y.type(), factor);
+  });
+  value_or_throw(all.add(toy));
+  const Status s = lowered_law(all, *all.find("toy_sin"));
+  return s.ok() ? "" : s.failure().message;
+}
+
+TEST(LoweredToys, right_entry_keeps_the_law) { EXPECT_EQ(law_of_scaled_sin(1), ""); }
+
+TEST(LoweredToys, other_values) {
+  const std::string message = law_of_scaled_sin(1.0002);
+  EXPECT_NE(message.find("compiled, it element"), std::string::npos) << message;
+}
+
+}  // namespace
+}  // namespace cleave::law
