@@ -31,6 +31,7 @@ constexpr Model models[] = {
 struct Figures {
   double compile_ms = 0, step_ms = 0;
   int64_t kernels = 0, planned = 0, measured = 0;
+  Report report;
 };
 
 Figures measure(const Model& m) {
@@ -49,6 +50,7 @@ Figures measure(const Model& m) {
   Figures f;
   f.compile_ms = ms_since(begin);
   f.kernels = step.report().kernels;
+  f.report = step.report();
   f.planned = step.report().planned_peak_bytes;
   const HostTensor idx = rng.integers({m.batch, m.time}, 0, m.shape.vocabulary);
   const HostTensor target = rng.integers({m.batch, m.time}, 0, m.shape.vocabulary);
@@ -75,9 +77,12 @@ int main(int argc, char** argv) {
     const Figures f = measure(m);
     if (argc == 1)
       std::printf("%-6s %12.1f %10.2f %8ld %16ld %16ld\n", m.name, f.compile_ms, f.step_ms, f.kernels, f.planned, f.measured);
-    else
-      std::printf("{\"model\": \"%s\", \"compile_ms\": %.2f, \"step_ms\": %.3f, \"kernels\": %ld, "
+    else {
+      std::printf("{\"trace_ms\": %.2f, ", f.report.trace_ms);
+      for (const CompileStage& s : f.report.stages) std::printf("\"%s_ms\": %.2f, ", s.name.c_str(), s.ms);
+      std::printf("\"model\": \"%s\", \"compile_ms\": %.2f, \"step_ms\": %.3f, \"kernels\": %ld, "
                   "\"planned_peak_bytes\": %ld, \"peak_bytes\": %ld}\n",
                   m.name, f.compile_ms, f.step_ms, f.kernels, f.planned, f.measured);
+    }
   }
 }

@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""The `cleave` command as a person uses it: results, exit statuses, messages, files.
+
+    python3 test/tool/command_test.py CLEAVE_BINARY
+"""
+import json, os, random, signal, struct, subprocess, sys, tempfile, time, unittest
+
+CLEAVE = sys.argv.pop(1)
+MLP = """graph @main(%w: param f32[3,4] grad, %b: param f32[3] grad, %x: input f32[2,4]) {
+  %t = permute(%w; dims=[1,0])
+  %y = addmm(%b, %x, %t)
+  %z = relu(%y)
+  return %z
+}
+"""
+TINY = ["--layers", "2", "--width", "32", "--heads", "2", "--context", "16", "--batch", "3", "--sample", "0"]
+
+
+def cleave(*args, stdin=None, **kw):
+    return subprocess.run([CLEAVE, *map(str, args)], input=stdin, capture_output=True, text=True, timeout=120, **kw)
+
+
+def losses(result):
+    return [json.loads(l).get("loss") for l in result.stdout.splitlines() if '"loss"' in l]
+
+
+def contents(path):
+    with open(path, "rb") as f: return f.read()
+
+
+def tensors(path):
+    """Name to list of f32 numbers of a .safetensors file."""
+    data = contents(path)
+    n = struct.unpack("<Q", data[:8])[0]
+    out = {}
+    for name, e in json.loads(data[8:8 + n]).items():
+        if name == "__metadata__": continue
+        raw = data[8 + n + e["data_offsets"][0]:8 + n + e["data_offsets"][1]]
+        out[name] = struct.unpack("<%df" % (len(raw) // 4), raw) if e["dtype"] == "F32" else raw
+    return out
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.text = self.file("book.txt", "".join(random.Random(1).choices("abc de\n", k=4000)))
+
+    def file(self, name, data):
+        path = os.path.join(self.folder.name, name)
+        with open(path, "wb" if isinstance(data, bytes) else "w") as f: f.write(data)
+        return path
+
+    def path(self, name): return os.path.join(self.folder.name, name)
+
+    def refused(self, result, status, *parts):
+        self.assertEqual(result.returncode, status, result.stderr)
+        self.assertTrue(result.stderr.startswith("cleave: "), result.stderr)
+        for p in parts: self.assertIn(p, result.stderr)
+
+
+class Help(Case):
+    def test_lists_and_explains_each_command(self):
+        listing = cleave("help")
+        self.assertEqual(listing.returncode, 0)
+        for name in ("check", "print", "run", "grad", "partition", "train"):
+            self.assertIn(name, listing.stdout)
+            one = cleave("help", name)
+            self.assertEqual(one.returncode, 0)
+            self.assertIn("example:\n  cleave " + name, one.stdout)
+
+    def test_unknown_command_and_option_name_the_nearest(self):
+        self.refused(cleave("partitoin"), 1, "did you mean partition?")
+        self.refused(cleave("run", "g.clv", "--treads", "2"), 1, "--treads", "did you mean --threads?")
+        self.refused(cleave("run"), 1, "GRAPH")
+        self.refused(cleave("train", "--text", self.text, "--steps", "many"), 1, "--steps")
+
+
+class Graphs(Case):
+    def test_check_is_silent_and_counts(self):
+        g = self.file("m.clv", MLP)
+        self.assertEqual((cleave("check", g).stdout, cleave("check", g).returncode), ("", 0))
+        self.assertEqual(json.loads(cleave("check", "--json", "-", stdin=MLP).stdout), {"nodes": 3, "graphs": 1})
+
+    def test_print_is_a_fixed_point(self):
+        once = cleave("print", "-", stdin=MLP)
+        self.assertEqual(once.returncode, 0, once.stderr)
+        self.assertEqual(cleave("print", "-", stdin=once.stdout).stdout, once.stdout)
+
+    def test_errors_point_at_the_place(self):
+        self.refused(cleave("check", "-", stdin=MLP.replace("relu(%y)", "relu(%yy)")), 1, "stdin:4:", "%yy", "^")
+        self.refused(cleave("check", "-", stdin=MLP.replace("relu", "reluu")), 1, "reluu", "relu")
+        self.refused(cleave("check", "-", stdin=MLP.replace("relu", "_cdist_forward")), 2, "_cdist_forward")
+        self.refused(cleave("check", self.path("none.clv")), 1, "none.clv")
+        self.refused(cleave("check", self.folder.name), 1, "folder")
+
+    def test_engines_agree_and_grad_gives_gradients(self):
+        g = self.file("m.clv", MLP)
+        a, b = self.path("a.safetensors"), self.path("b.safetensors")
+        r = cleave("run", g, "--random", "--grad", "--out", a, "--json", "--repeat", "3")
+        self.assertEqual(r.returncode, 0, r.stderr)
+        report = json.loads(r.stdout)
+        self.assertEqual(set(report), {"compile_ms", "run_ms", "kernels", "peak_bytes", "planned_peak_bytes"})
+        self.assertEqual(report["peak_bytes"], report["planned_peak_bytes"])
+        self.assertEqual(cleave("run", g, "--random", "--grad", "--out", b).returncode, 0)
+        x, y = tensors(a), tensors(b)
+        self.assertEqual(set(x), {"out.0", "grad.w", "grad.b"})
+        self.assertEqual(x, y)
+        self.assertTrue(any(v != 0 for v in x["grad.w"]))
+        c = self.path("c.safetensors")
+        self.assertEqual(cleave("run", g, "--random", "--grad", "--engine", "reference", "--out", c).returncode, 0)
+        wide = tensors(c)["out.0"]
+        want = struct.unpack("<%dd" % (len(wide) // 8), wide)
+        for got, w in zip(x["out.0"], want): self.assertAlmostEqual(got, w, delta=1e-5)
+
+    def test_missing_inputs_are_named(self):
+        self.refused(cleave("run", "-", stdin=MLP), 1, "w", "--random")
+
+    def test_partition_halves_fit(self):
+        g, f, b = self.file("m.clv", MLP), self.path("f.clv"), self.path("b.clv")
+        r = cleave("partition", g, "--mode", "default", "--json", "--forward", f, "--backward", b)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        report = json.loads(r.stdout)
+        self.assertEqual(cleave("check", f).returncode, 0)
+        self.assertEqual(cleave("check", b).returncode, 0)
+        self.assertEqual(report["forward"]["inputs"], 3)
+        self.assertGreater(len(report["saved"]), 0)
+        self.refused(cleave("partition", g, "--mode", "fast"), 1, "fast")
+
+    def test_grad_writes_a_joint_graph(self):
+        r = cleave("grad", "-", stdin=MLP)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertIn("-> grad %w", r.stdout)
+        self.assertEqual(cleave("check", "-", stdin=r.stdout).returncode, 0)
+
+
+class Train(Case):
+    def train(self, *args, **kw): return cleave("train", "--text", self.text, *TINY, "--json", *args, **kw)
+
+    def test_steps_are_the_same_on_one_and_two_threads_and_allocate_nothing(self):
+        one, two = self.train("--steps", 8, "--threads", 1), self.train("--steps", 8, "--threads", 2)
+        self.assertEqual(one.returncode, 0, one.stderr)
+        self.assertEqual(losses(one), losses(two))
+        self.assertEqual(len(losses(one)), 8)
+        last = json.loads(two.stdout.splitlines()[-1])
+        self.assertEqual(last["peak_bytes"], last["planned_peak_bytes"])
+        self.assertEqual(last["allocations_per_step"], 0)
+
+    def test_resumed_run_repeats_the_losses_bit_for_bit(self):
+        for extra in ([], ["--dropout", "0.2"]):
+            out = self.path("run.safetensors")
+            whole = losses(self.train("--steps", 12, *extra))
+            first = self.train("--steps", 12, "--checkpoint-every", 5, "--out", out, *extra)
+            self.assertEqual(losses(first), whole)
+            half = self.path("half.safetensors")
+            self.interrupt_after(5, half, *extra)
+            done = self.train("--steps", 12, "--resume", half, *extra)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            rest = losses(done)
+            self.assertEqual(rest, whole[-len(rest):])
+            self.assertLess(len(rest), 12)
+
+    def interrupt_after(self, lines, out, *extra):
+        p = subprocess.Popen([CLEAVE, "train", "--text", self.text, *TINY, "--json", "--steps", "12", "--out", out, *extra],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(lines): p.stdout.readline()
+        p.send_signal(signal.SIGSTOP)
+        p.send_signal(signal.SIGINT)
+        p.send_signal(signal.SIGCONT)
+        _, err = p.communicate(timeout=60)
+        if p.returncode == 0:  # all steps were done before the signal came
+            self.skipTest("the run ended before it could be interrupted")
+        self.assertEqual(p.returncode, 130, err)
+        self.assertIn("--resume", err)
+
+    def test_bad_texts_are_refused(self):
+        for name, contents, part in (("empty", "", "empty"), ("short", "abc", "too few"), ("binary", b"ab\0cd" * 999, "no text"),
+                                     ("same", "a" * 4000, "the same")):
+            r = cleave("train", "--text", self.file(name, contents), *TINY)
+            self.refused(r, 1, name, part)
+            self.assertEqual(r.stderr.count("\n"), 1)
+        self.refused(cleave("train", "--text", self.path("absent"), *TINY), 1, "absent")
+
+    def test_unwritable_places_are_found_before_training(self):
+        self.refused(self.train("--out", self.path("no/such/folder/x.safetensors")), 1, "no/such/folder")
+
+    def test_a_full_disk_is_one_error(self):
+        if not os.path.exists("/dev/full"): self.skipTest("no /dev/full")
+        r = self.train("--steps", 1, "--out", "/dev/full")
+        self.refused(r, 1, "/dev/full")
+
+    def test_corrupt_and_foreign_checkpoints_are_refused(self):
+        out = self.path("run.safetensors")
+        self.assertEqual(self.train("--steps", 2, "--out", out).returncode, 0)
+        whole = contents(out)
+        for name, data in (("cut", whole[:len(whole) // 2]), ("noise", bytes(range(256)) * 9), ("nothing", b"")):
+            self.refused(self.train("--steps", 3, "--resume", self.file(name, data)), 1, name)
+        self.refused(cleave("train", "--text", self.text, *TINY, "--width", "64", "--resume", out), 1)
+        r = cleave("train", "--text", self.text, "--layers", 1, *TINY[2:], "--steps", 3, "--resume", out)
+        self.refused(r, 1, "--layers 2", "1")
+        other = self.file("other.txt", "xyz " * 1000)
+        self.refused(cleave("train", "--text", other, *TINY, "--steps", 3, "--resume", out), 1, "characters")
+        self.assertEqual(contents(out), whole)
+
+    def test_options_out_of_range_are_refused(self):
+        for option, value in (("--heads", 5), ("--layers", 0), ("--dropout", 1.5), ("--lr", 0), ("--schedule", "step"), ("--batch", -1)):
+            self.refused(self.train(option, value), 1, option)
+
+
+if __name__ == "__main__":
+    unittest.main()
