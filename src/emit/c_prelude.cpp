@@ -2,8 +2,9 @@
 //
 // Elementary functions in f32 are branch-free, so that loops over them vectorise; their errors against
 // float64 are checked in test/emit. exp: Cody-Waite reduction to |r| <= ln2/2, degree-6 polynomial.
-// log: mantissa in [sqrt(1/2), sqrt(2)), minimax polynomial of degree 9 (Cephes). tanh: odd rational
-// (Eigen's 13/6 form) within |x| <= 7.9, else through the clamp. erf: two polynomials in |x|.
+// log: mantissa in [sqrt(1/2), sqrt(2)), polynomial of degree 9 (coefficients of exp and log are those
+// of Moshier's Cephes). tanh: an odd polynomial for |x| < 5/8, else 1 - 2 / (exp(2|x|) + 1); it is 1
+// from 10 on. erf: an odd polynomial for |x| < 59/64, else 1 - exp(polynomial in |x|).
 #include "emit/c_source.h"
 
 namespace cleave::emit {
@@ -102,7 +103,7 @@ static inline float log_f32(float x) {
   return x == 0.0f ? -__builtin_inff() : x < 0.0f || x != x ? __builtin_nanf("") : r;
 }
 static inline float tanh_f32(float x) {
-  float c = x < -9.0f ? -9.0f : x > 9.0f ? 9.0f : x, z = c * c;
+  float c = x < -10.0f ? -10.0f : x > 10.0f ? 10.0f : x, z = c * c;
   float e = exp_f32(2.0f * (c < 0.0f ? -c : c));
   float large = 1.0f - 2.0f / (e + 1.0f);
   float p = -5.70498872745e-3f;

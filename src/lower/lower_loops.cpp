@@ -53,12 +53,23 @@ std::vector<int64_t> collapse_call(std::vector<Bound>& operands, std::vector<Bou
   return dims.shape;
 }
 
-bool dense_or_scalar(const std::vector<Bound>& bounds, const std::vector<int64_t>& shape) {
-  return shape.size() <= 1 && std::all_of(bounds.begin(), bounds.end(), [&](const Bound& b) {
-           if (b.buffer < 0) return true;
-           return b.layout.offset == 0 &&
-                  (shape.empty() || b.layout.strides[0] == 1 || b.layout.strides[0] == 0);
-         });
+// The storages of operands that are read where the results are written. `operands` and `results` have
+// been collapsed to one shape.
+std::vector<size_t> same_addresses(const KernelCall& call, const std::vector<Bound>& operands,
+                                   const std::vector<Bound>& results) {
+  auto at_result = [&](const Bound& b) {
+    return std::all_of(results.begin(), results.end(), [&](const Bound& r) {
+      return r.buffer < 0 || (r.layout == b.layout && size_of(r.dtype) == size_of(b.dtype));
+    });
+  };
+  std::vector<size_t> out;
+  for (size_t k = 0; k < call.storages.size(); ++k) {
+    bool read = false, same = true;
+    for (const Bound& b : operands)
+      if (b.buffer == static_cast<int64_t>(k)) read = true, same = same && at_result(b);
+    if (read && same) out.push_back(call.storages[k]);
+  }
+  return out;
 }
 
 }  // namespace
@@ -68,11 +79,14 @@ void Lowering::elementwise(NodeId n, const OpView& op, const ElementwiseRule& ru
   std::vector<int64_t> shape = static_shape(op.out_type(0));
   if (rule.broadcast_only) {
     shape = collapse_call(c.operands, c.results, shape);
-    c.call.elementwise = dense_or_scalar(c.operands, shape) && dense_or_scalar(c.results, shape);
+    c.call.same_address = same_addresses(c.call, c.operands, c.results);
   }
   KernelBuilder b(c.kernel, c.operands, c.results);
   nest(b, shape, [&](const Exprs& i) {
     Exprs values = rule.value(b, op, i);
+    if (values.size() > 1)  // all are computed before the first store: it may lie over an operand
+      for (size_t k = 0; k < values.size(); ++k)
+        if (b.wanted(static_cast<int>(k))) values[k] = b.let(values[k], "v");
     for (size_t k = 0; k < values.size(); ++k)
       if (b.wanted(static_cast<int>(k))) b.store(static_cast<int>(k), i, values[k]);
   });
@@ -86,7 +100,9 @@ void Lowering::copy(const Location& from, const Location& to, DType dtype, const
   c.operands = {bind(c.kernel, c.call, from, dtype, false)};
   c.results = {bind(c.kernel, c.call, to, dtype, true)};
   std::vector<int64_t> shape = collapse_call(c.operands, c.results, to.layout.shape);
-  c.call.elementwise = dense_or_scalar(c.operands, shape) && dense_or_scalar(c.results, shape);
+  c.call.same_address = same_addresses(c.call, c.operands, c.results);
+  c.call.whole_copy = !c.call.same_address.empty() && from.layout.is_contiguous() &&
+                      out_.storages[from.storage].elements == from.layout.numel();
   KernelBuilder b(c.kernel, c.operands, c.results);
   nest(b, shape, [&](const Exprs& i) { b.store(0, i, b.load(0, i)); });
   finish_call(std::move(c), name, nullptr);

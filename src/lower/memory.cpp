@@ -55,11 +55,21 @@ std::vector<UpdateCopy> update_copies(const LoweredProgram& p) {
   std::vector<UpdateCopy> out;
   for (size_t i = 0; i < p.steps.size(); ++i) {
     auto* call = std::get_if<KernelCall>(&p.steps[i].work);
-    if (!call || !call->elementwise || call->storages.size() != 2) continue;
+    if (!call || !call->whole_copy) continue;
     size_t from = call->storages[0], to = call->storages[1];
     if (p.storages[to].placeholder >= 0 && p.storages[from].placeholder < 0) out.push_back({i, from, to});
   }
   return out;
+}
+
+// Whether the step's result may lie where `storage` does, which the step may also read.
+bool can_write_over(const Step& step, size_t storage) {
+  const std::vector<size_t> touched = storages_of(step);
+  if (std::find(touched.begin(), touched.end(), storage) == touched.end())
+    return !std::holds_alternative<ForeignCall>(step.work);
+  auto* call = std::get_if<KernelCall>(&step.work);
+  return call && std::find(call->same_address.begin(), call->same_address.end(), storage) !=
+                     call->same_address.end();
 }
 
 }  // namespace
@@ -78,9 +88,8 @@ void update_in_place(LoweredProgram& p) {
     const std::vector<size_t>&from = touched[u.from], &to = touched[u.to];
     if (returned[u.from] || renamed[u.from] || from.empty()) continue;
     const size_t writer = from.front();
-    auto* call = std::get_if<KernelCall>(&p.steps[writer].work);
-    if (!call || !call->elementwise || writer == u.step) continue;
-    if (static_cast<int64_t>(writer) < last_failure) continue;
+    if (writer == u.step || static_cast<int64_t>(writer) <= last_failure) continue;
+    if (!can_write_over(p.steps[writer], u.to)) continue;
     if (p.storages[u.from].elements != p.storages[u.to].elements) continue;
     // Every other step on the placeholder comes no later than the writer.
     if (to.size() > 1 && to[to.size() - 2] > writer) continue;
@@ -89,7 +98,7 @@ void update_in_place(LoweredProgram& p) {
       if (auto* k = std::get_if<KernelCall>(&p.steps[step].work))
         for (size_t& s : k->storages) rename(s);
       if (auto* m = std::get_if<ProductCall>(&p.steps[step].work)) {
-        rename(m->a.storage), rename(m->b.storage);
+        rename(m->a.storage), rename(m->b.storage), rename(m->c);
         if (m->c_in) rename(m->c_in->storage);
       }
       if (auto* f = std::get_if<ForeignCall>(&p.steps[step].work))

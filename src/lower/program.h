@@ -28,7 +28,9 @@ struct KernelCall {
   size_t kernel = 0;              // into LoweredProgram::kernels
   std::vector<size_t> storages;   // one for each buffer of the kernel
   std::vector<int64_t> scalars;
-  bool elementwise = false;       // element i of the results depends on element i of dense operands
+  // Storages that are read only at the address where each result is written.
+  std::vector<size_t> same_address;
+  bool whole_copy = false;  // storages[1] = storages[0], element by element
 };
 
 // C[batch,m,n] = alpha * A B + beta * C_in; strides in elements, C dense.
@@ -80,8 +82,9 @@ Result<LoweredProgram> lower_graph(const Graph& graph);
 // Nodes whose operator is lowered by decomposition are replaced by it, until none is left.
 Status decompose_for_lowering(Graph& graph, const OpRegistry& ops);
 
-// An update that is computed by an elementwise kernel, after the last read of the placeholder and
-// the last step that may fail, is written into the placeholder's memory at once.
+// An update whose value is computed after the last step that may fail, and not before the last read
+// of the placeholder, is written into the placeholder's memory at once. A kernel that reads the
+// placeholder itself must do so at the address that it writes.
 void update_in_place(LoweredProgram& program);
 
 // Lifetimes, then offsets of all arena storages; workspaces get the lowest addresses.

@@ -1,0 +1,252 @@
+// Compiled programs: memory, failures, instances, threads, compilers, the dump.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <cmath>
+#include <filesystem>
+#include <thread>
+
+#include "compile/executable.h"
+#include "ir/text.h"
+#include "op/registry.h"
+
+namespace cleave {
+namespace {
+
+const OpRegistry& ops() {
+  static const OpRegistry registry = value_or_throw(core_ops());
+  return registry;
+}
+
+Graph parsed(const std::string& text) { return value_or_throw(parse(text, "test", ops())).main; }
+
+std::shared_ptr<const CompiledProgram> compiled(const std::string& text, int threads = 2,
+                                                runtime::CompilerKind kind = runtime::CompilerKind::automatic) {
+  CompileOptions options;
+  options.executor = make_thread_pool(threads);
+  options.compiler = kind;
+  return value_or_throw(CompiledProgram::compile(parsed(text), ops(), options));
+}
+
+std::unique_ptr<Instance> instance(std::shared_ptr<const CompiledProgram> p, int threads = 2) {
+  return value_or_throw(Instance::make(std::move(p), make_thread_pool(threads)));
+}
+
+constexpr const char* step_text = R"(graph @main(%w: param f32[300,40], %i: input i64[5], %lr: input f32[]) {
+  %e = embedding(%w, %i)
+  %s = sum(%e; dim=[0])
+  %g = mul(%s, %lr)
+  %w_next = sub(%w, %g)
+  return %s, %w_next -> %w
+})";
+
+TEST(Instance, UpdatesWriteThePlaceholdersMemoryWithoutACopy) {
+  auto p = compiled(step_text);
+  // embedding, sum, mul, sub: the update needs no fifth step.
+  EXPECT_EQ(p->report().kernels, 4);
+  auto run = instance(p);
+  std::vector<float> w(300 * 40, 1.0f);
+  std::vector<int64_t> i = {0, 299, -1, 3, 3};
+  i[2] = 7;
+  float lr = 0.5f;
+  ASSERT_TRUE(run->bind(0, w.data()).ok() && run->bind(1, i.data()).ok() && run->bind(2, &lr).ok());
+  ASSERT_TRUE(run->run().ok());
+  EXPECT_EQ(static_cast<const float*>(run->result(0))[0], 5.0f);
+  EXPECT_EQ(run->result(1), w.data());
+  for (float x : w) ASSERT_EQ(x, 1.0f - 2.5f);
+}
+
+TEST(Instance, AFailedStepLeavesEveryPlaceholderAsItWas) {
+  auto run = instance(compiled(step_text));
+  std::vector<float> w(300 * 40, 1.0f);
+  std::vector<int64_t> i = {0, 1, 2, 3, 300};
+  float lr = 0.5f;
+  ASSERT_TRUE(run->bind(0, w.data()).ok() && run->bind(1, i.data()).ok() && run->bind(2, &lr).ok());
+  Status s = run->run();
+  ASSERT_FALSE(s.ok());
+  EXPECT_EQ(s.failure().kind, ErrorKind::user);
+  EXPECT_NE(s.failure().message.find("embedding"), std::string::npos) << s.failure().message;
+  EXPECT_NE(s.failure().message.find("300"), std::string::npos) << s.failure().message;
+  for (float x : w) ASSERT_EQ(x, 1.0f);
+  i[4] = 4;
+  EXPECT_TRUE(run->run().ok());
+}
+
+TEST(Instance, PlaceholdersMayBeSwapped) {
+  auto run = instance(compiled(R"(graph @main(%a: buffer f32[7], %b: buffer f32[7]) {
+    return %a -> %b, %b -> %a
+  })"));
+  std::vector<float> a(7, 1.0f), b(7, 2.0f);
+  ASSERT_TRUE(run->bind(0, a.data()).ok() && run->bind(1, b.data()).ok());
+  ASSERT_TRUE(run->run().ok());
+  EXPECT_EQ(a[6], 2.0f);
+  EXPECT_EQ(b[6], 1.0f);
+}
+
+TEST(Instance, AResultReadsAPlaceholderBeforeItsUpdate) {
+  auto run = instance(compiled(R"(graph @main(%a: buffer f32[40,3]) {
+    %t = permute(%a; dims=[1,0])
+    %n = mul(%a; other=2.0)
+    return %t, %n -> %a
+  })"));
+  std::vector<float> a(120);
+  for (int k = 0; k < 120; ++k) a[k] = static_cast<float>(k);
+  ASSERT_TRUE(run->bind(0, a.data()).ok());
+  ASSERT_TRUE(run->run().ok());
+  const float* t = static_cast<const float*>(run->result(0));
+  EXPECT_EQ(t[1], 3.0f);
+  EXPECT_EQ(t[40], 1.0f);
+  EXPECT_EQ(a[119], 238.0f);
+}
+
+TEST(Instance, AnUnboundPlaceholderIsNamed) {
+  auto run = instance(compiled(step_text));
+  Status s = run->run();
+  ASSERT_FALSE(s.ok());
+  EXPECT_NE(s.failure().message.find("%w"), std::string::npos);
+}
+
+constexpr const char* norm_text = R"(graph @main(%x: input f32[64,257], %w: input f32[257], %m: input f32[257,33]) {
+  %y, %mean, %rstd = native_layer_norm(%x, %w; normalized_shape=[257], eps=1e-05)
+  %p = mm(%y, %m)
+  %s = _softmax(%p; dim=-1, half_to_float=false)
+  %c = sum(%s; dim=[0])
+  %t = sum(%y; dim=[])
+  return %s, %c, %t
+})";
+
+std::vector<std::byte> results_of(const CompiledProgram& p, Instance& run) {
+  std::vector<std::byte> out;
+  for (size_t k = 0; k < p.graph().returns().size(); ++k) {
+    const Type& t = p.graph().type(p.graph().returns()[k].value);
+    const auto* data = static_cast<const std::byte*>(run.result(k));
+    out.insert(out.end(), data, data + t.numel().value() * size_of(t.dtype));
+  }
+  return out;
+}
+
+std::vector<float> wave(size_t n, float step) {
+  std::vector<float> x(n);
+  for (size_t i = 0; i < n; ++i) x[i] = std::sin(step * static_cast<float>(i));
+  return x;
+}
+
+TEST(Instance, BitsAreThoseOfOneThread) {
+  auto x = wave(64 * 257, 0.37f), w = wave(257, 1.3f), m = wave(257 * 33, 0.11f);
+  std::vector<std::vector<std::byte>> all;
+  for (int threads : {1, 2, 3}) {
+    auto p = compiled(norm_text, threads);
+    auto run = instance(p, threads);
+    ASSERT_TRUE(run->bind(0, x.data()).ok() && run->bind(1, w.data()).ok() && run->bind(2, m.data()).ok());
+    ASSERT_TRUE(run->run().ok());
+    all.push_back(results_of(*p, *run));
+  }
+  EXPECT_EQ(all[0], all[1]);
+  EXPECT_EQ(all[0], all[2]);
+}
+
+TEST(Instance, TwoRunAtOnceAndOneOnlyOnce) {
+  auto p = compiled(norm_text);
+  auto x = wave(64 * 257, 0.37f), w = wave(257, 1.3f), m = wave(257 * 33, 0.11f);
+  auto executor = make_thread_pool(2);
+  std::vector<std::unique_ptr<Instance>> runs;
+  for (int k = 0; k < 2; ++k) {
+    runs.push_back(value_or_throw(Instance::make(p, executor)));
+    ASSERT_TRUE(runs[k]->bind(0, x.data()).ok() && runs[k]->bind(1, w.data()).ok() && runs[k]->bind(2, m.data()).ok());
+  }
+  ASSERT_TRUE(runs[0]->run().ok());
+  const auto want = results_of(*p, *runs[0]);
+  std::vector<int> wrong(2);
+  std::vector<std::thread> threads;
+  for (int k = 0; k < 2; ++k)
+    threads.emplace_back([&, k] {
+      for (int i = 0; i < 50; ++i) wrong[k] += !runs[k]->run().ok() || results_of(*p, *runs[k]) != want;
+    });
+  for (auto& t : threads) t.join();
+  EXPECT_EQ(wrong, (std::vector<int>{0, 0}));
+}
+
+// An executor that runs the instance again from inside of its own step.
+struct Reentrant : Executor {
+  Instance* target = nullptr;
+  mutable Status seen;
+  int threads() const override { return 1; }
+  void parallel_for(long pieces, void (*f)(void*, long), void* context) override {
+    if (target) seen = target->run();
+    for (long i = 0; i < pieces; ++i) f(context, i);
+  }
+};
+
+TEST(Instance, EnteredTwiceSaysSo) {
+  auto executor = std::make_shared<Reentrant>();
+  auto p = compiled(R"(graph @main(%x: input f32[1000000]) {
+    %y = mul(%x; other=2.0)
+    return %y
+  })");
+  auto run = value_or_throw(Instance::make(p, executor));
+  std::vector<float> x(1000000, 1.0f);
+  ASSERT_TRUE(run->bind(0, x.data()).ok());
+  executor->target = run.get();
+  ASSERT_TRUE(run->run().ok());
+  ASSERT_FALSE(executor->seen.ok());
+  EXPECT_NE(executor->seen.failure().message.find("running already"), std::string::npos);
+}
+
+TEST(Instance, PlannedPeakIsWhatIsTouched) {
+  auto p = compiled(norm_text);
+  auto run = instance(p);
+  auto x = wave(64 * 257, 0.37f), w = wave(257, 1.3f), m = wave(257 * 33, 0.11f);
+  ASSERT_TRUE(run->bind(0, x.data()).ok() && run->bind(1, w.data()).ok() && run->bind(2, m.data()).ok());
+  run->fill_arena_pattern();
+  EXPECT_EQ(run->touched_arena_bytes(), 0);
+  ASSERT_TRUE(run->run().ok());
+  EXPECT_EQ(run->touched_arena_bytes(), p->report().arena_bytes);
+}
+
+TEST(Instance, BothCompilersGiveTheSameBits) {
+  auto x = wave(64 * 257, 0.37f), w = wave(257, 1.3f), m = wave(257 * 33, 0.11f);
+  std::vector<std::vector<std::byte>> all;
+  for (auto kind : {runtime::CompilerKind::clang, runtime::CompilerKind::cc}) {
+    if (!runtime::make_compiler(kind).ok()) GTEST_SKIP() << "only one compiler is here";
+    auto p = compiled(norm_text, 2, kind);
+    auto run = instance(p);
+    ASSERT_TRUE(run->bind(0, x.data()).ok() && run->bind(1, w.data()).ok() && run->bind(2, m.data()).ok());
+    ASSERT_TRUE(run->run().ok());
+    all.push_back(results_of(*p, *run));
+  }
+  EXPECT_EQ(all[0], all[1]);
+}
+
+TEST(Compile, EqualKernelsAreEmittedOnce) {
+  auto p = compiled(R"(graph @main(%x: input f32[9,5], %y: input f32[9,5]) {
+    %a = mul(%x; other=2.0)
+    %b = mul(%y; other=2.0)
+    %c = mul(%y; other=3.0)
+    return %a, %b, %c
+  })");
+  EXPECT_EQ(p->report().kernels, 3);
+  EXPECT_EQ(p->report().distinct_kernels, 2);
+}
+
+TEST(Compile, DumpHoldsStagesThatReadBack) {
+  const auto folder = std::filesystem::temp_directory_path() / fmt::format("cleave_dump_{}", getpid());
+  CompileOptions options;
+  options.executor = make_thread_pool(1);
+  options.dump_dir = folder.string();
+  value_or_throw(CompiledProgram::compile(parsed(norm_text), ops(), options));
+  int graphs = 0, units = 0;
+  for (const auto& e : std::filesystem::directory_iterator(folder)) {
+    std::FILE* f = std::fopen(e.path().c_str(), "r");
+    std::string text(std::filesystem::file_size(e.path()), '\0');
+    ASSERT_EQ(std::fread(text.data(), 1, text.size(), f), text.size());
+    std::fclose(f);
+    if (e.path().extension() == ".clv") graphs += parse(text, e.path(), ops()).ok();
+    if (e.path().extension() == ".c") units += text.find("restrict") != std::string::npos;
+  }
+  std::filesystem::remove_all(folder);
+  EXPECT_GE(graphs, 1);
+  EXPECT_GE(units, 1);
+}
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,64 @@
+// The offset planner against its validator, and the validator against planted mistakes.
+#include "plan/offsets.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace cleave::plan {
+namespace {
+
+TEST(Offsets, BuffersThatNeverMeetShareMemory) {
+  const std::vector<Lifetime> b = {{0, 2, 100}, {2, 4, 100}, {4, 6, 64}};
+  const Offsets p = plan_offsets(b, 64);
+  EXPECT_EQ(p.height, 128);
+  EXPECT_EQ(p.lower_bound, 128);
+  EXPECT_TRUE(verify_offsets(b, 64, p).ok());
+}
+
+TEST(Offsets, BuffersThatMeetAreApart) {
+  const std::vector<Lifetime> b = {{0, 3, 64}, {2, 4, 64}, {1, 3, 1}};
+  const Offsets p = plan_offsets(b, 64);
+  EXPECT_EQ(p.height, 192);
+  EXPECT_TRUE(verify_offsets(b, 64, p).ok());
+}
+
+TEST(Offsets, LowBuffersStartAtZero) {
+  const std::vector<Lifetime> b = {{0, 9, 640}, {3, 4, 64}, {5, 6, 64}};
+  const Offsets p = plan_offsets(b, 64, {1, 2});
+  EXPECT_EQ(p.offset[1], 0);
+  EXPECT_EQ(p.offset[2], 0);
+  EXPECT_EQ(p.offset[0], 64);
+}
+
+TEST(Offsets, EmptyBuffersTakeNothing) {
+  const std::vector<Lifetime> b = {{0, 9, 0}, {0, 9, 0}};
+  EXPECT_EQ(plan_offsets(b, 64).height, 0);
+  EXPECT_EQ(plan_offsets({}, 64).height, 0);
+}
+
+TEST(Offsets, ValidatorSeesPlantedMistakes) {
+  const std::vector<Lifetime> b = {{0, 3, 64}, {2, 4, 64}};
+  Offsets p = plan_offsets(b, 64);
+  ASSERT_TRUE(verify_offsets(b, 64, p).ok());
+  Offsets overlap = p, crooked = p, low = p;
+  overlap.offset[1] = overlap.offset[0];
+  crooked.offset[0] += 1, crooked.offset[1] += 1;
+  low.height -= 64;
+  for (const Offsets& wrong : {overlap, crooked, low})
+    EXPECT_FALSE(verify_offsets(b, 64, wrong).ok());
+}
+
+RC_GTEST_PROP(Offsets, RandomPlansAreValidAndAboveTheBound, ()) {
+  std::vector<Lifetime> b;
+  for (int i = *rc::gen::inRange(0, 60); i > 0; --i) {
+    const int64_t lower = *rc::gen::inRange(0, 40);
+    b.push_back({lower, lower + *rc::gen::inRange(1, 20), *rc::gen::inRange(0, 5000)});
+  }
+  const Offsets p = plan_offsets(b, 64);
+  const Status s = verify_offsets(b, 64, p);
+  RC_ASSERT(s.ok());
+  RC_ASSERT(p.height >= p.lower_bound);
+}
+
+}  // namespace
+}  // namespace cleave::plan
