@@ -1,15 +1,15 @@
 // Activations.
 //
-//   gelu(self; approximate="none"|"tanh")                 activation.h          (C2) approximate
-//   silu(self)                                            x * sigmoid(x)
-//   elu(self; alpha=1, scale=1, input_scale=1)            x > 0: scale * x
-//                                                         else scale * alpha * (exp(input_scale * x) - 1)
-//   leaky_relu(self; negative_slope=0.01)                 x > 0: x, else negative_slope * x
-//   hardtanh(self; min_val=-1, max_val=1)                 min(max(x, min_val), max_val)
+//   gelu(self; approximate="none"|"tanh")               activation.h    (C2) approximate
+//   silu(self)                                          x * sigmoid(x)
+//   elu(self; alpha=1, scale=1, input_scale=1)          x > 0: scale * x
+//                                                       else scale * alpha * expm1(input_scale * x)
+//   leaky_relu(self; negative_slope=0.01)               x > 0: x, else negative_slope * x
+//   hardtanh(self; min_val=-1, max_val=1)               min(max(x, min_val), max_val)
 //
 //   self  (C1) floating; hardtanh takes integers too, its bounds are then truncated
-//   y     shape and dtype of self; NaN stays NaN. Slopes at a kink are PyTorch's: 0 for hardtanh, the
-//         negative side's for elu and leaky_relu.
+//   y     shape and dtype of self; NaN stays NaN. Slopes at a kink are PyTorch's: 0 for hardtanh,
+//         the negative side's for elu and leaky_relu.
 #include "op/activation.h"
 
 #include <cmath>
@@ -67,8 +67,7 @@ double gelu_of(double x, bool by_tanh) {
 
 Expr lower_gelu(const OpView& op, const loop::Exprs& in) {
   const Expr& x = in[0];
-  if (!gelu_by_tanh(op))
-    return times(x, 0.5) * plus(loop::unary(Op::erf, times(x, inv_sqrt2)), 1);
+  if (!gelu_by_tanh(op)) return times(x, 0.5) * plus(loop::unary(Op::erf, times(x, inv_sqrt2)), 1);
   const Expr u = times(x + times(x * x * x, gelu_cubic), sqrt_2_over_pi);
   return times(x, 0.5) * plus(loop::unary(Op::tanh, u), 1);
 }
@@ -88,7 +87,8 @@ Values decompose_gelu(Builder& b, const OpView& op) {
 
 OpDef gelu_entry() {
   std::vector<Reject> rejects = integer_reject("gelu");
-  rejects.push_back({"C2", {{f32({2})}, {{"approximate", "erf"}}},
+  rejects.push_back({"C2",
+                     {{f32({2})}, {{"approximate", "erf"}}},
                      "gelu: C2: approximate is \"erf\", expected \"none\" or \"tanh\""});
   return OpDef{
       .name = "gelu",
@@ -100,10 +100,11 @@ OpDef gelu_entry() {
         CLEAVE_CHECK(check_approximate(op, "C2"));
         return infer_floating(op);
       },
-      .reference = [](const OpView& op, std::span<const Array* const> in) {
-        const bool by_tanh = gelu_by_tanh(op);
-        return reference_unary(op, in, [=](double x) { return gelu_of(x, by_tanh); }, nullptr);
-      },
+      .reference =
+          [](const OpView& op, std::span<const Array* const> in) {
+            const bool by_tanh = gelu_by_tanh(op);
+            return reference_unary(op, in, [=](double x) { return gelu_of(x, by_tanh); }, nullptr);
+          },
       .decompose = decompose_gelu,
       .grad = unary_grad([](Builder& b, const GradView& op, ValueId g) {
         return b.call1("gelu_backward", {g, op.in(0)}, {{"approximate", op.attr("approximate")}});
@@ -123,9 +124,11 @@ OpDef silu_entry() {
       .source = "aten::silu, PyTorch 2.13",
       .traits = pointwise_traits,
       .infer = infer_floating,
-      .reference = [](const OpView& op, std::span<const Array* const> in) {
-        return reference_unary(op, in, [](double x) { return x / (1 + std::exp(-x)); }, nullptr);
-      },
+      .reference =
+          [](const OpView& op, std::span<const Array* const> in) {
+            return reference_unary(
+                op, in, [](double x) { return x / (1 + std::exp(-x)); }, nullptr);
+          },
       .decompose = [](Builder& b, const OpView& op) -> Values {
         const DType t = op.in_type(0).dtype;
         const ValueId x = b.convert(op.in(0), wide(t));
@@ -157,22 +160,22 @@ ValueId grad_elu(Builder& b, const GradView& op, ValueId g) {
 OpDef elu_entry() {
   return OpDef{
       .name = "elu",
-      .signature =
-          "(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
+      .signature = "(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
       .summary = "scale * x above 0, an exponential towards -scale * alpha below",
       .source = "aten::elu, PyTorch 2.13",
       .traits = pointwise_traits,
       .infer = infer_floating,
-      .reference = [](const OpView& op, std::span<const Array* const> in) {
-        const double alpha = op.float_attr("alpha"), scale = op.float_attr("scale"),
-                     input_scale = op.float_attr("input_scale");
-        return reference_unary(
-            op, in,
-            [=](double x) {
-              return x > 0 ? scale * x : scale * alpha * std::expm1(input_scale * x);
-            },
-            nullptr);
-      },
+      .reference =
+          [](const OpView& op, std::span<const Array* const> in) {
+            const double alpha = op.float_attr("alpha"), scale = op.float_attr("scale"),
+                         input_scale = op.float_attr("input_scale");
+            return reference_unary(
+                op, in,
+                [=](double x) {
+                  return x > 0 ? scale * x : scale * alpha * std::expm1(input_scale * x);
+                },
+                nullptr);
+          },
       .decompose = Absent{"primitive"},
       .grad = unary_grad(grad_elu),
       .lower = loop::pointwise([](const OpView& op, const loop::Exprs& in) {
@@ -197,10 +200,12 @@ OpDef leaky_relu_entry() {
       .source = "aten::leaky_relu, PyTorch 2.13",
       .traits = pointwise_traits,
       .infer = infer_floating,
-      .reference = [](const OpView& op, std::span<const Array* const> in) {
-        const double slope = op.float_attr("negative_slope");
-        return reference_unary(op, in, [=](double x) { return x > 0 ? x : slope * x; }, nullptr);
-      },
+      .reference =
+          [](const OpView& op, std::span<const Array* const> in) {
+            const double slope = op.float_attr("negative_slope");
+            return reference_unary(
+                op, in, [=](double x) { return x > 0 ? x : slope * x; }, nullptr);
+          },
       .decompose = [](Builder& b, const OpView& op) -> Values {
         const ValueId x = op.in(0);
         return {b.where(b.gt(x, 0), x, b.mul(x, op.attr("negative_slope")))};
@@ -233,13 +238,18 @@ OpDef hardtanh_entry() {
         CLEAVE_CHECK(expect_dtype(op, "C1", 0, is_number, "a floating or integer dtype"));
         return like_self(op, op.in_type(0).dtype);
       },
-      .reference = [](const OpView& op, std::span<const Array* const> in) {
-        const double lo = op.float_attr("min_val"), hi = op.float_attr("max_val");
-        const int64_t low = truncate_to(DType::i64, lo), high = truncate_to(DType::i64, hi);
-        return reference_unary(
-            op, in, [=](double x) { return x > hi ? hi : x < lo ? (lo > hi ? hi : lo) : x; },
-            [=](int64_t x) { return x > high ? high : x < low ? std::min(low, high) : x; });
-      },
+      .reference =
+          [](const OpView& op, std::span<const Array* const> in) {
+            const double lo = op.float_attr("min_val"), hi = op.float_attr("max_val");
+            const int64_t low = truncate_to(DType::i64, lo), high = truncate_to(DType::i64, hi);
+            return reference_unary(
+                op, in, [=](double x) { return x > hi   ? hi
+                                               : x < lo ? (lo > hi ? hi : lo)
+                                                        : x; },
+                [=](int64_t x) { return x > high  ? high
+                                        : x < low ? std::min(low, high)
+                                                  : x; });
+          },
       .decompose = Absent{"primitive"},
       .grad = unary_grad([](Builder& b, const GradView& op, ValueId g) {
         const ValueId x = op.in(0);
@@ -255,7 +265,8 @@ OpDef hardtanh_entry() {
       .cost = cost_per_result(2),
       .samples = joined({activation_samples({}),
                          activation_samples({{"min_val", -0.5}, {"max_val", 1.5}}), integers}),
-      .rejects = {{"C1", {{boolean({2})}},
+      .rejects = {{"C1",
+                   {{boolean({2})}},
                    "hardtanh: C1: self is bool[2], expected a floating or integer dtype"}},
   };
 }

@@ -1,4 +1,4 @@
-// The formulas of activations and their slopes that more than one file needs, as loops and as calls.
+// The formulas of activations and their slopes that more than one file needs.
 //
 //   gelu  "none"   x * Phi(x),  Phi(x) = (1 + erf(x / sqrt 2)) / 2
 //         "tanh"   x / 2 * (1 + tanh(u)),  u = sqrt(2/pi) * (x + 0.044715 x^3)

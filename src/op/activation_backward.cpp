@@ -1,10 +1,10 @@
-// Gradients of activations as operators of their own: one kernel where the sum of their parts would be
-// several. All are linear in grad_output.
+// Gradients of activations as operators of their own: one kernel where the sum of their parts
+// would be several. All are linear in grad_output.
 //
 //   threshold_backward(grad_output, self; threshold)   self <= threshold ? 0 : grad_output
 //   tanh_backward(grad_output, output)                 grad_output * (1 - output^2)
 //   sigmoid_backward(grad_output, output)              grad_output * output * (1 - output)
-//   gelu_backward(grad_output, self; approximate)      grad_output * gelu'(self)    (C5) approximate
+//   gelu_backward(grad_output, self; approximate)      grad_output * gelu'(self)  (C5) approximate
 //   silu_backward(grad_output, self)                   grad_output * silu'(self)
 //
 //   grad_output, self, output  tensors that broadcast (C1) on one device (C2)
@@ -12,7 +12,7 @@
 //   y                          the dtype in which they meet
 //
 //   gelu'  "none"  Phi + x phi                             phi = exp(-x^2/2) / sqrt(2 pi)
-//          "tanh"  (1 + t)/2 + x/2 (1 - t^2) u'            t = tanh(u), u' = sqrt(2/pi) (1 + 3c x^2)
+//          "tanh"  (1 + t)/2 + x/2 (1 - t^2) u'          t = tanh(u), u' = sqrt(2/pi) (1 + 3c x^2)
 //   gelu'' "none"  phi (2 - x^2)
 //          "tanh"  (1 - t^2) (u' + x/2 (u'' - 2 t u'^2))   u'' = sqrt(2/pi) 6c x
 //   silu'          s (1 + x (1 - s))
@@ -153,20 +153,21 @@ V silu_curvature(B& b, const OpView&, V x) {
 
 Values grad_backward(B& b, const GradView& op, const BackwardRow& row) {
   const V g = op.dout(0);
-  return {grad_to(b, op, 0, [&] { return b.call1(op.name(), {g, op.in(1)}, same_attrs(op)); }),
-          grad_to(b, op, 1, [&] {
-            return b.mul(b.mul(g, op.in(0)), row.curvature(b, op, op.in(1)));
-          })};
+  return {
+      grad_to(b, op, 0, [&] { return b.call1(op.name(), {g, op.in(1)}, same_attrs(op)); }),
+      grad_to(b, op, 1, [&] { return b.mul(b.mul(g, op.in(0)), row.curvature(b, op, op.in(1))); })};
 }
 
 std::vector<Sample> backward_samples(const SampleAttrs& attrs) {
   const std::vector<double> x = {-2.5, -0.75, -0.25, 0.125, 0.75, 2.5};
   std::vector<Sample> s;
   for (DType t : floating_dtypes) s.push_back({{sample(t, {2, 3}), sample(t, {2, 3}).with(x)}});
-  const std::vector<Sample> more = {
-      {{f32({3}), f32({2, 1}).range(0.1, 0.9)}}, {{f32({}), f32({}).range(0.1, 0.9)}},
-      {{f32({0, 3}), f32({0, 3})}},              {{bf16({3}), f32({3}).range(0.1, 0.9)}},
-      {{f32({3}), f64({}).range(0.1, 0.9)}},     {{f32({3, 19}), f32({3, 19}).range(0.1, 0.9)}}};
+  const std::vector<Sample> more = {{{f32({3}), f32({2, 1}).range(0.1, 0.9)}},
+                                    {{f32({}), f32({}).range(0.1, 0.9)}},
+                                    {{f32({0, 3}), f32({0, 3})}},
+                                    {{bf16({3}), f32({3}).range(0.1, 0.9)}},
+                                    {{f32({3}), f64({}).range(0.1, 0.9)}},
+                                    {{f32({3, 19}), f32({3, 19}).range(0.1, 0.9)}}};
   s = joined({s, more});
   for (Sample& one : s) one.attrs = attrs;
   return s;
@@ -175,7 +176,8 @@ std::vector<Sample> backward_samples(const SampleAttrs& attrs) {
 std::vector<Reject> backward_rejects(const std::string& name, const SampleAttrs& attrs,
                                      const std::string& expected) {
   std::vector<Reject> rejects = pair_rejects(name);
-  rejects.push_back({"C4", {{boolean({2}), boolean({2})}},
+  rejects.push_back({"C4",
+                     {{boolean({2}), boolean({2})}},
                      name + ": C4: the operands meet in bool, expected a floating " + expected});
   for (Reject& r : rejects) r.call.attrs = attrs;
   return rejects;
@@ -191,11 +193,12 @@ OpDef backward_entry(const BackwardRow& row, const std::vector<SampleAttrs>& var
       .source = fmt::format("aten::{}, PyTorch 2.13", row.name),
       .traits = pointwise_traits,
       .infer = [](const OpView& op) { return infer_backward(op, false); },
-      .reference = [slope = row.slope](const OpView& op, std::span<const Array* const> in) {
-        PointReference rule;
-        rule.floating = [&](std::span<const double> x) { return x[0] * slope(op, x[1]); };
-        return reference_pointwise(op, in, meet_of(op), rule);
-      },
+      .reference =
+          [slope = row.slope](const OpView& op, std::span<const Array* const> in) {
+            PointReference rule;
+            rule.floating = [&](std::span<const double> x) { return x[0] * slope(op, x[1]); };
+            return reference_pointwise(op, in, meet_of(op), rule);
+          },
       .decompose = [call = row.call](B& b, const OpView& op) -> Values {
         const DType t = op.out_type(0).dtype;
         const V g = b.convert(op.in(0), wide(t)), x = b.convert(op.in(1), wide(t));
@@ -221,23 +224,23 @@ OpDef threshold_entry() {
       .source = "aten::threshold_backward, PyTorch 2.13",
       .traits = pointwise_traits,
       .infer = [](const OpView& op) { return infer_backward(op, true); },
-      .reference = [](const OpView& op, std::span<const Array* const> in) {
-        const double at = op.float_attr("threshold");
-        PointReference rule;
-        rule.floating = [=](std::span<const double> x) { return x[1] <= at ? 0 : x[0]; };
-        rule.integer = [=](std::span<const int64_t> x) {
-          return static_cast<double>(x[1]) <= at ? 0 : x[0];
-        };
-        return reference_pointwise(op, in, meet_of(op), rule);
-      },
+      .reference =
+          [](const OpView& op, std::span<const Array* const> in) {
+            const double at = op.float_attr("threshold");
+            PointReference rule;
+            rule.floating = [=](std::span<const double> x) { return x[1] <= at ? 0 : x[0]; };
+            rule.integer = [=](std::span<const int64_t> x) {
+              return static_cast<double>(x[1]) <= at ? 0 : x[0];
+            };
+            return reference_pointwise(op, in, meet_of(op), rule);
+          },
       .decompose = [](B& b, const OpView& op) -> Values {
         const V stopped = b.le(op.in(1), op.attr("threshold"));
         return {b.where(stopped, 0, b.convert(op.in(0), op.out_type(0).dtype))};
       },
       .grad = [](B& b, const GradView& op) -> Values {
-        return {grad_to(b, op, 0, [&] {
-                  return b.call1(op.name(), {op.dout(0), op.in(1)}, same_attrs(op));
-                }),
+        return {grad_to(b, op, 0,
+                        [&] { return b.call1(op.name(), {op.dout(0), op.in(1)}, same_attrs(op)); }),
                 V::none()};
       },
       .lower = loop::pointwise([](const OpView& op, const loop::Exprs& x) {
@@ -247,10 +250,9 @@ OpDef threshold_entry() {
         return loop::select(loop::binary(Op::le, at_x, at), loop::same(g, 0), g);
       }),
       .cost = cost_per_result(1),
-      .samples = joined({backward_samples({{"threshold", 0}}),
-                         backward_samples({{"threshold", 0.5}}), integers}),
-      .rejects = backward_rejects("threshold_backward", {{"threshold", 0}},
-                                  "dtype or an integer"),
+      .samples = joined(
+          {backward_samples({{"threshold", 0}}), backward_samples({{"threshold", 0.5}}), integers}),
+      .rejects = backward_rejects("threshold_backward", {{"threshold", 0}}, "dtype or an integer"),
   };
 }
 
@@ -265,24 +267,25 @@ CLEAVE_OPS(activation_backward) {
     CLEAVE_CHECK(check_approximate(op, "C5"));
     return infer_backward(op, false);
   };
-  gelu.rejects.push_back({"C5", {{f32({2}), f32({2})}, {{"approximate", "erf"}}},
+  gelu.rejects.push_back({"C5",
+                          {{f32({2}), f32({2})}, {{"approximate", "erf"}}},
                           "gelu_backward: C5: approximate is \"erf\", expected \"none\" or "
                           "\"tanh\""});
   return {
       threshold_entry(),
       backward_entry({"tanh_backward", "(Tensor grad_output, Tensor output) -> Tensor",
-                      "the gradient of tanh from its result", tanh_slope,
-                      lower_tanh_slope, tanh_call, tanh_curvature, 3},
+                      "the gradient of tanh from its result", tanh_slope, lower_tanh_slope,
+                      tanh_call, tanh_curvature, 3},
                      {{}}),
       backward_entry({"sigmoid_backward", "(Tensor grad_output, Tensor output) -> Tensor",
-                      "the gradient of sigmoid from its result", sigmoid_slope,
-                      lower_sigmoid_slope, sigmoid_call, sigmoid_curvature, 3},
+                      "the gradient of sigmoid from its result", sigmoid_slope, lower_sigmoid_slope,
+                      sigmoid_call, sigmoid_curvature, 3},
                      {{}}),
       std::move(gelu),
-      backward_entry({"silu_backward", "(Tensor grad_output, Tensor self) -> Tensor",
-                      "the gradient of silu", silu_slope, lower_silu_slope, silu_call,
-                      silu_curvature, 15},
-                     {{}}),
+      backward_entry(
+          {"silu_backward", "(Tensor grad_output, Tensor self) -> Tensor", "the gradient of silu",
+           silu_slope, lower_silu_slope, silu_call, silu_curvature, 15},
+          {{}}),
   };
 }
 

@@ -49,9 +49,10 @@ Result<Dim> integer_length(const OpView& op) {
   const Dim stride = up ? step : Dim(0) - step;
   const DimRange range = op.env().range_of(way);
   if (range.hi < 0)
-    return op.broken("C2", "end {} lies {} start {} and step is {}, expected a way from start to end",
+    return op.broken("C2",
+                     "end {} lies {} start {} and step is {}, expected a way from start to end",
                      end.text(), up ? "below" : "above", start.text(), step.text());
-  const Dim n = Dim::floordiv(way + stride - Dim(1), stride);
+  const Dim n = Dim(0) - Dim::floordiv(Dim(0) - way, stride);  // rounded up
   return range.lo >= 0 ? n : Dim::max(n, Dim(0));
 }
 
@@ -61,9 +62,11 @@ Result<Dim> floating_length(const OpView& op) {
   for (const char* n : numbers)
     if (!std::isfinite(op.float_attr(n)))
       return op.broken("C3", "{} is {}, expected a finite number", n, op.attr(n).text());
-  if (step == 0) return op.broken("C1", "step is {}, expected a non-zero number", op.attr("step").text());
+  if (step == 0)
+    return op.broken("C1", "step is {}, expected a non-zero number", op.attr("step").text());
   if (step > 0 ? end < start : end > start)
-    return op.broken("C2", "end {} lies {} start {} and step is {}, expected a way from start to end",
+    return op.broken("C2",
+                     "end {} lies {} start {} and step is {}, expected a way from start to end",
                      op.attr("end").text(), step > 0 ? "below" : "above", op.attr("start").text(),
                      op.attr("step").text());
   const double n = std::ceil((end - start) / step);
@@ -74,9 +77,7 @@ Result<Types> infer_arange(const OpView& op) {
   const DType t = dtype_of(op);
   if (t == DType::boolean) return op.broken("C4", "dtype is bool, expected a number dtype");
   CLEAVE_TRY(Dim n, all_integers(op) ? integer_length(op) : floating_length(op));
-  if (t == DType::i64 && !all_integers(op)) {
-    CLEAVE_TRY(n, integer_length(op));
-  }
+  if (t == DType::i64 && !all_integers(op)) { CLEAVE_TRY(n, integer_length(op)); }
   return Types{Type(t, {n})};
 }
 
@@ -85,8 +86,10 @@ Result<Arrays> reference_arange(const OpView& op, std::span<const Array* const>)
   const double start = op.float_attr("start"), step = op.float_attr("step");
   const int64_t first = whole(op, "start").value(), stride = whole(op, "step").value();
   for (int64_t k = 0; k < out.numel(); ++k) {
-    if (out.floating()) out.set(k, start + step * static_cast<double>(k));
-    else out.set_int(k, wrapping_add(first, wrapping_mul(stride, k)));
+    if (out.floating())
+      out.set(k, start + step * static_cast<double>(k));
+    else
+      out.set_int(k, wrapping_add(first, wrapping_mul(stride, k)));
   }
   return Arrays{std::move(out)};
 }
@@ -113,7 +116,8 @@ Sample call(AttrValue start, AttrValue end, AttrValue step, std::optional<DType>
 CLEAVE_OPS(arange) {
   return {OpDef{
       .name = "arange",
-      .signature = "(Scalar start=0, Scalar end, Scalar step=1, *, ScalarType? dtype=None) -> Tensor",
+      .signature =
+          "(Scalar start=0, Scalar end, Scalar step=1, *, ScalarType? dtype=None) -> Tensor",
       .summary = "start, start + step, ... before end",
       .source = "aten::arange, aten::arange.start_step, PyTorch 2.13",
       .traits = Trait::constructor | Trait::fusible | Trait::recomputable,
@@ -136,19 +140,20 @@ CLEAVE_OPS(arange) {
                   call(1, 4, 1, DType::f16),
                   call(1.5, -1.0, -0.75, DType::f64),
                   call(250, 260, 1, DType::u8)},
-      .rejects = {{"C1", call(0, 5, 0), "arange: C1: step is 0, expected a non-zero number"},
-                  {"C1", call(0, 5, 0.5, DType::i64),
-                   "arange: C1: step is 0, expected a non-zero number"},
-                  {"C2", call(3, 5, -2),
-                   "arange: C2: end 5 lies above start 3 and step is -2, expected a way from start "
-                   "to end"},
-                  {"C2", call(3.5, 1, 1),
-                   "arange: C2: end 1 lies below start 3.5 and step is 1, expected a way from start "
-                   "to end"},
-                  {"C3", {{}, {{"end", std::numeric_limits<double>::infinity()}}},
-                   "arange: C3: end is inf, expected a finite number"},
-                  {"C4", call(0, 2, 1, DType::boolean),
-                   "arange: C4: dtype is bool, expected a number dtype"}},
+      .rejects =
+          {{"C1", call(0, 5, 0), "arange: C1: step is 0, expected a non-zero number"},
+           {"C1", call(0, 5, 0.5, DType::i64), "arange: C1: step is 0, expected a non-zero number"},
+           {"C2", call(3, 5, -2),
+            "arange: C2: end 5 lies above start 3 and step is -2, expected a way from start "
+            "to end"},
+           {"C2", call(3.5, 1, 1),
+            "arange: C2: end 1 lies below start 3.5 and step is 1, expected a way from start "
+            "to end"},
+           {"C3",
+            {{}, {{"end", std::numeric_limits<double>::infinity()}}},
+            "arange: C3: end is inf, expected a finite number"},
+           {"C4", call(0, 2, 1, DType::boolean),
+            "arange: C4: dtype is bool, expected a number dtype"}},
   }};
 }
 

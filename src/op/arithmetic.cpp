@@ -8,7 +8,8 @@
 //   self, other  tensors that broadcast (C1) on one device (C2), or a number for one of them (C3)
 //   alpha        (C4) true or false where the result is bool only; no float where it is an integer
 //                (C5) sub and rsub: no operand is bool
-//   y            the dtype in which the operands meet; integers wrap; bool add is `or`, mul is `and`
+//   y            the dtype in which the operands meet; integers wrap; add of bool is `or`,
+//                mul is `and`
 #include "op/cost.h"
 #include "op/entry.h"
 #include "op/pair_samples.h"
@@ -56,8 +57,8 @@ Result<Types> infer_difference(const OpView& op) {
 }
 
 // a + factor * b with factor = alpha or -alpha; for rsub the operands change places.
-Result<Arrays> reference_sum(const OpView& op, std::span<const Array* const> in, double sign,
-                             int a, int b) {
+Result<Arrays> reference_sum(const OpView& op, std::span<const Array* const> in, double sign, int a,
+                             int b) {
   const DType meet = meet_of(op);
   const double alpha = sign * op.float_attr("alpha");
   const int64_t whole = is_floating(meet) ? 0 : truncate_to(DType::i64, alpha);
@@ -120,34 +121,39 @@ Values grad_mul(Builder& b, const GradView& op) {
 }
 
 std::vector<Sample> sum_samples() {
-  const std::vector<Sample> more = {
-      {{2.5, f32({4})}},
-      {{1, f64({2})}},
-      {{f32({2, 3}), f32({3})}, {{"alpha", 2}}},
-      {{bf16({3}), bf16({3})}, {{"alpha", -0.5}}},
-      {{f32({3}), 2.0}, {{"alpha", 0.25}}},
-      {{i64({3}), 2}},
-      {{i64({3}), 1.5}},
-      {{i64({3}), i64({3})}, {{"alpha", -3}}},
-      {{i64({2}).with({9e18, -9e18}), i64({2}).with({9e18, -9e18})}},
-      {{sample(DType::u8, {2}).with({3, 250}), 300}}};
-  return joined({floating_pairs({}), right_numbers({}, {1.5, 2, -0.1}), integer_pairs(-9, 10), more});
+  const std::vector<Sample> more = {{{2.5, f32({4})}},
+                                    {{1, f64({2})}},
+                                    {{f32({2, 3}), f32({3})}, {{"alpha", 2}}},
+                                    {{bf16({3}), bf16({3})}, {{"alpha", -0.5}}},
+                                    {{f32({3}), 2.0}, {{"alpha", 0.25}}},
+                                    {{i64({3}), 2}},
+                                    {{i64({3}), 1.5}},
+                                    {{i64({3}), i64({3})}, {{"alpha", -3}}},
+                                    {{i64({2}).with({9e18, -9e18}), i64({2}).with({9e18, -9e18})}},
+                                    {{sample(DType::u8, {2}).with({3, 250}), 300}}};
+  return joined(
+      {floating_pairs({}), right_numbers({}, {1.5, 2, -0.1}), integer_pairs(-9, 10), more});
 }
 
 std::vector<Reject> sum_rejects(const std::string& name) {
   std::vector<Reject> r = pair_rejects(name);
-  r.push_back({"C4", {{i64({2}), i64({2})}, {{"alpha", 1.5}}},
+  r.push_back({"C4",
+               {{i64({2}), i64({2})}, {{"alpha", 1.5}}},
                name + ": C4: alpha is 1.5 and the result i64, expected an integer"});
-  r.push_back({"C4", {{f32({2}), f32({2})}, {{"alpha", true}}},
+  r.push_back({"C4",
+               {{f32({2}), f32({2})}, {{"alpha", true}}},
                name + ": C4: alpha is true and the result f32, expected a number"});
   return r;
 }
 
 std::vector<Reject> difference_rejects(const std::string& name) {
   std::vector<Reject> r = sum_rejects(name);
-  r.push_back({"C5", {{f32({2}), boolean({2})}},
-               name + ": C5: other is bool[2], expected a number dtype; logical_not inverts a mask"});
-  r.push_back({"C5", {{f32({2}), true}},
+  r.push_back(
+      {"C5",
+       {{f32({2}), boolean({2})}},
+       name + ": C5: other is bool[2], expected a number dtype; logical_not inverts a mask"});
+  r.push_back({"C5",
+               {{f32({2}), true}},
                name + ": C5: other is true, expected a number; logical_not inverts a mask"});
   return r;
 }
@@ -165,9 +171,8 @@ OpDef add_entry() {
       .source = "aten::add.Tensor, aten::add.Scalar, PyTorch 2.13",
       .traits = pointwise_traits,
       .infer = infer_sum,
-      .reference = [](const OpView& op, std::span<const Array* const> in) {
-        return reference_sum(op, in, 1, 0, 1);
-      },
+      .reference = [](const OpView& op,
+                      std::span<const Array* const> in) { return reference_sum(op, in, 1, 0, 1); },
       .decompose = Absent{"primitive"},
       .grad = grad_add,
       .lower = loop::pointwise(lower_add),
@@ -185,9 +190,8 @@ OpDef sub_entry() {
       .source = "aten::sub.Tensor, aten::sub.Scalar, PyTorch 2.13",
       .traits = pointwise_traits,
       .infer = infer_difference,
-      .reference = [](const OpView& op, std::span<const Array* const> in) {
-        return reference_sum(op, in, -1, 0, 1);
-      },
+      .reference = [](const OpView& op,
+                      std::span<const Array* const> in) { return reference_sum(op, in, -1, 0, 1); },
       .decompose = Absent{"primitive"},
       .grad = grad_sub,
       .lower = loop::pointwise(lower_sub),
@@ -207,12 +211,11 @@ OpDef rsub_entry() {
       .source = "aten::rsub.Tensor, aten::rsub.Scalar, PyTorch 2.13",
       .traits = pointwise_traits,
       .infer = infer_difference,
-      .reference = [](const OpView& op, std::span<const Array* const> in) {
-        return reference_sum(op, in, -1, 1, 0);
-      },
+      .reference = [](const OpView& op,
+                      std::span<const Array* const> in) { return reference_sum(op, in, -1, 1, 0); },
       .decompose = [](Builder& b, const OpView& op) -> Values {
-        return {b.call1("sub", {operand_of(op, 1), operand_of(op, 0)},
-                        {{"alpha", op.attr("alpha")}})};
+        return {
+            b.call1("sub", {operand_of(op, 1), operand_of(op, 0)}, {{"alpha", op.attr("alpha")}})};
       },
       .grad = grad_rsub,
       .lower = loop::by_decomposition(),
@@ -232,12 +235,13 @@ OpDef mul_entry() {
       .source = "aten::mul.Tensor, aten::mul.Scalar, PyTorch 2.13",
       .traits = pointwise_traits,
       .infer = [](const OpView& op) { return pointwise_type(op, meet_of(op), {0, 1}); },
-      .reference = [](const OpView& op, std::span<const Array* const> in) {
-        return reference_pointwise(
-            op, in, meet_of(op),
-            {.floating = [](std::span<const double> x) { return x[0] * x[1]; },
-             .integer = [](std::span<const int64_t> x) { return wrapping_mul(x[0], x[1]); }});
-      },
+      .reference =
+          [](const OpView& op, std::span<const Array* const> in) {
+            return reference_pointwise(
+                op, in, meet_of(op),
+                {.floating = [](std::span<const double> x) { return x[0] * x[1]; },
+                 .integer = [](std::span<const int64_t> x) { return wrapping_mul(x[0], x[1]); }});
+          },
       .decompose = Absent{"primitive"},
       .grad = grad_mul,
       .lower = loop::pointwise(lower_mul),

@@ -27,10 +27,9 @@ ValueId over_square(Builder& b, ValueId g, const OpView& op) {
 }  // namespace
 
 CLEAVE_OPS(atan2) {
-  const std::vector<Sample> more = {
-      {{f32({4, 1}).with({0.5, 1, -1, 2}), f32({2}).with({1, -1})}},
-      {{i64({2, 3}), i32({3}).range(1, 4)}},
-      {{f32({2}).range(0.5, 2), boolean({2})}}};
+  const std::vector<Sample> more = {{{f32({4, 1}).with({0.5, 1, -1, 2}), f32({2}).with({1, -1})}},
+                                    {{i64({2, 3}), i32({3}).range(1, 4)}},
+                                    {{f32({2}).range(0.5, 2), boolean({2})}}};
   return {OpDef{
       .name = "atan2",
       .signature = "(Tensor self, Tensor other) -> Tensor",
@@ -38,11 +37,12 @@ CLEAVE_OPS(atan2) {
       .source = "aten::atan2, PyTorch 2.13",
       .traits = pointwise_traits,
       .infer = [](const OpView& op) { return pointwise_type(op, meet_of(op), {0, 1}); },
-      .reference = [](const OpView& op, std::span<const Array* const> in) {
-        PointReference rule;
-        rule.floating = [](std::span<const double> x) { return std::atan2(x[0], x[1]); };
-        return reference_pointwise(op, in, meet_of(op), rule);
-      },
+      .reference =
+          [](const OpView& op, std::span<const Array* const> in) {
+            PointReference rule;
+            rule.floating = [](std::span<const double> x) { return std::atan2(x[0], x[1]); };
+            return reference_pointwise(op, in, meet_of(op), rule);
+          },
       .decompose = Absent{"primitive"},
       .grad = [](Builder& b, const GradView& op) -> Values {
         const ValueId g = op.dout(0);

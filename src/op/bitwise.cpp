@@ -37,23 +37,24 @@ std::vector<Sample> bitwise_samples() {
       {{sample(DType::u8, {3}).with({0, 170, 255}), sample(DType::u8, {3}).with({85, 15, 255})}},
       {{sample(DType::i8, {3}).with({-128, -1, 127}), sample(DType::i8, {3}).with({3, -3, 64})}}};
   std::vector<Sample> integers = integer_pairs(-9, 10);
-  std::erase_if(integers, [](const Sample& s) {
-    return is_floating(s.operands[0].tensors[0].type.dtype);
-  });
+  std::erase_if(integers,
+                [](const Sample& s) { return is_floating(s.operands[0].tensors[0].type.dtype); });
   return joined({integers, more});
 }
 
 std::vector<Reject> bitwise_rejects(const std::string& name) {
   SampleTensor far = i64({3});
   far.type.device = {DeviceKind::cuda, 0};
-  return {{"C1", {{i64({2, 3}), i64({4})}},
-           name + ": C1: shapes [2,3] and [4] don't broadcast: dim -1 is 3 and 4, expected equal "
-                  "sizes or 1"},
-          {"C2", {{i64({3}), far}},
-           name + ": C2: operands are on cpu and cuda:0, expected one device"},
-          {"C3", {{1, 2}}, name + ": C3: every operand is a number, expected at least one tensor"},
-          {"C4", {{i64({2}), 1.5}},
-           name + ": C4: the operands meet in f32, expected integers or bool"}};
+  return {
+      {"C1",
+       {{i64({2, 3}), i64({4})}},
+       name + ": C1: shapes [2,3] and [4] don't broadcast: dim -1 is 3 and 4, expected equal "
+              "sizes or 1"},
+      {"C2", {{i64({3}), far}}, name + ": C2: operands are on cpu and cuda:0, expected one device"},
+      {"C3", {{1, 2}}, name + ": C3: every operand is a number, expected at least one tensor"},
+      {"C4",
+       {{i64({2}), 1.5}},
+       name + ": C4: the operands meet in f32, expected integers or bool"}};
 }
 
 OpDef bitwise_entry(const BitwiseRow& row) {
@@ -70,19 +71,19 @@ OpDef bitwise_entry(const BitwiseRow& row) {
                            name_of(meet));
         return pointwise_type(op, meet, {0, 1});
       },
-      .reference = [f = row.value](const OpView& op, std::span<const Array* const> in) {
-        PointReference rule;
-        rule.integer = [f](std::span<const int64_t> x) { return f(x[0], x[1]); };
-        return reference_pointwise(op, in, meet_of(op), rule);
-      },
+      .reference =
+          [f = row.value](const OpView& op, std::span<const Array* const> in) {
+            PointReference rule;
+            rule.integer = [f](std::span<const int64_t> x) { return f(x[0], x[1]); };
+            return reference_pointwise(op, in, meet_of(op), rule);
+          },
       .decompose = Absent{"primitive"},
       .grad = Absent{"integer result"},
       .lower = loop::pointwise(
           [bits = row.bits, truth = row.truth](const OpView& op, const loop::Exprs& x) {
             const DType meet = meet_of(op);
             return loop::binary(meet == DType::boolean ? truth : bits,
-                                loop::operand_as(op, x, 0, meet),
-                                loop::operand_as(op, x, 1, meet));
+                                loop::operand_as(op, x, 0, meet), loop::operand_as(op, x, 1, meet));
           }),
       .cost = cost_per_result(1),
       .samples = bitwise_samples(),
@@ -102,11 +103,12 @@ OpDef not_entry() {
         CLEAVE_CHECK(expect_dtype(op, "C4", 0, not_floating, "an integer dtype or bool"));
         return like_self(op, op.in_type(0).dtype);
       },
-      .reference = [](const OpView& op, std::span<const Array* const> in) {
-        const bool boolean = in[0]->dtype == DType::boolean;
-        return reference_unary(op, in, nullptr,
-                               [=](int64_t x) { return boolean ? int64_t{x == 0} : ~x; });
-      },
+      .reference =
+          [](const OpView& op, std::span<const Array* const> in) {
+            const bool boolean = in[0]->dtype == DType::boolean;
+            return reference_unary(op, in, nullptr,
+                                   [=](int64_t x) { return boolean ? int64_t{x == 0} : ~x; });
+          },
       .decompose = Absent{"primitive"},
       .grad = Absent{"integer result"},
       .lower = loop::pointwise([](const OpView&, const loop::Exprs& x) {
@@ -121,7 +123,8 @@ OpDef not_entry() {
                   {{sample(DType::u8, {3}).with({0, 1, 255})}},
                   {{sample(DType::i8, {3}).with({-128, 0, 127})}},
                   {{sample(DType::i16, {2}).range(-300, 300)}}},
-      .rejects = {{"C4", {{f32({2})}},
+      .rejects = {{"C4",
+                   {{f32({2})}},
                    "bitwise_not: C4: self is f32[2], expected an integer dtype or bool"}},
       .nondifferentiable = 1,
   };
@@ -132,8 +135,8 @@ OpDef not_entry() {
 CLEAVE_OPS(bitwise) {
   using loop::Op;
   return {
-      bitwise_entry({"bitwise_and", "bits set in both",
-                     [](int64_t a, int64_t b) { return a & b; }, Op::bit_and, Op::logical_and}),
+      bitwise_entry({"bitwise_and", "bits set in both", [](int64_t a, int64_t b) { return a & b; },
+                     Op::bit_and, Op::logical_and}),
       bitwise_entry({"bitwise_or", "bits set in one or both",
                      [](int64_t a, int64_t b) { return a | b; }, Op::bit_or, Op::logical_or}),
       bitwise_entry({"bitwise_xor", "bits set in exactly one",

@@ -60,10 +60,9 @@ Status check_expandable(const OpView& op, std::string_view rule, const Shape& fr
   const bool fits = from.size() <= to.size();
   if (fits) {
     CLEAVE_TRY(const Shape both, broadcast_shapes(op, rule, from, to));
-    const bool exact = std::equal(both.begin(), both.end(), to.begin(), to.end(),
-                                  [&](const Dim& a, const Dim& b) {
-                                    return op.env().provably_equal(a, b);
-                                  });
+    const bool exact =
+        std::equal(both.begin(), both.end(), to.begin(), to.end(),
+                   [&](const Dim& a, const Dim& b) { return op.env().provably_equal(a, b); });
     if (exact) return {};
   }
   return op.broken(rule, "shape {} doesn't broadcast to {}, expected dims that are equal or 1",
@@ -82,8 +81,8 @@ Result<Device> common_device(const OpView& op, std::string_view rule,
       found = t.device;
       movable = scalar;
     } else if (!scalar && t.device != *found) {
-      return op.broken(rule, "operands are on {} and {}, expected one device",
-                       device_text(*found), device_text(t.device));
+      return op.broken(rule, "operands are on {} and {}, expected one device", device_text(*found),
+                       device_text(t.device));
     }
   }
   return found.value_or(Device{});

@@ -1,11 +1,12 @@
 // clamp(self, min, max) -> y        y = min(max(self, min), max)
 //
 //   self      a tensor
-//   min, max  a tensor that broadcasts (C1) on one device (C2), a number, or none; not both none (C4)
+//   min, max  a tensor that broadcasts (C1) on one device (C2), a number, or none; not both are
+//             none (C4)
 //   y         the dtype in which the operands meet, no bool (C5); NaN where self or a bound is NaN
 //
-// Where min > max the result is max. The gradient goes to self where it lies between the bounds, both
-// included, to min where self is below it, to max where self is above it (derivatives.yaml).
+// Where min > max the result is max. The gradient goes to self where it lies between the bounds,
+// both included, to min where self is below it, to max where self is above it (derivatives.yaml).
 #include <cmath>
 
 #include "op/cost.h"
@@ -75,8 +76,7 @@ Values grad_clamp(Builder& b, const GradView& op) {
   };
   const auto lower_gradient = [&] {
     ValueId below = b.lt(x, operand_of(op, lower));
-    if (bounded(op, upper))
-      below = b.logical_and(below, b.lt(op.in(lower), operand_of(op, upper)));
+    if (bounded(op, upper)) below = b.logical_and(below, b.lt(op.in(lower), operand_of(op, upper)));
     return masked(below);
   };
   const auto upper_gradient = [&] {
@@ -135,13 +135,16 @@ CLEAVE_OPS(clamp) {
       .lower = loop::pointwise(lower_clamp),
       .cost = cost_per_result(2),
       .samples = clamp_samples(),
-      .rejects = {{"C1", {{f32({2, 3}), f32({4})}},
+      .rejects = {{"C1",
+                   {{f32({2, 3}), f32({4})}},
                    "clamp: C1: shapes [2,3] and [4] don't broadcast: dim -1 is 3 and 4, expected "
                    "equal sizes or 1"},
-                  {"C2", {{f32({3}), far}},
+                  {"C2",
+                   {{f32({3}), far}},
                    "clamp: C2: operands are on cpu and cuda:0, expected one device"},
                   {"C4", {{f32({2})}}, "clamp: C4: min and max are none, expected a bound"},
-                  {"C5", {{boolean({2}), false}},
+                  {"C5",
+                   {{boolean({2}), false}},
                    "clamp: C5: the operands are bool, expected a number dtype"}},
   }};
 }

@@ -1,6 +1,6 @@
 // Tensors made of one number.
 //
-//   full(; size, fill_value, dtype)        dtype as given, else that of the number: bool, i64 or f32
+//   full(; size, fill_value, dtype)        dtype as given, else of the number: bool, i64 or f32
 //   full_like(self; fill_value, dtype)     shape of self; dtype as given, else that of self
 //   zeros ones empty (; size, dtype)       f32 where no dtype is given
 //   zeros_like ones_like empty_like (self; dtype)
@@ -8,8 +8,8 @@
 //
 //   size  (C1) no dim is negative
 //
-// A number is truncated and wrapped where the dtype is an integer. The contents of empty, which ATen
-// leaves open, are zeros: the same bits in every run. The *_like operators read no element of self.
+// A number is truncated and wrapped where the dtype is an integer. The contents of empty, which
+// ATen leaves open, are zeros: the same bits in every run. The *_like operators read no element.
 #include "op/cost.h"
 #include "op/entry.h"
 #include "op/pointwise.h"
@@ -88,9 +88,8 @@ OpDef full_entry() {
 // zeros, ones, empty: full with a number of their own.
 OpDef sized_entry(const char* name, const char* summary, int number, const char* more = "") {
   const std::vector<int64_t> size = {2, 3}, none = {}, empty = {0, 3};
-  std::vector<Sample> samples = {{{}, {{"size", size}}},
-                                 {{}, {{"size", none}}},
-                                 {{}, {{"size", empty}}}};
+  std::vector<Sample> samples = {
+      {{}, {{"size", size}}}, {{}, {{"size", none}}}, {{}, {{"size", empty}}}};
   for (DType t : all_dtypes) samples.push_back({{}, {{"size", size}, {"dtype", t}}});
   return OpDef{
       .name = name,
@@ -119,15 +118,15 @@ OpDef sized_entry(const char* name, const char* summary, int number, const char*
 struct LikeRow {
   const char* name;
   const char* summary;
-  const char* argument;              // of the signature
+  const char* argument;  // of the signature
   AttrValue (*number)(const OpView&);
   SampleAttrs attrs;
 };
 
 OpDef like_entry(const LikeRow& row) {
-  std::vector<Sample> samples = joined({over_dtypes(all_dtypes, {2, 3}, row.attrs),
-                                        over_dtypes({DType::f32}, {}, row.attrs),
-                                        over_dtypes({DType::f32}, {0, 3}, row.attrs)});
+  std::vector<Sample> samples =
+      joined({over_dtypes(all_dtypes, {2, 3}, row.attrs), over_dtypes({DType::f32}, {}, row.attrs),
+              over_dtypes({DType::f32}, {0, 3}, row.attrs)});
   for (DType t : all_dtypes) {
     samples.push_back({{f32({3})}, row.attrs});
     samples.back().attrs.emplace_back("dtype", t);
@@ -198,8 +197,11 @@ CLEAVE_OPS(constant) {
       sized_entry("ones", "ones", 1),
       sized_entry("empty", "a tensor whose contents don't matter: zeros", 0,
                   ", MemoryFormat? memory_format=None"),
-      like_entry({"full_like", "a number everywhere, in the shape of self", ", Scalar fill_value",
-                  fill_value, {{"fill_value", 2.5}}}),
+      like_entry({"full_like",
+                  "a number everywhere, in the shape of self",
+                  ", Scalar fill_value",
+                  fill_value,
+                  {{"fill_value", 2.5}}}),
       like_entry({"zeros_like", "zeros in the shape of self", "", zero, {}}),
       like_entry({"ones_like", "ones in the shape of self", "", one, {}}),
       like_entry({"empty_like", "zeros in the shape of self", "", zero, {}}),

@@ -1,7 +1,7 @@
 // Quotients and remainders.
 //
 //   div(self, other; rounding_mode=none) -> self / other; integers give f32
-//   div(...; rounding_mode="trunc")      -> the quotient without its fraction; integers stay integers
+//   div(...; rounding_mode="trunc")      -> the quotient without its fraction; integers stay so
 //   div(...; rounding_mode="floor")      -> the greatest integer <= the quotient
 //   fmod(self, other)                    -> self - other * trunc(self / other): sign of self
 //   remainder(self, other)               -> self - other * floor(self / other): sign of other
@@ -118,8 +118,8 @@ Result<Arrays> reference_quotient(const OpView& op, std::span<const Array* const
 
 Expr differs_in_sign(const Expr& rest, const Expr& b) {
   const Expr zero = loop::same(b, 0);
-  const Expr signs = loop::binary(Op::ne, loop::binary(Op::lt, rest, zero),
-                                  loop::binary(Op::lt, b, zero));
+  const Expr signs =
+      loop::binary(Op::ne, loop::binary(Op::lt, rest, zero), loop::binary(Op::lt, b, zero));
   return loop::binary(Op::logical_and, loop::binary(Op::ne, rest, zero), signs);
 }
 
@@ -132,8 +132,7 @@ Expr lower_floor(const Expr& a, const Expr& b) {
   const Expr up = loop::binary(Op::gt, quotient - whole, loop::same(a, 0.5));
   const Expr near = loop::select(up, whole + one, whole);
   const Expr signed_zero = a / b * zero;
-  const Expr result =
-      loop::select(loop::binary(Op::eq, quotient, zero), signed_zero, near);
+  const Expr result = loop::select(loop::binary(Op::eq, quotient, zero), signed_zero, near);
   return loop::select(loop::binary(Op::eq, b, zero), a / b, result);
 }
 
@@ -180,9 +179,7 @@ Values grad_div(Builder& b, const GradView& op) {
   if (mode_of(op) != Quotient::exact) return op.no_grads();
   const ValueId g = op.dout(0);
   return {grad_to(b, op, 0, [&] { return b.div(g, operand_of(op, 1)); }),
-          grad_to(b, op, 1, [&] {
-            return b.mul(b.neg(g), b.div(op.out(0), operand_of(op, 1)));
-          })};
+          grad_to(b, op, 1, [&] { return b.mul(b.neg(g), b.div(op.out(0), operand_of(op, 1))); })};
 }
 
 // d(a - b * round(a/b)) = da - round(a/b) db
@@ -255,7 +252,8 @@ std::vector<Reject> div_rejects() {
       rest_rejects("div", {{boolean({2}), boolean({2})}, {{"rounding_mode", "floor"}}},
                    {{i64({2}), 0}, {{"rounding_mode", "trunc"}}});
   r.push_back(no_tensor_reject("div"));
-  r.push_back({"C4", {{f32({2}), f32({2})}, {{"rounding_mode", "up"}}},
+  r.push_back({"C4",
+               {{f32({2}), f32({2})}, {{"rounding_mode", "up"}}},
                "div: C4: rounding_mode is \"up\", expected \"trunc\" or \"floor\""});
   return r;
 }
@@ -277,9 +275,10 @@ OpDef div_entry() {
         }
         return infer_quotient(op, mode_of(op));
       },
-      .reference = [](const OpView& op, std::span<const Array* const> in) {
-        return reference_quotient(op, in, mode_of(op));
-      },
+      .reference =
+          [](const OpView& op, std::span<const Array* const> in) {
+            return reference_quotient(op, in, mode_of(op));
+          },
       .decompose = Absent{"primitive"},
       .grad = grad_div,
       .lower = loop::broadcasting(
@@ -295,8 +294,7 @@ OpDef div_entry() {
 OpDef rest_entry(const char* name, const char* signature, const char* summary, Quotient q,
                  const char* rounding) {
   std::vector<Sample> samples = joined({step_samples(), integer_quotients()});
-  std::vector<Reject> rejects =
-      rest_rejects(name, {{boolean({2}), boolean({2})}}, {{i64({2}), 0}});
+  std::vector<Reject> rejects = rest_rejects(name, {{boolean({2}), boolean({2})}}, {{i64({2}), 0}});
   if (q == Quotient::remainder) {
     samples.push_back({{-5, i64({3}).with({2, 3, -3})}});
     rejects.push_back(no_tensor_reject(name));
@@ -308,9 +306,8 @@ OpDef rest_entry(const char* name, const char* signature, const char* summary, Q
       .source = fmt::format("aten::{0}.Tensor, aten::{0}.Scalar, PyTorch 2.13", name),
       .traits = pointwise_traits,
       .infer = [q](const OpView& op) { return infer_quotient(op, q); },
-      .reference = [q](const OpView& op, std::span<const Array* const> in) {
-        return reference_quotient(op, in, q);
-      },
+      .reference = [q](const OpView& op,
+                       std::span<const Array* const> in) { return reference_quotient(op, in, q); },
       .decompose = Absent{"primitive"},
       .grad = grad_rest(rounding),
       .lower = loop::broadcasting(

@@ -8,8 +8,8 @@
 //   }
 //   }  // namespace cleave
 //
-// The build lists the files that say CLEAVE_OPS; registry.cpp adds their entries in the order of the
-// files' names. The entries of a file are made once for each registry.
+// The build lists the files that say CLEAVE_OPS; registry.cpp adds their entries in the order of
+// the files' names. The entries of a file are made once for each registry.
 #pragma once
 #include <vector>
 

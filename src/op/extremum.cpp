@@ -39,7 +39,7 @@ ValueId share(Builder& b, ValueId g, ValueId mine, ValueId theirs, bool larger) 
 std::vector<Sample> extremum_samples() {
   const std::vector<Sample> more = {
       {{f32({6}).with({1, 2, -3, 0.5, 0, 4}), f32({6}).with({1, -2, -3, 0.75, 1, 4})}},
-      {{f64({3}).with({0.5, 1, 2}), f64({2, 1}).with({1, 2})}},
+      {{f64({3}).with({0.5, 1.25, 2}), f64({2, 1}).with({1, 1.75})}},
       {{i64({3}), i64({2, 1})}},
       {{boolean({4}), boolean({4})}},
       {{boolean({3}), f32({3})}}};
@@ -54,15 +54,15 @@ OpDef extremum_entry(const ExtremumRow& row) {
       .source = fmt::format("aten::{}, PyTorch 2.13", row.name),
       .traits = pointwise_traits,
       .infer = [](const OpView& op) { return pointwise_type(op, meet_of(op), {0, 1}); },
-      .reference = [f = row.floating, l = row.larger](const OpView& op,
-                                                      std::span<const Array* const> in) {
-        PointReference rule;
-        rule.floating = [f](std::span<const double> x) { return f(x[0], x[1]); };
-        rule.integer = [l](std::span<const int64_t> x) {
-          return (x[0] > x[1]) == l ? x[0] : x[1];
-        };
-        return reference_pointwise(op, in, meet_of(op), rule);
-      },
+      .reference =
+          [f = row.floating, l = row.larger](const OpView& op, std::span<const Array* const> in) {
+            PointReference rule;
+            rule.floating = [f](std::span<const double> x) { return f(x[0], x[1]); };
+            rule.integer = [l](std::span<const int64_t> x) {
+              return (x[0] > x[1]) == l ? x[0] : x[1];
+            };
+            return reference_pointwise(op, in, meet_of(op), rule);
+          },
       .decompose = Absent{"primitive"},
       .grad = [l = row.larger](Builder& b, const GradView& op) -> Values {
         const ValueId g = op.dout(0), x = op.in(0), y = op.in(1);

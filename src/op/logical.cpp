@@ -49,9 +49,9 @@ OpDef logical_entry(const LogicalRow& row) {
       .source = fmt::format("aten::{}, PyTorch 2.13", row.name),
       .traits = pointwise_traits,
       .infer = [](const OpView& op) { return pointwise_type(op, DType::boolean, {0, 1}); },
-      .reference = [f = row.value](const OpView& op, std::span<const Array* const> in) {
-        return reference_logical(op, in, f);
-      },
+      .reference = [f = row.value](
+                       const OpView& op,
+                       std::span<const Array* const> in) { return reference_logical(op, in, f); },
       .decompose = Absent{"primitive"},
       .grad = Absent{"bool result"},
       .lower = loop::pointwise([f = row.op](const OpView&, const loop::Exprs& x) {
@@ -71,8 +71,8 @@ CLEAVE_OPS(logical) {
   return {
       logical_entry({"logical_and", "whether both are non-zero",
                      [](bool a, bool b) { return a && b; }, Op::logical_and}),
-      logical_entry({"logical_or", "whether one is non-zero",
-                     [](bool a, bool b) { return a || b; }, Op::logical_or}),
+      logical_entry({"logical_or", "whether one is non-zero", [](bool a, bool b) { return a || b; },
+                     Op::logical_or}),
       logical_entry({"logical_xor", "whether exactly one is non-zero",
                      [](bool a, bool b) { return a != b; }, Op::ne}),
   };

@@ -8,12 +8,12 @@ std::vector<Sample> floating_pairs(PairRange r) {
   const auto pair = [&](const SampleTensor& a, const SampleTensor& b) {
     return Sample{{a.range(r.a_lo, r.a_hi), b.range(r.b_lo, r.b_hi)}};
   };
-  return {pair(f32({2, 3}), f32({2, 3})), pair(f32({2, 3}), f32({3})),
-          pair(f32({2, 1}), f32({1, 3})), pair(f32({}), f32({2, 2})),
-          pair(f32({0, 3}), f32({1, 3})), pair(f64({4}), f64({4})),
+  return {pair(f32({2, 3}), f32({2, 3})),   pair(f32({2, 3}), f32({3})),
+          pair(f32({2, 1}), f32({1, 3})),   pair(f32({}), f32({2, 2})),
+          pair(f32({0, 3}), f32({1, 3})),   pair(f64({4}), f64({4})),
           pair(bf16({2, 3}), bf16({2, 3})), pair(f16({5}), f16({1})),
-          pair(bf16({3}), f32({})), pair(f16({3}), bf16({3})), pair(f32({3}), f64({3})),
-          pair(f32({3}), f64({}))};
+          pair(bf16({3}), f32({})),         pair(f16({3}), bf16({3})),
+          pair(f32({3}), f64({3})),         pair(f32({3}), f64({}))};
 }
 
 std::vector<Sample> right_numbers(PairRange r, const std::vector<SampleOperand>& numbers) {
@@ -56,16 +56,18 @@ std::vector<Sample> tensors_only(std::vector<Sample> samples) {
 std::vector<Reject> pair_rejects(const std::string& name) {
   SampleTensor far = f32({3});
   far.type.device = {DeviceKind::cuda, 0};
-  return {{"C1", {{f32({2, 3}), f32({4})}},
+  return {{"C1",
+           {{f32({2, 3}), f32({4})}},
            name + ": C1: shapes [2,3] and [4] don't broadcast: dim -1 is 3 and 4, expected equal "
                   "sizes or 1"},
-          {"C2", {{f32({3}), far}},
+          {"C2",
+           {{f32({3}), far}},
            name + ": C2: operands are on cpu and cuda:0, expected one device"}};
 }
 
 Reject no_tensor_reject(const std::string& name) {
-  return {"C3", {{1.0, 2.0}},
-          name + ": C3: every operand is a number, expected at least one tensor"};
+  return {
+      "C3", {{1.0, 2.0}}, name + ": C3: every operand is a number, expected at least one tensor"};
 }
 
 }  // namespace cleave

@@ -39,8 +39,8 @@ uint32_t random_word(int64_t seed, int64_t step, int64_t stream, int64_t index) 
   const auto low = [](int64_t x) { return static_cast<uint32_t>(static_cast<uint64_t>(x)); };
   const auto high = [](int64_t x) { return static_cast<uint32_t>(static_cast<uint64_t>(x) >> 32); };
   const int64_t block = index / 4;
-  const auto words = philox4x32_10({low(block), high(block), low(stream), low(step)},
-                                   {low(seed), high(seed)});
+  const auto words =
+      philox4x32_10({low(block), high(block), low(stream), low(step)}, {low(seed), high(seed)});
   return words[static_cast<size_t>(index % 4)];
 }
 

@@ -4,8 +4,8 @@
 //   counter  (low word of index/4, high word of index/4, stream, low word of step)
 //   lane     index mod 4
 //
-// Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011, section
-// 3.3, with the constants of the authors' Random123 1.09. Loops don't use this text.
+// Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011,
+// section 3.3, with the constants of the authors' Random123 1.09. Loops don't use this text.
 #pragma once
 #include <array>
 #include <cstdint>

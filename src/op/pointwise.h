@@ -30,8 +30,8 @@ Status expect_dtype(const OpView& op, std::string_view rule, int operand, bool (
 CallOperand operand_of(const OpView& op, int operand);
 
 // The cotangent of an operand that was broadcast and converted: `g` has the result's shape, comes
-// back summed over the repeated dims and in the operand's dtype. `g` is built only where it is asked
-// for; none otherwise.
+// back summed over the repeated dims and in the operand's dtype. `g` is built only where it is
+// asked for; none otherwise.
 ValueId grad_to(Builder& b, const GradView& op, int operand, const std::function<ValueId()>& g);
 
 // A gradient rule of one operand: dx from the call and the cotangent of result 0.

@@ -26,9 +26,12 @@ Expr number_constant(const AttrValue& number, DType meet) {
   if (is_floating(type)) return constant(type, number.as_double());
   if (type == DType::boolean) return constant_int(type, number.as_double() != 0);
   int64_t v = 0;
-  if (const bool* b = number.get<bool>()) v = *b ? 1 : 0;
-  else if (const Dim* d = number.get<Dim>()) v = d->is_const() ? d->value() : 0;
-  else v = truncate_to(DType::i64, number.as_double());
+  if (const bool* b = number.get<bool>())
+    v = *b ? 1 : 0;
+  else if (const Dim* d = number.get<Dim>())
+    v = d->is_const() ? d->value() : 0;
+  else
+    v = truncate_to(DType::i64, number.as_double());
   return constant_int(type, wrap_to(meet, v));
 }
 

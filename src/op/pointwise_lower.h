@@ -5,8 +5,8 @@
 
 namespace cleave::loop {
 
-// x, loaded from storage of dtype `from`, as a value of dtype `to`: cast to its compute type, rounded
-// where `to` is bf16 or f16, wrapped where it is a narrow integer.
+// x, loaded from storage of dtype `from`, as a value of dtype `to`: cast to its compute type,
+// rounded where `to` is bf16 or f16, wrapped where it is a narrow integer.
 Expr as_dtype(Expr x, DType from, DType to);
 // A number as a constant of the compute type of `meet`; integers are wrapped to `meet`.
 Expr number_constant(const AttrValue& number, DType meet);

@@ -32,8 +32,10 @@ int64_t integer_at(const OpView& op, const Array* a, int operand, DType meet,
 }  // namespace
 
 void set_number(Array& a, int64_t k, const AttrValue& number) {
-  if (a.floating() || number.get<double>()) a.set(k, number.as_double());
-  else a.set_int(k, integer_of(number));
+  if (a.floating() || number.get<double>())
+    a.set(k, number.as_double());
+  else
+    a.set_int(k, integer_of(number));
 }
 
 Array result_array(const OpView& op, int k) {
@@ -68,8 +70,10 @@ Result<Arrays> reference_unary(const OpView& op, std::span<const Array* const> i
   Array out = result_array(op, 0);
   const Array& x = *in[0];
   for (int64_t k = 0; k < x.numel(); ++k) {
-    if (x.floating() || integer == nullptr) out.set(k, floating(x.number(k)));
-    else out.set_int(k, integer(x.i[k]));
+    if (x.floating() || integer == nullptr)
+      out.set(k, floating(x.number(k)));
+    else
+      out.set_int(k, integer(x.i[k]));
   }
   return Arrays{std::move(out)};
 }

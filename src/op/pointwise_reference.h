@@ -1,8 +1,8 @@
 // The reference rule of pointwise operators: one loop over the elements of the result.
 //
 // Each operand element is first converted to the dtype `meet` in which the operands meet: rounded
-// where that is bf16 or f16 and the operand is of another dtype, wrapped where it is an integer. f64
-// and f32 stay unrounded.
+// where that is bf16 or f16 and the operand is of another dtype, wrapped where it is an integer.
+// f64 and f32 stay unrounded.
 #pragma once
 #include <functional>
 #include <span>
@@ -44,7 +44,8 @@ inline int64_t wrapping_mul(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
 
-// Element k becomes the number in the array's dtype: truncated and wrapped where that is an integer.
+// Element k becomes the number in the array's dtype: truncated and wrapped where it is an
+// integer.
 void set_number(Array& a, int64_t k, const AttrValue& number);
 
 // The array of result k, zeros.

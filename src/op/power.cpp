@@ -1,6 +1,6 @@
 // pow(self, exponent) -> y        y = self to the power exponent
 //
-//   self, exponent  tensors that broadcast (C1) on one device (C2), or a number for one of them (C3)
+//   self, exponent  tensors that broadcast (C1) on one device (C2), or a number for one (C3)
 //                   (C4) not both bool
 //                   (C5) where the result is an integer, a number for the exponent is not negative
 //   y               the dtype in which the operands meet
@@ -68,8 +68,7 @@ Expr floating_power(const Expr& x, double exponent) {
 Expr lower_pow(const OpView& op, const loop::Exprs& x) {
   const DType meet = meet_of(op);
   const Expr base = loop::operand_as(op, x, 0, meet);
-  if (op.is_number(1) && is_floating(meet))
-    return floating_power(base, op.number(1).as_double());
+  if (op.is_number(1) && is_floating(meet)) return floating_power(base, op.number(1).as_double());
   return loop::binary(Op::pow, base, loop::operand_as(op, x, 1, meet));
 }
 
@@ -84,8 +83,7 @@ CallOperand exponent_less_one(Builder& b, const OpView& op) {
 ValueId base_gradient(Builder& b, const GradView& op) {
   const ValueId g = op.dout(0);
   if (op.is_number(1) && op.number(1).as_double() == 0) return b.mul(g, 0);
-  const ValueId slope =
-      b.mul(b.pow(op.in(0), exponent_less_one(b, op)), operand_of(op, 1));
+  const ValueId slope = b.mul(b.pow(op.in(0), exponent_less_one(b, op)), operand_of(op, 1));
   const ValueId d = b.mul(g, slope);
   return op.is_number(1) ? d : b.where(b.eq(op.in(1), 0), 0, d);
 }
@@ -110,6 +108,7 @@ std::vector<Sample> pow_samples() {
       {{f32({4}).range(-2, 2), 0}},
       {{f64({4}).range(-2, 2), 1}},
       {{2.5, f32({4})}},
+      {{10, f32({4})}},
       {{2, bf16({4})}},
       {{2, i64({5}).with({0, 1, 5, 62, -1})}},
       {{1.5, i64({3})}},
@@ -121,9 +120,8 @@ std::vector<Sample> pow_samples() {
       {{boolean({3}), 2}},
       {{f32({3}).range(0.5, 2), i64({3}).range(-3, 4)}}};
   std::vector<Sample> integers = integer_pairs(0, 4);
-  std::erase_if(integers, [](const Sample& s) {
-    return is_floating(s.operands[0].tensors[0].type.dtype);
-  });
+  std::erase_if(integers,
+                [](const Sample& s) { return is_floating(s.operands[0].tensors[0].type.dtype); });
   return joined({floating_pairs(positive),
                  right_numbers(base, {2, 3, 0.5, -0.5, -1, -2, 1.7, 2.0, 4}), integers, more});
 }
@@ -131,9 +129,11 @@ std::vector<Sample> pow_samples() {
 std::vector<Reject> pow_rejects() {
   std::vector<Reject> r = pair_rejects("pow");
   r.push_back(no_tensor_reject("pow"));
-  r.push_back({"C4", {{boolean({2}), boolean({2})}},
+  r.push_back({"C4",
+               {{boolean({2}), boolean({2})}},
                "pow: C4: both operands are bool, expected a number dtype"});
-  r.push_back({"C5", {{i64({2}), -1}},
+  r.push_back({"C5",
+               {{i64({2}), -1}},
                "pow: C5: exponent is -1 and the result i64, expected a non-negative exponent"});
   return r;
 }
@@ -148,12 +148,13 @@ CLEAVE_OPS(power) {
       .source = "aten::pow.Tensor_Tensor, aten::pow.Tensor_Scalar, aten::pow.Scalar, PyTorch 2.13",
       .traits = pointwise_traits,
       .infer = infer_pow,
-      .reference = [](const OpView& op, std::span<const Array* const> in) {
-        PointReference rule;
-        rule.floating = [](std::span<const double> x) { return std::pow(x[0], x[1]); };
-        rule.integer = [](std::span<const int64_t> x) { return integer_power(x[0], x[1]); };
-        return reference_pointwise(op, in, meet_of(op), rule);
-      },
+      .reference =
+          [](const OpView& op, std::span<const Array* const> in) {
+            PointReference rule;
+            rule.floating = [](std::span<const double> x) { return std::pow(x[0], x[1]); };
+            rule.integer = [](std::span<const int64_t> x) { return integer_power(x[0], x[1]); };
+            return reference_pointwise(op, in, meet_of(op), rule);
+          },
       .decompose = Absent{"primitive"},
       .grad = [](Builder& b, const GradView& op) -> Values {
         return {grad_to(b, op, 0, [&] { return base_gradient(b, op); }),

@@ -6,7 +6,7 @@
 //   randn(rng; size, dtype, stream)                normal, by Box and Muller on words 2k and 2k+1:
 //                                                  r = sqrt(-2 log(1 - u0)), a = 2 pi u1
 //                                                  y[2k] = r cos a, y[2k+1] = r sin a
-//   bernoulli(self, rng; p, stream)                1 where uniform < p, else 0; without p, self holds it
+//   bernoulli(self, rng; p, stream)                1 where uniform < p, else 0; p is self if none
 //   native_dropout(input, rng; p, train, stream)   mask = uniform >= p, y = input * mask / (1 - p)
 //   native_dropout_backward(grad_output, mask; scale)  grad_output * mask * scale
 //
@@ -104,9 +104,12 @@ Result<Arrays> reference_dropout(const OpView& op, std::span<const Array* const>
   for (int64_t k = 0; k < y.numel(); ++k) {
     const bool keep = !trains(op) || uniform_of(word_at(op, *in[1], k)) >= p;
     mask.i[k] = keep;
-    if (!trains(op) && !y.floating()) y.i[k] = in[0]->i[k];
-    else if (!trains(op)) y.f[k] = in[0]->f[k];
-    else y.f[k] = in[0]->f[k] * (keep ? 1 : 0) * scale;
+    if (!trains(op) && !y.floating())
+      y.i[k] = in[0]->i[k];
+    else if (!trains(op))
+      y.f[k] = in[0]->f[k];
+    else
+      y.f[k] = in[0]->f[k] * (keep ? 1 : 0) * scale;
   }
   return Arrays{std::move(y), std::move(mask)};
 }
@@ -186,10 +189,14 @@ std::vector<Sample> sized_samples() {
     if (t) s.attrs.emplace_back("dtype", *t);
     return s;
   };
-  return {call({2, 3}, 0),           call({}, 1),
-          call({0, 3}, 2),           call({5, 1, 4}, 3),
-          call({7}, 4, DType::f64),  call({3, 3}, 5, DType::bf16),
-          call({9}, 6, DType::f16),  call({3}, -1),
+  return {call({2, 3}, 0),
+          call({}, 1),
+          call({0, 3}, 2),
+          call({5, 1, 4}, 3),
+          call({7}, 4, DType::f64),
+          call({3, 3}, 5, DType::bf16),
+          call({9}, 6, DType::f16),
+          call({3}, -1),
           {{rng_state(-5, 4294967297.0)}, {{"size", {6}}, {"stream", 8}}}};
 }
 
@@ -216,11 +223,14 @@ OpDef sized_entry(const char* name, const char* summary, int flops,
       .lower = loop::elementwise(lower),
       .cost = cost_per_result(flops),
       .samples = sized_samples(),
-      .rejects = {{"C1", {{i64({3})}, attrs},
+      .rejects = {{"C1",
+                   {{i64({3})}, attrs},
                    fmt::format("{}: C1: rng is i64[3], expected i64[2]", name)},
-                  {"C2", {{rng_state()}, negative},
+                  {"C2",
+                   {{rng_state()}, negative},
                    fmt::format("{}: C2: size [-1] has a negative dim", name)},
-                  {"C3", {{rng_state()}, integer},
+                  {"C3",
+                   {{rng_state()}, integer},
                    fmt::format("{}: C3: dtype is i64, expected a floating dtype", name)}},
   };
 }
@@ -262,8 +272,10 @@ OpDef bernoulli_entry() {
       .traits = random_traits | Trait::data_dependent,
       .infer = [](const OpView& op) -> Result<Types> {
         CLEAVE_CHECK(check_rng(op, 1));
-        if (op.given("p")) CLEAVE_CHECK(check_p(op));
-        else CLEAVE_CHECK(expect_dtype(op, "C3", 0, is_float, "a floating dtype"));
+        if (op.given("p"))
+          CLEAVE_CHECK(check_p(op));
+        else
+          CLEAVE_CHECK(expect_dtype(op, "C3", 0, is_float, "a floating dtype"));
         return like_self(op, op.in_type(0).dtype);
       },
       .reference = reference_bernoulli,
@@ -279,11 +291,14 @@ OpDef bernoulli_entry() {
                   {{i64({5}), rng_state()}, {{"p", 0.5}, {"stream", 5}}},
                   {{boolean({5}), rng_state()}, {{"p", 1.0}, {"stream", 6}}},
                   {{f16({5}), rng_state()}, {{"p", 0.0}, {"stream", 7}}}},
-      .rejects = {{"C1", {{f32({2}), f32({2})}, {{"stream", 0}}},
+      .rejects = {{"C1",
+                   {{f32({2}), f32({2})}, {{"stream", 0}}},
                    "bernoulli: C1: rng is f32[2], expected i64[2]"},
-                  {"C3", {{i64({2}), rng_state()}, {{"stream", 0}}},
+                  {"C3",
+                   {{i64({2}), rng_state()}, {{"stream", 0}}},
                    "bernoulli: C3: self is i64[2], expected a floating dtype"},
-                  {"C4", {{f32({2}), rng_state()}, {{"p", 1.5}, {"stream", 0}}},
+                  {"C4",
+                   {{f32({2}), rng_state()}, {{"p", 1.5}, {"stream", 0}}},
                    "bernoulli: C4: p is 1.5, expected a number in [0, 1]"}},
   };
 }
@@ -294,8 +309,9 @@ OpDef dropout_entry() {
   };
   return OpDef{
       .name = "native_dropout",
-      .signature = "(Tensor input, Tensor rng, *, float p, bool? train, int stream) "
-                   "-> (Tensor, Tensor)",
+      .signature =
+          "(Tensor input, Tensor rng, *, float p, bool? train, int stream) "
+          "-> (Tensor, Tensor)",
       .summary = "elements dropped with probability p, the others scaled; and the mask",
       .source = "aten::native_dropout, PyTorch 2.13; bits of its own",
       .traits = random_traits,
@@ -328,11 +344,14 @@ OpDef dropout_entry() {
                   {{f32({5}), rng_state()}, {{"p", 0.5}, {"stream", 9}}},
                   {{f32({5}), rng_state()}, {{"p", 0.5}, {"train", false}, {"stream", 10}}},
                   {{i64({5}), rng_state()}, {{"p", 0.5}, {"train", false}, {"stream", 11}}}},
-      .rejects = {{"C1", {{f32({2}), i64({2, 1})}, attrs(0.5, 0)},
+      .rejects = {{"C1",
+                   {{f32({2}), i64({2, 1})}, attrs(0.5, 0)},
                    "native_dropout: C1: rng is i64[2,1], expected i64[2]"},
-                  {"C4", {{f32({2}), rng_state()}, attrs(-0.5, 0)},
+                  {"C4",
+                   {{f32({2}), rng_state()}, attrs(-0.5, 0)},
                    "native_dropout: C4: p is -0.5, expected a number in [0, 1]"},
-                  {"C5", {{i64({2}), rng_state()}, attrs(0.5, 0)},
+                  {"C5",
+                   {{i64({2}), rng_state()}, attrs(0.5, 0)},
                    "native_dropout: C5: input is i64[2], expected a floating dtype"}},
       .nondifferentiable = 2,
   };
@@ -342,7 +361,8 @@ OpDef dropout_backward_entry() {
   const SampleAttrs scale = {{"scale", 2.0}};
   std::vector<Reject> rejects = pair_rejects("native_dropout_backward");
   for (Reject& r : rejects) r.call.attrs = scale;
-  rejects.push_back({"C5", {{i64({2}), boolean({2})}, scale},
+  rejects.push_back({"C5",
+                     {{i64({2}), boolean({2})}, scale},
                      "native_dropout_backward: C5: grad_output is i64[2], expected a floating "
                      "dtype"});
   return OpDef{
@@ -355,22 +375,24 @@ OpDef dropout_backward_entry() {
         CLEAVE_CHECK(expect_dtype(op, "C5", 0, is_float, "a floating dtype"));
         return pointwise_type(op, op.in_type(0).dtype, {0, 1});
       },
-      .reference = [](const OpView& op, std::span<const Array* const> in) {
-        const double scale = op.float_attr("scale");
-        PointReference rule;
-        rule.floating = [=](std::span<const double> x) { return x[0] * x[1] * scale; };
-        return reference_pointwise(op, in, op.out_type(0).dtype, rule);
-      },
+      .reference =
+          [](const OpView& op, std::span<const Array* const> in) {
+            const double scale = op.float_attr("scale");
+            PointReference rule;
+            rule.floating = [=](std::span<const double> x) { return x[0] * x[1] * scale; };
+            return reference_pointwise(op, in, op.out_type(0).dtype, rule);
+          },
       .decompose = [](Builder& b, const OpView& op) -> Values {
         const DType t = op.out_type(0).dtype;
         const ValueId mask = b.convert(op.in(1), t);
         return {b.mul(b.mul(op.in(0), mask), op.attr("scale"))};
       },
       .grad = [](Builder& b, const GradView& op) -> Values {
-        return {grad_to(b, op, 0, [&] {
-                  return b.call1("native_dropout_backward", {op.dout(0), op.in(1)},
-                                 {{"scale", op.attr("scale")}});
-                }),
+        return {grad_to(b, op, 0,
+                        [&] {
+                          return b.call1("native_dropout_backward", {op.dout(0), op.in(1)},
+                                         {{"scale", op.attr("scale")}});
+                        }),
                 ValueId::none()};
       },
       .lower = loop::pointwise([](const OpView& op, const Exprs& x) {

@@ -12,7 +12,8 @@ namespace cleave {
 
 Result<OpRegistry> core_ops() {
   OpRegistry ops;
-  [[maybe_unused]] const auto add_all = [&ops](std::vector<OpDef> entries, const char* file) -> Status {
+  [[maybe_unused]] const auto add_all = [&ops](std::vector<OpDef> entries,
+                                               const char* file) -> Status {
     for (OpDef& entry : entries) {
       entry.file = file;
       CLEAVE_CHECK(ops.add(std::move(entry)));

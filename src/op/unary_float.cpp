@@ -4,9 +4,9 @@
 //   self  [*s]      any dtype; integers and bool are taken as f32
 //   y     float[*s]
 //
-// f32, bf16 and f16 are computed in f32, f64 in f64. Outside a function's domain the result is NaN, at
-// a pole an infinity. Gradients are those of PyTorch's derivatives.yaml: where it reads y, saving y
-// is enough.
+// f32, bf16 and f16 are computed in f32, f64 in f64. Outside a function's domain the result is NaN,
+// at a pole an infinity. Gradients are those of PyTorch's derivatives.yaml: where it reads y,
+// saving y is enough.
 #include <cmath>
 #include <numbers>
 
@@ -65,20 +65,26 @@ CLEAVE_OPS(unary_float) {
   using loop::Op;
   const FloatRow rows[] = {
       {"acos", "arc cosine, in [0, pi]", std::acos, lower_to<Op::acos>, 10, grad_acos, -0.9, 0.9},
-      {"acosh", "inverse hyperbolic cosine", std::acosh, lower_to<Op::acosh>, 10, grad_acosh, 1.2, 4},
-      {"asin", "arc sine, in [-pi/2, pi/2]", std::asin, lower_to<Op::asin>, 10, grad_asin, -0.9, 0.9},
+      {"acosh", "inverse hyperbolic cosine", std::acosh, lower_to<Op::acosh>, 10, grad_acosh, 1.2,
+       4},
+      {"asin", "arc sine, in [-pi/2, pi/2]", std::asin, lower_to<Op::asin>, 10, grad_asin, -0.9,
+       0.9},
       {"asinh", "inverse hyperbolic sine", std::asinh, lower_to<Op::asinh>, 10, grad_asinh, -3, 3},
-      {"atan", "arc tangent, in [-pi/2, pi/2]", std::atan, lower_to<Op::atan>, 10, grad_atan, -3, 3},
-      {"atanh", "inverse hyperbolic tangent", std::atanh, lower_to<Op::atanh>, 10, grad_atanh, -0.9, 0.9},
+      {"atan", "arc tangent, in [-pi/2, pi/2]", std::atan, lower_to<Op::atan>, 10, grad_atan, -3,
+       3},
+      {"atanh", "inverse hyperbolic tangent", std::atanh, lower_to<Op::atanh>, 10, grad_atanh, -0.9,
+       0.9},
       {"cos", "cosine of radians", std::cos, lower_to<Op::cos>, 10, grad_cos, -4, 4},
       {"cosh", "hyperbolic cosine", std::cosh, lower_to<Op::cosh>, 10, grad_cosh, -3, 3},
-      {"erf", "error function, 2/sqrt(pi) * integral of exp(-t^2) from 0 to x", std::erf, lower_to<Op::erf>,
-       15, grad_erf, -3, 3},
+      {"erf", "error function, 2/sqrt(pi) * integral of exp(-t^2) from 0 to x", std::erf,
+       lower_to<Op::erf>, 15, grad_erf, -3, 3},
       {"exp", "e to the power x", std::exp, lower_to<Op::exp>, 10, grad_exp, -3, 3},
-      {"expm1", "exp(x) - 1, accurate near 0", std::expm1, lower_to<Op::expm1>, 12, grad_expm1, -3, 3},
+      {"expm1", "exp(x) - 1, accurate near 0", std::expm1, lower_to<Op::expm1>, 12, grad_expm1, -3,
+       3},
       {"log", "natural logarithm", std::log, lower_to<Op::log>, 10, grad_log, 0.2, 5},
       {"log10", "logarithm to base 10", std::log10, lower_to<Op::log10>, 11, grad_log10, 0.2, 5},
-      {"log1p", "log(1 + x), accurate near 0", std::log1p, lower_to<Op::log1p>, 12, grad_log1p, -0.7, 4},
+      {"log1p", "log(1 + x), accurate near 0", std::log1p, lower_to<Op::log1p>, 12, grad_log1p,
+       -0.7, 4},
       {"log2", "logarithm to base 2", std::log2, lower_to<Op::log2>, 11, grad_log2, 0.2, 5},
       {"reciprocal", "1 / x", reciprocal, lower_reciprocal, 1, grad_reciprocal, 0.3, 4},
       {"rsqrt", "1 / sqrt(x)", rsqrt, lower_to<Op::rsqrt>, 2, grad_rsqrt, 0.3, 4},

@@ -4,7 +4,7 @@
 //   self  [*s]   (C1) floating or integer
 //   y     [*s]   dtype of self; integers wrap
 //
-// ceil, floor and trunc leave integers as they are. NaN stays NaN, but sign(NaN) is 0 as in PyTorch.
+// ceil, floor and trunc leave integers as they are. NaN stays NaN; sign(NaN) is 0 as in PyTorch.
 #include <cmath>
 
 #include "op/pointwise_reference.h"

@@ -31,31 +31,28 @@ loop::Expr lower_where(const OpView& op, const loop::Exprs& x) {
 
 Values grad_where(Builder& b, const GradView& op) {
   const ValueId g = op.dout(0);
-  return {ValueId::none(),
-          grad_to(b, op, 1, [&] { return b.where(op.in(0), g, 0); }),
+  return {ValueId::none(), grad_to(b, op, 1, [&] { return b.where(op.in(0), g, 0); }),
           grad_to(b, op, 2, [&] { return b.where(op.in(0), 0, g); })};
 }
 
 std::vector<Sample> where_samples() {
   constexpr double inf = std::numeric_limits<double>::infinity();
   std::vector<Sample> s;
-  for (DType t : all_dtypes)
-    s.push_back({{boolean({2, 3}), any_of(t, {2, 3}), any_of(t, {2, 3})}});
-  const std::vector<Sample> more = {
-      {{boolean({3}), f32({2, 1}), f32({})}},
-      {{boolean({}), f32({3}), f32({3})}},
-      {{boolean({2, 1}), f32({3}), bf16({3})}},
-      {{boolean({0, 3}), f32({3}), f32({1, 3})}},
-      {{boolean({4}), f32({4}), 2}},
-      {{boolean({4}), 0.0, f32({4})}},
-      {{boolean({4}), bf16({4}), -inf}},
-      {{boolean({4}), i64({4}), 2.5}},
-      {{boolean({4}), i64({4}), 7}},
-      {{boolean({4}), 1, 2.5}},
-      {{boolean({4}), 1, 2}},
-      {{boolean({4}), true, false}},
-      {{boolean({2}), f32({2}), f64({})}},
-      {{boolean({2}), i32({2}), i64({2})}}};
+  for (DType t : all_dtypes) s.push_back({{boolean({2, 3}), any_of(t, {2, 3}), any_of(t, {2, 3})}});
+  const std::vector<Sample> more = {{{boolean({3}), f32({2, 1}), f32({})}},
+                                    {{boolean({}), f32({3}), f32({3})}},
+                                    {{boolean({2, 1}), f32({3}), bf16({3})}},
+                                    {{boolean({0, 3}), f32({3}), f32({1, 3})}},
+                                    {{boolean({4}), f32({4}), 2}},
+                                    {{boolean({4}), 0.0, f32({4})}},
+                                    {{boolean({4}), bf16({4}), -inf}},
+                                    {{boolean({4}), i64({4}), 2.5}},
+                                    {{boolean({4}), i64({4}), 7}},
+                                    {{boolean({4}), 1, 2.5}},
+                                    {{boolean({4}), 1, 2}},
+                                    {{boolean({4}), true, false}},
+                                    {{boolean({2}), f32({2}), f64({})}},
+                                    {{boolean({2}), i32({2}), i64({2})}}};
   return joined({s, more});
 }
 
@@ -80,12 +77,15 @@ CLEAVE_OPS(where) {
       .lower = loop::pointwise(lower_where),
       .cost = cost_per_result(1),
       .samples = where_samples(),
-      .rejects = {{"C1", {{boolean({2}), f32({3}), f32({})}},
+      .rejects = {{"C1",
+                   {{boolean({2}), f32({3}), f32({})}},
                    "where: C1: shapes [2] and [3] don't broadcast: dim -1 is 2 and 3, expected "
                    "equal sizes or 1"},
-                  {"C2", {{boolean({3}), f32({3}), far}},
+                  {"C2",
+                   {{boolean({3}), f32({3}), far}},
                    "where: C2: operands are on cpu and cuda:0, expected one device"},
-                  {"C4", {{f32({2}), f32({2}), f32({2})}},
+                  {"C4",
+                   {{f32({2}), f32({2}), f32({2})}},
                    "where: C4: condition is f32[2], expected a bool dtype"}},
   }};
 }

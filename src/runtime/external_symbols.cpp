@@ -18,17 +18,59 @@ void* address_of(F function) {
   return reinterpret_cast<void*>(function);
 }
 
-#define ONE(name) {#name, address_of<F64>(::name)}, {#name "f", address_of<F32>(::name##f)}
-#define TWO(name) {#name, address_of<F64x2>(::name)}, {#name "f", address_of<F32x2>(::name##f)}
+#define ONE(name) \
+  {#name, address_of<F64>(::name)}, { #name "f", address_of<F32>(::name##f) }
+#define TWO(name) \
+  {#name, address_of<F64x2>(::name)}, { #name "f", address_of<F32x2>(::name##f) }
 
 const ExternalSymbol table[] = {
-    ONE(acos), ONE(acosh), ONE(asin), ONE(asinh), ONE(atan), ONE(atanh), ONE(cbrt), ONE(ceil),
-    ONE(cos), ONE(cosh), ONE(erf), ONE(erfc), ONE(exp), ONE(exp2), ONE(expm1), ONE(fabs),
-    ONE(floor), ONE(lgamma), ONE(log), ONE(log10), ONE(log1p), ONE(log2), ONE(nearbyint),
-    ONE(rint), ONE(round), ONE(roundeven), ONE(sin), ONE(sinh), ONE(sqrt), ONE(tan), ONE(tanh),
-    ONE(tgamma), ONE(trunc),
-    TWO(atan2), TWO(copysign), TWO(fdim), TWO(fmax), TWO(fmin), TWO(fmod), TWO(hypot),
-    TWO(nextafter), TWO(pow), TWO(remainder),
+    ONE(acos),
+    ONE(acosh),
+    ONE(asin),
+    ONE(asinh),
+    ONE(atan),
+    ONE(atanh),
+    ONE(cbrt),
+    ONE(ceil),
+    ONE(cos),
+    ONE(cosh),
+    ONE(erf),
+    ONE(erfc),
+    ONE(exp),
+    ONE(exp10),
+    ONE(exp2),
+    ONE(expm1),
+    ONE(fabs),
+    ONE(floor),
+    ONE(lgamma),
+    ONE(log),
+    ONE(log10),
+    ONE(log1p),
+    ONE(log2),
+    ONE(nearbyint),
+    ONE(rint),
+    ONE(round),
+    ONE(roundeven),
+    ONE(sin),
+    ONE(sinh),
+    ONE(sqrt),
+    ONE(tan),
+    ONE(tanh),
+    ONE(tgamma),
+    ONE(trunc),
+    TWO(atan2),
+    TWO(copysign),
+    TWO(fdim),
+    TWO(fmax),
+    TWO(fmin),
+    TWO(fmod),
+    TWO(hypot),
+    TWO(nextafter),
+    TWO(pow),
+    TWO(remainder),
+    // What LLVM makes of sin and cos of one operand.
+    {"sincos", address_of<void (*)(double, double*, double*)>(::sincos)},
+    {"sincosf", address_of<void (*)(float, float*, float*)>(::sincosf)},
     {"fma", address_of<double (*)(double, double, double)>(::fma)},
     {"fmaf", address_of<float (*)(float, float, float)>(::fmaf)},
     {"ldexp", address_of<double (*)(double, int)>(::ldexp)},

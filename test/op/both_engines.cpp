@@ -1,0 +1,124 @@
+#include "test/op/both_engines.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "cleave/executor.h"
+#include "compile/executable.h"
+#include "interp/array_memory.h"
+#include "test/random_inputs.h"
+
+namespace cleave::test {
+
+Array floats(DType t, std::vector<int64_t> shape, std::vector<double> values) {
+  Array a(t, std::move(shape));
+  a.f = std::move(values);
+  return a;
+}
+
+Array ints(DType t, std::vector<int64_t> shape, std::vector<int64_t> values) {
+  Array a(t, std::move(shape));
+  a.i = std::move(values);
+  return a;
+}
+
+Array counting(DType t, std::vector<int64_t> shape) {
+  Array a(t, std::move(shape));
+  for (int64_t k = 0; k < a.numel(); ++k) a.set_int(k, k);
+  return a;
+}
+
+Array scattered(DType t, std::vector<int64_t> shape, uint32_t seed) {
+  Array a(t, std::move(shape));
+  uint32_t state = seed * 2654435761u + 1;
+  for (int64_t k = 0; k < a.numel(); ++k) {
+    state = state * 1664525 + 1013904223;
+    a.set(k, round_to(t, (state >> 8) * 0x1p-23 - 1));
+  }
+  return a;
+}
+
+Result<Arrays> by_reference(const std::string& text, const Inputs& inputs) {
+  return interpret(parsed(text), inputs);
+}
+
+namespace {
+
+Status run_compiled(const Graph& g, const Inputs& inputs, int threads, CompiledRun& out) {
+  CompileOptions options;
+  options.executor = make_thread_pool(threads);
+  CLEAVE_TRY(auto program, CompiledProgram::compile(g, core(), options));
+  CLEAVE_TRY(auto instance, Instance::make(program, options.executor));
+  std::vector<std::vector<std::byte>> memory;
+  for (const Placeholder& p : g.placeholders())
+    memory.push_back(to_memory(inputs.at(g.name(p.value))));
+  for (size_t i = 0; i < memory.size(); ++i) {
+    memory[i].resize(memory[i].size() + 64);  // no operand is at a null pointer
+    CLEAVE_CHECK(instance->bind(i, memory[i].data()));
+  }
+  Status status = instance->run();
+  for (size_t i = 0; i < memory.size(); ++i) {
+    const ValueId v = g.placeholders()[i].value;
+    out.memory[g.name(v)] = from_memory(g.type(v).dtype, static_shape(g.type(v)), memory[i].data());
+  }
+  CLEAVE_CHECK(std::move(status));
+  for (size_t k = 0; k < g.returns().size(); ++k) {
+    const Type& t = g.type(g.returns()[k].value);
+    out.results.push_back(from_memory(t.dtype, static_shape(t), instance->result(k)));
+  }
+  return {};
+}
+
+bool same_bits(const Array& a, const Array& b) {
+  return a.i == b.i && a.f.size() == b.f.size() &&
+         (a.f.empty() || std::memcmp(a.f.data(), b.f.data(), a.f.size() * sizeof(double)) == 0);
+}
+
+void expect_near(const Array& got, const Array& want, double tolerance) {
+  ASSERT_EQ(got.dtype, want.dtype);
+  ASSERT_EQ(got.shape, want.shape);
+  EXPECT_EQ(got.i, want.i);
+  for (size_t k = 0; k < want.f.size(); ++k) {
+    if (std::isnan(want.f[k]))
+      EXPECT_TRUE(std::isnan(got.f[k])) << "element " << k;
+    else
+      EXPECT_NEAR(got.f[k], want.f[k], tolerance) << "element " << k;
+  }
+}
+
+}  // namespace
+
+CompiledRun by_compiled(const std::string& text, const Inputs& inputs, int threads) {
+  CompiledRun out;
+  out.status = run_compiled(parsed(text), inputs, threads, out);
+  return out;
+}
+
+Arrays by_both(const std::string& text, const Inputs& inputs, double tolerance) {
+  const Arrays want = value_or_throw(by_reference(text, inputs));
+  const CompiledRun two = by_compiled(text, inputs, 2), one = by_compiled(text, inputs, 1);
+  if (!two.status.ok() || !one.status.ok()) {
+    ADD_FAILURE() << (two.status.ok() ? one : two).status.failure().message;
+    return want;
+  }
+  for (size_t k = 0; k < want.size(); ++k) {
+    expect_near(two.results[k], want[k], tolerance);
+    EXPECT_TRUE(same_bits(one.results[k], two.results[k]))
+        << "result " << k << " depends on threads";
+  }
+  return two.results;
+}
+
+std::string reference_error(const std::string& text, const Inputs& inputs) {
+  const auto r = by_reference(text, inputs);
+  return r.ok() ? "no error" : r.failure().message;
+}
+
+std::string compiled_error(const std::string& text, const Inputs& inputs) {
+  const CompiledRun r = by_compiled(text, inputs);
+  return r.status.ok() ? "no error" : r.status.failure().message;
+}
+
+}  // namespace cleave::test
