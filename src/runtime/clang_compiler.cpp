@@ -2,10 +2,11 @@
 //
 //   text --parse_c--> IR --optimise--> IR --generate--> object --load_object--> addresses
 //
-// Each compile has an LLVM context, a target machine and a linker of its own, so that any number may
-// run at once. The passes are -O3 without loop interleaving, loop unrolling, SLP and vectorised
+// Each compile has an LLVM context, a target machine and a linker of its own, so that any number
+// may run at once. The passes are -O3 without loop interleaving, loop unrolling, SLP and vectorised
 // epilogues: a third less time and code, and no slower on the kernels of a GPT (bias + GELU, its
-// derivative, softmax, layer norm; 2026-11).
+// derivative, softmax, layer norm; 2026-11). With AVX-512 loops are cut into 512 bits: on a
+// Sapphire Rapids those kernels take 0.65 of the time of 256 bits (softmax and norm 0.9; 2026-11).
 #include "runtime/compiler.h"
 
 #if CLEAVE_HAVE_CLANG

@@ -1,5 +1,5 @@
-// See gemm.h. A Gemm is a cut and what runs a piece: cleave's kernel, or oneDNN's with at most eight
-// primitives: one for whole pieces, others for those cut short at the last group, row and column.
+// See gemm.h. A Gemm is a cut and what runs a piece: cleave's kernel, or oneDNN's with at most four
+// primitives: one for whole pieces, others for those of the last group and of the last rows.
 #include "runtime/gemm.h"
 
 #include <algorithm>
@@ -75,15 +75,12 @@ class CutGemm : public Gemm {
   };
 };
 
-// With `exchanged`, the block computes the transposed product C^T = B^T A^T.
 class OwnGemm final : public CutGemm {
  public:
-  OwnGemm(const GemmSpec& spec, const GemmCut& cut, const GemmBlockKernel& kernel, bool exchanged)
-      : CutGemm(spec, cut), kernel_(kernel), exchanged_(exchanged) {
-    if (cut.pieces() == 0) return;
-    lane_bytes_ = exchanged ? kernel.scratch_bytes(cut.n, cut.m, spec.k, spec.n)
-                            : kernel.scratch_bytes(cut.m, cut.n, spec.k, 1);
-  }
+  OwnGemm(const GemmSpec& spec, const GemmCut& cut, const GemmBlockKernel& kernel)
+      : CutGemm(spec, cut),
+        kernel_(kernel),
+        lane_bytes_(cut.pieces() == 0 ? 0 : kernel.scratch_bytes(cut.m, cut.n, spec.k)) {}
   const char* kernel() const override { return "own"; }
 
  protected:
@@ -92,37 +89,25 @@ class OwnGemm final : public CutGemm {
   void run_piece(const GemmPiece& piece, const Operands& all, void* scratch) const override {
     for (int64_t batch = piece.first_batch; batch < piece.first_batch + piece.batch; ++batch) {
       const Operands at = operands_of(piece, all, batch);
-      GemmBlock block{.a = at.a, .b = at.b, .c_in = spec_.has_c_in ? at.c_in : nullptr, .c = at.c,
-                      .scratch = scratch,
-                      .m = piece.m, .n = piece.n, .k = spec_.k,
-                      .a_row = spec_.a_row, .a_col = spec_.a_col,
-                      .b_row = spec_.b_row, .b_col = spec_.b_col,
-                      .c_in_row = spec_.c_in_row, .c_in_col = spec_.c_in_col,
-                      .c_row = spec_.n, .c_col = 1,
-                      .alpha = spec_.alpha, .beta = spec_.beta};
-      if (exchanged_) exchange(block);
-      kernel_.run(block);
+      kernel_.run({.a = at.a, .b = at.b, .c_in = spec_.has_c_in ? at.c_in : nullptr, .c = at.c,
+                   .scratch = scratch,
+                   .m = piece.m, .n = piece.n, .k = spec_.k,
+                   .a_row = spec_.a_row, .a_col = spec_.a_col,
+                   .b_row = spec_.b_row, .b_col = spec_.b_col,
+                   .c_in_row = spec_.c_in_row, .c_in_col = spec_.c_in_col,
+                   .c_row = spec_.n,
+                   .alpha = spec_.alpha, .beta = spec_.beta});
     }
   }
 
  private:
-  static void exchange(GemmBlock& block) {
-    std::swap(block.a, block.b);
-    std::swap(block.m, block.n);
-    std::swap(block.a_row, block.b_col);
-    std::swap(block.a_col, block.b_row);
-    std::swap(block.c_in_row, block.c_in_col);
-    std::swap(block.c_row, block.c_col);
-  }
-
   const GemmBlockKernel kernel_;
-  const bool exchanged_;
-  int64_t lane_bytes_ = 0;
+  const int64_t lane_bytes_;
 };
 
 class OneDnnGemm final : public CutGemm {
  public:
-  using Library = std::array<std::unique_ptr<LibraryGemm>, 8>;
+  using Library = std::array<std::unique_ptr<LibraryGemm>, 4>;
 
   OneDnnGemm(const GemmSpec& spec, const GemmCut& cut, Library library)
       : CutGemm(spec, cut), library_(std::move(library)) {
@@ -131,10 +116,9 @@ class OneDnnGemm final : public CutGemm {
   }
   const char* kernel() const override { return library_[0]->kernel().c_str(); }
 
-  // Which of the eight a piece is: bit 0 short of batch, bit 1 of rows, bit 2 of columns.
+  // Which of the four a piece is: bit 0 short of batch, bit 1 of rows.
   static size_t shape_of(const GemmCut& cut, const GemmPiece& piece) {
-    return (piece.batch < cut.batch ? 1u : 0u) + (piece.m < cut.m ? 2u : 0u) +
-           (piece.n < cut.n ? 4u : 0u);
+    return (piece.batch < cut.batch ? 1u : 0u) + (piece.m < cut.m ? 2u : 0u);
   }
 
  protected:
@@ -150,27 +134,28 @@ class OneDnnGemm final : public CutGemm {
   int64_t lane_bytes_ = 0;
 };
 
-// Null where oneDNN has nothing for it.
-Result<std::shared_ptr<Gemm>> make_library(const GemmSpec& spec, const GemmCut& cut,
+// Every piece reads all of B: for at most so many elements of it that costs little.
+constexpr int64_t most_b_elements = int64_t{1} << 20;
+
+// Null where oneDNN has nothing for it. Its brgemm takes dense matrices alone, so C is cut into rows
+// of full width.
+Result<std::shared_ptr<Gemm>> make_library(const GemmSpec& spec, const GemmBlockKernel& kernel,
                                            GemmEngine engine) {
+  const GemmCut cut =
+      cut_gemm(spec.batch, spec.m, spec.n, spec.k, kernel.mr, kernel.nr, GemmCutting::rows);
   OneDnnGemm::Library library;
-  GemmCut whole = cut;  // a piece larger than the product is no whole piece
-  whole.batch = std::min(cut.batch, cut.all_batch);
-  whole.m = std::min(cut.m, cut.all_m);
-  whole.n = std::min(cut.n, cut.all_n);
-  for (long index = 0; index < whole.pieces(); ++index) {
-    const GemmPiece piece = whole.piece(index);
-    auto& one = library[OneDnnGemm::shape_of(whole, piece)];
+  for (long index = 0; index < cut.pieces(); ++index) {
+    const GemmPiece piece = cut.piece(index);
+    auto& one = library[OneDnnGemm::shape_of(cut, piece)];
     if (one != nullptr) continue;
     GemmSpec part = spec;
     part.batch = piece.batch;
     part.m = piece.m;
-    part.n = piece.n;
-    CLEAVE_TRY(one, LibraryGemm::make(part, spec.m * spec.n, spec.n, whole.lanes()));
+    CLEAVE_TRY(one, LibraryGemm::make(part, spec.m * spec.n, cut.lanes()));
     if (one == nullptr || (engine == GemmEngine::automatic && !one->allocates_little()))
       return std::shared_ptr<Gemm>();
   }
-  return std::shared_ptr<Gemm>(std::make_shared<OneDnnGemm>(spec, whole, std::move(library)));
+  return std::shared_ptr<Gemm>(std::make_shared<OneDnnGemm>(spec, cut, std::move(library)));
 }
 
 }  // namespace
@@ -182,20 +167,17 @@ Result<std::shared_ptr<Gemm>> Gemm::make(const GemmSpec& spec, GemmEngine engine
                        name_of(spec.dtype));
   if (spec.batch < 0 || spec.m < 0 || spec.n < 0 || spec.k < 0)
     return bug("gemm: dimensions [{}, {}, {}, {}] below 0", spec.batch, spec.m, spec.n, spec.k);
-  const GemmCut cut = cut_gemm(spec.batch, spec.m, spec.n, spec.k, kernel.mr, kernel.nr);
-  if (engine != GemmEngine::own && cut.pieces() > 0 && spec.k > 0) {
-    CLEAVE_TRY(std::shared_ptr<Gemm> library, make_library(spec, cut, engine));
+  const bool empty = spec.batch == 0 || spec.m == 0 || spec.n == 0 || spec.k == 0;
+  const bool whole_b = spec.n * spec.k <= most_b_elements;
+  if (!empty && (engine == GemmEngine::library || (engine == GemmEngine::automatic && whole_b))) {
+    CLEAVE_TRY(std::shared_ptr<Gemm> library, make_library(spec, kernel, engine));
     if (library != nullptr) return library;
   }
   if (engine == GemmEngine::library)
     return unsupported("gemm: oneDNN has no matmul for this product of {}", name_of(spec.dtype));
-  // A wide product of few rows, such as a layer of a small batch: packing B costs as much as the
-  // sums, and in the transposed product B's part is only copied.
-  const bool exchanged = spec.b_col != 1 && spec.m >= kernel.nr / 2 && spec.m <= 2 * kernel.nr &&
-                         spec.n >= 2 * spec.m;
-  return std::shared_ptr<Gemm>(std::make_shared<OwnGemm>(
-      spec, exchanged ? cut_gemm(spec.batch, spec.m, spec.n, spec.k, kernel.nr, kernel.mr) : cut,
-      kernel, exchanged));
+  const GemmCut cut =
+      cut_gemm(spec.batch, spec.m, spec.n, spec.k, kernel.mr, kernel.nr, GemmCutting::grid);
+  return std::shared_ptr<Gemm>(std::make_shared<OwnGemm>(spec, cut, kernel));
 }
 
 Result<std::shared_ptr<Gemm>> GemmCache::get(const GemmSpec& spec) {

@@ -6,11 +6,12 @@
 //   gemm->run(a, b, nullptr, c, scratch, executor);
 //
 // A product is cut into pieces by its shape alone (gemm_cut.h). Each piece runs on one thread, by
-// oneDNN where that has an implementation that works in the scratch it is given (its brgemm kernels:
-// AVX-512), else by cleave's own kernel (gemm_block.h). So the bits depend on the product and the
-// processor, never on the threads.
+// oneDNN where that has a kernel that works in the scratch it is given (its brgemm, for AVX-512),
+// else by cleave's own kernel (gemm_block.h). So the bits depend on the product and the processor,
+// never on the threads.
 //
-//   f32, f64      summed in their own type                   bf16, f16   summed in f32, rounded once
+//   f32, f64        summed in their own type
+//   bf16, f16       summed in f32, rounded once
 //   i8 to i64, u8   wrap around
 //
 // A product of k = 0 is beta * C_in, or zeros without C_in. Beta doesn't matter without C_in.

@@ -18,7 +18,7 @@
 namespace cleave::runtime {
 
 // Pointers to elements of one type; strides in elements. c_in may be null, and doesn't overlap c;
-// c_in_row = 0 is a row vector. It's fastest where c_col = 1.
+// c_in_row = 0 is a row vector. The rows of C are contiguous.
 struct GemmBlock {
   const void* a = nullptr;
   const void* b = nullptr;
@@ -26,14 +26,13 @@ struct GemmBlock {
   void* c = nullptr;
   void* scratch = nullptr;  // aligned to 64
   int64_t m = 0, n = 0, k = 0;
-  int64_t a_row = 0, a_col = 0, b_row = 0, b_col = 0, c_in_row = 0, c_in_col = 0;
-  int64_t c_row = 0, c_col = 1;
+  int64_t a_row = 0, a_col = 0, b_row = 0, b_col = 0, c_in_row = 0, c_in_col = 0, c_row = 0;
   double alpha = 1, beta = 1;
 };
 
 struct GemmBlockKernel {
   void (*run)(const GemmBlock& block) = nullptr;
-  int64_t (*scratch_bytes)(int64_t m, int64_t n, int64_t k, int64_t c_col) = nullptr;
+  int64_t (*scratch_bytes)(int64_t m, int64_t n, int64_t k) = nullptr;
   int64_t mr = 0, nr = 0;
 };
 

@@ -40,8 +40,6 @@ struct Vec {
   static int64_t turn_columns(const T*, int64_t, int64_t, T*) { return 0; }
 };
 
-#include "runtime/turn_avx2.h"
-
 template <>
 struct Vec<float> {
   static constexpr int64_t lanes = 8;
@@ -52,8 +50,27 @@ struct Vec<float> {
   static void store(float* to, type v) { _mm256_storeu_ps(to, v); }
   static type add(type x, type y) { return _mm256_add_ps(x, y); }
   static type multiply_add(type x, type y, type z) { return _mm256_fmadd_ps(x, y, z); }
+
+  // Four steps of eight columns at a time: 128 bits of columns j and j + 4 share a register, so
+  // that all exchanges stay within halves.
   static int64_t turn_columns(const float* b, int64_t b_col, int64_t k, float* to) {
-    return turn_f32<16>(b, b_col, k, to);
+    const int64_t whole = k / 4 * 4;
+    for (int64_t p = 0; p < whole; p += 4)
+      for (int64_t j = 0; j < 16; j += 8) {
+        const float* from = b + j * b_col + p;
+        type r[4];
+        for (int i = 0; i < 4; ++i)
+          r[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(from + i * b_col)),
+                                      _mm_loadu_ps(from + (i + 4) * b_col), 1);
+        const type low01 = _mm256_unpacklo_ps(r[0], r[1]), low23 = _mm256_unpacklo_ps(r[2], r[3]);
+        const type high01 = _mm256_unpackhi_ps(r[0], r[1]), high23 = _mm256_unpackhi_ps(r[2], r[3]);
+        float* out = to + p * 16 + j;
+        store(out, _mm256_shuffle_ps(low01, low23, 0x44));
+        store(out + 16, _mm256_shuffle_ps(low01, low23, 0xee));
+        store(out + 32, _mm256_shuffle_ps(high01, high23, 0x44));
+        store(out + 48, _mm256_shuffle_ps(high01, high23, 0xee));
+      }
+    return whole;
   }
 };
 

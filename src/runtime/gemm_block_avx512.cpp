@@ -8,6 +8,11 @@
 #include "runtime/half.h"
 
 #if defined(__x86_64__)
+#if !defined(__clang__)
+// g++ 12 takes the undefined vectors of its own intrinsics for mistakes (GCC bug 105593).
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
 #include <immintrin.h>
 
 #if defined(__clang__)
@@ -16,6 +21,7 @@
     apply_to = function)
 #else
 #pragma GCC push_options
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // g++ 12: in its own intrinsics
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")
 #pragma GCC optimize("O3")
 #endif
@@ -42,8 +48,6 @@ struct Vec {
   static int64_t turn_columns(const T*, int64_t, int64_t, T*) { return 0; }
 };
 
-#include "runtime/turn_avx2.h"
-
 template <>
 struct Vec<float> {
   static constexpr int64_t lanes = 16;
@@ -54,8 +58,31 @@ struct Vec<float> {
   static void store(float* to, type v) { _mm512_storeu_ps(to, v); }
   static type add(type x, type y) { return _mm512_add_ps(x, y); }
   static type multiply_add(type x, type y, type z) { return _mm512_fmadd_ps(x, y, z); }
+
+  // Four steps of sixteen columns at a time: 128 bits of columns j, j + 4, j + 8 and j + 12 share a
+  // register, so that all exchanges stay within quarters.
   static int64_t turn_columns(const float* b, int64_t b_col, int64_t k, float* to) {
-    return turn_f32<32>(b, b_col, k, to);
+    const int64_t whole = k / 4 * 4;
+    for (int64_t p = 0; p < whole; p += 4)
+      for (int64_t j = 0; j < 32; j += 16) {
+        const float* from = b + j * b_col + p;
+        type r[4];
+        for (int i = 0; i < 4; ++i) {
+          const auto quarter = [&](int q) { return _mm_loadu_ps(from + (i + 4 * q) * b_col); };
+          r[i] = _mm512_castps128_ps512(quarter(0));
+          r[i] = _mm512_insertf32x4(r[i], quarter(1), 1);
+          r[i] = _mm512_insertf32x4(r[i], quarter(2), 2);
+          r[i] = _mm512_insertf32x4(r[i], quarter(3), 3);
+        }
+        const type low01 = _mm512_unpacklo_ps(r[0], r[1]), low23 = _mm512_unpacklo_ps(r[2], r[3]);
+        const type high01 = _mm512_unpackhi_ps(r[0], r[1]), high23 = _mm512_unpackhi_ps(r[2], r[3]);
+        float* out = to + p * 32 + j;
+        store(out, _mm512_shuffle_ps(low01, low23, 0x44));
+        store(out + 32, _mm512_shuffle_ps(low01, low23, 0xee));
+        store(out + 64, _mm512_shuffle_ps(high01, high23, 0x44));
+        store(out + 96, _mm512_shuffle_ps(high01, high23, 0xee));
+      }
+    return whole;
   }
 };
 

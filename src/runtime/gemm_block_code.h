@@ -70,12 +70,20 @@ int64_t group_elements(int64_t k) {
   return mr_of<T> * rounded(k, line_of<T>);
 }
 
-// Groups of mr rows as lines: element (i, p) of a group at (p / line * mr + i) * line + p % line.
+// How many rows a group has, at most mr: even groups, since the sums of a small one are slow.
+template <class T>
+int64_t group_rows(int64_t m) {
+  const int64_t groups = (m + mr_of<T> - 1) / mr_of<T>;
+  return groups == 0 ? mr_of<T> : (m + groups - 1) / groups;
+}
+
+// Groups of rows as lines: element (i, p) of a group at (p / line * mr + i) * line + p % line.
 template <class S, class T>
 void pack_lines(const S* a, int64_t a_row, int64_t m, int64_t k, T* to) {
   constexpr int64_t mr = mr_of<T>, line = line_of<T>;
-  for (int64_t first = 0; first < m; first += mr, to += group_elements<T>(k)) {
-    const int64_t rows = m - first < mr ? m - first : mr;
+  const int64_t group = group_rows<T>(m);
+  for (int64_t first = 0; first < m; first += group, to += group_elements<T>(k)) {
+    const int64_t rows = m - first < group ? m - first : group;
     for (int64_t i = 0; i < rows; ++i) {
       const S* row = a + (first + i) * a_row;
       int64_t p = 0;
@@ -85,19 +93,20 @@ void pack_lines(const S* a, int64_t a_row, int64_t m, int64_t k, T* to) {
   }
 }
 
-// Groups of mr rows, turned: element (i, p) of a group at p * mr + i.
+// Groups of rows, turned: element (i, p) of a group at p * mr + i.
 template <class S, class T>
 void pack_turned(const S* a, int64_t a_row, int64_t a_col, int64_t m, int64_t k, T* to) {
   constexpr int64_t mr = mr_of<T>;
-  for (int64_t first = 0; first < m; first += mr, to += group_elements<T>(k)) {
-    const int64_t rows = m - first < mr ? m - first : mr;
-    const S* group = a + first * a_row;
-    if (rows == mr && a_row == 1) {
-      for (int64_t p = 0; p < k; ++p) copy_fixed<mr>(group + p * a_col, to + p * mr);
+  const int64_t group = group_rows<T>(m);
+  for (int64_t first = 0; first < m; first += group, to += group_elements<T>(k)) {
+    const int64_t rows = m - first < group ? m - first : group;
+    const S* from = a + first * a_row;
+    if (a_row == 1 && first + mr <= m) {  // what is too much of a group's mr rows is never read
+      for (int64_t p = 0; p < k; ++p) copy_fixed<mr>(from + p * a_col, to + p * mr);
     } else {
       for (int64_t p = 0; p < k; ++p)
         for (int64_t i = 0; i < rows; ++i)
-          to[p * mr + i] = static_cast<T>(group[p * a_col + i * a_row]);
+          to[p * mr + i] = static_cast<T>(from[p * a_col + i * a_row]);
     }
   }
 }
@@ -182,17 +191,17 @@ class Block {
  public:
   explicit Block(const GemmBlock& block);
   void run();
-  static int64_t scratch_bytes(int64_t m, int64_t n, int64_t k, int64_t c_col);
+  static int64_t scratch_bytes(int64_t m, int64_t n, int64_t k);
 
  private:
   static constexpr int64_t mr = mr_of<T>, nr = nr_of<T>, kc = kc_of<T>;
   static int64_t steps_of(int64_t k) { return k < kc ? k : kc; }
   static int64_t packed_a_elements(int64_t m, int64_t k) {
-    return rounded(m, mr) / mr * group_elements<T>(steps_of(k));
+    return (m + mr - 1) / mr * group_elements<T>(steps_of(k));
   }
   static int64_t packed_b_elements(int64_t k) { return rounded(nr * steps_of(k), 16); }
   // Where the sums lie from one step of k to the next: in C itself, or in scratch.
-  static bool sums_in_c(int64_t c_col) { return std::is_same_v<S, T> && c_col == 1; }
+  static constexpr bool sums_in_c = std::is_same_v<S, T>;
 
   void step(int64_t first, int64_t k);
   void pack_a(int64_t first, int64_t k);
@@ -208,15 +217,15 @@ class Block {
   T* packed_a_;
   T* packed_b_;
   T* sums_;  // rows of padded_n_
-  int64_t padded_n_;
-  bool turned_, plain_, sums_in_c_;
+  int64_t padded_n_, group_;
+  bool turned_, plain_;
   T alpha_, beta_;
 };
 
 template <class S, class T>
-int64_t Block<S, T>::scratch_bytes(int64_t m, int64_t n, int64_t k, int64_t c_col) {
+int64_t Block<S, T>::scratch_bytes(int64_t m, int64_t n, int64_t k) {
   int64_t elements = packed_a_elements(m, k) + packed_b_elements(k);
-  if (!sums_in_c(c_col) && k > kc) elements += rounded(m, mr) * rounded(n, nr);
+  if (!sums_in_c && k > kc) elements += m * rounded(n, nr);
   return rounded(elements * static_cast<int64_t>(sizeof(T)), 64);
 }
 
@@ -231,9 +240,9 @@ Block<S, T>::Block(const GemmBlock& block)
       packed_b_(packed_a_ + packed_a_elements(block.m, block.k)),
       sums_(packed_b_ + packed_b_elements(block.k)),
       padded_n_(rounded(block.n, nr)),
+      group_(group_rows<T>(block.m)),
       turned_(block.a_col != 1),
       plain_(block.c_in == nullptr && block.alpha == 1),
-      sums_in_c_(sums_in_c(block.c_col)),
       alpha_(factor<T>(block.alpha)),
       beta_(factor<T>(block.beta)) {}
 
@@ -258,14 +267,14 @@ void Block<S, T>::step(int64_t first, int64_t k) {
     bool packed = false;
     if constexpr (std::is_same_v<S, T>) {
       // Too few rows to pay for packing: B as it lies.
-      if (block_.b_col == 1 && columns == nr && block_.m <= 2 * mr) {
+      if (block_.b_col == 1 && columns == nr && block_.m <= 4 * mr) {
         b = from;
         b_row = block_.b_row;
         packed = true;
       }
     }
     if (!packed) pack_panel(from, block_.b_row, block_.b_col, columns, k, packed_b_);
-    for (int64_t i = 0; i < block_.m; i += mr) one_tile(i, j, k, b, b_row, add, last);
+    for (int64_t i = 0; i < block_.m; i += group_) one_tile(i, j, k, b, b_row, add, last);
   }
 }
 
@@ -281,27 +290,27 @@ void Block<S, T>::pack_a(int64_t first, int64_t k) {
 template <class S, class T>
 void Block<S, T>::one_tile(int64_t i, int64_t j, int64_t k, const T* b, int64_t b_row, bool add,
                            bool last) {
-  const int64_t rows = block_.m - i < mr ? block_.m - i : mr;
+  const int64_t rows = block_.m - i < group_ ? block_.m - i : group_;
   const int64_t columns = block_.n - j < nr ? block_.n - j : nr;
   const Tile<T> sum = (turned_ ? tiles<T, true> : tiles<T, false>)[static_cast<size_t>(rows - 1)];
-  const T* a = packed_a_ + i / mr * group_elements<T>(k);
-  if constexpr (std::is_same_v<S, T>) {
-    if (sums_in_c_ && columns == nr) {
+  const T* a = packed_a_ + i / group_ * group_elements<T>(k);
+  if constexpr (sums_in_c) {
+    if (columns == nr) {
       T* c = c_ + i * block_.c_row + j;
       sum(k, a, b, b_row, c, block_.c_row, add);
       if (last && !plain_) finish(c, block_.c_row, i, j, rows, columns);
       return;
     }
   }
-  if (!sums_in_c_ && (add || !last)) {
+  if (!sums_in_c && (add || !last)) {
     T* sums = sums_ + i * padded_n_ + j;
     sum(k, a, b, b_row, sums, padded_n_, add);
     if (last) finish(sums, padded_n_, i, j, rows, columns);
     return;
   }
-  // A panel wider than C, or sums that can't be kept in C: by way of a tile of their own.
+  // A panel wider than C, or sums of another type: by way of a tile of their own.
   alignas(64) T edge[mr * nr];
-  if constexpr (std::is_same_v<S, T>) {
+  if constexpr (sums_in_c) {
     T* c = c_ + i * block_.c_row + j;
     if (add)
       for (int64_t r = 0; r < rows; ++r) copy_run(c + r * block_.c_row, columns, edge + r * nr);
@@ -324,13 +333,6 @@ T Block<S, T>::value(T sum, int64_t i, int64_t j) const {
 template <class S, class T>
 void Block<S, T>::finish(const T* sums, int64_t sums_row, int64_t i, int64_t j, int64_t rows,
                          int64_t columns) {
-  if (block_.c_col != 1) {
-    for (int64_t x = 0; x < columns; ++x)
-      for (int64_t r = 0; r < rows; ++r)
-        c_[(i + r) * block_.c_row + (j + x) * block_.c_col] =
-            static_cast<S>(value(sums[r * sums_row + x], i + r, j + x));
-    return;
-  }
   for (int64_t r = 0; r < rows; ++r) {
     const T* from = sums + r * sums_row;
     S* to = c_ + (i + r) * block_.c_row + j;

@@ -1,4 +1,5 @@
-// See gemm_cut.h. The unit of cost is about a cycle of a core that does 16 multiply-adds in it.
+// See gemm_cut.h. The unit of cost is a cycle of a core with two multiply-add units: a tile of mr
+// rows and nr columns (two vectors) takes mr of them for each step of k.
 #include "runtime/gemm_cut.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@ namespace {
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t round_up(int64_t a, int64_t unit) { return ceil_div(a, unit) * unit; }
 
-// A piece's part of A (m x 256 f32 at a time) stays in the second-level cache, its part of C nearby.
+// A piece's part of A (m x 256 f32 at a time) stays in the second-level cache, that of C nearby.
 constexpr int64_t most_rows = 256, most_columns = 512;
 constexpr double per_piece = 300, waking = 8000;
 
@@ -19,13 +20,15 @@ struct Threads {
   int64_t count;
   double weight;
 };
-constexpr std::array<Threads, 5> machines = {{{1, 4}, {2, 4}, {4, 2}, {8, 1}, {16, 1}}};
+constexpr std::array<Threads, 5> machines = {{{1, 6}, {2, 6}, {4, 2}, {8, 0.5}, {16, 0.25}}};
 
 double piece_cost(int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr) {
-  const auto rows = static_cast<double>(round_up(m, mr));
-  const auto columns = static_cast<double>(round_up(n, nr)), steps = static_cast<double>(k);
-  return rows * columns * steps / 16 + (0.3 * rows + 0.5 * columns) * steps +
-         rows * columns * (0.3 + steps / 1024);
+  const auto rows = static_cast<double>(m), steps = static_cast<double>(k);
+  const auto panels = static_cast<double>(ceil_div(n, nr));
+  const auto tiles = panels * static_cast<double>(ceil_div(m, mr) * ceil_div(k, 256));
+  return rows * panels * steps +               // sums
+         0.25 * rows * steps +                 // packing A
+         5 * panels * steps + 100 * tiles;     // packing B; filling and emptying tiles
 }
 
 double cost(const GemmCut& cut, int64_t k, int64_t mr, int64_t nr) {
@@ -41,12 +44,11 @@ double cost(const GemmCut& cut, int64_t k, int64_t mr, int64_t nr) {
   return sum;
 }
 
-GemmCut grid(const GemmCut& whole, int64_t batch, int64_t rows, int64_t columns, int64_t mr,
-             int64_t nr) {
+GemmCut parts(const GemmCut& whole, int64_t batch, int64_t rows, int64_t columns, int64_t nr) {
   GemmCut cut = whole;
-  cut.batch = batch;
-  cut.m = round_up(ceil_div(whole.all_m, rows), mr);
-  cut.n = round_up(ceil_div(whole.all_n, columns), nr);
+  cut.batch = std::min(batch, whole.all_batch);
+  cut.m = ceil_div(whole.all_m, rows);
+  cut.n = std::min(round_up(ceil_div(whole.all_n, columns), nr), whole.all_n);
   cut.groups = ceil_div(whole.all_batch, cut.batch);
   cut.rows = ceil_div(whole.all_m, cut.m);
   cut.columns = ceil_div(whole.all_n, cut.n);
@@ -69,23 +71,25 @@ GemmPiece GemmCut::piece(long index) const {
           .n = std::min(n, all_n - column * n)};
 }
 
-GemmCut cut_gemm(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr) {
+GemmCut cut_gemm(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr,
+                 GemmCutting cutting) {
   const GemmCut whole{.all_batch = batch, .all_m = m, .all_n = n};
   if (batch == 0 || m == 0 || n == 0) return whole;
   GemmCut best;
   double best_cost = 0;
   const auto consider = [&](int64_t group, int64_t rows, int64_t columns) {
-    const GemmCut cut = grid(whole, group, rows, columns, mr, nr);
+    const GemmCut cut = parts(whole, group, rows, columns, nr);
     const double it_costs = cost(cut, k, mr, nr);
     if (best.groups != 0 && it_costs >= best_cost) return;
     best = cut;
     best_cost = it_costs;
   };
-  const int64_t rows = ceil_div(m, most_rows), columns = ceil_div(n, most_columns);
+  const bool grid = cutting == GemmCutting::grid;
+  const int64_t rows = ceil_div(m, most_rows), columns = grid ? ceil_div(n, most_columns) : 1;
   for (const int64_t more_columns : multiples)
     for (const int64_t more_rows : multiples)
       if ((more_rows == 1 || rows * more_rows <= ceil_div(m, mr)) &&
-          (more_columns == 1 || columns * more_columns <= ceil_div(n, nr)))
+          (more_columns == 1 || (grid && columns * more_columns <= ceil_div(n, nr))))
         consider(1, rows * more_rows, columns * more_columns);
   if (rows == 1 && columns == 1)
     for (const int64_t groups : {1, 2, 4, 8, 16, 32, 64, 128})

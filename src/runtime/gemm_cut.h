@@ -31,7 +31,11 @@ struct GemmCut {
   GemmPiece piece(long index) const;
 };
 
-// Pieces are multiples of mr rows and nr columns, where C is as large.
-GemmCut cut_gemm(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr);
+// grid: by rows and columns, which are multiples of nr.   rows: pieces have all columns.
+enum class GemmCutting { grid, rows };
+
+// For a kernel that sums tiles of mr rows and nr columns.
+GemmCut cut_gemm(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr,
+                 GemmCutting cutting);
 
 }  // namespace cleave::runtime

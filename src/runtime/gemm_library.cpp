@@ -37,7 +37,7 @@ memory::desc matrix(DType dtype, int64_t batch, int64_t rows, int64_t columns, i
   // A stride over one element says nothing; oneDNN wants one as of a dense matrix.
   if (rows == 1 && column_stride == 1) row_stride = columns;
   if (columns == 1 && row_stride == 1) column_stride = rows;
-  if (batch == 1) batch_stride = rows * columns;
+  if (batch == 1) return {{rows, columns}, type, memory::dims{row_stride, column_stride}};
   return {{batch, rows, columns}, type, memory::dims{batch_stride, row_stride, column_stride}};
 }
 
@@ -60,7 +60,7 @@ LibraryGemm::LibraryGemm() = default;
 LibraryGemm::~LibraryGemm() = default;
 
 Result<std::unique_ptr<LibraryGemm>> LibraryGemm::make(const GemmSpec& s, int64_t c_batch,
-                                                       int64_t c_row, long lanes) {
+                                                       long lanes) {
   const bool row_vector = s.has_c_in && s.c_in_row == 0 && s.c_in_col == 1 && s.c_in_batch == 0;
   const bool covered = (s.dtype == DType::f32 || s.dtype == DType::bf16) && s.alpha == 1 &&
                        (!s.has_c_in || (row_vector && s.beta == 1));
@@ -71,8 +71,10 @@ Result<std::unique_ptr<LibraryGemm>> LibraryGemm::make(const GemmSpec& s, int64_
   Prepared& prepared = *made->prepared_;
   const auto a = matrix(s.dtype, s.batch, s.m, s.k, s.a_batch, s.a_row, s.a_col);
   const auto b = matrix(s.dtype, s.batch, s.k, s.n, s.b_batch, s.b_row, s.b_col);
-  const auto c = matrix(s.dtype, s.batch, s.m, s.n, c_batch, c_row, 1);
-  const auto bias = matrix(s.dtype, 1, 1, s.n, s.n, s.n, 1);
+  const auto c = matrix(s.dtype, s.batch, s.m, s.n, c_batch, s.n, 1);
+  const auto bias = s.batch == 1 ? matrix(s.dtype, 1, 1, s.n, 0, s.n, 1)
+                                 : memory::desc({1, 1, s.n}, c.data_type(),
+                                                memory::dims{s.n, s.n, 1});
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   try {
@@ -82,7 +84,8 @@ Result<std::unique_ptr<LibraryGemm>> LibraryGemm::make(const GemmSpec& s, int64_
     prepared.matmul = dnnl::matmul(chosen);
     prepared.has_bias = s.has_c_in;
     made->kernel_ = chosen.impl_info_str();
-    made->scratch_bytes_ = (static_cast<int64_t>(chosen.scratchpad_desc().get_size()) + 63) / 64 * 64;
+    const auto scratch = static_cast<int64_t>(chosen.scratchpad_desc().get_size());
+    made->scratch_bytes_ = (scratch + 63) / 64 * 64;
     for (long i = 0; i < lanes; ++i) {
       auto lane = std::make_unique<Lane>();
       lane->stream = dnnl::stream(prepared.engine);

@@ -16,11 +16,11 @@ namespace cleave::runtime {
 
 class LibraryGemm {
  public:
-  // A product of spec's dimensions with C's rows `c_row` and matrices `c_batch` elements apart;
-  // c_in only as a row vector with alpha = beta = 1. Null where oneDNN has none. `lanes`: how many
-  // calls may run at once without waiting for each other.
+  // A product of spec's dimensions with the matrices of C `c_batch` elements apart; c_in only as a
+  // row vector with alpha = beta = 1. Null where oneDNN has none. `lanes`: how many calls may run
+  // at once without waiting for each other.
   static Result<std::unique_ptr<LibraryGemm>> make(const GemmSpec& spec, int64_t c_batch,
-                                                   int64_t c_row, long lanes);
+                                                   long lanes);
   ~LibraryGemm();
 
   int64_t scratch_bytes() const { return scratch_bytes_; }

@@ -45,7 +45,7 @@ int wait_for(pid_t child) {
 
 Result<Finished> run_program(const std::vector<std::string>& arguments) {
   std::vector<char*> words;
-  for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+  for (const std::string& word : arguments) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   Pipe pipe;
   if (pipe2(pipe.ends, O_CLOEXEC) != 0)

@@ -12,7 +12,7 @@ struct Finished {
   std::string messages;  // what it wrote to its standard output and error
 };
 
-// The program is looked up in PATH. Unsupported where it isn't found; Bug where it can't be started.
+// The program is looked up in PATH. Unsupported where it isn't found; Bug where it can't start.
 Result<Finished> run_program(const std::vector<std::string>& arguments);
 
 }  // namespace cleave::runtime

@@ -432,7 +432,7 @@ TEST(GemmBlock, EveryInstructionSetAgreesOnIntegers) {
     kernels.push_back(gemm_block_kernel_avx2(DType::f32));
 #endif
   for (const GemmBlockKernel& kernel : kernels) {
-    const AlignedBytes scratch(kernel.scratch_bytes(31, 45, 300, 1));
+    const AlignedBytes scratch(kernel.scratch_bytes(31, 45, 300));
     std::vector<float> c(31 * 45);
     kernel.run({.a = p.a.bytes.data(), .b = p.b.bytes.data(), .c = c.data(),
                 .scratch = scratch.data, .m = 31, .n = 45, .k = 300,
