@@ -7,7 +7,8 @@ namespace cleave {
 
 inline OpRegistry all_ops() {
   OpRegistry ops = value_or_throw(core_ops());
-  for (const auto& toy : toy_ops().all())
+  const OpRegistry toys = toy_ops();
+  for (const auto& toy : toys.all())
     if (!ops.find(toy->name)) value_or_throw(ops.add(*toy));
   return ops;
 }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cleave/cleave.h"
 #include "import/safetensors.h"
 #include "test/trace/traced.h"
 
@@ -28,7 +29,7 @@ class Checkpoint : public testing::Test {
 };
 
 // A run with dropout, momentum and a buffer, so that every part of the state matters.
-struct Run {
+struct Session {
   Generator rng{1};
   nn::Linear first, second;
   nn::Module model;
@@ -36,7 +37,7 @@ struct Run {
   TrainStep step;
   Generator data{2};
 
-  Run() : first(4, 16, rng), second(16, 4, rng), step(make()) {}
+  Session() : first(4, 16, rng), second(16, 4, rng), step(make()) {}
 
   TrainStep make() {
     model.add_module("first", first);
@@ -58,12 +59,12 @@ struct Run {
 };
 
 TEST_F(Checkpoint, a_run_goes_on_bit_for_bit) {
-  Run whole;
+  Session whole;
   whole.losses(7);
   save_checkpoint(path("run.safetensors"), whole.step.store(), {{"text", "kjv.txt"}});
   const std::vector<double> want = whole.losses(8);
 
-  Run resumed;
+  Session resumed;
   resumed.losses(3);  // somewhere else, to be forgotten
   EXPECT_EQ(load_checkpoint(path("run.safetensors"), resumed.step.store()),
             (Metadata{{"text", "kjv.txt"}}));
@@ -72,12 +73,13 @@ TEST_F(Checkpoint, a_run_goes_on_bit_for_bit) {
   resumed.data = Generator(2);
   for (int i = 0; i < 7; ++i) resumed.data.normal({8, 4});
   EXPECT_EQ(resumed.losses(8), want);
-  for (const auto& [name, v] : whole.step.store().entries())
+  const Store kept = whole.step.store();
+  for (const auto& [name, v] : kept.entries())
     EXPECT_TRUE(v.value().same_bits(resumed.step.store().at(name).value())) << name;
 }
 
 TEST_F(Checkpoint, holds_everything_under_its_name) {
-  Run run;
+  Session run;
   save_checkpoint(path("a.safetensors"), run.step.store());
   const CheckpointInfo info = inspect_checkpoint(path("a.safetensors"));
   EXPECT_EQ(info.metadata, (Metadata{{"cleave_checkpoint", "1"}}));
@@ -139,7 +141,7 @@ TEST_F(Checkpoint, weights_of_a_state_dict) {
 }
 
 TEST_F(Checkpoint, weights_of_a_checkpoint) {
-  Run run, fresh;
+  Session run, fresh;
   run.losses(3);
   save_checkpoint(path("a"), run.step.store());
   load_weights(path("a"), fresh.model, Strictness::ignore_extra);
@@ -149,7 +151,7 @@ TEST_F(Checkpoint, weights_of_a_checkpoint) {
 }
 
 TEST_F(Checkpoint, errors_leave_the_store_as_it_was) {
-  Run run;
+  Session run;
   const HostTensor before = run.first.parameter("weight").value();
   const auto load = [&](const std::string& name) {
     return message([&] { load_checkpoint(path(name), run.step.store()); });

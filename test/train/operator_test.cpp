@@ -114,7 +114,7 @@ TEST(CustomOperator, a_callback_runs_once_a_run) {
   Operators ops;
   ops.add(shifted(&runs));
   CompiledFunction program = compile(
-      [](const Tensor& x) { return call("shifted", {x.t()}, {{"by", 5}})[0]; },
+      [](const Tensor& x) { return call("shifted", {x.transpose(0, 1)}, {{"by", 5}})[0]; },
       {{"x", DType::i64, {2, 2}}}, {.ops = ops});
   EXPECT_EQ(runs, 0);
   for (int i = 1; i <= 2; ++i) {

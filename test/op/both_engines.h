@@ -1,0 +1,40 @@
+// A graph's text run by the oracle and by the compiled engine.
+#pragma once
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ir/array.h"
+#include "ir/graph.h"
+
+namespace cleave::test {
+
+using Inputs = std::map<std::string, Array>;
+
+Array floats(DType t, std::vector<int64_t> shape, std::vector<double> values);
+Array ints(DType t, std::vector<int64_t> shape, std::vector<int64_t> values);
+// 0, 1, 2, ...
+Array counting(DType t, std::vector<int64_t> shape);
+// Different values in (-1, 1), the same for the same seed and shape.
+Array scattered(DType t, std::vector<int64_t> shape, uint32_t seed);
+
+Result<Arrays> by_reference(const std::string& text, const Inputs& inputs);
+
+// The results, and what the placeholders' memory holds afterwards.
+struct CompiledRun {
+  Status status;
+  Arrays results;
+  Inputs memory;
+};
+CompiledRun by_compiled(const std::string& text, const Inputs& inputs, int threads = 2);
+
+// Both engines' results; the compiled ones are checked against the reference within `tolerance` and
+// against themselves on one thread, bit by bit.
+Arrays by_both(const std::string& text, const Inputs& inputs, double tolerance);
+
+// What each engine says, or "no error".
+std::string reference_error(const std::string& text, const Inputs& inputs);
+std::string compiled_error(const std::string& text, const Inputs& inputs);
+
+}  // namespace cleave::test

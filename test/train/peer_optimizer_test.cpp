@@ -1,0 +1,90 @@
+// Trajectories that test/peer/optim.py wrote with PyTorch's optimizers: 50 steps agree. CLEAVE_PEERS
+// names the folder; without it the test is skipped.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "import/safetensors.h"
+#include "test/trace/traced.h"
+
+namespace cleave {
+namespace {
+
+constexpr double tolerance = 1e-5;
+
+HostTensor tensor(const SafetensorsFile& file, const std::string& name) {
+  const TensorEntry* e = file.find(name);
+  HostTensor t(e->dtype, e->shape);
+  std::memcpy(t.data(), e->data.data(), e->data.size());
+  return t;
+}
+
+// Row i of the first dim.
+HostTensor row(const HostTensor& t, int64_t i) {
+  HostTensor out(t.dtype(), {t.shape().begin() + 1, t.shape().end()});
+  std::memcpy(out.data(), static_cast<const char*>(t.data()) + i * out.bytes(),
+              static_cast<size_t>(out.bytes()));
+  return out;
+}
+
+std::unique_ptr<optim::Optimizer> optimizer(const SafetensorsMetadata& about) {
+  const auto number = [&](const char* key) { return std::stod(about.at(key)); };
+  const double decay = number("weight_decay");
+  if (about.at("optimizer") == "SGD")
+    return std::make_unique<optim::SGD>(optim::SGD::Options{
+        .momentum = number("momentum"), .weight_decay = decay, .nesterov = number("nesterov") != 0});
+  if (about.at("optimizer") == "Adam")
+    return std::make_unique<optim::Adam>(optim::AdamOptions{
+        .beta1 = number("beta1"), .beta2 = number("beta2"), .eps = number("eps"),
+        .weight_decay = decay});
+  return std::make_unique<optim::AdamW>(optim::AdamW::Options{
+      .beta1 = number("beta1"), .beta2 = number("beta2"), .eps = number("eps"),
+      .weight_decay = decay});
+}
+
+void expect_near(const HostTensor& got, const HostTensor& want) {
+  for (int64_t k = 0; k < want.numel(); ++k)
+    ASSERT_NEAR(got.number(k), want.number(k), tolerance * std::max(1.0, std::fabs(want.number(k))));
+}
+
+void expect_trajectory(const std::string& path) {
+  const SafetensorsFile file = value_or_throw(SafetensorsFile::open(path));
+  Generator rng(1);
+  nn::Linear layer(5, 3, rng);
+  layer.parameter("weight").set(tensor(file, "w0"));
+  layer.parameter("bias").set(tensor(file, "b0"));
+  TrainStep step = train_step(
+      layer, [&](const Tensor& x, const Tensor& y) { return mse_loss(layer(x), y); },
+      *optimizer(file.metadata()), {{"x", DType::f32, {8, 5}}, {"y", DType::f32, {8, 3}}},
+      {.clip_norm = std::stod(file.metadata().at("clip"))});
+  const HostTensor x = tensor(file, "x"), y = tensor(file, "y"), lr = tensor(file, "lr");
+  const HostTensor loss = tensor(file, "loss"), w = tensor(file, "w"), b = tensor(file, "b");
+  ASSERT_EQ(lr.numel(), 50);
+  for (int64_t i = 0; i < lr.numel(); ++i) {
+    SCOPED_TRACE(fmt::format("{}, step {}", path, i));
+    step.set_learning_rate(lr.number(i));
+    ASSERT_NEAR(step.run({row(x, i), row(y, i)}).loss, loss.number(i),
+                tolerance * std::max(1.0, loss.number(i)));
+    expect_near(layer.parameter("weight").value(), row(w, i));
+    expect_near(layer.parameter("bias").value(), row(b, i));
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(PeerOptimizer, fifty_steps) {
+  const char* folder = std::getenv("CLEAVE_PEERS");
+  int files = 0;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder ? folder : "", error))
+    if (entry.path().filename().string().starts_with("optim_")) {
+      ++files;
+      expect_trajectory(entry.path().string());
+    }
+  if (files == 0) GTEST_SKIP() << "CLEAVE_PEERS holds no optim_*.safetensors (test/peer/optim.py)";
+}
+
+}  // namespace
+}  // namespace cleave
