@@ -2,6 +2,7 @@
 // which scales each row to a largest norm, as a callback in C++. Both are trained through.
 #include <cleave/cleave.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <string>

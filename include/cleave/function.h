@@ -217,8 +217,7 @@ CLEAVE_API Tensor mse_loss(const Tensor& input, const Tensor& target,
                            Location at = Location::current());
 
 // The Variable has this value after the run (a running mean, a cache). Within this trace it keeps
-// reading as it was; a second call replaces the first. `next` has its dtype and shape, and belongs to
-// the program.
+// reading as it was; a second call replaces the first. `next` has its dtype and shape.
 CLEAVE_API void assign(const Variable& target, const Tensor& next,
                        Location at = Location::current());
 

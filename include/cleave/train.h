@@ -159,7 +159,8 @@ CLEAVE_API CompiledFunction compile(const nn::Module& model, const TracedFunctio
                                     const std::vector<InputSpec>& inputs,
                                     const Options& options = {},
                                     Location at = Location::current());
-// The same where no model names the Variables that the function reads: they keep their own names.
+// The same where no model names the Variables that the function reads: they keep their own names. One
+// that is assigned must be read as well, or be assigned a value that depends on an input.
 CLEAVE_API CompiledFunction compile(const TracedFunction& function,
                                     const std::vector<InputSpec>& inputs,
                                     const Options& options = {},

@@ -143,7 +143,15 @@ Tensors run_traced(const TracedFunction& function, const trace::RecordingPtr& re
                   recording->what(), function.arity(), inputs.size());
   Tensors tensors;
   for (const ValueId v : inputs) tensors.push_back(trace::Access::tensor(recording, v));
-  Tensors results = function(tensors);
+  recording->forget_assigned();
+  Tensors results;
+  try {
+    results = function(tensors);
+  } catch (...) {
+    recording->forget_assigned();
+    throw;
+  }
+  recording->take_assigned(at);
   for (size_t k = 0; k < results.size(); ++k)
     if (!results[k].defined())
       trace::refuse(at, "{}: result {} of the function is an empty Tensor", recording->what(), k);

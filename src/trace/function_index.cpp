@@ -93,8 +93,14 @@ void assign(const Variable& target, const Tensor& next, Location at) {
   if (target.dtype() != next.dtype() || target.shape() != next.sizes())
     trace::refuse(at, "assign: got {} for %{}, expected {}", next.type_text(), target.name(),
                   target.value().type_text());
-  r->leaf(target, at);
-  r->update(target, r->value_of(next, at));
+  Tensor& later = trace::Access::state(target)->assigned;
+  later = Tensor();
+  if (r->is_free()) {
+    later = next;
+  } else {
+    r->leaf(target, at);
+    r->update(target, r->value_of(next, at));
+  }
 }
 
 namespace {

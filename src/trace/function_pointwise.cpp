@@ -97,12 +97,19 @@ CLEAVE_BINARY(remainder)
 CLEAVE_BINARY(atan2)
 CLEAVE_BINARY(maximum)
 CLEAVE_BINARY(minimum)
-CLEAVE_BINARY(eq)
-CLEAVE_BINARY(ne)
-CLEAVE_BINARY(lt)
-CLEAVE_BINARY(le)
-CLEAVE_BINARY(gt)
-CLEAVE_BINARY(ge)
+// ATen's comparisons have their number on the right: 3 >= x is x <= 3.
+#define CLEAVE_COMPARISON(name, turned)                                        \
+  Tensor name(const Operand& self, const Operand& other, Location at) {        \
+    if (self.is_number()) return record1(#turned, {other, self}, {}, at);      \
+    return record1(#name, {self, other}, {}, at);                              \
+  }
+CLEAVE_COMPARISON(eq, eq)
+CLEAVE_COMPARISON(ne, ne)
+CLEAVE_COMPARISON(lt, gt)
+CLEAVE_COMPARISON(le, ge)
+CLEAVE_COMPARISON(gt, lt)
+CLEAVE_COMPARISON(ge, le)
+#undef CLEAVE_COMPARISON
 CLEAVE_BINARY(logical_and)
 CLEAVE_BINARY(logical_or)
 CLEAVE_BINARY(logical_xor)

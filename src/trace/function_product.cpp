@@ -85,8 +85,8 @@ Tensor matmul(const Tensor& self, const Tensor& other, Location at) {
   if (self.size(-1) != inner_b)
     trace::refuse(at, "matmul: the inner dims differ, {} and {}: {} and {}", self.size(-1), inner_b,
                   self.type_text(), other.type_text());
-  if (ra == 1) return squeeze(matmul(unsqueeze(self, 0, at), other, at), -2, at);
   if (rb == 1) return squeeze(matmul(self, unsqueeze(other, 1, at), at), -1, at);
+  if (ra == 1) return squeeze(matmul(unsqueeze(self, 0, at), other, at), -2, at);
   if (ra == 2 && rb == 2) return mm(self, other, at);
   if (rb == 2) {
     Sizes size = self.sizes();

@@ -130,6 +130,18 @@ void Recording::update(const Variable& v, ValueId next) {
   updates_.push_back({next, v});
 }
 
+void Recording::forget_assigned() {
+  for (const Bound& b : bound_) Access::state(b.variable)->assigned = Tensor();
+}
+
+void Recording::take_assigned(Location at) {
+  const std::vector<Bound> known = bound_;  // values may read Variables that were not yet
+  for (const Bound& b : known) {
+    const Tensor next = std::exchange(Access::state(b.variable)->assigned, Tensor());
+    if (next.defined()) update(b.variable, value_of(next, at));
+  }
+}
+
 SourceLoc Recording::loc(Location at) {
   return {graph().file_id(base_name(at.file_name())), at.line()};
 }

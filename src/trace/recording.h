@@ -62,6 +62,9 @@ class Recording : public std::enable_shared_from_this<Recording> {
   // A new value of a Variable at the end of the step; a second one replaces the first.
   void update(const Variable& v, ValueId next);
   const std::vector<Bound>& updates() const { return updates_; }
+  // Forgets, and then takes over, what assign() left at the Variables of this program.
+  void forget_assigned();
+  void take_assigned(Location at);
 
   // ---- operations
   // The value of a tensor in this graph: its own, a leaf's placeholder, or a copy.

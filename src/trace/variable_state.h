@@ -13,6 +13,9 @@ struct VariableState {
   VariableKind kind = VariableKind::parameter;
   HostTensor value;
   bool requires_grad = true;
+  // What assign() gave it during a trace, of numbers and Variables alone: such a value names no
+  // program, so the trace looks here when it ends.
+  Tensor assigned = {};
 };
 
 using VariablePtr = std::shared_ptr<VariableState>;

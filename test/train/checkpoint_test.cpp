@@ -46,7 +46,7 @@ struct Session {
     return train_step(
         model,
         [this](const Tensor& x) {
-          assign(seen, seen + 1.0);
+          assign(seen, seen + sum(x * 0.0 + 1.0) / 32.0);  // x has 32 elements
           return mse_loss(second(dropout(tanh(first(x)), 0.3)), x);
         },
         optim::AdamW({.lr = 1e-2}), {{"x", DType::f32, {8, 4}}}, {.clip_norm = 0.1, .seed = 5});

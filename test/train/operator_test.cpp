@@ -197,7 +197,7 @@ TEST(CustomOperator, errors) {
   broken.add(op);
   EXPECT_EQ(text(broken, "cube"), "cube: infer: oh\n  in cube(%x: f32[2])");
   // Without the operator it is unknown.
-  EXPECT_EQ(text({}, "cube"), "call: there is no operator cube");
+  EXPECT_EQ(text({}, "cube").rfind("call: there is no operator cube", 0), 0u);
 }
 
 TEST(CustomOperator, without_a_gradient_is_not_trained_through) {
