@@ -71,18 +71,23 @@ Figures measure(const Model& m) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 1) std::printf("%-6s %12s %10s %8s %16s %16s\n", "model", "compile ms", "step ms", "kernels", "planned peak", "measured peak");
+  if (argc == 1)
+    std::printf("%-6s %12s %10s %8s %16s %16s\n", "model", "compile ms", "step ms", "kernels",
+                "planned peak", "measured peak");
   for (const Model& m : models) {
     if (argc > 1 && std::strcmp(argv[1], m.name) != 0) continue;
     const Figures f = measure(m);
     if (argc == 1)
-      std::printf("%-6s %12.1f %10.2f %8ld %16ld %16ld\n", m.name, f.compile_ms, f.step_ms, f.kernels, f.planned, f.measured);
+      std::printf("%-6s %12.1f %10.2f %8ld %16ld %16ld\n", m.name, f.compile_ms, f.step_ms,
+                  f.kernels, f.planned, f.measured);
     else {
       std::printf("{\"trace_ms\": %.2f, ", f.report.trace_ms);
-      for (const CompileStage& s : f.report.stages) std::printf("\"%s_ms\": %.2f, ", s.name.c_str(), s.ms);
-      std::printf("\"model\": \"%s\", \"compile_ms\": %.2f, \"step_ms\": %.3f, \"kernels\": %ld, "
-                  "\"planned_peak_bytes\": %ld, \"peak_bytes\": %ld}\n",
-                  m.name, f.compile_ms, f.step_ms, f.kernels, f.planned, f.measured);
+      for (const CompileStage& s : f.report.stages)
+        std::printf("\"%s_ms\": %.2f, ", s.name.c_str(), s.ms);
+      std::printf(
+          "\"model\": \"%s\", \"compile_ms\": %.2f, \"step_ms\": %.3f, \"kernels\": %ld, "
+          "\"planned_peak_bytes\": %ld, \"peak_bytes\": %ld}\n",
+          m.name, f.compile_ms, f.step_ms, f.kernels, f.planned, f.measured);
     }
   }
 }

@@ -37,7 +37,8 @@ Operator snake() {
       .kernel =
           [](const OpCall& op) {
             return "  const float a = " + std::to_string(op.float_attr("a")) + "f;\n" +
-                   "  for (long i = 0; i < " + std::to_string(op.operand(0).numel()) + "; ++i) {\n" +
+                   "  for (long i = 0; i < " + std::to_string(op.operand(0).numel()) +
+                   "; ++i) {\n" +
                    "    const float s = __builtin_sinf(a * x[i]);\n"
                    "    y[i] = x[i] + s * s / a;\n  }";
           },
@@ -78,7 +79,8 @@ Operator clip_rows() {
               const size_t width = x.size() / factor.size();
               for (size_t r = 0; r < factor.size(); ++r) {
                 double squares = 0;
-                for (size_t c = 0; c < width; ++c) squares += double(x[r * width + c]) * x[r * width + c];
+                for (size_t c = 0; c < width; ++c)
+                  squares += double(x[r * width + c]) * x[r * width + c];
                 factor[r] = static_cast<float>(std::min(1.0, limit / std::sqrt(squares)));
                 for (size_t c = 0; c < width; ++c) y[r * width + c] = x[r * width + c] * factor[r];
               }
@@ -101,10 +103,10 @@ int main() {
     const Tensor h = call("snake", {in(x)}, {{"a", 1.5}})[0];
     return out(call("clip_rows", {h}, {{"limit", 4.0}})[0]);
   };
-  TrainStep step = train_step(
-      model, [&](const Tensor& x, const Tensor& y) { return mse_loss(f(x), y); },
-      optim::Adam({.lr = 1e-2}), {{"x", DType::f32, {128, 2}}, {"y", DType::f32, {128, 1}}},
-      {.ops = ops});
+  TrainStep step =
+      train_step(model, [&](const Tensor& x, const Tensor& y) { return mse_loss(f(x), y); },
+                 optim::Adam({.lr = 1e-2}),
+                 {{"x", DType::f32, {128, 2}}, {"y", DType::f32, {128, 1}}}, {.ops = ops});
   double first = 0, last = 0;
   for (int i = 0; i < 300; ++i) {
     HostTensor x = rng.uniform({128, 2}, -1, 1), y(DType::f32, {128, 1});

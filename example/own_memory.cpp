@@ -21,11 +21,11 @@ int main() {
     at += parameter.value().numel();
   }
 
-  TrainStep step = train_step(
-      model, [&](const Tensor& x) { return mse_loss(model(x), x * 2.0); },
-      optim::SGD({.lr = 0.05, .momentum = 0.9}), {{"x", DType::f32, {64, 4}}});
-  CompiledFunction predict = compile(model, [&](const Tensor& x) { return model(x); },
-                                     {{"x", DType::f32, {1, 4}}});
+  TrainStep step =
+      train_step(model, [&](const Tensor& x) { return mse_loss(model(x), x * 2.0); },
+                 optim::SGD({.lr = 0.05, .momentum = 0.9}), {{"x", DType::f32, {64, 4}}});
+  CompiledFunction predict =
+      compile(model, [&](const Tensor& x) { return model(x); }, {{"x", DType::f32, {1, 4}}});
   const std::vector<float> before = block;
   double loss = 0;
   for (int i = 0; i < 200; ++i) loss = step.run({rng.uniform({64, 4}, -1, 1)}).loss;

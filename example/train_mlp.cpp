@@ -10,10 +10,10 @@ int main() {
   Generator rng(42);
   nn::Sequential model(nn::Linear(2, 64, rng), nn::Tanh(), nn::Linear(64, 64, rng), nn::Tanh(),
                        nn::Linear(64, 1, rng));
-  TrainStep step = train_step(
-      model, [&](const Tensor& xy, const Tensor& z) { return mse_loss(model(xy), z); },
-      optim::AdamW({.lr = 5e-3}), {{"xy", DType::f32, {256, 2}}, {"z", DType::f32, {256, 1}}},
-      {.clip_norm = 1.0});
+  TrainStep step =
+      train_step(model, [&](const Tensor& xy, const Tensor& z) { return mse_loss(model(xy), z); },
+                 optim::AdamW({.lr = 5e-3}),
+                 {{"xy", DType::f32, {256, 2}}, {"z", DType::f32, {256, 1}}}, {.clip_norm = 1.0});
   double first = 0, last = 0;
   for (int i = 0; i <= 500; ++i) {
     HostTensor xy = rng.uniform({256, 2}, -1, 1), z(DType::f32, {256, 1});

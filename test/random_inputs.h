@@ -21,15 +21,16 @@ inline Graph parsed(const std::string& text) {
 
 // Floating contents in (-1, 1), integers in [0, 4): the same for the same name and shape. Symbols in
 // shapes take `symbols`.
-inline std::map<std::string, Array> random_inputs(const Graph& g,
-                                                  const std::map<std::string, int64_t>& symbols = {}) {
+inline std::map<std::string, Array> random_inputs(
+    const Graph& g, const std::map<std::string, int64_t>& symbols = {}) {
   std::map<std::string, Array> inputs;
   for (const Placeholder& p : g.placeholders()) {
     if (p.role == Role::symint) continue;
     const Type& t = g.type(p.value);
     std::vector<int64_t> shape;
     for (const Dim& d : t.shape)
-      shape.push_back(*d.eval([&](const std::string& s) -> std::optional<int64_t> { return symbols.at(s); }));
+      shape.push_back(
+          *d.eval([&](const std::string& s) -> std::optional<int64_t> { return symbols.at(s); }));
     Array a(t.dtype, shape);
     uint32_t state = 12345;
     for (char c : g.name(p.value)) state = state * 31 + static_cast<unsigned char>(c);

@@ -8,7 +8,10 @@ namespace cleave::tool {
 Command check_command() {
   return {"check", "parse and verify a graph; silent when well",
           "  cleave check model.clv\n  cleave check --json model.clv", [](CLI::App& app) {
-            struct Options { std::string graph; bool json = false; };
+            struct Options {
+              std::string graph;
+              bool json = false;
+            };
             auto o = std::make_shared<Options>();
             app.add_option("GRAPH", o->graph, "the graph's text; - is stdin")->required();
             app.add_flag("--json", o->json, "print one JSON object: nodes, graphs");

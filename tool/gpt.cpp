@@ -5,8 +5,7 @@
 namespace cleave::tool {
 
 Gpt::Block::Block(const GptShape& s, Generator& rng)
-    : heads(s.heads),
-      ln1(add_module("ln1", nn::LayerNorm({s.width}))),
+    : heads(s.heads), ln1(add_module("ln1", nn::LayerNorm({s.width}))),
       qkv(add_module("qkv", nn::Linear(s.width, 3 * s.width, rng))),
       proj(add_module("proj", nn::Linear(s.width, s.width, rng))),
       ln2(add_module("ln2", nn::LayerNorm({s.width}))),
@@ -25,8 +24,7 @@ Tensor Gpt::Block::operator()(const Tensor& x) const {
 }
 
 Gpt::Gpt(const GptShape& s, Generator& rng)
-    : shape_(s),
-      wte_(add_module("wte", nn::Embedding(s.vocabulary, s.width, rng))),
+    : shape_(s), wte_(add_module("wte", nn::Embedding(s.vocabulary, s.width, rng))),
       wpe_(add_module("wpe", nn::Embedding(s.context, s.width, rng))),
       blocks_(add_module("blocks", nn::ModuleList<Block>())),
       lnf_(add_module("lnf", nn::LayerNorm({s.width}))) {

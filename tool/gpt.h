@@ -18,7 +18,7 @@ struct GptShape {
 class Gpt : public nn::Module {
  public:
   Gpt(const GptShape& shape, Generator& rng);
-  Tensor logits(const Tensor& idx) const;                       // f32[B,T,vocabulary]
+  Tensor logits(const Tensor& idx) const;                      // f32[B,T,vocabulary]
   Tensor loss(const Tensor& idx, const Tensor& target) const;  // mean cross-entropy
   const GptShape& shape() const { return shape_; }
 

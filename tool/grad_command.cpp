@@ -9,7 +9,10 @@ namespace cleave::tool {
 Command grad_command() {
   return {"grad", "derive the joint forward and backward graph",
           "  cleave grad model.clv -o joint.clv", [](CLI::App& app) {
-            struct Options { std::string graph, out = "-"; bool json = false; };
+            struct Options {
+              std::string graph, out = "-";
+              bool json = false;
+            };
             auto o = std::make_shared<Options>();
             app.add_option("GRAPH", o->graph, "a forward graph; - is stdin")->required();
             app.add_option("-o,--out", o->out, "where the joint graph goes (default: stdout)");

@@ -16,13 +16,15 @@ namespace {
 constexpr size_t largest_text_bytes = size_t{4} << 30;
 
 struct Closer {
-  void operator()(std::FILE* f) const { if (f != stdin) std::fclose(f); }
+  void operator()(std::FILE* f) const {
+    if (f != stdin) std::fclose(f);
+  }
 };
 
 Result<std::string> read_bytes(const std::string& path) {
   std::unique_ptr<std::FILE, Closer> f(path == "-" ? stdin : std::fopen(path.c_str(), "rb"));
   if (!f) return user_error("{}: cannot be read: {}", path, std::strerror(errno));
-  struct stat info {};
+  struct stat info{};
   if (fstat(fileno(f.get()), &info) == 0 && S_ISDIR(info.st_mode))
     return user_error("{}: is a folder, a file was expected", path);
   std::string text;

@@ -53,7 +53,8 @@ std::vector<std::string> options_of(const CLI::App& app) {
 Failure option_failure(const CLI::App& app, const CLI::App* sub, const CLI::ParseError& e,
                        const std::vector<std::string>& words) {
   const CLI::App& at = sub ? *sub : app;
-  std::string hint = fmt::format("; see `cleave help{}{}`", sub ? " " : "", sub ? sub->get_name() : "");
+  std::string hint =
+      fmt::format("; see `cleave help{}{}`", sub ? " " : "", sub ? sub->get_name() : "");
   for (const std::string& word : words)
     if (word.size() > 2 && word.starts_with("--")) {
       const std::string name = word.substr(0, word.find('='));
@@ -70,7 +71,8 @@ Failure option_failure(const CLI::App& app, const CLI::App* sub, const CLI::Pars
 
 int help(const CLI::App& app, const std::vector<Command>& commands, const std::string& about) {
   if (about.empty()) {
-    fmt::print("cleave compiles tensor programs for training.\n\nusage: cleave COMMAND [OPTIONS]\n\n");
+    fmt::print(
+        "cleave compiles tensor programs for training.\n\nusage: cleave COMMAND [OPTIONS]\n\n");
     for (const Command& c : commands) fmt::print("  {:<11}{}\n", c.name, c.summary);
     fmt::print("  {:<11}{}\n\n`cleave help COMMAND` explains one, with an example.\n", "help",
                "explain the commands");
@@ -101,16 +103,15 @@ int run(int argc, char** argv) {
   }
   if (words.empty() || words[0] == "help" || words[0] == "--help" || words[0] == "-h")
     return help(app, commands, words.size() > 1 ? words[1] : "");
-  if (words.size() > 1 && (words[1] == "--help" || words[1] == "-h")) return help(app, commands, words[0]);
+  if (words.size() > 1 && (words[1] == "--help" || words[1] == "-h"))
+    return help(app, commands, words[0]);
   CLI::App* sub = nullptr;
   for (const Command& c : commands)
     if (c.name == words[0]) sub = app.get_subcommand(c.name);
   if (!sub) return help(app, commands, words[0]);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return report(option_failure(app, sub, e, words));
-  }
+  } catch (const CLI::ParseError& e) { return report(option_failure(app, sub, e, words)); }
   for (size_t i = 0; i < commands.size(); ++i)
     if (commands[i].name == words[0])
       if (Status s = actions[i](); !s.ok()) return report(s.failure());
@@ -123,13 +124,9 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return cleave::tool::run(argc, argv);
-  } catch (const cleave::tool::Interrupted&) {
-    return 130;
-  } catch (const cleave::Error& e) {
+  } catch (const cleave::tool::Interrupted&) { return 130; } catch (const cleave::Error& e) {
     return cleave::tool::report({e.kind(), e.what()});
   } catch (const std::bad_alloc&) {
     return cleave::tool::report(cleave::user_error("the system has not enough memory for this"));
-  } catch (const std::exception& e) {
-    return cleave::tool::report(cleave::bug("{}", e.what()));
-  }
+  } catch (const std::exception& e) { return cleave::tool::report(cleave::bug("{}", e.what())); }
 }

@@ -17,10 +17,12 @@ nlohmann::ordered_json to_json(const Partition& p) {
   nlohmann::ordered_json out;
   out["saved"] = nlohmann::ordered_json::array();
   for (const SavedValue& v : p.saved)
-    out["saved"].push_back({{"name", v.name}, {"bytes", v.bytes}, {"placeholder", v.placeholder}, {"why", v.why}});
+    out["saved"].push_back(
+        {{"name", v.name}, {"bytes", v.bytes}, {"placeholder", v.placeholder}, {"why", v.why}});
   out["recomputed"] = nlohmann::ordered_json::array();
   for (const RecomputedValue& v : p.recomputed)
-    out["recomputed"].push_back({{"name", v.name}, {"bytes", v.bytes}, {"flops", v.flops}, {"why", v.why}});
+    out["recomputed"].push_back(
+        {{"name", v.name}, {"bytes", v.bytes}, {"flops", v.flops}, {"why", v.why}});
   out["saved_bytes"] = p.saved_bytes;
   out["saved_activation_bytes"] = p.saved_activation_bytes;
   out["recompute_flops"] = p.recompute_flops;
@@ -31,7 +33,8 @@ nlohmann::ordered_json to_json(const Partition& p) {
 
 void explain(const Partition& p) {
   for (const SavedValue& v : p.saved)
-    fmt::print("{:>14} B  saved       %{}{}: {}\n", v.bytes, v.name, v.placeholder ? " (placeholder)" : "", v.why);
+    fmt::print("{:>14} B  saved       %{}{}: {}\n", v.bytes, v.name,
+               v.placeholder ? " (placeholder)" : "", v.why);
   for (const RecomputedValue& v : p.recomputed)
     fmt::print("{:>14} B  recomputed  %{} ({} flops): {}\n", v.bytes, v.name, v.flops, v.why);
 }
@@ -41,16 +44,15 @@ Status run(const Options& o) {
     return user_error("--mode {}: expected default, exact or pytorch", o.mode);
   if (o.mode != "default")
     return unsupported("--mode {}: only the default partition is there yet (src/cut)", o.mode);
-  if (!o.budget.empty())
-    return unsupported("--budget: the default partition takes none (src/cut)");
+  if (!o.budget.empty()) return unsupported("--budget: the default partition takes none (src/cut)");
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
-  if (!p.main.is_joint()) {
-    CLEAVE_TRY(p.main, make_joint(p.main, ops));
-  }
+  if (!p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
   CLEAVE_TRY(Partition cut, default_partition(p.main));
-  if (!o.forward.empty()) CLEAVE_CHECK(write_text(o.forward, print(Program{p.subgraphs, cut.forward})));
-  if (!o.backward.empty()) CLEAVE_CHECK(write_text(o.backward, print(Program{p.subgraphs, cut.backward})));
+  if (!o.forward.empty())
+    CLEAVE_CHECK(write_text(o.forward, print(Program{p.subgraphs, cut.forward})));
+  if (!o.backward.empty())
+    CLEAVE_CHECK(write_text(o.backward, print(Program{p.subgraphs, cut.backward})));
   if (o.json) {
     print_json(to_json(cut));
     return {};

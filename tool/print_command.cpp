@@ -9,7 +9,10 @@ Command print_command() {
   return {"print", "print a graph again, as cleave writes it",
           "  cleave print model.clv\n  cleave print --canonical model.clv | sha256sum",
           [](CLI::App& app) {
-            struct Options { std::string graph; bool canonical = false; };
+            struct Options {
+              std::string graph;
+              bool canonical = false;
+            };
             auto o = std::make_shared<Options>();
             app.add_option("GRAPH", o->graph, "the graph's text; - is stdin")->required();
             app.add_flag("--canonical", o->canonical, "renumber the names of values");

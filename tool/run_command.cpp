@@ -20,7 +20,7 @@ namespace {
 
 struct Options {
   std::string graph, in, out, engine = "compiled", budget, mode = "default", passes = "on",
-              fuse = "on", compiler = "automatic", dump;
+                              fuse = "on", compiler = "automatic", dump;
   int threads = 0, repeat = 1;
   InputOptions inputs;
   bool grad = false, json = false, profile = false;
@@ -44,9 +44,11 @@ Status check_options(const Options& o) {
   if (o.engine != "compiled" && o.engine != "reference")
     return user_error("--engine {}: expected compiled or reference", o.engine);
   if (o.repeat < 1) return user_error("--repeat {}: expected at least 1", o.repeat);
-  if (o.threads < 0 || o.threads > 1024) return user_error("--threads {}: expected 0 to 1024", o.threads);
+  if (o.threads < 0 || o.threads > 1024)
+    return user_error("--threads {}: expected 0 to 1024", o.threads);
   for (const auto& [name, value] : {std::pair{"--passes", o.passes}, {"--fuse", o.fuse}})
-    if (value != "on" && value != "off") return user_error("{} {}: expected on or off", name, value);
+    if (value != "on" && value != "off")
+      return user_error("{} {}: expected on or off", name, value);
   if (!o.budget.empty() || o.mode != "default")
     return unsupported("--budget and --mode: a program runs whole as yet (src/cut)");
   return {};
@@ -60,17 +62,21 @@ struct AlignedMemory {
     if (!data) throw std::bad_alloc();
   }
   size_t bytes;
-  struct Free { void operator()(std::byte* p) const { std::free(p); } };
+  struct Free {
+    void operator()(std::byte* p) const { std::free(p); }
+  };
   std::unique_ptr<std::byte, Free> data;
 };
 
 // The steps that take longest, mean of the runs.
 void print_profile(std::vector<StepTime> steps, int runs) {
-  std::stable_sort(steps.begin(), steps.end(), [](const auto& a, const auto& b) { return a.ns > b.ns; });
+  std::stable_sort(steps.begin(), steps.end(),
+                   [](const auto& a, const auto& b) { return a.ns > b.ns; });
   double total = 0;
   for (const StepTime& s : steps) total += static_cast<double>(s.ns);
   for (const StepTime& s : steps)
-    fmt::print(stderr, "{:>12.3f} us {:>6.2f}%  {:<8} %{}\n", static_cast<double>(s.ns) / runs / 1e3,
+    fmt::print(stderr, "{:>12.3f} us {:>6.2f}%  {:<8} %{}\n",
+               static_cast<double>(s.ns) / runs / 1e3,
                total > 0 ? 100 * static_cast<double>(s.ns) / total : 0, s.kind, s.name);
 }
 
@@ -121,7 +127,8 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
   return out;
 }
 
-Result<Arrays> run_reference(const Graph& g, const Arrays& inputs, const Options& o, RunReport& report) {
+Result<Arrays> run_reference(const Graph& g, const Arrays& inputs, const Options& o,
+                             RunReport& report) {
   std::vector<const Array*> pointers;
   for (const Array& a : inputs) pointers.push_back(&a);
   std::vector<double> times;
@@ -161,19 +168,13 @@ Status run(const Options& o) {
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
   std::map<std::string, Array> given;
-  if (!o.in.empty()) {
-    CLEAVE_TRY(given, read_tensors(o.in));
-  }
-  if (!is_static(p.main)) {
-    CLEAVE_TRY(p.main, static_graph(p.main, given));
-  }
-  if (o.grad && !p.main.is_joint()) {
-    CLEAVE_TRY(p.main, make_joint(p.main, ops));
-  }
+  if (!o.in.empty()) { CLEAVE_TRY(given, read_tensors(o.in)); }
+  if (!is_static(p.main)) { CLEAVE_TRY(p.main, static_graph(p.main, given)); }
+  if (o.grad && !p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
   CLEAVE_TRY(Arrays inputs, complete_inputs(p.main, given, o.inputs));
   RunReport report;
   CLEAVE_TRY(Arrays results, o.engine == "compiled" ? run_compiled(p.main, ops, inputs, o, report)
-                                                     : run_reference(p.main, inputs, o, report));
+                                                    : run_reference(p.main, inputs, o, report));
   std::map<std::string, Array> named;
   for (size_t k = 0; k < results.size(); ++k) {
     const Return& r = p.main.returns()[k];
@@ -182,13 +183,16 @@ Status run(const Options& o) {
   }
   if (!o.out.empty()) CLEAVE_CHECK(write_tensors(o.out, named));
   if (o.json) {
-    print_json({{"compile_ms", report.compile_ms}, {"run_ms", report.run_ms},
-                {"kernels", report.kernels}, {"peak_bytes", report.peak_bytes},
+    print_json({{"compile_ms", report.compile_ms},
+                {"run_ms", report.run_ms},
+                {"kernels", report.kernels},
+                {"peak_bytes", report.peak_bytes},
                 {"planned_peak_bytes", report.planned_peak_bytes}});
   } else {
     for (const auto& [name, a] : named)
       fmt::print("{}: {}\n", name, Type(a.dtype, Shape(a.shape.begin(), a.shape.end())).text());
-    fmt::print(stderr, "compiled in {:.1f} ms, {} kernels, ran in {:.3f} ms; peak {} B, planned {} B\n",
+    fmt::print(stderr,
+               "compiled in {:.1f} ms, {} kernels, ran in {:.3f} ms; peak {} B, planned {} B\n",
                report.compile_ms, report.kernels, report.run_ms, report.peak_bytes,
                report.planned_peak_bytes);
   }
@@ -207,8 +211,9 @@ Command run_command() {
             app.add_option("--in", o->in, "inputs, under their placeholders' names (.safetensors)");
             app.add_option("--out", o->out, "results: out.0, out.1, ..., grad.NAME (.safetensors)");
             app.add_option("--engine", o->engine, "compiled, or reference (float64)");
-            app.add_flag("--grad", o->grad,
-                         "also the gradients of sum(out.i * cotangent.i), missing cotangents are 1");
+            app.add_flag(
+                "--grad", o->grad,
+                "also the gradients of sum(out.i * cotangent.i), missing cotangents are 1");
             app.add_option("--budget", o->budget, "bytes of memory (64MiB, 60%)");
             app.add_option("--mode", o->mode, "how the joint graph is cut");
             app.add_option("--passes", o->passes, "on or off");

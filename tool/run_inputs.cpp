@@ -32,13 +32,15 @@ std::string name_in_file(const std::string& name) {
   return name.starts_with("tangent.") ? "co" + name : name;
 }
 
-Result<Array> matching(const Array& given, const std::string& name, const Type& want, bool convert) {
+Result<Array> matching(const Array& given, const std::string& name, const Type& want,
+                       bool convert) {
   if (given.shape != static_shape(want))
     return user_error("input {}: its shape is {}, the graph has {}", name,
                       shape_text(Shape(given.shape.begin(), given.shape.end())), want.text());
   if (given.dtype == want.dtype) return given;
   if (!convert || !given.floating() || !is_floating(want.dtype))
-    return user_error("input {}: it is {}, the graph has {}", name, name_of(given.dtype), want.text());
+    return user_error("input {}: it is {}, the graph has {}", name, name_of(given.dtype),
+                      want.text());
   Array out(want.dtype, given.shape);
   for (int64_t k = 0; k < out.numel(); ++k) out.f[k] = round_to(want.dtype, given.f[k]);
   return out;
@@ -72,8 +74,9 @@ Result<Arrays> complete_inputs(const Graph& g, const std::map<std::string, Array
     } else if (options.random) {
       out.push_back(random_array(type.dtype, static_shape(type), bits));
     } else {
-      return user_error("input {}: {} {} is not among the inputs; give it with --in, or use --random",
-                        name, name_of(p.role), type.text());
+      return user_error(
+          "input {}: {} {} is not among the inputs; give it with --in, or use --random", name,
+          name_of(p.role), type.text());
     }
   }
   for (const auto& [name, array] : given)

@@ -41,16 +41,17 @@ void file_options(CLI::App& app, TrainOptions& o) {
 }  // namespace
 
 Command train_command() {
-  return {"train", "train a character-level GPT on a text file",
-          "  cleave train --text book.txt --steps 1000 --out gpt.safetensors\n"
-          "  cleave train --text book.txt --steps 1000 --resume gpt.safetensors --out gpt.safetensors",
-          [](CLI::App& app) {
-            auto o = std::make_shared<TrainOptions>();
-            file_options(app, *o);
-            model_options(app, *o);
-            run_options(app, *o);
-            return [o] { return train(*o); };
-          }};
+  return {
+      "train", "train a character-level GPT on a text file",
+      "  cleave train --text book.txt --steps 1000 --out gpt.safetensors\n"
+      "  cleave train --text book.txt --steps 1000 --resume gpt.safetensors --out gpt.safetensors",
+      [](CLI::App& app) {
+        auto o = std::make_shared<TrainOptions>();
+        file_options(app, *o);
+        model_options(app, *o);
+        run_options(app, *o);
+        return [o] { return train(*o); };
+      }};
 }
 
 }  // namespace cleave::tool

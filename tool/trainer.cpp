@@ -20,7 +20,7 @@ class InterruptGuard {
  public:
   InterruptGuard() {
     interrupted = 0;
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = [](int) { interrupted = 1; };
     action.sa_flags = static_cast<int>(SA_RESETHAND);
     sigaction(SIGINT, &action, &before_);
@@ -28,26 +28,31 @@ class InterruptGuard {
   ~InterruptGuard() { sigaction(SIGINT, &before_, nullptr); }
 
  private:
-  struct sigaction before_ {};
+  struct sigaction before_{};
 };
 
 Status check(const TrainOptions& o) {
   const GptShape& s = o.shape;
   const std::pair<const char*, int64_t> positive[] = {
-      {"--layers", s.layers}, {"--width", s.width}, {"--heads", s.heads}, {"--context", s.context},
-      {"--batch", o.batch},   {"--every", o.every}};
+      {"--layers", s.layers},   {"--width", s.width}, {"--heads", s.heads},
+      {"--context", s.context}, {"--batch", o.batch}, {"--every", o.every}};
   for (const auto& [name, value] : positive)
-    if (value < 1 || value > 1 << 20) return user_error("{} {}: expected 1 to 1048576", name, value);
-  if (s.width % s.heads) return user_error("--heads {}: expected a divisor of --width {}", s.heads, s.width);
+    if (value < 1 || value > 1 << 20)
+      return user_error("{} {}: expected 1 to 1048576", name, value);
+  if (s.width % s.heads)
+    return user_error("--heads {}: expected a divisor of --width {}", s.heads, s.width);
   if (o.steps < 0 || o.sample < 0 || o.warmup < 0 || o.checkpoint_every < 0)
     return user_error("--steps, --sample, --warmup and --checkpoint-every can't be negative");
-  if (!(s.dropout >= 0 && s.dropout < 1)) return user_error("--dropout {}: expected 0 to below 1", s.dropout);
-  if (!(o.lr > 0) || !std::isfinite(o.lr)) return user_error("--lr {}: expected a positive number", o.lr);
+  if (!(s.dropout >= 0 && s.dropout < 1))
+    return user_error("--dropout {}: expected 0 to below 1", s.dropout);
+  if (!(o.lr > 0) || !std::isfinite(o.lr))
+    return user_error("--lr {}: expected a positive number", o.lr);
   if (!(o.final_lr >= 0) || !(o.clip >= 0) || !(o.weight_decay >= 0))
     return user_error("--final-lr, --clip and --weight-decay can't be negative");
   if (o.schedule != "cosine" && o.schedule != "linear" && o.schedule != "constant")
     return user_error("--schedule {}: expected cosine, linear or constant", o.schedule);
-  if (o.threads < 0 || o.threads > 1024) return user_error("--threads {}: expected 0 to 1024", o.threads);
+  if (o.threads < 0 || o.threads > 1024)
+    return user_error("--threads {}: expected 0 to 1024", o.threads);
   return {};
 }
 
@@ -62,21 +67,28 @@ Metadata identity(const TrainOptions& o, const TextData& data) {
   auto number = [](auto v) { return fmt::format("{}", v); };
   std::string vocabulary;
   for (unsigned char c : data.vocabulary()) vocabulary += fmt::format("{:02x}", c);
-  return {{"layers", number(o.shape.layers)},   {"width", number(o.shape.width)},
-          {"heads", number(o.shape.heads)},     {"context", number(o.shape.context)},
-          {"dropout", number(o.shape.dropout)}, {"batch", number(o.batch)},
-          {"seed", number(o.seed)},             {"vocabulary", vocabulary}};
+  return {{"layers", number(o.shape.layers)},
+          {"width", number(o.shape.width)},
+          {"heads", number(o.shape.heads)},
+          {"context", number(o.shape.context)},
+          {"dropout", number(o.shape.dropout)},
+          {"batch", number(o.batch)},
+          {"seed", number(o.seed)},
+          {"vocabulary", vocabulary}};
 }
 
 Status resume(const TrainOptions& o, const TextData& data, const Store& store) {
   const Metadata have = inspect_checkpoint(o.resume).metadata;
   for (const auto& [key, want] : identity(o, data)) {
     auto at = have.find(key);
-    if (at == have.end()) return user_error("{}: not a checkpoint of `cleave train`: no '{}'", o.resume, key);
+    if (at == have.end())
+      return user_error("{}: not a checkpoint of `cleave train`: no '{}'", o.resume, key);
     if (at->second != want && key == "vocabulary")
-      return user_error("{}: was trained on a text with other characters than {}", o.resume, o.text);
+      return user_error("{}: was trained on a text with other characters than {}", o.resume,
+                        o.text);
     if (at->second != want)
-      return user_error("{}: was made with --{} {}, this run has {}", o.resume, key, at->second, want);
+      return user_error("{}: was made with --{} {}, this run has {}", o.resume, key, at->second,
+                        want);
   }
   load_checkpoint(o.resume, store);
   return {};
@@ -99,8 +111,9 @@ class Trainer {
                {"target", DType::i64, {o.batch, o.shape.context}}},
         batch_{HostTensor(DType::i64, specs_[0].shape), HostTensor(DType::i64, specs_[1].shape)},
         executor_(make_thread_pool(o.threads)),
-        step_(train_step(model_, loss(), adamw(), specs_,
-                         {.executor = executor_, .dump_dir = o.dump, .clip_norm = o.clip, .seed = o.seed})) {}
+        step_(train_step(
+            model_, loss(), adamw(), specs_,
+            {.executor = executor_, .dump_dir = o.dump, .clip_norm = o.clip, .seed = o.seed})) {}
 
   Status run() {
     if (!o_.resume.empty()) CLEAVE_CHECK(resume(o_, data_, step_.store()));
@@ -119,8 +132,11 @@ class Trainer {
     return [this](const Tensor& idx, const Tensor& target) { return model_.loss(idx, target); };
   }
   optim::AdamW adamw() const {
-    return optim::AdamW({.lr = o_.lr, .beta2 = 0.99, .weight_decay = o_.weight_decay,
-                         .decays = [](const std::string&, const Tensor& p) { return p.dim() >= 2; }});
+    return optim::AdamW(
+        {.lr = o_.lr,
+         .beta2 = 0.99,
+         .weight_decay = o_.weight_decay,
+         .decays = [](const std::string&, const Tensor& p) { return p.dim() >= 2; }});
   }
   double compile_ms() const { return step_.report().trace_ms + step_.report().compile_ms; }
 
@@ -128,11 +144,14 @@ class Trainer {
     if (o_.json) return;
     const Report& r = step_.report();
     fmt::print("text     {}: {} characters to learn from, {} held out, {} different\n", o_.text,
-               grouped(data_.train_size()), grouped(data_.held_out_size()), data_.vocabulary().size());
-    fmt::print("model    {} layers, width {}, {} heads, context {}: {} parameters\n", o_.shape.layers,
-               o_.shape.width, o_.shape.heads, o_.shape.context, grouped(model_.parameter_count()));
-    fmt::print("compiled in {:.0f} ms: {} nodes, {} kernels ({} different), planned peak {} bytes\n",
-               compile_ms(), r.nodes, r.kernels, r.distinct_kernels, grouped(r.planned_peak_bytes));
+               grouped(data_.train_size()), grouped(data_.held_out_size()),
+               data_.vocabulary().size());
+    fmt::print("model    {} layers, width {}, {} heads, context {}: {} parameters\n",
+               o_.shape.layers, o_.shape.width, o_.shape.heads, o_.shape.context,
+               grouped(model_.parameter_count()));
+    fmt::print(
+        "compiled in {:.0f} ms: {} nodes, {} kernels ({} different), planned peak {} bytes\n",
+        compile_ms(), r.nodes, r.kernels, r.distinct_kernels, grouped(r.planned_peak_bytes));
     std::fflush(stdout);
   }
 
@@ -159,7 +178,8 @@ class Trainer {
       const double now = std::chrono::duration<double>(Clock::now() - begin).count();
       seconds_ = now;
       const double rate = tokens * static_cast<double>(i - first + 1) / now;
-      if (!std::isfinite(loss)) return user_error("step {}: the loss is {}; a smaller --lr may help", i, loss);
+      if (!std::isfinite(loss))
+        return user_error("step {}: the loss is {}; a smaller --lr may help", i, loss);
       left = static_cast<double>(o_.steps - i - 1) * tokens / rate;
       report(i, loss, rate, left, progress);
       if (interrupted) return interrupt(i + 1);
@@ -182,7 +202,9 @@ class Trainer {
 
   Status interrupt(int64_t done) {
     if (o_.out.empty()) {
-      fmt::print(stderr, "\ninterrupted after {} steps; nothing was saved, since --out is not given\n", done);
+      fmt::print(stderr,
+                 "\ninterrupted after {} steps; nothing was saved, since --out is not given\n",
+                 done);
     } else {
       save_checkpoint(o_.out, step_.store(), identity(o_, data_));
       fmt::print(stderr, "\ninterrupted after {} steps; go on with --resume {}\n", done, o_.out);
@@ -197,8 +219,9 @@ class Trainer {
     double sum = 0;
     for (int64_t b = 0; b < batches; ++b) {
       data_.held_out_batch(b, batch_);
-      const HostTensor inputs[] = {HostTensor::borrow(DType::i64, specs_[0].shape, batch_.input.data()),
-                                   HostTensor::borrow(DType::i64, specs_[1].shape, batch_.target.data())};
+      const HostTensor inputs[] = {
+          HostTensor::borrow(DType::i64, specs_[0].shape, batch_.input.data()),
+          HostTensor::borrow(DType::i64, specs_[1].shape, batch_.target.data())};
       const InputRef refs[] = {inputs[0], inputs[1]};
       f.run_in_place(refs);
       sum += f.output(0).item();
@@ -226,8 +249,10 @@ class Trainer {
       const int64_t next = draw(row, vocabulary, rng.uniform());
       out += data_.vocabulary()[static_cast<size_t>(next)];
       int64_t* x = idx.data<int64_t>();
-      if (length == context) std::copy(x + 1, x + context, x);
-      else ++length;
+      if (length == context)
+        std::copy(x + 1, x + context, x);
+      else
+        ++length;
       x[length - 1] = next;
     }
     return out;
@@ -246,12 +271,16 @@ class Trainer {
   void finish(double val_loss) {
     const int64_t planned = step_.report().planned_peak_bytes;
     if (o_.json)
-      return print_json({{"val_loss", val_loss}, {"compile_ms", compile_ms()}, {"peak_bytes", peak_bytes_},
-                         {"planned_peak_bytes", planned}, {"allocations_per_step", allocations_}});
-    fmt::print("validation loss {:.4f} after {} steps in {}\n", val_loss, step_.steps(), clock_text(seconds_));
+      return print_json({{"val_loss", val_loss},
+                         {"compile_ms", compile_ms()},
+                         {"peak_bytes", peak_bytes_},
+                         {"planned_peak_bytes", planned},
+                         {"allocations_per_step", allocations_}});
+    fmt::print("validation loss {:.4f} after {} steps in {}\n", val_loss, step_.steps(),
+               clock_text(seconds_));
     if (peak_bytes_)
-      fmt::print("memory   planned peak {} bytes, measured {}; {} allocations in a step\n", grouped(planned),
-                 grouped(peak_bytes_), allocations_);
+      fmt::print("memory   planned peak {} bytes, measured {}; {} allocations in a step\n",
+                 grouped(planned), grouped(peak_bytes_), allocations_);
     if (o_.sample) fmt::print("\n{}\n", sample());
     if (!o_.out.empty()) fmt::print(stderr, "checkpoint: {}\n", o_.out);
   }

@@ -19,10 +19,10 @@ class CLEAVE_API Generator {
  public:
   explicit Generator(uint64_t seed) : seed_(seed) {}
 
-  uint32_t next();                  // 32 random bits
-  double uniform();                 // in [0, 1), 53 bits
-  double normal();                  // mean 0, deviation 1
-  int64_t integer(int64_t below);   // in [0, below), without bias; below >= 1
+  uint32_t next();                 // 32 random bits
+  double uniform();                // in [0, 1), 53 bits
+  double normal();                 // mean 0, deviation 1
+  int64_t integer(int64_t below);  // in [0, below), without bias; below >= 1
   // Tensors of f32, and of i64 for integers: in [low, high), with that mean and deviation.
   HostTensor uniform(std::vector<int64_t> shape, double low = 0, double high = 1);
   HostTensor normal(std::vector<int64_t> shape, double mean = 0, double deviation = 1);

@@ -93,15 +93,25 @@ class CLEAVE_API HostTensor {
     return static_cast<T*>(data());
   }
   template <class T>
-  const T* data() const { return const_cast<HostTensor*>(this)->data<T>(); }
+  const T* data() const {
+    return const_cast<HostTensor*>(this)->data<T>();
+  }
   template <class T>
-  std::span<T> span() { return {data<T>(), static_cast<size_t>(numel_)}; }
+  std::span<T> span() {
+    return {data<T>(), static_cast<size_t>(numel_)};
+  }
   template <class T>
-  std::span<const T> span() const { return {data<T>(), static_cast<size_t>(numel_)}; }
+  std::span<const T> span() const {
+    return {data<T>(), static_cast<size_t>(numel_)};
+  }
   template <class T>
-  T& at(std::initializer_list<int64_t> index) { return data<T>()[position(index)]; }
+  T& at(std::initializer_list<int64_t> index) {
+    return data<T>()[position(index)];
+  }
   template <class T>
-  const T& at(std::initializer_list<int64_t> index) const { return data<T>()[position(index)]; }
+  const T& at(std::initializer_list<int64_t> index) const {
+    return data<T>()[position(index)];
+  }
 
   // Element k as float64, and stored from float64 (rounded to nearest even; integers truncate).
   double number(int64_t k) const;

@@ -146,8 +146,8 @@ class CLEAVE_API MultiheadAttention : public Module {
                     Location at = Location::current()) const {
     return (*this)(query, key, value, Masks{}, at);
   }
-  Tensor operator()(const Tensor& query, const Tensor& key, const Tensor& value,
-                    const Masks& masks, Location at = Location::current()) const;
+  Tensor operator()(const Tensor& query, const Tensor& key, const Tensor& value, const Masks& masks,
+                    Location at = Location::current()) const;
 
  private:
   int64_t embed_dim_, num_heads_;
@@ -156,11 +156,11 @@ class CLEAVE_API MultiheadAttention : public Module {
 };
 
 // Activations as modules, for Sequential.
-#define CLEAVE_ACTIVATION(Name, function)                                                \
-  struct CLEAVE_API Name : Module {                                                      \
-    Tensor operator()(const Tensor& x, Location at = Location::current()) const {        \
-      return function(x, at);                                                            \
-    }                                                                                    \
+#define CLEAVE_ACTIVATION(Name, function)                                         \
+  struct CLEAVE_API Name : Module {                                               \
+    Tensor operator()(const Tensor& x, Location at = Location::current()) const { \
+      return function(x, at);                                                     \
+    }                                                                             \
   };
 CLEAVE_ACTIVATION(ReLU, cleave::relu)
 CLEAVE_ACTIVATION(Tanh, cleave::tanh)
@@ -193,7 +193,8 @@ class CLEAVE_API Softmax : public Module {
 
 class CLEAVE_API Flatten : public Module {
  public:
-  explicit Flatten(int64_t start_dim = 1, int64_t end_dim = -1) : start_(start_dim), end_(end_dim) {}
+  explicit Flatten(int64_t start_dim = 1, int64_t end_dim = -1)
+      : start_(start_dim), end_(end_dim) {}
   Tensor operator()(const Tensor& x, Location at = Location::current()) const {
     return x.flatten(start_, end_, at);
   }
@@ -215,8 +216,10 @@ class CLEAVE_API Sequential : public Module {
   void push_back(const M& module) {
     add_module(std::to_string(steps_.size()), module);
     steps_.push_back([module](const Tensor& x, Location at) {
-      if constexpr (std::invocable<const M&, const Tensor&, Location>) return module(x, at);
-      else return module(x);
+      if constexpr (std::invocable<const M&, const Tensor&, Location>)
+        return module(x, at);
+      else
+        return module(x);
     });
   }
   Tensor operator()(const Tensor& x, Location at = Location::current()) const {

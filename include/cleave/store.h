@@ -17,7 +17,10 @@
 
 namespace cleave {
 
-namespace trace { struct VariableState; struct Access; }
+namespace trace {
+struct VariableState;
+struct Access;
+}  // namespace trace
 
 // The role that a Variable's placeholder has in a graph; `state` is that of an optimizer.
 enum class VariableKind : uint8_t { parameter, buffer, constant, state, random };
@@ -39,9 +42,13 @@ class CLEAVE_API Variable {
   // Copies a tensor of the same dtype and shape into the memory.
   void set(const HostTensor& value);
   template <class T>
-  T* data() { return memory().data<T>(); }
+  T* data() {
+    return memory().data<T>();
+  }
   template <class T>
-  const T* data() const { return value().data<T>(); }
+  const T* data() const {
+    return value().data<T>();
+  }
 
   // A parameter that is not trained is a constant of the training step: "frozen". Read when a
   // program is traced.

@@ -32,7 +32,7 @@ class Number {
   Number(T v) : kind_(Kind::floating), floating_(static_cast<double>(v)) {}
 
   Kind kind() const { return kind_; }
-  int64_t integer() const { return integer_; }    // of a boolean or an integer
+  int64_t integer() const { return integer_; }  // of a boolean or an integer
   double floating() const { return kind_ == Kind::floating ? floating_ : double(integer_); }
 
  private:
@@ -54,7 +54,9 @@ class DimList {
   std::vector<int64_t> dims_;
 };
 
-namespace trace { class Recording; }
+namespace trace {
+class Recording;
+}
 
 class CLEAVE_API Tensor {
  public:

@@ -57,7 +57,8 @@ class TracedFunction {
   TracedFunction(F f) {
     if constexpr (std::invocable<F, const Tensors&> && !std::invocable<F, const Tensor&>)
       set(-1, [f](const Tensors& in) { return listed(f(in)); });
-    else bind<0>(std::move(f));
+    else
+      bind<0>(std::move(f));
   }
   int arity() const { return arity_; }  // -1: any
   Tensors operator()(const Tensors& inputs) const { return form_(inputs); }
@@ -70,15 +71,15 @@ class TracedFunction {
     static_assert(N <= 8, "expected a function of up to 8 Tensors, or of a Tensors");
     if constexpr (callable<F>(std::make_index_sequence<N>()))
       set(N, [f](const Tensors& in) { return invoke(f, in, std::make_index_sequence<N>()); });
-    else bind<N + 1>(std::move(f));
+    else
+      bind<N + 1>(std::move(f));
   }
   template <class F, size_t... I>
   static constexpr bool callable(std::index_sequence<I...>) {
     return std::invocable<F, decltype((void(I), std::declval<const Tensor&>()))...>;
   }
   template <class F, size_t... I>
-  static Tensors invoke(const F& f, [[maybe_unused]] const Tensors& in,
-                        std::index_sequence<I...>) {
+  static Tensors invoke(const F& f, [[maybe_unused]] const Tensors& in, std::index_sequence<I...>) {
     return listed(f(in[I]...));
   }
   void set(int arity, Form form) {
@@ -157,13 +158,11 @@ CLEAVE_API TrainStep train_step(const nn::Module& model, const TracedFunction& l
 // A function for inference: nothing is dropped, whatever the mode of the modules.
 CLEAVE_API CompiledFunction compile(const nn::Module& model, const TracedFunction& function,
                                     const std::vector<InputSpec>& inputs,
-                                    const Options& options = {},
-                                    Location at = Location::current());
+                                    const Options& options = {}, Location at = Location::current());
 // The same where no model names the Variables that the function reads: they keep their own names. One
 // that is assigned must be read as well, or be assigned a value that depends on an input.
 CLEAVE_API CompiledFunction compile(const TracedFunction& function,
                                     const std::vector<InputSpec>& inputs,
-                                    const Options& options = {},
-                                    Location at = Location::current());
+                                    const Options& options = {}, Location at = Location::current());
 
 }  // namespace cleave

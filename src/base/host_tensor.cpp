@@ -29,7 +29,8 @@ int64_t checked_numel(DType dtype, const std::vector<int64_t>& shape) {
   for (const int64_t d : shape) {
     if (d < 0)
       refuse(fmt::format("HostTensor: shape: dim {} is negative: {}", d, text_of(dtype, shape)));
-    if (d == 0) empty = true;
+    if (d == 0)
+      empty = true;
     else if (__builtin_mul_overflow(product, d, &product) || product > max_bytes)
       refuse(fmt::format("HostTensor: shape: more than 2^60 bytes: {}", text_of(dtype, shape)));
   }
@@ -70,7 +71,8 @@ double from_half_bits(uint16_t bits, int exponent_bits) {
   const int e = (bits >> mantissa_bits) & ((1 << exponent_bits) - 1);
   double a;
   if (e == (1 << exponent_bits) - 1)
-    a = mantissa ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
+    a = mantissa ? std::numeric_limits<double>::quiet_NaN()
+                 : std::numeric_limits<double>::infinity();
   else
     a = e == 0 ? std::scalbn(mantissa, 1 - bias - mantissa_bits)
                : std::scalbn(mantissa + (1 << mantissa_bits), e - bias - mantissa_bits);
@@ -209,8 +211,10 @@ HostTensor HostTensor::to(DType dtype) const {
   if (dtype == dtype_) return *this;
   HostTensor out(dtype, shape_);
   for (int64_t k = 0; k < numel_; ++k) {
-    if (is_floating(dtype) || is_floating(dtype_)) out.set_number(k, number(k));
-    else put_integer(dtype, out.data(), k, integer(k));
+    if (is_floating(dtype) || is_floating(dtype_))
+      out.set_number(k, number(k));
+    else
+      put_integer(dtype, out.data(), k, integer(k));
   }
   return out;
 }
@@ -226,8 +230,8 @@ HostTensor HostTensor::reshaped(std::vector<int64_t> shape) const {
 
 void HostTensor::copy_from(const HostTensor& other) {
   if (dtype_ != other.dtype_ || shape_ != other.shape_)
-    refuse(fmt::format("HostTensor: copy_from: got {}, expected {}", other.type_text(),
-                       type_text()));
+    refuse(
+        fmt::format("HostTensor: copy_from: got {}, expected {}", other.type_text(), type_text()));
   if (bytes() > 0) std::memmove(data(), other.data(), static_cast<size_t>(bytes()));
 }
 
@@ -242,8 +246,8 @@ int64_t HostTensor::position(std::initializer_list<int64_t> index) const {
   size_t d = 0;
   for (const int64_t i : index) {
     if (!fits || i < 0 || i >= shape_[d])
-      refuse(fmt::format("HostTensor: index: [{}] is outside {}", fmt::join(index, ","),
-                         type_text()));
+      refuse(
+          fmt::format("HostTensor: index: [{}] is outside {}", fmt::join(index, ","), type_text()));
     at = at * shape_[d++] + i;
   }
   if (!fits) refuse(fmt::format("HostTensor: index: [] is outside {}", type_text()));

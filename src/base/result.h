@@ -92,13 +92,13 @@ T value_or_throw(Result<T> r) {
 
 #define CLEAVE_CONCAT_(a, b) a##b
 #define CLEAVE_CONCAT(a, b) CLEAVE_CONCAT_(a, b)
-#define CLEAVE_TRY_(tmp, decl, ...)                    \
-  auto tmp = (__VA_ARGS__);                            \
-  if (!tmp.ok()) return std::move(tmp).failure();      \
+#define CLEAVE_TRY_(tmp, decl, ...)               \
+  auto tmp = (__VA_ARGS__);                       \
+  if (!tmp.ok()) return std::move(tmp).failure(); \
   decl = *std::move(tmp)
 #define CLEAVE_TRY(decl, ...) CLEAVE_TRY_(CLEAVE_CONCAT(try_, __LINE__), decl, __VA_ARGS__)
-#define CLEAVE_CHECK(...)                                                             \
-  do {                                                                                \
+#define CLEAVE_CHECK(...)                                                              \
+  do {                                                                                 \
     if (auto check_ = (__VA_ARGS__); !check_.ok()) return std::move(check_).failure(); \
   } while (false)
 

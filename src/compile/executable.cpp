@@ -123,7 +123,8 @@ class RunningInstance final : public Instance {
         run_product(*p, *program_->built().products[product++]);
       } else {
         void** at = pointers_.data() + first_pointer_[i];
-        program_->built().foreign[foreign++](at, at + std::get<ForeignCall>(steps[i].work).operands.size());
+        program_->built().foreign[foreign++](
+            at, at + std::get<ForeignCall>(steps[i].work).operands.size());
       }
     }
     return {};
@@ -132,9 +133,13 @@ class RunningInstance final : public Instance {
   // Adds the time of its life to a sum, where there is one.
   class StepClock {
    public:
-    explicit StepClock(int64_t* sum) : sum_(sum) { if (sum_) begin_ = Clock::now(); }
+    explicit StepClock(int64_t* sum) : sum_(sum) {
+      if (sum_) begin_ = Clock::now();
+    }
     ~StepClock() {
-      if (sum_) *sum_ += std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin_).count();
+      if (sum_)
+        *sum_ +=
+            std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin_).count();
     }
 
    private:
@@ -165,8 +170,10 @@ class RunningInstance final : public Instance {
     for (const BuiltPhase& phase : kernel.phases) {
       if (phase.extent == 0) continue;
       PhaseRun run{phase, buffers, call.scalars.data(), faults_};
-      if (phase.pieces == 1) run_piece(&run, 0);
-      else executor_->parallel_for(phase.pieces, run_piece, &run);
+      if (phase.pieces == 1)
+        run_piece(&run, 0);
+      else
+        executor_->parallel_for(phase.pieces, run_piece, &run);
       if (!step.may_fail) continue;
       for (int64_t p = 0; p < phase.pieces; ++p)
         if (const Fault& f = faults_[p]; f.check)

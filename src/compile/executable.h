@@ -36,10 +36,10 @@ struct StageReport {
 struct CompileReport {
   double compile_ms = 0;
   std::vector<StageReport> stages;
-  int64_t kernels = 0;          // calls in a step: generated kernels and library calls
+  int64_t kernels = 0;           // calls in a step: generated kernels and library calls
   int64_t distinct_kernels = 0;  // emitted once each
   int64_t planned_peak_bytes = 0;
-  int64_t arena_bytes = 0;       // transient part: live values, results, workspace
+  int64_t arena_bytes = 0;  // transient part: live values, results, workspace
   int64_t placeholder_bytes = 0;
 };
 

@@ -23,8 +23,14 @@ struct Build {
   std::shared_ptr<runtime::Compiler> compiler;
 };
 
-Status run_dead_code(Build& b) { eliminate_dead_code(b.graph); return {}; }
-Status run_common(Build& b) { eliminate_common_subexpressions(b.graph); return {}; }
+Status run_dead_code(Build& b) {
+  eliminate_dead_code(b.graph);
+  return {};
+}
+Status run_common(Build& b) {
+  eliminate_common_subexpressions(b.graph);
+  return {};
+}
 Status run_decompose(Build& b) { return decompose_for_lowering(b.graph, b.ops); }
 Status run_verify(Build& b) { return verify(b.graph); }
 
@@ -34,7 +40,10 @@ Status run_lower(Build& b) {
   return {};
 }
 
-Status run_in_place(Build& b) { update_in_place(b.program.lowered); return {}; }
+Status run_in_place(Build& b) {
+  update_in_place(b.program.lowered);
+  return {};
+}
 
 // Kernels are spread over units so that the units can be compiled side by side.
 constexpr size_t kernels_per_unit = 8;
@@ -43,7 +52,8 @@ Status run_emit(Build& b) {
   const auto& kernels = b.program.lowered.kernels;
   for (size_t i = 0; i < kernels.size(); ++i) {
     if (i % kernels_per_unit == 0) b.units.push_back(emit::c_prelude());
-    b.texts.push_back(emit::emit_c(kernels[i], fmt::format("k{}_{}", i, emit::c_identifier(kernels[i].name))));
+    b.texts.push_back(
+        emit::emit_c(kernels[i], fmt::format("k{}_{}", i, emit::c_identifier(kernels[i].name))));
     b.units.back() += b.texts.back().text;
   }
   for (const Step& s : b.program.lowered.steps)
@@ -128,7 +138,10 @@ Status run_build(Build& b) {
   CLEAVE_TRY(b.compiler, runtime::make_compiler(b.options.compiler));
   std::vector<Result<std::shared_ptr<runtime::LoadedCode>>> loaded(
       b.units.size(), std::shared_ptr<runtime::LoadedCode>());
-  struct Context { Build& b; decltype(loaded)& out; } context{b, loaded};
+  struct Context {
+    Build& b;
+    decltype(loaded)& out;
+  } context{b, loaded};
   auto compile_one = [](void* c, long i) {
     auto& [build, out] = *static_cast<Context*>(c);
     out[static_cast<size_t>(i)] =

@@ -23,13 +23,24 @@ bool feeds_later_region(const JointView& joint, NodeId n) {
   return false;
 }
 
+// The nodes behind the last one that results and updates need.
+std::vector<bool> behind_forward(const JointView& joint) {
+  const Graph& g = joint.graph();
+  std::vector<bool> behind(g.node_capacity());
+  for (NodeId n = g.last_node(); n.valid() && joint.half(n) != Half::forward; n = g.prev_node(n))
+    behind[n.v] = true;
+  return behind;
+}
+
 }  // namespace
 
 Result<Partition> default_partition(const Graph& joint) {
   CLEAVE_TRY(JointView view, JointView::make(joint));
+  const std::vector<bool> behind = behind_forward(view);
   return split_joint(view, [&](ValueId v) -> KeepChoice {
     const NodeId n = joint.value(v).def;
     const Node& node = joint.node(n);
+    if (behind[n.v]) return {Keep::recompute, ""};
     if (!asks_recompute(node)) {
       const bool asked = node.tag.policy == Recompute::must_save;
       return {Keep::save, asked ? "tagged must_save" : ""};

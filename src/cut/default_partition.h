@@ -1,8 +1,10 @@
 // The seed system's default partition: the forward runs as it was written, and the backward gets
 // every forward value that it reads.
 //
-//   saved       each value that a backward node reads; a value whose sizes alone are needed is not
-//               read (sizes are symints, saved as such)
+//   forward     what results and updates need, and calls that stand before the last of those and
+//               read no tangent; the others are the backward's
+//   saved       each forward value that the backward reads; a value whose sizes alone are needed is
+//               not read (sizes are symints, saved as such)
 //   recomputed  calls tagged must_recompute or prefer_recompute, from the values they read, which
 //               are saved where they have no such tag
 //   boundary    where a recomputed call is read by a recomputed call of a later checkpointed region

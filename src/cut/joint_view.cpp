@@ -18,37 +18,43 @@ void mark(const Graph& g, ValueId v, Half half, std::vector<Half>& halves) {
   }
 }
 
+bool is_tangent(const Graph& g, ValueId v) {
+  const Placeholder* p = v.valid() ? g.placeholder_of(v) : nullptr;
+  return p && p->role == Role::tangent;
+}
+
 }  // namespace
 
 Result<JointView> JointView::make(const Graph& joint) {
   JointView view(joint);
   bool any_gradient = false;
-  for (const Return& r : joint.returns())
-    if (r.kind == ReturnKind::grad) any_gradient = true;
-    else mark(joint, r.value, Half::forward, view.halves_);
-  if (!any_gradient)
-    return user_error("@{}: returns no gradient, expected a joint graph", joint.name());
-  const auto is_tangent = [&](ValueId v) {
-    const Placeholder* p = v.valid() ? joint.placeholder_of(v) : nullptr;
-    return p && p->role == Role::tangent;
-  };
-  for (NodeId n = joint.first_node(); n.valid(); n = joint.next_node(n))
-    for (ValueId in : joint.node(n).inputs)
-      if (view.half(n) == Half::forward && is_tangent(in))
-        return user_error("@{}: a result or update needs the tangent %{}: only gradients may\n  {}",
-                          joint.name(), joint.name(in), print_node(joint, n));
-  for (const Return& r : joint.returns())
-    if (r.kind != ReturnKind::grad && is_tangent(r.value))
+  for (const Return& r : joint.returns()) {
+    if (r.kind == ReturnKind::grad)
+      any_gradient = true;
+    else if (is_tangent(joint, r.value))
       return user_error("@{}: the tangent %{} is returned as a result", joint.name(),
                         joint.name(r.value));
+    else
+      mark(joint, r.value, Half::forward, view.halves_);
+  }
+  if (!any_gradient)
+    return user_error("@{}: returns no gradient, expected a joint graph", joint.name());
   for (const Return& r : joint.returns())
-    if (r.kind == ReturnKind::grad) mark(joint, r.value, Half::backward, view.halves_);
+    if (r.kind == ReturnKind::grad) mark(joint, r.value, Half::either, view.halves_);
+  for (NodeId n = joint.first_node(); n.valid(); n = joint.next_node(n))
+    for (ValueId in : joint.node(n).inputs) {
+      if (!in.valid() || view.half(n) == Half::neither || view.is_known_early(in)) continue;
+      if (view.half(n) == Half::forward)
+        return user_error("@{}: a result or update needs the tangent %{}: only gradients may\n  {}",
+                          joint.name(), joint.name(in), print_node(joint, n));
+      view.halves_[n.v] = Half::backward;
+    }
   return view;
 }
 
-bool JointView::is_forward(ValueId v) const {
+bool JointView::is_known_early(ValueId v) const {
   const NodeId n = graph_->value(v).def;
-  return n.valid() ? half(n) == Half::forward : graph_->placeholder_of(v)->role != Role::tangent;
+  return n.valid() ? half(n) != Half::backward : !is_tangent(*graph_, v);
 }
 
 ValueId JointView::storage(ValueId v) const {

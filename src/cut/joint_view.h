@@ -1,8 +1,10 @@
 // Which half of a joint graph each node belongs to, and where the memory of a value lies.
 //
-// A node is of the forward when a result or an update needs it, and of the backward when only
-// gradients do: a node that reads no tangent but serves gradients alone (cos(x) for sin) is of the
-// backward. Nodes that nothing needs belong to neither.
+//   forward    a result or an update needs it
+//   backward   it reads a tangent, directly or not
+//   either     gradients alone need it, and it reads no tangent: cos(x) for sin. A partition may
+//              compute it in the forward and save it, or in the backward
+//   neither    nothing needs it
 #pragma once
 #include <vector>
 
@@ -10,7 +12,7 @@
 
 namespace cleave {
 
-enum class Half : uint8_t { neither, forward, backward };
+enum class Half : uint8_t { neither, forward, backward, either };
 
 class JointView {
  public:
@@ -19,8 +21,8 @@ class JointView {
 
   const Graph& graph() const { return *graph_; }
   Half half(NodeId n) const { return halves_[n.v]; }
-  // A placeholder other than a tangent, or a result of a forward node.
-  bool is_forward(ValueId v) const;
+  // Whether the forward can give v: it depends on no tangent.
+  bool is_known_early(ValueId v) const;
   // The value whose memory v uses: through views to the first operand.
   ValueId storage(ValueId v) const;
   int64_t bytes(ValueId v) const;  // at the hints; a symint is 8

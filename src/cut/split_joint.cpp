@@ -20,7 +20,7 @@ class Splitter {
       if (r.kind == ReturnKind::grad) need(r.value, "a gradient that is returned");
     for (NodeId n = g_.first_node(); n.valid(); n = g_.next_node(n))
       if (joint_.half(n) == Half::backward) place(n);
-    // Recomputed values that are returned as gradients, read by no node of the backward.
+    // Values that are returned as gradients and read by no node of the backward.
     for (const Return& r : g_.returns())
       if (r.kind == ReturnKind::grad) place_def(r.value);
     sort_saved();
@@ -31,7 +31,7 @@ class Splitter {
   }
 
  private:
-  // Node n of the backward, or recomputed: its operands first.
+  // A node that the backward computes: its operands first.
   void place(NodeId n) {
     std::vector<NodeId> open{n};
     while (!open.empty()) {
@@ -58,9 +58,9 @@ class Splitter {
     if (const NodeId n = g_.value(v).def; n.valid() && !saved_[v.v]) place(n);
   }
 
-  // Decides about a forward value at its first reader.
+  // Decides about a value that the forward can give, at its first reader.
   void need(ValueId v, const std::string& reader) {
-    if (seen_[v.v] || !joint_.is_forward(v)) return;
+    if (seen_[v.v] || !joint_.is_known_early(v)) return;
     seen_[v.v] = true;
     const bool placeholder = g_.placeholder_of(v) != nullptr;
     const KeepChoice choice = placeholder ? KeepChoice{} : choose_(v);
@@ -73,6 +73,7 @@ class Splitter {
       return;
     }
     const NodeId n = g_.value(v).def;
+    if (joint_.half(n) != Half::forward) return;  // the backward alone computes it
     int64_t flops = 0;
     if (g_.node(n).op->cost.present() && counted_.insert(n).second)
       flops = (*g_.node(n).op->cost)(g_.view(n)).flops;
@@ -85,13 +86,14 @@ class Splitter {
     std::vector<uint32_t> rank(g_.value_capacity());
     uint32_t next = 0;
     const auto is_symint = [&](const Placeholder& p) { return p.role == Role::symint; };
-    for (const Placeholder& p : g_.placeholders()) if (is_symint(p)) rank[p.value.v] = next++;
-    for (const Placeholder& p : g_.placeholders()) if (!is_symint(p)) rank[p.value.v] = next++;
+    for (const Placeholder& p : g_.placeholders())
+      if (is_symint(p)) rank[p.value.v] = next++;
+    for (const Placeholder& p : g_.placeholders())
+      if (!is_symint(p)) rank[p.value.v] = next++;
     for (NodeId n = g_.first_node(); n.valid(); n = g_.next_node(n))
       for (uint32_t k = 0; k < g_.node(n).output_count; ++k) rank[g_.node(n).out(k).v] = next++;
-    std::sort(saves_.begin(), saves_.end(), [&](const auto& a, const auto& b) {
-      return rank[a.first.v] < rank[b.first.v];
-    });
+    std::sort(saves_.begin(), saves_.end(),
+              [&](const auto& a, const auto& b) { return rank[a.first.v] < rank[b.first.v]; });
   }
 
   // Symbols in the types and attributes of the backward.
@@ -99,7 +101,8 @@ class Splitter {
     std::vector<std::string> symbols;
     const auto add_type = [&](const Type& t) {
       for (const Dim& d : t.shape) d.collect_symbols(symbols);
-      if (t.strides) for (const Dim& d : *t.strides) d.collect_symbols(symbols);
+      if (t.strides)
+        for (const Dim& d : *t.strides) d.collect_symbols(symbols);
     };
     for (const auto& [v, save] : saves_) add_type(g_.type(v));
     for (const Placeholder& p : g_.placeholders())
@@ -145,6 +148,22 @@ class Splitter {
     return {};
   }
 
+  // What results, updates and saved values need.
+  std::vector<NodeId> forward_order() const {
+    std::vector<bool> wanted(g_.node_capacity());
+    for (const auto& [v, save] : saves_)
+      if (const NodeId n = g_.value(v).def; n.valid()) wanted[n.v] = true;
+    std::vector<NodeId> order;
+    for (NodeId n = g_.last_node(); n.valid(); n = g_.prev_node(n)) {
+      if (!wanted[n.v] && joint_.half(n) != Half::forward) continue;
+      order.push_back(n);
+      for (ValueId in : g_.node(n).inputs)
+        if (in.valid() && g_.value(in).def.valid()) wanted[g_.value(in).def.v] = true;
+    }
+    std::reverse(order.begin(), order.end());
+    return order;
+  }
+
   Status make_forward() {
     Graph f(g_.name() + ".forward");
     std::unordered_map<uint32_t, ValueId> map;
@@ -154,12 +173,10 @@ class Splitter {
                  f.add_placeholder(p.role, g_.name(p.value), g_.type(p.value), false, p.sym));
       if (p.role != Role::symint) ++p_.forward_arity.inputs;
     }
-    std::vector<NodeId> order;
-    for (NodeId n = g_.first_node(); n.valid(); n = g_.next_node(n))
-      if (joint_.half(n) == Half::forward) order.push_back(n);
-    CLEAVE_CHECK(copy_nodes(g_, order, f, map));
+    CLEAVE_CHECK(copy_nodes(g_, forward_order(), f, map));
     for (const Return& r : g_.returns())
-      if (r.kind == ReturnKind::result) f.add_return({map.at(r.value.v), r.kind, {}});
+      if (r.kind == ReturnKind::result)
+        f.add_return({map.at(r.value.v), r.kind, {}});
       else if (r.kind == ReturnKind::update)
         f.add_return({map.at(r.value.v), r.kind, map.at(r.target.v)});
     for (const auto& [v, save] : saves_) f.add_return({map.at(v.v), ReturnKind::result, {}});

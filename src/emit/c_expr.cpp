@@ -23,13 +23,16 @@ std::string_view c_type(DType t) {
 std::string_view c_storage_type(DType t) {
   switch (t) {
     case DType::f64: return "double";
-    case DType::f32: case DType::c64: return "float";
-    case DType::bf16: case DType::f16: return "uint16_t";
+    case DType::f32:
+    case DType::c64: return "float";
+    case DType::bf16:
+    case DType::f16: return "uint16_t";
     case DType::i64: return "int64_t";
     case DType::i32: return "int32_t";
     case DType::i16: return "int16_t";
     case DType::i8: return "int8_t";
-    case DType::u8: case DType::boolean: return "uint8_t";
+    case DType::u8:
+    case DType::boolean: return "uint8_t";
   }
   return "float";
 }
@@ -38,8 +41,10 @@ std::string c_stored(DType t, const std::string& value) {
   switch (t) {
     case DType::bf16: return fmt::format("store_bf16({})", value);
     case DType::f16: return fmt::format("store_f16({})", value);
-    case DType::i16: case DType::i8: case DType::u8: case DType::boolean:
-      return fmt::format("({})({})", c_storage_type(t), value);
+    case DType::i16:
+    case DType::i8:
+    case DType::u8:
+    case DType::boolean: return fmt::format("({})({})", c_storage_type(t), value);
     default: return value;
   }
 }
@@ -53,13 +58,15 @@ std::string constant_text(const loop::ExprNode& e) {
     const bool single = e.type == DType::f32;
     if (std::isnan(e.f)) return single ? "__builtin_nanf(\"\")" : "__builtin_nan(\"\")";
     if (std::isinf(e.f))
-      return fmt::format("{}{}", e.f < 0 ? "-" : "", single ? "__builtin_inff()" : "__builtin_inf()");
+      return fmt::format("{}{}", e.f < 0 ? "-" : "",
+                         single ? "__builtin_inff()" : "__builtin_inf()");
     if (!single) return double_text(e.f);
     std::string s = fmt::format("{}", static_cast<float>(e.f));
     return s + (s.find_first_of(".e") == std::string::npos ? ".0f" : "f");
   }
   if (e.i == std::numeric_limits<int64_t>::min()) return "(-9223372036854775807 - 1)";
-  if (e.type == DType::i32 && e.i == std::numeric_limits<int32_t>::min()) return "(-2147483647 - 1)";
+  if (e.type == DType::i32 && e.i == std::numeric_limits<int32_t>::min())
+    return "(-2147483647 - 1)";
   return std::to_string(e.i);
 }
 
@@ -88,10 +95,24 @@ std::string_view infix(Op op) {
 // Functions of libm that exist as NAME and NAMEf.
 bool in_libm(Op op) {
   switch (op) {
-    case Op::exp2: case Op::expm1: case Op::log2: case Op::log10: case Op::log1p: case Op::sin:
-    case Op::cos: case Op::tan: case Op::asin: case Op::acos: case Op::atan: case Op::sinh:
-    case Op::cosh: case Op::asinh: case Op::acosh: case Op::atanh: case Op::fmod: case Op::atan2:
-      return true;
+    case Op::exp2:
+    case Op::expm1:
+    case Op::log2:
+    case Op::log10:
+    case Op::log1p:
+    case Op::sin:
+    case Op::cos:
+    case Op::tan:
+    case Op::asin:
+    case Op::acos:
+    case Op::atan:
+    case Op::sinh:
+    case Op::cosh:
+    case Op::asinh:
+    case Op::acosh:
+    case Op::atanh:
+    case Op::fmod:
+    case Op::atan2: return true;
     default: return false;
   }
 }
@@ -107,15 +128,24 @@ std::string call(const loop::ExprNode& e, const std::vector<std::string>& a) {
     return a.size() == 2 ? two(name) : one(name);
   }
   switch (e.op) {
-    case Op::exp: case Op::log: case Op::tanh: case Op::erf:
+    case Op::exp:
+    case Op::log:
+    case Op::tanh:
+    case Op::erf:
       return one(single ? std::string(name_of(e.op)) + "_f32" : std::string(name_of(e.op)));
     case Op::sigmoid: return one("sigmoid_" + suffix(t));
     case Op::pow: return floating ? two(single ? "powf" : "pow") : two("pow_" + suffix(t));
-    case Op::min: case Op::max:
-      if (t == DType::boolean) return fmt::format("({} {} {})", a[0], e.op == Op::min ? "&" : "|", a[1]);
+    case Op::min:
+    case Op::max:
+      if (t == DType::boolean)
+        return fmt::format("({} {} {})", a[0], e.op == Op::min ? "&" : "|", a[1]);
       return two(fmt::format("{}_{}", name_of(e.op), suffix(t)));
     case Op::sign: return t == DType::boolean ? a[0] : one("sign_" + suffix(t));
-    case Op::truncdiv: case Op::truncmod: case Op::floordiv: case Op::floormod: case Op::shl:
+    case Op::truncdiv:
+    case Op::truncmod:
+    case Op::floordiv:
+    case Op::floormod:
+    case Op::shl:
     case Op::shr:
       return two(fmt::format("{}_{}", name_of(e.op), suffix(t == DType::boolean ? DType::i32 : t)));
     case Op::neg: return fmt::format("(-{})", a[0]);
@@ -127,12 +157,14 @@ std::string call(const loop::ExprNode& e, const std::vector<std::string>& a) {
     case Op::bit_not: return fmt::format("({}{})", t == DType::boolean ? '!' : '~', a[0]);
     case Op::sqrt: return one(std::string("__builtin_sqrt") + f);
     case Op::rsqrt: return fmt::format("(1.0{0} / __builtin_sqrt{0}({1}))", f, a[0]);
-    case Op::floor: case Op::ceil: case Op::trunc:
-      return floating ? one(fmt::format("__builtin_{}{}", name_of(e.op), f)) : a[0];
+    case Op::floor:
+    case Op::ceil:
+    case Op::trunc: return floating ? one(fmt::format("__builtin_{}{}", name_of(e.op), f)) : a[0];
     case Op::round: return floating ? one(std::string("__builtin_rint") + f) : a[0];
     case Op::isnan: return floating ? fmt::format("({0} != {0})", a[0]) : "0";
     case Op::isinf:
-      return floating ? fmt::format("(__builtin_fabs{}({}) == __builtin_inf{}())", f, a[0], f) : "0";
+      return floating ? fmt::format("(__builtin_fabs{}({}) == __builtin_inf{}())", f, a[0], f)
+                      : "0";
     case Op::select: return fmt::format("({} ? {} : {})", a[0], a[1], a[2]);
     case Op::philox: return fmt::format("philox({}, {}, {}, {})", a[0], a[1], a[2], a[3]);
     case Op::cast: {
@@ -142,7 +174,8 @@ std::string call(const loop::ExprNode& e, const std::vector<std::string>& a) {
         return fmt::format("(({})({}){})", c_type(e.type), c_storage_type(stored), a[0]);
       }
       if (e.type == DType::boolean) return fmt::format("({} != 0)", a[0]);
-      if (floating && !is_floating(e.type)) return one(fmt::format("{}_to_{}", name_of(t), name_of(e.type)));
+      if (floating && !is_floating(e.type))
+        return one(fmt::format("{}_to_{}", name_of(t), name_of(e.type)));
       return fmt::format("(({}){})", c_type(e.type), a[0]);
     }
     default: throw_failure(bug("emit: no C for {}", name_of(e.op)));

@@ -29,7 +29,11 @@ class ExprWriter {
                                  std::vector<std::string>& lines);
 
  private:
-  struct Seen { int count = 0; bool always = false; bool reads = false; };
+  struct Seen {
+    int count = 0;
+    bool always = false;
+    bool reads = false;
+  };
   void count(const loop::Expr& e, bool always);
   std::string text(const loop::Expr& e, std::vector<std::string>& lines);
   std::string plain(const loop::Expr& e, std::vector<std::string>& lines);

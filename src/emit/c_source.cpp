@@ -66,8 +66,8 @@ class KernelWriter {
       const Buffer& buffer = k_.buffers[b];
       // A buffer that is read and written may be two operands of one storage: no promise then.
       line(fmt::format("{}{} *{}{} = buffer[{}];", buffer.access == Access::read ? "const " : "",
-                       c_storage_type(buffer.dtype), buffer.access == Access::update ? "" : "restrict ",
-                       buffers_[b], b));
+                       c_storage_type(buffer.dtype),
+                       buffer.access == Access::update ? "" : "restrict ", buffers_[b], b));
     }
     for (size_t s = 0; s < k_.scalars.size(); ++s)
       line(fmt::format("const int64_t {} = scalar[{}];", k_.scalars[s], s));
@@ -75,8 +75,14 @@ class KernelWriter {
   }
 
   void line(const std::string& s) { out_.text += std::string(2 * depth_, ' ') + s + '\n'; }
-  void open(const std::string& s) { line(s + " {"); ++depth_; }
-  void close() { --depth_; line("}"); }
+  void open(const std::string& s) {
+    line(s + " {");
+    ++depth_;
+  }
+  void close() {
+    --depth_;
+    line("}");
+  }
   void block(const Block& b) {
     ++depth_;
     for (const Stmt& s : b) stmt(s);
@@ -101,10 +107,13 @@ class KernelWriter {
     if (!in_lanes()) return;
     open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", lane_var_, lane_bound_));
   }
-  void close_lanes() { if (in_lanes()) close(); }
+  void close_lanes() {
+    if (in_lanes()) close();
+  }
   // The left side that defines or assigns a variable of the current scope.
   std::string define(const Expr& var, bool constant) {
-    if (!in_lanes()) return fmt::format("{}{} {}", constant ? "const " : "", c_type(var.type()), var->var);
+    if (!in_lanes())
+      return fmt::format("{}{} {}", constant ? "const " : "", c_type(var.type()), var->var);
     line(fmt::format("{} {}[{}];", c_type(var.type()), var->var, column_lanes));
     lane_vars_[var->i] = lane_var_;
     return fmt::format("{}[{}]", var->var, lane_var_);
@@ -134,7 +143,8 @@ class KernelWriter {
   void write(const Store& s) {
     open_lanes();
     auto e = exprs({s.index, s.value});
-    line(fmt::format("{}[{}] = {};", buffers_[s.buffer], e[0], c_stored(k_.buffers[s.buffer].dtype, e[1])));
+    line(fmt::format("{}[{}] = {};", buffers_[s.buffer], e[0],
+                     c_stored(k_.buffers[s.buffer].dtype, e[1])));
     close_lanes();
   }
   void write(const If& s) {
@@ -184,7 +194,8 @@ class KernelWriter {
       case ReduceOp::prod: return fmt::format("{} * {}", a, b);
       case ReduceOp::any: return fmt::format("{} | {}", a, b);
       case ReduceOp::all: return fmt::format("{} & {}", a, b);
-      case ReduceOp::max: case ReduceOp::min: {
+      case ReduceOp::max:
+      case ReduceOp::min: {
         const bool max = r.op == ReduceOp::max;
         if (t == DType::boolean) return fmt::format("{} {} {}", a, max ? "|" : "&", b);
         return fmt::format("{}_{}({}, {})", max ? "max" : "min", name_of(t), a, b);
@@ -207,9 +218,12 @@ class KernelWriter {
     line(fmt::format("{} {};", type, v));
     open("");
     std::string lanes = plain ? "sum" : "lane";
-    if (plain) line(fmt::format("{} sum = {};", type, identity));
-    else line(fmt::format("{} lane[{}];", type, reduce_lanes));
-    if (!plain) line(fmt::format("for (int l = 0; l < {}; ++l) lane[l] = {};", reduce_lanes, identity));
+    if (plain)
+      line(fmt::format("{} sum = {};", type, identity));
+    else
+      line(fmt::format("{} lane[{}];", type, reduce_lanes));
+    if (!plain)
+      line(fmt::format("for (int l = 0; l < {}; ++l) lane[l] = {};", reduce_lanes, identity));
     for (size_t d = 0; d + 1 < r.loops.size(); ++d)
       open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", r.loops[d].var->var,
                        expr(r.loops[d].extent)));
@@ -235,7 +249,8 @@ class KernelWriter {
     for (size_t d = 0; d + 1 < r.loops.size(); ++d) close();
     if (!plain) {
       line(fmt::format("for (int w = {}; w; w >>= 1)", reduce_lanes / 2));
-      line(fmt::format("  for (int l = 0; l < w; ++l) lane[l] = {};", combine(r, "lane[l]", "lane[l + w]")));
+      line(fmt::format("  for (int l = 0; l < w; ++l) lane[l] = {};",
+                       combine(r, "lane[l]", "lane[l + w]")));
     }
     line(fmt::format("{} = {};", v, plain ? "sum" : "lane[0]"));
     close();

@@ -30,7 +30,8 @@ class Sweep {
     CLEAVE_CHECK(check_request());
     mark_active();
     for (size_t k = 0; k < request_.outputs.size(); ++k)
-      if (request_.cotangents[k].valid()) CLEAVE_CHECK(add_part(request_.outputs[k], request_.cotangents[k]));
+      if (request_.cotangents[k].valid())
+        CLEAVE_CHECK(add_part(request_.outputs[k], request_.cotangents[k]));
     for (size_t k = order_.size(); k-- > 0;) CLEAVE_CHECK(visit(order_[k]));
     Values out;
     for (ValueId v : request_.wrt) {
@@ -124,7 +125,8 @@ class Sweep {
     const Values parts = (*node.op->grad)(b_, GradView(g_.view(n), outs, douts, needs));
     if (!b_.status().ok()) {
       Failure f = b_.status().failure();
-      f.message = fmt::format("gradient of {}: {}\n  {}", node.op->name, f.message, print_node(g_, n));
+      f.message =
+          fmt::format("gradient of {}: {}\n  {}", node.op->name, f.message, print_node(g_, n));
       return f;
     }
     return take(n, parts, needs);
@@ -134,12 +136,13 @@ class Sweep {
   Status take(NodeId n, const Values& parts, const std::vector<bool>& needs) {
     const Node& node = g_.node(n);
     if (parts.size() != needs.size())
-      return bug("gradient of {}: {} values for {} operands", node.op->name, parts.size(), needs.size());
+      return bug("gradient of {}: {} values for {} operands", node.op->name, parts.size(),
+                 needs.size());
     for (size_t i = 0; i < parts.size(); ++i) {
       if (!needs[i] || !parts[i].valid()) continue;
       if (!same_type(g_.type(parts[i]), g_.type(node.inputs[i])))
-        return bug("gradient of {}: operand {} gets {}, expected its type {}\n  {}", node.op->name, i,
-                   g_.type(parts[i]).text(), g_.type(node.inputs[i]).text(), print_node(g_, n));
+        return bug("gradient of {}: operand {} gets {}, expected its type {}\n  {}", node.op->name,
+                   i, g_.type(parts[i]).text(), g_.type(node.inputs[i]).text(), print_node(g_, n));
       CLEAVE_CHECK(add_part(node.inputs[i], parts[i]));
     }
     return {};

@@ -57,8 +57,8 @@ Result<Graph> make_joint(const Graph& forward, const OpRegistry& ops) {
     if (r.kind != ReturnKind::result || !depends[r.value.v]) continue;
     Type type = g.type(r.value);
     type.strides.reset();
-    CLEAVE_TRY(ValueId tangent, g.add_placeholder(Role::tangent, g.fresh_name(fmt::format("tangent.{}", k)),
-                                                  type));
+    CLEAVE_TRY(ValueId tangent,
+               g.add_placeholder(Role::tangent, g.fresh_name(fmt::format("tangent.{}", k)), type));
     request.outputs.push_back(r.value);
     request.cotangents.push_back(tangent);
   }

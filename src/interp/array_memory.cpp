@@ -45,7 +45,8 @@ void put(void* out, int64_t k, U value) {
 template <class T>
 T take(const void* data, int64_t k) {
   T t;
-  std::memcpy(&t, static_cast<const std::byte*>(data) + k * static_cast<int64_t>(sizeof(T)), sizeof(T));
+  std::memcpy(&t, static_cast<const std::byte*>(data) + k * static_cast<int64_t>(sizeof(T)),
+              sizeof(T));
   return t;
 }
 

@@ -99,8 +99,8 @@ Result<Arrays> run_node(const Graph& g, NodeId n, std::span<const Array* const> 
     return f;
   };
   if (!node.op->reference.present())
-    return at_line(unsupported("{}: has no reference rule: {}", node.op->name,
-                               node.op->reference.reason()));
+    return at_line(
+        unsupported("{}: has no reference rule: {}", node.op->name, node.op->reference.reason()));
   const Types types = g.output_types(n);
   auto results = (*node.op->reference)(g.view(n), operands);
   if (!results.ok()) return at_line(std::move(results).failure());

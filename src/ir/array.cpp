@@ -7,18 +7,24 @@
 namespace cleave {
 
 Array::Array(DType d, std::vector<int64_t> s) : dtype(d), shape(std::move(s)) {
-  if (floating()) f.resize(static_cast<size_t>(numel_of(shape)));
-  else i.resize(static_cast<size_t>(numel_of(shape)));
+  if (floating())
+    f.resize(static_cast<size_t>(numel_of(shape)));
+  else
+    i.resize(static_cast<size_t>(numel_of(shape)));
 }
 
 void Array::set(int64_t k, double x) {
-  if (floating()) f[k] = x;
-  else i[k] = dtype == DType::boolean ? x != 0 : truncate_to(dtype, x);
+  if (floating())
+    f[k] = x;
+  else
+    i[k] = dtype == DType::boolean ? x != 0 : truncate_to(dtype, x);
 }
 
 void Array::set_int(int64_t k, int64_t x) {
-  if (floating()) f[k] = static_cast<double>(x);
-  else i[k] = wrap_to(dtype, x);
+  if (floating())
+    f[k] = static_cast<double>(x);
+  else
+    i[k] = wrap_to(dtype, x);
 }
 
 namespace {

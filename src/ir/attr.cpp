@@ -7,8 +7,7 @@
 
 namespace cleave {
 
-AttrValue::AttrValue(const std::vector<int64_t>& v)
-    : value_(AttrList(v.begin(), v.end())) {}
+AttrValue::AttrValue(const std::vector<int64_t>& v) : value_(AttrList(v.begin(), v.end())) {}
 AttrValue::AttrValue(const std::vector<Dim>& v) : value_(AttrList(v.begin(), v.end())) {}
 AttrValue::AttrValue(const std::vector<bool>& v) {
   AttrList list;
@@ -27,7 +26,8 @@ bool operator==(const AttrValue& a, const AttrValue& b) {
   if (a.value_.index() != b.value_.index()) return false;
   if (auto* x = a.get<double>()) {
     double y = *b.get<double>();
-    return (std::isnan(*x) && std::isnan(y)) || std::bit_cast<uint64_t>(*x) == std::bit_cast<uint64_t>(y);
+    return (std::isnan(*x) && std::isnan(y)) ||
+           std::bit_cast<uint64_t>(*x) == std::bit_cast<uint64_t>(y);
   }
   return a.value_ == b.value_;
 }
@@ -48,11 +48,16 @@ std::string double_text(double v) {
 std::string quoted(const std::string& s) {
   std::string out = "\"";
   for (unsigned char c : s) {
-    if (c == '"' || c == '\\') out += '\\', out += static_cast<char>(c);
-    else if (c == '\n') out += "\\n";
-    else if (c == '\t') out += "\\t";
-    else if (c < 0x20 || c == 0x7f) out += fmt::format("\\x{:02x}", c);
-    else out += static_cast<char>(c);
+    if (c == '"' || c == '\\')
+      out += '\\', out += static_cast<char>(c);
+    else if (c == '\n')
+      out += "\\n";
+    else if (c == '\t')
+      out += "\\t";
+    else if (c < 0x20 || c == 0x7f)
+      out += fmt::format("\\x{:02x}", c);
+    else
+      out += static_cast<char>(c);
   }
   return out + '"';
 }
@@ -84,8 +89,8 @@ uint64_t AttrValue::hash() const {
   uint64_t h = value_.index() * 0x517cc1b727220a95u;
   if (auto* b = get<bool>()) return mix(h, *b);
   if (auto* d = get<Dim>())
-    return mix(h, d->is_const() ? static_cast<uint64_t>(d->value())
-                                : std::hash<std::string>{}(d->text()));
+    return mix(
+        h, d->is_const() ? static_cast<uint64_t>(d->value()) : std::hash<std::string>{}(d->text()));
   if (auto* f = get<double>()) return mix(h, std::isnan(*f) ? 1 : std::bit_cast<uint64_t>(*f));
   if (auto* s = get<std::string>()) return mix(h, std::hash<std::string>{}(*s));
   if (auto* t = get<DType>()) return mix(h, static_cast<uint64_t>(*t));

@@ -43,7 +43,9 @@ class AttrValue {
 
   bool is_none() const { return value_.index() == 0; }
   template <class T>
-  const T* get() const { return std::get_if<T>(&value_); }
+  const T* get() const {
+    return std::get_if<T>(&value_);
+  }
   bool is_int() const { return get<Dim>() != nullptr; }
   bool is_number() const { return get<bool>() || get<Dim>() || get<double>(); }
   // The number as float64; symbolic sizes are NaN.

@@ -13,8 +13,10 @@ const AttrValue* Attrs::find(uint16_t arg) const {
 void Attrs::set(uint16_t arg, AttrValue value) {
   auto at = std::lower_bound(given_.begin(), given_.end(), arg,
                              [](const auto& p, uint16_t k) { return p.first < k; });
-  if (at != given_.end() && at->first == arg) at->second = std::move(value);
-  else given_.emplace(at, arg, std::move(value));
+  if (at != given_.end() && at->first == arg)
+    at->second = std::move(value);
+  else
+    given_.emplace(at, arg, std::move(value));
 }
 
 void Attrs::erase(uint16_t arg) {
@@ -46,8 +48,8 @@ std::string_view kind_text(ArgKind k) {
 
 Result<AttrValue> checked_item(const ArgDef& arg, AttrValue value) {
   auto wrong = [&] {
-    return user_error("{} = {}: expected {}{}", arg.name, value.text(), arg.list ? "a list, each " : "",
-                      kind_text(arg.kind));
+    return user_error("{} = {}: expected {}{}", arg.name, value.text(),
+                      arg.list ? "a list, each " : "", kind_text(arg.kind));
   };
   switch (arg.kind) {
     case ArgKind::tensor:
@@ -66,16 +68,54 @@ Result<AttrValue> checked_item(const ArgDef& arg, AttrValue value) {
         return AttrValue(static_cast<double>(d->value()));
       if (!value.get<double>()) return wrong();
       return value;
-    case ArgKind::boolean: if (!value.get<bool>()) return wrong(); return value;
-    case ArgKind::string: if (!value.get<std::string>()) return wrong(); return value;
-    case ArgKind::dtype: if (!value.get<DType>()) return wrong(); return value;
-    case ArgKind::memory_format: if (!value.get<MemoryFormat>()) return wrong(); return value;
-    case ArgKind::graph: if (!value.get<GraphRef>()) return wrong(); return value;
+    case ArgKind::boolean:
+      if (!value.get<bool>()) return wrong();
+      return value;
+    case ArgKind::string:
+      if (!value.get<std::string>()) return wrong();
+      return value;
+    case ArgKind::dtype:
+      if (!value.get<DType>()) return wrong();
+      return value;
+    case ArgKind::memory_format:
+      if (!value.get<MemoryFormat>()) return wrong();
+      return value;
+    case ArgKind::graph:
+      if (!value.get<GraphRef>()) return wrong();
+      return value;
   }
   return value;
 }
 
+bool is_canonical_item(const ArgDef& arg, const AttrValue& value) {
+  switch (arg.kind) {
+    case ArgKind::tensor:
+    case ArgKind::number:
+      if (const Dim* d = value.get<Dim>()) return d->is_const();
+      return value.get<bool>() || value.get<double>();
+    case ArgKind::integer: {
+      const Dim* d = value.get<Dim>();
+      return d && (arg.symbolic || d->is_const());
+    }
+    case ArgKind::floating: return value.get<double>();
+    case ArgKind::boolean: return value.get<bool>();
+    case ArgKind::string: return value.get<std::string>();
+    case ArgKind::dtype: return value.get<DType>();
+    case ArgKind::memory_format: return value.get<MemoryFormat>();
+    case ArgKind::graph: return value.get<GraphRef>();
+  }
+  return false;
+}
+
 }  // namespace
+
+bool is_canonical_attr(const ArgDef& arg, const AttrValue& value) {
+  if (value.is_none()) return arg.optional;
+  if (!arg.list || arg.is_operand()) return is_canonical_item(arg, value);
+  const AttrList* list = value.get<AttrList>();
+  return list && std::all_of(list->begin(), list->end(),
+                             [&](const AttrValue& item) { return is_canonical_item(arg, item); });
+}
 
 Result<AttrValue> checked_attr(const ArgDef& arg, AttrValue value) {
   if (value.is_none()) {

@@ -22,6 +22,9 @@ class Attrs {
   std::vector<std::pair<uint16_t, AttrValue>> given_;  // sorted by position
 };
 
+// Whether checked_attr would give the value as it is: cheap where the text or a rule was careful.
+bool is_canonical_attr(const ArgDef& arg, const AttrValue& value);
+
 // One attribute, checked against its kind and brought to canonical form (an int for a float becomes
 // one, a number for a list becomes a list of it, none is dropped with the default).
 Result<AttrValue> checked_attr(const ArgDef& arg, AttrValue value);

@@ -13,7 +13,8 @@ Values Builder::call(const std::string& name, std::vector<CallOperand> operands,
   }
   const Schema& schema = op->schema;
   if (operands.size() > schema.operands.size()) {
-    fail(bug("{}: {} operands, the signature has {}", name, operands.size(), schema.operands.size()));
+    fail(bug("{}: {} operands, the signature has {}", name, operands.size(),
+             schema.operands.size()));
     return {};
   }
   NodeSpec spec;

@@ -37,7 +37,9 @@ class Builder {
   const OpRegistry& ops() const { return ops_; }
   const Type& type(ValueId v) const { return graph_.type(v); }
   const Status& status() const { return status_; }
-  void fail(Failure f) { if (status_.ok()) status_ = Status(std::move(f)); }
+  void fail(Failure f) {
+    if (status_.ok()) status_ = Status(std::move(f));
+  }
 
   // Where new nodes go (invalid: at the end), and what they inherit.
   void insert_before(NodeId n) { before_ = n; }
@@ -90,11 +92,15 @@ class Builder {
   V amax(V x, const std::vector<int64_t>& dims, bool keepdim = false);
   V mm(V x, V y) { return call1("mm", {x, y}); }
   V bmm(V x, V y) { return call1("bmm", {x, y}); }
-  V permute(V x, const std::vector<int64_t>& dims) { return call1("permute", {x}, {{"dims", dims}}); }
+  V permute(V x, const std::vector<int64_t>& dims) {
+    return call1("permute", {x}, {{"dims", dims}});
+  }
   V view(V x, const Shape& size) { return call1("view", {x}, {{"size", size}}); }
   V expand(V x, const Shape& size) { return call1("expand", {x}, {{"size", size}}); }
   V unsqueeze(V x, int64_t dim) { return call1("unsqueeze", {x}, {{"dim", dim}}); }
-  V squeeze(V x, const std::vector<int64_t>& dims) { return call1("squeeze", {x}, {{"dim", dims}}); }
+  V squeeze(V x, const std::vector<int64_t>& dims) {
+    return call1("squeeze", {x}, {{"dim", dims}});
+  }
   V slice(V x, int64_t dim, Dim start, Dim end, int64_t step = 1);
   V cat(const Values& xs, int64_t dim) { return call1("cat", {O(xs)}, {{"dim", dim}}); }
   V convert(V x, DType t);  // x itself where it already has that dtype

@@ -9,9 +9,9 @@ namespace {
 
 constexpr int64_t limit = int64_t{1} << 62;
 // What an expression may hold; a net with five strides of 2 nests 5 calls in under 100 characters.
-constexpr size_t most_atoms = 256;      // of all terms, a term counting one
+constexpr size_t most_atoms = 256;  // of all terms, a term counting one
 constexpr size_t most_atom_text = 1024;
-constexpr int most_depth = 24;          // calls in calls
+constexpr int most_depth = 24;  // calls in calls
 
 int64_t clamp(int64_t v) { return v > limit ? limit : v < -limit ? -limit : v; }
 int64_t sat_add(int64_t a, int64_t b) {
@@ -28,9 +28,7 @@ int64_t floor_div(int64_t a, int64_t b) {
   int64_t q = a / b;
   return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
 }
-int64_t floor_mod(int64_t a, int64_t b) {
-  return b == 0 || b == -1 ? 0 : a - floor_div(a, b) * b;
-}
+int64_t floor_mod(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a - floor_div(a, b) * b; }
 
 enum class AtomKind { symbol, floordiv, mod, min, max };
 
@@ -312,18 +310,19 @@ const SymInfo* SymEnv::find(const std::string& name) const {
 }
 
 int64_t SymEnv::hint_of(const Dim& d) const {
-  return d.eval([&](const std::string& s) -> std::optional<int64_t> {
-             const SymInfo* info = find(s);
-             return info && info->hint ? *info->hint : default_hint;
-           })
+  return d
+      .eval([&](const std::string& s) -> std::optional<int64_t> {
+        const SymInfo* info = find(s);
+        return info && info->hint ? *info->hint : default_hint;
+      })
       .value_or(default_hint);
 }
 
 namespace {
 
 DimRange times(DimRange x, DimRange y) {
-  auto [lo, hi] = std::minmax({sat_mul(x.lo, y.lo), sat_mul(x.lo, y.hi), sat_mul(x.hi, y.lo),
-                               sat_mul(x.hi, y.hi)});
+  auto [lo, hi] = std::minmax(
+      {sat_mul(x.lo, y.lo), sat_mul(x.lo, y.hi), sat_mul(x.hi, y.lo), sat_mul(x.hi, y.hi)});
   return {lo, hi};
 }
 

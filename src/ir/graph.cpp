@@ -2,6 +2,7 @@
 #include "ir/graph.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace cleave {
 
@@ -20,7 +21,8 @@ Status check_symbols(const Type& t, const SymEnv& env) {
     for (const Dim& d : *t.strides) d.collect_symbols(symbols);
   for (const std::string& s : symbols)
     if (!env.find(s))
-      return user_error("size '{}' in {} is not declared; add `%{}: symint` before it", s, t.text(), s);
+      return user_error("size '{}' in {} is not declared; add `%{}: symint` before it", s, t.text(),
+                        s);
   return {};
 }
 
@@ -28,14 +30,13 @@ Status check_symbols(const Type& t, const SymEnv& env) {
 
 Result<ValueId> Graph::add_placeholder(Role role, const std::string& name, Type type,
                                        bool wants_grad, SymInfo sym) {
-  if (by_name_.contains(name)) return user_error("the name %{} is taken already", name);
+  if (find(name).valid()) return user_error("the name %{} is taken already", name);
   if (role == Role::symint) {
     type = Type(DType::i64, {});
     env_.declare(name, sym);
   }
   CLEAVE_CHECK(check_type_limits(type));
   CLEAVE_CHECK(check_symbols(type, env_));
-  by_name_.emplace(name, static_cast<uint32_t>(values_.size()));
   ValueId v = add_value(name, std::move(type), {}, static_cast<uint32_t>(placeholders_.size()));
   placeholders_.push_back({role, v, wants_grad, sym});
   return v;
@@ -48,6 +49,7 @@ const Placeholder* Graph::placeholder_of(ValueId v) const {
 
 ValueId Graph::add_value(std::string name, Type type, NodeId def, uint32_t index) {
   ValueId v{static_cast<uint32_t>(values_.size())};
+  by_name_.insert(name, v.v);
   ValueInfo info;
   info.name = std::move(name);
   info.type = std::move(type);
@@ -58,17 +60,36 @@ ValueId Graph::add_value(std::string name, Type type, NodeId def, uint32_t index
 }
 
 std::string Graph::fresh_name(const std::string& stem) {
-  if (!by_name_.contains(stem)) return stem;
+  if (!find(stem).valid()) return stem;
   uint32_t& suffix = next_suffix_[stem];
   std::string name;
   do name = fmt::format("{}_{}", stem, ++suffix);
-  while (by_name_.contains(name));
+  while (find(name).valid());
   return name;
 }
 
 namespace {
 
-// Operands against the schema; attributes brought to canonical form, defaults dropped.
+// Attributes are brought to canonical form, defaults dropped.
+Status check_attrs(NodeSpec& spec) {
+  const Schema& schema = spec.op->schema;
+  for (size_t i = 0; i < spec.attrs.given().size();) {
+    const auto& [index, value] = spec.attrs.given()[i];
+    const ArgDef& arg = schema.args[index];
+    if (!is_canonical_attr(arg, value)) {
+      auto checked = checked_attr(arg, value);
+      if (!checked.ok()) return std::move(checked).failure().within(spec.op->name);
+      spec.attrs.set(index, *std::move(checked));
+    }
+    if (!arg.is_operand() && arg.has_default && value == arg.default_value)
+      spec.attrs.erase(index);
+    else
+      ++i;
+  }
+  return {};
+}
+
+// Operands against the schema, and attributes.
 Status check_call(const Graph& g, NodeSpec& spec) {
   const Schema& schema = spec.op->schema;
   auto fail = [&](Failure f) { return Status(std::move(f).within(spec.op->name)); };
@@ -82,25 +103,19 @@ Status check_call(const Graph& g, NodeSpec& spec) {
     const size_t items = arg.list ? spec.list_size : 1;
     for (size_t i = 0; i < items; ++i, ++flat) {
       ValueId v = spec.inputs[flat];
-      if (v.valid() && v.v >= g.value_capacity()) return fail(bug("operand {} is no value", arg.name));
+      if (v.valid() && v.v >= g.value_capacity())
+        return fail(bug("operand {} is no value", arg.name));
       if (v.valid() && g.type(v).is_none)
         return fail(user_error("operand {} is an unused result of type none", arg.name));
       if (v.is_none() && !(arg.list ? arg.optional_item : arg.optional))
         return fail(user_error("operand {} is missing", arg.name));
       if (v.is_number() && (!arg.number_allowed || !spec.attrs.find(schema.operands[k])))
         return fail(user_error("operand {} must be a tensor", arg.name));
+      if (!v.is_number() && arg.number_allowed && spec.attrs.find(schema.operands[k]))
+        return fail(user_error("operand {} is given, and a number for it", arg.name));
     }
   }
-  const auto given = spec.attrs.given();
-  for (const auto& [index, value] : given) {
-    const ArgDef& arg = schema.args[index];
-    auto checked = checked_attr(arg, value);
-    if (!checked.ok()) return fail(std::move(checked).failure());
-    if (!arg.is_operand() && arg.has_default && *checked == arg.default_value)
-      spec.attrs.erase(index);
-    else
-      spec.attrs.set(index, *std::move(checked));
-  }
+  CLEAVE_CHECK(check_attrs(spec));
   for (uint16_t index : schema.attrs)
     if (!schema.args[index].has_default && !spec.attrs.find(index))
       return fail(user_error("attribute {} is missing", schema.args[index].name));
@@ -122,36 +137,28 @@ Result<Types> Graph::infer(const NodeSpec& spec) {
     if (Status s = check_type_limits(t); !s.ok())
       return std::move(s).failure().within(spec.op->name);
   }
-  if (spec.op->schema.results >= 0 && result->size() != static_cast<size_t>(spec.op->schema.results))
+  if (spec.op->schema.results >= 0 &&
+      result->size() != static_cast<size_t>(spec.op->schema.results))
     return bug("{}: infer gave {} results, the signature has {}", spec.op->name, result->size(),
                spec.op->schema.results);
   return result;
 }
 
-// The names stand for the next values; none is kept where one is taken.
-Status Graph::take_names(const std::vector<std::string>& names) {
-  for (size_t k = 0; k < names.size(); ++k) {
-    if (by_name_.emplace(names[k], static_cast<uint32_t>(values_.size() + k)).second) continue;
-    for (size_t i = 0; i < k; ++i) by_name_.erase(names[i]);
-    return user_error("the name %{} is taken already", names[k]);
-  }
+Status Graph::check_names(const std::vector<std::string>& names) const {
+  std::unordered_set<std::string_view> before;
+  for (const std::string& name : names)
+    if (find(name).valid() || (names.size() > 1 && !before.insert(name).second))
+      return user_error("the name %{} is taken already", name);
   return {};
 }
 
-// Names made from the operator's for the results that have none, `op` or `op_0`, `op_1`, ...
-void Graph::name_results(const OpDef& op, size_t count, std::vector<std::string>& names) {
-  for (size_t k = names.size(); k < count; ++k) {
-    names.push_back(fresh_name(count == 1 ? op.name : fmt::format("{}_{}", op.name, k)));
-    by_name_.emplace(names.back(), static_cast<uint32_t>(values_.size() + k));
-  }
-}
-
-Result<NodeId> Graph::add_node(NodeSpec spec) {
+Result<NodeId> Graph::take_node(NodeSpec& spec) {
   CLEAVE_CHECK(check_call(*this, spec));
   CLEAVE_TRY(Types types, infer(spec));
   if (spec.names.size() > types.size())
-    return user_error("{}: {} names for {} results", spec.op->name, spec.names.size(), types.size());
-  CLEAVE_CHECK(take_names(spec.names));
+    return user_error("{}: {} names for {} results", spec.op->name, spec.names.size(),
+                      types.size());
+  CLEAVE_CHECK(check_names(spec.names));
 
   NodeId id{static_cast<uint32_t>(nodes_.size())};
   Node node;
@@ -165,9 +172,12 @@ Result<NodeId> Graph::add_node(NodeSpec spec) {
   node.output_count = static_cast<uint32_t>(types.size());
   node.links.resize(node.inputs.size());
   nodes_.push_back(std::move(node));
-  name_results(*spec.op, types.size(), spec.names);
-  for (size_t k = 0; k < types.size(); ++k)
-    add_value(std::move(spec.names[k]), std::move(types[k]), id, static_cast<uint32_t>(k));
+  for (size_t k = 0; k < types.size(); ++k) {
+    std::string name = k < spec.names.size() ? std::move(spec.names[k])
+                       : types.size() == 1   ? fresh_name(spec.op->name)
+                                             : fresh_name(fmt::format("{}_{}", spec.op->name, k));
+    add_value(std::move(name), std::move(types[k]), id, static_cast<uint32_t>(k));
+  }
   insert_before(id, spec.before);
   for (uint32_t i = 0; i < nodes_[id.v].inputs.size(); ++i) link_use(id, i);
   ++live_nodes_;
@@ -180,7 +190,8 @@ OpView Graph::view(NodeId n) const {
   types.reserve(node.inputs.size());
   for (ValueId v : node.inputs) types.push_back(v.valid() ? &values_[v.v].type : nullptr);
   std::vector<const Type*> out_types;
-  for (uint32_t k = 0; k < node.output_count; ++k) out_types.push_back(&values_[node.out(k).v].type);
+  for (uint32_t k = 0; k < node.output_count; ++k)
+    out_types.push_back(&values_[node.out(k).v].type);
   return OpView(*node.op, node.inputs, std::move(types), node.list_size, node.attrs, env_,
                 std::move(out_types));
 }
@@ -198,9 +209,8 @@ std::vector<NodeId> Graph::order() const {
   return out;
 }
 
-ValueId Graph::find(const std::string& name) const {
-  auto it = by_name_.find(name);
-  return it == by_name_.end() ? ValueId{} : ValueId{it->second};
+ValueId Graph::find(std::string_view name) const {
+  return {by_name_.find(name, [&](uint32_t v) -> std::string_view { return values_[v].name; })};
 }
 
 bool Graph::is_joint() const {

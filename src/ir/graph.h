@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/stable_vector.h"
+#include "ir/name_table.h"
 #include "ir/op_view.h"
 
 namespace cleave {
@@ -75,7 +76,9 @@ struct Node {
 
  private:
   friend class Graph;
-  struct UseLink { Use prev, next; };
+  struct UseLink {
+    Use prev, next;
+  };
   std::vector<UseLink> links;
   NodeId prev, next;
 };
@@ -124,7 +127,9 @@ class Graph {
 
   // ---- nodes
   // Checks operands and attributes, infers the result types.
-  Result<NodeId> add_node(NodeSpec spec);
+  Result<NodeId> add_node(NodeSpec spec) { return take_node(spec); }
+  // The same, and `spec` is emptied only where a node is made.
+  Result<NodeId> take_node(NodeSpec& spec);
   const Node& node(NodeId n) const { return nodes_[n.v]; }
   void set_loc(NodeId n, SourceLoc loc) { nodes_[n.v].loc = loc; }
   void set_tag(NodeId n, CheckpointTag tag) { nodes_[n.v].tag = tag; }
@@ -149,11 +154,13 @@ class Graph {
   const Type& type(ValueId v) const { return values_[v.v].type; }
   const std::string& name(ValueId v) const { return values_[v.v].name; }
   size_t value_capacity() const { return values_.size(); }
-  ValueId find(const std::string& name) const;  // invalid when there is none
+  ValueId find(std::string_view name) const;  // invalid when there is none
   Status rename(ValueId v, const std::string& name);
   // A name made from `stem` that is not taken.
   std::string fresh_name(const std::string& stem);
-  void set_strides(ValueId v, std::optional<std::vector<Dim>> strides) { values_[v.v].type.strides = std::move(strides); }
+  void set_strides(ValueId v, std::optional<std::vector<Dim>> strides) {
+    values_[v.v].type.strides = std::move(strides);
+  }
 
   // ---- uses and edits
   std::vector<Use> uses(ValueId v) const;
@@ -181,8 +188,7 @@ class Graph {
   Result<Types> infer(const NodeSpec& spec);
   Status infer_again(NodeId n, std::vector<bool>& marked);
   ValueId add_value(std::string name, Type type, NodeId def, uint32_t index);
-  Status take_names(const std::vector<std::string>& names);
-  void name_results(const OpDef& op, size_t count, std::vector<std::string>& names);
+  Status check_names(const std::vector<std::string>& names) const;
   void link_use(NodeId n, uint32_t operand);
   void unlink_use(NodeId n, uint32_t operand);
   void insert_before(NodeId n, NodeId before);
@@ -193,7 +199,7 @@ class Graph {
   std::vector<Placeholder> placeholders_;
   StableVector<Node> nodes_;  // rules hold references while they add nodes
   StableVector<ValueInfo> values_;
-  std::unordered_map<std::string, uint32_t> by_name_;
+  NameTable by_name_;
   std::unordered_map<std::string, uint32_t> next_suffix_;
   std::unordered_map<std::string, uint32_t> by_file_;
   std::vector<Return> returns_;

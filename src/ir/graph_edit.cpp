@@ -19,8 +19,10 @@ void Graph::link_use(NodeId n, uint32_t operand) {
   ValueInfo& info = values_[v.v];
   Use use{n, operand};
   link(use) = {info.last_use, {}};
-  if (info.last_use.node.valid()) link(info.last_use).next = use;
-  else info.first_use = use;
+  if (info.last_use.node.valid())
+    link(info.last_use).next = use;
+  else
+    info.first_use = use;
   info.last_use = use;
   ++info.use_count;
 }
@@ -48,7 +50,8 @@ void Graph::erase(NodeId n) {
   for (uint32_t i = 0; i < node.inputs.size(); ++i) unlink_use(n, i);
   (node.prev.valid() ? nodes_[node.prev.v].next : head_) = node.next;
   (node.next.valid() ? nodes_[node.next.v].prev : tail_) = node.prev;
-  for (uint32_t k = 0; k < node.output_count; ++k) by_name_.erase(values_[node.out(k).v].name);
+  for (uint32_t k = 0; k < node.output_count; ++k)
+    by_name_.erase(values_[node.out(k).v].name, node.out(k).v);
   node.erased = true;
   node.inputs.clear();
   node.links.clear();
@@ -124,9 +127,9 @@ Status Graph::reorder(const std::vector<NodeId>& order) {
 
 Status Graph::rename(ValueId v, const std::string& name) {
   if (name == values_[v.v].name) return {};
-  if (by_name_.contains(name)) return user_error("the name %{} is taken already", name);
-  by_name_.erase(values_[v.v].name);
-  by_name_.emplace(name, v.v);
+  if (find(name).valid()) return user_error("the name %{} is taken already", name);
+  by_name_.erase(values_[v.v].name, v.v);
+  by_name_.insert(name, v.v);
   values_[v.v].name = name;
   return {};
 }
@@ -138,7 +141,7 @@ void Graph::filter_placeholders(const std::function<bool(const Placeholder&)>& k
       values_[p.value.v].index = static_cast<uint32_t>(kept.size());
       kept.push_back(p);
     } else {
-      by_name_.erase(values_[p.value.v].name);
+      by_name_.erase(values_[p.value.v].name, p.value.v);
     }
   }
   placeholders_ = std::move(kept);

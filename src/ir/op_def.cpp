@@ -8,8 +8,7 @@
 namespace cleave {
 
 Status OpRegistry::add(OpDef def) {
-  if (by_name_.contains(def.name))
-    return user_error("operator '{}' is defined already", def.name);
+  if (by_name_.contains(def.name)) return user_error("operator '{}' is defined already", def.name);
   CLEAVE_TRY(def.schema, parse_schema(def.signature));
   for (ArgDef& arg : def.schema.args)
     if (arg.has_default && !arg.default_value.is_none()) {

@@ -26,7 +26,9 @@
 
 namespace cleave {
 
-namespace loop { struct LowerRule; }
+namespace loop {
+struct LowerRule;
+}
 class OpView;
 class GradView;
 class Builder;
@@ -67,8 +69,7 @@ struct Cost {
 };
 
 using InferFn = std::function<Result<Types>(const OpView&)>;
-using ReferenceFn =
-    std::function<Result<Arrays>(const OpView&, std::span<const Array* const> in)>;
+using ReferenceFn = std::function<Result<Arrays>(const OpView&, std::span<const Array* const> in)>;
 using DecomposeFn = std::function<Values(Builder&, const OpView&)>;
 using GradFn = std::function<Values(Builder&, const GradView&)>;
 using LowerPtr = std::shared_ptr<const loop::LowerRule>;
@@ -102,9 +103,22 @@ struct SampleTensor {
   int distinct = 0;            // > 0: only so many different values, to make ties
   std::vector<double> values;  // when not empty, exactly these
 
-  SampleTensor range(double a, double b) const { auto t = *this; t.lo = a; t.hi = b; return t; }
-  SampleTensor ties(int n) const { auto t = *this; t.distinct = n; return t; }
-  SampleTensor with(std::vector<double> v) const { auto t = *this; t.values = std::move(v); return t; }
+  SampleTensor range(double a, double b) const {
+    auto t = *this;
+    t.lo = a;
+    t.hi = b;
+    return t;
+  }
+  SampleTensor ties(int n) const {
+    auto t = *this;
+    t.distinct = n;
+    return t;
+  }
+  SampleTensor with(std::vector<double> v) const {
+    auto t = *this;
+    t.values = std::move(v);
+    return t;
+  }
 };
 
 // A tensor, none, a number, or a list of tensors.
@@ -140,9 +154,15 @@ inline SampleTensor f64(std::vector<int64_t> s) { return sample(DType::f64, std:
 inline SampleTensor f32(std::vector<int64_t> s) { return sample(DType::f32, std::move(s)); }
 inline SampleTensor bf16(std::vector<int64_t> s) { return sample(DType::bf16, std::move(s)); }
 inline SampleTensor f16(std::vector<int64_t> s) { return sample(DType::f16, std::move(s)); }
-inline SampleTensor i64(std::vector<int64_t> s) { return sample(DType::i64, std::move(s)).range(-9, 10); }
-inline SampleTensor i32(std::vector<int64_t> s) { return sample(DType::i32, std::move(s)).range(-9, 10); }
-inline SampleTensor boolean(std::vector<int64_t> s) { return sample(DType::boolean, std::move(s)).range(0, 2); }
+inline SampleTensor i64(std::vector<int64_t> s) {
+  return sample(DType::i64, std::move(s)).range(-9, 10);
+}
+inline SampleTensor i32(std::vector<int64_t> s) {
+  return sample(DType::i32, std::move(s)).range(-9, 10);
+}
+inline SampleTensor boolean(std::vector<int64_t> s) {
+  return sample(DType::boolean, std::move(s)).range(0, 2);
+}
 
 struct OpDef {
   std::string name;

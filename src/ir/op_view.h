@@ -17,7 +17,8 @@ class OpView {
   // `inputs` has one id per operand, list items spread in place; `types` one pointer for each of
   // them, null where the id is none or number; `out_types` is empty until the results are known.
   OpView(const OpDef& def, std::vector<ValueId> inputs, std::vector<const Type*> types,
-         uint32_t list_size, const Attrs& attrs, const SymEnv& env, std::vector<const Type*> out_types = {})
+         uint32_t list_size, const Attrs& attrs, const SymEnv& env,
+         std::vector<const Type*> out_types = {})
       : def_(&def), inputs_(std::move(inputs)), types_(std::move(types)), list_size_(list_size),
         attrs_(&attrs), env_(&env), out_types_(std::move(out_types)) {}
 

@@ -105,7 +105,7 @@ Status FileParser::read_placeholder() {
   if (!role)
     return lex_.error(word.at, rule::role, "the role '{}' is not known, expected one of{}",
                       word.text.substr(0, 40), all);
-  if (graph_->find(std::string(name.text)).valid())
+  if (graph_->find(name.text).valid())
     return lex_.error(name.at, rule::taken, "the name %{} is taken, expected a new one", name.text);
   SymInfo info;
   Type type;

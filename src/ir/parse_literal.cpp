@@ -159,6 +159,7 @@ Result<Dim> LiteralParser::read_function(const Token& name) {
 Result<Shape> LiteralParser::read_shape(char close) {
   Shape shape;
   if (lex_.accept_mark(close)) return shape;
+  shape.reserve(4);
   do {
     CLEAVE_TRY(Dim d, read_size());
     shape.push_back(std::move(d));
@@ -250,6 +251,7 @@ Result<AttrValue> LiteralParser::read_list() {
   CLEAVE_CHECK(level.check(lex_, at));
   AttrList list;
   if (lex_.accept_mark(']')) return AttrValue(std::move(list));
+  list.reserve(4);
   do {
     CLEAVE_TRY(AttrValue v, read_value());
     list.push_back(std::move(v));

@@ -96,7 +96,7 @@ Status StatementParser::read_arguments() {
 
 Result<ValueId> StatementParser::read_value_name() {
   CLEAVE_TRY(Token name, lex_.expect(TokenKind::value, "a value such as %x"));
-  ValueId v = graph_->find(std::string(name.text));
+  ValueId v = graph_->find(name.text);
   if (!v.valid())
     return lex_.error(name.at, rule::value,
                       "%{} is not defined, expected a placeholder or an earlier result", name.text);
@@ -286,7 +286,7 @@ Status StatementParser::read_source() {
 
 Status StatementParser::add() {
   const size_t names = spec_.names.size();
-  auto added = graph_->add_node(spec_);
+  auto added = graph_->take_node(spec_);
   if (!added.ok()) return explain(std::move(added).failure());
   const Node& node = graph_->node(*added);
   if (node.output_count != names)
@@ -304,8 +304,9 @@ Failure StatementParser::explain(Failure failure) {
                         spec_.names[k]);
   const Schema& schema = spec_.op->schema;
   for (const GivenAttr& a : given_)
-    if (auto v = checked_attr(schema.args[a.arg], *spec_.attrs.find(a.arg)); !v.ok())
-      return lex_.error(a.at, rule::attr, "{}", v.failure().message);
+    if (const AttrValue* given = spec_.attrs.find(a.arg))
+      if (auto v = checked_attr(schema.args[a.arg], *given); !v.ok())
+        return lex_.error(a.at, rule::attr, "{}", v.failure().message);
   for (uint16_t index : schema.attrs)
     if (!schema.args[index].has_default && !spec_.attrs.find(index))
       return lex_.error(op_at_, rule::attr,

@@ -54,7 +54,9 @@ class SchemaReader {
         ++s.results;
         accept(",");
       }
-    } else if (!accept("Tensor")) {
+    } else if (accept("Tensor")) {
+      word();  // a name of the result, if any
+    } else {
       return wrong("'Tensor'");
     }
     skip();
@@ -64,13 +66,21 @@ class SchemaReader {
   Result<ArgDef> read_arg() {
     ArgDef arg;
     std::string type = word();
-    struct Row { const char* name; ArgKind kind; bool symbolic; };
-    constexpr Row rows[] = {
-        {"Tensor", ArgKind::tensor, false},       {"int", ArgKind::integer, false},
-        {"SymInt", ArgKind::integer, true},       {"float", ArgKind::floating, false},
-        {"Scalar", ArgKind::number, false},       {"bool", ArgKind::boolean, false},
-        {"str", ArgKind::string, false},          {"ScalarType", ArgKind::dtype, false},
-        {"MemoryFormat", ArgKind::memory_format, false}, {"Graph", ArgKind::graph, false}};
+    struct Row {
+      const char* name;
+      ArgKind kind;
+      bool symbolic;
+    };
+    constexpr Row rows[] = {{"Tensor", ArgKind::tensor, false},
+                            {"int", ArgKind::integer, false},
+                            {"SymInt", ArgKind::integer, true},
+                            {"float", ArgKind::floating, false},
+                            {"Scalar", ArgKind::number, false},
+                            {"bool", ArgKind::boolean, false},
+                            {"str", ArgKind::string, false},
+                            {"ScalarType", ArgKind::dtype, false},
+                            {"MemoryFormat", ArgKind::memory_format, false},
+                            {"Graph", ArgKind::graph, false}};
     const Row* row = nullptr;
     for (const Row& r : rows)
       if (type == r.name) row = &r;

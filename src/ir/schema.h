@@ -19,7 +19,15 @@
 namespace cleave {
 
 enum class ArgKind : uint8_t {
-  tensor, integer, floating, number, boolean, string, dtype, memory_format, graph
+  tensor,
+  integer,
+  floating,
+  number,
+  boolean,
+  string,
+  dtype,
+  memory_format,
+  graph
 };
 
 struct ArgDef {

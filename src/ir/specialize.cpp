@@ -100,8 +100,10 @@ Result<SymbolValues> bind_symbols(const Graph& g,
       for (const Size& size : sizes) {
         const Dim d = known(size.dim, values);
         if (!d.is_const())
-          return user_error("symint {}: {} is {} = {}, which does not determine it; give it as an "
-                            "input", name, size.where, size.dim.text(), size.actual);
+          return user_error(
+              "symint {}: {} is {} = {}, which does not determine it; give it as an "
+              "input",
+              name, size.where, size.dim.text(), size.actual);
       }
       return user_error("symint {}: no input's shape determines it; give it as an input", name);
     }
@@ -199,7 +201,8 @@ Result<Graph> specialize(const Graph& g, const SymbolValues& values) {
     if (r.target.valid()) r.target = s.map[r.target.v];
     s.to.add_return(r);
   }
-  if (!is_static(s.to)) return user_error("@{}: a size names a symbol that no symint declares", g.name());
+  if (!is_static(s.to))
+    return user_error("@{}: a size names a symbol that no symint declares", g.name());
   return std::move(s.to);
 }
 

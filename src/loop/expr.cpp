@@ -10,13 +10,16 @@ namespace cleave::loop {
 
 std::string_view name_of(Op op) {
   constexpr std::string_view names[] = {
-      "constant", "var", "load", "add", "sub", "mul", "div", "min", "max", "pow", "fmod", "atan2",
-      "truncdiv", "truncmod", "floordiv", "floormod", "bit_and", "bit_or", "bit_xor", "shl", "shr",
-      "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "neg", "abs", "sign",
-      "logical_not", "bit_not", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt",
-      "rsqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh",
-      "acosh", "atanh", "erf", "sigmoid", "floor", "ceil", "trunc", "round", "isnan", "isinf",
-      "select", "cast", "philox"};
+      "constant",   "var",      "load",    "add",    "sub",         "mul",      "div",
+      "min",        "max",      "pow",     "fmod",   "atan2",       "truncdiv", "truncmod",
+      "floordiv",   "floormod", "bit_and", "bit_or", "bit_xor",     "shl",      "shr",
+      "eq",         "ne",       "lt",      "le",     "gt",          "ge",       "logical_and",
+      "logical_or", "neg",      "abs",     "sign",   "logical_not", "bit_not",  "exp",
+      "exp2",       "expm1",    "log",     "log2",   "log10",       "log1p",    "sqrt",
+      "rsqrt",      "sin",      "cos",     "tan",    "asin",        "acos",     "atan",
+      "sinh",       "cosh",     "tanh",    "asinh",  "acosh",       "atanh",    "erf",
+      "sigmoid",    "floor",    "ceil",    "trunc",  "round",       "isnan",    "isinf",
+      "select",     "cast",     "philox"};
   return names[static_cast<int>(op)];
 }
 
@@ -27,8 +30,8 @@ Expr make(ExprNode n) { return Expr(std::make_shared<const ExprNode>(std::move(n
 bool is_compare(Op op) { return op >= Op::eq && op <= Op::ge; }
 
 [[noreturn]] void ill_typed(Op op, DType a, DType b) {
-  throw_failure(bug("loop: {}({}, {}): operands of one type expected; cast one of them", name_of(op),
-                    cleave::name_of(a), cleave::name_of(b)));
+  throw_failure(bug("loop: {}({}, {}): operands of one type expected; cast one of them",
+                    name_of(op), cleave::name_of(a), cleave::name_of(b)));
 }
 
 // i64 index arithmetic on constants; nullptr-like undefined Expr where nothing folds.
@@ -64,15 +67,19 @@ const int64_t* Expr::as_const_int() const {
 
 Expr constant(DType type, double value) {
   ExprNode n{.op = Op::constant, .type = type};
-  if (is_floating(type)) n.f = type == DType::f32 ? static_cast<float>(value) : value;
-  else n.i = type == DType::boolean ? value != 0 : truncate_to(type, value);
+  if (is_floating(type))
+    n.f = type == DType::f32 ? static_cast<float>(value) : value;
+  else
+    n.i = type == DType::boolean ? value != 0 : truncate_to(type, value);
   return make(n);
 }
 
 Expr constant_int(DType type, int64_t value) {
   ExprNode n{.op = Op::constant, .type = type};
-  if (is_floating(type)) n.f = static_cast<double>(value);
-  else n.i = wrap_to(type, value);
+  if (is_floating(type))
+    n.f = static_cast<double>(value);
+  else
+    n.i = wrap_to(type, value);
   return make(n);
 }
 

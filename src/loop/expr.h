@@ -16,18 +16,71 @@
 namespace cleave::loop {
 
 enum class Op : uint8_t {
-  constant, var, load,
+  constant,
+  var,
+  load,
   // two operands of one type
-  add, sub, mul, div, min, max, pow, fmod, atan2,
-  truncdiv, truncmod, floordiv, floormod,  // integers
-  bit_and, bit_or, bit_xor, shl, shr,      // integers; shr is arithmetic
-  eq, ne, lt, le, gt, ge,                  // -> bool
-  logical_and, logical_or,                 // bool
+  add,
+  sub,
+  mul,
+  div,
+  min,
+  max,
+  pow,
+  fmod,
+  atan2,
+  truncdiv,
+  truncmod,
+  floordiv,
+  floormod,  // integers
+  bit_and,
+  bit_or,
+  bit_xor,
+  shl,
+  shr,  // integers; shr is arithmetic
+  eq,
+  ne,
+  lt,
+  le,
+  gt,
+  ge,  // -> bool
+  logical_and,
+  logical_or,  // bool
   // one operand
-  neg, abs, sign, logical_not, bit_not,
-  exp, exp2, expm1, log, log2, log10, log1p, sqrt, rsqrt, sin, cos, tan, asin, acos, atan, sinh,
-  cosh, tanh, asinh, acosh, atanh, erf, sigmoid, floor, ceil, trunc, round /* half to even */,
-  isnan, isinf,
+  neg,
+  abs,
+  sign,
+  logical_not,
+  bit_not,
+  exp,
+  exp2,
+  expm1,
+  log,
+  log2,
+  log10,
+  log1p,
+  sqrt,
+  rsqrt,
+  sin,
+  cos,
+  tan,
+  asin,
+  acos,
+  atan,
+  sinh,
+  cosh,
+  tanh,
+  asinh,
+  acosh,
+  atanh,
+  erf,
+  sigmoid,
+  floor,
+  ceil,
+  trunc,
+  round /* half to even */,
+  isnan,
+  isinf,
   // others
   select,  // (condition, then, else)
   cast,    // to `type`
@@ -40,9 +93,14 @@ std::string_view name_of(Op op);
 constexpr DType compute_type(DType t) {
   switch (t) {
     case DType::f64: return DType::f64;
-    case DType::f32: case DType::bf16: case DType::f16: return DType::f32;
+    case DType::f32:
+    case DType::bf16:
+    case DType::f16: return DType::f32;
     case DType::i64: return DType::i64;
-    case DType::i32: case DType::i16: case DType::i8: case DType::u8: return DType::i32;
+    case DType::i32:
+    case DType::i16:
+    case DType::i8:
+    case DType::u8: return DType::i32;
     case DType::boolean: return DType::boolean;
     case DType::c64: return DType::f32;
   }
@@ -71,8 +129,8 @@ class Expr {
 struct ExprNode {
   Op op = Op::constant;
   DType type = DType::i64;
-  double f = 0;     // floating constant
-  int64_t i = 0;    // integer or bool constant; variable id; buffer number of a load
+  double f = 0;          // floating constant
+  int64_t i = 0;         // integer or bool constant; variable id; buffer number of a load
   std::string var = {};  // name of a variable, for the text
   std::vector<Expr> args = {};
 };

@@ -17,8 +17,10 @@ Expr identity_of(ReduceOp op, DType type) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   const bool floating = is_floating(type);
   switch (op) {
-    case ReduceOp::sum: case ReduceOp::any: return constant_int(type, 0);
-    case ReduceOp::prod: case ReduceOp::all: return constant_int(type, 1);
+    case ReduceOp::sum:
+    case ReduceOp::any: return constant_int(type, 0);
+    case ReduceOp::prod:
+    case ReduceOp::all: return constant_int(type, 1);
     case ReduceOp::max:
       if (floating) return constant(type, -inf);
       if (type == DType::boolean) return constant_int(type, 0);
@@ -48,7 +50,8 @@ std::string text(const Expr& e, const Kernel& k) {
     default: break;
   }
   std::string out(e->op == Op::cast ? cleave::name_of(e.type()) : name_of(e->op));
-  if (e->op == Op::cast && e->i) out = fmt::format("round_{}", cleave::name_of(static_cast<DType>(e->i - 1)));
+  if (e->op == Op::cast && e->i)
+    out = fmt::format("round_{}", cleave::name_of(static_cast<DType>(e->i - 1)));
   out += '(';
   for (size_t i = 0; i < e->args.size(); ++i) out += (i ? ", " : "") + text(e->args[i], k);
   return out + ')';
@@ -70,9 +73,15 @@ struct Printer {
     block(f.body, d + 1);
     line(d, "}");
   }
-  void stmt(const Let& s, int d) { line(d, fmt::format("let {} = {}", s.var->var, text(s.value, k))); }
-  void stmt(const Define& s, int d) { line(d, fmt::format("var {} = {}", s.var->var, text(s.value, k))); }
-  void stmt(const Assign& s, int d) { line(d, fmt::format("{} = {}", s.var->var, text(s.value, k))); }
+  void stmt(const Let& s, int d) {
+    line(d, fmt::format("let {} = {}", s.var->var, text(s.value, k)));
+  }
+  void stmt(const Define& s, int d) {
+    line(d, fmt::format("var {} = {}", s.var->var, text(s.value, k)));
+  }
+  void stmt(const Assign& s, int d) {
+    line(d, fmt::format("{} = {}", s.var->var, text(s.value, k)));
+  }
   void stmt(const Reduce& r, int d) {
     std::string head = fmt::format("let {} = {} over", r.var->var, name_of(r.op));
     for (const Loop& l : r.loops) head += fmt::format(" {} in {}", l.var->var, text(l.extent, k));
@@ -82,7 +91,8 @@ struct Printer {
     line(d, "}");
   }
   void stmt(const Store& s, int d) {
-    line(d, fmt::format("{}[{}] = {}", k.buffers[s.buffer].name, text(s.index, k), text(s.value, k)));
+    line(d,
+         fmt::format("{}[{}] = {}", k.buffers[s.buffer].name, text(s.index, k), text(s.value, k)));
   }
   void stmt(const If& s, int d) {
     line(d, fmt::format("if {} {{", text(s.condition, k)));
@@ -109,7 +119,8 @@ struct Verifier {
     if (e->op == Op::var && !scope.contains(e->i)) fail(bug("{} is not in scope", e->var));
     if (e->op == Op::load) {
       if (e->i < 0 || e->i >= std::ssize(k.buffers)) return fail(bug("a load of buffer {}", e->i));
-      if (k.buffers[e->i].access == Access::write) fail(bug("a load of {}, which is only written", k.buffers[e->i].name));
+      if (k.buffers[e->i].access == Access::write)
+        fail(bug("a load of {}, which is only written", k.buffers[e->i].name));
     }
     for (const Expr& a : e->args) expr(a);
   }
@@ -127,8 +138,14 @@ struct Verifier {
     open(f.loop);
     block(f.body, false);
   }
-  void stmt(const Let& s, bool) { expr(s.value); scope.insert(s.var->i); }
-  void stmt(const Define& s, bool) { expr(s.value); scope.insert(s.var->i); }
+  void stmt(const Let& s, bool) {
+    expr(s.value);
+    scope.insert(s.var->i);
+  }
+  void stmt(const Define& s, bool) {
+    expr(s.value);
+    scope.insert(s.var->i);
+  }
   void stmt(const Assign& s, bool) {
     expr(s.var);
     expr(s.value);
@@ -145,14 +162,23 @@ struct Verifier {
   void stmt(const Store& s, bool) {
     expr(s.index);
     expr(s.value);
-    if (s.buffer < 0 || s.buffer >= std::ssize(k.buffers)) return fail(bug("a store to buffer {}", s.buffer));
+    if (s.buffer < 0 || s.buffer >= std::ssize(k.buffers))
+      return fail(bug("a store to buffer {}", s.buffer));
     const Buffer& b = k.buffers[s.buffer];
     if (b.access == Access::read) fail(bug("a store to {}, which is only read", b.name));
     if (s.value.defined() && s.value.type() != compute_type(b.dtype))
-      fail(bug("a store of {} to {} {}", cleave::name_of(s.value.type()), b.name, cleave::name_of(b.dtype)));
+      fail(bug("a store of {} to {} {}", cleave::name_of(s.value.type()), b.name,
+               cleave::name_of(b.dtype)));
   }
-  void stmt(const If& s, bool) { expr(s.condition); block(s.then, false); }
-  void stmt(const Check& s, bool) { expr(s.condition); expr(s.value); expr(s.bound); }
+  void stmt(const If& s, bool) {
+    expr(s.condition);
+    block(s.then, false);
+  }
+  void stmt(const Check& s, bool) {
+    expr(s.condition);
+    expr(s.value);
+    expr(s.bound);
+  }
 };
 
 }  // namespace

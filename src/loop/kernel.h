@@ -45,9 +45,15 @@ struct For {
   ForKind kind = ForKind::serial;
   Block body;
 };
-struct Let { Expr var, value; };     // immutable
-struct Define { Expr var, value; };  // mutable
-struct Assign { Expr var, value; };
+struct Let {
+  Expr var, value;
+};  // immutable
+struct Define {
+  Expr var, value;
+};  // mutable
+struct Assign {
+  Expr var, value;
+};
 struct Reduce {
   ReduceOp op = ReduceOp::sum;
   Expr var;                 // gets the result
@@ -86,7 +92,7 @@ struct Buffer {
 };
 
 struct Kernel {
-  std::string name;                  // of the graph's value that it computes
+  std::string name;  // of the graph's value that it computes
   std::vector<Buffer> buffers;
   std::vector<std::string> scalars;  // i64 arguments: streams
   Block body;

@@ -108,7 +108,8 @@ void KernelBuilder::loops(const std::vector<int64_t>& extents,
 
 Expr KernelBuilder::reduce(ReduceOp op, const std::vector<int64_t>& extents,
                            const std::function<Expr(const Exprs&)>& value) {
-  if (extents.empty()) return reduce_loops(op, Expr(1), {}, [&](const Exprs&) { return value({}); });
+  if (extents.empty())
+    return reduce_loops(op, Expr(1), {}, [&](const Exprs&) { return value({}); });
   return reduce_loops(op, Expr(extents[0]), {extents.begin() + 1, extents.end()}, value);
 }
 
@@ -142,7 +143,9 @@ Expr KernelBuilder::define(Expr value, const std::string& name) {
   return var;
 }
 
-void KernelBuilder::assign(Expr var, Expr value) { emit({Assign{std::move(var), std::move(value)}}); }
+void KernelBuilder::assign(Expr var, Expr value) {
+  emit({Assign{std::move(var), std::move(value)}});
+}
 
 void KernelBuilder::if_(Expr condition, const std::function<void()>& then) {
   If s{std::move(condition), {}};
@@ -154,7 +157,8 @@ void KernelBuilder::if_(Expr condition, const std::function<void()>& then) {
 
 Expr KernelBuilder::checked_index(Expr index, int64_t bound, const std::string& what) {
   Expr i = let(cast(std::move(index), DType::i64), "i");
-  Expr inside = binary(Op::logical_and, binary(Op::ge, i, Expr(-bound)), binary(Op::lt, i, Expr(bound)));
+  Expr inside =
+      binary(Op::logical_and, binary(Op::ge, i, Expr(-bound)), binary(Op::lt, i, Expr(bound)));
   emit({Check{inside, i, Expr(bound), what}});
   return let(select(binary(Op::lt, i, Expr(0)), i + Expr(bound), i), "i");
 }

@@ -22,8 +22,10 @@ LowerPtr pointwise(std::function<Expr(const OpView&, const Exprs&)> value) {
       if (op.is_number(i)) {
         const AttrValue& n = op.number(i);
         DType t = compute_type(op.out_type(0).dtype);
-        if (auto* d = n.get<Dim>()) x.push_back(constant_int(t, d->value()));
-        else x.push_back(constant(t, n.as_double()));
+        if (auto* d = n.get<Dim>())
+          x.push_back(constant_int(t, d->value()));
+        else
+          x.push_back(constant(t, n.as_double()));
       } else if (op.has(i)) {
         x.push_back(k.load_broadcast(i, index));
       } else {

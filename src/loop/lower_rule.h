@@ -71,8 +71,7 @@ struct LowerRule {
 
 // Constructors for the entries: `.lower = loop::elementwise(...)`.
 using LowerPtr = std::shared_ptr<const LowerRule>;
-LowerPtr elementwise(
-    std::function<Exprs(KernelBuilder&, const OpView&, const Exprs&)> value);
+LowerPtr elementwise(std::function<Exprs(KernelBuilder&, const OpView&, const Exprs&)> value);
 // One result from operand scalars in the compute type of each operand's dtype, broadcast; numbers
 // come as constants of the result's compute type.
 LowerPtr pointwise(std::function<Expr(const OpView&, const Exprs& x)> value);

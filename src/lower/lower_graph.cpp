@@ -15,8 +15,10 @@ Result<LoweredProgram> Lowering::run() {
     ValueId v = graph_.placeholders()[i].value;
     const Type& t = graph_.type(v);
     if (!t.is_static())
-      return bug("lower: %{} has the symbolic type {}; specialise the graph first", graph_.name(v), t.text());
-    if (t.dtype == DType::c64) return unsupported("lower: %{}: complex numbers have no kernels", graph_.name(v));
+      return bug("lower: %{} has the symbolic type {}; specialise the graph first", graph_.name(v),
+                 t.text());
+    if (t.dtype == DType::c64)
+      return unsupported("lower: %{}: complex numbers have no kernels", graph_.name(v));
     Location l = new_dense(graph_.name(v), t);
     if (t.strides) {
       l.layout.strides.clear();
@@ -35,8 +37,8 @@ Result<LoweredProgram> Lowering::run() {
     if (Status s = node(n); !s.ok()) {
       const Node& node = graph_.node(n);
       std::string where = graph_.loc_text(node.loc);
-      return std::move(s).failure().within(
-          fmt::format("lower: %{}{}", graph_.name(node.out(0)), where.empty() ? "" : " (" + where + ")"));
+      return std::move(s).failure().within(fmt::format("lower: %{}{}", graph_.name(node.out(0)),
+                                                       where.empty() ? "" : " (" + where + ")"));
     }
   returns();
   return std::move(out_);
@@ -51,15 +53,25 @@ Status Lowering::node(NodeId n) {
     Lowering& l;
     NodeId n;
     const OpView& op;
-    Status operator()(const ElementwiseRule& r) { l.elementwise(n, op, r); return {}; }
-    Status operator()(const ReductionRule& r) { l.reduction(n, op, r); return {}; }
-    Status operator()(const KernelRule& r) { l.kernel(n, op, r); return {}; }
-    Status operator()(const ViewRule& r) { return l.view(n, op, r); }
-    Status operator()(const ProductRule& r) { l.product(n, op, r); return {}; }
-    Status operator()(const ForeignRule& r) { return l.foreign(n, op, r); }
-    Status operator()(const DecompositionRule&) {
-      return bug("{} was not decomposed", op.name());
+    Status operator()(const ElementwiseRule& r) {
+      l.elementwise(n, op, r);
+      return {};
     }
+    Status operator()(const ReductionRule& r) {
+      l.reduction(n, op, r);
+      return {};
+    }
+    Status operator()(const KernelRule& r) {
+      l.kernel(n, op, r);
+      return {};
+    }
+    Status operator()(const ViewRule& r) { return l.view(n, op, r); }
+    Status operator()(const ProductRule& r) {
+      l.product(n, op, r);
+      return {};
+    }
+    Status operator()(const ForeignRule& r) { return l.foreign(n, op, r); }
+    Status operator()(const DecompositionRule&) { return bug("{} was not decomposed", op.name()); }
   };
   return std::visit(Form{*this, n, op}, (*node.op->lower)->form);
 }
@@ -80,7 +92,8 @@ Location Lowering::new_dense(const std::string& name, const Type& type) {
 }
 
 // The buffer of a storage in a kernel; one buffer for all operands and results that share it.
-Bound Lowering::bind(Kernel& kernel, KernelCall& call, const Location& at, DType dtype, bool written) {
+Bound Lowering::bind(Kernel& kernel, KernelCall& call, const Location& at, DType dtype,
+                     bool written) {
   size_t b = 0;
   while (b < call.storages.size() && call.storages[b] != at.storage) ++b;
   const Access access = written ? Access::write : Access::read;
@@ -100,15 +113,16 @@ Lowering::Call Lowering::begin_call(NodeId n, const OpView& op) {
   c.kernel.name = graph_.name(node.out(0));
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     ValueId v = node.inputs[i];
-    c.operands.push_back(v.valid() ? bind(c.kernel, c.call, at_.at(v.v), graph_.type(v).dtype, false)
-                                   : Bound{});
+    c.operands.push_back(
+        v.valid() ? bind(c.kernel, c.call, at_.at(v.v), graph_.type(v).dtype, false) : Bound{});
     if (v.valid()) c.kernel.work += graph_.type(v).numel().value();
   }
   for (int k = 0; k < op.out_count(); ++k) {
     ValueId v = node.out(static_cast<uint32_t>(k));
     if (op.out_type(k).is_none || !is_wanted(v)) {
       Bound unwanted;
-      if (!op.out_type(k).is_none) unwanted.layout = Layout::contiguous(static_shape(op.out_type(k)));
+      if (!op.out_type(k).is_none)
+        unwanted.layout = Layout::contiguous(static_shape(op.out_type(k)));
       unwanted.dtype = op.out_type(k).dtype;
       c.results.push_back(unwanted);
       continue;
@@ -214,8 +228,10 @@ Status Lowering::foreign(NodeId n, const OpView& op, const ForeignRule& rule) {
   ForeignCall call;
   CLEAVE_TRY(call.code, rule.code(op));
   for (ValueId v : node.inputs) {
-    if (v.valid()) call.operands.emplace_back(dense(v).storage);
-    else call.operands.emplace_back();
+    if (v.valid())
+      call.operands.emplace_back(dense(v).storage);
+    else
+      call.operands.emplace_back();
   }
   for (int k = 0; k < op.out_count(); ++k) {
     ValueId v = node.out(static_cast<uint32_t>(k));

@@ -93,7 +93,8 @@ void Lowering::elementwise(NodeId n, const OpView& op, const ElementwiseRule& ru
   finish_call(std::move(c), graph_.name(graph_.node(n).out(0)), &op);
 }
 
-void Lowering::copy(const Location& from, const Location& to, DType dtype, const std::string& name) {
+void Lowering::copy(const Location& from, const Location& to, DType dtype,
+                    const std::string& name) {
   Call c;
   c.kernel.name = name;
   c.kernel.work = 2 * to.layout.numel();
@@ -159,8 +160,8 @@ Bound linear(Bound b) {
   return b;
 }
 
-constexpr int64_t few_results = 32;         // below this a long fold is cut into chunks,
-constexpr int64_t long_fold = 1 << 15;      // when it is at least this long,
+constexpr int64_t few_results = 32;          // below this a long fold is cut into chunks,
+constexpr int64_t long_fold = 1 << 15;       // when it is at least this long,
 constexpr int64_t chunk_elements = 1 << 13;  // into chunks of about this length,
 constexpr int64_t most_chunks = 64;
 
@@ -182,8 +183,8 @@ void Lowering::reduction(NodeId n, const OpView& op, const ReductionRule& rule) 
 
   const bool columns = !f.kept.empty() && f.kept_in.back() == 1 && f.folded_in.back() != 1 &&
                        f.kept.back() >= reduce_lanes && f.kept_out.back() == 1;
-  const bool chunks = !columns && results < few_results && count >= long_fold &&
-                      f.folded[0] >= most_chunks;
+  const bool chunks =
+      !columns && results < few_results && count >= long_fold && f.folded[0] >= most_chunks;
   if (columns) {
     KernelBuilder b(c.kernel, {in}, {result});
     std::vector<int64_t> outer(f.kept.begin(), f.kept.end() - 1);
@@ -228,11 +229,12 @@ void Lowering::reduction(NodeId n, const OpView& op, const ReductionRule& rule) 
     Exprs kept(i.begin(), i.end() - 1);
     Expr first = b.let(i.back() * Expr(step), "first");
     Expr rows = binary(Op::max, binary(Op::min, Expr(f.folded[0]) - first, Expr(step)), Expr(0));
-    Expr s = b.reduce_loops(rule.op, rows, {f.folded.begin() + 1, f.folded.end()}, [&](const Exprs& r) {
-      Exprs at = r;
-      at[0] = r[0] + first;
-      return value(b, dot(kept, f.kept_in) + dot(at, f.folded_in));
-    });
+    Expr s =
+        b.reduce_loops(rule.op, rows, {f.folded.begin() + 1, f.folded.end()}, [&](const Exprs& r) {
+          Exprs at = r;
+          at[0] = r[0] + first;
+          return value(b, dot(kept, f.kept_in) + dot(at, f.folded_in));
+        });
     Expr row(0);  // row-major number of the result
     for (size_t d = 0; d < kept.size(); ++d) row = row * Expr(f.kept[d]) + kept[d];
     b.store(0, {row * Expr(parts) + i.back()}, s);

@@ -57,7 +57,8 @@ std::vector<UpdateCopy> update_copies(const LoweredProgram& p) {
     auto* call = std::get_if<KernelCall>(&p.steps[i].work);
     if (!call || !call->whole_copy) continue;
     size_t from = call->storages[0], to = call->storages[1];
-    if (p.storages[to].placeholder >= 0 && p.storages[from].placeholder < 0) out.push_back({i, from, to});
+    if (p.storages[to].placeholder >= 0 && p.storages[from].placeholder < 0)
+      out.push_back({i, from, to});
   }
   return out;
 }
@@ -82,7 +83,8 @@ void update_in_place(LoweredProgram& p) {
     for (size_t s : storages_of(p.steps[i]))
       if (touched[s].empty() || touched[s].back() != i) touched[s].push_back(i);
   }
-  std::vector<bool> returned(p.storages.size()), renamed(p.storages.size()), dropped(p.steps.size());
+  std::vector<bool> returned(p.storages.size()), renamed(p.storages.size()),
+      dropped(p.steps.size());
   for (size_t s : p.returns) returned[s] = true;
   for (const UpdateCopy& u : update_copies(p)) {
     const std::vector<size_t>&from = touched[u.from], &to = touched[u.to];
@@ -94,7 +96,9 @@ void update_in_place(LoweredProgram& p) {
     // Every other step on the placeholder comes no later than the writer.
     if (to.size() > 1 && to[to.size() - 2] > writer) continue;
     for (size_t step : from) {
-      auto rename = [&](size_t& s) { if (s == u.from) s = u.to; };
+      auto rename = [&](size_t& s) {
+        if (s == u.from) s = u.to;
+      };
       if (auto* k = std::get_if<KernelCall>(&p.steps[step].work))
         for (size_t& s : k->storages) rename(s);
       if (auto* m = std::get_if<ProductCall>(&p.steps[step].work)) {

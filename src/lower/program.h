@@ -25,8 +25,8 @@ struct Storage {
 };
 
 struct KernelCall {
-  size_t kernel = 0;              // into LoweredProgram::kernels
-  std::vector<size_t> storages;   // one for each buffer of the kernel
+  size_t kernel = 0;             // into LoweredProgram::kernels
+  std::vector<size_t> storages;  // one for each buffer of the kernel
   std::vector<int64_t> scalars;
   // Storages that are read only at the address where each result is written.
   std::vector<size_t> same_address;

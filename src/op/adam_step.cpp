@@ -75,7 +75,8 @@ loop::Exprs lower(loop::KernelBuilder& k, const OpView& op, const loop::Exprs& i
   const Expr m = m0 + (g - m0) * loop::same(g, 1 - beta1);
   const Expr v = v0 * loop::same(g, beta2) + g * loop::same(g, 1 - beta2) * g;
   const Expr p = op.has(keep) ? p0 * at(keep) : p0;
-  const Expr below = loop::unary(loop::Op::sqrt, v) / at(denom_scale) + loop::same(g, op.float_attr("eps"));
+  const Expr below =
+      loop::unary(loop::Op::sqrt, v) / at(denom_scale) + loop::same(g, op.float_attr("eps"));
   return {p - m * at(step_size) / below, m, v};
 }
 
@@ -94,9 +95,14 @@ std::vector<Sample> samples() {
 std::vector<Reject> rejects() {
   const NamedAttrs attrs = {{"beta1", 0.9}, {"beta2", 0.99}, {"eps", 1e-8}};
   const SampleTensor x = f32({2}), s = f32({});
-  return {{"C1", {{i64({2}), x, x, x, s, s, s}, attrs}, "adam_step: C1: param is i64[2], expected f32 or f64"},
-          {"C1", {{x, f32({3}), x, x, s, s, s}, attrs}, "adam_step: C1: grad is f32[3], expected f32[2] as param"},
-          {"C2", {{x, x, x, x, x, s, s}, attrs}, "adam_step: C2: step_size is f32[2], expected f32[]"}};
+  return {
+      {"C1",
+       {{i64({2}), x, x, x, s, s, s}, attrs},
+       "adam_step: C1: param is i64[2], expected f32 or f64"},
+      {"C1",
+       {{x, f32({3}), x, x, s, s, s}, attrs},
+       "adam_step: C1: grad is f32[3], expected f32[2] as param"},
+      {"C2", {{x, x, x, x, x, s, s}, attrs}, "adam_step: C2: step_size is f32[2], expected f32[]"}};
 }
 
 }  // namespace
@@ -104,9 +110,10 @@ std::vector<Reject> rejects() {
 CLEAVE_OPS(adam_step) {
   return {OpDef{
       .name = "adam_step",
-      .signature = "(Tensor param, Tensor grad, Tensor exp_avg, Tensor exp_avg_sq, Tensor step_size, "
-                   "Tensor denom_scale, Tensor? keep, *, float beta1, float beta2, float eps) -> "
-                   "(Tensor, Tensor, Tensor)",
+      .signature =
+          "(Tensor param, Tensor grad, Tensor exp_avg, Tensor exp_avg_sq, Tensor step_size, "
+          "Tensor denom_scale, Tensor? keep, *, float beta1, float beta2, float eps) -> "
+          "(Tensor, Tensor, Tensor)",
       .summary = "One parameter's step of Adam or AdamW.",
       .source = "torch.optim.adamw._single_tensor_adamw, PyTorch 2.13",
       .traits = Trait::pointwise | Trait::fusible,

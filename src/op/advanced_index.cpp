@@ -32,8 +32,8 @@ AdvancedIndex plan_index(const OpView& op, int64_t self_rank, int64_t broadcast_
 Result<Type> indexed_type(const OpView& op) {
   const Type& self = op.in_type(0);
   if (op.list_size() > self.rank())
-    return op.broken("C1", "{} indices are given for self: {}, expected at most {}",
-                     op.list_size(), self.text(), self.rank());
+    return op.broken("C1", "{} indices are given for self: {}, expected at most {}", op.list_size(),
+                     self.text(), self.rank());
   std::optional<Shape> broadcast;
   for (int k = 0; k < op.list_size(); ++k) {
     if (!op.list_has(k)) continue;

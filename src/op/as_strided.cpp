@@ -1,6 +1,6 @@
 // as_strided(self; size, stride, storage_offset) -> y
 //
-//   y[i_0, i_1, ...] = x.flat[storage_offset + sum_d i_d * stride[d]],   x.flat: x in row-major order
+//   y[i_0, ...] = x.flat[storage_offset + sum_d i_d * stride[d]]   x.flat: x in row-major order
 //
 //   (C1) as many strides as sizes
 //   (C2) sizes, strides and the offset are not negative
@@ -69,7 +69,8 @@ Values grad_as_strided(Builder& b, const GradView& op) {
   }
   place = b.add(b.view(place, {count}), b.full({Dim(1)}, AttrValue(offset), DType::i64));
   const ValueId flat = b.full({x.numel()}, 0, x.dtype);
-  const ValueId sum = b.call1("scatter_add", {flat, place, b.view(op.dout(0), {count})}, {{"dim", 0}});
+  const ValueId sum =
+      b.call1("scatter_add", {flat, place, b.view(op.dout(0), {count})}, {{"dim", 0}});
   return {b.view(sum, x.shape)};
 }
 
@@ -89,8 +90,9 @@ OpDef as_strided() {
   };
   return OpDef{
       .name = "as_strided",
-      .signature = "(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) "
-                   "-> Tensor",
+      .signature =
+          "(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) "
+          "-> Tensor",
       .summary = "Elements of self's row-major form at an offset and strides.",
       .source = "aten::as_strided, PyTorch 2.13",
       .traits = Trait::view | Trait::fusible | Trait::recomputable,
@@ -104,13 +106,14 @@ OpDef as_strided() {
                          {call(f32({6}), {2, 2}, {1, 1}, 2), call(f32({2, 3}), {3, 2}, {1, 3}, 0),
                           call(f32({2, 3}), {2, 2}, {0, 2}, 1), call(f32({2, 3}), {}, {}, 4),
                           call(f32({2, 3}), {0, 9}, {100, 100}, 0)}}),
-      .rejects = {{"C1", call(f32({4}), {2, 2}, {1}, 0),
-                   "as_strided: C1: 1 strides for 2 sizes, expected as many"},
-                  {"C2", call(f32({4}), {2}, {-1}, 0),
-                   "as_strided: C2: size=[2], stride=[-1], storage_offset=0: expected none below 0"},
-                  {"C3", call(f32({2, 3}), {2, 2}, {3, 1}, 2),
-                   "as_strided: C3: the last element lies at 6, expected it within the 6 of self: "
-                   "f32[2,3]"}},
+      .rejects =
+          {{"C1", call(f32({4}), {2, 2}, {1}, 0),
+            "as_strided: C1: 1 strides for 2 sizes, expected as many"},
+           {"C2", call(f32({4}), {2}, {-1}, 0),
+            "as_strided: C2: size=[2], stride=[-1], storage_offset=0: expected none below 0"},
+           {"C3", call(f32({2, 3}), {2, 2}, {3, 1}, 2),
+            "as_strided: C3: the last element lies at 6, expected it within the 6 of self: "
+            "f32[2,3]"}},
   };
 }
 

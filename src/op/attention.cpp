@@ -1,8 +1,8 @@
 // scaled_dot_product_attention(query, key, value, attn_mask, rng; dropout_p, is_causal, scale,
 //                              enable_gqa, stream) -> y
 //   query  float[*batch,rows,width]          rank >= 2; the last dim of batch counts heads
-//   key    float[*batch,columns,width]       leading dims broadcast; with enable_gqa heads of key and
-//   value  float[*batch,columns,value_width] value are copied for groups of the query's heads
+//   key    float[*batch,columns,width]       leading dims broadcast; with enable_gqa heads of key
+//   value  float[*batch,columns,value_width] and value are copied for groups of the query's heads
 //   attn_mask  bool (true is open) or float (added), broadcast to [*batch,rows,columns]
 //   rng    i64[2] = (seed, step), read where dropout_p > 0
 //   y      [*batch,rows,value_width]
@@ -96,10 +96,9 @@ Parts parts_of(Builder& b, const OpView& op) {
   p.weights = without_batch(b, attention_weights(b, call, scores));
   p.dropped = p.weights;
   if (op.float_attr("dropout_p") == 0) return p;
-  const Values drop = b.call("native_dropout", {p.weights, op.in(rng_operand)},
-                             {{"p", op.float_attr("dropout_p")},
-                              {"train", true},
-                              {"stream", op.attr("stream")}});
+  const Values drop =
+      b.call("native_dropout", {p.weights, op.in(rng_operand)},
+             {{"p", op.float_attr("dropout_p")}, {"train", true}, {"stream", op.attr("stream")}});
   if (drop.size() == 2) {
     p.dropped = drop[0];
     p.kept = drop[1];
@@ -130,13 +129,12 @@ Values grad(Builder& b, const GradView& op) {
   const ValueId weighted = b.mul(p.weights, dweights);
   const ValueId dscores = b.sub(weighted, b.mul(p.weights, b.sum(weighted, {-1}, true)));
   const double scale = call_of(op).scale();
-  if (op.needs(0))
-    d[0] = from_flat(b, s, b.mul(b.bmm(dscores, p.key), scale), 1, op.in_type(0));
+  if (op.needs(0)) d[0] = from_flat(b, s, b.mul(b.bmm(dscores, p.key), scale), 1, op.in_type(0));
   if (op.needs(1))
     d[1] = from_flat(b, s, b.mul(b.bmm(flipped(b, dscores), p.query), scale), s.key_group,
                      op.in_type(1));
   if (mask) {
-    const Type m = op.in_type(mask_operand);
+    const Type& m = op.in_type(mask_operand);
     d[3] = b.convert(b.sum_to(with_batch(b, s, dscores), m.shape), m.dtype);
   }
   return d;
@@ -146,21 +144,17 @@ Cost cost(const OpView& op) {
   const AttentionShape s = attention_shape(call_of(op));
   Dim weights = s.rows * s.columns;
   for (const Dim& d : s.batch) weights = weights * d;
-  return {op.env().hint_of(weights * (s.width + s.value_width)) * 2 +
-              5 * op.env().hint_of(weights),
+  return {op.env().hint_of(weights * (s.width + s.value_width)) * 2 + 5 * op.env().hint_of(weights),
           bytes_moved(op)};
-}
-
-SampleTensor on_gpu(SampleTensor t) {
-  t.type.device = {DeviceKind::cuda, 0};
-  return t;
 }
 
 std::vector<Sample> samples() {
   std::vector<Sample> out;
   for (DType t : floating_dtypes)
     out.push_back({{any_of(t, {2, 3, 4}), any_of(t, {2, 5, 4}), any_of(t, {2, 5, 3})}});
-  const auto same = [](std::vector<int64_t> s) { return std::vector<SampleOperand>(3, f32(s)); };
+  const auto same = [](std::vector<int64_t> s) {
+    return std::vector<SampleOperand>(3, f32(std::move(s)));
+  };
   const auto with = [](std::vector<SampleOperand> qkv, std::vector<SampleOperand> more) {
     qkv.insert(qkv.end(), more.begin(), more.end());
     return qkv;
@@ -197,31 +191,44 @@ std::vector<Reject> rejects() {
   return {
       {"C1", {{f32({4}), x, x}}, name + ": C1: query is f32[4], expected rank 2 or more"},
       {"C2", {{i64({3, 4}), x, x}}, name + ": C2: query is i64[3,4], expected a floating dtype"},
-      {"C2", {{x, f64({2, 3, 4}), x}},
+      {"C2",
+       {{x, f64({2, 3, 4}), x}},
        name + ": C2: key is f64[2,3,4], expected the dtype of query: f32"},
-      {"C3", {{x, f32({2, 3, 5}), x}},
+      {"C3",
+       {{x, f32({2, 3, 5}), x}},
        name + ": C3: widths of query and key: 4 and 5, expected equal"},
-      {"C4", {{x, x, f32({2, 6, 4})}},
+      {"C4",
+       {{x, x, f32({2, 6, 4})}},
        name + ": C4: rows of key and value: 3 and 6, expected equal"},
-      {"C5", {{x, f32({5, 3, 4}), x}},
-       name + ": C5: shapes [2] and [5] don't broadcast: dim -1 is 2 and 5, expected equal sizes or "
-              "1"},
-      {"C6", {{f32({4, 3, 4}), f32({3, 3, 4}), f32({4, 3, 4})}, {{"enable_gqa", true}}},
+      {"C5",
+       {{x, f32({5, 3, 4}), x}},
+       name +
+           ": C5: shapes [2] and [5] don't broadcast: dim -1 is 2 and 5, expected equal sizes or "
+           "1"},
+      {"C6",
+       {{f32({4, 3, 4}), f32({3, 3, 4}), f32({4, 3, 4})}, {{"enable_gqa", true}}},
        name + ": C6: key has 3 heads, expected a divisor of those of the query: 4"},
-      {"C6", {{x, x, f32({3, 4})}, {{"enable_gqa", true}}},
+      {"C6",
+       {{x, x, f32({3, 4})}, {{"enable_gqa", true}}},
        name + ": C6: value is f32[3,4], expected a dim of heads"},
-      {"C7", {{x, x, x, i64({3, 3})}},
+      {"C7",
+       {{x, x, x, i64({3, 3})}},
        name + ": C7: attn_mask is i64[3,3], expected bool, f32 or the dtype of query: f32"},
-      {"C7", {{x, x, x, f32({3, 1, 3, 3})}},
+      {"C7",
+       {{x, x, x, f32({3, 1, 3, 3})}},
        name + ": C7: shape [3,1,3,3] doesn't broadcast to [2,3,3], expected dims that are equal or "
               "1"},
-      {"C8", {{x, x, x}, {{"dropout_p", 1.5}}},
+      {"C8",
+       {{x, x, x}, {{"dropout_p", 1.5}}},
        name + ": C8: dropout_p is 1.5, expected a number in [0, 1]"},
-      {"C9", {{x, on_gpu(x), x}},
+      {"C9",
+       {{x, on_cuda(x), x}},
        name + ": C9: operands are on cpu and cuda:0, expected one device"},
-      {"C11", {{x, x, x}, {{"dropout_p", 0.5}}},
+      {"C11",
+       {{x, x, x}, {{"dropout_p", 0.5}}},
        name + ": C11: dropout_p is 0.5 and rng is none, expected rng: i64[2]"},
-      {"C11", {{x, x, x, std::nullopt, i32({2})}, {{"dropout_p", 0.5}}},
+      {"C11",
+       {{x, x, x, std::nullopt, i32({2})}, {{"dropout_p", 0.5}}},
        name + ": C11: rng is i32[2], expected i64[2]"}};
 }
 

@@ -1,6 +1,6 @@
 // The parts of attention that are written into a graph: decompositions and gradients.
-// bf16 and f16 operands are taken to f32 first, as PyTorch does: a score rounded to 8 bits would turn
-// into a weight that is off by percents.
+// bf16 and f16 operands are taken to f32 first, as PyTorch does: a score rounded to 8 bits would
+// turn into a weight that is off by percents.
 #include <cmath>
 
 #include "op/attention.h"

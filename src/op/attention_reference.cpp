@@ -44,8 +44,10 @@ std::vector<double> ScoreRows::row(const std::vector<int64_t>& at, int64_t row) 
     index.push_back(row);
     index.push_back(j);
     const int64_t m = broadcast_position(index, mask_->shape);
-    if (mask_->floating()) scores[j] += mask_->f[m];
-    else if (!mask_->i[m]) scores[j] = -INFINITY;
+    if (mask_->floating())
+      scores[j] += mask_->f[m];
+    else if (!mask_->i[m])
+      scores[j] = -INFINITY;
   }
   return scores;
 }

@@ -19,8 +19,7 @@ Result<Shape> leading(const AttentionCall& call, int k, Dim& group) {
     return op.broken("C6", "{} is {}, expected a dim of heads", lead.empty() ? names[k] : "query",
                      (lead.empty() ? t : q).text());
   const Dim heads = q.shape[q.rank() - 3];
-  if (!op.env().provably_equal(Dim::mod(heads, lead.back()), Dim(0)) ||
-      lead.back() == Dim(0))
+  if (!op.env().provably_equal(Dim::mod(heads, lead.back()), Dim(0)) || lead.back() == Dim(0))
     return op.broken("C6", "{} has {} heads, expected a divisor of those of the query: {}",
                      names[k], lead.back().text(), heads.text());
   group = Dim::floordiv(heads, lead.back());
@@ -66,9 +65,7 @@ bool AttentionCall::grouped() const {
   return op.def().schema.find("enable_gqa") >= 0 && op.bool_attr("enable_gqa");
 }
 
-DType AttentionCall::work() const {
-  return type(0).dtype == DType::f64 ? DType::f64 : DType::f32;
-}
+DType AttentionCall::work() const { return type(0).dtype == DType::f64 ? DType::f64 : DType::f32; }
 
 double AttentionCall::scale() const {
   if (op.given("scale")) return op.float_attr("scale");

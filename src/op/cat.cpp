@@ -21,7 +21,8 @@ using loop::Exprs;
 constexpr Trait traits = Trait::fusible | Trait::recomputable;
 
 Result<Type> common_type(const OpView& op) {
-  if (op.list_size() == 0) return op.broken("C1", "the list is empty, expected at least one tensor");
+  if (op.list_size() == 0)
+    return op.broken("C1", "the list is empty, expected at least one tensor");
   Promotion dtype;
   for (int k = 0; k < op.list_size(); ++k) {
     dtype.add(op.list_type(k));
@@ -172,15 +173,20 @@ OpDef cat() {
                           {{list({bf16({2}), f16({2})})}},
                           {{list({f64({2}), f32({2})})}}}}),
       .rejects = {{"C1", {{list({})}}, "cat: C1: the list is empty, expected at least one tensor"},
-                  {"C2", {{list({f32({2}), f32({})})}},
+                  {"C2",
+                   {{list({f32({2}), f32({})})}},
                    "cat: C2: tensor 1 is f32[], expected at least one dim"},
-                  {"C3", {{list({f32({2})})}, {{"dim", 1}}},
+                  {"C3",
+                   {{list({f32({2})})}, {{"dim", 1}}},
                    "cat: C3: dim 1 is outside [-1, 1) of tensor 0: f32[2]"},
-                  {"C4", {{list({f32({2, 3}), f32({3})})}},
+                  {"C4",
+                   {{list({f32({2, 3}), f32({3})})}},
                    "cat: C4: tensors 0 and 1 are f32[2,3] and f32[3], expected equal ranks"},
-                  {"C5", {{list({f32({2, 3}), f32({2, 2})})}},
+                  {"C5",
+                   {{list({f32({2, 3}), f32({2, 2})})}},
                    "cat: C5: dim 1 of tensors 0 and 1: 3 and 2, expected equal"},
-                  {"C6", {{list({f32({2}), on_cuda(f32({2}))})}},
+                  {"C6",
+                   {{list({f32({2}), on_cuda(f32({2}))})}},
                    "cat: C6: tensors 0 and 1 are on different devices, expected one"}},
   };
 }
@@ -241,9 +247,9 @@ OpDef stack() {
         Values out = op.no_grads();
         for (int k = 0; k < op.list_size(); ++k)
           if (op.list_needs(k))
-            out[op.flat(0) + k] = b.convert(
-                b.call1("select", {op.dout(0)}, {{"dim", stack_dim(op)}, {"index", k}}),
-                op.list_type(k).dtype);
+            out[op.flat(0) + k] =
+                b.convert(b.call1("select", {op.dout(0)}, {{"dim", stack_dim(op)}, {"index", k}}),
+                          op.list_type(k).dtype);
         return out;
       },
       .lower = loop::by_decomposition(),
@@ -254,12 +260,17 @@ OpDef stack() {
                           {{list({f32({}), f32({})})}},
                           {{list({f32({2, 0}), f32({2, 0})})}, {{"dim", -1}}},
                           {{list({f32({2}), i64({2})})}}}}),
-      .rejects = {{"C1", {{list({})}}, "stack: C1: the list is empty, expected at least one tensor"},
-                  {"C2", {{list({f32({2}), f32({3})})}},
+      .rejects = {{"C1",
+                   {{list({})}},
+                   "stack: C1: the list is empty, expected at least one tensor"},
+                  {"C2",
+                   {{list({f32({2}), f32({3})})}},
                    "stack: C2: tensors 0 and 1: [2] and [3], expected equal shapes"},
-                  {"C3", {{list({f32({2})})}, {{"dim", 2}}},
+                  {"C3",
+                   {{list({f32({2})})}, {{"dim", 2}}},
                    "stack: C3: dim 2 is outside [-2, 2) for a new dim of tensor 0: f32[2]"},
-                  {"C6", {{list({on_cuda(f32({2})), f32({2})})}},
+                  {"C6",
+                   {{list({on_cuda(f32({2})), f32({2})})}},
                    "stack: C6: tensors 0 and 1 are on different devices, expected one"}},
   };
 }

@@ -33,8 +33,10 @@ Result<Arrays> reference_cumsum(const OpView& op, std::span<const Array* const> 
                   double sum = 0;
                   uint64_t whole = 0;
                   for (int64_t at : line) {
-                    if (x.floating()) y.set(at, sum += x.f[at]);
-                    else y.set_int(at, static_cast<int64_t>(whole += static_cast<uint64_t>(x.i[at])));
+                    if (x.floating())
+                      y.set(at, sum += x.f[at]);
+                    else
+                      y.set_int(at, static_cast<int64_t>(whole += static_cast<uint64_t>(x.i[at])));
                   }
                 });
   return Arrays{y};
@@ -43,7 +45,9 @@ Result<Arrays> reference_cumsum(const OpView& op, std::span<const Array* const> 
 Values grad_cumsum(Builder& b, const GradView& op) {
   const DType x = op.in_type(0).dtype;
   const int64_t dim = op.int_attr("dim");
-  const auto flip = [&](ValueId v) { return b.call1("flip", {v}, {{"dims", std::vector<int64_t>{dim}}}); };
+  const auto flip = [&](ValueId v) {
+    return b.call1("flip", {v}, {{"dims", std::vector<int64_t>{dim}}});
+  };
   return {b.convert(flip(b.call1("cumsum", {flip(op.dout(0))}, {{"dim", dim}})), x)};
 }
 
@@ -87,7 +91,8 @@ OpDef cumsum() {
                           {{i64({4})}, {{"dim", 0}, {"dtype", DType::f32}}},
                           {{i64({4}).range(0, 100)}, {{"dim", 0}, {"dtype", DType::i8}}},
                           {{boolean({4})}, {{"dim", 0}, {"dtype", DType::boolean}}}}}),
-      .rejects = {{"C1", {{f32({2, 3})}, {{"dim", 2}}},
+      .rejects = {{"C1",
+                   {{f32({2, 3})}, {{"dim", 2}}},
                    "cumsum: C1: dim 2 is outside [-2, 2) of self: f32[2,3]"}},
   };
 }

@@ -71,8 +71,10 @@ Shape reduced_shape(const Shape& shape, const std::vector<int64_t>& dims, bool k
   Shape out;
   for (size_t d = 0; d < shape.size(); ++d) {
     const bool reduced = std::binary_search(dims.begin(), dims.end(), static_cast<int64_t>(d));
-    if (!reduced) out.push_back(shape[d]);
-    else if (keepdim) out.emplace_back(1);
+    if (!reduced)
+      out.push_back(shape[d]);
+    else if (keepdim)
+      out.emplace_back(1);
   }
   return out;
 }

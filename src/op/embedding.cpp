@@ -8,14 +8,15 @@
 // The other attributes act on the gradient alone. sparse asks for another layout of the same
 // gradient; it is dense here.
 //
-// embedding_dense_backward(grad_output, indices; num_weights, padding_idx, scale_grad_by_freq) -> dw
+// embedding_dense_backward(grad_output, indices; num_weights, padding_idx, scale_grad_by_freq)
+//     -> dw
 //   grad_output  float[*s,m]
 //   indices      i64 or i32 [*s]
 //   dw           [num_weights,m]  dw[r] = sum of grad_output[i] over indices[i] = r
 //   (C1) grad_output is floating  (C2) as above  (C3) grad_output has the dims of indices and one
 //   more  (C4) num_weights >= 0   (C5) operands are on one device
-// Rows of padding_idx get nothing. scale_grad_by_freq divides by how often the row was read. Sums are
-// added in the order of the indices, in f32 or f64.
+// Rows of padding_idx get nothing. scale_grad_by_freq divides by how often the row was read. Sums
+// are added in the order of the indices, in f32 or f64.
 #include "op/broadcast.h"
 #include "op/cost.h"
 #include "op/dims.h"
@@ -32,8 +33,7 @@ using loop::Exprs;
 
 Result<Types> infer_embedding(const OpView& op) {
   const Type &weight = op.in_type(0), &indices = op.in_type(1);
-  if (weight.rank() != 2)
-    return op.broken("C1", "weight is {}, expected rank 2", weight.text());
+  if (weight.rank() != 2) return op.broken("C1", "weight is {}, expected rank 2", weight.text());
   CLEAVE_CHECK(check_index_dtype(op, "C2", "indices", indices));
   CLEAVE_CHECK(common_device(op, "C3", {0, 1}));
   Shape shape = indices.shape;
@@ -46,11 +46,13 @@ Result<Arrays> reference_embedding(const OpView& op, std::span<const Array* cons
   const int64_t rows = weight.shape[0], m = weight.shape[1];
   Array y(weight.dtype, static_shape(op.out_type(0)));
   for (int64_t i = 0; i < (m == 0 ? 0 : indices.numel()); ++i) {
-    CLEAVE_TRY(const int64_t row, index_in_range(op, "indices", indices.i[i], rows,
-                                                 NegativeIndex::refused));
+    CLEAVE_TRY(const int64_t row,
+               index_in_range(op, "indices", indices.i[i], rows, NegativeIndex::refused));
     for (int64_t j = 0; j < m; ++j) {
-      if (y.floating()) y.f[i * m + j] = weight.f[row * m + j];
-      else y.i[i * m + j] = weight.i[row * m + j];
+      if (y.floating())
+        y.f[i * m + j] = weight.f[row * m + j];
+      else
+        y.i[i * m + j] = weight.i[row * m + j];
     }
   }
   return Arrays{std::move(y)};
@@ -132,10 +134,9 @@ ValueId shared_out(Builder& b, const OpView& op, ValueId g, ValueId indices) {
 }
 
 Values decompose_backward(Builder& b, const OpView& op) {
-  const Type g = op.in_type(0);
+  const Type& g = op.in_type(0);
   const ValueId into = b.full({op.dim_attr("num_weights"), g.shape.back()}, 0, g.dtype);
-  return {b.call1("index_put",
-                  {into, Values{op.in(1)}, shared_out(b, op, op.in(0), op.in(1))},
+  return {b.call1("index_put", {into, Values{op.in(1)}, shared_out(b, op, op.in(0), op.in(1))},
                   {{"accumulate", true}})};
 }
 
@@ -171,17 +172,13 @@ void lower_backward(loop::KernelBuilder& k, const OpView& op) {
       v = v / cast(count, v.type());
     }
     if (padding < 0) return v;
-    return select(binary(loop::Op::eq, row_at(step), Expr(padding)), loop::constant(v.type(), 0), v);
+    return select(binary(loop::Op::eq, row_at(step), Expr(padding)), loop::constant(v.type(), 0),
+                  v);
   };
   write_in_order(k, w);
 }
 
 constexpr Trait traits = Trait::fusible | Trait::recomputable | Trait::data_dependent;
-
-SampleTensor on_gpu(SampleTensor t) {
-  t.type.device = {DeviceKind::cuda, 0};
-  return t;
-}
 
 OpDef embedding() {
   std::vector<Sample> samples;
@@ -197,8 +194,9 @@ OpDef embedding() {
                   {{bf16({4, 37}), i64({9}).with({0, 3, 2})}, {{"padding_idx", 1}}}});
   return OpDef{
       .name = "embedding",
-      .signature = "(Tensor weight, Tensor indices, SymInt padding_idx=-1, "
-                   "bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+      .signature =
+          "(Tensor weight, Tensor indices, SymInt padding_idx=-1, "
+          "bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
       .summary = "Rows of a table, one for each index.",
       .source = "aten::embedding, PyTorch 2.13",
       .traits = traits,
@@ -211,39 +209,44 @@ OpDef embedding() {
       .lower = loop::elementwise(lower_embedding),
       .cost = cost_per_result(0),
       .samples = std::move(samples),
-      .rejects = {{"C1", {{f32({5}), i64({2})}}, "embedding: C1: weight is f32[5], expected rank 2"},
-                  {"C2", {{f32({5, 3}), f32({2})}},
+      .rejects = {{"C1",
+                   {{f32({5}), i64({2})}},
+                   "embedding: C1: weight is f32[5], expected rank 2"},
+                  {"C2",
+                   {{f32({5, 3}), f32({2})}},
                    "embedding: C2: indices is f32[2], expected i64 or i32"},
-                  {"C3", {{f32({5, 3}), on_gpu(i64({2}))}},
+                  {"C3",
+                   {{f32({5, 3}), on_cuda(i64({2}))}},
                    "embedding: C3: operands are on cpu and cuda:0, expected one device"}},
   };
 }
 
 OpDef embedding_dense_backward() {
-  const SampleAttrs plain = {{"num_weights", 5}, {"padding_idx", -1}, {"scale_grad_by_freq", false}};
+  const SampleAttrs plain = {
+      {"num_weights", 5}, {"padding_idx", -1}, {"scale_grad_by_freq", false}};
   std::vector<Sample> samples;
   for (DType t : floating_dtypes)
     samples.push_back({{any_of(t, {2, 4, 3}), i64({2, 4}).range(0, 5)}, plain});
-  samples.insert(
-      samples.end(),
-      {{{f32({6, 70}), i32({6}).range(0, 5)}, plain},
-       {{f32({3}), i64({}).range(0, 5)}, plain},
-       {{f32({0, 3}), i64({0})}, plain},
-       {{f32({4, 0}), i64({4}).range(0, 5)}, plain},
-       {{bf16({12, 35}), i64({12}).range(0, 5)}, plain},
-       {{f16({3, 4, 2}), i64({3, 4}).range(0, 2)}, plain},
-       {{f32({6, 3}), i64({6}).range(0, 5)},
-        {{"num_weights", 5}, {"padding_idx", 2}, {"scale_grad_by_freq", false}}},
-       {{f32({6, 3}), i64({6}).range(0, 3)},
-        {{"num_weights", 5}, {"padding_idx", 1}, {"scale_grad_by_freq", true}}},
-       {{bf16({6, 3}), i64({6}).range(0, 3)},
-        {{"num_weights", 5}, {"padding_idx", -1}, {"scale_grad_by_freq", true}}}});
+  samples.insert(samples.end(),
+                 {{{f32({6, 70}), i32({6}).range(0, 5)}, plain},
+                  {{f32({3}), i64({}).range(0, 5)}, plain},
+                  {{f32({0, 3}), i64({0})}, plain},
+                  {{f32({4, 0}), i64({4}).range(0, 5)}, plain},
+                  {{bf16({12, 35}), i64({12}).range(0, 5)}, plain},
+                  {{f16({3, 4, 2}), i64({3, 4}).range(0, 2)}, plain},
+                  {{f32({6, 3}), i64({6}).range(0, 5)},
+                   {{"num_weights", 5}, {"padding_idx", 2}, {"scale_grad_by_freq", false}}},
+                  {{f32({6, 3}), i64({6}).range(0, 3)},
+                   {{"num_weights", 5}, {"padding_idx", 1}, {"scale_grad_by_freq", true}}},
+                  {{bf16({6, 3}), i64({6}).range(0, 3)},
+                   {{"num_weights", 5}, {"padding_idx", -1}, {"scale_grad_by_freq", true}}}});
   const SampleAttrs negative = {
       {"num_weights", -1}, {"padding_idx", -1}, {"scale_grad_by_freq", false}};
   return OpDef{
       .name = "embedding_dense_backward",
-      .signature = "(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, "
-                   "bool scale_grad_by_freq) -> Tensor",
+      .signature =
+          "(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, "
+          "bool scale_grad_by_freq) -> Tensor",
       .summary = "The gradient of a table: rows of grad_output summed by index.",
       .source = "aten::embedding_dense_backward, PyTorch 2.13",
       .traits = Trait::recomputable | Trait::data_dependent,
@@ -255,19 +258,26 @@ OpDef embedding_dense_backward() {
       .cost = cost_per_operand(1),
       .samples = std::move(samples),
       .rejects =
-          {{"C1", {{i64({2, 3}), i64({2})}, plain},
+          {{"C1",
+            {{i64({2, 3}), i64({2})}, plain},
             "embedding_dense_backward: C1: grad_output is i64[2,3], expected a floating dtype"},
-           {"C2", {{f32({2, 3}), boolean({2})}, plain},
+           {"C2",
+            {{f32({2, 3}), boolean({2})}, plain},
             "embedding_dense_backward: C2: indices is bool[2], expected i64 or i32"},
-           {"C3", {{f32({3}), i64({2})}, plain},
+           {"C3",
+            {{f32({3}), i64({2})}, plain},
             "embedding_dense_backward: C3: grad_output is f32[3], expected rank 2, one more than "
             "indices: i64[2]"},
-           {"C3", {{f32({4, 3}), i64({2})}, plain},
-            "embedding_dense_backward: C3: leading dims of grad_output and dims of indices: [4] and "
+           {"C3",
+            {{f32({4, 3}), i64({2})}, plain},
+            "embedding_dense_backward: C3: leading dims of grad_output and dims of indices: [4] "
+            "and "
             "[2], expected equal shapes"},
-           {"C4", {{f32({2, 3}), i64({2})}, negative},
+           {"C4",
+            {{f32({2, 3}), i64({2})}, negative},
             "embedding_dense_backward: C4: num_weights is -1, expected at least 0"},
-           {"C5", {{f32({2, 3}), on_gpu(i64({2}))}, plain},
+           {"C5",
+            {{f32({2, 3}), on_cuda(i64({2}))}, plain},
             "embedding_dense_backward: C5: operands are on cpu and cuda:0, expected one device"}},
   };
 }

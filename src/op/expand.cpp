@@ -29,7 +29,8 @@ Result<Types> infer_expand(const OpView& op) {
                      shape_text(asked), shape.size(), x.rank(), x.text());
   const size_t lead = shape.size() - x.shape.size();
   for (size_t d = 0; d < shape.size(); ++d) {
-    if (d >= lead && (shape[d] == Dim(-1) || op.env().provably_equal(shape[d], x.shape[d - lead]))) {
+    if (d >= lead &&
+        (shape[d] == Dim(-1) || op.env().provably_equal(shape[d], x.shape[d - lead]))) {
       shape[d] = x.shape[d - lead];
       continue;
     }
@@ -88,12 +89,15 @@ OpDef expand() {
                           {{f32({})}, {{"size", {2, 2}}}},
                           {{f32({})}, {{"size", std::vector<int64_t>{}}}},
                           {{f32({1, 3})}, {{"size", {2, 3}}, {"implicit", true}}}}}),
-      .rejects = {{"C1", {{f32({2, 3})}, {{"size", {3}}}},
+      .rejects = {{"C1",
+                   {{f32({2, 3})}, {{"size", {3}}}},
                    "expand: C1: [3] has 1 sizes, expected at least the 2 of self: f32[2,3]"},
-                  {"C2", {{f32({2, 3})}, {{"size", {4, 3}}}},
+                  {"C2",
+                   {{f32({2, 3})}, {{"size", {4, 3}}}},
                    "expand: C2: size 4 of [4,3] for self: f32[2,3], expected the size of the dim, "
                    "or any where that is provably 1"},
-                  {"C2", {{f32({3})}, {{"size", {-1, 3}}}},
+                  {"C2",
+                   {{f32({3})}, {{"size", {-1, 3}}}},
                    "expand: C2: size -1 of [-1,3] for self: f32[3], expected a size of at least 0 "
                    "for a new dim"}},
   };
@@ -134,7 +138,7 @@ Result<Arrays> reference_repeat(const OpView& op, std::span<const Array* const> 
 
 // [r0, r1, s1, r2, s2]: each repeat beside the size that it multiplies; self's dims among them.
 struct Split {
-  Shape apart, ones;           // with the repeats, and with 1 in their place
+  Shape apart, ones;            // with the repeats, and with 1 in their place
   std::vector<int64_t> copies;  // where the repeats stand
 };
 
@@ -196,9 +200,11 @@ OpDef repeat() {
                           {{f32({0, 3})}, {{"repeats", {2, 2}}}},
                           {{f32({})}, {{"repeats", {3}}}},
                           {{f32({})}, {{"repeats", std::vector<int64_t>{}}}}}}),
-      .rejects = {{"C1", {{f32({2, 3})}, {{"repeats", {2}}}},
+      .rejects = {{"C1",
+                   {{f32({2, 3})}, {{"repeats", {2}}}},
                    "repeat: C1: [2] has 1 repeats, expected at least the 2 of self: f32[2,3]"},
-                  {"C2", {{f32({3})}, {{"repeats", {-1}}}},
+                  {"C2",
+                   {{f32({3})}, {{"repeats", {-1}}}},
                    "repeat: C2: repeat -1 of [-1] is negative, expected at least 0"}},
   };
 }

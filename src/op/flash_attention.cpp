@@ -60,7 +60,8 @@ Result<Types> infer_backward(const OpView& op) {
   const AttentionCall call = backward_call(op);
   CLEAVE_TRY(const AttentionShape s, checked_flash(call));
   const Shape y = s.with(s.rows, s.value_width);
-  CLEAVE_CHECK(check_same_shape(op, "C13", "grad_out and the result", op.in_type(grad_out).shape, y));
+  CLEAVE_CHECK(
+      check_same_shape(op, "C13", "grad_out and the result", op.in_type(grad_out).shape, y));
   CLEAVE_CHECK(check_same_shape(op, "C13", "out and the result", op.in_type(out).shape, y));
   const Shape& sums = op.in_type(logsumexp).shape;
   CLEAVE_CHECK(check_same_shape(op, "C14", "logsumexp and the rows", sums,
@@ -114,7 +115,8 @@ Result<Arrays> reference_backward(const OpView& op, std::span<const Array* const
       double own = 0;
       for (int64_t e = 0; e < value_width; ++e) own += g.f[g0 + e] * y.f[g0 + e];
       for (int64_t j = 0; j < scores.columns(); ++j) {
-        const int64_t k0 = scores.key_at(at) + j * width, v0 = scores.value_at(at) + j * value_width;
+        const int64_t k0 = scores.key_at(at) + j * width,
+                      v0 = scores.value_at(at) + j * value_width;
         double dweight = 0;
         for (int64_t e = 0; e < value_width; ++e) {
           dweight += g.f[g0 + e] * v.f[v0 + e];
@@ -155,7 +157,8 @@ Values decompose(Builder& b, const OpView& op) {
   const ValueId closed = closed_rows(b, scores);
   const ValueId top = b.where(closed, 0.0, b.amax(scores, {-1}, true));
   const ValueId sum = b.sum(b.exp(b.sub(scores, top)), {-1}, true);
-  return {b.convert(y, call.type(0).dtype), b.squeeze(b.add(b.log(b.where(closed, 1.0, sum)), top), {-1})};
+  return {b.convert(y, call.type(0).dtype),
+          b.squeeze(b.add(b.log(b.where(closed, 1.0, sum)), top), {-1})};
 }
 
 ValueId flipped(Builder& b, ValueId x) { return b.permute(x, {0, 2, 1}); }
@@ -166,8 +169,7 @@ Values decompose_backward(Builder& b, const OpView& op) {
   const AttentionShape& s = p.shape;
   const DType work = call.work();
   ValueId weights = b.convert(op.in(logsumexp), work);
-  if (op.in_type(logsumexp).rank() == 3)
-    weights = b.exp(b.sub(p.scores, b.unsqueeze(weights, -1)));
+  if (op.in_type(logsumexp).rank() == 3) weights = b.exp(b.sub(p.scores, b.unsqueeze(weights, -1)));
   weights = without_batch(b, weights);
   const ValueId g = without_batch(b, b.convert(op.in(grad_out), work));
   const ValueId dweights = b.bmm(g, flipped(b, p.value));
@@ -183,17 +185,18 @@ Values grad(Builder& b, const GradView& op) {
   if (op.dout(0).is_none()) return d;
   const ValueId mask = op.has(3) ? op.in(3) : ValueId::none();
   if (op.has(3) && op.needs(3)) {
-    b.fail(unsupported("{}: the gradient of attn_mask is not covered, as in PyTorch; "
-                       "scaled_dot_product_attention has it (src/op/flash_attention.cpp)",
-                       op.name()));
+    b.fail(
+        unsupported("{}: the gradient of attn_mask is not covered, as in PyTorch; "
+                    "scaled_dot_product_attention has it (src/op/flash_attention.cpp)",
+                    op.name()));
     return d;
   }
-  const Values grads = b.call(
-      op.name() + "_backward",
-      {op.dout(0), op.in(0), op.in(1), op.in(2), op.out(0), op.out(1), mask},
-      {{"dropout_p", op.float_attr("dropout_p")},
-       {"is_causal", op.bool_attr("is_causal")},
-       {"scale", op.attr("scale")}});
+  const Values grads =
+      b.call(op.name() + "_backward",
+             {op.dout(0), op.in(0), op.in(1), op.in(2), op.out(0), op.out(1), mask},
+             {{"dropout_p", op.float_attr("dropout_p")},
+              {"is_causal", op.bool_attr("is_causal")},
+              {"scale", op.attr("scale")}});
   for (int k = 0; k < 3 && grads.size() == 3; ++k)
     if (op.needs(k)) d[k] = grads[k];
   return d;
@@ -226,9 +229,10 @@ OpDef flash_forward() {
   const std::string name = "_scaled_dot_product_flash_attention_for_cpu";
   return OpDef{
       .name = name,
-      .signature = "(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, "
-                   "bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) "
-                   "-> (Tensor, Tensor)",
+      .signature =
+          "(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, "
+          "bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) "
+          "-> (Tensor, Tensor)",
       .summary = "Attention and the logarithms of its sums.",
       .source = "aten::_scaled_dot_product_flash_attention_for_cpu, PyTorch 2.13",
       .traits = traits,
@@ -239,9 +243,11 @@ OpDef flash_forward() {
       .lower = loop::by_decomposition(),
       .cost = cost(forward_call, 2),
       .samples = std::move(samples),
-      .rejects = {{"C11", {{f32({2, 3, 4}), f32({2, 3, 4}), f32({2, 3, 4})}},
+      .rejects = {{"C11",
+                   {{f32({2, 3, 4}), f32({2, 3, 4}), f32({2, 3, 4})}},
                    name + ": C11: query is f32[2,3,4], expected rank 4"},
-                  {"C12", {{x, x, x}, {{"dropout_p", 0.5}}},
+                  {"C12",
+                   {{x, x, x}, {{"dropout_p", 0.5}}},
                    name + ": C12: dropout_p is 0.5, expected 0"}},
       .nondifferentiable = 1 << 1,
   };
@@ -265,9 +271,10 @@ OpDef flash_backward() {
   const std::string name = "_scaled_dot_product_flash_attention_for_cpu_backward";
   return OpDef{
       .name = name,
-      .signature = "(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, "
-                   "Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, "
-                   "float? scale=None) -> (Tensor, Tensor, Tensor)",
+      .signature =
+          "(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, "
+          "Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, "
+          "float? scale=None) -> (Tensor, Tensor, Tensor)",
       .summary = "The gradients of attention by query, key and value.",
       .source = "aten::_scaled_dot_product_flash_attention_for_cpu_backward, PyTorch 2.13",
       .traits = traits,
@@ -278,11 +285,14 @@ OpDef flash_backward() {
       .lower = loop::by_decomposition(),
       .cost = cost(backward_call, 5),
       .samples = std::move(samples),
-      .rejects = {{"C13", {{q, q, k, v, y, sums}, plain},
+      .rejects = {{"C13",
+                   {{q, q, k, v, y, sums}, plain},
                    name + ": C13: grad_out and the result: [2,2,3,4] and [2,2,3,6], expected equal "
                           "shapes"},
-                  {"C14", {{y, q, k, v, y, f32({2, 3})}, plain},
-                   name + ": C14: logsumexp and the rows: [2,3] and [2,2,3], expected equal shapes"}},
+                  {"C14",
+                   {{y, q, k, v, y, f32({2, 3})}, plain},
+                   name +
+                       ": C14: logsumexp and the rows: [2,3] and [2,2,3], expected equal shapes"}},
   };
 }
 

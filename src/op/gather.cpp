@@ -10,9 +10,9 @@
 //   (C1) dim in [-rank, rank) of self  (C2) index is i64 or i32  (C3) index has at most one dim
 //   (C4) a 0-d self takes one index    (C5) operands are on one device
 //
-// A 0-d tensor counts as one dim of size 1. Indices are in [0, size of dim), else an error that names
-// the index; there is no counting from the end. sparse_grad asks for another layout of the same
-// gradient; it is dense here. Gradients are sums by index, in the order of the indices.
+// A 0-d tensor counts as one dim of size 1. Indices are in [0, size of dim), else an error that
+// names the index; there is no counting from the end. sparse_grad asks for another layout of the
+// same gradient; it is dense here. Gradients are sums by index, in the order of the indices.
 #include "op/broadcast.h"
 #include "op/cost.h"
 #include "op/dims.h"
@@ -42,8 +42,10 @@ Result<Types> infer_gather(const OpView& op) {
 }
 
 void copy_element(Array& to, int64_t at, const Array& from, int64_t source) {
-  if (to.floating()) to.f[at] = from.f[source];
-  else to.i[at] = from.i[source];
+  if (to.floating())
+    to.f[at] = from.f[source];
+  else
+    to.i[at] = from.i[source];
 }
 
 Result<Arrays> reference_gather(const OpView& op, std::span<const Array* const> in) {
@@ -56,8 +58,8 @@ Result<Arrays> reference_gather(const OpView& op, std::span<const Array* const> 
   std::vector<int64_t> at(extents.size(), 0);
   for (int64_t k = 0; k < y.numel(); ++k, next_index(at, extents)) {
     std::vector<int64_t> source = at;
-    CLEAVE_TRY(source[dim], index_in_range(op, "index", index.i[k], sizes[dim],
-                                           NegativeIndex::refused));
+    CLEAVE_TRY(source[dim],
+               index_in_range(op, "index", index.i[k], sizes[dim], NegativeIndex::refused));
     copy_element(y, k, self, broadcast_position(source, sizes));
   }
   return Arrays{std::move(y)};
@@ -89,7 +91,8 @@ Result<Types> infer_select(const OpView& op) {
   if (index.rank() > 1)
     return op.broken("C3", "index is {}, expected at most one dim", index.text());
   Type y = typed_like(self, self.dtype, self.shape);
-  if (self.rank() > 0) y.shape[dim] = index.numel();
+  if (self.rank() > 0)
+    y.shape[dim] = index.numel();
   else if (!op.env().provably_equal(index.numel(), Dim(1)))
     return op.broken("C4", "index is {} for a 0-d self, expected one index", index.text());
   CLEAVE_CHECK(common_device(op, "C5", {0, 1}));
@@ -100,13 +103,14 @@ Result<Arrays> reference_select(const OpView& op, std::span<const Array* const> 
   const Array &self = *in[0], &index = *in[1];
   Array y(self.dtype, static_shape(op.out_type(0)));
   const int64_t named = op.int_attr("dim");
-  const size_t dim = static_cast<size_t>(named < 0 ? named + std::max<int64_t>(self.rank(), 1) : named);
+  const size_t dim =
+      static_cast<size_t>(named < 0 ? named + std::max<int64_t>(self.rank(), 1) : named);
   std::vector<int64_t> at(y.shape.size(), 0);
   for (int64_t k = 0; k < y.numel(); ++k, next_index(at, y.shape)) {
     const int64_t i = index.i[self.rank() == 0 ? 0 : at[dim]];
-    CLEAVE_TRY(const int64_t picked, index_in_range(op, "index", i,
-                                                    self.rank() == 0 ? 1 : self.shape[dim],
-                                                    NegativeIndex::refused));
+    CLEAVE_TRY(const int64_t picked,
+               index_in_range(op, "index", i, self.rank() == 0 ? 1 : self.shape[dim],
+                              NegativeIndex::refused));
     std::vector<int64_t> source = at;
     if (self.rank() > 0) source[dim] = picked;
     copy_element(y, k, self, broadcast_position(source, self.shape));
@@ -150,11 +154,6 @@ Exprs lower_select(loop::KernelBuilder& k, const OpView& op, const Exprs& index)
 
 constexpr Trait traits = Trait::fusible | Trait::recomputable | Trait::data_dependent;
 
-SampleTensor on_gpu(SampleTensor t) {
-  t.type.device = {DeviceKind::cuda, 0};
-  return t;
-}
-
 OpDef gather() {
   std::vector<Sample> samples;
   for (DType t : all_dtypes)
@@ -184,15 +183,20 @@ OpDef gather() {
       .lower = loop::elementwise(lower_gather),
       .cost = cost_per_result(0),
       .samples = std::move(samples),
-      .rejects = {{"C1", {{f32({2, 3}), i64({2, 3})}, {{"dim", 2}}},
+      .rejects = {{"C1",
+                   {{f32({2, 3}), i64({2, 3})}, {{"dim", 2}}},
                    "gather: C1: dim 2 is outside [-2, 2) of self: f32[2,3]"},
-                  {"C2", {{f32({2, 3}), f32({2, 3})}, at0},
+                  {"C2",
+                   {{f32({2, 3}), f32({2, 3})}, at0},
                    "gather: C2: index is f32[2,3], expected i64 or i32"},
-                  {"C3", {{f32({2, 3}), i64({2})}, at0},
+                  {"C3",
+                   {{f32({2, 3}), i64({2})}, at0},
                    "gather: C3: index is i64[2], expected the rank of self: f32[2,3]"},
-                  {"C4", {{f32({2, 3}), i64({2, 4})}, at0},
+                  {"C4",
+                   {{f32({2, 3}), i64({2, 4})}, at0},
                    "gather: C4: dim 1 of index is 4, expected at most 3, that of self"},
-                  {"C5", {{on_gpu(f32({2})), i64({2})}, at0},
+                  {"C5",
+                   {{on_cuda(f32({2})), i64({2})}, at0},
                    "gather: C5: operands are on cuda:0 and cpu, expected one device"}},
   };
 }
@@ -223,15 +227,20 @@ OpDef index_select() {
       .lower = loop::elementwise(lower_select),
       .cost = cost_per_result(0),
       .samples = std::move(samples),
-      .rejects = {{"C1", {{f32({2, 3}), i64({2})}, {{"dim", -3}}},
+      .rejects = {{"C1",
+                   {{f32({2, 3}), i64({2})}, {{"dim", -3}}},
                    "index_select: C1: dim -3 is outside [-2, 2) of self: f32[2,3]"},
-                  {"C2", {{f32({2, 3}), boolean({2})}, at0},
+                  {"C2",
+                   {{f32({2, 3}), boolean({2})}, at0},
                    "index_select: C2: index is bool[2], expected i64 or i32"},
-                  {"C3", {{f32({2, 3}), i64({2, 1})}, at0},
+                  {"C3",
+                   {{f32({2, 3}), i64({2, 1})}, at0},
                    "index_select: C3: index is i64[2,1], expected at most one dim"},
-                  {"C4", {{f32({}), i64({2})}, at0},
+                  {"C4",
+                   {{f32({}), i64({2})}, at0},
                    "index_select: C4: index is i64[2] for a 0-d self, expected one index"},
-                  {"C5", {{f32({2}), on_gpu(i64({2}))}, at0},
+                  {"C5",
+                   {{f32({2}), on_cuda(i64({2}))}, at0},
                    "index_select: C5: operands are on cpu and cuda:0, expected one device"}},
   };
 }

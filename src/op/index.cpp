@@ -11,9 +11,9 @@
 //     (C5) values has the dtype of self     (C6) values broadcasts to self[indices]
 //
 // An index is in [-size, size) of its dim and counts from the end where it is negative; one outside
-// is an error that names it, before anything is written. Where writes meet, the last one in row-major
-// order of the broadcast indices stays; sums are added in that order, bool by "or". Masks (bool, u8)
-// are Unsupported: the size of their result depends on values.
+// is an error that names it, before anything is written. Where writes meet, the last one in
+// row-major order of the broadcast indices stays; sums are added in that order, bool by "or". Masks
+// (bool, u8) are Unsupported: the size of their result depends on values.
 // Gradient: what is overwritten has none; as in PyTorch, each of several writes that meet gets the
 // whole gradient of the place.
 #include "op/advanced_index.h"
@@ -99,10 +99,9 @@ Status visit_indexed(const OpView& op, std::span<const Array* const> in, const W
       const Array* index = d < op.list_size() ? in[1 + d] : nullptr;
       int64_t coordinate = 0;
       if (index) {
-        CLEAVE_TRY(coordinate,
-                   index_in_range(op, fmt::format("indices[{}]", d),
-                                  index->i[broadcast_position(among, index->shape)], self.shape[d],
-                                  NegativeIndex::from_end));
+        CLEAVE_TRY(coordinate, index_in_range(op, fmt::format("indices[{}]", d),
+                                              index->i[broadcast_position(among, index->shape)],
+                                              self.shape[d], NegativeIndex::from_end));
       } else {
         coordinate = kept[next++];
       }
@@ -118,8 +117,10 @@ Result<Arrays> reference_index(const OpView& op, std::span<const Array* const> i
   const Array& self = *in[0];
   Array y(self.dtype, w.shape);
   CLEAVE_CHECK(visit_indexed(op, in, w, [&](int64_t k, int64_t at) {
-    if (y.floating()) y.f[k] = self.f[at];
-    else y.i[k] = self.i[at];
+    if (y.floating())
+      y.f[k] = self.f[at];
+    else
+      y.i[k] = self.i[at];
   }));
   return Arrays{std::move(y)};
 }
@@ -136,8 +137,10 @@ Result<Arrays> reference_put(const OpView& op, std::span<const Array* const> in)
   std::vector<int64_t> at(w.shape.size(), 0);
   CLEAVE_CHECK(visit_indexed(op, in, w, [&](int64_t, int64_t to) {
     const int64_t from = broadcast_position(at, values.shape);
-    if (y.floating()) y.f[to] = values.f[from] + (add ? y.f[to] : 0);
-    else y.set_int(to, values.i[from] + (add ? y.i[to] : 0));
+    if (y.floating())
+      y.f[to] = values.f[from] + (add ? y.f[to] : 0);
+    else
+      y.set_int(to, values.i[from] + (add ? y.i[to] : 0));
     next_index(at, w.shape);
   }));
   return Arrays{std::move(y)};
@@ -220,9 +223,9 @@ void lower_put(loop::KernelBuilder& k, const OpView& op) {
     Exprs key;
     for (size_t d = 0; d < sizes.size(); ++d) {
       if (plan.tensor_of[d] < 0) continue;
-      const Expr i = k.let(cast(k.load_broadcast(op.flat(1) + plan.tensor_of[d], step), DType::i64));
-      key.push_back(
-          k.let(select(binary(loop::Op::lt, i, Expr(0)), i + Expr(sizes[d]), i), "i"));
+      const Expr i =
+          k.let(cast(k.load_broadcast(op.flat(1) + plan.tensor_of[d], step), DType::i64));
+      key.push_back(k.let(select(binary(loop::Op::lt, i, Expr(0)), i + Expr(sizes[d]), i), "i"));
     }
     return key;
   };
@@ -238,11 +241,6 @@ void lower_put(loop::KernelBuilder& k, const OpView& op) {
     return k.load_broadcast(op.flat(2), at);
   };
   write_in_order(k, w);
-}
-
-SampleTensor on_gpu(SampleTensor t) {
-  t.type.device = {DeviceKind::cuda, 0};
-  return t;
 }
 
 // An absent item of a list.
@@ -282,17 +280,26 @@ OpDef index() {
       .cost = cost_per_result(0),
       .samples = std::move(samples),
       .rejects =
-          {{"C1", {{f32({4}), List{i64({2}), i64({2})}}},
+          {{"C1",
+            {{f32({4}), List{i64({2}), i64({2})}}},
             "index: C1: 2 indices are given for self: f32[4], expected at most 1"},
-           {"C1", {{f32({4}), List{absent()}}}, "index: C1: no index is given, expected at least one"},
-           {"C2", {{f32({4}), List{f32({2})}}}, "index: C2: indices[0] is f32[2], expected i64 or i32"},
-           {"C2", {{f32({4}), List{boolean({4})}}},
+           {"C1",
+            {{f32({4}), List{absent()}}},
+            "index: C1: no index is given, expected at least one"},
+           {"C2",
+            {{f32({4}), List{f32({2})}}},
+            "index: C2: indices[0] is f32[2], expected i64 or i32"},
+           {"C2",
+            {{f32({4}), List{boolean({4})}}},
             "index: indices[0] is bool[4]: a mask picks a number of elements that only its values "
             "tell, expected i64 or i32 (src/op/index.cpp)"},
-           {"C3", {{f32({4, 3}), List{i64({2}), i64({3})}}},
-            "index: C3: shapes [2] and [3] don't broadcast: dim -1 is 2 and 3, expected equal sizes "
+           {"C3",
+            {{f32({4, 3}), List{i64({2}), i64({3})}}},
+            "index: C3: shapes [2] and [3] don't broadcast: dim -1 is 2 and 3, expected equal "
+            "sizes "
             "or 1"},
-           {"C4", {{f32({4}), List{on_gpu(i64({2}))}}},
+           {"C4",
+            {{f32({4}), List{on_cuda(i64({2}))}}},
             "index: C4: self is f32[4] and indices[0] is i64[2]@cuda:0, expected one device"}},
   };
 }
@@ -313,7 +320,8 @@ OpDef index_put() {
        {{f32({4, 3}), List{rows}, f32({3, 1})}},
        {{i64({4, 3}), List{met}, i64({6, 3})}},
        {{f32({4, 3}), List{absent(), i64({2}).with({-1, 0})}, f32({4, 2})}},
-       {{f32({4, 3, 2}), List{i64({2}).with({3, 1}), absent(), i32({2}).with({0, 1})}, f32({2, 3})}},
+       {{f32({4, 3, 2}), List{i64({2}).with({3, 1}), absent(), i32({2}).with({0, 1})},
+         f32({2, 3})}},
        {{f32({4, 3}), List{i64({2, 1}).with({3, 1}), i64({3}).with({0, -1, 1})}, f32({2, 3})}},
        {{f32({4, 3}), List{met, i64({6}).range(-3, 3)}, f32({6})}, add},
        {{f32({4, 3}), List{i64({2, 1}).range(0, 4), i64({5}).range(0, 3)}, f32({5})}, add},
@@ -327,7 +335,8 @@ OpDef index_put() {
        {{f16({4, 3}), List{i64({2, 1}).range(0, 4), i64({5}).range(0, 3)}, f16({2, 5})}, add}});
   return OpDef{
       .name = "index_put",
-      .signature = "(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
+      .signature =
+          "(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
       .summary = "A copy with elements overwritten, or added to, at index tensors.",
       .source = "aten::index_put, PyTorch 2.13",
       .traits = Trait::recomputable | Trait::data_dependent,
@@ -339,19 +348,26 @@ OpDef index_put() {
       .cost = cost_per_result(1),
       .samples = std::move(samples),
       .rejects =
-          {{"C1", {{f32({4}), List{i64({2}), i64({2})}, f32({2})}},
+          {{"C1",
+            {{f32({4}), List{i64({2}), i64({2})}, f32({2})}},
             "index_put: C1: 2 indices are given for self: f32[4], expected at most 1"},
-           {"C2", {{f32({4}), List{f32({2})}, f32({2})}},
+           {"C2",
+            {{f32({4}), List{f32({2})}, f32({2})}},
             "index_put: C2: indices[0] is f32[2], expected i64 or i32"},
-           {"C3", {{f32({4, 3}), List{i64({2}), i64({3})}, f32({})}},
+           {"C3",
+            {{f32({4, 3}), List{i64({2}), i64({3})}, f32({})}},
             "index_put: C3: shapes [2] and [3] don't broadcast: dim -1 is 2 and 3, expected equal "
             "sizes or 1"},
-           {"C4", {{f32({4}), List{i64({2})}, on_gpu(f32({2}))}},
+           {"C4",
+            {{f32({4}), List{i64({2})}, on_cuda(f32({2}))}},
             "index_put: C4: operands are on cpu and cuda:0, expected one device"},
-           {"C5", {{f32({4}), List{i64({2})}, i64({2})}},
+           {"C5",
+            {{f32({4}), List{i64({2})}, i64({2})}},
             "index_put: C5: values is i64[2], expected the dtype of self: f32"},
-           {"C6", {{f32({4}), List{i64({2})}, f32({1, 2})}},
-            "index_put: C6: shape [1,2] doesn't broadcast to [2], expected dims that are equal or 1"}},
+           {"C6",
+            {{f32({4}), List{i64({2})}, f32({1, 2})}},
+            "index_put: C6: shape [1,2] doesn't broadcast to [2], expected dims that are equal or "
+            "1"}},
   };
 }
 

@@ -10,14 +10,14 @@ using loop::KernelBuilder;
 
 namespace {
 
-constexpr int64_t chunk = 4096;    // elements of a vector that one piece of a parallel loop covers
+constexpr int64_t chunk = 4096;  // elements of a vector that one piece of a parallel loop covers
 constexpr int64_t register_columns = 16;  // accumulators of a narrow sum that are kept at once
 
 // The part of [0, size) that block number `block` covers: `width` elements, fewer in the last one.
 struct Piece {
   Expr begin, count;
 };
-Piece piece_of(Expr block, int64_t size, int64_t width) {
+Piece piece_of(const Expr& block, int64_t size, int64_t width) {
   const Expr begin = block * Expr(width);
   if (size % width == 0) return {begin, Expr(width)};
   return {begin, binary(loop::Op::min, Expr(width), Expr(size) - begin)};
@@ -60,7 +60,7 @@ void write_by_step(KernelBuilder& k, const OrderedWrites& w) {
     k.loops(w.steps, [&](const Exprs& step) {
       Exprs key;
       if (!w.key_reads_column) key = w.key({}, step);
-      k.loop(piece.count, [&](Expr c) {
+      k.loop(piece.count, [&](const Expr& c) {
         const Exprs column = column_at(w, i, piece.begin + c);
         write_one(k, w, w.key_reads_column ? w.key(column, step) : key, column, step);
       });
@@ -91,11 +91,11 @@ Expr equal_keys(const Exprs& a, const Exprs& b) {
 void sum_columns(KernelBuilder& k, const OrderedWrites& w, const std::vector<Exprs>& columns) {
   const int64_t total = numel_of(w.steps);
   const Exprs shared = w.key_reads_column ? columns[0] : Exprs{};
-  const auto key_at = [&](Expr t) { return w.key(shared, step_at(k, w.steps, std::move(t))); };
-  k.loop(Expr(total), [&](Expr t) {
+  const auto key_at = [&](const Expr& t) { return w.key(shared, step_at(k, w.steps, t)); };
+  k.loop(Expr(total), [&](const Expr& t) {
     const Exprs key = key_at(t);
     const Expr first = k.define(loop::constant_int(DType::boolean, 1), "first");
-    k.loop(t, [&](Expr u) {
+    k.loop(t, [&](const Expr& u) {
       k.assign(first, binary(loop::Op::logical_and, first,
                              unary(loop::Op::logical_not, equal_keys(key, key_at(u)))));
     });
@@ -103,7 +103,7 @@ void sum_columns(KernelBuilder& k, const OrderedWrites& w, const std::vector<Exp
       Exprs sums;
       for (const Exprs& column : columns)
         sums.push_back(k.define(k.load_result(0, w.place(key, column)), "sum"));
-      k.loop(Expr(total) - t, [&](Expr later) {
+      k.loop(Expr(total) - t, [&](const Expr& later) {
         const Expr u = k.let(t + later, "u");
         k.if_(equal_keys(key, key_at(u)), [&] {
           const Exprs step = step_at(k, w.steps, u);
@@ -145,10 +145,10 @@ void for_each_element(KernelBuilder& k, const std::vector<int64_t>& shape,
   if (shape.size() == 1)
     return k.parallel({pieces(last, chunk)}, [&](const Exprs& i) {
       const Piece piece = piece_of(i[0], last, std::min(chunk, last));
-      k.loop(piece.count, [&](Expr j) { body({piece.begin + j}); });
+      k.loop(piece.count, [&](const Expr& j) { body({piece.begin + j}); });
     });
   k.parallel({shape.begin(), shape.end() - 1}, [&](const Exprs& rows) {
-    k.loop(Expr(last), [&](Expr j) {
+    k.loop(Expr(last), [&](const Expr& j) {
       Exprs index = rows;
       index.push_back(j);
       body(index);
@@ -171,8 +171,10 @@ void write_in_order(KernelBuilder& k, const OrderedWrites& writes) {
   if (!k.wanted(0) || numel_of(writes.columns) == 0 || numel_of(writes.steps) == 0) return;
   const DType t = result_type(k);
   const bool narrow = is_floating(t) && size_of(t) < 4;
-  if (narrow && writes.mode == OrderedWrites::Mode::accumulate) sum_by_place(k, writes);
-  else write_by_step(k, writes);
+  if (narrow && writes.mode == OrderedWrites::Mode::accumulate)
+    sum_by_place(k, writes);
+  else
+    write_by_step(k, writes);
 }
 
 }  // namespace cleave

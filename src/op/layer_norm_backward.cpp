@@ -236,17 +236,17 @@ void lower_rows(loop::KernelBuilder& k, const OpView& op, const Loads& at) {
   });
 }
 
+// Two walks over the rows: with both sums in one, the lanes of two sums leave the registers, and it
+// takes twice as long as two walks (4096 rows of 768, Zen 4: 7.4 ms against 3.5 ms).
 void lower_columns(loop::KernelBuilder& k, const OpView& op, const Loads& at) {
   const std::vector<int64_t> shape = static_shape(op.in_type(at_input));
-  const Expr zero = loop::constant(norm_dtype(op.in_type(at_input).dtype), 0);
   for_each_line_in(k, shape, row_dims(op, at_input), [&](const Line& line) {
-    const Expr dw = k.define(zero, "dw"), db = k.define(zero, "db");
-    line.each(k, [&](const Exprs& i) {
-      if (k.wanted(1)) k.assign(dw, dw + at.dy(i) * at.h(i));
-      if (k.wanted(2)) k.assign(db, db + at.dy(i));
-    });
-    k.store(1, line.folded(false), dw);
-    k.store(2, line.folded(false), db);
+    const auto sum = [&](int result, const std::function<Expr(const Exprs&)>& value) {
+      if (!k.wanted(result)) return;
+      k.store(result, line.folded(false), line.fold(k, ReduceOp::sum, value));
+    };
+    sum(1, [&](const Exprs& i) { return at.dy(i) * at.h(i); });
+    sum(2, [&](const Exprs& i) { return at.dy(i); });
   });
 }
 
@@ -304,7 +304,8 @@ std::vector<Reject> rejects() {
   };
   const std::vector<bool> dx = {true, false, false};
   const auto add = [&](const char* rule, Sample s, const char* text) {
-    out.push_back({rule, std::move(s), fmt::format("native_layer_norm_backward: {}: {}", rule, text)});
+    out.push_back(
+        {rule, std::move(s), fmt::format("native_layer_norm_backward: {}: {}", rule, text)});
   };
   const SampleTensor d = f32({2, 3}), s = f32({2, 1});
   add("C5", base(f64({2, 3}), s, s, dx),
@@ -323,9 +324,10 @@ std::vector<Reject> rejects() {
 OpDef layer_norm_backward() {
   return OpDef{
       .name = "native_layer_norm_backward",
-      .signature = "(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, "
-                   "Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> "
-                   "(Tensor, Tensor, Tensor)",
+      .signature =
+          "(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, "
+          "Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> "
+          "(Tensor, Tensor, Tensor)",
       .summary = "The cotangents of native_layer_norm's operands.",
       .source = "aten::native_layer_norm_backward, PyTorch 2.13",
       .traits = Trait::reduction | Trait::fusible | Trait::recomputable,

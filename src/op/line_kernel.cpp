@@ -21,8 +21,10 @@ Exprs Line::at(const Exprs& j) const {
 Exprs Line::folded(bool keepdim) const {
   Exprs index;
   for (const Expr& i : kept_) {
-    if (i.defined()) index.push_back(i);
-    else if (keepdim) index.emplace_back(0);
+    if (i.defined())
+      index.push_back(i);
+    else if (keepdim)
+      index.emplace_back(0);
   }
   return index;
 }
@@ -53,8 +55,8 @@ void for_each_line_in(KernelBuilder& k, const std::vector<int64_t>& shape,
     return Line(extents, dims, std::move(kept));
   };
   const int64_t last = std::ssize(shape) - 1;
-  const bool columns = !dims.empty() && !outer_dims.empty() && outer_dims.back() == last &&
-                       shape[last] > 1;
+  const bool columns =
+      !dims.empty() && !outer_dims.empty() && outer_dims.back() == last && shape[last] > 1;
   if (!columns) return k.parallel(outer, [&](const Exprs& i) { body(line(i)); });
   outer.back() = (shape[last] + loop::column_lanes - 1) / loop::column_lanes;
   k.parallel(outer, [&](const Exprs& i) {

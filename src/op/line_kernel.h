@@ -5,7 +5,7 @@
 //
 //     x x x x x x x x   -> one line, read as it lies
 //
-// Otherwise up to 64 neighbouring lines go together, lane by lane, so that memory is still read as it
+// Otherwise up to 64 neighbouring lines go together, lane by lane, and memory is still read as it
 // lies:
 //
 //     | | | | | | | |   -> 8 lines, read row after row

@@ -1,4 +1,5 @@
-// _log_softmax(self; dim, half_to_float) -> y    y = x - m - log(sum(exp(x - m))), m = max(x), along dim
+// _log_softmax(self; dim, half_to_float) -> y
+//   y = x - m - log(sum(exp(x - m))), m = max(x), along dim
 //   self float[*s], y float[*s] of the same dtype, f32 with half_to_float; constraints: softmax.h
 // A line that is all -inf gives NaN, as in PyTorch. The gradient reads y, not x.
 //
@@ -18,7 +19,8 @@ using loop::ReduceOp;
 
 // ---- _log_softmax
 
-void log_softmax_line(std::span<const Array* const> in, const std::vector<int64_t>& line, Array& y) {
+void log_softmax_line(std::span<const Array* const> in, const std::vector<int64_t>& line,
+                      Array& y) {
   const std::vector<double>& x = in[0]->f;
   double top = -INFINITY, sum = 0;
   for (int64_t at : line) top = std::isnan(x[at]) || x[at] > top ? x[at] : top;
@@ -47,9 +49,8 @@ Values grad_log_softmax(Builder& b, const GradView& op) {
 void lower_log_softmax(loop::KernelBuilder& k, const OpView& op) {
   for_each_line_in(k, static_shape(op.in_type(0)), softmax_dims(op), [&](const Line& line) {
     const Expr top = line.fold(k, ReduceOp::max, [&](const Exprs& i) { return k.load(0, i); });
-    const Expr sum = line.fold(k, ReduceOp::sum, [&](const Exprs& i) {
-      return unary(Op::exp, k.load(0, i) - top);
-    });
+    const Expr sum = line.fold(k, ReduceOp::sum,
+                               [&](const Exprs& i) { return unary(Op::exp, k.load(0, i) - top); });
     const Expr log_sum = k.let(unary(Op::log, sum), "log_sum");
     line.each(k, [&](const Exprs& i) { k.store(0, i, k.load(0, i) - top - log_sum); });
   });

@@ -76,9 +76,11 @@ OpDef logical(const std::string& name, bool all) {
                           {{f32({2, 2}).with({0, NAN, 0, 0.5})}, {{"dim", {1}}}},
                           {{f32({2, 2}).with({0, -0.0, 1, 2})}, {{"dim", {1}}}},
                           {{sample(DType::u8, {2, 2}).range(0, 2)}, {{"dim", {0}}}}}}),
-      .rejects = {{"C1", {{boolean({2, 3})}, {{"dim", {2}}}},
+      .rejects = {{"C1",
+                   {{boolean({2, 3})}, {{"dim", {2}}}},
                    name + ": C1: dim 2 is outside [-2, 2) of self: bool[2,3]"},
-                  {"C2", {{boolean({2, 3})}, {{"dim", {0, 0}}}},
+                  {"C2",
+                   {{boolean({2, 3})}, {{"dim", {0, 0}}}},
                    name + ": C2: dim 0 is named twice in [0,0], expected once"}},
   };
 }

@@ -58,8 +58,7 @@ void lower_logsumexp(loop::KernelBuilder& k, const OpView& op) {
   for_each_line_in(k, shape, reduction_dims(op), [&](const Line& line) {
     const auto x = [&](const Exprs& i) { return loop::cast(k.load(0, i), t); };
     const Expr top = line.fold(k, ReduceOp::max, x);
-    const Expr base =
-        k.let(select(unary(Op::isinf, top), loop::constant(t, 0), top), "base");
+    const Expr base = k.let(select(unary(Op::isinf, top), loop::constant(t, 0), top), "base");
     const Expr sum =
         line.fold(k, ReduceOp::sum, [&](const Exprs& i) { return unary(Op::exp, x(i) - base); });
     k.store(0, line.folded(op.bool_attr("keepdim")), base + unary(Op::log, sum));
@@ -93,9 +92,11 @@ OpDef logsumexp() {
                           {{f32({3}).range(900, 1000)}, {{"dim", {0}}}},
                           {{f32({2, 2}).with({-INFINITY, -INFINITY, 1, INFINITY})}, {{"dim", {1}}}},
                           {{f32({2}).with({NAN, 1})}, {{"dim", {0}}}}}}),
-      .rejects = {{"C1", {{f32({2, 3})}, {{"dim", {2}}}},
+      .rejects = {{"C1",
+                   {{f32({2, 3})}, {{"dim", {2}}}},
                    "logsumexp: C1: dim 2 is outside [-2, 2) of self: f32[2,3]"},
-                  {"C2", {{f32({2, 3})}, {{"dim", {0, 0}}}},
+                  {"C2",
+                   {{f32({2, 3})}, {{"dim", {0, 0}}}},
                    "logsumexp: C2: dim 0 is named twice in [0,0], expected once"}},
   };
 }

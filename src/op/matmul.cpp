@@ -13,7 +13,7 @@
 //
 // Sums are kept in f32 (f64 for f64, the integer's own width for integers, which wrap). The added
 // term and the factors beta and alpha are applied before the one rounding to the result's dtype.
-// beta = 0 ignores self, even where it is NaN. For integers beta and alpha are truncated, as in ATen.
+// beta = 0 ignores self, even where it is NaN. For integers both are truncated, as in ATen.
 #include <array>
 #include <cmath>
 
@@ -160,7 +160,7 @@ Values grad(Builder& b, const GradView& op, Form form) {
   const DType t = op.out_type(0).dtype;
   const double alpha = form.added() ? op.float_attr("alpha") : 1;
   if (form.added() && op.needs(0)) {
-    const Type self = op.in_type(0);
+    const Type& self = op.in_type(0);
     const double beta = op.float_attr("beta");
     d[0] = beta == 0 ? zeros(b, self) : b.sum_to(scaled(b, g, beta, t), self.shape);
   }
@@ -190,12 +190,7 @@ CostFn cost(Form form) {
   };
 }
 
-SampleTensor on_gpu(SampleTensor t) {
-  t.type.device = {DeviceKind::cuda, 0};
-  return t;
-}
-
-OpDef entry(std::string name, std::string signature, std::string summary, Form form) {
+OpDef entry(const std::string& name, std::string signature, std::string summary, Form form) {
   return OpDef{
       .name = name,
       .signature = std::move(signature),
@@ -218,44 +213,59 @@ OpDef mm() {
   for (DType t : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64, DType::i32,
                   DType::i16, DType::i8, DType::u8})
     op.samples.push_back({{any_of(t, {3, 4}), any_of(t, {4, 2})}});
-  for (const auto& [n, k, m] : {std::array<int64_t, 3>{1, 1, 1}, {17, 5, 1}, {1, 33, 9}, {0, 3, 2},
-                                {2, 3, 0}, {2, 0, 3}, {6, 19, 21}})
+  for (const auto& [n, k, m] : {std::array<int64_t, 3>{1, 1, 1},
+                                {17, 5, 1},
+                                {1, 33, 9},
+                                {0, 3, 2},
+                                {2, 3, 0},
+                                {2, 0, 3},
+                                {6, 19, 21}})
     op.samples.push_back({{f32({n, k}), f32({k, m})}});
   op.rejects = {
       {"C1", {{f32({3}), f32({3, 2})}}, "mm: C1: self is f32[3], expected rank 2"},
-      {"C2", {{boolean({2, 3}), boolean({3, 2})}},
+      {"C2",
+       {{boolean({2, 3}), boolean({3, 2})}},
        "mm: C2: self is bool[2,3], expected a floating or integer dtype"},
-      {"C2", {{f32({2, 3}), f64({3, 2})}},
+      {"C2",
+       {{f32({2, 3}), f64({3, 2})}},
        "mm: C2: mat2 is f64[3,2], expected the dtype of self: f32"},
       {"C3", {{f32({2, 3}), f32({4, 2})}}, "mm: C3: inner sizes: 3 and 4, expected equal"},
-      {"C5", {{f32({2, 3}), on_gpu(f32({3, 2}))}},
+      {"C5",
+       {{f32({2, 3}), on_cuda(f32({3, 2}))}},
        "mm: C5: operands are on cpu and cuda:0, expected one device"}};
   return op;
 }
 
 OpDef bmm() {
-  OpDef op = entry("bmm", "(Tensor self, Tensor mat2) -> Tensor", "A matrix product for each batch.",
-                   batched);
+  OpDef op = entry("bmm", "(Tensor self, Tensor mat2) -> Tensor",
+                   "A matrix product for each batch.", batched);
   for (DType t : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64, DType::i32})
     op.samples.push_back({{any_of(t, {2, 3, 4}), any_of(t, {2, 4, 2})}});
-  for (const auto& [b, n, k, m] : {std::array<int64_t, 4>{1, 1, 1, 1}, {5, 7, 3, 1}, {0, 2, 3, 2},
-                                   {2, 0, 3, 2}, {2, 2, 0, 3}, {3, 2, 18, 17}})
+  for (const auto& [b, n, k, m] : {std::array<int64_t, 4>{1, 1, 1, 1},
+                                   {5, 7, 3, 1},
+                                   {0, 2, 3, 2},
+                                   {2, 0, 3, 2},
+                                   {2, 2, 0, 3},
+                                   {3, 2, 18, 17}})
     op.samples.push_back({{f32({b, n, k}), f32({b, k, m})}});
   op.rejects = {
       {"C1", {{f32({2, 3, 4}), f32({4, 2})}}, "bmm: C1: mat2 is f32[4,2], expected rank 3"},
-      {"C2", {{i64({1, 2, 3}), i32({1, 3, 2})}},
+      {"C2",
+       {{i64({1, 2, 3}), i32({1, 3, 2})}},
        "bmm: C2: mat2 is i32[1,3,2], expected the dtype of self: i64"},
       {"C3", {{f32({1, 2, 3}), f32({1, 4, 2})}}, "bmm: C3: inner sizes: 3 and 4, expected equal"},
       {"C4", {{f32({2, 2, 3}), f32({1, 3, 2})}}, "bmm: C4: batch sizes: 2 and 1, expected equal"},
-      {"C5", {{on_gpu(f32({1, 2, 3})), f32({1, 3, 2})}},
+      {"C5",
+       {{on_cuda(f32({1, 2, 3})), f32({1, 3, 2})}},
        "bmm: C5: operands are on cuda:0 and cpu, expected one device"}};
   return op;
 }
 
 OpDef addmm() {
-  OpDef op = entry("addmm",
-                   "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-                   "A matrix product and an added term, each with a factor.", plain_added);
+  OpDef op =
+      entry("addmm",
+            "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+            "A matrix product and an added term, each with a factor.", plain_added);
   op.decompose = decompose_added(plain_added);
   for (DType t : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64, DType::i32})
     op.samples.push_back({{any_of(t, {2}), any_of(t, {3, 4}), any_of(t, {4, 2})}});
@@ -269,26 +279,31 @@ OpDef addmm() {
       {{f32({2}).with({std::nan(""), INFINITY}), f32({3, 4}), f32({4, 2})}, {{"beta", 0}}});
   op.rejects = {
       {"C1", {{f32({2}), f32({3}), f32({3, 2})}}, "addmm: C1: mat1 is f32[3], expected rank 2"},
-      {"C2", {{f64({2}), f32({2, 3}), f32({3, 2})}},
+      {"C2",
+       {{f64({2}), f32({2, 3}), f32({3, 2})}},
        "addmm: C2: self is f64[2], expected the dtype of mat1: f32"},
-      {"C3", {{f32({2}), f32({2, 3}), f32({4, 2})}},
+      {"C3",
+       {{f32({2}), f32({2, 3}), f32({4, 2})}},
        "addmm: C3: inner sizes: 3 and 4, expected equal"},
-      {"C5", {{f32({2}), f32({2, 3}), on_gpu(f32({3, 2}))}},
+      {"C5",
+       {{f32({2}), f32({2, 3}), on_cuda(f32({3, 2}))}},
        "addmm: C5: operands are on cpu and cuda:0, expected one device"},
-      {"C6", {{f32({4, 2}), f32({3, 4}), f32({4, 2})}},
+      {"C6",
+       {{f32({4, 2}), f32({3, 4}), f32({4, 2})}},
        "addmm: C6: shapes [4,2] and [3,2] don't broadcast: dim -2 is 4 and 3, expected equal sizes "
        "or 1"},
-      {"C6", {{f32({1, 3, 2}), f32({3, 4}), f32({4, 2})}},
+      {"C6",
+       {{f32({1, 3, 2}), f32({3, 4}), f32({4, 2})}},
        "addmm: C6: shape [1,3,2] doesn't broadcast to [3,2], expected dims that are equal or 1"}};
   return op;
 }
 
 OpDef baddbmm() {
-  OpDef op = entry("baddbmm",
-                   "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) "
-                   "-> Tensor",
-                   "A batched matrix product and an added term, each with a factor.",
-                   batched_added);
+  OpDef op =
+      entry("baddbmm",
+            "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) "
+            "-> Tensor",
+            "A batched matrix product and an added term, each with a factor.", batched_added);
   op.decompose = decompose_added(batched_added);
   for (DType t : {DType::f64, DType::f32, DType::bf16, DType::i64})
     op.samples.push_back({{any_of(t, {2, 3, 2}), any_of(t, {2, 3, 4}), any_of(t, {2, 4, 2})}});
@@ -296,17 +311,23 @@ OpDef baddbmm() {
     op.samples.push_back(
         {{f32(self), f32({2, 3, 4}), f32({2, 4, 2})}, {{"beta", -1.5}, {"alpha", 0.25}}});
   op.rejects = {
-      {"C1", {{f32({2}), f32({3, 2}), f32({1, 3, 2})}},
+      {"C1",
+       {{f32({2}), f32({3, 2}), f32({1, 3, 2})}},
        "baddbmm: C1: batch1 is f32[3,2], expected rank 3"},
-      {"C2", {{boolean({2}), boolean({1, 2, 3}), boolean({1, 3, 2})}},
+      {"C2",
+       {{boolean({2}), boolean({1, 2, 3}), boolean({1, 3, 2})}},
        "baddbmm: C2: batch1 is bool[1,2,3], expected a floating or integer dtype"},
-      {"C3", {{f32({2}), f32({1, 2, 3}), f32({1, 4, 2})}},
+      {"C3",
+       {{f32({2}), f32({1, 2, 3}), f32({1, 4, 2})}},
        "baddbmm: C3: inner sizes: 3 and 4, expected equal"},
-      {"C4", {{f32({2}), f32({3, 2, 3}), f32({2, 3, 2})}},
+      {"C4",
+       {{f32({2}), f32({3, 2, 3}), f32({2, 3, 2})}},
        "baddbmm: C4: batch sizes: 3 and 2, expected equal"},
-      {"C5", {{f32({2}), on_gpu(f32({1, 2, 3})), f32({1, 3, 2})}},
+      {"C5",
+       {{f32({2}), on_cuda(f32({1, 2, 3})), f32({1, 3, 2})}},
        "baddbmm: C5: operands are on cuda:0 and cpu, expected one device"},
-      {"C6", {{f32({3}), f32({1, 2, 3}), f32({1, 3, 2})}},
+      {"C6",
+       {{f32({3}), f32({1, 2, 3}), f32({1, 3, 2})}},
        "baddbmm: C6: shapes [3] and [1,2,2] don't broadcast: dim -1 is 3 and 2, expected equal "
        "sizes or 1"}};
   return op;

@@ -52,16 +52,16 @@ Status check_operands(const OpView& op, Operands at) {
   if (target.dtype != DType::i64 && target.dtype != DType::u8)
     return op.broken("C2", "target is {}, expected i64 or u8", target.text());
   if (x.rank() == 2) {
-    CLEAVE_CHECK(check_same_shape(op, "C2", "rows of self and dims of target", {x.shape[0]},
-                                  target.shape));
+    CLEAVE_CHECK(
+        check_same_shape(op, "C2", "rows of self and dims of target", {x.shape[0]}, target.shape));
   } else if (target.rank() > 1 || !op.env().provably_equal(target.numel(), Dim(1))) {
     return op.broken("C2", "target is {}, expected one class for self: {}", target.text(),
                      x.text());
   }
   if (op.has(at.weight())) {
     const Type& weight = op.in_type(at.weight());
-    CLEAVE_CHECK(check_same_shape(op, "C3", "weight and classes of self", weight.shape,
-                                  {x.shape.back()}));
+    CLEAVE_CHECK(
+        check_same_shape(op, "C3", "weight and classes of self", weight.shape, {x.shape.back()}));
     if (weight.dtype != x.dtype)
       return op.broken("C3", "weight is {}, expected the dtype of self: {}", weight.text(),
                        name_of(x.dtype));
@@ -148,25 +148,27 @@ struct Rows {
 
 Rows rows_of(Builder& b, const OpView& op, Operands at) {
   Rows r;
-  const Type x = op.in_type(at.self);
+  const Type& x = op.in_type(at.self);
   const Dim n = x.rank() == 2 ? x.shape[0] : Dim(1), classes = x.shape.back();
   r.column = {n, 1};
   r.self = x.rank() == 2 ? op.in(at.self) : b.view(op.in(at.self), {n, classes});
   const ValueId target = b.view(b.convert(op.in(at.target()), DType::i64), r.column);
   r.counted = b.ne(target, AttrValue(op.dim_attr("ignore_index")));
   r.target = b.where(r.counted, target, 0);
-  r.weight = op.has(at.weight())
-                 ? b.call1("gather", {b.expand(b.view(op.in(at.weight()), {1, classes}), {n, classes}),
-                                      r.target},
-                           {{"dim", 1}})
-                 : b.full(r.column, 1, x.dtype);
+  r.weight =
+      op.has(at.weight())
+          ? b.call1("gather",
+                    {b.expand(b.view(op.in(at.weight()), {1, classes}), {n, classes}), r.target},
+                    {{"dim", 1}})
+          : b.full(r.column, 1, x.dtype);
   r.weight = b.where(r.counted, r.weight, 0.0);
   return r;
 }
 
 Values decompose_forward(Builder& b, const OpView& op) {
   const Rows r = rows_of(b, op, forward);
-  const ValueId picked = b.where(r.counted, b.call1("gather", {r.self, r.target}, {{"dim", 1}}), 0.0);
+  const ValueId picked =
+      b.where(r.counted, b.call1("gather", {r.self, r.target}, {{"dim", 1}}), 0.0);
   const ValueId y = b.neg(b.mul(picked, r.weight));
   if (by_row(op, forward))
     return {b.view(y, op.out_type(0).shape), b.full({}, 0, op.out_type(1).dtype)};
@@ -176,7 +178,7 @@ Values decompose_forward(Builder& b, const OpView& op) {
 
 Values decompose_backward(Builder& b, const OpView& op) {
   const Rows r = rows_of(b, op, backward);
-  const Type x = op.in_type(1);
+  const Type& x = op.in_type(1);
   ValueId g = by_row(op, backward) ? b.view(op.in(0), r.column) : op.in(0);
   if (op.int_attr("reduction") == mean) g = b.div(g, op.in(4));
   g = b.where(r.counted, b.neg(b.mul(r.weight, g)), 0.0);
@@ -208,15 +210,14 @@ Values grad_forward(Builder& b, const GradView& op) {
   Values d = op.no_grads();
   if (op.dout(0).is_none()) return d;
   if (op.needs(0))
-    d[0] = b.call1("nll_loss_backward",
-                   {op.dout(0), op.in(0), op.in(1), or_none(op, 2), op.out(1)},
-                   {{"reduction", op.int_attr("reduction")},
-                    {"ignore_index", op.dim_attr("ignore_index")}});
+    d[0] = b.call1(
+        "nll_loss_backward", {op.dout(0), op.in(0), op.in(1), or_none(op, 2), op.out(1)},
+        {{"reduction", op.int_attr("reduction")}, {"ignore_index", op.dim_attr("ignore_index")}});
   if (op.has(2) && op.needs(2)) d[2] = grad_of_weight(b, op);
   return d;
 }
 
-// dx[i,k] = -weight * g / total_weight at k = target[i] is linear in weight and in g; e is -dout there.
+// dx[i,k] = -weight * g / total_weight at k = target[i] is linear in weight and in g; e is -dout.
 Values grad_backward(Builder& b, const GradView& op) {
   Values d = op.no_grads();
   if (op.dout(0).is_none()) return d;
@@ -316,16 +317,11 @@ void lower_backward(KernelBuilder& k, const OpView& op) {
     const Expr zero = loop::constant(d.type(), 0);
     d = k.let(select(row.counted, d, zero), "d");
     const Expr target = k.let(row.target, "target");
-    k.loop(Expr(count), [&](Expr c) {
+    k.loop(Expr(count), [&](const Expr& c) {
       const Expr here = binary(loop::Op::eq, c, target);
       k.store(0, matrix ? Exprs{i[0], c} : Exprs{c}, select(here, d, zero));
     });
   });
-}
-
-SampleTensor on_gpu(SampleTensor t) {
-  t.type.device = {DeviceKind::cuda, 0};
-  return t;
 }
 
 SampleAttrs attrs(int64_t reduction, int64_t ignore = -100) {
@@ -350,8 +346,9 @@ OpDef nll_loss_forward() {
   const SampleTensor x = f32({5, 3});
   return OpDef{
       .name = "nll_loss_forward",
-      .signature = "(Tensor self, Tensor target, Tensor? weight, int reduction, "
-                   "SymInt ignore_index) -> (Tensor, Tensor)",
+      .signature =
+          "(Tensor self, Tensor target, Tensor? weight, int reduction, "
+          "SymInt ignore_index) -> (Tensor, Tensor)",
       .summary = "The negative log likelihood of classes: by row, averaged or summed.",
       .source = "aten::nll_loss_forward, PyTorch 2.13",
       .traits = Trait::recomputable | Trait::data_dependent,
@@ -363,26 +360,34 @@ OpDef nll_loss_forward() {
       .cost = cost_per_operand(1),
       .samples = std::move(samples),
       .rejects =
-          {{"C1", {{f32({2, 5, 3}), t5}, attrs(mean)},
+          {{"C1",
+            {{f32({2, 5, 3}), t5}, attrs(mean)},
             "nll_loss_forward: C1: self is f32[2,5,3], expected a floating dtype and rank 1 or 2"},
-           {"C2", {{x, i32({5})}, attrs(mean)},
+           {"C2",
+            {{x, i32({5})}, attrs(mean)},
             "nll_loss_forward: C2: target is i32[5], expected i64 or u8"},
-           {"C2", {{x, i64({4})}, attrs(mean)},
+           {"C2",
+            {{x, i64({4})}, attrs(mean)},
             "nll_loss_forward: C2: rows of self and dims of target: [5] and [4], expected equal "
             "shapes"},
-           {"C2", {{f32({3}), i64({4})}, attrs(mean)},
+           {"C2",
+            {{f32({3}), i64({4})}, attrs(mean)},
             "nll_loss_forward: C2: target is i64[4], expected one class for self: f32[3]"},
-           {"C3", {{x, t5, f32({2})}, attrs(mean)},
+           {"C3",
+            {{x, t5, f32({2})}, attrs(mean)},
             "nll_loss_forward: C3: weight and classes of self: [2] and [3], expected equal shapes"},
-           {"C3", {{x, t5, f64({3})}, attrs(mean)},
+           {"C3",
+            {{x, t5, f64({3})}, attrs(mean)},
             "nll_loss_forward: C3: weight is f64[3], expected the dtype of self: f32"},
-           {"C4", {{x, t5}, attrs(3)},
-            "nll_loss_forward: C4: reduction is 3, expected 0, 1 or 2"},
-           {"C5", {{x, on_gpu(t5)}, attrs(mean)},
+           {"C4", {{x, t5}, attrs(3)}, "nll_loss_forward: C4: reduction is 3, expected 0, 1 or 2"},
+           {"C5",
+            {{x, on_cuda(t5)}, attrs(mean)},
             "nll_loss_forward: C5: operands are on cpu and cuda:0, expected one device"},
-           {"target", {{x, i64({5}).with({0, 1, 3})}, attrs(mean)},
+           {"target",
+            {{x, i64({5}).with({0, 1, 3})}, attrs(mean)},
             "nll_loss_forward: target: index 3 is out of range [0, 3)"},
-           {"target", {{x, i64({5}).with({0, 1, -1})}, attrs(none)},
+           {"target",
+            {{x, i64({5}).with({0, 1, -1})}, attrs(none)},
             "nll_loss_forward: target: index -1 is out of range [0, 3)"}},
       .nondifferentiable = 1 << 1,
   };
@@ -393,8 +398,9 @@ OpDef nll_loss_backward() {
   std::vector<Sample> samples;
   const auto none_operand = std::nullopt;
   for (DType t : floating_dtypes)
-    samples.push_back({{any_of(t, {}), any_of(t, {5, 3}), t5, none_operand, sample(t, {}).with({3})},
-                       attrs(mean, 1)});
+    samples.push_back(
+        {{any_of(t, {}), any_of(t, {5, 3}), t5, none_operand, sample(t, {}).with({3})},
+         attrs(mean, 1)});
   for (int64_t r : {mean, sum}) {
     samples.push_back({{f32({}), f32({5, 3}), t5, f32({3}).range(0.5, 2), total}, attrs(r, 1)});
     samples.push_back({{f32({}), f32({3}), i64({1}).with({2}), none_operand, total}, attrs(r)});
@@ -405,8 +411,9 @@ OpDef nll_loss_backward() {
   const SampleTensor x = f32({5, 3}), g = f32({});
   return OpDef{
       .name = "nll_loss_backward",
-      .signature = "(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, "
-                   "SymInt ignore_index, Tensor total_weight) -> Tensor",
+      .signature =
+          "(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, "
+          "SymInt ignore_index, Tensor total_weight) -> Tensor",
       .summary = "The gradient of nll_loss_forward.",
       .source = "aten::nll_loss_backward, PyTorch 2.13",
       .traits = Trait::recomputable | Trait::data_dependent,
@@ -418,15 +425,20 @@ OpDef nll_loss_backward() {
       .cost = cost_per_result(1),
       .samples = std::move(samples),
       .rejects =
-          {{"C1", {{g, i64({5, 3}), t5, none_operand, total}, attrs(mean)},
+          {{"C1",
+            {{g, i64({5, 3}), t5, none_operand, total}, attrs(mean)},
             "nll_loss_backward: C1: self is i64[5,3], expected a floating dtype and rank 1 or 2"},
-           {"C5", {{g, x, t5, none_operand, on_gpu(f32({1}))}, attrs(mean)},
+           {"C5",
+            {{g, x, t5, none_operand, on_cuda(f32({1}))}, attrs(mean)},
             "nll_loss_backward: C5: operands are on cpu and cuda:0, expected one device"},
-           {"C6", {{f32({5}), x, t5, none_operand, total}, attrs(mean)},
+           {"C6",
+            {{f32({5}), x, t5, none_operand, total}, attrs(mean)},
             "nll_loss_backward: C6: grad_output and the loss: [5] and [], expected equal shapes"},
-           {"C6", {{g, x, t5, none_operand, f32({1})}, attrs(mean)},
+           {"C6",
+            {{g, x, t5, none_operand, f32({1})}, attrs(mean)},
             "nll_loss_backward: C6: total_weight is f32[1], expected rank 0"},
-           {"target", {{g, x, i64({5}).with({0, 1, 3}), none_operand, total}, attrs(mean)},
+           {"target",
+            {{g, x, i64({5}).with({0, 1, 3}), none_operand, total}, attrs(mean)},
             "nll_loss_backward: target: index 3 is out of range [0, 3)"}},
   };
 }

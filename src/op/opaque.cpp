@@ -2,8 +2,8 @@
 //
 //   self  [*s]   any dtype
 //
-// A border for optimisation: it reads self and writes a fresh buffer, and is never fused, merged with
-// another call, moved, removed or computed again. The gradient passes through it unchanged.
+// A border for optimisation: it reads self and writes a fresh buffer, and is never fused, merged
+// with another call, moved, removed or computed again. The gradient passes through it unchanged.
 #include "op/cost.h"
 #include "op/entry.h"
 #include "op/kernel_loops.h"

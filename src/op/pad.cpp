@@ -78,8 +78,10 @@ Result<Arrays> reference_pad(const OpView& op, std::span<const Array* const> in)
   Array y(x.dtype, shape);
   const AttrValue value = op.attr("value");
   for (int64_t k = 0; k < y.numel(); ++k) {
-    if (value.is_int()) y.set_int(k, op.int_attr("value"));
-    else y.set(k, round_to(y.dtype == DType::f32 ? DType::f64 : y.dtype, value.as_double()));
+    if (value.is_int())
+      y.set_int(k, op.int_attr("value"));
+    else
+      y.set(k, round_to(y.dtype == DType::f32 ? DType::f64 : y.dtype, value.as_double()));
   }
   move_into(y, x, [&](std::vector<int64_t> at) {
     for (size_t d = 0; d < at.size(); ++d) {
@@ -153,15 +155,19 @@ OpDef constant_pad_nd() {
                           {{f32({2})}, {{"pad", {1, 0}}, {"value", -INFINITY}}},
                           {{i64({2})}, {{"pad", {1, 1}}, {"value", 2.7}}},
                           {{boolean({2})}, {{"pad", {1, 1}}, {"value", 0.5}}}}}),
-      .rejects = {{"C1", {{f32({2, 3})}, {{"pad", {1, 2, 3}}}},
+      .rejects = {{"C1",
+                   {{f32({2, 3})}, {{"pad", {1, 2, 3}}}},
                    "constant_pad_nd: C1: 3 pads, expected an even number up to 4 for self: "
                    "f32[2,3]"},
-                  {"C1", {{f32({2})}, {{"pad", {1, 2, 3, 4}}}},
+                  {"C1",
+                   {{f32({2})}, {{"pad", {1, 2, 3, 4}}}},
                    "constant_pad_nd: C1: 4 pads, expected an even number up to 2 for self: f32[2]"},
-                  {"C2", {{f32({3})}, {{"pad", {-2, -2}}}},
+                  {"C2",
+                   {{f32({3})}, {{"pad", {-2, -2}}}},
                    "constant_pad_nd: C2: pads -2 and -2 of dim 0 of self: f32[3] leave -1, "
                    "expected at least 0"},
-                  {"C3", {{sample(DType::i8, {2})}, {{"pad", {1, 0}}, {"value", 300}}},
+                  {"C3",
+                   {{sample(DType::i8, {2})}, {{"pad", {1, 0}}, {"value", 300}}},
                    "constant_pad_nd: C3: value 300 does not fit into i8"}},
   };
 }
@@ -217,9 +223,11 @@ OpDef flip() {
                           {{f32({2, 3})}, {{"dims", std::vector<int64_t>{}}}},
                           {{f32({0, 3})}, {{"dims", {0, 1}}}},
                           {{f32({})}, {{"dims", {0}}}}}}),
-      .rejects = {{"C1", {{f32({2, 3})}, {{"dims", {2}}}},
+      .rejects = {{"C1",
+                   {{f32({2, 3})}, {{"dims", {2}}}},
                    "flip: C1: dim 2 is outside [-2, 2) of self: f32[2,3]"},
-                  {"C2", {{f32({2, 3})}, {{"dims", {0, -2}}}},
+                  {"C2",
+                   {{f32({2, 3})}, {{"dims", {0, -2}}}},
                    "flip: C2: dim 0 is named twice in [0,-2], expected once"}},
   };
 }

@@ -135,11 +135,14 @@ OpDef permute() {
                           {{f32({5})}, {{"dims", {0}}}},
                           {{f32({2, 0, 3})}, {{"dims", {1, 2, 0}}}},
                           {{f32({2, 3, 1, 2})}, {{"dims", {0, 2, 1, 3}}}}}}),
-      .rejects = {{"C1", {{f32({2, 3})}, {{"dims", {0}}}},
+      .rejects = {{"C1",
+                   {{f32({2, 3})}, {{"dims", {0}}}},
                    "permute: C1: 1 dims are named for self: f32[2,3], expected 2"},
-                  {"C2", {{f32({2, 3})}, {{"dims", {0, 2}}}},
+                  {"C2",
+                   {{f32({2, 3})}, {{"dims", {0, 2}}}},
                    "permute: C2: dim 2 is outside [-2, 2) of self: f32[2,3]"},
-                  {"C3", {{f32({2, 3})}, {{"dims", {1, -1}}}},
+                  {"C3",
+                   {{f32({2, 3})}, {{"dims", {1, -1}}}},
                    "permute: C3: dim 1 is named twice in [1,-1], expected once"}},
   };
 }
@@ -162,7 +165,8 @@ OpDef transpose() {
                           {{f32({2, 3})}, {{"dim0", 1}, {"dim1", 1}}},
                           {{f32({0, 3})}, {{"dim0", 0}, {"dim1", 1}}},
                           {{f32({})}, {{"dim0", 0}, {"dim1", -1}}}}}),
-      .rejects = {{"C1", {{f32({2, 3})}, {{"dim0", 2}, {"dim1", 0}}},
+      .rejects = {{"C1",
+                   {{f32({2, 3})}, {{"dim0", 2}, {"dim1", 0}}},
                    "transpose: C1: dim 2 is outside [-2, 2) of self: f32[2,3]"}},
   };
 }
@@ -181,8 +185,7 @@ OpDef t() {
       .lower = loop::view(layout_permute),
       .cost = cost_of_view(),
       .samples = joined({over_dtypes(all_dtypes, {2, 3}), {{{f32({4})}}, {{f32({})}}}}),
-      .rejects = {{"C1", {{f32({2, 3, 4})}},
-                   "t: C1: self is f32[2,3,4], expected at most 2 dims"}},
+      .rejects = {{"C1", {{f32({2, 3, 4})}}, "t: C1: self is f32[2,3,4], expected at most 2 dims"}},
   };
 }
 

@@ -35,8 +35,10 @@ Array fold_lines(const OpView& op, const Array& x, DType result, const FoldFloat
   const std::vector<bool> folded = folded_dims(op, x);
   Array y(result, kept_shape(x.shape, folded, op.bool_attr("keepdim")));
   for_each_line(x.shape, folded, [&](int64_t k, const std::vector<int64_t>& line) {
-    if (x.floating()) y.set(k, floating(x, line));
-    else y.set_int(k, integer(x, line));
+    if (x.floating())
+      y.set(k, floating(x, line));
+    else
+      y.set_int(k, integer(x, line));
   });
   return y;
 }

@@ -12,8 +12,7 @@
 
 namespace cleave {
 
-inline constexpr Trait reduction_traits =
-    Trait::reduction | Trait::fusible | Trait::recomputable;
+inline constexpr Trait reduction_traits = Trait::reduction | Trait::fusible | Trait::recomputable;
 
 // The type of the result: C1 and C2 are checked.
 Result<Types> reduced_type(const OpView& op, DType dtype);

@@ -34,8 +34,10 @@ inline std::vector<int64_t> kept_shape(const std::vector<int64_t>& shape,
                                        const std::vector<bool>& folded, bool keepdim) {
   std::vector<int64_t> out;
   for (size_t d = 0; d < shape.size(); ++d) {
-    if (!folded[d]) out.push_back(shape[d]);
-    else if (keepdim) out.push_back(1);
+    if (!folded[d])
+      out.push_back(shape[d]);
+    else if (keepdim)
+      out.push_back(1);
   }
   return out;
 }
@@ -75,8 +77,10 @@ void move_into(Array& out, const Array& x, From from) {
   int64_t k = 0;
   do {
     const int64_t at = from(index);
-    if (at >= 0 && x.floating()) out.set(k, x.f[at]);
-    else if (at >= 0) out.set_int(k, x.i[at]);
+    if (at >= 0 && x.floating())
+      out.set(k, x.f[at]);
+    else if (at >= 0)
+      out.set_int(k, x.i[at]);
     ++k;
   } while (next_index(index, out.shape));
 }
@@ -98,10 +102,14 @@ inline int64_t position_of(const std::vector<int64_t>& index, const std::vector<
 inline Array converted_array(const Array& x, DType t) {
   Array out(t, x.shape);
   for (int64_t k = 0; k < x.numel(); ++k) {
-    if (out.floating()) out.f[k] = t == DType::f32 ? x.number(k) : round_to(t, x.number(k));
-    else if (t == DType::boolean) out.i[k] = x.number(k) != 0;
-    else if (x.floating()) out.i[k] = truncate_to(t, x.f[k]);
-    else out.i[k] = wrap_to(t, x.i[k]);
+    if (out.floating())
+      out.f[k] = t == DType::f32 ? x.number(k) : round_to(t, x.number(k));
+    else if (t == DType::boolean)
+      out.i[k] = x.number(k) != 0;
+    else if (x.floating())
+      out.i[k] = truncate_to(t, x.f[k]);
+    else
+      out.i[k] = wrap_to(t, x.i[k]);
   }
   return out;
 }

@@ -10,9 +10,9 @@
 //     (C5) src has the dtype of self      (C6) operands are on one device
 //     (C7) of src and value one is given
 //
-// A 0-d tensor counts as one dim of size 1. Indices are in [0, size of dim), else an error that names
-// the index, before anything is written. Where writes meet, the last one in row-major order of index
-// stays; sums are added in that order, bool by "or". A number is converted to the dtype of self.
+// A 0-d tensor counts as one dim of size 1. Indices are in [0, size of dim), else an error that
+// names the index, before anything is written. Where writes meet, the last one in row-major order
+// of index stays; sums are added in that order, bool by "or". A number takes the dtype of self.
 // Gradient: what is overwritten has none; as in PyTorch, each of several writes that meet gets the
 // whole gradient of the place.
 #include "op/broadcast.h"
@@ -55,8 +55,8 @@ Result<Types> infer(const OpView& op) {
   if (with_src && op.in_type(2).dtype != self.dtype)
     return op.broken("C5", "src is {}, expected the dtype of self: {}", op.in_type(2).text(),
                      name_of(self.dtype));
-  CLEAVE_CHECK(common_device(op, "C6", with_src ? std::initializer_list<int>{0, 1, 2}
-                                                : std::initializer_list<int>{0, 1}));
+  CLEAVE_CHECK(common_device(
+      op, "C6", with_src ? std::initializer_list<int>{0, 1, 2} : std::initializer_list<int>{0, 1}));
   return Types{typed_like(self, self.dtype, self.shape)};
 }
 
@@ -66,16 +66,20 @@ std::vector<int64_t> as_one(const Array& a) {
 }
 
 void put(Array& y, int64_t at, const Array& src, int64_t from, bool add) {
-  if (y.floating()) y.f[at] = src.f[from] + (add ? y.f[at] : 0);
-  else y.set_int(at, src.i[from] + (add ? y.i[at] : 0));
+  if (y.floating())
+    y.f[at] = src.f[from] + (add ? y.f[at] : 0);
+  else
+    y.set_int(at, src.i[from] + (add ? y.i[at] : 0));
 }
 
 Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   const Array &self = *in[0], &index = *in[1];
   Array number(self.dtype, {});
   if (!op.has(2)) {
-    if (op.attr("value").is_int()) number.set_int(0, op.int_attr("value"));
-    else number.set(0, op.float_attr("value"));
+    if (op.attr("value").is_int())
+      number.set_int(0, op.int_attr("value"));
+    else
+      number.set(0, op.float_attr("value"));
   }
   const std::vector<int64_t> sizes = as_one(self), extents = as_one(index);
   const int64_t named = op.int_attr("dim");
@@ -84,8 +88,8 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   std::vector<int64_t> at(extents.size(), 0);
   for (int64_t k = 0; k < index.numel(); ++k, next_index(at, extents)) {
     std::vector<int64_t> target = at;
-    CLEAVE_TRY(target[dim], index_in_range(op, "index", index.i[k], sizes[dim],
-                                           NegativeIndex::refused));
+    CLEAVE_TRY(target[dim],
+               index_in_range(op, "index", index.i[k], sizes[dim], NegativeIndex::refused));
     int64_t to = 0, from = 0;
     for (size_t d = 0; d < sizes.size(); ++d) to = to * sizes[d] + target[d];
     for (size_t d = 0; op.has(2) && d < sizes.size(); ++d) from = from * as_one(*in[2])[d] + at[d];
@@ -96,10 +100,10 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
 
 // The gradient of src: picked at the written places, zero where src is larger than index.
 ValueId grad_of_src(Builder& b, const GradView& op) {
-  const Type src = op.in_type(2), index = op.in_type(1);
+  const Type &src = op.in_type(2), &index = op.in_type(1);
   ValueId g = b.call1("gather", {op.dout(0), op.in(1)}, {{"dim", op.int_attr("dim")}});
   if (src.shape == index.shape) return g;
-  const auto as_one = [](Shape shape) { return shape.empty() ? Shape{1} : shape; };
+  const auto as_one = [](const Shape& shape) { return shape.empty() ? Shape{1} : shape; };
   const Shape from = as_one(index.shape), to = as_one(src.shape);
   std::vector<Dim> pad;
   for (size_t d = to.size(); d-- > 0;) {
@@ -115,10 +119,9 @@ Values grad(Builder& b, const GradView& op) {
   Values d = op.no_grads();
   if (op.dout(0).is_none()) return d;
   if (op.needs(0))
-    d[0] = op.name() == "scatter_add"
-               ? op.dout(0)
-               : b.call1("scatter", {op.dout(0), op.in(1)},
-                         {{"dim", op.int_attr("dim")}, {"value", 0}});
+    d[0] = op.name() == "scatter_add" ? op.dout(0)
+                                      : b.call1("scatter", {op.dout(0), op.in(1)},
+                                                {{"dim", op.int_attr("dim")}, {"value", 0}});
   if (op.has(2) && op.needs(2)) d[2] = grad_of_src(b, op);
   return d;
 }
@@ -128,8 +131,8 @@ Expr number_of(const OpView& op) {
   const AttrValue& value = op.attr("value");
   if (t == DType::boolean) return loop::constant_int(in, value.as_double() != 0);
   if (is_floating(t)) return loop::constant(in, value.as_double());
-  return loop::constant_int(in, value.is_int() ? op.int_attr("value")
-                                               : truncate_to(t, value.as_double()));
+  return loop::constant_int(
+      in, value.is_int() ? op.int_attr("value") : truncate_to(t, value.as_double()));
 }
 
 // The columns are the dims but `dim`, the steps run along `dim`.
@@ -170,28 +173,31 @@ CostFn cost(int64_t flops) {
   };
 }
 
-SampleTensor on_gpu(SampleTensor t) {
-  t.type.device = {DeviceKind::cuda, 0};
-  return t;
-}
-
 std::vector<Reject> rejects(const std::string& name) {
   const SampleAttrs at0 = {{"dim", 0}};
-  return {{"C1", {{f32({2, 3}), i64({2, 3}), f32({2, 3})}, {{"dim", -3}}},
+  return {{"C1",
+           {{f32({2, 3}), i64({2, 3}), f32({2, 3})}, {{"dim", -3}}},
            name + ": C1: dim -3 is outside [-2, 2) of self: f32[2,3]"},
-          {"C2", {{f32({2}), boolean({2}), f32({2})}, at0},
+          {"C2",
+           {{f32({2}), boolean({2}), f32({2})}, at0},
            name + ": C2: index is bool[2], expected i64 or i32"},
-          {"C3", {{f32({2, 3}), i64({2}), f32({2, 3})}, at0},
+          {"C3",
+           {{f32({2, 3}), i64({2}), f32({2, 3})}, at0},
            name + ": C3: index is i64[2], expected the rank of self: f32[2,3]"},
-          {"C3", {{f32({2, 3}), i64({2, 3}), f32({2})}, at0},
+          {"C3",
+           {{f32({2, 3}), i64({2, 3}), f32({2})}, at0},
            name + ": C3: src is f32[2], expected the rank of self: f32[2,3]"},
-          {"C4", {{f32({2, 3}), i64({2, 4}), f32({2, 4})}, at0},
+          {"C4",
+           {{f32({2, 3}), i64({2, 4}), f32({2, 4})}, at0},
            name + ": C4: dim 1 of index is 4, expected at most 3, that of self"},
-          {"C4", {{f32({2, 3}), i64({5, 3}), f32({4, 3})}, at0},
+          {"C4",
+           {{f32({2, 3}), i64({5, 3}), f32({4, 3})}, at0},
            name + ": C4: dim 0 of index is 5, expected at most 4, that of src"},
-          {"C5", {{f32({2}), i64({2}), f64({2})}, at0},
+          {"C5",
+           {{f32({2}), i64({2}), f64({2})}, at0},
            name + ": C5: src is f64[2], expected the dtype of self: f32"},
-          {"C6", {{f32({2}), i64({2}), on_gpu(f32({2}))}, at0},
+          {"C6",
+           {{f32({2}), i64({2}), on_cuda(f32({2}))}, at0},
            name + ": C6: operands are on cpu and cuda:0, expected one device"}};
 }
 
@@ -219,14 +225,17 @@ OpDef scatter() {
        {{f32({2, 3}), i64({0, 3}), f32({4, 3})}, {{"dim", 0}}},
        {{i32({40}), i64({1}).range(0, 40)}, {{"dim", 0}, {"value", true}}}});
   std::vector<Reject> refused = rejects("scatter");
-  refused.push_back({"C7", {{f32({2}), i64({2})}, {{"dim", 0}}},
+  refused.push_back({"C7",
+                     {{f32({2}), i64({2})}, {{"dim", 0}}},
                      "scatter: C7: neither src nor value is given, expected one of them"});
-  refused.push_back({"C7", {{f32({2}), i64({2}), f32({2})}, {{"dim", 0}, {"value", 1}}},
+  refused.push_back({"C7",
+                     {{f32({2}), i64({2}), f32({2})}, {{"dim", 0}, {"value", 1}}},
                      "scatter: C7: src and value are given, expected one of them"});
   return OpDef{
       .name = "scatter",
-      .signature = "(Tensor self, int dim, Tensor index, Tensor? src=None, *, Scalar? value=None) "
-                   "-> Tensor",
+      .signature =
+          "(Tensor self, int dim, Tensor index, Tensor? src=None, *, Scalar? value=None) "
+          "-> Tensor",
       .summary = "A copy with elements overwritten along a dim, one for each index.",
       .source = "aten::scatter.src and aten::scatter.value, PyTorch 2.13",
       .traits = Trait::recomputable | Trait::data_dependent,
@@ -244,7 +253,8 @@ OpDef scatter() {
 OpDef scatter_add() {
   std::vector<Sample> samples;
   for (DType t : all_dtypes)
-    samples.push_back({{any_of(t, {4, 3}), i64({5, 3}).range(0, 4), any_of(t, {5, 3})}, {{"dim", 0}}});
+    samples.push_back(
+        {{any_of(t, {4, 3}), i64({5, 3}).range(0, 4), any_of(t, {5, 3})}, {{"dim", 0}}});
   samples.insert(samples.end(),
                  {{{f32({3, 5}), i64({3, 1}).range(0, 5), f32({3, 1})}, {{"dim", 1}}},
                   {{f32({3, 5}), i32({2, 9}).range(0, 5), f32({3, 11})}, {{"dim", -1}}},

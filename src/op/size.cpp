@@ -44,9 +44,11 @@ OpDef sym_size() {
       .cost = cost_of_view(),
       .samples = joined({over_dtypes(all_dtypes, {2, 3}, {{"dim", 1}}),
                          {{{f32({2, 3})}, {{"dim", -2}}}, {{f32({0})}, {{"dim", 0}}}}}),
-      .rejects = {{"C1", {{f32({2})}, {{"dim", 1}}},
+      .rejects = {{"C1",
+                   {{f32({2})}, {{"dim", 1}}},
                    "sym_size: C1: dim 1 is outside [-1, 1) of self: f32[2]"},
-                  {"C1", {{f32({})}, {{"dim", 0}}},
+                  {"C1",
+                   {{f32({})}, {{"dim", 0}}},
                    "sym_size: C1: dim 0 is outside [0, 0) of self: f32[]"}},
   };
 }

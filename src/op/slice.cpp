@@ -79,13 +79,17 @@ OpDef select() {
                           {{f32({2, 3})}, {{"dim", 0}, {"index", -2}}},
                           {{f32({0, 3})}, {{"dim", 1}, {"index", 2}}},
                           {{f32({4})}, {{"dim", 0}, {"index", 3}}}}}),
-      .rejects = {{"C1", {{f32({})}, {{"dim", 0}, {"index", 0}}},
+      .rejects = {{"C1",
+                   {{f32({})}, {{"dim", 0}, {"index", 0}}},
                    "select: C1: self is f32[], expected at least one dim"},
-                  {"C2", {{f32({2, 3})}, {{"dim", 2}, {"index", 0}}},
+                  {"C2",
+                   {{f32({2, 3})}, {{"dim", 2}, {"index", 0}}},
                    "select: C2: dim 2 is outside [-2, 2) of self: f32[2,3]"},
-                  {"C3", {{f32({2, 3})}, {{"dim", 1}, {"index", 3}}},
+                  {"C3",
+                   {{f32({2, 3})}, {{"dim", 1}, {"index", 3}}},
                    "select: C3: index 3 is outside [-3, 3) of dim 1 of self: f32[2,3]"},
-                  {"C3", {{f32({2, 3})}, {{"dim", 1}, {"index", -4}}},
+                  {"C3",
+                   {{f32({2, 3})}, {{"dim", 1}, {"index", -4}}},
                    "select: C3: index -4 is outside [-3, 3) of dim 1 of self: f32[2,3]"}},
   };
 }
@@ -139,8 +143,9 @@ OpDef slice() {
   constexpr int64_t far = std::numeric_limits<int64_t>::max();
   return OpDef{
       .name = "slice",
-      .signature = "(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, "
-                   "SymInt step=1) -> Tensor",
+      .signature =
+          "(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, "
+          "SymInt step=1) -> Tensor",
       .summary = "Every step-th position of a dim from start up to end.",
       .source = "aten::slice.Tensor, PyTorch 2.13",
       .traits = traits,
@@ -161,9 +166,11 @@ OpDef slice() {
                           {{f32({0, 2})}, {{"start", 0}, {"end", 1}}},
                           {{f32({2, 3, 4})}, {{"dim", 1}, {"start", 1}}}}}),
       .rejects = {{"C1", {{f32({})}, {}}, "slice: C1: self is f32[], expected at least one dim"},
-                  {"C2", {{f32({2})}, {{"dim", 1}}},
+                  {"C2",
+                   {{f32({2})}, {{"dim", 1}}},
                    "slice: C2: dim 1 is outside [-1, 1) of self: f32[2]"},
-                  {"C3", {{f32({2})}, {{"step", 0}}},
+                  {"C3",
+                   {{f32({2})}, {{"step", 0}}},
                    "slice: C3: step is 0, expected a positive integer"}},
   };
 }
@@ -292,8 +299,11 @@ OpDef diagonal() {
                           {{f32({2, 3, 2})}, {{"dim1", 2}, {"dim2", 0}}},
                           {{f32({2, 2, 3, 2})}, {{"offset", 1}, {"dim1", -2}, {"dim2", 1}}},
                           {{f32({0, 3})}}}}),
-      .rejects = {{"C1", {{f32({3})}, {}}, "diagonal: C1: dim 1 is outside [-1, 1) of self: f32[3]"},
-                  {"C2", {{f32({3, 3})}, {{"dim1", 1}, {"dim2", -1}}},
+      .rejects = {{"C1",
+                   {{f32({3})}, {}},
+                   "diagonal: C1: dim 1 is outside [-1, 1) of self: f32[3]"},
+                  {"C2",
+                   {{f32({3, 3})}, {{"dim1", 1}, {"dim2", -1}}},
                    "diagonal: C2: dim1 and dim2 are both dim 1 of self: f32[3,3], expected two "
                    "dims"}},
   };

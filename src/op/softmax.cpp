@@ -1,6 +1,6 @@
 // _softmax(self; dim, half_to_float) -> y     y = exp(x - max(x)) / sum(exp(x - max(x))), along dim
 //   self float[*s], y float[*s] of the same dtype, f32 with half_to_float; constraints: softmax.h
-// A line that is all -inf gives NaN, as in PyTorch. The gradient reads y, not x: saving y is enough.
+// A line that is all -inf gives NaN, as in PyTorch. The gradient reads y, not x.
 //
 // _softmax_backward_data(grad_output, output; dim, input_dtype) -> dx
 //   dx = (dy - sum(dy * y)) * y               along dim; sums are kept in f32, f64 for f64
@@ -43,13 +43,17 @@ Values grad_softmax(Builder& b, const GradView& op) {
                   {{"dim", op.int_attr("dim")}, {"input_dtype", t}})};
 }
 
+// The exponentials wait in y for their sum; where y would round them, they are computed twice.
 void lower_softmax(loop::KernelBuilder& k, const OpView& op) {
+  const bool exact = loop::compute_type(op.out_type(0).dtype) == op.out_type(0).dtype;
   for_each_line_in(k, static_shape(op.in_type(0)), softmax_dims(op), [&](const Line& line) {
     const Expr top = line.fold(k, ReduceOp::max, [&](const Exprs& i) { return k.load(0, i); });
     const auto power = [&](const Exprs& i) { return unary(Op::exp, k.load(0, i) - top); };
-    const Expr sum = line.fold(k, ReduceOp::sum, power);
+    const auto again = [&](const Exprs& i) { return exact ? k.load_result(0, i) : power(i); };
+    if (exact) line.each(k, [&](const Exprs& i) { k.store(0, i, power(i)); });
+    const Expr sum = line.fold(k, ReduceOp::sum, again);
     const Expr scale = k.let(loop::constant(sum.type(), 1) / sum, "scale");
-    line.each(k, [&](const Exprs& i) { k.store(0, i, power(i) * scale); });
+    line.each(k, [&](const Exprs& i) { k.store(0, i, again(i) * scale); });
   });
 }
 
@@ -106,8 +110,8 @@ Values grad_backward(Builder& b, const GradView& op) {
 
 void lower_backward(loop::KernelBuilder& k, const OpView& op) {
   for_each_line_in(k, static_shape(op.in_type(0)), softmax_dims(op), [&](const Line& line) {
-    const Expr sum = line.fold(k, ReduceOp::sum,
-                               [&](const Exprs& i) { return k.load(0, i) * k.load(1, i); });
+    const Expr sum =
+        line.fold(k, ReduceOp::sum, [&](const Exprs& i) { return k.load(0, i) * k.load(1, i); });
     line.each(k, [&](const Exprs& i) { k.store(0, i, (k.load(0, i) - sum) * k.load(1, i)); });
   });
 }

@@ -25,8 +25,10 @@ Result<Types> infer_softmax_backward(const OpView& op) {
   const DType t = *op.dtype_attr("input_dtype");
   const bool narrow = t == DType::bf16 || t == DType::f16;
   if (t != d.dtype && !(narrow && d.dtype == DType::f32))
-    return op.broken("C3", "input_dtype is {} for grad_output: {}, expected its dtype, or bf16 or "
-                           "f16 where that is f32", name_of(t), d.text());
+    return op.broken("C3",
+                     "input_dtype is {} for grad_output: {}, expected its dtype, or bf16 or "
+                     "f16 where that is f32",
+                     name_of(t), d.text());
   return Types{typed_like(d, t, d.shape)};
 }
 
@@ -58,12 +60,24 @@ std::vector<Sample> softmax_samples() {
   const auto call = [](SampleTensor x, int dim, bool to_float = false) {
     return Sample{{std::move(x)}, {{"dim", dim}, {"half_to_float", to_float}}};
   };
-  return {call(f32({2, 3}), 1), call(f64({2, 3}), -1), call(bf16({3, 5}), 1),
-          call(f16({3, 5}), 1), call(bf16({5, 7, 4}), -2), call(f32({3, 2}), 0),
-          call(f32({2, 3, 4}), 1), call(f32({2, 37}), 1), call(f32({3, 70}), 0),
-          call(f32({2, 4, 3, 2}), 2), call(bf16({3, 4}), 1, true), call(f16({4, 3}), 0, true),
-          call(f32({}), 0), call(f32({}), -1), call(f32({0, 3}), 1), call(f32({3, 0}), 1),
-          call(f32({1}), 0), call(f32({2, 4}).range(-100, 100), 1),
+  return {call(f32({2, 3}), 1),
+          call(f64({2, 3}), -1),
+          call(bf16({3, 5}), 1),
+          call(f16({3, 5}), 1),
+          call(bf16({5, 7, 4}), -2),
+          call(f32({3, 2}), 0),
+          call(f32({2, 3, 4}), 1),
+          call(f32({2, 37}), 1),
+          call(f32({3, 70}), 0),
+          call(f32({2, 4, 3, 2}), 2),
+          call(bf16({3, 4}), 1, true),
+          call(f16({4, 3}), 0, true),
+          call(f32({}), 0),
+          call(f32({}), -1),
+          call(f32({0, 3}), 1),
+          call(f32({3, 0}), 1),
+          call(f32({1}), 0),
+          call(f32({2, 4}).range(-100, 100), 1),
           call(f32({2, 2}).with({-INFINITY, 1, -INFINITY, -INFINITY}), 1),
           call(f32({2, 2}).with({-INFINITY, 1, NAN, 0}), 0),
           call(f32({2, 3}).with({INFINITY, 1, 2, 0, 1, 2}), 1)};
@@ -75,37 +89,48 @@ std::vector<Sample> softmax_backward_samples(double lo, double hi) {
                   {{"dim", dim}, {"input_dtype", input}}};
   };
   const DType f = DType::f32;
-  return {call(f, {2, 3}, 1, f), call(DType::f64, {2, 3}, -1, DType::f64),
-          call(DType::bf16, {3, 5}, 1, DType::bf16), call(DType::f16, {3, 5}, 0, DType::f16),
-          call(f, {3, 2}, 0, f), call(f, {2, 3, 4}, 1, f), call(f, {2, 37}, 1, f),
-          call(f, {3, 70}, 0, f), call(f, {2, 4}, 1, DType::bf16), call(f, {4, 2}, 0, DType::f16),
-          call(f, {}, 0, f), call(f, {0, 3}, 1, f), call(f, {3, 0}, 1, f), call(f, {1}, 0, f)};
+  return {call(f, {2, 3}, 1, f),
+          call(DType::f64, {2, 3}, -1, DType::f64),
+          call(DType::bf16, {3, 5}, 1, DType::bf16),
+          call(DType::f16, {3, 5}, 0, DType::f16),
+          call(f, {3, 2}, 0, f),
+          call(f, {2, 3, 4}, 1, f),
+          call(f, {2, 37}, 1, f),
+          call(f, {3, 70}, 0, f),
+          call(f, {2, 4}, 1, DType::bf16),
+          call(f, {4, 2}, 0, DType::f16),
+          call(f, {}, 0, f),
+          call(f, {0, 3}, 1, f),
+          call(f, {3, 0}, 1, f),
+          call(f, {1}, 0, f)};
 }
 
 std::vector<Reject> softmax_rejects(const std::string& name) {
   const auto call = [](SampleTensor x, int dim, bool to_float) {
     return Sample{{std::move(x)}, {{"dim", dim}, {"half_to_float", to_float}}};
   };
-  return {{"C1", call(f32({2, 3}), 2, false),
-           name + ": C1: dim 2 is outside [-2, 2) of self: f32[2,3]"},
-          {"C2", call(i64({2}), 0, false), name + ": C2: self is i64[2], expected a floating dtype"},
-          {"C3", call(f32({2}), 0, true),
-           name + ": C3: half_to_float with self: f32[2], expected bf16 or f16"}};
+  return {
+      {"C1", call(f32({2, 3}), 2, false),
+       name + ": C1: dim 2 is outside [-2, 2) of self: f32[2,3]"},
+      {"C2", call(i64({2}), 0, false), name + ": C2: self is i64[2], expected a floating dtype"},
+      {"C3", call(f32({2}), 0, true),
+       name + ": C3: half_to_float with self: f32[2], expected bf16 or f16"}};
 }
 
 std::vector<Reject> softmax_backward_rejects(const std::string& name) {
   const auto call = [](SampleTensor d, SampleTensor y, int dim, DType input) {
     return Sample{{std::move(d), std::move(y)}, {{"dim", dim}, {"input_dtype", input}}};
   };
-  return {{"C1", call(f32({2, 3}), f32({2, 3}), 2, DType::f32),
-           name + ": C1: dim 2 is outside [-2, 2) of grad_output: f32[2,3]"},
-          {"C2", call(f32({2}), f64({2}), 0, DType::f32),
-           name + ": C2: grad_output and output are f32[2] and f64[2], expected one floating dtype"},
-          {"C2", call(f32({2}), f32({3}), 0, DType::f32),
-           name + ": C2: grad_output and output: [2] and [3], expected equal shapes"},
-          {"C3", call(f32({2}), f32({2}), 0, DType::f64),
-           name + ": C3: input_dtype is f64 for grad_output: f32[2], expected its dtype, or bf16 or "
-                  "f16 where that is f32"}};
+  return {
+      {"C1", call(f32({2, 3}), f32({2, 3}), 2, DType::f32),
+       name + ": C1: dim 2 is outside [-2, 2) of grad_output: f32[2,3]"},
+      {"C2", call(f32({2}), f64({2}), 0, DType::f32),
+       name + ": C2: grad_output and output are f32[2] and f64[2], expected one floating dtype"},
+      {"C2", call(f32({2}), f32({3}), 0, DType::f32),
+       name + ": C2: grad_output and output: [2] and [3], expected equal shapes"},
+      {"C3", call(f32({2}), f32({2}), 0, DType::f64),
+       name + ": C3: input_dtype is f64 for grad_output: f32[2], expected its dtype, or bf16 or "
+              "f16 where that is f32"}};
 }
 
 }  // namespace cleave

@@ -5,7 +5,7 @@
 // split(self; split_size, dim)               parts of one size, the last one smaller (one number);
 //                                            parts of these sizes (a list of several)
 //   (C1..C4) as above  (C5) one number is positive, or 0 for a dim of 0; the dim is static
-// chunk(self; chunks, dim)                   parts of ceil(size / chunks), fewer where these suffice
+// chunk(self; chunks, dim)                   parts of ceil(size / chunks) until nothing is left
 //   (C1..C2) as above  (C5) chunks is positive; the dim is static
 // unbind(self; dim)                          one result for each position of a dim, which goes
 //   (C1..C2) as above  (C5) the dim is static
@@ -33,8 +33,7 @@ struct Parts {
 
 Result<int64_t> split_dim(const OpView& op) {
   const Type& x = op.in_type(0);
-  if (x.rank() == 0)
-    return op.broken("C1", "self is {}, expected at least one dim", x.text());
+  if (x.rank() == 0) return op.broken("C1", "self is {}, expected at least one dim", x.text());
   return checked_dim(op, "C2", op.int_attr("dim"), x);
 }
 
@@ -57,9 +56,10 @@ Result<Parts> parts_of_sizes(const OpView& op, const char* attr) {
     sum = sum + size;
   }
   const Type& x = op.in_type(0);
-  CLEAVE_CHECK(check_equal(op, "C4", fmt::format("the sum of {} and dim {} of self: {}",
-                                                 shape_text(p.sizes), p.dim, x.text()),
-                           sum, x.shape[p.dim]));
+  CLEAVE_CHECK(check_equal(
+      op, "C4",
+      fmt::format("the sum of {} and dim {} of self: {}", shape_text(p.sizes), p.dim, x.text()),
+      sum, x.shape[p.dim]));
   return p;
 }
 
@@ -132,8 +132,8 @@ Result<Types> infer_parts(const OpView& op) {
   const Type& x = op.in_type(0);
   Types out;
   for (const Dim& size : p.sizes)
-    out.push_back(typed_like(x, x.dtype, drops_dim(op) ? without_dim(x.shape, p.dim)
-                                                       : with_size(x.shape, p.dim, size)));
+    out.push_back(typed_like(
+        x, x.dtype, drops_dim(op) ? without_dim(x.shape, p.dim) : with_size(x.shape, p.dim, size)));
   return out;
 }
 
@@ -197,8 +197,10 @@ Values grad_parts(Builder& b, const GradView& op) {
   for (size_t k = 0; k < p.sizes.size(); ++k) {
     const ValueId d = op.dout(static_cast<int>(k));
     const Type part = typed_like(x, x.dtype, with_size(x.shape, p.dim, p.sizes[k]));
-    if (!d.valid()) parts.push_back(zeros(b, part));
-    else parts.push_back(drops_dim(op) ? b.unsqueeze(d, p.dim) : d);
+    if (!d.valid())
+      parts.push_back(zeros(b, part));
+    else
+      parts.push_back(drops_dim(op) ? b.unsqueeze(d, p.dim) : d);
   }
   if (parts.size() == 1) return parts;
   return {b.cat(parts, p.dim)};
@@ -252,9 +254,11 @@ OpDef split_with_sizes() {
                {{f32({2, 4, 2})}, {{"split_sizes", {3, 0, 1}}, {"dim", -2}}},
                {{f32({3})}, {{"split_sizes", {3}}}},
                {{f32({0, 2})}, {{"split_sizes", {0, 0}}}}}}),
-      {{"C3", {{f32({3})}, {{"split_sizes", {-1, 4}}}},
+      {{"C3",
+        {{f32({3})}, {{"split_sizes", {-1, 4}}}},
         "split_with_sizes: C3: size -1 of [-1,4]: expected none below 0"},
-       {"C4", {{f32({3})}, {{"split_sizes", {1, 1}}}},
+       {"C4",
+        {{f32({3})}, {{"split_sizes", {1, 1}}}},
         "split_with_sizes: C4: the sum of [1,1] and dim 0 of self: f32[3]: 2 and 3, expected "
         "equal"}});
 }
@@ -268,29 +272,33 @@ OpDef split() {
                               {{f32({3})}, {{"split_size", 8}}},
                               {{f32({0})}, {{"split_size", 0}}},
                               {{f32({0})}, {{"split_size", 2}}}}}),
-                     {{"C4", {{f32({3})}, {{"split_size", {1, 1}}}},
+                     {{"C4",
+                       {{f32({3})}, {{"split_size", {1, 1}}}},
                        "split: C4: the sum of [1,1] and dim 0 of self: f32[3]: 2 and 3, expected "
                        "equal"},
-                      {"C5", {{f32({3})}, {{"split_size", 0}}},
+                      {"C5",
+                       {{f32({3})}, {{"split_size", 0}}},
                        "split: C5: split_size is 0 for a dim of 3, expected a positive integer"},
-                      {"C6", {{i32({70000})}, {{"split_size", 1}}},
+                      {"C6",
+                       {{i32({70000})}, {{"split_size", 1}}},
                        "split: C6: 70000 parts of dim 0 of self: i32[70000], expected at most "
                        "65536"}});
 }
 
 OpDef chunk() {
-  return parts_entry("chunk", "(Tensor self, int chunks, int dim=0) -> Tensor[]",
-                     "At most so many consecutive parts of a dim, all but the last of one size.",
-                     joined({over_dtypes(all_dtypes, {2, 6}, {{"chunks", 3}, {"dim", 1}}),
-                             {{{f32({7})}, {{"chunks", 3}}},
-                              {{f32({7})}, {{"chunks", 5}}},
-                              {{f32({2, 3})}, {{"chunks", 9}, {"dim", -1}}},
-                              {{f32({0})}, {{"chunks", 3}}},
-                              {{f32({3})}, {{"chunks", 1}}}}}),
-                     {{"C5", {{f32({3})}, {{"chunks", 0}}},
-                       "chunk: C5: chunks is 0, expected at least 1"},
-                      {"C6", {{f32({0})}, {{"chunks", 70000}}},
-                       "chunk: C6: 70000 parts of dim 0 of self: f32[0], expected at most 65536"}});
+  return parts_entry(
+      "chunk", "(Tensor self, int chunks, int dim=0) -> Tensor[]",
+      "At most so many consecutive parts of a dim, all but the last of one size.",
+      joined({over_dtypes(all_dtypes, {2, 6}, {{"chunks", 3}, {"dim", 1}}),
+              {{{f32({7})}, {{"chunks", 3}}},
+               {{f32({7})}, {{"chunks", 5}}},
+               {{f32({2, 3})}, {{"chunks", 9}, {"dim", -1}}},
+               {{f32({0})}, {{"chunks", 3}}},
+               {{f32({3})}, {{"chunks", 1}}}}}),
+      {{"C5", {{f32({3})}, {{"chunks", 0}}}, "chunk: C5: chunks is 0, expected at least 1"},
+       {"C6",
+        {{f32({0})}, {{"chunks", 70000}}},
+        "chunk: C6: 70000 parts of dim 0 of self: f32[0], expected at most 65536"}});
 }
 
 OpDef unbind() {
@@ -301,7 +309,8 @@ OpDef unbind() {
                               {{f32({2})}},
                               {{f32({2, 0})}},
                               {{f32({1, 2, 2})}, {{"dim", 1}}}}}),
-                     {{"C6", {{f32({70000, 0})}},
+                     {{"C6",
+                       {{f32({70000, 0})}},
                        "unbind: C6: 70000 parts of dim 0 of self: f32[70000,0], expected at most "
                        "65536"}});
 }

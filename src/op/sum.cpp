@@ -67,17 +67,20 @@ std::vector<Sample> dtype_samples(std::initializer_list<DType> results) {
 }
 
 std::vector<Reject> dim_rejects(const std::string& name) {
-  return {{"C1", {{f32({2, 3})}, {{"dim", {2}}}},
+  return {{"C1",
+           {{f32({2, 3})}, {{"dim", {2}}}},
            name + ": C1: dim 2 is outside [-2, 2) of self: f32[2,3]"},
-          {"C2", {{f32({2, 3})}, {{"dim", {1, -1}}}},
+          {"C2",
+           {{f32({2, 3})}, {{"dim", {1, -1}}}},
            name + ": C2: dim 1 is named twice in [1,-1], expected once"}};
 }
 
 OpDef sum() {
   return OpDef{
       .name = "sum",
-      .signature = "(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
-                   "-> Tensor",
+      .signature =
+          "(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
+          "-> Tensor",
       .summary = "The sum over dims.",
       .source = "aten::sum, sum.dim_IntList, PyTorch 2.13",
       .traits = reduction_traits,
@@ -87,7 +90,8 @@ OpDef sum() {
       .grad = grad_sum,
       .lower = loop::reduction(reduction_rule(loop::ReduceOp::sum)),
       .cost = cost_per_operand(1),
-      .samples = joined({fold_samples(DType::f32), fold_samples(DType::i64),
+      .samples = joined({fold_samples(DType::f32),
+                         fold_samples(DType::i64),
                          over_dtypes(all_dtypes, {3, 4}, {{"dim", {0}}}),
                          dtype_samples({DType::f64, DType::bf16, DType::i64, DType::boolean}),
                          {{{f32({0, 2})}, {{"dim", {0}}}},
@@ -112,11 +116,12 @@ Result<Types> infer_mean(const OpView& op) {
 
 Result<Arrays> reference_mean(const OpView& op, std::span<const Array* const> in) {
   const Array x = summand(op, *in[0]);
-  return Arrays{fold_lines(op, x, x.dtype,
-                           [](const Array& a, const std::vector<int64_t>& line) {
-                             return sum_floats(a, line) / static_cast<double>(line.size());
-                           },
-                           nullptr)};
+  return Arrays{fold_lines(
+      op, x, x.dtype,
+      [](const Array& a, const std::vector<int64_t>& line) {
+        return sum_floats(a, line) / static_cast<double>(line.size());
+      },
+      nullptr)};
 }
 
 Values decompose_mean(Builder& b, const OpView& op) {
@@ -145,14 +150,18 @@ loop::ReductionRule mean_rule() {
 
 OpDef mean() {
   std::vector<Reject> rejects = dim_rejects("mean");
-  rejects.push_back({"C3", {{i64({2})}}, "mean: C3: the dtype of self is i64, expected a floating "
-                                         "dtype"});
-  rejects.push_back({"C3", {{f32({2})}, {{"dtype", DType::i64}}},
+  rejects.push_back({"C3",
+                     {{i64({2})}},
+                     "mean: C3: the dtype of self is i64, expected a floating "
+                     "dtype"});
+  rejects.push_back({"C3",
+                     {{f32({2})}, {{"dtype", DType::i64}}},
                      "mean: C3: dtype is i64, expected a floating dtype"});
   return OpDef{
       .name = "mean",
-      .signature = "(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
-                   "-> Tensor",
+      .signature =
+          "(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
+          "-> Tensor",
       .summary = "The mean over dims.",
       .source = "aten::mean, mean.dim, PyTorch 2.13",
       .traits = reduction_traits,
@@ -162,7 +171,8 @@ OpDef mean() {
       .grad = grad_mean,
       .lower = loop::reduction(mean_rule()),
       .cost = cost_per_operand(1),
-      .samples = joined({fold_samples(DType::f32), fold_samples(DType::bf16),
+      .samples = joined({fold_samples(DType::f32),
+                         fold_samples(DType::bf16),
                          over_dtypes(floating_dtypes, {3, 4}, {{"dim", {0}}}),
                          dtype_samples({DType::f64, DType::f16}),
                          {{{f32({0, 2})}, {{"dim", {0}}}}, {{f32({0})}}}}),
@@ -220,8 +230,9 @@ OpDef prod() {
   };
   return OpDef{
       .name = "prod",
-      .signature = "(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
-                   "-> Tensor",
+      .signature =
+          "(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
+          "-> Tensor",
       .summary = "The product over one dim or all.",
       .source = "aten::prod, prod.dim_int, PyTorch 2.13",
       .traits = reduction_traits,
@@ -231,7 +242,8 @@ OpDef prod() {
       .grad = grad_prod,
       .lower = loop::reduction(reduction_rule(loop::ReduceOp::prod)),
       .cost = cost_per_operand(1),
-      .samples = joined({one_dim(DType::f32), one_dim(DType::i64),
+      .samples = joined({one_dim(DType::f32),
+                         one_dim(DType::i64),
                          over_dtypes(all_dtypes, {3, 4}, {{"dim", 0}}),
                          {{{f32({2, 3}).with({1.5, 0, 2, 0.5, 3, -1})}, {{"dim", 1}}},
                           {{f32({3}).with({0, 2, 0})}},
@@ -240,7 +252,8 @@ OpDef prod() {
                           {{f32({3}).range(1, 4)}, {{"dtype", DType::i64}}},
                           {{boolean({4})}, {{"dtype", DType::boolean}}},
                           {{i64({3})}, {{"dtype", DType::f32}}}}}),
-      .rejects = {{"C1", {{f32({2, 3})}, {{"dim", 2}}},
+      .rejects = {{"C1",
+                   {{f32({2, 3})}, {{"dim", 2}}},
                    "prod: C1: dim 2 is outside [-2, 2) of self: f32[2,3]"}},
   };
 }

@@ -1,6 +1,7 @@
 // var(self; dim, unbiased, correction, keepdim) -> y
 //
-//   y = sum over dim of (x - mean)^2 / max(0, count - c),   c = correction, else 1 if unbiased else 0
+//   y = sum over dim of (x - mean)^2 / max(0, count - c)
+//   c = correction where it is given, else 1 where unbiased, else 0
 //
 //   (C1) dims in range  (C2) each once  (C3) self is floating
 // The mean is taken first, so that a large mean costs no precision. Gradient:
@@ -100,8 +101,9 @@ void lower_var(loop::KernelBuilder& k, const OpView& op) {
 OpDef var() {
   return OpDef{
       .name = "var",
-      .signature = "(Tensor self, int[1]? dim=None, bool unbiased=True, bool keepdim=False, *, "
-                   "Scalar? correction=None) -> Tensor",
+      .signature =
+          "(Tensor self, int[1]? dim=None, bool unbiased=True, bool keepdim=False, *, "
+          "Scalar? correction=None) -> Tensor",
       .summary = "The variance over dims.",
       .source = "aten::var, var.dim, var.correction, PyTorch 2.13",
       .traits = reduction_traits,
@@ -111,7 +113,8 @@ OpDef var() {
       .grad = grad_var,
       .lower = loop::kernel(lower_var),
       .cost = cost_per_operand(4),
-      .samples = joined({fold_samples(DType::f32), fold_samples(DType::bf16),
+      .samples = joined({fold_samples(DType::f32),
+                         fold_samples(DType::bf16),
                          over_dtypes(floating_dtypes, {3, 4}, {{"dim", {0}}, {"correction", 0}}),
                          {{{f32({2, 3})}, {{"dim", {1}}, {"unbiased", false}}},
                           {{f32({2, 3})}, {{"dim", {1}}, {"correction", 0.5}}},
@@ -122,9 +125,11 @@ OpDef var() {
                           {{f32({2, 5}).range(1000, 1001)}, {{"dim", {1}}}},
                           {{f32({1, 3})}, {{"dim", {0}}}},
                           {{f32({0, 3})}, {{"dim", {0}}}}}}),
-      .rejects = {{"C1", {{f32({2, 3})}, {{"dim", {2}}}},
+      .rejects = {{"C1",
+                   {{f32({2, 3})}, {{"dim", {2}}}},
                    "var: C1: dim 2 is outside [-2, 2) of self: f32[2,3]"},
-                  {"C2", {{f32({2, 3})}, {{"dim", {0, 0}}}},
+                  {"C2",
+                   {{f32({2, 3})}, {{"dim", {0, 0}}}},
                    "var: C2: dim 0 is named twice in [0,0], expected once"},
                   {"C3", {{i64({2})}}, "var: C3: self is i64[2], expected a floating dtype"}},
   };

@@ -29,8 +29,10 @@ Result<Types> infer_norm(const OpView& op) {
   if (ord < 0 || std::isinf(ord))
     for (int64_t d : reduction_dims(op))
       if (op.env().range_of(x.shape[d]).hi == 0)
-        return op.broken("C5", "dim {} of self: {} is folded and empty, and the norm of order {} has "
-                               "no value there", d, x.text(), double_text(ord));
+        return op.broken("C5",
+                         "dim {} of self: {} is folded and empty, and the norm of order {} has "
+                         "no value there",
+                         d, x.text(), double_text(ord));
   return types;
 }
 
@@ -38,9 +40,10 @@ double norm_of_line(const Array& x, const std::vector<int64_t>& line, double ord
   double sum = ord == -INFINITY ? INFINITY : 0;
   for (int64_t at : line) {
     const double a = std::fabs(x.f[at]);
-    if (std::isinf(ord)) sum = std::isnan(a) || std::isnan(sum) ? NAN
-                               : ord > 0 ? std::max(sum, a) : std::min(sum, a);
-    else sum += ord == 0 ? static_cast<double>(a != 0) : std::pow(a, ord);
+    if (std::isinf(ord))
+      sum = std::isnan(a) || std::isnan(sum) ? NAN : ord > 0 ? std::max(sum, a) : std::min(sum, a);
+    else
+      sum += ord == 0 ? static_cast<double>(a != 0) : std::pow(a, ord);
   }
   return ord == 0 || std::isinf(ord) ? sum : std::pow(sum, 1 / ord);
 }
@@ -49,11 +52,12 @@ Result<Arrays> reference_norm(const OpView& op, std::span<const Array* const> in
   const DType t = op.attr("dtype").is_none() ? in[0]->dtype : *op.dtype_attr("dtype");
   const Array x = converted_array(*in[0], t);
   const double ord = op.float_attr("ord");
-  return Arrays{fold_lines(op, x, t,
-                           [ord](const Array& a, const std::vector<int64_t>& line) {
-                             return norm_of_line(a, line, ord);
-                           },
-                           nullptr)};
+  return Arrays{fold_lines(
+      op, x, t,
+      [ord](const Array& a, const std::vector<int64_t>& line) {
+        return norm_of_line(a, line, ord);
+      },
+      nullptr)};
 }
 
 DType wide(DType t) { return t == DType::f64 ? t : DType::f32; }
@@ -69,11 +73,16 @@ Values decompose_norm(Builder& b, const OpView& op) {
     return b.call1(name, {v}, {{"dim", dims}, {"keepdim", keepdim}});
   };
   ValueId n;
-  if (std::isinf(ord)) n = fold(ord > 0 ? "amax" : "amin", b.abs(x));
-  else if (ord == 0) n = fold("sum", b.convert(b.ne(x, 0.0), wide(y)));
-  else if (ord == 1) n = fold("sum", b.abs(x));
-  else if (ord == 2) n = b.sqrt(fold("sum", b.mul(x, x)));
-  else n = b.pow(fold("sum", b.pow(b.abs(x), ord)), 1 / ord);
+  if (std::isinf(ord))
+    n = fold(ord > 0 ? "amax" : "amin", b.abs(x));
+  else if (ord == 0)
+    n = fold("sum", b.convert(b.ne(x, 0.0), wide(y)));
+  else if (ord == 1)
+    n = fold("sum", b.abs(x));
+  else if (ord == 2)
+    n = b.sqrt(fold("sum", b.mul(x, x)));
+  else
+    n = b.pow(fold("sum", b.pow(b.abs(x), ord)), 1 / ord);
   return {b.convert(n, y)};
 }
 
@@ -105,8 +114,9 @@ OpDef linalg_vector_norm() {
   const auto x = [](std::vector<int64_t> shape) { return f32(std::move(shape)).range(0.5, 2); };
   return OpDef{
       .name = "linalg_vector_norm",
-      .signature = "(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, "
-                   "ScalarType? dtype=None) -> Tensor",
+      .signature =
+          "(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, "
+          "ScalarType? dtype=None) -> Tensor",
       .summary = "The norm of the elements over dims.",
       .source = "aten::linalg_vector_norm, PyTorch 2.13",
       .traits = reduction_traits,
@@ -132,18 +142,24 @@ OpDef linalg_vector_norm() {
                           {{f32({0, 2})}, {{"dim", {0}}, {"ord", 1}}},
                           {{bf16({2, 3})}, {{"dim", {1}}, {"dtype", DType::f32}}},
                           {{f32({2, 3})}, {{"dtype", DType::f64}}}}}),
-      .rejects = {{"C1", {{f32({2, 3})}, {{"dim", {2}}}},
-                   "linalg_vector_norm: C1: dim 2 is outside [-2, 2) of self: f32[2,3]"},
-                  {"C2", {{f32({2, 3})}, {{"dim", {0, 0}}}},
-                   "linalg_vector_norm: C2: dim 0 is named twice in [0,0], expected once"},
-                  {"C3", {{i64({2})}},
-                   "linalg_vector_norm: C3: self is i64[2], expected a floating dtype"},
-                  {"C4", {{f64({2})}, {{"dtype", DType::f32}}},
-                   "linalg_vector_norm: C4: dtype is f32, expected a floating one that holds every "
-                   "value of f64"},
-                  {"C5", {{f32({0})}, {{"ord", INFINITY}}},
-                   "linalg_vector_norm: C5: dim 0 of self: f32[0] is folded and empty, and the norm "
-                   "of order inf has no value there"}},
+      .rejects =
+          {{"C1",
+            {{f32({2, 3})}, {{"dim", {2}}}},
+            "linalg_vector_norm: C1: dim 2 is outside [-2, 2) of self: f32[2,3]"},
+           {"C2",
+            {{f32({2, 3})}, {{"dim", {0, 0}}}},
+            "linalg_vector_norm: C2: dim 0 is named twice in [0,0], expected once"},
+           {"C3",
+            {{i64({2})}},
+            "linalg_vector_norm: C3: self is i64[2], expected a floating dtype"},
+           {"C4",
+            {{f64({2})}, {{"dtype", DType::f32}}},
+            "linalg_vector_norm: C4: dtype is f32, expected a floating one that holds every "
+            "value of f64"},
+           {"C5",
+            {{f32({0})}, {{"ord", INFINITY}}},
+            "linalg_vector_norm: C5: dim 0 of self: f32[0] is folded and empty, and the norm "
+            "of order inf has no value there"}},
   };
 }
 

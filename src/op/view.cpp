@@ -1,4 +1,4 @@
-// Views that keep the order of elements: view, _unsafe_view, reshape, unsqueeze, squeeze, detach.
+// Views that keep the order of elements: view, _unsafe_view, reshape, unsqueeze, squeeze.
 //
 // view(self; size) -> y       the same elements, row-major, under another shape
 //   (C1) one -1 at most; it stands for what is left over
@@ -10,7 +10,6 @@
 //   (C1) dim in [-rank-1, rank+1)
 // squeeze(self; dim)          drops the named dims that are 1; none: all of them
 //   (C1) dims in range  (C2) each once  (C3) each named size is provably 1 or provably not 1
-// detach(self)                the same value, through which no gradient flows
 #include "op/cost.h"
 #include "op/dims.h"
 #include "op/entry.h"
@@ -53,10 +52,10 @@ InferFn infer_view(const char* attr) {
     if (free >= 0) known = known * (shape[free] = Dim::floordiv(x.numel(), known));
     const auto same = op.env().equal(known, x.numel());
     if (same == SymEnv::Truth::yes) return Types{typed_like(x, x.dtype, std::move(shape))};
-    return op.broken("C3", "{} can't hold the {} elements of self: {}, {}", shape_text(asked),
-                     x.numel().text(), x.text(),
-                     same == SymEnv::Truth::no ? "expected as many"
-                                               : "which can't be proven to be as many");
+    return op.broken(
+        "C3", "{} can't hold the {} elements of self: {}, {}", shape_text(asked), x.numel().text(),
+        x.text(),
+        same == SymEnv::Truth::no ? "expected as many" : "which can't be proven to be as many");
   };
 }
 
@@ -141,27 +140,34 @@ OpDef view(const char* name, const char* attr) {
       .lower = loop::view(layout_view),
       .cost = cost_of_view(),
       .samples = view_samples(attr),
-      .rejects = {{"C1", {{f32({2, 3})}, {{attr, {-1, -1}}}},
-                   text("C1: [-1,-1] has a second -1, expected at most one")},
-                  {"C2", {{f32({2, 3})}, {{attr, {-2, 3}}}},
-                   text("C2: size -2 of [-2,3] is negative, expected -1 or a size of at least 0")},
-                  {"C3", {{f32({2, 3})}, {{attr, {4, 2}}}},
-                   text("C3: [4,2] can't hold the 6 elements of self: f32[2,3], expected as many")},
-                  {"C4", {{f32({0, 3})}, {{attr, {-1, 0}}}},
-                   text("C4: the -1 of [-1,0] stands beside a 0, expected sizes that determine it")}},
+      .rejects =
+          {{"C1",
+            {{f32({2, 3})}, {{attr, {-1, -1}}}},
+            text("C1: [-1,-1] has a second -1, expected at most one")},
+           {"C2",
+            {{f32({2, 3})}, {{attr, {-2, 3}}}},
+            text("C2: size -2 of [-2,3] is negative, expected -1 or a size of at least 0")},
+           {"C3",
+            {{f32({2, 3})}, {{attr, {4, 2}}}},
+            text("C3: [4,2] can't hold the 6 elements of self: f32[2,3], expected as many")},
+           {"C4",
+            {{f32({0, 3})}, {{attr, {-1, 0}}}},
+            text("C4: the -1 of [-1,0] stands beside a 0, expected sizes that determine it")}},
   };
 }
 
 // ---- unsqueeze
 
-int64_t new_dim(const OpView& op) { return from_front(op.int_attr("dim"), op.in_type(0).rank() + 1); }
+int64_t new_dim(const OpView& op) {
+  return from_front(op.int_attr("dim"), op.in_type(0).rank() + 1);
+}
 
 Result<Types> infer_unsqueeze(const OpView& op) {
   const Type& x = op.in_type(0);
   const int64_t dim = op.int_attr("dim"), ranks = x.rank() + 1;
   if (dim < -ranks || dim >= ranks)
-    return op.broken("C1", "dim {} is outside [{}, {}) for a new dim of self: {}", dim, -ranks, ranks,
-                     x.text());
+    return op.broken("C1", "dim {} is outside [{}, {}) for a new dim of self: {}", dim, -ranks,
+                     ranks, x.text());
   Shape shape = x.shape;
   shape.insert(shape.begin() + new_dim(op), Dim(1));
   return Types{typed_like(x, x.dtype, std::move(shape))};
@@ -206,7 +212,8 @@ OpDef unsqueeze() {
                           {{f32({2, 3})}, {{"dim", -3}}},
                           {{f32({0, 3})}, {{"dim", 1}}},
                           {{f32({})}, {{"dim", 0}}}}}),
-      .rejects = {{"C1", {{f32({2, 3})}, {{"dim", 3}}},
+      .rejects = {{"C1",
+                   {{f32({2, 3})}, {{"dim", 3}}},
                    "unsqueeze: C1: dim 3 is outside [-3, 3) for a new dim of self: f32[2,3]"}},
   };
 }
@@ -226,8 +233,7 @@ std::vector<bool> squeezed(const OpView& op) {
 
 Result<Types> infer_squeeze(const OpView& op) {
   const Type& x = op.in_type(0);
-  CLEAVE_TRY(std::vector<int64_t> dims,
-             checked_dims(op, "C1", "C2", op.ints_attr("dim"), x));
+  CLEAVE_TRY(std::vector<int64_t> dims, checked_dims(op, "C1", "C2", op.ints_attr("dim"), x));
   if (!op.given("dim"))
     for (int64_t d = 0; d < x.rank(); ++d) dims.push_back(d);
   for (int64_t d : dims)
@@ -287,9 +293,11 @@ OpDef squeeze() {
                           {{f32({1, 2, 1})}, {{"dim", std::vector<int64_t>{}}}},
                           {{f32({0, 1})}, {{"dim", {1}}}},
                           {{f32({})}, {{"dim", {0}}}}}}),
-      .rejects = {{"C1", {{f32({2, 1})}, {{"dim", {2}}}},
+      .rejects = {{"C1",
+                   {{f32({2, 1})}, {{"dim", {2}}}},
                    "squeeze: C1: dim 2 is outside [-2, 2) of self: f32[2,1]"},
-                  {"C2", {{f32({2, 1})}, {{"dim", {1, -1}}}},
+                  {"C2",
+                   {{f32({2, 1})}, {{"dim", {1, -1}}}},
                    "squeeze: C2: dim 1 is named twice in [1,-1], expected once"}},
   };
 }
@@ -297,8 +305,8 @@ OpDef squeeze() {
 }  // namespace
 
 CLEAVE_OPS(view) {
-  return {view("view", "size"), view("_unsafe_view", "size"), view("reshape", "shape"),
-          unsqueeze(), squeeze()};
+  return {view("view", "size"), view("_unsafe_view", "size"), view("reshape", "shape"), unsqueeze(),
+          squeeze()};
 }
 
 }  // namespace cleave

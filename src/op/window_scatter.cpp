@@ -44,7 +44,9 @@ Result<Arrays> reference_slice_scatter(const OpView& op, std::span<const Array* 
 }
 
 NamedAttrs slice_attrs(const Window& w) {
-  return {{"dim", w.dim}, {"start", w.start}, {"end", w.start + w.size * Dim(w.step)},
+  return {{"dim", w.dim},
+          {"start", w.start},
+          {"end", w.start + w.size * Dim(w.step)},
           {"step", w.step}};
 }
 
@@ -68,9 +70,10 @@ Exprs lower_slice_scatter(loop::KernelBuilder& k, const OpView& op, const Exprs&
   const Expr last(w.size.value() - 1);
   const Expr inside = binary(loop::Op::logical_and, binary(loop::Op::ge, i, zero),
                              binary(loop::Op::le, i, Expr((w.size.value() - 1) * w.step)));
-  const Expr hit = w.step == 1 ? inside
-                               : binary(loop::Op::logical_and, inside,
-                                        binary(loop::Op::eq, binary(loop::Op::truncmod, i, step), zero));
+  const Expr hit = w.step == 1
+                       ? inside
+                       : binary(loop::Op::logical_and, inside,
+                                binary(loop::Op::eq, binary(loop::Op::truncmod, i, step), zero));
   const Expr quotient = w.step == 1 ? i : binary(loop::Op::truncdiv, i, step);
   Exprs at = index;
   at[w.dim] = binary(loop::Op::min, binary(loop::Op::max, quotient, zero), last);
@@ -80,8 +83,9 @@ Exprs lower_slice_scatter(loop::KernelBuilder& k, const OpView& op, const Exprs&
 OpDef slice_scatter() {
   return OpDef{
       .name = "slice_scatter",
-      .signature = "(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, "
-                   "SymInt step=1) -> Tensor",
+      .signature =
+          "(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, "
+          "SymInt step=1) -> Tensor",
       .summary = "A copy of self with src in place of a slice.",
       .source = "aten::slice_scatter, PyTorch 2.13",
       .traits = Trait::fusible | Trait::recomputable,
@@ -105,13 +109,17 @@ OpDef slice_scatter() {
                   {{i32({4}), i64({2})}, {{"end", 2}}},
                   {{f32({4}), i64({2})}, {{"end", 2}}},
                   {{boolean({4}), boolean({2})}, {{"end", 2}}}},
-      .rejects = {{"C1", {{f32({}), f32({})}, {}},
+      .rejects = {{"C1",
+                   {{f32({}), f32({})}, {}},
                    "slice_scatter: C1: self is f32[], expected at least one dim"},
-                  {"C2", {{f32({3}), f32({3})}, {{"dim", 1}}},
+                  {"C2",
+                   {{f32({3}), f32({3})}, {{"dim", 1}}},
                    "slice_scatter: C2: dim 1 is outside [-1, 1) of self: f32[3]"},
-                  {"C3", {{f32({3}), f32({3})}, {{"step", -1}}},
+                  {"C3",
+                   {{f32({3}), f32({3})}, {{"step", -1}}},
                    "slice_scatter: C3: step is -1, expected a positive integer"},
-                  {"C5", {{f32({4, 2}), f32({1, 2})}, {{"start", 1}, {"end", 3}}},
+                  {"C5",
+                   {{f32({4, 2}), f32({1, 2})}, {{"start", 1}, {"end", 3}}},
                    "slice_scatter: C5: src and the slice of self: [1,2] and [2,2], expected equal "
                    "shapes"}},
   };
@@ -189,13 +197,17 @@ OpDef select_scatter() {
                   {{i64({3, 2}), i64({2})}, {{"dim", 0}, {"index", 1}}},
                   {{i32({3, 2}), f32({2})}, {{"dim", 0}, {"index", 1}}},
                   {{boolean({3, 2}), i64({2})}, {{"dim", 0}, {"index", 1}}}},
-      .rejects = {{"C1", {{f32({}), f32({})}, {{"dim", 0}, {"index", 0}}},
+      .rejects = {{"C1",
+                   {{f32({}), f32({})}, {{"dim", 0}, {"index", 0}}},
                    "select_scatter: C1: self is f32[], expected at least one dim"},
-                  {"C2", {{f32({3}), f32({})}, {{"dim", 1}, {"index", 0}}},
+                  {"C2",
+                   {{f32({3}), f32({})}, {{"dim", 1}, {"index", 0}}},
                    "select_scatter: C2: dim 1 is outside [-1, 1) of self: f32[3]"},
-                  {"C3", {{f32({3}), f32({})}, {{"dim", 0}, {"index", 3}}},
+                  {"C3",
+                   {{f32({3}), f32({})}, {{"dim", 0}, {"index", 3}}},
                    "select_scatter: C3: index 3 is outside [-3, 3) of dim 0 of self: f32[3]"},
-                  {"C4", {{f32({2, 3}), f32({1, 3})}, {{"dim", 0}, {"index", 1}}},
+                  {"C4",
+                   {{f32({2, 3}), f32({1, 3})}, {{"dim", 0}, {"index", 1}}},
                    "select_scatter: C4: src and the part of self: [1,3] and [3], expected equal "
                    "shapes"}},
   };

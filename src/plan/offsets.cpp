@@ -1,8 +1,8 @@
 #include "plan/offsets.h"
 
 #include <algorithm>
-#include <map>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <tuple>
 
@@ -41,9 +41,10 @@ Offsets place(const std::vector<Lifetime>& buffers, const std::vector<size_t>& o
     }
     plan.offset[i] = at;
     plan.height = std::max(plan.height, at + need);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), i,
-                                   [&](size_t x, size_t y) { return plan.offset[x] < plan.offset[y]; }),
-                  i);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), i,
+                         [&](size_t x, size_t y) { return plan.offset[x] < plan.offset[y]; }),
+        i);
   }
   return plan;
 }
@@ -81,15 +82,22 @@ Offsets plan_offsets(const std::vector<Lifetime>& buffers, int64_t alignment,
 
 Status verify_offsets(const std::vector<Lifetime>& buffers, int64_t alignment,
                       const Offsets& plan) {
-  if (plan.offset.size() != buffers.size()) return bug("plan: {} offsets for {} buffers", plan.offset.size(), buffers.size());
+  if (plan.offset.size() != buffers.size())
+    return bug("plan: {} offsets for {} buffers", plan.offset.size(), buffers.size());
   // Sweep over steps; the buffers alive are kept by offset, so that only neighbours need comparing.
-  struct Event { int64_t step; bool begins; size_t buffer; };
+  struct Event {
+    int64_t step;
+    bool begins;
+    size_t buffer;
+  };
   std::vector<Event> events;
   for (size_t i = 0; i < buffers.size(); ++i) {
     const Lifetime& b = buffers[i];
     if (b.size == 0 || b.lower >= b.upper) continue;
-    if (plan.offset[i] < 0 || plan.offset[i] % alignment) return bug("plan: offset {} of buffer {}", plan.offset[i], i);
-    if (plan.offset[i] + b.size > plan.height) return bug("plan: buffer {} ends above the height", i);
+    if (plan.offset[i] < 0 || plan.offset[i] % alignment)
+      return bug("plan: offset {} of buffer {}", plan.offset[i], i);
+    if (plan.offset[i] + b.size > plan.height)
+      return bug("plan: buffer {} ends above the height", i);
     events.push_back({b.lower, true, i});
     events.push_back({b.upper, false, i});
   }

@@ -33,15 +33,14 @@ struct AllocTable {
   void grow_live(int64_t bytes) {
     const int64_t live = live_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
     int64_t peak = peak_live_bytes.load(std::memory_order_relaxed);
-    while (live > peak && !peak_live_bytes.compare_exchange_weak(peak, live)) {
-    }
+    while (live > peak && !peak_live_bytes.compare_exchange_weak(peak, live)) {}
   }
 };
 
 class AllocWatch {
  public:
   static bool available();
-  void start();               // zeroes the counters
+  void start();                // zeroes the counters
   AllocCounts counts() const;  // so far; the counting goes on
   AllocCounts stop();
 };

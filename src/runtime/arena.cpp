@@ -46,8 +46,7 @@ Result<Arena> Arena::make(int64_t bytes) {
 }
 
 Arena::Arena(Arena&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)),
-      size_bytes_(std::exchange(other.size_bytes_, 0)),
+    : data_(std::exchange(other.data_, nullptr)), size_bytes_(std::exchange(other.size_bytes_, 0)),
       mapped_bytes_(std::exchange(other.mapped_bytes_, 0)) {}
 
 Arena& Arena::operator=(Arena&& other) noexcept {

@@ -31,7 +31,7 @@ class Arena {
   Arena& operator=(Arena&& other) noexcept;
   ~Arena();
 
-  std::byte* data() const { return data_; }         // aligned to 4096; null for 0 bytes
+  std::byte* data() const { return data_; }           // aligned to 4096; null for 0 bytes
   int64_t size_bytes() const { return size_bytes_; }  // as asked for
   void fill_pattern();                                // touches all of it
   int64_t touched_bytes() const;                      // since fill_pattern

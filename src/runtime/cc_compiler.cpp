@@ -23,9 +23,16 @@ namespace {
 
 // -fPIC -shared make a library; the others are the arithmetic of compiler.h.
 const std::vector<std::string>& flags() {
-  static const std::vector<std::string> list = {
-      "-std=gnu11", "-O3", "-march=native", "-fwrapv", "-ffp-contract=off", "-fno-math-errno",
-      "-fno-trapping-math", "-shared", "-fPIC", "-w"};
+  static const std::vector<std::string> list = {"-std=gnu11",
+                                                "-O3",
+                                                "-march=native",
+                                                "-fwrapv",
+                                                "-ffp-contract=off",
+                                                "-fno-math-errno",
+                                                "-fno-trapping-math",
+                                                "-shared",
+                                                "-fPIC",
+                                                "-w"};
   return list;
 }
 

@@ -17,11 +17,26 @@ namespace {
 // The arguments of `clang -cc1`. Its defaults already have no errno from mathematics, no traps and
 // no fast mathematics; -O3 with the passes left out keeps the marks that the passes need.
 std::vector<std::string> arguments(const HostTarget& host) {
-  std::vector<std::string> args = {
-      "-triple", host.triple, "-target-cpu", host.cpu, "-emit-llvm", "-x", "c", "-std=gnu11",
-      "-O3", "-disable-llvm-passes", "-w", "-nostdsysteminc", "-nobuiltininc",
-      "-fwrapv", "-ffp-contract=off", "-mrelocation-model", "pic", "-pic-level", "2",
-      "-mprefer-vector-width=" + host.vector_bits};
+  std::vector<std::string> args = {"-triple",
+                                   host.triple,
+                                   "-target-cpu",
+                                   host.cpu,
+                                   "-emit-llvm",
+                                   "-x",
+                                   "c",
+                                   "-std=gnu11",
+                                   "-O3",
+                                   "-disable-llvm-passes",
+                                   "-w",
+                                   "-nostdsysteminc",
+                                   "-nobuiltininc",
+                                   "-fwrapv",
+                                   "-ffp-contract=off",
+                                   "-mrelocation-model",
+                                   "pic",
+                                   "-pic-level",
+                                   "2",
+                                   "-mprefer-vector-width=" + host.vector_bits};
   for (const std::string& feature : host.features) {
     args.push_back("-target-feature");
     args.push_back(feature);
@@ -32,10 +47,8 @@ std::vector<std::string> arguments(const HostTarget& host) {
 
 }  // namespace
 
-Result<std::unique_ptr<llvm::Module>> parse_c(const std::string& text,
-                                              const std::string& unit_name,
-                                              const HostTarget& host,
-                                              llvm::LLVMContext& context) {
+Result<std::unique_ptr<llvm::Module>> parse_c(const std::string& text, const std::string& unit_name,
+                                              const HostTarget& host, llvm::LLVMContext& context) {
   std::string messages;
   llvm::raw_string_ostream stream(messages);
   llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options(new clang::DiagnosticOptions);

@@ -14,8 +14,7 @@ class Module;
 namespace cleave::runtime {
 
 // The module lives in `context`. Bug with clang's diagnostics where the text doesn't compile.
-Result<std::unique_ptr<llvm::Module>> parse_c(const std::string& text,
-                                              const std::string& unit_name,
+Result<std::unique_ptr<llvm::Module>> parse_c(const std::string& text, const std::string& unit_name,
                                               const HostTarget& host, llvm::LLVMContext& context);
 
 }  // namespace cleave::runtime

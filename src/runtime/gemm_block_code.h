@@ -23,13 +23,34 @@ template <class S>
 struct SumOf {
   using type = S;
 };
-template <> struct SumOf<Bf16> { using type = float; };
-template <> struct SumOf<F16> { using type = float; };
-template <> struct SumOf<int8_t> { using type = uint32_t; };
-template <> struct SumOf<uint8_t> { using type = uint32_t; };
-template <> struct SumOf<int16_t> { using type = uint32_t; };
-template <> struct SumOf<int32_t> { using type = uint32_t; };
-template <> struct SumOf<int64_t> { using type = uint64_t; };
+template <>
+struct SumOf<Bf16> {
+  using type = float;
+};
+template <>
+struct SumOf<F16> {
+  using type = float;
+};
+template <>
+struct SumOf<int8_t> {
+  using type = uint32_t;
+};
+template <>
+struct SumOf<uint8_t> {
+  using type = uint32_t;
+};
+template <>
+struct SumOf<int16_t> {
+  using type = uint32_t;
+};
+template <>
+struct SumOf<int32_t> {
+  using type = uint32_t;
+};
+template <>
+struct SumOf<int64_t> {
+  using type = uint64_t;
+};
 
 template <class T>
 T factor(double value) {
@@ -123,8 +144,7 @@ void pack_panel(const S* b, int64_t b_row, int64_t b_col, int64_t columns, int64
   if constexpr (std::is_same_v<S, T>)
     if (columns == nr && b_row == 1) done = Vec<T>::turn_columns(b, b_col, k, to);
   for (int64_t p = done; p < k; ++p) {
-    for (int64_t j = 0; j < columns; ++j)
-      to[p * nr + j] = static_cast<T>(b[p * b_row + j * b_col]);
+    for (int64_t j = 0; j < columns; ++j) to[p * nr + j] = static_cast<T>(b[p * b_row + j * b_col]);
     for (int64_t j = columns; j < nr; ++j) to[p * nr + j] = T{0};
   }
 }
@@ -157,8 +177,7 @@ void tile(int64_t k, const T* a, const T* b, int64_t b_row, T* c, int64_t c_row,
   } else {
     for (int64_t p = 0; p < k; p += line, a += mr * line) {
       const int64_t steps = k - p < line ? k - p : line;
-      for (int64_t q = 0; q < steps; ++q, b += b_row)
-        add_products<T, rows, line>(a + q, b, sums);
+      for (int64_t q = 0; q < steps; ++q, b += b_row) add_products<T, rows, line>(a + q, b, sums);
     }
   }
 #pragma GCC unroll 16
@@ -231,19 +250,13 @@ int64_t Block<S, T>::scratch_bytes(int64_t m, int64_t n, int64_t k) {
 
 template <class S, class T>
 Block<S, T>::Block(const GemmBlock& block)
-    : block_(block),
-      a_(static_cast<const S*>(block.a)),
-      b_(static_cast<const S*>(block.b)),
-      c_in_(static_cast<const S*>(block.c_in)),
-      c_(static_cast<S*>(block.c)),
+    : block_(block), a_(static_cast<const S*>(block.a)), b_(static_cast<const S*>(block.b)),
+      c_in_(static_cast<const S*>(block.c_in)), c_(static_cast<S*>(block.c)),
       packed_a_(static_cast<T*>(block.scratch)),
       packed_b_(packed_a_ + packed_a_elements(block.m, block.k)),
-      sums_(packed_b_ + packed_b_elements(block.k)),
-      padded_n_(rounded(block.n, nr)),
-      group_(group_rows<T>(block.m)),
-      turned_(block.a_col != 1),
-      plain_(block.c_in == nullptr && block.alpha == 1),
-      alpha_(factor<T>(block.alpha)),
+      sums_(packed_b_ + packed_b_elements(block.k)), padded_n_(rounded(block.n, nr)),
+      group_(group_rows<T>(block.m)), turned_(block.a_col != 1),
+      plain_(block.c_in == nullptr && block.alpha == 1), alpha_(factor<T>(block.alpha)),
       beta_(factor<T>(block.beta)) {}
 
 template <class S, class T>
@@ -368,7 +381,8 @@ inline GemmBlockKernel kernel_for(DType dtype) {
     case DType::i16: return kernel_of<int16_t>();
     case DType::i8: return kernel_of<int8_t>();
     case DType::u8: return kernel_of<uint8_t>();
-    case DType::boolean: case DType::c64: break;
+    case DType::boolean:
+    case DType::c64: break;
   }
   return {};
 }

@@ -26,9 +26,9 @@ double piece_cost(int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr) {
   const auto rows = static_cast<double>(m), steps = static_cast<double>(k);
   const auto panels = static_cast<double>(ceil_div(n, nr));
   const auto tiles = panels * static_cast<double>(ceil_div(m, mr) * ceil_div(k, 256));
-  return rows * panels * steps +               // sums
-         0.25 * rows * steps +                 // packing A
-         5 * panels * steps + 100 * tiles;     // packing B; filling and emptying tiles
+  return rows * panels * steps +            // sums
+         0.25 * rows * steps +              // packing A
+         5 * panels * steps + 100 * tiles;  // packing B; filling and emptying tiles
 }
 
 double cost(const GemmCut& cut, int64_t k, int64_t mr, int64_t nr) {

@@ -23,7 +23,7 @@ struct GemmPiece {
 
 struct GemmCut {
   int64_t all_batch = 0, all_m = 0, all_n = 0;
-  int64_t batch = 1, m = 1, n = 1;              // of a whole piece
+  int64_t batch = 1, m = 1, n = 1;            // of a whole piece
   int64_t groups = 0, rows = 0, columns = 0;  // of the grid
 
   long pieces() const { return static_cast<long>(groups * rows * columns); }

@@ -72,9 +72,9 @@ Result<std::unique_ptr<LibraryGemm>> LibraryGemm::make(const GemmSpec& s, int64_
   const auto a = matrix(s.dtype, s.batch, s.m, s.k, s.a_batch, s.a_row, s.a_col);
   const auto b = matrix(s.dtype, s.batch, s.k, s.n, s.b_batch, s.b_row, s.b_col);
   const auto c = matrix(s.dtype, s.batch, s.m, s.n, c_batch, s.n, 1);
-  const auto bias = s.batch == 1 ? matrix(s.dtype, 1, 1, s.n, 0, s.n, 1)
-                                 : memory::desc({1, 1, s.n}, c.data_type(),
-                                                memory::dims{s.n, s.n, 1});
+  const auto bias = s.batch == 1
+                        ? matrix(s.dtype, 1, 1, s.n, 0, s.n, 1)
+                        : memory::desc({1, 1, s.n}, c.data_type(), memory::dims{s.n, s.n, 1});
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   try {

@@ -40,12 +40,12 @@ namespace {
 Tensor masked_scores(Tensor scores, const AttentionOptions& options, Location at) {
   const double low = -std::numeric_limits<double>::infinity();
   if (options.is_causal) {
-    const Tensor triangle = tril(ones({scores.size(-2), scores.size(-1)}, DType::boolean, at), 0, at);
+    const Tensor triangle =
+        tril(ones({scores.size(-2), scores.size(-1)}, DType::boolean, at), 0, at);
     scores = where(triangle, scores, low, at);
   }
   if (!options.attn_mask.defined()) return scores;
-  if (options.attn_mask.dtype() == DType::boolean)
-    return where(options.attn_mask, scores, low, at);
+  if (options.attn_mask.dtype() == DType::boolean) return where(options.attn_mask, scores, low, at);
   return add(scores, options.attn_mask, 1, at);
 }
 

@@ -98,10 +98,10 @@ CLEAVE_BINARY(atan2)
 CLEAVE_BINARY(maximum)
 CLEAVE_BINARY(minimum)
 // ATen's comparisons have their number on the right: 3 >= x is x <= 3.
-#define CLEAVE_COMPARISON(name, turned)                                        \
-  Tensor name(const Operand& self, const Operand& other, Location at) {        \
-    if (self.is_number()) return record1(#turned, {other, self}, {}, at);      \
-    return record1(#name, {self, other}, {}, at);                              \
+#define CLEAVE_COMPARISON(name, turned)                                   \
+  Tensor name(const Operand& self, const Operand& other, Location at) {   \
+    if (self.is_number()) return record1(#turned, {other, self}, {}, at); \
+    return record1(#name, {self, other}, {}, at);                         \
   }
 CLEAVE_COMPARISON(eq, eq)
 CLEAVE_COMPARISON(ne, ne)

@@ -88,8 +88,9 @@ MultiheadAttention::MultiheadAttention(int64_t embed_dim, int64_t num_heads, Gen
       out_proj_(embed_dim, embed_dim, rng, {.bias = options.bias, .dtype = options.dtype}) {
   require_sizes("MultiheadAttention", {embed_dim, num_heads});
   if (embed_dim % num_heads != 0)
-    throw_failure(user_error("nn::MultiheadAttention: embed_dim {} is not divisible by num_heads {}",
-                             embed_dim, num_heads));
+    throw_failure(
+        user_error("nn::MultiheadAttention: embed_dim {} is not divisible by num_heads {}",
+                   embed_dim, num_heads));
   const double bound = std::sqrt(6.0 / static_cast<double>(4 * embed_dim));
   add_parameter("in_proj_weight", uniform(rng, {3 * embed_dim, embed_dim}, bound, options.dtype));
   if (options.bias) add_parameter("in_proj_bias", filled({3 * embed_dim}, 0, options.dtype));
@@ -140,21 +141,21 @@ Tensor MultiheadAttention::operator()(const Tensor& query, const Tensor& key, co
 
   AttentionOptions attention;
   attention.dropout_p = is_training() ? options_.dropout : 0;
-  attention.is_causal = masks.is_causal && !masks.attn_mask.defined() &&
-                        !masks.key_padding_mask.defined();
+  attention.is_causal =
+      masks.is_causal && !masks.attn_mask.defined() && !masks.key_padding_mask.defined();
   if (masks.attn_mask.defined()) {
     const Tensor mask = additive(masks.attn_mask, query.dtype(), at);
     attention.attn_mask =
         mask.dim() == 3 ? view(mask, {batch, num_heads_, length, source}, at) : mask;
   } else if (masks.is_causal && !attention.is_causal) {
-    attention.attn_mask = additive(triu(ones({length, source}, DType::boolean, at), 1, at),
-                                   query.dtype(), at);
+    attention.attn_mask =
+        additive(triu(ones({length, source}, DType::boolean, at), 1, at), query.dtype(), at);
   }
   if (masks.key_padding_mask.defined()) {
     const Tensor padding =
         view(additive(masks.key_padding_mask, query.dtype(), at), {batch, 1, 1, source}, at);
-    attention.attn_mask = attention.attn_mask.defined()
-                              ? add(attention.attn_mask, padding, 1, at) : padding;
+    attention.attn_mask =
+        attention.attn_mask.defined() ? add(attention.attn_mask, padding, 1, at) : padding;
   }
   const Tensor y = scaled_dot_product_attention(heads[0], heads[1], heads[2], attention, at);
   return out_proj_(view(permute(y, {0, 2, 1, 3}, at), {batch, length, embed_dim_}, at), at);

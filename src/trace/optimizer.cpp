@@ -34,8 +34,7 @@ Variable state_variable(UpdateState& s, const std::string& key, const Update::Pa
 
 Tensor Update::state(const std::string& key, const Parameter& of) {
   const Variable v = state_variable(*state_, key, of);
-  const ValueId id =
-      state_->recording->declare(v, state_->optimizer_state_name(key, of));
+  const ValueId id = state_->recording->declare(v, state_->optimizer_state_name(key, of));
   return trace::Access::tensor(state_->recording, id);
 }
 
@@ -50,8 +49,7 @@ void Update::set(const Parameter& of, const Tensor& next) {
   for (size_t i = 0; i < state_->parameters.size(); ++i) {
     if (state_->parameters[i].name != of.name) continue;
     next.named(of.name + ".next");
-    state_->recording->update(state_->variables[i],
-                              state_->recording->value_of(next, state_->at));
+    state_->recording->update(state_->variables[i], state_->recording->value_of(next, state_->at));
     return;
   }
   trace::refuse(state_->at, "optimizer: {} is no parameter of this update", of.name);
@@ -161,8 +159,8 @@ void Adam::record(Update& update) const {
 }
 
 Tensor global_norm(const Tensors& tensors, Location at) {
-  const bool wide = std::ranges::any_of(
-      tensors, [](const Tensor& t) { return t.dtype() == DType::f64; });
+  const bool wide =
+      std::ranges::any_of(tensors, [](const Tensor& t) { return t.dtype() == DType::f64; });
   const DType type = wide ? DType::f64 : DType::f32;
   // The norm of the norms, as torch.nn.utils.clip_grad_norm_ takes it.
   Tensors norms;
@@ -203,13 +201,15 @@ double constant(int64_t step, double peak, int64_t warmup) {
 
 double linear(int64_t step, double peak, int64_t warmup, int64_t total, double final) {
   if (step < warmup) return warmed_up(step, peak, warmup);
+  if (step >= total) return final;
   return std::lerp(peak, final, progress(step, warmup, total));
 }
 
 double cosine(int64_t step, double peak, int64_t warmup, int64_t total, double final) {
   if (step < warmup) return warmed_up(step, peak, warmup);
   if (step >= total) return final;
-  return final + (peak - final) * 0.5 * (1 + std::cos(std::numbers::pi * progress(step, warmup, total)));
+  return final +
+         (peak - final) * 0.5 * (1 + std::cos(std::numbers::pi * progress(step, warmup, total)));
 }
 
 }  // namespace cleave::optim

@@ -29,8 +29,8 @@ bool Variable::requires_grad() const { return state_->requires_grad; }
 
 void Variable::set_requires_grad(bool on) {
   if (on && !is_floating(dtype()))
-    throw_failure(user_error("{}: requires_grad: {} is not floating", name(),
-                             state_->value.type_text()));
+    throw_failure(
+        user_error("{}: requires_grad: {} is not floating", name(), state_->value.type_text()));
   state_->requires_grad = on;
 }
 

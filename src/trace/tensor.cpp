@@ -46,8 +46,8 @@ int64_t Tensor::size(int64_t d) const {
   const std::vector<int64_t> all = sizes();
   const int64_t rank = static_cast<int64_t>(all.size());
   if (d < -rank || d >= rank)
-    throw_failure(user_error("Tensor: size: dim {} is outside [{}, {}) of {}", d, -rank, rank,
-                             type_text()));
+    throw_failure(
+        user_error("Tensor: size: dim {} is outside [{}, {}) of {}", d, -rank, rank, type_text()));
   return all[d < 0 ? d + rank : d];
 }
 
@@ -67,8 +67,7 @@ Tensor Tensor::named(const std::string& name) const {
   if (leaf_.defined() || !recording_->open()) return *this;
   Graph& g = recording_->graph();
   const ValueId v{value_};
-  if (g.value(v).def.valid() && g.name(v) != name)
-    value_or_throw(g.rename(v, g.fresh_name(name)));
+  if (g.value(v).def.valid() && g.name(v) != name) value_or_throw(g.rename(v, g.fresh_name(name)));
   return *this;
 }
 

@@ -1,8 +1,8 @@
 // Compiled programs: memory, failures, instances, threads, compilers, the dump.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <thread>
 
@@ -20,8 +20,9 @@ const OpRegistry& ops() {
 
 Graph parsed(const std::string& text) { return value_or_throw(parse(text, "test", ops())).main; }
 
-std::shared_ptr<const CompiledProgram> compiled(const std::string& text, int threads = 2,
-                                                runtime::CompilerKind kind = runtime::CompilerKind::automatic) {
+std::shared_ptr<const CompiledProgram> compiled(
+    const std::string& text, int threads = 2,
+    runtime::CompilerKind kind = runtime::CompilerKind::automatic) {
   CompileOptions options;
   options.executor = make_thread_pool(threads);
   options.compiler = kind;
@@ -32,7 +33,8 @@ std::unique_ptr<Instance> instance(std::shared_ptr<const CompiledProgram> p, int
   return value_or_throw(Instance::make(std::move(p), make_thread_pool(threads)));
 }
 
-constexpr const char* step_text = R"(graph @main(%w: param f32[300,40], %i: input i64[5], %lr: input f32[]) {
+constexpr const char* step_text =
+    R"(graph @main(%w: param f32[300,40], %i: input i64[5], %lr: input f32[]) {
   %e = embedding(%w, %i)
   %s = sum(%e; dim=[0])
   %g = mul(%s, %lr)
@@ -106,7 +108,8 @@ TEST(Instance, AnUnboundPlaceholderIsNamed) {
   EXPECT_NE(s.failure().message.find("%w"), std::string::npos);
 }
 
-constexpr const char* norm_text = R"(graph @main(%x: input f32[64,257], %w: input f32[257], %m: input f32[257,33]) {
+constexpr const char* norm_text =
+    R"(graph @main(%x: input f32[64,257], %w: input f32[257], %m: input f32[257,33]) {
   %y, %mean, %rstd = native_layer_norm(%x, %w; normalized_shape=[257], eps=1e-05)
   %p = mm(%y, %m)
   %s = _softmax(%p; dim=-1, half_to_float=false)
@@ -137,7 +140,8 @@ TEST(Instance, BitsAreThoseOfOneThread) {
   for (int threads : {1, 2, 3}) {
     auto p = compiled(norm_text, threads);
     auto run = instance(p, threads);
-    ASSERT_TRUE(run->bind(0, x.data()).ok() && run->bind(1, w.data()).ok() && run->bind(2, m.data()).ok());
+    ASSERT_TRUE(run->bind(0, x.data()).ok() && run->bind(1, w.data()).ok() &&
+                run->bind(2, m.data()).ok());
     ASSERT_TRUE(run->run().ok());
     all.push_back(results_of(*p, *run));
   }
@@ -152,7 +156,8 @@ TEST(Instance, TwoRunAtOnceAndOneOnlyOnce) {
   std::vector<std::unique_ptr<Instance>> runs;
   for (int k = 0; k < 2; ++k) {
     runs.push_back(value_or_throw(Instance::make(p, executor)));
-    ASSERT_TRUE(runs[k]->bind(0, x.data()).ok() && runs[k]->bind(1, w.data()).ok() && runs[k]->bind(2, m.data()).ok());
+    ASSERT_TRUE(runs[k]->bind(0, x.data()).ok() && runs[k]->bind(1, w.data()).ok() &&
+                runs[k]->bind(2, m.data()).ok());
   }
   ASSERT_TRUE(runs[0]->run().ok());
   const auto want = results_of(*p, *runs[0]);
@@ -160,7 +165,8 @@ TEST(Instance, TwoRunAtOnceAndOneOnlyOnce) {
   std::vector<std::thread> threads;
   for (int k = 0; k < 2; ++k)
     threads.emplace_back([&, k] {
-      for (int i = 0; i < 50; ++i) wrong[k] += !runs[k]->run().ok() || results_of(*p, *runs[k]) != want;
+      for (int i = 0; i < 50; ++i)
+        wrong[k] += !runs[k]->run().ok() || results_of(*p, *runs[k]) != want;
     });
   for (auto& t : threads) t.join();
   EXPECT_EQ(wrong, (std::vector<int>{0, 0}));
@@ -196,7 +202,8 @@ TEST(Instance, PlannedPeakIsWhatIsTouched) {
   auto p = compiled(norm_text);
   auto run = instance(p);
   auto x = wave(64 * 257, 0.37f), w = wave(257, 1.3f), m = wave(257 * 33, 0.11f);
-  ASSERT_TRUE(run->bind(0, x.data()).ok() && run->bind(1, w.data()).ok() && run->bind(2, m.data()).ok());
+  ASSERT_TRUE(run->bind(0, x.data()).ok() && run->bind(1, w.data()).ok() &&
+              run->bind(2, m.data()).ok());
   run->fill_arena_pattern();
   EXPECT_EQ(run->touched_arena_bytes(), 0);
   ASSERT_TRUE(run->run().ok());
@@ -210,7 +217,8 @@ TEST(Instance, BothCompilersGiveTheSameBits) {
     if (!runtime::make_compiler(kind).ok()) GTEST_SKIP() << "only one compiler is here";
     auto p = compiled(norm_text, 2, kind);
     auto run = instance(p);
-    ASSERT_TRUE(run->bind(0, x.data()).ok() && run->bind(1, w.data()).ok() && run->bind(2, m.data()).ok());
+    ASSERT_TRUE(run->bind(0, x.data()).ok() && run->bind(1, w.data()).ok() &&
+                run->bind(2, m.data()).ok());
     ASSERT_TRUE(run->run().ok());
     all.push_back(results_of(*p, *run));
   }
@@ -229,7 +237,8 @@ TEST(Compile, EqualKernelsAreEmittedOnce) {
 }
 
 TEST(Compile, DumpHoldsStagesThatReadBack) {
-  const auto folder = std::filesystem::temp_directory_path() / fmt::format("cleave_dump_{}", getpid());
+  const auto folder =
+      std::filesystem::temp_directory_path() / fmt::format("cleave_dump_{}", getpid());
   CompileOptions options;
   options.executor = make_thread_pool(1);
   options.dump_dir = folder.string();

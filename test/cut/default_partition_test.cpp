@@ -211,8 +211,8 @@ TEST(DefaultPartition, views_share_their_storage) {
 }
 
 TEST(DefaultPartition, gradients_that_are_constant_or_the_tangent) {
-  const Partition p = partition(
-      "graph @main(%x: input f32[3] grad, %w: input f32[2] grad) {\n  return %x\n}\n");
+  const Partition p =
+      partition("graph @main(%x: input f32[3] grad, %w: input f32[2] grad) {\n  return %x\n}\n");
   EXPECT_EQ(p.forward_arity, (Arity{2, 1}));
   EXPECT_EQ(p.backward_arity, (Arity{1, 2}));
 }
@@ -227,6 +227,22 @@ TEST(DefaultPartition, a_gradient_that_is_a_forward_value) {
   EXPECT_EQ(p.saved[0].why, "read by a gradient that is returned");
 }
 
+TEST(DefaultPartition, calls_between_forward_calls_are_the_forwards) {
+  // %k serves the gradient alone: before %z it is saved as it stands, behind it computed later.
+  const char* const head =
+      "graph @main(%x: input f32[3] grad, %t: tangent f32[3]) {\n  %y = sin(%x)\n";
+  const std::string k = "  %k = cos(%x)\n", z = "  %z = neg(%y)\n";
+  const std::string tail = "  %g = mul(%t, %k)\n  %h = neg(%g)\n  return %z, %h -> grad %x\n}\n";
+  const Graph before = parsed(head + k + z + tail), after = parsed(head + z + k + tail);
+  const Partition early = value_or_throw(default_partition(before));
+  const Partition late = value_or_throw(default_partition(after));
+  expect_halves(before, early);
+  expect_halves(after, late);
+  EXPECT_EQ(saved_names(early), (std::vector<std::string>{"k"}));
+  EXPECT_EQ(saved_names(late), (std::vector<std::string>{"x"}));
+  EXPECT_TRUE(late.recomputed.empty());
+}
+
 TEST(DefaultPartition, errors) {
   auto error = [](const std::string& text) {
     auto p = default_partition(parsed(text));
@@ -236,7 +252,8 @@ TEST(DefaultPartition, errors) {
             "@main: returns no gradient, expected a joint graph");
   EXPECT_EQ(error("graph @main(%x: input f32[3] grad, %t: tangent f32[3]) {\n"
                   "  %y = mul(%x, %t)\n  return %y, %t -> grad %x\n}\n")
-                .find("@main: a result or update needs the tangent %t: only gradients may"), 0u);
+                .find("@main: a result or update needs the tangent %t: only gradients may"),
+            0u);
 }
 
 }  // namespace

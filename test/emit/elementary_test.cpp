@@ -19,9 +19,12 @@ class Elementary : public testing::TestWithParam<runtime::CompilerKind> {
     auto compiler = runtime::make_compiler(GetParam());
     if (!compiler.ok()) GTEST_SKIP() << compiler.failure().message;
     std::string text = emit::c_prelude();
-    for (const char* f : {"exp_f32", "log_f32", "tanh_f32", "erf_f32", "sigmoid_f32", "round_bf16", "round_f16"})
-      text += fmt::format("void all_{0}(const float *restrict x, float *restrict y, int64_t n) {{\n"
-                          "  for (int64_t i = 0; i < n; ++i) y[i] = {0}(x[i]);\n}}\n", f);
+    for (const char* f :
+         {"exp_f32", "log_f32", "tanh_f32", "erf_f32", "sigmoid_f32", "round_bf16", "round_f16"})
+      text += fmt::format(
+          "void all_{0}(const float *restrict x, float *restrict y, int64_t n) {{\n"
+          "  for (int64_t i = 0; i < n; ++i) y[i] = {0}(x[i]);\n}}\n",
+          f);
     auto code = (*compiler)->compile(text, "elementary");
     ASSERT_TRUE(code.ok()) << code.failure().message;
     code_ = *code;
@@ -49,7 +52,8 @@ class Elementary : public testing::TestWithParam<runtime::CompilerKind> {
     for (size_t i = 0; i < x.size(); ++i) {
       const double want = exact(static_cast<double>(x[i]));
       const float near = static_cast<float>(want);
-      const double ulp = std::max<double>(std::nextafter(std::fabs(near), INFINITY) - std::fabs(near), 0x1p-149);
+      const double ulp =
+          std::max<double>(std::nextafter(std::fabs(near), INFINITY) - std::fabs(near), 0x1p-149);
       worst = std::max(worst, std::fabs(y[i] - want) / ulp);
     }
     return worst;
@@ -74,7 +78,8 @@ TEST_P(Elementary, SpecialValuesAreThoseOfIeee) {
   auto expect = [&](const char* name, const std::vector<float>& want) {
     const std::vector<float> got = apply(name, x);
     for (size_t i = 0; i < x.size(); ++i)
-      EXPECT_TRUE(std::isnan(want[i]) ? std::isnan(got[i]) : got[i] == want[i]) << name << "(" << x[i] << ") = " << got[i];
+      EXPECT_TRUE(std::isnan(want[i]) ? std::isnan(got[i]) : got[i] == want[i])
+          << name << "(" << x[i] << ") = " << got[i];
   };
   expect("exp_f32", {inf, 0, nan, 1, 1, inf, 0});
   expect("log_f32", {inf, nan, nan, -inf, -inf, std::log(1e30f), nan});
@@ -86,7 +91,8 @@ TEST_P(Elementary, SpecialValuesAreThoseOfIeee) {
 TEST_P(Elementary, HalvesRoundToNearestEven) {
   EXPECT_EQ(apply("round_bf16", {1.00390625f, 1.01171875f, 3.4e38f, 1e-40f}),
             (std::vector<float>{1.0f, 1.015625f, INFINITY, std::bit_cast<float>(0x00010000u)}));
-  EXPECT_EQ(apply("round_f16", {1.00048828125f, 1.00146484375f, 65519.0f, 65520.0f, 2.9802322e-8f, 5.0e-8f}),
+  EXPECT_EQ(apply("round_f16",
+                  {1.00048828125f, 1.00146484375f, 65519.0f, 65520.0f, 2.9802322e-8f, 5.0e-8f}),
             (std::vector<float>{1.0f, 1.001953125f, 65504.0f, INFINITY, 0.0f, 5.9604645e-8f}));
   EXPECT_TRUE(std::isnan(apply("round_bf16", {NAN})[0]));
   EXPECT_TRUE(std::isnan(apply("round_f16", {NAN})[0]));

@@ -10,7 +10,9 @@ namespace {
 using test::core;
 using test::parsed;
 
-std::string joint(const std::string& text) { return print(value_or_throw(make_joint(parsed(text), core()))); }
+std::string joint(const std::string& text) {
+  return print(value_or_throw(make_joint(parsed(text), core())));
+}
 
 std::string error(const std::string& text) {
   auto g = make_joint(parsed(text), core());
@@ -49,20 +51,22 @@ TEST(MakeJoint, tangents_names_and_returns) {
 }
 
 TEST(MakeJoint, a_result_returned_twice_has_two_tangents) {
-  EXPECT_EQ(bare(joint("graph @main(%x: input f32[3] grad) {\n  %y = neg(%x)\n  return %y, %y\n}\n")),
-            "graph @main(%x: input f32[3] grad, %tangent.0: tangent f32[3], %tangent.1: tangent f32[3]) {\n"
-            "  %y = neg(%x)\n"
-            "  %grad.y = add(%tangent.0, %tangent.1)\n"
-            "  %grad.x = neg(%grad.y)\n"
-            "  return %y, %y, %grad.x -> grad %x\n"
-            "}\n");
+  EXPECT_EQ(
+      bare(joint("graph @main(%x: input f32[3] grad) {\n  %y = neg(%x)\n  return %y, %y\n}\n")),
+      "graph @main(%x: input f32[3] grad, %tangent.0: tangent f32[3], %tangent.1: tangent f32[3]) "
+      "{\n"
+      "  %y = neg(%x)\n"
+      "  %grad.y = add(%tangent.0, %tangent.1)\n"
+      "  %grad.x = neg(%grad.y)\n"
+      "  return %y, %y, %grad.x -> grad %x\n"
+      "}\n");
 }
 
 TEST(MakeJoint, only_what_leads_to_a_marked_placeholder) {
   // No gradient of %w, none through %k, no tangent for %k.
-  const std::string text = bare(joint(
-      "graph @main(%x: input f32[3] grad, %w: input f32[3]) {\n"
-      "  %k = exp(%w)\n  %y = mul(%x, %k)\n  return %y, %k\n}\n"));
+  const std::string text =
+      bare(joint("graph @main(%x: input f32[3] grad, %w: input f32[3]) {\n"
+                 "  %k = exp(%w)\n  %y = mul(%x, %k)\n  return %y, %k\n}\n"));
   EXPECT_EQ(text,
             "graph @main(%x: input f32[3] grad, %w: input f32[3], %tangent.0: tangent f32[3]) {\n"
             "  %k = exp(%w)\n"
@@ -73,20 +77,20 @@ TEST(MakeJoint, only_what_leads_to_a_marked_placeholder) {
 }
 
 TEST(MakeJoint, integer_paths_are_cut) {
-  const std::string text = bare(joint(
-      "graph @main(%x: input f32[3] grad) {\n"
-      "  %i = _to_copy(%x; dtype=i64)\n"
-      "  %f = _to_copy(%i; dtype=f32)\n"
-      "  %y = mul(%x, %f)\n  return %y, %f, %i\n}\n"));
+  const std::string text =
+      bare(joint("graph @main(%x: input f32[3] grad) {\n"
+                 "  %i = _to_copy(%x; dtype=i64)\n"
+                 "  %f = _to_copy(%i; dtype=f32)\n"
+                 "  %y = mul(%x, %f)\n  return %y, %f, %i\n}\n"));
   EXPECT_NE(text.find("%grad.x = mul(%tangent.0, %f)\n  return"), std::string::npos) << text;
   EXPECT_EQ(text.find("tangent.1"), std::string::npos) << text;
 }
 
 TEST(MakeJoint, nondifferentiable_results_carry_nothing) {
-  const std::string text = bare(joint(
-      "graph @main(%x: input f32[2,3] grad) {\n"
-      "  %y, %mean, %rstd = native_layer_norm(%x; normalized_shape=[3], eps=1e-05)\n"
-      "  return %y, %mean, %rstd\n}\n"));
+  const std::string text =
+      bare(joint("graph @main(%x: input f32[2,3] grad) {\n"
+                 "  %y, %mean, %rstd = native_layer_norm(%x; normalized_shape=[3], eps=1e-05)\n"
+                 "  return %y, %mean, %rstd\n}\n"));
   EXPECT_NE(text.find("%tangent.0: tangent f32[2,3]) {"), std::string::npos) << text;
 }
 
@@ -103,17 +107,20 @@ TEST(MakeJoint, list_operands) {
 }
 
 TEST(MakeJoint, updates_stay_and_have_no_tangent) {
-  const std::string text = bare(joint(
-      "graph @main(%x: input f32[3] grad, %m: buffer f32[3]) {\n"
-      "  %y = neg(%x)\n  %n = add(%m, %x)\n  return %n -> %m, %y\n}\n"));
-  EXPECT_NE(text.find("%m: buffer f32[3], %tangent.1: tangent f32[3]) {"), std::string::npos) << text;
+  const std::string text =
+      bare(joint("graph @main(%x: input f32[3] grad, %m: buffer f32[3]) {\n"
+                 "  %y = neg(%x)\n  %n = add(%m, %x)\n  return %n -> %m, %y\n}\n"));
+  EXPECT_NE(text.find("%m: buffer f32[3], %tangent.1: tangent f32[3]) {"), std::string::npos)
+      << text;
   EXPECT_NE(text.find("return %n -> %m, %y, %grad.x -> grad %x"), std::string::npos) << text;
 }
 
 TEST(MakeJoint, zeros_where_nothing_reaches) {
-  const std::string text = bare(joint(
-      "graph @main(%x: input f32[3] grad, %w: param f64[2,1] grad) {\n  %y = neg(%x)\n  return %y\n}\n"));
-  EXPECT_NE(text.find("%grad.w = full(size=[2,1], fill_value=0.0, dtype=f64)"), std::string::npos) << text;
+  const std::string text =
+      bare(joint("graph @main(%x: input f32[3] grad, %w: param f64[2,1] grad) {\n  %y = neg(%x)\n  "
+                 "return %y\n}\n"));
+  EXPECT_NE(text.find("%grad.w = full(size=[2,1], fill_value=0.0, dtype=f64)"), std::string::npos)
+      << text;
   EXPECT_NE(text.find("%grad.x -> grad %x, %grad.w -> grad %w"), std::string::npos) << text;
 }
 
@@ -152,18 +159,22 @@ TEST(MakeJoint, absent_rule_names_operator_and_file) {
   wave.file = "src/op/wave.cpp";
   value_or_throw(ops.add(wave));
   const Graph g = value_or_throw(parse("graph @main(%x: input f32[3] grad) {\n"
-                                       "  %y = wave(%x)      # a.cpp:3\n  return %y\n}\n", "test", ops))
+                                       "  %y = wave(%x)      # a.cpp:3\n  return %y\n}\n",
+                                       "test", ops))
                       .main;
   auto made = make_joint(g, ops);
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.failure().kind, ErrorKind::unsupported);
   EXPECT_EQ(made.failure().message.find(
                 "wave: has no gradient: its author left; its rule belongs into its entry in "
-                "src/op/wave.cpp\n  %y = wave(%x)"), 0u) << made.failure().message;
+                "src/op/wave.cpp\n  %y = wave(%x)"),
+            0u)
+      << made.failure().message;
 }
 
 TEST(AddGradients, of_a_value_inside) {
-  Graph g = parsed("graph @main(%x: input f32[3]) {\n  %h = sin(%x)\n  %y = mul(%h, %h)\n  return %y\n}\n");
+  Graph g = parsed(
+      "graph @main(%x: input f32[3]) {\n  %h = sin(%x)\n  %y = mul(%h, %h)\n  return %y\n}\n");
   const ValueId one = value_or_throw(g.add_placeholder(Role::tangent, "t", Type(DType::f32, {3})));
   const Values grads =
       value_or_throw(add_gradients(g, core(), {{g.find("y")}, {one}, {g.find("h"), g.find("x")}}));
@@ -178,12 +189,15 @@ TEST(AddGradients, of_a_value_inside) {
 }
 
 TEST(AddGradients, nothing_reaches) {
-  Graph g = parsed("graph @main(%x: input f32[3], %w: input f32[3]) {\n  %y = sin(%x)\n  return %y\n}\n");
+  Graph g =
+      parsed("graph @main(%x: input f32[3], %w: input f32[3]) {\n  %y = sin(%x)\n  return %y\n}\n");
   const ValueId one = value_or_throw(g.add_placeholder(Role::tangent, "t", Type(DType::f32, {3})));
   const size_t nodes = g.node_count();
-  EXPECT_TRUE(value_or_throw(add_gradients(g, core(), {{g.find("y")}, {one}, {g.find("w")}}))[0].is_none());
   EXPECT_TRUE(
-      value_or_throw(add_gradients(g, core(), {{g.find("y")}, {ValueId::none()}, {g.find("x")}}))[0].is_none());
+      value_or_throw(add_gradients(g, core(), {{g.find("y")}, {one}, {g.find("w")}}))[0].is_none());
+  EXPECT_TRUE(
+      value_or_throw(add_gradients(g, core(), {{g.find("y")}, {ValueId::none()}, {g.find("x")}}))[0]
+          .is_none());
   EXPECT_EQ(g.node_count(), nodes);
 }
 

@@ -45,12 +45,12 @@ TEST(Interpret, f32_is_held_unrounded) {
 
 TEST(Interpret, bf16_is_rounded_after_each_node) {
   // 1 + 2^-8 is a tie and goes to 1 each time; unrounded, the second sum would reach 1 + 2^-7.
-  Arrays y = run(
-      "graph @main(%x: input bf16[1]) {\n"
-      "  %a = add(%x; other=0.00390625)\n"
-      "  %b = add(%a; other=0.00390625)\n"
-      "  return %b\n}\n",
-      {{"x", floats(DType::bf16, {1}, {1})}});
+  Arrays y =
+      run("graph @main(%x: input bf16[1]) {\n"
+          "  %a = add(%x; other=0.00390625)\n"
+          "  %b = add(%a; other=0.00390625)\n"
+          "  return %b\n}\n",
+          {{"x", floats(DType::bf16, {1}, {1})}});
   EXPECT_EQ(y[0].f[0], 1.0);
 }
 
@@ -62,12 +62,12 @@ TEST(Interpret, i64_is_exact_beyond_53_bits) {
 }
 
 TEST(Interpret, returns_in_order_with_updates) {
-  Arrays y = run(
-      "graph @main(%x: input f32[2], %m: buffer f32[2]) {\n"
-      "  %a = mul(%x; other=2.0)\n"
-      "  %b = add(%m, %a)\n"
-      "  return %b -> %m, %a, %x, %a\n}\n",
-      {{"x", floats(DType::f32, {2}, {1, 2})}, {"m", floats(DType::f32, {2}, {10, 20})}});
+  Arrays y =
+      run("graph @main(%x: input f32[2], %m: buffer f32[2]) {\n"
+          "  %a = mul(%x; other=2.0)\n"
+          "  %b = add(%m, %a)\n"
+          "  return %b -> %m, %a, %x, %a\n}\n",
+          {{"x", floats(DType::f32, {2}, {1, 2})}, {"m", floats(DType::f32, {2}, {10, 20})}});
   ASSERT_EQ(y.size(), 4u);
   EXPECT_EQ(y[0].f, (std::vector<double>{12, 24}));
   EXPECT_EQ(y[1].f, (std::vector<double>{2, 4}));
@@ -129,28 +129,32 @@ TEST(Interpret, symint_is_a_value) {
 TEST(Interpret, inputs_are_checked) {
   const char* text = "graph @main(%x: input f32[2]) {\n  %y = neg(%x)\n  return %y\n}\n";
   EXPECT_EQ(error(text, {}), "%x: no input is given for it");
-  EXPECT_EQ(error(text, {{"x", floats(DType::f64, {2}, {1, 2})}}), "%x: is f64[2], expected f32[2]");
+  EXPECT_EQ(error(text, {{"x", floats(DType::f64, {2}, {1, 2})}}),
+            "%x: is f64[2], expected f32[2]");
   EXPECT_EQ(error(text, {{"x", floats(DType::f32, {3}, {1, 2, 3})}}), "%x: dim 0 is 3, expected 2");
   EXPECT_EQ(error(text, {{"x", floats(DType::f32, {2, 1}, {1, 2})}}),
             "%x: has 2 dims, expected f32[2]");
   EXPECT_EQ(error(text, {{"x", floats(DType::f32, {2}, {1})}}),
             "%x: holds 1 elements, expected those of f32[2]");
-  EXPECT_EQ(error(text, {{"x", floats(DType::f32, {2}, {1, 2})}, {"z", floats(DType::f32, {}, {1})}}),
-            "%z: an input of that name is given, but the graph has none");
+  EXPECT_EQ(
+      error(text, {{"x", floats(DType::f32, {2}, {1, 2})}, {"z", floats(DType::f32, {}, {1})}}),
+      "%z: an input of that name is given, but the graph has none");
 }
 
 TEST(Interpret, index_error_names_the_line) {
   const std::string message = error(
       "graph @main(%w: input f32[3,2], %i: input i64[1]) {\n"
       "  %e = embedding(%w, %i)      # net.cpp:7\n  return %e\n}\n",
-      {{"w", floats(DType::f32, {3, 2}, std::vector<double>(6))}, {"i", ints(DType::i64, {1}, {3})}});
+      {{"w", floats(DType::f32, {3, 2}, std::vector<double>(6))},
+       {"i", ints(DType::i64, {1}, {3})}});
   EXPECT_NE(message.find("embedding"), std::string::npos) << message;
   EXPECT_NE(message.find("%e = embedding(%w, %i)"), std::string::npos) << message;
   EXPECT_NE(message.find("net.cpp:7"), std::string::npos) << message;
 }
 
 TEST(ArrayMemory, round_trip_of_every_dtype) {
-  const std::vector<double> values = {0, -0.0, 1, -2.5, 65504, 0x1p-24, 0x1p-14, HUGE_VAL, 0x1.8p-15};
+  const std::vector<double> values = {0,       -0.0,    1,        -2.5,     65504,
+                                      0x1p-24, 0x1p-14, HUGE_VAL, 0x1.8p-15};
   for (DType t : {DType::f64, DType::f32, DType::bf16, DType::f16}) {
     Array a(t, {static_cast<int64_t>(values.size())});
     for (size_t k = 0; k < values.size(); ++k) a.f[k] = round_to(t, values[k]);

@@ -23,9 +23,7 @@ class Law : public testing::TestWithParam<std::string> {
   const OpDef& op() const { return *ops().find(GetParam()); }
 };
 
-void expect_holds(const Status& s) {
-  EXPECT_TRUE(s.ok()) << (s.ok() ? "" : s.failure().message);
-}
+void expect_holds(const Status& s) { EXPECT_TRUE(s.ok()) << (s.ok() ? "" : s.failure().message); }
 
 TEST_P(Law, entry) { expect_holds(entry_law(op())); }
 TEST_P(Law, infer) { expect_holds(infer_law(op())); }

@@ -21,7 +21,8 @@ Failure at_sample(Failure f, const OpDef& op, size_t index) {
 template <class F>
 Status each_sample(const OpDef& op, F check) {
   for (size_t k = 0; k < op.samples.size(); ++k)
-    if (Status s = check(op.samples[k], k); !s.ok()) return at_sample(std::move(s).failure(), op, k);
+    if (Status s = check(op.samples[k], k); !s.ok())
+      return at_sample(std::move(s).failure(), op, k);
   return {};
 }
 
@@ -120,11 +121,13 @@ Status text_law(const OpRegistry& ops, const OpDef& op) {
     CLEAVE_TRY(SampleCall call, add_sample(p.main, op, s, k, Floats::own, "s", inputs));
     const Node& node = p.main.node(call.node);
     for (uint32_t r = 0; r < node.output_count; ++r)
-      if (!p.main.type(node.out(r)).is_none) p.main.add_return({node.out(r), ReturnKind::result, {}});
+      if (!p.main.type(node.out(r)).is_none)
+        p.main.add_return({node.out(r), ReturnKind::result, {}});
     CLEAVE_CHECK(verify(p.main));
     const std::string text = print(p);
     auto again = parse(text, op.name, ops);
-    if (!again.ok()) return user_error("its text is not read back: {}\n{}", again.failure().message, text);
+    if (!again.ok())
+      return user_error("its text is not read back: {}\n{}", again.failure().message, text);
     CLEAVE_CHECK(verify(*again));
     if (std::string second = print(*again); second != text)
       return user_error("its text is\n{}read back and printed\n{}", text, second);
@@ -146,12 +149,14 @@ Status reject_law(const OpDef& op) {
       if (!op.reference.present()) return user_error("{}: is accepted", where);
       std::vector<const Array*> operands;
       size_t next = 0;
-      for (ValueId v : g.node(call->node).inputs) operands.push_back(v.valid() ? &inputs[next++] : nullptr);
+      for (ValueId v : g.node(call->node).inputs)
+        operands.push_back(v.valid() ? &inputs[next++] : nullptr);
       auto results = (*op.reference)(g.view(call->node), operands);
       if (results.ok()) return user_error("{}: is accepted", where);
       got = std::move(results).failure();
     }
-    if (got.kind == ErrorKind::bug) return user_error("{}: fails with a bug: {}", where, got.message);
+    if (got.kind == ErrorKind::bug)
+      return user_error("{}: fails with a bug: {}", where, got.message);
     if (got.message != reject.message)
       return user_error("{}: fails with\n  {}\nexpected\n  {}", where, got.message, reject.message);
   }

@@ -75,8 +75,10 @@ struct Adder {
     if (def.list) {
       spec.list_size = operand ? static_cast<uint32_t>(operand->tensors.size()) : 0;
       for (size_t k = 0; k < spec.list_size; ++k) {
-        if (operand->tensors[k].type.is_none) spec.inputs.push_back(ValueId::none());
-        else CLEAVE_CHECK(add_tensor(fmt::format("{}.{}", def.name, k), operand->tensors[k]));
+        if (operand->tensors[k].type.is_none)
+          spec.inputs.push_back(ValueId::none());
+        else
+          CLEAVE_CHECK(add_tensor(fmt::format("{}.{}", def.name, k), operand->tensors[k]));
       }
     } else if (!operand || operand->is_none) {
       spec.inputs.push_back(ValueId::none());
@@ -107,8 +109,10 @@ Array sample_array(const SampleTensor& t, uint64_t seed) {
     double u = random.unit();
     if (t.distinct > 0) u = std::floor(u * t.distinct) / t.distinct;
     double x = t.lo + u * (t.hi - t.lo);
-    if (!t.values.empty()) x = t.values[static_cast<size_t>(k) % t.values.size()];
-    else if (!a.floating()) x = std::floor(x);
+    if (!t.values.empty())
+      x = t.values[static_cast<size_t>(k) % t.values.size()];
+    else if (!a.floating())
+      x = std::floor(x);
     a.set(k, round_to(a.dtype, x));
   }
   return a;
@@ -131,12 +135,13 @@ Result<SampleCall> add_sample(Graph& g, const OpDef& op, const Sample& sample, s
                sample.operands.size(), op.schema.operands.size());
   Adder adder{g, op, prefix, seed_of(fmt::format("{} {}", op.name, index)), floats, inputs};
   for (size_t k = 0; k < op.schema.operands.size(); ++k)
-    CLEAVE_CHECK(adder.add_operand(
-        op.schema.operands[k], k < sample.operands.size() ? &sample.operands[k] : nullptr));
+    CLEAVE_CHECK(adder.add_operand(op.schema.operands[k],
+                                   k < sample.operands.size() ? &sample.operands[k] : nullptr));
   adder.spec.op = &op;
   for (const auto& [name, value] : sample.attrs) {
     const int arg = op.schema.find(name);
-    if (arg < 0) return bug("{}: sample {} gives no attribute of the signature: {}", op.name, index, name);
+    if (arg < 0)
+      return bug("{}: sample {} gives no attribute of the signature: {}", op.name, index, name);
     adder.spec.attrs.set(static_cast<uint16_t>(arg), with_floats(value, floats));
   }
   CLEAVE_TRY(NodeId node, g.add_node(std::move(adder.spec)));

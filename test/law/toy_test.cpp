@@ -26,11 +26,14 @@ OpDef square() {
       .traits = Trait::pointwise,
       .infer = [](const OpView& op) -> Result<Types> {
         const Type& x = op.in_type(0);
-        if (x.rank() == 0) return op.broken("C1", "self is {}, expected at least one dim", x.text());
+        if (x.rank() == 0)
+          return op.broken("C1", "self is {}, expected at least one dim", x.text());
         return Types{Type(x.dtype, x.shape)};
       },
       .reference = squares,
-      .decompose = [](Builder& b, const OpView& op) -> Values { return {b.mul(op.in(0), op.in(0))}; },
+      .decompose = [](Builder& b, const OpView& op) -> Values {
+        return {b.mul(op.in(0), op.in(0))};
+      },
       .grad = [](Builder& b, const GradView& op) -> Values {
         return {b.mul(op.dout(0), b.mul(op.in(0), 2))};
       },
@@ -90,12 +93,15 @@ TEST(Toys, infer_of_another_shape) {
     std::swap(t.shape.front(), t.shape.back());
     return Types{t};
   };
-  expect_broken(infer_law(*Toy(def).op), "sample 0: toy_square: result 0 of the reference is f32[2,3]");
+  expect_broken(infer_law(*Toy(def).op),
+                "sample 0: toy_square: result 0 of the reference is f32[2,3]");
 }
 
 TEST(Toys, infer_of_another_dtype) {
   OpDef def = square();
-  def.infer = [](const OpView& op) -> Result<Types> { return Types{Type(DType::f64, op.in_type(0).shape)}; };
+  def.infer = [](const OpView& op) -> Result<Types> {
+    return Types{Type(DType::f64, op.in_type(0).shape)};
+  };
   expect_broken(infer_law(*Toy(def).op), "expected f64[2,3]");
 }
 
@@ -144,7 +150,9 @@ TEST(Toys, gradient_right_at_first_order_alone) {
 
 TEST(Toys, gradient_of_another_type) {
   OpDef def = square();
-  def.grad = [](Builder& b, const GradView& op) -> Values { return {b.sum(op.dout(0), {0}, true)}; };
+  def.grad = [](Builder& b, const GradView& op) -> Values {
+    return {b.sum(op.dout(0), {0}, true)};
+  };
   Toy t(def);
   expect_broken(grad_law(t.ops, *t.op), "operand 0 gets f64[1,3], expected its type f64[2,3]");
 }

@@ -69,6 +69,7 @@ Arrays inputs_of(const Graph& g, const std::map<std::string, Array>& given) {
     const auto it = given.find(p.role == Role::tangent ? "co" + name : name);
     if (it != given.end()) {
       inputs.push_back(it->second);
+      if (p.role == Role::tangent) inputs.back().dtype = g.type(p.value).dtype;
     } else {
       if (p.role != Role::tangent) throw std::runtime_error("no tensor for %" + name);
       inputs.push_back(Array(g.type(p.value).dtype, static_shape(g.type(p.value))));
@@ -103,17 +104,19 @@ Arrays run_compiled(const Graph& g, const Arrays& inputs) {
 }
 
 // Each tensor of the file `want` against the result of that name.
-void compare(const std::string& path, Arrays (*run)(const Graph&, const Arrays&), double tolerance) {
+void compare(const std::string& path, Arrays (*run)(const Graph&, const Arrays&),
+             double tolerance) {
   const auto want = read_arrays(path + ".want.safetensors");
-  const bool differentiated =
-      std::any_of(want.begin(), want.end(), [](const auto& w) { return w.first.starts_with("grad."); });
+  const bool differentiated = std::any_of(
+      want.begin(), want.end(), [](const auto& w) { return w.first.starts_with("grad."); });
   const Graph forward = test::parsed(read_text(path + ".clv"));
   const Graph g = differentiated ? value_or_throw(make_joint(forward, test::core())) : forward;
   const Arrays results = run(g, inputs_of(g, read_arrays(path + ".in.safetensors")));
   std::map<std::string, Array> got;
   for (size_t k = 0; k < results.size(); ++k) {
     const Return& r = g.returns()[k];
-    got[r.kind == ReturnKind::grad ? "grad." + g.name(r.target) : fmt::format("out.{}", k)] = results[k];
+    got[r.kind == ReturnKind::grad ? "grad." + g.name(r.target) : fmt::format("out.{}", k)] =
+        results[k];
   }
   for (const auto& [name, array] : want) {
     const auto it = got.find(name);

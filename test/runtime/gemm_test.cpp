@@ -118,8 +118,9 @@ Operand make_operand(DType dtype, int64_t batch, int64_t rows, int64_t columns, 
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < columns; ++j)
         operand.values.push_back(read_element(
-            operand.bytes.data() + (b * operand.batch_stride + i * operand.row_stride +
-                                    j * operand.column_stride) * bytes,
+            operand.bytes.data() +
+                (b * operand.batch_stride + i * operand.row_stride + j * operand.column_stride) *
+                    bytes,
             dtype));
   return operand;
 }
@@ -143,12 +144,23 @@ Product make_product(const Case& c) {
   p.a = make_operand(c.dtype, c.batch, c.m, c.k, c.a, 1);
   p.b = make_operand(c.dtype, c.batch, c.k, c.n, c.b, 2);
   p.c_in = make_operand(c.dtype, c.batch, c.m, c.n, c.c_in, 3);
-  p.spec = {.dtype = c.dtype, .batch = c.batch, .m = c.m, .n = c.n, .k = c.k,
-            .a_batch = p.a.batch_stride, .a_row = p.a.row_stride, .a_col = p.a.column_stride,
-            .b_batch = p.b.batch_stride, .b_row = p.b.row_stride, .b_col = p.b.column_stride,
-            .has_c_in = c.has_c_in, .c_in_batch = p.c_in.batch_stride,
-            .c_in_row = p.c_in.row_stride, .c_in_col = p.c_in.column_stride,
-            .alpha = c.alpha, .beta = c.beta};
+  p.spec = {.dtype = c.dtype,
+            .batch = c.batch,
+            .m = c.m,
+            .n = c.n,
+            .k = c.k,
+            .a_batch = p.a.batch_stride,
+            .a_row = p.a.row_stride,
+            .a_col = p.a.column_stride,
+            .b_batch = p.b.batch_stride,
+            .b_row = p.b.row_stride,
+            .b_col = p.b.column_stride,
+            .has_c_in = c.has_c_in,
+            .c_in_batch = p.c_in.batch_stride,
+            .c_in_row = p.c_in.row_stride,
+            .c_in_col = p.c_in.column_stride,
+            .alpha = c.alpha,
+            .beta = c.beta};
   return p;
 }
 
@@ -259,8 +271,15 @@ TEST_P(GemmOf, LongSums) {
   for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::i64})
     for (const int64_t k : {255, 256, 257, 700})
       for (const Layout layout : {Layout::plain, Layout::turned})
-        expect_product({.dtype = dtype, .m = 14, .n = 35, .k = k, .a = layout, .b = layout,
-                        .has_c_in = true, .alpha = 2, .beta = 3},
+        expect_product({.dtype = dtype,
+                        .m = 14,
+                        .n = 35,
+                        .k = k,
+                        .a = layout,
+                        .b = layout,
+                        .has_c_in = true,
+                        .alpha = 2,
+                        .beta = 3},
                        GetParam());
 }
 
@@ -269,8 +288,14 @@ TEST_P(GemmOf, Epilogues) {
     for (const Layout c_in : {Layout::plain, Layout::turned, Layout::strided, Layout::broadcast})
       for (const double alpha : {1.0, -2.0, 0.0})
         for (const double beta : {1.0, 3.0, 0.0})
-          expect_product({.dtype = dtype, .m = 9, .n = 21, .k = 11, .has_c_in = true, .c_in = c_in,
-                          .alpha = alpha, .beta = beta},
+          expect_product({.dtype = dtype,
+                          .m = 9,
+                          .n = 21,
+                          .k = 11,
+                          .has_c_in = true,
+                          .c_in = c_in,
+                          .alpha = alpha,
+                          .beta = beta},
                          GetParam());
   expect_product({.m = 9, .n = 21, .k = 11, .alpha = 0.5}, GetParam());
 }
@@ -278,8 +303,14 @@ TEST_P(GemmOf, Epilogues) {
 TEST_P(GemmOf, ManyPieces) {
   for (const DType dtype : {DType::f32, DType::bf16})
     for (const Layout layout : {Layout::plain, Layout::turned})
-      expect_product({.dtype = dtype, .m = 301, .n = 157, .k = 65, .a = layout, .b = layout,
-                      .has_c_in = true, .c_in = Layout::broadcast},
+      expect_product({.dtype = dtype,
+                      .m = 301,
+                      .n = 157,
+                      .k = 65,
+                      .a = layout,
+                      .b = layout,
+                      .has_c_in = true,
+                      .c_in = Layout::broadcast},
                      GetParam());
 }
 
@@ -288,11 +319,24 @@ TEST_P(GemmOf, Batches) {
     for (const Layout layout : {Layout::plain, Layout::turned}) {
       expect_product({.dtype = dtype, .batch = 67, .m = 16, .n = 17, .k = 8, .a = layout},
                      GetParam());
-      expect_product({.dtype = dtype, .batch = 3, .m = 40, .n = 70, .k = 8, .b = layout,
-                      .has_c_in = true, .c_in = Layout::broadcast},
+      expect_product({.dtype = dtype,
+                      .batch = 3,
+                      .m = 40,
+                      .n = 70,
+                      .k = 8,
+                      .b = layout,
+                      .has_c_in = true,
+                      .c_in = Layout::broadcast},
                      GetParam());
-      expect_product({.dtype = dtype, .batch = 5, .m = 7, .n = 9, .k = 4, .b = Layout::broadcast,
-                      .has_c_in = true, .c_in = layout, .beta = 2},
+      expect_product({.dtype = dtype,
+                      .batch = 5,
+                      .m = 7,
+                      .n = 9,
+                      .k = 4,
+                      .b = Layout::broadcast,
+                      .has_c_in = true,
+                      .c_in = layout,
+                      .beta = 2},
                      GetParam());
     }
 }
@@ -300,8 +344,14 @@ TEST_P(GemmOf, Batches) {
 TEST_P(GemmOf, EmptyDimensions) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::i32}) {
     expect_product({.dtype = dtype, .m = 3, .n = 40, .k = 0}, GetParam());
-    expect_product({.dtype = dtype, .batch = 2, .m = 3, .n = 40, .k = 0, .has_c_in = true,
-                    .c_in = Layout::broadcast, .beta = 2},
+    expect_product({.dtype = dtype,
+                    .batch = 2,
+                    .m = 3,
+                    .n = 40,
+                    .k = 0,
+                    .has_c_in = true,
+                    .c_in = Layout::broadcast,
+                    .beta = 2},
                    GetParam());
     for (const auto& [batch, m, n] : {std::array<int64_t, 3>{1, 0, 5}, {1, 5, 0}, {0, 5, 5}})
       expect_product({.dtype = dtype, .batch = batch, .m = m, .n = n, .k = 4}, GetParam());
@@ -364,8 +414,7 @@ TEST(Gemm, OneGemmRunsInManyThreadsAtOnce) {
 
 long threads_of_this_process() {
   long count = 0;
-  for ([[maybe_unused]] const auto& entry :
-       std::filesystem::directory_iterator("/proc/self/task"))
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/task"))
     ++count;
   return count;
 }
@@ -434,9 +483,18 @@ TEST(GemmBlock, EveryInstructionSetAgreesOnIntegers) {
   for (const GemmBlockKernel& kernel : kernels) {
     const AlignedBytes scratch(kernel.scratch_bytes(31, 45, 300));
     std::vector<float> c(31 * 45);
-    kernel.run({.a = p.a.bytes.data(), .b = p.b.bytes.data(), .c = c.data(),
-                .scratch = scratch.data, .m = 31, .n = 45, .k = 300,
-                .a_row = 300, .a_col = 1, .b_row = 45, .b_col = 1, .c_row = 45});
+    kernel.run({.a = p.a.bytes.data(),
+                .b = p.b.bytes.data(),
+                .c = c.data(),
+                .scratch = scratch.data,
+                .m = 31,
+                .n = 45,
+                .k = 300,
+                .a_row = 300,
+                .a_col = 1,
+                .b_row = 45,
+                .b_col = 1,
+                .c_row = 45});
     results.push_back(c);
   }
   // Sums of multiples of 1/256 below 2^16 are exact in f32: any order gives the same.

@@ -30,8 +30,7 @@ TEST_P(ThreadPool, RunsEachPieceOnce) {
   EXPECT_EQ(pool->threads(), GetParam());
   for (const long pieces : {0L, 1L, 2L, 3L, 17L, 1000L}) {
     Counts counts(pieces);
-    for (int round = 0; round < 50; ++round)
-      pool->parallel_for(pieces, Counts::hit, &counts);
+    for (int round = 0; round < 50; ++round) pool->parallel_for(pieces, Counts::hit, &counts);
     counts.expect_all(50);
   }
 }

@@ -36,8 +36,10 @@ void expect_near(const Array& got, const std::vector<int64_t>& shape,
   ASSERT_EQ(got.shape, shape);
   for (size_t k = 0; k < want.size(); ++k) {
     const double x = got.number(static_cast<int64_t>(k));
-    if (std::isinf(want[k])) EXPECT_EQ(x, want[k]) << k;
-    else EXPECT_NEAR(x, want[k], tolerance) << k;
+    if (std::isinf(want[k]))
+      EXPECT_EQ(x, want[k]) << k;
+    else
+      EXPECT_NEAR(x, want[k], tolerance) << k;
   }
 }
 
@@ -45,8 +47,8 @@ std::vector<double> numbers(const HostTensor& t) { return t.to_vector<double>();
 
 // a [batch,n,k] (or shared) times b [batch,k,m], in plain loops.
 std::vector<double> product(const std::vector<double>& a, const std::vector<double>& b,
-                            const std::vector<int64_t>& a_batch, const std::vector<int64_t>& b_batch,
-                            int64_t n, int64_t k, int64_t m) {
+                            const std::vector<int64_t>& a_batch,
+                            const std::vector<int64_t>& b_batch, int64_t n, int64_t k, int64_t m) {
   std::vector<double> out;
   for (size_t g = 0; g < a_batch.size(); ++g)
     for (int64_t i = 0; i < n; ++i)
@@ -96,9 +98,9 @@ TEST(Matmul, linear_is_x_times_the_transposed_weight) {
       for (int64_t k = 0; k < 3; ++k) s += x.number(i * 3 + k) * w.number(o * 3 + k);
       want.push_back(s);
     }
-  expect_near(result({x, w, b}, [](const Tensor& a, const Tensor& c, const Tensor& d) {
-                return linear(a, c, d);
-              })[0], {2, 2, 4}, want);
+  expect_near(result({x, w, b}, [](const Tensor& a, const Tensor& c,
+                                   const Tensor& d) { return linear(a, c, d); })[0],
+              {2, 2, 4}, want);
 }
 
 TEST(Views, cuts_and_joins) {
@@ -106,10 +108,20 @@ TEST(Views, cuts_and_joins) {
   const Arrays out = result({x}, [](const Tensor& a) {
     const Tensors parts = split(a, 2, 1);
     const Tensors chunks = chunk(a, 2, -1);
-    return Tensors{parts[0], parts[1], chunks[1], a.select(1, -1), narrow(a, 1, 1, 2),
-                   stack({a, a + 10.0}, 1), flip(a, {0}), pad(a, {1, 0}), a.flatten(), t(a),
-                   a.unsqueeze(-1).squeeze(2), expand(a.unsqueeze(0), {2, -1, -1}),
-                   a.slice(1, 0, 99, 2), reshape(a, {3, -1})};
+    return Tensors{parts[0],
+                   parts[1],
+                   chunks[1],
+                   a.select(1, -1),
+                   narrow(a, 1, 1, 2),
+                   stack({a, a + 10.0}, 1),
+                   flip(a, {0}),
+                   pad(a, {1, 0}),
+                   a.flatten(),
+                   t(a),
+                   a.unsqueeze(-1).squeeze(2),
+                   expand(a.unsqueeze(0), {2, -1, -1}),
+                   a.slice(1, 0, 99, 2),
+                   reshape(a, {3, -1})};
   });
   expect_near(out[0], {2, 2}, {0, 1, 3, 4});
   expect_near(out[1], {2, 1}, {2, 5});
@@ -143,8 +155,15 @@ TEST(Views, triangles) {
 TEST(Pointwise, composed_functions) {
   const HostTensor x = HostTensor::from<double>({-2, -0.5, 0.25, 30});
   const Arrays out = result({x}, [](const Tensor& a) {
-    return Tensors{silu(a), softplus(a), square(a), clamp(a, -1.0, 2), clamp(a, std::nullopt, 0.0),
-                   masked_fill(a, a > 1, -infinity), gelu(a), leaky_relu(a, 0.1), elu(a)};
+    return Tensors{silu(a),
+                   softplus(a),
+                   square(a),
+                   clamp(a, -1.0, 2),
+                   clamp(a, std::nullopt, 0.0),
+                   masked_fill(a, a > 1, -infinity),
+                   gelu(a),
+                   leaky_relu(a, 0.1),
+                   elu(a)};
   });
   const auto each = [&](auto f) {
     std::vector<double> want;
@@ -165,9 +184,9 @@ TEST(Pointwise, composed_functions) {
 TEST(Reductions, over_some_and_all_dims) {
   const HostTensor x = HostTensor::from<double>({1, 2, 3, 4, 5, 9}, {2, 3});
   const Arrays out = result({x}, [](const Tensor& a) {
-    return Tensors{sum(a), sum(a, 0), mean(a, {0, 1}), amax(a, -1, true), amin(a), var(a, 1),
-                   var(a, 1, 0), prod(a, 0), argmax(a, 1), argmin(a, 0), logsumexp(a, 1),
-                   cumsum(a, 1), any(a > 8, 1), all(a > 1, 1), all(a > 0)};
+    return Tensors{sum(a),          sum(a, 0),    mean(a, {0, 1}), amax(a, -1, true), amin(a),
+                   var(a, 1),       var(a, 1, 0), prod(a, 0),      argmax(a, 1),      argmin(a, 0),
+                   logsumexp(a, 1), cumsum(a, 1), any(a > 8, 1),   all(a > 1, 1),     all(a > 0)};
   });
   expect_near(out[0], {}, {24});
   expect_near(out[1], {3}, {5, 7, 12});
@@ -179,8 +198,9 @@ TEST(Reductions, over_some_and_all_dims) {
   expect_near(out[7], {3}, {4, 10, 27});
   expect_near(out[8], {2}, {2, 2});
   expect_near(out[9], {3}, {0, 0, 0});
-  expect_near(out[10], {2}, {std::log(std::exp(1) + std::exp(2) + std::exp(3)),
-                             std::log(std::exp(4) + std::exp(5) + std::exp(9))});
+  expect_near(out[10], {2},
+              {std::log(std::exp(1) + std::exp(2) + std::exp(3)),
+               std::log(std::exp(4) + std::exp(5) + std::exp(9))});
   expect_near(out[11], {2, 3}, {1, 3, 6, 4, 9, 18});
   expect_near(out[12], {2}, {0, 1});
   expect_near(out[13], {2}, {0, 1});
@@ -191,7 +211,9 @@ TEST(Indexing, gather_scatter_index) {
   const HostTensor x = HostTensor::from<double>({0, 1, 2, 3, 4, 5}, {2, 3});
   const HostTensor i = HostTensor::from<int64_t>({2, 0}, {2, 1});
   const Arrays out = result({x, i}, [](const Tensor& a, const Tensor& k) {
-    return Tensors{gather(a, 1, k), index_select(a, 1, k.flatten()), scatter(a, 1, k, -1.0),
+    return Tensors{gather(a, 1, k),
+                   index_select(a, 1, k.flatten()),
+                   scatter(a, 1, k, -1.0),
                    scatter_add(a, 1, k, full({2, 1}, 10.0, DType::f64)),
                    index(a, {k.flatten().slice(0, 1, 2), k.flatten().slice(0, 0, 1)}),
                    one_hot(k.flatten(), 3)};
@@ -231,15 +253,14 @@ std::vector<double> attention(const HostTensor& q, const HostTensor& k, const Ho
 
 TEST(Attention, plain_causal_and_masked) {
   const HostTensor q = random({2, 3, 4}, 1), k = random({2, 3, 4}, 2), v = random({2, 3, 5}, 3);
-  const HostTensor allowed = HostTensor::from<int64_t>({1, 0, 1, 1, 1, 0, 0, 1, 1}, {3, 3})
-                                 .to(DType::boolean);
+  const HostTensor allowed =
+      HostTensor::from<int64_t>({1, 0, 1, 1, 1, 0, 0, 1, 1}, {3, 3}).to(DType::boolean);
   const Arrays out = result({q, k, v, allowed}, [](const Tensors& in) {
     const Tensor additive = where(in[3], full({}, 0.0, DType::f64), -infinity);
-    return Tensors{
-        scaled_dot_product_attention(in[0], in[1], in[2]),
-        scaled_dot_product_attention(in[0], in[1], in[2], {.is_causal = true}),
-        scaled_dot_product_attention(in[0], in[1], in[2], {.attn_mask = in[3]}),
-        scaled_dot_product_attention(in[0], in[1], in[2], {.attn_mask = additive})};
+    return Tensors{scaled_dot_product_attention(in[0], in[1], in[2]),
+                   scaled_dot_product_attention(in[0], in[1], in[2], {.is_causal = true}),
+                   scaled_dot_product_attention(in[0], in[1], in[2], {.attn_mask = in[3]}),
+                   scaled_dot_product_attention(in[0], in[1], in[2], {.attn_mask = additive})};
   });
   const auto disallowed = [&](int64_t i, int64_t j) { return allowed.number(i * 3 + j) == 0; };
   expect_near(out[0], {2, 3, 5}, attention(q, k, v, [](int64_t, int64_t) { return false; }));
@@ -262,7 +283,8 @@ TEST(Losses, cross_entropy) {
   }
   const double total = nll[0] + nll[1] + nll[3];
   const Arrays out = result({x, target}, [](const Tensor& a, const Tensor& t) {
-    return Tensors{cross_entropy(a, t), cross_entropy(a, t, {.reduction = Reduction::sum}),
+    return Tensors{cross_entropy(a, t),
+                   cross_entropy(a, t, {.reduction = Reduction::sum}),
                    cross_entropy(a, t, {.reduction = Reduction::none}),
                    cross_entropy(a, t, {.label_smoothing = 0.1}),
                    cross_entropy(a.unsqueeze(2), t.unsqueeze(1)),
@@ -271,8 +293,7 @@ TEST(Losses, cross_entropy) {
   expect_near(out[0], {}, {total / 3});
   expect_near(out[1], {}, {total});
   expect_near(out[2], {4}, nll);
-  expect_near(out[3], {},
-              {(0.9 * total + 0.1 / 3 * (smooth[0] + smooth[1] + smooth[3])) / 3});
+  expect_near(out[3], {}, {(0.9 * total + 0.1 / 3 * (smooth[0] + smooth[1] + smooth[3])) / 3});
   expect_near(out[4], {}, {total / 3});
   expect_near(out[5], {}, {total / 3});
 }
@@ -280,8 +301,7 @@ TEST(Losses, cross_entropy) {
 TEST(Losses, mse) {
   const HostTensor a = HostTensor::from<double>({1, 2, 4}), b = HostTensor::from<double>({0, 4, 1});
   const Arrays out = result({a, b}, [](const Tensor& x, const Tensor& y) {
-    return Tensors{mse_loss(x, y), mse_loss(x, y, Reduction::sum),
-                   mse_loss(x, y, Reduction::none)};
+    return Tensors{mse_loss(x, y), mse_loss(x, y, Reduction::sum), mse_loss(x, y, Reduction::none)};
   });
   expect_near(out[0], {}, {14.0 / 3});
   expect_near(out[1], {}, {14});
@@ -299,15 +319,16 @@ TEST(Norms, layer_norm) {
       want.push_back((x.at<double>({r, c}) - mean) / std::sqrt(square + 1e-5) * w.number(c) +
                      b.number(c));
   }
-  expect_near(result({x, w, b}, [](const Tensor& a, const Tensor& c, const Tensor& d) {
-                return layer_norm(a, {4}, c, d);
-              })[0], {2, 4}, want);
+  expect_near(result({x, w, b}, [](const Tensor& a, const Tensor& c,
+                                   const Tensor& d) { return layer_norm(a, {4}, c, d); })[0],
+              {2, 4}, want);
 }
 
 TEST(Constants, types_and_values) {
   const Arrays out = result({}, [] {
-    return Tensors{zeros({2}), ones({2}, DType::i64), full({}, 2.5), arange(1, 2, 0.25),
-                   arange(0, 3), ones_like(zeros({1, 2}, DType::bf16))};
+    return Tensors{zeros({2}),    ones({2}, DType::i64),
+                   full({}, 2.5), arange(1, 2, 0.25),
+                   arange(0, 3),  ones_like(zeros({1, 2}, DType::bf16))};
   });
   EXPECT_EQ(out[0].dtype, DType::f32);
   EXPECT_EQ(out[1].dtype, DType::i64);

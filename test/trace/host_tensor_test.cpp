@@ -48,8 +48,7 @@ TEST(HostTensor, errors) {
             "HostTensor: dtype: f64 elements of f32[2,3] were asked for");
   EXPECT_EQ(says([&] { t.at<float>({2, 0}); }), "HostTensor: index: [2,0] is outside f32[2,3]");
   EXPECT_EQ(says([&] { t.at<float>({0}); }), "HostTensor: index: [0] is outside f32[2,3]");
-  EXPECT_EQ(says([&] { t.item(); }),
-            "HostTensor: item: f32[2,3] has 6 elements, expected one");
+  EXPECT_EQ(says([&] { t.item(); }), "HostTensor: item: f32[2,3] has 6 elements, expected one");
   EXPECT_EQ(says([&] { t.copy_from(HostTensor(DType::f32, {3, 2})); }),
             "HostTensor: copy_from: got f32[3,2], expected f32[2,3]");
   EXPECT_EQ(says([] { HostTensor::from<float>({1, 2}, {3}); }),
@@ -62,8 +61,9 @@ TEST(HostTensor, errors) {
 TEST(HostTensor, half_types_round_as_the_oracle) {
   Generator rng(5);
   for (const DType type : {DType::bf16, DType::f16}) {
-    std::vector<double> values{0.0, -0.0, 1.0, 65504, 65519.9, 65520, 1e-8, 6e-8, 3e-8, 2.98e-8,
-                               1e-45, 1e39, 3.4e38, 1.00390625, 1.005859375, INFINITY, -INFINITY};
+    std::vector<double> values{0.0,    -0.0,       1.0,         65504,    65519.9,  65520,
+                               1e-8,   6e-8,       3e-8,        2.98e-8,  1e-45,    1e39,
+                               3.4e38, 1.00390625, 1.005859375, INFINITY, -INFINITY};
     for (int i = 0; i < 5000; ++i) {
       const double scale = std::exp2(40 * rng.uniform() - 30);
       values.push_back(rng.normal() * scale);

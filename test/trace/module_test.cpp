@@ -26,9 +26,9 @@ struct Block : nn::Module {
   explicit Block(Generator& rng)
       : ln_1(add_module("ln_1", nn::LayerNorm({8}))),
         attn(add_module("attn", nn::MultiheadAttention(8, 2, rng))),
-        mlp(add_module("mlp", nn::Sequential(nn::Linear(8, 32, rng), nn::GELU("tanh"),
-                                             nn::Linear(32, 8, rng, {.bias = false}),
-                                             nn::Dropout(0.1)))) {}
+        mlp(add_module(
+            "mlp", nn::Sequential(nn::Linear(8, 32, rng), nn::GELU("tanh"),
+                                  nn::Linear(32, 8, rng, {.bias = false}), nn::Dropout(0.1)))) {}
   Tensor operator()(const Tensor& x) const {
     const Tensor h = ln_1(x);
     return x + mlp(x + attn(h, h, h, {.is_causal = true}));
@@ -40,8 +40,8 @@ struct Net : nn::Module {
   nn::ModuleList<Block> h;
   nn::Linear head;
   explicit Net(Generator& rng)
-      : wte(add_module("wte", nn::Embedding(11, 8, rng))), h(add_module("h", nn::ModuleList<Block>())),
-        head(8, 11, rng, {.bias = false}) {
+      : wte(add_module("wte", nn::Embedding(11, 8, rng))),
+        h(add_module("h", nn::ModuleList<Block>())), head(8, 11, rng, {.bias = false}) {
     for (int i = 0; i < 2; ++i) h.push_back(Block(rng));
     head.share("weight", wte.parameter("weight"));
     add_module("head", head);
@@ -58,18 +58,27 @@ struct Net : nn::Module {
 TEST(Module, state_names_are_pytorchs) {
   Generator rng(1);
   const Net net(rng);
-  EXPECT_EQ(state(net),
-            (std::vector<std::string>{
-                "mask bool[3,3]", "wte.weight f32[11,8]",
-                "h.0.ln_1.weight f32[8]", "h.0.ln_1.bias f32[8]",
-                "h.0.attn.in_proj_weight f32[24,8]", "h.0.attn.in_proj_bias f32[24]",
-                "h.0.attn.out_proj.weight f32[8,8]", "h.0.attn.out_proj.bias f32[8]",
-                "h.0.mlp.0.weight f32[32,8]", "h.0.mlp.0.bias f32[32]", "h.0.mlp.2.weight f32[8,32]",
-                "h.1.ln_1.weight f32[8]", "h.1.ln_1.bias f32[8]",
-                "h.1.attn.in_proj_weight f32[24,8]", "h.1.attn.in_proj_bias f32[24]",
-                "h.1.attn.out_proj.weight f32[8,8]", "h.1.attn.out_proj.bias f32[8]",
-                "h.1.mlp.0.weight f32[32,8]", "h.1.mlp.0.bias f32[32]", "h.1.mlp.2.weight f32[8,32]",
-                "head.weight f32[11,8]"}));
+  EXPECT_EQ(state(net), (std::vector<std::string>{"mask bool[3,3]",
+                                                  "wte.weight f32[11,8]",
+                                                  "h.0.ln_1.weight f32[8]",
+                                                  "h.0.ln_1.bias f32[8]",
+                                                  "h.0.attn.in_proj_weight f32[24,8]",
+                                                  "h.0.attn.in_proj_bias f32[24]",
+                                                  "h.0.attn.out_proj.weight f32[8,8]",
+                                                  "h.0.attn.out_proj.bias f32[8]",
+                                                  "h.0.mlp.0.weight f32[32,8]",
+                                                  "h.0.mlp.0.bias f32[32]",
+                                                  "h.0.mlp.2.weight f32[8,32]",
+                                                  "h.1.ln_1.weight f32[8]",
+                                                  "h.1.ln_1.bias f32[8]",
+                                                  "h.1.attn.in_proj_weight f32[24,8]",
+                                                  "h.1.attn.in_proj_bias f32[24]",
+                                                  "h.1.attn.out_proj.weight f32[8,8]",
+                                                  "h.1.attn.out_proj.bias f32[8]",
+                                                  "h.1.mlp.0.weight f32[32,8]",
+                                                  "h.1.mlp.0.bias f32[32]",
+                                                  "h.1.mlp.2.weight f32[8,32]",
+                                                  "head.weight f32[11,8]"}));
   // A tied weight is one parameter.
   EXPECT_EQ(net.named_parameters().size(), 19u);
   EXPECT_TRUE(net.parameter("head.weight") == net.parameter("wte.weight"));
@@ -85,8 +94,9 @@ TEST(Module, parameters_are_placeholders_of_their_names) {
   nn::Linear a(2, 2, rng, {.bias = false}), b(2, 2, rng, {.bias = false});
   b.share("weight", a.parameter("weight"));
   nn::Sequential net(a, nn::ReLU(), b);
-  const Graph g = traced({{"x", DType::f32, {1, 2}}}, [&](const Tensor& x) { return net(x); },
-                         trace::Mode::training, &net);
+  const Graph g = traced(
+      {{"x", DType::f32, {1, 2}}}, [&](const Tensor& x) { return net(x); }, trace::Mode::training,
+      &net);
   EXPECT_EQ(bare(g),
             "graph @main(%0.weight: param f32[2,2], %x: input f32[1,2]) {\n"
             "  %permute = permute(%0.weight; dims=[1,0])\n"
@@ -142,8 +152,9 @@ TEST(Module, modes_reach_all_children) {
   Net net(rng);
   EXPECT_TRUE(net.h[1].is_training());
   const auto dropouts = [&] {
-    const Graph g = traced({{"i", DType::i64, {2, 3}}}, [&](const Tensor& i) { return net(i); },
-                           trace::Mode::training, &net);
+    const Graph g = traced(
+        {{"i", DType::i64, {2, 3}}}, [&](const Tensor& i) { return net(i); }, trace::Mode::training,
+        &net);
     int count = 0;
     for (const NodeId n : g.order()) count += g.node(n).op->name == "native_dropout";
     return count;
@@ -212,35 +223,40 @@ TEST(MultiheadAttention, masks_and_cross_attention) {
   const nn::MultiheadAttention attention(4, 2, rng, {.dtype = DType::f64});
   attention.parameter("in_proj_bias");
   const HostTensor x = rng.normal({2, 3, 4}).to(DType::f64);
-  const HostTensor blocked = HostTensor::from<int64_t>({0, 1, 1, 0, 0, 1, 0, 0, 0}, {3, 3})
-                                 .to(DType::boolean);
-  const HostTensor padding = HostTensor::from<int64_t>({0, 0, 0, 0, 0, 1}, {2, 3}).to(DType::boolean);
+  const HostTensor blocked =
+      HostTensor::from<int64_t>({0, 1, 1, 0, 0, 1, 0, 0, 0}, {3, 3}).to(DType::boolean);
+  const HostTensor padding =
+      HostTensor::from<int64_t>({0, 0, 0, 0, 0, 1}, {2, 3}).to(DType::boolean);
   const Graph g = traced({{"x", DType::f64, {2, 3, 4}}}, [&](const Tensor& in) {
     const Tensor copy = in * 1.0;
     const Tensor mask = constant(blocked), pad = constant(padding);
-    return Tensors{
-        attention(in, in, in),
-        attention(in, copy, copy),
-        attention(in, in, in, {.is_causal = true}),
-        attention(in, in, in, {.attn_mask = mask}),
-        attention(in, in, in, {.key_padding_mask = pad}),
-        attention(in, in.slice(1, 0, 2), in.slice(1, 0, 2)),
-        attention(in, in, in, {.key_padding_mask = pad, .is_causal = true}),
-        attention(in, in, in, {.key_padding_mask = pad, .attn_mask = mask})};
+    return Tensors{attention(in, in, in),
+                   attention(in, copy, copy),
+                   attention(in, in, in, {.is_causal = true}),
+                   attention(in, in, in, {.attn_mask = mask}),
+                   attention(in, in, in, {.key_padding_mask = pad}),
+                   attention(in, in.slice(1, 0, 2), in.slice(1, 0, 2)),
+                   attention(in, in, in, {.key_padding_mask = pad, .is_causal = true}),
+                   attention(in, in, in, {.key_padding_mask = pad, .attn_mask = mask})};
   });
   std::map<std::string, Array> inputs{{"x", test::array_of(x)}};
   for (const Placeholder& p : g.placeholders()) {
     const std::string name = g.name(p.value);
     if (name == "x") continue;
-    if (name == "constant") inputs[name] = test::array_of(blocked);
-    else if (name.starts_with("constant")) inputs[name] = test::array_of(padding);
-    else inputs[name] = test::array_of(attention.parameter(name == "weight" ? "out_proj.weight" :
-                                                           name == "bias" ? "out_proj.bias" : name)
-                                           .value());
+    if (name == "constant")
+      inputs[name] = test::array_of(blocked);
+    else if (name.starts_with("constant"))
+      inputs[name] = test::array_of(padding);
+    else
+      inputs[name] = test::array_of(attention
+                                        .parameter(name == "weight" ? "out_proj.weight"
+                                                   : name == "bias" ? "out_proj.bias"
+                                                                    : name)
+                                        .value());
   }
   const Arrays out = test::run(g, inputs);
   EXPECT_EQ(test::mismatch(out[1], out[0], 1e-12), "");
-  EXPECT_EQ(test::mismatch(out[3], out[2], 1e-12), "");    // the mask is the causal one
+  EXPECT_EQ(test::mismatch(out[3], out[2], 1e-12), "");  // the mask is the causal one
   EXPECT_NE(test::mismatch(out[2], out[0], 1e-3), "");
   EXPECT_EQ(test::mismatch(out[7], out[6], 1e-12), "");
   // Leaving out the last key by padding is attending to the first two alone; in batch 0 none is.

@@ -20,14 +20,13 @@ TEST(Record, nodes_with_their_lines) {
     const Tensor z = y * 2.0 + 1;
     return relu(z);
   });
-  EXPECT_EQ(print(g),
-            fmt::format("graph @main(%a: input f32[2,3], %b: input f32[3,4]) {{\n"
-                        "  %mm = mm(%a, %b) : f32[2,4]  # record_test.cpp:{}\n"
-                        "  %mul = mul(%mm; other=2.0) : f32[2,4]  # record_test.cpp:{}\n"
-                        "  %add = add(%mul; other=1) : f32[2,4]  # record_test.cpp:{}\n"
-                        "  %relu = relu(%add) : f32[2,4]  # record_test.cpp:{}\n"
-                        "  return %relu\n}}\n",
-                        line + 2, line + 3, line + 3, line + 4));
+  EXPECT_EQ(print(g), fmt::format("graph @main(%a: input f32[2,3], %b: input f32[3,4]) {{\n"
+                                  "  %mm = mm(%a, %b) : f32[2,4]  # record_test.cpp:{}\n"
+                                  "  %mul = mul(%mm; other=2.0) : f32[2,4]  # record_test.cpp:{}\n"
+                                  "  %add = add(%mul; other=1) : f32[2,4]  # record_test.cpp:{}\n"
+                                  "  %relu = relu(%add) : f32[2,4]  # record_test.cpp:{}\n"
+                                  "  return %relu\n}}\n",
+                                  line + 2, line + 3, line + 3, line + 4));
 }
 
 TEST(Record, names) {
@@ -66,9 +65,7 @@ TEST(Record, values_outside_of_programs) {
   const Tensor unused = base * 2;
   const Tensor row = unsqueeze(base, 0), column = unsqueeze(base, 1);
   const Tensor mask = row <= column;
-  const auto f = [&](const Tensor& x) {
-    return Tensors{where(mask, x, 0.0), where(mask, 1.0, x)};
-  };
+  const auto f = [&](const Tensor& x) { return Tensors{where(mask, x, 0.0), where(mask, 1.0, x)}; };
   const std::string want =
       "graph @main(%x: input f32[3,3]) {\n"
       "  %arange = arange(end=3)\n"
@@ -116,13 +113,14 @@ TEST(Record, assignments) {
 TEST(Record, dropout_has_a_stream_of_its_own) {
   const auto f = [](const Tensor& x) { return dropout(dropout(x, 0.1), 0.2); };
   const Graph g = traced({{"x", DType::f32, {8}}}, f, trace::Mode::training);
-  EXPECT_EQ(bare(g),
-            "graph @main(%x: input f32[8], %rng: rng_state i64[2]) {\n"
-            "  %native_dropout_0, %native_dropout_1 = native_dropout(%x, %rng; p=0.1, train=true, "
-            "stream=0)\n"
-            "  %native_dropout_0_1, %native_dropout_1_1 = native_dropout(%native_dropout_0, %rng; p=0.2, "
-            "train=true, stream=1)\n"
-            "  return %native_dropout_0_1\n}\n");
+  EXPECT_EQ(
+      bare(g),
+      "graph @main(%x: input f32[8], %rng: rng_state i64[2]) {\n"
+      "  %native_dropout_0, %native_dropout_1 = native_dropout(%x, %rng; p=0.1, train=true, "
+      "stream=0)\n"
+      "  %native_dropout_0_1, %native_dropout_1_1 = native_dropout(%native_dropout_0, %rng; p=0.2, "
+      "train=true, stream=1)\n"
+      "  return %native_dropout_0_1\n}\n");
   EXPECT_EQ(bare(traced({{"x", DType::f32, {8}}}, f)),
             "graph @main(%x: input f32[8]) {\n  return %x\n}\n");
 }
@@ -132,77 +130,54 @@ TEST(Record, dropout_has_a_stream_of_its_own) {
 // The error of f on a 2x3 and a 3x4 matrix, less the line, which must be `expected`.
 std::string error_at(int expected, const TracedFunction& f) {
   int line = 0;
-  const std::string text =
-      behind_line(message([&] { traced(two_matrices, f); }), __FILE__, &line);
+  const std::string text = behind_line(message([&] { traced(two_matrices, f); }), __FILE__, &line);
   EXPECT_EQ(line, expected) << text;
   return text;
 }
 
-void expect_error(int expected, const TracedFunction& f, const std::string& want) {
-  EXPECT_EQ(error_at(expected, f), want);
-}
-
 TEST(RecordError, of_a_rule_at_the_line_of_the_call) {
-  const std::string text = error_at(__LINE__ + 1, [](const Tensor& a, const Tensor&) {
-    return mm(a, a);
-  });
+  const std::string text =
+      error_at(__LINE__ + 1, [](const Tensor& a, const Tensor&) { return mm(a, a); });
   EXPECT_NE(text.find("mm: C"), std::string::npos) << text;
   EXPECT_NE(text.find("\n  in mm(%a: f32[2,3], %a: f32[2,3])"), std::string::npos) << text;
 }
 
 TEST(RecordError, of_an_operator_at_its_line) {
-  const std::string text = error_at(__LINE__ + 1, [](const Tensor& a, const Tensor& b) {
-    return a + b;
-  });
+  const std::string text =
+      error_at(__LINE__ + 1, [](const Tensor& a, const Tensor& b) { return a + b; });
   EXPECT_NE(text.find("\n  in add(%a: f32[2,3], %b: f32[3,4])"), std::string::npos) << text;
 }
 
 TEST(RecordError, of_composed_functions_at_the_users_line) {
   std::string text;
-  text = error_at(__LINE__ + 1, [](const Tensor& a, const Tensor&) {
-    return matmul(a, a);
-  });
+  text = error_at(__LINE__ + 1, [](const Tensor& a, const Tensor&) { return matmul(a, a); });
   EXPECT_EQ(text, "matmul: the inner dims differ, 3 and 2: f32[2,3] and f32[2,3]");
-  text = error_at(__LINE__ + 1, [](const Tensor& a, const Tensor& b) {
-    return linear(a, b);
-  });
+  text = error_at(__LINE__ + 1, [](const Tensor& a, const Tensor& b) { return linear(a, b); });
   EXPECT_EQ(text, "linear: input f32[2,3] and weight f32[3,4]: expected [*, in] and [out, in]");
-  text = error_at(__LINE__ + 1, [](const Tensor& a, const Tensor&) {
-    return a.transpose(0, 2);
-  });
+  text = error_at(__LINE__ + 1, [](const Tensor& a, const Tensor&) { return a.transpose(0, 2); });
   EXPECT_EQ(text, "transpose: dim 2 is outside [-2, 2)");
-  text = error_at(__LINE__ + 1, [](const Tensor& a, const Tensor& b) {
-    return mse_loss(a, b);
-  });
+  text = error_at(__LINE__ + 1, [](const Tensor& a, const Tensor& b) { return mse_loss(a, b); });
   EXPECT_EQ(text, "mse_loss: input f32[2,3] and target f32[3,4] differ in shape");
-  text = error_at(__LINE__ + 1, [](const Tensor& a, const Tensor&) {
-    return cross_entropy(a, a);
-  });
-  EXPECT_EQ(text, "cross_entropy: input f32[2,3] and target f32[2,3]: expected [N,C,*] and "
-                  "i64[N,*]");
-  text = error_at(__LINE__ + 1, [](const Tensor& a, const Tensor&) {
-    return dropout(a, 1.5);
-  });
+  text = error_at(__LINE__ + 1, [](const Tensor& a, const Tensor&) { return cross_entropy(a, a); });
+  EXPECT_EQ(text,
+            "cross_entropy: input f32[2,3] and target f32[2,3]: expected [N,C,*] and "
+            "i64[N,*]");
+  text = error_at(__LINE__ + 1, [](const Tensor& a, const Tensor&) { return dropout(a, 1.5); });
   EXPECT_EQ(text, "dropout: p is 1.5, expected 0 <= p <= 1");
-  text = error_at(__LINE__ + 1, [](const Tensor&, const Tensor&) {
-    return exp(Tensor());
-  });
+  text = error_at(__LINE__ + 1, [](const Tensor&, const Tensor&) { return exp(Tensor()); });
   EXPECT_EQ(text, "exp: self is an empty Tensor, expected a value");
 }
 
 TEST(RecordError, of_calls_by_name) {
   std::string text;
-  text = error_at(__LINE__ + 1, [](const Tensor& a, const Tensor&) {
-    return call("embeding", {a});
-  });
+  text =
+      error_at(__LINE__ + 1, [](const Tensor& a, const Tensor&) { return call("embeding", {a}); });
   EXPECT_EQ(text, "call: there is no operator embeding; the nearest name is embedding");
-  text = error_at(__LINE__ + 1, [](const Tensor& a, const Tensor&) {
-    return call("exp", {a}, {{"dim", 1}});
-  });
+  text = error_at(__LINE__ + 1,
+                  [](const Tensor& a, const Tensor&) { return call("exp", {a}, {{"dim", 1}}); });
   EXPECT_EQ(text, "call: exp has no attribute dim: (Tensor self) -> Tensor");
-  text = error_at(__LINE__ + 1, [](const Tensor& a, const Tensor& b) {
-    return call("exp", {a, b});
-  });
+  text =
+      error_at(__LINE__ + 1, [](const Tensor& a, const Tensor& b) { return call("exp", {a, b}); });
   EXPECT_EQ(text, "call: exp takes 1 operands, got 2");
 }
 
@@ -211,9 +186,8 @@ TEST(RecordError, programs_do_not_mix) {
   std::string text;
   traced(two_matrices, [&](const Tensor& outer, const Tensor&) {
     kept = outer;
-    text = error_at(__LINE__ + 1, [&](const Tensor& inner, const Tensor&) {
-      return inner + outer;
-    });
+    text =
+        error_at(__LINE__ + 1, [&](const Tensor& inner, const Tensor&) { return inner + outer; });
     return outer;
   });
   EXPECT_EQ(text,
@@ -230,12 +204,10 @@ TEST(RecordError, a_variable_that_the_model_does_not_hold) {
   Generator rng(1);
   nn::Linear inside(3, 3, rng), outside(3, 3, rng, {.bias = false});
   int line = 0;
-  const auto f = [&](const Tensor& x) {
-    return outside(inside(x));
-  };
+  const auto f = [&](const Tensor& x) { return outside(inside(x)); };
   const int expected = __LINE__ - 2;
-  const std::string text = message(
-      [&] { traced({{"x", DType::f32, {2, 3}}}, f, trace::Mode::training, &inside); });
+  const std::string text =
+      message([&] { traced({{"x", DType::f32, {2, 3}}}, f, trace::Mode::training, &inside); });
   EXPECT_EQ(behind_line(text, __FILE__, &line),
             "test: parameter `weight`, f32[3,3], is used, but the model given to test doesn't hold "
             "it; register it in its module (Module::add_module, add_parameter, add_buffer)");
@@ -248,8 +220,9 @@ TEST(RecordError, inputs) {
                      [](const Tensor& a, const Tensor&) { return a; });
             }).find("the name %x is taken already"),
             std::string::npos);
-  EXPECT_NE(message([] { traced({{"x", DType::f32, {1}}}, [](const Tensor& a, const Tensor&) {
-                           return a; }); }).find("the function takes 2 Tensors, the specs name 1 inputs"),
+  EXPECT_NE(message([] {
+              traced({{"x", DType::f32, {1}}}, [](const Tensor& a, const Tensor&) { return a; });
+            }).find("the function takes 2 Tensors, the specs name 1 inputs"),
             std::string::npos);
 }
 

@@ -18,7 +18,8 @@ inline Graph traced(const std::vector<InputSpec>& specs, const TracedFunction& f
   std::vector<Return> returns;
   for (const Tensor& t : results) returns.push_back({r->value_of(t, Location::current())});
   for (const auto& u : r->updates())
-    returns.push_back({u.placeholder, ReturnKind::update, r->leaf(u.variable, Location::current())});
+    returns.push_back(
+        {u.placeholder, ReturnKind::update, r->leaf(u.variable, Location::current())});
   r->graph().set_returns(std::move(returns));
   drop_unused(r->graph(), inputs);
   return r->close();
@@ -64,9 +65,7 @@ template <class F>
 std::string message(const F& f) {
   try {
     f();
-  } catch (const Error& e) {
-    return e.what();
-  }
+  } catch (const Error& e) { return e.what(); }
   return "no error";
 }
 

@@ -43,13 +43,13 @@ struct Session {
     model.add_module("first", first);
     model.add_module("second", second);
     seen = model.add_buffer("seen", HostTensor(DType::f32, {}));
-    return train_step(
-        model,
-        [this](const Tensor& x) {
-          assign(seen, seen + sum(x * 0.0 + 1.0) / 32.0);  // x has 32 elements
-          return mse_loss(second(dropout(tanh(first(x)), 0.3)), x);
-        },
-        optim::AdamW({.lr = 1e-2}), {{"x", DType::f32, {8, 4}}}, {.clip_norm = 0.1, .seed = 5});
+    return train_step(model,
+                      [this](const Tensor& x) {
+                        assign(seen, seen + sum(x * 0.0 + 1.0) / 32.0);  // x has 32 elements
+                        return mse_loss(second(dropout(tanh(first(x)), 0.3)), x);
+                      },
+                      optim::AdamW({.lr = 1e-2}), {{"x", DType::f32, {8, 4}}},
+                      {.clip_norm = 0.1, .seed = 5});
   }
   std::vector<double> losses(int count) {
     std::vector<double> out;
@@ -85,25 +85,30 @@ TEST_F(Checkpoint, holds_everything_under_its_name) {
   EXPECT_EQ(info.metadata, (Metadata{{"cleave_checkpoint", "1"}}));
   std::map<std::string, std::string> tensors(info.tensors.begin(), info.tensors.end());
   EXPECT_EQ(tensors,
-            (std::map<std::string, std::string>{
-                {"first.weight", "f32[16,4]"}, {"first.bias", "f32[16]"},
-                {"second.weight", "f32[4,16]"}, {"second.bias", "f32[4]"}, {"seen", "f32[]"},
-                {"optimizer.step", "i64[]"}, {"rng", "i64[2]"},
-                {"optimizer.exp_avg.first.weight", "f32[16,4]"},
-                {"optimizer.exp_avg.first.bias", "f32[16]"},
-                {"optimizer.exp_avg.second.weight", "f32[4,16]"},
-                {"optimizer.exp_avg.second.bias", "f32[4]"},
-                {"optimizer.exp_avg_sq.first.weight", "f32[16,4]"},
-                {"optimizer.exp_avg_sq.first.bias", "f32[16]"},
-                {"optimizer.exp_avg_sq.second.weight", "f32[4,16]"},
-                {"optimizer.exp_avg_sq.second.bias", "f32[4]"}}));
+            (std::map<std::string, std::string>{{"first.weight", "f32[16,4]"},
+                                                {"first.bias", "f32[16]"},
+                                                {"second.weight", "f32[4,16]"},
+                                                {"second.bias", "f32[4]"},
+                                                {"seen", "f32[]"},
+                                                {"optimizer.step", "i64[]"},
+                                                {"rng", "i64[2]"},
+                                                {"optimizer.exp_avg.first.weight", "f32[16,4]"},
+                                                {"optimizer.exp_avg.first.bias", "f32[16]"},
+                                                {"optimizer.exp_avg.second.weight", "f32[4,16]"},
+                                                {"optimizer.exp_avg.second.bias", "f32[4]"},
+                                                {"optimizer.exp_avg_sq.first.weight", "f32[16,4]"},
+                                                {"optimizer.exp_avg_sq.first.bias", "f32[16]"},
+                                                {"optimizer.exp_avg_sq.second.weight", "f32[4,16]"},
+                                                {"optimizer.exp_avg_sq.second.bias", "f32[4]"}}));
 }
 
 void write(const std::string& path, const std::vector<std::pair<std::string, HostTensor>>& tensors,
            const Metadata& metadata = {}) {
   std::vector<TensorEntry> entries;
   for (const auto& [name, t] : tensors)
-    entries.push_back({name, t.dtype(), t.shape(),
+    entries.push_back({name,
+                       t.dtype(),
+                       t.shape(),
                        {static_cast<const std::byte*>(t.data()), static_cast<size_t>(t.bytes())}});
   value_or_throw(write_safetensors(path, entries, metadata));
 }
@@ -125,8 +130,9 @@ TEST_F(Checkpoint, weights_of_a_state_dict) {
   EXPECT_EQ(weight(), (std::vector<double>{1, 2, 3, 5}));
   write(path("unequal"), {{"0.weight", w}, {"2.weight", other}});
   EXPECT_EQ(message([&] { load_weights(path("unequal"), model); }),
-            path("unequal") + ": tensors: the file does not fit the model: 1 pairs of names of one "
-            "tied weight with different contents: 0.weight and 2.weight");
+            path("unequal") +
+                ": tensors: the file does not fit the model: 1 pairs of names of one "
+                "tied weight with different contents: 0.weight and 2.weight");
   write(path("extra"), {{"0.weight", w}, {"3.weight", w}});
   EXPECT_EQ(message([&] { load_weights(path("extra"), model); }),
             path("extra") + ": tensors: the file does not fit the model: 1 unexpected: 3.weight");
@@ -145,8 +151,8 @@ TEST_F(Checkpoint, weights_of_a_checkpoint) {
   run.losses(3);
   save_checkpoint(path("a"), run.step.store());
   load_weights(path("a"), fresh.model, Strictness::ignore_extra);
-  EXPECT_TRUE(fresh.first.parameter("weight").value().same_bits(
-      run.first.parameter("weight").value()));
+  EXPECT_TRUE(
+      fresh.first.parameter("weight").value().same_bits(run.first.parameter("weight").value()));
   EXPECT_EQ(fresh.step.steps(), 0);
 }
 
@@ -158,12 +164,12 @@ TEST_F(Checkpoint, errors_leave_the_store_as_it_was) {
   };
   EXPECT_NE(load("absent").find(path("absent")), std::string::npos);
   write(path("weights"), {{"first.weight", HostTensor(DType::f32, {16, 4})}});
-  EXPECT_EQ(load("weights"), path("weights") + ": version: this is no checkpoint of cleave; "
-                                               "load_weights takes weights alone");
+  EXPECT_EQ(load("weights"), path("weights") +
+                                 ": version: this is no checkpoint of cleave; "
+                                 "load_weights takes weights alone");
   write(path("future"), {{"first.weight", HostTensor(DType::f32, {16, 4})}},
         {{"cleave_checkpoint", "2"}});
-  EXPECT_EQ(load("future"),
-            path("future") + ": version: the checkpoint has version 2, expected 1");
+  EXPECT_EQ(load("future"), path("future") + ": version: the checkpoint has version 2, expected 1");
   write(path("short"),
         {{"first.weight", HostTensor(DType::f32, {16, 4})},
          {"first.bias", HostTensor(DType::f32, {17})},
@@ -172,7 +178,7 @@ TEST_F(Checkpoint, errors_leave_the_store_as_it_was) {
         {{"cleave_checkpoint", "1"}});
   EXPECT_EQ(load("short"),
             path("short") +
-                ": tensors: the file does not fit the model: 12 missing: second.weight, seen, "
+                ": tensors: the file does not fit the model: 12 missing: seen, second.weight, "
                 "optimizer.step, rng, optimizer.exp_avg.first.weight, "
                 "optimizer.exp_avg_sq.first.weight and 6 more; 1 unexpected: third.bias; 2 of "
                 "another type: first.bias is f32[17], expected f32[16], second.bias is f64[4], "
@@ -180,10 +186,9 @@ TEST_F(Checkpoint, errors_leave_the_store_as_it_was) {
   std::ofstream(path("garbage")) << "not a safetensors file";
   EXPECT_NE(load("garbage").find(path("garbage")), std::string::npos);
   EXPECT_TRUE(run.first.parameter("weight").value().same_bits(before));
-  EXPECT_EQ(message([&] {
-              save_checkpoint(path("a"), run.step.store(), {{"cleave_checkpoint", "9"}});
-            }),
-            path("a") + ": metadata: cleave_checkpoint is cleave's own");
+  EXPECT_EQ(
+      message([&] { save_checkpoint(path("a"), run.step.store(), {{"cleave_checkpoint", "9"}}); }),
+      path("a") + ": metadata: cleave_checkpoint is cleave's own");
   EXPECT_NE(message([&] { save_checkpoint(path("no/such/a"), run.step.store()); }).find("no/such"),
             std::string::npos);
 }

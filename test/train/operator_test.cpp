@@ -113,14 +113,14 @@ TEST(CustomOperator, a_callback_runs_once_a_run) {
   int runs = 0;
   Operators ops;
   ops.add(shifted(&runs));
-  CompiledFunction program = compile(
-      [](const Tensor& x) { return call("shifted", {x.transpose(0, 1)}, {{"by", 5}})[0]; },
-      {{"x", DType::i64, {2, 2}}}, {.ops = ops});
+  CompiledFunction program =
+      compile([](const Tensor& x) { return call("shifted", {x.transpose(0, 1)}, {{"by", 5}})[0]; },
+              {{"x", DType::i64, {2, 2}}}, {.ops = ops});
   EXPECT_EQ(runs, 0);
   for (int i = 1; i <= 2; ++i) {
-    EXPECT_EQ(program.run({HostTensor::from<int64_t>({1, 2, 3, 4}, {2, 2})})[0]
-                  .to_vector<int64_t>(),
-              (std::vector<int64_t>{6, 8, 7, 9}));
+    EXPECT_EQ(
+        program.run({HostTensor::from<int64_t>({1, 2, 3, 4}, {2, 2})})[0].to_vector<int64_t>(),
+        (std::vector<int64_t>{6, 8, 7, 9}));
     EXPECT_EQ(runs, i);
   }
 }

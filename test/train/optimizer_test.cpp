@@ -14,8 +14,7 @@ namespace {
 struct Plain {
   std::vector<double> p, m, v;
   int64_t t = 0;
-  explicit Plain(std::vector<double> start)
-      : p(std::move(start)), m(p.size()), v(p.size()) {}
+  explicit Plain(std::vector<double> start) : p(std::move(start)), m(p.size()), v(p.size()) {}
 };
 
 using Rule = std::function<void(Plain&, const std::vector<double>& grad, double lr)>;
@@ -33,13 +32,13 @@ void expect_agreement(const optim::Optimizer& optimizer, const Rule& rule, DType
   for (const double x : b.value().to_vector<double>()) start.push_back(x);
   Plain plain(start);
 
-  TrainStep step = train_step(
-      model,
-      [&](const Tensor& x) {
-        const Tensor first = x.slice(0, 0, 6).view({2, 3}) * w, second = x.slice(0, 6, 12) * b;
-        return (sum(square(first)) + sum(square(second))) * 0.5;
-      },
-      optimizer, {{"x", type, {12}}}, {.clip_norm = clip});
+  TrainStep step = train_step(model,
+                              [&](const Tensor& x) {
+                                const Tensor first = x.slice(0, 0, 6).view({2, 3}) * w,
+                                             second = x.slice(0, 6, 12) * b;
+                                return (sum(square(first)) + sum(square(second))) * 0.5;
+                              },
+                              optimizer, {{"x", type, {12}}}, {.clip_norm = clip});
   for (int i = 0; i < 50; ++i) {
     const HostTensor x = rng.normal({12}).to(type);
     const double lr = optim::cosine(i, 0.05, 5, 50);
@@ -74,7 +73,8 @@ Rule sgd(double momentum, double decay, bool nesterov) {
 }
 
 // Loshchilov and Hutter, "Decoupled weight decay regularization", algorithm 2.
-Rule adam(double beta1, double beta2, double eps, double decay, bool decoupled, size_t decayed = 12) {
+Rule adam(double beta1, double beta2, double eps, double decay, bool decoupled,
+          size_t decayed = 12) {
   return [=](Plain& s, const std::vector<double>& grad, double lr) {
     const double t = static_cast<double>(s.t);
     for (size_t k = 0; k < grad.size(); ++k) {

@@ -34,20 +34,24 @@ std::unique_ptr<optim::Optimizer> optimizer(const SafetensorsMetadata& about) {
   const auto number = [&](const char* key) { return std::stod(about.at(key)); };
   const double decay = number("weight_decay");
   if (about.at("optimizer") == "SGD")
-    return std::make_unique<optim::SGD>(optim::SGD::Options{
-        .momentum = number("momentum"), .weight_decay = decay, .nesterov = number("nesterov") != 0});
+    return std::make_unique<optim::SGD>(optim::SGD::Options{.momentum = number("momentum"),
+                                                            .weight_decay = decay,
+                                                            .nesterov = number("nesterov") != 0});
   if (about.at("optimizer") == "Adam")
-    return std::make_unique<optim::Adam>(optim::AdamOptions{
-        .beta1 = number("beta1"), .beta2 = number("beta2"), .eps = number("eps"),
-        .weight_decay = decay});
-  return std::make_unique<optim::AdamW>(optim::AdamW::Options{
-      .beta1 = number("beta1"), .beta2 = number("beta2"), .eps = number("eps"),
-      .weight_decay = decay});
+    return std::make_unique<optim::Adam>(optim::AdamOptions{.beta1 = number("beta1"),
+                                                            .beta2 = number("beta2"),
+                                                            .eps = number("eps"),
+                                                            .weight_decay = decay});
+  return std::make_unique<optim::AdamW>(optim::AdamW::Options{.beta1 = number("beta1"),
+                                                              .beta2 = number("beta2"),
+                                                              .eps = number("eps"),
+                                                              .weight_decay = decay});
 }
 
 void expect_near(const HostTensor& got, const HostTensor& want) {
   for (int64_t k = 0; k < want.numel(); ++k)
-    ASSERT_NEAR(got.number(k), want.number(k), tolerance * std::max(1.0, std::fabs(want.number(k))));
+    ASSERT_NEAR(got.number(k), want.number(k),
+                tolerance * std::max(1.0, std::fabs(want.number(k))));
 }
 
 void expect_trajectory(const std::string& path) {

@@ -68,8 +68,8 @@ TEST(TrainStep, is_one_graph_with_updates) {
             "  %grad.permute = mm(%permute_1, %grad.mm)\n"
             "  %grad.0.weight = permute(%grad.permute; dims=[1,0])\n"
             "  %optimizer.step.next = add(%optimizer.step; other=1)\n"
-            "  %mul_3 = mul(%optimizer.momentum_buffer.0.weight; other=0.9)\n"
-            "  %optimizer.momentum_buffer.0.weight.next = add(%mul_3, %grad.0.weight)\n"
+            "  %mul_2 = mul(%optimizer.momentum_buffer.0.weight; other=0.9)\n"
+            "  %optimizer.momentum_buffer.0.weight.next = add(%mul_2, %grad.0.weight)\n"
             "  %_to_copy = _to_copy(%lr; dtype=f32)\n"
             "  %mul_3 = mul(%optimizer.momentum_buffer.0.weight.next, %_to_copy)\n"
             "  %0.weight.next = sub(%0.weight, %mul_3)\n"
@@ -121,16 +121,16 @@ TEST(TrainStep, tied_weights) {
   b.share("weight", a.parameter("weight"));
   const nn::Sequential model(a, b);
   a.parameter("weight").set(HostTensor::from<float>({1, 2, 3, 4}, {2, 2}));
-  TrainStep step = train_step(
-      model, [&](const Tensor& x) { return sum(model(x)); }, optim::SGD({.lr = 1.0}),
-      {{"x", DType::f32, {1, 2}}});
+  TrainStep step = train_step(model, [&](const Tensor& x) { return sum(model(x)); },
+                              optim::SGD({.lr = 1.0}), {{"x", DType::f32, {1, 2}}});
   const double loss = step.run({HostTensor::from<float>({1, 1}, {1, 2})}).loss;
   // h = W x = (3, 7); loss = 1^T W h = (1+3) 3 + (2+4) 7 = 54; dW = 1 h^T + (W^T 1) x^T.
   EXPECT_EQ(loss, 54);
   EXPECT_EQ(a.parameter("weight").value().to_vector<double>(),
             (std::vector<double>{1 - 7, 2 - 11, 3 - 9, 4 - 13}));
   int updates = 0;
-  for (size_t at = 0; (at = step.graph_text().find("-> %", at)) != std::string::npos; ++at) ++updates;
+  for (size_t at = 0; (at = step.graph_text().find("-> %", at)) != std::string::npos; ++at)
+    ++updates;
   EXPECT_EQ(updates, 2);  // the weight and the count of steps
 }
 
@@ -211,9 +211,9 @@ TEST(TrainStep, dropout_depends_on_seed_and_step_alone) {
   const auto losses = [](uint64_t seed, int threads) {
     Generator rng(1);
     const nn::Sequential model(nn::Linear(2, 32, rng), nn::Dropout(0.5), nn::Linear(32, 1, rng));
-    TrainStep step = train_step(
-        model, [&](const Tensor& x, const Tensor& y) { return mse_loss(model(x), y); },
-        optim::SGD({.lr = 0.0}), xy, {.threads = threads, .seed = seed});
+    TrainStep step =
+        train_step(model, [&](const Tensor& x, const Tensor& y) { return mse_loss(model(x), y); },
+                   optim::SGD({.lr = 0.0}), xy, {.threads = threads, .seed = seed});
     const Batch b(rng);
     std::vector<double> out;
     for (int i = 0; i < 4; ++i) out.push_back(step.run({b.x, b.y}).loss);
@@ -245,9 +245,9 @@ TEST(TrainStep, clips_by_the_global_norm) {
     a.value();
     Variable(a).set(HostTensor(DType::f32, {2}));
     Variable(b).set(HostTensor(DType::f32, {}));
-    TrainStep step = train_step(
-        model, [&](const Tensor& x) { return sum(x * a) + 3.0 * Tensor(b); },
-        optim::SGD({.lr = 1.0}), {{"x", DType::f32, {2}}}, {.clip_norm = clip});
+    TrainStep step =
+        train_step(model, [&](const Tensor& x) { return sum(x * a) + 3.0 * Tensor(b); },
+                   optim::SGD({.lr = 1.0}), {{"x", DType::f32, {2}}}, {.clip_norm = clip});
     const StepResult r = step.run({HostTensor::from<float>({0, 4})});
     EXPECT_FLOAT_EQ(r.grad_norm, clip == 0 ? 0 : 5);
     return std::vector<double>{a.value().number(0), a.value().number(1), b.value().number(0)};
@@ -305,9 +305,9 @@ TEST(TrainStep, executors_give_the_same_bits) {
   const auto weight = [](const std::shared_ptr<Executor>& executor) {
     Generator rng(1);
     const nn::Sequential model(nn::Linear(256, 256, rng), nn::GELU(), nn::Linear(256, 256, rng));
-    TrainStep step = train_step(
-        model, [&](const Tensor& x) { return mse_loss(model(x), x); }, optim::AdamW({.lr = 1e-3}),
-        {{"x", DType::f32, {256, 256}}}, {.executor = executor, .clip_norm = 1.0});
+    TrainStep step = train_step(model, [&](const Tensor& x) { return mse_loss(model(x), x); },
+                                optim::AdamW({.lr = 1e-3}), {{"x", DType::f32, {256, 256}}},
+                                {.executor = executor, .clip_norm = 1.0});
     const HostTensor x = rng.normal({256, 256});
     for (int i = 0; i < 3; ++i) step.run({x});
     return model.parameter("0.weight").value();
@@ -343,9 +343,8 @@ TEST(TrainStepError, inputs_of_a_run) {
 TEST(TrainStepError, index_out_of_range) {
   Generator rng(1);
   const nn::Embedding table(5, 4, rng);
-  TrainStep step = train_step(
-      table, [&](const Tensor& i) { return sum(square(table(i))); }, optim::AdamW({.lr = 0.1}),
-      {{"i", DType::i64, {3}}});
+  TrainStep step = train_step(table, [&](const Tensor& i) { return sum(square(table(i))); },
+                              optim::AdamW({.lr = 0.1}), {{"i", DType::i64, {3}}});
   step.run({HostTensor::from<int64_t>({0, 4, 2})});
   const HostTensor before = table.parameter("weight").value();
   const std::string text = message([&] { step.run({HostTensor::from<int64_t>({0, 5, 2})}); });
@@ -370,23 +369,28 @@ TEST(TrainStepError, of_the_loss_function) {
   Generator rng(1);
   const nn::Linear model(2, 2, rng);
   int line = 0;
-  EXPECT_EQ(trace_error(model, [&](const Tensor& x) { return model(x); }, &line),
+  EXPECT_EQ(trace_error(
+                model, [&](const Tensor& x) { return model(x); }, &line),
             "train_step: the loss is f32[4,2], expected a floating Tensor of one element");
-  EXPECT_EQ(trace_error(model, [&](const Tensor& x) { return sum(x); }, &line),
+  EXPECT_EQ(trace_error(
+                model, [&](const Tensor& x) { return sum(x); }, &line),
             "train_step: the loss depends on no parameter that is trained");
-  EXPECT_EQ(trace_error(model, [&](const Tensor&) { return Tensors{}; }, &line),
+  EXPECT_EQ(trace_error(
+                model, [&](const Tensor&) { return Tensors{}; }, &line),
             "train_step: the loss function returns nothing");
-  EXPECT_EQ(trace_error(model, [&](const Tensor&) { return Tensor(); }, &line),
+  EXPECT_EQ(trace_error(
+                model, [&](const Tensor&) { return Tensor(); }, &line),
             "train_step: result 0 of the function is an empty Tensor");
-  EXPECT_EQ(trace_error(model, [&](const Tensor& x) { return sum(model(x)); }, &line,
-                        {.clip_norm = -1}),
-            "train_step: clip_norm is -1, expected 0 or more");
-  EXPECT_EQ(trace_error(model,
-                        [&](const Tensor& x) {
-                          assign(model.parameter("bias"), model(x).sum(0));
-                          return sum(model(x));
-                        },
-                        &line),
+  EXPECT_EQ(
+      trace_error(model, [&](const Tensor& x) { return sum(model(x)); }, &line, {.clip_norm = -1}),
+      "train_step: clip_norm is -1, expected 0 or more");
+  EXPECT_EQ(trace_error(
+                model,
+                [&](const Tensor& x) {
+                  assign(model.parameter("bias"), model(x).sum(0));
+                  return sum(model(x));
+                },
+                &line),
             "train_step: %bias is assigned by the model and trained; freeze it "
             "(set_requires_grad(false)) or make it a buffer");
 }
