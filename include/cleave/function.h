@@ -18,27 +18,52 @@ using Sizes = std::vector<int64_t>;
 using Tensors = std::vector<Tensor>;
 
 #define CLEAVE_UNARY(name) \
-  CLEAVE_API Tensor name(const Tensor& self, Location at = Location::current());
+  CLEAVE_API Tensor name(const Tensor& self, Location at = Location::current())
 #define CLEAVE_BINARY(name)                                         \
   CLEAVE_API Tensor name(const Operand& self, const Operand& other, \
-                         Location at = Location::current());
+                         Location at = Location::current())
 
 // ---- of each element
-CLEAVE_UNARY(neg)
-CLEAVE_UNARY(abs)
-CLEAVE_UNARY(sign) CLEAVE_UNARY(exp) CLEAVE_UNARY(expm1) CLEAVE_UNARY(log) CLEAVE_UNARY(log2)
-    CLEAVE_UNARY(log10) CLEAVE_UNARY(log1p) CLEAVE_UNARY(sqrt) CLEAVE_UNARY(rsqrt)
-        CLEAVE_UNARY(reciprocal) CLEAVE_UNARY(square) CLEAVE_UNARY(sin) CLEAVE_UNARY(cos)
-            CLEAVE_UNARY(tan) CLEAVE_UNARY(asin) CLEAVE_UNARY(acos) CLEAVE_UNARY(atan)
-                CLEAVE_UNARY(sinh) CLEAVE_UNARY(cosh) CLEAVE_UNARY(tanh) CLEAVE_UNARY(asinh)
-                    CLEAVE_UNARY(acosh) CLEAVE_UNARY(atanh) CLEAVE_UNARY(erf) CLEAVE_UNARY(sigmoid)
-                        CLEAVE_UNARY(relu) CLEAVE_UNARY(silu) CLEAVE_UNARY(softplus)
-                            CLEAVE_UNARY(floor) CLEAVE_UNARY(ceil) CLEAVE_UNARY(trunc)
-                                CLEAVE_UNARY(round) CLEAVE_UNARY(isnan) CLEAVE_UNARY(isinf)
-                                    CLEAVE_UNARY(logical_not)
-                                        CLEAVE_UNARY(bitwise_not) CLEAVE_API Tensor
-    gelu(const Tensor& self, const std::string& approximate = "none",
-         Location at = Location::current());
+CLEAVE_UNARY(neg);
+CLEAVE_UNARY(abs);
+CLEAVE_UNARY(sign);
+CLEAVE_UNARY(exp);
+CLEAVE_UNARY(expm1);
+CLEAVE_UNARY(log);
+CLEAVE_UNARY(log2);
+CLEAVE_UNARY(log10);
+CLEAVE_UNARY(log1p);
+CLEAVE_UNARY(sqrt);
+CLEAVE_UNARY(rsqrt);
+CLEAVE_UNARY(reciprocal);
+CLEAVE_UNARY(square);
+CLEAVE_UNARY(sin);
+CLEAVE_UNARY(cos);
+CLEAVE_UNARY(tan);
+CLEAVE_UNARY(asin);
+CLEAVE_UNARY(acos);
+CLEAVE_UNARY(atan);
+CLEAVE_UNARY(sinh);
+CLEAVE_UNARY(cosh);
+CLEAVE_UNARY(tanh);
+CLEAVE_UNARY(asinh);
+CLEAVE_UNARY(acosh);
+CLEAVE_UNARY(atanh);
+CLEAVE_UNARY(erf);
+CLEAVE_UNARY(sigmoid);
+CLEAVE_UNARY(relu);
+CLEAVE_UNARY(silu);
+CLEAVE_UNARY(softplus);
+CLEAVE_UNARY(floor);
+CLEAVE_UNARY(ceil);
+CLEAVE_UNARY(trunc);
+CLEAVE_UNARY(round);
+CLEAVE_UNARY(isnan);
+CLEAVE_UNARY(isinf);
+CLEAVE_UNARY(logical_not);
+CLEAVE_UNARY(bitwise_not);
+CLEAVE_API Tensor gelu(const Tensor& self, const std::string& approximate = "none",
+                       Location at = Location::current());
 CLEAVE_API Tensor elu(const Tensor& self, double alpha = 1, Location at = Location::current());
 CLEAVE_API Tensor leaky_relu(const Tensor& self, double negative_slope = 0.01,
                              Location at = Location::current());
@@ -53,16 +78,28 @@ CLEAVE_API Tensor add(const Operand& self, const Operand& other, const Number& a
                       Location at = Location::current());
 CLEAVE_API Tensor sub(const Operand& self, const Operand& other, const Number& alpha = 1,
                       Location at = Location::current());
-CLEAVE_BINARY(mul)
-CLEAVE_BINARY(pow)
-CLEAVE_BINARY(fmod) CLEAVE_BINARY(remainder) CLEAVE_BINARY(atan2) CLEAVE_BINARY(maximum)
-    CLEAVE_BINARY(minimum) CLEAVE_BINARY(eq) CLEAVE_BINARY(ne) CLEAVE_BINARY(lt) CLEAVE_BINARY(le)
-        CLEAVE_BINARY(gt) CLEAVE_BINARY(ge) CLEAVE_BINARY(logical_and) CLEAVE_BINARY(logical_or)
-            CLEAVE_BINARY(logical_xor) CLEAVE_BINARY(bitwise_and) CLEAVE_BINARY(bitwise_or)
-                CLEAVE_BINARY(bitwise_xor)
-    // rounding_mode: "" (true division), "trunc" or "floor".
-    CLEAVE_API Tensor div(const Operand& self, const Operand& other,
-                          const std::string& rounding_mode = "", Location at = Location::current());
+CLEAVE_BINARY(mul);
+CLEAVE_BINARY(pow);
+CLEAVE_BINARY(fmod);
+CLEAVE_BINARY(remainder);
+CLEAVE_BINARY(atan2);
+CLEAVE_BINARY(maximum);
+CLEAVE_BINARY(minimum);
+CLEAVE_BINARY(eq);
+CLEAVE_BINARY(ne);
+CLEAVE_BINARY(lt);
+CLEAVE_BINARY(le);
+CLEAVE_BINARY(gt);
+CLEAVE_BINARY(ge);
+CLEAVE_BINARY(logical_and);
+CLEAVE_BINARY(logical_or);
+CLEAVE_BINARY(logical_xor);
+CLEAVE_BINARY(bitwise_and);
+CLEAVE_BINARY(bitwise_or);
+CLEAVE_BINARY(bitwise_xor);
+// rounding_mode: "" (true division), "trunc" or "floor".
+CLEAVE_API Tensor div(const Operand& self, const Operand& other,
+                      const std::string& rounding_mode = "", Location at = Location::current());
 CLEAVE_API Tensor where(const Tensor& condition, const Operand& self, const Operand& other,
                         Location at = Location::current());
 CLEAVE_API Tensor masked_fill(const Tensor& self, const Tensor& mask, const Number& value,

@@ -127,94 +127,140 @@ TEST(Record, dropout_has_a_stream_of_its_own) {
 
 // ---- errors
 
-// The error of f on a 2x3 and a 3x4 matrix, less the line, which must be `expected`.
-std::string error_at(int expected, const TracedFunction& f) {
+class RecordError : public testing::Test {
+ protected:
+  // The error of f on a 2x3 and a 3x4 matrix less its line, which goes to `line`.
+  std::string error_of(const TracedFunction& f) {
+    return behind_line(message([&] { traced(two_matrices, f); }), __FILE__, &line);
+  }
   int line = 0;
-  const std::string text = behind_line(message([&] { traced(two_matrices, f); }), __FILE__, &line);
-  EXPECT_EQ(line, expected) << text;
-  return text;
-}
+  int wanted = 0;  // where the call stands
+  std::string text;
+};
 
-TEST(RecordError, of_a_rule_at_the_line_of_the_call) {
-  const std::string text =
-      error_at(__LINE__ + 1, [](const Tensor& a, const Tensor&) { return mm(a, a); });
+TEST_F(RecordError, of_a_rule_at_the_line_of_the_call) {
+  text = error_of([&](const Tensor& a, const Tensor&) {
+    wanted = __LINE__ + 1;
+    return mm(a, a);
+  });
+  EXPECT_EQ(line, wanted);
   EXPECT_NE(text.find("mm: C"), std::string::npos) << text;
   EXPECT_NE(text.find("\n  in mm(%a: f32[2,3], %a: f32[2,3])"), std::string::npos) << text;
 }
 
-TEST(RecordError, of_an_operator_at_its_line) {
-  const std::string text =
-      error_at(__LINE__ + 1, [](const Tensor& a, const Tensor& b) { return a + b; });
+TEST_F(RecordError, of_an_operator_at_its_line) {
+  text = error_of([&](const Tensor& a, const Tensor& b) {
+    wanted = __LINE__ + 1;
+    return a + b;
+  });
+  EXPECT_EQ(line, wanted);
   EXPECT_NE(text.find("\n  in add(%a: f32[2,3], %b: f32[3,4])"), std::string::npos) << text;
 }
 
-TEST(RecordError, of_composed_functions_at_the_users_line) {
-  std::string text;
-  text = error_at(__LINE__ + 1, [](const Tensor& a, const Tensor&) { return matmul(a, a); });
+TEST_F(RecordError, of_composed_functions_at_the_users_line) {
+  text = error_of([&](const Tensor& a, const Tensor&) {
+    wanted = __LINE__ + 1;
+    return matmul(a, a);
+  });
   EXPECT_EQ(text, "matmul: the inner dims differ, 3 and 2: f32[2,3] and f32[2,3]");
-  text = error_at(__LINE__ + 1, [](const Tensor& a, const Tensor& b) { return linear(a, b); });
+  EXPECT_EQ(line, wanted);
+  text = error_of([&](const Tensor& a, const Tensor& b) {
+    wanted = __LINE__ + 1;
+    return linear(a, b);
+  });
   EXPECT_EQ(text, "linear: input f32[2,3] and weight f32[3,4]: expected [*, in] and [out, in]");
-  text = error_at(__LINE__ + 1, [](const Tensor& a, const Tensor&) { return a.transpose(0, 2); });
+  EXPECT_EQ(line, wanted);
+  text = error_of([&](const Tensor& a, const Tensor&) {
+    wanted = __LINE__ + 1;
+    return a.transpose(0, 2);
+  });
   EXPECT_EQ(text, "transpose: dim 2 is outside [-2, 2)");
-  text = error_at(__LINE__ + 1, [](const Tensor& a, const Tensor& b) { return mse_loss(a, b); });
+  EXPECT_EQ(line, wanted);
+  text = error_of([&](const Tensor& a, const Tensor& b) {
+    wanted = __LINE__ + 1;
+    return mse_loss(a, b);
+  });
   EXPECT_EQ(text, "mse_loss: input f32[2,3] and target f32[3,4] differ in shape");
-  text = error_at(__LINE__ + 1, [](const Tensor& a, const Tensor&) { return cross_entropy(a, a); });
+  EXPECT_EQ(line, wanted);
+  text = error_of([&](const Tensor& a, const Tensor&) {
+    wanted = __LINE__ + 1;
+    return cross_entropy(a, a);
+  });
   EXPECT_EQ(text,
-            "cross_entropy: input f32[2,3] and target f32[2,3]: expected [N,C,*] and "
-            "i64[N,*]");
-  text = error_at(__LINE__ + 1, [](const Tensor& a, const Tensor&) { return dropout(a, 1.5); });
+            "cross_entropy: input f32[2,3] and target f32[2,3]: expected [N,C,*] and i64[N,*]");
+  EXPECT_EQ(line, wanted);
+  text = error_of([&](const Tensor& a, const Tensor&) {
+    wanted = __LINE__ + 1;
+    return dropout(a, 1.5);
+  });
   EXPECT_EQ(text, "dropout: p is 1.5, expected 0 <= p <= 1");
-  text = error_at(__LINE__ + 1, [](const Tensor&, const Tensor&) { return exp(Tensor()); });
+  EXPECT_EQ(line, wanted);
+  text = error_of([&](const Tensor&, const Tensor&) {
+    wanted = __LINE__ + 1;
+    return exp(Tensor());
+  });
   EXPECT_EQ(text, "exp: self is an empty Tensor, expected a value");
+  EXPECT_EQ(line, wanted);
 }
 
-TEST(RecordError, of_calls_by_name) {
-  std::string text;
-  text =
-      error_at(__LINE__ + 1, [](const Tensor& a, const Tensor&) { return call("embeding", {a}); });
+TEST_F(RecordError, of_calls_by_name) {
+  text = error_of([&](const Tensor& a, const Tensor&) {
+    wanted = __LINE__ + 1;
+    return call("embeding", {a});
+  });
   EXPECT_EQ(text, "call: there is no operator embeding; the nearest name is embedding");
-  text = error_at(__LINE__ + 1,
-                  [](const Tensor& a, const Tensor&) { return call("exp", {a}, {{"dim", 1}}); });
+  EXPECT_EQ(line, wanted);
+  text = error_of([&](const Tensor& a, const Tensor&) {
+    wanted = __LINE__ + 1;
+    return call("exp", {a}, {{"dim", 1}});
+  });
   EXPECT_EQ(text, "call: exp has no attribute dim: (Tensor self) -> Tensor");
-  text =
-      error_at(__LINE__ + 1, [](const Tensor& a, const Tensor& b) { return call("exp", {a, b}); });
+  EXPECT_EQ(line, wanted);
+  text = error_of([&](const Tensor& a, const Tensor& b) {
+    wanted = __LINE__ + 1;
+    return call("exp", {a, b});
+  });
   EXPECT_EQ(text, "call: exp takes 1 operands, got 2");
+  EXPECT_EQ(line, wanted);
 }
 
-TEST(RecordError, programs_do_not_mix) {
+TEST_F(RecordError, programs_do_not_mix) {
   Tensor kept;
-  std::string text;
   traced(two_matrices, [&](const Tensor& outer, const Tensor&) {
     kept = outer;
-    text =
-        error_at(__LINE__ + 1, [&](const Tensor& inner, const Tensor&) { return inner + outer; });
+    text = error_of([&](const Tensor& inner, const Tensor&) {
+      wanted = __LINE__ + 1;
+      return inner + outer;
+    });
     return outer;
   });
   EXPECT_EQ(text,
             "add: operands of two programs, test and test; give one as an input of the other");
-  int line = 0;
+  EXPECT_EQ(line, wanted);
   const std::string late = message([&] { exp(kept); });
+  wanted = __LINE__ - 1;
   EXPECT_EQ(behind_line(late, __FILE__, &line),
             "exp: a tensor of test is used after its trace is over; only what it returns is kept");
-  EXPECT_EQ(line, __LINE__ - 3);
+  EXPECT_EQ(line, wanted);
   EXPECT_EQ(message([&] { kept.sizes(); }), "a tensor of test is used after its trace is over");
 }
 
-TEST(RecordError, a_variable_that_the_model_does_not_hold) {
+TEST_F(RecordError, a_variable_that_the_model_does_not_hold) {
   Generator rng(1);
   nn::Linear inside(3, 3, rng), outside(3, 3, rng, {.bias = false});
-  int line = 0;
-  const auto f = [&](const Tensor& x) { return outside(inside(x)); };
-  const int expected = __LINE__ - 2;
-  const std::string text =
+  const auto f = [&](const Tensor& x) {
+    wanted = __LINE__ + 1;
+    return outside(inside(x));
+  };
+  const std::string all =
       message([&] { traced({{"x", DType::f32, {2, 3}}}, f, trace::Mode::training, &inside); });
-  EXPECT_EQ(behind_line(text, __FILE__, &line),
+  EXPECT_EQ(behind_line(all, __FILE__, &line),
             "test: parameter `weight`, f32[3,3], is used, but the model given to test doesn't hold "
             "it; register it in its module (Module::add_module, add_parameter, add_buffer)");
-  EXPECT_EQ(line, expected);
+  EXPECT_EQ(line, wanted);
 }
 
-TEST(RecordError, inputs) {
+TEST_F(RecordError, inputs) {
   EXPECT_NE(message([] {
               traced({{"x", DType::f32, {1}}, {"x", DType::f32, {1}}},
                      [](const Tensor& a, const Tensor&) { return a; });
