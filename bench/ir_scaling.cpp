@@ -1,5 +1,6 @@
 // How the graph scales: build, print, parse, verify, dead code, common subexpressions and sort at
-// 1,000 to 1,000,000 nodes, in microseconds a node. A line that needs more than 5 is marked, and the
+// 1,000 to 1,000,000 nodes, in microseconds a node. A line that needs more than 5 is marked, and
+// the
 // exit status is then 1.
 //
 //   bench_ir_scaling [LARGEST]       default 1000000
@@ -7,7 +8,8 @@
 // The graph is a chain of layers on f32[64,64]; of 8 nodes one is dead and one repeats another:
 //   t = permute(w)   h = mm(x, t)   a = add(h, b)   m = mean(a)   d = sub(a, m)
 //   g = tanh(d)      a2 = add(h, b) = a             x' = mul(g, a2)              e = exp(g), dead
-// Time is that of the thread (other programs on the machine don't count), the least of several runs.
+// Time is that of the thread (other programs on the machine don't count), the least of several
+// runs.
 #include <fmt/format.h>
 #include <time.h>
 

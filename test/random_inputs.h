@@ -19,7 +19,8 @@ inline Graph parsed(const std::string& text) {
   return value_or_throw(parse(text, "test", core())).main;
 }
 
-// Floating contents in (-1, 1), integers in [0, 4): the same for the same name and shape. Symbols in
+// Floating contents in (-1, 1), integers in [0, 4): the same for the same name and shape. Symbols
+// in
 // shapes take `symbols`.
 inline std::map<std::string, Array> random_inputs(
     const Graph& g, const std::map<std::string, int64_t>& symbols = {}) {

@@ -3,7 +3,8 @@
 //   idx i64[B,T] -> wte + wpe -> blocks -> lnf -> logits f32[B,T,vocabulary]
 //   block: x += proj(attention(qkv(ln1 x)));  x += out(gelu(fc(ln2 x)))
 //
-// Weights N(0, 0.02), those of proj and out N(0, 0.02/sqrt(2 layers)), biases 0 (GPT-2, section 2.3).
+// Weights N(0, 0.02), those of proj and out N(0, 0.02/sqrt(2 layers)), biases 0 (GPT-2, section
+// 2.3).
 #pragma once
 #include "cleave/cleave.h"
 

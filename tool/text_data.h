@@ -5,7 +5,8 @@
 // Batch `step` of a run takes B windows of T+1 characters; window b begins at
 //   splitmix64(seed + golden * (step * B + b + 1)) mod (training characters - T)
 // so a run that goes on at a step sees what the uninterrupted one sees. Held-out windows are spread
-// evenly. Steele, Lea, Flood: Fast splittable pseudorandom number generators (2014), for splitmix64.
+// evenly. Steele, Lea, Flood: Fast splittable pseudorandom number generators (2014), for
+// splitmix64.
 #pragma once
 #include <string>
 #include <vector>

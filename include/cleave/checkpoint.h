@@ -4,8 +4,10 @@
 //   Metadata about = load_checkpoint("run.safetensors", step.store());
 //
 // The file holds each Variable once, under its first name: parameters and buffers under PyTorch's
-// names, optimizer.*, optimizer.step and rng = (seed, step). Its metadata holds `cleave_checkpoint`,
-// the version of this layout (1), and the caller's texts. It is written aside and renamed, so that an
+// names, optimizer.*, optimizer.step and rng = (seed, step). Its metadata holds
+// `cleave_checkpoint`,
+// the version of this layout (1), and the caller's texts. It is written aside and renamed, so that
+// an
 // error, a full disk or a kill leaves the old file whole.
 //
 // Loading reads and checks everything first, then copies: an error leaves the store as it was. It

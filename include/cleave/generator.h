@@ -5,7 +5,8 @@
 //   nn::Linear layer(2, 64, rng);
 //
 // Philox 4x32-10 with the seed as key: the same seed gives the same numbers on every machine. A
-// value: a copy goes on where the original stood. Numbers inside of programs (dropout) are not drawn
+// value: a copy goes on where the original stood. Numbers inside of programs (dropout) are not
+// drawn
 // from here, but from the program's own (seed, step).
 #pragma once
 #include <cstdint>

@@ -3,9 +3,11 @@
 //   HostTensor x(DType::f32, {2, 3});                       // zeros, aligned to 64 bytes
 //   x.at<float>({0, 2}) = 1;
 //   HostTensor y = HostTensor::from<int64_t>({1, 2, 3});    // i64[3]
-//   HostTensor z = HostTensor::borrow(DType::f32, {4}, p);  // the caller's memory, kept by the caller
+//   HostTensor z = HostTensor::borrow(DType::f32, {4}, p);  // the caller's memory, kept by the
+//   caller
 //
-// Elements are row-major. bf16 and f16 are addressed as their uint16_t bits, or read by number() and
+// Elements are row-major. bf16 and f16 are addressed as their uint16_t bits, or read by number()
+// and
 // converted by to(). A copy owns memory of its own, of a borrowing tensor too; a move keeps what it
 // was. Errors (user): a shape that is negative or beyond 2^60 bytes, an element type that isn't the
 // tensor's, an index outside. Any number of threads may read one.

@@ -4,13 +4,16 @@
 //   struct Mlp : nn::Module {
 //     nn::Linear fc1, fc2;
 //     explicit Mlp(Generator& rng)
-//         : fc1(add_module("fc1", nn::Linear(2, 64, rng))), fc2(add_module("fc2", nn::Linear(64, 1, rng))) {}
+//         : fc1(add_module("fc1", nn::Linear(2, 64, rng))), fc2(add_module("fc2", nn::Linear(64, 1,
+//         rng))) {}
 //     Tensor operator()(const Tensor& x) const { return fc2(relu(fc1(x))); }
 //   };
 //   Generator rng(42);
-//   Mlp model(rng);                     // parameters fc1.weight [64,2], fc1.bias [64], fc2.weight, ...
+//   Mlp model(rng);                     // parameters fc1.weight [64,2], fc1.bias [64], fc2.weight,
+//   ...
 //
-// A Module is a handle: a copy is the same module with the same parameters. Constructors draw initial
+// A Module is a handle: a copy is the same module with the same parameters. Constructors draw
+// initial
 // values from the Generator in the order of the calls. Errors (user): a name that is taken or holds
 // other characters than letters, digits, _ and -; sizes below 1.
 #pragma once
@@ -80,7 +83,8 @@ class CLEAVE_API Linear : public Module {
   bool bias_;
 };
 
-// Rows of weight [num_embeddings,embedding_dim], normal(0, 1); row padding_idx is 0 and not trained.
+// Rows of weight [num_embeddings,embedding_dim], normal(0, 1); row padding_idx is 0 and not
+// trained.
 class CLEAVE_API Embedding : public Module {
  public:
   struct Options {
@@ -125,7 +129,8 @@ class CLEAVE_API Dropout : public Module {
   double p_;
 };
 
-// batch_first: query [N,L,E], key and value [N,S,E] -> [N,L,E]. in_proj_weight [3E,E] Xavier uniform,
+// batch_first: query [N,L,E], key and value [N,S,E] -> [N,L,E]. in_proj_weight [3E,E] Xavier
+// uniform,
 // biases 0, out_proj as a Linear of its own name.
 class CLEAVE_API MultiheadAttention : public Module {
  public:

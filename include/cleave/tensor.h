@@ -4,7 +4,8 @@
 //   Tensor h = relu(linear(x, w, b));       // cleave/function.h has the functions
 //   Tensor y = (h - h.mean(-1, true)) / 2.0;
 //
-// Names, arguments and types are PyTorch's. A Tensor is a handle: copies are the same value. Tensors
+// Names, arguments and types are PyTorch's. A Tensor is a handle: copies are the same value.
+// Tensors
 // made of numbers and Variables alone (arange, full, constant, a parameter) belong to no program;
 // they are copied into the first one they meet, and may be used in any number of programs.
 //

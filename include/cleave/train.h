@@ -9,9 +9,12 @@
 //       model, [&](const Tensor& x) { return model(x); }, {{"x", DType::f32, {1, 2}}});
 //   HostTensor y = predict.run({x})[0];
 //
-// A function is called once, with Tensors that record. Both programs read the model's Variables where
-// they are; the training step writes them in place. A run allocates nothing (run() of a function: its
-// results), has the same bits on any number of threads, and, when it fails, leaves every Variable as
+// A function is called once, with Tensors that record. Both programs read the model's Variables
+// where
+// they are; the training step writes them in place. A run allocates nothing (run() of a function:
+// its
+// results), has the same bits on any number of threads, and, when it fails, leaves every Variable
+// as
 // it was.
 //
 // Errors: of the trace at the lines of the model (user); an input that is missing, of another dtype
@@ -159,7 +162,8 @@ CLEAVE_API TrainStep train_step(const nn::Module& model, const TracedFunction& l
 CLEAVE_API CompiledFunction compile(const nn::Module& model, const TracedFunction& function,
                                     const std::vector<InputSpec>& inputs,
                                     const Options& options = {}, Location at = Location::current());
-// The same where no model names the Variables that the function reads: they keep their own names. One
+// The same where no model names the Variables that the function reads: they keep their own names.
+// One
 // that is assigned must be read as well, or be assigned a value that depends on an input.
 CLEAVE_API CompiledFunction compile(const TracedFunction& function,
                                     const std::vector<InputSpec>& inputs,

@@ -46,7 +46,8 @@ std::shared_ptr<void> aligned_zeros(int64_t bytes) {
   return {memory, [](void* p) { ::operator delete(p, alignment); }};
 }
 
-// The 16-bit format with `exponent` exponent bits that is nearest to x, ties to even. The scaling is
+// The 16-bit format with `exponent` exponent bits that is nearest to x, ties to even. The scaling
+// is
 // exact in float64, so nearbyint rounds once.
 uint16_t to_half_bits(double x, int exponent_bits) {
   const int mantissa_bits = 15 - exponent_bits;
@@ -59,7 +60,8 @@ uint16_t to_half_bits(double x, int exponent_bits) {
   if (std::isinf(a)) return sign | infinity;
   const int e = std::max(std::ilogb(a), 1 - bias);
   const double units = std::nearbyint(std::scalbn(a, mantissa_bits - e));
-  // `units` counts steps of 2^(e - mantissa_bits); a carry into the next exponent adds up by itself.
+  // `units` counts steps of 2^(e - mantissa_bits); a carry into the next exponent adds up by
+  // itself.
   const double steps = (e + bias - 1) * std::exp2(mantissa_bits) + units;
   return sign | (steps >= infinity ? infinity : static_cast<uint16_t>(steps));
 }

@@ -14,7 +14,8 @@ namespace cleave {
 
 class BoundProgram {
  public:
-  // `graph` is that of a recording; `variables` are its bound() ones, `inputs` the placeholders that
+  // `graph` is that of a recording; `variables` are its bound() ones, `inputs` the placeholders
+  // that
   // run() is given, in order, `own` placeholders and the memory that the caller of make() keeps.
   struct Parts {
     Graph graph;

@@ -158,7 +158,8 @@ class RunningInstance final : public Instance {
   static void run_piece(void* context, long piece) {
     const auto& r = *static_cast<PhaseRun*>(context);
     const int64_t n = r.phase.extent, pieces = r.phase.pieces;
-    // n * piece could not overflow for extents below 2^57: sizes are below 2^60 bytes, pieces <= 64.
+    // n * piece could not overflow for extents below 2^57: sizes are below 2^60 bytes, pieces <=
+    // 64.
     const int64_t begin = n / pieces * piece + n % pieces * piece / pieces;
     const int64_t end = n / pieces * (piece + 1) + n % pieces * (piece + 1) / pieces;
     Fault& fault = r.faults[piece];

@@ -6,7 +6,8 @@
 //   int64_t NAME_PHASE(void *const *buffer, const int64_t *scalar,
 //                      int64_t begin, int64_t end, int64_t *fault);
 //
-// The result is 0, or n when the n-th Check of the kernel (from 1) failed; then fault[0] is the index
+// The result is 0, or n when the n-th Check of the kernel (from 1) failed; then fault[0] is the
+// index
 // and fault[1] its bound. Kernels call no library but libm, and allocate nothing.
 #pragma once
 #include <string>

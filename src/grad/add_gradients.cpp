@@ -1,8 +1,10 @@
 // The reverse sweep.
 //
-//   1. forward   active(v): v is floating, and a node path of differentiable results leads from some
+//   1. forward   active(v): v is floating, and a node path of differentiable results leads from
+//   some
 //                wrt value to v
-//   2. backward  from the last node that feeds an output to the first: when a node is reached, every
+//   2. backward  from the last node that feeds an output to the first: when a node is reached,
+//   every
 //                user of its results has given its part, so the sums are complete; its grad rule
 //                turns them into parts of the operands' gradients
 //
@@ -92,7 +94,8 @@ class Sweep {
     return b_.status();
   }
 
-  // The sum of v is complete: names it after v, when this sweep made it and it has no such name yet.
+  // The sum of v is complete: names it after v, when this sweep made it and it has no such name
+  // yet.
   void finish(ValueId v) {
     const ValueId sum = sum_[v.v];
     if (!sum.valid() || sum.v < first_new_ || g_.placeholder_of(sum)) return;

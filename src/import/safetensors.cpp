@@ -1,4 +1,5 @@
-// Reading of .safetensors files: the rules of safetensors.h, in the order in which they are checked.
+// Reading of .safetensors files: the rules of safetensors.h, in the order in which they are
+// checked.
 #include "import/safetensors.h"
 
 #include <fcntl.h>

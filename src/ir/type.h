@@ -2,7 +2,8 @@
 //
 //   f32[2,s0*4]    bf16[8,16]{1,8}@cuda:0    i64[]    none (an unused result)
 //
-// Without strides a placeholder or result is row-major, and an inner value is free: lowering chooses.
+// Without strides a placeholder or result is row-major, and an inner value is free: lowering
+// chooses.
 #pragma once
 #include <optional>
 #include <string>

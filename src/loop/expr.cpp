@@ -134,7 +134,8 @@ Expr cast(Expr x, DType type) {
 
 Expr round_to_stored(Expr x, DType stored) {
   if (compute_type(stored) == stored) return cast(std::move(x), stored);
-  // A cast whose `i` names the narrower dtype: rounded (or wrapped) there, held in the compute type.
+  // A cast whose `i` names the narrower dtype: rounded (or wrapped) there, held in the compute
+  // type.
   ExprNode n{.op = Op::cast, .type = compute_type(stored)};
   n.i = 1 + static_cast<int64_t>(stored);
   n.args = {cast(std::move(x), compute_type(stored))};

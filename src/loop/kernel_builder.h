@@ -1,7 +1,8 @@
 // Writes the loop nest of one operator call: what custom `lower` rules use.
 //
 //   k.parallel({rows}, [&](const Exprs& i) {
-//     Expr top = k.reduce(ReduceOp::max, {n}, [&](const Exprs& j) { return k.load(0, {i[0], j[0]}); });
+//     Expr top = k.reduce(ReduceOp::max, {n}, [&](const Exprs& j) { return k.load(0, {i[0], j[0]});
+//     });
 //     k.loop(n, [&](Expr j) { k.store(0, {i[0], j}, exp(k.load(0, {i[0], j}) - top)); });
 //   });
 //

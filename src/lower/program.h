@@ -75,7 +75,8 @@ constexpr int64_t storage_alignment = 64;
 // Every storage that a step reads or writes.
 std::vector<size_t> storages_of(const Step& step);
 
-// A static, decomposed graph to steps: one kernel a node, views free. Unsupported names the operator
+// A static, decomposed graph to steps: one kernel a node, views free. Unsupported names the
+// operator
 // that has no lowering.
 Result<LoweredProgram> lower_graph(const Graph& graph);
 

@@ -33,7 +33,7 @@ Result<Types> infer_as_strided(const OpView& op) {
   if (negative)
     return op.broken("C2", "size={}, stride={}, storage_offset={}: expected none below 0",
                      shape_text(size), shape_text(stride), op.dim_attr("storage_offset").text());
-  if (!empty && env.range_of(x.numel() - Dim(1) - last).hi < 0)
+  if (!empty && env.range_of(last).lo >= env.range_of(x.numel()).hi)
     return op.broken("C3", "the last element lies at {}, expected it within the {} of self: {}",
                      last.text(), x.numel().text(), x.text());
   return Types{typed_like(x, x.dtype, size)};

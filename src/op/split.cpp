@@ -83,8 +83,11 @@ Result<Parts> parts_of_split(const OpView& op) {
   if (given.size() != 1) return parts_of_sizes(op, "split_size");
   Parts p;
   CLEAVE_TRY(p.dim, split_dim(op));
-  if (op.env().provably_equal(given[0], op.in_type(0).shape[p.dim])) {
-    p.sizes = given;
+  const Dim &whole = op.in_type(0).shape[p.dim], parts = Dim::floordiv(whole, given[0]);
+  const bool even = parts.is_const() && parts.value() > 0 && parts * given[0] == whole;
+  if (even && op.env().range_of(given[0]).lo >= 0 && !whole.is_const()) {
+    CLEAVE_CHECK(check_count(op, parts.value()));
+    p.sizes.assign(static_cast<size_t>(parts.value()), given[0]);
     return p;
   }
   CLEAVE_TRY(const int64_t size, static_size(op, p.dim));
@@ -169,7 +172,7 @@ Result<Arrays> reference_parts(const OpView& op, std::span<const Array* const> i
     if (sizes.size() == 1) sizes.clear();
   } else if (op.name() == "chunk") {
     const int64_t chunks = op.int_attr("chunks");
-    each = (n + chunks - 1) / chunks;
+    each = n / chunks + (n % chunks != 0);
     if (n == 0) sizes.assign(static_cast<size_t>(chunks), 0);
   }
   const bool in_order = op.name() == "split_with_sizes" || !sizes.empty();

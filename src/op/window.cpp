@@ -5,25 +5,23 @@
 namespace cleave {
 namespace {
 
-// Beyond any size, so that a larger step means the same; sums of it don't overflow.
-constexpr int64_t largest_step = int64_t{1} << 48;
+// Beyond any size: a bound or step further away means the same, and sums of it don't overflow.
+constexpr int64_t far_away = int64_t{1} << 48;
 
 bool never_negative(const OpView& op, const Dim& d) { return op.env().range_of(d).lo >= 0; }
 
-// min and max that stay simple where one side is proven.
-Dim smaller(const OpView& op, const Dim& a, const Dim& b) {
-  if (never_negative(op, b - a)) return a;
-  return never_negative(op, a - b) ? b : Dim::min(a, b);
-}
-Dim larger(const OpView& op, const Dim& a, const Dim& b) {
-  if (never_negative(op, a - b)) return a;
-  return never_negative(op, b - a) ? b : Dim::max(a, b);
+// d moved into [lo, hi], without the min or max that is proven to be idle.
+Dim moved_inside(const OpView& op, const Dim& d, const Dim& lo, const Dim& hi) {
+  if (never_negative(op, d - hi)) return hi;
+  const Dim above = never_negative(op, d - lo) ? d : Dim::max(lo, d);
+  return never_negative(op, hi - d) ? above : Dim::min(above, hi);
 }
 
 // `bound` counted from the front, not yet moved inside.
 Result<Dim> front_bound(const OpView& op, const char* attr, const Dim& fallback, const Dim& size) {
   if (!op.given(attr)) return fallback;
-  const Dim bound = op.dim_attr(attr);
+  Dim bound = op.dim_attr(attr);
+  if (bound.is_const()) bound = std::clamp(bound.value(), -far_away, far_away);
   const DimRange range = op.env().range_of(bound);
   if (range.lo >= 0) return bound;
   if (range.hi < 0) return bound + size;
@@ -43,11 +41,11 @@ Result<Window> window_in(const OpView& op) {
   const Dim step = op.dim_attr("step"), size = x.shape[w.dim];
   if (!step.is_const() || step.value() <= 0)
     return op.broken("C3", "step is {}, expected a positive integer", step.text());
-  w.step = std::min(step.value(), largest_step);
+  w.step = std::min(step.value(), far_away);
   CLEAVE_TRY(const Dim start, front_bound(op, "start", 0, size));
   CLEAVE_TRY(const Dim end, front_bound(op, "end", size, size));
-  w.start = smaller(op, larger(op, start, 0), size);
-  const Dim stop = larger(op, smaller(op, end, size), w.start);
+  w.start = moved_inside(op, start, 0, size);
+  const Dim stop = end == size ? size : moved_inside(op, end, w.start, size);
   w.size = Dim::floordiv(stop - w.start + Dim(w.step - 1), Dim(w.step));
   return w;
 }
@@ -64,8 +62,8 @@ Result<Position> checked_position(const OpView& op) {
   CLEAVE_TRY(p.dim, checked_dim(op, "C2", op.int_attr("dim"), x));
   const Dim size = x.shape[p.dim], given = op.dim_attr("index");
   const SymEnv& env = op.env();
-  const bool outside =
-      env.range_of(size - Dim(1) - given).hi < 0 || env.range_of(given + size).hi < 0;
+  const int64_t most = env.range_of(size).hi;
+  const bool outside = env.range_of(given).lo >= most || env.range_of(given).hi < -most;
   if (outside)
     return op.broken("C3", "index {} is outside [-{}, {}) of dim {} of self: {}", given.text(),
                      size.text(), size.text(), p.dim, x.text());

@@ -62,7 +62,8 @@ T factor(double value) {
 
 inline int64_t rounded(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
-// --- Packing --------------------------------------------------------------------------------------
+// --- Packing
+// --------------------------------------------------------------------------------------
 
 template <class S, class T>
 void copy_run(const S* from, int64_t count, T* to) {
@@ -149,7 +150,8 @@ void pack_panel(const S* b, int64_t b_row, int64_t b_col, int64_t columns, int64
   }
 }
 
-// --- Sums -----------------------------------------------------------------------------------------
+// --- Sums
+// -----------------------------------------------------------------------------------------
 
 // sums[i] += a[i * a_apart] * b[0, nr), i in [0, rows).
 template <class T, int rows, int a_apart>
@@ -202,7 +204,8 @@ constexpr std::array<Tile<T>, sizeof...(i)> tiles_of(std::integer_sequence<int, 
 template <class T, bool turned>
 inline constexpr auto tiles = tiles_of<T, turned>(std::make_integer_sequence<int, mr_of<T>>());
 
-// --- The block ------------------------------------------------------------------------------------
+// --- The block
+// ------------------------------------------------------------------------------------
 
 // S is the type in memory, T that of the sums.
 template <class S, class T>

@@ -19,13 +19,16 @@ class JitCode final : public LoadedCode {
  public:
   explicit JitCode(std::unique_ptr<llvm::orc::LLJIT> jit) : jit_(std::move(jit)) {}
 
+  // The linker says what is wrong to a reporter, and to the caller only what fails because of it.
   Status link(const std::vector<std::string>& names) {
-    for (const std::string& name : names) {
-      auto address = jit_->lookup(name);
-      if (!address) return link_failure(address.takeError());
-      addresses_[name] = address->toPtr<void*>();
-    }
-    return {};
+    std::string reported;
+    auto& session = jit_->getExecutionSession();
+    session.setErrorReporter(
+        [&](llvm::Error error) { reported += llvm::toString(std::move(error)) + "; "; });
+    Status status = look_up(names);
+    session.setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
+    if (status.ok()) return status;
+    return bug("compiler: clang: link: {}{}", reported, status.failure().message);
   }
   void* symbol(const std::string& name) const override {
     const auto found = addresses_.find(name);
@@ -33,6 +36,15 @@ class JitCode final : public LoadedCode {
   }
 
  private:
+  Status look_up(const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      auto address = jit_->lookup(name);
+      if (!address) return bug("{}", llvm::toString(address.takeError()));
+      addresses_[name] = address->toPtr<void*>();
+    }
+    return {};
+  }
+
   std::unique_ptr<llvm::orc::LLJIT> jit_;
   std::map<std::string, void*> addresses_;
 };

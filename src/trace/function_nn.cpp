@@ -1,7 +1,4 @@
 // Layers as functions, attention, losses.
-#include <cmath>
-#include <limits>
-
 #include "trace/record.h"
 
 namespace cleave {
@@ -22,50 +19,50 @@ Tensor layer_norm(const Tensor& input, const Sizes& normalized_shape, const Tens
                  {{"normalized_shape", normalized_shape}, {"eps", eps}}, at);
 }
 
-Tensor dropout(const Tensor& input, double p, bool training, Location at) {
-  require_defined("dropout", "input", input, at);
-  if (!(p >= 0 && p <= 1)) trace::refuse(at, "dropout: p is {}, expected 0 <= p <= 1", p);
-  const trace::RecordingPtr r = trace::common_recording("dropout", {input}, at);
-  if (!training || p == 0 || r->mode() == trace::Mode::evaluation) return input;
-  if (r->is_free())
-    trace::refuse(at, "dropout: the input belongs to no program yet, so it has no random numbers");
-  const Tensor rng = trace::Access::tensor(r, r->rng());
-  return record1("native_dropout", {input, rng},
-                 {{"p", p}, {"train", true}, {"stream", r->next_stream()}}, at);
-}
-
 namespace {
 
-// Scores where a position may be attended, -inf where not.
-Tensor masked_scores(Tensor scores, const AttentionOptions& options, Location at) {
-  const double low = -std::numeric_limits<double>::infinity();
-  if (options.is_causal) {
-    const Tensor triangle =
-        tril(ones({scores.size(-2), scores.size(-1)}, DType::boolean, at), 0, at);
-    scores = where(triangle, scores, low, at);
-  }
-  if (!options.attn_mask.defined()) return scores;
-  if (options.attn_mask.dtype() == DType::boolean) return where(options.attn_mask, scores, low, at);
-  return add(scores, options.attn_mask, 1, at);
+// Where the numbers of a call that drops come from; nothing where it doesn't drop.
+struct Draw {
+  Tensor rng;
+  int64_t stream = 0;
+};
+
+Draw draw_of(const char* op, const std::vector<trace::Arg>& args, double p, bool training,
+             Location at) {
+  if (!(p >= 0 && p <= 1)) trace::refuse(at, "{}: p is {}, expected 0 <= p <= 1", op, p);
+  const trace::RecordingPtr r = trace::common_recording(op, args, at);
+  if (!training || p == 0 || r->mode() == trace::Mode::evaluation) return {};
+  if (r->is_free())
+    trace::refuse(at, "{}: the input belongs to no program yet, so it has no random numbers", op);
+  return {trace::Access::tensor(r, r->rng()), r->next_stream()};
 }
 
 }  // namespace
 
-// softmax(query @ key^T * scale + mask) @ value
+Tensor dropout(const Tensor& input, double p, bool training, Location at) {
+  require_defined("dropout", "input", input, at);
+  const Draw draw = draw_of("dropout", {input}, p, training, at);
+  if (!draw.rng.defined()) return input;
+  return record1("native_dropout", {input, draw.rng},
+                 {{"p", p}, {"train", true}, {"stream", draw.stream}}, at);
+}
+
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const AttentionOptions& options, Location at) {
-  require_defined("scaled_dot_product_attention", "query", query, at);
-  require_defined("scaled_dot_product_attention", "key", key, at);
-  require_defined("scaled_dot_product_attention", "value", value, at);
-  if (query.dim() < 2 || key.dim() < 2 || value.dim() < 2)
-    trace::refuse(at, "scaled_dot_product_attention: expected at least 2 dims: {}, {}, {}",
-                  query.type_text(), key.type_text(), value.type_text());
+  const char* op = "scaled_dot_product_attention";
+  require_defined(op, "query", query, at);
+  require_defined(op, "key", key, at);
+  require_defined(op, "value", value, at);
   if (options.is_causal && options.attn_mask.defined())
-    trace::refuse(at, "scaled_dot_product_attention: is_causal and attn_mask exclude each other");
-  const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(query.size(-1))));
-  const Tensor scores = mul(matmul(query, transpose(key, -2, -1, at), at), scale, at);
-  const Tensor weights = softmax(masked_scores(scores, options, at), -1, at);
-  return matmul(dropout(weights, options.dropout_p, true, at), value, at);
+    trace::refuse(at, "{}: is_causal and attn_mask exclude each other", op);
+  const Draw draw = draw_of(op, {query, key, value}, options.dropout_p, true, at);
+  NamedAttrs attrs{{"is_causal", options.is_causal}};
+  if (options.scale) attrs.emplace_back("scale", *options.scale);
+  if (draw.rng.defined()) {
+    attrs.emplace_back("dropout_p", options.dropout_p);
+    attrs.emplace_back("stream", draw.stream);
+  }
+  return record1(op, {query, key, value, options.attn_mask, draw.rng}, std::move(attrs), at);
 }
 
 namespace {

@@ -1,4 +1,5 @@
-// The layers of cleave/nn.h: initial values as PyTorch's reset_parameters, forward by the functions.
+// The layers of cleave/nn.h: initial values as PyTorch's reset_parameters, forward by the
+// functions.
 //
 //   Linear       kaiming_uniform(a=sqrt(5)): bound = sqrt(6 / ((1 + a^2) fan_in)) = 1/sqrt(fan_in)
 //   Embedding    normal(0, 1)

@@ -1,4 +1,5 @@
-// The default partition: arity, what is saved and why, checkpoint tags, and that the halves, run one
+// The default partition: arity, what is saved and why, checkpoint tags, and that the halves, run
+// one
 // after the other, give what the joint graph gives.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// The verifier's rules V1 to V13 of doc/ir.md, each by a graph that breaks it and the exact message.
+// The verifier's rules V1 to V13 of doc/ir.md, each by a graph that breaks it and the exact
+// message.
 #include "test/ir/toy_text.h"
 
 namespace cleave {

@@ -34,7 +34,8 @@ Status reject_law(const OpDef& op);
 // integers exactly), with the same bits on 1 and 2 threads.
 Status lowered_law(const OpRegistry& ops, const OpDef& op);
 
-// How many samples the gradient law compares with differences, of the first order: 0 is a hole where
+// How many samples the gradient law compares with differences, of the first order: 0 is a hole
+// where
 // the entry has a rule.
 int64_t grad_samples(const OpRegistry& ops, const OpDef& op);
 

@@ -1,4 +1,5 @@
-// Trajectories that test/peer/optim.py wrote with PyTorch's optimizers: 50 steps agree. CLEAVE_PEERS
+// Trajectories that test/peer/optim.py wrote with PyTorch's optimizers: 50 steps agree.
+// CLEAVE_PEERS
 // names the folder; without it the test is skipped.
 #include <gtest/gtest.h>
 
