@@ -84,9 +84,16 @@ Result<Arrays> run_reference(const Operator& def, const OpView& op,
   });
 }
 
+// A Tensor that the rule keeps must not reach the Builder later.
+struct Abandon {
+  trace::Recording& recording;
+  ~Abandon() { recording.abandon(); }
+};
+
 Result<Values> record_gradient(const Operator& def, Builder& b, const GradView& op) {
   return guarded<Values>(def.name, "grad", [&] {
     const trace::RecordingPtr r = trace::Recording::borrowed(b);
+    const Abandon over{*r};
     const auto tensor = [&](ValueId v) {
       return v.valid() ? trace::Access::tensor(r, v) : Tensor();
     };
@@ -110,7 +117,6 @@ Result<Values> record_gradient(const Operator& def, Builder& b, const GradView& 
                                         b.type(op.in(k)).text(), b.type(v).text()));
       out[op.flat(k)] = v;
     }
-    r->abandon();
     return out;
   });
 }

@@ -29,7 +29,12 @@ RecordingPtr common_recording(const std::string& op, const std::vector<Arg>& arg
     look_at(a.operand.tensor());
     for (const Tensor& t : a.list) look_at(t);
   }
-  if (program != nullptr) return program;
+  if (program != nullptr) {
+    if (!program->open())
+      refuse(at, "{}: a tensor of {} is used after its trace is over; only what it returns is kept",
+             op, program->what());
+    return program;
+  }
   return first_free != nullptr ? first_free : Recording::free();
 }
 

@@ -57,7 +57,8 @@ RecordingPtr Recording::program(const OpRegistry& ops, Mode mode, const std::str
                                 bool names_foreign) {
   RecordingPtr r(new Recording);
   r->kind_ = Kind::program;
-  r->ops_ = &ops;
+  r->program_ops_ = ops;
+  r->ops_ = &r->program_ops_;
   r->mode_ = mode;
   r->what_ = what;
   r->names_foreign_ = names_foreign;
@@ -200,9 +201,6 @@ ValueId Recording::copied(const Tensor& t, Location at) {
 
 Values Recording::call(const std::string& op, std::vector<CallOperand> operands, NamedAttrs attrs,
                        Location at) {
-  if (!open_)
-    refuse(at, "{}: a tensor of {} is used after its trace is over; only what it returns is kept",
-           op, what_);
   if (kind_ == Kind::borrowed) {
     Values out = builder_->call(op, std::move(operands), std::move(attrs));
     if (!builder_->status().ok()) throw_at(at, builder_->status().failure());

@@ -85,6 +85,8 @@ class Recording : public std::enable_shared_from_this<Recording> {
   bool names_foreign_ = true;
   std::string what_;
   Graph own_graph_;
+  OpRegistry
+      program_ops_;  // kept, since a Tensor may outlive the Operators that it was traced with
   const OpRegistry* ops_ = nullptr;
   Builder* builder_ = nullptr;
   Variable rng_;

@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "%v = slice(%x; dim=1, start=1, end=3)",
                     "%u = slice(%x; dim=1, end=1)\n  %v = expand(%u; size=[-1,5,-1])"));
 
-TEST(StridedLayout, layer_norm_of_a_permuted_input) {
+TEST(PermutedInput, layer_norm) {
   by_both(
       "graph @main(%x: input f32[5,3,70], %d: input f32[70,3,5], %w: input f32[3,5]) {\n"
       "  %v = permute(%x; dims=[2,1,0])\n"

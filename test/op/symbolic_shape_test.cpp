@@ -1,6 +1,5 @@
 // Views, reductions and norms of tensors with symbolic sizes: what is inferred, what is refused,
 // and that gradients taken before the sizes are known are those taken after.
-// that gradients taken before the sizes are known are those taken after.
 #include <gtest/gtest.h>
 
 #include "grad/grad.h"
