@@ -2,5 +2,4 @@
 if(NOT CLEAVE_ROOMS)
   add_executable(write_ops EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/doc/write_ops.cpp)
   target_link_libraries(write_ops PRIVATE cleave_internal)
-  target_precompile_headers(write_ops REUSE_FROM cleave_objects)
 endif()

@@ -2,4 +2,6 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include "ir/text.h"
+#include "op/registry.h"
 #include "pch.h"

@@ -20,13 +20,19 @@ inline Graph parsed(const std::string& text) {
 }
 
 // Floating contents in (-1, 1), integers in [0, 4): the same for the same name and shape. Symbols
-// in
-// shapes take `symbols`.
+// in shapes take `symbols`, and a symint that it names is an input too.
 inline std::map<std::string, Array> random_inputs(
     const Graph& g, const std::map<std::string, int64_t>& symbols = {}) {
   std::map<std::string, Array> inputs;
   for (const Placeholder& p : g.placeholders()) {
-    if (p.role == Role::symint) continue;
+    if (p.role == Role::symint) {
+      if (const auto it = symbols.find(g.name(p.value)); it != symbols.end()) {
+        Array a(DType::i64, {});
+        a.set(0, static_cast<double>(it->second));
+        inputs[it->first] = std::move(a);
+      }
+      continue;
+    }
     const Type& t = g.type(p.value);
     std::vector<int64_t> shape;
     for (const Dim& d : t.shape)

@@ -7,14 +7,14 @@ namespace cleave::tool {
 
 Command check_command() {
   return {"check", "parse and verify a graph; silent when well",
-          "  cleave check model.clv\n  cleave check --json model.clv", [](CLI::App& app) {
+          "  cleave check model.clv\n  cleave check --json model.clv", [](OptionList& options) {
             struct Options {
               std::string graph;
               bool json = false;
             };
             auto o = std::make_shared<Options>();
-            app.add_option("GRAPH", o->graph, "the graph's text; - is stdin")->required();
-            app.add_flag("--json", o->json, "print one JSON object: nodes, graphs");
+            options.required("GRAPH", o->graph, "the graph's text; - is stdin");
+            options.flag("--json", o->json, "print one JSON object: nodes, graphs");
             return [o]() -> Status {
               CLEAVE_TRY(OpRegistry ops, core_ops());
               CLEAVE_TRY(Program p, read_program(o->graph, ops));

@@ -3,12 +3,12 @@
 // Results go to stdout, messages and progress to stderr. Exit status: 0 done, 1 UserError, 2
 // Unsupported, 3 Bug, 130 after SIGINT. Only this folder reads the environment.
 #pragma once
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "tool/option_list.h"
 
 namespace cleave::tool {
 
@@ -19,9 +19,9 @@ struct Command {
   std::string name;
   std::string summary;
   std::string example;  // shown by help, after what it does
-  // Declares the options on the subcommand and gives what runs when it is called. Values of options
+  // Declares the options and gives what runs when it is called. Values of options
   // live in the closure.
-  std::function<std::function<Status()>(CLI::App&)> declare;
+  std::function<std::function<Status()>(OptionList&)> declare;
 };
 
 // Each defined in a file of its name.

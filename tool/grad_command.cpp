@@ -8,15 +8,15 @@ namespace cleave::tool {
 
 Command grad_command() {
   return {"grad", "derive the joint forward and backward graph",
-          "  cleave grad model.clv -o joint.clv", [](CLI::App& app) {
+          "  cleave grad model.clv -o joint.clv", [](OptionList& options) {
             struct Options {
               std::string graph, out = "-";
               bool json = false;
             };
             auto o = std::make_shared<Options>();
-            app.add_option("GRAPH", o->graph, "a forward graph; - is stdin")->required();
-            app.add_option("-o,--out", o->out, "where the joint graph goes (default: stdout)");
-            app.add_flag("--json", o->json, "print one JSON object: nodes (needs -o FILE)");
+            options.required("GRAPH", o->graph, "a forward graph; - is stdin");
+            options.option("-o,--out", o->out, "where the joint graph goes (default: stdout)");
+            options.flag("--json", o->json, "print one JSON object: nodes (needs -o FILE)");
             return [o]() -> Status {
               if (o->json && o->out == "-")
                 return user_error("--json needs -o FILE: both would go to stdout");

@@ -1,4 +1,5 @@
 // The `cleave` command: finds the subcommand, runs it, turns failures into messages and statuses.
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 
@@ -99,7 +100,8 @@ int run(int argc, char** argv) {
   for (const Command& c : commands) {
     CLI::App* sub = app.add_subcommand(c.name, c.summary);
     sub->set_help_flag();
-    actions.push_back(c.declare(*sub));
+    OptionList options(*sub);
+    actions.push_back(c.declare(options));
   }
   if (words.empty() || words[0] == "help" || words[0] == "--help" || words[0] == "-h")
     return help(app, commands, words.size() > 1 ? words[1] : "");

@@ -70,15 +70,15 @@ Status run(const Options& o) {
 Command partition_command() {
   return {"partition", "cut a joint graph into forward and backward",
           "  cleave partition model.clv --explain --forward fwd.clv --backward bwd.clv",
-          [](CLI::App& app) {
+          [](OptionList& options) {
             auto o = std::make_shared<Options>();
-            app.add_option("GRAPH", o->graph, "a forward or a joint graph; - is stdin")->required();
-            app.add_option("--mode", o->mode, "default: what the backward reads is saved");
-            app.add_option("--budget", o->budget, "bytes of memory (64MiB, 60%)");
-            app.add_option("--forward", o->forward, "where the forward half goes");
-            app.add_option("--backward", o->backward, "where the backward half goes");
-            app.add_flag("--explain", o->explain, "say for each value what happens to it, and why");
-            app.add_flag("--json", o->json, "print one JSON object");
+            options.required("GRAPH", o->graph, "a forward or a joint graph; - is stdin");
+            options.option("--mode", o->mode, "default: what the backward reads is saved");
+            options.option("--budget", o->budget, "bytes of memory (64MiB, 60%)");
+            options.option("--forward", o->forward, "where the forward half goes");
+            options.option("--backward", o->backward, "where the backward half goes");
+            options.flag("--explain", o->explain, "say for each value what happens to it, and why");
+            options.flag("--json", o->json, "print one JSON object");
             return [o] { return run(*o); };
           }};
 }

@@ -8,14 +8,14 @@ namespace cleave::tool {
 Command print_command() {
   return {"print", "print a graph again, as cleave writes it",
           "  cleave print model.clv\n  cleave print --canonical model.clv | sha256sum",
-          [](CLI::App& app) {
+          [](OptionList& options) {
             struct Options {
               std::string graph;
               bool canonical = false;
             };
             auto o = std::make_shared<Options>();
-            app.add_option("GRAPH", o->graph, "the graph's text; - is stdin")->required();
-            app.add_flag("--canonical", o->canonical, "renumber the names of values");
+            options.required("GRAPH", o->graph, "the graph's text; - is stdin");
+            options.flag("--canonical", o->canonical, "renumber the names of values");
             return [o]() -> Status {
               CLEAVE_TRY(OpRegistry ops, core_ops());
               CLEAVE_TRY(Program p, read_program(o->graph, ops));

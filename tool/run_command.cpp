@@ -205,27 +205,27 @@ Command run_command() {
   return {"run", "run a graph on tensors from a file",
           "  cleave run model.clv --in x.safetensors --out y.safetensors --grad\n"
           "  cleave run model.clv --random --repeat 20 --json",
-          [](CLI::App& app) {
+          [](OptionList& options) {
             auto o = std::make_shared<Options>();
-            app.add_option("GRAPH", o->graph, "the graph's text; - is stdin")->required();
-            app.add_option("--in", o->in, "inputs, under their placeholders' names (.safetensors)");
-            app.add_option("--out", o->out, "results: out.0, out.1, ..., grad.NAME (.safetensors)");
-            app.add_option("--engine", o->engine, "compiled, or reference (float64)");
-            app.add_flag(
+            options.required("GRAPH", o->graph, "the graph's text; - is stdin");
+            options.option("--in", o->in, "inputs, under their placeholders' names (.safetensors)");
+            options.option("--out", o->out, "results: out.0, out.1, ..., grad.NAME (.safetensors)");
+            options.option("--engine", o->engine, "compiled, or reference (float64)");
+            options.flag(
                 "--grad", o->grad,
                 "also the gradients of sum(out.i * cotangent.i), missing cotangents are 1");
-            app.add_option("--budget", o->budget, "bytes of memory (64MiB, 60%)");
-            app.add_option("--mode", o->mode, "how the joint graph is cut");
-            app.add_option("--passes", o->passes, "on or off");
-            app.add_option("--fuse", o->fuse, "on or off");
-            app.add_option("--compiler", o->compiler, "automatic, clang or cc");
-            app.add_option("--threads", o->threads, "0: one a core");
-            app.add_option("--repeat", o->repeat, "runs from the same inputs; the median is told");
-            app.add_option("--seed", o->inputs.seed, "of --random and of a missing rng state");
-            app.add_flag("--random", o->inputs.random, "make the inputs that are not given");
-            app.add_option("--dump", o->dump, "folder for every stage of the compilation");
-            app.add_flag("--profile", o->profile, "the time of each step, longest first");
-            app.add_flag("--json", o->json, "print one JSON object");
+            options.option("--budget", o->budget, "bytes of memory (64MiB, 60%)");
+            options.option("--mode", o->mode, "how the joint graph is cut");
+            options.option("--passes", o->passes, "on or off");
+            options.option("--fuse", o->fuse, "on or off");
+            options.option("--compiler", o->compiler, "automatic, clang or cc");
+            options.option("--threads", o->threads, "0: one a core");
+            options.option("--repeat", o->repeat, "runs from the same inputs; the median is told");
+            options.option("--seed", o->inputs.seed, "of --random and of a missing rng state");
+            options.flag("--random", o->inputs.random, "make the inputs that are not given");
+            options.option("--dump", o->dump, "folder for every stage of the compilation");
+            options.flag("--profile", o->profile, "the time of each step, longest first");
+            options.flag("--json", o->json, "print one JSON object");
             return [o] { return run(*o); };
           }};
 }

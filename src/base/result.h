@@ -7,11 +7,11 @@
 #pragma once
 #include <fmt/format.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 #include "cleave/error.h"
 
@@ -28,28 +28,60 @@ struct Failure {
   }
 };
 
+// One of the two, by hand: std::variant costs each file that names a Result a tenth of a second.
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-  Result(Failure failure) : state_(std::in_place_index<1>, std::move(failure)) {}
+  Result(T value) : ok_(true), value_(std::move(value)) {}
+  Result(Failure failure) : ok_(false), failure_(std::move(failure)) {}
   template <class U>
     requires(std::is_convertible_v<U, T> && !std::is_same_v<std::decay_t<U>, T> &&
              !std::is_same_v<std::decay_t<U>, Failure> && !std::is_same_v<std::decay_t<U>, Result>)
-  Result(U&& value) : state_(std::in_place_index<0>, std::forward<U>(value)) {}
+  Result(U&& value) : ok_(true), value_(std::forward<U>(value)) {}
+  Result(const Result& from) : ok_(from.ok_) { fill(from); }
+  Result(Result&& from) noexcept : ok_(from.ok_) { fill(std::move(from)); }
+  Result& operator=(const Result& from) { return *this = Result(from); }
+  Result& operator=(Result&& from) noexcept {
+    if (this == &from) return *this;
+    clear();
+    ok_ = from.ok_;
+    fill(std::move(from));
+    return *this;
+  }
+  ~Result() { clear(); }
 
-  bool ok() const { return state_.index() == 0; }
-  explicit operator bool() const { return ok(); }
-  T& operator*() & { return std::get<0>(state_); }
-  const T& operator*() const& { return std::get<0>(state_); }
-  T&& operator*() && { return std::get<0>(std::move(state_)); }
-  T* operator->() { return &std::get<0>(state_); }
-  const T* operator->() const { return &std::get<0>(state_); }
-  const Failure& failure() const& { return std::get<1>(state_); }
-  Failure&& failure() && { return std::get<1>(std::move(state_)); }
+  bool ok() const { return ok_; }
+  explicit operator bool() const { return ok_; }
+  // The value: only where ok().
+  T& operator*() & { return value_; }
+  const T& operator*() const& { return value_; }
+  T&& operator*() && { return std::move(value_); }
+  T* operator->() { return &value_; }
+  const T* operator->() const { return &value_; }
+  // Only where not ok().
+  const Failure& failure() const& { return failure_; }
+  Failure&& failure() && { return std::move(failure_); }
 
  private:
-  std::variant<T, Failure> state_;
+  template <class From>
+  void fill(From&& from) {
+    if (ok_)
+      std::construct_at(&value_, std::forward<From>(from).value_);
+    else
+      std::construct_at(&failure_, std::forward<From>(from).failure_);
+  }
+  void clear() {
+    if (ok_)
+      std::destroy_at(&value_);
+    else
+      std::destroy_at(&failure_);
+  }
+
+  bool ok_;
+  union {
+    T value_;
+    Failure failure_;
+  };
 };
 
 template <>

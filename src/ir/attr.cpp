@@ -7,6 +7,24 @@
 
 namespace cleave {
 
+AttrValue::AttrValue() = default;
+AttrValue::AttrValue(bool v) : value_(v) {}
+AttrValue::AttrValue(int v) : value_(Dim(v)) {}
+AttrValue::AttrValue(int64_t v) : value_(Dim(v)) {}
+AttrValue::AttrValue(Dim v) : value_(std::move(v)) {}
+AttrValue::AttrValue(double v) : value_(v) {}
+AttrValue::AttrValue(std::string v) : value_(std::move(v)) {}
+AttrValue::AttrValue(const char* v) : value_(std::string(v)) {}
+AttrValue::AttrValue(DType v) : value_(v) {}
+AttrValue::AttrValue(MemoryFormat v) : value_(v) {}
+AttrValue::AttrValue(AttrList v) : value_(std::move(v)) {}
+AttrValue::AttrValue(GraphRef v) : value_(std::move(v)) {}
+AttrValue::AttrValue(const AttrValue& from) = default;
+AttrValue::AttrValue(AttrValue&& from) noexcept = default;
+AttrValue& AttrValue::operator=(const AttrValue& from) = default;
+AttrValue& AttrValue::operator=(AttrValue&& from) noexcept = default;
+AttrValue::~AttrValue() = default;
+
 AttrValue::AttrValue(const std::vector<int64_t>& v) : value_(AttrList(v.begin(), v.end())) {}
 AttrValue::AttrValue(const std::vector<Dim>& v) : value_(AttrList(v.begin(), v.end())) {}
 AttrValue::AttrValue(const std::vector<bool>& v) {

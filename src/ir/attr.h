@@ -24,22 +24,28 @@ using GraphRef = std::shared_ptr<const Graph>;
 
 class AttrValue {
  public:
-  AttrValue() = default;  // none
-  AttrValue(bool v) : value_(v) {}
-  AttrValue(int v) : value_(Dim(v)) {}
-  AttrValue(int64_t v) : value_(Dim(v)) {}
-  AttrValue(Dim v) : value_(std::move(v)) {}
-  AttrValue(double v) : value_(v) {}
-  AttrValue(std::string v) : value_(std::move(v)) {}
-  AttrValue(const char* v) : value_(std::string(v)) {}
-  AttrValue(DType v) : value_(v) {}
-  AttrValue(MemoryFormat v) : value_(v) {}
-  AttrValue(AttrList v) : value_(std::move(v)) {}
-  AttrValue(GraphRef v) : value_(std::move(v)) {}
+  AttrValue();  // none
+  AttrValue(bool v);
+  AttrValue(int v);
+  AttrValue(int64_t v);
+  AttrValue(Dim v);
+  AttrValue(double v);
+  AttrValue(std::string v);
+  AttrValue(const char* v);
+  AttrValue(DType v);
+  AttrValue(MemoryFormat v);
+  AttrValue(AttrList v);
+  AttrValue(GraphRef v);
   AttrValue(const std::vector<int64_t>& v);
   AttrValue(const std::vector<Dim>& v);
   AttrValue(const std::vector<bool>& v);
   AttrValue(std::initializer_list<int64_t> v) : AttrValue(std::vector<int64_t>(v)) {}
+  // Not inline, as a variant of nine kinds is large in each file that copies one.
+  AttrValue(const AttrValue& from);
+  AttrValue(AttrValue&& from) noexcept;
+  AttrValue& operator=(const AttrValue& from);
+  AttrValue& operator=(AttrValue&& from) noexcept;
+  ~AttrValue();
 
   bool is_none() const { return value_.index() == 0; }
   template <class T>

@@ -6,6 +6,13 @@
 
 namespace cleave {
 
+Graph::Graph(std::string name) : name_(std::move(name)) { files_.push_back(""); }
+Graph::Graph(const Graph&) = default;
+Graph::Graph(Graph&&) noexcept = default;
+Graph& Graph::operator=(const Graph&) = default;
+Graph& Graph::operator=(Graph&&) noexcept = default;
+Graph::~Graph() = default;
+
 std::string_view name_of(Role r) {
   constexpr std::string_view names[] = {"param",   "buffer", "const",     "input",
                                         "tangent", "saved",  "rng_state", "symint"};

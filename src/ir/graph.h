@@ -110,7 +110,12 @@ struct NodeSpec {
 
 class Graph {
  public:
-  explicit Graph(std::string name = "main") : name_(std::move(name)) { files_.push_back(""); }
+  explicit Graph(std::string name = "main");
+  Graph(const Graph&);
+  Graph(Graph&&) noexcept;
+  Graph& operator=(const Graph&);
+  Graph& operator=(Graph&&) noexcept;
+  ~Graph();
 
   const std::string& name() const { return name_; }
   void set_name(std::string n) { name_ = std::move(n); }

@@ -56,7 +56,7 @@ ValueId counted(Builder& b, const Dim& n) {
 }
 
 Values grad_as_strided(Builder& b, const GradView& op) {
-  const Type x = op.in_type(0);
+  const Type& x = op.in_type(0);
   const Shape size = op.dims_attr("size"), stride = op.dims_attr("stride");
   const Dim offset = op.dim_attr("storage_offset");
   const Dim count = op.out_type(0).numel();

@@ -106,7 +106,7 @@ Values grad_cat(Builder& b, const GradView& op) {
   const int64_t dim = cat_dim(op);
   Dim start = 0;
   for (int k = 0; k < op.list_size(); ++k) {
-    const Type t = op.list_type(k);
+    const Type& t = op.list_type(k);
     if (is_skipped(t)) {
       if (op.list_needs(k)) out[op.flat(0) + k] = zeros(b, t);
       continue;

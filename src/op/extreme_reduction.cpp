@@ -56,7 +56,7 @@ ReferenceFn reference_extreme(bool largest) {
 }
 
 Values grad_extreme(Builder& b, const GradView& op) {
-  const Type x = op.in_type(0);
+  const Type& x = op.in_type(0);
   const std::vector<int64_t> dims = reduction_dims(op);
   if (dims.empty()) return {op.dout(0)};
   const ValueId d = kept_dout(b, op, dims), y = kept_out(b, op, dims);

@@ -76,7 +76,7 @@ Result<Arrays> reference_pad(const OpView& op, std::span<const Array* const> in)
     shape[d] += pad[k] + pad[k + 1];
   }
   Array y(x.dtype, shape);
-  const AttrValue value = op.attr("value");
+  const AttrValue& value = op.attr("value");
   for (int64_t k = 0; k < y.numel(); ++k) {
     if (value.is_int())
       y.set_int(k, op.int_attr("value"));
@@ -105,7 +105,7 @@ Exprs lower_pad(loop::KernelBuilder& k, const OpView& op, const Exprs& index) {
   const std::vector<int64_t> from = static_shape(op.in_type(0));
   const Pads p = pads_by_dim(op);
   const DType stored = op.out_type(0).dtype, t = loop::compute_type(stored);
-  const AttrValue value = op.attr("value");
+  const AttrValue& value = op.attr("value");
   const Expr fill = value.is_int() ? loop::constant_int(t, op.int_attr("value"))
                                    : loop::constant(t, value.as_double());
   if (numel_of(from) == 0) return {fill};

@@ -44,6 +44,6 @@ uint32_t random_word(int64_t seed, int64_t step, int64_t stream, int64_t index) 
   return words[static_cast<size_t>(index % 4)];
 }
 
-double uniform_of(uint32_t word) { return static_cast<double>(word / 256) / 16777216.0; }
+double uniform_of(uint32_t word) { return static_cast<double>(word >> 8) / 16777216.0; }
 
 }  // namespace cleave

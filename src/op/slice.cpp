@@ -43,7 +43,7 @@ Result<Arrays> reference_select(const OpView& op, std::span<const Array* const> 
 
 Values grad_select(Builder& b, const GradView& op) {
   const Position p = position_at(op);
-  const Type x = op.in_type(0);
+  const Type& x = op.in_type(0);
   return {padded(b, b.unsqueeze(op.dout(0), p.dim), p.dim, x.rank(), p.index,
                  x.shape[p.dim] - Dim(1) - p.index)};
 }
@@ -122,7 +122,7 @@ Result<Arrays> reference_slice(const OpView& op, std::span<const Array* const> i
 
 Values grad_slice(Builder& b, const GradView& op) {
   const Window w = window_of(op);
-  const Type x = op.in_type(0);
+  const Type& x = op.in_type(0);
   if (w.step == 1)
     return {padded(b, op.dout(0), w.dim, x.rank(), w.start, x.shape[w.dim] - w.start - w.size)};
   const Dim end = w.start + w.size * Dim(w.step);
@@ -240,7 +240,7 @@ Result<Arrays> reference_diagonal(const OpView& op, std::span<const Array* const
 // whose diagonal it is; zeros in front move it to the offset.
 Values grad_diagonal(Builder& b, const GradView& op) {
   const Diagonal d = *checked_diagonal(op);
-  const Type x = op.in_type(0);
+  const Type& x = op.in_type(0);
   if (op.env().provably_equal(d.size, 0)) return {zeros(b, x)};
   Shape lead;
   std::vector<int64_t> inverse(static_cast<size_t>(x.rank()));

@@ -195,7 +195,7 @@ Values decompose_parts(Builder& b, const OpView& op) {
 
 Values grad_parts(Builder& b, const GradView& op) {
   const Parts p = *checked_parts(op);
-  const Type x = op.in_type(0);
+  const Type& x = op.in_type(0);
   Values parts;
   for (size_t k = 0; k < p.sizes.size(); ++k) {
     const ValueId d = op.dout(static_cast<int>(k));

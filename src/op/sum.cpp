@@ -53,7 +53,7 @@ Result<Arrays> reference_sum(const OpView& op, std::span<const Array* const> in)
 }
 
 Values grad_sum(Builder& b, const GradView& op) {
-  const Type x = op.in_type(0);
+  const Type& x = op.in_type(0);
   const ValueId d = kept_dout(b, op, reduction_dims(op));
   return {b.convert(b.expand(d, x.shape), x.dtype)};
 }
@@ -134,7 +134,7 @@ Values decompose_mean(Builder& b, const OpView& op) {
 }
 
 Values grad_mean(Builder& b, const GradView& op) {
-  const Type x = op.in_type(0);
+  const Type& x = op.in_type(0);
   const std::vector<int64_t> dims = reduction_dims(op);
   const ValueId d = b.div(kept_dout(b, op, dims), count_operand(b, op.in(0), dims));
   return {b.convert(b.expand(d, x.shape), x.dtype)};

@@ -87,7 +87,7 @@ Values decompose_norm(Builder& b, const OpView& op) {
 }
 
 Values grad_norm(Builder& b, const GradView& op) {
-  const Type self = op.in_type(0);
+  const Type& self = op.in_type(0);
   const std::vector<int64_t> dims = reduction_dims(op);
   const double ord = order_of(op);
   if (ord == 0) return {zeros(b, self)};

@@ -52,7 +52,7 @@ NamedAttrs slice_attrs(const Window& w) {
 
 Values grad_slice_scatter(Builder& b, const GradView& op) {
   const Window w = window_of(op);
-  const Type src = op.in_type(1);
+  const Type& src = op.in_type(1);
   const NamedAttrs attrs = slice_attrs(w);
   Values out = op.no_grads();
   if (op.needs(0)) out[0] = b.call1("slice_scatter", {op.dout(0), zeros(b, src)}, attrs);
@@ -151,7 +151,7 @@ Result<Arrays> reference_select_scatter(const OpView& op, std::span<const Array*
 
 Values grad_select_scatter(Builder& b, const GradView& op) {
   const Position p = position_at(op);
-  const Type src = op.in_type(1);
+  const Type& src = op.in_type(1);
   const NamedAttrs attrs = {{"dim", p.dim}, {"index", p.index}};
   Values out = op.no_grads();
   if (op.needs(0)) out[0] = b.call1("select_scatter", {op.dout(0), zeros(b, src)}, attrs);

@@ -1,0 +1,32 @@
+// The options of one command, declared with the places where their values go. The places hold the
+// defaults. Only option_list.cpp sees the parsing library, whose templates are slow to compile.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace cleave::tool {
+
+class OptionList {
+ public:
+  explicit OptionList(CLI::App& app) : app_(app) {}
+
+  // A word that must be given, by position ("GRAPH") or by name ("--text").
+  void required(const std::string& name, std::string& value, const std::string& what);
+  // An option that takes a word or a number: "--out", or "-o,--out" with a short form.
+  void option(const std::string& names, std::string& value, const std::string& what);
+  void option(const std::string& names, int& value, const std::string& what);
+  void option(const std::string& names, int64_t& value, const std::string& what);
+  void option(const std::string& names, uint64_t& value, const std::string& what);
+  void option(const std::string& names, double& value, const std::string& what);
+  // An option that is given or not.
+  void flag(const std::string& name, bool& value, const std::string& what);
+
+ private:
+  CLI::App& app_;
+};
+
+}  // namespace cleave::tool
