@@ -125,9 +125,8 @@ Values grad_slice(Builder& b, const GradView& op) {
   const Type& x = op.in_type(0);
   if (w.step == 1)
     return {padded(b, op.dout(0), w.dim, x.rank(), w.start, x.shape[w.dim] - w.start - w.size)};
-  const Dim end = w.start + w.size * Dim(w.step);
   return {b.call1("slice_scatter", {zeros(b, x), op.dout(0)},
-                  {{"dim", w.dim}, {"start", w.start}, {"end", end}, {"step", w.step}})};
+                  {{"dim", w.dim}, {"start", w.start}, {"end", w.stop}, {"step", w.step}})};
 }
 
 std::optional<Layout> layout_slice(const OpView& op, const Layout& in, int) {

@@ -48,7 +48,7 @@ CallOperand freedom(Builder& b, const OpView& op, const std::vector<int64_t>& di
   const CallOperand count = count_operand(b, op.in(0), dims);
   const double c = correction_of(op);
   if (!count.number.is_none()) return std::max(0.0, count.number.as_double() - c);
-  return b.call1("clamp", {b.sub(count, c)}, {{"min", 0.0}});
+  return b.call1("clamp", {b.sub(count, c), 0.0});
 }
 
 DType wide(DType t) { return t == DType::f64 ? t : DType::f32; }

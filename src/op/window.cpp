@@ -45,8 +45,8 @@ Result<Window> window_in(const OpView& op) {
   CLEAVE_TRY(const Dim start, front_bound(op, "start", 0, size));
   CLEAVE_TRY(const Dim end, front_bound(op, "end", size, size));
   w.start = moved_inside(op, start, 0, size);
-  const Dim stop = end == size ? size : moved_inside(op, end, w.start, size);
-  w.size = Dim::floordiv(stop - w.start + Dim(w.step - 1), Dim(w.step));
+  w.stop = end == size ? size : moved_inside(op, end, w.start, size);
+  w.size = Dim::floordiv(w.stop - w.start + Dim(w.step - 1), Dim(w.step));
   return w;
 }
 

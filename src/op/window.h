@@ -11,7 +11,7 @@ namespace cleave {
 
 struct Window {
   int64_t dim = 0;
-  Dim start, size;
+  Dim start, stop, size;  // both bounds counted from the front and inside
   int64_t step = 1;
 };
 
