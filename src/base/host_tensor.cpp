@@ -5,9 +5,10 @@
 
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <new>
+#include <memory>
 
 #include "base/result.h"
 
@@ -15,7 +16,6 @@ namespace cleave {
 namespace {
 
 constexpr int64_t max_bytes = int64_t{1} << 60;
-constexpr std::align_val_t alignment{64};
 
 [[noreturn]] void refuse(std::string text) { throw_failure({ErrorKind::user, std::move(text)}); }
 
@@ -37,18 +37,22 @@ int64_t checked_numel(DType dtype, const std::vector<int64_t>& shape) {
   return empty ? 0 : product / size_of(dtype);
 }
 
+// By calloc, since the system gives large memory as zeros already: gigabytes of optimizer state cost
+// their time where they are first written, not here.
 std::shared_ptr<void> aligned_zeros(int64_t bytes) {
+  constexpr size_t line = 64;
   // Whole lines, so that the last vector of a kernel lies in memory of its own.
-  const size_t size = static_cast<size_t>((bytes + 63) / 64 * 64);
-  void* memory = ::operator new(std::max<size_t>(size, 64), alignment, std::nothrow);
+  const size_t size = std::max<size_t>((static_cast<size_t>(bytes) + line - 1) / line, 1) * line;
+  void* memory = std::calloc(size + line, 1);
   if (memory == nullptr) refuse(fmt::format("HostTensor: memory: {} bytes are not there", bytes));
-  std::memset(memory, 0, std::max<size_t>(size, 64));
-  return {memory, [](void* p) { ::operator delete(p, alignment); }};
+  void* first = memory;
+  size_t space = size + line;
+  std::align(line, size, first, space);
+  return {first, [memory](void*) { std::free(memory); }};
 }
 
 // The 16-bit format with `exponent` exponent bits that is nearest to x, ties to even. The scaling
-// is
-// exact in float64, so nearbyint rounds once.
+// is exact in float64, so nearbyint rounds once.
 uint16_t to_half_bits(double x, int exponent_bits) {
   const int mantissa_bits = 15 - exponent_bits;
   const int bias = (1 << (exponent_bits - 1)) - 1;

@@ -236,7 +236,7 @@ std::string ExprWriter::plain(const Expr& e, std::vector<std::string>& lines) {
   for (const Expr& x : e->args) a.push_back(text(x, lines));
   if (e->op == Op::load) {
     const DType t = kernel_.buffers[static_cast<size_t>(e->i)].dtype;
-    std::string element = fmt::format("{}[{}]", buffers_[static_cast<size_t>(e->i)], a[0]);
+    std::string element = fmt::format("{}[{}]", buffers_.use(static_cast<size_t>(e->i)), a[0]);
     if (t == DType::bf16) return fmt::format("load_bf16({})", element);
     if (t == DType::f16) return fmt::format("load_f16({})", element);
     return element;

@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "loop/kernel.h"
@@ -15,14 +16,32 @@ std::string_view c_storage_type(DType stored);
 // Text that stores `value` (in the compute type) as an element of the dtype.
 std::string c_stored(DType stored, const std::string& value);
 
+// The C names of a kernel's buffers, and which of them a phase names.
+class BufferNames {
+ public:
+  void add(std::string name) { names_.push_back({std::move(name), false}); }
+  const std::string& use(size_t buffer) {
+    names_[buffer].second = true;
+    return names_[buffer].first;
+  }
+  const std::string& name(size_t buffer) const { return names_[buffer].first; }
+  bool used(size_t buffer) const { return names_[buffer].second; }
+  void forget_uses() {
+    for (auto& n : names_) n.second = false;
+  }
+
+ private:
+  std::vector<std::pair<std::string, bool>> names_;
+};
+
 // Writes the expressions of one statement. Subtrees that occur twice become constants that stand in
 // `lines` before the statement, unless that would read memory that only an untaken arm of a select
 // reads.
 class ExprWriter {
  public:
-  ExprWriter(const loop::Kernel& kernel, const std::vector<std::string>& buffer_names,
+  ExprWriter(const loop::Kernel& kernel, BufferNames& buffers,
              const std::unordered_map<int64_t, std::string>& lane_vars, int& next_temp)
-      : kernel_(kernel), buffers_(buffer_names), lane_vars_(lane_vars), next_temp_(next_temp) {}
+      : kernel_(kernel), buffers_(buffers), lane_vars_(lane_vars), next_temp_(next_temp) {}
 
   // The text of the expressions, after shared parts were appended to `lines`.
   std::vector<std::string> write(const std::vector<loop::Expr>& roots,
@@ -39,7 +58,7 @@ class ExprWriter {
   std::string plain(const loop::Expr& e, std::vector<std::string>& lines);
 
   const loop::Kernel& kernel_;
-  const std::vector<std::string>& buffers_;
+  BufferNames& buffers_;
   const std::unordered_map<int64_t, std::string>& lane_vars_;
   int& next_temp_;
   std::unordered_map<const loop::ExprNode*, Seen> seen_;

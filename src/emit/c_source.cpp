@@ -26,7 +26,7 @@ class KernelWriter {
     for (const Buffer& b : k.buffers) {
       std::string stem = c_identifier(b.name) + "_", name = stem;  // '_' keeps clear of C's words
       for (int n = 1; !taken.insert(name).second; ++n) name = fmt::format("{}{}", stem, n);
-      buffers_.push_back(name);
+      buffers_.add(name);
     }
   }
 
@@ -49,7 +49,7 @@ class KernelWriter {
           stmt(k_.body[i]);
         }
       }
-      out_.text += "  return 0;\n}\n";
+      end_phase();
     }
     return std::move(out_);
   }
@@ -62,16 +62,27 @@ class KernelWriter {
         "\nint64_t {}(void *const *buffer, const int64_t *scalar, int64_t begin, int64_t end,\n"
         "            int64_t *fault) {{\n",
         name);
+    body_ = out_.text.size();
+    buffers_.forget_uses();
+  }
+
+  // The declarations of what the body turned out to name go before it: a concatenation of hundreds
+  // of tensors has as many phases, each of which names two.
+  void end_phase() {
+    const std::string body = out_.text.substr(body_);
+    out_.text.resize(body_);
     for (size_t b = 0; b < k_.buffers.size(); ++b) {
+      if (!buffers_.used(b)) continue;
       const Buffer& buffer = k_.buffers[b];
       // A buffer that is read and written may be two operands of one storage: no promise then.
       line(fmt::format("{}{} *{}{} = buffer[{}];", buffer.access == Access::read ? "const " : "",
                        c_storage_type(buffer.dtype),
-                       buffer.access == Access::update ? "" : "restrict ", buffers_[b], b));
+                       buffer.access == Access::update ? "" : "restrict ", buffers_.name(b), b));
     }
     for (size_t s = 0; s < k_.scalars.size(); ++s)
       line(fmt::format("const int64_t {} = scalar[{}];", k_.scalars[s], s));
     line("(void)buffer, (void)scalar, (void)begin, (void)end, (void)fault;");
+    out_.text += body + "  return 0;\n}\n";
   }
 
   void line(const std::string& s) { out_.text += std::string(2 * depth_, ' ') + s + '\n'; }
@@ -143,7 +154,7 @@ class KernelWriter {
   void write(const Store& s) {
     open_lanes();
     auto e = exprs({s.index, s.value});
-    line(fmt::format("{}[{}] = {};", buffers_[s.buffer], e[0],
+    line(fmt::format("{}[{}] = {};", buffers_.use(s.buffer), e[0],
                      c_stored(k_.buffers[s.buffer].dtype, e[1])));
     close_lanes();
   }
@@ -275,11 +286,12 @@ class KernelWriter {
 
   const Kernel& k_;
   std::string symbol_;
-  std::vector<std::string> buffers_;
+  BufferNames buffers_;
   std::unordered_map<int64_t, std::string> lane_vars_;
   std::string lane_var_, lane_bound_;
   int next_temp_ = 0;
   size_t depth_ = 1;
+  size_t body_ = 0;  // where the text of the open phase begins
   CKernel out_;
 };
 
