@@ -37,8 +37,8 @@ int64_t checked_numel(DType dtype, const std::vector<int64_t>& shape) {
   return empty ? 0 : product / size_of(dtype);
 }
 
-// By calloc, since the system gives large memory as zeros already: gigabytes of optimizer state cost
-// their time where they are first written, not here.
+// By calloc, since the system gives large memory as zeros already: gigabytes of optimizer state
+// cost their time where they are first written, not here.
 std::shared_ptr<void> aligned_zeros(int64_t bytes) {
   constexpr size_t line = 64;
   // Whole lines, so that the last vector of a kernel lies in memory of its own.
