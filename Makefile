@@ -3,7 +3,7 @@ JOBS ?= $(shell nproc)
 NINJA = ninja -j$(JOBS)
 CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
-.PHONY: release demo test bench asan fuzz-build doc format tidy setup clean
+.PHONY: release demo test bench asan fuzz peer fuzz-build doc format tidy setup clean
 release: build/release/build.ninja
 	@$(NINJA) -C build/release
 
@@ -39,6 +39,18 @@ bench: build/release/build.ninja
 asan: build/asan/build.ninja
 	@$(NINJA) -C build/asan all tests
 	@ASAN_OPTIONS=detect_stack_use_after_return=1 $(CTEST) --test-dir build/asan
+
+# Random graphs against the oracle: make fuzz N=1000 SEED=0.
+N ?= 1000
+SEED ?= 0
+fuzz: build/release/build.ninja
+	@$(NINJA) -C build/release fuzz_graphs
+	@build/release/bin/fuzz_graphs $(N) $(SEED) build/wrong_graphs
+
+# Every sample of every operator beside PyTorch 2.13.
+peer: build/release/build.ninja
+	@$(NINJA) -C build/release write_samples
+	@python3 test/peer/samples.py build/release/bin/write_samples
 
 fuzz-build: build/fuzz/build.ninja
 	@$(NINJA) -C build/fuzz fuzzers

@@ -13,7 +13,7 @@
 #include "interp/interpret.h"
 #include "ir/builder.h"
 #include "test/law/laws.h"
-#include "test/law/sample_call.h"
+#include "test/sample/sample_call.h"
 
 namespace cleave::law {
 namespace {

@@ -3,7 +3,7 @@
 #include "interp/interpret.h"
 #include "ir/builder.h"
 #include "ir/text.h"
-#include "test/law/sample_call.h"
+#include "test/sample/sample_call.h"
 
 namespace cleave::law {
 namespace {

@@ -7,7 +7,7 @@
 #include "interp/array_memory.h"
 #include "interp/interpret.h"
 #include "test/law/laws.h"
-#include "test/law/sample_call.h"
+#include "test/sample/sample_call.h"
 
 namespace cleave::law {
 namespace {

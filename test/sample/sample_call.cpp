@@ -1,4 +1,4 @@
-#include "test/law/sample_call.h"
+#include "test/sample/sample_call.h"
 
 #include <cmath>
 #include <set>

@@ -1,0 +1,90 @@
+// Random graphs: the same for the same seed, as the oracle says when compiled, and made small where
+// an operator is wrong.
+#include <gtest/gtest.h>
+
+#include "op/entry.h"
+#include "op/registry.h"
+#include "test/sample/check_graph.h"
+#include "test/sample/reduce_graph.h"
+
+namespace cleave::random {
+namespace {
+
+const OpRegistry& core() {
+  static const OpRegistry all = value_or_throw(core_ops());
+  return all;
+}
+
+RandomGraph joint_of(const OpRegistry& ops, uint64_t seed, const GraphOptions& options = {}) {
+  return value_or_throw(
+      with_gradients(value_or_throw(random_graph(ops, seed, options)), ops, seed));
+}
+
+TEST(RandomGraphs, same_seed_same_graph) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const RandomGraph a = value_or_throw(random_graph(core(), seed, {}));
+    const RandomGraph b = value_or_throw(random_graph(core(), seed, {}));
+    EXPECT_EQ(print(a.g), print(b.g));
+    EXPECT_GE(a.g.node_count(), 10u);
+    EXPECT_TRUE(verify(a.g).ok());
+    ASSERT_EQ(a.inputs.size(), a.g.placeholders().size());
+  }
+}
+
+TEST(RandomGraphs, most_entries_are_drawn) {
+  std::set<std::string> drawn;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    const RandomGraph r = value_or_throw(random_graph(core(), seed, {}));
+    for (NodeId n : r.g.order()) drawn.insert(r.g.node(n).op->name);
+  }
+  EXPECT_GT(drawn.size(), core().all().size() * 9 / 10);
+}
+
+TEST(RandomGraphs, compiled_as_the_oracle) {
+  int64_t elements = 0;
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    const Result<Verdict> v = check_graph(joint_of(core(), seed), core());
+    if (!v.ok() && v.failure().kind == ErrorKind::unsupported) continue;
+    ASSERT_TRUE(v.ok()) << "seed " << seed << ": " << v.failure().message;
+    EXPECT_EQ(v->difference, "") << "seed " << seed;
+    elements += v->elements;
+  }
+  EXPECT_GT(elements, 1000);
+}
+
+// cos lowered to 1.001 cos.
+OpRegistry with_wrong_cos() {
+  OpRegistry out;
+  for (const auto& op : core().all()) {
+    OpDef def = *op;
+    if (def.name == "cos")
+      def.lower = loop::pointwise([](const OpView& view, const loop::Exprs& x) {
+        const loop::Expr y = loop::cast(x[0], loop::compute_type(view.out_type(0).dtype));
+        return loop::unary(loop::Op::cos, y) * loop::constant(y.type(), 1.001);
+      });
+    value_or_throw(out.add(std::move(def)));
+  }
+  return out;
+}
+
+TEST(RandomGraphs, wrong_operator_is_found_and_made_small) {
+  const OpRegistry wrong = with_wrong_cos();
+  const auto fails = [&](const RandomGraph& r) {
+    const Result<Verdict> v = check_graph(r, wrong);
+    return v.ok() && !v->difference.empty();
+  };
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    const RandomGraph r = joint_of(wrong, seed, {.least_nodes = 10, .most_nodes = 12});
+    bool has_cos = false;
+    for (NodeId n : r.g.order()) has_cos |= r.g.node(n).op->name == "cos";
+    if (!has_cos || !fails(r)) continue;
+    const RandomGraph small = reduced(r, fails);
+    EXPECT_EQ(small.g.node_count(), 1u) << print(small.g);
+    EXPECT_EQ(small.g.node(small.g.first_node()).op->name, "cos");
+    return;
+  }
+  FAIL() << "no graph shows it";
+}
+
+}  // namespace
+}  // namespace cleave::random

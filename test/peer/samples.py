@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+"""Every sample of every operator against PyTorch: results and gradients, by the oracle and compiled.
+
+    python3 test/peer/samples.py WRITE_SAMPLES [OPERATOR ...]
+
+WRITE_SAMPLES is the program of that name (build/release/bin/write_samples). Prints a table: samples, results and
+gradients compared, the largest difference as a part of what torch.testing.assert_close allows (its defaults for the
+dtype). Integers, booleans and the places of NaN and infinity are exact. Where PyTorch's own rounding in 16 or 32 bits
+is what differs, its result in float64 decides, within the same tolerance of the sample's dtype (counted apart). Exit status: 0 all agree, 1 not, 77 no PyTorch.
+"""
+import json, math, multiprocessing, os, subprocess, sys, tempfile, warnings
+try:
+    import torch
+except ImportError:
+    print("skipped: PyTorch is not installed")
+    sys.exit(77)
+warnings.filterwarnings("ignore")
+torch.set_num_threads(1)
+
+# Operators whose values ATen leaves open or fixes otherwise, each with the reason.
+OWN = {
+    "adam_step": "cleave's own", "opaque": "cleave's own", "rng_next": "cleave's own", "sym_size": "a number in ATen",
+    "sym_numel": "a number in ATen", "rand": "random", "randn": "random", "bernoulli": "random", "native_dropout": "random",
+    "empty": "contents are open", "empty_like": "contents are open",
+}
+DTYPES = {"f64": torch.float64, "f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16, "i64": torch.int64,
+          "i32": torch.int32, "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8, "bool": torch.bool}
+FORMATS = {"contiguous": torch.contiguous_format, "channels_last": torch.channels_last,
+           "channels_last_3d": torch.channels_last_3d, "preserve": torch.preserve_format}
+TOLERANCE = {torch.float64: (1e-7, 1e-7), torch.float32: (1.3e-6, 1e-5), torch.bfloat16: (1.6e-2, 1e-5), torch.float16: (1e-3, 1e-5)}
+
+
+def read_safetensors(path):
+    with open(path, "rb") as f:
+        size = int.from_bytes(f.read(8), "little")
+        head = json.loads(f.read(size))
+        data = bytearray(f.read())
+    names = {"F64": "f64", "F32": "f32", "BF16": "bf16", "F16": "f16", "I64": "i64", "I32": "i32", "I16": "i16", "I8": "i8",
+             "U8": "u8", "BOOL": "bool"}
+    out = {}
+    for name, e in head.items():
+        if name == "__metadata__":
+            continue
+        a, b = e["data_offsets"]
+        dtype = DTYPES[names[e["dtype"]]]
+        out[name] = (torch.frombuffer(data[a:b], dtype=dtype).clone() if b > a else torch.empty(0, dtype=dtype)).reshape(e["shape"])
+    return out
+
+
+def value_of(v):
+    if isinstance(v, dict):
+        if "float" in v:
+            return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[v["float"]]
+        return DTYPES[v["dtype"]] if "dtype" in v else FORMATS[v["memory_format"]]
+    return [value_of(x) for x in v] if isinstance(v, list) else v
+
+
+def is_tensor_type(t):
+    return "Tensor" in str(t)
+
+
+class NoOverload(Exception):
+    pass
+
+
+def call(name, args):
+    """args: {name: ("tensor" | "tensors" | "value", content)}; the first overload that takes them."""
+    packet = getattr(torch.ops.aten, name, None)
+    if packet is None:
+        raise NoOverload(f"aten::{name} is not there")
+    errors = []
+    for overload in packet.overloads():
+        op = getattr(packet, overload)
+        schema = {a.name: a for a in op._schema.arguments}
+        if "out" in schema or any(a.is_out for a in schema.values()) or any(n not in schema for n in args):
+            continue
+        if any(is_tensor_type(schema[n].type) != (kind != "value" or content is None) and content is not None for n, (kind, content) in args.items()):
+            continue
+        missing = [a for a in schema.values() if a.name not in args and not a.has_default_value()]
+        if any(not isinstance(a.type, torch._C.OptionalType) for a in missing):
+            continue
+        kwargs = {n: c for n, (_, c) in args.items()}
+        kwargs.update({a.name: None for a in missing})
+        try:
+            return op(**kwargs)
+        except (RuntimeError, TypeError, IndexError, NotImplementedError) as e:
+            errors.append(f"{overload}: {str(e).splitlines()[0]}")
+    raise NoOverload("; ".join(errors) or "no overload with these arguments")
+
+
+def difference(got, want):
+    """(part of the tolerance used, text of a failure)."""
+    if got.dtype != want.dtype:
+        return 0, f"is {got.dtype}, PyTorch's is {want.dtype}"
+    if got.shape != want.shape:
+        return 0, f"is {tuple(got.shape)}, PyTorch's is {tuple(want.shape)}"
+    if got.numel() == 0:
+        return 0, ""
+    if not got.dtype.is_floating_point:
+        bad = (got != want).nonzero()
+        return 0, "" if not len(bad) else f"at {bad[0].tolist()}: {got[tuple(bad[0])].item()}, PyTorch's {want[tuple(bad[0])].item()}"
+    rtol, atol = TOLERANCE[got.dtype]
+    a, b = got.double(), want.double()
+    same = (a == b) | (a.isnan() & b.isnan())
+    part = torch.where(same, 0.0, (a - b).abs() / (atol + rtol * b.abs()))
+    part = torch.where(part.isnan(), math.inf, part)
+    worst = part.max().item()
+    if worst <= 1:
+        return worst, ""
+    at = tuple((part == worst).nonzero()[0].tolist())
+    return worst, f"at {list(at)}: {a[at].item()}, PyTorch's {b[at].item()}"
+
+
+class Operator:
+    def __init__(self, name, folder):
+        with open(os.path.join(folder, name + ".json")) as f:
+            self.entry = json.load(f)
+        self.name, self.tensors = name, read_safetensors(os.path.join(folder, name + ".safetensors"))
+        self.results = self.gradients = self.by_f64 = self.no_peer = self.no_gradient = 0
+        self.worst, self.failures, self.reason = 0.0, [], ""
+
+    def compare(self, where, key, want, exact):
+        for engine in ("reference", "compiled"):
+            got = self.tensors.get(f"{engine}.{key}")
+            if got is None:
+                return False
+            part, why = difference(got, want)
+            wide = exact.get(key) if why and got.dtype.is_floating_point else None
+            if wide is not None and wide.dtype.is_floating_point and got.dtype == want.dtype:
+                part, still = difference(got, wide.to(got.dtype))
+                if not still:
+                    self.by_f64 += 1
+                    why = ""
+            self.worst = max(self.worst, 0 if why else part)
+            if why:
+                self.failures.append(f"{self.name}, sample {where}, {engine} {key}: {why}")
+        return True
+
+    def call_sample(self, sample, wide):
+        """The results by return number and the gradients by name; floating operands in float64 where `wide`."""
+        leaves, args = {}, {}
+
+        def leaf(name):
+            if name is None:
+                return None
+            t = self.tensors[name].clone()
+            if t.dtype.is_floating_point:
+                t = (t.double() if wide else t).requires_grad_(not self.entry["gradient"])
+            leaves[name] = t
+            return t
+
+        def attribute(v):
+            v = value_of(v)
+            return torch.float64 if wide and isinstance(v, torch.dtype) and v.is_floating_point else v
+        for name, a in sample["args"]:
+            if "tensor" in a:
+                args[name] = ("tensor", leaf(a["tensor"]))
+            elif "tensors" in a:
+                args[name] = ("tensors", [leaf(x) for x in a["tensors"]])
+            else:
+                args[name] = ("value", attribute(a["value"]))
+        try:
+            out = call(self.name, args)
+        except NoOverload:
+            for t in leaves.values():
+                t.requires_grad_(False)
+            out = call(self.name, args)
+        found, total = {}, 0
+        for k, value in zip(sample["returns"], list(out) if isinstance(out, (list, tuple)) else [out]):
+            if k is None or value is None:
+                continue
+            found[str(k)] = value.detach()
+            cotangent = self.tensors.get(f"cotangent.{k}")
+            if cotangent is not None and value.requires_grad:
+                total = total + (value.double() * cotangent.double()).sum()
+        wanted = {n: t for n, t in leaves.items() if t.requires_grad}
+        if not isinstance(total, torch.Tensor) or not wanted:
+            return found
+        try:
+            grads = torch.autograd.grad(total, list(wanted.values()), allow_unused=True)
+        except (RuntimeError, NotImplementedError):
+            self.no_gradient += not wide
+            return found
+        found.update({f"grad.{n}": g for n, g in zip(wanted, grads) if g is not None})
+        return found
+
+    def run_sample(self, sample):
+        try:
+            found = self.call_sample(sample, False)
+        except NoOverload as e:
+            self.no_peer += 1
+            self.reason = f"sample {sample['sample']}: {e}"
+            return
+        try:
+            exact = self.call_sample(sample, True)
+        except NoOverload:
+            exact = {}
+        for key, want in found.items():
+            compared = self.compare(sample["sample"], key, want, exact)
+            if key.startswith("grad."):
+                self.gradients += compared
+            else:
+                self.results += compared
+
+
+def run_samples(name, folder, samples):
+    """The operator with the given samples compared, in a process of its own; None where PyTorch ends that process."""
+    def child(pipe):
+        o = Operator(name, folder)
+        for sample in o.entry["samples"]:
+            if sample["sample"] in samples:
+                o.run_sample(sample)
+        o.tensors = {}
+        pipe.send(o)
+    fork = multiprocessing.get_context("fork")
+    ours, theirs = fork.Pipe(duplex=False)
+    process = fork.Process(target=child, args=(theirs,))
+    process.start()
+    theirs.close()
+    try:
+        return ours.recv()
+    except EOFError:
+        return None
+    finally:
+        process.join()
+
+
+def run_operator(name, folder):
+    with open(os.path.join(folder, name + ".json")) as f:
+        numbers = [s["sample"] for s in json.load(f)["samples"]]
+    whole = run_samples(name, folder, numbers)
+    if whole is not None:
+        return whole
+    total = Operator(name, folder)
+    for n in numbers:  # PyTorch 2.13 divides the least integer by -1 with a trap, for one
+        one = run_samples(name, folder, [n])
+        if one is None:
+            total.no_peer += 1
+            total.reason = f"sample {n}: it ends the process"
+            continue
+        for field in ("results", "gradients", "by_f64", "no_peer", "no_gradient"):
+            setattr(total, field, getattr(total, field) + getattr(one, field))
+        total.reason = one.reason or total.reason
+        total.worst = max(total.worst, one.worst)
+        total.failures += one.failures
+    return total
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    with tempfile.TemporaryDirectory() as folder:
+        made = subprocess.run([sys.argv[1], folder, *sys.argv[2:]])
+        names = sorted(f[:-5] for f in os.listdir(folder) if f.endswith(".json"))
+        print(f"{'operator':<52}{'samples':>8}{'results':>8}{'gradients':>10}{'part of tolerance':>18}")
+        failures, totals, operators = [], [0, 0, 0], 0
+        for name in names:
+            if name in OWN:
+                print(f"{name:<52}  not compared: {OWN[name]}")
+                continue
+            o = run_operator(name, folder)
+            note = f"  {o.no_peer} refused by PyTorch: {o.reason[:90]}" if o.no_peer else ""
+            note += f"  {o.by_f64} by PyTorch's float64" if o.by_f64 else ""
+            note += f"  {o.no_gradient} without gradient there" if o.no_gradient else ""
+            print(f"{name:<52}{len(o.entry['samples']):>8}{o.results:>8}{o.gradients:>10}{o.worst:>18.3f}{note}")
+            failures += o.failures
+            operators += 1
+            for i, n in enumerate((len(o.entry["samples"]), o.results, o.gradients)):
+                totals[i] += n
+        print(f"{operators} operators, {totals[0]} samples ({totals[0] / max(operators, 1):.1f} each), {totals[1]} results and "
+              f"{totals[2]} gradients compared by both engines, {len(failures)} differ")
+        for f in failures:
+            print("  " + f)
+        sys.exit(1 if failures or made.returncode else 0)
+
+
+main()

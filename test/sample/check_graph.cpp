@@ -1,0 +1,158 @@
+#include "test/sample/check_graph.h"
+
+#include <cmath>
+#include <random>
+
+#include "cleave/executor.h"
+#include "compile/executable.h"
+#include "interp/array_memory.h"
+#include "interp/interpret.h"
+
+namespace cleave::random {
+namespace {
+
+constexpr int moved_runs = 3;
+
+// About two roundings of the type. Compiled code may keep a 16-bit value's neighbours in f32, so
+// those move by a whole unit.
+double rounding_of(DType t) {
+  switch (t) {
+    case DType::f64: return 0x1p-51;
+    case DType::f32: return 0x1p-22;
+    case DType::bf16: return 0x1p-8;
+    case DType::f16: return 0x1p-11;
+    default: return 0;
+  }
+}
+// What a kernel of several operations may be off by, as a part of the largest element.
+double base_of(DType t) {
+  switch (t) {
+    case DType::f64: return 1e-12;
+    case DType::f32: return 2e-5;
+    case DType::bf16: return 0x1p-6;
+    case DType::f16: return 0x1p-9;
+    default: return 0;
+  }
+}
+
+// The returns of g; `move` > 0: each floating result of a node moved by up to move roundings.
+Result<Arrays> run_oracle(const RandomGraph& r, double move, uint64_t seed) {
+  std::mt19937_64 rng(seed);
+  std::vector<Array> values(r.g.value_capacity());
+  for (size_t i = 0; i < r.inputs.size(); ++i) values[r.g.placeholders()[i].value.v] = r.inputs[i];
+  for (NodeId n = r.g.first_node(); n.valid(); n = r.g.next_node(n)) {
+    const Node& node = r.g.node(n);
+    std::vector<const Array*> operands;
+    for (ValueId v : node.inputs) operands.push_back(v.valid() ? &values[v.v] : nullptr);
+    CLEAVE_TRY(Arrays results, run_node(r.g, n, operands));
+    const bool moves = move > 0 && !has(node.op->traits, Trait::view);
+    for (uint32_t k = 0; k < node.output_count; ++k) {
+      Array& a = results[k];
+      if (moves)
+        for (double& x : a.f)
+          x *= 1 + move * rounding_of(a.dtype) * (static_cast<double>(rng() >> 11) * 0x1p-52 - 1);
+      if (moves && (a.dtype == DType::bf16 || a.dtype == DType::f16))
+        for (double& x : a.f) x = round_to(a.dtype, x);
+      values[node.out(k).v] = std::move(a);
+    }
+  }
+  Arrays out;
+  for (const Return& x : r.g.returns()) out.push_back(values[x.value.v]);
+  return out;
+}
+
+Result<Arrays> run_compiled(const RandomGraph& r, const OpRegistry& ops) {
+  CLEAVE_TRY(auto program, CompiledProgram::compile(r.g, ops, {}));
+  CLEAVE_TRY(auto instance, Instance::make(program, make_thread_pool(2)));
+  std::vector<std::vector<std::byte>> bound;
+  for (size_t i = 0; i < r.inputs.size(); ++i) {
+    bound.push_back(to_memory(r.inputs[i]));
+    bound.back().resize(bound.back().size() + 64);  // an empty tensor has an address too
+    CLEAVE_CHECK(instance->bind(i, bound.back().data()));
+  }
+  CLEAVE_CHECK(instance->run());
+  Arrays out;
+  for (size_t k = 0; k < r.g.returns().size(); ++k) {
+    const Type& t = r.g.type(r.g.returns()[k].value);
+    out.push_back(from_memory(t.dtype, static_shape(t), instance->result(k)));
+  }
+  return out;
+}
+
+// Compares element k of return `at`; adds to the verdict.
+class Comparison {
+ public:
+  Comparison(const Array& want, const std::vector<const Array*>& moved)
+      : want_(want), moved_(moved) {
+    for (int64_t k = 0; k < want.numel(); ++k)
+      if (std::isfinite(want.number(k))) scale_ = std::max(scale_, std::fabs(want.number(k)));
+    // The largest change anywhere, since three runs don't show each element at its worst.
+    for (int64_t k = 0; k < want.numel(); ++k) largest_ = std::max(largest_, change(k));
+  }
+  // Whether rounding decides element k.
+  bool open(int64_t k) const {
+    for (const Array* m : moved_) {
+      const double a = want_.number(k), b = m->number(k);
+      if (std::isnan(a) != std::isnan(b) || std::isinf(a) != std::isinf(b)) return true;
+      if (!want_.floating() && a != b) return true;
+    }
+    return change(k) > 0.05 * scale_;
+  }
+  double allowed(int64_t k) const {
+    return base_of(want_.dtype) * scale_ + 8 * change(k) +
+           (want_.floating() ? 2 * std::min(largest_, 0.01 * scale_) : 0);
+  }
+
+ private:
+  double change(int64_t k) const {
+    double most = 0;
+    for (const Array* m : moved_) {
+      const double d = std::fabs(m->number(k) - want_.number(k));
+      if (std::isfinite(d)) most = std::max(most, d);
+    }
+    return most;
+  }
+  const Array& want_;
+  const std::vector<const Array*>& moved_;
+  double scale_ = 1, largest_ = 0;
+};
+
+}  // namespace
+
+Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops) {
+  CLEAVE_TRY(const Arrays want, run_oracle(r, 0, 0));
+  std::vector<Arrays> moved;
+  for (int k = 0; k < moved_runs; ++k) {
+    Result<Arrays> m = run_oracle(r, 1, 977 + static_cast<uint64_t>(k));
+    if (m.ok()) moved.push_back(*std::move(m));
+  }
+  Verdict verdict;
+  const Result<Arrays> got = run_compiled(r, ops);
+  if (!got.ok()) {
+    if (got.failure().kind == ErrorKind::unsupported) return got.failure();
+    verdict.difference = got.failure().message;
+    return verdict;
+  }
+  for (size_t at = 0; at < want.size() && verdict.difference.empty(); ++at) {
+    Array stored = want[at];
+    for (double& x : stored.f) x = round_to(stored.dtype, x);
+    std::vector<const Array*> others;
+    for (const Arrays& m : moved) others.push_back(&m[at]);
+    const Comparison c(stored, others);
+    for (int64_t k = 0; k < stored.numel(); ++k) {
+      if (c.open(k)) {
+        ++verdict.left_open;
+        continue;
+      }
+      ++verdict.elements;
+      const double a = (*got)[at].number(k), b = stored.number(k);
+      if (a == b || (std::isnan(a) && std::isnan(b)) || std::fabs(a - b) <= c.allowed(k)) continue;
+      verdict.difference = fmt::format("return {}, element {}: {}, expected {} within {:.2g}", at,
+                                       k, a, b, c.allowed(k));
+      break;
+    }
+  }
+  return verdict;
+}
+
+}  // namespace cleave::random

@@ -1,0 +1,21 @@
+// One random graph by the oracle and compiled.
+//
+// What rounding may change is measured, not guessed: the oracle runs again a few times with each
+// floating result moved by about one rounding of its type. A compiled element may then be as far
+// from the oracle as a small multiple of the largest such change. Where an integer or boolean
+// element changes (a comparison of nearly equal numbers), it is not compared.
+#pragma once
+#include "test/sample/random_graph.h"
+
+namespace cleave::random {
+
+struct Verdict {
+  std::string difference;  // empty: as the oracle says
+  int64_t elements = 0;    // compared
+  int64_t left_open = 0;   // elements that rounding decides
+};
+
+// Bug and compile failures count as differences, Unsupported is an error.
+Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops);
+
+}  // namespace cleave::random

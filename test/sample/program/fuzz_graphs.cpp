@@ -1,0 +1,99 @@
+// fuzz_graphs [N [SEED [FOLDER]]]: N random graphs from SEED on, forward and backward, compiled
+// against the oracle. A graph that differs is reduced and written to FOLDER as wrong_SEED.clv with
+// its inputs. Exit status: 0 none differs, 1 some do.
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+
+#include "import/safetensors.h"
+#include "interp/array_memory.h"
+#include "ir/text.h"
+#include "op/registry.h"
+#include "test/sample/check_graph.h"
+#include "test/sample/reduce_graph.h"
+
+namespace cleave::random {
+namespace {
+
+uint64_t number(const char* text, const char* what) {
+  uint64_t value = 0;
+  const char* end = text + std::strlen(text);
+  if (auto [p, e] = std::from_chars(text, end, value); e != std::errc() || p != end)
+    throw_failure(user_error("{} is '{}', expected a number", what, text));
+  return value;
+}
+
+void save(const RandomGraph& r, const std::string& path) {
+  std::ofstream(path + ".clv") << print(r.g);
+  std::vector<std::vector<std::byte>> memory;
+  std::vector<TensorEntry> entries;
+  for (const Array& a : r.inputs) memory.push_back(to_memory(a));
+  for (size_t i = 0; i < memory.size(); ++i)
+    entries.push_back(
+        {r.g.name(r.g.placeholders()[i].value), r.inputs[i].dtype, r.inputs[i].shape, memory[i]});
+  value_or_throw(write_safetensors(path + ".safetensors", entries));
+}
+
+struct Totals {
+  int64_t graphs = 0, nodes = 0, elements = 0, left_open = 0, unsupported = 0, wrong = 0;
+};
+
+void one(const OpRegistry& ops, uint64_t seed, const std::string& folder, Totals& totals) {
+  const RandomGraph forward = value_or_throw(random_graph(ops, seed, {}));
+  const RandomGraph r = value_or_throw(with_gradients(forward, ops, seed));
+  ++totals.graphs;
+  totals.nodes += static_cast<int64_t>(r.g.node_count());
+  const Result<Verdict> verdict = check_graph(r, ops);
+  if (!verdict.ok()) {
+    if (verdict.failure().kind != ErrorKind::unsupported)
+      fmt::print("seed {}: {}\n", seed, verdict.failure().message);
+    ++(verdict.failure().kind == ErrorKind::unsupported ? totals.unsupported : totals.wrong);
+    return;
+  }
+  totals.elements += verdict->elements;
+  totals.left_open += verdict->left_open;
+  if (verdict->difference.empty()) return;
+  ++totals.wrong;
+  const RandomGraph small = reduced(r, [&](const RandomGraph& g) {
+    const Result<Verdict> v = check_graph(g, ops);
+    return v.ok() && !v->difference.empty();
+  });
+  const std::string path = fmt::format("{}/wrong_{}", folder, seed);
+  save(small, path);
+  const Result<Verdict> again = check_graph(small, ops);
+  fmt::print("seed {}: {}\n{}\n", seed, again.ok() ? again->difference : again.failure().message,
+             print(small.g));
+  std::fflush(stdout);
+}
+
+int run(int argc, char** argv) {
+  const uint64_t n = argc > 1 ? number(argv[1], "N") : 100;
+  const uint64_t seed = argc > 2 ? number(argv[2], "SEED") : 0;
+  const std::string folder = argc > 3 ? argv[3] : "build/wrong_graphs";
+  std::filesystem::create_directories(folder);
+  const OpRegistry ops = value_or_throw(core_ops());
+  Totals totals;
+  const auto start = std::chrono::steady_clock::now();
+  for (uint64_t k = 0; k < n; ++k) one(ops, seed + k, folder, totals);
+  const std::chrono::duration<double> s = std::chrono::steady_clock::now() - start;
+  fmt::print(
+      "{} graphs from seed {}, {:.0f} nodes each, in {:.0f} s: {} elements compared, {} left "
+      "open by rounding, {} graphs refused as unsupported, {} differ\n",
+      totals.graphs, seed,
+      static_cast<double>(totals.nodes) / static_cast<double>(std::max<int64_t>(totals.graphs, 1)),
+      s.count(), totals.elements, totals.left_open, totals.unsupported, totals.wrong);
+  return totals.wrong == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace cleave::random
+
+int main(int argc, char** argv) {
+  try {
+    return cleave::random::run(argc, argv);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return 1;
+  }
+}

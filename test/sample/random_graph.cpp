@@ -1,0 +1,260 @@
+#include "test/sample/random_graph.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "grad/grad.h"
+#include "interp/interpret.h"
+#include "ir/builder.h"
+#include "test/sample/sample_call.h"
+
+namespace cleave::random {
+namespace {
+
+constexpr double tame = 1e3;  // larger values are not used further
+constexpr int64_t most_elements = 4096;
+
+struct Known {
+  ValueId id;
+  Array array;
+  bool hidden = false;  // a detached copy stands for it
+};
+
+bool is_tame(const Array& a) {
+  for (int64_t k = 0; k < a.numel(); ++k)
+    if (!(std::fabs(a.number(k)) <= tame)) return false;
+  return true;
+}
+
+bool within(const Array& a, double lo, double hi) {
+  for (int64_t k = 0; k < a.numel(); ++k)
+    if (!(a.number(k) >= lo && a.number(k) < hi)) return false;
+  return true;
+}
+
+class Writer {
+ public:
+  Writer(const OpRegistry& ops, uint64_t seed, const GraphOptions& options)
+      : options_(options), b_(out_.g, ops), rng_(seed) {
+    for (const auto& op : ops.all())
+      if (can_draw(*op)) drawn_.push_back(op.get());
+  }
+
+  Result<RandomGraph> write() {
+    if (drawn_.empty()) return user_error("random_graph: no operator has samples and rules");
+    const int nodes = between(options_.least_nodes, options_.most_nodes);
+    for (int tries = 0; std::cmp_less(out_.g.node_count(), nodes) && tries < 4 * nodes; ++tries)
+      CLEAVE_CHECK(call());
+    return finish();
+  }
+
+ private:
+  bool can_draw(const OpDef& op) const {
+    return !op.samples.empty() && op.reference.present() && op.lower.present() &&
+           !has(op.traits, Trait::effect) &&
+           std::find(options_.without.begin(), options_.without.end(), op.name) ==
+               options_.without.end();
+  }
+  int between(int lo, int hi) {
+    return lo + static_cast<int>(rng_() % static_cast<uint64_t>(hi - lo + 1));
+  }
+  bool chance(double p) { return static_cast<double>(rng_() >> 11) * 0x1p-53 < p; }
+
+  // Runs the node and remembers its results. False where the reference refuses its operands.
+  Result<bool> run(NodeId n) {
+    std::vector<const Array*> operands;
+    for (ValueId v : out_.g.node(n).inputs)
+      operands.push_back(v.valid() ? &known_[where_[v.v]].array : nullptr);
+    Result<Arrays> results = run_node(out_.g, n, operands);
+    if (!results.ok()) {
+      if (results.failure().kind == ErrorKind::bug) return std::move(results).failure();
+      return false;
+    }
+    const Node& node = out_.g.node(n);
+    for (uint32_t r = 0; r < node.output_count; ++r)
+      remember(node.out(r), std::move((*results)[r]));
+    return true;
+  }
+  void remember(ValueId v, Array a) {
+    where_.resize(std::max<size_t>(where_.size(), v.v + 1), SIZE_MAX);
+    where_[v.v] = known_.size();
+    known_.push_back({v, std::move(a)});
+  }
+  const Array& array(ValueId v) const { return known_[where_[v.v]].array; }
+
+  // A call of the builder on known values; an invalid id where it is refused.
+  ValueId made(const std::string& name, std::vector<CallOperand> operands, NamedAttrs attrs = {}) {
+    const NodeId last = out_.g.last_node();
+    Builder b(out_.g, b_.ops());
+    const ValueId v = b.call1(name, std::move(operands), std::move(attrs));
+    if (!b.status().ok() || out_.g.last_node() == last) return {};
+    Result<bool> ran = run(out_.g.last_node());
+    if (ran.ok() && *ran) return v;
+    out_.g.erase(out_.g.last_node());
+    return {};
+  }
+
+  Result<ValueId> placeholder(const SampleTensor& t, const std::string& stem, Role role) {
+    const bool differentiable = is_floating(t.type.dtype) && role == Role::input && chance(0.8);
+    CLEAVE_TRY(const ValueId v,
+               out_.g.add_placeholder(role, out_.g.fresh_name(stem), t.type, differentiable));
+    out_.inputs.push_back(law::sample_array(t, rng_()));
+    Array a = out_.inputs.back();
+    remember(v, std::move(a));
+    return v;
+  }
+
+  // v, of any type, as the dtype of t.
+  ValueId as_dtype(ValueId v, DType want) {
+    const DType have = out_.g.type(v).dtype;
+    if (have == want) return v;
+    if (want == DType::boolean)
+      return made("gt", {v, is_floating(have) ? CallOperand(0.1) : CallOperand(0)});
+    return made("_to_copy", {v}, {{"dtype", want}});
+  }
+  ValueId as_shape(ValueId v, const Shape& shape, int64_t elements) {
+    const int64_t have = numel_of(array(v).shape);
+    if (out_.g.type(v).shape == shape) return v;
+    if (have == 0 && elements > 0) return {};
+    if (have != elements) {
+      v = made("reshape", {v}, {{"shape", Shape{Dim(-1)}}});
+      if (v.valid() && have < elements)
+        v = made("repeat", {v}, {{"repeats", Shape{Dim((elements + have - 1) / have)}}});
+      if (v.valid() && numel_of(array(v).shape) != elements)
+        v = made("slice", {v}, {{"dim", 0}, {"start", 0}, {"end", elements}});
+      if (!v.valid()) return v;
+    }
+    return made("reshape", {v}, {{"shape", shape}});
+  }
+  // v with values in [lo, hi).
+  ValueId as_range(ValueId v, double lo, double hi) {
+    if (array(v).dtype == DType::boolean) return v;
+    if (within(array(v), lo, hi)) return v;
+    if (!array(v).floating()) {
+      v = made("remainder", {v, CallOperand(static_cast<int>(hi - lo))});
+      return v.valid() && lo != 0 ? made("add", {v, CallOperand(static_cast<int>(lo))}) : v;
+    }
+    v = made("sin", {v});
+    if (v.valid()) v = made("mul", {v, CallOperand(0.45 * (hi - lo))});
+    return v.valid() ? made("add", {v, CallOperand(0.5 * (hi + lo))}) : v;
+  }
+
+  // A value that can stand for t: an older one that was brought to its type, or a new placeholder.
+  Result<ValueId> operand(const SampleTensor& t, const std::string& stem) {
+    if (stem == "rng") return placeholder(t, stem, Role::rng_state);
+    const bool fixed = !t.values.empty() || t.distinct > 0;
+    if (fixed || known_.empty() || chance(0.2)) return placeholder(t, stem, Role::input);
+    const Shape& shape = t.type.shape;
+    std::vector<int64_t> sizes = static_shape(t.type);
+    // Recent values first, so that chains grow.
+    const size_t back =
+        static_cast<size_t>(between(0, static_cast<int>(std::min<size_t>(known_.size(), 12)) - 1));
+    const Known& from = known_[known_.size() - 1 - back];
+    if (from.hidden || !is_tame(from.array)) return placeholder(t, stem, Role::input);
+    ValueId v = as_shape(from.id, shape, numel_of(sizes));
+    const bool wide = is_floating(t.type.dtype) && t.lo == -2 && t.hi == 2;  // says nothing special
+    if (v.valid() && is_floating(out_.g.type(v).dtype) && !is_floating(t.type.dtype) &&
+        t.type.dtype != DType::boolean)
+      v = as_range(v, -100, 100);
+    if (v.valid()) v = as_dtype(v, t.type.dtype);
+    if (v.valid() && !wide) v = as_range(v, t.lo, t.hi);
+    if (v.valid() && out_.g.type(v).dtype == t.type.dtype && out_.g.type(v).shape == shape)
+      return v;
+    return placeholder(t, stem, Role::input);
+  }
+
+  Status call() {
+    const OpDef& op = *drawn_[rng_() % drawn_.size()];
+    const Sample& sample = op.samples[rng_() % op.samples.size()];
+    for (const SampleOperand& o : sample.operands)
+      for (const SampleTensor& t : o.tensors)
+        if (!t.type.is_none &&
+            (!t.type.is_static() || numel_of(static_shape(t.type)) > most_elements))
+          return {};
+    NodeSpec spec;
+    spec.op = &op;
+    for (size_t k = 0; k < op.schema.operands.size(); ++k) {
+      const ArgDef& arg = op.schema.args[op.schema.operands[k]];
+      const SampleOperand* given = k < sample.operands.size() ? &sample.operands[k] : nullptr;
+      if (arg.list) {
+        spec.list_size = given ? static_cast<uint32_t>(given->tensors.size()) : 0;
+        for (size_t i = 0; i < spec.list_size; ++i) {
+          ValueId v = ValueId::none();
+          if (!given->tensors[i].type.is_none) {
+            CLEAVE_TRY(v, operand(given->tensors[i], arg.name));
+          }
+          spec.inputs.push_back(v);
+        }
+      } else if (!given || given->is_none) {
+        spec.inputs.push_back(ValueId::none());
+      } else if (!given->number.is_none()) {
+        spec.inputs.push_back(ValueId::number());
+        spec.attrs.set(op.schema.operands[k], given->number);
+      } else {
+        CLEAVE_TRY(const ValueId v, operand(given->tensors[0], arg.name));
+        spec.inputs.push_back(v);
+      }
+    }
+    for (const auto& [name, value] : sample.attrs)
+      spec.attrs.set(static_cast<uint16_t>(op.schema.find(name)), value);
+    CLEAVE_TRY(const NodeId n, out_.g.add_node(std::move(spec)));
+    CLEAVE_TRY(const bool ran, run(n));
+    if (!ran) {
+      out_.g.erase(n);
+      return {};
+    }
+    // What has no gradient must not lie on the way of one.
+    if (!op.grad.present())
+      for (uint32_t r = 0; r < out_.g.node(n).output_count; ++r) {
+        const ValueId v = out_.g.node(n).out(r);
+        if (is_floating(out_.g.type(v).dtype) && !out_.g.type(v).is_none &&
+            made("detach", {v}).valid())
+          known_[where_[v.v]].hidden = true;
+      }
+    return {};
+  }
+
+  Result<RandomGraph> finish() {
+    for (const Known& k : known_) {
+      const Type& t = out_.g.type(k.id);
+      if (t.is_none || k.hidden || !out_.g.value(k.id).def.valid()) continue;
+      const bool last = out_.g.use_count(k.id) == 0;
+      if ((last && is_tame(k.array)) || chance(0.05))
+        out_.g.add_return({k.id, ReturnKind::result, {}});
+    }
+    if (out_.g.returns().empty()) out_.g.add_return({known_.back().id, ReturnKind::result, {}});
+    return std::move(out_);
+  }
+
+  const GraphOptions& options_;
+  RandomGraph out_;
+  Builder b_;
+  std::mt19937_64 rng_;
+  std::vector<const OpDef*> drawn_;
+  std::vector<Known> known_;
+  std::vector<size_t> where_;  // by value id: index into known_
+};
+
+}  // namespace
+
+Result<RandomGraph> random_graph(const OpRegistry& ops, uint64_t seed,
+                                 const GraphOptions& options) {
+  return Writer(ops, seed, options).write();
+}
+
+Result<RandomGraph> with_gradients(const RandomGraph& r, const OpRegistry& ops, uint64_t seed) {
+  Result<Graph> joint = make_joint(r.g, ops);
+  if (!joint.ok()) {
+    if (joint.failure().kind == ErrorKind::bug) return std::move(joint).failure();
+    return r;
+  }
+  RandomGraph out{*std::move(joint), r.inputs};
+  for (size_t i = out.inputs.size(); i < out.g.placeholders().size(); ++i)
+    out.inputs.push_back(law::random_weights(out.g.type(out.g.placeholders()[i].value), seed + i));
+  for (Array& a : out.inputs)
+    for (double& x : a.f) x = round_to(a.dtype, x);
+  return out;
+}
+
+}  // namespace cleave::random

@@ -1,0 +1,31 @@
+// Random well-typed graphs, drawn from the operators' entries: each node is a call like one of an
+// entry's samples, on values that were made before and brought to the sample's type. So an operator
+// joins by having an entry.
+//
+//   RandomGraph r = value_or_throw(random_graph(ops, 17, {}));     // 17 always gives the same
+//
+// Values are kept tame: what is not finite or large is not used further. Integers and fractions
+// come into an operand's range by remainder and by sin.
+#pragma once
+#include "ir/array.h"
+#include "ir/graph.h"
+
+namespace cleave::random {
+
+struct GraphOptions {
+  int least_nodes = 10, most_nodes = 60;
+  std::vector<std::string> without = {};  // operators that are not drawn
+};
+
+struct RandomGraph {
+  Graph g{"main"};
+  Arrays inputs;  // one for each placeholder
+};
+
+Result<RandomGraph> random_graph(const OpRegistry& ops, uint64_t seed, const GraphOptions& options);
+
+// The joint graph with random cotangents after the inputs; `r` itself where nothing in it has a
+// gradient.
+Result<RandomGraph> with_gradients(const RandomGraph& r, const OpRegistry& ops, uint64_t seed);
+
+}  // namespace cleave::random

@@ -1,0 +1,15 @@
+// A failing graph made small: nodes become inputs, returns go, as long as it fails.
+#pragma once
+#include <functional>
+
+#include "test/sample/random_graph.h"
+
+namespace cleave::random {
+
+using Fails = std::function<bool(const RandomGraph&)>;
+
+// A graph that still fails, of which no node can be replaced by an input that holds its value and
+// no return left out.
+RandomGraph reduced(RandomGraph r, const Fails& fails);
+
+}  // namespace cleave::random
