@@ -116,8 +116,8 @@ RandomGraph reduced(RandomGraph r, const Fails& fails) {
                    {order.begin() + static_cast<std::ptrdiff_t>(at),
                     order.begin() + static_cast<std::ptrdiff_t>(std::min(order.size(), at + part))},
                    *values, fails);
-    if (smaller)
-      while (drop_returns(r, fails)) {}
+    if (!smaller) smaller = return_earlier(r, fails);
+    while (smaller && drop_returns(r, fails)) {}
   }
   return r;
 }
