@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "ir/text.h"
 #include "op/registry.h"
 
 namespace cleave {
@@ -19,6 +20,19 @@ TEST(UncoveredOp, HasNoEntry) {
     EXPECT_FALSE(op.reason.empty()) << op.name;
   }
   EXPECT_EQ(find_uncovered("exp"), nullptr);
+}
+
+TEST(UncoveredOp, IsRefusedWithItsReason) {
+  const auto ops = core_ops();
+  ASSERT_TRUE(ops.ok());
+  const auto graph =
+      parse("graph @main(%x: input f32[2]) {\n  %y = nonzero(%x)\n  return %y\n}\n", "g.clv", *ops);
+  ASSERT_FALSE(graph.ok());
+  EXPECT_EQ(graph.failure().kind, ErrorKind::unsupported);
+  EXPECT_NE(graph.failure().message.find("P13: the operator 'nonzero' is not covered: the size of "
+                                         "its result depends on values"),
+            std::string::npos)
+      << graph.failure().message;
 }
 
 TEST(UncoveredOp, IsSorted) {
