@@ -5,6 +5,7 @@
 // breaks it; the calls of its samples.
 #include <cstdio>
 
+#include "ir/uncovered_op.h"
 #include "op/registry.h"
 
 namespace cleave {
@@ -98,6 +99,8 @@ int write_ops() {
   for (const OpDef* op : sorted) links.push_back(fmt::format("[{}](#{})", op->name, op->name));
   fmt::print("{}\n\n", fmt::join(links, " "));
   for (const OpDef* op : sorted) fmt::print("{}", entry_text(*op));
+  fmt::print("## Not covered\n\nGraphs of PyTorch may hold these; they are refused by name.\n\n");
+  for (const UncoveredOp& op : uncovered_ops()) fmt::print("- `{}`: {}\n", op.name, op.reason);
   return 0;
 }
 

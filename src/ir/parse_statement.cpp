@@ -5,6 +5,7 @@
 
 #include "base/edit_distance.h"
 #include "ir/text.h"
+#include "ir/uncovered_op.h"
 
 namespace cleave {
 namespace {
@@ -53,6 +54,9 @@ Status StatementParser::read_results() {
 }
 
 Failure StatementParser::unknown_op(const Token& name) const {
+  if (const UncoveredOp* op = find_uncovered(name.text))
+    return lex_.placed(name.at, ErrorKind::unsupported, rule::op,
+                       fmt::format("the operator '{}' is not covered: {}", name.text, op->reason));
   if (is_core_aten(name.text))
     return lex_.placed(name.at, ErrorKind::unsupported, rule::op,
                        fmt::format("the operator '{}' is not covered yet, expected an entry in "

@@ -13,7 +13,8 @@
 // An index is in [-size, size) of its dim and counts from the end where it is negative; one outside
 // is an error that names it, before anything is written. Where writes meet, the last one in
 // row-major order of the broadcast indices stays; sums are added in that order, bool by "or". Masks
-// (bool, u8) are Unsupported: the size of their result depends on values.
+// (bool, u8) are Unsupported, since the size of their result depends on values, but for one bool
+// mask of index_put (mask_put.h).
 // Gradient: what is overwritten has none; as in PyTorch, each of several writes that meet gets the
 // whole gradient of the place.
 #include "op/advanced_index.h"
@@ -23,6 +24,7 @@
 #include "op/entry.h"
 #include "op/index_rules.h"
 #include "op/kernel_loops.h"
+#include "op/mask_put.h"
 #include "op/sample_sets.h"
 
 namespace cleave {
@@ -37,6 +39,7 @@ Result<Types> infer_index(const OpView& op) {
 }
 
 Result<Types> infer_put(const OpView& op) {
+  if (is_mask_put(op)) return infer_mask_put(op);
   CLEAVE_TRY(const Type picked, indexed_type(op));
   const Type &self = op.in_type(0), &values = op.in_type(2);
   CLEAVE_CHECK(common_device(op, "C4", {0, 2}));
@@ -126,6 +129,7 @@ Result<Arrays> reference_index(const OpView& op, std::span<const Array* const> i
 }
 
 Result<Arrays> reference_put(const OpView& op, std::span<const Array* const> in) {
+  if (is_mask_put(op)) return reference_mask_put(op, in);
   const Walk w = walk_of(op, in);
   const Array& values = *in[1 + static_cast<size_t>(op.list_size())];
   const bool add = op.bool_attr("accumulate");
@@ -161,6 +165,7 @@ Values grad_index(Builder& b, const GradView& op) {
 }
 
 Values grad_put(Builder& b, const GradView& op) {
+  if (is_mask_put(op)) return grad_mask_put(b, op);
   Values d = op.no_grads();
   const ValueId g = op.dout(0);
   if (g.is_none()) return d;
@@ -200,6 +205,7 @@ Exprs lower_index(loop::KernelBuilder& k, const OpView& op, const Exprs& index) 
 
 // The columns are the dims of self that are not indexed, the steps those of the broadcast indices.
 void lower_put(loop::KernelBuilder& k, const OpView& op) {
+  if (is_mask_put(op)) return lower_mask_put(k, op);
   const std::vector<int64_t>& sizes = k.operand(0).layout.shape;
   const AdvancedIndex plan = plan_index(op, std::ssize(sizes), broadcast_rank_of(k, op));
   OrderedWrites w;
@@ -333,6 +339,29 @@ OpDef index_put() {
        {{bf16({4, 35}), List{i64({13}).range(-4, 4)}, bf16({13, 35})}, add},
        {{bf16({4, 3}), List{absent(), i64({7}).range(-3, 3)}, bf16({4, 7})}, add},
        {{f16({4, 3}), List{i64({2, 1}).range(0, 4), i64({5}).range(0, 3)}, f16({2, 5})}, add}});
+  for (Sample& of_mask : mask_put_samples()) samples.push_back(std::move(of_mask));
+  std::vector<Reject> refused = {
+      {"C1",
+       {{f32({4}), List{i64({2}), i64({2})}, f32({2})}},
+       "index_put: C1: 2 indices are given for self: f32[4], expected at most 1"},
+      {"C2",
+       {{f32({4}), List{f32({2})}, f32({2})}},
+       "index_put: C2: indices[0] is f32[2], expected i64 or i32"},
+      {"C3",
+       {{f32({4, 3}), List{i64({2}), i64({3})}, f32({})}},
+       "index_put: C3: shapes [2] and [3] don't broadcast: dim -1 is 2 and 3, expected equal "
+       "sizes or 1"},
+      {"C4",
+       {{f32({4}), List{i64({2})}, on_cuda(f32({2}))}},
+       "index_put: C4: operands are on cpu and cuda:0, expected one device"},
+      {"C5",
+       {{f32({4}), List{i64({2})}, i64({2})}},
+       "index_put: C5: values is i64[2], expected the dtype of self: f32"},
+      {"C6",
+       {{f32({4}), List{i64({2})}, f32({1, 2})}},
+       "index_put: C6: shape [1,2] doesn't broadcast to [2], expected dims that are equal or "
+       "1"}};
+  for (Reject& of_mask : mask_put_rejects()) refused.push_back(std::move(of_mask));
   return OpDef{
       .name = "index_put",
       .signature =
@@ -347,27 +376,7 @@ OpDef index_put() {
       .lower = loop::kernel(lower_put),
       .cost = cost_per_result(1),
       .samples = std::move(samples),
-      .rejects =
-          {{"C1",
-            {{f32({4}), List{i64({2}), i64({2})}, f32({2})}},
-            "index_put: C1: 2 indices are given for self: f32[4], expected at most 1"},
-           {"C2",
-            {{f32({4}), List{f32({2})}, f32({2})}},
-            "index_put: C2: indices[0] is f32[2], expected i64 or i32"},
-           {"C3",
-            {{f32({4, 3}), List{i64({2}), i64({3})}, f32({})}},
-            "index_put: C3: shapes [2] and [3] don't broadcast: dim -1 is 2 and 3, expected equal "
-            "sizes or 1"},
-           {"C4",
-            {{f32({4}), List{i64({2})}, on_cuda(f32({2}))}},
-            "index_put: C4: operands are on cpu and cuda:0, expected one device"},
-           {"C5",
-            {{f32({4}), List{i64({2})}, i64({2})}},
-            "index_put: C5: values is i64[2], expected the dtype of self: f32"},
-           {"C6",
-            {{f32({4}), List{i64({2})}, f32({1, 2})}},
-            "index_put: C6: shape [1,2] doesn't broadcast to [2], expected dims that are equal or "
-            "1"}},
+      .rejects = std::move(refused),
   };
 }
 

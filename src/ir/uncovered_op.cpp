@@ -1,0 +1,44 @@
+#include "ir/uncovered_op.h"
+
+#include <algorithm>
+
+namespace cleave {
+namespace {
+
+constexpr std::string_view by_values = "the size of its result depends on values";
+constexpr std::string_view complex_values = "complex tensors have no arithmetic here";
+constexpr std::string_view no_strides =
+    "values are row-major in a graph, and where they lie in memory is lowering's choice";
+
+constexpr UncoveredOp table[] = {
+    {"_assert_async", "it has no result; check the values before they are given to the program"},
+    {"_assert_scalar", "it has no result; the range of a symint says the same"},
+    {"_assert_tensor_metadata", "it has no result, and types are checked when a graph is read"},
+    {"_cdist_forward", "expected sums of squares and a matrix product"},
+    {"_embedding_bag", "expected embedding and a sum over the dim of the bag"},
+    {"_fft_c2c", complex_values},
+    {"_fft_c2r", complex_values},
+    {"_fft_r2c", complex_values},
+    {"_local_scalar_dense", "it hands a value to the host, which has no part in a graph"},
+    {"_pdist_forward", "expected sums of squares and a matrix product"},
+    {"_unique2", by_values},
+    {"col2im", "expected index_put with accumulate=true"},
+    {"grid_sampler_2d", "expected index and weights of the four neighbours"},
+    {"masked_select", by_values},
+    {"nonzero", by_values},
+    {"sym_storage_offset", no_strides},
+    {"sym_stride", no_strides},
+};
+
+constexpr bool before(const UncoveredOp& op, std::string_view name) { return op.name < name; }
+
+}  // namespace
+
+std::span<const UncoveredOp> uncovered_ops() { return table; }
+
+const UncoveredOp* find_uncovered(std::string_view name) {
+  const auto* at = std::lower_bound(std::begin(table), std::end(table), name, before);
+  return at != std::end(table) && at->name == name ? at : nullptr;
+}
+
+}  // namespace cleave

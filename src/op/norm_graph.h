@@ -1,0 +1,79 @@
+// Norms as graphs and as plain loops: what batch, group and RMS norm share.
+//
+//   h = (x - mean) * rstd        y = h * weight + bias           g = dy * weight
+//   dx = rstd * (g - mean of g - h * mean of (g * h))            means over the dims of a statistic
+//   dweight = sum of dy * h      dbias = sum of dy               over the dims weight doesn't have
+//
+// An RMS norm has no mean: x takes the place of x - mean, and the mean of g drops out. Fixed
+// statistics (evaluation) are constants of the call: dx = rstd * g.
+#pragma once
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "ir/array.h"
+#include "ir/builder.h"
+#include "ir/op_view.h"
+
+namespace cleave {
+
+// The dtype in which norms are computed.
+inline DType norm_work(DType t) { return t == DType::f64 ? t : DType::f32; }
+
+// a + b, where either may be none.
+ValueId sum_of(Builder& b, ValueId x, ValueId y);
+
+// (x - mean) * rstd * weight + bias; mean, weight and bias may be none.
+ValueId normalised(Builder& b, ValueId x, ValueId mean, ValueId rstd, ValueId weight, ValueId bias);
+
+// A backward. All values have one dtype and the rank of x, with 1 for dims that they lack.
+struct NormTerms {
+  std::vector<int64_t> statistic;  // dims that a statistic folds
+  std::vector<int64_t> parameter;  // dims that weight doesn't have
+  ValueId dy, x, mean, rstd, weight;
+  bool fixed = false;
+  ValueId off, h, g;  // made by complete()
+
+  void complete(Builder& b);
+  ValueId dx(Builder& b) const;
+  ValueId dweight(Builder& b) const;  // with kept dims, as all below
+  ValueId dbias(Builder& b) const;
+};
+
+// Cotangents of the operands of a backward from those of dx, dweight and dbias (none: nothing
+// reached it). `follows`: mean and rstd are the statistics of x, so that they move with it.
+struct NormCotangents {
+  ValueId dy, x, mean, rstd, weight;
+};
+NormCotangents norm_second_order(Builder& b, const NormTerms& t, ValueId u_dx, ValueId u_dweight,
+                                 ValueId u_dbias, bool follows);
+
+// Whether operand `k` is result `result` of a call of one of `names` on the value of `input`.
+bool is_statistic_of(const Graph& g, const OpView& op, int k, uint32_t result, int input,
+                     std::initializer_list<std::string_view> names);
+
+// The bools of an attribute bool[n].
+std::vector<bool> bools_attr(const OpView& op, std::string_view name);
+
+// ---- Reference: which statistic and which parameter belong to the element at a position.
+
+struct NormMap {
+  int64_t statistics = 0, parameters = 0;
+  std::function<int64_t(int64_t)> statistic_of, parameter_of;
+  bool centred = true, fixed = false;
+};
+
+struct NormStatistics {
+  std::vector<double> mean, square, rstd, count;  // square: sum of (x - mean)^2
+};
+NormStatistics statistics_of(const Array& x, const NormMap& map, double eps);
+
+void reference_normalise(Array& y, const Array& x, const NormMap& map,
+                         const std::vector<double>& mean, const std::vector<double>& rstd,
+                         const Array* weight, const Array* bias);
+// dw and db may be null.
+void reference_norm_backward(Array& dx, Array* dw, Array* db, const Array& dy, const Array& x,
+                             const NormMap& map, const std::vector<double>& mean,
+                             const std::vector<double>& rstd, const Array* weight);
+
+}  // namespace cleave

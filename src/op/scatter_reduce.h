@@ -1,0 +1,18 @@
+// What the parts of scatter_reduce share (scatter_reduce.cpp says what it does).
+#pragma once
+#include "ir/builder.h"
+#include "ir/op_view.h"
+#include "loop/kernel_builder.h"
+
+namespace cleave {
+
+enum class Fold { sum, prod, mean, amax, amin };
+
+// Checked by infer.
+Fold fold_of(const OpView& op);
+int64_t scatter_dim(const OpView& op);
+
+Values grad_scatter_reduce(Builder& b, const GradView& op);
+void lower_scatter_reduce(loop::KernelBuilder& k, const OpView& op);
+
+}  // namespace cleave
