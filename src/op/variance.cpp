@@ -43,12 +43,15 @@ Result<Arrays> reference_var(const OpView& op, std::span<const Array* const> in)
   return Arrays{fold_lines(op, *in[0], in[0]->dtype, fold, nullptr)};
 }
 
-// max(0, count - c), as a number where the count is known.
-CallOperand freedom(Builder& b, const OpView& op, const std::vector<int64_t>& dims) {
+// max(0, count - c), as a number where the count is known. ATen's gradient by dims takes count - c
+// as it is, so that a correction above the count gives a finite gradient there.
+CallOperand freedom(Builder& b, const OpView& op, const std::vector<int64_t>& dims,
+                    bool at_least_zero = true) {
   const CallOperand count = count_operand(b, op.in(0), dims);
-  const double c = correction_of(op);
-  if (!count.number.is_none()) return std::max(0.0, count.number.as_double() - c);
-  return b.call1("clamp", {b.sub(count, c), 0.0});
+  const double c = correction_of(op), least = at_least_zero ? 0.0 : -HUGE_VAL;
+  if (!count.number.is_none()) return std::max(least, count.number.as_double() - c);
+  const ValueId rest = b.sub(count, c);
+  return at_least_zero ? b.call1("clamp", {rest, 0.0}) : rest;
 }
 
 DType wide(DType t) { return t == DType::f64 ? t : DType::f32; }
@@ -70,7 +73,7 @@ Values decompose_var(Builder& b, const OpView& op) {
 Values grad_var(Builder& b, const GradView& op) {
   const std::vector<int64_t> dims = reduction_dims(op);
   const DType t = op.in_type(0).dtype;
-  const CallOperand by = freedom(b, op, dims);
+  const CallOperand by = freedom(b, op, dims, !op.given("dim"));
   const ValueId x = b.convert(op.in(0), wide(t));
   const ValueId d = b.convert(kept_dout(b, op, dims), wide(t));
   const ValueId off = b.sub(x, dims.empty() ? x : b.mean(x, dims, true));
