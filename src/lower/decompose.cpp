@@ -29,12 +29,13 @@ Status decompose_for_lowering(Graph& graph, const OpRegistry& ops) {
     std::vector<std::string> names;
     for (uint32_t k = 0; k < node.output_count; ++k) {
       names.push_back(graph.name(node.out(k)));
-      graph.replace_uses(node.out(k), parts[k]);
+      // A result that was not asked for (output_mask) has no users and no part.
+      if (parts[k].valid()) graph.replace_uses(node.out(k), parts[k]);
     }
     NodeId before = graph.prev_node(n);
     graph.erase(n);
     for (size_t k = 0; k < names.size(); ++k)  // the value keeps its name where it can
-      if (graph.value(parts[k]).def.valid() && !graph.find(names[k]).valid())
+      if (parts[k].valid() && graph.value(parts[k]).def.valid() && !graph.find(names[k]).valid())
         CLEAVE_CHECK(graph.rename(parts[k], names[k]));
     n = before;
   }
