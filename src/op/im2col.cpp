@@ -125,8 +125,7 @@ NamedAttrs window_attrs(const OpView& op) {
   return attrs;
 }
 
-SampleAttrs window_call(Ints kernel, Ints dilation, Ints padding, Ints stride,
-                        const Ints& size) {
+SampleAttrs window_call(Ints kernel, Ints dilation, Ints padding, Ints stride, const Ints& size) {
   SampleAttrs out = {
       {"kernel_size", kernel}, {"dilation", dilation}, {"padding", padding}, {"stride", stride}};
   if (!size.empty()) out.emplace_back("output_size", size);
