@@ -1,4 +1,5 @@
-// avg_pool2d(self; kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override) -> y
+// avg_pool2d(self; kernel_size, stride, padding, ceil_mode, count_include_pad,
+//            divisor_override) -> y
 //   y = sum of each window / divisor
 //   divisor: divisor_override, else the elements of the window inside the input, with
 //   count_include_pad inside the input and its padding

@@ -1,5 +1,6 @@
 // col2im(self; output_size, kernel_size, dilation, padding, stride) -> y
-//   y[n, c, i..] = sum of x[n, (c,k..), (o..)] over k and o with o*stride - padding + k*dilation = i
+//   y[n, c, i..] = sum of x[n, (c,k..), (o..)] over k and o with
+//                  o*stride - padding + k*dilation = i
 //   (C1, C2, C3, C5) im2col.h, of output_size   (C4) self has rank 2 or 3
 //   (C6) the sizes of self are those that im2col of output_size has
 // The transpose of im2col.

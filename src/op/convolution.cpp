@@ -3,7 +3,8 @@
 //   plain        y = small side of input = large side, plus bias by channel
 //                spatial dims: floor((size + 2 padding - dilation (kernel-1) - 1) / stride) + 1
 //   transposed   y = large side of input = small side, plus bias by channel
-//                spatial dims: (size-1) stride - 2 padding + dilation (kernel-1) + output_padding + 1
+//                spatial dims: (size-1) stride - 2 padding + dilation (kernel-1) + 1
+//                + output_padding
 //
 //   input f[n, c, *size], 1 to 3 spatial dims; weight f[c_out, c/groups, *kernel], transposed
 //   f[c, c_out/groups, *kernel]; bias f[c_out] or none

@@ -1,5 +1,5 @@
-// One dim of an image that is resized (upsample.cpp): what a result reads, and which results read an
-// element, as expressions of a kernel.
+// One dim of an image that is resized (upsample.cpp): what a result reads, and which results read
+// an element, as expressions of a kernel.
 #pragma once
 #include <algorithm>
 #include <cmath>
