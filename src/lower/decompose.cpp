@@ -29,7 +29,8 @@ Status decompose_for_lowering(Graph& graph, const OpRegistry& ops) {
     std::vector<std::string> names;
     for (uint32_t k = 0; k < node.output_count; ++k) {
       names.push_back(graph.name(node.out(k)));
-      if (parts[k].valid()) graph.replace_uses(node.out(k), parts[k]);  // none: not asked for
+      // A result that was not asked for (output_mask) has no users and no part.
+      if (parts[k].valid()) graph.replace_uses(node.out(k), parts[k]);
     }
     NodeId before = graph.prev_node(n);
     graph.erase(n);

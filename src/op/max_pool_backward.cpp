@@ -1,0 +1,255 @@
+// max_pool2d_with_indices_backward(grad_output, self, indices; kernel_size, stride, padding,
+//                                  dilation, ceil_mode) -> dself
+//   dself[i] = sum of grad_output over the windows whose index is i
+// max_pool3d_with_indices_backward: the same over three dims.
+//   (C1..C5) pool.h; self is floating
+//   (C6) grad_output and indices have the shape of the result; grad_output has the dtype of self
+//   (C7) indices are i64
+// An index outside its window is an error (ATen takes any inside the plane), found before anything
+// is written.
+// Source: ATen/native/cpu/MaxPoolKernel.cpp, PyTorch 2.13.
+#include "op/index_rules.h"
+#include "op/kernel_loops.h"
+#include "op/max_pool.h"
+
+namespace cleave {
+namespace {
+
+using loop::Expr;
+using loop::Exprs;
+using loop::KernelBuilder;
+using Ints = std::vector<int64_t>;
+
+enum Operand { at_grad, at_self, at_indices };
+
+Result<Types> infer_backward(const OpView& op, size_t rank) {
+  const Type &g = op.in_type(at_grad), &x = op.in_type(at_self), &i = op.in_type(at_indices);
+  if (!is_floating(x.dtype))
+    return op.broken("C3", "self is {}, expected a floating dtype", x.text());
+  CLEAVE_TRY(const Shape shape, pooled_shape(op, at_self, rank));
+  if (g.dtype != x.dtype)
+    return op.broken("C6", "grad_output is {}, expected the dtype of self: {}", g.text(),
+                     name_of(x.dtype));
+  if (i.dtype != DType::i64) return op.broken("C7", "indices are {}, expected i64", i.text());
+  CLEAVE_CHECK(check_same_shape(op, "C6", "grad_output and the windows of self", g.shape, shape));
+  CLEAVE_CHECK(check_same_shape(op, "C6", "indices and the windows of self", i.shape, shape));
+  return Types{typed_like(x, x.dtype, x.shape)};
+}
+
+std::string outside_window(const OpView& op) {
+  return op.name() + ": indices: an index is outside its window";
+}
+
+Result<Arrays> reference_backward(const OpView& op, std::span<const Array* const> in, size_t rank) {
+  const Array &g = *in[at_grad], &indices = *in[at_indices];
+  Array y(in[at_self]->dtype, in[at_self]->shape);
+  const Ints size(y.shape.end() - static_cast<std::ptrdiff_t>(rank), y.shape.end());
+  const PoolEntries given(op, rank);
+  int64_t k = 0;
+  Status status;
+  for_each_position(g.shape, rank, [&](int64_t plane, const Ints& window) {
+    auto p = index_in_range(op, "indices", indices.i[k], numel_of(size), NegativeIndex::refused);
+    if (!p.ok() || !status.ok()) {
+      if (status.ok()) status = std::move(p).failure();
+      return;
+    }
+    int64_t rest = *p;
+    for (size_t d = rank; d-- > 0; rest /= size[d]) {
+      const int64_t off = rest % size[d] + given.padding[d] - window[d] * given.stride[d],
+                    step = given.dilation[d];
+      if (off < 0 || off % step != 0 || off / step >= given.kernel[d])
+        status = user_error("{}", outside_window(op));
+    }
+    y.f[plane * numel_of(size) + *p] += g.f[k++];
+  });
+  CLEAVE_CHECK(std::move(status));
+  return Arrays{y};
+}
+
+// All indices are checked before anything is written.
+void check_in_windows(KernelBuilder& k, const OpView& op, const PoolWindows& w, const Ints& size,
+                      const Ints& windows) {
+  const size_t rank = w.rank();
+  for_each_element(k, windows, [&](const Exprs& i) {
+    Expr rest = checked_index(k, op, "indices", k.load(at_indices, i), numel_of(size),
+                              NegativeIndex::refused);
+    Expr inside;
+    for (size_t d = rank; d-- > 0;) {
+      const Expr at = k.let(d == 0 ? rest : binary(loop::Op::truncmod, rest, Expr(size[d])), "at");
+      if (d > 0) rest = k.let(quotient(rest, size[d]), "rest");
+      const Expr corner = i[i.size() - rank + d] * Expr(w.stride[d]) - Expr(w.padding[d]);
+      const Expr off = k.let(at - corner, "off");
+      inside = both_hold(inside, in_range(off, (w.kernel[d] - 1) * w.dilation[d] + 1));
+      if (w.dilation[d] > 1)
+        inside = both_hold(
+            inside,
+            binary(loop::Op::eq, binary(loop::Op::truncmod, off, Expr(w.dilation[d])), Expr(0)));
+    }
+    k.check(inside, outside_window(op));
+  });
+}
+
+// The windows that see position i of a dim, one for each element of the kernel.
+DimTaps dilated_windows_over(const PoolWindows& w, size_t d, int64_t count) {
+  const int64_t stride = w.stride[d], padding = w.padding[d], dilation = w.dilation[d];
+  DimTaps out;
+  out.count = w.kernel[d];
+  out.tap = [=](KernelBuilder&, const Expr& i, const Expr& t) {
+    const Expr off = i + Expr(padding) - t * Expr(dilation), o = quotient(off, stride);
+    Expr sees = both_hold(binary(loop::Op::ge, off, Expr(0)), binary(loop::Op::lt, o, Expr(count)));
+    if (stride > 1) sees = both_hold(sees, binary(loop::Op::eq, o * Expr(stride), off));
+    return Tap{clamped(o, count), {}, sees};
+  };
+  return out;
+}
+
+void lower_backward(KernelBuilder& k, const OpView& op, size_t rank) {
+  const PoolWindows w = pool_windows(op, rank);
+  const Ints shape = static_shape(op.in_type(at_self)), windows = static_shape(op.in_type(at_grad)),
+             size = pooled_part(shape, rank), count = pooled_part(windows, rank);
+  if (numel_of(shape) == 0) return;
+  check_in_windows(k, op, w, size, windows);
+  std::vector<DimTaps> dims;
+  Ints counts;
+  for (size_t d = 0; d < rank; ++d) {
+    dims.push_back(w.dilation[d] == 1 ? windows_over(w, d, count[d])
+                                      : dilated_windows_over(w, d, count[d]));
+    counts.push_back(dims[d].count);
+  }
+  const Expr zero = loop::constant(loop::compute_type(op.out_type(0).dtype), 0);
+  for_each_element(k, shape, [&](const Exprs& i) {
+    const Exprs own(i.end() - static_cast<std::ptrdiff_t>(rank), i.end());
+    const Expr here = k.let(position_in(own, size), "here");
+    const Expr sum = k.define(zero, "sum");
+    for_each_window_tap(k, counts, [&](const Exprs& t) {
+      Exprs at = lead_part(i, rank);
+      Expr counts_in;
+      for (size_t d = 0; d < rank; ++d) {
+        const Tap tap = dims[d].tap(k, own[d], t[d]);
+        at.push_back(k.let(tap.at, "at"));
+        counts_in = both_hold(counts_in, tap.inside);
+      }
+      counts_in = both_hold(counts_in, binary(loop::Op::eq, k.load(at_indices, at), here));
+      k.assign(sum, sum + select(counts_in, k.load(at_grad, at), zero));
+    });
+    k.store(0, i, sum);
+  });
+}
+
+// The windows' elements of a cotangent.
+Values grad_backward(Builder& b, const GradView& op, size_t rank) {
+  Values d = op.no_grads();
+  if (op.dout(0).is_none() || !op.needs(at_grad)) return d;
+  const auto flat = [&](ValueId v) {
+    const Shape& s = b.type(v).shape;
+    const auto split = s.end() - static_cast<std::ptrdiff_t>(rank);
+    Shape shape(s.begin(), split);
+    Dim plane = 1;
+    for (auto at = split; at != s.end(); ++at) plane = plane * *at;
+    shape.push_back(plane);
+    return b.view(v, shape);
+  };
+  const ValueId picked =
+      b.call1("gather", {flat(op.dout(0)), flat(op.in(at_indices))}, {{"dim", int64_t{-1}}});
+  d[at_grad] = b.view(picked, op.in_type(at_grad).shape);
+  return d;
+}
+
+// Operands of the backward: the cotangent, self, and indices that lie in their windows.
+std::vector<Sample> backward_samples_2d() {
+  std::vector<Sample> out;
+  const auto add = [&](DType t, Ints x, Ints windows, std::vector<double> indices,
+                       SampleAttrs attrs) {
+    out.push_back({{any_of(t, windows), any_of(t, std::move(x)), i64(windows).with(indices)},
+                   std::move(attrs)});
+  };
+  for (DType t : floating_dtypes) {
+    add(t, {1, 2, 4, 4}, {1, 2, 2, 2}, {0, 3, 13, 10, 5, 6, 9, 10},
+        max_pool_call({2}, {2}, {0}, {1}, false));
+    add(t, {1, 1, 4, 4}, {1, 1, 2, 2}, {5, 5, 5, 5}, max_pool_call({3}, {2}, {1}, {1}, false));
+  }
+  const DType t = DType::f32;
+  add(t, {1, 4, 4}, {1, 2, 2}, {5, 6, 5, 6}, max_pool_call({3}, {2}, {1}, {1}, false));
+  add(t, {1, 1, 4, 4}, {1, 1, 2, 2}, {1, 2, 8, 11}, max_pool_call({2}, {}, {0}, {1}, false));
+  add(t, {1, 1, 2, 2}, {1, 1, 1, 1}, {3}, max_pool_call({2}, {1}, {0}, {1}, false));
+  add(t, {1, 1, 3, 3}, {1, 1, 2, 2}, {4, 5, 7, 8}, max_pool_call({2}, {2}, {0}, {1}, true));
+  add(t, {1, 1, 5, 5}, {1, 1, 3, 3}, {6, 7, 6, 11, 12, 13, 16, 17, 6},
+      max_pool_call({3}, {1}, {1}, {2}, false));
+  add(t, {1, 1, 5, 5}, {1, 1, 2, 2}, {0, 2, 10, 12}, max_pool_call({2}, {2}, {0}, {2}, false));
+  add(t, {1, 1, 1, 8}, {1, 1, 1, 2}, {3, 4}, max_pool_call({1, 7}, {1, 3}, {0, 1}, {1}, false));
+  add(t, {1, 1, 1, 9}, {1, 1, 1, 3}, {0, 4, 8}, max_pool_call({1, 2}, {1, 4}, {0, 0}, {1}, true));
+  add(t, {1, 1, 13, 13}, {1, 1, 6, 6}, {84, 97}, max_pool_call({8}, {1}, {0}, {1}, false));
+  add(t, {0, 2, 4, 4}, {0, 2, 2, 2}, {}, max_pool_call({2}, {2}, {0}, {1}, false));
+  add(t, {1, 1, 2, 3}, {1, 1, 2, 2}, {0, 2, 3, 5}, max_pool_call({1, 2}, {1}, {0}, {1}, false));
+  return out;
+}
+
+std::vector<Sample> backward_samples_3d() {
+  std::vector<Sample> out;
+  for (DType t : floating_dtypes)
+    out.push_back({{any_of(t, {1, 1, 1, 2, 2}), any_of(t, {1, 1, 2, 4, 4}),
+                    i64({1, 1, 1, 2, 2}).with({0, 18, 24, 15})},
+                   max_pool_call({2}, {2}, {0}, {1}, false)});
+  out.push_back({{f32({1, 2, 2, 2}), f32({1, 3, 3, 3}), i64({1, 2, 2, 2}).with({13})},
+                 max_pool_call({2}, {1}, {0}, {1}, false)});
+  return out;
+}
+
+std::vector<Reject> backward_rejects(const std::string& name) {
+  const SampleTensor x = f32({1, 1, 4, 4}), g = f32({1, 1, 2, 2}), i = i64({1, 1, 2, 2});
+  const SampleAttrs two = max_pool_call({2}, {2}, {0}, {1}, false);
+  return {{"C3",
+           {{g, i64({1, 1, 4, 4}), i.range(0, 1)}, two},
+           name + ": C3: self is i64[1,1,4,4], expected a floating dtype"},
+          {"C6",
+           {{f32({1, 1, 2, 3}), x, i.range(0, 1)}, two},
+           name + ": C6: grad_output and the windows of self: [1,1,2,3] and [1,1,2,2], expected "
+                  "equal shapes"},
+          {"C6",
+           {{f64({1, 1, 2, 2}), x, i.range(0, 1)}, two},
+           name + ": C6: grad_output is f64[1,1,2,2], expected the dtype of self: f32"},
+          {"C7",
+           {{g, x, i32({1, 1, 2, 2})}, two},
+           name + ": C7: indices are i32[1,1,2,2], expected i64"},
+          {"index",
+           {{g, x, i.with({0, 3, 9, 16})}, two},
+           name + ": indices: index 16 is out of range [0, 16)"},
+          {"index",
+           {{g, x, i.with({0, 3, 9, 9})}, two},
+           name + ": indices: an index is outside its window"}};
+}
+
+OpDef backward(size_t rank, std::vector<Sample> samples, std::vector<Reject> rejects) {
+  const std::string name = fmt::format("max_pool{}d_with_indices_backward", rank);
+  return OpDef{
+      .name = name,
+      .signature = fmt::format("(Tensor grad_output, Tensor self, int[{0}] kernel_size, int[{0}] "
+                               "stride, int[{0}] padding, int[{0}] dilation, bool ceil_mode, "
+                               "Tensor indices) -> Tensor",
+                               rank),
+      .summary = "The gradient of a pooling by maxima.",
+      .source = "aten::" + name + ", PyTorch 2.13",
+      .traits = Trait::fusible | Trait::recomputable | Trait::data_dependent,
+      .infer = [rank](const OpView& op) { return infer_backward(op, rank); },
+      .reference =
+          [rank](const OpView& op, std::span<const Array* const> in) {
+            return reference_backward(op, in, rank);
+          },
+      .decompose = Absent{"a primitive: a sum over windows that is chosen by indices"},
+      .grad = [rank](Builder& b, const GradView& op) { return grad_backward(b, op, rank); },
+      .lower =
+          loop::kernel([rank](KernelBuilder& k, const OpView& op) { lower_backward(k, op, rank); }),
+      .cost = cost_per_operand(1),
+      .samples = std::move(samples),
+      .rejects = std::move(rejects),
+  };
+}
+
+}  // namespace
+
+CLEAVE_OPS(max_pool_backward) {
+  return {backward(2, backward_samples_2d(), backward_rejects("max_pool2d_with_indices_backward")),
+          backward(3, backward_samples_3d(), {})};
+}
+
+}  // namespace cleave

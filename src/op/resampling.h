@@ -1,0 +1,108 @@
+// One dim of an image that is resized (upsample.cpp): what a result reads, and which results read
+// an element, as expressions of a kernel.
+#pragma once
+#include <algorithm>
+#include <cmath>
+
+#include "op/taps.h"
+
+namespace cleave {
+
+enum class ResizeMode { nearest, bilinear };
+
+struct Resampling {
+  ResizeMode mode;
+  bool corners;
+  int64_t in, out;
+  double ratio;  // exact in f32 for nearest
+  DType t;       // of the weights
+
+  bool copies() const { return in == out; }
+  bool halves() const { return mode == ResizeMode::nearest && out == 2 * in; }
+
+  loop::Expr nearest(const loop::Expr& o) const {
+    if (copies()) return o;
+    if (halves()) return quotient(o, 2);
+    const loop::Expr at = cast(o, DType::f32) * loop::constant(DType::f32, ratio);
+    return at_most(cast(unary(loop::Op::floor, at), DType::i64), loop::Expr(in - 1));
+  }
+  loop::Expr position(const loop::Expr& o) const {
+    const loop::Expr v = cast(o, t);
+    if (corners) return v * loop::constant(t, ratio);
+    const loop::Expr half = loop::constant(t, 0.5);
+    return at_least((v + half) * loop::constant(t, ratio) - half, loop::constant(t, 0));
+  }
+  struct Pair {
+    loop::Expr low, fraction;
+  };
+  Pair pair(loop::KernelBuilder& k, const loop::Expr& o) const {
+    const loop::Expr s = k.let(position(o), "s");
+    const loop::Expr low = k.let(at_most(cast(s, DType::i64), loop::Expr(in - 1)), "low");
+    return {low, k.let(at_most(s - cast(low, t), loop::constant(t, 1)), "f")};
+  }
+  loop::Expr high(const loop::Expr& low) const {
+    return at_most(low + loop::Expr(1), loop::Expr(in - 1));
+  }
+
+  DimTaps reads() const {
+    if (mode == ResizeMode::nearest || copies())
+      return {1, [r = *this](loop::KernelBuilder&, const loop::Expr& o, const loop::Expr&) {
+                return Tap{r.nearest(o), {}, {}};
+              }};
+    return {2, [r = *this](loop::KernelBuilder& k, const loop::Expr& o, const loop::Expr& tap) {
+              const Pair p = r.pair(k, o);
+              if (*tap.as_const_int() == 0)
+                return Tap{p.low, loop::constant(r.t, 1) - p.fraction, {}};
+              return Tap{r.high(p.low), p.fraction, {}};
+            }};
+  }
+
+  // The element that result o reads first, on the host; off by one at most where it is near a whole
+  // number.
+  int64_t first_read(int64_t o) const {
+    if (copies()) return o;
+    if (halves()) return o / 2;
+    const auto v = static_cast<double>(o);
+    double s = v * ratio;
+    if (mode == ResizeMode::nearest)
+      s = std::floor(static_cast<float>(o) * static_cast<float>(ratio));
+    else if (!corners)
+      s = std::max(0.0, (v + 0.5) * ratio - 0.5);
+    return std::min(static_cast<int64_t>(s), in - 1);
+  }
+  // The results that read element i are among i*out/in + [least, least + count).
+  struct Span {
+    int64_t least = 0, count = 0;
+  };
+  Span readers() const {
+    int64_t least = 0, most = 0;
+    for (int64_t o = 0; o < out; ++o)
+      for (int64_t i = first_read(o) - 1; i <= first_read(o) + 2; ++i) {
+        if (i < 0 || i >= in) continue;
+        const bool may = mode == ResizeMode::bilinear ? !copies() || i == o : i == first_read(o);
+        if (!may) continue;
+        least = std::min(least, o - i * out / in);
+        most = std::max(most, o - i * out / in);
+      }
+    return {least, most - least + 1};
+  }
+  DimTaps read_by() const {
+    const Span span = readers();
+    return {span.count,
+            [r = *this, span](loop::KernelBuilder& k, const loop::Expr& i, const loop::Expr& tap) {
+              const loop::Expr o =
+                  k.let(quotient(i * loop::Expr(r.out), r.in) + loop::Expr(span.least) + tap, "o");
+              const loop::Expr at = k.let(clamped(o, r.out), "at"), exists = in_range(o, r.out);
+              if (r.mode == ResizeMode::nearest || r.copies())
+                return Tap{at, {}, both_hold(exists, binary(loop::Op::eq, r.nearest(at), i))};
+              const Pair p = r.pair(k, at);
+              const loop::Expr zero = loop::constant(r.t, 0), one = loop::constant(r.t, 1);
+              const loop::Expr low = select(binary(loop::Op::eq, p.low, i), one - p.fraction, zero);
+              const loop::Expr high =
+                  select(binary(loop::Op::eq, r.high(p.low), i), p.fraction, zero);
+              return Tap{at, low + high, exists};
+            }};
+  }
+};
+
+}  // namespace cleave

@@ -1,0 +1,91 @@
+#include "op/taps.h"
+
+namespace cleave {
+
+using loop::Expr;
+using loop::Exprs;
+using loop::KernelBuilder;
+
+namespace {
+
+constexpr int64_t most_written_out =
+    32;  // taps; beyond, a kernel's text would grow with the window
+
+Expr product(const Expr& a, const Expr& b) {
+  if (!a.defined() || !b.defined()) return a.defined() ? a : b;
+  return a * b;
+}
+
+// One term of the sum.
+Expr term(KernelBuilder& k, int flat, const Exprs& lead, const std::vector<Tap>& taps) {
+  Exprs at = lead;
+  Expr weight, inside;
+  for (const Tap& t : taps) {
+    at.push_back(t.at);
+    weight = product(weight, t.weight);
+    inside = both_hold(inside, t.inside);
+  }
+  Expr x = k.load(flat, at);
+  if (weight.defined()) x = x * weight;
+  return inside.defined() ? select(inside, x, loop::constant(x.type(), 0)) : x;
+}
+
+Expr written_out(KernelBuilder& k, int flat, const Exprs& lead, const Exprs& last,
+                 const std::vector<DimTaps>& dims) {
+  std::vector<std::vector<Tap>> taps(dims.size());
+  std::vector<int64_t> counts;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    counts.push_back(dims[d].count);
+    for (int64_t t = 0; t < dims[d].count; ++t) {
+      Tap tap = dims[d].tap(k, last[d], Expr(t));
+      tap.at = k.let(tap.at, "at");
+      if (tap.weight.defined()) tap.weight = k.let(tap.weight, "w");
+      if (tap.inside.defined()) tap.inside = k.let(tap.inside, "in");
+      taps[d].push_back(tap);
+    }
+  }
+  Expr sum;
+  std::vector<int64_t> index(dims.size(), 0);
+  do {
+    std::vector<Tap> one;
+    for (size_t d = 0; d < dims.size(); ++d) one.push_back(taps[d][static_cast<size_t>(index[d])]);
+    const Expr x = k.let(term(k, flat, lead, one), "x");
+    sum = sum.defined() ? k.let(sum + x, "sum") : x;
+  } while (next_index(index, counts));
+  return sum;
+}
+
+}  // namespace
+
+Expr sum_of_taps(KernelBuilder& k, int flat, const Exprs& index, const std::vector<DimTaps>& dims) {
+  const auto split = index.end() - static_cast<std::ptrdiff_t>(dims.size());
+  const Exprs lead(index.begin(), split), last(split, index.end());
+  std::vector<int64_t> counts;
+  for (const DimTaps& d : dims) counts.push_back(d.count);
+  const int64_t all = numel_of(counts);
+  if (all == 0 || numel_of(k.operand(flat).layout.shape) == 0)
+    return loop::constant(loop::compute_type(k.operand(flat).dtype), 0);
+  if (all <= most_written_out) return written_out(k, flat, lead, last, dims);
+  return k.reduce(loop::ReduceOp::sum, counts, [&](const Exprs& t) {
+    std::vector<Tap> one;
+    for (size_t d = 0; d < dims.size(); ++d) one.push_back(dims[d].tap(k, last[d], t[d]));
+    return term(k, flat, lead, one);
+  });
+}
+
+Expr at_least(const Expr& a, const Expr& b) { return binary(loop::Op::max, a, b); }
+Expr at_most(const Expr& a, const Expr& b) { return binary(loop::Op::min, a, b); }
+Expr clamped(const Expr& v, int64_t size) { return at_least(at_most(v, Expr(size - 1)), Expr(0)); }
+Expr in_range(const Expr& v, int64_t size) {
+  return both_hold(binary(loop::Op::ge, v, Expr(0)), binary(loop::Op::lt, v, Expr(size)));
+}
+Expr quotient(const Expr& a, int64_t b) {
+  return b == 1 ? a : binary(loop::Op::truncdiv, a, Expr(b));
+}
+Expr quotient_up(const Expr& a, int64_t b) { return quotient(a + Expr(b - 1), b); }
+Expr both_hold(const Expr& a, const Expr& b) {
+  if (!a.defined() || !b.defined()) return a.defined() ? a : b;
+  return binary(loop::Op::logical_and, a, b);
+}
+
+}  // namespace cleave
