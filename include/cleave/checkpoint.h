@@ -41,6 +41,7 @@ enum class Strictness : uint8_t {
 // weight may stand under each of its names, with the same contents, or under one of them.
 CLEAVE_API void load_weights(const std::string& path, const nn::Module& model,
                              Strictness strictness = Strictness::exact);
+// A state_dict for load_state_dict: a tied weight under each of its names.
 CLEAVE_API void save_weights(const std::string& path, const nn::Module& model,
                              const Metadata& metadata = {});
 

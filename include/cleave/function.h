@@ -73,6 +73,31 @@ CLEAVE_API Tensor hardtanh(const Tensor& self, double min_val = -1, double max_v
 CLEAVE_API Tensor clamp(const Tensor& self, std::optional<Number> min,
                         std::optional<Number> max = std::nullopt,
                         Location at = Location::current());
+// More activations, of what is above. Slopes at a kink are PyTorch's.
+CLEAVE_UNARY(relu6);        // min(max(x, 0), 6)
+CLEAVE_UNARY(selu);         // 1.0507 (x > 0 ? x : 1.67326 expm1(x)), with more digits
+CLEAVE_UNARY(hardsigmoid);  // relu6(x + 3) / 6
+CLEAVE_UNARY(hardswish);    // x relu6(x + 3) / 6
+CLEAVE_UNARY(mish);         // x tanh(softplus(x))
+CLEAVE_UNARY(logsigmoid);   // log(sigmoid(x))
+CLEAVE_UNARY(softsign);     // x / (1 + |x|)
+CLEAVE_UNARY(tanhshrink);   // x - tanh(x)
+// x > 0 ? x : alpha expm1(x / alpha)
+CLEAVE_API Tensor celu(const Tensor& self, double alpha = 1, Location at = Location::current());
+// x - lambd, 0 or x + lambd, whichever side of [-lambd, lambd] x is on
+CLEAVE_API Tensor softshrink(const Tensor& self, double lambd = 0.5,
+                             Location at = Location::current());
+// 0 in [-lambd, lambd], else x
+CLEAVE_API Tensor hardshrink(const Tensor& self, double lambd = 0.5,
+                             Location at = Location::current());
+// x > threshold ? x : value
+CLEAVE_API Tensor threshold(const Tensor& self, double threshold, double value,
+                            Location at = Location::current());
+// x > 0 ? x : weight x; weight [1], or [C] for self [N,C,*]
+CLEAVE_API Tensor prelu(const Tensor& self, const Tensor& weight,
+                        Location at = Location::current());
+// a sigmoid(b), the halves a and b of self along dim
+CLEAVE_API Tensor glu(const Tensor& self, int64_t dim = -1, Location at = Location::current());
 
 // ---- of two, broadcast against each other
 CLEAVE_API Tensor add(const Operand& self, const Operand& other, const Number& alpha = 1,
@@ -220,11 +245,20 @@ CLEAVE_API Tensor matmul(const Tensor& self, const Tensor& other,
 CLEAVE_API Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias = {},
                          Location at = Location::current());
 
-// ---- layers and losses
+// ---- layers; losses are in cleave/loss.h, convolutions and pooling in cleave/spatial.h
 CLEAVE_API Tensor embedding(const Tensor& indices, const Tensor& weight, int64_t padding_idx = -1,
                             Location at = Location::current());
 CLEAVE_API Tensor layer_norm(const Tensor& input, const Sizes& normalized_shape,
                              const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5,
+                             Location at = Location::current());
+// x / sqrt(mean(x^2) + eps) * weight over the last dims; eps is that of f32 (f64) where none is
+// given. Computed in f32 for bf16 and f16.
+CLEAVE_API Tensor rms_norm(const Tensor& input, const Sizes& normalized_shape,
+                           const Tensor& weight = {}, std::optional<double> eps = std::nullopt,
+                           Location at = Location::current());
+// input [N,C,*]: over each of the groups of C / num_groups channels; weight and bias [C].
+CLEAVE_API Tensor group_norm(const Tensor& input, int64_t num_groups, const Tensor& weight = {},
+                             const Tensor& bias = {}, double eps = 1e-5,
                              Location at = Location::current());
 // Nothing is dropped where `training` is false, and in programs traced for evaluation.
 CLEAVE_API Tensor dropout(const Tensor& input, double p = 0.5, bool training = true,
@@ -241,20 +275,6 @@ CLEAVE_API Tensor scaled_dot_product_attention(const Tensor& query, const Tensor
                                                const Tensor& value,
                                                const AttentionOptions& options = {},
                                                Location at = Location::current());
-
-enum class Reduction : uint8_t { mean, sum, none };
-struct CrossEntropyOptions {
-  Reduction reduction = Reduction::mean;
-  int64_t ignore_index = -100;  // targets that don't count
-  double label_smoothing = 0;
-};
-// input [N, C] or [N, C, d1, ...], target i64 [N] or [N, d1, ...]
-CLEAVE_API Tensor cross_entropy(const Tensor& input, const Tensor& target,
-                                const CrossEntropyOptions& options = {},
-                                Location at = Location::current());
-CLEAVE_API Tensor mse_loss(const Tensor& input, const Tensor& target,
-                           Reduction reduction = Reduction::mean,
-                           Location at = Location::current());
 
 // The Variable has this value after the run (a running mean, a cache). Within this trace it keeps
 // reading as it was; a second call replaces the first. `next` has its dtype and shape.

@@ -12,6 +12,9 @@
 //   Mlp model(rng);                     // parameters fc1.weight [64,2], fc1.bias [64], fc2.weight,
 //   ...
 //
+// Here are the modules of dense networks; cleave/nn_activation.h, nn_norm.h, nn_spatial.h,
+// nn_recurrent.h and nn_transformer.h have the others.
+//
 // A Module is a handle: a copy is the same module with the same parameters. Constructors draw
 // initial
 // values from the Generator in the order of the calls. Errors (user): a name that is taken or holds
@@ -22,6 +25,7 @@
 
 #include "cleave/function.h"
 #include "cleave/generator.h"
+#include "cleave/loss.h"
 
 namespace cleave::nn {
 

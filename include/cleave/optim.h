@@ -8,7 +8,9 @@
 // State tensors live in the step's Store as `optimizer.KEY.NAME`, next to the count of steps,
 // `optimizer.step`. Parameters of bf16 and f16 are stepped in f32 and rounded once.
 #pragma once
+#include <concepts>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "cleave/function.h"
@@ -30,8 +32,8 @@ class CLEAVE_API Update {
   const std::vector<Parameter>& parameters() const;
   Tensor learning_rate() const;  // f64[]
   Tensor step() const;           // i64[]: 1 in the first step
-  // A state tensor of the parameter's type, zeros before the first step.
-  Tensor state(const std::string& key, const Parameter& of);
+  // A state tensor of the parameter's type, filled with `initial` before the first step.
+  Tensor state(const std::string& key, const Parameter& of, double initial = 0);
   // Values after the step; a Variable without one stays as it is.
   void set_state(const std::string& key, const Parameter& of, const Tensor& next);
   void set(const Parameter& of, const Tensor& next);
@@ -49,13 +51,45 @@ class CLEAVE_API Optimizer {
   virtual void record(Update& update) const = 0;
   // Where TrainStep::learning_rate starts.
   virtual double learning_rate() const = 0;
+  // One for each group of parameters.
+  virtual std::vector<double> learning_rates() const { return {learning_rate()}; }
 };
 
+// Whether a parameter is among those that are meant.
+using Selects = std::function<bool(const std::string& name, const Tensor& value)>;
 // Which parameters weight decay applies to; all of them where it is empty.
 //   .decays = [](const std::string&, const Tensor& p) { return p.dim() >= 2; }
-using Decays = std::function<bool(const std::string& name, const Tensor& value)>;
+using Decays = Selects;
 
-// g += weight_decay p;  b = momentum b + g;  g = nesterov ? g + momentum b : b;  p -= lr g
+// Parameters in groups, each with an optimizer, or options, and a learning rate of its own:
+//   optim::Groups({{optim::named("head."), optim::AdamW({.lr = 1e-3})},
+//                  {optim::others(), optim::SGD({.lr = 1e-2, .momentum = 0.9})}})
+//   step.set_learning_rate(1, 5e-3);
+// A parameter belongs to the first group that selects it. Error (user): none does.
+struct CLEAVE_API Group {
+  Selects selects;
+  std::shared_ptr<const Optimizer> optimizer;
+  template <std::derived_from<Optimizer> O>
+  Group(Selects which, O how)
+      : selects(std::move(which)), optimizer(std::make_shared<O>(std::move(how))) {}
+};
+// Parameters whose names start with the prefix; all that no group before has taken.
+CLEAVE_API Selects named(std::string prefix);
+CLEAVE_API Selects others();
+class CLEAVE_API Groups : public Optimizer {
+ public:
+  explicit Groups(std::vector<Group> groups, Location at = Location::current());
+  void record(Update& update) const override;
+  double learning_rate() const override { return learning_rates().front(); }
+  std::vector<double> learning_rates() const override;
+
+ private:
+  std::vector<Group> groups_;
+  Location at_;
+};
+
+// g += weight_decay p;  b = momentum b + (1 - dampening) g, b = g in the first step;
+// g = nesterov ? g + momentum b : b;  p -= lr g
 class CLEAVE_API SGD : public Optimizer {
  public:
   struct Options {
@@ -64,6 +98,7 @@ class CLEAVE_API SGD : public Optimizer {
     double weight_decay = 0;
     bool nesterov = false;
     Decays decays = {};
+    double dampening = 0;
   };
   explicit SGD(Options options, Location at = Location::current());
   void record(Update& update) const override;
@@ -76,7 +111,8 @@ class CLEAVE_API SGD : public Optimizer {
 
 // m += (1 - beta1)(g - m);  v = beta2 v + (1 - beta2) g^2
 // p -= lr / (1 - beta1^t) m / (sqrt(v) / sqrt(1 - beta2^t) + eps)
-// Adam adds weight_decay p to g; AdamW first multiplies p by 1 - lr weight_decay.
+// Adam adds weight_decay p to g; AdamW first multiplies p by 1 - lr weight_decay. With amsgrad the
+// largest v so far stands in the last line for v (state max_exp_avg_sq).
 struct AdamOptions {
   double lr = 1e-3;
   double beta1 = 0.9;
@@ -84,6 +120,7 @@ struct AdamOptions {
   double eps = 1e-8;
   double weight_decay = 0;
   Decays decays = {};
+  bool amsgrad = false;
 };
 class CLEAVE_API Adam : public Optimizer {
  public:
@@ -109,8 +146,52 @@ class CLEAVE_API AdamW : public Adam {
     double eps = 1e-8;
     double weight_decay = 1e-2;
     Decays decays = {};
+    bool amsgrad = false;
   };
   explicit AdamW(Options options, Location at = Location::current());
+};
+
+// g += weight_decay p;  s = alpha s + (1 - alpha) g^2
+// centered: a += (1 - alpha)(g - a), and s - a^2 stands for s
+// d = g / (sqrt(s) + eps);  with momentum b = momentum b + d, p -= lr b;  else p -= lr d
+class CLEAVE_API RMSprop : public Optimizer {
+ public:
+  struct Options {
+    double lr = 1e-2;
+    double alpha = 0.99;
+    double eps = 1e-8;
+    double weight_decay = 0;
+    double momentum = 0;
+    bool centered = false;
+    Decays decays = {};
+  };
+  explicit RMSprop(Options options, Location at = Location::current());
+  void record(Update& update) const override;
+  double learning_rate() const override { return options_.lr; }
+
+ private:
+  Options options_;
+  Location at_;
+};
+
+// g += weight_decay p;  s += g^2;  p -= lr / (1 + (t - 1) lr_decay) g / (sqrt(s) + eps)
+class CLEAVE_API Adagrad : public Optimizer {
+ public:
+  struct Options {
+    double lr = 1e-2;
+    double lr_decay = 0;
+    double weight_decay = 0;
+    double initial_accumulator_value = 0;
+    double eps = 1e-10;
+    Decays decays = {};
+  };
+  explicit Adagrad(Options options, Location at = Location::current());
+  void record(Update& update) const override;
+  double learning_rate() const override { return options_.lr; }
+
+ private:
+  Options options_;
+  Location at_;
 };
 
 // The square root of the sum of all squares of all tensors, in f32 (f64 where one is f64).

@@ -28,6 +28,11 @@ struct Options {
   // ---- of training steps
   // Gradients are scaled so that their global norm is at most this; 0: they are not.
   double clip_norm = 0;
+  // The gradients of this many runs are averaged before the optimizer moves the parameters once.
+  int64_t accumulate = 1;
+  // Keeps averages of the trained parameters, ema = ema_decay ema + (1 - ema_decay) p, from the
+  // parameters behind the first step on (torch.optim.swa_utils.AveragedModel); 0: none.
+  double ema_decay = 0;
   // Of the program's random numbers, where the store has none yet.
   uint64_t seed = 0;
   // Where optimizer state and random numbers live. Give the store of another step of the same model

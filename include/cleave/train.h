@@ -9,7 +9,8 @@
 //       model, [&](const Tensor& x) { return model(x); }, {{"x", DType::f32, {1, 2}}});
 //   HostTensor y = predict.run({x})[0];
 //
-// A function is called once, with Tensors that record. Both programs read the model's Variables
+// A function is called once (twice by train_step with Options::accumulate), with Tensors that
+// record. Both programs read the model's Variables
 // where
 // they are; the training step writes them in place. A run allocates nothing (run() of a function:
 // its
@@ -96,12 +97,13 @@ class TracedFunction {
 
 struct StepResult {
   double loss = 0;
-  double grad_norm = 0;  // before clipping; 0 where the step doesn't clip
+  double grad_norm = 0;  // before clipping; 0 where the run doesn't clip
 };
 
 class CLEAVE_API TrainStep {
  public:
-  // Inputs in the order of the specs. One step; the results stand until the next one.
+  // Inputs in the order of the specs. One step, or with Options::accumulate = k one of the k runs
+  // that make a step; the results stand until the next run.
   StepResult run(std::initializer_list<InputRef> inputs) {
     return run(std::span<const InputRef>(inputs.begin(), inputs.size()));
   }
@@ -109,12 +111,19 @@ class CLEAVE_API TrainStep {
   // Results of the loss function behind the loss: borrows the program's memory until the next run.
   HostTensor output(size_t k) const;
 
-  double learning_rate() const;
+  // Of a group of parameters; set: of all groups, or of one.
+  double learning_rate(size_t group = 0) const;
   void set_learning_rate(double lr);
+  void set_learning_rate(size_t group, double lr);
   // How many steps the store's state has seen, by this program or another one.
   int64_t steps() const;
-  // Parameters and buffers under their names, optimizer.*, and rng = (seed, step).
+  // Parameters and buffers under their names, optimizer.*, ema.*, and rng = (seed, step).
   Store store() const;
+
+  // Puts the averages of Options::ema_decay in the place of the parameters, for evaluation and
+  // save_weights; false puts the parameters back. No run, and no checkpoint, in between. Error
+  // (user): no averages are kept.
+  void use_ema(bool on);
 
   const Report& report() const;
   // The traced program: forward, backward, clipping and optimizer.

@@ -113,11 +113,14 @@ Status save(const std::string& path, const Store& store, Metadata metadata, bool
   std::vector<TensorEntry> entries;
   for (const Target& t : targets_of(store)) {
     const HostTensor& value = t.variable.value();
-    entries.push_back(
-        {t.names[0],
-         value.dtype(),
-         value.shape(),
-         {static_cast<const std::byte*>(value.data()), static_cast<size_t>(value.bytes())}});
+    // A state_dict holds a tied weight under each of its names.
+    const size_t names = whole ? 1 : t.names.size();
+    for (size_t k = 0; k < names; ++k)
+      entries.push_back(
+          {t.names[k],
+           value.dtype(),
+           value.shape(),
+           {static_cast<const std::byte*>(value.data()), static_cast<size_t>(value.bytes())}});
   }
   return write_safetensors(path, entries, metadata);
 }

@@ -1,4 +1,6 @@
-// Layers as functions, attention, losses.
+// Layers as functions, attention.
+#include <limits>
+
 #include "trace/record.h"
 
 namespace cleave {
@@ -65,56 +67,41 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
   return record1(op, {query, key, value, options.attn_mask, draw.rng}, std::move(attrs), at);
 }
 
-namespace {
-
-Tensor reduced(const Tensor& losses, Reduction reduction, Location at) {
-  switch (reduction) {
-    case Reduction::mean: return mean(losses, {}, false, at);
-    case Reduction::sum: return sum(losses, {}, false, at);
-    case Reduction::none: break;
-  }
-  return losses;
+Tensor rms_norm(const Tensor& input, const Sizes& normalized_shape, const Tensor& weight,
+                std::optional<double> eps, Location at) {
+  require_defined("rms_norm", "input", input, at);
+  const Sizes sizes = input.sizes();
+  const size_t over = normalized_shape.size();
+  if (over == 0 || over > sizes.size() ||
+      !std::equal(normalized_shape.begin(), normalized_shape.end(), sizes.end() - over))
+    trace::refuse(at, "rms_norm: normalized_shape [{}] is not the end of input: {}",
+                  fmt::join(normalized_shape, ","), input.type_text());
+  if (weight.defined() && weight.sizes() != normalized_shape)
+    trace::refuse(at, "rms_norm: weight is {}, expected [{}]", weight.type_text(),
+                  fmt::join(normalized_shape, ","));
+  const bool wide = input.dtype() == DType::f64;
+  const double floor = eps.value_or(wide ? std::numeric_limits<double>::epsilon()
+                                         : double(std::numeric_limits<float>::epsilon()));
+  Sizes dims;
+  for (size_t d = sizes.size() - over; d < sizes.size(); ++d)
+    dims.push_back(static_cast<int64_t>(d));
+  const Tensor x = to(input, wide ? DType::f64 : DType::f32, at);
+  const Tensor scale = rsqrt(add(mean(square(x, at), dims, true, at), floor, 1, at), at);
+  Tensor y = mul(x, scale, at);
+  if (weight.defined()) y = mul(y, weight, at);
+  return to(y, input.dtype(), at);
 }
 
-}  // namespace
-
-// nll[i] = -log_softmax(input)[i, target[i]]; the mean is over the targets that count. With label
-// smoothing s: (1 - s) nll + s/C * sum_c -log_softmax(input)[i, c].
-Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntropyOptions& options,
-                     Location at) {
-  require_defined("cross_entropy", "input", input, at);
-  require_defined("cross_entropy", "target", target, at);
-  Sizes expected = input.sizes();
-  if (expected.size() >= 2) expected.erase(expected.begin() + 1);
-  if (input.dim() < 2 || target.sizes() != expected || !is_integer(target.dtype()))
-    trace::refuse(at, "cross_entropy: input {} and target {}: expected [N,C,*] and i64[N,*]",
-                  input.type_text(), target.type_text());
-  const double smoothing = options.label_smoothing;
-  if (!(smoothing >= 0 && smoothing <= 1))
-    trace::refuse(at, "cross_entropy: label_smoothing is {}, expected 0 <= label_smoothing <= 1",
-                  smoothing);
-  const Tensor logp = log_softmax(input, 1, at);
-  const Tensor counts = ne(target, options.ignore_index, at);
-  const Tensor safe = where(counts, target, 0, at);
-  const Tensor picked = squeeze(gather(logp, 1, unsqueeze(safe, 1, at), at), 1, at);
-  Tensor losses = where(counts, neg(picked, at), 0.0, at);
-  if (smoothing > 0) {
-    const Tensor spread = where(counts, neg(sum(logp, 1, false, at), at), 0.0, at);
-    losses = add(mul(losses, 1 - smoothing, at),
-                 mul(spread, smoothing / static_cast<double>(input.size(1)), at), 1, at);
-  }
-  if (options.reduction != Reduction::mean) return reduced(losses, options.reduction, at);
-  const Tensor count = to(sum(counts, {}, false, at), losses.dtype(), at);
-  return div(sum(losses, {}, false, at), count, "", at);
-}
-
-Tensor mse_loss(const Tensor& input, const Tensor& target, Reduction reduction, Location at) {
-  require_defined("mse_loss", "input", input, at);
-  require_defined("mse_loss", "target", target, at);
-  if (input.sizes() != target.sizes())
-    trace::refuse(at, "mse_loss: input {} and target {} differ in shape", input.type_text(),
-                  target.type_text());
-  return reduced(square(sub(input, target, 1, at), at), reduction, at);
+Tensor group_norm(const Tensor& input, int64_t num_groups, const Tensor& weight, const Tensor& bias,
+                  double eps, Location at) {
+  require_defined("group_norm", "input", input, at);
+  if (input.dim() < 2)
+    trace::refuse(at, "group_norm: input is {}, expected [N,C,*]", input.type_text());
+  const int64_t n = input.size(0), c = input.size(1);
+  int64_t each = 1;
+  for (int64_t d = 2; d < input.dim(); ++d) each *= input.size(d);
+  return record1("native_group_norm", {input, weight, bias},
+                 {{"N", n}, {"C", c}, {"HxW", each}, {"group", num_groups}, {"eps", eps}}, at);
 }
 
 }  // namespace cleave

@@ -55,9 +55,10 @@ CLEAVE_UNARY(bitwise_not)
 
 Tensor square(const Tensor& self, Location at) { return pow(self, 2, at); }
 
-// log(1 + exp(x)), and x itself where x > 20: what is left off there is below f32's rounding.
+// log(1 + exp(x)), and x itself where x > 20: what is left off there is below f32's rounding. exp
+// stops there too, since an infinite one would make 0 * inf of the gradient.
 Tensor softplus(const Tensor& self, Location at) {
-  const Tensor smooth = log1p(exp(self, at), at);
+  const Tensor smooth = log1p(exp(clamp(self, std::nullopt, Number(20.0), at), at), at);
   return where(gt(self, 20.0, at), self, smooth, at);
 }
 

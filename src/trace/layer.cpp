@@ -7,29 +7,11 @@
 #include <cmath>
 #include <limits>
 
-#include "cleave/nn.h"
+#include "cleave/nn_activation.h"
+#include "trace/initial.h"
 #include "trace/recording.h"
 
 namespace cleave::nn {
-namespace {
-
-void require_sizes(const char* module, std::initializer_list<int64_t> sizes) {
-  for (const int64_t s : sizes)
-    if (s < 1) throw_failure(user_error("nn::{}: size {} is less than 1", module, s));
-}
-
-HostTensor uniform(Generator& rng, std::vector<int64_t> shape, double bound, DType dtype) {
-  return rng.uniform(std::move(shape), -bound, bound).to(dtype);
-}
-
-HostTensor filled(std::vector<int64_t> shape, double value, DType dtype) {
-  HostTensor t(dtype, std::move(shape));
-  for (int64_t k = 0; k < t.numel(); ++k) t.set_number(k, value);
-  return t;
-}
-
-}  // namespace
-
 Linear::Linear(int64_t in_features, int64_t out_features, Generator& rng, const Options& options)
     : bias_(options.bias) {
   require_sizes("Linear", {in_features, out_features});
@@ -81,6 +63,11 @@ Tensor LayerNorm::operator()(const Tensor& x, Location at) const {
 
 Tensor Dropout::operator()(const Tensor& x, Location at) const {
   return dropout(x, p_, is_training(), at);
+}
+
+PReLU::PReLU(int64_t num_parameters, double init, DType dtype) {
+  require_sizes("PReLU", {num_parameters});
+  add_parameter("weight", filled({num_parameters}, init, dtype));
 }
 
 MultiheadAttention::MultiheadAttention(int64_t embed_dim, int64_t num_heads, Generator& rng,

@@ -1,9 +1,5 @@
-// Optimizers as graphs. Numbers that are the same for all parameters (bias corrections, step sizes)
-// are computed once, in f64 as PyTorch computes them in Python, and rounded once to the parameters'
-// arithmetic type.
+// What an optimizer sees of a step, groups of parameters, clipping.
 #include <algorithm>
-#include <cmath>
-#include <numbers>
 
 #include "trace/optimizer_update.h"
 #include "trace/record.h"
@@ -11,17 +7,20 @@
 namespace cleave::optim {
 
 const std::vector<Update::Parameter>& Update::parameters() const { return state_->parameters; }
-Tensor Update::learning_rate() const { return state_->learning_rate; }
+Tensor Update::learning_rate() const { return state_->learning_rates.front(); }
 Tensor Update::step() const { return state_->step; }
 
 namespace {
 
-// The state tensor `optimizer.KEY.NAME`, made with zeros where the store has none.
-Variable state_variable(UpdateState& s, const std::string& key, const Update::Parameter& of) {
+// The state tensor `optimizer.KEY.NAME`, filled with `initial` where the store has none.
+Variable state_variable(UpdateState& s, const std::string& key, const Update::Parameter& of,
+                        double initial) {
   const std::string name = s.optimizer_state_name(key, of);
   Variable v = s.store.find(name);
   if (!v.defined()) {
-    v = Variable(name, HostTensor(of.value.dtype(), of.value.sizes()), VariableKind::state);
+    HostTensor value(of.value.dtype(), of.value.sizes());
+    for (int64_t k = 0; initial != 0 && k < value.numel(); ++k) value.set_number(k, initial);
+    v = Variable(name, std::move(value), VariableKind::state);
     s.store.add(name, v);
   }
   if (v.dtype() != of.value.dtype() || v.shape() != of.value.sizes())
@@ -32,8 +31,8 @@ Variable state_variable(UpdateState& s, const std::string& key, const Update::Pa
 
 }  // namespace
 
-Tensor Update::state(const std::string& key, const Parameter& of) {
-  const Variable v = state_variable(*state_, key, of);
+Tensor Update::state(const std::string& key, const Parameter& of, double initial) {
+  const Variable v = state_variable(*state_, key, of, initial);
   const ValueId id = state_->recording->declare(v, state_->optimizer_state_name(key, of));
   return trace::Access::tensor(state_->recording, id);
 }
@@ -41,7 +40,7 @@ Tensor Update::state(const std::string& key, const Parameter& of) {
 void Update::set_state(const std::string& key, const Parameter& of, const Tensor& next) {
   state(key, of);  // declares it
   next.named(state_->optimizer_state_name(key, of) + ".next");
-  state_->recording->update(state_variable(*state_, key, of),
+  state_->recording->update(state_variable(*state_, key, of, 0),
                             state_->recording->value_of(next, state_->at));
 }
 
@@ -55,106 +54,55 @@ void Update::set(const Parameter& of, const Tensor& next) {
   trace::refuse(state_->at, "optimizer: {} is no parameter of this update", of.name);
 }
 
-namespace {
+Selects named(std::string prefix) {
+  return [prefix = std::move(prefix)](const std::string& name, const Tensor&) {
+    return name.starts_with(prefix);
+  };
+}
 
-// The type that a parameter is stepped in.
-DType arithmetic_of(DType t) { return t == DType::f64 ? DType::f64 : DType::f32; }
+Selects others() {
+  return [](const std::string&, const Tensor&) { return true; };
+}
 
-// A number of the step in the types that parameters need, each made once.
-class StepNumber {
- public:
-  StepNumber(Tensor value, Location at) : value_(std::move(value)), at_(at) {}
-  const Tensor& in(DType t) {
-    if (t == DType::f64) return value_;
-    if (!narrow_.defined()) narrow_ = to(value_, DType::f32, at_);
-    return narrow_;
+Groups::Groups(std::vector<Group> groups, Location at) : groups_(std::move(groups)), at_(at) {
+  if (groups_.empty()) trace::refuse(at, "optim::Groups: there is no group");
+  for (const Group& g : groups_)
+    if (!g.selects) trace::refuse(at, "optim::Groups: a group's `selects` is empty");
+}
+
+std::vector<double> Groups::learning_rates() const {
+  std::vector<double> out;
+  for (const Group& g : groups_)
+    for (const double lr : g.optimizer->learning_rates()) out.push_back(lr);
+  return out;
+}
+
+void Groups::record(Update& update) const {
+  const UpdateState& all = UpdateRecorder::state(update);
+  std::vector<UpdateState> parts(groups_.size());
+  for (size_t i = 0; i < all.parameters.size(); ++i) {
+    const Update::Parameter& p = all.parameters[i];
+    const auto group =
+        std::ranges::find_if(groups_, [&](const Group& g) { return g.selects(p.name, p.value); });
+    if (group == groups_.end())
+      trace::refuse(at_,
+                    "optim::Groups: no group selects {}; freeze it or add a group with others()",
+                    p.name);
+    UpdateState& part = parts[group - groups_.begin()];
+    part.parameters.push_back(p);
+    part.variables.push_back(all.variables[i]);
   }
-
- private:
-  Tensor value_, narrow_;
-  Location at_;
-};
-
-bool decays(const Decays& rule, double weight_decay, const Update::Parameter& p) {
-  return weight_decay != 0 && (!rule || rule(p.name, p.value));
-}
-
-void require_range(const char* optimizer, const char* what, double value, bool ok, Location at) {
-  if (!ok) trace::refuse(at, "optim::{}: {} is {}, which is out of range", optimizer, what, value);
-}
-
-}  // namespace
-
-SGD::SGD(Options options, Location at) : options_(std::move(options)), at_(at) {
-  require_range("SGD", "lr", options_.lr, options_.lr >= 0, at);
-  require_range("SGD", "momentum", options_.momentum, options_.momentum >= 0, at);
-  require_range("SGD", "weight_decay", options_.weight_decay, options_.weight_decay >= 0, at);
-  require_range("SGD", "momentum of nesterov", options_.momentum,
-                !options_.nesterov || options_.momentum > 0, at);
-}
-
-void SGD::record(Update& update) const {
-  StepNumber lr(update.learning_rate(), at_);
-  for (const Update::Parameter& p : update.parameters()) {
-    const DType type = arithmetic_of(p.value.dtype());
-    const Tensor value = to(p.value, type, at_);
-    Tensor grad = to(p.grad, type, at_);
-    if (decays(options_.decays, options_.weight_decay, p))
-      grad = add(grad, mul(value, options_.weight_decay, at_), 1, at_);
-    if (options_.momentum != 0) {
-      const Tensor old = to(update.state("momentum_buffer", p), type, at_);
-      const Tensor buffer = add(mul(old, options_.momentum, at_), grad, 1, at_);
-      update.set_state("momentum_buffer", p, to(buffer, p.value.dtype(), at_));
-      grad = options_.nesterov ? add(grad, mul(buffer, options_.momentum, at_), 1, at_) : buffer;
-    }
-    const Tensor next = sub(value, mul(grad, lr.in(type), at_), 1, at_);
-    update.set(p, to(next, p.value.dtype(), at_));
-  }
-}
-
-Adam::Adam(AdamOptions options, Location at) : Adam(std::move(options), false, "Adam", at) {}
-
-Adam::Adam(AdamOptions options, bool decoupled, const char* name, Location at)
-    : options_(std::move(options)), decoupled_(decoupled), at_(at) {
-  const AdamOptions& o = options_;
-  require_range(name, "lr", o.lr, o.lr >= 0, at);
-  require_range(name, "beta1", o.beta1, o.beta1 >= 0 && o.beta1 < 1, at);
-  require_range(name, "beta2", o.beta2, o.beta2 >= 0 && o.beta2 < 1, at);
-  require_range(name, "eps", o.eps, o.eps >= 0, at);
-  require_range(name, "weight_decay", o.weight_decay, o.weight_decay >= 0, at);
-}
-
-AdamW::AdamW(Options o, Location at)
-    : Adam({o.lr, o.beta1, o.beta2, o.eps, o.weight_decay, std::move(o.decays)}, true, "AdamW",
-           at) {}
-
-void Adam::record(Update& update) const {
-  if (update.parameters().empty()) return;
-  const AdamOptions& o = options_;
-  const Tensor lr = update.learning_rate();
-  const Tensor step = to(update.step(), DType::f64, at_);
-  const Tensor correction1 = sub(1.0, pow(o.beta1, step, at_), 1, at_);
-  const Tensor correction2 = sub(1.0, pow(o.beta2, step, at_), 1, at_);
-  StepNumber step_size(div(lr, correction1, "", at_), at_);
-  StepNumber root(sqrt(correction2, at_), at_);
-  StepNumber kept(sub(1.0, mul(lr, o.weight_decay, at_), 1, at_), at_);
-
-  for (const Update::Parameter& p : update.parameters()) {
-    const DType stored = p.value.dtype(), type = arithmetic_of(stored);
-    const Tensor value = to(p.value, type, at_);
-    Tensor grad = to(p.grad, type, at_);
-    if (!decoupled_ && decays(o.decays, o.weight_decay, p))
-      grad = add(grad, mul(value, o.weight_decay, at_), 1, at_);
-    const Tensor m = to(update.state("exp_avg", p), type, at_);
-    const Tensor v = to(update.state("exp_avg_sq", p), type, at_);
-    const bool shrinks = decoupled_ && decays(o.decays, o.weight_decay, p);
-    const Tensors next = trace::record(
-        "adam_step",
-        {value, grad, m, v, step_size.in(type), root.in(type), shrinks ? kept.in(type) : Tensor()},
-        {{"beta1", o.beta1}, {"beta2", o.beta2}, {"eps", o.eps}}, at_);
-    update.set_state("exp_avg", p, to(next[1], stored, at_));
-    update.set_state("exp_avg_sq", p, to(next[2], stored, at_));
-    update.set(p, to(next[0], stored, at_));
+  auto lr = all.learning_rates.begin();
+  for (size_t g = 0; g < groups_.size(); ++g) {
+    UpdateState& part = parts[g];
+    const auto count = static_cast<std::ptrdiff_t>(groups_[g].optimizer->learning_rates().size());
+    part.learning_rates.assign(lr, lr + count);
+    lr += count;
+    part.recording = all.recording;
+    part.store = all.store;
+    part.at = all.at;
+    part.step = all.step;
+    UpdateRecorder::record(*groups_[g].optimizer, part);
   }
 }
 
@@ -176,40 +124,10 @@ Tensors clip_by_norm(const Tensors& tensors, const Tensor& norm, double max_norm
   const Tensor factor = clamp(ratio, std::nullopt, Number(1.0), at);
   Tensors out;
   for (const Tensor& t : tensors) {
-    const Tensor f = to(factor, arithmetic_of(t.dtype()), at);
+    const Tensor f = to(factor, t.dtype() == DType::f64 ? DType::f64 : DType::f32, at);
     out.push_back(mul(t, f, at));
   }
   return out;
-}
-
-namespace {
-
-double warmed_up(int64_t step, double peak, int64_t warmup) {
-  return peak * static_cast<double>(step + 1) / static_cast<double>(warmup);
-}
-
-// 0 at the end of the warm-up, 1 at `total`.
-double progress(int64_t step, int64_t warmup, int64_t total) {
-  return static_cast<double>(step - warmup) / static_cast<double>(total - warmup);
-}
-
-}  // namespace
-
-double constant(int64_t step, double peak, int64_t warmup) {
-  return step < warmup ? warmed_up(step, peak, warmup) : peak;
-}
-
-double linear(int64_t step, double peak, int64_t warmup, int64_t total, double final) {
-  if (step < warmup) return warmed_up(step, peak, warmup);
-  if (step >= total) return final;
-  return std::lerp(peak, final, progress(step, warmup, total));
-}
-
-double cosine(int64_t step, double peak, int64_t warmup, int64_t total, double final) {
-  if (step < warmup) return warmed_up(step, peak, warmup);
-  if (step >= total) return final;
-  return final +
-         (peak - final) * 0.5 * (1 + std::cos(std::numbers::pi * progress(step, warmup, total)));
 }
 
 }  // namespace cleave::optim

@@ -11,7 +11,8 @@ struct UpdateState {
   trace::RecordingPtr recording;
   Store store;  // where state tensors live; new ones are added
   Location at;
-  Tensor learning_rate, step;
+  Tensors learning_rates;  // of the groups; an optimizer of one group reads the first
+  Tensor step;
   std::vector<Update::Parameter> parameters;
   std::vector<Variable> variables;  // of the parameters
   std::string optimizer_state_name(const std::string& key, const Update::Parameter& of) const {
@@ -25,6 +26,7 @@ class UpdateRecorder {
     Update update(state);
     optimizer.record(update);
   }
+  static const UpdateState& state(const Update& update) { return *update.state_; }
 };
 
 }  // namespace cleave::optim

@@ -184,10 +184,11 @@ TEST_F(RecordError, of_composed_functions_at_the_users_line) {
   EXPECT_EQ(line, wanted);
   text = error_of([&](const Tensor& a, const Tensor&) {
     wanted = __LINE__ + 1;
-    return cross_entropy(a, a);
+    return cross_entropy(a, a.select(1, 0));
   });
   EXPECT_EQ(text,
-            "cross_entropy: input f32[2,3] and target f32[2,3]: expected [N,C,*] and i64[N,*]");
+            "cross_entropy: input f32[2,3] and target f32[2]: expected [N,C,*] and i64[N,*], or "
+            "probabilities of input's shape");
   EXPECT_EQ(line, wanted);
   text = error_of([&](const Tensor& a, const Tensor&) {
     wanted = __LINE__ + 1;

@@ -12,9 +12,10 @@ namespace {
 
 // The parameters of the plain optimizer and its state.
 struct Plain {
-  std::vector<double> p, m, v;
+  std::vector<double> p, m, v, largest;
   int64_t t = 0;
-  explicit Plain(std::vector<double> start) : p(std::move(start)), m(p.size()), v(p.size()) {}
+  explicit Plain(std::vector<double> start)
+      : p(std::move(start)), m(p.size()), v(p.size()), largest(p.size()) {}
 };
 
 using Rule = std::function<void(Plain&, const std::vector<double>& grad, double lr)>;
@@ -62,19 +63,19 @@ void expect_agreement(const optim::Optimizer& optimizer, const Rule& rule, DType
   }
 }
 
-Rule sgd(double momentum, double decay, bool nesterov) {
+Rule sgd(double momentum, double decay, bool nesterov, double dampening = 0) {
   return [=](Plain& s, const std::vector<double>& grad, double lr) {
     for (size_t k = 0; k < grad.size(); ++k) {
       const double g = grad[k] + decay * s.p[k];
-      s.m[k] = momentum * s.m[k] + g;
+      s.m[k] = s.t == 1 ? g : momentum * s.m[k] + (1 - dampening) * g;
       s.p[k] -= lr * (nesterov ? g + momentum * s.m[k] : s.m[k]);
     }
   };
 }
 
 // Loshchilov and Hutter, "Decoupled weight decay regularization", algorithm 2.
-Rule adam(double beta1, double beta2, double eps, double decay, bool decoupled,
-          size_t decayed = 12) {
+Rule adam(double beta1, double beta2, double eps, double decay, bool decoupled, size_t decayed = 12,
+          bool amsgrad = false) {
   return [=](Plain& s, const std::vector<double>& grad, double lr) {
     const double t = static_cast<double>(s.t);
     for (size_t k = 0; k < grad.size(); ++k) {
@@ -82,9 +83,38 @@ Rule adam(double beta1, double beta2, double eps, double decay, bool decoupled,
       const double g = grad[k] + (decoupled ? 0 : wd * s.p[k]);
       s.m[k] = beta1 * s.m[k] + (1 - beta1) * g;
       s.v[k] = beta2 * s.v[k] + (1 - beta2) * g * g;
-      const double m = s.m[k] / (1 - std::pow(beta1, t)), v = s.v[k] / (1 - std::pow(beta2, t));
+      s.largest[k] = amsgrad ? std::max(s.largest[k], s.v[k]) : s.v[k];
+      const double m = s.m[k] / (1 - std::pow(beta1, t));
+      const double v = s.largest[k] / (1 - std::pow(beta2, t));
       if (decoupled) s.p[k] -= lr * wd * s.p[k];
       s.p[k] -= lr * m / (std::sqrt(v) + eps);
+    }
+  };
+}
+
+// Tieleman and Hinton, "Lecture 6.5: RMSProp", 2012; centered: Graves, arXiv:1308.0850, (40).
+Rule rmsprop(double alpha, double eps, double decay, double momentum, bool centered) {
+  std::vector<double> mean(12);
+  return [=](Plain& s, const std::vector<double>& grad, double lr) mutable {
+    for (size_t k = 0; k < grad.size(); ++k) {
+      const double g = grad[k] + decay * s.p[k];
+      s.v[k] = alpha * s.v[k] + (1 - alpha) * g * g;
+      mean[k] = alpha * mean[k] + (1 - alpha) * g;
+      const double v = centered ? s.v[k] - mean[k] * mean[k] : s.v[k];
+      s.m[k] = momentum * s.m[k] + g / (std::sqrt(v) + eps);
+      s.p[k] -= lr * s.m[k];
+    }
+  };
+}
+
+// Duchi, Hazan and Singer, "Adaptive subgradient methods", 2011.
+Rule adagrad(double lr_decay, double decay, double start, double eps) {
+  return [=](Plain& s, const std::vector<double>& grad, double lr) {
+    const double rate = lr / (1 + static_cast<double>(s.t - 1) * lr_decay);
+    for (size_t k = 0; k < grad.size(); ++k) {
+      const double g = grad[k] + decay * s.p[k];
+      s.v[k] += g * g;
+      s.p[k] -= rate * g / (std::sqrt(s.v[k] + start) + eps);
     }
   };
 }
@@ -108,6 +138,43 @@ TEST(Optimizer, adamw) {
   expect_agreement(optim::AdamW({}), adam(0.9, 0.999, 1e-8, 1e-2, true), DType::f32, 2e-5);
   expect_agreement(optim::AdamW({.beta2 = 0.95, .weight_decay = 0.3}),
                    adam(0.9, 0.95, 1e-8, 0.3, true), DType::f32, 2e-5);
+}
+
+TEST(Optimizer, sgd_with_dampening) {
+  expect_agreement(optim::SGD({.momentum = 0.9, .weight_decay = 0.1, .dampening = 0.3}),
+                   sgd(0.9, 0.1, false, 0.3), DType::f64, 1e-13);
+}
+
+TEST(Optimizer, amsgrad) {
+  const auto rule = [](double decay, bool decoupled) {
+    return adam(0.8, 0.9, 1e-8, decay, decoupled, 12, true);
+  };
+  expect_agreement(optim::Adam({.beta1 = 0.8, .beta2 = 0.9, .weight_decay = 0.1, .amsgrad = true}),
+                   rule(0.1, false), DType::f64, 1e-12);
+  expect_agreement(optim::AdamW({.beta1 = 0.8, .beta2 = 0.9, .weight_decay = 0.1, .amsgrad = true}),
+                   rule(0.1, true), DType::f64, 1e-12);
+  expect_agreement(optim::AdamW({.beta1 = 0.8, .beta2 = 0.9, .weight_decay = 0, .amsgrad = true}),
+                   rule(0, true), DType::f32, 2e-5);
+}
+
+TEST(Optimizer, rmsprop) {
+  expect_agreement(optim::RMSprop({}), rmsprop(0.99, 1e-8, 0, 0, false), DType::f64, 1e-12);
+  expect_agreement(
+      optim::RMSprop({.alpha = 0.9, .eps = 1e-3, .weight_decay = 0.1, .momentum = 0.5}),
+      rmsprop(0.9, 1e-3, 0.1, 0.5, false), DType::f64, 1e-12);
+  expect_agreement(optim::RMSprop({.alpha = 0.9, .momentum = 0.5, .centered = true}),
+                   rmsprop(0.9, 1e-8, 0, 0.5, true), DType::f64, 1e-9);
+  expect_agreement(optim::RMSprop({.alpha = 0.9}), rmsprop(0.9, 1e-8, 0, 0, false), DType::f32,
+                   2e-5);
+}
+
+TEST(Optimizer, adagrad) {
+  expect_agreement(optim::Adagrad({}), adagrad(0, 0, 0, 1e-10), DType::f64, 1e-12);
+  expect_agreement(
+      optim::Adagrad(
+          {.lr_decay = 0.1, .weight_decay = 0.2, .initial_accumulator_value = 0.5, .eps = 1e-3}),
+      adagrad(0.1, 0.2, 0.5, 1e-3), DType::f64, 1e-12);
+  expect_agreement(optim::Adagrad({}), adagrad(0, 0, 0, 1e-10), DType::f32, 2e-5);
 }
 
 TEST(Optimizer, in_f64_to_the_last_digits) {

@@ -1,0 +1,211 @@
+#include "compile/step_trace.h"
+
+#include "grad/grad.h"
+#include "trace/optimizer_update.h"
+
+namespace cleave {
+
+using trace::Access;
+
+namespace {
+
+constexpr const char* step_name = "optimizer.step";
+constexpr const char* micro_step_name = "optimizer.micro_step";
+constexpr const char* averaged_name = "ema.n_averaged";
+constexpr const char* rng_name = "rng";
+
+bool narrow(DType t) { return t == DType::bf16 || t == DType::f16; }
+
+}  // namespace
+
+void StepTrace::record() {
+  declare();
+  differentiate();
+  gather();
+  if (part == StepPart::gathering) return;
+  clip();
+  optimize();
+  average();
+}
+
+// The Variable of this name and type in the store, made of `initial` where there is none.
+Variable StepTrace::kept(const std::string& name, const HostTensor& initial,
+                         VariableKind kind) const {
+  Variable v = options.store.find(name);
+  if (!v.defined()) {
+    v = Variable(name, initial, kind);
+    Store(options.store).add(name, v);
+  }
+  if (v.dtype() != initial.dtype() || v.shape() != initial.shape())
+    trace::refuse(at, "train_step: the store's {} is {}, expected {}", name, v.value().type_text(),
+                  initial.type_text());
+  return v;
+}
+
+Tensor StepTrace::read(const Variable& v, const std::string& name) const {
+  return Access::tensor(recording, recording->declare(v, name));
+}
+
+void StepTrace::write(const Variable& v, const std::string& name, const Tensor& next) const {
+  recording->declare(v, name);
+  recording->update(v, recording->value_of(next.named(name + ".next"), at));
+}
+
+void StepTrace::declare() {
+  recording =
+      trace::Recording::program(options.ops.registry(), trace::Mode::training, "train_step", false);
+  declare_model(*recording, model);
+  const Store named = model.store();
+  for (const auto& [name, v] : named.entries()) Store(options.store).add(name, v);
+  inputs = declare_inputs(*recording, specs);
+  step = kept(step_name, HostTensor(DType::i64, {}), VariableKind::state);
+  HostTensor seeds(DType::i64, {2});
+  seeds.data<int64_t>()[0] = static_cast<int64_t>(options.seed);
+  const Variable rng = kept(rng_name, seeds, VariableKind::random);
+  recording->set_rng(rng);
+  if (part != StepPart::whole)
+    micro_step = kept(micro_step_name, HostTensor(DType::i64, {}), VariableKind::state);
+  if (part == StepPart::gathering) return;
+  const size_t groups = optimizer.learning_rates().size();
+  for (size_t i = 0; i < groups; ++i)
+    learning_rates.push_back(
+        recording->add_input(groups == 1 ? "lr" : fmt::format("lr.{}", i), DType::f64, {}));
+}
+
+void StepTrace::differentiate() {
+  results = run_traced(loss_function, recording, inputs, at);
+  if (results.empty()) trace::refuse(at, "train_step: the loss function returns nothing");
+  const Tensor loss = results[0];
+  if (!is_floating(loss.dtype()) || loss.numel() != 1)
+    trace::refuse(at, "train_step: the loss is {}, expected a floating Tensor of one element",
+                  loss.type_text());
+  Graph& g = recording->graph();
+  GradRequest request;
+  request.outputs = {recording->value_of(loss, at)};
+  const Tensor cotangent = part == StepPart::whole
+                               ? ones_like(loss, at)
+                               : full_like(loss, 1 / static_cast<double>(options.accumulate), at);
+  request.cotangents = {recording->value_of(cotangent, at)};
+  std::vector<std::pair<std::string, Variable>> wanted;
+  for (const auto& [name, v] : model.named_parameters()) {
+    if (!v.requires_grad()) continue;
+    wanted.emplace_back(name, v);
+    request.wrt.push_back(recording->leaf(v, at));
+  }
+  Result<Values> gradients = add_gradients(g, recording->ops(), request);
+  if (!gradients.ok()) trace::throw_at(at, std::move(gradients).failure().within("train_step"));
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (!(*gradients)[i].valid()) continue;  // the loss doesn't depend on it: as PyTorch, no update
+    trained.push_back(wanted[i]);
+    grads.push_back(Access::tensor(recording, (*gradients)[i]));
+  }
+  if (trained.empty())
+    trace::refuse(at, "train_step: the loss depends on no parameter that is trained");
+}
+
+// Sums of bf16 and f16 gradients are kept in f32, and rounded once.
+void StepTrace::gather() {
+  if (part == StepPart::whole) return;
+  for (size_t i = 0; i < trained.size(); ++i) {
+    const auto& [name, v] = trained[i];
+    const std::string sum_name = "optimizer.accumulated." + name;
+    const DType type = narrow(v.dtype()) ? DType::f32 : v.dtype();
+    const HostTensor zero(type, v.shape());
+    const Variable sum = kept(sum_name, zero, VariableKind::state);
+    const Tensor next = add(read(sum, sum_name), to(grads[i], type, at), 1, at);
+    if (part == StepPart::gathering) {
+      write(sum, sum_name, next);
+    } else {
+      write(sum, sum_name, full(v.shape(), 0.0, type, at));
+      grads[i] = to(next, v.dtype(), at);
+    }
+  }
+  const Tensor count = read(micro_step, micro_step_name);
+  write(micro_step, micro_step_name,
+        part == StepPart::gathering ? add(count, 1, 1, at) : full({}, 0, DType::i64, at));
+}
+
+void StepTrace::clip() {
+  if (options.clip_norm == 0) return;
+  if (!(options.clip_norm > 0))
+    trace::refuse(at, "train_step: clip_norm is {}, expected 0 or more", options.clip_norm);
+  norm = optim::global_norm(grads, at).named("grad_norm");
+  grads = optim::clip_by_norm(grads, norm, options.clip_norm, at);
+}
+
+void StepTrace::optimize() {
+  for (const auto& u : recording->updates())
+    for (const auto& [name, v] : trained)
+      if (u.variable == v)
+        trace::refuse(at,
+                      "train_step: %{} is assigned by the model and trained; freeze it "
+                      "(set_requires_grad(false)) or make it a buffer",
+                      name);
+  optim::UpdateState state;
+  state.recording = recording;
+  state.store = options.store;
+  state.at = at;
+  state.step = add(read(step, step_name), 1, 1, at).named("optimizer.step.next");
+  for (const ValueId v : learning_rates)
+    state.learning_rates.push_back(Access::tensor(recording, v));
+  for (size_t i = 0; i < trained.size(); ++i) {
+    const auto& [name, v] = trained[i];
+    state.parameters.push_back({name, v, grads[i]});
+    state.variables.push_back(v);
+  }
+  optim::UpdateRecorder::record(optimizer, state);
+  recording->update(step, Access::value(state.step));
+}
+
+// ema = p after the first step, then ema + (1 - decay)(p - ema): torch.lerp, whose other form
+// serves weights from 1/2 on.
+void StepTrace::average() {
+  const double decay = options.ema_decay;
+  if (decay == 0) return;
+  if (!(decay > 0 && decay < 1))
+    trace::refuse(at, "train_step: ema_decay is {}, expected 0 <= ema_decay < 1", decay);
+  const Variable count = kept(averaged_name, HostTensor(DType::i64, {}), VariableKind::state);
+  const Tensor averaged = read(count, averaged_name);
+  const Tensor first = eq(averaged, 0, at);
+  for (const auto& [name, v] : trained) {
+    const std::string ema_name = "ema." + name;
+    const DType type = narrow(v.dtype()) ? DType::f32 : v.dtype();
+    const Variable ema = kept(ema_name, v.value().to(type), VariableKind::state);
+    Tensor next;
+    for (const auto& u : recording->updates())
+      if (u.variable == v) next = Access::tensor(recording, u.placeholder);
+    next = to(next.defined() ? next : Tensor(v), type, at);
+    const Tensor old = read(ema, ema_name);
+    const Tensor way = sub(next, old, 1, at);
+    const Tensor mixed = decay > 0.5 ? add(old, mul(way, 1 - decay, at), 1, at)
+                                     : sub(next, mul(way, decay, at), 1, at);
+    write(ema, ema_name, where(first, next, mixed, at));
+    averages.emplace_back(v, ema);
+  }
+  write(count, averaged_name, add(averaged, 1, 1, at));
+}
+
+Graph StepTrace::close() {
+  Graph& g = recording->graph();
+  std::vector<Return> returns;
+  for (const Tensor& t : results) returns.push_back({recording->value_of(t, at)});
+  if (norm.defined()) returns.push_back({Access::value(norm)});
+  for (const auto& b : recording->bound()) {
+    if (b.variable.kind() != VariableKind::random) continue;
+    Builder builder(g, recording->ops());
+    builder.set_loc(recording->loc(at));
+    builder.name_next({"rng.next"});
+    const ValueId next = builder.call1("rng_next", {b.placeholder});
+    value_or_throw(builder.status());
+    recording->update(b.variable, next);
+  }
+  for (const auto& u : recording->updates())
+    returns.push_back({u.placeholder, ReturnKind::update, recording->leaf(u.variable, at)});
+  g.set_returns(std::move(returns));
+  std::vector<ValueId> keep = inputs;
+  keep.insert(keep.end(), learning_rates.begin(), learning_rates.end());
+  drop_unused(g, keep);
+  return recording->close();
+}
+
+}  // namespace cleave
