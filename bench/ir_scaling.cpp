@@ -1,7 +1,6 @@
 // How the graph scales: build, print, parse, verify, dead code, common subexpressions and sort at
 // 1,000 to 1,000,000 nodes, in microseconds a node. A line that needs more than 5 is marked, and
-// the
-// exit status is then 1.
+// the exit status is then 1.
 //
 //   bench_ir_scaling [LARGEST]       default 1000000
 //

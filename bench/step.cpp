@@ -4,8 +4,7 @@
 //   bench_step gpt2      one model as one JSON object: compile_ms, step_ms, kernels, peaks
 //
 // demo is `make demo`'s model: 4 layers, width 128, 4 heads, 12 x 64 tokens of 63 characters. gpt2
-// is
-// GPT-2 124M: 12 layers, width 768, 12 heads, vocabulary 50304, 4 x 64 tokens.
+// is GPT-2 124M: 12 layers, width 768, 12 heads, vocabulary 50304, 4 x 64 tokens.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

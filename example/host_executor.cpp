@@ -1,7 +1,6 @@
 // The host program's own threads run the kernels. Here: a pool of std::thread made for the purpose;
 // a program that has one already hands its own over in the same way. The result has the same bits
-// on
-// one thread and on three.
+// on one thread and on three.
 #include <cleave/cleave.h>
 
 #include <atomic>

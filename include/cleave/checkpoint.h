@@ -7,8 +7,7 @@
 // names, optimizer.*, optimizer.step and rng = (seed, step). Its metadata holds
 // `cleave_checkpoint`,
 // the version of this layout (1), and the caller's texts. It is written aside and renamed, so that
-// an
-// error, a full disk or a kill leaves the old file whole.
+// an error, a full disk or a kill leaves the old file whole.
 //
 // Loading reads and checks everything first, then copies: an error leaves the store as it was. It
 // lists the names that are missing, that are not the store's, and that have another type.

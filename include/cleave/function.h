@@ -5,8 +5,7 @@
 //   Tensor y = softmax(matmul(q, k.transpose(-2, -1)) / 8.0, -1);
 //
 // Each returns new Tensors, throws cleave::Error at the caller's line where the rule of its
-// operator
-// is broken, and costs one node or a few.
+// operator is broken, and costs one node or a few.
 #pragma once
 #include <optional>
 #include <variant>

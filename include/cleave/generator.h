@@ -6,8 +6,7 @@
 //
 // Philox 4x32-10 with the seed as key: the same seed gives the same numbers on every machine. A
 // value: a copy goes on where the original stood. Numbers inside of programs (dropout) are not
-// drawn
-// from here, but from the program's own (seed, step).
+// drawn from here, but from the program's own (seed, step).
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -7,10 +7,9 @@
 //   caller
 //
 // Elements are row-major. bf16 and f16 are addressed as their uint16_t bits, or read by number()
-// and
-// converted by to(). A copy owns memory of its own, of a borrowing tensor too; a move keeps what it
-// was. Errors (user): a shape that is negative or beyond 2^60 bytes, an element type that isn't the
-// tensor's, an index outside. Any number of threads may read one.
+// and converted by to(). A copy owns memory of its own, of a borrowing tensor too; a move keeps
+// what it was. Errors (user): a shape that is negative or beyond 2^60 bytes, an element type that
+// isn't the tensor's, an index outside. Any number of threads may read one.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -16,9 +16,8 @@
 // nn_recurrent.h and nn_transformer.h have the others.
 //
 // A Module is a handle: a copy is the same module with the same parameters. Constructors draw
-// initial
-// values from the Generator in the order of the calls. Errors (user): a name that is taken or holds
-// other characters than letters, digits, _ and -; sizes below 1.
+// initial values from the Generator in the order of the calls. Errors (user): a name that is taken
+// or holds other characters than letters, digits, _ and -; sizes below 1.
 #pragma once
 #include <concepts>
 #include <functional>
@@ -134,8 +133,7 @@ class CLEAVE_API Dropout : public Module {
 };
 
 // batch_first: query [N,L,E], key and value [N,S,E] -> [N,L,E]. in_proj_weight [3E,E] Xavier
-// uniform,
-// biases 0, out_proj as a Linear of its own name.
+// uniform, biases 0, out_proj as a Linear of its own name.
 class CLEAVE_API MultiheadAttention : public Module {
  public:
   struct Options {

@@ -11,8 +11,8 @@
 //   train_step(model, loss, optimizer, inputs, {.ops = ops});
 //
 // The signature is ATen's notation; Tensor and Tensor? arguments are operands, all others
-// attributes.
-// Rules may throw cleave::Error, which reaches the caller with the line of the call before it.
+// attributes. Rules may throw cleave::Error, which reaches the caller with the line of the call
+// before it.
 #pragma once
 #include <functional>
 
@@ -102,20 +102,16 @@ struct Operator {
   // The types of the results.
   std::function<std::vector<TensorType>(const OpCall&)> infer;
   // The oracle, in plain loops: floating operands and results as f64, all others as i64; results
-  // come
-  // as zeros. Operands that are none are empty.
+  // come as zeros. Operands that are none are empty.
   std::function<void(const OpCall&, const HostTensors& operands, HostTensors& results)> reference;
   // The gradient of each operand, in functions of Tensors; an empty Tensor where none flows. Left
-  // out:
-  // the operator can't be trained through.
+  // out: the operator can't be trained through.
   std::function<Tensors(const OpGradCall&)> grad = {};
   // Exactly one of two ways to run. `kernel` is the body of a C function, without #include, in
-  // which
-  // every operand and result is a pointer to its first element (row-major, f32 as float, i64 as
-  // long,
-  // bool as unsigned char, bf16 and f16 as unsigned short) of its signature's name; results without
-  // a name are result0, result1, ... `callback` makes, for one call, the function of the host
-  // program
+  // which every operand and result is a pointer to its first element (row-major, f32 as float, i64
+  // as long, bool as unsigned char, bf16 and f16 as unsigned short) of its signature's name;
+  // results without a name are result0, result1, ... `callback` makes, for one call, the function
+  // of the host program
   // that is called in each run, on the thread that runs; it must not throw.
   std::function<std::string(const OpCall&)> kernel = {};
   std::function<std::function<void(const OpMemory&)>(const OpCall&)> callback = {};

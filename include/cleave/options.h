@@ -54,8 +54,7 @@ struct Report {
   int64_t kernels = 0;           // calls in a run: generated kernels and library calls
   int64_t distinct_kernels = 0;  // generated kernels, each compiled once
   // Placeholders, results, live values and workspace at the highest moment of a run, each rounded
-  // up
-  // to 64 bytes; and the two parts that it is planned from.
+  // up to 64 bytes; and the two parts that it is planned from.
   int64_t planned_peak_bytes = 0;
   int64_t arena_bytes = 0;
   int64_t placeholder_bytes = 0;

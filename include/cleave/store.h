@@ -69,8 +69,7 @@ class CLEAVE_API Variable {
 };
 
 // Named Variables in the order in which they came. A handle: copies are the same store. One
-// Variable
-// may have several names (tied weights); the first is the one under which it is saved.
+// Variable may have several names (tied weights); the first is the one under which it is saved.
 class CLEAVE_API Store {
  public:
   Store();

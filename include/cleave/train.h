@@ -15,8 +15,7 @@
 // they are; the training step writes them in place. A run allocates nothing (run() of a function:
 // its
 // results), has the same bits on any number of threads, and, when it fails, leaves every Variable
-// as
-// it was.
+// as it was.
 //
 // Errors: of the trace at the lines of the model (user); an input that is missing, of another dtype
 // or shape (user); an index out of range in a run (user); an operator that has no gradient or no

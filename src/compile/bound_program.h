@@ -15,8 +15,8 @@ namespace cleave {
 class BoundProgram {
  public:
   // `graph` is that of a recording; `variables` are its bound() ones, `inputs` the placeholders
-  // that
-  // run() is given, in order, `own` placeholders and the memory that the caller of make() keeps.
+  // that run() is given, in order, `own` placeholders and the memory that the caller of make()
+  // keeps.
   struct Parts {
     Graph graph;
     std::vector<trace::Recording::Bound> variables;

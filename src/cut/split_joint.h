@@ -19,11 +19,9 @@ struct KeepChoice {
 
 // Starting from the nodes that read tangents, each value of the forward or of either half that is
 // read is saved or computed from its operands, as `choose` says; choose is asked once for each
-// value
-// that is reached, so values that the backward doesn't need are never saved. A call that is
-// computed
-// in the backward stands in front of its first reader; it counts as recomputed when the forward
-// computes it too. Symbols whose values the backward needs are saved as symints.
+// value that is reached, so values that the backward doesn't need are never saved. A call that is
+// computed in the backward stands in front of its first reader; it counts as recomputed when the
+// forward computes it too. Symbols whose values the backward needs are saved as symints.
 Result<Partition> split_joint(const JointView& joint,
                               const std::function<KeepChoice(ValueId)>& choose);
 

@@ -1,12 +1,10 @@
 // The text before the kernels: fixed-width types, conversions, elementary functions, Philox.
 //
 // Elementary functions in f32 are branch-free, so that loops over them vectorise; their errors
-// against
-// float64 are checked in test/emit. exp: Cody-Waite reduction to |r| <= ln2/2, degree-6 polynomial.
-// log: mantissa in [sqrt(1/2), sqrt(2)), polynomial of degree 9 (coefficients of exp and log are
-// those
-// of Moshier's Cephes). tanh: an odd polynomial for |x| < 5/8, else 1 - 2 / (exp(2|x|) + 1); it is
-// 1
+// against float64 are checked in test/emit. exp: Cody-Waite reduction to |r| <= ln2/2, degree-6
+// polynomial. log: mantissa in [sqrt(1/2), sqrt(2)), polynomial of degree 9 (coefficients of exp
+// and log are those of Moshier's Cephes). tanh: an odd polynomial for |x| < 5/8, else 1 - 2 /
+// (exp(2|x|) + 1); it is 1
 // from 10 on. erf: an odd polynomial for |x| < 59/64, else 1 - exp(polynomial in |x|).
 #include "emit/c_source.h"
 

@@ -7,8 +7,7 @@
 //                      int64_t begin, int64_t end, int64_t *fault);
 //
 // The result is 0, or n when the n-th Check of the kernel (from 1) failed; then fault[0] is the
-// index
-// and fault[1] its bound. Kernels call no library but libm, and allocate nothing.
+// index and fault[1] its bound. Kernels call no library but libm, and allocate nothing.
 #pragma once
 #include <string>
 #include <vector>

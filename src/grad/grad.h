@@ -13,15 +13,14 @@ struct GradRequest {
 
 // Appends the backward to g and gives the gradient of each `wrt` value: none where nothing reaches
 // it. Only nodes on a path from `wrt` to `outputs` are visited; integer and nondifferentiable
-// results
-// carry nothing. Fails with Unsupported, naming the operator, where a rule that is needed is
-// absent.
+// results carry nothing. Fails with Unsupported, naming the operator, where a rule that is needed
+// is absent.
 Result<Values> add_gradients(Graph& g, const OpRegistry& ops, const GradRequest& request);
 
 // The joint graph: one `tangent` placeholder for each differentiable result (named tangent.K by its
 // position in `return`; updates have none), and `-> grad %p` for each placeholder marked grad
-// (zeros
-// where nothing reaches it). Updates stay. A graph without differentiable results is a UserError.
+// (zeros where nothing reaches it). Updates stay. A graph without differentiable results is a
+// UserError.
 Result<Graph> make_joint(const Graph& forward, const OpRegistry& ops);
 
 }  // namespace cleave

@@ -5,13 +5,12 @@
 //
 // f64 and f32 values are held in float64 unrounded, bf16 and f16 values are rounded to their type
 // after each node, integers and booleans are exact. No decomposition, gradient or lowering code
-// runs
-// here. A symbolic graph is first specialised to the inputs' shapes (ir/specialize.h); symints need
-// not be among the inputs. An array is freed after its last use.
+// runs here. A symbolic graph is first specialised to the inputs' shapes (ir/specialize.h); symints
+// need not be among the inputs. An array is freed after its last use.
 //
 // Errors: an input that is missing, of another dtype or shape (user); what a reference rule
-// refuses,
-// an index out of range for one, with the node's line; results that are not what infer said (bug).
+// refuses, an index out of range for one, with the node's line; results that are not what infer
+// said (bug).
 #pragma once
 #include <map>
 #include <span>
@@ -23,8 +22,7 @@
 namespace cleave {
 
 // `inputs` has one array for each placeholder, in order; null only for a symint. The results are
-// one
-// for each entry of return, updates and gradients included.
+// one for each entry of return, updates and gradients included.
 Result<Arrays> interpret(const Graph& g, std::span<const Array* const> inputs);
 
 // Inputs by name. Names of no placeholder are refused.

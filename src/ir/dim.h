@@ -6,9 +6,8 @@
 // An expression is kept canonical: terms sorted by their text, equal terms merged, zero terms
 // dropped, constant sub-expressions folded, exact quotients divided. Two Dims that are equal as
 // polynomials compare equal. Arithmetic saturates at +-2^62, and an expression that grows too long
-// or
-// too deep, or one of whose coefficients saturates, becomes 2^62. Types with dims beyond 2^47 are
-// refused when a node is made, so a saturated size never reaches a buffer.
+// or too deep, or one of whose coefficients saturates, becomes 2^62. Types with dims beyond 2^47
+// are refused when a node is made, so a saturated size never reaches a buffer.
 #pragma once
 #include <cstdint>
 #include <functional>

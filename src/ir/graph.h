@@ -9,8 +9,7 @@
 //
 // Nodes and values have stable ids; erased ids are not reused. The order of nodes is a linked list.
 // Uses of a value are a linked list in order of insertion, so every edit costs O(operands). Types
-// are
-// computed when a node is made; after an edit refresh_types() infers again only the nodes whose
+// are computed when a node is made; after an edit refresh_types() infers again only the nodes whose
 // operand types changed.
 #pragma once
 #include <functional>

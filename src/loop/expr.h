@@ -1,10 +1,10 @@
 // Scalar expressions of the loop IR: immutable trees, typed.
 //
 // Arithmetic happens in five types: f64 f32 i64 i32 bool. bf16 and f16 are loaded as f32 and
-// rounded
-// when stored; i16 i8 u8 are loaded as i32 and wrapped when stored (compute_type below). Integers
-// wrap; integer division by zero gives 0 (the operators that divide check first where ATen does).
-// min and max give NaN when either side is NaN. Comparisons give bool. Logical operators take bool.
+// rounded when stored; i16 i8 u8 are loaded as i32 and wrapped when stored (compute_type below).
+// Integers wrap; integer division by zero gives 0 (the operators that divide check first where ATen
+// does). min and max give NaN when either side is NaN. Comparisons give bool. Logical operators
+// take bool.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -10,8 +10,7 @@
 // stands only outermost and its iterations write disjoint elements. A Reduce folds `value` over its
 // loops: the innermost loop is folded in 16 interleaved lanes (element j into lane j mod 16), the
 // lanes are combined pairwise at the end (8, 4, 2, 1); an innermost loop shorter than 16 is folded
-// in
-// plain order. So the order is fixed by the shape alone.
+// in plain order. So the order is fixed by the shape alone.
 #pragma once
 #include <string>
 #include <variant>
@@ -25,8 +24,7 @@ namespace cleave::loop {
 constexpr int reduce_lanes = 16;
 
 // lanes: a loop of at most `column_lanes` iterations that stands directly in a parallel loop; each
-// of
-// its statements runs for all lanes before the next one does, and a Reduce in it keeps one
+// of its statements runs for all lanes before the next one does, and a Reduce in it keeps one
 // accumulator a lane, folded in plain order (sums over leading dims read whole cache lines this
 // way).
 enum class ForKind : uint8_t { serial, parallel, lanes };

@@ -54,8 +54,7 @@ std::vector<int64_t> collapse_call(std::vector<Bound>& operands, std::vector<Bou
 }
 
 // The storages of operands that are read where the results are written. `operands` and `results`
-// have
-// been collapsed to one shape.
+// have been collapsed to one shape.
 std::vector<size_t> same_addresses(const KernelCall& call, const std::vector<Bound>& operands,
                                    const std::vector<Bound>& results) {
   auto at_result = [&](const Bound& b) {

@@ -76,8 +76,7 @@ constexpr int64_t storage_alignment = 64;
 std::vector<size_t> storages_of(const Step& step);
 
 // A static, decomposed graph to steps: one kernel a node, views free. Unsupported names the
-// operator
-// that has no lowering.
+// operator that has no lowering.
 Result<LoweredProgram> lower_graph(const Graph& graph);
 
 // Nodes whose operator is lowered by decomposition are replaced by it, until none is left.

@@ -1,4 +1,4 @@
-// The loops of batch norm and its backward: a channel is one piece of the parallel loop, which walks
+// The loops of batch norm and its backward: a channel is one piece of the parallel loop: it walks
 // over it for each sum and once more for the result.
 #include "op/batch_norm.h"
 #include "op/line_kernel.h"

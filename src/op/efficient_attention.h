@@ -2,8 +2,8 @@
 //
 //   query float[n,h,rows,width]  key float[n,h,columns,width]  value float[n,h,columns,value_width]
 //   attn_bias added to the scores, or bool (true is open); broadcast to [n,h,rows,columns]
-//   logsumexp [n,h,padded] = log(sum(exp(scores))), 0 in the padding and for a closed row; padded is
-//             rows rounded up to 32; f64 for f64, else f32
+//   logsumexp [n,h,padded] = log(sum(exp(scores))), 0 in the padding and where a row is closed;
+//             padded is rows rounded up to 32; f64 for f64, else f32
 //
 //   (C1) to (C10): attention.h
 //   (C11) query has rank 4
@@ -28,7 +28,7 @@ EfficientParts efficient_parts(Builder& b, const AttentionCall& call);
 
 // Which weights dropout keeps, as bool [n,rows,columns]; rng is (seed, step).
 ValueId kept_weights(Builder& b, const OpView& op, ValueId weights, ValueId rng);
-// For reference rules: the factor of each weight of a row, 0 or keep_scale. `first` is the row-major
+// For reference rules: the factor of each weight in a row, 0 or keep_scale. `first` is its
 // place of its first element.
 std::vector<double> kept_factors(const OpView& op, int64_t seed, int64_t step, int64_t first,
                                  int64_t count);

@@ -1,5 +1,5 @@
 // _scaled_dot_product_efficient_attention_backward(grad_out_, query, key, value, attn_bias, out,
-//       logsumexp, philox_seed, philox_offset; dropout_p, grad_input_mask, is_causal, scale, stream)
+//     logsumexp, philox_seed, philox_offset; dropout_p, grad_input_mask, is_causal, scale, stream)
 //   -> dq, dk, dv, dbias
 //
 //   P = exp(scores - logsumexp)   D = dropout(P)   dropout is made again from seed, offset, stream

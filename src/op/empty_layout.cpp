@@ -1,6 +1,6 @@
 // Tensors whose contents don't matter, with the memory order that ATen gives them.
 //
-// empty_strided(; size, stride, dtype)            stride[d] elements from one index of d to the next
+// empty_strided(; size, stride, dtype)           stride[d] elements from one index of d to the next
 // empty_permuted(; size, physical_layout, dtype)  dims in the order in which they lie in memory
 //
 //   (C1) no dim is negative                (C2) stride has an entry for each dim, none negative

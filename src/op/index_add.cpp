@@ -9,8 +9,7 @@
 //
 // A 0-d self takes one index and a 0-d source. Indices are in [0, size of dim), else an error that
 // names the index, before anything is written. Sums are added in the order of the indices, bool by
-// "or".
-// Source: aten/src/ATen/native/TensorAdvancedIndexing.cpp, PyTorch 2.13.
+// "or". Source: aten/src/ATen/native/TensorAdvancedIndexing.cpp, PyTorch 2.13.
 #include "op/broadcast.h"
 #include "op/cost.h"
 #include "op/dims.h"

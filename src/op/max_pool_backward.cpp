@@ -6,8 +6,7 @@
 //   (C6) grad_output and indices have the shape of the result; grad_output has the dtype of self
 //   (C7) indices are i64
 // An index outside its window is an error (ATen takes any inside the plane), found before anything
-// is written.
-// Source: ATen/native/cpu/MaxPoolKernel.cpp, PyTorch 2.13.
+// is written. Source: ATen/native/cpu/MaxPoolKernel.cpp, PyTorch 2.13.
 #include "op/index_rules.h"
 #include "op/kernel_loops.h"
 #include "op/max_pool.h"

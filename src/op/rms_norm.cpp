@@ -6,8 +6,7 @@
 //   eps  the distance of 1 to the next number of rstd's dtype where none is given
 //   (C1..C4) layer_norm.h
 // rstd is f64 for f64, else f32; it has no gradient. One rounding: all of y is computed in the
-// dtype of rstd.
-// Source: aten/src/ATen/native/layer_norm.cpp (rms_norm_composite), PyTorch 2.13.
+// dtype of rstd. Source: aten/src/ATen/native/layer_norm.cpp (rms_norm_composite), PyTorch 2.13.
 #include <cmath>
 #include <limits>
 

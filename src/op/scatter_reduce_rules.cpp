@@ -4,7 +4,7 @@
 //
 //   sum   dself = g S              dsrc = G(g)
 //   mean  dself = g S / N          dsrc = G(g / N)          N = S + number of indices
-//   amax  dself = g S hit / H      dsrc = hit G(g / H)      hit: equal to the result, H: their number
+//   amax  dself = g S hit / H      dsrc = hit G(g / H)      hit: equals the result, H: their number
 //   prod  dself = g S prod(src)    dsrc = G(g) * product of the others, zeros told apart
 #include "op/dims.h"
 #include "op/index_rules.h"

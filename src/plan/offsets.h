@@ -28,8 +28,8 @@ struct Offsets {
 };
 
 // Best of several greedy orders (by size, by lifetime, by area), each placing a buffer at the
-// lowest
-// gap that fits. Buffers of `low` (indices) come first, from offset 0 up. O(n^2) in the worst case.
+// lowest gap that fits. Buffers of `low` (indices) come first, from offset 0 up. O(n^2) in the
+// worst case.
 Offsets plan_offsets(const std::vector<Lifetime>& buffers, int64_t alignment,
                      const std::vector<size_t>& low = {});
 

@@ -146,15 +146,14 @@ class OneDnnGemm final : public CutGemm {
 
 // Each of oneDNN's pieces reads all of B. In f32 it is ahead of cleave's kernel up to about 2^17
 // elements of B (431 against 384 GFLOP/s on 768 x 128 x 384, 280 against 350 on 128 x 768 x 512,
-// two
-// threads of a Sapphire Rapids); in bf16, where it has instructions of its own, always (2026-11).
+// two threads of a Sapphire Rapids); in bf16, where it has instructions of its own, always
+// (2026-11).
 bool library_is_ahead(const GemmSpec& spec) {
   return spec.dtype == DType::bf16 || spec.n * spec.k <= int64_t{1} << 17;
 }
 
 // Null where oneDNN has nothing for it. Its brgemm takes dense matrices alone, so C is cut into
-// rows
-// of full width.
+// rows of full width.
 Result<std::shared_ptr<Gemm>> make_library(const GemmSpec& spec, const GemmBlockKernel& kernel,
                                            GemmEngine engine) {
   const GemmCut cut =

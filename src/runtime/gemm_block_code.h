@@ -62,13 +62,12 @@ T factor(double value) {
 
 inline int64_t rounded(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
-// --- Packing
-// --------------------------------------------------------------------------------------
+// --- Packing ------------------------------------------------------------------------------------
 
 template <class S, class T>
 void copy_run(const S* from, int64_t count, T* to) {
   if constexpr (std::is_same_v<S, T>) {
-    std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
+    if (count > 0) std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
   } else {
     for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(from[i]);
   }

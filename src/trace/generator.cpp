@@ -1,6 +1,6 @@
 // Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): key =
-// seed,
-// counter = number of the block. Normal numbers by Box-Muller, two from each pair of uniforms.
+// seed, counter = number of the block. Normal numbers by Box-Muller, two from each pair of
+// uniforms.
 #include "cleave/generator.h"
 
 #include <cmath>

@@ -6,8 +6,7 @@
 //
 // An operation goes where its operands are. Operands of a free recording are copied, with the nodes
 // they need, into the recording of the others; each value once. Two programs never mix, and a
-// program
-// whose trace is over takes nothing more.
+// program whose trace is over takes nothing more.
 #pragma once
 #include <functional>
 #include <map>

@@ -1,6 +1,5 @@
 // The default partition: arity, what is saved and why, checkpoint tags, and that the halves, run
-// one
-// after the other, give what the joint graph gives.
+// one after the other, give what the joint graph gives.
 #include <gtest/gtest.h>
 
 #include "cut/default_partition.h"

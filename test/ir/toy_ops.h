@@ -1,6 +1,5 @@
 // A registry of a few operators for the tests of src/ir: signatures of every form, inference that
-// is
-// just enough, no other rules.
+// is just enough, no other rules.
 #pragma once
 #include "ir/graph.h"
 #include "ir/op_def.h"

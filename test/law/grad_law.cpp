@@ -4,9 +4,9 @@
 //   ds/dx_i = (8 (s(x+h) - s(x-h)) - (s(x+2h) - s(x-2h))) / 12h,      h = 2^-13
 //
 // The error of the difference is h^4 |s^(5)| / 30 + 1e-16 |s| / h, about 1e-11 here. A sample can't
-// be
-// compared where an operand or result is infinite, NaN or beyond 1e4. The second order is compared
-// where differences with h and h/2 agree, that is, where the gradient is smooth (not at a tie).
+// be compared where an operand or result is infinite, NaN or beyond 1e4. The second order is
+// compared where differences with h and h/2 agree, that is, where the gradient is smooth (not at a
+// tie).
 #include <cmath>
 
 #include "grad/grad.h"

@@ -35,8 +35,7 @@ Status reject_law(const OpDef& op);
 Status lowered_law(const OpRegistry& ops, const OpDef& op);
 
 // How many samples the gradient law compares with differences, of the first order: 0 is a hole
-// where
-// the entry has a rule.
+// where the entry has a rule.
 int64_t grad_samples(const OpRegistry& ops, const OpDef& op);
 
 }  // namespace cleave::law

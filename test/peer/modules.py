@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test/peer/modules.py: PyTorch's results and gradients of modules, activations and losses, as test/train/module_numbers.h.
+"""test/peer/modules.py: PyTorch's results and gradients of modules, activations and losses, as test/train/module_numbers.inc.
 
 Every tensor is filled by a formula of its name, so that only results are written down: `y`, and for each parameter,
 `x` (the input) and buffer one number, the dot product of its gradient (a buffer: of its value afterwards) with fill("d").

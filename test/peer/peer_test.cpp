@@ -1,8 +1,7 @@
 // Graphs written by a peer framework, with its inputs, results and gradients: the oracle gives the
 // same within 1e-9, compiled code within 1e-4, both of max(1, max |want|) for each tensor.
 // CLEAVE_PEERS names a folder of NAME.clv, NAME.in.safetensors and NAME.want.safetensors; without
-// it
-// every case is skipped by name, and so is a case with an operator that is not covered.
+// it every case is skipped by name, and so is a case with an operator that is not covered.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -62,8 +61,7 @@ class Peer : public testing::TestWithParam<std::string> {
 };
 
 // What stands for each placeholder of g: the file's tensors, cotangents for tangents (ones where
-// the
-// file has none).
+// the file has none).
 Arrays inputs_of(const Graph& g, const std::map<std::string, Array>& given) {
   Arrays inputs;
   for (const Placeholder& p : g.placeholders()) {

@@ -1,6 +1,6 @@
 // Modules, activations and losses against the numbers of PyTorch that test/peer/modules.py wrote:
 // results, the gradient of the input and of each parameter, buffers after a training step. In f64.
-#include "test/train/module_numbers.h"
+#include "test/train/module_numbers.inc"
 
 #include <gtest/gtest.h>
 
