@@ -28,8 +28,8 @@ EfficientParts efficient_parts(Builder& b, const AttentionCall& call);
 
 // Which weights dropout keeps, as bool [n,rows,columns]; rng is (seed, step).
 ValueId kept_weights(Builder& b, const OpView& op, ValueId weights, ValueId rng);
-// For reference rules: the factor of each weight in a row, 0 or keep_scale. `first` is its
-// place of its first element.
+// For reference rules: the factor of each weight in a row, 0 or keep_scale. `first` is the
+// row-major place of the row's first element.
 std::vector<double> kept_factors(const OpView& op, int64_t seed, int64_t step, int64_t first,
                                  int64_t count);
 
