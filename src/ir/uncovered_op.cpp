@@ -22,7 +22,6 @@ constexpr UncoveredOp table[] = {
     {"_local_scalar_dense", "it hands a value to the host, which has no part in a graph"},
     {"_pdist_forward", "expected sums of squares and a matrix product"},
     {"_unique2", by_values},
-    {"col2im", "expected index_put with accumulate=true"},
     {"grid_sampler_2d", "expected index and weights of the four neighbours"},
     {"masked_select", by_values},
     {"nonzero", by_values},

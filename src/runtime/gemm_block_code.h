@@ -62,7 +62,7 @@ T factor(double value) {
 
 inline int64_t rounded(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
-// --- Packing ------------------------------------------------------------------------------------
+// --- Packing -------------------------------------------------------------------------------------
 
 template <class S, class T>
 void copy_run(const S* from, int64_t count, T* to) {
@@ -102,6 +102,7 @@ int64_t group_rows(int64_t m) {
 template <class S, class T>
 void pack_lines(const S* a, int64_t a_row, int64_t m, int64_t k, T* to) {
   constexpr int64_t mr = mr_of<T>, line = line_of<T>;
+  if (k == 0) return;
   const int64_t group = group_rows<T>(m);
   for (int64_t first = 0; first < m; first += group, to += group_elements<T>(k)) {
     const int64_t rows = m - first < group ? m - first : group;
@@ -118,6 +119,7 @@ void pack_lines(const S* a, int64_t a_row, int64_t m, int64_t k, T* to) {
 template <class S, class T>
 void pack_turned(const S* a, int64_t a_row, int64_t a_col, int64_t m, int64_t k, T* to) {
   constexpr int64_t mr = mr_of<T>;
+  if (k == 0) return;
   const int64_t group = group_rows<T>(m);
   for (int64_t first = 0; first < m; first += group, to += group_elements<T>(k)) {
     const int64_t rows = m - first < group ? m - first : group;
@@ -136,6 +138,7 @@ void pack_turned(const S* a, int64_t a_row, int64_t a_col, int64_t m, int64_t k,
 template <class S, class T>
 void pack_panel(const S* b, int64_t b_row, int64_t b_col, int64_t columns, int64_t k, T* to) {
   constexpr int64_t nr = nr_of<T>;
+  if (k == 0) return;
   if (columns == nr && b_col == 1) {
     for (int64_t p = 0; p < k; ++p) copy_fixed<nr>(b + p * b_row, to + p * nr);
     return;
@@ -149,8 +152,7 @@ void pack_panel(const S* b, int64_t b_row, int64_t b_col, int64_t columns, int64
   }
 }
 
-// --- Sums
-// -----------------------------------------------------------------------------------------
+// --- Sums ----------------------------------------------------------------------------------------
 
 // sums[i] += a[i * a_apart] * b[0, nr), i in [0, rows).
 template <class T, int rows, int a_apart>
@@ -203,8 +205,7 @@ constexpr std::array<Tile<T>, sizeof...(i)> tiles_of(std::integer_sequence<int, 
 template <class T, bool turned>
 inline constexpr auto tiles = tiles_of<T, turned>(std::make_integer_sequence<int, mr_of<T>>());
 
-// --- The block
-// ------------------------------------------------------------------------------------
+// --- The block -----------------------------------------------------------------------------------
 
 // S is the type in memory, T that of the sums.
 template <class S, class T>

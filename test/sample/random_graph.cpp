@@ -77,6 +77,7 @@ class Writer {
     return true;
   }
   void remember(ValueId v, Array a) {
+    if (out_.g.type(v).is_none) return;
     where_.resize(std::max<size_t>(where_.size(), v.v + 1), SIZE_MAX);
     where_[v.v] = known_.size();
     known_.push_back({v, std::move(a)});
