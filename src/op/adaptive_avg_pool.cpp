@@ -124,7 +124,7 @@ Exprs lower(KernelBuilder& k, const OpView& op, const Exprs& index, size_t rank)
   Expr divisor(1);
   for (const Windows1d& w : windows_of(op.in_type(0), op.out_type(0), rank)) {
     if (w.out == 0) return {loop::constant(t, 0)};
-    const Expr o = index[index.size() - rank + dims.size()];
+    const Expr& o = index[index.size() - rank + dims.size()];
     dims.push_back({w.longest(), [w](KernelBuilder&, const Expr& at, const Expr& tap) {
                       const Expr i = w.begin(at) + tap;
                       if (w.even()) return Tap{i, {}, {}};
@@ -144,7 +144,8 @@ Exprs lower_backward(KernelBuilder& k, const OpView& op, const Exprs& index, siz
   double divisor = 1;
   std::vector<DimTaps> dims;
   for (const Windows1d& w : windows_of(op.in_type(1), op.in_type(0), rank)) {
-    if (w.even()) divisor *= static_cast<double>(w.size / w.out);
+    const int64_t whole = w.size / w.out;
+    if (w.even()) divisor *= static_cast<double>(whole);
     dims.push_back({w.most_over(), [w, t](KernelBuilder& kb, const Expr& i, const Expr& tap) {
                       const Expr o = quotient(i * Expr(w.out), w.size) + tap;
                       if (w.even()) return Tap{o, {}, {}};

@@ -127,7 +127,7 @@ DimTaps mirrored_by(PaddedDim p) {
   if (p.after > 0) images.push_back(2);
   const auto count = std::ssize(images);
   return {count, [=](KernelBuilder&, const Expr& i, const Expr& tap) {
-            const Expr number = tap;
+            const Expr& number = tap;
             const auto image = [&](int64_t which) {
               if (which == 0) return i + Expr(p.before);
               if (which == 1) return Expr(p.before) - i;

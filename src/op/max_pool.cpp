@@ -101,7 +101,7 @@ Exprs lower_max(KernelBuilder& k, const OpView& op, const Exprs& index, size_t r
   const DType t = loop::compute_type(op.in_type(0).dtype);
   Exprs start, first;  // the window's corner, and its first element inside
   for (size_t d = 0; d < rank; ++d) {
-    const Expr o = index[index.size() - rank + d];
+    const Expr& o = index[index.size() - rank + d];
     start.push_back(k.let(o * Expr(w.stride[d]) - Expr(w.padding[d]), "start"));
     const Expr missing = at_least(Expr(0) - start[d], Expr(0));
     first.push_back(w.padding[d] == 0

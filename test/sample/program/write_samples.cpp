@@ -49,7 +49,7 @@ Json arguments_of(const Graph& g, NodeId n) {
   const Node& node = g.node(n);
   const Schema& schema = node.op->schema;
   Json out = Json::array();
-  size_t flat = 0, operand = 0;
+  size_t flat = 0;
   for (size_t k = 0; k < schema.args.size(); ++k) {
     const ArgDef& arg = schema.args[k];
     const AttrValue* given = node.attrs.find(static_cast<uint16_t>(k));
@@ -60,7 +60,6 @@ Json arguments_of(const Graph& g, NodeId n) {
         const ValueId v = node.inputs[flat];
         tensors.push_back(v.valid() ? Json(g.name(v)) : Json());
       }
-      ++operand;
       if (arg.list)
         out.push_back({arg.name, {{"tensors", tensors}}});
       else if (given)
