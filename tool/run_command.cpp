@@ -49,6 +49,9 @@ Status check_options(const Options& o) {
   for (const auto& [name, value] : {std::pair{"--passes", o.passes}, {"--fuse", o.fuse}})
     if (value != "on" && value != "off")
       return user_error("{} {}: expected on or off", name, value);
+  constexpr std::string_view compilers[] = {"automatic", "clang", "cc", "none"};
+  if (std::ranges::find(compilers, o.compiler) == std::end(compilers))
+    return user_error("--compiler {}: expected automatic, clang, cc or none", o.compiler);
   if (!o.budget.empty() || o.mode != "default")
     return unsupported("--budget and --mode: a program runs whole as yet (src/cut)");
   return {};
@@ -89,6 +92,7 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
   options.dump_dir = o.dump;
   options.compiler = o.compiler == "cc"      ? runtime::CompilerKind::cc
                      : o.compiler == "clang" ? runtime::CompilerKind::clang
+                     : o.compiler == "none"  ? runtime::CompilerKind::none
                                              : runtime::CompilerKind::automatic;
   CLEAVE_TRY(auto program, CompiledProgram::compile(g, ops, options));
   report.compile_ms = program->report().compile_ms;
@@ -218,7 +222,7 @@ Command run_command() {
             options.option("--mode", o->mode, "how the joint graph is cut");
             options.option("--passes", o->passes, "on or off");
             options.option("--fuse", o->fuse, "on or off");
-            options.option("--compiler", o->compiler, "automatic, clang or cc");
+            options.option("--compiler", o->compiler, "automatic, clang, cc, or none: interpret");
             options.option("--threads", o->threads, "0: one a core");
             options.option("--repeat", o->repeat, "runs from the same inputs; the median is told");
             options.option("--seed", o->inputs.seed, "of --random and of a missing rng state");

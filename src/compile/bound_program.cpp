@@ -14,6 +14,7 @@ runtime::CompilerKind kind_of(CompilerChoice choice) {
     case CompilerChoice::automatic: return runtime::CompilerKind::automatic;
     case CompilerChoice::clang: return runtime::CompilerKind::clang;
     case CompilerChoice::cc: return runtime::CompilerKind::cc;
+    case CompilerChoice::none: return runtime::CompilerKind::none;
   }
   return runtime::CompilerKind::automatic;
 }

@@ -163,7 +163,7 @@ class RunningInstance final : public Instance {
     const int64_t begin = n / pieces * piece + n % pieces * piece / pieces;
     const int64_t end = n / pieces * (piece + 1) + n % pieces * (piece + 1) / pieces;
     Fault& fault = r.faults[piece];
-    fault.check = r.phase.function(r.buffers, r.scalars, begin, end, fault.values);
+    fault.check = r.phase.run(r.buffers, r.scalars, begin, end, fault.values);
   }
 
   Status run_kernel(const KernelCall& call, const Step& step, void* const* buffers) {

@@ -45,12 +45,15 @@ Status run_in_place(Build& b) {
   return {};
 }
 
+// Whether kernels run as bytecode. C text of the host program is compiled nevertheless.
+bool interprets(const Build& b) { return b.options.compiler == runtime::CompilerKind::none; }
+
 // Kernels are spread over units so that the units can be compiled side by side.
 constexpr size_t kernels_per_unit = 8;
 
 Status run_emit(Build& b) {
   const auto& kernels = b.program.lowered.kernels;
-  for (size_t i = 0; i < kernels.size(); ++i) {
+  for (size_t i = 0; i < kernels.size() && !interprets(b); ++i) {
     if (i % kernels_per_unit == 0) b.units.push_back(emit::c_prelude());
     b.texts.push_back(
         emit::emit_c(kernels[i], fmt::format("k{}_{}", i, emit::c_identifier(kernels[i].name))));
@@ -100,24 +103,40 @@ Status run_plan(Build& b) { return plan_memory(b.program.lowered); }
 // Pieces of about this many elements: enough to pay for handing one to another thread.
 constexpr int64_t piece_elements = 1 << 15;
 
-Status load_kernels(Build& b) {
-  const auto& kernels = b.program.lowered.kernels;
-  for (size_t i = 0; i < kernels.size(); ++i) {
-    BuiltKernel built;
-    built.checks = b.texts[i].checks;
-    for (const emit::Phase& phase : b.texts[i].phases) {
-      BuiltPhase p;
-      p.function = reinterpret_cast<BuiltPhase::Function>(
-          b.program.code[i / kernels_per_unit]->symbol(phase.symbol));
-      if (!p.function) return bug("build: the compiled unit has no {}", phase.symbol);
-      p.extent = phase.extent;
-      p.pieces = std::clamp<int64_t>(kernels[i].work / piece_elements, 1, most_pieces);
-      p.pieces = std::max<int64_t>(1, std::min(p.pieces, p.extent));
-      built.phases.push_back(p);
+void cut_into_pieces(BuiltPhase& p, int64_t work) {
+  p.pieces = std::clamp<int64_t>(work / piece_elements, 1, most_pieces);
+  p.pieces = std::max<int64_t>(1, std::min(p.pieces, p.extent));
+}
+
+void write_bytecode(Build& b) {
+  for (const loop::Kernel& kernel : b.program.lowered.kernels) {
+    emit::BytecodeKernel code = emit::emit_bytecode(kernel);
+    BuiltKernel built{{}, std::move(code.checks)};
+    for (emit::BytecodePhase& phase : code.phases) {
+      built.phases.push_back({nullptr, std::move(phase.code), phase.extent});
+      cut_into_pieces(built.phases.back(), kernel.work);
     }
     b.program.kernels.push_back(std::move(built));
   }
-  size_t unit = (kernels.size() + kernels_per_unit - 1) / kernels_per_unit;
+}
+
+Status load_kernels(Build& b) {
+  for (size_t i = 0; i < b.texts.size(); ++i) {
+    BuiltKernel built{{}, b.texts[i].checks};
+    for (const emit::Phase& phase : b.texts[i].phases) {
+      auto* function = reinterpret_cast<BuiltPhase::Function>(
+          b.program.code[i / kernels_per_unit]->symbol(phase.symbol));
+      if (!function) return bug("build: the compiled unit has no {}", phase.symbol);
+      built.phases.push_back({function, nullptr, phase.extent});
+      cut_into_pieces(built.phases.back(), b.program.lowered.kernels[i].work);
+    }
+    b.program.kernels.push_back(std::move(built));
+  }
+  return {};
+}
+
+Status load_foreign(Build& b) {
+  size_t unit = (b.texts.size() + kernels_per_unit - 1) / kernels_per_unit;
   for (const Step& s : b.program.lowered.steps) {
     auto* f = std::get_if<ForeignCall>(&s.work);
     if (!f) continue;
@@ -133,9 +152,10 @@ Status load_kernels(Build& b) {
   return {};
 }
 
-Status run_build(Build& b) {
-  if (b.units.empty()) return load_kernels(b);
-  CLEAVE_TRY(b.compiler, runtime::make_compiler(b.options.compiler));
+Status compile_units(Build& b) {
+  if (b.units.empty()) return {};
+  CLEAVE_TRY(b.compiler, runtime::make_compiler(interprets(b) ? runtime::CompilerKind::automatic
+                                                              : b.options.compiler));
   std::vector<Result<std::shared_ptr<runtime::LoadedCode>>> loaded(
       b.units.size(), std::shared_ptr<runtime::LoadedCode>());
   struct Context {
@@ -152,7 +172,14 @@ Status run_build(Build& b) {
     if (!l.ok()) return std::move(l).failure();
     b.program.code.push_back(*std::move(l));
   }
-  return load_kernels(b);
+  return {};
+}
+
+Status run_build(Build& b) {
+  if (interprets(b)) write_bytecode(b);
+  CLEAVE_CHECK(compile_units(b));
+  CLEAVE_CHECK(load_kernels(b));
+  return load_foreign(b);
 }
 
 struct Stage {

@@ -7,18 +7,27 @@
 // something (NN_stage.clv); emit writes each unit of C text (NN_unit_K.c).
 #pragma once
 #include "compile/executable.h"
+#include "emit/bytecode.h"
 #include "emit/c_source.h"
 #include "lower/program.h"
 #include "runtime/gemm.h"
 
 namespace cleave {
 
-// A phase of a distinct kernel, compiled. Pieces depend on the shape alone.
+// A phase of a distinct kernel: machine code, or bytecode where there is no compiler. Pieces depend
+// on the shape alone.
 struct BuiltPhase {
   using Function = int64_t (*)(void* const* buffer, const int64_t* scalar, int64_t begin,
                                int64_t end, int64_t* fault);
   Function function = nullptr;
+  std::shared_ptr<const emit::Bytecode> bytecode = nullptr;
   int64_t extent = 1, pieces = 1;
+
+  int64_t run(void* const* buffer, const int64_t* scalar, int64_t begin, int64_t end,
+              int64_t* fault) const {
+    return function ? function(buffer, scalar, begin, end, fault)
+                    : bytecode->run(buffer, scalar, begin, end, fault);
+  }
 };
 
 struct BuiltKernel {

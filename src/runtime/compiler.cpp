@@ -15,6 +15,7 @@ Result<std::shared_ptr<Compiler>> make_compiler(CompilerKind kind) {
   switch (kind) {
     case CompilerKind::clang: return make_clang_compiler();
     case CompilerKind::cc: return make_cc_compiler();
+    case CompilerKind::none: return unsupported("compiler: none compiles nothing; name another");
     case CompilerKind::automatic: break;
   }
   return CLEAVE_HAVE_CLANG ? make_clang_compiler() : make_cc_compiler();

@@ -43,8 +43,8 @@ class Compiler {
   virtual const std::string& identity() const = 0;
 };
 
-// automatic: clang where it was built in, else cc.
-enum class CompilerKind { automatic, clang, cc };
+// automatic: clang where it was built in, else cc. none: kernels are not compiled (bytecode.h).
+enum class CompilerKind { automatic, clang, cc, none };
 
 Result<std::shared_ptr<Compiler>> make_compiler(CompilerKind kind);
 

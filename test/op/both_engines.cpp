@@ -46,8 +46,10 @@ Result<Arrays> by_reference(const std::string& text, const Inputs& inputs) {
 
 namespace {
 
-Status run_compiled(const Graph& g, const Inputs& inputs, int threads, CompiledRun& out) {
+Status run_compiled(const Graph& g, const Inputs& inputs, int threads,
+                    runtime::CompilerKind compiler, CompiledRun& out) {
   CompileOptions options;
+  options.compiler = compiler;
   options.executor = make_thread_pool(threads);
   CLEAVE_TRY(auto program, CompiledProgram::compile(g, core(), options));
   CLEAVE_TRY(auto instance, Instance::make(program, options.executor));
@@ -92,7 +94,13 @@ void expect_near(const Array& got, const Array& want, double tolerance) {
 
 CompiledRun by_compiled(const std::string& text, const Inputs& inputs, int threads) {
   CompiledRun out;
-  out.status = run_compiled(parsed(text), inputs, threads, out);
+  out.status = run_compiled(parsed(text), inputs, threads, runtime::CompilerKind::automatic, out);
+  return out;
+}
+
+CompiledRun by_bytecode(const std::string& text, const Inputs& inputs) {
+  CompiledRun out;
+  out.status = run_compiled(parsed(text), inputs, 2, runtime::CompilerKind::none, out);
   return out;
 }
 
@@ -108,6 +116,9 @@ Arrays by_both(const std::string& text, const Inputs& inputs, double tolerance) 
     EXPECT_TRUE(same_bits(one.results[k], two.results[k]))
         << "result " << k << " depends on threads";
   }
+  const CompiledRun bytecode = by_bytecode(text, inputs);
+  for (size_t k = 0; k < bytecode.results.size(); ++k)
+    EXPECT_TRUE(same_bits(bytecode.results[k], two.results[k])) << "result " << k << " as bytecode";
   return two.results;
 }
 
@@ -117,8 +128,12 @@ std::string reference_error(const std::string& text, const Inputs& inputs) {
 }
 
 std::string compiled_error(const std::string& text, const Inputs& inputs) {
-  const CompiledRun r = by_compiled(text, inputs);
-  return r.status.ok() ? "no error" : r.status.failure().message;
+  const auto said = [](const CompiledRun& r) {
+    return r.status.ok() ? "no error" : r.status.failure().message;
+  };
+  const std::string message = said(by_compiled(text, inputs));
+  EXPECT_EQ(said(by_bytecode(text, inputs)), message);
+  return message;
 }
 
 }  // namespace cleave::test

@@ -29,11 +29,14 @@ struct CompiledRun {
 };
 CompiledRun by_compiled(const std::string& text, const Inputs& inputs, int threads = 2);
 
-// Both engines' results; the compiled ones are checked against the reference within `tolerance` and
-// against themselves on one thread, bit by bit.
+// With interpreted kernels.
+CompiledRun by_bytecode(const std::string& text, const Inputs& inputs);
+
+// Both engines' results; the compiled ones are checked against the reference within `tolerance`, and
+// bit by bit against themselves on one thread and interpreted.
 Arrays by_both(const std::string& text, const Inputs& inputs, double tolerance);
 
-// What each engine says, or "no error".
+// What each engine says, or "no error"; interpreted kernels say what compiled ones do.
 std::string reference_error(const std::string& text, const Inputs& inputs);
 std::string compiled_error(const std::string& text, const Inputs& inputs);
 

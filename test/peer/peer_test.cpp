@@ -10,12 +10,11 @@
 #include <fstream>
 #include <sstream>
 
-#include "cleave/executor.h"
-#include "compile/executable.h"
 #include "grad/grad.h"
 #include "import/safetensors.h"
 #include "interp/array_memory.h"
 #include "test/random_inputs.h"
+#include "test/sample/run_program.h"
 
 namespace cleave {
 namespace {
@@ -86,21 +85,7 @@ Arrays run_reference(const Graph& g, const Arrays& inputs) {
 }
 
 Arrays run_compiled(const Graph& g, const Arrays& inputs) {
-  const auto program = value_or_throw(CompiledProgram::compile(g, test::core(), {}));
-  const auto instance = value_or_throw(Instance::make(program, make_thread_pool(2)));
-  std::vector<std::vector<std::byte>> memory;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    memory.push_back(to_memory(inputs[i]));
-    memory.back().resize(memory.back().size() + 64);  // an empty tensor has an address too
-    value_or_throw(instance->bind(i, memory.back().data()));
-  }
-  value_or_throw(instance->run());
-  Arrays out;
-  for (size_t k = 0; k < g.returns().size(); ++k) {
-    const Type& t = g.type(g.returns()[k].value);
-    out.push_back(from_memory(t.dtype, static_shape(t), instance->result(k)));
-  }
-  return out;
+  return value_or_throw(law::run_graph(g, test::core(), inputs));
 }
 
 // Each tensor of the file `want` against the result of that name.

@@ -3,10 +3,9 @@
 #include <cmath>
 #include <random>
 
-#include "cleave/executor.h"
-#include "compile/executable.h"
-#include "interp/array_memory.h"
 #include "interp/interpret.h"
+#include "test/sample/run_program.h"
+#include "test/sample/sample_call.h"
 
 namespace cleave::random {
 namespace {
@@ -61,24 +60,6 @@ Result<Arrays> run_oracle(const RandomGraph& r, double move, uint64_t seed) {
   return out;
 }
 
-Result<Arrays> run_compiled(const RandomGraph& r, const OpRegistry& ops) {
-  CLEAVE_TRY(auto program, CompiledProgram::compile(r.g, ops, {}));
-  CLEAVE_TRY(auto instance, Instance::make(program, make_thread_pool(2)));
-  std::vector<std::vector<std::byte>> bound;
-  for (size_t i = 0; i < r.inputs.size(); ++i) {
-    bound.push_back(to_memory(r.inputs[i]));
-    bound.back().resize(bound.back().size() + 64);  // an empty tensor has an address too
-    CLEAVE_CHECK(instance->bind(i, bound.back().data()));
-  }
-  CLEAVE_CHECK(instance->run());
-  Arrays out;
-  for (size_t k = 0; k < r.g.returns().size(); ++k) {
-    const Type& t = r.g.type(r.g.returns()[k].value);
-    out.push_back(from_memory(t.dtype, static_shape(t), instance->result(k)));
-  }
-  return out;
-}
-
 // Compares element k of return `at`; adds to the verdict.
 class Comparison {
  public:
@@ -117,42 +98,81 @@ class Comparison {
   double scale_ = 1, largest_ = 0;
 };
 
-}  // namespace
+// Whether each element agrees within base_of its type, of its own size.
+bool is_close(const Array& got, const Array& want) {
+  for (int64_t k = 0; k < want.numel(); ++k) {
+    const double a = got.number(k), b = want.number(k);
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    if (!(std::fabs(a - b) <= base_of(want.dtype) * std::fabs(b))) return false;
+  }
+  return true;
+}
 
-Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops) {
-  CLEAVE_TRY(const Arrays want, run_oracle(r, 0, 0));
+std::vector<Arrays> moved_oracles(const RandomGraph& r) {
   std::vector<Arrays> moved;
   for (int k = 0; k < moved_runs; ++k) {
     Result<Arrays> m = run_oracle(r, 1, 977 + static_cast<uint64_t>(k));
     if (m.ok()) moved.push_back(*std::move(m));
   }
+  return moved;
+}
+
+// Return `at`, element by element.
+void compare(const Array& got, const Array& want, const std::vector<Arrays>& moved, size_t at,
+             Verdict& verdict) {
+  std::vector<const Array*> others;
+  for (const Arrays& m : moved) others.push_back(&m[at]);
+  const Comparison c(want, others);
+  for (int64_t k = 0; k < want.numel(); ++k) {
+    if (c.open(k)) {
+      ++verdict.left_open;
+      continue;
+    }
+    ++verdict.elements;
+    const double a = got.number(k), b = want.number(k);
+    if (a == b || (std::isnan(a) && std::isnan(b)) || std::fabs(a - b) <= c.allowed(k)) continue;
+    verdict.difference = fmt::format("return {}, element {}: {}, expected {} within {:.2g}", at, k,
+                                     a, b, c.allowed(k));
+    return;
+  }
+}
+
+}  // namespace
+
+Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops,
+                            runtime::CompilerKind compiler) {
+  CLEAVE_TRY(const Arrays want, run_oracle(r, 0, 0));
   Verdict verdict;
-  const Result<Arrays> got = run_compiled(r, ops);
+  const Result<Arrays> got = law::run_graph(r.g, ops, r.inputs, compiler);
   if (!got.ok()) {
     if (got.failure().kind == ErrorKind::unsupported) return got.failure();
     verdict.difference = got.failure().message;
     return verdict;
   }
+  std::vector<Arrays> moved;  // made when the first return asks for them
   for (size_t at = 0; at < want.size() && verdict.difference.empty(); ++at) {
     Array stored = want[at];
     for (double& x : stored.f) x = round_to(stored.dtype, x);
-    std::vector<const Array*> others;
-    for (const Arrays& m : moved) others.push_back(&m[at]);
-    const Comparison c(stored, others);
-    for (int64_t k = 0; k < stored.numel(); ++k) {
-      if (c.open(k)) {
-        ++verdict.left_open;
-        continue;
-      }
-      ++verdict.elements;
-      const double a = (*got)[at].number(k), b = stored.number(k);
-      if (a == b || (std::isnan(a) && std::isnan(b)) || std::fabs(a - b) <= c.allowed(k)) continue;
-      verdict.difference = fmt::format("return {}, element {}: {}, expected {} within {:.2g}", at,
-                                       k, a, b, c.allowed(k));
-      break;
+    if (is_close((*got)[at], stored)) {
+      verdict.elements += stored.numel();
+      continue;
     }
+    if (moved.empty()) moved = moved_oracles(r);
+    compare((*got)[at], stored, moved, at, verdict);
   }
   return verdict;
+}
+
+Result<std::string> symbolic_difference(const RandomGraph& symbolic, const RandomGraph& r) {
+  CLEAVE_TRY(const Arrays got, run_oracle(symbolic, 0, 0));
+  CLEAVE_TRY(const Arrays want, run_oracle(r, 0, 0));
+  if (got.size() != want.size())
+    return fmt::format("with a symbol, {} results; with its value, {}", got.size(), want.size());
+  for (size_t at = 0; at < want.size(); ++at)
+    if (std::string why = law::difference(got[at], want[at], 2 * base_of(want[at].dtype));
+        !why.empty())
+      return fmt::format("with a symbol, return {} {}", at, why);
+  return std::string();
 }
 
 }  // namespace cleave::random

@@ -1,10 +1,12 @@
 // One random graph by the oracle and compiled.
 //
-// What rounding may change is measured, not guessed: the oracle runs again a few times with each
+// What agrees to the last digits of its type is right. What doesn't may differ by rounding, and what
+// rounding may change is measured, not guessed: the oracle runs again a few times with each
 // floating result moved by about one rounding of its type. A compiled element may then be as far
 // from the oracle as a small multiple of the largest such change. Where an integer or boolean
 // element changes (a comparison of nearly equal numbers), it is not compared.
 #pragma once
+#include "runtime/compiler.h"
 #include "test/sample/random_graph.h"
 
 namespace cleave::random {
@@ -16,6 +18,12 @@ struct Verdict {
 };
 
 // Bug and compile failures count as differences, Unsupported is an error.
-Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops);
+// CompilerKind::none: the cheap pipeline, which interprets kernels.
+Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops,
+                            runtime::CompilerKind compiler = runtime::CompilerKind::automatic);
+
+// Where the oracle gives other results for `symbolic`, a form of `r` whose symbols have their values;
+// empty: nowhere.
+Result<std::string> symbolic_difference(const RandomGraph& symbolic, const RandomGraph& r);
 
 }  // namespace cleave::random

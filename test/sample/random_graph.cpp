@@ -96,7 +96,9 @@ class Writer {
     return {};
   }
 
+  // Some inputs are buffers, which finish() updates.
   Result<ValueId> placeholder(const SampleTensor& t, const std::string& stem, Role role) {
+    if (role == Role::input && chance(0.15)) role = Role::buffer;
     const bool differentiable = is_floating(t.type.dtype) && role == Role::input && chance(0.8);
     CLEAVE_TRY(const ValueId v,
                out_.g.add_placeholder(role, out_.g.fresh_name(stem), t.type, differentiable));
@@ -224,8 +226,27 @@ class Writer {
       if ((last && is_tame(k.array)) || chance(0.05))
         out_.g.add_return({k.id, ReturnKind::result, {}});
     }
+    CLEAVE_CHECK(update_buffers());
     if (out_.g.returns().empty()) out_.g.add_return({known_.back().id, ReturnKind::result, {}});
     return std::move(out_);
+  }
+
+  // A value that was computed, brought to the buffer's type, is what the buffer holds afterwards.
+  Status update_buffers() {
+    const size_t computed = known_.size();
+    for (size_t p = 0; p < out_.g.placeholders().size(); ++p) {
+      const Placeholder buffer = out_.g.placeholders()[p];
+      if (buffer.role != Role::buffer || chance(0.2)) continue;
+      const Type t = out_.g.type(buffer.value);
+      const ValueId from = known_[rng_() % computed].id;
+      if (!out_.g.value(from).def.valid() || !is_tame(array(from))) continue;
+      ValueId v = as_shape(from, t.shape, numel_of(static_shape(t)));
+      if (v.valid()) v = as_dtype(v, t.dtype);
+      if (v.valid() && out_.g.type(v).shape == t.shape && out_.g.type(v).dtype == t.dtype &&
+          out_.g.value(v).def.valid())
+        out_.g.add_return({v, ReturnKind::update, buffer.value});
+    }
+    return {};
   }
 
   const GraphOptions& options_;
@@ -245,14 +266,15 @@ Result<RandomGraph> random_graph(const OpRegistry& ops, uint64_t seed,
 }
 
 Result<RandomGraph> with_gradients(const RandomGraph& r, const OpRegistry& ops, uint64_t seed) {
-  Result<Graph> joint = make_joint(r.g, ops);
-  if (!joint.ok()) {
-    if (joint.failure().kind == ErrorKind::bug) return std::move(joint).failure();
-    return r;
-  }
-  RandomGraph out{*std::move(joint), r.inputs};
-  for (size_t i = out.inputs.size(); i < out.g.placeholders().size(); ++i)
-    out.inputs.push_back(law::random_weights(out.g.type(out.g.placeholders()[i].value), seed + i));
+  RandomGraph out = r;
+  if (Result<Graph> joint = make_joint(r.g, ops); joint.ok())
+    out.g = *std::move(joint);
+  else if (joint.failure().kind == ErrorKind::bug)
+    return std::move(joint).failure();
+  if (!r.symbols.empty()) { CLEAVE_TRY(out.g, specialize(out.g, r.symbols)); }
+  // Cotangents by their number, so that they are the same with and without a symbol.
+  for (size_t i = out.inputs.size(), k = 0; i < out.g.placeholders().size(); ++i, ++k)
+    out.inputs.push_back(law::random_weights(out.g.type(out.g.placeholders()[i].value), seed + k));
   for (Array& a : out.inputs)
     for (double& x : a.f) x = round_to(a.dtype, x);
   return out;

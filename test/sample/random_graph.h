@@ -9,6 +9,7 @@
 #pragma once
 #include "ir/array.h"
 #include "ir/graph.h"
+#include "ir/specialize.h"
 
 namespace cleave::random {
 
@@ -19,13 +20,14 @@ struct GraphOptions {
 
 struct RandomGraph {
   Graph g{"main"};
-  Arrays inputs;  // one for each placeholder
+  Arrays inputs;              // one for each placeholder
+  SymbolValues symbols = {};  // of symbolic sizes
 };
 
 Result<RandomGraph> random_graph(const OpRegistry& ops, uint64_t seed, const GraphOptions& options);
 
-// The joint graph with random cotangents after the inputs; `r` itself where nothing in it has a
-// gradient.
+// The joint graph with random cotangents after the inputs, or `r` where nothing in it has a
+// gradient; symbols have their values in it.
 Result<RandomGraph> with_gradients(const RandomGraph& r, const OpRegistry& ops, uint64_t seed);
 
 }  // namespace cleave::random

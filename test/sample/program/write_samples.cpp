@@ -15,13 +15,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "cleave/executor.h"
-#include "compile/executable.h"
 #include "grad/grad.h"
 #include "import/safetensors.h"
 #include "interp/array_memory.h"
 #include "interp/interpret.h"
 #include "op/registry.h"
+#include "test/sample/run_program.h"
 #include "test/sample/sample_call.h"
 
 namespace cleave::law {
@@ -115,24 +114,6 @@ Graph joint_or_forward(const Graph& g, const OpDef& op, const OpRegistry& ops, s
   return g;
 }
 
-Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays& inputs) {
-  CLEAVE_TRY(auto program, CompiledProgram::compile(g, ops, {}));
-  CLEAVE_TRY(auto instance, Instance::make(program, make_thread_pool(1)));
-  std::vector<std::vector<std::byte>> bound;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    bound.push_back(to_memory(inputs[i]));
-    bound.back().resize(bound.back().size() + 64);  // an empty tensor has an address too
-    CLEAVE_CHECK(instance->bind(i, bound.back().data()));
-  }
-  CLEAVE_CHECK(instance->run());
-  Arrays out;
-  for (size_t k = 0; k < g.returns().size(); ++k) {
-    const Type& t = g.type(g.returns()[k].value);
-    out.push_back(from_memory(t.dtype, static_shape(t), instance->result(k)));
-  }
-  return out;
-}
-
 class File {
  public:
   void add(const std::string& name, const Array& a) {
@@ -172,7 +153,7 @@ Status write_operator(const OpRegistry& ops, const OpDef& op, const std::string&
   for (const Array& a : inputs) in.push_back(&a);
   CLEAVE_TRY(const Arrays reference, interpret(g, in));
   file.add_results("reference", g, reference);
-  CLEAVE_TRY(const Arrays compiled, run_compiled(g, ops, inputs));
+  CLEAVE_TRY(const Arrays compiled, run_graph(g, ops, inputs, runtime::CompilerKind::automatic, 1));
   file.add_results("compiled", g, compiled);
   CLEAVE_CHECK(file.write(folder + "/" + op.name + ".safetensors"));
   std::ofstream(folder + "/" + op.name + ".json")

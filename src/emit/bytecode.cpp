@@ -1,0 +1,294 @@
+#include "emit/bytecode.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "emit/instruction.h"
+
+namespace cleave::emit {
+
+using namespace cleave::loop;
+using Kind = Instruction::Kind;
+
+namespace {
+
+int32_t narrow(size_t n) { return static_cast<int32_t>(n); }
+
+Slot constant_slot(const ExprNode& e) {
+  Slot s{};
+  switch (e.type) {
+    case DType::f64: s.f64 = e.f; break;
+    case DType::f32: s.f32 = static_cast<float>(e.f); break;
+    case DType::i64: s.i64 = e.i; break;
+    default: s.i32 = static_cast<int32_t>(e.i); break;
+  }
+  return s;
+}
+
+}  // namespace
+
+// Writes one phase after the other; variables keep their slot for the phase.
+class BytecodeWriter {
+ public:
+  explicit BytecodeWriter(const Kernel& k) : k_(k) {}
+
+  BytecodeKernel write() {
+    for (size_t i = 0; i < k_.body.size();) {
+      begin_phase();
+      auto* loop = std::get_if<For>(&k_.body[i].node);
+      int64_t extent = 1;
+      if (loop && loop->kind == ForKind::parallel) {
+        if (const int64_t* n = loop->loop.extent.as_const_int()) extent = *n;
+        const int32_t var = variable(loop->loop.var);
+        move(var, code_->begin_);
+        counted(var, code_->end_, [&] { block(loop->body); });
+        ++i;
+      } else {
+        for (; i < k_.body.size(); ++i) {
+          auto* next = std::get_if<For>(&k_.body[i].node);
+          if (next && next->kind == ForKind::parallel) break;
+          stmt(k_.body[i]);
+        }
+      }
+      put({.kind = Kind::stop});
+      out_.phases.push_back({std::move(code_), extent});
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void begin_phase() {
+    code_ = std::make_shared<Bytecode>(k_.buffers.size(), k_.scalars.size());
+    variables_.clear();
+    constants_.clear();
+    // KernelBuilder numbers scalars from -1 down.
+    for (size_t s = 0; s < k_.scalars.size(); ++s)
+      variables_[-1 - static_cast<int64_t>(s)] = narrow(k_.buffers.size() + s);
+  }
+
+  // ---- slots and instructions
+  int32_t slot() {
+    code_->slots_.push_back({});
+    return narrow(code_->slots_.size() - 1);
+  }
+  int32_t variable(const Expr& var) {
+    auto [it, fresh] = variables_.try_emplace(var->i, 0);
+    if (fresh) it->second = slot();
+    return it->second;
+  }
+  int32_t here() const { return narrow(code_->code_.size()); }
+  size_t put(Instruction i) {
+    code_->code_.push_back(i);
+    return code_->code_.size() - 1;
+  }
+  void land(size_t jump) { code_->code_[jump].target = here(); }
+  void move(int32_t dst, int32_t from) {
+    if (dst != from) put({.dst = dst, .a = from, .function = move_function()});
+  }
+  int32_t integer(int64_t v) { return value_of(constant_int(DType::i64, v)); }
+
+  // `body` while var < extent, from the value that var has.
+  template <class F>
+  void counted(int32_t var, int32_t extent, F body) {
+    const int32_t less = slot();
+    put({.dst = less, .a = var, .b = extent, .function = function_of(Op::lt, DType::i64)});
+    const size_t skip = put({.kind = Kind::jump_if_zero, .a = less});
+    const int32_t top = here();
+    body();
+    put({.kind = Kind::next, .a = var, .b = extent, .target = top});
+    land(skip);
+  }
+  template <class F>
+  void loop(const Loop& l, F body) {
+    const int32_t extent = value_of(l.extent), var = variable(l.var);
+    move(var, integer(0));
+    counted(var, extent, std::move(body));
+  }
+
+  // ---- expressions. Shared subtrees of one statement are computed once; what an arm of a select
+  // computes is not known outside.
+  int32_t value_of(const Expr& e) {
+    known_.clear();
+    return value(e);
+  }
+  int32_t value(const Expr& e) {
+    if (e->op == Op::constant) return constant_of(*e);
+    if (e->op == Op::var) return variable(e);
+    if (auto it = known_.find(&*e); it != known_.end()) return it->second;
+    const int32_t dst = e->op == Op::select ? select(*e) : computed(*e);
+    known_[&*e] = dst;
+    return dst;
+  }
+  int32_t constant_of(const ExprNode& e) {
+    const Slot s = constant_slot(e);
+    auto [it, fresh] = constants_.try_emplace({e.type, s.i64}, 0);
+    if (fresh) {
+      it->second = slot();
+      code_->slots_.back() = s;
+    }
+    return it->second;
+  }
+  int32_t computed(const ExprNode& e) {
+    Instruction i;
+    int32_t* operands[] = {&i.a, &i.b, &i.c, &i.d};
+    const size_t first = e.op == Op::load ? 1 : 0;
+    for (size_t k = 0; k < e.args.size(); ++k) *operands[first + k] = value(e.args[k]);
+    if (e.op == Op::load) {
+      i.a = static_cast<int32_t>(e.i);
+      i.function = load_function(k_.buffers[static_cast<size_t>(e.i)].dtype);
+    } else if (e.op == Op::cast) {
+      i.function = e.i ? round_function(static_cast<DType>(e.i - 1))
+                       : cast_function(e.args[0].type(), e.type);
+    } else {
+      i.function = function_of(e.op, e.args[0].type());
+    }
+    i.dst = slot();
+    put(i);
+    return i.dst;
+  }
+  int32_t select(const ExprNode& e) {
+    const int32_t condition = value(e.args[0]), dst = slot();
+    const auto before = known_;
+    const size_t to_else = put({.kind = Kind::jump_if_zero, .a = condition});
+    move(dst, value(e.args[1]));
+    const size_t to_end = put({.kind = Kind::jump});
+    land(to_else);
+    known_ = before;
+    move(dst, value(e.args[2]));
+    land(to_end);
+    known_ = before;
+    return dst;
+  }
+
+  // ---- statements
+  void block(const Block& b) {
+    for (const Stmt& s : b) stmt(s);
+  }
+  void stmt(const Stmt& s) {
+    std::visit([&](const auto& n) { write(n); }, s.node);
+  }
+  void write(const For& f) {
+    const bool outer = std::exchange(in_lanes_, in_lanes_ || f.kind == ForKind::lanes);
+    loop(f.loop, [&] { block(f.body); });
+    in_lanes_ = outer;
+  }
+  void write(const Let& s) { assign(s.var, s.value); }
+  void write(const Define& s) { assign(s.var, s.value); }
+  void write(const Assign& s) { assign(s.var, s.value); }
+  void assign(const Expr& var, const Expr& value) {
+    const int32_t from = value_of(value);
+    move(variable(var), from);
+  }
+  void write(const Store& s) {
+    known_.clear();
+    const int32_t index = value(s.index), stored = value(s.value);
+    put({.a = static_cast<int32_t>(s.buffer),
+         .b = index,
+         .c = stored,
+         .function = store_function(k_.buffers[static_cast<size_t>(s.buffer)].dtype)});
+  }
+  void write(const If& s) {
+    const size_t skip = put({.kind = Kind::jump_if_zero, .a = value_of(s.condition)});
+    const bool outer =
+        std::exchange(in_lanes_, false);  // as emit_c: a reduction here has its lanes
+    block(s.then);
+    in_lanes_ = outer;
+    land(skip);
+  }
+  void write(const Check& s) {
+    out_.checks.push_back({s.message, s.from_zero});
+    known_.clear();
+    const int32_t condition = value(s.condition), at = value(s.value), bound = value(s.bound);
+    put({.kind = Kind::check,
+         .a = condition,
+         .b = at,
+         .c = bound,
+         .target = narrow(out_.checks.size())});
+  }
+
+  // In a lanes loop each lane folds in plain order, elsewhere as emit_c does.
+  void write(const Reduce& r) {
+    const DType t = r.var.type();
+    const int32_t identity = value_of(identity_of(r.op, t)), var = variable(r.var);
+    const int64_t* inner = r.loops.back().extent.as_const_int();
+    if (in_lanes_ || (inner && *inner < reduce_lanes)) {
+      const int32_t sum = slot();
+      move(sum, identity);
+      nest(r, 0, [&] { put({.dst = sum, .a = element(r), .function = fold_function(r.op, t)}); });
+      return move(var, sum);
+    }
+    int32_t lane[reduce_lanes];
+    for (int32_t& l : lane) l = slot();
+    for (int32_t l : lane) move(l, identity);
+    nest(r, 0, [&] {
+      const int32_t x = element(r), j = variable(r.loops.back().var);
+      put({.dst = lane[0], .a = x, .b = j, .function = lane_function(r.op, t)});
+    });
+    for (int w = reduce_lanes / 2; w; w >>= 1)
+      for (int l = 0; l < w; ++l)
+        put({.dst = lane[l], .a = lane[l + w], .function = fold_function(r.op, t)});
+    move(var, lane[0]);
+  }
+  int32_t element(const Reduce& r) {
+    block(r.lets);
+    return value_of(r.value);
+  }
+  template <class F>
+  void nest(const Reduce& r, size_t depth, F body) {
+    if (depth == r.loops.size()) return body();
+    loop(r.loops[depth], [&] { nest(r, depth + 1, body); });
+  }
+
+  struct ConstantHash {
+    size_t operator()(const std::pair<DType, int64_t>& c) const {
+      return std::hash<int64_t>()(c.second) * 31 + static_cast<size_t>(c.first);
+    }
+  };
+  const Kernel& k_;
+  BytecodeKernel out_;
+  std::shared_ptr<Bytecode> code_;
+  std::unordered_map<int64_t, int32_t> variables_;
+  std::unordered_map<std::pair<DType, int64_t>, int32_t, ConstantHash> constants_;
+  std::unordered_map<const ExprNode*, int32_t> known_;
+  bool in_lanes_ = false;
+};
+
+BytecodeKernel emit_bytecode(const Kernel& kernel) { return BytecodeWriter(kernel).write(); }
+
+Bytecode::Bytecode(size_t buffers, size_t scalars)
+    : slots_(buffers + scalars + 2), buffers_(buffers), scalars_(scalars),
+      begin_(narrow(buffers + scalars)), end_(begin_ + 1) {}
+Bytecode::~Bytecode() = default;
+
+int64_t Bytecode::run(void* const* buffer, const int64_t* scalar, int64_t begin, int64_t end,
+                      int64_t* fault) const {
+  constexpr size_t usual = 256;  // on the stack, so that most kernels allocate nothing
+  Slot few[usual];
+  std::vector<Slot> many(slots_.size() > usual ? slots_.size() : 0);
+  Slot* s = many.empty() ? few : many.data();
+  std::copy(slots_.begin(), slots_.end(), s);
+  for (size_t b = 0; b < buffers_; ++b) s[b].buffer = buffer[b];
+  for (size_t k = 0; k < scalars_; ++k) s[buffers_ + k].i64 = scalar[k];
+  s[begin_].i64 = begin;
+  s[end_].i64 = end;
+  const Instruction* const code = code_.data();
+  const Instruction* i = code;
+  for (;;) switch (i->kind) {
+      case Kind::call: i->function(s, *i), ++i; break;
+      case Kind::jump: i = code + i->target; break;
+      case Kind::jump_if_zero: i = s[i->a].i32 == 0 ? code + i->target : i + 1; break;
+      case Kind::next: i = ++s[i->a].i64 < s[i->b].i64 ? code + i->target : i + 1; break;
+      case Kind::check:
+        if (s[i->a].i32 == 0) {
+          fault[0] = s[i->b].i64;
+          fault[1] = s[i->c].i64;
+          return i->target;
+        }
+        ++i;
+        break;
+      case Kind::stop: return 0;
+    }
+}
+
+}  // namespace cleave::emit

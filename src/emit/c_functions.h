@@ -1,0 +1,11 @@
+// kernel_functions.h as C++, in a namespace of its own. C casts and macros: a system header.
+#pragma once
+#pragma GCC system_header
+#include <cmath>
+#include <cstdint>
+
+namespace cleave::emit::c {
+
+#include "emit/kernel_functions.h"
+
+}  // namespace cleave::emit::c
