@@ -144,8 +144,7 @@ Exprs lower_backward(KernelBuilder& k, const OpView& op, const Exprs& index, siz
   double divisor = 1;
   std::vector<DimTaps> dims;
   for (const Windows1d& w : windows_of(op.in_type(1), op.in_type(0), rank)) {
-    const int64_t whole = w.size / w.out;
-    if (w.even()) divisor *= static_cast<double>(whole);
+    if (w.even()) divisor *= static_cast<double>(w.size / w.out);
     dims.push_back({w.most_over(), [w, t](KernelBuilder& kb, const Expr& i, const Expr& tap) {
                       const Expr o = quotient(i * Expr(w.out), w.size) + tap;
                       if (w.even()) return Tap{o, {}, {}};

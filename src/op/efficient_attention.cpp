@@ -112,8 +112,11 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   return Arrays{std::move(y), std::move(sums), std::move(seed), std::move(step)};
 }
 
-// log(sum(exp(scores - top))) + top, padded; a closed row counts as a sum of 1 and a top of 0.
+// log(sum(exp(scores - top))) + top, padded; a closed row counts as a sum of 1 and a top of 0, and
+// without keys all rows are closed.
 ValueId padded_sums(Builder& b, const AttentionShape& s, ValueId scores) {
+  if (s.columns == Dim(0) && b.status().ok())
+    return b.full(padded_sums_shape(s), 0.0, b.type(scores).dtype);
   const ValueId closed = closed_rows(b, scores);
   const ValueId top = b.where(closed, 0.0, b.amax(scores, {-1}, true));
   const ValueId sum = b.sum(b.exp(b.sub(scores, top)), {-1}, true);
@@ -222,6 +225,7 @@ std::vector<Sample> samples() {
        {same(DType::bf16, {1, 1, 3, 2}, {std::nullopt, rng}), with(plain, {{"dropout_p", 0.5}})},
        {same(f, {0, 2, 3, 2}), plain},
        {{f32({1, 1, 2, 3}), f32({1, 1, 0, 3}), f32({1, 1, 0, 2})}, bare},
+       {{f32({1, 1, 2, 3}), f32({1, 1, 0, 3}), f32({1, 1, 0, 2})}, plain},
        {{f32({1, 1, 0, 3}), f32({1, 1, 2, 3}), f32({1, 1, 2, 2})}, plain}});
   return out;
 }

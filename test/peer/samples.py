@@ -8,14 +8,8 @@ gradients compared, the largest difference as a part of what torch.testing.asser
 dtype). Integers, booleans and the places of NaN and infinity are exact. Where PyTorch's own rounding in 16 or 32 bits
 is what differs, its result in float64 decides, within the same tolerance of the sample's dtype (counted apart). Exit status: 0 all agree, 1 not, 77 no PyTorch.
 """
-import json, math, multiprocessing, os, subprocess, sys, tempfile, warnings
-try:
-    import torch
-except ImportError:
-    print("skipped: PyTorch is not installed")
-    sys.exit(77)
-warnings.filterwarnings("ignore")
-torch.set_num_threads(1)
+import json, math, multiprocessing, os, subprocess, sys, tempfile
+from aten import NoOverload, call, read_safetensors, torch, value_of
 
 # Operators whose values ATen leaves open or fixes otherwise, each with the reason.
 OWN = {
@@ -23,69 +17,7 @@ OWN = {
     "sym_numel": "a number in ATen", "rand": "random", "randn": "random", "bernoulli": "random", "native_dropout": "random",
     "empty": "contents are open", "empty_like": "contents are open",
 }
-DTYPES = {"f64": torch.float64, "f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16, "i64": torch.int64,
-          "i32": torch.int32, "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8, "bool": torch.bool}
-FORMATS = {"contiguous": torch.contiguous_format, "channels_last": torch.channels_last,
-           "channels_last_3d": torch.channels_last_3d, "preserve": torch.preserve_format}
 TOLERANCE = {torch.float64: (1e-7, 1e-7), torch.float32: (1.3e-6, 1e-5), torch.bfloat16: (1.6e-2, 1e-5), torch.float16: (1e-3, 1e-5)}
-
-
-def read_safetensors(path):
-    with open(path, "rb") as f:
-        size = int.from_bytes(f.read(8), "little")
-        head = json.loads(f.read(size))
-        data = bytearray(f.read())
-    names = {"F64": "f64", "F32": "f32", "BF16": "bf16", "F16": "f16", "I64": "i64", "I32": "i32", "I16": "i16", "I8": "i8",
-             "U8": "u8", "BOOL": "bool"}
-    out = {}
-    for name, e in head.items():
-        if name == "__metadata__":
-            continue
-        a, b = e["data_offsets"]
-        dtype = DTYPES[names[e["dtype"]]]
-        out[name] = (torch.frombuffer(data[a:b], dtype=dtype).clone() if b > a else torch.empty(0, dtype=dtype)).reshape(e["shape"])
-    return out
-
-
-def value_of(v):
-    if isinstance(v, dict):
-        if "float" in v:
-            return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[v["float"]]
-        return DTYPES[v["dtype"]] if "dtype" in v else FORMATS[v["memory_format"]]
-    return [value_of(x) for x in v] if isinstance(v, list) else v
-
-
-def is_tensor_type(t):
-    return "Tensor" in str(t)
-
-
-class NoOverload(Exception):
-    pass
-
-
-def call(name, args):
-    """args: {name: ("tensor" | "tensors" | "value", content)}; the first overload that takes them."""
-    packet = getattr(torch.ops.aten, name, None)
-    if packet is None:
-        raise NoOverload(f"aten::{name} is not there")
-    errors = []
-    for overload in packet.overloads():
-        op = getattr(packet, overload)
-        schema = {a.name: a for a in op._schema.arguments}
-        if "out" in schema or any(a.is_out for a in schema.values()) or any(n not in schema for n in args):
-            continue
-        if any(is_tensor_type(schema[n].type) != (kind != "value" or content is None) and content is not None for n, (kind, content) in args.items()):
-            continue
-        missing = [a for a in schema.values() if a.name not in args and not a.has_default_value()]
-        if any(not isinstance(a.type, torch._C.OptionalType) for a in missing):
-            continue
-        kwargs = {n: c for n, (_, c) in args.items()}
-        kwargs.update({a.name: None for a in missing})
-        try:
-            return op(**kwargs)
-        except (RuntimeError, TypeError, IndexError, NotImplementedError) as e:
-            errors.append(f"{overload}: {str(e).splitlines()[0]}")
-    raise NoOverload("; ".join(errors) or "no overload with these arguments")
 
 
 def difference(got, want):

@@ -34,7 +34,15 @@ double base_of(DType t) {
   }
 }
 
-// The returns of g; `move` > 0: each floating result of a node moved by up to move roundings.
+double largest(const Array& a) {
+  double most = 0;
+  for (double x : a.f)
+    if (std::isfinite(x)) most = std::max(most, std::fabs(x));
+  return most;
+}
+
+// The returns of g; `move` > 0: each floating result of a node moved by up to move roundings, of its
+// own size, in sums and products and what is made of them also of the result's largest element.
 Result<Arrays> run_oracle(const RandomGraph& r, double move, uint64_t seed) {
   std::mt19937_64 rng(seed);
   std::vector<Array> values(r.g.value_capacity());
@@ -45,11 +53,16 @@ Result<Arrays> run_oracle(const RandomGraph& r, double move, uint64_t seed) {
     for (ValueId v : node.inputs) operands.push_back(v.valid() ? &values[v.v] : nullptr);
     CLEAVE_TRY(Arrays results, run_node(r.g, n, operands));
     const bool moves = move > 0 && !has(node.op->traits, Trait::view);
+    const bool sums = has(node.op->traits, Trait::reduction | Trait::compute_intensive);
     for (uint32_t k = 0; k < node.output_count; ++k) {
       Array& a = results[k];
-      if (moves)
-        for (double& x : a.f)
-          x *= 1 + move * rounding_of(a.dtype) * (static_cast<double>(rng() >> 11) * 0x1p-52 - 1);
+      if (moves) {
+        const double step = move * rounding_of(a.dtype), whole = sums ? step * largest(a) : 0;
+        for (double& x : a.f) {
+          const double part = static_cast<double>(rng() >> 11) * 0x1p-52 - 1;
+          x += part * (step * x + 0.25 * whole);
+        }
+      }
       if (moves && (a.dtype == DType::bf16 || a.dtype == DType::f16))
         for (double& x : a.f) x = round_to(a.dtype, x);
       values[node.out(k).v] = std::move(a);
@@ -161,6 +174,22 @@ Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops,
     compare((*got)[at], stored, moved, at, verdict);
   }
   return verdict;
+}
+
+Result<Expectation> expectation_of(const RandomGraph& r) {
+  Expectation out;
+  CLEAVE_TRY(out.want, run_oracle(r, 0, 0));
+  const std::vector<Arrays> moved = moved_oracles(r);
+  for (size_t at = 0; at < out.want.size(); ++at) {
+    std::vector<const Array*> others;
+    for (const Arrays& m : moved) others.push_back(&m[at]);
+    const Comparison c(out.want[at], others);
+    Array allowed(DType::f64, out.want[at].shape);
+    for (int64_t k = 0; k < allowed.numel(); ++k)
+      allowed.f[k] = c.open(k) ? INFINITY : c.allowed(k);
+    out.allowed.push_back(std::move(allowed));
+  }
+  return out;
 }
 
 Result<std::string> symbolic_difference(const RandomGraph& symbolic, const RandomGraph& r) {

@@ -22,6 +22,13 @@ struct Verdict {
 Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops,
                             runtime::CompilerKind compiler = runtime::CompilerKind::automatic);
 
+// The oracle's returns, and how far from them each element may be: 0 for integers, inf where
+// rounding decides it.
+struct Expectation {
+  Arrays want, allowed;
+};
+Result<Expectation> expectation_of(const RandomGraph& r);
+
 // Where the oracle gives other results for `symbolic`, a form of `r` whose symbols have their values;
 // empty: nowhere.
 Result<std::string> symbolic_difference(const RandomGraph& symbolic, const RandomGraph& r);

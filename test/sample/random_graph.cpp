@@ -7,7 +7,6 @@
 #include "grad/grad.h"
 #include "interp/interpret.h"
 #include "ir/builder.h"
-#include "test/sample/sample_call.h"
 
 namespace cleave::random {
 namespace {
@@ -144,7 +143,8 @@ class Writer {
   }
 
   // A value that can stand for t: an older one that was brought to its type, or a new placeholder.
-  Result<ValueId> operand(const SampleTensor& t, const std::string& stem) {
+  Result<ValueId> operand(SampleTensor t, const std::string& stem) {
+    t = law::with_floats(std::move(t), options_.floats);
     if (stem == "rng") return placeholder(t, stem, Role::rng_state);
     const bool fixed = !t.values.empty() || t.distinct > 0;
     if (fixed || known_.empty() || chance(0.2)) return placeholder(t, stem, Role::input);
@@ -167,14 +167,21 @@ class Writer {
     return placeholder(t, stem, Role::input);
   }
 
+  bool can_call(const OpDef& op, const Sample& sample) const {
+    for (size_t k = 0; k < sample.operands.size(); ++k) {
+      const std::string& name = op.schema.args[op.schema.operands[k]].name;
+      for (const SampleTensor& t : sample.operands[k].tensors)
+        if (!t.type.is_none && ((name == "rng" && !options_.random) || !t.type.is_static() ||
+                                numel_of(static_shape(t.type)) > most_elements))
+          return false;
+    }
+    return true;
+  }
+
   Status call() {
     const OpDef& op = *drawn_[rng_() % drawn_.size()];
     const Sample& sample = op.samples[rng_() % op.samples.size()];
-    for (const SampleOperand& o : sample.operands)
-      for (const SampleTensor& t : o.tensors)
-        if (!t.type.is_none &&
-            (!t.type.is_static() || numel_of(static_shape(t.type)) > most_elements))
-          return {};
+    if (!can_call(op, sample)) return {};
     NodeSpec spec;
     spec.op = &op;
     for (size_t k = 0; k < op.schema.operands.size(); ++k) {
@@ -200,8 +207,11 @@ class Writer {
       }
     }
     for (const auto& [name, value] : sample.attrs)
-      spec.attrs.set(static_cast<uint16_t>(op.schema.find(name)), value);
-    CLEAVE_TRY(const NodeId n, out_.g.add_node(std::move(spec)));
+      spec.attrs.set(static_cast<uint16_t>(op.schema.find(name)),
+                     law::with_floats(value, options_.floats));
+    const Result<NodeId> node = out_.g.add_node(std::move(spec));
+    if (!node.ok() && options_.floats != law::Floats::own) return {};  // a rule of the other dtype
+    CLEAVE_TRY(const NodeId n, node);
     CLEAVE_TRY(const bool ran, run(n));
     if (!ran) {
       out_.g.erase(n);

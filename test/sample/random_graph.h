@@ -10,12 +10,15 @@
 #include "ir/array.h"
 #include "ir/graph.h"
 #include "ir/specialize.h"
+#include "test/sample/sample_call.h"
 
 namespace cleave::random {
 
 struct GraphOptions {
   int least_nodes = 10, most_nodes = 60;
   std::vector<std::string> without = {};  // operators that are not drawn
+  bool random = true;                     // operators that read a random state are
+  law::Floats floats = law::Floats::own;
 };
 
 struct RandomGraph {

@@ -4,6 +4,17 @@
 #include <set>
 
 namespace cleave::law {
+
+SampleTensor with_floats(SampleTensor t, Floats floats) {
+  if (floats == Floats::f64 && is_floating(t.type.dtype)) t.type.dtype = DType::f64;
+  return t;
+}
+
+AttrValue with_floats(AttrValue v, Floats floats) {
+  const DType* t = v.get<DType>();
+  return floats == Floats::f64 && t && is_floating(*t) ? AttrValue(DType::f64) : v;
+}
+
 namespace {
 
 constexpr int64_t symbol_value = 3;  // what symbols in a sample's types stand for
@@ -25,16 +36,6 @@ class Random {
 
 int64_t concrete(const Dim& d) {
   return *d.eval([](const std::string&) { return std::optional<int64_t>(symbol_value); });
-}
-
-SampleTensor with_floats(SampleTensor t, Floats floats) {
-  if (floats == Floats::f64 && is_floating(t.type.dtype)) t.type.dtype = DType::f64;
-  return t;
-}
-
-AttrValue with_floats(AttrValue v, Floats floats) {
-  const DType* t = v.get<DType>();
-  return floats == Floats::f64 && t && is_floating(*t) ? AttrValue(DType::f64) : v;
 }
 
 struct Adder {

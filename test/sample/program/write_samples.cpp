@@ -13,64 +13,16 @@
 // {"memory_format": "channels_last"} for those kinds. Arguments stand in the signature's order.
 #include <cstdio>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "grad/grad.h"
-#include "import/safetensors.h"
-#include "interp/array_memory.h"
 #include "interp/interpret.h"
 #include "op/registry.h"
+#include "test/sample/peer_file.h"
 #include "test/sample/run_program.h"
 #include "test/sample/sample_call.h"
 
 namespace cleave::law {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json json_of(const AttrValue& v) {
-  if (v.is_none()) return nullptr;
-  if (auto* b = v.get<bool>()) return *b;
-  if (auto* d = v.get<Dim>()) return d->is_const() ? Json(d->value()) : Json(d->text());
-  if (auto* f = v.get<double>())
-    return std::isfinite(*f) ? Json(*f) : Json{{"float", double_text(*f)}};
-  if (auto* s = v.get<std::string>()) return *s;
-  if (auto* t = v.get<DType>()) return {{"dtype", name_of(*t)}};
-  if (auto* m = v.get<MemoryFormat>()) return {{"memory_format", name_of(*m)}};
-  Json list = Json::array();
-  if (auto* l = v.get<AttrList>())
-    for (const AttrValue& item : *l) list.push_back(json_of(item));
-  return list;
-}
-
-// The arguments of a call in the signature's order; those left out are left out.
-Json arguments_of(const Graph& g, NodeId n) {
-  const Node& node = g.node(n);
-  const Schema& schema = node.op->schema;
-  Json out = Json::array();
-  size_t flat = 0;
-  for (size_t k = 0; k < schema.args.size(); ++k) {
-    const ArgDef& arg = schema.args[k];
-    const AttrValue* given = node.attrs.find(static_cast<uint16_t>(k));
-    if (arg.is_operand()) {
-      const size_t items = arg.list ? node.list_size : 1;
-      Json tensors = Json::array();
-      for (size_t i = 0; i < items; ++i, ++flat) {
-        const ValueId v = node.inputs[flat];
-        tensors.push_back(v.valid() ? Json(g.name(v)) : Json());
-      }
-      if (arg.list)
-        out.push_back({arg.name, {{"tensors", tensors}}});
-      else if (given)
-        out.push_back({arg.name, {{"value", json_of(*given)}}});
-      else if (!tensors[0].is_null())
-        out.push_back({arg.name, {{"tensor", tensors[0]}}});
-    } else if (given) {
-      out.push_back({arg.name, {{"value", json_of(*given)}}});
-    }
-  }
-  return out;
-}
 
 struct Samples {
   Graph g{"samples"};
@@ -114,33 +66,22 @@ Graph joint_or_forward(const Graph& g, const OpDef& op, const OpRegistry& ops, s
   return g;
 }
 
-class File {
- public:
-  void add(const std::string& name, const Array& a) {
-    memory_.push_back(to_memory(a));
-    entries_.push_back({name, a.dtype, a.shape, memory_.back()});
+void add_results(TensorFile& file, const std::string& engine, const Graph& g,
+                 const Arrays& results) {
+  for (size_t k = 0; k < results.size(); ++k) {
+    const Return& r = g.returns()[k];
+    file.add(r.kind == ReturnKind::grad ? fmt::format("{}.grad.{}", engine, g.name(r.target))
+                                        : fmt::format("{}.{}", engine, k),
+             results[k]);
   }
-  void add_results(const std::string& engine, const Graph& g, const Arrays& results) {
-    for (size_t k = 0; k < results.size(); ++k) {
-      const Return& r = g.returns()[k];
-      add(r.kind == ReturnKind::grad ? fmt::format("{}.grad.{}", engine, g.name(r.target))
-                                     : fmt::format("{}.{}", engine, k),
-          results[k]);
-    }
-  }
-  Status write(const std::string& path) const { return write_safetensors(path, entries_); }
-
- private:
-  std::deque<std::vector<std::byte>> memory_;
-  std::vector<TensorEntry> entries_;
-};
+}
 
 Status write_operator(const OpRegistry& ops, const OpDef& op, const std::string& folder) {
   CLEAVE_TRY(Samples s, samples_of(op));
   std::string why;
   const Graph g = joint_or_forward(s.g, op, ops, why);
   Arrays inputs = s.inputs;
-  File file;
+  TensorFile file;
   for (size_t i = 0; i < s.inputs.size(); ++i)
     file.add(s.g.name(s.g.placeholders()[i].value), s.inputs[i]);
   for (size_t i = inputs.size(); i < g.placeholders().size(); ++i) {
@@ -152,9 +93,9 @@ Status write_operator(const OpRegistry& ops, const OpDef& op, const std::string&
   std::vector<const Array*> in;
   for (const Array& a : inputs) in.push_back(&a);
   CLEAVE_TRY(const Arrays reference, interpret(g, in));
-  file.add_results("reference", g, reference);
+  add_results(file, "reference", g, reference);
   CLEAVE_TRY(const Arrays compiled, run_graph(g, ops, inputs, runtime::CompilerKind::automatic, 1));
-  file.add_results("compiled", g, compiled);
+  add_results(file, "compiled", g, compiled);
   CLEAVE_CHECK(file.write(folder + "/" + op.name + ".safetensors"));
   std::ofstream(folder + "/" + op.name + ".json")
       << Json{{"gradient", why}, {"samples", s.json}}.dump(1) << "\n";

@@ -1,0 +1,79 @@
+"""cleave's calls on PyTorch's operators, and the files that hold their arguments (test/sample/peer_file.h)."""
+import json, math, sys, warnings
+try:
+    import torch
+except ImportError:
+    print("skipped: PyTorch is not installed")
+    sys.exit(77)
+warnings.filterwarnings("ignore")
+torch.set_num_threads(1)
+
+DTYPES = {"f64": torch.float64, "f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16, "i64": torch.int64,
+          "i32": torch.int32, "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8, "bool": torch.bool}
+FORMATS = {"contiguous": torch.contiguous_format, "channels_last": torch.channels_last,
+           "channels_last_3d": torch.channels_last_3d, "preserve": torch.preserve_format}
+
+
+def read_safetensors(path):
+    with open(path, "rb") as f:
+        size = int.from_bytes(f.read(8), "little")
+        head = json.loads(f.read(size))
+        data = bytearray(f.read())
+    names = {"F64": "f64", "F32": "f32", "BF16": "bf16", "F16": "f16", "I64": "i64", "I32": "i32", "I16": "i16", "I8": "i8",
+             "U8": "u8", "BOOL": "bool"}
+    out = {}
+    for name, e in head.items():
+        if name == "__metadata__":
+            continue
+        a, b = e["data_offsets"]
+        dtype = DTYPES[names[e["dtype"]]]
+        out[name] = (torch.frombuffer(data[a:b], dtype=dtype).clone() if b > a else torch.empty(0, dtype=dtype)).reshape(e["shape"])
+    return out
+
+
+def value_of(v):
+    if isinstance(v, dict):
+        if "float" in v:
+            return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[v["float"]]
+        return DTYPES[v["dtype"]] if "dtype" in v else FORMATS[v["memory_format"]]
+    return [value_of(x) for x in v] if isinstance(v, list) else v
+
+
+def is_tensor_type(t):
+    return "Tensor" in str(t)
+
+
+class NoOverload(Exception):
+    pass
+
+
+def call(name, args):
+    """args: {name: ("tensor" | "tensors" | "value", content)}; the first overload that takes them."""
+    packet = getattr(torch.ops.aten, name, None)
+    if packet is None:
+        raise NoOverload(f"aten::{name} is not there")
+    if name == "arange":
+        args = {"start": ("value", 0), **args}
+    if name == "split" and isinstance(args["split_size"][1], list) and len(args["split_size"][1]) == 1:
+        args = {**args, "split_size": ("value", args["split_size"][1][0])}
+    errors = []
+    for overload in packet.overloads():
+        op = getattr(packet, overload)
+        schema = {a.name: a for a in op._schema.arguments}
+        if any(a.is_out for a in schema.values()) or any(n not in schema for n in args):
+            continue
+        if any(is_tensor_type(schema[n].type) != (kind != "value" or content is None) and content is not None for n, (kind, content) in args.items()):
+            continue
+        missing = [a for a in schema.values() if a.name not in args and not a.has_default_value()]
+        if any(not isinstance(a.type, torch._C.OptionalType) for a in missing):
+            continue
+        # a list of one for a list of a fixed length is as the number (but for im2col, where it is one dimension here)
+        spread = name not in ("im2col", "col2im")
+        kwargs = {n: c[0] if spread and isinstance(c, list) and len(c) == 1 and (schema[n].N or 1) > 1 else c
+                  for n, (_, c) in args.items()}
+        kwargs.update({a.name: None for a in missing})
+        try:
+            return op(**kwargs)
+        except (RuntimeError, TypeError, IndexError, NotImplementedError) as e:
+            errors.append(f"{overload}: {str(e).splitlines()[0]}")
+    raise NoOverload(f"{name}: " + ("; ".join(errors) or f"no overload takes {', '.join(args)}"))
