@@ -3,7 +3,7 @@ JOBS ?= $(shell nproc)
 NINJA = ninja -j$(JOBS)
 CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
-.PHONY: release demo test bench asan fuzz peer fuzz-build doc format tidy setup clean
+.PHONY: release demo test bench asan fuzz peer peer-fuzz fuzz-build doc format tidy setup clean
 release: build/release/build.ninja
 	@$(NINJA) -C build/release
 
@@ -51,6 +51,11 @@ fuzz: build/release/build.ninja
 peer: build/release/build.ninja
 	@$(NINJA) -C build/release write_samples
 	@python3 test/peer/samples.py build/release/bin/write_samples
+
+# Random graphs beside PyTorch's results and gradients: make peer-fuzz N=1000 SEED=0.
+peer-fuzz: build/release/build.ninja
+	@$(NINJA) -C build/release write_graphs
+	@python3 test/peer/graphs.py build/release/bin/write_graphs $(N) $(SEED)
 
 fuzz-build: build/fuzz/build.ninja
 	@$(NINJA) -C build/fuzz fuzzers

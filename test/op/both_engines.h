@@ -32,8 +32,8 @@ CompiledRun by_compiled(const std::string& text, const Inputs& inputs, int threa
 // With interpreted kernels.
 CompiledRun by_bytecode(const std::string& text, const Inputs& inputs);
 
-// Both engines' results; the compiled ones are checked against the reference within `tolerance`, and
-// bit by bit against themselves on one thread and interpreted.
+// Both engines' results; the compiled ones are checked against the reference within `tolerance`,
+// and bit by bit against themselves on one thread and interpreted.
 Arrays by_both(const std::string& text, const Inputs& inputs, double tolerance);
 
 // What each engine says, or "no error"; interpreted kernels say what compiled ones do.

@@ -22,6 +22,9 @@ WITHOUT = ["adam_step", "opaque", "rng_next", "sym_size", "sym_numel", "rand", "
 NO_DERIVATIVE = ["copy", "silu_backward", "native_group_norm_backward", "native_layer_norm_backward",
                  "native_batch_norm_backward"]
 
+# PyTorch's gradient of a gradient takes it that these operands are those of the forward call.
+OTHER_GRADIENT = {"nll_loss_backward": "total_weight", "native_layer_norm_backward": "mean and rstd"}
+
 
 class Graph:
     def __init__(self, path):
@@ -64,8 +67,8 @@ class Graph:
     def other_gradient(self):
         """Why PyTorch's gradient of a call is another one by its own rule; empty: it isn't."""
         for n in self.text["nodes"]:
-            if n["op"] == "nll_loss_backward":
-                return "nll_loss_backward: PyTorch differentiates it without the total_weight that is given"
+            if n["op"] in OTHER_GRADIENT:
+                return f"{n['op']}: {OTHER_GRADIENT[n['op']]}"
             if n["op"] == "embedding_dense_backward" and ["scale_grad_by_freq", {"value": True}] in n["args"]:
                 return "embedding_dense_backward: PyTorch's gradient lacks scale_grad_by_freq"
         return ""

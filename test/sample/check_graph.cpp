@@ -41,8 +41,8 @@ double largest(const Array& a) {
   return most;
 }
 
-// The returns of g; `move` > 0: each floating result of a node moved by up to move roundings, of its
-// own size, in sums and products and what is made of them also of the result's largest element.
+// The returns of g; `move` > 0: each floating result of a node moved by up to move roundings, of
+// its own size, and of sums and products also of the result's largest element.
 Result<Arrays> run_oracle(const RandomGraph& r, double move, uint64_t seed) {
   std::mt19937_64 rng(seed);
   std::vector<Array> values(r.g.value_capacity());

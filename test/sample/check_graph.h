@@ -1,7 +1,7 @@
 // One random graph by the oracle and compiled.
 //
-// What agrees to the last digits of its type is right. What doesn't may differ by rounding, and what
-// rounding may change is measured, not guessed: the oracle runs again a few times with each
+// What agrees to the last digits of its type is right. What doesn't may differ by rounding, and
+// what rounding may change is measured, not guessed: the oracle runs again a few times with each
 // floating result moved by about one rounding of its type. A compiled element may then be as far
 // from the oracle as a small multiple of the largest such change. Where an integer or boolean
 // element changes (a comparison of nearly equal numbers), it is not compared.
@@ -29,8 +29,8 @@ struct Expectation {
 };
 Result<Expectation> expectation_of(const RandomGraph& r);
 
-// Where the oracle gives other results for `symbolic`, a form of `r` whose symbols have their values;
-// empty: nowhere.
+// Where the oracle gives other results for `symbolic`, a form of `r` whose symbols have their
+// values; empty: nowhere.
 Result<std::string> symbolic_difference(const RandomGraph& symbolic, const RandomGraph& r);
 
 }  // namespace cleave::random

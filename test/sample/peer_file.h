@@ -11,7 +11,8 @@ namespace cleave::law {
 
 using Json = nlohmann::ordered_json;
 
-// true, 3, 1.5, {"float": "inf"}, "tanh", {"dtype": "f32"}, {"memory_format": "channels_last"}, lists
+// true, 3, 1.5, {"float": "inf"}, "tanh", {"dtype": "f32"}, {"memory_format": "channels_last"} and
+// lists
 Json json_of(const AttrValue& v);
 
 // The arguments of a call in the signature's order, those left out left out:

@@ -5,8 +5,8 @@
 
 namespace cleave::random {
 
-// Every size n of the inputs as the symbol s0 (or a multiple of it), and with it the attributes that
-// have to say the same; nullopt where no size of the graph can be changed so.
+// Every size n of the inputs as the symbol s0 (or a multiple of it), and with it the attributes
+// that have to say the same; nullopt where no size of the graph can be changed so.
 std::optional<RandomGraph> with_symbol(const RandomGraph& r, uint64_t seed);
 
 }  // namespace cleave::random

@@ -1,11 +1,12 @@
-// write_graphs FOLDER N SEED [WITHOUT ...]: N random graphs of f64 and integers from SEED on, without
-// the operators named, with what the oracle makes of them, for graphs.py to compare with PyTorch.
+// write_graphs FOLDER N SEED [WITHOUT ...]: N random graphs of f64 and integers from SEED on,
+// without the operators named, with what the oracle makes of them, for graphs.py to compare with PyTorch.
 //
 // For each seed graph_SEED.clv, graph_SEED.safetensors and graph_SEED.json:
 //   {"nodes": [{"op": "add", "args": [...], "results": ["add.1", null]}, ...],   args: peer_file.h
 //    "inputs": [["x", wants_grad], ...], "returns": ["add.1", ...]}
-// Tensors: each input by its name; cotangent.K of return K; want.K and want.grad.NAME by the oracle;
-// allowed.K and allowed.grad.NAME, how far each element may be from it (inf: rounding decides it).
+// Tensors: each input by its name; cotangent.K of return K; want.K and want.grad.NAME by the
+// oracle; allowed.K and allowed.grad.NAME, how far each element may be from it (inf: rounding
+// decides it).
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
