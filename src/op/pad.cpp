@@ -56,7 +56,7 @@ Result<Types> infer_pad(const OpView& op) {
   for (size_t d = 0; d < shape.size(); ++d) {
     shape[d] = shape[d] + p.before[d] + p.after[d];
     for (const Dim& left : {x.shape[d] + p.before[d], x.shape[d] + p.after[d], shape[d]})
-      if (op.env().range_of(left).lo < 0)
+      if (op.env().range_of(left).hi < 0)
         return op.broken("C2", "pads {} and {} of dim {} of self: {} leave {}, expected at least 0",
                          p.before[d].text(), p.after[d].text(), d, x.text(), left.text());
   }

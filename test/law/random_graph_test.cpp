@@ -6,6 +6,7 @@
 #include "op/registry.h"
 #include "test/sample/check_graph.h"
 #include "test/sample/reduce_graph.h"
+#include "test/sample/symbolic_graph.h"
 
 namespace cleave::random {
 namespace {
@@ -50,6 +51,36 @@ TEST(RandomGraphs, compiled_as_the_oracle) {
     elements += v->elements;
   }
   EXPECT_GT(elements, 1000);
+}
+
+// Interpreted, since these are many: buffers are updated, sizes are symbolic.
+TEST(RandomGraphs, interpreted_as_the_oracle) {
+  int64_t updates = 0;
+  for (uint64_t seed = 100; seed < 160; ++seed) {
+    const RandomGraph r = joint_of(core(), seed);
+    for (const Return& x : r.g.returns()) updates += x.kind == ReturnKind::update;
+    const Result<Verdict> v = check_graph(r, core(), runtime::CompilerKind::none);
+    ASSERT_TRUE(v.ok()) << "seed " << seed << ": " << v.failure().message;
+    EXPECT_EQ(v->difference, "") << "seed " << seed;
+  }
+  EXPECT_GT(updates, 20);
+}
+
+TEST(RandomGraphs, a_symbol_changes_nothing) {
+  int symbolic = 0;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    const RandomGraph forward = value_or_throw(random_graph(core(), seed, {}));
+    const std::optional<RandomGraph> with = with_symbol(forward, seed);
+    if (!with) continue;
+    ++symbolic;
+    EXPECT_FALSE(is_static(with->g));
+    const Result<RandomGraph> joint = with_gradients(*with, core(), seed);
+    ASSERT_TRUE(joint.ok()) << "seed " << seed << ": " << joint.failure().message;
+    EXPECT_TRUE(is_static(joint->g));
+    const RandomGraph r = value_or_throw(with_gradients(forward, core(), seed));
+    EXPECT_EQ(value_or_throw(symbolic_difference(*joint, r)), "") << "seed " << seed;
+  }
+  EXPECT_GT(symbolic, 5);
 }
 
 // cos lowered to 1.001 cos.

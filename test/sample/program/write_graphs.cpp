@@ -1,5 +1,6 @@
 // write_graphs FOLDER N SEED [WITHOUT ...]: N random graphs of f64 and integers from SEED on,
-// without the operators named, with what the oracle makes of them, for graphs.py to compare with PyTorch.
+// without the operators named, with what the oracle makes of them, for graphs.py to compare with
+// PyTorch.
 //
 // For each seed graph_SEED.clv, graph_SEED.safetensors and graph_SEED.json:
 //   {"nodes": [{"op": "add", "args": [...], "results": ["add.1", null]}, ...],   args: peer_file.h
