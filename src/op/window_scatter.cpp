@@ -150,9 +150,9 @@ Result<Arrays> reference_select_scatter(const OpView& op, std::span<const Array*
 }
 
 Values grad_select_scatter(Builder& b, const GradView& op) {
-  const Position p = position_at(op);
   const Type& src = op.in_type(1);
-  const NamedAttrs attrs = {{"dim", p.dim}, {"index", p.index}};
+  // As given: of a symbolic size, -1 may be a position whose sign can't be proven.
+  const NamedAttrs attrs = {{"dim", op.attr("dim")}, {"index", op.attr("index")}};
   Values out = op.no_grads();
   if (op.needs(0)) out[0] = b.call1("select_scatter", {op.dout(0), zeros(b, src)}, attrs);
   if (op.needs(1)) out[1] = b.convert(b.call1("select", {op.dout(0)}, attrs), src.dtype);

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "grad/grad.h"
 #include "import/safetensors.h"
 #include "interp/array_memory.h"
 #include "ir/text.h"
@@ -57,6 +58,8 @@ void try_symbol(const OpRegistry& ops, uint64_t seed, const RandomGraph& forward
     return;
   }
   ++totals.wrong;
+  if (const Result<Graph> with = make_joint(symbolic->g, ops); !with.ok())
+    fmt::print("seed {}: {}\n", seed, with.failure().message);
   fmt::print("seed {}: {}\n{}\n", seed,
              !joint.ok() ? joint.failure().message
              : !why.ok() ? why.failure().message
