@@ -174,7 +174,9 @@ Status run(const Options& o) {
   std::map<std::string, Array> given;
   if (!o.in.empty()) { CLEAVE_TRY(given, read_tensors(o.in)); }
   if (!is_static(p.main)) { CLEAVE_TRY(p.main, static_graph(p.main, given)); }
-  if (o.grad && !p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
+  const auto& placeholders = p.main.placeholders();
+  const bool asked = std::ranges::any_of(placeholders, &Placeholder::wants_grad);
+  if (o.grad && asked && !p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
   CLEAVE_TRY(Arrays inputs, complete_inputs(p.main, given, o.inputs));
   RunReport report;
   CLEAVE_TRY(Arrays results, o.engine == "compiled" ? run_compiled(p.main, ops, inputs, o, report)
@@ -217,7 +219,8 @@ Command run_command() {
             options.option("--engine", o->engine, "compiled, or reference (float64)");
             options.flag(
                 "--grad", o->grad,
-                "also the gradients of sum(out.i * cotangent.i), missing cotangents are 1");
+                "also the gradients of sum(out.i * cotangent.i) by the placeholders marked `grad`, "
+                "missing cotangents are 1");
             options.option("--budget", o->budget, "bytes of memory (64MiB, 60%)");
             options.option("--mode", o->mode, "how the joint graph is cut");
             options.option("--passes", o->passes, "on or off");

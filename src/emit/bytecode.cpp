@@ -263,7 +263,7 @@ Bytecode::~Bytecode() = default;
 
 int64_t Bytecode::run(void* const* buffer, const int64_t* scalar, int64_t begin, int64_t end,
                       int64_t* fault) const {
-  constexpr size_t usual = 256;  // on the stack, so that most kernels allocate nothing
+  constexpr size_t usual = 2048;  // on the stack, so that kernels allocate nothing
   Slot few[usual];
   std::vector<Slot> many(slots_.size() > usual ? slots_.size() : 0);
   Slot* s = many.empty() ? few : many.data();

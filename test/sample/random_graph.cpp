@@ -143,7 +143,7 @@ class Writer {
   }
 
   // A value that can stand for t: an older one that was brought to its type, or a new placeholder.
-  Result<ValueId> operand(SampleTensor t, const std::string& stem) {
+  Result<ValueId> operand(const OpDef& op, SampleTensor t, const std::string& stem) {
     t = law::with_floats(std::move(t), options_.floats);
     if (stem == "rng") return placeholder(t, stem, Role::rng_state);
     const bool fixed = !t.values.empty() || t.distinct > 0;
@@ -156,7 +156,10 @@ class Writer {
     const Known& from = known_[known_.size() - 1 - back];
     if (from.hidden || !is_tame(from.array)) return placeholder(t, stem, Role::input);
     ValueId v = as_shape(from.id, shape, numel_of(sizes));
-    const bool wide = is_floating(t.type.dtype) && t.lo == -2 && t.hi == 2;  // says nothing special
+    // -2 to 2 says nothing special, but where a backward takes exp(product - logsumexp) of operands
+    // that nothing ties together: in f32 it would overflow, in f64 not.
+    const bool wide = is_floating(t.type.dtype) && t.lo == -2 && t.hi == 2 &&
+                      !op.name.starts_with("_scaled_dot_product");
     if (v.valid() && is_floating(out_.g.type(v).dtype) && !is_floating(t.type.dtype) &&
         t.type.dtype != DType::boolean)
       v = as_range(v, -100, 100);
@@ -192,7 +195,7 @@ class Writer {
         for (size_t i = 0; i < spec.list_size; ++i) {
           ValueId v = ValueId::none();
           if (!given->tensors[i].type.is_none) {
-            CLEAVE_TRY(v, operand(given->tensors[i], arg.name));
+            CLEAVE_TRY(v, operand(op, given->tensors[i], arg.name));
           }
           spec.inputs.push_back(v);
         }
@@ -202,7 +205,7 @@ class Writer {
         spec.inputs.push_back(ValueId::number());
         spec.attrs.set(op.schema.operands[k], given->number);
       } else {
-        CLEAVE_TRY(const ValueId v, operand(given->tensors[0], arg.name));
+        CLEAVE_TRY(const ValueId v, operand(op, given->tensors[0], arg.name));
         spec.inputs.push_back(v);
       }
     }
