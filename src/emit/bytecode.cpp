@@ -136,7 +136,7 @@ class BytecodeWriter {
     for (size_t k = 0; k < e.args.size(); ++k) *operands[first + k] = value(e.args[k]);
     if (e.op == Op::load) {
       i.a = static_cast<int32_t>(e.i);
-      i.function = load_function(k_.buffers[static_cast<size_t>(e.i)].dtype);
+      i.function = memory_functions(k_.buffers[static_cast<size_t>(e.i)].dtype).load;
     } else if (e.op == Op::cast) {
       i.function = e.i ? round_function(static_cast<DType>(e.i - 1))
                        : cast_function(e.args[0].type(), e.type);
@@ -186,7 +186,7 @@ class BytecodeWriter {
     put({.a = static_cast<int32_t>(s.buffer),
          .b = index,
          .c = stored,
-         .function = store_function(k_.buffers[static_cast<size_t>(s.buffer)].dtype)});
+         .function = memory_functions(k_.buffers[static_cast<size_t>(s.buffer)].dtype).store});
   }
   void write(const If& s) {
     const size_t skip = put({.kind = Kind::jump_if_zero, .a = value_of(s.condition)});

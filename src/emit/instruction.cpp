@@ -263,6 +263,8 @@ void store_as(Slot* s, I i) {
   static_cast<E*>(s[i.a].buffer)[s[i.b].i64] = static_cast<E>(F(get<T>(s[i.c])));
 }
 constexpr auto as_is = [](auto x) { return x; };
+template <class E, class T, auto Load, auto Store>
+constexpr MemoryFunctions in_memory = {load_as<E, T, Load>, store_as<E, T, Store>};
 
 template <class T, auto F>
 void fold(Slot* s, I i) {
@@ -353,38 +355,21 @@ InstructionFunction round_function(DType stored) {
   }
 }
 
-InstructionFunction load_function(DType t) {
+MemoryFunctions memory_functions(DType t) {
   switch (t) {
-    case DType::f64: return load_as<double, double, as_is>;
+    case DType::f64: return in_memory<double, double, as_is, as_is>;
     case DType::f32:
-    case DType::c64: return load_as<float, float, as_is>;
-    case DType::bf16: return load_as<uint16_t, float, c::load_bf16>;
-    case DType::f16: return load_as<uint16_t, float, c::load_f16>;
-    case DType::i64: return load_as<int64_t, int64_t, as_is>;
-    case DType::i32: return load_as<int32_t, int32_t, as_is>;
-    case DType::i16: return load_as<int16_t, int32_t, as_is>;
-    case DType::i8: return load_as<int8_t, int32_t, as_is>;
+    case DType::c64: return in_memory<float, float, as_is, as_is>;
+    case DType::bf16: return in_memory<uint16_t, float, c::load_bf16, c::store_bf16>;
+    case DType::f16: return in_memory<uint16_t, float, c::load_f16, c::store_f16>;
+    case DType::i64: return in_memory<int64_t, int64_t, as_is, as_is>;
+    case DType::i32: return in_memory<int32_t, int32_t, as_is, as_is>;
+    case DType::i16: return in_memory<int16_t, int32_t, as_is, as_is>;
+    case DType::i8: return in_memory<int8_t, int32_t, as_is, as_is>;
     case DType::u8:
-    case DType::boolean: return load_as<uint8_t, int32_t, as_is>;
+    case DType::boolean: return in_memory<uint8_t, int32_t, as_is, as_is>;
   }
-  return nullptr;
-}
-
-InstructionFunction store_function(DType t) {
-  switch (t) {
-    case DType::f64: return store_as<double, double, as_is>;
-    case DType::f32:
-    case DType::c64: return store_as<float, float, as_is>;
-    case DType::bf16: return store_as<uint16_t, float, c::store_bf16>;
-    case DType::f16: return store_as<uint16_t, float, c::store_f16>;
-    case DType::i64: return store_as<int64_t, int64_t, as_is>;
-    case DType::i32: return store_as<int32_t, int32_t, as_is>;
-    case DType::i16: return store_as<int16_t, int32_t, as_is>;
-    case DType::i8: return store_as<int8_t, int32_t, as_is>;
-    case DType::u8:
-    case DType::boolean: return store_as<uint8_t, int32_t, as_is>;
-  }
-  return nullptr;
+  return {};
 }
 
 InstructionFunction move_function() {

@@ -38,9 +38,11 @@ InstructionFunction function_of(loop::Op op, DType t);
 InstructionFunction cast_function(DType from, DType to);
 // dst = a rounded or wrapped to the stored dtype, in its compute type.
 InstructionFunction round_function(DType stored);
-// dst = buffer a at index b; buffer a at index b = c.
-InstructionFunction load_function(DType stored);
-InstructionFunction store_function(DType stored);
+struct MemoryFunctions {
+  InstructionFunction load = nullptr;   // dst = buffer a at index b
+  InstructionFunction store = nullptr;  // buffer a at index b = c
+};
+MemoryFunctions memory_functions(DType stored);
 // dst = a, all 8 bytes.
 InstructionFunction move_function();
 // dst = combine(dst, a), and the same on dst + (b mod reduce_lanes).
