@@ -197,8 +197,11 @@ class Writer {
         spec.inputs.push_back(v);
       }
     }
-    for (const auto& [name, value] : sample.attrs)
-      spec.attrs.set(static_cast<uint16_t>(op.schema.find(name)), value);
+    for (const auto& [name, value] : sample.attrs) {
+      CLEAVE_TRY(AttrValue made, law::sample_attr(op, name, value, law::Floats::own,
+                                                  fmt::format("call{}", out_.g.node_capacity())));
+      spec.attrs.set(static_cast<uint16_t>(op.schema.find(name)), std::move(made));
+    }
     CLEAVE_TRY(const NodeId n, out_.g.add_node(std::move(spec)));
     CLEAVE_TRY(const bool ran, run(n));
     if (!ran) {
