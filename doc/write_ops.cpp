@@ -20,11 +20,18 @@ std::string operand_text(const SampleOperand& operand) {
   return operand.is_list ? "[" + all + "]" : all;
 }
 
+// A sample's graph is its text.
+std::string attr_text(const OpDef& op, const std::string& name, const AttrValue& value) {
+  const int arg = op.schema.find(name);
+  const bool graph = arg >= 0 && op.schema.args[size_t(arg)].kind == ArgKind::graph;
+  return graph ? "@" + name : value.text();
+}
+
 std::string call_text(const OpDef& op, const Sample& sample) {
   std::vector<std::string> operands, attrs;
   for (const SampleOperand& operand : sample.operands) operands.push_back(operand_text(operand));
   for (const auto& [name, value] : sample.attrs)
-    attrs.push_back(fmt::format("{}={}", name, value.text()));
+    attrs.push_back(fmt::format("{}={}", name, attr_text(op, name, value)));
   return fmt::format("{}({}{}{})", op.name, fmt::join(operands, ", "),
                      operands.empty() || attrs.empty() ? "" : "; ", fmt::join(attrs, ", "));
 }

@@ -24,7 +24,7 @@ Command grad_command() {
               CLEAVE_TRY(Program p, read_program(o->graph, ops));
               CLEAVE_TRY(Graph joint, make_joint(p.main, ops));
               const size_t nodes = joint.node_count();
-              CLEAVE_CHECK(write_text(o->out, print(Program{p.subgraphs, std::move(joint)})));
+              CLEAVE_CHECK(write_text(o->out, print(joint)));
               if (o->json) print_json({{"nodes", nodes}});
               return {};
             };

@@ -49,10 +49,8 @@ Status run(const Options& o) {
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
   if (!p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
   CLEAVE_TRY(Partition cut, default_partition(p.main));
-  if (!o.forward.empty())
-    CLEAVE_CHECK(write_text(o.forward, print(Program{p.subgraphs, cut.forward})));
-  if (!o.backward.empty())
-    CLEAVE_CHECK(write_text(o.backward, print(Program{p.subgraphs, cut.backward})));
+  if (!o.forward.empty()) CLEAVE_CHECK(write_text(o.forward, print(cut.forward)));
+  if (!o.backward.empty()) CLEAVE_CHECK(write_text(o.backward, print(cut.backward)));
   if (o.json) {
     print_json(to_json(cut));
     return {};

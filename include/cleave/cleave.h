@@ -1,6 +1,7 @@
 // All of cleave.
 #pragma once
 #include "cleave/checkpoint.h"
+#include "cleave/control_flow.h"
 #include "cleave/dtype.h"
 #include "cleave/error.h"
 #include "cleave/executor.h"
@@ -20,4 +21,5 @@
 #include "cleave/spatial.h"
 #include "cleave/store.h"
 #include "cleave/tensor.h"
+#include "cleave/traced_function.h"
 #include "cleave/train.h"

@@ -65,7 +65,7 @@ class RunningInstance final : public Instance {
   int64_t touched_arena_bytes() const override { return arena_.touched_bytes(); }
   void time_steps(bool on) override { ns_.assign(on ? lowered().steps.size() : 0, 0); }
   std::vector<StepTime> step_times() const override {
-    constexpr const char* kinds[] = {"kernel", "product", "foreign"};
+    constexpr const char* kinds[] = {"kernel", "product", "foreign", "jump"};
     std::vector<StepTime> out;
     for (size_t i = 0; i < ns_.size(); ++i)
       out.push_back({lowered().steps[i].name, kinds[lowered().steps[i].work.index()], ns_[i]});
@@ -85,8 +85,12 @@ class RunningInstance final : public Instance {
       else
         base_[s] = storages[s].bytes > 0 ? arena_.data() + storages[s].offset : nothing_;
     }
+    size_t products = 0, foreign = 0;
     for (const Step& step : lowered().steps) {
       first_pointer_.push_back(pointers_.size());
+      call_number_.push_back(std::holds_alternative<ProductCall>(step.work)   ? products++
+                             : std::holds_alternative<ForeignCall>(step.work) ? foreign++
+                                                                              : 0);
       if (auto* k = std::get_if<KernelCall>(&step.work))
         for (size_t s : k->storages) add_pointer(s);
       if (auto* f = std::get_if<ForeignCall>(&step.work)) {
@@ -113,21 +117,25 @@ class RunningInstance final : public Instance {
   }
 
   Status run_steps() {
-    size_t product = 0, foreign = 0;
     const auto& steps = lowered().steps;
     for (size_t i = 0; i < steps.size(); ++i) {
       const StepClock clock(ns_.empty() ? nullptr : &ns_[i]);
       if (auto* k = std::get_if<KernelCall>(&steps[i].work)) {
         CLEAVE_CHECK(run_kernel(*k, steps[i], pointers_.data() + first_pointer_[i]));
       } else if (auto* p = std::get_if<ProductCall>(&steps[i].work)) {
-        run_product(*p, *program_->built().products[product++]);
-      } else {
+        run_product(*p, *program_->built().products[call_number_[i]]);
+      } else if (auto* f = std::get_if<ForeignCall>(&steps[i].work)) {
         void** at = pointers_.data() + first_pointer_[i];
-        program_->built().foreign[foreign++](
-            at, at + std::get<ForeignCall>(steps[i].work).operands.size());
+        program_->built().foreign[call_number_[i]](at, at + f->operands.size());
+      } else if (const auto& jump = std::get<JumpCall>(steps[i].work); is_taken(jump)) {
+        i = jump.target - 1;  // of which the loop makes the target; 0 - 1 + 1 is 0
       }
     }
     return {};
+  }
+
+  bool is_taken(const JumpCall& jump) const {
+    return !jump.unless || base_[jump.unless->storage][jump.unless->offset] == std::byte{0};
   }
 
   // Adds the time of its life to a sum, where there is one.
@@ -207,6 +215,7 @@ class RunningInstance final : public Instance {
   std::vector<int64_t> ns_;      // by step; empty where steps are not timed
   std::vector<void*> pointers_;  // all steps' buffers, one after the other
   std::vector<size_t> first_pointer_;
+  std::vector<size_t> call_number_;  // by step: which product or foreign call it is
   std::vector<Slot> slots_;
   Fault faults_[most_pieces];
   alignas(64) std::byte nothing_[64];  // where storages of no bytes point

@@ -57,7 +57,7 @@ class CompiledProgram {
 // Time that one step of the program took, over the runs since time_steps(true).
 struct StepTime {
   std::string name;  // of the value that it computes
-  std::string kind;  // kernel, product, foreign
+  std::string kind;  // kernel, product, foreign, jump
   int64_t ns = 0;
 };
 
@@ -76,7 +76,8 @@ class Instance {
   // Fills the arena with a pattern; after a run, the highest byte touched (rounded up to 64).
   virtual void fill_arena_pattern() = 0;
   virtual int64_t touched_arena_bytes() const = 0;
-  // Measures each step of the following runs, or stops doing so. Times are in the steps' order.
+  // Measures each step of the following runs, or stops doing so. Times are in the steps' order; a
+  // step in a loop has the sum over its iterations.
   virtual void time_steps(bool on) = 0;
   virtual std::vector<StepTime> step_times() const = 0;
 };

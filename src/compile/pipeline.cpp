@@ -248,7 +248,9 @@ Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops,
     if (!options.dump_dir.empty()) CLEAVE_CHECK(dump(b, number++, stage, last_graph));
   }
   const LoweredProgram& l = b.program.lowered;
-  report.kernels = static_cast<int64_t>(l.steps.size());
+  report.kernels = std::count_if(l.steps.begin(), l.steps.end(), [](const Step& s) {
+    return !std::holds_alternative<JumpCall>(s.work);
+  });
   report.distinct_kernels = static_cast<int64_t>(l.kernels.size());
   report.arena_bytes = l.arena_bytes;
   report.placeholder_bytes = l.placeholder_bytes;

@@ -1,6 +1,7 @@
 #include "cut/default_partition.h"
 
 #include "cut/split_joint.h"
+#include "ir/subgraph.h"
 
 namespace cleave {
 namespace {
@@ -45,7 +46,7 @@ Result<Partition> default_partition(const Graph& joint) {
       const bool asked = node.tag.policy == Recompute::must_save;
       return {Keep::save, asked ? "tagged must_save" : ""};
     }
-    if (has(node.op->traits, Trait::effect)) return {Keep::save, "its call has an effect"};
+    if (has(traits_of(node), Trait::effect)) return {Keep::save, "its call has an effect"};
     if (feeds_later_region(view, n)) return {Keep::save, "the border of a checkpointed region"};
     return {Keep::recompute, "its call is tagged for recomputation"};
   });

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "ir/edit.h"
+#include "ir/subgraph.h"
 
 namespace cleave {
 namespace {
@@ -108,7 +109,7 @@ class Splitter {
     for (const Placeholder& p : g_.placeholders())
       if (p.role == Role::tangent) add_type(g_.type(p.value));
     for (NodeId n : backward_order_) {
-      for (const auto& [arg, value] : g_.node(n).attrs.given()) add_attr(value, symbols);
+      for (const auto& [arg, value] : g_.node(n).attrs.given()) collect_symbols(value, symbols);
       for (uint32_t k = 0; k < g_.node(n).output_count; ++k) add_type(g_.type(g_.node(n).out(k)));
     }
     for (const std::string& name : std::set<std::string>(symbols.begin(), symbols.end())) {
@@ -117,12 +118,6 @@ class Splitter {
       saved_[v.v] = true;
       saves_.push_back({v, {name, joint_.bytes(v), true, "a size that the backward needs"}});
     }
-  }
-
-  static void add_attr(const AttrValue& value, std::vector<std::string>& symbols) {
-    if (const Dim* d = value.get<Dim>()) d->collect_symbols(symbols);
-    if (const AttrList* list = value.get<AttrList>())
-      for (const AttrValue& item : *list) add_attr(item, symbols);
   }
 
   Status make_backward() {

@@ -22,6 +22,11 @@
 namespace cleave {
 namespace {
 
+Result<Values> differentiate_subgraph(Graph& g, const OpRegistry& ops, const Values& outputs,
+                                      const Values& cotangents, const Values& wrt) {
+  return add_gradients(g, ops, {outputs, cotangents, wrt});
+}
+
 class Sweep {
  public:
   Sweep(Graph& g, const OpRegistry& ops, const GradRequest& request)
@@ -125,7 +130,9 @@ class Sweep {
                          print_node(g_, n));
     b_.set_loc(node.loc);
     b_.set_tag(node.tag);
-    const Values parts = (*node.op->grad)(b_, GradView(g_.view(n), outs, douts, needs));
+    GradView view(g_.view(n), outs, douts, needs);
+    view.set_differentiate(differentiate_subgraph);
+    const Values parts = (*node.op->grad)(b_, view);
     if (!b_.status().ok()) {
       Failure f = b_.status().failure();
       f.message =

@@ -54,6 +54,25 @@ Result<Arrays> run_static(const Graph& g, std::vector<Array> values) {
   return out;
 }
 
+// A subgraph, static as its caller is: a symint's range is its value.
+Result<Arrays> run_subgraph(const Graph& g, std::span<const Array* const> operands) {
+  std::vector<Array> values(g.value_capacity());
+  size_t next = 0;
+  for (const Placeholder& p : g.placeholders()) {
+    if (p.role == Role::symint) {
+      values[p.value.v] = Array(DType::i64, {});
+      values[p.value.v].i[0] = p.sym.range.lo;
+      continue;
+    }
+    if (next == operands.size()) return bug("@{}: an operand is missing", g.name());
+    const Array& operand = *operands[next++];
+    if (std::string why = mismatch(operand, g.type(p.value)); !why.empty())
+      return bug("@{}: %{}: {}", g.name(), g.name(p.value), why);
+    values[p.value.v] = operand;
+  }
+  return run_static(g, std::move(values));
+}
+
 // Shapes and symint values among the inputs.
 Result<SymbolValues> symbols_from(const Graph& g, std::span<const Array* const> inputs) {
   std::vector<std::optional<std::vector<int64_t>>> shapes(inputs.size());
@@ -102,7 +121,7 @@ Result<Arrays> run_node(const Graph& g, NodeId n, std::span<const Array* const> 
     return at_line(
         unsupported("{}: has no reference rule: {}", node.op->name, node.op->reference.reason()));
   const Types types = g.output_types(n);
-  auto results = (*node.op->reference)(g.view(n), operands);
+  auto results = (*node.op->reference)(RunView(g.view(n), run_subgraph), operands);
   if (!results.ok()) return at_line(std::move(results).failure());
   if (results->size() != types.size())
     return at_line(bug("{}: the reference gave {} results, expected {}", node.op->name,

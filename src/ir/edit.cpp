@@ -1,9 +1,12 @@
 // Dead code and common subexpressions, each one pass over the nodes.
 #include "ir/edit.h"
 
-namespace cleave {
+#include "ir/subgraph.h"
 
-int64_t eliminate_dead_code(Graph& g) {
+namespace cleave {
+namespace {
+
+int64_t drop_dead_code(Graph& g) {
   std::vector<bool> needed(g.node_capacity());
   std::vector<NodeId> pending;
   auto need = [&](NodeId n) {
@@ -14,7 +17,7 @@ int64_t eliminate_dead_code(Graph& g) {
   for (const Return& r : g.returns())
     if (r.value.valid()) need(g.value(r.value).def);
   for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
-    if (has(g.node(n).op->traits, Trait::effect)) need(n);
+    if (has(traits_of(g.node(n)), Trait::effect)) need(n);
   while (!pending.empty()) {
     const NodeId n = pending.back();
     pending.pop_back();
@@ -33,7 +36,17 @@ int64_t eliminate_dead_code(Graph& g) {
   return erased;
 }
 
-namespace {
+// The same for the subgraphs of g.
+int64_t in_subgraphs(Graph& g, int64_t (*edit)(Graph&)) {
+  int64_t count = 0;
+  const Status done = rewrite_subgraphs(g, [&](Graph& sub) -> Result<bool> {
+    const int64_t here = edit(sub);
+    count += here;
+    return here > 0;
+  });
+  if (!done.ok()) throw_failure(done.failure());  // the edits never fail
+  return count;
+}
 
 uint64_t mixed(uint64_t h, uint64_t x) {
   h = (h ^ x) * 0x9e3779b97f4a7c15u;
@@ -90,16 +103,15 @@ class CallTable {
   std::vector<Slot> slots_;
 };
 
-}  // namespace
-
-int64_t eliminate_common_subexpressions(Graph& g) {
+int64_t merge_equal_calls(Graph& g) {
   CallTable calls(g);
   std::vector<ValueId> survivor(g.value_capacity());  // of a merged result; else invalid
   int64_t merged = 0;
   for (NodeId n = g.first_node(); n.valid();) {
     const NodeId after = g.next_node(n);
     const Node& node = g.node(n);
-    const bool own = has(node.op->traits, Trait::random) || has(node.op->traits, Trait::effect);
+    const Trait traits = traits_of(node);
+    const bool own = has(traits, Trait::random) || has(traits, Trait::effect);
     if (const NodeId first = own ? n : calls.find_or_keep(n); first != n) {
       for (uint32_t k = 0; k < node.output_count; ++k) {
         survivor[node.out(k).v] = g.node(first).out(k);
@@ -117,6 +129,18 @@ int64_t eliminate_common_subexpressions(Graph& g) {
     if (r.value.valid() && survivor[r.value.v].valid()) r.value = survivor[r.value.v];
   g.set_returns(std::move(returns));
   return merged;
+}
+
+}  // namespace
+
+int64_t eliminate_dead_code(Graph& g) {
+  const int64_t erased = drop_dead_code(g);
+  return erased + in_subgraphs(g, drop_dead_code);
+}
+
+int64_t eliminate_common_subexpressions(Graph& g) {
+  const int64_t merged = in_subgraphs(g, merge_equal_calls);
+  return merged + merge_equal_calls(g);
 }
 
 }  // namespace cleave

@@ -7,6 +7,8 @@
 
 namespace cleave {
 
+// Both also work in the subgraphs that g's nodes refer to (subgraph.h).
+
 // Erases nodes that no return, and no node with an effect, needs. Returns how many.
 int64_t eliminate_dead_code(Graph& g);
 

@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "ir/edit.h"
+#include "ir/subgraph.h"
 
 namespace cleave {
 
@@ -110,11 +111,6 @@ class Extraction {
     if (t.strides)
       for (const Dim& d : *t.strides) d.collect_symbols(symbols);
   }
-  void collect(const AttrValue& v, std::vector<std::string>& symbols) const {
-    if (const Dim* d = v.get<Dim>()) d->collect_symbols(symbols);
-    if (const AttrList* list = v.get<AttrList>())
-      for (const AttrValue& item : *list) collect(item, symbols);
-  }
   bool is_symint(ValueId v) const {
     const Placeholder* p = g_.placeholder_of(v);
     return p && p->role == Role::symint;
@@ -136,7 +132,7 @@ Result<Graph> extract_subgraph(const Graph& g, const std::string& name, const Va
   std::vector<std::string> symbols;
   for (ValueId v : inputs) piece.collect(g.type(v), symbols);
   for (NodeId n : order) {
-    for (const auto& [arg, value] : g.node(n).attrs.given()) piece.collect(value, symbols);
+    for (const auto& [arg, value] : g.node(n).attrs.given()) collect_symbols(value, symbols);
     for (uint32_t k = 0; k < g.node(n).output_count; ++k)
       piece.collect(g.type(g.node(n).out(k)), symbols);
   }

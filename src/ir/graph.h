@@ -136,6 +136,10 @@ class Graph {
   // The same, and `spec` is emptied only where a node is made.
   Result<NodeId> take_node(NodeSpec& spec);
   const Node& node(NodeId n) const { return nodes_[n.v]; }
+  // Replaces an attribute by one with which inference gives the same types: a subgraph rewritten.
+  void set_attr(NodeId n, uint16_t arg, AttrValue value) {
+    nodes_[n.v].attrs.set(arg, std::move(value));
+  }
   void set_loc(NodeId n, SourceLoc loc) { nodes_[n.v].loc = loc; }
   void set_tag(NodeId n, CheckpointTag tag) { nodes_[n.v].tag = tag; }
   // Ids ever given, for tables indexed by id.

@@ -30,6 +30,7 @@ namespace loop {
 struct LowerRule;
 }
 class OpView;
+class RunView;
 class GradView;
 class Builder;
 
@@ -69,7 +70,8 @@ struct Cost {
 };
 
 using InferFn = std::function<Result<Types>(const OpView&)>;
-using ReferenceFn = std::function<Result<Arrays>(const OpView&, std::span<const Array* const> in)>;
+using ReferenceFn =
+    std::function<Result<Arrays>(const RunView&, std::span<const Array* const> in)>;
 using DecomposeFn = std::function<Values(Builder&, const OpView&)>;
 using GradFn = std::function<Values(Builder&, const GradView&)>;
 using LowerPtr = std::shared_ptr<const loop::LowerRule>;
@@ -137,6 +139,7 @@ struct SampleOperand {
 
 struct Sample {
   std::vector<SampleOperand> operands;
+  // A Graph is given as its text (a string): the file's last graph.
   std::vector<std::pair<std::string, AttrValue>> attrs = {};
 };
 

@@ -67,4 +67,18 @@ GraphRef OpView::graph_attr(std::string_view name) const {
   return g ? *g : nullptr;
 }
 
+Result<Arrays> RunView::run(const Graph& g, std::span<const Array* const> operands) const {
+  if (run_ == nullptr)
+    return bug("{}: its reference runs a subgraph, but was called without a runner", name());
+  return run_(g, operands);
+}
+
+Result<Values> GradView::differentiate(Graph& g, const OpRegistry& ops, const Values& outputs,
+                                       const Values& cotangents, const Values& wrt) const {
+  if (differentiate_ == nullptr)
+    return bug("{}: its gradient differentiates a subgraph, but was called without the sweep",
+               name());
+  return differentiate_(g, ops, outputs, cotangents, wrt);
+}
+
 }  // namespace cleave

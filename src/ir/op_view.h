@@ -80,6 +80,23 @@ class OpView {
   std::vector<const Type*> out_types_;
 };
 
+// Runs a subgraph on concrete arrays, one for each placeholder that is no symint.
+using RunGraph = Result<Arrays> (*)(const Graph&, std::span<const Array* const>);
+
+// What a reference rule sees: the call, and the oracle's way to run a subgraph.
+class RunView : public OpView {
+ public:
+  explicit RunView(OpView call, RunGraph run = nullptr) : OpView(std::move(call)), run_(run) {}
+  Result<Arrays> run(const Graph& g, std::span<const Array* const> operands) const;
+
+ private:
+  RunGraph run_;
+};
+
+// Appends to g the gradients of `outputs` by `wrt`, one for each (none: nothing reaches it).
+using Differentiate = Result<Values> (*)(Graph& g, const OpRegistry& ops, const Values& outputs,
+                                         const Values& cotangents, const Values& wrt);
+
 // What a gradient rule sees: the call, its results, and the cotangents that reached them.
 class GradView : public OpView {
  public:
@@ -96,9 +113,15 @@ class GradView : public OpView {
   // A result list with none everywhere, as long as the spread operands.
   Values no_grads() const { return Values(inputs().size()); }
 
+  // For operators with subgraphs: the sweep's way to differentiate one.
+  void set_differentiate(Differentiate f) { differentiate_ = f; }
+  Result<Values> differentiate(Graph& g, const OpRegistry& ops, const Values& outputs,
+                               const Values& cotangents, const Values& wrt) const;
+
  private:
   Values outs_, douts_;
   std::vector<bool> needs_;
+  Differentiate differentiate_ = nullptr;
 };
 
 }  // namespace cleave

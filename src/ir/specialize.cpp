@@ -1,5 +1,6 @@
 #include "ir/specialize.h"
 
+#include "ir/print.h"
 #include "ir/text.h"
 
 namespace cleave {
@@ -114,9 +115,18 @@ Result<SymbolValues> bind_symbols(const Graph& g,
 
 namespace {
 
+// Subgraphs that are done: one that is referred to twice stays one.
+using Specialized = std::map<GraphRef, GraphRef>;
+
+Result<Graph> specialize(const Graph& g, const SymbolValues& values, Specialized& done);
+
+bool is_static_itself(const Graph& g);
+bool has_fixed_symints(const Graph& g);
+
 struct Specializer {
   const Graph& from;
   const SymbolValues& values;
+  Specialized& done;
   Graph to;
   std::vector<ValueId> map;  // by value id of `from`
 
@@ -130,6 +140,13 @@ struct Specializer {
       return AttrValue(std::move(out));
     }
     return v;
+  }
+
+  Result<GraphRef> fixed_graph(const GraphRef& g) {
+    if (const auto known = done.find(g); known != done.end()) return known->second;
+    if (g == nullptr || (is_static(*g) && has_fixed_symints(*g))) return done[g] = g;
+    CLEAVE_TRY(Graph made, specialize(*g, values, done));
+    return done[g] = std::make_shared<const Graph>(std::move(made));
   }
 
   std::optional<std::vector<Dim>> fixed(const std::optional<std::vector<Dim>>& strides) const {
@@ -161,7 +178,14 @@ struct Specializer {
     spec.op = node.op;
     for (ValueId v : node.inputs) spec.inputs.push_back(v.valid() ? map[v.v] : v);
     spec.list_size = node.list_size;
-    for (const auto& [arg, value] : node.attrs.given()) spec.attrs.set(arg, fixed(value));
+    for (const auto& [arg, value] : node.attrs.given()) {
+      if (const GraphRef* sub = value.get<GraphRef>()) {
+        CLEAVE_TRY(GraphRef made, fixed_graph(*sub));
+        spec.attrs.set(arg, AttrValue(std::move(made)));
+      } else {
+        spec.attrs.set(arg, fixed(value));
+      }
+    }
     for (uint32_t k = 0; k < node.output_count; ++k) spec.names.push_back(from.name(node.out(k)));
     spec.loc = node.loc;
     spec.tag = node.tag;
@@ -189,10 +213,8 @@ bool holds_symbol(const AttrValue& v) {
   return list && std::any_of(list->begin(), list->end(), holds_symbol);
 }
 
-}  // namespace
-
-Result<Graph> specialize(const Graph& g, const SymbolValues& values) {
-  Specializer s{g, values, Graph(g.name()), std::vector<ValueId>(g.value_capacity())};
+Result<Graph> specialize(const Graph& g, const SymbolValues& values, Specialized& done) {
+  Specializer s{g, values, done, Graph(g.name()), std::vector<ValueId>(g.value_capacity())};
   for (size_t i = 1; i < g.files().size(); ++i) s.to.file_id(g.files()[i]);
   for (const Placeholder& p : g.placeholders()) CLEAVE_CHECK(s.add_placeholder(p));
   for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) CLEAVE_CHECK(s.add_node(n));
@@ -206,7 +228,7 @@ Result<Graph> specialize(const Graph& g, const SymbolValues& values) {
   return std::move(s.to);
 }
 
-bool is_static(const Graph& g) {
+bool is_static_itself(const Graph& g) {
   for (const Placeholder& p : g.placeholders())
     if (!g.type(p.value).is_static()) return false;
   for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) {
@@ -217,6 +239,28 @@ bool is_static(const Graph& g) {
       if (holds_symbol(value)) return false;
   }
   return true;
+}
+
+// A subgraph has no caller to ask for the value of a symint.
+bool has_fixed_symints(const Graph& g) {
+  return std::all_of(g.placeholders().begin(), g.placeholders().end(), [](const Placeholder& p) {
+    return p.role != Role::symint || p.sym.range.lo == p.sym.range.hi;
+  });
+}
+
+}  // namespace
+
+Result<Graph> specialize(const Graph& g, const SymbolValues& values) {
+  Specialized done;
+  return specialize(g, values, done);
+}
+
+bool is_static(const Graph& g) {
+  if (!is_static_itself(g)) return false;
+  const std::vector<GraphRef> subgraphs = subgraphs_in_order(g, {});
+  return std::all_of(subgraphs.begin(), subgraphs.end(), [](const GraphRef& sub) {
+    return is_static_itself(*sub) && has_fixed_symints(*sub);
+  });
 }
 
 }  // namespace cleave

@@ -26,11 +26,12 @@ Result<SymbolValues> bind_symbols(const Graph& g,
 
 // The same graph with the symbols' values in types and attributes: every type is static and
 // inferred anew. Placeholders, names, nodes and returns keep their order; a symint stays as the
-// placeholder of its scalar i64[], its range narrowed to the value. Errors: as bind_symbols for a
-// missing symbol or a value out of range; a node whose rule refuses the sizes is named with its
-// line.
+// placeholder of its scalar i64[], its range narrowed to the value. Subgraphs are specialised too.
+// Errors: as bind_symbols for a missing symbol or a value out of range; a node whose rule refuses
+// the sizes is named with its line.
 Result<Graph> specialize(const Graph& g, const SymbolValues& values);
 
-bool is_static(const Graph& g);  // no type and no attribute holds a symbol
+// No type and no attribute holds a symbol, and symints of subgraphs have one value.
+bool is_static(const Graph& g);
 
 }  // namespace cleave

@@ -46,6 +46,8 @@ LowerPtr view(std::function<std::optional<Layout>(const OpView&, const Layout&, 
 }
 LowerPtr product(ProductRule r) { return rule(std::move(r)); }
 LowerPtr foreign(ForeignRule r) { return rule(std::move(r)); }
+LowerPtr branch() { return rule(BranchRule{}); }
+LowerPtr repeat() { return rule(LoopRule{}); }
 LowerPtr by_decomposition() { return rule(DecompositionRule{}); }
 
 }  // namespace cleave::loop

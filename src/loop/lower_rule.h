@@ -1,4 +1,4 @@
-// How an operator becomes loops: one of seven forms.
+// How an operator becomes loops: one of nine forms.
 //
 //   elementwise   each result element is an expression of operand elements: what fuses best
 //   reduction     folds an operand over dims
@@ -7,6 +7,7 @@
 //   product       a matrix product, for the library
 //   decomposition the entry's decompose, before lowering
 //   foreign       the host program's own code: C text, or a callback
+//   branch, loop  the steps of subgraphs, and jumps
 #pragma once
 #include <functional>
 #include <optional>
@@ -63,9 +64,15 @@ struct ForeignRule {
   std::function<Result<ForeignCode>(const OpView&)> code;
 };
 
+// Operand 0, a bool, chooses the attribute `then` or `otherwise`, which takes the list operand.
+struct BranchRule {};
+// The attribute `body` turns the first items of the list operand into their next values, as many as
+// there are results, as long as the attribute `condition` gives true.
+struct LoopRule {};
+
 struct LowerRule {
   std::variant<ElementwiseRule, ReductionRule, KernelRule, ViewRule, ProductRule, DecompositionRule,
-               ForeignRule>
+               ForeignRule, BranchRule, LoopRule>
       form;
 };
 
@@ -81,5 +88,7 @@ LowerPtr view(std::function<std::optional<Layout>(const OpView&, const Layout&, 
 LowerPtr product(ProductRule rule);
 LowerPtr by_decomposition();
 LowerPtr foreign(ForeignRule rule);
+LowerPtr branch();
+LowerPtr repeat();
 
 }  // namespace cleave::loop

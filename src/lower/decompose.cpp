@@ -1,11 +1,15 @@
 // Replaces nodes that are lowered by decomposition.
 #include "ir/builder.h"
 #include "ir/edit.h"
+#include "ir/subgraph.h"
 #include "lower/program.h"
 
 namespace cleave {
+namespace {
 
-Status decompose_for_lowering(Graph& graph, const OpRegistry& ops) {
+// Says whether there were any.
+Result<bool> decompose_nodes(Graph& graph, const OpRegistry& ops) {
+  bool changed = false;
   // New nodes stand before the old one, so a walk from the back sees each of them once.
   NodeId n = graph.last_node();
   while (n.valid()) {
@@ -32,6 +36,7 @@ Status decompose_for_lowering(Graph& graph, const OpRegistry& ops) {
       // A result that was not asked for (output_mask) has no users and no part.
       if (parts[k].valid()) graph.replace_uses(node.out(k), parts[k]);
     }
+    changed = true;
     NodeId before = graph.prev_node(n);
     graph.erase(n);
     for (size_t k = 0; k < names.size(); ++k)  // the value keeps its name where it can
@@ -40,6 +45,15 @@ Status decompose_for_lowering(Graph& graph, const OpRegistry& ops) {
     n = before;
   }
   CLEAVE_CHECK(graph.refresh_types());
+  return changed;
+}
+
+}  // namespace
+
+Status decompose_for_lowering(Graph& graph, const OpRegistry& ops) {
+  const Result<bool> changed = decompose_nodes(graph, ops);
+  if (!changed.ok()) return Failure(changed.failure());
+  CLEAVE_CHECK(rewrite_subgraphs(graph, [&](Graph& sub) { return decompose_nodes(sub, ops); }));
   eliminate_dead_code(graph);
   return {};
 }

@@ -1,4 +1,5 @@
-// A graph to steps: storages, views, kernel calls, returns. Loops are in lower_loops.cpp.
+// A graph to steps: storages, views, kernel calls, returns. Loops are in lower_loops.cpp, subgraphs
+// in lower_subgraph.cpp.
 #include <algorithm>
 
 #include "lower/lower_node.h"
@@ -7,10 +8,13 @@ namespace cleave {
 
 using namespace cleave::loop;
 
-Result<LoweredProgram> lower_graph(const Graph& graph) { return Lowering(graph).run(); }
+Result<LoweredProgram> lower_graph(const Graph& graph) {
+  LoweringOutput output;
+  CLEAVE_CHECK(Lowering(graph, output).run());
+  return std::move(output.program);
+}
 
-Result<LoweredProgram> Lowering::run() {
-  for (const Return& r : graph_.returns()) returned_[r.value.v] = 1;
+Status Lowering::run() {
   for (size_t i = 0; i < graph_.placeholders().size(); ++i) {
     ValueId v = graph_.placeholders()[i].value;
     const Type& t = graph_.type(v);
@@ -33,6 +37,13 @@ Result<LoweredProgram> Lowering::run() {
     out_.storages[l.storage].placeholder = static_cast<int>(i);
     at_[v.v] = l;
   }
+  CLEAVE_CHECK(nodes());
+  returns();
+  return {};
+}
+
+Status Lowering::nodes() {
+  for (const Return& r : graph_.returns()) returned_[r.value.v] = 1;
   for (NodeId n = graph_.first_node(); n.valid(); n = graph_.next_node(n))
     if (Status s = node(n); !s.ok()) {
       const Node& node = graph_.node(n);
@@ -40,8 +51,7 @@ Result<LoweredProgram> Lowering::run() {
       return std::move(s).failure().within(fmt::format("lower: %{}{}", graph_.name(node.out(0)),
                                                        where.empty() ? "" : " (" + where + ")"));
     }
-  returns();
-  return std::move(out_);
+  return {};
 }
 
 Status Lowering::node(NodeId n) {
@@ -71,6 +81,8 @@ Status Lowering::node(NodeId n) {
       return {};
     }
     Status operator()(const ForeignRule& r) { return l.foreign(n, op, r); }
+    Status operator()(const BranchRule&) { return l.branch(n, op); }
+    Status operator()(const LoopRule&) { return l.loop(n, op); }
     Status operator()(const DecompositionRule&) { return bug("{} was not decomposed", op.name()); }
   };
   return std::visit(Form{*this, n, op}, (*node.op->lower)->form);

@@ -11,12 +11,21 @@ struct Location {
   loop::Layout layout;
 };
 
+// What the lowerings of a graph and of its subgraphs share.
+struct LoweringOutput {
+  LoweredProgram program;
+  std::unordered_map<std::string, size_t> kernels;  // by text without names
+};
+
 class Lowering {
  public:
-  explicit Lowering(const Graph& graph) : graph_(graph) {}
-  Result<LoweredProgram> run();
+  Lowering(const Graph& graph, LoweringOutput& output)
+      : graph_(graph), out_(output.program), kernels_(output.kernels), output_(output) {}
+  // A whole program: placeholders get storages, updates their copies.
+  Status run();
 
  private:
+  Status nodes();
   // ---- storages
   size_t new_storage(const std::string& name, DType dtype, int64_t elements);
   Location new_dense(const std::string& name, const Type& type);
@@ -31,6 +40,22 @@ class Lowering {
   void kernel(NodeId n, const OpView& op, const loop::KernelRule& rule);
   void product(NodeId n, const OpView& op, const loop::ProductRule& rule);
   Status foreign(NodeId n, const OpView& op, const loop::ForeignRule& rule);
+  Status branch(NodeId n, const OpView& op);
+  Status loop(NodeId n, const OpView& op);
+
+  // ---- subgraphs
+  using Locations = std::vector<Location>;
+  // The steps of a subgraph, its operands being where they are; gives where its results are.
+  Result<Locations> inlined(const Graph& g, const Locations& operands);
+  Status arm(const Graph& g, const Locations& operands, NodeId n);
+  Locations list_locations(const OpView& op) const;
+  // The storage of values[k], when it was made since `own`, holds that value alone, and is whole.
+  std::optional<size_t> own_storage(const Locations& values, size_t k, size_t own) const;
+  void replace(size_t first_step, size_t from, size_t to);
+  bool can_be_made_in_place(size_t first_step, size_t from, size_t to) const;
+  // Appends a jump; set_target gives it the place behind the steps so far.
+  size_t jump(const std::string& name, std::optional<Location> unless);
+  void set_target(size_t jump);
 
   // ---- pieces
   struct Call {  // a kernel under construction
@@ -47,10 +72,11 @@ class Lowering {
   bool is_wanted(ValueId v) const { return graph_.use_count(v) > 0 || returned_.contains(v.v); }
 
   const Graph& graph_;
-  LoweredProgram out_;
+  LoweredProgram& out_;
+  std::unordered_map<std::string, size_t>& kernels_;
+  LoweringOutput& output_;
   std::unordered_map<uint32_t, Location> at_;
   std::unordered_map<uint32_t, int> returned_;
-  std::unordered_map<std::string, size_t> kernels_;  // by text without names
 };
 
 }  // namespace cleave

@@ -21,11 +21,57 @@ std::vector<size_t> storages_of(const Step& step) {
         if (s) out.push_back(*s);
       return out;
     }
+    std::vector<size_t> operator()(const JumpCall& j) const {
+      if (!j.unless) return {};
+      return {j.unless->storage};
+    }
   };
   return std::visit(Collect{}, step.work);
 }
 
+void rename_storage(Step& step, size_t from, size_t to) {
+  const auto rename = [&](size_t& s) {
+    if (s == from) s = to;
+  };
+  if (auto* k = std::get_if<KernelCall>(&step.work)) {
+    for (size_t& s : k->storages) rename(s);
+    for (size_t& s : k->same_address) rename(s);
+  }
+  if (auto* m = std::get_if<ProductCall>(&step.work)) {
+    rename(m->a.storage), rename(m->b.storage), rename(m->c);
+    if (m->c_in) rename(m->c_in->storage);
+    if (m->scratch) rename(*m->scratch);
+  }
+  if (auto* f = std::get_if<ForeignCall>(&step.work)) {
+    for (auto& s : f->operands)
+      if (s) rename(*s);
+    for (size_t& s : f->results) rename(s);
+  }
+  if (auto* j = std::get_if<JumpCall>(&step.work); j && j->unless) rename(j->unless->storage);
+}
+
+bool can_write_over(const Step& step, size_t storage) {
+  const std::vector<size_t> touched = storages_of(step);
+  if (std::find(touched.begin(), touched.end(), storage) == touched.end())
+    return !std::holds_alternative<ForeignCall>(step.work);
+  auto* call = std::get_if<KernelCall>(&step.work);
+  return call && std::find(call->same_address.begin(), call->same_address.end(), storage) !=
+                     call->same_address.end();
+}
+
 namespace {
+
+struct Loop {
+  size_t begin, end;  // the first step, the jump back
+};
+
+std::vector<Loop> loops_of(const LoweredProgram& p) {
+  std::vector<Loop> out;
+  for (size_t i = 0; i < p.steps.size(); ++i)
+    if (auto* j = std::get_if<JumpCall>(&p.steps[i].work); j && j->target <= i)
+      out.push_back({j->target, i});
+  return out;
+}
 
 void find_lifetimes(LoweredProgram& p) {
   for (Storage& s : p.storages) s.first = s.last = -1;
@@ -34,6 +80,12 @@ void find_lifetimes(LoweredProgram& p) {
       Storage& storage = p.storages[s];
       if (storage.first < 0) storage.first = static_cast<int64_t>(i);
       storage.last = static_cast<int64_t>(i);
+    }
+  // Inner loops end before the loops around them.
+  for (const Loop& loop : loops_of(p))
+    for (Storage& s : p.storages) {
+      const auto begin = static_cast<int64_t>(loop.begin), end = static_cast<int64_t>(loop.end);
+      if (s.first >= 0 && s.first < begin && s.last >= begin) s.last = std::max(s.last, end);
     }
   for (size_t s : p.returns) {
     Storage& storage = p.storages[s];
@@ -63,14 +115,28 @@ std::vector<UpdateCopy> update_copies(const LoweredProgram& p) {
   return out;
 }
 
-// Whether the step's result may lie where `storage` does, which the step may also read.
-bool can_write_over(const Step& step, size_t storage) {
-  const std::vector<size_t> touched = storages_of(step);
-  if (std::find(touched.begin(), touched.end(), storage) == touched.end())
-    return !std::holds_alternative<ForeignCall>(step.work);
+bool is_foreign_result(const Step& step, size_t storage) {
+  auto* f = std::get_if<ForeignCall>(&step.work);
+  return f && std::find(f->results.begin(), f->results.end(), storage) != f->results.end();
+}
+
+bool copies_to_itself(const Step& step) {
   auto* call = std::get_if<KernelCall>(&step.work);
-  return call && std::find(call->same_address.begin(), call->same_address.end(), storage) !=
-                     call->same_address.end();
+  return call && call->whole_copy && call->storages[0] == call->storages[1];
+}
+
+// Leaves steps out; jumps to one of them go to the next that stays.
+void drop_steps(LoweredProgram& p, const std::vector<bool>& dropped) {
+  std::vector<size_t> place(p.steps.size() + 1);
+  std::vector<Step> kept;
+  for (size_t i = 0; i < p.steps.size(); ++i) {
+    place[i] = kept.size();
+    if (!dropped[i]) kept.push_back(std::move(p.steps[i]));
+  }
+  place[p.steps.size()] = kept.size();
+  for (Step& step : kept)
+    if (auto* j = std::get_if<JumpCall>(&step.work)) j->target = place[j->target];
+  p.steps = std::move(kept);
 }
 
 }  // namespace
@@ -84,38 +150,30 @@ void update_in_place(LoweredProgram& p) {
       if (touched[s].empty() || touched[s].back() != i) touched[s].push_back(i);
   }
   std::vector<bool> returned(p.storages.size()), renamed(p.storages.size()),
-      dropped(p.steps.size());
+      dropped(p.steps.size()), repeated(p.steps.size());
   for (size_t s : p.returns) returned[s] = true;
+  for (const Loop& loop : loops_of(p))
+    for (size_t i = loop.begin; i <= loop.end; ++i) repeated[i] = true;
   for (const UpdateCopy& u : update_copies(p)) {
     const std::vector<size_t>&from = touched[u.from], &to = touched[u.to];
     if (returned[u.from] || renamed[u.from] || from.empty()) continue;
     const size_t writer = from.front();
     if (writer == u.step || static_cast<int64_t>(writer) <= last_failure) continue;
-    if (!can_write_over(p.steps[writer], u.to)) continue;
+    if (repeated[writer] || !can_write_over(p.steps[writer], u.to)) continue;
     if (p.storages[u.from].elements != p.storages[u.to].elements) continue;
+    // The other arm of a branch may write it too.
+    if (std::any_of(from.begin(), from.end(),
+                    [&](size_t step) { return is_foreign_result(p.steps[step], u.from); }))
+      continue;
     // Every other step on the placeholder comes no later than the writer.
     if (to.size() > 1 && to[to.size() - 2] > writer) continue;
-    for (size_t step : from) {
-      auto rename = [&](size_t& s) {
-        if (s == u.from) s = u.to;
-      };
-      if (auto* k = std::get_if<KernelCall>(&p.steps[step].work))
-        for (size_t& s : k->storages) rename(s);
-      if (auto* m = std::get_if<ProductCall>(&p.steps[step].work)) {
-        rename(m->a.storage), rename(m->b.storage), rename(m->c);
-        if (m->c_in) rename(m->c_in->storage);
-      }
-      if (auto* f = std::get_if<ForeignCall>(&p.steps[step].work))
-        for (auto& s : f->operands)
-          if (s) rename(*s);
-    }
+    for (size_t step : from) rename_storage(p.steps[step], u.from, u.to);
     renamed[u.from] = true;
     dropped[u.step] = true;
   }
-  std::vector<Step> kept;
   for (size_t i = 0; i < p.steps.size(); ++i)
-    if (!dropped[i]) kept.push_back(std::move(p.steps[i]));
-  p.steps = std::move(kept);
+    if (copies_to_itself(p.steps[i])) dropped[i] = true;
+  drop_steps(p, dropped);
 }
 
 Status plan_memory(LoweredProgram& p) {

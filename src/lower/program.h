@@ -1,9 +1,17 @@
 // A lowered program: a list of steps over storages, before code is emitted.
 //
-//   step      a kernel call, a matrix product, or a foreign call
+//   step      a kernel call, a matrix product, a foreign call, or a jump
 //   storage   a placeholder's memory (bound by the caller), or a range of the arena
 //
 // A view has its base's storage. Lifetimes are steps [first, last]; a result lives to the end.
+//
+//   cond                          while_loop
+//     jump unless pred: B           x = operands
+//     steps of then               A: steps of condition
+//     jump: C                       jump unless flag: B
+//   B: steps of otherwise           steps of body, x = its results
+//   C:                              jump: A
+//                                 B:
 #pragma once
 #include <variant>
 
@@ -54,9 +62,20 @@ struct ForeignCall {
   std::vector<size_t> results;
 };
 
+// The run goes on at step `target`, which may be the end of the list. With a flag only where it is
+// false: a bool, one byte.
+struct JumpCall {
+  struct Flag {
+    size_t storage = 0;
+    int64_t offset = 0;
+  };
+  std::optional<Flag> unless;
+  size_t target = 0;
+};
+
 struct Step {
   std::string name;  // of the value that it computes
-  std::variant<KernelCall, ProductCall, ForeignCall> work;
+  std::variant<KernelCall, ProductCall, ForeignCall, JumpCall> work;
   bool may_fail = false;  // checks indices
 };
 
@@ -74,6 +93,10 @@ constexpr int64_t storage_alignment = 64;
 
 // Every storage that a step reads or writes.
 std::vector<size_t> storages_of(const Step& step);
+// Puts one storage in the place of another.
+void rename_storage(Step& step, size_t from, size_t to);
+// Whether the step's result may lie where `storage` does, which the step may also read.
+bool can_write_over(const Step& step, size_t storage);
 
 // A static, decomposed graph to steps: one kernel a node, views free. Unsupported names the
 // operator that has no lowering.
@@ -84,10 +107,11 @@ Status decompose_for_lowering(Graph& graph, const OpRegistry& ops);
 
 // An update whose value is computed after the last step that may fail, and not before the last read
 // of the placeholder, is written into the placeholder's memory at once. A kernel that reads the
-// placeholder itself must do so at the address that it writes.
+// placeholder itself must do so at the address that it writes, and stand in no loop.
 void update_in_place(LoweredProgram& program);
 
-// Lifetimes, then offsets of all arena storages; workspaces get the lowest addresses.
+// Lifetimes, then offsets of all arena storages; workspaces get the lowest addresses. What a loop
+// touches and stands before it lives to its end.
 Status plan_memory(LoweredProgram& program);
 
 }  // namespace cleave

@@ -88,6 +88,9 @@ Tensor detach(const Tensor& self, Location at) {
 void assign(const Variable& target, const Tensor& next, Location at) {
   require_defined("assign", "next", next, at);
   const trace::RecordingPtr r = trace::common_recording("assign", {next}, at);
+  if (r->is_subgraph())
+    trace::refuse(at, "assign: %{} is assigned in {}; return the value, and assign it behind",
+                  target.name(), r->what());
   if (target.dtype() != next.dtype() || target.shape() != next.sizes())
     trace::refuse(at, "assign: got {} for %{}, expected {}", next.type_text(), target.name(),
                   target.value().type_text());

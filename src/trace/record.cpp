@@ -14,8 +14,8 @@ AttrValue attr_of(const Number& n) {
 RecordingPtr common_recording(const std::string& op, const std::vector<Arg>& args, Location at) {
   RecordingPtr first_free, program;
   const auto look_at = [&](const Tensor& t) {
-    const RecordingPtr& r = Access::recording(t);
-    if (r == nullptr) return;
+    if (Access::recording(t) == nullptr) return;
+    const RecordingPtr r = Access::recording(t)->innermost();
     if (r->is_free()) {
       if (first_free == nullptr) first_free = r;
     } else if (program == nullptr) {

@@ -80,8 +80,59 @@ RecordingPtr Recording::borrowed(Builder& builder) {
   return r;
 }
 
-Graph Recording::close() {
+RecordingPtr Recording::subgraph(const RecordingPtr& parent, const std::string& name,
+                                 const std::string& what, Location at) {
+  if (parent->is_free())
+    refuse(at, "{}: its operands belong to no program yet; give one of the program's tensors",
+           what);
+  if (parent->kind_ == Kind::borrowed) refuse(at, "{}: a rule of an operator can't use it", what);
+  RecordingPtr r(new Recording);
+  r->kind_ = Kind::subgraph;
+  r->parent_ = parent;
+  r->ops_ = parent->ops_;
+  r->mode_ = parent->mode_;
+  r->what_ = what;
+  r->own_graph_.set_name(name);
+  parent->inner_ = r.get();
+  return r;
+}
+
+RecordingPtr Recording::innermost() {
+  return inner_ != nullptr ? inner_->innermost() : shared_from_this();
+}
+
+bool Recording::is_inside(const Recording& outer) const {
+  for (const Recording* r = parent_.get(); r != nullptr; r = r->parent_.get())
+    if (r == &outer) return true;
+  return false;
+}
+
+ValueId Recording::capture(ValueId outer) {
+  if (const auto known = captures_.find(outer); known != captures_.end()) return known->second;
+  const Graph& g = parent_->graph();
+  const Placeholder* p = g.placeholder_of(outer);
+  const Role role = p && p->role == Role::rng_state ? Role::rng_state : Role::input;
+  Type type(g.type(outer).dtype, g.type(outer).shape);
+  type.device = g.type(outer).device;
+  const ValueId inner = value_or_throw(
+      own_graph_.add_placeholder(role, own_graph_.fresh_name(g.name(outer)), std::move(type)));
+  captured_.push_back(outer);
+  return captures_[outer] = inner;
+}
+
+std::string Recording::subgraph_name(const std::string& stem) {
+  if (parent_) return parent_->subgraph_name(stem);
+  const int number = subgraph_names_[stem]++;
+  return number == 0 ? stem : fmt::format("{}_{}", stem, number);
+}
+
+void Recording::abandon() {
   open_ = false;
+  if (parent_ && parent_->inner_ == this) parent_->inner_ = nullptr;
+}
+
+Graph Recording::close() {
+  abandon();
   return std::move(own_graph_);
 }
 
@@ -102,6 +153,7 @@ ValueId Recording::declare(const Variable& v, const std::string& name) {
 }
 
 ValueId Recording::leaf(const Variable& v, Location at) {
+  if (kind_ == Kind::subgraph) return capture(parent_->leaf(v, at));
   const auto known = placeholders_.find(Access::state(v).get());
   if (known != placeholders_.end()) return known->second;
   if (kind_ == Kind::borrowed)
@@ -115,7 +167,17 @@ ValueId Recording::leaf(const Variable& v, Location at) {
   return declare(v, graph().fresh_name(v.name()));
 }
 
-ValueId Recording::rng() { return declare(rng_, "rng"); }
+ValueId Recording::rng() {
+  if (kind_ != Kind::subgraph) return declare(rng_, "rng");
+  const ValueId state = capture(parent_->rng());
+  if (!counter_.valid()) return state;
+  if (!folded_.valid()) {
+    Builder b(own_graph_, *ops_);
+    folded_ = b.call1("rng_fold", {state, counter_}, {{"stream", next_stream()}});
+    value_or_throw(b.status());
+  }
+  return folded_;
+}
 
 void Recording::update(const Variable& v, ValueId next) {
   const ValueId target = placeholders_.at(Access::state(v).get());
@@ -152,6 +214,7 @@ ValueId Recording::value_of(const Tensor& t, Location at) {
   if (Access::leaf(t).defined()) return leaf(Access::leaf(t), at);
   const RecordingPtr& from = Access::recording(t);
   if (from.get() == this) return Access::value(t);
+  if (kind_ == Kind::subgraph && is_inside(*from)) return capture(parent_->value_of(t, at));
   if (!from->is_free())
     refuse(at, "a tensor of {} is used in {}; give it as an input or a result instead",
            from->what(), what_);

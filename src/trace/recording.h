@@ -3,6 +3,8 @@
 //   free       values of numbers and Variables alone, made before they met a program
 //   program    a program that is being traced: train_step, compile
 //   borrowed   somebody else's graph, written through their Builder (a gradient rule)
+//   subgraph   a branch or a loop's function, inside of one of the others, its parent: while it is
+//              open, what is done with the parent's tensors is recorded here
 //
 // An operation goes where its operands are. Operands of a free recording are copied, with the nodes
 // they need, into the recording of the others; each value once. Two programs never mix, and a
@@ -30,7 +32,14 @@ class Recording : public std::enable_shared_from_this<Recording> {
   static RecordingPtr free();
   static RecordingPtr borrowed(Builder& builder);
 
+  // Throws where the parent can hold none: a rule of an operator. Open until close() or abandon().
+  static RecordingPtr subgraph(const RecordingPtr& parent, const std::string& name,
+                               const std::string& what, Location at);
+
   bool is_free() const { return kind_ == Kind::free; }
+  bool is_subgraph() const { return kind_ == Kind::subgraph; }
+  // This one, or the open subgraph in it where operations go now.
+  RecordingPtr innermost();
   bool open() const { return open_; }
   Mode mode() const { return mode_; }
   const std::string& what() const { return what_; }
@@ -38,7 +47,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
   const OpRegistry& ops() const { return builder_ ? builder_->ops() : *ops_; }
   // The graph, for good: later operations on its tensors are errors.
   Graph close();
-  void abandon() { open_ = false; }
+  void abandon();
 
   // ---- placeholders
   ValueId add_input(const std::string& name, DType dtype, const std::vector<int64_t>& shape,
@@ -50,7 +59,17 @@ class Recording : public std::enable_shared_from_this<Recording> {
   // The placeholder (seed, step) of the program's random numbers, declared at the first call.
   void set_rng(Variable rng) { rng_ = std::move(rng); }
   ValueId rng();
-  int64_t next_stream() { return next_stream_++; }
+  int64_t next_stream() { return parent_ ? parent_->next_stream() : next_stream_++; }
+
+  // ---- subgraphs
+  // Values of the parent that this subgraph reads, in the order of its placeholders.
+  const std::vector<ValueId>& captured() const { return captured_; }
+  // The placeholder that stands for a value of the parent; made at the first call.
+  ValueId capture(ValueId outer);
+  // The iteration's number, from which random numbers of their own are made.
+  void set_counter(ValueId counter) { counter_ = counter; }
+  // The first of `stem`, `stem_1`, ... that no subgraph of the program was given.
+  std::string subgraph_name(const std::string& stem);
 
   struct Bound {
     ValueId placeholder;
@@ -58,6 +77,8 @@ class Recording : public std::enable_shared_from_this<Recording> {
   };
   // In the order of the placeholders.
   const std::vector<Bound>& bound() const { return bound_; }
+  // Of the program around a subgraph.
+  const std::vector<Bound>& root_bound() const { return parent_ ? parent_->root_bound() : bound_; }
 
   // A new value of a Variable at the end of the step; a second one replaces the first.
   void update(const Variable& v, ValueId next);
@@ -74,9 +95,10 @@ class Recording : public std::enable_shared_from_this<Recording> {
   SourceLoc loc(Location at);
 
  private:
-  enum class Kind : uint8_t { free, program, borrowed };
+  enum class Kind : uint8_t { free, program, borrowed, subgraph };
   Recording() = default;
   ValueId copied(const Tensor& t, Location at);
+  bool is_inside(const Recording& outer) const;
 
   Kind kind_ = Kind::free;
   Mode mode_ = Mode::training;
@@ -88,6 +110,12 @@ class Recording : public std::enable_shared_from_this<Recording> {
       program_ops_;  // kept, since a Tensor may outlive the Operators that it was traced with
   const OpRegistry* ops_ = nullptr;
   Builder* builder_ = nullptr;
+  RecordingPtr parent_;
+  Recording* inner_ = nullptr;  // the open subgraph
+  std::vector<ValueId> captured_;
+  std::map<ValueId, ValueId> captures_;  // by value of the parent
+  ValueId counter_, folded_;
+  std::map<std::string, int> subgraph_names_;
   Variable rng_;
   int64_t next_stream_ = 0;
   std::vector<Bound> bound_, updates_;

@@ -151,7 +151,7 @@ Status reject_law(const OpDef& op) {
       size_t next = 0;
       for (ValueId v : g.node(call->node).inputs)
         operands.push_back(v.valid() ? &inputs[next++] : nullptr);
-      auto results = (*op.reference)(g.view(call->node), operands);
+      auto results = (*op.reference)(RunView(g.view(call->node)), operands);
       if (results.ok()) return user_error("{}: is accepted", where);
       got = std::move(results).failure();
     }

@@ -209,9 +209,11 @@ class Writer {
         spec.inputs.push_back(v);
       }
     }
-    for (const auto& [name, value] : sample.attrs)
-      spec.attrs.set(static_cast<uint16_t>(op.schema.find(name)),
-                     law::with_floats(value, options_.floats));
+    for (const auto& [name, value] : sample.attrs) {
+      CLEAVE_TRY(AttrValue made, law::sample_attr(op, name, value, options_.floats,
+                                                  fmt::format("call{}", out_.g.node_capacity())));
+      spec.attrs.set(static_cast<uint16_t>(op.schema.find(name)), std::move(made));
+    }
     const Result<NodeId> node = out_.g.add_node(std::move(spec));
     if (!node.ok() && options_.floats != law::Floats::own) return {};  // a rule of the other dtype
     CLEAVE_TRY(const NodeId n, node);

@@ -3,6 +3,9 @@
 #include <cmath>
 #include <set>
 
+#include "ir/text.h"
+#include "op/registry.h"
+
 namespace cleave::law {
 
 SampleTensor with_floats(SampleTensor t, Floats floats) {
@@ -36,6 +39,17 @@ class Random {
 
 int64_t concrete(const Dim& d) {
   return *d.eval([](const std::string&) { return std::optional<int64_t>(symbol_value); });
+}
+
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+}
+
+// The operators of subgraphs.
+const OpRegistry& sample_ops() {
+  static const OpRegistry ops = value_or_throw(core_ops());
+  return ops;
 }
 
 struct Adder {
@@ -95,6 +109,24 @@ struct Adder {
 
 }  // namespace
 
+Result<AttrValue> sample_attr(const OpDef& op, const std::string& name, const AttrValue& value,
+                              Floats floats, const std::string& prefix) {
+  const int arg = op.schema.find(name);
+  if (arg < 0) return bug("{}: a sample gives no attribute of the signature: {}", op.name, name);
+  const std::string* given = value.get<std::string>();
+  if (op.schema.args[static_cast<size_t>(arg)].kind != ArgKind::graph || !given)
+    return with_floats(value, floats);
+  std::string text = *given;
+  replace_all(text, "@", fmt::format("@{}.{}.", prefix, name));
+  if (floats == Floats::f64)
+    for (const char* narrow : {"bf16", "f16", "f32"}) {
+      replace_all(text, fmt::format("{}[", narrow), "f64[");
+      replace_all(text, fmt::format("dtype={}", narrow), "dtype=f64");
+    }
+  CLEAVE_TRY(Program p, parse(text, op.name, sample_ops()));
+  return AttrValue(GraphRef(std::make_shared<const Graph>(std::move(p.main))));
+}
+
 uint64_t seed_of(const std::string& text) {
   uint64_t h = 0xcbf29ce484222325u;  // FNV-1a
   for (unsigned char c : text) h = (h ^ c) * 0x100000001b3u;
@@ -143,7 +175,8 @@ Result<SampleCall> add_sample(Graph& g, const OpDef& op, const Sample& sample, s
     const int arg = op.schema.find(name);
     if (arg < 0)
       return bug("{}: sample {} gives no attribute of the signature: {}", op.name, index, name);
-    adder.spec.attrs.set(static_cast<uint16_t>(arg), with_floats(value, floats));
+    CLEAVE_TRY(AttrValue made, sample_attr(op, name, value, floats, prefix));
+    adder.spec.attrs.set(static_cast<uint16_t>(arg), std::move(made));
   }
   CLEAVE_TRY(NodeId node, g.add_node(std::move(adder.spec)));
   return SampleCall{node, std::move(adder.operands)};

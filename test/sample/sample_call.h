@@ -23,6 +23,11 @@ struct SampleCall {
 Result<SampleCall> add_sample(Graph& g, const OpDef& op, const Sample& sample, size_t index,
                               Floats floats, const std::string& prefix, Arrays& inputs);
 
+// The value of a sample's attribute: a graph from its text, with `prefix.NAME.` before the names of
+// its graphs, so that calls can share a program.
+Result<AttrValue> sample_attr(const OpDef& op, const std::string& name, const AttrValue& value,
+                              Floats floats, const std::string& prefix);
+
 // Contents of one sample operand.
 Array sample_array(const SampleTensor& t, uint64_t seed);
 
