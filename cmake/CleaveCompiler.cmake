@@ -59,7 +59,7 @@ if(CLEAVE_CCACHE)
   find_program(CLEAVE_CCACHE_PROGRAM ccache)
   if(CLEAVE_CCACHE_PROGRAM)
     set(CMAKE_CXX_COMPILER_LAUNCHER env
-      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      CCACHE_SLOPPINESS=pch_defines,time_macros
       # build folders of one checkout share results, checkouts don't: a precompiled header holds paths
       CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NAMESPACE=${PROJECT_SOURCE_DIR}
       ${CLEAVE_CCACHE_PROGRAM})

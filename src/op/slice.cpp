@@ -125,8 +125,12 @@ Values grad_slice(Builder& b, const GradView& op) {
   const Type& x = op.in_type(0);
   if (w.step == 1)
     return {padded(b, op.dout(0), w.dim, x.rank(), w.start, x.shape[w.dim] - w.start - w.size)};
+  // Bounds as given: of a symbolic size, those of the window may say less.
   return {b.call1("slice_scatter", {zeros(b, x), op.dout(0)},
-                  {{"dim", w.dim}, {"start", w.start}, {"end", w.stop}, {"step", w.step}})};
+                  {{"dim", w.dim},
+                   {"start", op.attr("start")},
+                   {"end", op.attr("end")},
+                   {"step", op.attr("step")}})};
 }
 
 std::optional<Layout> layout_slice(const OpView& op, const Layout& in, int) {
@@ -257,7 +261,9 @@ Values grad_diagonal(Builder& b, const GradView& op) {
   };
   const int64_t rank = std::ssize(lead);
   const Dim flat = d.size * (d.columns + Dim(1));
-  const Dim before = d.offset < 0 ? Dim(-d.offset) * d.columns : Dim(d.offset);
+  // A symbolic diagonal may turn out to be empty, its offset beyond the matrix.
+  const Dim offset = d.offset < 0 ? Dim(-d.offset) * d.columns : Dim(d.offset);
+  const Dim before = Dim::min(offset, d.rows * d.columns);
   ValueId v = b.view(op.dout(0), then({d.size, 1}));
   v = b.view(padded(b, v, rank + 1, rank + 2, 0, d.columns), then({flat}));
   v = padded(b, v, rank, rank + 1, before, d.rows * d.columns - before - flat);

@@ -42,7 +42,7 @@ double largest(const Array& a) {
 }
 
 // The returns of g; `move` > 0: each floating result of a node moved by up to move roundings, of
-// its own size, and of sums and products also of the result's largest element.
+// its own size, of products also of the result's largest element, of sums of the largest summand.
 Result<Arrays> run_oracle(const RandomGraph& r, double move, uint64_t seed) {
   std::mt19937_64 rng(seed);
   std::vector<Array> values(r.g.value_capacity());
@@ -54,10 +54,14 @@ Result<Arrays> run_oracle(const RandomGraph& r, double move, uint64_t seed) {
     CLEAVE_TRY(Arrays results, run_node(r.g, n, operands));
     const bool moves = move > 0 && !has(node.op->traits, Trait::view);
     const bool sums = has(node.op->traits, Trait::reduction | Trait::compute_intensive);
+    double summed = 0;  // the largest of what a reduction takes
+    if (has(node.op->traits, Trait::reduction))
+      for (const Array* x : operands) summed = std::max(summed, x ? largest(*x) : 0);
+    const auto size = [&](const Array& a) { return std::max(summed, largest(a)); };
     for (uint32_t k = 0; k < node.output_count; ++k) {
       Array& a = results[k];
       if (moves) {
-        const double step = move * rounding_of(a.dtype), whole = sums ? step * largest(a) : 0;
+        const double step = move * rounding_of(a.dtype), whole = sums ? step * size(a) : 0;
         for (double& x : a.f) {
           const double part = static_cast<double>(rng() >> 11) * 0x1p-52 - 1;
           x += part * (step * x + 0.25 * whole);
