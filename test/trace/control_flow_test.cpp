@@ -1,6 +1,7 @@
 // cond and while_loop of Tensors: what is recorded where, what they compute, and what is refused.
 #include <gtest/gtest.h>
 
+#include "cleave/control_flow.h"
 #include "test/trace/traced.h"
 
 namespace cleave {
@@ -36,10 +37,10 @@ TEST(ControlFlow, what_a_branch_reads_becomes_an_operand) {
             "  %mul = mul(%x, %w)\n"
             "  %exp = exp(%sin)\n"
             "  %add = add(%mul, %exp)\n"
-            "  return %add\n}\n"
+            "  return %add\n}\n\n"
             "graph @cond.otherwise(%x: input f32[2], %w: input f32[2], %sin: input f32[2]) {\n"
             "  %sub = sub(%x, %sin)\n"
-            "  return %sub\n}\n"
+            "  return %sub\n}\n\n"
             "graph @main(%p: input bool[], %x: input f32[2], %w: param f32[2]) {\n"
             "  %sin = sin(%x)\n"
             "  %cond = cond(%p, [%x, %w, %sin]; then=@cond.then, otherwise=@cond.otherwise)\n"
