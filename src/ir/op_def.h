@@ -70,8 +70,7 @@ struct Cost {
 };
 
 using InferFn = std::function<Result<Types>(const OpView&)>;
-using ReferenceFn =
-    std::function<Result<Arrays>(const RunView&, std::span<const Array* const> in)>;
+using ReferenceFn = std::function<Result<Arrays>(const RunView&, std::span<const Array* const> in)>;
 using DecomposeFn = std::function<Values(Builder&, const OpView&)>;
 using GradFn = std::function<Values(Builder&, const GradView&)>;
 using LowerPtr = std::shared_ptr<const loop::LowerRule>;

@@ -97,7 +97,7 @@ struct Operands {
   }
 };
 
-// Both subgraphs get the same placeholders: those of the first behind which the second adds its own.
+// Both subgraphs get the same placeholders: those of the first, then those that the second adds.
 void share_captures(Traced& first, Traced& second) {
   for (const ValueId v : second.recording->captured()) first.recording->capture(v);
 }

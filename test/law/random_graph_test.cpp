@@ -83,6 +83,23 @@ TEST(RandomGraphs, a_symbol_changes_nothing) {
   EXPECT_GT(symbolic, 5);
 }
 
+// Calls with subgraphs on each other's results.
+TEST(RandomGraphs, of_branches_and_loops) {
+  const std::set<std::string> wanted = {"cond", "while_loop", "mul",   "sin",
+                                        "sum",  "permute",    "where", "gt"};
+  GraphOptions options;
+  for (const auto& op : core().all())
+    if (!wanted.contains(op->name)) options.without.push_back(op->name);
+  int64_t elements = 0;
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    const Result<Verdict> v = check_graph(joint_of(core(), seed, options), core());
+    ASSERT_TRUE(v.ok()) << "seed " << seed << ": " << v.failure().message;
+    EXPECT_EQ(v->difference, "") << "seed " << seed;
+    elements += v->elements;
+  }
+  EXPECT_GT(elements, 1000);
+}
+
 // cos lowered to 1.001 cos.
 OpRegistry with_wrong_cos() {
   OpRegistry out;

@@ -311,7 +311,7 @@ TEST(ControlFlow, passes_go_into_subgraphs_and_keep_them_shared) {
   EXPECT_EQ(eliminate_dead_code(g), 0);
   EXPECT_EQ(print(g),
             "graph @both(%x: input f32[3]) {\n  %a = sin(%x) : f32[3]\n"
-            "  %r = mul(%a, %a) : f32[3]\n  return %r\n}\n"
+            "  %r = mul(%a, %a) : f32[3]\n  return %r\n}\n\n"
             "graph @main(%p: input bool[], %x: input f32[3]) {\n"
             "  %y = cond(%p, [%x]; then=@both, otherwise=@both) : f32[3]\n"
             "  %z = cond(%p, [%y]; then=@both, otherwise=@both) : f32[3]\n  return %z\n}\n");

@@ -1,6 +1,7 @@
 // Training steps whose way depends on values.
 #include <gtest/gtest.h>
 
+#include "cleave/control_flow.h"
 #include "test/trace/traced.h"
 
 namespace cleave {
