@@ -65,11 +65,11 @@ struct Gpt : nn::Module {
 };
 
 int main(int argc, char** argv) {
-  example::TrainingRun run(argc, argv, {.steps = 300, .items = batch * context, .unit = "tokens"});
+  example::TrainingRun run(argc, argv, {.steps = 400, .items = batch * context, .unit = "tokens"});
   const example::Text text;
   Generator rng(1);
   Gpt model(text.vocabulary(), rng);
-  const double peak_lr = 3e-3;
+  const double peak_lr = 6e-3;
   TrainStep step = train_step(
       model,
       [&](const Tensor& idx, const Tensor& target) {

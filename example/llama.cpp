@@ -110,7 +110,7 @@ struct Llama : nn::Module {
 };
 
 int main(int argc, char** argv) {
-  example::TrainingRun run(argc, argv, {.steps = 200, .items = batch * context, .unit = "tokens"});
+  example::TrainingRun run(argc, argv, {.steps = 300, .items = batch * context, .unit = "tokens"});
   const example::Text text;
   Generator rng(1);
   Llama model(text.vocabulary(), rng);

@@ -55,7 +55,7 @@ std::string continued(const LanguageModel& model, const example::Text& text, std
 
 int main(int argc, char** argv) {
   example::TrainingRun run(argc, argv,
-                           {.steps = 400, .items = batch * time_steps, .unit = "tokens"});
+                           {.steps = 250, .items = batch * time_steps, .unit = "tokens"});
   const example::Text text;
   Generator rng(1);
   LanguageModel model(text.vocabulary(), rng);

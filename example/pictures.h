@@ -35,7 +35,7 @@ inline bool inside(int64_t kind, double u, double v) {
 }
 
 // n pictures of size x size, each with `count` shapes of the first `kinds` kinds, later ones on
-// top.
+// top; a single one is larger.
 inline Pictures draw_shapes(Generator& rng, int64_t n, int64_t size, int64_t count = 1,
                             int64_t kinds = shape_kinds) {
   Pictures p{rng.normal({n, 3, size, size}, 0, 0.3), HostTensor(DType::i64, {n}),
@@ -43,12 +43,12 @@ inline Pictures draw_shapes(Generator& rng, int64_t n, int64_t size, int64_t cou
   for (int64_t i = 0; i < n; ++i)
     for (int64_t s = 0; s < count; ++s) {
       const int64_t kind = rng.integer(kinds);
-      const double radius = static_cast<double>(size) * (0.15 + 0.15 * rng.uniform());
+      const double part = (count == 1 ? 0.3 : 0.15) + 0.12 * rng.uniform();
+      const double radius = part * static_cast<double>(size);
       const double span = static_cast<double>(size) - 2 * radius;
       const double x0 = radius + span * rng.uniform(), y0 = radius + span * rng.uniform();
       float colour[3];
-      for (float& c : colour)
-        c = static_cast<float>(rng.uniform() < 0.5 ? -1 - rng.uniform() : 1 + rng.uniform());
+      for (float& c : colour) c = static_cast<float>(0.5 + rng.uniform());
       p.labels.at<int64_t>({i}) = kind;
       for (int64_t y = 0; y < size; ++y)
         for (int64_t x = 0; x < size; ++x) {

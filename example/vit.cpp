@@ -5,7 +5,7 @@
 
 using namespace cleave;
 
-constexpr int64_t size = 32, patch = 4, width = 64, heads = 4, depth = 4, batch = 32;
+constexpr int64_t size = 32, patch = 8, width = 64, heads = 4, depth = 4, batch = 32;
 constexpr int64_t patches = (size / patch) * (size / patch);
 
 struct Vit : nn::Module {
@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
   Vit model(rng);
   const std::vector<InputSpec> inputs = {{"images", DType::f32, {batch, 3, size, size}},
                                          {"labels", DType::i64, {batch}}};
-  const double peak_lr = 1e-3;
+  const double peak_lr = 2e-3;
   TrainStep step =
       train_step(model,
                  [&](const Tensor& images, const Tensor& labels) {
@@ -66,5 +66,5 @@ int main(int argc, char** argv) {
   const example::Pictures p = example::draw_shapes(rng, batch, size);
   std::printf("%.0f%% of new pictures right\n",
               100 * example::accuracy(predict.run({p.images})[0], p.labels));
-  return run.end(0.6);
+  return run.end(0.4);
 }

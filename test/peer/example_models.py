@@ -100,7 +100,7 @@ def llama():
 
 # ---- vit
 class Vit(nn.Module):
-    def __init__(self, size=32, patch=4, width=64, heads=4, depth=4):
+    def __init__(self, size=32, patch=8, width=64, heads=4, depth=4):
         super().__init__()
         self.embed = nn.Conv2d(3, width, patch, stride=patch)
         self.class_token = nn.Parameter(torch.zeros(1, 1, width))
