@@ -1,5 +1,5 @@
-// A variational autoencoder (Kingma and Welling, 2014) of digits, by convolutions. Its noise is drawn
-// in the program, new in each step.
+// A variational autoencoder (Kingma and Welling, 2014) of digits, by convolutions. Its noise is
+// drawn in the program, new in each step.
 #include "pictures.h"
 #include "training_run.h"
 

@@ -20,8 +20,9 @@ TEST(Random, bits_are_of_seed_step_and_call) {
   const Variable w = model.add_parameter("w", rng.normal({3, 5}));
   TrainStep step = train_step(model,
                               [&](const Tensor& x) {
-                                const Tensor u = rand_like(x), n = randn_like(x.select(0, 0) + w);  // x is 0
-        return Tensors{sum(square(w + n)) + sum(u), u, n};
+                                const Tensor u = rand_like(x),
+                                             n = randn_like(x.select(0, 0) + w);  // x is 0
+                                return Tensors{sum(square(w + n)) + sum(u), u, n};
                               },
                               optim::SGD({.lr = 0.25}), {{"x", DType::f32, {4}}}, {.seed = 5});
   for (int64_t i = 0; i < 3; ++i) {
