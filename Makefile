@@ -30,10 +30,11 @@ test: setup
 	@$(CTEST) --test-dir build/release
 
 bench: build/release/build.ninja
-	@$(NINJA) -C build/release all benches
+	@$(NINJA) -C build/release all benches examples
 	@for b in build/release/bin/bench_*; do \
 	  case $$b in *bench_step) continue;; esac; echo "== $$b"; $$b || exit 1; done
 	@echo "== whole training steps"; python3 bench/peer_step.py build/release/bin/bench_step
+	@echo "== the examples' steps"; python3 bench/peer_examples.py build/release/bin
 
 # The whole test suite under AddressSanitizer and UndefinedBehaviorSanitizer.
 asan: build/asan/build.ninja
@@ -47,10 +48,11 @@ fuzz: build/release/build.ninja
 	@$(NINJA) -C build/release fuzz_graphs
 	@build/release/bin/fuzz_graphs $(N) $(SEED) build/wrong_graphs
 
-# Every sample of every operator beside PyTorch 2.13.
+# Every sample of every operator, and the examples' models, beside PyTorch 2.13.
 peer: build/release/build.ninja
-	@$(NINJA) -C build/release write_samples
+	@$(NINJA) -C build/release write_samples examples
 	@python3 test/peer/samples.py build/release/bin/write_samples
+	@python3 test/peer/examples.py build/release/bin --f64
 
 # Random graphs beside PyTorch's results and gradients: make peer-fuzz N=1000 SEED=0.
 peer-fuzz: build/release/build.ninja

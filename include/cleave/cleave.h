@@ -18,6 +18,7 @@
 #include "cleave/op.h"
 #include "cleave/optim.h"
 #include "cleave/options.h"
+#include "cleave/random.h"
 #include "cleave/spatial.h"
 #include "cleave/store.h"
 #include "cleave/tensor.h"

@@ -54,6 +54,11 @@ class CheckLayers(unittest.TestCase):
             status, output = self.check(root)
             self.assertEqual(status, 0, output)
 
+    def test_examples_share_headers_beside_them(self):
+        self.plant("example/text.h", "#include <string>")
+        self.accepts("example/gpt.cpp", '#include "text.h"')
+        self.refuses("example/gpt.cpp", '#include "other.h"', "#include other.h: written from another")
+
     def test_an_arrow_down(self):
         self.refuses("src/ir/planted.h", '#include "compile/options.h"',
                      "#include compile/options.h: ir may not use compile, only: base")
