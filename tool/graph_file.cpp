@@ -13,7 +13,8 @@
 namespace cleave::tool {
 namespace {
 
-constexpr size_t largest_text_bytes = size_t{4} << 30;
+constexpr size_t largest_text_mib = 4096;
+constexpr size_t largest_program_mib = 256;  // 100,000 nodes take about 10
 
 struct Closer {
   void operator()(std::FILE* f) const {
@@ -21,16 +22,19 @@ struct Closer {
   }
 };
 
-Result<std::string> read_bytes(const std::string& path) {
+Result<std::string> read_bytes(const std::string& path, size_t largest_mib) {
+  const auto too_large = [&] { return user_error("{}: is larger than {} MiB", path, largest_mib); };
+  const size_t largest = largest_mib << 20;
   std::unique_ptr<std::FILE, Closer> f(path == "-" ? stdin : std::fopen(path.c_str(), "rb"));
   if (!f) return user_error("{}: cannot be read: {}", path, std::strerror(errno));
   struct stat info{};
   if (fstat(fileno(f.get()), &info) == 0 && S_ISDIR(info.st_mode))
     return user_error("{}: is a folder, a file was expected", path);
+  if (S_ISREG(info.st_mode) && static_cast<size_t>(info.st_size) > largest) return too_large();
   std::string text;
   char buffer[1 << 16];
   while (size_t n = std::fread(buffer, 1, sizeof buffer, f.get())) {
-    if (text.size() + n > largest_text_bytes) return user_error("{}: is larger than 4 GiB", path);
+    if (text.size() + n > largest) return too_large();
     text.append(buffer, n);
   }
   if (std::ferror(f.get())) return user_error("{}: cannot be read: {}", path, std::strerror(errno));
@@ -39,7 +43,9 @@ Result<std::string> read_bytes(const std::string& path) {
 
 }  // namespace
 
-Result<std::string> read_text(const std::string& path) { return read_bytes(path); }
+Result<std::string> read_text(const std::string& path) {
+  return read_bytes(path, largest_text_mib);
+}
 
 Status write_text(const std::string& path, const std::string& text) {
   if (path != "-") {
@@ -52,7 +58,7 @@ Status write_text(const std::string& path, const std::string& text) {
 }
 
 Result<Program> read_program(const std::string& path, const OpRegistry& ops) {
-  CLEAVE_TRY(std::string text, read_text(path));
+  CLEAVE_TRY(std::string text, read_bytes(path, largest_program_mib));
   CLEAVE_TRY(Program p, parse(text, path == "-" ? "stdin" : path, ops));
   if (Status s = verify(p); !s.ok()) return Failure(s.failure()).within(path);
   return p;
@@ -61,7 +67,7 @@ Result<Program> read_program(const std::string& path, const OpRegistry& ops) {
 Result<std::map<std::string, Array>> read_tensors(const std::string& path) {
   auto load = [&]() -> Result<SafetensorsFile> {
     if (path != "-") return SafetensorsFile::open(path);
-    CLEAVE_TRY(std::string text, read_bytes(path));
+    CLEAVE_TRY(std::string text, read_bytes(path, largest_text_mib));
     auto bytes = std::as_bytes(std::span(text));
     return SafetensorsFile::from_bytes({bytes.begin(), bytes.end()}, "stdin");
   };

@@ -24,12 +24,16 @@ int status_of(ErrorKind kind) {
   return 3;
 }
 
+constexpr size_t longest_message = 3000;  // a name or list of a hostile file may be of any length
+
 int report(const Failure& f) {
   const char* what = f.kind == ErrorKind::bug           ? "cleave: this is a defect of cleave"
                      : f.kind == ErrorKind::unsupported ? "cleave: not supported"
                                                         : "cleave: error";
   std::fflush(stdout);
-  fmt::print(stderr, "{}: {}\n", what, f.message);
+  const size_t shown = std::min(f.message.size(), longest_message);
+  fmt::print(stderr, "{}: {}{}\n", what, f.message.substr(0, shown),
+             shown < f.message.size() ? "..." : "");
   return status_of(f.kind);
 }
 

@@ -106,9 +106,9 @@ Array reference_product(const OpView& op, std::span<const Array* const> in, Form
       uint64_t sum = 0;
       for (int64_t p = 0; p < inner; ++p)
         sum += static_cast<uint64_t>(a.i[a0 + p]) * static_cast<uint64_t>(b.i[b0 + p * m]);
-      sum *= static_cast<uint64_t>(static_cast<int64_t>(s.alpha));
+      sum *= static_cast<uint64_t>(truncate_to(DType::i64, s.alpha));
       if (s.beta != 0)
-        sum += static_cast<uint64_t>(static_cast<int64_t>(s.beta)) *
+        sum += static_cast<uint64_t>(truncate_to(DType::i64, s.beta)) *
                static_cast<uint64_t>(in[0]->i[own]);
       y.set_int(k, static_cast<int64_t>(sum));
     }
@@ -132,7 +132,7 @@ double factor(const OpView& op, std::string_view name) {
 
 ValueId scaled(Builder& b, ValueId v, double by, DType t) {
   if (by == 1) return v;
-  return is_floating(t) ? b.mul(v, by) : b.mul(v, AttrValue(static_cast<int64_t>(by)));
+  return is_floating(t) ? b.mul(v, by) : b.mul(v, AttrValue(truncate_to(DType::i64, by)));
 }
 
 ValueId flipped(Builder& b, ValueId v, Form form) {

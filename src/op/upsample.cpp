@@ -9,7 +9,7 @@
 //   scales_h, scales_w): their transposes
 //   (C1) input has rank 4, none but its first dim empty   (C2) input is floating
 //   (C3) one of output_size and scale_factors is given, with 2 entries; sizes >= 1
-//   (C4) scales are above 0; sizes that they multiply are known
+//   (C4) scales are in [2^-24, 2^24]; sizes that they multiply are known
 //   (C5) in the backward: input_size has 4 entries, and grad_output the shape of the result
 // One entry takes both of ATen's overloads, the default one and .vec.
 // Source: ATen/native/cpu/UpSampleKernel.cpp, ATen/native/UpSample.h, PyTorch 2.13.
@@ -38,8 +38,8 @@ std::optional<double> scale_of(const OpView& op, size_t d) {
 
 Status check_scales(const OpView& op) {
   for (size_t d = 0; d < 2; ++d)
-    if (const auto s = scale_of(op, d); s && !(*s > 0 && *s < 0x1p31))
-      return op.broken("C4", "a scale is {}, expected a number above 0", *s);
+    if (const auto s = scale_of(op, d); s && !(*s >= 0x1p-24 && *s <= 0x1p24))
+      return op.broken("C4", "a scale is {}, expected a number above 0, in [2^-24, 2^24]", *s);
   return {};
 }
 
@@ -77,7 +77,7 @@ Result<Types> infer(const OpView& op) {
       const Dim& size = x.shape[d + 2];
       const double s = *scale_of(op, d);
       if (size.is_const())
-        out.emplace_back(static_cast<int64_t>(static_cast<double>(size.value()) * s));
+        out.emplace_back(truncate_to(DType::i64, static_cast<double>(size.value()) * s));
       else if (s == std::floor(s))
         out.push_back(size * Dim(static_cast<int64_t>(s)));
       else
@@ -301,7 +301,7 @@ OpDef forward(Mode mode) {
                    name + ": C3: the result has size 0, expected at least 1"},
                   {"C4",
                    {{x}, attrs_for(mode, {{"output_size", {2, 2}}, {"scales_h", -1.0}})},
-                   name + ": C4: a scale is -1, expected a number above 0"}},
+                   name + ": C4: a scale is -1, expected a number above 0, in [2^-24, 2^24]"}},
   };
 }
 
