@@ -1,8 +1,8 @@
 // fuzz_graphs [N [SEED [FOLDER]]]: N random graphs from SEED on, forward and backward, compiled
 // against the oracle: each tenth seed as it ships, the others with interpreted kernels, which the
 // laws hold to the same values; each third with a symbolic size, where it can have one. A graph
-// that differs is reduced and written to FOLDER as wrong_SEED.clv with its inputs. Exit status: 0 none
-// differs, 1 some do.
+// that differs is reduced and written to FOLDER as wrong_SEED.clv with its inputs. Exit status: 0
+// none differs, 1 some do.
 #include <charconv>
 #include <chrono>
 #include <filesystem>
