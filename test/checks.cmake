@@ -1,5 +1,6 @@
-# The developer scripts as tests, with the label `check`: the text checks beside g++, clang-tidy
-# beside clang (it reads clang's commands), none in a tree with sanitizers.
+# The developer scripts as tests, with the label `check`: the text checks and the comparison with
+# PyTorch beside g++, clang-tidy beside clang (it reads clang's commands), none in a tree with
+# sanitizers.
 if(CLEAVE_SANITIZE OR CLEAVE_FUZZ)
   return()
 endif()
@@ -21,4 +22,8 @@ else()
   add_check(example ${CMAKE_COMMAND} -E env CXX=${CMAKE_CXX_COMPILER} ${scripts}/check_example
             ${PROJECT_BINARY_DIR})
   set_tests_properties(check.example PROPERTIES PROCESSORS 2)
+  if(TARGET write_samples)
+    add_check(samples_beside_pytorch python3 ${CMAKE_CURRENT_SOURCE_DIR}/peer/samples.py
+              $<TARGET_FILE:write_samples>)
+  endif()
 endif()

@@ -118,7 +118,7 @@ static inline double sigmoid_f64(double x) { return 1.0 / (1.0 + exp(-x)); }
 #define MIN_MAX(T, S)                                                              \
   static inline T min_##S(T a, T b) { return ((b < a) | (b != b)) ? b : a; }       \
   static inline T max_##S(T a, T b) { return ((b > a) | (b != b)) ? b : a; }       \
-  static inline T sign_##S(T a) { return a != a ? a : (T)((a > 0) - (a < 0)); }
+  static inline T sign_##S(T a) { return (T)((a > 0) - (a < 0)); }
 MIN_MAX(float, f32)
 MIN_MAX(double, f64)
 MIN_MAX(int64_t, i64)

@@ -51,6 +51,11 @@ std::vector<Sample> activation_samples(const SampleAttrs& attrs) {
   s.push_back({{f32({}).range(0.2, 0.8)}, attrs});
   s.push_back({{f32({0, 2})}, attrs});
   s.push_back({{f32({3, 19}).range(0.1, 0.9)}, attrs});
+  // Kinks, where differences say nothing, and values far out.
+  const std::vector<double> edges = {NAN, INFINITY, -INFINITY, 0, -0.0, 1, -1, 0.5, 20, -20};
+  for (DType t : floating_dtypes) s.push_back({{sample(t, {10}).with(edges)}, attrs});
+  s.push_back({{bf16({}).range(0.2, 0.8)}, attrs});
+  s.push_back({{bf16({2, 3, 4}).range(0.1, 0.9)}, attrs});
   return s;
 }
 
@@ -177,7 +182,7 @@ OpDef elu_entry() {
                 nullptr);
           },
       .decompose = Absent{"primitive"},
-      .grad = unary_grad(grad_elu),
+      .grad = wide_grad(unary_grad(grad_elu)),
       .lower = loop::pointwise([](const OpView& op, const loop::Exprs& in) {
         const Expr& x = in[0];
         const double scale = op.float_attr("scale");
@@ -226,8 +231,11 @@ OpDef leaky_relu_entry() {
 }
 
 OpDef hardtanh_entry() {
-  const std::vector<Sample> integers = {{{i64({5})}, {{"min_val", -1.5}, {"max_val", 2.5}}},
-                                        {{i32({5})}, {{"min_val", -4}, {"max_val", 3}}}};
+  const std::vector<Sample> integers = {
+      {{i64({5})}, {{"min_val", -1.5}, {"max_val", 2.5}}},
+      {{i32({5})}, {{"min_val", -4}, {"max_val", 3}}},
+      {{i64({5})}, {}},
+      {{sample(DType::i8, {4}).with({-128, 127, 0, 1})}, {{"min_val", -5}, {"max_val", 100}}}};
   return OpDef{
       .name = "hardtanh",
       .signature = "(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",

@@ -8,6 +8,7 @@
 
 #include "op/entry.h"
 #include "op/pointwise.h"
+#include "op/wide_grad.h"
 
 namespace cleave {
 
@@ -18,10 +19,6 @@ constexpr double gelu_cubic = 0.044715;
 inline bool gelu_by_tanh(const OpView& op) { return op.str_attr("approximate") == "tanh"; }
 // "{rule}: approximate is "x", expected "none" or "tanh""
 Status check_approximate(const OpView& op, std::string_view rule);
-
-// f32 for bf16 and f16, else the dtype itself: in which a decomposition of several operators stays
-// as exact as one operator.
-inline DType wide(DType t) { return t == DType::bf16 || t == DType::f16 ? DType::f32 : t; }
 
 // Sums and products with constants of the type of x.
 loop::Expr times(const loop::Expr& x, double factor);

@@ -169,6 +169,11 @@ std::vector<Sample> backward_samples(const SampleAttrs& attrs) {
                                     {{f32({3}), f64({}).range(0.1, 0.9)}},
                                     {{f32({3, 19}), f32({3, 19}).range(0.1, 0.9)}}};
   s = joined({s, more});
+  const std::vector<double> edges = {NAN, INFINITY, -INFINITY, 0, -0.0, 1, -1, 0.5, 20, -20};
+  for (DType t : floating_dtypes)
+    s.push_back({{sample(t, {10}).range(0.5, 2), sample(t, {10}).with(edges)}});
+  s.push_back({{f32({2, 1, 3}), f32({1, 4, 1}).range(0.1, 0.9)}});
+  s.push_back({{f16({5}), f16({}).range(0.1, 0.9)}});
   for (Sample& one : s) one.attrs = attrs;
   return s;
 }
@@ -204,7 +209,7 @@ OpDef backward_entry(const BackwardRow& row, const std::vector<SampleAttrs>& var
         const V g = b.convert(op.in(0), wide(t)), x = b.convert(op.in(1), wide(t));
         return {b.convert(b.mul(g, call(b, op, x)), t)};
       },
-      .grad = [row](B& b, const GradView& op) { return grad_backward(b, op, row); },
+      .grad = wide_grad([row](B& b, const GradView& op) { return grad_backward(b, op, row); }),
       .lower = loop::pointwise([lower = row.lower](const OpView& op, const loop::Exprs& x) {
         const DType meet = meet_of(op);
         return loop::operand_as(op, x, 0, meet) * lower(op, loop::operand_as(op, x, 1, meet));

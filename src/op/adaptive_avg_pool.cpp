@@ -197,7 +197,23 @@ std::vector<Case> cases_3d() {
   for (DType t : floating_dtypes) all.push_back({t, {1, 2, 3, 4, 5}, {2, 2, 3}});
   all.push_back({DType::f32, {1, 2, 4, 4, 2}, {2, 2, 2}});
   all.push_back({DType::f32, {2, 3, 3, 3}, {1, 1, 1}});
-  all.push_back({DType::f32, {1, 1, 2, 2, 2}, {3, 2, 1}});
+  for (DType t : floating_dtypes) all.push_back({t, {2, 3, 4, 3}, {2, 3, 2}});
+  for (const auto& [image, out] : std::vector<std::pair<Ints, Ints>>{{{1, 1, 2, 2, 2}, {3, 2, 1}},
+                                                                     {{1, 1, 4, 4, 4}, {1, 1, 1}},
+                                                                     {{1, 1, 5, 7, 3}, {2, 3, 2}},
+                                                                     {{1, 1, 3, 3, 3}, {3, 3, 3}},
+                                                                     {{1, 1, 1, 1, 1}, {2, 3, 2}},
+                                                                     {{1, 2, 7, 1, 5}, {3, 1, 2}},
+                                                                     {{1, 1, 2, 3, 11}, {1, 2, 4}},
+                                                                     {{2, 1, 6, 2, 2}, {4, 1, 2}},
+                                                                     {{1, 1, 8, 8, 8}, {1, 2, 1}},
+                                                                     {{3, 1, 2, 2, 2}, {1, 1, 2}},
+                                                                     {{0, 2, 4, 4, 4}, {2, 2, 2}},
+                                                                     {{1, 1, 3, 3, 3}, {0, 2, 1}},
+                                                                     {{1, 3, 4, 5}, {2, 2, 5}},
+                                                                     {{1, 1, 2, 2, 40}, {1, 1, 3}},
+                                                                     {{2, 2, 2, 2, 2}, {5, 4, 3}}})
+    all.push_back({DType::f32, image, out});
   return all;
 }
 
@@ -248,6 +264,22 @@ std::vector<Reject> backward_rejects() {
            {{f32({1, 3, 1, 1}), f32({1, 2, 4, 4})}},
            "_adaptive_avg_pool2d_backward: C4: the first dims of grad_output and self: [1,3] and "
            "[1,2], expected equal shapes"}};
+}
+
+std::vector<Reject> rejects_3d() {
+  return {{"C1",
+           {{f32({1, 4, 4, 4})}, {{"output_size", {1, 2}}}},
+           "_adaptive_avg_pool3d: C1: output_size has 2 entries, expected 3 or 1"},
+          {"C3",
+           {{f32({4, 4, 4})}, {{"output_size", {1, 1, 1}}}},
+           "_adaptive_avg_pool3d: C3: self is f32[4,4,4], expected rank 4 or 5"}};
+}
+
+std::vector<Reject> backward_rejects_3d() {
+  return {{"C4",
+           {{f32({3, 1, 1, 1}), f32({2, 4, 4, 4})}},
+           "_adaptive_avg_pool3d_backward: C4: the first dims of grad_output and self: [3] and "
+           "[2], expected equal shapes"}};
 }
 
 OpDef forward(size_t rank, const std::vector<Case>& cases, std::vector<Reject> rejects) {
@@ -315,7 +347,7 @@ OpDef backward(size_t rank, const std::vector<Case>& cases, std::vector<Reject> 
 
 CLEAVE_OPS(adaptive_avg_pool) {
   return {forward(2, cases_2d(), rejects()), backward(2, cases_2d(), backward_rejects()),
-          forward(3, cases_3d(), {}), backward(3, cases_3d(), {})};
+          forward(3, cases_3d(), rejects_3d()), backward(3, cases_3d(), backward_rejects_3d())};
 }
 
 }  // namespace cleave

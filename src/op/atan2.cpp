@@ -13,6 +13,7 @@
 #include "op/pointwise.h"
 #include "op/pointwise_lower.h"
 #include "op/pointwise_reference.h"
+#include "op/wide_grad.h"
 
 namespace cleave {
 namespace {
@@ -44,11 +45,11 @@ CLEAVE_OPS(atan2) {
             return reference_pointwise(op, in, meet_of(op), rule);
           },
       .decompose = Absent{"primitive"},
-      .grad = [](Builder& b, const GradView& op) -> Values {
+      .grad = wide_grad([](Builder& b, const GradView& op) -> Values {
         const ValueId g = op.dout(0);
         return {grad_to(b, op, 0, [&] { return b.mul(over_square(b, g, op), op.in(1)); }),
                 grad_to(b, op, 1, [&] { return b.mul(over_square(b, b.neg(g), op), op.in(0)); })};
-      },
+      }),
       .lower = loop::pointwise([](const OpView& op, const loop::Exprs& x) {
         const DType meet = meet_of(op);
         return loop::binary(loop::Op::atan2, loop::operand_as(op, x, 0, meet),

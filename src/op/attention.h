@@ -59,10 +59,18 @@ ValueId without_batch(Builder& b, ValueId x);
 // The masked scores [*batch,rows,columns] of flat operands.
 ValueId masked_scores(Builder& b, const AttentionCall& call, const AttentionShape& s, ValueId query,
                       ValueId key);
+// The operands as matrices of one batch dim, and the masked scores [*batch,rows,columns].
+struct AttentionParts {
+  AttentionShape shape;
+  ValueId query, key, value, scores;
+};
+AttentionParts attention_parts(Builder& b, const AttentionCall& call);
 // Rows of scores of which every element is -inf, as bool [*batch,rows,1].
 ValueId closed_rows(Builder& b, ValueId scores);
 // softmax of each row; zeros in closed rows where there may be some.
 ValueId attention_weights(Builder& b, const AttentionCall& call, ValueId scores);
+// log(sum(exp(scores))) of each row [*batch,rows], 0 of a closed or empty one.
+ValueId log_sums(Builder& b, ValueId scores);
 
 // For reference rules: the masked scores of one query row, in float64.
 class ScoreRows {

@@ -84,6 +84,15 @@ ValueId masked_scores(Builder& b, const AttentionCall& call, const AttentionShap
   return b.add(scores, b.convert(mask, call.work()));
 }
 
+AttentionParts attention_parts(Builder& b, const AttentionCall& call) {
+  AttentionParts p{attention_shape(call), {}, {}, {}, {}};
+  p.query = flat_operand(b, p.shape, call.op.in(call.query), 1, call.work());
+  p.key = flat_operand(b, p.shape, call.op.in(call.query + 1), 1, call.work());
+  p.value = flat_operand(b, p.shape, call.op.in(call.query + 2), 1, call.work());
+  p.scores = masked_scores(b, call, p.shape, p.query, p.key);
+  return p;
+}
+
 ValueId closed_rows(Builder& b, ValueId scores) {
   const ValueId open = b.ne(scores, -INFINITY);
   return b.logical_not(b.call1("any", {open}, {{"dim", -1}, {"keepdim", true}}));
@@ -93,6 +102,18 @@ ValueId closed_rows(Builder& b, ValueId scores) {
 ValueId attention_weights(Builder& b, const AttentionCall& call, ValueId scores) {
   const ValueId weights = b.call1("_softmax", {scores}, {{"dim", -1}, {"half_to_float", false}});
   return call.masked() ? b.where(closed_rows(b, scores), 0.0, weights) : weights;
+}
+
+// A closed row counts as a sum of 1 and a top of 0.
+ValueId log_sums(Builder& b, ValueId scores) {
+  if (!b.status().ok()) return ValueId::none();
+  const Type t = b.type(scores);
+  if (b.graph().env().provably_equal(t.shape.back(), 0))
+    return b.full(Shape(t.shape.begin(), t.shape.end() - 1), 0.0, t.dtype);
+  const ValueId closed = closed_rows(b, scores);
+  const ValueId top = b.where(closed, 0.0, b.amax(scores, {-1}, true));
+  const ValueId sum = b.sum(b.exp(b.sub(scores, top)), {-1}, true);
+  return b.squeeze(b.add(b.log(b.where(closed, 1.0, sum)), top), {-1});
 }
 
 }  // namespace cleave

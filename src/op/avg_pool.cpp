@@ -227,6 +227,20 @@ std::vector<Case> cases_3d() {
   add({1, 1, 3, 3, 3}, {1, 1, 3, 3, 3}, call({3}, {1}, {1}, {false, true}));
   add({1, 1, 4, 4, 4}, {1, 1, 1, 1, 1}, call({4}, {1}, {0}, {false, true, 2}));
   add({0, 1, 2, 2, 2}, {0, 1, 1, 1, 1}, call({2}, {2}, {0}));
+  for (DType t : floating_dtypes)
+    out.push_back({t, {2, 3, 4, 5}, {2, 2, 2, 3}, call({2, 3, 2}, {1, 1, 2}, {0, 0, 1}, {})});
+  add({1, 1, 5, 4, 5}, {1, 1, 3, 2, 3}, call({2}, {2}, {0}, {true, false}));
+  add({1, 1, 3, 3, 3}, {1, 1, 3, 3, 3}, call({3}, {1}, {1}, {false, false}));
+  add({1, 1, 3, 3, 3}, {1, 1, 3, 3, 3}, call({3}, {1}, {1}, {false, true, -5}));
+  add({1, 2, 4, 3, 5}, {1, 2, 3, 2, 3}, call({2}, {2}, {1}, {true, true}));
+  add({1, 2, 4, 3, 5}, {1, 2, 3, 2, 3}, call({2}, {2}, {1}, {true, false}));
+  add({1, 1, 1, 1, 1}, {1, 1, 1, 1, 1}, call({1}, {1}, {0}));
+  add({1, 1, 7, 2, 7}, {1, 1, 2, 1, 2}, call({2}, {4}, {0}));
+  add({1, 2, 1, 1, 5}, {1, 2, 1, 1, 2}, call({1, 1, 3}, {1, 1, 2}, {0, 0, 0}));
+  add({1, 1, 2, 2, 9}, {1, 1, 2, 2, 3}, call({1, 1, 7}, {1, 1, 3}, {0, 0, 3}, {false, false}));
+  add({1, 1, 3, 3, 3}, {1, 1, 2, 2, 2}, call({2}, {1}, {0}, {true, true, 3}));
+  add({2, 1, 2, 3, 40}, {2, 1, 1, 1, 20}, call({2, 3, 2}, {}, {0}));
+  add({3, 2, 2, 2, 2}, {3, 2, 1, 1, 1}, call({2}, {}, {0}));
   return out;
 }
 
@@ -274,6 +288,22 @@ std::vector<Reject> backward_rejects() {
            {{f32({1, 1, 3, 3}), x}, call({2}, {2}, {0})},
            "avg_pool2d_backward: C7: grad_output and the windows of self: [1,1,3,3] and [1,1,2,2], "
            "expected equal shapes"}};
+}
+
+std::vector<Reject> rejects_3d() {
+  return {{"C1",
+           {{f32({1, 4, 4, 4})}, call({2}, {1, 1}, {0})},
+           "avg_pool3d: C1: stride has 2 entries, expected 3 or 1"},
+          {"C4",
+           {{f32({4, 4, 4})}, call({2}, {1}, {0})},
+           "avg_pool3d: C4: self is f32[4,4,4], expected rank 4 or 5"}};
+}
+
+std::vector<Reject> backward_rejects_3d() {
+  return {
+      {"C7",
+       {{f64({1, 2, 2, 2}), f32({1, 4, 4, 4})}, call({2}, {2}, {0})},
+       "avg_pool3d_backward: C7: grad_output is f64[1,2,2,2], expected the dtype of self: f32"}};
 }
 
 OpDef forward(size_t rank, const std::vector<Case>& cases, std::vector<Reject> rejects) {
@@ -355,7 +385,7 @@ OpDef backward(size_t rank, const std::vector<Case>& cases, std::vector<Reject> 
 
 CLEAVE_OPS(avg_pool) {
   return {forward(2, cases_2d(), rejects()), backward(2, cases_2d(), backward_rejects()),
-          forward(3, cases_3d(), {}), backward(3, cases_3d(), {})};
+          forward(3, cases_3d(), rejects_3d()), backward(3, cases_3d(), backward_rejects_3d())};
 }
 
 }  // namespace cleave

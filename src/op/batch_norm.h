@@ -17,9 +17,8 @@
 
 namespace cleave {
 
-// C1 to C4 for an operand of one entry for each channel; `C3` and `C4` name it.
+// C1 and C2; C3 and C4 are check_channel_operand.
 Status check_batch_input(const OpView& op, int input);
-Status check_channel_operand(const OpView& op, int input, int operand, std::string_view name);
 
 // Every dim of the input but 1.
 std::vector<int64_t> batch_dims(const Type& input);

@@ -59,8 +59,13 @@ void lower_batch_norm(KernelBuilder& k, const OpView& op) {
   for_each_line_in(k, shape, batch_dims(op.in_type(0)), [&](const Line& line) {
     const Exprs c = line.folded(false);
     const auto count = static_cast<double>(line.count());
-    const Expr sum = line.fold(k, ReduceOp::sum, [&](const Exprs& i) { return k.load(0, i); });
-    const Expr mean = k.let(sum / number(count), "mean");
+    // What all elements have in common is no part of the sum, so that it costs no precision.
+    const Expr first = k.let(k.load(0, line.folded(true)), "first");
+    const Expr finite = binary(loop::Op::eq, first - first, number(0));
+    const Expr base = k.let(select(finite, first, number(0)), "base");
+    const Expr sum =
+        line.fold(k, ReduceOp::sum, [&](const Exprs& i) { return k.load(0, i) - base; });
+    const Expr mean = k.let(base + sum / number(count), "mean");
     const Expr squares = line.fold(k, ReduceOp::sum, [&](const Exprs& i) {
       const Expr off = k.let(k.load(0, i) - mean, "off");
       return off * off;

@@ -5,6 +5,8 @@
 // stack(tensors; dim) -> y    the tensors one behind the other along a new dim
 //   (C1) at least one tensor  (C2) equal shapes  (C3) dim in [-rank-1, rank+1)  (C6) one device
 // The result has the dtype that the tensors promote to.
+#include <cmath>
+
 #include "op/cost.h"
 #include "op/dims.h"
 #include "op/entry.h"
@@ -171,7 +173,15 @@ OpDef cat() {
                           {{list({f32({2}), i64({3})})}},
                           {{list({i32({2}), i64({3}), boolean({1})})}},
                           {{list({bf16({2}), f16({2})})}},
-                          {{list({f64({2}), f32({2})})}}}}),
+                          {{list({f64({2}), f32({2})})}},
+                          {{list({f32({2, 3, 4}), f32({2, 3, 1})})}, {{"dim", 2}}},
+                          {{list({bf16({2, 3}), bf16({2, 0}), bf16({2, 1})})}, {{"dim", 1}}},
+                          {{list({f32({1}), f32({1}), f32({1}), f32({1}), f32({1})})}},
+                          {{list({f32({3, 40}), f32({3, 33})})}, {{"dim", -1}}},
+                          {{list({f32({2}).with({NAN, INFINITY}), f32({1})})}},
+                          {{list({boolean({2}), f32({1})})}},
+                          {{list({f32({1, 2, 2, 1}), f32({1, 1, 2, 1})})}, {{"dim", -3}}},
+                          {{list({f32({2, 2}), f32({0}), f32({1, 2})})}}}}),
       .rejects = {{"C1", {{list({})}}, "cat: C1: the list is empty, expected at least one tensor"},
                   {"C2",
                    {{list({f32({2}), f32({})})}},
@@ -254,12 +264,23 @@ OpDef stack() {
       },
       .lower = loop::by_decomposition(),
       .cost = cost_per_result(0),
-      .samples = joined({pairs_of_dtypes({2, 3}),
-                         {{{list({f32({2}), f32({2})})}, {{"dim", 1}}},
-                          {{list({f32({2, 3}), f32({2, 3}), f32({2, 3})})}, {{"dim", -2}}},
-                          {{list({f32({}), f32({})})}},
-                          {{list({f32({2, 0}), f32({2, 0})})}, {{"dim", -1}}},
-                          {{list({f32({2}), i64({2})})}}}}),
+      .samples =
+          joined({pairs_of_dtypes({2, 3}),
+                  {{{list({f32({2}), f32({2})})}, {{"dim", 1}}},
+                   {{list({f32({2, 3}), f32({2, 3}), f32({2, 3})})}, {{"dim", -2}}},
+                   {{list({f32({}), f32({})})}},
+                   {{list({f32({2, 0}), f32({2, 0})})}, {{"dim", -1}}},
+                   {{list({f32({2}), i64({2})})}},
+                   {{list({f32({2, 3})})}, {{"dim", 1}}},
+                   {{list({bf16({2, 3, 2}), bf16({2, 3, 2})})}, {{"dim", 3}}},
+                   {{list({f32({}), f32({}), f32({})})}, {{"dim", -1}}},
+                   {{list({f64({2, 3}), f64({2, 3})})}, {{"dim", 0}}},
+                   {{list({f32({1}), f32({1}), f32({1}), f32({1}), f32({1})})}, {{"dim", 1}}},
+                   {{list({f32({3, 40}), f32({3, 40})})}, {{"dim", 2}}},
+                   {{list({f32({2}).with({NAN, INFINITY}), f32({2})})}},
+                   {{list({boolean({2}), i32({2})})}},
+                   {{list({bf16({2}), f16({2})})}},
+                   {{list({f32({2, 3}), f32({2, 3})})}, {{"dim", -3}}}}}),
       .rejects = {{"C1",
                    {{list({})}},
                    "stack: C1: the list is empty, expected at least one tensor"},

@@ -152,6 +152,19 @@ std::vector<Sample> col2im_samples() {
   add({1, 2, 2}, window_call({2}, {1}, {0}, {3}, {7}));
   add({0, 4, 9}, window_call({2, 2}, {1}, {0}, {1}, {4, 4}));
   add({1, 0, 9}, window_call({2, 2}, {1}, {0}, {1}, {4, 4}));
+  for (DType t : floating_dtypes)
+    out.push_back({{any_of(t, {6, 4})}, window_call({3}, {2}, {1}, {1}, {6})});
+  add({1, 32, 1}, window_call({4, 4}, {1}, {0}, {1}, {4, 4}));
+  add({1, 8, 6}, window_call({2, 2}, {1}, {3}, {4}, {3, 5}));
+  add({1, 9, 1}, window_call({3, 3}, {4}, {0}, {1}, {9, 9}));
+  add({1, 18, 210}, window_call({2, 3}, {1}, {1}, {1}, {2, 70}));
+  add({2, 9, 36}, window_call({3, 3}, {1}, {2}, {1}, {4, 4}));
+  add({1, 4, 16}, window_call({2, 2}, {3}, {2}, {1}, {3, 3}));
+  out.push_back({{f32({1, 4, 2}).with({1, NAN, INFINITY, 0, -INFINITY, 2, INFINITY, 1})},
+                 window_call({2, 2}, {1}, {0}, {1}, {2, 3})});
+  // Many addends in one place: they are added unrounded.
+  for (DType t : {DType::bf16, DType::f16})
+    out.push_back({{any_of(t, {1, 25, 25})}, window_call({5, 5}, {1}, {2}, {1}, {5, 5})});
   return out;
 }
 

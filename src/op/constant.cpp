@@ -10,6 +10,8 @@
 //
 // A number is truncated and wrapped where the dtype is an integer. The contents of empty, which
 // ATen leaves open, are zeros: the same bits in every run. The *_like operators read no element.
+#include <limits>
+
 #include "op/cost.h"
 #include "op/entry.h"
 #include "op/pointwise.h"
@@ -60,6 +62,20 @@ OpDef full_entry() {
   add({3}, -7, DType::i32);
   add({3}, 0.5, DType::boolean);
   add({3}, 0.1, DType::f64);
+  add({3}, 0.1);
+  add({3}, std::numeric_limits<double>::quiet_NaN());
+  add({2}, inf, DType::bf16);
+  add({2}, 1e30, DType::f32);
+  add({2}, 65504, DType::f16);
+  add({1, 2, 1, 3}, -0.0);
+  add({3}, -128, DType::i8);
+  add({3}, 1000, DType::i16);
+  add({3}, true, DType::f32);
+  add({3}, true, DType::i64);
+  add({}, 7);
+  add({0}, 7);
+  add({2, 70}, 1.25);
+  add({3}, -2.75, DType::i32);
   return OpDef{
       .name = "full",
       .signature = "(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None) -> Tensor",
@@ -90,7 +106,12 @@ OpDef sized_entry(const char* name, const char* summary, int number, const char*
   const std::vector<int64_t> size = {2, 3}, none = {}, empty = {0, 3};
   std::vector<Sample> samples = {
       {{}, {{"size", size}}}, {{}, {{"size", none}}}, {{}, {{"size", empty}}}};
-  for (DType t : all_dtypes) samples.push_back({{}, {{"size", size}, {"dtype", t}}});
+  for (DType t : all_dtypes)
+    for (const std::vector<int64_t>& s : {size, none})
+      samples.push_back({{}, {{"size", s}, {"dtype", t}}});
+  for (const std::vector<int64_t>& s :
+       {std::vector<int64_t>{0}, {1}, {1, 1, 1}, {2, 3, 4, 5}, {3, 70}})
+    samples.push_back({{}, {{"size", s}}});
   return OpDef{
       .name = name,
       .signature = fmt::format("(SymInt[] size, *, ScalarType? dtype=None{}) -> Tensor", more),
@@ -177,6 +198,26 @@ OpDef scalar_entry() {
       .samples = {{{}, {{"s", 1}}},
                   {{}, {{"s", 2.5}}},
                   {{}, {{"s", true}}},
+                  {{}, {{"s", 0.1}}},
+                  {{}, {{"s", -0.0}}},
+                  {{}, {{"s", std::numeric_limits<double>::quiet_NaN()}}},
+                  {{}, {{"s", -std::numeric_limits<double>::infinity()}}},
+                  {{}, {{"s", std::numeric_limits<double>::infinity()}, {"dtype", DType::bf16}}},
+                  {{}, {{"s", 0.1}, {"dtype", DType::f64}}},
+                  {{}, {{"s", 0.1}, {"dtype", DType::f16}}},
+                  {{}, {{"s", 3}, {"dtype", DType::f64}}},
+                  {{}, {{"s", 3}, {"dtype", DType::i32}}},
+                  {{}, {{"s", -300}, {"dtype", DType::i16}}},
+                  {{}, {{"s", -128}, {"dtype", DType::i8}}},
+                  {{}, {{"s", 255}, {"dtype", DType::u8}}},
+                  {{}, {{"s", 4503599627370497}, {"dtype", DType::i64}}},
+                  {{}, {{"s", true}, {"dtype", DType::i64}}},
+                  {{}, {{"s", true}, {"dtype", DType::bf16}}},
+                  {{}, {{"s", false}, {"dtype", DType::boolean}}},
+                  {{}, {{"s", 0.5}, {"dtype", DType::boolean}}},
+                  {{}, {{"s", 2.75}, {"dtype", DType::i64}}},
+                  {{}, {{"s", -2.75}, {"dtype", DType::i32}}},
+                  {{}, {{"s", 1e30}, {"dtype", DType::f32}}},
                   {{}, {{"s", -3}, {"dtype", DType::i64}}},
                   {{}, {{"s", 0.1}, {"dtype", DType::bf16}}},
                   {{}, {{"s", 2}, {"dtype", DType::boolean}}}},

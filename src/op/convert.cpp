@@ -12,6 +12,9 @@
 // Floating to integer truncates towards 0; integers wrap to a narrower width; anything to bool is
 // x != 0; floating to a narrower floating rounds to nearest, ties to even. The memory format is a
 // wish about strides, which lowering is free to choose.
+#include <cmath>
+#include <limits>
+
 #include "op/broadcast.h"
 #include "op/cost.h"
 #include "op/entry.h"
@@ -103,6 +106,27 @@ OpDef to_copy_entry() {
   };
 }
 
+// Contents that arithmetic would change, shapes at the edges.
+std::vector<Sample> odd_copies() {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  const std::vector<double> odd = {nan, inf, -inf, 0, -0.0, 1e-30};
+  return {{{f32({6}).with(odd)}},
+          {{f64({2, 3}).with(odd)}},
+          {{bf16({6}).with(odd)}},
+          {{f16({6}).with({nan, inf, -inf, -0.0, 65504, 6e-8})}},
+          {{i64({3}).with({-9223372036854775808.0, 4503599627370497.0, -1})}},
+          {{i32({2}).with({-2147483648.0, 2147483647.0})}},
+          {{sample(DType::u8, {2}).with({0, 255})}},
+          {{sample(DType::i8, {2}).with({-128, 127})}},
+          {{bf16({})}},
+          {{boolean({})}},
+          {{bf16({0})}},
+          {{f32({1, 1, 1})}},
+          {{f32({2, 3, 4, 5})}},
+          {{bf16({3, 67})}}};
+}
+
 OpDef clone_entry(const char* name, const char* signature, const SampleAttrs& attrs) {
   return OpDef{
       .name = name,
@@ -118,7 +142,7 @@ OpDef clone_entry(const char* name, const char* signature, const SampleAttrs& at
       .cost = cost_per_result(0),
       .samples = joined({over_dtypes(all_dtypes, {2, 3}), over_dtypes({DType::f32}, {}),
                          over_dtypes({DType::f32}, {0, 3}),
-                         over_dtypes({DType::f32}, {2, 3, 1, 2}, attrs)}),
+                         over_dtypes({DType::f32}, {2, 3, 1, 2}, attrs), odd_copies()}),
       .rejects = {},
   };
 }
@@ -137,7 +161,7 @@ OpDef alias_entry(const char* name, const char* summary, const Slot<GradFn>& gra
       .lower = loop::view([](const OpView&, const loop::Layout& in, int) { return in; }),
       .cost = cost_of_view(),
       .samples = joined({over_dtypes(all_dtypes, {2, 3}), over_dtypes({DType::f32}, {}),
-                         over_dtypes({DType::f32}, {0, 3})}),
+                         over_dtypes({DType::f32}, {0, 3}), odd_copies()}),
       .rejects = {},
   };
 }
@@ -181,7 +205,23 @@ OpDef copy_entry() {
                   {{i64({6}), f32({6}).with(convertible())}},
                   {{boolean({6}), f32({6}).with(convertible())}},
                   {{f32({3}), i32({3})}},
-                  {{f32({0, 3}), f32({1, 3})}}},
+                  {{f32({0, 3}), f32({1, 3})}},
+                  {{f16({2, 3}), f16({})}},
+                  {{f32({}), f64({})}},
+                  {{f64({2, 2}), i64({2})}},
+                  {{i32({6}), f64({6}).with(convertible())}},
+                  {{i64({2}), boolean({2})}},
+                  {{sample(DType::u8, {3}), i64({3}).range(0, 9)}},
+                  {{sample(DType::i8, {2}), i32({2})}},
+                  {{bf16({2, 3, 2}), f32({3, 1})}},
+                  {{f16({4}), f32({4}).with({65519, 1e-9, -0.0, 1})}},
+                  {{f32({3}), f32({3}).with({std::numeric_limits<double>::quiet_NaN(),
+                                             std::numeric_limits<double>::infinity(), -0.0})}},
+                  {{f32({3, 40}), bf16({40})}},
+                  {{boolean({2, 2}), i64({2}).with({0, 256})}},
+                  {{f32({2, 0}), f32({})}},
+                  {{i64({3}), i64({})}},
+                  {{f64({2, 3}), f32({2, 3})}}},
       .rejects = {{"C1",
                    {{f32({2}), f32({3})}},
                    "copy: C1: shapes [3] and [2] don't broadcast: dim -1 is 3 and 2, expected "
@@ -240,7 +280,21 @@ OpDef fill_entry() {
                   {{i32({3}), f32({}).with({-3.75})}},
                   {{boolean({3}), 2}},
                   {{f32({0}), 1}},
-                  {{f16({2}), true}}},
+                  {{f16({2}), true}},
+                  {{f32({}), 3}},
+                  {{f64({2, 2}), 0.1}},
+                  {{f32({2}), -INFINITY}},
+                  {{bf16({2, 3, 4}), f32({})}},
+                  {{boolean({2}), 0.0}},
+                  {{boolean({2}), f32({}).with({0.5})}},
+                  {{sample(DType::u8, {2}), 200}},
+                  {{sample(DType::i8, {2}), -100}},
+                  {{sample(DType::i16, {2}), i64({})}},
+                  {{f32({3, 40}), bf16({})}},
+                  {{f16({3}), f64({}).with({0.1})}},
+                  {{i64({2}), true}},
+                  {{i64({2}), -9007199254740991.0}},
+                  {{f32({2, 0}), f32({})}}},
       .rejects = {{"C1",
                    {{f32({2}), f32({2})}},
                    "fill: C1: value is f32[2], expected a number or a 0-d tensor"}},

@@ -12,6 +12,7 @@
 // Source: aten::convolution_backward, ATen/native/Convolution.cpp, PyTorch 2.13.
 #include "op/broadcast.h"
 #include "op/convolution.h"
+#include "op/wide_grad.h"
 
 namespace cleave {
 namespace {
@@ -168,7 +169,7 @@ OpDef convolution_backward() {
       .infer = infer,
       .reference = reference,
       .decompose = decompose,
-      .grad = grad,
+      .grad = wide_grad(grad),
       .lower = loop::by_decomposition(),
       .cost = cost,
       .samples = samples(),

@@ -5,6 +5,7 @@
 // cumulative sum from the other end.
 #include "op/line_kernel.h"
 #include "op/reduction.h"
+#include "op/wide_grad.h"
 
 namespace cleave {
 namespace {
@@ -48,7 +49,8 @@ Values grad_cumsum(Builder& b, const GradView& op) {
   const auto flip = [&](ValueId v) {
     return b.call1("flip", {v}, {{"dims", std::vector<int64_t>{dim}}});
   };
-  return {b.convert(flip(b.call1("cumsum", {flip(op.dout(0))}, {{"dim", dim}})), x)};
+  const ValueId g = b.convert(op.dout(0), wide(x));
+  return {b.convert(flip(b.call1("cumsum", {flip(g)}, {{"dim", dim}})), x)};
 }
 
 void lower_cumsum(loop::KernelBuilder& k, const OpView& op) {

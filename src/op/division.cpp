@@ -22,6 +22,7 @@
 #include "op/pointwise.h"
 #include "op/pointwise_lower.h"
 #include "op/pointwise_reference.h"
+#include "op/wide_grad.h"
 
 namespace cleave {
 namespace {
@@ -174,12 +175,15 @@ loop::Exprs lower_quotient(loop::KernelBuilder& k, const OpView& op, const loop:
 
 // ---- gradients
 
-// d(a/b) = da / b - (a/b) / b db; a rounded quotient is a step.
+// d(a/b) = da / b - (a/b) / b db, the second part in f32 for bf16 and f16; a rounded quotient is a
+// step.
 Values grad_div(Builder& b, const GradView& op) {
   if (mode_of(op) != Quotient::exact) return op.no_grads();
   const ValueId g = op.dout(0);
-  return {grad_to(b, op, 0, [&] { return b.div(g, operand_of(op, 1)); }),
-          grad_to(b, op, 1, [&] { return b.mul(b.neg(g), b.div(op.out(0), operand_of(op, 1))); })};
+  return {grad_to(b, op, 0, [&] { return b.div(g, operand_of(op, 1)); }), grad_to(b, op, 1, [&] {
+            const auto widened = [&](ValueId v) { return b.convert(v, wide(b.type(v).dtype)); };
+            return b.mul(b.neg(widened(g)), b.div(widened(op.out(0)), operand_of(op, 1)));
+          })};
 }
 
 // d(a - b * round(a/b)) = da - round(a/b) db

@@ -209,21 +209,37 @@ std::vector<Case> cases(Form form) {
   add(wide, {3, 3, 3, 2});
   add(wide, {0, 0, 0, 0});
   add(empty, {1, 1});
+  for (DType t : floating_dtypes) all.push_back({t, self, padding({2, -1, -1, 2})});
+  add(self, {2, 2, 2, 2});
+  add(self, {2, 0, 0, 0});
+  add(self, {0, 2, 2, 0});
+  add(single, {-2, 1, 1, -2});
+  add(single, {-1, -1, -1, -1});
+  Ints long_row = single;
+  long_row.back() = 70;
+  add(long_row, {5, 40});
   if (form.rank == 1) add({1, 2}, {1, 1});
   if (!form.mirror) add(single, {4, 5, 0, 3});
   return all;
 }
 
+// Of f32[3,..,3], one dim more than is padded.
+SampleTensor cube(Form form) { return f32(Ints(form.rank + 1, 3)); }
+SampleAttrs pads_of_one(Form form) { return {{"padding", Ints(2 * form.rank, 1)}}; }
+
 std::vector<Reject> rejects(Form form) {
-  if (form.rank != 2) return {};
   const std::string name = form.name();
+  const SampleTensor flat = f32(Ints(form.rank, 3));
   std::vector<Reject> out = {
       {"C1",
-       {{f32({1, 3, 3})}, {{"padding", {1, 1}}}},
-       name + ": C1: padding has 2 entries, expected 4"},
+       {{cube(form)}, {{"padding", {1}}}},
+       fmt::format("{}: C1: padding has 1 entries, expected {}", name, 2 * form.rank)},
       {"C2",
-       {{f32({3, 3})}, {{"padding", {1, 1, 1, 1}}}},
-       name + ": C2: self is f32[3,3], expected rank 3 or 4"},
+       {{flat}, pads_of_one(form)},
+       fmt::format("{}: C2: self is {}, expected rank {} or {}", name, flat.type.text(),
+                   form.rank + 1, form.rank + 2)}};
+  if (form.rank != 2) return out;
+  const std::vector<Reject> more = {
       {"C2",
        {{i64({1, 3, 3})}, {{"padding", {1, 1, 1, 1}}}},
        name + ": C2: self is i64[1,3,3], expected a floating dtype"},
@@ -233,6 +249,7 @@ std::vector<Reject> rejects(Form form) {
       {"C3",
        {{f32({1, 3, 3})}, {{"padding", {-2, -1, 1, 1}}}},
        name + ": C3: pads -2 and -1 of dim 2 of self: f32[1,3,3] leave 0, expected at least 1"}};
+  out.insert(out.end(), more.begin(), more.end());
   if (form.mirror)
     out.push_back({"C3",
                    {{f32({1, 3, 3})}, {{"padding", {3, 1, 1, 1}}}},
@@ -310,13 +327,14 @@ OpDef backward(Form form) {
       }),
       .cost = cost_per_operand(1),
       .samples = std::move(samples),
-      .rejects = form.rank != 2 ? std::vector<Reject>{}
-                                : std::vector<Reject>{{"C4",
-                                                       {{f32({1, 5, 4}), f32({1, 3, 3})},
-                                                        {{"padding", {1, 1, 1, 1}}}},
-                                                       name + ": C4: grad_output and self padded: "
-                                                              "[1,5,4] and [1,5,5], expected equal "
-                                                              "shapes"}},
+      .rejects = {{"C4",
+                   {{cube(form), cube(form)}, pads_of_one(form)},
+                   fmt::format("{}: C4: grad_output and self padded: {} and [3{}], expected equal "
+                               "shapes",
+                               name, shape_text(cube(form).type.shape),
+                               form.rank == 1   ? ",5"
+                               : form.rank == 2 ? ",5,5"
+                                                : ",5,5,5")}},
   };
 }
 

@@ -30,15 +30,6 @@ Shape padded_sums_shape(const AttentionShape& s) {
   return shape;
 }
 
-EfficientParts efficient_parts(Builder& b, const AttentionCall& call) {
-  EfficientParts p{attention_shape(call), {}, {}, {}, {}};
-  p.query = flat_operand(b, p.shape, call.op.in(call.query), 1, call.work());
-  p.key = flat_operand(b, p.shape, call.op.in(call.query + 1), 1, call.work());
-  p.value = flat_operand(b, p.shape, call.op.in(call.query + 2), 1, call.work());
-  p.scores = masked_scores(b, call, p.shape, p.query, p.key);
-  return p;
-}
-
 ValueId kept_weights(Builder& b, const OpView& op, ValueId weights, ValueId rng) {
   const Values drop =
       b.call("native_dropout", {weights, rng},
@@ -112,22 +103,15 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   return Arrays{std::move(y), std::move(sums), std::move(seed), std::move(step)};
 }
 
-// log(sum(exp(scores - top))) + top, padded; a closed row counts as a sum of 1 and a top of 0, and
-// without keys all rows are closed.
 ValueId padded_sums(Builder& b, const AttentionShape& s, ValueId scores) {
-  if (s.columns == Dim(0) && b.status().ok())
-    return b.full(padded_sums_shape(s), 0.0, b.type(scores).dtype);
-  const ValueId closed = closed_rows(b, scores);
-  const ValueId top = b.where(closed, 0.0, b.amax(scores, {-1}, true));
-  const ValueId sum = b.sum(b.exp(b.sub(scores, top)), {-1}, true);
-  const ValueId sums = b.squeeze(b.add(b.log(b.where(closed, 1.0, sum)), top), {-1});
+  const ValueId sums = log_sums(b, scores);
   const std::vector<Dim> pad = {Dim(0), padded_sums_shape(s).back() - s.rows};
   return b.call1("constant_pad_nd", {sums}, {{"pad", pad}});
 }
 
 Values decompose(Builder& b, const OpView& op) {
   const AttentionCall call = call_of(op);
-  const EfficientParts p = efficient_parts(b, call);
+  const AttentionParts p = attention_parts(b, call);
   ValueId weights = without_batch(b, attention_weights(b, call, p.scores));
   ValueId seed, step;
   if (drops(op)) {

@@ -19,13 +19,6 @@ namespace cleave {
 Result<AttentionShape> checked_efficient(const AttentionCall& call);
 Shape padded_sums_shape(const AttentionShape& s);
 
-// The operands as matrices of one batch dim, and the masked scores [*batch,rows,columns].
-struct EfficientParts {
-  AttentionShape shape;
-  ValueId query, key, value, scores;
-};
-EfficientParts efficient_parts(Builder& b, const AttentionCall& call);
-
 // Which weights dropout keeps, as bool [n,rows,columns]; rng is (seed, step).
 ValueId kept_weights(Builder& b, const OpView& op, ValueId weights, ValueId rng);
 // For reference rules: the factor of each weight in a row, 0 or keep_scale. `first` is the

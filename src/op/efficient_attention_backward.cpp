@@ -119,7 +119,7 @@ Values decompose(Builder& b, const OpView& op) {
   const AttentionCall call = call_of(op);
   const DType work = call.work();
   const std::vector<bool> mask = wanted(op);
-  const EfficientParts p = efficient_parts(b, call);
+  const AttentionParts p = attention_parts(b, call);
   const AttentionShape& s = p.shape;
   const ValueId sums = b.slice(b.convert(op.in(at_logsumexp), work), 2, Dim(0), s.rows);
   const ValueId weights = without_batch(b, b.exp(b.sub(p.scores, b.unsqueeze(sums, -1))));

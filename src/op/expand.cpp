@@ -5,6 +5,8 @@
 // repeat(self; repeats) -> y  y's dim d is repeats[d] copies of self's, one after the other
 //   (C1) at least as many repeats as self has dims  (C2) none is negative
 // The gradient of both sums over the copies.
+#include <cmath>
+
 #include "op/cost.h"
 #include "op/dims.h"
 #include "op/entry.h"
@@ -88,7 +90,17 @@ OpDef expand() {
                           {{f32({1})}, {{"size", {0}}}},
                           {{f32({})}, {{"size", {2, 2}}}},
                           {{f32({})}, {{"size", std::vector<int64_t>{}}}},
-                          {{f32({1, 3})}, {{"size", {2, 3}}, {"implicit", true}}}}}),
+                          {{f32({1, 3})}, {{"size", {2, 3}}, {"implicit", true}}},
+                          {{f32({2, 3})}, {{"size", {2, 3}}}},
+                          {{f32({2, 3})}, {{"size", {-1, -1}}}},
+                          {{bf16({3, 1})}, {{"size", {2, 3, 40}}}},
+                          {{f64({1, 1, 1})}, {{"size", {2, 3, 2}}}},
+                          {{f32({0, 1})}, {{"size", {0, 4}}}},
+                          {{f32({1, 3})}, {{"size", {0, 3}}}},
+                          {{f16({1})}, {{"size", {70}}}},
+                          {{f32({})}, {{"size", {1}}}},
+                          {{f32({2, 1, 2, 1})}, {{"size", {2, 3, -1, 2}}}},
+                          {{f32({3, 1}).with({NAN, INFINITY, -0.0})}, {{"size", {3, 2}}}}}}),
       .rejects = {{"C1",
                    {{f32({2, 3})}, {{"size", {3}}}},
                    "expand: C1: [3] has 1 sizes, expected at least the 2 of self: f32[2,3]"},
@@ -199,7 +211,17 @@ OpDef repeat() {
                           {{f32({2, 3})}, {{"repeats", {0, 2}}}},
                           {{f32({0, 3})}, {{"repeats", {2, 2}}}},
                           {{f32({})}, {{"repeats", {3}}}},
-                          {{f32({})}, {{"repeats", std::vector<int64_t>{}}}}}}),
+                          {{f32({})}, {{"repeats", std::vector<int64_t>{}}}},
+                          {{f32({2, 3})}, {{"repeats", {1, 1}}}},
+                          {{f32({3})}, {{"repeats", {4}}}},
+                          {{bf16({2, 1, 2})}, {{"repeats", {1, 3, 2}}}},
+                          {{f64({2})}, {{"repeats", {2, 3, 1, 2}}}},
+                          {{f32({1, 1})}, {{"repeats", {2, 70}}}},
+                          {{f32({2, 3})}, {{"repeats", {2, 0}}}},
+                          {{f32({})}, {{"repeats", {1, 2}}}},
+                          {{f16({5})}, {{"repeats", {9}}}},
+                          {{f32({3, 0})}, {{"repeats", {2, 2}}}},
+                          {{f32({3}).with({NAN, INFINITY, -0.0})}, {{"repeats", {2}}}}}}),
       .rejects = {{"C1",
                    {{f32({2, 3})}, {{"repeats", {2}}}},
                    "repeat: C1: [2] has 1 repeats, expected at least the 2 of self: f32[2,3]"},

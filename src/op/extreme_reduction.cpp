@@ -129,15 +129,10 @@ ReferenceFn reference_position(bool largest) {
     const Array& x = *in[0];
     const std::vector<bool> folded = folded_dims(op, x);
     Array y(DType::i64, kept_shape(x.shape, folded, op.bool_attr("keepdim")));
-    const auto beats = [&](int64_t a, int64_t b) {
-      if (!x.floating()) return largest ? x.i[a] > x.i[b] : x.i[a] < x.i[b];
-      if (std::isnan(x.f[b])) return false;
-      return std::isnan(x.f[a]) || (largest ? x.f[a] > x.f[b] : x.f[a] < x.f[b]);
-    };
     for_each_line(x.shape, folded, [&](int64_t k, const std::vector<int64_t>& line) {
       size_t best = 0;
       for (size_t j = 1; j < line.size(); ++j)
-        if (beats(line[j], line[best])) best = j;
+        if (beats(x, line[j], line[best], largest)) best = j;
       y.i[k] = static_cast<int64_t>(best);
     });
     return Arrays{y};

@@ -132,40 +132,19 @@ Result<Arrays> reference_backward(const OpView& op, std::span<const Array* const
   return Arrays{std::move(dq), std::move(dk), std::move(dv)};
 }
 
-// The operands as matrices of one batch dim, and the masked scores [*batch,rows,columns].
-struct Parts {
-  AttentionShape shape;
-  ValueId query, key, value, scores;
-};
-
-Parts parts_of(Builder& b, const AttentionCall& call) {
-  Parts p{attention_shape(call), {}, {}, {}, {}};
-  p.query = flat_operand(b, p.shape, call.op.in(call.query), 1, call.work());
-  p.key = flat_operand(b, p.shape, call.op.in(call.query + 1), 1, call.work());
-  p.value = flat_operand(b, p.shape, call.op.in(call.query + 2), 1, call.work());
-  p.scores = masked_scores(b, call, p.shape, p.query, p.key);
-  return p;
-}
-
 Values decompose(Builder& b, const OpView& op) {
   const AttentionCall call = forward_call(op);
-  const Parts p = parts_of(b, call);
+  const AttentionParts p = attention_parts(b, call);
   const ValueId weights = attention_weights(b, call, p.scores);
   const ValueId y = with_batch(b, p.shape, b.bmm(without_batch(b, weights), p.value));
-  const ValueId scores = p.scores;
-  // log(sum(exp(scores - top))) + top; a closed row counts as a sum of 1 and a top of 0.
-  const ValueId closed = closed_rows(b, scores);
-  const ValueId top = b.where(closed, 0.0, b.amax(scores, {-1}, true));
-  const ValueId sum = b.sum(b.exp(b.sub(scores, top)), {-1}, true);
-  return {b.convert(y, call.type(0).dtype),
-          b.squeeze(b.add(b.log(b.where(closed, 1.0, sum)), top), {-1})};
+  return {b.convert(y, call.type(0).dtype), log_sums(b, p.scores)};
 }
 
 ValueId flipped(Builder& b, ValueId x) { return b.permute(x, {0, 2, 1}); }
 
 Values decompose_backward(Builder& b, const OpView& op) {
   const AttentionCall call = backward_call(op);
-  const Parts p = parts_of(b, call);
+  const AttentionParts p = attention_parts(b, call);
   const AttentionShape& s = p.shape;
   const DType work = call.work();
   ValueId weights = b.convert(op.in(logsumexp), work);
@@ -225,6 +204,27 @@ OpDef flash_forward() {
   std::vector<SampleOperand> masked = same(DType::f64, {1, 2, 3, 2});
   masked.push_back(f64({3, 3}).with({0, 1, 2, -INFINITY, 0.5, 1, -1, 0, 0}));
   samples.push_back({masked});
+  // A mask has no gradient: these are beyond finite differences.
+  const std::vector<double> closing = {0, 1, 2, -INFINITY, 0.5, 1, -1};
+  for (DType t : floating_dtypes) {
+    samples.push_back({{any_of(t, {2, 1, 2, 3}), any_of(t, {2, 1, 4, 3}), any_of(t, {2, 1, 4, 3})},
+                       {{"is_causal", true}, {"scale", 0.5}}});
+    samples.push_back({{any_of(t, {1, 2, 3, 2}), any_of(t, {1, 2, 5, 2}), any_of(t, {1, 2, 5, 2}),
+                        sample(t, {3, 5}).with(closing)}});
+  }
+  const auto with_mask = [&](std::vector<int64_t> mask) {
+    samples.push_back({{f32({2, 2, 3, 4}), f32({2, 2, 5, 4}), f32({2, 2, 5, 4}),
+                        f32(std::move(mask)).with(closing)}});
+  };
+  with_mask({2, 2, 3, 5});
+  with_mask({2, 1, 3, 5});
+  with_mask({1, 2, 3, 5});
+  with_mask({1, 1, 1, 5});
+  samples.push_back({same(DType::f32, {1, 1, 1, 1})});
+  samples.push_back({same(DType::f32, {1, 1, 40, 4}), {{"is_causal", true}}});
+  samples.push_back({same(DType::bf16, {1, 1, 33, 6})});
+  samples.push_back(
+      {{f32({1, 1, 2, 2}).range(-30, 30), f32({1, 1, 3, 2}).range(-30, 30), f32({1, 1, 3, 2})}});
   const SampleTensor x = f32({1, 2, 3, 4});
   const std::string name = "_scaled_dot_product_flash_attention_for_cpu";
   return OpDef{
@@ -268,6 +268,20 @@ OpDef flash_backward() {
   samples.push_back({{y, q, k, v, y, f32({2, 2, 3, 5}).range(0, 1)}, causal});
   samples.push_back({{y, q, k, v, y, sums, f32({3, 5})},
                      {{"dropout_p", 0.0}, {"is_causal", false}, {"scale", 0.4}}});
+  for (DType t : floating_dtypes) {
+    const SampleTensor r = any_of(t, {2, 1, 2, 3}), c = any_of(t, {2, 1, 4, 3}),
+                       lse = sample(t == DType::f64 ? t : DType::f32, {2, 1, 2}).range(1, 2);
+    samples.push_back(
+        {{r, r, c, c, r, lse}, {{"dropout_p", 0.0}, {"is_causal", true}, {"scale", 0.5}}});
+    samples.push_back({{r, r, c, c, r, lse, any_of(t, {2, 4})}, plain});
+  }
+  const SampleTensor z = f32({2, 2, 3, 4}), w = f32({2, 2, 5, 4});
+  for (const std::vector<int64_t>& mask :
+       {std::vector<int64_t>{2, 2, 3, 5}, {2, 1, 3, 5}, {1, 2, 3, 5}, {1, 1, 1, 5}})
+    samples.push_back({{z, z, w, w, z, sums, f32(mask)}, plain});
+  const SampleTensor one = f32({1, 1, 1, 1}), many = f32({1, 1, 40, 4});
+  samples.push_back({{one, one, one, one, one, f32({1, 1, 1})}, plain});
+  samples.push_back({{many, many, many, many, many, f32({1, 1, 40}).range(3, 5)}, causal});
   const std::string name = "_scaled_dot_product_flash_attention_for_cpu_backward";
   return OpDef{
       .name = name,

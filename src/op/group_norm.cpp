@@ -31,16 +31,6 @@ Status check_group_norm(const OpView& op, int input) {
   return {};
 }
 
-Status check_group_parameter(const OpView& op, int input, int operand, const char* name) {
-  const Type &x = op.in_type(input), &t = op.in_type(operand);
-  CLEAVE_CHECK(check_same_shape(op, "C3", fmt::format("{} and the channels of input", name),
-                                t.shape, {x.shape[1]}));
-  const bool narrow = x.dtype == DType::bf16 || x.dtype == DType::f16;
-  if (t.dtype == x.dtype || (narrow && t.dtype == DType::f32)) return {};
-  return op.broken("C4", "{} is {} for input: {}, expected its dtype{}", name, t.text(), x.text(),
-                   narrow ? " or f32" : "");
-}
-
 GroupView::GroupView(const OpView& op)
     : samples(op.dim_attr("N")), group(op.int_attr("group")),
       channels(Dim::floordiv(op.dim_attr("C"), op.int_attr("group"))), pixels(op.dim_attr("HxW")) {}
@@ -65,7 +55,7 @@ Result<Types> infer(const OpView& op) {
   DType statistic = x.dtype;
   for (int k : {1, 2}) {
     if (!op.has(k)) continue;
-    CLEAVE_CHECK(check_group_parameter(op, 0, k, k == 1 ? "weight" : "bias"));
+    CLEAVE_CHECK(check_channel_operand(op, 0, k, k == 1 ? "weight" : "bias"));
     if (op.in_type(k).dtype == DType::f32) statistic = DType::f32;
   }
   if (x.device.kind == DeviceKind::cuda) statistic = norm_work(x.dtype);
@@ -98,7 +88,9 @@ Values decompose(Builder& b, const OpView& op) {
     return {b.full(x_type.shape, 0.0, x_type.dtype), b.full(s_type.shape, 0.0, s_type.dtype),
             b.full(s_type.shape, NAN, s_type.dtype)};
   const ValueId x = b.view(b.convert(op.in(0), t), v.whole());
-  const ValueId mean = b.mean(x, {2, 3}, true), off = b.sub(x, mean);
+  // The mean of what is left after the mean: a large mean then costs no precision.
+  const ValueId rough = b.mean(x, {2, 3}, true);
+  const ValueId mean = b.add(rough, b.mean(b.sub(x, rough), {2, 3}, true)), off = b.sub(x, mean);
   const ValueId variance = b.mean(b.mul(off, off), {2, 3}, true);
   const ValueId rstd = b.rsqrt(b.add(variance, op.float_attr("eps")));
   const ValueId y = normalised(b, x, mean, rstd, parameter(1), parameter(2));

@@ -17,8 +17,6 @@
 namespace cleave {
 
 Status check_group_norm(const OpView& op, int input);
-// C3 and C4 of weight or bias.
-Status check_group_parameter(const OpView& op, int input, int operand, const char* name);
 
 // [N, group, C/group, HxW] with 1 for the dims that are not asked for.
 struct GroupView {

@@ -16,7 +16,7 @@ enum Operand { at_grad_out, at_input, at_mean, at_rstd, at_weight };
 Result<Types> infer(const OpView& op) {
   CLEAVE_CHECK(check_group_norm(op, at_input));
   const Type &x = op.in_type(at_input), &dy = op.in_type(at_grad_out);
-  if (op.has(at_weight)) CLEAVE_CHECK(check_group_parameter(op, at_input, at_weight, "weight"));
+  if (op.has(at_weight)) CLEAVE_CHECK(check_channel_operand(op, at_input, at_weight, "weight"));
   for (int k : {at_mean, at_rstd}) {
     const char* name = k == at_mean ? "mean" : "rstd";
     if (!is_floating(op.in_type(k).dtype))

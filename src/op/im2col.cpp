@@ -220,6 +220,14 @@ std::vector<Sample> im2col_samples() {
   add({0, 2, 4, 4}, window_call({2, 2}, {1}, {0}, {1}));
   add({1, 0, 4, 4}, window_call({2, 2}, {1}, {0}, {1}));
   add({1, 1, 0, 2}, window_call({2, 2}, {1}, {1}, {1}));
+  for (DType t : floating_dtypes)
+    out.push_back({{any_of(t, {2, 6})}, window_call({3}, {2}, {1}, {1})});
+  add({1, 2, 4, 4}, window_call({4, 4}, {1}, {0}, {1}));
+  add({1, 2, 3, 5}, window_call({2, 2}, {1}, {3}, {4}));
+  add({1, 1, 9, 9}, window_call({3, 3}, {4}, {0}, {1}));
+  add({1, 3, 2, 70}, window_call({2, 3}, {1}, {1}, {1}));
+  out.push_back({{f32({1, 1, 2, 3}).with({1, NAN, INFINITY, 0, -INFINITY, 2})},
+                 window_call({2, 2}, {1}, {1}, {1})});
   return out;
 }
 

@@ -5,7 +5,8 @@
 //   input f[*rows, *inner], weight and bias f[*inner] or none; y like input; mean, rstd [*rows,1..]
 //   (C1..C4) layer_norm.h
 // mean and rstd are f32 where weight or bias is f32 beside a bf16 or f16 input and on CUDA, else of
-// the input's dtype; they have no gradient.
+// the input's dtype; they have no gradient. Of nothing, the mean is 0 and rstd NaN;
+// with an infinite element both are NaN.
 // Source: aten/src/ATen/native/layer_norm.cpp, PyTorch 2.13.
 #include "op/layer_norm.h"
 
@@ -118,7 +119,7 @@ Result<Arrays> reference_layer_norm(const OpView& op, std::span<const Array* con
     const auto count = static_cast<double>(line.size());
     double sum = 0, squares = 0;
     for (int64_t at : line) sum += x.f[at];
-    const double m = sum / count;
+    const double m = line.empty() ? 0 : std::isinf(sum) ? NAN : sum / count;
     for (int64_t at : line) squares += (x.f[at] - m) * (x.f[at] - m);
     const double r = 1 / std::sqrt(squares / count + op.float_attr("eps"));
     for (size_t j = 0; j < line.size(); ++j)
@@ -133,7 +134,10 @@ Values decompose_layer_norm(Builder& b, const OpView& op) {
   const std::vector<int64_t> inner = inner_dims(op, 0);
   const DType y = op.out_type(0).dtype, statistic = op.out_type(1).dtype, t = norm_dtype(y);
   const ValueId x = b.convert(op.in(0), t);
-  const ValueId mean = b.mean(x, inner, true), off = b.sub(x, mean);
+  const bool of_nothing = op.env().provably_equal(count_along(op.in_type(0).shape, inner), 0);
+  const ValueId sum = b.sum(x, inner, true);
+  const ValueId mean = of_nothing ? sum : b.add(b.mean(x, inner, true), b.mul(sum, 0.0));
+  const ValueId off = b.sub(x, mean);
   const ValueId variance = b.mean(b.mul(off, off), inner, true);
   const ValueId rstd = b.rsqrt(b.add(variance, op.float_attr("eps")));
   ValueId out = b.mul(off, rstd);
@@ -160,13 +164,16 @@ void lower_layer_norm(loop::KernelBuilder& k, const OpView& op) {
   const auto number = [&](double v) { return loop::constant(t, v); };
   if (numel_of(shape) == 0)
     return k.parallel(static_shape(op.out_type(1)), [&](const Exprs& i) {
-      k.store(1, i, number(NAN));
+      k.store(1, i, number(0));
       k.store(2, i, number(NAN));
     });
   for_each_line_in(k, shape, inner, [&](const Line& line) {
     const auto count = static_cast<double>(line.count());
-    const Expr sum = line.fold(k, ReduceOp::sum, [&](const Exprs& i) { return k.load(0, i); });
-    const Expr mean = k.let(sum / number(count), "mean");
+    // What all elements have in common is no part of the sum, so that it costs no precision.
+    const Expr first = k.let(k.load(0, line.folded(true)), "first");
+    const Expr sum =
+        line.fold(k, ReduceOp::sum, [&](const Exprs& i) { return k.load(0, i) - first; });
+    const Expr mean = k.let(first + sum / number(count) + sum * number(0), "mean");
     const Expr squares = line.fold(k, ReduceOp::sum, [&](const Exprs& i) {
       const Expr off = k.let(k.load(0, i) - mean, "off");
       return off * off;
@@ -207,7 +214,18 @@ std::vector<Sample> samples() {
           call(f16({2, 5}), {5}, f16({5}), none),
           call(f16({2, 5}), {5}, none, f32({5})),
           call(f32({0, 3}), {3}, f32({3}), f32({3})),
-          call(f32({2, 0}), {0}, none, none)};
+          call(f32({2, 0}), {0}, none, none),
+          call(bf16({2, 0}), {0}, bf16({0}), bf16({0})),
+          call(f32({2, 0, 3}), {0, 3}, f32({0, 3}), none),
+          call(f32({0, 2, 3}), {2, 3}, f32({2, 3}), f32({2, 3})),
+          call(f32({3, 1}), {1}, f32({1}), f32({1})),
+          call(f32({2, 3, 2}), {2, 3, 2}, f32({2, 3, 2}), f32({2, 3, 2})),
+          call(f32({2, 3}).with({1, NAN, 2, 3, 4, 5}), {3}, f32({3}), f32({3})),
+          call(f32({2, 3}).with({1, INFINITY, 2, 3, 4, 5}), {3}, f32({3}), f32({3})),
+          call(f32({2, 4}).ties(1), {4}, f32({4}), f32({4})),
+          call(f64({2, 3}), {3}, f64({3}), none, 0),
+          call(bf16({2, 3, 4}), {3, 4}, bf16({3, 4}), none),
+          call(f16({2, 3}), {3}, f32({3}), none)};
 }
 
 OpDef layer_norm() {

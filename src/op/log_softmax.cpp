@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "op/softmax.h"
+#include "op/wide_grad.h"
 
 namespace cleave {
 namespace {
@@ -122,7 +123,7 @@ OpDef log_softmax_backward() {
       .infer = infer_softmax_backward,
       .reference = softmax_reference(backward_dtype, backward_line),
       .decompose = decompose_backward,
-      .grad = grad_backward,
+      .grad = wide_grad(grad_backward),
       .lower = loop::kernel(lower_backward),
       .cost = cost_per_operand(13),
       .samples = softmax_backward_samples(-3, 0),

@@ -41,7 +41,16 @@ OpDef logical_entry(const LogicalRow& row) {
       {{boolean({2, 3}), boolean({3})}},
       {{f32({3}).with({0, nan, 0.5}), i64({3, 1}).with({0, 1, -2})}},
       {{bf16({3}).ties(2), boolean({3})}},
-      {{i32({4}).range(0, 2), i32({4}).range(0, 2)}}};
+      {{i32({4}).range(0, 2), i32({4}).range(0, 2)}},
+      {{sample(DType::u8, {3}).range(0, 2), sample(DType::i8, {3}).range(-1, 1)}},
+      {{sample(DType::i16, {3}).range(0, 2), boolean({})}},
+      {{boolean({}), boolean({})}},
+      {{boolean({0, 3}), boolean({1, 3})}},
+      {{f64({3}).with({-0.0, 0, 1e-300}), f64({3}).with({1, 1, 0})}},
+      {{f16({2, 1}).with({0, 6e-8}), bf16({1, 3}).ties(2)}},
+      {{i64({2}).with({-9223372036854775808.0, 0}), boolean({2, 1})}},
+      {{boolean({3, 40}), boolean({40})}},
+      {{f32({4}).with({nan, 0, nan, 1}), f32({4}).with({0, nan, nan, 0})}}};
   return OpDef{
       .name = row.name,
       .signature = "(Tensor self, Tensor other) -> Tensor",

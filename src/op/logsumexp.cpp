@@ -8,6 +8,7 @@
 #include "op/line_kernel.h"
 #include "op/promotion.h"
 #include "op/reduction.h"
+#include "op/wide_grad.h"
 
 namespace cleave {
 namespace {
@@ -32,8 +33,6 @@ Result<Arrays> reference_logsumexp(const OpView& op, std::span<const Array* cons
   };
   return Arrays{fold_lines(op, x, x.dtype, fold, nullptr)};
 }
-
-DType wide(DType t) { return t == DType::f64 ? t : DType::f32; }
 
 Values decompose_logsumexp(Builder& b, const OpView& op) {
   const std::vector<int64_t> dims = reduction_dims(op);
@@ -75,11 +74,11 @@ OpDef logsumexp() {
       .infer = infer_logsumexp,
       .reference = reference_logsumexp,
       .decompose = decompose_logsumexp,
-      .grad = [](Builder& b, const GradView& op) -> Values {
+      .grad = wide_grad([](Builder& b, const GradView& op) -> Values {
         const std::vector<int64_t> dims = reduction_dims(op);
         const ValueId y = kept_out(b, op, dims);
         return {b.mul(b.exp(b.sub(op.in(0), y)), kept_dout(b, op, dims))};
-      },
+      }),
       .lower = loop::kernel(lower_logsumexp),
       .cost = cost_per_operand(12),
       .samples = joined({over_dtypes(all_dtypes, {3, 4}, {{"dim", {1}}}),

@@ -70,15 +70,10 @@ ReferenceFn reference(bool largest) {
         all ? std::vector<bool>(x.shape.size(), true) : folded_dim(op.int_attr("dim"), x.rank());
     Array values(x.dtype, kept_shape(x.shape, folded, !all && op.bool_attr("keepdim")));
     Array indices(DType::i64, values.shape);
-    const auto beats = [&](int64_t a, int64_t b) {
-      if (!x.floating()) return largest ? x.i[a] > x.i[b] : x.i[a] < x.i[b];
-      if (std::isnan(x.f[b])) return false;
-      return std::isnan(x.f[a]) || (largest ? x.f[a] > x.f[b] : x.f[a] < x.f[b]);
-    };
     for_each_line(x.shape, folded, [&](int64_t k, const std::vector<int64_t>& line) {
       size_t best = 0;
       for (size_t j = 1; j < line.size(); ++j)
-        if (beats(line[j], line[best])) best = j;
+        if (beats(x, line[j], line[best], largest)) best = j;
       indices.i[k] = static_cast<int64_t>(best);
       if (x.floating())
         values.f[k] = x.f[line[best]];
@@ -122,7 +117,8 @@ Values grad(Builder& b, const GradView& op) {
   if (op.has(other)) return grad_pair(b, op);
   const Type& x = op.in_type(0);
   if (!along_dim(op)) {
-    const ValueId hit = b.convert(b.eq(op.in(0), op.out(0)), x.dtype);
+    const ValueId nan = b.logical_and(b.call1("isnan", {op.in(0)}), b.call1("isnan", {op.out(0)}));
+    const ValueId hit = b.convert(b.logical_or(b.eq(op.in(0), op.out(0)), nan), x.dtype);
     d[0] = b.mul(b.div(hit, b.sum(hit, {})), op.dout(0));
     return d;
   }

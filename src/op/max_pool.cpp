@@ -179,6 +179,24 @@ std::vector<Sample> samples_3d() {
       {{f32({1, 1, 5, 5, 3})}, max_pool_call({2, 2, 1}, {1}, {1, 0, 0}, {2, 3, 1}, false)});
   out.push_back({{f32({1, 1, 4, 4, 4})}, max_pool_call({4}, {1}, {2}, {1}, false)});
   out.push_back({{f32({0, 1, 2, 2, 2})}, {{"kernel_size", {2}}}});
+  for (DType t : {DType::i32, DType::i8, DType::u8, DType::bf16, DType::f16})
+    out.push_back({{any_of(t, {2, 3, 4, 3})}, max_pool_call({2}, {1, 2, 1}, {1, 0, 1}, {1}, true)});
+  const double nan = std::nan("");
+  const auto add = [&](SampleTensor x, SampleAttrs attrs) { out.push_back({{x}, attrs}); };
+  add(f32({1, 1, 3, 3, 3}), max_pool_call({3}, {1}, {1}, {1}, false));
+  add(f32({1, 1, 5, 4, 7}), max_pool_call({3, 2, 3}, {2, 1, 3}, {1, 0, 1}, {1}, true));
+  add(f32({1, 2, 5, 5, 5}), max_pool_call({2}, {1}, {1}, {3}, false));
+  add(f32({1, 1, 1, 1, 1}), max_pool_call({1}, {1}, {0}, {1}, false));
+  add(f32({1, 1, 6, 3, 6}), max_pool_call({2}, {3}, {0}, {1}, false));
+  add(f32({1, 2, 1, 1, 9}), max_pool_call({1, 1, 3}, {1, 1, 2}, {0, 0, 1}, {1}, false));
+  add(f32({2, 1, 2, 3, 40}), max_pool_call({2, 3, 2}, {}, {0}, {1}, false));
+  add(i64({1, 1, 3, 3, 3}).ties(2), max_pool_call({2}, {1}, {0}, {1}, false));
+  add(i64({1, 1, 2, 3, 3}).ties(1), max_pool_call({2}, {1}, {1}, {1}, false));
+  add(f32({1, 1, 2, 2, 2}).with({1, nan, 2, nan, 0, 3, -1, 5}),
+      max_pool_call({2}, {1}, {1}, {1}, false));
+  add(f32({1, 1, 2, 2, 2}).with({-INFINITY}), max_pool_call({2}, {1}, {1}, {1}, false));
+  add(f32({1, 1, 2, 2, 2}).with({INFINITY, 1, -INFINITY, INFINITY}), {{"kernel_size", {2}}});
+  add(f64({1, 1, 2, 2, 3}), max_pool_call({2}, {1}, {0}, {1}, false));
   return out;
 }
 
@@ -204,6 +222,19 @@ std::vector<Reject> rejects(const std::string& name) {
       {"C5",
        {{x}, max_pool_call({3}, {1}, {0}, {2}, false)},
        name + ": C5: a window of 3 with dilation 2 doesn't fit into 4 padded by 0"}};
+}
+
+std::vector<Reject> rejects_3d() {
+  const std::string name = "max_pool3d_with_indices";
+  return {{"C1",
+           {{f32({1, 4, 4, 4})}, {{"kernel_size", {2, 2}}}},
+           name + ": C1: kernel_size has 2 entries, expected 3 or 1"},
+          {"C4",
+           {{f32({4, 4, 4})}, {{"kernel_size", {2}}}},
+           name + ": C4: self is f32[4,4,4], expected rank 4 or 5"},
+          {"C5",
+           {{f32({1, 4, 4, 2})}, {{"kernel_size", {3}}}},
+           name + ": C5: a window of 3 with dilation 1 doesn't fit into 2 padded by 0"}};
 }
 
 OpDef forward(size_t rank, std::vector<Sample> samples, std::vector<Reject> rejects) {
@@ -243,7 +274,7 @@ OpDef forward(size_t rank, std::vector<Sample> samples, std::vector<Reject> reje
 
 CLEAVE_OPS(max_pool) {
   return {forward(2, samples_2d(), rejects("max_pool2d_with_indices")),
-          forward(3, samples_3d(), {})};
+          forward(3, samples_3d(), rejects_3d())};
 }
 
 }  // namespace cleave

@@ -154,6 +154,27 @@ Values grad_backward(Builder& b, const GradView& op, size_t rank) {
   return d;
 }
 
+// A call whose indices name elements of their windows: the taps take turns.
+Sample with_turns(DType t, const Ints& image, PoolWindows w) {
+  const size_t lead = image.size() - w.rank();
+  Ints windows(image.begin(), image.begin() + static_cast<std::ptrdiff_t>(lead));
+  for (size_t d = 0; d < w.rank(); ++d) windows.push_back(w.count(Dim(image[lead + d]), d).value());
+  std::vector<double> indices;
+  for_each_position(windows, w.rank(), [&](int64_t, const Ints& window) {
+    int64_t index = 0;
+    for (size_t d = 0; d < w.rank(); ++d) {
+      const int64_t size = image[lead + d], begin = window[d] * w.stride[d] - w.padding[d];
+      auto tap = static_cast<int64_t>(indices.size() + d);
+      const auto at = [&] { return begin + tap % w.kernel[d] * w.dilation[d]; };
+      while (at() < 0 || at() >= size) ++tap;
+      index = index * size + at();
+    }
+    indices.push_back(static_cast<double>(index));
+  });
+  return {{any_of(t, windows), any_of(t, image), i64(windows).with(indices)},
+          max_pool_call(w.kernel, w.stride, w.padding, w.dilation, w.ceil_mode)};
+}
+
 // Operands of the backward: the cotangent, self, and indices that lie in their windows.
 std::vector<Sample> backward_samples_2d() {
   std::vector<Sample> out;
@@ -180,6 +201,15 @@ std::vector<Sample> backward_samples_2d() {
   add(t, {1, 1, 13, 13}, {1, 1, 6, 6}, {84, 97}, max_pool_call({8}, {1}, {0}, {1}, false));
   add(t, {0, 2, 4, 4}, {0, 2, 2, 2}, {}, max_pool_call({2}, {2}, {0}, {1}, false));
   add(t, {1, 1, 2, 3}, {1, 1, 2, 2}, {0, 2, 3, 5}, max_pool_call({1, 2}, {1}, {0}, {1}, false));
+  for (DType f : floating_dtypes)
+    out.push_back(with_turns(f, {2, 5, 4}, {{3, 2}, {1, 2}, {1, 1}, {1, 1}, false}));
+  for (const PoolWindows& w : {PoolWindows{{3, 3}, {1, 1}, {1, 1}, {1, 1}, false},
+                               PoolWindows{{2, 3}, {2, 1}, {1, 1}, {2, 1}, true},
+                               PoolWindows{{4, 2}, {3, 3}, {0, 1}, {1, 3}, true}})
+    out.push_back(with_turns(t, {1, 2, 7, 6}, w));
+  // Many addends in one place: they are added unrounded.
+  for (DType f : {DType::bf16, DType::f16})
+    out.push_back(with_turns(f, {1, 1, 6, 6}, {{5, 5}, {1, 1}, {2, 2}, {1, 1}, false}));
   return out;
 }
 
@@ -191,6 +221,24 @@ std::vector<Sample> backward_samples_3d() {
                    max_pool_call({2}, {2}, {0}, {1}, false)});
   out.push_back({{f32({1, 2, 2, 2}), f32({1, 3, 3, 3}), i64({1, 2, 2, 2}).with({13})},
                  max_pool_call({2}, {1}, {0}, {1}, false)});
+  const Ints one = {1, 1, 1}, none = {0, 0, 0}, two = {2, 2, 2};
+  for (DType t : floating_dtypes) {
+    out.push_back(with_turns(t, {2, 3, 4, 3}, {{2, 3, 2}, {1, 2, 1}, one, one, true}));
+    out.push_back(with_turns(t, {1, 1, 3, 3, 3}, {{3, 3, 3}, one, one, one, false}));
+  }
+  const DType t = DType::f32;
+  const std::vector<Sample> more = {
+      with_turns(t, {1, 2, 5, 4, 5}, {two, two, none, one, true}),
+      with_turns(t, {1, 1, 5, 5, 5}, {two, one, one, {3, 2, 1}, false}),
+      with_turns(t, {1, 1, 4, 4, 4}, {{4, 4, 4}, one, two, one, false}),
+      with_turns(t, {1, 1, 7, 2, 7}, {two, {4, 1, 4}, none, one, false}),
+      with_turns(t, {1, 1, 1, 1, 1}, {one, one, none, one, false}),
+      with_turns(t, {1, 2, 1, 1, 9}, {{1, 1, 3}, {1, 1, 2}, {0, 0, 1}, one, false}),
+      with_turns(t, {2, 1, 2, 3, 40}, {{2, 3, 2}, {2, 3, 2}, none, one, false}),
+      with_turns(t, {1, 1, 5, 4, 7}, {{3, 2, 3}, {2, 1, 3}, {1, 0, 1}, one, true}),
+      with_turns(t, {0, 1, 2, 2, 2}, {two, two, none, one, false}),
+      with_turns(t, {1, 1, 2, 2, 3}, {two, one, none, one, false})};
+  out.insert(out.end(), more.begin(), more.end());
   return out;
 }
 
@@ -216,6 +264,19 @@ std::vector<Reject> backward_rejects(const std::string& name) {
           {"index",
            {{g, x, i.with({0, 3, 9, 9})}, two},
            name + ": indices: an index is outside its window"}};
+}
+
+std::vector<Reject> backward_rejects_3d() {
+  const std::string name = "max_pool3d_with_indices_backward";
+  const SampleTensor x = f32({1, 2, 2, 2}), i = i64({1, 1, 1, 1});
+  const SampleAttrs two = max_pool_call({2}, {2}, {0}, {1}, false);
+  return {{"C6",
+           {{f32({1, 1, 1, 2}), x, i.with({0})}, two},
+           name + ": C6: grad_output and the windows of self: [1,1,1,2] and [1,1,1,1], expected "
+                  "equal shapes"},
+          {"index",
+           {{f32({1, 1, 1, 1}), x, i.with({8})}, two},
+           name + ": indices: index 8 is out of range [0, 8)"}};
 }
 
 OpDef backward(size_t rank, std::vector<Sample> samples, std::vector<Reject> rejects) {
@@ -248,7 +309,7 @@ OpDef backward(size_t rank, std::vector<Sample> samples, std::vector<Reject> rej
 
 CLEAVE_OPS(max_pool_backward) {
   return {backward(2, backward_samples_2d(), backward_rejects("max_pool2d_with_indices_backward")),
-          backward(3, backward_samples_3d(), {})};
+          backward(3, backward_samples_3d(), backward_rejects_3d())};
 }
 
 }  // namespace cleave

@@ -6,6 +6,16 @@
 
 namespace cleave {
 
+Status check_channel_operand(const OpView& op, int input, int operand, std::string_view name) {
+  const Type &x = op.in_type(input), &t = op.in_type(operand);
+  CLEAVE_CHECK(check_same_shape(op, "C3", fmt::format("{} and the channels of input", name),
+                                t.shape, {x.shape[1]}));
+  const bool narrow = x.dtype == DType::bf16 || x.dtype == DType::f16;
+  if (t.dtype == x.dtype || (narrow && t.dtype == DType::f32)) return {};
+  return op.broken("C4", "{} is {} for input: {}, expected its dtype{}", name, t.text(), x.text(),
+                   narrow ? " or f32" : "");
+}
+
 ValueId sum_of(Builder& b, ValueId x, ValueId y) {
   if (!x.valid() || !y.valid()) return x.valid() ? x : y;
   return b.add(x, y);

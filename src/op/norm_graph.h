@@ -20,6 +20,10 @@ namespace cleave {
 // The dtype in which norms are computed.
 inline DType norm_work(DType t) { return t == DType::f64 ? t : DType::f32; }
 
+// (C3) the operand has one entry for each channel (dim 1) of input, (C4) and its dtype, or f32
+// where that is bf16 or f16.
+Status check_channel_operand(const OpView& op, int input, int operand, std::string_view name);
+
 // a + b, where either may be none.
 ValueId sum_of(Builder& b, ValueId x, ValueId y);
 

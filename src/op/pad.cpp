@@ -5,6 +5,8 @@
 //   (C3) value fits: a number that self's dtype can hold
 // flip(self; dims) -> y                      y[..., i, ...] = x[..., n-1-i, ...]
 //   (C1) dims in range  (C2) each once
+#include <cmath>
+
 #include "op/cost.h"
 #include "op/dims.h"
 #include "op/entry.h"
@@ -154,7 +156,16 @@ OpDef constant_pad_nd() {
                           {{f32({0, 2})}, {{"pad", {1, 1, 2, 0}}, {"value", 3}}},
                           {{f32({2})}, {{"pad", {1, 0}}, {"value", -INFINITY}}},
                           {{i64({2})}, {{"pad", {1, 1}}, {"value", 2.7}}},
-                          {{boolean({2})}, {{"pad", {1, 1}}, {"value", 0.5}}}}}),
+                          {{boolean({2})}, {{"pad", {1, 1}}, {"value", 0.5}}},
+                          {{f32({2, 3})}, {{"pad", {2, 2, 2, 2}}}},
+                          {{bf16({2, 3, 4})}, {{"pad", {1, -1, 0, 2, -1, 0}}, {"value", 0.1}}},
+                          {{f64({3, 2})}, {{"pad", {0, 0, -1, 3}}, {"value", -1}}},
+                          {{f32({1, 1})}, {{"pad", {70, 1}}}},
+                          {{f32({2, 3})}, {{"pad", {0, -3}}}},
+                          {{f16({2, 2})}, {{"pad", {1, 0}}, {"value", NAN}}},
+                          {{f32({2, 2, 2, 2})}, {{"pad", {1, 1, 0, 1}}}},
+                          {{f32({3}).with({NAN, INFINITY, -0.0})}, {{"pad", {1, 1}}}},
+                          {{i64({2, 2})}, {{"pad", {-1, 1, 1, -1}}, {"value", 9}}}}}),
       .rejects = {{"C1",
                    {{f32({2, 3})}, {{"pad", {1, 2, 3}}}},
                    "constant_pad_nd: C1: 3 pads, expected an even number up to 4 for self: "
@@ -218,11 +229,23 @@ OpDef flip() {
       },
       .lower = loop::elementwise(lower_flip),
       .cost = cost_per_result(0),
-      .samples = joined({over_dtypes(all_dtypes, {2, 3}, {{"dims", {1}}}),
-                         {{{f32({2, 3, 2})}, {{"dims", {0, -1}}}},
-                          {{f32({2, 3})}, {{"dims", std::vector<int64_t>{}}}},
-                          {{f32({0, 3})}, {{"dims", {0, 1}}}},
-                          {{f32({})}, {{"dims", {0}}}}}}),
+      .samples = joined(
+          {over_dtypes(all_dtypes, {2, 3}, {{"dims", {1}}}),
+           {{{f32({2, 3, 2})}, {{"dims", {0, -1}}}},
+            {{f32({2, 3})}, {{"dims", std::vector<int64_t>{}}}},
+            {{f32({0, 3})}, {{"dims", {0, 1}}}},
+            {{f32({})}, {{"dims", {0}}}},
+            {{f32({})}, {{"dims", std::vector<int64_t>{}}}},
+            {{f32({5})}, {{"dims", {0}}}},
+            {{f32({1, 1})}, {{"dims", {0, 1}}}},
+            {{bf16({2, 3, 4})}, {{"dims", {2, 0}}}},
+            {{f64({2, 3, 2})}, {{"dims", {0, 1, 2}}}},
+            {{f32({3, 70})}, {{"dims", {-1}}}},
+            {{f32({3, 70})}, {{"dims", {-2}}}},
+            {{f16({2, 2, 2, 2})}, {{"dims", {1, 3}}}},
+            {{f32({2, 0, 2})}, {{"dims", {1}}}},
+            {{f32({2, 3}).with({NAN, INFINITY, -INFINITY, 0, -0.0, 1})}, {{"dims", {1}}}},
+            {{i64({2}).with({-9223372036854775808.0, 4503599627370497.0})}, {{"dims", {0}}}}}}),
       .rejects = {{"C1",
                    {{f32({2, 3})}, {{"dims", {2}}}},
                    "flip: C1: dim 2 is outside [-2, 2) of self: f32[2,3]"},

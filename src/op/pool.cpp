@@ -37,7 +37,8 @@ constexpr int64_t most = int64_t{1} << 31;  // of an attribute; sizes are below 
 Status check_list(const OpView& op, const char* name, const Ints& list, size_t rank,
                   int64_t least) {
   if (list.size() != rank)
-    return op.broken("C1", "{} has {} entries, expected {} or 1", name, list.size(), rank);
+    return op.broken("C1", "{} has {} entries, expected {}", name, list.size(),
+                     rank == 1 ? "1" : fmt::format("{} or 1", rank));
   for (int64_t v : list)
     if (v < least || v > most)
       return op.broken("C2", "{} has {}, expected at least {}", name, v, least);

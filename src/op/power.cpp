@@ -18,6 +18,7 @@
 #include "op/pointwise.h"
 #include "op/pointwise_lower.h"
 #include "op/pointwise_reference.h"
+#include "op/wide_grad.h"
 
 namespace cleave {
 namespace {
@@ -156,10 +157,10 @@ CLEAVE_OPS(power) {
             return reference_pointwise(op, in, meet_of(op), rule);
           },
       .decompose = Absent{"primitive"},
-      .grad = [](Builder& b, const GradView& op) -> Values {
+      .grad = wide_grad([](Builder& b, const GradView& op) -> Values {
         return {grad_to(b, op, 0, [&] { return base_gradient(b, op); }),
                 grad_to(b, op, 1, [&] { return exponent_gradient(b, op); })};
-      },
+      }),
       .lower = loop::pointwise(lower_pow),
       .cost = cost_per_result(20),
       .samples = pow_samples(),

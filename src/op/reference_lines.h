@@ -6,6 +6,7 @@
 //   moved(x, shape, from)           out[index] = x[from(index)], fill where from gives -1
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "ir/array.h"
@@ -67,6 +68,14 @@ void for_each_line(const std::vector<int64_t>& shape, const std::vector<bool>& f
     for (int64_t& at : line) at += base;
     f(k++, line);
   });
+}
+
+// Whether element a of x is the largest (or smallest) rather than b: NaN comes before numbers, the
+// first of equal ones is b.
+inline bool beats(const Array& x, int64_t a, int64_t b, bool largest) {
+  if (!x.floating()) return largest ? x.i[a] > x.i[b] : x.i[a] < x.i[b];
+  if (std::isnan(x.f[b])) return false;
+  return std::isnan(x.f[a]) || (largest ? x.f[a] > x.f[b] : x.f[a] < x.f[b]);
 }
 
 // out[index] = x[from(index)] over `shape`; -1 leaves the element as it is in `out`.

@@ -11,7 +11,8 @@ namespace cleave {
 inline constexpr std::initializer_list<DType> floating_dtypes = {DType::f64, DType::f32,
                                                                  DType::bf16, DType::f16};
 inline constexpr std::initializer_list<DType> all_dtypes = {
-    DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64, DType::i32, DType::boolean};
+    DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64,
+    DType::i32, DType::i16, DType::i8,   DType::u8,  DType::boolean};
 
 using SampleAttrs = std::vector<std::pair<std::string, AttrValue>>;
 

@@ -1,20 +1,21 @@
 // Elements written or added along a dim, into a copy of self.
 //
-// scatter(self, index, src; dim) or scatter(self, index; dim, value) -> y
+// scatter(self, index, src; dim, reduce) or scatter(self, index; dim, value, reduce) -> y
 //   y = self; y[index[i,j,k],j,k] = src[i,j,k] (or value) for dim 0, and so on
+//   with reduce "add" or "multiply": += or *=, as in scatter_reduce.h
 // scatter_add(self, index, src; dim) -> y
 //   y = self; y[index[i,j,k],j,k] += src[i,j,k]
 //     (C1) dim in [-rank, rank) of self   (C2) index is i64 or i32
 //     (C3) self, index and src have one rank
 //     (C4) index is no larger than self in the other dims, and than src in every dim
 //     (C5) src has the dtype of self      (C6) operands are on one device
-//     (C7) of src and value one is given
+//     (C7) of src and value one is given  (C8) reduce is "add" or "multiply"
 //
 // A 0-d tensor counts as one dim of size 1. Indices are in [0, size of dim), else an error that
 // names the index, before anything is written. Where writes meet, the last one in row-major order
 // of index stays; sums are added in that order, bool by "or". A number takes the dtype of self.
 // Gradient: what is overwritten has none; as in PyTorch, each of several writes that meet gets the
-// whole gradient of the place.
+// whole gradient of the place. PyTorch has none for `reduce`; here it is that of scatter_reduce.
 #include "op/broadcast.h"
 #include "op/cost.h"
 #include "op/dims.h"
@@ -22,8 +23,20 @@
 #include "op/index_rules.h"
 #include "op/kernel_loops.h"
 #include "op/sample_sets.h"
+#include "op/scatter_reduce.h"
+#include "op/wide_grad.h"
 
 namespace cleave {
+
+loop::Expr scatter_number(const OpView& op) {
+  const DType t = op.out_type(0).dtype, in = loop::compute_type(t);
+  const AttrValue& value = op.attr("value");
+  if (t == DType::boolean) return loop::constant_int(in, value.as_double() != 0);
+  if (is_floating(t)) return loop::constant(in, value.as_double());
+  return loop::constant_int(
+      in, value.is_int() ? op.int_attr("value") : truncate_to(t, value.as_double()));
+}
+
 namespace {
 
 using loop::Expr;
@@ -31,6 +44,7 @@ using loop::Exprs;
 
 int64_t rank_as_one(const Type& t) { return std::max<int64_t>(t.rank(), 1); }
 int64_t dim_of(const OpView& op) { return from_front(op.int_attr("dim"), op.in_type(0).rank()); }
+bool folds(const OpView& op) { return op.name() == "scatter" && op.given("reduce"); }
 
 Result<Types> infer(const OpView& op) {
   const Type &self = op.in_type(0), &index = op.in_type(1);
@@ -40,6 +54,8 @@ Result<Types> infer(const OpView& op) {
   if (op.name() == "scatter" && with_src == op.given("value"))
     return op.broken("C7", "{} given, expected one of them",
                      with_src ? "src and value are" : "neither src nor value is");
+  if (folds(op) && op.str_attr("reduce") != "add" && op.str_attr("reduce") != "multiply")
+    return op.broken("C8", "reduce is \"{}\", expected add or multiply", op.str_attr("reduce"));
   for (int k = 1; k <= (with_src ? 2 : 1); ++k)
     if (rank_as_one(op.in_type(k)) != rank_as_one(self))
       return op.broken("C3", "{} is {}, expected the rank of self: {}", k == 1 ? "index" : "src",
@@ -65,11 +81,14 @@ std::vector<int64_t> as_one(const Array& a) {
   return a.rank() == 0 ? std::vector<int64_t>{1} : a.shape;
 }
 
-void put(Array& y, int64_t at, const Array& src, int64_t from, bool add) {
+void put(Array& y, int64_t at, const Array& src, int64_t from, std::string_view how) {
+  const auto put_on = [&](auto old, auto value) {
+    return how == "add" ? old + value : how == "multiply" ? old * value : value;
+  };
   if (y.floating())
-    y.f[at] = src.f[from] + (add ? y.f[at] : 0);
+    y.f[at] = put_on(y.f[at], src.f[from]);
   else
-    y.set_int(at, src.i[from] + (add ? y.i[at] : 0));
+    y.set_int(at, put_on(y.i[at], src.i[from]));
 }
 
 Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
@@ -81,6 +100,8 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
     else
       number.set(0, op.float_attr("value"));
   }
+  std::string_view how = op.name() == "scatter_add" ? "add" : "write";
+  if (op.name() == "scatter" && !op.attr("reduce").is_none()) how = op.str_attr("reduce");
   const std::vector<int64_t> sizes = as_one(self), extents = as_one(index);
   const int64_t named = op.int_attr("dim");
   const size_t dim = static_cast<size_t>(named < 0 ? named + std::ssize(sizes) : named);
@@ -93,7 +114,7 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
     int64_t to = 0, from = 0;
     for (size_t d = 0; d < sizes.size(); ++d) to = to * sizes[d] + target[d];
     for (size_t d = 0; op.has(2) && d < sizes.size(); ++d) from = from * as_one(*in[2])[d] + at[d];
-    put(y, to, op.has(2) ? *in[2] : number, from, op.name() == "scatter_add");
+    put(y, to, op.has(2) ? *in[2] : number, from, how);
   }
   return Arrays{std::move(y)};
 }
@@ -116,6 +137,7 @@ ValueId grad_of_src(Builder& b, const GradView& op) {
 }
 
 Values grad(Builder& b, const GradView& op) {
+  if (folds(op)) return wide_grad(grad_scatter_reduce)(b, op);
   Values d = op.no_grads();
   if (op.dout(0).is_none()) return d;
   if (op.needs(0))
@@ -126,17 +148,9 @@ Values grad(Builder& b, const GradView& op) {
   return d;
 }
 
-Expr number_of(const OpView& op) {
-  const DType t = op.out_type(0).dtype, in = loop::compute_type(t);
-  const AttrValue& value = op.attr("value");
-  if (t == DType::boolean) return loop::constant_int(in, value.as_double() != 0);
-  if (is_floating(t)) return loop::constant(in, value.as_double());
-  return loop::constant_int(
-      in, value.is_int() ? op.int_attr("value") : truncate_to(t, value.as_double()));
-}
-
 // The columns are the dims but `dim`, the steps run along `dim`.
 void lower(loop::KernelBuilder& k, const OpView& op) {
+  if (folds(op)) return lower_scatter_reduce(k, op);
   const std::vector<int64_t>& sizes = k.operand(0).layout.shape;
   const std::vector<int64_t>& extents = k.operand(1).layout.shape;
   const size_t dim = static_cast<size_t>(dim_of(op));
@@ -161,7 +175,7 @@ void lower(loop::KernelBuilder& k, const OpView& op) {
   };
   w.place = [&](const Exprs& key, const Exprs& column) { return join(sizes, column, key[0]); };
   w.value = [&](const Exprs& column, const Exprs& step) {
-    if (!op.has(2)) return number_of(op);
+    if (!op.has(2)) return scatter_number(op);
     return k.load(2, join(k.operand(2).layout.shape, column, step[0]));
   };
   write_in_order(k, w);
@@ -224,7 +238,31 @@ OpDef scatter() {
        {{f32({5}), i64({}).range(0, 5), f32({3})}, {{"dim", 0}}},
        {{f32({2, 3}), i64({0, 3}), f32({4, 3})}, {{"dim", 0}}},
        {{i32({40}), i64({1}).range(0, 40)}, {{"dim", 0}, {"value", true}}}});
+  for (const char* reduce : {"add", "multiply"}) {
+    const SampleAttrs first = {{"dim", 0}, {"reduce", reduce}};
+    const SampleAttrs last = {{"dim", -1}, {"reduce", reduce}};
+    const auto with = [](SampleAttrs attrs, AttrValue value) {
+      attrs.emplace_back("value", std::move(value));
+      return attrs;
+    };
+    const SampleTensor rows = i64({5, 3}).range(0, 4);
+    for (DType t : all_dtypes) {
+      samples.push_back({{any_of(t, {4, 3}), rows, any_of(t, {5, 3})}, first});
+      samples.push_back({{any_of(t, {4, 3}), rows}, with(first, 1.75)});
+    }
+    samples.insert(
+        samples.end(),
+        {{{f32({2, 3}), i32({2, 2}).range(0, 3), f32({2, 4}).range(0.5, 2)}, last},
+         {{f32({2, 3}), i64({1, 4}).range(0, 3)}, with(last, -2)},
+         {{f32({}), i64({4}).range(0, 1), f32({4})}, first},
+         {{f32({3, 2}), i64({0, 2}), f32({1, 2})}, first},
+         {{boolean({3}), i64({2}).range(0, 3)}, with(first, false)},
+         {{f32({2}).with({1, NAN}), i64({3}).with({0, 1, 0}), f32({3}).with({NAN, 2, 3})}, first}});
+  }
   std::vector<Reject> refused = rejects("scatter");
+  refused.push_back({"C8",
+                     {{f32({2}), i64({2}), f32({2})}, {{"dim", 0}, {"reduce", "sum"}}},
+                     "scatter: C8: reduce is \"sum\", expected add or multiply"});
   refused.push_back({"C7",
                      {{f32({2}), i64({2})}, {{"dim", 0}}},
                      "scatter: C7: neither src nor value is given, expected one of them"});
@@ -234,10 +272,11 @@ OpDef scatter() {
   return OpDef{
       .name = "scatter",
       .signature =
-          "(Tensor self, int dim, Tensor index, Tensor? src=None, *, Scalar? value=None) "
-          "-> Tensor",
+          "(Tensor self, int dim, Tensor index, Tensor? src=None, *, Scalar? value=None, "
+          "str? reduce=None) -> Tensor",
       .summary = "A copy with elements overwritten along a dim, one for each index.",
-      .source = "aten::scatter.src and aten::scatter.value, PyTorch 2.13",
+      .source =
+          "aten::scatter.src, scatter.value, scatter.reduce, scatter.value_reduce, PyTorch 2.13",
       .traits = Trait::recomputable | Trait::data_dependent,
       .infer = infer,
       .reference = reference,

@@ -26,6 +26,7 @@
 #include "op/entry.h"
 #include "op/index_rules.h"
 #include "op/sample_sets.h"
+#include "op/wide_grad.h"
 
 namespace cleave {
 
@@ -34,11 +35,16 @@ int64_t scatter_dim(const OpView& op) {
 }
 
 Fold fold_of(const OpView& op) {
+  if (op.name() == "scatter") return op.str_attr("reduce") == "add" ? Fold::sum : Fold::prod;
   constexpr std::string_view names[] = {"sum", "prod", "mean", "amax", "amin"};
   const std::string& name = op.str_attr("reduce");
   for (int k = 0; k < 5; ++k)
     if (names[k] == name) return static_cast<Fold>(k);
   return Fold::sum;
+}
+
+bool includes_self(const OpView& op) {
+  return op.def().schema.find("include_self") < 0 || op.bool_attr("include_self");
 }
 
 namespace {
@@ -187,7 +193,7 @@ CLEAVE_OPS(scatter_reduce) {
       .infer = infer,
       .reference = reference,
       .decompose = Absent{"a primitive of data movement"},
-      .grad = grad_scatter_reduce,
+      .grad = wide_grad(grad_scatter_reduce),
       .lower = loop::kernel(lower_scatter_reduce),
       .cost = [](const OpView& op) { return Cost{numel_hint(op, op.in_type(1)), bytes_moved(op)}; },
       .samples = samples(),

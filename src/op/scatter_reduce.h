@@ -1,4 +1,5 @@
-// What the parts of scatter_reduce share (scatter_reduce.cpp says what it does).
+// What the parts of scatter_reduce share (scatter_reduce.cpp says what it does), and scatter with
+// `reduce`: "add" is a sum and "multiply" a product that include self, of src or of one number.
 #pragma once
 #include "ir/builder.h"
 #include "ir/op_view.h"
@@ -10,7 +11,11 @@ enum class Fold { sum, prod, mean, amax, amin };
 
 // Checked by infer.
 Fold fold_of(const OpView& op);
+bool includes_self(const OpView& op);
 int64_t scatter_dim(const OpView& op);
+
+// The attribute `value` of scatter in the compute type of its result.
+loop::Expr scatter_number(const OpView& op);
 
 Values grad_scatter_reduce(Builder& b, const GradView& op);
 void lower_scatter_reduce(loop::KernelBuilder& k, const OpView& op);

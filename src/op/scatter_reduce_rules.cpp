@@ -42,9 +42,10 @@ struct Along {
   ValueId like_self(double value) const { return b.full(op.in_type(0).shape, value, t); }
   ValueId like_index(double value) const { return b.full(op.in_type(1).shape, value, t); }
   // S
-  ValueId own() const { return op.bool_attr("include_self") ? like_self(1) : set(like_self(1), 0); }
-  // The part of src that index reads, in the shape of index.
+  ValueId own() const { return includes_self(op) ? like_self(1) : set(like_self(1), 0); }
+  // The part of src that index reads, or the number, in the shape of index.
   ValueId src() const {
+    if (!op.has(2)) return b.full(op.in_type(1).shape, op.attr("value"), t);
     ValueId x = op.in(2);
     const Shape &index = op.in_type(1).shape, &shape = op.in_type(2).shape;
     if (index.size() != shape.size()) return b.view(x, index);
@@ -69,7 +70,7 @@ struct Along {
 ValueId product_of_others(const Along& a, ValueId src) {
   Builder& b = a.b;
   const ValueId zero = b.eq(src, 0.0), plain = b.where(zero, 1.0, src);
-  const ValueId start = a.op.bool_attr("include_self") ? a.op.in(0) : a.like_self(1);
+  const ValueId start = includes_self(a.op) ? a.op.in(0) : a.like_self(1);
   const ValueId product = a.gather(a.multiply(start, plain));
   const ValueId zeros = a.gather(a.add(a.like_self(0), b.convert(zero, a.t)));
   const ValueId beside = b.where(b.eq(zeros, 0.0), b.div(product, plain), 0.0);
@@ -110,8 +111,9 @@ Values grad_scatter_reduce(Builder& b, const GradView& op) {
       for_src = b.mul(a.gather(g), product_of_others(a, src));
       break;
   }
+  if (!includes_self(op)) for_self = b.where(b.eq(own, 0.0), 0.0, for_self);  // beside NaN too
   if (op.needs(0)) d[0] = for_self;
-  if (op.needs(2)) d[2] = a.to_src(for_src);
+  if (op.has(2) && op.needs(2)) d[2] = a.to_src(for_src);
   return d;
 }
 
@@ -134,7 +136,10 @@ struct Column {
   Expr key(const Expr& t) const {
     return k.let(cast(k.load(1, at(k.operand(1).layout.shape, t)), DType::i64), "i");
   }
-  Expr src(const Expr& t) const { return k.load(2, at(k.operand(2).layout.shape, t)); }
+  Expr src(const Expr& t) const {
+    if (!op.has(2)) return scatter_number(op);
+    return k.load(2, at(k.operand(2).layout.shape, t));
+  }
   Exprs place(const Expr& key) const { return at(k.operand(0).layout.shape, key); }
 
   Expr combine(const Expr& x, const Expr& y) const {
@@ -159,7 +164,7 @@ struct Column {
   // In the result's memory, one element of index after the other.
   void fold_in_place(int64_t steps) const {
     const DType t = loop::compute_type(op.out_type(0).dtype);
-    if (!op.bool_attr("include_self"))
+    if (!includes_self(op))
       k.loop(Expr(steps), [&](const Expr& u) { k.store(0, place(key(u)), identity(t)); });
     k.loop(Expr(steps), [&](const Expr& u) {
       const Exprs to = place(key(u));
@@ -170,7 +175,7 @@ struct Column {
   // Place by place, at the first index that names it: sums stay unrounded until they are whole.
   void fold_by_place(int64_t steps) const {
     const DType t = loop::compute_type(op.out_type(0).dtype);
-    const bool own = op.bool_attr("include_self");
+    const bool own = includes_self(op);
     k.loop(Expr(steps), [&](const Expr& u) {
       const Expr mine = key(u);
       const Expr first = k.define(loop::constant_int(DType::boolean, 1), "first");

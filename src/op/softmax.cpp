@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "op/softmax.h"
+#include "op/wide_grad.h"
 
 namespace cleave {
 namespace {
@@ -126,7 +127,7 @@ OpDef softmax_backward() {
       .infer = infer_softmax_backward,
       .reference = softmax_reference(backward_dtype, backward_line),
       .decompose = decompose_backward,
-      .grad = grad_backward,
+      .grad = wide_grad(grad_backward),
       .lower = loop::kernel(lower_backward),
       .cost = cost_per_operand(4),
       .samples = softmax_backward_samples(0, 1),

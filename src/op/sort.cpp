@@ -108,7 +108,8 @@ std::vector<Sample> samples(const std::string& name) {
   };
   for (bool flip : {false, true}) {
     for (DType t : all_dtypes)
-      if (t != DType::boolean || !top) add(any_of(t, {3, 5}), 1, 3, flip);
+      if (t != DType::boolean || !top)
+        add(is_floating(t) ? sample(t, {3, 5}).with(apart) : any_of(t, {3, 5}), 1, 3, flip);
     add(i64({4, 9}).range(0, 3), 1, 4, flip);
     add(f32({2, 4}).with({1, NAN, 3, 2, NAN, NAN, -1, 5}), 1, 3, flip);
     add(f32({8}).with({2, 1, 2, 1, NAN, 3, 3, INFINITY}), -1, 5, flip);

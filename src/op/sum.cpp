@@ -15,6 +15,7 @@
 #include <limits>
 
 #include "op/reduction.h"
+#include "op/wide_grad.h"
 
 namespace cleave {
 namespace {
@@ -239,7 +240,7 @@ OpDef prod() {
       .infer = infer_sum,
       .reference = reference_prod,
       .decompose = Absent{"a primitive reduction"},
-      .grad = grad_prod,
+      .grad = wide_grad(grad_prod),
       .lower = loop::reduction(reduction_rule(loop::ReduceOp::prod)),
       .cost = cost_per_operand(1),
       .samples = joined({one_dim(DType::f32),

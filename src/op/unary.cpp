@@ -5,6 +5,7 @@
 #include "op/cost.h"
 #include "op/pointwise_lower.h"
 #include "op/pointwise_reference.h"
+#include "op/wide_grad.h"
 
 namespace cleave {
 namespace {
@@ -28,7 +29,16 @@ std::vector<Sample> float_samples(double lo, double hi) {
                            at(f32({2, 1, 17})),
                            {{f32({11}).with(special)}},
                            {{f64({11}).with(special)}},
-                           {{bf16({11}).with(special)}}};
+                           {{bf16({11}).with(special)}},
+                           {{f16({11}).with(special)}},
+                           at(f16({2, 3, 2})),
+                           at(bf16({})),
+                           at(f64({})),
+                           at(f64({0})),
+                           at(f32({1})),
+                           at(f64({2, 3})),
+                           at(bf16({3, 67})),
+                           at(f32({4, 33}))};
   std::vector<double> whole;  // integers of the domain
   for (int v = -3; v <= 3; ++v)
     if (v >= lo && v < hi) whole.push_back(v);
@@ -36,6 +46,11 @@ std::vector<Sample> float_samples(double lo, double hi) {
     const auto n = static_cast<int64_t>(whole.size());
     s.push_back({{i64({n}).with(whole)}});
     s.push_back({{i32({1, n}).with(whole)}});
+    s.push_back({{sample(DType::i16, {n}).with(whole)}});
+    s.push_back({{sample(DType::i8, {n, 1}).with(whole)}});
+    std::erase_if(whole, [](double v) { return v < 0; });
+    if (!whole.empty())
+      s.push_back({{sample(DType::u8, {static_cast<int64_t>(whole.size())}).with(whole)}});
   }
   if (lo <= 0 && hi > 1) s.push_back({{boolean({4})}});
   return s;
@@ -62,7 +77,7 @@ OpDef float_entry(const FloatRow& row) {
             return reference_unary(op, in, value, nullptr);
           },
       .decompose = Absent{"primitive"},
-      .grad = unary_grad(row.grad),
+      .grad = row.one_node ? unary_grad(row.grad) : wide_grad(unary_grad(row.grad)),
       .lower = loop::pointwise([f = row.lower](const OpView& op, const loop::Exprs& x) {
         return f(loop::operand_as(op, x, 0, op.out_type(0).dtype));
       }),
@@ -107,7 +122,22 @@ OpDef numeric_entry(const NumericRow& row) {
                   {{i64({2}).with({-4611686018427387904.0, 4503599627370497.0})}},
                   {{i32({2, 3})}},
                   {{sample(DType::i8, {3}).with({-128, -1, 127})}},
-                  {{sample(DType::u8, {3}).with({0, 3, 255})}}},
+                  {{sample(DType::u8, {3}).with({0, 3, 255})}},
+                  {{sample(DType::i16, {3}).with({-32768, 0, 32767})}},
+                  {{i32({2}).with({-2147483648.0, 2147483647.0})}},
+                  {{f32({11}).with(special)}},
+                  {{f64({11}).with(special)}},
+                  {{bf16({11}).with(special)}},
+                  {{f16({11}).with(special)}},
+                  {{bf16({})}},
+                  {{i64({})}},
+                  {{i64({0, 2})}},
+                  {{bf16({0})}},
+                  {{f32({5}).with({0.5, -0.5, 1.5, 2.5, -1.5})}},
+                  {{bf16({5}).with({0.5, -0.5, 1.5, 2.5, -1.5})}},
+                  {{f64({2, 3, 4})}},
+                  {{bf16({3, 67})}},
+                  {{f32({4, 33})}}},
       .rejects = {{"C1",
                    {{boolean({2})}},
                    fmt::format("{}: C1: self is bool[2], expected a floating or integer dtype",
@@ -143,7 +173,24 @@ OpDef predicate_entry(const PredicateRow& row) {
                   {{f16({4}).with({0, nan, -inf, 3})}},
                   {{i64({5}).ties(2)}},
                   {{i32({3}).with({0, 1, -7})}},
-                  {{boolean({5})}}},
+                  {{boolean({5})}},
+                  {{f64({6}).with({nan, inf, -inf, 0, -0.0, 1e-308})}},
+                  {{f32({5}).with({nan, inf, 3e38, 1e-45, -nan})}},
+                  {{bf16({2, 3}).with({nan, inf, -inf, 0, -0.0, 3e38})}},
+                  {{f16({5}).with({65504, inf, nan, 6e-8, -0.0})}},
+                  {{f32({2, 1, 3})}},
+                  {{f32({1})}},
+                  {{f32({0, 3})}},
+                  {{bf16({})}},
+                  {{f64({}).with({nan})}},
+                  {{i64({})}},
+                  {{i64({0})}},
+                  {{sample(DType::i16, {2}).with({0, -300})}},
+                  {{sample(DType::i8, {2}).with({0, -128})}},
+                  {{sample(DType::u8, {2}).with({0, 255})}},
+                  {{boolean({})}},
+                  {{bf16({3, 67})}},
+                  {{f32({4, 33})}}},
       .rejects = {},
       .nondifferentiable = 1,
   };

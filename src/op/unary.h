@@ -17,7 +17,8 @@ loop::Expr lower_to(const loop::Expr& x) {
   return loop::unary(op, x);
 }
 
-// y = value(x), in float64 for the reference and `lower` for the loops.
+// y = value(x), in float64 for the reference and `lower` for the loops. `grad` runs in f32 for bf16
+// and f16, unless it is one node.
 struct FloatRow {
   const char* name;
   const char* summary;
@@ -26,6 +27,7 @@ struct FloatRow {
   int flops;
   UnaryGrad grad;
   double lo, hi;  // where samples lie: inside the domain, away from poles and kinks
+  bool one_node = false;
 };
 OpDef float_entry(const FloatRow& row);
 

@@ -10,6 +10,7 @@
 
 #include "op/line_kernel.h"
 #include "op/reduction.h"
+#include "op/wide_grad.h"
 
 namespace cleave {
 namespace {
@@ -53,8 +54,6 @@ CallOperand freedom(Builder& b, const OpView& op, const std::vector<int64_t>& di
   const ValueId rest = b.sub(count, c);
   return at_least_zero ? b.call1("clamp", {rest, 0.0}) : rest;
 }
-
-DType wide(DType t) { return t == DType::f64 ? t : DType::f32; }
 
 Values decompose_var(Builder& b, const OpView& op) {
   const std::vector<int64_t> dims = reduction_dims(op);

@@ -6,10 +6,12 @@
 //   (C1) dims in range  (C2) each once  (C3) self is floating
 //   (C4) dtype is floating and holds every value of self's
 //   (C5) where ord is negative or inf, every folded dim has an element
-// Gradient: dx = dy * sign(x) * (a / y)^(p-1), 0 where x or y is 0; for inf shared among the ties.
+// Gradient: dx = dy * sign(x) * (a / y)^(p-1), 0 where x or y is 0; for inf shared among the ties,
+// NaN among them.
 #include <cmath>
 
 #include "op/reduction.h"
+#include "op/wide_grad.h"
 
 namespace cleave {
 namespace {
@@ -60,8 +62,6 @@ Result<Arrays> reference_norm(const OpView& op, std::span<const Array* const> in
       nullptr)};
 }
 
-DType wide(DType t) { return t == DType::f64 ? t : DType::f32; }
-
 Values decompose_norm(Builder& b, const OpView& op) {
   const std::vector<int64_t> dims = reduction_dims(op);
   const DType y = op.out_type(0).dtype;
@@ -95,7 +95,8 @@ Values grad_norm(Builder& b, const GradView& op) {
   const ValueId d = kept_dout(b, op, dims), y = kept_out(b, op, dims);
   ValueId slope;
   if (std::isinf(ord)) {
-    const ValueId hit = b.convert(b.eq(b.abs(x), y), op.out_type(0).dtype);
+    const ValueId nan = b.logical_and(b.call1("isnan", {x}), b.call1("isnan", {y}));
+    const ValueId hit = b.convert(b.logical_or(b.eq(b.abs(x), y), nan), op.out_type(0).dtype);
     slope = b.mul(b.sign(x), dims.empty() ? hit : b.div(hit, b.sum(hit, dims, true)));
   } else if (ord == 2) {
     slope = b.div(x, b.where(b.eq(y, 0.0), 1.0, y));
@@ -123,7 +124,7 @@ OpDef linalg_vector_norm() {
       .infer = infer_norm,
       .reference = reference_norm,
       .decompose = decompose_norm,
-      .grad = grad_norm,
+      .grad = wide_grad(grad_norm),
       .lower = loop::by_decomposition(),
       .cost = cost_per_operand(2),
       .samples = joined({fold_samples(DType::f32),

@@ -10,6 +10,8 @@
 //   (C1) dim in [-rank-1, rank+1)
 // squeeze(self; dim)          drops the named dims that are 1; none: all of them
 //   (C1) dims in range  (C2) each once  (C3) each named size is provably 1 or provably not 1
+#include <cmath>
+
 #include "op/cost.h"
 #include "op/dims.h"
 #include "op/entry.h"
@@ -122,7 +124,18 @@ std::vector<Sample> view_samples(const char* attr) {
                   {{f32({1})}, {{attr, std::vector<int64_t>{}}}},
                   {{f32({})}, {{attr, {1, 1}}}},
                   {{f32({0, 3})}, {{attr, {-1, 2}}}},
-                  {{f32({0, 3})}, {{attr, {5, 0}}}}}});
+                  {{f32({0, 3})}, {{attr, {5, 0}}}},
+                  {{f32({2, 6})}, {{attr, {2, 6}}}},
+                  {{f32({2, 6})}, {{attr, {12}}}},
+                  {{f32({2, 6})}, {{attr, {-1}}}},
+                  {{f32({6})}, {{attr, {1, 2, 1, 3, 1}}}},
+                  {{f32({})}, {{attr, {-1}}}},
+                  {{f32({})}, {{attr, std::vector<int64_t>{}}}},
+                  {{bf16({2, 3, 4})}, {{attr, {4, -1}}}},
+                  {{f32({1, 1, 1})}, {{attr, {1}}}},
+                  {{f32({2, 0, 3})}, {{attr, {0}}}},
+                  {{f64({5, 7})}, {{attr, {7, 5}}}},
+                  {{f32({2, 3}).with({NAN, INFINITY, -INFINITY, 0, -0.0, 1})}, {{attr, {3, 2}}}}}});
 }
 
 OpDef view(const char* name, const char* attr) {
@@ -211,7 +224,17 @@ OpDef unsqueeze() {
                           {{f32({2, 3})}, {{"dim", -1}}},
                           {{f32({2, 3})}, {{"dim", -3}}},
                           {{f32({0, 3})}, {{"dim", 1}}},
-                          {{f32({})}, {{"dim", 0}}}}}),
+                          {{f32({})}, {{"dim", 0}}},
+                          {{f32({})}, {{"dim", -1}}},
+                          {{f32({4})}, {{"dim", 0}}},
+                          {{f32({4})}, {{"dim", -1}}},
+                          {{bf16({2, 3, 4})}, {{"dim", -2}}},
+                          {{f64({1})}, {{"dim", 1}}},
+                          {{f32({2, 0})}, {{"dim", -1}}},
+                          {{f32({2, 2, 2, 2})}, {{"dim", 3}}},
+                          {{f32({2, 3, 2})}, {{"dim", -4}}},
+                          {{boolean({3})}, {{"dim", 1}}},
+                          {{f32({3}).with({NAN, INFINITY, -0.0})}, {{"dim", 1}}}}}),
       .rejects = {{"C1",
                    {{f32({2, 3})}, {{"dim", 3}}},
                    "unsqueeze: C1: dim 3 is outside [-3, 3) for a new dim of self: f32[2,3]"}},
@@ -292,7 +315,18 @@ OpDef squeeze() {
                           {{f32({1, 2, 1})}, {{"dim", {0, 1, 2}}}},
                           {{f32({1, 2, 1})}, {{"dim", std::vector<int64_t>{}}}},
                           {{f32({0, 1})}, {{"dim", {1}}}},
-                          {{f32({})}, {{"dim", {0}}}}}}),
+                          {{f32({})}, {{"dim", {0}}}},
+                          {{f32({})}},
+                          {{f32({2, 3})}},
+                          {{f32({2, 3})}, {{"dim", 0}}},
+                          {{f32({1, 1})}},
+                          {{f32({1, 0, 1})}},
+                          {{f32({1, 2, 1})}, {{"dim", 0}}},
+                          {{f32({1, 2, 1})}, {{"dim", {-3, -1}}}},
+                          {{bf16({2, 1, 3, 1})}, {{"dim", {1, 3}}}},
+                          {{f64({1})}, {{"dim", -1}}},
+                          {{f32({2, 1})}, {{"dim", {0, 1}}}},
+                          {{f32({1, 3}).with({NAN, INFINITY, -0.0})}, {{"dim", 0}}}}}),
       .rejects = {{"C1",
                    {{f32({2, 1})}, {{"dim", {2}}}},
                    "squeeze: C1: dim 2 is outside [-2, 2) of self: f32[2,1]"},

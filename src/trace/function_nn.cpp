@@ -1,6 +1,4 @@
 // Layers as functions, attention.
-#include <limits>
-
 #include "trace/record.h"
 
 namespace cleave {
@@ -70,26 +68,9 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
 Tensor rms_norm(const Tensor& input, const Sizes& normalized_shape, const Tensor& weight,
                 std::optional<double> eps, Location at) {
   require_defined("rms_norm", "input", input, at);
-  const Sizes sizes = input.sizes();
-  const size_t over = normalized_shape.size();
-  if (over == 0 || over > sizes.size() ||
-      !std::equal(normalized_shape.begin(), normalized_shape.end(), sizes.end() - over))
-    trace::refuse(at, "rms_norm: normalized_shape [{}] is not the end of input: {}",
-                  fmt::join(normalized_shape, ","), input.type_text());
-  if (weight.defined() && weight.sizes() != normalized_shape)
-    trace::refuse(at, "rms_norm: weight is {}, expected [{}]", weight.type_text(),
-                  fmt::join(normalized_shape, ","));
-  const bool wide = input.dtype() == DType::f64;
-  const double floor = eps.value_or(wide ? std::numeric_limits<double>::epsilon()
-                                         : double(std::numeric_limits<float>::epsilon()));
-  Sizes dims;
-  for (size_t d = sizes.size() - over; d < sizes.size(); ++d)
-    dims.push_back(static_cast<int64_t>(d));
-  const Tensor x = to(input, wide ? DType::f64 : DType::f32, at);
-  const Tensor scale = rsqrt(add(mean(square(x, at), dims, true, at), floor, 1, at), at);
-  Tensor y = mul(x, scale, at);
-  if (weight.defined()) y = mul(y, weight, at);
-  return to(y, input.dtype(), at);
+  NamedAttrs attrs{{"normalized_shape", normalized_shape}};
+  attrs.emplace_back("eps", eps ? AttrValue(*eps) : AttrValue());
+  return record1("_fused_rms_norm", {input, weight}, std::move(attrs), at);
 }
 
 Tensor group_norm(const Tensor& input, int64_t num_groups, const Tensor& weight, const Tensor& bias,

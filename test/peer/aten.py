@@ -5,6 +5,9 @@ try:
 except ImportError:
     print("skipped: PyTorch is not installed")
     sys.exit(77)
+if not torch.__version__.startswith("2.13."):
+    print(f"skipped: PyTorch is {torch.__version__}, the operators are those of 2.13")
+    sys.exit(77)
 warnings.filterwarnings("ignore")
 torch.set_num_threads(1)
 
@@ -54,8 +57,6 @@ def call(name, args):
         raise NoOverload(f"aten::{name} is not there")
     if name == "arange":
         args = {"start": ("value", 0), **args}
-    if name == "split" and isinstance(args["split_size"][1], list) and len(args["split_size"][1]) == 1:
-        args = {**args, "split_size": ("value", args["split_size"][1][0])}
     errors = []
     for overload in packet.overloads():
         op = getattr(packet, overload)
@@ -67,13 +68,21 @@ def call(name, args):
         missing = [a for a in schema.values() if a.name not in args and not a.has_default_value()]
         if any(not isinstance(a.type, torch._C.OptionalType) for a in missing):
             continue
-        # a list of one for a list of a fixed length is as the number (but for im2col, where it is one dimension here)
-        spread = name not in ("im2col", "col2im")
-        kwargs = {n: c[0] if spread and isinstance(c, list) and len(c) == 1 and (schema[n].N or 1) > 1 else c
-                  for n, (_, c) in args.items()}
+        kwargs = {n: c for n, (_, c) in args.items()}
+        for n, c in kwargs.items():  # split_size=[2] of ours is both of PyTorch's split_size=2 and [2]
+            if isinstance(c, list) and len(c) == 1 and str(schema[n].type) in ("int", "SymInt"):
+                kwargs[n] = c[0]
+            elif isinstance(c, list) and len(c) == 1 and schema[n].N and name not in ("im2col", "col2im"):  # int[2]: one for both
+                kwargs[n] = c * schema[n].N
         kwargs.update({a.name: None for a in missing})
         try:
             return op(**kwargs)
         except (RuntimeError, TypeError, IndexError, NotImplementedError) as e:
             errors.append(f"{overload}: {str(e).splitlines()[0]}")
+    if not errors and args and next(iter(args.values()))[0] == "value" and hasattr(torch, name):
+        try:  # a number for self: only the functions above ATen's take it
+            first, *rest = args.items()
+            return getattr(torch, name)(first[1][1], **{n: c for n, (_, c) in rest})
+        except (RuntimeError, TypeError) as e:
+            errors.append(str(e).splitlines()[0])
     raise NoOverload(f"{name}: " + ("; ".join(errors) or f"no overload takes {', '.join(args)}"))

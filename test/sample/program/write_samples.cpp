@@ -1,12 +1,12 @@
 // write_samples FOLDER [OPERATOR ...]: every sample of the operators, with what cleave makes of it,
-// for samples.py to compare with PyTorch.
+// for samples.py to compare with PyTorch. write_samples --list: the operators' names.
 //
 // For each operator OP.safetensors and OP.json. The file of tensors:
 //   s3.self            operand `self` of sample 3, as the sample gives it
 //   cotangent.K        cotangent of return K (returns are numbered over all samples)
 //   reference.K        return K by the oracle;  compiled.K by compiled code
 //   reference.grad.s3.self, compiled.grad.s3.self
-// OP.json: {"gradient": "" or why there is none,
+// OP.json: {"gradient": "" or why a sample has none,
 //           "samples": [{"sample": 3, "args": [[NAME, {"tensor": "s3.self"}], ...],
 //                        "returns": [K or null]}]}
 // with {"tensors": [...]} for a list and {"value": ...} for attributes; {"dtype": "f32"} and
@@ -28,13 +28,41 @@ struct Samples {
   Graph g{"samples"};
   Arrays inputs;
   Json json = Json::array();
+  std::string without_gradient;  // why some sample has none
 };
 
-Result<Samples> samples_of(const OpDef& op) {
+// Asks for the gradient of every floating placeholder from number `first` on.
+void ask_for_gradients(Graph& g, size_t first) {
+  for (size_t i = first; i < g.placeholders().size(); ++i)
+    g.placeholder(i).wants_grad = g.placeholders()[i].role == Role::input &&
+                                  is_floating(g.type(g.placeholders()[i].value).dtype);
+}
+
+// Whether the entry has a gradient for this call; else why not.
+std::string missing_gradient(const OpRegistry& ops, const OpDef& op, size_t k) {
+  Graph g;
+  Arrays inputs;
+  auto call = add_sample(g, op, op.samples[k], k, Floats::own, "s", inputs);
+  if (!call.ok()) return call.failure().message;
+  ask_for_gradients(g, 0);
+  const Node& node = g.node(call->node);
+  for (uint32_t r = 0; r < node.output_count; ++r)
+    if (!g.type(node.out(r)).is_none) g.add_return({node.out(r), ReturnKind::result, {}});
+  const Result<Graph> joint = make_joint(g, ops);
+  if (joint.ok()) return "";
+  return joint.failure().kind == ErrorKind::unsupported ? joint.failure().message : "";
+}
+
+Result<Samples> samples_of(const OpRegistry& ops, const OpDef& op) {
   Samples out;
   for (size_t k = 0; k < op.samples.size(); ++k) {
+    const size_t first = out.g.placeholders().size();
     CLEAVE_TRY(SampleCall call, add_sample(out.g, op, op.samples[k], k, Floats::own,
                                            fmt::format("s{}", k), out.inputs));
+    if (std::string why = missing_gradient(ops, op, k); why.empty())
+      ask_for_gradients(out.g, first);
+    else
+      out.without_gradient = std::move(why);
     Json returns = Json::array();
     const Node& node = out.g.node(call.node);
     for (uint32_t r = 0; r < node.output_count; ++r) {
@@ -48,9 +76,6 @@ Result<Samples> samples_of(const OpDef& op) {
     out.json.push_back(
         {{"sample", k}, {"args", arguments_of(out.g, call.node)}, {"returns", returns}});
   }
-  for (size_t i = 0; i < out.g.placeholders().size(); ++i)
-    out.g.placeholder(i).wants_grad = out.g.placeholders()[i].role == Role::input &&
-                                      is_floating(out.g.type(out.g.placeholders()[i].value).dtype);
   return out;
 }
 
@@ -77,8 +102,8 @@ void add_results(TensorFile& file, const std::string& engine, const Graph& g,
 }
 
 Status write_operator(const OpRegistry& ops, const OpDef& op, const std::string& folder) {
-  CLEAVE_TRY(Samples s, samples_of(op));
-  std::string why;
+  CLEAVE_TRY(Samples s, samples_of(ops, op));
+  std::string why = s.without_gradient;
   const Graph g = joint_or_forward(s.g, op, ops, why);
   Arrays inputs = s.inputs;
   TensorFile file;
@@ -104,7 +129,7 @@ Status write_operator(const OpRegistry& ops, const OpDef& op, const std::string&
 
 int run(int argc, char** argv) {
   if (argc < 2) {
-    fmt::print(stderr, "usage: write_samples FOLDER [OPERATOR ...]\n");
+    fmt::print(stderr, "usage: write_samples FOLDER [OPERATOR ...], or --list\n");
     return 1;
   }
   const OpRegistry ops = value_or_throw(core_ops());
@@ -114,6 +139,10 @@ int run(int argc, char** argv) {
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), op->name) == wanted.end())
       continue;
     if (!op->reference.present() || !op->lower.present()) continue;
+    if (argv[1] == std::string_view("--list")) {
+      fmt::print("{}\n", op->name);
+      continue;
+    }
     if (const Status s = write_operator(ops, *op, argv[1]); !s.ok()) {
       fmt::print(stderr, "{}: {}\n", op->name, s.failure().message);
       ++bad;
