@@ -15,7 +15,8 @@ ROUNDS, STEPS = 3, 12
 
 
 def run_cleave(binary, folder):
-    subprocess.run([binary, "--steps", str(STEPS), "--record", folder], stdout=subprocess.DEVNULL, check=True)
+    options = ["--width", "16"] if binary.endswith("resnet18") else []
+    subprocess.run([binary, *options, "--steps", str(STEPS), "--record", folder], stdout=subprocess.DEVNULL, check=True)
     return json.load(open(f"{folder}/figures.json"))
 
 

@@ -166,7 +166,7 @@ def classify(model, images, labels):
 
 
 def resnet18():
-    model = ResNet18()
+    model = ResNet18(16)
     return model, classify, torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9, weight_decay=5e-4, nesterov=True), None
 
 

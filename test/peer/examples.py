@@ -7,8 +7,9 @@ Asserted of each:
 
   - load_state_dict(strict=True) takes cleave's file, and cleave takes PyTorch's after the 20 steps: written again its
     tensors have the same bits, and the loss from there is PyTorch's
-  - the 20 losses agree with PyTorch's to 1e-5, relative. Where a model's steps make rounding errors grow: to the limit
-    in LIMITS, if then cleave is about as near to f64 as PyTorch's f32 is
+  - the 20 losses agree with PyTorch's to 1e-5, relative. Where they don't, since rounding errors grow by a factor a step
+    (resnet18: batch norms over 8 pictures; from 1e-7 to 1e-2 within ten steps), PyTorch's f32 must leave f64 as well: the
+    losses agree to 1e-5 as long as it stays within 1e-6, 3 steps at least, and are about as near to f64 behind that
 
 Exit status 77 without PyTorch or safetensors.
 """
@@ -29,12 +30,12 @@ except ImportError as error:
 
 STEPS = 20
 LIMIT = 1e-5
-LIMITS = {}
+OPTIONS = {"resnet18": ["--width", "16"]}  # as example_models.py has it; the full one takes minutes
 
 
-def run_example(binary, folder, steps, init=None):
+def run_example(binary, name, folder, steps, init=None):
     os.mkdir(folder)
-    command = [binary, "--steps", str(steps), "--record", folder] + (["--init", init] if init else [])
+    command = [binary, "--steps", str(steps), "--record", folder] + OPTIONS.get(name, []) + (["--init", init] if init else [])
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
         sys.exit(f"{' '.join(command)}: exit status {done.returncode}\n{done.stdout}")
@@ -69,7 +70,7 @@ def largest(a, b):
 
 def compare(binary, name, folder, f64):
     """A row of the table, and what is wrong."""
-    (init, final, batches), figures = run_example(binary, f"{folder}/a", STEPS)
+    (init, final, batches), figures = run_example(binary, name, f"{folder}/a", STEPS)
     wrong = []
     model, theirs = run_torch(name, init, batches, torch.float32)
     ours = batches["loss"].tolist()
@@ -82,7 +83,7 @@ def compare(binary, name, folder, f64):
     apart = math.sqrt(sum((final[k] - p).double().square().sum().item() for k, p in trained.items()))
     way = math.sqrt(sum((init[k] - p).double().square().sum().item() for k, p in trained.items()))
     save_file(state, f"{folder}/torch.safetensors")
-    (again, _, first), _ = run_example(binary, f"{folder}/b", 1, f"{folder}/torch.safetensors")
+    (again, _, first), _ = run_example(binary, name, f"{folder}/b", 1, f"{folder}/torch.safetensors")
     if again.keys() != state.keys() or any(not torch.equal(again[k], state[k]) for k in state):
         wrong.append("PyTorch's state_dict changes on its way through cleave")
     _, expected = run_torch(name, state, first, torch.float32)
@@ -91,9 +92,14 @@ def compare(binary, name, folder, f64):
 
     row = {"name": name, "peer": peer, "ours": largest(ours, exact) if exact else float("nan"),
            "theirs": largest(theirs, exact) if exact else float("nan"), "parameters": apart / way, "first": ours[0], "last": ours[-1], **figures}
-    if not peer <= LIMITS.get(name, LIMIT):
-        wrong.append(f"losses differ by {peer:.1e} from PyTorch's, expected at most {LIMITS.get(name, LIMIT):.0e}")
-    if peer > LIMIT and not row["ours"] <= 10 * row["theirs"]:
+    steps = STEPS
+    if not peer <= LIMIT:
+        steps = next((i for i, (x, y) in enumerate(zip(theirs, exact)) if not abs(x - y) <= LIMIT / 10 * abs(y)), STEPS)
+        peer = largest(ours[:steps], theirs[:steps]) if steps else math.inf
+    row |= {"peer": peer, "steps": steps}
+    if not (peer <= LIMIT and steps >= 3):
+        wrong.append(f"{steps} losses differ by {peer:.1e} from PyTorch's, expected at least 3 and at most {LIMIT:.0e}")
+    if steps < STEPS and not row["ours"] <= 10 * row["theirs"]:
         wrong.append(f"losses are {row['ours']:.1e} from f64, PyTorch's {row['theirs']:.1e}")
     return row, wrong
 
@@ -101,14 +107,14 @@ def compare(binary, name, folder, f64):
 def main():
     names = [a for a in sys.argv[2:] if a != "--f64"] or list(MODELS)
     torch.set_num_threads(2)
-    print(f"largest relative difference of {STEPS} losses; how far apart the parameters then are, of the way they went\n")
-    print(f"{'example':<10}{'loss':>18}{'from PyTorch':>14}{'from f64':>10}{'PyTorch f32 from f64':>22}{'parameters':>12}{'compile ms':>12}{'nodes':>7}")
+    print(f"largest relative difference of the losses from PyTorch's in f32, and of both from f64's over {STEPS} steps; how far apart the parameters then are, of the way they went\n")
+    print(f"{'example':<10}{'loss':>18}{'steps':>7}{'from PyTorch':>14}{'from f64':>10}{'PyTorch f32 from f64':>22}{'parameters':>12}{'compile ms':>12}{'nodes':>7}")
     failed = False
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
             row, wrong = compare(os.path.join(sys.argv[1], f"example_{name}"), name, folder, "--f64" in sys.argv)
         fall = f"{row['first']:.3f} -> {row['last']:.3f}"
-        print(f"{name:<10}{fall:>18}{row['peer']:>14.1e}{row['ours']:>10.1e}{row['theirs']:>22.1e}{row['parameters']:>12.1e}"
+        print(f"{name:<10}{fall:>18}{row['steps']:>7}{row['peer']:>14.1e}{row['ours']:>10.1e}{row['theirs']:>22.1e}{row['parameters']:>12.1e}"
               f"{row['compile_ms']:>12.0f}{row['nodes']:>7}", flush=True)
         for line in wrong:
             print(f"  WRONG: {line}")
