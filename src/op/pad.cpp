@@ -220,6 +220,7 @@ OpDef flip() {
       .cost = cost_per_result(0),
       .samples = joined({over_dtypes(all_dtypes, {2, 3}, {{"dims", {1}}}),
                          {{{f32({2, 3, 2})}, {{"dims", {0, -1}}}},
+                          {{f32({5})}, {{"dims", {-1}}}},
                           {{f32({2, 3})}, {{"dims", std::vector<int64_t>{}}}},
                           {{f32({0, 3})}, {{"dims", {0, 1}}}},
                           {{f32({})}, {{"dims", {0}}}}}}),
