@@ -3,7 +3,7 @@ JOBS ?= $(shell nproc)
 NINJA = ninja -j$(JOBS)
 CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
-.PHONY: release demo test bench asan fuzz peer fuzz-build doc format tidy setup clean
+.PHONY: release demo test bench asan fuzz peer mutate fuzz-build doc format tidy setup clean
 release: build/release/build.ninja
 	@$(NINJA) -C build/release
 
@@ -51,6 +51,11 @@ fuzz: build/release/build.ninja
 peer: build/release/build.ninja
 	@$(NINJA) -C build/release write_samples
 	@python3 test/peer/samples.py build/release/bin/write_samples
+
+# Rules of the operators broken one at a time: do the laws see it?
+mutate: build/release/build.ninja
+	@$(NINJA) -C build/release test_law
+	@script/mutate --jobs $(JOBS)
 
 fuzz-build: build/fuzz/build.ninja
 	@$(NINJA) -C build/fuzz fuzzers
