@@ -3,7 +3,8 @@ JOBS ?= $(shell nproc)
 NINJA = ninja -j$(JOBS)
 CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
-.PHONY: release demo test bench asan fuzz peer peer-fuzz fuzz-build doc format tidy setup clean
+.PHONY: release demo test bench asan fuzz peer peer-fuzz mutate fuzz-build doc format tidy setup \
+  clean
 release: build/release/build.ninja
 	@$(NINJA) -C build/release
 
@@ -58,6 +59,11 @@ peer: build/release/build.ninja
 peer-fuzz: build/release/build.ninja
 	@$(NINJA) -C build/release write_graphs
 	@python3 test/peer/graphs.py build/release/bin/write_graphs $(N) $(SEED)
+
+# Rules of the operators broken one at a time: do the laws see it?
+mutate: build/release/build.ninja
+	@$(NINJA) -C build/release test_law
+	@script/mutate --jobs $(JOBS)
 
 fuzz-build: build/fuzz/build.ninja
 	@$(NINJA) -C build/fuzz fuzzers
