@@ -91,7 +91,7 @@ TEST(RandomGraphs, of_branches_and_loops) {
   for (const auto& op : core().all())
     if (!wanted.contains(op->name)) options.without.push_back(op->name);
   int64_t elements = 0;
-  for (uint64_t seed = 0; seed < 8; ++seed) {
+  for (uint64_t seed = 0; seed < 30; ++seed) {
     const Result<Verdict> v = check_graph(joint_of(core(), seed, options), core());
     ASSERT_TRUE(v.ok()) << "seed " << seed << ": " << v.failure().message;
     EXPECT_EQ(v->difference, "") << "seed " << seed;
