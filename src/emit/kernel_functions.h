@@ -39,7 +39,7 @@ static inline float round_bf16(float f) { return load_bf16(store_bf16(f)); }
 static inline float round_f16(float f) { return load_f16(store_f16(f)); }
 
 static inline float exp_f32(float x) {
-  float c = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x;
+  float up = x > -104.0f ? x : -104.0f, c = up < 89.0f ? up : 89.0f;  // -104 for NaN
   float n = __builtin_rintf(c * 1.44269504088896341f);
   float r = c - n * 0.693359375f;
   r = r - n * -2.12194440e-4f;
