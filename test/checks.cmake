@@ -13,7 +13,7 @@ endfunction()
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_check(tidy ${scripts}/tidy ${PROJECT_BINARY_DIR})
-  set_tests_properties(check.tidy PROPERTIES PROCESSORS 2)
+  set_tests_properties(check.tidy PROPERTIES PROCESSORS 2 TIMEOUT 1800)
 else()
   add_check(layers ${scripts}/check_layers)
   add_check(layers_planted python3 ${CMAKE_CURRENT_SOURCE_DIR}/layers/check_layers_test.py)
