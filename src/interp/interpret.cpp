@@ -111,6 +111,8 @@ Result<Arrays> run_with(const Graph& g, std::span<const Array* const> inputs,
 
 }  // namespace
 
+constexpr int64_t most_elements = int64_t{1} << 36;  // half a TiB: no machine that this runs on
+
 Result<Arrays> run_node(const Graph& g, NodeId n, std::span<const Array* const> operands) {
   const Node& node = g.node(n);
   const auto at_line = [&](Failure f) {
@@ -121,6 +123,12 @@ Result<Arrays> run_node(const Graph& g, NodeId n, std::span<const Array* const> 
     return at_line(
         unsupported("{}: has no reference rule: {}", node.op->name, node.op->reference.reason()));
   const Types types = g.output_types(n);
+  for (const Type& t : types)
+    if (!t.is_none && t.is_static() && numel_of(static_shape(t)) > most_elements)
+      return at_line(
+          user_error("{}: a result is {}: more than 2^36 elements, expected fewer for "
+                     "the reference engine",
+                     node.op->name, t.text()));
   auto results = (*node.op->reference)(RunView(g.view(n), run_subgraph), operands);
   if (!results.ok()) return at_line(std::move(results).failure());
   if (results->size() != types.size())
