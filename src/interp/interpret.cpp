@@ -109,9 +109,9 @@ Result<Arrays> run_with(const Graph& g, std::span<const Array* const> inputs,
   return run_static(g, std::move(values));
 }
 
-}  // namespace
-
 constexpr int64_t most_elements = int64_t{1} << 36;  // half a TiB: no machine that this runs on
+
+}  // namespace
 
 Result<Arrays> run_node(const Graph& g, NodeId n, std::span<const Array* const> operands) {
   const Node& node = g.node(n);
