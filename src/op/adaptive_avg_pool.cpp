@@ -141,10 +141,10 @@ Exprs lower(KernelBuilder& k, const OpView& op, const Exprs& index, size_t rank)
 
 Exprs lower_backward(KernelBuilder& k, const OpView& op, const Exprs& index, size_t rank) {
   const DType t = loop::compute_type(op.out_type(0).dtype);
-  double divisor = 1;
+  int64_t divisor = 1;
   std::vector<DimTaps> dims;
   for (const Windows1d& w : windows_of(op.in_type(1), op.in_type(0), rank)) {
-    if (w.even()) divisor *= static_cast<double>(w.size / w.out);
+    if (w.even()) divisor *= w.size / w.out;
     dims.push_back({w.most_over(), [w, t](KernelBuilder& kb, const Expr& i, const Expr& tap) {
                       const Expr o = quotient(i * Expr(w.out), w.size) + tap;
                       if (w.even()) return Tap{o, {}, {}};
@@ -158,7 +158,7 @@ Exprs lower_backward(KernelBuilder& k, const OpView& op, const Exprs& index, siz
                     }});
   }
   const Expr sum = sum_of_taps(k, 0, index, dims);
-  return {divisor == 1 ? sum : sum / loop::constant(t, divisor)};
+  return {divisor == 1 ? sum : sum / loop::constant(t, static_cast<double>(divisor))};
 }
 
 // ---- entries

@@ -1,15 +1,19 @@
 // Any bytes are a program or refused. What is read and verifies prints, reads back equal, and stays
 // well through dead code, common subexpressions and sorting. The operators are cleave's own and the
-// toys of test/ir, so that inference is fuzzed too.
+// toys of test/ir, so that inference is fuzzed too. What has few elements is differentiated, and
+// runs by the oracle and compiled to bytecode: any end but a bug's message or a crash is right.
 //   make fuzz-build && build/fuzz/bin/fuzz_clv -dict=test/fuzz/clv.dict -max_total_time=300 \
 //     CORPUS test/fuzz/clv
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "grad/grad.h"
 #include "ir/edit.h"
 #include "ir/text.h"
 #include "test/ir/all_ops.h"
+#include "test/random_inputs.h"
+#include "test/sample/run_program.h"
 
 namespace cleave {
 namespace {
@@ -55,6 +59,59 @@ void check_edits(Program p, const OpRegistry& ops) {
   check_round_trip(p, ops);
 }
 
+// Whether it ends soon: few nodes of few elements each, all known, and no loop.
+bool is_small(const Graph& g) {
+  constexpr int64_t most = 1 << 12;
+  if (g.node_count() > 40) return false;
+  const auto few = [](const Type& t) {
+    if (t.is_none) return true;
+    int64_t n = 1;
+    for (const Dim& d : t.shape) {
+      if (!d.is_const() || d.value() > most) return false;
+      n *= d.value();
+      if (n > most) return false;
+    }
+    return true;
+  };
+  for (const Placeholder& p : g.placeholders())
+    if (p.role == Role::symint || !few(g.type(p.value))) return false;
+  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) {
+    if (g.node(n).op->name == "while_loop") return false;
+    for (uint32_t k = 0; k < g.node(n).output_count; ++k)
+      if (!few(g.type(g.node(n).out(k)))) return false;
+  }
+  return true;
+}
+
+void expect_no_bug(const Failure& f, const Graph& g) {
+  if (f.kind == ErrorKind::bug) found("a bug", f.message + "\n" + print(g));
+}
+
+void check_run(const Graph& g, const OpRegistry& ops) {
+  if (!is_small(g)) return;
+  const std::map<std::string, Array> named = test::random_inputs(g);
+  Arrays inputs;
+  for (const Placeholder& p : g.placeholders()) inputs.push_back(named.at(g.name(p.value)));
+  const Result<Arrays> by_oracle = interpret(g, named);
+  if (!by_oracle.ok()) expect_no_bug(by_oracle.failure(), g);
+  const Result<Arrays> compiled =
+      law::run_graph(g, ops, inputs, runtime::CompilerKind::none, /*threads=*/1);
+  if (!compiled.ok()) expect_no_bug(compiled.failure(), g);
+  if (!by_oracle.ok() || !compiled.ok()) return;
+  for (size_t k = 0; k < compiled->size(); ++k)
+    if ((*compiled)[k].shape != (*by_oracle)[k].shape)
+      found("another shape by the compiled program", print(g));
+}
+
+void check_runs(const Graph& g, const OpRegistry& ops) {
+  check_run(g, ops);
+  const Result<Graph> joint = make_joint(g, ops);
+  if (joint.ok())
+    check_run(*joint, ops);
+  else
+    expect_no_bug(joint.failure(), g);
+}
+
 }  // namespace
 }  // namespace cleave
 
@@ -76,6 +133,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   check_round_trip(*p, ops);
+  check_runs(p->main, ops);
   check_edits(*std::move(p), ops);
   return 0;
 }

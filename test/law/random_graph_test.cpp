@@ -2,6 +2,7 @@
 // an operator is wrong.
 #include <gtest/gtest.h>
 
+#include "ir/text.h"
 #include "op/entry.h"
 #include "op/registry.h"
 #include "test/sample/check_graph.h"
@@ -98,6 +99,19 @@ TEST(RandomGraphs, of_branches_and_loops) {
     elements += v->elements;
   }
   EXPECT_GT(elements, 1000);
+}
+
+// The oracle holds f32 values in f64, where this one isn't 0.
+TEST(RandomGraphs, what_underflows_is_left_open) {
+  const std::string text =
+      "graph @main(%x: input f64[2]) {\n  %a = _to_copy(%x; dtype=f32)\n"
+      "  %b = logical_not(%a)\n  return %b\n}\n";
+  RandomGraph r{value_or_throw(parse(text, "test", core())).main, {Array(DType::f64, {2})}};
+  r.inputs[0].f = {1e-300, 1};
+  const Verdict v = value_or_throw(check_graph(r, core(), runtime::CompilerKind::none));
+  EXPECT_EQ(v.difference, "");
+  EXPECT_EQ(v.left_open, 1);
+  EXPECT_EQ(v.elements, 1);
 }
 
 // cos lowered to 1.001 cos.

@@ -49,6 +49,8 @@ class Graph:
                     args[name] = ("value", value_of(a["value"]))
             if node["op"] == "convolution" and args["input"][1].shape[1] == 0:
                 raise NoOverload("convolution: without input channels PyTorch's has no output channels")
+            if node["op"] == "native_group_norm" and args["input"][1].numel() == 0 and gradients:
+                raise NoOverload("native_group_norm: of no elements PyTorch's weight gradient is NaN")
             out = call(node["op"], args)
             for name, value in zip(node["results"], list(out) if isinstance(out, (list, tuple)) else [out]):
                 if name is not None:
