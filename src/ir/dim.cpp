@@ -326,12 +326,19 @@ DimRange times(DimRange x, DimRange y) {
   return {lo, hi};
 }
 
-DimRange range_of_atom(const SymEnv& env, const Atom& atom) {
+// min(a,b) and max(a,b) are one of a and b, so a range is that of both cases together, where plain
+// intervals forget what the operands share: s0 - max(0,s0-2) is s0 or 2. Each question may split
+// this many times, lest nested calls take forever.
+constexpr int most_splits = 32;
+
+DimRange range_in(const SymEnv& env, const Dim& d, int& splits);
+
+DimRange range_of_atom(const SymEnv& env, const Atom& atom, int& splits) {
   if (atom.kind == AtomKind::symbol) {
     const SymInfo* info = env.find(atom.text);
     return info ? info->range : DimRange{};
   }
-  DimRange a = env.range_of(atom.a), b = env.range_of(atom.b);
+  const DimRange a = range_in(env, atom.a, splits), b = range_in(env, atom.b, splits);
   switch (atom.kind) {
     case AtomKind::min: return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
     case AtomKind::max: return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
@@ -345,17 +352,69 @@ DimRange range_of_atom(const SymEnv& env, const Atom& atom) {
   }
 }
 
-}  // namespace
-
-DimRange SymEnv::range_of(const Dim& d) const {
-  if (d.is_const()) return {d.value(), d.value()};
+DimRange range_of_terms(const SymEnv& env, const std::vector<Term>& terms, int& splits) {
   DimRange sum{0, 0};
-  for (const Term& t : SymExpr::terms_of(d)) {
+  for (const Term& t : terms) {
     DimRange product{t.coefficient, t.coefficient};
-    for (const AtomPtr& a : t.atoms) product = times(product, range_of_atom(*this, *a));
+    for (const AtomPtr& a : t.atoms) product = times(product, range_of_atom(env, *a, splits));
     sum = {sat_add(sum.lo, product.lo), sat_add(sum.hi, product.hi)};
   }
   return sum;
+}
+
+// The sum of the terms with x in the place of `atom`.
+Dim replaced(const std::vector<Term>& terms, const Atom& atom, const Dim& x) {
+  Dim sum;
+  for (const Term& t : terms) {
+    std::vector<AtomPtr> others;
+    Dim product(1);
+    for (const AtomPtr& a : t.atoms)
+      if (a->text == atom.text)
+        product = product * x;
+      else
+        others.push_back(a);
+    sum = sum + product * SymExpr::make({{t.coefficient, std::move(others)}});
+  }
+  return sum;
+}
+
+DimRange range_in(const SymEnv& env, const Dim& d, int& splits) {
+  if (d.is_const()) return {d.value(), d.value()};
+  const std::vector<Term> terms = SymExpr::terms_of(d);
+  const Term* first = nullptr;  // with a min or max
+  AtomPtr atom;
+  int terms_with = 0;
+  for (const Term& t : terms) {
+    const auto is_case = [&](const AtomPtr& a) {
+      return atom ? a->text == atom->text : a->kind == AtomKind::min || a->kind == AtomKind::max;
+    };
+    const auto at = std::find_if(t.atoms.begin(), t.atoms.end(), is_case);
+    if (at == t.atoms.end()) continue;
+    if (!atom) atom = *at, first = &t;
+    ++terms_with;
+  }
+  if (!atom || splits <= 0) return range_of_terms(env, terms, splits);
+  --splits;
+  const DimRange whole = range_of_terms(env, terms, splits);
+  const Dim with_a = replaced(terms, *atom, atom->a), with_b = replaced(terms, *atom, atom->b);
+  if (is_saturated(with_a, with_b)) return whole;
+  const DimRange a = range_in(env, with_a, splits), b = range_in(env, with_b, splits);
+  DimRange r{std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
+  if (terms_with == 1 && first->atoms.size() == 1) {
+    // The whole is the larger or the smaller of both cases.
+    if ((atom->kind == AtomKind::max) == (first->coefficient > 0))
+      r.lo = std::max(a.lo, b.lo);
+    else
+      r.hi = std::min(a.hi, b.hi);
+  }
+  return {std::max(r.lo, whole.lo), std::min(r.hi, whole.hi)};
+}
+
+}  // namespace
+
+DimRange SymEnv::range_of(const Dim& d) const {
+  int splits = most_splits;
+  return range_in(*this, d, splits);
 }
 
 SymEnv::Truth SymEnv::equal(const Dim& a, const Dim& b) const {

@@ -101,6 +101,27 @@ TEST(Dim, ranges) {
   EXPECT_EQ(env.hint_of(s0 * s1), 8 * SymEnv::default_hint);
 }
 
+// What min and max share with the rest isn't forgotten: the last two of s0 elements are s0 or 2.
+TEST(Dim, ranges_by_cases) {
+  SymEnv env;
+  env.declare("s0", {{1, 10}, {}});
+  env.declare("s1", {{0, 4}, {}});
+  auto range = [&](const Dim& d) {
+    const DimRange r = env.range_of(d);
+    return Interval(r.lo, r.hi);
+  };
+  EXPECT_EQ(range(s0 - Dim::max(0, s0 - 2)), Interval(1, 2));
+  EXPECT_EQ(range(Dim::max(0, s0 - 2) - s0 + 2), Interval(0, 1));
+  EXPECT_EQ(range(s0 - Dim::min(s0, 3)), Interval(0, 7));
+  EXPECT_EQ(range(Dim::min(s0, 3) - s0), Interval(-7, 0));
+  EXPECT_EQ(range((s0 - Dim::max(0, s0 - 2)) * s1), Interval(0, 40));
+  // Nested without end: an answer, and soon.
+  Dim deep = s0;
+  for (int i = 0; i < 12; ++i) deep = Dim::max(Dim::min(deep + s1, s0 * 2) - s1, deep * 2 - s0);
+  const DimRange r = env.range_of(deep);
+  EXPECT_LE(r.lo, r.hi);
+}
+
 TEST(Dim, symbols_and_divisors) {
   const Dim d = Dim::floordiv(s1, Dim::mod(s0, 3) + 1) + s0;
   std::vector<std::string> symbols;
@@ -141,7 +162,7 @@ Sampled random_expression(const std::vector<uint8_t>& choices, int64_t x, int64_
   for (size_t i = 0; i + 2 < choices.size() && i < 36; i += 3) {
     const Sampled a = stack[choices[i] % stack.size()], b = stack[choices[i + 1] % stack.size()];
     const int64_t k = 1 + choices[i + 1] % 7;
-    switch (choices[i + 2] % 6) {
+    switch (choices[i + 2] % 7) {
       case 0: stack.push_back({a.d + b.d, a.value + b.value}); break;
       case 1: stack.push_back({a.d - b.d, a.value - b.value}); break;
       case 2:
@@ -151,6 +172,7 @@ Sampled random_expression(const std::vector<uint8_t>& choices, int64_t x, int64_
       case 3: stack.push_back({Dim::floordiv(a.d, k), floor_div(a.value, k)}); break;
       case 4: stack.push_back({Dim::mod(a.d, k), a.value - floor_div(a.value, k) * k}); break;
       case 5: stack.push_back({Dim::min(a.d, b.d), std::min(a.value, b.value)}); break;
+      case 6: stack.push_back({Dim::max(a.d, b.d), std::max(a.value, b.value)}); break;
     }
     if (stack.back().d.is_const() && std::abs(stack.back().d.value()) >= int64_t{1} << 62)
       stack.pop_back();  // too long
