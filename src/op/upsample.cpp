@@ -2,8 +2,8 @@
 //   y[.., o] = x[.., min(floor(o * r), in - 1)], the product in f32; o where out = in, o/2 where
 //   out = 2 in
 // upsample_bilinear2d(input; output_size, align_corners, scale_factors, scales_h, scales_w) -> y
-//   s = max((o + 0.5) r - 0.5, 0), with align_corners o (in-1)/(out-1); where out = in, x[o] is read
-//   with weights 1 and 0
+//   s = max((o + 0.5) r - 0.5, 0), with align_corners o (in-1)/(out-1); where out = in, x[o] is
+//   read with weights 1 and 0
 //   y[.., o] = (1 - f) x[.., floor s] + f x[.., min(floor s + 1, in - 1)], f = s - floor s
 // Both in each of the last two dims. r = 1/scale where one is given, else in/out.
 // upsample_nearest2d_backward, upsample_bilinear2d_backward(grad_output; output_size, input_size,
