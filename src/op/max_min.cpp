@@ -118,8 +118,9 @@ Values grad(Builder& b, const GradView& op) {
   const Type& x = op.in_type(0);
   if (!along_dim(op)) {
     const ValueId nan = b.logical_and(b.call1("isnan", {op.in(0)}), b.call1("isnan", {op.out(0)}));
-    const ValueId hit = b.convert(b.logical_or(b.eq(op.in(0), op.out(0)), nan), x.dtype);
-    d[0] = b.mul(b.div(hit, b.sum(hit, {})), op.dout(0));
+    const ValueId hit = b.logical_or(b.eq(op.in(0), op.out(0)), nan);
+    const ValueId share = b.div(op.dout(0), b.sum(b.convert(hit, x.dtype), {}));
+    d[0] = b.where(hit, share, 0);  // not a product: a NaN share stays with its elements
     return d;
   }
   const int64_t dim = dim_of(op);

@@ -98,5 +98,18 @@ TEST(WholeGraph, cross_entropy_of_embedded_tokens) {
       "  return %loss\n}\n");
 }
 
+// As ATen's, which shares the cotangent among the elements that tie and gives the others 0.
+TEST(WholeGraph, nan_of_a_minimum_stays_with_the_least) {
+  const Graph joint = value_or_throw(make_joint(
+      parsed("graph @main(%x: input f64[3] grad) {\n  %m = min(%x)\n  return %m\n}\n"), core()));
+  Array x(DType::f64, {3}), cotangent(DType::f64, {});
+  x.f = {1, -2, 5};
+  cotangent.f = {NAN};
+  const Arrays y = value_or_throw(interpret(joint, {{"x", x}, {"tangent.0", cotangent}}));
+  EXPECT_EQ(y[1].f[0], 0);
+  EXPECT_TRUE(std::isnan(y[1].f[1]));
+  EXPECT_EQ(y[1].f[2], 0);
+}
+
 }  // namespace
 }  // namespace cleave

@@ -23,7 +23,21 @@ NO_DERIVATIVE = ["copy", "silu_backward", "native_group_norm_backward", "native_
                  "native_batch_norm_backward"]
 
 # PyTorch's gradient of a gradient takes it that these operands are those of the forward call.
-OTHER_GRADIENT = {"nll_loss_backward": "total_weight", "native_layer_norm_backward": "mean and rstd"}
+OTHER_GRADIENT = {"nll_loss_backward": "total_weight", "native_layer_norm_backward": "mean and rstd",
+                  "native_batch_norm_backward": "save_mean and save_invstd"}
+
+
+def open_in_pytorch(op, args, gradients):
+    """What ATen leaves open in this call, or PyTorch has otherwise (samples.py says it of samples); empty: nothing."""
+    if op == "convolution" and args["input"][1].shape[1] == 0:
+        return "without input channels PyTorch's has no output channels"
+    if op == "convolution_backward" and args["input"][1].numel() == 0:
+        return "of an empty input PyTorch's bias gradient is 0"
+    if op == "native_group_norm" and args["input"][1].numel() == 0 and gradients:
+        return "of no elements PyTorch's weight gradient is NaN"
+    if op == "sort" and args["self"][1].numel() != args["self"][1].unique().numel():
+        return "the order of equal elements is open"
+    return ""
 
 
 class Graph:
@@ -47,11 +61,11 @@ class Graph:
                     args[name] = ("tensors", [None if t is None else values[t].contiguous() for t in a["tensors"]])
                 else:
                     args[name] = ("value", value_of(a["value"]))
-            if node["op"] == "convolution" and args["input"][1].shape[1] == 0:
-                raise NoOverload("convolution: without input channels PyTorch's has no output channels")
-            if node["op"] == "native_group_norm" and args["input"][1].numel() == 0 and gradients:
-                raise NoOverload("native_group_norm: of no elements PyTorch's weight gradient is NaN")
+            if why := open_in_pytorch(node["op"], args, gradients):
+                raise NoOverload(f"{node['op']}: {why}")
             out = call(node["op"], args)
+            if node["op"] == "_fused_rms_norm":  # made of other calls on the CPU, so that rstd has a gradient there
+                out = (out[0], out[1].detach())
             for name, value in zip(node["results"], list(out) if isinstance(out, (list, tuple)) else [out]):
                 if name is not None:
                     values[name] = value
