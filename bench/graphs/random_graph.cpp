@@ -1,6 +1,5 @@
 #include "bench/graphs/random_graph.h"
 
-#include <algorithm>
 #include <initializer_list>
 
 namespace cleave::bench {

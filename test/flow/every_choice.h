@@ -1,5 +1,6 @@
 // Random small forward graphs, and all choices of one, each by what the words mean: no network.
 #pragma once
+#include <algorithm>
 #include <bit>
 #include <random>
 #include <utility>
