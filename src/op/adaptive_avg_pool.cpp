@@ -293,8 +293,12 @@ OpDef forward(size_t rank, const std::vector<Case>& cases, std::vector<Reject> r
       .infer = [rank](const OpView& op) { return infer(op, rank); },
       .reference = [rank](const OpView& op, std::span<const Array* const> in) -> Result<Arrays> {
         Array y(in[0]->dtype, static_shape(op.out_type(0)));
-        for_each_term(in[0]->shape, y.shape, rank,
-                      [&](int64_t o, int64_t i, double count) { y.f[o] += in[0]->f[i] / count; });
+        std::vector<double> counts(y.f.size(), 1);
+        for_each_term(in[0]->shape, y.shape, rank, [&](int64_t o, int64_t i, double count) {
+          y.f[o] += in[0]->f[i];
+          counts[static_cast<size_t>(o)] = count;
+        });
+        for (size_t o = 0; o < counts.size(); ++o) y.f[o] /= counts[o];
         return Arrays{y};
       },
       .decompose = Absent{"a primitive: sums over windows of several sizes"},

@@ -13,6 +13,10 @@
 
 namespace cleave {
 
+// Whether several heads of the query may read one head of the key: with enable_gqa, and always in
+// PyTorch's form for the CPU, which has no such flag.
+bool groups_heads(const OpView& op);
+
 // A call, and where its operands stand: query, key and value one after the other, attn_mask.
 struct AttentionCall {
   const OpView& op;
@@ -20,8 +24,8 @@ struct AttentionCall {
 
   const Type& type(int k) const { return op.in_type(query + k); }  // 0 query, 1 key, 2 value
   bool masked() const { return op.has(mask); }
-  bool grouped() const;  // enable_gqa
-  DType work() const;    // what weights are computed in: f64 for f64, else f32
+  bool grouped() const { return groups_heads(op); }
+  DType work() const;  // what weights are computed in: f64 for f64, else f32
   double scale() const;
 };
 

@@ -87,8 +87,8 @@ ValueId masked_scores(Builder& b, const AttentionCall& call, const AttentionShap
 AttentionParts attention_parts(Builder& b, const AttentionCall& call) {
   AttentionParts p{attention_shape(call), {}, {}, {}, {}};
   p.query = flat_operand(b, p.shape, call.op.in(call.query), 1, call.work());
-  p.key = flat_operand(b, p.shape, call.op.in(call.query + 1), 1, call.work());
-  p.value = flat_operand(b, p.shape, call.op.in(call.query + 2), 1, call.work());
+  p.key = flat_operand(b, p.shape, call.op.in(call.query + 1), p.shape.key_group, call.work());
+  p.value = flat_operand(b, p.shape, call.op.in(call.query + 2), p.shape.value_group, call.work());
   p.scores = masked_scores(b, call, p.shape, p.query, p.key);
   return p;
 }

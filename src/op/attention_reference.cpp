@@ -10,7 +10,7 @@ ScoreRows::ScoreRows(const OpView& op, const Array& query, const Array& key, con
     : query_(query), key_(key), value_(value), mask_(mask), causal_(op.bool_attr("is_causal")) {
   scale_ = op.given("scale") ? op.float_attr("scale")
                              : std::pow(static_cast<double>(query.shape.back()), -0.5);
-  if (op.def().schema.find("enable_gqa") >= 0) grouped_ = op.bool_attr("enable_gqa");
+  grouped_ = groups_heads(op);
   const auto join = [this](const Array& x) {
     const size_t lead = x.shape.size() - 2;
     if (lead > batch_.size()) batch_.insert(batch_.begin(), lead - batch_.size(), 1);

@@ -61,7 +61,8 @@ Shape AttentionShape::with(const Dim& r, const Dim& c) const {
   return out;
 }
 
-bool AttentionCall::grouped() const {
+bool groups_heads(const OpView& op) {
+  if (op.name().starts_with("_scaled_dot_product_flash_attention_for_cpu")) return true;
   return op.def().schema.find("enable_gqa") >= 0 && op.bool_attr("enable_gqa");
 }
 

@@ -7,7 +7,8 @@
 //
 //   (C1..C8) convolution.h, without a bias
 //   (C9) grad_output has the type of convolution's result
-//   (C10) output_mask has 3 entries; bias_sizes, where given, is the number of channels
+//   (C10) output_mask has 3 entries; bias_sizes, where given and dbias is asked for, is the number
+//         of channels (PyTorch writes [0] where there is no bias)
 // A result that output_mask leaves out has no type.
 // Source: aten::convolution_backward, ATen/native/Convolution.cpp, PyTorch 2.13.
 #include "op/broadcast.h"
@@ -39,7 +40,7 @@ Result<Types> infer(const OpView& op) {
   const std::vector<bool> mask = output_mask(op);
   if (mask.size() != 3)
     return op.broken("C10", "output_mask has {} entries, expected 3", mask.size());
-  if (op.given("bias_sizes"))
+  if (op.given("bias_sizes") && mask[2])
     CLEAVE_CHECK(check_same_shape(op, "C10", "bias_sizes and the channels of grad_output",
                                   op.dims_attr("bias_sizes"), {shape[1]}));
   CLEAVE_CHECK(common_device(op, "C8", {at_grad_output, at_input, at_weight}));
@@ -146,6 +147,9 @@ std::vector<Sample> samples() {
                                         {false, false, true},
                                         {false, true, true}})
     out.push_back({{f32({1, 1, 2}), f32({1, 1, 3}), f32({1, 1, 2})}, with_mask(unit, mask)});
+  SampleAttrs unbiased = with_mask(unit, {true, true, false});
+  unbiased.emplace_back("bias_sizes", std::vector<int64_t>{0});
+  out.push_back({{f32({1, 2, 2}), f32({1, 1, 3}), f32({2, 1, 2})}, unbiased});
   return out;
 }
 

@@ -3,6 +3,7 @@
 // _scaled_dot_product_flash_attention_for_cpu(query, key, value, attn_mask; dropout_p, is_causal,
 //                                             scale) -> y, logsumexp
 //   query float[n,h,rows,width]  key float[n,h,columns,width]  value float[n,h,columns,value_width]
+//              key and value may have fewer heads, a divisor of h: neighbours share one
 //   y          as scaled_dot_product_attention (attention.cpp)
 //   logsumexp  [n,h,rows] = log(sum(exp(scores))), 0 for a row that is closed altogether; f64 for
 //              f64, else f32; no gradient
@@ -155,8 +156,8 @@ Values decompose_backward(Builder& b, const OpView& op) {
   const ValueId own = b.sum(b.mul(g, without_batch(b, b.convert(op.in(out), work))), {-1}, true);
   const ValueId dscores = b.mul(b.mul(weights, b.sub(dweights, own)), call.scale());
   return {from_flat(b, s, b.bmm(dscores, p.key), 1, call.type(0)),
-          from_flat(b, s, b.bmm(flipped(b, dscores), p.query), 1, call.type(1)),
-          from_flat(b, s, b.bmm(flipped(b, weights), g), 1, call.type(2))};
+          from_flat(b, s, b.bmm(flipped(b, dscores), p.query), s.key_group, call.type(1)),
+          from_flat(b, s, b.bmm(flipped(b, weights), g), s.value_group, call.type(2))};
 }
 
 Values grad(Builder& b, const GradView& op) {
@@ -220,6 +221,9 @@ OpDef flash_forward() {
   with_mask({2, 1, 3, 5});
   with_mask({1, 2, 3, 5});
   with_mask({1, 1, 1, 5});
+  for (bool causal : {false, true})
+    samples.push_back(
+        {{f32({2, 4, 3, 2}), f32({2, 2, 3, 2}), f32({2, 2, 3, 2})}, {{"is_causal", causal}}});
   samples.push_back({same(DType::f32, {1, 1, 1, 1})});
   samples.push_back({same(DType::f32, {1, 1, 40, 4}), {{"is_causal", true}}});
   samples.push_back({same(DType::bf16, {1, 1, 33, 6})});
@@ -279,6 +283,9 @@ OpDef flash_backward() {
   for (const std::vector<int64_t>& mask :
        {std::vector<int64_t>{2, 2, 3, 5}, {2, 1, 3, 5}, {1, 2, 3, 5}, {1, 1, 1, 5}})
     samples.push_back({{z, z, w, w, z, sums, f32(mask)}, plain});
+  const SampleTensor shared = f32({2, 2, 3, 2}), reads = f32({2, 4, 3, 2});
+  for (const SampleAttrs& attrs : {plain, causal})
+    samples.push_back({{reads, reads, shared, shared, reads, f32({2, 4, 3}).range(1, 2)}, attrs});
   const SampleTensor one = f32({1, 1, 1, 1}), many = f32({1, 1, 40, 4});
   samples.push_back({{one, one, one, one, one, f32({1, 1, 1})}, plain});
   samples.push_back({{many, many, many, many, many, f32({1, 1, 40}).range(3, 5)}, causal});

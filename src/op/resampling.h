@@ -18,6 +18,10 @@ struct Resampling {
   DType t;       // of the weights
 
   bool copies() const { return in == out; }
+  // Of bilinear a copied element is read with weight 0 too.
+  loop::Expr again() const {
+    return mode == ResizeMode::bilinear ? loop::constant(DType::boolean, 1) : loop::Expr();
+  }
   bool halves() const { return mode == ResizeMode::nearest && out == 2 * in; }
 
   loop::Expr nearest(const loop::Expr& o) const {
@@ -47,7 +51,7 @@ struct Resampling {
   DimTaps reads() const {
     if (mode == ResizeMode::nearest || copies())
       return {1, [r = *this](loop::KernelBuilder&, const loop::Expr& o, const loop::Expr&) {
-                return Tap{r.nearest(o), {}, {}};
+                return Tap{r.nearest(o), {}, {}, r.again()};
               }};
     return {2, [r = *this](loop::KernelBuilder& k, const loop::Expr& o, const loop::Expr& tap) {
               const Pair p = r.pair(k, o);
@@ -94,13 +98,19 @@ struct Resampling {
                   k.let(quotient(i * loop::Expr(r.out), r.in) + loop::Expr(span.least) + tap, "o");
               const loop::Expr at = k.let(clamped(o, r.out), "at"), exists = in_range(o, r.out);
               if (r.mode == ResizeMode::nearest || r.copies())
-                return Tap{at, {}, both_hold(exists, binary(loop::Op::eq, r.nearest(at), i))};
+                return Tap{
+                    at, {}, both_hold(exists, binary(loop::Op::eq, r.nearest(at), i)), r.again()};
               const Pair p = r.pair(k, at);
               const loop::Expr zero = loop::constant(r.t, 0), one = loop::constant(r.t, 1);
-              const loop::Expr low = select(binary(loop::Op::eq, p.low, i), one - p.fraction, zero);
-              const loop::Expr high =
-                  select(binary(loop::Op::eq, r.high(p.low), i), p.fraction, zero);
-              return Tap{at, low + high, exists};
+              const loop::Expr is_low = k.let(binary(loop::Op::eq, p.low, i), "is_low"),
+                               is_high = k.let(binary(loop::Op::eq, r.high(p.low), i), "is_high");
+              const loop::Expr weight =
+                  select(is_low, one - p.fraction, zero) + select(is_high, p.fraction, zero);
+              // At the edge both are one element, which 0 times infinity reaches too.
+              const loop::Expr whole = either_holds(binary(loop::Op::eq, p.fraction, zero),
+                                                    binary(loop::Op::eq, p.fraction, one));
+              return Tap{at, weight, both_hold(exists, either_holds(is_low, is_high)),
+                         both_hold(both_hold(is_low, is_high), whole)};
             }};
   }
 };

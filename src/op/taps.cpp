@@ -19,14 +19,18 @@ Expr product(const Expr& a, const Expr& b) {
 // One term of the sum.
 Expr term(KernelBuilder& k, int flat, const Exprs& lead, const std::vector<Tap>& taps) {
   Exprs at = lead;
-  Expr weight, inside;
+  Expr weight, inside, again;
   for (const Tap& t : taps) {
     at.push_back(t.at);
     weight = product(weight, t.weight);
     inside = both_hold(inside, t.inside);
+    again = either_holds(again, t.again);
   }
   Expr x = k.load(flat, at);
+  const Expr zero = loop::constant(x.type(), 0);
+  const Expr lost = again.defined() ? select(again, x * zero, zero) : Expr();
   if (weight.defined()) x = x * weight;
+  if (lost.defined()) x = x + lost;
   return inside.defined() ? select(inside, x, loop::constant(x.type(), 0)) : x;
 }
 
@@ -41,6 +45,7 @@ Expr written_out(KernelBuilder& k, int flat, const Exprs& lead, const Exprs& las
       tap.at = k.let(tap.at, "at");
       if (tap.weight.defined()) tap.weight = k.let(tap.weight, "w");
       if (tap.inside.defined()) tap.inside = k.let(tap.inside, "in");
+      if (tap.again.defined()) tap.again = k.let(tap.again, "again");
       taps[d].push_back(tap);
     }
   }
@@ -86,6 +91,10 @@ Expr quotient_up(const Expr& a, int64_t b) { return quotient(a + Expr(b - 1), b)
 Expr both_hold(const Expr& a, const Expr& b) {
   if (!a.defined() || !b.defined()) return a.defined() ? a : b;
   return binary(loop::Op::logical_and, a, b);
+}
+Expr either_holds(const Expr& a, const Expr& b) {
+  if (!a.defined() || !b.defined()) return a.defined() ? a : b;
+  return binary(loop::Op::logical_or, a, b);
 }
 
 }  // namespace cleave

@@ -17,6 +17,8 @@ struct Tap {
   loop::Expr at;           // in range, even where it doesn't count
   loop::Expr weight = {};  // of the type that is summed; undefined: 1
   loop::Expr inside = {};  // whether it counts; undefined: always
+  // Whether the place is read once more with weight 0, which infinity makes NaN; undefined: never.
+  loop::Expr again = {};
 };
 
 struct DimTaps {
@@ -41,5 +43,7 @@ loop::Expr quotient(const loop::Expr& a, int64_t b);
 loop::Expr quotient_up(const loop::Expr& a, int64_t b);
 // a and b; either may be undefined, which is true.
 loop::Expr both_hold(const loop::Expr& a, const loop::Expr& b);
+// a or b; either may be undefined, which is false.
+loop::Expr either_holds(const loop::Expr& a, const loop::Expr& b);
 
 }  // namespace cleave

@@ -2,7 +2,8 @@
 //   y[.., o] = x[.., min(floor(o * r), in - 1)], the product in f32; o where out = in, o/2 where
 //   out = 2 in
 // upsample_bilinear2d(input; output_size, align_corners, scale_factors, scales_h, scales_w) -> y
-//   s = max((o + 0.5) r - 0.5, 0), with align_corners o (in-1)/(out-1); s = o where out = in
+//   s = max((o + 0.5) r - 0.5, 0), with align_corners o (in-1)/(out-1); where out = in, x[o] is
+//   read with weights 1 and 0
 //   y[.., o] = (1 - f) x[.., floor s] + f x[.., min(floor s + 1, in - 1)], f = s - floor s
 // Both in each of the last two dims. r = 1/scale where one is given, else in/out.
 // upsample_nearest2d_backward, upsample_bilinear2d_backward(grad_output; output_size, input_size,
@@ -113,6 +114,7 @@ struct Source {
 // What result o of a dim reads.
 std::vector<Source> sources(Mode mode, bool corners, std::optional<double> scale, int64_t in,
                             int64_t out, int64_t o) {
+  if (in == out && mode == Mode::bilinear) return {{o, 1}, {o, 0}};
   if (in == out) return {{o, 1}};
   if (mode == Mode::nearest) {
     if (out == 2 * in) return {{o / 2, 1}};
@@ -219,6 +221,7 @@ std::vector<Case> cases(Mode mode) {
   add({3, 1, 4, 1}, {7, 1}, {});
   for (DType t : floating_dtypes) all.push_back({t, {1, 2, 2, 3}, {4, 6}, {2, 2}});
   if (mode == Mode::bilinear) {
+    add({1, 1, 5, 4}, {3, 2}, {}, true);
     add({1, 1, 3, 4}, {5, 8}, {}, true);
     add({1, 1, 3, 4}, {1, 2}, {}, true);
     add({1, 1, 1, 3}, {3, 7}, {}, true);
@@ -232,8 +235,22 @@ SampleAttrs with_corners(SampleAttrs attrs, Mode mode, const Case& c) {
   return attrs;
 }
 
+// Where 0 times infinity goes is part of the result.
+SampleTensor with_infinities(DType t, const Ints& shape) {
+  SampleTensor x = any_of(t, shape);
+  const double inf = std::numeric_limits<double>::infinity();
+  x.values = {std::numeric_limits<double>::quiet_NaN(), inf, -inf, 2.5, -4.25, 0.5};
+  for (int64_t k = 6; k < numel_of(shape); ++k)
+    x.values.push_back(k == numel_of(shape) - 1 ? inf : 0.25 * static_cast<double>(k));
+  return x;
+}
+
 std::vector<Sample> forward_samples(Mode mode) {
   std::vector<Sample> out;
+  for (bool corners : {false, true})
+    for (const Ints& size : {Ints{5, 4}, Ints{5, 2}, Ints{3, 2}})
+      out.push_back({{with_infinities(DType::f32, {1, 2, 3, 2})},
+                     with_corners({{"output_size", size}}, mode, {.corners = corners})});
   for (const Case& c : cases(mode)) {
     SampleAttrs attrs;
     if (c.scales.empty())
@@ -247,6 +264,11 @@ std::vector<Sample> forward_samples(Mode mode) {
 
 std::vector<Sample> backward_samples(Mode mode) {
   std::vector<Sample> out;
+  for (bool corners : {false, true})
+    for (const Ints& image : {Ints{1, 2, 5, 4}, Ints{1, 2, 2, 2}, Ints{1, 2, 3, 2}})
+      out.push_back({{with_infinities(DType::f32, {1, 2, 3, 2})},
+                     with_corners({{"output_size", Ints{3, 2}}, {"input_size", image}}, mode,
+                                  {.corners = corners})});
   for (const Case& c : cases(mode)) {
     SampleAttrs attrs = {{"output_size", c.out}, {"input_size", c.image}};
     if (!c.scales.empty()) {

@@ -1,5 +1,6 @@
 // Any bytes are a safetensors file or refused. What is accepted can be read to its last byte.
-//   make fuzz-build && build/fuzz/bin/fuzz_safetensors -max_len=4096 -max_total_time=120 CORPUS
+//   make fuzz-build && build/fuzz/bin/fuzz_safetensors -max_len=4096 -max_total_time=120 CORPUS \
+//     test/fuzz/safetensors
 #include "import/safetensors.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
