@@ -7,7 +7,8 @@
 //                                      "tail head capacity" for each arc, for bench/peer_flow.py
 //
 // The price is the chord's: cost of recomputing all / bytes of saving all, where cuts are hardest.
-// Time is that of the thread (other programs on the machine don't count), the least of several runs.
+// Time is that of the thread (other programs on the machine don't count), the least of several
+// runs.
 #include <fmt/format.h>
 #include <time.h>
 
@@ -42,7 +43,8 @@ double least_ms(int runs, Run run) {
   return best;
 }
 
-// For graphs like transformers; other graphs take 16 / 7 of a cut's time (0.8 s at 1,000,000 calls).
+// For graphs like transformers; other graphs take 16 / 7 of a cut's time (0.8 s at 1,000,000
+// calls).
 struct Limits {
   int32_t calls;
   double cut_ms, frontier_ms;

@@ -1,6 +1,6 @@
-// Maximum flow by Dinic's algorithm: blocking flows over levels. Slower than MaxFlow where paths are
-// long; it is there to check it, with the same interface and no code in common. Every solve starts
-// from nothing. O(nodes^2 arcs).
+// Maximum flow by Dinic's algorithm: blocking flows over levels. Slower than MaxFlow where paths
+// are long; it is there to check it, with the same interface and no code in common. Every solve
+// starts from nothing. O(nodes^2 arcs).
 //
 // Source: Dinic, "Algorithm for solution of a problem of maximum flow in networks with power
 // estimation" (1970).

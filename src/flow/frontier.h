@@ -10,13 +10,13 @@
 //      +---------------------► bytes
 //
 // Divide and conquer: at the price of the chord between the two ends of a stretch, source and sink
-// are in balance. If all excess flows off, the whole stretch moves to the sink's side at that price;
-// else the minimum cut divides it in two, each solved alone with the other side contracted. What
-// then hangs together no longer is solved apart. The area between hull and chords falls to a quarter
-// each time (Eisner, Severance), so there are at most (log2(cost) + log2(bytes)) / 2 + 1 levels, and
-// each level is one flow through what is left of the network. Exact: prices are integer pairs; where
-// their products leave 64 bits, a nearby price divides, and only what it doesn't divide is solved in
-// 128 bits.
+// are in balance. If all excess flows off, the whole stretch moves to the sink's side at that
+// price; else the minimum cut divides it in two, each solved alone with the other side contracted.
+// What then hangs together no longer is solved apart. The area between hull and chords falls to a
+// quarter each time (Eisner, Severance), so there are at most (log2(cost) + log2(bytes)) / 2 + 1
+// levels, and each level is one flow through what is left of the network. Exact: prices are integer
+// pairs; where their products leave 64 bits, a nearby price divides, and only what it doesn't
+// divide is solved in 128 bits.
 //
 // Sources: Gallo, Grigoriadis, Tarjan, "A fast parametric maximum flow algorithm and applications"
 // (1989); Eisner, Severance, "Mathematical techniques for efficient record segmentation in large
@@ -37,8 +37,8 @@ struct Frontier {
   std::vector<int32_t> step;  // by node: on the sink's side from this corner on, or never
 };
 
-// The network must keep its bounds. Corner 0 is the cheapest in cost, then in bytes; the last is the
-// smallest in bytes, then in cost.
+// The network must keep its bounds. Corner 0 is the cheapest in cost, then in bytes; the last is
+// the smallest in bytes, then in cost.
 Result<Frontier> find_frontier(const TradeNetwork& network);
 
 }  // namespace cleave::flow

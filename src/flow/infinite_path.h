@@ -12,8 +12,8 @@ struct InfinitePath {
   std::vector<int32_t> arcs;  // numbers
 };
 
-// The shortest such path, of several the one whose nodes and arcs come first; nothing where there is
-// none. O(nodes + arcs).
+// The shortest such path, of several the one whose nodes and arcs come first; nothing where there
+// is none. O(nodes + arcs).
 std::optional<InfinitePath> find_infinite_path(const Network& network);
 
 }  // namespace cleave::flow

@@ -1,7 +1,8 @@
 // All best choices of a forward graph, for every price at once: the frontier of its network, in the
 // graph's own bytes and costs, and a lower bound for what lies between its corners.
 //
-// Cost: build_partition_network and find_frontier; a corner's choice is O(calls + operands + values).
+// Cost: build_partition_network and find_frontier; a corner's choice is O(calls + operands +
+// values).
 #pragma once
 #include <optional>
 

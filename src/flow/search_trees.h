@@ -13,15 +13,15 @@
 //   end        no path leads from excess to deficit: the S tree is all that excess reaches (the
 //              smallest source side), the T tree all that reaches a deficit
 //
-// Cap is int64_t or int128. Finite capacities sum to less than unlimited / 4, and so does all that the
-// sweep or the search sends through one arc: an infinite arc, with the residual `unlimited`, is never
-// filled, and no sum wraps.
-// Cost: O(flow paths x arcs) at worst; on partition networks nearly linear.
+// Cap is int64_t or int128. Finite capacities sum to less than unlimited / 4, and so does all that
+// the sweep or the search sends through one arc: an infinite arc, with the residual `unlimited`, is
+// never filled, and no sum wraps. Cost: O(flow paths x arcs) at worst; on partition networks nearly
+// linear.
 //
-// Sources: Boykov, Kolmogorov, "An experimental comparison of min-cut/max-flow algorithms for energy
-// minimization in vision" (2004), section 3, with their stamped distances; pseudoflows: Hochbaum,
-// "The pseudoflow algorithm" (2008); the sweep is one wave of Tarjan, "A simple version of
-// Karzanov's blocking flow algorithm" (1984), over the whole network.
+// Sources: Boykov, Kolmogorov, "An experimental comparison of min-cut/max-flow algorithms for
+// energy minimization in vision" (2004), section 3, with their stamped distances; pseudoflows:
+// Hochbaum, "The pseudoflow algorithm" (2008); the sweep is one wave of Tarjan, "A simple version
+// of Karzanov's blocking flow algorithm" (1984), over the whole network.
 #pragma once
 #include <memory>
 #include <span>

@@ -100,8 +100,8 @@ TEST(Frontier, AgreesWithTheCutAtEachPrice) {
   }
 }
 
-// Each call reads the last one's value three times over, through three calls; the backward reads the
-// last value: it is saved, or all is recomputed.
+// Each call reads the last one's value three times over, through three calls; the backward reads
+// the last value: it is saved, or all is recomputed.
 TEST(Frontier, OfALongChainIsFoundInTime) {
   constexpr int32_t links = 25000;
   ForwardGraph g;

@@ -99,7 +99,7 @@ TEST(PartitionNetwork, OfEqualChoicesTakesTheOneThatRecomputesMostOrLeast) {
       ASSERT_EQ(total(most), least);
       for (size_t n = 0; n < most.recompute.size(); ++n)
         ASSERT_LE(fewest.recompute[n], most.recompute[n]);
-      if (p.cost > 0) ASSERT_LE(most.bytes, fewest.bytes);
+      if (p.cost > 0) { ASSERT_LE(most.bytes, fewest.bytes); }
     }
   }
 }
