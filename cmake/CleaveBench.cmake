@@ -4,12 +4,17 @@ file(GLOB bench_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.cpp)
 if(bench_sources)
   find_package(benchmark REQUIRED)
 endif()
+# What several benchmarks run on.
+file(GLOB bench_graph_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/graphs/*.cpp)
+add_library(cleave_bench_graphs STATIC EXCLUDE_FROM_ALL ${bench_graph_sources})
+target_include_directories(cleave_bench_graphs PUBLIC ${PROJECT_SOURCE_DIR})
+target_link_libraries(cleave_bench_graphs PUBLIC cleave_internal)
 foreach(source IN LISTS bench_sources)
   get_filename_component(name ${source} NAME_WE)
   add_executable(bench_${name} EXCLUDE_FROM_ALL ${source})
   target_include_directories(bench_${name} PRIVATE ${PROJECT_SOURCE_DIR})
-  target_link_libraries(bench_${name} PRIVATE cleave_internal benchmark::benchmark_main
-                                              benchmark::benchmark)
+  target_link_libraries(bench_${name} PRIVATE cleave_bench_graphs cleave_internal
+                                              benchmark::benchmark_main benchmark::benchmark)
   add_dependencies(benches bench_${name})
 endforeach()
 # The model that `cleave train` trains.

@@ -1,5 +1,6 @@
 // cleave partition G.clv: a joint graph, or the joint graph of a forward graph, cut in two.
 #include "cut/default_partition.h"
+#include "cut/pytorch_partition.h"
 #include "grad/grad.h"
 #include "op/registry.h"
 #include "tool/command.h"
@@ -10,8 +11,46 @@ namespace {
 
 struct Options {
   std::string graph, mode = "default", budget, forward, backward;
+  std::string solver = "dp", estimator = "flops";
   bool explain = false, json = false;
 };
+
+// A part of 1: "0.25", ".25" or "25%".
+Result<double> fraction(const std::string& text) {
+  const bool percent = text.ends_with('%');
+  const std::string number = percent ? text.substr(0, text.size() - 1) : text;
+  char* end = nullptr;
+  const double value = std::strtod(number.c_str(), &end);
+  if (number.empty() || *end != '\0' || !std::isfinite(value))
+    return user_error("--budget {}: expected a part such as 0.25 or 25%", text);
+  return percent ? value / 100 : value;
+}
+
+template <class E>
+Result<E> choice(const char* option, const std::string& text,
+                 std::initializer_list<std::pair<const char*, E>> all) {
+  std::string names;
+  for (const auto& [name, value] : all) {
+    if (text == name) return value;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+  }
+  return user_error("{} {}: expected one of {}", option, text, names);
+}
+
+Result<Partition> cut_as_pytorch(const Options& o, Graph& joint) {
+  PytorchOptions options;
+  if (!o.budget.empty()) { CLEAVE_TRY(options.budget, fraction(o.budget)); }
+  CLEAVE_TRY(options.solver, choice<KnapsackSolver>("--solver", o.solver,
+                                                    {{"dp", KnapsackSolver::dp},
+                                                     {"greedy", KnapsackSolver::greedy},
+                                                     {"ilp", KnapsackSolver::ilp}}));
+  CLEAVE_TRY(options.estimator, choice<RuntimeEstimator>("--estimator", o.estimator,
+                                                         {{"flops", RuntimeEstimator::flops},
+                                                          {"profile", RuntimeEstimator::profile},
+                                                          {"testing", RuntimeEstimator::testing}}));
+  CLEAVE_CHECK(simplify_as_pytorch(joint));
+  return pytorch_partition(joint, options);
+}
 
 nlohmann::ordered_json to_json(const Partition& p) {
   nlohmann::ordered_json out;
@@ -42,13 +81,14 @@ void explain(const Partition& p) {
 Status run(const Options& o) {
   if (o.mode != "default" && o.mode != "exact" && o.mode != "pytorch")
     return user_error("--mode {}: expected default, exact or pytorch", o.mode);
-  if (o.mode != "default")
-    return unsupported("--mode {}: only the default partition is there yet (src/cut)", o.mode);
-  if (!o.budget.empty()) return unsupported("--budget: the default partition takes none (src/cut)");
+  if (o.mode == "exact") return unsupported("--mode exact: not there yet (src/cut)");
+  if (o.mode == "default" && !o.budget.empty())
+    return unsupported("--budget: the default partition takes none (src/cut)");
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
   if (!p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
-  CLEAVE_TRY(Partition cut, default_partition(p.main));
+  CLEAVE_TRY(Partition cut,
+             o.mode == "pytorch" ? cut_as_pytorch(o, p.main) : default_partition(p.main));
   if (!o.forward.empty()) CLEAVE_CHECK(write_text(o.forward, print(cut.forward)));
   if (!o.backward.empty()) CLEAVE_CHECK(write_text(o.backward, print(cut.backward)));
   if (o.json) {
@@ -71,8 +111,10 @@ Command partition_command() {
           [](OptionList& options) {
             auto o = std::make_shared<Options>();
             options.required("GRAPH", o->graph, "a forward or a joint graph; - is stdin");
-            options.option("--mode", o->mode, "default: what the backward reads is saved");
+            options.option("--mode", o->mode, "default: what the backward reads is saved; pytorch");
             options.option("--budget", o->budget, "bytes of memory (64MiB, 60%)");
+            options.option("--solver", o->solver, "of the knapsack: dp, greedy, ilp");
+            options.option("--estimator", o->estimator, "of time: flops, profile, testing");
             options.option("--forward", o->forward, "where the forward half goes");
             options.option("--backward", o->backward, "where the backward half goes");
             options.flag("--explain", o->explain, "say for each value what happens to it, and why");

@@ -103,7 +103,7 @@ class CallTable {
   std::vector<Slot> slots_;
 };
 
-int64_t merge_equal_calls(Graph& g) {
+int64_t merge_equal_calls(Graph& g, const std::function<bool(NodeId)>& may_merge) {
   CallTable calls(g);
   std::vector<ValueId> survivor(g.value_capacity());  // of a merged result; else invalid
   int64_t merged = 0;
@@ -111,7 +111,8 @@ int64_t merge_equal_calls(Graph& g) {
     const NodeId after = g.next_node(n);
     const Node& node = g.node(n);
     const Trait traits = traits_of(node);
-    const bool own = has(traits, Trait::random) || has(traits, Trait::effect);
+    const bool own =
+        has(traits, Trait::random) || has(traits, Trait::effect) || (may_merge && !may_merge(n));
     if (const NodeId first = own ? n : calls.find_or_keep(n); first != n) {
       for (uint32_t k = 0; k < node.output_count; ++k) {
         survivor[node.out(k).v] = g.node(first).out(k);
@@ -138,9 +139,9 @@ int64_t eliminate_dead_code(Graph& g) {
   return erased + in_subgraphs(g, drop_dead_code);
 }
 
-int64_t eliminate_common_subexpressions(Graph& g) {
-  const int64_t merged = in_subgraphs(g, merge_equal_calls);
-  return merged + merge_equal_calls(g);
+int64_t eliminate_common_subexpressions(Graph& g, const std::function<bool(NodeId)>& may_merge) {
+  const int64_t merged = in_subgraphs(g, [](Graph& sub) { return merge_equal_calls(sub, {}); });
+  return merged + merge_equal_calls(g, may_merge);
 }
 
 }  // namespace cleave

@@ -1,5 +1,6 @@
 // Edits that every room uses: dead code, common subexpressions, order, copies, pieces.
 #pragma once
+#include <functional>
 #include <unordered_map>
 #include <vector>
 
@@ -13,8 +14,10 @@ namespace cleave {
 int64_t eliminate_dead_code(Graph& g);
 
 // Merges equal calls (same operator, operands, attributes; not random, effect or different tags);
-// the first name survives. Returns how many nodes went.
-int64_t eliminate_common_subexpressions(Graph& g);
+// the first name survives. Calls for which `may_merge` (all, where it is empty) is false stay as they
+// are, and none is merged into them; it isn't asked about subgraphs. Returns how many nodes went.
+int64_t eliminate_common_subexpressions(Graph& g,
+                                        const std::function<bool(NodeId)>& may_merge = {});
 
 // Operands before users: a sorted graph stays as it is, and an operand that stands too late moves
 // to just before its first user. Fails on a cycle, naming it.

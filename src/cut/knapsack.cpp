@@ -1,0 +1,260 @@
+#include "cut/knapsack.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace cleave {
+namespace {
+
+__extension__ typedef __int128 int128;
+
+constexpr int64_t quanta_of_range = 10'000;
+constexpr int64_t most_bits = int64_t{1} << 33;
+constexpr size_t most_states = size_t{1} << 26;
+
+using Items = std::vector<KnapsackItem>;
+
+Knapsack kept_of(const Items& items, std::vector<size_t> kept) {
+  std::sort(kept.begin(), kept.end());
+  Knapsack out{std::move(kept)};
+  for (size_t i : out.kept) {
+    out.memory += items[i].memory;
+    out.value += items[i].value;
+  }
+  return out;
+}
+
+// The items that don't fit leave, those that all fit need no search.
+int64_t whole_memory(const Items& items) {
+  int64_t sum = 0;
+  for (const KnapsackItem& x : items)
+    if (x.value > 0) sum += x.memory;
+  return sum;
+}
+
+Knapsack keep_all(const Items& items) {
+  std::vector<size_t> kept;
+  for (size_t i = 0; i < items.size(); ++i)
+    if (items[i].value > 0) kept.push_back(i);
+  return kept_of(items, std::move(kept));
+}
+
+enum class Round : uint8_t { nearest, up };
+
+int64_t quanta_of(int64_t memory, int64_t range, Round round) {
+  const int128 scaled = int128{memory} * quanta_of_range;
+  auto q = static_cast<int64_t>(scaled / range);
+  const auto rest = static_cast<int64_t>(scaled % range);
+  if (round == Round::up) return q + (rest > 0);
+  const int128 twice = int128{rest} * 2;
+  return q + (twice > range || (twice == range && q % 2 == 1));
+}
+
+Result<Knapsack> by_quanta(const Items& items, int64_t capacity, int64_t range, Round round) {
+  int64_t room = quanta_of(capacity, range, round);
+  if (round == Round::up && int128{room} * range > int128{capacity} * quanta_of_range) --room;
+  std::vector<int64_t> size;
+  int64_t whole = 0;
+  for (const KnapsackItem& x : items) {
+    size.push_back(quanta_of(x.memory, range, round));
+    whole += x.value > 0 ? size.back() : 0;
+  }
+  room = std::min(room, whole);
+  const auto width = static_cast<size_t>(room) + 1;
+  if (int128{static_cast<int64_t>(width)} * std::ssize(items) > most_bits)
+    return user_error(
+        "knapsack: {} items of {} quanta are more than dp can hold; take greedy or ilp",
+        items.size(), width);
+  std::vector<int64_t> best(width);
+  std::vector<std::vector<bool>> better(items.size());
+  for (size_t i = 0; i < items.size(); ++i) {
+    better[i].resize(width);
+    if (items[i].value == 0) continue;
+    for (int64_t j = room; j >= size[i]; --j) {
+      const auto at = static_cast<size_t>(j);
+      const int64_t with = best[static_cast<size_t>(j - size[i])] + items[i].value;
+      if (with <= best[at]) continue;
+      best[at] = with;
+      better[i][at] = true;
+    }
+  }
+  std::vector<size_t> kept;
+  for (size_t i = items.size(); i-- > 0;)
+    if (better[i][static_cast<size_t>(room)]) {
+      kept.push_back(i);
+      room -= size[i];
+    }
+  return kept_of(items, std::move(kept));
+}
+
+Result<Knapsack> solve_dp(const Items& items, int64_t capacity, int64_t range) {
+  CLEAVE_TRY(Knapsack near, by_quanta(items, capacity, range, Round::nearest));
+  if (near.memory <= capacity) return near;
+  return by_quanta(items, capacity, range, Round::up);
+}
+
+// Items of value, by falling value / memory, ties to the earlier one.
+std::vector<size_t> by_density(const Items& items) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < items.size(); ++i)
+    if (items[i].value > 0) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return int128{items[a].value} * items[b].memory > int128{items[b].value} * items[a].memory;
+  });
+  return order;
+}
+
+Knapsack solve_greedy(const Items& items, int64_t capacity) {
+  std::vector<size_t> kept;
+  for (size_t i : by_density(items)) {
+    if (items[i].memory > capacity) continue;
+    capacity -= items[i].memory;
+    kept.push_back(i);
+  }
+  return kept_of(items, std::move(kept));
+}
+
+// What items [from, n) can add at most within a capacity: a part of one item is allowed.
+class Bound {
+ public:
+  Bound(const Items& items, const std::vector<size_t>& by_density, size_t from) {
+    for (size_t i : by_density) {
+      if (i < from) continue;
+      memory_.push_back(memory_.back() + items[i].memory);
+      value_.push_back(value_.back() + items[i].value);
+    }
+  }
+
+  int64_t within(int64_t capacity) const {
+    const auto end = std::upper_bound(memory_.begin(), memory_.end(), capacity);
+    const auto whole = static_cast<size_t>(end - memory_.begin()) - 1;
+    if (end == memory_.end()) return value_[whole];
+    const int64_t memory = memory_[whole + 1] - memory_[whole];
+    const int64_t value = value_[whole + 1] - value_[whole];
+    return value_[whole] +
+           static_cast<int64_t>(int128{value} * (capacity - memory_[whole]) / memory);
+  }
+
+ private:
+  std::vector<int64_t> memory_ = {0}, value_ = {0};  // of the first k
+};
+
+struct State {
+  int64_t memory = 0, value = 0;
+};
+
+// The value of the best state within a capacity; states rise in both.
+int64_t best_within(const std::vector<State>& states, int64_t capacity) {
+  const auto end = std::upper_bound(states.begin(), states.end(), capacity,
+                                    [](int64_t c, const State& s) { return c < s.memory; });
+  return end == states.begin() ? -1 : std::prev(end)->value;
+}
+
+// States with and without an item; of equal ones that without it.
+std::vector<State> with_item(const std::vector<State>& states, const KnapsackItem& item,
+                             int64_t capacity) {
+  std::vector<State> added, merged, out;
+  for (const State& s : states)
+    if (s.memory + item.memory <= capacity)
+      added.push_back({s.memory + item.memory, s.value + item.value});
+  std::merge(states.begin(), states.end(), added.begin(), added.end(), std::back_inserter(merged),
+             [](const State& a, const State& b) {
+               return a.memory != b.memory ? a.memory < b.memory : a.value > b.value;
+             });
+  for (const State& s : merged)
+    if (out.empty() || s.value > out.back().value) out.push_back(s);
+  return out;
+}
+
+// Equal items in chunks of 1, 2, 4, ..., so that thousands of them are a few.
+struct Chunks {
+  Items items;                             // a chunk's memory and value
+  std::vector<size_t> kind, count;         // by chunk
+  std::vector<std::vector<size_t>> equal;  // by kind: the items, rising
+};
+
+Chunks chunks_of(const Items& items) {
+  Chunks out;
+  std::map<std::pair<int64_t, int64_t>, size_t> kinds;
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (items[i].value == 0) continue;
+    const auto [at, fresh] = kinds.try_emplace({items[i].memory, items[i].value}, out.equal.size());
+    if (fresh) out.equal.emplace_back();
+    out.equal[at->second].push_back(i);
+  }
+  for (size_t kind = 0; kind < out.equal.size(); ++kind) {
+    const KnapsackItem& one = items[out.equal[kind].front()];
+    for (size_t left = out.equal[kind].size(), n = 1; left > 0;
+         left -= n, n = std::min(2 * n, left)) {
+      const auto times = static_cast<int64_t>(n);
+      out.items.push_back({one.memory * times, one.value * times});
+      out.kind.push_back(kind);
+      out.count.push_back(n);
+    }
+  }
+  return out;
+}
+
+Result<Knapsack> solve_exact(const Items& items, int64_t capacity) {
+  const Chunks chunks = chunks_of(items);
+  const std::vector<size_t> order = by_density(chunks.items);
+  const int64_t known = solve_greedy(items, capacity).value;
+  std::vector<std::vector<State>> after = {{State{}}};  // after[i]: of the first i chunks
+  size_t states = 1;
+  for (size_t i = 0; i < chunks.items.size(); ++i) {
+    std::vector<State> next = with_item(after.back(), chunks.items[i], capacity);
+    const Bound bound(chunks.items, order, i + 1);
+    // A state that can't reach what is known already is left out, never one on the way to the best.
+    std::erase_if(
+        next, [&](const State& s) { return s.value + bound.within(capacity - s.memory) < known; });
+    states += next.size();
+    if (states > most_states)
+      return user_error(
+          "knapsack: more than {} states, so that an exact answer takes too much "
+          "memory; take dp",
+          most_states);
+    after.push_back(std::move(next));
+  }
+  std::vector<size_t> taken(chunks.equal.size());
+  int64_t room = capacity, value = best_within(after.back(), capacity);
+  for (size_t i = chunks.items.size(); i-- > 0;) {
+    if (best_within(after[i], room) == value) continue;
+    taken[chunks.kind[i]] += chunks.count[i];
+    room -= chunks.items[i].memory;
+    value -= chunks.items[i].value;
+  }
+  std::vector<size_t> kept;
+  for (size_t kind = 0; kind < taken.size(); ++kind)
+    for (size_t k = 0; k < taken[kind]; ++k) kept.push_back(chunks.equal[kind][k]);
+  return kept_of(items, std::move(kept));
+}
+
+}  // namespace
+
+Result<Knapsack> solve_knapsack(const std::vector<KnapsackItem>& items, int64_t capacity,
+                                int64_t range, KnapsackSolver solver) {
+  int128 memory = 0, value = 0;
+  for (const KnapsackItem& x : items) {
+    if (x.memory < 0 || x.value < 0)
+      return user_error("knapsack: an item of memory {} and value {}, expected neither negative",
+                        x.memory, x.value);
+    memory += x.memory;
+    value += x.value;
+  }
+  constexpr int128 most = int128{1} << 62;
+  if (memory >= most || value >= most)
+    return user_error("knapsack: memory or value sums to 2^62 or more");
+  if (capacity < 0 || range < 1)
+    return user_error("knapsack: capacity {} of range {}, expected at least 0 and 1", capacity,
+                      range);
+  if (whole_memory(items) <= capacity) return keep_all(items);
+  switch (solver) {
+    case KnapsackSolver::dp: return solve_dp(items, capacity, range);
+    case KnapsackSolver::greedy: return solve_greedy(items, capacity);
+    case KnapsackSolver::ilp: return solve_exact(items, capacity);
+  }
+  return bug("knapsack: no such solver");
+}
+
+}  // namespace cleave

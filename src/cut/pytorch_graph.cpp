@@ -1,0 +1,125 @@
+#include "cut/pytorch_graph.h"
+
+#include <algorithm>
+
+namespace cleave {
+
+using Kind = PytorchNode::Kind;
+
+PytorchGraph::PytorchGraph(const JointView& joint)
+    : joint_(&joint), node_of_(joint.graph().value_capacity(), -1),
+      returned_(joint.graph().value_capacity()) {
+  const Graph& g = joint.graph();
+  for (const Return& r : g.returns()) returned_[r.value.v] = true;
+  add_placeholders();
+  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) add_call(n);
+  classify();
+  measure_distance();
+}
+
+void PytorchGraph::add_placeholders() {
+  const Graph& g = joint_->graph();
+  for (const Placeholder& p : g.placeholders()) {
+    PytorchNode node{.kind = Kind::placeholder, .value = p.value};
+    node.parameter = p.role == Role::param || p.role == Role::buffer;
+    node.bytes = joint_->bytes(p.value);
+    node.returned = returned_[p.value.v];
+    node.required_backward = node.reads_tangents = p.role == Role::tangent;
+    node.required_forward = p.role != Role::tangent;
+    node_of_[p.value.v] = size();
+    nodes_.push_back(std::move(node));
+  }
+}
+
+void PytorchGraph::add_use(int32_t user, ValueId v, bool in_list) {
+  if (!v.valid()) return;
+  const int32_t from = node_of_[v.v];
+  PytorchNode& reader = nodes_[static_cast<size_t>(user)];
+  PytorchNode& read = nodes_[static_cast<size_t>(from)];
+  reader.inputs.push_back(from);
+  if (!in_list) reader.argument_bytes += read.bytes;
+  if (std::find(read.users.begin(), read.users.end(), user) == read.users.end())
+    read.users.push_back(user);
+}
+
+void PytorchGraph::add_call(NodeId n) {
+  const Graph& g = joint_->graph();
+  const Node& call = g.node(n);
+  const bool several = call.op->schema.results != 1;
+  const int32_t at = size();
+  PytorchNode node{.call = n, .op = pytorch_op(*call.op), .tag = call.tag};
+  if (!several) {
+    node.value = call.out(0);
+    node.returned = returned_[node.value.v];
+  }
+  for (uint32_t k = 0; k < call.output_count; ++k) node.bytes += joint_->bytes(call.out(k));
+  nodes_.push_back(std::move(node));
+  const OpView view = g.view(n);
+  const int list = call.op->schema.list_operand;
+  for (int operand = 0; operand < view.operand_count(); ++operand)
+    if (operand != list)
+      add_use(at, view.in(operand), false);
+    else
+      for (int k = 0; k < view.list_size(); ++k) add_use(at, view.list_in(k), true);
+  if (!several) {
+    node_of_[call.out(0).v] = at;
+    return;
+  }
+  for (uint32_t k = 0; k < call.output_count; ++k) {
+    const ValueId v = call.out(k);
+    if (g.use_count(v) == 0 && !returned_[v.v]) continue;
+    PytorchNode item{.kind = Kind::getitem, .call = n, .value = v, .tag = call.tag};
+    item.op.recomputable = true;
+    item.bytes = joint_->bytes(v);
+    item.returned = returned_[v.v];
+    item.inputs = {at};
+    node_of_[v.v] = size();
+    nodes_[static_cast<size_t>(at)].users.push_back(size());
+    nodes_.push_back(std::move(item));
+  }
+}
+
+void PytorchGraph::classify() {
+  const auto mark = [&](ValueId from) {
+    std::vector<int32_t> open{node_of_[from.v]};
+    while (!open.empty()) {
+      PytorchNode& n = nodes_[static_cast<size_t>(open.back())];
+      open.pop_back();
+      if (n.required_forward && n.kind != Kind::placeholder) continue;
+      n.required_forward = true;
+      open.insert(open.end(), n.inputs.begin(), n.inputs.end());
+    }
+  };
+  const std::vector<Return>& returns = joint_->graph().returns();
+  for (const Return& r : returns)
+    if (r.kind != ReturnKind::grad) mark(r.value);
+  for (PytorchNode& n : nodes_) {
+    if (!n.reads_tangents) continue;
+    for (int32_t user : n.users)
+      nodes_[static_cast<size_t>(user)].reads_tangents =
+          nodes_[static_cast<size_t>(user)].required_backward = true;
+  }
+  for (const Return& r : returns)
+    if (r.kind == ReturnKind::grad)
+      nodes_[static_cast<size_t>(node_of_[r.value.v])].required_backward = true;
+  int32_t order = 0;
+  for (PytorchNode& n : nodes_)
+    if (n.required_forward) n.forward_order = order++;
+}
+
+void PytorchGraph::measure_distance() {
+  for (int32_t i = size() - 1; i >= 0; --i) {
+    PytorchNode& n = nodes_[static_cast<size_t>(i)];
+    if (!n.required_forward) continue;
+    n.distance = far;
+    for (int32_t user : n.users) n.distance = std::min(n.distance, node(user).distance + 1);
+  }
+}
+
+bool PytorchGraph::is_fusible(int32_t a, int32_t b) const {
+  const PytorchNode& reader = node(b);
+  if (reader.kind == Kind::call && joint_->graph().node(reader.call).op->name == "cat") return true;
+  return node(a).op.fusible() && reader.op.fusible();
+}
+
+}  // namespace cleave

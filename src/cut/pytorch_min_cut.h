@@ -1,0 +1,56 @@
+// PyTorch's minimum cut: which values the forward hands to the backward, once it is said which calls
+// must not run again.
+//
+//   source ─inf─► n_in      n is banned from recomputation, or a placeholder
+//   n_in ─weight─► n_out    saving n
+//   n_out ─inf─► m_in       m reads n
+//   n_out ─inf─► sink       n is returned as a gradient
+//   n_in ─inf─► sink        n reads a tangent, or is tagged for recomputation
+//
+//   weight = bytes * 1.1^distance, distance in [1, 100]; twice that where n isn't materialised
+//            (every reader fuses with it); 0 for parameters; infinite for a tuple
+//
+// Of equal cuts the one nearest the sink is taken, as networkx does.
+// Source: solve_min_cut of torch/_functorch/partitioners.py, PyTorch 2.13.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cut/pytorch_graph.h"
+
+namespace cleave {
+
+// What keeps a call of the forward from running again; each is a rule of PyTorch's.
+struct PytorchBans {
+  // A fusible reader that stands behind the first call that doesn't fuse with the value's readers:
+  // recomputed for it, the value could not share a kernel with the near ones.
+  bool used_far_apart = true;
+  // The call at which a chain of fusible calls gets longer than 100.
+  bool long_fusible_chains = true;
+  // A value that a call of the backward reads and doesn't fuse with: it is in memory there anyway.
+  bool materialized_backward = true;
+  // Operators outside of the list of recomputable ones. Off: random and compute-intensive ones.
+  bool not_in_allowlist = true;
+  // A result of less than a quarter of its arguments' bytes.
+  bool reductions = true;
+
+  bool recompute_views = false;     // views are never saved, and may always run again
+  bool parameters_are_free = true;  // to save; false is the rule of 2024
+  int32_t max_distance = 1000;      // from the backward; what is farther is banned
+};
+
+struct PytorchCut {
+  struct Ban {
+    int32_t node;
+    std::string why;
+  };
+  std::vector<int32_t> saved;  // nodes, in order
+  std::vector<Ban> banned;     // in the order in which they were
+};
+
+// `may_run_again` (by node, or empty) are banned by no rule. Errors (user): a value that the
+// backward needs can be neither saved nor computed: the constraints on the way, by name.
+Result<PytorchCut> pytorch_min_cut(const PytorchGraph& graph, const PytorchBans& bans,
+                                   const std::vector<bool>& may_run_again = {});
+
+}  // namespace cleave

@@ -1,0 +1,220 @@
+#include "cut/pytorch_partition.h"
+
+#include <algorithm>
+#include <set>
+
+#include "cut/split_joint.h"
+#include "ir/edit.h"
+
+namespace cleave {
+namespace {
+
+using Nodes = std::vector<int32_t>;
+
+class SavedSet {
+ public:
+  SavedSet(const PytorchGraph& graph, const PytorchOptions& options)
+      : graph_(graph), options_(options), bans_(options.bans) {
+    if (options.aggressive) {
+      bans_.used_far_apart = bans_.long_fusible_chains = false;
+      bans_.materialized_backward = bans_.not_in_allowlist = false;
+    }
+    for (int32_t n = 0; n < graph.size(); ++n)
+      if (graph.node(n).kind == PytorchNode::Kind::placeholder && !graph.node(n).reads_tangents)
+        inputs_.push_back(n);
+  }
+
+  Result<Nodes> at(double budget) {
+    if (budget == 0) return inputs_;
+    CLEAVE_TRY(const PytorchCut first, pytorch_min_cut(graph_, bans_));
+    if (budget == 1 || bytes_of(first.saved) <= bytes_of(inputs_)) return first.saved;
+    range_ = bytes_of(first.saved) - bytes_of(inputs_);
+    bans_.used_far_apart = bans_.long_fusible_chains = bans_.materialized_backward = false;
+    CLEAVE_TRY(const PytorchCut second, pytorch_min_cut(graph_, bans_));
+    if (part_of_range(second.saved) < budget) return second.saved;
+    CLEAVE_CHECK(find_choices());
+    if (part_of_range(third_.saved) < budget) return third_.saved;
+    if (items_.empty()) {
+      Nodes saved = inputs_;
+      saved.insert(saved.end(), must_save_.begin(), must_save_.end());
+      return saved;
+    }
+    CLEAVE_TRY(const Choice chosen, choose(budget));
+    return chosen.saved;
+  }
+
+  Result<std::vector<PytorchTrade>> sweep() {
+    CLEAVE_TRY(const PytorchCut first, pytorch_min_cut(graph_, bans_));
+    range_ = bytes_of(first.saved) - bytes_of(inputs_);
+    if (range_ <= 0) return std::vector<PytorchTrade>{{1, 0}};
+    bans_.used_far_apart = bans_.long_fusible_chains = bans_.materialized_backward = false;
+    CLEAVE_CHECK(find_choices());
+    if (items_.empty()) return std::vector<PytorchTrade>{{part_of_range(third_.saved), 0}};
+    std::vector<PytorchTrade> out;
+    CLEAVE_TRY(const PytorchTrade none, trade_at(0));
+    CLEAVE_TRY(const PytorchTrade all, trade_at(1));
+    out = {none, all};
+    CLEAVE_CHECK(halve(0, none, 1, all, out));
+    std::sort(out.begin(), out.end(), [](const PytorchTrade& a, const PytorchTrade& b) {
+      return a.budget != b.budget ? a.budget < b.budget : a.recompute_cost < b.recompute_cost;
+    });
+    out.erase(std::unique(out.begin(), out.end(),
+                          [](const PytorchTrade& a, const PytorchTrade& b) {
+                            return a.budget == b.budget && a.recompute_cost == b.recompute_cost;
+                          }),
+              out.end());
+    return out;
+  }
+
+ private:
+  struct Choice {
+    Nodes saved;
+    int64_t recompute_cost = 0;
+  };
+
+  int64_t bytes_of(const Nodes& nodes) const {
+    int64_t sum = 0;
+    for (int32_t n : nodes) sum += graph_.node(n).bytes;
+    return sum;
+  }
+  double part_of_range(const Nodes& saved) const {
+    return static_cast<double>(bytes_of(saved) - bytes_of(inputs_)) / static_cast<double>(range_);
+  }
+
+  // The calls that the third cut bans, largest first: saving one is an item of the knapsack.
+  Status find_choices() {
+    bans_.not_in_allowlist = false;
+    CLEAVE_TRY(third_, pytorch_min_cut(graph_, bans_));
+    for (const PytorchCut::Ban& ban : third_.banned) {
+      const PytorchNode& n = graph_.node(ban.node);
+      if (n.distance >= PytorchGraph::far || lies_in_input(n)) continue;
+      (n.tag.policy == Recompute::must_save ? must_save_ : choices_).push_back(ban.node);
+    }
+    std::stable_sort(choices_.begin(), choices_.end(), [&](int32_t a, int32_t b) {
+      return graph_.node(a).bytes > graph_.node(b).bytes;
+    });
+    for (int32_t n : choices_) {
+      CLEAVE_TRY(const int64_t runtime, runtime_of(graph_.node(n).call));
+      items_.push_back({graph_.node(n).bytes, runtime});
+    }
+    return {};
+  }
+
+  bool lies_in_input(const PytorchNode& n) const {
+    const JointView& joint = graph_.joint();
+    return n.value.valid() && joint.graph().placeholder_of(joint.storage(n.value)) != nullptr;
+  }
+
+  Result<int64_t> runtime_of(NodeId call) const {
+    const Graph& g = graph_.joint().graph();
+    switch (options_.estimator) {
+      case RuntimeEstimator::testing: return 1;
+      case RuntimeEstimator::flops: return std::max<int64_t>(pytorch_flops(g, call), 1);
+      case RuntimeEstimator::profile: break;
+    }
+    if (!options_.measure) return user_error("estimator profile: nothing measures calls here");
+    CLEAVE_TRY(const int64_t ns, options_.measure(g, call));
+    return std::max<int64_t>(ns, 1);
+  }
+
+  Result<Choice> choose(double budget) const {
+    const auto capacity = static_cast<int64_t>(budget * static_cast<double>(range_));
+    CLEAVE_TRY(const Knapsack kept, solve_knapsack(items_, capacity, range_, options_.solver));
+    std::vector<bool> may_run_again(static_cast<size_t>(graph_.size()));
+    Choice out;
+    for (size_t i = 0; i < items_.size(); ++i) {
+      if (std::binary_search(kept.kept.begin(), kept.kept.end(), i)) continue;
+      may_run_again[static_cast<size_t>(choices_[i])] = true;
+      out.recompute_cost += items_[i].value;
+    }
+    CLEAVE_TRY(PytorchCut cut, pytorch_min_cut(graph_, bans_, may_run_again));
+    out.saved = std::move(cut.saved);
+    return out;
+  }
+
+  Result<PytorchTrade> trade_at(double budget) const {
+    CLEAVE_TRY(const Choice c, choose(budget));
+    return PytorchTrade{part_of_range(c.saved), c.recompute_cost};
+  }
+
+  Status halve(double low, const PytorchTrade& at_low, double high, const PytorchTrade& at_high,
+               std::vector<PytorchTrade>& out) const {
+    const auto same = [](const PytorchTrade& a, const PytorchTrade& b) {
+      return a.budget == b.budget && a.recompute_cost == b.recompute_cost;
+    };
+    if (high - low < 1e-3 || same(at_low, at_high)) return {};
+    const double middle = (low + high) / 2;
+    CLEAVE_TRY(const PytorchTrade at_middle, trade_at(middle));
+    out.push_back(at_middle);
+    CLEAVE_CHECK(halve(low, at_low, middle, at_middle, out));
+    return halve(middle, at_middle, high, at_high, out);
+  }
+
+  const PytorchGraph& graph_;
+  const PytorchOptions& options_;
+  PytorchBans bans_;
+  Nodes inputs_, choices_, must_save_;
+  std::vector<KnapsackItem> items_;  // of choices_
+  PytorchCut third_;
+  int64_t range_ = 0;
+};
+
+Status check(const PytorchOptions& o) {
+  if (o.budget >= 0 && o.budget <= 1) return {};
+  return user_error("--budget {}: in mode pytorch it is a part of the saved bytes, expected 0 to 1",
+                    o.budget);
+}
+
+// Flops as PyTorch counts them; a call with several results counts once.
+void count_flops(const Graph& joint, Partition& cut) {
+  std::set<NodeId> counted;
+  cut.recompute_flops = 0;
+  for (RecomputedValue& r : cut.recomputed) {
+    const NodeId n = joint.value(joint.find(r.name)).def;
+    r.flops = counted.insert(n).second ? pytorch_flops(joint, n) : 0;
+    cut.recompute_flops += r.flops;
+  }
+}
+
+}  // namespace
+
+Status simplify_as_pytorch(Graph& joint) {
+  eliminate_dead_code(joint);
+  CLEAVE_TRY(const JointView view, JointView::make(joint));
+  std::set<ValueId> returned;
+  for (const Return& r : joint.returns()) returned.insert(view.storage(r.value));
+  eliminate_common_subexpressions(joint, [&](NodeId n) {
+    const Node& node = joint.node(n);
+    if (node.op->name == "empty") return false;
+    for (uint32_t k = 0; k < node.output_count; ++k)
+      if (returned.contains(view.storage(node.out(k)))) return false;
+    return true;
+  });
+  return {};
+}
+
+Result<Partition> pytorch_partition(const Graph& joint, const PytorchOptions& options) {
+  CLEAVE_CHECK(check(options));
+  CLEAVE_TRY(const JointView view, JointView::make(joint));
+  const PytorchGraph graph(view);
+  CLEAVE_TRY(const Nodes saved, SavedSet(graph, options).at(options.budget));
+  std::vector<bool> is_saved(joint.value_capacity());
+  for (int32_t n : saved)
+    if (const ValueId v = graph.node(n).value; v.valid()) is_saved[v.v] = true;
+  CLEAVE_TRY(Partition cut, split_joint(view, [&](ValueId v) -> KeepChoice {
+               if (is_saved[v.v]) return {Keep::save, "in the minimum cut"};
+               return {Keep::recompute, "not in the minimum cut"};
+             }));
+  count_flops(joint, cut);
+  return cut;
+}
+
+Result<std::vector<PytorchTrade>> pytorch_frontier(const Graph& joint,
+                                                   const PytorchOptions& options) {
+  CLEAVE_CHECK(check(options));
+  CLEAVE_TRY(const JointView view, JointView::make(joint));
+  const PytorchGraph graph(view);
+  return SavedSet(graph, options).sweep();
+}
+
+}  // namespace cleave

@@ -1,0 +1,119 @@
+// The solver under every cut: two search trees over a residual network, one growing from the nodes
+// with excess, one from the nodes with deficit; where they touch, flow goes from root to root.
+//
+//     excess > 0  (S)──►(S)──►(S) ═══► (T)──►(T)──►(T)  excess < 0
+//                  tree from sources    tree to sinks
+//
+//   excess     source capacity - sink capacity of a node + what has been pushed into it. A minimum
+//              cut depends on this difference alone, so flow needn't be feasible in between
+//              (a pseudoflow); a flow is made of it in settle_flow
+//   sweep      before the search, two passes in the order of the nodes push what the arcs to higher
+//              nodes take. In a network that is numbered along its arcs that is most of the flow,
+//              and a long chain costs two passes instead of a path for each node
+//   end        no path leads from excess to deficit: the S tree is all that excess reaches (the
+//              smallest source side), the T tree all that reaches a deficit
+//
+// Cap is int64_t or int128. Finite capacities sum to less than unlimited / 4, and so does all that
+// the sweep or the search sends through one arc: an infinite arc, with the residual `unlimited`, is
+// never filled, and no sum wraps. Cost: O(flow paths x arcs) at worst; on partition networks nearly
+// linear.
+//
+// Sources: Boykov, Kolmogorov, "An experimental comparison of min-cut/max-flow algorithms for
+// energy minimization in vision" (2004), section 3, with their stamped distances; pseudoflows:
+// Hochbaum, "The pseudoflow algorithm" (2008); the sweep is one wave of Tarjan, "A simple version
+// of Karzanov's blocking flow algorithm" (1984), over the whole network.
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "flow/network.h"
+
+namespace cleave::flow {
+
+__extension__ typedef __int128 int128;
+
+template <class Cap>
+class SearchTrees {
+ public:
+  static constexpr Cap unlimited = Cap{1} << (8 * sizeof(Cap) - 2);
+
+  // A network without flow or excess, the finite capacities times `scale`. Arcs' ends are less
+  // `base`. Memory is kept from one network to the next.
+  void load(int32_t nodes, std::span<const Arc> arcs, Cap scale, int32_t base = 0);
+
+  void add_excess(int32_t n, Cap x) { nodes_[as_index(n)].excess += x; }
+  Cap excess(int32_t n) const { return nodes_[as_index(n)].excess; }
+  // What arc a still takes, and what flows in it.
+  Cap residual(size_t a) const { return halves_[as_index(position_[a])].residual; }
+  Cap pushed(size_t a) const { return halves_[as_index(mate(position_[a]))].residual; }
+  void set_residual(size_t a, Cap residual, Cap pushed);
+
+  void sweep();
+  // Grows both trees until they can't touch. The trees of an earlier call are forgotten.
+  void solve();
+
+  bool reached_by_excess(int32_t n) const { return nodes_[as_index(n)].tree == Tree::source; }
+  bool reaches_deficit(int32_t n) const { return nodes_[as_index(n)].tree == Tree::sink; }
+  int64_t paths() const { return paths_; }  // of the last solve
+
+ private:
+  enum class Tree : uint8_t { none, source, sink };
+  static constexpr int32_t at_root = -1, orphan = -2, none = -3;
+
+  struct Node {
+    Cap excess = 0;
+    int32_t first = 0;      // its half arcs are [first, first of the next node)
+    int32_t parent = none;  // half arc to the parent
+    int32_t stamp = 0;      // when depth was last known to be right
+    int32_t depth = 0;      // arcs to the root
+    Tree tree = Tree::none;
+    bool queued = false;
+  };
+  struct HalfArc {
+    int32_t head, mate;  // mate: the same arc seen from the head
+    Cap residual;
+  };
+
+  static size_t as_index(int32_t i) { return static_cast<size_t>(i); }
+  Node& node(int32_t n) { return nodes_[as_index(n)]; }
+  HalfArc& half(int32_t a) { return halves_[as_index(a)]; }
+  int32_t mate(int32_t a) const { return halves_[as_index(a)].mate; }
+  int32_t end(int32_t n) const { return nodes_[as_index(n) + 1].first; }
+
+  // Residual of half arc a in the direction that flow takes in a tree whose node has a to its
+  // parent.
+  template <Tree side>
+  Cap toward_sink(int32_t a) {
+    return side == Tree::source ? half(half(a).mate).residual : half(a).residual;
+  }
+  void enqueue(int32_t n);
+  int32_t grow(int32_t n);
+  template <Tree side>
+  int32_t grow_tree(int32_t n);
+  void augment(int32_t joint);
+  template <Tree side>
+  void bottleneck(int32_t n, Cap& least);
+  template <Tree side>
+  void push_along(int32_t n, Cap amount);
+  template <Tree side>
+  void adopt(int32_t n);
+  template <Tree side>
+  void abandon(int32_t n);
+  int32_t depth_of(int32_t n);
+
+  std::vector<Node> nodes_;  // and one behind the last
+  std::unique_ptr<HalfArc[]> halves_;
+  size_t halves_capacity_ = 0;
+  std::vector<int32_t> position_;  // of an arc's first half
+  std::vector<Cap> want_;
+  std::vector<int32_t> active_, active_next_;  // first in, first out: one is read, one is filled
+  std::vector<int32_t> orphans_;
+  int32_t time_ = 0;
+  int64_t paths_ = 0;
+};
+
+extern template class SearchTrees<int64_t>;
+extern template class SearchTrees<int128>;
+
+}  // namespace cleave::flow

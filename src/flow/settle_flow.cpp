@@ -1,0 +1,60 @@
+#include "flow/settle_flow.h"
+
+#include <algorithm>
+
+#include "flow/search_trees.h"
+
+namespace cleave::flow {
+namespace {
+
+enum class Way : uint8_t { back, on };
+
+size_t index(int32_t i) { return static_cast<size_t>(i); }
+Capacity terminal(Capacity c) { return std::min(c, finite_limit); }
+
+// What flows into each node less what flows out of it.
+std::vector<Capacity> net_inflow(const Network& network, const std::vector<Capacity>& arc) {
+  std::vector<Capacity> inflow(network.source.size());
+  for (size_t a = 0; a < arc.size(); ++a) {
+    inflow[index(network.arcs[a].head)] += arc[a];
+    inflow[index(network.arcs[a].tail)] -= arc[a];
+  }
+  return inflow;
+}
+
+// A node takes from the source, net, what it lacks: -inflow, within [-sink, source].
+void move_along(const Network& network, Way way, std::vector<Capacity>& arc) {
+  const std::vector<Capacity> inflow = net_inflow(network, arc);
+  std::vector<Arc> carrying = network.arcs;
+  for (size_t a = 0; a < arc.size(); ++a) {
+    carrying[a].capacity = arc[a];
+    if (way == Way::back) std::swap(carrying[a].tail, carrying[a].head);
+  }
+  SearchTrees<Capacity> trees;
+  trees.load(network.nodes(), carrying, 1);
+  for (int32_t n = 0; n < network.nodes(); ++n)
+    trees.add_excess(n, way == Way::back ? inflow[index(n)] - terminal(network.sink[index(n)])
+                                         : -inflow[index(n)] - terminal(network.source[index(n)]));
+  trees.solve();
+  for (size_t a = 0; a < arc.size(); ++a) arc[a] -= trees.pushed(a);
+}
+
+}  // namespace
+
+Flow settle_flow(const Network& network, std::vector<Capacity> arc) {
+  move_along(network, Way::back, arc);
+  move_along(network, Way::on, arc);
+  Flow flow;
+  flow.source.resize(network.source.size());
+  flow.sink.resize(network.source.size());
+  const std::vector<Capacity> inflow = net_inflow(network, arc);
+  for (size_t n = 0; n < inflow.size(); ++n) {
+    flow.sink[n] = std::min(network.sink[n], terminal(network.source[n]) + inflow[n]);
+    flow.source[n] = flow.sink[n] - inflow[n];
+    flow.value += flow.source[n];
+  }
+  flow.arc = std::move(arc);
+  return flow;
+}
+
+}  // namespace cleave::flow

@@ -1,0 +1,225 @@
+// Mode pytorch against the numbers of PyTorch's own tests (test_ac.py, test_aotdispatch.py): bytes
+// held for the backward, flops of the backward, arity of the halves.
+#include "cut/pytorch_partition.h"
+
+#include "test/cut/halves.h"
+
+namespace cleave {
+namespace {
+
+using test::expect_halves;
+using test::joint_of;
+
+constexpr int64_t unit = 512;  // a matrix of unit x unit f32 is one MiB
+
+Partition cut(const std::string& text, const PytorchOptions& options) {
+  Graph joint = joint_of(text);
+  value_or_throw(simplify_as_pytorch(joint));
+  return value_or_throw(pytorch_partition(joint, options));
+}
+Partition cut(const std::string& text, double budget) { return cut(text, {.budget = budget}); }
+
+// To a tenth.
+double saved_mib(const Partition& p) {
+  return std::round(static_cast<double>(p.saved_activation_bytes) / (1 << 20) * 10) / 10;
+}
+
+// In products of unit cubed.
+double backward_products(const Partition& p) {
+  int64_t flops = 0;
+  for (NodeId n : p.backward.order()) flops += pytorch_flops(p.backward, n);
+  return static_cast<double>(flops) / (2.0 * unit * unit * unit);
+}
+
+std::string matrix(int64_t rows, int64_t columns) {
+  return fmt::format("f32[{},{}]", rows * unit, columns * unit);
+}
+
+struct Pair {
+  int64_t rows, columns;  // x[rows,rows] @ w[rows,columns]
+};
+
+// sum_i sum(cos(x_i @ w_i))
+std::string pairs_text(const std::vector<Pair>& pairs) {
+  std::string heads, lines, total;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const auto [rows, columns] = pairs[i];
+    heads += fmt::format("{}%x{}: input {} grad, %w{}: param {} grad", i ? ", " : "", i,
+                         matrix(rows, rows), i, matrix(rows, columns));
+    lines += fmt::format("  %m{0} = mm(%x{0}, %w{0})\n  %c{0} = cos(%m{0})\n", i);
+    lines += fmt::format("  %s{0} = sum(%c{0}; dim=[])\n", i);
+    if (i > 0) lines += fmt::format("  %t{} = add({}, %s{})\n", i, total, i);
+    total = fmt::format("%{}{}", i ? "t" : "s", i);
+  }
+  return fmt::format("graph @main({}) {{\n{}  return {}\n}}\n", heads, lines, total);
+}
+
+TEST(PytorchPartition, A1_a_product_of_a_cosine) {
+  const std::string text = fmt::format(
+      "graph @main(%x: input {0} grad, %w: param {0} grad) {{\n  %c = cos(%x)\n"
+      "  %m = mm(%c, %w)\n  %s = sum(%m; dim=[])\n  return %s\n}}\n",
+      matrix(1, 1));
+  EXPECT_EQ(saved_mib(cut(text, 1)), 1);
+  EXPECT_EQ(backward_products(cut(text, 1)), 2);
+  EXPECT_EQ(saved_mib(cut(text, 0.5)), 0);
+  EXPECT_EQ(backward_products(cut(text, 0.5)), 2);
+}
+
+// x = cos(x); five times x = cos(x @ w); sum(x)
+TEST(PytorchPartition, A2_a_chain_of_products) {
+  std::string heads = "%x: input " + matrix(1, 1) + " grad", lines = "  %c0 = cos(%x)\n";
+  for (int i = 1; i <= 5; ++i) {
+    heads += fmt::format(", %w{}: param {} grad", i, matrix(1, 1));
+    lines += fmt::format("  %m{0} = mm(%c{1}, %w{0})\n  %c{0} = cos(%m{0})\n", i, i - 1);
+  }
+  const std::string text =
+      fmt::format("graph @main({}) {{\n{}  %s = sum(%c5; dim=[])\n  return %s\n}}\n", heads, lines);
+  for (int tenths = 0; tenths <= 10; ++tenths) {
+    const Partition p = cut(text, tenths / 10.0);
+    const int saved = tenths <= 5 ? tenths : tenths == 10 ? 10 : 5;
+    EXPECT_EQ(saved_mib(p), saved) << tenths;
+    EXPECT_EQ(backward_products(p), 10 + std::max(0, 5 - saved)) << tenths;
+  }
+}
+
+TEST(PytorchPartition, A3_every_sum_of_sizes_is_met) {
+  std::string heads = "%x: input " + matrix(1, 1) + " grad", lines, total;
+  const int64_t widths[] = {11, 3, 4, 2};
+  for (int i = 0; i < 4; ++i) {
+    heads += fmt::format(", %w{}: param {} grad", i, matrix(1, widths[i]));
+    lines += fmt::format("  %m{0} = mm(%x, %w{0})\n  %c{0} = cos(%m{0})\n", i);
+    lines += fmt::format("  %s{0} = sum(%c{0}; dim=[])\n", i);
+    if (i > 0) lines += fmt::format("  %t{} = add({}, %s{})\n", i, total, i);
+    total = fmt::format("%{}{}", i ? "t" : "s", i);
+  }
+  const std::string text =
+      fmt::format("graph @main({}) {{\n{}  return {}\n}}\n", heads, lines, total);
+  EXPECT_EQ(saved_mib(cut(text, 1)), 20);
+  for (int mib : {18, 17, 16, 15, 14, 13, 11, 7, 6, 5})
+    EXPECT_EQ(saved_mib(cut(text, mib / 20.0)), mib);
+}
+
+TEST(PytorchPartition, A6_the_cheaper_product_runs_again) {
+  const std::string text = pairs_text({{1, 4}, {2, 2}});
+  EXPECT_EQ(saved_mib(cut(text, 1)), 8);
+  EXPECT_EQ(backward_products(cut(text, 1)), 24);
+  EXPECT_EQ(saved_mib(cut(text, 0.5)), 4);
+  EXPECT_EQ(backward_products(cut(text, 0.5)), 28);
+}
+
+TEST(PytorchPartition, A8_three_products) {
+  const std::string text = pairs_text({{4, 4}, {6, 2}, {2, 6}});
+  EXPECT_EQ(saved_mib(cut(text, 1)), 40);
+  EXPECT_EQ(backward_products(cut(text, 1)), 320);
+  EXPECT_EQ(saved_mib(cut(text, 28.0 / 40)), 28);
+  EXPECT_EQ(backward_products(cut(text, 28.0 / 40)), 320 + 24);
+  EXPECT_EQ(saved_mib(cut(text, 16.0 / 40)), 12);
+  EXPECT_EQ(backward_products(cut(text, 16.0 / 40)), 320 + 88);
+}
+
+TEST(PytorchPartition, T6_a_chain_of_cosines) {
+  const Partition p =
+      cut("graph @main(%x: input f32[3] grad) {\n  %a = cos(%x)\n  %b = cos(%a)\n  %c = cos(%b)\n"
+          "  return %c\n}\n",
+          1);
+  EXPECT_EQ(p.forward_arity, (Arity{1, 2}));
+  EXPECT_EQ(p.backward_arity, (Arity{2, 1}));
+}
+
+TEST(PytorchPartition, T7_a_sum_of_four) {
+  const Partition p =
+      cut("graph @main(%a: input f32[3] grad, %b: input f32[3] grad, %c: input f32[3] grad, "
+          "%d: input f32[3] grad) {\n  %ab = add(%a, %b)\n  %abc = add(%ab, %c)\n"
+          "  %e = add(%abc, %d)\n  %f = cos(%e)\n  %g = cos(%f)\n  return %g\n}\n",
+          1);
+  EXPECT_EQ(p.forward_arity, (Arity{4, 2}));
+  EXPECT_EQ(p.backward_arity, (Arity{2, 4}));
+}
+
+TEST(PytorchPartition, T2_sizes_are_saved_in_place_of_a_tensor) {
+  const Partition p =
+      cut("graph @main(%s0: symint, %s1: symint, %x: input f32[s0,s1] grad) {\n"
+          "  %y = sum(%x; dim=[1])\n  return %y\n}\n",
+          1);
+  EXPECT_EQ(p.forward_arity, (Arity{1, 3}));
+  EXPECT_EQ(p.backward_arity, (Arity{3, 1}));
+}
+
+// checkpoint(sigmoid(sin(x) @ y))
+TEST(PytorchPartition, tagged_calls_run_again) {
+  const Partition p =
+      cut("graph @main(%x: input f32[4,4] grad, %y: input f32[4,4] grad) {\n"
+          "  %s = sin(%x)\n  %m = mm(%s, %y) !recompute(must_recompute, ac=1)\n"
+          "  %r = sigmoid(%m) !recompute(must_recompute, ac=1)\n  return %r\n}\n",
+          1);
+  EXPECT_EQ(test::count(p.forward, "mm"), 1);
+  EXPECT_EQ(test::count(p.backward, "mm"), 3);
+}
+
+TEST(PytorchPartition, must_finish) {
+  std::string lines;
+  for (int i = 0; i < 32; ++i)
+    lines += fmt::format("  %a{0} = add(%x; other={0})\n  %t{0}_0 = add(%x, %a{0})\n", i);
+  std::vector<int> version(32);
+  const auto name = [&](int i) {
+    return fmt::format("%t{}_{}", i, version[static_cast<size_t>(i)]);
+  };
+  const auto next = [&](int i) {
+    ++version[static_cast<size_t>(i)];
+    return name(i);
+  };
+  for (int i = 0; i < 28; ++i) {
+    lines += fmt::format("  %s{} = sin({})\n", i, name(i));
+    const std::string before = name(i);
+    lines += fmt::format("  {} = mul(%s{}, {})\n", next(i), i, before);
+    for (int k = 1; k <= 3; ++k) {
+      const std::string old = name(i + k);
+      lines += fmt::format("  {} = sub({}, {})\n", next(i + k), old, name(i));
+    }
+  }
+  std::string total = name(0);
+  for (int i = 1; i < 32; ++i) {
+    lines += fmt::format("  %u{} = add({}, {})\n", i, total, name(i));
+    total = fmt::format("%u{}", i);
+  }
+  const Partition p = cut(
+      fmt::format("graph @main(%x: input f32[4,4] grad) {{\n{}  return {}\n}}\n", lines, total), 1);
+  EXPECT_GT(p.saved.size(), 0u);
+}
+
+// The halves give what the joint graph gives, bit for bit, at every budget and by every solver.
+TEST(PytorchPartition, halves_at_every_budget) {
+  Graph joint = joint_of(
+      "graph @main(%x: input f32[6,5] grad, %w: param f32[5,5] grad, %v: param f32[5,4] grad) {\n"
+      "  %h = mm(%x, %w)\n  %g = gelu(%h)\n  %n, %mean, %rstd = native_layer_norm(%g, none, none; "
+      "normalized_shape=[5], eps=1e-5)\n  %m = mm(%n, %v)\n  %p = _log_softmax(%m; dim=1, "
+      "half_to_float=false)\n  %s = sum(%p; dim=[])\n  return %s, %m\n}\n");
+  value_or_throw(simplify_as_pytorch(joint));
+  int64_t before = -1;
+  for (KnapsackSolver solver : {KnapsackSolver::dp, KnapsackSolver::greedy, KnapsackSolver::ilp})
+    for (double budget : {1.0, 0.75, 0.5, 0.25, 0.0}) {
+      const Partition p =
+          value_or_throw(pytorch_partition(joint, {.budget = budget, .solver = solver}));
+      expect_halves(joint, p);
+      if (budget == 1.0) before = p.saved_activation_bytes;
+      EXPECT_LE(p.saved_activation_bytes, before);
+      if (budget == 0.0) {
+        EXPECT_EQ(p.saved_activation_bytes, 0);
+      }
+    }
+}
+
+TEST(PytorchPartition, errors) {
+  const Graph joint =
+      joint_of("graph @main(%x: input f32[3] grad) {\n  %a = cos(%x)\n  return %a\n}\n");
+  const auto message = [&](const PytorchOptions& o) {
+    const auto p = pytorch_partition(joint, o);
+    return p.ok() ? "" : p.failure().message;
+  };
+  EXPECT_EQ(message({.budget = 1.5}),
+            "--budget 1.5: in mode pytorch it is a part of the saved bytes, expected 0 to 1");
+  EXPECT_EQ(message({.budget = 0.5, .estimator = RuntimeEstimator::profile}), "");
+}
+
+}  // namespace
+}  // namespace cleave
