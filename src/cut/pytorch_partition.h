@@ -36,8 +36,8 @@ struct PytorchOptions {
   bool aggressive = false;  // no bans but that on reductions
 };
 
-// What comes first: dead calls go, then equal ones become the first of them, but for `empty` and for
-// what lies in the memory of something that is returned (fx_graph_cse of compile_utils.py).
+// What comes first: dead calls go, then equal ones become the first of them, but for `empty` and
+// for what lies in the memory of something that is returned (fx_graph_cse of compile_utils.py).
 // Errors: JointView's.
 Status simplify_as_pytorch(Graph& joint);
 
@@ -52,8 +52,8 @@ struct PytorchTrade {
   int64_t recompute_cost = 0;
 };
 
-// Budgets 0 and 1 and, between two that differ, halves down to 1e-3. Rising by budget; the budget of
-// a point is the part of the first cut's bytes that it saves.
+// Budgets 0 and 1 and, between two that differ, halves down to 1e-3. Rising by budget; the budget
+// of a point is the part of the first cut's bytes that it saves.
 Result<std::vector<PytorchTrade>> pytorch_frontier(const Graph& joint,
                                                    const PytorchOptions& options);
 

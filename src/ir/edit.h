@@ -14,8 +14,8 @@ namespace cleave {
 int64_t eliminate_dead_code(Graph& g);
 
 // Merges equal calls (same operator, operands, attributes; not random, effect or different tags);
-// the first name survives. Calls for which `may_merge` (all, where it is empty) is false stay as they
-// are, and none is merged into them; it isn't asked about subgraphs. Returns how many nodes went.
+// the first name survives. Calls for which `may_merge` is false stay as they are, and none is
+// merged into them; empty: all may. It isn't asked about subgraphs. Returns how many nodes went.
 int64_t eliminate_common_subexpressions(Graph& g,
                                         const std::function<bool(NodeId)>& may_merge = {});
 

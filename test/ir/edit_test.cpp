@@ -148,7 +148,7 @@ TEST(CommonSubexpressions, the_first_name_survives_and_returns_follow) {
   const Edited e = edited(
       "  %a = cos(%x) # m.py:1\n  %b = cos(%x) # m.py:2\n  %c = sin(%b)\n  %d = sin(%a)\n"
       "  return %b, %d, %d -> %x\n",
-      eliminate_common_subexpressions);
+      [](Graph& g) { return eliminate_common_subexpressions(g); });
   EXPECT_EQ(e.count, 2);
   EXPECT_EQ(e.body,
             "  %a = cos(%x) : f32[2,3]  # m.py:1\n  %c = sin(%a) : f32[2,3]\n"
