@@ -1,5 +1,5 @@
-// PyTorch's minimum cut: which values the forward hands to the backward, once it is said which calls
-// must not run again.
+// PyTorch's minimum cut: which values the forward hands to the backward, once it is said which
+// calls must not run again.
 //
 //   source ─inf─► n_in      n is banned from recomputation, or a placeholder
 //   n_in ─weight─► n_out    saving n

@@ -203,9 +203,7 @@ TEST(PytorchPartition, halves_at_every_budget) {
       expect_halves(joint, p);
       if (budget == 1.0) before = p.saved_activation_bytes;
       EXPECT_LE(p.saved_activation_bytes, before);
-      if (budget == 0.0) {
-        EXPECT_EQ(p.saved_activation_bytes, 0);
-      }
+      if (budget == 0.0) { EXPECT_EQ(p.saved_activation_bytes, 0); }
     }
 }
 
