@@ -48,6 +48,8 @@ Result<Partition> cut_as_pytorch(const Options& o, Graph& joint) {
                                                          {{"flops", RuntimeEstimator::flops},
                                                           {"profile", RuntimeEstimator::profile},
                                                           {"testing", RuntimeEstimator::testing}}));
+  if (options.estimator == RuntimeEstimator::profile)
+    return unsupported("--estimator profile: nothing measures single calls yet; take flops");
   CLEAVE_CHECK(simplify_as_pytorch(joint));
   return pytorch_partition(joint, options);
 }
@@ -112,9 +114,10 @@ Command partition_command() {
             auto o = std::make_shared<Options>();
             options.required("GRAPH", o->graph, "a forward or a joint graph; - is stdin");
             options.option("--mode", o->mode, "default: what the backward reads is saved; pytorch");
-            options.option("--budget", o->budget, "bytes of memory (64MiB, 60%)");
+            options.option("--budget", o->budget,
+                           "in mode pytorch a part of the saved bytes: 0.25, 25%");
             options.option("--solver", o->solver, "of the knapsack: dp, greedy, ilp");
-            options.option("--estimator", o->estimator, "of time: flops, profile, testing");
+            options.option("--estimator", o->estimator, "of time: flops, testing");
             options.option("--forward", o->forward, "where the forward half goes");
             options.option("--backward", o->backward, "where the backward half goes");
             options.flag("--explain", o->explain, "say for each value what happens to it, and why");
