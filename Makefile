@@ -3,8 +3,8 @@ JOBS ?= $(shell nproc)
 NINJA = ninja -j$(JOBS)
 CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
-.PHONY: release demo test bench asan fuzz peer peer-fuzz mutate fuzz-build doc format tidy setup \
-  clean
+.PHONY: release demo test bench asan fuzz peer peer-fuzz peer-partition mutate fuzz-build doc \
+  format tidy setup clean
 release: build/release/build.ninja
 	@$(NINJA) -C build/release
 
@@ -59,6 +59,11 @@ peer: build/release/build.ninja
 peer-fuzz: build/release/build.ninja
 	@$(NINJA) -C build/release write_graphs
 	@python3 test/peer/graphs.py build/release/bin/write_graphs $(N) $(SEED)
+
+# Mode pytorch beside PyTorch's own partitioner on random graphs: make peer-partition N=200 SEED=0.
+peer-partition: build/release/build.ninja
+	@$(NINJA) -C build/release write_graphs bin/cleave
+	@python3 test/peer/partition.py build/release/bin/cleave build/release/bin/write_graphs $(N) $(SEED)
 
 # Rules of the operators broken one at a time: do the laws see it?
 mutate: build/release/build.ninja
