@@ -39,39 +39,10 @@ class SavedSet {
       saved.insert(saved.end(), must_save_.begin(), must_save_.end());
       return saved;
     }
-    CLEAVE_TRY(const Choice chosen, choose(budget));
-    return chosen.saved;
-  }
-
-  Result<std::vector<PytorchTrade>> sweep() {
-    CLEAVE_TRY(const PytorchCut first, pytorch_min_cut(graph_, bans_));
-    range_ = bytes_of(first.saved) - bytes_of(inputs_);
-    if (range_ <= 0) return std::vector<PytorchTrade>{{1, 0}};
-    bans_.used_far_apart = bans_.long_fusible_chains = bans_.materialized_backward = false;
-    CLEAVE_CHECK(find_choices());
-    if (items_.empty()) return std::vector<PytorchTrade>{{part_of_range(third_.saved), 0}};
-    std::vector<PytorchTrade> out;
-    CLEAVE_TRY(const PytorchTrade none, trade_at(0));
-    CLEAVE_TRY(const PytorchTrade all, trade_at(1));
-    out = {none, all};
-    CLEAVE_CHECK(halve(0, none, 1, all, out));
-    std::sort(out.begin(), out.end(), [](const PytorchTrade& a, const PytorchTrade& b) {
-      return a.budget != b.budget ? a.budget < b.budget : a.recompute_cost < b.recompute_cost;
-    });
-    out.erase(std::unique(out.begin(), out.end(),
-                          [](const PytorchTrade& a, const PytorchTrade& b) {
-                            return a.budget == b.budget && a.recompute_cost == b.recompute_cost;
-                          }),
-              out.end());
-    return out;
+    return choose(budget);
   }
 
  private:
-  struct Choice {
-    Nodes saved;
-    int64_t recompute_cost = 0;
-  };
-
   int64_t bytes_of(const Nodes& nodes) const {
     int64_t sum = 0;
     for (int32_t n : nodes) sum += graph_.node(n).bytes;
@@ -117,37 +88,15 @@ class SavedSet {
     return std::max<int64_t>(ns, 1);
   }
 
-  Result<Choice> choose(double budget) const {
+  Result<Nodes> choose(double budget) const {
     const auto capacity = static_cast<int64_t>(budget * static_cast<double>(range_));
     CLEAVE_TRY(const Knapsack kept, solve_knapsack(items_, capacity, range_, options_.solver));
     std::vector<bool> may_run_again(static_cast<size_t>(graph_.size()));
-    Choice out;
-    for (size_t i = 0; i < items_.size(); ++i) {
-      if (std::binary_search(kept.kept.begin(), kept.kept.end(), i)) continue;
-      may_run_again[static_cast<size_t>(choices_[i])] = true;
-      out.recompute_cost += items_[i].value;
-    }
+    for (size_t i = 0; i < items_.size(); ++i)
+      if (!std::binary_search(kept.kept.begin(), kept.kept.end(), i))
+        may_run_again[static_cast<size_t>(choices_[i])] = true;
     CLEAVE_TRY(PytorchCut cut, pytorch_min_cut(graph_, bans_, may_run_again));
-    out.saved = std::move(cut.saved);
-    return out;
-  }
-
-  Result<PytorchTrade> trade_at(double budget) const {
-    CLEAVE_TRY(const Choice c, choose(budget));
-    return PytorchTrade{part_of_range(c.saved), c.recompute_cost};
-  }
-
-  Status halve(double low, const PytorchTrade& at_low, double high, const PytorchTrade& at_high,
-               std::vector<PytorchTrade>& out) const {
-    const auto same = [](const PytorchTrade& a, const PytorchTrade& b) {
-      return a.budget == b.budget && a.recompute_cost == b.recompute_cost;
-    };
-    if (high - low < 1e-3 || same(at_low, at_high)) return {};
-    const double middle = (low + high) / 2;
-    CLEAVE_TRY(const PytorchTrade at_middle, trade_at(middle));
-    out.push_back(at_middle);
-    CLEAVE_CHECK(halve(low, at_low, middle, at_middle, out));
-    return halve(middle, at_middle, high, at_high, out);
+    return std::move(cut.saved);
   }
 
   const PytorchGraph& graph_;
@@ -207,14 +156,6 @@ Result<Partition> pytorch_partition(const Graph& joint, const PytorchOptions& op
              }));
   count_flops(joint, cut);
   return cut;
-}
-
-Result<std::vector<PytorchTrade>> pytorch_frontier(const Graph& joint,
-                                                   const PytorchOptions& options) {
-  CLEAVE_CHECK(check(options));
-  CLEAVE_TRY(const JointView view, JointView::make(joint));
-  const PytorchGraph graph(view);
-  return SavedSet(graph, options).sweep();
 }
 
 }  // namespace cleave

@@ -45,16 +45,4 @@ Status simplify_as_pytorch(Graph& joint);
 // JointView and pytorch_min_cut.
 Result<Partition> pytorch_partition(const Graph& joint, const PytorchOptions& options);
 
-// A point of the sweep over budgets: what the knapsack's choice saves, and the time of what it lets
-// run again.
-struct PytorchTrade {
-  double budget = 0;
-  int64_t recompute_cost = 0;
-};
-
-// Budgets 0 and 1 and, between two that differ, halves down to 1e-3. Rising by budget; the budget
-// of a point is the part of the first cut's bytes that it saves.
-Result<std::vector<PytorchTrade>> pytorch_frontier(const Graph& joint,
-                                                   const PytorchOptions& options);
-
 }  // namespace cleave

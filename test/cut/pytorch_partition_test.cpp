@@ -216,7 +216,8 @@ TEST(PytorchPartition, errors) {
   };
   EXPECT_EQ(message({.budget = 1.5}),
             "--budget 1.5: in mode pytorch it is a part of the saved bytes, expected 0 to 1");
-  EXPECT_EQ(message({.budget = 0.5, .estimator = RuntimeEstimator::profile}), "");
+  EXPECT_EQ(message({.budget = -0.5}),
+            "--budget -0.5: in mode pytorch it is a part of the saved bytes, expected 0 to 1");
 }
 
 }  // namespace
