@@ -10,7 +10,7 @@ namespace cleave::tool {
 
 std::vector<Command> all_commands() {
   return {check_command(), print_command(),     run_command(),
-          grad_command(),  partition_command(), train_command()};
+          grad_command(),  partition_command(), frontier_command(), train_command()};
 }
 
 namespace {

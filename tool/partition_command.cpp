@@ -1,5 +1,10 @@
 // cleave partition G.clv: a joint graph, or the joint graph of a forward graph, cut in two.
+#include <chrono>
+
+#include "base/byte_size.h"
+#include "compile/budget_partition.h"
 #include "cut/default_partition.h"
+#include "cut/parse_budget.h"
 #include "cut/pytorch_partition.h"
 #include "grad/grad.h"
 #include "op/registry.h"
@@ -10,7 +15,7 @@ namespace cleave::tool {
 namespace {
 
 struct Options {
-  std::string graph, mode = "default", budget, forward, backward;
+  std::string graph, mode = "exact", budget, saved_bytes, forward, backward;
   std::string solver = "dp", estimator = "flops";
   bool explain = false, json = false;
 };
@@ -54,7 +59,55 @@ Result<Partition> cut_as_pytorch(const Options& o, Graph& joint) {
   return pytorch_partition(joint, options);
 }
 
-nlohmann::ordered_json to_json(const Partition& p) {
+// What is told beside the partition itself.
+struct Figures {
+  std::optional<int64_t> planned_peak, lower_bound;
+  int64_t cost_ns = 0;
+  double solve_ms = 0;
+};
+
+Result<Partition> cut_exactly(const Options& o, const Graph& joint, const OpRegistry& ops,
+                              Figures& figures) {
+  MemoryBudget budget;
+  if (!o.budget.empty()) { CLEAVE_TRY(budget, parse_budget(o.budget)); }
+  CLEAVE_TRY(const JointView view, JointView::make(joint));
+  const Returned returned = o.saved_bytes.empty() ? Returned::free : Returned::counted;
+  CLEAVE_TRY(CutGraph graph, CutGraph::make(view, {}, returned));
+  CLEAVE_TRY(const ExactCut exact, ExactCut::make(std::move(graph)));
+  if (!o.saved_bytes.empty()) {
+    if (budget.given()) return user_error("--budget and --saved-bytes: expected one of them");
+    CLEAVE_TRY(const int64_t bytes, parse_byte_size(o.saved_bytes, "--saved-bytes"));
+    CLEAVE_TRY(const flow::BudgetChoice found, exact.within(bytes));
+    return exact.partition(found.choice.recompute);
+  }
+  if (!budget.given()) return exact.partition(exact.points()[0].recompute);
+  CLEAVE_TRY(BudgetPartition found, cut_within(exact, budget, ops));
+  figures.lower_bound = found.lower_bound_bytes;
+  return std::move(found.cut);
+}
+
+Result<Partition> cut_in_mode(const Options& o, Graph& joint, const OpRegistry& ops,
+                              Figures& figures) {
+  const auto begin = std::chrono::steady_clock::now();
+  Result<Partition> cut = o.mode == "pytorch" ? cut_as_pytorch(o, joint)
+                          : o.mode == "exact" ? cut_exactly(o, joint, ops, figures)
+                                              : default_partition(joint);
+  figures.solve_ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  if (!cut.ok()) return cut;
+  figures.cost_ns = recompute_cost_ns(joint, *cut, {});
+  // Of halves that can't be lowered no peak is known.
+  if (Result<HalvesPeak> peak = halves_peak(joint, *cut, ops); peak.ok()) {
+    figures.planned_peak = peak->peak();
+    if (!figures.lower_bound) figures.lower_bound = std::min(peak->between, peak->peak());
+  }
+  return cut;
+}
+
+nlohmann::ordered_json to_json(const Partition& p, const Figures& figures) {
+  const auto or_null = [](const std::optional<int64_t>& n) {
+    return n ? nlohmann::ordered_json(*n) : nlohmann::ordered_json();
+  };
   nlohmann::ordered_json out;
   out["saved"] = nlohmann::ordered_json::array();
   for (const SavedValue& v : p.saved)
@@ -67,8 +120,12 @@ nlohmann::ordered_json to_json(const Partition& p) {
   out["saved_bytes"] = p.saved_bytes;
   out["saved_activation_bytes"] = p.saved_activation_bytes;
   out["recompute_flops"] = p.recompute_flops;
+  out["recompute_cost_ns"] = figures.cost_ns;
   out["forward"] = {{"inputs", p.forward_arity.inputs}, {"outputs", p.forward_arity.outputs}};
   out["backward"] = {{"inputs", p.backward_arity.inputs}, {"outputs", p.backward_arity.outputs}};
+  out["planned_peak_bytes"] = or_null(figures.planned_peak);
+  out["lower_bound_bytes"] = or_null(figures.lower_bound);
+  out["solve_ms"] = figures.solve_ms;
   return out;
 }
 
@@ -83,25 +140,28 @@ void explain(const Partition& p) {
 Status run(const Options& o) {
   if (o.mode != "default" && o.mode != "exact" && o.mode != "pytorch")
     return user_error("--mode {}: expected default, exact or pytorch", o.mode);
-  if (o.mode == "exact") return unsupported("--mode exact: not there yet (src/cut)");
   if (o.mode == "default" && !o.budget.empty())
-    return unsupported("--budget: the default partition takes none (src/cut)");
+    return user_error("--budget: mode default saves what the backward reads and takes none");
+  if (o.mode != "exact" && !o.saved_bytes.empty())
+    return user_error("--saved-bytes: of mode exact alone");
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
   if (!p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
-  CLEAVE_TRY(Partition cut,
-             o.mode == "pytorch" ? cut_as_pytorch(o, p.main) : default_partition(p.main));
+  Figures figures;
+  CLEAVE_TRY(const Partition cut, cut_in_mode(o, p.main, ops, figures));
   if (!o.forward.empty()) CLEAVE_CHECK(write_text(o.forward, print(cut.forward)));
   if (!o.backward.empty()) CLEAVE_CHECK(write_text(o.backward, print(cut.backward)));
   if (o.json) {
-    print_json(to_json(cut));
+    print_json(to_json(cut, figures));
     return {};
   }
   if (o.explain) explain(cut);
-  fmt::print("forward {} -> {}, backward {} -> {}; {} values saved, {} B ({} B of activations)\n",
+  fmt::print("forward {} -> {}, backward {} -> {}; {} values saved, {} B ({} B of activations); "
+             "{:.3f} ms recomputed; planned peak {} B\n",
              cut.forward_arity.inputs, cut.forward_arity.outputs, cut.backward_arity.inputs,
              cut.backward_arity.outputs, cut.saved.size(), cut.saved_bytes,
-             cut.saved_activation_bytes);
+             cut.saved_activation_bytes, static_cast<double>(figures.cost_ns) / 1e6,
+             figures.planned_peak ? std::to_string(*figures.planned_peak) : "unknown");
   return {};
 }
 
@@ -113,9 +173,14 @@ Command partition_command() {
           [](OptionList& options) {
             auto o = std::make_shared<Options>();
             options.required("GRAPH", o->graph, "a forward or a joint graph; - is stdin");
-            options.option("--mode", o->mode, "default: what the backward reads is saved; pytorch");
+            options.option("--mode", o->mode,
+                           "exact (the best cut), pytorch (as its partitioner), default (what the "
+                           "backward reads is saved)");
             options.option("--budget", o->budget,
-                           "in mode pytorch a part of the saved bytes: 0.25, 25%");
+                           "exact: of the peak of both halves (64MiB, 60% of that with nothing "
+                           "recomputed); pytorch: a part of the saved bytes (0.25, 25%)");
+            options.option("--saved-bytes", o->saved_bytes,
+                           "exact: the cheapest cut that saves at most so much (64MiB)");
             options.option("--solver", o->solver, "of the knapsack: dp, greedy, ilp");
             options.option("--estimator", o->estimator, "of time: flops, testing");
             options.option("--forward", o->forward, "where the forward half goes");

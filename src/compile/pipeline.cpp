@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/write_file.h"
+#include "compile/plan_program.h"
 #include "ir/edit.h"
 #include "ir/text.h"
 
@@ -68,33 +69,7 @@ Status run_emit(Build& b) {
 
 Status run_products(Build& b) {
   runtime::GemmCache cache;
-  for (Step& step : b.program.lowered.steps) {
-    auto* p = std::get_if<ProductCall>(&step.work);
-    if (!p) continue;
-    runtime::GemmSpec spec;
-    spec.dtype = p->dtype;
-    spec.batch = p->batch, spec.m = p->m, spec.n = p->n, spec.k = p->k;
-    spec.a_batch = p->a.batch_stride, spec.a_row = p->a.row, spec.a_col = p->a.column;
-    spec.b_batch = p->b.batch_stride, spec.b_row = p->b.row, spec.b_col = p->b.column;
-    spec.alpha = p->alpha;
-    spec.has_c_in = p->c_in.has_value();
-    if (p->c_in) {
-      spec.c_in_batch = p->c_in->batch_stride;
-      spec.c_in_row = p->c_in->row, spec.c_in_col = p->c_in->column;
-      spec.beta = p->beta;
-    }
-    CLEAVE_TRY(auto gemm, cache.get(spec));
-    if (int64_t bytes = gemm->scratch_bytes(); bytes > 0) {
-      Storage s;
-      s.name = step.name + ".scratch";
-      s.dtype = DType::u8;
-      s.elements = s.bytes = bytes;
-      s.workspace = true;
-      p->scratch = b.program.lowered.storages.size();
-      b.program.lowered.storages.push_back(std::move(s));
-    }
-    b.program.products.push_back(std::move(gemm));
-  }
+  CLEAVE_TRY(b.program.products, add_products(b.program.lowered, cache));
   return {};
 }
 

@@ -1,28 +1,11 @@
 #include "cut/default_partition.h"
 
+#include "cut/cut_graph.h"
 #include "cut/split_joint.h"
 #include "ir/subgraph.h"
 
 namespace cleave {
 namespace {
-
-bool asks_recompute(const Node& n) {
-  return n.tag.policy == Recompute::must_recompute || n.tag.policy == Recompute::prefer_recompute;
-}
-
-// Whether a recomputed call of a later region reads a result of n.
-bool feeds_later_region(const JointView& joint, NodeId n) {
-  const Graph& g = joint.graph();
-  const Node& node = g.node(n);
-  for (uint32_t k = 0; k < node.output_count; ++k)
-    for (const Use& use : g.uses(node.out(k))) {
-      const Node& user = g.node(use.node);
-      if (joint.half(use.node) == Half::forward && asks_recompute(user) &&
-          user.tag.ac_graph > node.tag.ac_graph)
-        return true;
-    }
-  return false;
-}
 
 // The nodes behind the last one that results and updates need.
 std::vector<bool> behind_forward(const JointView& joint) {

@@ -44,6 +44,7 @@ struct Partition {
   int64_t saved_bytes = 0;             // of all saved values
   int64_t saved_activation_bytes = 0;  // each storage once; placeholders and their views are 0
   int64_t recompute_flops = 0;
+  std::vector<NodeId> run_twice;  // calls of the joint graph that stand in both halves
   Arity forward_arity, backward_arity;
 };
 

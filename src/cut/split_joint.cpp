@@ -168,7 +168,10 @@ class Splitter {
                  f.add_placeholder(p.role, g_.name(p.value), g_.type(p.value), false, p.sym));
       if (p.role != Role::symint) ++p_.forward_arity.inputs;
     }
-    CLEAVE_CHECK(copy_nodes(g_, forward_order(), f, map));
+    const std::vector<NodeId> order = forward_order();
+    CLEAVE_CHECK(copy_nodes(g_, order, f, map));
+    for (const NodeId n : order)
+      if (placed_[n.v]) p_.run_twice.push_back(n);
     for (const Return& r : g_.returns())
       if (r.kind == ReturnKind::result)
         f.add_return({map.at(r.value.v), r.kind, {}});

@@ -1,0 +1,43 @@
+// How much memory a program may take at its highest moment: placeholders (parameters, buffers,
+// optimizer state, inputs), results, live values and workspace, each rounded up to 64 bytes.
+//
+//   Options options{.memory_budget = 64 << 20};
+//   Options options{.memory_budget = MemoryBudget::percent(60)};
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace cleave {
+
+class MemoryBudget {
+ public:
+  MemoryBudget() = default;  // none: nothing is recomputed
+  MemoryBudget(int64_t bytes) : bytes_(bytes), given_(true) {}
+  // Of the planned peak with nothing recomputed, in (0, 100].
+  static MemoryBudget percent(double percent) {
+    MemoryBudget b;
+    b.percent_ = percent;
+    b.given_ = true;
+    return b;
+  }
+
+  bool given() const { return given_; }
+  // In bytes, where a program with nothing recomputed takes `whole`.
+  int64_t bytes(int64_t whole) const {
+    return percent_ > 0 ? static_cast<int64_t>(percent_ / 100 * static_cast<double>(whole)) : bytes_;
+  }
+  bool valid() const { return percent_ > 0 ? percent_ <= 100 : bytes_ > 0; }
+  std::string text() const {
+    if (percent_ <= 0) return std::to_string(bytes_) + " B";
+    std::string digits = std::to_string(percent_);
+    digits.erase(digits.find_last_not_of('0') + 1);
+    return digits + (digits.back() == '.' ? "0%" : "%");
+  }
+
+ private:
+  int64_t bytes_ = 0;
+  double percent_ = 0;
+  bool given_ = false;
+};
+
+}  // namespace cleave

@@ -1,0 +1,72 @@
+#include "compile/budget_partition.h"
+
+#include <algorithm>
+
+#include "base/result.h"
+
+namespace cleave {
+namespace {
+
+// What is in memory between the halves of a point, up to the rounding of its values.
+int64_t least_between(const HalvesPeak& one, int64_t saved_there, int64_t saved_here) {
+  return one.between - saved_there + saved_here;
+}
+
+}  // namespace
+
+Result<HalvesPeak> CutPeaks::at(size_t point) {
+  if (!peaks_[point]) {
+    CLEAVE_TRY(const Partition cut, exact_.partition(exact_.points()[point].recompute));
+    CLEAVE_TRY(peaks_[point], halves_peak(exact_.graph().joint().graph(), cut, ops_));
+  }
+  return *peaks_[point];
+}
+
+Result<BudgetPartition> cut_within(const ExactCut& exact, const MemoryBudget& budget,
+                                   const OpRegistry& ops) {
+  const Graph& joint = exact.graph().joint().graph();
+  const std::vector<CutPoint>& points = exact.points();
+  CutPeaks peaks(exact, ops);
+  CLEAVE_TRY(const HalvesPeak whole, peaks.at(0));
+  const int64_t room = budget.given() ? budget.bytes(whole.peak()) : whole.peak();
+  // Saved values counted in bytes, not rounded up: a bound from below for every point. Where the
+  // first point rounds much, its own rounding is taken off again.
+  CLEAVE_TRY(const Partition first, exact.partition(points[0].recompute));
+  const int64_t rounding = 64 * static_cast<int64_t>(first.saved.size());
+  const auto bound_of = [&](int64_t saved) {
+    return std::max<int64_t>(0, least_between(whole, points[0].saved_bytes, saved) - rounding);
+  };
+  const int64_t lower = bound_of(exact.least_bytes());
+  std::optional<size_t> best;
+  int64_t least = whole.peak();
+  for (size_t k = 0; k < points.size(); ++k) {
+    if (best && points[k].cost_ns > points[*best].cost_ns) break;
+    if (bound_of(points[k].saved_bytes) > room && k + 1 < points.size()) continue;
+    CLEAVE_TRY(const HalvesPeak peak, peaks.at(k));
+    least = std::min(least, peak.peak());
+    if (peak.peak() > room) continue;
+    CLEAVE_TRY(const HalvesPeak other, peaks.at(best.value_or(k)));
+    if (!best || peak.peak() < other.peak()) best = k;
+  }
+  if (!best)
+    return user_error(
+        "@{}: a budget of {} B is below the least peak found, {} B; no cut needs less than {} B: "
+        "placeholders, results and what must be saved between the halves. Give at least {} B.",
+        joint.name(), room, least, lower, least);
+  BudgetPartition out;
+  CLEAVE_TRY(out.cut, exact.partition(points[*best].recompute));
+  CLEAVE_TRY(out.peak, peaks.at(*best));
+  out.lower_bound_bytes = lower;
+  return out;
+}
+
+Result<BudgetPartition> cut_to_saved_bytes(const ExactCut& exact, int64_t bytes,
+                                           const OpRegistry& ops) {
+  CLEAVE_TRY(const flow::BudgetChoice found, exact.within(bytes));
+  BudgetPartition out;
+  CLEAVE_TRY(out.cut, exact.partition(found.choice.recompute));
+  CLEAVE_TRY(out.peak, halves_peak(exact.graph().joint().graph(), out.cut, ops));
+  return out;
+}
+
+}  // namespace cleave

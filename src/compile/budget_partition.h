@@ -1,0 +1,38 @@
+// A joint graph cut in two under a budget on the true peak of its halves.
+#pragma once
+#include "cleave/memory_budget.h"
+#include "compile/halves_peak.h"
+#include "cut/exact_partition.h"
+
+namespace cleave {
+
+// The points of an exact cut with the peaks of their halves, each looked at once.
+class CutPeaks {
+ public:
+  CutPeaks(const ExactCut& exact, const OpRegistry& ops)
+      : exact_(exact), ops_(ops), peaks_(exact.points().size()) {}
+  Result<HalvesPeak> at(size_t point);
+
+ private:
+  const ExactCut& exact_;
+  const OpRegistry& ops_;
+  std::vector<std::optional<HalvesPeak>> peaks_;
+};
+
+struct BudgetPartition {
+  Partition cut;
+  HalvesPeak peak;
+  // No cut has a smaller peak: what is in memory between the halves at the least.
+  int64_t lower_bound_bytes = 0;
+};
+
+// The cheapest point whose peak is within the budget, ties to the smaller peak, then to the first;
+// without a budget the cheapest. Errors (user): no point is, with the least peak that was found and
+// the lower bound; those of lowering.
+Result<BudgetPartition> cut_within(const ExactCut& exact, const MemoryBudget& budget,
+                                   const OpRegistry& ops);
+// The cheapest cut that saves at most so many bytes.
+Result<BudgetPartition> cut_to_saved_bytes(const ExactCut& exact, int64_t bytes,
+                                           const OpRegistry& ops);
+
+}  // namespace cleave

@@ -1,0 +1,67 @@
+#include "compile/halves_peak.h"
+
+#include <set>
+
+#include "compile/plan_program.h"
+#include "ir/edit.h"
+#include "ir/specialize.h"
+
+namespace cleave {
+namespace {
+
+int64_t rounded(int64_t bytes) {
+  return (bytes + storage_alignment - 1) / storage_alignment * storage_alignment;
+}
+
+// Every symbol at its hint.
+Result<Graph> at_hints(const Graph& g) {
+  SymbolValues values;
+  for (const Placeholder& p : g.placeholders())
+    if (p.role == Role::symint) values[g.name(p.value)] = g.env().hint_of(Dim::symbol(g.name(p.value)));
+  return specialize(g, values);
+}
+
+Result<LoweredProgram> planned(const Graph& half, const OpRegistry& ops,
+                               runtime::GemmCache& cache) {
+  CLEAVE_TRY(Graph g, at_hints(half));
+  CLEAVE_CHECK(decompose_for_lowering(g, ops));
+  eliminate_common_subexpressions(g);
+  eliminate_dead_code(g);
+  CLEAVE_TRY(PlannedProgram plan, plan_program(g, cache));
+  return std::move(plan.lowered);
+}
+
+}  // namespace
+
+Result<HalvesPeak> halves_peak(const Graph& joint, const Partition& cut, const OpRegistry& ops) {
+  const auto bytes_of = [&](const Graph& g, ValueId v) {
+    const Type& t = g.type(v);
+    return t.is_none ? 0 : rounded(joint.env().hint_of(t.numel()) * size_of(t.dtype));
+  };
+  HalvesPeak out;
+  int64_t tangents = 0, held = 0;  // held: placeholders and what the forward returned
+  for (const Placeholder& p : joint.placeholders())
+    (p.role == Role::tangent ? tangents : held) += bytes_of(joint, p.value);
+  // Saved placeholders aren't returned: they stay where they are.
+  Graph forward = cut.forward;
+  std::vector<Return> returns;
+  std::set<ValueId> seen;
+  const size_t results = forward.returns().size() - cut.saved.size();
+  for (size_t i = 0; i < forward.returns().size(); ++i) {
+    const Return& r = forward.returns()[i];
+    if (i >= results && forward.placeholder_of(r.value)) continue;
+    returns.push_back(r);
+    if (r.kind == ReturnKind::result && seen.insert(r.value).second)
+      held += bytes_of(forward, r.value);
+  }
+  forward.set_returns(std::move(returns));
+  runtime::GemmCache cache;
+  CLEAVE_TRY(const LoweredProgram f, planned(forward, ops, cache));
+  CLEAVE_TRY(const LoweredProgram b, planned(cut.backward, ops, cache));
+  out.forward = f.placeholder_bytes + f.arena_bytes;
+  out.backward = held + tangents + b.arena_bytes;
+  out.between = held;
+  return out;
+}
+
+}  // namespace cleave

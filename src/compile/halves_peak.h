@@ -1,0 +1,24 @@
+// The planned peak of a joint graph that runs as two programs, one after the other.
+//
+//   forward    placeholders but tangents  +  arena (results and saved values to its end)
+//   backward   placeholders  +  results  +  saved values  +  arena
+//
+// The caller holds all placeholders and what the forward returned until the backward has ended. A
+// saved placeholder stays where it is. Symbolic sizes count at their hints.
+#pragma once
+#include "cut/partition.h"
+#include "ir/op_def.h"
+
+namespace cleave {
+
+struct HalvesPeak {
+  int64_t forward = 0, backward = 0;
+  // What is in memory between the two, whatever the halves do: placeholders, results, saved values.
+  int64_t between = 0;
+  int64_t peak() const { return std::max(forward, backward); }
+};
+
+// Errors: those of lowering.
+Result<HalvesPeak> halves_peak(const Graph& joint, const Partition& cut, const OpRegistry& ops);
+
+}  // namespace cleave

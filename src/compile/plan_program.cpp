@@ -1,0 +1,47 @@
+#include "compile/plan_program.h"
+
+namespace cleave {
+
+Result<std::vector<std::shared_ptr<runtime::Gemm>>> add_products(LoweredProgram& program,
+                                                                 runtime::GemmCache& cache) {
+  std::vector<std::shared_ptr<runtime::Gemm>> products;
+  for (Step& step : program.steps) {
+    auto* p = std::get_if<ProductCall>(&step.work);
+    if (!p) continue;
+    runtime::GemmSpec spec;
+    spec.dtype = p->dtype;
+    spec.batch = p->batch, spec.m = p->m, spec.n = p->n, spec.k = p->k;
+    spec.a_batch = p->a.batch_stride, spec.a_row = p->a.row, spec.a_col = p->a.column;
+    spec.b_batch = p->b.batch_stride, spec.b_row = p->b.row, spec.b_col = p->b.column;
+    spec.alpha = p->alpha;
+    spec.has_c_in = p->c_in.has_value();
+    if (p->c_in) {
+      spec.c_in_batch = p->c_in->batch_stride;
+      spec.c_in_row = p->c_in->row, spec.c_in_col = p->c_in->column;
+      spec.beta = p->beta;
+    }
+    CLEAVE_TRY(auto gemm, cache.get(spec));
+    if (int64_t bytes = gemm->scratch_bytes(); bytes > 0) {
+      Storage s;
+      s.name = step.name + ".scratch";
+      s.dtype = DType::u8;
+      s.elements = s.bytes = bytes;
+      s.workspace = true;
+      p->scratch = program.storages.size();
+      program.storages.push_back(std::move(s));
+    }
+    products.push_back(std::move(gemm));
+  }
+  return products;
+}
+
+Result<PlannedProgram> plan_program(const Graph& graph, runtime::GemmCache& cache) {
+  PlannedProgram out;
+  CLEAVE_TRY(out.lowered, lower_graph(graph));
+  update_in_place(out.lowered);
+  CLEAVE_TRY(out.products, add_products(out.lowered, cache));
+  CLEAVE_CHECK(plan_memory(out.lowered));
+  return out;
+}
+
+}  // namespace cleave

@@ -1,0 +1,21 @@
+// The stages between a graph and the memory that it takes, without emitting or compiling anything.
+#pragma once
+#include "lower/program.h"
+#include "runtime/gemm.h"
+
+namespace cleave {
+
+struct PlannedProgram {
+  LoweredProgram lowered;                                // with offsets
+  std::vector<std::shared_ptr<runtime::Gemm>> products;  // one for each ProductCall, in order
+  int64_t peak_bytes() const { return lowered.arena_bytes + lowered.placeholder_bytes; }
+};
+
+// Sets up the products of a lowered program and adds the workspaces that they ask for.
+Result<std::vector<std::shared_ptr<runtime::Gemm>>> add_products(LoweredProgram& program,
+                                                                 runtime::GemmCache& cache);
+
+// A static, decomposed graph. Errors: those of lowering.
+Result<PlannedProgram> plan_program(const Graph& graph, runtime::GemmCache& cache);
+
+}  // namespace cleave

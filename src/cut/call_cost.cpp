@@ -1,0 +1,23 @@
+#include "cut/call_cost.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cleave {
+
+int64_t call_ns(const Graph& g, NodeId n, const MachineRates& rates) {
+  const Node& node = g.node(n);
+  if (has(node.op->traits, Trait::view)) return 0;
+  double ns = 0;
+  if (node.op->cost.present()) {
+    const Cost cost = (*node.op->cost)(g.view(n));
+    const bool product = has(node.op->traits, Trait::compute_intensive);
+    const double gflops = product ? rates.product_gflops : rates.pointwise_gflops;
+    ns = std::max(static_cast<double>(cost.flops) / gflops,
+                  static_cast<double>(cost.bytes) / rates.gigabytes);
+  }
+  constexpr double most = 0x1p50;  // a bound for sums of many
+  return std::max<int64_t>(1, rates.call_ns + static_cast<int64_t>(std::min(std::ceil(ns), most)));
+}
+
+}  // namespace cleave

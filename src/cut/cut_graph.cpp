@@ -1,0 +1,152 @@
+#include "cut/cut_graph.h"
+
+#include "flow/partition_network.h"
+#include "ir/subgraph.h"
+
+namespace cleave {
+namespace {
+
+bool asks_save(const Node& n) {
+  return n.tag.policy == Recompute::must_save || n.tag.policy == Recompute::prefer_save;
+}
+
+bool is_view(const Node& n) { return has(n.op->traits, Trait::view); }
+
+size_t at(int32_t i) { return static_cast<size_t>(i); }
+
+std::string_view text_of(Recompute policy) {
+  switch (policy) {
+    case Recompute::must_save: return "must_save";
+    case Recompute::prefer_save: return "prefer_save";
+    case Recompute::prefer_recompute: return "prefer_recompute";
+    case Recompute::must_recompute: return "must_recompute";
+    case Recompute::unset: break;
+  }
+  return "unset";
+}
+
+}  // namespace
+
+bool asks_recompute(const Node& n) {
+  return n.tag.policy == Recompute::must_recompute || n.tag.policy == Recompute::prefer_recompute;
+}
+
+bool feeds_later_region(const JointView& joint, NodeId n) {
+  const Graph& g = joint.graph();
+  const Node& node = g.node(n);
+  for (uint32_t k = 0; k < node.output_count; ++k)
+    for (const Use& use : g.uses(node.out(k))) {
+      const Node& user = g.node(use.node);
+      if (joint.half(use.node) == Half::forward && asks_recompute(user) &&
+          user.tag.ac_graph > node.tag.ac_graph)
+        return true;
+    }
+  return false;
+}
+
+Result<CutGraph> CutGraph::make(const JointView& joint, const MachineRates& rates,
+                               Returned returned) {
+  CutGraph out(joint);
+  out.add_values(rates, returned);
+  out.bind();
+  CLEAVE_CHECK(flow::check_forward_graph(out.flow_));
+  CLEAVE_CHECK(out.refuse_conflict());
+  return out;
+}
+
+void CutGraph::add_values(const MachineRates& rates, Returned returned) {
+  const Graph& g = joint_->graph();
+  call_of_.assign(g.node_capacity(), -1);
+  value_of_.assign(g.value_capacity(), -1);
+  for (const Placeholder& p : g.placeholders()) {
+    if (p.role == Role::tangent) continue;
+    value_of_[p.value.v] = flow_.placeholders++;
+    flow_.bytes.push_back(0);
+    values_.push_back(p.value);
+  }
+  flow_.result_begin = {flow_.placeholders};
+  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
+    if (joint_->half(n) == Half::forward || joint_->half(n) == Half::either) add_call(n, rates);
+  for (const Return& r : g.returns())
+    if (const int32_t v = value(r.value); v >= 0 && returned == Returned::free)
+      flow_.bytes[at(v)] = 0;
+  flow_.needed.assign(flow_.bytes.size(), 0);
+  flow_.unsavable.assign(flow_.bytes.size(), 0);
+  const auto need = [&](ValueId v) {
+    if (v.valid() && value(v) >= 0) flow_.needed[at(value(v))] = 1;
+  };
+  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
+    if (joint_->half(n) == Half::backward)
+      for (const ValueId in : g.node(n).inputs) need(in);
+  for (const Return& r : g.returns())
+    if (r.kind == ReturnKind::grad) need(r.value);
+}
+
+void CutGraph::add_call(NodeId n, const MachineRates& rates) {
+  const Graph& g = joint_->graph();
+  const Node& node = g.node(n);
+  call_of_[n.v] = flow_.calls();
+  nodes_.push_back(n);
+  for (const ValueId in : node.inputs)
+    if (in.valid()) flow_.operand.push_back(value(in));
+  flow_.operand_begin.push_back(static_cast<int32_t>(flow_.operand.size()));
+  flow_.cost.push_back(joint_->half(n) == Half::forward ? call_ns(g, n, rates) : 0);
+  flow_.pinned.push_back(has(traits_of(node), Trait::effect));
+  for (uint32_t k = 0; k < node.output_count; ++k) {
+    value_of_[node.out(k).v] = flow_.values();
+    flow_.bytes.push_back(joint_->bytes(node.out(k)));
+    values_.push_back(node.out(k));
+  }
+  flow_.result_begin.push_back(flow_.values());
+}
+
+// Tags, borders and views.
+void CutGraph::bind() {
+  const Graph& g = joint_->graph();
+  for (int32_t n = 0; n < flow_.calls(); ++n) {
+    const Node& node = g.node(nodes_[at(n)]);
+    int32_t first = flow_.result_begin[at(n)];
+    const int32_t end = flow_.result_begin[at(n) + 1];
+    if (asks_save(node)) {
+      const NodeId base = g.value(joint_->storage(node.out(0))).def;
+      if (base.valid()) flow_.pinned[at(call(base))] = 1;
+    }
+    const bool again = asks_recompute(node) && !flow_.pinned[at(n)];
+    if (again && feeds_later_region(*joint_, nodes_[at(n)])) {
+      flow_.pinned[at(n)] = !is_view(node);
+      continue;
+    }
+    for (; first < end; ++first) flow_.unsavable[at(first)] = again || is_view(node);
+  }
+}
+
+std::string CutGraph::bound_by(ValueId v) const {
+  const Graph& g = joint_->graph();
+  const NodeId def = g.value(v).def;
+  if (!def.valid()) return "a placeholder";
+  const Node& node = g.node(def);
+  if (has(traits_of(node), Trait::effect)) return "its call has an effect";
+  if (is_view(node)) return "a view: its base is saved instead";
+  if (asks_recompute(node) && feeds_later_region(*joint_, def))
+    return "the border of a checkpointed region";
+  if (node.tag.policy != Recompute::unset)
+    return fmt::format("tagged {}", text_of(node.tag.policy));
+  if (call(def) >= 0 && flow_.pinned[at(call(def))]) return "a view of it is tagged must_save";
+  return "";
+}
+
+Status CutGraph::refuse_conflict() const {
+  const auto conflict = flow::find_conflict(flow_);
+  if (!conflict) return {};
+  std::string lines;
+  for (const int32_t v : *conflict) {
+    const ValueId value = values_[at(v)];
+    lines += fmt::format("\n  %{}: {}", joint_->graph().name(value), bound_by(value));
+  }
+  return user_error(
+      "@{}: the backward needs %{}, which can neither be saved nor recomputed; each is made from "
+      "the one before:{}\n  Take a tag away from one of them.",
+      joint_->graph().name(), joint_->graph().name(values_[at(conflict->back())]), lines);
+}
+
+}  // namespace cleave

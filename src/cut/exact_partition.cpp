@@ -1,0 +1,84 @@
+#include "cut/exact_partition.h"
+
+#include "cut/split_joint.h"
+
+namespace cleave {
+
+Result<ExactCut> ExactCut::make(CutGraph graph) {
+  CLEAVE_TRY(flow::PartitionFrontier frontier, flow::PartitionFrontier::make(graph.flow()));
+  ExactCut out(std::move(graph), std::move(frontier));
+  const flow::ForwardGraph& flow = out.graph_.flow();
+  const auto add = [&](std::vector<uint8_t> recompute, bool corner) {
+    const flow::PartitionChoice c = flow::choice_of(flow, std::move(recompute));
+    out.points_.push_back({c.bytes, c.cost, corner, c.recompute});
+  };
+  const size_t corners = out.frontier_.corners().size();
+  for (size_t k = 0; k < corners; ++k) {
+    add(out.frontier_.recompute_at(k), true);
+    if (k + 1 == corners) break;
+    std::vector<std::vector<uint8_t>> between = flow::points_between(flow, out.frontier_, k);
+    constexpr size_t most = 32;
+    for (size_t i = 0; i < between.size(); ++i)
+      if (between.size() <= most || i * most / between.size() != (i + 1) * most / between.size())
+        add(std::move(between[i]), false);
+  }
+  CLEAVE_CHECK(out.search_between());
+  return out;
+}
+
+// Between neighbours that are far apart the best choices lie above the chord: a few of them are
+// searched for, with an effort that depends on the size alone.
+Status ExactCut::search_between() {
+  constexpr int levels = 3;
+  const auto calls = static_cast<int64_t>(graph_.flow().cost.size());
+  const int64_t gaps = std::ssize(points_) - 1;
+  const int64_t effort = 200000 / std::max<int64_t>(1, calls * gaps * levels);
+  if (effort < 2) return {};
+  const int most = static_cast<int>(std::min<int64_t>(effort, 24));
+  std::vector<CutPoint> all{points_.front()};
+  for (size_t k = 1; k < points_.size(); ++k) {
+    const CutPoint &left = points_[k - 1], &right = points_[k];
+    for (int level = 1; level <= levels; ++level) {
+      const int64_t bytes =
+          right.saved_bytes + (left.saved_bytes - right.saved_bytes) * (levels + 1 - level) / (levels + 1);
+      CLEAVE_TRY(auto found, flow::choose_within(graph_.flow(), bytes, most));
+      if (!found || found->choice.cost >= right.cost_ns ||
+          found->choice.bytes >= all.back().saved_bytes)
+        continue;
+      flow::PartitionChoice& c = found->choice;
+      if (c.cost < all.back().cost_ns) continue;  // the point before is worse: it stays, first
+      all.push_back({c.bytes, c.cost, false, std::move(c.recompute)});
+    }
+    all.push_back(right);
+  }
+  points_ = std::move(all);
+  return {};
+}
+
+Result<Partition> ExactCut::partition(const std::vector<uint8_t>& recompute) const {
+  const JointView& joint = graph_.joint();
+  CLEAVE_TRY(Partition cut, split_joint(joint, [&](ValueId v) -> KeepChoice {
+               const int32_t call = graph_.call(joint.graph().value(v).def);
+               std::string bound = graph_.bound_by(v);
+               if (recompute[static_cast<size_t>(call)])
+                 return {Keep::recompute, bound.empty() ? "cheaper than its bytes" : bound};
+               return {Keep::save, bound.empty() ? "in the minimum cut" : bound};
+             }));
+  return cut;
+}
+
+Result<flow::BudgetChoice> ExactCut::within(int64_t bytes) const {
+  CLEAVE_TRY(std::optional<flow::BudgetChoice> found, flow::choose_within(graph_.flow(), bytes));
+  if (!found)
+    return user_error("the least that can be saved is {} B, more than the {} B allowed",
+                      least_bytes(), bytes);
+  return *std::move(found);
+}
+
+int64_t recompute_cost_ns(const Graph& joint, const Partition& cut, const MachineRates& rates) {
+  int64_t sum = 0;
+  for (const NodeId n : cut.run_twice) sum += call_ns(joint, n, rates);
+  return sum;
+}
+
+}  // namespace cleave

@@ -1,0 +1,50 @@
+// Mode exact: every best trade between saved bytes and recomputed time, and the cut at one of them.
+//
+//   JointView ─► CutGraph ─► parametric minimum cut ─► corners ─► points (with the parts between)
+//                                                          └────► least cost at any bytes
+//
+// The points don't depend on a budget. Bytes and cost as in cut_graph.h; a plan's peak is another
+// matter: who knows how the halves are lowered picks a point by it.
+#pragma once
+#include "cut/cut_graph.h"
+#include "cut/partition.h"
+#include "flow/budget_choice.h"
+
+namespace cleave {
+
+struct CutPoint {
+  int64_t saved_bytes = 0;
+  int64_t cost_ns = 0;
+  bool corner = true;              // of the convex frontier; else between two, by search
+  std::vector<uint8_t> recompute;  // by call of the CutGraph
+};
+
+class ExactCut {
+ public:
+  static Result<ExactCut> make(CutGraph graph);
+
+  const CutGraph& graph() const { return graph_; }
+  // Bytes fall, cost rises.
+  const std::vector<CutPoint>& points() const { return points_; }
+  // No cut that saves at most `bytes` costs less; nothing where none does.
+  std::optional<int64_t> least_cost(int64_t bytes) const { return frontier_.least_cost(bytes); }
+  int64_t least_bytes() const { return points_.back().saved_bytes; }
+  Result<Partition> partition(const std::vector<uint8_t>& recompute) const;
+  // The cheapest cut that saves at most `bytes`. Error (user): the least is more.
+  Result<flow::BudgetChoice> within(int64_t bytes) const;
+
+ private:
+  ExactCut(CutGraph graph, flow::PartitionFrontier frontier)
+      : graph_(std::move(graph)), frontier_(std::move(frontier)) {}
+
+  Status search_between();
+
+  CutGraph graph_;
+  flow::PartitionFrontier frontier_;
+  std::vector<CutPoint> points_;
+};
+
+// Of the calls that stand in both halves.
+int64_t recompute_cost_ns(const Graph& joint, const Partition& cut, const MachineRates& rates);
+
+}  // namespace cleave

@@ -1,0 +1,209 @@
+#include "flow/budget_choice.h"
+
+#include <algorithm>
+#include <numeric>
+#include <queue>
+
+namespace cleave::flow {
+namespace {
+
+size_t at(int32_t i) { return static_cast<size_t>(i); }
+
+// Sets of calls that share values, as a forest of parents.
+class Parts {
+ public:
+  explicit Parts(size_t calls) : parent_(calls) { std::iota(parent_.begin(), parent_.end(), 0); }
+  size_t find(size_t n) {
+    while (parent_[n] != n) n = parent_[n] = parent_[parent_[n]];
+    return n;
+  }
+  void join(size_t a, size_t b) {
+    a = find(a), b = find(b);
+    parent_[std::max(a, b)] = std::min(a, b);  // the first call names the part
+  }
+
+ private:
+  std::vector<size_t> parent_;
+};
+
+// The part of each call that is recomputed from corner + 1 on and not before; -1 for the others.
+// Calls belong together that read or give a value of each other, or read one of a call that is not
+// among them.
+std::vector<int64_t> parts_of_step(const ForwardGraph& g, const std::vector<int32_t>& corner_of,
+                                   size_t corner) {
+  const auto differs = [&](size_t n) { return corner_of[n] == static_cast<int32_t>(corner) + 1; };
+  Parts parts(g.cost.size());
+  std::vector<int64_t> call_of(g.bytes.size(), -1), touched(g.bytes.size(), -1);
+  for (size_t n = 0; n < g.cost.size(); ++n) {
+    for (int32_t v = g.result_begin[n]; v < g.result_begin[n + 1]; ++v)
+      call_of[at(v)] = static_cast<int64_t>(n);
+    if (!differs(n)) continue;
+    for (int32_t k = g.operand_begin[n]; k < g.operand_begin[n + 1]; ++k) {
+      const size_t v = at(g.operand[at(k)]);
+      const int64_t maker = call_of[v];
+      // A free value, or one that is recomputed anyway, ties nothing together.
+      const bool given = maker >= 0 && corner_of[static_cast<size_t>(maker)] >= 0 &&
+                         corner_of[static_cast<size_t>(maker)] <= static_cast<int32_t>(corner);
+      if (given || (g.bytes[v] == 0 && !g.unsavable[v])) continue;
+      if (maker >= 0 && differs(static_cast<size_t>(maker)))
+        parts.join(n, static_cast<size_t>(maker));
+      if (touched[v] >= 0) parts.join(n, static_cast<size_t>(touched[v]));
+      touched[v] = static_cast<int64_t>(n);
+    }
+  }
+  std::vector<int64_t> out(g.cost.size(), -1);
+  for (size_t n = 0; n < out.size(); ++n)
+    if (differs(n)) out[n] = static_cast<int64_t>(parts.find(n));
+  return out;
+}
+
+struct Branch {
+  std::vector<std::pair<int32_t, bool>> fixed;  // call, runs again
+  int64_t bound = 0;
+};
+
+ForwardGraph with_fixed(const ForwardGraph& graph,
+                        const std::vector<std::pair<int32_t, bool>>& fixed) {
+  ForwardGraph g = graph;
+  for (const auto& [n, again] : fixed) {
+    if (!again) g.pinned[at(n)] = 1;
+    for (int32_t v = g.result_begin[at(n)]; again && v < g.result_begin[at(n) + 1]; ++v)
+      g.unsavable[at(v)] = 1;
+  }
+  return g;
+}
+
+class Search {
+ public:
+  Search(const ForwardGraph& graph, int64_t bytes, int most) : graph_(graph), bytes_(bytes),
+                                                               left_(most) {}
+
+  Result<std::optional<BudgetChoice>> run() {
+    CLEAVE_CHECK(look({}));
+    if (!best_) return std::optional<BudgetChoice>();
+    while (!open_.empty() && left_ > 0 && open_.top().bound < best_->cost) {
+      const Branch branch = open_.top();
+      open_.pop();
+      CLEAVE_TRY(const int32_t call, call_to_fix(branch));
+      if (call < 0) {
+        settled_ = std::min(settled_, branch.bound);
+        continue;
+      }
+      for (const bool again : {true, false}) {
+        Branch next = branch;
+        next.fixed.emplace_back(call, again);
+        CLEAVE_CHECK(look(std::move(next)));
+      }
+    }
+    BudgetChoice out;
+    out.choice = *std::move(best_);
+    out.least_cost = std::min(out.choice.cost, settled_);
+    if (!open_.empty()) out.least_cost = std::min(out.least_cost, open_.top().bound);
+    out.optimal = out.least_cost == out.choice.cost;
+    return std::optional(std::move(out));
+  }
+
+ private:
+  // Bounds a branch, takes the choices that it shows, and opens it.
+  Status look(Branch branch) {
+    --left_;
+    const ForwardGraph g = with_fixed(graph_, branch.fixed);
+    if (find_conflict(g)) return {};
+    CLEAVE_TRY(const PartitionFrontier frontier, PartitionFrontier::make(g));
+    const std::optional<int64_t> bound = frontier.least_cost(bytes_);
+    if (!bound || (best_ && *bound >= best_->cost)) return {};
+    size_t right = 0;
+    while (frontier.corners()[right].bytes > bytes_) ++right;
+    take(frontier.recompute_at(right));
+    if (right > 0)
+      for (std::vector<uint8_t>& again : points_between(g, frontier, right - 1))
+        take(std::move(again));
+    branch.bound = *bound;
+    if (!best_ || branch.bound < best_->cost) open_.push(std::move(branch));
+    return {};
+  }
+
+  // The choice, and what it becomes when calls that needn't run again don't, dearest first.
+  void take(std::vector<uint8_t> again) {
+    PartitionChoice choice = choice_of(graph_, std::move(again));
+    for (size_t v = 0; v < choice.save.size(); ++v)
+      if (choice.save[v] && graph_.unsavable[v]) return;
+    if (choice.bytes > bytes_ || (best_ && choice.cost >= best_->cost + choice.cost / 4)) return;
+    if (++tried_ <= 64) shrink(choice);
+    if (!best_ || choice.cost < best_->cost) best_ = std::move(choice);
+  }
+
+  void shrink(PartitionChoice& choice) const {
+    std::vector<int32_t> calls;
+    for (int32_t n = 0; n < graph_.calls(); ++n)
+      if (choice.recompute[at(n)] && graph_.cost[at(n)] > 0 && can_be_saved(n)) calls.push_back(n);
+    std::stable_sort(calls.begin(), calls.end(), [&](int32_t a, int32_t b) {
+      return graph_.cost[at(a)] > graph_.cost[at(b)];
+    });
+    constexpr size_t most = 48;
+    if (calls.size() > most) calls.resize(most);
+    for (const int32_t n : calls) {
+      std::vector<uint8_t> again = choice.recompute;
+      again[at(n)] = 0;
+      PartitionChoice next = choice_of(graph_, std::move(again));
+      if (next.bytes <= bytes_ && next.cost < choice.cost) choice = std::move(next);
+    }
+  }
+
+  bool can_be_saved(int32_t n) const {
+    for (int32_t v = graph_.result_begin[at(n)]; v < graph_.result_begin[at(n) + 1]; ++v)
+      if (graph_.unsavable[at(v)]) return false;
+    return true;
+  }
+
+  // Of the calls between the two corners around the budget, the dearest that isn't fixed.
+  Result<int32_t> call_to_fix(const Branch& branch) const {
+    const ForwardGraph g = with_fixed(graph_, branch.fixed);
+    CLEAVE_TRY(const PartitionFrontier frontier, PartitionFrontier::make(g));
+    int32_t right = 0, best = -1;
+    while (frontier.corners()[at(right)].bytes > bytes_) ++right;
+    for (int32_t n = 0; n < g.calls(); ++n) {
+      if (frontier.corner_of_call()[at(n)] != right || g.pinned[at(n)] || !can_be_saved(n)) continue;
+      if (std::any_of(branch.fixed.begin(), branch.fixed.end(),
+                      [&](const auto& f) { return f.first == n; }))
+        continue;
+      if (best < 0 || g.cost[at(n)] > g.cost[at(best)]) best = n;
+    }
+    return best;
+  }
+
+  struct Later {
+    bool operator()(const Branch& a, const Branch& b) const { return a.bound > b.bound; }
+  };
+  const ForwardGraph& graph_;
+  int64_t bytes_;
+  int left_, tried_ = 0;
+  std::optional<PartitionChoice> best_;
+  int64_t settled_ = std::numeric_limits<int64_t>::max();  // bounds of branches that can't be split
+  std::priority_queue<Branch, std::vector<Branch>, Later> open_;
+};
+
+}  // namespace
+
+std::vector<std::vector<uint8_t>> points_between(const ForwardGraph& graph,
+                                                 const PartitionFrontier& frontier, size_t corner) {
+  const std::vector<int64_t> part = parts_of_step(graph, frontier.corner_of_call(), corner);
+  std::vector<int64_t> names;  // of the parts, rising
+  for (size_t n = 0; n < part.size(); ++n)
+    if (part[n] == static_cast<int64_t>(n)) names.push_back(part[n]);
+  std::vector<std::vector<uint8_t>> out;
+  std::vector<uint8_t> again = frontier.recompute_at(corner);
+  for (size_t k = 0; k + 1 < names.size(); ++k) {
+    for (size_t n = 0; n < part.size(); ++n)
+      if (part[n] == names[k]) again[n] = 1;
+    out.push_back(again);
+  }
+  return out;
+}
+
+Result<std::optional<BudgetChoice>> choose_within(const ForwardGraph& graph, int64_t bytes,
+                                                  int most_frontiers) {
+  return Search(graph, bytes, most_frontiers).run();
+}
+
+}  // namespace cleave::flow

@@ -1,0 +1,62 @@
+// cleave frontier G.clv: every best trade between saved bytes and recomputed time.
+#include <chrono>
+
+#include "compile/budget_partition.h"
+#include "grad/grad.h"
+#include "op/registry.h"
+#include "tool/command.h"
+#include "tool/graph_file.h"
+
+namespace cleave::tool {
+namespace {
+
+struct Options {
+  std::string graph;
+  bool corners = false, json = false;
+};
+
+Status run(const Options& o) {
+  CLEAVE_TRY(OpRegistry ops, core_ops());
+  CLEAVE_TRY(Program p, read_program(o.graph, ops));
+  if (!p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
+  const auto begin = std::chrono::steady_clock::now();
+  CLEAVE_TRY(const JointView view, JointView::make(p.main));
+  CLEAVE_TRY(CutGraph graph, CutGraph::make(view, {}));
+  CLEAVE_TRY(const ExactCut exact, ExactCut::make(std::move(graph)));
+  const double ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  CutPeaks peaks(exact, ops);
+  nlohmann::ordered_json points = nlohmann::ordered_json::array();
+  for (size_t k = 0; k < exact.points().size(); ++k) {
+    const CutPoint& point = exact.points()[k];
+    if (o.corners && !point.corner) continue;
+    // Of halves that can't be lowered no peak is known.
+    const Result<HalvesPeak> peak = peaks.at(k);
+    if (o.json)
+      points.push_back({{"saved_bytes", point.saved_bytes},
+                        {"peak_bytes", peak.ok() ? nlohmann::ordered_json(peak->peak())
+                                                 : nlohmann::ordered_json()},
+                        {"recompute_cost_ns", point.cost_ns}});
+    else
+      fmt::print("{:>14} B saved  {:>14} B at the peak  {:>12.3f} us recomputed{}\n",
+                 point.saved_bytes, peak.ok() ? std::to_string(peak->peak()) : "?",
+                 static_cast<double>(point.cost_ns) / 1e3, point.corner ? "" : "  (between corners)");
+  }
+  if (o.json) print_json({{"points", points}, {"solve_ms", ms}});
+  return {};
+}
+
+}  // namespace
+
+Command frontier_command() {
+  return {"frontier", "all exact trades between saved bytes and recomputed time",
+          "  cleave frontier model.clv --json", [](OptionList& options) {
+            auto o = std::make_shared<Options>();
+            options.required("GRAPH", o->graph, "a forward or a joint graph; - is stdin");
+            options.flag("--corners", o->corners, "only the corners of the convex frontier");
+            options.flag("--json", o->json, "print one JSON object");
+            return [o] { return run(*o); };
+          }};
+}
+
+}  // namespace cleave::tool
