@@ -3,6 +3,7 @@
 
 #include "compile/budget_partition.h"
 #include "grad/grad.h"
+#include "ir/edit.h"
 #include "op/registry.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
@@ -19,6 +20,8 @@ Status run(const Options& o) {
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
   if (!p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
+  eliminate_dead_code(p.main);
+  eliminate_common_subexpressions(p.main);
   const auto begin = std::chrono::steady_clock::now();
   CLEAVE_TRY(const JointView view, JointView::make(p.main));
   CLEAVE_TRY(CutGraph graph, CutGraph::make(view, {}));

@@ -7,6 +7,7 @@
 #include "cut/parse_budget.h"
 #include "cut/pytorch_partition.h"
 #include "grad/grad.h"
+#include "ir/edit.h"
 #include "op/registry.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
@@ -66,8 +67,10 @@ struct Figures {
   double solve_ms = 0;
 };
 
-Result<Partition> cut_exactly(const Options& o, const Graph& joint, const OpRegistry& ops,
+Result<Partition> cut_exactly(const Options& o, Graph& joint, const OpRegistry& ops,
                               Figures& figures) {
+  eliminate_dead_code(joint);
+  eliminate_common_subexpressions(joint);
   MemoryBudget budget;
   if (!o.budget.empty()) { CLEAVE_TRY(budget, parse_budget(o.budget)); }
   CLEAVE_TRY(const JointView view, JointView::make(joint));
