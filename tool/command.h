@@ -30,6 +30,7 @@ Command print_command();
 Command run_command();
 Command grad_command();
 Command partition_command();
+Command remat_command();
 Command train_command();
 
 // In the order of the help.

@@ -35,6 +35,7 @@ class Sequence {
   TaskId task(CopyId c) const { return copies_[c].task; }
   bool is_first(CopyId c) const { return copies_[c].previous == none; }
   CopyId first_copy(TaskId v) const { return first_[v]; }
+  CopyId last_copy(TaskId v) const { return last_copy_[v]; }
   CopyId previous_copy(CopyId c) const { return copies_[c].previous; }
   CopyId next_copy(CopyId c) const { return copies_[c].next; }
   CopyId last_reader(CopyId c) const { return copies_[c].last; }  // none where nobody reads it

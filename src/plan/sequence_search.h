@@ -4,8 +4,8 @@
 //   energy = time + price * sum over steps of max(0, bytes - limit)
 //
 // in which the price rises while the sequence is above the limit and falls while it is within, so
-// that the walk keeps to the border. Moves: add a copy right before one of its readers, with or
-// without copies of its dead operands; remove a copy; do both; move a step; move a run of steps.
+// that the walk keeps to the border. Moves: add a copy right before a reader (at random, or the first
+// behind a step above the limit), with or without copies of its dead operands; remove a copy; do both; move a step; move a run of steps.
 // Each is made, weighed and taken back if refused (Sequence). After Huang et al., "A fast heuristic
 // to optimize time-space tradeoff for large models" (FastSA), NeurIPS 2023, section 4, which prices
 // the peak instead of the sum; the sum tells a plateau that shrinks from one that doesn't.
@@ -19,6 +19,8 @@ namespace cleave::plan {
 struct SearchOptions {
   uint64_t seed = 1;
   int64_t moves = 100000;
+  int64_t enough_time = 0;  // a sequence within the limit that takes no longer ends the search
+  bool hot = true;          // false: stays near the start
 };
 
 struct FoundSequence {

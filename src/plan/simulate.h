@@ -7,16 +7,16 @@
 namespace cleave::plan {
 
 struct Simulated {
-  int64_t peak = 0;                   // most bytes at one step
-  size_t peak_step = 0;               // the first such step
-  int64_t time = 0;                   // of the whole sequence
-  int64_t time_once = 0;              // of every task once
-  std::vector<int64_t> bytes_at;      // of each step
+  int64_t peak = 0;               // most bytes at one step
+  size_t peak_step = 0;           // the first such step
+  int64_t time = 0;               // of the whole sequence
+  int64_t time_once = 0;          // of every task once
+  std::vector<int64_t> bytes_at;  // of each step
 
   double overhead_percent() const {
-    return time_once == 0 ? 0.0
-                          : 100.0 * static_cast<double>(time - time_once) /
-                                static_cast<double>(time_once);
+    return time_once == 0
+               ? 0.0
+               : 100.0 * static_cast<double>(time - time_once) / static_cast<double>(time_once);
   }
 };
 

@@ -18,8 +18,8 @@ Status check_sizes(const std::vector<Task>& tasks) {
                         t.bytes, t.workspace, t.time);
     if (t.bytes > largest_sum - bytes || t.workspace > largest_sum - bytes - t.bytes ||
         t.time > largest_sum - time)
-      return user_error("task {}: the sums of bytes and time must stay below 2^50; use larger units",
-                        v);
+      return user_error(
+          "task {}: the sums of bytes and time must stay below 2^50; use larger units", v);
     bytes += t.bytes + t.workspace;
     time += t.time;
   }

@@ -81,8 +81,7 @@ void random_edit(Sequence& s, SplitMix& random) {
   const TaskGraph& g = s.graph();
   const auto any_step = [&] {
     for (;;)
-      if (CopyId c = s.at_slot(random.below(static_cast<uint32_t>(s.slots())));
-          c != Sequence::none)
+      if (CopyId c = s.at_slot(random.below(static_cast<uint32_t>(s.slots()))); c != Sequence::none)
         return c;
   };
   const uint32_t kind = random.below(4);
