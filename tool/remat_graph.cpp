@@ -80,6 +80,11 @@ class Reader {
         if (!r->ok()) return Failure(r->failure()).within(fmt::format("node {}", to_text(*name)));
       task.bytes = *bytes;
       task.time = *time;
+      if (task.bytes > plan::largest_sum - bytes_ || task.time > plan::largest_sum - time_)
+        return user_error("node {}: the sums of sizes and times must stay below 2^50",
+                          to_text(*name));
+      bytes_ += task.bytes;
+      time_ += task.time;
       tasks_.push_back(task);
       out_.names.push_back(*name);
       ++index;
@@ -166,6 +171,7 @@ class Reader {
   std::map<NodeName, TaskId> by_name_;
   std::vector<Task> tasks_;
   std::vector<Link> links_;
+  int64_t bytes_ = 0, time_ = 0;
   RematGraph out_;
 };
 

@@ -165,7 +165,7 @@ std::vector<TaskId> list_schedule_backward(const TaskGraph& graph) {
   };
   for (TaskId v = 0; v < graph.size(); ++v) {
     for (TaskId x : graph.operands(v)) growth[v] += graph[x].kept ? 0 : graph[x].bytes;
-    growth[v] -= graph[v].bytes;
+    if (graph[v].kept || !graph.users(v).empty()) growth[v] -= graph[v].bytes;
     open[v] = static_cast<uint32_t>(graph.users(v).size());
     live[v] = graph[v].kept;
     if (open[v] == 0) push(v);

@@ -117,15 +117,17 @@ Moment::Moment(const TaskGraph& graph, TaskId q, std::vector<Side> side)
     for (TaskId x : graph.operands(wanted_[i])) want(x);
   for (TaskId x : read_) keep_all_.bytes += graph[x].bytes;
   keep_nothing_.again = wanted_;
-  for (TaskId x : wanted_) keep_nothing_.time += side_[x] == Side::before ? graph[x].time : 0;
+  for (TaskId x : wanted_) {
+    keep_nothing_.time += side_[x] == Side::before ? graph[x].time : 0;
+    all_bytes_ += graph[x].bytes;
+  }
 }
 
-// Source side: true. s -> r_u: u doesn't run again if cut... the cut pays r_u's time where r_u is
-// on the sink's side: arcs r -> t would do as well; here "true" is the sink's side, so that
-//   s -> r_u  time        cut where r_u is true
-//   r_u -> a_u  bytes     cut where a_u is true and r_u isn't
-//   a_x <- r_u  infinite  from a_x to r_u: r_u true makes a_x true
-//   a_u -> t  infinite    where a task behind the moment reads u
+// A variable is true on the sink's side:
+//   s -> r_u    time      cut where u runs again
+//   r_u -> a_u  bytes     cut where u is needed and doesn't run again
+//   a_x -> r_u  infinite  u runs again, so its operand x is needed
+//   a_u -> t    infinite  a task behind the moment reads u
 MomentCut Moment::at_price(int64_t time_price, int64_t bytes_price) const {
   const auto count = static_cast<uint32_t>(wanted_.size());
   const uint32_t source = 2 * count, sink = source + 1;

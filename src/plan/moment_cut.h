@@ -36,6 +36,8 @@ class Moment {
   // Everything that is read is kept; nothing is kept.
   const MomentCut& keep_all() const { return keep_all_; }
   const MomentCut& keep_nothing() const { return keep_nothing_; }
+  // Of all values that may come into a cut.
+  int64_t all_bytes() const { return all_bytes_; }
   // The least time + price * bytes, price = bytes_price / time_price; both at least 1.
   MomentCut at_price(int64_t time_price, int64_t bytes_price) const;
 
@@ -47,7 +49,7 @@ class Moment {
   std::vector<TaskId> wanted_;   // read behind the moment, as far as recomputing may go back
   std::vector<uint32_t> index_;  // in wanted_
   std::vector<TaskId> read_;     // of wanted_, those that tasks behind read, or that are kept
-  int64_t needed_bytes_ = 0;
+  int64_t needed_bytes_ = 0, all_bytes_ = 0;
   MomentCut keep_all_, keep_nothing_;
 };
 

@@ -9,7 +9,12 @@
 namespace cleave::plan {
 namespace {
 
-size_t most_moments(size_t tasks) { return tasks <= 2000 ? 16 : tasks <= 20000 ? 6 : 3; }
+constexpr size_t large = 20000;  // tasks from which a cut is dear beside the search
+
+BoundEffort effort_for(size_t tasks) {
+  if (tasks <= 2000) return {};
+  return {tasks <= large ? size_t{4} : size_t{1}, 10};
+}
 
 size_t peak_step(const TaskGraph& graph, std::span<const TaskId> order) {
   const auto s = simulate(graph, order);
@@ -24,7 +29,8 @@ std::vector<std::vector<TaskId>> starts_of(const TaskGraph& graph, std::span<con
   const size_t at = peak_step(graph, order);
   const Moment moment = moment_in_order(graph, order, at);
   for (const int64_t percent : {100, 92}) {
-    const MomentBound cut = bound_at(moment, limit / 100 * percent);
+    if (percent == 100 && graph.size() > large) continue;
+    const MomentBound cut = bound_at(moment, limit / 100 * percent, effort_for(graph.size()).cuts);
     if (cut.reachable && !cut.fits.again.empty())
       starts.push_back(with_recomputed(graph, order, at, cut.fits.again));
   }
@@ -36,21 +42,54 @@ bool better(const FoundSequence& a, const FoundSequence& b) {
   return a.met ? a.time < b.time : a.peak < b.peak;
 }
 
-// A short search from each start, then a long one from the best.
-FoundSequence search_all(const TaskGraph& graph, const std::vector<std::vector<TaskId>>& starts,
-                         int64_t limit, uint64_t seed, int64_t moves, int64_t least_time) {
-  FoundSequence best;
-  const int64_t each = moves * 2 / 5 / static_cast<int64_t>(starts.size());
-  for (const auto& start : starts) {
-    FoundSequence found = search_sequence(graph, start, limit, {++seed, each, least_time, true});
-    if (best.steps.empty() || better(found, best)) best = std::move(found);
-    if (best.met && best.time <= least_time) return best;
+// The order alone, then copies from each start, then a long search from the best.
+class Planner {
+ public:
+  Planner(const TaskGraph& graph, int64_t limit, uint64_t seed, int64_t moves, int64_t least_time)
+      : graph_(graph), limit_(limit), seed_(seed), moves_(moves), least_time_(least_time) {}
+
+  FoundSequence run(std::span<const std::vector<TaskId>> orders,
+                    std::span<const std::vector<TaskId>> seeds) {
+    std::vector<std::vector<TaskId>> starts(seeds.begin(), seeds.end());
+    for (const std::vector<TaskId>& order : orders) {
+      add_starts(order, starts);
+      const FoundSequence f =
+          search(order, moves_ / 5 / static_cast<int64_t>(orders.size()), SearchKind::order_only);
+      if (done()) return best_;
+      if (graph_.size() <= large) add_starts(f.steps, starts);
+    }
+    const int64_t each = moves_ * 2 / 5 / static_cast<int64_t>(starts.size());
+    for (const auto& start : starts) {
+      search(start, each, SearchKind::wide);
+      if (done()) return best_;
+    }
+    const std::vector<TaskId> start = best_.steps;
+    search(start, moves_ * 2 / 5, SearchKind::near_start);
+    return best_;
   }
-  FoundSequence last = search_sequence(
-      graph, best.steps, limit,
-      {++seed, moves - each * static_cast<int64_t>(starts.size()), least_time, false});
-  return better(last, best) ? last : best;
-}
+
+ private:
+  bool done() const { return best_.met && best_.time <= least_time_; }
+
+  void add_starts(std::span<const TaskId> order, std::vector<std::vector<TaskId>>& starts) const {
+    for (auto& s : starts_of(graph_, order, limit_))
+      if (std::find(starts.begin(), starts.end(), s) == starts.end())
+        starts.push_back(std::move(s));
+  }
+
+  FoundSequence search(std::span<const TaskId> start, int64_t moves, SearchKind kind) {
+    FoundSequence found =
+        search_sequence(graph_, start, limit_, {++seed_, moves, least_time_, kind});
+    if (best_.steps.empty() || better(found, best_)) best_ = found;
+    return found;
+  }
+
+  const TaskGraph& graph_;
+  int64_t limit_;
+  uint64_t seed_;
+  int64_t moves_, least_time_;
+  FoundSequence best_;
+};
 
 }  // namespace
 
@@ -88,12 +127,12 @@ Result<RecomputePlan> plan_recompute(const TaskGraph& graph, std::span<const Tas
                       graph.size());
   RecomputePlan plan;
   plan.time_once = start.time_once;
-  if (start.peak <= limit) {
-    plan.found = {{given.begin(), given.end()}, start.peak, start.time, true};
+  if (start.peak <= limit || given.empty()) {
+    plan.found = {{given.begin(), given.end()}, start.peak, start.time, start.peak <= limit};
     return plan;
   }
-  const size_t moments = most_moments(graph.size());
-  const RecomputeBound in_order = bound_given_order(graph, given, limit, moments);
+  const BoundEffort effort = effort_for(graph.size());
+  const RecomputeBound in_order = bound_given_order(graph, given, limit, effort);
   plan.bound_given_time = in_order.time;
   plan.reachable = largest_step(graph) <= limit;
   const Order order = least_peak_order(graph, given);
@@ -101,16 +140,14 @@ Result<RecomputePlan> plan_recompute(const TaskGraph& graph, std::span<const Tas
     plan.found = {order.steps, order.peak, start.time_once, true};
     return plan;
   }
-  const RecomputeBound any = bound_any_order(graph, order.steps, limit, moments);
+  const RecomputeBound any = bound_any_order(graph, order.steps, limit, effort);
   plan.bound_time = any.time;
   plan.bound_given_time = std::max(plan.bound_given_time, any.time);
-  std::vector<std::vector<TaskId>> starts = starts_of(graph, given, limit);
-  if (order.peak < start.peak)
-    for (auto& s : starts_of(graph, order.steps, limit)) starts.push_back(std::move(s));
-  starts.insert(starts.end(), options.seeds.begin(), options.seeds.end());
+  std::vector<std::vector<TaskId>> orders{{given.begin(), given.end()}};
+  if (order.peak < start.peak) orders.push_back(order.steps);
   const int64_t moves = options.moves > 0 ? options.moves : recompute_moves(graph.size());
-  plan.found =
-      search_all(graph, starts, limit, options.seed, moves, plan.time_once + plan.bound_time);
+  plan.found = Planner(graph, limit, options.seed, moves, plan.time_once + plan.bound_time)
+                   .run(orders, {options.seeds.data(), options.seeds.size()});
   return plan;
 }
 

@@ -27,10 +27,6 @@ Price price_of(int64_t rise, int64_t run, int64_t all_time, int64_t all_bytes) {
   return {scale, std::max<int64_t>(1, static_cast<int64_t>(bytes))};
 }
 
-struct Totals {
-  int64_t time = 0, bytes = 0;
-};
-
 // ceil((time * t + bytes * b - room * b) / t) for the price (t, b).
 int64_t proven(const MomentCut& cut, Price p, int64_t room) {
   const Wide value = Wide{cut.time} * p.time + Wide{cut.bytes - room} * p.bytes;
@@ -89,12 +85,12 @@ Moment moment_in_any_order(const TaskGraph& graph, TaskId q) {
 
 template <class MakeMoment>
 RecomputeBound largest(const TaskGraph& graph, const std::vector<size_t>& steps, int64_t limit,
-                       const MakeMoment& make) {
+                       int cuts, const MakeMoment& make) {
   RecomputeBound bound;
   bound.reachable = largest_step(graph) <= limit;
   if (!bound.reachable) return bound;
   for (const size_t step : steps) {
-    const MomentBound at = bound_at(make(step), limit);
+    const MomentBound at = bound_at(make(step), limit, cuts);
     bound.time = std::max(bound.time, at.time);
     bound.reachable = bound.reachable && at.reachable;
   }
@@ -111,7 +107,7 @@ Moment moment_in_order(const TaskGraph& graph, std::span<const TaskId> order, si
 
 // Between a cut that keeps too much and one that fits, the price at which both cost the same shows
 // a better one, or proves that the line between them is the hull.
-MomentBound bound_at(const Moment& moment, int64_t limit) {
+MomentBound bound_at(const Moment& moment, int64_t limit, int most_cuts) {
   const int64_t room = limit - moment.needed_bytes();
   MomentBound result;
   result.fits = moment.keep_nothing();
@@ -124,11 +120,11 @@ MomentBound bound_at(const Moment& moment, int64_t limit) {
     return result;
   }
   MomentCut over = moment.keep_all(), fits = moment.keep_nothing();
-  const Totals all{fits.time, over.bytes};
-  for (int round = 0; round < 40; ++round) {
+  const int64_t all_time = moment.keep_nothing().time;
+  for (int round = 0; round < most_cuts; ++round) {
     const int64_t rise = fits.time - over.time, run = over.bytes - fits.bytes;
     if (rise <= 0 || run <= 0) break;
-    const Price price = price_of(rise, run, all.time, all.bytes);
+    const Price price = price_of(rise, run, all_time, moment.all_bytes());
     MomentCut cut = moment.at_price(price.time, price.bytes);
     result.time = std::max(result.time, proven(cut, price, room));
     const auto line = [&](const MomentCut& c) {
@@ -147,14 +143,14 @@ MomentBound bound_at(const Moment& moment, int64_t limit) {
 }
 
 RecomputeBound bound_given_order(const TaskGraph& graph, std::span<const TaskId> order,
-                                 int64_t limit, size_t most_moments) {
-  return largest(graph, fullest_steps(graph, order, limit, most_moments), limit,
+                                 int64_t limit, const BoundEffort& effort) {
+  return largest(graph, fullest_steps(graph, order, limit, effort.moments), limit, effort.cuts,
                  [&](size_t step) { return moment_in_order(graph, order, step); });
 }
 
 RecomputeBound bound_any_order(const TaskGraph& graph, std::span<const TaskId> order, int64_t limit,
                                size_t most_moments) {
-  return largest(graph, fullest_steps(graph, order, limit, most_moments), limit,
+  return largest(graph, fullest_steps(graph, order, limit, effort.moments), limit, effort.cuts,
                  [&](size_t step) { return moment_in_any_order(graph, order[step]); });
 }
 

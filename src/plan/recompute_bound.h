@@ -37,7 +37,7 @@ struct MomentBound {
   bool reachable = true;
   MomentCut fits;  // bytes <= room; keep_nothing at worst
 };
-MomentBound bound_at(const Moment& moment, int64_t limit);
+MomentBound bound_at(const Moment& moment, int64_t limit, int most_cuts = 40);
 
 // The moment of the order's step `at`: all tasks before it have run, all behind have not.
 Moment moment_in_order(const TaskGraph& graph, std::span<const TaskId> order, size_t at);

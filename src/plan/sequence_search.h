@@ -16,17 +16,25 @@
 
 namespace cleave::plan {
 
+enum class SearchKind {
+  wide,        // starts hot
+  near_start,  // starts warm: a good start keeps its shape
+  order_only,  // no copies are added or removed
+};
+
 struct SearchOptions {
   uint64_t seed = 1;
   int64_t moves = 100000;
   int64_t enough_time = 0;  // a sequence within the limit that takes no longer ends the search
-  bool hot = true;          // false: stays near the start
+  SearchKind kind = SearchKind::wide;
 };
 
 struct FoundSequence {
   std::vector<TaskId> steps;
   int64_t peak = 0, time = 0;
-  bool met = false;  // peak <= limit; the least time then, else the least peak seen
+  bool met =
+      false;  // peak <= limit; the least time then, else the least peak seen (order_only: the
+              // least sum above the limit)
 };
 
 // `start` must be valid. Never worse than `start`. O(moves * (operands * users + sqrt(steps))).

@@ -10,7 +10,8 @@
 namespace cleave::plan {
 namespace {
 
-constexpr size_t most_visits = 64;  // of a look for a path between two readers
+constexpr size_t most_visits = 64;    // of a look for a path between two readers
+constexpr size_t most_shortcuts = 8;  // links looked at beside the paths through one task
 
 uint64_t mixed(uint64_t v) {
   v = (v + 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
@@ -98,40 +99,47 @@ class Merger {
     if (!edges_.insert(key(from, to)).second) return;
     behind_[from].push_back(to);
     before_[to].push_back(from);
+    ++behind_count_[from];
+    ++before_count_[to];
     behind_hash_[from] += mixed(to);
     before_hash_[to] += mixed(from);
   }
+  // The lists keep the link until they are looked through.
   void unlink(TaskId from, TaskId to) {
     if (edges_.erase(key(from, to)) == 0) return;
+    --behind_count_[from];
+    --before_count_[to];
     behind_hash_[from] -= mixed(to);
     before_hash_[to] -= mixed(from);
     touch(from);
     touch(to);
   }
-  // Neighbours that are still linked; the list is cleaned on the way.
-  const std::vector<TaskId>& behind(TaskId v) {
+  std::vector<TaskId> behind(TaskId v) {
     std::erase_if(behind_[v], [&](TaskId u) { return !linked(v, u); });
-    return behind_[v];
+    return cleaned(behind_[v]);
   }
-  const std::vector<TaskId>& before(TaskId v) {
+  std::vector<TaskId> before(TaskId v) {
     std::erase_if(before_[v], [&](TaskId u) { return !linked(u, v); });
-    return before_[v];
+    return cleaned(before_[v]);
+  }
+  // A link that went and came back is in the list twice.
+  static const std::vector<TaskId>& cleaned(std::vector<TaskId>& list) {
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+    return list;
   }
 
   void reduce(TaskId v) {
     // A link beside a path through v says nothing.
-    if (before(v).size() == 1)
-      for (const TaskId u = before_[v][0]; TaskId w : std::vector<TaskId>(behind(v))) unlink(u, w);
-    if (behind(v).size() == 1)
-      for (const TaskId w = behind_[v][0]; TaskId u : std::vector<TaskId>(before(v))) unlink(u, w);
-    if (behind(v).size() == 1 && before(behind_[v][0]).size() == 1) {
-      series(v, behind_[v][0]);
-      return;
-    }
-    if (before(v).size() == 1 && behind(before_[v][0]).size() == 1) {
-      series(before_[v][0], v);
-      return;
-    }
+    const bool one_before = before_count_[v] == 1, one_behind = behind_count_[v] == 1;
+    if (one_before && behind_count_[v] <= most_shortcuts)
+      for (const TaskId u = before(v)[0]; TaskId w : behind(v)) unlink(u, w);
+    if (one_behind && before_count_[v] <= most_shortcuts)
+      for (const TaskId w = behind(v)[0]; TaskId u : before(v)) unlink(u, w);
+    if (one_behind)
+      if (const TaskId w = behind(v)[0]; before_count_[w] == 1) return series(v, w);
+    if (one_before)
+      if (const TaskId u = before(v)[0]; behind_count_[u] == 1) return series(u, v);
     const std::pair<uint64_t, uint64_t> place{before_hash_[v], behind_hash_[v]};
     const auto [it, fresh] = twin_.try_emplace(place, v);
     if (fresh || it->second == v) return;
@@ -157,8 +165,8 @@ class Merger {
   }
   void parallel(TaskId v, TaskId w) {
     chain_[v].merge(std::move(chain_[w]));
-    for (TaskId u : std::vector<TaskId>(before(w))) unlink(u, w);
-    for (TaskId u : std::vector<TaskId>(behind(w))) unlink(w, u);
+    for (TaskId u : before(w)) unlink(u, w);
+    for (TaskId u : behind(w)) unlink(w, u);
     remove(w);
     touch(v);
   }
@@ -186,7 +194,7 @@ class Merger {
       heads.push({*at[v], v});
     };
     for (TaskId v = 0; v < graph_.size(); ++v)
-      if (!gone_[v] && (open[v] = before(v).size()) == 0) start(v);
+      if (!gone_[v] && (open[v] = before_count_[v]) == 0) start(v);
     std::vector<TaskId> steps;
     steps.reserve(graph_.size());
     while (!heads.empty()) {
@@ -210,6 +218,7 @@ class Merger {
   std::vector<SegmentChain> chain_;
   std::vector<TaskId> next_;
   std::vector<std::vector<TaskId>> before_, behind_;
+  std::vector<uint32_t> before_count_, behind_count_;
   std::vector<uint64_t> before_hash_, behind_hash_;  // sums over the neighbours
   std::unordered_set<uint64_t> edges_;
   std::map<std::pair<uint64_t, uint64_t>, TaskId> twin_;

@@ -7,8 +7,6 @@
 namespace cleave::plan {
 namespace {
 
-constexpr int64_t largest_sum = int64_t{1} << 50;
-
 Status check_sizes(const std::vector<Task>& tasks) {
   int64_t bytes = 0, time = 0;
   for (size_t v = 0; v < tasks.size(); ++v) {

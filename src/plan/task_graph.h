@@ -44,8 +44,11 @@ struct TaskGraph {
   }
 };
 
+// Plans hold sums of bytes and of time exactly in doubles.
+constexpr int64_t largest_sum = int64_t{1} << 50;
+
 // Links may repeat. Errors (user): a negative size or time, a link to no task, a cycle (its tasks
-// by number), sums of bytes or time above 2^50 (plans hold sums of them exactly in doubles).
+// by number), sums of bytes or time above largest_sum.
 // O(n + links).
 Result<TaskGraph> make_task_graph(std::vector<Task> tasks, std::span<const Link> links);
 
