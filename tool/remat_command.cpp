@@ -39,7 +39,7 @@ double now_ms() {
 
 struct Answer {
   int64_t given_peak = 0, limit = 0;
-  plan::RecomputePlan plan;
+  plan::RecomputePlan made;
   plan::Simulated checked;
   double solve_ms = 0;
 };
@@ -54,15 +54,15 @@ Result<Answer> solve(const RematGraph& r, double percent, const Options& o) {
   plan::RecomputeOptions options;
   options.seed = o.seed;
   options.moves = o.moves;
-  CLEAVE_TRY(a.plan, plan::plan_recompute(r.graph, r.given_order, a.limit, options));
+  CLEAVE_TRY(a.made, plan::plan_recompute(r.graph, r.given_order, a.limit, options));
   a.solve_ms = now_ms() - begin;
-  auto checked = plan::simulate(r.graph, a.plan.found.steps);
+  auto checked = plan::simulate(r.graph, a.made.found.steps);
   if (!checked.ok()) return bug("remat: the sequence found: {}", checked.failure().message);
   a.checked = *std::move(checked);
-  if (a.checked.peak != a.plan.found.peak || a.checked.time != a.plan.found.time ||
-      a.plan.found.met != (a.checked.peak <= a.limit))
-    return bug("remat: planned peak {} and time {}, simulated {} and {}", a.plan.found.peak,
-               a.plan.found.time, a.checked.peak, a.checked.time);
+  if (a.checked.peak != a.made.found.peak || a.checked.time != a.made.found.time ||
+      a.made.found.met != (a.checked.peak <= a.limit))
+    return bug("remat: planned peak {} and time {}, simulated {} and {}", a.made.found.peak,
+               a.made.found.time, a.checked.peak, a.checked.time);
   return a;
 }
 
@@ -71,11 +71,11 @@ nlohmann::ordered_json to_json(const RematGraph& r, const Answer& a) {
   out["limit_bytes"] = a.limit;
   out["peak_bytes"] = a.checked.peak;
   out["overhead_percent"] = a.checked.overhead_percent();
-  out["bound_percent"] = a.plan.percent(a.plan.bound_time);
-  out["bound_given_order_percent"] = a.plan.percent(a.plan.bound_given_time);
-  out["met"] = a.plan.found.met;
+  out["bound_percent"] = a.made.percent(a.made.bound_time);
+  out["bound_given_order_percent"] = a.made.percent(a.made.bound_given_time);
+  out["met"] = a.made.found.met;
   out["sequence"] = nlohmann::ordered_json::array();
-  for (const plan::TaskId v : a.plan.found.steps)
+  for (const plan::TaskId v : a.made.found.steps)
     std::visit([&](const auto& name) { out["sequence"].push_back(name); }, r.names[v]);
   out["solve_ms"] = a.solve_ms;
   out["given_peak_bytes"] = a.given_peak;
@@ -87,10 +87,10 @@ void print_text(const RematGraph& r, const Answer& a) {
   fmt::print(
       "overhead {:.4f}%; no sequence needs less than {:.4f}%, none that keeps the given "
       "order of first runs less than {:.4f}%\n",
-      a.checked.overhead_percent(), a.plan.percent(a.plan.bound_time),
-      a.plan.percent(a.plan.bound_given_time));
-  fmt::print("{} steps, {} of them recomputations; {:.1f} ms\n", a.plan.found.steps.size(),
-             a.plan.found.steps.size() - r.graph.size(), a.solve_ms);
+      a.checked.overhead_percent(), a.made.percent(a.made.bound_time),
+      a.made.percent(a.made.bound_given_time));
+  fmt::print("{} steps, {} of them recomputations; {:.1f} ms\n", a.made.found.steps.size(),
+             a.made.found.steps.size() - r.graph.size(), a.solve_ms);
 }
 
 Status run(const Options& o) {
@@ -105,8 +105,8 @@ Status run(const Options& o) {
     print_json(to_json(r, a));
   else
     print_text(r, a);
-  if (a.plan.found.met) return {};
-  if (!a.plan.reachable)
+  if (a.made.found.met) return {};
+  if (!a.made.reachable)
     return user_error("the limit of {} B can't be met by any sequence: a single step needs {} B",
                       a.limit, plan::largest_step(r.graph));
   return user_error(

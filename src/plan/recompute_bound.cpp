@@ -149,7 +149,7 @@ RecomputeBound bound_given_order(const TaskGraph& graph, std::span<const TaskId>
 }
 
 RecomputeBound bound_any_order(const TaskGraph& graph, std::span<const TaskId> order, int64_t limit,
-                               size_t most_moments) {
+                               const BoundEffort& effort) {
   return largest(graph, fullest_steps(graph, order, limit, effort.moments), limit, effort.cuts,
                  [&](size_t step) { return moment_in_any_order(graph, order[step]); });
 }

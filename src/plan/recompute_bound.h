@@ -26,10 +26,16 @@ struct RecomputeBound {
   bool reachable = true;  // false: no sequence is within the limit
 };
 
+// How much is looked at.
+struct BoundEffort {
+  size_t moments = 16;
+  int cuts = 40;  // at each
+};
+
 RecomputeBound bound_any_order(const TaskGraph& graph, std::span<const TaskId> order, int64_t limit,
-                               size_t most_moments);
+                               const BoundEffort& effort);
 RecomputeBound bound_given_order(const TaskGraph& graph, std::span<const TaskId> order,
-                                 int64_t limit, size_t most_moments);
+                                 int64_t limit, const BoundEffort& effort);
 
 // The bound at one moment, and the cheapest choice seen that fits `room` bytes: what runs again.
 struct MomentBound {

@@ -68,8 +68,9 @@ class Merger {
  public:
   explicit Merger(const TaskGraph& graph)
       : graph_(graph), chain_(graph.size()), next_(graph.size()), before_(graph.size()),
-        behind_(graph.size()), before_hash_(graph.size(), 0), behind_hash_(graph.size(), 0),
-        gone_(graph.size(), false), left_(graph.size()) {
+        behind_(graph.size()), before_count_(graph.size(), 0), behind_count_(graph.size(), 0),
+        before_hash_(graph.size(), 0), behind_hash_(graph.size(), 0), gone_(graph.size(), false),
+        left_(graph.size()) {
     const Releases releases(graph);
     certain_ = releases.certain();
     edges_.reserve(graph.user.size() * 2);
