@@ -116,15 +116,17 @@ Moment::Moment(const TaskGraph& graph, TaskId q, std::vector<Side> side)
   for (size_t i = 0; i < wanted_.size(); ++i)
     for (TaskId x : graph.operands(wanted_[i])) want(x);
   for (TaskId x : read_) keep_all_.bytes += graph[x].bytes;
-  keep_nothing_.again = wanted_;
+  bool again = true;  // everything may run again
   for (TaskId x : wanted_) {
-    keep_nothing_.time += side_[x] == Side::before ? graph[x].time : 0;
+    again = again && !stays(x);
+    all_time_ += time_again(x);
     all_bytes_ += graph[x].bytes;
   }
+  keep_least_ = again ? MomentCut{all_time_, 0, wanted_} : at_price(0, 1);
 }
 
 // A variable is true on the sink's side:
-//   s -> r_u    time      cut where u runs again
+//   s -> r_u    time      cut where u runs again; infinite where it must not
 //   r_u -> a_u  bytes     cut where u is needed and doesn't run again
 //   a_x -> r_u  infinite  u runs again, so its operand x is needed
 //   a_u -> t    infinite  a task behind the moment reads u
@@ -134,7 +136,7 @@ MomentCut Moment::at_price(int64_t time_price, int64_t bytes_price) const {
   Network net(2 * size_t{count} + 2);
   for (uint32_t i = 0; i < count; ++i) {
     const TaskId u = wanted_[i];
-    const int64_t time = side_[u] == Side::before ? graph_[u].time * time_price : 0;
+    const int64_t time = stays(u) ? infinite : time_again(u) * time_price;
     if (time > 0) net.arc(source, 2 * i, time);
     net.arc(2 * i, 2 * i + 1, graph_[u].bytes * bytes_price);
     for (TaskId x : graph_.operands(u))
@@ -148,7 +150,7 @@ MomentCut Moment::at_price(int64_t time_price, int64_t bytes_price) const {
     const bool again = !net.near_source(2 * i), needed = !net.near_source(2 * i + 1);
     if (again && needed) {
       cut.again.push_back(u);
-      cut.time += side_[u] == Side::before ? graph_[u].time : 0;
+      cut.time += time_again(u);
     } else if (needed) {
       cut.bytes += graph_[u].bytes;
     }

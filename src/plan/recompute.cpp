@@ -98,7 +98,7 @@ int64_t recompute_moves(size_t tasks) { return 200000 + 25 * static_cast<int64_t
 std::vector<TaskId> with_recomputed(const TaskGraph& graph, std::span<const TaskId> order,
                                     size_t at, std::span<const TaskId> again) {
   std::vector<bool> pending(graph.size(), false);
-  for (TaskId v : again) pending[v] = true;
+  for (TaskId v : again) pending[v] = !graph[v].once;
   for (size_t i = at + 1; i < order.size(); ++i) pending[order[i]] = false;  // not yet run
   std::vector<TaskId> out(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(at) + 1);
   std::vector<TaskId> stack;
@@ -142,6 +142,7 @@ Result<RecomputePlan> plan_recompute(const TaskGraph& graph, std::span<const Tas
   }
   const RecomputeBound any = bound_any_order(graph, order.steps, limit, effort);
   plan.bound_time = any.time;
+  plan.reachable = plan.reachable && any.reachable;
   plan.bound_given_time = std::max(plan.bound_given_time, any.time);
   std::vector<std::vector<TaskId>> orders{{given.begin(), given.end()}};
   if (order.peak < start.peak) orders.push_back(order.steps);

@@ -110,8 +110,8 @@ Moment moment_in_order(const TaskGraph& graph, std::span<const TaskId> order, si
 MomentBound bound_at(const Moment& moment, int64_t limit, int most_cuts) {
   const int64_t room = limit - moment.needed_bytes();
   MomentBound result;
-  result.fits = moment.keep_nothing();
-  if (room < 0) {
+  result.fits = moment.keep_least();
+  if (result.fits.bytes > room) {
     result.reachable = false;
     return result;
   }
@@ -119,12 +119,11 @@ MomentBound bound_at(const Moment& moment, int64_t limit, int most_cuts) {
     result.fits = moment.keep_all();
     return result;
   }
-  MomentCut over = moment.keep_all(), fits = moment.keep_nothing();
-  const int64_t all_time = moment.keep_nothing().time;
+  MomentCut over = moment.keep_all(), fits = moment.keep_least();
   for (int round = 0; round < most_cuts; ++round) {
     const int64_t rise = fits.time - over.time, run = over.bytes - fits.bytes;
     if (rise <= 0 || run <= 0) break;
-    const Price price = price_of(rise, run, all_time, moment.all_bytes());
+    const Price price = price_of(rise, run, moment.all_time(), moment.all_bytes());
     MomentCut cut = moment.at_price(price.time, price.bytes);
     result.time = std::max(result.time, proven(cut, price, room));
     const auto line = [&](const MomentCut& c) {

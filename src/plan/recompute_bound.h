@@ -41,7 +41,7 @@ RecomputeBound bound_given_order(const TaskGraph& graph, std::span<const TaskId>
 struct MomentBound {
   int64_t time = 0;
   bool reachable = true;
-  MomentCut fits;  // bytes <= room; keep_nothing at worst
+  MomentCut fits;  // bytes <= room where reachable; keep_least at worst
 };
 MomentBound bound_at(const Moment& moment, int64_t limit, int most_cuts = 40);
 

@@ -144,6 +144,7 @@ class Annealer {
   }
 
   bool add_before(TaskId v, CopyId reader, int depth) {
+    if (graph_[v].once) return false;
     const CopyId source = sequence_.source(v, sequence_.slot(reader));
     const CopyId after = sequence_.step_before(sequence_.slot(reader));
     if (source == after) return false;

@@ -4,7 +4,7 @@
 //   energy = time + price * sum over steps of max(0, bytes - limit)
 //
 // in which the price rises while the sequence is above the limit and falls while it is within, so
-// that the walk keeps to the border. Moves: add a copy right before a reader (at random, or the first
+// that the walk keeps to the border. `once` tasks get no copies. Moves: add a copy right before a reader (at random, or the first
 // behind a step above the limit), with or without copies of its dead operands; remove a copy; do both; move a step; move a run of steps.
 // Each is made, weighed and taken back if refused (Sequence). After Huang et al., "A fast heuristic
 // to optimize time-space tradeoff for large models" (FastSA), NeurIPS 2023, section 4, which prices

@@ -20,6 +20,8 @@ Result<std::vector<size_t>> count_reads(const TaskGraph& graph, std::span<const 
                           operand);
       ++reads[made_at[operand]];
     }
+    if (graph[task].once && made_at[task] != never)
+      return user_error("step {}: task {} runs again, which it must not", step, task);
     made_at[task] = step;
   }
   for (TaskId task = 0; task < graph.size(); ++task)

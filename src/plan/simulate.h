@@ -21,7 +21,7 @@ struct Simulated {
 };
 
 // Errors (user): a task that isn't in the graph, one that never runs, one that runs before an
-// operand has. O(steps + operands read).
+// operand has, a `once` task that runs again. O(steps + operands read).
 Result<Simulated> simulate(const TaskGraph& graph, std::span<const TaskId> sequence);
 
 }  // namespace cleave::plan

@@ -24,6 +24,7 @@ struct Task {
   int64_t workspace = 0;  // bytes that it needs while it runs
   int64_t time = 0;
   bool kept = false;  // the value lives to the end of the sequence
+  bool once = false;  // it must not run again: its value is kept as long as it is read
 };
 
 using TaskId = uint32_t;

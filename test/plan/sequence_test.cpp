@@ -47,6 +47,16 @@ TEST(Simulate, RejectsPlantedErrors) {
   }
 }
 
+TEST(Simulate, RejectsASecondRunOfWhatRunsOnce) {
+  std::vector<Task> tasks = {{1}, {1}};
+  tasks[0].once = true;
+  const TaskGraph g = value_or_throw(make_task_graph(tasks, {}));
+  EXPECT_TRUE(simulate(g, std::vector<TaskId>{0, 1, 1}).ok());
+  const auto s = simulate(g, std::vector<TaskId>{0, 1, 0});
+  ASSERT_FALSE(s.ok());
+  EXPECT_EQ(s.failure().message, "step 2: task 0 runs again, which it must not");
+}
+
 TEST(TaskGraph, RefusesWhatIsNoGraph) {
   const auto message = [](std::vector<Task> tasks, std::vector<Link> links) {
     const auto g = make_task_graph(std::move(tasks), links);
