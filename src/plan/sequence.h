@@ -6,9 +6,12 @@
 // A sequence is valid exactly when the first copies of all tasks are in an order that respects the
 // links: any later copy stands behind its own first one, hence behind its operands'. So later
 // copies may be put anywhere behind their first one, and taken away, with no further check.
-// An edit costs O(operands x users x copies + sqrt(steps)). Each has an exact inverse, in which
-// undo() takes back all edits since mark().
+// An edit costs O(operands x users x copies), and a look at the profile behind it O(sqrt(steps)).
+// Every word that an edit overwrites is written to a trail, which undo() runs back to the last
+// mark().
 #pragma once
+#include <optional>
+
 #include "plan/step_profile.h"
 #include "plan/task_graph.h"
 
@@ -25,7 +28,6 @@ class Sequence {
 
   std::vector<TaskId> steps() const;
   const StepProfile& profile() const { return profile_; }
-  void set_limit(int64_t limit) { profile_.set_limit(static_cast<double>(limit)); }
   int64_t time() const { return time_; }
   size_t slots() const { return at_.size(); }
   const TaskGraph& graph() const { return graph_; }
@@ -59,25 +61,51 @@ class Sequence {
   bool move(CopyId c, CopyId after);
 
   void mark();  // accepts the edits made so far
-  void undo();
+  void undo();  // back to the last mark(), or to the start
 
  private:
   struct Copy {
     TaskId task = 0;
-    size_t slot = 0;
+    uint32_t slot = 0;
     CopyId previous = none, next = none;  // copies of the same task, by slot
     CopyId last = none;
     uint32_t extra_index = 0;
   };
-  enum class EditKind : uint8_t { insert, remove, move };
-  struct Edit {
-    EditKind kind;
-    TaskId task;
-    CopyId copy;
-    CopyId after;  // where it stood
+  enum class Field : uint8_t {
+    slot,
+    previous,
+    next,
+    last,
+    extra_index,  // of a copy
+    at,
+    first,
+    last_copy,
+    extra,  // a word of these
+    extra_grown,
+    extra_cut
+  };
+  struct Overwritten {
+    Field field;
+    uint32_t index, value;
+  };
+  // Of what changes its size or its place as a whole.
+  struct Snapshot {
+    StepProfile profile;
+    std::vector<Copy> copies;
+    std::vector<CopyId> at, first, last_copy, extra;
+    size_t trail = 0;  // entries before it
   };
 
+  uint32_t& word(Field field, uint32_t index);
+  void put(Field field, uint32_t index, uint32_t value);
+  void put_slot(CopyId c, size_t slot) { put(Field::slot, c, static_cast<uint32_t>(slot)); }
+  void put_at(size_t slot, CopyId c) { put(Field::at, static_cast<uint32_t>(slot), c); }
+  void grow_extra(CopyId c);
+  void cut_extra(CopyId c);
+  void run_back();
+  void take_snapshot();
   void respread();
+  void make_room(size_t slot);
   size_t gap_after(CopyId after);
   void shift(size_t from, size_t to);  // the empty slot `to` moves to `from`
   double through(size_t slot) const;
@@ -87,19 +115,21 @@ class Sequence {
   void set_last(CopyId c, CopyId reader);
   void live(CopyId c, double sign);
   CopyId new_copy(TaskId v);
-  void drop_extra(CopyId c);
-  CopyId insert_copy(TaskId v, CopyId after);
-  CopyId remove_copy(CopyId c);
-  CopyId place(CopyId c, CopyId after);
 
   const TaskGraph& graph_;
   StepProfile profile_;
   std::vector<CopyId> at_;  // by slot
   std::vector<Copy> copies_;
   std::vector<CopyId> free_, first_, last_copy_, extra_;
-  std::vector<Edit> edits_;
   int64_t time_ = 0;
   size_t steps_ = 0;
+  size_t crowded_ = SIZE_MAX;  // a slot around which room is short
+
+  std::vector<Overwritten> trail_;
+  std::vector<CopyId> made_, removed_;  // since mark()
+  std::optional<Snapshot> snapshot_;
+  int64_t marked_time_ = 0;
+  size_t marked_steps_ = 0;
 };
 
 }  // namespace cleave::plan

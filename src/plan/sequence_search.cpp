@@ -15,6 +15,7 @@ constexpr double hottest = 0.3, warm = 0.06, coldest = 0.003;
 // Shares of the moves in percent; the rest are runs of steps.
 constexpr int add_share = 35, remove_share = 20, swap_share = 10, move_share = 25;
 constexpr int deepest_chain = 6;       // of dead operands that are copied along
+constexpr int longest_chain = 24;      // links of it looked at
 constexpr uint32_t longest_step = 12;  // slots that a short move goes
 constexpr uint32_t longest_run = 7;
 
@@ -80,14 +81,10 @@ class Annealer {
   }
 
   void step() {
-    const double before = energy();
+    most_energy_ = energy() - temperature_ * std::log(std::max(random_.uniform(), 1e-12));
+    chain_left_ = longest_chain;
     sequence_.mark();
-    if (!propose()) {
-      sequence_.undo();
-      return;
-    }
-    const double delta = energy() - before;
-    if (delta > 0 && random_.uniform() >= std::exp(-delta / temperature_)) sequence_.undo();
+    if (!propose() || energy() > most_energy_) sequence_.undo();
   }
 
   bool propose() {
@@ -156,8 +153,10 @@ class Annealer {
         if (sequence_.end_slot(s) < slot) dead.push_back(x);
       }
     const CopyId made = sequence_.insert(v, after);
-    for (TaskId x : dead)
+    for (TaskId x : dead) {
+      if (chain_left_-- == 0 || static_cast<double>(sequence_.time()) > most_energy_) return false;
       if (random_.below(3) > 0) add_before(x, made, depth - 1);
+    }
     return true;
   }
 
@@ -223,6 +222,8 @@ class Annealer {
   int64_t within_ = 0;      // moves of this round that ended within the limit
   double least_worse_ = 0;  // of what isn't within the limit, while nothing is
   double time_unit_ = 1, bytes_unit_ = 1, price_ = 1, temperature_ = 1;
+  int chain_left_ = 0;
+  double most_energy_ = 0;  // with which the move under way is accepted
   FoundSequence best_;
 };
 

@@ -107,6 +107,30 @@ void random_edit(Sequence& s, SplitMix& random) {
   }
 }
 
+// Copies crowd into one place until steps must be spread anew, between a mark and its undo.
+TEST(Sequence, MakesRoomAndGoesBack) {
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    SplitMix random(seed);
+    const TaskGraph g = random_graph(random, {3 + random.below(60), 25, 20, 5, true, true});
+    const int64_t limit = random.below(200);
+    Sequence s(g, first_order(g), limit);
+    for (int round = 0; round < 12; ++round) {
+      const std::vector<TaskId> before = s.steps();
+      s.mark();
+      for (uint32_t n = 1 + random.below(150); n > 0; --n) {
+        const TaskId v = random.below(static_cast<uint32_t>(g.size()));
+        s.insert(v, s.first_copy(v));
+        if (random.below(4) == 0) random_edit(s, random);
+      }
+      ASSERT_NO_FATAL_FAILURE(expect_like_simulator(g, s, limit)) << "seed " << seed;
+      if (round % 3 == 0) continue;
+      s.undo();
+      ASSERT_EQ(s.steps(), before);
+      ASSERT_NO_FATAL_FAILURE(expect_like_simulator(g, s, limit)) << "undo, seed " << seed;
+    }
+  }
+}
+
 TEST(Sequence, StaysLikeTheSimulatorUnderRandomEdits) {
   size_t edits = 0;
   for (uint64_t seed = 0; seed < 150; ++seed) {
