@@ -31,6 +31,7 @@ Command run_command();
 Command grad_command();
 Command partition_command();
 Command frontier_command();
+Command remat_command();
 Command train_command();
 
 // In the order of the help.

@@ -63,7 +63,7 @@ class Help(Case):
     def test_lists_and_explains_each_command(self):
         listing = cleave("help")
         self.assertEqual(listing.returncode, 0)
-        for name in ("check", "print", "run", "grad", "partition", "train"):
+        for name in ("check", "print", "run", "grad", "partition", "remat", "train"):
             self.assertIn(name, listing.stdout)
             one = cleave("help", name)
             self.assertEqual(one.returncode, 0)

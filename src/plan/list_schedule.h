@@ -1,0 +1,24 @@
+// Orders by list scheduling: of the tasks that could run next, the one with the least key runs.
+//
+//   least_peak    (max(peak so far, live + bytes + workspace), growth, number), where growth is what
+//                 the step leaves in memory: bytes - operands that it reads last. Source: PyTorch's
+//                 `topological_sort_lpmf` (torch/_inductor/memory.py, 2.6), there quadratic
+//   least_growth  (growth, number)
+//   newest        the last to become ready: depth first
+//   oldest        the first to become ready: breadth first
+//
+// Each O((n + links) log n).
+#pragma once
+#include "plan/task_graph.h"
+
+namespace cleave::plan {
+
+enum class ListKey { least_peak, least_growth, newest, oldest };
+
+std::vector<TaskId> list_schedule(const TaskGraph& graph, ListKey key);
+
+// From the end to the start: of the tasks whose readers are all placed, the one runs last that adds
+// the least to memory (operands that no placed task reads, less its own value).
+std::vector<TaskId> list_schedule_backward(const TaskGraph& graph);
+
+}  // namespace cleave::plan

@@ -1,0 +1,63 @@
+// What must be run again behind one moment of a sequence, at a price for each byte kept: a minimum
+// cut.
+//
+//   At the moment when task q first runs, some tasks have run (`before`) and some have not
+//   (`behind`). A value that a task behind it reads is either in memory at the moment, for
+//   price * bytes, or its task runs again behind it, for its time (nothing where it may not have
+//   run yet; a `once` task that has run doesn't), and then its own operands are needed. Operands of q and its value are in memory
+//   anyway, so they cost nothing.
+//
+//   r_u: u runs behind the moment     r_u -> a_x for each operand x of u
+//   a_u: u is needed behind it        cost = sum r_u time_u + price * sum (a_u and not r_u) bytes_u
+//
+// Source: DESIGN section 7's cut of a joint graph, at a moment of any sequence. Dinic's algorithm;
+// capacities are scaled integers, so each answer is exact for the price in its units.
+#pragma once
+#include "plan/task_graph.h"
+
+namespace cleave::plan {
+
+enum class Side : uint8_t { before, behind, open };  // open: either, it depends on the order
+
+struct MomentCut {
+  int64_t time = 0;   // of the tasks that run again
+  int64_t bytes = 0;  // kept in memory, without those of q and its operands
+  std::vector<TaskId> again;
+};
+
+class Moment {
+ public:
+  // side[q] is `before`. O(n + links).
+  Moment(const TaskGraph& graph, TaskId q, std::vector<Side> side);
+
+  TaskId task() const { return q_; }
+  // Bytes that are in memory when q runs whatever is kept: its operands, value and workspace.
+  int64_t needed_bytes() const { return needed_bytes_; }
+  // Everything that is read is kept; as few bytes as can be are kept.
+  const MomentCut& keep_all() const { return keep_all_; }
+  const MomentCut& keep_least() const { return keep_least_; }
+  // Of all values that may come into a cut.
+  int64_t all_bytes() const { return all_bytes_; }
+  // The time of all tasks that may come into a cut.
+  int64_t all_time() const { return all_time_; }
+  // The least time_price * time + bytes_price * bytes; prices of at least 0.
+  MomentCut at_price(int64_t time_price, int64_t bytes_price) const;
+
+ private:
+  bool stays(TaskId u) const { return side_[u] == Side::before && graph_[u].once; }
+  int64_t time_again(TaskId u) const {
+    return side_[u] == Side::before && !graph_[u].once ? graph_[u].time : 0;
+  }
+
+  const TaskGraph& graph_;
+  TaskId q_;
+  std::vector<Side> side_;
+  std::vector<bool> free_;       // q and its operands
+  std::vector<TaskId> wanted_;   // read behind the moment, as far as recomputing may go back
+  std::vector<uint32_t> index_;  // in wanted_
+  std::vector<TaskId> read_;     // of wanted_, those that tasks behind read, or that are kept
+  int64_t needed_bytes_ = 0, all_bytes_ = 0, all_time_ = 0;
+  MomentCut keep_all_, keep_least_;
+};
+
+}  // namespace cleave::plan

@@ -1,0 +1,128 @@
+#include "plan/order.h"
+
+#include <algorithm>
+
+#include "plan/list_schedule.h"
+#include "plan/series_parallel.h"
+#include "plan/window_order.h"
+
+namespace cleave::plan {
+namespace {
+
+constexpr size_t most_window = 64;
+constexpr size_t sets_when_small = 20000;  // for graphs of up to most_window tasks
+
+// Bytes at each step of an order, and what stays live behind it.
+struct Memory {
+  std::vector<int64_t> at, behind;
+  size_t peak_step = 0;
+  int64_t peak() const { return at.empty() ? 0 : at[peak_step]; }
+};
+
+Memory memory_of(const TaskGraph& graph, const std::vector<TaskId>& steps) {
+  Memory m;
+  m.at.resize(steps.size());
+  m.behind.resize(steps.size());
+  std::vector<uint32_t> left(graph.size());
+  for (TaskId v = 0; v < graph.size(); ++v)
+    left[v] = static_cast<uint32_t>(graph.users(v).size()) + (graph[v].kept ? 1 : 0);
+  int64_t live = 0;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const TaskId v = steps[i];
+    live += graph[v].bytes;
+    m.at[i] = live + graph[v].workspace;
+    for (TaskId x : graph.operands(v))
+      if (--left[x] == 0) live -= graph[x].bytes;
+    if (left[v] == 0) live -= graph[v].bytes;
+    m.behind[i] = live;
+    if (m.at[i] > m.at[m.peak_step]) m.peak_step = i;
+  }
+  return m;
+}
+
+class Improver {
+ public:
+  Improver(const TaskGraph& graph, Order& order)
+      : graph_(graph), order_(order), position_(graph.size()),
+        memory_(memory_of(graph, order.steps)) {
+    for (size_t i = 0; i < order.steps.size(); ++i)
+      position_[order.steps[i]] = static_cast<uint32_t>(i);
+  }
+
+  void run() {
+    const size_t n = graph_.size();
+    size_t sets_left = n <= most_window ? sets_when_small : n / 2;
+    while (order_.peak > order_.lower_bound && sets_left > 0)
+      if (!improve_peak(sets_left)) return;
+  }
+
+ private:
+  // Tries wider and wider windows around the first step with the peak.
+  bool improve_peak(size_t& sets_left) {
+    const size_t n = graph_.size();
+    for (const size_t width : {size_t{16}, size_t{32}, most_window}) {
+      const size_t wide = std::min(width, n);
+      const size_t begin =
+          std::min(memory_.peak_step - std::min(memory_.peak_step, wide / 2), n - wide);
+      const int64_t before = begin == 0 ? 0 : memory_.behind[begin - 1];
+      const WindowOrder w =
+          order_window(graph_, order_.steps, position_, begin, begin + wide, before, sets_left);
+      sets_left -= std::min(sets_left, w.sets);
+      if (wide == n && w.end != WindowEnd::unknown) order_.optimal = true;
+      if (w.end == WindowEnd::improved) {
+        memory_ = memory_of(graph_, order_.steps);
+        order_.peak = memory_.peak();
+        return wide < n;
+      }
+      if (wide == n) return false;
+    }
+    return false;
+  }
+
+  const TaskGraph& graph_;
+  Order& order_;
+  std::vector<uint32_t> position_;
+  Memory memory_;
+};
+
+}  // namespace
+
+int64_t largest_step(const TaskGraph& graph) {
+  int64_t largest = 0;
+  for (TaskId v = 0; v < graph.size(); ++v) {
+    int64_t bytes = graph[v].bytes + graph[v].workspace;
+    for (TaskId x : graph.operands(v)) bytes += graph[x].bytes;
+    largest = std::max(largest, bytes);
+  }
+  return largest;
+}
+
+Order least_peak_order(const TaskGraph& graph, std::span<const TaskId> given) {
+  Order best;
+  best.lower_bound = largest_step(graph);
+  int64_t kept = 0;
+  for (const Task& t : graph.tasks) kept += t.kept ? t.bytes : 0;
+  best.lower_bound = std::max(best.lower_bound, kept);
+  const auto offer = [&](std::vector<TaskId> steps) {
+    if (!best.steps.empty() && best.peak == best.lower_bound) return;
+    const int64_t peak = memory_of(graph, steps).peak();
+    if (best.steps.empty() || peak < best.peak) best.steps = std::move(steps), best.peak = peak;
+  };
+  offer(list_schedule(graph, ListKey::least_peak));
+  if (!given.empty()) offer({given.begin(), given.end()});
+  offer(list_schedule(graph, ListKey::newest));
+  offer(list_schedule(graph, ListKey::least_growth));
+  offer(list_schedule_backward(graph));
+  if (best.peak > best.lower_bound) {
+    MergedOrder merged = merge_series_parallel(graph);
+    const bool exact = merged.exact;
+    offer(std::move(merged.steps));
+    if (exact) best.lower_bound = best.peak;
+  }
+  if (!graph.tasks.empty()) Improver(graph, best).run();
+  if (best.peak == best.lower_bound) best.optimal = true;
+  if (best.optimal) best.lower_bound = best.peak;
+  return best;
+}
+
+}  // namespace cleave::plan

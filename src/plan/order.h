@@ -1,0 +1,30 @@
+// An order of all tasks, each once, with a small peak (rule of task_graph.h).
+//
+//   candidates   list schedules by several keys, forward and backward; trees and series-parallel
+//                pieces merged exactly (series_parallel.h); the order given
+//   then         the best one's steps around its peak are reordered by complete search
+//                (window_order.h), again and again while that helps and sets are left
+//
+// `optimal` is proven: the peak equals the largest single step, the merge covered the whole graph,
+// or a complete search over all of it found nothing better. That is the case for graphs of up to
+// 64 tasks unless they have more than 20000 sets to look at.
+// Candidates with equal peaks: the first of least_peak, given, and the rest. O(n log n).
+#pragma once
+#include "plan/task_graph.h"
+
+namespace cleave::plan {
+
+struct Order {
+  std::vector<TaskId> steps;
+  int64_t peak = 0;
+  int64_t lower_bound = 0;  // no order has a smaller peak
+  bool optimal = false;
+};
+
+// `given`: an order that takes part, or empty.
+Order least_peak_order(const TaskGraph& graph, std::span<const TaskId> given = {});
+
+// The largest single step: its operands, its value, its workspace. A bound for any sequence.
+int64_t largest_step(const TaskGraph& graph);
+
+}  // namespace cleave::plan

@@ -1,0 +1,155 @@
+#include "plan/recompute.h"
+
+#include <algorithm>
+
+#include "plan/order.h"
+#include "plan/recompute_bound.h"
+#include "plan/simulate.h"
+
+namespace cleave::plan {
+namespace {
+
+constexpr size_t large = 20000;  // tasks from which a cut is dear beside the search
+
+BoundEffort effort_for(size_t tasks) {
+  if (tasks <= 2000) return {};
+  return {tasks <= large ? size_t{4} : size_t{1}, 10};
+}
+
+size_t peak_step(const TaskGraph& graph, std::span<const TaskId> order) {
+  const auto s = simulate(graph, order);
+  return s.ok() ? s->peak_step : 0;
+}
+
+// The orders, and each with what a cut at its peak says to recompute, at the limit and below it: a
+// recomputed value takes memory of its own, so a smaller room often fits better.
+std::vector<std::vector<TaskId>> starts_of(const TaskGraph& graph, std::span<const TaskId> order,
+                                           int64_t limit) {
+  std::vector<std::vector<TaskId>> starts{{order.begin(), order.end()}};
+  const size_t at = peak_step(graph, order);
+  const Moment moment = moment_in_order(graph, order, at);
+  for (const int64_t percent : {100, 92}) {
+    if (percent == 100 && graph.size() > large) continue;
+    const MomentBound cut = bound_at(moment, limit / 100 * percent, effort_for(graph.size()).cuts);
+    if (cut.reachable && !cut.fits.again.empty())
+      starts.push_back(with_recomputed(graph, order, at, cut.fits.again));
+  }
+  return starts;
+}
+
+bool better(const FoundSequence& a, const FoundSequence& b) {
+  if (a.met != b.met) return a.met;
+  return a.met ? a.time < b.time : a.peak < b.peak;
+}
+
+// The order alone, then copies from each start, then a long search from the best.
+class Planner {
+ public:
+  Planner(const TaskGraph& graph, int64_t limit, uint64_t seed, int64_t moves, int64_t least_time)
+      : graph_(graph), limit_(limit), seed_(seed), moves_(moves), least_time_(least_time) {}
+
+  FoundSequence run(std::span<const std::vector<TaskId>> orders,
+                    std::span<const std::vector<TaskId>> seeds) {
+    std::vector<std::vector<TaskId>> starts(seeds.begin(), seeds.end());
+    for (const std::vector<TaskId>& order : orders) {
+      add_starts(order, starts);
+      const FoundSequence f =
+          search(order, moves_ / 5 / static_cast<int64_t>(orders.size()), SearchKind::order_only);
+      if (done()) return best_;
+      if (graph_.size() <= large) add_starts(f.steps, starts);
+    }
+    const int64_t each = moves_ * 2 / 5 / static_cast<int64_t>(starts.size());
+    for (const auto& start : starts) {
+      search(start, each, SearchKind::wide);
+      if (done()) return best_;
+    }
+    const std::vector<TaskId> start = best_.steps;
+    search(start, moves_ * 2 / 5, SearchKind::near_start);
+    return best_;
+  }
+
+ private:
+  bool done() const { return best_.met && best_.time <= least_time_; }
+
+  void add_starts(std::span<const TaskId> order, std::vector<std::vector<TaskId>>& starts) const {
+    for (auto& s : starts_of(graph_, order, limit_))
+      if (std::find(starts.begin(), starts.end(), s) == starts.end())
+        starts.push_back(std::move(s));
+  }
+
+  FoundSequence search(std::span<const TaskId> start, int64_t moves, SearchKind kind) {
+    FoundSequence found =
+        search_sequence(graph_, start, limit_, {++seed_, moves, least_time_, kind});
+    if (best_.steps.empty() || better(found, best_)) best_ = found;
+    return found;
+  }
+
+  const TaskGraph& graph_;
+  int64_t limit_;
+  uint64_t seed_;
+  int64_t moves_, least_time_;
+  FoundSequence best_;
+};
+
+}  // namespace
+
+int64_t recompute_moves(size_t tasks) { return 200000 + 25 * static_cast<int64_t>(tasks); }
+
+std::vector<TaskId> with_recomputed(const TaskGraph& graph, std::span<const TaskId> order,
+                                    size_t at, std::span<const TaskId> again) {
+  std::vector<bool> pending(graph.size(), false);
+  for (TaskId v : again) pending[v] = !graph[v].once;
+  for (size_t i = at + 1; i < order.size(); ++i) pending[order[i]] = false;  // not yet run
+  std::vector<TaskId> out(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+  std::vector<TaskId> stack;
+  for (size_t i = at + 1; i < order.size(); ++i) {
+    stack.assign(1, order[i]);
+    while (!stack.empty()) {
+      const TaskId v = stack.back();
+      const size_t depth = stack.size();
+      for (TaskId x : graph.operands(v))
+        if (pending[x]) stack.push_back(x);
+      if (stack.size() > depth) continue;
+      stack.pop_back();
+      if (!pending[v] && v != order[i]) continue;  // made meanwhile
+      pending[v] = false;
+      out.push_back(v);
+    }
+  }
+  return out;
+}
+
+Result<RecomputePlan> plan_recompute(const TaskGraph& graph, std::span<const TaskId> given,
+                                     int64_t limit, const RecomputeOptions& options) {
+  CLEAVE_TRY(const Simulated start, simulate(graph, given));
+  if (given.size() != graph.size())
+    return user_error("an order of {} steps for {} tasks: expected each task once", given.size(),
+                      graph.size());
+  RecomputePlan plan;
+  plan.time_once = start.time_once;
+  if (start.peak <= limit || given.empty()) {
+    plan.found = {{given.begin(), given.end()}, start.peak, start.time, start.peak <= limit};
+    return plan;
+  }
+  const BoundEffort effort = effort_for(graph.size());
+  const RecomputeBound in_order = bound_given_order(graph, given, limit, effort);
+  plan.bound_given_time = in_order.time;
+  plan.reachable = largest_step(graph) <= limit;
+  const Order order = least_peak_order(graph, given);
+  if (order.peak <= limit) {
+    plan.found = {order.steps, order.peak, start.time_once, true};
+    return plan;
+  }
+  const RecomputeBound any = bound_any_order(graph, order.steps, limit, effort);
+  plan.bound_time = any.time;
+  plan.reachable = plan.reachable && any.reachable;
+  plan.bound_given_time = std::max(plan.bound_given_time, any.time);
+  std::vector<std::vector<TaskId>> orders{{given.begin(), given.end()}};
+  if (order.peak < start.peak) orders.push_back(order.steps);
+  const int64_t moves = options.moves > 0 ? options.moves : recompute_moves(graph.size());
+  plan.found = Planner(graph, limit, options.seed, moves, plan.time_once + plan.bound_time)
+                   .run(orders, {options.seeds.data(), options.seeds.size()});
+  return plan;
+}
+
+}  // namespace cleave::plan

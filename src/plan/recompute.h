@@ -1,0 +1,49 @@
+// A sequence within a memory limit, by order and recomputation, with certified bounds: what
+// `cleave remat` prints.
+//
+//   orders (given, least peak) --> within the limit: done, overhead 0
+//        |
+//        +--> cut at the peak says what to run again --> sequences --> search on the real peak
+//        +--> bounds, over every order and in the given order
+//
+// Deterministic, and bounded by a count of moves.
+#pragma once
+#include "plan/sequence_search.h"
+#include "plan/task_graph.h"
+
+namespace cleave::plan {
+
+struct RecomputeOptions {
+  uint64_t seed = 1;
+  int64_t moves = 0;                             // of the search; 0: recompute_moves(tasks)
+  std::span<const std::vector<TaskId>> seeds{};  // sequences to start from as well; must be valid
+};
+
+struct RecomputePlan {
+  FoundSequence found;
+  int64_t time_once = 0;         // of every task once
+  int64_t bound_time = 0;        // any sequence within the limit recomputes for this long, at least
+  int64_t bound_given_time = 0;  // the same, for first runs in the given order
+  bool reachable = true;         // false: no sequence at all is within the limit
+
+  double percent(int64_t extra_time) const {
+    return time_once == 0
+               ? 0.0
+               : 100.0 * static_cast<double>(extra_time) / static_cast<double>(time_once);
+  }
+};
+
+// Errors (user): `given` is no order of the graph.
+Result<RecomputePlan> plan_recompute(const TaskGraph& graph, std::span<const TaskId> given,
+                                     int64_t limit, const RecomputeOptions& options = {});
+
+// By the number of tasks: 200000 and 25 for each.
+int64_t recompute_moves(size_t tasks);
+
+// `order` with the tasks of `again` run a second time behind step `at`, each right before its first
+// reader there, and their last readers before `at` left as they are. The way in for a choice of
+// what to recompute, such as a cut's.
+std::vector<TaskId> with_recomputed(const TaskGraph& graph, std::span<const TaskId> order,
+                                    size_t at, std::span<const TaskId> again);
+
+}  // namespace cleave::plan

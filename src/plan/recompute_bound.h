@@ -1,0 +1,51 @@
+// Lower bounds on the time that any sequence within a memory limit spends on running tasks again.
+//
+// Take any valid sequence and the moment when a task q runs for the first time. All ancestors of q
+// have run, no descendant has. Whatever a task behind the moment reads is in memory at the moment,
+// or its task runs behind it: again, if it is an ancestor. What is in memory fits the limit. So the
+// sequence gives a choice of (kept, run again) that obeys moment_cut.h's rules, with
+//
+//   time run again >= min over choices that fit of sum of time
+//                  >= max over prices p of  min over choices (time + p * bytes) - p * room
+//
+// and each inner minimum is a cut, so any price proves a bound; the best price is found on the
+// convex hull of the cuts' (bytes, time). It is rounded up, since times are integers. The largest
+// over the moments looked at counts. With the order of first runs given, more is known: all earlier
+// tasks have run and all later ones have not, which gives the second, larger bound; it holds for
+// sequences whose first runs are in that order, copies anywhere.
+//
+// A limit below a task's own step (operands, value, workspace) can't be met: `reachable` is false.
+// Which moments are looked at depends on counts alone. O(moments * cuts), a cut as in moment_cut.h.
+#pragma once
+#include "plan/moment_cut.h"
+
+namespace cleave::plan {
+
+struct RecomputeBound {
+  int64_t time = 0;       // any sequence within the limit runs tasks again for this long, at least
+  bool reachable = true;  // false: no sequence is within the limit
+};
+
+// How much is looked at.
+struct BoundEffort {
+  size_t moments = 16;
+  int cuts = 40;  // at each
+};
+
+RecomputeBound bound_any_order(const TaskGraph& graph, std::span<const TaskId> order, int64_t limit,
+                               const BoundEffort& effort);
+RecomputeBound bound_given_order(const TaskGraph& graph, std::span<const TaskId> order,
+                                 int64_t limit, const BoundEffort& effort);
+
+// The bound at one moment, and the cheapest choice seen that fits `room` bytes: what runs again.
+struct MomentBound {
+  int64_t time = 0;
+  bool reachable = true;
+  MomentCut fits;  // bytes <= room where reachable; keep_least at worst
+};
+MomentBound bound_at(const Moment& moment, int64_t limit, int most_cuts = 40);
+
+// The moment of the order's step `at`: all tasks before it have run, all behind have not.
+Moment moment_in_order(const TaskGraph& graph, std::span<const TaskId> order, size_t at);
+
+}  // namespace cleave::plan

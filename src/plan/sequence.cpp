@@ -1,0 +1,410 @@
+#include "plan/sequence.h"
+
+#include <algorithm>
+
+namespace cleave::plan {
+namespace {
+
+constexpr size_t room = 4;            // slots for each step
+constexpr size_t longest_shift = 24;  // steps moved to make room before all are spread anew
+
+}  // namespace
+
+Sequence::Sequence(const TaskGraph& graph, std::span<const TaskId> steps, int64_t limit)
+    : graph_(graph), first_(graph.size(), none), last_copy_(graph.size(), none) {
+  copies_.reserve(steps.size());
+  for (TaskId v : steps) {
+    const CopyId c = new_copy(v);
+    copies_[c].slot = c;
+    time_ += graph[v].time;
+  }
+  steps_ = steps.size();
+  for (CopyId c = 0; c < steps.size(); ++c) {
+    const TaskId v = steps[c];
+    for (TaskId x : graph_.operands(v)) copies_[last_copy_[x]].last = c;
+    copies_[c].previous = last_copy_[v];
+    if (last_copy_[v] == none) {
+      first_[v] = c;
+    } else {
+      copies_[last_copy_[v]].next = c;
+      copies_[c].extra_index = static_cast<uint32_t>(extra_.size());
+      extra_.push_back(c);
+    }
+    last_copy_[v] = c;
+  }
+  at_.resize(steps.size());
+  for (CopyId c = 0; c < steps.size(); ++c) at_[c] = c;
+  profile_.reset(0, static_cast<double>(limit));
+  respread();
+  mark();
+}
+
+std::vector<TaskId> Sequence::steps() const {
+  std::vector<TaskId> out;
+  out.reserve(steps_);
+  for (CopyId c : at_)
+    if (c != none) out.push_back(copies_[c].task);
+  return out;
+}
+
+// `room` slots for each step, the steps evenly among them; the profile is summed up anew.
+void Sequence::respread() {
+  std::vector<CopyId> order;
+  order.reserve(steps_);
+  for (CopyId c : at_)
+    if (c != none) order.push_back(c);
+  profile_.reset(room * order.size() + 2 * longest_shift, profile_.limit());
+  at_.assign(profile_.size(), none);
+  for (size_t i = 0; i < order.size(); ++i) {
+    at_[room * i + room / 2] = order[i];
+    copies_[order[i]].slot = static_cast<uint32_t>(room * i + room / 2);
+  }
+  std::vector<double> change(at_.size() + 1, 0), bytes(at_.size(), StepProfile::empty);
+  for (CopyId c : order) {
+    const auto b = static_cast<double>(graph_[copies_[c].task].bytes);
+    change[copies_[c].slot] += b;
+    change[end_slot(c) + 1] -= b;
+  }
+  double live = 0;
+  for (size_t s = 0; s < at_.size(); ++s) {
+    live += change[s];
+    if (at_[s] != none)
+      bytes[s] = live + static_cast<double>(graph_[copies_[at_[s]].task].workspace);
+  }
+  profile_.assign(bytes);
+  crowded_ = SIZE_MAX;
+}
+
+size_t Sequence::end_slot(CopyId c) const {
+  const Copy& copy = copies_[c];
+  if (copy.next == none && graph_[copy.task].kept) return at_.size() - 1;
+  return copy.last == none ? copy.slot : copies_[copy.last].slot;
+}
+
+CopyId Sequence::source(TaskId v, size_t slot) const {
+  CopyId c = last_copy_[v];
+  while (c != none && copies_[c].slot >= slot) c = copies_[c].previous;
+  return c;
+}
+
+CopyId Sequence::step_before(size_t slot) const {
+  while (slot > 0)
+    if (at_[--slot] != none) return at_[slot];
+  return none;
+}
+
+CopyId Sequence::step_after(size_t slot) const {
+  while (++slot < at_.size())
+    if (at_[slot] != none) return at_[slot];
+  return none;
+}
+
+size_t Sequence::earliest_slot(TaskId v) const {
+  size_t slot = 0;
+  for (TaskId x : graph_.operands(v)) slot = std::max<size_t>(slot, copies_[first_[x]].slot + 1);
+  return slot;
+}
+
+size_t Sequence::latest_slot(TaskId v) const {
+  size_t slot = at_.size();
+  for (TaskId w : graph_.users(v)) slot = std::min<size_t>(slot, copies_[first_[w]].slot);
+  return slot - 1;
+}
+
+// --- The trail ------------------------------------------------------------------------------------
+
+uint32_t& Sequence::word(Field field, uint32_t index) {
+  switch (field) {
+    case Field::slot: return copies_[index].slot;
+    case Field::previous: return copies_[index].previous;
+    case Field::next: return copies_[index].next;
+    case Field::last: return copies_[index].last;
+    case Field::extra_index: return copies_[index].extra_index;
+    case Field::at: return at_[index];
+    case Field::first: return first_[index];
+    case Field::last_copy: return last_copy_[index];
+    default: return extra_[index];
+  }
+}
+
+void Sequence::put(Field field, uint32_t index, uint32_t value) {
+  uint32_t& w = word(field, index);
+  trail_.push_back({field, index, w});
+  w = value;
+}
+
+void Sequence::grow_extra(CopyId c) {
+  put(Field::extra_index, c, static_cast<uint32_t>(extra_.size()));
+  extra_.push_back(c);
+  trail_.push_back({Field::extra_grown, 0, 0});
+}
+
+void Sequence::cut_extra(CopyId c) {
+  const uint32_t index = copies_[c].extra_index;
+  put(Field::extra_index, extra_.back(), index);
+  put(Field::extra, index, extra_.back());
+  trail_.push_back({Field::extra_cut, 0, extra_.back()});
+  extra_.pop_back();
+}
+
+void Sequence::run_back() {
+  for (; !trail_.empty(); trail_.pop_back()) {
+    const Overwritten& o = trail_.back();
+    if (o.field == Field::extra_grown)
+      extra_.pop_back();
+    else if (o.field == Field::extra_cut)
+      extra_.push_back(o.value);
+    else
+      word(o.field, o.index) = o.value;
+  }
+}
+
+void Sequence::mark() {
+  if (crowded_ != SIZE_MAX) make_room(crowded_);
+  free_.insert(free_.end(), removed_.begin(), removed_.end());
+  removed_.clear();
+  made_.clear();
+  trail_.clear();
+  snapshot_.reset();
+  profile_.mark();
+  marked_time_ = time_;
+  marked_steps_ = steps_;
+}
+
+void Sequence::undo() {
+  if (snapshot_) {
+    const size_t copies = copies_.size();  // their numbers stay in use
+    profile_ = std::move(snapshot_->profile);
+    copies_ = std::move(snapshot_->copies);
+    copies_.resize(copies);
+    at_ = std::move(snapshot_->at);
+    first_ = std::move(snapshot_->first);
+    last_copy_ = std::move(snapshot_->last_copy);
+    extra_ = std::move(snapshot_->extra);
+    trail_.resize(snapshot_->trail);
+    snapshot_.reset();
+    crowded_ = SIZE_MAX;
+  }
+  run_back();
+  profile_.undo();
+  free_.insert(free_.end(), made_.rbegin(), made_.rend());
+  made_.clear();
+  removed_.clear();
+  time_ = marked_time_;
+  steps_ = marked_steps_;
+}
+
+// --- Room -----------------------------------------------------------------------------------------
+
+// Words behind it need no way back: they are the snapshot's.
+void Sequence::take_snapshot() {
+  if (!snapshot_)
+    snapshot_ = Snapshot{profile_, copies_, at_, first_, last_copy_, extra_, trail_.size()};
+}
+
+// Spreads the steps around a slot evenly over a stretch that has room. Accepts all edits.
+void Sequence::make_room(size_t slot) {
+  crowded_ = SIZE_MAX;
+  for (size_t width = 4 * longest_shift; width < at_.size(); width *= 2) {
+    const size_t begin = std::min(slot - std::min(slot, width / 2), at_.size() - width);
+    std::vector<std::pair<CopyId, double>> steps;
+    for (size_t s = begin; s < begin + width; ++s)
+      if (at_[s] != none) steps.emplace_back(at_[s], profile_.at(s));
+    if (steps.size() * 5 > width * 3) continue;
+    for (size_t s = begin; s < begin + width; ++s) {
+      if (at_[s] != none) profile_.set(s, StepProfile::empty);
+      at_[s] = none;
+    }
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const size_t s = begin + (2 * i + 1) * width / (2 * steps.size());
+      at_[s] = steps[i].first;
+      copies_[steps[i].first].slot = static_cast<uint32_t>(s);
+      profile_.set(s, steps[i].second);
+    }
+    return;
+  }
+  respread();
+}
+
+// An empty slot between `after` and the step that follows it.
+size_t Sequence::gap_after(CopyId after) {
+  const size_t at = after == none ? SIZE_MAX : copies_[after].slot;  // SIZE_MAX + 1 == 0
+  const size_t end = std::min(at_.size(), at + 1 + longest_shift);
+  for (size_t s = at + 1; s < end; ++s) {
+    if (at_[s] != none) continue;
+    if (s == at + 1) {  // half way to the next step, so that there is room on both sides
+      while (s + 1 < end && s < at + 2 * room && at_[s + 1] == none) ++s;
+      return at + 1 + (s - at - 1) / 2;
+    }
+    if (s > at + longest_shift / 2) crowded_ = s;
+    shift(at + 1, s);
+    return at + 1;
+  }
+  if (after != none)
+    for (size_t s = at; s > 0 && at - s < longest_shift; --s)
+      if (at_[s - 1] == none) {
+        crowded_ = s;
+        shift(at, s - 1);
+        return at;
+      }
+  take_snapshot();
+  respread();
+  return after == none ? 0 : copies_[after].slot + 1;
+}
+
+void Sequence::shift(size_t from, size_t to) {
+  const auto take = [&](size_t target, size_t origin) {
+    put_at(target, at_[origin]);
+    put_slot(at_[target], target);
+    profile_.set(target, profile_.at(origin));
+  };
+  for (; to > from; --to) take(to, to - 1);
+  for (; to < from; ++to) take(to, to + 1);
+  if (at_[from] == none) return;
+  put_at(from, none);
+  profile_.set(from, StepProfile::empty);
+}
+
+// Bytes that live across an empty slot: those of the step before less what ends there.
+double Sequence::through(size_t slot) const {
+  const CopyId before = step_before(slot);
+  if (before == none) return 0;
+  const TaskId v = copies_[before].task;
+  const size_t at = copies_[before].slot;
+  auto ends = [&](CopyId c) { return end_slot(c) == at ? graph_[copies_[c].task].bytes : 0; };
+  int64_t ending = graph_[v].workspace + ends(before);
+  for (TaskId x : graph_.operands(v)) ending += ends(source(x, at));
+  return profile_.at(at) - static_cast<double>(ending);
+}
+
+// --- Edits ----------------------------------------------------------------------------------------
+
+CopyId Sequence::new_copy(TaskId v) {
+  if (free_.empty()) {
+    copies_.emplace_back();
+    free_.push_back(static_cast<CopyId>(copies_.size() - 1));
+  }
+  const CopyId c = free_.back();
+  free_.pop_back();
+  made_.push_back(c);
+  copies_[c] = Copy{};
+  copies_[c].task = v;
+  return c;
+}
+
+CopyId Sequence::find_last(CopyId c) const {
+  const Copy& copy = copies_[c];
+  const size_t bound = copy.next == none ? SIZE_MAX : copies_[copy.next].slot;
+  CopyId last = none;
+  size_t last_slot = copy.slot;
+  for (TaskId w : graph_.users(copy.task)) {
+    const CopyId r = source(w, bound);
+    if (r != none && copies_[r].slot > last_slot) last = r, last_slot = copies_[r].slot;
+  }
+  return last;
+}
+
+// Gives the copy another last reader; the profile follows.
+void Sequence::set_last(CopyId c, CopyId reader) {
+  const size_t old_end = end_slot(c);
+  put(Field::last, c, reader);
+  const size_t end = end_slot(c);
+  const auto bytes = static_cast<double>(graph_[copies_[c].task].bytes);
+  if (bytes == 0) return;
+  if (end > old_end) profile_.add(old_end + 1, end, bytes);
+  if (end < old_end) profile_.add(end + 1, old_end, -bytes);
+}
+
+void Sequence::live(CopyId c, double sign) {
+  const int64_t bytes = graph_[copies_[c].task].bytes;
+  if (bytes != 0) profile_.add(copies_[c].slot, end_slot(c), sign * static_cast<double>(bytes));
+}
+
+void Sequence::attach(CopyId c, size_t slot) {
+  const TaskId v = copies_[c].task;
+  profile_.set(slot, through(slot) + static_cast<double>(graph_[v].workspace));
+  put_at(slot, c);
+  put_slot(c, slot);
+  ++steps_;
+  const CopyId before = source(v, slot);
+  const CopyId after = before == none ? first_[v] : copies_[before].next;
+  const bool tail = before != none && after == none && graph_[v].kept;
+  if (tail) live(before, -1);
+  put(Field::previous, c, before);
+  put(Field::next, c, after);
+  before == none ? put(Field::first, v, c) : put(Field::next, before, c);
+  after == none ? put(Field::last_copy, v, c) : put(Field::previous, after, c);
+  if (tail) live(before, 1);
+  for (TaskId x : graph_.operands(v)) {
+    const CopyId s = source(x, slot);
+    const CopyId last = copies_[s].last;
+    if (last == none || copies_[last].slot < slot) set_last(s, c);
+  }
+  CopyId last = none;
+  if (before == none) {
+    last = find_last(c);
+  } else if (const CopyId l = copies_[before].last; l != none && copies_[l].slot > slot) {
+    last = l;
+    set_last(before, find_last(before));
+  }
+  put(Field::last, c, last);
+  live(c, 1);
+}
+
+void Sequence::detach(CopyId c) {
+  const Copy copy = copies_[c];
+  const TaskId v = copy.task;
+  const bool tail = copy.next == none && copy.previous != none && graph_[v].kept;
+  live(c, -1);
+  if (tail) live(copy.previous, -1);
+  copy.previous == none ? put(Field::first, v, copy.next)
+                        : put(Field::next, copy.previous, copy.next);
+  copy.next == none ? put(Field::last_copy, v, copy.previous)
+                    : put(Field::previous, copy.next, copy.previous);
+  if (tail) live(copy.previous, 1);
+  if (copy.previous != none && copy.last != none) set_last(copy.previous, copy.last);
+  for (TaskId x : graph_.operands(v)) {
+    const CopyId s = source(x, copy.slot);
+    if (copies_[s].last == c) set_last(s, find_last(s));
+  }
+  put_at(copy.slot, none);
+  --steps_;
+  profile_.set(copy.slot, StepProfile::empty);
+}
+
+CopyId Sequence::insert(TaskId v, CopyId after) {
+  const size_t slot = gap_after(after);
+  const CopyId c = new_copy(v);
+  attach(c, slot);
+  grow_extra(c);
+  time_ += graph_[v].time;
+  return c;
+}
+
+void Sequence::remove(CopyId c) {
+  detach(c);
+  cut_extra(c);
+  removed_.push_back(c);
+  time_ -= graph_[copies_[c].task].time;
+}
+
+bool Sequence::move(CopyId c, CopyId after) {
+  const Copy& copy = copies_[c];
+  if (after == c || step_before(copy.slot) == after) return false;
+  // It goes behind `after`: between after's slot and the next step's.
+  const size_t at = after == none ? 0 : copies_[after].slot + 1;
+  const bool left = at <= copy.slot;
+  if (copy.next != none && !left && at > copies_[copy.next].slot) return false;
+  if (copy.previous != none) {
+    if (left && at <= copies_[copy.previous].slot) return false;
+  } else {
+    if (left && at < earliest_slot(copy.task)) return false;
+    if (!left && at > latest_slot(copy.task) + 1) return false;
+  }
+  const size_t slot = gap_after(after);
+  detach(c);
+  attach(c, slot);
+  return true;
+}
+
+}  // namespace cleave::plan

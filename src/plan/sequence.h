@@ -1,0 +1,135 @@
+// A sequence with copies under edit, with the memory of each step kept up to date.
+//
+//   slots      [a][b][ ][c][a'][ ][d]...     steps in order, with room between them
+//   copies     a: first a, then a';  each knows its last reader
+//
+// A sequence is valid exactly when the first copies of all tasks are in an order that respects the
+// links: any later copy stands behind its own first one, hence behind its operands'. So later
+// copies may be put anywhere behind their first one, and taken away, with no further check.
+// An edit costs O(operands x users x copies), and a look at the profile behind it O(sqrt(steps)).
+// Every word that an edit overwrites is written to a trail, which undo() runs back to the last
+// mark().
+#pragma once
+#include <optional>
+
+#include "plan/step_profile.h"
+#include "plan/task_graph.h"
+
+namespace cleave::plan {
+
+using CopyId = uint32_t;
+
+class Sequence {
+ public:
+  static constexpr CopyId none = UINT32_MAX;
+
+  // The steps must be valid (simulate() says so).
+  Sequence(const TaskGraph& graph, std::span<const TaskId> steps, int64_t limit);
+
+  std::vector<TaskId> steps() const;
+  const StepProfile& profile() const { return profile_; }
+  int64_t time() const { return time_; }
+  size_t slots() const { return at_.size(); }
+  const TaskGraph& graph() const { return graph_; }
+
+  CopyId at_slot(size_t slot) const { return at_[slot]; }  // none where empty
+  size_t slot(CopyId c) const { return copies_[c].slot; }
+  TaskId task(CopyId c) const { return copies_[c].task; }
+  bool is_first(CopyId c) const { return copies_[c].previous == none; }
+  CopyId first_copy(TaskId v) const { return first_[v]; }
+  CopyId last_copy(TaskId v) const { return last_copy_[v]; }
+  CopyId previous_copy(CopyId c) const { return copies_[c].previous; }
+  CopyId next_copy(CopyId c) const { return copies_[c].next; }
+  CopyId last_reader(CopyId c) const { return copies_[c].last; }  // none where nobody reads it
+  // The last slot at which the copy lives.
+  size_t end_slot(CopyId c) const;
+  // The copy of v that a step at this slot reads; none where there is none before it.
+  CopyId source(TaskId v, size_t slot) const;
+  CopyId step_before(size_t slot) const;  // the nearest step left of the slot, or none
+  CopyId step_after(size_t slot) const;
+  // Copies that aren't first, in no order.
+  const std::vector<CopyId>& extra() const { return extra_; }
+  // Slots of operands' and users' first copies between which a first copy may stand.
+  size_t earliest_slot(TaskId v) const;  // the last operand's slot + 1, or 0
+  size_t latest_slot(TaskId v) const;    // the first user's slot - 1, or slots() - 1
+
+  // Edits. `after` is a step or none (the start).
+  CopyId insert(TaskId v, CopyId after);  // v must have a first copy before
+  void remove(CopyId c);                  // not a first copy
+  // A first copy stays within [earliest_slot, latest_slot] and before the next copy of its task;
+  // any other stays between its neighbours' slots: false, and nothing is done, where it wouldn't.
+  bool move(CopyId c, CopyId after);
+
+  void mark();  // accepts the edits made so far
+  void undo();  // back to the last mark(), or to the start
+
+ private:
+  struct Copy {
+    TaskId task = 0;
+    uint32_t slot = 0;
+    CopyId previous = none, next = none;  // copies of the same task, by slot
+    CopyId last = none;
+    uint32_t extra_index = 0;
+  };
+  enum class Field : uint8_t {
+    slot,
+    previous,
+    next,
+    last,
+    extra_index,  // of a copy
+    at,
+    first,
+    last_copy,
+    extra,  // a word of these
+    extra_grown,
+    extra_cut
+  };
+  struct Overwritten {
+    Field field;
+    uint32_t index, value;
+  };
+  // Of what changes its size or its place as a whole.
+  struct Snapshot {
+    StepProfile profile;
+    std::vector<Copy> copies;
+    std::vector<CopyId> at, first, last_copy, extra;
+    size_t trail = 0;  // entries before it
+  };
+
+  uint32_t& word(Field field, uint32_t index);
+  void put(Field field, uint32_t index, uint32_t value);
+  void put_slot(CopyId c, size_t slot) { put(Field::slot, c, static_cast<uint32_t>(slot)); }
+  void put_at(size_t slot, CopyId c) { put(Field::at, static_cast<uint32_t>(slot), c); }
+  void grow_extra(CopyId c);
+  void cut_extra(CopyId c);
+  void run_back();
+  void take_snapshot();
+  void respread();
+  void make_room(size_t slot);
+  size_t gap_after(CopyId after);
+  void shift(size_t from, size_t to);  // the empty slot `to` moves to `from`
+  double through(size_t slot) const;
+  void attach(CopyId c, size_t slot);
+  void detach(CopyId c);
+  CopyId find_last(CopyId c) const;
+  void set_last(CopyId c, CopyId reader);
+  void live(CopyId c, double sign);
+  CopyId new_copy(TaskId v);
+
+  const TaskGraph& graph_;
+  StepProfile profile_;
+  std::vector<CopyId> at_;  // by slot
+  std::vector<Copy> copies_;
+  std::vector<CopyId> free_, first_, last_copy_, extra_;
+  int64_t time_ = 0;
+  size_t steps_ = 0;
+  size_t crowded_ = SIZE_MAX;  // a slot around which room is short
+
+  std::vector<Overwritten> trail_;
+  std::vector<CopyId> made_, removed_;  // since mark()
+  std::optional<Snapshot> snapshot_;
+  int64_t marked_time_ = 0;
+  size_t marked_steps_ = 0;
+};
+
+}  // namespace cleave::plan

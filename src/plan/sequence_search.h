@@ -1,0 +1,44 @@
+// Finds a sequence with copies (recomputations) whose peak is within a limit and whose time is
+// small: simulated annealing on
+//
+//   energy = time + price * sum over steps of max(0, bytes - limit)
+//
+// in which the price rises while the sequence is above the limit and falls while it is within, so
+// that the walk keeps to the border. `once` tasks get no copies. Moves: add a copy right before a reader (at random, or the first
+// behind a step above the limit), with or without copies of its dead operands; remove a copy; do both; move a step; move a run of steps.
+// Each is made, weighed and taken back if refused (Sequence). After Huang et al., "A fast heuristic
+// to optimize time-space tradeoff for large models" (FastSA), NeurIPS 2023, section 4, which prices
+// the peak instead of the sum; the sum tells a plateau that shrinks from one that doesn't.
+//
+// Deterministic: the answer depends on the arguments alone, and the search ends after `moves`.
+#pragma once
+#include "plan/task_graph.h"
+
+namespace cleave::plan {
+
+enum class SearchKind {
+  wide,        // starts hot
+  near_start,  // starts warm: a good start keeps its shape
+  order_only,  // no copies are added or removed
+};
+
+struct SearchOptions {
+  uint64_t seed = 1;
+  int64_t moves = 100000;
+  int64_t enough_time = 0;  // a sequence within the limit that takes no longer ends the search
+  SearchKind kind = SearchKind::wide;
+};
+
+struct FoundSequence {
+  std::vector<TaskId> steps;
+  int64_t peak = 0, time = 0;
+  bool met =
+      false;  // peak <= limit; the least time then, else the least peak seen (order_only: the
+              // least sum above the limit)
+};
+
+// `start` must be valid. Never worse than `start`. O(moves * (operands * users + sqrt(steps))).
+FoundSequence search_sequence(const TaskGraph& graph, std::span<const TaskId> start, int64_t limit,
+                              const SearchOptions& options);
+
+}  // namespace cleave::plan

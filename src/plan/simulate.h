@@ -1,0 +1,27 @@
+// Runs a sequence on paper: the validator of orders and of plans with recomputations. It shares
+// nothing with the solvers: no profile, no lifetimes; it keeps the set of values that are in
+// memory and moves it from step to step by the rule drawn in task_graph.h.
+#pragma once
+#include "plan/task_graph.h"
+
+namespace cleave::plan {
+
+struct Simulated {
+  int64_t peak = 0;               // most bytes at one step
+  size_t peak_step = 0;           // the first such step
+  int64_t time = 0;               // of the whole sequence
+  int64_t time_once = 0;          // of every task once
+  std::vector<int64_t> bytes_at;  // of each step
+
+  double overhead_percent() const {
+    return time_once == 0
+               ? 0.0
+               : 100.0 * static_cast<double>(time - time_once) / static_cast<double>(time_once);
+  }
+};
+
+// Errors (user): a task that isn't in the graph, one that never runs, one that runs before an
+// operand has, a `once` task that runs again. O(steps + operands read).
+Result<Simulated> simulate(const TaskGraph& graph, std::span<const TaskId> sequence);
+
+}  // namespace cleave::plan

@@ -1,0 +1,107 @@
+// Bytes in memory at each step, under additions to ranges of steps, with a way back.
+//
+//   steps     |....|....|....|....|....|      add [first, last]:  ..######|######|###...
+//   blocks    shift, most, over                 ends step by step, whole blocks in O(1)
+//
+// Additions wait until the profile is read: those of one edit mostly cancel, and what is left goes
+// through the blocks once. `over` of a block is the sum of what its steps hold above the limit; a
+// block whose most is within the limit needs no look at its steps. Two levels of about sqrt(steps)
+// beat a binary tree here: the sum over the limit has no lazy form in it, and blocks are scanned in
+// order. Empty steps hold -infinity, which additions leave as it is. Bytes are doubles that are
+// exact integers (sums stay below 2^53; see make_task_graph).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace cleave::plan {
+
+class StepProfile {
+ public:
+  static constexpr double empty = -std::numeric_limits<double>::infinity();
+
+  // All steps empty, and no way back. O(steps).
+  void reset(size_t steps, double limit);
+  // Takes these bytes for all steps at once. O(steps).
+  void assign(const std::vector<double>& bytes);
+
+  // Both ends included; bytes may be negative.
+  void add(size_t first, size_t last, double bytes) {
+    if (bytes != 0) waiting_.push_back({first, last, bytes});
+  }
+  void set(size_t step, double bytes);
+
+  // undo() takes back what was done since mark().
+  void mark();
+  void undo();
+
+  size_t size() const { return value_.size(); }
+  double limit() const { return limit_; }
+  double at(size_t step) const {
+    if (waiting_.size() > most_waiting) apply();
+    return value_[step] + block_[step >> shift_].shift + waiting_at(step);
+  }
+  // Sum over steps of max(0, bytes - limit). These are O(sqrt(steps) + additions) after an edit.
+  double over() const { return settle(), over_; }
+  bool within_limit() const { return settle(), blocks_over_ == 0; }
+  double peak() const;
+  size_t peak_step() const;
+  // The n-th block above the limit (n taken modulo their number), as its first step: a place to
+  // look for steps above the limit. Only where not within_limit().
+  size_t block_over(uint32_t n) const;
+  size_t block_size() const { return size_t{1} << shift_; }
+
+ private:
+  static constexpr size_t most_waiting = 8;  // through which a look at one step goes
+
+  struct Range {
+    size_t first, last;
+    double bytes;
+  };
+  struct Block {
+    double shift = 0;  // to be added to each value
+    double most = empty;
+    double over = 0;
+    uint32_t touched = 0;   // since the last settle()
+    uint64_t saved_at = 0;  // the mark for which its values are saved
+  };
+  struct Saved {
+    size_t block;
+    Block header;
+    size_t values;  // in saved_values_, or SIZE_MAX
+  };
+
+  double waiting_at(size_t step) const {
+    double bytes = 0;
+    for (const Range& r : waiting_)
+      if (r.first <= step && step <= r.last) bytes += r.bytes;
+    return bytes;
+  }
+  void settle() const {
+    if (!waiting_.empty() || !touched_.empty()) apply();
+  }
+  void apply() const;
+  void touch(size_t block) const;
+  void save_header(size_t block) const;
+  void save_values(size_t block) const;
+  double apply_inside(size_t block, double carry) const;
+  void scan_over(size_t block) const;
+  void replace_over(Block& b, double over) const;
+
+  // What a look at the profile brings up to date.
+  mutable std::vector<double> value_, change_;  // change_: of value_ against the step before
+  mutable std::vector<Block> block_;
+  mutable std::vector<Range> waiting_;
+  mutable std::vector<size_t> touched_;  // blocks
+  mutable std::vector<Saved> saved_;
+  mutable std::vector<double> saved_values_;
+  mutable double over_ = 0;
+  mutable size_t blocks_over_ = 0;
+  unsigned shift_ = 0;
+  double limit_ = 0, marked_over_ = 0;
+  size_t marked_blocks_over_ = 0;
+  uint64_t mark_ = 1;
+};
+
+}  // namespace cleave::plan
