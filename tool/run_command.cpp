@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "compile/executable.h"
+#include "cut/parse_budget.h"
 #include "grad/grad.h"
 #include "interp/array_memory.h"
 #include "interp/interpret.h"
@@ -19,7 +20,7 @@ namespace cleave::tool {
 namespace {
 
 struct Options {
-  std::string graph, in, out, engine = "compiled", budget, mode = "default", passes = "on",
+  std::string graph, in, out, engine = "compiled", budget, mode = "exact", passes = "on",
                               fuse = "on", compiler = "automatic", dump;
   int threads = 0, repeat = 1;
   InputOptions inputs;
@@ -52,8 +53,14 @@ Status check_options(const Options& o) {
   constexpr std::string_view compilers[] = {"automatic", "clang", "cc", "none"};
   if (std::ranges::find(compilers, o.compiler) == std::end(compilers))
     return user_error("--compiler {}: expected automatic, clang, cc or none", o.compiler);
-  if (!o.budget.empty() || o.mode != "default")
-    return unsupported("--budget and --mode: a program runs whole as yet (src/cut)");
+  if (o.mode != "exact" && o.mode != "default" && o.mode != "pytorch")
+    return user_error("--mode {}: expected exact, default or pytorch", o.mode);
+  if (o.mode == "pytorch")
+    return unsupported("--mode pytorch: of `cleave partition` alone as yet; run the halves it writes");
+  if (o.mode == "default" && !o.budget.empty())
+    return user_error("--budget: mode default recomputes nothing and takes none");
+  if (o.engine == "reference" && !o.budget.empty())
+    return user_error("--budget: of the compiled engine alone");
   return {};
 }
 
@@ -94,6 +101,7 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
                      : o.compiler == "clang" ? runtime::CompilerKind::clang
                      : o.compiler == "none"  ? runtime::CompilerKind::none
                                              : runtime::CompilerKind::automatic;
+  if (!o.budget.empty()) { CLEAVE_TRY(options.memory_budget, parse_budget(o.budget)); }
   CLEAVE_TRY(auto program, CompiledProgram::compile(g, ops, options));
   report.compile_ms = program->report().compile_ms;
   report.kernels = program->report().kernels;
@@ -221,8 +229,9 @@ Command run_command() {
                 "--grad", o->grad,
                 "also the gradients of sum(out.i * cotangent.i) by the placeholders marked `grad`, "
                 "missing cotangents are 1");
-            options.option("--budget", o->budget, "bytes of memory (64MiB, 60%)");
-            options.option("--mode", o->mode, "how the joint graph is cut");
+            options.option("--budget", o->budget,
+                           "of the peak: 64MiB, or 60% of that with nothing recomputed");
+            options.option("--mode", o->mode, "exact, or default: nothing is recomputed");
             options.option("--passes", o->passes, "on or off");
             options.option("--fuse", o->fuse, "on or off");
             options.option("--compiler", o->compiler, "automatic, clang, cc, or none: interpret");

@@ -34,6 +34,8 @@ void file_options(OptionList& options, TrainOptions& o) {
   options.option("--every", o.every, "steps between printed losses (100)");
   options.option("--sample", o.sample, "characters to write at the end (400)");
   options.option("--threads", o.threads, "0: one a core");
+  options.option("--budget", o.budget,
+                 "of the step's peak memory: 64MiB, or 60% of that with nothing recomputed");
   options.option("--dump", o.dump, "folder for every stage of the compilation");
   options.flag("--json", o.json, "one JSON object a step, and one at the end");
 }

@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "base/write_file.h"
+#include "cut/parse_budget.h"
 #include "runtime/alloc_watch.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
@@ -113,7 +114,15 @@ class Trainer {
         executor_(make_thread_pool(o.threads)),
         step_(train_step(
             model_, loss(), adamw(), specs_,
-            {.executor = executor_, .dump_dir = o.dump, .clip_norm = o.clip, .seed = o.seed})) {}
+            {.executor = executor_,
+             .dump_dir = o.dump,
+             .memory_budget = budget(o),
+             .clip_norm = o.clip,
+             .seed = o.seed})) {}
+
+  static MemoryBudget budget(const TrainOptions& o) {
+    return o.budget.empty() ? MemoryBudget() : value_or_throw(parse_budget(o.budget));
+  }
 
   Status run() {
     if (!o_.resume.empty()) CLEAVE_CHECK(resume(o_, data_, step_.store()));

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cleave/executor.h"
+#include "cleave/memory_budget.h"
 #include "cleave/op.h"
 #include "cleave/store.h"
 
@@ -25,6 +26,12 @@ struct Options {
   Operators ops = {};
   // Each stage of the compilation as a file in this folder; none where it is empty.
   std::string dump_dir = {};
+
+  // Of the peak: a program that takes no more than this is chosen, the cheapest of a family in which
+  // more and more is computed again instead of kept. Bits of results don't depend on it. Error (user):
+  // no program fits; the message names the least peak found and a lower bound. None: nothing is
+  // computed again.
+  MemoryBudget memory_budget = {};
 
   // ---- of training steps
   // Gradients are scaled so that their global norm is at most this; 0: they are not.
@@ -59,6 +66,8 @@ struct Report {
   int64_t planned_peak_bytes = 0;
   int64_t arena_bytes = 0;
   int64_t placeholder_bytes = 0;
+  // By the cost table: how long a run takes more because of what it computes again.
+  int64_t recompute_ns = 0;
 };
 
 }  // namespace cleave

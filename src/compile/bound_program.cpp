@@ -29,6 +29,7 @@ Report report_of(const CompileReport& r, const Graph& traced) {
   out.planned_peak_bytes = r.planned_peak_bytes;
   out.arena_bytes = r.arena_bytes;
   out.placeholder_bytes = r.placeholder_bytes;
+  out.recompute_ns = r.recompute_ns;
   return out;
 }
 
@@ -52,6 +53,7 @@ Result<std::unique_ptr<BoundProgram>> BoundProgram::make(Parts parts, const std:
   compile_options.compiler = kind_of(options.compiler);
   compile_options.executor = executor;
   compile_options.dump_dir = options.dump_dir;
+  compile_options.memory_budget = options.memory_budget;
   CLEAVE_TRY(p->program_,
              CompiledProgram::compile(p->traced_, options.ops.registry(), compile_options));
   p->report_ = report_of(p->program_->report(), p->traced_);

@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "cleave/executor.h"
+#include "cleave/memory_budget.h"
 #include "ir/graph.h"
 #include "runtime/compiler.h"
 
@@ -25,6 +26,7 @@ struct CompileOptions {
   runtime::CompilerKind compiler = runtime::CompilerKind::automatic;
   std::shared_ptr<Executor> executor;  // also compiles units; null: a pool is made
   std::string dump_dir;                // empty: no dump
+  MemoryBudget memory_budget = {};     // of the planned peak; none: nothing is recomputed
 };
 
 struct StageReport {
@@ -41,6 +43,7 @@ struct CompileReport {
   int64_t planned_peak_bytes = 0;
   int64_t arena_bytes = 0;  // transient part: live values, results, workspace
   int64_t placeholder_bytes = 0;
+  int64_t recompute_ns = 0;  // by the cost table, of what runs again to keep to a budget
 };
 
 class CompiledProgram {

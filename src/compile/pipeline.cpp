@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/write_file.h"
+#include "compile/budget_family.h"
 #include "compile/plan_program.h"
 #include "ir/edit.h"
 #include "ir/text.h"
@@ -18,6 +19,7 @@ struct Build {
   Graph& graph;
   const OpRegistry& ops;
   const CompileOptions& options;
+  CompileReport& report;
   BuiltProgram program;
   std::vector<emit::CKernel> texts;
   std::vector<std::string> units;
@@ -34,6 +36,15 @@ Status run_common(Build& b) {
 }
 Status run_decompose(Build& b) { return decompose_for_lowering(b.graph, b.ops); }
 Status run_verify(Build& b) { return verify(b.graph); }
+
+Status run_cut(Build& b) {
+  if (!b.options.memory_budget.given()) return {};
+  CLEAVE_TRY(BudgetFamily family, BudgetFamily::make(b.graph));
+  CLEAVE_TRY(const size_t member, family.choose(b.options.memory_budget));
+  CLEAVE_TRY(b.graph, family.program(member));
+  b.report.recompute_ns = family.members()[member].recompute_ns;
+  return {};
+}
 
 Status run_lower(Build& b) {
   CLEAVE_TRY(b.program.lowered, lower_graph(b.graph));
@@ -168,6 +179,7 @@ constexpr Stage stages[] = {
     {"decompose", run_decompose, true},
     {"common_subexpressions", run_common, true},
     {"dead_code", run_dead_code, true},
+    {"cut", run_cut, true},
     {"lower", run_lower, false},
     {"in_place", run_in_place, false},
     {"emit", run_emit, false},
@@ -203,7 +215,7 @@ Status dump(const Build& b, size_t number, const Stage& stage, std::string& last
 Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops,
                                    const CompileOptions& options, CompileReport& report) {
   using Clock = std::chrono::steady_clock;
-  Build b{graph, ops, options, {}, {}, {}, nullptr};
+  Build b{graph, ops, options, report, {}, {}, {}, nullptr};
   std::string last_graph;
   if (!options.dump_dir.empty()) {
     std::error_code error;

@@ -1,6 +1,6 @@
 // The way of a graph to running code, as one flat table of named stages.
 //
-//   verify   decompose   dead_code   common_subexpressions   lower   in_place   emit   products
+//   verify   decompose   common_subexpressions   dead_code   cut   lower   in_place   emit   products
 //   plan_memory   build
 //
 // Every graph stage is verified after it ran, and written to the dump folder when it changed

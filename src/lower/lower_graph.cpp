@@ -44,13 +44,16 @@ Status Lowering::run() {
 
 Status Lowering::nodes() {
   for (const Return& r : graph_.returns()) returned_[r.value.v] = 1;
-  for (NodeId n = graph_.first_node(); n.valid(); n = graph_.next_node(n))
+  for (NodeId n = graph_.first_node(); n.valid(); n = graph_.next_node(n)) {
+    const size_t first_step = out_.steps.size();
     if (Status s = node(n); !s.ok()) {
       const Node& node = graph_.node(n);
       std::string where = graph_.loc_text(node.loc);
       return std::move(s).failure().within(fmt::format("lower: %{}{}", graph_.name(node.out(0)),
                                                        where.empty() ? "" : " (" + where + ")"));
     }
+    for (size_t i = first_step; i < out_.steps.size(); ++i) out_.steps[i].node = n;
+  }
   return {};
 }
 

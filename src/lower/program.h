@@ -77,6 +77,7 @@ struct Step {
   std::string name;  // of the value that it computes
   std::variant<KernelCall, ProductCall, ForeignCall, JumpCall> work;
   bool may_fail = false;  // checks indices
+  NodeId node = {};       // of the graph that was lowered; none for copies of what is returned
 };
 
 struct LoweredProgram {

@@ -1,0 +1,149 @@
+#include "compile/budget_family.h"
+
+#include <algorithm>
+
+#include "base/result.h"
+#include "compile/step_program.h"
+#include "cut/parse_budget.h"
+#include "plan/order.h"
+#include "plan/recompute.h"
+#include "plan/recompute_bound.h"
+#include "plan/sequence_search.h"
+#include "plan/simulate.h"
+
+namespace cleave {
+namespace {
+
+constexpr int rungs = 14;  // limits between the least peak of an order and the largest step
+
+int64_t moves_of(size_t tasks) { return 1000 + 40 * static_cast<int64_t>(tasks); }
+
+}  // namespace
+
+Result<BudgetFamily> BudgetFamily::make(const Graph& graph) {
+  BudgetFamily out(graph);
+  CLEAVE_CHECK(out.build());
+  return out;
+}
+
+Status BudgetFamily::build() {
+  CLEAVE_TRY(const PlannedProgram planned, plan_program(*graph_, *products_));
+  steps_ = std::make_unique<StepProgram>(step_program(*graph_, planned.lowered));
+  CLEAVE_TRY(StepTasks tasks, StepTasks::make(*graph_, *steps_, {}));
+  tasks_ = std::make_unique<StepTasks>(std::move(tasks));
+  bound();
+  add(tasks_->given());
+  members_.back().peak = planned.peak_bytes();
+  const plan::Order order = plan::least_peak_order(tasks_->tasks(), tasks_->given());
+  add(tasks_->together(order.steps));
+  search(members_.back().modelled_peak <= members_.front().modelled_peak ? members_.back().sequence
+                                                                         : tasks_->given());
+  std::stable_sort(members_.begin(), members_.end(), [](const auto& a, const auto& b) {
+    return a.recompute_ns < b.recompute_ns;
+  });
+  return {};
+}
+
+// Keeps sequences that are valid, with their costs.
+void BudgetFamily::add(std::vector<plan::TaskId> sequence) {
+  const Result<plan::Simulated> run = plan::simulate(tasks_->tasks(), sequence);
+  if (!run.ok()) return;
+  for (const FamilyMember& m : members_)
+    if (m.sequence == sequence) return;
+  FamilyMember member;
+  member.recompute_ns = tasks_->recompute_ns(sequence);
+  member.modelled_peak = run->peak;
+  member.sequence = std::move(sequence);
+  members_.push_back(std::move(member));
+}
+
+void BudgetFamily::search(std::vector<plan::TaskId> start) {
+  const plan::TaskGraph& graph = tasks_->tasks();
+  const Result<plan::Simulated> run = plan::simulate(graph, start);
+  if (!run.ok()) return;
+  const int64_t least = plan::largest_step(graph);
+  std::vector<plan::TaskId> last = start;
+  for (int k = 1; k <= rungs; ++k) {
+    const int64_t limit = run->peak - (run->peak - least) * k / rungs;
+    std::vector<std::vector<plan::TaskId>> starts{last};
+    const plan::MomentBound cut =
+        plan::bound_at(plan::moment_in_order(graph, start, run->peak_step), limit / 100 * 96, 12);
+    if (cut.reachable && !cut.fits.again.empty())
+      starts.push_back(plan::with_recomputed(graph, start, run->peak_step, cut.fits.again));
+    plan::FoundSequence best;
+    for (const auto& from : starts) {
+      const plan::FoundSequence found = plan::search_sequence(
+          graph, from, limit,
+          {static_cast<uint64_t>(k), moves_of(graph.size()), 0, plan::SearchKind::near_start});
+      if (best.steps.empty() || (found.met != best.met ? found.met
+                                 : found.met           ? found.time < best.time
+                                                       : found.peak < best.peak))
+        best = found;
+    }
+    add(best.steps);
+    add(tasks_->together(best.steps));
+    last = std::move(best.steps);
+    if (!best.met) break;
+  }
+}
+
+// What is in memory when the largest task runs, whatever else is recomputed.
+void BudgetFamily::bound() {
+  const plan::TaskGraph& graph = tasks_->tasks();
+  int64_t kept = 0, most = 0;
+  for (plan::TaskId t = 0; t < graph.size(); ++t) {
+    if (graph[t].kept) kept += graph[t].bytes;
+    int64_t step = graph[t].bytes + graph[t].workspace;
+    for (const plan::TaskId u : graph.operands(t)) step += graph[u].bytes;
+    if (step <= most) continue;
+    most = step;
+    bound_by_ = tasks_->text(t);
+  }
+  if (kept > most) bound_by_ = "what is returned";
+  lower_bound_ = steps_->placeholder_bytes + std::max(kept, most);
+}
+
+Result<Graph> BudgetFamily::program(size_t member) const {
+  return tasks_->program(members_[member].sequence);
+}
+
+Result<int64_t> BudgetFamily::peak(size_t member) {
+  FamilyMember& m = members_[member];
+  if (!m.peak) {
+    CLEAVE_TRY(const Graph g, program(member));
+    CLEAVE_TRY(const PlannedProgram planned, plan_program(g, *products_));
+    m.peak = planned.peak_bytes();
+  }
+  return *m.peak;
+}
+
+Result<int64_t> BudgetFamily::whole_peak() {
+  std::optional<int64_t> least;
+  for (size_t k = 0; k < members_.size() && members_[k].recompute_ns == 0; ++k) {
+    CLEAVE_TRY(const int64_t bytes, peak(k));
+    least = std::min(least.value_or(bytes), bytes);
+  }
+  return *least;
+}
+
+Result<size_t> BudgetFamily::choose(const MemoryBudget& budget) {
+  CLEAVE_CHECK(check_budget(budget));
+  CLEAVE_TRY(const int64_t whole, whole_peak());
+  if (getenv("FAM")) for (size_t k = 0; k < members_.size(); ++k) { CLEAVE_TRY(const int64_t bytes, peak(k)); fmt::print(stderr, "{:3} cost {:9} us  model {:12} exact {:12} diff {}\n", k, members_[k].recompute_ns/1000, members_[k].modelled_peak + steps_->placeholder_bytes, bytes, bytes - members_[k].modelled_peak - steps_->placeholder_bytes); }
+  const int64_t room = budget.given() ? budget.bytes(whole) : whole;
+  std::optional<size_t> best;
+  int64_t least = whole;
+  for (size_t k = 0; k < members_.size(); ++k) {
+    if (best && members_[k].recompute_ns > members_[*best].recompute_ns) break;
+    CLEAVE_TRY(const int64_t bytes, peak(k));
+    least = std::min(least, bytes);
+    if (bytes <= room && (!best || bytes < *members_[*best].peak)) best = k;
+  }
+  if (best) return *best;
+  return user_error(
+      "a memory budget of {} ({} B) is below the least peak found, {} B; no program takes less than "
+      "{} B, where {} are placeholders and the rest is alive at {}. Give at least {} B.",
+      budget.text(), room, least, lower_bound_, steps_->placeholder_bytes, bound_by_, least);
+}
+
+}  // namespace cleave

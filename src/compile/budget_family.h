@@ -1,0 +1,65 @@
+// Programs that compute the same with less memory and more time: a family that doesn't depend on the
+// budget asked for, from which the cheapest that fits is taken.
+//
+//   time  ^  o                  o   members: the graph's own order, the order of the least peak, and
+//         |    o                    for a ladder of limits below that a sequence which runs nodes
+//         |       o                 again, searched from the one before and from the cut at the peak
+//         |           o   o     each is lowered to its exact peak; so a larger budget never gives a
+//         +------------------►  dearer program, and a smaller one never a larger peak
+//           peak
+//
+// All members give the same bits: the same nodes run on the same values. Random nodes keep their
+// streams.
+#pragma once
+#include "cleave/memory_budget.h"
+#include "compile/plan_program.h"
+#include "cut/step_tasks.h"
+#include "ir/op_def.h"
+
+namespace cleave {
+
+struct FamilyMember {
+  std::vector<plan::TaskId> sequence;
+  int64_t recompute_ns = 0;
+  int64_t modelled_peak = 0;    // of the tasks; without what lowering adds
+  std::optional<int64_t> peak;  // exact, once it was lowered
+};
+
+class BudgetFamily {
+ public:
+  // A static, decomposed graph. Errors: those of lowering.
+  static Result<BudgetFamily> make(const Graph& graph);
+
+  // By rising recompute_ns.
+  const std::vector<FamilyMember>& members() const { return members_; }
+  // The member's program, and its exact peak.
+  Result<Graph> program(size_t member) const;
+  Result<int64_t> peak(size_t member);
+  // Of the cheapest, which recomputes nothing.
+  Result<int64_t> whole_peak();
+  // No program has a smaller peak, and what is alive there.
+  int64_t lower_bound() const { return lower_bound_; }
+  const std::string& bound_by() const { return bound_by_; }
+
+  // The cheapest member whose exact peak is within the budget, ties to the smaller peak. Error
+  // (user): none is; names the least peak found, the lower bound and what binds it.
+  Result<size_t> choose(const MemoryBudget& budget);
+
+ private:
+  explicit BudgetFamily(const Graph& graph)
+      : graph_(std::make_unique<Graph>(graph)), products_(std::make_unique<runtime::GemmCache>()) {}
+  Status build();
+  void search(std::vector<plan::TaskId> start);
+  void add(std::vector<plan::TaskId> sequence);
+  void bound();
+
+  std::unique_ptr<Graph> graph_;
+  std::unique_ptr<StepProgram> steps_;
+  std::unique_ptr<StepTasks> tasks_;
+  std::vector<FamilyMember> members_;
+  std::unique_ptr<runtime::GemmCache> products_;
+  int64_t lower_bound_ = 0;
+  std::string bound_by_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,86 @@
+// A whole program as tasks with memory (plan/task_graph.h), and programs from sequences of tasks.
+//
+//   graph ─► lowered once ─► StepProgram: what each node reads, makes and needs while it runs
+//                                 ▼
+//                            StepTasks ─► plan: orders, sequences that run tasks again
+//                                 ▼
+//   graph whose nodes stand in a sequence's order, nodes that run again standing there again
+//
+//   task      one value of a node that takes memory; those of a node with several stand one behind
+//             the other and become one node again, else the node runs for each
+//   views     take no memory and no task: they are made anew in front of their readers
+//   in place  an update that is written over its placeholder takes no memory, but must come behind
+//             every other reader of the placeholder and behind every step that may fail: tasks of 0
+//             bytes in between say so
+//
+// Sizes in bytes, each value's rounded up to 64.
+#pragma once
+#include <unordered_map>
+
+#include "cut/call_cost.h"
+#include "plan/task_graph.h"
+
+namespace cleave {
+
+struct StepProgram {
+  struct Storage {
+    int64_t bytes = 0;
+    ValueId value = {};        // that it was made for; none where it isn't a result of its node
+    bool placeholder = false;  // then it takes no memory of the program's own
+    bool kept = false;         // it is returned
+  };
+  struct Call {
+    NodeId node;
+    int64_t workspace = 0;         // memory that its own steps alone use, at the most
+    std::vector<int32_t> reads;    // storages that were there before
+    std::vector<int32_t> makes;    // storages that others read, or that are returned
+    std::vector<int32_t> updates;  // placeholders' storages that it writes over
+    bool may_fail = false;
+  };
+  std::vector<Storage> storages;
+  std::vector<Call> calls;      // in the graph's order; nodes without steps are left out
+  int64_t copied_at_end = 0;    // bytes of what is copied to be returned
+  int64_t placeholder_bytes = 0;
+};
+
+class StepTasks {
+ public:
+  // Both must outlive it. Errors: those of make_task_graph.
+  static Result<StepTasks> make(const Graph& graph, const StepProgram& program,
+                                const MachineRates& rates);
+
+  const plan::TaskGraph& tasks() const { return tasks_; }
+  // The graph's own order.
+  const std::vector<plan::TaskId>& given() const { return given_; }
+  // The order with the values of each node together, where the first of them stands.
+  std::vector<plan::TaskId> together(const std::vector<plan::TaskId>& order) const;
+  // The program that runs the sequence. Error (bug): a task before an operand.
+  Result<Graph> program(const std::vector<plan::TaskId>& sequence) const;
+  // "mm %y" of the task's node; empty where the task only orders.
+  std::string text(plan::TaskId task) const;
+  // What the sequence's program runs longer than the graph: nodes that stand twice.
+  int64_t recompute_ns(const std::vector<plan::TaskId>& sequence) const;
+
+ private:
+  static constexpr uint32_t no_call = ~0u;
+  struct Owner {
+    uint32_t call = no_call;  // of the StepProgram; none of a task that only orders
+    ValueId value = {};       // none: all results of the node
+  };
+  StepTasks(const Graph& graph, const StepProgram& program) : graph_(&graph), program_(&program) {}
+  void add_tasks(const MachineRates& rates);
+  void add_order();
+  std::vector<std::vector<plan::TaskId>> runs(const std::vector<plan::TaskId>& sequence) const;
+
+  friend class SequenceWriter;
+  const Graph* graph_;
+  const StepProgram* program_;
+  std::vector<plan::Task> list_;
+  std::vector<plan::Link> links_;
+  std::vector<Owner> owner_;                      // by task
+  std::vector<std::vector<plan::TaskId>> of_call_;  // tasks by call
+  plan::TaskGraph tasks_;
+  std::vector<plan::TaskId> given_;
+};
+
+}  // namespace cleave
