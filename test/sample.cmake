@@ -2,6 +2,7 @@
 #   write_samples  every sample with its results, for the comparison with PyTorch
 #   write_graphs   random graphs with their results, for the same
 #   fuzz_graphs    random graphs, compiled against the oracle (make fuzz)
+#   fuzz_budgets   random training graphs under memory budgets (make fuzz-budgets)
 file(GLOB sample_sources CONFIGURE_DEPENDS sample/*.cpp)
 add_library(cleave_test_samples STATIC EXCLUDE_FROM_ALL ${sample_sources})
 target_link_libraries(cleave_test_samples PUBLIC cleave_test_settings)
@@ -9,7 +10,7 @@ target_precompile_headers(cleave_test_samples REUSE_FROM cleave_test_pch)
 if(CLEAVE_FUZZ OR CLEAVE_ROOMS)
   return()
 endif()
-foreach(program write_samples write_graphs fuzz_graphs)
+foreach(program write_samples write_graphs fuzz_graphs fuzz_budgets)
   add_executable(${program} EXCLUDE_FROM_ALL sample/program/${program}.cpp)
   target_link_libraries(${program} PRIVATE cleave_test_samples)
   target_precompile_headers(${program} REUSE_FROM cleave_test_pch)

@@ -22,11 +22,15 @@
 
 namespace cleave {
 
+class BudgetFamily;
+
 struct CompileOptions {
   runtime::CompilerKind compiler = runtime::CompilerKind::automatic;
   std::shared_ptr<Executor> executor;  // also compiles units; null: a pool is made
   std::string dump_dir;                // empty: no dump
   MemoryBudget memory_budget = {};     // of the planned peak; none: nothing is recomputed
+  // Made before of the same graph; null: made where a budget is given.
+  std::shared_ptr<BudgetFamily> family = nullptr;
 };
 
 struct StageReport {

@@ -3,7 +3,6 @@
 #include <set>
 
 #include "compile/plan_program.h"
-#include "ir/edit.h"
 #include "ir/specialize.h"
 
 namespace cleave {
@@ -24,9 +23,7 @@ Result<Graph> at_hints(const Graph& g) {
 Result<LoweredProgram> planned(const Graph& half, const OpRegistry& ops,
                                runtime::GemmCache& cache) {
   CLEAVE_TRY(Graph g, at_hints(half));
-  CLEAVE_CHECK(decompose_for_lowering(g, ops));
-  eliminate_common_subexpressions(g);
-  eliminate_dead_code(g);
+  CLEAVE_CHECK(prepare_graph(g, ops));
   CLEAVE_TRY(PlannedProgram plan, plan_program(g, cache));
   return std::move(plan.lowered);
 }

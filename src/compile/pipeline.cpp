@@ -39,10 +39,14 @@ Status run_verify(Build& b) { return verify(b.graph); }
 
 Status run_cut(Build& b) {
   if (!b.options.memory_budget.given()) return {};
-  CLEAVE_TRY(BudgetFamily family, BudgetFamily::make(b.graph));
-  CLEAVE_TRY(const size_t member, family.choose(b.options.memory_budget));
-  CLEAVE_TRY(b.graph, family.program(member));
-  b.report.recompute_ns = family.members()[member].recompute_ns;
+  std::shared_ptr<BudgetFamily> family = b.options.family;
+  if (!family) {
+    CLEAVE_TRY(BudgetFamily made, BudgetFamily::make(b.graph));
+    family = std::make_shared<BudgetFamily>(std::move(made));
+  }
+  CLEAVE_TRY(const size_t member, family->choose(b.options.memory_budget));
+  CLEAVE_TRY(b.graph, family->program(member));
+  b.report.recompute_ns = family->members()[member].recompute_ns;
   return {};
 }
 

@@ -1,5 +1,7 @@
 #include "compile/plan_program.h"
 
+#include "ir/edit.h"
+
 namespace cleave {
 
 Result<std::vector<std::shared_ptr<runtime::Gemm>>> add_products(LoweredProgram& program,
@@ -33,6 +35,13 @@ Result<std::vector<std::shared_ptr<runtime::Gemm>>> add_products(LoweredProgram&
     products.push_back(std::move(gemm));
   }
   return products;
+}
+
+Status prepare_graph(Graph& graph, const OpRegistry& ops) {
+  CLEAVE_CHECK(decompose_for_lowering(graph, ops));
+  eliminate_common_subexpressions(graph);
+  eliminate_dead_code(graph);
+  return {};
 }
 
 Result<PlannedProgram> plan_program(const Graph& graph, runtime::GemmCache& cache) {

@@ -15,7 +15,11 @@ struct PlannedProgram {
 Result<std::vector<std::shared_ptr<runtime::Gemm>>> add_products(LoweredProgram& program,
                                                                  runtime::GemmCache& cache);
 
-// A static, decomposed graph. Errors: those of lowering.
+// The stages before the cut: decomposition to what has a lowering, equal calls merged, dead ones
+// dropped.
+Status prepare_graph(Graph& graph, const OpRegistry& ops);
+
+// A static, prepared graph. Errors: those of lowering.
 Result<PlannedProgram> plan_program(const Graph& graph, runtime::GemmCache& cache);
 
 }  // namespace cleave

@@ -1,0 +1,146 @@
+#include "test/sample/check_budgets.h"
+
+#include <map>
+
+#include "cleave/executor.h"
+#include "compile/budget_family.h"
+#include "compile/executable.h"
+#include "interp/array_memory.h"
+#include "ir/edit.h"
+#include "test/sample/run_program.h"
+
+namespace cleave::random {
+namespace {
+
+struct Run {
+  law::Memory returns;
+  int64_t planned = 0, measured = 0, recompute_ns = 0;
+  std::shared_ptr<const CompiledProgram> program;
+};
+
+class Checker {
+ public:
+  Checker(const RandomGraph& r, const OpRegistry& ops, runtime::CompilerKind compiler) : r_(r) {
+    options_.compiler = compiler;
+    options_.executor = make_thread_pool(1);
+    ops_ = &ops;
+  }
+
+  Result<BudgetVerdict> run(const std::vector<double>& parts) {
+    CLEAVE_TRY(const Run whole, run_with({}));
+    Graph prepared = r_.g;
+    CLEAVE_CHECK(prepare_graph(prepared, *ops_));
+    CLEAVE_TRY(BudgetFamily family, BudgetFamily::make(prepared));
+    options_.family = std::make_shared<BudgetFamily>(std::move(family));
+    CLEAVE_TRY(int64_t most, options_.family->whole_peak());
+    int64_t least = most;
+    for (size_t k = 0; k < options_.family->members().size(); ++k) {
+      CLEAVE_TRY(const int64_t peak, options_.family->peak(k));
+      least = std::min(least, peak);
+    }
+    if (least < options_.family->lower_bound())
+      violate(fmt::format("a peak of {} below the lower bound {}", least,
+                          options_.family->lower_bound()));
+    if (run_with(least - 1).ok()) violate("a budget below the least peak is taken");
+    std::optional<Run> before;
+    for (const double part : parts) {
+      const int64_t budget = least + static_cast<int64_t>(part * static_cast<double>(most - least));
+      CLEAVE_TRY(Run now, run_with(budget));
+      ++verdict_.programs;
+      compare(whole, now, budget);
+      if (before && now.recompute_ns > before->recompute_ns)
+        violate(fmt::format("{} B is dearer than less", budget));
+      if (before && now.planned < before->planned)
+        violate(fmt::format("{} B has a smaller peak than less", budget));
+      if (now.recompute_ns > 0) {
+        ++verdict_.recomputing;
+        if (!before || now.recompute_ns != before->recompute_ns)
+          CLEAVE_CHECK(compare_masks(now.program->graph()));
+      }
+      before = std::move(now);
+    }
+    return std::move(verdict_);
+  }
+
+ private:
+  void violate(std::string what) {
+    if (verdict_.violation.empty()) verdict_.violation = std::move(what);
+  }
+
+  Result<Run> run_with(MemoryBudget budget) {
+    options_.memory_budget = budget;
+    Run out;
+    CLEAVE_TRY(out.program, CompiledProgram::compile(r_.g, *ops_, options_));
+    out.planned = out.program->report().planned_peak_bytes;
+    out.recompute_ns = out.program->report().recompute_ns;
+    CLEAVE_TRY(auto instance, Instance::make(out.program, options_.executor));
+    law::Memory bound;
+    for (size_t i = 0; i < r_.inputs.size(); ++i) {
+      bound.push_back(to_memory(r_.inputs[i]));
+      bound.back().resize(bound.back().size() + 64);
+      CLEAVE_CHECK(instance->bind(i, bound.back().data()));
+    }
+    instance->fill_arena_pattern();
+    CLEAVE_CHECK(instance->run());
+    out.measured = instance->touched_arena_bytes() + out.program->report().placeholder_bytes;
+    const auto& returns = out.program->graph().returns();
+    for (size_t k = 0; k < returns.size(); ++k) {
+      const Type& t = out.program->graph().type(returns[k].value);
+      const auto* data = static_cast<const std::byte*>(instance->result(k));
+      out.returns.emplace_back(data, data + numel_of(static_shape(t)) * size_of(t.dtype));
+    }
+    return out;
+  }
+
+  void compare(const Run& whole, const Run& now, int64_t budget) {
+    for (size_t k = 0; k < whole.returns.size(); ++k)
+      if (whole.returns[k] != now.returns[k])
+        violate(fmt::format("budget {}: return {} has other bits", budget, k));
+    if (now.planned > budget) violate(fmt::format("budget {}: planned {}", budget, now.planned));
+    if (now.measured != now.planned)
+      violate(fmt::format("budget {}: measured {}, planned {}", budget, now.measured, now.planned));
+  }
+
+  // Random nodes of one stream, operator and state give the same bits: all of them returned.
+  Status compare_masks(Graph g) {
+    std::map<std::string, std::vector<size_t>> equal;  // by the call: places in `return`
+    for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) {
+      const Node& node = g.node(n);
+      if (!has(node.op->traits, Trait::random)) continue;
+      std::string call = fmt::format("{} {}", node.op->name, g.view(n).int_attr("stream"));
+      for (uint32_t k = 0; k < node.output_count; ++k) {
+        if (g.type(node.out(k)).is_none) continue;
+        equal[fmt::format("{} {}", call, k)].push_back(g.returns().size());
+        g.add_return({node.out(k)});
+      }
+    }
+    bool any = false;
+    for (const auto& [call, places] : equal) any |= places.size() > 1;
+    if (!any) return {};
+    // As it stands: equal calls aren't merged, since each has operands of its own copy or none.
+    options_.memory_budget = {};
+    CLEAVE_TRY(auto program, CompiledProgram::compile(g, *ops_, options_));
+    CLEAVE_TRY(const law::Memory all, law::run_program(program, r_.inputs, 1));
+    for (const auto& [call, places] : equal)
+      for (size_t k = 1; k < places.size(); ++k) {
+        ++verdict_.masks;
+        if (all[places[0]] != all[places[k]]) violate(call + " has other bits when it runs again");
+      }
+    return {};
+  }
+
+  const RandomGraph& r_;
+  const OpRegistry* ops_;
+  CompileOptions options_;
+  BudgetVerdict verdict_;
+};
+
+}  // namespace
+
+Result<BudgetVerdict> check_budgets(const RandomGraph& r, const OpRegistry& ops,
+                                    const std::vector<double>& parts,
+                                    runtime::CompilerKind compiler) {
+  return Checker(r, ops, compiler).run(parts);
+}
+
+}  // namespace cleave::random

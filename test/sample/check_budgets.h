@@ -1,0 +1,25 @@
+// One random graph under memory budgets, beside the same program with nothing recomputed.
+//
+//   results, updates and gradients have the same bits; every random node that runs again gives the
+//   bits of its first run; measured = planned; peak <= budget; a larger budget gives no dearer
+//   program, a smaller one no larger peak; a budget below the least peak is refused
+#pragma once
+#include "runtime/compiler.h"
+#include "test/sample/random_graph.h"
+
+namespace cleave::random {
+
+struct BudgetVerdict {
+  std::string violation;    // empty: all of it holds
+  int64_t programs = 0;     // that were run, one a budget
+  int64_t recomputing = 0;  // of them, those that run a node again
+  int64_t masks = 0;        // results of random nodes that ran again, compared
+};
+
+// Budgets at `parts` between the least and the largest peak of the graph's family, rising, from 0 to
+// 1. Unsupported is an error; other failures are violations.
+Result<BudgetVerdict> check_budgets(const RandomGraph& r, const OpRegistry& ops,
+                                    const std::vector<double>& parts,
+                                    runtime::CompilerKind compiler = runtime::CompilerKind::none);
+
+}  // namespace cleave::random
