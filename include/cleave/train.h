@@ -120,6 +120,20 @@ CLEAVE_API TrainStep train_step(const nn::Module& model, const TracedFunction& l
                                 const std::vector<InputSpec>& inputs, const Options& options = {},
                                 Location at = Location::current());
 
+// A program that a memory budget may choose.
+struct MemoryTrade {
+  int64_t peak_bytes = 0;
+  int64_t recompute_ns = 0;  // by the cost table
+};
+// All of them for a training step, by falling peak and rising time; the first recomputes nothing.
+// Nothing is compiled.
+CLEAVE_API std::vector<MemoryTrade> memory_trades(const nn::Module& model,
+                                                  const TracedFunction& loss,
+                                                  const optim::Optimizer& optimizer,
+                                                  const std::vector<InputSpec>& inputs,
+                                                  const Options& options = {},
+                                                  Location at = Location::current());
+
 // A function for inference: nothing is dropped, whatever the mode of the modules.
 CLEAVE_API CompiledFunction compile(const nn::Module& model, const TracedFunction& function,
                                     const std::vector<InputSpec>& inputs,

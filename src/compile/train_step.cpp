@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "base/result.h"
+#include "compile/budget_family.h"
 #include "compile/step_trace.h"
 #include "ir/text.h"
 
@@ -90,6 +91,26 @@ TrainStep train_step(const nn::Module& model, const TracedFunction& loss,
   state->averages = std::move(trace.averages);
   state->last = &state->step;
   return TrainStep(std::move(state));
+}
+
+std::vector<MemoryTrade> memory_trades(const nn::Module& model, const TracedFunction& loss,
+                                       const optim::Optimizer& optimizer,
+                                       const std::vector<InputSpec>& inputs, const Options& options,
+                                       Location at) {
+  StepTrace trace{model, loss, optimizer, inputs, options, at, StepPart::whole};
+  trace.record();
+  Graph graph = trace.close();
+  value_or_throw(prepare_graph(graph, options.ops.registry()));
+  BudgetFamily family = value_or_throw(BudgetFamily::make(graph));
+  std::vector<MemoryTrade> trades;
+  for (size_t k = 0; k < family.members().size(); ++k) {
+    const int64_t peak = value_or_throw(family.peak(k));
+    const int64_t ns = family.members()[k].recompute_ns;
+    if (!trades.empty() && peak >= trades.back().peak_bytes) continue;
+    if (!trades.empty() && ns == trades.back().recompute_ns) trades.pop_back();
+    trades.push_back({peak, ns});
+  }
+  return trades;
 }
 
 StepResult TrainStep::run(std::span<const InputRef> inputs) {
