@@ -46,6 +46,7 @@ Status BudgetFamily::build() {
 
 // Keeps sequences that are valid, with their costs.
 void BudgetFamily::add(std::vector<plan::TaskId> sequence) {
+  sequence = tasks_->needed(sequence);
   const Result<plan::Simulated> run = plan::simulate(tasks_->tasks(), sequence);
   if (!run.ok()) return;
   for (const FamilyMember& m : members_)

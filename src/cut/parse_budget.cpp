@@ -15,7 +15,6 @@ Status check_budget(const MemoryBudget& budget) {
 }
 
 Result<MemoryBudget> parse_budget(const std::string& text) {
-  MemoryBudget out;
   if (text.ends_with('%')) {
     double percent = 0;
     const char* end = text.data() + text.size() - 1;

@@ -157,6 +157,21 @@ std::vector<TaskId> StepTasks::together(const std::vector<TaskId>& order) const 
   return out;
 }
 
+std::vector<TaskId> StepTasks::needed(const std::vector<TaskId>& sequence) const {
+  std::vector<bool> wanted(owner_.size());
+  for (TaskId t = 0; t < tasks_.size(); ++t)
+    wanted[t] = tasks_[t].kept || tasks_.users(t).empty();
+  std::vector<TaskId> out;
+  for (auto it = sequence.rbegin(); it != sequence.rend(); ++it) {
+    if (!wanted[*it]) continue;
+    wanted[*it] = false;
+    for (const TaskId u : tasks_.operands(*it)) wanted[u] = true;
+    out.push_back(*it);
+  }
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
 std::string StepTasks::text(TaskId task) const {
   if (owner_[task].call == no_call) return "";
   const Node& node = graph_->node(program_->calls[owner_[task].call].node);

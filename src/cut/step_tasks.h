@@ -54,7 +54,9 @@ class StepTasks {
   const std::vector<plan::TaskId>& given() const { return given_; }
   // The order with the values of each node together, where the first of them stands.
   std::vector<plan::TaskId> together(const std::vector<plan::TaskId>& order) const;
-  // The program that runs the sequence. Error (bug): a task before an operand.
+  // Without the runs that nobody reads before the next run of the same task.
+  std::vector<plan::TaskId> needed(const std::vector<plan::TaskId>& sequence) const;
+  // The program that runs the sequence, which must be all needed. Error (bug): a task before an operand.
   Result<Graph> program(const std::vector<plan::TaskId>& sequence) const;
   // "mm %y" of the task's node; empty where the task only orders.
   std::string text(plan::TaskId task) const;
