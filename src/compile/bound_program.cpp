@@ -54,6 +54,7 @@ Result<std::unique_ptr<BoundProgram>> BoundProgram::make(Parts parts, const std:
   compile_options.executor = executor;
   compile_options.dump_dir = options.dump_dir;
   compile_options.memory_budget = options.memory_budget;
+  compile_options.forward_results = parts.forward_results;
   CLEAVE_TRY(p->program_,
              CompiledProgram::compile(p->traced_, options.ops.registry(), compile_options));
   p->report_ = report_of(p->program_->report(), p->traced_);

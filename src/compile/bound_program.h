@@ -23,6 +23,7 @@ class BoundProgram {
     std::vector<ValueId> inputs;
     std::vector<InputSpec> specs;
     std::vector<std::pair<ValueId, void*>> own;
+    size_t forward_results = 0;  // CompileOptions'
   };
   static Result<std::unique_ptr<BoundProgram>> make(Parts parts, const std::string& what,
                                                     const Options& options);

@@ -8,6 +8,7 @@
 #include "base/write_file.h"
 #include "compile/budget_family.h"
 #include "compile/plan_program.h"
+#include "cut/honor_tags.h"
 #include "ir/edit.h"
 #include "ir/text.h"
 
@@ -38,6 +39,7 @@ Status run_decompose(Build& b) { return decompose_for_lowering(b.graph, b.ops); 
 Status run_verify(Build& b) { return verify(b.graph); }
 
 Status run_cut(Build& b) {
+  CLEAVE_CHECK(honor_tags(b.graph, b.options.forward_results));
   if (!b.options.memory_budget.given()) return {};
   std::shared_ptr<BudgetFamily> family = b.options.family;
   if (!family) {

@@ -4,6 +4,7 @@
 #include "base/result.h"
 #include "compile/budget_family.h"
 #include "compile/step_trace.h"
+#include "cut/honor_tags.h"
 #include "ir/text.h"
 
 namespace cleave {
@@ -44,6 +45,7 @@ TrainStep::State::Program made(TrainStep::State& state, StepTrace& trace) {
   parts.variables = trace.recording->bound();
   parts.inputs = trace.inputs;
   parts.specs = trace.specs;
+  parts.forward_results = trace.results.size();
   for (size_t i = 0; i < trace.learning_rates.size(); ++i)
     parts.own.emplace_back(trace.learning_rates[i], state.learning_rates[i]->data());
   const double trace_ms = ms_since(start);
@@ -101,6 +103,7 @@ std::vector<MemoryTrade> memory_trades(const nn::Module& model, const TracedFunc
   trace.record();
   Graph graph = trace.close();
   value_or_throw(prepare_graph(graph, options.ops.registry()));
+  value_or_throw(honor_tags(graph, trace.results.size()));
   BudgetFamily family = value_or_throw(BudgetFamily::make(graph));
   std::vector<MemoryTrade> trades;
   for (size_t k = 0; k < family.members().size(); ++k) {

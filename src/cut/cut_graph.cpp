@@ -105,13 +105,15 @@ void CutGraph::bind() {
   const Graph& g = joint_->graph();
   for (int32_t n = 0; n < flow_.calls(); ++n) {
     const Node& node = g.node(nodes_[at(n)]);
+    // Calls of the gradient carry the tags of the calls that they are the gradients of.
+    const bool tagged = joint_->half(nodes_[at(n)]) == Half::forward;
     int32_t first = flow_.result_begin[at(n)];
     const int32_t end = flow_.result_begin[at(n) + 1];
-    if (asks_save(node)) {
+    if (tagged && asks_save(node)) {
       const NodeId base = g.value(joint_->storage(node.out(0))).def;
       if (base.valid()) flow_.pinned[at(call(base))] = 1;
     }
-    const bool again = asks_recompute(node) && !flow_.pinned[at(n)];
+    const bool again = tagged && asks_recompute(node) && !flow_.pinned[at(n)];
     if (again && feeds_later_region(*joint_, nodes_[at(n)])) {
       flow_.pinned[at(n)] = !is_view(node);
       continue;
@@ -129,7 +131,7 @@ std::string CutGraph::bound_by(ValueId v) const {
   if (is_view(node)) return "a view: its base is saved instead";
   if (asks_recompute(node) && feeds_later_region(*joint_, def))
     return "the border of a checkpointed region";
-  if (node.tag.policy != Recompute::unset)
+  if (node.tag.policy != Recompute::unset && joint_->half(def) == Half::forward)
     return fmt::format("tagged {}", text_of(node.tag.policy));
   if (call(def) >= 0 && flow_.pinned[at(call(def))]) return "a view of it is tagged must_save";
   return "";

@@ -10,6 +10,7 @@ Result<ExactCut> ExactCut::make(CutGraph graph) {
   const flow::ForwardGraph& flow = out.graph_.flow();
   const auto add = [&](std::vector<uint8_t> recompute, bool corner) {
     const flow::PartitionChoice c = flow::choice_of(flow, std::move(recompute));
+    if (!out.points_.empty() && c.bytes >= out.points_.back().saved_bytes) return;
     out.points_.push_back({c.bytes, c.cost, corner, c.recompute});
   };
   const size_t corners = out.frontier_.corners().size();
@@ -49,7 +50,7 @@ Status ExactCut::search_between() {
       if (c.cost < all.back().cost_ns) continue;  // the point before is worse: it stays, first
       all.push_back({c.bytes, c.cost, false, std::move(c.recompute)});
     }
-    all.push_back(right);
+    if (right.saved_bytes < all.back().saved_bytes) all.push_back(right);
   }
   points_ = std::move(all);
   return {};

@@ -33,8 +33,9 @@ void StepTasks::add_tasks(const MachineRates& rates) {
   std::vector<TaskId> maker(program_->storages.size(), ~TaskId{0});
   for (uint32_t c = 0; c < program_->calls.size(); ++c) {
     const StepProgram::Call& call = program_->calls[c];
-    const bool once = has(traits_of(graph_->node(call.node)), Trait::effect) || call.may_fail ||
-                      !call.updates.empty();
+    const Node& node = graph_->node(call.node);
+    const bool once = has(traits_of(node), Trait::effect) || call.may_fail ||
+                      !call.updates.empty() || node.tag.policy == Recompute::must_save;
     const bool apart = std::all_of(call.makes.begin(), call.makes.end(), [&](int32_t s) {
       return program_->storages[at(s)].value.valid();
     });

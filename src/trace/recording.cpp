@@ -205,6 +205,11 @@ void Recording::take_assigned(Location at) {
   }
 }
 
+int64_t Recording::begin_region() {
+  if (region_depth_++ == 0) ++region_;
+  return region_;
+}
+
 SourceLoc Recording::loc(Location at) {
   return {graph().file_id(base_name(at.file_name())), at.line()};
 }

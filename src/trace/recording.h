@@ -87,6 +87,11 @@ class Recording : public std::enable_shared_from_this<Recording> {
   void forget_assigned();
   void take_assigned(Location at);
 
+  // ---- checkpointed regions
+  // The number of the outermost one that is open, from 1 on; each begin needs its end.
+  int64_t begin_region();
+  void end_region() { --region_depth_; }
+
   // ---- operations
   // The value of a tensor in this graph: its own, a leaf's placeholder, or a copy.
   ValueId value_of(const Tensor& t, Location at);
@@ -118,6 +123,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
   std::map<std::string, int> subgraph_names_;
   Variable rng_;
   int64_t next_stream_ = 0;
+  int64_t region_ = 0, region_depth_ = 0;
   std::vector<Bound> bound_, updates_;
   std::map<const VariableState*, ValueId> placeholders_;
   // Values of free recordings that were copied in.

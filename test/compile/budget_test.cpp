@@ -1,0 +1,178 @@
+// Programs under memory budgets.
+#include "test/sample/check_budgets.h"
+
+#include <gtest/gtest.h>
+
+#include "cleave/cleave.h"
+#include "cut/parse_budget.h"
+#include "op/registry.h"
+
+namespace cleave {
+namespace {
+
+TEST(Budget, random_graphs_keep_their_bits_and_their_budgets) {
+  const OpRegistry ops = value_or_throw(core_ops());
+  int64_t programs = 0, recomputing = 0;
+  for (uint64_t seed = 0; seed < 25; ++seed) {
+    const random::RandomGraph r = value_or_throw(random::with_gradients(
+        value_or_throw(random::random_graph(ops, seed, {})), ops, seed));
+    const Result<random::BudgetVerdict> v = random::check_budgets(r, ops, {0, .25, .5, .75, 1});
+    if (!v.ok() && v.failure().kind == ErrorKind::unsupported) continue;
+    ASSERT_TRUE(v.ok()) << "seed " << seed << ": " << v.failure().message;
+    EXPECT_EQ(v->violation, "") << "seed " << seed;
+    programs += v->programs;
+    recomputing += v->recomputing;
+  }
+  EXPECT_GT(programs, 60);
+  EXPECT_GT(recomputing, 10);
+}
+
+TEST(Budget, text) {
+  EXPECT_EQ(value_or_throw(parse_budget("64MiB")).bytes(0), 64 << 20);
+  EXPECT_EQ(value_or_throw(parse_budget("1048576")).bytes(0), 1048576);
+  EXPECT_EQ(value_or_throw(parse_budget("60%")).bytes(1000), 600);
+  for (const char* wrong : {"", "0", "0%", "-5%", "101%", "nan%", "12x", "-1", "1e99GiB", "%"}) {
+    const Result<MemoryBudget> b = parse_budget(wrong);
+    ASSERT_FALSE(b.ok()) << wrong;
+    EXPECT_EQ(b.failure().kind, ErrorKind::user) << wrong;
+  }
+}
+
+// Dropout between wide layers: what is computed again must have the bits of the first time.
+struct Dropped : nn::Module {
+  explicit Dropped(Generator& rng) {
+    for (int k = 0; k < 6; ++k)
+      layers.push_back(add_module("l" + std::to_string(k), nn::Linear(32, 32, rng)));
+  }
+  Tensor block(const Tensor& x, size_t k) const {
+    return x + dropout(gelu(layers[k](x)), 0.3);
+  }
+  Tensor loss(const Tensor& x) const {
+    Tensor y = x;
+    for (size_t k = 0; k < layers.size(); ++k) y = block(y, k);
+    return mean(y * y);
+  }
+  std::vector<nn::Linear> layers;
+};
+
+const std::vector<InputSpec> wide = {{"x", DType::f32, {256, 32}}};
+
+std::vector<double> losses(const TracedFunction& loss, const Dropped& model, const Options& options,
+                           int64_t* peak = nullptr) {
+  TrainStep step = train_step(model, loss, optim::SGD({.lr = 0.1}), wide, options);
+  Generator rng(3);
+  const HostTensor x = rng.normal({256, 32});
+  step.watch_memory();
+  std::vector<double> out;
+  for (int k = 0; k < 4; ++k) out.push_back(step.run({x}).loss);
+  EXPECT_EQ(step.measured_peak_bytes(), step.report().planned_peak_bytes);
+  if (peak) *peak = step.measured_peak_bytes();
+  return out;
+}
+
+TEST(Budget, a_training_step_with_dropout_has_the_same_losses) {
+  Generator rng(0);
+  Dropped model(rng);
+  const auto loss = [&model](const Tensor& x) { return model.loss(x); };
+  const std::vector<MemoryTrade> trades =
+      memory_trades(model, loss, optim::SGD({.lr = 0.1}), wide, {.seed = 9});
+  ASSERT_GT(trades.size(), 3u);
+  EXPECT_EQ(trades.front().recompute_ns, 0);
+  EXPECT_LT(trades.back().peak_bytes, trades.front().peak_bytes * 3 / 4);
+  Generator same(0);
+  Dropped first(same);
+  const std::vector<double> want =
+      losses([&first](const Tensor& x) { return first.loss(x); }, first, {.seed = 9});
+  for (size_t k = 0; k < trades.size(); k += 2) {
+    if (k > 0) {
+      EXPECT_LT(trades[k].peak_bytes, trades[k - 1].peak_bytes);
+      EXPECT_GE(trades[k].recompute_ns, trades[k - 1].recompute_ns);
+    }
+    Generator again(0);
+    Dropped other(again);
+    int64_t peak = 0;
+    EXPECT_EQ(losses([&other](const Tensor& x) { return other.loss(x); }, other,
+                     {.memory_budget = trades[k].peak_bytes, .seed = 9}, &peak),
+              want);
+    EXPECT_EQ(peak, trades[k].peak_bytes);
+  }
+}
+
+TEST(Budget, one_that_cannot_be_met_names_the_least) {
+  Generator rng(0);
+  Dropped model(rng);
+  const auto loss = [&model](const Tensor& x) { return model.loss(x); };
+  try {
+    train_step(model, loss, optim::SGD({.lr = 0.1}), wide, {.memory_budget = 1000});
+    FAIL() << "a budget of 1000 B was met";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::user);
+    const std::string text = e.what();
+    EXPECT_NE(text.find("a memory budget of 1000 B"), std::string::npos) << text;
+    EXPECT_NE(text.find("least peak found"), std::string::npos) << text;
+    EXPECT_NE(text.find("no program takes less than"), std::string::npos) << text;
+  }
+  EXPECT_THROW(train_step(model, loss, optim::SGD({.lr = 0.1}), wide, {.memory_budget = 0}), Error);
+}
+
+TEST(Checkpoint, marked_blocks_run_again_with_the_same_bits) {
+  Generator one(0), two(0), three(0);
+  Dropped plain(one), marked(two), chosen(three);
+  int64_t whole = 0, less = 0, kept = 0;
+  const std::vector<double> want =
+      losses([&](const Tensor& x) { return plain.loss(x); }, plain, {.seed = 9}, &whole);
+  const auto in_blocks = [](const Dropped& m, const PolicyFunction& policy) {
+    return [&m, policy](const Tensor& x) {
+      Tensor y = x;
+      for (size_t k = 0; k < m.layers.size(); ++k)
+        y = checkpoint([&m, k](const Tensor& t) { return m.block(t, k); }, {y}, policy)[0];
+      return mean(y * y);
+    };
+  };
+  EXPECT_EQ(losses(in_blocks(marked, {}), marked, {.seed = 9}, &less), want);
+  EXPECT_LT(less, whole);
+  const PolicyFunction products = [](std::string_view op) {
+    return op == "addmm" || op == "mm" ? CheckpointPolicy::must_save
+                                       : CheckpointPolicy::prefer_recompute;
+  };
+  EXPECT_EQ(losses(in_blocks(chosen, products), chosen, {.seed = 9}, &kept), want);
+  EXPECT_LT(kept, whole);
+}
+
+TEST(Checkpoint, nests) {
+  Generator one(0), two(0);
+  Dropped plain(one), nested(two);
+  int64_t whole = 0, less = 0;
+  const std::vector<double> want =
+      losses([&](const Tensor& x) { return plain.loss(x); }, plain, {.seed = 9}, &whole);
+  const auto twice = [&](const Tensor& x) {
+    const Tensor y = checkpoint(
+        [&](const Tensor& t) {
+          Tensor u = t;
+          for (size_t k = 0; k < 6; ++k)
+            u = checkpoint([&, k](const Tensor& v) { return nested.block(v, k); }, {u})[0];
+          return u;
+        },
+        {x})[0];
+    return mean(y * y);
+  };
+  EXPECT_EQ(losses(twice, nested, {.seed = 9}, &less), want);
+}
+
+TEST(Checkpoint, errors) {
+  Generator rng(0);
+  Dropped model(rng);
+  const auto fails = [&](const TracedFunction& f) {
+    EXPECT_THROW(train_step(model, f, optim::SGD({.lr = 0.1}), wide), Error);
+  };
+  fails([&](const Tensor& x) { return mean(checkpoint([](const Tensors& t) { return t[0]; }, {})[0] * x); });
+  fails([&](const Tensor& x) {
+    return mean(checkpoint([](const Tensor& a, const Tensor& b) { return a + b; }, {x})[0]);
+  });
+  fails([&](const Tensor& x) {
+    return mean(checkpoint([&](const Tensor& a) { return a + x; }, {full({}, 1.0)})[0]);
+  });
+}
+
+}  // namespace
+}  // namespace cleave
