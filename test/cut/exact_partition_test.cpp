@@ -54,10 +54,15 @@ TEST(ExactPartition, tags_win) {
   const std::string chain =
       "graph @main(%x: input f32[100] grad) {{\n  %a = cos(%x) {}\n  %b = cos(%a)\n"
       "  return %b\n}}\n";
+  // Where %a must run again, sin(%a) may be saved in its stead, or nothing.
   const Cut again(fmt::format(fmt::runtime(chain), "!recompute(must_recompute, ac=1)"));
-  EXPECT_EQ(again.exact.points().front().saved_bytes, 0);
+  for (const CutPoint& point : again.exact.points())
+    for (const std::string& name :
+         names_of(value_or_throw(again.exact.partition(point.recompute)).saved))
+      EXPECT_NE(name, "a");
+  EXPECT_EQ(again.exact.points().back().saved_bytes, 0);
   const Cut saved(fmt::format(fmt::runtime(chain), "!recompute(must_save, ac=1)"));
-  EXPECT_EQ(saved.exact.points().back().saved_bytes, 400);
+  for (const CutPoint& point : saved.exact.points()) EXPECT_GE(point.saved_bytes, 400);
 }
 
 TEST(ExactPartition, contradictory_tags_are_named) {
