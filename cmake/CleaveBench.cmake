@@ -21,3 +21,7 @@ endforeach()
 if(TARGET bench_step)
   target_sources(bench_step PRIVATE ${PROJECT_SOURCE_DIR}/tool/gpt.cpp)
 endif()
+# The reader of `cleave plan`.
+if(TARGET bench_offsets)
+  target_sources(bench_offsets PRIVATE ${PROJECT_SOURCE_DIR}/tool/buffer_table.cpp)
+endif()
