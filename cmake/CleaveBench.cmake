@@ -23,3 +23,7 @@ foreach(bench bench_step bench_budget)
     target_sources(${bench} PRIVATE ${PROJECT_SOURCE_DIR}/tool/gpt.cpp)
   endif()
 endforeach()
+# The reader of `cleave plan`.
+if(TARGET bench_offsets)
+  target_sources(bench_offsets PRIVATE ${PROJECT_SOURCE_DIR}/tool/buffer_table.cpp)
+endif()

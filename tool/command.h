@@ -32,6 +32,7 @@ Command grad_command();
 Command partition_command();
 Command frontier_command();
 Command remat_command();
+Command plan_command();
 Command train_command();
 
 // In the order of the help.

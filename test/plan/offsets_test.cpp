@@ -28,6 +28,7 @@ TEST(Offsets, LowBuffersStartAtZero) {
   EXPECT_EQ(p.offset[1], 0);
   EXPECT_EQ(p.offset[2], 0);
   EXPECT_EQ(p.offset[0], 64);
+  EXPECT_TRUE(verify_offsets(b, 64, p).ok());
 }
 
 TEST(Offsets, EmptyBuffersTakeNothing) {
@@ -40,11 +41,14 @@ TEST(Offsets, ValidatorSeesPlantedMistakes) {
   const std::vector<Lifetime> b = {{0, 3, 64}, {2, 4, 64}};
   Offsets p = plan_offsets(b, 64);
   ASSERT_TRUE(verify_offsets(b, 64, p).ok());
-  Offsets overlap = p, crooked = p, low = p;
+  Offsets overlap = p, crooked = p, low = p, negative = p, few = p, proud = p;
+  negative.offset[0] = -64;
+  few.offset.pop_back();
+  proud.lower_bound = p.height + 64;
   overlap.offset[1] = overlap.offset[0];
   crooked.offset[0] += 1, crooked.offset[1] += 1;
   low.height -= 64;
-  for (const Offsets& wrong : {overlap, crooked, low})
+  for (const Offsets& wrong : {overlap, crooked, low, negative, few, proud})
     EXPECT_FALSE(verify_offsets(b, 64, wrong).ok());
 }
 
@@ -54,7 +58,11 @@ RC_GTEST_PROP(Offsets, RandomPlansAreValidAndAboveTheBound, ()) {
     const int64_t lower = *rc::gen::inRange(0, 40);
     b.push_back({lower, lower + *rc::gen::inRange(1, 20), *rc::gen::inRange(0, 5000)});
   }
-  const Offsets p = plan_offsets(b, 64);
+  std::vector<size_t> low;
+  for (size_t i = 0; i < b.size(); i += 7)
+    if (*rc::gen::arbitrary<bool>()) low.push_back(i);
+  OffsetOptions options{.alignment = 64, .low = low, .search_mops = 2};
+  const Offsets p = plan_offsets(b, options);
   const Status s = verify_offsets(b, 64, p);
   RC_ASSERT(s.ok());
   RC_ASSERT(p.height >= p.lower_bound);

@@ -1,0 +1,43 @@
+// Points (first, last), named by their rank, for the best ranked within bounds.
+//
+//   last ^   . 3        find(l, u): the least rank with first >= l and last <= u
+//      u |-----+ . 1
+//        | . 2 |        a kd-tree of one point a leaf: log n where ranks are kind, never above the
+//        +-----l--->    square root of n
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace cleave::plan {
+
+class FitTree {
+ public:
+  static constexpr uint32_t nobody = std::numeric_limits<uint32_t>::max();
+  struct Point {
+    int32_t first, last;
+  };
+  explicit FitTree(const std::vector<Point>& by_rank);
+  uint32_t find(int32_t l, int32_t u) const;  // or nobody
+  void remove(uint32_t rank) { set(rank, Node{}); }
+  void put(uint32_t rank, const Point& p) { set(rank, {rank, p.first, p.first, p.last, p.last}); }
+
+ private:
+  struct Node {
+    uint32_t best = nobody;  // nobody where there is no point
+    int32_t least_first = std::numeric_limits<int32_t>::max(), most_first = -1;
+    int32_t least_last = std::numeric_limits<int32_t>::max(), most_last = -1;
+  };
+  void set(uint32_t rank, const Node& n);
+  void join(size_t k);
+  // As deep as log n.
+  void build(size_t k, uint32_t* begin, uint32_t* end, size_t leaves, bool by_first,
+             const std::vector<Point>& points);
+
+  size_t leaves_ = 1;
+  std::vector<Node> nodes_;  // node k has the children 2k and 2k + 1
+  std::vector<size_t> leaf_of_;
+};
+
+}  // namespace cleave::plan

@@ -1,0 +1,66 @@
+// How low what is still to be placed can lie, kept while a search places and takes back.
+//
+//   offset  |   +---+            floor(s)    nothing still to come begins lower in section s
+//     ^     |   | j |  +---+     lowest(j)   nor does buffer j
+//     |   --+---+---+--| k |--   rest(s)     sum of the sizes still to come in s
+//     |   floor(s)     +---+
+//     +---------s-----------> section
+//
+// Every change is followed to its end:
+//   floor     the least lowest(j) of those in s; lowest(j) the largest floor of its sections
+//   space     in each section, one after the other, each no lower than its lowest, they end at the
+//             capacity or below: 1|r_j|Cmax
+//   not first lowest(j) + rest(s) above the capacity: some k of s lies below j, one that may be
+//             first, so that lowest(j) is no less than the least lowest(k) + size(k)
+#pragma once
+#include "plan/offsets_problem.h"
+
+namespace cleave::plan {
+
+class Floors {
+ public:
+  Floors(const OffsetProblem& p, int64_t capacity);
+
+  int64_t floor(int32_t s) const { return floor_[at(s)]; }
+  int64_t rest(int32_t s) const { return rest_[at(s)]; }
+  int64_t lowest(uint32_t i) const { return lowest_[i]; }
+  bool placed(uint32_t i) const { return placed_[i]; }
+  const std::vector<uint32_t>& alive(int32_t s) const { return alive_[at(s)]; }
+  // Buffers still to come that are alive in s and s + 1.
+  int32_t crossing(int32_t s) const { return crossing_[at(s)]; }
+
+  // Each false when the capacity can't be kept; the change then stands half made, to be undone.
+  bool start();
+  bool place(uint32_t i);  // at lowest(i), which is the floor of all its sections
+  // Nothing begins at the floor of s: what could, lies on something that is still to come.
+  bool lift(int32_t s);
+
+  size_t changes() const { return trail_.size(); }
+  void undo_to(size_t changes);  // but for place: then take_back the same, latest first
+  void take_back(uint32_t i);
+
+  int64_t work = 0;  // elementary operations done
+
+ private:
+  struct Change {
+    int64_t* where;
+    int64_t before;
+  };
+  static size_t at(int32_t section) { return static_cast<size_t>(section); }
+  void set(int64_t& where, int64_t value);
+  void mark(int32_t s);
+  void raise(uint32_t i, int64_t lowest);
+  bool settle();
+  bool settle_section(int32_t s);
+
+  const OffsetProblem& p_;
+  const int64_t capacity_;
+  std::vector<int64_t> floor_, rest_, lowest_;
+  std::vector<uint8_t> placed_, marked_;
+  std::vector<int32_t> crossing_, queue_;  // the queue: sections marked
+  std::vector<std::vector<uint32_t>> alive_;
+  std::vector<std::pair<int64_t, uint32_t>> by_lowest_;
+  std::vector<Change> trail_;
+};
+
+}  // namespace cleave::plan
