@@ -37,11 +37,26 @@ int64_t best_fit_work(const State& s) {
   return static_cast<int64_t>(1500 * s.p.size());  // measured: about 1.5 us a buffer
 }
 
-void take_low_first(State& s, const std::vector<size_t>& low, size_t buffers) {
-  std::vector<bool> wished(buffers), first;
+// The wish of OffsetOptions::low, by buffer of the problem.
+std::vector<bool> wish_of(const OffsetProblem& p, const std::vector<size_t>& low, size_t buffers) {
+  std::vector<bool> wished(buffers), out;
   for (size_t i : low) wished[i] = true;
-  for (const OffsetProblem::Buffer& b : s.p.buffers) first.push_back(wished[b.index]);
-  s.take(best_fit(s.p, orders[0], first));
+  for (const OffsetProblem::Buffer& b : p.buffers) out.push_back(wished[b.index]);
+  return out;
+}
+
+// Turned over where only low ones reach the height, if then another does. False where none can.
+bool other_on_top(const OffsetProblem& p, const std::vector<bool>& low, Placement& at) {
+  const int64_t height = height_of(p, at);
+  bool bottom = false;
+  for (size_t i = 0; i < p.size(); ++i) {
+    if (low[i]) continue;
+    if (at[i] + p.buffers[i].size == height) return true;
+    bottom |= at[i] == 0;
+  }
+  if (!bottom) return false;
+  for (size_t i = 0; i < p.size(); ++i) at[i] = height - at[i] - p.buffers[i].size;
+  return true;
 }
 
 void try_orders(State& s, int64_t& work) {
@@ -101,11 +116,17 @@ Offsets plan_offsets(const std::vector<Lifetime>& buffers, const OffsetOptions& 
   plan.optimal = p.size() == 0;
   if (p.size() == 0) return plan;
   State s{p, goal_of(p, options), {}, 0, p.bound};
-  if (!options.low.empty()) take_low_first(s, options.low, buffers.size());
+  const std::vector<bool> low = wish_of(p, options.low, buffers.size());
+  Placement wished;
+  if (!options.low.empty()) s.take(wished = best_fit(p, orders[0], low));
   int64_t fit_work = options.fit_mops * mega;
   try_orders(s, fit_work);
   try_cores(s, fit_work);
   if (p.size() <= most_searched) search(s, options.search_mops * mega);
+  if (!wished.empty() && !other_on_top(p, low, s.at)) {
+    other_on_top(p, low, wished);
+    s.at = std::move(wished), s.height = height_of(p, s.at);
+  }
   for (size_t i = 0; i < p.size(); ++i) plan.offset[p.buffers[i].index] = s.at[i] * p.unit;
   plan.height = s.height * p.unit;
   plan.lower_bound = s.bound * p.unit;

@@ -38,8 +38,9 @@ struct OffsetOptions {
   int64_t alignment = 1;
   // Stop at the first plan that is no higher; below 0: as low as can be found.
   int64_t capacity = -1;
-  // Indices of buffers that come first, from offset 0 up, if the plan is good enough even so; a
-  // wish that costs memory is dropped.
+  // Indices of buffers of which only a part may get used, so that others should reach the height:
+  // they come first, from offset 0 up, if the plan is good enough even so. Where that costs memory
+  // they don't, and the plan is turned over if need be.
   std::vector<size_t> low;
   // Stop also at the first plan that is so little above the bound, in millionths.
   int64_t waste_ppm = 0;

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+#include <random>
+
 namespace cleave::plan {
 namespace {
 
@@ -29,6 +32,26 @@ TEST(Offsets, LowBuffersStartAtZero) {
   EXPECT_EQ(p.offset[2], 0);
   EXPECT_EQ(p.offset[0], 64);
   EXPECT_TRUE(verify_offsets(b, 64, p).ok());
+}
+
+// A workspace that is written in part must not be all that reaches the height.
+TEST(Offsets, ALowBufferIsNotAloneOnTop) {
+  std::mt19937 random(16);
+  const auto below = [&](int64_t n) { return static_cast<int64_t>(random()) % n; };
+  int met = 0;
+  for (int i = 0; i < 300; ++i) {
+    std::vector<Lifetime> b;
+    for (int k = 0; k < 12; ++k) {
+      const int64_t lower = below(20);
+      b.push_back({lower, lower + 1 + below(8), 64 * (1 + below(20))});
+    }
+    const Offsets p = plan_offsets(b, 64, {0, 1, 2, 3});
+    ASSERT_TRUE(verify_offsets(b, 64, p).ok());
+    bool on_top = false;
+    for (size_t k = 4; k < b.size(); ++k) on_top |= p.offset[k] + b[k].size == p.height;
+    met += on_top;
+  }
+  EXPECT_GE(met, 280);  // in the others the low ones alone need the height
 }
 
 TEST(Offsets, EmptyBuffersTakeNothing) {
@@ -66,6 +89,13 @@ RC_GTEST_PROP(Offsets, RandomPlansAreValidAndAboveTheBound, ()) {
   const Status s = verify_offsets(b, 64, p);
   RC_ASSERT(s.ok());
   RC_ASSERT(p.height >= p.lower_bound);
+  bool on_top = false, at_bottom = false;
+  for (size_t i = 0; i < b.size(); ++i) {
+    if (b[i].size == 0 || std::find(low.begin(), low.end(), i) != low.end()) continue;
+    on_top |= p.offset[i] + (b[i].size + 63) / 64 * 64 == p.height;
+    at_bottom |= p.offset[i] == 0;
+  }
+  RC_ASSERT(low.empty() || on_top || !at_bottom);
 }
 
 }  // namespace
