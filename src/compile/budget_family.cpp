@@ -130,7 +130,6 @@ Result<int64_t> BudgetFamily::whole_peak() {
 Result<size_t> BudgetFamily::choose(const MemoryBudget& budget) {
   CLEAVE_CHECK(check_budget(budget));
   CLEAVE_TRY(const int64_t whole, whole_peak());
-  if (getenv("FAM")) for (size_t k = 0; k < members_.size(); ++k) { CLEAVE_TRY(const int64_t bytes, peak(k)); fmt::print(stderr, "{:3} cost {:9} us  model {:12} exact {:12} diff {}\n", k, members_[k].recompute_ns/1000, members_[k].modelled_peak + steps_->placeholder_bytes, bytes, bytes - members_[k].modelled_peak - steps_->placeholder_bytes); }
   const int64_t room = budget.given() ? budget.bytes(whole) : whole;
   std::optional<size_t> best;
   int64_t least = whole;

@@ -43,8 +43,13 @@ class Checker {
                           options_.family->lower_bound()));
     if (run_with(least - 1).ok()) violate("a budget below the least peak is taken");
     std::optional<Run> before;
+    size_t chosen = 0;
     for (const double part : parts) {
       const int64_t budget = least + static_cast<int64_t>(part * static_cast<double>(most - least));
+      ++verdict_.budgets;
+      CLEAVE_TRY(const size_t member, options_.family->choose(budget));
+      if (before && member == chosen) continue;  // the same program
+      chosen = member;
       CLEAVE_TRY(Run now, run_with(budget));
       ++verdict_.programs;
       compare(whole, now, budget);

@@ -11,7 +11,8 @@ namespace cleave::random {
 
 struct BudgetVerdict {
   std::string violation;    // empty: all of it holds
-  int64_t programs = 0;     // that were run, one a budget
+  int64_t budgets = 0;
+  int64_t programs = 0;     // that were run: neighbouring budgets may choose the same one
   int64_t recomputing = 0;  // of them, those that run a node again
   int64_t masks = 0;        // results of random nodes that ran again, compared
 };

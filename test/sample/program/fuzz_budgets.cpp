@@ -11,7 +11,7 @@ namespace cleave::random {
 namespace {
 
 struct Totals {
-  int64_t graphs = 0, programs = 0, recomputing = 0, masks = 0, unsupported = 0, wrong = 0;
+  int64_t graphs = 0, budgets = 0, programs = 0, recomputing = 0, masks = 0, unsupported = 0, wrong = 0;
 };
 
 void one(const OpRegistry& ops, uint64_t seed, const std::vector<double>& parts, Totals& totals) {
@@ -31,6 +31,7 @@ void one(const OpRegistry& ops, uint64_t seed, const std::vector<double>& parts,
     std::fflush(stdout);
     return;
   }
+  totals.budgets += v->budgets;
   totals.programs += v->programs;
   totals.recomputing += v->recomputing;
   totals.masks += v->masks;
@@ -49,9 +50,9 @@ int run(int argc, char** argv) {
   for (uint64_t k = 0; k < n; ++k) one(ops, seed + k, parts, t);
   const std::chrono::duration<double> s = std::chrono::steady_clock::now() - start;
   fmt::print(
-      "{} graphs from seed {}, {} budgets each, in {:.0f} s: {} programs run, {} of them recompute, "
+      "{} graphs from seed {}, {} budgets, in {:.0f} s: {} programs run, {} of them recompute, "
       "{} random results compared; {} graphs unsupported, {} violations\n",
-      t.graphs, seed, budgets, s.count(), t.programs, t.recomputing, t.masks, t.unsupported, t.wrong);
+      t.graphs, seed, t.budgets, s.count(), t.programs, t.recomputing, t.masks, t.unsupported, t.wrong);
   return t.wrong == 0 ? 0 : 1;
 }
 
