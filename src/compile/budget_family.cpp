@@ -93,9 +93,9 @@ void BudgetFamily::bound() {
   const plan::TaskGraph& graph = tasks_->tasks();
   int64_t kept = 0, most = 0;
   for (plan::TaskId t = 0; t < graph.size(); ++t) {
-    if (graph[t].kept) kept += graph[t].bytes;
-    int64_t step = graph[t].bytes + graph[t].workspace;
-    for (const plan::TaskId u : graph.operands(t)) step += graph[u].bytes;
+    if (graph[t].kept) kept += tasks_->certain_bytes(t);
+    int64_t step = tasks_->certain_bytes(t) + graph[t].workspace;
+    for (const plan::TaskId u : graph.operands(t)) step += tasks_->certain_bytes(u);
     if (step <= most) continue;
     most = step;
     bound_by_ = tasks_->text(t);

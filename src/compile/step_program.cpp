@@ -109,7 +109,10 @@ class Collector {
   void add_copies(size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i)
       for (const size_t s : storages_of(p_.steps[i])) {
-        if (first_[s] < begin) out_.storages[s].kept = true;  // it is read at the end
+        if (first_[s] < begin && !out_.storages[s].placeholder) {
+          out_.storages[s].update = !out_.storages[s].kept;
+          out_.storages[s].kept = true;
+        }
         if (first_[s] >= begin && !out_.storages[s].placeholder)
           out_.copied_at_end += rounded(p_.storages[s].bytes);
       }

@@ -39,10 +39,17 @@ void StepTasks::add_tasks(const MachineRates& rates) {
     const bool apart = std::all_of(call.makes.begin(), call.makes.end(), [&](int32_t s) {
       return program_->storages[at(s)].value.valid();
     });
-    int64_t together = 0;
-    for (const int32_t s : call.makes) together += rounded(program_->storages[at(s)].bytes);
+    int64_t together = 0, certain = 0;
+    const auto certain_of = [&](int32_t s) {
+      return program_->storages[at(s)].update ? 0 : rounded(program_->storages[at(s)].bytes);
+    };
+    for (const int32_t s : call.makes) {
+      together += rounded(program_->storages[at(s)].bytes);
+      certain += certain_of(s);
+    }
     std::vector<TaskId>& mine = of_call_.emplace_back();
-    const auto add = [&](plan::Task task, ValueId value) {
+    const auto add = [&](plan::Task task, ValueId value, int64_t bytes) {
+      certain_.push_back(bytes);
       task.time = call_ns(*graph_, call.node, rates);
       task.workspace = call.workspace;
       task.once = once;
@@ -57,13 +64,13 @@ void StepTasks::add_tasks(const MachineRates& rates) {
     if (!apart || call.makes.empty()) {
       plan::Task task{.bytes = together};
       for (const int32_t s : call.makes) task.kept |= program_->storages[at(s)].kept;
-      add(task, {});
+      add(task, {}, certain);
     } else {
       for (const int32_t s : call.makes) {
         const StepProgram::Storage& storage = program_->storages[at(s)];
         plan::Task task{.bytes = rounded(storage.bytes)};
         task.kept = storage.kept;
-        add(task, storage.value);
+        add(task, storage.value, certain_of(s));
       }
     }
     for (size_t k = 0; k < call.makes.size(); ++k)
@@ -83,6 +90,7 @@ void StepTasks::add_order() {
     const auto id = static_cast<TaskId>(list_.size());
     list_.push_back({.once = true});
     owner_.push_back({});
+    certain_.push_back(0);
     if (c != no_call)
       for (const TaskId t : of_call_[c]) links_.emplace_back(t, id);
     return id;

@@ -27,7 +27,8 @@ struct StepProgram {
     int64_t bytes = 0;
     ValueId value = {};        // that it was made for; none where it isn't a result of its node
     bool placeholder = false;  // then it takes no memory of the program's own
-    bool kept = false;         // it is returned
+    bool kept = false;         // it lives to the end
+    bool update = false;       // copied into a placeholder at the end, or in place in another order
   };
   struct Call {
     NodeId node;
@@ -54,6 +55,8 @@ class StepTasks {
   const std::vector<plan::TaskId>& given() const { return given_; }
   // The order with the values of each node together, where the first of them stands.
   std::vector<plan::TaskId> together(const std::vector<plan::TaskId>& order) const;
+  // Bytes of the task's value that every program holds: 0 of updates, which may be written in place.
+  int64_t certain_bytes(plan::TaskId task) const { return certain_[task]; }
   // Without the runs that nobody reads before the next run of the same task.
   std::vector<plan::TaskId> needed(const std::vector<plan::TaskId>& sequence) const;
   // The program that runs the sequence, which must be all needed. Error (bug): a task before an operand.
@@ -79,7 +82,8 @@ class StepTasks {
   const StepProgram* program_;
   std::vector<plan::Task> list_;
   std::vector<plan::Link> links_;
-  std::vector<Owner> owner_;                      // by task
+  std::vector<Owner> owner_;        // by task
+  std::vector<int64_t> certain_;    // by task
   std::vector<std::vector<plan::TaskId>> of_call_;  // tasks by call
   plan::TaskGraph tasks_;
   std::vector<plan::TaskId> given_;
