@@ -3,7 +3,7 @@ JOBS ?= $(shell nproc)
 NINJA = ninja -j$(JOBS)
 CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
-.PHONY: release demo test bench asan fuzz peer peer-fuzz peer-partition mutate fuzz-build doc \
+.PHONY: release demo test bench asan fuzz fuzz-budgets peer peer-fuzz peer-partition mutate fuzz-build doc \
   format tidy setup clean
 release: build/release/build.ninja
 	@$(NINJA) -C build/release
@@ -48,6 +48,11 @@ SEED ?= 0
 fuzz: build/release/build.ninja
 	@$(NINJA) -C build/release fuzz_graphs
 	@build/release/bin/fuzz_graphs $(N) $(SEED) build/wrong_graphs
+
+# Random training graphs under memory budgets: make fuzz-budgets N=1000 SEED=0 BUDGETS=5.
+fuzz-budgets: build/release/build.ninja
+	@$(NINJA) -C build/release fuzz_budgets
+	@build/release/bin/fuzz_budgets $(N) $(SEED) $(BUDGETS)
 
 # Every sample of every operator, and the examples' models, beside PyTorch 2.13.
 peer: build/release/build.ninja
