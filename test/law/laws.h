@@ -9,7 +9,8 @@
 namespace cleave::law {
 
 // Summary, source and samples are there, absent rules have a reason, samples hold as many operands
-// as the signature.
+// as the signature. A call's cost counts the bytes of all operands and results once, or none (a
+// view's); with subgraphs, whatever these cost.
 Status entry_law(const OpDef& op);
 
 // infer gives the shapes and dtypes of the reference on every sample.
