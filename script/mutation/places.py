@@ -15,8 +15,8 @@ from mutation import syntax
 CLASSES = ("sign", "axis", "term", "broadcast", "bound", "exchange")
 RULES = ("infer", "reference", "decompose", "grad", "lower")
 
-# Results of functions that hold no rule, and calls whose arguments are text.
-NO_RULE = re.compile(r"OpDef|Sample|Reject|Cost\b|Trait")
+# Results of functions that hold no rule (a Case is what samples are made of), and calls whose arguments are text.
+NO_RULE = re.compile(r"OpDef|Sample|Case\b|Reject|Cost\b|Trait")
 TEXT_CALLS = {"broken", "user_error", "format", "bug", "unsupported", "fail", "check_condition"}
 AXIS = re.compile(r"dim|axis|dim_of\(op\)|dims\[\w+\]|from_front\(.*\)|op\.int_attr\(\"dim\"\)")
 REDUCTIONS = re.compile(r"(sum|mean|amax|amin|prod|any|all|logsumexp|var|\w*kept\w*|\w*fold\w*|\w*reduc\w*)$")
@@ -61,7 +61,7 @@ def flat(text):
 
 
 def result_of(function_type):
-    return function_type.split("(")[0]
+    return function_type.replace("(anonymous namespace)::", "").split("(")[0]
 
 
 def parameters_of(node, text):
@@ -94,12 +94,13 @@ def rule_of(function, text):
 
 
 def context(node, text):
-    """(rule, function) around a node; rule is empty where nothing may be changed."""
+    """(rule, function) around a node; rule is empty where nothing may be changed: what a call costs is no rule."""
     rule, name = None, ""
     if node.name in TEXT_CALLS: return "", ""
     for up in node.above():
         if up.kind == "CallExpr" and up.name in TEXT_CALLS: return "", ""
         if up.kind in ("LambdaExpr", "FunctionDecl", "CXXMethod", "FunctionTemplate"):
+            if up.kind != "LambdaExpr" and re.search(r"Cost(Fn)?\b", result_of(up.type)): return "", ""
             if rule is None: rule = rule_of(up, text)
             if up.kind != "LambdaExpr": name = up.name
         if up.kind == "VarDecl" and "constexpr" in text[up.start:up.end].split("=")[0]: return "", ""
@@ -184,6 +185,7 @@ def of_literal(text, node):
         kind = "broadcast" if call and REDUCTIONS.match(call.name) else "exchange"
         yield kind, "false" if whole == "true" else "true"
     elif node.kind == "FloatingLiteral":
+        if re.fullmatch(r"[0.]+f?", whole): return
         yield "sign", f"(2 * {whole})"
         yield "sign", f"(-{whole})"
     elif re.fullmatch(r"\d+", whole):

@@ -152,6 +152,8 @@ CLEAVE_OPS(arange) {
            {"C3",
             {{}, {{"end", std::numeric_limits<double>::infinity()}}},
             "arange: C3: end is inf, expected a finite number"},
+           {"size", call(0, 1e19, 0.5),
+            "arange: dim 4611686018427387904 of f32[4611686018427387904] is outside [0, 2^47]"},
            {"C4", call(0, 2, 1, DType::boolean),
             "arange: C4: dtype is bool, expected a number dtype"}},
   }};

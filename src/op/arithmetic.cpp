@@ -137,6 +137,10 @@ std::vector<Sample> sum_samples() {
 
 std::vector<Reject> sum_rejects(const std::string& name) {
   std::vector<Reject> r = pair_rejects(name);
+  r.push_back({"C1",
+               {{f32({2, 3}), f32({2, 4})}},
+               name + ": C1: shapes [2,3] and [2,4] don't broadcast: dim -1 is 3 and 4, expected "
+                      "equal sizes or 1"});
   r.push_back({"C4",
                {{i64({2}), i64({2})}, {{"alpha", 1.5}}},
                name + ": C4: alpha is 1.5 and the result i64, expected an integer"});

@@ -47,6 +47,8 @@ std::vector<Sample> comparison_samples() {
       {{i32({5}).range(0, 3), i32({5}).range(0, 3)}},
       {{sample(DType::u8, {3}).with({3, 44, 255}), 300}},
       {{sample(DType::u8, {3}).with({3, 44, 255}), -1}},
+      {{sample(DType::u8, {3}).with({3, 44, 255}), i64({}).with({300})}},
+      {{sample(DType::i8, {3}).with({3, 44, -56}), i64({}).with({200})}},
       {{boolean({4}), boolean({4})}},
       {{boolean({4}), true}},
       {{boolean({4}), 2}},

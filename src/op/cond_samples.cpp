@@ -91,6 +91,9 @@ std::vector<Sample> of_calls() {
       "graph @down(%a: input f32[3]) {\n  %r = neg(%a)\n  return %r\n}\n"
       "graph @g(%a: input f32[3]) {\n  %s = sum(%a)\n  %p = gt(%s; other=0.0)\n"
       "  %q = cond(%p, [%a]; then=@up, otherwise=@down)\n  %r = mul(%q, %a)\n  return %r\n}\n";
+  const std::string sized = "%s0: symint, %a: input f32[s0]";
+  SampleTensor rows_of_s0 = f32({1});
+  rows_of_s0.type.shape = {Dim::symbol("s0")};
   return joined({
       both({f32({5, 3}), f32({3, 4}), f32({4})},
            graph_text(product, {"%r = addmm(%b, %x, %w)"}, "%r"),
@@ -105,6 +108,7 @@ std::vector<Sample> of_calls() {
                       "%r, %m"),
            graph_text(drops, {"%r = mul(%x; other=0.5)", "%m = gt(%r; other=0.0)"}, "%r, %m")),
       both({f32({3})}, nested, inner),
+      both({rows_of_s0}, graph_text(sized, {"%r = sin(%a)"}, "%r"), graph_text(sized, {}, "%a")),
       // An index out of range in the branch that isn't taken is no error.
       {call(flag(false), {f32({6, 2}), i64({4}).with({6})},
             graph_text(rows, {"%r = embedding(%w, %i)"}, "%r"),

@@ -142,6 +142,7 @@ struct LikeRow {
   const char* argument;  // of the signature
   AttrValue (*number)(const OpView&);
   SampleAttrs attrs;
+  const char* sized;  // the operator that makes the same from a shape alone; else full does
 };
 
 OpDef like_entry(const LikeRow& row) {
@@ -165,8 +166,10 @@ OpDef like_entry(const LikeRow& row) {
       },
       .reference = [number = row.number](const OpView& op, std::span<const Array* const>)
           -> Result<Arrays> { return Arrays{filled(op, number(op))}; },
-      .decompose = [number = row.number](Builder& b, const OpView& op) -> Values {
-        return {b.full(op.out_type(0).shape, number(op), op.out_type(0).dtype)};
+      .decompose = [row](Builder& b, const OpView& op) -> Values {
+        const Type& t = op.out_type(0);
+        if (row.sized) return {b.call1(row.sized, {}, {{"size", t.shape}, {"dtype", t.dtype}})};
+        return {b.full(t.shape, row.number(op), t.dtype)};
       },
       .grad = zero_grad(),
       .lower = loop::by_decomposition(),
@@ -242,10 +245,11 @@ CLEAVE_OPS(constant) {
                   "a number everywhere, in the shape of self",
                   ", Scalar fill_value",
                   fill_value,
-                  {{"fill_value", 2.5}}}),
-      like_entry({"zeros_like", "zeros in the shape of self", "", zero, {}}),
-      like_entry({"ones_like", "ones in the shape of self", "", one, {}}),
-      like_entry({"empty_like", "zeros in the shape of self", "", zero, {}}),
+                  {{"fill_value", 2.5}},
+                  nullptr}),
+      like_entry({"zeros_like", "zeros in the shape of self", "", zero, {}, "zeros"}),
+      like_entry({"ones_like", "ones in the shape of self", "", one, {}, "ones"}),
+      like_entry({"empty_like", "zeros in the shape of self", "", zero, {}, "empty"}),
       scalar_entry(),
   };
 }

@@ -60,7 +60,6 @@ Result<Arrays> reference_embedding(const OpView& op, std::span<const Array* cons
 
 Values grad_embedding(Builder& b, const GradView& op) {
   Values d = op.no_grads();
-  if (!op.needs(0) || op.dout(0).is_none()) return d;
   d[0] = b.call1("embedding_dense_backward", {op.dout(0), op.in(1)},
                  {{"num_weights", op.in_type(0).shape[0]},
                   {"padding_idx", op.dim_attr("padding_idx")},
@@ -142,7 +141,6 @@ Values decompose_backward(Builder& b, const OpView& op) {
 
 Values grad_backward(Builder& b, const GradView& op) {
   Values d = op.no_grads();
-  if (!op.needs(0) || op.dout(0).is_none()) return d;
   d[0] = shared_out(b, op, b.call1("embedding", {op.dout(0), op.in(1)}), op.in(1));
   return d;
 }

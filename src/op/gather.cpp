@@ -67,7 +67,6 @@ Result<Arrays> reference_gather(const OpView& op, std::span<const Array* const> 
 
 Values grad_gather(Builder& b, const GradView& op) {
   Values d = op.no_grads();
-  if (!op.needs(0) || op.dout(0).is_none()) return d;
   d[0] = b.call1("scatter_add", {zeros(b, op.in_type(0)), op.in(1), op.dout(0)},
                  {{"dim", op.int_attr("dim")}});
   return d;
@@ -133,7 +132,6 @@ Values decompose_select(Builder& b, const OpView& op) {
 
 Values grad_select(Builder& b, const GradView& op) {
   Values d = op.no_grads();
-  if (!op.needs(0) || op.dout(0).is_none()) return d;
   if (op.in_type(0).rank() == 0) return {op.dout(0), ValueId::none()};
   d[0] = b.call1("index_put", {zeros(b, op.in_type(0)), index_list(b, op), op.dout(0)},
                  {{"accumulate", true}});

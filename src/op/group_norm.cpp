@@ -168,6 +168,8 @@ std::vector<Reject> rejects() {
        name + "C2: group is 3 for 4 channels, expected a divisor"},
       {"C2", call(f32({2, 4, 3}), 0, none, none),
        name + "C2: group is 0 for 4 channels, expected a divisor"},
+      {"C2", call(f32({2, 0, 3}), 0, none, none),
+       name + "C2: group is 0 for 0 channels, expected a divisor"},
       {"C3", call(f32({2, 4, 3}), 2, f32({3}), none),
        name + "C3: weight and the channels of input: [3] and [4], expected equal shapes"},
       {"C4", call(i64({2, 4, 3}), 2, none, none),

@@ -158,7 +158,6 @@ Values index_list(const OpView& op) {
 
 Values grad_index(Builder& b, const GradView& op) {
   Values d = op.no_grads();
-  if (!op.needs(0) || op.dout(0).is_none()) return d;
   d[0] = b.call1("index_put", {zeros(b, op.in_type(0)), index_list(op), op.dout(0)},
                  {{"accumulate", true}});
   return d;

@@ -177,7 +177,10 @@ std::vector<Reject> rejects() {
            name + "C7: alpha is 2.5 for self: i64[4], expected an integer"},
           {"index",
            {{f32({4}), i64({2}).with({1, -1}), f32({2})}, at0},
-           name + "index: index -1 is out of range [0, 4)"}};
+           name + "index: index -1 is out of range [0, 4)"},
+          {"index",
+           {{f32({}), i64({1}).with({1}), f32({})}, at0},
+           name + "index: index 1 is out of range [0, 1)"}};
 }
 
 }  // namespace

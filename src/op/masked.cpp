@@ -79,7 +79,6 @@ Values decompose_fill(Builder& b, const OpView& op) {
 
 Values grad_fill(Builder& b, const GradView& op) {
   Values d = op.no_grads();
-  if (op.dout(0).is_none()) return d;
   if (op.needs(0)) d[0] = b.sum_to(b.where(op.in(1), 0.0, op.dout(0)), op.in_type(0).shape);
   if (!op.is_number(2) && op.needs(2))
     d[2] = b.convert(b.sum_to(b.where(op.in(1), op.dout(0), 0.0), {}), op.in_type(2).dtype);
@@ -194,7 +193,6 @@ void lower_backward(KernelBuilder& k, const OpView& op) {
 
 Values grad_scatter(Builder& b, const GradView& op) {
   Values d = op.no_grads();
-  if (op.dout(0).is_none()) return d;
   if (op.needs(0)) d[0] = b.sum_to(b.where(op.in(1), 0.0, op.dout(0)), op.in_type(0).shape);
   if (op.needs(2))
     d[2] = b.call1("masked_scatter_backward", {op.dout(0), op.in(1)},
@@ -204,7 +202,6 @@ Values grad_scatter(Builder& b, const GradView& op) {
 
 Values grad_backward(Builder& b, const GradView& op) {
   Values d = op.no_grads();
-  if (op.dout(0).is_none() || !op.needs(0)) return d;
   d[0] = b.call1("masked_scatter", {zeros(b, op.in_type(0)), op.in(1), op.dout(0)});
   return d;
 }

@@ -139,7 +139,6 @@ ValueId grad_of_src(Builder& b, const GradView& op) {
 Values grad(Builder& b, const GradView& op) {
   if (folds(op)) return wide_grad(grad_scatter_reduce)(b, op);
   Values d = op.no_grads();
-  if (op.dout(0).is_none()) return d;
   if (op.needs(0))
     d[0] = op.name() == "scatter_add" ? op.dout(0)
                                       : b.call1("scatter", {op.dout(0), op.in(1)},
@@ -212,7 +211,10 @@ std::vector<Reject> rejects(const std::string& name) {
            name + ": C5: src is f64[2], expected the dtype of self: f32"},
           {"C6",
            {{f32({2}), i64({2}), on_cuda(f32({2}))}, at0},
-           name + ": C6: operands are on cpu and cuda:0, expected one device"}};
+           name + ": C6: operands are on cpu and cuda:0, expected one device"},
+          {"C6",
+           {{on_cuda(f32({2})), i64({2}), f32({2})}, at0},
+           name + ": C6: operands are on cuda:0 and cpu, expected one device"}};
 }
 
 OpDef scatter() {
@@ -260,6 +262,9 @@ OpDef scatter() {
          {{f32({2}).with({1, NAN}), i64({3}).with({0, 1, 0}), f32({3}).with({NAN, 2, 3})}, first}});
   }
   std::vector<Reject> refused = rejects("scatter");
+  refused.push_back({"C6",
+                     {{on_cuda(f32({2})), i64({2})}, {{"dim", 0}, {"value", 1}}},
+                     "scatter: C6: operands are on cuda:0 and cpu, expected one device"});
   refused.push_back({"C8",
                      {{f32({2}), i64({2}), f32({2})}, {{"dim", 0}, {"reduce", "sum"}}},
                      "scatter: C8: reduce is \"sum\", expected add or multiply"});

@@ -136,6 +136,7 @@ OpDef linalg_vector_norm() {
                           {{x({4})}, {{"ord", 0.5}}},
                           {{x({4})}, {{"ord", -1}}},
                           {{x({2, 3})}, {{"ord", INFINITY}, {"dim", {1}}}},
+                          {{f32({2, 3}).range(-2, -0.5)}, {{"ord", INFINITY}, {"dim", {1}}}},
                           {{x({2, 3})}, {{"ord", -INFINITY}, {"dim", {0}}}},
                           {{f32({3}).with({1, NAN, 2})}, {{"ord", INFINITY}}},
                           {{f32({3}).with({0, 0, 0})}, {{"ord", 0}}},

@@ -7,6 +7,10 @@
 // be compared where an operand or result is infinite, NaN or beyond 1e4. The second order is
 // compared where differences with h and h/2 agree, that is, where the gradient is smooth (not at a
 // tie).
+//
+// Two more things hold of every rule: an operand whose gradient alone is asked for gets the same
+// one; and in bf16 and f16 the rule gives what it gives in f64 for the same contents, so that no
+// node between rounds away what others cancel.
 #include <cmath>
 
 #include "grad/grad.h"
@@ -98,7 +102,8 @@ Result<Arrays> values_of(const Problem& p) {
   return interpret(g, in);
 }
 
-Status compare(const Problem& p, const Values& grads, const Arrays& want, const char* order) {
+// The gradients at the inputs, as f64; zeros where nothing reaches an input.
+Result<Arrays> gradients_at(const Problem& p, const Values& grads) {
   Graph g = p.g;
   g.set_returns({});
   for (ValueId v : grads)
@@ -106,22 +111,31 @@ Status compare(const Problem& p, const Values& grads, const Arrays& want, const 
   std::vector<const Array*> in;
   for (const Array& a : p.inputs) in.push_back(&a);
   CLEAVE_TRY(Arrays got, interpret(g, in));
+  Arrays out;
   size_t next = 0;
   for (size_t k = 0; k < grads.size(); ++k) {
-    const Array zeros(DType::f64, want[k].shape);
-    const Array& mine = grads[k].valid() ? got[next++] : zeros;
-    if (std::string why = difference(mine, want[k], tolerance); !why.empty())
-      return user_error("the {} gradient of %{}: {}", order,
-                        p.g.name(p.g.placeholders()[p.varied[k]].value), why);
+    out.emplace_back(DType::f64, p.inputs[p.varied[k]].shape);
+    if (!grads[k].valid()) continue;
+    out.back().shape = got[next].shape;
+    out.back().f = std::move(got[next++].f);
   }
+  return out;
+}
+
+Status compare(const Problem& p, const Arrays& got, const Arrays& want, double within,
+               const char* which) {
+  for (size_t k = 0; k < got.size(); ++k)
+    if (std::string why = difference(got[k], want[k], within); !why.empty())
+      return user_error("the {} gradient of %{}: {}", which,
+                        p.g.name(p.g.placeholders()[p.varied[k]].value), why);
   return {};
 }
 
-// The call with floating operands in f64; nullopt where it can't be differentiated: no floating
-// operand or result, values that are not finite, a constraint that ties dtypes.
-std::optional<Problem> problem_of(const OpDef& op, const Sample& s, size_t index) {
+// The call with floating operands in f64, or as they are; nullopt where it can't be differentiated:
+// no floating operand or result, values that are not finite, a constraint that ties dtypes.
+std::optional<Problem> problem_of(const OpDef& op, const Sample& s, size_t index, Floats floats) {
   Problem p;
-  auto call = add_sample(p.g, op, s, index, Floats::f64, "s", p.inputs);
+  auto call = add_sample(p.g, op, s, index, floats, "s", p.inputs);
   if (!call.ok() || !all_moderate(p.inputs)) return std::nullopt;
   const auto& placeholders = p.g.placeholders();
   for (size_t i = 0; i < placeholders.size(); ++i)
@@ -129,8 +143,9 @@ std::optional<Problem> problem_of(const OpDef& op, const Sample& s, size_t index
   const Node& node = p.g.node(call->node);
   for (uint32_t r = 0; r < node.output_count; ++r) {
     const Type& t = p.g.type(node.out(r));
-    if (t.is_none || t.dtype != DType::f64 || (op.nondifferentiable >> r & 1) || !t.is_static())
+    if (t.is_none || !is_floating(t.dtype) || (op.nondifferentiable >> r & 1) || !t.is_static())
       continue;
+    if (floats == Floats::f64 && t.dtype != DType::f64) continue;
     p.results.push_back(node.out(r));
     p.weights.push_back(random_weights(t, seed_of(op.name) + 31 * index + r));
   }
@@ -163,17 +178,61 @@ Status second_order(Problem p, const Values& grads, const OpRegistry& ops) {
     if (second.failure().kind == ErrorKind::unsupported) return {};
     return std::move(second).failure();
   }
-  return compare(p, *second, want, "second");
+  CLEAVE_TRY(const Arrays got, gradients_at(p, *second));
+  return compare(p, got, want, tolerance, "second");
+}
+
+// Each operand's gradient where it alone is asked for.
+Status each_alone(const Problem& all, const Arrays& want, const OpRegistry& ops) {
+  for (size_t k = 0; k < all.varied.size() && all.varied.size() > 1; ++k) {
+    Problem p = all;
+    p.varied = {all.varied[k]};
+    CLEAVE_TRY(const Values grads, append_gradient(p, ops, "w"));
+    CLEAVE_TRY(const Arrays got, gradients_at(p, grads));
+    CLEAVE_CHECK(compare(p, got, {want[k]}, tolerance, "only"));
+  }
+  return {};
+}
+
+// One rounding of each result, and of what the call itself handed on.
+double narrow_tolerance(const Arrays& inputs) {
+  const auto bf16 = [](const Array& a) { return a.dtype == DType::bf16; };
+  return std::any_of(inputs.begin(), inputs.end(), bf16) ? 0x1p-7 : 0x1p-9;
+}
+
+// bf16 and f16 beside f64, of the same contents and cotangents.
+Status in_own_dtypes(Problem wide, const OpRegistry& ops, const OpDef& op, const Sample& s,
+                     size_t index) {
+  auto own = problem_of(op, s, index, Floats::own);
+  const auto narrow = [](const Array& a) {
+    return a.dtype == DType::bf16 || a.dtype == DType::f16;
+  };
+  if (!own || std::none_of(own->inputs.begin(), own->inputs.end(), narrow)) return {};
+  if (own->results.size() != wide.results.size())
+    return user_error("{} results have a gradient, in f64 {}", own->results.size(),
+                      wide.results.size());
+  for (Array& w : own->weights)
+    for (double& x : w.f) x = round_to(w.dtype, x);
+  for (size_t i = 0; i < wide.inputs.size(); ++i) wide.inputs[i].f = own->inputs[i].f;
+  for (size_t r = 0; r < wide.weights.size(); ++r) wide.weights[r].f = own->weights[r].f;
+  CLEAVE_TRY(const Values narrow_grads, append_gradient(*own, ops, "w"));
+  CLEAVE_TRY(const Values wide_grads, append_gradient(wide, ops, "w"));
+  CLEAVE_TRY(const Arrays got, gradients_at(*own, narrow_grads));
+  CLEAVE_TRY(const Arrays want, gradients_at(wide, wide_grads));
+  return compare(*own, got, want, narrow_tolerance(own->inputs), "narrow");
 }
 
 Result<bool> check_grad(const OpRegistry& ops, const OpDef& op, const Sample& s, size_t index) {
-  auto p = problem_of(op, s, index);
+  auto p = problem_of(op, s, index, Floats::f64);
   if (!p) return false;
   CLEAVE_TRY(Arrays values, values_of(*p));
   if (!all_moderate(values)) return false;
   CLEAVE_TRY(Arrays want, differences(*p, step));
+  CLEAVE_CHECK(each_alone(*p, want, ops));
+  CLEAVE_CHECK(in_own_dtypes(*p, ops, op, s, index));
   CLEAVE_TRY(Values grads, append_gradient(*p, ops, "w"));
-  CLEAVE_CHECK(compare(*p, grads, want, "first"));
+  CLEAVE_TRY(const Arrays got, gradients_at(*p, grads));
+  CLEAVE_CHECK(compare(*p, got, want, tolerance, "first"));
   CLEAVE_CHECK(second_order(std::move(*p), grads, ops));
   return true;
 }

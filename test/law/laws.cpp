@@ -32,6 +32,22 @@ Status check_slot(const OpDef& op, const Slot<Rule>& slot, const char* name) {
   return user_error("{}: {} is absent without a reason", op.name, name);
 }
 
+// Of all operands and results, each once.
+int64_t bytes_of(const Graph& g, const Node& node) {
+  std::vector<ValueId> values(node.inputs.begin(), node.inputs.end());
+  for (uint32_t r = 0; r < node.output_count; ++r) values.push_back(node.out(r));
+  int64_t bytes = 0;
+  for (ValueId v : values)
+    if (v.valid() && !g.type(v).is_none)
+      bytes += numel_of(static_shape(g.type(v))) * size_of(g.type(v).dtype);
+  return bytes;
+}
+
+bool has_subgraph(const OpDef& op) {
+  const auto is_graph = [](const ArgDef& a) { return a.kind == ArgKind::graph; };
+  return std::any_of(op.schema.args.begin(), op.schema.args.end(), is_graph);
+}
+
 }  // namespace
 
 Status entry_law(const OpDef& op) {
@@ -51,6 +67,10 @@ Status entry_law(const OpDef& op) {
     if (!op.cost.present()) return {};
     const Cost cost = (*op.cost)(g.view(call.node));
     if (cost.flops < 0 || cost.bytes < 0) return user_error("its cost is negative");
+    if (!is_static(s) || has_subgraph(op)) return {};
+    if (const int64_t bytes = bytes_of(g, g.node(call.node));
+        cost.bytes != 0 && cost.bytes != bytes)
+      return user_error("it moves {} bytes, expected {}, or none", cost.bytes, bytes);
     return {};
   });
 }

@@ -50,5 +50,19 @@ TEST(LoweredToys, other_values) {
   EXPECT_NE(message.find("compiled, it element"), std::string::npos) << message;
 }
 
+TEST(LoweredToys, a_reject_that_the_loops_accept) {
+  OpRegistry all = value_or_throw(core_ops());
+  OpDef toy = *all.find("sin");
+  toy.name = "toy_sin";
+  toy.reference = [](const OpView&, std::span<const Array* const>) -> Result<Arrays> {
+    return user_error("toy_sin: C1: refused");
+  };
+  toy.rejects = {{"C1", {{f32({2})}}, "toy_sin: C1: refused"}};
+  value_or_throw(all.add(toy));
+  const Status s = lowered_law(all, *all.find("toy_sin"));
+  ASSERT_FALSE(s.ok());
+  EXPECT_NE(s.failure().message.find("it is accepted"), std::string::npos) << s.failure().message;
+}
+
 }  // namespace
 }  // namespace cleave::law

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/builder.h"
+#include "op/cost.h"
 #include "op/entry.h"
 #include "op/registry.h"
 #include "test/law/laws.h"
@@ -38,8 +39,8 @@ OpDef square() {
         return {b.mul(op.dout(0), b.mul(op.in(0), 2))};
       },
       .lower = loop::pointwise([](const OpView&, const loop::Exprs& x) { return x[0] * x[0]; }),
-      .cost = [](const OpView&) { return Cost{1, 8}; },
-      .samples = {{{f32({2, 3})}}, {{f64({5})}}, {{f32({1, 0})}}},
+      .cost = cost_per_result(1),
+      .samples = {{{f32({2, 3})}}, {{f64({5})}}, {{f32({1, 0})}}, {{bf16({4})}}},
       .rejects = {{"C1", {{f32({})}}, "square: C1: self is f32[], expected at least one dim"}},
   };
 }
@@ -71,7 +72,7 @@ TEST(Toys, right_entry_keeps_every_law) {
   EXPECT_EQ(broken_by(grad_law(t.ops, *t.op)), "nothing");
   EXPECT_EQ(broken_by(text_law(t.ops, *t.op)), "nothing");
   EXPECT_EQ(broken_by(reject_law(*t.op)), "nothing");
-  EXPECT_EQ(grad_samples(t.ops, *t.op), 3);
+  EXPECT_EQ(grad_samples(t.ops, *t.op), 4);
 }
 
 TEST(Toys, entry_without_samples) {
@@ -84,6 +85,12 @@ TEST(Toys, entry_without_reason) {
   OpDef def = square();
   def.cost = Absent{""};
   expect_broken(entry_law(*Toy(def).op), "cost is absent without a reason");
+}
+
+TEST(Toys, cost_of_other_bytes) {
+  OpDef def = square();
+  def.cost = [](const OpView&) { return Cost{1, 24}; };
+  expect_broken(entry_law(*Toy(def).op), "sample 0: it moves 24 bytes, expected 48, or none");
 }
 
 TEST(Toys, infer_of_another_shape) {
@@ -146,6 +153,27 @@ TEST(Toys, gradient_right_at_first_order_alone) {
   };
   Toy t(def);
   expect_broken(grad_law(t.ops, *t.op), "the second gradient of %s.self");
+}
+
+TEST(Toys, gradient_that_is_rounded_away_in_bf16) {
+  OpDef def = square();
+  def.grad = [](Builder& b, const GradView& op) -> Values {
+    const ValueId x = b.sub(b.add(op.in(0), 64.0), 64.0);
+    return {b.mul(op.dout(0), b.mul(x, 2))};
+  };
+  Toy t(def);
+  expect_broken(grad_law(t.ops, *t.op), "sample 3: the narrow gradient of %s.self");
+}
+
+TEST(Toys, gradient_that_asks_for_the_other_operand) {
+  OpDef def = *value_or_throw(core_ops()).find("mul");
+  def.grad = [](Builder& b, const GradView& op) -> Values {
+    if (!op.needs(1)) return op.no_grads();
+    return {b.mul(op.dout(0), op.in(1)), b.mul(op.dout(0), op.in(0))};
+  };
+  def.samples = {{{f32({3}), f32({3})}}};
+  Toy t(def);
+  expect_broken(grad_law(t.ops, *t.op), "the only gradient of %s.self");
 }
 
 TEST(Toys, gradient_of_another_type) {

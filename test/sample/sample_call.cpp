@@ -161,6 +161,13 @@ Array random_weights(const Type& type, uint64_t seed) {
   return a;
 }
 
+bool is_static(const Sample& sample) {
+  for (const SampleOperand& operand : sample.operands)
+    for (const SampleTensor& t : operand.tensors)
+      if (!t.type.is_none && !t.type.is_static()) return false;
+  return true;
+}
+
 Result<SampleCall> add_sample(Graph& g, const OpDef& op, const Sample& sample, size_t index,
                               Floats floats, const std::string& prefix, Arrays& inputs) {
   if (sample.operands.size() > op.schema.operands.size())

@@ -13,6 +13,9 @@ enum class Floats { own, f64 };
 SampleTensor with_floats(SampleTensor t, Floats floats);
 AttrValue with_floats(AttrValue v, Floats floats);
 
+// No operand has a symbolic dim.
+bool is_static(const Sample& sample);
+
 struct SampleCall {
   NodeId node;
   std::vector<ValueId> operands;  // placeholders, one for each flat operand that is a tensor

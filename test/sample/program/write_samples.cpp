@@ -56,6 +56,7 @@ std::string missing_gradient(const OpRegistry& ops, const OpDef& op, size_t k) {
 Result<Samples> samples_of(const OpRegistry& ops, const OpDef& op) {
   Samples out;
   for (size_t k = 0; k < op.samples.size(); ++k) {
+    if (!is_static(op.samples[k])) continue;
     const size_t first = out.g.placeholders().size();
     CLEAVE_TRY(SampleCall call, add_sample(out.g, op, op.samples[k], k, Floats::own,
                                            fmt::format("s{}", k), out.inputs));
