@@ -32,7 +32,7 @@ Status run(const Options& o) {
   nlohmann::ordered_json points = nlohmann::ordered_json::array();
   for (size_t k = 0; k < exact.points().size(); ++k) {
     const CutPoint& point = exact.points()[k];
-    if (o.corners && !point.corner) continue;
+    if (o.corners && point.corner < 0) continue;
     // Of halves that can't be lowered no peak is known.
     const Result<HalvesPeak> peak = peaks.at(k);
     if (o.json)
@@ -43,7 +43,7 @@ Status run(const Options& o) {
     else
       fmt::print("{:>14} B saved  {:>14} B at the peak  {:>12.3f} us recomputed{}\n",
                  point.saved_bytes, peak.ok() ? std::to_string(peak->peak()) : "?",
-                 static_cast<double>(point.cost_ns) / 1e3, point.corner ? "" : "  (between corners)");
+                 static_cast<double>(point.cost_ns) / 1e3, point.corner >= 0 ? "" : "  (between corners)");
   }
   if (o.json) print_json({{"points", points}, {"solve_ms", ms}});
   return {};

@@ -83,7 +83,7 @@ Result<Partition> cut_exactly(const Options& o, Graph& joint, const OpRegistry& 
     CLEAVE_TRY(const flow::BudgetChoice found, exact.within(bytes));
     return exact.partition(found.choice.recompute);
   }
-  if (!budget.given()) return exact.partition(exact.points()[0].recompute);
+  if (!budget.given()) return exact.partition_at(0);
   CLEAVE_TRY(BudgetPartition found, cut_within(exact, budget, ops));
   figures.lower_bound = found.lower_bound_bytes;
   return std::move(found.cut);

@@ -16,7 +16,7 @@ int64_t least_between(const HalvesPeak& one, int64_t saved_there, int64_t saved_
 
 Result<HalvesPeak> CutPeaks::at(size_t point) {
   if (!peaks_[point]) {
-    CLEAVE_TRY(const Partition cut, exact_.partition(exact_.points()[point].recompute));
+    CLEAVE_TRY(const Partition cut, exact_.partition_at(point));
     CLEAVE_TRY(peaks_[point], halves_peak(exact_.graph().joint().graph(), cut, ops_));
   }
   return *peaks_[point];
@@ -31,7 +31,7 @@ Result<BudgetPartition> cut_within(const ExactCut& exact, const MemoryBudget& bu
   const int64_t room = budget.given() ? budget.bytes(whole.peak()) : whole.peak();
   // Saved values counted in bytes, not rounded up: a bound from below for every point. Where the
   // first point rounds much, its own rounding is taken off again.
-  CLEAVE_TRY(const Partition first, exact.partition(points[0].recompute));
+  CLEAVE_TRY(const Partition first, exact.partition_at(0));
   const int64_t rounding = 64 * static_cast<int64_t>(first.saved.size());
   const auto bound_of = [&](int64_t saved) {
     return std::max<int64_t>(0, least_between(whole, points[0].saved_bytes, saved) - rounding);
@@ -54,7 +54,7 @@ Result<BudgetPartition> cut_within(const ExactCut& exact, const MemoryBudget& bu
         "placeholders, results and what must be saved between the halves. Give at least {} B.",
         joint.name(), room, least, lower, least);
   BudgetPartition out;
-  CLEAVE_TRY(out.cut, exact.partition(points[*best].recompute));
+  CLEAVE_TRY(out.cut, exact.partition_at(*best));
   CLEAVE_TRY(out.peak, peaks.at(*best));
   out.lower_bound_bytes = lower;
   return out;

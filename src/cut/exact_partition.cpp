@@ -1,5 +1,7 @@
 #include "cut/exact_partition.h"
 
+#include <algorithm>
+
 #include "cut/split_joint.h"
 
 namespace cleave {
@@ -7,24 +9,38 @@ namespace cleave {
 Result<ExactCut> ExactCut::make(CutGraph graph) {
   CLEAVE_TRY(flow::PartitionFrontier frontier, flow::PartitionFrontier::make(graph.flow()));
   ExactCut out(std::move(graph), std::move(frontier));
-  const flow::ForwardGraph& flow = out.graph_.flow();
-  const auto add = [&](std::vector<uint8_t> recompute, bool corner) {
-    const flow::PartitionChoice c = flow::choice_of(flow, std::move(recompute));
-    if (!out.points_.empty() && c.bytes >= out.points_.back().saved_bytes) return;
-    out.points_.push_back({c.bytes, c.cost, corner, c.recompute});
-  };
-  const size_t corners = out.frontier_.corners().size();
-  for (size_t k = 0; k < corners; ++k) {
-    add(out.frontier_.recompute_at(k), true);
-    if (k + 1 == corners) break;
-    std::vector<std::vector<uint8_t>> between = flow::points_between(flow, out.frontier_, k);
-    constexpr size_t most = 32;
-    for (size_t i = 0; i < between.size(); ++i)
-      if (between.size() <= most || i * most / between.size() != (i + 1) * most / between.size())
-        add(std::move(between[i]), false);
-  }
+  out.add_parts();
   CLEAVE_CHECK(out.search_between());
   return out;
+}
+
+std::vector<uint8_t> ExactCut::recompute_at(size_t point) const {
+  const CutPoint& p = points_[point];
+  return p.corner < 0 ? p.between : frontier_.recompute_at(static_cast<size_t>(p.corner));
+}
+
+// The corners, and between them, as far as the size allows, the parts that hang together.
+void ExactCut::add_parts() {
+  const flow::ForwardGraph& flow = graph_.flow();
+  const auto& corners = frontier_.corners();
+  const auto add = [&](CutPoint point) {
+    if (points_.empty() || point.saved_bytes < points_.back().saved_bytes)
+      points_.push_back(std::move(point));
+  };
+  constexpr int64_t most_work = 20000000;  // calls looked at
+  const auto size = std::ssize(corners) * std::ssize(flow.cost);
+  const auto most = static_cast<size_t>(std::clamp<int64_t>(most_work / (size + 1), 0, 32));
+  for (size_t k = 0; k < corners.size(); ++k) {
+    add({corners[k].bytes, corners[k].cost, static_cast<int32_t>(k), {}});
+    if (k + 1 == corners.size() || most == 0) continue;
+    std::vector<std::vector<uint8_t>> between = flow::points_between(flow, frontier_, k);
+    for (size_t i = 0; i < between.size(); ++i) {
+      if (between.size() > most && i * most / between.size() == (i + 1) * most / between.size())
+        continue;
+      flow::PartitionChoice c = flow::choice_of(flow, std::move(between[i]));
+      add({c.bytes, c.cost, -1, std::move(c.recompute)});
+    }
+  }
 }
 
 // Between neighbours that are far apart the best choices lie above the chord: a few of them are
@@ -48,7 +64,7 @@ Status ExactCut::search_between() {
         continue;
       flow::PartitionChoice& c = found->choice;
       if (c.cost < all.back().cost_ns) continue;  // the point before is worse: it stays, first
-      all.push_back({c.bytes, c.cost, false, std::move(c.recompute)});
+      all.push_back({c.bytes, c.cost, -1, std::move(c.recompute)});
     }
     if (right.saved_bytes < all.back().saved_bytes) all.push_back(right);
   }

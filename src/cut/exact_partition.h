@@ -15,8 +15,8 @@ namespace cleave {
 struct CutPoint {
   int64_t saved_bytes = 0;
   int64_t cost_ns = 0;
-  bool corner = true;              // of the convex frontier; else between two, by search
-  std::vector<uint8_t> recompute;  // by call of the CutGraph
+  int32_t corner = -1;           // of the convex frontier; -1: between two
+  std::vector<uint8_t> between;  // by call of the CutGraph: runs again; of a corner empty
 };
 
 class ExactCut {
@@ -26,10 +26,13 @@ class ExactCut {
   const CutGraph& graph() const { return graph_; }
   // Bytes fall, cost rises.
   const std::vector<CutPoint>& points() const { return points_; }
+  // By call of the CutGraph: whether it runs again.
+  std::vector<uint8_t> recompute_at(size_t point) const;
   // No cut that saves at most `bytes` costs less; nothing where none does.
   std::optional<int64_t> least_cost(int64_t bytes) const { return frontier_.least_cost(bytes); }
   int64_t least_bytes() const { return points_.back().saved_bytes; }
   Result<Partition> partition(const std::vector<uint8_t>& recompute) const;
+  Result<Partition> partition_at(size_t point) const { return partition(recompute_at(point)); }
   // The cheapest cut that saves at most `bytes`. Error (user): the least is more.
   Result<flow::BudgetChoice> within(int64_t bytes) const;
 
@@ -37,6 +40,7 @@ class ExactCut {
   ExactCut(CutGraph graph, flow::PartitionFrontier frontier)
       : graph_(std::move(graph)), frontier_(std::move(frontier)) {}
 
+  void add_parts();
   Status search_between();
 
   CutGraph graph_;

@@ -45,7 +45,7 @@ TEST(ExactPartition, a_chain_of_cosines) {
   EXPECT_EQ(points[2].saved_bytes, 0);
   EXPECT_EQ(points[0].cost_ns, 0);
   EXPECT_LT(points[1].cost_ns, points[2].cost_ns);
-  const Partition all = value_or_throw(c.exact.partition(points[2].recompute));
+  const Partition all = value_or_throw(c.exact.partition_at(2));
   EXPECT_EQ(names_of(all.saved), std::vector<std::string>{"x"});
   EXPECT_EQ(recompute_cost_ns(c.joint, all, {}), points[2].cost_ns);
 }
@@ -56,9 +56,8 @@ TEST(ExactPartition, tags_win) {
       "  return %b\n}}\n";
   // Where %a must run again, sin(%a) may be saved in its stead, or nothing.
   const Cut again(fmt::format(fmt::runtime(chain), "!recompute(must_recompute, ac=1)"));
-  for (const CutPoint& point : again.exact.points())
-    for (const std::string& name :
-         names_of(value_or_throw(again.exact.partition(point.recompute)).saved))
+  for (size_t k = 0; k < again.exact.points().size(); ++k)
+    for (const std::string& name : names_of(value_or_throw(again.exact.partition_at(k)).saved))
       EXPECT_NE(name, "a");
   EXPECT_EQ(again.exact.points().back().saved_bytes, 0);
   const Cut saved(fmt::format(fmt::runtime(chain), "!recompute(must_save, ac=1)"));
