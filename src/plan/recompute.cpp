@@ -54,17 +54,19 @@ class Planner {
     for (const std::vector<TaskId>& order : orders) {
       add_starts(order, starts);
       const FoundSequence f =
-          search(order, moves_ / 5 / static_cast<int64_t>(orders.size()), SearchKind::order_only);
+          search(order, moves_ / 4 / static_cast<int64_t>(orders.size()), SearchKind::order_only);
       if (done()) return best_;
       if (graph_.size() <= large) add_starts(f.steps, starts);
     }
-    const int64_t each = moves_ * 2 / 5 / static_cast<int64_t>(starts.size());
+    const int64_t each = moves_ * 3 / 8 / static_cast<int64_t>(starts.size());
     for (const auto& start : starts) {
       search(start, each, SearchKind::wide);
       if (done()) return best_;
     }
-    const std::vector<TaskId> start = best_.steps;
-    search(start, moves_ * 2 / 5, SearchKind::near_start);
+    for (int again = 0; again < 3 && !done(); ++again) {
+      const std::vector<TaskId> start = best_.steps;
+      search(start, moves_ / 8, SearchKind::near_start);
+    }
     return best_;
   }
 
@@ -93,7 +95,10 @@ class Planner {
 
 }  // namespace
 
-int64_t recompute_moves(size_t tasks) { return 200000 + 25 * static_cast<int64_t>(tasks); }
+int64_t recompute_moves(size_t tasks) {
+  const auto n = static_cast<double>(std::max<size_t>(tasks, 1));
+  return static_cast<int64_t>(std::min(2e6, 1.5e5 + 20 * n + 2.4e11 / (n * n)));
+}
 
 std::vector<TaskId> with_recomputed(const TaskGraph& graph, std::span<const TaskId> order,
                                     size_t at, std::span<const TaskId> again) {
