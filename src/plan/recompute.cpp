@@ -97,7 +97,7 @@ class Planner {
 
 int64_t recompute_moves(size_t tasks) {
   const auto n = static_cast<double>(std::max<size_t>(tasks, 1));
-  return static_cast<int64_t>(std::min(2e6, 1.5e5 + 20 * n + 2.4e11 / (n * n)));
+  return static_cast<int64_t>(std::min(3e6, 1e5 + 20 * n + 1.3e14 / (n * n * n)));
 }
 
 std::vector<TaskId> with_recomputed(const TaskGraph& graph, std::span<const TaskId> order,

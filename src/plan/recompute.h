@@ -37,7 +37,8 @@ struct RecomputePlan {
 Result<RecomputePlan> plan_recompute(const TaskGraph& graph, std::span<const TaskId> given,
                                      int64_t limit, const RecomputeOptions& options = {});
 
-// By the number of tasks n: 150,000 + 20 n, and 2.4e11 / n^2 more for small graphs; 2,000,000 at most.
+// By the number of tasks n: 100,000 + 20 n, and 1.3e14 / n^3 more for small graphs; 3,000,000 at
+// most.
 int64_t recompute_moves(size_t tasks);
 
 // `order` with the tasks of `again` run a second time behind step `at`, each right before its first

@@ -25,8 +25,9 @@ constexpr Cooling cooling_of(SearchKind kind) {
 }
 // Shares of the moves in percent; the rest are runs of steps.
 constexpr int add_share = 30, remove_share = 20, swap_share = 10, move_share = 20;
-constexpr int deepest_chain = 6;       // of dead operands that are copied along
-constexpr int longest_chain = 24;      // links of it looked at
+constexpr uint64_t usual_work = 300;  // a move that takes n times as much counts as n; about 0.8 us
+constexpr int deepest_chain = 6;      // of dead operands that are copied along
+constexpr int longest_chain = 24;     // links of it looked at
 constexpr uint32_t longest_step = 12;  // slots that a short move goes
 constexpr uint32_t longest_run = 7;
 constexpr uint32_t farthest_cone = 40;  // steps that a cone moves
@@ -53,10 +54,17 @@ class Annealer {
     // Copying a sequence out takes as long as many moves: small gains wait.
     const auto n = static_cast<double>(graph_.size());
     const auto least_gain = static_cast<int64_t>(time_unit_ * n * n * 1e-9);
-    for (int64_t m = 0; m < options_.moves && !done(); ++m) {
-      if (m % round == 0)
-        start_round(static_cast<double>(m) / static_cast<double>(options_.moves), round);
+    int64_t in_round = 0, next_round = 0;
+    for (int64_t m = 0; m < options_.moves && !done();) {
+      if (m >= next_round) {
+        start_round(static_cast<double>(m) / static_cast<double>(options_.moves), in_round);
+        in_round = 0;
+        next_round += round;
+      }
+      const uint64_t before = sequence_.work();
       step();
+      m += std::max<int64_t>(1, static_cast<int64_t>((sequence_.work() - before) / usual_work));
+      ++in_round;
       if (!sequence_.profile().within_limit()) continue;
       ++within_;
       keep_if_best(best_.met ? least_gain : 0);

@@ -12,7 +12,8 @@
 // NeurIPS 2023, section 4, which prices the peak instead of the sum; the sum tells a plateau that
 // shrinks from one that doesn't.
 //
-// Deterministic: the answer depends on the arguments alone, and the search ends after `moves`.
+// Deterministic: the answer depends on the arguments alone, and the search ends after `moves`,
+// of which a long one counts as several.
 #pragma once
 #include "plan/task_graph.h"
 

@@ -118,6 +118,7 @@ void StepProfile::apply() const {
 
 // Adds up the changes in the block, from what is carried into it; gives what is carried on.
 double StepProfile::apply_inside(size_t block, double carry) const {
+  work_ += 2 * block_size();
   double* v = value_.data() + (block << shift_);
   double* change = change_.data() + (block << shift_);
   double even = empty, odd = empty;
@@ -144,6 +145,7 @@ void StepProfile::scan_over(size_t block) const {
   Block& b = block_[block];
   double over = 0;
   if (b.most > limit_) {
+    work_ += block_size();
     const double* v = value_.data() + (block << shift_);
     const double bar = limit_ - b.shift;
     double sum[4] = {0, 0, 0, 0};  // so that additions don't wait for each other
