@@ -197,7 +197,7 @@ void Sequence::take_snapshot() {
     snapshot_ = Snapshot{profile_, copies_, at_, first_, last_copy_, extra_, trail_.size()};
 }
 
-// Spreads the steps around a slot evenly over a stretch that has room. Accepts all edits.
+// Spreads the steps around a slot evenly over a stretch that has room; all steps where none has.
 void Sequence::make_room(size_t slot) {
   crowded_ = SIZE_MAX;
   for (size_t width = 4 * longest_shift; width < at_.size(); width *= 2) {
@@ -208,16 +208,17 @@ void Sequence::make_room(size_t slot) {
     if (steps.size() * 5 > width * 3) continue;
     for (size_t s = begin; s < begin + width; ++s) {
       if (at_[s] != none) profile_.set(s, StepProfile::empty);
-      at_[s] = none;
+      if (at_[s] != none) put_at(s, none);
     }
     for (size_t i = 0; i < steps.size(); ++i) {
       const size_t s = begin + (2 * i + 1) * width / (2 * steps.size());
-      at_[s] = steps[i].first;
-      copies_[steps[i].first].slot = static_cast<uint32_t>(s);
+      put_at(s, steps[i].first);
+      put_slot(steps[i].first, s);
       profile_.set(s, steps[i].second);
     }
     return;
   }
+  take_snapshot();
   respread();
 }
 
@@ -242,9 +243,8 @@ size_t Sequence::gap_after(CopyId after) {
         shift(at, s - 1);
         return at;
       }
-  take_snapshot();
-  respread();
-  return after == none ? 0 : copies_[after].slot + 1;
+  make_room(after == none ? 0 : at);
+  return gap_after(after);
 }
 
 void Sequence::shift(size_t from, size_t to) {

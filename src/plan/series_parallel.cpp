@@ -17,7 +17,8 @@ constexpr size_t most_shortcuts = 8;  // links looked at beside the paths throug
 class Releases {
  public:
   explicit Releases(const TaskGraph& graph)
-      : graph_(graph), level_(graph.size(), 0), freed_(graph.size(), 0) {
+      : graph_(graph), level_(graph.size(), 0), freed_(graph.size(), 0),
+        reader_of_(graph.size(), UINT32_MAX), visited_by_(graph.size(), UINT32_MAX) {
     find_levels();
     for (TaskId v = 0; v < graph.size(); ++v) {
       if (graph[v].bytes == 0 || graph[v].kept) continue;
@@ -57,20 +58,26 @@ class Releases {
   }
 
   // Whether `last` lies behind all other readers of v.
-  bool reaches_all(TaskId v, TaskId last, uint32_t lowest) const {
-    std::vector<TaskId> visited{last};
-    for (size_t i = 0; i < visited.size() && visited.size() < most_visits; ++i)
-      for (TaskId x : graph_.operands(visited[i]))
-        if (level_[x] >= lowest && std::find(visited.begin(), visited.end(), x) == visited.end())
-          visited.push_back(x);
-    return std::all_of(graph_.users(v).begin(), graph_.users(v).end(), [&](TaskId u) {
-      return std::find(visited.begin(), visited.end(), u) != visited.end();
-    });
+  bool reaches_all(TaskId v, TaskId last, uint32_t lowest) {
+    size_t left = graph_.users(v).size();
+    reader_of_[last] = v;
+    for (TaskId u : graph_.users(v)) reader_of_[u] = v;
+    visited_.assign(1, last);
+    for (size_t i = 0; i < visited_.size() && visited_.size() < most_visits; ++i) {
+      if (reader_of_[visited_[i]] == v && --left == 0) return true;
+      for (TaskId x : graph_.operands(visited_[i])) {
+        if (level_[x] < lowest || visited_by_[x] == v) continue;
+        visited_by_[x] = v;
+        visited_.push_back(x);
+      }
+    }
+    return false;
   }
 
   const TaskGraph& graph_;
   std::vector<uint32_t> level_;
   std::vector<int64_t> freed_;
+  std::vector<TaskId> reader_of_, visited_by_, visited_;  // of the last value that asked
   bool certain_ = true;
 };
 
