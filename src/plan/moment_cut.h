@@ -13,6 +13,8 @@
 // Source: DESIGN section 7's cut of a joint graph, at a moment of any sequence. Dinic's algorithm;
 // capacities are scaled integers, so each answer is exact for the price in its units.
 #pragma once
+#include <optional>
+
 #include "plan/task_graph.h"
 
 namespace cleave::plan {
@@ -42,6 +44,10 @@ class Moment {
   int64_t all_time() const { return all_time_; }
   // The least time_price * time + bytes_price * bytes; prices of at least 0.
   MomentCut at_price(int64_t time_price, int64_t bytes_price) const;
+  // Nothing, where that takes more looks at arcs than `work`; those made are taken from it.
+  std::optional<MomentCut> at_price(int64_t time_price, int64_t bytes_price, int64_t& work) const;
+  // Arcs of the network.
+  int64_t size() const { return arcs_; }
 
  private:
   bool stays(TaskId u) const { return side_[u] == Side::before && graph_[u].once; }
@@ -56,7 +62,7 @@ class Moment {
   std::vector<TaskId> wanted_;   // read behind the moment, as far as recomputing may go back
   std::vector<uint32_t> index_;  // in wanted_
   std::vector<TaskId> read_;     // of wanted_, those that tasks behind read, or that are kept
-  int64_t needed_bytes_ = 0, all_bytes_ = 0, all_time_ = 0;
+  int64_t needed_bytes_ = 0, all_bytes_ = 0, all_time_ = 0, arcs_ = 0;
   MomentCut keep_all_, keep_least_;
 };
 

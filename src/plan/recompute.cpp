@@ -26,7 +26,8 @@ std::vector<std::vector<TaskId>> starts_of(const TaskGraph& graph, std::span<con
   const size_t at = in_order->peak_step;
   const Moment moment = moment_in_order(graph, order, at);
   auto room = static_cast<double>(limit);
-  for (int round = 0; round < 4; ++round) {
+  const int rounds = graph.size() > large ? 2 : 4;
+  for (int round = 0; round < rounds; ++round) {
     const MomentBound cut =
         bound_at(moment, static_cast<int64_t>(room), effort_for(graph.size()).cuts);
     if (!cut.reachable || cut.fits.again.empty()) break;
