@@ -4,8 +4,8 @@
 //   At the moment when task q first runs, some tasks have run (`before`) and some have not
 //   (`behind`). A value that a task behind it reads is either in memory at the moment, for
 //   price * bytes, or its task runs again behind it, for its time (nothing where it may not have
-//   run yet; a `once` task that has run doesn't), and then its own operands are needed. Operands of q and its value are in memory
-//   anyway, so they cost nothing.
+//   run yet; a `once` task that has run doesn't), and then its own operands are needed. Operands of
+//   q and its value are in memory anyway, so they cost nothing.
 //
 //   r_u: u runs behind the moment     r_u -> a_x for each operand x of u
 //   a_u: u is needed behind it        cost = sum r_u time_u + price * sum (a_u and not r_u) bytes_u

@@ -16,8 +16,8 @@ BoundEffort effort_for(size_t tasks) {
   return {tasks <= large ? size_t{4} : size_t{1}, 10};
 }
 
-// The order, and what cuts at its peak say to recompute. A recomputed value takes memory of its own,
-// so where a cut at the limit ends above it, the next is made for as much less room.
+// The order, and what a cut at its peak says to recompute. A recomputed value takes memory of its
+// own, so where a cut at the limit ends above it, the next is made for as much less room.
 std::vector<std::vector<TaskId>> starts_of(const TaskGraph& graph, std::span<const TaskId> order,
                                            int64_t limit) {
   std::vector<std::vector<TaskId>> starts{{order.begin(), order.end()}};

@@ -112,7 +112,7 @@ size_t Sequence::latest_slot(TaskId v) const {
   return slot - 1;
 }
 
-// --- The trail ------------------------------------------------------------------------------------
+// --- The trail -----------------------------------------------------------------------------------
 
 uint32_t& Sequence::word(Field field, uint32_t index) {
   switch (field) {
@@ -189,7 +189,7 @@ void Sequence::undo() {
   steps_ = marked_steps_;
 }
 
-// --- Room -----------------------------------------------------------------------------------------
+// --- Room ----------------------------------------------------------------------------------------
 
 // Words behind it need no way back: they are the snapshot's.
 void Sequence::take_snapshot() {
@@ -272,7 +272,7 @@ double Sequence::through(size_t slot) const {
   return profile_.at(at) - static_cast<double>(ending);
 }
 
-// --- Edits ----------------------------------------------------------------------------------------
+// --- Edits ---------------------------------------------------------------------------------------
 
 CopyId Sequence::new_copy(TaskId v) {
   if (free_.empty()) {

@@ -30,7 +30,7 @@ void StepProfile::assign(const std::vector<double>& bytes) {
   mark();
 }
 
-// --- The way back ---------------------------------------------------------------------------------
+// --- The way back --------------------------------------------------------------------------------
 
 void StepProfile::mark() {
   settle();
@@ -72,7 +72,7 @@ void StepProfile::save_values(size_t block) const {
   saved_values_.insert(saved_values_.end(), from, from + static_cast<std::ptrdiff_t>(block_size()));
 }
 
-// --- Changes --------------------------------------------------------------------------------------
+// --- Changes -------------------------------------------------------------------------------------
 
 void StepProfile::touch(size_t block) const {
   if (block_[block].touched) return;
@@ -156,7 +156,7 @@ void StepProfile::scan_over(size_t block) const {
   if (over != b.over) replace_over(b, over);
 }
 
-// --- Figures --------------------------------------------------------------------------------------
+// --- Figures -------------------------------------------------------------------------------------
 
 double StepProfile::peak() const {
   settle();
