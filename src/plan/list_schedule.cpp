@@ -65,10 +65,15 @@ class ReadyTree {
   }
   void set(TaskId v, Key key) {
     size_t i = leaves_ + rank_[v];
-    for (tree_[i] = key; i > 1; i /= 2) tree_[i / 2] = std::min(tree_[i], tree_[i ^ 1]);
+    for (tree_[i] = key; i > 1; i /= 2) {
+      const Key least = std::min(tree_[i], tree_[i ^ 1]);
+      if (tree_[i / 2] == least) return;
+      tree_[i / 2] = least;
+    }
   }
   // The least key among tasks that need at most this; else among those that need the least.
   TaskId best(int64_t room) const {
+    if (const TaskId v = best(); need_[rank_[v]] <= room) return v;
     const size_t end = ranks_up_to(room);
     if (const Key key = least(0, end); key != none) return key.second;
     const size_t first = first_ready();

@@ -1,6 +1,6 @@
 // Orders by list scheduling: of the tasks that could run next, the one with the least key runs.
 //
-//   least_peak    (max(peak so far, live + bytes + workspace), growth, number), where growth is what
+//   least_peak    (max(peak so far, live + bytes + workspace), growth, number); growth is what
 //                 the step leaves in memory: bytes - operands that it reads last. Source: PyTorch's
 //                 `topological_sort_lpmf` (torch/_inductor/memory.py, 2.6), there quadratic
 //   least_growth  (growth, number)

@@ -19,11 +19,16 @@ class Network {
     arcs_.push_back({from, first_[to], 0});
     first_[to] = static_cast<uint32_t>(arcs_.size() - 1);
   }
-  void run(uint32_t source, uint32_t sink) {
-    while (find_levels(source, sink)) {
+  // False where that takes more looks at arcs than `work`, which those made are taken from.
+  bool run(uint32_t source, uint32_t sink, int64_t& work) {
+    work_ = work;
+    bool more = true;
+    while (work_ > 0 && (more = find_levels(source, sink))) {
       at_ = first_;
       push(source, sink);
     }
+    work = work_;
+    return !more;
   }
   // After run(): on the source's side of the minimum cut nearest the source.
   bool near_source(uint32_t v) const { return level_[v] != absent; }
@@ -39,7 +44,7 @@ class Network {
     level_[source] = 0;
     std::vector<uint32_t> queue{source};
     for (size_t i = 0; i < queue.size(); ++i)
-      for (uint32_t a = first_[queue[i]]; a != absent; a = arcs_[a].next)
+      for (uint32_t a = first_[queue[i]]; a != absent; a = arcs_[a].next, --work_)
         if (arcs_[a].left > 0 && level_[arcs_[a].to] == absent) {
           level_[arcs_[a].to] = level_[queue[i]] + 1;
           queue.push_back(arcs_[a].to);
@@ -51,13 +56,14 @@ class Network {
   void push(uint32_t source, uint32_t sink) {
     std::vector<uint32_t> path;
     uint32_t v = source;
-    for (;;) {
+    while (work_ > 0) {
       if (v == sink) {
         v = augment(path, source);
         continue;
       }
       uint32_t& a = at_[v];
-      while (a != absent && (arcs_[a].left == 0 || level_[arcs_[a].to] != level_[v] + 1))
+      for (--work_; a != absent && (arcs_[a].left == 0 || level_[arcs_[a].to] != level_[v] + 1);
+           --work_)
         a = arcs_[a].next;
       if (a != absent) {
         path.push_back(a);
@@ -76,6 +82,7 @@ class Network {
   uint32_t augment(std::vector<uint32_t>& path, uint32_t source) {
     int64_t flow = infinite;
     for (uint32_t a : path) flow = std::min(flow, arcs_[a].left);
+    work_ -= static_cast<int64_t>(path.size());
     size_t keep = path.size();
     for (size_t i = path.size(); i-- > 0;) {
       arcs_[path[i]].left -= flow;
@@ -89,6 +96,7 @@ class Network {
   std::vector<uint32_t> first_;
   std::vector<Arc> arcs_;
   std::vector<uint32_t> level_, at_;
+  int64_t work_ = 0;
 };
 
 }  // namespace
@@ -118,6 +126,7 @@ Moment::Moment(const TaskGraph& graph, TaskId q, std::vector<Side> side)
   for (TaskId x : read_) keep_all_.bytes += graph[x].bytes;
   bool again = true;  // everything may run again
   for (TaskId x : wanted_) {
+    arcs_ += 2 + static_cast<int64_t>(graph.operands(x).size());
     again = again && !stays(x);
     all_time_ += time_again(x);
     all_bytes_ += graph[x].bytes;
@@ -125,12 +134,18 @@ Moment::Moment(const TaskGraph& graph, TaskId q, std::vector<Side> side)
   keep_least_ = again ? MomentCut{all_time_, 0, wanted_} : at_price(0, 1);
 }
 
+MomentCut Moment::at_price(int64_t time_price, int64_t bytes_price) const {
+  int64_t work = std::numeric_limits<int64_t>::max();
+  return *at_price(time_price, bytes_price, work);
+}
+
 // A variable is true on the sink's side:
 //   s -> r_u    time      cut where u runs again; infinite where it must not
 //   r_u -> a_u  bytes     cut where u is needed and doesn't run again
 //   a_x -> r_u  infinite  u runs again, so its operand x is needed
 //   a_u -> t    infinite  a task behind the moment reads u
-MomentCut Moment::at_price(int64_t time_price, int64_t bytes_price) const {
+std::optional<MomentCut> Moment::at_price(int64_t time_price, int64_t bytes_price,
+                                          int64_t& work) const {
   const auto count = static_cast<uint32_t>(wanted_.size());
   const uint32_t source = 2 * count, sink = source + 1;
   Network net(2 * size_t{count} + 2);
@@ -143,7 +158,7 @@ MomentCut Moment::at_price(int64_t time_price, int64_t bytes_price) const {
       if (index_[x] != absent) net.arc(2 * index_[x] + 1, 2 * i, infinite);
   }
   for (TaskId u : read_) net.arc(2 * index_[u] + 1, sink, infinite);
-  net.run(source, sink);
+  if (!net.run(source, sink, work)) return std::nullopt;
   MomentCut cut;
   for (uint32_t i = 0; i < count; ++i) {
     const TaskId u = wanted_[i];

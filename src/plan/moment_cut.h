@@ -4,8 +4,8 @@
 //   At the moment when task q first runs, some tasks have run (`before`) and some have not
 //   (`behind`). A value that a task behind it reads is either in memory at the moment, for
 //   price * bytes, or its task runs again behind it, for its time (nothing where it may not have
-//   run yet; a `once` task that has run doesn't), and then its own operands are needed. Operands of q and its value are in memory
-//   anyway, so they cost nothing.
+//   run yet; a `once` task that has run doesn't), and then its own operands are needed. Operands of
+//   q and its value are in memory anyway, so they cost nothing.
 //
 //   r_u: u runs behind the moment     r_u -> a_x for each operand x of u
 //   a_u: u is needed behind it        cost = sum r_u time_u + price * sum (a_u and not r_u) bytes_u
@@ -13,6 +13,8 @@
 // Source: DESIGN section 7's cut of a joint graph, at a moment of any sequence. Dinic's algorithm;
 // capacities are scaled integers, so each answer is exact for the price in its units.
 #pragma once
+#include <optional>
+
 #include "plan/task_graph.h"
 
 namespace cleave::plan {
@@ -42,6 +44,10 @@ class Moment {
   int64_t all_time() const { return all_time_; }
   // The least time_price * time + bytes_price * bytes; prices of at least 0.
   MomentCut at_price(int64_t time_price, int64_t bytes_price) const;
+  // Nothing, where that takes more looks at arcs than `work`; those made are taken from it.
+  std::optional<MomentCut> at_price(int64_t time_price, int64_t bytes_price, int64_t& work) const;
+  // Arcs of the network.
+  int64_t size() const { return arcs_; }
 
  private:
   bool stays(TaskId u) const { return side_[u] == Side::before && graph_[u].once; }
@@ -56,7 +62,7 @@ class Moment {
   std::vector<TaskId> wanted_;   // read behind the moment, as far as recomputing may go back
   std::vector<uint32_t> index_;  // in wanted_
   std::vector<TaskId> read_;     // of wanted_, those that tasks behind read, or that are kept
-  int64_t needed_bytes_ = 0, all_bytes_ = 0, all_time_ = 0;
+  int64_t needed_bytes_ = 0, all_bytes_ = 0, all_time_ = 0, arcs_ = 0;
   MomentCut keep_all_, keep_least_;
 };
 

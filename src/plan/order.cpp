@@ -9,7 +9,9 @@
 namespace cleave::plan {
 namespace {
 
+constexpr size_t few_candidates = 20000;  // tasks from which the key that rarely wins is left out
 constexpr size_t most_window = 64;
+constexpr size_t sets_a_look = 16;         // a look at that many steps takes as long as a set
 constexpr size_t sets_when_small = 20000;  // for graphs of up to most_window tasks
 
 // Bytes at each step of an order, and what stays live behind it.
@@ -51,7 +53,7 @@ class Improver {
 
   void run() {
     const size_t n = graph_.size();
-    size_t sets_left = n <= most_window ? sets_when_small : n / 2;
+    size_t sets_left = n <= most_window ? sets_when_small : n / 8;
     while (order_.peak > order_.lower_bound && sets_left > 0)
       if (!improve_peak(sets_left)) return;
   }
@@ -72,6 +74,7 @@ class Improver {
       if (w.end == WindowEnd::improved) {
         memory_ = memory_of(graph_, order_.steps);
         order_.peak = memory_.peak();
+        sets_left -= std::min(sets_left, n / sets_a_look);
         return wide < n;
       }
       if (wide == n) return false;
@@ -111,7 +114,7 @@ Order least_peak_order(const TaskGraph& graph, std::span<const TaskId> given) {
   offer(list_schedule(graph, ListKey::least_peak));
   if (!given.empty()) offer({given.begin(), given.end()});
   offer(list_schedule(graph, ListKey::newest));
-  offer(list_schedule(graph, ListKey::least_growth));
+  if (graph.size() <= few_candidates) offer(list_schedule(graph, ListKey::least_growth));
   offer(list_schedule_backward(graph));
   if (best.peak > best.lower_bound) {
     MergedOrder merged = merge_series_parallel(graph);

@@ -16,23 +16,28 @@ BoundEffort effort_for(size_t tasks) {
   return {tasks <= large ? size_t{4} : size_t{1}, 10};
 }
 
-size_t peak_step(const TaskGraph& graph, std::span<const TaskId> order) {
-  const auto s = simulate(graph, order);
-  return s.ok() ? s->peak_step : 0;
-}
-
-// The orders, and each with what a cut at its peak says to recompute, at the limit and below it: a
-// recomputed value takes memory of its own, so a smaller room often fits better.
+// The order, and what a cut at its peak says to recompute. A recomputed value takes memory of its
+// own, so where a cut at the limit ends above it, the next is made for as much less room.
 std::vector<std::vector<TaskId>> starts_of(const TaskGraph& graph, std::span<const TaskId> order,
                                            int64_t limit) {
   std::vector<std::vector<TaskId>> starts{{order.begin(), order.end()}};
-  const size_t at = peak_step(graph, order);
+  const auto in_order = simulate(graph, order);
+  if (!in_order.ok()) return starts;
+  const size_t at = in_order->peak_step;
   const Moment moment = moment_in_order(graph, order, at);
-  for (const int64_t percent : {100, 92}) {
-    if (percent == 100 && graph.size() > large) continue;
-    const MomentBound cut = bound_at(moment, limit / 100 * percent, effort_for(graph.size()).cuts);
-    if (cut.reachable && !cut.fits.again.empty())
-      starts.push_back(with_recomputed(graph, order, at, cut.fits.again));
+  auto room = static_cast<double>(limit);
+  const int rounds = graph.size() > large ? 2 : 4;
+  for (int round = 0; round < rounds; ++round) {
+    const MomentBound cut =
+        bound_at(moment, static_cast<int64_t>(room), effort_for(graph.size()).cuts);
+    if (!cut.reachable || cut.fits.again.empty()) break;
+    std::vector<TaskId> steps = with_recomputed(graph, order, at, cut.fits.again);
+    const auto made = simulate(graph, steps);
+    if (!made.ok()) break;
+    if (starts.size() > 1) starts.pop_back();
+    starts.push_back(std::move(steps));
+    if (made->peak <= limit) break;
+    room *= 0.98 * static_cast<double>(limit) / static_cast<double>(made->peak);
   }
   return starts;
 }
@@ -53,18 +58,20 @@ class Planner {
     std::vector<std::vector<TaskId>> starts(seeds.begin(), seeds.end());
     for (const std::vector<TaskId>& order : orders) {
       add_starts(order, starts);
-      const FoundSequence f =
-          search(order, moves_ / 5 / static_cast<int64_t>(orders.size()), SearchKind::order_only);
+      const FoundSequence f = search(order, moves_ * 3 / 8 / static_cast<int64_t>(orders.size()),
+                                     SearchKind::order_only);
       if (done()) return best_;
       if (graph_.size() <= large) add_starts(f.steps, starts);
     }
-    const int64_t each = moves_ * 2 / 5 / static_cast<int64_t>(starts.size());
+    const int64_t each = moves_ * 3 / 8 / static_cast<int64_t>(starts.size());
     for (const auto& start : starts) {
       search(start, each, SearchKind::wide);
       if (done()) return best_;
     }
-    const std::vector<TaskId> start = best_.steps;
-    search(start, moves_ * 2 / 5, SearchKind::near_start);
+    for (int again = 0; again < 3 && !done(); ++again) {
+      const std::vector<TaskId> start = best_.steps;
+      search(start, moves_ / 12, SearchKind::near_start);
+    }
     return best_;
   }
 
@@ -93,7 +100,10 @@ class Planner {
 
 }  // namespace
 
-int64_t recompute_moves(size_t tasks) { return 200000 + 25 * static_cast<int64_t>(tasks); }
+int64_t recompute_moves(size_t tasks) {
+  const auto n = static_cast<double>(std::max<size_t>(tasks, 1));
+  return static_cast<int64_t>(std::min(3e6, 1e5 + 12 * n + 1.3e14 / (n * n * n)));
+}
 
 std::vector<TaskId> with_recomputed(const TaskGraph& graph, std::span<const TaskId> order,
                                     size_t at, std::span<const TaskId> again) {

@@ -15,7 +15,8 @@
 // sequences whose first runs are in that order, copies anywhere.
 //
 // A limit below a task's own step (operands, value, workspace) can't be met: `reachable` is false.
-// Which moments are looked at depends on counts alone. O(moments * cuts), a cut as in moment_cut.h.
+// Which moments are looked at, and how many cuts, depends on counts alone.
+// O(moments * cuts), a cut as in moment_cut.h.
 #pragma once
 #include "plan/moment_cut.h"
 

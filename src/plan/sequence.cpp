@@ -49,6 +49,7 @@ std::vector<TaskId> Sequence::steps() const {
 
 // `room` slots for each step, the steps evenly among them; the profile is summed up anew.
 void Sequence::respread() {
+  work_ += at_.size();
   std::vector<CopyId> order;
   order.reserve(steps_);
   for (CopyId c : at_)
@@ -111,7 +112,7 @@ size_t Sequence::latest_slot(TaskId v) const {
   return slot - 1;
 }
 
-// --- The trail ------------------------------------------------------------------------------------
+// --- The trail -----------------------------------------------------------------------------------
 
 uint32_t& Sequence::word(Field field, uint32_t index) {
   switch (field) {
@@ -127,22 +128,16 @@ uint32_t& Sequence::word(Field field, uint32_t index) {
   }
 }
 
-void Sequence::put(Field field, uint32_t index, uint32_t value) {
-  uint32_t& w = word(field, index);
-  trail_.push_back({field, index, w});
-  w = value;
-}
-
 void Sequence::grow_extra(CopyId c) {
-  put(Field::extra_index, c, static_cast<uint32_t>(extra_.size()));
+  put(copies_[c].extra_index, Field::extra_index, c, static_cast<uint32_t>(extra_.size()));
   extra_.push_back(c);
   trail_.push_back({Field::extra_grown, 0, 0});
 }
 
 void Sequence::cut_extra(CopyId c) {
   const uint32_t index = copies_[c].extra_index;
-  put(Field::extra_index, extra_.back(), index);
-  put(Field::extra, index, extra_.back());
+  put(copies_[extra_.back()].extra_index, Field::extra_index, extra_.back(), index);
+  put(extra_[index], Field::extra, index, extra_.back());
   trail_.push_back({Field::extra_cut, 0, extra_.back()});
   extra_.pop_back();
 }
@@ -194,7 +189,7 @@ void Sequence::undo() {
   steps_ = marked_steps_;
 }
 
-// --- Room -----------------------------------------------------------------------------------------
+// --- Room ----------------------------------------------------------------------------------------
 
 // Words behind it need no way back: they are the snapshot's.
 void Sequence::take_snapshot() {
@@ -202,7 +197,7 @@ void Sequence::take_snapshot() {
     snapshot_ = Snapshot{profile_, copies_, at_, first_, last_copy_, extra_, trail_.size()};
 }
 
-// Spreads the steps around a slot evenly over a stretch that has room. Accepts all edits.
+// Spreads the steps around a slot evenly over a stretch that has room; all steps where none has.
 void Sequence::make_room(size_t slot) {
   crowded_ = SIZE_MAX;
   for (size_t width = 4 * longest_shift; width < at_.size(); width *= 2) {
@@ -213,16 +208,17 @@ void Sequence::make_room(size_t slot) {
     if (steps.size() * 5 > width * 3) continue;
     for (size_t s = begin; s < begin + width; ++s) {
       if (at_[s] != none) profile_.set(s, StepProfile::empty);
-      at_[s] = none;
+      if (at_[s] != none) put_at(s, none);
     }
     for (size_t i = 0; i < steps.size(); ++i) {
       const size_t s = begin + (2 * i + 1) * width / (2 * steps.size());
-      at_[s] = steps[i].first;
-      copies_[steps[i].first].slot = static_cast<uint32_t>(s);
+      put_at(s, steps[i].first);
+      put_slot(steps[i].first, s);
       profile_.set(s, steps[i].second);
     }
     return;
   }
+  take_snapshot();
   respread();
 }
 
@@ -247,9 +243,8 @@ size_t Sequence::gap_after(CopyId after) {
         shift(at, s - 1);
         return at;
       }
-  take_snapshot();
-  respread();
-  return after == none ? 0 : copies_[after].slot + 1;
+  make_room(after == none ? 0 : at);
+  return gap_after(after);
 }
 
 void Sequence::shift(size_t from, size_t to) {
@@ -277,7 +272,7 @@ double Sequence::through(size_t slot) const {
   return profile_.at(at) - static_cast<double>(ending);
 }
 
-// --- Edits ----------------------------------------------------------------------------------------
+// --- Edits ---------------------------------------------------------------------------------------
 
 CopyId Sequence::new_copy(TaskId v) {
   if (free_.empty()) {
@@ -307,7 +302,7 @@ CopyId Sequence::find_last(CopyId c) const {
 // Gives the copy another last reader; the profile follows.
 void Sequence::set_last(CopyId c, CopyId reader) {
   const size_t old_end = end_slot(c);
-  put(Field::last, c, reader);
+  put(copies_[c].last, Field::last, c, reader);
   const size_t end = end_slot(c);
   const auto bytes = static_cast<double>(graph_[copies_[c].task].bytes);
   if (bytes == 0) return;
@@ -330,10 +325,12 @@ void Sequence::attach(CopyId c, size_t slot) {
   const CopyId after = before == none ? first_[v] : copies_[before].next;
   const bool tail = before != none && after == none && graph_[v].kept;
   if (tail) live(before, -1);
-  put(Field::previous, c, before);
-  put(Field::next, c, after);
-  before == none ? put(Field::first, v, c) : put(Field::next, before, c);
-  after == none ? put(Field::last_copy, v, c) : put(Field::previous, after, c);
+  put(copies_[c].previous, Field::previous, c, before);
+  put(copies_[c].next, Field::next, c, after);
+  before == none ? put(first_[v], Field::first, v, c)
+                 : put(copies_[before].next, Field::next, before, c);
+  after == none ? put(last_copy_[v], Field::last_copy, v, c)
+                : put(copies_[after].previous, Field::previous, after, c);
   if (tail) live(before, 1);
   for (TaskId x : graph_.operands(v)) {
     const CopyId s = source(x, slot);
@@ -347,7 +344,7 @@ void Sequence::attach(CopyId c, size_t slot) {
     last = l;
     set_last(before, find_last(before));
   }
-  put(Field::last, c, last);
+  put(copies_[c].last, Field::last, c, last);
   live(c, 1);
 }
 
@@ -357,10 +354,10 @@ void Sequence::detach(CopyId c) {
   const bool tail = copy.next == none && copy.previous != none && graph_[v].kept;
   live(c, -1);
   if (tail) live(copy.previous, -1);
-  copy.previous == none ? put(Field::first, v, copy.next)
-                        : put(Field::next, copy.previous, copy.next);
-  copy.next == none ? put(Field::last_copy, v, copy.previous)
-                    : put(Field::previous, copy.next, copy.previous);
+  copy.previous == none ? put(first_[v], Field::first, v, copy.next)
+                        : put(copies_[copy.previous].next, Field::next, copy.previous, copy.next);
+  copy.next == none ? put(last_copy_[v], Field::last_copy, v, copy.previous)
+                    : put(copies_[copy.next].previous, Field::previous, copy.next, copy.previous);
   if (tail) live(copy.previous, 1);
   if (copy.previous != none && copy.last != none) set_last(copy.previous, copy.last);
   for (TaskId x : graph_.operands(v)) {

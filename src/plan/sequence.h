@@ -61,6 +61,8 @@ class Sequence {
   bool move(CopyId c, CopyId after);
 
   void mark();  // accepts the edits made so far
+  // A count of words written and looked through so far, about as long as the time that it took.
+  uint64_t work() const { return work_ * 4 + profile_.work(); }
   void undo();  // back to the last mark(), or to the start
 
  private:
@@ -97,9 +99,15 @@ class Sequence {
   };
 
   uint32_t& word(Field field, uint32_t index);
-  void put(Field field, uint32_t index, uint32_t value);
-  void put_slot(CopyId c, size_t slot) { put(Field::slot, c, static_cast<uint32_t>(slot)); }
-  void put_at(size_t slot, CopyId c) { put(Field::at, static_cast<uint32_t>(slot), c); }
+  void put(uint32_t& word, Field field, uint32_t index, uint32_t value) {
+    trail_.push_back({field, index, word});
+    word = value;
+    ++work_;
+  }
+  void put_slot(CopyId c, size_t slot) {
+    put(copies_[c].slot, Field::slot, c, static_cast<uint32_t>(slot));
+  }
+  void put_at(size_t slot, CopyId c) { put(at_[slot], Field::at, static_cast<uint32_t>(slot), c); }
   void grow_extra(CopyId c);
   void cut_extra(CopyId c);
   void run_back();
@@ -123,6 +131,7 @@ class Sequence {
   std::vector<CopyId> free_, first_, last_copy_, extra_;
   int64_t time_ = 0;
   size_t steps_ = 0;
+  uint64_t work_ = 0;
   size_t crowded_ = SIZE_MAX;  // a slot around which room is short
 
   std::vector<Overwritten> trail_;

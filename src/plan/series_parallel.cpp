@@ -1,11 +1,11 @@
 #include "plan/series_parallel.h"
 
 #include <algorithm>
-#include <map>
 #include <queue>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "plan/segment_chain.h"
+#include "plan/shrinking_links.h"
 
 namespace cleave::plan {
 namespace {
@@ -13,19 +13,13 @@ namespace {
 constexpr size_t most_visits = 64;    // of a look for a path between two readers
 constexpr size_t most_shortcuts = 8;  // links looked at beside the paths through one task
 
-uint64_t mixed(uint64_t v) {
-  v = (v + 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
-  v = (v ^ (v >> 29)) * 0x94d049bb133111ebu;
-  return v ^ (v >> 32);
-}
-
 // Finds for each value the reader that frees it: the one behind all others.
 class Releases {
  public:
   explicit Releases(const TaskGraph& graph)
-      : graph_(graph), level_(graph.size(), 0), freed_(graph.size(), 0) {
-    for (TaskId v : first_order(graph))
-      for (TaskId u : graph.users(v)) level_[u] = std::max(level_[u], level_[v] + 1);
+      : graph_(graph), level_(graph.size(), 0), freed_(graph.size(), 0),
+        reader_of_(graph.size(), UINT32_MAX), visited_by_(graph.size(), UINT32_MAX) {
+    find_levels();
     for (TaskId v = 0; v < graph.size(); ++v) {
       if (graph[v].bytes == 0 || graph[v].kept) continue;
       freed_[graph.users(v).empty() ? v : last_reader(v)] += graph[v].bytes;
@@ -35,6 +29,23 @@ class Releases {
   bool certain() const { return certain_; }
 
  private:
+  void find_levels() {
+    std::vector<uint32_t> open(graph_.size());
+    std::vector<TaskId> ready;
+    for (TaskId v = 0; v < graph_.size(); ++v) {
+      open[v] = static_cast<uint32_t>(graph_.operands(v).size());
+      if (open[v] == 0) ready.push_back(v);
+    }
+    while (!ready.empty()) {
+      const TaskId v = ready.back();
+      ready.pop_back();
+      for (TaskId u : graph_.users(v)) {
+        level_[u] = std::max(level_[u], level_[v] + 1);
+        if (--open[u] == 0) ready.push_back(u);
+      }
+    }
+  }
+
   TaskId last_reader(TaskId v) {
     TaskId last = graph_.users(v)[0];
     uint32_t lowest = level_[last];
@@ -47,37 +58,40 @@ class Releases {
   }
 
   // Whether `last` lies behind all other readers of v.
-  bool reaches_all(TaskId v, TaskId last, uint32_t lowest) const {
-    std::vector<TaskId> visited{last};
-    for (size_t i = 0; i < visited.size() && visited.size() < most_visits; ++i)
-      for (TaskId x : graph_.operands(visited[i]))
-        if (level_[x] >= lowest && std::find(visited.begin(), visited.end(), x) == visited.end())
-          visited.push_back(x);
-    return std::all_of(graph_.users(v).begin(), graph_.users(v).end(), [&](TaskId u) {
-      return std::find(visited.begin(), visited.end(), u) != visited.end();
-    });
+  bool reaches_all(TaskId v, TaskId last, uint32_t lowest) {
+    size_t left = graph_.users(v).size();
+    reader_of_[last] = v;
+    for (TaskId u : graph_.users(v)) reader_of_[u] = v;
+    visited_.assign(1, last);
+    for (size_t i = 0; i < visited_.size() && visited_.size() < most_visits; ++i) {
+      if (reader_of_[visited_[i]] == v && --left == 0) return true;
+      for (TaskId x : graph_.operands(visited_[i])) {
+        if (level_[x] < lowest || visited_by_[x] == v) continue;
+        visited_by_[x] = v;
+        visited_.push_back(x);
+      }
+    }
+    return false;
   }
 
   const TaskGraph& graph_;
   std::vector<uint32_t> level_;
   std::vector<int64_t> freed_;
+  std::vector<TaskId> reader_of_, visited_by_, visited_;  // of the last value that asked
   bool certain_ = true;
 };
 
 class Merger {
  public:
   explicit Merger(const TaskGraph& graph)
-      : graph_(graph), chain_(graph.size()), next_(graph.size()), before_(graph.size()),
-        behind_(graph.size()), before_count_(graph.size(), 0), behind_count_(graph.size(), 0),
-        before_hash_(graph.size(), 0), behind_hash_(graph.size(), 0), gone_(graph.size(), false),
-        left_(graph.size()) {
+      : graph_(graph), links_(graph), chain_(graph.size()), next_(graph.size()),
+        gone_(graph.size(), false), waiting_(graph.size(), false), left_(graph.size()) {
     const Releases releases(graph);
     certain_ = releases.certain();
-    edges_.reserve(graph.user.size() * 2);
+    twin_.reserve(graph.size());
     for (TaskId v = 0; v < graph.size(); ++v) {
       const Task& t = graph[v];
       chain_[v].append({t.bytes + t.workspace, t.bytes - releases.freed(v), v, v}, next_);
-      for (TaskId u : graph.users(v)) link(v, u);
     }
   }
 
@@ -86,66 +100,41 @@ class Merger {
     while (!work_.empty()) {
       const TaskId v = work_.back();
       work_.pop_back();
+      waiting_[v] = false;
       if (!gone_[v]) reduce(v);
     }
     return {order(), certain_ && left_ <= 1};
   }
 
  private:
-  static uint64_t key(TaskId from, TaskId to) { return uint64_t{from} << 32 | to; }
-  bool linked(TaskId from, TaskId to) const { return edges_.contains(key(from, to)); }
-  void touch(TaskId v) { work_.push_back(v); }
-
-  void link(TaskId from, TaskId to) {
-    if (!edges_.insert(key(from, to)).second) return;
-    behind_[from].push_back(to);
-    before_[to].push_back(from);
-    ++behind_count_[from];
-    ++before_count_[to];
-    behind_hash_[from] += mixed(to);
-    before_hash_[to] += mixed(from);
+  void touch(TaskId v) {
+    if (waiting_[v]) return;
+    waiting_[v] = true;
+    work_.push_back(v);
   }
-  // The lists keep the link until they are looked through.
   void unlink(TaskId from, TaskId to) {
-    if (edges_.erase(key(from, to)) == 0) return;
-    --behind_count_[from];
-    --before_count_[to];
-    behind_hash_[from] -= mixed(to);
-    before_hash_[to] -= mixed(from);
+    if (!links_.unlink(from, to)) return;
     touch(from);
     touch(to);
-  }
-  std::vector<TaskId> behind(TaskId v) {
-    std::erase_if(behind_[v], [&](TaskId u) { return !linked(v, u); });
-    return cleaned(behind_[v]);
-  }
-  std::vector<TaskId> before(TaskId v) {
-    std::erase_if(before_[v], [&](TaskId u) { return !linked(u, v); });
-    return cleaned(before_[v]);
-  }
-  // A link that went and came back is in the list twice.
-  static const std::vector<TaskId>& cleaned(std::vector<TaskId>& list) {
-    std::sort(list.begin(), list.end());
-    list.erase(std::unique(list.begin(), list.end()), list.end());
-    return list;
   }
 
   void reduce(TaskId v) {
     // A link beside a path through v says nothing.
-    const bool one_before = before_count_[v] == 1, one_behind = behind_count_[v] == 1;
-    if (one_before && behind_count_[v] <= most_shortcuts)
-      for (const TaskId u = before(v)[0]; TaskId w : behind(v)) unlink(u, w);
-    if (one_behind && before_count_[v] <= most_shortcuts)
-      for (const TaskId w = behind(v)[0]; TaskId u : before(v)) unlink(u, w);
+    const bool one_before = links_.before_count(v) == 1, one_behind = links_.behind_count(v) == 1;
+    if (one_before && links_.behind_count(v) <= most_shortcuts)
+      for (const TaskId u = links_.before(v)[0]; TaskId w : links_.behind(v)) unlink(u, w);
+    if (one_behind && links_.before_count(v) <= most_shortcuts)
+      for (const TaskId w = links_.behind(v)[0]; TaskId u : links_.before(v)) unlink(u, w);
     if (one_behind)
-      if (const TaskId w = behind(v)[0]; before_count_[w] == 1) return series(v, w);
+      if (const TaskId w = links_.behind(v)[0]; links_.before_count(w) == 1) return series(v, w);
     if (one_before)
-      if (const TaskId u = before(v)[0]; behind_count_[u] == 1) return series(u, v);
-    const std::pair<uint64_t, uint64_t> place{before_hash_[v], behind_hash_[v]};
-    const auto [it, fresh] = twin_.try_emplace(place, v);
+      if (const TaskId u = links_.before(v)[0]; links_.behind_count(u) == 1) return series(u, v);
+    const ShrinkingLinks::Place place = links_.place(v);
+    const uint64_t key = place.before * 0x9e3779b97f4a7c15u ^ place.behind;
+    const auto [it, fresh] = twin_.try_emplace(key, v);
     if (fresh || it->second == v) return;
     const TaskId other = it->second;
-    if (gone_[other] || before_hash_[other] != place.first || behind_hash_[other] != place.second)
+    if (gone_[other] || links_.place(other) != place)
       it->second = v;
     else
       parallel(other, v);
@@ -154,11 +143,11 @@ class Merger {
   // w, whose only neighbour before is v, whose only one behind is w, joins v.
   void series(TaskId v, TaskId w) {
     chain_[v].join(std::move(chain_[w]), next_);
-    const std::vector<TaskId> targets = behind(w);
+    const std::vector<TaskId> targets = links_.behind(w);
     unlink(v, w);
     for (TaskId u : targets) {
       unlink(w, u);
-      link(v, u);
+      links_.link(v, u);
       touch(u);
     }
     remove(w);
@@ -166,8 +155,9 @@ class Merger {
   }
   void parallel(TaskId v, TaskId w) {
     chain_[v].merge(std::move(chain_[w]));
-    for (TaskId u : before(w)) unlink(u, w);
-    for (TaskId u : behind(w)) unlink(w, u);
+    const std::vector<TaskId> before = links_.before(w), behind = links_.behind(w);
+    for (TaskId u : before) unlink(u, w);
+    for (TaskId u : behind) unlink(w, u);
     remove(w);
     touch(v);
   }
@@ -195,7 +185,7 @@ class Merger {
       heads.push({*at[v], v});
     };
     for (TaskId v = 0; v < graph_.size(); ++v)
-      if (!gone_[v] && (open[v] = before_count_[v]) == 0) start(v);
+      if (!gone_[v] && (open[v] = links_.before_count(v)) == 0) start(v);
     std::vector<TaskId> steps;
     steps.reserve(graph_.size());
     while (!heads.empty()) {
@@ -208,7 +198,7 @@ class Merger {
       if (++at[v] != chain_[v].segments().end()) {
         heads.push({*at[v], v});
       } else {
-        for (TaskId u : behind(v))
+        for (TaskId u : links_.behind(v))
           if (--open[u] == 0) start(u);
       }
     }
@@ -216,14 +206,11 @@ class Merger {
   }
 
   const TaskGraph& graph_;
+  ShrinkingLinks links_;
   std::vector<SegmentChain> chain_;
   std::vector<TaskId> next_;
-  std::vector<std::vector<TaskId>> before_, behind_;
-  std::vector<uint32_t> before_count_, behind_count_;
-  std::vector<uint64_t> before_hash_, behind_hash_;  // sums over the neighbours
-  std::unordered_set<uint64_t> edges_;
-  std::map<std::pair<uint64_t, uint64_t>, TaskId> twin_;
-  std::vector<bool> gone_;
+  std::unordered_map<uint64_t, TaskId> twin_;  // by place
+  std::vector<bool> gone_, waiting_;
   std::vector<TaskId> work_;
   size_t left_;
   bool certain_ = true;

@@ -30,7 +30,7 @@ void StepProfile::assign(const std::vector<double>& bytes) {
   mark();
 }
 
-// --- The way back ---------------------------------------------------------------------------------
+// --- The way back --------------------------------------------------------------------------------
 
 void StepProfile::mark() {
   settle();
@@ -72,7 +72,7 @@ void StepProfile::save_values(size_t block) const {
   saved_values_.insert(saved_values_.end(), from, from + static_cast<std::ptrdiff_t>(block_size()));
 }
 
-// --- Changes --------------------------------------------------------------------------------------
+// --- Changes -------------------------------------------------------------------------------------
 
 void StepProfile::touch(size_t block) const {
   if (block_[block].touched) return;
@@ -118,6 +118,7 @@ void StepProfile::apply() const {
 
 // Adds up the changes in the block, from what is carried into it; gives what is carried on.
 double StepProfile::apply_inside(size_t block, double carry) const {
+  work_ += 2 * block_size();
   double* v = value_.data() + (block << shift_);
   double* change = change_.data() + (block << shift_);
   double even = empty, odd = empty;
@@ -144,6 +145,7 @@ void StepProfile::scan_over(size_t block) const {
   Block& b = block_[block];
   double over = 0;
   if (b.most > limit_) {
+    work_ += block_size();
     const double* v = value_.data() + (block << shift_);
     const double bar = limit_ - b.shift;
     double sum[4] = {0, 0, 0, 0};  // so that additions don't wait for each other
@@ -154,7 +156,7 @@ void StepProfile::scan_over(size_t block) const {
   if (over != b.over) replace_over(b, over);
 }
 
-// --- Figures --------------------------------------------------------------------------------------
+// --- Figures -------------------------------------------------------------------------------------
 
 double StepProfile::peak() const {
   settle();

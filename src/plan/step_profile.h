@@ -50,6 +50,8 @@ class StepProfile {
   // The n-th block above the limit (n taken modulo their number), as its first step: a place to
   // look for steps above the limit. Only where not within_limit().
   size_t block_over(uint32_t n) const;
+  // Steps that were looked through so far.
+  uint64_t work() const { return work_; }
   size_t block_size() const { return size_t{1} << shift_; }
 
  private:
@@ -98,6 +100,7 @@ class StepProfile {
   mutable std::vector<double> saved_values_;
   mutable double over_ = 0;
   mutable size_t blocks_over_ = 0;
+  mutable uint64_t work_ = 0;
   unsigned shift_ = 0;
   double limit_ = 0, marked_over_ = 0;
   size_t marked_blocks_over_ = 0;

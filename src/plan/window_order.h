@@ -4,8 +4,8 @@
 //
 // Best-first search over the sets of tasks run so far (ideals), by the peak so far; what is live
 // depends on the set alone. A task that fits under the peak so far and leaves memory no fuller than
-// it was is run at once: putting it first changes no other step for the worse. Source: the search of
-// Ahn et al., "Ordering chaos" (SERENITY), MLSys 2020, section 3; the dominance rule is ours.
+// it was is run at once: putting it first changes no other step for the worse. Source: the search
+// of Ahn et al., "Ordering chaos" (SERENITY), MLSys 2020, section 3; the dominance rule is ours.
 #pragma once
 #include "plan/task_graph.h"
 
