@@ -7,8 +7,6 @@
 #include "cut/parse_budget.h"
 #include "plan/order.h"
 #include "plan/recompute.h"
-#include "plan/recompute_bound.h"
-#include "plan/sequence_search.h"
 #include "plan/simulate.h"
 
 namespace cleave {
@@ -16,7 +14,7 @@ namespace {
 
 constexpr int rungs = 14;  // limits between the least peak of an order and the largest step
 
-int64_t moves_of(size_t tasks) { return 1000 + 40 * static_cast<int64_t>(tasks); }
+int64_t moves_of(size_t tasks) { return 4000 + 100 * static_cast<int64_t>(tasks); }
 
 }  // namespace
 
@@ -66,21 +64,9 @@ void BudgetFamily::search(std::vector<plan::TaskId> start) {
   std::vector<plan::TaskId> last = start;
   for (int k = 1; k <= rungs; ++k) {
     const int64_t limit = run->peak - (run->peak - least) * k / rungs;
-    std::vector<std::vector<plan::TaskId>> starts{last};
-    const plan::MomentBound cut =
-        plan::bound_at(plan::moment_in_order(graph, start, run->peak_step), limit / 100 * 96, 12);
-    if (cut.reachable && !cut.fits.again.empty())
-      starts.push_back(plan::with_recomputed(graph, start, run->peak_step, cut.fits.again));
-    plan::FoundSequence best;
-    for (const auto& from : starts) {
-      const plan::FoundSequence found = plan::search_sequence(
-          graph, from, limit,
-          {static_cast<uint64_t>(k), moves_of(graph.size()), 0, plan::SearchKind::near_start});
-      if (best.steps.empty() || (found.met != best.met ? found.met
-                                 : found.met           ? found.time < best.time
-                                                       : found.peak < best.peak))
-        best = found;
-    }
+    plan::RecomputeOptions options{.seed = static_cast<uint64_t>(k), .moves = moves_of(graph.size())};
+    options.seeds = {&last, 1};
+    plan::FoundSequence best = plan::find_recompute(graph, {&start, 1}, limit, options);
     add(best.steps);
     add(tasks_->together(best.steps));
     last = std::move(best.steps);

@@ -129,6 +129,14 @@ std::vector<TaskId> with_recomputed(const TaskGraph& graph, std::span<const Task
   return out;
 }
 
+FoundSequence find_recompute(const TaskGraph& graph, std::span<const std::vector<TaskId>> orders,
+                             int64_t limit, const RecomputeOptions& options) {
+  int64_t once = 0;
+  for (const Task& t : graph.tasks) once += t.time;
+  const int64_t moves = options.moves > 0 ? options.moves : recompute_moves(graph.size());
+  return Planner(graph, limit, options.seed, moves, once).run(orders, options.seeds);
+}
+
 Result<RecomputePlan> plan_recompute(const TaskGraph& graph, std::span<const TaskId> given,
                                      int64_t limit, const RecomputeOptions& options) {
   CLEAVE_TRY(const Simulated start, simulate(graph, given));

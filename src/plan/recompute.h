@@ -37,6 +37,11 @@ struct RecomputePlan {
 Result<RecomputePlan> plan_recompute(const TaskGraph& graph, std::span<const TaskId> given,
                                      int64_t limit, const RecomputeOptions& options = {});
 
+// The search of plan_recompute alone: no bounds. From each of `orders`, which must be valid, and from
+// options.seeds.
+FoundSequence find_recompute(const TaskGraph& graph, std::span<const std::vector<TaskId>> orders,
+                             int64_t limit, const RecomputeOptions& options);
+
 // By the number of tasks n: 100,000 + 12 n, and 1.3e14 / n^3 more for small graphs; 3,000,000 at
 // most.
 int64_t recompute_moves(size_t tasks);
