@@ -108,19 +108,19 @@ void compare(const char* name, const Work& w, bool json) {
     if (percent < 0) first = row;
     const bool same = row.losses == first.losses;
     if (json)
-      std::printf("{\"model\": \"%s\", \"percent\": %.0f, \"budget_bytes\": %ld, "
-                  "\"planned_peak_bytes\": %ld, \"peak_bytes\": %ld, \"step_ms\": %.2f, "
-                  "\"recompute_ms\": %.2f, \"compile_ms\": %.0f, \"same_losses\": %s}\n",
-                  name, percent, percent < 0 ? 0 : budget, row.planned, row.measured, row.step_ms,
-                  static_cast<double>(row.recompute_ns) / 1e6, row.compile_ms,
-                  same ? "true" : "false");
+      std::printf(
+          "{\"model\": \"%s\", \"percent\": %.0f, \"budget_bytes\": %ld, "
+          "\"planned_peak_bytes\": %ld, \"peak_bytes\": %ld, \"step_ms\": %.2f, "
+          "\"recompute_ms\": %.2f, \"compile_ms\": %.0f, \"same_losses\": %s}\n",
+          name, percent, percent < 0 ? 0 : budget, row.planned, row.measured, row.step_ms,
+          static_cast<double>(row.recompute_ns) / 1e6, row.compile_ms, same ? "true" : "false");
     else
-      std::printf("  %4s%%  planned %12ld  measured %12ld  step %9.2f ms (%.2fx)  recomputed "
-                  "%8.2f ms  compiled in %6.0f ms  losses %s\n",
-                  percent < 0 ? "none" : std::to_string(static_cast<int>(percent)).c_str(),
-                  row.planned, row.measured, row.step_ms, row.step_ms / first.step_ms,
-                  static_cast<double>(row.recompute_ns) / 1e6, row.compile_ms,
-                  same ? "equal" : "DIFFER");
+      std::printf(
+          "  %4s%%  planned %12ld  measured %12ld  step %9.2f ms (%.2fx)  recomputed "
+          "%8.2f ms  compiled in %6.0f ms  losses %s\n",
+          percent < 0 ? "none" : std::to_string(static_cast<int>(percent)).c_str(), row.planned,
+          row.measured, row.step_ms, row.step_ms / first.step_ms,
+          static_cast<double>(row.recompute_ns) / 1e6, row.compile_ms, same ? "equal" : "DIFFER");
     std::fflush(stdout);
   }
 }

@@ -43,7 +43,8 @@ Status run(const Options& o) {
     else
       fmt::print("{:>14} B saved  {:>14} B at the peak  {:>12.3f} us recomputed{}\n",
                  point.saved_bytes, peak.ok() ? std::to_string(peak->peak()) : "?",
-                 static_cast<double>(point.cost_ns) / 1e3, point.corner >= 0 ? "" : "  (between corners)");
+                 static_cast<double>(point.cost_ns) / 1e3,
+                 point.corner >= 0 ? "" : "  (between corners)");
   }
   if (o.json) print_json({{"points", points}, {"solve_ms", ms}});
   return {};

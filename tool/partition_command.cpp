@@ -159,12 +159,13 @@ Status run(const Options& o) {
     return {};
   }
   if (o.explain) explain(cut);
-  fmt::print("forward {} -> {}, backward {} -> {}; {} values saved, {} B ({} B of activations); "
-             "{:.3f} ms recomputed; planned peak {} B\n",
-             cut.forward_arity.inputs, cut.forward_arity.outputs, cut.backward_arity.inputs,
-             cut.backward_arity.outputs, cut.saved.size(), cut.saved_bytes,
-             cut.saved_activation_bytes, static_cast<double>(figures.cost_ns) / 1e6,
-             figures.planned_peak ? std::to_string(*figures.planned_peak) : "unknown");
+  fmt::print(
+      "forward {} -> {}, backward {} -> {}; {} values saved, {} B ({} B of activations); "
+      "{:.3f} ms recomputed; planned peak {} B\n",
+      cut.forward_arity.inputs, cut.forward_arity.outputs, cut.backward_arity.inputs,
+      cut.backward_arity.outputs, cut.saved.size(), cut.saved_bytes, cut.saved_activation_bytes,
+      static_cast<double>(figures.cost_ns) / 1e6,
+      figures.planned_peak ? std::to_string(*figures.planned_peak) : "unknown");
   return {};
 }
 

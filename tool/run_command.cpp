@@ -56,7 +56,8 @@ Status check_options(const Options& o) {
   if (o.mode != "exact" && o.mode != "default" && o.mode != "pytorch")
     return user_error("--mode {}: expected exact, default or pytorch", o.mode);
   if (o.mode == "pytorch")
-    return unsupported("--mode pytorch: of `cleave partition` alone as yet; run the halves it writes");
+    return unsupported(
+        "--mode pytorch: of `cleave partition` alone as yet; run the halves it writes");
   if (o.mode == "default" && !o.budget.empty())
     return user_error("--budget: mode default recomputes nothing and takes none");
   if (o.engine == "reference" && !o.budget.empty())

@@ -111,14 +111,12 @@ class Trainer {
         specs_{{"idx", DType::i64, {o.batch, o.shape.context}},
                {"target", DType::i64, {o.batch, o.shape.context}}},
         batch_{HostTensor(DType::i64, specs_[0].shape), HostTensor(DType::i64, specs_[1].shape)},
-        executor_(make_thread_pool(o.threads)),
-        step_(train_step(
-            model_, loss(), adamw(), specs_,
-            {.executor = executor_,
-             .dump_dir = o.dump,
-             .memory_budget = budget(o),
-             .clip_norm = o.clip,
-             .seed = o.seed})) {}
+        executor_(make_thread_pool(o.threads)), step_(train_step(model_, loss(), adamw(), specs_,
+                                                                 {.executor = executor_,
+                                                                  .dump_dir = o.dump,
+                                                                  .memory_budget = budget(o),
+                                                                  .clip_norm = o.clip,
+                                                                  .seed = o.seed})) {}
 
   static MemoryBudget budget(const TrainOptions& o) {
     return o.budget.empty() ? MemoryBudget() : value_or_throw(parse_budget(o.budget));

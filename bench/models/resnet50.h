@@ -38,17 +38,16 @@ struct Bottleneck : nn::Module {
 
 struct ResNet50 : nn::Module {
   explicit ResNet50(Generator& rng)
-      : conv1(add_module("conv1", nn::Conv2d(3, 64, 7, rng,
-                                             {.stride = 2, .padding = 3, .bias = false}))),
+      : conv1(add_module("conv1",
+                         nn::Conv2d(3, 64, 7, rng, {.stride = 2, .padding = 3, .bias = false}))),
         bn1(add_module("bn1", nn::BatchNorm2d(64))) {
     constexpr int64_t blocks[] = {3, 4, 6, 3};
     int64_t channels = 64;
     for (int64_t stage = 0; stage < 4; ++stage)
       for (int64_t k = 0; k < blocks[stage]; ++k) {
         const int64_t width = int64_t{64} << stage;
-        layers.push_back(
-            add_module("layer" + std::to_string(stage + 1) + "_" + std::to_string(k),
-                       Bottleneck(channels, width, stage > 0 && k == 0 ? 2 : 1, rng)));
+        layers.push_back(add_module("layer" + std::to_string(stage + 1) + "_" + std::to_string(k),
+                                    Bottleneck(channels, width, stage > 0 && k == 0 ? 2 : 1, rng)));
         channels = 4 * width;
       }
     fc = add_module("fc", nn::Linear(2048, 1000, rng));

@@ -24,7 +24,8 @@ class MemoryBudget {
   bool given() const { return given_; }
   // In bytes, where a program with nothing recomputed takes `whole`.
   int64_t bytes(int64_t whole) const {
-    return percent_ > 0 ? static_cast<int64_t>(percent_ / 100 * static_cast<double>(whole)) : bytes_;
+    return percent_ > 0 ? static_cast<int64_t>(percent_ / 100 * static_cast<double>(whole))
+                        : bytes_;
   }
   bool valid() const { return percent_ > 0 ? percent_ <= 100 : bytes_ > 0; }
   std::string text() const {

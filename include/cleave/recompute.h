@@ -28,7 +28,6 @@ using PolicyFunction = std::function<CheckpointPolicy(std::string_view op)>;
 // caller's line: no input belongs to a program that is being traced; the function's number of
 // Tensors isn't that of the inputs.
 CLEAVE_API Tensors checkpoint(const TracedFunction& fn, const Tensors& inputs,
-                              const PolicyFunction& policy = {},
-                              Location at = Location::current());
+                              const PolicyFunction& policy = {}, Location at = Location::current());
 
 }  // namespace cleave

@@ -36,9 +36,8 @@ Status BudgetFamily::build() {
   add(tasks_->together(order.steps));
   search(members_.back().modelled_peak <= members_.front().modelled_peak ? members_.back().sequence
                                                                          : tasks_->given());
-  std::stable_sort(members_.begin(), members_.end(), [](const auto& a, const auto& b) {
-    return a.recompute_ns < b.recompute_ns;
-  });
+  std::stable_sort(members_.begin(), members_.end(),
+                   [](const auto& a, const auto& b) { return a.recompute_ns < b.recompute_ns; });
   return {};
 }
 
@@ -64,7 +63,8 @@ void BudgetFamily::search(std::vector<plan::TaskId> start) {
   std::vector<plan::TaskId> last = start;
   for (int k = 1; k <= rungs; ++k) {
     const int64_t limit = run->peak - (run->peak - least) * k / rungs;
-    plan::RecomputeOptions options{.seed = static_cast<uint64_t>(k), .moves = moves_of(graph.size())};
+    plan::RecomputeOptions options{.seed = static_cast<uint64_t>(k),
+                                   .moves = moves_of(graph.size())};
     options.seeds = {&last, 1};
     plan::FoundSequence best = plan::find_recompute(graph, {&start, 1}, limit, options);
     add(best.steps);
@@ -127,7 +127,8 @@ Result<size_t> BudgetFamily::choose(const MemoryBudget& budget) {
   }
   if (best) return *best;
   return user_error(
-      "a memory budget of {} ({} B) is below the least peak found, {} B; no program takes less than "
+      "a memory budget of {} ({} B) is below the least peak found, {} B; no program takes less "
+      "than "
       "{} B, where {} are placeholders and the rest is alive at {}. Give at least {} B.",
       budget.text(), room, least, lower_bound_, steps_->placeholder_bytes, bound_by_, least);
 }

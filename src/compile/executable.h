@@ -31,7 +31,7 @@ struct CompileOptions {
   // Of the graph's results, how many are the forward's: what is tagged for recomputation and read by
   // anything else runs again (cut/honor_tags.h). 0: all.
   size_t forward_results = 0;
-  MemoryBudget memory_budget = {};     // of the planned peak; none: nothing is recomputed
+  MemoryBudget memory_budget = {};  // of the planned peak; none: nothing is recomputed
   // Made before of the same graph; null: made where a budget is given.
   std::shared_ptr<BudgetFamily> family = nullptr;
 };

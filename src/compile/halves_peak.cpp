@@ -16,7 +16,8 @@ int64_t rounded(int64_t bytes) {
 Result<Graph> at_hints(const Graph& g) {
   SymbolValues values;
   for (const Placeholder& p : g.placeholders())
-    if (p.role == Role::symint) values[g.name(p.value)] = g.env().hint_of(Dim::symbol(g.name(p.value)));
+    if (p.role == Role::symint)
+      values[g.name(p.value)] = g.env().hint_of(Dim::symbol(g.name(p.value)));
   return specialize(g, values);
 }
 

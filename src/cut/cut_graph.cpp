@@ -45,7 +45,7 @@ bool feeds_later_region(const JointView& joint, NodeId n) {
 }
 
 Result<CutGraph> CutGraph::make(const JointView& joint, const MachineRates& rates,
-                               Returned returned) {
+                                Returned returned) {
   CutGraph out(joint);
   out.add_values(rates, returned);
   out.bind();

@@ -56,8 +56,8 @@ Status ExactCut::search_between() {
   for (size_t k = 1; k < points_.size(); ++k) {
     const CutPoint &left = points_[k - 1], &right = points_[k];
     for (int level = 1; level <= levels; ++level) {
-      const int64_t bytes =
-          right.saved_bytes + (left.saved_bytes - right.saved_bytes) * (levels + 1 - level) / (levels + 1);
+      const int64_t bytes = right.saved_bytes + (left.saved_bytes - right.saved_bytes) *
+                                                    (levels + 1 - level) / (levels + 1);
       CLEAVE_TRY(auto found, flow::choose_within(graph_.flow(), bytes, most));
       if (!found || found->choice.cost >= right.cost_ns ||
           found->choice.bytes >= all.back().saved_bytes)

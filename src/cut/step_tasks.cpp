@@ -168,8 +168,7 @@ std::vector<TaskId> StepTasks::together(const std::vector<TaskId>& order) const 
 
 std::vector<TaskId> StepTasks::needed(const std::vector<TaskId>& sequence) const {
   std::vector<bool> wanted(owner_.size());
-  for (TaskId t = 0; t < tasks_.size(); ++t)
-    wanted[t] = tasks_[t].kept || tasks_.users(t).empty();
+  for (TaskId t = 0; t < tasks_.size(); ++t) wanted[t] = tasks_[t].kept || tasks_.users(t).empty();
   std::vector<TaskId> out;
   for (auto it = sequence.rbegin(); it != sequence.rend(); ++it) {
     if (!wanted[*it]) continue;

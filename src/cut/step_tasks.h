@@ -39,8 +39,8 @@ struct StepProgram {
     bool may_fail = false;
   };
   std::vector<Storage> storages;
-  std::vector<Call> calls;      // in the graph's order; nodes without steps are left out
-  int64_t copied_at_end = 0;    // bytes of what is copied to be returned
+  std::vector<Call> calls;    // in the graph's order; nodes without steps are left out
+  int64_t copied_at_end = 0;  // bytes of what is copied to be returned
   int64_t placeholder_bytes = 0;
 };
 
@@ -82,8 +82,8 @@ class StepTasks {
   const StepProgram* program_;
   std::vector<plan::Task> list_;
   std::vector<plan::Link> links_;
-  std::vector<Owner> owner_;        // by task
-  std::vector<int64_t> certain_;    // by task
+  std::vector<Owner> owner_;                        // by task
+  std::vector<int64_t> certain_;                    // by task
   std::vector<std::vector<plan::TaskId>> of_call_;  // tasks by call
   plan::TaskGraph tasks_;
   std::vector<plan::TaskId> given_;

@@ -75,8 +75,8 @@ ForwardGraph with_fixed(const ForwardGraph& graph,
 
 class Search {
  public:
-  Search(const ForwardGraph& graph, int64_t bytes, int most) : graph_(graph), bytes_(bytes),
-                                                               left_(most) {}
+  Search(const ForwardGraph& graph, int64_t bytes, int most)
+      : graph_(graph), bytes_(bytes), left_(most) {}
 
   Result<std::optional<BudgetChoice>> run() {
     CLEAVE_CHECK(look({}));
@@ -137,9 +137,8 @@ class Search {
     std::vector<int32_t> calls;
     for (int32_t n = 0; n < graph_.calls(); ++n)
       if (choice.recompute[at(n)] && graph_.cost[at(n)] > 0 && can_be_saved(n)) calls.push_back(n);
-    std::stable_sort(calls.begin(), calls.end(), [&](int32_t a, int32_t b) {
-      return graph_.cost[at(a)] > graph_.cost[at(b)];
-    });
+    std::stable_sort(calls.begin(), calls.end(),
+                     [&](int32_t a, int32_t b) { return graph_.cost[at(a)] > graph_.cost[at(b)]; });
     constexpr size_t most = 48;
     if (calls.size() > most) calls.resize(most);
     for (const int32_t n : calls) {
@@ -163,7 +162,8 @@ class Search {
     int32_t right = 0, best = -1;
     while (frontier.corners()[at(right)].bytes > bytes_) ++right;
     for (int32_t n = 0; n < g.calls(); ++n) {
-      if (frontier.corner_of_call()[at(n)] != right || g.pinned[at(n)] || !can_be_saved(n)) continue;
+      if (frontier.corner_of_call()[at(n)] != right || g.pinned[at(n)] || !can_be_saved(n))
+        continue;
       if (std::any_of(branch.fixed.begin(), branch.fixed.end(),
                       [&](const auto& f) { return f.first == n; }))
         continue;

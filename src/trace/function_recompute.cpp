@@ -39,8 +39,7 @@ Tensors checkpoint(const TracedFunction& fn, const Tensors& inputs, const Policy
     refuse(at, "checkpoint: the function takes {} Tensors, got {} inputs", fn.arity(),
            inputs.size());
   const RecordingPtr r = trace::common_recording("checkpoint", {inputs}, at);
-  if (r->is_free())
-    refuse(at, "checkpoint: the inputs belong to no program that is being traced");
+  if (r->is_free()) refuse(at, "checkpoint: the inputs belong to no program that is being traced");
   const Region region(r);
   Graph& g = r->graph();
   const NodeId before = g.last_node();

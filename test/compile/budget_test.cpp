@@ -14,8 +14,8 @@ TEST(Budget, random_graphs_keep_their_bits_and_their_budgets) {
   const OpRegistry ops = value_or_throw(core_ops());
   int64_t programs = 0, recomputing = 0;
   for (uint64_t seed = 0; seed < 25; ++seed) {
-    const random::RandomGraph r = value_or_throw(random::with_gradients(
-        value_or_throw(random::random_graph(ops, seed, {})), ops, seed));
+    const random::RandomGraph r = value_or_throw(
+        random::with_gradients(value_or_throw(random::random_graph(ops, seed, {})), ops, seed));
     const Result<random::BudgetVerdict> v = random::check_budgets(r, ops, {0, .25, .5, .75, 1});
     if (!v.ok() && v.failure().kind == ErrorKind::unsupported) continue;
     ASSERT_TRUE(v.ok()) << "seed " << seed << ": " << v.failure().message;
@@ -44,9 +44,7 @@ struct Dropped : nn::Module {
     for (int k = 0; k < 6; ++k)
       layers.push_back(add_module("l" + std::to_string(k), nn::Linear(32, 32, rng)));
   }
-  Tensor block(const Tensor& x, size_t k) const {
-    return x + dropout(gelu(layers[k](x)), 0.3);
-  }
+  Tensor block(const Tensor& x, size_t k) const { return x + dropout(gelu(layers[k](x)), 0.3); }
   Tensor loss(const Tensor& x) const {
     Tensor y = x;
     for (size_t k = 0; k < layers.size(); ++k) y = block(y, k);
@@ -165,7 +163,9 @@ TEST(Checkpoint, errors) {
   const auto fails = [&](const TracedFunction& f) {
     EXPECT_THROW(train_step(model, f, optim::SGD({.lr = 0.1}), wide), Error);
   };
-  fails([&](const Tensor& x) { return mean(checkpoint([](const Tensors& t) { return t[0]; }, {})[0] * x); });
+  fails([&](const Tensor& x) {
+    return mean(checkpoint([](const Tensors& t) { return t[0]; }, {})[0] * x);
+  });
   fails([&](const Tensor& x) {
     return mean(checkpoint([](const Tensor& a, const Tensor& b) { return a + b; }, {x})[0]);
   });

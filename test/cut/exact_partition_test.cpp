@@ -84,9 +84,8 @@ TEST(ExactPartition, no_choice_of_calls_beats_the_frontier) {
   int graphs = 0, choices = 0;
   for (uint64_t seed = 0; graphs < 60 && seed < 400; ++seed) {
     random::GraphOptions options{.least_nodes = 3, .most_nodes = 9};
-    const random::RandomGraph r =
-        value_or_throw(random::with_gradients(value_or_throw(random::random_graph(ops, seed, options)),
-                                              ops, seed));
+    const random::RandomGraph r = value_or_throw(random::with_gradients(
+        value_or_throw(random::random_graph(ops, seed, options)), ops, seed));
     const Result<JointView> view = JointView::make(r.g);
     if (!view.ok()) continue;
     const Result<CutGraph> made = CutGraph::make(*view, {}, Returned::counted);
@@ -100,7 +99,8 @@ TEST(ExactPartition, no_choice_of_calls_beats_the_frontier) {
       const flow::PartitionChoice c = flow::choice_of(f, again);
       bool allowed = true;
       for (size_t n = 0; n < again.size(); ++n) allowed = allowed && !(again[n] && f.pinned[n]);
-      for (size_t v = 0; v < c.save.size(); ++v) allowed = allowed && !(c.save[v] && f.unsavable[v]);
+      for (size_t v = 0; v < c.save.size(); ++v)
+        allowed = allowed && !(c.save[v] && f.unsavable[v]);
       if (!allowed) continue;
       ++choices;
       const std::optional<int64_t> least = exact.least_cost(c.bytes);

@@ -10,7 +10,7 @@
 namespace cleave::random {
 
 struct BudgetVerdict {
-  std::string violation;    // empty: all of it holds
+  std::string violation;  // empty: all of it holds
   int64_t budgets = 0;
   int64_t programs = 0;     // that were run: neighbouring budgets may choose the same one
   int64_t recomputing = 0;  // of them, those that run a node again

@@ -11,7 +11,8 @@ namespace cleave::random {
 namespace {
 
 struct Totals {
-  int64_t graphs = 0, budgets = 0, programs = 0, recomputing = 0, masks = 0, unsupported = 0, wrong = 0;
+  int64_t graphs = 0, budgets = 0, programs = 0, recomputing = 0, masks = 0, unsupported = 0,
+          wrong = 0;
 };
 
 void one(const OpRegistry& ops, uint64_t seed, const std::vector<double>& parts, Totals& totals) {
@@ -52,7 +53,8 @@ int run(int argc, char** argv) {
   fmt::print(
       "{} graphs from seed {}, {} budgets, in {:.0f} s: {} programs run, {} of them recompute, "
       "{} random results compared; {} graphs unsupported, {} violations\n",
-      t.graphs, seed, t.budgets, s.count(), t.programs, t.recomputing, t.masks, t.unsupported, t.wrong);
+      t.graphs, seed, t.budgets, s.count(), t.programs, t.recomputing, t.masks, t.unsupported,
+      t.wrong);
   return t.wrong == 0 ? 0 : 1;
 }
 
