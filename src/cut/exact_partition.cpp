@@ -33,11 +33,8 @@ void ExactCut::add_parts() {
   for (size_t k = 0; k < corners.size(); ++k) {
     add({corners[k].bytes, corners[k].cost, static_cast<int32_t>(k), {}});
     if (k + 1 == corners.size() || most == 0) continue;
-    std::vector<std::vector<uint8_t>> between = flow::points_between(flow, frontier_, k);
-    for (size_t i = 0; i < between.size(); ++i) {
-      if (between.size() > most && i * most / between.size() == (i + 1) * most / between.size())
-        continue;
-      flow::PartitionChoice c = flow::choice_of(flow, std::move(between[i]));
+    for (std::vector<uint8_t>& again : flow::points_between(flow, frontier_, k, most)) {
+      flow::PartitionChoice c = flow::choice_of(flow, std::move(again));
       add({c.bytes, c.cost, -1, std::move(c.recompute)});
     }
   }

@@ -186,17 +186,20 @@ class Search {
 }  // namespace
 
 std::vector<std::vector<uint8_t>> points_between(const ForwardGraph& graph,
-                                                 const PartitionFrontier& frontier, size_t corner) {
+                                                 const PartitionFrontier& frontier, size_t corner,
+                                                 size_t most) {
   const std::vector<int64_t> part = parts_of_step(graph, frontier.corner_of_call(), corner);
-  std::vector<int64_t> names;  // of the parts, rising
+  std::vector<size_t> rank(part.size());  // of a part's first call, among the parts
+  size_t parts = 0;
   for (size_t n = 0; n < part.size(); ++n)
-    if (part[n] == static_cast<int64_t>(n)) names.push_back(part[n]);
+    if (part[n] == static_cast<int64_t>(n)) rank[n] = parts++;
   std::vector<std::vector<uint8_t>> out;
-  std::vector<uint8_t> again = frontier.recompute_at(corner);
-  for (size_t k = 0; k + 1 < names.size(); ++k) {
+  const size_t sets = parts == 0 ? 0 : std::min(parts - 1, most);
+  for (size_t k = 1; k <= sets; ++k) {
+    const size_t upto = k * parts / (sets + 1);  // the first so many parts
+    std::vector<uint8_t>& again = out.emplace_back(frontier.recompute_at(corner));
     for (size_t n = 0; n < part.size(); ++n)
-      if (part[n] == names[k]) again[n] = 1;
-    out.push_back(again);
+      if (part[n] >= 0 && rank[static_cast<size_t>(part[n])] < upto) again[n] = 1;
   }
   return out;
 }
