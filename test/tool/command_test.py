@@ -63,7 +63,7 @@ class Help(Case):
     def test_lists_and_explains_each_command(self):
         listing = cleave("help")
         self.assertEqual(listing.returncode, 0)
-        for name in ("check", "print", "run", "grad", "partition", "remat", "plan", "train"):
+        for name in ("check", "print", "run", "grad", "partition", "frontier", "remat", "plan", "train"):
             self.assertIn(name, listing.stdout)
             one = cleave("help", name)
             self.assertEqual(one.returncode, 0)
@@ -132,6 +132,87 @@ class Graphs(Case):
         self.assertEqual(r.returncode, 0, r.stderr)
         self.assertIn("-> grad %w", r.stdout)
         self.assertEqual(cleave("check", "-", stdin=r.stdout).returncode, 0)
+
+
+CHAIN = """graph @main(%x: input f32[64,64] grad, %rng: rng_state i64[2]) {
+  %a0 = cos(%x)
+  %d, %m = native_dropout(%a0, %rng; p=0.3, train=true, stream=1)
+""" + "".join(f"  %a{k} = cos(%{'d' if k == 1 else f'a{k - 1}'})\n" for k in range(1, 12)) + "  %s = sum(%a11; dim=[])\n  return %s\n}\n"
+
+
+class Budget(Case):
+    """A budget is the step's true peak, and changes no bit of a result."""
+
+    def run_with(self, *args):
+        out = self.path("out.safetensors")
+        r = cleave("run", self.file("chain.clv", CHAIN), "--random", "--seed", "3", "--grad", "--json", "--out", out, *args)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        return json.loads(r.stdout), contents(out)
+
+    def test_run_keeps_it_bit_for_bit(self):
+        whole, want = self.run_with("--mode", "default")
+        last = whole["peak_bytes"]
+        for percent in (100, 80, 60, 50):
+            got, bits = self.run_with("--budget", f"{percent}%")
+            self.assertEqual(bits, want)
+            self.assertEqual(got["peak_bytes"], got["planned_peak_bytes"])
+            self.assertLessEqual(got["peak_bytes"], whole["peak_bytes"] * percent / 100 + 1)
+            self.assertLessEqual(got["peak_bytes"], last)
+            last = got["peak_bytes"]
+
+    def test_one_that_cannot_be_met_names_the_least(self):
+        graph = self.file("chain.clv", CHAIN)
+        r = cleave("run", graph, "--random", "--grad", "--budget", "1KiB")
+        self.refused(r, 1, "1024 B", "least peak found", "no program takes less than")
+        r = cleave("partition", graph, "--budget", "1KiB")
+        self.refused(r, 1, "1024 B", "least peak found", "no cut needs less than")
+
+    def test_nonsense_is_refused(self):
+        graph = self.file("chain.clv", CHAIN)
+        for budget in ("0", "0%", "-1", "101%", "abc", "5 parsecs", "nan%"):
+            for command in (("run", graph, "--random"), ("partition", graph), ("train", "--text", self.text, *TINY)):
+                r = cleave(*command, f"--budget={budget}")
+                self.refused(r, 1, "expected")
+                self.assertEqual(r.stderr.count("error:"), 1, r.stderr)
+        self.refused(cleave("partition", graph, "--mode", "default", "--budget", "1MiB"), 1, "takes none")
+
+    def test_partition_and_frontier_agree(self):
+        graph = self.file("chain.clv", CHAIN)
+        points = json.loads(cleave("frontier", graph, "--json").stdout)["points"]
+        self.assertGreater(len(points), 3)
+        for a, b in zip(points, points[1:]):
+            self.assertGreater(a["saved_bytes"], b["saved_bytes"])
+            self.assertLessEqual(a["recompute_cost_ns"], b["recompute_cost_ns"])
+        self.assertEqual(points[0]["recompute_cost_ns"], 0)
+        before = None
+        for point in sorted(points, key=lambda p: -p["peak_bytes"]):
+            r = cleave("partition", graph, "--budget", point["peak_bytes"], "--json")
+            self.assertEqual(r.returncode, 0, r.stderr)
+            cut = json.loads(r.stdout)
+            self.assertLessEqual(cut["planned_peak_bytes"], point["peak_bytes"])
+            self.assertLessEqual(cut["lower_bound_bytes"], cut["planned_peak_bytes"])
+            self.assertLessEqual(cut["recompute_cost_ns"], point["recompute_cost_ns"])
+            if before: self.assertGreaterEqual(cut["recompute_cost_ns"], before["recompute_cost_ns"])
+            before = cut
+        saved = json.loads(cleave("partition", graph, "--saved-bytes", "40KiB", "--json").stdout)
+        self.assertLessEqual(saved["saved_activation_bytes"], 40 << 10)
+
+    def test_contradictory_tags_are_one_error(self):
+        text = ("graph @main(%x: input f32[4] grad, %y: input f32[2,2] grad) {\n"
+                "  %a = cos(%x) !recompute(must_recompute, ac=1)\n"
+                "  %v = view(%a; size=[2,2]) !recompute(must_save, ac=1)\n  %b = mul(%v, %y)\n  return %b\n}\n")
+        self.refused(cleave("partition", self.file("tags.clv", text)), 1, "can neither be saved nor recomputed", "%a: tagged must_recompute")
+
+    def test_training_keeps_it_with_the_same_losses(self):
+        whole = cleave("train", "--text", self.text, *TINY, "--steps", "3", "--json")
+        self.assertEqual(whole.returncode, 0, whole.stderr)
+        last = json.loads(whole.stdout.splitlines()[-1])
+        r = cleave("train", "--text", self.text, *TINY, "--steps", "3", "--json", "--budget", "85%")
+        self.assertEqual(r.returncode, 0, r.stderr)
+        end = json.loads(r.stdout.splitlines()[-1])
+        self.assertEqual(losses(r), losses(whole))
+        self.assertEqual(end["peak_bytes"], end["planned_peak_bytes"])
+        self.assertLessEqual(end["peak_bytes"], 0.85 * last["peak_bytes"])
 
 
 class Train(Case):
