@@ -80,6 +80,7 @@ void BudgetFamily::bound() {
   int64_t kept = 0, most = 0;
   for (plan::TaskId t = 0; t < graph.size(); ++t) {
     if (graph[t].kept) kept += tasks_->certain_bytes(t);
+    if (!tasks_->is_call(t)) continue;
     int64_t step = tasks_->certain_bytes(t) + graph[t].workspace;
     for (const plan::TaskId u : graph.operands(t)) step += tasks_->certain_bytes(u);
     if (step <= most) continue;

@@ -55,6 +55,8 @@ class StepTasks {
   const std::vector<plan::TaskId>& given() const { return given_; }
   // The order with the values of each node together, where the first of them stands.
   std::vector<plan::TaskId> together(const std::vector<plan::TaskId>& order) const;
+  // Whether it runs a node; others only order.
+  bool is_call(plan::TaskId task) const { return owner_[task].call != no_call; }
   // Bytes of the task's value that every program holds: 0 of updates, which may be written in place.
   int64_t certain_bytes(plan::TaskId task) const { return certain_[task]; }
   // Without the runs that nobody reads before the next run of the same task.
