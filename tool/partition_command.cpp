@@ -11,6 +11,7 @@
 #include "op/registry.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
+#include "tool/pytorch_rules.h"
 
 namespace cleave::tool {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 struct Options {
   std::string graph, mode = "exact", budget, saved_bytes, forward, backward;
   std::string solver = "dp", estimator = "flops";
+  PytorchRules rules;
   bool explain = false, json = false;
 };
 
@@ -56,6 +58,7 @@ Result<Partition> cut_as_pytorch(const Options& o, Graph& joint) {
                                                           {"testing", RuntimeEstimator::testing}}));
   if (options.estimator == RuntimeEstimator::profile)
     return unsupported("--estimator profile: nothing measures single calls yet; take flops");
+  CLEAVE_CHECK(o.rules.apply(options));
   CLEAVE_CHECK(simplify_as_pytorch(joint));
   return pytorch_partition(joint, options);
 }
@@ -147,6 +150,10 @@ Status run(const Options& o) {
     return user_error("--budget: mode default saves what the backward reads and takes none");
   if (o.mode != "exact" && !o.saved_bytes.empty())
     return user_error("--saved-bytes: of mode exact alone");
+  if (o.mode != "pytorch" && o.rules.given())
+    return user_error(
+        "--ban, --aggressive, --recompute-views, --pay-for-params, --max-distance: of mode pytorch "
+        "alone");
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
   if (!p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
@@ -186,6 +193,7 @@ Command partition_command() {
                            "exact: the cheapest cut that saves at most so much (64MiB)");
             options.option("--solver", o->solver, "of the knapsack: dp, greedy, ilp");
             options.option("--estimator", o->estimator, "of time: flops, testing");
+            o->rules.add_to(options);
             options.option("--forward", o->forward, "where the forward half goes");
             options.option("--backward", o->backward, "where the backward half goes");
             options.flag("--explain", o->explain, "say for each value what happens to it, and why");

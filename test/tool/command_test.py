@@ -127,6 +127,15 @@ class Graphs(Case):
         self.assertGreater(len(report["saved"]), 0)
         self.refused(cleave("partition", g, "--mode", "fast"), 1, "fast")
 
+    def test_rules_of_mode_pytorch_are_options(self):
+        g = self.file("m.clv", MLP)
+        for rule in (["--aggressive"], ["--ban", "reductions=off,used_far_apart=off"], ["--recompute-views"],
+                     ["--ban", "not_in_allowlist=off", "--ban", "reductions=on"], ["--max-distance", "3"]):
+            self.assertEqual(cleave("partition", *rule, "--mode", "pytorch", g).returncode, 0)
+        self.refused(cleave("partition", g, "--mode", "pytorch", "--ban", "reduction=off"), 1, "no such rule", "reductions")
+        self.refused(cleave("partition", g, "--mode", "pytorch", "--ban", "reductions"), 1, "NAME=off")
+        self.refused(cleave("partition", g, "--aggressive"), 1, "mode pytorch alone")
+
     def test_grad_writes_a_joint_graph(self):
         r = cleave("grad", "-", stdin=MLP)
         self.assertEqual(r.returncode, 0, r.stderr)
