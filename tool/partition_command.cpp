@@ -3,6 +3,7 @@
 
 #include "base/byte_size.h"
 #include "compile/budget_partition.h"
+#include "compile/measure_call.h"
 #include "cut/default_partition.h"
 #include "cut/parse_budget.h"
 #include "cut/pytorch_partition.h"
@@ -45,7 +46,7 @@ Result<E> choice(const char* option, const std::string& text,
   return user_error("{} {}: expected one of {}", option, text, names);
 }
 
-Result<Partition> cut_as_pytorch(const Options& o, Graph& joint) {
+Result<Partition> cut_as_pytorch(const Options& o, Graph& joint, const OpRegistry& ops) {
   PytorchOptions options;
   if (!o.budget.empty()) { CLEAVE_TRY(options.budget, fraction(o.budget)); }
   CLEAVE_TRY(options.solver, choice<KnapsackSolver>("--solver", o.solver,
@@ -56,8 +57,8 @@ Result<Partition> cut_as_pytorch(const Options& o, Graph& joint) {
                                                          {{"flops", RuntimeEstimator::flops},
                                                           {"profile", RuntimeEstimator::profile},
                                                           {"testing", RuntimeEstimator::testing}}));
-  if (options.estimator == RuntimeEstimator::profile)
-    return unsupported("--estimator profile: nothing measures single calls yet; take flops");
+  CallTimer timer(ops);
+  options.measure = [&](const Graph& g, NodeId n) { return timer.measure(g, n); };
   CLEAVE_CHECK(o.rules.apply(options));
   CLEAVE_CHECK(simplify_as_pytorch(joint));
   return pytorch_partition(joint, options);
@@ -95,7 +96,7 @@ Result<Partition> cut_exactly(const Options& o, Graph& joint, const OpRegistry& 
 Result<Partition> cut_in_mode(const Options& o, Graph& joint, const OpRegistry& ops,
                               Figures& figures) {
   const auto begin = std::chrono::steady_clock::now();
-  Result<Partition> cut = o.mode == "pytorch" ? cut_as_pytorch(o, joint)
+  Result<Partition> cut = o.mode == "pytorch" ? cut_as_pytorch(o, joint, ops)
                           : o.mode == "exact" ? cut_exactly(o, joint, ops, figures)
                                               : default_partition(joint);
   figures.solve_ms =
@@ -166,12 +167,13 @@ Status run(const Options& o) {
     return {};
   }
   if (o.explain) explain(cut);
-  fmt::print("forward {} -> {}, backward {} -> {}; {} values saved, {} B ({} B of activations); "
-             "{:.3f} ms recomputed; planned peak {} B\n",
-             cut.forward_arity.inputs, cut.forward_arity.outputs, cut.backward_arity.inputs,
-             cut.backward_arity.outputs, cut.saved.size(), cut.saved_bytes,
-             cut.saved_activation_bytes, static_cast<double>(figures.cost_ns) / 1e6,
-             figures.planned_peak ? std::to_string(*figures.planned_peak) : "unknown");
+  fmt::print(
+      "forward {} -> {}, backward {} -> {}; {} values saved, {} B ({} B of activations); "
+      "{:.3f} ms recomputed; planned peak {} B\n",
+      cut.forward_arity.inputs, cut.forward_arity.outputs, cut.backward_arity.inputs,
+      cut.backward_arity.outputs, cut.saved.size(), cut.saved_bytes, cut.saved_activation_bytes,
+      static_cast<double>(figures.cost_ns) / 1e6,
+      figures.planned_peak ? std::to_string(*figures.planned_peak) : "unknown");
   return {};
 }
 
@@ -192,7 +194,8 @@ Command partition_command() {
             options.option("--saved-bytes", o->saved_bytes,
                            "exact: the cheapest cut that saves at most so much (64MiB)");
             options.option("--solver", o->solver, "of the knapsack: dp, greedy, ilp");
-            options.option("--estimator", o->estimator, "of time: flops, testing");
+            options.option("--estimator", o->estimator,
+                           "of time: flops, testing, profile (measured)");
             o->rules.add_to(options);
             options.option("--forward", o->forward, "where the forward half goes");
             options.option("--backward", o->backward, "where the backward half goes");

@@ -5,7 +5,7 @@ namespace {
 
 struct Rule {
   const char* name;
-  bool PytorchBans::*on;
+  bool PytorchBans::* on;
 };
 constexpr Rule rules[] = {
     {"used_far_apart", &PytorchBans::used_far_apart},
@@ -24,9 +24,9 @@ std::string rule_names() {
 }  // namespace
 
 void PytorchRules::add_to(OptionList& options) {
-  options.option("--ban", bans,
-                 "pytorch: NAME=off (or on) for a rule that keeps calls from running again: " +
-                     rule_names());
+  options.option(
+      "--ban", bans,
+      "pytorch: NAME=off (or on) for a rule that keeps calls from running again: " + rule_names());
   options.flag("--aggressive", aggressive, "pytorch: all bans off but that on reductions");
   options.flag("--recompute-views", recompute_views,
                "pytorch: views are never saved, and may always run again");
