@@ -1,0 +1,23 @@
+// Labels beside points, none over another or over what is in the way already.
+#pragma once
+#include "inspect/svg.h"
+
+namespace cleave {
+
+class Labels {
+ public:
+  explicit Labels(const Box& frame) : frame_(frame) {}
+  // Nothing is written there.
+  void keep_free(const Box& box) { taken_.push_back(box); }
+  // Near the point, else farther away with a line to it; where no place within the frame is free,
+  // not at all (false).
+  bool put(Svg& svg, Point at, std::string_view text, std::string_view colour);
+
+ private:
+  bool is_free(const Box& box) const;
+
+  Box frame_;
+  std::vector<Box> taken_;
+};
+
+}  // namespace cleave
