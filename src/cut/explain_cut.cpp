@@ -58,7 +58,7 @@ class Stories {
       s.reason = "returned, in memory anyway";
       return;
     }
-    if (!in_forward && s.fate == Fate::saved) s.reason = "smaller than what it is made from; ";
+    if (!in_forward && s.fate == Fate::saved) s.reason = "runs once anyway; ";
     by_price(s, exact_.frontier().corner_of_call()[static_cast<size_t>(graph_.call(n))]);
   }
 

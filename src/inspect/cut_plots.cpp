@@ -34,7 +34,10 @@ Result<std::vector<TradeLine>> trade_lines(const Graph& given, const PytorchOpti
   Graph joint = given;
   eliminate_dead_code(joint);
   eliminate_common_subexpressions(joint);
-  CLEAVE_CHECK(add_exact(joint, lines));
+  // Tags that mode pytorch takes may contradict each other in mode exact: then its lines are missing.
+  if (const Status exact = add_exact(joint, lines);
+      !exact.ok() && exact.failure().kind != ErrorKind::user)
+    return exact.failure();
   Graph as_pytorch = given;
   CLEAVE_CHECK(simplify_as_pytorch(as_pytorch));
   TradeLine sweep{.name = "pytorch, budgets 0 to 1", .colour = "#d62728", .points = {}};

@@ -15,9 +15,11 @@ class Labels {
 
  private:
   bool is_free(const Box& box) const;
+  // Whether no label or line to one lies on the way.
+  bool is_clear(Point from, Point to) const;
 
   Box frame_;
-  std::vector<Box> taken_;
+  std::vector<Box> taken_, written_;  // written: labels, and the lines to them in small pieces
 };
 
 }  // namespace cleave

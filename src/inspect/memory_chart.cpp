@@ -57,6 +57,10 @@ std::string memory_chart(const std::string& title, const MemoryProfile& profile,
     legend += 19 + Svg::text_width(kept_names[kind]) + 16;
   }
   Labels labels(frame);
+  for (size_t k = 0; k < steps.size(); ++k) {
+    const double at = y.at(below[k]);
+    labels.keep_free({x(k), at, frame.width / count, height - bottom - at});
+  }
   const double middle = x(profile.forward_steps);
   svg.line({middle, top}, {middle, height - bottom}, {"#333", 1, "2 3"});
   svg.line({left, height - bottom}, {width - right, height - bottom}, {"#333", 1, ""});

@@ -76,6 +76,7 @@ Result<MemoryProfile> memory_profile(const Graph& joint, const Partition& cut,
   held[index(Kept::placeholders)] = f.placeholder_bytes;
   const std::vector<Kept> kind = kinds(f, of_returns);
   add_steps(f, kind, held, out.steps);
+  out.forward_alive = f.placeholder_bytes + f.arena_lower_bound;
   out.forward_steps = out.steps.size();
   for (size_t s = 0; s < f.storages.size(); ++s)
     if (f.storages[s].placeholder < 0 && (kind[s] == Kept::results || kind[s] == Kept::saved))
@@ -85,6 +86,8 @@ Result<MemoryProfile> memory_profile(const Graph& joint, const Partition& cut,
       const Type& t = joint.type(p.value);
       held[index(Kept::placeholders)] += rounded(joint.env().hint_of(t.numel()) * size_of(t.dtype));
     }
+  out.backward_alive = b.arena_lower_bound;
+  for (const int64_t bytes : held) out.backward_alive += bytes;
   add_steps(b, kinds(b, std::vector<Kept>(b.returns.size(), Kept::gradients)), held, out.steps);
   return out;
 }

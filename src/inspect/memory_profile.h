@@ -25,6 +25,8 @@ struct MemoryProfile {
   std::vector<MemoryStep> steps;
   size_t forward_steps = 0;  // the first of them
   int64_t planned_peak = 0;  // of the arenas, gaps included
+  // The most alive at a step of each half, as the plan counts it.
+  int64_t forward_alive = 0, backward_alive = 0;
 };
 
 // Errors: those of lowering.

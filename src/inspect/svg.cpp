@@ -93,7 +93,7 @@ std::string Svg::finish() const {
 double Svg::text_width(std::string_view text, double size) {
   size_t letters = 0;
   for (const char c : text) letters += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-  return 0.58 * size * static_cast<double>(letters);
+  return 0.65 * size * static_cast<double>(letters);
 }
 
 }  // namespace cleave

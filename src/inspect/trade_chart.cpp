@@ -29,8 +29,8 @@ std::string trade_chart(const std::string& title, const std::vector<TradeLine>& 
   int64_t bytes = 1, ns = 1;
   for (const TradeLine& l : lines)
     for (const Trade& t : l.points) bytes = std::max(bytes, t.bytes), ns = std::max(ns, t.ns);
-  const Axis x(Unit::bytes, 0, static_cast<double>(bytes), left, width - right);
-  const Axis y(Unit::ns, 0, static_cast<double>(ns), height - bottom, top);
+  const Axis x(Unit::bytes, 0, 1.08 * static_cast<double>(bytes), left, width - right);
+  const Axis y(Unit::ns, 0, 1.05 * static_cast<double>(ns), height - bottom, top);
   Svg svg(width, height);
   svg.text({left, 28}, title, 16);
   draw_legend(svg, lines);
