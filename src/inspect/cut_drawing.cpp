@@ -16,6 +16,7 @@ struct Drawn {
   std::string name, kind;
   std::string_view fill = "#eef2f7";
   int layer = 0;
+  bool late = false;        // reads a tangent, directly or not
   double x = 0, width = 0;  // its left edge
   std::vector<size_t> reads;
 };
@@ -35,26 +36,38 @@ class HalfDrawing {
       for (const ValueId in : node.inputs)
         if (const auto at = item_of_.find(in); in.valid() && at != item_of_.end())
           items_.back().reads.push_back(at->second);
+      for (const ValueId in : node.inputs) items_.back().late |= is_late(in);
     }
   }
 
-  // From the inputs down, or to the last results up.
-  void lay(bool from_inputs) {
-    if (from_inputs) {
-      for (Drawn& d : items_)
-        for (const size_t r : d.reads) d.layer = std::max(d.layer, items_[r].layer + 1);
-      // An input stands right above its first reader.
-      std::vector<int> first(items_.size(), 1 << 30);
-      for (const Drawn& d : items_)
-        for (const size_t r : d.reads) first[r] = std::min(first[r], d.layer);
-      for (size_t k = 0; k < calls_from_; ++k)
-        if (first[k] < 1 << 30) items_[k].layer = first[k] - 1;
-    } else {
-      for (size_t k = items_.size(); k-- > 0;)
-        for (const size_t r : items_[k].reads)
-          items_[r].layer = std::max(items_[r].layer, items_[k].layer + 1);
+  // Layers from the inputs down; an input stands right above its first reader.
+  void lay_down() {
+    std::vector<int> first(items_.size(), 1 << 30);
+    for (Drawn& d : items_) {
+      for (const size_t r : d.reads) d.layer = std::max(d.layer, items_[r].layer + 1);
+      for (const size_t r : d.reads) first[r] = std::min(first[r], d.layer);
     }
-    for (Drawn& d : items_) layers_ = std::max(layers_, d.layer + 1);
+    for (size_t k = 0; k < calls_from_; ++k)
+      if (first[k] < 1 << 30) items_[k].layer = first[k] - 1;
+    count_layers();
+  }
+
+  // Layers from the tangents up; what reads none of them, as a recomputed call, stands right below
+  // its first reader.
+  void lay_up() {
+    std::vector<int> first(items_.size(), 1 << 30);  // the lowest reader
+    for (Drawn& d : items_)
+      for (const size_t r : d.reads)
+        if (items_[r].late) d.layer = std::max(d.layer, items_[r].layer + 1);
+    int most = 0;
+    for (size_t k = items_.size(); k-- > 0;) {
+      Drawn& d = items_[k];
+      if (!d.late && first[k] < 1 << 30) d.layer = first[k] - 1;
+      for (const size_t r : d.reads) first[r] = std::min(first[r], d.layer);
+      most = std::max(most, d.layer);
+    }
+    for (Drawn& d : items_) d.layer = most - d.layer;
+    count_layers();
   }
 
   // Boxes of a row beside each other, ordered by the middle of what they are joined to.
@@ -87,6 +100,16 @@ class HalfDrawing {
     Drawn d{.name = "%" + g_.name(v), .kind = std::move(kind), .fill = fill};
     d.width = std::max({Svg::text_width(d.name, 11), Svg::text_width(d.kind, 10), 40.0}) + 12;
     items_.push_back(std::move(d));
+  }
+  bool is_late(ValueId v) const {
+    if (!v.valid()) return false;
+    const auto at = item_of_.find(v);
+    if (at != item_of_.end()) return items_[at->second].late;
+    const Placeholder* p = g_.placeholder_of(v);
+    return p && p->role == Role::tangent;
+  }
+  void count_layers() {
+    for (const Drawn& d : items_) layers_ = std::max(layers_, d.layer + 1);
   }
   double width_of(const std::vector<size_t>& row) const {
     double sum = -gap;
@@ -167,8 +190,8 @@ void draw_legend(Svg& svg) {
 std::optional<std::string> cut_drawing(const std::string& title, const Partition& cut) {
   if (cut.forward.node_count() + cut.backward.node_count() > largest_drawing) return std::nullopt;
   HalfDrawing forward(cut.forward, true), backward(cut.backward, false);
-  forward.lay(true);
-  backward.lay(false);
+  forward.lay_down();
+  backward.lay_up();
   constexpr double between = 150;
   const double left = forward.place(margin);
   const double right_from = margin + left + between, right = backward.place(right_from);

@@ -1,8 +1,8 @@
 // cut.svg: the two halves as layered graphs beside each other, and what goes from one to the other.
 //
 //      forward              backward        forward layers: the longest way from the inputs
-//       ┌───┐    saved       ┌───┐          backward layers: the longest way to its last results,
-//       │ a │═══════════════►│ a'│          so that what belongs together stands at one height
+//       ┌───┐    saved       ┌───┐          backward layers: the longest way from the tangents, at
+//       │ a │═══════════════►│ a'│          the bottom
 //       └─┬─┘                └─▲─┘
 //       ┌─▼─┐                ┌─┴─┐
 //       │ b │═══════════════►│ b'│
