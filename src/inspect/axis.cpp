@@ -44,7 +44,7 @@ std::string time_text(int64_t ns) {
 }
 
 Axis::Axis(Unit unit, double low, double high, double from, double to)
-    : unit_(unit), low_(low), high_(high), from_(from), to_(to) {
+    : low_(low), high_(high), from_(from), to_(to) {
   if (unit == Unit::bytes || unit == Unit::ns) {
     const Scale& s =
         unit == Unit::bytes ? scale_for(byte_scales, high) : scale_for(time_scales, high);

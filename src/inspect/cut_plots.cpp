@@ -34,7 +34,7 @@ Result<std::vector<TradeLine>> trade_lines(const Graph& given, const PytorchOpti
   Graph joint = given;
   eliminate_dead_code(joint);
   eliminate_common_subexpressions(joint);
-  // Tags that mode pytorch takes may contradict each other in mode exact: then its lines are missing.
+  // Tags that mode pytorch takes may contradict each other in mode exact: its lines are missing.
   if (const Status exact = add_exact(joint, lines);
       !exact.ok() && exact.failure().kind != ErrorKind::user)
     return exact.failure();

@@ -117,8 +117,8 @@ TEST(PytorchPartition, A8_three_products) {
   EXPECT_EQ(backward_products(cut(text, 16.0 / 40)), 320 + 88);
 }
 
-// x as one head of attention to itself, then cos(y @ w); S and D in units. The joint graph is that of
-// a device whose attention keeps flops on record.
+// x as one head of attention to itself, then cos(y @ w); sizes in units. Of the attention operators
+// this is one whose flops PyTorch counts; that of its CPU is not.
 TEST(PytorchPartition, A9_attention_against_a_product) {
   struct Case {
     int64_t rows, columns;
