@@ -85,6 +85,10 @@ std::vector<std::string> story_of(const ExactCut& exact, const Partition& cut,
   std::vector<size_t> points;  // by corner
   for (size_t k = 0; k < exact.points().size(); ++k)
     if (exact.points()[k].corner) points.push_back(k);
+  // Each corner's halves are lowered for it: not for many corners of a large graph.
+  constexpr size_t most_lowered = 200000;
+  const bool with_peaks =
+      points.size() * exact.graph().joint().graph().node_count() <= most_lowered;
   CutPeaks peaks(exact, ops);
   std::vector<std::string> lines;
   for (const ValueStory& s : explain_cut(exact, cut)) {
@@ -94,7 +98,7 @@ std::vector<std::string> story_of(const ExactCut& exact, const Partition& cut,
     std::string line = fmt::format("{:>12} B  {:>10} ns again  {:<10}  %{}: {}", s.bytes,
                                    s.again_ns, fate, s.name, s.reason);
     if (!s.change.empty()) line += "; " + s.change;
-    if (s.corner && *s.corner < points.size())
+    if (with_peaks && s.corner && *s.corner < points.size())
       if (const Result<HalvesPeak> peak = peaks.at(points[*s.corner]); peak.ok())
         line += fmt::format(", at a peak of {} B", peak->peak());
     lines.push_back(std::move(line));

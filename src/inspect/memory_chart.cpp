@@ -18,11 +18,32 @@ int64_t sum_of(const MemoryStep& step) {
   return std::accumulate(step.begin(), step.end(), int64_t{0});
 }
 
+// No more columns than can be seen: of neighbours of one half the one with the most bytes.
+struct Columns {
+  std::vector<MemoryStep> steps;
+  size_t forward = 0;
+};
+Columns columns_of(const MemoryProfile& p) {
+  constexpr size_t most = 1500;
+  const size_t each = (p.steps.size() + most - 1) / most;
+  Columns out;
+  for (size_t k = 0; k < p.steps.size();) {
+    const size_t end = std::min(k + each, k < p.forward_steps ? p.forward_steps : p.steps.size());
+    size_t best = k;
+    for (; k < end; ++k)
+      if (sum_of(p.steps[k]) > sum_of(p.steps[best])) best = k;
+    out.steps.push_back(p.steps[best]);
+    if (k <= p.forward_steps) out.forward = out.steps.size();
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string memory_chart(const std::string& title, const MemoryProfile& profile,
                          std::optional<int64_t> budget) {
-  const std::vector<MemoryStep>& steps = profile.steps;
+  const Columns columns = columns_of(profile);
+  const std::vector<MemoryStep>& steps = columns.steps;
   size_t peak = 0;
   for (size_t k = 1; k < steps.size(); ++k)
     if (sum_of(steps[k]) > sum_of(steps[peak])) peak = k;
@@ -61,13 +82,13 @@ std::string memory_chart(const std::string& title, const MemoryProfile& profile,
     const double at = y.at(below[k]);
     labels.keep_free({x(k), at, frame.width / count, height - bottom - at});
   }
-  const double middle = x(profile.forward_steps);
+  const double middle = x(columns.forward);
   svg.line({middle, top}, {middle, height - bottom}, {"#333", 1, "2 3"});
   svg.line({left, height - bottom}, {width - right, height - bottom}, {"#333", 1, ""});
   svg.text({(left + middle) / 2, height - bottom + 18},
            fmt::format("forward, {} steps", profile.forward_steps), 12, Anchor::middle);
   svg.text({(middle + width - right) / 2, height - bottom + 18},
-           fmt::format("backward, {} steps", steps.size() - profile.forward_steps), 12,
+           fmt::format("backward, {} steps", profile.steps.size() - profile.forward_steps), 12,
            Anchor::middle);
   if (budget) {
     const double at = y.at(static_cast<double>(*budget));

@@ -95,6 +95,19 @@ TEST(MemoryProfile, adds_up_to_the_planned_peak) {
   EXPECT_EQ(count_of(svg, ">peak "), 1u);
 }
 
+TEST(MemoryChart, long_programs_keep_their_highest_steps) {
+  MemoryProfile profile;
+  profile.steps.assign(20000, MemoryStep{100, 0, 0, 0, 0, 0});
+  profile.steps[12345][static_cast<size_t>(Kept::others)] = 900;
+  profile.forward_steps = 7000;
+  profile.planned_peak = 1000;
+  const std::string svg = memory_chart("m", profile, std::nullopt);
+  EXPECT_LT(svg.size(), 200000u);
+  EXPECT_NE(svg.find(">peak 1000 B<"), std::string::npos);  // no gaps: the step is there
+  EXPECT_NE(svg.find("forward, 7000 steps"), std::string::npos);
+  EXPECT_NE(svg.find("backward, 13000 steps"), std::string::npos);
+}
+
 TEST(CutDrawing, marks_what_is_saved) {
   const Graph joint = test::joint_of(network);
   const Partition cut = value_or_throw(default_partition(joint));
