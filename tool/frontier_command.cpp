@@ -6,13 +6,14 @@
 #include "ir/edit.h"
 #include "op/registry.h"
 #include "tool/command.h"
+#include "tool/cut_pictures.h"
 #include "tool/graph_file.h"
 
 namespace cleave::tool {
 namespace {
 
 struct Options {
-  std::string graph;
+  std::string graph, plot;
   bool corners = false, json = false;
 };
 
@@ -20,6 +21,7 @@ Status run(const Options& o) {
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
   if (!p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
+  if (!o.plot.empty()) CLEAVE_CHECK(plot_frontier(o.plot, p.main, {}, nullptr));
   eliminate_dead_code(p.main);
   eliminate_common_subexpressions(p.main);
   const auto begin = std::chrono::steady_clock::now();
@@ -57,6 +59,7 @@ Command frontier_command() {
           "  cleave frontier model.clv --json", [](OptionList& options) {
             auto o = std::make_shared<Options>();
             options.required("GRAPH", o->graph, "a forward or a joint graph; - is stdin");
+            options.option("--plot", o->plot, "a folder for frontier.svg");
             options.flag("--corners", o->corners, "only the corners of the convex frontier");
             options.flag("--json", o->json, "print one JSON object");
             return [o] { return run(*o); };

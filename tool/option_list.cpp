@@ -22,6 +22,10 @@ void OptionList::option(const std::string& names, uint64_t& value, const std::st
 void OptionList::option(const std::string& names, double& value, const std::string& what) {
   app_.add_option(names, value, what);
 }
+void OptionList::option(const std::string& names, std::vector<std::string>& value,
+                        const std::string& what) {
+  app_.add_option(names, value, what)->delimiter(',')->allow_extra_args(false);
+}
 void OptionList::flag(const std::string& name, bool& value, const std::string& what) {
   app_.add_flag(name, value, what);
 }

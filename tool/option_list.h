@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -22,6 +23,8 @@ class OptionList {
   void option(const std::string& names, int64_t& value, const std::string& what);
   void option(const std::string& names, uint64_t& value, const std::string& what);
   void option(const std::string& names, double& value, const std::string& what);
+  // May be given several times, or with several words between commas.
+  void option(const std::string& names, std::vector<std::string>& value, const std::string& what);
   // An option that is given or not.
   void flag(const std::string& name, bool& value, const std::string& what);
 

@@ -3,21 +3,26 @@
 
 #include "base/byte_size.h"
 #include "compile/budget_partition.h"
+#include "compile/measure_call.h"
 #include "cut/default_partition.h"
+#include "cut/explain_cut.h"
 #include "cut/parse_budget.h"
 #include "cut/pytorch_partition.h"
 #include "grad/grad.h"
 #include "ir/edit.h"
 #include "op/registry.h"
 #include "tool/command.h"
+#include "tool/cut_pictures.h"
 #include "tool/graph_file.h"
+#include "tool/pytorch_rules.h"
 
 namespace cleave::tool {
 namespace {
 
 struct Options {
   std::string graph, mode = "exact", budget, saved_bytes, forward, backward;
-  std::string solver = "dp", estimator = "flops";
+  std::string solver = "dp", estimator = "flops", plot;
+  PytorchRules rules;
   bool explain = false, json = false;
 };
 
@@ -43,9 +48,9 @@ Result<E> choice(const char* option, const std::string& text,
   return user_error("{} {}: expected one of {}", option, text, names);
 }
 
-Result<Partition> cut_as_pytorch(const Options& o, Graph& joint) {
+Result<PytorchOptions> pytorch_options(const Options& o) {
   PytorchOptions options;
-  if (!o.budget.empty()) { CLEAVE_TRY(options.budget, fraction(o.budget)); }
+  if (!o.budget.empty() && o.mode == "pytorch") { CLEAVE_TRY(options.budget, fraction(o.budget)); }
   CLEAVE_TRY(options.solver, choice<KnapsackSolver>("--solver", o.solver,
                                                     {{"dp", KnapsackSolver::dp},
                                                      {"greedy", KnapsackSolver::greedy},
@@ -54,18 +59,53 @@ Result<Partition> cut_as_pytorch(const Options& o, Graph& joint) {
                                                          {{"flops", RuntimeEstimator::flops},
                                                           {"profile", RuntimeEstimator::profile},
                                                           {"testing", RuntimeEstimator::testing}}));
-  if (options.estimator == RuntimeEstimator::profile)
-    return unsupported("--estimator profile: nothing measures single calls yet; take flops");
+  CLEAVE_CHECK(o.rules.apply(options));
+  return options;
+}
+
+Result<Partition> cut_as_pytorch(const Options& o, Graph& joint, const OpRegistry& ops) {
+  CLEAVE_TRY(PytorchOptions options, pytorch_options(o));
+  CallTimer timer(ops);
+  options.measure = [&](const Graph& g, NodeId n) { return timer.measure(g, n); };
   CLEAVE_CHECK(simplify_as_pytorch(joint));
   return pytorch_partition(joint, options);
 }
 
 // What is told beside the partition itself.
 struct Figures {
-  std::optional<int64_t> planned_peak, lower_bound;
+  std::optional<int64_t> planned_peak, lower_bound, budget;
   int64_t cost_ns = 0;
   double solve_ms = 0;
+  std::vector<std::string> story = {};  // of mode exact, a line for each value
 };
+
+// Of each value a line; a corner of the frontier is told with its peak, where that is known.
+std::vector<std::string> story_of(const ExactCut& exact, const Partition& cut,
+                                  const OpRegistry& ops) {
+  std::vector<size_t> points(exact.frontier().corners().size());  // by corner
+  for (size_t k = 0; k < exact.points().size(); ++k)
+    if (const int32_t corner = exact.points()[k].corner; corner >= 0)
+      points[static_cast<size_t>(corner)] = k;
+  // Each corner's halves are lowered for it: not for many corners of a large graph.
+  constexpr size_t most_lowered = 200000;
+  const bool with_peaks =
+      points.size() * exact.graph().joint().graph().node_count() <= most_lowered;
+  CutPeaks peaks(exact, ops);
+  std::vector<std::string> lines;
+  for (const ValueStory& s : explain_cut(exact, cut)) {
+    const char* fate = s.fate == Fate::saved        ? "saved"
+                       : s.fate == Fate::recomputed ? "recomputed"
+                                                    : "forward";
+    std::string line = fmt::format("{:>12} B  {:>10} ns again  {:<10}  %{}: {}", s.bytes,
+                                   s.again_ns, fate, s.name, s.reason);
+    if (!s.change.empty()) line += "; " + s.change;
+    if (with_peaks && s.corner && *s.corner < points.size())
+      if (const Result<HalvesPeak> peak = peaks.at(points[*s.corner]); peak.ok())
+        line += fmt::format(", at a peak of {} B", peak->peak());
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
 
 Result<Partition> cut_exactly(const Options& o, Graph& joint, const OpRegistry& ops,
                               Figures& figures) {
@@ -81,18 +121,27 @@ Result<Partition> cut_exactly(const Options& o, Graph& joint, const OpRegistry& 
     if (budget.given()) return user_error("--budget and --saved-bytes: expected one of them");
     CLEAVE_TRY(const int64_t bytes, parse_byte_size(o.saved_bytes, "--saved-bytes"));
     CLEAVE_TRY(const flow::BudgetChoice found, exact.within(bytes));
-    return exact.partition(found.choice.recompute);
+    CLEAVE_TRY(Partition cut, exact.partition(found.choice.recompute));
+    if (o.explain) figures.story = story_of(exact, cut, ops);
+    return cut;
   }
-  if (!budget.given()) return exact.partition_at(0);
+  if (!budget.given()) {
+    CLEAVE_TRY(Partition cut, exact.partition_at(0));
+    if (o.explain) figures.story = story_of(exact, cut, ops);
+    return cut;
+  }
   CLEAVE_TRY(BudgetPartition found, cut_within(exact, budget, ops));
+  if (o.explain) figures.story = story_of(exact, found.cut, ops);
   figures.lower_bound = found.lower_bound_bytes;
+  CLEAVE_TRY(const HalvesPeak whole, CutPeaks(exact, ops).at(0));
+  figures.budget = budget.bytes(whole.peak());
   return std::move(found.cut);
 }
 
 Result<Partition> cut_in_mode(const Options& o, Graph& joint, const OpRegistry& ops,
                               Figures& figures) {
   const auto begin = std::chrono::steady_clock::now();
-  Result<Partition> cut = o.mode == "pytorch" ? cut_as_pytorch(o, joint)
+  Result<Partition> cut = o.mode == "pytorch" ? cut_as_pytorch(o, joint, ops)
                           : o.mode == "exact" ? cut_exactly(o, joint, ops, figures)
                                               : default_partition(joint);
   figures.solve_ms =
@@ -132,12 +181,23 @@ nlohmann::ordered_json to_json(const Partition& p, const Figures& figures) {
   return out;
 }
 
-void explain(const Partition& p) {
+void explain(const Partition& p, const Figures& figures) {
+  for (const std::string& line : figures.story) fmt::print("{}\n", line);
+  if (!figures.story.empty()) return;
   for (const SavedValue& v : p.saved)
     fmt::print("{:>14} B  saved       %{}{}: {}\n", v.bytes, v.name,
                v.placeholder ? " (placeholder)" : "", v.why);
   for (const RecomputedValue& v : p.recomputed)
     fmt::print("{:>14} B  recomputed  %{} ({} flops): {}\n", v.bytes, v.name, v.flops, v.why);
+}
+
+Status plot(const Options& o, const Graph& given, const Graph& joint, const Partition& cut,
+            const Figures& figures, const OpRegistry& ops) {
+  CLEAVE_TRY(PytorchOptions options, pytorch_options(o));
+  CallTimer timer(ops);
+  options.measure = [&](const Graph& g, NodeId n) { return timer.measure(g, n); };
+  CLEAVE_CHECK(plot_frontier(o.plot, given, options, &cut));
+  return plot_cut(o.plot, joint, cut, figures.budget, ops);
 }
 
 Status run(const Options& o) {
@@ -147,18 +207,27 @@ Status run(const Options& o) {
     return user_error("--budget: mode default saves what the backward reads and takes none");
   if (o.mode != "exact" && !o.saved_bytes.empty())
     return user_error("--saved-bytes: of mode exact alone");
+  if (o.mode != "pytorch" && o.rules.given())
+    return user_error(
+        "--ban, --aggressive, --recompute-views, --pay-for-params, --max-distance: of mode pytorch "
+        "alone");
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
   if (!p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
   Figures figures;
-  CLEAVE_TRY(const Partition cut, cut_in_mode(o, p.main, ops, figures));
+  const Graph given = o.plot.empty() ? Graph() : p.main;
+  Result<Partition> made = cut_in_mode(o, p.main, ops, figures);
+  if (!made.ok() && !o.plot.empty() && o.mode == "exact")
+    CLEAVE_CHECK(plot_conflict(o.plot, p.main));
+  CLEAVE_TRY(const Partition cut, std::move(made));
+  if (!o.plot.empty()) CLEAVE_CHECK(plot(o, given, p.main, cut, figures, ops));
   if (!o.forward.empty()) CLEAVE_CHECK(write_text(o.forward, print(cut.forward)));
   if (!o.backward.empty()) CLEAVE_CHECK(write_text(o.backward, print(cut.backward)));
   if (o.json) {
     print_json(to_json(cut, figures));
     return {};
   }
-  if (o.explain) explain(cut);
+  if (o.explain) explain(cut, figures);
   fmt::print(
       "forward {} -> {}, backward {} -> {}; {} values saved, {} B ({} B of activations); "
       "{:.3f} ms recomputed; planned peak {} B\n",
@@ -186,9 +255,13 @@ Command partition_command() {
             options.option("--saved-bytes", o->saved_bytes,
                            "exact: the cheapest cut that saves at most so much (64MiB)");
             options.option("--solver", o->solver, "of the knapsack: dp, greedy, ilp");
-            options.option("--estimator", o->estimator, "of time: flops, testing");
+            options.option("--estimator", o->estimator,
+                           "of time: flops, testing, profile (measured)");
+            o->rules.add_to(options);
             options.option("--forward", o->forward, "where the forward half goes");
             options.option("--backward", o->backward, "where the backward half goes");
+            options.option("--plot", o->plot,
+                           "a folder for frontier.svg, memory.svg, cut.svg, or conflict.svg");
             options.flag("--explain", o->explain, "say for each value what happens to it, and why");
             options.flag("--json", o->json, "print one JSON object");
             return [o] { return run(*o); };

@@ -29,7 +29,9 @@ Status BudgetFamily::build() {
   steps_ = std::make_unique<StepProgram>(step_program(*graph_, planned.lowered));
   CLEAVE_TRY(StepTasks tasks, StepTasks::make(*graph_, *steps_, {}));
   tasks_ = std::make_unique<StepTasks>(std::move(tasks));
-  bound();
+  const StepTasks::Bound bound = tasks_->lower_bound();
+  lower_bound_ = steps_->placeholder_bytes + bound.bytes;
+  bound_by_ = bound.by;
   add(tasks_->given());
   members_.back().peak = planned.peak_bytes();
   const plan::Order order = plan::least_peak_order(tasks_->tasks(), tasks_->given());
@@ -72,23 +74,6 @@ void BudgetFamily::search(std::vector<plan::TaskId> start) {
     last = std::move(best.steps);
     if (!best.met) break;
   }
-}
-
-// What is in memory when the largest task runs, whatever else is recomputed.
-void BudgetFamily::bound() {
-  const plan::TaskGraph& graph = tasks_->tasks();
-  int64_t kept = 0, most = 0;
-  for (plan::TaskId t = 0; t < graph.size(); ++t) {
-    if (graph[t].kept) kept += tasks_->certain_bytes(t);
-    if (!tasks_->is_call(t)) continue;
-    int64_t step = tasks_->certain_bytes(t) + graph[t].workspace;
-    for (const plan::TaskId u : graph.operands(t)) step += tasks_->certain_bytes(u);
-    if (step <= most) continue;
-    most = step;
-    bound_by_ = tasks_->text(t);
-  }
-  if (kept > most) bound_by_ = "what is returned";
-  lower_bound_ = steps_->placeholder_bytes + std::max(kept, most);
 }
 
 Result<Graph> BudgetFamily::program(size_t member) const {

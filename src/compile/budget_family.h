@@ -51,7 +51,6 @@ class BudgetFamily {
   Status build();
   void search(std::vector<plan::TaskId> start);
   void add(std::vector<plan::TaskId> sequence);
-  void bound();
 
   std::unique_ptr<Graph> graph_;
   std::unique_ptr<StepProgram> steps_;

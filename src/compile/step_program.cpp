@@ -1,6 +1,8 @@
 #include "compile/step_program.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace cleave {
 namespace {
@@ -56,6 +58,7 @@ class Collector {
         add_copies(i, end);
       i = end;
     }
+    for (size_t c = 0; c < out_.calls.size(); ++c) set_at_least(c);
     return std::move(out_);
   }
 
@@ -87,6 +90,40 @@ class Collector {
     }
     call.workspace = most_alive(begin, end, own);
     out_.calls.push_back(std::move(call));
+    steps_.emplace_back(begin, end);
+  }
+
+  // The most that its steps have in memory at once: what they read up to the last of them that
+  // does, of what they make the largest from the first on: a program may make each alone. Updates may
+  // be written in place, and take nothing then.
+  void set_at_least(size_t c) {
+    const auto [begin, end] = steps_[c];
+    std::map<size_t, std::pair<size_t, size_t>> alive;  // by storage: first and last step here
+    for (size_t i = begin; i < end; ++i)
+      for (const size_t s : storages_of(p_.steps[i]))
+        if (!out_.storages[s].placeholder && !out_.storages[s].update)
+          alive.emplace(s, std::pair{i, i}).first->second.second = i;
+    size_t largest = p_.storages.size();
+    for (const int32_t m : out_.calls[c].makes) {
+      const auto s = static_cast<size_t>(m);
+      if (!alive.contains(s)) continue;
+      if (largest != p_.storages.size()) {
+        const bool larger = p_.storages[s].bytes > p_.storages[largest].bytes;
+        alive.erase(larger ? std::exchange(largest, s) : s);
+      } else {
+        largest = s;
+      }
+    }
+    std::vector<int64_t> change(end - begin + 1);
+    for (const auto& [s, steps] : alive) {
+      const int64_t bytes = rounded(p_.storages[s].bytes);
+      const bool read = first_[s] < begin;
+      change[read ? 0 : steps.first - begin] += bytes;
+      change[steps.second - begin + 1] -= bytes;
+    }
+    int64_t now = 0;
+    for (size_t i = 0; i + begin < end; ++i)
+      out_.calls[c].at_least = std::max(out_.calls[c].at_least, now += change[i]);
   }
 
   ValueId result_named(NodeId n, const std::string& name) const {
@@ -120,7 +157,8 @@ class Collector {
 
   const Graph& graph_;
   const LoweredProgram& p_;
-  std::vector<size_t> first_, last_;  // steps, by storage
+  std::vector<size_t> first_, last_;              // steps, by storage
+  std::vector<std::pair<size_t, size_t>> steps_;  // of each call
   StepProgram out_;
 };
 

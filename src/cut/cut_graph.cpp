@@ -137,18 +137,30 @@ std::string CutGraph::bound_by(ValueId v) const {
   return "";
 }
 
+std::vector<BoundValue> CutGraph::conflict(const JointView& joint) {
+  CutGraph graph(joint);
+  graph.add_values({}, Returned::free);
+  graph.bind();
+  return graph.conflict();
+}
+
+std::vector<BoundValue> CutGraph::conflict() const {
+  std::vector<BoundValue> path;
+  if (const auto values = flow::find_conflict(flow_))
+    for (const int32_t v : *values)
+      path.push_back({joint_->graph().name(values_[at(v)]), bound_by(values_[at(v)])});
+  return path;
+}
+
 Status CutGraph::refuse_conflict() const {
-  const auto conflict = flow::find_conflict(flow_);
-  if (!conflict) return {};
+  const std::vector<BoundValue> path = conflict();
+  if (path.empty()) return {};
   std::string lines;
-  for (const int32_t v : *conflict) {
-    const ValueId value = values_[at(v)];
-    lines += fmt::format("\n  %{}: {}", joint_->graph().name(value), bound_by(value));
-  }
+  for (const BoundValue& v : path) lines += fmt::format("\n  %{}: {}", v.name, v.bound);
   return user_error(
       "@{}: the backward needs %{}, which can neither be saved nor recomputed; each is made from "
       "the one before:{}\n  Take a tag away from one of them.",
-      joint_->graph().name(), joint_->graph().name(values_[at(conflict->back())]), lines);
+      joint_->graph().name(), path.back().name, lines);
 }
 
 }  // namespace cleave

@@ -18,6 +18,11 @@
 
 namespace cleave {
 
+// A value by name, and why it can't be saved or its call must not run again.
+struct BoundValue {
+  std::string name, bound;
+};
+
 // What saving a value adds that the program returns as well.
 enum class Returned : uint8_t { free, counted };
 
@@ -30,6 +35,10 @@ class CutGraph {
 
   const JointView& joint() const { return *joint_; }
   const flow::ForwardGraph& flow() const { return flow_; }
+  // What `make` refuses: values that can't be saved, each made from the one before; the first can't
+  // be computed again and the backward needs the last. Empty where the tags agree.
+  static std::vector<BoundValue> conflict(const JointView& joint);
+
   // Of a call or value that reads no tangent, else -1.
   int32_t call(NodeId n) const { return call_of_[n.v]; }
   int32_t value(ValueId v) const { return value_of_[v.v]; }
@@ -42,6 +51,7 @@ class CutGraph {
   void add_values(const MachineRates& rates, Returned returned);
   void add_call(NodeId n, const MachineRates& rates);
   void bind();
+  std::vector<BoundValue> conflict() const;
   Status refuse_conflict() const;
 
   const JointView* joint_;

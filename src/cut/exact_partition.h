@@ -28,6 +28,7 @@ class ExactCut {
   const std::vector<CutPoint>& points() const { return points_; }
   // By call of the CutGraph: whether it runs again.
   std::vector<uint8_t> recompute_at(size_t point) const;
+  const flow::PartitionFrontier& frontier() const { return frontier_; }
   // No cut that saves at most `bytes` costs less; nothing where none does.
   std::optional<int64_t> least_cost(int64_t bytes) const { return frontier_.least_cost(bytes); }
   int64_t least_bytes() const { return points_.back().saved_bytes; }

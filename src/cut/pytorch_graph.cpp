@@ -14,6 +14,7 @@ PytorchGraph::PytorchGraph(const JointView& joint)
   add_placeholders();
   for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) add_call(n);
   classify();
+  keep_borders();
   measure_distance();
 }
 
@@ -105,6 +106,20 @@ void PytorchGraph::classify() {
   int32_t order = 0;
   for (PytorchNode& n : nodes_)
     if (n.required_forward) n.forward_order = order++;
+}
+
+void PytorchGraph::keep_borders() {
+  const auto asks = [](const PytorchNode& n) {
+    return n.tag.policy == Recompute::must_recompute || n.tag.policy == Recompute::prefer_recompute;
+  };
+  for (PytorchNode& n : nodes_) {
+    if (!asks(n)) continue;
+    const bool border = std::any_of(n.users.begin(), n.users.end(), [&](int32_t user) {
+      const PytorchNode& reader = node(user);
+      return asks(reader) && !reader.reads_tangents && reader.tag.ac_graph > n.tag.ac_graph;
+    });
+    if (border) n.tag.policy = Recompute::must_save;
+  }
 }
 
 void PytorchGraph::measure_distance() {

@@ -7,8 +7,10 @@
 //   unclaimed           neither of the two
 //   distance            from the backward: 0 outside of required_forward, else 1 more than the
 //                       nearest reader's; `far` where nothing of the backward reads it
+//   border              a call tagged for recomputation that one of a later checkpointed region
+//                       reads is tagged must_save: regions in a row keep what is between them
 //
-// Source: classify_nodes of torch/_functorch/partitioners.py, PyTorch 2.13.
+// Source: classify_nodes, cleanup_recompute_tags of torch/_functorch/partitioners.py, PyTorch 2.13.
 #pragma once
 #include <vector>
 
@@ -53,6 +55,7 @@ class PytorchGraph {
   void add_call(NodeId n);
   void add_use(int32_t user, ValueId v, bool in_list);
   void classify();
+  void keep_borders();
   void measure_distance();
 
   const JointView* joint_;

@@ -72,15 +72,16 @@ class MinCut {
     if (x.tag.policy == Recompute::must_save) return "tagged must_save";
     if (bans_.recompute_views && x.op.view) return nullptr;
     if (bans_.not_in_allowlist) {
-      if (!x.op.recomputable) return "not among the recomputable operators";
+      if (!x.op.recomputable) return "not_in_allowlist: not among the recomputable operators";
     } else {
-      if (x.op.random) return "random";
-      if (x.op.compute_intensive) return "compute intensive";
+      if (x.op.random) return "random, and not_in_allowlist is off";
+      if (x.op.compute_intensive) return "compute intensive, and not_in_allowlist is off";
     }
     if (bans_.materialized_backward && is_materialized_backward(n))
-      return "in memory in the backward anyway";
-    if (x.distance < 1000 && x.distance > bans_.max_distance) return "far from the backward";
-    if (bans_.reductions && x.bytes * 4 < x.argument_bytes) return "a reduction, small to save";
+      return "materialized_backward: in memory there anyway";
+    if (x.distance < 1000 && x.distance > bans_.max_distance)
+      return "max_distance: far from the backward";
+    if (bans_.reductions && x.bytes * 4 < x.argument_bytes) return "reductions: small to save";
     return nullptr;
   }
 
@@ -160,7 +161,7 @@ class MinCut {
       const int32_t first = first_unfusible(readers, last);
       for (int32_t user : readers)
         if (node(user).forward_order > first && graph_.is_fusible(n, user) && !banned_[at(user)])
-          ban(user, "used far apart");
+          ban(user, "used_far_apart: its readers are far from each other");
     }
   }
 
@@ -176,7 +177,7 @@ class MinCut {
         if (visited[at(n)]) continue;
         visited[at(n)] = true;
         if (place > node(start).forward_order + 100 && open.empty()) {
-          ban(n, "a long chain of fusible calls");
+          ban(n, "long_fusible_chains: a chain of more than 100 fusible calls");
           break;
         }
         for (int32_t user : node(n).users)

@@ -1,6 +1,7 @@
 #include "cut/pytorch_partition.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "cut/split_joint.h"
@@ -24,15 +25,25 @@ class SavedSet {
         inputs_.push_back(n);
   }
 
+  // Why a node may not run again in the cut that gave the answer; empty where it may.
+  std::string rule_against(int32_t n) const {
+    const auto ban = std::find_if(bans_of_answer_.begin(), bans_of_answer_.end(),
+                                  [&](const auto& b) { return b.node == n; });
+    return ban == bans_of_answer_.end() ? "" : ban->why;
+  }
+
   Result<Nodes> at(double budget) {
     if (budget == 0) return inputs_;
     CLEAVE_TRY(const PytorchCut first, pytorch_min_cut(graph_, bans_));
+    bans_of_answer_ = first.banned;
     if (budget == 1 || bytes_of(first.saved) <= bytes_of(inputs_)) return first.saved;
     range_ = bytes_of(first.saved) - bytes_of(inputs_);
     bans_.used_far_apart = bans_.long_fusible_chains = bans_.materialized_backward = false;
     CLEAVE_TRY(const PytorchCut second, pytorch_min_cut(graph_, bans_));
+    bans_of_answer_ = second.banned;
     if (part_of_range(second.saved) < budget) return second.saved;
     CLEAVE_CHECK(find_choices());
+    bans_of_answer_ = third_.banned;
     if (part_of_range(third_.saved) < budget) return third_.saved;
     if (items_.empty()) {
       Nodes saved = inputs_;
@@ -88,7 +99,7 @@ class SavedSet {
     return std::max<int64_t>(ns, 1);
   }
 
-  Result<Nodes> choose(double budget) const {
+  Result<Nodes> choose(double budget) {
     const auto capacity = static_cast<int64_t>(budget * static_cast<double>(range_));
     CLEAVE_TRY(const Knapsack kept, solve_knapsack(items_, capacity, range_, options_.solver));
     std::vector<bool> may_run_again(static_cast<size_t>(graph_.size()));
@@ -96,6 +107,7 @@ class SavedSet {
       if (!std::binary_search(kept.kept.begin(), kept.kept.end(), i))
         may_run_again[static_cast<size_t>(choices_[i])] = true;
     CLEAVE_TRY(PytorchCut cut, pytorch_min_cut(graph_, bans_, may_run_again));
+    bans_of_answer_ = std::move(cut.banned);
     return std::move(cut.saved);
   }
 
@@ -105,6 +117,7 @@ class SavedSet {
   Nodes inputs_, choices_, must_save_;
   std::vector<KnapsackItem> items_;  // of choices_
   PytorchCut third_;
+  std::vector<PytorchCut::Ban> bans_of_answer_;
   int64_t range_ = 0;
 };
 
@@ -146,12 +159,19 @@ Result<Partition> pytorch_partition(const Graph& joint, const PytorchOptions& op
   CLEAVE_CHECK(check(options));
   CLEAVE_TRY(const JointView view, JointView::make(joint));
   const PytorchGraph graph(view);
-  CLEAVE_TRY(const Nodes saved, SavedSet(graph, options).at(options.budget));
+  SavedSet set(graph, options);
+  CLEAVE_TRY(const Nodes saved, set.at(options.budget));
   std::vector<bool> is_saved(joint.value_capacity());
+  std::map<ValueId, std::string> banned;
   for (int32_t n : saved)
-    if (const ValueId v = graph.node(n).value; v.valid()) is_saved[v.v] = true;
+    if (const ValueId v = graph.node(n).value; v.valid()) {
+      is_saved[v.v] = true;
+      banned[v] = set.rule_against(n);
+    }
   CLEAVE_TRY(Partition cut, split_joint(view, [&](ValueId v) -> KeepChoice {
-               if (is_saved[v.v]) return {Keep::save, "in the minimum cut"};
+               if (is_saved[v.v])
+                 return {Keep::save, banned[v].empty() ? "in the minimum cut"
+                                                       : "may not run again, " + banned[v]};
                return {Keep::recompute, "not in the minimum cut"};
              }));
   count_flops(joint, cut);

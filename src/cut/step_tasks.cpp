@@ -39,17 +39,10 @@ void StepTasks::add_tasks(const MachineRates& rates) {
     const bool apart = std::all_of(call.makes.begin(), call.makes.end(), [&](int32_t s) {
       return program_->storages[at(s)].value.valid();
     });
-    int64_t together = 0, certain = 0;
-    const auto certain_of = [&](int32_t s) {
-      return program_->storages[at(s)].update ? 0 : rounded(program_->storages[at(s)].bytes);
-    };
-    for (const int32_t s : call.makes) {
-      together += rounded(program_->storages[at(s)].bytes);
-      certain += certain_of(s);
-    }
+    int64_t together = 0;
+    for (const int32_t s : call.makes) together += rounded(program_->storages[at(s)].bytes);
     std::vector<TaskId>& mine = of_call_.emplace_back();
-    const auto add = [&](plan::Task task, ValueId value, int64_t bytes) {
-      certain_.push_back(bytes);
+    const auto add = [&](plan::Task task, ValueId value) {
       task.time = call_ns(*graph_, call.node, rates);
       task.workspace = call.workspace;
       task.once = once;
@@ -64,13 +57,13 @@ void StepTasks::add_tasks(const MachineRates& rates) {
     if (!apart || call.makes.empty()) {
       plan::Task task{.bytes = together};
       for (const int32_t s : call.makes) task.kept |= program_->storages[at(s)].kept;
-      add(task, {}, certain);
+      add(task, {});
     } else {
       for (const int32_t s : call.makes) {
         const StepProgram::Storage& storage = program_->storages[at(s)];
         plan::Task task{.bytes = rounded(storage.bytes)};
         task.kept = storage.kept;
-        add(task, storage.value, certain_of(s));
+        add(task, storage.value);
       }
     }
     for (size_t k = 0; k < call.makes.size(); ++k)
@@ -90,7 +83,6 @@ void StepTasks::add_order() {
     const auto id = static_cast<TaskId>(list_.size());
     list_.push_back({.once = true});
     owner_.push_back({});
-    certain_.push_back(0);
     if (c != no_call)
       for (const TaskId t : of_call_[c]) links_.emplace_back(t, id);
     return id;
@@ -180,10 +172,18 @@ std::vector<TaskId> StepTasks::needed(const std::vector<TaskId>& sequence) const
   return out;
 }
 
-std::string StepTasks::text(TaskId task) const {
-  if (owner_[task].call == no_call) return "";
-  const Node& node = graph_->node(program_->calls[owner_[task].call].node);
-  return fmt::format("{} %{}", node.op->name, graph_->name(node.out(0)));
+StepTasks::Bound StepTasks::lower_bound() const {
+  Bound bound;
+  for (const StepProgram::Storage& s : program_->storages)
+    if (s.kept && !s.update) bound.bytes += rounded(s.bytes);
+  bound.by = "what is returned";
+  for (const StepProgram::Call& call : program_->calls) {
+    if (call.at_least <= bound.bytes) continue;
+    const Node& node = graph_->node(call.node);
+    bound.bytes = call.at_least;
+    bound.by = fmt::format("{} %{}", node.op->name, graph_->name(node.out(0)));
+  }
+  return bound;
 }
 
 int64_t StepTasks::recompute_ns(const std::vector<TaskId>& sequence) const {

@@ -33,6 +33,7 @@ struct StepProgram {
   struct Call {
     NodeId node;
     int64_t workspace = 0;         // memory that its own steps alone use, at the most
+    int64_t at_least = 0;          // in memory at one of its steps in every order
     std::vector<int32_t> reads;    // storages that were there before
     std::vector<int32_t> makes;    // storages that others read, or that are returned
     std::vector<int32_t> updates;  // placeholders' storages that it writes over
@@ -55,16 +56,16 @@ class StepTasks {
   const std::vector<plan::TaskId>& given() const { return given_; }
   // The order with the values of each node together, where the first of them stands.
   std::vector<plan::TaskId> together(const std::vector<plan::TaskId>& order) const;
-  // Whether it runs a node; others only order.
-  bool is_call(plan::TaskId task) const { return owner_[task].call != no_call; }
-  // Bytes of the task's value that every program holds: 0 of updates, which may be written in place.
-  int64_t certain_bytes(plan::TaskId task) const { return certain_[task]; }
+  // No program takes less than this beside its placeholders; and what binds it.
+  struct Bound {
+    int64_t bytes = 0;
+    std::string by;
+  };
+  Bound lower_bound() const;
   // Without the runs that nobody reads before the next run of the same task.
   std::vector<plan::TaskId> needed(const std::vector<plan::TaskId>& sequence) const;
   // The program that runs the sequence, which must be all needed. Error (bug): a task before an operand.
   Result<Graph> program(const std::vector<plan::TaskId>& sequence) const;
-  // "mm %y" of the task's node; empty where the task only orders.
-  std::string text(plan::TaskId task) const;
   // What the sequence's program runs longer than the graph: nodes that stand twice.
   int64_t recompute_ns(const std::vector<plan::TaskId>& sequence) const;
 
@@ -85,7 +86,6 @@ class StepTasks {
   std::vector<plan::Task> list_;
   std::vector<plan::Link> links_;
   std::vector<Owner> owner_;                        // by task
-  std::vector<int64_t> certain_;                    // by task
   std::vector<std::vector<plan::TaskId>> of_call_;  // tasks by call
   plan::TaskGraph tasks_;
   std::vector<plan::TaskId> given_;

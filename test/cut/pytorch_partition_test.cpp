@@ -117,6 +117,69 @@ TEST(PytorchPartition, A8_three_products) {
   EXPECT_EQ(backward_products(cut(text, 16.0 / 40)), 320 + 88);
 }
 
+// x as one head of attention to itself, then cos(y @ w); sizes in units. Of the attention operators
+// this is one whose flops PyTorch counts; that of its CPU is not.
+TEST(PytorchPartition, A9_attention_against_a_product) {
+  struct Case {
+    int64_t rows, columns;
+    const char* again;
+    double products;
+  };
+  for (const auto& [s, d, again, products] :
+       {Case{1, 1, "m", 1}, Case{1, 3, "y", 6}, Case{2, 2, "m", 8}}) {
+    const std::string text = fmt::format(
+        "graph @main(%x: input {0} grad, %w: param {1} grad) {{\n"
+        "  %q = reshape(%x; shape=[1,1,{2},{3}])\n"
+        "  %y, %lse, %seed, %offset = _scaled_dot_product_efficient_attention(%q, %q, %q, none; "
+        "compute_log_sumexp=true)\n"
+        "  %z = reshape(%y; shape=[{2},{3}])\n  %m = mm(%z, %w)\n  %c = cos(%m)\n"
+        "  %s = sum(%c; dim=[])\n  return %s\n}}\n",
+        matrix(s, d), matrix(d, d), s * unit, d * unit);
+    const Partition whole = cut(text, 1), part = cut(text, 0.6);
+    EXPECT_EQ(saved_mib(whole), static_cast<double>(2 * s * d));
+    EXPECT_EQ(saved_mib(part), static_cast<double>(s * d));
+    EXPECT_EQ(backward_products(part) - backward_products(whole), products) << s << "," << d;
+    EXPECT_TRUE(std::any_of(part.recomputed.begin(), part.recomputed.end(), [&](const auto& r) {
+      return r.name == again && r.flops > 0;
+    })) << again;
+  }
+}
+
+// f(f(x)), f(x) = ((x x') (x x')) ((x x') (x x')) x, each under a checkpoint of its own: what lies
+// between the two is saved, and a budget changes nothing.
+TEST(PytorchPartition, A10_tags_win_over_a_budget) {
+  std::string lines, x = "%x";
+  for (int k = 1; k <= 2; ++k) {
+    lines += fmt::format(
+        "  %p{0} = permute({1}; dims=[1,0]) {2}\n  %a{0} = mm({1}, %p{0}) {2}\n"
+        "  %b{0} = mm(%a{0}, %a{0}) {2}\n  %c{0} = mm(%b{0}, %b{0}) {2}\n"
+        "  %y{0} = mm(%c{0}, {1}) {2}\n",
+        k, x, fmt::format("!recompute(must_recompute, ac={})", k));
+    x = fmt::format("%y{}", k);
+  }
+  const std::string text = fmt::format(
+      "graph @main(%x: input f32[64,1024] grad) {{\n{}  %s = sum(%y2; dim=[])\n  return %s\n}}\n",
+      lines);
+  for (const double budget : {1.0, 0.01}) {
+    const Partition p = cut(text, budget);
+    EXPECT_EQ(p.saved_activation_bytes, 64 * 1024 * 4);  // y1
+    EXPECT_EQ(test::count(p.forward, "mm"), 8);
+    EXPECT_EQ(test::count(p.backward, "mm"), 2 * (8 + 3));  // gradients, and a, b, c again
+  }
+}
+
+// cat[expand(a, (b0 + c0, a0)), b, c]
+TEST(PytorchPartition, T3_all_that_is_saved_are_sizes) {
+  const Partition p =
+      cut("graph @main(%a0: symint, %b0: symint, %c0: symint, %a: input f32[a0] grad, "
+          "%b: input f32[b0,a0] grad, %c: input f32[c0,a0] grad) {\n"
+          "  %e = expand(%a; size=[b0+c0,a0])\n  %r = cat([%e, %b, %c]; dim=0)\n  return %r\n}\n",
+          1);
+  EXPECT_EQ(p.forward_arity, (Arity{3, 4}));
+  EXPECT_EQ(p.backward_arity, (Arity{4, 3}));
+  EXPECT_EQ(p.saved_bytes, 3 * 8);
+}
+
 TEST(PytorchPartition, T6_a_chain_of_cosines) {
   const Partition p =
       cut("graph @main(%x: input f32[3] grad) {\n  %a = cos(%x)\n  %b = cos(%a)\n  %c = cos(%b)\n"
@@ -154,6 +217,38 @@ TEST(PytorchPartition, tagged_calls_run_again) {
           1);
   EXPECT_EQ(test::count(p.forward, "mm"), 1);
   EXPECT_EQ(test::count(p.backward, "mm"), 3);
+}
+
+// Each ban, on a graph where it alone keeps a value from running again.
+TEST(PytorchPartition, each_ban_can_be_turned_off) {
+  const auto graph_of = [](const std::string& body) {
+    return "graph @main(%x: input f32[64,64] grad, %w: param f32[64,64] grad) {\n" + body + "}\n";
+  };
+  std::string chain = "  %c0 = cos(%x)\n";
+  for (int k = 1; k <= 150; ++k) chain += fmt::format("  %c{} = sin(%c{})\n", k, k - 1);
+  const struct {
+    const char* name;
+    bool PytorchBans::* ban;
+    std::string body;
+  } cases[] = {
+      {"reductions", &PytorchBans::reductions,
+       "  %s = sum(%x; dim=[1], keepdim=true)\n  %e = exp(%s)\n  %y = mul(%x, %e)\n  return %y\n"},
+      {"materialized_backward", &PytorchBans::materialized_backward,
+       "  %c = cos(%x)\n  %m = mm(%c, %w)\n  return %m\n"},
+      {"not_in_allowlist", &PytorchBans::not_in_allowlist,
+       "  %a = cumsum(%x; dim=0)\n  %b = cumsum(%x; dim=1)\n  %c = exp(%a)\n  %d = exp(%b)\n"
+       "  %y = add(%c, %d)\n  return %y\n"},
+      {"used_far_apart", &PytorchBans::used_far_apart,
+       "  %a = cos(%x)\n  %b = sin(%a)\n  %m = mm(%b, %w)\n  %c = cos(%m)\n  %d = mul(%a, %c)\n"
+       "  %e = sin(%d)\n  return %e\n"},
+      {"long_fusible_chains", &PytorchBans::long_fusible_chains, chain + "  return %c150\n"},
+  };
+  for (const auto& c : cases) {
+    PytorchOptions on, off;
+    off.bans.*c.ban = false;
+    const std::string text = graph_of(c.body);
+    EXPECT_NE(test::saved_names(cut(text, on)), test::saved_names(cut(text, off))) << c.name;
+  }
 }
 
 TEST(PytorchPartition, must_finish) {

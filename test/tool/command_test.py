@@ -3,7 +3,7 @@
 
     python3 test/tool/command_test.py CLEAVE_BINARY
 """
-import json, os, random, signal, struct, subprocess, sys, tempfile, time, unittest
+import json, os, random, signal, struct, subprocess, sys, tempfile, time, unittest, xml.etree.ElementTree
 
 CLEAVE = sys.argv.pop(1)
 MLP = """graph @main(%w: param f32[3,4] grad, %b: param f32[3] grad, %x: input f32[2,4]) {
@@ -11,6 +11,13 @@ MLP = """graph @main(%w: param f32[3,4] grad, %b: param f32[3] grad, %x: input f
   %y = addmm(%b, %x, %t)
   %z = relu(%y)
   return %z
+}
+"""
+CONTRADICTION = """graph @main(%x: input f32[4,4] grad, %w: param f32[4,4] grad) {
+  %m = mm(%x, %w) !recompute(must_recompute, ac=1)
+  %v = view(%m; size=[4,4]) !recompute(must_save)
+  %s = mm(%v, %w)
+  return %s
 }
 """
 TINY = ["--layers", "2", "--width", "32", "--heads", "2", "--context", "16", "--batch", "3", "--sample", "0"]
@@ -126,6 +133,37 @@ class Graphs(Case):
         self.assertEqual(report["forward"]["inputs"], 3)
         self.assertGreater(len(report["saved"]), 0)
         self.refused(cleave("partition", g, "--mode", "fast"), 1, "fast")
+
+    def test_rules_of_mode_pytorch_are_options(self):
+        g = self.file("m.clv", MLP)
+        for rule in (["--aggressive"], ["--ban", "reductions=off,used_far_apart=off"], ["--recompute-views"],
+                     ["--ban", "not_in_allowlist=off", "--ban", "reductions=on"], ["--max-distance", "3"]):
+            self.assertEqual(cleave("partition", *rule, "--mode", "pytorch", g).returncode, 0)
+        self.refused(cleave("partition", g, "--mode", "pytorch", "--ban", "reduction=off"), 1, "no such rule", "reductions")
+        self.refused(cleave("partition", g, "--mode", "pytorch", "--ban", "reductions"), 1, "NAME=off")
+        self.refused(cleave("partition", g, "--aggressive"), 1, "mode pytorch alone")
+
+    def test_pictures_and_reasons(self):
+        g, d = self.file("m.clv", MLP), self.path("pictures")
+        r = cleave("partition", g, "--plot", d, "--budget", "100%", "--explain")
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertIn("a placeholder, in memory anyway", r.stdout)
+        self.assertEqual(sorted(os.listdir(d)), ["cut.svg", "frontier.svg", "memory.svg"])
+        for name in os.listdir(d): self.assertEqual(xml.etree.ElementTree.parse(os.path.join(d, name)).getroot().tag[-3:], "svg")
+        r = cleave("frontier", g, "--plot", self.path("more"))
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertEqual(os.listdir(self.path("more")), ["frontier.svg"])
+        self.refused(cleave("partition", g, "--plot", g), 1, "--plot")
+
+    def test_contradictory_tags_are_drawn(self):
+        g = self.file("c.clv", CONTRADICTION)
+        self.refused(cleave("partition", g, "--plot", self.path("p")), 1, "%m: tagged must_recompute", "%v: a view")
+        self.assertEqual(os.listdir(self.path("p")), ["conflict.svg"])
+
+    def test_estimator_profile_measures(self):
+        g = self.file("m.clv", MLP)
+        r = cleave("partition", g, "--mode", "pytorch", "--budget", "0.5", "--estimator", "profile", "--json")
+        self.assertEqual(r.returncode, 0, r.stderr)
 
     def test_grad_writes_a_joint_graph(self):
         r = cleave("grad", "-", stdin=MLP)

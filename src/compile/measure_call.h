@@ -1,0 +1,40 @@
+// How long one call takes on this machine. The only part of cleave whose answer depends on a clock:
+// a plan made from it may differ from run to run, so nothing takes it unless asked
+// (`cleave partition --mode pytorch --estimator profile`).
+//
+//   call ─► a graph of it alone ─► compiled as a program is ─► run several times ─► median, in ns
+//
+// Symbolic sizes are at their hints. Inputs are made up: floating ones in the range of the
+// operator's own samples, integers 0 (an index of any list), flags alternate.
+#pragma once
+#include <map>
+#include <string>
+
+#include "ir/graph.h"
+#include "ir/op_def.h"
+
+namespace cleave {
+
+struct MeasureOptions {
+  int threads = 1;
+  int runs = 7;                // at least; more while they take less than `enough_ns`
+  int64_t enough_ns = 200000;  // in sum
+};
+
+class CallTimer {
+ public:
+  explicit CallTimer(const OpRegistry& ops, MeasureOptions options = {})
+      : ops_(ops), options_(options) {}
+  // In ns, 0 for views, at least 1 for others. Calls that differ in nothing are measured once.
+  // Errors: those of compiling and running the call alone.
+  Result<int64_t> measure(const Graph& g, NodeId n);
+
+ private:
+  Result<int64_t> run_alone(const Graph& alone);
+
+  const OpRegistry& ops_;
+  MeasureOptions options_;
+  std::map<std::string, int64_t> known_;  // by the text of the graph
+};
+
+}  // namespace cleave

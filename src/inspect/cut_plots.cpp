@@ -1,0 +1,99 @@
+#include "inspect/cut_plots.h"
+
+#include "cut/default_partition.h"
+#include "cut/exact_partition.h"
+#include "ir/edit.h"
+
+namespace cleave {
+namespace {
+
+Trade trade_of(const Graph& joint, const Partition& cut, std::string label = "") {
+  return {cut.saved_activation_bytes, recompute_cost_ns(joint, cut, {}), std::move(label)};
+}
+
+Status add_exact(const Graph& joint, std::vector<TradeLine>& lines) {
+  CLEAVE_TRY(const JointView view, JointView::make(joint));
+  CLEAVE_TRY(CutGraph graph, CutGraph::make(view, {}, Returned::counted));
+  CLEAVE_TRY(const ExactCut exact, ExactCut::make(std::move(graph)));
+  TradeLine bound{.name = "no cut is below", .colour = "#555", .points = {}, .bound = true};
+  TradeLine points{.name = "exact", .colour = "#1f77b4", .points = {}};
+  for (const CutPoint& p : exact.points()) {
+    points.points.push_back({p.saved_bytes, p.cost_ns, ""});
+    if (const auto least = exact.least_cost(p.saved_bytes))
+      bound.points.push_back({p.saved_bytes, *least, ""});
+  }
+  lines.push_back(std::move(bound));
+  lines.push_back(std::move(points));
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<TradeLine>> trade_lines(const Graph& given, const PytorchOptions& options) {
+  std::vector<TradeLine> lines;
+  Graph joint = given;
+  eliminate_dead_code(joint);
+  eliminate_common_subexpressions(joint);
+  // Tags that mode pytorch takes may contradict each other in mode exact: its lines are missing.
+  if (const Status exact = add_exact(joint, lines);
+      !exact.ok() && exact.failure().kind != ErrorKind::user)
+    return exact.failure();
+  Graph as_pytorch = given;
+  CLEAVE_CHECK(simplify_as_pytorch(as_pytorch));
+  TradeLine sweep{.name = "pytorch, budgets 0 to 1", .colour = "#d62728", .points = {}};
+  PytorchOptions at = options;
+  for (int twentieth = 20; twentieth >= 0; --twentieth) {
+    at.budget = twentieth / 20.0;
+    CLEAVE_TRY(const Partition cut, pytorch_partition(as_pytorch, at));
+    const bool named = twentieth % 5 == 0;
+    sweep.points.push_back(trade_of(as_pytorch, cut, named ? fmt::format("{:g}", at.budget) : ""));
+  }
+  // One label for budgets that give one cut.
+  for (size_t k = 0; k < sweep.points.size(); ++k)
+    for (size_t j = 0; j < k; ++j) {
+      Trade &a = sweep.points[j], &b = sweep.points[k];
+      if (a.bytes != b.bytes || a.ns != b.ns || a.label.empty() || b.label.empty()) continue;
+      a.label += ", " + b.label;
+      b.label.clear();
+    }
+  lines.push_back(std::move(sweep));
+  CLEAVE_TRY(const Partition whole, default_partition(joint));
+  lines.push_back({.name = "default",
+                   .colour = "#2ca02c",
+                   .points = {trade_of(joint, whole)},
+                   .line = false,
+                   .large = true});
+  return lines;
+}
+
+TradeLine chosen_trade(const Graph& joint, const Partition& cut) {
+  return {.name = "chosen",
+          .colour = "#9467bd",
+          .points = {trade_of(joint, cut, "chosen")},
+          .line = false,
+          .large = true};
+}
+
+std::string path_drawing(const std::string& title, const std::vector<BoundValue>& path) {
+  constexpr double height = 46, step = 78, left = 30, top = 60;
+  double width = Svg::text_width(title, 16);
+  for (const BoundValue& v : path)
+    width = std::max({width, Svg::text_width(v.name, 13) + 20, Svg::text_width(v.bound) + 20});
+  Svg svg(width + 2 * left, top + step * static_cast<double>(path.size()) + 50);
+  svg.text({left, 30}, title, 16);
+  const double middle = left + width / 2;
+  for (size_t k = 0; k < path.size(); ++k) {
+    const double y = top + step * static_cast<double>(k);
+    svg.rectangle({left, y, width, height}, "#ffe3e3", {"#c92a2a", 1, ""}, 4);
+    svg.text({middle, y + 18}, "%" + path[k].name, 13, Anchor::middle);
+    svg.text({middle, y + 36}, path[k].bound, 12, Anchor::middle, "#555");
+    svg.line({middle, y + height}, {middle, y + step}, {"#c92a2a", 2, ""});
+    svg.text({middle + 8, y + height + 20}, k + 1 < path.size() ? "is read by" : "is needed by", 11,
+             Anchor::start, "#777");
+  }
+  svg.text({middle, top + step * static_cast<double>(path.size()) + 18}, "the backward", 13,
+           Anchor::middle);
+  return svg.finish();
+}
+
+}  // namespace cleave

@@ -1,0 +1,14 @@
+// memory.svg: bytes over the steps of both halves, stacked by what they are; the budget as a line,
+// the peak marked.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "inspect/memory_profile.h"
+
+namespace cleave {
+
+std::string memory_chart(const std::string& title, const MemoryProfile& profile,
+                         std::optional<int64_t> budget);
+
+}  // namespace cleave

@@ -1,0 +1,95 @@
+#include "inspect/memory_profile.h"
+
+#include <algorithm>
+
+#include "compile/halves_peak.h"
+#include "compile/plan_program.h"
+#include "ir/specialize.h"
+
+namespace cleave {
+namespace {
+
+int64_t rounded(int64_t bytes) {
+  return (bytes + storage_alignment - 1) / storage_alignment * storage_alignment;
+}
+
+Result<LoweredProgram> planned(const Graph& half, const OpRegistry& ops,
+                               runtime::GemmCache& cache) {
+  SymbolValues values;
+  for (const Placeholder& p : half.placeholders())
+    if (p.role == Role::symint)
+      values[half.name(p.value)] = half.env().hint_of(Dim::symbol(half.name(p.value)));
+  CLEAVE_TRY(Graph g, specialize(half, values));
+  CLEAVE_CHECK(prepare_graph(g, ops));
+  CLEAVE_TRY(PlannedProgram plan, plan_program(g, cache));
+  return std::move(plan.lowered);
+}
+
+size_t index(Kept k) { return static_cast<size_t>(k); }
+
+// Adds what the arena holds; `kind` by storage.
+void add_steps(const LoweredProgram& p, const std::vector<Kept>& kind, const MemoryStep& held,
+               std::vector<MemoryStep>& out) {
+  const size_t begin = out.size();
+  out.resize(begin + std::max<size_t>(p.steps.size(), 1), held);
+  for (size_t s = 0; s < p.storages.size(); ++s) {
+    const Storage& storage = p.storages[s];
+    if (storage.placeholder >= 0 || storage.first < 0) continue;
+    const auto last = std::min<int64_t>(storage.last + 1, std::ssize(p.steps));
+    for (int64_t step = storage.first; step < last; ++step)
+      out[begin + static_cast<size_t>(step)][index(kind[s])] += rounded(storage.bytes);
+  }
+}
+
+std::vector<Kept> kinds(const LoweredProgram& p, const std::vector<Kept>& of_returns) {
+  std::vector<Kept> kind(p.storages.size(), Kept::others);
+  for (size_t s = 0; s < p.storages.size(); ++s)
+    if (p.storages[s].workspace) kind[s] = Kept::workspace;
+  for (size_t k = p.returns.size(); k-- > 0;) kind[p.returns[k]] = of_returns[k];
+  return kind;
+}
+
+}  // namespace
+
+Result<MemoryProfile> memory_profile(const Graph& joint, const Partition& cut,
+                                     const OpRegistry& ops) {
+  MemoryProfile out;
+  CLEAVE_TRY(const HalvesPeak peak, halves_peak(joint, cut, ops));
+  out.planned_peak = peak.peak();
+  // Saved placeholders stay where they are.
+  Graph forward = cut.forward;
+  std::vector<Return> returns;
+  std::vector<Kept> of_returns;
+  const size_t results = forward.returns().size() - cut.saved.size();
+  for (size_t k = 0; k < forward.returns().size(); ++k) {
+    const Return& r = forward.returns()[k];
+    if (k >= results && forward.placeholder_of(r.value)) continue;
+    returns.push_back(r);
+    of_returns.push_back(k < results ? Kept::results : Kept::saved);
+  }
+  forward.set_returns(std::move(returns));
+  runtime::GemmCache cache;
+  CLEAVE_TRY(const LoweredProgram f, planned(forward, ops, cache));
+  CLEAVE_TRY(const LoweredProgram b, planned(cut.backward, ops, cache));
+
+  MemoryStep held{};
+  held[index(Kept::placeholders)] = f.placeholder_bytes;
+  const std::vector<Kept> kind = kinds(f, of_returns);
+  add_steps(f, kind, held, out.steps);
+  out.forward_alive = f.placeholder_bytes + f.arena_lower_bound;
+  out.forward_steps = out.steps.size();
+  for (size_t s = 0; s < f.storages.size(); ++s)
+    if (f.storages[s].placeholder < 0 && (kind[s] == Kept::results || kind[s] == Kept::saved))
+      held[index(kind[s])] += rounded(f.storages[s].bytes);
+  for (const Placeholder& p : joint.placeholders())
+    if (p.role == Role::tangent) {
+      const Type& t = joint.type(p.value);
+      held[index(Kept::placeholders)] += rounded(joint.env().hint_of(t.numel()) * size_of(t.dtype));
+    }
+  out.backward_alive = b.arena_lower_bound;
+  for (const int64_t bytes : held) out.backward_alive += bytes;
+  add_steps(b, kinds(b, std::vector<Kept>(b.returns.size(), Kept::gradients)), held, out.steps);
+  return out;
+}
+
+}  // namespace cleave

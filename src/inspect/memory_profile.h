@@ -1,0 +1,36 @@
+// What lies in memory at each step of the two halves, by what it is.
+//
+//   forward    placeholders but tangents | results | saved values | other values | workspace
+//   between    placeholders | results | saved values
+//   backward   placeholders | results | saved values | gradients | other values | workspace
+//
+// The sum is what is alive; gaps of the arena come on top (HalvesPeak has them in its peak).
+#pragma once
+#include <array>
+#include <string_view>
+
+#include "cut/partition.h"
+#include "ir/op_def.h"
+
+namespace cleave {
+
+enum class Kept : uint8_t { placeholders, results, saved, gradients, others, workspace };
+constexpr size_t kept_kinds = 6;
+constexpr std::array<std::string_view, kept_kinds> kept_names = {
+    "placeholders", "results", "saved", "gradients", "other values", "workspace"};
+
+using MemoryStep = std::array<int64_t, kept_kinds>;  // bytes by Kept
+
+struct MemoryProfile {
+  std::vector<MemoryStep> steps;
+  size_t forward_steps = 0;  // the first of them
+  int64_t planned_peak = 0;  // of the arenas, gaps included
+  // The most alive at a step of each half, as the plan counts it.
+  int64_t forward_alive = 0, backward_alive = 0;
+};
+
+// Errors: those of lowering.
+Result<MemoryProfile> memory_profile(const Graph& joint, const Partition& cut,
+                                     const OpRegistry& ops);
+
+}  // namespace cleave

@@ -1,0 +1,65 @@
+#include "tool/pytorch_rules.h"
+
+namespace cleave::tool {
+namespace {
+
+struct Rule {
+  const char* name;
+  bool PytorchBans::* on;
+};
+constexpr Rule rules[] = {
+    {"used_far_apart", &PytorchBans::used_far_apart},
+    {"long_fusible_chains", &PytorchBans::long_fusible_chains},
+    {"materialized_backward", &PytorchBans::materialized_backward},
+    {"not_in_allowlist", &PytorchBans::not_in_allowlist},
+    {"reductions", &PytorchBans::reductions},
+};
+
+std::string rule_names() {
+  std::string names;
+  for (const Rule& r : rules) names += fmt::format("{}{}", names.empty() ? "" : ", ", r.name);
+  return names;
+}
+
+}  // namespace
+
+void PytorchRules::add_to(OptionList& options) {
+  options.option(
+      "--ban", bans,
+      "pytorch: NAME=off (or on) for a rule that keeps calls from running again: " + rule_names());
+  options.flag("--aggressive", aggressive, "pytorch: all bans off but that on reductions");
+  options.flag("--recompute-views", recompute_views,
+               "pytorch: views are never saved, and may always run again");
+  options.flag("--pay-for-params", pay_for_params,
+               "pytorch: saving a parameter costs its bytes (the rule of 2024)");
+  options.option("--max-distance", max_distance,
+                 "pytorch: calls farther from the backward don't run again");
+}
+
+bool PytorchRules::given() const {
+  return !bans.empty() || aggressive || recompute_views || pay_for_params ||
+         max_distance != PytorchBans{}.max_distance;
+}
+
+Status PytorchRules::apply(PytorchOptions& options) const {
+  for (const std::string& ban : bans) {
+    const size_t sign = ban.find('=');
+    const std::string name = ban.substr(0, sign);
+    const std::string value = sign == std::string::npos ? "" : ban.substr(sign + 1);
+    if (value != "on" && value != "off")
+      return user_error("--ban {}: expected NAME=on or NAME=off", ban);
+    const Rule* rule = std::find_if(std::begin(rules), std::end(rules),
+                                    [&](const Rule& r) { return r.name == name; });
+    if (rule == std::end(rules))
+      return user_error("--ban {}: no such rule; there are {}", ban, rule_names());
+    options.bans.*rule->on = value == "on";
+  }
+  if (max_distance < 0) return user_error("--max-distance {}: expected at least 0", max_distance);
+  options.aggressive = aggressive;
+  options.bans.recompute_views = recompute_views;
+  options.bans.parameters_are_free = !pay_for_params;
+  options.bans.max_distance = max_distance;
+  return {};
+}
+
+}  // namespace cleave::tool
