@@ -5,8 +5,8 @@
 //     "links": [{"source": NAME, "target": NAME}, ...] }
 //
 // NAME is an integer or a string. `id` may be `name`, `cost_ram` `out_cost`, `cost_cpu` `duration`,
-// `source` and `target` `0` and `1`; the first form counts where both are there. Sizes and times are
-// integers from 0 up. Other keys are passed over.
+// `source` and `target` `0` and `1`; the first form counts where both are there. Sizes and times
+// are integers from 0 up. Other keys are passed over.
 #pragma once
 #include <cstdint>
 #include <string>

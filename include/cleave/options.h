@@ -27,10 +27,10 @@ struct Options {
   // Each stage of the compilation as a file in this folder; none where it is empty.
   std::string dump_dir = {};
 
-  // Of the peak: a program that takes no more than this is chosen, the cheapest of a family in which
-  // more and more is computed again instead of kept. Bits of results don't depend on it. Error (user):
-  // no program fits; the message names the least peak found and a lower bound. None: nothing is
-  // computed again.
+  // Of the peak: a program that takes no more than this is chosen, the cheapest of a family in
+  // which more and more is computed again instead of kept. Bits of results do not depend on it.
+  // Error (user): no program fits; the message names the least peak found and a lower bound. None:
+  // nothing is computed again.
   MemoryBudget memory_budget = {};
 
   // ---- of training steps

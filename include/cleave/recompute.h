@@ -7,8 +7,9 @@
 //     return op == "mm" ? CheckpointPolicy::must_save : CheckpointPolicy::prefer_recompute;
 //   });
 //
-// What the function records is marked, and a training step keeps to the marks at every memory budget:
-// they win. A budget alone usually finds better programs than marks by hand (Options::memory_budget).
+// What the function records is marked, and a training step keeps to the marks at every memory
+// budget: they win. A budget alone usually finds better programs than marks by hand
+// (Options::memory_budget).
 #pragma once
 #include <functional>
 #include <string_view>
@@ -24,8 +25,8 @@ using PolicyFunction = std::function<CheckpointPolicy(std::string_view op)>;
 // Calls fn(inputs) once and gives what it returns. Every operation in it is computed again in the
 // backward where its gradient needs it, or what the policy says instead. Random operations give the
 // same bits again. Nests: operations of an inner checkpoint keep its policy, and belong to the
-// outermost one's region; what a later region reads of an earlier one is kept. Errors (user), at the
-// caller's line: no input belongs to a program that is being traced; the function's number of
+// outermost one's region; what a later region reads of an earlier one is kept. Errors (user), at
+// the caller's line: no input belongs to a program that is being traced; the function's number of
 // Tensors isn't that of the inputs.
 CLEAVE_API Tensors checkpoint(const TracedFunction& fn, const Tensors& inputs,
                               const PolicyFunction& policy = {}, Location at = Location::current());

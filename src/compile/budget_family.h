@@ -1,11 +1,11 @@
-// Programs that compute the same with less memory and more time: a family that doesn't depend on the
-// budget asked for, from which the cheapest that fits is taken.
+// Programs that compute the same with less memory and more time: a family that doesn't depend on
+// the budget asked for, from which the cheapest that fits is taken.
 //
-//   time  ^  o                  o   members: the graph's own order, the order of the least peak, and
-//         |    o                    for a ladder of limits below that a sequence which runs nodes
-//         |       o                 again, searched from the one before and from the cut at the peak
-//         |           o   o     each is lowered to its exact peak; so a larger budget never gives a
-//         +------------------►  dearer program, and a smaller one never a larger peak
+//   time  ^  o              o   members: the graph's own order, the order of the least peak, and
+//         |    o                for a ladder of limits below that a sequence which runs nodes
+//         |       o             again, searched from the one before and from the cut at the peak
+//         |           o   o     each is lowered to its exact peak; so a larger budget never gives
+//         +--------------►      a dearer program, and a smaller one never a larger peak
 //           peak
 //
 // All members give the same bits: the same nodes run on the same values. Random nodes keep their

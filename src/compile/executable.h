@@ -28,8 +28,8 @@ struct CompileOptions {
   runtime::CompilerKind compiler = runtime::CompilerKind::automatic;
   std::shared_ptr<Executor> executor;  // also compiles units; null: a pool is made
   std::string dump_dir;                // empty: no dump
-  // Of the graph's results, how many are the forward's: what is tagged for recomputation and read by
-  // anything else runs again (cut/honor_tags.h). 0: all.
+  // Of the graph's results, how many are the forward's: what is tagged for recomputation and read
+  // by anything else runs again (cut/honor_tags.h). 0: all.
   size_t forward_results = 0;
   MemoryBudget memory_budget = {};  // of the planned peak; none: nothing is recomputed
   // Made before of the same graph; null: made where a budget is given.

@@ -94,8 +94,8 @@ class Collector {
   }
 
   // The most that its steps have in memory at once: what they read up to the last of them that
-  // does, of what they make the largest from the first on: a program may make each alone. Updates may
-  // be written in place, and take nothing then.
+  // does, of what they make the largest from the first on: a program may make each alone. Updates
+  // may be written in place, and take nothing then.
   void set_at_least(size_t c) {
     const auto [begin, end] = steps_[c];
     std::map<size_t, std::pair<size_t, size_t>> alive;  // by storage: first and last step here
@@ -147,7 +147,7 @@ class Collector {
     for (size_t i = begin; i < end; ++i)
       for (const size_t s : storages_of(p_.steps[i])) {
         if (first_[s] < begin && !out_.storages[s].placeholder) {
-          out_.storages[s].update = !out_.storages[s].kept;
+          out_.storages[s].update |= !out_.storages[s].kept;
           out_.storages[s].kept = true;
         }
         if (first_[s] >= begin && !out_.storages[s].placeholder)

@@ -3,10 +3,12 @@
 //   values   placeholders but tangents, then the results of calls that read no tangent
 //   cost     of a call that results or updates need too: call_ns; of one that gradients alone need
 //            0, since it runs once wherever it stands; of a view 0
-//   bytes    0 of placeholders, and of what is returned, which stays in memory anyway (Returned::free)
+//   bytes    0 of placeholders, and with Returned::free of what is returned: it stays in memory
+//            anyway
 //   view     unsavable: its base is saved instead
 //   pinned   a call with an effect; `must_save` and `prefer_save`, on a view its base's call;
-//            the border of a checkpointed region: a result that a recomputed call of a later one reads
+//            the border of a checkpointed region: a result that a recomputed call of a later one
+//            reads
 //   unsavable also: results of calls tagged must_recompute or prefer_recompute
 //   needed   what calls of the backward read, and gradients that read no tangent
 //

@@ -15,8 +15,8 @@
 
 namespace cleave {
 
-// The forward is what the first `results` entries of `return` that are results need; 0: all of them.
-// Nothing changes where nothing is tagged. Returns how many calls run again.
+// The forward is what the first `results` entries of `return` that are results need; 0: all of
+// them. Nothing changes where nothing is tagged. Returns how many calls run again.
 Result<int64_t> honor_tags(Graph& g, size_t results = 0);
 
 }  // namespace cleave

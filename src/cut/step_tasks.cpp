@@ -123,7 +123,8 @@ void StepTasks::add_order() {
   given_ = std::move(order);
 }
 
-// Tasks that become one node: neighbours of one call, each once; tasks that only order are left out.
+// Tasks that become one node: neighbours of one call, each once; tasks that only order are left
+// out.
 std::vector<std::vector<TaskId>> StepTasks::runs(const std::vector<TaskId>& sequence) const {
   std::vector<std::vector<TaskId>> out;
   for (const TaskId t : sequence) {

@@ -64,7 +64,8 @@ class StepTasks {
   Bound lower_bound() const;
   // Without the runs that nobody reads before the next run of the same task.
   std::vector<plan::TaskId> needed(const std::vector<plan::TaskId>& sequence) const;
-  // The program that runs the sequence, which must be all needed. Error (bug): a task before an operand.
+  // The program that runs the sequence, which must be all needed. Error (bug): a task before an
+  // operand.
   Result<Graph> program(const std::vector<plan::TaskId>& sequence) const;
   // What the sequence's program runs longer than the graph: nodes that stand twice.
   int64_t recompute_ns(const std::vector<plan::TaskId>& sequence) const;

@@ -37,8 +37,8 @@ struct RecomputePlan {
 Result<RecomputePlan> plan_recompute(const TaskGraph& graph, std::span<const TaskId> given,
                                      int64_t limit, const RecomputeOptions& options = {});
 
-// The search of plan_recompute alone: no bounds. From each of `orders`, which must be valid, and from
-// options.seeds.
+// The search of plan_recompute alone: no bounds. From each of `orders`, which must be valid, and
+// from options.seeds.
 FoundSequence find_recompute(const TaskGraph& graph, std::span<const std::vector<TaskId>> orders,
                              int64_t limit, const RecomputeOptions& options);
 

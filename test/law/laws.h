@@ -34,8 +34,8 @@ Status text_law(const OpRegistry& ops, const OpDef& op);
 Status reject_law(const OpDef& op);
 
 // The compiled samples give the reference's values (f64 1e-11, f32 3e-5, bf16 1/128, f16 1/1024;
-// integers exactly), with the same bits on 1 and 2 threads, and the same values as bytecode. Rejects
-// that infer accepts fail as bytecode with their text.
+// integers exactly), with the same bits on 1 and 2 threads, and the same values as bytecode.
+// Rejects that infer accepts fail as bytecode with their text.
 Status lowered_law(const OpRegistry& ops, const OpDef& op);
 
 // How many samples the gradient law compares with differences, of the first order: 0 is a hole

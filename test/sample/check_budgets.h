@@ -17,8 +17,8 @@ struct BudgetVerdict {
   int64_t masks = 0;        // results of random nodes that ran again, compared
 };
 
-// Budgets at `parts` between the least and the largest peak of the graph's family, rising, from 0 to
-// 1. Unsupported is an error; other failures are violations.
+// Budgets at `parts` between the least and the largest peak of the graph's family, rising, from 0
+// to 1. Unsupported is an error; other failures are violations.
 Result<BudgetVerdict> check_budgets(const RandomGraph& r, const OpRegistry& ops,
                                     const std::vector<double>& parts,
                                     runtime::CompilerKind compiler = runtime::CompilerKind::none);
