@@ -219,6 +219,7 @@ class SequenceWriter {
       if (r.target.valid()) copy.target = map_.at(r.target.v);
       to_.add_return(copy);
     }
+    eliminate_dead_code(to_);  // runs that only an order asks for
     return std::move(to_);
   }
 
