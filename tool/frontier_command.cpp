@@ -2,8 +2,8 @@
 #include <chrono>
 
 #include "compile/budget_partition.h"
+#include "cut/pytorch_partition.h"
 #include "grad/grad.h"
-#include "ir/edit.h"
 #include "op/registry.h"
 #include "tool/command.h"
 #include "tool/cut_pictures.h"
@@ -22,8 +22,7 @@ Status run(const Options& o) {
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
   if (!p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
   if (!o.plot.empty()) CLEAVE_CHECK(plot_frontier(o.plot, p.main, {}, nullptr));
-  eliminate_dead_code(p.main);
-  eliminate_common_subexpressions(p.main);
+  CLEAVE_CHECK(simplify_as_pytorch(p.main));
   const auto begin = std::chrono::steady_clock::now();
   CLEAVE_TRY(const JointView view, JointView::make(p.main));
   CLEAVE_TRY(CutGraph graph, CutGraph::make(view, {}));

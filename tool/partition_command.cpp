@@ -9,7 +9,6 @@
 #include "cut/parse_budget.h"
 #include "cut/pytorch_partition.h"
 #include "grad/grad.h"
-#include "ir/edit.h"
 #include "op/registry.h"
 #include "tool/command.h"
 #include "tool/cut_pictures.h"
@@ -109,8 +108,7 @@ std::vector<std::string> story_of(const ExactCut& exact, const Partition& cut,
 
 Result<Partition> cut_exactly(const Options& o, Graph& joint, const OpRegistry& ops,
                               Figures& figures) {
-  eliminate_dead_code(joint);
-  eliminate_common_subexpressions(joint);
+  CLEAVE_CHECK(simplify_as_pytorch(joint));
   MemoryBudget budget;
   if (!o.budget.empty()) { CLEAVE_TRY(budget, parse_budget(o.budget)); }
   CLEAVE_TRY(const JointView view, JointView::make(joint));
