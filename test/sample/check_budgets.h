@@ -1,8 +1,9 @@
 // One random graph under memory budgets, beside the same program with nothing recomputed.
 //
 //   results, updates and gradients have the same bits; every random node that runs again gives the
-//   bits of its first run; measured = planned; peak <= budget; a larger budget gives no dearer
-//   program, a smaller one no larger peak; a budget below the least peak is refused
+//   bits of its first run; measured = planned (at most planned where a branch may not be taken);
+//   peak <= budget; a larger budget gives no dearer program, a smaller one no larger peak; a budget
+//   below the least peak is refused
 #pragma once
 #include "runtime/compiler.h"
 #include "test/sample/random_graph.h"
