@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/alignment.h"
 #include "compile/executable.h"
 #include "cut/parse_budget.h"
 #include "grad/grad.h"
@@ -90,8 +91,6 @@ void print_profile(std::vector<StepTime> steps, int runs) {
                static_cast<double>(s.ns) / runs / 1e3,
                total > 0 ? 100 * static_cast<double>(s.ns) / total : 0, s.kind, s.name);
 }
-
-int64_t rounded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays& inputs,
                             const Options& o, RunReport& report) {

@@ -60,13 +60,4 @@ Result<BudgetPartition> cut_within(const ExactCut& exact, const MemoryBudget& bu
   return out;
 }
 
-Result<BudgetPartition> cut_to_saved_bytes(const ExactCut& exact, int64_t bytes,
-                                           const OpRegistry& ops) {
-  CLEAVE_TRY(const flow::BudgetChoice found, exact.within(bytes));
-  BudgetPartition out;
-  CLEAVE_TRY(out.cut, exact.partition(found.choice.recompute));
-  CLEAVE_TRY(out.peak, halves_peak(exact.graph().joint().graph(), out.cut, ops));
-  return out;
-}
-
 }  // namespace cleave

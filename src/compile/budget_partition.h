@@ -31,8 +31,5 @@ struct BudgetPartition {
 // the lower bound; those of lowering.
 Result<BudgetPartition> cut_within(const ExactCut& exact, const MemoryBudget& budget,
                                    const OpRegistry& ops);
-// The cheapest cut that saves at most so many bytes.
-Result<BudgetPartition> cut_to_saved_bytes(const ExactCut& exact, int64_t bytes,
-                                           const OpRegistry& ops);
 
 }  // namespace cleave

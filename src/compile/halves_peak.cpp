@@ -8,10 +8,6 @@
 namespace cleave {
 namespace {
 
-int64_t rounded(int64_t bytes) {
-  return (bytes + storage_alignment - 1) / storage_alignment * storage_alignment;
-}
-
 // Every symbol at its hint.
 Result<Graph> at_hints(const Graph& g) {
   SymbolValues values;

@@ -7,10 +7,6 @@
 namespace cleave {
 namespace {
 
-int64_t rounded(int64_t bytes) {
-  return (bytes + storage_alignment - 1) / storage_alignment * storage_alignment;
-}
-
 // The storages that a step writes; the others that it touches it reads.
 bool writes(const LoweredProgram& p, const Step& step, size_t storage) {
   struct Ask {

@@ -47,18 +47,14 @@ class Repeater {
   }
 
  private:
+  bool is_forward(NodeId n) const { return n.v < forward_.size() && forward_[n.v]; }
+
   bool runs_again(ValueId v) const {
     const NodeId n = g_.value(v).def;
-    if (!n.valid() || n.v >= forward_.size() || !forward_[n.v]) return false;
+    if (!n.valid() || !is_forward(n)) return false;
     const Node& node = g_.node(n);
-    if (!asks_recompute(node) || has(traits_of(node), Trait::effect)) return false;
-    for (uint32_t k = 0; k < node.output_count; ++k)
-      for (const Use& use : g_.uses(node.out(k))) {
-        const Node& user = g_.node(use.node);
-        const bool forward = use.node.v < forward_.size() && forward_[use.node.v];
-        if (forward && asks_recompute(user) && user.tag.ac_graph > node.tag.ac_graph) return false;
-      }
-    return true;
+    return asks_recompute(node) && !has(traits_of(node), Trait::effect) &&
+           !feeds_later_region(g_, n, [this](NodeId user) { return is_forward(user); });
   }
 
   // Copies of v's call and of what it needs that runs again, in front of `reader`.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/alignment.h"
 #include "ir/edit.h"
 #include "ir/subgraph.h"
 
@@ -14,8 +15,6 @@ using plan::TaskId;
 
 namespace {
 
-constexpr int64_t alignment = 64;
-int64_t rounded(int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 size_t at(int32_t i) { return static_cast<size_t>(i); }
 
 }  // namespace

@@ -9,10 +9,6 @@
 namespace cleave {
 namespace {
 
-int64_t rounded(int64_t bytes) {
-  return (bytes + storage_alignment - 1) / storage_alignment * storage_alignment;
-}
-
 Result<LoweredProgram> planned(const Graph& half, const OpRegistry& ops,
                                runtime::GemmCache& cache) {
   SymbolValues values;

@@ -94,10 +94,6 @@ void find_lifetimes(LoweredProgram& p) {
   }
 }
 
-int64_t rounded(int64_t bytes) {
-  return (bytes + storage_alignment - 1) / storage_alignment * storage_alignment;
-}
-
 // The final copy `from -> to` of an update, as lower_graph writes it.
 struct UpdateCopy {
   size_t step, from, to;

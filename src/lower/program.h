@@ -15,6 +15,7 @@
 #pragma once
 #include <variant>
 
+#include "base/alignment.h"
 #include "ir/graph.h"
 #include "loop/kernel.h"
 #include "loop/lower_rule.h"
@@ -89,8 +90,6 @@ struct LoweredProgram {
   int64_t arena_lower_bound = 0;  // largest sum of arena storages alive at one step
   int64_t placeholder_bytes = 0;  // each rounded up to 64
 };
-
-constexpr int64_t storage_alignment = 64;
 
 // Every storage that a step reads or writes.
 std::vector<size_t> storages_of(const Step& step);

@@ -1,0 +1,13 @@
+// What memory of a program is rounded up to, so that planned and measured bytes are the same.
+#pragma once
+#include <cstdint>
+
+namespace cleave {
+
+constexpr int64_t storage_alignment = 64;
+
+constexpr int64_t rounded(int64_t bytes) {
+  return (bytes + storage_alignment - 1) / storage_alignment * storage_alignment;
+}
+
+}  // namespace cleave
