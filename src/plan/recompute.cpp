@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plan/cut_sequence.h"
 #include "plan/order.h"
 #include "plan/recompute_bound.h"
 #include "plan/simulate.h"
@@ -9,38 +10,7 @@
 namespace cleave::plan {
 namespace {
 
-constexpr size_t large = 20000;  // tasks from which a cut is dear beside the search
-
-BoundEffort effort_for(size_t tasks) {
-  if (tasks <= 2000) return {};
-  return {tasks <= large ? size_t{4} : size_t{1}, 10};
-}
-
-// The order, and what a cut at its peak says to recompute. A recomputed value takes memory of its
-// own, so where a cut at the limit ends above it, the next is made for as much less room.
-std::vector<std::vector<TaskId>> starts_of(const TaskGraph& graph, std::span<const TaskId> order,
-                                           int64_t limit) {
-  std::vector<std::vector<TaskId>> starts{{order.begin(), order.end()}};
-  const auto in_order = simulate(graph, order);
-  if (!in_order.ok()) return starts;
-  const size_t at = in_order->peak_step;
-  const Moment moment = moment_in_order(graph, order, at);
-  auto room = static_cast<double>(limit);
-  const int rounds = graph.size() > large ? 2 : 4;
-  for (int round = 0; round < rounds; ++round) {
-    const MomentBound cut =
-        bound_at(moment, static_cast<int64_t>(room), effort_for(graph.size()).cuts);
-    if (!cut.reachable || cut.fits.again.empty()) break;
-    std::vector<TaskId> steps = with_recomputed(graph, order, at, cut.fits.again);
-    const auto made = simulate(graph, steps);
-    if (!made.ok()) break;
-    if (starts.size() > 1) starts.pop_back();
-    starts.push_back(std::move(steps));
-    if (made->peak <= limit) break;
-    room *= 0.98 * static_cast<double>(limit) / static_cast<double>(made->peak);
-  }
-  return starts;
-}
+constexpr int cuts_of_small = 16, cuts_of_large = 8;  // of an order
 
 bool better(const FoundSequence& a, const FoundSequence& b) {
   if (a.met != b.met) return a.met;
@@ -61,7 +31,7 @@ class Planner {
       const FoundSequence f = search(order, moves_ * 3 / 8 / static_cast<int64_t>(orders.size()),
                                      SearchKind::order_only);
       if (done()) return best_;
-      if (graph_.size() <= large) add_starts(f.steps, starts);
+      if (!is_large(graph_.size())) add_starts(f.steps, starts);
     }
     const int64_t each = moves_ * 3 / 8 / static_cast<int64_t>(starts.size());
     for (const auto& start : starts) {
@@ -78,10 +48,16 @@ class Planner {
  private:
   bool done() const { return best_.met && best_.time <= least_time_; }
 
-  void add_starts(std::span<const TaskId> order, std::vector<std::vector<TaskId>>& starts) const {
-    for (auto& s : starts_of(graph_, order, limit_))
-      if (std::find(starts.begin(), starts.end(), s) == starts.end())
-        starts.push_back(std::move(s));
+  // The sequence and what cuts lead to from it.
+  void add_starts(std::span<const TaskId> from, std::vector<std::vector<TaskId>>& starts) const {
+    const auto add = [&](std::vector<TaskId> steps) {
+      if (std::find(starts.begin(), starts.end(), steps) == starts.end())
+        starts.push_back(std::move(steps));
+    };
+    add({from.begin(), from.end()});
+    std::optional<CutSequence> cut =
+        cut_to_limit(graph_, from, limit_, is_large(graph_.size()) ? cuts_of_large : cuts_of_small);
+    if (cut) add(std::move(cut->steps));
   }
 
   FoundSequence search(std::span<const TaskId> start, int64_t moves, SearchKind kind) {
@@ -103,30 +79,6 @@ class Planner {
 int64_t recompute_moves(size_t tasks) {
   const auto n = static_cast<double>(std::max<size_t>(tasks, 1));
   return static_cast<int64_t>(std::min(3e6, 1e5 + 12 * n + 1.3e14 / (n * n * n)));
-}
-
-std::vector<TaskId> with_recomputed(const TaskGraph& graph, std::span<const TaskId> order,
-                                    size_t at, std::span<const TaskId> again) {
-  std::vector<bool> pending(graph.size(), false);
-  for (TaskId v : again) pending[v] = !graph[v].once;
-  for (size_t i = at + 1; i < order.size(); ++i) pending[order[i]] = false;  // not yet run
-  std::vector<TaskId> out(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(at) + 1);
-  std::vector<TaskId> stack;
-  for (size_t i = at + 1; i < order.size(); ++i) {
-    stack.assign(1, order[i]);
-    while (!stack.empty()) {
-      const TaskId v = stack.back();
-      const size_t depth = stack.size();
-      for (TaskId x : graph.operands(v))
-        if (pending[x]) stack.push_back(x);
-      if (stack.size() > depth) continue;
-      stack.pop_back();
-      if (!pending[v] && v != order[i]) continue;  // made meanwhile
-      pending[v] = false;
-      out.push_back(v);
-    }
-  }
-  return out;
 }
 
 FoundSequence find_recompute(const TaskGraph& graph, std::span<const std::vector<TaskId>> orders,

@@ -3,7 +3,7 @@
 //
 //   orders (given, least peak) --> within the limit: done, overhead 0
 //        |
-//        +--> cut at the peak says what to run again --> sequences --> search on the real peak
+//        +--> cuts at the peak say what to run again --> sequences --> search on the real peak
 //        +--> bounds, over every order and in the given order
 //
 // Deterministic, and bounded by a count of moves.
@@ -45,11 +45,5 @@ FoundSequence find_recompute(const TaskGraph& graph, std::span<const std::vector
 // By the number of tasks n: 100,000 + 12 n, and 1.3e14 / n^3 more for small graphs; 3,000,000 at
 // most.
 int64_t recompute_moves(size_t tasks);
-
-// `order` with the tasks of `again` run a second time behind step `at`, each right before its first
-// reader there, and their last readers before `at` left as they are. The way in for a choice of
-// what to recompute, such as a cut's.
-std::vector<TaskId> with_recomputed(const TaskGraph& graph, std::span<const TaskId> order,
-                                    size_t at, std::span<const TaskId> again);
 
 }  // namespace cleave::plan

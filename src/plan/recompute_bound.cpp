@@ -12,7 +12,7 @@ __extension__ using Wide = __int128;
 
 // What all cuts of a moment may take, in looks at arcs of about 8 ns; graphs of some thousand tasks
 // never come near it.
-constexpr int64_t least_work = 5'000'000, looks_an_arc = 60;
+constexpr int64_t least_work = 5'000'000, looks_an_arc = 160;
 
 // The two sides of a price so that all of a moment's capacities stay below 2^61.
 struct Price {
@@ -102,6 +102,11 @@ RecomputeBound largest(const TaskGraph& graph, const std::vector<size_t>& steps,
 }
 
 }  // namespace
+
+BoundEffort effort_for(size_t tasks) {
+  if (tasks <= 2000) return {};
+  return {is_large(tasks) ? size_t{1} : size_t{4}, 10};
+}
 
 Moment moment_in_order(const TaskGraph& graph, std::span<const TaskId> order, size_t at) {
   std::vector<Side> side(graph.size(), Side::behind);

@@ -32,6 +32,9 @@ struct BoundEffort {
   size_t moments = 16;
   int cuts = 40;  // at each
 };
+// From so many tasks on a cut is dear beside a search.
+constexpr bool is_large(size_t tasks) { return tasks > 20000; }
+BoundEffort effort_for(size_t tasks);
 
 RecomputeBound bound_any_order(const TaskGraph& graph, std::span<const TaskId> order, int64_t limit,
                                const BoundEffort& effort);

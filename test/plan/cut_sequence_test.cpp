@@ -1,0 +1,101 @@
+// Cuts at the peak, one after the other; a sequence as a graph of its steps.
+#include "plan/cut_sequence.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "plan/simulate.h"
+#include "test/plan/random_task_graph.h"
+
+namespace cleave::plan {
+namespace {
+
+std::vector<TaskId> numbers(size_t count) {
+  std::vector<TaskId> out(count);
+  std::iota(out.begin(), out.end(), TaskId{0});
+  return out;
+}
+
+// The first order with some tasks run again, each somewhere behind its first run.
+std::vector<TaskId> with_copies(SplitMix& random, const TaskGraph& g) {
+  std::vector<TaskId> steps;
+  for (const TaskId v : first_order(g)) {
+    steps.push_back(v);
+    const TaskId again = steps[random.below(static_cast<uint32_t>(steps.size()))];
+    if (random.below(2) == 0 && !g[again].once) steps.push_back(again);
+  }
+  return steps;
+}
+
+TEST(CutSequence, a_reader_takes_the_newest_copy) {
+  // a, b reads a, c, a again, d reads a and b
+  const std::vector<Link> links = {{0, 1}, {0, 3}, {1, 3}};
+  const TaskGraph g = value_or_throw(make_task_graph(std::vector<Task>(4), links));
+  const TaskGraph steps = value_or_throw(unrolled(g, std::vector<TaskId>{0, 1, 2, 0, 3}));
+  ASSERT_EQ(steps.size(), 5u);
+  EXPECT_EQ(steps.operands(1).size(), 1u);
+  EXPECT_EQ(steps.operands(1)[0], 0u);
+  EXPECT_EQ((std::vector<TaskId>(steps.operands(4).begin(), steps.operands(4).end())),
+            (std::vector<TaskId>{1, 3}));
+}
+
+TEST(CutSequence, steps_hold_what_the_sequence_holds) {
+  SplitMix random(11);
+  for (int i = 0; i < 300; ++i) {
+    RandomShape shape{.tasks = 12, .percent = 25, .workspace = true, .kept = true, .once = true};
+    const TaskGraph g = random_graph(random, shape);
+    const std::vector<TaskId> sequence = with_copies(random, g);
+    const TaskGraph steps = value_or_throw(unrolled(g, sequence));
+    EXPECT_EQ(value_or_throw(simulate(steps, numbers(steps.size()))).bytes_at,
+              value_or_throw(simulate(g, sequence)).bytes_at);
+  }
+}
+
+TEST(CutSequence, a_step_before_its_operand_is_refused) {
+  const std::vector<Link> links = {{0, 1}};
+  const TaskGraph g = value_or_throw(make_task_graph(std::vector<Task>(2), links));
+  const auto r = unrolled(g, std::vector<TaskId>{1, 0});
+  ASSERT_FALSE(r.ok());
+  EXPECT_EQ(r.failure().message, "step 0: task 1 reads task 0, which has not run yet");
+}
+
+// A forward chain with links from afar, and a backward that reads it in the other direction: what a
+// cut runs again holds much behind the peak, so one cut is often not enough.
+TaskGraph training_graph(SplitMix& random, TaskId forward) {
+  std::vector<Task> tasks;
+  std::vector<Link> links;
+  for (TaskId v = 0; v < 2 * forward; ++v) {
+    tasks.push_back({1 + random.below(9), 0, 1 + random.below(5)});
+    if (v > 0) links.emplace_back(v - 1, v);
+  }
+  for (TaskId v = 1; v < forward; ++v) {
+    for (int k = 0; k < 2; ++k) links.emplace_back(random.below(v), v);
+    links.emplace_back(v, 2 * forward - 1 - v);
+  }
+  return value_or_throw(make_task_graph(std::move(tasks), links));
+}
+
+TEST(CutSequence, more_cuts_reach_more_limits) {
+  SplitMix random(7);
+  int by_one = 0, by_many = 0;
+  for (int i = 0; i < 200; ++i) {
+    const TaskGraph g = training_graph(random, 20);
+    const std::vector<TaskId> order = first_order(g);
+    const int64_t limit = value_or_throw(simulate(g, order)).peak * 7 / 10;
+    const auto one = cut_to_limit(g, order, limit, 1), many = cut_to_limit(g, order, limit, 16);
+    if (!one) continue;
+    ASSERT_TRUE(many);
+    const Simulated checked = value_or_throw(simulate(g, many->steps));
+    EXPECT_EQ(checked.peak, many->peak);
+    EXPECT_EQ(checked.peak_step, many->peak_step);
+    EXPECT_LE(many->peak, one->peak);
+    by_one += one->peak <= limit;
+    by_many += many->peak <= limit;
+  }
+  EXPECT_GT(by_many, 2 * by_one) << by_one << " by one cut, " << by_many << " by sixteen";
+  EXPECT_GE(by_many, 100);
+}
+
+}  // namespace
+}  // namespace cleave::plan
