@@ -66,28 +66,28 @@ std::vector<Reject> integer_reject(const std::string& name) {
 // ---- gelu
 
 double gelu_of(double x, bool by_tanh) {
-  if (by_tanh) return x / 2 * (1 + std::tanh(sqrt_2_over_pi * (x + gelu_cubic * x * x * x)));
+  if (by_tanh) return x / (1 + std::exp(-2 * sqrt_2_over_pi * (x + gelu_cubic * x * x * x)));
   return x / 2 * (1 + std::erf(x * inv_sqrt2));
 }
 
 Expr lower_gelu(const OpView& op, const loop::Exprs& in) {
   const Expr& x = in[0];
   if (!gelu_by_tanh(op)) return times(x, 0.5) * plus(loop::unary(Op::erf, times(x, inv_sqrt2)), 1);
-  const Expr u = times(x + times(x * x * x, gelu_cubic), sqrt_2_over_pi);
-  return times(x, 0.5) * plus(loop::unary(Op::tanh, u), 1);
+  const Expr twice_u = times(x + times(x * x * x, gelu_cubic), 2 * sqrt_2_over_pi);
+  return x * loop::unary(Op::sigmoid, twice_u);
 }
 
 Values decompose_gelu(Builder& b, const OpView& op) {
   const DType t = op.in_type(0).dtype;
   const ValueId x = b.convert(op.in(0), wide(t));
-  ValueId phi;
+  ValueId y;
   if (gelu_by_tanh(op)) {
     const ValueId cubic = b.mul(b.mul(b.mul(x, x), x), gelu_cubic);
-    phi = b.tanh(b.mul(b.add(x, cubic), sqrt_2_over_pi));
+    y = b.mul(x, b.sigmoid(b.mul(b.add(x, cubic), 2 * sqrt_2_over_pi)));
   } else {
-    phi = b.erf(b.mul(x, inv_sqrt2));
+    y = b.mul(b.mul(x, 0.5), b.add(b.erf(b.mul(x, inv_sqrt2)), 1));
   }
-  return {b.convert(b.mul(b.mul(x, 0.5), b.add(phi, 1)), t)};
+  return {b.convert(y, t)};
 }
 
 OpDef gelu_entry() {

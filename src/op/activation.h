@@ -2,6 +2,7 @@
 //
 //   gelu  "none"   x * Phi(x),  Phi(x) = (1 + erf(x / sqrt 2)) / 2
 //         "tanh"   x / 2 * (1 + tanh(u)),  u = sqrt(2/pi) * (x + 0.044715 x^3)
+//                  = x * sigmoid(2u), where nothing cancels for x far below 0
 //   silu           x * s,  s = sigmoid(x)
 #pragma once
 #include <numbers>

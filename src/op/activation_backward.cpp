@@ -12,9 +12,9 @@
 //   y                          the dtype in which they meet
 //
 //   gelu'  "none"  Phi + x phi                             phi = exp(-x^2/2) / sqrt(2 pi)
-//          "tanh"  (1 + t)/2 + x/2 (1 - t^2) u'          t = tanh(u), u' = sqrt(2/pi) (1 + 3c x^2)
+//          "tanh"  s + x s (1 - s) w'                     s = sigmoid(w), w = 2u (activation.h)
 //   gelu'' "none"  phi (2 - x^2)
-//          "tanh"  (1 - t^2) (u' + x/2 (u'' - 2 t u'^2))   u'' = sqrt(2/pi) 6c x
+//          "tanh"  s (1 - s) (2 w' + x (w'' + (1 - 2s) w'^2))
 //   silu'          s (1 + x (1 - s))
 //   silu''         s (1 - s) (2 + x (1 - 2s))
 #include <cmath>
@@ -68,9 +68,9 @@ double tanh_slope(const OpView&, double y) { return 1 - y * y; }
 double sigmoid_slope(const OpView&, double y) { return y * (1 - y); }
 double gelu_slope(const OpView& op, double x) {
   if (gelu_by_tanh(op)) {
-    const double t = std::tanh(sqrt_2_over_pi * (x + gelu_cubic * x * x * x));
+    const double s = 1 / (1 + std::exp(-2 * sqrt_2_over_pi * (x + gelu_cubic * x * x * x)));
     const double du = sqrt_2_over_pi * (1 + 3 * gelu_cubic * x * x);
-    return (1 + t) / 2 + x / 2 * (1 - t * t) * du;
+    return s + x * s * (1 - s) * 2 * du;
   }
   const double density = std::exp(-x * x / 2) * std::numbers::inv_sqrtpi * inv_sqrt2;
   return (1 + std::erf(x * inv_sqrt2)) / 2 + x * density;
@@ -87,10 +87,10 @@ Expr lower_sigmoid_slope(const OpView&, const Expr& y) { return y * (loop::same(
 Expr lower_gelu_slope(const OpView& op, const Expr& x) {
   if (gelu_by_tanh(op)) {
     const Expr square = x * x;
-    const Expr u = times(x + times(square * x, gelu_cubic), sqrt_2_over_pi);
-    const Expr t = loop::unary(Op::tanh, u);
-    const Expr du = plus(times(square, 3 * gelu_cubic * sqrt_2_over_pi), sqrt_2_over_pi);
-    return times(plus(t, 1), 0.5) + times(x, 0.5) * (loop::same(x, 1) - t * t) * du;
+    const Expr twice_u = times(x + times(square * x, gelu_cubic), 2 * sqrt_2_over_pi);
+    const Expr s = loop::unary(Op::sigmoid, twice_u);
+    const Expr twice_du = plus(times(square, 6 * gelu_cubic * sqrt_2_over_pi), 2 * sqrt_2_over_pi);
+    return s + x * s * (loop::same(x, 1) - s) * twice_du;
   }
   const Expr density =
       times(loop::unary(Op::exp, times(x * x, -0.5)), std::numbers::inv_sqrtpi * inv_sqrt2);
@@ -113,31 +113,30 @@ V density_call(B& b, V x) {
   const V e = b.exp(b.mul(b.mul(x, x), -0.5));
   return b.mul(e, std::numbers::inv_sqrtpi * inv_sqrt2);
 }
-// tanh(u) and u' of gelu's "tanh".
-struct TanhParts {
-  V t, du;
+// s = sigmoid(2u) and 2u' of gelu's "tanh".
+struct SigmoidParts {
+  V s, twice_du;
 };
-TanhParts gelu_parts(B& b, V x) {
+SigmoidParts gelu_parts(B& b, V x) {
   const V square = b.mul(x, x);
-  const V u = b.mul(b.add(x, b.mul(b.mul(square, x), gelu_cubic)), sqrt_2_over_pi);
-  const V du = b.add(b.mul(square, 3 * gelu_cubic * sqrt_2_over_pi), sqrt_2_over_pi);
-  return {b.tanh(u), du};
+  const V u = b.add(x, b.mul(b.mul(square, x), gelu_cubic));
+  const V du = b.add(b.mul(square, 6 * gelu_cubic * sqrt_2_over_pi), 2 * sqrt_2_over_pi);
+  return {b.sigmoid(b.mul(u, 2 * sqrt_2_over_pi)), du};
 }
 V gelu_call(B& b, const OpView& op, V x) {
   if (gelu_by_tanh(op)) {
-    const auto [t, du] = gelu_parts(b, x);
-    const V rise = b.mul(b.mul(b.mul(x, 0.5), b.sub(1, b.mul(t, t))), du);
-    return b.add(b.mul(b.add(t, 1), 0.5), rise);
+    const auto [s, twice_du] = gelu_parts(b, x);
+    return b.add(s, b.mul(b.mul(x, b.mul(s, b.sub(1, s))), twice_du));
   }
   const V phi = b.mul(b.add(b.erf(b.mul(x, inv_sqrt2)), 1), 0.5);
   return b.add(phi, b.mul(x, density_call(b, x)));
 }
 V gelu_curvature(B& b, const OpView& op, V x) {
   if (!gelu_by_tanh(op)) return b.mul(density_call(b, x), b.sub(2, b.mul(x, x)));
-  const auto [t, du] = gelu_parts(b, x);
-  const V ddu = b.mul(x, 6 * gelu_cubic * sqrt_2_over_pi);
-  const V bend = b.sub(ddu, b.mul(b.mul(t, b.mul(du, du)), 2));
-  return b.mul(b.sub(1, b.mul(t, t)), b.add(du, b.mul(b.mul(x, 0.5), bend)));
+  const auto [s, twice_du] = gelu_parts(b, x);
+  const V twice_ddu = b.mul(x, 12 * gelu_cubic * sqrt_2_over_pi);
+  const V bend = b.add(twice_ddu, b.mul(b.sub(1, b.mul(s, 2)), b.mul(twice_du, twice_du)));
+  return b.mul(b.mul(s, b.sub(1, s)), b.add(b.mul(twice_du, 2), b.mul(x, bend)));
 }
 V silu_call(B& b, const OpView&, V x) {
   const V s = b.sigmoid(x);

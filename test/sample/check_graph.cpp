@@ -73,6 +73,12 @@ bool rounds_like_operands(const Graph& g, NodeId n) {
   return true;
 }
 
+// Whether its formula adds terms of its operand's size that may cancel: 1 + erf(x) far below 0.
+bool cancels_inside(const OpView& op) {
+  const bool gelu = op.name() == "gelu" || op.name() == "gelu_backward";
+  return gelu && op.str_attr("approximate") == "none";
+}
+
 // One node as rounded: each floating result is moved by up to a rounding of
 // its own size, of products also of the result's largest element, and where elements are summed the
 // operands are moved by a rounding of the type that they are summed in.
@@ -90,8 +96,11 @@ Result<Arrays> run_moved(const Graph& g, NodeId n, std::vector<const Array*> ope
       x = &moved.back();
     }
   CLEAVE_TRY(Arrays results, run_node(g, n, operands));
+  double whole = 0;
+  if (cancels_inside(g.view(n)))
+    for (const Array* x : operands) whole = std::max(whole, largest(*x));
   const bool sums = has(node.op->traits, Trait::reduction | Trait::compute_intensive);
-  for (Array& a : results) rounding.move_elements(a, a.dtype, sums ? 0.25 * largest(a) : 0);
+  for (Array& a : results) rounding.move_elements(a, a.dtype, sums ? 0.25 * largest(a) : whole);
   return results;
 }
 
