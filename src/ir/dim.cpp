@@ -412,9 +412,26 @@ DimRange range_in(const SymEnv& env, const Dim& d, int& splits) {
 
 }  // namespace
 
+// What intervals forget where a symbol meets itself in a product: with s0 = 8 + t, s0 in [8,_],
+//
+//   s0*s0 + s0*-16 + 64 = t*t      is at least 0
 DimRange SymEnv::range_of(const Dim& d) const {
   int splits = most_splits;
-  return range_in(*this, d, splits);
+  const DimRange r = range_in(*this, d, splits);
+  if (d.is_const()) return r;
+  const std::vector<Term> terms = SymExpr::terms_of(d);
+  if (std::ranges::none_of(terms, [](const Term& t) { return t.atoms.size() > 1; })) return r;
+  SymEnv from_lowest;
+  const Dim shifted = d.substitute([&](const std::string& name) {
+    const SymInfo* info = find(name);
+    const DimRange bounds = info ? info->range : DimRange{};
+    from_lowest.declare(name, {{0, sat_add(bounds.hi, -bounds.lo)}, {}});
+    return Dim::symbol(name) + bounds.lo;
+  });
+  if (is_saturated(shifted)) return r;
+  splits = most_splits;
+  const DimRange s = range_in(from_lowest, shifted, splits);
+  return {std::max(r.lo, s.lo), std::min(r.hi, s.hi)};
 }
 
 SymEnv::Truth SymEnv::equal(const Dim& a, const Dim& b) const {

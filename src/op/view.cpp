@@ -2,7 +2,8 @@
 //
 // view(self; size) -> y       the same elements, row-major, under another shape
 //   (C1) one -1 at most; it stands for what is left over
-//   (C2) no other size is negative
+//   (C2) no other size is negative; one that can't be proven so is fine beside sizes of 1 and more:
+//        their product is the number of elements of self
 //   (C3) as many elements as self
 //   (C4) no -1 beside a 0: it could be anything
 // reshape(self; shape), _unsafe_view(self; size): the same; a value has no strides of its own here.
@@ -27,6 +28,13 @@ constexpr Trait traits = Trait::view | Trait::fusible | Trait::recomputable;
 
 // ---- view, _unsafe_view, reshape
 
+// Whether the product of all sizes but the one at `d` is at least 1.
+bool others_are_positive(const SymEnv& env, const Shape& shape, size_t d) {
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (i != d && env.range_of(shape[i]).lo < 1) return false;
+  return true;
+}
+
 InferFn infer_view(const char* attr) {
   return [attr](const OpView& op) -> Result<Types> {
     const Type& x = op.in_type(0);
@@ -39,7 +47,7 @@ InferFn infer_view(const char* attr) {
         return op.broken("C1", "{} has a second -1, expected at most one", shape_text(shape));
       if (shape[d] == Dim(-1)) {
         free = static_cast<int64_t>(d);
-      } else if (range.lo < 0) {
+      } else if (range.lo < 0 && (range.hi < 0 || !others_are_positive(op.env(), shape, d))) {
         return op.broken("C2", "size {} of {} {}, expected -1 or a size of at least 0",
                          shape[d].text(), shape_text(shape),
                          range.hi < 0 ? "is negative" : "can't be proven not to be negative");

@@ -4,76 +4,97 @@
 #include <bit>
 #include <deque>
 #include <limits>
-#include <numeric>
 #include <queue>
 #include <tuple>
 
 namespace cleave::plan {
 namespace {
 
-// What each task's step adds to memory, kept up to date as tasks run. A value is freed by its last
-// reader: where one reader is left, the xor of those left is that reader.
-class Growth {
+// What is known of a task while others run, side by side: a look at it is one cache miss.
+struct TaskState {
+  int64_t growth = 0;  // what its step adds to memory
+  int64_t freed = 0;   // by its last reader
+  uint32_t left = 0;   // readers that have not run; where it is one, readers_xor is that one
+  TaskId readers_xor = 0;
+  uint32_t open = 0;  // operands that have not run
+  uint32_t rank = 0;
+};
+
+// Growth and readiness, kept up to date as tasks run.
+class States {
  public:
-  explicit Growth(const TaskGraph& graph)
-      : graph_(graph), growth_(graph.size()), left_(graph.size()), readers_xor_(graph.size(), 0) {
+  explicit States(const TaskGraph& graph) : graph_(graph), state_(graph.size()) {
     for (TaskId v = 0; v < graph.size(); ++v) {
-      const bool leaves = graph[v].kept || !graph.users(v).empty();
-      growth_[v] += leaves ? graph[v].bytes : 0;
-      left_[v] = static_cast<uint32_t>(graph.users(v).size());
-      for (TaskId u : graph.users(v)) readers_xor_[v] ^= u;
-      if (left_[v] == 1 && !graph[v].kept) growth_[readers_xor_[v]] -= graph[v].bytes;
+      TaskState& s = state_[v];
+      const auto users = graph.users(v);
+      s.growth += graph[v].kept || !users.empty() ? graph[v].bytes : 0;
+      s.freed = graph[v].kept ? 0 : graph[v].bytes;
+      s.left = static_cast<uint32_t>(users.size());
+      s.open = static_cast<uint32_t>(graph.operands(v).size());
+      for (TaskId u : users) s.readers_xor ^= u;
+      if (s.left == 1) state_[s.readers_xor].growth -= s.freed;
     }
   }
-  int64_t operator[](TaskId v) const { return growth_[v]; }
-  // `changed(u)` for each task whose growth falls.
+  TaskState& operator[](TaskId v) { return state_[v]; }
+  // `changed(u, state)` for each ready task whose growth falls and each that becomes ready.
   template <class Changed>
   void run(TaskId v, const Changed& changed) {
     for (TaskId x : graph_.operands(v)) {
-      readers_xor_[x] ^= v;
-      if (--left_[x] != 1 || graph_[x].kept) continue;
-      growth_[readers_xor_[x]] -= graph_[x].bytes;
-      changed(readers_xor_[x]);
+      TaskState& s = state_[x];
+      s.readers_xor ^= v;
+      if (--s.left != 1 || s.freed == 0) continue;
+      TaskState& last = state_[s.readers_xor];
+      last.growth -= s.freed;
+      if (last.open == 0) changed(s.readers_xor, last);
     }
+    for (TaskId u : graph_.users(v))
+      if (TaskState& s = state_[u]; --s.open == 0) changed(u, s);
   }
 
  private:
   const TaskGraph& graph_;
-  std::vector<int64_t> growth_;
-  std::vector<uint32_t> left_;
-  std::vector<TaskId> readers_xor_;
+  std::vector<TaskState> state_;
 };
 
-// The ready tasks by what their step needs, in a tree of least (growth, number).
+// The ready tasks by what their step needs, in blocks of neighbours, with the least (growth, number)
+// of each block in a tree above them.
+//
+//   tree     (-4, c)                          ranks: tasks by (need, number)
+//            |      |
+//   blocks  (-4, c)  (2, f)                   what is not ready has the key `none`
+//   ranks   .. -4 ..  . 3 2 .
 class ReadyTree {
  public:
-  using Key = std::pair<int64_t, TaskId>;
-  static constexpr Key none{std::numeric_limits<int64_t>::max(), UINT32_MAX};
-
-  explicit ReadyTree(const TaskGraph& graph)
-      : rank_(graph.size()), need_(graph.size()), leaves_(std::bit_ceil(graph.size() + 1)) {
-    std::vector<TaskId> by_need(graph.size());
-    std::iota(by_need.begin(), by_need.end(), TaskId{0});
-    const auto need = [&](TaskId v) { return graph[v].bytes + graph[v].workspace; };
-    std::sort(by_need.begin(), by_need.end(),
-              [&](TaskId a, TaskId b) { return std::pair(need(a), a) < std::pair(need(b), b); });
-    for (size_t r = 0; r < by_need.size(); ++r) {
-      rank_[by_need[r]] = r;
-      need_[r] = need(by_need[r]);
+  ReadyTree(const TaskGraph& graph, States& states)
+      : key_(padded(graph.size()), not_ready), at_(padded(graph.size())), need_(graph.size()),
+        blocks_(std::bit_ceil(padded(graph.size()) / block + 1)), tree_(2 * blocks_, none) {
+    std::vector<std::pair<int64_t, TaskId>> by_need(graph.size());
+    for (TaskId v = 0; v < graph.size(); ++v) by_need[v] = {graph[v].bytes + graph[v].workspace, v};
+    std::sort(by_need.begin(), by_need.end());
+    for (uint32_t r = 0; r < by_need.size(); ++r) {
+      std::tie(need_[r], at_[r]) = by_need[r];
+      states[at_[r]].rank = r;
     }
-    tree_.assign(2 * leaves_, none);
   }
-  void set(TaskId v, Key key) {
-    size_t i = leaves_ + rank_[v];
-    for (tree_[i] = key; i > 1; i /= 2) {
-      const Key least = std::min(tree_[i], tree_[i ^ 1]);
-      if (tree_[i / 2] == least) return;
-      tree_[i / 2] = least;
+  void insert(TaskId v, const TaskState& s) {
+    const uint32_t r = s.rank;
+    key_[r] = s.growth;
+    const Key key{s.growth, v};
+    if (Key& least = tree_[blocks_ + r / block]; key < least) {
+      least = key;
+      repair(blocks_ + r / block);
     }
+  }
+  void erase(TaskId v, const TaskState& s) {
+    const size_t r = s.rank, b = r / block;
+    key_[r] = not_ready;
+    if (tree_[blocks_ + b].second != v) return;
+    tree_[blocks_ + b] = least_of(b * block, (b + 1) * block);
+    repair(blocks_ + b);
   }
   // The least key among tasks that need at most this; else among those that need the least.
-  TaskId best(int64_t room) const {
-    if (const TaskId v = best(); need_[rank_[v]] <= room) return v;
+  TaskId best(int64_t room, States& states) const {
+    if (const TaskId v = best(); need_[states[v].rank] <= room) return v;
     const size_t end = ranks_up_to(room);
     if (const Key key = least(0, end); key != none) return key.second;
     const size_t first = first_ready();
@@ -82,51 +103,69 @@ class ReadyTree {
   TaskId best() const { return tree_[1].second; }
 
  private:
+  using Key = std::pair<int64_t, TaskId>;
+  static constexpr size_t block = 16;
+  static constexpr int64_t not_ready = std::numeric_limits<int64_t>::max();
+  static constexpr Key none{not_ready, UINT32_MAX};
+
+  static size_t padded(size_t n) { return (n + block - 1) / block * block; }
+
+  Key least_of(size_t begin, size_t end) const {
+    Key key = none;
+    for (size_t r = begin; r < end; ++r)
+      if (key_[r] <= key.first && key_[r] != not_ready) key = std::min(key, {key_[r], at_[r]});
+    return key;
+  }
+  void repair(size_t i) {
+    for (; i > 1; i /= 2) {
+      const Key least = std::min(tree_[i], tree_[i ^ 1]);
+      if (tree_[i / 2] == least) return;
+      tree_[i / 2] = least;
+    }
+  }
   size_t ranks_up_to(int64_t need) const {
     return static_cast<size_t>(std::upper_bound(need_.begin(), need_.end(), need) - need_.begin());
   }
   size_t first_ready() const {
     size_t i = 1;
-    while (i < leaves_) i = tree_[2 * i] != none ? 2 * i : 2 * i + 1;
-    return i - leaves_;
+    while (i < blocks_) i = tree_[2 * i] != none ? 2 * i : 2 * i + 1;
+    size_t r = (i - blocks_) * block;
+    while (key_[r] == not_ready) ++r;
+    return r;
   }
   Key least(size_t begin, size_t end) const {
-    Key key = none;
-    for (begin += leaves_, end += leaves_; begin < end; begin /= 2, end /= 2) {
-      if (begin & 1) key = std::min(key, tree_[begin++]);
-      if (end & 1) key = std::min(key, tree_[--end]);
+    const size_t first = padded(begin), last = end / block * block;
+    if (first >= last) return least_of(begin, end);
+    Key key = std::min(least_of(begin, first), least_of(last, end));
+    for (size_t l = blocks_ + first / block, r = blocks_ + last / block; l < r; l /= 2, r /= 2) {
+      if (l & 1) key = std::min(key, tree_[l++]);
+      if (r & 1) key = std::min(key, tree_[--r]);
     }
     return key;
   }
 
-  std::vector<size_t> rank_;
-  std::vector<int64_t> need_;  // by rank
-  size_t leaves_;
+  std::vector<int64_t> key_;  // growth, by rank
+  std::vector<TaskId> at_;    // by rank
+  std::vector<int64_t> need_;
+  size_t blocks_;
   std::vector<Key> tree_;
 };
 
 std::vector<TaskId> schedule_by_tree(const TaskGraph& graph, bool by_peak) {
-  Growth growth(graph);
-  ReadyTree ready(graph);
-  std::vector<uint32_t> open(graph.size());
-  for (TaskId v = 0; v < graph.size(); ++v) {
-    open[v] = static_cast<uint32_t>(graph.operands(v).size());
-    if (open[v] == 0) ready.set(v, {growth[v], v});
-  }
+  States states(graph);
+  ReadyTree ready(graph, states);
+  for (TaskId v = 0; v < graph.size(); ++v)
+    if (states[v].open == 0) ready.insert(v, states[v]);
   std::vector<TaskId> order;
   order.reserve(graph.size());
   int64_t live = 0, peak = 0;
   while (order.size() < graph.size()) {
-    const TaskId v = by_peak ? ready.best(peak - live) : ready.best();
-    ready.set(v, ReadyTree::none);
+    const TaskId v = by_peak ? ready.best(peak - live, states) : ready.best();
+    ready.erase(v, states[v]);
     order.push_back(v);
     peak = std::max(peak, live + graph[v].bytes + graph[v].workspace);
-    live += growth[v];
-    growth.run(v, [&](TaskId u) {
-      if (open[u] == 0) ready.set(u, {growth[u], u});
-    });
-    for (TaskId u : graph.users(v))
-      if (--open[u] == 0) ready.set(u, {growth[u], u});
+    live += states[v].growth;
+    states.run(v, [&](TaskId u, const TaskState& s) { ready.insert(u, s); });
   }
   return order;
 }

@@ -9,36 +9,48 @@
 namespace cleave::plan {
 namespace {
 
-constexpr size_t few_candidates = 20000;  // tasks from which the key that rarely wins is left out
+// Tasks from which the keys that rarely win are left out.
+constexpr size_t most_for_growth = 20000, most_for_backward = 200000;
 constexpr size_t most_window = 64;
 constexpr size_t sets_a_look = 16;         // a look at that many steps takes as long as a set
 constexpr size_t sets_when_small = 20000;  // for graphs of up to most_window tasks
 
-// Bytes at each step of an order, and what stays live behind it.
-struct Memory {
-  std::vector<int64_t> at, behind;
-  size_t peak_step = 0;
-  int64_t peak() const { return at.empty() ? 0 : at[peak_step]; }
-};
-
-Memory memory_of(const TaskGraph& graph, const std::vector<TaskId>& steps) {
-  Memory m;
-  m.at.resize(steps.size());
-  m.behind.resize(steps.size());
+// Calls f(bytes at the step, bytes that stay live behind it) for each step of an order.
+template <class F>
+void walk_memory(const TaskGraph& graph, const std::vector<TaskId>& steps, const F& f) {
   std::vector<uint32_t> left(graph.size());
   for (TaskId v = 0; v < graph.size(); ++v)
     left[v] = static_cast<uint32_t>(graph.users(v).size()) + (graph[v].kept ? 1 : 0);
   int64_t live = 0;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const TaskId v = steps[i];
+  for (const TaskId v : steps) {
     live += graph[v].bytes;
-    m.at[i] = live + graph[v].workspace;
+    const int64_t at = live + graph[v].workspace;
     for (TaskId x : graph.operands(v))
       if (--left[x] == 0) live -= graph[x].bytes;
     if (left[v] == 0) live -= graph[v].bytes;
-    m.behind[i] = live;
-    if (m.at[i] > m.at[m.peak_step]) m.peak_step = i;
+    f(at, live);
   }
+}
+
+int64_t peak_of(const TaskGraph& graph, const std::vector<TaskId>& steps) {
+  int64_t peak = 0;
+  walk_memory(graph, steps, [&](int64_t at, int64_t) { peak = std::max(peak, at); });
+  return peak;
+}
+
+struct Memory {
+  std::vector<int64_t> behind;
+  int64_t peak = 0;
+  size_t peak_step = 0;
+};
+
+Memory memory_of(const TaskGraph& graph, const std::vector<TaskId>& steps) {
+  Memory m;
+  m.behind.reserve(steps.size());
+  walk_memory(graph, steps, [&](int64_t at, int64_t behind) {
+    if (at > m.peak) m.peak = at, m.peak_step = m.behind.size();
+    m.behind.push_back(behind);
+  });
   return m;
 }
 
@@ -73,7 +85,7 @@ class Improver {
       if (wide == n && w.end != WindowEnd::unknown) order_.optimal = true;
       if (w.end == WindowEnd::improved) {
         memory_ = memory_of(graph_, order_.steps);
-        order_.peak = memory_.peak();
+        order_.peak = memory_.peak;
         sets_left -= std::min(sets_left, n / sets_a_look);
         return wide < n;
       }
@@ -108,14 +120,14 @@ Order least_peak_order(const TaskGraph& graph, std::span<const TaskId> given) {
   best.lower_bound = std::max(best.lower_bound, kept);
   const auto offer = [&](std::vector<TaskId> steps) {
     if (!best.steps.empty() && best.peak == best.lower_bound) return;
-    const int64_t peak = memory_of(graph, steps).peak();
+    const int64_t peak = peak_of(graph, steps);
     if (best.steps.empty() || peak < best.peak) best.steps = std::move(steps), best.peak = peak;
   };
   offer(list_schedule(graph, ListKey::least_peak));
   if (!given.empty()) offer({given.begin(), given.end()});
   offer(list_schedule(graph, ListKey::newest));
-  if (graph.size() <= few_candidates) offer(list_schedule(graph, ListKey::least_growth));
-  offer(list_schedule_backward(graph));
+  if (graph.size() <= most_for_growth) offer(list_schedule(graph, ListKey::least_growth));
+  if (graph.size() <= most_for_backward) offer(list_schedule_backward(graph));
   if (best.peak > best.lower_bound) {
     MergedOrder merged = merge_series_parallel(graph);
     const bool exact = merged.exact;

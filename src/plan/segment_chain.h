@@ -23,45 +23,57 @@ struct SegmentOrder {
   }
 };
 
+// Most chains have one segment, which stands in the chain itself.
 class SegmentChain {
  public:
-  using Segments = std::multiset<Segment, SegmentOrder>;
+  bool empty() const { return !is_one_ && many_.empty(); }
+  size_t size() const { return is_one_ ? 1 : many_.size(); }
 
-  const Segments& segments() const { return segments_; }
+  // Calls f for each segment in order.
+  template <class F>
+  void for_each(const F& f) const {
+    if (is_one_) return f(one_);
+    for (const Segment& s : many_) f(s);
+  }
 
   // One segment behind the others.
   void append(Segment s, std::vector<TaskId>& next) {
-    while (!segments_.empty()) {
-      const auto last = std::prev(segments_.end());
-      if (SegmentOrder()(*last, s)) break;
-      s = joined(*last, s, next);
-      segments_.erase(last);
+    while (!empty()) {
+      const Segment& last = is_one_ ? one_ : *std::prev(many_.end());
+      if (SegmentOrder()(last, s)) break;
+      s = joined(last, s, next);
+      drop(true);
     }
-    segments_.insert(segments_.end(), s);
+    add(s, true);
   }
   void prepend(Segment s, std::vector<TaskId>& next) {
-    while (!segments_.empty()) {
-      const auto first = segments_.begin();
-      if (SegmentOrder()(s, *first)) break;
-      s = joined(s, *first, next);
-      segments_.erase(first);
+    while (!empty()) {
+      const Segment& first = is_one_ ? one_ : *many_.begin();
+      if (SegmentOrder()(s, first)) break;
+      s = joined(s, first, next);
+      drop(false);
     }
-    segments_.insert(segments_.begin(), s);
+    add(s, false);
   }
   // The chain `behind` after this one; the smaller is taken apart.
   void join(SegmentChain&& behind, std::vector<TaskId>& next) {
-    if (behind.segments_.size() > segments_.size()) {
-      for (auto s = segments_.rbegin(); s != segments_.rend(); ++s) behind.prepend(*s, next);
-      segments_.swap(behind.segments_);
+    if (behind.size() > size()) {
+      if (is_one_) behind.prepend(one_, next);
+      for (auto s = many_.rbegin(); s != many_.rend(); ++s) behind.prepend(*s, next);
+      swap(behind);
     } else {
-      for (const Segment& s : behind.segments_) append(s, next);
+      behind.for_each([&](const Segment& s) { append(s, next); });
     }
-    behind.segments_.clear();
+    behind.clear();
   }
   // An independent chain.
   void merge(SegmentChain&& other) {
-    if (other.segments_.size() > segments_.size()) segments_.swap(other.segments_);
-    segments_.merge(other.segments_);
+    if (other.size() > size()) swap(other);
+    if (other.is_one_)
+      add(other.one_, true);
+    else if (!other.many_.empty())
+      many_.merge(other.many_);
+    other.clear();
   }
 
  private:
@@ -69,8 +81,39 @@ class SegmentChain {
     next[a.last] = b.first;
     return {std::max(a.hill, a.growth + b.hill), a.growth + b.growth, a.first, b.last};
   }
+  // Behind its equals, or in front of them.
+  void add(const Segment& s, bool behind) {
+    if (empty()) {
+      one_ = s;
+      is_one_ = true;
+      return;
+    }
+    if (is_one_) many_.insert(one_);
+    is_one_ = false;
+    if (behind)
+      many_.insert(s);
+    else
+      many_.insert(many_.lower_bound(s), s);
+  }
+  void drop(bool last) {
+    if (is_one_)
+      is_one_ = false;
+    else
+      many_.erase(last ? std::prev(many_.end()) : many_.begin());
+  }
+  void clear() {
+    is_one_ = false;
+    many_.clear();
+  }
+  void swap(SegmentChain& other) {
+    std::swap(is_one_, other.is_one_);
+    std::swap(one_, other.one_);
+    many_.swap(other.many_);
+  }
 
-  Segments segments_;
+  bool is_one_ = false;
+  Segment one_;
+  std::multiset<Segment, SegmentOrder> many_;
 };
 
 }  // namespace cleave::plan

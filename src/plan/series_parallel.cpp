@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <queue>
-#include <unordered_map>
 
+#include "plan/place_table.h"
 #include "plan/segment_chain.h"
 #include "plan/shrinking_links.h"
 
@@ -85,10 +85,10 @@ class Merger {
  public:
   explicit Merger(const TaskGraph& graph)
       : graph_(graph), links_(graph), chain_(graph.size()), next_(graph.size()),
-        gone_(graph.size(), false), waiting_(graph.size(), false), left_(graph.size()) {
+        twin_(graph.size()), gone_(graph.size(), false), waiting_(graph.size(), false),
+        left_(graph.size()) {
     const Releases releases(graph);
     certain_ = releases.certain();
-    twin_.reserve(graph.size());
     for (TaskId v = 0; v < graph.size(); ++v) {
       const Task& t = graph[v];
       chain_[v].append({t.bytes + t.workspace, t.bytes - releases.freed(v), v, v}, next_);
@@ -131,19 +131,22 @@ class Merger {
       if (const TaskId u = links_.before(v)[0]; links_.behind_count(u) == 1) return series(u, v);
     const ShrinkingLinks::Place place = links_.place(v);
     const uint64_t key = place.before * 0x9e3779b97f4a7c15u ^ place.behind;
-    const auto [it, fresh] = twin_.try_emplace(key, v);
-    if (fresh || it->second == v) return;
-    const TaskId other = it->second;
-    if (gone_[other] || links_.place(other) != place)
-      it->second = v;
+    TaskId& twin = twin_.at(key, v);
+    if (twin == v) return;
+    if (gone_[twin] || links_.place(twin) != place)
+      twin = v;
     else
-      parallel(other, v);
+      parallel(twin, v);
+  }
+
+  static std::vector<TaskId> copy_of(std::span<const TaskId> row) {
+    return {row.begin(), row.end()};
   }
 
   // w, whose only neighbour before is v, whose only one behind is w, joins v.
   void series(TaskId v, TaskId w) {
     chain_[v].join(std::move(chain_[w]), next_);
-    const std::vector<TaskId> targets = links_.behind(w);
+    const std::vector<TaskId> targets = copy_of(links_.behind(w));
     unlink(v, w);
     for (TaskId u : targets) {
       unlink(w, u);
@@ -155,7 +158,8 @@ class Merger {
   }
   void parallel(TaskId v, TaskId w) {
     chain_[v].merge(std::move(chain_[w]));
-    const std::vector<TaskId> before = links_.before(w), behind = links_.behind(w);
+    const std::vector<TaskId> before = copy_of(links_.before(w)),
+                              behind = copy_of(links_.behind(w));
     for (TaskId u : before) unlink(u, w);
     for (TaskId u : behind) unlink(w, u);
     remove(w);
@@ -178,14 +182,17 @@ class Merger {
       return a.chain > b.chain;
     };
     std::priority_queue<Head, std::vector<Head>, decltype(later)> heads(later);
-    std::vector<size_t> open(graph_.size(), 0);
-    std::vector<SegmentChain::Segments::const_iterator> at(graph_.size());
+    std::vector<uint32_t> open(graph_.size(), 0);
+    std::vector<Segment> segments;  // of all chains, one after the other
+    std::vector<size_t> at(graph_.size()), end(graph_.size());
     const auto start = [&](TaskId v) {
-      at[v] = chain_[v].segments().begin();
-      heads.push({*at[v], v});
+      at[v] = segments.size();
+      chain_[v].for_each([&](const Segment& s) { segments.push_back(s); });
+      end[v] = segments.size();
+      heads.push({segments[at[v]], v});
     };
     for (TaskId v = 0; v < graph_.size(); ++v)
-      if (!gone_[v] && (open[v] = links_.before_count(v)) == 0) start(v);
+      if (!gone_[v] && (open[v] = static_cast<uint32_t>(links_.before_count(v))) == 0) start(v);
     std::vector<TaskId> steps;
     steps.reserve(graph_.size());
     while (!heads.empty()) {
@@ -195,8 +202,8 @@ class Merger {
         steps.push_back(t);
         if (t == segment.last) break;
       }
-      if (++at[v] != chain_[v].segments().end()) {
-        heads.push({*at[v], v});
+      if (++at[v] != end[v]) {
+        heads.push({segments[at[v]], v});
       } else {
         for (TaskId u : links_.behind(v))
           if (--open[u] == 0) start(u);
@@ -209,7 +216,7 @@ class Merger {
   ShrinkingLinks links_;
   std::vector<SegmentChain> chain_;
   std::vector<TaskId> next_;
-  std::unordered_map<uint64_t, TaskId> twin_;  // by place
+  PlaceTable twin_;
   std::vector<bool> gone_, waiting_;
   std::vector<TaskId> work_;
   size_t left_;

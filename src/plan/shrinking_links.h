@@ -21,16 +21,12 @@ class ShrinkingLinks {
     bool operator==(const Place&) const = default;
   };
 
-  explicit ShrinkingLinks(const TaskGraph& graph)
-      : before_(graph.size()), behind_(graph.size()), place_(graph.size()) {
+  explicit ShrinkingLinks(const TaskGraph& graph) : place_(graph.size()) {
+    before_.assign(graph.operand_begin, graph.operand);
+    behind_.assign(graph.user_begin, graph.user);
     for (TaskId v = 0; v < graph.size(); ++v) {
-      const auto operands = graph.operands(v), users = graph.users(v);
-      before_[v].list.assign(operands.begin(), operands.end());
-      behind_[v].list.assign(users.begin(), users.end());
-      before_[v].count = operands.size();
-      behind_[v].count = users.size();
-      for (TaskId x : operands) place_[v].before += mixed(x);
-      for (TaskId u : users) place_[v].behind += mixed(u);
+      for (TaskId x : graph.operands(v)) place_[v].before += mixed(x);
+      for (TaskId u : graph.users(v)) place_[v].behind += mixed(u);
     }
   }
 
@@ -38,22 +34,22 @@ class ShrinkingLinks {
   size_t behind_count(TaskId v) const { return behind_[v].count; }
   const Place& place(TaskId v) const { return place_[v]; }
   // Without those that are gone; valid until the next change.
-  const std::vector<TaskId>& before(TaskId v) { return cleaned(v, before_, behind_); }
-  const std::vector<TaskId>& behind(TaskId v) { return cleaned(v, behind_, before_); }
+  std::span<const TaskId> before(TaskId v) { return cleaned(v, before_, behind_); }
+  std::span<const TaskId> behind(TaskId v) { return cleaned(v, behind_, before_); }
 
   // False where nothing changes.
   bool link(TaskId from, TaskId to) {
     if (linked(from, to)) return false;
-    behind_[from].list.push_back(to);
-    before_[to].list.push_back(from);
+    behind_.push_back(from, to);
+    before_.push_back(to, from);
     count(from, to, 1);
     return true;
   }
   bool unlink(TaskId from, TaskId to) {
     if (!linked(from, to)) return false;
-    const bool from_is_longer = behind_[from].list.size() > before_[to].list.size();
-    take_out(behind_[from], to, from_is_longer);
-    take_out(before_[to], from, !from_is_longer);
+    const bool from_is_longer = behind_[from].size > before_[to].size;
+    behind_.take_out(from, to, from_is_longer);
+    before_.take_out(to, from, !from_is_longer);
     count(from, to, -1);
     return true;
   }
@@ -61,10 +57,59 @@ class ShrinkingLinks {
  private:
   static constexpr size_t short_row = 32;
 
+  // A row's words stand in one array; a row that outgrows its place moves to the end.
   struct Row {
-    std::vector<TaskId> list;
-    size_t count = 0;
-    bool stale = false;  // some of the list may be gone, or be there twice
+    size_t begin = 0;
+    uint32_t size = 0, room = 0;
+    uint32_t count = 0;
+    bool stale = false;  // some of the row may be gone, or be there twice
+  };
+  class Rows {
+   public:
+    void assign(const std::vector<size_t>& begin, const std::vector<TaskId>& words) {
+      words_ = words;
+      rows_.resize(begin.size() - 1);
+      for (size_t v = 0; v < rows_.size(); ++v) {
+        const auto size = static_cast<uint32_t>(begin[v + 1] - begin[v]);
+        rows_[v] = {begin[v], size, size, size, false};
+      }
+    }
+    Row& operator[](TaskId v) { return rows_[v]; }
+    const Row& operator[](TaskId v) const { return rows_[v]; }
+    std::span<TaskId> list(TaskId v) { return {words_.data() + rows_[v].begin, rows_[v].size}; }
+    std::span<const TaskId> list(TaskId v) const {
+      return {words_.data() + rows_[v].begin, rows_[v].size};
+    }
+    bool has(TaskId v, TaskId u) const {
+      const auto row = list(v);
+      return std::find(row.begin(), row.end(), u) != row.end();
+    }
+    void push_back(TaskId v, TaskId u) {
+      Row& row = rows_[v];
+      if (row.size == row.room) {
+        const size_t end = words_.size();
+        row.room = std::max(4u, 2 * row.room);
+        words_.resize(end + row.room);
+        std::copy_n(words_.begin() + static_cast<std::ptrdiff_t>(row.begin), row.size,
+                    words_.begin() + static_cast<std::ptrdiff_t>(end));
+        row.begin = end;
+      }
+      words_[row.begin + row.size++] = u;
+    }
+    void take_out(TaskId v, TaskId u, bool longer) {
+      Row& row = rows_[v];
+      if (longer && row.size > short_row) {
+        row.stale = true;
+      } else {
+        const auto words = list(v);
+        row.size =
+            static_cast<uint32_t>(std::remove(words.begin(), words.end(), u) - words.begin());
+      }
+    }
+
+   private:
+    std::vector<Row> rows_;
+    std::vector<TaskId> words_;
   };
 
   static uint64_t mixed(uint64_t v) {
@@ -72,42 +117,32 @@ class ShrinkingLinks {
     v = (v ^ (v >> 29)) * 0x94d049bb133111ebu;
     return v ^ (v >> 32);
   }
-  static bool has(const Row& row, TaskId v) {
-    return std::find(row.list.begin(), row.list.end(), v) != row.list.end();
-  }
   bool linked(TaskId from, TaskId to) const {
-    const Row &a = behind_[from], &b = before_[to];
-    const bool a_first = a.list.size() <= b.list.size();
-    if (!has(a_first ? a : b, a_first ? to : from)) return false;
-    return !(a_first ? a : b).stale || has(a_first ? b : a, a_first ? from : to);
-  }
-  static void take_out(Row& row, TaskId v, bool longer) {
-    if (longer && row.list.size() > short_row) {
-      row.stale = true;
-    } else {
-      std::erase(row.list, v);
-    }
+    const bool a_first = behind_[from].size <= before_[to].size;
+    const Row& first = a_first ? behind_[from] : before_[to];
+    if (!(a_first ? behind_.has(from, to) : before_.has(to, from))) return false;
+    return !first.stale || (a_first ? before_.has(to, from) : behind_.has(from, to));
   }
   void count(TaskId from, TaskId to, int sign) {
     const auto n = static_cast<uint64_t>(static_cast<int64_t>(sign));
-    behind_[from].count += n;
-    before_[to].count += n;
+    behind_[from].count += static_cast<uint32_t>(n);
+    before_[to].count += static_cast<uint32_t>(n);
     place_[from].behind += n * mixed(to);
     place_[to].before += n * mixed(from);
   }
-  static const std::vector<TaskId>& cleaned(TaskId v, std::vector<Row>& rows,
-                                            const std::vector<Row>& others) {
+  static std::span<const TaskId> cleaned(TaskId v, Rows& rows, const Rows& others) {
     Row& row = rows[v];
-    if (row.stale) {
-      std::erase_if(row.list, [&](TaskId u) { return !has(others[u], v); });
-      row.stale = false;
-    }
-    std::sort(row.list.begin(), row.list.end());
-    row.list.erase(std::unique(row.list.begin(), row.list.end()), row.list.end());
-    return row.list;
+    const auto list = rows.list(v);
+    auto end = list.end();
+    if (row.stale)
+      end = std::remove_if(list.begin(), end, [&](TaskId u) { return !others.has(u, v); });
+    row.stale = false;
+    std::sort(list.begin(), end);
+    row.size = static_cast<uint32_t>(std::unique(list.begin(), end) - list.begin());
+    return rows.list(v);
   }
 
-  std::vector<Row> before_, behind_;
+  Rows before_, behind_;
   std::vector<Place> place_;
 };
 

@@ -122,6 +122,21 @@ TEST(Dim, ranges_by_cases) {
   EXPECT_LE(r.lo, r.hi);
 }
 
+// What a symbol shares with itself in a product isn't forgotten: (s0 - 8)^2 windows.
+TEST(Dim, ranges_of_products) {
+  SymEnv env;
+  env.declare("s0", {{8, 20}, {}});
+  env.declare("s1", {{2, 5}, {}});
+  auto range = [&](const Dim& d) {
+    const DimRange r = env.range_of(d);
+    return Interval(r.lo, r.hi);
+  };
+  EXPECT_EQ(range((s0 - 8) * (s0 - 8)), Interval(0, 144));
+  EXPECT_EQ(range((s0 - 8) * (s1 - 2)), Interval(0, 36));
+  EXPECT_EQ(range((s0 - 9) * (s0 - 9)).first, -23);  // a bound, if not the best
+  EXPECT_EQ(range(Dim::floordiv(s0, 2) * (s0 - 8)).first, 0);
+}
+
 TEST(Dim, symbols_and_divisors) {
   const Dim d = Dim::floordiv(s1, Dim::mod(s0, 3) + 1) + s0;
   std::vector<std::string> symbols;

@@ -38,6 +38,22 @@ TEST(SymbolicShape, views) {
   EXPECT_EQ(types_of("constant_pad_nd(%x; pad=[1,1,s1,-1])"), "f32[s0+s1-1,8]");
 }
 
+// (s0 - 8)^2 elements: intervals don't say that it isn't negative, the operand does.
+TEST(SymbolicShape, a_size_that_the_operand_proves) {
+  const auto viewed = [](const std::string& size) {
+    const auto read = parse(
+        "graph @main(%s0: symint range(1,64), %z: input f32[s0*s0-16*s0+64]) {\n"
+        "  %y = view(%z; size=[" +
+            size + "])\n  return %y\n}\n",
+        "test", core());
+    if (!read.ok()) return read.failure().message;
+    return read->main.type(read->main.returns()[0].value).text();
+  };
+  EXPECT_EQ(viewed("1, s0*s0-16*s0+64"), "f32[1,s0*-16+s0*s0+64]");
+  EXPECT_NE(viewed("s0-8, s0-8").find("C2: size s0-8 of [s0-8,s0-8] can't be proven"),
+            std::string::npos);
+}
+
 TEST(SymbolicShape, parts) {
   EXPECT_EQ(types_of("select(%x; dim=0, index=-1)"), "f32[6]");
   EXPECT_EQ(types_of("slice(%x; start=1)"), "f32[s0-1,6]");

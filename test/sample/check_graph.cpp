@@ -73,10 +73,12 @@ bool rounds_like_operands(const Graph& g, NodeId n) {
   return true;
 }
 
-// Whether its formula adds terms of its operand's size that may cancel: 1 + erf(x) far below 0.
+// Whether its formula adds terms of its operands' size that may cancel: 1 + erf(x) far below 0,
+// g - exp(y) sum(g) for one element.
 bool cancels_inside(const OpView& op) {
-  const bool gelu = op.name() == "gelu" || op.name() == "gelu_backward";
-  return gelu && op.str_attr("approximate") == "none";
+  const std::string& name = op.name();
+  if (name == "gelu" || name == "gelu_backward") return op.str_attr("approximate") == "none";
+  return name == "_softmax_backward_data" || name == "_log_softmax_backward_data";
 }
 
 // One node as rounded: each floating result is moved by up to a rounding of
@@ -98,9 +100,12 @@ Result<Arrays> run_moved(const Graph& g, NodeId n, std::vector<const Array*> ope
   CLEAVE_TRY(Arrays results, run_node(g, n, operands));
   double whole = 0;
   if (cancels_inside(g.view(n)))
-    for (const Array* x : operands) whole = std::max(whole, largest(*x));
+    for (const Array* x : operands) whole = std::max(whole, x ? largest(*x) : 0);
   const bool sums = has(node.op->traits, Trait::reduction | Trait::compute_intensive);
-  for (Array& a : results) rounding.move_elements(a, a.dtype, sums ? 0.25 * largest(a) : whole);
+  for (Array& a : results) {
+    if (sums) whole = std::max(whole, 0.25 * largest(a));
+    rounding.move_elements(a, a.dtype, whole);
+  }
   return results;
 }
 
