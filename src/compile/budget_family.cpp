@@ -1,6 +1,7 @@
 #include "compile/budget_family.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/result.h"
 #include "compile/step_program.h"
@@ -81,12 +82,19 @@ Result<Graph> BudgetFamily::program(size_t member) const {
 }
 
 Result<int64_t> BudgetFamily::peak(size_t member) {
+  return peak_within(member, std::numeric_limits<int64_t>::max());
+}
+
+Result<int64_t> BudgetFamily::peak_within(size_t member, int64_t room) {
   FamilyMember& m = members_[member];
-  if (!m.peak) {
-    CLEAVE_TRY(const Graph g, program(member));
-    CLEAVE_TRY(const PlannedProgram planned, plan_program(g, *products_));
-    m.peak = planned.peak_bytes();
-  }
+  if (m.peak) return *m.peak;
+  if (m.least_peak > room) return m.least_peak;
+  CLEAVE_TRY(const Graph g, program(member));
+  CLEAVE_TRY(PlannedProgram planned, measure_program(g, *products_));
+  m.least_peak = planned.least_bytes();
+  if (m.least_peak > room) return m.least_peak;
+  CLEAVE_CHECK(plan_memory(planned.lowered));
+  m.peak = planned.peak_bytes();
   return *m.peak;
 }
 
@@ -107,11 +115,14 @@ Result<size_t> BudgetFamily::choose(const MemoryBudget& budget) {
   int64_t least = whole;
   for (size_t k = 0; k < members_.size(); ++k) {
     if (best && members_[k].recompute_ns > members_[*best].recompute_ns) break;
-    CLEAVE_TRY(const int64_t bytes, peak(k));
-    least = std::min(least, bytes);
+    CLEAVE_TRY(const int64_t bytes, peak_within(k, room));
     if (bytes <= room && (!best || bytes < *members_[*best].peak)) best = k;
   }
   if (best) return *best;
+  for (size_t k = 0; k < members_.size(); ++k) {
+    CLEAVE_TRY(const int64_t bytes, peak_within(k, least));
+    least = std::min(least, bytes);
+  }
   return user_error(
       "a memory budget of {} ({} B) is below the least peak found, {} B; no program takes less "
       "than "

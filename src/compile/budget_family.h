@@ -22,7 +22,8 @@ struct FamilyMember {
   std::vector<plan::TaskId> sequence;
   int64_t recompute_ns = 0;
   int64_t modelled_peak = 0;    // of the tasks; without what lowering adds
-  std::optional<int64_t> peak;  // exact, once it was lowered
+  std::optional<int64_t> peak;  // exact, once it was planned
+  int64_t least_peak = 0;       // a lower bound, once it was lowered
 };
 
 class BudgetFamily {
@@ -35,6 +36,8 @@ class BudgetFamily {
   // The member's program, and its exact peak.
   Result<Graph> program(size_t member) const;
   Result<int64_t> peak(size_t member);
+  // The peak where it may be within `room`, else a lower bound of it above `room`.
+  Result<int64_t> peak_within(size_t member, int64_t room);
   // Of the cheapest, which recomputes nothing.
   Result<int64_t> whole_peak();
   // No program has a smaller peak, and what is alive there.

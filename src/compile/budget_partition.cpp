@@ -22,6 +22,17 @@ Result<HalvesPeak> CutPeaks::at(size_t point) {
   return *peaks_[point];
 }
 
+Result<int64_t> CutPeaks::within(size_t point, int64_t room) {
+  if (peaks_[point]) return peaks_[point]->peak();
+  if (least_[point] > room) return least_[point];
+  CLEAVE_TRY(const Partition cut, exact_.partition_at(point));
+  CLEAVE_TRY(const HalvesPeak found,
+             halves_peak_within(exact_.graph().joint().graph(), cut, ops_, room));
+  least_[point] = found.peak();
+  if (found.peak() <= room) peaks_[point] = found;
+  return found.peak();
+}
+
 Result<BudgetPartition> cut_within(const ExactCut& exact, const MemoryBudget& budget,
                                    const OpRegistry& ops) {
   const Graph& joint = exact.graph().joint().graph();
@@ -42,11 +53,14 @@ Result<BudgetPartition> cut_within(const ExactCut& exact, const MemoryBudget& bu
   for (size_t k = 0; k < points.size(); ++k) {
     if (best && points[k].cost_ns > points[*best].cost_ns) break;
     if (bound_of(points[k].saved_bytes) > room && k + 1 < points.size()) continue;
-    CLEAVE_TRY(const HalvesPeak peak, peaks.at(k));
-    least = std::min(least, peak.peak());
-    if (peak.peak() > room) continue;
+    CLEAVE_TRY(const int64_t peak, peaks.within(k, room));
+    if (peak > room) continue;
     CLEAVE_TRY(const HalvesPeak other, peaks.at(best.value_or(k)));
-    if (!best || peak.peak() < other.peak()) best = k;
+    if (!best || peak < other.peak()) best = k;
+  }
+  for (size_t k = 0; !best && k < points.size(); ++k) {
+    CLEAVE_TRY(const int64_t peak, peaks.within(k, least));
+    least = std::min(least, peak);
   }
   if (!best)
     return user_error(

@@ -6,17 +6,20 @@
 
 namespace cleave {
 
-// The points of an exact cut with the peaks of their halves, each looked at once.
+// The points of an exact cut with the peaks of their halves, each planned once at most.
 class CutPeaks {
  public:
   CutPeaks(const ExactCut& exact, const OpRegistry& ops)
-      : exact_(exact), ops_(ops), peaks_(exact.points().size()) {}
+      : exact_(exact), ops_(ops), peaks_(exact.points().size()), least_(exact.points().size()) {}
   Result<HalvesPeak> at(size_t point);
+  // The peak where it may be within `room`, else a lower bound of it above `room`.
+  Result<int64_t> within(size_t point, int64_t room);
 
  private:
   const ExactCut& exact_;
   const OpRegistry& ops_;
   std::vector<std::optional<HalvesPeak>> peaks_;
+  std::vector<int64_t> least_;  // lower bounds, as far as known
 };
 
 struct BudgetPartition {

@@ -1,5 +1,6 @@
 #include "compile/halves_peak.h"
 
+#include <limits>
 #include <set>
 
 #include "compile/plan_program.h"
@@ -17,17 +18,22 @@ Result<Graph> at_hints(const Graph& g) {
   return specialize(g, values);
 }
 
-Result<LoweredProgram> planned(const Graph& half, const OpRegistry& ops,
-                               runtime::GemmCache& cache) {
+Result<LoweredProgram> measured(const Graph& half, const OpRegistry& ops,
+                                runtime::GemmCache& cache) {
   CLEAVE_TRY(Graph g, at_hints(half));
   CLEAVE_CHECK(prepare_graph(g, ops));
-  CLEAVE_TRY(PlannedProgram plan, plan_program(g, cache));
+  CLEAVE_TRY(PlannedProgram plan, measure_program(g, cache));
   return std::move(plan.lowered);
 }
 
 }  // namespace
 
 Result<HalvesPeak> halves_peak(const Graph& joint, const Partition& cut, const OpRegistry& ops) {
+  return halves_peak_within(joint, cut, ops, std::numeric_limits<int64_t>::max());
+}
+
+Result<HalvesPeak> halves_peak_within(const Graph& joint, const Partition& cut,
+                                      const OpRegistry& ops, int64_t room) {
   const auto bytes_of = [&](const Graph& g, ValueId v) {
     const Type& t = g.type(v);
     return t.is_none ? 0 : rounded(joint.env().hint_of(t.numel()) * size_of(t.dtype));
@@ -50,11 +56,16 @@ Result<HalvesPeak> halves_peak(const Graph& joint, const Partition& cut, const O
   }
   forward.set_returns(std::move(returns));
   runtime::GemmCache cache;
-  CLEAVE_TRY(const LoweredProgram f, planned(forward, ops, cache));
-  CLEAVE_TRY(const LoweredProgram b, planned(cut.backward, ops, cache));
+  CLEAVE_TRY(LoweredProgram f, measured(forward, ops, cache));
+  CLEAVE_TRY(LoweredProgram b, measured(cut.backward, ops, cache));
+  out.forward = f.placeholder_bytes + f.arena_lower_bound;
+  out.backward = held + tangents + b.arena_lower_bound;
+  out.between = held;
+  if (out.peak() > room) return out;
+  CLEAVE_CHECK(plan_memory(f));
+  CLEAVE_CHECK(plan_memory(b));
   out.forward = f.placeholder_bytes + f.arena_bytes;
   out.backward = held + tangents + b.arena_bytes;
-  out.between = held;
   return out;
 }
 

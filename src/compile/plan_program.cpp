@@ -44,11 +44,17 @@ Status prepare_graph(Graph& graph, const OpRegistry& ops) {
   return {};
 }
 
-Result<PlannedProgram> plan_program(const Graph& graph, runtime::GemmCache& cache) {
+Result<PlannedProgram> measure_program(const Graph& graph, runtime::GemmCache& cache) {
   PlannedProgram out;
   CLEAVE_TRY(out.lowered, lower_graph(graph));
   update_in_place(out.lowered);
   CLEAVE_TRY(out.products, add_products(out.lowered, cache));
+  measure_memory(out.lowered);
+  return out;
+}
+
+Result<PlannedProgram> plan_program(const Graph& graph, runtime::GemmCache& cache) {
+  CLEAVE_TRY(PlannedProgram out, measure_program(graph, cache));
   CLEAVE_CHECK(plan_memory(out.lowered));
   return out;
 }

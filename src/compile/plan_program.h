@@ -6,9 +6,10 @@
 namespace cleave {
 
 struct PlannedProgram {
-  LoweredProgram lowered;                                // with offsets
+  LoweredProgram lowered;
   std::vector<std::shared_ptr<runtime::Gemm>> products;  // one for each ProductCall, in order
   int64_t peak_bytes() const { return lowered.arena_bytes + lowered.placeholder_bytes; }
+  int64_t least_bytes() const { return lowered.arena_lower_bound + lowered.placeholder_bytes; }
 };
 
 // Sets up the products of a lowered program and adds the workspaces that they ask for.
@@ -19,7 +20,10 @@ Result<std::vector<std::shared_ptr<runtime::Gemm>>> add_products(LoweredProgram&
 // dropped.
 Status prepare_graph(Graph& graph, const OpRegistry& ops);
 
-// A static, prepared graph. Errors: those of lowering.
+// A static, prepared graph, without offsets but with what they can't be below. Errors: those of
+// lowering.
+Result<PlannedProgram> measure_program(const Graph& graph, runtime::GemmCache& cache);
+// The same with offsets.
 Result<PlannedProgram> plan_program(const Graph& graph, runtime::GemmCache& cache);
 
 }  // namespace cleave

@@ -135,6 +135,30 @@ void drop_steps(LoweredProgram& p, const std::vector<bool>& dropped) {
   p.steps = std::move(kept);
 }
 
+// The storages of the arena; those of `low` want the lowest addresses.
+struct Arena {
+  std::vector<plan::Lifetime> lifetimes;
+  std::vector<size_t> owner, low;
+};
+
+// Finds lifetimes and adds up the placeholders on the way.
+Arena arena_of(LoweredProgram& p) {
+  find_lifetimes(p);
+  Arena arena;
+  p.placeholder_bytes = 0;
+  for (size_t s = 0; s < p.storages.size(); ++s) {
+    const Storage& storage = p.storages[s];
+    if (storage.placeholder >= 0) {
+      p.placeholder_bytes += rounded(storage.bytes);
+    } else if (storage.first >= 0 && storage.bytes > 0) {
+      if (storage.workspace) arena.low.push_back(arena.owner.size());
+      arena.owner.push_back(s);
+      arena.lifetimes.push_back({storage.first, storage.last + 1, storage.bytes});
+    }
+  }
+  return arena;
+}
+
 }  // namespace
 
 void update_in_place(LoweredProgram& p) {
@@ -172,24 +196,16 @@ void update_in_place(LoweredProgram& p) {
   drop_steps(p, dropped);
 }
 
+void measure_memory(LoweredProgram& p) {
+  p.arena_lower_bound = plan::largest_alive(arena_of(p).lifetimes, storage_alignment);
+}
+
 Status plan_memory(LoweredProgram& p) {
-  find_lifetimes(p);
-  std::vector<plan::Lifetime> lifetimes;
-  std::vector<size_t> owner, low;
-  p.placeholder_bytes = 0;
-  for (size_t s = 0; s < p.storages.size(); ++s) {
-    const Storage& storage = p.storages[s];
-    if (storage.placeholder >= 0) {
-      p.placeholder_bytes += rounded(storage.bytes);
-    } else if (storage.first >= 0 && storage.bytes > 0) {
-      if (storage.workspace) low.push_back(owner.size());
-      owner.push_back(s);
-      lifetimes.push_back({storage.first, storage.last + 1, storage.bytes});
-    }
-  }
-  plan::Offsets offsets = plan::plan_offsets(lifetimes, storage_alignment, low);
-  CLEAVE_CHECK(plan::verify_offsets(lifetimes, storage_alignment, offsets));
-  for (size_t i = 0; i < owner.size(); ++i) p.storages[owner[i]].offset = offsets.offset[i];
+  const Arena arena = arena_of(p);
+  plan::Offsets offsets = plan::plan_offsets(arena.lifetimes, storage_alignment, arena.low);
+  CLEAVE_CHECK(plan::verify_offsets(arena.lifetimes, storage_alignment, offsets));
+  for (size_t i = 0; i < arena.owner.size(); ++i)
+    p.storages[arena.owner[i]].offset = offsets.offset[i];
   p.arena_bytes = offsets.height;
   p.arena_lower_bound = offsets.lower_bound;
   return {};

@@ -113,5 +113,7 @@ void update_in_place(LoweredProgram& program);
 // Lifetimes, then offsets of all arena storages; workspaces get the lowest addresses. What a loop
 // touches and stands before it lives to its end.
 Status plan_memory(LoweredProgram& program);
+// Lifetimes, placeholder_bytes and arena_lower_bound alone: plan_memory's arena is no smaller.
+void measure_memory(LoweredProgram& program);
 
 }  // namespace cleave

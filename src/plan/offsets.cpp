@@ -109,6 +109,11 @@ int64_t goal_of(const OffsetProblem& p, const OffsetOptions& o) {
 
 }  // namespace
 
+int64_t largest_alive(const std::vector<Lifetime>& buffers, int64_t alignment) {
+  const OffsetProblem p = make_offset_problem(buffers, alignment);
+  return p.size() == 0 ? 0 : p.bound * p.unit;
+}
+
 Offsets plan_offsets(const std::vector<Lifetime>& buffers, const OffsetOptions& options) {
   const OffsetProblem p = make_offset_problem(buffers, options.alignment);
   Offsets plan;

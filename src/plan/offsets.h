@@ -52,6 +52,10 @@ struct OffsetOptions {
 // A UserError: lower >= upper, a negative size, sizes whose sum wraps, an alignment below 1.
 Status check_lifetimes(const std::vector<Lifetime>& buffers, int64_t alignment);
 
+// The largest sum of rounded sizes alive at a step: no plan is lower. The buffers must pass
+// check_lifetimes, but for empty ones. O(n log n).
+int64_t largest_alive(const std::vector<Lifetime>& buffers, int64_t alignment);
+
 // Near n log n for best-fit, the rest within the work allowed. The buffers must pass
 // check_lifetimes, but for empty ones, whose lifetime doesn't matter.
 Offsets plan_offsets(const std::vector<Lifetime>& buffers, const OffsetOptions& options);
