@@ -185,6 +185,15 @@ std::vector<Arrays> moved_oracles(const RandomGraph& r) {
   return moved;
 }
 
+// Whether rounding takes an index out of its range.
+bool may_fail_by_rounding(const RandomGraph& r) {
+  for (int k = 0; k < moved_tries; ++k) {
+    Rounding rounding(static_cast<uint64_t>(k));
+    if (!run_oracle(r, &rounding).ok()) return true;
+  }
+  return false;
+}
+
 // Return `at`, element by element.
 void compare(const Array& got, const Array& want, const std::vector<Arrays>& moved, size_t at,
              Verdict& verdict) {
@@ -214,7 +223,11 @@ Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops,
   const Result<Arrays> got = law::run_graph(r.g, ops, r.inputs, compiler);
   if (!got.ok()) {
     if (got.failure().kind == ErrorKind::unsupported) return got.failure();
-    verdict.difference = got.failure().message;
+    if (!may_fail_by_rounding(r)) {
+      verdict.difference = got.failure().message;
+      return verdict;
+    }
+    for (const Array& a : want) verdict.left_open += a.numel();
     return verdict;
   }
   std::vector<Arrays> moved;  // made when the first return asks for them
