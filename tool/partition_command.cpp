@@ -25,17 +25,6 @@ struct Options {
   bool explain = false, json = false;
 };
 
-// A part of 1: "0.25", ".25" or "25%".
-Result<double> fraction(const std::string& text) {
-  const bool percent = text.ends_with('%');
-  const std::string number = percent ? text.substr(0, text.size() - 1) : text;
-  char* end = nullptr;
-  const double value = std::strtod(number.c_str(), &end);
-  if (number.empty() || *end != '\0' || !std::isfinite(value))
-    return user_error("--budget {}: expected a part such as 0.25 or 25%", text);
-  return percent ? value / 100 : value;
-}
-
 template <class E>
 Result<E> choice(const char* option, const std::string& text,
                  std::initializer_list<std::pair<const char*, E>> all) {
@@ -49,7 +38,9 @@ Result<E> choice(const char* option, const std::string& text,
 
 Result<PytorchOptions> pytorch_options(const Options& o) {
   PytorchOptions options;
-  if (!o.budget.empty() && o.mode == "pytorch") { CLEAVE_TRY(options.budget, fraction(o.budget)); }
+  if (!o.budget.empty() && o.mode == "pytorch") {
+    CLEAVE_TRY(options.budget, pytorch_budget(o.budget));
+  }
   CLEAVE_TRY(options.solver, choice<KnapsackSolver>("--solver", o.solver,
                                                     {{"dp", KnapsackSolver::dp},
                                                      {"greedy", KnapsackSolver::greedy},

@@ -1,5 +1,8 @@
 #include "tool/pytorch_rules.h"
 
+#include <cmath>
+#include <cstdlib>
+
 namespace cleave::tool {
 namespace {
 
@@ -60,6 +63,16 @@ Status PytorchRules::apply(PytorchOptions& options) const {
   options.bans.parameters_are_free = !pay_for_params;
   options.bans.max_distance = max_distance;
   return {};
+}
+
+Result<double> pytorch_budget(const std::string& text) {
+  const bool percent = text.ends_with('%');
+  const std::string number = percent ? text.substr(0, text.size() - 1) : text;
+  char* end = nullptr;
+  const double value = std::strtod(number.c_str(), &end);
+  if (number.empty() || *end != '\0' || !std::isfinite(value))
+    return user_error("--budget {}: expected a part such as 0.25 or 25%", text);
+  return percent ? value / 100 : value;
 }
 
 }  // namespace cleave::tool

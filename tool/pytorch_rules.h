@@ -22,4 +22,7 @@ struct PytorchRules {
   Status apply(PytorchOptions& options) const;
 };
 
+// PyTorch's activation_memory_budget, a part of 1: "0.25", ".25" or "25%". Error (user): no number.
+Result<double> pytorch_budget(const std::string& text);
+
 }  // namespace cleave::tool

@@ -6,7 +6,9 @@
 
 #include "base/alignment.h"
 #include "compile/executable.h"
+#include "cut/join_halves.h"
 #include "cut/parse_budget.h"
+#include "cut/pytorch_partition.h"
 #include "grad/grad.h"
 #include "interp/array_memory.h"
 #include "interp/interpret.h"
@@ -15,6 +17,7 @@
 #include "runtime/alloc_watch.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
+#include "tool/pytorch_rules.h"
 #include "tool/run_inputs.h"
 
 namespace cleave::tool {
@@ -56,11 +59,10 @@ Status check_options(const Options& o) {
     return user_error("--compiler {}: expected automatic, clang, cc or none", o.compiler);
   if (o.mode != "exact" && o.mode != "default" && o.mode != "pytorch")
     return user_error("--mode {}: expected exact, default or pytorch", o.mode);
-  if (o.mode == "pytorch")
-    return unsupported(
-        "--mode pytorch: of `cleave partition` alone as yet; run the halves it writes");
   if (o.mode == "default" && !o.budget.empty())
     return user_error("--budget: mode default recomputes nothing and takes none");
+  if (o.engine == "reference" && o.mode == "pytorch")
+    return user_error("--mode pytorch: of the compiled engine alone");
   if (o.engine == "reference" && !o.budget.empty())
     return user_error("--budget: of the compiled engine alone");
   return {};
@@ -101,7 +103,10 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
                      : o.compiler == "clang" ? runtime::CompilerKind::clang
                      : o.compiler == "none"  ? runtime::CompilerKind::none
                                              : runtime::CompilerKind::automatic;
-  if (!o.budget.empty()) { CLEAVE_TRY(options.memory_budget, parse_budget(o.budget)); }
+  options.is_cut = o.mode == "pytorch";
+  if (!o.budget.empty() && !options.is_cut) {
+    CLEAVE_TRY(options.memory_budget, parse_budget(o.budget));
+  }
   CLEAVE_TRY(auto program, CompiledProgram::compile(g, ops, options));
   report.compile_ms = program->report().compile_ms;
   report.kernels = program->report().kernels;
@@ -175,6 +180,20 @@ Result<Graph> static_graph(const Graph& g, const std::map<std::string, Array>& g
   return specialize(g, values);
 }
 
+// A joint graph with what PyTorch's partitioner would recompute.
+Result<Graph> cut_as_pytorch(Graph joint, const std::string& budget) {
+  if (!joint.is_joint())
+    return user_error(
+        "@{}: --mode pytorch cuts a joint graph: expected one, or --grad and placeholders that are "
+        "marked grad",
+        joint.name());
+  PytorchOptions options;
+  if (!budget.empty()) { CLEAVE_TRY(options.budget, pytorch_budget(budget)); }
+  CLEAVE_CHECK(simplify_as_pytorch(joint));
+  CLEAVE_TRY(const Partition cut, pytorch_partition(joint, options));
+  return join_halves(joint, cut);
+}
+
 Status run(const Options& o) {
   CLEAVE_CHECK(check_options(o));
   CLEAVE_TRY(OpRegistry ops, core_ops());
@@ -185,6 +204,7 @@ Status run(const Options& o) {
   const auto& placeholders = p.main.placeholders();
   const bool asked = std::ranges::any_of(placeholders, &Placeholder::wants_grad);
   if (o.grad && asked && !p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
+  if (o.mode == "pytorch") { CLEAVE_TRY(p.main, cut_as_pytorch(std::move(p.main), o.budget)); }
   CLEAVE_TRY(Arrays inputs, complete_inputs(p.main, given, o.inputs));
   RunReport report;
   CLEAVE_TRY(Arrays results, o.engine == "compiled" ? run_compiled(p.main, ops, inputs, o, report)
@@ -216,34 +236,36 @@ Status run(const Options& o) {
 }  // namespace
 
 Command run_command() {
-  return {"run", "run a graph on tensors from a file",
-          "  cleave run model.clv --in x.safetensors --out y.safetensors --grad\n"
-          "  cleave run model.clv --random --repeat 20 --json",
-          [](OptionList& options) {
-            auto o = std::make_shared<Options>();
-            options.required("GRAPH", o->graph, "the graph's text; - is stdin");
-            options.option("--in", o->in, "inputs, under their placeholders' names (.safetensors)");
-            options.option("--out", o->out, "results: out.0, out.1, ..., grad.NAME (.safetensors)");
-            options.option("--engine", o->engine, "compiled, or reference (float64)");
-            options.flag(
-                "--grad", o->grad,
-                "also the gradients of sum(out.i * cotangent.i) by the placeholders marked `grad`, "
-                "missing cotangents are 1");
-            options.option("--budget", o->budget,
-                           "of the peak: 64MiB, or 60% of that with nothing recomputed");
-            options.option("--mode", o->mode, "exact, or default: nothing is recomputed");
-            options.option("--passes", o->passes, "on or off");
-            options.option("--fuse", o->fuse, "on or off");
-            options.option("--compiler", o->compiler, "automatic, clang, cc, or none: interpret");
-            options.option("--threads", o->threads, "0: one a core");
-            options.option("--repeat", o->repeat, "runs from the same inputs; the median is told");
-            options.option("--seed", o->inputs.seed, "of --random and of a missing rng state");
-            options.flag("--random", o->inputs.random, "make the inputs that are not given");
-            options.option("--dump", o->dump, "folder for every stage of the compilation");
-            options.flag("--profile", o->profile, "the time of each step, longest first");
-            options.flag("--json", o->json, "print one JSON object");
-            return [o] { return run(*o); };
-          }};
+  return {
+      "run", "run a graph on tensors from a file",
+      "  cleave run model.clv --in x.safetensors --out y.safetensors --grad\n"
+      "  cleave run model.clv --random --repeat 20 --json",
+      [](OptionList& options) {
+        auto o = std::make_shared<Options>();
+        options.required("GRAPH", o->graph, "the graph's text; - is stdin");
+        options.option("--in", o->in, "inputs, under their placeholders' names (.safetensors)");
+        options.option("--out", o->out, "results: out.0, out.1, ..., grad.NAME (.safetensors)");
+        options.option("--engine", o->engine, "compiled, or reference (float64)");
+        options.flag(
+            "--grad", o->grad,
+            "also the gradients of sum(out.i * cotangent.i) by the placeholders marked `grad`, "
+            "missing cotangents are 1");
+        options.option(
+            "--budget", o->budget,
+            "of the peak: 64MiB, or 60% of that with nothing recomputed; pytorch: its fraction");
+        options.option("--mode", o->mode, "exact, pytorch, or default: nothing is recomputed");
+        options.option("--passes", o->passes, "on or off");
+        options.option("--fuse", o->fuse, "on or off");
+        options.option("--compiler", o->compiler, "automatic, clang, cc, or none: interpret");
+        options.option("--threads", o->threads, "0: one a core");
+        options.option("--repeat", o->repeat, "runs from the same inputs; the median is told");
+        options.option("--seed", o->inputs.seed, "of --random and of a missing rng state");
+        options.flag("--random", o->inputs.random, "make the inputs that are not given");
+        options.option("--dump", o->dump, "folder for every stage of the compilation");
+        options.flag("--profile", o->profile, "the time of each step, longest first");
+        options.flag("--json", o->json, "print one JSON object");
+        return [o] { return run(*o); };
+      }};
 }
 
 }  // namespace cleave::tool

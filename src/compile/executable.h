@@ -32,6 +32,9 @@ struct CompileOptions {
   // by anything else runs again (cut/honor_tags.h). 0: all.
   size_t forward_results = 0;
   MemoryBudget memory_budget = {};  // of the planned peak; none: nothing is recomputed
+  // The graph is cut already (join_halves): its copies stay, and no tag asks for more. Without a
+  // budget.
+  bool is_cut = false;
   // Made before of the same graph; null: made where a budget is given.
   std::shared_ptr<BudgetFamily> family = nullptr;
 };

@@ -32,6 +32,7 @@ Status run_dead_code(Build& b) {
   return {};
 }
 Status run_common(Build& b) {
+  if (b.options.is_cut) return {};
   eliminate_common_subexpressions(b.graph);
   return {};
 }
@@ -39,6 +40,7 @@ Status run_decompose(Build& b) { return decompose_for_lowering(b.graph, b.ops); 
 Status run_verify(Build& b) { return verify(b.graph); }
 
 Status run_cut(Build& b) {
+  if (b.options.is_cut) return {};
   CLEAVE_CHECK(honor_tags(b.graph, b.options.forward_results));
   if (!b.options.memory_budget.given()) return {};
   std::shared_ptr<BudgetFamily> family = b.options.family;

@@ -198,6 +198,20 @@ class Budget(Case):
             self.assertLessEqual(got["peak_bytes"], last)
             last = got["peak_bytes"]
 
+    def test_pytorch_s_choice_runs_bit_for_bit(self):
+        whole, want = self.run_with("--mode", "default")
+        kernels = []
+        for budget in ("1", "0.5", "0"):
+            got, bits = self.run_with("--mode", "pytorch", "--budget", budget)
+            self.assertEqual(bits, want)
+            self.assertEqual(got["peak_bytes"], got["planned_peak_bytes"])
+            kernels.append(got["kernels"])
+        self.assertEqual(kernels, sorted(kernels))
+        self.assertGreater(kernels[-1], whole["kernels"])  # what runs again is there
+        graph = self.file("chain.clv", CHAIN)
+        self.refused(cleave("run", graph, "--random", "--mode", "pytorch"), 1, "--grad", "joint graph")
+        self.refused(cleave("run", graph, "--random", "--grad", "--mode", "pytorch", "--budget", "2"), 1, "2")
+
     def test_one_that_cannot_be_met_names_the_least(self):
         graph = self.file("chain.clv", CHAIN)
         r = cleave("run", graph, "--random", "--grad", "--budget", "1KiB")
