@@ -36,6 +36,7 @@ class Verifier {
   Status check_returns();
   Status check_return(const Return& r);
   Status check_tangents();
+  Status match_tangents(bool even_marked) const;
 
   // A place is a node, a placeholder or a return: what is printed below the message.
   template <class Place, class... Args>
@@ -269,13 +270,19 @@ Status Verifier::check_return(const Return& r) {
   return {};
 }
 
-// In a joint graph the tangents belong to differentiable results in order: each takes the next
-// floating result of its type that its operator does not mark as not differentiable.
+// In a joint graph the tangents belong to results in order: each takes the next floating result of
+// its type. Those that their operator marks as not differentiable are passed over, unless it doesn't
+// come out so: frameworks differ in what they mark.
 Status Verifier::check_tangents() {
   bool gradients = false, saved = false;
   for (const Return& r : g_.returns()) gradients = gradients || r.kind == ReturnKind::grad;
   for (const Placeholder& p : g_.placeholders()) saved = saved || p.role == Role::saved;
   if (!gradients || saved) return {};  // a forward or a backward half
+  Status marked = match_tangents(false);
+  return marked.ok() || match_tangents(true).ok() ? Status() : marked;
+}
+
+Status Verifier::match_tangents(bool even_marked) const {
   size_t next = 0;
   for (const Placeholder& p : g_.placeholders()) {
     if (p.role != Role::tangent) continue;
@@ -283,7 +290,7 @@ Status Verifier::check_tangents() {
       const ValueInfo& info = g_.value(r.value);
       if (r.kind != ReturnKind::result || !is_none_or_equal(info.type, g_.type(p.value)))
         return false;
-      return !info.def.valid() || info.index >= 32 ||
+      return even_marked || !info.def.valid() || info.index >= 32 ||
              !(g_.node(info.def).op->nondifferentiable >> info.index & 1);
     };
     while (next < g_.returns().size() && !belongs(g_.returns()[next])) ++next;

@@ -198,13 +198,15 @@ TEST(Verify, V11_tangents_belong_to_results_in_order) {
       "their order\n  %t2: tangent f32[2]";
   EXPECT_EQ(broken_rule(graph_of(head, "  return %x, %t2 -> grad %w\n")), missing);
   EXPECT_EQ(broken_rule(graph_of(head, "  return %w, %x, %t2 -> grad %w\n")), missing);
-  // a statistic that its operator marks as not differentiable takes no tangent
-  EXPECT_EQ(
-      broken_rule(graph_of("%w: param f32[2] grad, %t: tangent f32[1]",
-                           "  %y, %m, %r = native_layer_norm(%w; normalized_shape=[2], eps=1.0)\n"
-                           "  return %m, %w -> grad %w\n")),
-      "@main: V11: no differentiable result is left for the tangent, expected the results' "
-      "types in their order\n  %t: tangent f32[1]");
+  // a statistic that its operator marks as not differentiable takes one where nothing else does
+  const std::string norm = "  %y, %m, %r = native_layer_norm(%w; normalized_shape=[2], eps=1.0)\n";
+  const std::string one = "%w: param f32[2] grad, %t: tangent f32[1]",
+                    two = one + ", %u: tangent f32[1]";
+  EXPECT_EQ(broken_rule(graph_of(one, norm + "  return %m, %w -> grad %w\n")), "");
+  EXPECT_EQ(broken_rule(graph_of(two, norm + "  return %m, %r, %w -> grad %w\n")), "");
+  EXPECT_EQ(broken_rule(graph_of(two, norm + "  return %m, %w -> grad %w\n")),
+            "@main: V11: no differentiable result is left for the tangent, expected the results' "
+            "types in their order\n  %t: tangent f32[1]");
   // a backward half returns gradients as results
   EXPECT_EQ(broken_rule(graph_of("%s: saved f32[2], %t: tangent f32[3]", "  return %s\n")), "");
 }
