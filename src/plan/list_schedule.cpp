@@ -39,6 +39,8 @@ class States {
   // `changed(u, state)` for each ready task whose growth falls and each that becomes ready.
   template <class Changed>
   void run(TaskId v, const Changed& changed) {
+    for (TaskId x : graph_.operands(v)) __builtin_prefetch(&state_[x], 1);
+    for (TaskId u : graph_.users(v)) __builtin_prefetch(&state_[u], 1);
     for (TaskId x : graph_.operands(v)) {
       TaskState& s = state_[x];
       s.readers_xor ^= v;
