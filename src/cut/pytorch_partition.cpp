@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "cut/split_joint.h"
 #include "ir/edit.h"
@@ -138,6 +139,43 @@ void count_flops(const Graph& joint, Partition& cut) {
   }
 }
 
+// PyTorch looks equal calls up by a Python hash, and -1 and -2 have the same one: of calls that
+// differ in such numbers alone it remembers the first and merges no other.
+class PythonLookup {
+ public:
+  explicit PythonLookup(const Graph& g) : g_(g) {}
+  // Asked once for each call in order, its operands merged already.
+  bool may_merge(NodeId n) {
+    const Node& node = g_.node(n);
+    uint64_t h = mixed(reinterpret_cast<uintptr_t>(node.op), node.list_size);
+    for (ValueId v : node.inputs) h = mixed(h, v.v);
+    for (const auto& [arg, value] : node.attrs.given())
+      h = mixed(mixed(h, arg), as_hashed(value).hash());
+    const auto [it, fresh] = first_.try_emplace(h, n);
+    if (fresh) return true;
+    const Node& first = g_.node(it->second);
+    return first.op == node.op && first.inputs == node.inputs && first.attrs == node.attrs;
+  }
+
+ private:
+  static uint64_t mixed(uint64_t h, uint64_t x) {
+    h = (h ^ x) * 0x9e3779b97f4a7c15u;
+    return h ^ (h >> 32);
+  }
+  static AttrValue as_hashed(const AttrValue& v) {
+    if (const Dim* d = v.get<Dim>(); d && *d == Dim(-1)) return Dim(-2);
+    if (const double* x = v.get<double>(); x && *x == -1) return -2.0;
+    const AttrList* list = v.get<AttrList>();
+    if (!list) return v;
+    AttrList out;
+    for (const AttrValue& item : *list) out.push_back(as_hashed(item));
+    return out;
+  }
+
+  const Graph& g_;
+  std::unordered_map<uint64_t, NodeId> first_;
+};
+
 }  // namespace
 
 Status simplify_as_pytorch(Graph& joint) {
@@ -145,12 +183,13 @@ Status simplify_as_pytorch(Graph& joint) {
   CLEAVE_TRY(const JointView view, JointView::make(joint));
   std::set<ValueId> returned;
   for (const Return& r : joint.returns()) returned.insert(view.storage(r.value));
+  PythonLookup lookup(joint);
   eliminate_common_subexpressions(joint, [&](NodeId n) {
     const Node& node = joint.node(n);
     if (node.op->name == "empty") return false;
     for (uint32_t k = 0; k < node.output_count; ++k)
       if (returned.contains(view.storage(node.out(k)))) return false;
-    return true;
+    return lookup.may_merge(n);
   });
   return {};
 }

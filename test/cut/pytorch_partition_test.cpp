@@ -302,6 +302,29 @@ TEST(PytorchPartition, halves_at_every_budget) {
     }
 }
 
+// Python's hashes of -1 and -2 are equal: PyTorch keeps the first such call and merges no other.
+TEST(PytorchPartition, equal_calls_with_minus_one_and_minus_two) {
+  const auto unsqueezes = [](std::initializer_list<int> dims) {
+    std::string text = "graph @main(%x: input f32[3] grad) {\n  %x0 = cos(%x)\n";
+    int k = 0;
+    for (const int dim : dims) {
+      text += fmt::format("  %u{} = unsqueeze(%x0; dim={})\n  %v{} = view(%u{}; size=[3])\n", k,
+                          dim, k, k);
+      text += fmt::format("  %x{} = mul(%x{}, %v{})\n", k + 100, k == 0 ? 0 : k + 99, k);
+      ++k;
+    }
+    Graph joint = joint_of(text + fmt::format("  return %x{}\n}}\n", k + 99));
+    value_or_throw(simplify_as_pytorch(joint));
+    int count = 0;
+    for (NodeId n : joint.order()) count += joint.node(n).op->name == "unsqueeze";
+    return count;
+  };
+  EXPECT_EQ(unsqueezes({0, 0, 1, 1}), 2);
+  EXPECT_EQ(unsqueezes({-1, -1, -1}), 1);
+  EXPECT_EQ(unsqueezes({-2, -1, -1}), 3);
+  EXPECT_EQ(unsqueezes({-1, -2, -1, -2}), 3);
+}
+
 TEST(PytorchPartition, errors) {
   const Graph joint =
       joint_of("graph @main(%x: input f32[3] grad) {\n  %a = cos(%x)\n  return %a\n}\n");
