@@ -15,7 +15,10 @@ namespace {
 
 constexpr int rungs = 14;  // limits between the least peak of an order and the largest step
 
-int64_t moves_of(size_t tasks) { return 4000 + 100 * static_cast<int64_t>(tasks); }
+// A rung is searched again and again, from what was found, as long as that gains a hundredth.
+constexpr int most_searches = 8;
+constexpr int64_t longer = 8;  // where nothing is within the limit yet
+int64_t moves_of(size_t tasks) { return 4000 + 12 * static_cast<int64_t>(tasks); }
 
 }  // namespace
 
@@ -33,48 +36,82 @@ Status BudgetFamily::build() {
   const StepTasks::Bound bound = tasks_->lower_bound();
   lower_bound_ = steps_->placeholder_bytes + bound.bytes;
   bound_by_ = bound.by;
-  add(tasks_->given());
+  add({tasks_->given()});
   members_.back().peak = planned.peak_bytes();
   const plan::Order order = plan::least_peak_order(tasks_->tasks(), tasks_->given());
-  add(tasks_->together(order.steps));
-  search(members_.back().modelled_peak <= members_.front().modelled_peak ? members_.back().sequence
-                                                                         : tasks_->given());
-  std::stable_sort(members_.begin(), members_.end(),
-                   [](const auto& a, const auto& b) { return a.recompute_ns < b.recompute_ns; });
+  add({tasks_->together(order.steps)});
+  start_ = members_.back().modelled_peak <= members_.front().modelled_peak
+               ? members_.back().sequence
+               : tasks_->given();
+  last_ = start_;
+  CLEAVE_TRY(const plan::Simulated run, plan::simulate(tasks_->tasks(), start_));
+  top_ = run.peak;
+  bottom_ = plan::largest_step(tasks_->tasks());
   return {};
 }
 
-// Keeps sequences that are valid, with their costs.
-void BudgetFamily::add(std::vector<plan::TaskId> sequence) {
-  sequence = tasks_->needed(sequence);
-  const Result<plan::Simulated> run = plan::simulate(tasks_->tasks(), sequence);
-  if (!run.ok()) return;
-  for (const FamilyMember& m : members_)
-    if (m.sequence == sequence) return;
-  FamilyMember member;
-  member.recompute_ns = tasks_->recompute_ns(sequence);
-  member.modelled_peak = run->peak;
-  member.sequence = std::move(sequence);
-  members_.push_back(std::move(member));
+// Keeps the valid ones that aren't there yet, the cheapest as the rung's main one.
+void BudgetFamily::add(std::vector<std::vector<plan::TaskId>> sequences) {
+  std::vector<FamilyMember> found;
+  for (const auto& sequence : sequences) {
+    FamilyMember m{.sequence = tasks_->needed(sequence), .rung = rung_};
+    const Result<plan::Simulated> run = plan::simulate(tasks_->tasks(), m.sequence);
+    if (!run.ok()) continue;
+    m.recompute_ns = tasks_->recompute_ns(m.sequence);
+    m.modelled_peak = run->peak;
+    found.push_back(std::move(m));
+  }
+  std::ranges::stable_sort(found, {}, &FamilyMember::recompute_ns);
+  for (FamilyMember& m : found) {
+    m.is_main = &m == &found.front();
+    const bool left_out = std::ranges::any_of(members_, [&](const FamilyMember& other) {
+      const bool unseen =
+          other.is_main && other.rung <= rung_ - 2 && other.recompute_ns > m.recompute_ns;
+      return unseen || other.sequence == m.sequence;
+    });
+    if (!left_out) members_.push_back(std::move(m));
+  }
 }
 
-void BudgetFamily::search(std::vector<plan::TaskId> start) {
+// What a found sequence recomputes at least, as a program.
+int64_t BudgetFamily::cost_of(const plan::FoundSequence& found) const {
+  return std::min(tasks_->recompute_ns(tasks_->needed(found.steps)),
+                  tasks_->recompute_ns(tasks_->needed(tasks_->together(found.steps))));
+}
+
+plan::FoundSequence BudgetFamily::search(int64_t limit) const {
   const plan::TaskGraph& graph = tasks_->tasks();
-  const Result<plan::Simulated> run = plan::simulate(graph, start);
-  if (!run.ok()) return;
-  const int64_t least = plan::largest_step(graph);
-  std::vector<plan::TaskId> last = start;
-  for (int k = 1; k <= rungs; ++k) {
-    const int64_t limit = run->peak - (run->peak - least) * k / rungs;
-    plan::RecomputeOptions options{.seed = static_cast<uint64_t>(k),
+  plan::FoundSequence best;
+  int64_t least = 0;
+  for (int again = 0; again < most_searches; ++again) {
+    plan::RecomputeOptions options{.seed = static_cast<uint64_t>(rung_ + rungs * again),
                                    .moves = moves_of(graph.size())};
-    options.seeds = {&last, 1};
-    plan::FoundSequence best = plan::find_recompute(graph, {&start, 1}, limit, options);
-    add(best.steps);
-    add(tasks_->together(best.steps));
-    last = std::move(best.steps);
-    if (!best.met) break;
+    if (again > 0 && !best.met) options.moves *= longer;
+    options.seeds = {again == 0 ? &last_ : &best.steps, 1};
+    plan::FoundSequence found = plan::find_recompute(graph, {&start_, 1}, limit, options);
+    const int64_t cost = cost_of(found);
+    const bool gains = again == 0 || (found.met != best.met ? found.met
+                                      : found.met           ? cost < least / 100 * 99
+                                                            : found.peak < best.peak);
+    if (!gains) break;
+    best = std::move(found);
+    least = cost;
   }
+  return best;
+}
+
+bool BudgetFamily::add_rung() {
+  if (is_complete_ || rung_ == rungs) return false;
+  ++rung_;
+  plan::FoundSequence best = search(top_ - (top_ - bottom_) * rung_ / rungs);
+  add({best.steps, tasks_->together(best.steps)});
+  last_ = std::move(best.steps);
+  is_complete_ = !best.met;
+  return true;
+}
+
+void BudgetFamily::complete() {
+  while (add_rung()) {}
 }
 
 Result<Graph> BudgetFamily::program(size_t member) const {
@@ -100,7 +137,7 @@ Result<int64_t> BudgetFamily::peak_within(size_t member, int64_t room) {
 
 Result<int64_t> BudgetFamily::whole_peak() {
   std::optional<int64_t> least;
-  for (size_t k = 0; k < members_.size() && members_[k].recompute_ns == 0; ++k) {
+  for (size_t k = 0; k < members_.size() && members_[k].rung == 0; ++k) {
     CLEAVE_TRY(const int64_t bytes, peak(k));
     least = std::min(least.value_or(bytes), bytes);
   }
@@ -112,13 +149,20 @@ Result<size_t> BudgetFamily::choose(const MemoryBudget& budget) {
   CLEAVE_TRY(const int64_t whole, whole_peak());
   const int64_t room = budget.given() ? budget.bytes(whole) : whole;
   std::optional<size_t> best;
-  int64_t least = whole;
-  for (size_t k = 0; k < members_.size(); ++k) {
-    if (best && members_[k].recompute_ns > members_[*best].recompute_ns) break;
+  int last_rung = rungs;
+  for (size_t k = 0;; ++k) {
+    while (k == members_.size() && rung_ < last_rung && add_rung()) {}
+    if (k == members_.size() || members_[k].rung > last_rung) break;
+    if (best && members_[k].recompute_ns > members_[*best].recompute_ns) continue;
     CLEAVE_TRY(const int64_t bytes, peak_within(k, room));
-    if (bytes <= room && (!best || bytes < *members_[*best].peak)) best = k;
+    if (bytes > room) continue;
+    const FamilyMember& m = members_[k];
+    if (m.is_main) last_rung = std::min(last_rung, m.rung == 0 ? 0 : m.rung + 1);
+    const auto rank = [](const FamilyMember& x) { return std::pair(x.recompute_ns, *x.peak); };
+    if (!best || rank(m) < rank(members_[*best])) best = k;
   }
   if (best) return *best;
+  int64_t least = whole;
   for (size_t k = 0; k < members_.size(); ++k) {
     CLEAVE_TRY(const int64_t bytes, peak_within(k, least));
     least = std::min(least, bytes);

@@ -8,6 +8,11 @@
 //         +--------------►      a dearer program, and a smaller one never a larger peak
 //           peak
 //
+// The ladder is climbed down only as far as a budget asks, and one rung more. What is then chosen
+// doesn't depend on how far it was climbed before: rung k is searched from rung k - 1 alone, and a
+// member that is cheaper than the main one of a rung two or more above is left out, since a larger
+// budget wouldn't have seen it.
+//
 // All members give the same bits: the same nodes run on the same values. Random nodes keep their
 // streams.
 #pragma once
@@ -15,6 +20,7 @@
 #include "compile/plan_program.h"
 #include "cut/step_tasks.h"
 #include "ir/op_def.h"
+#include "plan/sequence_search.h"
 
 namespace cleave {
 
@@ -24,6 +30,8 @@ struct FamilyMember {
   int64_t modelled_peak = 0;    // of the tasks; without what lowering adds
   std::optional<int64_t> peak;  // exact, once it was planned
   int64_t least_peak = 0;       // a lower bound, once it was lowered
+  int rung = 0;                 // 0: recomputes nothing
+  bool is_main = false;         // the cheapest of its rung
 };
 
 class BudgetFamily {
@@ -31,8 +39,10 @@ class BudgetFamily {
   // A static, decomposed graph. Errors: those of lowering.
   static Result<BudgetFamily> make(const Graph& graph);
 
-  // By rising recompute_ns.
+  // Those found so far, rung by rung.
   const std::vector<FamilyMember>& members() const { return members_; }
+  // Finds all the others.
+  void complete();
   // The member's program, and its exact peak.
   Result<Graph> program(size_t member) const;
   Result<int64_t> peak(size_t member);
@@ -52,13 +62,19 @@ class BudgetFamily {
   explicit BudgetFamily(const Graph& graph)
       : graph_(std::make_unique<Graph>(graph)), products_(std::make_unique<runtime::GemmCache>()) {}
   Status build();
-  void search(std::vector<plan::TaskId> start);
-  void add(std::vector<plan::TaskId> sequence);
+  bool add_rung();  // false: there is none left
+  plan::FoundSequence search(int64_t limit) const;
+  void add(std::vector<std::vector<plan::TaskId>> sequences);
+  int64_t cost_of(const plan::FoundSequence& found) const;
 
   std::unique_ptr<Graph> graph_;
   std::unique_ptr<StepProgram> steps_;
   std::unique_ptr<StepTasks> tasks_;
   std::vector<FamilyMember> members_;
+  std::vector<plan::TaskId> start_, last_;  // of the ladder: its order, and the rung above
+  int64_t top_ = 0, bottom_ = 0;            // modelled peaks between which the rungs lie
+  int rung_ = 0;                            // the last one climbed
+  bool is_complete_ = false;
   std::unique_ptr<runtime::GemmCache> products_;
   int64_t lower_bound_ = 0;
   std::string bound_by_;

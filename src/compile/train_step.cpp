@@ -105,14 +105,14 @@ std::vector<MemoryTrade> memory_trades(const nn::Module& model, const TracedFunc
   value_or_throw(prepare_graph(graph, options.ops.registry()));
   value_or_throw(honor_tags(graph, trace.results.size()));
   BudgetFamily family = value_or_throw(BudgetFamily::make(graph));
-  std::vector<MemoryTrade> trades;
-  for (size_t k = 0; k < family.members().size(); ++k) {
-    const int64_t peak = value_or_throw(family.peak(k));
-    const int64_t ns = family.members()[k].recompute_ns;
-    if (!trades.empty() && peak >= trades.back().peak_bytes) continue;
-    if (!trades.empty() && ns == trades.back().recompute_ns) trades.pop_back();
-    trades.push_back({peak, ns});
-  }
+  family.complete();
+  std::vector<MemoryTrade> all, trades;
+  for (size_t k = 0; k < family.members().size(); ++k)
+    all.push_back({value_or_throw(family.peak(k)), family.members()[k].recompute_ns});
+  std::ranges::sort(all, {},
+                    [](const MemoryTrade& t) { return std::pair(t.recompute_ns, t.peak_bytes); });
+  for (const MemoryTrade& t : all)
+    if (trades.empty() || t.peak_bytes < trades.back().peak_bytes) trades.push_back(t);
   return trades;
 }
 

@@ -35,6 +35,7 @@ class Checker {
     CLEAVE_TRY(BudgetFamily family, BudgetFamily::make(prepared));
     options_.family = std::make_shared<BudgetFamily>(std::move(family));
     CLEAVE_TRY(int64_t most, options_.family->whole_peak());
+    options_.family->complete();
     int64_t least = most;
     for (size_t k = 0; k < options_.family->members().size(); ++k) {
       CLEAVE_TRY(const int64_t peak, options_.family->peak(k));
@@ -44,10 +45,13 @@ class Checker {
       violate(fmt::format("a peak of {} below the lower bound {}", least,
                           options_.family->lower_bound()));
     if (run_with(least - 1).ok()) violate("a budget below the least peak is taken");
+    std::vector<int64_t> budgets;
+    for (const double part : parts)
+      budgets.push_back(least + static_cast<int64_t>(part * static_cast<double>(most - least)));
+    CLEAVE_CHECK(check_lazy_choices(prepared, budgets));
     std::optional<Run> before;
     size_t chosen = 0;
-    for (const double part : parts) {
-      const int64_t budget = least + static_cast<int64_t>(part * static_cast<double>(most - least));
+    for (const int64_t budget : budgets) {
       ++verdict_.budgets;
       CLEAVE_TRY(const size_t member, options_.family->choose(budget));
       if (before && member == chosen) continue;  // the same program
@@ -72,6 +76,18 @@ class Checker {
  private:
   void violate(std::string what) {
     if (verdict_.violation.empty()) verdict_.violation = std::move(what);
+  }
+
+  // A family that has climbed no farther than the budgets so far, the largest first, chooses what
+  // the complete one does.
+  Status check_lazy_choices(const Graph& prepared, const std::vector<int64_t>& budgets) {
+    CLEAVE_TRY(BudgetFamily lazy, BudgetFamily::make(prepared));
+    for (size_t i = budgets.size(); i-- > 0;) {
+      CLEAVE_TRY(const size_t now, lazy.choose(budgets[i]));
+      CLEAVE_TRY(const size_t later, options_.family->choose(budgets[i]));
+      if (now != later) violate(fmt::format("budget {}: the choice depends on others", budgets[i]));
+    }
+    return {};
   }
 
   Result<Run> run_with(MemoryBudget budget) {
