@@ -214,7 +214,7 @@ Exprs lower_diagonal_scatter(loop::KernelBuilder& k, const OpView& op, const Exp
   for (size_t i = 0; i < index.size(); ++i)
     if (static_cast<int64_t>(i) != d.dim1 && static_cast<int64_t>(i) != d.dim2)
       at.push_back(index[i]);
-  const Expr& row = index[d.dim1], column = index[d.dim2];
+  const Expr &row = index[d.dim1], &column = index[d.dim2];
   const Expr along = binary(loop::Op::min, row, column);
   at.push_back(binary(loop::Op::min, along, Expr(size - 1)));
   return {select(binary(loop::Op::eq, column, row + Expr(d.offset)),
