@@ -1,0 +1,183 @@
+// Sums and products of all elements up to each one.
+//
+// cumsum(self; dim, dtype) -> y       y[..., i, ...] = sum over k <= i of x[..., k, ...]
+// cumprod(self; dim, dtype) -> y      y[..., i, ...] = product over k <= i of x[..., k, ...]
+//
+//   (C1) dim in range; a 0-d tensor counts as one dim
+// Integers and bool give i64 without dtype; with dtype, x is converted first.
+//
+// The gradient of cumsum is the cumulative sum from the other end. That of cumprod divides by
+// nothing, so zeros are no trouble: with x_j replaced by 1,
+//
+//   dx_j = sum over i >= j of  g_i * (product over k <= i, k != j of x_k)
+//
+// which takes a matrix of size^2 for each line.
+#include "op/cost.h"
+#include "op/line_kernel.h"
+#include "op/reduction.h"
+#include "op/wide_grad.h"
+
+namespace cleave {
+namespace {
+
+using loop::Expr;
+using loop::Exprs;
+
+enum class Fold { sum, product };
+
+Result<Types> infer_cumulative(const OpView& op) {
+  const Type& x = op.in_type(0);
+  CLEAVE_CHECK(checked_dim(op, "C1", op.int_attr("dim"), x));
+  const DType t = op.dtype_attr("dtype").value_or(is_floating(x.dtype) ? x.dtype : DType::i64);
+  return Types{typed_like(x, t, x.shape)};
+}
+
+ReferenceFn reference_cumulative(Fold fold) {
+  return [fold](const OpView& op, std::span<const Array* const> in) -> Result<Arrays> {
+    DType t = in[0]->floating() ? in[0]->dtype : DType::i64;
+    if (!op.attr("dtype").is_none()) t = *op.dtype_attr("dtype");
+    const Array x = converted_array(*in[0], t);
+    Array y(t, x.shape);
+    const auto joined = [fold](auto a, auto b) { return fold == Fold::sum ? a + b : a * b; };
+    for_each_line(x.shape, folded_dim(op.int_attr("dim"), x.rank()),
+                  [&](int64_t, const std::vector<int64_t>& line) {
+                    double real = fold == Fold::sum ? 0 : 1;
+                    uint64_t whole = fold == Fold::sum ? 0 : 1;
+                    for (int64_t at : line) {
+                      if (x.floating()) {
+                        y.set(at, real = joined(real, x.f[at]));
+                      } else {
+                        whole = joined(whole, static_cast<uint64_t>(x.i[at]));
+                        y.set_int(at, static_cast<int64_t>(whole));
+                      }
+                    }
+                  });
+    return Arrays{y};
+  };
+}
+
+auto lower_cumulative(Fold fold) {
+  return [fold](loop::KernelBuilder& k, const OpView& op) {
+    const std::vector<int64_t> shape = static_shape(op.in_type(0));
+    const DType from = op.in_type(0).dtype, to = op.out_type(0).dtype;
+    std::vector<int64_t> dims;
+    if (!shape.empty()) dims = {from_front(op.int_attr("dim"), std::ssize(shape))};
+    for_each_line_in(k, shape, dims, [&](const Line& line) {
+      const bool sums = fold == Fold::sum;
+      const Expr y =
+          k.define(loop::constant(accumulator(to), sums ? 0 : 1), sums ? "sum" : "product");
+      line.each(k, [&](const Exprs& i) {
+        const Expr x = converted_for(k.load(0, i), from, to);
+        k.assign(y, sums ? y + x : y * x);
+        k.store(0, i, y);
+      });
+    });
+  };
+}
+
+Values grad_cumsum(Builder& b, const GradView& op) {
+  const DType x = op.in_type(0).dtype;
+  const int64_t dim = op.int_attr("dim");
+  const auto flip = [&](ValueId v) {
+    return b.call1("flip", {v}, {{"dims", std::vector<int64_t>{dim}}});
+  };
+  const ValueId g = b.convert(op.dout(0), wide(x));
+  return {b.convert(flip(b.call1("cumsum", {flip(g)}, {{"dim", dim}})), x)};
+}
+
+OpDef cumsum() {
+  return OpDef{
+      .name = "cumsum",
+      .signature = "(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+      .summary = "Cumulative sums along a dim.",
+      .source = "aten::cumsum, PyTorch 2.13",
+      .traits = Trait::reduction | Trait::recomputable,
+      .infer = infer_cumulative,
+      .reference = reference_cumulative(Fold::sum),
+      .decompose = Absent{"a primitive: each element depends on the one before"},
+      .grad = grad_cumsum,
+      .lower = loop::kernel(lower_cumulative(Fold::sum)),
+      .cost = cost_per_result(1),
+      .samples = joined({over_dtypes(all_dtypes, {3, 4}, {{"dim", 1}}),
+                         over_dtypes(all_dtypes, {3, 4}, {{"dim", 0}}),
+                         {{{f32({2, 3, 2})}, {{"dim", -2}}},
+                          {{f32({3, 70})}, {{"dim", 0}}},
+                          {{f32({40})}, {{"dim", 0}}},
+                          {{f32({})}, {{"dim", -1}}},
+                          {{f32({0, 2})}, {{"dim", 0}}},
+                          {{bf16({4})}, {{"dim", 0}, {"dtype", DType::f32}}},
+                          {{f32({4})}, {{"dim", 0}, {"dtype", DType::bf16}}},
+                          {{f32({4}).range(1, 3)}, {{"dim", 0}, {"dtype", DType::i64}}},
+                          {{i64({4})}, {{"dim", 0}, {"dtype", DType::f32}}},
+                          {{i64({4}).range(0, 100)}, {{"dim", 0}, {"dtype", DType::i8}}},
+                          {{boolean({4})}, {{"dim", 0}, {"dtype", DType::boolean}}}}}),
+      .rejects = {{"C1",
+                   {{f32({2, 3})}, {{"dim", 2}}},
+                   "cumsum: C1: dim 2 is outside [-2, 2) of self: f32[2,3]"}},
+  };
+}
+
+// [..., j, k]: row j is the line with element j replaced by 1. Its products from k = j on count.
+Values grad_cumprod(Builder& b, const GradView& op) {
+  const Type& x = op.in_type(0);
+  const DType w = wide(x.dtype);
+  ValueId g = b.convert(op.dout(0), w), v = b.convert(op.in(0), w);
+  if (x.rank() == 0) return {b.convert(g, x.dtype)};
+  const int64_t rank = x.rank(), dim = from_front(op.int_attr("dim"), rank);
+  const auto last = [&](ValueId a) {
+    return b.call1("transpose", {a}, {{"dim0", dim}, {"dim1", rank - 1}});
+  };
+  const Dim size = x.shape[static_cast<size_t>(dim)];
+  const ValueId at = b.call1("arange", {}, {{"end", size}, {"dtype", DType::i64}});
+  const ValueId row = b.view(at, Shape{size, 1});
+  const ValueId one = b.call1("full", {}, {{"size", Shape{}}, {"fill_value", 1.0}, {"dtype", w}});
+  const ValueId none = b.call1("full", {}, {{"size", Shape{}}, {"fill_value", 0.0}, {"dtype", w}});
+  const ValueId without =
+      b.call1("where", {b.call1("eq", {at, row}), one, b.unsqueeze(last(v), rank - 1)});
+  const ValueId products = b.call1("cumprod", {without}, {{"dim", rank}});
+  const ValueId counted = b.call1(
+      "where", {b.call1("ge", {at, row}), b.mul(products, b.unsqueeze(last(g), rank - 1)), none});
+  return {b.convert(last(b.sum(counted, {rank}, false)), x.dtype)};
+}
+
+OpDef cumprod() {
+  return OpDef{
+      .name = "cumprod",
+      .signature = "(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+      .summary = "Cumulative products along a dim.",
+      .source = "aten::cumprod, PyTorch 2.13",
+      .traits = Trait::reduction | Trait::recomputable,
+      .infer = infer_cumulative,
+      .reference = reference_cumulative(Fold::product),
+      .decompose = Absent{"a primitive: each element depends on the one before"},
+      .grad = grad_cumprod,
+      .lower = loop::kernel(lower_cumulative(Fold::product)),
+      .cost = cost_per_result(1),
+      .samples = joined({over_dtypes(all_dtypes, {3, 4}, {{"dim", 1}}),
+                         over_dtypes(all_dtypes, {3, 4}, {{"dim", 0}}),
+                         {{{f32({2, 3, 2})}, {{"dim", -2}}},
+                          {{f32({3, 70}).range(0.8, 1.2)}, {{"dim", 1}}},
+                          {{f32({40}).range(0.8, 1.2)}, {{"dim", 0}}},
+                          {{f32({5}).with({2, 0, -3, 0.5, 1})}, {{"dim", 0}}},
+                          {{f32({5}).with({2, 0, -3, 0, 1})}, {{"dim", 0}}},
+                          {{f32({3}).with({NAN, 0, INFINITY})}, {{"dim", 0}}},
+                          {{f32({})}, {{"dim", -1}}},
+                          {{f32({0, 2})}, {{"dim", 0}}},
+                          {{f32({2, 1})}, {{"dim", 1}}},
+                          {{bf16({4})}, {{"dim", 0}, {"dtype", DType::f32}}},
+                          {{f32({4})}, {{"dim", 0}, {"dtype", DType::bf16}}},
+                          {{f32({4}).range(1, 3)}, {{"dim", 0}, {"dtype", DType::i64}}},
+                          {{i64({4})}, {{"dim", 0}, {"dtype", DType::f32}}},
+                          {{i64({4}).range(0, 9)}, {{"dim", 0}, {"dtype", DType::i8}}},
+                          {{boolean({4})}, {{"dim", 0}, {"dtype", DType::boolean}}}}}),
+      .rejects = {{"C1",
+                   {{f32({2, 3})}, {{"dim", 2}}},
+                   "cumprod: C1: dim 2 is outside [-2, 2) of self: f32[2,3]"}},
+  };
+}
+
+}  // namespace
+
+CLEAVE_OPS(cumulative) { return {cumsum(), cumprod()}; }
+
+}  // namespace cleave
