@@ -21,7 +21,7 @@ struct HalvesPeak {
 // Errors: those of lowering.
 Result<HalvesPeak> halves_peak(const Graph& joint, const Partition& cut, const OpRegistry& ops);
 
-// The same where it may be within `room`. Where it can't, whatever the offsets, they aren't planned,
+// The same where it may be within `room`. Where it can't, whatever the offsets, none are planned,
 // and each half counts the bytes that are alive at once in it: a lower bound, above `room`.
 Result<HalvesPeak> halves_peak_within(const Graph& joint, const Partition& cut,
                                       const OpRegistry& ops, int64_t room);

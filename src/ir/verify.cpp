@@ -271,8 +271,8 @@ Status Verifier::check_return(const Return& r) {
 }
 
 // In a joint graph the tangents belong to results in order: each takes the next floating result of
-// its type. Those that their operator marks as not differentiable are passed over, unless it doesn't
-// come out so: frameworks differ in what they mark.
+// its type. Those that their operator marks as not differentiable are passed over, unless it
+// doesn't come out so: frameworks differ in what they mark.
 Status Verifier::check_tangents() {
   bool gradients = false, saved = false;
   for (const Return& r : g_.returns()) gradients = gradients || r.kind == ReturnKind::grad;

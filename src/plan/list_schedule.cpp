@@ -58,8 +58,8 @@ class States {
   std::vector<TaskState> state_;
 };
 
-// The ready tasks by what their step needs, in blocks of neighbours, with the least (growth, number)
-// of each block in a tree above them.
+// The ready tasks by what their step needs, in blocks of neighbours, with the least (growth,
+// number) of each block in a tree above them.
 //
 //   tree     (-4, c)                          ranks: tasks by (need, number)
 //            |      |

@@ -147,9 +147,7 @@ class OneDnnGemm final : public CutGemm {
 // In bf16 oneDNN has instructions of its own. In f32 its calls allocate (344 bytes of bookkeeping),
 // its kernels take 0.4 s to set up for a small GPT, and its step is slower: 24,500 tokens/s against
 // 29,400 for the demo's (two cores of a Zen 4 with AVX-512, 2026-11).
-bool library_is_ahead(const GemmSpec& spec) {
-  return spec.dtype == DType::bf16;
-}
+bool library_is_ahead(const GemmSpec& spec) { return spec.dtype == DType::bf16; }
 
 // Null where oneDNN has nothing for it. Its brgemm takes dense matrices alone, so C is cut into
 // rows of full width.

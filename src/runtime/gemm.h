@@ -7,8 +7,8 @@
 //
 // A product is cut into pieces by its shape alone (gemm_cut.h). Each piece runs on one thread: in
 // bf16 by oneDNN where that has a kernel that works in the scratch it is given (its brgemm, for
-// AVX-512), else by cleave's own kernel (gemm_block.h). So the bits depend on the product and the processor,
-// never on the threads.
+// AVX-512), else by cleave's own kernel (gemm_block.h). So the bits depend on the product and the
+// processor, never on the threads.
 //
 //   f32, f64        summed in their own type
 //   bf16, f16       summed in f32, rounded once

@@ -125,14 +125,16 @@ class Checker {
       violate(fmt::format("budget {}: measured {}, planned {}", budget, now.measured, now.planned));
   }
 
-  // Random nodes of one stream and operator give the same bits, as far as these depend on nothing
-  // else: masks, and nodes that read the random state alone. All of them are returned.
+  // Random nodes of one operator, state (their last operand) and stream give the same bits, as far
+  // as these depend on nothing else: masks, and nodes that read the random state alone. All of them
+  // are returned.
   Status compare_masks(Graph g) {
     std::map<std::string, std::vector<size_t>> equal;  // by the call: places in `return`
     for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) {
       const Node& node = g.node(n);
       if (!has(node.op->traits, Trait::random)) continue;
-      std::string call = fmt::format("{} {}", node.op->name, g.view(n).int_attr("stream"));
+      const std::string call = fmt::format("{} {} of state {}", node.op->name,
+                                           g.view(n).int_attr("stream"), node.inputs.back().v);
       for (uint32_t k = 0; k < node.output_count; ++k) {
         const Type& type = g.type(node.out(k));
         const bool mask = type.dtype == DType::boolean && node.op->name == "native_dropout";
