@@ -149,15 +149,16 @@ Result<size_t> BudgetFamily::choose(const MemoryBudget& budget) {
   CLEAVE_TRY(const int64_t whole, whole_peak());
   const int64_t room = budget.given() ? budget.bytes(whole) : whole;
   std::optional<size_t> best;
-  int last_rung = rungs;
+  std::optional<int> last_rung;  // known once a main member fits
   for (size_t k = 0;; ++k) {
-    while (k == members_.size() && rung_ < last_rung && add_rung()) {}
-    if (k == members_.size() || members_[k].rung > last_rung) break;
-    if (best && members_[k].recompute_ns > members_[*best].recompute_ns) continue;
+    while (k == members_.size() && rung_ < last_rung.value_or(rungs) && add_rung()) {}
+    if (k == members_.size() || members_[k].rung > last_rung.value_or(rungs)) break;
+    const bool dearer = best && members_[k].recompute_ns > members_[*best].recompute_ns;
+    if (dearer && (last_rung || !members_[k].is_main)) continue;
     CLEAVE_TRY(const int64_t bytes, peak_within(k, room));
     if (bytes > room) continue;
     const FamilyMember& m = members_[k];
-    if (m.is_main) last_rung = std::min(last_rung, m.rung == 0 ? 0 : m.rung + 1);
+    if (m.is_main && !last_rung) last_rung = m.rung == 0 ? 0 : m.rung + 1;
     const auto rank = [](const FamilyMember& x) { return std::pair(x.recompute_ns, *x.peak); };
     if (!best || rank(m) < rank(members_[*best])) best = k;
   }
