@@ -66,14 +66,16 @@ Result<Knapsack> by_quanta(const Items& items, int64_t capacity, int64_t range, 
     return user_error(
         "knapsack: {} items of {} quanta are more than dp can hold; take greedy or ilp",
         items.size(), width);
-  std::vector<int64_t> best(width);
+  // In f32, as PyTorch's table is: beside 2^24 flops a value of 1 is lost, and its item isn't kept.
+  std::vector<float> best(width);
   std::vector<std::vector<bool>> better(items.size());
   for (size_t i = 0; i < items.size(); ++i) {
     better[i].resize(width);
     if (items[i].value == 0) continue;
     for (int64_t j = room; j >= size[i]; --j) {
       const auto at = static_cast<size_t>(j);
-      const int64_t with = best[static_cast<size_t>(j - size[i])] + items[i].value;
+      const float with =
+          best[static_cast<size_t>(j - size[i])] + static_cast<float>(items[i].value);
       if (with <= best[at]) continue;
       best[at] = with;
       better[i][at] = true;
