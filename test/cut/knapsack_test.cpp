@@ -91,7 +91,7 @@ TEST(Knapsack, where_rounding_misleads) {
 // PyTorch's table is of f32, where 2^25 + 1 is 2^25; the exact solver keeps both.
 TEST(Knapsack, dp_loses_a_value_of_one_beside_large_ones) {
   const auto kept = [](int64_t large, KnapsackSolver s) {
-    return value_or_throw(solve_knapsack(items({10, 1}, {large, 1}), 20, 20, s)).kept;
+    return value_or_throw(solve_knapsack(items({10, 1, 15}, {large, 1, 2}), 20, 26, s)).kept;
   };
   EXPECT_EQ(kept(1 << 25, KnapsackSolver::dp), (Set{0}));
   EXPECT_EQ(kept(1 << 20, KnapsackSolver::dp), (Set{0, 1}));
