@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/alignment.h"
 #include "emit/instruction.h"
 
 namespace cleave::emit {
@@ -60,6 +61,8 @@ class BytecodeWriter {
  private:
   void begin_phase() {
     code_ = std::make_shared<Bytecode>(k_.buffers.size(), k_.scalars.size());
+    for (size_t b = 0; b < k_.buffers.size(); ++b)
+      if (k_.buffers[b].access == Access::local) code_->add_local(b, k_.buffers[b]);
     variables_.clear();
     constants_.clear();
     // KernelBuilder numbers scalars from -1 down.
@@ -209,30 +212,41 @@ class BytecodeWriter {
 
   // In a lanes loop each lane folds in plain order, elsewhere as emit_c does.
   void write(const Reduce& r) {
-    const DType t = r.var.type();
-    const int32_t identity = value_of(identity_of(r.op, t)), var = variable(r.var);
     const int64_t* inner = r.loops.back().extent.as_const_int();
-    if (in_lanes_ || (inner && *inner < reduce_lanes)) {
-      const int32_t sum = slot();
-      move(sum, identity);
-      nest(r, 0, [&] { put({.dst = sum, .a = element(r), .function = fold_function(r.op, t)}); });
-      return move(var, sum);
+    const bool plain = in_lanes_ || (inner && *inner < reduce_lanes);
+    const size_t count = plain ? 1 : reduce_lanes;
+    std::vector<int32_t> sums(count * r.folds.size());  // those of one fold together
+    for (int32_t& l : sums) l = slot();
+    for (size_t k = 0; k < sums.size(); ++k) {
+      const Fold& f = r.folds[k / count];
+      move(sums[k], value_of(identity_of(f.op, f.var.type())));
     }
-    int32_t lane[reduce_lanes];
-    for (int32_t& l : lane) l = slot();
-    for (int32_t l : lane) move(l, identity);
     nest(r, 0, [&] {
-      const int32_t x = element(r), j = variable(r.loops.back().var);
-      put({.dst = lane[0], .a = x, .b = j, .function = lane_function(r.op, t)});
+      block(r.body);
+      known_.clear();
+      std::vector<int32_t> values;
+      for (const Fold& f : r.folds) values.push_back(value(f.value));
+      for (size_t k = 0; k < r.folds.size(); ++k) {
+        const ReduceOp op = r.folds[k].op;
+        const DType t = r.folds[k].var.type();
+        const int32_t sum = sums[k * count];
+        if (plain)
+          put({.dst = sum, .a = values[k], .function = fold_function(op, t)});
+        else
+          put({.dst = sum,
+               .a = values[k],
+               .b = variable(r.loops.back().var),
+               .function = lane_function(op, t)});
+      }
     });
-    for (int w = reduce_lanes / 2; w; w >>= 1)
-      for (int l = 0; l < w; ++l)
-        put({.dst = lane[l], .a = lane[l + w], .function = fold_function(r.op, t)});
-    move(var, lane[0]);
-  }
-  int32_t element(const Reduce& r) {
-    block(r.lets);
-    return value_of(r.value);
+    for (size_t k = 0; k < r.folds.size(); ++k) {
+      const Fold& f = r.folds[k];
+      const int32_t* lane = &sums[k * count];
+      for (size_t w = count / 2; w; w >>= 1)
+        for (size_t l = 0; l < w; ++l)
+          put({.dst = lane[l], .a = lane[l + w], .function = fold_function(f.op, f.var.type())});
+      move(variable(f.var), lane[0]);
+    }
   }
   template <class F>
   void nest(const Reduce& r, size_t depth, F body) {
@@ -261,6 +275,11 @@ Bytecode::Bytecode(size_t buffers, size_t scalars)
       begin_(narrow(buffers + scalars)), end_(begin_ + 1) {}
 Bytecode::~Bytecode() = default;
 
+void Bytecode::add_local(size_t buffer, const Buffer& b) {
+  locals_.emplace_back(buffer, local_bytes_);
+  local_bytes_ += rounded(b.elements * size_of(b.dtype));
+}
+
 int64_t Bytecode::run(void* const* buffer, const int64_t* scalar, int64_t begin, int64_t end,
                       int64_t* fault) const {
   constexpr size_t usual = 2048;  // on the stack, so that kernels allocate nothing
@@ -268,7 +287,9 @@ int64_t Bytecode::run(void* const* buffer, const int64_t* scalar, int64_t begin,
   std::vector<Slot> many(slots_.size() > usual ? slots_.size() : 0);
   Slot* s = many.empty() ? few : many.data();
   std::copy(slots_.begin(), slots_.end(), s);
-  for (size_t b = 0; b < buffers_; ++b) s[b].buffer = buffer[b];
+  alignas(64) std::byte local[most_local_bytes];
+  for (size_t b = 0; b < buffers_ - locals_.size(); ++b) s[b].buffer = buffer[b];
+  for (const auto& [b, offset] : locals_) s[b].buffer = local + offset;
   for (size_t k = 0; k < scalars_; ++k) s[buffers_ + k].i64 = scalar[k];
   s[begin_].i64 = begin;
   s[end_].i64 = end;

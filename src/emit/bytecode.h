@@ -39,7 +39,10 @@ class Bytecode {
   friend class BytecodeWriter;
   std::vector<Instruction> code_;
   std::vector<Slot> slots_;  // before the run: constants are there
+  void add_local(size_t buffer, const loop::Buffer& b);
   size_t buffers_, scalars_;
+  std::vector<std::pair<size_t, int64_t>> locals_;  // buffer, offset of its memory
+  int64_t local_bytes_ = 0;
   int32_t begin_ = 0, end_ = 0;  // slots of the arguments
 };
 

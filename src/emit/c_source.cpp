@@ -74,6 +74,11 @@ class KernelWriter {
     for (size_t b = 0; b < k_.buffers.size(); ++b) {
       if (!buffers_.used(b)) continue;
       const Buffer& buffer = k_.buffers[b];
+      if (buffer.access == Access::local) {
+        line(fmt::format("{} {}[{}];", c_storage_type(buffer.dtype), buffers_.name(b),
+                         std::max<int64_t>(buffer.elements, 1)));
+        continue;
+      }
       // A buffer that is read and written may be two operands of one storage: no promise then.
       line(fmt::format("{}{} *{}{} = buffer[{}];", buffer.access == Access::read ? "const " : "",
                        c_storage_type(buffer.dtype),
@@ -198,16 +203,16 @@ class KernelWriter {
     close();
   }
 
-  std::string combine(const Reduce& r, const std::string& a, const std::string& b) {
-    const DType t = r.var.type();
-    switch (r.op) {
+  static std::string combine(const Fold& f, const std::string& a, const std::string& b) {
+    const DType t = f.var.type();
+    switch (f.op) {
       case ReduceOp::sum: return fmt::format("{} + {}", a, b);
       case ReduceOp::prod: return fmt::format("{} * {}", a, b);
       case ReduceOp::any: return fmt::format("{} | {}", a, b);
       case ReduceOp::all: return fmt::format("{} & {}", a, b);
       case ReduceOp::max:
       case ReduceOp::min: {
-        const bool max = r.op == ReduceOp::max;
+        const bool max = f.op == ReduceOp::max;
         if (t == DType::boolean) return fmt::format("{} {} {}", a, max ? "|" : "&", b);
         return fmt::format("{}_{}({}, {})", max ? "max" : "min", name_of(t), a, b);
       }
@@ -215,26 +220,32 @@ class KernelWriter {
     return a;
   }
 
-  void element(const Reduce& r, const std::string& accumulator) {
-    for (const Stmt& s : r.lets) stmt(s);
-    line(fmt::format("{} = {};", accumulator, combine(r, accumulator, expr(r.value))));
+  // `suffix` is "[l]" where each fold has a lane array.
+  void element(const Reduce& r, const std::string& suffix) {
+    for (const Stmt& s : r.body) stmt(s);
+    std::vector<Expr> values;
+    for (const Fold& f : r.folds) values.push_back(f.value);
+    const std::vector<std::string> text = exprs(values);
+    for (size_t k = 0; k < r.folds.size(); ++k) {
+      const std::string sum = r.folds[k].var->var + suffix;
+      line(fmt::format("{} = {};", sum, combine(r.folds[k], sum, text[k])));
+    }
   }
 
   void write(const Reduce& r) {
     if (in_lanes()) return write_column(r);
-    const std::string type(c_type(r.var.type())), &v = r.var->var;
-    const std::string identity = expr(identity_of(r.op, r.var.type()));
     const int64_t* inner = r.loops.back().extent.as_const_int();
     const bool plain = inner && *inner < reduce_lanes;
-    line(fmt::format("{} {};", type, v));
-    open("");
-    std::string lanes = plain ? "sum" : "lane";
-    if (plain)
-      line(fmt::format("{} sum = {};", type, identity));
-    else
-      line(fmt::format("{} lane[{}];", type, reduce_lanes));
-    if (!plain)
-      line(fmt::format("for (int l = 0; l < {}; ++l) lane[l] = {};", reduce_lanes, identity));
+    for (const Fold& f : r.folds) {
+      const std::string type(c_type(f.var.type())), &v = f.var->var;
+      const std::string identity = expr(identity_of(f.op, f.var.type()));
+      if (plain) {
+        line(fmt::format("{} {} = {};", type, v, identity));
+        continue;
+      }
+      line(fmt::format("{} {}_lane[{}];", type, v, reduce_lanes));
+      line(fmt::format("for (int l = 0; l < {}; ++l) {}_lane[l] = {};", reduce_lanes, v, identity));
+    }
     for (size_t d = 0; d + 1 < r.loops.size(); ++d)
       open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", r.loops[d].var->var,
                        expr(r.loops[d].extent)));
@@ -242,43 +253,48 @@ class KernelWriter {
     const std::string n = expr(r.loops.back().extent);
     if (plain) {
       open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", j, n));
-      element(r, "sum");
+      element(r, "");
       close();
     } else {
+      open("");
       line("int64_t at = 0;");
       open(fmt::format("for (; at + {0} <= {1}; at += {0})", reduce_lanes, n));
       open(fmt::format("for (int l = 0; l < {}; ++l)", reduce_lanes));
       line(fmt::format("const int64_t {} = at + l;", j));
-      element(r, "lane[l]");
+      element(r, "_lane[l]");
       close();
       close();
       open(fmt::format("for (int l = 0; at + l < {}; ++l)", n));
       line(fmt::format("const int64_t {} = at + l;", j));
-      element(r, "lane[l]");
+      element(r, "_lane[l]");
+      close();
       close();
     }
     for (size_t d = 0; d + 1 < r.loops.size(); ++d) close();
-    if (!plain) {
+    if (plain) return;
+    for (const Fold& f : r.folds) {
+      const std::string& v = f.var->var;
       line(fmt::format("for (int w = {}; w; w >>= 1)", reduce_lanes / 2));
-      line(fmt::format("  for (int l = 0; l < w; ++l) lane[l] = {};",
-                       combine(r, "lane[l]", "lane[l + w]")));
+      line(fmt::format("  for (int l = 0; l < w; ++l) {}_lane[l] = {};", v,
+                       combine(f, v + "_lane[l]", v + "_lane[l + w]")));
+      line(fmt::format("const {} {} = {}_lane[0];", c_type(f.var.type()), v, v));
     }
-    line(fmt::format("{} = {};", v, plain ? "sum" : "lane[0]"));
-    close();
   }
 
   // One accumulator a lane, in plain order.
   void write_column(const Reduce& r) {
-    std::string left = define(r.var, false);
-    const std::string identity = expr(identity_of(r.op, r.var.type()));
-    open_lanes();
-    line(fmt::format("{} = {};", left, identity));
-    close_lanes();
+    for (const Fold& f : r.folds) {
+      const std::string left = define(f.var, false);
+      const std::string identity = expr(identity_of(f.op, f.var.type()));
+      open_lanes();
+      line(fmt::format("{} = {};", left, identity));
+      close_lanes();
+    }
     for (const Loop& l : r.loops)
       open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", l.var->var, expr(l.extent)));
     open_lanes();
     std::string bound = std::exchange(lane_bound_, "");
-    element(r, left);
+    element(r, fmt::format("[{}]", lane_var_));
     lane_bound_ = bound;
     close_lanes();
     for (size_t d = 0; d < r.loops.size(); ++d) close();

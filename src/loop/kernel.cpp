@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 
+#include "base/alignment.h"
 #include "ir/attr.h"
 
 namespace cleave::loop {
@@ -67,9 +68,10 @@ struct Printer {
   }
   void stmt(const For& f, int d) {
     line(d, fmt::format("for {} in {}{} {{", f.loop.var->var, text(f.loop.extent, k),
-                        f.kind == ForKind::parallel ? " parallel"
-                        : f.kind == ForKind::lanes  ? " lanes"
-                                                    : ""));
+                        f.kind == ForKind::parallel      ? " parallel"
+                        : f.kind == ForKind::lanes       ? " lanes"
+                        : f.kind == ForKind::independent ? " independent"
+                                                         : ""));
     block(f.body, d + 1);
     line(d, "}");
   }
@@ -83,11 +85,12 @@ struct Printer {
     line(d, fmt::format("{} = {}", s.var->var, text(s.value, k)));
   }
   void stmt(const Reduce& r, int d) {
-    std::string head = fmt::format("let {} = {} over", r.var->var, name_of(r.op));
+    std::string head = "fold over";
     for (const Loop& l : r.loops) head += fmt::format(" {} in {}", l.var->var, text(l.extent, k));
     line(d, head + " {");
-    block(r.lets, d + 1);
-    line(d + 1, text(r.value, k));
+    block(r.body, d + 1);
+    for (const Fold& f : r.folds)
+      line(d + 1, fmt::format("{} = {} {}", f.var->var, name_of(f.op), text(f.value, k)));
     line(d, "}");
   }
   void stmt(const Store& s, int d) {
@@ -154,10 +157,10 @@ struct Verifier {
   void stmt(const Reduce& r, bool) {
     auto saved = scope;
     for (const Loop& l : r.loops) open(l);
-    for (const Stmt& s : r.lets) std::visit([&](const auto& n) { stmt(n, false); }, s.node);
-    expr(r.value);
+    for (const Stmt& s : r.body) std::visit([&](const auto& n) { stmt(n, false); }, s.node);
+    for (const Fold& f : r.folds) expr(f.value);
     scope = std::move(saved);
-    scope.insert(r.var->i);
+    for (const Fold& f : r.folds) scope.insert(f.var->i);
   }
   void stmt(const Store& s, bool) {
     expr(s.index);
@@ -186,7 +189,7 @@ struct Verifier {
 std::string print(const Kernel& k) {
   Printer p{k, {}};
   std::string head = fmt::format("kernel {}(", k.name);
-  constexpr std::string_view access[] = {"read", "write", "update"};
+  constexpr std::string_view access[] = {"read", "write", "update", "local"};
   for (size_t i = 0; i < k.buffers.size(); ++i)
     head += fmt::format("{}{}: {}[{}] {}", i ? ", " : "", k.buffers[i].name,
                         cleave::name_of(k.buffers[i].dtype), k.buffers[i].elements,
@@ -200,6 +203,15 @@ std::string print(const Kernel& k) {
 
 Status verify(const Kernel& k) {
   Verifier v{k};
+  int64_t local_bytes = 0;
+  for (size_t i = 0; i < k.buffers.size(); ++i) {
+    if (k.buffers[i].access != Access::local) continue;
+    local_bytes += rounded(k.buffers[i].elements * size_of(k.buffers[i].dtype));
+    if (i + 1 < k.buffers.size() && k.buffers[i + 1].access != Access::local)
+      v.fail(bug("the local buffer {} stands before {}", k.buffers[i].name, k.buffers[i + 1].name));
+  }
+  if (local_bytes > most_local_bytes)
+    v.fail(bug("local buffers of {} bytes, expected at most {}", local_bytes, most_local_bytes));
   v.block(k.body, true);
   return v.status;
 }

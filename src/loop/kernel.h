@@ -7,10 +7,12 @@
 //   }
 //
 // Buffers are linear memory; layouts are already folded into the index expressions. A parallel loop
-// stands only outermost and its iterations write disjoint elements. A Reduce folds `value` over its
-// loops: the innermost loop is folded in 16 interleaved lanes (element j into lane j mod 16), the
-// lanes are combined pairwise at the end (8, 4, 2, 1); an innermost loop shorter than 16 is folded
-// in plain order. So the order is fixed by the shape alone.
+// stands only outermost and its iterations write disjoint elements. A Reduce folds values over its
+// loops, several in one pass: the innermost loop is folded in 16 interleaved lanes (element j into
+// lane j mod 16), the lanes are combined pairwise at the end (8, 4, 2, 1); an innermost loop
+// shorter than 16 is folded in plain order. So the order is fixed by the shape alone.
+//
+// A local buffer is memory of each iteration of a parallel loop: a row that waits for its sum.
 #pragma once
 #include <string>
 #include <variant>
@@ -27,8 +29,12 @@ constexpr int reduce_lanes = 16;
 // of its statements runs for all lanes before the next one does, and a Reduce in it keeps one
 // accumulator a lane, folded in plain order (sums over leading dims read whole cache lines this
 // way).
-enum class ForKind : uint8_t { serial, parallel, lanes };
+// independent: iterations store disjoint elements and read none that another one stores, so that
+// they may run side by side in a vector.
+enum class ForKind : uint8_t { serial, parallel, lanes, independent };
 constexpr int column_lanes = 64;
+// Local buffers lie on the stack of the thread that runs a piece.
+constexpr int64_t most_local_bytes = 64 << 10;
 enum class ReduceOp : uint8_t { sum, prod, max, min, any, all };  // max and min propagate NaN
 std::string_view name_of(ReduceOp op);
 // 0, 1, -inf or the least integer, ...
@@ -55,12 +61,15 @@ struct Define {
 struct Assign {
   Expr var, value;
 };
-struct Reduce {
+struct Fold {
   ReduceOp op = ReduceOp::sum;
-  Expr var;                 // gets the result
-  std::vector<Loop> loops;  // outermost first
-  Block lets;               // Lets evaluated for each element before `value`
+  Expr var;  // gets the result
   Expr value;
+};
+struct Reduce {
+  std::vector<Loop> loops;  // outermost first
+  Block body;               // Lets, Stores and Checks of each element, before the values
+  std::vector<Fold> folds;
 };
 struct Store {
   int64_t buffer = 0;
@@ -83,7 +92,7 @@ struct Stmt {
   std::variant<For, Let, Define, Assign, Reduce, Store, If, Check> node;
 };
 
-enum class Access : uint8_t { read, write, update };
+enum class Access : uint8_t { read, write, update, local };
 
 struct Buffer {
   std::string name;  // of the graph's value
@@ -94,7 +103,7 @@ struct Buffer {
 
 struct Kernel {
   std::string name;  // of the graph's value that it computes
-  std::vector<Buffer> buffers;
+  std::vector<Buffer> buffers;       // local ones last: they are no arguments
   std::vector<std::string> scalars;  // i64 arguments: streams
   Block body;
   // Elements that the whole kernel visits; decides how many pieces a parallel loop is cut into.

@@ -80,6 +80,10 @@ void KernelBuilder::loop(Expr extent, const std::function<void(Expr)>& body) {
   for_(std::move(extent), ForKind::serial, body);
 }
 
+void KernelBuilder::each(Expr extent, const std::function<void(Expr)>& body) {
+  for_(std::move(extent), ForKind::independent, body);
+}
+
 void KernelBuilder::lanes(Expr extent, const std::function<void(Expr)>& body) {
   for_(std::move(extent), ForKind::lanes, body);
 }
@@ -116,16 +120,15 @@ Expr KernelBuilder::reduce(ReduceOp op, const std::vector<int64_t>& extents,
 Expr KernelBuilder::reduce_loops(ReduceOp op, Expr outer, const std::vector<int64_t>& inner,
                                  const std::function<Expr(const Exprs&)>& value) {
   Reduce r;
-  r.op = op;
   r.loops.push_back({fresh_var("r", DType::i64), std::move(outer)});
   for (int64_t e : inner) r.loops.push_back({fresh_var("r", DType::i64), Expr(e)});
   Exprs index;
   for (const Loop& l : r.loops) index.push_back(l.var);
-  open_.push_back(&r.lets);
-  r.value = value(index);
+  open_.push_back(&r.body);
+  Expr folded = value(index);
   open_.pop_back();
-  r.var = fresh_var("s", r.value.type());
-  Expr var = r.var;
+  const Expr var = fresh_var("s", folded.type());
+  r.folds.push_back({op, var, std::move(folded)});
   emit({std::move(r)});
   return var;
 }

@@ -61,6 +61,8 @@ class KernelBuilder {
   // A lanes loop (kernel.h): at most column_lanes iterations, directly inside parallel().
   void lanes(Expr extent, const std::function<void(Expr)>& body);
   void loop(Expr extent, const std::function<void(Expr)>& body);
+  // A loop whose iterations don't depend on one another (ForKind::independent).
+  void each(Expr extent, const std::function<void(Expr)>& body);
   void loops(const std::vector<int64_t>& extents, const std::function<void(const Exprs&)>& body);
   Expr reduce(ReduceOp op, const std::vector<int64_t>& extents,
               const std::function<Expr(const Exprs&)>& value);

@@ -156,7 +156,7 @@ bool has_check(const Block& b) {
     if (std::holds_alternative<Check>(s.node)) return true;
     if (auto* f = std::get_if<For>(&s.node)) return has_check(f->body);
     if (auto* i = std::get_if<If>(&s.node)) return has_check(i->then);
-    if (auto* r = std::get_if<Reduce>(&s.node)) return has_check(r->lets);
+    if (auto* r = std::get_if<Reduce>(&s.node)) return has_check(r->body);
     return false;
   });
 }

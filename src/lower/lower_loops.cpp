@@ -25,7 +25,7 @@ void nest(KernelBuilder& b, const std::vector<int64_t>& shape,
   if (shape.size() <= 1) return b.parallel(shape, body);
   std::vector<int64_t> outer(shape.begin(), shape.end() - 1);
   b.parallel(outer, [&](const Exprs& i) {
-    b.loop(Expr(shape.back()), [&](Expr j) {
+    b.each(Expr(shape.back()), [&](Expr j) {
       Exprs index = i;
       index.push_back(j);
       body(index);
