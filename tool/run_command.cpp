@@ -103,6 +103,7 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
                      : o.compiler == "clang" ? runtime::CompilerKind::clang
                      : o.compiler == "none"  ? runtime::CompilerKind::none
                                              : runtime::CompilerKind::automatic;
+  options.fuse = o.fuse != "off";
   options.is_cut = o.mode == "pytorch";
   if (!o.budget.empty() && !options.is_cut) {
     CLEAVE_TRY(options.memory_budget, parse_budget(o.budget));

@@ -35,7 +35,8 @@ struct CompileOptions {
   // The graph is cut already (join_halves): its copies stay, and no tag asks for more. Without a
   // budget.
   bool is_cut = false;
-  // Made before of the same graph; null: made where a budget is given.
+  bool fuse = true;  // false: a kernel for each call
+  // Made before of the same graph, with the same `fuse`; null: made where a budget is given.
   std::shared_ptr<BudgetFamily> family = nullptr;
 };
 

@@ -11,6 +11,7 @@
 #include "cut/honor_tags.h"
 #include "ir/edit.h"
 #include "ir/text.h"
+#include "lower/fuse.h"
 
 namespace cleave {
 namespace {
@@ -39,9 +40,15 @@ Status run_common(Build& b) {
 Status run_decompose(Build& b) { return decompose_for_lowering(b.graph, b.ops); }
 Status run_verify(Build& b) { return verify(b.graph); }
 
-Status run_cut(Build& b) {
+Status run_tags(Build& b) {
   if (b.options.is_cut) return {};
   CLEAVE_CHECK(honor_tags(b.graph, b.options.forward_results));
+  return {};
+}
+
+Status run_fuse(Build& b) { return b.options.fuse ? fuse_calls(b.graph, b.ops) : Status(); }
+
+Status run_cut(Build& b) {
   if (!b.options.memory_budget.given()) return {};
   std::shared_ptr<BudgetFamily> family = b.options.family;
   if (!family) {
@@ -187,6 +194,8 @@ constexpr Stage stages[] = {
     {"decompose", run_decompose, true},
     {"common_subexpressions", run_common, true},
     {"dead_code", run_dead_code, true},
+    {"tags", run_tags, true},
+    {"fuse", run_fuse, true},
     {"cut", run_cut, true},
     {"lower", run_lower, false},
     {"in_place", run_in_place, false},

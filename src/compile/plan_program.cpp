@@ -1,6 +1,7 @@
 #include "compile/plan_program.h"
 
 #include "ir/edit.h"
+#include "lower/fuse.h"
 
 namespace cleave {
 
@@ -37,11 +38,11 @@ Result<std::vector<std::shared_ptr<runtime::Gemm>>> add_products(LoweredProgram&
   return products;
 }
 
-Status prepare_graph(Graph& graph, const OpRegistry& ops) {
+Status prepare_graph(Graph& graph, const OpRegistry& ops, bool fuse) {
   CLEAVE_CHECK(decompose_for_lowering(graph, ops));
   eliminate_common_subexpressions(graph);
   eliminate_dead_code(graph);
-  return {};
+  return fuse ? fuse_calls(graph, ops) : Status();
 }
 
 Result<PlannedProgram> measure_program(const Graph& graph, runtime::GemmCache& cache) {

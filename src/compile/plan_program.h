@@ -17,8 +17,8 @@ Result<std::vector<std::shared_ptr<runtime::Gemm>>> add_products(LoweredProgram&
                                                                  runtime::GemmCache& cache);
 
 // The stages before the cut: decomposition to what has a lowering, equal calls merged, dead ones
-// dropped.
-Status prepare_graph(Graph& graph, const OpRegistry& ops);
+// dropped, and calls fused, which comes last: nothing looks at single calls afterwards.
+Status prepare_graph(Graph& graph, const OpRegistry& ops, bool fuse = true);
 
 // A static, prepared graph, without offsets but with what they can't be below. Errors: those of
 // lowering.

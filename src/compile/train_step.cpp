@@ -6,6 +6,7 @@
 #include "compile/step_trace.h"
 #include "cut/honor_tags.h"
 #include "ir/text.h"
+#include "lower/fuse.h"
 
 namespace cleave {
 
@@ -102,8 +103,9 @@ std::vector<MemoryTrade> memory_trades(const nn::Module& model, const TracedFunc
   StepTrace trace{model, loss, optimizer, inputs, options, at, StepPart::whole};
   trace.record();
   Graph graph = trace.close();
-  value_or_throw(prepare_graph(graph, options.ops.registry()));
+  value_or_throw(prepare_graph(graph, options.ops.registry(), false));
   value_or_throw(honor_tags(graph, trace.results.size()));
+  value_or_throw(fuse_calls(graph, options.ops.registry()));
   BudgetFamily family = value_or_throw(BudgetFamily::make(graph));
   family.complete();
   std::vector<MemoryTrade> all, trades;

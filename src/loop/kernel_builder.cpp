@@ -20,7 +20,7 @@ bool Layout::is_contiguous() const {
 int64_t Layout::numel() const { return numel_of(shape); }
 
 Expr KernelBuilder::fresh_var(const std::string& name, DType type) {
-  int64_t id = next_var_++;
+  int64_t id = sheet_.next_var++;
   return make_var(id, fmt::format("{}{}", name, id), type);
 }
 
@@ -51,7 +51,7 @@ void KernelBuilder::store(int k, const Exprs& index, Expr value) {
 
 Expr KernelBuilder::load_result(int k, const Exprs& index) {
   const Bound& b = results_[k];
-  kernel_.buffers[static_cast<size_t>(b.buffer)].access = Access::update;
+  sheet_.kernel.buffers[static_cast<size_t>(b.buffer)].access = Access::update;
   return loop::load(b.buffer, b.dtype, address(b, index));
 }
 
@@ -60,7 +60,7 @@ void KernelBuilder::parallel(const std::vector<int64_t>& extents,
   // The outer loops are flattened into one parallel loop; its index is taken apart again.
   int64_t total = numel_of(extents);
   For loop{{fresh_var("p", DType::i64), Expr(total)}, ForKind::parallel, {}};
-  open_.push_back(&loop.body);
+  sheet_.open.push_back(&loop.body);
   Exprs index(extents.size());
   Expr rest = loop.loop.var;
   for (size_t d = extents.size(); d-- > 0;) {
@@ -72,7 +72,7 @@ void KernelBuilder::parallel(const std::vector<int64_t>& extents,
     }
   }
   body(index);
-  open_.pop_back();
+  sheet_.open.pop_back();
   emit({std::move(loop)});
 }
 
@@ -90,9 +90,9 @@ void KernelBuilder::lanes(Expr extent, const std::function<void(Expr)>& body) {
 
 void KernelBuilder::for_(Expr extent, ForKind kind, const std::function<void(Expr)>& body) {
   For f{{fresh_var("i", DType::i64), std::move(extent)}, kind, {}};
-  open_.push_back(&f.body);
+  sheet_.open.push_back(&f.body);
   body(f.loop.var);
-  open_.pop_back();
+  sheet_.open.pop_back();
   emit({std::move(f)});
 }
 
@@ -119,18 +119,30 @@ Expr KernelBuilder::reduce(ReduceOp op, const std::vector<int64_t>& extents,
 
 Expr KernelBuilder::reduce_loops(ReduceOp op, Expr outer, const std::vector<int64_t>& inner,
                                  const std::function<Expr(const Exprs&)>& value) {
+  Exprs extents = {std::move(outer)};
+  for (int64_t e : inner) extents.emplace_back(e);
+  return folds(extents,
+               [&](const Exprs& index) { return std::vector<Folded>{{op, value(index)}}; })[0];
+}
+
+Exprs KernelBuilder::folds(const Exprs& extents,
+                           const std::function<std::vector<Folded>(const Exprs& index)>& body) {
   Reduce r;
-  r.loops.push_back({fresh_var("r", DType::i64), std::move(outer)});
-  for (int64_t e : inner) r.loops.push_back({fresh_var("r", DType::i64), Expr(e)});
   Exprs index;
-  for (const Loop& l : r.loops) index.push_back(l.var);
-  open_.push_back(&r.body);
-  Expr folded = value(index);
-  open_.pop_back();
-  const Expr var = fresh_var("s", folded.type());
-  r.folds.push_back({op, var, std::move(folded)});
+  for (const Expr& e : extents) {
+    r.loops.push_back({fresh_var("r", DType::i64), e});
+    index.push_back(r.loops.back().var);
+  }
+  sheet_.open.push_back(&r.body);
+  const std::vector<Folded> folded = body(index);
+  sheet_.open.pop_back();
+  Exprs out;
+  for (const Folded& f : folded) {
+    out.push_back(fresh_var("s", f.value.type()));
+    r.folds.push_back({f.op, out.back(), f.value});
+  }
   emit({std::move(r)});
-  return var;
+  return out;
 }
 
 Expr KernelBuilder::let(Expr value, const std::string& name) {
@@ -152,9 +164,9 @@ void KernelBuilder::assign(Expr var, Expr value) {
 
 void KernelBuilder::if_(Expr condition, const std::function<void()>& then) {
   If s{std::move(condition), {}};
-  open_.push_back(&s.then);
+  sheet_.open.push_back(&s.then);
   then();
-  open_.pop_back();
+  sheet_.open.pop_back();
   emit({std::move(s)});
 }
 
@@ -178,7 +190,7 @@ void KernelBuilder::check(Expr condition, const std::string& what) {
 }
 
 Expr KernelBuilder::stream() {
-  if (kernel_.scalars.empty()) kernel_.scalars.push_back("stream");
+  if (sheet_.kernel.scalars.empty()) sheet_.kernel.scalars.push_back("stream");
   return make_var(-1, "stream", DType::i64);
 }
 

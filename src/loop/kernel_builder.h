@@ -10,6 +10,7 @@
 // here. Loads are in the compute type of the operand's dtype.
 #pragma once
 #include <functional>
+#include <memory>
 
 #include "ir/op_view.h"
 #include "loop/kernel.h"
@@ -34,20 +35,34 @@ struct Bound {
   Layout layout;
 };
 
+// The kernel that is written, the blocks that are open, and the next variable's number: what several
+// builders share that write one kernel.
+struct KernelSheet {
+  Kernel& kernel;
+  std::vector<Block*> open;
+  int64_t next_var = 0;
+  explicit KernelSheet(Kernel& k) : kernel(k), open{&k.body} {}
+};
+
 class KernelBuilder {
  public:
   // `operands` is one per flat operand (list items spread), `results` one per result.
   KernelBuilder(Kernel& kernel, std::vector<Bound> operands, std::vector<Bound> results)
-      : kernel_(kernel), operands_(std::move(operands)), results_(std::move(results)) {
-    open_.push_back(&kernel_.body);
-  }
+      : own_(std::make_unique<KernelSheet>(kernel)), sheet_(*own_), operands_(std::move(operands)),
+        results_(std::move(results)) {}
+  // Writes on a sheet of others, which outlives it.
+  KernelBuilder(KernelSheet& sheet, std::vector<Bound> operands, std::vector<Bound> results)
+      : sheet_(sheet), operands_(std::move(operands)), results_(std::move(results)) {}
+  virtual ~KernelBuilder() = default;
+  KernelBuilder(const KernelBuilder&) = delete;
+  KernelBuilder& operator=(const KernelBuilder&) = delete;
 
   const Bound& operand(int flat) const { return operands_[flat]; }
   const Bound& result(int k) const { return results_[k]; }
   bool has(int flat) const { return operands_[flat].buffer >= 0; }
   bool wanted(int k) const { return results_[k].buffer >= 0; }  // false: result k is unused
 
-  Expr load(int flat, const Exprs& index);
+  virtual Expr load(int flat, const Exprs& index);
   // `index` of a result that the operand broadcasts to: dims aligned at the right, size 1 repeats.
   Expr load_broadcast(int flat, const Exprs& index);
   // Does nothing where result k is not wanted. Casts to the compute type of its dtype.
@@ -69,6 +84,13 @@ class KernelBuilder {
   // The same with an outermost extent that is computed.
   Expr reduce_loops(ReduceOp op, Expr outer, const std::vector<int64_t>& inner,
                     const std::function<Expr(const Exprs&)>& value);
+  // Several folds in one pass, whose body may store. Gives one variable for each.
+  struct Folded {
+    ReduceOp op;
+    Expr value;
+  };
+  Exprs folds(const Exprs& extents,
+              const std::function<std::vector<Folded>(const Exprs& index)>& body);
   Expr let(Expr value, const std::string& name = "t");
   // A mutable variable.
   Expr define(Expr value, const std::string& name = "a");
@@ -81,18 +103,20 @@ class KernelBuilder {
   // Reports `what` unless the condition holds.
   void check(Expr condition, const std::string& what);
   // The `stream` attribute of a random operator, as a scalar argument of the kernel.
-  Expr stream();
+  virtual Expr stream();
   Expr fresh_var(const std::string& name, DType type);
+
+ protected:
+  KernelSheet& sheet() { return sheet_; }
 
  private:
   void for_(Expr extent, ForKind kind, const std::function<void(Expr)>& body);
-  void emit(Stmt s) { open_.back()->push_back(std::move(s)); }
+  void emit(Stmt s) { sheet_.open.back()->push_back(std::move(s)); }
   Expr address(const Bound& b, const Exprs& index) const;
 
-  Kernel& kernel_;
+  std::unique_ptr<KernelSheet> own_;  // where it isn't another's
+  KernelSheet& sheet_;
   std::vector<Bound> operands_, results_;
-  std::vector<Block*> open_;
-  int64_t next_var_ = 0;
 };
 
 }  // namespace cleave::loop

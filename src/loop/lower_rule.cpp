@@ -10,8 +10,9 @@ LowerPtr rule(Form form) {
 
 }  // namespace
 
-LowerPtr elementwise(std::function<Exprs(KernelBuilder&, const OpView&, const Exprs&)> value) {
-  return rule(ElementwiseRule{std::move(value), false});
+LowerPtr elementwise(std::function<Exprs(KernelBuilder&, const OpView&, const Exprs&)> value,
+                     bool in_range) {
+  return rule(ElementwiseRule{std::move(value), in_range});
 }
 
 LowerPtr pointwise(std::function<Expr(const OpView&, const Exprs&)> value) {
@@ -48,6 +49,7 @@ LowerPtr product(ProductRule r) { return rule(std::move(r)); }
 LowerPtr foreign(ForeignRule r) { return rule(std::move(r)); }
 LowerPtr branch() { return rule(BranchRule{}); }
 LowerPtr repeat() { return rule(LoopRule{}); }
+LowerPtr group() { return rule(GroupRule{}); }
 LowerPtr by_decomposition() { return rule(DecompositionRule{}); }
 
 }  // namespace cleave::loop

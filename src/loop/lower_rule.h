@@ -1,4 +1,4 @@
-// How an operator becomes loops: one of nine forms.
+// How an operator becomes loops: one of ten forms.
 //
 //   elementwise   each result element is an expression of operand elements: what fuses best
 //   reduction     folds an operand over dims
@@ -8,6 +8,7 @@
 //   decomposition the entry's decompose, before lowering
 //   foreign       the host program's own code: C text, or a callback
 //   branch, loop  the steps of subgraphs, and jumps
+//   group         the calls of a subgraph as one kernel
 #pragma once
 #include <functional>
 #include <optional>
@@ -21,8 +22,9 @@ namespace cleave::loop {
 // Loads, checks and streams go through the builder.
 struct ElementwiseRule {
   std::function<Exprs(KernelBuilder&, const OpView&, const Exprs& index)> value;
-  // The index is only handed to load_broadcast, so that dims may be merged or split.
-  bool broadcast_only = false;
+  // Every load is in range, whatever becomes of it: operands may be computed where they are read,
+  // before the rule decides. False: a load may stand in an arm of a select that isn't taken.
+  bool in_range = false;
 };
 
 // result[kept] = finish(fold over the reduced dims of map(x[all])). `dims` are non-negative.
@@ -70,15 +72,19 @@ struct BranchRule {};
 // there are results, as long as the attribute `condition` gives true.
 struct LoopRule {};
 
+// The attribute `body`, whose placeholders stand for the items of the list operand.
+struct GroupRule {};
+
 struct LowerRule {
   std::variant<ElementwiseRule, ReductionRule, KernelRule, ViewRule, ProductRule, DecompositionRule,
-               ForeignRule, BranchRule, LoopRule>
+               ForeignRule, BranchRule, LoopRule, GroupRule>
       form;
 };
 
 // Constructors for the entries: `.lower = loop::elementwise(...)`.
 using LowerPtr = std::shared_ptr<const LowerRule>;
-LowerPtr elementwise(std::function<Exprs(KernelBuilder&, const OpView&, const Exprs&)> value);
+LowerPtr elementwise(std::function<Exprs(KernelBuilder&, const OpView&, const Exprs&)> value,
+                     bool in_range = false);
 // One result from operand scalars in the compute type of each operand's dtype, broadcast; numbers
 // come as constants of the result's compute type.
 LowerPtr pointwise(std::function<Expr(const OpView&, const Exprs& x)> value);
@@ -90,5 +96,6 @@ LowerPtr by_decomposition();
 LowerPtr foreign(ForeignRule rule);
 LowerPtr branch();
 LowerPtr repeat();
+LowerPtr group();
 
 }  // namespace cleave::loop

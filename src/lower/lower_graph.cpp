@@ -66,12 +66,12 @@ Status Lowering::node(NodeId n) {
     Lowering& l;
     NodeId n;
     const OpView& op;
-    Status operator()(const ElementwiseRule& r) {
-      l.elementwise(n, op, r);
+    Status operator()(const ElementwiseRule&) {
+      l.single(n);
       return {};
     }
-    Status operator()(const ReductionRule& r) {
-      l.reduction(n, op, r);
+    Status operator()(const ReductionRule&) {
+      l.single(n);
       return {};
     }
     Status operator()(const KernelRule& r) {
@@ -86,6 +86,7 @@ Status Lowering::node(NodeId n) {
     Status operator()(const ForeignRule& r) { return l.foreign(n, op, r); }
     Status operator()(const BranchRule&) { return l.branch(n, op); }
     Status operator()(const LoopRule&) { return l.loop(n, op); }
+    Status operator()(const GroupRule&) { return l.fused(n, op); }
     Status operator()(const DecompositionRule&) { return bug("{} was not decomposed", op.name()); }
   };
   return std::visit(Form{*this, n, op}, (*node.op->lower)->form);
@@ -171,7 +172,7 @@ std::string nameless(Kernel k) {
 }  // namespace
 
 void Lowering::finish_call(Call c, const std::string& name, const OpView* op) {
-  if (!c.kernel.scalars.empty()) c.call.scalars = {op->int_attr("stream")};
+  if (op && !c.kernel.scalars.empty()) c.call.scalars = {op->int_attr("stream")};
   const bool may_fail = has_check(c.kernel.body);
   // A buffer that is stored and read back is an update.
   auto [it, added] = kernels_.emplace(nameless(c.kernel), out_.kernels.size());

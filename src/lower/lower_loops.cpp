@@ -1,7 +1,9 @@
-// The loop nests of elementwise operators, reductions and copies.
+// The loop nests of calls and groups of calls, and of copies.
 #include <algorithm>
 
 #include "lower/collapse.h"
+#include "lower/group_check.h"
+#include "lower/group_kernel.h"
 #include "lower/lower_node.h"
 
 namespace cleave {
@@ -74,25 +76,6 @@ std::vector<size_t> same_addresses(const KernelCall& call, const std::vector<Bou
 
 }  // namespace
 
-void Lowering::elementwise(NodeId n, const OpView& op, const ElementwiseRule& rule) {
-  Call c = begin_call(n, op);
-  std::vector<int64_t> shape = static_shape(op.out_type(0));
-  if (rule.broadcast_only) {
-    shape = collapse_call(c.operands, c.results, shape);
-    c.call.same_address = same_addresses(c.call, c.operands, c.results);
-  }
-  KernelBuilder b(c.kernel, c.operands, c.results);
-  nest(b, shape, [&](const Exprs& i) {
-    Exprs values = rule.value(b, op, i);
-    if (values.size() > 1)  // all are computed before the first store: it may lie over an operand
-      for (size_t k = 0; k < values.size(); ++k)
-        if (b.wanted(static_cast<int>(k))) values[k] = b.let(values[k], "v");
-    for (size_t k = 0; k < values.size(); ++k)
-      if (b.wanted(static_cast<int>(k))) b.store(static_cast<int>(k), i, values[k]);
-  });
-  finish_call(std::move(c), graph_.name(graph_.node(n).out(0)), &op);
-}
-
 void Lowering::copy(const Location& from, const Location& to, DType dtype,
                     const std::string& name) {
   Call c;
@@ -109,144 +92,97 @@ void Lowering::copy(const Location& from, const Location& to, DType dtype,
   finish_call(std::move(c), name, nullptr);
 }
 
+// One call as a kernel of its own.
+void Lowering::single(NodeId n) {
+  const Node& node = graph_.node(n);
+  std::vector<std::pair<ValueId, Location>> operands;
+  for (const ValueId v : node.inputs)
+    if (v.valid()) operands.emplace_back(v, at_.at(v.v));
+  Outputs outputs;
+  for (uint32_t k = 0; k < node.output_count; ++k)
+    if (!graph_.view(n).out_type(static_cast<int>(k)).is_none && is_wanted(node.out(k)))
+      outputs.emplace_back(node.out(k), node.out(k));
+  if (!outputs.empty()) group(graph_, {n}, operands, outputs, graph_.name(node.out(0)));
+}
+
 namespace {
 
-// A reduction after collapsing: loops over kept and folded dims, with the strides of the operand.
-struct FoldNest {
-  std::vector<int64_t> kept, kept_in, kept_out;  // extents, strides of operand and result
-  std::vector<int64_t> folded, folded_in;
-  int64_t kept_count() const { return numel_of(kept); }
-  int64_t folded_count() const { return numel_of(folded); }
-};
-
-FoldNest fold_nest(const Layout& in, const std::vector<int64_t>& dims) {
-  const size_t rank = in.shape.size();
-  std::vector<int> group(rank, 0);
-  for (int64_t d : dims) group[static_cast<size_t>(d)] = 1;
-  std::vector<int64_t> result_strides(rank);
-  int64_t step = 1;
-  for (size_t d = rank; d-- > 0;)
-    if (!group[d]) {
-      result_strides[d] = step;
-      step *= in.shape[d];
-    }
-  StridedDims all{in.shape, {in.strides, result_strides}};
-  collapse(all, &group);
-  FoldNest out;
-  for (size_t d = 0; d < all.shape.size(); ++d) {
-    if (group[d]) {
-      out.folded.push_back(all.shape[d]);
-      out.folded_in.push_back(all.strides[0][d]);
-    } else {
-      out.kept.push_back(all.shape[d]);
-      out.kept_in.push_back(all.strides[0][d]);
-      out.kept_out.push_back(all.strides[1][d]);
-    }
+// The nodes that the values need, in order.
+std::vector<NodeId> needed_nodes(const Graph& g, const std::vector<ValueId>& values) {
+  std::vector<bool> needed(g.node_capacity());
+  std::vector<NodeId> out;
+  for (const ValueId v : values)
+    if (g.value(v).def.valid()) needed[g.value(v).def.v] = true;
+  for (NodeId n = g.last_node(); n.valid(); n = g.prev_node(n)) {
+    if (!needed[n.v]) continue;
+    out.push_back(n);
+    for (const ValueId v : g.node(n).inputs)
+      if (v.valid() && g.value(v).def.valid()) needed[g.value(v).def.v] = true;
   }
-  if (out.folded.empty()) out.folded = {1}, out.folded_in = {0};
+  std::reverse(out.begin(), out.end());
   return out;
 }
 
-Expr dot(const Exprs& index, const std::vector<int64_t>& strides) {
-  Expr at(0);
-  for (size_t d = 0; d < index.size(); ++d) at = at + index[d] * Expr(strides[d]);
-  return at;
-}
-
-// One dim of the operand and result each: linear addresses.
-Bound linear(Bound b) {
-  b.layout.shape = {int64_t{1} << 60};
-  b.layout.strides = {1};
-  return b;
-}
-
-constexpr int64_t few_results = 32;          // below this a long fold is cut into chunks,
-constexpr int64_t long_fold = 1 << 15;       // when it is at least this long,
-constexpr int64_t chunk_elements = 1 << 13;  // into chunks of about this length,
-constexpr int64_t most_chunks = 64;
-
 }  // namespace
 
-// Three forms, chosen by shape and layout alone:
-//   rows      parallel over results, each folds its elements (lanes along the innermost folded dim)
-//   columns   the innermost kept dim is dense and the folded one is not: lanes of results
-//   chunks    few results of long folds: partial results, then a fold of those
-void Lowering::reduction(NodeId n, const OpView& op, const ReductionRule& rule) {
-  Call c = begin_call(n, op);
-  if (!is_wanted(graph_.node(n).out(0))) return;
-  FoldNest f = fold_nest(c.operands[0].layout, rule.dims(op));
-  const int64_t count = f.folded_count(), results = f.kept_count();
-  const Bound in = linear(c.operands[0]), result = linear(c.results[0]);
-  const std::string name = graph_.name(graph_.node(n).out(0));
-  auto value = [&](KernelBuilder& b, Expr at) { return rule.map(op, b.load(0, {at})); };
-  auto finish = [&](Expr s) { return rule.finish ? rule.finish(op, s, count) : s; };
+// A body of the host program's own may be no single kernel: then it runs call by call.
+Status Lowering::fused(NodeId n, const OpView& op) {
+  const Graph& body = *op.graph_attr("body");
+  const Node& node = graph_.node(n);
+  Outputs outputs;
+  std::vector<ValueId> results;
+  bool is_kernel = true;
+  for (uint32_t k = 0; k < node.output_count; ++k) {
+    if (!is_wanted(node.out(k))) continue;
+    const ValueId inside = body.returns()[k].value;
+    const NodeId def = body.value(inside).def;
+    is_kernel &= def.valid() && body.node(def).op->lower.present() &&
+                 !std::holds_alternative<ViewRule>((*body.node(def).op->lower)->form) &&
+                 std::find(results.begin(), results.end(), inside) == results.end();
+    results.push_back(inside);
+    outputs.emplace_back(inside, node.out(k));
+  }
+  if (outputs.empty()) return {};
+  const std::vector<NodeId> nodes = needed_nodes(body, results);
+  if (!is_kernel || !check_group(body, nodes, results).ok()) {
+    CLEAVE_TRY(const Locations at, inlined(body, list_locations(op)));
+    for (uint32_t k = 0; k < node.output_count; ++k) at_[node.out(k).v] = at[k];
+    return {};
+  }
+  std::vector<std::pair<ValueId, Location>> operands;
+  size_t next = 0;
+  for (const Placeholder& p : body.placeholders())
+    if (p.role != Role::symint)
+      operands.emplace_back(p.value, at_.at(op.list_in(static_cast<int>(next++)).v));
+  group(body, nodes, operands, outputs, graph_.name(node.out(0)));
+  return {};
+}
 
-  const bool columns = !f.kept.empty() && f.kept_in.back() == 1 && f.folded_in.back() != 1 &&
-                       f.kept.back() >= reduce_lanes && f.kept_out.back() == 1;
-  const bool chunks =
-      !columns && results < few_results && count >= long_fold && f.folded[0] >= most_chunks;
-  if (columns) {
-    KernelBuilder b(c.kernel, {in}, {result});
-    std::vector<int64_t> outer(f.kept.begin(), f.kept.end() - 1);
-    const int64_t last = f.kept.back();
-    outer.push_back((last + column_lanes - 1) / column_lanes);
-    b.parallel(outer, [&](const Exprs& i) {
-      Expr first = b.let(i.back() * Expr(column_lanes), "first");
-      b.lanes(binary(Op::min, Expr(last) - first, Expr(column_lanes)), [&](Expr lane) {
-        Exprs kept(i.begin(), i.end() - 1);
-        kept.push_back(first + lane);
-        Expr s = b.reduce(rule.op, f.folded, [&](const Exprs& r) {
-          return value(b, dot(kept, f.kept_in) + dot(r, f.folded_in));
-        });
-        b.store(0, {dot(kept, f.kept_out)}, finish(s));
-      });
-    });
-    return finish_call(std::move(c), name, &op);
+void Lowering::group(const Graph& g, const std::vector<NodeId>& nodes,
+                     const std::vector<std::pair<ValueId, Location>>& operands,
+                     const Outputs& outputs, const std::string& name) {
+  Call c;
+  c.kernel.name = name;
+  std::vector<std::pair<ValueId, Bound>> bounds;
+  for (const auto& [v, at] : operands) {
+    bounds.emplace_back(v, bind(c.kernel, c.call, at, g.type(v).dtype, false));
+    c.kernel.work += at.layout.numel();
   }
-  if (!chunks) {
-    KernelBuilder b(c.kernel, {in}, {result});
-    b.parallel(f.kept, [&](const Exprs& i) {
-      Expr base = b.let(dot(i, f.kept_in), "base");
-      Expr s = b.reduce(rule.op, f.folded,
-                        [&](const Exprs& r) { return value(b, base + dot(r, f.folded_in)); });
-      b.store(0, {dot(i, f.kept_out)}, finish(s));
-    });
-    return finish_call(std::move(c), name, &op);
+  std::vector<GroupResult> results;
+  for (const auto& [inside, v] : outputs) {
+    at_[v.v] = new_dense(graph_.name(v), graph_.type(v));
+    results.push_back({inside, bind(c.kernel, c.call, at_[v.v], g.type(inside).dtype, true)});
+    c.kernel.work += at_[v.v].layout.numel();
   }
-  // The outermost folded dim is cut; each chunk leaves one partial result.
-  const int64_t parts = std::min(most_chunks, count / chunk_elements);
-  const int64_t step = (f.folded[0] + parts - 1) / parts;
-  Expr probe = rule.map(op, constant(compute_type(in.dtype), 0));
-  const DType accumulator = probe.type();
-  Location partial{new_storage(name + ".partial", accumulator, results * parts), {}};
-  partial.layout = Layout::contiguous({results * parts});
-  Bound part = linear(bind(c.kernel, c.call, partial, accumulator, true));
-  c.kernel.buffers[static_cast<size_t>(part.buffer)].access = Access::update;
-  KernelBuilder b(c.kernel, {in, part}, {part, result});
-  std::vector<int64_t> outer = f.kept;
-  outer.push_back(parts);
-  b.parallel(outer, [&](const Exprs& i) {
-    Exprs kept(i.begin(), i.end() - 1);
-    Expr first = b.let(i.back() * Expr(step), "first");
-    Expr rows = binary(Op::max, binary(Op::min, Expr(f.folded[0]) - first, Expr(step)), Expr(0));
-    Expr s =
-        b.reduce_loops(rule.op, rows, {f.folded.begin() + 1, f.folded.end()}, [&](const Exprs& r) {
-          Exprs at = r;
-          at[0] = r[0] + first;
-          return value(b, dot(kept, f.kept_in) + dot(at, f.folded_in));
-        });
-    Expr row(0);  // row-major number of the result
-    for (size_t d = 0; d < kept.size(); ++d) row = row * Expr(f.kept[d]) + kept[d];
-    b.store(0, {row * Expr(parts) + i.back()}, s);
-  });
-  b.parallel(f.kept, [&](const Exprs& i) {
-    Expr row(0);
-    for (size_t d = 0; d < i.size(); ++d) row = row * Expr(f.kept[d]) + i[d];
-    Expr s = b.reduce(rule.op, {parts},
-                      [&](const Exprs& r) { return b.load(1, {row * Expr(parts) + r[0]}); });
-    b.store(1, {dot(i, f.kept_out)}, finish(s));
-  });
-  finish_call(std::move(c), name, &op);
+  const MakePartial make_partial = [&](const std::string& partial, DType dtype, int64_t elements) {
+    const Location at{new_storage(partial, dtype, elements), Layout::contiguous({elements})};
+    return bind(c.kernel, c.call, at, dtype, true);
+  };
+  const GroupCode code = write_group(g, nodes, bounds, results, c.kernel, make_partial);
+  for (const int64_t b : code.same_address)
+    c.call.same_address.push_back(c.call.storages[static_cast<size_t>(b)]);
+  c.call.scalars = code.streams;
+  finish_call(std::move(c), name, nullptr);
 }
 
 }  // namespace cleave

@@ -35,8 +35,13 @@ class Lowering {
   // ---- nodes
   Status node(NodeId n);
   Status view(NodeId n, const OpView& op, const loop::ViewRule& rule);
-  void elementwise(NodeId n, const OpView& op, const loop::ElementwiseRule& rule);
-  void reduction(NodeId n, const OpView& op, const loop::ReductionRule& rule);
+  void single(NodeId n);
+  Status fused(NodeId n, const OpView& op);
+  // Calls of `g` as one kernel: its operands, and for each of its results the value here.
+  using Outputs = std::vector<std::pair<ValueId, ValueId>>;
+  void group(const Graph& g, const std::vector<NodeId>& nodes,
+             const std::vector<std::pair<ValueId, Location>>& operands, const Outputs& outputs,
+             const std::string& name);
   void kernel(NodeId n, const OpView& op, const loop::KernelRule& rule);
   void product(NodeId n, const OpView& op, const loop::ProductRule& rule);
   Status foreign(NodeId n, const OpView& op, const loop::ForeignRule& rule);

@@ -125,7 +125,7 @@ CLEAVE_OPS(arange) {
       .reference = reference_arange,
       .decompose = Absent{"primitive"},
       .grad = Absent{"no operand"},
-      .lower = loop::elementwise(lower_arange),
+      .lower = loop::elementwise(lower_arange, true),
       .cost = cost_per_result(2),
       .samples = {{{}, {{"end", 5}}},
                   {{}, {{"end", 2.5}}},

@@ -204,7 +204,7 @@ OpDef embedding() {
         return {b.call1("index", {op.in(0), Values{op.in(1)}})};
       },
       .grad = grad_embedding,
-      .lower = loop::elementwise(lower_embedding),
+      .lower = loop::elementwise(lower_embedding, true),
       .cost = cost_per_result(0),
       .samples = std::move(samples),
       .rejects = {{"C1",

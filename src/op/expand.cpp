@@ -202,7 +202,7 @@ OpDef repeat() {
       .reference = reference_repeat,
       .decompose = decompose_repeat,
       .grad = grad_repeat,
-      .lower = loop::elementwise(lower_repeat),
+      .lower = loop::elementwise(lower_repeat, true),
       .cost = cost_per_result(0),
       .samples = joined({over_dtypes(all_dtypes, {2, 3}, {{"repeats", {2, 2}}}),
                          {{{f32({3})}, {{"repeats", {2, 1, 2}}}},

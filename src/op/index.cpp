@@ -281,7 +281,7 @@ OpDef index() {
       .reference = reference_index,
       .decompose = Absent{"a primitive of data movement"},
       .grad = grad_index,
-      .lower = loop::elementwise(lower_index),
+      .lower = loop::elementwise(lower_index, true),
       .cost = cost_per_result(0),
       .samples = std::move(samples),
       .rejects =

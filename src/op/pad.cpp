@@ -144,7 +144,7 @@ OpDef constant_pad_nd() {
       .reference = reference_pad,
       .decompose = Absent{"primitive: index arithmetic and a choice"},
       .grad = grad_pad,
-      .lower = loop::elementwise(lower_pad),
+      .lower = loop::elementwise(lower_pad, true),
       .cost = cost_per_result(0),
       .samples = joined({over_dtypes(all_dtypes, {2, 3}, {{"pad", {1, 2}}, {"value", 1}}),
                          {{{f32({2, 3})}, {{"pad", {0, 1, 2, 0}}, {"value", 1.5}}},
@@ -227,7 +227,7 @@ OpDef flip() {
         const std::vector<int64_t> dims = op.ints_attr("dims");
         return {b.call1("flip", {op.dout(0)}, {{"dims", dims}})};
       },
-      .lower = loop::elementwise(lower_flip),
+      .lower = loop::elementwise(lower_flip, true),
       .cost = cost_per_result(0),
       .samples = joined(
           {over_dtypes(all_dtypes, {2, 3}, {{"dims", {1}}}),

@@ -149,7 +149,7 @@ OpDef randint() {
       .reference = reference_randint,
       .decompose = Absent{"primitive"},
       .grad = Absent{"no floating operand"},
-      .lower = loop::elementwise(lower_randint),
+      .lower = loop::elementwise(lower_randint, true),
       .cost = cost_per_result(35),
       .samples = std::move(samples),
       .rejects = {{"C1", call(i64({3}), 0, 5, two), "randint: C1: rng is i64[3], expected i64[2]"},

@@ -75,7 +75,7 @@ CLEAVE_OPS(rng_fold) {
       .reference = reference,
       .decompose = Absent{"primitive: words of Philox"},
       .grad = Absent{"the result is an integer"},
-      .lower = loop::elementwise(lower),
+      .lower = loop::elementwise(lower, true),
       .cost = cost_per_result(80),
       .samples = {call(state(), i64({}).with({0}), 0), call(state(), i64({}).with({1}), 0),
                   call(state(), i64({}).with({2}), 0), call(state(), i64({}).with({3}), 1),

@@ -1,0 +1,270 @@
+#include "loop/index_math.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/result.h"
+
+namespace cleave::loop {
+namespace {
+
+size_t hash_of(const LinearIndex& x, size_t seed) {
+  size_t h = seed * 0x9e3779b97f4a7c15 + static_cast<size_t>(x.constant);
+  for (const LinearIndex::Term& t : x.terms)
+    h = (h ^ (static_cast<size_t>(t.atom) * 31 + static_cast<size_t>(t.factor))) *
+        0x9e3779b97f4a7c15;
+  return h;
+}
+
+}  // namespace
+
+int64_t LinearIndex::factor_of(int32_t atom) const {
+  for (const Term& t : terms)
+    if (t.atom == atom) return t.factor;
+  return 0;
+}
+
+void IndexMath::declare(const Expr& var, int64_t extent) {
+  const auto [it, fresh] = variable_.try_emplace(var->i, static_cast<int32_t>(atoms_.size()));
+  if (fresh) atoms_.push_back({var, Kind::variable, std::max<int64_t>(extent - 1, 0)});
+}
+
+int32_t IndexMath::atom_of(const Expr& e) {
+  if (e->op == Op::var)
+    if (const auto it = variable_.find(e->i); it != variable_.end()) return it->second;
+  const auto [it, fresh] = atom_of_.try_emplace(&*e, static_cast<int32_t>(atoms_.size()));
+  if (fresh) {
+    atoms_.push_back({e, Kind::opaque, -1});
+    kept_.push_back(e);
+  }
+  return it->second;
+}
+
+int32_t IndexMath::atom(Kind kind, const LinearIndex& inner, int64_t divisor) {
+  std::vector<int32_t>& same = parts_[hash_of(inner, static_cast<size_t>(divisor) * 4 +
+                                                         static_cast<size_t>(kind))];
+  for (const int32_t a : same)
+    if (atoms_[a].kind == kind && atoms_[a].divisor == divisor && atoms_[a].inner == inner)
+      return a;
+  const int64_t most = largest(inner);
+  const Op op = kind == Kind::quotient ? Op::truncdiv : Op::truncmod;
+  const int64_t bound = kind == Kind::remainder ? divisor - 1 : most < 0 ? -1 : most / divisor;
+  const auto number = static_cast<int32_t>(atoms_.size());
+  Expr e = binary(op, expr_of(inner), Expr(divisor));
+  atoms_.push_back({std::move(e), kind, bound, inner, divisor});
+  same.push_back(number);
+  return number;
+}
+
+void IndexMath::add_term(LinearIndex& to, int32_t atom, int64_t factor) {
+  if (factor == 0) return;
+  auto at = std::lower_bound(to.terms.begin(), to.terms.end(), atom,
+                             [](const LinearIndex::Term& t, int32_t a) { return t.atom < a; });
+  if (at != to.terms.end() && at->atom == atom) {
+    at->factor += factor;
+    if (at->factor == 0) to.terms.erase(at);
+  } else {
+    to.terms.insert(at, {atom, factor});
+  }
+}
+
+void IndexMath::add(LinearIndex& to, const LinearIndex& x, int64_t factor) {
+  to.constant += x.constant * factor;
+  for (const LinearIndex::Term& t : x.terms) add_term(to, t.atom, t.factor * factor);
+}
+
+// x / d * (d * f) + x % d * f = x * f
+void IndexMath::join_parts(LinearIndex& x) {
+  for (bool again = true; again;) {
+    again = false;
+    for (const LinearIndex::Term t : x.terms) {
+      const Atom& remainder = atoms_[t.atom];
+      if (remainder.kind != Kind::remainder) continue;
+      // The quotient may have been simplified further, so it is made again and looked for.
+      const LinearIndex quotient = split(remainder.inner, remainder.divisor).quotient;
+      const int64_t factor = t.factor * remainder.divisor;
+      const bool whole =
+          std::all_of(quotient.terms.begin(), quotient.terms.end(), [&](const auto& q) {
+            return x.factor_of(q.atom) == q.factor * factor;
+          });
+      if (!whole || quotient.terms.empty()) continue;
+      const LinearIndex inner = remainder.inner;
+      const int64_t f = t.factor;
+      add(x, quotient, -factor);
+      add_term(x, t.atom, -f);
+      add(x, inner, f);
+      again = true;
+      break;
+    }
+  }
+}
+
+int64_t IndexMath::largest(const LinearIndex& x) const {
+  int64_t most = x.constant;
+  if (x.constant < 0) return -1;
+  for (const LinearIndex::Term& t : x.terms) {
+    if (t.factor < 0 || atoms_[t.atom].largest < 0) return -1;
+    most += t.factor * atoms_[t.atom].largest;
+  }
+  return most;
+}
+
+IndexMath::Split IndexMath::split(const LinearIndex& x, int64_t divisor) {
+  Split out;
+  if (divisor == 1) {
+    out.quotient = x;
+    return out;
+  }
+  LinearIndex rest;
+  for (const LinearIndex::Term& t : x.terms)
+    if (t.factor % divisor == 0)
+      add_term(out.quotient, t.atom, t.factor / divisor);
+    else
+      add_term(rest, t.atom, t.factor);
+  rest.constant = ((x.constant % divisor) + divisor) % divisor;
+  out.quotient.constant = (x.constant - rest.constant) / divisor;
+  if (const int64_t most = largest(rest); most >= 0 && most < divisor) {
+    out.remainder = std::move(rest);
+    return out;
+  }
+  // (g * y + z) / (g * d) = y / d where 0 <= z < g.
+  for (const LinearIndex::Term& t : rest.terms) {
+    const int64_t g = std::gcd(t.factor, divisor);
+    if (g <= 1) continue;
+    LinearIndex high, low;
+    for (const LinearIndex::Term& u : rest.terms)
+      add_term(u.factor % g == 0 ? high : low, u.atom, u.factor % g == 0 ? u.factor / g : u.factor);
+    low.constant = rest.constant % g;
+    high.constant = rest.constant / g;
+    const int64_t most = largest(low);
+    if (most < 0 || most >= g || high == rest) continue;
+    const Split inner = split(high, divisor / g);
+    add(out.quotient, inner.quotient, 1);
+    add(out.remainder, inner.remainder, g);
+    add(out.remainder, low, 1);
+    return out;
+  }
+  add_term(out.quotient, atom(Kind::quotient, rest, divisor), 1);
+  add_term(out.remainder, atom(Kind::remainder, rest, divisor), 1);
+  return out;
+}
+
+LinearIndex IndexMath::linear(const Expr& e) {
+  if (const auto it = linear_.find(&*e); it != linear_.end()) return it->second;
+  LinearIndex out;
+  const auto divisor = [&]() -> int64_t {
+    const int64_t* d = e->args[1].as_const_int();
+    return d && *d > 0 ? *d : 0;
+  };
+  switch (e->op) {
+    case Op::constant: out.constant = e->i; return out;
+    case Op::add:
+    case Op::sub:
+      out = linear(e->args[0]);
+      add(out, linear(e->args[1]), e->op == Op::add ? 1 : -1);
+      break;
+    case Op::mul: {
+      const LinearIndex a = linear(e->args[0]), b = linear(e->args[1]);
+      if (b.terms.empty()) {
+        add(out, a, b.constant);
+      } else if (a.terms.empty()) {
+        add(out, b, a.constant);
+      } else {
+        add_term(out, atom_of(e), 1);
+      }
+      break;
+    }
+    case Op::truncdiv:
+    case Op::floordiv:
+    case Op::truncmod:
+    case Op::floormod: {
+      const int64_t d = divisor();
+      const LinearIndex a = linear(e->args[0]);
+      if (d == 0 || largest(a) < 0) {
+        add_term(out, atom_of(e), 1);
+        break;
+      }
+      Split s = split(a, d);
+      out = e->op == Op::truncdiv || e->op == Op::floordiv ? s.quotient : s.remainder;
+      break;
+    }
+    default: add_term(out, atom_of(e), 1); break;
+  }
+  join_parts(out);
+  return out;
+}
+
+Expr IndexMath::expr_of(LinearIndex x) {
+  std::vector<Known>& same = known_[hash_of(x, 7)];
+  for (const Known& k : same)
+    if (k.index == x) return k.expr;
+  // The largest factors first: rows before columns.
+  std::vector<LinearIndex::Term> terms = x.terms;
+  std::stable_sort(terms.begin(), terms.end(),
+                   [](const auto& a, const auto& b) { return a.factor > b.factor; });
+  Expr out(0);
+  for (const LinearIndex::Term& t : terms) out = out + atoms_[t.atom].expr * Expr(t.factor);
+  out = out + Expr(x.constant);
+  linear_.emplace(&*out, x);
+  kept_.push_back(out);
+  same.push_back({std::move(x), out});
+  return out;
+}
+
+Expr IndexMath::simplify(const Expr& e) { return expr_of(linear(e)); }
+
+Expr IndexMath::divide(const Expr& e, int64_t divisor) {
+  return simplify(binary(Op::truncdiv, e, Expr(divisor)));
+}
+
+Expr IndexMath::modulo(const Expr& e, int64_t divisor) {
+  return simplify(binary(Op::truncmod, e, Expr(divisor)));
+}
+
+Exprs IndexMath::delinearise(const Expr& number, const std::vector<int64_t>& shape) {
+  Exprs out(shape.size());
+  int64_t step = 1;
+  for (size_t d = shape.size(); d-- > 0;) {
+    if (shape[d] == 1) {
+      out[d] = Expr(0);
+      continue;
+    }
+    const int64_t extent = std::max<int64_t>(shape[d], 1);
+    const Expr above = divide(number, step);
+    const int64_t most = largest(linear(above));
+    out[d] = most >= 0 && most < extent ? above : modulo(above, extent);
+    step *= extent;
+  }
+  return out;
+}
+
+Expr IndexMath::dot(const Exprs& index, const std::vector<int64_t>& factors) {
+  LinearIndex out;
+  for (size_t d = 0; d < index.size(); ++d) add(out, linear(index[d]), factors[d]);
+  join_parts(out);
+  return expr_of(std::move(out));
+}
+
+const std::vector<int64_t>& IndexMath::variables(const Expr& e) {
+  const auto it = variables_.find(&*e);
+  if (it != variables_.end()) return it->second;
+  std::vector<int64_t> out;
+  if (e->op == Op::var) out.push_back(e->i);
+  for (const Expr& a : e->args)
+    for (const int64_t v : variables(a))
+      if (std::find(out.begin(), out.end(), v) == out.end()) out.push_back(v);
+  kept_.push_back(e);
+  return variables_.emplace(&*e, std::move(out)).first->second;
+}
+
+bool IndexMath::is_nested(const LinearIndex& index, int64_t variable) {
+  for (const LinearIndex::Term& t : index.terms) {
+    const Atom& a = atoms_[t.atom];
+    if (a.kind == Kind::variable) continue;
+    const std::vector<int64_t>& in = variables(a.expr);
+    if (std::find(in.begin(), in.end(), variable) != in.end()) return true;
+  }
+  return false;
+}
+
+}  // namespace cleave::loop

@@ -1,0 +1,87 @@
+// Index arithmetic in one normal form, so that equal indices are the same expression and views of
+// views cost nothing.
+//
+//   math.declare(p, 256); math.declare(j, 768);
+//   math.divide(p * 768 + j, 768)     p            j is below 768
+//   math.modulo(p * 768 + j, 64)      j % 64
+//   p / 4 * 4 + p % 4                 p
+//
+// An index is a constant and a sum of atoms times numbers; an atom is a variable, a quotient, a
+// remainder, or an expression that isn't looked into (a loaded index). Indices are not negative and
+// divisors are positive numbers.
+#pragma once
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "loop/expr.h"
+
+namespace cleave::loop {
+
+// c + the sum of factor * atom; atoms in the order in which they were first seen.
+struct LinearIndex {
+  struct Term {
+    int32_t atom;
+    int64_t factor;
+    friend bool operator==(const Term&, const Term&) = default;
+  };
+  int64_t constant = 0;
+  std::vector<Term> terms;
+  friend bool operator==(const LinearIndex&, const LinearIndex&) = default;
+  int64_t factor_of(int32_t atom) const;
+};
+
+class IndexMath {
+ public:
+  // A variable with values in [0, extent).
+  void declare(const Expr& var, int64_t extent);
+  // The normal form: the same object for equal indices.
+  Expr simplify(const Expr& e);
+  Expr divide(const Expr& e, int64_t divisor);
+  Expr modulo(const Expr& e, int64_t divisor);
+  // The multi-index in a row-major shape of the element with this row-major number.
+  Exprs delinearise(const Expr& number, const std::vector<int64_t>& shape);
+  Expr dot(const Exprs& index, const std::vector<int64_t>& factors);
+
+  LinearIndex linear(const Expr& e);
+  // The variables in it, each once; those inside quotients and opaque parts too.
+  const std::vector<int64_t>& variables(const Expr& e);
+  // Whether the variable stands anywhere but as factor * variable.
+  bool is_nested(const LinearIndex& index, int64_t variable);
+  int32_t atom_of(const Expr& var);
+
+ private:
+  enum class Kind : uint8_t { opaque, variable, quotient, remainder };
+  struct Atom {
+    Expr expr;
+    Kind kind = Kind::opaque;
+    int64_t largest = -1;  // -1: unknown
+    LinearIndex inner = {};
+    int64_t divisor = 1;
+  };
+  struct Split {
+    LinearIndex quotient, remainder;
+  };
+  int32_t atom(Kind kind, const LinearIndex& inner, int64_t divisor);
+  void add(LinearIndex& to, const LinearIndex& x, int64_t factor);
+  void add_term(LinearIndex& to, int32_t atom, int64_t factor);
+  void join_parts(LinearIndex& x);
+  Split split(const LinearIndex& x, int64_t divisor);
+  int64_t largest(const LinearIndex& x) const;  // -1: unknown
+  Expr expr_of(LinearIndex x);
+
+  struct Known {
+    LinearIndex index;
+    Expr expr;
+  };
+  std::deque<Atom> atoms_;
+  std::unordered_map<const ExprNode*, int32_t> atom_of_;  // opaque ones and variables' nodes
+  std::unordered_map<int64_t, int32_t> variable_;         // by id
+  std::unordered_map<size_t, std::vector<int32_t>> parts_;  // quotients, remainders by hash
+  std::unordered_map<size_t, std::vector<Known>> known_;
+  std::unordered_map<const ExprNode*, LinearIndex> linear_;  // of normal forms
+  std::unordered_map<const ExprNode*, std::vector<int64_t>> variables_;
+  std::vector<Expr> kept_;  // keeps the keys alive
+};
+
+}  // namespace cleave::loop
