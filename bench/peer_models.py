@@ -127,13 +127,15 @@ def main():
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:a.threads])  # inherited by every process
     print(f"{a.threads} threads, {a.rounds} rounds in turns")
     print(HEAD, flush=True)
-    ratios = {}
+    ratios, most = {}, 0
     for model in a.models:
         figures, others = measure(model, a)
         print_row(model, figures, others)
+        most = max(most, others)
         ratios[model] = ratio(figures)
     known = [ratios[m] for m in SIX if not math.isnan(ratios.get(m, math.nan))]
     if known: print(f"geomean of best peer / ours over {len(known)} of the six f32 models: {math.exp(sum(map(math.log, known)) / len(known)):.3f}")
+    if most > 0.05: print(f"other processes took up to {most:.0%} of the machine: these figures are no result")
     print("bf16: PyTorch under autocast; cleave has none yet")
 
 
