@@ -34,7 +34,7 @@ bench: build/release/build.ninja
 	@$(NINJA) -C build/release all benches examples
 	@for b in build/release/bin/bench_*; do \
 	  case $$b in *bench_step) continue;; esac; echo "== $$b"; $$b || exit 1; done
-	@echo "== whole training steps"; python3 bench/peer_step.py build/release/bin/bench_step
+	@echo "== whole training steps"; python3 bench/peer_models.py build/release/bin/bench_step
 	@echo "== the examples' steps"; python3 bench/peer_examples.py build/release/bin
 
 # The whole test suite under AddressSanitizer and UndefinedBehaviorSanitizer.

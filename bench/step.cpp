@@ -1,93 +1,136 @@
-// One whole training step (forward, backward, clipping, AdamW): from trace to runnable, and a step.
+// One whole training step in f32 (forward, backward, AdamW): from a model to runnable, and a step.
 //
-//   bench_step           every model as a table row
-//   bench_step gpt2      one model as one JSON object: compile_ms, step_ms, kernels, peaks
+//   bench_step [--seconds 3] [--threads 0]        each of bench/models/step_models.h as a row
+//   bench_step gpt2 [--seconds 3] [--threads 0]   one model, in a fresh process, as a JSON object
 //
-// demo is `make demo`'s model: 4 layers, width 128, 4 heads, 12 x 64 tokens of 63 characters. gpt2
-// is GPT-2 124M: 12 layers, width 768, 12 heads, vocabulary 50304, 4 x 64 tokens.
+//   cold_ms       from initialised parameters to runnable: trace_ms, compile_ms and its stages_ms
+//   first_ms      the same with the first step
+//   step_ms       median of the n steps of about --seconds, after 3 that don't count; min_ms
+//   resident_mb   growth of the resident set since the model was made, at its highest moment:
+//                 gradients, optimizer state, arena and compiler; not the parameters
+//   peak_bytes    measured in the arena, as planned_peak_bytes counts: with the parameters
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
-#include <cstring>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
 
-#include "tool/gpt.h"
+#include "bench/models/step_models.h"
+#include "bench/resident.h"
 
 namespace {
 
 using namespace cleave;
+using Clock = std::chrono::steady_clock;
 
-struct Model {
-  const char* name;
-  tool::GptShape shape;
-  int64_t batch, time;
-  int steps;
+double ms_since(Clock::time_point t) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - t).count();
+}
+
+struct Settings {
+  std::string model;  // empty: all
+  double seconds = 3;
+  int threads = 0;
 };
 
-constexpr Model models[] = {
-    {"demo", {63, 4, 128, 4, 64, 0}, 12, 64, 50},
-    {"gpt2", {50304, 12, 768, 12, 1024, 0}, 4, 64, 5},
-};
-
-struct Figures {
-  double compile_ms = 0, step_ms = 0;
-  int64_t kernels = 0, planned = 0, measured = 0;
-  Report report;
-};
-
-Figures measure(const Model& m) {
-  using Clock = std::chrono::steady_clock;
-  auto ms_since = [](Clock::time_point t) {
-    return std::chrono::duration<double, std::milli>(Clock::now() - t).count();
-  };
-  Generator rng(0);
-  tool::Gpt model(m.shape, rng);
-  const std::vector<InputSpec> specs = {{"idx", DType::i64, {m.batch, m.time}},
-                                        {"target", DType::i64, {m.batch, m.time}}};
-  const auto begin = Clock::now();
-  TrainStep step = train_step(
-      model, [&](const Tensor& idx, const Tensor& target) { return model.loss(idx, target); },
-      optim::AdamW({.lr = 1e-4}), specs, {.clip_norm = 1.0});
-  Figures f;
-  f.compile_ms = ms_since(begin);
-  f.kernels = step.report().kernels;
-  f.report = step.report();
-  f.planned = step.report().planned_peak_bytes;
-  const HostTensor idx = rng.integers({m.batch, m.time}, 0, m.shape.vocabulary);
-  const HostTensor target = rng.integers({m.batch, m.time}, 0, m.shape.vocabulary);
-  step.watch_memory();
-  step.run({idx, target});
-  f.measured = step.measured_peak_bytes();
+// So many steps that they take about `seconds`.
+std::vector<double> timed_steps(const std::function<void()>& run, double seconds) {
+  for (int k = 0; k < 2; ++k) run();
+  auto at = Clock::now();
+  run();
+  const double n = std::clamp(1e3 * seconds / std::max(1e-3, ms_since(at)), 5.0, 400.0);
   std::vector<double> times;
-  for (int i = 0; i < m.steps; ++i) {
-    const auto at = Clock::now();
-    step.run({idx, target});
+  for (int k = 0; k < static_cast<int>(n); ++k) {
+    at = Clock::now();
+    run();
     times.push_back(ms_since(at));
   }
-  std::sort(times.begin(), times.end());
-  f.step_ms = times[times.size() / 2];
-  return f;
+  std::ranges::sort(times);
+  return times;
+}
+
+nlohmann::ordered_json measure(const std::string& name, const Settings& settings) {
+  const bench::StepModel m = bench::make_step_model(name);
+  const int64_t before = bench::resident_bytes("VmRSS");
+  const auto begin = Clock::now();
+  TrainStep step = train_step(*m.module, m.loss, optim::AdamW({.lr = 1e-4}), m.specs,
+                              {.threads = settings.threads, .clip_norm = m.clip_norm});
+  const double cold_ms = ms_since(begin);
+  const double loss = step.run({m.inputs[0], m.inputs[1]}).loss;
+  const double first_ms = ms_since(begin);
+  double last = loss;
+  const std::vector<double> times =
+      timed_steps([&] { last = step.run({m.inputs[0], m.inputs[1]}).loss; }, settings.seconds);
+  const int64_t resident = bench::resident_bytes("VmHWM") - before;
+  step.watch_memory();  // touches the whole arena
+  step.run({m.inputs[0], m.inputs[1]});
+  const Report& r = step.report();
+  nlohmann::ordered_json stages;
+  for (const CompileStage& s : r.stages) stages[s.name] = s.ms;
+  return {{"model", name},
+          {"step_ms", times[times.size() / 2]},
+          {"min_ms", times.front()},
+          {"n", times.size()},
+          {"cold_ms", cold_ms},
+          {"first_ms", first_ms},
+          {"trace_ms", r.trace_ms},
+          {"compile_ms", r.compile_ms},
+          {"stages_ms", stages},
+          {"kernels", r.kernels},
+          {"distinct_kernels", r.distinct_kernels},
+          {"planned_peak_bytes", r.planned_peak_bytes},
+          {"peak_bytes", step.measured_peak_bytes()},
+          {"resident_mb", static_cast<double>(resident) / 1e6},
+          {"loss", loss},
+          {"finite", std::isfinite(loss) && std::isfinite(last)},
+          {"note", m.note}};
+}
+
+void print_row(const nlohmann::ordered_json& f) {
+  std::printf("%-14s %10.0f %10.2f %8ld %8ld %14ld %14ld %10.0f %8.3f  %s\n",
+              f["model"].get<std::string>().c_str(), f["cold_ms"].get<double>(),
+              f["step_ms"].get<double>(), f["kernels"].get<long>(),
+              f["distinct_kernels"].get<long>(), f["planned_peak_bytes"].get<long>(),
+              f["peak_bytes"].get<long>(), f["resident_mb"].get<double>(), f["loss"].get<double>(),
+              f["note"].get<std::string>().c_str());
+  std::fflush(stdout);
+}
+
+// False for what isn't understood.
+bool read(int argc, char** argv, Settings& out) {
+  const std::vector<std::string> known = bench::step_model_names();
+  for (int k = 1; k < argc; ++k) {
+    const std::string word = argv[k];
+    if (word == "--seconds" && k + 1 < argc)
+      out.seconds = std::atof(argv[++k]);
+    else if (word == "--threads" && k + 1 < argc)
+      out.threads = std::atoi(argv[++k]);
+    else if (std::ranges::find(known, word) != known.end())
+      out.model = word;
+    else
+      return false;
+  }
+  return true;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 1)
-    std::printf("%-6s %12s %10s %8s %16s %16s\n", "model", "compile ms", "step ms", "kernels",
-                "planned peak", "measured peak");
-  for (const Model& m : models) {
-    if (argc > 1 && std::strcmp(argv[1], m.name) != 0) continue;
-    const Figures f = measure(m);
-    if (argc == 1)
-      std::printf("%-6s %12.1f %10.2f %8ld %16ld %16ld\n", m.name, f.compile_ms, f.step_ms,
-                  f.kernels, f.planned, f.measured);
-    else {
-      std::printf("{\"trace_ms\": %.2f, ", f.report.trace_ms);
-      for (const CompileStage& s : f.report.stages)
-        std::printf("\"%s_ms\": %.2f, ", s.name.c_str(), s.ms);
-      std::printf(
-          "\"model\": \"%s\", \"compile_ms\": %.2f, \"step_ms\": %.3f, \"kernels\": %ld, "
-          "\"planned_peak_bytes\": %ld, \"peak_bytes\": %ld}\n",
-          m.name, f.compile_ms, f.step_ms, f.kernels, f.planned, f.measured);
-    }
+  Settings settings;
+  if (!read(argc, argv, settings)) {
+    std::string names;
+    for (const std::string& name : bench::step_model_names()) names += " " + name;
+    std::fprintf(stderr,
+                 "usage: bench_step [MODEL] [--seconds S] [--threads N]; MODEL is one of%s\n",
+                 names.c_str());
+    return 1;
   }
+  if (!settings.model.empty()) {
+    std::printf("%s\n", measure(settings.model, settings).dump().c_str());
+    return 0;
+  }
+  std::printf("%-14s %10s %10s %8s %8s %14s %14s %10s %8s\n", "model", "cold ms", "step ms",
+              "kernels", "distinct", "planned peak", "measured peak", "grown MB", "loss");
+  for (const std::string& name : bench::step_model_names()) print_row(measure(name, settings));
 }

@@ -33,6 +33,7 @@ Command partition_command();
 Command frontier_command();
 Command remat_command();
 Command plan_command();
+Command compile_command();
 Command train_command();
 
 // In the order of the help.

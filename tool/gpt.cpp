@@ -5,7 +5,8 @@
 namespace cleave::tool {
 
 Gpt::Block::Block(const GptShape& s, Generator& rng)
-    : heads(s.heads), ln1(add_module("ln1", nn::LayerNorm({s.width}))),
+    : heads(s.heads), is_causal(s.attention == Attention::causal),
+      ln1(add_module("ln1", nn::LayerNorm({s.width}))),
       qkv(add_module("qkv", nn::Linear(s.width, 3 * s.width, rng))),
       proj(add_module("proj", nn::Linear(s.width, s.width, rng))),
       ln2(add_module("ln2", nn::LayerNorm({s.width}))),
@@ -17,7 +18,7 @@ Tensor Gpt::Block::operator()(const Tensor& x) const {
   const int64_t batch = x.size(0), time = x.size(1), width = x.size(2);
   Tensor packed = qkv(ln1(x)).view({batch, time, 3, heads, width / heads}).permute({2, 0, 3, 1, 4});
   Tensor y = scaled_dot_product_attention(packed.select(0, 0), packed.select(0, 1),
-                                          packed.select(0, 2), {.is_causal = true});
+                                          packed.select(0, 2), {.is_causal = is_causal});
   y = y.transpose(1, 2).reshape({batch, time, width});
   Tensor middle = x + drop(proj(y));
   return middle + drop(out(gelu(fc(ln2(middle)), "tanh")));

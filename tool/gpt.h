@@ -10,10 +10,14 @@
 
 namespace cleave::tool {
 
+// What a position sees: itself and what is before it, or all.
+enum class Attention : uint8_t { causal, bidirectional };
+
 struct GptShape {
   int64_t vocabulary = 0;
   int64_t layers = 4, width = 128, heads = 4, context = 64;
   double dropout = 0;
+  Attention attention = Attention::causal;
 };
 
 class Gpt : public nn::Module {
@@ -29,6 +33,7 @@ class Gpt : public nn::Module {
     Tensor operator()(const Tensor& x) const;
 
     int64_t heads;
+    bool is_causal;
     nn::LayerNorm ln1;
     nn::Linear qkv, proj;
     nn::LayerNorm ln2;

@@ -12,13 +12,13 @@
 #include "grad/grad.h"
 #include "interp/array_memory.h"
 #include "interp/interpret.h"
-#include "ir/specialize.h"
 #include "op/registry.h"
 #include "runtime/alloc_watch.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
 #include "tool/pytorch_rules.h"
 #include "tool/run_inputs.h"
+#include "tool/static_sizes.h"
 
 namespace cleave::tool {
 namespace {
@@ -161,24 +161,6 @@ Result<Arrays> run_reference(const Graph& g, const Arrays& inputs, const Options
     for (Array& a : *out)
       if (a.floating()) a.dtype = DType::f64;  // unrounded
   return out;
-}
-
-// The graph with sizes bound to the inputs' shapes.
-Result<Graph> static_graph(const Graph& g, const std::map<std::string, Array>& given) {
-  std::vector<std::optional<std::vector<int64_t>>> shapes;
-  SymbolValues symbols;
-  for (const Placeholder& p : g.placeholders()) {
-    auto at = given.find(g.name(p.value));
-    shapes.emplace_back();
-    if (at == given.end()) continue;
-    if (p.role == Role::symint) {
-      if (at->second.numel() == 1 && !at->second.floating()) symbols[at->first] = at->second.i[0];
-    } else {
-      shapes.back() = at->second.shape;
-    }
-  }
-  CLEAVE_TRY(SymbolValues values, bind_symbols(g, shapes, symbols));
-  return specialize(g, values);
 }
 
 // A joint graph with what PyTorch's partitioner would recompute.

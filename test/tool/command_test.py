@@ -70,7 +70,7 @@ class Help(Case):
     def test_lists_and_explains_each_command(self):
         listing = cleave("help")
         self.assertEqual(listing.returncode, 0)
-        for name in ("check", "print", "run", "grad", "partition", "frontier", "remat", "plan", "train"):
+        for name in ("check", "print", "run", "grad", "partition", "frontier", "remat", "plan", "compile", "train"):
             self.assertIn(name, listing.stdout)
             one = cleave("help", name)
             self.assertEqual(one.returncode, 0)
@@ -170,6 +170,69 @@ class Graphs(Case):
         self.assertEqual(r.returncode, 0, r.stderr)
         self.assertIn("-> grad %w", r.stdout)
         self.assertEqual(cleave("check", "-", stdin=r.stdout).returncode, 0)
+
+
+DYNAMIC = """graph @main(%s0: symint range(2,64) hint(8), %x: input f32[s0,4]) {
+  %y = relu(%x)
+  %z = add(%y, %x)
+  return %z
+}
+"""
+
+
+TWICE = MLP.replace("  return %z", "  %u = relu(%y)\n  return %z, %u")
+
+
+class Compile(Case):
+    def stages(self, *args):
+        r = cleave("compile", *args, "--json")
+        self.assertEqual(r.returncode, 0, r.stderr)
+        report = json.loads(r.stdout)
+        self.assertLessEqual({"stages", "compile_ms"}, set(report))
+        for s in report["stages"]: self.assertEqual(set(s), {"name", "ms", "nodes"})
+        self.assertAlmostEqual(sum(s["ms"] for s in report["stages"]), report["compile_ms"], delta=0.01)
+        return report
+
+    def test_stages_are_files_that_read_back(self):
+        for text in (TWICE, cleave("grad", "-", stdin=TWICE).stdout):
+            g, d = self.file("m.clv", text), self.path("stages" + str(len(text)))
+            report = self.stages(g, "--dump", d)
+            names = [s["name"] for s in report["stages"]]
+            self.assertEqual(len(set(names)), len(names))
+            files = sorted(os.listdir(d))
+            graphs = [f for f in files if f.endswith(".clv")]
+            self.assertGreaterEqual(len(graphs), 2, files)  # as given, and with one relu
+            for f in files: self.assertTrue(any(f[3:].startswith(n) for n in [*names, "unit"]), f)
+            for f in graphs:
+                r = cleave("check", os.path.join(d, f), "--json")
+                self.assertEqual(r.returncode, 0, r.stderr)
+                by_name = {s["name"]: s["nodes"] for s in report["stages"]}
+                self.assertEqual(json.loads(r.stdout)["nodes"], by_name[f[3:-4]])
+            self.assertEqual(contents(os.path.join(d, graphs[0])).decode(), cleave("print", g).stdout)
+            self.assertTrue(any(f.endswith(".c") for f in files), files)
+
+    def test_text_lists_the_stages(self):
+        r = cleave("compile", "-", stdin=MLP)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        for name in ("verify", "lower", "build", "planned peak"): self.assertIn(name, r.stdout)
+
+    def test_symints_need_sizes(self):
+        g = self.file("d.clv", DYNAMIC)
+        self.refused(cleave("compile", g), 1, "%s0 in [2, 64]", "--size s0=N", "--in")
+        self.refused(cleave("compile", g, "--size", "s0=1"), 1, "s0", "[2, 64]")
+        self.refused(cleave("compile", g, "--size", "s1=8"), 1, "no symint %s1")
+        self.refused(cleave("compile", g, "--size", "x=8"), 1, "no symint %x")
+        self.refused(cleave("compile", g, "--size", "s0=8,s0=9"), 1, "already")
+        for word in ("s0", "s0=", "s0=eight", "s0=8x", "=8"): self.refused(cleave("compile", g, "--size", word), 1, "--size")
+        self.assertEqual([s["nodes"] for s in self.stages(g, "--size", "s0=8")["stages"]][0], 2)
+
+    def test_wrong_places_and_budgets_are_refused(self):
+        g = self.file("m.clv", MLP)
+        self.refused(cleave("compile", g, "--dump", g), 1, "m.clv")
+        self.refused(cleave("compile", self.path("none.clv"), "--dump", self.path("d")), 1, "none.clv")
+        self.assertFalse(os.path.exists(self.path("d")))
+        self.refused(cleave("compile", g, "--budget", "1"), 1, "least peak found")
+        self.refused(cleave("compile", g, "--threads", "-1"), 1, "--threads")
 
 
 CHAIN = """graph @main(%x: input f32[64,64] grad, %rng: rng_state i64[2]) {

@@ -1,0 +1,72 @@
+#include "bench/models/step_models.h"
+
+#include "bench/models/resnet50.h"
+#include "tool/gpt.h"
+
+namespace cleave::bench {
+namespace {
+
+struct TokenModel {
+  const char* name;
+  tool::GptShape shape;
+  int64_t batch, time;
+  int64_t tokens;  // that the data has, at most the vocabulary
+  double clip_norm = 0;
+};
+
+const TokenModel token_models[] = {
+    {"demo", {63, 4, 128, 4, 64}, 12, 64, 63, 1.0},
+    {"chargpt_small", {96, 4, 128, 4, 64}, 12, 64, 96},
+    {"chargpt", {96, 6, 384, 6, 256}, 8, 256, 96},
+    {"gpt2", {50304, 12, 768, 12, 1024}, 4, 64, 50257},
+    {"bert_small", {30522, 4, 512, 8, 512, 0.1, tool::Attention::bidirectional}, 8, 128, 30522},
+};
+
+StepModel token_model(const TokenModel& m) {
+  Generator rng(0);
+  auto module = std::make_shared<tool::Gpt>(m.shape, rng);
+  return {
+      .module = module,
+      .loss = [module](const Tensor& idx,
+                       const Tensor& target) { return module->loss(idx, target); },
+      .specs = {{"idx", DType::i64, {m.batch, m.time}}, {"target", DType::i64, {m.batch, m.time}}},
+      .inputs = {rng.integers({m.batch, m.time}, 0, m.tokens),
+                 rng.integers({m.batch, m.time}, 0, m.tokens)},
+      .clip_norm = m.clip_norm};
+}
+
+StepModel mlp() {
+  Generator rng(0);
+  auto module = std::make_shared<nn::Sequential>(nn::Linear(784, 256, rng), nn::ReLU(),
+                                                 nn::Linear(256, 128, rng), nn::ReLU(),
+                                                 nn::Linear(128, 10, rng));
+  return {
+      .module = module,
+      .loss = [module](const Tensor& x, const Tensor& y) { return cross_entropy((*module)(x), y); },
+      .specs = {{"x", DType::f32, {32, 784}}, {"y", DType::i64, {32}}},
+      .inputs = {rng.normal({32, 784}), rng.integers({32}, 0, 10)}};
+}
+
+StepModel resnet50() {
+  Generator rng(0);
+  auto module = std::make_shared<ResNet50>(rng);
+  return {.module = module,
+          .loss = [module](const Tensor& x, const Tensor& y) { return module->loss(x, y); },
+          .specs = {{"images", DType::f32, {8, 3, 128, 128}}, {"labels", DType::i64, {8}}},
+          .inputs = {rng.normal({8, 3, 128, 128}), rng.integers({8}, 0, 1000)},
+          .note = "channels-first: channels-last can't be asked for yet"};
+}
+
+}  // namespace
+
+std::vector<std::string> step_model_names() {
+  return {"demo", "mlp", "chargpt_small", "chargpt", "gpt2", "bert_small", "resnet50"};
+}
+
+StepModel make_step_model(const std::string& name) {
+  for (const TokenModel& m : token_models)
+    if (name == m.name) return token_model(m);
+  return name == "mlp" ? mlp() : resnet50();
+}
+
+}  // namespace cleave::bench

@@ -1,0 +1,99 @@
+// cleave compile G.clv --dump DIR: the stages between a graph and code that runs.
+#include "compile/executable.h"
+#include "cut/parse_budget.h"
+#include "op/registry.h"
+#include "tool/command.h"
+#include "tool/graph_file.h"
+#include "tool/static_sizes.h"
+
+namespace cleave::tool {
+namespace {
+
+struct Options {
+  std::string graph, dump, in, budget;
+  std::vector<std::string> sizes;
+  int threads = 0;
+  bool json = false;
+};
+
+// The graph with its symints bound by --size and --in.
+Result<Graph> at_sizes(Graph g, const Options& o) {
+  CLEAVE_TRY(const SymbolValues sizes, parse_sizes(g, o.sizes, "--size"));
+  if (is_static(g) && sizes.empty()) return g;
+  if (sizes.empty() && o.in.empty()) {
+    std::string ranges, words;
+    for (const Placeholder& p : g.placeholders()) {
+      if (p.role != Role::symint) continue;
+      const std::string& name = g.name(p.value);
+      ranges += fmt::format("{}%{} in [{}, {}]", ranges.empty() ? "" : ", ", name, p.sym.range.lo,
+                            p.sym.range.hi);
+      words += fmt::format("{}{}=N", words.empty() ? "" : ",", name);
+    }
+    return user_error(
+        "@{}: sizes depend on {}, and a program has fixed sizes: give them with --size {}, or "
+        "tensors of these shapes with --in",
+        g.name(), ranges, words);
+  }
+  std::map<std::string, Array> given;
+  if (!o.in.empty()) { CLEAVE_TRY(given, read_tensors(o.in)); }
+  return static_graph(g, given, sizes);
+}
+
+nlohmann::ordered_json to_json(const CompileReport& r) {
+  nlohmann::ordered_json stages = nlohmann::ordered_json::array();
+  for (const StageReport& s : r.stages)
+    stages.push_back({{"name", s.name}, {"ms", s.ms}, {"nodes", s.nodes}});
+  return {{"stages", stages},
+          {"compile_ms", r.compile_ms},
+          {"kernels", r.kernels},
+          {"distinct_kernels", r.distinct_kernels},
+          {"planned_peak_bytes", r.planned_peak_bytes}};
+}
+
+Status run(const Options& o) {
+  if (o.threads < 0 || o.threads > 1024)
+    return user_error("--threads {}: expected 0 to 1024", o.threads);
+  CLEAVE_TRY(OpRegistry ops, core_ops());
+  CLEAVE_TRY(Program p, read_program(o.graph, ops));
+  CLEAVE_TRY(const Graph graph, at_sizes(std::move(p.main), o));
+  CompileOptions options;
+  options.executor = make_thread_pool(o.threads);
+  options.dump_dir = o.dump;
+  if (!o.budget.empty()) { CLEAVE_TRY(options.memory_budget, parse_budget(o.budget)); }
+  CLEAVE_TRY(const auto program, CompiledProgram::compile(graph, ops, options));
+  const CompileReport& report = program->report();
+  if (o.json) {
+    print_json(to_json(report));
+    return {};
+  }
+  fmt::print("{:<24}{:>12}{:>10}\n", "stage", "ms", "nodes");
+  for (const StageReport& s : report.stages)
+    fmt::print("{:<24}{:>12.3f}{:>10}\n", s.name, s.ms, s.nodes);
+  fmt::print("compiled in {:.1f} ms; {} kernels, {} of them distinct; planned peak {} B\n",
+             report.compile_ms, report.kernels, report.distinct_kernels, report.planned_peak_bytes);
+  return {};
+}
+
+}  // namespace
+
+Command compile_command() {
+  return {"compile", "compile a graph, with every stage as a file",
+          "  cleave compile model.clv --dump stages\n"
+          "  cleave compile dynamic.clv --size s0=8,s1=128 --json",
+          [](OptionList& options) {
+            auto o = std::make_shared<Options>();
+            options.required("GRAPH", o->graph, "a forward or a joint graph, taken as it is");
+            options.option("--dump", o->dump,
+                           "a folder for each stage that changes something: NN_STAGE.clv the "
+                           "graph, NN_lower.loops its kernels, NN_unit_K.c their C text");
+            options.option("--size", o->sizes, "of a symint: s0=64; several between commas");
+            options.option("--in", o->in, "tensors whose shapes give the symints (.safetensors)");
+            options.option("--budget", o->budget,
+                           "of the peak: 64MiB, or 60% of that with nothing recomputed");
+            options.option("--threads", o->threads, "that compile; 0: one a core");
+            options.flag("--json", o->json, "print one JSON object: stages, compile_ms, kernels");
+            return [o] { return run(*o); };
+          }};
+}
+
+}  // namespace cleave::tool
