@@ -59,8 +59,8 @@ Result<Report> kernels_of_halves(Graph joint, const OpRegistry& ops, bool fuse) 
 Status run(const Options& o) {
   if (o.fuse != "on" && o.fuse != "off")
     return user_error("--fuse {}: expected on or off", o.fuse);
-  const OpRegistry ops = core_ops();
-  CLEAVE_TRY(Program p, read_graph_file(o.graph, ops));
+  CLEAVE_TRY(OpRegistry ops, core_ops());
+  CLEAVE_TRY(Program p, read_program(o.graph, ops));
   Report report;
   const bool fuse = o.fuse == "on";
   if (o.grad) {
@@ -91,7 +91,7 @@ Status run(const Options& o) {
                               {"written", static_cast<double>(k.written) / 4}});
   out["elements"] = elements;
   out["saved"] = report.saved;
-  fmt::print("{}\n", out.dump());
+  print_json(out);
   return {};
 }
 
@@ -99,7 +99,7 @@ Status run(const Options& o) {
 
 Command kernels_command() {
   return {"kernels", "the kernels that a graph becomes, and the elements that they move",
-          "cleave kernels gpt.clv --grad", [](OptionList& options) {
+          "  cleave kernels gpt.clv --grad", [](OptionList& options) {
             auto o = std::make_shared<Options>();
             options.required("GRAPH", o->graph, "a graph; - is stdin");
             options.flag("--grad", o->grad, "its forward and backward, cut where they move least");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/alignment.h"
 #include "base/result.h"
 
 namespace cleave {
@@ -275,6 +276,7 @@ class GroupWriter {
 
   void row_passes(bool with_columns) {
     const int64_t rows = frame_.rows();
+    if (with_columns) make_partials();
     choose_kept();
     if (!with_columns) {
       builder_.parallel({rows}, [&](const Exprs& p) {
@@ -286,10 +288,7 @@ class GroupWriter {
     }
     const FoldForm* cut = nullptr;
     for (const FoldCall& f : folds_)
-      if (!f.in_rows) {
-        make_partial(f);
-        cut = &f.form;
-      }
+      if (!f.in_rows) cut = &f.form;
     builder_.parallel({cut->parts}, [&](const Exprs& part) {
       values_.open_scope(part);
       part_ = declared(part[0], cut->parts);
@@ -307,9 +306,51 @@ class GroupWriter {
         row(values_.math().simplify(first + r));
         values_.close_scope();
       });
+      if (has_local_sums_) finish_columns();
       values_.close_scope();
     });
-    add_parts();
+    if (!has_local_sums_) add_parts();
+  }
+
+  // Sums of a single part lie on the stack, if they are small.
+  void make_partials() {
+    int64_t bytes = 0, parts = 1;
+    for (const FoldCall& f : folds_)
+      if (!f.in_rows) {
+        bytes += rounded(f.form.results * size_of(accumulator(f)));
+        parts = f.form.parts;
+      }
+    has_local_sums_ = parts == 1 && bytes <= most_local_bytes / 2;
+    if (has_local_sums_) room_ -= bytes;
+    for (const FoldCall& f : folds_) {
+      if (f.in_rows) continue;
+      if (!has_local_sums_) {
+        make_partial(f);
+        continue;
+      }
+      Bound at;
+      at.buffer = static_cast<int64_t>(kernel_.buffers.size());
+      at.dtype = accumulator(f);
+      kernel_.buffers.push_back({graph_.name(f.result) + ".sum", at.dtype,
+                                 std::max<int64_t>(f.form.results, 1), Access::local});
+      partial(f) = at;
+    }
+  }
+
+  void finish_columns() {
+    builder_.each(Expr(frame_.row_elements()), [&](const Expr& c) {
+      for (const FoldCall& f : folds_)
+        if (!f.in_rows)
+          store(result_of(f).at, values_.math().delinearise(
+                                     declared(c, frame_.row_elements()),
+                                     static_shape(graph_.type(f.result))),
+                finished(f, load(partial(f)->buffer, partial(f)->dtype, c)));
+    });
+  }
+
+  const GroupResult& result_of(const FoldCall& f) const {
+    return *std::find_if(results_.begin(), results_.end(),
+                         [&](const GroupResult& r) { return r.value == f.result; });
   }
 
   static Expr rows_of_part(const Expr& first, const FoldForm& cut) {
@@ -430,7 +471,6 @@ class GroupWriter {
     for (const FoldCall& f : folds_) need(f.operand, f.pass);
     for (const GroupResult& r : results_)
       if (!fold_of(r.value)) need(r.value, pass_of(r.value));
-    int64_t room = most_local_bytes;
     for (size_t i = nodes_.size(); i-- > 0;) {
       const Node& node = graph_.node(nodes_[i]);
       if (fold_form_of(graph_, nodes_[i])) continue;
@@ -438,7 +478,7 @@ class GroupWriter {
       for (uint32_t k = 0; k < node.output_count; ++k) {
         const ValueId v = node.out(k);
         uint64_t own = needed[v.v];
-        if (own & (own - 1)) own = keep(v, own, room);
+        if (own & (own - 1)) own = keep(v, own);
         passes |= own;
       }
       for (const ValueId v : node.inputs)
@@ -450,7 +490,7 @@ class GroupWriter {
   }
 
   // The passes in which it is still computed once it was decided whether to keep it.
-  uint64_t keep(ValueId v, uint64_t passes, int64_t& room) {
+  uint64_t keep(ValueId v, uint64_t passes) {
     const NodeId n = graph_.value(v).def;
     if (!is_full(v) || !std::holds_alternative<ElementwiseRule>((*graph_.node(n).op->lower)->form))
       return passes;
@@ -464,9 +504,9 @@ class GroupWriter {
     const OpView op = graph_.view(n);
     const int64_t elements = std::max<int64_t>(numel_of(static_shape(graph_.type(v))), 1);
     const DType dtype = compute_type(graph_.type(v).dtype);
-    const int64_t bytes = (frame_.row_elements() * size_of(dtype) + 63) / 64 * 64;
-    if ((*op.def().cost)(op).flops / elements < dear_flops || bytes > room) return passes;
-    room -= bytes;
+    const int64_t bytes = rounded(frame_.row_elements() * size_of(dtype));
+    if ((*op.def().cost)(op).flops / elements < dear_flops || bytes > room_) return passes;
+    room_ -= bytes;
     kept_.push_back({v, pass, static_cast<int64_t>(kernel_.buffers.size()), nullptr});
     values_.add_use(v);
     kernel_.buffers.push_back(
@@ -532,18 +572,20 @@ class GroupWriter {
   void add_parts() {
     for (const FoldCall& f : folds_) {
       if (!partial(f)) continue;
-      const GroupResult* result = nullptr;
-      for (const GroupResult& r : results_)
-        if (r.value == f.result) result = &r;
+      const GroupResult* result = &result_of(f);
       const int64_t n = f.form.results;
       builder_.parallel({(n + column_lanes - 1) / column_lanes}, [&](const Exprs& i) {
         const Expr first = builder_.let(i[0] * Expr(column_lanes), "first");
+        values_.math().declare(first, std::max<int64_t>(n - column_lanes, 0) + 1);
         builder_.lanes(binary(Op::min, Expr(n) - first, Expr(column_lanes)), [&](const Expr& l) {
+          declared(l, std::min<int64_t>(column_lanes, n));
           const Expr column = first + l;
           const Expr sum = builder_.reduce(rule(f).op, {f.form.parts}, [&](const Exprs& q) {
             return load(partial(f)->buffer, partial(f)->dtype, partial_at(f, q[0], column));
           });
-          sheet_.open.back()->push_back({Store{result->at.buffer, column, finished(f, sum)}});
+          store(result->at,
+                values_.math().delinearise(column, static_shape(graph_.type(f.result))),
+                finished(f, sum));
         });
       });
     }
@@ -552,8 +594,10 @@ class GroupWriter {
   // ---- columns alone
 
   void column_blocks() {
-    for (const FoldCall& f : folds_) make_partial(f);
     const FoldForm& cut = folds_[0].form;
+    const bool whole = cut.parts == 1;
+    if (!whole)
+      for (const FoldCall& f : folds_) make_partial(f);
     // Rows are folded: the last part is a column; other kept parts go with the block.
     std::vector<int64_t> outer = {cut.parts};
     for (size_t d = 0; d + 1 < frame_.parts.size(); ++d)
@@ -603,12 +647,21 @@ class GroupWriter {
           values_.close_scope();
           return out;
         });
-        for (size_t k = 0; k < folds_.size(); ++k) store_partial(folds_[k], column, sums[k]);
+        for (size_t k = 0; k < folds_.size(); ++k) {
+          const FoldCall& f = folds_[k];
+          if (!whole) {
+            store_partial(f, column, sums[k]);
+            continue;
+          }
+          store(result_of(f).at,
+                values_.math().delinearise(column, static_shape(graph_.type(f.result))),
+                finished(f, sums[k]));
+        }
         values_.close_scope();
       });
       values_.close_scope();
     });
-    add_parts();
+    if (!whole) add_parts();
   }
 
   Expr block_start(const Expr& block, int64_t last) {
@@ -776,14 +829,14 @@ class GroupWriter {
       values_.close_scope();
     });
     for (const FoldCall& f : folds_) {
-      const GroupResult* result = nullptr;
-      for (const GroupResult& r : results_)
-        if (r.value == f.result) result = &r;
+      const GroupResult* result = &result_of(f);
       builder_.parallel({rows}, [&](const Exprs& p) {
         const Expr sum = builder_.reduce(rule(f).op, {f.form.parts}, [&](const Exprs& q) {
           return load(partial(f)->buffer, partial(f)->dtype, p[0] * Expr(f.form.parts) + q[0]);
         });
-        sheet_.open.back()->push_back({Store{result->at.buffer, p[0], finished(f, sum)}});
+        store(result->at,
+              values_.math().delinearise(declared(p[0], rows), static_shape(graph_.type(f.result))),
+              finished(f, sum));
       });
     }
   }
@@ -823,6 +876,8 @@ class GroupWriter {
   std::vector<Kept> kept_;
   Expr number_, row_, inner_;  // of the element, of its row, within its row
   Expr part_;
+  bool has_local_sums_ = false;
+  int64_t room_ = most_local_bytes;
   std::vector<std::pair<int64_t, Expr>> writes_;
 
  public:
