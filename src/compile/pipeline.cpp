@@ -11,6 +11,7 @@
 #include "cut/honor_tags.h"
 #include "ir/edit.h"
 #include "ir/text.h"
+#include "lower/drop_copies.h"
 #include "lower/fuse.h"
 
 namespace cleave {
@@ -38,6 +39,10 @@ Status run_common(Build& b) {
   return {};
 }
 Status run_decompose(Build& b) { return decompose_for_lowering(b.graph, b.ops); }
+Status run_copies(Build& b) {
+  drop_copies(b.graph);
+  return {};
+}
 Status run_verify(Build& b) { return verify(b.graph); }
 
 Status run_tags(Build& b) {
@@ -192,6 +197,7 @@ struct Stage {
 constexpr Stage stages[] = {
     {"verify", run_verify, false},
     {"decompose", run_decompose, true},
+    {"copies", run_copies, true},
     {"common_subexpressions", run_common, true},
     {"dead_code", run_dead_code, true},
     {"tags", run_tags, true},

@@ -1,6 +1,7 @@
 #include "compile/plan_program.h"
 
 #include "ir/edit.h"
+#include "lower/drop_copies.h"
 #include "lower/fuse.h"
 
 namespace cleave {
@@ -40,6 +41,7 @@ Result<std::vector<std::shared_ptr<runtime::Gemm>>> add_products(LoweredProgram&
 
 Status prepare_graph(Graph& graph, const OpRegistry& ops, bool fuse) {
   CLEAVE_CHECK(decompose_for_lowering(graph, ops));
+  drop_copies(graph);
   eliminate_common_subexpressions(graph);
   eliminate_dead_code(graph);
   return fuse ? fuse_calls(graph, ops) : Status();

@@ -10,6 +10,12 @@ LowerPtr rule(Form form) {
 
 }  // namespace
 
+const ElementwiseRule* elementwise_rule(const LowerRule& rule, const OpView& op) {
+  if (const auto* r = std::get_if<ElementwiseRule>(&rule.form)) return r;
+  const auto* k = std::get_if<KernelRule>(&rule.form);
+  return k && k->is_elementwise && k->is_elementwise(op) ? &*k->elementwise : nullptr;
+}
+
 LowerPtr elementwise(std::function<Exprs(KernelBuilder&, const OpView&, const Exprs&)> value,
                      bool in_range) {
   return rule(ElementwiseRule{std::move(value), in_range});
@@ -42,6 +48,7 @@ LowerPtr reduction(ReductionRule r) { return rule(std::move(r)); }
 LowerPtr kernel(std::function<void(KernelBuilder&, const OpView&)> build) {
   return rule(KernelRule{std::move(build)});
 }
+LowerPtr kernel(KernelRule r) { return rule(std::move(r)); }
 LowerPtr view(std::function<std::optional<Layout>(const OpView&, const Layout&, int)> layout) {
   return rule(ViewRule{std::move(layout)});
 }

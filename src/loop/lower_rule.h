@@ -37,6 +37,9 @@ struct ReductionRule {
 
 struct KernelRule {
   std::function<void(KernelBuilder&, const OpView&)> build;
+  // Calls for which `is_elementwise` holds may be computed element by element as well.
+  std::optional<ElementwiseRule> elementwise = std::nullopt;
+  std::function<bool(const OpView&)> is_elementwise = nullptr;
 };
 
 // The layout of result k as a view of operand 0's storage, or nullopt where only a copy will do.
@@ -81,6 +84,9 @@ struct LowerRule {
       form;
 };
 
+// The rule by which a call is computed element by element; null: it isn't.
+const ElementwiseRule* elementwise_rule(const LowerRule& rule, const OpView& op);
+
 // Constructors for the entries: `.lower = loop::elementwise(...)`.
 using LowerPtr = std::shared_ptr<const LowerRule>;
 LowerPtr elementwise(std::function<Exprs(KernelBuilder&, const OpView&, const Exprs&)> value,
@@ -90,6 +96,7 @@ LowerPtr elementwise(std::function<Exprs(KernelBuilder&, const OpView&, const Ex
 LowerPtr pointwise(std::function<Expr(const OpView&, const Exprs& x)> value);
 LowerPtr reduction(ReductionRule rule);
 LowerPtr kernel(std::function<void(KernelBuilder&, const OpView&)> build);
+LowerPtr kernel(KernelRule rule);
 LowerPtr view(std::function<std::optional<Layout>(const OpView&, const Layout&, int)> layout);
 LowerPtr product(ProductRule rule);
 LowerPtr by_decomposition();

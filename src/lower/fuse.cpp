@@ -16,7 +16,8 @@ namespace {
 
 using namespace fuse_cost;
 
-enum class Kind : uint8_t { other, view, cheap, elementwise, fold };
+// cheap: computed in every group that reads it. waiting: read by one call, into whose group it goes.
+enum class Kind : uint8_t { other, view, cheap, waiting, elementwise, fold };
 
 struct Call {
   Kind kind = Kind::other;
@@ -25,7 +26,8 @@ struct Call {
   int64_t kernels_before = 0;   // kernels that aren't fused, up to here
   int32_t group = -1;           // cheap calls and views have none
   std::vector<ValueId> leaves;  // materialised values that it reads, through cheap calls and views
-  int64_t flops = 0;            // an element, of a cheap call and those in front of it
+  int64_t flops = 0;            // an element, of the calls without a group in front of it too
+  size_t through = 1;           // how many those are
 };
 
 struct Group {
@@ -73,13 +75,18 @@ class Fuser {
     if (std::holds_alternative<loop::ViewRule>(form))
       return g_.type(node.inputs[0]).dtype == g_.type(node.out(0)).dtype ? Kind::view : Kind::other;
     if (std::holds_alternative<loop::ReductionRule>(form)) return Kind::fold;
-    if (std::holds_alternative<loop::ElementwiseRule>(form)) return Kind::elementwise;
+    if (loop::elementwise_rule(**node.op->lower, g_.view(n))) return Kind::elementwise;
     return Kind::other;
   }
 
   bool is_fusible(NodeId n) {
     const Kind k = call(n).kind;
-    return k == Kind::elementwise || k == Kind::fold || k == Kind::cheap || k == Kind::view;
+    return k != Kind::other;
+  }
+  // Has no group of its own.
+  bool is_through(NodeId n) {
+    const Kind k = call(n).kind;
+    return k == Kind::view || k == Kind::cheap || k == Kind::waiting;
   }
 
   void describe() {
@@ -98,7 +105,11 @@ class Fuser {
     for (const NodeId n : order_) {
       Call& c = call(n);
       find_leaves(n);
-      if (c.kind == Kind::elementwise && is_cheap(n)) c.kind = Kind::cheap;
+      if (c.kind != Kind::elementwise) continue;
+      if (is_cheap(n))
+        c.kind = Kind::cheap;
+      else if (waits(n))
+        c.kind = Kind::waiting;
     }
   }
 
@@ -107,12 +118,12 @@ class Fuser {
     for (const ValueId v : g_.node(n).inputs) {
       if (!v.valid()) continue;
       const NodeId d = g_.value(v).def;
-      const bool through = d.valid() && (call(d).kind == Kind::view || call(d).kind == Kind::cheap);
-      if (!through) {
+      if (!d.valid() || !is_through(d)) {
         add(c.leaves, v);
       } else {
         for (const ValueId l : call(d).leaves) add(c.leaves, l);
         c.flops += call(d).flops;
+        c.through += call(d).through;
       }
     }
     if (c.kind == Kind::elementwise) c.flops += flops_of(n);
@@ -134,7 +145,7 @@ class Fuser {
     if (node.output_count != 1 || c.flops > cheap_flops || has(node.op->traits, Trait::random) ||
         has(node.op->traits, Trait::data_dependent))
       return false;
-    if (!std::get<loop::ElementwiseRule>((*node.op->lower)->form).in_range) return false;
+    if (!loop::elementwise_rule(**node.op->lower, g_.view(n))->in_range) return false;
     const ValueId y = node.out(0);
     if (returned_.contains(y.v)) return false;
     if (!every_reader_inlines(y)) return false;
@@ -146,6 +157,33 @@ class Fuser {
       bytes += bytes_of(g_, v);
     }
     return bytes <= bytes_of(g_, y) + bytes_of(g_, y) / 4;
+  }
+
+  // Whether it goes where its only reader does, directly or behind views.
+  bool waits(NodeId n) {
+    const Node& node = g_.node(n);
+    const Call& c = call(n);
+    if (node.output_count != 1 || c.through > most_waiting || !allows_inlining(n)) return false;
+    ValueId v = node.out(0);
+    for (;;) {
+      if (returned_.contains(v.v) || g_.use_count(v) != 1) return false;
+      const NodeId u = g_.uses(v)[0].node;
+      if (!is_fusible(u)) return false;
+      if (call(u).kind == Kind::view) {
+        if (g_.node(u).output_count != 1) return false;
+        v = g_.node(u).out(0);
+        continue;
+      }
+      return allows_inlining(u) && call(u).kernels_before - c.kernels_before <= far_kernels &&
+             is_worth_repeating(c.flops, c.elements, call(u).elements);
+    }
+  }
+
+  // Whether a value read by a larger one may be computed again for each element of that.
+  bool is_worth_repeating(int64_t flops, int64_t elements, int64_t larger) {
+    if (larger <= elements) return true;
+    const int64_t again = flops * (larger - elements);
+    return again <= launch_flops + elements * flops_of_8_bytes;
   }
 
   bool every_reader_inlines(ValueId v) {
@@ -161,7 +199,7 @@ class Fuser {
   }
 
   bool allows_inlining(NodeId n) {
-    const auto* rule = std::get_if<loop::ElementwiseRule>(&(*g_.node(n).op->lower)->form);
+    const auto* rule = loop::elementwise_rule(**g_.node(n).op->lower, g_.view(n));
     return !rule || rule->in_range;
   }
 
@@ -179,7 +217,7 @@ class Fuser {
 
   void place(NodeId n) {
     Call& c = call(n);
-    if (c.kind == Kind::view || c.kind == Kind::cheap) return;
+    if (is_through(n)) return;
     const int32_t best = c.kind == Kind::other ? -1 : best_group(n);
     if (best >= 0)
       join(n, best);
@@ -343,6 +381,7 @@ class Fuser {
   // `from`, which g reads, would run where g does: nobody may read it before.
   bool merges(int32_t from, int32_t g) {
     const Group &a = groups_[from], &b = groups_[g];
+    if (a.elements == 0 || b.elements == 0) return false;
     if (a.nodes.size() + b.nodes.size() > static_cast<size_t>(most_nodes)) return false;
     if (a.reads.size() + b.reads.size() > static_cast<size_t>(most_buffers)) return false;
     if (b.last_kernel - a.first_kernel > far_kernels) return false;
@@ -355,13 +394,25 @@ class Fuser {
       for (const FoldForm& f : a.forms)
         for (const FoldForm& h : b.forms)
           if (!agree(f, h)) return false;
-    } else if (a.elements != b.elements) {
+    } else if (a.elements != b.elements && !(a.forms.empty() && is_small_part(from, g))) {
       return false;
     }
     for (const Group* x : {&a, &b})
       for (const NodeId n : x->nodes)
         if (!allows_inlining(n)) return false;
     return true;
+  }
+
+  // Values that g alone reads, and that it may compute again for each of its elements.
+  bool is_small_part(int32_t from, int32_t g) {
+    int64_t flops = 0;
+    for (const NodeId n : groups_[from].nodes) {
+      const Node& node = g_.node(n);
+      flops += call(n).flops;
+      for (uint32_t k = 0; k < node.output_count; ++k)
+        if (is_read_outside(node.out(k), g)) return false;
+    }
+    return is_worth_repeating(flops, groups_[from].elements, groups_[g].elements);
   }
 
   void merge(int32_t from, int32_t to) {
@@ -460,8 +511,7 @@ class Fuser {
       for (const ValueId v : g_.node(n).inputs) {
         if (!v.valid()) continue;
         const NodeId d = g_.value(v).def;
-        if (d.valid() && (call(d).kind == Kind::view || call(d).kind == Kind::cheap))
-          open.push_back(d);
+        if (d.valid() && is_through(d)) open.push_back(d);
       }
     }
     for (const auto& [position, n] : nodes) {
@@ -488,7 +538,7 @@ class Fuser {
     if (returned_.contains(v.v)) return true;
     for (const Use& u : g_.uses(v)) {
       const Call& c = call(u.node);
-      if (c.kind == Kind::view || c.kind == Kind::cheap) {
+      if (is_through(u.node)) {
         const Node& node = g_.node(u.node);
         for (uint32_t k = 0; k < node.output_count; ++k)
           if (is_read_outside(node.out(k), g)) return true;

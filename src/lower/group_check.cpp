@@ -6,35 +6,13 @@
 #include "loop/index_math.h"
 #include "loop/kernel_builder.h"
 #include "loop/lower_rule.h"
+#include "lower/read_recorder.h"
 
 namespace cleave {
 
 using namespace cleave::loop;
 
 namespace {
-
-// Where a rule reads its operands.
-class ReadRecorder final : public KernelBuilder {
- public:
-  ReadRecorder(KernelSheet& sheet, std::vector<Bound> operands, std::vector<Bound> results)
-      : KernelBuilder(sheet, std::move(operands), std::move(results)) {}
-  Expr load(int flat, const Exprs& index) override {
-    reads.emplace_back(flat, index);
-    const DType t = compute_type(operand(flat).dtype);
-    return make_var(sheet().next_var++, "read", t);
-  }
-  Expr stream() override { return make_var(sheet().next_var++, "stream", DType::i64); }
-  std::vector<std::pair<int, Exprs>> reads;
-};
-
-Bound shape_of(const Graph& g, ValueId v) {
-  Bound out;
-  if (!v.valid()) return out;
-  out.buffer = 0;
-  out.dtype = g.type(v).dtype;
-  out.layout = Layout::contiguous(static_shape(g.type(v)));
-  return out;
-}
 
 class Checker {
  public:
@@ -78,7 +56,7 @@ class Checker {
       const Node& node = graph_.node(n);
       if (!node.op->lower.present()) return wrong("has no lowering", node.out(0));
       const auto& form = (*node.op->lower)->form;
-      const auto* rule = std::get_if<ElementwiseRule>(&form);
+      const ElementwiseRule* rule = elementwise_rule(**node.op->lower, graph_.view(n));
       const bool is_fold = std::holds_alternative<ReductionRule>(form);
       if (!rule && !is_fold && !std::holds_alternative<ViewRule>(form))
         return wrong("is no call that can be computed in place", node.out(0));
@@ -142,14 +120,9 @@ class Checker {
       at.emplace_back(1), strides.push_back(layout->offset);
       return read(node.inputs[0], math_.delinearise(math_.dot(at, strides), shape));
     }
-    std::vector<Bound> operands, results;
-    for (const ValueId o : node.inputs) operands.push_back(shape_of(graph_, o));
-    for (uint32_t k = 0; k < node.output_count; ++k)
-      results.push_back(shape_of(
-          graph_, op.out_type(static_cast<int>(k)).is_none ? ValueId{} : node.out(k)));
-    ReadRecorder recorder(sheet_, std::move(operands), std::move(results));
-    std::get<ElementwiseRule>(form).value(recorder, op, index);
-    for (const auto& [flat, at] : recorder.reads) {
+    ReadRecorder recorder(graph_, n, sheet_);
+    elementwise_rule(**node.op->lower, op)->value(recorder, op, index);
+    for (const auto& [flat, at, x] : recorder.reads()) {
       const ValueId o = node.inputs[static_cast<size_t>(flat)];
       Exprs own = at;
       const std::vector<int64_t>& shape = recorder.operand(flat).layout.shape;

@@ -492,8 +492,7 @@ class GroupWriter {
   // The passes in which it is still computed once it was decided whether to keep it.
   uint64_t keep(ValueId v, uint64_t passes) {
     const NodeId n = graph_.value(v).def;
-    if (!is_full(v) || !std::holds_alternative<ElementwiseRule>((*graph_.node(n).op->lower)->form))
-      return passes;
+    if (!is_full(v) || !elementwise_rule(**graph_.node(n).op->lower, graph_.view(n))) return passes;
     const uint64_t first = passes & ~(passes - 1);
     const auto pass = static_cast<size_t>(std::countr_zero(first));
     for (const GroupResult& r : results_)

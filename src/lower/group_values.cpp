@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/result.h"
+#include "lower/read_recorder.h"
 
 namespace cleave {
 
@@ -46,16 +47,6 @@ class CallBuilder final : public KernelBuilder {
 };
 
 namespace {
-
-// Stands for an operand or result that the rule only asks for its shape.
-Bound shape_of(const Graph& g, ValueId v) {
-  Bound out;
-  if (!v.valid()) return out;
-  out.buffer = 0;
-  out.dtype = g.type(v).dtype;
-  out.layout = Layout::contiguous(static_shape(g.type(v)));
-  return out;
-}
 
 Expr as_stored(Expr x, DType stored) {
   x = cast(std::move(x), compute_type(stored));
@@ -244,12 +235,12 @@ Expr GroupValues::named(ValueId v, Expr e, size_t depth) {
 Exprs GroupValues::compute(NodeId n, const Exprs& index) {
   const OpView op = graph_.view(n);
   const Node& node = graph_.node(n);
-  const auto* rule = std::get_if<ElementwiseRule>(&(*node.op->lower)->form);
+  const ElementwiseRule* rule = elementwise_rule(**node.op->lower, op);
   if (!rule) throw_failure(bug("lower: {} is no call that can be computed in place", op.name()));
   std::vector<Bound> operands, results;
-  for (const ValueId v : node.inputs) operands.push_back(shape_of(graph_, v));
+  for (const ValueId v : node.inputs) operands.push_back(shape_bound(graph_, v));
   for (uint32_t k = 0; k < node.output_count; ++k)
-    results.push_back(shape_of(
+    results.push_back(shape_bound(
         graph_, op.out_type(static_cast<int>(k)).is_none ? ValueId{} : node.out(k)));
   CallBuilder builder(*this, n, !rule->in_range, std::move(operands), std::move(results));
   Exprs values = rule->value(builder, op, index);

@@ -321,7 +321,7 @@ OpDef entry(Form form, const std::string& name, const char* signature) {
       .reference = reference,
       .decompose = decompose,
       .grad = grad,
-      .lower = loop::kernel(lower_batch_norm),
+      .lower = loop::by_decomposition(),
       .cost = cost_per_operand(8),
       .samples = samples(form),
       .rejects = rejects(form, name),

@@ -27,7 +27,5 @@ Shape channel_shape(const Type& input);
 
 NormMap batch_norm_map(const Array& x);
 
-void lower_batch_norm(loop::KernelBuilder& k, const OpView& op);
-void lower_batch_norm_backward(loop::KernelBuilder& k, const OpView& op);
 
 }  // namespace cleave

@@ -227,7 +227,7 @@ CLEAVE_OPS(batch_norm_backward) {
       .reference = reference,
       .decompose = decompose,
       .grad = grad,
-      .lower = loop::kernel(lower_batch_norm_backward),
+      .lower = loop::by_decomposition(),
       .cost = cost_per_operand(14),
       .samples = samples(),
       .rejects = rejects(),

@@ -122,6 +122,40 @@ Values grad_cat(Builder& b, const GradView& op) {
 }
 
 // One loop nest for each tensor, its last dim innermost.
+// Few operands are chosen from where an element is read: out of its own range an index is moved to
+// the edge.
+constexpr int most_choices = 8;
+
+bool is_choice(const OpView& op) {
+  int parts = 0;
+  for (int t = 0; t < op.list_size(); ++t)
+    parts += !is_skipped(op.list_type(t)) && op.list_type(t).numel().value() > 0;
+  return parts >= 1 && parts <= most_choices;
+}
+
+Exprs choose_part(loop::KernelBuilder& k, const OpView& op, const Exprs& index) {
+  const int64_t dim = cat_dim(op);
+  const DType stored = op.out_type(0).dtype;
+  Expr out;
+  int64_t end = op.out_type(0).shape[static_cast<size_t>(dim)].value();
+  const int64_t whole = end;
+  for (int t = op.list_size(); t-- > 0;) {
+    const Type& type = op.list_type(t);
+    if (is_skipped(type) || type.numel().value() == 0) continue;
+    const int64_t size = type.shape[static_cast<size_t>(dim)].value(), start = end - size;
+    Exprs from = index;
+    if (size != whole) {
+      from[dim] = from[dim] - Expr(start);
+      if (start > 0) from[dim] = binary(loop::Op::max, from[dim], Expr(0));
+      if (end < whole) from[dim] = binary(loop::Op::min, from[dim], Expr(size - 1));
+    }
+    const Expr x = loop::as_dtype(k.load(op.flat(0) + t, from), type.dtype, stored);
+    out = out.defined() ? select(binary(loop::Op::lt, index[dim], Expr(end)), x, out) : x;
+    end = start;
+  }
+  return {out};
+}
+
 void lower_cat(loop::KernelBuilder& k, const OpView& op) {
   const int64_t dim = cat_dim(op);
   int64_t start = 0;
@@ -161,7 +195,8 @@ OpDef cat() {
       .reference = reference_cat,
       .decompose = Absent{"primitive: copies into parts"},
       .grad = grad_cat,
-      .lower = loop::kernel(lower_cat),
+      .lower = loop::kernel(
+          {lower_cat, loop::ElementwiseRule{choose_part, true}, is_choice}),
       .cost = cost_per_result(0),
       .samples = joined({pairs_of_dtypes({1, 3}),
                          {{{list({f32({2, 1}), f32({2, 3}), f32({2, 2})})}, {{"dim", -1}}},

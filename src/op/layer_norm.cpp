@@ -13,7 +13,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "op/line_kernel.h"
 #include "op/reference_lines.h"
 
 namespace cleave {
@@ -158,40 +157,6 @@ Values grad_layer_norm(Builder& b, const GradView& op) {
   return out;
 }
 
-void lower_layer_norm(loop::KernelBuilder& k, const OpView& op) {
-  const std::vector<int64_t> shape = static_shape(op.in_type(0)), inner = inner_dims(op, 0);
-  const DType t = norm_dtype(op.in_type(0).dtype);
-  const auto number = [&](double v) { return loop::constant(t, v); };
-  if (numel_of(shape) == 0)
-    return k.parallel(static_shape(op.out_type(1)), [&](const Exprs& i) {
-      k.store(1, i, number(0));
-      k.store(2, i, number(NAN));
-    });
-  for_each_line_in(k, shape, inner, [&](const Line& line) {
-    const auto count = static_cast<double>(line.count());
-    // What all elements have in common is no part of the sum, so that it costs no precision.
-    const Expr first = k.let(k.load(0, line.folded(true)), "first");
-    const Expr sum =
-        line.fold(k, ReduceOp::sum, [&](const Exprs& i) { return k.load(0, i) - first; });
-    const Expr mean = k.let(first + sum / number(count) + sum * number(0), "mean");
-    const Expr squares = line.fold(k, ReduceOp::sum, [&](const Exprs& i) {
-      const Expr off = k.let(k.load(0, i) - mean, "off");
-      return off * off;
-    });
-    const Expr variance = squares / number(count) + number(op.float_attr("eps"));
-    const Expr rstd = k.let(number(1) / unary(loop::Op::sqrt, variance), "rstd");
-    line.each(k, [&](const Exprs& i) {
-      const Exprs j(i.begin() + inner[0], i.end());
-      Expr y = (k.load(0, i) - mean) * rstd;
-      if (k.has(1)) y = y * k.load(1, j);
-      if (k.has(2)) y = y + k.load(2, j);
-      k.store(0, i, y);
-    });
-    k.store(1, line.folded(true), mean);
-    k.store(2, line.folded(true), rstd);
-  });
-}
-
 std::vector<Sample> samples() {
   const auto call = [](SampleTensor x, std::vector<int64_t> inner, SampleOperand weight,
                        SampleOperand bias, double eps = 1e-5) {
@@ -243,7 +208,7 @@ OpDef layer_norm() {
       .reference = reference_layer_norm,
       .decompose = decompose_layer_norm,
       .grad = grad_layer_norm,
-      .lower = loop::kernel(lower_layer_norm),
+      .lower = loop::by_decomposition(),
       .cost = cost_per_operand(8),
       .samples = samples(),
       .rejects = layer_norm_rejects("native_layer_norm", {}),

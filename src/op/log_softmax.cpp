@@ -45,18 +45,6 @@ Values grad_log_softmax(Builder& b, const GradView& op) {
                   {{"dim", op.int_attr("dim")}, {"input_dtype", t}})};
 }
 
-// m and the logarithm are subtracted one after the other: their sum would round away what is small
-// beside a large m.
-void lower_log_softmax(loop::KernelBuilder& k, const OpView& op) {
-  for_each_line_in(k, static_shape(op.in_type(0)), softmax_dims(op), [&](const Line& line) {
-    const Expr top = line.fold(k, ReduceOp::max, [&](const Exprs& i) { return k.load(0, i); });
-    const Expr sum = line.fold(k, ReduceOp::sum,
-                               [&](const Exprs& i) { return unary(Op::exp, k.load(0, i) - top); });
-    const Expr log_sum = k.let(unary(Op::log, sum), "log_sum");
-    line.each(k, [&](const Exprs& i) { k.store(0, i, k.load(0, i) - top - log_sum); });
-  });
-}
-
 OpDef log_softmax() {
   return OpDef{
       .name = "_log_softmax",
@@ -68,7 +56,7 @@ OpDef log_softmax() {
       .reference = softmax_reference(forward_dtype, log_softmax_line),
       .decompose = decompose_log_softmax,
       .grad = grad_log_softmax,
-      .lower = loop::kernel(lower_log_softmax),
+      .lower = loop::by_decomposition(),
       .cost = cost_per_operand(14),
       .samples = softmax_samples(),
       .rejects = softmax_rejects("_log_softmax"),
@@ -104,15 +92,6 @@ Values grad_backward(Builder& b, const GradView& op) {
   return out;
 }
 
-void lower_backward(loop::KernelBuilder& k, const OpView& op) {
-  for_each_line_in(k, static_shape(op.in_type(0)), softmax_dims(op), [&](const Line& line) {
-    const Expr sum = line.fold(k, ReduceOp::sum, [&](const Exprs& i) { return k.load(0, i); });
-    line.each(k, [&](const Exprs& i) {
-      k.store(0, i, k.load(0, i) - unary(Op::exp, k.load(1, i)) * sum);
-    });
-  });
-}
-
 OpDef log_softmax_backward() {
   return OpDef{
       .name = "_log_softmax_backward_data",
@@ -124,7 +103,7 @@ OpDef log_softmax_backward() {
       .reference = softmax_reference(backward_dtype, backward_line),
       .decompose = decompose_backward,
       .grad = wide_grad(grad_backward),
-      .lower = loop::kernel(lower_backward),
+      .lower = loop::by_decomposition(),
       .cost = cost_per_operand(13),
       .samples = softmax_backward_samples(-3, 0),
       .rejects = softmax_backward_rejects("_log_softmax_backward_data"),

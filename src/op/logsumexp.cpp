@@ -5,7 +5,6 @@
 // Gradient: dx = dy * exp(x - y).
 #include <cmath>
 
-#include "op/line_kernel.h"
 #include "op/promotion.h"
 #include "op/reduction.h"
 #include "op/wide_grad.h"
@@ -48,22 +47,6 @@ Values decompose_logsumexp(Builder& b, const OpView& op) {
   return {b.convert(b.view(b.add(top, sum), folded), y)};
 }
 
-void lower_logsumexp(loop::KernelBuilder& k, const OpView& op) {
-  const std::vector<int64_t> shape = static_shape(op.in_type(0));
-  const DType t = loop::compute_type(op.out_type(0).dtype);
-  if (numel_of(shape) == 0)
-    return k.parallel(static_shape(op.out_type(0)),
-                      [&](const Exprs& i) { k.store(0, i, loop::constant(t, -INFINITY)); });
-  for_each_line_in(k, shape, reduction_dims(op), [&](const Line& line) {
-    const auto x = [&](const Exprs& i) { return loop::cast(k.load(0, i), t); };
-    const Expr top = line.fold(k, ReduceOp::max, x);
-    const Expr base = k.let(select(unary(Op::isinf, top), loop::constant(t, 0), top), "base");
-    const Expr sum =
-        line.fold(k, ReduceOp::sum, [&](const Exprs& i) { return unary(Op::exp, x(i) - base); });
-    k.store(0, line.folded(op.bool_attr("keepdim")), base + unary(Op::log, sum));
-  });
-}
-
 OpDef logsumexp() {
   return OpDef{
       .name = "logsumexp",
@@ -79,7 +62,7 @@ OpDef logsumexp() {
         const ValueId y = kept_out(b, op, dims);
         return {b.mul(b.exp(b.sub(op.in(0), y)), kept_dout(b, op, dims))};
       }),
-      .lower = loop::kernel(lower_logsumexp),
+      .lower = loop::by_decomposition(),
       .cost = cost_per_operand(12),
       .samples = joined({over_dtypes(all_dtypes, {3, 4}, {{"dim", {1}}}),
                          {{{f32({2, 3})}, {{"dim", {0}}, {"keepdim", true}}},

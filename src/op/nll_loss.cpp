@@ -248,21 +248,8 @@ Row row_at(KernelBuilder& k, const OpView& op, Operands at, const Expr& i) {
   return {t, binary(loop::Op::ne, t, Expr(op.int_attr("ignore_index")))};
 }
 
-int64_t row_count(const KernelBuilder& k, Operands at) {
-  const std::vector<int64_t>& shape = k.operand(at.self).layout.shape;
-  return shape.size() == 2 ? shape[0] : 1;
-}
 int64_t class_count(const KernelBuilder& k, Operands at) {
   return k.operand(at.self).layout.shape.back();
-}
-
-void check_targets(KernelBuilder& k, const OpView& op, Operands at) {
-  const int64_t count = class_count(k, at);
-  for_each_element(k, {row_count(k, at)}, [&](const Exprs& i) {
-    const Row row = row_at(k, op, at, i[0]);
-    k.if_(row.counted,
-          [&] { checked_index(k, op, "target", row.target, count, NegativeIndex::refused); });
-  });
 }
 
 // weight[target], 0 where ignored.
@@ -273,55 +260,18 @@ Expr weight_of(KernelBuilder& k, Operands at, const Row& row) {
   return select(row.counted, w, loop::constant(t, 0));
 }
 
-Expr loss_of(KernelBuilder& k, const Row& row, const Expr& i) {
-  const Expr safe = select(row.counted, row.target, Expr(0));
-  const bool matrix = k.operand(0).layout.shape.size() == 2;
-  const Expr x = k.load(0, matrix ? Exprs{i, safe} : Exprs{safe});
-  const Expr y = -(weight_of(k, forward, row) * x);
-  return select(row.counted, y, loop::constant(y.type(), 0));
-}
-
-void lower_forward(KernelBuilder& k, const OpView& op) {
-  check_targets(k, op, forward);
-  const int64_t rows = row_count(k, forward);
-  const DType t = loop::compute_type(k.operand(0).dtype);
-  if (by_row(op, forward)) {
-    for_each_element(k, {rows}, [&](const Exprs& i) {
-      k.store(0, i, loss_of(k, row_at(k, op, forward, i[0]), i[0]));
-    });
-    k.parallel({}, [&](const Exprs&) { k.store(1, {}, loop::constant(t, 0)); });
-    return;
-  }
-  k.parallel({}, [&](const Exprs&) {
-    Expr y = k.reduce(loop::ReduceOp::sum, {rows}, [&](const Exprs& i) {
-      return loss_of(k, row_at(k, op, forward, i[0]), i[0]);
-    });
-    const Expr total = k.reduce(loop::ReduceOp::sum, {rows}, [&](const Exprs& i) {
-      return weight_of(k, forward, row_at(k, op, forward, i[0]));
-    });
-    if (op.int_attr("reduction") == mean) y = y / total;
-    k.store(0, {}, y);
-    k.store(1, {}, total);
-  });
-}
-
-void lower_backward(KernelBuilder& k, const OpView& op) {
-  check_targets(k, op, backward);
-  const int64_t rows = row_count(k, backward), count = class_count(k, backward);
+// An ignored row reads class 0, which is always there.
+Exprs lower_backward(KernelBuilder& k, const OpView& op, const Exprs& index) {
   const bool matrix = k.operand(1).layout.shape.size() == 2;
-  if (rows == 0 || count == 0) return;
-  k.parallel({rows}, [&](const Exprs& i) {
-    const Row row = row_at(k, op, backward, i[0]);
-    Expr d = -(weight_of(k, backward, row) * k.load(0, by_row(op, backward) ? i : Exprs{}));
-    if (op.int_attr("reduction") == mean) d = d / k.load(4, {});
-    const Expr zero = loop::constant(d.type(), 0);
-    d = k.let(select(row.counted, d, zero), "d");
-    const Expr target = k.let(row.target, "target");
-    k.loop(Expr(count), [&](const Expr& c) {
-      const Expr here = binary(loop::Op::eq, c, target);
-      k.store(0, matrix ? Exprs{i[0], c} : Exprs{c}, select(here, d, zero));
-    });
-  });
+  const Row row = row_at(k, op, backward, matrix ? index[0] : Expr(0));
+  const Expr target = checked_index(k, op, "target", select(row.counted, row.target, Expr(0)),
+                                    class_count(k, backward), NegativeIndex::refused);
+  Expr d = -(weight_of(k, backward, {target, row.counted}) *
+             k.load(0, by_row(op, backward) ? Exprs{index[0]} : Exprs{}));
+  if (op.int_attr("reduction") == mean) d = d / k.load(4, {});
+  const Expr here = binary(loop::Op::logical_and, row.counted,
+                           binary(loop::Op::eq, index.back(), target));
+  return {select(here, d, loop::constant(d.type(), 0))};
 }
 
 SampleAttrs attrs(int64_t reduction, int64_t ignore = -100) {
@@ -356,7 +306,7 @@ OpDef nll_loss_forward() {
       .reference = reference_forward,
       .decompose = decompose_forward,
       .grad = grad_forward,
-      .lower = loop::kernel(lower_forward),
+      .lower = loop::by_decomposition(),
       .cost = cost_per_operand(1),
       .samples = std::move(samples),
       .rejects =
@@ -421,7 +371,7 @@ OpDef nll_loss_backward() {
       .reference = reference_backward,
       .decompose = decompose_backward,
       .grad = grad_backward,
-      .lower = loop::kernel(lower_backward),
+      .lower = loop::elementwise(lower_backward, true),
       .cost = cost_per_result(1),
       .samples = std::move(samples),
       .rejects =

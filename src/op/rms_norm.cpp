@@ -11,7 +11,6 @@
 #include <limits>
 
 #include "op/layer_norm.h"
-#include "op/line_kernel.h"
 #include "op/norm_graph.h"
 #include "op/reference_lines.h"
 
@@ -73,29 +72,6 @@ Values grad(Builder& b, const GradView& op) {
   return out;
 }
 
-void lower(loop::KernelBuilder& k, const OpView& op) {
-  const std::vector<int64_t> shape = static_shape(op.in_type(0)), inner = inner_dims(op, 0);
-  const DType t = norm_work(op.in_type(0).dtype);
-  const auto number = [&](double v) { return loop::constant(t, v); };
-  if (numel_of(shape) == 0)
-    return k.parallel(static_shape(op.out_type(1)),
-                      [&](const Exprs& i) { k.store(1, i, number(NAN)); });
-  for_each_line_in(k, shape, inner, [&](const Line& line) {
-    const Expr squares = line.fold(k, ReduceOp::sum, [&](const Exprs& i) {
-      const Expr x = k.let(k.load(0, i), "x");
-      return x * x;
-    });
-    const Expr mean = squares / number(static_cast<double>(line.count()));
-    const Expr rstd = k.let(number(1) / unary(loop::Op::sqrt, mean + number(eps_of(op))), "rstd");
-    line.each(k, [&](const Exprs& i) {
-      Expr y = k.load(0, i) * rstd;
-      if (k.has(1)) y = y * k.load(1, Exprs(i.begin() + inner[0], i.end()));
-      k.store(0, i, y);
-    });
-    k.store(1, line.folded(true), rstd);
-  });
-}
-
 std::vector<Sample> samples() {
   const auto call = [](SampleTensor x, std::vector<int64_t> inner, SampleOperand weight,
                        std::optional<double> eps = 1e-5) {
@@ -148,7 +124,7 @@ CLEAVE_OPS(rms_norm) {
       .reference = reference,
       .decompose = decompose,
       .grad = grad,
-      .lower = loop::kernel(lower),
+      .lower = loop::by_decomposition(),
       .cost = cost_per_operand(5),
       .samples = samples(),
       .rejects = layer_norm_rejects("_fused_rms_norm", {}),

@@ -7,7 +7,6 @@
 // A result that output_mask leaves out has no type. dweight has the dtype of weight.
 // Source: aten::_fused_rms_norm_backward, PyTorch 2.13 (CUDA alone; on the CPU it is decomposed).
 #include "op/layer_norm.h"
-#include "op/line_kernel.h"
 #include "op/norm_graph.h"
 
 namespace cleave {
@@ -116,38 +115,6 @@ struct Loads {
   }
 };
 
-void lower_rows(loop::KernelBuilder& k, const OpView& op, const Loads& at) {
-  const std::vector<int64_t> shape = static_shape(op.in_type(at_input));
-  for_each_line_in(k, shape, inner_dims(op, at_input), [&](const Line& line) {
-    const Exprs first = line.at(Exprs(line.extents().size(), Expr(0)));
-    const Expr rstd = k.let(at.rstd(first), "rstd");
-    const Expr product = line.fold(
-        k, ReduceOp::sum, [&](const Exprs& i) { return at.g(i) * (k.load(at_input, i) * rstd); });
-    const Expr count = loop::constant(product.type(), static_cast<double>(line.count()));
-    const Expr mean = k.let(product / count, "mean_gh");
-    line.each(k, [&](const Exprs& i) {
-      k.store(0, i, rstd * (at.g(i) - (k.load(at_input, i) * rstd) * mean));
-    });
-  });
-}
-
-void lower(loop::KernelBuilder& k, const OpView& op) {
-  const Loads at{k, inner_dims(op, at_input)[0]};
-  const std::vector<int64_t> shape = static_shape(op.in_type(at_input));
-  if (k.wanted(0)) lower_rows(k, op, at);
-  if (!k.wanted(1)) return;
-  if (numel_of(shape) == 0)
-    return k.parallel(op.ints_attr("normalized_shape"), [&](const Exprs& i) {
-      k.store(1, i, loop::constant(norm_work(op.in_type(at_input).dtype), 0));
-    });
-  for_each_line_in(k, shape, row_dims(op, at_input), [&](const Line& line) {
-    const Expr sum = line.fold(k, ReduceOp::sum, [&](const Exprs& i) {
-      return k.load(at_grad_out, i) * (k.load(at_input, i) * at.rstd(i));
-    });
-    k.store(1, line.folded(false), sum);
-  });
-}
-
 Sample call(DType t, std::vector<int64_t> shape, std::vector<int64_t> inner, bool has_weight,
             std::vector<bool> mask, DType parameter, DType statistic) {
   std::vector<int64_t> rows = shape;
@@ -228,7 +195,7 @@ CLEAVE_OPS(rms_norm_backward) {
       .reference = reference,
       .decompose = decompose,
       .grad = grad,
-      .lower = loop::kernel(lower),
+      .lower = loop::by_decomposition(),
       .cost = cost_per_operand(10),
       .samples = samples(),
       .rejects = rejects(),

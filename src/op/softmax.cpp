@@ -44,20 +44,6 @@ Values grad_softmax(Builder& b, const GradView& op) {
                   {{"dim", op.int_attr("dim")}, {"input_dtype", t}})};
 }
 
-// The exponentials wait in y for their sum; where y would round them, they are computed twice.
-void lower_softmax(loop::KernelBuilder& k, const OpView& op) {
-  const bool exact = loop::compute_type(op.out_type(0).dtype) == op.out_type(0).dtype;
-  for_each_line_in(k, static_shape(op.in_type(0)), softmax_dims(op), [&](const Line& line) {
-    const Expr top = line.fold(k, ReduceOp::max, [&](const Exprs& i) { return k.load(0, i); });
-    const auto power = [&](const Exprs& i) { return unary(Op::exp, k.load(0, i) - top); };
-    const auto again = [&](const Exprs& i) { return exact ? k.load_result(0, i) : power(i); };
-    if (exact) line.each(k, [&](const Exprs& i) { k.store(0, i, power(i)); });
-    const Expr sum = line.fold(k, ReduceOp::sum, again);
-    const Expr scale = k.let(loop::constant(sum.type(), 1) / sum, "scale");
-    line.each(k, [&](const Exprs& i) { k.store(0, i, again(i) * scale); });
-  });
-}
-
 OpDef softmax() {
   return OpDef{
       .name = "_softmax",
@@ -69,7 +55,7 @@ OpDef softmax() {
       .reference = softmax_reference(forward_dtype, softmax_line),
       .decompose = decompose_softmax,
       .grad = grad_softmax,
-      .lower = loop::kernel(lower_softmax),
+      .lower = loop::by_decomposition(),
       .cost = cost_per_operand(25),
       .samples = softmax_samples(),
       .rejects = softmax_rejects("_softmax"),
@@ -109,14 +95,6 @@ Values grad_backward(Builder& b, const GradView& op) {
   return out;
 }
 
-void lower_backward(loop::KernelBuilder& k, const OpView& op) {
-  for_each_line_in(k, static_shape(op.in_type(0)), softmax_dims(op), [&](const Line& line) {
-    const Expr sum =
-        line.fold(k, ReduceOp::sum, [&](const Exprs& i) { return k.load(0, i) * k.load(1, i); });
-    line.each(k, [&](const Exprs& i) { k.store(0, i, (k.load(0, i) - sum) * k.load(1, i)); });
-  });
-}
-
 OpDef softmax_backward() {
   return OpDef{
       .name = "_softmax_backward_data",
@@ -128,7 +106,7 @@ OpDef softmax_backward() {
       .reference = softmax_reference(backward_dtype, backward_line),
       .decompose = decompose_backward,
       .grad = wide_grad(grad_backward),
-      .lower = loop::kernel(lower_backward),
+      .lower = loop::by_decomposition(),
       .cost = cost_per_operand(4),
       .samples = softmax_backward_samples(0, 1),
       .rejects = softmax_backward_rejects("_softmax_backward_data"),

@@ -8,7 +8,6 @@
 // dx = dy * 2 (x - mean) / max(0, count - c).
 #include <cmath>
 
-#include "op/line_kernel.h"
 #include "op/reduction.h"
 #include "op/wide_grad.h"
 
@@ -79,27 +78,6 @@ Values grad_var(Builder& b, const GradView& op) {
   return {b.convert(b.mul(b.div(b.mul(off, 2.0), by), d), t)};
 }
 
-void lower_var(loop::KernelBuilder& k, const OpView& op) {
-  const std::vector<int64_t> shape = static_shape(op.in_type(0)), dims = reduction_dims(op);
-  const DType t = loop::compute_type(op.in_type(0).dtype);
-  const double c = correction_of(op);
-  if (numel_of(shape) == 0) {
-    const std::vector<int64_t> kept = static_shape(op.out_type(0));
-    return k.parallel(kept, [&](const Exprs& i) { k.store(0, i, loop::constant(t, NAN)); });
-  }
-  for_each_line_in(k, shape, dims, [&](const Line& line) {
-    const auto count = static_cast<double>(line.count());
-    const Expr sum = line.fold(k, ReduceOp::sum, [&](const Exprs& i) { return k.load(0, i); });
-    const Expr mean = k.let(sum / loop::constant(t, count), "mean");
-    const Expr squares = line.fold(k, ReduceOp::sum, [&](const Exprs& i) {
-      const Expr off = k.let(k.load(0, i) - mean, "off");
-      return off * off;
-    });
-    k.store(0, line.folded(op.bool_attr("keepdim")),
-            squares / loop::constant(t, std::max(0.0, count - c)));
-  });
-}
-
 OpDef var() {
   return OpDef{
       .name = "var",
@@ -113,7 +91,7 @@ OpDef var() {
       .reference = reference_var,
       .decompose = decompose_var,
       .grad = grad_var,
-      .lower = loop::kernel(lower_var),
+      .lower = loop::by_decomposition(),
       .cost = cost_per_operand(4),
       .samples = joined({fold_samples(DType::f32),
                          fold_samples(DType::bf16),

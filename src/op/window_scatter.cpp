@@ -64,6 +64,8 @@ Values grad_slice_scatter(Builder& b, const GradView& op) {
 Exprs lower_slice_scatter(loop::KernelBuilder& k, const OpView& op, const Exprs& index) {
   const Window w = window_of(op);
   const DType t = op.out_type(0).dtype;
+  if (w.step == 1 && w.size == op.in_type(0).shape[w.dim])
+    return {round_to_stored(k.load(1, index), t)};
   const Expr self = k.load(0, index);
   if (w.size.value() == 0) return {self};
   const Expr i = index[w.dim] - Expr(w.start.value()), step(w.step), zero(0);
@@ -93,7 +95,7 @@ OpDef slice_scatter() {
       .reference = reference_slice_scatter,
       .decompose = Absent{"primitive: index arithmetic and a choice"},
       .grad = grad_slice_scatter,
-      .lower = loop::elementwise(lower_slice_scatter),
+      .lower = loop::elementwise(lower_slice_scatter, true),
       .cost = cost_per_result(0),
       .samples = {{{f32({4, 2}), f32({2, 2})}, {{"start", 1}, {"end", 3}}},
                   {{f32({2, 3}), f32({2, 2})}, {{"dim", 1}, {"start", -2}}},
