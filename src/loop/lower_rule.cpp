@@ -10,6 +10,11 @@ LowerPtr rule(Form form) {
 
 }  // namespace
 
+bool LowerRule::decomposes(const OpView& op) const {
+  if (const auto* attention = std::get_if<AttentionRule>(&form)) return !attention->form(op);
+  return std::holds_alternative<DecompositionRule>(form);
+}
+
 LowerPtr elementwise(std::function<Exprs(KernelBuilder&, const OpView&, const Exprs&)> value) {
   return rule(ElementwiseRule{std::move(value), false});
 }
@@ -45,6 +50,9 @@ LowerPtr view(std::function<std::optional<Layout>(const OpView&, const Layout&, 
   return rule(ViewRule{std::move(layout)});
 }
 LowerPtr product(ProductRule r) { return rule(std::move(r)); }
+LowerPtr attention(std::function<std::optional<AttentionForm>(const OpView&)> form) {
+  return rule(AttentionRule{std::move(form)});
+}
 LowerPtr foreign(ForeignRule r) { return rule(std::move(r)); }
 LowerPtr branch() { return rule(BranchRule{}); }
 LowerPtr repeat() { return rule(LoopRule{}); }

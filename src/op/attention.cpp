@@ -31,7 +31,7 @@ namespace {
 
 constexpr int mask_operand = 3, rng_operand = 4;
 
-AttentionCall call_of(const OpView& op) { return {op, 0, mask_operand}; }
+AttentionView call_of(const OpView& op) { return {op, 0, mask_operand}; }
 
 Result<Types> infer(const OpView& op) {
   CLEAVE_TRY(const AttentionShape s, checked_attention(call_of(op)));
@@ -87,7 +87,7 @@ struct Parts {
 };
 
 Parts parts_of(Builder& b, const OpView& op) {
-  const AttentionCall call = call_of(op);
+  const AttentionView call = call_of(op);
   Parts p{attention_shape(call), {}, {}, {}, {}, {}, ValueId::none()};
   p.query = flat_operand(b, p.shape, op.in(0), 1, call.work());
   p.key = flat_operand(b, p.shape, op.in(1), p.shape.key_group, call.work());

@@ -10,7 +10,7 @@ namespace {
 constexpr const char* names[] = {"query", "key", "value"};
 
 // Leading dims of an operand, its heads replaced by those of the query where they are grouped.
-Result<Shape> leading(const AttentionCall& call, int k, Dim& group) {
+Result<Shape> leading(const AttentionView& call, int k, Dim& group) {
   const OpView& op = call.op;
   const Type &t = call.type(k), &q = call.type(0);
   Shape lead(t.shape.begin(), t.shape.end() - 2);
@@ -27,7 +27,7 @@ Result<Shape> leading(const AttentionCall& call, int k, Dim& group) {
   return lead;
 }
 
-Status check_operands(const AttentionCall& call) {
+Status check_operands(const AttentionView& call) {
   const OpView& op = call.op;
   const DType t = call.type(0).dtype;
   for (int k = 0; k < 3; ++k) {
@@ -42,7 +42,7 @@ Status check_operands(const AttentionCall& call) {
   return {};
 }
 
-Status check_mask(const AttentionCall& call, const AttentionShape& s) {
+Status check_mask(const AttentionView& call, const AttentionShape& s) {
   if (!call.masked()) return {};
   const OpView& op = call.op;
   const Type &m = op.in_type(call.mask), &q = call.type(0);
@@ -66,16 +66,16 @@ bool groups_heads(const OpView& op) {
   return op.def().schema.find("enable_gqa") >= 0 && op.bool_attr("enable_gqa");
 }
 
-DType AttentionCall::work() const { return type(0).dtype == DType::f64 ? DType::f64 : DType::f32; }
+DType AttentionView::work() const { return type(0).dtype == DType::f64 ? DType::f64 : DType::f32; }
 
-double AttentionCall::scale() const {
+double AttentionView::scale() const {
   if (op.given("scale")) return op.float_attr("scale");
   return 1 / std::sqrt(static_cast<double>(type(0).shape.back().value()));
 }
 
 double keep_scale(double dropout_p) { return dropout_p == 1 ? 0 : 1 / (1 - dropout_p); }
 
-Result<AttentionShape> checked_attention(const AttentionCall& call) {
+Result<AttentionShape> checked_attention(const AttentionView& call) {
   const OpView& op = call.op;
   CLEAVE_CHECK(check_operands(call));
   const Shape &q = call.type(0).shape, &k = call.type(1).shape, &v = call.type(2).shape;
@@ -100,7 +100,7 @@ Result<AttentionShape> checked_attention(const AttentionCall& call) {
   return s;
 }
 
-AttentionShape attention_shape(const AttentionCall& call) {
+AttentionShape attention_shape(const AttentionView& call) {
   return value_or_throw(checked_attention(call));
 }
 

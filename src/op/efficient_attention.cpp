@@ -17,7 +17,7 @@
 
 namespace cleave {
 
-Result<AttentionShape> checked_efficient(const AttentionCall& call) {
+Result<AttentionShape> checked_efficient(const AttentionView& call) {
   CLEAVE_TRY(AttentionShape s, checked_attention(call));
   if (call.type(0).rank() != 4)
     return call.op.broken("C11", "query is {}, expected rank 4", call.type(0).text());
@@ -53,7 +53,7 @@ namespace {
 
 constexpr int bias_operand = 3, rng_operand = 4;
 
-AttentionCall call_of(const OpView& op) { return {op, 0, bias_operand}; }
+AttentionView call_of(const OpView& op) { return {op, 0, bias_operand}; }
 bool drops(const OpView& op) { return op.float_attr("dropout_p") > 0; }
 
 Result<Types> infer(const OpView& op) {
@@ -110,7 +110,7 @@ ValueId padded_sums(Builder& b, const AttentionShape& s, ValueId scores) {
 }
 
 Values decompose(Builder& b, const OpView& op) {
-  const AttentionCall call = call_of(op);
+  const AttentionView call = call_of(op);
   const AttentionParts p = attention_parts(b, call);
   ValueId weights = without_batch(b, attention_weights(b, call, p.scores));
   ValueId seed, step;

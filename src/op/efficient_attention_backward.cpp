@@ -29,7 +29,7 @@ enum Operand {
   at_offset
 };
 
-AttentionCall call_of(const OpView& op) { return {op, at_query, at_bias}; }
+AttentionView call_of(const OpView& op) { return {op, at_query, at_bias}; }
 bool drops(const OpView& op) { return op.float_attr("dropout_p") > 0; }
 
 std::vector<bool> wanted(const OpView& op) {
@@ -40,7 +40,7 @@ std::vector<bool> wanted(const OpView& op) {
 }
 
 Result<Types> infer(const OpView& op) {
-  const AttentionCall call = call_of(op);
+  const AttentionView call = call_of(op);
   CLEAVE_TRY(const AttentionShape s, checked_efficient(call));
   const Shape y = s.with(s.rows, s.value_width);
   for (int k : {at_grad_out, at_out})
@@ -116,7 +116,7 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
 ValueId flipped(Builder& b, ValueId x) { return b.permute(x, {0, 2, 1}); }
 
 Values decompose(Builder& b, const OpView& op) {
-  const AttentionCall call = call_of(op);
+  const AttentionView call = call_of(op);
   const DType work = call.work();
   const std::vector<bool> mask = wanted(op);
   const AttentionParts p = attention_parts(b, call);

@@ -31,10 +31,10 @@ namespace {
 
 constexpr int grad_out = 0, out = 4, logsumexp = 5;  // operands of the backward
 
-AttentionCall forward_call(const OpView& op) { return {op, 0, 3}; }
-AttentionCall backward_call(const OpView& op) { return {op, 1, 6}; }
+AttentionView forward_call(const OpView& op) { return {op, 0, 3}; }
+AttentionView backward_call(const OpView& op) { return {op, 1, 6}; }
 
-Result<AttentionShape> checked_flash(const AttentionCall& call) {
+Result<AttentionShape> checked_flash(const AttentionView& call) {
   CLEAVE_TRY(AttentionShape s, checked_attention(call));
   const OpView& op = call.op;
   if (call.type(0).rank() != 4)
@@ -58,7 +58,7 @@ Result<Types> infer(const OpView& op) {
 }
 
 Result<Types> infer_backward(const OpView& op) {
-  const AttentionCall call = backward_call(op);
+  const AttentionView call = backward_call(op);
   CLEAVE_TRY(const AttentionShape s, checked_flash(call));
   const Shape y = s.with(s.rows, s.value_width);
   CLEAVE_CHECK(
@@ -134,7 +134,7 @@ Result<Arrays> reference_backward(const OpView& op, std::span<const Array* const
 }
 
 Values decompose(Builder& b, const OpView& op) {
-  const AttentionCall call = forward_call(op);
+  const AttentionView call = forward_call(op);
   const AttentionParts p = attention_parts(b, call);
   const ValueId weights = attention_weights(b, call, p.scores);
   const ValueId y = with_batch(b, p.shape, b.bmm(without_batch(b, weights), p.value));
@@ -144,7 +144,7 @@ Values decompose(Builder& b, const OpView& op) {
 ValueId flipped(Builder& b, ValueId x) { return b.permute(x, {0, 2, 1}); }
 
 Values decompose_backward(Builder& b, const OpView& op) {
-  const AttentionCall call = backward_call(op);
+  const AttentionView call = backward_call(op);
   const AttentionParts p = attention_parts(b, call);
   const AttentionShape& s = p.shape;
   const DType work = call.work();
@@ -182,7 +182,7 @@ Values grad(Builder& b, const GradView& op) {
   return d;
 }
 
-CostFn cost(AttentionCall (*call_of)(const OpView&), int64_t products) {
+CostFn cost(AttentionView (*call_of)(const OpView&), int64_t products) {
   return [call_of, products](const OpView& op) {
     const AttentionShape s = attention_shape(call_of(op));
     Dim weights = s.rows * s.columns;
@@ -244,7 +244,7 @@ OpDef flash_forward() {
       .reference = reference,
       .decompose = decompose,
       .grad = grad,
-      .lower = loop::by_decomposition(),
+      .lower = loop::attention([](const OpView& op) { return attention_form(forward_call(op)); }),
       .cost = cost(forward_call, 2),
       .samples = std::move(samples),
       .rejects = {{"C11",
@@ -303,7 +303,9 @@ OpDef flash_backward() {
       .reference = reference_backward,
       .decompose = decompose_backward,
       .grad = Absent{"the second derivative goes through scaled_dot_product_attention"},
-      .lower = loop::by_decomposition(),
+      .lower = loop::attention([](const OpView& op) {
+        return attention_backward_form(backward_call(op), grad_out, out, logsumexp);
+      }),
       .cost = cost(backward_call, 5),
       .samples = std::move(samples),
       .rejects = {{"C13",
