@@ -72,6 +72,7 @@ void Lowering::attention(NodeId n, const OpView& op, const AttentionForm& form) 
     Location at = new_dense(graph_.name(v), op.out_type(k));
     if (at.layout.shape.size() == 4) at.layout = result_layout(at.layout.shape, query);
     at_[v.v] = at;
+    if (at.layout.numel() == 0 && part == Part::sums) return;  // not asked for
     call[part] = matrix_of(at, type(v));
   };
   std::vector<int64_t> whole;
@@ -88,7 +89,7 @@ void Lowering::attention(NodeId n, const OpView& op, const AttentionForm& form) 
   } else {
     write(Part::out, 0, true);
     write(Part::sums, 1, false);
-    if (call[Part::sums]) call[Part::sums]->head_stride = static_shape(op.out_type(1)).back();
+    if (auto& sums = call[Part::sums]) sums->head_stride = static_shape(op.out_type(1)).back();
     whole = static_shape(op.out_type(0));
   }
   // What the backward makes the same dropout from.

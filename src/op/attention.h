@@ -15,7 +15,7 @@
 namespace cleave {
 
 // Whether several heads of the query may read one head of the key: with enable_gqa, and always in
-// PyTorch's form for the CPU, which has no such flag.
+// PyTorch's inner forms, which have no such flag.
 bool groups_heads(const OpView& op);
 
 // A call, and where its operands stand: query, key and value one after the other, attn_mask.
@@ -77,8 +77,8 @@ ValueId attention_weights(Builder& b, const AttentionView& call, ValueId scores)
 // log(sum(exp(scores))) of each row [*batch,rows], 0 of a closed or empty one.
 ValueId log_sums(Builder& b, ValueId scores);
 
-// The call as one of the runtime's; nullopt where it doesn't cover it (attention_form.cpp). Seed and
-// step are the caller's to add.
+// The call as one of the runtime's; nullopt where it doesn't cover it (attention_form.cpp). Seed
+// and step are the caller's to add.
 std::optional<loop::AttentionForm> attention_form(const AttentionView& call);
 std::optional<loop::AttentionForm> attention_backward_form(const AttentionView& call, int dout,
                                                            int out, int sums);

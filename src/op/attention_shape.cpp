@@ -19,6 +19,7 @@ Result<Shape> leading(const AttentionView& call, int k, Dim& group) {
     return op.broken("C6", "{} is {}, expected a dim of heads", lead.empty() ? names[k] : "query",
                      (lead.empty() ? t : q).text());
   const Dim heads = q.shape[q.rank() - 3];
+  if (op.env().provably_equal(heads, lead.back())) return lead;  // none of none, too
   if (!op.env().provably_equal(Dim::mod(heads, lead.back()), Dim(0)) || lead.back() == Dim(0))
     return op.broken("C6", "{} has {} heads, expected a divisor of those of the query: {}",
                      names[k], lead.back().text(), heads.text());
@@ -62,7 +63,7 @@ Shape AttentionShape::with(const Dim& r, const Dim& c) const {
 }
 
 bool groups_heads(const OpView& op) {
-  if (op.name().starts_with("_scaled_dot_product_flash_attention_for_cpu")) return true;
+  if (op.name().starts_with("_scaled_dot_product_")) return true;
   return op.def().schema.find("enable_gqa") >= 0 && op.bool_attr("enable_gqa");
 }
 
