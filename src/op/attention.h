@@ -77,6 +77,24 @@ ValueId attention_weights(Builder& b, const AttentionView& call, ValueId scores)
 // log(sum(exp(scores))) of each row [*batch,rows], 0 of a closed or empty one.
 ValueId log_sums(Builder& b, ValueId scores);
 
+// Second derivatives (attention_second_grad.cpp). Of the logarithms of the sums [*batch,rows], by
+// query and key:
+Values sums_grad(Builder& b, const AttentionView& call, ValueId sums, ValueId dsums);
+
+// What a backward reads but for query, key, value and mask: sums [*batch,rows], or the weights
+// themselves. kept is bool [n,rows,columns], none without dropout.
+struct BackwardInputs {
+  ValueId dout, out, sums, weights, kept;
+  double keep_scale = 1;
+};
+// By each of these, none where it gets nothing; scores are the masked ones [*batch,rows,columns].
+struct BackwardGrads {
+  ValueId query, key, value, dout, out, sums, weights, scores;
+};
+// cotangents: of the gradients by query, key and value; one at least is there.
+BackwardGrads backward_grads(Builder& b, const AttentionView& call, const BackwardInputs& in,
+                             const Values& cotangents);
+
 // The call as one of the runtime's; nullopt where it doesn't cover it (attention_form.cpp). Seed
 // and step are the caller's to add.
 std::optional<loop::AttentionForm> attention_form(const AttentionView& call);

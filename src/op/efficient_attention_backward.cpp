@@ -274,7 +274,7 @@ CLEAVE_OPS(efficient_attention_backward) {
       .infer = infer,
       .reference = reference,
       .decompose = decompose,
-      .grad = Absent{"the second derivative goes through scaled_dot_product_attention"},
+      .grad = Absent{"the second derivative of attention with dropout is not covered"},
       .lower = loop::attention(form),
       .cost = cost,
       .samples = samples(),
