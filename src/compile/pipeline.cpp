@@ -101,6 +101,7 @@ Status run_emit(Build& b) {
 Status run_products(Build& b) {
   runtime::GemmCache cache;
   CLEAVE_TRY(b.program.products, add_products(b.program.lowered, cache));
+  CLEAVE_TRY(b.program.attentions, add_attentions(b.program.lowered));
   return {};
 }
 

@@ -6,6 +6,7 @@
 // Every graph stage is verified after it ran, and written to the dump folder when it changed
 // something (NN_stage.clv); emit writes each unit of C text (NN_unit_K.c).
 #pragma once
+#include "compile/attention_step.h"
 #include "compile/executable.h"
 #include "emit/bytecode.h"
 #include "emit/c_source.h"
@@ -42,6 +43,7 @@ struct BuiltProgram {
   LoweredProgram lowered;
   std::vector<BuiltKernel> kernels;
   std::vector<std::shared_ptr<runtime::Gemm>> products;  // one for each ProductCall, in order
+  std::vector<AttentionStep> attentions;                 // one for each AttentionCall, in order
   std::vector<ForeignFunction> foreign;                  // one for each ForeignCall, in order
   std::vector<std::shared_ptr<runtime::LoadedCode>> code;
 };

@@ -1,5 +1,6 @@
 #include "compile/plan_program.h"
 
+#include "compile/attention_step.h"
 #include "ir/edit.h"
 #include "lower/drop_copies.h"
 #include "lower/fuse.h"
@@ -52,6 +53,7 @@ Result<PlannedProgram> measure_program(const Graph& graph, runtime::GemmCache& c
   CLEAVE_TRY(out.lowered, lower_graph(graph));
   update_in_place(out.lowered);
   CLEAVE_TRY(out.products, add_products(out.lowered, cache));
+  CLEAVE_CHECK(add_attentions(out.lowered));
   measure_memory(out.lowered);
   return out;
 }

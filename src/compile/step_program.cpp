@@ -19,6 +19,12 @@ bool writes(const LoweredProgram& p, const Step& step, size_t storage) {
       return false;
     }
     bool operator()(const ProductCall& c) const { return c.c == s; }
+    bool operator()(const AttentionCall& a) const {
+      for (size_t i = 0; i < a.parts.size(); ++i)
+        if (a.parts[i] && a.parts[i]->storage == s && a.writes(static_cast<AttentionPart>(i)))
+          return true;
+      return false;
+    }
     bool operator()(const ForeignCall& f) const {
       return std::find(f.results.begin(), f.results.end(), s) != f.results.end();
     }

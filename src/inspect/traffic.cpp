@@ -118,6 +118,17 @@ KernelTraffic of(const LoweredProgram& p, const ForeignCall& call) {
   return out;
 }
 
+KernelTraffic of(const LoweredProgram& p, const AttentionCall& call) {
+  std::set<size_t> read, written;
+  for (size_t k = 0; k < call.parts.size(); ++k)
+    if (call.parts[k])
+      (call.writes(static_cast<AttentionPart>(k)) ? written : read).insert(call.parts[k]->storage);
+  KernelTraffic out{{}, "attention"};
+  for (const size_t s : read) out.read += p.storages[s].bytes;
+  for (const size_t s : written) out.written += p.storages[s].bytes;
+  return out;
+}
+
 KernelTraffic of(const LoweredProgram&, const JumpCall&) { return {}; }
 
 }  // namespace

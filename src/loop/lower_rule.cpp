@@ -16,6 +16,11 @@ const ElementwiseRule* elementwise_rule(const LowerRule& rule, const OpView& op)
   return k && k->is_elementwise && k->is_elementwise(op) ? &*k->elementwise : nullptr;
 }
 
+bool LowerRule::decomposes(const OpView& op) const {
+  if (const auto* attention = std::get_if<AttentionRule>(&form)) return !attention->form(op);
+  return std::holds_alternative<DecompositionRule>(form);
+}
+
 LowerPtr elementwise(std::function<Exprs(KernelBuilder&, const OpView&, const Exprs&)> value,
                      bool in_range) {
   return rule(ElementwiseRule{std::move(value), in_range});
@@ -53,6 +58,9 @@ LowerPtr view(std::function<std::optional<Layout>(const OpView&, const Layout&, 
   return rule(ViewRule{std::move(layout)});
 }
 LowerPtr product(ProductRule r) { return rule(std::move(r)); }
+LowerPtr attention(std::function<std::optional<AttentionForm>(const OpView&)> form) {
+  return rule(AttentionRule{std::move(form)});
+}
 LowerPtr foreign(ForeignRule r) { return rule(std::move(r)); }
 LowerPtr branch() { return rule(BranchRule{}); }
 LowerPtr repeat() { return rule(LoopRule{}); }

@@ -1,10 +1,11 @@
-// How an operator becomes loops: one of ten forms.
+// How an operator becomes loops: one of eleven forms.
 //
 //   elementwise   each result element is an expression of operand elements: what fuses best
 //   reduction     folds an operand over dims
-//   kernel        loops written by hand (softmax, norms, scatter)
+//   kernel        loops written by hand (scatter, sort, windows)
 //   view          the result is a view of operand 0's memory; a copy where that can't be
 //   product       a matrix product, for the library
+//   attention     one call of the runtime where that covers it, else the entry's decompose
 //   decomposition the entry's decompose, before lowering
 //   foreign       the host program's own code: C text, or a callback
 //   branch, loop  the steps of subgraphs, and jumps
@@ -53,6 +54,29 @@ struct ProductRule {
   std::function<double(const OpView&)> alpha, beta;  // null is 1
 };
 
+// softmax(scale * query @ key^T, masked) @ value, or its gradients, of operands of rank 4 [batch,
+// heads,rows,width]: where they stand. -1 is none. See runtime/attention_spec.h.
+//   forward    results: y, the logarithms of the sums; behind them seed and step, where there are
+//              more
+//   backward   results: the gradients by query, key and value
+struct AttentionForm {
+  struct Number {  // an element of an operand
+    int operand = -1;
+    int64_t index = 0;
+  };
+  bool is_backward = false;
+  int query = 0, mask = -1;            // key and value stand behind query
+  int dout = -1, out = -1, sums = -1;  // of the backward
+  Number seed, step;                   // with dropout
+  int64_t key_group = 1, value_group = 1;
+  double scale = 1, dropout_p = 0;
+  bool is_causal = false;
+  int64_t stream = 0;
+};
+struct AttentionRule {
+  std::function<std::optional<AttentionForm>(const OpView&)> form;  // nullopt: decomposed
+};
+
 struct DecompositionRule {};
 
 // The host program's code for one call. Operands and results are row-major and dense; one call does
@@ -80,8 +104,10 @@ struct GroupRule {};
 
 struct LowerRule {
   std::variant<ElementwiseRule, ReductionRule, KernelRule, ViewRule, ProductRule, DecompositionRule,
-               ForeignRule, BranchRule, LoopRule, GroupRule>
+               ForeignRule, BranchRule, LoopRule, GroupRule, AttentionRule>
       form;
+  // Whether this call is replaced by its entry's decompose.
+  bool decomposes(const OpView& op) const;
 };
 
 // The rule by which a call is computed element by element; null: it isn't.
@@ -99,6 +125,7 @@ LowerPtr kernel(std::function<void(KernelBuilder&, const OpView&)> build);
 LowerPtr kernel(KernelRule rule);
 LowerPtr view(std::function<std::optional<Layout>(const OpView&, const Layout&, int)> layout);
 LowerPtr product(ProductRule rule);
+LowerPtr attention(std::function<std::optional<AttentionForm>(const OpView&)> form);
 LowerPtr by_decomposition();
 LowerPtr foreign(ForeignRule rule);
 LowerPtr branch();

@@ -15,8 +15,7 @@ Result<bool> decompose_nodes(Graph& graph, const OpRegistry& ops) {
   while (n.valid()) {
     const Node& node = graph.node(n);
     const bool by_decomposition =
-        node.op->lower.present() &&
-        std::holds_alternative<loop::DecompositionRule>((*node.op->lower)->form);
+        node.op->lower.present() && (*node.op->lower)->decomposes(graph.view(n));
     if (!by_decomposition) {
       n = graph.prev_node(n);
       continue;

@@ -83,6 +83,12 @@ Status Lowering::node(NodeId n) {
       l.product(n, op, r);
       return {};
     }
+    Status operator()(const AttentionRule& r) {
+      const std::optional<AttentionForm> form = r.form(op);
+      if (!form) return bug("{} was not decomposed", op.name());
+      l.attention(n, op, *form);
+      return {};
+    }
     Status operator()(const ForeignRule& r) { return l.foreign(n, op, r); }
     Status operator()(const BranchRule&) { return l.branch(n, op); }
     Status operator()(const LoopRule&) { return l.loop(n, op); }

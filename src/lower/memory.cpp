@@ -15,6 +15,13 @@ std::vector<size_t> storages_of(const Step& step) {
       if (p.scratch) out.push_back(*p.scratch);
       return out;
     }
+    std::vector<size_t> operator()(const AttentionCall& a) const {
+      std::vector<size_t> out;
+      for (const auto& part : a.parts)
+        if (part) out.push_back(part->storage);
+      if (a.scratch) out.push_back(*a.scratch);
+      return out;
+    }
     std::vector<size_t> operator()(const ForeignCall& f) const {
       std::vector<size_t> out = f.results;
       for (const auto& s : f.operands)
@@ -41,6 +48,11 @@ void rename_storage(Step& step, size_t from, size_t to) {
     rename(m->a.storage), rename(m->b.storage), rename(m->c);
     if (m->c_in) rename(m->c_in->storage);
     if (m->scratch) rename(*m->scratch);
+  }
+  if (auto* a = std::get_if<AttentionCall>(&step.work)) {
+    for (auto& part : a->parts)
+      if (part) rename(part->storage);
+    if (a->scratch) rename(*a->scratch);
   }
   if (auto* f = std::get_if<ForeignCall>(&step.work)) {
     for (auto& s : f->operands)

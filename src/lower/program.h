@@ -1,6 +1,6 @@
 // A lowered program: a list of steps over storages, before code is emitted.
 //
-//   step      a kernel call, a matrix product, a foreign call, or a jump
+//   step      a kernel call, a matrix product, an attention, a foreign call, or a jump
 //   storage   a placeholder's memory (bound by the caller), or a range of the arena
 //
 // A view has its base's storage. Lifetimes are steps [first, last]; a result lives to the end.
@@ -13,6 +13,7 @@
 //   C:                              jump: A
 //                                 B:
 #pragma once
+#include <array>
 #include <variant>
 
 #include "base/alignment.h"
@@ -57,6 +58,45 @@ struct ProductCall {
   std::optional<size_t> scratch;  // a workspace storage, set when the library says how much
 };
 
+// What an attention touches: [batch,heads,rows,width], or [batch,heads,rows] for the sums; seed and
+// step are one element each. Strides are in elements, 0 where one element serves for all.
+enum class AttentionPart {
+  query,
+  key,
+  value,
+  mask,
+  seed,
+  step,
+  out,
+  sums,
+  dout,
+  dquery,
+  dkey,
+  dvalue
+};
+constexpr size_t attention_parts_count = 12;
+
+struct AttentionCall {
+  struct Matrix {
+    size_t storage = 0;
+    DType dtype = DType::f32;
+    int64_t offset = 0, batch_stride = 0, head_stride = 0, row = 0, column = 0;
+  };
+  loop::AttentionForm form;  // without its positions, which mean nothing here
+  int64_t batch = 1, heads = 1, rows = 0, columns = 0, width = 0, value_width = 0;
+  std::array<std::optional<Matrix>, attention_parts_count> parts;  // by AttentionPart
+  std::optional<size_t> scratch;  // a workspace storage, set when the runtime says how much
+
+  std::optional<Matrix>& operator[](AttentionPart p) { return parts[static_cast<size_t>(p)]; }
+  const std::optional<Matrix>& operator[](AttentionPart p) const {
+    return parts[static_cast<size_t>(p)];
+  }
+  bool writes(AttentionPart p) const {
+    return form.is_backward ? p >= AttentionPart::dquery
+                            : p == AttentionPart::out || p == AttentionPart::sums;
+  }
+};
+
 struct ForeignCall {
   loop::ForeignCode code;
   std::vector<std::optional<size_t>> operands;
@@ -76,7 +116,7 @@ struct JumpCall {
 
 struct Step {
   std::string name;  // of the value that it computes
-  std::variant<KernelCall, ProductCall, ForeignCall, JumpCall> work;
+  std::variant<KernelCall, ProductCall, ForeignCall, JumpCall, AttentionCall> work;
   bool may_fail = false;  // checks indices
   NodeId node = {};       // of the graph that was lowered; none for copies of what is returned
 };

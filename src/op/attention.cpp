@@ -31,7 +31,7 @@ namespace {
 
 constexpr int mask_operand = 3, rng_operand = 4;
 
-AttentionCall call_of(const OpView& op) { return {op, 0, mask_operand}; }
+AttentionView call_of(const OpView& op) { return {op, 0, mask_operand}; }
 
 Result<Types> infer(const OpView& op) {
   CLEAVE_TRY(const AttentionShape s, checked_attention(call_of(op)));
@@ -87,7 +87,7 @@ struct Parts {
 };
 
 Parts parts_of(Builder& b, const OpView& op) {
-  const AttentionCall call = call_of(op);
+  const AttentionView call = call_of(op);
   Parts p{attention_shape(call), {}, {}, {}, {}, {}, ValueId::none()};
   p.query = flat_operand(b, p.shape, op.in(0), 1, call.work());
   p.key = flat_operand(b, p.shape, op.in(1), p.shape.key_group, call.work());
@@ -106,16 +106,109 @@ Parts parts_of(Builder& b, const OpView& op) {
   return p;
 }
 
+// [*batch,heads,r,c] of operand k: broadcast, but for the heads of key and value, which a group
+// shares.
+Shape own_shape(const AttentionShape& s, const OpView& op, int k) {
+  const Type& operand = op.in_type(k);
+  Shape own = s.with(operand.shape[operand.rank() - 2], operand.shape.back());
+  if (k == 0 || s.batch.empty()) return own;
+  own[s.batch.size() - 1] = operand.rank() > 2 ? operand.shape[operand.rank() - 3] : Dim(1);
+  return own;
+}
+
+Shape rank_four(const Shape& shape) {
+  const size_t rank = shape.size();
+  Dim batch = 1;
+  for (size_t d = 0; d + 3 < rank; ++d) batch = batch * shape[d];
+  return {batch, rank > 2 ? shape[rank - 3] : Dim(1), shape[rank - 2], shape[rank - 1]};
+}
+
+ValueId viewed(Builder& b, ValueId x, const Shape& shape) {
+  if (!b.status().ok() || b.type(x).shape == shape) return x;
+  return b.view(x, shape);
+}
+
+// The call in PyTorch's inner forms, whose operands have rank 4: _flash_attention_for_cpu, or
+// _efficient_attention where there is dropout.
+struct Inner {
+  AttentionShape shape;
+  Values operands;  // query, key, value, mask
+  Values results;   // y, logarithms of the sums, and with dropout seed and step
+  bool drops = false;
+};
+
+Inner inner_of(Builder& b, const OpView& op) {
+  Inner in{attention_shape(call_of(op)), {}, {}, op.float_attr("dropout_p") > 0};
+  const AttentionShape& s = in.shape;
+  for (int k = 0; k < 3; ++k) {
+    const Shape own = own_shape(s, op, k);
+    ValueId x = op.in(k);
+    if (op.in_type(k).shape != own) x = b.expand(x, own);
+    in.operands.push_back(viewed(b, x, rank_four(own)));
+  }
+  ValueId mask = op.has(mask_operand) ? op.in(mask_operand) : ValueId::none();
+  if (op.has(mask_operand) && op.in_type(mask_operand).rank() > 3 && s.batch.size() > 2)
+    mask =
+        viewed(b, b.expand(mask, s.with(s.rows, s.columns)), rank_four(s.with(s.rows, s.columns)));
+  in.operands.push_back(mask);
+  std::vector<CallOperand> all(in.operands.begin(), in.operands.end());
+  if (in.drops) {
+    all.push_back(op.in(rng_operand));
+    in.results = b.call("_scaled_dot_product_efficient_attention", all,
+                        {{"compute_log_sumexp", true},
+                         {"dropout_p", op.float_attr("dropout_p")},
+                         {"is_causal", op.bool_attr("is_causal")},
+                         {"scale", op.attr("scale")},
+                         {"stream", op.attr("stream")}});
+  } else {
+    in.results = b.call("_scaled_dot_product_flash_attention_for_cpu", all,
+                        {{"is_causal", op.bool_attr("is_causal")}, {"scale", op.attr("scale")}});
+  }
+  return in;
+}
+
 Values decompose(Builder& b, const OpView& op) {
-  const Parts p = parts_of(b, op);
-  return {b.convert(with_batch(b, p.shape, b.bmm(p.dropped, p.value)), op.out_type(0).dtype)};
+  const Inner in = inner_of(b, op);
+  if (!b.status().ok()) return {ValueId::none()};
+  return {viewed(b, in.results[0], op.out_type(0).shape)};
+}
+
+// The forward's inner call again, which is then the forward's own, and its backward.
+Values inner_grad(Builder& b, const GradView& op) {
+  Values d = op.no_grads();
+  const Inner in = inner_of(b, op);
+  if (!b.status().ok()) return d;
+  const Values &x = in.operands, &y = in.results;
+  const ValueId g = viewed(b, op.dout(0), b.type(y[0]).shape);
+  const NamedAttrs attrs = {{"dropout_p", op.float_attr("dropout_p")},
+                            {"is_causal", op.bool_attr("is_causal")},
+                            {"scale", op.attr("scale")}};
+  Values grads;
+  if (in.drops) {
+    NamedAttrs more = attrs;
+    more.emplace_back("grad_input_mask",
+                      std::vector<bool>{op.needs(0), op.needs(1), op.needs(2), false});
+    more.emplace_back("stream", op.attr("stream"));
+    grads = b.call("_scaled_dot_product_efficient_attention_backward",
+                   {g, x[0], x[1], x[2], x[3], y[0], y[1], y[2], y[3]}, more);
+  } else {
+    grads = b.call("_scaled_dot_product_flash_attention_for_cpu_backward",
+                   {g, x[0], x[1], x[2], y[0], y[1], x[3]}, attrs);
+  }
+  for (int k = 0; k < 3 && b.status().ok(); ++k) {
+    if (!op.needs(k)) continue;
+    d[k] = b.sum_to(viewed(b, grads[k], own_shape(in.shape, op, k)), op.in_type(k).shape);
+  }
+  return d;
 }
 
 ValueId flipped(Builder& b, ValueId x) { return b.permute(x, {0, 2, 1}); }
 
+// A gradient of the mask needs the weights as they are, row by column.
 Values grad(Builder& b, const GradView& op) {
   Values d = op.no_grads();
   if (op.dout(0).is_none()) return d;
+  if (!op.has(mask_operand) || !op.needs(mask_operand)) return inner_grad(b, op);
   const Parts p = parts_of(b, op);
   const AttentionShape& s = p.shape;
   const ValueId g = without_batch(b, b.convert(op.dout(0), call_of(op).work()));

@@ -10,15 +10,16 @@
 #pragma once
 #include "ir/builder.h"
 #include "ir/op_view.h"
+#include "loop/lower_rule.h"
 
 namespace cleave {
 
 // Whether several heads of the query may read one head of the key: with enable_gqa, and always in
-// PyTorch's form for the CPU, which has no such flag.
+// PyTorch's inner forms, which have no such flag.
 bool groups_heads(const OpView& op);
 
 // A call, and where its operands stand: query, key and value one after the other, attn_mask.
-struct AttentionCall {
+struct AttentionView {
   const OpView& op;
   int query, mask;
 
@@ -43,9 +44,9 @@ struct AttentionShape {
 //   C7 attn_mask is bool, f32 or of the query's dtype, and broadcasts to the scores
 //   C8 dropout_p is in [0, 1]         C9 operands are on one device
 //   C10 the width is a number where no scale is given
-Result<AttentionShape> checked_attention(const AttentionCall& call);
+Result<AttentionShape> checked_attention(const AttentionView& call);
 // The same where infer has checked.
-AttentionShape attention_shape(const AttentionCall& call);
+AttentionShape attention_shape(const AttentionView& call);
 
 // 1 / (1 - dropout_p), 0 where nothing is kept.
 double keep_scale(double dropout_p);
@@ -61,20 +62,44 @@ ValueId with_batch(Builder& b, const AttentionShape& s, ValueId x);
 ValueId without_batch(Builder& b, ValueId x);
 
 // The masked scores [*batch,rows,columns] of flat operands.
-ValueId masked_scores(Builder& b, const AttentionCall& call, const AttentionShape& s, ValueId query,
+ValueId masked_scores(Builder& b, const AttentionView& call, const AttentionShape& s, ValueId query,
                       ValueId key);
 // The operands as matrices of one batch dim, and the masked scores [*batch,rows,columns].
 struct AttentionParts {
   AttentionShape shape;
   ValueId query, key, value, scores;
 };
-AttentionParts attention_parts(Builder& b, const AttentionCall& call);
+AttentionParts attention_parts(Builder& b, const AttentionView& call);
 // Rows of scores of which every element is -inf, as bool [*batch,rows,1].
 ValueId closed_rows(Builder& b, ValueId scores);
 // softmax of each row; zeros in closed rows where there may be some.
-ValueId attention_weights(Builder& b, const AttentionCall& call, ValueId scores);
+ValueId attention_weights(Builder& b, const AttentionView& call, ValueId scores);
 // log(sum(exp(scores))) of each row [*batch,rows], 0 of a closed or empty one.
 ValueId log_sums(Builder& b, ValueId scores);
+
+// Second derivatives (attention_second_grad.cpp). Of the logarithms of the sums [*batch,rows], by
+// query and key:
+Values sums_grad(Builder& b, const AttentionView& call, ValueId sums, ValueId dsums);
+
+// What a backward reads but for query, key, value and mask: sums [*batch,rows], or the weights
+// themselves. kept is bool [n,rows,columns], none without dropout.
+struct BackwardInputs {
+  ValueId dout, out, sums, weights, kept;
+  double keep_scale = 1;
+};
+// By each of these, none where it gets nothing; scores are the masked ones [*batch,rows,columns].
+struct BackwardGrads {
+  ValueId query, key, value, dout, out, sums, weights, scores;
+};
+// cotangents: of the gradients by query, key and value; one at least is there.
+BackwardGrads backward_grads(Builder& b, const AttentionView& call, const BackwardInputs& in,
+                             const Values& cotangents);
+
+// The call as one of the runtime's; nullopt where it doesn't cover it (attention_form.cpp). Seed
+// and step are the caller's to add.
+std::optional<loop::AttentionForm> attention_form(const AttentionView& call);
+std::optional<loop::AttentionForm> attention_backward_form(const AttentionView& call, int dout,
+                                                           int out, int sums);
 
 // For reference rules: the masked scores of one query row, in float64.
 class ScoreRows {

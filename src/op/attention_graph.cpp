@@ -67,7 +67,7 @@ ValueId without_batch(Builder& b, ValueId x) {
   return viewed(b, x, merged(b.type(x).shape));
 }
 
-ValueId masked_scores(Builder& b, const AttentionCall& call, const AttentionShape& s, ValueId query,
+ValueId masked_scores(Builder& b, const AttentionView& call, const AttentionShape& s, ValueId query,
                       ValueId key) {
   const OpView& op = call.op;
   const double closed = -INFINITY;
@@ -84,7 +84,7 @@ ValueId masked_scores(Builder& b, const AttentionCall& call, const AttentionShap
   return b.add(scores, b.convert(mask, call.work()));
 }
 
-AttentionParts attention_parts(Builder& b, const AttentionCall& call) {
+AttentionParts attention_parts(Builder& b, const AttentionView& call) {
   AttentionParts p{attention_shape(call), {}, {}, {}, {}};
   p.query = flat_operand(b, p.shape, call.op.in(call.query), 1, call.work());
   p.key = flat_operand(b, p.shape, call.op.in(call.query + 1), p.shape.key_group, call.work());
@@ -99,7 +99,7 @@ ValueId closed_rows(Builder& b, ValueId scores) {
 }
 
 // Without a mask each row has an open column: the first one, which is causal for all.
-ValueId attention_weights(Builder& b, const AttentionCall& call, ValueId scores) {
+ValueId attention_weights(Builder& b, const AttentionView& call, ValueId scores) {
   const ValueId weights = b.call1("_softmax", {scores}, {{"dim", -1}, {"half_to_float", false}});
   return call.masked() ? b.where(closed_rows(b, scores), 0.0, weights) : weights;
 }

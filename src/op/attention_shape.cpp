@@ -10,7 +10,7 @@ namespace {
 constexpr const char* names[] = {"query", "key", "value"};
 
 // Leading dims of an operand, its heads replaced by those of the query where they are grouped.
-Result<Shape> leading(const AttentionCall& call, int k, Dim& group) {
+Result<Shape> leading(const AttentionView& call, int k, Dim& group) {
   const OpView& op = call.op;
   const Type &t = call.type(k), &q = call.type(0);
   Shape lead(t.shape.begin(), t.shape.end() - 2);
@@ -19,6 +19,7 @@ Result<Shape> leading(const AttentionCall& call, int k, Dim& group) {
     return op.broken("C6", "{} is {}, expected a dim of heads", lead.empty() ? names[k] : "query",
                      (lead.empty() ? t : q).text());
   const Dim heads = q.shape[q.rank() - 3];
+  if (op.env().provably_equal(heads, lead.back())) return lead;  // none of none, too
   if (!op.env().provably_equal(Dim::mod(heads, lead.back()), Dim(0)) || lead.back() == Dim(0))
     return op.broken("C6", "{} has {} heads, expected a divisor of those of the query: {}",
                      names[k], lead.back().text(), heads.text());
@@ -27,7 +28,7 @@ Result<Shape> leading(const AttentionCall& call, int k, Dim& group) {
   return lead;
 }
 
-Status check_operands(const AttentionCall& call) {
+Status check_operands(const AttentionView& call) {
   const OpView& op = call.op;
   const DType t = call.type(0).dtype;
   for (int k = 0; k < 3; ++k) {
@@ -42,7 +43,7 @@ Status check_operands(const AttentionCall& call) {
   return {};
 }
 
-Status check_mask(const AttentionCall& call, const AttentionShape& s) {
+Status check_mask(const AttentionView& call, const AttentionShape& s) {
   if (!call.masked()) return {};
   const OpView& op = call.op;
   const Type &m = op.in_type(call.mask), &q = call.type(0);
@@ -62,20 +63,20 @@ Shape AttentionShape::with(const Dim& r, const Dim& c) const {
 }
 
 bool groups_heads(const OpView& op) {
-  if (op.name().starts_with("_scaled_dot_product_flash_attention_for_cpu")) return true;
+  if (op.name().starts_with("_scaled_dot_product_")) return true;
   return op.def().schema.find("enable_gqa") >= 0 && op.bool_attr("enable_gqa");
 }
 
-DType AttentionCall::work() const { return type(0).dtype == DType::f64 ? DType::f64 : DType::f32; }
+DType AttentionView::work() const { return type(0).dtype == DType::f64 ? DType::f64 : DType::f32; }
 
-double AttentionCall::scale() const {
+double AttentionView::scale() const {
   if (op.given("scale")) return op.float_attr("scale");
   return 1 / std::sqrt(static_cast<double>(type(0).shape.back().value()));
 }
 
 double keep_scale(double dropout_p) { return dropout_p == 1 ? 0 : 1 / (1 - dropout_p); }
 
-Result<AttentionShape> checked_attention(const AttentionCall& call) {
+Result<AttentionShape> checked_attention(const AttentionView& call) {
   const OpView& op = call.op;
   CLEAVE_CHECK(check_operands(call));
   const Shape &q = call.type(0).shape, &k = call.type(1).shape, &v = call.type(2).shape;
@@ -100,7 +101,7 @@ Result<AttentionShape> checked_attention(const AttentionCall& call) {
   return s;
 }
 
-AttentionShape attention_shape(const AttentionCall& call) {
+AttentionShape attention_shape(const AttentionView& call) {
   return value_or_throw(checked_attention(call));
 }
 

@@ -17,7 +17,7 @@
 
 namespace cleave {
 
-Result<AttentionShape> checked_efficient(const AttentionCall& call) {
+Result<AttentionShape> checked_efficient(const AttentionView& call) {
   CLEAVE_TRY(AttentionShape s, checked_attention(call));
   if (call.type(0).rank() != 4)
     return call.op.broken("C11", "query is {}, expected rank 4", call.type(0).text());
@@ -53,7 +53,7 @@ namespace {
 
 constexpr int bias_operand = 3, rng_operand = 4;
 
-AttentionCall call_of(const OpView& op) { return {op, 0, bias_operand}; }
+AttentionView call_of(const OpView& op) { return {op, 0, bias_operand}; }
 bool drops(const OpView& op) { return op.float_attr("dropout_p") > 0; }
 
 Result<Types> infer(const OpView& op) {
@@ -109,26 +109,48 @@ ValueId padded_sums(Builder& b, const AttentionShape& s, ValueId scores) {
   return b.call1("constant_pad_nd", {sums}, {{"pad", pad}});
 }
 
+// Without dropout: the form for the CPU, and what stands around its results.
+Values without_dropout(Builder& b, const OpView& op) {
+  const Values y = b.call(
+      "_scaled_dot_product_flash_attention_for_cpu",
+      {op.in(0), op.in(1), op.in(2), op.has(bias_operand) ? op.in(bias_operand) : ValueId::none()},
+      {{"is_causal", op.bool_attr("is_causal")}, {"scale", op.attr("scale")}});
+  if (y.size() != 2) return Values(4);
+  const Type& sums = op.out_type(1);
+  const Dim rows = op.out_type(0).shape[2];
+  return {y[0],
+          op.bool_attr("compute_log_sumexp")
+              ? b.call1("constant_pad_nd", {y[1]},
+                        {{"pad", std::vector<Dim>{Dim(0), sums.shape.back() - rows}}})
+              : b.full(sums.shape, 0.0, sums.dtype),
+          b.full({}, 0, DType::i64), b.full({}, 0, DType::i64)};
+}
+
 Values decompose(Builder& b, const OpView& op) {
-  const AttentionCall call = call_of(op);
+  if (!drops(op)) return without_dropout(b, op);
+  const AttentionView call = call_of(op);
   const AttentionParts p = attention_parts(b, call);
   ValueId weights = without_batch(b, attention_weights(b, call, p.scores));
-  ValueId seed, step;
-  if (drops(op)) {
-    const ValueId rng = op.in(rng_operand);
-    const ValueId kept = kept_weights(b, op, weights, rng);
-    weights = b.where(kept, b.mul(weights, keep_scale(op.float_attr("dropout_p"))), 0.0);
-    seed = b.call1("select", {rng}, {{"dim", 0}, {"index", 0}});
-    step = b.call1("select", {rng}, {{"dim", 0}, {"index", 1}});
-  } else {
-    seed = b.full({}, 0, DType::i64);
-    step = b.full({}, 0, DType::i64);
-  }
+  const ValueId rng = op.in(rng_operand);
+  const ValueId kept = kept_weights(b, op, weights, rng);
+  weights = b.where(kept, b.mul(weights, keep_scale(op.float_attr("dropout_p"))), 0.0);
+  const ValueId seed = b.call1("select", {rng}, {{"dim", 0}, {"index", 0}});
+  const ValueId step = b.call1("select", {rng}, {{"dim", 0}, {"index", 1}});
   const ValueId y = with_batch(b, p.shape, b.bmm(weights, p.value));
   const ValueId sums = op.bool_attr("compute_log_sumexp")
                            ? padded_sums(b, p.shape, p.scores)
                            : b.full(op.out_type(1).shape, 0.0, op.out_type(1).dtype);
   return {b.convert(y, op.out_type(0).dtype), sums, seed, step};
+}
+
+std::optional<loop::AttentionForm> form(const OpView& op) {
+  if (!drops(op)) return std::nullopt;
+  std::optional<loop::AttentionForm> f = attention_form(call_of(op));
+  if (f) {
+    f->seed = {rng_operand, 0};
+    f->step = {rng_operand, 1};
+  }
+  return f;
 }
 
 Values grad(Builder& b, const GradView& op) {
@@ -246,12 +268,14 @@ CLEAVE_OPS(efficient_attention) {
                    "float? scale=None, int stream=0) -> (Tensor, Tensor, Tensor, Tensor)",
       .summary = "Attention, the logarithms of its sums, and the state of its random numbers.",
       .source = "aten::" + name + ", PyTorch 2.13; bits of its own",
-      .traits = Trait::compute_intensive | Trait::recomputable | Trait::random,
+      // Not random: equal calls read equal bits, so that the forward which a gradient calls again
+      // is the forward itself.
+      .traits = Trait::compute_intensive | Trait::recomputable,
       .infer = infer,
       .reference = reference,
       .decompose = decompose,
       .grad = grad,
-      .lower = loop::by_decomposition(),
+      .lower = loop::attention(form),
       .cost = cost,
       .samples = samples(),
       .rejects = rejects(name),

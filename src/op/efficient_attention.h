@@ -16,7 +16,7 @@
 
 namespace cleave {
 
-Result<AttentionShape> checked_efficient(const AttentionCall& call);
+Result<AttentionShape> checked_efficient(const AttentionView& call);
 Shape padded_sums_shape(const AttentionShape& s);
 
 // Which weights dropout keeps, as bool [n,rows,columns]; rng is (seed, step).

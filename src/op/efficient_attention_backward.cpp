@@ -29,7 +29,7 @@ enum Operand {
   at_offset
 };
 
-AttentionCall call_of(const OpView& op) { return {op, at_query, at_bias}; }
+AttentionView call_of(const OpView& op) { return {op, at_query, at_bias}; }
 bool drops(const OpView& op) { return op.float_attr("dropout_p") > 0; }
 
 std::vector<bool> wanted(const OpView& op) {
@@ -40,7 +40,7 @@ std::vector<bool> wanted(const OpView& op) {
 }
 
 Result<Types> infer(const OpView& op) {
-  const AttentionCall call = call_of(op);
+  const AttentionView call = call_of(op);
   CLEAVE_TRY(const AttentionShape s, checked_efficient(call));
   const Shape y = s.with(s.rows, s.value_width);
   for (int k : {at_grad_out, at_out})
@@ -115,8 +115,23 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
 
 ValueId flipped(Builder& b, ValueId x) { return b.permute(x, {0, 2, 1}); }
 
+Values without_dropout(Builder& b, const OpView& op, const std::vector<bool>& mask) {
+  const Dim rows = op.in_type(at_query).shape[2];
+  const ValueId bias = op.has(at_bias) ? op.in(at_bias) : ValueId::none();
+  Values d = b.call(
+      "_scaled_dot_product_flash_attention_for_cpu_backward",
+      {op.in(at_grad_out), op.in(at_query), op.in(at_key), op.in(at_value), op.in(at_out),
+       b.slice(op.in(at_logsumexp), 2, Dim(0), rows), bias},
+      {{"dropout_p", 0.0}, {"is_causal", op.bool_attr("is_causal")}, {"scale", op.attr("scale")}});
+  d.resize(4);
+  for (size_t k = 0; k < 4; ++k)
+    if (!mask[k]) d[k] = ValueId();
+  return d;
+}
+
 Values decompose(Builder& b, const OpView& op) {
-  const AttentionCall call = call_of(op);
+  if (!drops(op) && !wanted(op)[3]) return without_dropout(b, op, wanted(op));
+  const AttentionView call = call_of(op);
   const DType work = call.work();
   const std::vector<bool> mask = wanted(op);
   const AttentionParts p = attention_parts(b, call);
@@ -138,13 +153,25 @@ Values decompose(Builder& b, const OpView& op) {
   const ValueId scaled = b.mul(dscores, call.scale());
   Values d(4);
   if (mask[0]) d[0] = from_flat(b, s, b.bmm(scaled, p.key), 1, call.type(0));
-  if (mask[1]) d[1] = from_flat(b, s, b.bmm(flipped(b, scaled), p.query), 1, call.type(1));
-  if (mask[2]) d[2] = from_flat(b, s, b.bmm(flipped(b, dropped), g), 1, call.type(2));
+  if (mask[1])
+    d[1] = from_flat(b, s, b.bmm(flipped(b, scaled), p.query), s.key_group, call.type(1));
+  if (mask[2]) d[2] = from_flat(b, s, b.bmm(flipped(b, dropped), g), s.value_group, call.type(2));
   if (mask[3]) {
     const Type& bias = op.in_type(at_bias);
     d[3] = b.convert(b.sum_to(with_batch(b, s, dscores), bias.shape), bias.dtype);
   }
   return d;
+}
+
+std::optional<loop::AttentionForm> form(const OpView& op) {
+  if (!drops(op) || wanted(op)[3]) return std::nullopt;
+  std::optional<loop::AttentionForm> f =
+      attention_backward_form(call_of(op), at_grad_out, at_out, at_logsumexp);
+  if (f) {
+    f->seed = {at_seed, 0};
+    f->step = {at_offset, 0};
+  }
+  return f;
 }
 
 Cost cost(const OpView& op) {
@@ -243,12 +270,12 @@ CLEAVE_OPS(efficient_attention_backward) {
                    "float? scale=None, int stream=0) -> (Tensor, Tensor, Tensor, Tensor)",
       .summary = "The gradients of attention by query, key, value and bias.",
       .source = "aten::" + name + ", PyTorch 2.13; bits of its own",
-      .traits = Trait::compute_intensive | Trait::recomputable | Trait::random,
+      .traits = Trait::compute_intensive | Trait::recomputable,
       .infer = infer,
       .reference = reference,
       .decompose = decompose,
-      .grad = Absent{"the second derivative goes through scaled_dot_product_attention"},
-      .lower = loop::by_decomposition(),
+      .grad = Absent{"the second derivative of attention with dropout is not covered"},
+      .lower = loop::attention(form),
       .cost = cost,
       .samples = samples(),
       .rejects = rejects(name),

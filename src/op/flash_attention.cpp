@@ -6,7 +6,7 @@
 //              key and value may have fewer heads, a divisor of h: neighbours share one
 //   y          as scaled_dot_product_attention (attention.cpp)
 //   logsumexp  [n,h,rows] = log(sum(exp(scores))), 0 for a row that is closed altogether; f64 for
-//              f64, else f32; no gradient
+//              f64, else f32
 //
 // _scaled_dot_product_flash_attention_for_cpu_backward(grad_out, query, key, value, out, logsumexp,
 //                                        attn_mask; dropout_p, is_causal, scale) -> dq, dk, dv
@@ -31,10 +31,10 @@ namespace {
 
 constexpr int grad_out = 0, out = 4, logsumexp = 5;  // operands of the backward
 
-AttentionCall forward_call(const OpView& op) { return {op, 0, 3}; }
-AttentionCall backward_call(const OpView& op) { return {op, 1, 6}; }
+AttentionView forward_call(const OpView& op) { return {op, 0, 3}; }
+AttentionView backward_call(const OpView& op) { return {op, 1, 6}; }
 
-Result<AttentionShape> checked_flash(const AttentionCall& call) {
+Result<AttentionShape> checked_flash(const AttentionView& call) {
   CLEAVE_TRY(AttentionShape s, checked_attention(call));
   const OpView& op = call.op;
   if (call.type(0).rank() != 4)
@@ -58,7 +58,7 @@ Result<Types> infer(const OpView& op) {
 }
 
 Result<Types> infer_backward(const OpView& op) {
-  const AttentionCall call = backward_call(op);
+  const AttentionView call = backward_call(op);
   CLEAVE_TRY(const AttentionShape s, checked_flash(call));
   const Shape y = s.with(s.rows, s.value_width);
   CLEAVE_CHECK(
@@ -134,7 +134,7 @@ Result<Arrays> reference_backward(const OpView& op, std::span<const Array* const
 }
 
 Values decompose(Builder& b, const OpView& op) {
-  const AttentionCall call = forward_call(op);
+  const AttentionView call = forward_call(op);
   const AttentionParts p = attention_parts(b, call);
   const ValueId weights = attention_weights(b, call, p.scores);
   const ValueId y = with_batch(b, p.shape, b.bmm(without_batch(b, weights), p.value));
@@ -144,7 +144,7 @@ Values decompose(Builder& b, const OpView& op) {
 ValueId flipped(Builder& b, ValueId x) { return b.permute(x, {0, 2, 1}); }
 
 Values decompose_backward(Builder& b, const OpView& op) {
-  const AttentionCall call = backward_call(op);
+  const AttentionView call = backward_call(op);
   const AttentionParts p = attention_parts(b, call);
   const AttentionShape& s = p.shape;
   const DType work = call.work();
@@ -160,9 +160,13 @@ Values decompose_backward(Builder& b, const OpView& op) {
           from_flat(b, s, b.bmm(flipped(b, weights), g), s.value_group, call.type(2))};
 }
 
+Values grad_of_sums(Builder& b, const GradView& op) {
+  const AttentionView call = forward_call(op);
+  return sums_grad(b, call, b.convert(op.out(1), call.work()), b.convert(op.dout(1), call.work()));
+}
+
 Values grad(Builder& b, const GradView& op) {
   Values d = op.no_grads();
-  if (op.dout(0).is_none()) return d;
   const ValueId mask = op.has(3) ? op.in(3) : ValueId::none();
   if (op.has(3) && op.needs(3)) {
     b.fail(
@@ -171,6 +175,10 @@ Values grad(Builder& b, const GradView& op) {
                     op.name()));
     return d;
   }
+  const Values by_sums = op.dout(1).is_none() ? Values(2) : grad_of_sums(b, op);
+  for (int k = 0; k < 2; ++k)
+    if (op.needs(k)) d[k] = by_sums[k];
+  if (op.dout(0).is_none()) return d;
   const Values grads =
       b.call(op.name() + "_backward",
              {op.dout(0), op.in(0), op.in(1), op.in(2), op.out(0), op.out(1), mask},
@@ -178,11 +186,29 @@ Values grad(Builder& b, const GradView& op) {
               {"is_causal", op.bool_attr("is_causal")},
               {"scale", op.attr("scale")}});
   for (int k = 0; k < 3 && grads.size() == 3; ++k)
-    if (op.needs(k)) d[k] = grads[k];
+    if (op.needs(k)) d[k] = d[k].valid() ? b.add(d[k], grads[k]) : grads[k];
   return d;
 }
 
-CostFn cost(AttentionCall (*call_of)(const OpView&), int64_t products) {
+Values grad_of_backward(Builder& b, const GradView& op) {
+  const AttentionView call = backward_call(op);
+  const bool weights = op.in_type(logsumexp).rank() == 4;
+  BackwardInputs in;
+  in.dout = op.in(grad_out);
+  in.out = op.in(out);
+  (weights ? in.weights : in.sums) = b.convert(op.in(logsumexp), call.work());
+  const BackwardGrads g = backward_grads(b, call, in, {op.dout(0), op.dout(1), op.dout(2)});
+  Values d = {g.dout, g.query, g.key, g.value, g.out, weights ? g.weights : g.sums};
+  if (d[logsumexp].valid()) d[logsumexp] = b.convert(d[logsumexp], op.in_type(logsumexp).dtype);
+  d.resize(op.inputs().size());
+  if (op.has(call.mask) && op.needs(call.mask) && g.scores.valid()) {
+    const Type& m = op.in_type(call.mask);
+    d[static_cast<size_t>(call.mask)] = b.convert(b.sum_to(g.scores, m.shape), m.dtype);
+  }
+  return d;
+}
+
+CostFn cost(AttentionView (*call_of)(const OpView&), int64_t products) {
   return [call_of, products](const OpView& op) {
     const AttentionShape s = attention_shape(call_of(op));
     Dim weights = s.rows * s.columns;
@@ -244,7 +270,7 @@ OpDef flash_forward() {
       .reference = reference,
       .decompose = decompose,
       .grad = grad,
-      .lower = loop::by_decomposition(),
+      .lower = loop::attention([](const OpView& op) { return attention_form(forward_call(op)); }),
       .cost = cost(forward_call, 2),
       .samples = std::move(samples),
       .rejects = {{"C11",
@@ -253,7 +279,6 @@ OpDef flash_forward() {
                   {"C12",
                    {{x, x, x}, {{"dropout_p", 0.5}}},
                    name + ": C12: dropout_p is 0.5, expected 0"}},
-      .nondifferentiable = 1 << 1,
   };
 }
 
@@ -302,8 +327,10 @@ OpDef flash_backward() {
       .infer = infer_backward,
       .reference = reference_backward,
       .decompose = decompose_backward,
-      .grad = Absent{"the second derivative goes through scaled_dot_product_attention"},
-      .lower = loop::by_decomposition(),
+      .grad = grad_of_backward,
+      .lower = loop::attention([](const OpView& op) {
+        return attention_backward_form(backward_call(op), grad_out, out, logsumexp);
+      }),
       .cost = cost(backward_call, 5),
       .samples = std::move(samples),
       .rejects = {{"C13",

@@ -1,0 +1,181 @@
+// See attention.h: the cut of a call into pieces, and their runs.
+#include "runtime/attention.h"
+
+#include <algorithm>
+#include <atomic>
+
+namespace cleave::runtime {
+namespace {
+
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+constexpr int64_t round_up(int64_t a, int64_t unit) { return ceil_div(a, unit) * unit; }
+
+// Pieces that keep the threads of most machines busy to the end, and how many run at once.
+constexpr int64_t enough_pieces = 16, most_lanes = 16;
+// Rows of a piece share the packing of the keys.
+constexpr int64_t most_rows = 256, least_rows = 64;
+
+Status check(const AttentionSpec& s, const AttentionKernel& kernel) {
+  if (kernel.forward == nullptr)
+    return unsupported("attention: {} is not covered (src/runtime/attention_block.h)",
+                       name_of(s.dtype));
+  const bool sizes = s.batch >= 0 && s.heads >= 0 && s.rows >= 0 && s.columns >= 0 &&
+                     s.width >= 0 && s.value_width >= 0;
+  const bool groups = s.key_group > 0 && s.value_group > 0 && s.heads % s.key_group == 0 &&
+                      s.heads % s.value_group == 0;
+  if (!sizes || !groups || (s.sum_rows != 0 && s.sum_rows < s.rows))
+    return bug("attention: [{}, {}, {}, {}, {}, {}] in groups of {} and {}", s.batch, s.heads,
+               s.rows, s.columns, s.width, s.value_width, s.key_group, s.value_group);
+  return {};
+}
+
+// Calls f(lane, index) for each index below `pieces`, from `lanes` lanes.
+template <class F>
+void run_lanes(long lanes, long pieces, Executor& executor, const F& f) {
+  struct Run {
+    const F& f;
+    long pieces;
+    std::atomic<long> next = 0;
+  } run{f, pieces};
+  executor.parallel_for(
+      lanes,
+      [](void* context, long lane) {
+        Run& r = *static_cast<Run*>(context);
+        for (long i = r.next.fetch_add(1, std::memory_order_relaxed); i < r.pieces;
+             i = r.next.fetch_add(1, std::memory_order_relaxed))
+          r.f(lane, i);
+      },
+      &run);
+}
+
+}  // namespace
+
+// --- Forward -------------------------------------------------------------------------------------
+
+Result<std::shared_ptr<Attention>> Attention::make(const AttentionSpec& spec) {
+  return make(spec, attention_kernel(spec.dtype));
+}
+
+Result<std::shared_ptr<Attention>> Attention::make(const AttentionSpec& spec,
+                                                   const AttentionKernel& kernel) {
+  CLEAVE_CHECK(check(spec, kernel));
+  return std::shared_ptr<Attention>(new Attention(spec, kernel));
+}
+
+Attention::Attention(const AttentionSpec& spec, const AttentionKernel& kernel)
+    : spec_(spec), kernel_(kernel) {
+  const int64_t heads = spec.batch * spec.heads;
+  piece_rows_ = most_rows;
+  while (piece_rows_ > least_rows && heads * ceil_div(spec.rows, piece_rows_) < enough_pieces)
+    piece_rows_ /= 2;
+  piece_rows_ = std::max<int64_t>(1, std::min(piece_rows_, spec.rows));
+  row_pieces_ = ceil_div(spec.rows, piece_rows_);
+  lane_bytes_ = pieces() == 0 ? 0 : kernel.forward_scratch(spec, piece_rows_);
+}
+
+long Attention::pieces() const {
+  return static_cast<long>(spec_.batch * spec_.heads * row_pieces_);
+}
+long Attention::lanes() const { return std::min<long>(pieces(), most_lanes); }
+
+void Attention::run(const AttentionForward& at, void* scratch, Executor& executor) const {
+  run_lanes(lanes(), pieces(), executor, [&](long lane, long index) {
+    run_piece(index, at, static_cast<char*>(scratch) + lane * lane_bytes_);
+  });
+}
+
+// The last rows come first: under causality they are the most work.
+void Attention::run_piece(long index, const AttentionForward& at, void* scratch) const {
+  const int64_t heads = spec_.batch * spec_.heads, head = index % heads;
+  const int64_t first = (row_pieces_ - 1 - index / heads) * piece_rows_;
+  kernel_.forward(
+      spec_, at,
+      {head / spec_.heads, head % spec_.heads, first, std::min(piece_rows_, spec_.rows - first)},
+      scratch);
+}
+
+// --- Backward ------------------------------------------------------------------------------------
+
+Result<std::shared_ptr<AttentionGradient>> AttentionGradient::make(
+    const AttentionBackwardSpec& spec) {
+  return make(spec, attention_kernel(spec.forward.dtype));
+}
+
+Result<std::shared_ptr<AttentionGradient>> AttentionGradient::make(
+    const AttentionBackwardSpec& spec, const AttentionKernel& kernel) {
+  CLEAVE_CHECK(check(spec.forward, kernel));
+  if (spec.forward.key_group != spec.forward.value_group ||
+      (spec.forward.sum_rows == 0 && spec.forward.rows > 0))
+    return bug("attention: a backward of groups {} and {}, sums of {} rows", spec.forward.key_group,
+               spec.forward.value_group, spec.forward.sum_rows);
+  return std::shared_ptr<AttentionGradient>(new AttentionGradient(spec, kernel));
+}
+
+AttentionGradient::AttentionGradient(const AttentionBackwardSpec& spec,
+                                     const AttentionKernel& kernel)
+    : spec_(spec), kernel_(kernel) {
+  const AttentionSpec& f = spec.forward;
+  const int64_t heads = f.batch * (f.heads / f.key_group);
+  const int64_t blocks = std::max<int64_t>(1, ceil_div(f.columns, kernel.block_columns));
+  // Half of enough heads keep as many threads busy: one piece each then, and no parts to add up.
+  int64_t parts = 1;
+  if (heads > 0 && 2 * heads < enough_pieces)
+    parts = std::min(ceil_div(enough_pieces, heads), blocks);
+  piece_columns_ = ceil_div(blocks, parts) * kernel.block_columns;
+  column_pieces_ = std::max<int64_t>(1, ceil_div(f.columns, piece_columns_));
+  lane_bytes_ = pieces() == 0 ? 0 : kernel.backward_scratch(spec);
+}
+
+long AttentionGradient::pieces() const {
+  const AttentionSpec& f = spec_.forward;
+  return static_cast<long>(f.batch * (f.heads / f.key_group) * column_pieces_);
+}
+long AttentionGradient::lanes() const { return std::min<long>(pieces(), most_lanes); }
+
+int64_t AttentionGradient::partial_bytes() const {
+  if (column_pieces_ == 1 || !spec_.wants_dquery) return 0;
+  const AttentionSpec& f = spec_.forward;
+  return round_up(
+      f.key_group * f.rows * round_up(f.width, kernel_.lanes) * static_cast<int64_t>(sizeof(float)),
+      64);
+}
+
+void AttentionGradient::run(const AttentionBackward& at, void* scratch, Executor& executor) const {
+  char* partials = static_cast<char*>(scratch) + lanes() * lane_bytes_;
+  run_lanes(lanes(), pieces(), executor, [&](long lane, long index) {
+    run_piece(index, at, static_cast<char*>(scratch) + lane * lane_bytes_, partials);
+  });
+  if (partial_bytes() == 0) return;
+  const auto heads = static_cast<long>(spec_.forward.batch * spec_.forward.heads);
+  run_lanes(std::min<long>(heads, most_lanes), heads, executor,
+            [&](long, long head) { sum_head(head, at, partials); });
+}
+
+// Pieces of one head stand apart by the number of heads; the first columns are the most work.
+void AttentionGradient::run_piece(long index, const AttentionBackward& at, void* lane,
+                                  char* partials) const {
+  const AttentionSpec& f = spec_.forward;
+  const int64_t key_heads = f.heads / f.key_group, heads = f.batch * key_heads;
+  const int64_t head = index % heads, first = index / heads * piece_columns_;
+  float* partial =
+      partial_bytes() == 0 ? nullptr : reinterpret_cast<float*>(partials + index * partial_bytes());
+  kernel_.backward(
+      spec_, at,
+      {head / key_heads, head % key_heads, first, std::min(piece_columns_, f.columns - first)},
+      partial, lane);
+}
+
+void AttentionGradient::sum_head(long head, const AttentionBackward& at,
+                                 const char* partials) const {
+  const AttentionSpec& f = spec_.forward;
+  const int64_t batch = head / f.heads, of_batch = head % f.heads;
+  const int64_t key_heads = f.heads / f.key_group;
+  const int64_t key_head = batch * key_heads + of_batch / f.key_group;
+  const int64_t floats = static_cast<int64_t>(sizeof(float)), apart = partial_bytes() / floats;
+  const float* first = reinterpret_cast<const float*>(partials) + key_head * apart +
+                       of_batch % f.key_group * f.rows * round_up(f.width, kernel_.lanes);
+  kernel_.sum_partial(spec_, at.dquery, {batch, of_batch, 0, f.rows}, first, column_pieces_,
+                      apart * f.batch * key_heads);
+}
+
+}  // namespace cleave::runtime

@@ -1,0 +1,73 @@
+// The inner kernels of attention: rows of one head, or columns of one key head, on one thread and
+// without allocating. attention.h cuts a call into such blocks.
+//
+//   a panel of queries, turned:  lanes of vectors are queries, so that the softmax over the keys of
+//                                a block never leaves its lane
+//   scores^T = key @ panel       tiles of mr keys x nr queries in registers
+//   out += P @ value             P is read as scores^T lies: mr queries x nr columns
+//
+// Keys are taken `block_columns` at a time, in order; what has been summed is scaled down when a
+// larger score turns up (Dao et al., "FlashAttention", 2022; Milakov and Gimelshein, "Online
+// normalizer calculation for softmax", 2018).
+#pragma once
+#include "runtime/attention_spec.h"
+
+namespace cleave::runtime {
+
+// What a call reads and writes, all of it. mask may be null; seed and step are read with dropout.
+struct AttentionOperands {
+  const void* query = nullptr;
+  const void* key = nullptr;
+  const void* value = nullptr;
+  const void* mask = nullptr;
+  const int64_t* seed = nullptr;
+  const int64_t* step = nullptr;
+};
+
+struct AttentionForward {
+  AttentionOperands in;
+  void* out = nullptr;
+  float* sums = nullptr;  // null: not wanted
+};
+
+struct AttentionBackward {
+  AttentionOperands in;
+  const void* out = nullptr;
+  const float* sums = nullptr;
+  const void* dout = nullptr;
+  void* dquery = nullptr;  // null: not wanted
+  void* dkey = nullptr;
+  void* dvalue = nullptr;
+};
+
+// Rows [first, first + count) of one head of the query, or columns of one head of the key.
+struct AttentionRange {
+  int64_t batch = 0, head = 0, first = 0, count = 0;
+};
+
+struct AttentionKernel {
+  void (*forward)(const AttentionSpec& spec, const AttentionForward& at, const AttentionRange& rows,
+                  void* scratch) = nullptr;
+  int64_t (*forward_scratch)(const AttentionSpec& spec, int64_t rows) = nullptr;
+  // dkey and dvalue of the columns. The gradient of the queries that read them goes to dquery where
+  // `partial` is null, else as f32 [key_group,rows,width rounded up to lanes] to `partial`.
+  void (*backward)(const AttentionBackwardSpec& spec, const AttentionBackward& at,
+                   const AttentionRange& columns, float* partial, void* scratch) = nullptr;
+  int64_t (*backward_scratch)(const AttentionBackwardSpec& spec) = nullptr;
+  // Adds up `parts` partial gradients of one head, `apart` floats from each other, into dquery.
+  void (*sum_partial)(const AttentionBackwardSpec& spec, void* dquery, const AttentionRange& head,
+                      const float* partial, int64_t parts, int64_t apart) = nullptr;
+  int64_t panel = 0;          // queries
+  int64_t block_columns = 0;  // keys
+  int64_t lanes = 0;
+};
+
+// The fastest for this processor; forward is null for what is not f32, bf16 or f16.
+AttentionKernel attention_kernel(DType dtype);
+
+// One for each instruction set; forward is null where it wasn't compiled in.
+AttentionKernel attention_kernel_avx512(DType dtype);
+AttentionKernel attention_kernel_avx2(DType dtype);
+AttentionKernel attention_kernel_plain(DType dtype);
+
+}  // namespace cleave::runtime

@@ -1,0 +1,45 @@
+// attention_block.h for processors with AVX2, FMA and F16C: panels of 16 queries.
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "runtime/attention_block.h"
+#include "runtime/half.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,f16c")
+#pragma GCC optimize("O3")
+#endif
+
+namespace cleave::runtime {
+namespace {
+
+#include "runtime/vec_avx2.h"
+
+#include "runtime/attention_block_code.h"
+
+}  // namespace
+
+AttentionKernel attention_kernel_avx2(DType dtype) { return kernel_for(dtype); }
+
+}  // namespace cleave::runtime
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#else
+namespace cleave::runtime {
+AttentionKernel attention_kernel_avx2(DType) { return {}; }
+}  // namespace cleave::runtime
+#endif

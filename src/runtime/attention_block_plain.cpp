@@ -1,0 +1,23 @@
+// attention_block.h for any processor: panels of 8 queries.
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "runtime/attention_block.h"
+#include "runtime/half.h"
+
+namespace cleave::runtime {
+namespace {
+
+#include "runtime/vec_plain.h"
+
+#include "runtime/attention_block_code.h"
+
+}  // namespace
+
+AttentionKernel attention_kernel_plain(DType dtype) { return kernel_for(dtype); }
+
+}  // namespace cleave::runtime

@@ -1,0 +1,89 @@
+// What closes scores, and where operands begin: shared by the forward and the backward. Scores lie
+// turned: that of key k and query q at s[k * ld + q].
+
+// A tile of scores: keys [key, key + keys) and queries [query, query + queries) of one head.
+struct ScoreTile {
+  float* s;
+  int64_t ld;
+  int64_t batch, head;
+  int64_t query, queries;
+  int64_t key, keys;
+};
+
+template <class S>
+const S* head_of(const void* x, const HeadStrides& at, int64_t batch, int64_t head) {
+  return static_cast<const S*>(x) + batch * at.batch + head * at.head;
+}
+template <class S>
+S* head_of(void* x, const HeadStrides& at, int64_t batch, int64_t head) {
+  return static_cast<S*>(x) + batch * at.batch + head * at.head;
+}
+
+constexpr float closed = -std::numeric_limits<float>::infinity();
+
+// s = combine(s, mask), mask elements of type M.
+template <class M, class Combine>
+void apply_mask(const ScoreTile& t, const void* mask, const HeadStrides& at, Combine combine) {
+  const M* from = head_of<M>(mask, at, t.batch, t.head) + t.query * at.row + t.key * at.column;
+  if (at.row == 0) {
+    for (int64_t k = 0; k < t.keys; ++k) {
+      const M m = from[k * at.column];
+      for (int64_t q = 0; q < t.queries; ++q) t.s[k * t.ld + q] = combine(t.s[k * t.ld + q], m);
+    }
+    return;
+  }
+  for (int64_t q = 0; q < t.queries; ++q)
+    for (int64_t k = 0; k < t.keys; ++k) {
+      float& s = t.s[k * t.ld + q];
+      s = combine(s, from[q * at.row + k * at.column]);
+    }
+}
+
+inline void close_scores(const AttentionSpec& spec, const void* mask, const ScoreTile& t) {
+  if (spec.is_causal)
+    for (int64_t k = 0; k < t.keys; ++k)
+      for (int64_t q = 0; q < at_most(t.queries, t.key + k - t.query); ++q)
+        t.s[k * t.ld + q] = closed;
+  if (!spec.mask) return;
+  const auto add = [](float s, auto m) { return s + static_cast<float>(m); };
+  switch (*spec.mask) {
+    case DType::boolean:
+      return apply_mask<uint8_t>(t, mask, spec.mask_at,
+                                 [](float s, uint8_t m) { return m != 0 ? s : closed; });
+    case DType::bf16: return apply_mask<Bf16>(t, mask, spec.mask_at, add);
+    case DType::f16: return apply_mask<F16>(t, mask, spec.mask_at, add);
+    default: return apply_mask<float>(t, mask, spec.mask_at, add);
+  }
+}
+
+// Factors of the tile's weights, as they lie: f[k * ld + q].
+inline void tile_factors(const AttentionSpec& spec, const Dropout& drop, const ScoreTile& t,
+                         float* f) {
+  for (int64_t q = 0; q < t.queries; ++q) {
+    const int64_t row = (t.batch * spec.heads + t.head) * spec.rows + t.query + q;
+    dropout_factors(drop, row * spec.columns + t.key, t.keys, f + q, t.ld);
+  }
+}
+
+// Of keys [key, key + keys), how many some of the queries below `query_end` may read.
+inline int64_t open_keys(const AttentionSpec& spec, int64_t key, int64_t keys, int64_t query_end) {
+  if (!spec.is_causal) return keys;
+  const int64_t open = query_end - key;
+  return open < 0 ? 0 : at_most(keys, open);
+}
+
+// Takes pieces off a stretch of scratch, each aligned to a cache line. Without one, counts them.
+class Take {
+ public:
+  explicit Take(void* scratch) : at_(static_cast<float*>(scratch)) {}
+  float* operator()(int64_t floats) {
+    float* piece = at_ == nullptr ? nullptr : at_ + taken_;
+    taken_ += rounded(floats, line);
+    return piece;
+  }
+  int64_t bytes() const { return taken_ * static_cast<int64_t>(sizeof(float)); }
+
+ private:
+  float* at_;
+  int64_t taken_ = 0;
+};

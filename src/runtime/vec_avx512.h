@@ -1,0 +1,81 @@
+// Vectors of 512 bits (AVX-512 F, BW, DQ, VL). Included inside a namespace for which the
+// instruction set has been chosen (gemm_block_code.h).
+//
+//   Vec<T>    a vector of `lanes` numbers of T
+//   mr_of<T>  rows of a tile of sums that fits the registers, beside two vectors of columns
+//
+//   turn_columns(b, b_col, k, to)  the first steps of k of 2 * lanes columns of B, b_col apart and
+//                                  dense along k, as rows: to[p * 2 * lanes + j]. Says how many.
+
+// Integers: the compiler's vectors.
+template <class T>
+struct Vec {
+  static constexpr int64_t lanes = 64 / sizeof(T);
+  typedef T type __attribute__((vector_size(64)));
+
+  static type zero() { return type{}; }
+  static type all(T x) { return x - type{}; }
+  static type load(const T* from) {
+    type v;
+    std::memcpy(&v, from, sizeof v);
+    return v;
+  }
+  static void store(T* to, type v) { std::memcpy(to, &v, sizeof v); }
+  static type add(type x, type y) { return x + y; }
+  static type multiply_add(type x, type y, type z) { return z + x * y; }
+  static int64_t turn_columns(const T*, int64_t, int64_t, T*) { return 0; }
+};
+
+template <>
+struct Vec<float> {
+  static constexpr int64_t lanes = 16;
+  using type = __m512;
+  static type zero() { return _mm512_setzero_ps(); }
+  static type all(float x) { return _mm512_set1_ps(x); }
+  static type load(const float* from) { return _mm512_loadu_ps(from); }
+  static void store(float* to, type v) { _mm512_storeu_ps(to, v); }
+  static type add(type x, type y) { return _mm512_add_ps(x, y); }
+  static type multiply_add(type x, type y, type z) { return _mm512_fmadd_ps(x, y, z); }
+
+  // Four steps of sixteen columns at a time: 128 bits of columns j, j + 4, j + 8 and j + 12 share a
+  // register, so that all exchanges stay within quarters.
+  static int64_t turn_columns(const float* b, int64_t b_col, int64_t k, float* to) {
+    const int64_t whole = k / 4 * 4;
+    for (int64_t p = 0; p < whole; p += 4)
+      for (int64_t j = 0; j < 32; j += 16) {
+        const float* from = b + j * b_col + p;
+        type r[4];
+        for (int i = 0; i < 4; ++i) {
+          const auto quarter = [&](int q) { return _mm_loadu_ps(from + (i + 4 * q) * b_col); };
+          r[i] = _mm512_castps128_ps512(quarter(0));
+          r[i] = _mm512_insertf32x4(r[i], quarter(1), 1);
+          r[i] = _mm512_insertf32x4(r[i], quarter(2), 2);
+          r[i] = _mm512_insertf32x4(r[i], quarter(3), 3);
+        }
+        const type low01 = _mm512_unpacklo_ps(r[0], r[1]), low23 = _mm512_unpacklo_ps(r[2], r[3]);
+        const type high01 = _mm512_unpackhi_ps(r[0], r[1]), high23 = _mm512_unpackhi_ps(r[2], r[3]);
+        float* out = to + p * 32 + j;
+        store(out, _mm512_shuffle_ps(low01, low23, 0x44));
+        store(out + 32, _mm512_shuffle_ps(low01, low23, 0xee));
+        store(out + 64, _mm512_shuffle_ps(high01, high23, 0x44));
+        store(out + 96, _mm512_shuffle_ps(high01, high23, 0xee));
+      }
+    return whole;
+  }
+};
+
+template <>
+struct Vec<double> {
+  static constexpr int64_t lanes = 8;
+  using type = __m512d;
+  static type zero() { return _mm512_setzero_pd(); }
+  static type all(double x) { return _mm512_set1_pd(x); }
+  static type load(const double* from) { return _mm512_loadu_pd(from); }
+  static void store(double* to, type v) { _mm512_storeu_pd(to, v); }
+  static type add(type x, type y) { return _mm512_add_pd(x, y); }
+  static type multiply_add(type x, type y, type z) { return _mm512_fmadd_pd(x, y, z); }
+  static int64_t turn_columns(const double*, int64_t, int64_t, double*) { return 0; }
+};
+
+template <class T>
+inline constexpr int mr_of = 12;
