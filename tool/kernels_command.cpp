@@ -1,9 +1,6 @@
 // cleave kernels G.clv: the kernels that a graph becomes, and what they move.
-#include "compile/plan_program.h"
-#include "cut/exact_partition.h"
 #include "grad/grad.h"
-#include "inspect/traffic.h"
-#include "ir/specialize.h"
+#include "inspect/halves_traffic.h"
 #include "op/registry.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
@@ -16,68 +13,18 @@ struct Options {
   bool grad = false, json = false;
 };
 
-// Symbolic sizes at their hints.
-Result<std::vector<KernelTraffic>> kernels_of(const Graph& g, const OpRegistry& ops, bool fuse) {
-  SymbolValues values;
-  for (const Placeholder& p : g.placeholders())
-    if (p.role == Role::symint)
-      values[g.name(p.value)] = g.env().hint_of(Dim::symbol(g.name(p.value)));
-  CLEAVE_TRY(Graph graph, specialize(g, values));
-  CLEAVE_CHECK(prepare_graph(graph, ops, fuse));
-  runtime::GemmCache products;
-  CLEAVE_TRY(const PlannedProgram program, measure_program(graph, products));
-  return traffic_of(program.lowered);
-}
-
-// A saved placeholder is there already: nothing is written for it.
-Graph without_placeholders(const Graph& g) {
-  Graph out = g;
-  std::vector<Return> returns;
-  for (const Return& r : g.returns())
-    if (g.value(r.value).def.valid() || r.kind != ReturnKind::result) returns.push_back(r);
-  out.set_returns(std::move(returns));
-  return out;
-}
-
-struct Report {
-  std::vector<KernelTraffic> kernels;
-  std::vector<std::string> saved;
-};
-
-// Forward and backward, cut where their kernels move least: the cuts of mode exact are tried.
-Result<Report> kernels_of_halves(Graph joint, const OpRegistry& ops, bool fuse) {
-  constexpr size_t most_cuts = 64;
-  CLEAVE_TRY(const JointView view, JointView::make(joint));
-  CLEAVE_TRY(CutGraph graph, CutGraph::make(view, {}, Returned::free));
-  CLEAVE_TRY(const ExactCut exact, ExactCut::make(std::move(graph)));
-  std::optional<Report> best;
-  const size_t step = (exact.points().size() + most_cuts - 1) / most_cuts;
-  for (size_t k = 0; k < exact.points().size(); k += step) {
-    CLEAVE_TRY(const Partition cut, exact.partition_at(k));
-    Report report;
-    for (const Graph* half : {&cut.forward, &cut.backward}) {
-      CLEAVE_TRY(const auto kernels, kernels_of(without_placeholders(*half), ops, fuse));
-      report.kernels.insert(report.kernels.end(), kernels.begin(), kernels.end());
-    }
-    for (const SavedValue& v : cut.saved) report.saved.push_back(v.name);
-    if (!best || total_bytes(report.kernels) < total_bytes(best->kernels))
-      best = std::move(report);
-  }
-  return *std::move(best);
-}
-
 Status run(const Options& o) {
   if (o.fuse != "on" && o.fuse != "off")
     return user_error("--fuse {}: expected on or off", o.fuse);
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
-  Report report;
+  HalvesTraffic report;
   const bool fuse = o.fuse == "on";
   if (o.grad) {
     if (!p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
-    CLEAVE_TRY(report, kernels_of_halves(std::move(p.main), ops, fuse));
+    CLEAVE_TRY(report, halves_traffic(p.main, ops, fuse));
   } else {
-    CLEAVE_TRY(report.kernels, kernels_of(p.main, ops, fuse));
+    CLEAVE_TRY(report.kernels, graph_traffic(p.main, ops, fuse));
   }
   const double elements = static_cast<double>(total_bytes(report.kernels)) / 4;
   if (!o.json) {

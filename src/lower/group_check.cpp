@@ -71,7 +71,8 @@ class Checker {
           return wrong("is read where it may not be", v);
       }
       // A view of something outside only moves the index.
-      const bool moves = std::holds_alternative<ViewRule>(form) && !inside.contains(node.inputs[0].v);
+      const bool moves =
+          std::holds_alternative<ViewRule>(form) && !inside.contains(node.inputs[0].v);
       for (uint32_t k = 0; k < node.output_count; ++k) {
         if (!moves) inside.insert(node.out(k).v);
         if (folded) folded_.insert(node.out(k).v);
@@ -81,9 +82,7 @@ class Checker {
     return {};
   }
 
-  Exprs number_index(ValueId v) {
-    return math_.delinearise(number_, static_shape(graph_.type(v)));
-  }
+  Exprs number_index(ValueId v) { return math_.delinearise(number_, static_shape(graph_.type(v))); }
   Exprs row_index(ValueId v) { return math_.delinearise(row_, static_shape(graph_.type(v))); }
 
   static bool same(const Exprs& a, const Exprs& b) {
@@ -112,8 +111,8 @@ class Checker {
     const auto& form = (*node.op->lower)->form;
     if (const auto* view = std::get_if<ViewRule>(&form)) {
       const std::vector<int64_t> shape = static_shape(op.in_type(0));
-      const auto layout = view->layout(op, Layout::contiguous(shape),
-                                       static_cast<int>(graph_.value(v).index));
+      const auto layout =
+          view->layout(op, Layout::contiguous(shape), static_cast<int>(graph_.value(v).index));
       if (!layout) return wrong("is no view of row-major memory", v);
       Exprs at = index;
       std::vector<int64_t> strides = layout->strides;

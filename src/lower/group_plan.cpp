@@ -67,8 +67,8 @@ std::vector<FoldCall> folds_of(const Graph& graph, const std::vector<NodeId>& no
     if (!form) continue;
     const ValueId result = graph.node(n).out(0);
     // A columns fold whose result is read in the kernel itself runs in lanes.
-    const bool in_rows = form->kind == Kind::rows ||
-                         (form->kind == Kind::columns && is_read.contains(result.v));
+    const bool in_rows =
+        form->kind == Kind::rows || (form->kind == Kind::columns && is_read.contains(result.v));
     out.push_back({n, graph.node(n).inputs[0], result, *std::move(form), 0, in_rows});
   }
   // Beside one that runs in lanes, another of the same rows does so too.
@@ -123,9 +123,9 @@ Result<GroupPlan> GroupPlan::make(const Graph& graph, const std::vector<NodeId>&
     chunks |= f.form.kind == Kind::chunks;
   }
   if (chunks && (rows || columns)) return wrong("chunks beside rows", out.folds[0].result);
-  out.mode = chunks              ? GroupMode::chunks
-             : columns && rows   ? GroupMode::rows_and_columns
-             : columns           ? GroupMode::columns
+  out.mode = chunks                  ? GroupMode::chunks
+             : columns && rows       ? GroupMode::rows_and_columns
+             : columns               ? GroupMode::columns
              : out.frame.has_lanes() ? GroupMode::lanes
                                      : GroupMode::rows;
   if (out.mode == GroupMode::rows_and_columns && out.frame.parts.size() != 2)

@@ -154,11 +154,11 @@ Exprs GroupValues::through_view(const OpView& op, const ViewRule& rule, int k, c
 namespace {
 
 bool same_index(const Exprs& a, const Exprs& b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](const Expr& x,
-                                                                              const Expr& y) {
-    return &*x == &*y || (x.as_const_int() && y.as_const_int() &&
-                          *x.as_const_int() == *y.as_const_int());
-  });
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(), [](const Expr& x, const Expr& y) {
+           return &*x == &*y ||
+                  (x.as_const_int() && y.as_const_int() && *x.as_const_int() == *y.as_const_int());
+         });
 }
 
 }  // namespace
@@ -166,8 +166,8 @@ bool same_index(const Exprs& a, const Exprs& b) {
 Expr GroupValues::value(ValueId v, const Exprs& index) {
   if (const auto it = folded_.find(v.v); it != folded_.end()) {
     if (!same_index(it->second.first, index))
-      throw_failure(bug("lower: %{} is read at another index than it was folded at",
-                        graph_.name(v)));
+      throw_failure(
+          bug("lower: %{} is read at another index than it was folded at", graph_.name(v)));
     return it->second.second;
   }
   const NodeId n = def_in_group(v);
@@ -175,8 +175,8 @@ Expr GroupValues::value(ValueId v, const Exprs& index) {
   if (n.valid())
     if (const auto* rule = std::get_if<ViewRule>(&(*graph_.node(n).op->lower)->form)) {
       const OpView op = graph_.view(n);
-      return value(op.in(0), through_view(op, *rule, static_cast<int>(graph_.value(v).index),
-                                          index));
+      return value(op.in(0),
+                   through_view(op, *rule, static_cast<int>(graph_.value(v).index), index));
     }
   const Key key = key_of(v, index);
   const size_t depth = guarded_ ? scopes_.size() - 1 : depth_of(index);
@@ -240,8 +240,8 @@ Exprs GroupValues::compute(NodeId n, const Exprs& index) {
   std::vector<Bound> operands, results;
   for (const ValueId v : node.inputs) operands.push_back(shape_bound(graph_, v));
   for (uint32_t k = 0; k < node.output_count; ++k)
-    results.push_back(shape_bound(
-        graph_, op.out_type(static_cast<int>(k)).is_none ? ValueId{} : node.out(k)));
+    results.push_back(
+        shape_bound(graph_, op.out_type(static_cast<int>(k)).is_none ? ValueId{} : node.out(k)));
   CallBuilder builder(*this, n, !rule->in_range, std::move(operands), std::move(results));
   Exprs values = rule->value(builder, op, index);
   for (size_t k = 0; k < values.size(); ++k)

@@ -10,6 +10,7 @@
 #include "op/cost.h"
 #include "op/dims.h"
 #include "op/entry.h"
+#include "op/pointwise_lower.h"
 #include "op/promotion.h"
 #include "op/reference_lines.h"
 #include "op/sample_sets.h"

@@ -233,6 +233,12 @@ Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops,
     for (const Array& a : want) verdict.left_open += a.numel();
     return verdict;
   }
+  // Fused or not, compiled or not: the same bits, but for the sign of a NaN.
+  CLEAVE_TRY(const Arrays single,
+             law::run_graph(r.g, ops, r.inputs, runtime::CompilerKind::none, 2, false));
+  for (size_t at = 0; at < want.size() && verdict.difference.empty(); ++at)
+    if (std::string why = law::difference((*got)[at], single[at], 0); !why.empty())
+      verdict.difference = fmt::format("return {}: fused, other than call by call, it {}", at, why);
   std::vector<Arrays> moved;  // made when the first return asks for them
   for (size_t at = 0; at < want.size() && verdict.difference.empty(); ++at) {
     Array stored = want[at];

@@ -27,8 +27,9 @@ Result<Memory> run_program(std::shared_ptr<const CompiledProgram> program, const
 }
 
 Result<Arrays> run_graph(const Graph& g, const OpRegistry& ops, const Arrays& inputs,
-                         runtime::CompilerKind compiler, int threads) {
+                         runtime::CompilerKind compiler, int threads, bool fuse) {
   CompileOptions options;
+  options.fuse = fuse;
   options.compiler = compiler;
   options.executor = make_thread_pool(threads);
   CLEAVE_TRY(auto program, CompiledProgram::compile(g, ops, options));

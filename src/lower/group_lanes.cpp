@@ -1,0 +1,106 @@
+#include <algorithm>
+
+#include "lower/group_writer.h"
+
+namespace cleave {
+
+using namespace cleave::loop;
+
+void GroupWriter::lanes() {
+  std::vector<int64_t> outer;
+  for (size_t d = 0; d + 1 < frame_.parts.size(); ++d)
+    if (frame_.parts[d].is_row) outer.push_back(frame_.parts[d].extent);
+  const int64_t last = frame_.parts.back().extent;
+  outer.push_back((last + column_lanes - 1) / column_lanes);
+  builder_.parallel(outer, [&](const Exprs& i) {
+    values_.open_scope(i);
+    for (size_t d = 0; d < i.size(); ++d) declared(i[d], outer[d]);
+    const Expr first = block_start(i.back(), last);
+    builder_.lanes(block_size(first, last), [&](const Expr& l) {
+      values_.open_scope({l});
+      declared(l, std::min<int64_t>(column_lanes, last));
+      Exprs parts(frame_.parts.size());
+      size_t row = 0;
+      for (size_t d = 0; d + 1 < parts.size(); ++d)
+        if (frame_.parts[d].is_row) parts[d] = i[row++];
+      parts.back() = first + l;
+      lane_row(parts);
+      values_.close_scope();
+    });
+    values_.close_scope();
+  });
+}
+
+void GroupWriter::lane_row(const Exprs& rows) {
+  std::vector<size_t> inner;  // parts within a row
+  for (size_t d = 0; d < rows.size(); ++d)
+    if (!frame_.parts[d].is_row) inner.push_back(d);
+  Exprs only_rows = rows;
+  for (const size_t d : inner) only_rows[d] = Expr(0);
+  for (size_t pass = 0; pass <= last_pass_; ++pass) {
+    set_frame(only_rows);
+    row_results(pass);
+    for (const FoldCall& f : folds_) {
+      if (f.pass != pass) continue;
+      finish_lane_fold(f, rows, only_rows, inner);
+    }
+    bool stores = false;
+    for (const GroupResult& r : results_)
+      stores |= is_full(r.value) && !fold_of(r.value) && pass_of(r.value) == pass;
+    if (!stores) continue;
+    Exprs extents;
+    for (const size_t d : inner) extents.emplace_back(frame_.parts[d].extent);
+    nest(extents, false, {}, [&](const Exprs& vars) {
+      values_.open_scope(vars);
+      Exprs all = rows;
+      for (size_t k = 0; k < inner.size(); ++k)
+        all[inner[k]] = declared(vars[k], frame_.parts[inner[k]].extent);
+      set_frame(all);
+      store_all(results_of_pass(pass));
+      values_.close_scope();
+    });
+  }
+}
+
+void GroupWriter::finish_lane_fold(const FoldCall& f, const Exprs& rows, const Exprs& only_rows,
+                                   const std::vector<size_t>& inner) {
+  const auto part_sum = [&](const Expr& first, const Expr& count, int64_t most) {
+    Exprs extents = {count};
+    for (size_t k = 1; k < inner.size(); ++k) extents.emplace_back(frame_.parts[inner[k]].extent);
+    return builder_.folds(extents, [&](const Exprs& r) {
+      values_.open_scope(r);
+      Exprs all = rows;
+      for (size_t k = 0; k < inner.size(); ++k) {
+        declared(r[k], k == 0 ? most : frame_.parts[inner[k]].extent);
+        all[inner[k]] = k == 0 ? first + r[0] : r[k];
+      }
+      set_frame(all);
+      std::vector<KernelBuilder::Folded> out = {{rule(f).op, mapped(f)}};
+      values_.close_scope();
+      return out;
+    })[0];
+  };
+  Expr total;
+  if (f.form.parts <= 1) {
+    total = part_sum(Expr(0), Expr(frame_.parts[inner[0]].extent), frame_.parts[inner[0]].extent);
+  } else {
+    total = builder_.define(identity_of(rule(f).op, accumulator(f)), "total");
+    values_.own(total);
+    builder_.loop(Expr(f.form.parts), [&](const Expr& q) {
+      values_.open_scope({q});
+      declared(q, f.form.parts);
+      const Expr first = builder_.let(q * Expr(f.form.step), "row");
+      values_.own(first);
+      const int64_t extent = frame_.parts[inner[0]].extent;
+      values_.math().declare(first, std::max<int64_t>(extent - f.form.step, 0) + 1);
+      const Expr sum = part_sum(first, rows_of_part(first, f.form), std::min(f.form.step, extent));
+      builder_.assign(total, combined(rule(f).op, total, sum));
+      values_.close_scope();
+    });
+  }
+  values_.own(total);
+  set_frame(only_rows);
+  finish_fold(f, total);
+}
+
+}  // namespace cleave

@@ -1,0 +1,60 @@
+// What kernels move, read off their loops: cases with a limit each (traffic_cases.clv).
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "grad/grad.h"
+#include "inspect/halves_traffic.h"
+#include "ir/text.h"
+#include "op/registry.h"
+
+namespace cleave {
+namespace {
+
+struct Case {
+  std::string id, graph;
+  double limit = 0;
+  bool grad = false;
+};
+
+std::vector<Case> cases() {
+  std::ifstream file(std::string(CLEAVE_SOURCE_DIR) + "/test/inspect/traffic_cases.clv");
+  std::vector<Case> out;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("## ")) {
+      std::istringstream words(line.substr(3));
+      Case c;
+      std::string grad;
+      words >> c.id >> c.limit >> grad;
+      c.grad = grad == "grad";
+      out.push_back(std::move(c));
+    } else if (!out.empty()) {
+      out.back().graph += line + "\n";
+    }
+  }
+  return out;
+}
+
+class Traffic : public testing::TestWithParam<Case> {};
+
+TEST_P(Traffic, is_within_its_limit) {
+  const Case& c = GetParam();
+  const OpRegistry ops = value_or_throw(core_ops());
+  Graph g = value_or_throw(parse(c.graph, ops)).main;
+  double elements = 0;
+  if (c.grad) {
+    const Graph joint = value_or_throw(make_joint(g, ops));
+    elements = static_cast<double>(total_bytes(value_or_throw(halves_traffic(joint, ops)).kernels));
+  } else {
+    elements = static_cast<double>(total_bytes(value_or_throw(graph_traffic(g, ops))));
+  }
+  EXPECT_LE(elements / 4, c.limit);
+  EXPECT_GT(elements, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, Traffic, testing::ValuesIn(cases()),
+                         [](const auto& info) { return info.param.id; });
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,107 @@
+// Index arithmetic: the normal form has the value of what it was made from, and says what is known.
+#include "loop/index_math.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace cleave::loop {
+namespace {
+
+int64_t value_of(const Expr& e, const std::vector<int64_t>& vars) {
+  switch (e->op) {
+    case Op::constant: return e->i;
+    case Op::var: return vars[static_cast<size_t>(e->i)];
+    default: break;
+  }
+  const int64_t a = value_of(e->args[0], vars), b = value_of(e->args[1], vars);
+  switch (e->op) {
+    case Op::add: return a + b;
+    case Op::sub: return a - b;
+    case Op::mul: return a * b;
+    case Op::truncdiv: return a / b;
+    case Op::truncmod: return a % b;
+    case Op::min: return std::min(a, b);
+    case Op::max: return std::max(a, b);
+    default: ADD_FAILURE() << name_of(e->op); return 0;
+  }
+}
+
+class IndexMathTest : public testing::Test {
+ protected:
+  Expr var(int64_t extent) {
+    const auto id = static_cast<int64_t>(extents.size());
+    Expr v = make_var(id, "v" + std::to_string(id), DType::i64);
+    extents.push_back(extent);
+    math.declare(v, extent);
+    return v;
+  }
+  bool same(const Expr& a, const Expr& b) {
+    return &*math.simplify(a) == &*math.simplify(b);
+  }
+  IndexMath math;
+  std::vector<int64_t> extents;
+};
+
+TEST_F(IndexMathTest, a_row_and_a_column_come_apart) {
+  const Expr p = var(256), j = var(768);
+  const Expr number = p * Expr(768) + j;
+  EXPECT_TRUE(same(math.divide(number, 768), p));
+  EXPECT_TRUE(same(math.modulo(number, 768), j));
+  EXPECT_TRUE(same(math.modulo(number, 64), math.modulo(j, 64)));
+  EXPECT_TRUE(same(math.divide(number, 64), p * Expr(12) + math.divide(j, 64)));
+}
+
+TEST_F(IndexMathTest, quotient_and_remainder_join) {
+  const Expr p = var(1000);
+  const Expr back = math.divide(p, 7) * Expr(14) + math.modulo(p, 7) * Expr(2);
+  EXPECT_TRUE(same(back, p * Expr(2)));
+}
+
+TEST_F(IndexMathTest, equal_indices_are_one_expression) {
+  const Expr i = var(8), j = var(16);
+  EXPECT_TRUE(same(i * Expr(16) + j, j + Expr(16) * i));
+  EXPECT_TRUE(same(i + j - i, j));
+  EXPECT_FALSE(same(i, j));
+}
+
+TEST_F(IndexMathTest, delinearise_gives_the_dims_back) {
+  const Expr b = var(4), t = var(64), h = var(12), d = var(5);
+  const Expr number = math.dot({b, t, h, d}, {64 * 12 * 5, 12 * 5, 5, 1});
+  const Exprs index = math.delinearise(number, {4, 64, 12, 5});
+  EXPECT_TRUE(same(index[0], b) && same(index[1], t) && same(index[2], h) && same(index[3], d));
+  const Exprs merged = math.delinearise(number, {256, 60});
+  EXPECT_TRUE(same(merged[0], b * Expr(64) + t));
+  EXPECT_TRUE(same(merged[1], h * Expr(5) + d));
+}
+
+TEST_F(IndexMathTest, random_expressions_keep_their_values) {
+  std::mt19937_64 rng(7);
+  const auto below = [&](int64_t n) { return static_cast<int64_t>(rng() % static_cast<uint64_t>(n)); };
+  std::vector<Expr> vars;
+  for (const int64_t extent : {1, 2, 3, 5, 8, 12, 64}) vars.push_back(var(extent));
+  for (int round = 0; round < 3000; ++round) {
+    std::vector<Expr> pool = vars;
+    for (int k = 0; k < 8; ++k) {
+      const Expr a = pool[static_cast<size_t>(below(std::ssize(pool)))];
+      const Expr b = pool[static_cast<size_t>(below(std::ssize(pool)))];
+      const Expr n(below(24) + 1);
+      switch (below(5)) {
+        case 0: pool.push_back(a + b); break;
+        case 1: pool.push_back(a * n); break;
+        case 2: pool.push_back(binary(Op::truncdiv, a, n)); break;
+        case 3: pool.push_back(binary(Op::truncmod, a, n)); break;
+        default: pool.push_back(binary(Op::min, a, n)); break;
+      }
+    }
+    const Expr e = pool.back(), s = math.simplify(e);
+    for (int at = 0; at < 20; ++at) {
+      std::vector<int64_t> values;
+      for (const int64_t extent : extents) values.push_back(below(extent));
+      ASSERT_EQ(value_of(s, values), value_of(e, values)) << "round " << round;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cleave::loop

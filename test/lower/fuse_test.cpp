@@ -1,0 +1,102 @@
+// Which calls become one kernel, and that they compute what they did apart.
+#include "lower/fuse.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "compile/plan_program.h"
+#include "ir/text.h"
+#include "op/registry.h"
+
+namespace cleave {
+namespace {
+
+const OpRegistry& ops() {
+  static const OpRegistry all = value_or_throw(core_ops());
+  return all;
+}
+
+// The calls that are left, in order, fused ones with the number of calls within.
+std::vector<std::string> fused_calls(const std::string& text) {
+  Graph g = value_or_throw(parse(text, ops())).main;
+  value_or_throw(prepare_graph(g, ops()));
+  EXPECT_TRUE(verify(g).ok()) << print(g);
+  std::vector<std::string> out;
+  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) {
+    std::string name = g.node(n).op->name;
+    if (name == "fused") name += fmt::format(" {}", g.view(n).graph_attr("body")->node_count());
+    out.push_back(std::move(name));
+  }
+  return out;
+}
+
+using Calls = std::vector<std::string>;
+
+TEST(Fuse, a_chain_is_one_kernel) {
+  EXPECT_EQ(fused_calls("graph @g(%x: input f32[64,32]) {\n"
+                        "  %a = sin(%x)\n  %b = exp(%a)\n  %c = add(%b, %x)\n  return %c\n}\n"),
+            (Calls{"fused 3"}));
+}
+
+TEST(Fuse, a_norm_and_its_sums_are_one_kernel) {
+  EXPECT_EQ(fused_calls("graph @g(%x: input f32[64,32], %w: input f32[32]) {\n"
+                        "  %m = mean(%x; dim=[1], keepdim=true)\n  %c = sub(%x, %m)\n"
+                        "  %q = mul(%c, %c)\n  %v = mean(%q; dim=[1], keepdim=true)\n"
+                        "  %r = rsqrt(%v)\n  %h = mul(%c, %r)\n  %y = mul(%h, %w)\n"
+                        "  %s = sum(%y; dim=[0])\n  return %y, %s\n}\n"),
+            (Calls{"fused 8"}));
+}
+
+TEST(Fuse, what_a_product_reads_is_made_before_it) {
+  EXPECT_EQ(fused_calls("graph @g(%x: input f32[16,16]) {\n"
+                        "  %a = exp(%x)\n  %p = mm(%a, %a)\n  %b = add(%a, %p)\n"
+                        "  %c = exp(%b)\n  return %c\n}\n"),
+            (Calls{"exp", "mm", "fused 2"}));
+}
+
+// %d reads %c, which is behind the product of what %a's kernel makes: no cycle.
+TEST(Fuse, no_group_waits_for_itself) {
+  EXPECT_EQ(fused_calls("graph @g(%x: input f32[16,16]) {\n"
+                        "  %a = exp(%x)\n  %b = sin(%x)\n  %p = mm(%a, %b)\n"
+                        "  %d = mul(%p, %a)\n  %e = mul(%d, %b)\n  return %e, %d\n}\n"),
+            (Calls{"fused 2", "mm", "fused 2"}));
+}
+
+TEST(Fuse, a_sum_read_in_another_row_stays_apart) {
+  const Calls calls = fused_calls(
+      "graph @g(%x: input f32[32,32]) {\n"
+      "  %m = sum(%x; dim=[1], keepdim=true)\n  %t = permute(%m; dims=[1,0])\n"
+      "  %y = mul(%x, %t)\n  return %y\n}\n");
+  EXPECT_EQ(calls, (Calls{"sum", "permute", "mul"}));
+}
+
+TEST(Fuse, folds_of_other_rows_stay_apart) {
+  EXPECT_EQ(fused_calls("graph @g(%x: input f32[8,32,32]) {\n"
+                        "  %a = amax(%x; dim=[2])\n  %b = amax(%x; dim=[1,2])\n"
+                        "  return %a, %b\n}\n"),
+            (Calls{"amax", "amax"}));
+}
+
+TEST(Fuse, copies_are_gone) {
+  EXPECT_EQ(fused_calls("graph @g(%x: input f32[8], %i: input i32[8]) {\n"
+                        "  %a = clone(%x)\n  %b = cat([%a])\n  %c = slice_scatter(%a, %b)\n"
+                        "  %d = _to_copy(%c; dtype=f32)\n  %e = opaque(%d)\n"
+                        "  %f = ceil(%i)\n  %g = opaque(%f)\n  return %e, %g\n}\n"),
+            (Calls{"opaque", "opaque"}));
+}
+
+// Each link of a chain of products and sums of them: linear, and nothing recursive.
+TEST(Fuse, a_long_chain_comes_through) {
+  std::string text = "graph @g(%v0: input f32[4,4]) {\n";
+  constexpr int links = 3000;
+  for (int i = 0; i < links; ++i)
+    text += i % 3 == 2 ? fmt::format("  %v{} = mm(%v{}, %v{})\n", i + 1, i, i - 1)
+                       : fmt::format("  %v{} = sin(%v{})\n", i + 1, i);
+  text += fmt::format("  return %v{}\n}}\n", links);
+  const Calls calls = fused_calls(text);
+  EXPECT_EQ(std::count(calls.begin(), calls.end(), "mm"), links / 3);
+}
+
+}  // namespace
+}  // namespace cleave
