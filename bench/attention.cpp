@@ -18,13 +18,13 @@ namespace {
 using namespace cleave;
 using namespace cleave::runtime;
 
-struct Shape {
+struct Setting {
   const char* name;
   int64_t batch, heads, time, width;
   bool is_causal;
 };
 
-constexpr Shape shapes[] = {
+constexpr Setting settings[] = {
     {"b4h12t64", 4, 12, 64, 64, false},
     {"b8h6t256", 8, 6, 256, 64, false},
     {"b8h8t128", 8, 8, 128, 64, false},
@@ -51,7 +51,7 @@ double median_ms(const F& f) {
   return times[times.size() / 2];
 }
 
-Figures measure(const Shape& s) {
+Figures measure(const Setting& s) {
   const int64_t packed = 3 * s.heads * s.width, one = s.batch * s.heads * s.time * s.width;
   const HeadStrides view{s.time * packed, s.width, packed, 1};
   const HeadStrides merged{s.time * s.heads * s.width, s.width, s.heads * s.width, 1};
@@ -103,7 +103,7 @@ Figures measure(const Shape& s) {
 
 int main(int argc, char** argv) {
   if (argc == 1) std::printf("%-18s %12s %12s\n", "shape", "forward ms", "backward ms");
-  for (const Shape& s : shapes) {
+  for (const Setting& s : settings) {
     if (argc > 1 && std::strcmp(argv[1], s.name) != 0) continue;
     const Figures f = measure(s);
     if (argc == 1)

@@ -369,7 +369,7 @@ TEST(Attention, ManyBlocksOfKeysAndPiecesOfAHead) {
       for (const AttentionKernel& kernel : kernels(dtype))
         check(random,
               {.dtype = dtype,
-               .rows = 410,
+               .rows = 130,
                .columns = 500,
                .width = 64,
                .value_width = 32,
