@@ -34,24 +34,71 @@ Graph without_placeholders(const Graph& g) {
 
 }  // namespace
 
-Result<HalvesTraffic> halves_traffic(const Graph& joint, const OpRegistry& ops, bool fuse) {
-  constexpr size_t most_cuts = 64;
-  CLEAVE_TRY(const JointView view, JointView::make(joint));
-  CLEAVE_TRY(CutGraph graph, CutGraph::make(view, {}, Returned::free));
-  CLEAVE_TRY(const ExactCut exact, ExactCut::make(std::move(graph)));
-  std::optional<HalvesTraffic> best;
-  const size_t step = (exact.points().size() + most_cuts - 1) / most_cuts;
-  for (size_t k = 0; k < exact.points().size(); k += step) {
-    CLEAVE_TRY(const Partition cut, exact.partition_at(k));
+namespace {
+
+class Search {
+ public:
+  Search(const OpRegistry& ops, bool fuse) : ops_(ops), fuse_(fuse) {}
+
+  Status try_points(const ExactCut& exact) {
+    constexpr size_t most_points = 32;
+    const size_t step = (exact.points().size() + most_points - 1) / most_points;
+    for (size_t k = 0; k < exact.points().size(); k += step) {
+      CLEAVE_TRY(const bool better, accept(exact, exact.recompute_at(k), false));
+      if (better) chosen_ = exact.recompute_at(k);
+    }
+    return {};
+  }
+  // Calls whose result needn't be saved if their operand is in memory anyway, the last ones first.
+  Status try_calls(const ExactCut& exact) {
+    int tries = 64;
+    for (size_t c = chosen_.size(); c-- > 0 && tries > 0;) {
+      if (chosen_[c]) continue;
+      std::vector<uint8_t> more = chosen_;
+      more[c] = 1;
+      --tries;
+      Result<bool> better = accept(exact, more, true);
+      if (better.ok() && *better) chosen_ = std::move(more);
+    }
+    return {};
+  }
+  HalvesTraffic take() { return *std::move(best_); }
+
+ private:
+  Result<bool> accept(const ExactCut& exact, const std::vector<uint8_t>& recompute, bool ties) {
+    CLEAVE_TRY(const Partition cut, exact.partition(recompute));
     HalvesTraffic now;
     for (const Graph* half : {&cut.forward, &cut.backward}) {
-      CLEAVE_TRY(const auto kernels, graph_traffic(without_placeholders(*half), ops, fuse));
+      CLEAVE_TRY(const auto kernels, graph_traffic(without_placeholders(*half), ops_, fuse_));
       now.kernels.insert(now.kernels.end(), kernels.begin(), kernels.end());
     }
     for (const SavedValue& v : cut.saved) now.saved.push_back(v.name);
-    if (!best || total_bytes(now.kernels) < total_bytes(best->kernels)) best = std::move(now);
+    const int64_t bytes = total_bytes(now.kernels);
+    const int64_t limit = best_ ? total_bytes(best_->kernels) + (ties ? 1 : 0) : bytes + 1;
+    if (bytes >= limit) return false;
+    best_ = std::move(now);
+    return true;
   }
-  return *std::move(best);
+
+  const OpRegistry& ops_;
+  bool fuse_;
+  std::optional<HalvesTraffic> best_;
+  std::vector<uint8_t> chosen_;
+};
+
+}  // namespace
+
+Result<HalvesTraffic> halves_traffic(const Graph& joint, const OpRegistry& ops, bool fuse) {
+  CLEAVE_TRY(const JointView view, JointView::make(joint));
+  Search search(ops, fuse);
+  // A result is there anyway, but what is smaller may be worth writing beside it.
+  for (const Returned returned : {Returned::free, Returned::counted}) {
+    CLEAVE_TRY(CutGraph graph, CutGraph::make(view, {}, returned));
+    CLEAVE_TRY(const ExactCut exact, ExactCut::make(std::move(graph)));
+    CLEAVE_CHECK(search.try_points(exact));
+    CLEAVE_CHECK(search.try_calls(exact));
+  }
+  return search.take();
 }
 
 }  // namespace cleave

@@ -15,7 +15,8 @@ struct HalvesTraffic {
   std::vector<std::string> saved;
 };
 
-// Of the cuts of mode exact (at most 64 of them) the one whose kernels move least.
+// The cut whose kernels move least, among those of mode exact (at most 64) and what a descent from
+// there finds: one more call that runs again, as long as no more is moved.
 Result<HalvesTraffic> halves_traffic(const Graph& joint, const OpRegistry& ops, bool fuse = true);
 
 }  // namespace cleave

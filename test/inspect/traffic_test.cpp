@@ -41,7 +41,7 @@ class Traffic : public testing::TestWithParam<Case> {};
 TEST_P(Traffic, is_within_its_limit) {
   const Case& c = GetParam();
   const OpRegistry ops = value_or_throw(core_ops());
-  Graph g = value_or_throw(parse(c.graph, ops)).main;
+  Graph g = value_or_throw(parse(c.graph, "case", ops)).main;
   double elements = 0;
   if (c.grad) {
     const Graph joint = value_or_throw(make_joint(g, ops));

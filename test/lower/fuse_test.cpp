@@ -19,7 +19,7 @@ const OpRegistry& ops() {
 
 // The calls that are left, in order, fused ones with the number of calls within.
 std::vector<std::string> fused_calls(const std::string& text) {
-  Graph g = value_or_throw(parse(text, ops())).main;
+  Graph g = value_or_throw(parse(text, "test", ops())).main;
   value_or_throw(prepare_graph(g, ops()));
   EXPECT_TRUE(verify(g).ok()) << print(g);
   std::vector<std::string> out;
