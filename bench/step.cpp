@@ -2,6 +2,7 @@
 //
 //   bench_step           every model as a table row
 //   bench_step gpt2      one model as one JSON object: compile_ms, step_ms, kernels, peaks
+//   bench_step gpt2 DIR  the same, with the stages and units of the compile written to DIR
 //
 // demo is `make demo`'s model: 4 layers, width 128, 4 heads, 12 x 64 tokens of 63 characters. gpt2
 // is GPT-2 124M: 12 layers, width 768, 12 heads, vocabulary 50304, 4 x 64 tokens.
@@ -34,7 +35,7 @@ struct Figures {
   Report report;
 };
 
-Figures measure(const Model& m) {
+Figures measure(const Model& m, const std::string& dump_dir) {
   using Clock = std::chrono::steady_clock;
   auto ms_since = [](Clock::time_point t) {
     return std::chrono::duration<double, std::milli>(Clock::now() - t).count();
@@ -46,7 +47,7 @@ Figures measure(const Model& m) {
   const auto begin = Clock::now();
   TrainStep step = train_step(
       model, [&](const Tensor& idx, const Tensor& target) { return model.loss(idx, target); },
-      optim::AdamW({.lr = 1e-4}), specs, {.clip_norm = 1.0});
+      optim::AdamW({.lr = 1e-4}), specs, {.dump_dir = dump_dir, .clip_norm = 1.0});
   Figures f;
   f.compile_ms = ms_since(begin);
   f.kernels = step.report().kernels;
@@ -76,7 +77,7 @@ int main(int argc, char** argv) {
                 "planned peak", "measured peak");
   for (const Model& m : models) {
     if (argc > 1 && std::strcmp(argv[1], m.name) != 0) continue;
-    const Figures f = measure(m);
+    const Figures f = measure(m, argc > 2 ? argv[2] : "");
     if (argc == 1)
       std::printf("%-6s %12.1f %10.2f %8ld %16ld %16ld\n", m.name, f.compile_ms, f.step_ms,
                   f.kernels, f.planned, f.measured);

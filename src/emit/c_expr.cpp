@@ -143,6 +143,9 @@ std::string call(const loop::ExprNode& e, const std::vector<std::string>& a) {
     case Op::sign: return t == DType::boolean ? a[0] : one("sign_" + suffix(t));
     case Op::truncdiv:
     case Op::truncmod:
+      if (const int64_t* by = e.args[1].as_const_int(); by && *by > 0)
+        return fmt::format("({} {} {})", a[0], e.op == Op::truncdiv ? "/" : "%", *by);
+      [[fallthrough]];
     case Op::floordiv:
     case Op::floormod:
     case Op::shl:
