@@ -30,7 +30,13 @@ struct Subject {
 
 const Subject subjects[] = {
     {"exp", [](double x) { return std::exp(x); }},
+    {"exp2", [](double x) { return std::exp2(x); }},
+    {"expm1", [](double x) { return std::expm1(x); }},
     {"log", [](double x) { return std::log(x); }},
+    {"log2", [](double x) { return std::log2(x); }},
+    {"log1p", [](double x) { return std::log1p(x); }},
+    {"sin", [](double x) { return std::sin(x); }},
+    {"cos", [](double x) { return std::cos(x); }},
     {"tanh", [](double x) { return std::tanh(x); }},
     {"erf", [](double x) { return std::erf(x); }},
     {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},

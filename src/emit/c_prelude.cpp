@@ -152,6 +152,12 @@ struct Item {
   std::string text, name;
 };
 
+// Not written out, since it takes expressions.
+bool macro_of_kernels(const std::string& name) {
+  return name == "INLINE" || name.starts_with("EACH") || name.starts_with("REPAIR") ||
+         name.starts_with("to_") || name.starts_with("narrow_");
+}
+
 class Items {
  public:
   void add(std::string_view text) {
@@ -184,8 +190,7 @@ class Items {
     if (item.starts_with("#define ")) {
       const std::string name(item.substr(8, item.find_first_of("( ", 8) - 8));
       const size_t close = item.find(')', open);
-      if (name == "INLINE" || name.starts_with("EACH") || name.starts_with("to_"))
-        return keep(item, name);
+      if (macro_of_kernels(name)) return keep(item, name);
       std::string body(item.substr(close + 1));
       for (size_t at; (at = body.find("\\\n")) != body.npos;) {
         size_t blank = at;

@@ -4,14 +4,21 @@
 // one element, -1 in a lane) that only choose_ and the bitwise operators take, and a constant that
 // is an argument is written all_f32(c).
 //
+// Each fused multiply-add is asked for by name: it rounds once wherever the text runs.
+//
 // Largest errors over all 2^32 inputs (bench/ulp.cpp), in units in the last place of the result:
 //
-//   exp      ULP_EXP   Cody-Waite reduction to |r| <= ln2/2, polynomial of degree 6
-//   log      ULP_LOG   mantissa in [sqrt(1/2), sqrt(2)), polynomial of degree 9 (coefficients of
-//                      exp and log are those of Moshier's Cephes)
-//   tanh     ULP_TANH  an odd polynomial for |x| < 5/8, else 1 - 2 / (exp(2|x|) + 1)
-//   erf      ULP_ERF   an odd polynomial for |x| < 59/64, else 1 - exp(polynomial in |x|)
-//   sigmoid  ULP_SIG   1 / (1 + exp(-x))
+//   exp      EXP    Cody-Waite reduction to |r| <= ln2/2, polynomial of degree 6
+//   exp2     EXP2   the same of r ln2
+//   expm1    EXPM1  2^n (exp(r) - 1) + (2^n - 1)
+//   log      LOG_   mantissa in [sqrt(1/2), sqrt(2)), polynomial of degree 9 (coefficients of
+//                   exp and log are those of Moshier's Cephes, as those of sin and cos)
+//   log2     LOG2   the same by log2(e)
+//   log1p    LOG1P  log(u) + (x - (u - 1)) / u where u = 1 + x is rounded
+//   tanh     TANH   an odd polynomial for |x| < 5/8, else 1 - 2 / (exp(2|x|) + 1)
+//   erf      ERF_   an odd polynomial for |x| < 59/64, else 1 - exp(polynomial in |x|)
+//   sigmoid  SIGM   e / (1 + e) as e - e q, or as 1 - q, where e = exp(-|x|), q = e / (1 + e)
+//   sin cos  SINC   quarter turns taken off in f64 (|x| < 2^30; else libm in f64), two polynomials
 // clang-format off
 
 INLINE float load_bf16(uint16_t h) { return bits_f32(widen_u16(h) << 16); }
@@ -39,85 +46,168 @@ INLINE uint16_t store_f16(float f) {
 INLINE float round_bf16(float f) { return load_bf16(store_bf16(f)); }
 INLINE float round_f16(float f) { return load_f16(store_f16(f)); }
 
-// The nearest integer, for |x| < 2^22.
-INLINE float nearest_f32(float x) { return (x + 12582912.0f) - 12582912.0f; }
+INLINE float abs_f32(float x) { return bits_f32(bits_u32(x) & 0x7fffffffu); }
+// size, which isn't negative, with the sign of x.
+INLINE float signed_f32(float size, float x) {
+  return bits_f32(bits_u32(size) | (bits_u32(x) & 0x80000000u));
+}
+INLINE float between_f32(float x, float low, float high) {  // NaN stays
+  float up = choose_f32(x < low, low, x);
+  return choose_f32(up > high, high, up);
+}
 
+// n + 1.5 * 2^23 for the integer n nearest to x, |x| < 2^22: n stands in its lowest bits.
+INLINE float turned_f32(float x) { return x + 12582912.0f; }
+INLINE int32_t whole_i32(float turned) { return (int32_t)bits_u32(turned) - 0x4b400000; }
+INLINE float power_of_2_f32(int32_t n) { return bits_f32((uint32_t)(n + 127) << 23); }
+
+// exp(r) - 1 for |r| <= ln2 / 2.
+INLINE float grown_f32(float r) {
+  float p = fma_f32(all_f32(1.9875691500e-4f), r, all_f32(1.3981999507e-3f));
+  p = fma_f32(p, r, all_f32(8.3334519073e-3f));
+  p = fma_f32(p, r, all_f32(4.1665795894e-2f));
+  p = fma_f32(p, r, all_f32(1.6666665459e-1f));
+  p = fma_f32(p, r, all_f32(5.0000001201e-1f));
+  return fma_f32(p, r * r, r);
+}
+INLINE float scaled_f32(float x, int32_t n) {  // x 2^n, rounded once
+  int32_t half = n >> 1;
+  return x * power_of_2_f32(half) * power_of_2_f32(n - half);
+}
 INLINE float exp_f32(float x) {
-  float up = choose_f32(x > -104.0f, x, all_f32(-104.0f));  // -104 for NaN
-  float c = choose_f32(up < 89.0f, up, all_f32(89.0f));
-  float n = nearest_f32(c * 1.44269504088896341f);
-  float r = c - n * 0.693359375f;
-  r = r - n * -2.12194440e-4f;
-  float p = r * 1.9875691500e-4f + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = (p * r) * r + r + 1.0f;
-  int32_t i = to_i32(n), half = i >> 1;
-  p = p * bits_f32((uint32_t)(half + 127) << 23) * bits_f32((uint32_t)(i - half + 127) << 23);
-  float finite = choose_f32(x > 88.7228394f, all_f32(__builtin_inff()), p);
-  return choose_f32(x != x, x, finite);
+  float c = between_f32(x, all_f32(-104.0f), all_f32(89.0f));
+  float t = turned_f32(c * 1.44269504088896341f), n = t - 12582912.0f;
+  float r = fma_f32(n, all_f32(-0.693359375f), c);
+  r = fma_f32(n, all_f32(2.12194440e-4f), r);
+  return scaled_f32(grown_f32(r) + 1.0f, whole_i32(t));
+}
+INLINE float exp2_f32(float x) {
+  float c = between_f32(x, all_f32(-151.0f), all_f32(129.0f));
+  float t = turned_f32(c), n = t - 12582912.0f;
+  return scaled_f32(grown_f32((c - n) * 0.693147180559945309f) + 1.0f, whole_i32(t));
+}
+INLINE float expm1_f32(float x) {
+  float c = between_f32(x, all_f32(-18.0f), all_f32(89.0f));
+  float t = turned_f32(c * 1.44269504088896341f), n = t - 12582912.0f;
+  float r = fma_f32(n, all_f32(-0.693359375f), c);
+  r = fma_f32(n, all_f32(2.12194440e-4f), r);
+  float half = power_of_2_f32(whole_i32(t) - 1);  // 2^n can be too large
+  float y = fma_f32(grown_f32(r), half, half - 0.5f) * 2.0f;
+  return choose_f32(x == 0.0f, x, y);
+}
+
+// log(1 + t) - t for 1 + t in [sqrt(1/2), sqrt(2)).
+INLINE float bent_f32(float t) {
+  float p = fma_f32(all_f32(7.0376836292e-2f), t, all_f32(-1.1514610310e-1f));
+  p = fma_f32(p, t, all_f32(1.1676998740e-1f));
+  p = fma_f32(p, t, all_f32(-1.2420140846e-1f));
+  p = fma_f32(p, t, all_f32(1.4249322787e-1f));
+  p = fma_f32(p, t, all_f32(-1.6668057665e-1f));
+  p = fma_f32(p, t, all_f32(2.0000714765e-1f));
+  p = fma_f32(p, t, all_f32(-2.4999993993e-1f));
+  p = fma_f32(p, t, all_f32(3.3333331174e-1f));
+  float z = t * t;
+  return fma_f32(p * t, z, z * -0.5f);
+}
+// x = 2^n (1 + t), for x > 0.
+INLINE float exponent_f32(float x) {
+  float y = choose_f32(x < 1.17549435e-38f, x * 8388608.0f, x);
+  uint32_t above = bits_u32(y) - 0x3f3504f3u;  // from sqrt(1/2) on
+  float n = to_f32((int32_t)above >> 23);
+  return choose_f32(x < 1.17549435e-38f, n - 23.0f, n);
+}
+INLINE float fraction_f32(float x) {
+  float y = choose_f32(x < 1.17549435e-38f, x * 8388608.0f, x);
+  uint32_t above = bits_u32(y) - 0x3f3504f3u;
+  return bits_f32((above & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
+}
+INLINE float log_of_f32(float x, float finite) {
+  float above = choose_f32(x < __builtin_inff(), finite, x);  // inf and NaN stay
+  float real = choose_f32(x < 0.0f, all_f32(__builtin_nanf("")), above);
+  return choose_f32(x == 0.0f, all_f32(-__builtin_inff()), real);
 }
 INLINE float log_f32(float x) {
-  uint32_t u = bits_u32(choose_f32(x < 1.17549435e-38f, x * 8388608.0f, x));
-  float m = bits_f32((u & 0x007fffffu) | 0x3f000000u);
-  float n = to_f32((int32_t)(u >> 23) - 126);
-  n = choose_f32(x < 1.17549435e-38f, n - 23.0f, n);
-  n = choose_f32(m < 0.707106781186547524f, n - 1.0f, n);
-  float t = choose_f32(m < 0.707106781186547524f, m + m, m) - 1.0f, z = t * t;
-  float p = t * 7.0376836292e-2f - 1.1514610310e-1f;
-  p = p * t + 1.1676998740e-1f;
-  p = p * t - 1.2420140846e-1f;
-  p = p * t + 1.4249322787e-1f;
-  p = p * t - 1.6668057665e-1f;
-  p = p * t + 2.0000714765e-1f;
-  p = p * t - 2.4999993993e-1f;
-  p = p * t + 3.3333331174e-1f;
-  float y = p * t * z;
-  y = y + n * -2.12194440e-4f;
-  y = y - z * 0.5f;
-  float r = (t + y) + n * 0.693359375f;
-  r = choose_f32(x == __builtin_inff(), x, r);
-  r = choose_f32(x > 0.0f, r, all_f32(__builtin_nanf("")));
-  return choose_f32(x == 0.0f, all_f32(-__builtin_inff()), r);
+  float n = exponent_f32(x), t = fraction_f32(x);
+  float y = t + fma_f32(n, all_f32(-2.12194440e-4f), bent_f32(t));
+  return log_of_f32(x, fma_f32(n, all_f32(0.693359375f), y));
 }
+INLINE float log2_f32(float x) {
+  float t = fraction_f32(x), b = bent_f32(t);
+  // log2(e) is 1 + 0.4427: (t + b) log2(e)
+  float y = fma_f32(b, all_f32(0.44269504088896341f), t * 0.44269504088896341f);
+  return log_of_f32(x, exponent_f32(x) + ((y + b) + t));
+}
+INLINE float log1p_f32(float x) {
+  float u = 1.0f + x, n = exponent_f32(u), t = fraction_f32(u);
+  float lost = (x - (u - 1.0f)) / u;
+  float y = t + (fma_f32(n, all_f32(-2.12194440e-4f), bent_f32(t)) + lost);
+  float sum = log_of_f32(u, fma_f32(n, all_f32(0.693359375f), y));
+  return choose_f32(u == 1.0f, x, sum);
+}
+
 INLINE float tanh_f32(float x) {
-  float up = choose_f32(x < -10.0f, all_f32(-10.0f), x);
-  float c = choose_f32(x > 10.0f, all_f32(10.0f), up), z = c * c;
-  float e = exp_f32(choose_f32(c < 0.0f, -c, c) * 2.0f);
-  float large = 1.0f - 2.0f / (e + 1.0f);
-  float p = z * -5.70498872745e-3f + 2.06390887954e-2f;
-  p = p * z - 5.37397155531e-2f;
-  p = p * z + 1.33314422036e-1f;
-  p = p * z - 3.33332819422e-1f;
-  float small = p * z * c + c;
-  float magnitude = choose_f32(c < 0.0f, -large, large);
-  float finite = choose_f32(z < 0.390625f, small, magnitude);
-  return choose_f32(x != x, x, finite);
+  float c = between_f32(x, all_f32(-10.0f), all_f32(10.0f)), z = c * c;
+  float large = 1.0f - 2.0f / (exp_f32(abs_f32(c) * 2.0f) + 1.0f);
+  float p = fma_f32(z, all_f32(-5.70498872745e-3f), all_f32(2.06390887954e-2f));
+  p = fma_f32(p, z, all_f32(-5.37397155531e-2f));
+  p = fma_f32(p, z, all_f32(1.33314422036e-1f));
+  p = fma_f32(p, z, all_f32(-3.33332819422e-1f));
+  float small = fma_f32(p * z, c, c);
+  return choose_f32(z < 0.390625f, small, signed_f32(large, c));
 }
 INLINE float erf_f32(float x) {
-  float a = choose_f32(x < 0.0f, -x, x), z = x * x;
+  float a = abs_f32(x), z = x * x;
   float c = choose_f32(a > 4.0f, all_f32(4.0f), a);
-  float p = c * -1.72853470e-5f + 3.83197126e-4f;
-  p = p * c - 3.88396438e-3f;
-  p = p * c + 2.42546219e-2f;
-  p = p * c - 1.06777877e-1f;
-  p = p * c - 6.34846687e-1f;
-  p = p * c - 1.28717512e-1f;
-  p = p * c - c;
-  float large = 1.0f - exp_f32(p);
-  float q = z * -5.96761703e-4f + 4.99119423e-3f;
-  q = q * z - 2.67681349e-2f;
-  q = q * z + 1.12819925e-1f;
-  q = q * z - 3.76125336e-1f;
-  q = q * z + 1.28379166e-1f;
-  float small = q * x + x;
-  float magnitude = choose_f32(x < 0.0f, -large, large);
-  float finite = choose_f32(a < 0.921875f, small, magnitude);
-  return choose_f32(x != x, x, finite);
+  float p = fma_f32(c, all_f32(-1.72853470e-5f), all_f32(3.83197126e-4f));
+  p = fma_f32(p, c, all_f32(-3.88396438e-3f));
+  p = fma_f32(p, c, all_f32(2.42546219e-2f));
+  p = fma_f32(p, c, all_f32(-1.06777877e-1f));
+  p = fma_f32(p, c, all_f32(-6.34846687e-1f));
+  p = fma_f32(p, c, all_f32(-1.28717512e-1f));
+  float large = 1.0f - exp_f32(fma_f32(p, c, -c));
+  float q = fma_f32(z, all_f32(-5.96761703e-4f), all_f32(4.99119423e-3f));
+  q = fma_f32(q, z, all_f32(-2.67681349e-2f));
+  q = fma_f32(q, z, all_f32(1.12819925e-1f));
+  q = fma_f32(q, z, all_f32(-3.76125336e-1f));
+  q = fma_f32(q, z, all_f32(1.28379166e-1f));
+  return choose_f32(a < 0.921875f, fma_f32(q, x, x), signed_f32(large, x));
 }
-INLINE float sigmoid_f32(float x) { return 1.0f / (1.0f + exp_f32(-x)); }
+INLINE float sigmoid_f32(float x) {
+  float e = exp_f32(-abs_f32(x)), q = e / (1.0f + e);
+  float of = choose_f32(x < 0.0f, e, all_f32(1.0f));  // e / (1 + e), or 1 / (1 + e)
+  return fma_f32(-of, q, of);
+}
+
+// n + 1.5 * 2^52 for the quarter turns n nearest to x, and what is left of x.
+INLINE double quarters_f64(double x) { return x * 0.63661977236758134308 + 6755399441055744.0; }
+INLINE float rest_f32(double x, double quarters) {
+  double n = quarters - 6755399441055744.0;
+  double r = fma_f64(n, all_f64(-1.57079632679489655800), x);
+  return narrow_f32(fma_f64(n, all_f64(-6.12323399573676603587e-17), r));
+}
+INLINE float sin_after_f32(int32_t quarters, float r) {
+  float z = r * r;
+  float s = fma_f32(z, all_f32(-1.9515295891e-4f), all_f32(8.3321608736e-3f));
+  s = fma_f32(s, z, all_f32(-1.6666654611e-1f));
+  s = fma_f32(s * z, r, r);
+  float c = fma_f32(z, all_f32(2.443315711809948e-5f), all_f32(-1.388731625493765e-3f));
+  c = fma_f32(c, z, all_f32(4.166664568298827e-2f));
+  c = fma_f32(c * z, z, fma_f32(z, all_f32(-0.5f), all_f32(1.0f)));
+  float y = choose_f32((quarters & 1) != 0, c, s);
+  return bits_f32(bits_u32(y) ^ ((uint32_t)(quarters & 2) << 30));
+}
+INLINE float sin_f32(float x) {
+  double quarters = quarters_f64(to_f64(x));
+  float y = sin_after_f32(low_i32(quarters), rest_f32(to_f64(x), quarters));
+  REPAIR_f32(y, abs_f32(x) < 1073741824.0f, sin_huge, x);
+  return y;
+}
+INLINE float cos_f32(float x) {
+  double quarters = quarters_f64(to_f64(x));
+  float y = sin_after_f32(low_i32(quarters) + 1, rest_f32(to_f64(x), quarters));
+  REPAIR_f32(y, abs_f32(x) < 1073741824.0f, cos_huge, x);
+  return y;
+}
 
 #define MIN_MAX(T, S)                                                                     \
   INLINE T min_##S(T a, T b) { return choose_##S(b != b, b, choose_##S(b < a, b, a)); }   \

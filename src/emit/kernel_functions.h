@@ -20,7 +20,16 @@ INLINE uint32_t all_u32(uint32_t x) { return x; }
 INLINE uint32_t widen_u16(uint16_t h) { return h; }
 INLINE uint16_t narrow_u16(uint32_t u) { return (uint16_t)u; }
 INLINE float to_f32(int32_t i) { return (float)i; }
-INLINE int32_t to_i32(float x) { return (int32_t)x; }
+INLINE double to_f64(float x) { return x; }
+INLINE float narrow_f32(double x) { return (float)x; }
+INLINE float fma_f32(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+INLINE double fma_f64(double a, double b, double c) { return __builtin_fma(a, b, c); }
+INLINE int32_t low_i32(double x) {  // the lowest 32 bits
+  uint64_t u; __builtin_memcpy(&u, &x, 8); return (int32_t)(uint32_t)u; }
+static float sin_huge(float x) { return (float)sin((double)x); }
+static float cos_huge(float x) { return (float)cos((double)x); }
+// y is f(x) unless it is good.
+#define REPAIR_f32(y, good, f, x) if (!(good)) y = f(x)
 
 INLINE double sigmoid_f64(double x) { return 1.0 / (1.0 + exp(-x)); }
 

@@ -28,18 +28,6 @@ std::string_view memory_element(DType t) {
 
 bool is_wide(DType compute) { return compute == DType::f64 || compute == DType::i64; }
 
-// Functions that lanes of f32 have a text for.
-bool elementary(Op op) {
-  switch (op) {
-    case Op::exp:
-    case Op::log:
-    case Op::tanh:
-    case Op::erf:
-    case Op::sigmoid: return true;
-    default: return false;
-  }
-}
-
 }  // namespace
 
 std::string lane_type(DType compute, int lanes) {
@@ -319,7 +307,7 @@ std::string LaneExprWriter::call(const Expr& e, const std::string& on) {
       return each(single ? "powf" : "pow");
     default: break;
   }
-  if (single && elementary(e->op)) return own(name);
+  if (single && is_elementary(e->op)) return own(name);
   return each(name + (single ? "f" : ""));
 }
 

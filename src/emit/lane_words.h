@@ -21,6 +21,12 @@ typedef uint8_t u8x16 __attribute__((vector_size(lanes_x16 * sizeof(uint8_t))));
   ({ __typeof__(a) each_a = (a); R each_r;                                               \
      for (int l = 0; l < (int)(sizeof each_r / sizeof each_r[0]); ++l) each_r[l] = f(each_a[l]); \
      each_r; })
+#define EACH_3(R, f, a, b, c)                                                            \
+  ({ __typeof__(a) each_a = (a); __typeof__(b) each_b = (b); __typeof__(c) each_c = (c); \
+     R each_r;                                                                           \
+     for (int l = 0; l < (int)(sizeof each_r / sizeof each_r[0]); ++l)                   \
+       each_r[l] = f(each_a[l], each_b[l], each_c[l]);                                   \
+     each_r; })
 #define EACH_2(R, f, a, b)                                                               \
   ({ __typeof__(a) each_a = (a); __typeof__(b) each_b = (b); R each_r;                   \
      for (int l = 0; l < (int)(sizeof each_r / sizeof each_r[0]); ++l)                   \
@@ -66,7 +72,36 @@ INLINE f64x16 select_f64x16(i32x16 c, f64x16 a, f64x16 b) {
 INLINE i64x16 select_i64x16(i32x16 c, i64x16 a, i64x16 b) {
   return choose_i64x16(to_i64x16(c), a, b);
 }
-INLINE f32x16 abs_f32x16(f32x16 v) { return (f32x16)((u32x16)v & 0x7fffffffu); }
+#define narrow_f32x16(v) __builtin_convertvector(v, f32x16)
+INLINE i32x16 low_i32x16(f64x16 v) { return to_i32x16((i64x16)v); }
+INLINE f32x16 fma_f32x16(f32x16 a, f32x16 b, f32x16 c) {
+#if __has_builtin(__builtin_elementwise_fma)
+  return __builtin_elementwise_fma(a, b, c);
+#else
+  return EACH_3(f32x16, __builtin_fmaf, a, b, c);
+#endif
+}
+INLINE f64x16 fma_f64x16(f64x16 a, f64x16 b, f64x16 c) {
+#if __has_builtin(__builtin_elementwise_fma)
+  return __builtin_elementwise_fma(a, b, c);
+#else
+  return EACH_3(f64x16, __builtin_fma, a, b, c);
+#endif
+}
+INLINE int are_all_x16(i32x16 good) {
+#if __has_builtin(__builtin_reduce_and)
+  return __builtin_reduce_and(good) != 0;
+#else
+  int all = 1;
+  for (int l = 0; l < lanes_x16; ++l) all &= good[l];
+  return all;
+#endif
+}
+// Each y[l] is f(x[l]) unless good[l].
+#define REPAIR_f32x16(y, good, f, x)                                                     \
+  ({ i32x16 each_good = (good);                                                          \
+     if (!are_all_x16(each_good))                                                        \
+       for (int l = 0; l < lanes_x16; ++l) if (!each_good[l]) y[l] = f(x[l]); })
 INLINE f64x16 abs_f64x16(f64x16 v) { return (f64x16)((u64x16)v & 0x7fffffffffffffffu); }
 INLINE f32x16 sqrt_f32x16(f32x16 v) {
 #if __has_builtin(__builtin_elementwise_sqrt)
