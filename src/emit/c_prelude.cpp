@@ -2,8 +2,9 @@
 // of this folder, each only where the kernels come to call it.
 //
 //   kernel_functions, elementary_functions    as they are, for one element
-//   lane_words, elementary_functions          for 16 lanes, and for 64
-//   lane_memory
+//   lane_words                                for 16 lanes, and for 64
+//   elementary_functions                      for 16 lanes
+//   lane_memory                               and what 64 lanes are as four times 16
 //
 // A macro that stands alone at the top, such as MIN_MAX(float, f32), is written out here.
 #include <cctype>
@@ -87,6 +88,12 @@ void scan(std::string_view text, Word word, Other other) {
   }
 }
 
+std::vector<std::string> words_of(std::string_view text) {
+  std::unordered_set<std::string> out;
+  scan(text, [&](std::string_view w) { out.emplace(w); }, [](std::string_view) {});
+  return {out.begin(), out.end()};
+}
+
 std::string replaced(std::string_view text, const auto& of_word) {
   std::string out;
   scan(
@@ -96,22 +103,21 @@ std::string replaced(std::string_view text, const auto& of_word) {
 }
 
 // elementary_functions for lanes: float is f32x16, exp_f32 is exp_f32x16.
-std::string for_lanes(std::string_view text, const std::string& lanes) {
+std::string for_lanes(std::string_view text) {
   static const std::unordered_map<std::string_view, std::string> types = {
       {"float", "f32"},   {"double", "f64"},   {"int32_t", "i32"},
       {"int64_t", "i64"}, {"uint32_t", "u32"}, {"uint16_t", "u16"}};
   return replaced(text, [&](std::string_view w) {
-    if (auto type = types.find(w); type != types.end()) return type->second + lanes;
+    if (auto type = types.find(w); type != types.end()) return type->second + "x16";
     const std::string_view end = w.substr(w.rfind('_') == w.npos ? 0 : w.rfind('_') + 1);
     const bool typed = end == "f32" || end == "f64" || end == "i32" || end == "i64" ||
                        end == "u32" || end == "u16" || end == "bf16" || end == "f16";
-    return typed ? std::string(w) + lanes : std::string(w);
+    return typed ? std::string(w) + "x16" : std::string(w);
   });
 }
 
 std::string for_64(std::string_view text) {
   return replaced(text, [](std::string_view w) {
-    if (w == "16") return std::string("64");
     const size_t at = w.find("x16");
     return at == w.npos ? std::string(w) : std::string(w).replace(at, 3, "x64");
   });
@@ -150,6 +156,7 @@ std::string expanded(const Macro& macro, const std::vector<std::string>& argumen
 // A definition, or a macro that isn't written out.
 struct Item {
   std::string text, name;
+  std::vector<std::string> words = {};  // that it is made of
 };
 
 // Not written out, since it takes expressions.
@@ -228,10 +235,10 @@ const std::vector<Item>& all_items() {
     out.add(kernel_functions_text);
     out.add(elementary_functions_text);
     out.add(lane_words_text);
-    out.add(for_lanes(elementary_functions_text, "x16"));
-    out.add(for_64(lane_words_text));
-    out.add(for_lanes(elementary_functions_text, "x64"));
+    out.add(for_lanes(elementary_functions_text));
+    out.add(for_64(lane_words_text).replace(0, 0, "enum { lanes_x64 = 64 };\n"));
     out.add(lane_memory_text);
+    for (Item& i : out.items) i.words = words_of(i.text);
     return out.items;
   }();
   return items;
@@ -247,15 +254,14 @@ std::string c_prelude() {
 
 std::string c_prelude_for(const std::string& kernels) {
   const std::vector<Item>& items = all_items();
-  std::unordered_set<std::string_view> wanted;
-  const auto want = [&](std::string_view text) {
-    scan(text, [&](std::string_view w) { wanted.insert(w); }, [](std::string_view) {});
-  };
-  want(kernels);
+  std::unordered_set<std::string> wanted;
+  for (std::string& w : words_of(kernels)) wanted.insert(std::move(w));
   // What an item names stands before it.
   std::vector<bool> used(items.size());
-  for (size_t i = items.size(); i-- > 0;)
-    if ((used[i] = wanted.contains(items[i].name))) want(items[i].text);
+  for (size_t i = items.size(); i-- > 0;) {
+    used[i] = wanted.contains(items[i].name);
+    if (used[i]) wanted.insert(items[i].words.begin(), items[i].words.end());
+  }
   std::string out;
   for (size_t i = 0; i < items.size(); ++i)
     if (used[i]) out += items[i].text;

@@ -147,13 +147,12 @@ INLINE float log1p_f32(float x) {
 
 INLINE float tanh_f32(float x) {
   float c = between_f32(x, all_f32(-10.0f), all_f32(10.0f)), z = c * c;
-  float large = 1.0f - 2.0f / (exp_f32(abs_f32(c) * 2.0f) + 1.0f);
+  float a = abs_f32(c), large = 1.0f - 2.0f / (exp_f32(a * 2.0f) + 1.0f);
   float p = fma_f32(z, all_f32(-5.70498872745e-3f), all_f32(2.06390887954e-2f));
   p = fma_f32(p, z, all_f32(-5.37397155531e-2f));
   p = fma_f32(p, z, all_f32(1.33314422036e-1f));
   p = fma_f32(p, z, all_f32(-3.33332819422e-1f));
-  float small = fma_f32(p * z, c, c);
-  return choose_f32(z < 0.390625f, small, signed_f32(large, c));
+  return signed_f32(choose_f32(z < 0.390625f, fma_f32(p * z, a, a), large), c);
 }
 INLINE float erf_f32(float x) {
   float a = abs_f32(x), z = x * x;
@@ -200,7 +199,7 @@ INLINE float sin_f32(float x) {
   double quarters = quarters_f64(to_f64(x));
   float y = sin_after_f32(low_i32(quarters), rest_f32(to_f64(x), quarters));
   REPAIR_f32(y, abs_f32(x) < 1073741824.0f, sin_huge, x);
-  return y;
+  return choose_f32(x == 0.0f, x, y);
 }
 INLINE float cos_f32(float x) {
   double quarters = quarters_f64(to_f64(x));

@@ -269,13 +269,59 @@ INLINE i64x16 philox_i64x16(int64_t seed, int64_t step, int64_t stream, i64x16 i
 }
 
 // Columns: 64 lanes are four times 16.
-INLINE i32x64 first_i32x64(int64_t left) {
-  const i32x64 lane = {
+INLINE i32x64 lane_numbers_x64(void) {
+  return (i32x64){
       0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23,
       24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44,
       45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
-  return lane < (int32_t)(left < 64 ? left : 64);
 }
+INLINE i32x64 first_i32x64(int64_t left) {
+  return lane_numbers_x64() < (int32_t)(left < 64 ? left : 64);
+}
+INLINE i64x64 lanes_i64x64(int64_t first, int64_t step) {
+  return to_i64x64(lane_numbers_x64()) * step + first;
+}
+#define BY_FOUR(R, A, f)                                                                         \
+  INLINE R##x64 f##x64(A##x64 a) {                                                               \
+    A##x16 p[4]; __builtin_memcpy(p, &a, sizeof a);                                              \
+    R##x16 r[4] = {f##x16(p[0]), f##x16(p[1]), f##x16(p[2]), f##x16(p[3])};                      \
+    R##x64 out; __builtin_memcpy(&out, r, sizeof r); return out; }
+BY_FOUR(f32, f32, abs_f32)
+BY_FOUR(f32, f32, exp_f32)
+BY_FOUR(f32, f32, exp2_f32)
+BY_FOUR(f32, f32, expm1_f32)
+BY_FOUR(f32, f32, log_f32)
+BY_FOUR(f32, f32, log2_f32)
+BY_FOUR(f32, f32, log1p_f32)
+BY_FOUR(f32, f32, tanh_f32)
+BY_FOUR(f32, f32, erf_f32)
+BY_FOUR(f32, f32, sigmoid_f32)
+BY_FOUR(f32, f32, sin_f32)
+BY_FOUR(f32, f32, cos_f32)
+BY_FOUR(f32, f32, sign_f32)
+BY_FOUR(f64, f64, sign_f64)
+BY_FOUR(i64, i64, sign_i64)
+BY_FOUR(i32, i32, sign_i32)
+BY_FOUR(f32, u16, load_bf16)
+BY_FOUR(f32, u16, load_f16)
+BY_FOUR(u16, f32, store_bf16)
+BY_FOUR(u16, f32, store_f16)
+BY_FOUR(f32, f32, round_bf16)
+BY_FOUR(f32, f32, round_f16)
+#define BY_FOUR_2(S, f)                                                                          \
+  INLINE S##x64 f##_##S##x64(S##x64 a, S##x64 b) {                                               \
+    S##x16 p[4], q[4]; __builtin_memcpy(p, &a, sizeof a); __builtin_memcpy(q, &b, sizeof b);     \
+    S##x16 r[4] = {f##_##S##x16(p[0], q[0]), f##_##S##x16(p[1], q[1]),                           \
+                   f##_##S##x16(p[2], q[2]), f##_##S##x16(p[3], q[3])};                          \
+    S##x64 out; __builtin_memcpy(&out, r, sizeof r); return out; }
+BY_FOUR_2(f32, min)
+BY_FOUR_2(f32, max)
+BY_FOUR_2(f64, min)
+BY_FOUR_2(f64, max)
+BY_FOUR_2(i64, min)
+BY_FOUR_2(i64, max)
+BY_FOUR_2(i32, min)
+BY_FOUR_2(i32, max)
 #define WIDE(T, S)                                                                               \
   INLINE S##x64 get_##S##x64(const T *p) {                                                       \
     S##x64 v; __builtin_memcpy(&v, p, sizeof v); return v; }                                     \

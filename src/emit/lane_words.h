@@ -77,6 +77,16 @@ INLINE i32x16 low_i32x16(f64x16 v) { return to_i32x16((i64x16)v); }
 INLINE f32x16 fma_f32x16(f32x16 a, f32x16 b, f32x16 c) {
 #if __has_builtin(__builtin_elementwise_fma)
   return __builtin_elementwise_fma(a, b, c);
+#elif defined(__AVX512F__)
+  typedef float part __attribute__((vector_size(64)));
+  part x[lanes_x16 / 16], y[lanes_x16 / 16], z[lanes_x16 / 16];
+  __builtin_memcpy(x, &a, sizeof a);
+  __builtin_memcpy(y, &b, sizeof b);
+  __builtin_memcpy(z, &c, sizeof c);
+  for (int k = 0; k < lanes_x16 / 16; ++k)
+    x[k] = __builtin_ia32_vfmaddps512_mask(x[k], y[k], z[k], 0xffff, 4);
+  __builtin_memcpy(&a, x, sizeof a);
+  return a;
 #else
   return EACH_3(f32x16, __builtin_fmaf, a, b, c);
 #endif
@@ -84,6 +94,16 @@ INLINE f32x16 fma_f32x16(f32x16 a, f32x16 b, f32x16 c) {
 INLINE f64x16 fma_f64x16(f64x16 a, f64x16 b, f64x16 c) {
 #if __has_builtin(__builtin_elementwise_fma)
   return __builtin_elementwise_fma(a, b, c);
+#elif defined(__AVX512F__)
+  typedef double part __attribute__((vector_size(64)));
+  part x[lanes_x16 / 8], y[lanes_x16 / 8], z[lanes_x16 / 8];
+  __builtin_memcpy(x, &a, sizeof a);
+  __builtin_memcpy(y, &b, sizeof b);
+  __builtin_memcpy(z, &c, sizeof c);
+  for (int k = 0; k < lanes_x16 / 8; ++k)
+    x[k] = __builtin_ia32_vfmaddpd512_mask(x[k], y[k], z[k], 0xff, 4);
+  __builtin_memcpy(&a, x, sizeof a);
+  return a;
 #else
   return EACH_3(f64x16, __builtin_fma, a, b, c);
 #endif
