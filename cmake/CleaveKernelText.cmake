@@ -1,13 +1,17 @@
-# cleave_kernel_text(var): the rule that writes generated/kernel_functions_text.inc, the text of
-# src/emit/kernel_functions.h without its comment lines as a string constant.
+# cleave_kernel_text(var): the rule that writes generated/kernel_text.inc, the texts that kernels
+# are written with (src/emit/{kernel_functions,elementary_functions,lane_words,lane_memory}.h)
+# without their comment lines, as string constants.
 function(cleave_kernel_text var)
-  set(input ${PROJECT_SOURCE_DIR}/src/emit/kernel_functions.h)
+  set(folder ${PROJECT_SOURCE_DIR}/src/emit)
+  set(inputs ${folder}/kernel_functions.h ${folder}/elementary_functions.h ${folder}/lane_words.h
+             ${folder}/lane_memory.h)
   set(script ${PROJECT_SOURCE_DIR}/cmake/write_kernel_text.cmake)
-  set(output ${PROJECT_BINARY_DIR}/generated/kernel_functions_text.inc)
+  set(output ${PROJECT_BINARY_DIR}/generated/kernel_text.inc)
   add_custom_command(
     OUTPUT ${output}
-    COMMAND ${CMAKE_COMMAND} -DINPUT=${input} -DOUTPUT=${output} -P ${script}
-    DEPENDS ${input} ${script}
-    COMMENT "kernel_functions_text.inc")
+    COMMAND ${CMAKE_COMMAND} "-DINPUTS=${inputs}" -DOUTPUT=${output} -P ${script}
+    DEPENDS ${inputs} ${script}
+    COMMENT "kernel_text.inc"
+    VERBATIM)
   set(${var} ${output} PARENT_SCOPE)
 endfunction()

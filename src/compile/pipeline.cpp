@@ -86,11 +86,12 @@ constexpr size_t kernels_per_unit = 8;
 Status run_emit(Build& b) {
   const auto& kernels = b.program.lowered.kernels;
   for (size_t i = 0; i < kernels.size() && !interprets(b); ++i) {
-    if (i % kernels_per_unit == 0) b.units.push_back(emit::c_prelude());
+    if (i % kernels_per_unit == 0) b.units.emplace_back();
     b.texts.push_back(
         emit::emit_c(kernels[i], fmt::format("k{}_{}", i, emit::c_identifier(kernels[i].name))));
     b.units.back() += b.texts.back().text;
   }
+  for (std::string& unit : b.units) unit.insert(0, emit::c_prelude_for(unit));
   for (const Step& s : b.program.lowered.steps)
     if (auto* f = std::get_if<ForeignCall>(&s.work); f && !f->code.c_text.empty()) {
       b.units.push_back(f->code.c_text);  // alone: its names are the host program's

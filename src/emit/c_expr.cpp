@@ -49,6 +49,23 @@ std::string c_stored(DType t, const std::string& value) {
   }
 }
 
+bool is_elementary(Op op) {
+  switch (op) {
+    case Op::exp:
+    case Op::exp2:
+    case Op::expm1:
+    case Op::log:
+    case Op::log2:
+    case Op::log1p:
+    case Op::tanh:
+    case Op::erf:
+    case Op::sigmoid:
+    case Op::sin:
+    case Op::cos: return true;
+    default: return false;
+  }
+}
+
 namespace {
 
 std::string suffix(DType t) { return std::string(name_of(t)); }
@@ -123,6 +140,7 @@ std::string call(const loop::ExprNode& e, const std::vector<std::string>& a) {
   const char* f = single ? "f" : "";
   auto one = [&](const std::string& name) { return fmt::format("{}({})", name, a[0]); };
   auto two = [&](const std::string& name) { return fmt::format("{}({}, {})", name, a[0], a[1]); };
+  if (single && is_elementary(e.op)) return one(fmt::format("{}_f32", name_of(e.op)));
   if (in_libm(e.op)) {
     std::string name = std::string(name_of(e.op)) + f;
     return a.size() == 2 ? two(name) : one(name);
@@ -131,8 +149,7 @@ std::string call(const loop::ExprNode& e, const std::vector<std::string>& a) {
     case Op::exp:
     case Op::log:
     case Op::tanh:
-    case Op::erf:
-      return one(single ? std::string(name_of(e.op)) + "_f32" : std::string(name_of(e.op)));
+    case Op::erf: return one(std::string(name_of(e.op)));
     case Op::sigmoid: return one("sigmoid_" + suffix(t));
     case Op::pow: return floating ? two(single ? "powf" : "pow") : two("pow_" + suffix(t));
     case Op::min:
@@ -143,6 +160,9 @@ std::string call(const loop::ExprNode& e, const std::vector<std::string>& a) {
     case Op::sign: return t == DType::boolean ? a[0] : one("sign_" + suffix(t));
     case Op::truncdiv:
     case Op::truncmod:
+      if (const int64_t* by = e.args[1].as_const_int(); by && *by > 0)
+        return fmt::format("({} {} {})", a[0], e.op == Op::truncdiv ? "/" : "%", *by);
+      [[fallthrough]];
     case Op::floordiv:
     case Op::floormod:
     case Op::shl:

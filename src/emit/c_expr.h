@@ -16,6 +16,9 @@ std::string_view c_storage_type(DType stored);
 // Text that stores `value` (in the compute type) as an element of the dtype.
 std::string c_stored(DType stored, const std::string& value);
 
+// The functions of f32 that are those of elementary_functions.h.
+bool is_elementary(loop::Op op);
+
 // The C names of a kernel's buffers, and which of them a phase names.
 class BufferNames {
  public:

@@ -1,4 +1,5 @@
-// kernel_functions.h as C++, in a namespace of its own. C casts and macros: a system header.
+// kernel_functions.h and elementary_functions.h as C++, in a namespace of their own. C casts and
+// macros: a system header.
 #pragma once
 #pragma GCC system_header
 #include <cmath>
@@ -7,5 +8,7 @@
 namespace cleave::emit::c {
 
 #include "emit/kernel_functions.h"
+//
+#include "emit/elementary_functions.h"
 
 }  // namespace cleave::emit::c

@@ -5,6 +5,8 @@
 #include <unordered_map>
 
 #include "emit/c_expr.h"
+#include "emit/c_text.h"
+#include "emit/lane_writer.h"
 
 namespace cleave::emit {
 
@@ -21,7 +23,8 @@ namespace {
 
 class KernelWriter {
  public:
-  KernelWriter(const Kernel& k, const std::string& symbol) : k_(k), symbol_(symbol) {
+  KernelWriter(const Kernel& k, const std::string& symbol)
+      : k_(k), symbol_(symbol), vectors_(k, text_, buffers_, out_.checks, next_temp_) {
     std::set<std::string> taken = {"buffer", "scalar", "begin", "end", "fault", "stream"};
     for (const Buffer& b : k.buffers) {
       std::string stem = c_identifier(b.name) + "_", name = stem;  // '_' keeps clear of C's words
@@ -37,9 +40,11 @@ class KernelWriter {
       if (loop && loop->kind == ForKind::parallel) {
         const int64_t* extent = loop->loop.extent.as_const_int();
         begin_phase(extent ? *extent : 1);
-        line(fmt::format("for (int64_t {0} = begin; {0} < end; ++{0}) {{", loop->loop.var->var));
-        block(loop->body);
-        line("}");
+        if (!vectors_.write(*loop)) {
+          open(fmt::format("for (int64_t {0} = begin; {0} < end; ++{0})", loop->loop.var->var));
+          block(loop->body);
+          close();
+        }
         ++i;
       } else {
         begin_phase(1);
@@ -62,15 +67,13 @@ class KernelWriter {
         "\nint64_t {}(void *const *buffer, const int64_t *scalar, int64_t begin, int64_t end,\n"
         "            int64_t *fault) {{\n",
         name);
-    body_ = out_.text.size();
     buffers_.forget_uses();
   }
 
   // The declarations of what the body turned out to name go before it: a concatenation of hundreds
   // of tensors has as many phases, each of which names two.
   void end_phase() {
-    const std::string body = out_.text.substr(body_);
-    out_.text.resize(body_);
+    const std::string body = text_.take();
     for (size_t b = 0; b < k_.buffers.size(); ++b) {
       if (!buffers_.used(b)) continue;
       const Buffer& buffer = k_.buffers[b];
@@ -87,22 +90,14 @@ class KernelWriter {
     for (size_t s = 0; s < k_.scalars.size(); ++s)
       line(fmt::format("const int64_t {} = scalar[{}];", k_.scalars[s], s));
     line("(void)buffer, (void)scalar, (void)begin, (void)end, (void)fault;");
-    out_.text += body + "  return 0;\n}\n";
+    out_.text += text_.take() + body + "  return 0;\n}\n";
   }
 
-  void line(const std::string& s) { out_.text += std::string(2 * depth_, ' ') + s + '\n'; }
-  void open(const std::string& s) {
-    line(s + " {");
-    ++depth_;
-  }
-  void close() {
-    --depth_;
-    line("}");
-  }
+  void line(const std::string& s) { text_.line(s); }
+  void open(const std::string& s) { text_.open(s); }
+  void close() { text_.close(); }
   void block(const Block& b) {
-    ++depth_;
     for (const Stmt& s : b) stmt(s);
-    --depth_;
   }
   void stmt(const Stmt& s) {
     std::visit([&](const auto& n) { write(n); }, s.node);
@@ -165,11 +160,11 @@ class KernelWriter {
   }
   void write(const If& s) {
     open_lanes();
-    line(fmt::format("if ({}) {{", expr(s.condition)));
+    open(fmt::format("if ({})", expr(s.condition)));
     std::string bound = std::exchange(lane_bound_, "");  // one lane at a time inside
     block(s.then);
     lane_bound_ = bound;
-    line("}");
+    close();
     close_lanes();
   }
   void write(const Check& s) {
@@ -181,12 +176,13 @@ class KernelWriter {
     close_lanes();
   }
   void write(const For& f) {
+    if (!in_lanes() && vectors_.write(f)) return;
     std::string extent = expr(f.loop.extent);
     const std::string& v = f.loop.var->var;
     if (f.kind != ForKind::lanes) {
-      line(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0}) {{", v, extent));
+      open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", v, extent));
       block(f.body);
-      return line("}");
+      return close();
     }
     // The full block with a constant count, which vectorises whole, and the rest.
     lane_var_ = v;
@@ -194,9 +190,9 @@ class KernelWriter {
     line(fmt::format("const int64_t count = {};", extent));
     for (const char* bound : {"", "count"}) {
       lane_bound_ = *bound ? bound : std::to_string(column_lanes);
-      line(*bound ? "else {" : fmt::format("if (count == {}) {{", column_lanes));
+      open(*bound ? "else" : fmt::format("if (count == {})", column_lanes));
       block(f.body);
-      line("}");
+      close();
     }
     lane_bound_.clear();
     lane_vars_.clear();
@@ -232,10 +228,16 @@ class KernelWriter {
     }
   }
 
+  // Folded in plain order.
+  static bool is_plain(const Reduce& r) {
+    const int64_t* inner = r.loops.back().extent.as_const_int();
+    return inner && *inner < reduce_lanes;
+  }
+
   void write(const Reduce& r) {
     if (in_lanes()) return write_column(r);
-    const int64_t* inner = r.loops.back().extent.as_const_int();
-    const bool plain = inner && *inner < reduce_lanes;
+    if (!is_plain(r) && vectors_.write(r)) return;
+    const bool plain = is_plain(r);
     for (const Fold& f : r.folds) {
       const std::string type(c_type(f.var.type())), &v = f.var->var;
       const std::string identity = expr(identity_of(f.op, f.var.type()));
@@ -306,9 +308,9 @@ class KernelWriter {
   std::unordered_map<int64_t, std::string> lane_vars_;
   std::string lane_var_, lane_bound_;
   int next_temp_ = 0;
-  size_t depth_ = 1;
-  size_t body_ = 0;  // where the text of the open phase begins
+  CText text_;  // of the open phase
   CKernel out_;
+  LaneWriter vectors_;
 };
 
 }  // namespace

@@ -36,8 +36,10 @@ struct CKernel {
 // `symbol` is the stem of the function names; it must be a C identifier.
 CKernel emit_c(const loop::Kernel& kernel, const std::string& symbol);
 
-// The typedefs and inline functions that kernels use; put once before them.
+// The typedefs and inline functions that kernels may use; put once before them.
 std::string c_prelude();
+// Those of them that these kernels use.
+std::string c_prelude_for(const std::string& kernels);
 
 // A C identifier made from a value's name.
 std::string c_identifier(const std::string& name);

@@ -81,14 +81,8 @@ constexpr auto either = [](auto... x) {
 #define CLEAVE_LIBM(name)                                             \
   constexpr auto name##_f64 = [](auto... x) { return ::name(x...); }; \
   constexpr auto name##_f32 = [](auto... x) { return ::name##f(x...); };
-CLEAVE_LIBM(exp2)
-CLEAVE_LIBM(expm1)
-CLEAVE_LIBM(log2)
 CLEAVE_LIBM(log10)
-CLEAVE_LIBM(log1p)
 CLEAVE_LIBM(sqrt)
-CLEAVE_LIBM(sin)
-CLEAVE_LIBM(cos)
 CLEAVE_LIBM(tan)
 CLEAVE_LIBM(asin)
 CLEAVE_LIBM(acos)
@@ -112,15 +106,11 @@ InstructionFunction floating_function(Op op) {
   case Op::o: return one<T, T, either<T, f##_f64, f##_f32>>;
 #define CLEAVE_TWO(o, f) \
   case Op::o: return two<T, T, either<T, f##_f64, f##_f32>>;
+#define CLEAVE_OWN(f) \
+  case Op::f: return one<T, T, either<T, [](double x) { return ::f(x); }, c::f##_f32>>;
   switch (op) {
-    CLEAVE_ONE(exp2, exp2)
-    CLEAVE_ONE(expm1, expm1)
-    CLEAVE_ONE(log2, log2)
     CLEAVE_ONE(log10, log10)
-    CLEAVE_ONE(log1p, log1p)
     CLEAVE_ONE(sqrt, sqrt)
-    CLEAVE_ONE(sin, sin)
-    CLEAVE_ONE(cos, cos)
     CLEAVE_ONE(tan, tan)
     CLEAVE_ONE(asin, asin)
     CLEAVE_ONE(acos, acos)
@@ -136,10 +126,16 @@ InstructionFunction floating_function(Op op) {
     CLEAVE_ONE(round, rint)
     CLEAVE_TWO(fmod, fmod)
     CLEAVE_TWO(atan2, atan2)
-    case Op::exp: return one<T, T, either<T, [](double x) { return ::exp(x); }, c::exp_f32>>;
-    case Op::log: return one<T, T, either<T, [](double x) { return ::log(x); }, c::log_f32>>;
-    case Op::tanh: return one<T, T, either<T, [](double x) { return ::tanh(x); }, c::tanh_f32>>;
-    case Op::erf: return one<T, T, either<T, [](double x) { return ::erf(x); }, c::erf_f32>>;
+    CLEAVE_OWN(exp)
+    CLEAVE_OWN(exp2)
+    CLEAVE_OWN(expm1)
+    CLEAVE_OWN(log)
+    CLEAVE_OWN(log2)
+    CLEAVE_OWN(log1p)
+    CLEAVE_OWN(tanh)
+    CLEAVE_OWN(erf)
+    CLEAVE_OWN(sin)
+    CLEAVE_OWN(cos)
     case Op::sigmoid: return one<T, T, either<T, c::sigmoid_f64, c::sigmoid_f32>>;
     case Op::rsqrt: return one<T, T, [](T x) { return T(1) / std::sqrt(x); }>;
     case Op::abs: return one<T, T, [](T x) { return std::fabs(x); }>;
@@ -150,6 +146,7 @@ InstructionFunction floating_function(Op op) {
   }
 #undef CLEAVE_ONE
 #undef CLEAVE_TWO
+#undef CLEAVE_OWN
 }
 
 template <class T>

@@ -1,0 +1,31 @@
+// Lines of C with their depth.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cleave::emit {
+
+class CText {
+ public:
+  void line(const std::string& s) { text_ += std::string(2 * depth_, ' ') + s + '\n'; }
+  void lines(const std::vector<std::string>& list) {
+    for (const std::string& s : list) line(s);
+  }
+  void open(const std::string& head) {
+    line(head.empty() ? "{" : head + " {");
+    ++depth_;
+  }
+  void close() {
+    --depth_;
+    line("}");
+  }
+  // The text so far, which then begins anew.
+  std::string take() { return std::exchange(text_, {}); }
+
+ private:
+  std::string text_;
+  size_t depth_ = 1;
+};
+
+}  // namespace cleave::emit

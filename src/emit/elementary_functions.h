@@ -1,0 +1,219 @@
+// Conversions of halves and elementary functions, written once for one element and for lanes: for
+// 16 lanes (c_prelude.cpp) the types float, int32_t, ... are read as f32x16, i32x16, ..., and the
+// suffix _f32 as _f32x16. So there is no branch and no ?:, comparisons give a truth value (1 for
+// one element, -1 in a lane) that only choose_ and the bitwise operators take, and a constant that
+// is an argument is written all_f32(c).
+//
+// Each fused multiply-add is asked for by name: it rounds once wherever the text runs.
+//
+// Largest errors over all 2^32 inputs (bench/ulp.cpp), in units in the last place of the result:
+//
+//   exp      EXP    Cody-Waite reduction to |r| <= ln2/2, polynomial of degree 6
+//   exp2     EXP2   the same of r ln2
+//   expm1    EXPM1  2^n (exp(r) - 1) + (2^n - 1)
+//   log      LOG_   mantissa in [sqrt(1/2), sqrt(2)), polynomial of degree 9 (coefficients of
+//                   exp and log are those of Moshier's Cephes, as those of sin and cos)
+//   log2     LOG2   the same by log2(e)
+//   log1p    LOG1P  log(u) + (x - (u - 1)) / u where u = 1 + x is rounded
+//   tanh     TANH   an odd polynomial for |x| < 5/8, else 1 - 2 / (exp(2|x|) + 1)
+//   erf      ERF_   an odd polynomial for |x| < 59/64, else 1 - exp(polynomial in |x|)
+//   sigmoid  SIGM   e / (1 + e) as e - e q, or as 1 - q, where e = exp(-|x|), q = e / (1 + e)
+//   sin cos  SINC   quarter turns taken off in f64 (|x| < 2^30; else libm in f64), two polynomials
+// clang-format off
+
+INLINE float load_bf16(uint16_t h) { return bits_f32(widen_u16(h) << 16); }
+INLINE uint16_t store_bf16(float f) {
+  uint32_t u = bits_u32(f);
+  uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
+  return narrow_u16(choose_u32(f != f, all_u32(0x7fc0u), rounded));
+}
+INLINE float load_f16(uint16_t h) {
+  uint32_t bits = widen_u16(h), sign = (bits & 0x8000u) << 16, rest = bits & 0x7fffu;
+  uint32_t normal = (rest << 13) + 0x38000000u;
+  uint32_t small = bits_u32(to_f32((int32_t)rest) * 5.9604644775390625e-8f);
+  uint32_t special = (rest << 13) | 0x7f800000u;
+  uint32_t tiny_or_normal = choose_u32(rest < 0x400u, small, normal);
+  return bits_f32(choose_u32(rest >= 0x7c00u, special, tiny_or_normal) | sign);
+}
+INLINE uint16_t store_f16(float f) {
+  uint32_t u = bits_u32(f), sign = (u >> 16) & 0x8000u, rest = u & 0x7fffffffu;
+  uint32_t normal = (rest - 0x38000000u + 0xfffu + ((rest >> 13) & 1u)) >> 13;
+  uint32_t small = bits_u32(bits_f32(rest) + 0.5f) - 0x3f000000u;
+  uint32_t finite = choose_u32(rest < 0x38800000u, small, normal);
+  uint32_t number = choose_u32(rest >= 0x477ff000u, all_u32(0x7c00u), finite);
+  return narrow_u16(choose_u32(rest > 0x7f800000u, all_u32(0x7e00u), number) | sign);
+}
+INLINE float round_bf16(float f) { return load_bf16(store_bf16(f)); }
+INLINE float round_f16(float f) { return load_f16(store_f16(f)); }
+
+INLINE float abs_f32(float x) { return bits_f32(bits_u32(x) & 0x7fffffffu); }
+// size, which isn't negative, with the sign of x.
+INLINE float signed_f32(float size, float x) {
+  return bits_f32(bits_u32(size) | (bits_u32(x) & 0x80000000u));
+}
+INLINE float between_f32(float x, float low, float high) {  // NaN stays
+  float up = choose_f32(x < low, low, x);
+  return choose_f32(up > high, high, up);
+}
+
+// n + 1.5 * 2^23 for the integer n nearest to x, |x| < 2^22: n stands in its lowest bits.
+INLINE float turned_f32(float x) { return x + 12582912.0f; }
+INLINE int32_t whole_i32(float turned) { return (int32_t)bits_u32(turned) - 0x4b400000; }
+INLINE float power_of_2_f32(int32_t n) { return bits_f32((uint32_t)(n + 127) << 23); }
+
+// exp(r) - 1 for |r| <= ln2 / 2.
+INLINE float grown_f32(float r) {
+  float p = fma_f32(all_f32(1.9875691500e-4f), r, all_f32(1.3981999507e-3f));
+  p = fma_f32(p, r, all_f32(8.3334519073e-3f));
+  p = fma_f32(p, r, all_f32(4.1665795894e-2f));
+  p = fma_f32(p, r, all_f32(1.6666665459e-1f));
+  p = fma_f32(p, r, all_f32(5.0000001201e-1f));
+  return fma_f32(p, r * r, r);
+}
+INLINE float scaled_f32(float x, int32_t n) {  // x 2^n, rounded once
+  int32_t half = n >> 1;
+  return x * power_of_2_f32(half) * power_of_2_f32(n - half);
+}
+INLINE float exp_f32(float x) {
+  float c = between_f32(x, all_f32(-104.0f), all_f32(89.0f));
+  float t = turned_f32(c * 1.44269504088896341f), n = t - 12582912.0f;
+  float r = fma_f32(n, all_f32(-0.693359375f), c);
+  r = fma_f32(n, all_f32(2.12194440e-4f), r);
+  return scaled_f32(grown_f32(r) + 1.0f, whole_i32(t));
+}
+INLINE float exp2_f32(float x) {
+  float c = between_f32(x, all_f32(-151.0f), all_f32(129.0f));
+  float t = turned_f32(c), n = t - 12582912.0f;
+  return scaled_f32(grown_f32((c - n) * 0.693147180559945309f) + 1.0f, whole_i32(t));
+}
+INLINE float expm1_f32(float x) {
+  float c = between_f32(x, all_f32(-18.0f), all_f32(89.0f));
+  float t = turned_f32(c * 1.44269504088896341f), n = t - 12582912.0f;
+  float r = fma_f32(n, all_f32(-0.693359375f), c);
+  r = fma_f32(n, all_f32(2.12194440e-4f), r);
+  float half = power_of_2_f32(whole_i32(t) - 1);  // 2^n can be too large
+  float y = fma_f32(grown_f32(r), half, half - 0.5f) * 2.0f;
+  return choose_f32(x == 0.0f, x, y);
+}
+
+// log(1 + t) - t for 1 + t in [sqrt(1/2), sqrt(2)).
+INLINE float bent_f32(float t) {
+  float p = fma_f32(all_f32(7.0376836292e-2f), t, all_f32(-1.1514610310e-1f));
+  p = fma_f32(p, t, all_f32(1.1676998740e-1f));
+  p = fma_f32(p, t, all_f32(-1.2420140846e-1f));
+  p = fma_f32(p, t, all_f32(1.4249322787e-1f));
+  p = fma_f32(p, t, all_f32(-1.6668057665e-1f));
+  p = fma_f32(p, t, all_f32(2.0000714765e-1f));
+  p = fma_f32(p, t, all_f32(-2.4999993993e-1f));
+  p = fma_f32(p, t, all_f32(3.3333331174e-1f));
+  float z = t * t;
+  return fma_f32(p * t, z, z * -0.5f);
+}
+// x = 2^n (1 + t), for x > 0.
+INLINE float exponent_f32(float x) {
+  float y = choose_f32(x < 1.17549435e-38f, x * 8388608.0f, x);
+  uint32_t above = bits_u32(y) - 0x3f3504f3u;  // from sqrt(1/2) on
+  float n = to_f32((int32_t)above >> 23);
+  return choose_f32(x < 1.17549435e-38f, n - 23.0f, n);
+}
+INLINE float fraction_f32(float x) {
+  float y = choose_f32(x < 1.17549435e-38f, x * 8388608.0f, x);
+  uint32_t above = bits_u32(y) - 0x3f3504f3u;
+  return bits_f32((above & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
+}
+INLINE float log_of_f32(float x, float finite) {
+  float above = choose_f32(x < __builtin_inff(), finite, x);  // inf and NaN stay
+  float real = choose_f32(x < 0.0f, all_f32(__builtin_nanf("")), above);
+  return choose_f32(x == 0.0f, all_f32(-__builtin_inff()), real);
+}
+INLINE float log_f32(float x) {
+  float n = exponent_f32(x), t = fraction_f32(x);
+  float y = t + fma_f32(n, all_f32(-2.12194440e-4f), bent_f32(t));
+  return log_of_f32(x, fma_f32(n, all_f32(0.693359375f), y));
+}
+INLINE float log2_f32(float x) {
+  float t = fraction_f32(x), b = bent_f32(t);
+  // log2(e) is 1 + 0.4427: (t + b) log2(e)
+  float y = fma_f32(b, all_f32(0.44269504088896341f), t * 0.44269504088896341f);
+  return log_of_f32(x, exponent_f32(x) + ((y + b) + t));
+}
+INLINE float log1p_f32(float x) {
+  float u = 1.0f + x, n = exponent_f32(u), t = fraction_f32(u);
+  float lost = (x - (u - 1.0f)) / u;
+  float y = t + (fma_f32(n, all_f32(-2.12194440e-4f), bent_f32(t)) + lost);
+  float sum = log_of_f32(u, fma_f32(n, all_f32(0.693359375f), y));
+  return choose_f32(u == 1.0f, x, sum);
+}
+
+INLINE float tanh_f32(float x) {
+  float c = between_f32(x, all_f32(-10.0f), all_f32(10.0f)), z = c * c;
+  float a = abs_f32(c), large = 1.0f - 2.0f / (exp_f32(a * 2.0f) + 1.0f);
+  float p = fma_f32(z, all_f32(-5.70498872745e-3f), all_f32(2.06390887954e-2f));
+  p = fma_f32(p, z, all_f32(-5.37397155531e-2f));
+  p = fma_f32(p, z, all_f32(1.33314422036e-1f));
+  p = fma_f32(p, z, all_f32(-3.33332819422e-1f));
+  return signed_f32(choose_f32(z < 0.390625f, fma_f32(p * z, a, a), large), c);
+}
+INLINE float erf_f32(float x) {
+  float a = abs_f32(x), z = x * x;
+  float c = choose_f32(a > 4.0f, all_f32(4.0f), a);
+  float p = fma_f32(c, all_f32(-1.72853470e-5f), all_f32(3.83197126e-4f));
+  p = fma_f32(p, c, all_f32(-3.88396438e-3f));
+  p = fma_f32(p, c, all_f32(2.42546219e-2f));
+  p = fma_f32(p, c, all_f32(-1.06777877e-1f));
+  p = fma_f32(p, c, all_f32(-6.34846687e-1f));
+  p = fma_f32(p, c, all_f32(-1.28717512e-1f));
+  float large = 1.0f - exp_f32(fma_f32(p, c, -c));
+  float q = fma_f32(z, all_f32(-5.96761703e-4f), all_f32(4.99119423e-3f));
+  q = fma_f32(q, z, all_f32(-2.67681349e-2f));
+  q = fma_f32(q, z, all_f32(1.12819925e-1f));
+  q = fma_f32(q, z, all_f32(-3.76125336e-1f));
+  q = fma_f32(q, z, all_f32(1.28379166e-1f));
+  return choose_f32(a < 0.921875f, fma_f32(q, x, x), signed_f32(large, x));
+}
+INLINE float sigmoid_f32(float x) {
+  float e = exp_f32(-abs_f32(x)), q = e / (1.0f + e);
+  float of = choose_f32(x < 0.0f, e, all_f32(1.0f));  // e / (1 + e), or 1 / (1 + e)
+  return fma_f32(-of, q, of);
+}
+
+// n + 1.5 * 2^52 for the quarter turns n nearest to x, and what is left of x.
+INLINE double quarters_f64(double x) { return x * 0.63661977236758134308 + 6755399441055744.0; }
+INLINE float rest_f32(double x, double quarters) {
+  double n = quarters - 6755399441055744.0;
+  double r = fma_f64(n, all_f64(-1.57079632679489655800), x);
+  return narrow_f32(fma_f64(n, all_f64(-6.12323399573676603587e-17), r));
+}
+INLINE float sin_after_f32(int32_t quarters, float r) {
+  float z = r * r;
+  float s = fma_f32(z, all_f32(-1.9515295891e-4f), all_f32(8.3321608736e-3f));
+  s = fma_f32(s, z, all_f32(-1.6666654611e-1f));
+  s = fma_f32(s * z, r, r);
+  float c = fma_f32(z, all_f32(2.443315711809948e-5f), all_f32(-1.388731625493765e-3f));
+  c = fma_f32(c, z, all_f32(4.166664568298827e-2f));
+  c = fma_f32(c * z, z, fma_f32(z, all_f32(-0.5f), all_f32(1.0f)));
+  float y = choose_f32((quarters & 1) != 0, c, s);
+  return bits_f32(bits_u32(y) ^ ((uint32_t)(quarters & 2) << 30));
+}
+INLINE float sin_f32(float x) {
+  double quarters = quarters_f64(to_f64(x));
+  float y = sin_after_f32(low_i32(quarters), rest_f32(to_f64(x), quarters));
+  REPAIR_f32(y, abs_f32(x) < 1073741824.0f, sin_huge, x);
+  return choose_f32(x == 0.0f, x, y);
+}
+INLINE float cos_f32(float x) {
+  double quarters = quarters_f64(to_f64(x));
+  float y = sin_after_f32(low_i32(quarters) + 1, rest_f32(to_f64(x), quarters));
+  REPAIR_f32(y, abs_f32(x) < 1073741824.0f, cos_huge, x);
+  return y;
+}
+
+#define MIN_MAX(T, S)                                                                     \
+  INLINE T min_##S(T a, T b) { return choose_##S(b != b, b, choose_##S(b < a, b, a)); }   \
+  INLINE T max_##S(T a, T b) { return choose_##S(b != b, b, choose_##S(b > a, b, a)); }   \
+  INLINE T sign_##S(T a) {                                                                \
+    return choose_##S(a > 0, all_##S(1), choose_##S(a < 0, all_##S(-1), all_##S(0))); }
+MIN_MAX(float, f32)
+MIN_MAX(double, f64)
+MIN_MAX(int64_t, i64)
+MIN_MAX(int32_t, i32)

@@ -1,0 +1,311 @@
+#include "emit/lane_steps.h"
+
+#include <algorithm>
+#include <map>
+
+namespace cleave::emit {
+
+using namespace cleave::loop;
+
+Step LaneSteps::of(const Expr& e) const {
+  if (e->op == Op::constant) return 0;
+  if (e->op == Op::var) {
+    auto it = steps_.find(e->i);
+    return it == steps_.end() ? Step(0) : it->second;
+  }
+  bool shared = true;
+  for (const Expr& a : e->args) shared = shared && of(a) == Step(0);
+  if (shared) return 0;
+  if (e.type() != DType::i64) return std::nullopt;
+  switch (e->op) {
+    case Op::add:
+    case Op::sub: {
+      const Step a = of(e->args[0]), b = of(e->args[1]);
+      if (!a || !b) return std::nullopt;
+      return e->op == Op::add ? *a + *b : *a - *b;
+    }
+    case Op::mul:
+      for (size_t k : {0, 1}) {
+        const int64_t* factor = e->args[1 - k].as_const_int();
+        if (const Step s = of(e->args[k]); s && factor) return s.value_or(0) * *factor;
+      }
+      return std::nullopt;
+    default: return std::nullopt;
+  }
+}
+
+bool reads_memory(const Expr& e) {
+  return e->op == Op::load || std::ranges::any_of(e->args, reads_memory);
+}
+
+namespace {
+
+// Loops inside a loop that runs in lanes are written out lane by lane of memory: few iterations.
+constexpr int64_t most_inner_iterations = 64;
+// In shorter rows most lanes would be off.
+constexpr int64_t least_row = 16;
+constexpr int64_t least_iterations = 8;
+
+bool same(const Expr& a, const Expr& b) {
+  if (&*a == &*b) return true;
+  return a->op == b->op && a->type == b->type && a->i == b->i && a->args.size() == b->args.size() &&
+         (a->f == b->f || a->op != Op::constant) &&
+         std::equal(a->args.begin(), a->args.end(), b->args.begin(), same);
+}
+
+// The operations that lanes of bool have a form of.
+bool of_bool(Op op) {
+  switch (op) {
+    case Op::add:
+    case Op::mul:
+    case Op::min:
+    case Op::max:
+    case Op::bit_and:
+    case Op::bit_or:
+    case Op::bit_xor:
+    case Op::bit_not:
+    case Op::eq:
+    case Op::ne:
+    case Op::lt:
+    case Op::le:
+    case Op::gt:
+    case Op::ge:
+    case Op::logical_and:
+    case Op::logical_or:
+    case Op::logical_not:
+    case Op::sign:
+    case Op::abs:
+    case Op::select:
+    case Op::cast: return true;
+    default: return false;
+  }
+}
+
+class LaneCheck {
+ public:
+  LaneCheck(const Kernel& k, int lanes) : kernel_(k), columns_(lanes != loop_lanes) {}
+
+  LaneSteps steps;
+
+  bool block(const Block& b) {
+    return std::ranges::all_of(b, [&](const Stmt& s) {
+      return std::visit([&](const auto& n) { return stmt(n); }, s.node);
+    });
+  }
+  bool expr(const Expr& e) const {
+    const Step step = steps.of(e);
+    if (step == Step(0) || e->op == Op::var || e->op == Op::constant) return true;
+    if (step) return !columns_ || e.type() == DType::i64;
+    if (!e->args.empty() && e->args[0].type() == DType::boolean && !of_bool(e->op)) return false;
+    if (e->op == Op::load) {
+      const Step at = steps.of(e->args[0]);
+      if (columns_ && at != Step(1)) return false;
+      return at || expr(e->args[0]);
+    }
+    // There is no vector form, and such a loop does little else.
+    const bool divides = e->op >= Op::truncdiv && e->op <= Op::floormod;
+    if (e.type() == DType::i64 && (divides || e->op == Op::div)) return false;
+    if (e->op == Op::philox) {
+      if (columns_) return false;
+      for (size_t k : {0, 1, 2})
+        if (steps.of(e->args[k]) != Step(0)) return false;
+    }
+    if (e->op == Op::select && columns_ && (reads_memory(e->args[1]) || reads_memory(e->args[2])))
+      return false;
+    return std::ranges::all_of(e->args, [&](const Expr& a) { return expr(a); });
+  }
+
+ private:
+  bool stmt(const Let& s) {
+    if (!expr(s.value)) return false;
+    steps.set(s.var, steps.of(s.value));
+    inside_.insert({s.var->i, true});
+    return true;
+  }
+  bool stmt(const Define& s) {
+    steps.set(s.var, std::nullopt);
+    inside_.insert({s.var->i, true});
+    return expr(s.value);
+  }
+  bool stmt(const Assign& s) { return inside_.contains(s.var->i) && expr(s.value); }
+  bool stmt(const Store& s) {
+    const Step at = steps.of(s.index);
+    if (at == Step(0) || (columns_ && at != Step(1))) return false;
+    return (at || expr(s.index)) && expr(s.value);
+  }
+  bool stmt(const If& s) { return steps.of(s.condition) == Step(0) && block(s.then); }
+  // A failed check names the first index in order: one check that differs by lane does.
+  bool stmt(const Check& s) {
+    if (steps.of(s.condition) == Step(0) && steps.of(s.value) == Step(0)) return true;
+    return !columns_ && depth_ == 0 && ++checks_ == 1 && steps.of(s.bound) == Step(0) &&
+           expr(s.condition) && expr(s.value);
+  }
+  bool few(const Loop& l) {
+    steps.set(l.var, 0);
+    if (columns_) return steps.of(l.extent) == Step(0);
+    const int64_t* n = l.extent.as_const_int();
+    iterations_ *= n ? std::max<int64_t>(*n, 1) : most_inner_iterations + 1;
+    return iterations_ <= most_inner_iterations;
+  }
+  bool stmt(const For& f) {
+    if (f.kind == ForKind::lanes || f.kind == ForKind::parallel) return false;
+    if (!columns_ && runs_in_lanes(kernel_, f)) return false;  // the inner loop does
+    const int64_t outside = iterations_;
+    ++depth_;
+    const bool good = few(f.loop) && block(f.body);
+    --depth_;
+    iterations_ = outside;
+    return good;
+  }
+  bool stmt(const Reduce& r) {
+    const int64_t* inner = r.loops.back().extent.as_const_int();
+    if (!columns_ && (!inner || *inner >= reduce_lanes)) return false;
+    const int64_t outside = iterations_;
+    ++depth_;
+    bool good = std::ranges::all_of(r.loops, [&](const Loop& l) { return few(l); });
+    good = good && block(r.body);
+    for (const Fold& f : r.folds) {
+      good = good && expr(f.value);
+      steps.set(f.var, std::nullopt);
+    }
+    --depth_;
+    iterations_ = outside;
+    return good;
+  }
+
+  const Kernel& kernel_;
+  const bool columns_;
+  std::map<int64_t, bool> inside_;
+  int64_t iterations_ = 1;
+  int depth_ = 0, checks_ = 0;
+};
+
+// Gathers what a block stores and loads, through all that stands in it.
+struct Accesses {
+  const Kernel& kernel;
+  std::vector<const Store*> stores = {};
+  std::vector<Expr> loads = {};
+  bool simple = true;  // lets, stores and checks alone
+
+  void of(const Expr& e) {
+    if (e->op == Op::load) loads.push_back(e);
+    for (const Expr& a : e->args) of(a);
+  }
+  void of(const Block& b) {
+    for (const Stmt& s : b) {
+      if (auto* let = std::get_if<Let>(&s.node)) {
+        of(let->value);
+      } else if (auto* store = std::get_if<Store>(&s.node)) {
+        stores.push_back(store);
+        of(store->index);
+        of(store->value);
+      } else if (auto* check = std::get_if<Check>(&s.node)) {
+        of(check->condition);
+      } else {
+        simple = false;
+      }
+    }
+  }
+  // Whether no iteration touches what another one stores: each buffer that is stored to is stored
+  // and loaded at one place alone, another one in each iteration.
+  bool apart(const LaneSteps& steps) const {
+    return std::ranges::all_of(stores, [&](const Store* s) {
+      const auto far = [&](int64_t buffer, const Expr& index) {
+        return buffer == s->buffer ? same(index, s->index) : !one_memory(buffer, s->buffer);
+      };
+      const Step at = steps.of(s->index);
+      return at && *at != 0 &&
+             std::ranges::all_of(stores,
+                                 [&](const Store* t) { return far(t->buffer, t->index); }) &&
+             std::ranges::all_of(loads, [&](const Expr& l) { return far(l->i, l->args[0]); });
+    });
+  }
+
+ private:
+  // Two buffers that are read and written may be operands of one storage.
+  bool one_memory(int64_t a, int64_t b) const {
+    return kernel.buffers[static_cast<size_t>(a)].access == Access::update &&
+           kernel.buffers[static_cast<size_t>(b)].access == Access::update;
+  }
+};
+
+bool independent(const Kernel& k, const For& f, const LaneSteps& steps) {
+  if (f.kind != ForKind::serial) return true;
+  Accesses a{k};
+  a.of(f.body);
+  return a.simple && !a.stores.empty() && a.apart(steps);
+}
+
+}  // namespace
+
+bool runs_in_lanes(const Kernel& k, const Expr& var, const Block& independent) {
+  LaneCheck check(k, loop_lanes);
+  check.steps.set(var, 1);
+  return check.block(independent);
+}
+
+bool runs_in_lanes(const Kernel& k, const For& f) {
+  LaneCheck check(k, f.kind == ForKind::lanes ? column_lanes : loop_lanes);
+  check.steps.set(f.loop.var, 1);
+  const int64_t* n = f.loop.extent.as_const_int();
+  if (f.kind != ForKind::lanes && n && *n < least_iterations) return false;
+  return check.block(f.body) && independent(k, f, check.steps);
+}
+
+bool runs_in_lanes(const Kernel& k, const Reduce& r) {
+  LaneCheck check(k, loop_lanes);
+  check.steps.set(r.loops.back().var, 1);
+  const bool plain = std::ranges::all_of(r.body, [](const Stmt& s) {
+    return std::holds_alternative<Let>(s.node) || std::holds_alternative<Store>(s.node) ||
+           std::holds_alternative<Check>(s.node);
+  });
+  if (!plain || !check.block(r.body)) return false;
+  Accesses a{k};
+  a.of(r.body);
+  for (const Fold& f : r.folds) {
+    if (!check.expr(f.value)) return false;
+    a.of(f.value);
+  }
+  return a.apart(check.steps);
+}
+
+std::optional<Rows> rows_of(const For& f) {
+  if (f.kind != ForKind::parallel) return std::nullopt;
+  const Expr& p = f.loop.var;
+  const auto taken = [&](const Stmt& s, Op op) -> const Let* {
+    auto* let = std::get_if<Let>(&s.node);
+    const bool is = let && let->value->op == op && let->value->args[0]->op == Op::var &&
+                    let->value->args[0]->i == p->i && let->value->args[1].as_const_int();
+    return is ? let : nullptr;
+  };
+  if (f.body.size() < 2) return std::nullopt;
+  const Let *rest = taken(f.body[0], Op::truncmod), *row = taken(f.body[1], Op::truncdiv);
+  if (!rest || !row) return std::nullopt;
+  const Expr length = row->value->args[1];
+  if (*length.as_const_int() != *rest->value->args[1].as_const_int()) return std::nullopt;
+  if (*length.as_const_int() < least_row) return std::nullopt;
+
+  Rows out{*length.as_const_int(), {f.body[1]}, {}};
+  LaneSteps steps;
+  steps.set(p, 1);
+  steps.set(rest->var, 1);
+  out.elements.push_back({Let{rest->var, p - row->var * length}});
+  bool leading = true;  // nothing was passed that a later statement may rely on
+  for (size_t s = 2; s < f.body.size(); ++s) {
+    bool shared = false;
+    if (auto* let = std::get_if<Let>(&f.body[s].node)) {
+      shared = leading && steps.of(let->value) == Step(0);
+      if (!shared) steps.set(let->var, steps.of(let->value));
+    } else if (auto* check = std::get_if<Check>(&f.body[s].node)) {
+      shared =
+          leading && steps.of(check->condition) == Step(0) && steps.of(check->value) == Step(0);
+      leading = leading && shared;
+    } else {
+      leading = false;
+    }
+    (shared ? out.row : out.elements).push_back(f.body[s]);
+  }
+  return out;
+}
+
+}  // namespace cleave::emit

@@ -1,0 +1,47 @@
+// How values change from one iteration of a loop to the next, and which loops may run in lanes: 16
+// iterations (64 in a loop over columns) side by side, each statement for all of them.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+
+#include "loop/kernel.h"
+
+namespace cleave::emit {
+
+constexpr int loop_lanes = loop::reduce_lanes;
+
+// What a value grows by from lane to lane: 0 is one value for all lanes; nothing: it may be any.
+using Step = std::optional<int64_t>;
+
+class LaneSteps {
+ public:
+  void set(const loop::Expr& var, Step step) { steps_[var->i] = step; }
+  Step of(const loop::Expr& e) const;
+
+ private:
+  std::unordered_map<int64_t, Step> steps_;  // of the variables inside the loop
+};
+
+// Whether memory is read, so that the expression must not run where it isn't reached.
+bool reads_memory(const loop::Expr& e);
+
+// A parallel loop over rows of `length` elements each:
+//
+//   for p in n parallel { let i = p mod length   let q = p div length   ... }
+//
+// is a loop over the rows q and one over what is in them, in which i grows by one.
+struct Rows {
+  int64_t length = 0;
+  loop::Block row;       // first the let of q, then all that is one value in a row
+  loop::Block elements;  // the rest, where i is p - q * length
+};
+std::optional<Rows> rows_of(const loop::For& f);
+
+// Whether the iterations of a loop run in lanes; loops of few iterations that don't may stand
+// inside. Of a Reduce that is its innermost loop.
+bool runs_in_lanes(const loop::Kernel& k, const loop::For& f);
+bool runs_in_lanes(const loop::Kernel& k, const loop::Reduce& r);
+bool runs_in_lanes(const loop::Kernel& k, const loop::Expr& var, const loop::Block& independent);
+
+}  // namespace cleave::emit

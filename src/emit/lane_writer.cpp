@@ -1,0 +1,231 @@
+#include "emit/lane_writer.h"
+
+namespace cleave::emit {
+
+using namespace cleave::loop;
+
+namespace {
+
+bool folds_in_lanes(const Reduce& r) {
+  for (const Fold& f : r.folds) {
+    const bool logical = f.op == ReduceOp::any || f.op == ReduceOp::all;
+    const DType t = f.var.type();
+    if (logical ? t != DType::boolean && t != DType::i32
+                : t == DType::boolean && f.op != ReduceOp::max && f.op != ReduceOp::min)
+      return false;
+  }
+  return true;
+}
+
+// Of bool, -1 and 0: max is any, min is all.
+ReduceOp lane_op(const Fold& f) {
+  if (f.var.type() != DType::boolean) return f.op;
+  return f.op == ReduceOp::max || f.op == ReduceOp::any ? ReduceOp::any : ReduceOp::all;
+}
+
+std::string combined(const Fold& f, int lanes, const std::string& a, const std::string& b) {
+  switch (lane_op(f)) {
+    case ReduceOp::sum: return fmt::format("{} + {}", a, b);
+    case ReduceOp::prod: return fmt::format("{} * {}", a, b);
+    case ReduceOp::any: return fmt::format("{} | {}", a, b);
+    case ReduceOp::all: return fmt::format("{} & {}", a, b);
+    case ReduceOp::max: return fmt::format("max_{}({}, {})", lane_type(f.var.type(), lanes), a, b);
+    case ReduceOp::min: return fmt::format("min_{}({}, {})", lane_type(f.var.type(), lanes), a, b);
+  }
+  return a;
+}
+
+}  // namespace
+
+std::vector<std::string> LaneWriter::vectors(const std::vector<Expr>& e) {
+  std::vector<std::string> lines;
+  auto out = LaneExprWriter(kernel_, buffers_, loop_, next_temp_).vectors(e, lines);
+  text_.lines(lines);
+  return out;
+}
+
+std::string LaneWriter::first(const Expr& e) {
+  std::vector<std::string> lines;
+  auto out = LaneExprWriter(kernel_, buffers_, loop_, next_temp_).first(e, lines);
+  text_.lines(lines);
+  return out;
+}
+
+void LaneWriter::open_loop(const Loop& l) {
+  text_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", l.var->var, first(l.extent)));
+}
+
+void LaneWriter::set_left(const Expr& count, const std::string& text, const std::string& at) {
+  const int64_t* n = count.defined() ? count.as_const_int() : nullptr;
+  if (n && *n % loop_.lanes == 0) return;
+  text_.line(fmt::format("const int64_t left = {} - {};", text, at));
+  loop_.left = "left";
+}
+
+bool LaneWriter::write(const For& f) {
+  if (f.kind == ForKind::parallel) {
+    if (auto rows = rows_of(f); rows && runs_in_lanes(kernel_, f.loop.var, rows->elements)) {
+      loop_ = {};
+      write_rows(f, *rows);
+      return true;
+    }
+  }
+  if (!runs_in_lanes(kernel_, f)) return false;
+  loop_ = {.lanes = f.kind == ForKind::lanes ? column_lanes : loop_lanes};
+  loop_.steps.set(f.loop.var, 1);
+  const std::string& v = f.loop.var->var;
+  if (f.kind == ForKind::parallel) {
+    text_.open(fmt::format("for (int64_t {0} = begin; {0} < end; {0} += {1})", v, loop_lanes));
+    set_left({}, "end", v);
+  } else if (f.kind == ForKind::lanes) {
+    text_.open("");
+    text_.line(fmt::format("const int64_t {} = 0;", v));
+    set_left(f.loop.extent, first(f.loop.extent), v);
+  } else {
+    const std::string extent = first(f.loop.extent);
+    text_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; {0} += {2})", v, extent, loop_lanes));
+    set_left(f.loop.extent, extent, v);
+  }
+  block(f.body);
+  text_.close();
+  return true;
+}
+
+void LaneWriter::write_rows(const For& f, const Rows& rows) {
+  const std::string& p = f.loop.var->var;
+  const std::string& q = std::get<Let>(rows.row[0].node).var->var;
+  text_.open(fmt::format("for (int64_t {0} = begin; {0} < end;)", p));
+  block(rows.row);
+  text_.line(fmt::format("const int64_t row_end = min_i64(end, ({} + 1) * {});", q, rows.length));
+  loop_.steps.set(f.loop.var, 1);
+  text_.open(fmt::format("for (; {0} < row_end; {0} += {1})", p, loop_lanes));
+  set_left({}, "row_end", p);
+  block(rows.elements);
+  text_.close();
+  text_.line(fmt::format("{} = row_end;", p));
+  text_.close();
+}
+
+void LaneWriter::block(const Block& b) {
+  for (const Stmt& s : b) std::visit([&](const auto& n) { stmt(n); }, s.node);
+}
+
+void LaneWriter::stmt(const For& f) {
+  open_loop(f.loop);
+  block(f.body);
+  text_.close();
+}
+
+void LaneWriter::stmt(const Let& s) {
+  const Step step = loop_.steps.of(s.value);
+  const std::string value = step ? first(s.value) : vector(s.value);
+  loop_.steps.set(s.var, step);
+  text_.line(fmt::format("const {} {} = {};", step ? c_type(s.var.type()) : type_of(s.var),
+                         s.var->var, value));
+}
+
+void LaneWriter::stmt(const Define& s) {
+  const std::string value = vector(s.value);
+  loop_.steps.set(s.var, std::nullopt);
+  text_.line(fmt::format("{} {} = {};", type_of(s.var), s.var->var, value));
+}
+
+void LaneWriter::stmt(const Assign& s) {
+  text_.line(fmt::format("{} = {};", s.var->var, vector(s.value)));
+}
+
+void LaneWriter::stmt(const Store& s) {
+  const DType stored = kernel_.buffers[static_cast<size_t>(s.buffer)].dtype;
+  const std::string base = buffers_.use(static_cast<size_t>(s.buffer));
+  const std::string type = memory_lane_type(stored, loop_.lanes);
+  const Step step = loop_.steps.of(s.index);
+  const std::string tail = loop_.left.empty() ? "" : "_first";
+  const std::string left = loop_.left.empty() ? "" : ", " + loop_.left;
+  if (step == Step(1)) {
+    const std::string at = first(s.index);
+    const std::string value = stored_lanes(stored, loop_.lanes, vector(s.value));
+    return text_.line(fmt::format("put_{}{}({} + {}, {}{});", type, tail, base, at, value, left));
+  }
+  const std::vector<std::string> e = vectors({s.index, s.value});
+  text_.line(fmt::format("scatter_{}{}({}, {}, {}{});", type, tail, base, e[0],
+                         stored_lanes(stored, loop_.lanes, e[1]), left));
+}
+
+void LaneWriter::stmt(const If& s) {
+  text_.open(fmt::format("if ({})", first(s.condition)));
+  block(s.then);
+  text_.close();
+}
+
+void LaneWriter::stmt(const Check& s) {
+  checks_.push_back({s.message, s.from_zero});
+  const size_t number = checks_.size();
+  if (loop_.steps.of(s.condition) == Step(0)) {
+    const std::string condition = first(s.condition), value = first(s.value);
+    return text_.line(fmt::format("if (!{}) {{ fault[0] = {}; fault[1] = {}; return {}; }}",
+                                  condition, value, first(s.bound), number));
+  }
+  const std::vector<std::string> e = vectors({s.condition, s.value});
+  const std::string on = loop_.left.empty() ? "" : fmt::format(" & first_i32x16({})", loop_.left);
+  const std::string bad = fmt::format("bad{}", number);
+  text_.line(fmt::format("const i32x16 {} = ~{}{};", bad, e[0], on));
+  text_.open(fmt::format("if (any_i32x16({}))", bad));
+  text_.line(fmt::format("fault[0] = ({})[first_on_i32x16({})];", e[1], bad));
+  text_.line(fmt::format("fault[1] = {};", first(s.bound)));
+  text_.line(fmt::format("return {};", number));
+  text_.close();
+}
+
+void LaneWriter::element(const Reduce& r, const std::string& suffix) {
+  block(r.body);
+  std::vector<Expr> values;
+  for (const Fold& f : r.folds) values.push_back(f.value);
+  const std::vector<std::string> text = vectors(values);
+  const bool tail = !suffix.empty() && !loop_.left.empty();
+  if (tail) text_.line("const i32x16 on = first_i32x16(left);");
+  for (size_t k = 0; k < r.folds.size(); ++k) {
+    const Fold& f = r.folds[k];
+    const std::string sum = f.var->var + suffix;
+    std::string next = combined(f, loop_.lanes, sum, text[k]);
+    if (tail) next = fmt::format("select_{}(on, {}, {})", type_of(f.var), next, sum);
+    text_.line(fmt::format("{} = {};", sum, next));
+  }
+}
+
+// Each lane folds in plain order.
+void LaneWriter::stmt(const Reduce& r) {
+  for (const Fold& f : r.folds) {
+    text_.line(fmt::format("{} {} = {};", type_of(f.var), f.var->var,
+                           vector(identity_of(f.op, f.var.type()))));
+    loop_.steps.set(f.var, std::nullopt);
+  }
+  for (const Loop& l : r.loops) open_loop(l);
+  element(r, "");
+  for (size_t d = 0; d < r.loops.size(); ++d) text_.close();
+}
+
+bool LaneWriter::write(const Reduce& r) {
+  if (!folds_in_lanes(r) || !runs_in_lanes(kernel_, r)) return false;
+  loop_ = {};
+  const std::string suffix = "_lanes";
+  for (const Fold& f : r.folds)
+    text_.line(fmt::format("{} {}{} = {};", type_of(f.var), f.var->var, suffix,
+                           vector(identity_of(f.op, f.var.type()))));
+  for (size_t d = 0; d + 1 < r.loops.size(); ++d) open_loop(r.loops[d]);
+  const Loop& inner = r.loops.back();
+  const std::string extent = first(inner.extent), &j = inner.var->var;
+  loop_.steps.set(inner.var, 1);
+  text_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; {0} += {2})", j, extent, loop_lanes));
+  set_left(inner.extent, extent, j);
+  element(r, suffix);
+  for (size_t d = 0; d < r.loops.size(); ++d) text_.close();
+  for (const Fold& f : r.folds) {
+    const bool of_bool = f.var.type() == DType::boolean;
+    text_.line(fmt::format("const {} {} = {}_of_{}({}{}){};", c_type(f.var.type()), f.var->var,
+                           name_of(lane_op(f)), type_of(f.var), f.var->var, suffix,
+                           of_bool ? " & 1" : ""));
+  }
+  return true;
+}
+
+}  // namespace cleave::emit

@@ -1,0 +1,57 @@
+// Loops in lanes as C text: 16 iterations a step, or the 64 of a loop over columns at once.
+//
+//   for j in 100 independent { y[j] = x[j] * s }
+//
+//   for (int64_t j = 0; j < 100; j += 16) {
+//     const int64_t left = 100 - j;
+//     put_f32x16_first(y_ + j, (get_f32x16_first(x_ + j, left) * s), left);
+//   }
+//
+// A Reduce keeps its 16 lanes in a vector. Values and their order are those of bytecode.cpp.
+#pragma once
+#include "emit/c_source.h"
+#include "emit/c_text.h"
+#include "emit/lane_expr.h"
+
+namespace cleave::emit {
+
+class LaneWriter {
+ public:
+  LaneWriter(const loop::Kernel& kernel, CText& text, BufferNames& buffers,
+             std::vector<CheckText>& checks, int& next_temp)
+      : kernel_(kernel), text_(text), buffers_(buffers), checks_(checks), next_temp_(next_temp) {}
+
+  // Whether the loop was written; a parallel one runs from `begin` to `end`.
+  bool write(const loop::For& f);
+  bool write(const loop::Reduce& r);
+
+ private:
+  void write_rows(const loop::For& f, const Rows& rows);
+  void block(const loop::Block& b);
+  void stmt(const loop::For& f);
+  void stmt(const loop::Let& s);
+  void stmt(const loop::Define& s);
+  void stmt(const loop::Assign& s);
+  void stmt(const loop::Reduce& r);
+  void stmt(const loop::Store& s);
+  void stmt(const loop::If& s);
+  void stmt(const loop::Check& s);
+  // One step of a Reduce; `suffix` makes a fold's name that of its lanes.
+  void element(const loop::Reduce& r, const std::string& suffix);
+  void open_loop(const loop::Loop& l);
+  // In the loop: how many lanes are on, of `count` iterations from `at`.
+  void set_left(const loop::Expr& count, const std::string& text, const std::string& at);
+  std::vector<std::string> vectors(const std::vector<loop::Expr>& e);
+  std::string vector(const loop::Expr& e) { return vectors({e})[0]; }
+  std::string first(const loop::Expr& e);
+  std::string type_of(const loop::Expr& e) const { return lane_type(e.type(), loop_.lanes); }
+
+  const loop::Kernel& kernel_;
+  CText& text_;
+  BufferNames& buffers_;
+  std::vector<CheckText>& checks_;
+  int& next_temp_;
+  LaneLoop loop_;
+};
+
+}  // namespace cleave::emit
