@@ -109,8 +109,13 @@ std::vector<MemoryTrade> memory_trades(const nn::Module& model, const TracedFunc
   BudgetFamily family = value_or_throw(BudgetFamily::make(graph));
   family.complete();
   std::vector<MemoryTrade> all, trades;
-  for (size_t k = 0; k < family.members().size(); ++k)
-    all.push_back({value_or_throw(family.peak(k)), family.members()[k].recompute_ns});
+  // What is chosen where the budget is just a member's peak; some members are never chosen.
+  for (size_t k = 0; k < family.members().size(); ++k) {
+    const Result<size_t> chosen = family.choose(value_or_throw(family.peak(k)));
+    if (chosen.ok())
+      all.push_back(
+          {value_or_throw(family.peak(*chosen)), family.members()[*chosen].recompute_ns});
+  }
   std::ranges::sort(all, {},
                     [](const MemoryTrade& t) { return std::pair(t.recompute_ns, t.peak_bytes); });
   for (const MemoryTrade& t : all)

@@ -111,7 +111,7 @@ struct Printer {
 // Walks a kernel with the set of variables in scope.
 struct Verifier {
   const Kernel& k;
-  std::set<int64_t> scope = {-1};
+  std::set<int64_t> scope = {};
   Status status = {};
 
   void fail(Failure f) {
@@ -203,6 +203,7 @@ std::string print(const Kernel& k) {
 
 Status verify(const Kernel& k) {
   Verifier v{k};
+  for (size_t s = 0; s < k.scalars.size(); ++s) v.scope.insert(-1 - static_cast<int64_t>(s));
   int64_t local_bytes = 0;
   for (size_t i = 0; i < k.buffers.size(); ++i) {
     if (k.buffers[i].access != Access::local) continue;

@@ -32,7 +32,7 @@ struct GroupResult {
 };
 
 struct GroupCode {
-  std::vector<int64_t> streams;
+  std::vector<NodeId> streams;  // the random calls whose streams are the kernel's scalars
   // Buffers that are read only where each result is written, before it is.
   std::vector<int64_t> same_address;
 };

@@ -33,7 +33,7 @@ class CallBuilder final : public KernelBuilder {
     const auto next = static_cast<int>(values_.streams_.size());
     const auto [it, fresh] = values_.scalar_of_.try_emplace(node_.v, next);
     if (fresh) {
-      values_.streams_.push_back(values_.graph_.view(node_).int_attr("stream"));
+      values_.streams_.push_back(node_);
       sheet().kernel.scalars.push_back(next == 0 ? "stream" : fmt::format("stream{}", next));
     }
     return make_var(-1 - it->second, sheet().kernel.scalars[static_cast<size_t>(it->second)],

@@ -46,8 +46,8 @@ class GroupValues {
   void set_kept(ValueId v, const loop::Exprs& index, int64_t buffer, DType dtype, loop::Expr at);
 
   loop::Expr address(const loop::Layout& layout, const loop::Exprs& index);
-  // Streams of the random calls met, in the order of the kernel's scalars.
-  const std::vector<int64_t>& streams() const { return streams_; }
+  // The random calls met, in the order of the kernel's scalars.
+  const std::vector<NodeId>& streams() const { return streams_; }
   // Addresses that were read, by buffer.
   const std::vector<std::pair<int64_t, loop::Expr>>& reads() const { return reads_; }
 
@@ -87,7 +87,7 @@ class GroupValues {
   std::vector<Scope> scopes_;
   std::unordered_map<int64_t, size_t> scope_of_;  // by variable
   std::unordered_map<uint32_t, int> scalar_of_;   // stream of a node
-  std::vector<int64_t> streams_;
+  std::vector<NodeId> streams_;
   std::vector<std::pair<int64_t, loop::Expr>> reads_;
   size_t writing_ = 0;    // the scope that is written in
   bool guarded_ = false;  // inside an operand that may not be read: nothing is named or moved

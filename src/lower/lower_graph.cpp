@@ -156,9 +156,7 @@ Lowering::Call Lowering::begin_call(NodeId n, const OpView& op) {
   return c;
 }
 
-namespace {
-
-bool has_check(const Block& b) {
+bool Lowering::has_check(const Block& b) {
   return std::any_of(b.begin(), b.end(), [](const Stmt& s) {
     if (std::holds_alternative<Check>(s.node)) return true;
     if (auto* f = std::get_if<For>(&s.node)) return has_check(f->body);
@@ -167,6 +165,8 @@ bool has_check(const Block& b) {
     return false;
   });
 }
+
+namespace {
 
 // The text with names of values left out: equal for kernels that differ in names alone.
 std::string nameless(Kernel k) {
@@ -177,13 +177,16 @@ std::string nameless(Kernel k) {
 
 }  // namespace
 
+size_t Lowering::add_kernel(Kernel kernel) {
+  const auto [it, added] = kernels_.emplace(nameless(kernel), out_.kernels.size());
+  if (added) out_.kernels.push_back(std::move(kernel));
+  return it->second;
+}
+
 void Lowering::finish_call(Call c, const std::string& name, const OpView* op) {
   if (op && !c.kernel.scalars.empty()) c.call.scalars = {op->int_attr("stream")};
   const bool may_fail = has_check(c.kernel.body);
-  // A buffer that is stored and read back is an update.
-  auto [it, added] = kernels_.emplace(nameless(c.kernel), out_.kernels.size());
-  if (added) out_.kernels.push_back(std::move(c.kernel));
-  c.call.kernel = it->second;
+  c.call.kernel = add_kernel(std::move(c.kernel));
   out_.steps.push_back({name, std::move(c.call), may_fail});
 }
 

@@ -4,6 +4,7 @@
 #include "lower/collapse.h"
 #include "lower/group_check.h"
 #include "lower/group_kernel.h"
+#include "lower/group_key.h"
 #include "lower/lower_node.h"
 
 namespace cleave {
@@ -174,15 +175,38 @@ void Lowering::group(const Graph& g, const std::vector<NodeId>& nodes,
     results.push_back({inside, bind(c.kernel, c.call, at_[v.v], g.type(inside).dtype, true)});
     c.kernel.work += at_[v.v].layout.numel();
   }
-  const MakePartial make_partial = [&](const std::string& partial, DType dtype, int64_t elements) {
+  const auto add_partial = [&](const std::string& partial, DType dtype, int64_t elements) {
     const Location at{new_storage(partial, dtype, elements), Layout::contiguous({elements})};
     return bind(c.kernel, c.call, at, dtype, true);
   };
-  const GroupCode code = write_group(g, nodes, bounds, results, c.kernel, make_partial);
-  for (const int64_t b : code.same_address)
+  std::string key = group_key(g, nodes, bounds, results, c.kernel);
+  auto known = output_.groups.find(key);
+  if (known == output_.groups.end()) {
+    LoweredGroup made;
+    const GroupCode code =
+        write_group(g, nodes, bounds, results, c.kernel,
+                    [&](const std::string& partial, DType dtype, int64_t elements) {
+                      made.partials.push_back({dtype, elements});
+                      return add_partial(partial, dtype, elements);
+                    });
+    made.same_address = code.same_address;
+    for (const NodeId n : code.streams)
+      made.streams.push_back(
+          static_cast<size_t>(std::find(nodes.begin(), nodes.end(), n) - nodes.begin()));
+    made.may_fail = has_check(c.kernel.body);
+    made.kernel = add_kernel(std::move(c.kernel));
+    known = output_.groups.emplace(std::move(key), std::move(made)).first;
+  } else {
+    for (const LoweredGroup::Partial& p : known->second.partials)
+      add_partial(name + ".partial", p.dtype, p.elements);
+  }
+  const LoweredGroup& lowered = known->second;
+  c.call.kernel = lowered.kernel;
+  for (const int64_t b : lowered.same_address)
     c.call.same_address.push_back(c.call.storages[static_cast<size_t>(b)]);
-  c.call.scalars = code.streams;
-  finish_call(std::move(c), name, nullptr);
+  for (const size_t at : lowered.streams)
+    c.call.scalars.push_back(g.view(nodes[at]).int_attr("stream"));
+  out_.steps.push_back({name, std::move(c.call), lowered.may_fail});
 }
 
 }  // namespace cleave

@@ -11,10 +11,24 @@ struct Location {
   loop::Layout layout;
 };
 
+// What is known of a group like one before.
+struct LoweredGroup {
+  size_t kernel = 0;
+  std::vector<int64_t> same_address;  // buffers
+  std::vector<size_t> streams;        // positions in the list of calls
+  struct Partial {
+    DType dtype;
+    int64_t elements;
+  };
+  std::vector<Partial> partials;
+  bool may_fail = false;
+};
+
 // What the lowerings of a graph and of its subgraphs share.
 struct LoweringOutput {
   LoweredProgram program;
-  std::unordered_map<std::string, size_t> kernels;  // by text without names
+  std::unordered_map<std::string, size_t> kernels;       // by text without names
+  std::unordered_map<std::string, LoweredGroup> groups;  // by key (group_key.h)
 };
 
 class Lowering {
@@ -71,6 +85,8 @@ class Lowering {
   };
   Call begin_call(NodeId n, const OpView& op);
   void finish_call(Call call, const std::string& name, const OpView* op);
+  size_t add_kernel(loop::Kernel kernel);  // or the number of its equal
+  static bool has_check(const loop::Block& block);
   void copy(const Location& from, const Location& to, DType dtype, const std::string& name);
   Location dense_copy(const Location& from, DType dtype, const std::string& name);
   Location dense(ValueId v);  // the value itself where it is row-major from its storage's start

@@ -152,9 +152,12 @@ Rows rows_of(Builder& b, const OpView& op, Operands at) {
   const Dim n = x.rank() == 2 ? x.shape[0] : Dim(1), classes = x.shape.back();
   r.column = {n, 1};
   r.self = x.rank() == 2 ? op.in(at.self) : b.view(op.in(at.self), {n, classes});
-  const ValueId target = b.view(b.convert(op.in(at.target()), DType::i64), r.column);
-  r.counted = b.ne(target, AttrValue(op.dim_attr("ignore_index")));
-  r.target = b.where(r.counted, target, 0);
+  const ValueId target = b.view(op.in(at.target()), r.column);
+  r.counted = b.ne(b.convert(target, DType::i64), AttrValue(op.dim_attr("ignore_index")));
+  r.target = b.call1("class_index", {target},
+                     {{"classes", classes},
+                      {"ignore_index", op.dim_attr("ignore_index")},
+                      {"what", op.name() + ": target"}});
   r.weight =
       op.has(at.weight())
           ? b.call1("gather",
