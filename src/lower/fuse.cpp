@@ -75,8 +75,9 @@ class Fuser {
     if (std::holds_alternative<loop::ViewRule>(form))
       return g_.type(node.inputs[0]).dtype == g_.type(node.out(0)).dtype ? Kind::view : Kind::other;
     if (std::holds_alternative<loop::ReductionRule>(form)) return Kind::fold;
-    if (loop::elementwise_rule(**node.op->lower, g_.view(n))) return Kind::elementwise;
-    return Kind::other;
+    // Others have loops of their own, or read what they may not use.
+    const loop::ElementwiseRule* rule = loop::elementwise_rule(**node.op->lower, g_.view(n));
+    return rule && rule->in_range ? Kind::elementwise : Kind::other;
   }
 
   bool is_fusible(NodeId n) {
@@ -145,7 +146,6 @@ class Fuser {
     if (node.output_count != 1 || c.flops > cheap_flops || has(node.op->traits, Trait::random) ||
         has(node.op->traits, Trait::data_dependent))
       return false;
-    if (!loop::elementwise_rule(**node.op->lower, g_.view(n))->in_range) return false;
     const ValueId y = node.out(0);
     if (returned_.contains(y.v)) return false;
     if (!every_reader_inlines(y)) return false;
@@ -163,7 +163,7 @@ class Fuser {
   bool waits(NodeId n) {
     const Node& node = g_.node(n);
     const Call& c = call(n);
-    if (node.output_count != 1 || c.through > most_waiting || !allows_inlining(n)) return false;
+    if (node.output_count != 1 || c.through > most_waiting) return false;
     ValueId v = node.out(0);
     for (;;) {
       if (returned_.contains(v.v) || g_.use_count(v) != 1) return false;
@@ -174,7 +174,7 @@ class Fuser {
         v = g_.node(u).out(0);
         continue;
       }
-      return allows_inlining(u) && call(u).kernels_before - c.kernels_before <= far_kernels &&
+      return call(u).kernels_before - c.kernels_before <= far_kernels &&
              is_worth_repeating(c.flops, c.elements, call(u).elements);
     }
   }
@@ -188,7 +188,7 @@ class Fuser {
 
   bool every_reader_inlines(ValueId v) {
     for (const Use& u : g_.uses(v)) {
-      if (!is_fusible(u.node) || !allows_inlining(u.node)) return false;
+      if (!is_fusible(u.node)) return false;
       if (call(u.node).kind != Kind::view) continue;
       for (uint32_t k = 0; k < g_.node(u.node).output_count; ++k) {
         const ValueId w = g_.node(u.node).out(k);
@@ -196,11 +196,6 @@ class Fuser {
       }
     }
     return true;
-  }
-
-  bool allows_inlining(NodeId n) {
-    const auto* rule = loop::elementwise_rule(**g_.node(n).op->lower, g_.view(n));
-    return !rule || rule->in_range;
   }
 
   // ---- groups
@@ -290,13 +285,7 @@ class Fuser {
     size_t buffers = group.reads.size();
     for (const ValueId v : c.leaves) buffers += group_of(v) != g;
     if (buffers > static_cast<size_t>(most_buffers)) return false;
-    if (!allows_inlining(n) && reads_values_of(n, g)) return false;
     return is_known_at(c.leaves, g) || !is_read(g);
-  }
-
-  bool reads_values_of(NodeId n, int32_t g) {
-    return std::any_of(call(n).leaves.begin(), call(n).leaves.end(),
-                       [&](ValueId v) { return group_of(v) == g; });
   }
 
   // Whether all of it is there when g runs, made by others or by g itself.
@@ -397,9 +386,6 @@ class Fuser {
     } else if (a.elements != b.elements && !(a.forms.empty() && is_small_part(from, g))) {
       return false;
     }
-    for (const Group* x : {&a, &b})
-      for (const NodeId n : x->nodes)
-        if (!allows_inlining(n)) return false;
     return true;
   }
 

@@ -58,6 +58,8 @@ class Checker {
       const auto& form = (*node.op->lower)->form;
       const ElementwiseRule* rule = elementwise_rule(**node.op->lower, graph_.view(n));
       const bool is_fold = std::holds_alternative<ReductionRule>(form);
+      if (rule && !rule->in_range)
+        return wrong("has loops of its own, or reads what it may not use", node.out(0));
       if (!rule && !is_fold && !std::holds_alternative<ViewRule>(form))
         return wrong("is no call that can be computed in place", node.out(0));
       if (std::holds_alternative<ViewRule>(form) &&
@@ -67,14 +69,12 @@ class Checker {
       for (const ValueId v : node.inputs) {
         if (!v.valid()) continue;
         folded |= folded_.contains(v.v);
-        if (rule && !rule->in_range && inside.contains(v.v))
-          return wrong("is read where it may not be", v);
       }
       // A view of something outside only moves the index.
       const bool moves =
           std::holds_alternative<ViewRule>(form) && !inside.contains(node.inputs[0].v);
       for (uint32_t k = 0; k < node.output_count; ++k) {
-        if (!moves) inside.insert(node.out(k).v);
+        inside.insert(node.out(k).v);
         if (folded) folded_.insert(node.out(k).v);
       }
     }
