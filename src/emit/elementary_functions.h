@@ -14,12 +14,13 @@
 //   expm1    ~1.42  2^n (exp(r) - 1) + (2^n - 1)
 //   log      0.85   mantissa in [sqrt(1/2), sqrt(2)), polynomial of degree 9 (coefficients of
 //                   exp and log are those of Moshier's Cephes, as those of sin and cos)
-//   log2     ~1.31  the same by log2(e)
+//   log2     1.44   the same by log2(e)
 //   log1p    ~0.81  log(u) + (x - (u - 1)) / u where u = 1 + x is rounded
 //   tanh     1.34   an odd polynomial for |x| < 5/8, else 1 - 2 / (exp(2|x|) + 1)
 //   erf      1.03   an odd polynomial for |x| < 59/64, else 1 - exp(polynomial in |x|)
 //   sigmoid  1.63   e / (1 + e) as e - e q, or as 1 - q, where e = exp(-|x|), q = e / (1 + e)
-//   sin cos  ~1.54  quarter turns taken off in f64 (|x| < 2^30; else libm in f64), two polynomials
+//   sin      1.59   quarter turns taken off in f64 (|x| < 2^30; else libm in f64), two polynomials
+//   cos      ~1.54  the same
 // clang-format off
 
 INLINE float load_bf16(uint16_t h) { return bits_f32(widen_u16(h) << 16); }
