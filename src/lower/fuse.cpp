@@ -432,17 +432,26 @@ class Fuser {
         by_position.push_back(static_cast<int32_t>(g));
     std::stable_sort(by_position.begin(), by_position.end(),
                      [&](int32_t a, int32_t b) { return position(a) < position(b); });
-    std::vector<std::pair<ValueId, std::string>> names;
+    // The old calls stay as they are until all are written.
     for (const int32_t g : by_position) {
       const Body body = body_of(g);
       if (body.kernels < 2 || body.results.empty()) continue;
       if (!check_group(g_, body.nodes, body.results).ok()) continue;
-      CLEAVE_CHECK(write(fused, g, body, names));
+      CLEAVE_TRY(const NodeId made, write(fused, g, body));
+      for (size_t k = 0; k < body.results.size(); ++k) {
+        now_[body.results[k].v] = g_.node(made).out(static_cast<uint32_t>(k));
+        replaced_.push_back(body.results[k]);
+      }
+    }
+    std::vector<std::string> names;
+    for (const ValueId v : replaced_) {
+      names.push_back(g_.name(v));
+      g_.replace_uses(v, current(v));
     }
     eliminate_dead_code(g_);
     CLEAVE_CHECK(g_.reorder(sorted()));
-    for (const auto& [v, name] : names)
-      if (!g_.find(name).valid()) CLEAVE_CHECK(g_.rename(v, name));
+    for (size_t k = 0; k < names.size(); ++k)
+      if (!g_.find(names[k]).valid()) CLEAVE_CHECK(g_.rename(current(replaced_[k]), names[k]));
     return {};
   }
 
@@ -523,6 +532,7 @@ class Fuser {
   bool is_read_outside(ValueId v, int32_t g) {
     if (returned_.contains(v.v)) return true;
     for (const Use& u : g_.uses(v)) {
+      if (u.node.v >= calls_.size()) continue;  // written in the place of one of those below
       const Call& c = call(u.node);
       if (is_through(u.node)) {
         const Node& node = g_.node(u.node);
@@ -535,8 +545,7 @@ class Fuser {
     return false;
   }
 
-  Status write(const OpDef& fused, int32_t g, const Body& body,
-               std::vector<std::pair<ValueId, std::string>>& names) {
+  Result<NodeId> write(const OpDef& fused, int32_t g, const Body& body) {
     Graph inner(fresh_name(g_.name(body.results[0])));
     std::unordered_map<uint32_t, ValueId> map;
     NodeSpec spec;
@@ -555,14 +564,7 @@ class Fuser {
     const int arg = fused.schema.find("body");
     spec.attrs.set(static_cast<uint16_t>(arg),
                    GraphRef(std::make_shared<const Graph>(std::move(inner))));
-    CLEAVE_TRY(const NodeId made, g_.add_node(std::move(spec)));
-    for (size_t k = 0; k < body.results.size(); ++k) {
-      const ValueId y = g_.node(made).out(static_cast<uint32_t>(k));
-      names.emplace_back(y, g_.name(body.results[k]));
-      now_[body.results[k].v] = y;
-      g_.replace_uses(body.results[k], y);
-    }
-    return {};
+    return g_.add_node(std::move(spec));
   }
 
   ValueId current(ValueId v) const {
@@ -583,6 +585,7 @@ class Fuser {
   std::unordered_map<int32_t, int32_t> moved_to_;
   std::unordered_map<uint32_t, int32_t> last_reader_;
   std::unordered_map<uint32_t, bool> returned_;
+  std::vector<ValueId> replaced_;
   std::unordered_map<uint32_t, ValueId> now_;
   std::set<std::string>& taken_;  // names of graphs
 };

@@ -70,9 +70,6 @@ class Checker {
         if (!v.valid()) continue;
         folded |= folded_.contains(v.v);
       }
-      // A view of something outside only moves the index.
-      const bool moves =
-          std::holds_alternative<ViewRule>(form) && !inside.contains(node.inputs[0].v);
       for (uint32_t k = 0; k < node.output_count; ++k) {
         inside.insert(node.out(k).v);
         if (folded) folded_.insert(node.out(k).v);
