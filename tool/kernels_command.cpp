@@ -14,8 +14,7 @@ struct Options {
 };
 
 Status run(const Options& o) {
-  if (o.fuse != "on" && o.fuse != "off")
-    return user_error("--fuse {}: expected on or off", o.fuse);
+  if (o.fuse != "on" && o.fuse != "off") return user_error("--fuse {}: expected on or off", o.fuse);
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
   HalvesTraffic report;

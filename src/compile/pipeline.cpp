@@ -13,6 +13,7 @@
 #include "ir/text.h"
 #include "lower/drop_copies.h"
 #include "lower/fuse.h"
+#include "lower/turn_products.h"
 
 namespace cleave {
 namespace {
@@ -41,6 +42,10 @@ Status run_common(Build& b) {
 Status run_decompose(Build& b) { return decompose_for_lowering(b.graph, b.ops); }
 Status run_copies(Build& b) {
   drop_copies(b.graph);
+  return {};
+}
+Status run_turned(Build& b) {
+  CLEAVE_CHECK(turn_products(b.graph, b.ops));
   return {};
 }
 Status run_verify(Build& b) { return verify(b.graph); }
@@ -200,6 +205,7 @@ constexpr Stage stages[] = {
     {"verify", run_verify, false},
     {"decompose", run_decompose, true},
     {"copies", run_copies, true},
+    {"turned_products", run_turned, true},
     {"common_subexpressions", run_common, true},
     {"dead_code", run_dead_code, true},
     {"tags", run_tags, true},

@@ -4,6 +4,7 @@
 #include "ir/edit.h"
 #include "lower/drop_copies.h"
 #include "lower/fuse.h"
+#include "lower/turn_products.h"
 
 namespace cleave {
 
@@ -43,6 +44,7 @@ Result<std::vector<std::shared_ptr<runtime::Gemm>>> add_products(LoweredProgram&
 Status prepare_graph(Graph& graph, const OpRegistry& ops, bool fuse) {
   CLEAVE_CHECK(decompose_for_lowering(graph, ops));
   drop_copies(graph);
+  CLEAVE_CHECK(turn_products(graph, ops));
   eliminate_common_subexpressions(graph);
   eliminate_dead_code(graph);
   return fuse ? fuse_calls(graph, ops) : Status();

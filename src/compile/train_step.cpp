@@ -113,8 +113,7 @@ std::vector<MemoryTrade> memory_trades(const nn::Module& model, const TracedFunc
   for (size_t k = 0; k < family.members().size(); ++k) {
     const Result<size_t> chosen = family.choose(value_or_throw(family.peak(k)));
     if (chosen.ok())
-      all.push_back(
-          {value_or_throw(family.peak(*chosen)), family.members()[*chosen].recompute_ns});
+      all.push_back({value_or_throw(family.peak(*chosen)), family.members()[*chosen].recompute_ns});
   }
   std::ranges::sort(all, {},
                     [](const MemoryTrade& t) { return std::pair(t.recompute_ns, t.peak_bytes); });

@@ -13,8 +13,8 @@
 namespace cleave {
 
 struct KernelTraffic {
-  std::string name;  // of the first value that it computes
-  std::string kind;  // kernel, product, attention, foreign
+  std::string name;               // of the first value that it computes
+  std::string kind;               // kernel, product, attention, foreign
   int64_t read = 0, written = 0;  // bytes
 };
 

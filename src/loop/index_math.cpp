@@ -41,8 +41,8 @@ int32_t IndexMath::atom_of(const Expr& e) {
 }
 
 int32_t IndexMath::atom(Kind kind, const LinearIndex& inner, int64_t divisor) {
-  std::vector<int32_t>& same = parts_[hash_of(inner, static_cast<size_t>(divisor) * 4 +
-                                                         static_cast<size_t>(kind))];
+  std::vector<int32_t>& same =
+      parts_[hash_of(inner, static_cast<size_t>(divisor) * 4 + static_cast<size_t>(kind))];
   for (const int32_t a : same)
     if (atoms_[a].kind == kind && atoms_[a].divisor == divisor && atoms_[a].inner == inner)
       return a;
@@ -84,9 +84,8 @@ void IndexMath::join_parts(LinearIndex& x) {
       const LinearIndex quotient = split(remainder.inner, remainder.divisor).quotient;
       const int64_t factor = t.factor * remainder.divisor;
       const bool whole =
-          std::all_of(quotient.terms.begin(), quotient.terms.end(), [&](const auto& q) {
-            return x.factor_of(q.atom) == q.factor * factor;
-          });
+          std::all_of(quotient.terms.begin(), quotient.terms.end(),
+                      [&](const auto& q) { return x.factor_of(q.atom) == q.factor * factor; });
       if (!whole || quotient.terms.empty()) continue;
       const LinearIndex inner = remainder.inner;
       const int64_t f = t.factor;
@@ -144,7 +143,16 @@ IndexMath::Split IndexMath::split(const LinearIndex& x, int64_t divisor) {
     add(out.remainder, low, 1);
     return out;
   }
-  add_term(out.quotient, atom(Kind::quotient, rest, divisor), 1);
+  // x / a / b = x / (a * b)
+  const Atom* whole = rest.constant == 0 && rest.terms.size() == 1 && rest.terms[0].factor == 1
+                          ? &atoms_[rest.terms[0].atom]
+                          : nullptr;
+  if (whole && whole->kind == Kind::quotient) {
+    const LinearIndex inner = whole->inner;
+    add(out.quotient, split(inner, whole->divisor * divisor).quotient, 1);
+  } else {
+    add_term(out.quotient, atom(Kind::quotient, rest, divisor), 1);
+  }
   add_term(out.remainder, atom(Kind::remainder, rest, divisor), 1);
   return out;
 }

@@ -75,8 +75,8 @@ class IndexMath {
     Expr expr;
   };
   std::deque<Atom> atoms_;
-  std::unordered_map<const ExprNode*, int32_t> atom_of_;  // opaque ones and variables' nodes
-  std::unordered_map<int64_t, int32_t> variable_;         // by id
+  std::unordered_map<const ExprNode*, int32_t> atom_of_;    // opaque ones and variables' nodes
+  std::unordered_map<int64_t, int32_t> variable_;           // by id
   std::unordered_map<size_t, std::vector<int32_t>> parts_;  // quotients, remainders by hash
   std::unordered_map<size_t, std::vector<Known>> known_;
   std::unordered_map<const ExprNode*, LinearIndex> linear_;  // of normal forms

@@ -102,7 +102,7 @@ struct Buffer {
 };
 
 struct Kernel {
-  std::string name;  // of the graph's value that it computes
+  std::string name;                  // of the graph's value that it computes
   std::vector<Buffer> buffers;       // local ones last: they are no arguments
   std::vector<std::string> scalars;  // i64 arguments: streams
   Block body;

@@ -35,8 +35,8 @@ struct Bound {
   Layout layout;
 };
 
-// The kernel that is written, the blocks that are open, and the next variable's number: what several
-// builders share that write one kernel.
+// The kernel that is written, the blocks that are open, and the next variable's number: what
+// several builders share that write one kernel.
 struct KernelSheet {
   Kernel& kernel;
   std::vector<Block*> open;

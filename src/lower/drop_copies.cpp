@@ -24,8 +24,7 @@ ValueId copied(const Graph& g, NodeId n) {
   for (const ValueId v : node.inputs)
     candidate |= v.valid() && equal_types(g.type(v), g.type(node.out(0)));
   const OpView op = g.view(n);
-  const ElementwiseRule* rule =
-      candidate ? elementwise_rule(**node.op->lower, op) : nullptr;
+  const ElementwiseRule* rule = candidate ? elementwise_rule(**node.op->lower, op) : nullptr;
   if (!rule || !rule->in_range) return {};
   Kernel nothing;
   KernelSheet sheet(nothing);

@@ -16,18 +16,20 @@ namespace {
 
 using namespace fuse_cost;
 
-// cheap: computed in every group that reads it. waiting: read by one call, into whose group it goes.
+// cheap: computed in every group that reads it. waiting: read by one call, into whose group it
+// goes.
 enum class Kind : uint8_t { other, view, cheap, waiting, elementwise, fold };
 
 struct Call {
   Kind kind = Kind::other;
-  int64_t elements = 0;         // of the first result; of a fold, of the operand
-  int64_t position = 0;         // in the graph's order
-  int64_t kernels_before = 0;   // kernels that aren't fused, up to here
-  int32_t group = -1;           // cheap calls and views have none
-  std::vector<ValueId> leaves;  // materialised values that it reads, through cheap calls and views
-  int64_t flops = 0;            // an element, of the calls without a group in front of it too
-  size_t through = 1;           // how many those are
+  int64_t elements = 0;          // of the first result; of a fold, of the operand
+  int64_t position = 0;          // in the graph's order
+  int64_t kernels_before = 0;    // kernels that aren't fused, up to here
+  int32_t group = -1;            // cheap calls and views have none
+  std::vector<ValueId> leaves;   // materialised values that it reads, through cheap calls and views
+  std::vector<ValueId> crooked;  // those of them that it reads in another order than its elements'
+  int64_t flops = 0;             // an element, of the calls without a group in front of it too
+  size_t through = 1;            // how many those are
 };
 
 struct Group {
@@ -35,8 +37,9 @@ struct Group {
   NodeId at;                  // runs where this one stood
   int64_t elements = 0;       // of a full value
   std::vector<FoldForm> forms;
-  std::vector<ValueId> reads;       // leaves, each once
-  std::vector<int32_t> readers;     // other groups that read it, some of them twice
+  std::vector<ValueId> reads;    // leaves, each once
+  std::vector<ValueId> crooked;  // some call reads them in another order
+  std::vector<int32_t> readers;  // other groups that read it, some of them twice
   int64_t first_kernel = 0, last_kernel = 0;
   bool merged = false;
 };
@@ -122,7 +125,11 @@ class Fuser {
       if (!d.valid() || !is_through(d)) {
         add(c.leaves, v);
       } else {
-        for (const ValueId l : call(d).leaves) add(c.leaves, l);
+        const bool crooked = call(d).kind == Kind::view && !keeps_order(d);
+        for (const ValueId l : call(d).leaves) {
+          add(c.leaves, l);
+          if (crooked || contains(call(d).crooked, l)) add(c.crooked, l);
+        }
         c.flops += call(d).flops;
         c.through += call(d).through;
       }
@@ -130,13 +137,26 @@ class Fuser {
     if (c.kind == Kind::elementwise) c.flops += flops_of(n);
   }
 
+  // Whether the view's elements come in the order of its operand's, some of them several times.
+  bool keeps_order(NodeId n) {
+    const OpView op = g_.view(n);
+    if (op.name() == "expand") return true;
+    const loop::Layout in = loop::Layout::contiguous(static_shape(op.in_type(0)));
+    const auto layout = std::get<loop::ViewRule>((*op.def().lower)->form).layout(op, in, 0);
+    return g_.node(n).output_count == 1 && layout && layout->is_contiguous() &&
+           layout->numel() == in.numel();
+  }
+
   int64_t flops_of(NodeId n) {
     const OpView op = g_.view(n);
     return (*op.def().cost)(op).flops / std::max<int64_t>(call(n).elements, 1);
   }
 
+  static bool contains(const std::vector<ValueId>& list, ValueId v) {
+    return std::find(list.begin(), list.end(), v) != list.end();
+  }
   static void add(std::vector<ValueId>& list, ValueId v) {
-    if (std::find(list.begin(), list.end(), v) == list.end()) list.push_back(v);
+    if (!contains(list, v)) list.push_back(v);
   }
 
   // Computed wherever it is read: of at most one operand of its size, which takes no more to read.
@@ -235,6 +255,7 @@ class Fuser {
     g.at = n;
     g.elements = c.elements;
     g.reads = c.leaves;
+    g.crooked = c.crooked;
     g.first_kernel = g.last_kernel = c.kernels_before;
     if (c.kind == Kind::fold) g.forms.push_back(*fold_form_of(g_, n));
     groups_.push_back(std::move(g));
@@ -268,8 +289,8 @@ class Fuser {
     int64_t saved = 0;
     for (const ValueId v : call(n).leaves) {
       const bool made = group_of(v) == g;
-      const std::vector<ValueId>& reads = groups_[g].reads;
-      if (!made && std::find(reads.begin(), reads.end(), v) == reads.end()) continue;
+      if (!made && !contains(groups_[g].reads, v)) continue;
+      if (contains(call(n).crooked, v) || contains(groups_[g].crooked, v)) continue;
       saved += std::min(bytes_of(g_, v), call(n).elements * size_of(g_.type(v).dtype));
       if (made && !returned_.contains(v.v) && g_.use_count(v) == 1) saved += bytes_of(g_, v);
     }
@@ -282,6 +303,8 @@ class Fuser {
     if (group.nodes.size() >= static_cast<size_t>(most_nodes)) return false;
     if (c.kernels_before - group.first_kernel > far_kernels) return false;
     if (!fits(n, group)) return false;
+    for (const ValueId v : c.crooked)
+      if (group_of(v) == g) return false;
     size_t buffers = group.reads.size();
     for (const ValueId v : c.leaves) buffers += group_of(v) != g;
     if (buffers > static_cast<size_t>(most_buffers)) return false;
@@ -354,6 +377,7 @@ class Fuser {
     c.group = g;
     group.nodes.push_back(n);
     for (const ValueId v : c.leaves) add(group.reads, v);
+    for (const ValueId v : c.crooked) add(group.crooked, v);
     group.last_kernel = c.kernels_before;
     if (c.kind == Kind::fold) group.forms.push_back(*fold_form_of(g_, n));
   }
@@ -371,6 +395,8 @@ class Fuser {
   bool merges(int32_t from, int32_t g) {
     const Group &a = groups_[from], &b = groups_[g];
     if (a.elements == 0 || b.elements == 0) return false;
+    for (const ValueId v : b.crooked)
+      if (group_of(v) == from) return false;
     if (a.nodes.size() + b.nodes.size() > static_cast<size_t>(most_nodes)) return false;
     if (a.reads.size() + b.reads.size() > static_cast<size_t>(most_buffers)) return false;
     if (b.last_kernel - a.first_kernel > far_kernels) return false;
@@ -409,6 +435,7 @@ class Fuser {
                [&](NodeId x, NodeId y) { return call(x).position < call(y).position; });
     b.nodes = std::move(nodes);
     for (const ValueId v : a.reads) add(b.reads, v);
+    for (const ValueId v : a.crooked) add(b.crooked, v);
     b.readers.insert(b.readers.end(), a.readers.begin(), a.readers.end());
     b.forms.insert(b.forms.end(), a.forms.begin(), a.forms.end());
     b.first_kernel = std::min(a.first_kernel, b.first_kernel);

@@ -27,5 +27,4 @@ Shape channel_shape(const Type& input);
 
 NormMap batch_norm_map(const Array& x);
 
-
 }  // namespace cleave

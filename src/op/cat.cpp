@@ -196,8 +196,7 @@ OpDef cat() {
       .reference = reference_cat,
       .decompose = Absent{"primitive: copies into parts"},
       .grad = grad_cat,
-      .lower = loop::kernel(
-          {lower_cat, loop::ElementwiseRule{choose_part, true}, is_choice}),
+      .lower = loop::kernel({lower_cat, loop::ElementwiseRule{choose_part, true}, is_choice}),
       .cost = cost_per_result(0),
       .samples = joined({pairs_of_dtypes({1, 3}),
                          {{{list({f32({2, 1}), f32({2, 3}), f32({2, 2})})}, {{"dim", -1}}},

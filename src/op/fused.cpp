@@ -24,8 +24,8 @@ std::vector<Sample> samples() {
       call({f32({6, 40}), f32({40})},
            graph_text(two,
                       {"%m = mean(%a; dim=[1], keepdim=true)", "%c = sub(%a, %m)",
-                       "%q = mul(%c, %c)", "%v = mean(%q; dim=[1], keepdim=true)",
-                       "%t = rsqrt(%v)", "%y = mul(%c, %t)", "%z = mul(%y, %b)"},
+                       "%q = mul(%c, %c)", "%v = mean(%q; dim=[1], keepdim=true)", "%t = rsqrt(%v)",
+                       "%y = mul(%c, %t)", "%z = mul(%y, %b)"},
                       "%z, %m, %t")),
       call({f32({70, 40}), f32({40})},
            graph_text("%a: input f32[70,40], %b: input f32[40]",
@@ -37,11 +37,10 @@ std::vector<Sample> samples() {
                       {"%m = amax(%a; dim=[0], keepdim=true)", "%c = sub(%a, %m)", "%e = exp(%c)",
                        "%s = sum(%e; dim=[0], keepdim=true)", "%y = div(%e, %s)"},
                       "%y")),
-      call({f32({4, 3, 5})},
-           graph_text("%a: input f32[4,3,5]",
-                      {"%t = permute(%a; dims=[1,0,2])", "%v = view(%t; size=[12,5])",
-                       "%r = sin(%v)"},
-                      "%r")),
+      call({f32({4, 3, 5})}, graph_text("%a: input f32[4,3,5]",
+                                        {"%t = permute(%a; dims=[1,0,2])",
+                                         "%v = view(%t; size=[12,5])", "%r = sin(%v)"},
+                                        "%r")),
       // A row sum that is read in another row: no single kernel.
       call({f32({6, 6})}, graph_text("%a: input f32[6,6]",
                                      {"%m = sum(%a; dim=[1], keepdim=true)",
@@ -54,8 +53,7 @@ std::vector<Sample> samples() {
 std::vector<Reject> rejects() {
   const std::string one = graph_text("%a: input f32[2]", {"%r = sin(%a)"}, "%r");
   return {{"C2", call({}, one), "fused: C2: body takes 1 operands, got 0"},
-          {"C3", call({f32({3})}, one),
-           "fused: C3: %a of body is f32[2], its operand f32[3]"},
+          {"C3", call({f32({3})}, one), "fused: C3: %a of body is f32[2], its operand f32[3]"},
           {"C4", call({f32({2})}, graph_text("%a: input f32[2]", {}, "")),
            "fused: C4: body returns nothing"}};
 }

@@ -272,8 +272,8 @@ Exprs lower_backward(KernelBuilder& k, const OpView& op, const Exprs& index) {
   Expr d = -(weight_of(k, backward, {target, row.counted}) *
              k.load(0, by_row(op, backward) ? Exprs{index[0]} : Exprs{}));
   if (op.int_attr("reduction") == mean) d = d / k.load(4, {});
-  const Expr here = binary(loop::Op::logical_and, row.counted,
-                           binary(loop::Op::eq, index.back(), target));
+  const Expr here =
+      binary(loop::Op::logical_and, row.counted, binary(loop::Op::eq, index.back(), target));
   return {select(here, d, loop::constant(d.type(), 0))};
 }
 

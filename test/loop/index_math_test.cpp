@@ -36,9 +36,7 @@ class IndexMathTest : public testing::Test {
     math.declare(v, extent);
     return v;
   }
-  bool same(const Expr& a, const Expr& b) {
-    return &*math.simplify(a) == &*math.simplify(b);
-  }
+  bool same(const Expr& a, const Expr& b) { return &*math.simplify(a) == &*math.simplify(b); }
   IndexMath math;
   std::vector<int64_t> extents;
 };
@@ -56,6 +54,14 @@ TEST_F(IndexMathTest, quotient_and_remainder_join) {
   const Expr p = var(1000);
   const Expr back = math.divide(p, 7) * Expr(14) + math.modulo(p, 7) * Expr(2);
   EXPECT_TRUE(same(back, p * Expr(2)));
+}
+
+TEST_F(IndexMathTest, an_index_taken_apart_and_put_together_is_itself) {
+  const Expr p = var(12 * 64 * 512);
+  const Exprs index = math.delinearise(p, {12, 64, 512});
+  EXPECT_TRUE(same(math.dot(index, {64 * 512, 512, 1}), p));
+  const Exprs deep = math.delinearise(p, {2, 6, 8, 8, 16, 32});
+  EXPECT_TRUE(same(math.dot(deep, {6 * 32768, 32768, 4096, 512, 32, 1}), p));
 }
 
 TEST_F(IndexMathTest, equal_indices_are_one_expression) {
@@ -77,7 +83,9 @@ TEST_F(IndexMathTest, delinearise_gives_the_dims_back) {
 
 TEST_F(IndexMathTest, random_expressions_keep_their_values) {
   std::mt19937_64 rng(7);
-  const auto below = [&](int64_t n) { return static_cast<int64_t>(rng() % static_cast<uint64_t>(n)); };
+  const auto below = [&](int64_t n) {
+    return static_cast<int64_t>(rng() % static_cast<uint64_t>(n));
+  };
   std::vector<Expr> vars;
   for (const int64_t extent : {1, 2, 3, 5, 8, 12, 64}) vars.push_back(var(extent));
   for (int round = 0; round < 3000; ++round) {
