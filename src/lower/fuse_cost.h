@@ -1,9 +1,9 @@
 // The cost model of fusion, with its constants. Bytes decide; the rest keeps groups from growing
 // into what a core can't hold.
 //
-// Measured on 2 cores with AVX-512 (2.5 GHz, 1 MiB of L2 each): DRAM gives 10 to 14 bytes a ns to
-// both cores, L2 60; an exp takes 0.4 ns an element in vectors of 16, an addition 0.03; a launch
-// 0.7 us. So computing `cheap_flops` operations again costs less than reading 4 bytes from DRAM.
+// They are ratios of a core with vectors of 16 and 1 MiB of L2: `cheap_flops` operations take no
+// longer than reading 4 bytes from DRAM, a launch as long as `launch_flops`. bench_kernels and
+// bench_bandwidth show what they stand for.
 #pragma once
 #include <cstdint>
 

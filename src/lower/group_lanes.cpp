@@ -89,10 +89,8 @@ void GroupWriter::finish_lane_fold(const FoldCall& f, const Exprs& rows, const E
     builder_.loop(Expr(f.form.parts), [&](const Expr& q) {
       values_.open_scope({q});
       declared(q, f.form.parts);
-      const Expr first = builder_.let(q * Expr(f.form.step), "row");
-      values_.own(first);
+      const Expr first = q * Expr(f.form.step);  // no variable: it would be one of each lane
       const int64_t extent = frame_.parts[inner[0]].extent;
-      values_.math().declare(first, std::max<int64_t>(extent - f.form.step, 0) + 1);
       const Expr sum = part_sum(first, rows_of_part(first, f.form), std::min(f.form.step, extent));
       builder_.assign(total, combined(rule(f).op, total, sum));
       values_.close_scope();

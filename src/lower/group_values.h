@@ -4,8 +4,8 @@
 //   %a = mul(%x, %w)    %b = add(%a, %y)      value(%b, [i, j]) = x[i*8 + j] * w[j] + y[i*8 + j]
 //
 // Views map the index. A value that several calls read is computed once in each pass and named;
-// what doesn't depend on the inner loops stands outside of them. Folded values are variables, given by
-// the writer of the loops (group_kernel.h).
+// what doesn't depend on the inner loops stands outside of them. Folded values are variables, given
+// by the writer of the loops (group_kernel.h).
 #pragma once
 #include <map>
 #include <unordered_map>

@@ -158,7 +158,9 @@ Values decompose_training(Builder& b, const OpView& op) {
   const std::vector<int64_t> dims = batch_dims(op.in_type(at_input));
   const CallOperand count = count_operand(b, op.in(at_input), dims);
   const ValueId x = b.convert(op.in(at_input), t);
-  const ValueId mean = b.mean(x, dims, true), off = b.sub(x, mean);
+  // What all elements have in common costs no precision.
+  const ValueId rough = b.mean(x, dims, true);
+  const ValueId mean = b.add(rough, b.mean(b.sub(x, rough), dims, true)), off = b.sub(x, mean);
   const ValueId squares = b.sum(b.mul(off, off), dims, true);
   const ValueId rstd = b.rsqrt(b.add(b.div(squares, count), op.float_attr("eps")));
   const ValueId y =

@@ -42,6 +42,8 @@ LEFT = [
     ("_softmax", "grad.self", lambda a: is_narrow(a["self"]), "reads the result; PyTorch rounds the exponentials to 16 bits too"),
     ("_scaled_dot_product_flash_attention_for_cpu", "grad.*", lambda a: is_narrow(a["query"]),
      "reads the result; PyTorch rounds the weights to 16 bits too"),
+    ("scaled_dot_product_attention", "grad.*", lambda a: is_narrow(a["query"]),
+     "its backward reads the result, rounded to 16 bits; PyTorch keeps the weights instead"),
     ("native_layer_norm", "grad.weight", lambda a: is_narrow(a["weight"]), "adds in 16 bits; statistics are rounded to 16 bits too"),
     ("_native_batch_norm_legit", "grad.input", lambda a: is_narrow(a["input"]),
      "reads the saved rstd: PyTorch rounds the variance first, so that its rstd may be a unit of 16 bits off"),
