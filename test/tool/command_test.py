@@ -268,10 +268,10 @@ class Kernels(Case):
         self.refused(cleave("kernels", self.path("none.clv")), 1, "none.clv")
 
 
-CHAIN = """graph @main(%x: input f32[64,64] grad, %rng: rng_state i64[2]) {
+CHAIN = """graph @main(%x: input f32[64,64] grad, %w: input f32[64,64], %rng: rng_state i64[2]) {
   %a0 = cos(%x)
   %d, %m = native_dropout(%a0, %rng; p=0.3, train=true, stream=1)
-""" + "".join(f"  %p{k} = mm(%{'d' if k == 1 else f'a{k - 1}'}, %x)\n  %a{k} = cos(%p{k})\n" for k in range(1, 12)) + "  %s = sum(%a11; dim=[])\n  return %s\n}\n"
+""" + "".join(f"  %p{k} = mm(%{'d' if k == 1 else f'a{k - 1}'}, %w)\n  %a{k} = cos(%p{k})\n" for k in range(1, 12)) + "  %s = sum(%a11; dim=[])\n  return %s\n}\n"
 
 
 class Budget(Case):
