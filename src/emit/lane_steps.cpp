@@ -213,11 +213,13 @@ struct Accesses {
     }
   }
   // Whether no iteration touches what another one stores: each buffer that is stored to is stored
-  // and loaded at one place alone, another one in each iteration.
+  // and loaded at one place alone, another one in each iteration. Two buffers of a kernel are two
+  // storages, or a result over an operand that is read at the same index (same_address of the
+  // KernelCall).
   bool apart(const LaneSteps& steps) const {
     return std::ranges::all_of(stores, [&](const Store* s) {
       const auto far = [&](int64_t buffer, const Expr& index) {
-        return buffer == s->buffer ? same(index, s->index) : !one_memory(buffer, s->buffer);
+        return buffer != s->buffer || same(index, s->index);
       };
       const Step at = steps.of(s->index);
       return at && *at != 0 &&
@@ -225,13 +227,6 @@ struct Accesses {
                                  [&](const Store* t) { return far(t->buffer, t->index); }) &&
              std::ranges::all_of(loads, [&](const Expr& l) { return far(l->i, l->args[0]); });
     });
-  }
-
- private:
-  // Two buffers that are read and written may be operands of one storage.
-  bool one_memory(int64_t a, int64_t b) const {
-    return kernel.buffers[static_cast<size_t>(a)].access == Access::update &&
-           kernel.buffers[static_cast<size_t>(b)].access == Access::update;
   }
 };
 

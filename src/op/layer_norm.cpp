@@ -136,8 +136,7 @@ Values decompose_layer_norm(Builder& b, const OpView& op) {
   const bool of_nothing = op.env().provably_equal(count_along(op.in_type(0).shape, inner), 0);
   // What all elements have in common costs no precision; with an infinite one the mean is NaN.
   const ValueId rough = of_nothing ? b.sum(x, inner, true) : b.mean(x, inner, true);
-  const ValueId mean =
-      of_nothing ? rough : b.add(rough, b.mean(b.sub(x, rough), inner, true));
+  const ValueId mean = of_nothing ? rough : b.add(rough, b.mean(b.sub(x, rough), inner, true));
   const ValueId off = b.sub(x, mean);
   const ValueId variance = b.mean(b.mul(off, off), inner, true);
   const ValueId rstd = b.rsqrt(b.add(variance, op.float_attr("eps")));
