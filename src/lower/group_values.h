@@ -26,7 +26,6 @@ class GroupValues {
   void add_use(ValueId v) { ++uses_[v.v]; }
   // A value from outside, in a buffer of the kernel.
   void bind(ValueId v, loop::Bound at) { outside_.emplace(v.v, std::move(at)); }
-  const loop::Bound& bound(ValueId v) const { return outside_.at(v.v); }
   bool is_inside(ValueId v) const { return def_in_group(v).valid(); }
   loop::IndexMath& math() { return math_; }
 
