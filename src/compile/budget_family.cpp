@@ -29,15 +29,14 @@ Result<BudgetFamily> BudgetFamily::make(const Graph& graph) {
 }
 
 Status BudgetFamily::build() {
-  CLEAVE_TRY(const PlannedProgram planned, plan_program(*graph_, *products_));
-  steps_ = std::make_unique<StepProgram>(step_program(*graph_, planned.lowered));
+  CLEAVE_TRY(const PlannedProgram plain, measure_program(*graph_, *products_, Save::nothing));
+  steps_ = std::make_unique<StepProgram>(step_program(*graph_, plain.lowered));
   CLEAVE_TRY(StepTasks tasks, StepTasks::make(*graph_, *steps_, {}));
   tasks_ = std::make_unique<StepTasks>(std::move(tasks));
   const StepTasks::Bound bound = tasks_->lower_bound();
   lower_bound_ = steps_->placeholder_bytes + bound.bytes;
   bound_by_ = bound.by;
   add({tasks_->given()});
-  members_.back().peak = planned.peak_bytes();
   const plan::Order order = plan::least_peak_order(tasks_->tasks(), tasks_->given());
   add({tasks_->together(order.steps)});
   start_ = members_.back().modelled_peak <= members_.front().modelled_peak

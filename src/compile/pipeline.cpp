@@ -11,6 +11,7 @@
 #include "cut/honor_tags.h"
 #include "ir/edit.h"
 #include "ir/text.h"
+#include "lower/add_rows.h"
 #include "lower/drop_copies.h"
 #include "lower/fuse.h"
 #include "lower/turn_products.h"
@@ -48,6 +49,10 @@ Status run_turned(Build& b) {
   CLEAVE_CHECK(turn_products(b.graph, b.ops));
   return {};
 }
+Status run_rows(Build& b) {
+  CLEAVE_CHECK(add_rows_in_place(b.graph, b.ops));
+  return {};
+}
 Status run_verify(Build& b) { return verify(b.graph); }
 
 Status run_tags(Build& b) {
@@ -78,7 +83,9 @@ Status run_lower(Build& b) {
 }
 
 Status run_in_place(Build& b) {
+  settle_checks(b.program.lowered);
   update_in_place(b.program.lowered);
+  save_memory(b.program.lowered);
   return {};
 }
 
@@ -206,6 +213,7 @@ constexpr Stage stages[] = {
     {"decompose", run_decompose, true},
     {"copies", run_copies, true},
     {"turned_products", run_turned, true},
+    {"added_rows", run_rows, true},
     {"common_subexpressions", run_common, true},
     {"dead_code", run_dead_code, true},
     {"tags", run_tags, true},

@@ -2,6 +2,7 @@
 
 #include "compile/attention_step.h"
 #include "ir/edit.h"
+#include "lower/add_rows.h"
 #include "lower/drop_copies.h"
 #include "lower/fuse.h"
 #include "lower/turn_products.h"
@@ -45,15 +46,18 @@ Status prepare_graph(Graph& graph, const OpRegistry& ops, bool fuse) {
   CLEAVE_CHECK(decompose_for_lowering(graph, ops));
   drop_copies(graph);
   CLEAVE_CHECK(turn_products(graph, ops));
+  CLEAVE_CHECK(add_rows_in_place(graph, ops));
   eliminate_common_subexpressions(graph);
   eliminate_dead_code(graph);
   return fuse ? fuse_calls(graph, ops) : Status();
 }
 
-Result<PlannedProgram> measure_program(const Graph& graph, runtime::GemmCache& cache) {
+Result<PlannedProgram> measure_program(const Graph& graph, runtime::GemmCache& cache, Save save) {
   PlannedProgram out;
   CLEAVE_TRY(out.lowered, lower_graph(graph));
+  settle_checks(out.lowered);
   update_in_place(out.lowered);
+  if (save == Save::memory) save_memory(out.lowered);
   CLEAVE_TRY(out.products, add_products(out.lowered, cache));
   CLEAVE_CHECK(add_attentions(out.lowered));
   measure_memory(out.lowered);

@@ -4,34 +4,10 @@
 #include <map>
 #include <utility>
 
+#include "lower/step_uses.h"
+
 namespace cleave {
 namespace {
-
-// The storages that a step writes; the others that it touches it reads.
-bool writes(const LoweredProgram& p, const Step& step, size_t storage) {
-  struct Ask {
-    const LoweredProgram& p;
-    size_t s;
-    bool operator()(const KernelCall& k) const {
-      for (size_t i = 0; i < k.storages.size(); ++i)
-        if (k.storages[i] == s && p.kernels[k.kernel].buffers[i].access != loop::Access::read)
-          return true;
-      return false;
-    }
-    bool operator()(const ProductCall& c) const { return c.c == s; }
-    bool operator()(const AttentionCall& a) const {
-      for (size_t i = 0; i < a.parts.size(); ++i)
-        if (a.parts[i] && a.parts[i]->storage == s && a.writes(static_cast<AttentionPart>(i)))
-          return true;
-      return false;
-    }
-    bool operator()(const ForeignCall& f) const {
-      return std::find(f.results.begin(), f.results.end(), s) != f.results.end();
-    }
-    bool operator()(const JumpCall&) const { return false; }
-  };
-  return std::visit(Ask{p, storage}, step.work);
-}
 
 class Collector {
  public:
@@ -97,7 +73,8 @@ class Collector {
 
   // The most that its steps have in memory at once: what they read up to the last of them that
   // does, of what they make the largest from the first on: a program may make each alone. Updates
-  // may be written in place, and take nothing then.
+  // may be written in place, and take nothing then; nor do results in the step in which they may
+  // lie over an operand.
   void set_at_least(size_t c) {
     const auto [begin, end] = steps_[c];
     std::map<size_t, std::pair<size_t, size_t>> alive;  // by storage: first and last step here
@@ -108,7 +85,13 @@ class Collector {
     size_t largest = p_.storages.size();
     for (const int32_t m : out_.calls[c].makes) {
       const auto s = static_cast<size_t>(m);
-      if (!alive.contains(s)) continue;
+      const auto made = alive.find(s);
+      if (made == alive.end()) continue;
+      if (may_lie_over_operand(p_.steps[made->second.first], s) &&
+          ++made->second.first > made->second.second) {
+        alive.erase(made);
+        continue;
+      }
       if (largest != p_.storages.size()) {
         const bool larger = p_.storages[s].bytes > p_.storages[largest].bytes;
         alive.erase(larger ? std::exchange(largest, s) : s);
@@ -126,6 +109,14 @@ class Collector {
     int64_t now = 0;
     for (size_t i = 0; i + begin < end; ++i)
       out_.calls[c].at_least = std::max(out_.calls[c].at_least, now += change[i]);
+  }
+
+  bool may_lie_over_operand(const Step& step, size_t result) const {
+    auto* call = std::get_if<KernelCall>(&step.work);
+    return call && std::ranges::any_of(call->in_place, [&](const InPlace& pair) {
+             return pair.result == result && p_.storages[pair.operand].placeholder < 0 &&
+                    rounded(p_.storages[pair.operand].bytes) == rounded(p_.storages[result].bytes);
+           });
   }
 
   ValueId result_named(NodeId n, const std::string& name) const {

@@ -82,10 +82,9 @@ class KernelWriter {
                          std::max<int64_t>(buffer.elements, 1)));
         continue;
       }
-      // A buffer that is read and written may be two operands of one storage: no promise then.
-      line(fmt::format("{}{} *{}{} = buffer[{}];", buffer.access == Access::read ? "const " : "",
-                       c_storage_type(buffer.dtype),
-                       buffer.access == Access::update ? "" : "restrict ", buffers_.name(b), b));
+      // Two of them may be one storage: a result over a dead operand. So none is restrict.
+      line(fmt::format("{}{} *{} = buffer[{}];", buffer.access == Access::read ? "const " : "",
+                       c_storage_type(buffer.dtype), buffers_.name(b), b));
     }
     for (size_t s = 0; s < k_.scalars.size(); ++s)
       line(fmt::format("const int64_t {} = scalar[{}];", k_.scalars[s], s));

@@ -41,6 +41,9 @@ struct KernelRule {
   // Calls for which `is_elementwise` holds may be computed element by element as well.
   std::optional<ElementwiseRule> elementwise = std::nullopt;
   std::function<bool(const OpView&)> is_elementwise = nullptr;
+  // The flat operand that result 0 is a copy of when the loops begin, -1 for none: they write what
+  // differs. That operand may not be read afterwards but where nothing was written.
+  std::function<int(const OpView&)> starts_as = nullptr;
 };
 
 // The layout of result k as a view of operand 0's storage, or nullopt where only a copy will do.

@@ -279,10 +279,17 @@ class Fuser {
     int64_t most = 0;
     for (const int32_t g : candidates) {
       const int64_t saved = saving(n, g);
-      if (saved <= most || !may_join(n, g)) continue;
+      if (saved <= most || !is_worth_waiting(n, saved) || !may_join(n, g)) continue;
       best = g, most = saved;
     }
     return best;
+  }
+
+  // Large calls that share next to nothing stay apart: each can run, and free what it reads, as
+  // soon as its operands are there.
+  bool is_worth_waiting(NodeId n, int64_t saved) {
+    const int64_t bytes = call(n).elements * 4;
+    return bytes <= launch_bytes || saved * 16 >= bytes;
   }
 
   int64_t saving(NodeId n, int32_t g) {

@@ -21,7 +21,8 @@ GroupCode GroupWriter::write() {
   }
   GroupCode out;
   out.streams = values_.streams();
-  if (folds_.empty()) out.same_address = same_addresses();
+  const bool by_rows = plan_.mode == GroupMode::rows || plan_.mode == GroupMode::rows_and_columns;
+  if (folds_.empty() || by_rows) out.in_place = in_place();
   return out;
 }
 
@@ -45,6 +46,7 @@ void GroupWriter::set_frame(const Exprs& parts) {
     return;
   }
   number_ = math.dot(parts, all_factors);
+  values_.set_element(number_, pass_);
   row_ = math.dot(parts, row_factors);
   inner_ = math.dot(parts, inner_factors);
 }
@@ -87,16 +89,16 @@ void GroupWriter::finish_fold(const FoldCall& f, const Expr& folded) {
   values_.set_folded(f.result, row_index(f.result), done);
 }
 
-void GroupWriter::store(const Bound& at, const Exprs& index, Expr value) {
+void GroupWriter::store(const Bound& at, const Exprs& index, Expr value, bool is_last) {
   Expr address = values_.address(at.layout, index);
-  writes_.emplace_back(at.buffer, address);
+  writes_.push_back({at.buffer, pass_, is_last && values_.is_of_element(address)});
   sheet_.open.back()->push_back({Store{at.buffer, std::move(address), std::move(value)}});
 }
 
 void GroupWriter::store_all(std::vector<Pending> list) {
   if (list.size() > 1)
     for (Pending& p : list) p.value = builder_.let(p.value, "out");
-  for (Pending& p : list) store(p.result->at, index_in(p.result->value), p.value);
+  for (Pending& p : list) store(p.result->at, index_in(p.result->value), p.value, true);
 }
 
 std::vector<GroupWriter::Pending> GroupWriter::results_of_pass(std::optional<size_t> pass) {

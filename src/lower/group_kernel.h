@@ -33,8 +33,10 @@ struct GroupResult {
 
 struct GroupCode {
   std::vector<NodeId> streams;  // the random calls whose streams are the kernel's scalars
-  // Buffers that are read only where each result is written, before it is.
-  std::vector<int64_t> same_address;
+  struct InPlace {
+    int64_t operand, result;  // buffers
+  };
+  std::vector<InPlace> in_place;  // results that may lie over operands (InPlace of program.h)
 };
 
 // Memory for the sums of parts: a buffer of the kernel with this many elements.

@@ -72,6 +72,7 @@ void GroupWriter::plain() {
   const auto body = [&](const Exprs& vars, const Expr& number) {
     values_.open_scope(vars);
     number_ = number;
+    values_.set_element(number_, pass_);
     store_all(results_of_pass(std::nullopt));
     values_.close_scope();
   };
@@ -129,19 +130,31 @@ size_t GroupWriter::inner_dims(const std::vector<int64_t>& shape) {
   return inner;
 }
 
-std::vector<int64_t> GroupWriter::same_addresses() const {
-  std::vector<int64_t> out;
-  for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
-    const auto buffer = static_cast<int64_t>(b);
-    bool read = false, same = true;
-    for (const auto& [from, at] : values_.reads()) {
-      if (from != buffer) continue;
-      read = true;
-      for (const auto& [to, where] : writes_)
-        same &= &*where == &*at && size_of(kernel_.buffers[static_cast<size_t>(to)].dtype) ==
-                                       size_of(kernel_.buffers[b].dtype);
+// Where every read of the operand is of the element that is worked on, in no later pass than every
+// write of the result, which is of that element too.
+std::vector<GroupCode::InPlace> GroupWriter::in_place() const {
+  struct Access {
+    bool any = false, of_element = true;
+    size_t first = ~size_t{0}, last = 0;  // passes
+  };
+  const auto accesses = [&](const std::vector<GroupValues::Read>& list) {
+    std::vector<Access> out(kernel_.buffers.size());
+    for (const GroupValues::Read& r : list) {
+      Access& a = out[static_cast<size_t>(r.buffer)];
+      a.any = true, a.of_element &= r.of_element;
+      a.first = std::min(a.first, r.pass), a.last = std::max(a.last, r.pass);
     }
-    if (read && same) out.push_back(buffer);
+    return out;
+  };
+  const auto size = [&](size_t b) { return size_of(kernel_.buffers[b].dtype); };
+  const std::vector<Access> read = accesses(values_.reads()), written = accesses(writes_);
+  std::vector<GroupCode::InPlace> out;
+  for (size_t r = 0; r < read.size(); ++r) {
+    if (!read[r].any || !read[r].of_element || written[r].any) continue;
+    for (size_t w = 0; w < written.size(); ++w)
+      if (written[w].any && written[w].of_element && size(r) == size(w) &&
+          read[r].last <= written[w].first)
+        out.push_back({static_cast<int64_t>(r), static_cast<int64_t>(w)});
   }
   return out;
 }

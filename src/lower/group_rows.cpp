@@ -99,6 +99,7 @@ void GroupWriter::row(const Expr& p) {
     if (!frame_.parts[d].is_row) only_rows[d] = Expr(0);
   set_frame(only_rows);
   for (size_t pass = 0; pass <= last_pass_; ++pass) {
+    pass_ = pass;
     set_frame(only_rows);
     row_results(pass);
     std::vector<const FoldCall*> folds;
@@ -114,7 +115,10 @@ void GroupWriter::row(const Expr& p) {
       std::vector<std::pair<const FoldCall*, Expr>> sums;
       for (const FoldCall& f : folds_)
         if (!f.in_rows && f.pass == pass) sums.emplace_back(&f, builder_.let(mapped(f), "v"));
-      store_all(results_of_pass(pass));
+      std::vector<Pending> stored = results_of_pass(pass);
+      if (!stored.empty())  // they may lie over what the folds read
+        for (KernelBuilder::Folded& f : out) f.value = builder_.let(f.value, "v");
+      store_all(std::move(stored));
       for (const auto& [f, x] : sums) add_to_partial(*f, inner_, x);
       values_.close_scope();
       return out;

@@ -140,7 +140,7 @@ void GroupValues::set_kept(ValueId v, const Exprs& index, int64_t buffer, DType 
 Expr GroupValues::outside(ValueId v, const Exprs& index) {
   const Bound& b = outside_.at(v.v);
   Expr at = address(b.layout, index);
-  reads_.emplace_back(b.buffer, at);
+  reads_.push_back({b.buffer, pass_, is_of_element(at)});
   return load(b.buffer, b.dtype, std::move(at));
 }
 

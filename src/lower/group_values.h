@@ -47,8 +47,20 @@ class GroupValues {
   loop::Expr address(const loop::Layout& layout, const loop::Exprs& index);
   // The random calls met, in the order of the kernel's scalars.
   const std::vector<NodeId>& streams() const { return streams_; }
-  // Addresses that were read, by buffer.
-  const std::vector<std::pair<int64_t, loop::Expr>>& reads() const { return reads_; }
+  // The element that is worked on: reads at its number are told from others.
+  void set_element(const loop::Expr& number, size_t pass) {
+    element_ = math_.simplify(number);
+    pass_ = pass;
+  }
+  bool is_of_element(const loop::Expr& address) const {
+    return element_.defined() && &*address == &*element_;
+  }
+  struct Read {
+    int64_t buffer;
+    size_t pass;
+    bool of_element;
+  };
+  const std::vector<Read>& reads() const { return reads_; }
 
  private:
   friend class CallBuilder;
@@ -87,7 +99,9 @@ class GroupValues {
   std::unordered_map<int64_t, size_t> scope_of_;  // by variable
   std::unordered_map<uint32_t, int> scalar_of_;   // stream of a node
   std::vector<NodeId> streams_;
-  std::vector<std::pair<int64_t, loop::Expr>> reads_;
+  std::vector<Read> reads_;
+  loop::Expr element_;
+  size_t pass_ = 0;
   size_t writing_ = 0;    // the scope that is written in
   bool guarded_ = false;  // inside an operand that may not be read: nothing is named or moved
 };

@@ -55,7 +55,8 @@ class GroupWriter {
   Expr finished(const FoldCall& f, Expr folded);
   DType accumulator(const FoldCall& f) const;
   void finish_fold(const FoldCall& f, const Expr& folded);
-  void store(const Bound& at, const Exprs& index, Expr value);
+  // is_last: its pass reads nothing of the element afterwards.
+  void store(const Bound& at, const Exprs& index, Expr value, bool is_last = false);
   struct Pending {
     const GroupResult* result;
     Expr value;
@@ -129,7 +130,7 @@ class GroupWriter {
   void chunks();
 
   // ---- in place
-  std::vector<int64_t> same_addresses() const;
+  std::vector<GroupCode::InPlace> in_place() const;
 
   const Graph& graph_;
   const std::vector<NodeId>& nodes_;
@@ -150,7 +151,8 @@ class GroupWriter {
   Expr part_;
   bool has_local_sums_ = false;
   int64_t room_ = loop::most_local_bytes;  // left for local buffers
-  std::vector<std::pair<int64_t, Expr>> writes_;
+  size_t pass_ = 0;
+  std::vector<GroupValues::Read> writes_;
 };
 
 }  // namespace cleave

@@ -129,14 +129,20 @@ Bound Lowering::bind(Kernel& kernel, KernelCall& call, const Location& at, DType
   return {static_cast<int64_t>(b), dtype, at.layout};
 }
 
-Lowering::Call Lowering::begin_call(NodeId n, const OpView& op) {
+Lowering::Call Lowering::begin_call(NodeId n, const OpView& op, int start) {
   const Node& node = graph_.node(n);
   Call c;
   c.kernel.name = graph_.name(node.out(0));
+  std::optional<Location> begun;
+  if (start >= 0) {
+    const ValueId v = node.inputs[static_cast<size_t>(start)];
+    begun = dense_copy(at_.at(v.v), graph_.type(v).dtype, graph_.name(node.out(0)));
+  }
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     ValueId v = node.inputs[i];
-    c.operands.push_back(
-        v.valid() ? bind(c.kernel, c.call, at_.at(v.v), graph_.type(v).dtype, false) : Bound{});
+    const auto at = [&] { return begun && static_cast<int>(i) == start ? *begun : at_.at(v.v); };
+    c.operands.push_back(v.valid() ? bind(c.kernel, c.call, at(), graph_.type(v).dtype, false)
+                                   : Bound{});
     if (v.valid()) c.kernel.work += graph_.type(v).numel().value();
   }
   for (int k = 0; k < op.out_count(); ++k) {
@@ -149,7 +155,7 @@ Lowering::Call Lowering::begin_call(NodeId n, const OpView& op) {
       c.results.push_back(unwanted);
       continue;
     }
-    at_[v.v] = new_dense(graph_.name(v), op.out_type(k));
+    at_[v.v] = begun && k == 0 ? *begun : new_dense(graph_.name(v), op.out_type(k));
     c.results.push_back(bind(c.kernel, c.call, at_[v.v], op.out_type(k).dtype, true));
     c.kernel.work += op.out_type(k).numel().value();
   }
@@ -208,7 +214,9 @@ Status Lowering::view(NodeId n, const OpView& op, const ViewRule& rule) {
 }
 
 void Lowering::kernel(NodeId n, const OpView& op, const KernelRule& rule) {
-  Call c = begin_call(n, op);
+  const int start = rule.starts_as ? rule.starts_as(op) : -1;
+  if (start >= 0 && !is_wanted(graph_.node(n).out(0))) return;
+  Call c = begin_call(n, op, start);
   KernelBuilder b(c.kernel, c.operands, c.results);
   rule.build(b, op);
   finish_call(std::move(c), graph_.name(graph_.node(n).out(0)), &op);

@@ -56,25 +56,6 @@ std::vector<int64_t> collapse_call(std::vector<Bound>& operands, std::vector<Bou
   return dims.shape;
 }
 
-// The storages of operands that are read where the results are written. `operands` and `results`
-// have been collapsed to one shape.
-std::vector<size_t> same_addresses(const KernelCall& call, const std::vector<Bound>& operands,
-                                   const std::vector<Bound>& results) {
-  auto at_result = [&](const Bound& b) {
-    return std::all_of(results.begin(), results.end(), [&](const Bound& r) {
-      return r.buffer < 0 || (r.layout == b.layout && size_of(r.dtype) == size_of(b.dtype));
-    });
-  };
-  std::vector<size_t> out;
-  for (size_t k = 0; k < call.storages.size(); ++k) {
-    bool read = false, same = true;
-    for (const Bound& b : operands)
-      if (b.buffer == static_cast<int64_t>(k)) read = true, same = same && at_result(b);
-    if (read && same) out.push_back(call.storages[k]);
-  }
-  return out;
-}
-
 }  // namespace
 
 void Lowering::copy(const Location& from, const Location& to, DType dtype,
@@ -85,8 +66,9 @@ void Lowering::copy(const Location& from, const Location& to, DType dtype,
   c.operands = {bind(c.kernel, c.call, from, dtype, false)};
   c.results = {bind(c.kernel, c.call, to, dtype, true)};
   std::vector<int64_t> shape = collapse_call(c.operands, c.results, to.layout.shape);
-  c.call.same_address = same_addresses(c.call, c.operands, c.results);
-  c.call.whole_copy = !c.call.same_address.empty() && from.layout.is_contiguous() &&
+  if (from.storage != to.storage && c.operands[0].layout == c.results[0].layout)
+    c.call.in_place = {{from.storage, to.storage}};
+  c.call.whole_copy = !c.call.in_place.empty() && from.layout.is_contiguous() &&
                       out_.storages[from.storage].elements == from.layout.numel();
   KernelBuilder b(c.kernel, c.operands, c.results);
   nest(b, shape, [&](const Exprs& i) { b.store(0, i, b.load(0, i)); });
@@ -189,7 +171,7 @@ void Lowering::group(const Graph& g, const std::vector<NodeId>& nodes,
                       made.partials.push_back({dtype, elements});
                       return add_partial(partial, dtype, elements);
                     });
-    made.same_address = code.same_address;
+    made.in_place = code.in_place;
     for (const NodeId n : code.streams)
       made.streams.push_back(
           static_cast<size_t>(std::find(nodes.begin(), nodes.end(), n) - nodes.begin()));
@@ -202,8 +184,9 @@ void Lowering::group(const Graph& g, const std::vector<NodeId>& nodes,
   }
   const LoweredGroup& lowered = known->second;
   c.call.kernel = lowered.kernel;
-  for (const int64_t b : lowered.same_address)
-    c.call.same_address.push_back(c.call.storages[static_cast<size_t>(b)]);
+  for (const auto& [operand, result] : lowered.in_place)
+    c.call.in_place.push_back({c.call.storages[static_cast<size_t>(operand)],
+                               c.call.storages[static_cast<size_t>(result)]});
   for (const size_t at : lowered.streams)
     c.call.scalars.push_back(g.view(nodes[at]).int_attr("stream"));
   out_.steps.push_back({name, std::move(c.call), lowered.may_fail});

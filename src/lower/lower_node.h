@@ -2,6 +2,7 @@
 #pragma once
 #include <unordered_map>
 
+#include "lower/group_kernel.h"
 #include "lower/program.h"
 
 namespace cleave {
@@ -14,7 +15,7 @@ struct Location {
 // What is known of a group like one before.
 struct LoweredGroup {
   size_t kernel = 0;
-  std::vector<int64_t> same_address;  // buffers
+  std::vector<GroupCode::InPlace> in_place;
   std::vector<size_t> streams;        // positions in the list of calls
   struct Partial {
     DType dtype;
@@ -83,7 +84,7 @@ class Lowering {
     KernelCall call;
     std::vector<loop::Bound> operands, results;
   };
-  Call begin_call(NodeId n, const OpView& op);
+  Call begin_call(NodeId n, const OpView& op, int start);
   void finish_call(Call call, const std::string& name, const OpView* op);
   size_t add_kernel(loop::Kernel kernel);  // or the number of its equal
   static bool has_check(const loop::Block& block);

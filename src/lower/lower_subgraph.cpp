@@ -6,6 +6,7 @@
 
 #include "ir/subgraph.h"
 #include "lower/lower_node.h"
+#include "lower/step_uses.h"
 
 namespace cleave {
 namespace {
@@ -56,7 +57,8 @@ std::optional<size_t> Lowering::own_storage(const Locations& values, size_t k, s
 }
 
 void Lowering::replace(size_t first_step, size_t from, size_t to) {
-  for (size_t i = first_step; i < out_.steps.size(); ++i) rename_storage(out_.steps[i], from, to);
+  for (size_t i = first_step; i < out_.steps.size(); ++i) 
+    rename_storages(out_.steps[i], [&](size_t s) { return s == from ? to : s; });
 }
 
 size_t Lowering::jump(const std::string& name, std::optional<Location> unless) {
@@ -154,7 +156,7 @@ bool Lowering::can_be_made_in_place(size_t first_step, size_t from, size_t to) c
   };
   size_t writer = first_step;
   while (writer < out_.steps.size() && !touches(writer, from)) ++writer;
-  if (writer == out_.steps.size() || !can_write_over(out_.steps[writer], to)) return false;
+  if (writer == out_.steps.size() || !can_write_over(out_.steps[writer], from, to)) return false;
   for (size_t i = writer + 1; i < out_.steps.size(); ++i)
     if (touches(i, to)) return false;
   return true;

@@ -34,12 +34,17 @@ struct Storage {
   int64_t offset = 0;             // in the arena, by plan_memory
 };
 
+// A result may lie over an operand that is read, where an element of the result is written, at its
+// address alone, and never after it was written.
+struct InPlace {
+  size_t operand = 0, result = 0;  // storages
+};
+
 struct KernelCall {
   size_t kernel = 0;             // into LoweredProgram::kernels
   std::vector<size_t> storages;  // one for each buffer of the kernel
   std::vector<int64_t> scalars;
-  // Storages that are read only at the address where each result is written.
-  std::vector<size_t> same_address;
+  std::vector<InPlace> in_place;
   bool whole_copy = false;  // storages[1] = storages[0], element by element
 };
 
@@ -131,13 +136,6 @@ struct LoweredProgram {
   int64_t placeholder_bytes = 0;  // each rounded up to 64
 };
 
-// Every storage that a step reads or writes.
-std::vector<size_t> storages_of(const Step& step);
-// Puts one storage in the place of another.
-void rename_storage(Step& step, size_t from, size_t to);
-// Whether the step's result may lie where `storage` does, which the step may also read.
-bool can_write_over(const Step& step, size_t storage);
-
 // A static, decomposed graph to steps: one kernel a node, views free. Unsupported names the
 // operator that has no lowering.
 Result<LoweredProgram> lower_graph(const Graph& graph);
@@ -145,10 +143,20 @@ Result<LoweredProgram> lower_graph(const Graph& graph);
 // Nodes whose operator is lowered by decomposition are replaced by it, until none is left.
 Status decompose_for_lowering(Graph& graph, const OpRegistry& ops);
 
+// Steps whose checks of indices earlier ones have made don't fail any more (Step::may_fail).
+void settle_checks(LoweredProgram& program);
+
 // An update whose value is computed after the last step that may fail, and not before the last read
 // of the placeholder, is written into the placeholder's memory at once. A kernel that reads the
 // placeholder itself must do so at the address that it writes, and stand in no loop.
 void update_in_place(LoweredProgram& program);
+
+// Less memory for the same steps: those that free more than they take run as soon as they can (an
+// optimizer behind the gradient that it reads), results lie over operands that nothing reads any
+// more. Programs with jumps stay as they are.
+void save_memory(LoweredProgram& program);
+void run_early(LoweredProgram& program);
+void reuse_dead(LoweredProgram& program);
 
 // Lifetimes, then offsets of all arena storages; workspaces get the lowest addresses. What a loop
 // touches and stands before it lives to its end.

@@ -65,8 +65,25 @@ Result<Arrays> reference_gather(const OpView& op, std::span<const Array* const> 
   return Arrays{std::move(y)};
 }
 
+// One element of each line: whether it is the one, for each of them.
+std::optional<ValueId> grad_of_one(Builder& b, const GradView& op) {
+  const Type &self = op.in_type(0), &index = op.in_type(1);
+  const auto dim = static_cast<size_t>(dim_of(op));
+  for (size_t d = 0; d < self.shape.size(); ++d)
+    if (d == dim ? index.shape[d] != Dim(1) : index.shape[d] != self.shape[d]) return std::nullopt;
+  if (self.rank() == 0) return std::nullopt;
+  Shape line(self.shape.size(), Dim(1));
+  line[dim] = self.shape[dim];
+  const ValueId numbers = b.view(b.call1("arange", {}, {{"end", self.shape[dim]}, {"dtype", index.dtype}}), line);
+  return b.where(b.eq(numbers, op.in(1)), op.dout(0), 0.0);
+}
+
 Values grad_gather(Builder& b, const GradView& op) {
   Values d = op.no_grads();
+  if (const auto one = grad_of_one(b, op)) {
+    d[0] = *one;
+    return d;
+  }
   d[0] = b.call1("scatter_add", {zeros(b, op.in_type(0)), op.in(1), op.dout(0)},
                  {{"dim", op.int_attr("dim")}});
   return d;

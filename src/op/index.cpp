@@ -221,7 +221,6 @@ void lower_put(loop::KernelBuilder& k, const OpView& op) {
     for (size_t r = 0; r < shape.size(); ++r)
       if (shape[r] != 1) w.steps[w.steps.size() - shape.size() + r] = shape[r];
   }
-  copy_to_result(k, 0);
   if (op.bool_attr("accumulate")) w.mode = OrderedWrites::Mode::accumulate;
   if (plan.tensor_of.back() >= 0) w.block = 1;
   w.key = [&](const Exprs&, const Exprs& step) {
@@ -372,7 +371,9 @@ OpDef index_put() {
       .reference = reference_put,
       .decompose = Absent{"a primitive of data movement"},
       .grad = grad_put,
-      .lower = loop::kernel(lower_put),
+      .lower = loop::kernel(
+          {.build = lower_put,
+           .starts_as = [](const OpView& op) { return is_mask_put(op) ? -1 : 0; }}),
       .cost = cost_per_result(1),
       .samples = std::move(samples),
       .rejects = std::move(refused),

@@ -97,7 +97,6 @@ void lower(loop::KernelBuilder& k, const OpView& op) {
   const std::vector<int64_t>& indices = k.operand(at_index).layout.shape;
   const size_t dim = static_cast<size_t>(dim_of(op));
   check_indices(k, op, "index", at_index, sizes.empty() ? 1 : sizes[dim], NegativeIndex::refused);
-  copy_to_result(k, at_self);
   const auto join = [&](const Exprs& column, const Expr& along) {
     if (sizes.empty()) return Exprs{};
     Exprs at = column;
@@ -197,7 +196,8 @@ CLEAVE_OPS(index_add) {
       .reference = reference,
       .decompose = Absent{"a primitive of data movement"},
       .grad = grad,
-      .lower = loop::kernel(lower),
+      .lower = loop::kernel(
+          {.build = lower, .starts_as = [](const OpView&) { return at_self; }}),
       .cost = cost_per_result(1),
       .samples = samples(),
       .rejects = rejects(),

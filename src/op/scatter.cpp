@@ -147,6 +147,8 @@ Values grad(Builder& b, const GradView& op) {
   return d;
 }
 
+int start(const OpView& op) { return folds(op) ? -1 : 0; }
+
 // The columns are the dims but `dim`, the steps run along `dim`.
 void lower(loop::KernelBuilder& k, const OpView& op) {
   if (folds(op)) return lower_scatter_reduce(k, op);
@@ -154,7 +156,6 @@ void lower(loop::KernelBuilder& k, const OpView& op) {
   const std::vector<int64_t>& extents = k.operand(1).layout.shape;
   const size_t dim = static_cast<size_t>(dim_of(op));
   check_indices(k, op, "index", 1, sizes.empty() ? 1 : sizes[dim], NegativeIndex::refused);
-  copy_to_result(k, 0);
   // An index of a tensor that may be 0-d, from the other dims and the place along `dim`.
   const auto join = [dim](const std::vector<int64_t>& shape, const Exprs& column, Expr along) {
     if (shape.empty()) return Exprs{};
@@ -287,7 +288,7 @@ OpDef scatter() {
       .reference = reference,
       .decompose = Absent{"a primitive of data movement"},
       .grad = grad,
-      .lower = loop::kernel(lower),
+      .lower = loop::kernel({.build = lower, .starts_as = start}),
       .cost = cost(0),
       .samples = std::move(samples),
       .rejects = std::move(refused),
@@ -320,7 +321,7 @@ OpDef scatter_add() {
       .reference = reference,
       .decompose = Absent{"a primitive of data movement"},
       .grad = grad,
-      .lower = loop::kernel(lower),
+      .lower = loop::kernel({.build = lower, .starts_as = start}),
       .cost = cost(1),
       .samples = std::move(samples),
       .rejects = rejects("scatter_add"),

@@ -1,0 +1,128 @@
+// run_early (program.h).
+//
+//   before                       after
+//     grad.w1 = ...                grad.w1 = ...
+//     grad.x = ...                 w1, m1 = adam(grad.w1)     frees a gradient, takes nothing
+//     grad.w0 = ...                grad.x = ...
+//     w1, m1 = adam(grad.w1)       grad.w0 = ...
+//     w0, m0 = adam(grad.w0)       w0, m0 = adam(grad.w0)
+//
+// A step goes behind the last one that it depends on. Steps that may fail stay where they are, and
+// nothing is written into a placeholder before them.
+#include <algorithm>
+
+#include "lower/step_uses.h"
+
+namespace cleave {
+namespace {
+
+// What makes no more than this runs early too: others may wait for it (the number of the step).
+constexpr int64_t small_bytes = 1 << 10;
+
+struct Uses {
+  int64_t first = -1, last = -1;                // steps
+  int64_t last_write = -1, latest_access = -1;  // slots, while steps are placed
+};
+
+class Mover {
+ public:
+  explicit Mover(const LoweredProgram& p) : p_(p), uses_(p.storages.size()) {
+    for (size_t i = 0; i < p.steps.size(); ++i)
+      for (const size_t s : storages_of(p.steps[i])) {
+        if (uses_[s].first < 0) uses_[s].first = static_cast<int64_t>(i);
+        uses_[s].last = static_cast<int64_t>(i);
+      }
+    for (const size_t s : p.returns) uses_[s].last = static_cast<int64_t>(p.steps.size());
+  }
+
+  // For each step the one behind which it goes; its own number where it stays.
+  std::vector<int64_t> slots() {
+    const auto n = static_cast<int64_t>(p_.steps.size());
+    std::vector<int64_t> out(p_.steps.size());
+    int64_t last_failure = -1;
+    for (int64_t i = 0; i < n; ++i) {
+      const Step& step = p_.steps[static_cast<size_t>(i)];
+      const std::vector<size_t> touched = storages_of(step);
+      std::vector<bool> written;
+      for (const size_t s : touched) written.push_back(writes(p_, step, s));
+      int64_t slot = i;
+      if (!step.may_fail && is_alone(i) && is_worth_it(i, touched)) {
+        slot = 0;
+        for (size_t k = 0; k < touched.size(); ++k) {
+          const Uses& u = uses_[touched[k]];
+          // What it is to free, others have read by then.
+          const bool waits = written[k] || u.last == i;
+          slot = std::max(slot, waits ? u.latest_access : u.last_write);
+          if (written[k] && p_.storages[touched[k]].placeholder >= 0)
+            slot = std::max(slot, last_failure);
+        }
+      }
+      out[static_cast<size_t>(i)] = slot;
+      if (step.may_fail) last_failure = i;
+      for (size_t k = 0; k < touched.size(); ++k) {
+        Uses& u = uses_[touched[k]];
+        u.latest_access = std::max(u.latest_access, slot);
+        if (written[k]) u.last_write = std::max(u.last_write, slot);
+      }
+    }
+    return out;
+  }
+
+ private:
+  // The only step of its node: the steps of a node stay together.
+  bool is_alone(int64_t i) const {
+    const NodeId node = p_.steps[static_cast<size_t>(i)].node;
+    const auto is_same = [&](int64_t k) {
+      return k >= 0 && k < static_cast<int64_t>(p_.steps.size()) && node.valid() &&
+             p_.steps[static_cast<size_t>(k)].node == node;
+    };
+    return !is_same(i - 1) && !is_same(i + 1);
+  }
+
+  // Whether more is read for the last time than is new, or next to nothing is.
+  bool is_worth_it(int64_t i, std::vector<size_t> touched) const {
+    std::ranges::sort(touched);
+    touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+    int64_t freed = 0, made = 0;
+    for (const size_t s : touched) {
+      const Storage& storage = p_.storages[s];
+      if (storage.placeholder >= 0) continue;
+      const Uses& u = uses_[s];
+      if (u.last == i && u.first < i) freed += rounded(storage.bytes);
+      if (u.first == i && u.last > i) made += rounded(storage.bytes);
+    }
+    return freed > made || made <= small_bytes;
+  }
+
+  const LoweredProgram& p_;
+  std::vector<Uses> uses_;
+};
+
+}  // namespace
+
+void run_early(LoweredProgram& p) {
+  if (has_jumps(p)) return;
+  const std::vector<int64_t> slots = Mover(p).slots();
+  std::vector<size_t> order(p.steps.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  const auto key = [&](size_t i) {
+    return std::pair(slots[i], slots[i] != static_cast<int64_t>(i));
+  };
+  std::ranges::stable_sort(order, {}, key);
+  if (std::ranges::is_sorted(order)) return;
+  const auto ordered = [&p](const std::vector<size_t>& by) {
+    std::vector<Step> out;
+    for (const size_t i : by) out.push_back(std::move(p.steps[i]));
+    p.steps = std::move(out);
+  };
+  measure_memory(p);
+  const int64_t before = p.arena_lower_bound;
+  ordered(order);
+  measure_memory(p);
+  if (p.arena_lower_bound <= before) return;
+  std::vector<size_t> back(order.size());
+  for (size_t i = 0; i < order.size(); ++i) back[order[i]] = i;
+  ordered(back);
+}
+
+}  // namespace cleave

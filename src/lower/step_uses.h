@@ -1,0 +1,47 @@
+// What the steps of a lowered program touch.
+#pragma once
+#include <functional>
+
+#include "lower/program.h"
+
+namespace cleave {
+
+// Every storage that a step reads or writes.
+std::vector<size_t> storages_of(const Step& step);
+bool writes(const LoweredProgram& program, const Step& step, size_t storage);
+// Puts other storages in the place of those that the step touches.
+void rename_storages(Step& step, const std::function<size_t(size_t)>& renamed);
+// Whether the step's result may lie where `storage` does, which the step may also read.
+bool can_write_over(const Step& step, size_t result, size_t storage);
+// A copy of a storage over itself.
+bool copies_to_itself(const Step& step);
+// Leaves steps out; jumps to one of them go to the next that stays.
+void drop_steps(LoweredProgram& program, const std::vector<bool>& dropped);
+
+struct StepLoop {
+  size_t begin, end;  // the first step, the jump back
+};
+std::vector<StepLoop> loops_of(const LoweredProgram& program);
+bool has_jumps(const LoweredProgram& program);
+
+// What a kernel checks of the elements that it reads: that they are in [0, bound), or in
+// [-bound, bound).
+struct IndexRange {
+  size_t buffer = 0;
+  int64_t bound = 0;
+  bool from_zero = false;
+  // What holds here says that the other does.
+  bool implies(const IndexRange& other) const {
+    return bound <= other.bound && (from_zero || !other.from_zero);
+  }
+};
+struct KernelChecks {
+  bool any = false;
+  bool come_first = false;         // no element is stored before the last check
+  bool only_ranges = false;        // `needed` are all of them
+  std::vector<IndexRange> needed;  // of single elements
+  std::vector<IndexRange> proven;  // of every element of the buffer, read or written, once it ran
+};
+KernelChecks checks_of(const loop::Kernel& kernel);
+
+}  // namespace cleave

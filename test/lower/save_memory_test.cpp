@@ -1,0 +1,186 @@
+// Steps in another order, results over dead operands, checks that earlier steps have made.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "ir/text.h"
+#include "lower/step_uses.h"
+#include "op/registry.h"
+
+namespace cleave {
+namespace {
+
+const OpRegistry& ops() {
+  static const OpRegistry all = value_or_throw(core_ops());
+  return all;
+}
+
+LoweredProgram lowered(const std::string& text) {
+  Graph g = value_or_throw(parse(text, "test", ops())).main;
+  value_or_throw(decompose_for_lowering(g, ops()));
+  return value_or_throw(lower_graph(g));
+}
+
+using Names = std::vector<std::string>;
+
+Names step_names(const LoweredProgram& p) {
+  Names out;
+  for (const Step& s : p.steps) out.push_back(s.name);
+  return out;
+}
+
+// The steps that may fail once those whose checks were made before are settled.
+Names failing(const std::string& body) {
+  LoweredProgram p = lowered(
+      "graph @g(%w: param f32[9,4], %i: input i64[2,3], %d: input f32[2,3,4]) {\n" + body + "}\n");
+  settle_checks(p);
+  Names out;
+  for (const Step& s : p.steps)
+    if (s.may_fail) out.push_back(s.name);
+  return out;
+}
+
+TEST(SettleChecks, the_gradient_of_a_table_reads_the_indices_that_the_table_did) {
+  EXPECT_EQ(failing("  %e = embedding(%w, %i)\n"
+                    "  %g = embedding_dense_backward(%d, %i; num_weights=9, padding_idx=-1, "
+                    "scale_grad_by_freq=false)\n  return %e, %g\n"),
+            (Names{"e"}));
+}
+
+TEST(SettleChecks, a_smaller_table_is_checked_again) {
+  EXPECT_EQ(failing("  %e = embedding(%w, %i)\n"
+                    "  %g = embedding_dense_backward(%d, %i; num_weights=8, padding_idx=-1, "
+                    "scale_grad_by_freq=false)\n  return %e, %g\n"),
+            (Names{"e", "g"}));
+}
+
+TEST(SettleChecks, a_part_of_the_indices_says_nothing_of_the_others) {
+  EXPECT_EQ(failing("  %p = slice(%i; dim=0, start=0, end=1)\n  %e = embedding(%w, %p)\n"
+                    "  %g = embedding_dense_backward(%d, %i; num_weights=9, padding_idx=-1, "
+                    "scale_grad_by_freq=false)\n  return %e, %g\n"),
+            (Names{"e", "g"}));
+}
+
+TEST(SettleChecks, the_whole_says_something_of_its_parts) {
+  EXPECT_EQ(failing("  %e = embedding(%w, %i)\n  %p = slice(%i; dim=0, start=0, end=1)\n"
+                    "  %h = embedding(%w, %p)\n  return %e, %h\n"),
+            (Names{"e"}));
+}
+
+TEST(SettleChecks, indices_from_the_end_are_checked_against_their_own_range) {
+  // index takes [-9, 9), of which embedding refuses the negative ones.
+  EXPECT_EQ(failing("  %a = index(%w, [%i])\n  %e = embedding(%w, %i)\n  %b = index(%w, [%i])\n"
+                    "  return %a, %e, %b\n"),
+            (Names{"a", "e"}));
+}
+
+TEST(SettleChecks, an_updated_placeholder_is_checked_again) {
+  LoweredProgram p = lowered(
+      "graph @g(%w: param f32[9,4], %i: buffer i64[6]) {\n  %e = embedding(%w, %i)\n"
+      "  %n = add(%i; other=1)\n  return %e, %n -> %i\n}\n");
+  // A step that reads the indices behind the copy of the update.
+  p.steps.push_back(p.steps[0]);
+  settle_checks(p);
+  EXPECT_TRUE(p.steps.back().may_fail);
+}
+
+constexpr const char* training =
+    "graph @g(%u: param f32[64,64], %v: param f32[64,64], %x: input f32[64,64]) {\n"
+    "  %gu = mm(%x, %x)\n  %gv = mm(%x, %gu)\n"
+    "  %un = sub(%u, %gu)\n  %vn = sub(%v, %gv)\n"
+    "  return %un -> %u, %vn -> %v\n}\n";
+
+TEST(RunEarly, an_update_runs_behind_the_last_read_of_its_gradient) {
+  LoweredProgram p = lowered(training);
+  update_in_place(p);
+  EXPECT_EQ(step_names(p), (Names{"gu", "gv", "un", "vn"}));
+  run_early(p);
+  EXPECT_EQ(step_names(p), (Names{"gu", "gv", "un", "vn"}));  // gv reads gu
+
+  std::string apart = training;
+  apart.replace(apart.find("mm(%x, %gu)"), 11, "mm(%x, %x) ");
+  p = lowered(apart);
+  update_in_place(p);
+  measure_memory(p);
+  const int64_t before = p.arena_lower_bound;
+  run_early(p);
+  EXPECT_EQ(step_names(p), (Names{"gu", "un", "gv", "vn"}));
+  measure_memory(p);
+  EXPECT_EQ(before, 2 * 64 * 64 * 4);
+  EXPECT_EQ(p.arena_lower_bound, 64 * 64 * 4);
+}
+
+TEST(RunEarly, nothing_is_written_into_a_placeholder_before_a_step_that_may_fail) {
+  LoweredProgram p = lowered(
+      "graph @g(%u: param f32[64,64], %x: input f32[64,64], %i: input i64[3]) {\n"
+      "  %gu = mm(%x, %x)\n  %p = mm(%x, %x)\n  %e = embedding(%p, %i)\n  %un = sub(%u, %gu)\n"
+      "  return %e, %un -> %u\n}\n");
+  update_in_place(p);
+  run_early(p);
+  EXPECT_EQ(step_names(p), (Names{"gu", "p", "e", "un"}));
+}
+
+TEST(RunEarly, a_placeholder_is_written_behind_its_last_read) {
+  LoweredProgram p = lowered(
+      "graph @g(%u: param f32[64,64], %x: input f32[64,64]) {\n"
+      "  %gu = mm(%x, %x)\n  %p = mm(%x, %u)\n  %q = mm(%p, %x)\n  %un = sub(%u, %gu)\n"
+      "  return %q, %un -> %u\n}\n");
+  update_in_place(p);
+  run_early(p);
+  EXPECT_EQ(step_names(p), (Names{"gu", "p", "un", "q"}));
+}
+
+int64_t peak_of(const std::string& text) {
+  LoweredProgram p = lowered(text);
+  update_in_place(p);
+  save_memory(p);
+  measure_memory(p);
+  return p.arena_lower_bound;
+}
+
+TEST(ReuseDead, a_result_lies_over_an_operand_that_nothing_reads_any_more) {
+  EXPECT_EQ(peak_of("graph @g(%x: input f32[64,64]) {\n  %p = mm(%x, %x)\n  %a = sin(%p)\n"
+                    "  return %a\n}\n"),
+            64 * 64 * 4);
+  // Its own rows alone are read, in passes before the one that writes.
+  EXPECT_EQ(peak_of("graph @g(%x: input f32[64,64]) {\n  %p = mm(%x, %x)\n"
+                    "  %a = _softmax(%p; dim=-1, half_to_float=false)\n  return %a\n}\n") -
+                64 * 64 * 4,
+            64 * 4);  // call by call: the maxima, then the sums
+}
+
+TEST(ReuseDead, what_is_read_elsewhere_or_later_or_returned_stays) {
+  const int64_t two = 2 * 64 * 64 * 4;
+  EXPECT_EQ(peak_of("graph @g(%x: input f32[64,64]) {\n  %p = mm(%x, %x)\n  %t = permute(%p; "
+                    "dims=[1,0])\n  %a = sin(%t)\n  return %a\n}\n"),
+            two);
+  EXPECT_EQ(peak_of("graph @g(%x: input f32[64,64]) {\n  %p = mm(%x, %x)\n  %a = sin(%p)\n"
+                    "  return %a, %p\n}\n"),
+            two);
+  EXPECT_EQ(peak_of("graph @g(%x: input f32[64,64]) {\n  %p = mm(%x, %x)\n  %a = sin(%p)\n"
+                    "  %q = mm(%a, %p)\n  return %q\n}\n"),
+            two + 64 * 64 * 4);
+}
+
+TEST(ReuseDead, index_put_writes_into_its_dead_operand) {
+  LoweredProgram p = lowered(
+      "graph @g(%x: input f32[10], %i: input i64[2], %v: input f32[]) {\n  %c = cos(%x)\n"
+      "  %y = index_put(%c, [%i], %v)\n  return %y\n}\n");
+  update_in_place(p);
+  EXPECT_EQ(p.steps.size(), 3u);  // cos, the copy, the put
+  save_memory(p);
+  EXPECT_EQ(p.steps.size(), 2u);
+}
+
+TEST(UpdateInPlace, index_put_writes_into_the_placeholder_once_it_has_checked) {
+  LoweredProgram p = lowered(
+      "graph @g(%x: buffer f32[10], %i: input i64[2], %v: input f32[]) {\n"
+      "  %y = index_put(%x, [%i], %v)\n  return %y -> %x\n}\n");
+  update_in_place(p);
+  ASSERT_EQ(p.steps.size(), 1u);
+  EXPECT_TRUE(p.steps[0].may_fail);
+  EXPECT_TRUE(checks_of(p.kernels[std::get<KernelCall>(p.steps[0].work).kernel]).come_first);
+}
+
+}  // namespace
+}  // namespace cleave
