@@ -69,9 +69,9 @@ Result<Arrays> reference_gather(const OpView& op, std::span<const Array* const> 
 std::optional<ValueId> grad_of_one(Builder& b, const GradView& op) {
   const Type &self = op.in_type(0), &index = op.in_type(1);
   const auto dim = static_cast<size_t>(dim_of(op));
+  if (self.rank() == 0 || index.rank() != self.rank()) return std::nullopt;
   for (size_t d = 0; d < self.shape.size(); ++d)
     if (d == dim ? index.shape[d] != Dim(1) : index.shape[d] != self.shape[d]) return std::nullopt;
-  if (self.rank() == 0) return std::nullopt;
   Shape line(self.shape.size(), Dim(1));
   line[dim] = self.shape[dim];
   const ValueId numbers = b.view(b.call1("arange", {}, {{"end", self.shape[dim]}, {"dtype", index.dtype}}), line);
