@@ -84,6 +84,7 @@ void StepTrace::cast_forward() {
   g.set_returns(std::move(returns));
   if (Status s = autocast(g, recording->ops(), *options.autocast); !s.ok())
     trace::throw_at(at, std::move(s).failure().within("train_step"));
+  recording->forget_copies();
   size_t k = 0;
   for (Tensor& t : results) t = Access::tensor(recording, g.returns()[k++].value);
   const auto updates = recording->updates();

@@ -4,6 +4,7 @@
 #include <map>
 #include <ranges>
 
+#include "ir/edit.h"
 #include "ir/subgraph.h"
 #include "pass/autocast_policy.h"
 
@@ -30,6 +31,7 @@ class Autocast {
     CLEAVE_CHECK(keep_results());
     for (const NodeId n : std::views::reverse(replaced_)) g_.erase(n);
     changed_ = changed_ || !replaced_.empty();
+    if (changed_) eliminate_dead_code(g_);
     return changed_;
   }
 
@@ -50,9 +52,17 @@ class Autocast {
       if (g_.type(from).dtype == t && widens(t, g_.type(v).dtype)) return from;
     }
     NodeSpec spec;
-    spec.op = &copy_;
-    spec.inputs = {v};
-    spec.attrs.set(static_cast<uint16_t>(copy_.schema.find("dtype")), AttrValue(t));
+    if (def.valid() && holds_all(*g_.node(def).op)) {
+      // The view of a cast, so that all views of a parameter share one, and products see through.
+      CLEAVE_TRY(const ValueId from, cast(g_.node(def).inputs[0], t, user));
+      spec.op = g_.node(def).op;
+      spec.inputs = {from};
+      spec.attrs = g_.node(def).attrs;
+    } else {
+      spec.op = &copy_;
+      spec.inputs = {v};
+      spec.attrs.set(static_cast<uint16_t>(copy_.schema.find("dtype")), AttrValue(t));
+    }
     spec.names = {g_.fresh_name(fmt::format("{}.{}", g_.name(v), name_of(t)))};
     spec.before = user;
     if (user.valid()) {

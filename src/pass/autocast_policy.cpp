@@ -39,6 +39,10 @@ constexpr CastRow rows[] = {
     {"stack", CastPolicy::promote, ""},
 };
 
+constexpr std::string_view whole_views[] = {"_unsafe_view", "expand",    "permute",
+                                            "reshape",      "squeeze",   "t",
+                                            "transpose",    "unsqueeze", "view"};
+
 bool has_subgraph(const OpDef& op) {
   return std::ranges::any_of(op.schema.args,
                              [](const ArgDef& a) { return a.kind == ArgKind::graph; });
@@ -47,6 +51,10 @@ bool has_subgraph(const OpDef& op) {
 }  // namespace
 
 std::span<const CastRow> cast_rows() { return rows; }
+
+bool holds_all(const OpDef& view) {
+  return std::ranges::find(whole_views, std::string_view(view.name)) != std::end(whole_views);
+}
 
 CastPolicy cast_policy(const OpDef& op) {
   if (op.file.empty() || has_subgraph(op)) return CastPolicy::declared;

@@ -86,6 +86,9 @@ class Recording : public std::enable_shared_from_this<Recording> {
   // A new value of a Variable at the end of the step; a second one replaces the first.
   void update(const Variable& v, ValueId next);
   const std::vector<Bound>& updates() const { return updates_; }
+  // Values of free recordings that are used from here on are copied again.
+  void forget_copies() { copies_.clear(); }
+
   // Forgets, and then takes over, what assign() left at the Variables of this program.
   void forget_assigned();
   void take_assigned(Location at);
