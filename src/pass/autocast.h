@@ -17,10 +17,10 @@
 // The dtypes of what comes in and goes out stay: placeholders (weights stay f32, and so do their
 // gradients, derived of this graph), results, updates, operands and results of subgraphs. In
 // between, each operator runs as autocast_policy.h says. A value is cast to a dtype once, where it
-// is first asked for, and its views are views of the cast; what was cast to a wider dtype isn't cast
-// back. An operator that refuses
-// mixed dtypes, or would give something else than floats of the same shapes, gets its operands in
-// the dtypes that the program gave them. A dtype that stands in an attribute is kept.
+// is first asked for, and its views are views of the cast; what was cast to a wider dtype isn't
+// cast back. An operator that refuses mixed dtypes, or would give something else than floats of
+// the same shapes, gets its operands in the dtypes that the program gave them. A dtype that stands
+// in an attribute is kept.
 //
 // Once more changes nothing.
 #pragma once
