@@ -5,9 +5,7 @@
 
 #include <fstream>
 
-#include "compile/executable.h"
 #include "grad/grad.h"
-#include "op/registry.h"
 #include "pass/autocast_policy.h"
 #include "test/random_inputs.h"
 
@@ -93,6 +91,26 @@ TEST(Autocast, refuses_other_dtypes_and_joint_graphs) {
 // A policy for a name that no operator has would never be seen to be missing.
 TEST(Autocast, lists_name_operators_that_exist) {
   for (const CastRow& row : cast_rows()) EXPECT_NE(core().find(row.op), nullptr) << row.op;
+}
+
+// Their code may read f32, whatever their infer accepts.
+TEST(Autocast, operators_of_the_host_program_get_the_dtypes_that_it_gave_them) {
+  OpRegistry ops = core();
+  OpDef mine = *core().find("exp");
+  mine.name = "my_exp";
+  mine.file.clear();
+  value_or_throw(ops.add(std::move(mine)));
+  const auto read = [&](const std::string& text) {
+    return value_or_throw(parse(text, "test", ops)).main;
+  };
+  const std::string head = "graph @main(%x: input f32[4,4], %w: param f32[4,4] grad) {\n";
+  Graph g = read(head + "  %y = mm(%x, %w)\n  %z = my_exp(%y)\n  return %z\n}\n");
+  value_or_throw(autocast(g, ops, DType::bf16));
+  EXPECT_EQ(print(g), print(read(head + "  %x.bf16 = _to_copy(%x; dtype=bf16)\n"
+                                        "  %w.bf16 = _to_copy(%w; dtype=bf16)\n"
+                                        "  %y = mm(%x.bf16, %w.bf16)\n"
+                                        "  %y.f32 = _to_copy(%y; dtype=f32)\n"
+                                        "  %z = my_exp(%y.f32)\n  return %z\n}\n")));
 }
 
 TEST(Autocast, gradients_of_parameters_are_f32_through_bf16) {
