@@ -29,7 +29,7 @@ def command(runner, model, a):
     """None where the runner has no such row."""
     name, _, dtype = model.partition(":")
     seconds, threads = ["--seconds", str(a.seconds)], ["--threads", str(a.threads)]
-    if runner == "ours": return None if dtype else [a.bench_step, name, *seconds, *threads]
+    if runner == "ours": return [a.bench_step, model, *seconds, *threads]
     if runner == "jax": return None if dtype else [sys.executable, f"{bench}/step_jax.py", name, *seconds]
     return [sys.executable, f"{bench}/step_torch.py", name, runner, *seconds, *threads, *(["--bf16"] if dtype else [])]
 
@@ -136,7 +136,7 @@ def main():
     known = [ratios[m] for m in SIX if not math.isnan(ratios.get(m, math.nan))]
     if known: print(f"geomean of best peer / ours over {len(known)} of the six f32 models: {math.exp(sum(map(math.log, known)) / len(known)):.3f}")
     if most > 0.05: print(f"other processes took up to {most:.0%} of the machine: these figures are no result")
-    print("bf16: PyTorch under autocast; cleave has none yet")
+    print("bf16: under autocast, both")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-// One whole training step in f32 (forward, backward, AdamW): from a model to runnable, and a step.
+// One whole training step (forward, backward, AdamW): from a model to runnable, and a step.
 //
 //   bench_step [--seconds 3] [--threads 0]        each of bench/models/step_models.h as a row
 //   bench_step gpt2 [--seconds 3] [--threads 0]   one model, in a fresh process, as a JSON object
+//   bench_step gpt2:bf16 ...                      the same under autocast; without it in f32
 //
 //   cold_ms       from initialised parameters to runnable: trace_ms, compile_ms and its stages_ms
 //   first_ms      the same with the first step
@@ -30,6 +31,7 @@ double ms_since(Clock::time_point t) {
 
 struct Settings {
   std::string model;  // empty: all
+  std::optional<DType> autocast = {};
   double seconds = 3;
   int threads = 0;
 };
@@ -54,8 +56,9 @@ nlohmann::ordered_json measure(const std::string& name, const Settings& settings
   const bench::StepModel m = bench::make_step_model(name);
   const int64_t before = bench::resident_bytes("VmRSS");
   const auto begin = Clock::now();
-  TrainStep step = train_step(*m.module, m.loss, optim::AdamW({.lr = 1e-4}), m.specs,
-                              {.threads = settings.threads, .clip_norm = m.clip_norm});
+  TrainStep step = train_step(
+      *m.module, m.loss, optim::AdamW({.lr = 1e-4}), m.specs,
+      {.threads = settings.threads, .autocast = settings.autocast, .clip_norm = m.clip_norm});
   const double cold_ms = ms_since(begin);
   const double loss = step.run({m.inputs[0], m.inputs[1]}).loss;
   const double first_ms = ms_since(begin);
@@ -69,6 +72,7 @@ nlohmann::ordered_json measure(const std::string& name, const Settings& settings
   nlohmann::ordered_json stages;
   for (const CompileStage& s : r.stages) stages[s.name] = s.ms;
   return {{"model", name},
+          {"autocast", settings.autocast ? name_of(*settings.autocast) : ""},
           {"step_ms", times[times.size() / 2]},
           {"min_ms", times.front()},
           {"n", times.size()},
@@ -101,7 +105,11 @@ void print_row(const nlohmann::ordered_json& f) {
 bool read(int argc, char** argv, Settings& out) {
   const std::vector<std::string> known = bench::step_model_names();
   for (int k = 1; k < argc; ++k) {
-    const std::string word = argv[k];
+    std::string word = argv[k];
+    if (word.ends_with(":bf16")) {
+      word.resize(word.size() - 5);
+      out.autocast = DType::bf16;
+    }
     if (word == "--seconds" && k + 1 < argc)
       out.seconds = std::atof(argv[++k]);
     else if (word == "--threads" && k + 1 < argc)
@@ -121,9 +129,9 @@ int main(int argc, char** argv) {
   if (!read(argc, argv, settings)) {
     std::string names;
     for (const std::string& name : bench::step_model_names()) names += " " + name;
-    std::fprintf(stderr,
-                 "usage: bench_step [MODEL] [--seconds S] [--threads N]; MODEL is one of%s\n",
-                 names.c_str());
+    std::fprintf(
+        stderr, "usage: bench_step [MODEL[:bf16]] [--seconds S] [--threads N]; MODEL is one of%s\n",
+        names.c_str());
     return 1;
   }
   if (!settings.model.empty()) {

@@ -88,12 +88,12 @@ int main(int argc, char** argv) {
   const std::vector<InputSpec> inputs = {{"images", DType::f32, {batch, 3, size, size}},
                                          {"labels", DType::i64, {batch}}};
   const double peak_lr = 2e-3;
-  TrainStep step =
-      train_step(model,
-                 [&](const Tensor& images, const Tensor& labels) {
-                   return cross_entropy(model(images), labels);
-                 },
-                 optim::AdamW({.lr = peak_lr, .amsgrad = true}), inputs, {.clip_norm = 1.0});
+  TrainStep step = train_step(model,
+                              [&](const Tensor& images, const Tensor& labels) {
+                                return cross_entropy(model(images), labels);
+                              },
+                              optim::AdamW({.lr = peak_lr, .amsgrad = true}), inputs,
+                              {.autocast = run.autocast(), .clip_norm = 1.0});
 
   run.begin(model, step);
   while (run.more()) {

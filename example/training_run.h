@@ -1,9 +1,10 @@
 // The loop around the model programs of this folder: options, printed figures, and files with which
 // the same run can be repeated elsewhere (test/peer/examples.py does, in PyTorch).
 //
-//   PROGRAM [--steps N] [--init FILE] [--record DIR] [--NAME VALUE]
+//   PROGRAM [--steps N] [--autocast T] [--init FILE] [--record DIR] [--NAME VALUE]
 //
 //   --steps N      training steps
+//   --autocast T   mixed precision: bf16 or f16
 //   --init FILE    starts from this state_dict (safetensors) instead of drawn weights
 //   --record DIR   writes into this folder, which exists:
 //     init.safetensors, final.safetensors   the model's state_dict before and behind the run
@@ -51,6 +52,9 @@ class TrainingRun {
     }
     full_ = about.steps;
     about_.steps = number("--steps", about.steps);
+    autocast_ = text("--autocast");
+    if (!autocast_.empty() && autocast_ != "bf16" && autocast_ != "f16")
+      fail("--autocast", "expected bf16 or f16");
     init_ = text("--init");
     record_ = text("--record");
   }
@@ -66,6 +70,12 @@ class TrainingRun {
   std::string text(const std::string& option) {
     const auto node = options_.extract(option);
     return node.empty() ? "" : node.mapped();
+  }
+
+  // For Options::autocast.
+  std::optional<DType> autocast() const {
+    if (autocast_.empty()) return std::nullopt;
+    return autocast_ == "bf16" ? DType::bf16 : DType::f16;
   }
 
   void begin(const nn::Module& model, const TrainStep& step) {
@@ -159,7 +169,7 @@ class TrainingRun {
   About about_;
   int64_t full_ = 0;
   std::map<std::string, std::string> options_;
-  std::string init_, record_;
+  std::string autocast_, init_, record_;
   nn::Module model_;
   std::optional<TrainStep> step_;
   std::vector<double> losses_, step_ms_, rates_;

@@ -60,9 +60,9 @@ int main(int argc, char** argv) {
   example::TrainingRun run(argc, argv, {.steps = 400, .items = batch, .unit = "images"});
   Generator rng(1);
   Vae model(rng);
-  TrainStep step =
-      train_step(model, [&](const Tensor& images) { return model.loss(images); },
-                 optim::Adam({.lr = 2e-3}), {{"images", DType::f32, {batch, 1, size, size}}});
+  TrainStep step = train_step(
+      model, [&](const Tensor& images) { return model.loss(images); }, optim::Adam({.lr = 2e-3}),
+      {{"images", DType::f32, {batch, 1, size, size}}}, {.autocast = run.autocast()});
 
   run.begin(model, step);
   while (run.more()) run.step({example::draw_digits(rng, batch)});

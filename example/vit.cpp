@@ -53,7 +53,8 @@ int main(int argc, char** argv) {
                  [&](const Tensor& images, const Tensor& labels) {
                    return cross_entropy(model(images), labels, {.label_smoothing = 0.05});
                  },
-                 optim::AdamW({.lr = peak_lr, .weight_decay = 0.05}), inputs, {.clip_norm = 1.0});
+                 optim::AdamW({.lr = peak_lr, .weight_decay = 0.05}), inputs,
+                 {.autocast = run.autocast(), .clip_norm = 1.0});
 
   run.begin(model, step);
   while (run.more()) {

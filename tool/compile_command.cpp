@@ -2,6 +2,7 @@
 #include "compile/executable.h"
 #include "cut/parse_budget.h"
 #include "op/registry.h"
+#include "tool/autocast_option.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
 #include "tool/static_sizes.h"
@@ -12,6 +13,7 @@ namespace {
 struct Options {
   std::string graph, dump, in, budget;
   std::vector<std::string> sizes;
+  AutocastOption autocast;
   int threads = 0;
   bool json = false;
 };
@@ -55,6 +57,7 @@ Status run(const Options& o) {
     return user_error("--threads {}: expected 0 to 1024", o.threads);
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
+  CLEAVE_CHECK(o.autocast.apply(p.main, ops));
   CLEAVE_TRY(const Graph graph, at_sizes(std::move(p.main), o));
   CompileOptions options;
   options.executor = make_thread_pool(o.threads);
@@ -83,6 +86,7 @@ Command compile_command() {
           [](OptionList& options) {
             auto o = std::make_shared<Options>();
             options.required("GRAPH", o->graph, "a forward or a joint graph, taken as it is");
+            o->autocast.add_to(options);
             options.option("--dump", o->dump,
                            "a folder for each stage that changes something: NN_STAGE.clv the "
                            "graph, NN_lower.loops its kernels, NN_unit_K.c their C text");

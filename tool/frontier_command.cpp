@@ -5,6 +5,7 @@
 #include "cut/pytorch_partition.h"
 #include "grad/grad.h"
 #include "op/registry.h"
+#include "tool/autocast_option.h"
 #include "tool/command.h"
 #include "tool/cut_pictures.h"
 #include "tool/graph_file.h"
@@ -14,12 +15,14 @@ namespace {
 
 struct Options {
   std::string graph, plot;
+  AutocastOption autocast;
   bool corners = false, json = false;
 };
 
 Status run(const Options& o) {
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
+  CLEAVE_CHECK(o.autocast.apply(p.main, ops));
   if (!p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
   if (!o.plot.empty()) CLEAVE_CHECK(plot_frontier(o.plot, p.main, {}, nullptr));
   CLEAVE_CHECK(simplify_as_pytorch(p.main));
@@ -58,6 +61,7 @@ Command frontier_command() {
           "  cleave frontier model.clv --json", [](OptionList& options) {
             auto o = std::make_shared<Options>();
             options.required("GRAPH", o->graph, "a forward or a joint graph; - is stdin");
+            o->autocast.add_to(options);
             options.option("--plot", o->plot, "a folder for frontier.svg");
             options.flag("--corners", o->corners, "only the corners of the convex frontier");
             options.flag("--json", o->json, "print one JSON object");

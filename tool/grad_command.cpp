@@ -1,6 +1,7 @@
 // cleave grad G.clv -o J.clv: the joint graph.
 #include "grad/grad.h"
 #include "op/registry.h"
+#include "tool/autocast_option.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
 
@@ -11,17 +12,20 @@ Command grad_command() {
           "  cleave grad model.clv -o joint.clv", [](OptionList& options) {
             struct Options {
               std::string graph, out = "-";
+              AutocastOption autocast;
               bool json = false;
             };
             auto o = std::make_shared<Options>();
             options.required("GRAPH", o->graph, "a forward graph; - is stdin");
             options.option("-o,--out", o->out, "where the joint graph goes (default: stdout)");
+            o->autocast.add_to(options);
             options.flag("--json", o->json, "print one JSON object: nodes (needs -o FILE)");
             return [o]() -> Status {
               if (o->json && o->out == "-")
                 return user_error("--json needs -o FILE: both would go to stdout");
               CLEAVE_TRY(OpRegistry ops, core_ops());
               CLEAVE_TRY(Program p, read_program(o->graph, ops));
+              CLEAVE_CHECK(o->autocast.apply(p.main, ops));
               CLEAVE_TRY(Graph joint, make_joint(p.main, ops));
               const size_t nodes = joint.node_count();
               CLEAVE_CHECK(write_text(o->out, print(joint)));

@@ -2,6 +2,7 @@
 #include "grad/grad.h"
 #include "inspect/halves_traffic.h"
 #include "op/registry.h"
+#include "tool/autocast_option.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
 
@@ -10,6 +11,7 @@ namespace {
 
 struct Options {
   std::string graph, fuse = "on";
+  AutocastOption autocast;
   bool grad = false, json = false;
 };
 
@@ -17,6 +19,7 @@ Status run(const Options& o) {
   if (o.fuse != "on" && o.fuse != "off") return user_error("--fuse {}: expected on or off", o.fuse);
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
+  CLEAVE_CHECK(o.autocast.apply(p.main, ops));
   HalvesTraffic report;
   const bool fuse = o.fuse == "on";
   if (o.grad) {
@@ -59,6 +62,7 @@ Command kernels_command() {
             auto o = std::make_shared<Options>();
             options.required("GRAPH", o->graph, "a graph; - is stdin");
             options.flag("--grad", o->grad, "its forward and backward, cut where they move least");
+            o->autocast.add_to(options);
             options.option("--fuse", o->fuse, "on or off: a kernel for each call");
             options.flag("--json", o->json, "one JSON object: kernels, elements, saved");
             return [o] { return run(*o); };

@@ -10,6 +10,7 @@
 #include "cut/pytorch_partition.h"
 #include "grad/grad.h"
 #include "op/registry.h"
+#include "tool/autocast_option.h"
 #include "tool/command.h"
 #include "tool/cut_pictures.h"
 #include "tool/graph_file.h"
@@ -22,6 +23,7 @@ struct Options {
   std::string graph, mode = "exact", budget, saved_bytes, forward, backward;
   std::string solver = "dp", estimator = "flops", plot;
   PytorchRules rules;
+  AutocastOption autocast;
   bool explain = false, json = false;
 };
 
@@ -202,6 +204,7 @@ Status run(const Options& o) {
         "alone");
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
+  CLEAVE_CHECK(o.autocast.apply(p.main, ops));
   if (!p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
   Figures figures;
   const Graph given = o.plot.empty() ? Graph() : p.main;
@@ -238,6 +241,7 @@ Command partition_command() {
             options.option("--mode", o->mode,
                            "exact (the best cut), pytorch (as its partitioner), default (what the "
                            "backward reads is saved)");
+            o->autocast.add_to(options);
             options.option("--budget", o->budget,
                            "exact: of the peak of both halves (64MiB, 60% of that with nothing "
                            "recomputed); pytorch: a part of the saved bytes (0.25, 25%)");

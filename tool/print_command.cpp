@@ -1,5 +1,6 @@
 // cleave print G.clv: the text again, in the one canonical spacing.
 #include "op/registry.h"
+#include "tool/autocast_option.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
 
@@ -11,14 +12,17 @@ Command print_command() {
           [](OptionList& options) {
             struct Options {
               std::string graph;
+              AutocastOption autocast;
               bool canonical = false;
             };
             auto o = std::make_shared<Options>();
             options.required("GRAPH", o->graph, "the graph's text; - is stdin");
+            o->autocast.add_to(options);
             options.flag("--canonical", o->canonical, "renumber the names of values");
             return [o]() -> Status {
               CLEAVE_TRY(OpRegistry ops, core_ops());
               CLEAVE_TRY(Program p, read_program(o->graph, ops));
+              CLEAVE_CHECK(o->autocast.apply(p.main, ops));
               return write_text("-", print(p, o->canonical ? Naming::canonical : Naming::own));
             };
           }};

@@ -14,6 +14,7 @@
 #include "interp/interpret.h"
 #include "op/registry.h"
 #include "runtime/alloc_watch.h"
+#include "tool/autocast_option.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
 #include "tool/pytorch_rules.h"
@@ -27,6 +28,7 @@ struct Options {
   std::string graph, in, out, engine = "compiled", budget, mode = "exact", passes = "on",
                               fuse = "on", compiler = "automatic", dump;
   int threads = 0, repeat = 1;
+  AutocastOption autocast;
   InputOptions inputs;
   bool grad = false, json = false, profile = false;
 };
@@ -184,6 +186,7 @@ Status run(const Options& o) {
   std::map<std::string, Array> given;
   if (!o.in.empty()) { CLEAVE_TRY(given, read_tensors(o.in)); }
   if (!is_static(p.main)) { CLEAVE_TRY(p.main, static_graph(p.main, given)); }
+  CLEAVE_CHECK(o.autocast.apply(p.main, ops));
   const auto& placeholders = p.main.placeholders();
   const bool asked = std::ranges::any_of(placeholders, &Placeholder::wants_grad);
   if (o.grad && asked && !p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
@@ -233,6 +236,7 @@ Command run_command() {
             "--grad", o->grad,
             "also the gradients of sum(out.i * cotangent.i) by the placeholders marked `grad`, "
             "missing cotangents are 1");
+        o->autocast.add_to(options);
         options.option(
             "--budget", o->budget,
             "of the peak: 64MiB, or 60% of that with nothing recomputed; pytorch: its fraction");

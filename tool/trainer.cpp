@@ -54,6 +54,7 @@ Status check(const TrainOptions& o) {
     return user_error("--schedule {}: expected cosine, linear or constant", o.schedule);
   if (o.threads < 0 || o.threads > 1024)
     return user_error("--threads {}: expected 0 to 1024", o.threads);
+  if (auto dtype = o.autocast.dtype(); !dtype.ok()) return std::move(dtype).failure();
   return {};
 }
 
@@ -115,11 +116,16 @@ class Trainer {
                                                                  {.executor = executor_,
                                                                   .dump_dir = o.dump,
                                                                   .memory_budget = budget(o),
+                                                                  .autocast = autocast(o),
                                                                   .clip_norm = o.clip,
                                                                   .seed = o.seed})) {}
 
   static MemoryBudget budget(const TrainOptions& o) {
     return o.budget.empty() ? MemoryBudget() : value_or_throw(parse_budget(o.budget));
+  }
+
+  static std::optional<DType> autocast(const TrainOptions& o) {
+    return value_or_throw(o.autocast.dtype());
   }
 
   Status run() {
@@ -221,7 +227,8 @@ class Trainer {
 
   // Mean loss over the held-out windows.
   double validate() {
-    CompiledFunction f = compile(model_, loss(), specs_, {.executor = executor_});
+    CompiledFunction f =
+        compile(model_, loss(), specs_, {.executor = executor_, .autocast = autocast(o_)});
     const int64_t batches = data_.held_out_batches(o_.batch, o_.shape.context);
     double sum = 0;
     for (int64_t b = 0; b < batches; ++b) {
@@ -240,7 +247,8 @@ class Trainer {
   std::string sample() {
     const int64_t context = o_.shape.context;
     CompiledFunction f = compile(model_, [this](const Tensor& idx) { return model_.logits(idx); },
-                                 {{"idx", DType::i64, {1, context}}}, {.executor = executor_});
+                                 {{"idx", DType::i64, {1, context}}},
+                                 {.executor = executor_, .autocast = autocast(o_)});
     Generator rng(o_.seed + 1);
     HostTensor idx(DType::i64, {1, context});
     const size_t newline = data_.vocabulary().find('\n');

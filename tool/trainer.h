@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "tool/autocast_option.h"
 #include "tool/gpt.h"
 #include "tool/text_data.h"
 
@@ -16,6 +17,7 @@ struct TrainOptions {
   double lr = 1e-3, final_lr = 1e-4, weight_decay = 0.1, clip = 1.0;
   int64_t warmup = 100;
   std::string schedule = "cosine", dump, budget;
+  AutocastOption autocast;
   int threads = 0;
   bool json = false;
 };

@@ -3,8 +3,10 @@
 //   Options options{.threads = 4, .clip_norm = 1.0, .seed = 7};
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "cleave/dtype.h"
 #include "cleave/executor.h"
 #include "cleave/memory_budget.h"
 #include "cleave/op.h"
@@ -32,6 +34,13 @@ struct Options {
   // Error (user): no program fits; the message names the least peak found and a lower bound. None:
   // nothing is computed again.
   MemoryBudget memory_budget = {};
+
+  // Mixed precision: products, convolutions and attention of the function run in this dtype, bf16
+  // or f16, losses in f32, the rest as its operands come (PyTorch's lists of the CPU,
+  // doc/decisions/011-autocast.md). Parameters, gradients, the optimizer, inputs and results keep
+  // their dtypes; a parameter is cast once a run. f16 has no more than 65504: scale the loss of a
+  // training step by hand, or take bf16. Error (user): another dtype. None: nothing is cast.
+  std::optional<DType> autocast = {};
 
   // ---- of training steps
   // Gradients are scaled so that their global norm is at most this; 0: they are not.

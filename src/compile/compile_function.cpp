@@ -4,6 +4,7 @@
 #include "cleave/train.h"
 #include "compile/bound_program.h"
 #include "ir/text.h"
+#include "pass/autocast.h"
 
 namespace cleave {
 
@@ -22,6 +23,7 @@ std::shared_ptr<CompiledFunction::State> compiled(const nn::Module* model,
   const auto start = std::chrono::steady_clock::now();
   const trace::RecordingPtr recording = trace::Recording::program(
       options.ops.registry(), trace::Mode::evaluation, "compile", model == nullptr);
+  if (options.autocast) recording->set_autocast();
   if (model != nullptr) declare_model(*recording, *model);
   const std::vector<ValueId> values = declare_inputs(*recording, inputs);
   const Tensors results = run_traced(function, recording, values, at);
@@ -31,6 +33,10 @@ std::shared_ptr<CompiledFunction::State> compiled(const nn::Module* model,
   for (const auto& u : recording->updates())
     returns.push_back({u.placeholder, ReturnKind::update, recording->leaf(u.variable, at)});
   recording->graph().set_returns(std::move(returns));
+  if (options.autocast) {
+    Status s = autocast(recording->graph(), recording->ops(), *options.autocast);
+    if (!s.ok()) trace::throw_at(at, std::move(s).failure().within("compile"));
+  }
   drop_unused(recording->graph(), values);
 
   auto state = std::make_shared<CompiledFunction::State>();

@@ -1,6 +1,7 @@
 #include "compile/step_trace.h"
 
 #include "grad/grad.h"
+#include "pass/autocast.h"
 #include "trace/optimizer_update.h"
 
 namespace cleave {
@@ -57,6 +58,7 @@ void StepTrace::declare() {
   declare_model(*recording, model);
   const Store named = model.store();
   for (const auto& [name, v] : named.entries()) Store(options.store).add(name, v);
+  if (options.autocast) recording->set_autocast();
   inputs = declare_inputs(*recording, specs);
   step = kept(step_name, HostTensor(DType::i64, {}), VariableKind::state);
   HostTensor seeds(DType::i64, {2});
@@ -72,6 +74,23 @@ void StepTrace::declare() {
         recording->add_input(groups == 1 ? "lr" : fmt::format("lr.{}", i), DType::f64, {}));
 }
 
+// The recorded function in mixed precision: its results and what it assigns become other values.
+void StepTrace::cast_forward() {
+  Graph& g = recording->graph();
+  std::vector<Return> returns;
+  for (const Tensor& t : results) returns.push_back({recording->value_of(t, at)});
+  for (const auto& u : recording->updates())
+    returns.push_back({u.placeholder, ReturnKind::update, recording->leaf(u.variable, at)});
+  g.set_returns(std::move(returns));
+  if (Status s = autocast(g, recording->ops(), *options.autocast); !s.ok())
+    trace::throw_at(at, std::move(s).failure().within("train_step"));
+  recording->forget_copies();
+  size_t k = 0;
+  for (Tensor& t : results) t = Access::tensor(recording, g.returns()[k++].value);
+  const auto updates = recording->updates();
+  for (const auto& u : updates) recording->update(u.variable, g.returns()[k++].value);
+}
+
 void StepTrace::differentiate() {
   results = run_traced(loss_function, recording, inputs, at);
   if (results.empty()) trace::refuse(at, "train_step: the loss function returns nothing");
@@ -79,12 +98,14 @@ void StepTrace::differentiate() {
   if (!is_floating(loss.dtype()) || loss.numel() != 1)
     trace::refuse(at, "train_step: the loss is {}, expected a floating Tensor of one element",
                   loss.type_text());
+  if (options.autocast) cast_forward();
   Graph& g = recording->graph();
   GradRequest request;
-  request.outputs = {recording->value_of(loss, at)};
-  const Tensor cotangent = part == StepPart::whole
-                               ? ones_like(loss, at)
-                               : full_like(loss, 1 / static_cast<double>(options.accumulate), at);
+  request.outputs = {recording->value_of(results[0], at)};
+  const Tensor cotangent =
+      part == StepPart::whole
+          ? ones_like(results[0], at)
+          : full_like(results[0], 1 / static_cast<double>(options.accumulate), at);
   request.cotangents = {recording->value_of(cotangent, at)};
   std::vector<std::pair<std::string, Variable>> wanted;
   for (const auto& [name, v] : model.named_parameters()) {

@@ -1,6 +1,6 @@
 // A training step while it is traced:
 //
-//   whole       loss = f(inputs)  gradients  [clip]  optimizer  [averages]
+//   whole       loss = f(inputs)  [autocast]  gradients  [clip]  optimizer  [averages]
 //               returns loss, ..., [norm], updates
 //   gathering   with accumulate = k, the first k - 1 runs: f, gradients of loss / k added to
 //               optimizer.accumulated.*, which are updates
@@ -41,6 +41,7 @@ struct StepTrace {
 
  private:
   void declare();
+  void cast_forward();
   void differentiate();
   void gather();
   void clip();

@@ -1,4 +1,6 @@
-// Losses. Targets that don't count read class 0, and their loss is 0 afterwards.
+// Losses. Targets that don't count read class 0, and their loss is 0 afterwards. Under autocast
+// they are in f32, as PyTorch has them: their operands are cast by name, since the calls that they
+// are made of would follow their operands.
 #include "cleave/loss.h"
 #include "trace/record.h"
 
@@ -25,6 +27,21 @@ void require_pair(const char* op, const Tensor& input, const Tensor& target, Loc
     trace::refuse(at, "{}: input {} and target {} differ in shape", op, input.type_text(),
                   target.type_text());
 }
+
+// Casts operands to f32 where they are recorded for autocast; f64, integers and nothing stay.
+class Widening {
+ public:
+  Widening(const char* op, const std::vector<trace::Arg>& operands, Location at)
+      : on_(trace::common_recording(op, operands, at)->is_autocast()), at_(at) {}
+  Tensor operator()(const Tensor& x) const {
+    if (!on_ || !x.defined() || !is_floating(x.dtype()) || x.dtype() == DType::f64) return x;
+    return trace::record1("_to_copy", {x}, {{"dtype", DType::f32}}, at_);
+  }
+
+ private:
+  bool on_;
+  Location at_;
+};
 
 int64_t class_dim(const Tensor& input) { return input.dim() == 1 ? 0 : 1; }
 
@@ -78,15 +95,15 @@ Tensor along_classes(const Tensor& weight, const Tensor& like, Location at) {
 }
 
 // Targets that are probabilities.
-Tensor expected_loss(const Tensor& logp, const Tensor& target, const CrossEntropyOptions& o,
-                     Location at) {
+Tensor expected_loss(const Tensor& logp, const Tensor& target, const Tensor& weight,
+                     const CrossEntropyOptions& o, Location at) {
   const int64_t dim = class_dim(logp);
   const double classes = static_cast<double>(logp.size(dim));
   Tensor p = target;
   if (o.label_smoothing > 0)
     p = add(mul(p, 1 - o.label_smoothing, at), o.label_smoothing / classes, 1, at);
   Tensor terms = mul(logp, p, at);
-  if (o.weight.defined()) terms = mul(terms, along_classes(o.weight, logp, at), at);
+  if (weight.defined()) terms = mul(terms, along_classes(weight, logp, at), at);
   const Tensor losses = neg(sum(terms, dim, false, at), at);
   return reduced("cross_entropy", losses, o.reduction, at);
 }
@@ -101,8 +118,9 @@ Tensor nll_loss(const Tensor& input, const Tensor& target, const NllLossOptions&
     trace::refuse(at, "nll_loss: input {} and target {}: expected [N,C,*] and i64[N,*]",
                   input.type_text(), target.type_text());
   require_classes("nll_loss", input, options.weight, at);
-  return reduced("nll_loss", pick(input, target, options.ignore_index, options.weight, at),
-                 options.reduction, at);
+  const Widening wide("nll_loss", {input, target}, at);
+  const Picked p = pick(wide(input), target, options.ignore_index, wide(options.weight), at);
+  return reduced("nll_loss", p, options.reduction, at);
 }
 
 // With label smoothing s: (1 - s) nll + s/C * sum_c -weight[c] log_softmax(input)[i, c].
@@ -123,12 +141,13 @@ Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntro
     trace::refuse(at, "cross_entropy: label_smoothing is {}, expected 0 <= label_smoothing <= 1",
                   smoothing);
   const int64_t dim = class_dim(input);
-  const Tensor logp = log_softmax(input, dim, at);
-  if (probabilities) return expected_loss(logp, target, options, at);
-  Picked p = pick(logp, target, options.ignore_index, options.weight, at);
+  const Widening wide("cross_entropy", {input, target}, at);
+  const Tensor logp = log_softmax(wide(input), dim, at);
+  const Tensor weight = wide(options.weight);
+  if (probabilities) return expected_loss(logp, wide(target), weight, options, at);
+  Picked p = pick(logp, target, options.ignore_index, weight, at);
   if (smoothing > 0) {
-    const Tensor each =
-        options.weight.defined() ? mul(logp, along_classes(options.weight, logp, at), at) : logp;
+    const Tensor each = weight.defined() ? mul(logp, along_classes(weight, logp, at), at) : logp;
     const Tensor spread = where(p.counts, neg(sum(each, dim, false, at), at), 0.0, at);
     p.losses = add(mul(p.losses, 1 - smoothing, at),
                    mul(spread, smoothing / static_cast<double>(input.size(dim)), at), 1, at);
@@ -137,36 +156,45 @@ Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntro
 }
 
 // (1 - t) x - (1 + (pos_weight - 1) t) logsigmoid(x), as PyTorch has it.
-Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& target,
+Tensor binary_cross_entropy_with_logits(const Tensor& given, const Tensor& given_target,
                                         const BceWithLogitsOptions& options, Location at) {
   const char* op = "binary_cross_entropy_with_logits";
-  require_pair(op, input, target, at);
+  require_pair(op, given, given_target, at);
+  const Widening wide(op, {given, given_target}, at);
+  const Tensor input = wide(given), target = wide(given_target);
   Tensor log = logsigmoid(input, at);
   if (options.pos_weight.defined()) {
-    const Tensor more = mul(sub(options.pos_weight, 1, 1, at), target, at);
+    const Tensor more = mul(sub(wide(options.pos_weight), 1, 1, at), target, at);
     log = mul(add(more, 1, 1, at), log, at);
   }
   Tensor losses = sub(mul(sub(1, target, 1, at), input, at), log, 1, at);
-  if (options.weight.defined()) losses = mul(losses, options.weight, at);
+  if (options.weight.defined()) losses = mul(losses, wide(options.weight), at);
   return reduced(op, losses, options.reduction, at);
 }
 
+namespace {
+
+Tensor difference(const char* op, const Tensor& input, const Tensor& target, Location at) {
+  require_pair(op, input, target, at);
+  const Widening wide(op, {input, target}, at);
+  return sub(wide(input), wide(target), 1, at);
+}
+
+}  // namespace
+
 Tensor mse_loss(const Tensor& input, const Tensor& target, Reduction reduction, Location at) {
-  require_pair("mse_loss", input, target, at);
-  return reduced("mse_loss", square(sub(input, target, 1, at), at), reduction, at);
+  return reduced("mse_loss", square(difference("mse_loss", input, target, at), at), reduction, at);
 }
 
 Tensor l1_loss(const Tensor& input, const Tensor& target, Reduction reduction, Location at) {
-  require_pair("l1_loss", input, target, at);
-  return reduced("l1_loss", abs(sub(input, target, 1, at), at), reduction, at);
+  return reduced("l1_loss", abs(difference("l1_loss", input, target, at), at), reduction, at);
 }
 
 Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, Reduction reduction, double beta,
                       Location at) {
   if (!(beta >= 0)) trace::refuse(at, "smooth_l1_loss: beta is {}, expected 0 or more", beta);
   if (beta == 0) return l1_loss(input, target, reduction, at);
-  require_pair("smooth_l1_loss", input, target, at);
-  const Tensor d = abs(sub(input, target, 1, at), at);
+  const Tensor d = abs(difference("smooth_l1_loss", input, target, at), at);
   const Tensor near = div(mul(mul(d, 0.5, at), d, at), beta, "", at);
   const Tensor losses = where(lt(d, beta, at), near, sub(d, 0.5 * beta, 1, at), at);
   return reduced("smooth_l1_loss", losses, reduction, at);
@@ -175,15 +203,17 @@ Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, Reduction reduc
 Tensor huber_loss(const Tensor& input, const Tensor& target, Reduction reduction, double delta,
                   Location at) {
   if (!(delta > 0)) trace::refuse(at, "huber_loss: delta is {}, expected more than 0", delta);
-  require_pair("huber_loss", input, target, at);
-  const Tensor d = abs(sub(input, target, 1, at), at);
+  const Tensor d = abs(difference("huber_loss", input, target, at), at);
   const Tensor near = mul(mul(d, 0.5, at), d, at);
   const Tensor far = mul(sub(d, 0.5 * delta, 1, at), delta, at);
   return reduced("huber_loss", where(le(d, delta, at), near, far, at), reduction, at);
 }
 
-Tensor kl_div(const Tensor& input, const Tensor& target, const KlDivOptions& options, Location at) {
-  require_pair("kl_div", input, target, at);
+Tensor kl_div(const Tensor& given, const Tensor& given_target, const KlDivOptions& options,
+              Location at) {
+  require_pair("kl_div", given, given_target, at);
+  const Widening wide("kl_div", {given, given_target}, at);
+  const Tensor input = wide(given), target = wide(given_target);
   Tensor losses;
   if (options.log_target) {
     losses = mul(exp(target, at), sub(target, input, 1, at), at);

@@ -43,6 +43,9 @@ class Recording : public std::enable_shared_from_this<Recording> {
   bool open() const { return open_; }
   Mode mode() const { return mode_; }
   const std::string& what() const { return what_; }
+  // What is recorded will be rewritten for mixed precision.
+  bool is_autocast() const { return parent_ ? parent_->is_autocast() : is_autocast_; }
+  void set_autocast() { is_autocast_ = true; }
   Graph& graph() { return builder_ ? builder_->graph() : own_graph_; }
   const OpRegistry& ops() const { return builder_ ? builder_->ops() : *ops_; }
   // The graph, for good: later operations on its tensors are errors.
@@ -83,6 +86,9 @@ class Recording : public std::enable_shared_from_this<Recording> {
   // A new value of a Variable at the end of the step; a second one replaces the first.
   void update(const Variable& v, ValueId next);
   const std::vector<Bound>& updates() const { return updates_; }
+  // Values of free recordings that are used from here on are copied again.
+  void forget_copies() { copies_.clear(); }
+
   // Forgets, and then takes over, what assign() left at the Variables of this program.
   void forget_assigned();
   void take_assigned(Location at);
@@ -109,6 +115,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
   Mode mode_ = Mode::training;
   bool open_ = true;
   bool names_foreign_ = true;
+  bool is_autocast_ = false;
   std::string what_;
   Graph own_graph_;
   OpRegistry

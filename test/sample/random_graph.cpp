@@ -7,6 +7,8 @@
 #include "grad/grad.h"
 #include "interp/interpret.h"
 #include "ir/builder.h"
+#include "ir/text.h"
+#include "pass/autocast.h"
 
 namespace cleave::random {
 namespace {
@@ -278,6 +280,17 @@ class Writer {
 Result<RandomGraph> random_graph(const OpRegistry& ops, uint64_t seed,
                                  const GraphOptions& options) {
   return Writer(ops, seed, options).write();
+}
+
+Result<bool> cast_some(RandomGraph& r, const OpRegistry& ops, uint64_t seed) {
+  if (seed % 5 != 2) return false;
+  const DType dtype = seed % 2 == 0 ? DType::bf16 : DType::f16;
+  CLEAVE_CHECK(autocast(r.g, ops, dtype));
+  CLEAVE_CHECK(verify(r.g));
+  const std::string once = print(r.g);
+  CLEAVE_CHECK(autocast(r.g, ops, dtype));
+  if (print(r.g) != once) return bug("autocast: changes its own result:\n{}", once);
+  return true;
 }
 
 Result<RandomGraph> with_gradients(const RandomGraph& r, const OpRegistry& ops, uint64_t seed) {

@@ -29,6 +29,9 @@ struct RandomGraph {
 
 Result<RandomGraph> random_graph(const OpRegistry& ops, uint64_t seed, const GraphOptions& options);
 
+// Every fifth seed's graph in mixed precision, in bf16 and f16 in turns. Whether it was cast.
+Result<bool> cast_some(RandomGraph& r, const OpRegistry& ops, uint64_t seed);
+
 // The joint graph with random cotangents after the inputs, or `r` where nothing in it has a
 // gradient; symbols have their values in it.
 Result<RandomGraph> with_gradients(const RandomGraph& r, const OpRegistry& ops, uint64_t seed);

@@ -171,6 +171,19 @@ class Graphs(Case):
         self.assertIn("-> grad %w", r.stdout)
         self.assertEqual(cleave("check", "-", stdin=r.stdout).returncode, 0)
 
+    def test_autocast_is_an_option_of_what_takes_forward_graphs(self):
+        g = self.file("m.clv", MLP)
+        cast = cleave("print", g, "--autocast", "bf16")
+        self.assertEqual(cast.returncode, 0, cast.stderr)
+        self.assertIn("_to_copy(%w; dtype=bf16)", cast.stdout)
+        joint = cleave("grad", g, "--autocast", "bf16").stdout
+        self.assertEqual(joint, cleave("grad", "-", stdin=cast.stdout).stdout)
+        for command in (["run", g, "--random", "--grad"], ["partition", g], ["kernels", g, "--grad"], ["frontier", g]):
+            r = cleave(*command, "--autocast", "f16")
+            self.assertEqual(r.returncode, 0, r.stderr)
+        self.refused(cleave("run", g, "--random", "--autocast", "f32"), 1, "--autocast f32: expected bf16 or f16")
+        self.refused(cleave("run", "-", "--random", "--autocast", "bf16", stdin=joint), 1, "autocast comes before")
+
 
 DYNAMIC = """graph @main(%s0: symint range(2,64) hint(8), %x: input f32[s0,4]) {
   %y = relu(%x)
@@ -374,6 +387,16 @@ class Train(Case):
         last = json.loads(two.stdout.splitlines()[-1])
         self.assertEqual(last["peak_bytes"], last["planned_peak_bytes"])
         self.assertEqual(last["allocations_per_step"], 0)
+
+    def test_mixed_precision_has_the_same_losses_on_one_and_two_threads(self):
+        one, two = (self.train("--steps", 6, "--threads", n, "--autocast", "bf16") for n in (1, 2))
+        self.assertEqual(one.returncode, 0, one.stderr)
+        self.assertEqual(losses(one), losses(two))
+        exact = losses(self.train("--steps", 6))
+        self.assertNotEqual(losses(one), exact)
+        for a, b in zip(losses(one), exact): self.assertLess(abs(a - b), 0.01 * b)
+        self.assertEqual(json.loads(one.stdout.splitlines()[-1])["allocations_per_step"], 0)
+        self.refused(self.train("--autocast", "i8"), 1, "--autocast i8: expected bf16 or f16")
 
     def test_resumed_run_repeats_the_losses_bit_for_bit(self):
         for extra in ([], ["--dropout", "0.2"]):

@@ -11,12 +11,13 @@ namespace cleave::random {
 namespace {
 
 struct Totals {
-  int64_t graphs = 0, budgets = 0, programs = 0, recomputing = 0, masks = 0, unsupported = 0,
-          wrong = 0;
+  int64_t graphs = 0, cast = 0, budgets = 0, programs = 0, recomputing = 0, masks = 0,
+          unsupported = 0, wrong = 0;
 };
 
 void one(const OpRegistry& ops, uint64_t seed, const std::vector<double>& parts, Totals& totals) {
-  const RandomGraph forward = value_or_throw(random_graph(ops, seed, {}));
+  RandomGraph forward = value_or_throw(random_graph(ops, seed, {}));
+  totals.cast += value_or_throw(cast_some(forward, ops, seed));
   const RandomGraph r = value_or_throw(with_gradients(forward, ops, seed));
   ++totals.graphs;
   const auto compiler =
@@ -51,10 +52,11 @@ int run(int argc, char** argv) {
   for (uint64_t k = 0; k < n; ++k) one(ops, seed + k, parts, t);
   const std::chrono::duration<double> s = std::chrono::steady_clock::now() - start;
   fmt::print(
-      "{} graphs from seed {}, {} budgets, in {:.0f} s: {} programs run, {} of them recompute, "
+      "{} graphs from seed {} ({} under autocast), {} budgets, in {:.0f} s: {} programs run, {} of "
+      "them recompute, "
       "{} random results compared; {} graphs unsupported, {} violations\n",
-      t.graphs, seed, t.budgets, s.count(), t.programs, t.recomputing, t.masks, t.unsupported,
-      t.wrong);
+      t.graphs, seed, t.cast, t.budgets, s.count(), t.programs, t.recomputing, t.masks,
+      t.unsupported, t.wrong);
   return t.wrong == 0 ? 0 : 1;
 }
 
