@@ -225,6 +225,11 @@ class Block {
   // Where the sums lie from one step of k to the next: in C itself, or in scratch.
   static constexpr bool sums_in_c = std::is_same_v<S, T>;
 
+  // With too few rows to pay for packing B is read as it lies.
+  bool as_it_lies(int64_t columns) const {
+    return std::is_same_v<S, T> && block_.b_col == 1 && columns == nr && block_.m <= 4 * mr;
+  }
+
   void step(int64_t first, int64_t k);
   void pack_a(int64_t first, int64_t k);
   void one_tile(int64_t i, int64_t j, int64_t k, const T* b, int64_t b_row, bool add, bool last);
@@ -277,19 +282,17 @@ void Block<S, T>::step(int64_t first, int64_t k) {
   pack_a(first, k);
   for (int64_t j = 0; j < block_.n; j += nr) {
     const int64_t columns = block_.n - j < nr ? block_.n - j : nr;
-    const S* from = b_ + first * block_.b_row + j * block_.b_col;
     const T* b = packed_b_;
     int64_t b_row = nr;
-    bool packed = false;
-    if constexpr (std::is_same_v<S, T>) {
-      // Too few rows to pay for packing: B as it lies.
-      if (block_.b_col == 1 && columns == nr && block_.m <= 4 * mr) {
-        b = from;
-        b_row = block_.b_row;
-        packed = true;
-      }
+    if (block_.panels.pack != nullptr) {
+      const PanelSource& from = block_.panels;
+      from.pack(from.self, first, k, from.first_column + j, columns, packed_b_);
+    } else if (const S* from = b_ + first * block_.b_row + j * block_.b_col; as_it_lies(columns)) {
+      if constexpr (std::is_same_v<S, T>) b = from;
+      b_row = block_.b_row;
+    } else {
+      pack_panel(from, block_.b_row, block_.b_col, columns, k, packed_b_);
     }
-    if (!packed) pack_panel(from, block_.b_row, block_.b_col, columns, k, packed_b_);
     for (int64_t i = 0; i < block_.m; i += group_) one_tile(i, j, k, b, b_row, add, last);
   }
 }
