@@ -115,6 +115,36 @@ void pack_lines(const S* a, int64_t a_row, int64_t m, int64_t k, T* to) {
   }
 }
 
+// Groups of rows as lines, of rows that lie in runs: gemm_block.h. `first` is where steps begin.
+template <class S, class T>
+void pack_runs(const GemmBlock& block, int64_t first, int64_t k, T* to) {
+  constexpr int64_t mr = mr_of<T>, line = line_of<T>;
+  const int64_t group = group_rows<T>(block.m), run = block.a_run;
+  const int64_t begin = (block.a_first + first) % run;
+  const S* rows = static_cast<const S*>(block.a) + (block.a_first + first) / run * block.a_next;
+  for (int64_t i = 0; i < block.m; ++i) {
+    T* packed = to + i / group * group_elements<T>(k) + i % group * line;
+    const S* from = rows + i * block.a_row;
+    int64_t x = begin;
+    for (int64_t p = 0; p < k;) {
+      const int64_t left = run - x, room = line - p % line;
+      int64_t count = k - p < left ? k - p : left;
+      count = count < room ? count : room;
+      T* at = packed + p / line * mr * line + p % line;
+      if (count == line)
+        copy_fixed<line>(from + x, at);
+      else
+        copy_run(from + x, count, at);
+      p += count;
+      x += count;
+      if (x == run) {
+        x = 0;
+        from += block.a_next;
+      }
+    }
+  }
+}
+
 // Groups of rows, turned: element (i, p) of a group at p * mr + i.
 template <class S, class T>
 void pack_turned(const S* a, int64_t a_row, int64_t a_col, int64_t m, int64_t k, T* to) {
@@ -300,7 +330,9 @@ void Block<S, T>::step(int64_t first, int64_t k) {
 template <class S, class T>
 void Block<S, T>::pack_a(int64_t first, int64_t k) {
   const S* a = a_ + first * block_.a_col;
-  if (turned_)
+  if (block_.a_run > 0)
+    pack_runs<S>(block_, first, k, packed_a_);
+  else if (turned_)
     pack_turned(a, block_.a_row, block_.a_col, block_.m, k, packed_a_);
   else
     pack_lines(a, block_.a_row, block_.m, k, packed_a_);
