@@ -1,6 +1,7 @@
 #include "compile/plan_program.h"
 
 #include "compile/attention_step.h"
+#include "compile/convolution_step.h"
 #include "ir/edit.h"
 #include "lower/drop_copies.h"
 #include "lower/fuse.h"
@@ -56,6 +57,7 @@ Result<PlannedProgram> measure_program(const Graph& graph, runtime::GemmCache& c
   update_in_place(out.lowered);
   CLEAVE_TRY(out.products, add_products(out.lowered, cache));
   CLEAVE_CHECK(add_attentions(out.lowered));
+  CLEAVE_CHECK(add_convolutions(out.lowered));
   measure_memory(out.lowered);
   return out;
 }

@@ -25,6 +25,7 @@ bool writes(const LoweredProgram& p, const Step& step, size_t storage) {
           return true;
       return false;
     }
+    bool operator()(const ConvolutionCall& c) const { return c.out == s; }
     bool operator()(const ForeignCall& f) const {
       return std::find(f.results.begin(), f.results.end(), s) != f.results.end();
     }

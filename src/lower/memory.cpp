@@ -22,6 +22,12 @@ std::vector<size_t> storages_of(const Step& step) {
       if (a.scratch) out.push_back(*a.scratch);
       return out;
     }
+    std::vector<size_t> operator()(const ConvolutionCall& c) const {
+      std::vector<size_t> out = {c.image.storage, c.other.storage, c.out};
+      if (c.bias) out.push_back(c.bias->storage);
+      if (c.scratch) out.push_back(*c.scratch);
+      return out;
+    }
     std::vector<size_t> operator()(const ForeignCall& f) const {
       std::vector<size_t> out = f.results;
       for (const auto& s : f.operands)
@@ -53,6 +59,11 @@ void rename_storage(Step& step, size_t from, size_t to) {
     for (auto& part : a->parts)
       if (part) rename(part->storage);
     if (a->scratch) rename(*a->scratch);
+  }
+  if (auto* c = std::get_if<ConvolutionCall>(&step.work)) {
+    rename(c->image.storage), rename(c->other.storage), rename(c->out);
+    if (c->bias) rename(c->bias->storage);
+    if (c->scratch) rename(*c->scratch);
   }
   if (auto* f = std::get_if<ForeignCall>(&step.work)) {
     for (auto& s : f->operands)

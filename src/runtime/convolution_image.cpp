@@ -4,7 +4,7 @@
 //
 // Where the positions of one image don't fill the panels, those of all images stand side by side.
 // Then, and where positions are stride apart, a piece is computed in scratch and copied to its
-// places. A phase of a part of the taps has a copy of the weight, turned to rows of large channels.
+// places. A phase of a part of the taps has a copy of them, turned to rows of large channels.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -145,7 +145,7 @@ void ImageProduct::settle(Phase& p) {
   p.cut = cut_gemm(batch, rows_, columns, k, kernel_.mr, kernel_.nr, GemmCutting::grid);
   p.first_piece = pieces_;
   pieces_ += p.cut.pieces();
-  if (!to_small_ && product_of(s_.kernel) > 1 && !p.taps.empty()) {
+  if (!to_small_ && p.taps.size() > 0 && std::ssize(p.taps) < product_of(s_.kernel)) {
     p.turned = turned_bytes_ / bytes_;
     turned_bytes_ += round_up(out_channels_ * k * bytes_, 64);
   }
@@ -232,7 +232,12 @@ void ImageProduct::run_piece(const Phase& p, const GemmPiece& piece, const Convo
     } else if (p.turned >= 0) {
       block.a = turned + (p.turned + row * k) * bytes_;
       block.a_row = k, block.a_col = 1;
-    } else {  // [channel, row]
+    } else if (kernel > 1) {  // [channel, row, tap]
+      block.a = static_cast<const char*>(at.other) +
+                (group * channels_ * rows_ + piece.first_row) * kernel * bytes_;
+      block.a_row = kernel, block.a_col = 1;
+      block.a_run = kernel, block.a_next = rows_ * kernel;
+    } else {
       block.a = static_cast<const char*>(at.other) +
                 (group * channels_ * rows_ + piece.first_row) * kernel * bytes_;
       block.a_row = kernel, block.a_col = rows_ * kernel;

@@ -115,6 +115,22 @@ void pack_lines(const S* a, int64_t a_row, int64_t m, int64_t k, T* to) {
   }
 }
 
+// A few numbers: by two pieces that may overlap.
+template <class S, class T>
+void copy_short(const S* from, int64_t count, T* to) {
+  if (count > 16) {
+    copy_run(from, count, to);
+  } else if (count >= 8) {
+    copy_fixed<8>(from, to);
+    copy_fixed<8>(from + count - 8, to + count - 8);
+  } else if (count >= 4) {
+    copy_fixed<4>(from, to);
+    copy_fixed<4>(from + count - 4, to + count - 4);
+  } else {
+    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(from[i]);
+  }
+}
+
 // Groups of rows as lines, of rows that lie in runs: gemm_block.h. `first` is where steps begin.
 template <class S, class T>
 void pack_runs(const GemmBlock& block, int64_t first, int64_t k, T* to) {
@@ -134,7 +150,7 @@ void pack_runs(const GemmBlock& block, int64_t first, int64_t k, T* to) {
       if (count == line)
         copy_fixed<line>(from + x, at);
       else
-        copy_run(from + x, count, at);
+        copy_short(from + x, count, at);
       p += count;
       x += count;
       if (x == run) {
