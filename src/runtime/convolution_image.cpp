@@ -156,19 +156,23 @@ void ImageProduct::settle(Phase& p) {
 
 // --- The turned weight ---------------------------------------------------------------------------
 
-// turned[group, row, (channel, tap)] = weight[group, channel, row, tap], rows of a block at a time.
-constexpr int64_t turned_rows = 16;
+// turned[group, row, (channel, tap)] = weight[group, channel, row, tap], a block of rows and channels
+// at a time: what is read of it stays in the cache, and what is written follows itself.
+constexpr int64_t turned_rows = 16, turned_channels = 16;
 
 template <class T>
 void ImageProduct::turn_rows(const Phase& p, int64_t group, int64_t first, const T* weight,
                              T* turned) const {
   const int64_t kernel = product_of(s_.kernel), taps = std::ssize(p.taps);
-  const int64_t rows = std::min(turned_rows, rows_ - first);
-  for (int64_t c = 0; c < channels_; ++c)
-    for (int64_t i = 0; i < rows; ++i) {
-      const T* from = weight + ((group * channels_ + c) * rows_ + first + i) * kernel;
-      T* to = turned + (group * rows_ + first + i) * channels_ * taps + c * taps;
-      for (int64_t t = 0; t < taps; ++t) to[t] = from[p.tap_index[static_cast<size_t>(t)]];
+  const int64_t* index = p.tap_index.data();
+  const int64_t end_row = std::min(first + turned_rows, rows_);
+  for (int64_t c = 0; c < channels_; c += turned_channels)
+    for (int64_t row = first; row < end_row; ++row) {
+      const T* from = weight + ((group * channels_ + c) * rows_ + row) * kernel;
+      T* to = turned + ((group * rows_ + row) * channels_ + c) * taps;
+      const int64_t count = std::min(turned_channels, channels_ - c);
+      for (int64_t i = 0; i < count; ++i, from += rows_ * kernel)
+        for (int64_t t = 0; t < taps; ++t) *to++ = from[index[t]];
     }
 }
 
