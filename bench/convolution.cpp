@@ -90,8 +90,8 @@ double measure(const Layer& l, ConvolutionProduct product) {
 
 double gflop(const Layer& l) {
   const int64_t out = (l.size - 1) / l.stride + 1;
-  return 2e-9 * static_cast<double>(batch * l.out_channels * out * out * l.channels * l.kernel *
-                                    l.kernel);
+  return 2e-9 *
+         static_cast<double>(batch * l.out_channels * out * out * l.channels * l.kernel * l.kernel);
 }
 
 }  // namespace
@@ -107,8 +107,8 @@ int main(int argc, char** argv) {
     const double weight = measure(l, ConvolutionProduct::to_weight);
     const double work = 1e3 * gflop(l);
     if (argc == 1)
-      std::printf("%-12s %11.3f %9.1f %11.3f %9.1f %11.3f %9.1f\n", l.name, forward,
-                  work / forward, input, work / input, weight, work / weight);
+      std::printf("%-12s %11.3f %9.1f %11.3f %9.1f %11.3f %9.1f\n", l.name, forward, work / forward,
+                  input, work / input, weight, work / weight);
     else
       std::printf(
           "{\"layer\": \"%s\", \"forward_ms\": %.4f, \"input_ms\": %.4f, \"weight_ms\": %.4f}\n",

@@ -35,9 +35,9 @@ void ConvolutionStep::run(const ConvolutionCall& call, std::span<std::byte* cons
   const auto at = [&](const ConvolutionCall::Place& p) {
     return base[p.storage] + p.offset * size_of(call.dtype);
   };
-  product->run({at(call.image), at(call.other), call.bias ? at(*call.bias) : nullptr,
-                base[call.out]},
-               call.scratch ? base[*call.scratch] : nullptr, executor);
+  product->run(
+      {at(call.image), at(call.other), call.bias ? at(*call.bias) : nullptr, base[call.out]},
+      call.scratch ? base[*call.scratch] : nullptr, executor);
 }
 
 Result<std::vector<ConvolutionStep>> add_convolutions(LoweredProgram& program) {

@@ -65,8 +65,8 @@ class RunningInstance final : public Instance {
   int64_t touched_arena_bytes() const override { return arena_.touched_bytes(); }
   void time_steps(bool on) override { ns_.assign(on ? lowered().steps.size() : 0, 0); }
   std::vector<StepTime> step_times() const override {
-    constexpr const char* kinds[] = {"kernel", "product", "foreign", "jump",
-                                     "attention", "convolution"};
+    constexpr const char* kinds[] = {"kernel", "product",   "foreign",
+                                     "jump",   "attention", "convolution"};
     std::vector<StepTime> out;
     for (size_t i = 0; i < ns_.size(); ++i)
       out.push_back({lowered().steps[i].name, kinds[lowered().steps[i].work.index()], ns_[i]});

@@ -23,6 +23,9 @@ void Lowering::convolution(NodeId n, const OpView& op, const ConvolutionForm& fo
   call.image = read(form.image);
   call.other = read(form.other);
   if (form.bias >= 0) call.bias = read(form.bias);
+  for (int operand = 0; operand < op.operand_count(); ++operand)
+    if (op.has(operand) && operand != form.image && operand != form.other && operand != form.bias)
+      call.like = at_.at(op.in(operand).v).storage;
   at_[result.v] = new_dense(graph_.name(result), op.out_type(form.result));
   call.out = at_[result.v].storage;
   out_.steps.push_back({graph_.name(result), std::move(call), false});

@@ -25,6 +25,7 @@ std::vector<size_t> storages_of(const Step& step) {
     std::vector<size_t> operator()(const ConvolutionCall& c) const {
       std::vector<size_t> out = {c.image.storage, c.other.storage, c.out};
       if (c.bias) out.push_back(c.bias->storage);
+      if (c.like) out.push_back(*c.like);
       if (c.scratch) out.push_back(*c.scratch);
       return out;
     }
@@ -63,6 +64,7 @@ void rename_storage(Step& step, size_t from, size_t to) {
   if (auto* c = std::get_if<ConvolutionCall>(&step.work)) {
     rename(c->image.storage), rename(c->other.storage), rename(c->out);
     if (c->bias) rename(c->bias->storage);
+    if (c->like) rename(*c->like);
     if (c->scratch) rename(*c->scratch);
   }
   if (auto* f = std::get_if<ForeignCall>(&step.work)) {

@@ -108,6 +108,8 @@ struct ConvolutionCall {
   DType dtype = DType::f32;
   Place image, other;
   std::optional<Place> bias;
+  // An operand of the node that gives its sizes alone: to be there, not to be read.
+  std::optional<size_t> like;
   size_t out = 0;
   std::optional<size_t> scratch;  // a workspace storage, set when the runtime says how much
 };

@@ -83,16 +83,15 @@ Values decompose(Builder& b, const OpView& op) {
   const ValueId dy = op.in(at_grad_output), in = op.in(at_input), weight = op.in(at_weight);
   const ValueId none = ValueId::none();
   Values out(3);
-  // The weight's comes first: the input, as large as its gradient, may go before that is made.
-  if (mask[1] && !is_one)
-    out[1] = alone(b, op, 1);
-  else if (mask[1])
-    out[1] = at.transposed ? products.to_weight(dy, in) : products.to_weight(in, dy);
   if (mask[0] && !is_one)
     out[0] = alone(b, op, 0);
   else if (mask[0])
     out[0] =
         at.transposed ? products.to_small(dy, weight, none) : products.to_large(dy, weight, none);
+  if (mask[1] && !is_one)
+    out[1] = alone(b, op, 1);
+  else if (mask[1])
+    out[1] = at.transposed ? products.to_weight(dy, in) : products.to_weight(in, dy);
   if (mask[2]) {
     std::vector<int64_t> dims = {0};
     for (int64_t d = 2; d < std::ssize(g); ++d) dims.push_back(d);

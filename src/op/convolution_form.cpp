@@ -56,8 +56,8 @@ std::optional<ConvolutionForm> convolution_backward_form(const OpView& op) {
   if (!f) return f;
   const bool transposed = op.bool_attr("transposed");
   if (by_input) {
-    f->product = transposed ? ConvolutionForm::Product::to_small
-                            : ConvolutionForm::Product::to_large;
+    f->product =
+        transposed ? ConvolutionForm::Product::to_small : ConvolutionForm::Product::to_large;
     f->image = dout;
     f->other = weight;
     return f;

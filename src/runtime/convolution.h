@@ -12,10 +12,10 @@
 //   to_weight  the gradient by the weight, for both
 //
 // to_large takes each remainder of a position by the stride (phase) apart: positions of one phase
-// meet the same taps, so that it is a convolution with a part of the taps, and nothing is scattered.
+// meet the same taps, so that it is a convolution with a part of them, and nothing is scattered.
 //
-// Pieces are cut by the shape alone; to_weight sums positions in order, where the weight is small in
-// parts whose sums are added up in order. So bits depend on the shape and the processor. bf16 and
+// Pieces are cut by the shape alone; to_weight sums positions in order, where the weight is small
+// in parts whose sums are added up in order. So bits depend on the shape and the processor. bf16 and
 // f16 are summed in f32 and rounded once.
 //
 // Errors: Unsupported for what isn't floating; Bug for sizes that don't fit each other.

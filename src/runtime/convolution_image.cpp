@@ -156,8 +156,8 @@ void ImageProduct::settle(Phase& p) {
 
 // --- The turned weight ---------------------------------------------------------------------------
 
-// turned[group, row, (channel, tap)] = weight[group, channel, row, tap], a block of rows and channels
-// at a time: what is read of it stays in the cache, and what is written follows itself.
+// turned[group, row, (channel, tap)] = weight[group, channel, row, tap], a block of rows and of
+// channels at a time: what is read stays in the cache, and what is written follows itself.
 constexpr int64_t turned_rows = 16, turned_channels = 16;
 
 template <class T>
@@ -176,8 +176,7 @@ void ImageProduct::turn_rows(const Phase& p, int64_t group, int64_t first, const
     }
 }
 
-void ImageProduct::turn_weight(const Phase& p, long index, const char* weight,
-                               char* turned) const {
+void ImageProduct::turn_weight(const Phase& p, long index, const char* weight, char* turned) const {
   const int64_t blocks = (rows_ + turned_rows - 1) / turned_rows;
   const int64_t group = index / blocks, first = index % blocks * turned_rows;
   const auto turn = [&]<class T>(const T* from) {
@@ -301,13 +300,11 @@ void ImageProduct::place_rows(const Phase& p, const GemmPiece& piece, int64_t gr
     if (!dense) {
       const int64_t h = image % p.positions[1], d = image / p.positions[1] % p.positions[0];
       image = image / p.positions[1] / p.positions[0];
-      offset = ((d * p.out_step[0] + p.out_base[0]) * out_[1] + h * p.out_step[1] +
-                p.out_base[1]) *
+      offset = ((d * p.out_step[0] + p.out_base[0]) * out_[1] + h * p.out_step[1] + p.out_base[1]) *
                    out_[2] +
                in_row * step + p.out_base[2];
     }
-    T* to = out +
-            (image * out_channels_ + group * rows_ + piece.first_row) * out_plane + offset;
+    T* to = out + (image * out_channels_ + group * rows_ + piece.first_row) * out_plane + offset;
     const T* source = from + j;
     for (int64_t i = 0; i < piece.m; ++i, to += out_plane, source += piece.n) {
       if (step == 1)

@@ -24,8 +24,8 @@ inline void next_row(const WindowSource& w, WindowPosition& at) {
 }
 
 // Calls f(lane, count, offset) for each stretch of `count` columns whose windows lie within the
-// image under a tap: the first of them is lane `lane` of `lanes` from `at` on, its element stands at
-// `offset` from the images' begin, the next ones step[2] apart.
+// image under a tap: the first of them is lane `lane` of `lanes` from `at` on, its element stands
+// at `offset` from the images' begin, the next ones step[2] apart.
 template <class F>
 void for_each_stretch(const WindowSource& w, WindowPosition at, int64_t lanes, const Sizes3& tap,
                       const F& f) {

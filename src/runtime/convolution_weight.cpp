@@ -79,24 +79,23 @@ void WeightProduct::run(const ConvolutionOperands& at, void* scratch, Executor& 
     add_parts(reinterpret_cast<const float*>(partials), static_cast<float*>(at.out), executor);
 }
 
-void WeightProduct::run_piece(const GemmPiece& piece, const ConvolutionOperands& at,
-                              char* partials, char* scratch) const {
+void WeightProduct::run_piece(const GemmPiece& piece, const ConvolutionOperands& at, char* partials,
+                              char* scratch) const {
   const int64_t bytes = size_of(s_.dtype), rows = s_.small_channels / s_.groups;
   const int64_t positions = product_of(s_.small), plane = product_of(s_.large);
   for (int64_t b = piece.first_batch; b < piece.first_batch + piece.batch; ++b) {
     const int64_t group = b % s_.groups, part = b / s_.groups;
     const int64_t row = group * rows + piece.first_row, first = part * part_;
-    const WindowSource windows{
-        .images = static_cast<const char*>(at.image) +
-                  group * (s_.large_channels / s_.groups) * plane * bytes,
-        .image_stride = s_.large_channels * plane,
-        .size = s_.large,
-        .positions = s_.small,
-        .step = s_.stride,
-        .taps = taps_.data(),
-        .tap_count = std::ssize(taps_),
-        .nr = kernel_.nr,
-        .first_k = first};
+    const WindowSource windows{.images = static_cast<const char*>(at.image) +
+                                         group * (s_.large_channels / s_.groups) * plane * bytes,
+                               .image_stride = s_.large_channels * plane,
+                               .size = s_.large,
+                               .positions = s_.small,
+                               .step = s_.stride,
+                               .taps = taps_.data(),
+                               .tap_count = std::ssize(taps_),
+                               .nr = kernel_.nr,
+                               .first_k = first};
     char* out = parts_ == 1 ? static_cast<char*>(at.out) : partials + part * numbers() * bytes;
     GemmBlock block;
     block.m = piece.m, block.n = piece.n, block.k = std::min(part_, steps_ - first);

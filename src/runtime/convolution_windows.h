@@ -25,7 +25,7 @@ struct WindowSource {
   Sizes3 step = {1, 1, 1};
   const Sizes3* taps = nullptr;
   int64_t tap_count = 0;
-  int64_t nr = 0;      // numbers in a row of a panel
+  int64_t nr = 0;       // numbers in a row of a panel
   int64_t first_k = 0;  // of `turned`: the position where k begins
 };
 

@@ -55,7 +55,8 @@ void set_columns(const WindowSource& w, WindowPosition& at, int64_t count, Colum
     const __mmask16 mask = mask_of(lane, n);
     const int64_t depth = at.depth * w.step[0], row = at.row * w.step[1];
     const int64_t column = (at.column - lane) * step;
-    const int64_t offset = at.image * w.image_stride + (depth * w.size[1] + row) * w.size[2] + column;
+    const int64_t offset =
+        at.image * w.image_stride + (depth * w.size[1] + row) * w.size[2] + column;
     if (lane == 0) out.base = offset;
     out.depth = _mm512_mask_mov_epi32(out.depth, mask, everywhere(depth));
     out.row = _mm512_mask_mov_epi32(out.row, mask, everywhere(row));
@@ -156,11 +157,11 @@ void pack_windows(const void* self, int64_t first_k, int64_t count_k, int64_t fi
     for (int64_t first = 0; first < rows; ++first) {
       const bool next = first_tap + first >= taps;
       const Sizes3& tap = w.taps[first_tap + first - (next ? taps : 0)];
-      fill_tap({static_cast<const float*>(w.images) + (first_channel + next) * plane +
-                    offset_of(w, tap),
-                plane, static_cast<float*>(panel) + first * w.nr + j, taps * w.nr,
-                (count_k - first + taps - 1) / taps},
-               c, form, within(w, c, tap, mask_of(0, count)));
+      fill_tap(
+          {static_cast<const float*>(w.images) + (first_channel + next) * plane + offset_of(w, tap),
+           plane, static_cast<float*>(panel) + first * w.nr + j, taps * w.nr,
+           (count_k - first + taps - 1) / taps},
+          c, form, within(w, c, tap, mask_of(0, count)));
     }
   }
 }
@@ -233,7 +234,8 @@ void pack_turned(const void* self, int64_t first_k, int64_t count_k, int64_t fir
   int64_t channel = first_column / taps, tap = first_column % taps;
   const int64_t first_tap = tap;
   for (int64_t j = 0; j < columns; ++j) {
-    t.channel[j] = static_cast<const float*>(w.images) + channel * plane + offset_of(w, w.taps[tap]);
+    t.channel[j] =
+        static_cast<const float*>(w.images) + channel * plane + offset_of(w, w.taps[tap]);
     t.tap[j] = j < kinds ? j : t.tap[j - kinds];
     if (++tap == taps) {
       tap = 0;

@@ -42,8 +42,8 @@ struct GemmBlock {
   int64_t a_row = 0, a_col = 0, b_row = 0, b_col = 0, c_in_row = 0, c_in_col = 0, c_row = 0;
   double alpha = 1, beta = 1;
   PanelSource panels = {};
-  // Where not 0, a_col is 1 and k of A lies in runs: step k at x / a_run * a_next + x % a_run, where
-  // x is a_first + k.
+  // Where not 0, a_col is 1 and k of A lies in runs: step k at x / a_run * a_next + x % a_run,
+  // where x is a_first + k.
   int64_t a_run = 0, a_next = 0, a_first = 0;
 };
 

@@ -1,5 +1,5 @@
-// Convolutions against plain loops in double: every product and dtype; shapes with strides, padding,
-// dilation, groups, positions too few and too many; the same bits on one thread and on two.
+// Convolutions against plain loops in double: every product and dtype; shapes with strides,
+// padding, dilation, groups, positions too few and too many; the same bits on one thread and two.
 #include "runtime/convolution.h"
 
 #include <gtest/gtest.h>
