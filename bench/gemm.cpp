@@ -13,11 +13,11 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "runtime/arena.h"
 #include "runtime/gemm.h"
 
 namespace {
@@ -119,27 +119,25 @@ struct Figures {
   int64_t scratch_bytes = 0;
 };
 
-using Floats = std::unique_ptr<float[], decltype(&std::free)>;
-
-Floats make_floats(int64_t count) {
-  const auto bytes = static_cast<size_t>((count * 4 + 63) / 64 * 64 + 64);
-  Floats floats(static_cast<float*>(std::aligned_alloc(64, bytes)), &std::free);
+// In the memory that a step has.
+Arena make_floats(int64_t count) {
+  Arena arena = value_or_throw(Arena::make(count * 4));
   uint32_t state = 1;  // a normal distribution of such sizes would take longer than the products
   for (int64_t i = 0; i < count; ++i) {
     state = state * 1664525u + 1013904223u;
-    floats[static_cast<size_t>(i)] = static_cast<float>(state >> 8) * 0x1p-23f - 1;
+    reinterpret_cast<float*>(arena.data())[i] = static_cast<float>(state >> 8) * 0x1p-23f - 1;
   }
-  return floats;
+  return arena;
 }
 
 Figures measure(const Case& c) {
   const auto gemm = value_or_throw(Gemm::make(c.spec));
-  const Floats a = make_floats(c.m * c.k), b = make_floats(c.k * c.n), out = make_floats(c.m * c.n),
-               bias = make_floats(c.n), scratch = make_floats(gemm->scratch_bytes() / 4);
+  const Arena a = make_floats(c.m * c.k), b = make_floats(c.k * c.n), out = make_floats(c.m * c.n),
+              bias = make_floats(c.n), scratch = make_floats(gemm->scratch_bytes() / 4);
   const auto one = make_thread_pool(1), two = make_thread_pool(2);
   const auto run = [&](Executor& executor) {
-    gemm->run(a.get(), b.get(), c.spec.has_c_in ? bias.get() : nullptr, out.get(), scratch.get(),
-              executor);
+    gemm->run(a.data(), b.data(), c.spec.has_c_in ? bias.data() : nullptr, out.data(),
+              scratch.data(), executor);
   };
   return {.one_ms = least_ms(processor_seconds, [&] { run(*one); }),
           .two_ms = least_ms(wall_seconds, [&] { run(*two); }),
