@@ -15,8 +15,8 @@
 // meet the same taps, so that it is a convolution with a part of them, and nothing is scattered.
 //
 // Pieces are cut by the shape alone; to_weight sums positions in order, where the weight is small
-// in parts whose sums are added up in order. So bits depend on the shape and the processor. bf16 and
-// f16 are summed in f32 and rounded once.
+// in parts whose sums are added up in order. So bits depend on the shape and the processor. What is
+// bf16 or f16 is summed in f32 and rounded once.
 //
 // Errors: Unsupported for what isn't floating; Bug for sizes that don't fit each other.
 #pragma once

@@ -9,7 +9,8 @@
 //           +-----+                bf16 f16       sum in f32, rounded once to nearest even
 //                                  integers       wrap around, as their type does
 //
-// The order of the sums is that of k, cut every kc: it depends on the type and the processor alone.
+// The order of the sums is that of k, cut in even parts of at most kc: it depends on k, the type
+// and the processor alone.
 #pragma once
 #include <cstdint>
 
