@@ -65,7 +65,8 @@ class RunningInstance final : public Instance {
   int64_t touched_arena_bytes() const override { return arena_.touched_bytes(); }
   void time_steps(bool on) override { ns_.assign(on ? lowered().steps.size() : 0, 0); }
   std::vector<StepTime> step_times() const override {
-    constexpr const char* kinds[] = {"kernel", "product", "foreign", "jump", "attention"};
+    constexpr const char* kinds[] = {"kernel", "product",   "foreign",
+                                     "jump",   "attention", "convolution"};
     std::vector<StepTime> out;
     for (size_t i = 0; i < ns_.size(); ++i)
       out.push_back({lowered().steps[i].name, kinds[lowered().steps[i].work.index()], ns_[i]});
@@ -85,13 +86,14 @@ class RunningInstance final : public Instance {
       else
         base_[s] = storages[s].bytes > 0 ? arena_.data() + storages[s].offset : nothing_;
     }
-    size_t products = 0, foreign = 0, attentions = 0;
+    size_t products = 0, foreign = 0, attentions = 0, convolutions = 0;
     for (const Step& step : lowered().steps) {
       first_pointer_.push_back(pointers_.size());
-      call_number_.push_back(std::holds_alternative<ProductCall>(step.work)     ? products++
-                             : std::holds_alternative<AttentionCall>(step.work) ? attentions++
-                             : std::holds_alternative<ForeignCall>(step.work)   ? foreign++
-                                                                                : 0);
+      call_number_.push_back(std::holds_alternative<ProductCall>(step.work)       ? products++
+                             : std::holds_alternative<AttentionCall>(step.work)   ? attentions++
+                             : std::holds_alternative<ConvolutionCall>(step.work) ? convolutions++
+                             : std::holds_alternative<ForeignCall>(step.work)     ? foreign++
+                                                                                  : 0);
       if (auto* k = std::get_if<KernelCall>(&step.work))
         for (size_t s : k->storages) add_pointer(s);
       if (auto* f = std::get_if<ForeignCall>(&step.work)) {
@@ -127,6 +129,8 @@ class RunningInstance final : public Instance {
         run_product(*p, *program_->built().products[call_number_[i]]);
       } else if (auto* a = std::get_if<AttentionCall>(&steps[i].work)) {
         program_->built().attentions[call_number_[i]].run(*a, base_, *executor_);
+      } else if (auto* c = std::get_if<ConvolutionCall>(&steps[i].work)) {
+        program_->built().convolutions[call_number_[i]].run(*c, base_, *executor_);
       } else if (auto* f = std::get_if<ForeignCall>(&steps[i].work)) {
         void** at = pointers_.data() + first_pointer_[i];
         program_->built().foreign[call_number_[i]](at, at + f->operands.size());
@@ -218,7 +222,7 @@ class RunningInstance final : public Instance {
   std::vector<int64_t> ns_;      // by step; empty where steps are not timed
   std::vector<void*> pointers_;  // all steps' buffers, one after the other
   std::vector<size_t> first_pointer_;
-  std::vector<size_t> call_number_;  // by step: which product, attention or foreign call it is
+  std::vector<size_t> call_number_;  // by step: which of the calls of its kind it is
   std::vector<Slot> slots_;
   Fault faults_[most_pieces];
   alignas(64) std::byte nothing_[64];  // where storages of no bytes point

@@ -115,6 +115,7 @@ Status run_products(Build& b) {
   runtime::GemmCache cache;
   CLEAVE_TRY(b.program.products, add_products(b.program.lowered, cache));
   CLEAVE_TRY(b.program.attentions, add_attentions(b.program.lowered));
+  CLEAVE_TRY(b.program.convolutions, add_convolutions(b.program.lowered));
   return {};
 }
 

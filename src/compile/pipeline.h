@@ -7,6 +7,7 @@
 // something (NN_stage.clv); emit writes each unit of C text (NN_unit_K.c).
 #pragma once
 #include "compile/attention_step.h"
+#include "compile/convolution_step.h"
 #include "compile/executable.h"
 #include "emit/bytecode.h"
 #include "emit/c_source.h"
@@ -44,6 +45,7 @@ struct BuiltProgram {
   std::vector<BuiltKernel> kernels;
   std::vector<std::shared_ptr<runtime::Gemm>> products;  // one for each ProductCall, in order
   std::vector<AttentionStep> attentions;                 // one for each AttentionCall, in order
+  std::vector<ConvolutionStep> convolutions;             // one for each ConvolutionCall, in order
   std::vector<ForeignFunction> foreign;                  // one for each ForeignCall, in order
   std::vector<std::shared_ptr<runtime::LoadedCode>> code;
 };

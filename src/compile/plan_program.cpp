@@ -1,6 +1,7 @@
 #include "compile/plan_program.h"
 
 #include "compile/attention_step.h"
+#include "compile/convolution_step.h"
 #include "ir/edit.h"
 #include "lower/add_rows.h"
 #include "lower/drop_copies.h"
@@ -60,6 +61,7 @@ Result<PlannedProgram> measure_program(const Graph& graph, runtime::GemmCache& c
   if (save == Save::memory) save_memory(out.lowered);
   CLEAVE_TRY(out.products, add_products(out.lowered, cache));
   CLEAVE_CHECK(add_attentions(out.lowered));
+  CLEAVE_CHECK(add_convolutions(out.lowered));
   measure_memory(out.lowered);
   return out;
 }

@@ -129,6 +129,15 @@ KernelTraffic of(const LoweredProgram& p, const AttentionCall& call) {
   return out;
 }
 
+KernelTraffic of(const LoweredProgram& p, const ConvolutionCall& call) {
+  std::set<size_t> operands = {call.image.storage, call.other.storage};
+  if (call.bias) operands.insert(call.bias->storage);
+  KernelTraffic out{{}, "convolution"};
+  for (const size_t s : operands) out.read += p.storages[s].bytes;
+  out.written = p.storages[call.out].bytes;
+  return out;
+}
+
 KernelTraffic of(const LoweredProgram&, const JumpCall&) { return {}; }
 
 }  // namespace

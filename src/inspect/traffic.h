@@ -14,7 +14,7 @@ namespace cleave {
 
 struct KernelTraffic {
   std::string name;               // of the first value that it computes
-  std::string kind;               // kernel, product, attention, foreign
+  std::string kind;               // kernel, product, attention, convolution, foreign
   int64_t read = 0, written = 0;  // bytes
 };
 

@@ -18,6 +18,7 @@ const ElementwiseRule* elementwise_rule(const LowerRule& rule, const OpView& op)
 
 bool LowerRule::decomposes(const OpView& op) const {
   if (const auto* attention = std::get_if<AttentionRule>(&form)) return !attention->form(op);
+  if (const auto* convolution = std::get_if<ConvolutionRule>(&form)) return !convolution->form(op);
   return std::holds_alternative<DecompositionRule>(form);
 }
 
@@ -60,6 +61,9 @@ LowerPtr view(std::function<std::optional<Layout>(const OpView&, const Layout&, 
 LowerPtr product(ProductRule r) { return rule(std::move(r)); }
 LowerPtr attention(std::function<std::optional<AttentionForm>(const OpView&)> form) {
   return rule(AttentionRule{std::move(form)});
+}
+LowerPtr convolution(std::function<std::optional<ConvolutionForm>(const OpView&)> form) {
+  return rule(ConvolutionRule{std::move(form)});
 }
 LowerPtr foreign(ForeignRule r) { return rule(std::move(r)); }
 LowerPtr branch() { return rule(BranchRule{}); }

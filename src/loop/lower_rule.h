@@ -1,4 +1,4 @@
-// How an operator becomes loops: one of eleven forms.
+// How an operator becomes loops: one of twelve forms.
 //
 //   elementwise   each result element is an expression of operand elements: what fuses best
 //   reduction     folds an operand over dims
@@ -6,11 +6,13 @@
 //   view          the result is a view of operand 0's memory; a copy where that can't be
 //   product       a matrix product, for the library
 //   attention     one call of the runtime where that covers it, else the entry's decompose
+//   convolution   the same, a product of a convolution
 //   decomposition the entry's decompose, before lowering
 //   foreign       the host program's own code: C text, or a callback
 //   branch, loop  the steps of subgraphs, and jumps
 //   group         the calls of a subgraph as one kernel
 #pragma once
+#include <array>
 #include <functional>
 #include <optional>
 #include <variant>
@@ -80,6 +82,21 @@ struct AttentionRule {
   std::function<std::optional<AttentionForm>(const OpView&)> form;  // nullopt: decomposed
 };
 
+// One product of a convolution of row-major operands; see runtime/convolution.h.
+struct ConvolutionForm {
+  enum class Product { to_small, to_large, to_weight };
+  using Sizes = std::array<int64_t, 3>;  // depth, height, width
+  Product product = Product::to_small;
+  int image = 0, other = 1, bias = -1;  // operands: the image that is read, weight or small side
+  int result = 0;
+  int64_t images = 1, large_channels = 1, small_channels = 1, groups = 1;
+  Sizes large = {1, 1, 1}, small = {1, 1, 1}, kernel = {1, 1, 1};
+  Sizes stride = {1, 1, 1}, padding = {0, 0, 0}, dilation = {1, 1, 1};
+};
+struct ConvolutionRule {
+  std::function<std::optional<ConvolutionForm>(const OpView&)> form;  // nullopt: decomposed
+};
+
 struct DecompositionRule {};
 
 // The host program's code for one call. Operands and results are row-major and dense; one call does
@@ -107,7 +124,7 @@ struct GroupRule {};
 
 struct LowerRule {
   std::variant<ElementwiseRule, ReductionRule, KernelRule, ViewRule, ProductRule, DecompositionRule,
-               ForeignRule, BranchRule, LoopRule, GroupRule, AttentionRule>
+               ForeignRule, BranchRule, LoopRule, GroupRule, AttentionRule, ConvolutionRule>
       form;
   // Whether this call is replaced by its entry's decompose.
   bool decomposes(const OpView& op) const;
@@ -129,6 +146,7 @@ LowerPtr kernel(KernelRule rule);
 LowerPtr view(std::function<std::optional<Layout>(const OpView&, const Layout&, int)> layout);
 LowerPtr product(ProductRule rule);
 LowerPtr attention(std::function<std::optional<AttentionForm>(const OpView&)> form);
+LowerPtr convolution(std::function<std::optional<ConvolutionForm>(const OpView&)> form);
 LowerPtr by_decomposition();
 LowerPtr foreign(ForeignRule rule);
 LowerPtr branch();

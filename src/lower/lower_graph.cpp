@@ -89,6 +89,12 @@ Status Lowering::node(NodeId n) {
       l.attention(n, op, *form);
       return {};
     }
+    Status operator()(const ConvolutionRule& r) {
+      const std::optional<ConvolutionForm> form = r.form(op);
+      if (!form) return bug("{} was not decomposed", op.name());
+      l.convolution(n, op, *form);
+      return {};
+    }
     Status operator()(const ForeignRule& r) { return l.foreign(n, op, r); }
     Status operator()(const BranchRule&) { return l.branch(n, op); }
     Status operator()(const LoopRule&) { return l.loop(n, op); }

@@ -60,6 +60,7 @@ class Lowering {
   void kernel(NodeId n, const OpView& op, const loop::KernelRule& rule);
   void product(NodeId n, const OpView& op, const loop::ProductRule& rule);
   void attention(NodeId n, const OpView& op, const loop::AttentionForm& form);
+  void convolution(NodeId n, const OpView& op, const loop::ConvolutionForm& form);
   Status foreign(NodeId n, const OpView& op, const loop::ForeignRule& rule);
   Status branch(NodeId n, const OpView& op);
   Status loop(NodeId n, const OpView& op);

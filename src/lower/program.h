@@ -1,6 +1,7 @@
 // A lowered program: a list of steps over storages, before code is emitted.
 //
-//   step      a kernel call, a matrix product, an attention, a foreign call, or a jump
+//   step      a kernel call, a matrix product, an attention, a convolution, a foreign call, or a
+//             jump
 //   storage   a placeholder's memory (bound by the caller), or a range of the arena
 //
 // A view has its base's storage. Lifetimes are steps [first, last]; a result lives to the end.
@@ -102,6 +103,22 @@ struct AttentionCall {
   }
 };
 
+// One product of a convolution; operands and result are row-major without gaps.
+struct ConvolutionCall {
+  struct Place {
+    size_t storage = 0;
+    int64_t offset = 0;
+  };
+  loop::ConvolutionForm form;  // without its positions, which mean nothing here
+  DType dtype = DType::f32;
+  Place image, other;
+  std::optional<Place> bias;
+  // An operand of the node that gives its sizes alone: to be there, not to be read.
+  std::optional<size_t> like;
+  size_t out = 0;
+  std::optional<size_t> scratch;  // a workspace storage, set when the runtime says how much
+};
+
 struct ForeignCall {
   loop::ForeignCode code;
   std::vector<std::optional<size_t>> operands;
@@ -121,7 +138,7 @@ struct JumpCall {
 
 struct Step {
   std::string name;  // of the value that it computes
-  std::variant<KernelCall, ProductCall, ForeignCall, JumpCall, AttentionCall> work;
+  std::variant<KernelCall, ProductCall, ForeignCall, JumpCall, AttentionCall, ConvolutionCall> work;
   bool may_fail = false;  // checks indices
   NodeId node = {};       // of the graph that was lowered; none for copies of what is returned
 };

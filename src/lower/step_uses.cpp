@@ -20,10 +20,15 @@ void each_storage(StepType& step, const std::vector<loop::Kernel>* kernels, cons
     for (size_t i = 0; i < a->parts.size(); ++i)
       if (a->parts[i]) f(a->parts[i]->storage, a->writes(static_cast<AttentionPart>(i)));
     if (a->scratch) f(*a->scratch, true);
-  } else if (auto* c = std::get_if<ForeignCall>(&step.work)) {
-    for (auto& s : c->operands)
+  } else if (auto* c = std::get_if<ConvolutionCall>(&step.work)) {
+    f(c->image.storage, false), f(c->other.storage, false), f(c->out, true);
+    if (c->bias) f(c->bias->storage, false);
+    if (c->like) f(*c->like, false);
+    if (c->scratch) f(*c->scratch, true);
+  } else if (auto* h = std::get_if<ForeignCall>(&step.work)) {
+    for (auto& s : h->operands)
       if (s) f(*s, false);
-    for (auto& s : c->results) f(s, true);
+    for (auto& s : h->results) f(s, true);
   } else if (auto* j = std::get_if<JumpCall>(&step.work); j && j->unless) {
     f(j->unless->storage, false);
   }

@@ -109,7 +109,7 @@ OpDef convolution() {
       .reference = reference,
       .decompose = decompose,
       .grad = grad,
-      .lower = loop::by_decomposition(),
+      .lower = loop::convolution(convolution_form),
       .cost = cost,
       .samples = samples(),
       .rejects =

@@ -63,8 +63,19 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   return Arrays{dx, dw, db};
 }
 
+// A call for one of the results, which the runtime may cover.
+ValueId alone(Builder& b, const OpView& op, size_t result) {
+  std::vector<bool> mask(3, false);
+  mask[result] = true;
+  NamedAttrs attrs = {{"output_mask", mask}};
+  for (const char* name : shared_attrs) attrs.emplace_back(name, op.attr(name));
+  return b.call("convolution_backward", {op.in(at_grad_output), op.in(at_input), op.in(at_weight)},
+                std::move(attrs))[result];
+}
+
 Values decompose(Builder& b, const OpView& op) {
   const std::vector<bool> mask = output_mask(op);
+  const bool is_one = mask[0] + mask[1] + mask[2] == 1;
   const auto g = static_shape(op.in_type(at_grad_output)), x = static_shape(op.in_type(at_input)),
              w = static_shape(op.in_type(at_weight));
   const ConvolutionAttrs at = convolution_attrs(op, x.size() - 2);
@@ -72,10 +83,15 @@ Values decompose(Builder& b, const OpView& op) {
   const ValueId dy = op.in(at_grad_output), in = op.in(at_input), weight = op.in(at_weight);
   const ValueId none = ValueId::none();
   Values out(3);
-  if (mask[0])
+  if (mask[0] && !is_one)
+    out[0] = alone(b, op, 0);
+  else if (mask[0])
     out[0] =
         at.transposed ? products.to_small(dy, weight, none) : products.to_large(dy, weight, none);
-  if (mask[1]) out[1] = at.transposed ? products.to_weight(dy, in) : products.to_weight(in, dy);
+  if (mask[1] && !is_one)
+    out[1] = alone(b, op, 1);
+  else if (mask[1])
+    out[1] = at.transposed ? products.to_weight(dy, in) : products.to_weight(in, dy);
   if (mask[2]) {
     std::vector<int64_t> dims = {0};
     for (int64_t d = 2; d < std::ssize(g); ++d) dims.push_back(d);
@@ -174,7 +190,7 @@ OpDef convolution_backward() {
       .reference = reference,
       .decompose = decompose,
       .grad = wide_grad(grad),
-      .lower = loop::by_decomposition(),
+      .lower = loop::convolution(convolution_backward_form),
       .cost = cost,
       .samples = samples(),
       .rejects =

@@ -2,7 +2,8 @@
 #include "runtime/attention.h"
 
 #include <algorithm>
-#include <atomic>
+
+#include "runtime/run_lanes.h"
 
 namespace cleave::runtime {
 namespace {
@@ -27,25 +28,6 @@ Status check(const AttentionSpec& s, const AttentionKernel& kernel) {
     return bug("attention: [{}, {}, {}, {}, {}, {}] in groups of {} and {}", s.batch, s.heads,
                s.rows, s.columns, s.width, s.value_width, s.key_group, s.value_group);
   return {};
-}
-
-// Calls f(lane, index) for each index below `pieces`, from `lanes` lanes.
-template <class F>
-void run_lanes(long lanes, long pieces, Executor& executor, const F& f) {
-  struct Run {
-    const F& f;
-    long pieces;
-    std::atomic<long> next = 0;
-  } run{f, pieces};
-  executor.parallel_for(
-      lanes,
-      [](void* context, long lane) {
-        Run& r = *static_cast<Run*>(context);
-        for (long i = r.next.fetch_add(1, std::memory_order_relaxed); i < r.pieces;
-             i = r.next.fetch_add(1, std::memory_order_relaxed))
-          r.f(lane, i);
-      },
-      &run);
 }
 
 }  // namespace

@@ -187,8 +187,10 @@ Result<std::shared_ptr<Gemm>> Gemm::make(const GemmSpec& spec, GemmEngine engine
   }
   if (engine == GemmEngine::library)
     return unsupported("gemm: oneDNN has no matmul for this product of {}", name_of(spec.dtype));
-  const GemmCut cut =
-      cut_gemm(spec.batch, spec.m, spec.n, spec.k, kernel.mr, kernel.nr, GemmCutting::grid);
+  // Other types keep their sums in scratch: narrower pieces need less of it.
+  const bool sums_in_c = spec.dtype == DType::f32 || spec.dtype == DType::f64;
+  const GemmCut cut = cut_gemm(spec.batch, spec.m, spec.n, spec.k, kernel.mr, kernel.nr,
+                               GemmCutting::grid, sums_in_c ? 2048 : 512);
   return std::shared_ptr<Gemm>(std::make_shared<OwnGemm>(spec, cut, kernel));
 }
 

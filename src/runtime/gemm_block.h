@@ -9,7 +9,8 @@
 //           +-----+                bf16 f16       sum in f32, rounded once to nearest even
 //                                  integers       wrap around, as their type does
 //
-// The order of the sums is that of k, cut every kc: it depends on the type and the processor alone.
+// The order of the sums is that of k, cut in even parts of at most kc: it depends on k, the type
+// and the processor alone.
 #pragma once
 #include <cstdint>
 
@@ -17,8 +18,21 @@
 
 namespace cleave::runtime {
 
+// Writes panels of B from wherever it likes (an image under a convolution), in the place of a
+// matrix with strides. `to` gets rows [first_k, first_k + count_k) and columns [first_column,
+// first_column + columns) of B, nr numbers a row, zeros behind `columns`, in the type that sums are
+// kept in (f32 for bf16 and f16). columns <= nr; which panels are asked for, how often and in which
+// order is up to the kernel. Called from any thread.
+struct PanelSource {
+  void (*pack)(const void* self, int64_t first_k, int64_t count_k, int64_t first_column,
+               int64_t columns, void* to) = nullptr;
+  const void* self = nullptr;
+  int64_t first_column = 0;  // where the block's columns begin
+};
+
 // Pointers to elements of one type; strides in elements. c_in may be null, and doesn't overlap c;
-// c_in_row = 0 is a row vector. The rows of C are contiguous.
+// c_in_row = 0 is a row vector. The rows of C are contiguous. Where there are panels, b and its
+// strides are not looked at.
 struct GemmBlock {
   const void* a = nullptr;
   const void* b = nullptr;
@@ -28,6 +42,10 @@ struct GemmBlock {
   int64_t m = 0, n = 0, k = 0;
   int64_t a_row = 0, a_col = 0, b_row = 0, b_col = 0, c_in_row = 0, c_in_col = 0, c_row = 0;
   double alpha = 1, beta = 1;
+  PanelSource panels = {};
+  // Where not 0, a_col is 1 and k of A lies in runs: step k at x / a_run * a_next + x % a_run,
+  // where x is a_first + k.
+  int64_t a_run = 0, a_next = 0, a_first = 0;
 };
 
 struct GemmBlockKernel {

@@ -31,7 +31,7 @@ namespace {
 
 #include "runtime/vec_avx512.h"
 
-inline constexpr int64_t kc_bytes = 1024;
+inline constexpr int64_t kc_bytes = 1536;
 
 #include "runtime/gemm_block_code.h"
 

@@ -9,10 +9,10 @@
 //     for each nr columns
 //       pack B: one panel, k after k, padded with zeros    stays in the first-level cache
 //       for each mr rows
-//         tile: rows x nr sums in registers
-//         finish: alpha, beta, c_in, rounding, after the last step
+//         tile: rows x nr sums in registers, and C_in where it is just added
+//         finish: alpha, beta, rounding, after the last step
 
-// Steps of k between two packings.
+// The most steps of k between two packings.
 template <class T>
 inline constexpr int64_t kc_of = kc_bytes / sizeof(T);
 template <class T>
@@ -62,150 +62,8 @@ T factor(double value) {
 
 inline int64_t rounded(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
-// --- Packing -------------------------------------------------------------------------------------
-
-template <class S, class T>
-void copy_run(const S* from, int64_t count, T* to) {
-  if constexpr (std::is_same_v<S, T>) {
-    if (count > 0) std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
-  } else {
-    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(from[i]);
-  }
-}
-
-template <int64_t count, class S, class T>
-void copy_fixed(const S* from, T* to) {
-  if constexpr (std::is_same_v<S, T>) {
-    std::memcpy(to, from, count * sizeof(T));
-  } else {
-    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(from[i]);
-  }
-}
-
-// Elements of a cache line.
-template <class T>
-inline constexpr int64_t line_of = 64 / sizeof(T);
-
-template <class T>
-int64_t group_elements(int64_t k) {
-  return mr_of<T> * rounded(k, line_of<T>);
-}
-
-// How many rows a group has, at most mr: even groups, since the sums of a small one are slow.
-template <class T>
-int64_t group_rows(int64_t m) {
-  const int64_t groups = (m + mr_of<T> - 1) / mr_of<T>;
-  return groups == 0 ? mr_of<T> : (m + groups - 1) / groups;
-}
-
-// Groups of rows as lines: element (i, p) of a group at (p / line * mr + i) * line + p % line.
-template <class S, class T>
-void pack_lines(const S* a, int64_t a_row, int64_t m, int64_t k, T* to) {
-  constexpr int64_t mr = mr_of<T>, line = line_of<T>;
-  if (k == 0) return;
-  const int64_t group = group_rows<T>(m);
-  for (int64_t first = 0; first < m; first += group, to += group_elements<T>(k)) {
-    const int64_t rows = m - first < group ? m - first : group;
-    for (int64_t i = 0; i < rows; ++i) {
-      const S* row = a + (first + i) * a_row;
-      int64_t p = 0;
-      for (; p + line <= k; p += line) copy_fixed<line>(row + p, to + p * mr + i * line);
-      copy_run(row + p, k - p, to + p * mr + i * line);
-    }
-  }
-}
-
-// Groups of rows, turned: element (i, p) of a group at p * mr + i.
-template <class S, class T>
-void pack_turned(const S* a, int64_t a_row, int64_t a_col, int64_t m, int64_t k, T* to) {
-  constexpr int64_t mr = mr_of<T>;
-  if (k == 0) return;
-  const int64_t group = group_rows<T>(m);
-  for (int64_t first = 0; first < m; first += group, to += group_elements<T>(k)) {
-    const int64_t rows = m - first < group ? m - first : group;
-    const S* from = a + first * a_row;
-    if (a_row == 1 && first + mr <= m) {  // what is too much of a group's mr rows is never read
-      for (int64_t p = 0; p < k; ++p) copy_fixed<mr>(from + p * a_col, to + p * mr);
-    } else {
-      for (int64_t p = 0; p < k; ++p)
-        for (int64_t i = 0; i < rows; ++i)
-          to[p * mr + i] = static_cast<T>(from[p * a_col + i * a_row]);
-    }
-  }
-}
-
-// One panel: columns [0, columns) of B, k after k.
-template <class S, class T>
-void pack_panel(const S* b, int64_t b_row, int64_t b_col, int64_t columns, int64_t k, T* to) {
-  constexpr int64_t nr = nr_of<T>;
-  if (k == 0) return;
-  if (columns == nr && b_col == 1) {
-    for (int64_t p = 0; p < k; ++p) copy_fixed<nr>(b + p * b_row, to + p * nr);
-    return;
-  }
-  int64_t done = 0;
-  if constexpr (std::is_same_v<S, T>)
-    if (columns == nr && b_row == 1) done = Vec<T>::turn_columns(b, b_col, k, to);
-  for (int64_t p = done; p < k; ++p) {
-    for (int64_t j = 0; j < columns; ++j) to[p * nr + j] = static_cast<T>(b[p * b_row + j * b_col]);
-    for (int64_t j = columns; j < nr; ++j) to[p * nr + j] = T{0};
-  }
-}
-
-// --- Sums ----------------------------------------------------------------------------------------
-
-// sums[i] += a[i * a_apart] * b[0, nr), i in [0, rows).
-template <class T, int rows, int a_apart>
-inline void add_products(const T* a, const T* b, typename Vec<T>::type (&sums)[rows][2]) {
-  using V = Vec<T>;
-  const auto b0 = V::load(b), b1 = V::load(b + V::lanes);
-#pragma GCC unroll 16
-  for (int i = 0; i < rows; ++i) {
-    const auto x = V::all(a[i * a_apart]);
-    sums[i][0] = V::multiply_add(x, b0, sums[i][0]);
-    sums[i][1] = V::multiply_add(x, b1, sums[i][1]);
-  }
-}
-
-// c[i][0, nr) (+)= sum over p of a(i, p) * b[p * b_row][0, nr), i in [0, rows).
-template <class T, int rows, bool turned>
-void tile(int64_t k, const T* a, const T* b, int64_t b_row, T* c, int64_t c_row, bool add) {
-  using V = Vec<T>;
-  constexpr int64_t mr = mr_of<T>, line = line_of<T>;
-  typename V::type sums[rows][2];
-#pragma GCC unroll 16
-  for (int i = 0; i < rows; ++i) sums[i][0] = sums[i][1] = V::zero();
-  if constexpr (turned) {
-    for (int64_t p = 0; p < k; ++p, b += b_row) add_products<T, rows, 1>(a + p * mr, b, sums);
-  } else {
-    for (int64_t p = 0; p < k; p += line, a += mr * line) {
-      const int64_t steps = k - p < line ? k - p : line;
-      for (int64_t q = 0; q < steps; ++q, b += b_row) add_products<T, rows, line>(a + q, b, sums);
-    }
-  }
-#pragma GCC unroll 16
-  for (int i = 0; i < rows; ++i) {
-    T* row = c + i * c_row;
-    if (add) {
-      sums[i][0] = V::add(V::load(row), sums[i][0]);
-      sums[i][1] = V::add(V::load(row + V::lanes), sums[i][1]);
-    }
-    V::store(row, sums[i][0]);
-    V::store(row + V::lanes, sums[i][1]);
-  }
-}
-
-template <class T>
-using Tile = void (*)(int64_t, const T*, const T*, int64_t, T*, int64_t, bool);
-
-template <class T, bool turned, int... i>
-constexpr std::array<Tile<T>, sizeof...(i)> tiles_of(std::integer_sequence<int, i...>) {
-  return {tile<T, i + 1, turned>...};
-}
-template <class T, bool turned>
-inline constexpr auto tiles = tiles_of<T, turned>(std::make_integer_sequence<int, mr_of<T>>());
-
-// --- The block -----------------------------------------------------------------------------------
+#include "runtime/gemm_pack_code.h"
+#include "runtime/gemm_tile_code.h"
 
 // S is the type in memory, T that of the sums.
 template <class S, class T>
@@ -216,8 +74,12 @@ class Block {
   static int64_t scratch_bytes(int64_t m, int64_t n, int64_t k);
 
  private:
-  static constexpr int64_t mr = mr_of<T>, nr = nr_of<T>, kc = kc_of<T>;
-  static int64_t steps_of(int64_t k) { return k < kc ? k : kc; }
+  static constexpr int64_t mr = mr_of<T>, nr = nr_of<T>;
+  // How many steps of k are summed in registers: even parts, of whole lines.
+  static int64_t steps_of(int64_t k) {
+    const int64_t parts = (k + kc_of<T> - 1) / kc_of<T>;
+    return parts <= 1 ? k : rounded((k + parts - 1) / parts, line_of<T>);
+  }
   static int64_t packed_a_elements(int64_t m, int64_t k) {
     return (m + mr - 1) / mr * group_elements<T>(steps_of(k));
   }
@@ -225,9 +87,18 @@ class Block {
   // Where the sums lie from one step of k to the next: in C itself, or in scratch.
   static constexpr bool sums_in_c = std::is_same_v<S, T>;
 
+  // With too few rows to pay for packing B is read as it lies.
+  bool as_it_lies(int64_t columns) const {
+    return std::is_same_v<S, T> && block_.b_col == 1 && columns == nr && block_.m <= 4 * mr;
+  }
+
+  int64_t steps_behind(int64_t first) const {
+    return block_.k - first < steps_ ? block_.k - first : steps_;
+  }
   void step(int64_t first, int64_t k);
   void pack_a(int64_t first, int64_t k);
-  void one_tile(int64_t i, int64_t j, int64_t k, const T* b, int64_t b_row, bool add, bool last);
+  Ahead ahead_of(int64_t first, int64_t k, int64_t j, int64_t index) const;
+  void one_tile(int64_t i, int64_t j, int64_t first, int64_t k, const T* b, int64_t b_row);
   void finish(const T* sums, int64_t sums_row, int64_t i, int64_t j, int64_t rows, int64_t columns);
   T value(T sum, int64_t i, int64_t j) const;
 
@@ -239,15 +110,16 @@ class Block {
   T* packed_a_;
   T* packed_b_;
   T* sums_;  // rows of padded_n_
-  int64_t padded_n_, group_;
+  int64_t padded_n_, group_, steps_;
   bool turned_, plain_;
+  bool adds_;  // C_in is added to the sums in registers
   T alpha_, beta_;
 };
 
 template <class S, class T>
 int64_t Block<S, T>::scratch_bytes(int64_t m, int64_t n, int64_t k) {
   int64_t elements = packed_a_elements(m, k) + packed_b_elements(k);
-  if (!sums_in_c && k > kc) elements += m * rounded(n, nr);
+  if (!sums_in_c && k > kc_of<T>) elements += m * rounded(n, nr);
   return rounded(elements * static_cast<int64_t>(sizeof(T)), 64);
 }
 
@@ -258,69 +130,99 @@ Block<S, T>::Block(const GemmBlock& block)
       packed_a_(static_cast<T*>(block.scratch)),
       packed_b_(packed_a_ + packed_a_elements(block.m, block.k)),
       sums_(packed_b_ + packed_b_elements(block.k)), padded_n_(rounded(block.n, nr)),
-      group_(group_rows<T>(block.m)), turned_(block.a_col != 1),
-      plain_(block.c_in == nullptr && block.alpha == 1), alpha_(factor<T>(block.alpha)),
-      beta_(factor<T>(block.beta)) {}
+      group_(group_rows<T>(block.m)), steps_(steps_of(block.k)), turned_(block.a_col != 1),
+      plain_(block.c_in == nullptr && block.alpha == 1),
+      adds_(sums_in_c && block.c_in != nullptr && block.c_in_col == 1 && block.alpha == 1 &&
+            block.beta == 1),
+      alpha_(factor<T>(block.alpha)), beta_(factor<T>(block.beta)) {}
 
 template <class S, class T>
 void Block<S, T>::run() {
   int64_t first = 0;
   do {  // once for k = 0 too
-    step(first, steps_of(block_.k - first));
-    first += kc;
+    step(first, steps_behind(first));
+    first += steps_;
   } while (first < block_.k);
 }
 
 template <class S, class T>
 void Block<S, T>::step(int64_t first, int64_t k) {
-  const bool add = first > 0, last = first + k == block_.k;
   pack_a(first, k);
   for (int64_t j = 0; j < block_.n; j += nr) {
     const int64_t columns = block_.n - j < nr ? block_.n - j : nr;
-    const S* from = b_ + first * block_.b_row + j * block_.b_col;
     const T* b = packed_b_;
     int64_t b_row = nr;
-    bool packed = false;
-    if constexpr (std::is_same_v<S, T>) {
-      // Too few rows to pay for packing: B as it lies.
-      if (block_.b_col == 1 && columns == nr && block_.m <= 4 * mr) {
-        b = from;
-        b_row = block_.b_row;
-        packed = true;
-      }
+    if (block_.panels.pack != nullptr) {
+      const PanelSource& from = block_.panels;
+      from.pack(from.self, first, k, from.first_column + j, columns, packed_b_);
+    } else if (const S* from = b_ + first * block_.b_row + j * block_.b_col; as_it_lies(columns)) {
+      if constexpr (std::is_same_v<S, T>) b = from;
+      b_row = block_.b_row;
+    } else {
+      pack_panel(from, block_.b_row, block_.b_col, columns, k, packed_b_);
     }
-    if (!packed) pack_panel(from, block_.b_row, block_.b_col, columns, k, packed_b_);
-    for (int64_t i = 0; i < block_.m; i += group_) one_tile(i, j, k, b, b_row, add, last);
+    for (int64_t i = 0; i < block_.m; i += group_) one_tile(i, j, first, k, b, b_row);
   }
 }
 
 template <class S, class T>
 void Block<S, T>::pack_a(int64_t first, int64_t k) {
   const S* a = a_ + first * block_.a_col;
-  if (turned_)
+  if (block_.a_run > 0)
+    pack_runs<S>(block_, first, k, packed_a_);
+  else if (turned_)
     pack_turned(a, block_.a_row, block_.a_col, block_.m, k, packed_a_);
   else
     pack_lines(a, block_.a_row, block_.m, k, packed_a_);
 }
 
+// What is packed next, as far as tile `index` of the panel from column j on brings it: a part of
+// the panel behind, or of the first one of the next steps.
 template <class S, class T>
-void Block<S, T>::one_tile(int64_t i, int64_t j, int64_t k, const T* b, int64_t b_row, bool add,
-                           bool last) {
+Ahead Block<S, T>::ahead_of(int64_t first, int64_t k, int64_t j, int64_t index) const {
+  if (block_.panels.pack != nullptr) return {};
+  const int64_t lines = (k + line_of<T> - 1) / line_of<T>;
+  if ((j += nr) >= block_.n) {
+    first += k;
+    k = steps_behind(first);
+    j = 0;
+  }
+  if (k <= 0) return {};
+  constexpr auto bytes = static_cast<int64_t>(sizeof(S));
+  const char* at = reinterpret_cast<const char*>(b_ + first * block_.b_row + j * block_.b_col);
+  const int64_t row = block_.b_row * bytes, column = block_.b_col * bytes;
+  if (block_.b_col == 1) {  // two rows at a time
+    if (2 * lines * index >= k) return {.at = at};
+    return {at + 2 * lines * index * row, 64, row, 2 * row};
+  }
+  if (block_.n - j < 4 * index + 4) return {.at = at};  // four columns for each tile
+  return {at + 4 * index * column, column, 2 * column, 64};
+}
+
+template <class S, class T>
+void Block<S, T>::one_tile(int64_t i, int64_t j, int64_t first, int64_t k, const T* b,
+                           int64_t b_row) {
+  const bool add = first > 0, last = first + k == block_.k;
   const int64_t rows = block_.m - i < group_ ? block_.m - i : group_;
   const int64_t columns = block_.n - j < nr ? block_.n - j : nr;
   const Tile<T> sum = (turned_ ? tiles<T, true> : tiles<T, false>)[static_cast<size_t>(rows - 1)];
   const T* a = packed_a_ + i / group_ * group_elements<T>(k);
+  const Ahead ahead = ahead_of(first, k, j, i / group_);
   if constexpr (sums_in_c) {
     if (columns == nr) {
-      T* c = c_ + i * block_.c_row + j;
-      sum(k, a, b, b_row, c, block_.c_row, add);
-      if (last && !plain_) finish(c, block_.c_row, i, j, rows, columns);
+      TileEnd<T> end{c_ + i * block_.c_row + j, block_.c_row, add, nullptr, 0};
+      if (last && adds_) {
+        end.added = c_in_ + i * block_.c_in_row + j;
+        end.added_row = block_.c_in_row;
+      }
+      sum(k, a, b, b_row, end, ahead);
+      if (last && !plain_ && !adds_) finish(end.c, block_.c_row, i, j, rows, columns);
       return;
     }
   }
   if (!sums_in_c && (add || !last)) {
     T* sums = sums_ + i * padded_n_ + j;
-    sum(k, a, b, b_row, sums, padded_n_, add);
+    sum(k, a, b, b_row, {sums, padded_n_, add, nullptr, 0}, ahead);
     if (last) finish(sums, padded_n_, i, j, rows, columns);
     return;
   }
@@ -330,11 +232,11 @@ void Block<S, T>::one_tile(int64_t i, int64_t j, int64_t k, const T* b, int64_t 
     T* c = c_ + i * block_.c_row + j;
     if (add)
       for (int64_t r = 0; r < rows; ++r) copy_run(c + r * block_.c_row, columns, edge + r * nr);
-    sum(k, a, b, b_row, edge, nr, add);
+    sum(k, a, b, b_row, {edge, nr, add, nullptr, 0}, ahead);
     if (!last)
       for (int64_t r = 0; r < rows; ++r) copy_run(edge + r * nr, columns, c + r * block_.c_row);
   } else {
-    sum(k, a, b, b_row, edge, nr, false);
+    sum(k, a, b, b_row, {edge, nr, false, nullptr, 0}, ahead);
   }
   if (last) finish(edge, nr, i, j, rows, columns);
 }

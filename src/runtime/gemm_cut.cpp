@@ -11,8 +11,9 @@ namespace {
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t round_up(int64_t a, int64_t unit) { return ceil_div(a, unit) * unit; }
 
-// A piece's part of A (m x 256 f32 at a time) stays in the second-level cache, that of C nearby.
-constexpr int64_t most_rows = 256, most_columns = 512;
+// A piece's part of A (m x 384 f32 at a time) stays in the second-level cache. C needn't, since it
+// is asked for early; narrow pieces would pack A more often.
+constexpr int64_t most_rows = 256;
 constexpr double per_piece = 300, waking = 8000;
 
 // threads and their weight in the sum
@@ -26,9 +27,9 @@ double piece_cost(int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr) {
   const auto rows = static_cast<double>(m), steps = static_cast<double>(k);
   const auto panels = static_cast<double>(ceil_div(n, nr));
   const auto tiles = panels * static_cast<double>(ceil_div(m, mr) * ceil_div(k, 256));
-  return rows * panels * steps +            // sums
-         0.25 * rows * steps +              // packing A
-         5 * panels * steps + 100 * tiles;  // packing B; filling and emptying tiles
+  return rows * panels * steps +             // sums
+         0.5 * rows * steps +                // packing A
+         10 * panels * steps + 100 * tiles;  // packing B; filling and emptying tiles
 }
 
 double cost(const GemmCut& cut, int64_t k, int64_t mr, int64_t nr) {
@@ -72,7 +73,7 @@ GemmPiece GemmCut::piece(long index) const {
 }
 
 GemmCut cut_gemm(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr,
-                 GemmCutting cutting) {
+                 GemmCutting cutting, int64_t most_columns) {
   const GemmCut whole{.all_batch = batch, .all_m = m, .all_n = n};
   if (batch == 0 || m == 0 || n == 0) return whole;
   GemmCut best;

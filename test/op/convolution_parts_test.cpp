@@ -1,5 +1,5 @@
-// Convolutions whose columns (im2col) are more than ConvolutionProducts::column_bytes: the batch is
-// cut into parts, whose results stand side by side and whose sums meet.
+// Convolutions of long kernels, in both directions and with both gradients: sums of thousands of
+// products, positions that the runtime cuts into pieces.
 #include <gtest/gtest.h>
 
 #include "op/convolution.h"

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -499,6 +500,60 @@ TEST(GemmBlock, EveryInstructionSetAgreesOnIntegers) {
   }
   // Sums of multiples of 1/256 below 2^16 are exact in f32: any order gives the same.
   for (const auto& result : results) EXPECT_EQ(result, results[0]);
+}
+
+// A source of panels that reads the matrix which the same product takes by its strides.
+struct MatrixPanels {
+  const float* b;
+  int64_t b_row, k, n, nr;
+
+  static void pack(const void* self, int64_t first_k, int64_t count_k, int64_t first_column,
+                   int64_t columns, void* to) {
+    const MatrixPanels& m = *static_cast<const MatrixPanels*>(self);
+    ASSERT_TRUE(first_k >= 0 && count_k > 0 && first_k + count_k <= m.k);
+    ASSERT_TRUE(first_column >= 0 && 0 < columns && columns <= m.nr &&
+                first_column + columns <= m.n);
+    float* out = static_cast<float*>(to);
+    for (int64_t p = 0; p < count_k; ++p)
+      for (int64_t j = 0; j < m.nr; ++j)
+        *out++ = j < columns ? m.b[(first_k + p) * m.b_row + first_column + j] : 0;
+  }
+};
+
+TEST(GemmBlock, PanelsMayComeFromASource) {
+  for (const auto& [m, n, k] : {std::array<int64_t, 3>{3, 200, 40}, {70, 77, 600}, {130, 256, 1}}) {
+    const Product p = make_product({.m = m, .n = n, .k = k, .has_c_in = true});
+    const GemmBlockKernel kernel = gemm_block_kernel(DType::f32);
+    const AlignedBytes scratch(kernel.scratch_bytes(m, n, k));
+    const int64_t first = n / 3;  // the block has the columns from here on
+    const auto at = [&](const Operand& x) {
+      return reinterpret_cast<const float*>(x.bytes.data());
+    };
+    const MatrixPanels source{at(p.b), n, k, n, kernel.nr};
+    GemmBlock block{.a = at(p.a),
+                    .b = at(p.b) + first,
+                    .c_in = at(p.c_in) + first,
+                    .scratch = scratch.data,
+                    .m = m,
+                    .n = n - first,
+                    .k = k,
+                    .a_row = k,
+                    .a_col = 1,
+                    .b_row = n,
+                    .b_col = 1,
+                    .c_in_row = n,
+                    .c_in_col = 1,
+                    .c_row = n - first};
+    std::vector<float> want(static_cast<size_t>(m * (n - first))), got(want);
+    block.c = want.data();
+    kernel.run(block);
+    block.c = got.data();
+    block.b = nullptr;
+    block.b_row = block.b_col = 0;
+    block.panels = {MatrixPanels::pack, &source, first};
+    kernel.run(block);
+    EXPECT_EQ(got, want);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,181 @@
+// Products of the training steps of bench/models, f32, in every form that forward and backward ask
+// for: GFLOP/s on one thread and on two.
+//
+//   bench_gemm               every product as a table row
+//   bench_gemm list          what products there are: one JSON object a line
+//   bench_gemm INDEX         one of them: one_ms (processor time of one thread), two_ms, scratch
+//
+// Forms, as of a linear layer: forward X W^T + b, input dY W, weight dY^T X. The figure is the
+// least of many runs, so that what else the machine does counts little.
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "runtime/arena.h"
+#include "runtime/gemm.h"
+
+namespace {
+
+using namespace cleave;
+using namespace cleave::runtime;
+
+struct Layer {
+  const char* model;
+  int64_t rows, in, out;
+  int count;  // of such layers in the model
+  bool has_bias = true;
+};
+
+constexpr Layer layers[] = {
+    {"mlp", 32, 784, 256, 1},
+    {"mlp", 32, 256, 128, 1},
+    {"mlp", 32, 128, 10, 1},
+    {"chargpt_small", 768, 128, 384, 4},
+    {"chargpt_small", 768, 128, 128, 4},
+    {"chargpt_small", 768, 128, 512, 4},
+    {"chargpt_small", 768, 512, 128, 4},
+    {"chargpt_small", 768, 128, 96, 1, false},
+    {"chargpt", 2048, 384, 1152, 6},
+    {"chargpt", 2048, 384, 384, 6},
+    {"chargpt", 2048, 384, 1536, 6},
+    {"chargpt", 2048, 1536, 384, 6},
+    {"chargpt", 2048, 384, 96, 1, false},
+    {"gpt2", 256, 768, 2304, 12},
+    {"gpt2", 256, 768, 768, 12},
+    {"gpt2", 256, 768, 3072, 12},
+    {"gpt2", 256, 3072, 768, 12},
+    {"gpt2", 256, 768, 50304, 1, false},
+    {"bert_small", 1024, 512, 1536, 4},
+    {"bert_small", 1024, 512, 512, 4},
+    {"bert_small", 1024, 512, 2048, 4},
+    {"bert_small", 1024, 2048, 512, 4},
+    {"bert_small", 1024, 512, 30522, 1, false},
+};
+
+struct Case {
+  const Layer* layer;
+  const char* form;
+  int64_t m, k, n;
+  GemmSpec spec;
+};
+
+std::vector<Case> make_cases() {
+  std::vector<Case> cases;
+  for (const Layer& l : layers) {
+    const GemmSpec forward{.m = l.rows,
+                           .n = l.out,
+                           .k = l.in,
+                           .a_row = l.in,
+                           .b_row = 1,
+                           .b_col = l.in,
+                           .has_c_in = l.has_bias,
+                           .c_in_row = 0};
+    const GemmSpec input{.m = l.rows, .n = l.in, .k = l.out, .a_row = l.out, .b_row = l.in};
+    const GemmSpec weight{
+        .m = l.out, .n = l.in, .k = l.rows, .a_row = 1, .a_col = l.out, .b_row = l.in};
+    cases.push_back({&l, "forward", forward.m, forward.k, forward.n, forward});
+    cases.push_back({&l, "input", input.m, input.k, input.n, input});
+    cases.push_back({&l, "weight", weight.m, weight.k, weight.n, weight});
+  }
+  return cases;
+}
+
+double processor_seconds() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+double wall_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// The least of runs of about 0.2 s. Runs shorter than 0.1 ms are timed together.
+template <class F>
+double least_ms(double (*now)(), const F& f) {
+  f();
+  double begin = now();
+  f();
+  const int together = static_cast<int>(1e-4 / std::max(1e-7, now() - begin)) + 1;
+  double least = 1e30, sum = 0;
+  for (int runs = 0; runs < 5 || sum < 0.2; ++runs) {
+    begin = now();
+    for (int i = 0; i < together; ++i) f();
+    const double took = now() - begin;
+    least = std::min(least, took / together);
+    sum += took;
+  }
+  return 1e3 * least;
+}
+
+struct Figures {
+  double one_ms = 0, two_ms = 0;
+  int64_t scratch_bytes = 0;
+};
+
+// In the memory that a step has.
+Arena make_floats(int64_t count) {
+  Arena arena = value_or_throw(Arena::make(count * 4));
+  uint32_t state = 1;  // a normal distribution of such sizes would take longer than the products
+  for (int64_t i = 0; i < count; ++i) {
+    state = state * 1664525u + 1013904223u;
+    reinterpret_cast<float*>(arena.data())[i] = static_cast<float>(state >> 8) * 0x1p-23f - 1;
+  }
+  return arena;
+}
+
+Figures measure(const Case& c) {
+  const auto gemm = value_or_throw(Gemm::make(c.spec));
+  const Arena a = make_floats(c.m * c.k), b = make_floats(c.k * c.n), out = make_floats(c.m * c.n),
+              bias = make_floats(c.n), scratch = make_floats(gemm->scratch_bytes() / 4);
+  const auto one = make_thread_pool(1), two = make_thread_pool(2);
+  const auto run = [&](Executor& executor) {
+    gemm->run(a.data(), b.data(), c.spec.has_c_in ? bias.data() : nullptr, out.data(),
+              scratch.data(), executor);
+  };
+  return {.one_ms = least_ms(processor_seconds, [&] { run(*one); }),
+          .two_ms = least_ms(wall_seconds, [&] { run(*two); }),
+          .scratch_bytes = gemm->scratch_bytes()};
+}
+
+void print_case(const Case& c) {
+  std::printf(
+      "{\"model\": \"%s\", \"form\": \"%s\", \"m\": %ld, \"k\": %ld, \"n\": %ld, "
+      "\"count\": %d, \"has_bias\": %s}\n",
+      c.layer->model, c.form, c.m, c.k, c.n, c.layer->count, c.spec.has_c_in ? "true" : "false");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<Case> cases = make_cases();
+  const std::string word = argc > 1 ? argv[1] : "";
+  if (word == "list") {
+    for (const Case& c : cases) print_case(c);
+    return 0;
+  }
+  if (!word.empty()) {
+    const auto index = static_cast<size_t>(std::strtoul(word.c_str(), nullptr, 10));
+    if (index >= cases.size()) return 1;
+    const Figures f = measure(cases[index]);
+    std::printf("{\"one_ms\": %.5f, \"two_ms\": %.5f, \"scratch_bytes\": %ld}\n", f.one_ms,
+                f.two_ms, f.scratch_bytes);
+    return 0;
+  }
+  std::printf("%-14s %-8s %6s %6s %6s %14s %14s %10s\n", "model", "form", "m", "k", "n",
+              "one, GFLOP/s", "two, GFLOP/s", "scratch KB");
+  for (const Case& c : cases) {
+    const Figures f = measure(c);
+    const double work = 2e-6 * static_cast<double>(c.m) * static_cast<double>(c.k * c.n);
+    std::printf("%-14s %-8s %6ld %6ld %6ld %14.1f %14.1f %10ld\n", c.layer->model, c.form, c.m, c.k,
+                c.n, work / f.one_ms, work / f.two_ms, f.scratch_bytes / 1024);
+    std::fflush(stdout);
+  }
+  return 0;
+}

@@ -1,0 +1,24 @@
+// See convolution.h: what is refused, and who does what.
+#include "runtime/convolution.h"
+
+#include "runtime/convolution_products.h"
+
+namespace cleave::runtime {
+
+Result<std::shared_ptr<Convolution>> Convolution::make(const ConvolutionSpec& s) {
+  if (window_packing_plain(s.dtype).windows == nullptr)
+    return unsupported("convolution: {} is not covered (src/runtime/convolution_windows.h)",
+                       name_of(s.dtype));
+  bool fits = s.images >= 0 && s.groups > 0 && s.large_channels >= 0 && s.small_channels >= 0 &&
+              s.large_channels % s.groups == 0 && s.small_channels % s.groups == 0;
+  for (size_t d = 0; d < 3; ++d)
+    fits = fits && s.large[d] > 0 && s.small[d] > 0 && s.kernel[d] > 0 && s.stride[d] > 0 &&
+           s.dilation[d] > 0 && s.padding[d] >= 0;
+  if (!fits)
+    return bug("convolution: {} images of {} and {} channels in {} groups", s.images,
+               s.large_channels, s.small_channels, s.groups);
+  return s.product == ConvolutionProduct::to_weight ? make_weight_product(s)
+                                                    : make_image_product(s);
+}
+
+}  // namespace cleave::runtime

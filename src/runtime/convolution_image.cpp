@@ -1,0 +1,325 @@
+// to_small and to_large of convolution.h: each phase is a product
+//
+//   out[rows of a group, (image, position)] = weight[rows, (channel, tap)] @ windows
+//
+// Where the positions of one image don't fill the panels, those of all images stand side by side.
+// Then, and where positions are stride apart, a piece is computed in scratch and copied to its
+// places. A phase of a part of the taps has a copy of them, turned to rows of large channels.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "runtime/convolution_products.h"
+#include "runtime/gemm_block.h"
+#include "runtime/gemm_cut.h"
+#include "runtime/run_lanes.h"
+
+namespace cleave::runtime {
+namespace {
+
+constexpr int64_t round_up(int64_t a, int64_t unit) { return (a + unit - 1) / unit * unit; }
+constexpr int64_t most_lanes = 16;
+// Fewer positions than this are too few to pay for packing the weight for each image.
+constexpr int64_t least_positions = 256;
+
+struct Phase {
+  Sizes3 positions, step;
+  std::vector<Sizes3> taps;        // offsets from position * step
+  std::vector<int64_t> tap_index;  // in the weight's kernel
+  Sizes3 out_step = {1, 1, 1}, out_base = {0, 0, 0};
+  bool together = false;  // the images side by side
+  bool direct = false;    // written where it belongs
+  bool as_it_lies = false;
+  int64_t turned = -1;  // where its weight stands in scratch, in elements; -1: as it lies
+  GemmCut cut;
+  long first_piece = 0;
+};
+
+// The taps that positions r, r + stride, .. of the large side meet, along one dim.
+struct PhaseDim {
+  int64_t base, count;
+  std::vector<std::pair<int64_t, int64_t>> taps;  // index, offset
+};
+
+PhaseDim phase_dim(const ConvolutionSpec& s, size_t d, int64_t r) {
+  PhaseDim out{r, (s.large[d] - r + s.stride[d] - 1) / s.stride[d], {}};
+  for (int64_t tap = 0; tap < s.kernel[d]; ++tap) {
+    const int64_t from = r + s.padding[d] - tap * s.dilation[d];
+    if (from % s.stride[d] == 0) out.taps.emplace_back(tap, from / s.stride[d]);
+  }
+  return out;
+}
+
+Phase phase_of(const ConvolutionSpec& s, const std::array<PhaseDim, 3>& dims) {
+  Phase p;
+  p.positions = {dims[0].count, dims[1].count, dims[2].count};
+  p.step = {1, 1, 1};
+  p.out_step = s.stride;
+  p.out_base = {dims[0].base, dims[1].base, dims[2].base};
+  for (const auto& [i, x] : dims[0].taps)
+    for (const auto& [j, y] : dims[1].taps)
+      for (const auto& [k, z] : dims[2].taps) {
+        p.taps.push_back({x, y, z});
+        p.tap_index.push_back((i * s.kernel[1] + j) * s.kernel[2] + k);
+      }
+  return p;
+}
+
+std::vector<Phase> phases_of(const ConvolutionSpec& s) {
+  std::vector<Phase> out;
+  if (s.product == ConvolutionProduct::to_small) {
+    Phase p{s.small, s.stride, {}, {}};
+    for (int64_t i = 0; i < s.kernel[0]; ++i)
+      for (int64_t j = 0; j < s.kernel[1]; ++j)
+        for (int64_t k = 0; k < s.kernel[2]; ++k)
+          p.taps.push_back({i * s.dilation[0] - s.padding[0], j * s.dilation[1] - s.padding[1],
+                            k * s.dilation[2] - s.padding[2]});
+    out.push_back(std::move(p));
+    return out;
+  }
+  const auto phases = [&](size_t d) { return std::min(s.stride[d], s.large[d]); };
+  for (int64_t i = 0; i < phases(0); ++i)
+    for (int64_t j = 0; j < phases(1); ++j)
+      for (int64_t k = 0; k < phases(2); ++k)
+        out.push_back(phase_of(s, {phase_dim(s, 0, i), phase_dim(s, 1, j), phase_dim(s, 2, k)}));
+  return out;
+}
+
+class ImageProduct final : public Convolution {
+ public:
+  explicit ImageProduct(const ConvolutionSpec& spec);
+  int64_t scratch_bytes() const override { return turned_bytes_ + lanes() * lane_bytes(); }
+  long pieces() const override { return pieces_; }
+  void run(const ConvolutionOperands& at, void* scratch, Executor& executor) const override;
+
+ private:
+  long lanes() const { return std::min<long>(pieces_, most_lanes); }
+  int64_t lane_bytes() const { return block_bytes_ + copy_bytes_; }
+  void settle(Phase& p);
+  void turn_weight(const Phase& p, long rows, const char* weight, char* turned) const;
+  template <class T>
+  void turn_rows(const Phase& p, int64_t group, int64_t first, const T* weight, T* turned) const;
+  void run_piece(const Phase& p, const GemmPiece& piece, const ConvolutionOperands& at,
+                 const char* turned, char* scratch) const;
+  void place(const Phase& p, const GemmPiece& piece, int64_t group, const char* from,
+             void* out) const;
+  template <class T>
+  void place_rows(const Phase& p, const GemmPiece& piece, int64_t group, const T* from,
+                  T* out) const;
+
+  const ConvolutionSpec s_;
+  const GemmBlockKernel kernel_;
+  const bool to_small_;
+  const int64_t bytes_;  // of an element
+  // The image read, and the result.
+  const Sizes3 in_, out_;
+  const int64_t in_channels_, out_channels_, rows_, channels_;  // the last two of a group
+  WindowPacking packing_;
+  std::vector<Phase> phases_;
+  long pieces_ = 0;
+  int64_t turned_bytes_ = 0, block_bytes_ = 0, copy_bytes_ = 0;
+};
+
+ImageProduct::ImageProduct(const ConvolutionSpec& s)
+    : s_(s), kernel_(gemm_block_kernel(s.dtype)),
+      to_small_(s.product == ConvolutionProduct::to_small), bytes_(size_of(s.dtype)),
+      in_(to_small_ ? s.large : s.small), out_(to_small_ ? s.small : s.large),
+      in_channels_(to_small_ ? s.large_channels : s.small_channels),
+      out_channels_(to_small_ ? s.small_channels : s.large_channels),
+      rows_(out_channels_ / s.groups), channels_(in_channels_ / s.groups),
+      packing_(window_packing(s.dtype, in_channels_ * product_of(in_), kernel_.nr)) {
+  phases_ = phases_of(s);
+  for (Phase& p : phases_) settle(p);
+}
+
+void ImageProduct::settle(Phase& p) {
+  const int64_t positions = product_of(p.positions), k = channels_ * std::ssize(p.taps);
+  const bool unit = p.out_step == Sizes3{1, 1, 1};
+  p.together = s_.images > 1 && (positions < least_positions ||
+                                 10 * round_up(positions, kernel_.nr) > 11 * positions);
+  p.direct = unit && (!p.together || s_.images == 1);
+  p.as_it_lies = !p.together && p.taps.size() == 1 && p.taps[0] == Sizes3{0, 0, 0} &&
+                 p.step == Sizes3{1, 1, 1} && p.positions == in_;
+  const int64_t batch = p.together ? s_.groups : s_.groups * s_.images;
+  const int64_t columns = p.together ? s_.images * positions : positions;
+  p.cut = cut_gemm(batch, rows_, columns, k, kernel_.mr, kernel_.nr, GemmCutting::grid);
+  p.first_piece = pieces_;
+  pieces_ += p.cut.pieces();
+  if (!to_small_ && p.taps.size() > 0 && std::ssize(p.taps) < product_of(s_.kernel)) {
+    p.turned = turned_bytes_ / bytes_;
+    turned_bytes_ += round_up(out_channels_ * k * bytes_, 64);
+  }
+  if (p.cut.pieces() == 0) return;
+  block_bytes_ = std::max(block_bytes_, kernel_.scratch_bytes(p.cut.m, p.cut.n, k));
+  if (!p.direct) copy_bytes_ = std::max(copy_bytes_, round_up(p.cut.m * p.cut.n * bytes_, 64));
+}
+
+// --- The turned weight ---------------------------------------------------------------------------
+
+// turned[group, row, (channel, tap)] = weight[group, channel, row, tap], a block of rows and of
+// channels at a time: what is read stays in the cache, and what is written follows itself.
+constexpr int64_t turned_rows = 16, turned_channels = 16;
+
+template <class T>
+void ImageProduct::turn_rows(const Phase& p, int64_t group, int64_t first, const T* weight,
+                             T* turned) const {
+  const int64_t kernel = product_of(s_.kernel), taps = std::ssize(p.taps);
+  const int64_t* index = p.tap_index.data();
+  const int64_t end_row = std::min(first + turned_rows, rows_);
+  for (int64_t c = 0; c < channels_; c += turned_channels)
+    for (int64_t row = first; row < end_row; ++row) {
+      const T* from = weight + ((group * channels_ + c) * rows_ + row) * kernel;
+      T* to = turned + ((group * rows_ + row) * channels_ + c) * taps;
+      const int64_t count = std::min(turned_channels, channels_ - c);
+      for (int64_t i = 0; i < count; ++i, from += rows_ * kernel)
+        for (int64_t t = 0; t < taps; ++t) *to++ = from[index[t]];
+    }
+}
+
+void ImageProduct::turn_weight(const Phase& p, long index, const char* weight, char* turned) const {
+  const int64_t blocks = (rows_ + turned_rows - 1) / turned_rows;
+  const int64_t group = index / blocks, first = index % blocks * turned_rows;
+  const auto turn = [&]<class T>(const T* from) {
+    turn_rows(p, group, first, from, reinterpret_cast<T*>(turned) + p.turned);
+  };
+  if (bytes_ == 8)
+    turn(reinterpret_cast<const uint64_t*>(weight));
+  else if (bytes_ == 4)
+    turn(reinterpret_cast<const uint32_t*>(weight));
+  else
+    turn(reinterpret_cast<const uint16_t*>(weight));
+}
+
+// --- The products --------------------------------------------------------------------------------
+
+void ImageProduct::run(const ConvolutionOperands& at, void* scratch, Executor& executor) const {
+  char* turned = static_cast<char*>(scratch);
+  if (turned_bytes_ > 0) {
+    const long blocks = static_cast<long>(s_.groups * ((rows_ + turned_rows - 1) / turned_rows));
+    run_lanes(std::min<long>(blocks, most_lanes), blocks, executor, [&](long, long index) {
+      for (const Phase& p : phases_)
+        if (p.turned >= 0) turn_weight(p, index, static_cast<const char*>(at.other), turned);
+    });
+  }
+  run_lanes(lanes(), pieces_, executor, [&](long lane, long index) {
+    size_t i = phases_.size() - 1;
+    while (phases_[i].first_piece > index) --i;
+    const Phase& p = phases_[i];
+    run_piece(p, p.cut.piece(index - p.first_piece), at, turned,
+              turned + turned_bytes_ + lane * lane_bytes());
+  });
+}
+
+void ImageProduct::run_piece(const Phase& p, const GemmPiece& piece, const ConvolutionOperands& at,
+                             const char* turned, char* scratch) const {
+  const int64_t taps = std::ssize(p.taps), k = channels_ * taps, kernel = product_of(s_.kernel);
+  const int64_t in_plane = product_of(in_), out_plane = product_of(out_);
+  const int64_t positions = product_of(p.positions);
+  for (int64_t b = piece.first_batch; b < piece.first_batch + piece.batch; ++b) {
+    const int64_t group = b % s_.groups, image = b / s_.groups;
+    const char* in = static_cast<const char*>(at.image) + group * channels_ * in_plane * bytes_;
+    const WindowSource windows{.images = in,
+                               .image_stride = in_channels_ * in_plane,
+                               .size = in_,
+                               .positions = p.positions,
+                               .step = p.step,
+                               .taps = p.taps.data(),
+                               .tap_count = taps,
+                               .nr = kernel_.nr};
+    GemmBlock block;
+    block.m = piece.m, block.n = piece.n, block.k = k;
+    const int64_t row = group * rows_ + piece.first_row;
+    if (to_small_) {
+      block.a = static_cast<const char*>(at.other) + row * k * bytes_;
+      block.a_row = k, block.a_col = 1;
+    } else if (p.turned >= 0) {
+      block.a = turned + (p.turned + row * k) * bytes_;
+      block.a_row = k, block.a_col = 1;
+    } else if (kernel > 1) {  // [channel, row, tap]
+      block.a = static_cast<const char*>(at.other) +
+                (group * channels_ * rows_ + piece.first_row) * kernel * bytes_;
+      block.a_row = kernel, block.a_col = 1;
+      block.a_run = kernel, block.a_next = rows_ * kernel;
+    } else {
+      block.a = static_cast<const char*>(at.other) +
+                (group * channels_ * rows_ + piece.first_row) * kernel * bytes_;
+      block.a_row = kernel, block.a_col = rows_ * kernel;
+    }
+    if (p.as_it_lies) {
+      block.b = in + (image * windows.image_stride + piece.first_column) * bytes_;
+      block.b_row = in_plane, block.b_col = 1;
+    } else {
+      block.panels = {packing_.windows, &windows, image * positions + piece.first_column};
+    }
+    if (s_.has_bias) {
+      block.c_in = static_cast<const char*>(at.bias) + row * bytes_;
+      block.c_in_row = 1;
+    }
+    block.scratch = scratch;
+    char* copy = scratch + block_bytes_;
+    if (p.direct) {
+      block.c = static_cast<char*>(at.out) +
+                ((image * out_channels_ + row) * out_plane + piece.first_column) * bytes_;
+      block.c_row = out_plane;
+    } else {
+      block.c = copy;
+      block.c_row = piece.n;
+    }
+    kernel_.run(block);
+    if (p.direct) continue;
+    GemmPiece placed = piece;
+    placed.first_column += image * positions;
+    place(p, placed, group, copy, at.out);
+  }
+}
+
+void ImageProduct::place(const Phase& p, const GemmPiece& piece, int64_t group, const char* from,
+                         void* out) const {
+  if (bytes_ == 8)
+    place_rows(p, piece, group, reinterpret_cast<const uint64_t*>(from),
+               static_cast<uint64_t*>(out));
+  else if (bytes_ == 4)
+    place_rows(p, piece, group, reinterpret_cast<const uint32_t*>(from),
+               static_cast<uint32_t*>(out));
+  else
+    place_rows(p, piece, group, reinterpret_cast<const uint16_t*>(from),
+               static_cast<uint16_t*>(out));
+}
+
+// Stretches of a row of positions, or of a whole image where positions follow each other.
+template <class T>
+void ImageProduct::place_rows(const Phase& p, const GemmPiece& piece, int64_t group, const T* from,
+                              T* out) const {
+  const int64_t out_plane = product_of(out_), step = p.out_step[2];
+  const bool dense = p.positions == out_;
+  const int64_t row = dense ? out_plane : p.positions[2];
+  for (int64_t j = 0; j < piece.n;) {
+    const int64_t column = piece.first_column + j, in_row = column % row;
+    const int64_t count = std::min(row - in_row, piece.n - j);
+    int64_t image = column / row, offset = in_row;
+    if (!dense) {
+      const int64_t h = image % p.positions[1], d = image / p.positions[1] % p.positions[0];
+      image = image / p.positions[1] / p.positions[0];
+      offset = ((d * p.out_step[0] + p.out_base[0]) * out_[1] + h * p.out_step[1] + p.out_base[1]) *
+                   out_[2] +
+               in_row * step + p.out_base[2];
+    }
+    T* to = out + (image * out_channels_ + group * rows_ + piece.first_row) * out_plane + offset;
+    const T* source = from + j;
+    for (int64_t i = 0; i < piece.m; ++i, to += out_plane, source += piece.n) {
+      if (step == 1)
+        std::memcpy(to, source, static_cast<size_t>(count) * sizeof(T));
+      else
+        for (int64_t x = 0; x < count; ++x) to[x * step] = source[x];
+    }
+    j += count;
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<Convolution> make_image_product(const ConvolutionSpec& spec) {
+  return std::make_shared<ImageProduct>(spec);
+}
+
+}  // namespace cleave::runtime

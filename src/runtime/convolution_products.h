@@ -1,0 +1,12 @@
+// The products of convolution.h: those whose results are images, and the one that gives a weight.
+#pragma once
+#include <memory>
+
+#include "runtime/convolution.h"
+
+namespace cleave::runtime {
+
+std::shared_ptr<Convolution> make_image_product(const ConvolutionSpec& spec);
+std::shared_ptr<Convolution> make_weight_product(const ConvolutionSpec& spec);
+
+}  // namespace cleave::runtime

@@ -1,0 +1,90 @@
+// See convolution_windows.h: the choice by processor, and the packing for any.
+#include "runtime/convolution_windows.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "runtime/convolution_walk.h"
+#include "runtime/half.h"
+
+namespace cleave::runtime {
+namespace {
+
+template <class S, class T>
+void copy_stretch(const S* from, int64_t step, int64_t count, T* to, int64_t to_step) {
+  if constexpr (std::is_same_v<S, T>)
+    if (step == 1 && to_step == 1) {
+      std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
+      return;
+    }
+  for (int64_t i = 0; i < count; ++i) to[i * to_step] = static_cast<T>(from[i * step]);
+}
+
+template <class S, class T>
+void pack_windows(const void* self, int64_t first_k, int64_t count_k, int64_t first_column,
+                  int64_t columns, void* panel) {
+  const auto& w = *static_cast<const WindowSource*>(self);
+  const auto* images = static_cast<const S*>(w.images);
+  T* to = static_cast<T*>(panel);
+  const int64_t plane = product_of(w.size), taps = w.tap_count;
+  std::fill_n(to, count_k * w.nr, T{0});
+  const WindowPosition at = position_of(w, first_column);
+  for (int64_t tap = 0; tap < std::min(taps, first_k + count_k); ++tap) {
+    const int64_t channel = (first_k - tap + taps - 1) / taps;
+    const int64_t first = channel * taps + tap - first_k;
+    for_each_stretch(w, at, columns, w.taps[tap], [&](int64_t lane, int64_t count, int64_t offset) {
+      const S* from = images + channel * plane + offset;
+      for (int64_t k = first; k < count_k; k += taps, from += plane)
+        copy_stretch(from, w.step[2], count, to + k * w.nr + lane, 1);
+    });
+  }
+}
+
+template <class S, class T>
+void pack_turned(const void* self, int64_t first_k, int64_t count_k, int64_t first_column,
+                 int64_t columns, void* panel) {
+  const auto& w = *static_cast<const WindowSource*>(self);
+  const auto* images = static_cast<const S*>(w.images);
+  T* to = static_cast<T*>(panel);
+  const int64_t plane = product_of(w.size), taps = w.tap_count;
+  std::fill_n(to, count_k * w.nr, T{0});
+  const WindowPosition at = position_of(w, w.first_k + first_k);
+  for (int64_t j = 0; j < columns; ++j) {
+    const int64_t channel = (first_column + j) / taps, tap = (first_column + j) % taps;
+    for_each_stretch(w, at, count_k, w.taps[tap], [&](int64_t k, int64_t count, int64_t offset) {
+      copy_stretch(images + channel * plane + offset, w.step[2], count, to + k * w.nr + j, w.nr);
+    });
+  }
+}
+
+template <class S, class T>
+WindowPacking packing() {
+  return {pack_windows<S, T>, pack_turned<S, T>};
+}
+
+}  // namespace
+
+WindowPacking window_packing_plain(DType dtype) {
+  switch (dtype) {
+    case DType::f64: return packing<double, double>();
+    case DType::f32: return packing<float, float>();
+    case DType::bf16: return packing<Bf16, float>();
+    case DType::f16: return packing<F16, float>();
+    default: return {};
+  }
+}
+
+WindowPacking window_packing(DType dtype, int64_t image_stride, int64_t nr) {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  const bool fits = image_stride < int64_t{1} << 26 && nr % 16 == 0 && nr <= 64;
+  if (dtype == DType::f32 && fits && __builtin_cpu_supports("avx512f")) {
+    const WindowPacking fast = window_packing_avx512();
+    if (fast.windows != nullptr) return fast;
+  }
+#endif
+  return window_packing_plain(dtype);
+}
+
+}  // namespace cleave::runtime

@@ -1,0 +1,48 @@
+// The windows of images as panels of a matrix product, read from the images where they lie: what
+// im2col would write, a panel at a time.
+//
+//   B[(channel, tap), (image, position)] = image[channel, position * step + tap]
+//
+// Positions stand in a grid, each tap is an offset (both may be negative or beyond the image: zeros
+// there). Columns are counted over the images of the batch, as if they stood side by side.
+#pragma once
+#include <array>
+#include <cstdint>
+
+#include "cleave/dtype.h"
+
+namespace cleave::runtime {
+
+using Sizes3 = std::array<int64_t, 3>;  // depth, height, width
+
+inline int64_t product_of(const Sizes3& s) { return s[0] * s[1] * s[2]; }
+
+struct WindowSource {
+  const void* images = nullptr;  // the first channel of the first image
+  int64_t image_stride = 0;      // elements
+  Sizes3 size = {1, 1, 1};       // of an image; channels follow each other without gaps
+  Sizes3 positions = {1, 1, 1};
+  Sizes3 step = {1, 1, 1};
+  const Sizes3* taps = nullptr;
+  int64_t tap_count = 0;
+  int64_t nr = 0;       // numbers in a row of a panel
+  int64_t first_k = 0;  // of `turned`: the position where k begins
+};
+
+// Functions for PanelSource::pack (gemm_block.h); self is a WindowSource.
+struct WindowPacking {
+  using Pack = void (*)(const void* self, int64_t first_k, int64_t count_k, int64_t first_column,
+                        int64_t columns, void* to);
+  Pack windows = nullptr;  // k is (channel, tap), columns are (image, position)
+  Pack turned = nullptr;   // the other way round
+};
+
+// The fastest for this processor, images so many elements apart, and panels; null for what isn't
+// floating.
+WindowPacking window_packing(DType dtype, int64_t image_stride, int64_t nr);
+
+// For any processor, and for f32 with AVX-512 (null where it wasn't compiled in).
+WindowPacking window_packing_plain(DType dtype);
+WindowPacking window_packing_avx512();
+
+}  // namespace cleave::runtime

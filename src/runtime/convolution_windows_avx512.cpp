@@ -1,0 +1,279 @@
+// convolution_windows.h for f32 with AVX-512: sixteen columns at a time. Where windows step by one,
+// a vector is put together from masked loads, one for each stretch of a row; else it is gathered.
+// What masks leave out is not read.
+#include "runtime/convolution_walk.h"
+#include "runtime/convolution_windows.h"
+
+#if defined(__x86_64__)
+#if !defined(__clang__)
+// g++ 12 takes the undefined vectors of its own intrinsics for mistakes (GCC bug 105593).
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
+#include <immintrin.h>
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx512f,avx2,fma"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx2,fma")
+#pragma GCC optimize("O3")
+#endif
+
+namespace cleave::runtime {
+namespace {
+
+constexpr int64_t lanes = 16;
+
+// Sixteen columns: their places under a tap of offset 0, whether or not these are in the image.
+// Lane i of a stretch stands at offset + i * step; those that follow each other in memory are one.
+struct Columns {
+  __m512i depth, row, column;  // position * step
+  int stretches = 0;
+  __mmask16 masks[lanes];
+  int64_t offsets[lanes];
+  __m512i index;  // from `base` on, for gathering
+  int64_t base = 0;
+};
+
+__mmask16 mask_of(int64_t first, int64_t count) {
+  return static_cast<__mmask16>(((1u << count) - 1u) << first);
+}
+
+__m512i everywhere(int64_t x) { return _mm512_set1_epi32(static_cast<int>(x)); }
+
+// The next `count` columns, at most sixteen; moves `at` behind them.
+void set_columns(const WindowSource& w, WindowPosition& at, int64_t count, Columns& out) {
+  const int64_t step = w.step[2];
+  const __m512i lane_steps = _mm512_mullo_epi32(
+      _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), everywhere(step));
+  out.depth = out.row = out.column = out.index = _mm512_setzero_si512();
+  out.stretches = 0;
+  for (int64_t lane = 0; lane < count;) {
+    const int64_t left = w.positions[2] - at.column;
+    const int64_t n = count - lane < left ? count - lane : left;
+    const __mmask16 mask = mask_of(lane, n);
+    const int64_t depth = at.depth * w.step[0], row = at.row * w.step[1];
+    const int64_t column = (at.column - lane) * step;
+    const int64_t offset =
+        at.image * w.image_stride + (depth * w.size[1] + row) * w.size[2] + column;
+    if (lane == 0) out.base = offset;
+    out.depth = _mm512_mask_mov_epi32(out.depth, mask, everywhere(depth));
+    out.row = _mm512_mask_mov_epi32(out.row, mask, everywhere(row));
+    out.column = _mm512_mask_add_epi32(out.column, mask, lane_steps, everywhere(column));
+    out.index = _mm512_mask_add_epi32(out.index, mask, lane_steps, everywhere(offset - out.base));
+    if (out.stretches > 0 && out.offsets[out.stretches - 1] == offset) {
+      __mmask16& last = out.masks[out.stretches - 1];
+      last = static_cast<__mmask16>(last | mask);
+    } else {
+      out.masks[out.stretches] = mask;
+      out.offsets[out.stretches++] = offset;
+    }
+    lane += n;
+    at.column += n;
+    if (at.column == w.positions[2]) next_row(w, at);
+  }
+}
+
+// Which of the columns have their place under a tap within the image.
+__mmask16 within(const WindowSource& w, const Columns& c, const Sizes3& tap, __mmask16 all) {
+  const auto inside = [&](__mmask16 so_far, __m512i at, size_t d) {
+    return _mm512_mask_cmplt_epu32_mask(so_far, _mm512_add_epi32(at, everywhere(tap[d])),
+                                        everywhere(w.size[d]));
+  };
+  __mmask16 mask = inside(all, c.column, 2);
+  mask = inside(mask, c.row, 1);
+  return w.size[0] == 1 && w.positions[0] == 1 && tap[0] == 0 ? mask : inside(mask, c.depth, 0);
+}
+
+int64_t offset_of(const WindowSource& w, const Sizes3& tap) {
+  return (tap[0] * w.size[1] + tap[1]) * w.size[2] + tap[2];
+}
+
+// How a vector is put together: from so many loads, or as one of these says.
+constexpr int any_loads = -1, gathered = -2;
+
+int form_of(const WindowSource& w, const Columns& c) {
+  if (w.step[2] != 1) return gathered;
+  return c.stretches <= 3 ? c.stretches : any_loads;
+}
+
+// `channel` is a channel of the first image, moved by the tap.
+template <int form>
+__m512 load_columns(const float* channel, const Columns& c, __mmask16 within) {
+  __m512 x = _mm512_setzero_ps();
+  if constexpr (form == gathered) {
+    x = _mm512_mask_i32gather_ps(x, within, c.index, channel + c.base, 4);
+  } else {
+    const int count = form == any_loads ? c.stretches : form;
+#pragma GCC unroll 4
+    for (int i = 0; i < count; ++i)
+      x = _mm512_mask_loadu_ps(x, static_cast<__mmask16>(c.masks[i] & within),
+                               channel + c.offsets[i]);
+  }
+  return x;
+}
+
+// The rows of a panel that are one tap's, of channel after channel.
+struct TapRows {
+  const float* channel;
+  int64_t plane;
+  float* to;
+  int64_t apart, count;
+};
+
+template <int form>
+void fill_rows(const TapRows& rows, const Columns& c, __mmask16 within) {
+  const float* channel = rows.channel;
+  float* to = rows.to;
+  for (int64_t i = 0; i < rows.count; ++i, channel += rows.plane, to += rows.apart)
+    _mm512_storeu_ps(to, load_columns<form>(channel, c, within));
+}
+
+void fill_tap(const TapRows& rows, const Columns& c, int form, __mmask16 within) {
+  switch (form) {
+    case 0: return fill_rows<0>(rows, c, within);
+    case 1: return fill_rows<1>(rows, c, within);
+    case 2: return fill_rows<2>(rows, c, within);
+    case 3: return fill_rows<3>(rows, c, within);
+    case gathered: return fill_rows<gathered>(rows, c, within);
+    default: return fill_rows<any_loads>(rows, c, within);
+  }
+}
+
+void pack_windows(const void* self, int64_t first_k, int64_t count_k, int64_t first_column,
+                  int64_t columns, void* panel) {
+  const auto& w = *static_cast<const WindowSource*>(self);
+  if (count_k == 0) return;  // there may be no taps
+  const int64_t plane = product_of(w.size), taps = w.tap_count;
+  const int64_t first_channel = first_k / taps, first_tap = first_k % taps;
+  WindowPosition at = position_of(w, first_column);
+  Columns c;
+  for (int64_t j = 0; j < w.nr; j += lanes) {
+    const int64_t left = columns - j, count = left < 0 ? 0 : left < lanes ? left : lanes;
+    set_columns(w, at, count, c);
+    const int form = form_of(w, c);
+    const int64_t rows = count_k < taps ? count_k : taps;
+    for (int64_t first = 0; first < rows; ++first) {
+      const bool next = first_tap + first >= taps;
+      const Sizes3& tap = w.taps[first_tap + first - (next ? taps : 0)];
+      fill_tap(
+          {static_cast<const float*>(w.images) + (first_channel + next) * plane + offset_of(w, tap),
+           plane, static_cast<float*>(panel) + first * w.nr + j, taps * w.nr,
+           (count_k - first + taps - 1) / taps},
+          c, form, within(w, c, tap, mask_of(0, count)));
+    }
+  }
+}
+
+// Rows become columns: out[i][j] = x[j][i].
+void turn(__m512 (&x)[lanes]) {
+  __m512 y[lanes];
+#pragma GCC unroll 8
+  for (int i = 0; i < 16; i += 2) {
+    y[i] = _mm512_unpacklo_ps(x[i], x[i + 1]);
+    y[i + 1] = _mm512_unpackhi_ps(x[i], x[i + 1]);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 16; i += 4) {
+    x[i] = _mm512_shuffle_ps(y[i], y[i + 2], 0x44);
+    x[i + 1] = _mm512_shuffle_ps(y[i], y[i + 2], 0xee);
+    x[i + 2] = _mm512_shuffle_ps(y[i + 1], y[i + 3], 0x44);
+    x[i + 3] = _mm512_shuffle_ps(y[i + 1], y[i + 3], 0xee);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    y[i] = _mm512_shuffle_f32x4(x[i], x[i + 4], 0x88);
+    y[i + 4] = _mm512_shuffle_f32x4(x[i], x[i + 4], 0xdd);
+    y[i + 8] = _mm512_shuffle_f32x4(x[i + 8], x[i + 12], 0x88);
+    y[i + 12] = _mm512_shuffle_f32x4(x[i + 8], x[i + 12], 0xdd);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    x[i] = _mm512_shuffle_f32x4(y[i], y[i + 8], 0x88);
+    x[i + 8] = _mm512_shuffle_f32x4(y[i], y[i + 8], 0xdd);
+    x[i + 4] = _mm512_shuffle_f32x4(y[i + 4], y[i + 12], 0x88);
+    x[i + 12] = _mm512_shuffle_f32x4(y[i + 4], y[i + 12], 0xdd);
+  }
+}
+
+// The columns of a turned panel: a channel moved by a tap, and the tap.
+constexpr int64_t most_columns = 64;
+struct TurnedColumns {
+  const float* channel[most_columns];
+  int64_t tap[most_columns];  // among those of the panel
+};
+
+// Sixteen positions of sixteen columns at a time.
+template <int form>
+void turn_columns(const WindowSource& w, const TurnedColumns& t, int64_t columns,
+                  const Columns& positions, const __mmask16* within, int64_t count, float* to) {
+  for (int64_t j = 0; j < w.nr; j += lanes) {
+    __m512 x[lanes];
+    const int64_t left = columns - j;
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < lanes; ++i)
+      x[i] = i < left ? load_columns<form>(t.channel[j + i], positions, within[t.tap[j + i]])
+                      : _mm512_setzero_ps();
+    turn(x);
+    if (count == lanes) {
+#pragma GCC unroll 16
+      for (int64_t i = 0; i < lanes; ++i) _mm512_storeu_ps(to + i * w.nr + j, x[i]);
+    } else {
+      for (int64_t i = 0; i < count; ++i) _mm512_storeu_ps(to + i * w.nr + j, x[i]);
+    }
+  }
+}
+
+void pack_turned(const void* self, int64_t first_k, int64_t count_k, int64_t first_column,
+                 int64_t columns, void* panel) {
+  const auto& w = *static_cast<const WindowSource*>(self);
+  const int64_t plane = product_of(w.size), taps = w.tap_count;
+  const int64_t kinds = columns < taps ? columns : taps;
+  TurnedColumns t;
+  int64_t channel = first_column / taps, tap = first_column % taps;
+  const int64_t first_tap = tap;
+  for (int64_t j = 0; j < columns; ++j) {
+    t.channel[j] =
+        static_cast<const float*>(w.images) + channel * plane + offset_of(w, w.taps[tap]);
+    t.tap[j] = j < kinds ? j : t.tap[j - kinds];
+    if (++tap == taps) {
+      tap = 0;
+      ++channel;
+    }
+  }
+  WindowPosition at = position_of(w, w.first_k + first_k);
+  Columns c;
+  __mmask16 inside[most_columns];
+  for (int64_t p = 0; p < count_k; p += lanes) {
+    const int64_t count = count_k - p < lanes ? count_k - p : lanes;
+    set_columns(w, at, count, c);
+    for (int64_t j = 0, x = first_tap; j < kinds; ++j) {
+      inside[j] = within(w, c, w.taps[x], mask_of(0, count));
+      if (++x == taps) x = 0;
+    }
+    float* to = static_cast<float*>(panel) + p * w.nr;
+    switch (form_of(w, c)) {
+      case 1: turn_columns<1>(w, t, columns, c, inside, count, to); break;
+      case gathered: turn_columns<gathered>(w, t, columns, c, inside, count, to); break;
+      default: turn_columns<any_loads>(w, t, columns, c, inside, count, to); break;
+    }
+  }
+}
+
+}  // namespace
+
+WindowPacking window_packing_avx512() { return {pack_windows, pack_turned}; }
+
+}  // namespace cleave::runtime
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#else
+namespace cleave::runtime {
+WindowPacking window_packing_avx512() { return {}; }
+}  // namespace cleave::runtime
+#endif

@@ -1,0 +1,143 @@
+// How gemm_block_code.h, which includes this, packs A in groups of rows and B in panels.
+
+template <class S, class T>
+void copy_run(const S* from, int64_t count, T* to) {
+  if constexpr (std::is_same_v<S, T>) {
+    if (count > 0) std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
+  } else {
+    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(from[i]);
+  }
+}
+
+template <int64_t count, class S, class T>
+void copy_fixed(const S* from, T* to) {
+  if constexpr (std::is_same_v<S, T>) {
+    std::memcpy(to, from, count * sizeof(T));
+  } else {
+    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(from[i]);
+  }
+}
+
+// Elements of a cache line.
+template <class T>
+inline constexpr int64_t line_of = 64 / sizeof(T);
+
+template <class T>
+int64_t group_elements(int64_t k) {
+  return mr_of<T> * rounded(k, line_of<T>);
+}
+
+// How many rows a group has, at most mr: even groups, since the sums of a small one are slow.
+template <class T>
+int64_t group_rows(int64_t m) {
+  const int64_t groups = (m + mr_of<T> - 1) / mr_of<T>;
+  return groups == 0 ? mr_of<T> : (m + groups - 1) / groups;
+}
+
+// Groups of rows as lines: element (i, p) of a group at (p / line * mr + i) * line + p % line. The
+// processor's own prefetching begins anew with each row, so the row after the next is asked for.
+template <class S, class T>
+void pack_lines(const S* a, int64_t a_row, int64_t m, int64_t k, T* to) {
+  constexpr int64_t mr = mr_of<T>, line = line_of<T>;
+  if (k == 0) return;
+  const int64_t group = group_rows<T>(m);
+  for (int64_t first = 0; first < m; first += group, to += group_elements<T>(k)) {
+    const int64_t rows = m - first < group ? m - first : group;
+    for (int64_t i = 0; i < rows; ++i) {
+      const S* row = a + (first + i) * a_row;
+      int64_t p = 0;
+      for (; p + line <= k; p += line) {
+        __builtin_prefetch(row + 2 * a_row + p);
+        copy_fixed<line>(row + p, to + p * mr + i * line);
+      }
+      copy_run(row + p, k - p, to + p * mr + i * line);
+    }
+  }
+}
+
+// A few numbers: by two pieces that may overlap.
+template <class S, class T>
+void copy_short(const S* from, int64_t count, T* to) {
+  if (count > 16) {
+    copy_run(from, count, to);
+  } else if (count >= 8) {
+    copy_fixed<8>(from, to);
+    copy_fixed<8>(from + count - 8, to + count - 8);
+  } else if (count >= 4) {
+    copy_fixed<4>(from, to);
+    copy_fixed<4>(from + count - 4, to + count - 4);
+  } else {
+    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(from[i]);
+  }
+}
+
+// Groups of rows as lines, of rows that lie in runs: gemm_block.h. `first` is where steps begin.
+template <class S, class T>
+void pack_runs(const GemmBlock& block, int64_t first, int64_t k, T* to) {
+  constexpr int64_t mr = mr_of<T>, line = line_of<T>;
+  const int64_t group = group_rows<T>(block.m), run = block.a_run;
+  const int64_t begin = (block.a_first + first) % run;
+  const S* rows = static_cast<const S*>(block.a) + (block.a_first + first) / run * block.a_next;
+  for (int64_t i = 0; i < block.m; ++i) {
+    T* packed = to + i / group * group_elements<T>(k) + i % group * line;
+    const S* from = rows + i * block.a_row;
+    int64_t x = begin;
+    for (int64_t p = 0; p < k;) {
+      const int64_t left = run - x, room = line - p % line;
+      int64_t count = k - p < left ? k - p : left;
+      count = count < room ? count : room;
+      T* at = packed + p / line * mr * line + p % line;
+      if (count == line)
+        copy_fixed<line>(from + x, at);
+      else
+        copy_short(from + x, count, at);
+      p += count;
+      x += count;
+      if (x == run) {
+        x = 0;
+        from += block.a_next;
+      }
+    }
+  }
+}
+
+// Groups of rows, turned: element (i, p) of a group at p * mr + i. A few steps of k at a time for
+// all groups, since the ends of groups share cache lines of A.
+template <class S, class T>
+void pack_turned(const S* a, int64_t a_row, int64_t a_col, int64_t m, int64_t k, T* to) {
+  constexpr int64_t mr = mr_of<T>, few = 16;
+  const int64_t group = group_rows<T>(m), apart = group_elements<T>(k);
+  for (int64_t begin = 0; begin < k; begin += few) {
+    const int64_t end = k - begin < few ? k : begin + few;
+    T* out = to;
+    for (int64_t first = 0; first < m; first += group, out += apart) {
+      const int64_t rows = m - first < group ? m - first : group;
+      const S* from = a + first * a_row;
+      if (a_row == 1 && first + mr <= m) {  // what is too much of a group's mr rows is never read
+        for (int64_t p = begin; p < end; ++p) copy_fixed<mr>(from + p * a_col, out + p * mr);
+      } else {
+        for (int64_t p = begin; p < end; ++p)
+          for (int64_t i = 0; i < rows; ++i)
+            out[p * mr + i] = static_cast<T>(from[p * a_col + i * a_row]);
+      }
+    }
+  }
+}
+
+// One panel: columns [0, columns) of B, k after k.
+template <class S, class T>
+void pack_panel(const S* b, int64_t b_row, int64_t b_col, int64_t columns, int64_t k, T* to) {
+  constexpr int64_t nr = nr_of<T>;
+  if (k == 0) return;
+  if (columns == nr && b_col == 1) {
+    for (int64_t p = 0; p < k; ++p) copy_fixed<nr>(b + p * b_row, to + p * nr);
+    return;
+  }
+  int64_t done = 0;
+  if constexpr (std::is_same_v<S, T>)
+    if (columns == nr && b_row == 1) done = Vec<T>::turn_columns(b, b_col, k, to);
+  for (int64_t p = done; p < k; ++p) {
+    for (int64_t j = 0; j < columns; ++j) to[p * nr + j] = static_cast<T>(b[p * b_row + j * b_col]);
+    for (int64_t j = columns; j < nr; ++j) to[p * nr + j] = T{0};
+  }
+}
