@@ -124,6 +124,19 @@ void pack_turned(const S* a, int64_t a_row, int64_t a_col, int64_t m, int64_t k,
   }
 }
 
+// turn_columns of another type in memory: a few steps at a time are converted first.
+template <class S, class T>
+int64_t turn_converted(const S* b, int64_t b_col, int64_t k, T* to) {
+  constexpr int64_t nr = nr_of<T>, few = 64;
+  alignas(64) T part[nr * few];
+  int64_t done = 0;
+  for (; done + few <= k; done += few) {
+    for (int64_t j = 0; j < nr; ++j) copy_fixed<few>(b + done + j * b_col, part + j * few);
+    if (Vec<T>::turn_columns(part, few, few, to + done * nr) < few) break;
+  }
+  return done;
+}
+
 // One panel: columns [0, columns) of B, k after k.
 template <class S, class T>
 void pack_panel(const S* b, int64_t b_row, int64_t b_col, int64_t columns, int64_t k, T* to) {
@@ -134,8 +147,12 @@ void pack_panel(const S* b, int64_t b_row, int64_t b_col, int64_t columns, int64
     return;
   }
   int64_t done = 0;
-  if constexpr (std::is_same_v<S, T>)
-    if (columns == nr && b_row == 1) done = Vec<T>::turn_columns(b, b_col, k, to);
+  if (columns == nr && b_row == 1) {
+    if constexpr (std::is_same_v<S, T>)
+      done = Vec<T>::turn_columns(b, b_col, k, to);
+    else
+      done = turn_converted(b, b_col, k, to);
+  }
   for (int64_t p = done; p < k; ++p) {
     for (int64_t j = 0; j < columns; ++j) to[p * nr + j] = static_cast<T>(b[p * b_row + j * b_col]);
     for (int64_t j = columns; j < nr; ++j) to[p * nr + j] = T{0};
