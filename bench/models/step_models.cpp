@@ -22,8 +22,9 @@ const TokenModel token_models[] = {
     {"bert_small", {30522, 4, 512, 8, 512, 0.1, tool::Attention::bidirectional}, 8, 128, 30522},
 };
 
-StepModel token_model(const TokenModel& m) {
+StepModel token_model(TokenModel m, int64_t layers) {
   Generator rng(0);
+  if (layers > 0) m.shape.layers = layers;
   auto module = std::make_shared<tool::Gpt>(m.shape, rng);
   return {
       .module = module,
@@ -63,9 +64,9 @@ std::vector<std::string> step_model_names() {
   return {"demo", "mlp", "chargpt_small", "chargpt", "gpt2", "bert_small", "resnet50"};
 }
 
-StepModel make_step_model(const std::string& name) {
+StepModel make_step_model(const std::string& name, int64_t layers) {
   for (const TokenModel& m : token_models)
-    if (name == m.name) return token_model(m);
+    if (name == m.name) return token_model(m, layers);
   return name == "mlp" ? mlp() : resnet50();
 }
 

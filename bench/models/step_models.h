@@ -27,7 +27,8 @@ struct StepModel {
 };
 
 std::vector<std::string> step_model_names();
-// Initialised, with a batch of made-up data. `name` is one of the above.
-StepModel make_step_model(const std::string& name);
+// Initialised, with a batch of made-up data. `name` is one of the above; `layers` in the place of
+// the model's own where it is not 0, of those that have layers alike.
+StepModel make_step_model(const std::string& name, int64_t layers = 0);
 
 }  // namespace cleave::bench

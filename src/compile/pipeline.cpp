@@ -4,11 +4,15 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <functional>
+#include <numeric>
+#include <unordered_map>
 
 #include "base/write_file.h"
 #include "compile/budget_family.h"
 #include "compile/plan_program.h"
 #include "cut/honor_tags.h"
+#include "emit/share_functions.h"
 #include "ir/edit.h"
 #include "ir/text.h"
 #include "lower/add_rows.h"
@@ -25,10 +29,12 @@ struct Build {
   const OpRegistry& ops;
   const CompileOptions& options;
   CompileReport& report;
-  BuiltProgram program;
-  std::vector<emit::CKernel> texts;
-  std::vector<std::string> units;
-  std::shared_ptr<runtime::Compiler> compiler;
+  BuiltProgram program = {};
+  std::vector<emit::CKernel> texts = {};
+  std::vector<std::string> units = {};  // those of kernels first
+  std::vector<size_t> unit_of = {};     // for each kernel
+  size_t kernel_units = 0;
+  std::shared_ptr<runtime::Compiler> compiler = nullptr;
 };
 
 Status run_dead_code(Build& b) {
@@ -92,18 +98,44 @@ Status run_in_place(Build& b) {
 // Whether kernels run as bytecode. C text of the host program is compiled nevertheless.
 bool interprets(const Build& b) { return b.options.compiler == runtime::CompilerKind::none; }
 
-// Kernels are spread over units so that the units can be compiled side by side.
-constexpr size_t kernels_per_unit = 8;
+// Kernels are spread over units so that the units can be compiled side by side: an even number of
+// them, alike in length, about this many bytes of text each. Each unit costs a prelude.
+constexpr size_t unit_bytes = 20 << 10, least_bytes = 4 << 10;
+
+void make_units(Build& b) {
+  size_t bytes = 0;
+  for (const emit::CKernel& kernel : b.texts) bytes += kernel.text.size();
+  const size_t pairs = (bytes + 2 * unit_bytes - 1) / (2 * unit_bytes);
+  if (bytes > 0) b.units.resize(bytes < least_bytes ? 1 : 2 * pairs);
+  std::vector<size_t> order(b.texts.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, std::greater(), [&](size_t k) { return b.texts[k].text.size(); });
+  std::unordered_map<std::string, size_t> unit_with;
+  for (const size_t k : order) {  // the longest first, each to the shortest unit
+    const emit::CKernel& kernel = b.texts[k];
+    if (kernel.text.empty()) continue;
+    const auto unit = std::ranges::min_element(b.units, {}, &std::string::size);
+    *unit += kernel.text;
+    unit_with[kernel.phases[0].symbol] = static_cast<size_t>(unit - b.units.begin());
+  }
+  for (const emit::CKernel& kernel : b.texts)
+    b.unit_of.push_back(kernel.phases.empty() ? 0 : unit_with.at(kernel.phases[0].symbol));
+  while (!b.units.empty() && b.units.back().empty()) b.units.pop_back();
+  b.kernel_units = b.units.size();
+  for (std::string& unit : b.units) unit.insert(0, emit::c_prelude_for(unit));
+}
 
 Status run_emit(Build& b) {
   const auto& kernels = b.program.lowered.kernels;
-  for (size_t i = 0; i < kernels.size() && !interprets(b); ++i) {
-    if (i % kernels_per_unit == 0) b.units.emplace_back();
+  for (size_t i = 0; i < kernels.size() && !interprets(b); ++i)
     b.texts.push_back(
         emit::emit_c(kernels[i], fmt::format("k{}_{}", i, emit::c_identifier(kernels[i].name))));
-    b.units.back() += b.texts.back().text;
-  }
-  for (std::string& unit : b.units) unit.insert(0, emit::c_prelude_for(unit));
+  const std::vector<std::vector<int64_t>> arguments = emit::share_functions(b.texts);
+  for (Step& s : b.program.lowered.steps)
+    if (auto* call = std::get_if<KernelCall>(&s.work); call && !interprets(b))
+      call->scalars.insert(call->scalars.end(), arguments[call->kernel].begin(),
+                           arguments[call->kernel].end());
+  make_units(b);
   for (const Step& s : b.program.lowered.steps)
     if (auto* f = std::get_if<ForeignCall>(&s.work); f && !f->code.c_text.empty()) {
       b.units.push_back(f->code.c_text);  // alone: its names are the host program's
@@ -146,7 +178,7 @@ Status load_kernels(Build& b) {
     BuiltKernel built{{}, b.texts[i].checks};
     for (const emit::Phase& phase : b.texts[i].phases) {
       auto* function = reinterpret_cast<BuiltPhase::Function>(
-          b.program.code[i / kernels_per_unit]->symbol(phase.symbol));
+          b.program.code[b.unit_of[i]]->symbol(phase.symbol));
       if (!function) return bug("build: the compiled unit has no {}", phase.symbol);
       built.phases.push_back({function, nullptr, phase.extent});
       cut_into_pieces(built.phases.back(), b.program.lowered.kernels[i].work);
@@ -157,7 +189,7 @@ Status load_kernels(Build& b) {
 }
 
 Status load_foreign(Build& b) {
-  size_t unit = (b.texts.size() + kernels_per_unit - 1) / kernels_per_unit;
+  size_t unit = b.kernel_units;
   for (const Step& s : b.program.lowered.steps) {
     auto* f = std::get_if<ForeignCall>(&s.work);
     if (!f) continue;
@@ -185,8 +217,10 @@ Status compile_units(Build& b) {
   } context{b, loaded};
   auto compile_one = [](void* c, long i) {
     auto& [build, out] = *static_cast<Context*>(c);
-    out[static_cast<size_t>(i)] =
-        build.compiler->compile(build.units[static_cast<size_t>(i)], fmt::format("unit{}", i));
+    const auto unit = static_cast<size_t>(i);
+    out[unit] = build.compiler->compile(
+        build.units[unit], fmt::format("unit{}", i),
+        unit < build.kernel_units ? runtime::TextKind::kernels : runtime::TextKind::any);
   };
   b.options.executor->parallel_for(static_cast<long>(b.units.size()), compile_one, &context);
   for (auto& l : loaded) {
@@ -255,7 +289,7 @@ Status dump(const Build& b, size_t number, const Stage& stage, std::string& last
 Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops,
                                    const CompileOptions& options, CompileReport& report) {
   using Clock = std::chrono::steady_clock;
-  Build b{graph, ops, options, report, {}, {}, {}, nullptr};
+  Build b{.graph = graph, .ops = ops, .options = options, .report = report};
   std::string last_graph;
   if (!options.dump_dir.empty()) {
     std::error_code error;

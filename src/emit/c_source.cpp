@@ -56,6 +56,7 @@ class KernelWriter {
       }
       end_phase();
     }
+    out_.scalars = k_.scalars.size();
     return std::move(out_);
   }
 

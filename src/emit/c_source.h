@@ -31,6 +31,7 @@ struct CKernel {
   std::string text;  // the functions, without the prelude
   std::vector<Phase> phases;
   std::vector<CheckText> checks;  // in the order of their numbers
+  size_t scalars = 0;             // that each call passes
 };
 
 // `symbol` is the stem of the function names; it must be a C identifier.

@@ -88,7 +88,8 @@ class CcCompiler final : public Compiler {
       : command_(std::move(command)), folder_(std::move(folder)), identity_(std::move(identity)) {}
 
   Result<std::shared_ptr<LoadedCode>> compile(const std::string& c_text,
-                                              const std::string& unit_name) override {
+                                              const std::string& unit_name,
+                                              TextKind /*kind*/) override {
     CLEAVE_TRY(std::unique_ptr<PrivateFolder> folder, PrivateFolder::make(folder_));
     const std::string source = folder->path() + "/unit.c", library = folder->path() + "/unit.so";
     // The diagnostics name the unit, not a file that is gone.

@@ -20,6 +20,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/TargetParser/Host.h>
 
@@ -76,11 +77,12 @@ Result<Machine> make_machine(const HostTarget& host) {
   return machine;
 }
 
+// Functions of the prelude are tidied once, before each of their calls becomes a copy of them.
 constexpr const char* lane_passes =
-    "always-inline,function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
-    "loop-mssa(licm))";
+    "function(sroa,early-cse),always-inline,function(sroa,early-cse<memssa>,simplifycfg,"
+    "instcombine<no-verify-fixpoint>,loop-mssa(licm))";
 
-// The text of a host program, and kernels that no loop of runs in lanes.
+// The text of a host program.
 constexpr const char* scalar_passes = "default<O3>";
 
 bool uses_vectors(const llvm::Module& module) {
@@ -90,8 +92,9 @@ bool uses_vectors(const llvm::Module& module) {
   return false;
 }
 
-Status optimise(llvm::Module& module, LLVMTargetMachineRef machine) {
-  const char* const passes = uses_vectors(module) ? lane_passes : scalar_passes;
+Status optimise(llvm::Module& module, LLVMTargetMachineRef machine, TextKind kind) {
+  const bool in_lanes = kind == TextKind::kernels || uses_vectors(module);
+  const char* const passes = in_lanes ? lane_passes : scalar_passes;
   const LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
   LLVMPassBuilderOptionsSetLoopInterleaving(options, 0);
   LLVMPassBuilderOptionsSetLoopVectorization(options, 1);
@@ -116,6 +119,16 @@ Result<std::unique_ptr<llvm::MemoryBuffer>> generate(llvm::Module& module,
   return std::unique_ptr<llvm::MemoryBuffer>(llvm::unwrap(buffer));
 }
 
+// The code generator's search for better induction variables takes a fourth of its time and makes
+// such kernels no faster: x86 adds and scales in its addresses (bench_kernels, Cascade Lake,
+// 2026-11). A switch of the library, for all of this process.
+void leave_out_passes() {
+  auto& options = llvm::cl::getRegisteredOptions();
+  const auto at = options.find("disable-lsr");
+  if (at != options.end() && at->second->getNumOccurrences() == 0)
+    at->second->addOccurrence(0, "disable-lsr", "true");
+}
+
 std::vector<std::string> visible_functions(const llvm::Module& module) {
   std::vector<std::string> names;
   for (const llvm::Function& function : module)
@@ -133,12 +146,13 @@ class ClangCompiler final : public Compiler {
                               host_.feature_text, host_.vector_bits)) {}
 
   Result<std::shared_ptr<LoadedCode>> compile(const std::string& c_text,
-                                              const std::string& unit_name) override {
+                                              const std::string& unit_name,
+                                              TextKind kind) override {
     llvm::LLVMContext context;
     CLEAVE_TRY(std::unique_ptr<llvm::Module> module, parse_c(c_text, unit_name, host_, context));
     CLEAVE_TRY(Machine machine, make_machine(host_));
     const std::vector<std::string> names = visible_functions(*module);
-    CLEAVE_CHECK(optimise(*module, machine.get()));
+    CLEAVE_CHECK(optimise(*module, machine.get(), kind));
     CLEAVE_TRY(std::unique_ptr<llvm::MemoryBuffer> object, generate(*module, machine.get()));
     return load_object(std::move(object), host_.triple, names);
   }
@@ -157,6 +171,7 @@ Result<std::shared_ptr<Compiler>> make_clang_compiler() {
   std::call_once(registered, [] {
     LLVMInitializeNativeTarget();
     LLVMInitializeNativeAsmPrinter();
+    leave_out_passes();
   });
   return std::shared_ptr<Compiler>(std::make_shared<ClangCompiler>(HostTarget::here()));
 }

@@ -16,6 +16,7 @@
 // Errors: Bug with the compiler's diagnostics where the text doesn't compile; Unsupported where the
 // compiler isn't there; UserError where the temporary folder can't be written.
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,12 +32,16 @@ struct LoadedCode {
   virtual void* symbol(const std::string& name) const = 0;
 };
 
+// kernels: of src/emit, which leave little to do for a compiler's passes.
+enum class TextKind : uint8_t { any, kernels };
+
 class Compiler {
  public:
   virtual ~Compiler() = default;
   // `unit_name` stands in diagnostics. Any number of threads may compile at once.
   virtual Result<std::shared_ptr<LoadedCode>> compile(const std::string& c_text,
-                                                      const std::string& unit_name) = 0;
+                                                      const std::string& unit_name,
+                                                      TextKind kind = TextKind::any) = 0;
   // "clang" or "cc".
   virtual std::string_view name() const = 0;
   // All that decides the machine code beside the text: version, processor, flags.

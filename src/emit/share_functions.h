@@ -1,0 +1,22 @@
+// Kernels that differ in numbers alone become one function, which takes the numbers as scalars.
+//
+//   for (int64_t r2 = 0; r2 < 256; r2 += 16) ... get_f32x16(x_ + ((p0 * 256) + r2))
+//   for (int64_t r2 = 0; r2 < 64; r2 += 16) ... get_f32x16(x_ + ((p0 * 64) + r2))
+//
+//   const int64_t number0 = scalar[0];  // 256, 64
+//   for (int64_t r2 = 0; r2 < number0; r2 += 16) ... get_f32x16(x_ + ((p0 * number0) + r2))
+//
+// Texts are compared, so what the numbers decided when they were written is in them: which loops run
+// in vectors, with masked tails or without, in which order sums are taken. A number by which the
+// machine code would be worse stays one: divisors in inner loops, distances between lanes, sizes of
+// arrays, shifts, what is in i32 arithmetic, and all small ones. The results' bits are the same.
+#pragma once
+#include "emit/c_source.h"
+
+namespace cleave::emit {
+
+// What the calls of each kernel pass after the kernel's own scalars. A kernel whose functions are
+// those of an earlier one is left without text and with the earlier one's symbols.
+std::vector<std::vector<int64_t>> share_functions(std::vector<CKernel>& kernels);
+
+}  // namespace cleave::emit
