@@ -51,17 +51,22 @@ void tile(int64_t k, const T* a, const T* b, int64_t b_row, const TileEnd<T>& en
   for (int i = 0; i < rows; ++i) sums[i][0] = sums[i][1] = V::zero();
   const T* soon = end.c;  // the rows of C one after the other, lest they block other reads
   const T* const last = end.c + (rows - 1) * end.c_row;
-  for (int64_t p = 0; p < k; p += line, a += mr * line) {
-    const int64_t steps = k - p < line ? k - p : line;
+  while (k > 0) {
+    int64_t steps = k < line ? k : line;
+    const T* from = a;
+    const T* next = a += mr * line;
+    k -= steps;
     ahead.step();
     __builtin_prefetch(soon, 1);
     __builtin_prefetch(soon + V::lanes, 1);
     if (soon != last) soon += end.c_row;
-    const T* from = a;
-    for (int64_t q = 0; q < steps; ++q, b += b_row, from += turned ? mr : 1) {
-      __builtin_prefetch(a + (mr + q) * line);
+    do {  // never skipped: clang 19 keeps the sums in memory where a loop may be
+      __builtin_prefetch(next);
       add_products<T, rows, turned ? 1 : line>(from, b, sums);
-    }
+      b += b_row;
+      from += turned ? mr : 1;
+      next += line;
+    } while (--steps > 0);
   }
 #pragma GCC unroll 16
   for (int i = 0; i < rows; ++i) {
