@@ -64,7 +64,10 @@ WeightProduct::WeightProduct(const ConvolutionSpec& s)
   }
   cut_ = cut_gemm(s.groups * parts_, s.small_channels / s.groups, columns_, part_, kernel_.mr,
                   kernel_.nr, GemmCutting::grid);
-  if (cut_.pieces() > 0) lane_bytes_ = kernel_.scratch_bytes(cut_.m, cut_.n, part_);
+  if (cut_.pieces() == 0) return;
+  // Fewer steps may be taken more at a time: the last part may need more than the others.
+  for (const int64_t steps : {part_, steps_ - (parts_ - 1) * part_})
+    lane_bytes_ = std::max(lane_bytes_, kernel_.scratch_bytes(cut_.m, cut_.n, steps));
 }
 
 void WeightProduct::run(const ConvolutionOperands& at, void* scratch, Executor& executor) const {
