@@ -1,6 +1,6 @@
-// See share_functions.h. A kernel's key is its text with its own names numbered and with the numbers
-// that may become arguments left out; kernels with equal keys are a family. Only numbers that differ
-// within a family do become arguments, and those that differ in the same way are one.
+// See share_functions.h. A kernel's key is its text with its own names numbered and the numbers
+// that may become arguments left out; kernels with equal keys are a family. Only numbers that
+// differ in a family do become arguments, and those that differ in the same way are one.
 #include "emit/share_functions.h"
 
 #include <algorithm>

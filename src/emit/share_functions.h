@@ -6,10 +6,10 @@
 //   const int64_t number0 = scalar[0];  // 256, 64
 //   for (int64_t r2 = 0; r2 < number0; r2 += 16) ... get_f32x16(x_ + ((p0 * number0) + r2))
 //
-// Texts are compared, so what the numbers decided when they were written is in them: which loops run
-// in vectors, with masked tails or without, in which order sums are taken. A number by which the
-// machine code would be worse stays one: divisors in inner loops, distances between lanes, sizes of
-// arrays, shifts, what is in i32 arithmetic, and all small ones. The results' bits are the same.
+// Texts are compared, so what the numbers decided when they were written is in them: which loops
+// run in vectors, with masked tails or without, in which order sums are taken. A number without
+// which the machine code would be worse stays: divisors in inner loops, distances between lanes,
+// sizes of arrays, shifts, what is in i32 arithmetic, and all small ones. The bits are the same.
 #pragma once
 #include "emit/c_source.h"
 
