@@ -37,6 +37,12 @@ std::string_view c_storage_type(DType t) {
   return "float";
 }
 
+const loop::Expr& before_rounding(const loop::Expr& value, DType stored) {
+  const bool halves = stored == DType::bf16 || stored == DType::f16;
+  const bool rounded = value->op == loop::Op::cast && value->i == 1 + static_cast<int64_t>(stored);
+  return halves && rounded ? value->args[0] : value;
+}
+
 std::string c_stored(DType t, const std::string& value) {
   switch (t) {
     case DType::bf16: return fmt::format("store_bf16({})", value);

@@ -15,6 +15,8 @@ std::string_view c_type(DType compute);
 std::string_view c_storage_type(DType stored);
 // Text that stores `value` (in the compute type) as an element of the dtype.
 std::string c_stored(DType stored, const std::string& value);
+// The value without a rounding to bf16 or f16 that storing it does as well.
+const loop::Expr& before_rounding(const loop::Expr& value, DType stored);
 
 // The functions of f32 that are those of elementary_functions.h.
 bool is_elementary(loop::Op op);

@@ -153,9 +153,9 @@ class KernelWriter {
   }
   void write(const Store& s) {
     open_lanes();
-    auto e = exprs({s.index, s.value});
-    line(fmt::format("{}[{}] = {};", buffers_.use(s.buffer), e[0],
-                     c_stored(k_.buffers[s.buffer].dtype, e[1])));
+    const DType stored = k_.buffers[s.buffer].dtype;
+    auto e = exprs({s.index, before_rounding(s.value, stored)});
+    line(fmt::format("{}[{}] = {};", buffers_.use(s.buffer), e[0], c_stored(stored, e[1])));
     close_lanes();
   }
   void write(const If& s) {

@@ -139,14 +139,15 @@ void LaneWriter::stmt(const Store& s) {
   const std::string base = buffers_.use(static_cast<size_t>(s.buffer));
   const std::string type = memory_lane_type(stored, loop_.lanes);
   const Step step = loop_.steps.of(s.index);
+  const Expr& stores = before_rounding(s.value, stored);
   const std::string tail = loop_.left.empty() ? "" : "_first";
   const std::string left = loop_.left.empty() ? "" : ", " + loop_.left;
   if (step == Step(1)) {
     const std::string at = first(s.index);
-    const std::string value = stored_lanes(stored, loop_.lanes, vector(s.value));
+    const std::string value = stored_lanes(stored, loop_.lanes, vector(stores));
     return text_.line(fmt::format("put_{}{}({} + {}, {}{});", type, tail, base, at, value, left));
   }
-  const std::vector<std::string> e = vectors({s.index, s.value});
+  const std::vector<std::string> e = vectors({s.index, stores});
   text_.line(fmt::format("scatter_{}{}({}, {}, {}{});", type, tail, base, e[0],
                          stored_lanes(stored, loop_.lanes, e[1]), left));
 }
