@@ -9,6 +9,7 @@
 //   step_ms       median of the n steps of about --seconds, after 3 that don't count; min_ms
 //   resident_mb   growth of the resident set since the model was made, at its highest moment:
 //                 gradients, optimizer state, arena and compiler; not the parameters
+//   peak_mb       peak_bytes beyond the parameters
 //   peak_bytes    measured in the arena, as planned_peak_bytes counts: with the parameters
 #include <algorithm>
 #include <chrono>
@@ -34,6 +35,7 @@ struct Settings {
   std::optional<DType> autocast = {};
   double seconds = 3;
   int threads = 0;
+  double budget_percent = 0;  // 0: none
 };
 
 // So many steps that they take about `seconds`.
@@ -58,7 +60,12 @@ nlohmann::ordered_json measure(const std::string& name, const Settings& settings
   const auto begin = Clock::now();
   TrainStep step = train_step(
       *m.module, m.loss, optim::AdamW({.lr = 1e-4}), m.specs,
-      {.threads = settings.threads, .autocast = settings.autocast, .clip_norm = m.clip_norm});
+      {.threads = settings.threads,
+       .memory_budget = settings.budget_percent > 0
+                            ? MemoryBudget::percent(settings.budget_percent)
+                            : MemoryBudget(),
+       .autocast = settings.autocast,
+       .clip_norm = m.clip_norm});
   const double cold_ms = ms_since(begin);
   const double loss = step.run({m.inputs[0], m.inputs[1]}).loss;
   const double first_ms = ms_since(begin);
@@ -69,6 +76,7 @@ nlohmann::ordered_json measure(const std::string& name, const Settings& settings
   step.watch_memory();  // touches the whole arena
   step.run({m.inputs[0], m.inputs[1]});
   const Report& r = step.report();
+  const int64_t parameters = m.module->parameter_count() * size_of(DType::f32);
   nlohmann::ordered_json stages;
   for (const CompileStage& s : r.stages) stages[s.name] = s.ms;
   return {{"model", name},
@@ -85,6 +93,7 @@ nlohmann::ordered_json measure(const std::string& name, const Settings& settings
           {"distinct_kernels", r.distinct_kernels},
           {"planned_peak_bytes", r.planned_peak_bytes},
           {"peak_bytes", step.measured_peak_bytes()},
+          {"peak_mb", static_cast<double>(step.measured_peak_bytes() - parameters) / 1e6},
           {"resident_mb", static_cast<double>(resident) / 1e6},
           {"loss", loss},
           {"finite", std::isfinite(loss) && std::isfinite(last)},
@@ -112,6 +121,8 @@ bool read(int argc, char** argv, Settings& out) {
     }
     if (word == "--seconds" && k + 1 < argc)
       out.seconds = std::atof(argv[++k]);
+    else if (word == "--budget" && k + 1 < argc)
+      out.budget_percent = std::atof(argv[++k]);
     else if (word == "--threads" && k + 1 < argc)
       out.threads = std::atoi(argv[++k]);
     else if (std::ranges::find(known, word) != known.end())
@@ -130,7 +141,7 @@ int main(int argc, char** argv) {
     std::string names;
     for (const std::string& name : bench::step_model_names()) names += " " + name;
     std::fprintf(
-        stderr, "usage: bench_step [MODEL[:bf16]] [--seconds S] [--threads N]; MODEL is one of%s\n",
+        stderr, "usage: bench_step [MODEL[:bf16]] [--seconds S] [--threads N] [--budget PERCENT]; MODEL is one of%s\n",
         names.c_str());
     return 1;
   }

@@ -244,22 +244,14 @@ struct Stage {
 };
 
 constexpr Stage stages[] = {
-    {"verify", run_verify, false},
-    {"decompose", run_decompose, true},
-    {"copies", run_copies, true},
-    {"turned_products", run_turned, true},
-    {"added_rows", run_rows, true},
-    {"common_subexpressions", run_common, true},
-    {"dead_code", run_dead_code, true},
-    {"tags", run_tags, true},
-    {"fuse", run_fuse, true},
-    {"cut", run_cut, true},
-    {"lower", run_lower, false},
-    {"in_place", run_in_place, false},
-    {"emit", run_emit, false},
-    {"products", run_products, false},
-    {"plan_memory", run_plan, false},
-    {"build", run_build, false},
+    {"verify", run_verify, false},      {"decompose", run_decompose, true},
+    {"copies", run_copies, true},       {"turned_products", run_turned, true},
+    {"added_rows", run_rows, true},     {"common_subexpressions", run_common, true},
+    {"dead_code", run_dead_code, true}, {"tags", run_tags, true},
+    {"fuse", run_fuse, true},           {"cut", run_cut, true},
+    {"lower", run_lower, false},        {"in_place", run_in_place, false},
+    {"emit", run_emit, false},          {"products", run_products, false},
+    {"plan_memory", run_plan, false},   {"build", run_build, false},
 };
 
 // NN_name.clv and NN_unit_K.c in the dump folder.

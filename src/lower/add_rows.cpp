@@ -51,9 +51,9 @@ Result<bool> add_in(Graph& g, const OpRegistry& ops, int64_t& count) {
     b.set_loc(node.loc);
     b.set_tag(node.tag);
     const Dim reads = g.type(indices).numel();
-    const ValueId made = b.call1("index_add", {node.inputs[static_cast<size_t>(1 - k)],
-                                               b.view(indices, {reads}),
-                                               b.view(rows, {reads, table.shape[1]})},
+    const ValueId made = b.call1("index_add",
+                                 {node.inputs[static_cast<size_t>(1 - k)], b.view(indices, {reads}),
+                                  b.view(rows, {reads, table.shape[1]})},
                                  {{"dim", 0}});
     CLEAVE_CHECK(b.status());
     const std::string name = g.name(g.node(n).out(0));

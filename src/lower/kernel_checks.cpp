@@ -122,8 +122,7 @@ class CheckReader {
     for (const auto& [factor, extent] : terms) {
       if (factor > n || factor <= 0) return std::nullopt;
       int64_t last = 0;
-      if (__builtin_mul_overflow(factor, extent - 1, &last) ||
-          __builtin_add_overflow(n, last, &n))
+      if (__builtin_mul_overflow(factor, extent - 1, &last) || __builtin_add_overflow(n, last, &n))
         return std::nullopt;
     }
     return n;

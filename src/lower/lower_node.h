@@ -16,7 +16,7 @@ struct Location {
 struct LoweredGroup {
   size_t kernel = 0;
   std::vector<GroupCode::InPlace> in_place;
-  std::vector<size_t> streams;        // positions in the list of calls
+  std::vector<size_t> streams;  // positions in the list of calls
   struct Partial {
     DType dtype;
     int64_t elements;

@@ -57,7 +57,7 @@ std::optional<size_t> Lowering::own_storage(const Locations& values, size_t k, s
 }
 
 void Lowering::replace(size_t first_step, size_t from, size_t to) {
-  for (size_t i = first_step; i < out_.steps.size(); ++i) 
+  for (size_t i = first_step; i < out_.steps.size(); ++i)
     rename_storages(out_.steps[i], [&](size_t s) { return s == from ? to : s; });
 }
 

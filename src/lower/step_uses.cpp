@@ -10,8 +10,7 @@ template <class StepType, class F>
 void each_storage(StepType& step, const std::vector<loop::Kernel>* kernels, const F& f) {
   if (auto* k = std::get_if<KernelCall>(&step.work)) {
     for (size_t b = 0; b < k->storages.size(); ++b)
-      f(k->storages[b],
-        kernels && (*kernels)[k->kernel].buffers[b].access != loop::Access::read);
+      f(k->storages[b], kernels && (*kernels)[k->kernel].buffers[b].access != loop::Access::read);
   } else if (auto* p = std::get_if<ProductCall>(&step.work)) {
     f(p->a.storage, false), f(p->b.storage, false), f(p->c, true);
     if (p->c_in) f(p->c_in->storage, false);
@@ -44,9 +43,8 @@ std::vector<size_t> storages_of(const Step& step) {
 
 bool writes(const LoweredProgram& program, const Step& step, size_t storage) {
   bool out = false;
-  each_storage(step, &program.kernels, [&](size_t s, bool written) {
-    out |= written && s == storage;
-  });
+  each_storage(step, &program.kernels,
+               [&](size_t s, bool written) { out |= written && s == storage; });
   return out;
 }
 

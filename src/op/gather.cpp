@@ -74,7 +74,8 @@ std::optional<ValueId> grad_of_one(Builder& b, const GradView& op) {
     if (d == dim ? index.shape[d] != Dim(1) : index.shape[d] != self.shape[d]) return std::nullopt;
   Shape line(self.shape.size(), Dim(1));
   line[dim] = self.shape[dim];
-  const ValueId numbers = b.view(b.call1("arange", {}, {{"end", self.shape[dim]}, {"dtype", index.dtype}}), line);
+  const ValueId numbers =
+      b.view(b.call1("arange", {}, {{"end", self.shape[dim]}, {"dtype", index.dtype}}), line);
   return b.where(b.eq(numbers, op.in(1)), op.dout(0), 0.0);
 }
 

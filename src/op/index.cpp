@@ -371,9 +371,9 @@ OpDef index_put() {
       .reference = reference_put,
       .decompose = Absent{"a primitive of data movement"},
       .grad = grad_put,
-      .lower = loop::kernel(
-          {.build = lower_put,
-           .starts_as = [](const OpView& op) { return is_mask_put(op) ? -1 : 0; }}),
+      .lower =
+          loop::kernel({.build = lower_put,
+                        .starts_as = [](const OpView& op) { return is_mask_put(op) ? -1 : 0; }}),
       .cost = cost_per_result(1),
       .samples = std::move(samples),
       .rejects = std::move(refused),

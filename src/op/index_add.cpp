@@ -196,8 +196,7 @@ CLEAVE_OPS(index_add) {
       .reference = reference,
       .decompose = Absent{"a primitive of data movement"},
       .grad = grad,
-      .lower = loop::kernel(
-          {.build = lower, .starts_as = [](const OpView&) { return at_self; }}),
+      .lower = loop::kernel({.build = lower, .starts_as = [](const OpView&) { return at_self; }}),
       .cost = cost_per_result(1),
       .samples = samples(),
       .rejects = rejects(),
