@@ -61,9 +61,8 @@ nlohmann::ordered_json measure(const std::string& name, const Settings& settings
   TrainStep step = train_step(
       *m.module, m.loss, optim::AdamW({.lr = 1e-4}), m.specs,
       {.threads = settings.threads,
-       .memory_budget = settings.budget_percent > 0
-                            ? MemoryBudget::percent(settings.budget_percent)
-                            : MemoryBudget(),
+       .memory_budget = settings.budget_percent > 0 ? MemoryBudget::percent(settings.budget_percent)
+                                                    : MemoryBudget(),
        .autocast = settings.autocast,
        .clip_norm = m.clip_norm});
   const double cold_ms = ms_since(begin);
@@ -140,9 +139,10 @@ int main(int argc, char** argv) {
   if (!read(argc, argv, settings)) {
     std::string names;
     for (const std::string& name : bench::step_model_names()) names += " " + name;
-    std::fprintf(
-        stderr, "usage: bench_step [MODEL[:bf16]] [--seconds S] [--threads N] [--budget PERCENT]; MODEL is one of%s\n",
-        names.c_str());
+    std::fprintf(stderr,
+                 "usage: bench_step [MODEL[:bf16]] [--seconds S] [--threads N] [--budget PERCENT]; "
+                 "MODEL is one of%s\n",
+                 names.c_str());
     return 1;
   }
   if (!settings.model.empty()) {
