@@ -5,6 +5,7 @@
 #include "tool/autocast_option.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
+#include "tool/kernel_times.h"
 
 namespace cleave::tool {
 namespace {
@@ -13,9 +14,35 @@ struct Options {
   std::string graph, fuse = "on";
   AutocastOption autocast;
   bool grad = false, json = false;
+  int time = 0, threads = 0;
 };
 
+nlohmann::ordered_json as_json(const KernelTimes& times) {
+  nlohmann::ordered_json steps = nlohmann::ordered_json::array();
+  for (const TimedKernel& k : times.kernels)
+    steps.push_back({{"name", k.name},
+                     {"kind", k.kind},
+                     {"bytes", k.bytes},
+                     {"us", k.us},
+                     {"share_of_copy", times.share(k)}});
+  return {{"copy_gb_per_s", times.copy_bytes_per_us / 1e3}, {"steps", steps}};
+}
+
+// In the program's order.
+void print_times(const KernelTimes& times) {
+  double sum = 0;
+  for (const TimedKernel& k : times.kernels) sum += k.us;
+  fmt::print("as one program; a copy moves {:.1f} GB/s\n", times.copy_bytes_per_us / 1e3);
+  for (const TimedKernel& k : times.kernels)
+    fmt::print("{:<11} %{:<24} {:>12} B {:>12.3f} us {:>6.2f}% of the time {:>7.1f}% of a copy\n",
+               k.kind, k.name, k.bytes, k.us, sum > 0 ? 100 * k.us / sum : 0, 100 * times.share(k));
+}
+
 Status run(const Options& o) {
+  if (o.time < 0 || o.time > 1'000'000)
+    return user_error("--time {}: expected 0 to 1000000", o.time);
+  if (o.threads < 0 || o.threads > 1024)
+    return user_error("--threads {}: expected 0 to 1024", o.threads);
   if (o.fuse != "on" && o.fuse != "off") return user_error("--fuse {}: expected on or off", o.fuse);
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
@@ -28,6 +55,8 @@ Status run(const Options& o) {
   } else {
     CLEAVE_TRY(report.kernels, graph_traffic(p.main, ops, fuse));
   }
+  std::optional<KernelTimes> times;
+  if (o.time > 0) { CLEAVE_TRY(times, time_kernels(p.main, ops, {fuse, o.time, o.threads})); }
   const double elements = static_cast<double>(total_bytes(report.kernels)) / 4;
   if (!o.json) {
     for (const KernelTraffic& k : report.kernels)
@@ -39,6 +68,7 @@ Status run(const Options& o) {
       for (const std::string& name : report.saved) fmt::print(" %{}", name);
       fmt::print("\n");
     }
+    if (times) print_times(*times);
     return {};
   }
   nlohmann::ordered_json out;
@@ -50,6 +80,7 @@ Status run(const Options& o) {
                               {"written", static_cast<double>(k.written) / 4}});
   out["elements"] = elements;
   out["saved"] = report.saved;
+  if (times) out["times"] = as_json(*times);
   print_json(out);
   return {};
 }
@@ -64,7 +95,11 @@ Command kernels_command() {
             options.flag("--grad", o->grad, "its forward and backward, cut where they move least");
             o->autocast.add_to(options);
             options.option("--fuse", o->fuse, "on or off: a kernel for each call");
-            options.flag("--json", o->json, "one JSON object: kernels, elements, saved");
+            options.option("--time", o->time,
+                           "runs of the whole program with made-up inputs: the time of each of its "
+                           "steps, and how fast it moves its bytes");
+            options.option("--threads", o->threads, "of those runs; 0: all cores");
+            options.flag("--json", o->json, "one JSON object: kernels, elements, saved; times");
             return [o] { return run(*o); };
           }};
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "compile/pipeline.h"
+#include "lower/traffic.h"
 #include "runtime/arena.h"
 
 namespace cleave {
@@ -68,8 +69,11 @@ class RunningInstance final : public Instance {
     constexpr const char* kinds[] = {"kernel", "product",   "foreign",
                                      "jump",   "attention", "convolution"};
     std::vector<StepTime> out;
-    for (size_t i = 0; i < ns_.size(); ++i)
-      out.push_back({lowered().steps[i].name, kinds[lowered().steps[i].work.index()], ns_[i]});
+    for (size_t i = 0; i < ns_.size(); ++i) {
+      const KernelTraffic moved = traffic_of(lowered(), lowered().steps[i]);
+      out.push_back(
+          {moved.name, kinds[lowered().steps[i].work.index()], ns_[i], moved.read + moved.written});
+    }
     return out;
   }
 

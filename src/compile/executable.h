@@ -73,6 +73,7 @@ struct StepTime {
   std::string name;  // of the value that it computes
   std::string kind;  // kernel, product, foreign, jump
   int64_t ns = 0;
+  int64_t bytes = 0;  // read and written in one run of it (lower/traffic.h)
 };
 
 class Instance {

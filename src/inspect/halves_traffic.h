@@ -1,7 +1,7 @@
 // What a whole graph moves, and what the halves of a joint graph move where the cut lets them move
 // least.
 #pragma once
-#include "inspect/traffic.h"
+#include "lower/traffic.h"
 #include "ir/op_def.h"
 
 namespace cleave {

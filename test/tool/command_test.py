@@ -368,12 +368,12 @@ class Budget(Case):
         whole = cleave("train", "--text", self.text, *TINY, "--steps", "3", "--json")
         self.assertEqual(whole.returncode, 0, whole.stderr)
         last = json.loads(whole.stdout.splitlines()[-1])
-        r = cleave("train", "--text", self.text, *TINY, "--steps", "3", "--json", "--budget", "85%")
+        r = cleave("train", "--text", self.text, *TINY, "--steps", "3", "--json", "--budget", "90%")
         self.assertEqual(r.returncode, 0, r.stderr)
         end = json.loads(r.stdout.splitlines()[-1])
         self.assertEqual(losses(r), losses(whole))
         self.assertEqual(end["peak_bytes"], end["planned_peak_bytes"])
-        self.assertLessEqual(end["peak_bytes"], 0.85 * last["peak_bytes"])
+        self.assertLessEqual(end["peak_bytes"], 0.9 * last["peak_bytes"])
 
 
 class Train(Case):

@@ -1,4 +1,4 @@
-#include "inspect/traffic.h"
+#include "lower/traffic.h"
 
 #include <algorithm>
 #include <set>
@@ -142,11 +142,16 @@ KernelTraffic of(const LoweredProgram&, const JumpCall&) { return {}; }
 
 }  // namespace
 
+KernelTraffic traffic_of(const LoweredProgram& program, const Step& step) {
+  KernelTraffic out = std::visit([&](const auto& call) { return of(program, call); }, step.work);
+  out.name = step.name;
+  return out;
+}
+
 std::vector<KernelTraffic> traffic_of(const LoweredProgram& program) {
   std::vector<KernelTraffic> out;
   for (const Step& step : program.steps) {
-    KernelTraffic t = std::visit([&](const auto& call) { return of(program, call); }, step.work);
-    t.name = step.name;
+    KernelTraffic t = traffic_of(program, step);
     if (t.read + t.written > 0) out.push_back(std::move(t));
   }
   return out;

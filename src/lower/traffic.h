@@ -18,6 +18,7 @@ struct KernelTraffic {
   int64_t read = 0, written = 0;  // bytes
 };
 
+KernelTraffic traffic_of(const LoweredProgram& program, const Step& step);
 // One for each step that moves something.
 std::vector<KernelTraffic> traffic_of(const LoweredProgram& program);
 

@@ -1,0 +1,37 @@
+// How long the steps of a program take, beside a copy of as many bytes.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "ir/graph.h"
+#include "ir/op_def.h"
+
+namespace cleave::tool {
+
+struct TimedKernel {
+  std::string name, kind;
+  int64_t bytes = 0;  // read and written
+  double us = 0;      // mean of the runs
+};
+
+struct KernelTimes {
+  std::vector<TimedKernel> kernels;  // in the program's order
+  double copy_bytes_per_us = 0;      // read and written, by the same threads
+  // Of the bandwidth of a copy.
+  double share(const TimedKernel& k) const {
+    return k.us > 0 ? static_cast<double>(k.bytes) / k.us / copy_bytes_per_us : 0;
+  }
+};
+
+struct TimeOptions {
+  bool fuse = true;
+  int runs = 1;
+  int threads = 0;  // 0: all cores
+};
+
+// A static graph, compiled as programs are and run with made-up inputs. Errors: those of compiling
+// and running.
+Result<KernelTimes> time_kernels(const Graph& g, const OpRegistry& ops, const TimeOptions& options);
+
+}  // namespace cleave::tool
