@@ -1,8 +1,8 @@
 // What a whole graph moves, and what the halves of a joint graph move where the cut lets them move
 // least.
 #pragma once
-#include "lower/traffic.h"
 #include "ir/op_def.h"
+#include "lower/traffic.h"
 
 namespace cleave {
 

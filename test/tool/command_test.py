@@ -278,6 +278,15 @@ class Kernels(Case):
 
     def test_wrong_options_are_refused(self):
         self.refused(cleave("kernels", self.file("k.clv", self.GRAPH), "--fuse", "some"), 1, "expected on or off")
+        self.refused(cleave("kernels", self.file("k.clv", self.GRAPH), "--time", -1), 1, "expected 0 to")
+
+    def test_steps_are_timed_beside_a_copy(self):
+        r = cleave("kernels", self.file("k.clv", self.GRAPH), "--json", "--time", 3, "--threads", 1)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        times = json.loads(r.stdout)["times"]
+        self.assertGreater(times["copy_gb_per_s"], 0)
+        self.assertEqual([(s["kind"], s["bytes"]) for s in times["steps"]], [("kernel", 80)])
+        self.assertTrue(all(s["us"] > 0 and s["share_of_copy"] > 0 for s in times["steps"]))
         self.refused(cleave("kernels", self.path("none.clv")), 1, "none.clv")
 
 
