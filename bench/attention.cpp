@@ -11,6 +11,7 @@
 #include <random>
 #include <vector>
 
+#include "bench/timing.h"
 #include "runtime/attention.h"
 
 namespace {
@@ -34,22 +35,6 @@ constexpr Setting settings[] = {
 struct Figures {
   double forward_ms = 0, backward_ms = 0;
 };
-
-template <class F>
-double median_ms(const F& f) {
-  using Clock = std::chrono::steady_clock;
-  std::vector<double> times;
-  double sum = 0;
-  f();
-  while (times.size() < 7 || (sum < 500 && times.size() < 1000)) {
-    const auto begin = Clock::now();
-    f();
-    times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
-    sum += times.back();
-  }
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
-}
 
 Figures measure(const Setting& s) {
   const int64_t packed = 3 * s.heads * s.width, one = s.batch * s.heads * s.time * s.width;
@@ -91,8 +76,8 @@ Figures measure(const Setting& s) {
   const AttentionOperands in{qkv.data(), qkv.data() + next, qkv.data() + 2 * next};
   Figures f;
   f.forward_ms =
-      median_ms([&] { forward->run({in, out.data(), sums.data()}, aligned, *executor); });
-  f.backward_ms = median_ms([&] {
+      bench::median_ms([&] { forward->run({in, out.data(), sums.data()}, aligned, *executor); });
+  f.backward_ms = bench::median_ms([&] {
     backward->run({in, out.data(), sums.data(), dout.data(), dq.data(), dk.data(), dv.data()},
                   aligned, *executor);
   });

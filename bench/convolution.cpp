@@ -12,6 +12,7 @@
 #include <random>
 #include <vector>
 
+#include "bench/timing.h"
 #include "runtime/convolution.h"
 
 namespace {
@@ -39,22 +40,6 @@ constexpr Layer layers[] = {
     {"4-shortcut", 1024, 8, 2048, 1, 2},
 };
 constexpr int64_t batch = 8;
-
-template <class F>
-double median_ms(const F& f) {
-  using Clock = std::chrono::steady_clock;
-  std::vector<double> times;
-  double sum = 0;
-  f();
-  while (times.size() < 5 || (sum < 150 && times.size() < 1000)) {
-    const auto begin = Clock::now();
-    f();
-    times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
-    sum += times.back();
-  }
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
-}
 
 double measure(const Layer& l, ConvolutionProduct product) {
   ConvolutionSpec s;
@@ -85,7 +70,7 @@ double measure(const Layer& l, ConvolutionProduct product) {
     at = {small.data(), weight.data(), nullptr, large.data()};
   if (product == ConvolutionProduct::to_weight)
     at = {large.data(), small.data(), nullptr, weight.data()};
-  return median_ms([&] { convolution->run(at, scratch, *executor); });
+  return bench::median_ms([&] { convolution->run(at, scratch, *executor); });
 }
 
 double gflop(const Layer& l) {

@@ -1,9 +1,12 @@
-// Products of the training steps of bench/models, f32, in every form that forward and backward ask
-// for: GFLOP/s on one thread and on two.
+// Products of the training steps of bench/models, in every form that forward and backward ask for:
+// GFLOP/s on one thread and on two.
 //
-//   bench_gemm               every product as a table row
-//   bench_gemm list          what products there are: one JSON object a line
-//   bench_gemm INDEX         one of them: one_ms (processor time of one thread), two_ms, scratch
+//   bench_gemm [TYPE]         every product as a table row
+//   bench_gemm list           what products there are: one JSON object a line
+//   bench_gemm INDEX [TYPE]   one of them: one_ms (processor time of one thread), two_ms, scratch
+//
+// TYPE is f32, bf16 or cast: bf16 as under autocast, weights in f32 that are rounded while they are
+// packed.
 //
 // Forms, as of a linear layer: forward X W^T + b, input dY W, weight dY^T X. The figure is the
 // least of many runs, so that what else the machine does counts little.
@@ -19,6 +22,7 @@
 
 #include "runtime/arena.h"
 #include "runtime/gemm.h"
+#include "runtime/half.h"
 
 namespace {
 
@@ -65,20 +69,24 @@ struct Case {
   GemmSpec spec;
 };
 
-std::vector<Case> make_cases() {
+enum class Numbers { f32, bf16, cast };
+
+std::vector<Case> make_cases(Numbers numbers) {
   std::vector<Case> cases;
   for (const Layer& l : layers) {
-    const GemmSpec forward{.m = l.rows,
-                           .n = l.out,
-                           .k = l.in,
-                           .a_row = l.in,
-                           .b_row = 1,
-                           .b_col = l.in,
-                           .has_c_in = l.has_bias,
-                           .c_in_row = 0};
-    const GemmSpec input{.m = l.rows, .n = l.in, .k = l.out, .a_row = l.out, .b_row = l.in};
-    const GemmSpec weight{
-        .m = l.out, .n = l.in, .k = l.rows, .a_row = 1, .a_col = l.out, .b_row = l.in};
+    GemmSpec forward{.m = l.rows,
+                     .n = l.out,
+                     .k = l.in,
+                     .a_row = l.in,
+                     .b_row = 1,
+                     .b_col = l.in,
+                     .has_c_in = l.has_bias,
+                     .c_in_row = 0};
+    GemmSpec input{.m = l.rows, .n = l.in, .k = l.out, .a_row = l.out, .b_row = l.in};
+    GemmSpec weight{.m = l.out, .n = l.in, .k = l.rows, .a_row = 1, .a_col = l.out, .b_row = l.in};
+    for (GemmSpec* s : {&forward, &input, &weight})
+      if (numbers != Numbers::f32) s->dtype = DType::bf16;
+    forward.b_is_f32 = input.b_is_f32 = numbers == Numbers::cast;
     cases.push_back({&l, "forward", forward.m, forward.k, forward.n, forward});
     cases.push_back({&l, "input", input.m, input.k, input.n, input});
     cases.push_back({&l, "weight", weight.m, weight.k, weight.n, weight});
@@ -120,20 +128,27 @@ struct Figures {
 };
 
 // In the memory that a step has.
-Arena make_floats(int64_t count) {
-  Arena arena = value_or_throw(Arena::make(count * 4));
+Arena make_numbers(int64_t count, DType dtype) {
+  Arena arena = value_or_throw(Arena::make(count * size_of(dtype)));
   uint32_t state = 1;  // a normal distribution of such sizes would take longer than the products
   for (int64_t i = 0; i < count; ++i) {
     state = state * 1664525u + 1013904223u;
-    reinterpret_cast<float*>(arena.data())[i] = static_cast<float>(state >> 8) * 0x1p-23f - 1;
+    const float x = static_cast<float>(state >> 8) * 0x1p-23f - 1;
+    if (dtype == DType::f32)
+      reinterpret_cast<float*>(arena.data())[i] = x;
+    else
+      reinterpret_cast<Bf16*>(arena.data())[i] = Bf16(x);
   }
   return arena;
 }
 
 Figures measure(const Case& c) {
   const auto gemm = value_or_throw(Gemm::make(c.spec));
-  const Arena a = make_floats(c.m * c.k), b = make_floats(c.k * c.n), out = make_floats(c.m * c.n),
-              bias = make_floats(c.n), scratch = make_floats(gemm->scratch_bytes() / 4);
+  const DType dtype = c.spec.dtype;
+  const Arena a = make_numbers(c.m * c.k, dtype),
+              b = make_numbers(c.k * c.n, c.spec.b_is_f32 ? DType::f32 : dtype),
+              out = make_numbers(c.m * c.n, dtype), bias = make_numbers(c.n, dtype),
+              scratch = make_numbers(gemm->scratch_bytes() / 4, DType::f32);
   const auto one = make_thread_pool(1), two = make_thread_pool(2);
   const auto run = [&](Executor& executor) {
     gemm->run(a.data(), b.data(), c.spec.has_c_in ? bias.data() : nullptr, out.data(),
@@ -154,8 +169,18 @@ void print_case(const Case& c) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<Case> cases = make_cases();
-  const std::string word = argc > 1 ? argv[1] : "";
+  Numbers numbers = Numbers::f32;
+  std::string word;
+  for (int i = 1; i < argc; ++i) {
+    const std::string given = argv[i];
+    if (given == "bf16")
+      numbers = Numbers::bf16;
+    else if (given == "cast")
+      numbers = Numbers::cast;
+    else if (given != "f32")
+      word = given;
+  }
+  const std::vector<Case> cases = make_cases(numbers);
   if (word == "list") {
     for (const Case& c : cases) print_case(c);
     return 0;

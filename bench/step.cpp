@@ -3,12 +3,15 @@
 //   bench_step [--seconds 3] [--threads 0]        each of bench/models/step_models.h as a row
 //   bench_step gpt2 [--seconds 3] [--threads 0]   one model, in a fresh process, as a JSON object
 //   bench_step gpt2:bf16 ...                      the same under autocast; without it in f32
+//   bench_step gpt2 --profile                     each step of the program: ms, GB/s, GFLOP/s
 //
 //   cold_ms       from initialised parameters to runnable: trace_ms, compile_ms and its stages_ms
 //   first_ms      the same with the first step
 //   step_ms       median of the n steps of about --seconds, after 3 that don't count; min_ms
 //   resident_mb   growth of the resident set since the model was made, at its highest moment:
 //                 gradients, optimizer state, arena and compiler; not the parameters
+//   limit_ms      what the machine could do: the flops of products, convolutions and attention at
+//                 the best measured rate of a product, the bytes of the rest at a copy's
 //   peak_mb       peak_bytes beyond the parameters
 //   peak_bytes    measured in the arena, as planned_peak_bytes counts: with the parameters
 #include <algorithm>
@@ -20,6 +23,7 @@
 
 #include "bench/models/step_models.h"
 #include "bench/resident.h"
+#include "runtime/ceilings.h"
 
 namespace {
 
@@ -36,6 +40,7 @@ struct Settings {
   double seconds = 3;
   int threads = 0;
   double budget_percent = 0;  // 0: none
+  bool profile = false;
 };
 
 // So many steps that they take about `seconds`.
@@ -52,6 +57,31 @@ std::vector<double> timed_steps(const std::function<void()>& run, double seconds
   }
   std::ranges::sort(times);
   return times;
+}
+
+struct Limit {
+  double flops_per_us = 0, bytes_per_us = 0;
+  double us(const StepTime& t) const {
+    return t.flops > 0 ? static_cast<double>(t.flops) / flops_per_us
+                       : static_cast<double>(t.bytes) / bytes_per_us;
+  }
+};
+
+Limit measure_limit(const Settings& settings) {
+  const auto executor = make_thread_pool(settings.threads);
+  return {runtime::product_flops_per_us(*executor, settings.autocast.value_or(DType::f32)),
+          runtime::copy_bytes_per_us(*executor)};
+}
+
+void print_profile(std::vector<StepTime> times, const Limit& limit) {
+  std::ranges::stable_sort(times, std::greater(), &StepTime::least_ns);
+  std::printf("%-32s %-12s %10s %10s %8s %8s\n", "value", "kind", "us", "limit us", "GB/s",
+              "GFLOP/s");
+  for (const StepTime& t : times) {
+    const auto ns = static_cast<double>(std::max<int64_t>(t.least_ns, 1));
+    std::printf("%-32s %-12s %10.1f %10.1f %8.1f %8.1f\n", t.name.c_str(), t.kind.c_str(), ns / 1e3,
+                limit.us(t), static_cast<double>(t.bytes) / ns, static_cast<double>(t.flops) / ns);
+  }
 }
 
 nlohmann::ordered_json measure(const std::string& name, const Settings& settings) {
@@ -72,6 +102,13 @@ nlohmann::ordered_json measure(const std::string& name, const Settings& settings
   const std::vector<double> times =
       timed_steps([&] { last = step.run({m.inputs[0], m.inputs[1]}).loss; }, settings.seconds);
   const int64_t resident = bench::resident_bytes("VmHWM") - before;
+  step.time_steps(true);
+  for (int k = 0; k < 3; ++k) step.run({m.inputs[0], m.inputs[1]});
+  const Limit limit = measure_limit(settings);
+  double limit_ms = 0;
+  for (const StepTime& t : step.step_times()) limit_ms += limit.us(t) / 1e3;
+  if (settings.profile) print_profile(step.step_times(), limit);
+  step.time_steps(false);
   step.watch_memory();  // touches the whole arena
   step.run({m.inputs[0], m.inputs[1]});
   const Report& r = step.report();
@@ -82,6 +119,7 @@ nlohmann::ordered_json measure(const std::string& name, const Settings& settings
           {"autocast", settings.autocast ? name_of(*settings.autocast) : ""},
           {"step_ms", times[times.size() / 2]},
           {"min_ms", times.front()},
+          {"limit_ms", limit_ms},
           {"n", times.size()},
           {"cold_ms", cold_ms},
           {"first_ms", first_ms},
@@ -120,6 +158,8 @@ bool read(int argc, char** argv, Settings& out) {
     }
     if (word == "--seconds" && k + 1 < argc)
       out.seconds = std::atof(argv[++k]);
+    else if (word == "--profile")
+      out.profile = true;
     else if (word == "--budget" && k + 1 < argc)
       out.budget_percent = std::atof(argv[++k]);
     else if (word == "--threads" && k + 1 < argc)
@@ -140,7 +180,8 @@ int main(int argc, char** argv) {
     std::string names;
     for (const std::string& name : bench::step_model_names()) names += " " + name;
     std::fprintf(stderr,
-                 "usage: bench_step [MODEL[:bf16]] [--seconds S] [--threads N] [--budget PERCENT]; "
+                 "usage: bench_step [MODEL[:bf16]] [--seconds S] [--threads N] [--budget PERCENT] "
+                 "[--profile]; "
                  "MODEL is one of%s\n",
                  names.c_str());
     return 1;

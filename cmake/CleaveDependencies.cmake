@@ -3,7 +3,6 @@
 set(CMAKE_THREAD_PREFER_PTHREAD ON)
 find_package(Threads REQUIRED)
 find_package(fmt 9 REQUIRED)
-find_package(dnnl 2.6 REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(simdjson 3 REQUIRED)
 find_package(CLI11 2 REQUIRED)
@@ -12,8 +11,8 @@ find_path(CLEAVE_XXHASH_INCLUDE xxhash.h REQUIRED)
 
 add_library(cleave_dependencies INTERFACE)
 target_link_libraries(cleave_dependencies INTERFACE
-  fmt::fmt DNNL::dnnl nlohmann_json::nlohmann_json simdjson::simdjson ${CLEAVE_XXHASH}
-  Threads::Threads ${CMAKE_DL_LIBS} gomp)  # gomp: oneDNN's threads are switched off through it
+  fmt::fmt nlohmann_json::nlohmann_json simdjson::simdjson ${CLEAVE_XXHASH}
+  Threads::Threads ${CMAKE_DL_LIBS})
 
 add_library(cleave_tool_dependencies INTERFACE)
 target_link_libraries(cleave_tool_dependencies INTERFACE CLI11::CLI11)

@@ -32,7 +32,8 @@ struct Options {
   // Of the peak: a program that takes no more than this is chosen, the cheapest of a family in
   // which more and more is computed again instead of kept. Bits of results do not depend on it.
   // Error (user): no program fits; the message names the least peak found and a lower bound. None:
-  // nothing is computed again.
+  // what costs next to nothing is computed again, at most a 64th of the time (by the cost table),
+  // where the peak is smaller for it.
   MemoryBudget memory_budget = {};
 
   // Mixed precision: products, convolutions and attention of the function run in this dtype, bf16
@@ -77,6 +78,16 @@ struct Report {
   int64_t placeholder_bytes = 0;
   // By the cost table: how long a run takes more because of what it computes again.
   int64_t recompute_ns = 0;
+};
+
+// Of one step of a program: a generated kernel, or a call of the runtime.
+struct StepTime {
+  std::string name;      // of the first value that it computes
+  std::string kind;      // kernel, product, attention, convolution, foreign, jump
+  int64_t ns = 0;        // of all runs measured; in a loop, of all iterations
+  int64_t least_ns = 0;  // of one run
+  int64_t bytes = 0;     // read and written, once
+  int64_t flops = 0;     // of a product, an attention or a convolution, once; 0 elsewhere
 };
 
 }  // namespace cleave

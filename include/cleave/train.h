@@ -10,12 +10,9 @@
 //   HostTensor y = predict.run({x})[0];
 //
 // A function is called once (twice by train_step with Options::accumulate), with Tensors that
-// record. Both programs read the model's Variables
-// where
-// they are; the training step writes them in place. A run allocates nothing (run() of a function:
-// its
-// results), has the same bits on any number of threads, and, when it fails, leaves every Variable
-// as it was.
+// record. Both programs read the model's Variables where they are; the training step writes them in
+// place. A run allocates nothing (run() of a function: its results), has the same bits on any
+// number of threads, and, when it fails, leaves every Variable as it was.
 //
 // Errors: of the trace at the lines of the model (user); an input that is missing, of another dtype
 // or shape (user); an index out of range in a run (user); an operator that has no gradient or no
@@ -85,6 +82,10 @@ class CLEAVE_API TrainStep {
   // placeholders: the measured counterpart of Report::planned_peak_bytes.
   void watch_memory();
   int64_t measured_peak_bytes() const;
+  // Measures each step of the following runs, or stops doing so; costs two readings of the clock a
+  // step. With gradient accumulation, of the runs that move the parameters.
+  void time_steps(bool on);
+  std::vector<StepTime> step_times() const;
 
   struct State;
   explicit TrainStep(std::shared_ptr<State> state) : state_(std::move(state)) {}
@@ -139,8 +140,7 @@ CLEAVE_API CompiledFunction compile(const nn::Module& model, const TracedFunctio
                                     const std::vector<InputSpec>& inputs,
                                     const Options& options = {}, Location at = Location::current());
 // The same where no model names the Variables that the function reads: they keep their own names.
-// One
-// that is assigned must be read as well, or be assigned a value that depends on an input.
+// One that is assigned must be read as well, or be assigned a value that depends on an input.
 CLEAVE_API CompiledFunction compile(const TracedFunction& function,
                                     const std::vector<InputSpec>& inputs,
                                     const Options& options = {}, Location at = Location::current());

@@ -81,15 +81,7 @@ Result<std::vector<AttentionStep>> add_attentions(LoweredProgram& program) {
     auto* call = std::get_if<AttentionCall>(&step.work);
     if (!call) continue;
     CLEAVE_TRY(AttentionStep attention, step_of(*call));
-    if (const int64_t bytes = attention.scratch_bytes(); bytes > 0) {
-      Storage s;
-      s.name = step.name + ".scratch";
-      s.dtype = DType::u8;
-      s.elements = s.bytes = bytes;
-      s.workspace = true;
-      call->scratch = program.storages.size();
-      program.storages.push_back(std::move(s));
-    }
+    call->scratch = add_workspace(program, step.name, attention.scratch_bytes());
     attentions.push_back(std::move(attention));
   }
   return attentions;

@@ -35,9 +35,8 @@ void ConvolutionStep::run(const ConvolutionCall& call, std::span<std::byte* cons
   const auto at = [&](const ConvolutionCall::Place& p) {
     return base[p.storage] + p.offset * size_of(call.dtype);
   };
-  product->run(
-      {at(call.image), at(call.other), call.bias ? at(*call.bias) : nullptr, base[call.out]},
-      call.scratch ? base[*call.scratch] : nullptr, executor);
+  product->run({at(call.image), at(call.other), call.bias ? at(*call.bias) : nullptr, at(call.out)},
+               call.scratch ? base[*call.scratch] : nullptr, executor);
 }
 
 Result<std::vector<ConvolutionStep>> add_convolutions(LoweredProgram& program) {
@@ -47,15 +46,7 @@ Result<std::vector<ConvolutionStep>> add_convolutions(LoweredProgram& program) {
     if (!call) continue;
     ConvolutionStep convolution;
     CLEAVE_TRY(convolution.product, runtime::Convolution::make(spec_of(*call)));
-    if (const int64_t bytes = convolution.product->scratch_bytes(); bytes > 0) {
-      Storage s;
-      s.name = step.name + ".scratch";
-      s.dtype = DType::u8;
-      s.elements = s.bytes = bytes;
-      s.workspace = true;
-      call->scratch = program.storages.size();
-      program.storages.push_back(std::move(s));
-    }
+    call->scratch = add_workspace(program, step.name, convolution.product->scratch_bytes());
     convolutions.push_back(std::move(convolution));
   }
   return convolutions;

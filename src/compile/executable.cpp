@@ -5,8 +5,10 @@
 #include <chrono>
 
 #include "compile/pipeline.h"
+#include "lower/step_uses.h"
 #include "lower/traffic.h"
 #include "runtime/arena.h"
+#include "runtime/poison.h"
 
 namespace cleave {
 namespace {
@@ -56,7 +58,9 @@ class RunningInstance final : public Instance {
     if (running_.exchange(true))
       return user_error("this instance is running already; make a second one to run two at once");
     Status s = check_bound();
+    if (runtime::watches_memory) runtime::forbid(arena_.data(), arena_bytes());
     if (s.ok()) s = run_steps();
+    if (runtime::watches_memory) runtime::allow(arena_.data(), arena_bytes());
     running_ = false;
     return s;
   }
@@ -64,15 +68,13 @@ class RunningInstance final : public Instance {
   const void* result(size_t k) const override { return base_[lowered().returns[k]]; }
   void fill_arena_pattern() override { arena_.fill_pattern(); }
   int64_t touched_arena_bytes() const override { return arena_.touched_bytes(); }
-  void time_steps(bool on) override { ns_.assign(on ? lowered().steps.size() : 0, 0); }
+  void time_steps(bool on) override { times_.assign(on ? lowered().steps.size() : 0, {}); }
   std::vector<StepTime> step_times() const override {
-    constexpr const char* kinds[] = {"kernel", "product",   "foreign",
-                                     "jump",   "attention", "convolution"};
     std::vector<StepTime> out;
-    for (size_t i = 0; i < ns_.size(); ++i) {
+    for (size_t i = 0; i < times_.size(); ++i) {
       const KernelTraffic moved = traffic_of(lowered(), lowered().steps[i]);
-      out.push_back(
-          {moved.name, kinds[lowered().steps[i].work.index()], ns_[i], moved.read + moved.written});
+      out.push_back({moved.name, moved.kind, times_[i].sum, times_[i].least,
+                     moved.read + moved.written, moved.flops});
     }
     return out;
   }
@@ -126,7 +128,8 @@ class RunningInstance final : public Instance {
   Status run_steps() {
     const auto& steps = lowered().steps;
     for (size_t i = 0; i < steps.size(); ++i) {
-      const StepClock clock(ns_.empty() ? nullptr : &ns_[i]);
+      const StepMemory memory(*this, steps[i]);
+      const StepClock clock(times_.empty() ? nullptr : &times_[i]);
       if (auto* k = std::get_if<KernelCall>(&steps[i].work)) {
         CLEAVE_CHECK(run_kernel(*k, steps[i], pointers_.data() + first_pointer_[i]));
       } else if (auto* p = std::get_if<ProductCall>(&steps[i].work)) {
@@ -149,21 +152,52 @@ class RunningInstance final : public Instance {
     return !jump.unless || base_[jump.unless->storage][jump.unless->offset] == std::byte{0};
   }
 
-  // Adds the time of its life to a sum, where there is one.
+  size_t arena_bytes() const { return static_cast<size_t>(arena_.size_bytes()); }
+
+  // Of the arena, a step may touch the storages that it names.
+  class StepMemory {
+   public:
+    StepMemory(const RunningInstance& run, const Step& step) : run_(run), step_(step) {
+      if (runtime::watches_memory) each(runtime::allow);
+    }
+    ~StepMemory() {
+      if (runtime::watches_memory) each(runtime::forbid);
+    }
+    StepMemory(const StepMemory&) = delete;
+    StepMemory& operator=(const StepMemory&) = delete;
+
+   private:
+    void each(void (*mark)(const void*, size_t)) const {
+      for (const size_t s : storages_of(step_)) {
+        const Storage& storage = run_.lowered().storages[s];
+        if (storage.placeholder < 0 && storage.bytes > 0)
+          mark(run_.base_[s], static_cast<size_t>(storage.bytes));
+      }
+    }
+    const RunningInstance& run_;
+    const Step& step_;
+  };
+
+  struct MeasuredTime {
+    int64_t sum = 0, least = 0;  // ns; least 0: never run
+  };
+  // Adds the time of its life, where there is something to add to.
   class StepClock {
    public:
-    explicit StepClock(int64_t* sum) : sum_(sum) {
-      if (sum_) begin_ = Clock::now();
+    explicit StepClock(MeasuredTime* to) : to_(to) {
+      if (to_) begin_ = Clock::now();
     }
     ~StepClock() {
-      if (sum_)
-        *sum_ +=
-            std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin_).count();
+      if (!to_) return;
+      const int64_t ns =
+          std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin_).count();
+      to_->sum += ns;
+      to_->least = to_->least == 0 ? ns : std::min(to_->least, ns);
     }
 
    private:
     using Clock = std::chrono::steady_clock;
-    int64_t* sum_;
+    MeasuredTime* to_;
     Clock::time_point begin_;
   };
 
@@ -211,10 +245,11 @@ class RunningInstance final : public Instance {
 
   void run_product(const ProductCall& p, const runtime::Gemm& gemm) {
     auto at = [&](const ProductCall::Matrix& m) {
-      return base_[m.storage] + m.offset * size_of(p.dtype);
+      return base_[m.storage] + m.offset * (m.is_f32 ? 4 : size_of(p.dtype));
     };
-    gemm.run(at(p.a), at(p.b), p.c_in ? at(*p.c_in) : nullptr, base_[p.c],
-             p.scratch ? base_[*p.scratch] : nullptr, *executor_);
+    gemm.run(at(p.a), at(p.b), p.c_in ? at(*p.c_in) : nullptr,
+             base_[p.c] + p.c_offset * size_of(p.dtype), p.scratch ? base_[*p.scratch] : nullptr,
+             *executor_);
   }
 
   std::shared_ptr<const Compiled> program_;
@@ -223,8 +258,8 @@ class RunningInstance final : public Instance {
   std::atomic<bool> running_ = false;
   std::vector<std::byte*> base_;  // by storage
   std::vector<size_t> placeholder_storage_;
-  std::vector<int64_t> ns_;      // by step; empty where steps are not timed
-  std::vector<void*> pointers_;  // all steps' buffers, one after the other
+  std::vector<MeasuredTime> times_;  // by step; empty where steps are not timed
+  std::vector<void*> pointers_;      // all steps' buffers, one after the other
   std::vector<size_t> first_pointer_;
   std::vector<size_t> call_number_;  // by step: which of the calls of its kind it is
   std::vector<Slot> slots_;

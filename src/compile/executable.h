@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "cleave/executor.h"
 #include "cleave/memory_budget.h"
+#include "cleave/options.h"
 #include "ir/graph.h"
 #include "runtime/compiler.h"
 
@@ -66,14 +67,6 @@ class CompiledProgram {
   virtual ~CompiledProgram() = default;
   virtual const Graph& graph() const = 0;  // after the pipeline; same placeholders and returns
   virtual const CompileReport& report() const = 0;
-};
-
-// Time that one step of the program took, over the runs since time_steps(true).
-struct StepTime {
-  std::string name;  // of the value that it computes
-  std::string kind;  // kernel, product, foreign, jump
-  int64_t ns = 0;
-  int64_t bytes = 0;  // read and written in one run of it (lower/traffic.h)
 };
 
 class Instance {

@@ -7,17 +7,20 @@
 #include <functional>
 #include <numeric>
 #include <unordered_map>
+#include <utility>
 
 #include "base/write_file.h"
 #include "compile/budget_family.h"
 #include "compile/plan_program.h"
 #include "cut/honor_tags.h"
+#include "cut/keep_less.h"
 #include "emit/share_functions.h"
 #include "ir/edit.h"
 #include "ir/text.h"
 #include "lower/add_rows.h"
 #include "lower/drop_copies.h"
 #include "lower/fuse.h"
+#include "lower/join_pads.h"
 #include "lower/turn_products.h"
 
 namespace cleave {
@@ -34,6 +37,7 @@ struct Build {
   std::vector<std::string> units = {};  // those of kernels first
   std::vector<size_t> unit_of = {};     // for each kernel
   size_t kernel_units = 0;
+  bool is_other_graph = false;  // a stage has put another one in the graph's place
   std::shared_ptr<runtime::Compiler> compiler = nullptr;
 };
 
@@ -55,6 +59,10 @@ Status run_turned(Build& b) {
   CLEAVE_CHECK(turn_products(b.graph, b.ops));
   return {};
 }
+Status run_pads(Build& b) {
+  CLEAVE_CHECK(join_pads(b.graph, b.ops));
+  return {};
+}
 Status run_rows(Build& b) {
   CLEAVE_CHECK(add_rows_in_place(b.graph, b.ops));
   return {};
@@ -64,6 +72,14 @@ Status run_verify(Build& b) { return verify(b.graph); }
 Status run_tags(Build& b) {
   if (b.options.is_cut) return {};
   CLEAVE_CHECK(honor_tags(b.graph, b.options.forward_results));
+  return {};
+}
+
+// A budget decides by itself what runs again.
+Status run_kept(Build& b) {
+  if (b.options.is_cut || b.options.memory_budget.given()) return {};
+  CLEAVE_TRY(const KeptLess kept, keep_less(b.graph, {}));
+  b.report.recompute_ns = kept.again_ns;
   return {};
 }
 
@@ -78,6 +94,7 @@ Status run_cut(Build& b) {
   }
   CLEAVE_TRY(const size_t member, family->choose(b.options.memory_budget));
   CLEAVE_TRY(b.graph, family->program(member));
+  b.is_other_graph = true;
   b.report.recompute_ns = family->members()[member].recompute_ns;
   return {};
 }
@@ -240,18 +257,27 @@ Status run_build(Build& b) {
 struct Stage {
   const char* name;
   Status (*run)(Build&);
-  bool changes_graph;
 };
 
 constexpr Stage stages[] = {
-    {"verify", run_verify, false},      {"decompose", run_decompose, true},
-    {"copies", run_copies, true},       {"turned_products", run_turned, true},
-    {"added_rows", run_rows, true},     {"common_subexpressions", run_common, true},
-    {"dead_code", run_dead_code, true}, {"tags", run_tags, true},
-    {"fuse", run_fuse, true},           {"cut", run_cut, true},
-    {"lower", run_lower, false},        {"in_place", run_in_place, false},
-    {"emit", run_emit, false},          {"products", run_products, false},
-    {"plan_memory", run_plan, false},   {"build", run_build, false},
+    {"verify", run_verify},
+    {"decompose", run_decompose},
+    {"copies", run_copies},
+    {"turned_products", run_turned},
+    {"joined_pads", run_pads},
+    {"added_rows", run_rows},
+    {"common_subexpressions", run_common},
+    {"dead_code", run_dead_code},
+    {"tags", run_tags},
+    {"keep_less", run_kept},
+    {"fuse", run_fuse},
+    {"cut", run_cut},
+    {"lower", run_lower},
+    {"in_place", run_in_place},
+    {"emit", run_emit},
+    {"products", run_products},
+    {"plan_memory", run_plan},
+    {"build", run_build},
 };
 
 // NN_name.clv and NN_unit_K.c in the dump folder.
@@ -291,8 +317,9 @@ Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops,
   size_t number = 0;
   for (const Stage& stage : stages) {
     const auto begin = Clock::now();
+    const int64_t edits = graph.edits();
     CLEAVE_CHECK(stage.run(b));
-    if (stage.changes_graph)
+    if (graph.edits() != edits || std::exchange(b.is_other_graph, false))
       if (Status s = verify(graph); !s.ok())
         return bug("stage {} made a wrong graph: {}", stage.name, s.failure().message);
     const double ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();

@@ -1,10 +1,11 @@
 // The way of a graph to running code, as one flat table of named stages.
 //
-//   verify   decompose   copies   turned_products   common_subexpressions   dead_code   tags   fuse
-//   cut   lower   in_place   emit   products   plan_memory   build
+//   verify   decompose   copies   turned_products   joined_pads   added_rows
+//   common_subexpressions   dead_code   tags   keep_less   fuse   cut   lower   in_place   emit
+//   products   plan_memory   build
 //
-// Every graph stage is verified after it ran, and written to the dump folder when it changed
-// something (NN_stage.clv); emit writes each unit of C text (NN_unit_K.c).
+// A graph is verified after every stage that changed it, and written to the dump folder then
+// (NN_stage.clv); emit writes each unit of C text (NN_unit_K.c).
 #pragma once
 #include "compile/attention_step.h"
 #include "compile/convolution_step.h"

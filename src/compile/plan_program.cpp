@@ -6,6 +6,7 @@
 #include "lower/add_rows.h"
 #include "lower/drop_copies.h"
 #include "lower/fuse.h"
+#include "lower/join_pads.h"
 #include "lower/turn_products.h"
 
 namespace cleave {
@@ -21,6 +22,7 @@ Result<std::vector<std::shared_ptr<runtime::Gemm>>> add_products(LoweredProgram&
     spec.batch = p->batch, spec.m = p->m, spec.n = p->n, spec.k = p->k;
     spec.a_batch = p->a.batch_stride, spec.a_row = p->a.row, spec.a_col = p->a.column;
     spec.b_batch = p->b.batch_stride, spec.b_row = p->b.row, spec.b_col = p->b.column;
+    spec.a_is_f32 = p->a.is_f32, spec.b_is_f32 = p->b.is_f32;
     spec.alpha = p->alpha;
     spec.has_c_in = p->c_in.has_value();
     if (p->c_in) {
@@ -29,15 +31,7 @@ Result<std::vector<std::shared_ptr<runtime::Gemm>>> add_products(LoweredProgram&
       spec.beta = p->beta;
     }
     CLEAVE_TRY(auto gemm, cache.get(spec));
-    if (int64_t bytes = gemm->scratch_bytes(); bytes > 0) {
-      Storage s;
-      s.name = step.name + ".scratch";
-      s.dtype = DType::u8;
-      s.elements = s.bytes = bytes;
-      s.workspace = true;
-      p->scratch = program.storages.size();
-      program.storages.push_back(std::move(s));
-    }
+    p->scratch = add_workspace(program, step.name, gemm->scratch_bytes());
     products.push_back(std::move(gemm));
   }
   return products;
@@ -47,6 +41,7 @@ Status prepare_graph(Graph& graph, const OpRegistry& ops, bool fuse) {
   CLEAVE_CHECK(decompose_for_lowering(graph, ops));
   drop_copies(graph);
   CLEAVE_CHECK(turn_products(graph, ops));
+  CLEAVE_CHECK(join_pads(graph, ops));
   CLEAVE_CHECK(add_rows_in_place(graph, ops));
   eliminate_common_subexpressions(graph);
   eliminate_dead_code(graph);

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "lower/place.h"
 #include "lower/step_uses.h"
 
 namespace cleave {
@@ -27,6 +28,7 @@ class Collector {
       if (out.placeholder) out_.placeholder_bytes += rounded(s.bytes);
     }
     for (const size_t s : p_.returns) out_.storages[s].kept = p_.storages[s].placeholder < 0;
+    add_parts();
     for (size_t i = 0; i < p_.steps.size();) {
       size_t end = i;
       while (end < p_.steps.size() && p_.steps[end].node == p_.steps[i].node) ++end;
@@ -36,12 +38,62 @@ class Collector {
         add_copies(i, end);
       i = end;
     }
+    for (size_t s = 0; s < parts_.size(); ++s)
+      for (const Part& part : parts_[s]) {
+        out_.storages[part.id].kept = out_.storages[s].kept;
+        out_.storages[part.id].update = out_.storages[s].update;
+      }
     for (size_t c = 0; c < out_.calls.size(); ++c) set_at_least(c);
     return std::move(out_);
   }
 
  private:
   static constexpr size_t none = ~size_t{0};
+
+  struct Part {
+    NodeId maker;
+    size_t id;  // in out_.storages
+  };
+
+  // What several calls write is a storage for each of them, here.
+  void add_parts() {
+    std::vector<NodeId> writer(p_.storages.size());
+    parts_.resize(p_.storages.size());
+    std::vector<bool> several(p_.storages.size());
+    for (const Step& step : p_.steps)
+      for (const size_t s : storages_of(step)) {
+        if (p_.storages[s].parts.empty() || !writes(p_, step, s)) continue;
+        several[s] = several[s] || (writer[s].valid() && writer[s] != step.node);
+        writer[s] = step.node;
+      }
+    for (size_t s = 0; s < several.size(); ++s) {
+      if (!several[s]) continue;
+      for (const Storage::Part& part : p_.storages[s].parts) {
+        parts_[s].push_back({graph_.value(part.value).def, out_.storages.size()});
+        StepProgram::Storage& out = out_.storages.emplace_back();
+        out.bytes = part.bytes;
+        out.value = part.value;
+        out.part = true;
+      }
+    }
+    is_made_.resize(out_.storages.size());
+  }
+  bool has_parts(size_t s) const { return !parts_[s].empty(); }
+
+  // The call's parts of a storage are what it makes, all others what it reads: of those that other
+  // calls write a call that makes one reads what it joins.
+  void add_parts_of(size_t s, StepProgram::Call& call) const {
+    const auto is_own = [&](const Part& part) { return part.maker == call.node; };
+    const bool makes = std::ranges::any_of(parts_[s], is_own);
+    const bool joins = is_join(graph_.view(call.node));
+    for (const Part& part : parts_[s]) {
+      const auto id = static_cast<int32_t>(part.id);
+      if (is_own(part))
+        call.makes.push_back(id);
+      else if (!makes || (joins && is_made_[part.id]))
+        call.reads.push_back(id);
+    }
+  }
 
   void add_call(size_t begin, size_t end) {
     StepProgram::Call call;
@@ -56,6 +108,10 @@ class Collector {
         if (out_.storages[s].placeholder && written) call.updates.push_back(id);
         if (std::find(seen.begin(), seen.end(), id) != seen.end()) continue;
         seen.push_back(id);
+        if (has_parts(s)) {
+          add_parts_of(s, call);
+          continue;
+        }
         if (first_[s] < begin || out_.storages[s].placeholder) {
           if (!(out_.storages[s].placeholder && written)) call.reads.push_back(id);
         } else if (last_[s] >= end || out_.storages[s].kept) {
@@ -67,6 +123,7 @@ class Collector {
       }
     }
     call.workspace = most_alive(begin, end, own);
+    for (const int32_t m : call.makes) is_made_[static_cast<size_t>(m)] = true;
     out_.calls.push_back(std::move(call));
     steps_.emplace_back(begin, end);
   }
@@ -74,14 +131,19 @@ class Collector {
   // The most that its steps have in memory at once: what they read up to the last of them that
   // does, of what they make the largest from the first on: a program may make each alone. Updates
   // may be written in place, and take nothing then; nor do results in the step in which they may
-  // lie over an operand.
+  // lie over an operand. A part takes nothing: alone it may lie over an operand too. A join has
+  // nothing in memory but its result, where a program has its operands in it.
   void set_at_least(size_t c) {
     const auto [begin, end] = steps_[c];
+    const bool joins = is_join(graph_.view(out_.calls[c].node));
+    const auto counts = [&](size_t i, size_t s) {
+      if (out_.storages[s].placeholder || out_.storages[s].update) return false;
+      return writes(p_, p_.steps[i], s) ? joins || p_.storages[s].parts.empty() : !joins;
+    };
     std::map<size_t, std::pair<size_t, size_t>> alive;  // by storage: first and last step here
     for (size_t i = begin; i < end; ++i)
       for (const size_t s : storages_of(p_.steps[i]))
-        if (!out_.storages[s].placeholder && !out_.storages[s].update)
-          alive.emplace(s, std::pair{i, i}).first->second.second = i;
+        if (counts(i, s)) alive.emplace(s, std::pair{i, i}).first->second.second = i;
     size_t largest = p_.storages.size();
     for (const int32_t m : out_.calls[c].makes) {
       const auto s = static_cast<size_t>(m);
@@ -152,6 +214,8 @@ class Collector {
   const LoweredProgram& p_;
   std::vector<size_t> first_, last_;              // steps, by storage
   std::vector<std::pair<size_t, size_t>> steps_;  // of each call
+  std::vector<std::vector<Part>> parts_;          // by storage
+  std::vector<bool> is_made_;                     // by storage of out_
   StepProgram out_;
 };
 

@@ -11,9 +11,9 @@ namespace cleave {
 
 // A core of 2021 with AVX2 and a share of DRAM; of use as ratios.
 struct MachineRates {
-  double product_gflops = 90;   // products, convolution, attention
-  double pointwise_gflops = 2;  // generated kernels
-  double gigabytes = 12;        // a second, read and written
+  double product_gflops = 90;    // products, convolution, attention
+  double pointwise_gflops = 20;  // generated kernels
+  double gigabytes = 12;         // a second, read and written
   int64_t call_ns = 400;
 };
 

@@ -6,10 +6,6 @@
 namespace cleave {
 namespace {
 
-bool asks_save(const Node& n) {
-  return n.tag.policy == Recompute::must_save || n.tag.policy == Recompute::prefer_save;
-}
-
 bool is_view(const Node& n) { return has(n.op->traits, Trait::view); }
 
 size_t at(int32_t i) { return static_cast<size_t>(i); }
@@ -26,6 +22,10 @@ std::string_view text_of(Recompute policy) {
 }
 
 }  // namespace
+
+bool asks_save(const Node& n) {
+  return n.tag.policy == Recompute::must_save || n.tag.policy == Recompute::prefer_save;
+}
 
 bool asks_recompute(const Node& n) {
   return n.tag.policy == Recompute::must_recompute || n.tag.policy == Recompute::prefer_recompute;

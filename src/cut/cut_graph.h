@@ -65,8 +65,9 @@ class CutGraph {
   std::vector<ValueId> values_;
 };
 
-// Whether a call asks to be recomputed by its tag.
+// Whether a call asks by its tag to be recomputed, or to be saved.
 bool asks_recompute(const Node& node);
+bool asks_save(const Node& node);
 // Whether a recomputed call of a later checkpointed region, one of those for which `is_forward`
 // holds, reads a result of n.
 bool feeds_later_region(const Graph& g, NodeId n, const std::function<bool(NodeId)>& is_forward);

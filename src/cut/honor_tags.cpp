@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "cut/cut_graph.h"
+#include "ir/edit.h"
 #include "ir/subgraph.h"
 
 namespace cleave {
@@ -69,25 +70,9 @@ class Repeater {
       if (open.size() > depth) continue;
       open.pop_back();
       if (again_.contains(g_.node(n).out(0).v)) continue;
-      CLEAVE_CHECK(copy(n, reader));
+      CLEAVE_CHECK(repeat_call(g_, n, reader, again_));
+      ++count_;
     }
-    return {};
-  }
-
-  Status copy(NodeId n, NodeId before) {
-    const Node& node = g_.node(n);
-    NodeSpec spec{.op = node.op, .inputs = node.inputs, .list_size = node.list_size};
-    spec.attrs = node.attrs;
-    spec.loc = node.loc;
-    spec.before = before;
-    for (ValueId& in : spec.inputs)
-      if (const auto it = again_.find(in.v); in.valid() && it != again_.end()) in = it->second;
-    for (uint32_t k = 0; k < node.output_count; ++k)
-      spec.names.push_back(g_.fresh_name(g_.name(node.out(k)) + ".again"));
-    CLEAVE_TRY(const NodeId made, g_.add_node(std::move(spec)));
-    for (uint32_t k = 0; k < g_.node(n).output_count; ++k)
-      again_[g_.node(n).out(k).v] = g_.node(made).out(k);
-    ++count_;
     return {};
   }
 

@@ -57,18 +57,18 @@ bool JointView::is_known_early(ValueId v) const {
   return n.valid() ? half(n) != Half::backward : !is_tangent(*graph_, v);
 }
 
-ValueId JointView::storage(ValueId v) const {
-  for (NodeId n = graph_->value(v).def; n.valid(); n = graph_->value(v).def) {
-    const Node& node = graph_->node(n);
+ValueId storage_of(const Graph& g, ValueId v) {
+  for (NodeId n = g.value(v).def; n.valid(); n = g.value(v).def) {
+    const Node& node = g.node(n);
     if (!has(node.op->traits, Trait::view) || node.inputs.empty() || !node.inputs[0].valid()) break;
     v = node.inputs[0];
   }
   return v;
 }
 
-int64_t JointView::bytes(ValueId v) const {
-  const Type& t = graph_->type(v);
-  return t.is_none ? 0 : graph_->env().hint_of(t.numel()) * size_of(t.dtype);
+int64_t hint_bytes_of(const Graph& g, ValueId v) {
+  const Type& t = g.type(v);
+  return t.is_none ? 0 : g.env().hint_of(t.numel()) * size_of(t.dtype);
 }
 
 }  // namespace cleave

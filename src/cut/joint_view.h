@@ -14,6 +14,11 @@ namespace cleave {
 
 enum class Half : uint8_t { neither, forward, backward, either };
 
+// The value whose memory v uses: through views to the first operand.
+ValueId storage_of(const Graph& g, ValueId v);
+// At the hints; a symint is 8.
+int64_t hint_bytes_of(const Graph& g, ValueId v);
+
 class JointView {
  public:
   // Errors (user): no gradient is returned, or a result or update needs a tangent.
@@ -23,9 +28,8 @@ class JointView {
   Half half(NodeId n) const { return halves_[n.v]; }
   // Whether the forward can give v: it depends on no tangent.
   bool is_known_early(ValueId v) const;
-  // The value whose memory v uses: through views to the first operand.
-  ValueId storage(ValueId v) const;
-  int64_t bytes(ValueId v) const;  // at the hints; a symint is 8
+  ValueId storage(ValueId v) const { return storage_of(*graph_, v); }
+  int64_t bytes(ValueId v) const { return hint_bytes_of(*graph_, v); }
 
  private:
   explicit JointView(const Graph& g) : graph_(&g), halves_(g.node_capacity(), Half::neither) {}

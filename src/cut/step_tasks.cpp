@@ -48,6 +48,8 @@ void StepTasks::add_tasks(const MachineRates& rates) {
       const auto id = static_cast<TaskId>(list_.size());
       for (const int32_t s : call.reads)
         if (maker[at(s)] != ~TaskId{0}) links_.emplace_back(maker[at(s)], id);
+      for (const int32_t s : call.updates)  // of which another call has written a part
+        if (maker[at(s)] != ~TaskId{0}) links_.emplace_back(maker[at(s)], id);
       list_.push_back(task);
       owner_.push_back({c, value});
       mine.push_back(id);
@@ -175,7 +177,7 @@ std::vector<TaskId> StepTasks::needed(const std::vector<TaskId>& sequence) const
 StepTasks::Bound StepTasks::lower_bound() const {
   Bound bound;
   for (const StepProgram::Storage& s : program_->storages)
-    if (s.kept && !s.update) bound.bytes += rounded(s.bytes);
+    if (s.kept && !s.update && !s.part) bound.bytes += rounded(s.bytes);
   bound.by = "what is returned";
   for (const StepProgram::Call& call : program_->calls) {
     if (call.at_least <= bound.bytes) continue;

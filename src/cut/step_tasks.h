@@ -29,6 +29,7 @@ struct StepProgram {
     bool placeholder = false;  // then it takes no memory of the program's own
     bool kept = false;         // it lives to the end
     bool update = false;       // copied into a placeholder at the end, or in place in another order
+    bool part = false;         // of another storage here, which no call makes
   };
   struct Call {
     NodeId node;

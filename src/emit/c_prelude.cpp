@@ -3,8 +3,9 @@
 //
 //   kernel_functions, elementary_functions    as they are, for one element
 //   lane_words                                for 16 lanes, and for 64
-//   elementary_functions                      for 16 lanes
+//   lane_scale, elementary_functions          for 16 lanes
 //   lane_memory                               and what 64 lanes are as four times 16
+//   lane_philox                               random bits for 16 lanes
 //
 // A macro that stands alone at the top, such as MIN_MAX(float, f32), is written out here.
 #include <cctype>
@@ -235,9 +236,11 @@ const std::vector<Item>& all_items() {
     out.add(kernel_functions_text);
     out.add(elementary_functions_text);
     out.add(lane_words_text);
+    out.add(lane_scale_text);
     out.add(for_lanes(elementary_functions_text));
     out.add(for_64(lane_words_text).replace(0, 0, "enum { lanes_x64 = 64 };\n"));
     out.add(lane_memory_text);
+    out.add(lane_philox_text);
     for (Item& i : out.items) i.words = words_of(i.text);
     return out.items;
   }();

@@ -20,6 +20,13 @@ class CText {
     --depth_;
     line("}");
   }
+  // Where the next line comes to stand, and lines put in front of what stands there by now.
+  size_t here() const { return text_.size(); }
+  void insert(size_t at, const std::vector<std::string>& list) {
+    std::string front;
+    for (const std::string& s : list) front += std::string(2 * depth_, ' ') + s + '\n';
+    text_.insert(at, front);
+  }
   // The text so far, which then begins anew.
   std::string take() { return std::exchange(text_, {}); }
 

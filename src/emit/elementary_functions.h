@@ -9,16 +9,16 @@
 // Largest errors in units in the last place of the result (bench/ulp.cpp), over all 2^32 inputs, or
 // over every 401st where marked ~:
 //
-//   exp      1.02   Cody-Waite reduction to |r| <= ln2/2, polynomial of degree 6
-//   exp2     ~1.00  the same of r ln2
+//   exp      0.90   Cody-Waite reduction to |r| <= ln2/2, polynomial of degree 6
+//   exp2     ~0.88  the same of r ln2
 //   expm1    ~1.42  2^n (exp(r) - 1) + (2^n - 1)
 //   log      0.85   mantissa in [sqrt(1/2), sqrt(2)), polynomial of degree 9 (coefficients of
 //                   exp and log are those of Moshier's Cephes, as those of sin and cos)
 //   log2     1.44   the same by log2(e)
 //   log1p    ~0.81  log(u) + (x - (u - 1)) / u where u = 1 + x is rounded
-//   tanh     1.34   an odd polynomial for |x| < 5/8, else 1 - 2 / (exp(2|x|) + 1)
-//   erf      1.03   an odd polynomial for |x| < 59/64, else 1 - exp(polynomial in |x|)
-//   sigmoid  1.63   e / (1 + e) as e - e q, or as 1 - q, where e = exp(-|x|), q = e / (1 + e)
+//   tanh     1.37   an odd polynomial for |x| < 5/8, else 1 - 2 / (exp(2|x|) + 1)
+//   erf      1.01   an odd polynomial for |x| < 59/64, else 1 - exp(polynomial in |x|)
+//   sigmoid  1.62   e / (1 + e) as e - e q, or as 1 - q, where e = exp(-|x|), q = e / (1 + e)
 //   sin      1.59   quarter turns taken off in f64 (|x| < 2^30; else libm in f64), two polynomials
 //   cos      ~1.54  the same
 // clang-format off
@@ -54,8 +54,7 @@ INLINE float signed_f32(float size, float x) {
   return bits_f32(bits_u32(size) | (bits_u32(x) & 0x80000000u));
 }
 INLINE float between_f32(float x, float low, float high) {  // NaN stays
-  float up = choose_f32(x < low, low, x);
-  return choose_f32(up > high, high, up);
+  return smaller_f32(high, larger_f32(low, x));
 }
 
 // n + 1.5 * 2^23 for the integer n nearest to x, |x| < 2^22: n stands in its lowest bits.
@@ -72,27 +71,42 @@ INLINE float grown_f32(float r) {
   p = fma_f32(p, r, all_f32(5.0000001201e-1f));
   return fma_f32(p, r * r, r);
 }
-INLINE float scaled_f32(float x, int32_t n) {  // x 2^n, rounded once
-  int32_t half = n >> 1;
-  return x * power_of_2_f32(half) * power_of_2_f32(n - half);
+// exp(r) for |r| <= ln2 / 2.
+INLINE float near_1_f32(float r) {
+  float p = fma_f32(all_f32(1.9875691500e-4f), r, all_f32(1.3981999507e-3f));
+  p = fma_f32(p, r, all_f32(8.3334519073e-3f));
+  p = fma_f32(p, r, all_f32(4.1665795894e-2f));
+  p = fma_f32(p, r, all_f32(1.6666665459e-1f));
+  p = fma_f32(p, r, all_f32(5.0000001201e-1f));
+  p = fma_f32(p, r, all_f32(1.0f));
+  return fma_f32(p, r, all_f32(1.0f));
+}
+// x - n ln2 for the integer n nearest to x log2(e).
+INLINE float rest_of_ln2_f32(float x, float n) {
+  return fma_f32(n, all_f32(2.12194440e-4f), fma_f32(n, all_f32(-0.693359375f), x));
+}
+INLINE float turns_of_ln2_f32(float x) {
+  return fma_f32(x, all_f32(1.44269504088896341f), all_f32(12582912.0f));
 }
 INLINE float exp_f32(float x) {
   float c = between_f32(x, all_f32(-104.0f), all_f32(89.0f));
-  float t = turned_f32(c * 1.44269504088896341f), n = t - 12582912.0f;
-  float r = fma_f32(n, all_f32(-0.693359375f), c);
-  r = fma_f32(n, all_f32(2.12194440e-4f), r);
-  return scaled_f32(grown_f32(r) + 1.0f, whole_i32(t));
+  float t = turns_of_ln2_f32(c), n = t - 12582912.0f;
+  return times_power_of_2_f32(near_1_f32(rest_of_ln2_f32(c, n)), t);
+}
+// exp(x) for x <= 0.
+INLINE float exp_below_0_f32(float x) {
+  float c = larger_f32(all_f32(-104.0f), x);
+  float t = turns_of_ln2_f32(c), n = t - 12582912.0f;
+  return times_power_of_2_f32(near_1_f32(rest_of_ln2_f32(c, n)), t);
 }
 INLINE float exp2_f32(float x) {
   float c = between_f32(x, all_f32(-151.0f), all_f32(129.0f));
   float t = turned_f32(c), n = t - 12582912.0f;
-  return scaled_f32(grown_f32((c - n) * 0.693147180559945309f) + 1.0f, whole_i32(t));
+  return times_power_of_2_f32(near_1_f32((c - n) * 0.693147180559945309f), t);
 }
 INLINE float expm1_f32(float x) {
   float c = between_f32(x, all_f32(-18.0f), all_f32(89.0f));
-  float t = turned_f32(c * 1.44269504088896341f), n = t - 12582912.0f;
-  float r = fma_f32(n, all_f32(-0.693359375f), c);
-  r = fma_f32(n, all_f32(2.12194440e-4f), r);
+  float t = turns_of_ln2_f32(c), r = rest_of_ln2_f32(c, t - 12582912.0f);
   float half = power_of_2_f32(whole_i32(t) - 1);  // 2^n can be too large
   float y = fma_f32(grown_f32(r), half, half - 0.5f) * 2.0f;
   return choose_f32(x == 0.0f, x, y);
@@ -174,7 +188,7 @@ INLINE float erf_f32(float x) {
   return choose_f32(a < 0.921875f, fma_f32(q, x, x), signed_f32(large, x));
 }
 INLINE float sigmoid_f32(float x) {
-  float e = exp_f32(-abs_f32(x)), q = e / (1.0f + e);
+  float e = exp_below_0_f32(-abs_f32(x)), q = e / (1.0f + e);
   float of = choose_f32(x < 0.0f, e, all_f32(1.0f));  // e / (1 + e), or 1 / (1 + e)
   return fma_f32(-of, q, of);
 }
@@ -211,8 +225,8 @@ INLINE float cos_f32(float x) {
 }
 
 #define MIN_MAX(T, S)                                                                     \
-  INLINE T min_##S(T a, T b) { return choose_##S(b != b, b, choose_##S(b < a, b, a)); }   \
-  INLINE T max_##S(T a, T b) { return choose_##S(b != b, b, choose_##S(b > a, b, a)); }   \
+  INLINE T min_##S(T a, T b) { return choose_##S(b != b, b, smaller_##S(b, a)); }         \
+  INLINE T max_##S(T a, T b) { return choose_##S(b != b, b, larger_##S(b, a)); }          \
   INLINE T sign_##S(T a) {                                                                \
     return choose_##S(a > 0, all_##S(1), choose_##S(a < 0, all_##S(-1), all_##S(0))); }
 MIN_MAX(float, f32)

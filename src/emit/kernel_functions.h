@@ -12,6 +12,15 @@ INLINE double choose_f64(int c, double a, double b) { return c ? a : b; }
 INLINE int32_t choose_i32(int c, int32_t a, int32_t b) { return c ? a : b; }
 INLINE int64_t choose_i64(int c, int64_t a, int64_t b) { return c ? a : b; }
 INLINE uint32_t choose_u32(int c, uint32_t a, uint32_t b) { return c ? a : b; }
+// b where one of them is NaN.
+INLINE float smaller_f32(float a, float b) { return a < b ? a : b; }
+INLINE float larger_f32(float a, float b) { return a > b ? a : b; }
+INLINE double smaller_f64(double a, double b) { return a < b ? a : b; }
+INLINE double larger_f64(double a, double b) { return a > b ? a : b; }
+INLINE int32_t smaller_i32(int32_t a, int32_t b) { return a < b ? a : b; }
+INLINE int32_t larger_i32(int32_t a, int32_t b) { return a > b ? a : b; }
+INLINE int64_t smaller_i64(int64_t a, int64_t b) { return a < b ? a : b; }
+INLINE int64_t larger_i64(int64_t a, int64_t b) { return a > b ? a : b; }
 INLINE float all_f32(float x) { return x; }
 INLINE double all_f64(double x) { return x; }
 INLINE int32_t all_i32(int32_t x) { return x; }
@@ -26,6 +35,11 @@ INLINE float fma_f32(float a, float b, float c) { return __builtin_fmaf(a, b, c)
 INLINE double fma_f64(double a, double b, double c) { return __builtin_fma(a, b, c); }
 INLINE int32_t low_i32(double x) {  // the lowest 32 bits
   uint64_t u; __builtin_memcpy(&u, &x, 8); return (int32_t)(uint32_t)u; }
+// x 2^n, rounded once, for x in [1/2, 2) and n from -152 to 130, given as n + 1.5 * 2^23.
+INLINE float times_power_of_2_f32(float x, float turned) {
+  int32_t n = (int32_t)bits_u32(turned) - 0x4b400000, half = n >> 1;
+  return x * bits_f32((uint32_t)(half + 127) << 23) * bits_f32((uint32_t)(n - half + 127) << 23);
+}
 static float sin_huge(float x) { return (float)sin((double)x); }
 static float cos_huge(float x) { return (float)cos((double)x); }
 // y is f(x) unless it is good.

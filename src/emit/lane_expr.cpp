@@ -1,5 +1,7 @@
 #include "emit/lane_expr.h"
 
+#include <algorithm>
+
 #include "ir/attr.h"
 
 namespace cleave::emit {
@@ -245,6 +247,13 @@ std::string LaneExprWriter::cast(const Expr& e, const std::string& on) {
   return fmt::format("to_{}({})", type_of(e), v);
 }
 
+bool LaneExprWriter::is_fixed(const Expr& e) const {
+  if (e->op == Op::var) return !loop_.steps.changes_inside(e);
+  if (e->op == Op::load && kernel_.buffers[static_cast<size_t>(e->i)].access != loop::Access::read)
+    return false;
+  return std::ranges::all_of(e->args, [&](const Expr& a) { return is_fixed(a); });
+}
+
 std::string LaneExprWriter::call(const Expr& e, const std::string& on) {
   const DType t = e->args[0].type();
   const std::string type = lane_type(t, loop_.lanes);
@@ -252,6 +261,15 @@ std::string LaneExprWriter::call(const Expr& e, const std::string& on) {
   if (e->op == Op::philox) {
     std::vector<std::string> shared;
     for (size_t k : {0, 1, 2}) shared.push_back(first(e->args[k], *lines_));
+    const auto fixed = [&](size_t k) { return is_fixed(e->args[k]); };
+    if (loop_.steps.of(e->args[3]) == Step(1) && fixed(0) && fixed(1) && fixed(2)) {
+      const int n = next_temp_++;
+      loop_.before.push_back(fmt::format("uint32_t philox_words{}[64];", n));
+      loop_.before.push_back(fmt::format("int64_t philox_at{} = -64;", n));
+      return fmt::format("{0}({1}, {2}, {3}, {4}, philox_words{5}, &philox_at{5})",
+                         x("philox_next_i64"), shared[0], shared[1], shared[2],
+                         first(e->args[3], *lines_), n);
+    }
     return fmt::format("{}({}, {}, {}, {})", x("philox_i64"), shared[0], shared[1], shared[2],
                        vector(e->args[3], on));
   }

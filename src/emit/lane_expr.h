@@ -25,12 +25,12 @@ struct LaneLoop {
   int lanes = loop_lanes;
   std::string left;  // the C name of how many lanes are on; empty: all
   LaneSteps steps = {};
+  std::vector<std::string> before = {};  // lines in front of the loop
 };
 
 class LaneExprWriter {
  public:
-  LaneExprWriter(const loop::Kernel& kernel, BufferNames& buffers, const LaneLoop& loop,
-                 int& next_temp)
+  LaneExprWriter(const loop::Kernel& kernel, BufferNames& buffers, LaneLoop& loop, int& next_temp)
       : kernel_(kernel), buffers_(buffers), loop_(loop), next_temp_(next_temp) {}
 
   // Vectors, after the lines that name shared parts of them.
@@ -59,13 +59,15 @@ class LaneExprWriter {
   std::string infix(const loop::Expr& e, std::string_view sign, const std::string& on);
   std::string cast(const loop::Expr& e, const std::string& on);
   std::string call(const loop::Expr& e, const std::string& on);
+  // One value for the whole loop, not only for the lanes of an iteration.
+  bool is_fixed(const loop::Expr& e) const;
   std::string named(DType type, const std::string& text);
   std::string type_of(const loop::Expr& e) const { return lane_type(e.type(), loop_.lanes); }
   std::string x(std::string_view name) const;  // the name with x16 or x64
 
   const loop::Kernel& kernel_;
   BufferNames& buffers_;
-  const LaneLoop& loop_;
+  LaneLoop& loop_;
   int& next_temp_;
   std::vector<std::string>* lines_ = nullptr;
   std::unordered_map<const loop::ExprNode*, Seen> seen_;

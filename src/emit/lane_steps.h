@@ -18,6 +18,8 @@ class LaneSteps {
  public:
   void set(const loop::Expr& var, Step step) { steps_[var->i] = step; }
   Step of(const loop::Expr& e) const;
+  // Whether the variable is one of those set: it stands inside the loop.
+  bool changes_inside(const loop::Expr& var) const { return steps_.contains(var->i); }
 
  private:
   std::unordered_map<int64_t, Step> steps_;  // of the variables inside the loop

@@ -52,6 +52,7 @@ std::string LaneWriter::first(const Expr& e) {
 }
 
 void LaneWriter::open_loop(const Loop& l) {
+  loop_.steps.set(l.var, 0);
   text_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", l.var->var, first(l.extent)));
 }
 
@@ -66,7 +67,9 @@ bool LaneWriter::write(const For& f) {
   if (f.kind == ForKind::parallel) {
     if (auto rows = rows_of(f); rows && runs_in_lanes(kernel_, f.loop.var, rows->elements)) {
       loop_ = {};
+      const size_t at = text_.here();
       write_rows(f, *rows);
+      text_.insert(at, loop_.before);
       return true;
     }
   }
@@ -74,6 +77,7 @@ bool LaneWriter::write(const For& f) {
   loop_ = {.lanes = f.kind == ForKind::lanes ? column_lanes : loop_lanes};
   loop_.steps.set(f.loop.var, 1);
   const std::string& v = f.loop.var->var;
+  const size_t at = text_.here();
   if (f.kind == ForKind::parallel) {
     text_.open(fmt::format("for (int64_t {0} = begin; {0} < end; {0} += {1})", v, loop_lanes));
     set_left({}, "end", v);
@@ -88,6 +92,7 @@ bool LaneWriter::write(const For& f) {
   }
   block(f.body);
   text_.close();
+  text_.insert(at, loop_.before);
   return true;
 }
 
@@ -212,6 +217,7 @@ bool LaneWriter::write(const Reduce& r) {
   for (const Fold& f : r.folds)
     text_.line(fmt::format("{} {}{} = {};", type_of(f.var), f.var->var, suffix,
                            vector(identity_of(f.op, f.var.type()))));
+  const size_t at = text_.here();
   for (size_t d = 0; d + 1 < r.loops.size(); ++d) open_loop(r.loops[d]);
   const Loop& inner = r.loops.back();
   const std::string extent = first(inner.extent), &j = inner.var->var;
@@ -220,6 +226,7 @@ bool LaneWriter::write(const Reduce& r) {
   set_left(inner.extent, extent, j);
   element(r, suffix);
   for (size_t d = 0; d < r.loops.size(); ++d) text_.close();
+  text_.insert(at, loop_.before);
   for (const Fold& f : r.folds) {
     const bool of_bool = f.var.type() == DType::boolean;
     text_.line(fmt::format("const {} {} = {}_of_{}({}{}){};", c_type(f.var.type()), f.var->var,

@@ -150,10 +150,18 @@ class Sweep {
                  needs.size());
     for (size_t i = 0; i < parts.size(); ++i) {
       if (!needs[i] || !parts[i].valid()) continue;
-      if (!same_type(g_.type(parts[i]), g_.type(node.inputs[i])))
+      // Where operands are of several floating dtypes, a rule may compute in one of them.
+      const Type want = g_.type(node.inputs[i]), got = g_.type(parts[i]);
+      const bool is_of_another =
+          got.dtype != want.dtype && is_floating(want.dtype) && is_floating(got.dtype) &&
+          std::ranges::any_of(
+              node.inputs, [&](ValueId v) { return v.valid() && g_.type(v).dtype == got.dtype; });
+      const ValueId part = is_of_another ? b_.convert(parts[i], want.dtype) : parts[i];
+      CLEAVE_CHECK(b_.status());
+      if (!same_type(g_.type(part), want))
         return bug("gradient of {}: operand {} gets {}, expected its type {}\n  {}", node.op->name,
-                   i, g_.type(parts[i]).text(), g_.type(node.inputs[i]).text(), print_node(g_, n));
-      CLEAVE_CHECK(add_part(node.inputs[i], parts[i]));
+                   i, got.text(), want.text(), print_node(g_, n));
+      CLEAVE_CHECK(add_part(node.inputs[i], part));
     }
     return {};
   }

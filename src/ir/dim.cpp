@@ -415,7 +415,7 @@ DimRange range_in(const SymEnv& env, const Dim& d, int& splits) {
 // What intervals forget where a symbol meets itself in a product: with s0 = 8 + t, s0 in [8,_],
 //
 //   s0*s0 + s0*-16 + 64 = t*t      is at least 0
-DimRange SymEnv::range_of(const Dim& d) const {
+DimRange SymEnv::range_without_notes(const Dim& d) const {
   int splits = most_splits;
   const DimRange r = range_in(*this, d, splits);
   if (d.is_const()) return r;
@@ -432,6 +432,16 @@ DimRange SymEnv::range_of(const Dim& d) const {
   splits = most_splits;
   const DimRange s = range_in(from_lowest, shifted, splits);
   return {std::max(r.lo, s.lo), std::min(r.hi, s.hi)};
+}
+
+DimRange SymEnv::range_of(const Dim& d) const {
+  DimRange r = range_without_notes(d);
+  if (r.lo < 0 && !d.is_const() && sizes_.contains(d.text())) r.lo = 0;
+  return r;
+}
+
+void SymEnv::note_size(const Dim& d) {
+  if (!d.is_const() && range_of(d).lo < 0) sizes_.insert(d.text());
 }
 
 SymEnv::Truth SymEnv::equal(const Dim& a, const Dim& b) const {

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,8 @@ class SymEnv {
   static constexpr int64_t default_hint = 4096;
 
   void declare(const std::string& name, SymInfo info) { symbols_[name] = info; }
+  // That a tensor has this size: where there is one, it isn't negative.
+  void note_size(const Dim& d);
   const SymInfo* find(const std::string& name) const;
   bool empty() const { return symbols_.empty(); }
 
@@ -91,7 +94,10 @@ class SymEnv {
   bool provably_equal(const Dim& a, const Dim& b) const { return equal(a, b) == Truth::yes; }
 
  private:
+  DimRange range_without_notes(const Dim& d) const;
+
   std::map<std::string, SymInfo> symbols_;
+  std::set<std::string> sizes_;  // noted ones that ranges don't prove to be at least 0
 };
 
 }  // namespace cleave

@@ -28,6 +28,10 @@ Status sort_topologically(Graph& g);
 Status copy_nodes(const Graph& from, const std::vector<NodeId>& order, Graph& to,
                   std::unordered_map<uint32_t, ValueId>& map);
 
+// The call once more, in front of `before`, its operands mapped through `again` where they are in
+// it; the results, named after the first ones with .again, are put there too.
+Status repeat_call(Graph& g, NodeId n, NodeId before, std::unordered_map<uint32_t, ValueId>& again);
+
 // The graph that computes `outputs` of g from `inputs` of g (as placeholders of the given role
 // where they are not placeholders already). Symints that it mentions come first, asked for or not.
 // Fails, naming the value, where an output needs more.

@@ -25,6 +25,23 @@ std::vector<std::string> free_names(const Graph& from, const Node& node, Graph& 
 
 }  // namespace
 
+Status repeat_call(Graph& g, NodeId n, NodeId before,
+                   std::unordered_map<uint32_t, ValueId>& again) {
+  const Node& node = g.node(n);
+  NodeSpec spec{.op = node.op, .inputs = node.inputs, .list_size = node.list_size};
+  spec.attrs = node.attrs;
+  spec.loc = node.loc;
+  spec.before = before;
+  for (ValueId& in : spec.inputs)
+    if (const auto it = again.find(in.v); in.valid() && it != again.end()) in = it->second;
+  for (uint32_t k = 0; k < node.output_count; ++k)
+    spec.names.push_back(g.fresh_name(g.name(node.out(k)) + ".again"));
+  CLEAVE_TRY(const NodeId made, g.add_node(std::move(spec)));
+  for (uint32_t k = 0; k < g.node(n).output_count; ++k)
+    again[g.node(n).out(k).v] = g.node(made).out(k);
+  return {};
+}
+
 Status copy_nodes(const Graph& from, const std::vector<NodeId>& order, Graph& to,
                   std::unordered_map<uint32_t, ValueId>& map) {
   std::vector<uint32_t> files(from.files().size());  // file ids in `to`, 0 until they are asked for

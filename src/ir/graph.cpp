@@ -55,7 +55,9 @@ const Placeholder* Graph::placeholder_of(ValueId v) const {
 }
 
 ValueId Graph::add_value(std::string name, Type type, NodeId def, uint32_t index) {
+  ++edits_;
   ValueId v{static_cast<uint32_t>(values_.size())};
+  for (const Dim& d : type.shape) env_.note_size(d);
   by_name_.insert(name, v.v);
   ValueInfo info;
   info.name = std::move(name);

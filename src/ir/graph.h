@@ -125,7 +125,10 @@ class Graph {
   Result<ValueId> add_placeholder(Role role, const std::string& name, Type type,
                                   bool wants_grad = false, SymInfo sym = {});
   const std::vector<Placeholder>& placeholders() const { return placeholders_; }
-  Placeholder& placeholder(size_t i) { return placeholders_[i]; }
+  Placeholder& placeholder(size_t i) {
+    ++edits_;
+    return placeholders_[i];
+  }
   const Placeholder* placeholder_of(ValueId v) const;
   // Removes placeholders for which keep is false; they must be unused.
   void filter_placeholders(const std::function<bool(const Placeholder&)>& keep);
@@ -138,6 +141,7 @@ class Graph {
   const Node& node(NodeId n) const { return nodes_[n.v]; }
   // Replaces an attribute by one with which inference gives the same types: a subgraph rewritten.
   void set_attr(NodeId n, uint16_t arg, AttrValue value) {
+    ++edits_;
     nodes_[n.v].attrs.set(arg, std::move(value));
   }
   void set_loc(NodeId n, SourceLoc loc) { nodes_[n.v].loc = loc; }
@@ -168,6 +172,7 @@ class Graph {
   // A name made from `stem` that is not taken.
   std::string fresh_name(const std::string& stem);
   void set_strides(ValueId v, std::optional<std::vector<Dim>> strides) {
+    ++edits_;
     values_[v.v].type.strides = std::move(strides);
   }
 
@@ -181,11 +186,19 @@ class Graph {
   Status refresh_types();
   // How often a rule's infer ran, for tests of refresh_types.
   int64_t infer_count() const { return infer_count_; }
+  // Grows with each change that a verifier could mind.
+  int64_t edits() const { return edits_; }
 
   // ---- returns
   const std::vector<Return>& returns() const { return returns_; }
-  void set_returns(std::vector<Return> r) { returns_ = std::move(r); }
-  void add_return(Return r) { returns_.push_back(r); }
+  void set_returns(std::vector<Return> r) {
+    ++edits_;
+    returns_ = std::move(r);
+  }
+  void add_return(Return r) {
+    ++edits_;
+    returns_.push_back(r);
+  }
   bool is_joint() const;  // has a tangent placeholder or a gradient
 
   // ---- source files
@@ -217,6 +230,7 @@ class Graph {
   NodeId head_, tail_;
   size_t live_nodes_ = 0;
   int64_t infer_count_ = 0;
+  int64_t edits_ = 0;
 };
 
 // A file of graphs: subgraphs, then the program.

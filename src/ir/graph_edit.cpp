@@ -6,6 +6,7 @@
 namespace cleave {
 
 void Graph::insert_before(NodeId n, NodeId before) {
+  ++edits_;
   Node& node = nodes_[n.v];
   node.next = before;
   node.prev = before.valid() ? nodes_[before.v].prev : tail_;
@@ -46,6 +47,7 @@ std::vector<Use> Graph::uses(ValueId v) const {
 }
 
 void Graph::erase(NodeId n) {
+  ++edits_;
   Node& node = nodes_[n.v];
   for (uint32_t i = 0; i < node.inputs.size(); ++i) unlink_use(n, i);
   (node.prev.valid() ? nodes_[node.prev.v].next : head_) = node.next;
@@ -61,6 +63,7 @@ void Graph::erase(NodeId n) {
 void Graph::set_input(NodeId n, uint32_t operand, ValueId v) {
   ValueId old = nodes_[n.v].inputs[operand];
   if (old == v) return;
+  ++edits_;
   unlink_use(n, operand);
   nodes_[n.v].inputs[operand] = v;
   link_use(n, operand);
@@ -70,7 +73,7 @@ void Graph::set_input(NodeId n, uint32_t operand, ValueId v) {
 void Graph::replace_uses(ValueId from, ValueId to) {
   for (const Use& u : uses(from)) set_input(u.node, u.operand, to);
   for (Return& r : returns_)
-    if (r.value == from) r.value = to;
+    if (r.value == from) ++edits_, r.value = to;
 }
 
 // Infers n again and marks the users of results whose types changed.
@@ -89,6 +92,7 @@ Status Graph::infer_again(NodeId n, std::vector<bool>& marked) {
     ValueInfo& info = values_[node.out(k).v];
     types[k].strides = info.type.strides;  // fixed ones stay as long as the type does
     if (info.type == types[k]) continue;
+    ++edits_;
     types[k].strides.reset();
     info.type = std::move(types[k]);
     for (const Use& u : uses(node.out(k))) marked[u.node.v] = true;
@@ -128,6 +132,7 @@ Status Graph::reorder(const std::vector<NodeId>& order) {
 Status Graph::rename(ValueId v, const std::string& name) {
   if (name == values_[v.v].name) return {};
   if (find(name).valid()) return user_error("the name %{} is taken already", name);
+  ++edits_;
   by_name_.erase(values_[v.v].name, v.v);
   by_name_.insert(name, v.v);
   values_[v.v].name = name;
@@ -135,6 +140,7 @@ Status Graph::rename(ValueId v, const std::string& name) {
 }
 
 void Graph::filter_placeholders(const std::function<bool(const Placeholder&)>& keep) {
+  ++edits_;
   std::vector<Placeholder> kept;
   for (const Placeholder& p : placeholders_) {
     if (keep(p)) {

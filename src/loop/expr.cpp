@@ -77,7 +77,7 @@ Expr constant(DType type, double value) {
 Expr constant_int(DType type, int64_t value) {
   ExprNode n{.op = Op::constant, .type = type};
   if (is_floating(type))
-    n.f = static_cast<double>(value);
+    n.f = type == DType::f32 ? static_cast<float>(value) : static_cast<double>(value);
   else
     n.i = wrap_to(type, value);
   return make(n);

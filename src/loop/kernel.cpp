@@ -1,11 +1,10 @@
-// Text and checks of a kernel's loop nest.
+// Checks of a kernel's loop nest.
 #include "loop/kernel.h"
 
 #include <limits>
 #include <set>
 
 #include "base/alignment.h"
-#include "ir/attr.h"
 
 namespace cleave::loop {
 
@@ -38,81 +37,20 @@ Expr identity_of(ReduceOp op, DType type) {
 
 namespace {
 
-std::string text(const Expr& e, const Kernel& k) {
-  switch (e->op) {
-    case Op::constant:
-      if (is_floating(e.type())) return double_text(e->f);
-      return e.type() == DType::boolean ? (e->i ? "true" : "false") : std::to_string(e->i);
-    case Op::var: return e->var;
-    case Op::load: return fmt::format("{}[{}]", k.buffers[e->i].name, text(e->args[0], k));
-    case Op::add: return fmt::format("({} + {})", text(e->args[0], k), text(e->args[1], k));
-    case Op::sub: return fmt::format("({} - {})", text(e->args[0], k), text(e->args[1], k));
-    case Op::mul: return fmt::format("{}*{}", text(e->args[0], k), text(e->args[1], k));
-    default: break;
-  }
-  std::string out(e->op == Op::cast ? cleave::name_of(e.type()) : name_of(e->op));
-  if (e->op == Op::cast && e->i)
-    out = fmt::format("round_{}", cleave::name_of(static_cast<DType>(e->i - 1)));
-  out += '(';
-  for (size_t i = 0; i < e->args.size(); ++i) out += (i ? ", " : "") + text(e->args[i], k);
-  return out + ')';
-}
-
-struct Printer {
-  const Kernel& k;
-  std::string out;
-
-  void line(int depth, const std::string& s) { out += std::string(2 * depth, ' ') + s + '\n'; }
-  void block(const Block& b, int depth) {
-    for (const Stmt& s : b) std::visit([&](const auto& n) { stmt(n, depth); }, s.node);
-  }
-  void stmt(const For& f, int d) {
-    line(d, fmt::format("for {} in {}{} {{", f.loop.var->var, text(f.loop.extent, k),
-                        f.kind == ForKind::parallel      ? " parallel"
-                        : f.kind == ForKind::lanes       ? " lanes"
-                        : f.kind == ForKind::independent ? " independent"
-                                                         : ""));
-    block(f.body, d + 1);
-    line(d, "}");
-  }
-  void stmt(const Let& s, int d) {
-    line(d, fmt::format("let {} = {}", s.var->var, text(s.value, k)));
-  }
-  void stmt(const Define& s, int d) {
-    line(d, fmt::format("var {} = {}", s.var->var, text(s.value, k)));
-  }
-  void stmt(const Assign& s, int d) {
-    line(d, fmt::format("{} = {}", s.var->var, text(s.value, k)));
-  }
-  void stmt(const Reduce& r, int d) {
-    std::string head = "fold over";
-    for (const Loop& l : r.loops) head += fmt::format(" {} in {}", l.var->var, text(l.extent, k));
-    line(d, head + " {");
-    block(r.body, d + 1);
-    for (const Fold& f : r.folds)
-      line(d + 1, fmt::format("{} = {} {}", f.var->var, name_of(f.op), text(f.value, k)));
-    line(d, "}");
-  }
-  void stmt(const Store& s, int d) {
-    line(d,
-         fmt::format("{}[{}] = {}", k.buffers[s.buffer].name, text(s.index, k), text(s.value, k)));
-  }
-  void stmt(const If& s, int d) {
-    line(d, fmt::format("if {} {{", text(s.condition, k)));
-    block(s.then, d + 1);
-    line(d, "}");
-  }
-  void stmt(const Check& s, int d) {
-    line(d, fmt::format("check {} \"{}\" {} bound {}{}", text(s.condition, k), s.message,
-                        text(s.value, k), text(s.bound, k), s.from_zero ? " from 0" : ""));
-  }
-};
-
 // Walks a kernel with the set of variables in scope.
 struct Verifier {
   const Kernel& k;
   std::set<int64_t> scope = {};
+  std::vector<int64_t> entered = {};  // the variables in scope, in order
   Status status = {};
+
+  void enter(int64_t variable) {
+    if (scope.insert(variable).second) entered.push_back(variable);
+  }
+  // Ends the scope that began when `before` variables were entered.
+  void leave(size_t before) {
+    for (; entered.size() > before; entered.pop_back()) scope.erase(entered.back());
+  }
 
   void fail(Failure f) {
     if (status.ok()) status = Status(std::move(f).within("kernel " + k.name));
@@ -128,26 +66,28 @@ struct Verifier {
     for (const Expr& a : e->args) expr(a);
   }
   void block(const Block& b, bool outermost) {
-    auto saved = scope;
+    const size_t before = entered.size();
     for (const Stmt& s : b) std::visit([&](const auto& n) { stmt(n, outermost); }, s.node);
-    scope = std::move(saved);
+    leave(before);
   }
   void open(const Loop& l) {
     expr(l.extent);
-    scope.insert(l.var->i);
+    enter(l.var->i);
   }
   void stmt(const For& f, bool outermost) {
     if (f.kind == ForKind::parallel && !outermost) fail(bug("a parallel loop inside another loop"));
+    const size_t before = entered.size();
     open(f.loop);
     block(f.body, false);
+    leave(before);
   }
   void stmt(const Let& s, bool) {
     expr(s.value);
-    scope.insert(s.var->i);
+    enter(s.var->i);
   }
   void stmt(const Define& s, bool) {
     expr(s.value);
-    scope.insert(s.var->i);
+    enter(s.var->i);
   }
   void stmt(const Assign& s, bool) {
     expr(s.var);
@@ -155,12 +95,12 @@ struct Verifier {
     if (s.var.type() != s.value.type()) fail(bug("{} gets a value of another type", s.var->var));
   }
   void stmt(const Reduce& r, bool) {
-    auto saved = scope;
+    const size_t before = entered.size();
     for (const Loop& l : r.loops) open(l);
     for (const Stmt& s : r.body) std::visit([&](const auto& n) { stmt(n, false); }, s.node);
     for (const Fold& f : r.folds) expr(f.value);
-    scope = std::move(saved);
-    for (const Fold& f : r.folds) scope.insert(f.var->i);
+    leave(before);
+    for (const Fold& f : r.folds) enter(f.var->i);
   }
   void stmt(const Store& s, bool) {
     expr(s.index);
@@ -186,24 +126,9 @@ struct Verifier {
 
 }  // namespace
 
-std::string print(const Kernel& k) {
-  Printer p{k, {}};
-  std::string head = fmt::format("kernel {}(", k.name);
-  constexpr std::string_view access[] = {"read", "write", "update", "local"};
-  for (size_t i = 0; i < k.buffers.size(); ++i)
-    head += fmt::format("{}{}: {}[{}] {}", i ? ", " : "", k.buffers[i].name,
-                        cleave::name_of(k.buffers[i].dtype), k.buffers[i].elements,
-                        access[static_cast<int>(k.buffers[i].access)]);
-  for (const std::string& s : k.scalars) head += fmt::format(", {}: scalar", s);
-  p.line(0, head + ") {");
-  p.block(k.body, 1);
-  p.line(0, "}");
-  return p.out;
-}
-
 Status verify(const Kernel& k) {
   Verifier v{k};
-  for (size_t s = 0; s < k.scalars.size(); ++s) v.scope.insert(-1 - static_cast<int64_t>(s));
+  for (size_t s = 0; s < k.scalars.size(); ++s) v.enter(-1 - static_cast<int64_t>(s));
   int64_t local_bytes = 0;
   for (size_t i = 0; i < k.buffers.size(); ++i) {
     if (k.buffers[i].access != Access::local) continue;

@@ -1,10 +1,14 @@
 // The loop nest of one kernel.
 //
-//   kernel add(%x: f32 read, %y: f32 write) {
+//   kernel %y(%x: f32[8192] read, %y: f32[8192] write) work 8192 {
 //     for i in 64 parallel {
-//       for j in 128 { y[i*128 + j] = x[i*128 + j] + 1.0 }
+//       for j in 128 independent {
+//         %y[i*128 + j] = %x[i*128 + j] + 1.0
+//       }
 //     }
 //   }
+//
+// parse.h has the grammar of this text, which holds all of a kernel.
 //
 // Buffers are linear memory; layouts are already folded into the index expressions. A parallel loop
 // stands only outermost and its iterations write disjoint elements. A Reduce folds values over its

@@ -50,6 +50,8 @@ class Mover {
         slot = 0;
         for (size_t k = 0; k < touched.size(); ++k) {
           const Uses& u = uses_[touched[k]];
+          // What others have written of it so far are other parts.
+          if (written[k] && !p_.storages[touched[k]].parts.empty()) continue;
           // What it is to free, others have read by then.
           const bool waits = written[k] || u.last == i;
           slot = std::max(slot, waits ? u.latest_access : u.last_write);

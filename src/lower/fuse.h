@@ -6,7 +6,9 @@
 //
 // A walk over the nodes in their order: each joins the group of an operand's producer, or one that
 // reads the same operand, where that saves the most bytes (fuse_cost.h), else it begins a group of
-// its own. Values that cost next to nothing are computed in each group that reads them.
+// its own. Values that cost next to nothing are computed in each group that reads them, from a
+// fold's result too: of log(softmax) only the maximum and the sum of each row are stored, and the
+// loss and the gradient compute what they read from those and the operand.
 //
 //   order   A group runs where one of its calls stood: a call joins it there if all that it reads
 //           is known there, or takes it along to its own place if nobody has read the group yet.

@@ -14,6 +14,7 @@ int64_t bytes_of(const Graph& g, ValueId v) {
 Fuser::Kind Fuser::kind_of(NodeId n) {
   const Node& node = g_.node(n);
   if (!node.op->lower.present() || has(node.op->traits, Trait::effect)) return Kind::other;
+  if (joins_.contains(n)) return Kind::other;
   const auto& form = (*node.op->lower)->form;
   for (uint32_t k = 0; k < node.output_count; ++k)
     if (!g_.type(node.out(k)).is_none && g_.type(node.out(k)).dtype == DType::c64)
@@ -36,11 +37,11 @@ bool Fuser::is_through(NodeId n) {
   return k == Kind::view || k == Kind::cheap || k == Kind::waiting;
 }
 
-void Fuser::describe() {
+void Fuser::describe_calls() {
   int64_t kernels = 0;
   for (size_t i = 0; i < order_.size(); ++i) {
     const NodeId n = order_[i];
-    Call& c = call(n);
+    Call& c = call(n) = {};
     c.kind = kind_of(n);
     c.position = static_cast<int64_t>(i);
     if (c.kind == Kind::other) ++kernels;
@@ -113,9 +114,9 @@ bool Fuser::is_cheap(NodeId n) {
   if (!every_reader_inlines(y)) return false;
   int64_t bytes = 0;
   for (const ValueId v : c.leaves) {
-    // A fold's result is known in its own group alone.
+    // What a group makes is stored for it: little, as a fold's result, one value a row.
     const NodeId d = g_.value(v).def;
-    if (d.valid() && is_fusible(d)) return false;
+    if (d.valid() && is_fusible(d) && bytes_of(g_, v) * small_part > bytes_of(g_, y)) return false;
     bytes += bytes_of(g_, v);
   }
   return bytes <= bytes_of(g_, y) + bytes_of(g_, y) / 4;

@@ -10,6 +10,7 @@
 namespace cleave::fuse_cost {
 
 constexpr int64_t cheap_flops = 6;       // an element; a value of one operand computed where read
+constexpr int64_t small_part = 4;        // of what a cheap value takes: stored for its sake
 constexpr int64_t launch_flops = 10000;  // take as long as a launch
 constexpr int64_t launch_bytes = 64 << 10;  // take as long as a launch
 constexpr int64_t flops_of_8_bytes = 15;    // take as long as writing and reading a value

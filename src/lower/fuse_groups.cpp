@@ -126,13 +126,37 @@ bool Fuser::fits(NodeId n, const Group& g) {
       const NodeId d = g_.value(v).def;
       return d.valid() && call(d).kind == Kind::fold && &groups_[group_of(v)] == &g;
     });
-    return !reads_folded || keeps_row(g);
+    if (!reads_folded) return true;
+    if (c.elements != g.elements && adds_up_parts(g) && !leads_to(n, g.elements)) return false;
+    return keeps_row(g);
   }
   const FoldForm form = *fold_form_of(g_, n);
   if (c.elements != g.elements) return false;
   for (const FoldForm& f : g.forms)
     if (!agree(form, f)) return false;
   return true;
+}
+
+// Read in its own kernel, what columns fold to would be known after a pass over all rows, in place
+// of parts of them.
+bool Fuser::adds_up_parts(const Group& g) {
+  return g.elements > small_elements &&
+         std::all_of(g.forms.begin(), g.forms.end(),
+                     [](const FoldForm& f) { return f.kind == FoldForm::Kind::columns; });
+}
+
+bool Fuser::leads_to(NodeId n, int64_t elements) {
+  std::vector<NodeId> next = {n};
+  for (size_t i = 0; i < next.size() && i < most_waiting; ++i) {
+    const Node& node = g_.node(next[i]);
+    for (uint32_t k = 0; k < node.output_count; ++k)
+      for (const Use& u : g_.uses(node.out(k))) {
+        if (!is_fusible(u.node)) continue;
+        if (call(u.node).elements == elements && call(u.node).kind != Kind::view) return true;
+        if (std::find(next.begin(), next.end(), u.node) == next.end()) next.push_back(u.node);
+      }
+  }
+  return false;
 }
 
 bool Fuser::keeps_row(const Group& g) {

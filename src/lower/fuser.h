@@ -53,9 +53,17 @@ class Fuser {
 
   Call& call(NodeId n) { return calls_[n.v]; }
 
-  // ---- what each call is (fuse_calls.cpp)
+  // ---- what each call is (fuse_calls.cpp, fuse_joins.cpp)
   Kind kind_of(NodeId n);
   bool is_fusible(NodeId n);
+  // What single calls are, but for the joins that stay apart.
+  void describe_calls();
+  // Finds more of them; false: there are none.
+  bool find_joins();
+  bool is_worth_placing(NodeId join);
+  // Whether a kernel that writes the operand anyway does so in its place: else it is computed where
+  // the join is.
+  bool is_made_apart(NodeId join, size_t operand);
   // Has no group of its own.
   bool is_through(NodeId n);
   void describe();
@@ -101,6 +109,10 @@ class Fuser {
 
   // ---- rows
   bool fits(NodeId n, const Group& g);
+
+  static bool adds_up_parts(const Group& g);
+  // Whether a call of so many elements reads what n gives, directly or through others.
+  bool leads_to(NodeId n, int64_t elements);
 
   // Whether what its folds give may be read while the row is still near.
   static bool keeps_row(const Group& g);
@@ -148,6 +160,7 @@ class Fuser {
   std::unordered_map<int32_t, int32_t> moved_to_;
   std::unordered_map<uint32_t, int32_t> last_reader_;
   std::unordered_map<uint32_t, bool> returned_;
+  std::set<NodeId> joins_;  // whose operands have places (place.h): not fused
   std::vector<ValueId> replaced_;
   std::unordered_map<uint32_t, ValueId> now_;
   std::set<std::string>& taken_;  // names of graphs

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <utility>
 
 #include "base/result.h"
@@ -220,9 +221,22 @@ GroupValues::Key GroupValues::key_of(ValueId v, const Exprs& index) const {
   return key;
 }
 
-// What is read more than once, or was taken out of a loop, gets a name.
+// silu reads its operand twice: written out, twenty in a row are a million operations.
+bool GroupValues::is_long(const Expr& e) {
+  constexpr size_t longest = 256;
+  const std::function<size_t(const Expr&)> size = [&](const Expr& x) {
+    if (const auto it = size_of_.find(&*x); it != size_of_.end()) return it->second;
+    size_t n = 1;
+    for (const Expr& a : x->args) n = std::min(n + size(a), 2 * longest);
+    sized_.push_back(x);
+    return size_of_[&*x] = n;
+  };
+  return size(e) > longest;
+}
+
+// What is read more than once, was taken out of a loop, or is long, gets a name.
 Expr GroupValues::named(ValueId v, Expr e, size_t depth) {
-  if (is_leaf(e) || (depth + 1 == scopes_.size() && !is_shared(v))) return e;
+  if (is_leaf(e) || (depth + 1 == scopes_.size() && !is_shared(v) && !is_long(e))) return e;
   std::string name = graph_.name(v);
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';

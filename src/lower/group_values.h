@@ -85,6 +85,7 @@ class GroupValues {
   loop::Exprs through_view(const OpView& op, const loop::ViewRule& rule, int k,
                            const loop::Exprs& index);
   bool is_shared(ValueId v) const;
+  bool is_long(const loop::Expr& e);
   void adopt(int64_t first_variable, size_t depth);
 
   const Graph& graph_;
@@ -97,7 +98,10 @@ class GroupValues {
   std::unordered_map<uint32_t, Kept> kept_;
   std::vector<Scope> scopes_;
   std::unordered_map<int64_t, size_t> scope_of_;  // by variable
-  std::unordered_map<uint32_t, int> scalar_of_;   // stream of a node
+  // Operations in an expression written out, parts as often as they are read; of those in `sized_`.
+  std::unordered_map<const loop::ExprNode*, size_t> size_of_;
+  loop::Exprs sized_;
+  std::unordered_map<uint32_t, int> scalar_of_;  // stream of a node
   std::vector<NodeId> streams_;
   std::vector<Read> reads_;
   loop::Expr element_;

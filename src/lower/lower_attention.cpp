@@ -1,5 +1,5 @@
-// An attention to a step: operands are read as they lie, results lie so that what undoes the
-// permutation of the query is a view.
+// An attention to a step: operands are read as they lie; results that have no place lie so that
+// what undoes the permutation of the query is a view.
 #include "lower/lower_node.h"
 
 namespace cleave {
@@ -69,8 +69,9 @@ void Lowering::attention(NodeId n, const OpView& op, const AttentionForm& form) 
   const auto write = [&](Part part, int k, bool always) {
     const ValueId v = node.out(static_cast<uint32_t>(k));
     if (op.out_type(k).is_none || !(always || is_wanted(v))) return;
-    Location at = new_dense(graph_.name(v), op.out_type(k));
-    if (at.layout.shape.size() == 4) at.layout = result_layout(at.layout.shape, query);
+    Location at = new_result(v);
+    if (!is_part(v) && at.layout.shape.size() == 4)
+      at.layout = result_layout(at.layout.shape, query);
     at_[v.v] = at;
     if (at.layout.numel() == 0 && part == Part::sums) return;  // not asked for
     call[part] = matrix_of(at, type(v));

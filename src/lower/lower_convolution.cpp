@@ -26,8 +26,8 @@ void Lowering::convolution(NodeId n, const OpView& op, const ConvolutionForm& fo
   for (int operand = 0; operand < op.operand_count(); ++operand)
     if (op.has(operand) && operand != form.image && operand != form.other && operand != form.bias)
       call.like = at_.at(op.in(operand).v).storage;
-  at_[result.v] = new_dense(graph_.name(result), op.out_type(form.result));
-  call.out = at_[result.v].storage;
+  const Location& out = at_[result.v] = new_result(result);
+  call.out = {out.storage, out.layout.offset};
   out_.steps.push_back({graph_.name(result), std::move(call), false});
 }
 

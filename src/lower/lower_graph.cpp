@@ -1,6 +1,7 @@
-// A graph to steps: storages, views, kernel calls, returns. Loops are in lower_loops.cpp, subgraphs
-// in lower_subgraph.cpp.
+// A graph to steps: views, kernel calls, returns. Storages are in lower_storage.cpp, loops in
+// lower_loops.cpp, subgraphs in lower_subgraph.cpp.
 #include <algorithm>
+#include <unordered_set>
 
 #include "lower/lower_node.h"
 
@@ -43,6 +44,7 @@ Status Lowering::run() {
 }
 
 Status Lowering::nodes() {
+  places_ = place_values(graph_);
   for (const Return& r : graph_.returns()) returned_[r.value.v] = 1;
   for (NodeId n = graph_.first_node(); n.valid(); n = graph_.next_node(n)) {
     const size_t first_step = out_.steps.size();
@@ -67,7 +69,7 @@ Status Lowering::node(NodeId n) {
     NodeId n;
     const OpView& op;
     Status operator()(const ElementwiseRule&) {
-      l.single(n);
+      if (!l.read_rounded(n, op)) l.single(n);
       return {};
     }
     Status operator()(const ReductionRule&) {
@@ -104,37 +106,6 @@ Status Lowering::node(NodeId n) {
   return std::visit(Form{*this, n, op}, (*node.op->lower)->form);
 }
 
-size_t Lowering::new_storage(const std::string& name, DType dtype, int64_t elements) {
-  Storage s;
-  s.name = name;
-  s.dtype = dtype;
-  s.elements = elements;
-  s.bytes = elements * size_of(dtype);
-  out_.storages.push_back(std::move(s));
-  return out_.storages.size() - 1;
-}
-
-Location Lowering::new_dense(const std::string& name, const Type& type) {
-  Layout layout = Layout::contiguous(static_shape(type));
-  return {new_storage(name, type.dtype, layout.numel()), layout};
-}
-
-// The buffer of a storage in a kernel; one buffer for all operands and results that share it.
-Bound Lowering::bind(Kernel& kernel, KernelCall& call, const Location& at, DType dtype,
-                     bool written) {
-  size_t b = 0;
-  while (b < call.storages.size() && call.storages[b] != at.storage) ++b;
-  const Access access = written ? Access::write : Access::read;
-  if (b == call.storages.size()) {
-    call.storages.push_back(at.storage);
-    const Storage& s = out_.storages[at.storage];
-    kernel.buffers.push_back({s.name, dtype, s.elements, access});
-  } else if (kernel.buffers[b].access != access) {
-    kernel.buffers[b].access = Access::update;
-  }
-  return {static_cast<int64_t>(b), dtype, at.layout};
-}
-
 Lowering::Call Lowering::begin_call(NodeId n, const OpView& op, int start) {
   const Node& node = graph_.node(n);
   Call c;
@@ -161,7 +132,7 @@ Lowering::Call Lowering::begin_call(NodeId n, const OpView& op, int start) {
       c.results.push_back(unwanted);
       continue;
     }
-    at_[v.v] = begun && k == 0 ? *begun : new_dense(graph_.name(v), op.out_type(k));
+    at_[v.v] = begun && k == 0 ? *begun : new_result(v);
     c.results.push_back(bind(c.kernel, c.call, at_[v.v], op.out_type(k).dtype, true));
     c.kernel.work += op.out_type(k).numel().value();
   }
@@ -183,13 +154,25 @@ namespace {
 // The text with names of values left out: equal for kernels that differ in names alone.
 std::string nameless(Kernel k) {
   k.name = "k";
+  k.work = 0;
   for (size_t i = 0; i < k.buffers.size(); ++i) k.buffers[i].name = fmt::format("b{}", i);
   return print(k);
+}
+
+// A value and a copy of it may bear one name: the second is %x.2 in the kernel.
+void give_each_a_name(std::vector<Buffer>& buffers) {
+  std::unordered_set<std::string> taken;
+  for (Buffer& b : buffers) {
+    std::string name = b.name;
+    for (int k = 2; !taken.insert(name).second; ++k) name = fmt::format("{}.{}", b.name, k);
+    b.name = std::move(name);
+  }
 }
 
 }  // namespace
 
 size_t Lowering::add_kernel(Kernel kernel) {
+  give_each_a_name(kernel.buffers);
   const auto [it, added] = kernels_.emplace(nameless(kernel), out_.kernels.size());
   if (added) out_.kernels.push_back(std::move(kernel));
   return it->second;
@@ -222,10 +205,17 @@ Status Lowering::view(NodeId n, const OpView& op, const ViewRule& rule) {
 void Lowering::kernel(NodeId n, const OpView& op, const KernelRule& rule) {
   const int start = rule.starts_as ? rule.starts_as(op) : -1;
   if (start >= 0 && !is_wanted(graph_.node(n).out(0))) return;
+  if (is_join(op) && joined(n, op, rule)) return;
   Call c = begin_call(n, op, start);
   KernelBuilder b(c.kernel, c.operands, c.results);
   rule.build(b, op);
   finish_call(std::move(c), graph_.name(graph_.node(n).out(0)), &op);
+}
+
+bool Lowering::is_dense_matrix(const Layout& l) {
+  const size_t rank = l.shape.size();
+  const auto unit = [&](size_t d) { return l.shape[d] <= 1 || l.strides[d] == 1; };
+  return unit(rank - 1) || unit(rank - 2);
 }
 
 void Lowering::product(NodeId n, const OpView& op, const ProductRule& rule) {
@@ -233,17 +223,21 @@ void Lowering::product(NodeId n, const OpView& op, const ProductRule& rule) {
   if (!is_wanted(node.out(0))) return;
   ProductCall p;
   p.dtype = op.out_type(0).dtype;
-  // Rank 2 is a batch of one; a matrix must be dense along rows or columns.
+  // Rank 2 is a batch of one.
   auto matrix = [&](int operand, bool any_strides) {
     ValueId v = op.in(operand);
     Location l = at_.at(v.v);
     const size_t rank = l.layout.shape.size();
     auto stride = [&](size_t d) { return l.layout.shape[d] == 1 ? 0 : l.layout.strides[d]; };
-    auto unit = [&](size_t d) { return l.layout.shape[d] <= 1 || l.layout.strides[d] == 1; };
-    if (!any_strides && !unit(rank - 1) && !unit(rank - 2))
+    if (!any_strides && !is_dense_matrix(l.layout))
       l = dense_copy(l, graph_.type(v).dtype, graph_.name(v));
-    return ProductCall::Matrix{l.storage, l.layout.offset, rank == 3 ? stride(0) : 0,
-                               rank >= 2 ? stride(rank - 2) : 0, rank >= 1 ? stride(rank - 1) : 0};
+    const bool is_f32 = graph_.type(v).dtype != out_.storages[l.storage].dtype;
+    return ProductCall::Matrix{l.storage,
+                               l.layout.offset,
+                               rank == 3 ? stride(0) : 0,
+                               rank >= 2 ? stride(rank - 2) : 0,
+                               rank >= 1 ? stride(rank - 1) : 0,
+                               is_f32};
   };
   const auto& a = at_.at(op.in(rule.a).v).layout.shape;
   const auto& b = at_.at(op.in(rule.b).v).layout.shape;
@@ -257,8 +251,9 @@ void Lowering::product(NodeId n, const OpView& op, const ProductRule& rule) {
   p.beta = rule.beta ? rule.beta(op) : 1;
   // A term times 0 is not read at all: it may hold NaN.
   if (rule.c >= 0 && op.has(rule.c) && p.beta != 0) p.c_in = matrix(rule.c, true);
-  at_[node.out(0).v] = new_dense(graph_.name(node.out(0)), op.out_type(0));
-  p.c = at_[node.out(0).v].storage;
+  const Location& c = at_[node.out(0).v] = new_result(node.out(0));
+  p.c = c.storage;
+  p.c_offset = c.layout.offset;
   out_.steps.push_back({graph_.name(node.out(0)), std::move(p), false});
 }
 
@@ -279,18 +274,6 @@ Status Lowering::foreign(NodeId n, const OpView& op, const ForeignRule& rule) {
   }
   out_.steps.push_back({graph_.name(node.out(0)), std::move(call), false});
   return {};
-}
-
-Location Lowering::dense(ValueId v) {
-  const Location& l = at_.at(v.v);
-  return l.layout.is_contiguous() ? l : dense_copy(l, graph_.type(v).dtype, graph_.name(v));
-}
-
-Location Lowering::dense_copy(const Location& from, DType dtype, const std::string& name) {
-  Layout layout = Layout::contiguous(from.layout.shape);
-  Location to{new_storage(name, dtype, layout.numel()), layout};
-  copy(from, to, dtype, name);
-  return to;
 }
 
 // Results get arena memory of their own, updates are copied into their placeholders at the end.

@@ -60,18 +60,35 @@ std::vector<int64_t> collapse_call(std::vector<Bound>& operands, std::vector<Bou
 
 void Lowering::copy(const Location& from, const Location& to, DType dtype,
                     const std::string& name) {
+  copy_all({{from, to}}, dtype, name);
+}
+
+// Copies side by side, one kernel.
+void Lowering::copy_all(const std::vector<Copy>& copies, DType dtype, const std::string& name) {
   Call c;
   c.kernel.name = name;
-  c.kernel.work = 2 * to.layout.numel();
-  c.operands = {bind(c.kernel, c.call, from, dtype, false)};
-  c.results = {bind(c.kernel, c.call, to, dtype, true)};
-  std::vector<int64_t> shape = collapse_call(c.operands, c.results, to.layout.shape);
-  if (from.storage != to.storage && c.operands[0].layout == c.results[0].layout)
+  std::vector<std::vector<int64_t>> shapes;
+  for (const auto& [from, to] : copies) {
+    c.kernel.work += 2 * to.layout.numel();
+    std::vector<Bound> operand = {bind(c.kernel, c.call, from, dtype, false)};
+    std::vector<Bound> result = {bind(c.kernel, c.call, to, dtype, true)};
+    shapes.push_back(collapse_call(operand, result, to.layout.shape));
+    c.operands.push_back(std::move(operand[0]));
+    c.results.push_back(std::move(result[0]));
+  }
+  const auto& [from, to] = copies[0];
+  // All of the storage: only then may that lie where the other does.
+  const bool is_whole = copies.size() == 1 && from.storage != to.storage &&
+                        out_.storages[to.storage].elements == to.layout.numel();
+  if (is_whole && c.operands[0].layout == c.results[0].layout)
     c.call.in_place = {{from.storage, to.storage}};
   c.call.whole_copy = !c.call.in_place.empty() && from.layout.is_contiguous() &&
                       out_.storages[from.storage].elements == from.layout.numel();
   KernelBuilder b(c.kernel, c.operands, c.results);
-  nest(b, shape, [&](const Exprs& i) { b.store(0, i, b.load(0, i)); });
+  for (size_t k = 0; k < copies.size(); ++k) {
+    const int at = static_cast<int>(k);
+    nest(b, shapes[k], [&](const Exprs& i) { b.store(at, i, b.load(at, i)); });
+  }
   finish_call(std::move(c), name, nullptr);
 }
 
@@ -152,8 +169,10 @@ void Lowering::group(const Graph& g, const std::vector<NodeId>& nodes,
     c.kernel.work += at.layout.numel();
   }
   std::vector<GroupResult> results;
+  std::vector<size_t> parts;  // storages of more than a result
   for (const auto& [inside, v] : outputs) {
-    at_[v.v] = new_dense(graph_.name(v), graph_.type(v));
+    at_[v.v] = new_result(v);
+    if (is_part(v)) parts.push_back(at_[v.v].storage);
     results.push_back({inside, bind(c.kernel, c.call, at_[v.v], g.type(inside).dtype, true)});
     c.kernel.work += at_[v.v].layout.numel();
   }
@@ -184,9 +203,11 @@ void Lowering::group(const Graph& g, const std::vector<NodeId>& nodes,
   }
   const LoweredGroup& lowered = known->second;
   c.call.kernel = lowered.kernel;
-  for (const auto& [operand, result] : lowered.in_place)
-    c.call.in_place.push_back({c.call.storages[static_cast<size_t>(operand)],
-                               c.call.storages[static_cast<size_t>(result)]});
+  for (const auto& [operand, result] : lowered.in_place) {
+    const InPlace pair{c.call.storages[static_cast<size_t>(operand)],
+                       c.call.storages[static_cast<size_t>(result)]};
+    if (std::ranges::find(parts, pair.result) == parts.end()) c.call.in_place.push_back(pair);
+  }
   for (const size_t at : lowered.streams)
     c.call.scalars.push_back(g.view(nodes[at]).int_attr("stream"));
   out_.steps.push_back({name, std::move(c.call), lowered.may_fail});

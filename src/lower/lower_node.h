@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "lower/group_kernel.h"
+#include "lower/place.h"
 #include "lower/program.h"
 
 namespace cleave {
@@ -44,12 +45,20 @@ class Lowering {
   // ---- storages
   size_t new_storage(const std::string& name, DType dtype, int64_t elements);
   Location new_dense(const std::string& name, const Type& type);
+  // Where a result is made: its place, or memory of its own.
+  Location new_result(ValueId v);
+  bool is_part(ValueId v) const { return places_.contains(v.v); }
+  // A join some of whose operands are in their places: copies the others. False: none is.
+  bool joined(NodeId n, const OpView& op, const loop::KernelRule& rule);
   loop::Bound bind(loop::Kernel& kernel, KernelCall& call, const Location& at, DType dtype,
                    bool written);
 
   // ---- nodes
   Status node(NodeId n);
   Status view(NodeId n, const OpView& op, const loop::ViewRule& rule);
+  // Whether a call is a cast that is no step, since its readers round what it reads.
+  bool read_rounded(NodeId n, const OpView& op);
+  bool products_alone_read(ValueId v, const loop::Layout& layout);
   void single(NodeId n);
   Status fused(NodeId n, const OpView& op);
   // Calls of `g` as one kernel: its operands, and for each of its results the value here.
@@ -59,6 +68,8 @@ class Lowering {
              const std::string& name);
   void kernel(NodeId n, const OpView& op, const loop::KernelRule& rule);
   void product(NodeId n, const OpView& op, const loop::ProductRule& rule);
+  // Along rows or columns.
+  static bool is_dense_matrix(const loop::Layout& l);
   void attention(NodeId n, const OpView& op, const loop::AttentionForm& form);
   void convolution(NodeId n, const OpView& op, const loop::ConvolutionForm& form);
   Status foreign(NodeId n, const OpView& op, const loop::ForeignRule& rule);
@@ -89,7 +100,11 @@ class Lowering {
   void finish_call(Call call, const std::string& name, const OpView* op);
   size_t add_kernel(loop::Kernel kernel);  // or the number of its equal
   static bool has_check(const loop::Block& block);
+  struct Copy {
+    Location from, to;
+  };
   void copy(const Location& from, const Location& to, DType dtype, const std::string& name);
+  void copy_all(const std::vector<Copy>& copies, DType dtype, const std::string& name);
   Location dense_copy(const Location& from, DType dtype, const std::string& name);
   Location dense(ValueId v);  // the value itself where it is row-major from its storage's start
   void returns();
@@ -100,7 +115,10 @@ class Lowering {
   std::unordered_map<std::string, size_t>& kernels_;
   LoweringOutput& output_;
   std::unordered_map<uint32_t, Location> at_;
+  Places places_;
+  std::unordered_map<uint32_t, size_t> wholes_;  // storages of what has places in it, once made
   std::unordered_map<uint32_t, int> returned_;
+  std::vector<std::vector<NodeId>> readers_;  // by value, once a cast asks for them
 };
 
 }  // namespace cleave

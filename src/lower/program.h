@@ -33,6 +33,13 @@ struct Storage {
   bool workspace = false;
   int64_t first = -1, last = -1;  // steps that touch it; -1: none
   int64_t offset = 0;             // in the arena, by plan_memory
+  // Values of the graph that lie in it side by side, where not one node wrote it all: results of
+  // their own nodes, written where a cat wants them (place.h).
+  struct Part {
+    ValueId value;
+    int64_t bytes = 0;
+  };
+  std::vector<Part> parts = {};
 };
 
 // A result may lie over an operand that is read, where an element of the result is written, at its
@@ -49,17 +56,19 @@ struct KernelCall {
   bool whole_copy = false;  // storages[1] = storages[0], element by element
 };
 
-// C[batch,m,n] = alpha * A B + beta * C_in; strides in elements, C dense.
+// C[batch,m,n] = alpha * A B + beta * C_in; strides in elements, C dense from an offset on.
 struct ProductCall {
   struct Matrix {
     size_t storage = 0;
     int64_t offset = 0, batch_stride = 0, row = 0, column = 0;
+    bool is_f32 = false;  // of a product of bf16 or f16: rounded where it is read
   };
   DType dtype = DType::f32;
   int64_t batch = 1, m = 0, n = 0, k = 0;
   Matrix a, b;
   std::optional<Matrix> c_in;
   size_t c = 0;
+  int64_t c_offset = 0;
   double alpha = 1, beta = 1;
   std::optional<size_t> scratch;  // a workspace storage, set when the library says how much
 };
@@ -115,7 +124,7 @@ struct ConvolutionCall {
   std::optional<Place> bias;
   // An operand of the node that gives its sizes alone: to be there, not to be read.
   std::optional<size_t> like;
-  size_t out = 0;
+  Place out;
   std::optional<size_t> scratch;  // a workspace storage, set when the runtime says how much
 };
 
@@ -152,6 +161,10 @@ struct LoweredProgram {
   int64_t arena_lower_bound = 0;  // largest sum of arena storages alive at one step
   int64_t placeholder_bytes = 0;  // each rounded up to 64
 };
+
+// Memory for a step alone; none where it needs none.
+std::optional<size_t> add_workspace(LoweredProgram& program, const std::string& step,
+                                    int64_t bytes);
 
 // A static, decomposed graph to steps: one kernel a node, views free. Unsupported names the
 // operator that has no lowering.

@@ -20,7 +20,7 @@ void each_storage(StepType& step, const std::vector<loop::Kernel>* kernels, cons
       if (a->parts[i]) f(a->parts[i]->storage, a->writes(static_cast<AttentionPart>(i)));
     if (a->scratch) f(*a->scratch, true);
   } else if (auto* c = std::get_if<ConvolutionCall>(&step.work)) {
-    f(c->image.storage, false), f(c->other.storage, false), f(c->out, true);
+    f(c->image.storage, false), f(c->other.storage, false), f(c->out.storage, true);
     if (c->bias) f(c->bias->storage, false);
     if (c->like) f(*c->like, false);
     if (c->scratch) f(*c->scratch, true);
@@ -34,6 +34,12 @@ void each_storage(StepType& step, const std::vector<loop::Kernel>* kernels, cons
 }
 
 }  // namespace
+
+std::vector<StorageUse> uses_of(const LoweredProgram& program, const Step& step) {
+  std::vector<StorageUse> out;
+  each_storage(step, &program.kernels, [&](size_t s, bool w) { out.push_back({s, w}); });
+  return out;
+}
 
 std::vector<size_t> storages_of(const Step& step) {
   std::vector<size_t> out;

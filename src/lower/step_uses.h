@@ -6,7 +6,12 @@
 
 namespace cleave {
 
-// Every storage that a step reads or writes.
+struct StorageUse {
+  size_t storage = 0;
+  bool is_written = false;
+};
+// Every storage that a step reads or writes, some several times.
+std::vector<StorageUse> uses_of(const LoweredProgram& program, const Step& step);
 std::vector<size_t> storages_of(const Step& step);
 bool writes(const LoweredProgram& program, const Step& step, size_t storage);
 // Puts other storages in the place of those that the step touches.

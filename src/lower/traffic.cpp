@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "lower/step_uses.h"
+
 namespace cleave {
 
 using namespace cleave::loop;
@@ -87,64 +89,95 @@ class Counter {
   std::vector<int64_t> read_, written_;
 };
 
-KernelTraffic of(const LoweredProgram& p, const KernelCall& call) {
+int64_t count(const std::array<int64_t, 3>& sizes) { return sizes[0] * sizes[1] * sizes[2]; }
+
+// A multiplication and an addition are two. Of attention, what its products cost: two of them
+// forward, five backward (the scores once more); half of each where it is causal.
+int64_t flops_of(const Step& step) {
+  if (auto* p = std::get_if<ProductCall>(&step.work)) return 2 * p->batch * p->m * p->n * p->k;
+  if (auto* a = std::get_if<AttentionCall>(&step.work)) {
+    const int64_t widths =
+        a->form.is_backward ? 3 * a->width + 2 * a->value_width : a->width + a->value_width;
+    const int64_t all = 2 * a->batch * a->heads * a->rows * a->columns * widths;
+    return a->form.is_causal ? all / 2 : all;
+  }
+  if (auto* c = std::get_if<ConvolutionCall>(&step.work)) {
+    const loop::ConvolutionForm& f = c->form;
+    return 2 * f.images * f.small_channels * (f.large_channels / f.groups) * count(f.small) *
+           count(f.kernel);
+  }
+  return 0;
+}
+
+void count_kernel(const LoweredProgram& p, const KernelCall& call, KernelTraffic& out) {
   const Kernel& k = p.kernels[call.kernel];
   Counter counter(k);
   counter.run();
-  KernelTraffic out{{}, "kernel"};
   for (size_t b = 0; b < k.buffers.size(); ++b) {
     out.read += counter.read(b);
     out.written += counter.written(b);
   }
-  return out;
 }
 
-KernelTraffic of(const LoweredProgram& p, const ProductCall& call) {
-  std::set<size_t> operands = {call.a.storage, call.b.storage};
-  if (call.c_in) operands.insert(call.c_in->storage);
-  KernelTraffic out{{}, "product"};
-  for (const size_t s : operands) out.read += p.storages[s].bytes;
-  out.written = p.storages[call.c].bytes;
-  return out;
+int64_t elements_of(const AttentionCall& call, AttentionPart part) {
+  using Part = AttentionPart;
+  const int64_t queries = call.batch * call.heads * call.rows;
+  const int64_t keys = call.batch * call.heads * call.columns;
+  switch (part) {
+    case Part::out: return queries * call.value_width;
+    case Part::sums: return queries;
+    case Part::dquery: return queries * call.width;
+    case Part::dkey: return keys / call.form.key_group * call.width;
+    case Part::dvalue: return keys / call.form.value_group * call.value_width;
+    default: return 0;
+  }
 }
 
-KernelTraffic of(const LoweredProgram& p, const ForeignCall& call) {
-  std::set<size_t> operands;
-  for (const auto& s : call.operands)
-    if (s) operands.insert(*s);
-  KernelTraffic out{{}, "foreign"};
-  for (const size_t s : operands) out.read += p.storages[s].bytes;
-  for (const size_t s : call.results) out.written += p.storages[s].bytes;
-  return out;
+int64_t elements_of_result(const loop::ConvolutionForm& f) {
+  using Product = loop::ConvolutionForm::Product;
+  switch (f.product) {
+    case Product::to_small: return f.images * f.small_channels * count(f.small);
+    case Product::to_large: return f.images * f.large_channels * count(f.large);
+    default: return f.small_channels * (f.large_channels / f.groups) * count(f.kernel);
+  }
 }
 
-KernelTraffic of(const LoweredProgram& p, const AttentionCall& call) {
-  std::set<size_t> read, written;
-  for (size_t k = 0; k < call.parts.size(); ++k)
-    if (call.parts[k])
-      (call.writes(static_cast<AttentionPart>(k)) ? written : read).insert(call.parts[k]->storage);
-  KernelTraffic out{{}, "attention"};
+// A result may be a part of a larger storage.
+int64_t written_bytes(const LoweredProgram& p, const Step& step) {
+  int64_t bytes = 0;
+  if (auto* c = std::get_if<ProductCall>(&step.work))
+    bytes = c->batch * c->m * c->n * size_of(c->dtype);
+  if (auto* c = std::get_if<ConvolutionCall>(&step.work))
+    bytes = elements_of_result(c->form) * size_of(c->dtype);
+  if (auto* c = std::get_if<ForeignCall>(&step.work))
+    for (const size_t s : c->results) bytes += p.storages[s].bytes;
+  if (auto* c = std::get_if<AttentionCall>(&step.work))
+    for (size_t k = 0; k < c->parts.size(); ++k)
+      if (const auto part = static_cast<AttentionPart>(k); c->parts[k] && c->writes(part))
+        bytes += elements_of(*c, part) * size_of(c->parts[k]->dtype);
+  return bytes;
+}
+
+// Each distinct operand once; what is there for its sizes alone, not at all.
+void count_call(const LoweredProgram& p, const Step& step, KernelTraffic& out) {
+  const auto* convolution = std::get_if<ConvolutionCall>(&step.work);
+  std::set<size_t> read;
+  for (const auto& [storage, is_written] : uses_of(p, step))
+    if (!is_written && !(convolution && convolution->like == storage)) read.insert(storage);
   for (const size_t s : read) out.read += p.storages[s].bytes;
-  for (const size_t s : written) out.written += p.storages[s].bytes;
-  return out;
+  out.written = written_bytes(p, step);
 }
-
-KernelTraffic of(const LoweredProgram& p, const ConvolutionCall& call) {
-  std::set<size_t> operands = {call.image.storage, call.other.storage};
-  if (call.bias) operands.insert(call.bias->storage);
-  KernelTraffic out{{}, "convolution"};
-  for (const size_t s : operands) out.read += p.storages[s].bytes;
-  out.written = p.storages[call.out].bytes;
-  return out;
-}
-
-KernelTraffic of(const LoweredProgram&, const JumpCall&) { return {}; }
 
 }  // namespace
 
 KernelTraffic traffic_of(const LoweredProgram& program, const Step& step) {
-  KernelTraffic out = std::visit([&](const auto& call) { return of(program, call); }, step.work);
-  out.name = step.name;
+  constexpr const char* kinds[] = {"kernel", "product",   "foreign",
+                                   "jump",   "attention", "convolution"};
+  KernelTraffic out{.name = step.name, .kind = kinds[step.work.index()], .flops = flops_of(step)};
+  if (auto* k = std::get_if<KernelCall>(&step.work))
+    count_kernel(program, *k, out);
+  else if (!std::holds_alternative<JumpCall>(step.work))
+    count_call(program, step, out);
   return out;
 }
 

@@ -14,8 +14,9 @@ namespace cleave {
 
 struct KernelTraffic {
   std::string name;               // of the first value that it computes
-  std::string kind;               // kernel, product, attention, convolution, foreign
+  std::string kind;               // kernel, product, attention, convolution, foreign, jump
   int64_t read = 0, written = 0;  // bytes
+  int64_t flops = 0;              // of a product, an attention or a convolution
 };
 
 KernelTraffic traffic_of(const LoweredProgram& program, const Step& step);

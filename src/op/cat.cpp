@@ -177,6 +177,19 @@ void lower_cat(loop::KernelBuilder& k, const OpView& op) {
   }
 }
 
+// Where tensor k lies in the result.
+loop::Layout part_of_cat(const OpView& op, const loop::Layout& result, int k) {
+  loop::Layout part = result;
+  const Type& own = op.list_type(k - op.flat(0));
+  if (is_skipped(own)) return loop::Layout::contiguous({0});
+  const int64_t dim = cat_dim(op);
+  for (int t = 0; t < k - op.flat(0); ++t)
+    if (!is_skipped(op.list_type(t)))
+      part.offset += op.list_type(t).shape[dim].value() * result.strides[static_cast<size_t>(dim)];
+  part.shape = static_shape(own);
+  return part;
+}
+
 SampleOperand list(std::vector<SampleTensor> tensors) { return SampleOperand(std::move(tensors)); }
 
 std::vector<Sample> pairs_of_dtypes(const std::vector<int64_t>& first) {
@@ -196,7 +209,8 @@ OpDef cat() {
       .reference = reference_cat,
       .decompose = Absent{"primitive: copies into parts"},
       .grad = grad_cat,
-      .lower = loop::kernel({lower_cat, loop::ElementwiseRule{choose_part, true}, is_choice}),
+      .lower = loop::kernel(
+          {lower_cat, loop::ElementwiseRule{choose_part, true}, is_choice, nullptr, part_of_cat}),
       .cost = cost_per_result(0),
       .samples = joined({pairs_of_dtypes({1, 3}),
                          {{{list({f32({2, 1}), f32({2, 3}), f32({2, 2})})}, {{"dim", -1}}},

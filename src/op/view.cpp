@@ -13,6 +13,7 @@
 //   (C1) dims in range  (C2) each once  (C3) each named size is provably 1 or provably not 1
 #include <cmath>
 
+#include "loop/reshape_layout.h"
 #include "op/cost.h"
 #include "op/dims.h"
 #include "op/entry.h"
@@ -85,43 +86,8 @@ Values grad_to_operand_shape(Builder& b, const GradView& op) {
   return {b.view(op.dout(0), op.in_type(0).shape)};
 }
 
-struct Run {  // dims of a memory order that one stride covers
-  int64_t size, stride;
-};
-
-// The dims of `in` merged where one continues the next; dims of size 1 vanish.
-std::vector<Run> merged_runs(const Layout& in) {
-  std::vector<Run> runs;
-  for (size_t d = 0; d < in.shape.size(); ++d) {
-    if (in.shape[d] == 1) continue;
-    if (!runs.empty() && runs.back().stride == in.strides[d] * in.shape[d])
-      runs.back() = {runs.back().size * in.shape[d], in.strides[d]};
-    else
-      runs.push_back({in.shape[d], in.strides[d]});
-  }
-  return runs;
-}
-
-// Takes each run apart, from the right, into dims of the new shape; a dim that would need two runs
-// can't be a view.
 std::optional<Layout> layout_view(const OpView& op, const Layout& in, int) {
-  const std::vector<int64_t> shape = static_shape(op.out_type(0));
-  if (in.numel() == 0) return Layout{shape, row_major(shape), in.offset};
-  const std::vector<Run> runs = merged_runs(in);
-  Layout out{shape, std::vector<int64_t>(shape.size()), in.offset};
-  size_t next = runs.size();
-  int64_t left = 1, stride = 1;  // what of the current run is not used up
-  for (size_t d = shape.size(); d-- > 0;) {
-    if (left == 1 && shape[d] != 1 && next > 0) {
-      left = runs[--next].size;
-      stride = runs[next].stride;
-    }
-    if (left % shape[d] != 0) return std::nullopt;
-    out.strides[d] = stride;
-    stride *= shape[d];
-    left /= shape[d];
-  }
-  return out;
+  return loop::reshaped(in, static_shape(op.out_type(0)));
 }
 
 std::vector<Sample> view_samples(const char* attr) {

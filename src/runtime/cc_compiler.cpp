@@ -27,6 +27,7 @@ const std::vector<std::string>& flags() {
                                                 "-O3",
                                                 "-march=native",
                                                 "-fwrapv",
+                                                "-fno-builtin",
                                                 "-ffp-contract=off",
                                                 "-fno-math-errno",
                                                 "-fno-trapping-math",

@@ -32,6 +32,7 @@
 #include "runtime/clang_front_end.h"
 #include "runtime/host_target.h"
 #include "runtime/jit_loader.h"
+#include "runtime/poison.h"
 
 namespace cleave::runtime {
 
@@ -94,13 +95,14 @@ bool uses_vectors(const llvm::Module& module) {
 
 Status optimise(llvm::Module& module, LLVMTargetMachineRef machine, TextKind kind) {
   const bool in_lanes = kind == TextKind::kernels || uses_vectors(module);
-  const char* const passes = in_lanes ? lane_passes : scalar_passes;
+  const std::string passes =
+      std::string(in_lanes ? lane_passes : scalar_passes) + (watches_memory ? ",asan" : "");
   const LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
   LLVMPassBuilderOptionsSetLoopInterleaving(options, 0);
   LLVMPassBuilderOptionsSetLoopVectorization(options, 1);
   LLVMPassBuilderOptionsSetSLPVectorization(options, 0);
   LLVMPassBuilderOptionsSetLoopUnrolling(options, 0);
-  const LLVMErrorRef error = LLVMRunPasses(llvm::wrap(&module), passes, machine, options);
+  const LLVMErrorRef error = LLVMRunPasses(llvm::wrap(&module), passes.c_str(), machine, options);
   LLVMDisposePassBuilderOptions(options);
   if (error == nullptr) return {};
   char* message = LLVMGetErrorMessage(error);

@@ -11,9 +11,12 @@
 
 #include <vector>
 
+#include "runtime/poison.h"
+
 namespace cleave::runtime {
 namespace {
 
+// A call of the C library isn't computed while compiling: log10f of 2.6 would be another number.
 // The arguments of `clang -cc1`. Its defaults already have no errno from mathematics, no traps and
 // no fast mathematics; -O3 with the passes left out keeps the marks that the passes need.
 std::vector<std::string> arguments(const HostTarget& host) {
@@ -31,6 +34,7 @@ std::vector<std::string> arguments(const HostTarget& host) {
                                    "-nostdsysteminc",
                                    "-nobuiltininc",
                                    "-fwrapv",
+                                   "-fno-builtin",
                                    "-ffp-contract=off",
                                    "-mrelocation-model",
                                    "pic",
@@ -41,6 +45,10 @@ std::vector<std::string> arguments(const HostTarget& host) {
     args.push_back("-target-feature");
     args.push_back(feature);
   }
+  if (watches_memory)
+    args.push_back(
+        "-fsanitize=address,bool,enum,float-cast-overflow,integer-divide-by-zero,"
+        "pointer-overflow,shift,unreachable,vla-bound");
   args.push_back("unit.c");
   return args;
 }

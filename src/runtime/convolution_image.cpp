@@ -142,7 +142,7 @@ void ImageProduct::settle(Phase& p) {
                  p.step == Sizes3{1, 1, 1} && p.positions == in_;
   const int64_t batch = p.together ? s_.groups : s_.groups * s_.images;
   const int64_t columns = p.together ? s_.images * positions : positions;
-  p.cut = cut_gemm(batch, rows_, columns, k, kernel_.mr, kernel_.nr, GemmCutting::grid);
+  p.cut = cut_gemm(batch, rows_, columns, k, kernel_.mr, kernel_.nr);
   p.first_piece = pieces_;
   pieces_ += p.cut.pieces();
   if (!to_small_ && p.taps.size() > 0 && std::ssize(p.taps) < product_of(s_.kernel)) {

@@ -63,7 +63,7 @@ WeightProduct::WeightProduct(const ConvolutionSpec& s)
     parts_ = ceil_div(steps_, part_);
   }
   cut_ = cut_gemm(s.groups * parts_, s.small_channels / s.groups, columns_, part_, kernel_.mr,
-                  kernel_.nr, GemmCutting::grid);
+                  kernel_.nr);
   if (cut_.pieces() == 0) return;
   // Fewer steps may be taken more at a time: the last part may need more than the others.
   for (const int64_t steps : {part_, steps_ - (parts_ - 1) * part_})

@@ -5,13 +5,13 @@
 //   plan(gemm->scratch_bytes());
 //   gemm->run(a, b, nullptr, c, scratch, executor);
 //
-// A product is cut into pieces by its shape alone (gemm_cut.h). Each piece runs on one thread: in
-// bf16 by oneDNN where that has a kernel that works in the scratch it is given (its brgemm, for
-// AVX-512), else by cleave's own kernel (gemm_block.h). So the bits depend on the product and the
-// processor, never on the threads.
+// A product is cut into pieces by its shape alone (gemm_cut.h). Each piece runs on one thread, in
+// the kernel of gemm_block.h. So the bits depend on the product and the processor, never on the
+// threads.
 //
 //   f32, f64        summed in their own type
-//   bf16, f16       summed in f32, rounded once
+//   bf16, f16       summed in f32, rounded once; where VDPBF16PS sums bf16, numbers below 2^-126
+//                   count as 0
 //   i8 to i64, u8   wrap around
 //
 // A product of k = 0 is beta * C_in, or zeros without C_in. Beta doesn't matter without C_in.
@@ -42,27 +42,21 @@ struct GemmSpec {
   bool has_c_in = false;
   int64_t c_in_batch = 0, c_in_row = 0, c_in_col = 1;
   double alpha = 1, beta = 1;
+  // Of bf16 or f16: the operand is f32 in memory, and rounded as a cast would.
+  bool a_is_f32 = false, b_is_f32 = false;
 
   auto operator<=>(const GemmSpec&) const = default;
 };
 
-// automatic is what programs use; own and library are for comparing them. library takes whatever
-// oneDNN has, also what allocates in each call.
-enum class GemmEngine { automatic, own, library };
-
 class Gemm {
  public:
-  static Result<std::shared_ptr<Gemm>> make(const GemmSpec& spec,
-                                            GemmEngine engine = GemmEngine::automatic);
+  static Result<std::shared_ptr<Gemm>> make(const GemmSpec& spec);
   virtual ~Gemm() = default;
   // What run needs: a multiple of 64, depends on the spec and the processor.
   virtual int64_t scratch_bytes() const = 0;
   virtual long pieces() const = 0;
-  // "own", or oneDNN's name of its kernel.
-  virtual const char* kernel() const = 0;
   // c_in is read if the spec has one. scratch is aligned to 64. Any number of threads may run one
-  // Gemm at once, each with its own scratch. Own kernels allocate nothing; oneDNN's bookkeeping is
-  // under 1 KiB a piece, given back before the return.
+  // Gemm at once, each with its own scratch. Nothing is allocated.
   virtual void run(const void* a, const void* b, const void* c_in, void* c, void* scratch,
                    Executor& executor) const = 0;
 };

@@ -46,18 +46,24 @@ struct GemmBlock {
   // Where not 0, a_col is 1 and k of A lies in runs: step k at x / a_run * a_next + x % a_run,
   // where x is a_first + k.
   int64_t a_run = 0, a_next = 0, a_first = 0;
+  // Of products of bf16 or f16: the operand is f32 in memory and rounded while it is packed, as a
+  // cast would.
+  bool a_is_f32 = false, b_is_f32 = false;
 };
 
 struct GemmBlockKernel {
   void (*run)(const GemmBlock& block) = nullptr;
   int64_t (*scratch_bytes)(int64_t m, int64_t n, int64_t k) = nullptr;
   int64_t mr = 0, nr = 0;
+  int64_t steps = 0;  // the most of k that are summed in registers
+  int64_t depth = 1;  // of k that one instruction sums
 };
 
 // The fastest for this processor; run is null for bool and c64.
 GemmBlockKernel gemm_block_kernel(DType dtype);
 
 // One for each instruction set; run is null where it wasn't compiled in.
+GemmBlockKernel gemm_block_kernel_avx512bf16(DType dtype);  // bf16 alone
 GemmBlockKernel gemm_block_kernel_avx512(DType dtype);
 GemmBlockKernel gemm_block_kernel_avx2(DType dtype);
 GemmBlockKernel gemm_block_kernel_plain(DType dtype);

@@ -34,6 +34,7 @@ namespace {
 inline constexpr int64_t kc_bytes = 1536;
 
 #include "runtime/gemm_block_code.h"
+#include "runtime/gemm_kernels_code.h"
 
 }  // namespace
 

@@ -18,7 +18,8 @@ inline constexpr int64_t kc_of = kc_bytes / sizeof(T);
 template <class T>
 inline constexpr int64_t nr_of = 2 * Vec<T>::lanes;
 
-// What sums are kept in: integers without a sign, so that they wrap around.
+// What numbers are packed as where they are summed one by one: the type of their sums. Integers
+// have no sign there, so that they wrap around.
 template <class S>
 struct SumOf {
   using type = S;
@@ -52,6 +53,15 @@ struct SumOf<int64_t> {
   using type = uint64_t;
 };
 
+// How packed numbers of type P are summed: a step of a tile takes one Unit of each row and column,
+// which is `depth` steps of k.
+template <class P>
+struct Packed {
+  using Sum = P;
+  using Unit = P;
+  static constexpr int64_t depth = 1;
+};
+
 template <class T>
 T factor(double value) {
   if constexpr (std::is_floating_point_v<T>)
@@ -65,8 +75,8 @@ inline int64_t rounded(int64_t value, int64_t unit) { return (value + unit - 1) 
 #include "runtime/gemm_pack_code.h"
 #include "runtime/gemm_tile_code.h"
 
-// S is the type in memory, T that of the sums.
-template <class S, class T>
+// S is the type in memory, P the one that is packed.
+template <class S, class P>
 class Block {
  public:
   explicit Block(const GemmBlock& block);
@@ -74,22 +84,31 @@ class Block {
   static int64_t scratch_bytes(int64_t m, int64_t n, int64_t k);
 
  private:
-  static constexpr int64_t mr = mr_of<T>, nr = nr_of<T>;
+  using T = typename Packed<P>::Sum;
+  using U = typename Packed<P>::Unit;
+  static constexpr int64_t depth = Packed<P>::depth;
+  static constexpr int64_t mr = mr_of<T>, nr = nr_of<U>;
+  // A half type's operands may be f32 in memory.
+  static constexpr bool is_half = std::is_same_v<S, Bf16> || std::is_same_v<S, F16>;
+  using Wide = std::conditional_t<std::is_same_v<S, P>, float, Rounded<S>>;
+
   // How many steps of k are summed in registers: even parts, of whole lines.
   static int64_t steps_of(int64_t k) {
-    const int64_t parts = (k + kc_of<T> - 1) / kc_of<T>;
-    return parts <= 1 ? k : rounded((k + parts - 1) / parts, line_of<T>);
+    const int64_t parts = (k + kc_of<P> - 1) / kc_of<P>;
+    return parts <= 1 ? k : rounded((k + parts - 1) / parts, line_of<P>);
   }
   static int64_t packed_a_elements(int64_t m, int64_t k) {
-    return (m + mr - 1) / mr * group_elements<T>(steps_of(k));
+    return (m + mr - 1) / mr * group_elements<P>(steps_of(k));
   }
-  static int64_t packed_b_elements(int64_t k) { return rounded(nr * steps_of(k), 16); }
+  static int64_t packed_b_elements(int64_t k) {
+    return rounded(nr * rounded(steps_of(k), depth), line_of<P>);
+  }
   // Where the sums lie from one step of k to the next: in C itself, or in scratch.
   static constexpr bool sums_in_c = std::is_same_v<S, T>;
 
   // With too few rows to pay for packing B is read as it lies.
   bool as_it_lies(int64_t columns) const {
-    return std::is_same_v<S, T> && block_.b_col == 1 && columns == nr && block_.m <= 4 * mr;
+    return std::is_same_v<S, U> && block_.b_col == 1 && columns == nr && block_.m <= 4 * mr;
   }
 
   int64_t steps_behind(int64_t first) const {
@@ -97,47 +116,51 @@ class Block {
   }
   void step(int64_t first, int64_t k);
   void pack_a(int64_t first, int64_t k);
+  template <class X>
+  void pack_a_of(int64_t first, int64_t k);
+  void pack_b(int64_t first, int64_t k, int64_t j, int64_t columns);
+  int64_t b_bytes() const {  // of an element
+    return block_.b_is_f32 ? 4 : static_cast<int64_t>(sizeof(S));
+  }
   Ahead ahead_of(int64_t first, int64_t k, int64_t j, int64_t index) const;
-  void one_tile(int64_t i, int64_t j, int64_t first, int64_t k, const T* b, int64_t b_row);
+  void one_tile(int64_t i, int64_t j, int64_t first, int64_t k, const U* b, int64_t b_row);
   void finish(const T* sums, int64_t sums_row, int64_t i, int64_t j, int64_t rows, int64_t columns);
   T value(T sum, int64_t i, int64_t j) const;
 
   const GemmBlock& block_;
-  const S* a_;
   const S* b_;
   const S* c_in_;
   S* c_;
-  T* packed_a_;
-  T* packed_b_;
+  P* packed_a_;
+  P* packed_b_;
   T* sums_;  // rows of padded_n_
   int64_t padded_n_, group_, steps_;
   bool turned_, plain_;
-  bool adds_;  // C_in is added to the sums in registers
+  bool adds_;  // C_in is just added, in registers where those know its type
   T alpha_, beta_;
 };
 
-template <class S, class T>
-int64_t Block<S, T>::scratch_bytes(int64_t m, int64_t n, int64_t k) {
-  int64_t elements = packed_a_elements(m, k) + packed_b_elements(k);
-  if (!sums_in_c && k > kc_of<T>) elements += m * rounded(n, nr);
-  return rounded(elements * static_cast<int64_t>(sizeof(T)), 64);
+template <class S, class P>
+int64_t Block<S, P>::scratch_bytes(int64_t m, int64_t n, int64_t k) {
+  const int64_t packed = packed_a_elements(m, k) + packed_b_elements(k);
+  const int64_t sums = !sums_in_c && k > kc_of<P> ? m * rounded(n, nr) : 0;
+  return rounded(packed * static_cast<int64_t>(sizeof(P)), 64) +
+         rounded(sums * static_cast<int64_t>(sizeof(T)), 64);
 }
 
-template <class S, class T>
-Block<S, T>::Block(const GemmBlock& block)
-    : block_(block), a_(static_cast<const S*>(block.a)), b_(static_cast<const S*>(block.b)),
-      c_in_(static_cast<const S*>(block.c_in)), c_(static_cast<S*>(block.c)),
-      packed_a_(static_cast<T*>(block.scratch)),
+template <class S, class P>
+Block<S, P>::Block(const GemmBlock& block)
+    : block_(block), b_(static_cast<const S*>(block.b)), c_in_(static_cast<const S*>(block.c_in)),
+      c_(static_cast<S*>(block.c)), packed_a_(static_cast<P*>(block.scratch)),
       packed_b_(packed_a_ + packed_a_elements(block.m, block.k)),
-      sums_(packed_b_ + packed_b_elements(block.k)), padded_n_(rounded(block.n, nr)),
-      group_(group_rows<T>(block.m)), steps_(steps_of(block.k)), turned_(block.a_col != 1),
-      plain_(block.c_in == nullptr && block.alpha == 1),
-      adds_(sums_in_c && block.c_in != nullptr && block.c_in_col == 1 && block.alpha == 1 &&
-            block.beta == 1),
+      sums_(reinterpret_cast<T*>(packed_b_ + packed_b_elements(block.k))),
+      padded_n_(rounded(block.n, nr)), group_(group_rows<P>(block.m)), steps_(steps_of(block.k)),
+      turned_(block.a_col != 1), plain_(block.c_in == nullptr && block.alpha == 1),
+      adds_(block.c_in != nullptr && block.c_in_col == 1 && block.alpha == 1 && block.beta == 1),
       alpha_(factor<T>(block.alpha)), beta_(factor<T>(block.beta)) {}
 
-template <class S, class T>
-void Block<S, T>::run() {
+template <class S, class P>
+void Block<S, P>::run() {
   int64_t first = 0;
   do {  // once for k = 0 too
     step(first, steps_behind(first));
@@ -145,85 +168,123 @@ void Block<S, T>::run() {
   } while (first < block_.k);
 }
 
-template <class S, class T>
-void Block<S, T>::step(int64_t first, int64_t k) {
+template <class S, class P>
+void Block<S, P>::step(int64_t first, int64_t k) {
   pack_a(first, k);
   for (int64_t j = 0; j < block_.n; j += nr) {
     const int64_t columns = block_.n - j < nr ? block_.n - j : nr;
-    const T* b = packed_b_;
+    const U* b = reinterpret_cast<const U*>(packed_b_);
     int64_t b_row = nr;
-    if (block_.panels.pack != nullptr) {
-      const PanelSource& from = block_.panels;
-      from.pack(from.self, first, k, from.first_column + j, columns, packed_b_);
-    } else if (const S* from = b_ + first * block_.b_row + j * block_.b_col; as_it_lies(columns)) {
-      if constexpr (std::is_same_v<S, T>) b = from;
+    if (block_.panels.pack == nullptr && as_it_lies(columns)) {
+      if constexpr (std::is_same_v<S, U>) b = b_ + first * block_.b_row + j * block_.b_col;
       b_row = block_.b_row;
     } else {
-      pack_panel(from, block_.b_row, block_.b_col, columns, k, packed_b_);
+      pack_b(first, k, j, columns);
     }
     for (int64_t i = 0; i < block_.m; i += group_) one_tile(i, j, first, k, b, b_row);
   }
 }
 
-template <class S, class T>
-void Block<S, T>::pack_a(int64_t first, int64_t k) {
-  const S* a = a_ + first * block_.a_col;
+template <class S, class P>
+void Block<S, P>::pack_b(int64_t first, int64_t k, int64_t j, int64_t columns) {
+  if (block_.panels.pack != nullptr) {
+    Packing<P>::source(block_.panels, first, k, j, columns, packed_b_);
+    return;
+  }
+  const int64_t at = first * block_.b_row + j * block_.b_col;
+  if constexpr (is_half)
+    if (block_.b_is_f32)
+      return Packing<P>::panel(static_cast<const Wide*>(block_.b) + at, block_.b_row, block_.b_col,
+                               columns, k, packed_b_);
+  Packing<P>::panel(b_ + at, block_.b_row, block_.b_col, columns, k, packed_b_);
+}
+
+template <class S, class P>
+void Block<S, P>::pack_a(int64_t first, int64_t k) {
+  if constexpr (is_half)
+    if (block_.a_is_f32) return pack_a_of<Wide>(first, k);
+  pack_a_of<S>(first, k);
+}
+
+template <class S, class P>
+template <class X>
+void Block<S, P>::pack_a_of(int64_t first, int64_t k) {
+  const X* a = static_cast<const X*>(block_.a) + first * block_.a_col;
   if (block_.a_run > 0)
-    pack_runs<S>(block_, first, k, packed_a_);
+    pack_runs<X>(block_, first, k, packed_a_);
   else if (turned_)
-    pack_turned(a, block_.a_row, block_.a_col, block_.m, k, packed_a_);
+    Packing<P>::turned(a, block_.a_row, block_.a_col, block_.m, k, packed_a_);
   else
     pack_lines(a, block_.a_row, block_.m, k, packed_a_);
+  if (!turned_ && k % depth != 0) Packing<P>::close_lines(block_.m, k, packed_a_);
 }
 
 // What is packed next, as far as tile `index` of the panel from column j on brings it: a part of
 // the panel behind, or of the first one of the next steps.
-template <class S, class T>
-Ahead Block<S, T>::ahead_of(int64_t first, int64_t k, int64_t j, int64_t index) const {
+template <class S, class P>
+Ahead Block<S, P>::ahead_of(int64_t first, int64_t k, int64_t j, int64_t index) const {
   if (block_.panels.pack != nullptr) return {};
-  const int64_t lines = (k + line_of<T> - 1) / line_of<T>;
+  const int64_t lines = (k + line_of<P> - 1) / line_of<P>;
   if ((j += nr) >= block_.n) {
     first += k;
     k = steps_behind(first);
     j = 0;
   }
   if (k <= 0) return {};
-  constexpr auto bytes = static_cast<int64_t>(sizeof(S));
-  const char* at = reinterpret_cast<const char*>(b_ + first * block_.b_row + j * block_.b_col);
-  const int64_t row = block_.b_row * bytes, column = block_.b_col * bytes;
-  if (block_.b_col == 1) {  // two rows at a time
-    if (2 * lines * index >= k) return {.at = at};
-    return {at + 2 * lines * index * row, 64, row, 2 * row};
+  const int64_t bytes = b_bytes(), row = block_.b_row * bytes, column = block_.b_col * bytes;
+  const char* at = static_cast<const char*>(block_.b) + first * row + j * column;
+  if (block_.b_col == 1) {
+    const int64_t rows = nr * bytes > 64 ? 2 : 4;  // at a time
+    if (rows * lines * index >= k) return {.at = at};
+    at += rows * lines * index * row;
+    if (rows == 2) return {at, 64, row, 2 * row};
+    return {at, row, 2 * row, 4 * row};
   }
-  if (block_.n - j < 4 * index + 4) return {.at = at};  // four columns for each tile
-  return {at + 4 * index * column, column, 2 * column, 64};
+  // Four columns for each tile; of f32 that are packed as halves two, since those are longer.
+  const int64_t columns = bytes > static_cast<int64_t>(sizeof(P)) ? 2 : 4;
+  if (block_.n - j < columns * (index + 1)) return {.at = at};
+  at += columns * index * column;
+  if (columns == 2) return {at, 64, column, 128};
+  return {at, column, 2 * column, 64};
 }
 
-template <class S, class T>
-void Block<S, T>::one_tile(int64_t i, int64_t j, int64_t first, int64_t k, const T* b,
+template <class S, class P>
+void Block<S, P>::one_tile(int64_t i, int64_t j, int64_t first, int64_t k, const U* b,
                            int64_t b_row) {
   const bool add = first > 0, last = first + k == block_.k;
   const int64_t rows = block_.m - i < group_ ? block_.m - i : group_;
   const int64_t columns = block_.n - j < nr ? block_.n - j : nr;
-  const Tile<T> sum = (turned_ ? tiles<T, true> : tiles<T, false>)[static_cast<size_t>(rows - 1)];
-  const T* a = packed_a_ + i / group_ * group_elements<T>(k);
+  const Tile<U> tile = (turned_ ? tiles<U, true> : tiles<U, false>)[static_cast<size_t>(rows - 1)];
+  const U* a = reinterpret_cast<const U*>(packed_a_ + i / group_ * group_elements<P>(k));
+  const int64_t units = (k + depth - 1) / depth;
   const Ahead ahead = ahead_of(first, k, j, i / group_);
   if constexpr (sums_in_c) {
     if (columns == nr) {
-      TileEnd<T> end{c_ + i * block_.c_row + j, block_.c_row, add, nullptr, 0};
+      TileEndOf<U> end{.c = c_ + i * block_.c_row + j, .c_row = block_.c_row, .add_c = add};
       if (last && adds_) {
         end.added = c_in_ + i * block_.c_in_row + j;
         end.added_row = block_.c_in_row;
       }
-      sum(k, a, b, b_row, end, ahead);
+      tile(units, a, b, b_row, end, ahead);
       if (last && !plain_ && !adds_) finish(end.c, block_.c_row, i, j, rows, columns);
       return;
     }
   }
+  TileEndOf<U> to{.c = sums_ + i * padded_n_ + j, .c_row = padded_n_, .add_c = add};
+  if constexpr (std::is_same_v<S, typename SumsOf<U>::rounded> && !sums_in_c) {
+    if (last && columns == nr && (plain_ || adds_)) {
+      to.rounded = c_ + i * block_.c_row + j;
+      to.rounded_row = block_.c_row;
+      if (adds_) {
+        to.added = c_in_ + i * block_.c_in_row + j;
+        to.added_row = block_.c_in_row;
+      }
+      return tile(units, a, b, b_row, to, ahead);
+    }
+  }
   if (!sums_in_c && (add || !last)) {
-    T* sums = sums_ + i * padded_n_ + j;
-    sum(k, a, b, b_row, {sums, padded_n_, add, nullptr, 0}, ahead);
-    if (last) finish(sums, padded_n_, i, j, rows, columns);
+    tile(units, a, b, b_row, to, ahead);
+    if (last) finish(to.c, padded_n_, i, j, rows, columns);
     return;
   }
   // A panel wider than C, or sums of another type: by way of a tile of their own.
@@ -232,62 +293,52 @@ void Block<S, T>::one_tile(int64_t i, int64_t j, int64_t first, int64_t k, const
     T* c = c_ + i * block_.c_row + j;
     if (add)
       for (int64_t r = 0; r < rows; ++r) copy_run(c + r * block_.c_row, columns, edge + r * nr);
-    sum(k, a, b, b_row, {edge, nr, add, nullptr, 0}, ahead);
+    tile(units, a, b, b_row, {.c = edge, .c_row = nr, .add_c = add}, ahead);
     if (!last)
       for (int64_t r = 0; r < rows; ++r) copy_run(edge + r * nr, columns, c + r * block_.c_row);
   } else {
-    sum(k, a, b, b_row, {edge, nr, false, nullptr, 0}, ahead);
+    tile(units, a, b, b_row, {.c = edge, .c_row = nr}, ahead);
   }
   if (last) finish(edge, nr, i, j, rows, columns);
 }
 
-template <class S, class T>
-T Block<S, T>::value(T sum, int64_t i, int64_t j) const {
+template <class S, class P>
+typename Block<S, P>::T Block<S, P>::value(T sum, int64_t i, int64_t j) const {
   const T scaled = alpha_ * sum;
   if (c_in_ == nullptr) return scaled;
   return scaled + beta_ * static_cast<T>(c_in_[i * block_.c_in_row + j * block_.c_in_col]);
 }
 
-template <class S, class T>
-void Block<S, T>::finish(const T* sums, int64_t sums_row, int64_t i, int64_t j, int64_t rows,
+template <class S, class P>
+void Block<S, P>::finish(const T* sums, int64_t sums_row, int64_t i, int64_t j, int64_t rows,
                          int64_t columns) {
   for (int64_t r = 0; r < rows; ++r) {
     const T* from = sums + r * sums_row;
     S* to = c_ + (i + r) * block_.c_row + j;
     if (plain_) {
       copy_run(from, columns, to);
-    } else if (c_in_ != nullptr && block_.c_in_col == 1) {
+      continue;
+    }
+    alignas(64) T row[nr];
+    if (c_in_ != nullptr && block_.c_in_col == 1) {
       const S* added = c_in_ + (i + r) * block_.c_in_row + j;
       for (int64_t x = 0; x < columns; ++x)
-        to[x] = static_cast<S>(alpha_ * from[x] + beta_ * static_cast<T>(added[x]));
+        row[x] = alpha_ * from[x] + beta_ * static_cast<T>(added[x]);
     } else {
-      for (int64_t x = 0; x < columns; ++x) to[x] = static_cast<S>(value(from[x], i + r, j + x));
+      for (int64_t x = 0; x < columns; ++x) row[x] = value(from[x], i + r, j + x);
     }
+    copy_run(row, columns, to);
   }
 }
 
-template <class S>
+// P: what S is packed as.
+template <class S, class P = typename SumOf<S>::type>
 GemmBlockKernel kernel_of() {
-  using B = Block<S, typename SumOf<S>::type>;
+  using B = Block<S, P>;
   return {.run = [](const GemmBlock& block) { B(block).run(); },
           .scratch_bytes = B::scratch_bytes,
-          .mr = mr_of<typename SumOf<S>::type>,
-          .nr = nr_of<typename SumOf<S>::type>};
-}
-
-inline GemmBlockKernel kernel_for(DType dtype) {
-  switch (dtype) {
-    case DType::f64: return kernel_of<double>();
-    case DType::f32: return kernel_of<float>();
-    case DType::bf16: return kernel_of<Bf16>();
-    case DType::f16: return kernel_of<F16>();
-    case DType::i64: return kernel_of<int64_t>();
-    case DType::i32: return kernel_of<int32_t>();
-    case DType::i16: return kernel_of<int16_t>();
-    case DType::i8: return kernel_of<int8_t>();
-    case DType::u8: return kernel_of<uint8_t>();
-    case DType::boolean:
-    case DType::c64: break;
-  }
-  return {};
+          .mr = mr_of<P>,
+          .nr = nr_of<typename Packed<P>::Unit>,
+          .steps = kc_of<P>,
+          .depth = Packed<P>::depth};
 }

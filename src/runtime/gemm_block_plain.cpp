@@ -15,6 +15,7 @@ namespace {
 inline constexpr int64_t kc_bytes = 1024;
 
 #include "runtime/gemm_block_code.h"
+#include "runtime/gemm_kernels_code.h"
 
 }  // namespace
 

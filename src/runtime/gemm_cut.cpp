@@ -73,7 +73,7 @@ GemmPiece GemmCut::piece(long index) const {
 }
 
 GemmCut cut_gemm(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr,
-                 GemmCutting cutting, int64_t most_columns) {
+                 int64_t most_columns) {
   const GemmCut whole{.all_batch = batch, .all_m = m, .all_n = n};
   if (batch == 0 || m == 0 || n == 0) return whole;
   GemmCut best;
@@ -85,12 +85,11 @@ GemmCut cut_gemm(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t mr, int
     best = cut;
     best_cost = it_costs;
   };
-  const bool grid = cutting == GemmCutting::grid;
-  const int64_t rows = ceil_div(m, most_rows), columns = grid ? ceil_div(n, most_columns) : 1;
+  const int64_t rows = ceil_div(m, most_rows), columns = ceil_div(n, most_columns);
   for (const int64_t more_columns : multiples)
     for (const int64_t more_rows : multiples)
       if ((more_rows == 1 || rows * more_rows <= ceil_div(m, mr)) &&
-          (more_columns == 1 || (grid && columns * more_columns <= ceil_div(n, nr))))
+          (more_columns == 1 || columns * more_columns <= ceil_div(n, nr)))
         consider(1, rows * more_rows, columns * more_columns);
   if (rows == 1 && columns == 1)
     for (const int64_t groups : {1, 2, 4, 8, 16, 32, 64, 128})

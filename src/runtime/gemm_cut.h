@@ -31,11 +31,9 @@ struct GemmCut {
   GemmPiece piece(long index) const;
 };
 
-// grid: by rows and columns, which are multiples of nr.   rows: pieces have all columns.
-enum class GemmCutting { grid, rows };
-
-// For a kernel that sums tiles of mr rows and nr columns. A piece has at most most_columns.
+// For a kernel that sums tiles of mr rows and nr columns, of which a piece's columns are a
+// multiple. A piece has at most most_columns.
 GemmCut cut_gemm(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr,
-                 GemmCutting cutting, int64_t most_columns = 2048);
+                 int64_t most_columns = 2048);
 
 }  // namespace cleave::runtime

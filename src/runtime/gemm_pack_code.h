@@ -1,21 +1,35 @@
 // How gemm_block_code.h, which includes this, packs A in groups of rows and B in panels.
 
+// f32 in memory that is rounded to S before it is used: the value of a cast.
+template <class S>
+struct Rounded {
+  float value;
+  explicit operator float() const { return static_cast<float>(S(value)); }
+};
+
+// Numbers of one type as those of another, where an instruction set has no better.
+template <class S, class T>
+struct Convert {
+  static void run(const S* from, int64_t count, T* to) {
+    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(from[i]);
+  }
+};
+
 template <class S, class T>
 void copy_run(const S* from, int64_t count, T* to) {
   if constexpr (std::is_same_v<S, T>) {
     if (count > 0) std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
   } else {
-    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(from[i]);
+    Convert<S, T>::run(from, count, to);
   }
 }
 
 template <int64_t count, class S, class T>
 void copy_fixed(const S* from, T* to) {
-  if constexpr (std::is_same_v<S, T>) {
+  if constexpr (std::is_same_v<S, T>)
     std::memcpy(to, from, count * sizeof(T));
-  } else {
-    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(from[i]);
-  }
+  else
+    Convert<S, T>::run(from, count, to);
 }
 
 // Elements of a cache line.
@@ -101,10 +115,27 @@ void pack_runs(const GemmBlock& block, int64_t first, int64_t k, T* to) {
   }
 }
 
+// What depends on how steps of k lie beside each other: here each in a row of its own.
+template <class T>
+struct Packing {
+  template <class S>
+  static void turned(const S* a, int64_t a_row, int64_t a_col, int64_t m, int64_t k, T* to);
+  template <class S>
+  static void panel(const S* b, int64_t b_row, int64_t b_col, int64_t columns, int64_t k, T* to);
+  // A panel by its source (gemm_block.h), which writes `column` and what follows it.
+  static void source(const PanelSource& from, int64_t first_k, int64_t k, int64_t column,
+                     int64_t columns, T* to) {
+    from.pack(from.self, first_k, k, from.first_column + column, columns, to);
+  }
+  // Zeros behind the last of k steps in groups of rows that lie as lines.
+  static void close_lines(int64_t, int64_t, T*) {}
+};
+
 // Groups of rows, turned: element (i, p) of a group at p * mr + i. A few steps of k at a time for
 // all groups, since the ends of groups share cache lines of A.
-template <class S, class T>
-void pack_turned(const S* a, int64_t a_row, int64_t a_col, int64_t m, int64_t k, T* to) {
+template <class T>
+template <class S>
+void Packing<T>::turned(const S* a, int64_t a_row, int64_t a_col, int64_t m, int64_t k, T* to) {
   constexpr int64_t mr = mr_of<T>, few = 16;
   const int64_t group = group_rows<T>(m), apart = group_elements<T>(k);
   for (int64_t begin = 0; begin < k; begin += few) {
@@ -138,8 +169,10 @@ int64_t turn_converted(const S* b, int64_t b_col, int64_t k, T* to) {
 }
 
 // One panel: columns [0, columns) of B, k after k.
-template <class S, class T>
-void pack_panel(const S* b, int64_t b_row, int64_t b_col, int64_t columns, int64_t k, T* to) {
+template <class T>
+template <class S>
+void Packing<T>::panel(const S* b, int64_t b_row, int64_t b_col, int64_t columns, int64_t k,
+                       T* to) {
   constexpr int64_t nr = nr_of<T>;
   if (k == 0) return;
   if (columns == nr && b_col == 1) {

@@ -1,5 +1,12 @@
 // A tile of sums in registers, for gemm_block_code.h, which includes this.
 
+// What a tile keeps the products of units in, and what it can round them to.
+template <class U>
+struct SumsOf {
+  using type = U;
+  using rounded = U;
+};
+
 // Where the next panel's source lies: four lines are brought into the second-level cache for each
 // line of k that a tile sums, so that packing finds them there.
 struct Ahead {
@@ -16,21 +23,27 @@ struct Ahead {
   }
 };
 
-// Where a tile's sums go: to c, after what c holds is added (after the first steps of k), and after
-// the last ones `added`, where there is one. Rows are row elements apart.
-template <class T>
+// Where a tile's sums, of type T, go: to c, after what c holds is added (after the first steps of
+// k), and after the last ones `added`, where there is one. Rows are row elements apart. Where there
+// is `rounded`, which not every Vec knows, sums go there in the place of c, and `added` is of that
+// type too.
+template <class T, class S = T>
 struct TileEnd {
   T* c = nullptr;
   int64_t c_row = 0;
   bool add_c = false;
-  const T* added = nullptr;
+  const S* added = nullptr;
   int64_t added_row = 0;
+  S* rounded = nullptr;
+  int64_t rounded_row = 0;
 };
+template <class U>
+using TileEndOf = TileEnd<typename SumsOf<U>::type, typename SumsOf<U>::rounded>;
 
 // sums[i] += a[i * a_apart] * b[0, nr), i in [0, rows).
-template <class T, int rows, int a_apart>
-inline void add_products(const T* a, const T* b, typename Vec<T>::type (&sums)[rows][2]) {
-  using V = Vec<T>;
+template <class U, int rows, int a_apart>
+inline void add_products(const U* a, const U* b, typename Vec<U>::type (&sums)[rows][2]) {
+  using V = Vec<U>;
   const auto b0 = V::load(b), b1 = V::load(b + V::lanes);
 #pragma GCC unroll 16
   for (int i = 0; i < rows; ++i) {
@@ -42,27 +55,34 @@ inline void add_products(const T* a, const T* b, typename Vec<T>::type (&sums)[r
 
 // end(i, 0..nr) = sum over p of a(i, p) * b[p * b_row][0, nr), i in [0, rows). What it reads next
 // is asked for early: C, the next lines of the packed A, the next panel's source.
-template <class T, int rows, bool turned>
-void tile(int64_t k, const T* a, const T* b, int64_t b_row, const TileEnd<T>& end, Ahead ahead) {
-  using V = Vec<T>;
-  constexpr int64_t mr = mr_of<T>, line = line_of<T>;
+template <class U, int rows, bool turned>
+void tile(int64_t k, const U* a, const U* b, int64_t b_row, const TileEndOf<U>& end, Ahead ahead) {
+  using V = Vec<U>;
+  using T = typename SumsOf<U>::type;
+  using S = typename SumsOf<U>::rounded;
+  constexpr int64_t mr = mr_of<U>, line = line_of<U>;
   typename V::type sums[rows][2];
 #pragma GCC unroll 16
   for (int i = 0; i < rows; ++i) sums[i][0] = sums[i][1] = V::zero();
-  const T* soon = end.c;  // the rows of C one after the other, lest they block other reads
-  const T* const last = end.c + (rows - 1) * end.c_row;
+  // The rows of C one after the other, lest they block other reads.
+  const bool rounds = !std::is_same_v<S, T> && end.rounded != nullptr;
+  const auto* soon =
+      reinterpret_cast<const char*>(rounds ? static_cast<const void*>(end.rounded) : end.c);
+  const int64_t apart = rounds ? end.rounded_row * static_cast<int64_t>(sizeof(S))
+                               : end.c_row * static_cast<int64_t>(sizeof(T));
+  const char* const last = soon + (rows - 1) * apart;
   while (k > 0) {
     int64_t steps = k < line ? k : line;
-    const T* from = a;
-    const T* next = a += mr * line;
+    const U* from = a;
+    const U* next = a += mr * line;
     k -= steps;
     ahead.step();
     __builtin_prefetch(soon, 1);
-    __builtin_prefetch(soon + V::lanes, 1);
-    if (soon != last) soon += end.c_row;
+    __builtin_prefetch(soon + 64, 1);
+    if (soon != last) soon += apart;
     do {  // never skipped: clang 19 keeps the sums in memory where a loop may be
       __builtin_prefetch(next);
-      add_products<T, rows, turned ? 1 : line>(from, b, sums);
+      add_products<U, rows, turned ? 1 : line>(from, b, sums);
       b += b_row;
       from += turned ? mr : 1;
       next += line;
@@ -75,7 +95,13 @@ void tile(int64_t k, const T* a, const T* b, int64_t b_row, const TileEnd<T>& en
       sums[i][0] = V::add(V::load(row), sums[i][0]);
       sums[i][1] = V::add(V::load(row + V::lanes), sums[i][1]);
     }
-    if (end.added != nullptr) {
+    if constexpr (!std::is_same_v<S, T>) {
+      if (rounds) {
+        if (end.added != nullptr) V::add_to(sums[i], end.added + i * end.added_row);
+        V::store_rounded(end.rounded + i * end.rounded_row, sums[i]);
+        continue;
+      }
+    } else if (end.added != nullptr) {
       const T* added = end.added + i * end.added_row;
       sums[i][0] = V::add(V::load(added), sums[i][0]);
       sums[i][1] = V::add(V::load(added + V::lanes), sums[i][1]);
@@ -85,12 +111,12 @@ void tile(int64_t k, const T* a, const T* b, int64_t b_row, const TileEnd<T>& en
   }
 }
 
-template <class T>
-using Tile = void (*)(int64_t, const T*, const T*, int64_t, const TileEnd<T>&, Ahead);
+template <class U>
+using Tile = void (*)(int64_t, const U*, const U*, int64_t, const TileEndOf<U>&, Ahead);
 
-template <class T, bool turned, int... i>
-constexpr std::array<Tile<T>, sizeof...(i)> tiles_of(std::integer_sequence<int, i...>) {
-  return {tile<T, i + 1, turned>...};
+template <class U, bool turned, int... i>
+constexpr std::array<Tile<U>, sizeof...(i)> tiles_of(std::integer_sequence<int, i...>) {
+  return {tile<U, i + 1, turned>...};
 }
-template <class T, bool turned>
-inline constexpr auto tiles = tiles_of<T, turned>(std::make_integer_sequence<int, mr_of<T>>());
+template <class U, bool turned>
+inline constexpr auto tiles = tiles_of<U, turned>(std::make_integer_sequence<int, mr_of<U>>());

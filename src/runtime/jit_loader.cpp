@@ -2,11 +2,13 @@
 #include "runtime/jit_loader.h"
 
 #if CLEAVE_HAVE_CLANG
+#include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 
 #include <map>
 
 #include "runtime/external_symbols.h"
+#include "runtime/poison.h"
 
 namespace cleave::runtime {
 namespace {
@@ -58,6 +60,18 @@ llvm::orc::SymbolMap outside(llvm::orc::LLJIT& jit) {
   return map;
 }
 
+// What the sanitizers' checks call.
+llvm::Error add_sanitizers(llvm::orc::LLJIT& jit) {
+  if (!watches_memory) return llvm::Error::success();
+  auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+      jit.getDataLayout().getGlobalPrefix(), [](const llvm::orc::SymbolStringPtr& name) {
+        return (*name).starts_with("__asan_") || (*name).starts_with("__ubsan_");
+      });
+  if (!process) return process.takeError();
+  jit.getMainJITDylib().addGenerator(std::move(*process));
+  return llvm::Error::success();
+}
+
 }  // namespace
 
 Result<std::shared_ptr<LoadedCode>> load_object(std::unique_ptr<llvm::MemoryBuffer> object,
@@ -74,6 +88,7 @@ Result<std::shared_ptr<LoadedCode>> load_object(std::unique_ptr<llvm::MemoryBuff
   auto& library = jit->getMainJITDylib();
   if (auto error = library.define(llvm::orc::absoluteSymbols(outside(*jit))))
     return link_failure(std::move(error));
+  if (auto error = add_sanitizers(*jit)) return link_failure(std::move(error));
   if (auto error = jit->addObjectFile(std::move(object))) return link_failure(std::move(error));
   auto code = std::make_shared<JitCode>(std::move(jit));
   CLEAVE_CHECK(code->link(names));

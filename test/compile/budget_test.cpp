@@ -13,7 +13,7 @@ namespace {
 TEST(Budget, random_graphs_keep_their_bits_and_their_budgets) {
   const OpRegistry ops = value_or_throw(core_ops());
   int64_t programs = 0, recomputing = 0;
-  for (uint64_t seed = 0; seed < 30; ++seed) {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
     const random::RandomGraph r = value_or_throw(
         random::with_gradients(value_or_throw(random::random_graph(ops, seed, {})), ops, seed));
     const Result<random::BudgetVerdict> v = random::check_budgets(r, ops, {0, .25, .5, .75, 1});

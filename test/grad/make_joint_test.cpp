@@ -209,5 +209,15 @@ TEST(AddGradients, cotangent_of_another_type) {
   EXPECT_EQ(r.failure().message, "the cotangent %t is f32[1], expected the type of %y: f32[3]");
 }
 
+// The rule computes in the dtype of self.
+TEST(MakeJoint, gradients_have_the_dtypes_of_their_operands) {
+  const std::string text = joint(
+      "graph @main(%g: input f16[] grad, %x: input f32[2,3], %t: input i64[2], %n: input f32[]) {\n"
+      "  %d = nll_loss_backward(%g, %x, %t, none, %n; reduction=1, ignore_index=-100)\n"
+      "  return %d\n}\n");
+  EXPECT_NE(text.find("%grad.g = _to_copy("), std::string::npos) << text;
+  EXPECT_NE(text.find("; dtype=f16) : f16[]"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace cleave

@@ -224,5 +224,18 @@ RC_GTEST_PROP(Dim, text_reads_back_the_same, (const std::vector<uint8_t>& choice
   RC_ASSERT(same);
 }
 
+// Ranges don't say so, a tensor of that size does.
+TEST(Dim, sizes_of_tensors_are_not_negative) {
+  SymEnv env;
+  env.declare("s0", {{1, 4096}, 7});
+  const Dim less = Dim::symbol("s0") - 2;
+  EXPECT_EQ(env.range_of(less).lo, -1);
+  env.note_size(less);
+  EXPECT_EQ(env.range_of(less).lo, 0);
+  EXPECT_EQ(env.range_of(less).hi, 4094);
+  EXPECT_EQ(env.range_of(less - 1).lo, -2);
+  EXPECT_EQ(env.equal(less, Dim(0)), SymEnv::Truth::unknown);
+}
+
 }  // namespace
 }  // namespace cleave

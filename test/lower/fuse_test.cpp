@@ -48,6 +48,25 @@ TEST(Fuse, a_norm_and_its_sums_are_one_kernel) {
             (Calls{"fused 8"}));
 }
 
+// Of %l the loss reads one value a row, and the gradient computes it again behind the product: %d
+// alone is stored in full.
+TEST(Fuse, log_softmax_is_computed_where_it_is_read) {
+  const char* text =
+      "graph @g(%x: input f32[64,512], %t: input i64[64,1], %w: input f32[1,64]) {\n"
+      "  %m = amax(%x; dim=[1], keepdim=true)\n  %c = sub(%x, %m)\n  %e = exp(%c)\n"
+      "  %s = sum(%e; dim=[1], keepdim=true)\n  %g = log(%s)\n  %l = sub(%c, %g)\n"
+      "  %p = gather(%l, %t; dim=1)\n  %k = mm(%w, %p)\n  %q = exp(%l)\n"
+      "  %d = mul(%q, %k)\n  return %k, %d\n}\n";
+  Graph g = value_or_throw(parse(text, "test", ops())).main;
+  value_or_throw(prepare_graph(g, ops()));
+  std::vector<std::string> full;
+  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
+    for (uint32_t k = 0; k < g.node(n).output_count; ++k)
+      if (g.type(g.node(n).out(k)).rank() == 2 && g.type(g.node(n).out(k)).shape[1] == Dim(512))
+        full.push_back(g.name(g.node(n).out(k)));
+  EXPECT_EQ(full, Calls{"d"}) << print(g);
+}
+
 TEST(Fuse, what_a_product_reads_is_made_before_it) {
   EXPECT_EQ(fused_calls("graph @g(%x: input f32[16,16]) {\n"
                         "  %a = exp(%x)\n  %p = mm(%a, %a)\n  %b = add(%a, %p)\n"
@@ -76,6 +95,18 @@ TEST(Fuse, folds_of_other_rows_stay_apart) {
                         "  %a = amax(%x; dim=[2])\n  %b = amax(%x; dim=[1,2])\n"
                         "  return %a, %b\n}\n"),
             (Calls{"amax", "amax"}));
+}
+
+// The cast of %s would have the sums known in their kernel; what normalises %x needs them there.
+TEST(Fuse, what_little_reads_sums_of_columns_stays_apart) {
+  EXPECT_EQ(fused_calls("graph @g(%x: input bf16[2048,512]) {\n"
+                        "  %y = sin(%x)\n  %s = sum(%y; dim=[0])\n"
+                        "  %c = _to_copy(%s; dtype=f32)\n  return %y, %c\n}\n"),
+            (Calls{"fused 2", "_to_copy"}));
+  EXPECT_EQ(fused_calls("graph @g(%x: input bf16[2048,512]) {\n"
+                        "  %s = sum(%x; dim=[0])\n  %c = sin(%s)\n"
+                        "  %y = sub(%x, %c)\n  return %y, %c\n}\n"),
+            (Calls{"fused 3"}));
 }
 
 TEST(Fuse, copies_are_gone) {

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/poison.h"
+
 namespace cleave::runtime {
 namespace {
 
@@ -100,6 +102,18 @@ TEST_P(CompilerOf, NoFastMathematics) {
   EXPECT_TRUE(std::isnan(y[5]));
   // The sum goes from left to right: 1 is lost in 1e30, and denormal numbers aren't flushed.
   EXPECT_EQ(run(*code, "k", {1e30f, 1.0f, -1e30f, 0x1p-140f})[0], 0x1p-140f);
+}
+
+// The compiler's own log10 of 2.6f is a unit off glibc's, which interpreted kernels call.
+TEST_P(CompilerOf, NoCallOfTheLibraryIsFolded) {
+  const auto code =
+      value_or_throw(compiler_->compile("extern float log10f(float);\n"
+                                        "void k(const float* x, float* y, long n) {\n"
+                                        "  for (long i = 0; i < n; ++i) y[i] = log10f(2.6f);\n"
+                                        "}\n",
+                                        "folded", TextKind::kernels));
+  volatile float x = 2.6f;
+  EXPECT_EQ(run(*code, "k", {0})[0], log10f(x));
 }
 
 TEST_P(CompilerOf, SyntaxErrorsAreBugsWithTheText) {
@@ -198,6 +212,22 @@ TEST(CcCompiler, UnwritableFolderIsTheUsersError) {
   EXPECT_EQ(code.failure().kind, ErrorKind::user);
   EXPECT_EQ(code.failure().message,
             "compiler: cc: no folder can be made in /nowhere/at/all: No such file or directory");
+}
+
+TEST(ClangCompiler, SanitizersWatchItsCode) {
+  if (!watches_memory) GTEST_SKIP() << "built without AddressSanitizer";
+  const auto compiler = value_or_throw(make_compiler(CompilerKind::clang));
+  const auto code =
+      value_or_throw(compiler->compile("float at(const float* x, long i) { return x[i]; }\n"
+                                       "int shifted(int x, int by) { return x << by; }\n",
+                                       "watched", TextKind::kernels));
+  const auto at = reinterpret_cast<float (*)(const float*, long)>(code->symbol("at"));
+  const auto shifted = reinterpret_cast<int (*)(int, int)>(code->symbol("shifted"));
+  const std::vector<float> x(10, 1.0f);
+  EXPECT_EQ(at(x.data(), 9), 1.0f);
+  EXPECT_EQ(shifted(1, 3), 8);
+  EXPECT_DEATH(at(x.data(), 10), "heap-buffer-overflow");
+  EXPECT_DEATH(shifted(1, 40), "shift exponent");
 }
 
 }  // namespace

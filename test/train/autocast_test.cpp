@@ -20,23 +20,27 @@ struct Net : nn::Module {
   Tensor operator()(const Tensor& x) const { return head(gelu(body(x))); }
 };
 
-const std::vector<InputSpec> specs = {{"x", DType::f32, {8, 16}}, {"y", DType::i64, {8}}};
+std::vector<InputSpec> specs_of(int64_t rows) {
+  return {{"x", DType::f32, {rows, 16}}, {"y", DType::i64, {rows}}};
+}
+const std::vector<InputSpec> specs = specs_of(8);
 
 struct Data {
-  HostTensor x, y{DType::i64, {8}};
-  explicit Data(Generator& rng) : x(rng.normal({8, 16})) {
-    for (int64_t k = 0; k < 8; ++k) y.data<int64_t>()[k] = static_cast<int64_t>(4 * rng.uniform());
+  HostTensor x, y;
+  Data(Generator& rng, int64_t rows) : x(rng.normal({rows, 16})), y(DType::i64, {rows}) {
+    for (int64_t k = 0; k < rows; ++k)
+      y.data<int64_t>()[k] = static_cast<int64_t>(4 * rng.uniform());
   }
 };
 
 // The losses of a few steps from the same start.
-std::vector<double> losses(const Options& options, int steps = 12) {
+std::vector<double> losses(const Options& options, int steps = 12, int64_t rows = 8) {
   Generator rng(5);
   const Net net(rng);
-  const Data d(rng);
+  const Data d(rng, rows);
   TrainStep step = train_step(
       net, [&](const Tensor& x, const Tensor& y) { return cross_entropy(net(x), y); },
-      optim::AdamW({.lr = 3e-3}), specs, options);
+      optim::AdamW({.lr = 3e-3}), specs_of(rows), options);
   std::vector<double> out;
   for (int k = 0; k < steps; ++k) out.push_back(step.run({d.x, d.y}).loss);
   return out;
@@ -63,7 +67,7 @@ TEST(Autocast, losses_stay_near_those_of_f32) {
 TEST(Autocast, weights_state_and_gradients_stay_f32) {
   Generator rng(5);
   const Net net(rng);
-  const Data d(rng);
+  const Data d(rng, 8);
   TrainStep step = train_step(
       net, [&](const Tensor& x, const Tensor& y) { return cross_entropy(net(x), y); },
       optim::AdamW({}), specs, {.autocast = DType::bf16, .clip_norm = 1.0, .ema_decay = 0.9});
@@ -85,9 +89,25 @@ TEST(Autocast, bits_depend_on_neither_threads_nor_budget_nor_compiler) {
   const Net net(rng);
   const std::vector<MemoryTrade> trades =
       memory_trades(net, [&](const Tensor& x, const Tensor& y) { return cross_entropy(net(x), y); },
-                    optim::AdamW({}), specs, {.autocast = DType::bf16});
+                    optim::AdamW({}), specs_of(256), {.autocast = DType::bf16});
   ASSERT_GT(trades.size(), 1);
-  EXPECT_EQ(losses({.memory_budget = trades.back().peak_bytes, .autocast = DType::bf16}), want);
+  EXPECT_EQ(losses({.memory_budget = trades.back().peak_bytes, .autocast = DType::bf16}, 3, 256),
+            losses({.autocast = DType::bf16}, 3, 256));
+}
+
+TEST(Autocast, weights_have_no_copy_in_the_lower_dtype) {
+  const nn::Sequential net = [] {
+    Generator rng(5);
+    return nn::Sequential(nn::Linear(64, 64, rng), nn::Linear(64, 64, rng));
+  }();
+  const auto arena_bytes = [&](const Options& options) {
+    return compile(
+               net, [&](const Tensor& x) { return net(x); }, {{"x", DType::f32, {1, 64}}}, options)
+        .report()
+        .planned_peak_bytes;
+  };
+  // Rows and biases in bf16, beside what f32 has.
+  EXPECT_LT(arena_bytes({.autocast = DType::bf16}), arena_bytes({}) + 2048);
 }
 
 TEST(Autocast, gathered_gradients_are_those_of_one_run) {

@@ -2,19 +2,23 @@
 // against the oracle: each tenth seed as it ships, the others with interpreted kernels, which the
 // laws hold to the same values; each third with a symbolic size, where it can have one. A graph
 // that differs is reduced and written to FOLDER as wrong_SEED.clv with its inputs. Exit status: 0
-// none differs, 1 some do. Each fifth seed is in mixed precision.
+// none differs, 1 some do. Each fifth seed is in mixed precision; in each fourth, whatever can be
+// computed again instead of kept is.
 #include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 
+#include "cut/keep_less.h"
 #include "grad/grad.h"
 #include "import/safetensors.h"
 #include "interp/array_memory.h"
+#include "interp/interpret.h"
 #include "ir/text.h"
 #include "op/registry.h"
 #include "test/sample/check_graph.h"
 #include "test/sample/reduce_graph.h"
+#include "test/sample/sample_call.h"
 #include "test/sample/symbolic_graph.h"
 
 namespace cleave::random {
@@ -40,8 +44,8 @@ void save(const RandomGraph& r, const std::string& path) {
 }
 
 struct Totals {
-  int64_t graphs = 0, shipping = 0, symbolic = 0, cast = 0, nodes = 0, elements = 0, left_open = 0,
-          unsupported = 0, wrong = 0;
+  int64_t graphs = 0, shipping = 0, symbolic = 0, cast = 0, again = 0, nodes = 0, elements = 0,
+          left_open = 0, unsupported = 0, wrong = 0;
 };
 
 // `r` becomes the same graph with a symbolic size, where it has one.
@@ -67,11 +71,37 @@ void try_symbol(const OpRegistry& ops, uint64_t seed, const RandomGraph& forward
              print(symbolic->g));
 }
 
+// `r` becomes a graph that keeps as little as can be, with the same bits. Returns what is wrong.
+Result<std::string> compute_again(RandomGraph& r, Totals& totals) {
+  std::vector<const Array*> in;
+  for (const Array& a : r.inputs) in.push_back(&a);
+  CLEAVE_TRY(const Arrays want, interpret(r.g, in));
+  CLEAVE_TRY(
+      const KeptLess kept,
+      keep_less(r.g, {}, {.most_time = 1, .least_gain = 0, .least_bytes = 1, .far_calls = 2}));
+  CLEAVE_CHECK(verify(r.g));
+  totals.again += kept.calls > 0;
+  CLEAVE_TRY(const Arrays got, interpret(r.g, in));
+  for (size_t k = 0; k < want.size(); ++k)
+    if (std::string why = law::difference(got[k], want[k], 0); !why.empty())
+      return fmt::format("result {}, computed with less kept, {}", k, why);
+  return std::string();
+}
+
 void one(const OpRegistry& ops, uint64_t seed, const std::string& folder, Totals& totals) {
   RandomGraph forward = value_or_throw(random_graph(ops, seed, {}));
   totals.cast += value_or_throw(cast_some(forward, ops, seed));
   RandomGraph r = value_or_throw(with_gradients(forward, ops, seed));
   if (seed % 3 == 0) try_symbol(ops, seed, forward, r, totals);
+  if (seed % 4 == 1) {
+    const RandomGraph whole = r;
+    const Result<std::string> why = compute_again(r, totals);
+    if (!why.ok() || !why->empty()) {
+      ++totals.wrong;
+      fmt::print("seed {}: {}\n{}\n", seed, why.ok() ? *why : why.failure().message,
+                 print(whole.g));
+    }
+  }
   const bool ships = seed % 10 == 0;
   const auto compiler = ships ? runtime::CompilerKind::automatic : runtime::CompilerKind::none;
   ++totals.graphs;
@@ -111,11 +141,10 @@ int run(int argc, char** argv) {
   for (uint64_t k = 0; k < n; ++k) one(ops, seed + k, folder, totals);
   const std::chrono::duration<double> s = std::chrono::steady_clock::now() - start;
   fmt::print(
-      "{} graphs from seed {} ({} as shipped, {} with a symbolic size, {} under autocast), {:.0f} "
-      "nodes each, in "
-      "{:.0f} s: {} elements compared, {} left "
-      "open by rounding, {} graphs refused as unsupported, {} differ\n",
-      totals.graphs, seed, totals.shipping, totals.symbolic, totals.cast,
+      "{} graphs from seed {} ({} as shipped, {} with a symbolic size, {} under autocast, {} with "
+      "less kept), {:.0f} nodes each, in {:.0f} s: {} elements compared, {} left open by rounding, "
+      "{} graphs refused as unsupported, {} differ\n",
+      totals.graphs, seed, totals.shipping, totals.symbolic, totals.cast, totals.again,
       static_cast<double>(totals.nodes) / static_cast<double>(std::max<int64_t>(totals.graphs, 1)),
       s.count(), totals.elements, totals.left_open, totals.unsupported, totals.wrong);
   return totals.wrong == 0 ? 0 : 1;

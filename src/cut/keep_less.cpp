@@ -1,0 +1,247 @@
+#include "cut/keep_less.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "cut/cut_graph.h"
+#include "ir/edit.h"
+#include "ir/subgraph.h"
+
+namespace cleave {
+namespace {
+
+constexpr int rounds = 6;         // the peak may move
+constexpr size_t most_calls = 6;  // that run again for one value
+constexpr int64_t never = std::numeric_limits<int64_t>::max();
+
+// A value that takes memory, and the calls that read it, also through views.
+struct Life {
+  int64_t bytes = 0;
+  int64_t made = -1;                   // by this call; -1: a placeholder, there all the time
+  std::vector<int64_t> uses;           // in ascending order; never: a result
+  bool is_needed = false;              // something that runs again reads it
+  bool is_gone = false;                // is made again itself
+  int64_t gap_begin = 0, gap_end = 0;  // the calls between which it is gone
+  int64_t last() const { return uses.empty() ? made : uses.back(); }
+};
+
+struct Again {
+  ValueId value;
+  std::vector<NodeId> calls;     // operands first
+  int64_t before = 0, from = 0;  // the call in front of which they stand; gone behind `from`
+  int64_t bytes = 0, ns = 0;
+  std::vector<ValueId> reads;  // that have to be there
+};
+
+class Keeper {
+ public:
+  Keeper(Graph& g, const MachineRates& rates, const KeepLimits& limits)
+      : g_(g), rates_(rates), limits_(limits), order_(g.order()), at_(g.node_capacity(), -1),
+        lives_(g.value_capacity()) {
+    for (size_t i = 0; i < order_.size(); ++i) at_[order_[i].v] = static_cast<int64_t>(i);
+    for (const NodeId n : order_) add(n);
+    for (const Return& r : g.returns()) {
+      if (!r.value.valid()) continue;
+      lives_[root(r.value).v].uses.push_back(never);
+      if (r.kind == ReturnKind::update) updates_.insert(root(r.value).v);
+    }
+  }
+
+  Result<KeptLess> run() {
+    KeptLess out;
+    int64_t total_ns = 0;
+    for (const NodeId n : order_) total_ns += call_ns(g_, n, rates_);
+    const double most_ns = limits_.most_time * static_cast<double>(total_ns);
+    const Moment whole = peak();
+    Moment now = whole;
+    std::vector<Again> chosen;
+    for (int round = 0; round < rounds; ++round) {
+      std::vector<Again> found = candidates(now.at);
+      std::ranges::stable_sort(found, [](const Again& a, const Again& b) {
+        return static_cast<double>(a.bytes) * static_cast<double>(b.ns) >
+               static_cast<double>(b.bytes) * static_cast<double>(a.ns);
+      });
+      const size_t before = chosen.size();
+      for (Again& a : found) {
+        if (static_cast<double>(out.again_ns + a.ns) > most_ns || !is_possible(a)) continue;
+        out.again_ns += a.ns;
+        take(a);
+        chosen.push_back(std::move(a));
+      }
+      now = peak();
+      if (chosen.size() == before) break;
+    }
+    out.freed_bytes = whole.bytes - now.bytes;
+    if (static_cast<double>(out.freed_bytes) <=
+        limits_.least_gain * static_cast<double>(whole.bytes))
+      return KeptLess{};
+    for (const Again& a : chosen) {
+      CLEAVE_CHECK(write(a));
+      out.calls += static_cast<int64_t>(a.calls.size());
+    }
+    return out;
+  }
+
+ private:
+  struct Moment {
+    int64_t at = 0, bytes = 0;
+  };
+
+  ValueId root(ValueId v) const { return storage_of(g_, v); }
+
+  void add(NodeId n) {
+    const Node& node = g_.node(n);
+    if (has(node.op->traits, Trait::view)) return;
+    for (const ValueId in : node.inputs) {
+      if (!in.valid()) continue;
+      std::vector<int64_t>& uses = lives_[root(in).v].uses;
+      if (uses.empty() || uses.back() != at_[n.v]) uses.push_back(at_[n.v]);
+    }
+    for (uint32_t k = 0; k < node.output_count; ++k) {
+      Life& life = lives_[node.out(k).v];
+      life.made = at_[n.v];
+      life.bytes = hint_bytes_of(g_, node.out(k));
+    }
+  }
+
+  bool is_update(ValueId v) const { return updates_.contains(v.v); }
+
+  // By sweeping over the calls. An update lies over its placeholder.
+  Moment peak() {
+    std::vector<int64_t> change(order_.size() + 2, 0);
+    const auto alive = [&](int64_t from, int64_t to, int64_t bytes) {
+      const auto end = static_cast<int64_t>(order_.size());
+      change[static_cast<size_t>(from)] += bytes;
+      change[static_cast<size_t>(std::min(to, end) + 1)] -= bytes;
+    };
+    for (uint32_t v = 0; v < lives_.size(); ++v) {
+      const Life& life = lives_[v];
+      if (life.made < 0 || life.bytes == 0 || is_update(ValueId{v})) continue;
+      if (life.is_gone) {
+        alive(life.made, life.gap_begin, life.bytes);
+        alive(life.gap_end, life.last(), life.bytes);
+      } else {
+        alive(life.made, life.last(), life.bytes);
+      }
+    }
+    Moment most, now;
+    for (size_t i = 0; i < order_.size(); ++i) {
+      now.bytes += change[i];
+      if (now.bytes > most.bytes) most = {static_cast<int64_t>(i), now.bytes};
+    }
+    return most;
+  }
+
+  // Values that nothing reads for long around this call.
+  std::vector<Again> candidates(int64_t at) const {
+    std::vector<Again> out;
+    for (uint32_t v = 0; v < lives_.size(); ++v) {
+      const Life& life = lives_[v];
+      if (life.made < 0 || life.made >= at || life.bytes < limits_.least_bytes || life.bytes == 0 ||
+          life.is_needed || life.is_gone || life.last() == never || is_update(ValueId{v}))
+        continue;
+      const auto next = std::ranges::upper_bound(life.uses, at - 1);
+      if (next == life.uses.end() || *next == at) continue;
+      Again a{.value = ValueId{v}, .before = *next, .bytes = life.bytes};
+      a.from = next == life.uses.begin() ? life.made : *(next - 1);
+      if (a.before - a.from < limits_.far_calls) continue;
+      if (find_calls(a, g_.value(a.value).def)) out.push_back(std::move(a));
+    }
+    return out;
+  }
+
+  bool may_repeat(NodeId n) const {
+    const Node& node = g_.node(n);
+    const Trait traits = traits_of(node);
+    return has(traits, Trait::recomputable) && !has(traits, Trait::data_dependent) &&
+           !has(traits, Trait::effect) && !has(traits, Trait::compute_intensive) &&
+           !asks_save(node);
+  }
+
+  // There when the calls run again.
+  bool is_there(ValueId v, const Again& a) const {
+    const Life& life = lives_[v.v];
+    return life.made < 0 ? !g_.value(v).def.valid() : !life.is_gone && life.last() >= a.before;
+  }
+  bool is_possible(const Again& a) const {
+    return !lives_[a.value.v].is_needed && !lives_[a.value.v].is_gone &&
+           std::ranges::all_of(a.reads, [&](ValueId v) { return is_there(v, a); });
+  }
+
+  // The call, `behind` others that read it, and those of its operands that are gone by then.
+  bool find_calls(Again& a, NodeId n, size_t behind = 0) const {
+    if (std::ranges::find(a.calls, n) != a.calls.end()) return true;
+    if (!n.valid() || a.calls.size() + behind >= most_calls || !may_repeat(n)) return false;
+    for (const ValueId in : g_.node(n).inputs) {
+      if (!in.valid()) continue;
+      const ValueId base = root(in);
+      if (is_there(base, a))
+        a.reads.push_back(base);
+      else if (!find_calls(a, g_.value(base).def, behind + 1))
+        return false;
+    }
+    a.calls.push_back(n);
+    a.ns += call_ns(g_, n, rates_);
+    return true;
+  }
+
+  void take(const Again& a) {
+    Life& life = lives_[a.value.v];
+    life.is_gone = true;
+    life.gap_begin = a.from;
+    life.gap_end = a.before;
+    for (const ValueId v : a.reads) lives_[v.v].is_needed = true;
+  }
+
+  // Copies of the calls, and of the views that late readers have of the value.
+  Status write(const Again& a) {
+    std::unordered_map<uint32_t, ValueId> again;
+    const NodeId before = order_[static_cast<size_t>(a.before)];
+    for (const NodeId n : a.calls) CLEAVE_CHECK(copy(n, before, again));
+    for (const int64_t use : lives_[a.value.v].uses) {
+      if (use < a.before || use == never) continue;
+      const NodeId reader = order_[static_cast<size_t>(use)];
+      for (uint32_t k = 0; k < g_.node(reader).inputs.size(); ++k) {
+        const ValueId in = g_.node(reader).inputs[k];
+        if (!in.valid() || root(in) != a.value) continue;
+        CLEAVE_CHECK(copy_views(in, before, again));
+        g_.set_input(reader, k, again.at(in.v));
+      }
+    }
+    return {};
+  }
+
+  // `v` and the views between it and something that is there again.
+  Status copy_views(ValueId v, NodeId before, std::unordered_map<uint32_t, ValueId>& again) {
+    std::vector<NodeId> views;
+    for (ValueId at = v; !again.contains(at.v); at = g_.node(views.back()).inputs[0])
+      views.push_back(g_.value(at).def);
+    for (; !views.empty(); views.pop_back()) CLEAVE_CHECK(copy(views.back(), before, again));
+    return {};
+  }
+
+  Status copy(NodeId n, NodeId before, std::unordered_map<uint32_t, ValueId>& again) {
+    for (const ValueId in : g_.node(n).inputs)  // views of what is made again
+      if (in.valid() && !again.contains(in.v) && again.contains(root(in).v))
+        CLEAVE_CHECK(copy_views(in, before, again));
+    return repeat_call(g_, n, before, again);
+  }
+
+  Graph& g_;
+  const MachineRates& rates_;
+  const KeepLimits& limits_;
+  std::vector<NodeId> order_;
+  std::vector<int64_t> at_;  // by node: its place in the order
+  std::vector<Life> lives_;  // by value; of views empty
+  std::unordered_set<uint32_t> updates_;
+};
+
+}  // namespace
+
+Result<KeptLess> keep_less(Graph& graph, const MachineRates& rates, const KeepLimits& limits) {
+  return Keeper(graph, rates, limits).run();
+}
+
+}  // namespace cleave

@@ -1,0 +1,125 @@
+#include "lower/join_pads.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "ir/builder.h"
+#include "ir/subgraph.h"
+
+namespace cleave {
+namespace {
+
+constexpr size_t most_parts = 512;  // of a sum: each add of a chain is looked at as the last one
+
+struct Part {
+  ValueId value;
+  int64_t dim = 0, begin = 0, end = 0;
+};
+
+bool is_static(const Graph& g, ValueId v) { return g.type(v).is_static(); }
+
+// The value as a part along one dim; none.
+std::optional<Part> part_of(const Graph& g, ValueId v) {
+  const NodeId n = g.value(v).def;
+  if (!n.valid() || g.node(n).op->name != "constant_pad_nd") return std::nullopt;
+  const OpView op = g.view(n);
+  if (!is_static(g, v) || !is_static(g, op.in(0)) || op.in_type(0).dtype != g.type(v).dtype)
+    return std::nullopt;
+  if (op.attr("value").as_double() != 0) return std::nullopt;
+  const std::vector<Dim> pads = op.dims_attr("pad");
+  const int64_t rank = op.in_type(0).rank();
+  std::optional<Part> out;
+  for (size_t k = 0; k + 1 < pads.size(); k += 2) {
+    const int64_t before = pads[k].value(), after = pads[k + 1].value();
+    if (before == 0 && after == 0) continue;
+    if (out || before < 0 || after < 0) return std::nullopt;
+    const int64_t dim = rank - 1 - static_cast<int64_t>(k / 2);
+    out =
+        Part{op.in(0), dim, before, before + op.in_type(0).shape[static_cast<size_t>(dim)].value()};
+  }
+  return out;
+}
+
+bool is_plain_sum(const Graph& g, NodeId n) {
+  const Node& node = g.node(n);
+  if (node.op->name != "add" || node.inputs.size() != 2) return false;
+  const OpView op = g.view(n);
+  if (!node.inputs[0].valid() || !node.inputs[1].valid()) return false;
+  if (op.attr("alpha").as_double() != 1) return false;
+  for (int k = 0; k < 2; ++k)
+    if (op.in_type(k).dtype != op.out_type(0).dtype || op.in_type(k).shape != op.out_type(0).shape)
+      return false;
+  return true;
+}
+
+// The parts that the sum consists of, in order; empty where it isn't one, or they leave a gap.
+std::vector<Part> parts_of_sum(const Graph& g, NodeId sum, const std::set<ValueId>& returned) {
+  std::vector<Part> out;
+  std::vector<ValueId> open = {g.node(sum).inputs[0], g.node(sum).inputs[1]};
+  while (!open.empty()) {
+    const ValueId v = open.back();
+    open.pop_back();
+    if (const std::optional<Part> part = part_of(g, v)) {
+      if (part->dim != (out.empty() ? part->dim : out[0].dim) || out.size() == most_parts)
+        return {};
+      out.push_back(*part);
+      continue;
+    }
+    const NodeId d = g.value(v).def;
+    if (!d.valid() || g.use_count(v) != 1 || returned.contains(v) || !is_plain_sum(g, d)) return {};
+    open.push_back(g.node(d).inputs[0]);
+    open.push_back(g.node(d).inputs[1]);
+  }
+  std::ranges::stable_sort(out, {}, &Part::begin);
+  int64_t end = 0;
+  for (const Part& p : out) {
+    if (p.begin != end) return {};
+    end = p.end;
+  }
+  const Type& y = g.type(g.node(sum).out(0));
+  return y.shape[static_cast<size_t>(out[0].dim)].value() == end ? out : std::vector<Part>();
+}
+
+Result<bool> join_in(Graph& g, const OpRegistry& ops, int64_t& joined) {
+  bool changed = false;
+  std::set<ValueId> returned;
+  for (const Return& r : g.returns()) returned.insert(r.value);
+  std::vector<NodeId> sums;
+  for (const NodeId n : g.order())
+    if (is_plain_sum(g, n)) sums.push_back(n);
+  // The last sum of a chain first. What it was made of is dead then, and left to others.
+  for (; !sums.empty(); sums.pop_back()) {
+    const NodeId n = sums.back();
+    const std::vector<Part> parts = parts_of_sum(g, n, returned);
+    if (parts.empty()) continue;
+    const Node& node = g.node(n);
+    std::vector<ValueId> operands;
+    for (const Part& p : parts) operands.push_back(p.value);
+    Builder b(g, ops);
+    b.insert_before(n);
+    b.set_loc(node.loc);
+    b.set_tag(node.tag);
+    const ValueId made = b.cat(operands, parts[0].dim);
+    CLEAVE_CHECK(b.status());
+    const std::string name = g.name(node.out(0));
+    g.replace_uses(node.out(0), made);
+    g.erase(n);
+    CLEAVE_CHECK(g.rename(made, name));
+    changed = true;
+    ++joined;
+  }
+  return changed;
+}
+
+}  // namespace
+
+Result<int64_t> join_pads(Graph& graph, const OpRegistry& ops) {
+  int64_t joined = 0;
+  const Result<bool> changed = join_in(graph, ops, joined);
+  if (!changed.ok()) return Failure(changed.failure());
+  CLEAVE_CHECK(rewrite_subgraphs(graph, [&](Graph& sub) { return join_in(sub, ops, joined); }));
+  return joined;
+}
+
+}  // namespace cleave

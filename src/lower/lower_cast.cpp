@@ -1,0 +1,59 @@
+// A cast of a placeholder to bf16 or f16 that products alone read, directly or through views, is
+// no step: they round the f32 that they read, to the same numbers. A weight under autocast has no
+// copy.
+//
+//   %w.bf16 = _to_copy(%w; dtype=bf16)        at %w
+//   %t = permute(%w.bf16; dims=[1,0])         at %w, turned
+//   %y = mm(%x, %t)                           reads %w
+//
+// Placeholders are written by the program's last copies alone (returns()), so that whenever the
+// products run they read what the cast would have read.
+#include "lower/lower_node.h"
+
+namespace cleave {
+
+using namespace cleave::loop;
+
+bool Lowering::read_rounded(NodeId n, const OpView& op) {
+  if (op.name() != "_to_copy" || op.in_type(0).dtype != DType::f32) return false;
+  const DType to = op.out_type(0).dtype;
+  if (to != DType::bf16 && to != DType::f16) return false;
+  const Location& from = at_.at(op.in(0).v);
+  const ValueId v = graph_.node(n).out(0);
+  if (out_.storages[from.storage].placeholder < 0 || !is_wanted(v)) return false;
+  if (!products_alone_read(v, from.layout)) return false;
+  at_[v.v] = Location(from);
+  return true;
+}
+
+bool Lowering::products_alone_read(ValueId v, const Layout& layout) {
+  if (returned_.contains(v.v)) return false;
+  if (readers_.empty()) {
+    readers_.resize(graph_.value_capacity());
+    for (NodeId n = graph_.first_node(); n.valid(); n = graph_.next_node(n))
+      for (const ValueId read : graph_.node(n).inputs)
+        if (read.valid()) readers_[read.v].push_back(n);
+  }
+  for (const NodeId n : readers_[v.v]) {
+    const OpView op = graph_.view(n);
+    if (!graph_.node(n).op->lower.present()) return false;
+    const LowerRule& rule = **graph_.node(n).op->lower;
+    if (const auto* product = std::get_if<ProductRule>(&rule.form)) {
+      const bool is_added = product->c >= 0 && op.has(product->c) && op.in(product->c) == v;
+      if (is_added || !is_dense_matrix(layout)) return false;
+    } else if (const auto* view = std::get_if<ViewRule>(&rule.form)) {
+      for (int k = 0; k < op.out_count(); ++k) {
+        const ValueId out = graph_.node(n).out(static_cast<uint32_t>(k));
+        if (op.out_type(k).is_none || (!is_wanted(out))) continue;
+        const auto seen = view->layout(op, layout, k);
+        if (!seen || op.out_type(k).dtype != op.in_type(0).dtype) return false;
+        if (!products_alone_read(out, *seen)) return false;
+      }
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace cleave

@@ -1,0 +1,59 @@
+// gemm_block.h for processors with AVX512_BF16, for bf16 alone: tiles of 12 x 32 f32 in 24
+// registers, two steps of k an instruction.
+#include <array>
+#include <bit>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "runtime/gemm_block.h"
+#include "runtime/half.h"
+
+#if defined(__x86_64__)
+#if !defined(__clang__)
+// g++ 12 takes the undefined vectors of its own intrinsics for mistakes (GCC bug 105593).
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
+#include <immintrin.h>
+
+#if defined(__clang__)
+#pragma clang attribute push(                                                               \
+    __attribute__((target("avx512bf16,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c"))), \
+    apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // g++ 12: in its own intrinsics
+#pragma GCC target("avx512bf16,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")
+#pragma GCC optimize("O3")
+#endif
+
+namespace cleave::runtime {
+namespace {
+
+#include "runtime/vec_avx512.h"
+#include "runtime/vec_avx512bf16.h"
+
+inline constexpr int64_t kc_bytes = 1536;
+
+#include "runtime/gemm_block_code.h"
+#include "runtime/gemm_pack_pairs_code.h"
+
+}  // namespace
+
+GemmBlockKernel gemm_block_kernel_avx512bf16(DType dtype) {
+  return dtype == DType::bf16 ? kernel_of<Bf16, Bf16>() : GemmBlockKernel{};
+}
+
+}  // namespace cleave::runtime
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#else
+namespace cleave::runtime {
+GemmBlockKernel gemm_block_kernel_avx512bf16(DType) { return {}; }
+}  // namespace cleave::runtime
+#endif

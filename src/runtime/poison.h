@@ -1,0 +1,41 @@
+// Memory that may not be touched for a while. AddressSanitizer ends the program where it is; in
+// builds without it nothing is marked.
+//
+// Generated kernels are watched as well: such builds have clang put the checks of AddressSanitizer
+// and UndefinedBehaviorSanitizer into them.
+#pragma once
+#include <cstddef>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define CLEAVE_WATCHES_MEMORY 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CLEAVE_WATCHES_MEMORY 1
+#endif
+#endif
+#ifndef CLEAVE_WATCHES_MEMORY
+#define CLEAVE_WATCHES_MEMORY 0
+#endif
+
+#if CLEAVE_WATCHES_MEMORY
+extern "C" void __asan_poison_memory_region(const volatile void* begin, size_t bytes);
+extern "C" void __asan_unpoison_memory_region(const volatile void* begin, size_t bytes);
+#endif
+
+namespace cleave::runtime {
+
+constexpr bool watches_memory = CLEAVE_WATCHES_MEMORY != 0;
+
+// From an address that 8 divides on; up to 7 bytes behind the last may count as part of it.
+inline void forbid([[maybe_unused]] const void* begin, [[maybe_unused]] size_t bytes) {
+#if CLEAVE_WATCHES_MEMORY
+  __asan_poison_memory_region(begin, bytes);
+#endif
+}
+inline void allow([[maybe_unused]] const void* begin, [[maybe_unused]] size_t bytes) {
+#if CLEAVE_WATCHES_MEMORY
+  __asan_unpoison_memory_region(begin, bytes);
+#endif
+}
+
+}  // namespace cleave::runtime

@@ -1,0 +1,150 @@
+// What is computed again instead of kept: which calls, from what, and that nothing else changes.
+#include "cut/keep_less.h"
+
+#include <gtest/gtest.h>
+
+#include "compile/executable.h"
+#include "test/cut/halves.h"
+
+namespace cleave {
+namespace {
+
+using test::core;
+using test::count;
+using test::joint_of;
+
+// A block's second half, `layers` times: its gelu can be made again from what its gradient reads.
+std::string layers_text(int layers, const char* tag = "") {
+  std::string text = "graph @main(%x0: input f32[256,64] grad";
+  for (int k = 0; k < layers; ++k)
+    text += fmt::format(", %a{0}: param f32[64,256] grad, %b{0}: param f32[256,64] grad", k);
+  text += ") {\n";
+  for (int k = 0; k < layers; ++k)
+    text += fmt::format(
+        "  %h{0} = mm(%x{0}, %a{0})\n  %g{0} = gelu(%h{0}; approximate=\"tanh\"){2}\n"
+        "  %x{1} = mm(%g{0}, %b{0})\n",
+        k, k + 1, tag);
+  return text + fmt::format("  %loss = sum(%x{}; dim=[0,1])\n  return %loss\n}}\n", layers);
+}
+
+constexpr KeepLimits anything = {.most_time = 1, .least_gain = 0, .least_bytes = 1, .far_calls = 2};
+
+// With every call where it stands.
+int64_t peak_of(const Graph& g) {
+  CompileOptions options;
+  options.compiler = runtime::CompilerKind::none;
+  options.is_cut = true;
+  return value_or_throw(CompiledProgram::compile(g, core(), options))->report().planned_peak_bytes;
+}
+
+// The same bits, and what was done.
+KeptLess kept_less(Graph& g, const KeepLimits& limits) {
+  const auto inputs = test::random_inputs(g);
+  const Arrays want = value_or_throw(interpret(g, inputs));
+  const KeptLess kept = value_or_throw(keep_less(g, {}, limits));
+  const Status ok = verify(g);
+  EXPECT_TRUE(ok.ok()) << ok.failure().message << print(g);
+  const Arrays got = value_or_throw(interpret(g, inputs));
+  for (size_t k = 0; k < want.size(); ++k) EXPECT_EQ(test::mismatch(got[k], want[k], 0), "") << k;
+  return kept;
+}
+
+TEST(KeepLess, frees_what_is_cheap_to_compute) {
+  Graph g = joint_of(layers_text(6));
+  const int64_t before = peak_of(g);
+  const KeptLess kept = kept_less(g, {.most_time = 0.5, .far_calls = 8});
+  EXPECT_GE(kept.calls, 4);  // those of the first layers
+  EXPECT_EQ(count(g, "gelu"), 6 + kept.calls);
+  EXPECT_EQ(count(g, "mm"), count(joint_of(layers_text(6)), "mm"));
+  EXPECT_GT(kept.freed_bytes, 3 * 256 * 256 * 4);
+  EXPECT_LT(peak_of(g), before - 2 * 256 * 256 * 4);
+}
+
+TEST(KeepLess, takes_no_more_time_than_it_may) {
+  Graph g = joint_of(layers_text(6));
+  int64_t whole = 0;
+  for (const NodeId n : g.order()) whole += call_ns(g, n, {});
+  const KeptLess kept = kept_less(g, {.most_time = 0.05, .least_gain = 0, .far_calls = 8});
+  EXPECT_GT(kept.calls, 0);
+  EXPECT_LT(kept.calls, 4);
+  EXPECT_LE(kept.again_ns, whole / 20);
+}
+
+TEST(KeepLess, leaves_alone_what_gains_little) {
+  const KeepLimits loose{.most_time = 0.5, .far_calls = 8};
+  Graph changed = joint_of(layers_text(6));
+  ASSERT_GT(kept_less(changed, loose).calls, 0);
+  std::vector<KeepLimits> all(4, loose);
+  all[0].least_gain = 0.9;
+  all[1].least_bytes = 1 << 20;
+  all[2].far_calls = 1000;
+  all[3].most_time = 0;
+  for (const KeepLimits& limits : all) {
+    Graph g = joint_of(layers_text(6));
+    const std::string text = print(g);
+    EXPECT_EQ(kept_less(g, limits).calls, 0);
+    EXPECT_EQ(print(g), text);
+  }
+}
+
+TEST(KeepLess, obeys_tags) {
+  Graph g = joint_of(layers_text(4, " !recompute(must_save)"));
+  EXPECT_EQ(kept_less(g, anything).calls, 0);
+}
+
+// From a value that is there, through one that isn't.
+TEST(KeepLess, computes_chains) {
+  std::string text =
+      "graph @main(%x: input f32[64,64] grad, %w: param f32[64,64] grad) {\n"
+      "  %a = tanh(%x)\n  %b = neg(%a)\n  %c = exp(%b)\n  %p = mm(%c, %w)\n";
+  for (int k = 0; k < 8; ++k)
+    text += fmt::format("  %p{} = mm(%p{}, %w)\n", k + 1, k == 0 ? "" : std::to_string(k));
+  Graph g = joint_of(text + "  %loss = sum(%p8; dim=[0,1])\n  return %loss\n}\n");
+  const KeptLess kept = kept_less(g, anything);
+  EXPECT_GE(kept.calls, 2);
+  EXPECT_EQ(count(g, "neg"), count(joint_of(text + "  %loss = sum(%p8; dim=[0,1])\n"
+                                                   "  return %loss\n}\n"),
+                                   "neg") +
+                                 1)
+      << print(g);
+}
+
+// Products, random indices that may fail, and results are kept.
+TEST(KeepLess, never_repeats_what_is_dear_or_may_fail) {
+  Graph g = joint_of(
+      "graph @main(%i: input i64[64], %t: param f32[10,64] grad, %w: param f32[64,64] grad) {\n"
+      "  %e = embedding(%t, %i)\n  %a = mm(%e, %w)\n  %b = mm(%a, %w)\n  %c = mm(%b, %w)\n"
+      "  %d = mm(%c, %w)\n  %loss = sum(%d; dim=[0,1])\n  return %loss, %e\n}\n");
+  EXPECT_EQ(kept_less(g, anything).calls, 0) << print(g);
+}
+
+// Made again from six calls back at the most, however long the chain.
+TEST(KeepLess, goes_back_a_few_calls) {
+  const auto chain = [](int calls) {
+    std::string text =
+        "graph @main(%x: input f32[64,64], %w: param f32[64,64] grad) {\n  %n0 = exp(%x)\n";
+    for (int k = 0; k < calls; ++k) text += fmt::format("  %n{} = neg(%n{})\n", k + 1, k);
+    text += fmt::format("  %p0 = mm(%n{}, %w)\n", calls);
+    for (int k = 0; k < 8; ++k) text += fmt::format("  %p{} = mm(%p{}, %w)\n", k + 1, k);
+    return joint_of(text + "  %loss = sum(%p8; dim=[0,1])\n  return %loss\n}\n");
+  };
+  Graph few = chain(5), many = chain(6), endless = chain(100000);
+  EXPECT_EQ(kept_less(few, anything).calls, 6);
+  EXPECT_EQ(kept_less(many, anything).calls, 0);
+  EXPECT_EQ(value_or_throw(keep_less(endless, {}, anything)).calls, 0);
+}
+
+// A result is in memory to the end.
+TEST(KeepLess, leaves_results_alone) {
+  std::string text =
+      "graph @main(%x: input f32[64,64] grad, %w: param f32[64,64] grad) {\n"
+      "  %a = tanh(%x)\n  %p0 = mm(%a, %w)\n";
+  for (int k = 0; k < 8; ++k) text += fmt::format("  %p{} = mm(%p{}, %w)\n", k + 1, k);
+  text += "  %loss = sum(%p8; dim=[0,1])\n  return %loss";
+  Graph inner = joint_of(text + "\n}\n"), returned = joint_of(text + ", %a\n}\n");
+  EXPECT_GT(kept_less(inner, anything).calls, 0);
+  EXPECT_EQ(kept_less(returned, anything).calls, 0);
+}
+
+}  // namespace
+}  // namespace cleave

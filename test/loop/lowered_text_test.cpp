@@ -1,0 +1,94 @@
+// The kernels that operators' samples and random training graphs become: print writes all of one,
+// and parse reads it back.
+#include <gtest/gtest.h>
+
+#include "compile/plan_program.h"
+#include "ir/text.h"
+#include "loop/difference.h"
+#include "loop/parse.h"
+#include "lower/program.h"
+#include "op/entry.h"
+#include "op/registry.h"
+#include "test/sample/random_graph.h"
+
+namespace cleave::loop {
+namespace {
+
+const OpRegistry& ops() {
+  static const OpRegistry all = value_or_throw(core_ops());
+  return all;
+}
+
+// Lowers the graph; how many kernels were read back. -1: the graph can't be lowered.
+int read_back(Graph g, bool fused, const std::string& what) {
+  if (const Status s = prepare_graph(g, ops(), fused); !s.ok()) return -1;
+  const Result<LoweredProgram> lowered = lower_graph(g);
+  if (!lowered.ok()) return -1;
+  std::string file;
+  for (const Kernel& k : lowered->kernels) {
+    const std::string text = print(k);
+    file += text + "\n";
+    const Result<Kernel> again = parse_kernel(text, what);
+    EXPECT_TRUE(again.ok()) << again.failure().message << "\n" << text;
+    if (!again.ok()) return 0;
+    EXPECT_EQ(difference(k, *again), "") << what << "\n" << text;
+    EXPECT_EQ(print(*again), text) << what;
+    const Status s = verify(*again);
+    EXPECT_TRUE(s.ok()) << s.failure().message << "\n" << text;
+  }
+  const auto all = parse_kernels(file, what);
+  EXPECT_TRUE(all.ok()) << all.failure().message;
+  EXPECT_EQ(all.ok() ? all->size() : 0, lowered->kernels.size());
+  return static_cast<int>(lowered->kernels.size());
+}
+
+// All static samples of an entry as calls of one graph.
+Graph samples_of(const OpDef& op) {
+  Graph g("samples");
+  Arrays inputs;
+  for (size_t k = 0; k < op.samples.size(); ++k) {
+    if (!law::is_static(op.samples[k])) continue;
+    const law::SampleCall call = value_or_throw(
+        law::add_sample(g, op, op.samples[k], k, law::Floats::own, fmt::format("s{}", k), inputs));
+    const Node& node = g.node(call.node);
+    for (uint32_t r = 0; r < node.output_count; ++r)
+      if (!g.type(node.out(r)).is_none) g.add_return({node.out(r), ReturnKind::result, {}});
+  }
+  return g;
+}
+
+TEST(LoweredText, of_every_sample_is_read_back) {
+  int kernels = 0, entries = 0;
+  for (const auto& op : ops().all()) {
+    const int apart = read_back(samples_of(*op), /*fused=*/false, op->name);
+    const int fused = read_back(samples_of(*op), /*fused=*/true, op->name + ", fused");
+    kernels += std::max(apart, 0) + std::max(fused, 0);
+    entries += apart > 0;
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(entries, 150);
+  EXPECT_GT(kernels, 2000);
+}
+
+TEST(LoweredText, of_random_training_graphs_is_read_back) {
+  int kernels = 0;
+  for (uint64_t seed = 0; seed < 300 && !HasFailure(); ++seed) {
+    random::RandomGraph r = value_or_throw(random::random_graph(ops(), seed, {}));
+    value_or_throw(random::cast_some(r, ops(), seed));
+    r = value_or_throw(random::with_gradients(r, ops(), seed));
+    kernels += std::max(read_back(std::move(r.g), seed % 4 != 0, fmt::format("seed {}", seed)), 0);
+  }
+  EXPECT_GT(kernels, 3000);
+}
+
+// What fusion makes of it is as deep as an expression gets.
+TEST(LoweredText, of_a_long_chain_is_read_back) {
+  std::string text = "graph @main(%x: input f32[64], %y: input f32[64]) {\n  %v0 = add(%x, %y)\n";
+  for (int i = 1; i < 3000; ++i)
+    text += fmt::format("  %v{} = {}(%v{}, %y)\n", i, i % 2 ? "add" : "mul", i - 1);
+  Graph g = value_or_throw(parse(text + "  return %v2999\n}\n", "chain", ops())).main;
+  EXPECT_GT(read_back(std::move(g), /*fused=*/true, "chain"), 0);
+}
+
+}  // namespace
+}  // namespace cleave::loop

@@ -1,0 +1,65 @@
+// Calls share a kernel where their loops are the same but for names, and only there.
+#include <gtest/gtest.h>
+
+#include "lower/program.h"
+
+#include "ir/text.h"
+#include "op/registry.h"
+
+namespace cleave {
+namespace {
+
+std::vector<loop::Kernel> kernels_of(const std::string& text) {
+  static const OpRegistry ops = value_or_throw(core_ops());
+  return value_or_throw(lower_graph(value_or_throw(parse(text, "test", ops)).main)).kernels;
+}
+
+TEST(SharedKernels, names_do_not_matter) {
+  EXPECT_EQ(kernels_of("graph @g(%x: input f32[8], %y: input f32[8]) {\n"
+                       "  %a = exp(%x)\n  %b = exp(%y)\n  return %a, %b\n}\n")
+                .size(),
+            1u);
+}
+
+// x * (y * z) and (x * y) * z are rounded differently; all else is equal.
+TEST(SharedKernels, the_order_of_a_product_does) {
+  const std::string arguments = "(%x: input f32[8], %y: input f32[8], %z: input f32[8]) {\n";
+  const auto body = [&](const std::string& product) {
+    return arguments + "  %n = neg(%x)\n" + product + "  return %b, %n\n}\n";
+  };
+  const auto kernels =
+      kernels_of("graph @left" + body("  %a = mul(%x, %y)\n  %b = mul(%a, %z)\n") + "graph @right" +
+                 body("  %a = mul(%y, %z)\n  %b = mul(%x, %a)\n") + "graph @main" + arguments +
+                 "  %l, %m = fused([%x, %y, %z]; body=@left)\n"
+                 "  %r, %k = fused([%x, %y, %z]; body=@right)\n  return %l, %r, %k, %m\n}\n");
+  EXPECT_EQ(kernels.size(), 2u);
+}
+
+// A copy of a value into the memory of its name.
+TEST(SharedKernels, buffers_have_names_of_their_own) {
+  const auto kernels = kernels_of(
+      "graph @g(%x: input f32[8], %m: buffer f32[8]) {\n"
+      "  return %m, %x -> %m\n}\n");
+  for (const loop::Kernel& k : kernels) {
+    ASSERT_EQ(k.buffers.size(), 2u);
+    EXPECT_NE(k.buffers[0].name, k.buffers[1].name) << loop::print(k);
+  }
+}
+
+// silu reads its operand twice: written out, forty in a row would be 2^40 operations.
+TEST(SharedKernels, text_grows_with_the_graph) {
+  const auto bytes = [](int calls) {
+    std::string body = "graph @chain(%x0: input f32[8]) {\n";
+    for (int k = 0; k < calls; ++k) body += fmt::format("  %x{} = silu(%x{})\n", k + 1, k);
+    body += fmt::format("  return %x{}\n}}\n", calls);
+    const auto kernels = kernels_of(body +
+                                    "graph @main(%x: input f32[8]) {\n"
+                                    "  %y = fused([%x]; body=@chain)\n  return %y\n}\n");
+    EXPECT_EQ(kernels.size(), 1u);
+    return loop::print(kernels[0]).size();
+  };
+  EXPECT_LT(bytes(80), 3 * bytes(40));
+}
+
+}  // namespace
+}  // namespace cleave

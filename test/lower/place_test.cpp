@@ -1,0 +1,280 @@
+// Values that are written where a cat wants them, those that aren't, and that all of it computes
+// what it should.
+#include "lower/place.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "ir/text.h"
+#include "lower/step_uses.h"
+#include "op/registry.h"
+#include "test/sample/check_graph.h"
+
+namespace cleave {
+namespace {
+
+const OpRegistry& ops() {
+  static const OpRegistry all = value_or_throw(core_ops());
+  return all;
+}
+
+Graph graph_of(const std::string& text) {
+  Graph g = value_or_throw(parse(text, "test", ops())).main;
+  value_or_throw(decompose_for_lowering(g, ops()));
+  return g;
+}
+
+// Compiled, fused, with all that saves memory, against the oracle.
+void expect_right(const std::string& text) {
+  random::RandomGraph r{value_or_throw(parse(text, "test", ops())).main, {}};
+  uint64_t seed = 7;
+  for (const Placeholder& p : r.g.placeholders())
+    r.inputs.push_back(law::random_weights(r.g.type(p.value), seed++));
+  EXPECT_EQ(value_or_throw(random::check_graph(r, ops())).difference, "") << text;
+}
+
+const std::string header =
+    "graph @g(%a: input f32[8,8], %b: input f32[8,8], %t: buffer f32[16,8]) {\n";
+
+using Names = std::vector<std::string>;
+
+// Of values that have a place, in the graph's order.
+Names placed(const std::string& body) {
+  const std::string text = header + body + "}\n";
+  expect_right(text);
+  const Graph g = graph_of(text);
+  const Places places = place_values(g);
+  Names out;
+  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
+    for (uint32_t k = 0; k < g.node(n).output_count; ++k)
+      if (places.contains(g.node(n).out(k).v)) out.push_back(g.name(g.node(n).out(k)));
+  return out;
+}
+
+Names step_names(const LoweredProgram& p) {
+  Names out;
+  for (const Step& s : p.steps) out.push_back(s.name);
+  return out;
+}
+
+TEST(Place, products_reductions_and_elementwise_calls_are_made_in_the_cat) {
+  EXPECT_EQ(placed("  %x = mm(%a, %a)\n  %y = sin(%b)\n  %s = sum(%b; dim=[0], keepdim=true)\n"
+                   "  %z = cat([%x, %y, %s])\n  return %z\n"),
+            (Names{"x", "y", "s"}));
+}
+
+TEST(Place, the_steps_write_their_parts_and_the_cat_is_none) {
+  const LoweredProgram p = value_or_throw(lower_graph(graph_of(
+      header + "  %y = sin(%b)\n  %x = mm(%a, %a)\n  %z = cat([%y, %x])\n  return %z\n}\n")));
+  EXPECT_EQ(step_names(p), (Names{"y", "x"}));
+  const auto& product = std::get<ProductCall>(p.steps[1].work);
+  EXPECT_EQ(product.c, p.returns[0]);
+  EXPECT_EQ(product.c_offset, 64);
+  EXPECT_TRUE(writes(p, p.steps[0], p.returns[0]));
+  EXPECT_EQ(p.storages[p.returns[0]].elements, 128);
+  EXPECT_EQ(p.storages[p.returns[0]].parts.size(), 2u);
+}
+
+TEST(Place, rows_between_those_of_others) {
+  EXPECT_EQ(placed("  %x = sin(%a)\n  %y = sum(%b; dim=[1], keepdim=true)\n"
+                   "  %z = cat([%x, %y]; dim=1)\n  return %z\n"),
+            (Names{"x", "y"}));
+}
+
+TEST(Place, behind_views) {
+  EXPECT_EQ(placed("  %x = sin(%a)\n  %p = permute(%x; dims=[1,0])\n  %v = view(%p; size=[2,4,8])\n"
+                   "  %m = mm(%b, %b)\n  %w = view(%m; size=[2,4,8])\n"
+                   "  %z = cat([%v, %w]; dim=0)\n  return %z\n"),
+            (Names{"x", "m"}));
+}
+
+TEST(Place, a_view_without_a_layout_to_undo_it_is_copied) {
+  // Along dim 1 the rows of %v are apart: as [8,8] they are no rows of one stride.
+  EXPECT_EQ(placed("  %x = sin(%a)\n  %v = view(%x; size=[16,4])\n  %y = sin(%t)\n"
+                   "  %z = cat([%v, %y]; dim=1)\n  return %z\n"),
+            (Names{"y"}));
+}
+
+TEST(Place, a_number_is_copied) {
+  EXPECT_EQ(placed("  %x = sum(%a; dim=[0,1])\n  %v = view(%x; size=[1])\n  %y = sum(%b; dim=[1])\n"
+                   "  %z = cat([%v, %y])\n  return %z\n"),
+            (Names{"y"}));
+}
+
+// Rows of heads become rows again: written so, nothing is copied.
+TEST(Place, what_a_view_wants) {
+  EXPECT_EQ(
+      placed("  %v = view(%a; size=[2,4,8])\n  %x = sin(%v)\n  %p = permute(%x; dims=[1,0,2])\n"
+             "  %r = view(%p; size=[4,16])\n  return %r\n"),
+      (Names{"x"}));
+  // Its own rows would be taken apart.
+  EXPECT_EQ(placed("  %x = sin(%a)\n  %p = permute(%x; dims=[1,0])\n  %r = view(%p; size=[64])\n"
+                   "  return %r\n"),
+            Names{});
+  // Others read it too.
+  EXPECT_EQ(
+      placed("  %v = view(%a; size=[2,4,8])\n  %x = sin(%v)\n  %p = permute(%x; dims=[1,0,2])\n"
+             "  %r = view(%p; size=[4,16])\n  return %r, %x\n"),
+      Names{});
+}
+
+TEST(Place, a_cat_of_a_cat) {
+  EXPECT_EQ(placed("  %x = mm(%a, %a)\n  %y = mm(%a, %b)\n  %c = cat([%x, %y])\n  %s = mm(%b, %b)\n"
+                   "  %z = cat([%c, %s])\n  return %z\n"),
+            (Names{"x", "y", "c", "s"}));
+}
+
+TEST(Place, attention_writes_its_gradients_into_one_tensor) {
+  const std::string text =
+      "graph @g(%q: input f32[2,2,4,8], %k: input f32[2,2,4,8], %v: input f32[2,2,4,8], "
+      "%d: input f32[2,2,4,8]) {\n"
+      "  %y, %l, %s, %o = _scaled_dot_product_efficient_attention(%q, %k, %v; "
+      "compute_log_sumexp=true)\n"
+      "  %dq, %dk, %dv, %dm = _scaled_dot_product_efficient_attention_backward(%d, %q, %k, %v, "
+      "none, "
+      "%y, %l, %s, %o; dropout_p=0.0, grad_input_mask=[true,true,true,false])\n"
+      "  %z = cat([%dq, %dk, %dv])\n  %p = permute(%z; dims=[1,2,0,3])\n  %r = view(%p; "
+      "size=[8,48])\n  return %r\n}\n";
+  expect_right(text);
+  const LoweredProgram p = value_or_throw(lower_graph(graph_of(text)));
+  const AttentionCall* attention = nullptr;
+  for (const Step& step : p.steps)
+    if (const auto* call = std::get_if<AttentionCall>(&step.work); call && call->form.is_backward)
+      attention = call;
+  ASSERT_TRUE(attention);
+  const auto part = [&](AttentionPart k) { return *(*attention)[k]; };
+  EXPECT_EQ(part(AttentionPart::dquery).storage, part(AttentionPart::dvalue).storage);
+  EXPECT_EQ(part(AttentionPart::dkey).offset, 16);  // behind both of dq in each row
+  EXPECT_EQ(part(AttentionPart::dkey).row, 48);
+  EXPECT_EQ(p.steps.back().name, "dq");
+}
+
+TEST(Place, what_another_call_reads_is_copied) {
+  EXPECT_EQ(placed("  %x = mm(%a, %a)\n  %y = mm(%a, %b)\n  %z = cat([%x, %y])\n"
+                   "  %r = mm(%x, %b)\n  return %z, %r\n"),
+            (Names{"y"}));
+}
+
+TEST(Place, a_value_twice_in_a_cat_is_copied) {
+  EXPECT_EQ(placed("  %x = mm(%a, %a)\n  %y = mm(%a, %b)\n  %z = cat([%x, %x, %y])\n  return %z\n"),
+            (Names{"y"}));
+}
+
+TEST(Place, what_is_returned_itself_is_copied) {
+  EXPECT_EQ(placed("  %x = mm(%a, %a)\n  %y = mm(%a, %b)\n  %v = view(%y; size=[8,8])\n"
+                   "  %z = cat([%x, %v])\n  return %z, %x, %v\n"),
+            Names{});
+}
+
+TEST(Place, placeholders_and_parts_of_values_are_copied) {
+  EXPECT_EQ(placed("  %x = mm(%a, %a)\n  %v = slice(%x; dim=0, start=0, end=4)\n  %y = mm(%a, %b)\n"
+                   "  %z = cat([%v, %a, %y])\n  return %z\n"),
+            (Names{"y"}));
+}
+
+TEST(Place, a_product_has_no_gaps) {
+  EXPECT_EQ(placed("  %x = mm(%a, %a)\n  %y = sin(%b)\n  %z = cat([%x, %y]; dim=1)\n  return %z\n"),
+            (Names{"y"}));
+  // Turned it would have to be written by columns.
+  EXPECT_EQ(placed("  %x = mm(%a, %a)\n  %p = permute(%x; dims=[1,0])\n  %y = sin(%b)\n"
+                   "  %z = cat([%p, %y])\n  return %z\n"),
+            (Names{"y"}));
+}
+
+TEST(Place, a_border_writes_memory_of_its_own) {
+  EXPECT_EQ(placed("  %x = opaque(%a)\n  %y = sin(%b)\n  %z = cat([%x, %y])\n  return %z\n"),
+            (Names{"y"}));
+}
+
+TEST(Place, operands_of_other_dtypes_are_converted) {
+  EXPECT_EQ(placed("  %x = mm(%a, %a)\n  %h = _to_copy(%b; dtype=bf16)\n"
+                   "  %z = cat([%x, %h])\n  return %z\n"),
+            Names{});
+}
+
+TEST(Place, what_is_made_long_before_is_copied) {
+  std::string body = "  %x = mm(%a, %a)\n  %y0 = mm(%a, %b)\n";
+  for (int i = 0; i < 20; ++i) body += fmt::format("  %y{} = mm(%y{}, %b)\n", i + 1, i);
+  EXPECT_EQ(placed(body + "  %z = cat([%x, %y20])\n  return %z\n"), (Names{"y20"}));
+}
+
+// Parts that are written one after the other, where the second one reads what is to be updated.
+TEST(Place, an_update_waits_until_its_placeholder_is_read) {
+  const auto steps = [](const std::string& body) {
+    const std::string text = header + body + "}\n";
+    expect_right(text);
+    LoweredProgram p = value_or_throw(lower_graph(graph_of(text)));
+    update_in_place(p);
+    save_memory(p);
+    return step_names(p);
+  };
+  const std::string reads = "  %h = slice(%t; dim=0, start=0, end=8)\n";
+  EXPECT_EQ(
+      steps("  %x = mm(%a, %a)\n  %y = mm(%a, %b)\n  %z = cat([%x, %y])\n  return %z -> %t\n"),
+      (Names{"x", "y"}));
+  EXPECT_EQ(steps(reads + "  %x = mm(%h, %a)\n  %y = mm(%a, %b)\n  %z = cat([%y, %x])\n"
+                          "  return %z -> %t\n"),
+            (Names{"x", "y", "t"}));
+  EXPECT_EQ(steps(reads + "  %y = mm(%a, %b)\n  %x = sin(%h)\n  %z = cat([%x, %y])\n"
+                          "  return %z -> %t\n"),
+            (Names{"y", "x", "t"}));
+}
+
+// Neither a branch's result nor what goes into one is a part; inside of a subgraph cats are as
+// everywhere.
+TEST(Place, subgraphs) {
+  const std::string arms =
+      "graph @then(%x: input f32[8,8], %y: input f32[8,8]) {\n  %p = mm(%x, %y)\n  %q = mm(%y, "
+      "%x)\n"
+      "  %z = cat([%p, %q])\n  return %z, %y\n}\n"
+      "graph @otherwise(%x: input f32[8,8], %y: input f32[8,8]) {\n  %p = mm(%x, %y)\n"
+      "  %z = cat([%x, %p])\n  return %z, %p\n}\n";
+  const std::string text =
+      arms +
+      "graph @g(%c: input bool[], %a: input f32[8,8], %b: input f32[8,8]) {\n  %m = mm(%a, %b)\n"
+      "  %u, %v = cond(%c, [%m, %b]; then=@then, otherwise=@otherwise)\n  %w = mm(%b, %b)\n"
+      "  %z = cat([%u, %v, %w])\n  return %z\n}\n";
+  expect_right(text);
+  const Graph g = graph_of(text);
+  const Places places = place_values(g);
+  EXPECT_EQ(places.size(), 1u);
+  EXPECT_TRUE(places.contains(g.find("w").v));
+}
+
+TEST(Place, in_a_loop) {
+  const std::string text =
+      "graph @more(%i: input i64[], %x: input f32[16,8]) {\n  %c = lt(%i; other=3)\n  return "
+      "%c\n}\n"
+      "graph @body(%i: input i64[], %x: input f32[16,8]) {\n  %j = add(%i; other=1)\n"
+      "  %h = slice(%x; dim=0, start=0, end=8)\n  %l = slice(%x; dim=0, start=8, end=16)\n"
+      "  %p = sin(%l)\n  %q = mm(%h, %l)\n  %z = cat([%p, %q])\n  return %j, %z\n}\n"
+      "graph @g(%i: input i64[], %x: input f32[16,8]) {\n"
+      "  %n, %y = while_loop([%i, %x]; condition=@more, body=@body)\n  return %n, %y\n}\n";
+  expect_right(text);
+}
+
+// Parts don't wait for one another: each runs behind what it reads.
+TEST(Place, parts_run_early_each_for_itself) {
+  LoweredProgram p = value_or_throw(lower_graph(
+      graph_of("graph @g(%a: input f32[64,64], %b: input f32[64,64]) {\n  %p = mm(%a, %a)\n"
+               "  %q = mm(%a, %p)\n  %x = sum(%q; dim=[0], keepdim=true)\n"
+               "  %y = sum(%b; dim=[0], keepdim=true)\n  %z = cat([%x, %y])\n"
+               "  %t = mm(%b, %b)\n  %u = mm(%t, %b)\n  %v = mm(%t, %u)\n  return %z, %v\n}\n")));
+  run_early(p);
+  EXPECT_EQ(step_names(p), (Names{"p", "y", "q", "x", "t", "u", "v"}));
+}
+
+TEST(Place, a_part_takes_memory_of_the_whole_alone) {
+  const auto peak = [](const std::string& body) {
+    const Graph g = graph_of("graph @g(%a: input f32[64,64]) {\n" + body + "}\n");
+    LoweredProgram p = value_or_throw(lower_graph(g));
+    measure_memory(p);
+    return p.arena_lower_bound;
+  };
+  EXPECT_EQ(peak("  %x = mm(%a, %a)\n  %y = sin(%a)\n  %z = cat([%x, %y])\n  return %z\n"),
+            2 * 64 * 64 * 4);
+}
+
+}  // namespace
+}  // namespace cleave
