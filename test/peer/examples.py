@@ -7,9 +7,10 @@ Asserted of each:
 
   - load_state_dict(strict=True) takes cleave's file, and cleave takes PyTorch's after the 20 steps: written again its
     tensors have the same bits, and the loss from there is PyTorch's
-  - the 20 losses agree with PyTorch's to 1e-5, relative. Where they don't, since rounding errors grow by a factor a step
-    (resnet18: batch norms over 8 pictures; from 1e-7 to 1e-2 within ten steps), PyTorch's f32 must leave f64 as well: the
-    losses agree to 1e-5 as long as it stays within 1e-6, 3 steps at least, and are about as near to f64 behind that
+  - the 20 losses agree with PyTorch's to 1e-5, relative. Where they don't, the model itself must be to blame (resnet18:
+    batch norms over 8 pictures, and a ReLU that gets the other sign, turn 1e-7 into 1e-2 within ten steps, in steps of
+    any size): the first two losses agree to 1e-5, and each is as near to f64's, within a factor of 10, as the worst loss
+    up to there of eight runs of PyTorch in f32 whose first parameters are off by a few roundings
 
 Exit status 77 without PyTorch or safetensors.
 """
@@ -30,6 +31,7 @@ except ImportError as error:
 
 STEPS = 20
 LIMIT = 1e-5
+PERTURBED, ROUNDINGS = 8, 2.0**-21  # runs; relative
 OPTIONS = {"resnet18": ["--width", "16"]}  # as example_models.py has it; the full one takes minutes
 
 
@@ -64,8 +66,25 @@ def run_torch(name, init, batches, dtype, after_step=None):
     return model, losses
 
 
-def largest(a, b):
-    return max(abs(x - y) / abs(y) for x, y in zip(a, b))
+def differences(a, b):
+    return [abs(x - y) / abs(y) for x, y in zip(a, b)]
+
+
+def perturbed_losses(name, init, batches, seed):
+    random = torch.Generator().manual_seed(seed)
+    off = {k: v * (1 + (2 * torch.rand(v.shape, generator=random) - 1) * ROUNDINGS) if v.is_floating_point() else v for k, v in init.items()}
+    return run_torch(name, off, batches, torch.float32)[1]
+
+
+def within_reach(name, init, batches, ours, exact):
+    """How many losses are within reach of f64 for an f32 that is right."""
+    runs = [differences(perturbed_losses(name, init, batches, seed), exact) for seed in range(PERTURBED)]
+    worst = 0.0
+    for i, off in enumerate(differences(ours, exact)):
+        worst = max(worst, *(run[i] for run in runs))
+        if not off <= max(LIMIT, 10 * worst):
+            return i
+    return len(ours)
 
 
 def compare(binary, name, folder, f64):
@@ -74,7 +93,7 @@ def compare(binary, name, folder, f64):
     wrong = []
     model, theirs = run_torch(name, init, batches, torch.float32)
     ours = batches["loss"].tolist()
-    peer = largest(ours, theirs)
+    peer = max(differences(ours, theirs))
     exact = run_torch(name, init, batches, torch.float64)[1] if f64 or peer > LIMIT else None
 
     # Back: PyTorch's state_dict into cleave, written again, and its loss.
@@ -87,20 +106,18 @@ def compare(binary, name, folder, f64):
     if again.keys() != state.keys() or any(not torch.equal(again[k], state[k]) for k in state):
         wrong.append("PyTorch's state_dict changes on its way through cleave")
     _, expected = run_torch(name, state, first, torch.float32)
-    if not largest(first["loss"].tolist(), expected) <= LIMIT:
+    if not max(differences(first["loss"].tolist(), expected)) <= LIMIT:
         wrong.append(f"loss from PyTorch's state_dict is {first['loss'].item()}, PyTorch's {expected[0]}")
 
-    row = {"name": name, "peer": peer, "ours": largest(ours, exact) if exact else float("nan"),
-           "theirs": largest(theirs, exact) if exact else float("nan"), "parameters": apart / way, "first": ours[0], "last": ours[-1], **figures}
-    steps = STEPS
+    row = {"name": name, "peer": peer, "steps": STEPS, "parameters": apart / way, "first": ours[0], "last": ours[-1], **figures}
+    row |= {side: max(differences(losses, exact)) if exact else math.nan for side, losses in (("ours", ours), ("theirs", theirs))}
     if not peer <= LIMIT:
-        steps = next((i for i, (x, y) in enumerate(zip(theirs, exact)) if not abs(x - y) <= LIMIT / 10 * abs(y)), STEPS)
-        peer = largest(ours[:steps], theirs[:steps]) if steps else math.inf
-    row |= {"peer": peer, "steps": steps}
-    if not (peer <= LIMIT and steps >= 3):
-        wrong.append(f"{steps} losses differ by {peer:.1e} from PyTorch's, expected at least 3 and at most {LIMIT:.0e}")
-    if steps < STEPS and not row["ours"] <= 10 * row["theirs"]:
-        wrong.append(f"losses are {row['ours']:.1e} from f64, PyTorch's {row['theirs']:.1e}")
+        near = within_reach(name, init, batches, ours, exact)
+        if near < STEPS:
+            wrong.append(f"loss {near} is {ours[near]}, PyTorch's {theirs[near]}, in f64 {exact[near]}: more than roundings explain")
+        row |= {"peer": max(differences(ours[:2], theirs[:2])), "steps": 2}
+        if not row["peer"] <= LIMIT:
+            wrong.append(f"the first two losses differ by {row['peer']:.1e} from PyTorch's, expected at most {LIMIT:.0e}")
     return row, wrong
 
 
