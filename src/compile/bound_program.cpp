@@ -45,7 +45,6 @@ Result<std::unique_ptr<BoundProgram>> BoundProgram::make(Parts parts, const std:
   p->what_ = what;
   p->specs_ = std::move(parts.specs);
   p->traced_ = std::move(parts.graph);
-  CLEAVE_CHECK(verify(p->traced_));
 
   const std::shared_ptr<Executor> executor =
       options.executor ? options.executor : make_thread_pool(options.threads);

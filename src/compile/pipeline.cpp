@@ -319,8 +319,9 @@ Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops,
     const auto begin = Clock::now();
     const int64_t edits = graph.edits();
     CLEAVE_CHECK(stage.run(b));
-    if (graph.edits() != edits || std::exchange(b.is_other_graph, false))
-      if (Status s = verify(graph); !s.ok())
+    const bool is_other = std::exchange(b.is_other_graph, false);
+    if (is_other || graph.edits() != edits)
+      if (Status s = verify_edited(graph, is_other ? -1 : edits); !s.ok())
         return bug("stage {} made a wrong graph: {}", stage.name, s.failure().message);
     const double ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
     report.stages.push_back({stage.name, ms, graph.node_count()});

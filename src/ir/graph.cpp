@@ -188,6 +188,7 @@ Result<NodeId> Graph::take_node(NodeSpec& spec) {
     add_value(std::move(name), std::move(types[k]), id, static_cast<uint32_t>(k));
   }
   insert_before(id, spec.before);
+  note_edit(id);
   for (uint32_t i = 0; i < nodes_[id.v].inputs.size(); ++i) link_use(id, i);
   ++live_nodes_;
   return id;

@@ -71,6 +71,7 @@ struct Node {
   SourceLoc loc;
   CheckpointTag tag;
   bool erased = false;
+  int64_t edited = 0;  // Graph::edits() when it, or the type of an operand, was last changed
 
   ValueId out(uint32_t k) const { return {first_output.v + k}; }
 
@@ -141,7 +142,7 @@ class Graph {
   const Node& node(NodeId n) const { return nodes_[n.v]; }
   // Replaces an attribute by one with which inference gives the same types: a subgraph rewritten.
   void set_attr(NodeId n, uint16_t arg, AttrValue value) {
-    ++edits_;
+    note_edit(n);
     nodes_[n.v].attrs.set(arg, std::move(value));
   }
   void set_loc(NodeId n, SourceLoc loc) { nodes_[n.v].loc = loc; }
@@ -172,7 +173,7 @@ class Graph {
   // A name made from `stem` that is not taken.
   std::string fresh_name(const std::string& stem);
   void set_strides(ValueId v, std::optional<std::vector<Dim>> strides) {
-    ++edits_;
+    note_edit(values_[v.v].def);
     values_[v.v].type.strides = std::move(strides);
   }
 
@@ -209,6 +210,10 @@ class Graph {
  private:
   Result<Types> infer(const NodeSpec& spec);
   Status infer_again(NodeId n, std::vector<bool>& marked);
+  void note_edit(NodeId n) {
+    ++edits_;
+    if (n.valid()) nodes_[n.v].edited = edits_;
+  }
   ValueId add_value(std::string name, Type type, NodeId def, uint32_t index);
   Status check_names(const std::vector<std::string>& names) const;
   void link_use(NodeId n, uint32_t operand);

@@ -63,7 +63,7 @@ void Graph::erase(NodeId n) {
 void Graph::set_input(NodeId n, uint32_t operand, ValueId v) {
   ValueId old = nodes_[n.v].inputs[operand];
   if (old == v) return;
-  ++edits_;
+  note_edit(n);
   unlink_use(n, operand);
   nodes_[n.v].inputs[operand] = v;
   link_use(n, operand);
@@ -92,10 +92,13 @@ Status Graph::infer_again(NodeId n, std::vector<bool>& marked) {
     ValueInfo& info = values_[node.out(k).v];
     types[k].strides = info.type.strides;  // fixed ones stay as long as the type does
     if (info.type == types[k]) continue;
-    ++edits_;
+    note_edit(n);
     types[k].strides.reset();
     info.type = std::move(types[k]);
-    for (const Use& u : uses(node.out(k))) marked[u.node.v] = true;
+    for (const Use& u : uses(node.out(k))) {
+      marked[u.node.v] = true;
+      note_edit(u.node);
+    }
   }
   marked[n.v] = false;
   return {};
@@ -132,7 +135,7 @@ Status Graph::reorder(const std::vector<NodeId>& order) {
 Status Graph::rename(ValueId v, const std::string& name) {
   if (name == values_[v.v].name) return {};
   if (find(name).valid()) return user_error("the name %{} is taken already", name);
-  ++edits_;
+  note_edit(values_[v.v].def);
   by_name_.erase(values_[v.v].name, v.v);
   by_name_.insert(name, v.v);
   values_[v.v].name = name;
@@ -140,7 +143,7 @@ Status Graph::rename(ValueId v, const std::string& name) {
 }
 
 void Graph::filter_placeholders(const std::function<bool(const Placeholder&)>& keep) {
-  ++edits_;
+  for (NodeId n = head_; n.valid(); n = nodes_[n.v].next) note_edit(n);  // symbols may be gone
   std::vector<Placeholder> kept;
   for (const Placeholder& p : placeholders_) {
     if (keep(p)) {

@@ -12,7 +12,7 @@ namespace {
 
 class Verifier {
  public:
-  explicit Verifier(const Graph& g) : g_(g), defined_(g.value_capacity()) {}
+  Verifier(const Graph& g, int64_t since) : g_(g), since_(since), defined_(g.value_capacity()) {}
 
   Status run() {
     CLEAVE_CHECK(check_placeholders());
@@ -25,6 +25,7 @@ class Verifier {
   Status check_symint(const Placeholder& p);
   Status check_role(const Placeholder& p);
   Status check_node(NodeId n);
+  Status check_edited(NodeId n);
   Status check_operands(NodeId n);
   Status check_attrs(NodeId n);
   Status check_inference(NodeId n);
@@ -58,6 +59,7 @@ class Verifier {
   bool is_defined(ValueId v) const { return v.v < defined_.size() && defined_[v.v]; }
 
   const Graph& g_;
+  const int64_t since_;
   std::vector<bool> defined_;  // by value
 };
 
@@ -162,13 +164,18 @@ Status Verifier::check_value(const Place& place, ValueId v) {
 
 Status Verifier::check_node(NodeId n) {
   CLEAVE_CHECK(check_operands(n));
+  const Node& node = g_.node(n);
+  if (node.edited > since_) CLEAVE_CHECK(check_edited(n));
+  for (uint32_t k = 0; k < node.output_count; ++k) defined_[node.out(k).v] = true;
+  return {};
+}
+
+// What depends on the node and the types of its operands alone.
+Status Verifier::check_edited(NodeId n) {
   CLEAVE_CHECK(check_attrs(n));
   CLEAVE_CHECK(check_inference(n));
   const Node& node = g_.node(n);
-  for (uint32_t k = 0; k < node.output_count; ++k) {
-    CLEAVE_CHECK(check_value(n, node.out(k)));
-    defined_[node.out(k).v] = true;
-  }
+  for (uint32_t k = 0; k < node.output_count; ++k) CLEAVE_CHECK(check_value(n, node.out(k)));
   if (node.loc.file == 0) return {};
   if (node.loc.file >= g_.files().size())
     return broken(n, "V13", "the source's file {} is none of the graph's", node.loc.file);
@@ -315,7 +322,7 @@ bool holds_null(const AttrValue& v) {
 }
 
 // `level` bounds the recursion; a graph that is reached twice is checked once.
-Status verify_graph(const Graph& g, Names& names, Depths& depths, int level) {
+Status verify_graph(const Graph& g, Names& names, Depths& depths, int level, int64_t since = -1) {
   if (depths.contains(&g)) return {};
   auto broken = [&](const std::string& text) { return user_error("@{}: V12: {}", g.name(), text); };
   if (!names.emplace(g.name(), &g).second)
@@ -335,15 +342,17 @@ Status verify_graph(const Graph& g, Names& names, Depths& depths, int level) {
   if (depth > text_limit::graph_nesting || level > text_limit::graph_nesting)
     return broken(fmt::format("more than {} levels of subgraphs", text_limit::graph_nesting));
   depths[&g] = depth;
-  return Verifier(g).run();
+  return Verifier(g, since).run();
 }
 
 }  // namespace
 
-Status verify(const Graph& g) {
+Status verify(const Graph& g) { return verify_edited(g, -1); }
+
+Status verify_edited(const Graph& g, int64_t since) {
   Names names;
   Depths depths;
-  return verify_graph(g, names, depths, 1);
+  return verify_graph(g, names, depths, 1, since);
 }
 
 Status verify(const Program& p) {

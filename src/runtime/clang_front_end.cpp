@@ -48,7 +48,7 @@ std::vector<std::string> arguments(const HostTarget& host) {
   if (watches_memory)
     args.push_back(
         "-fsanitize=address,bool,enum,float-cast-overflow,integer-divide-by-zero,"
-        "pointer-overflow,shift,unreachable,vla-bound");
+        "pointer-overflow,shift-base,shift-exponent,unreachable,vla-bound");
   args.push_back("unit.c");
   return args;
 }

@@ -278,5 +278,61 @@ TEST(Verify, V13_sources) {
             "  %a = exp(%x) : f32[2,3]  # \"a\"b\":1");
 }
 
+// ---- what was edited
+
+std::vector<std::string> edited_since(const Graph& g, int64_t since) {
+  std::vector<std::string> names;
+  for (const NodeId n : g.order())
+    if (g.node(n).edited > since) names.push_back(g.name(g.node(n).first_output));
+  return names;
+}
+
+TEST(VerifyEdited, each_edit_marks_the_nodes_that_it_concerns) {
+  using Names = std::vector<std::string>;
+  const Graph made = graph_of("%x: input f32[2,3], %y: input f32[4]",
+                              "  %a = exp(%x)\n  %b = sin(%a)\n  %c = exp(%x)\n  return %b\n");
+  const int64_t since = made.edits();
+  const auto def = [&](const char* name) { return made.value(made.find(name)).def; };
+  const auto after = [&](auto edit) {
+    Graph g = made;
+    edit(g);
+    return edited_since(g, since);
+  };
+  EXPECT_EQ(after([](Graph&) {}), Names{});
+  EXPECT_EQ(after([&](Graph& g) { g.set_input(def("b"), 0, g.find("c")); }), Names{"b"});
+  EXPECT_EQ(after([&](Graph& g) { g.set_strides(g.find("a"), std::vector<Dim>{1, 2}); }),
+            Names{"a"});
+  EXPECT_EQ(after([&](Graph& g) { ASSERT_TRUE(g.rename(g.find("c"), "d").ok()); }), Names{"d"});
+  EXPECT_EQ(after([&](Graph& g) { g.erase(def("c")); }), Names{});
+  EXPECT_EQ(after([&](Graph& g) { ASSERT_TRUE(g.reorder({def("c"), def("a"), def("b")}).ok()); }),
+            Names{});
+  EXPECT_EQ(after([&](Graph& g) {
+              g.filter_placeholders([](const Placeholder&) { return true; });
+            }),
+            (Names{"a", "b", "c"}));
+  EXPECT_EQ(after([&](Graph& g) {  // and the readers of a type that changed
+              g.set_input(def("a"), 0, g.find("y"));
+              ASSERT_TRUE(g.refresh_types().ok());
+            }),
+            (Names{"a", "b"}));
+  EXPECT_EQ(after([&](Graph& g) {
+              ASSERT_TRUE(g.add_node({.op = toys().find("exp"), .inputs = {g.find("y")}}).ok());
+            }),
+            Names{"exp"});
+}
+
+TEST(VerifyEdited, looks_at_those_and_at_the_order_of_all) {
+  Graph g = graph_of("%x: input f32[2,3], %y: input f32[4]",
+                     "  %a = exp(%x)\n  %b = sin(%a)\n  return %b\n");
+  const int64_t since = g.edits();
+  g.set_input(g.value(g.find("a")).def, 0, g.find("y"));
+  EXPECT_EQ(verify_edited(g, since).failure().message, broken_rule(g));
+  EXPECT_NE(broken_rule(g), "");
+  EXPECT_TRUE(verify_edited(g, g.edits()).ok());
+  g = chain();
+  ASSERT_TRUE(g.reorder({g.value(g.find("b")).def, g.value(g.find("a")).def}).ok());
+  EXPECT_EQ(verify_edited(g, g.edits()).failure().message, broken_rule(g));
+}
+
 }  // namespace
 }  // namespace cleave
