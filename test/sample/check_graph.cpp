@@ -57,6 +57,11 @@ class Rounding {
       x = round_to(type, x + part * rounding_of(type) * (x + whole));
     }
   }
+  // What comes out on the other side of 0 by roundings inside may as well come out as 0.
+  void cancel_elements(Array& a, const Array& unmoved) {
+    for (size_t k = 0; k < a.f.size(); ++k)
+      if (a.f[k] * unmoved.f[k] < 0 && seed_ % 2 == 0) a.f[k] = 0;
+  }
 
  private:
   uint64_t seed_;
@@ -90,13 +95,16 @@ Result<Arrays> run_moved(const Graph& g, NodeId n, std::vector<const Array*> ope
   if (has(node.op->traits, Trait::view)) return run_node(g, n, operands);
   std::vector<Array> moved;
   moved.reserve(operands.size());
-  if (rounds_like_operands(g, n))
+  Arrays unmoved;
+  if (rounds_like_operands(g, n)) {
+    CLEAVE_TRY(unmoved, run_node(g, n, operands));
     for (const Array*& x : operands) {
       if (!x) continue;
       moved.push_back(*x);
       rounding.move_elements(moved.back(), x->dtype == DType::f64 ? DType::f64 : DType::f32, 0);
       x = &moved.back();
     }
+  }
   CLEAVE_TRY(Arrays results, run_node(g, n, operands));
   double whole = 0;
   if (cancels_inside(g.view(n)))
@@ -106,6 +114,7 @@ Result<Arrays> run_moved(const Graph& g, NodeId n, std::vector<const Array*> ope
     if (sums) whole = std::max(whole, 0.25 * largest(a));
     rounding.move_elements(a, a.dtype, whole);
   }
+  for (size_t k = 0; k < unmoved.size(); ++k) rounding.cancel_elements(results[k], unmoved[k]);
   return results;
 }
 
