@@ -7,19 +7,19 @@
 // Each fused multiply-add is asked for by name: it rounds once wherever the text runs.
 //
 // Largest errors in units in the last place of the result (bench/ulp.cpp), over all 2^32 inputs, or
-// over every 401st where marked ~:
+// over every 21st to 401st where marked ~:
 //
-//   exp      0.90   2^(k/16) exp(r): a table of 16, Cody-Waite reduction to |r| <= ln2/32,
+//   exp      1.00   2^(k/16) exp(r): a table of 16, Cody-Waite reduction to |r| <= ln2/32,
 //                   polynomial of degree 3
-//   exp2     ~0.88  the same of r ln2
+//   exp2     ~0.99  the same of r ln2
 //   expm1    ~1.42  2^n (exp(r) - 1) + (2^n - 1)
 //   log      0.85   mantissa in [sqrt(1/2), sqrt(2)), polynomial of degree 9 (coefficients of
 //                   exp and log are those of Moshier's Cephes, as those of sin and cos)
 //   log2     1.44   the same by log2(e)
 //   log1p    ~0.81  log(u) + (x - (u - 1)) / u where u = 1 + x is rounded
-//   tanh     1.37   an odd polynomial for |x| < 5/8, else 1 - 2 / (exp(2|x|) + 1)
-//   erf      1.01   an odd polynomial for |x| < 59/64, else 1 - exp(polynomial in |x|)
-//   sigmoid  1.62   e / (1 + e) as e - e q, or as 1 - q, where e = exp(-|x|), q = e / (1 + e)
+//   tanh     ~1.37  an odd polynomial for |x| < 5/8, else 1 - 2 / (exp(2|x|) + 1)
+//   erf      ~1.02  an odd polynomial for |x| < 59/64, else 1 - exp(polynomial in |x|)
+//   sigmoid  ~1.51  e / (1 + e) as e - e q, or as 1 - q, where e = exp(-|x|), q = e / (1 + e)
 //   sin      1.59   quarter turns taken off in f64 (|x| < 2^30; else libm in f64), two polynomials
 //   cos      ~1.54  the same
 // clang-format off
@@ -96,7 +96,7 @@ INLINE float exp_f32(float x) {
   float c = between_f32(x, all_f32(-104.0f), all_f32(89.0f)), t = sixteenths_of_ln2_f32(c);
   return power_f32(t, rest_of_ln2_f32(c, t - 786432.0f));
 }
-// exp(x) for x <= 0, within 0.54 ulp where it is normal.
+// exp(x) for x <= 0, rounded little more than once: sigmoid would be beyond 2 ulp with exp_f32.
 INLINE float exp_below_0_f32(float x) {
   float c = larger_f32(all_f32(-104.0f), x), t = sixteenths_of_ln2_f32(c);
   float r = rest_of_ln2_f32(c, t - 786432.0f), root = root_of_2_f32(t);
