@@ -18,7 +18,7 @@
 //   log2     1.44   the same by log2(e)
 //   log1p    ~0.81  log(u) + (x - (u - 1)) / u where u = 1 + x is rounded
 //   tanh     ~1.37  an odd polynomial for |x| < 5/8, else 1 - 2 / (exp(2|x|) + 1)
-//   erf      ~1.02  an odd polynomial for |x| < 59/64, else 1 - exp(polynomial in |x|)
+//   erf      ~1.04  an odd polynomial for |x| < 59/64, else 1 - exp(polynomial in |x|)
 //   sigmoid  ~1.51  e / (1 + e) as e - e q, or as 1 - q, where e = exp(-|x|), q = e / (1 + e)
 //   sin      1.59   quarter turns taken off in f64 (|x| < 2^30; else libm in f64), two polynomials
 //   cos      ~1.54  the same
