@@ -42,6 +42,7 @@ class KernelWriter {
         begin_phase(extent ? *extent : 1);
         if (!vectors_.write(*loop)) {
           open(fmt::format("for (int64_t {0} = begin; {0} < end; ++{0})", loop->loop.var->var));
+          look_ahead(*loop, "end");
           block(loop->body);
           close();
         }
@@ -175,12 +176,21 @@ class KernelWriter {
                      out_.checks.size()));
     close_lanes();
   }
+  void look_ahead(const For& rows, const std::string& end) {
+    const Expr& p = rows.loop.var;
+    const Expr next = make_var(p->i, p->var + "_next", DType::i64);
+    RowAhead ahead = row_ahead(k_, rows, next);
+    if (ahead.empty() || in_lanes()) return;
+    line(fmt::format("const int64_t {0} = min_i64({1} + 1, {2} - 1);", next->var, p->var, end));
+    vectors_.set_ahead(std::move(ahead));
+  }
   void write(const For& f) {
     if (!in_lanes() && vectors_.write(f)) return;
     std::string extent = expr(f.loop.extent);
     const std::string& v = f.loop.var->var;
     if (f.kind != ForKind::lanes) {
       open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", v, extent));
+      look_ahead(f, extent);
       block(f.body);
       return close();
     }

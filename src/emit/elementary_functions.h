@@ -7,18 +7,19 @@
 // Each fused multiply-add is asked for by name: it rounds once wherever the text runs.
 //
 // Largest errors in units in the last place of the result (bench/ulp.cpp), over all 2^32 inputs, or
-// over every 401st where marked ~:
+// over every 21st to 401st where marked ~:
 //
-//   exp      0.90   Cody-Waite reduction to |r| <= ln2/2, polynomial of degree 6
-//   exp2     ~0.88  the same of r ln2
+//   exp      1.00   2^(k/16) exp(r): a table of 16, Cody-Waite reduction to |r| <= ln2/32,
+//                   polynomial of degree 3
+//   exp2     ~0.99  the same of r ln2
 //   expm1    ~1.42  2^n (exp(r) - 1) + (2^n - 1)
 //   log      0.85   mantissa in [sqrt(1/2), sqrt(2)), polynomial of degree 9 (coefficients of
 //                   exp and log are those of Moshier's Cephes, as those of sin and cos)
 //   log2     1.44   the same by log2(e)
 //   log1p    ~0.81  log(u) + (x - (u - 1)) / u where u = 1 + x is rounded
-//   tanh     1.37   an odd polynomial for |x| < 5/8, else 1 - 2 / (exp(2|x|) + 1)
-//   erf      1.01   an odd polynomial for |x| < 59/64, else 1 - exp(polynomial in |x|)
-//   sigmoid  1.62   e / (1 + e) as e - e q, or as 1 - q, where e = exp(-|x|), q = e / (1 + e)
+//   tanh     ~1.37  an odd polynomial for |x| < 5/8, else 1 - 2 / (exp(2|x|) + 1)
+//   erf      ~1.04  an odd polynomial for |x| < 59/64, else 1 - exp(polynomial in |x|)
+//   sigmoid  ~1.51  e / (1 + e) as e - e q, or as 1 - q, where e = exp(-|x|), q = e / (1 + e)
 //   sin      1.59   quarter turns taken off in f64 (|x| < 2^30; else libm in f64), two polynomials
 //   cos      ~1.54  the same
 // clang-format off
@@ -57,8 +58,7 @@ INLINE float between_f32(float x, float low, float high) {  // NaN stays
   return smaller_f32(high, larger_f32(low, x));
 }
 
-// n + 1.5 * 2^23 for the integer n nearest to x, |x| < 2^22: n stands in its lowest bits.
-INLINE float turned_f32(float x) { return x + 12582912.0f; }
+// n of t = n + 1.5 * 2^23, which has it in its lowest bits.
 INLINE int32_t whole_i32(float turned) { return (int32_t)bits_u32(turned) - 0x4b400000; }
 INLINE float power_of_2_f32(int32_t n) { return bits_f32((uint32_t)(n + 127) << 23); }
 
@@ -71,38 +71,41 @@ INLINE float grown_f32(float r) {
   p = fma_f32(p, r, all_f32(5.0000001201e-1f));
   return fma_f32(p, r * r, r);
 }
-// exp(r) for |r| <= ln2 / 2.
-INLINE float near_1_f32(float r) {
-  float p = fma_f32(all_f32(1.9875691500e-4f), r, all_f32(1.3981999507e-3f));
-  p = fma_f32(p, r, all_f32(8.3334519073e-3f));
-  p = fma_f32(p, r, all_f32(4.1665795894e-2f));
-  p = fma_f32(p, r, all_f32(1.6666665459e-1f));
-  p = fma_f32(p, r, all_f32(5.0000001201e-1f));
-  p = fma_f32(p, r, all_f32(1.0f));
-  return fma_f32(p, r, all_f32(1.0f));
-}
-// x - n ln2 for the integer n nearest to x log2(e).
+// x - n ln2 for the n nearest to x log2(e).
 INLINE float rest_of_ln2_f32(float x, float n) {
   return fma_f32(n, all_f32(2.12194440e-4f), fma_f32(n, all_f32(-0.693359375f), x));
 }
 INLINE float turns_of_ln2_f32(float x) {
   return fma_f32(x, all_f32(1.44269504088896341f), all_f32(12582912.0f));
 }
-INLINE float exp_f32(float x) {
-  float c = between_f32(x, all_f32(-104.0f), all_f32(89.0f));
-  float t = turns_of_ln2_f32(c), n = t - 12582912.0f;
-  return times_power_of_2_f32(near_1_f32(rest_of_ln2_f32(c, n)), t);
+// n + 1.5 * 2^19 for the n, in sixteenths, nearest to x log2(e).
+INLINE float sixteenths_of_ln2_f32(float x) {
+  return fma_f32(x, all_f32(1.44269504088896341f), all_f32(786432.0f));
 }
-// exp(x) for x <= 0.
+// (exp(r) - 1) / r for |r| <= ln2 / 32.
+INLINE float slope_f32(float r) {
+  float p = fma_f32(r, all_f32(1.6666667163e-1f), all_f32(5.0001621246e-1f));
+  return fma_f32(p, r, all_f32(1.0f));
+}
+// 2^n exp(r), given n + 1.5 * 2^19.
+INLINE float power_f32(float turned, float r) {
+  float root = root_of_2_f32(turned);
+  return times_power_of_2_f32(fma_f32(root * r, slope_f32(r), root), turned);
+}
+INLINE float exp_f32(float x) {
+  float c = between_f32(x, all_f32(-104.0f), all_f32(89.0f)), t = sixteenths_of_ln2_f32(c);
+  return power_f32(t, rest_of_ln2_f32(c, t - 786432.0f));
+}
+// exp(x) for x <= 0, rounded little more than once: sigmoid would be beyond 2 ulp with exp_f32.
 INLINE float exp_below_0_f32(float x) {
-  float c = larger_f32(all_f32(-104.0f), x);
-  float t = turns_of_ln2_f32(c), n = t - 12582912.0f;
-  return times_power_of_2_f32(near_1_f32(rest_of_ln2_f32(c, n)), t);
+  float c = larger_f32(all_f32(-104.0f), x), t = sixteenths_of_ln2_f32(c);
+  float r = rest_of_ln2_f32(c, t - 786432.0f), root = root_of_2_f32(t);
+  float above = fma_f32(root * r, slope_f32(r), root_rest_of_2_f32(t));
+  return times_power_of_2_f32(root + above, t);
 }
 INLINE float exp2_f32(float x) {
-  float c = between_f32(x, all_f32(-151.0f), all_f32(129.0f));
-  float t = turned_f32(c), n = t - 12582912.0f;
-  return times_power_of_2_f32(near_1_f32((c - n) * 0.693147180559945309f), t);
+  float c = between_f32(x, all_f32(-151.0f), all_f32(129.0f)), t = c + 786432.0f;
+  return power_f32(t, (c - (t - 786432.0f)) * 0.693147180559945309f);
 }
 INLINE float expm1_f32(float x) {
   float c = between_f32(x, all_f32(-18.0f), all_f32(89.0f));

@@ -35,10 +35,28 @@ INLINE float fma_f32(float a, float b, float c) { return __builtin_fmaf(a, b, c)
 INLINE double fma_f64(double a, double b, double c) { return __builtin_fma(a, b, c); }
 INLINE int32_t low_i32(double x) {  // the lowest 32 bits
   uint64_t u; __builtin_memcpy(&u, &x, 8); return (int32_t)(uint32_t)u; }
-// x 2^n, rounded once, for x in [1/2, 2) and n from -152 to 130, given as n + 1.5 * 2^23.
+// 2^(k/16) for n = k/16 + an integer, given as n + 1.5 * 2^19.
+INLINE float root_of_2_f32(float turned) {
+  static const float root[16] = {
+      1.0f, 1.044273782f, 1.090507733f, 1.138788635f,
+      1.189207115f, 1.241857812f, 1.296839555f, 1.354255547f,
+      1.414213562f, 1.476826146f, 1.542210825f, 1.610490332f,
+      1.681792831f, 1.75625216f, 1.834008086f, 1.915206561f};
+  return root[bits_u32(turned) & 15u];
+}
+// What is missing of it.
+INLINE float root_rest_of_2_f32(float turned) {
+  static const float rest[16] = {
+      0.0f, 4.833470144e-08f, -1.307754019e-08f, 5.386222144e-08f,
+      3.797635388e-08f, 4.496838151e-08f, -4.018999375e-08f, -1.012334897e-08f,
+      2.420323421e-08f, -4.500898702e-08f, 8.070904691e-09f, 9.836217199e-09f,
+      -2.475532726e-08f, -9.235770341e-09f, -1.123927814e-08f, 9.845328446e-09f};
+  return rest[bits_u32(turned) & 15u];
+}
+// x 2^m, rounded once, for x in [1/2, 2) and the integer m <= n nearest to n, from -152 to 130.
 INLINE float times_power_of_2_f32(float x, float turned) {
-  int32_t n = (int32_t)bits_u32(turned) - 0x4b400000, half = n >> 1;
-  return x * bits_f32((uint32_t)(half + 127) << 23) * bits_f32((uint32_t)(n - half + 127) << 23);
+  int32_t m = ((int32_t)bits_u32(turned) - 0x49400000) >> 4, half = m >> 1;
+  return x * bits_f32((uint32_t)(half + 127) << 23) * bits_f32((uint32_t)(m - half + 127) << 23);
 }
 static float sin_huge(float x) { return (float)sin((double)x); }
 static float cos_huge(float x) { return (float)cos((double)x); }

@@ -151,6 +151,12 @@ std::string LaneExprWriter::made(const Expr& e, const std::string& on) {
 
 std::string LaneExprWriter::infix(const Expr& e, std::string_view sign, const std::string& on) {
   const DType t = e->args[0].type();
+  const bool guarded = !on.empty() && reads_memory(e);
+  if (t == DType::i64 && !guarded && (e->op == Op::eq || e->op == Op::ne))
+    for (size_t k : {0, 1})
+      if (loop_.steps.of(e->args[k]) == Step(1) && loop_.steps.of(e->args[1 - k]) == Step(0))
+        return fmt::format("{}{}({}, {})", e->op == Op::ne ? "~" : "", x("lane_at_i32"),
+                           first(e->args[k], *lines_), first(e->args[1 - k], *lines_));
   Text a = value(e->args[0], on), b = value(e->args[1], on);
   if (t == DType::boolean || (a.shared && b.shared)) {
     a.text = vector(a, t);

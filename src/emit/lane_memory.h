@@ -18,6 +18,12 @@ INLINE i32x16 first_i32x16(int64_t left) {
   const i32x16 lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
   return lane < (int32_t)(left < 16 ? left : 16);
 }
+// The lane of `number` where lanes count on from `first`.
+INLINE i32x16 lane_at_i32x16(int64_t first, int64_t number) {
+  const i32x16 lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  const uint64_t at = (uint64_t)number - (uint64_t)first;
+  return lane == (int32_t)(at < 16 ? at : 16);
+}
 INLINE i64x16 lanes_i64x16(int64_t first, int64_t step) {
   return ((i64x16){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}) * step + first;
 }
@@ -261,6 +267,10 @@ INLINE i32x64 lane_numbers_x64(void) {
 }
 INLINE i32x64 first_i32x64(int64_t left) {
   return lane_numbers_x64() < (int32_t)(left < 64 ? left : 64);
+}
+INLINE i32x64 lane_at_i32x64(int64_t first, int64_t number) {
+  const uint64_t at = (uint64_t)number - (uint64_t)first;
+  return lane_numbers_x64() == (int32_t)(at < 64 ? at : 64);
 }
 INLINE i64x64 lanes_i64x64(int64_t first, int64_t step) {
   return to_i64x64(lane_numbers_x64()) * step + first;

@@ -38,6 +38,13 @@ bool reads_memory(const Expr& e) {
   return e->op == Op::load || std::ranges::any_of(e->args, reads_memory);
 }
 
+bool same(const Expr& a, const Expr& b) {
+  if (&*a == &*b) return true;
+  return a->op == b->op && a->type == b->type && a->i == b->i && a->args.size() == b->args.size() &&
+         (a->f == b->f || a->op != Op::constant) &&
+         std::equal(a->args.begin(), a->args.end(), b->args.begin(), same);
+}
+
 namespace {
 
 // Loops inside a loop that runs in lanes are written out lane by lane of memory: few iterations.
@@ -50,13 +57,6 @@ constexpr int64_t least_iterations = 8;
 // vectors (Cascade Lake, 2026-11).
 constexpr int64_t most_step = 16;
 bool is_far(int64_t step) { return step > most_step || step < -most_step; }
-
-bool same(const Expr& a, const Expr& b) {
-  if (&*a == &*b) return true;
-  return a->op == b->op && a->type == b->type && a->i == b->i && a->args.size() == b->args.size() &&
-         (a->f == b->f || a->op != Op::constant) &&
-         std::equal(a->args.begin(), a->args.end(), b->args.begin(), same);
-}
 
 // The operations that lanes of bool have a form of.
 bool of_bool(Op op) {

@@ -25,6 +25,9 @@ class LaneSteps {
   std::unordered_map<int64_t, Step> steps_;  // of the variables inside the loop
 };
 
+// Whether they are one expression, written twice perhaps.
+bool same(const loop::Expr& a, const loop::Expr& b);
+
 // Whether memory is read, so that the expression must not run where it isn't reached.
 bool reads_memory(const loop::Expr& e);
 

@@ -56,6 +56,20 @@ void LaneWriter::open_loop(const Loop& l) {
   text_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", l.var->var, first(l.extent)));
 }
 
+void LaneWriter::fetch(const void* loop) {
+  const auto it = ahead_.find(loop);
+  if (it == ahead_.end()) return;
+  constexpr int64_t line_bytes = 64;
+  for (const Expr& e : it->second) {
+    const auto buffer = static_cast<size_t>(e->i);
+    const std::string at = first(e->args[0]);
+    const int64_t step = line_bytes / size_of(kernel_.buffers[buffer].dtype);
+    for (int64_t k = 0; k < loop_.lanes; k += step)
+      text_.line(fmt::format("__builtin_prefetch({} + {}{});", buffers_.use(buffer), at,
+                             k ? fmt::format(" + {}", k) : ""));
+  }
+}
+
 void LaneWriter::set_left(const Expr& count, const std::string& text, const std::string& at) {
   const int64_t* n = count.defined() ? count.as_const_int() : nullptr;
   if (n && *n % loop_.lanes == 0) return;
@@ -89,6 +103,7 @@ bool LaneWriter::write(const For& f) {
     const std::string extent = first(f.loop.extent);
     text_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; {0} += {2})", v, extent, loop_lanes));
     set_left(f.loop.extent, extent, v);
+    fetch(&f);
   }
   block(f.body);
   text_.close();
@@ -224,6 +239,7 @@ bool LaneWriter::write(const Reduce& r) {
   loop_.steps.set(inner.var, 1);
   text_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; {0} += {2})", j, extent, loop_lanes));
   set_left(inner.extent, extent, j);
+  fetch(&r);
   element(r, suffix);
   for (size_t d = 0; d < r.loops.size(); ++d) text_.close();
   text_.insert(at, loop_.before);

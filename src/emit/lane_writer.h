@@ -12,6 +12,7 @@
 #include "emit/c_source.h"
 #include "emit/c_text.h"
 #include "emit/lane_expr.h"
+#include "emit/row_ahead.h"
 
 namespace cleave::emit {
 
@@ -24,6 +25,8 @@ class LaneWriter {
   // Whether the loop was written; a parallel one runs from `begin` to `end`.
   bool write(const loop::For& f);
   bool write(const loop::Reduce& r);
+  // What loops inside fetch of the next row.
+  void set_ahead(RowAhead ahead) { ahead_.merge(ahead); }
 
  private:
   void write_rows(const loop::For& f, const Rows& rows);
@@ -39,6 +42,7 @@ class LaneWriter {
   // One step of a Reduce; `suffix` makes a fold's name that of its lanes.
   void element(const loop::Reduce& r, const std::string& suffix);
   void open_loop(const loop::Loop& l);
+  void fetch(const void* loop);
   // In the loop: how many lanes are on, of `count` iterations from `at`.
   void set_left(const loop::Expr& count, const std::string& text, const std::string& at);
   std::vector<std::string> vectors(const std::vector<loop::Expr>& e);
@@ -52,6 +56,7 @@ class LaneWriter {
   std::vector<CheckText>& checks_;
   int& next_temp_;
   LaneLoop loop_;
+  RowAhead ahead_;
 };
 
 }  // namespace cleave::emit

@@ -2,6 +2,7 @@
 
 #include "base/alignment.h"
 #include "lower/group_writer.h"
+#include "lower/one_term.h"
 
 namespace cleave {
 
@@ -128,6 +129,7 @@ void GroupWriter::row(const Expr& p) {
       nest(inner_extents, true, {}, body);
     } else {
       const Exprs sums = builder_.folds(inner_extents, body);
+      write_one_term(*sheet_.open.back());
       set_frame(only_rows);
       for (size_t k = 0; k < folds.size(); ++k) {
         values_.own(sums[k]);

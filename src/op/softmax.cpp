@@ -35,7 +35,8 @@ Values decompose_softmax(Builder& b, const OpView& op) {
   if (op.env().provably_equal(op.in_type(0).numel(), 0)) return {b.convert(b.exp(x), y)};
   if (dims.empty()) return {b.convert(b.exp(b.sub(x, x)), y)};
   const ValueId e = b.exp(b.sub(x, b.amax(x, dims, true)));
-  return {b.convert(b.div(e, b.sum(e, dims, true)), y)};
+  // A product for each element, which takes a tenth of a division.
+  return {b.convert(b.mul(e, b.reciprocal(b.sum(e, dims, true))), y)};
 }
 
 Values grad_softmax(Builder& b, const GradView& op) {

@@ -1,0 +1,128 @@
+#include "emit/row_ahead.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "emit/lane_steps.h"
+
+namespace cleave::emit {
+
+using namespace cleave::loop;
+
+namespace {
+
+constexpr int64_t least_row_bytes = 8 << 10;  // shorter ones are fetched by the processor
+
+bool has(const Expr& e, int64_t variable) {
+  return (e->op == Op::var && e->i == variable) ||
+         std::ranges::any_of(e->args, [&](const Expr& a) { return has(a, variable); });
+}
+
+Expr replaced(const Expr& e, int64_t variable, const Expr& by) {
+  if (e->op == Op::var) return e->i == variable ? by : e;
+  if (!has(e, variable)) return e;
+  auto copy = std::make_shared<ExprNode>(*e);
+  for (Expr& a : copy->args) a = replaced(a, variable, by);
+  return Expr(std::move(copy));
+}
+
+class Finder {
+ public:
+  Finder(const Kernel& kernel, const Expr& row, const Expr& next)
+      : kernel_(kernel), row_(row), next_(next) {}
+
+  void block(const Block& b) {
+    for (const Stmt& s : b) {
+      if (auto* f = std::get_if<For>(&s.node)) {
+        loops_.push_back(f->loop);
+        if (f->kind == ForKind::independent)
+          innermost(f, f->body, {});
+        else
+          block(f->body);
+        loops_.pop_back();
+      } else if (auto* r = std::get_if<Reduce>(&s.node)) {
+        loops_.insert(loops_.end(), r->loops.begin(), r->loops.end());
+        innermost(r, r->body, r->folds);
+        loops_.resize(loops_.size() - r->loops.size());
+      }
+    }
+  }
+
+  RowAhead found() {
+    RowAhead out;
+    for (Read& read : reads_)
+      if (read.loops > 1 && !storing_.contains(read.last))
+        out[read.last].push_back(replaced(read.load, row_->i, next_));
+    return out;
+  }
+
+ private:
+  struct Read {
+    Expr load, key;
+    const void* last;
+    int loops = 1;
+  };
+
+  void innermost(const void* loop, const Block& body, const std::vector<Fold>& folds) {
+    steps_ = {};
+    steps_.set(loops_.back().var, 1);
+    for (const Stmt& s : body) {
+      if (auto* let = std::get_if<Let>(&s.node)) {
+        expr(loop, let->value);
+        steps_.set(let->var, std::nullopt);
+      } else if (auto* store = std::get_if<Store>(&s.node)) {
+        expr(loop, store->value);
+        if (kernel_.buffers[static_cast<size_t>(store->buffer)].access != Access::local)
+          storing_.insert(loop);
+      }
+    }
+    for (const Fold& f : folds) expr(loop, f.value);
+  }
+
+  void expr(const void* loop, const Expr& e) {
+    if (e->op == Op::load && kernel_.buffers[static_cast<size_t>(e->i)].access == Access::read &&
+        steps_.of(e->args[0]) == Step(1) && has(e->args[0], row_->i) &&
+        row_elements() * size_of(kernel_.buffers[static_cast<size_t>(e->i)].dtype) >=
+            least_row_bytes)
+      load(loop, e);
+    for (const Expr& a : e->args) expr(loop, a);
+  }
+
+  int64_t row_elements() const {
+    int64_t out = 1;
+    for (const Loop& l : loops_) {
+      const int64_t* n = l.extent.as_const_int();
+      out *= n ? *n : 1;
+    }
+    return out;
+  }
+
+  void load(const void* loop, const Expr& e) {
+    Expr key = e;
+    for (size_t d = 0; d < loops_.size(); ++d)
+      key = replaced(key, loops_[d].var->i,
+                     make_var(-1000 - static_cast<int64_t>(d), "", DType::i64));
+    const auto it = std::ranges::find_if(reads_, [&](const Read& r) { return same(r.key, key); });
+    if (it == reads_.end())
+      reads_.push_back({e, key, loop});
+    else if (it->last != loop)
+      it->load = e, it->last = loop, ++it->loops;
+  }
+
+  const Kernel& kernel_;
+  const Expr &row_, &next_;
+  std::vector<Loop> loops_;  // that are open, inside the row
+  std::unordered_set<const void*> storing_;
+  LaneSteps steps_;
+  std::vector<Read> reads_;
+};
+
+}  // namespace
+
+RowAhead row_ahead(const Kernel& kernel, const For& rows, const Expr& next) {
+  Finder finder(kernel, rows.loop.var, next);
+  finder.block(rows.body);
+  return finder.found();
+}
+
+}  // namespace cleave::emit
