@@ -213,7 +213,7 @@ void Block<S, P>::pack_a_of(int64_t first, int64_t k) {
   if (block_.a_run > 0)
     pack_runs<X>(block_, first, k, packed_a_);
   else if (turned_)
-    Packing<P>::turned(a, block_.a_row, block_.a_col, block_.m, k, packed_a_);
+    pack_turned(a, block_.a_row, block_.a_col, block_.m, k, packed_a_);
   else
     pack_lines(a, block_.a_row, block_.m, k, packed_a_);
   if (!turned_ && k % depth != 0) Packing<P>::close_lines(block_.m, k, packed_a_);
