@@ -62,24 +62,18 @@ INLINE float turned_f32(float x) { return x + 12582912.0f; }
 INLINE int32_t whole_i32(float turned) { return (int32_t)bits_u32(turned) - 0x4b400000; }
 INLINE float power_of_2_f32(int32_t n) { return bits_f32((uint32_t)(n + 127) << 23); }
 
-// exp(r) - 1 for |r| <= ln2 / 2.
-INLINE float grown_f32(float r) {
+// (exp(r) - 1 - r) / r^2 for |r| <= ln2 / 2.
+INLINE float curved_f32(float r) {
   float p = fma_f32(all_f32(1.9875691500e-4f), r, all_f32(1.3981999507e-3f));
   p = fma_f32(p, r, all_f32(8.3334519073e-3f));
   p = fma_f32(p, r, all_f32(4.1665795894e-2f));
   p = fma_f32(p, r, all_f32(1.6666665459e-1f));
-  p = fma_f32(p, r, all_f32(5.0000001201e-1f));
-  return fma_f32(p, r * r, r);
+  return fma_f32(p, r, all_f32(5.0000001201e-1f));
 }
-// exp(r) for |r| <= ln2 / 2.
+// exp(r) - 1, and exp(r), for the same r.
+INLINE float grown_f32(float r) { return fma_f32(curved_f32(r), r * r, r); }
 INLINE float near_1_f32(float r) {
-  float p = fma_f32(all_f32(1.9875691500e-4f), r, all_f32(1.3981999507e-3f));
-  p = fma_f32(p, r, all_f32(8.3334519073e-3f));
-  p = fma_f32(p, r, all_f32(4.1665795894e-2f));
-  p = fma_f32(p, r, all_f32(1.6666665459e-1f));
-  p = fma_f32(p, r, all_f32(5.0000001201e-1f));
-  p = fma_f32(p, r, all_f32(1.0f));
-  return fma_f32(p, r, all_f32(1.0f));
+  return fma_f32(fma_f32(curved_f32(r), r, all_f32(1.0f)), r, all_f32(1.0f));
 }
 // x - n ln2 for the integer n nearest to x log2(e).
 INLINE float rest_of_ln2_f32(float x, float n) {
@@ -88,17 +82,15 @@ INLINE float rest_of_ln2_f32(float x, float n) {
 INLINE float turns_of_ln2_f32(float x) {
   return fma_f32(x, all_f32(1.44269504088896341f), all_f32(12582912.0f));
 }
+// exp(x) for -104 <= x <= 89, for any x, for x <= 0.
+INLINE float exp_within_f32(float x) {
+  float t = turns_of_ln2_f32(x), n = t - 12582912.0f;
+  return times_power_of_2_f32(near_1_f32(rest_of_ln2_f32(x, n)), t);
+}
 INLINE float exp_f32(float x) {
-  float c = between_f32(x, all_f32(-104.0f), all_f32(89.0f));
-  float t = turns_of_ln2_f32(c), n = t - 12582912.0f;
-  return times_power_of_2_f32(near_1_f32(rest_of_ln2_f32(c, n)), t);
+  return exp_within_f32(between_f32(x, all_f32(-104.0f), all_f32(89.0f)));
 }
-// exp(x) for x <= 0.
-INLINE float exp_below_0_f32(float x) {
-  float c = larger_f32(all_f32(-104.0f), x);
-  float t = turns_of_ln2_f32(c), n = t - 12582912.0f;
-  return times_power_of_2_f32(near_1_f32(rest_of_ln2_f32(c, n)), t);
-}
+INLINE float exp_below_0_f32(float x) { return exp_within_f32(larger_f32(all_f32(-104.0f), x)); }
 INLINE float exp2_f32(float x) {
   float c = between_f32(x, all_f32(-151.0f), all_f32(129.0f));
   float t = turned_f32(c), n = t - 12582912.0f;
@@ -126,16 +118,15 @@ INLINE float bent_f32(float t) {
   return fma_f32(p * t, z, z * -0.5f);
 }
 // x = 2^n (1 + t), for x > 0.
+INLINE uint32_t above_root_u32(float x) {  // the bits of x from sqrt(1/2) on
+  return bits_u32(choose_f32(x < 1.17549435e-38f, x * 8388608.0f, x)) - 0x3f3504f3u;
+}
 INLINE float exponent_f32(float x) {
-  float y = choose_f32(x < 1.17549435e-38f, x * 8388608.0f, x);
-  uint32_t above = bits_u32(y) - 0x3f3504f3u;  // from sqrt(1/2) on
-  float n = to_f32((int32_t)above >> 23);
+  float n = to_f32((int32_t)above_root_u32(x) >> 23);
   return choose_f32(x < 1.17549435e-38f, n - 23.0f, n);
 }
 INLINE float fraction_f32(float x) {
-  float y = choose_f32(x < 1.17549435e-38f, x * 8388608.0f, x);
-  uint32_t above = bits_u32(y) - 0x3f3504f3u;
-  return bits_f32((above & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
+  return bits_f32((above_root_u32(x) & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
 }
 INLINE float log_of_f32(float x, float finite) {
   float above = choose_f32(x < __builtin_inff(), finite, x);  // inf and NaN stay
