@@ -6,21 +6,18 @@
 // peak with nothing recomputed. For each: the planned and the measured peak, the median step, the
 // time recomputed by the cost table, and whether the losses have the bits of the first row's.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 
 #include "bench/models/resnet50.h"
+#include "bench/timing.h"
 #include "tool/gpt.h"
 
 namespace {
 
 using namespace cleave;
-using Clock = std::chrono::steady_clock;
-
-double ms_since(Clock::time_point t) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - t).count();
-}
+using bench::Clock;
+using bench::ms_since;
 
 struct Work {
   std::function<TracedFunction(const nn::Module&)> loss;

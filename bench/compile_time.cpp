@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -22,11 +21,11 @@
 #include <optional>
 
 #include "bench/models/step_models.h"
+#include "bench/timing.h"
 
 namespace {
 
 using namespace cleave;
-using Clock = std::chrono::steady_clock;
 using Figures = std::map<std::string, double>;
 
 struct Settings {
@@ -41,10 +40,10 @@ const std::map<std::string, std::string> column_of = {
 
 Figures measure(const Settings& s) {
   const bench::StepModel m = bench::make_step_model(s.model, s.layers);
-  const auto begin = Clock::now();
+  const auto begin = bench::Clock::now();
   TrainStep step = train_step(*m.module, m.loss, optim::AdamW({.lr = 1e-4}), m.specs,
                               {.threads = s.threads, .dump_dir = s.dump, .clip_norm = m.clip_norm});
-  const double cold = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+  const double cold = bench::ms_since(begin);
   const Report& r = step.report();
   Figures out = {{"cold", cold},
                  {"trace", r.trace_ms},

@@ -10,13 +10,12 @@
 // Time is that of the thread (other programs on the machine don't count), the least of several
 // runs.
 #include <fmt/format.h>
-#include <time.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
 #include "bench/graphs/random_graph.h"
+#include "bench/timing.h"
 #include "flow/partition_frontier.h"
 
 namespace cleave::bench {
@@ -26,19 +25,13 @@ using flow::ForwardGraph;
 using flow::PartitionNetwork;
 using flow::Price;
 
-double thread_ms() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) * 1e-6;
-}
-
 template <class Run>
 double least_ms(int runs, Run run) {
   double best = 1e300;
   for (int k = 0; k < runs; ++k) {
-    const double begin = thread_ms();
+    const double begin = thread_seconds();
     run();
-    best = std::min(best, thread_ms() - begin);
+    best = std::min(best, 1e3 * (thread_seconds() - begin));
   }
   return best;
 }

@@ -10,8 +10,6 @@
 //
 // Forms, as of a linear layer: forward X W^T + b, input dY W, weight dY^T X. The figure is the
 // least of many runs, so that what else the machine does counts little.
-#include <time.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -20,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/timing.h"
 #include "runtime/arena.h"
 #include "runtime/gemm.h"
 #include "runtime/half.h"
@@ -94,12 +93,6 @@ std::vector<Case> make_cases(Numbers numbers) {
   return cases;
 }
 
-double processor_seconds() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
 double wall_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -154,7 +147,7 @@ Figures measure(const Case& c) {
     gemm->run(a.data(), b.data(), c.spec.has_c_in ? bias.data() : nullptr, out.data(),
               scratch.data(), executor);
   };
-  return {.one_ms = least_ms(processor_seconds, [&] { run(*one); }),
+  return {.one_ms = least_ms(bench::thread_seconds, [&] { run(*one); }),
           .two_ms = least_ms(wall_seconds, [&] { run(*two); }),
           .scratch_bytes = gemm->scratch_bytes()};
 }

@@ -10,13 +10,12 @@
 // Time is that of the thread (other programs on the machine don't count), the least of several
 // runs.
 #include <fmt/format.h>
-#include <time.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <vector>
 
+#include "bench/timing.h"
 #include "ir/edit.h"
 #include "ir/text.h"
 #include "op/registry.h"
@@ -25,12 +24,6 @@ namespace cleave {
 namespace {
 
 constexpr double limit_us = 5;
-
-double thread_us() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) * 1e-3;
-}
 
 struct Caller {
   Graph& g;
@@ -79,9 +72,9 @@ double least(int runs, Prepare prepare, Run run) {
   double best = 1e300;
   for (int i = 0; i < runs; ++i) {
     auto prepared = prepare();
-    const double begin = thread_us();
+    const double begin = bench::thread_seconds();
     run(prepared);
-    best = std::min(best, thread_us() - begin);
+    best = std::min(best, 1e6 * (bench::thread_seconds() - begin));
   }
   return best;
 }

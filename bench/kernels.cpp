@@ -6,10 +6,9 @@
 //
 // Times are the thread's, the least of several runs.
 #include <fmt/format.h>
-#include <time.h>
-
 #include <algorithm>
 
+#include "bench/timing.h"
 #include "emit/c_source.h"
 #include "loop/kernel_builder.h"
 #include "runtime/compiler.h"
@@ -22,12 +21,6 @@ using loop::Kernel;
 using loop::KernelBuilder;
 using loop::Op;
 using loop::ReduceOp;
-
-double thread_seconds() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-}
 
 // A kernel on row-major buffers of shape [rows, columns]: operands are read, results written.
 struct Written {
@@ -142,14 +135,14 @@ Code compile(runtime::Compiler& compiler, const std::vector<std::string>& texts)
   Code code;
   for (int run = 0; run < 5; ++run) {
     code.units.clear();
-    const double begin = thread_seconds();
+    const double begin = bench::thread_seconds();
     for (size_t i = 0; i < texts.size(); i += 8) {
       std::string unit;
       for (size_t k = i; k < std::min(i + 8, texts.size()); ++k) unit += texts[k];
       code.units.push_back(
           value_or_throw(compiler.compile(emit::c_prelude_for(unit) + unit, "unit")));
     }
-    code.seconds = std::min(code.seconds, thread_seconds() - begin);
+    code.seconds = std::min(code.seconds, bench::thread_seconds() - begin);
   }
   return code;
 }
@@ -173,9 +166,9 @@ double ns_per_element(runtime::Compiler& compiler, const Written& w) {
   int64_t fault[2];
   for (int run = 0; run < 7; ++run) {
     const int64_t repeats = std::max<int64_t>(1, (int64_t{1} << 23) / elements);
-    const double begin = thread_seconds();
+    const double begin = bench::thread_seconds();
     for (int64_t i = 0; i < repeats; ++i) f(buffers.data(), nullptr, 0, c.phases[0].extent, fault);
-    best = std::min(best, (thread_seconds() - begin) / static_cast<double>(repeats));
+    best = std::min(best, (bench::thread_seconds() - begin) / static_cast<double>(repeats));
   }
   return best / static_cast<double>(elements) * 1e9;
 }

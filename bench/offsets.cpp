@@ -7,12 +7,11 @@
 // missing ones are named. The last row is a made-up training step of a million buffers. Time is
 // that of the thread, the least of several runs.
 #include <fmt/format.h>
-#include <time.h>
-
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
+#include "bench/timing.h"
 #include "plan/offsets.h"
 #include "test/plan/training_buffers.h"
 #include "tool/buffer_table.h"
@@ -28,21 +27,15 @@ struct Row {
   int runs;
 };
 
-double thread_seconds() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-}
-
 // False where the row misses a limit.
 bool measure(const Row& row, const std::vector<plan::Lifetime>& buffers) {
   plan::OffsetOptions options{.capacity = row.capacity, .fit_mops = 20000, .search_mops = 4000};
   plan::Offsets plan;
   double seconds = 1e300;
   for (int i = 0; i < row.runs; ++i) {
-    const double begin = thread_seconds();
+    const double begin = bench::thread_seconds();
     plan = plan::plan_offsets(buffers, options);
-    seconds = std::min(seconds, thread_seconds() - begin);
+    seconds = std::min(seconds, bench::thread_seconds() - begin);
   }
   value_or_throw(plan::verify_offsets(buffers, 1, plan));
   const double over = 100 * (static_cast<double>(plan.height) /

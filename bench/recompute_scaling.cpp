@@ -10,12 +10,11 @@
 // given order's peak; beside its overhead stand the certified bounds (any order, given order). Time
 // is that of the thread (other programs on the machine don't count), the least of several runs.
 #include <fmt/format.h>
-#include <time.h>
-
 #include <algorithm>
 #include <cstdlib>
 
 #include "bench/graphs/random_graph.h"
+#include "bench/timing.h"
 #include "plan/order.h"
 #include "plan/recompute.h"
 #include "plan/simulate.h"
@@ -36,12 +35,6 @@ struct Limits {
 };
 constexpr Limits limits[] = {
     {1000, 1, 0.3, 20}, {10000, 12, 3, 10}, {100000, 150, 25, 3}, {1000000, 2000, 0, 2}};
-
-double thread_s() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-}
 
 constexpr TaskId nothing = UINT32_MAX;
 
@@ -127,9 +120,9 @@ bool measure(GraphKind kind, const Limits& limit, int percent) {
   double ms = 1e300;
   plan::Order order;
   for (int run = 0; run < limit.runs; ++run) {
-    const double begin = thread_s();
+    const double begin = thread_seconds();
     order = plan::least_peak_order(g, given);
-    ms = std::min(ms, (thread_s() - begin) * 1e3);
+    ms = std::min(ms, (thread_seconds() - begin) * 1e3);
   }
   bool in_time = ms <= limit.order_ms;
   fmt::print(
@@ -138,9 +131,9 @@ bool measure(GraphKind kind, const Limits& limit, int percent) {
       100.0 * static_cast<double>(order.peak) / static_cast<double>(peak),
       100.0 * static_cast<double>(order.lower_bound) / static_cast<double>(peak));
   if (limit.plan_s > 0) {
-    const double begin = thread_s();
+    const double begin = thread_seconds();
     const plan::RecomputePlan made = value_or_throw(plan_recompute(g, given, peak / 100 * percent));
-    const double s = thread_s() - begin;
+    const double s = thread_seconds() - begin;
     const plan::Simulated checked = value_or_throw(simulate(g, made.found.steps));
     fmt::print("; plan {:.2f} s ({} s{}), {} {:.3f}% (bounds {:.3f}, {:.3f}), peak {:.1f}%", s,
                limit.plan_s, s <= limit.plan_s ? "" : ", OVER",

@@ -15,7 +15,6 @@
 //   peak_mb       peak_bytes beyond the parameters
 //   peak_bytes    measured in the arena, as planned_peak_bytes counts: with the parameters
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -23,16 +22,14 @@
 
 #include "bench/models/step_models.h"
 #include "bench/resident.h"
+#include "bench/timing.h"
 #include "runtime/ceilings.h"
 
 namespace {
 
 using namespace cleave;
-using Clock = std::chrono::steady_clock;
-
-double ms_since(Clock::time_point t) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - t).count();
-}
+using bench::Clock;
+using bench::ms_since;
 
 struct Settings {
   std::string model;  // empty: all

@@ -19,6 +19,18 @@ inline Graph parsed(const std::string& text) {
   return value_or_throw(parse(text, "test", core())).main;
 }
 
+inline Array floats(DType t, std::vector<int64_t> shape, std::vector<double> values) {
+  Array a(t, std::move(shape));
+  a.f = std::move(values);
+  return a;
+}
+
+inline Array ints(DType t, std::vector<int64_t> shape, std::vector<int64_t> values) {
+  Array a(t, std::move(shape));
+  a.i = std::move(values);
+  return a;
+}
+
 // Floating contents in (-1, 1), integers in [0, 4): the same for the same name and shape. Symbols
 // in shapes take `symbols`, and a symint that it names is an input too.
 inline std::map<std::string, Array> random_inputs(

@@ -129,16 +129,15 @@ INLINE float bent_f32(float t) {
   return fma_f32(p * t, z, z * -0.5f);
 }
 // x = 2^n (1 + t), for x > 0.
+INLINE uint32_t above_root_u32(float x) {  // the bits of x from sqrt(1/2) on
+  return bits_u32(choose_f32(x < 1.17549435e-38f, x * 8388608.0f, x)) - 0x3f3504f3u;
+}
 INLINE float exponent_f32(float x) {
-  float y = choose_f32(x < 1.17549435e-38f, x * 8388608.0f, x);
-  uint32_t above = bits_u32(y) - 0x3f3504f3u;  // from sqrt(1/2) on
-  float n = to_f32((int32_t)above >> 23);
+  float n = to_f32((int32_t)above_root_u32(x) >> 23);
   return choose_f32(x < 1.17549435e-38f, n - 23.0f, n);
 }
 INLINE float fraction_f32(float x) {
-  float y = choose_f32(x < 1.17549435e-38f, x * 8388608.0f, x);
-  uint32_t above = bits_u32(y) - 0x3f3504f3u;
-  return bits_f32((above & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
+  return bits_f32((above_root_u32(x) & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
 }
 INLINE float log_of_f32(float x, float finite) {
   float above = choose_f32(x < __builtin_inff(), finite, x);  // inf and NaN stay

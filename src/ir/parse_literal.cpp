@@ -26,22 +26,6 @@ std::optional<AttrValue> literal_word(std::string_view w) {
 
 }  // namespace
 
-// One level of brackets, for as long as it lives.
-class LiteralParser::Nested {
- public:
-  explicit Nested(int& level) : level_(level) { ++level_; }
-  ~Nested() { --level_; }
-  Nested(const Nested&) = delete;
-  Nested& operator=(const Nested&) = delete;
-  Status check(const Lexer& lex, uint32_t at) const {
-    if (level_ <= text_limit::nesting) return {};
-    return lex.error(at, rule::limit, "more than {} levels of brackets", text_limit::nesting);
-  }
-
- private:
-  int& level_;
-};
-
 Result<int64_t> LiteralParser::integer_of(const Token& digits, bool negative) {
   uint64_t magnitude = 0;
   const char* end = digits.text.data() + digits.text.size();

@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "ir/graph.h"
-#include "ir/lex.h"
+#include "ir/nested.h"
 
 namespace cleave {
 
@@ -36,7 +36,6 @@ class LiteralParser {
   int take_depth() { return std::exchange(depth_, 0); }
 
  private:
-  class Nested;
   using Operation = Dim (*)(const Dim&, const Dim&);
 
   Result<Dim> read_sum(bool negative);
@@ -56,7 +55,7 @@ class LiteralParser {
   Lexer& lex_;
   const GraphTable& graphs_;
   const SymEnv* env_ = nullptr;
-  int nesting_ = 0;
+  Nesting nesting_{text_limit::nesting, "levels of brackets"};
   int depth_ = 0;
 };
 

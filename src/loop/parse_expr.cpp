@@ -20,24 +20,6 @@ std::optional<DType> rounding_named(std::string_view word) {
 
 }  // namespace
 
-// One level of parentheses, for as long as it lives.
-class ExprParser::Nested {
- public:
-  explicit Nested(int& level) : level_(level) { ++level_; }
-  ~Nested() { --level_; }
-  Nested(const Nested&) = delete;
-  Nested& operator=(const Nested&) = delete;
-  Status check(const Lexer& lex, uint32_t at) const {
-    if (level_ <= text_limit::nesting) return {};
-    return lex.error(at, rule::limit,
-                     "more than {} levels of parentheses; name inner values by `let`",
-                     text_limit::nesting);
-  }
-
- private:
-  int& level_;
-};
-
 // ---- what a place reads
 
 Result<Expr> ExprParser::read(Wanted wanted) {

@@ -5,7 +5,7 @@
 #pragma once
 #include <unordered_map>
 
-#include "ir/lex.h"
+#include "ir/nested.h"
 #include "loop/signature.h"
 
 namespace cleave::loop {
@@ -76,7 +76,6 @@ class ExprParser {
     bool negative = false;
     bool is_untyped() const { return !expr.defined(); }
   };
-  class Nested;
 
   Result<Operand> read_sum(Wanted wanted, const Token* word = nullptr);
   Result<Operand> read_product(Wanted wanted, const Token* word);
@@ -99,7 +98,7 @@ class ExprParser {
   Lexer& lex_;
   const Kernel& kernel_;
   const KernelNames& names_;
-  int nesting_ = 0;
+  Nesting nesting_{text_limit::nesting, "levels of parentheses; name inner values by `let`"};
 };
 
 }  // namespace cleave::loop

@@ -20,22 +20,18 @@ bool is_variable_name(std::string_view s) {
 // A block's variables, forgotten at its end.
 class StatementParser::Scope {
  public:
-  explicit Scope(StatementParser& p) : p_(p), before_(p.entered_.size()) { ++p_.nesting_; }
+  explicit Scope(StatementParser& p) : p_(p), level_(p.nesting_), before_(p.entered_.size()) {}
   ~Scope() {
     for (; p_.entered_.size() > before_; p_.entered_.pop_back())
       p_.names_.variables.erase(p_.entered_.back());
-    --p_.nesting_;
   }
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
-  Status check(uint32_t at) const {
-    if (p_.nesting_ <= text_limit::block_nesting) return {};
-    return p_.lex_.error(at, rule::limit, "more than {} blocks in each other",
-                         text_limit::block_nesting);
-  }
+  Status check(uint32_t at) const { return level_.check(p_.lex_, at); }
 
  private:
   StatementParser& p_;
+  Nested level_;
   size_t before_;
 };
 
@@ -130,7 +126,7 @@ Result<Loop> StatementParser::read_loop() {
 
 Status StatementParser::read_for(Block& to) {
   const uint32_t at = lex_.peek().at;
-  const bool is_outermost = nesting_ == 0;
+  const bool is_outermost = nesting_.levels == 0;
   const Scope scope(*this);
   CLEAVE_CHECK(scope.check(at));
   For out;

@@ -39,7 +39,7 @@ class StatementParser {
   KernelNames& names_;
   ExprParser exprs_;
   int64_t next_variable_ = 0;
-  int nesting_ = 0;                        // of blocks
+  Nesting nesting_{text_limit::block_nesting, "blocks in each other"};
   std::vector<std::string_view> entered_;  // the variables in scope, in order
 };
 

@@ -12,8 +12,7 @@ struct StridedDims {
   std::vector<std::vector<int64_t>> strides;  // one list for each operand
 };
 
-// Dims of size 1 go; dims d and d+1 merge when stride[d] = stride[d+1] * shape[d+1] in every list
-// and, where groups are given, both are of the same group. Groups are kept in step with the shape.
-void collapse(StridedDims& dims, std::vector<int>* groups = nullptr);
+// Dims of size 1 go; dims d and d+1 merge when stride[d] = stride[d+1] * shape[d+1] in every list.
+void collapse(StridedDims& dims);
 
 }  // namespace cleave

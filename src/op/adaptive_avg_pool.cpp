@@ -22,8 +22,7 @@ using Ints = std::vector<int64_t>;
 
 Status check_input(const OpView& op, int input, size_t rank) {
   const Type& x = op.in_type(input);
-  if (!is_floating(x.dtype))
-    return op.broken("C2", "self is {}, expected a floating dtype", x.text());
+  CLEAVE_CHECK(check_floating(op, "C2", input));
   const int64_t lead = x.rank() - static_cast<int64_t>(rank);
   if (lead != 1 && lead != 2)
     return op.broken("C3", "self is {}, expected rank {} or {}", x.text(), rank + 1, rank + 2);
@@ -51,9 +50,7 @@ Result<Types> infer(const OpView& op, size_t rank) {
 Result<Types> infer_backward(const OpView& op, size_t rank) {
   CLEAVE_CHECK(check_input(op, 1, rank));
   const Type &g = op.in_type(0), &x = op.in_type(1);
-  if (g.dtype != x.dtype)
-    return op.broken("C2", "grad_output is {}, expected the dtype of self: {}", g.text(),
-                     name_of(x.dtype));
+  CLEAVE_CHECK(check_same_dtype(op, "C2", 0, 1));
   if (g.rank() != x.rank())
     return op.broken("C4", "grad_output is {}, expected the rank of self: {}", g.text(), x.text());
   const auto lead = x.rank() - static_cast<int64_t>(rank);

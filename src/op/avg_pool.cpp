@@ -24,9 +24,7 @@ constexpr const char* shared_attrs[] = {
     "kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"};
 
 Result<Shape> checked_shape(const OpView& op, int input, size_t rank) {
-  const Type& x = op.in_type(input);
-  if (!is_floating(x.dtype))
-    return op.broken("C3", "self is {}, expected a floating dtype", x.text());
+  CLEAVE_CHECK(check_floating(op, "C3", input));
   if (op.given("divisor_override") && op.int_attr("divisor_override") == 0)
     return op.broken("C6", "divisor_override is 0, expected another number");
   return pooled_shape(op, input, rank);
@@ -40,9 +38,7 @@ Result<Types> infer(const OpView& op, size_t rank) {
 Result<Types> infer_backward(const OpView& op, size_t rank) {
   CLEAVE_TRY(const Shape shape, checked_shape(op, 1, rank));
   const Type &g = op.in_type(0), &x = op.in_type(1);
-  if (g.dtype != x.dtype)
-    return op.broken("C7", "grad_output is {}, expected the dtype of self: {}", g.text(),
-                     name_of(x.dtype));
+  CLEAVE_CHECK(check_same_dtype(op, "C7", 0, 1));
   CLEAVE_CHECK(check_same_shape(op, "C7", "grad_output and the windows of self", g.shape, shape));
   return Types{typed_like(x, x.dtype, x.shape)};
 }

@@ -13,8 +13,7 @@ using Ints = std::vector<int64_t>;
 
 Result<Types> infer(const OpView& op) {
   const Type& x = op.in_type(0);
-  if (!is_floating(x.dtype))
-    return op.broken("C3", "self is {}, expected a floating dtype", x.text());
+  CLEAVE_CHECK(check_floating(op, "C3", 0));
   CLEAVE_TRY(Shape shape, pooled_shape(op, 0, 1));
   return Types{typed_like(x, x.dtype, std::move(shape))};
 }

@@ -29,9 +29,7 @@ namespace cleave {
 Status check_batch_input(const OpView& op, int input) {
   const Type& x = op.in_type(input);
   if (x.rank() < 2) return op.broken("C1", "input is {}, expected at least 2 dims", x.text());
-  if (!is_floating(x.dtype))
-    return op.broken("C2", "input is {}, expected a floating dtype", x.text());
-  return {};
+  return check_floating(op, "C2", input);
 }
 
 std::vector<int64_t> batch_dims(const Type& input) {
@@ -57,7 +55,6 @@ NormMap batch_norm_map(const Array& x) {
 namespace {
 
 enum Operand { at_input, at_weight, at_bias, at_mean, at_var };
-constexpr const char* operand_names[] = {"input", "weight", "bias", "running_mean", "running_var"};
 
 bool trains(const OpView& op) {
   return op.def().schema.find("training") >= 0 && op.bool_attr("training");
@@ -80,7 +77,8 @@ Status check_mode(const OpView& op) {
   }
   for (int k : {at_mean, at_var})
     if (!op.has(k))
-      return op.broken("C6", "{} is none, expected statistics to evaluate with", operand_names[k]);
+      return op.broken("C6", "{} is none, expected statistics to evaluate with",
+                       operand_name(op, k));
   return {};
 }
 
@@ -95,7 +93,7 @@ DType statistic_dtype(const OpView& op) {
 Result<Types> infer(const OpView& op) {
   CLEAVE_CHECK(check_batch_input(op, at_input));
   for (int k = at_weight; k <= at_var; ++k)
-    if (op.has(k)) CLEAVE_CHECK(check_channel_operand(op, at_input, k, operand_names[k]));
+    if (op.has(k)) CLEAVE_CHECK(check_channel_operand(op, at_input, k));
   CLEAVE_CHECK(check_mode(op));
   const Type& x = op.in_type(at_input);
   const Type saved = typed_like(x, statistic_dtype(op), {trains(op) ? x.shape[1] : Dim(0)});

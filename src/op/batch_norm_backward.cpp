@@ -24,8 +24,6 @@ enum Operand {
   at_save_mean,
   at_save_invstd
 };
-constexpr const char* operand_names[] = {"grad_out",    "input",     "weight",     "running_mean",
-                                         "running_var", "save_mean", "save_invstd"};
 
 bool trains(const OpView& op) { return op.bool_attr("train"); }
 // The operands that hold the mean, and the variance or its reciprocal deviation.
@@ -39,16 +37,14 @@ DType parameter_dtype(const OpView& op) {
 
 Result<Types> infer(const OpView& op) {
   CLEAVE_CHECK(check_batch_input(op, at_input));
-  const Type &x = op.in_type(at_input), &dy = op.in_type(at_grad_out);
+  const Type& x = op.in_type(at_input);
   for (int k : {mean_operand(op), spread_operand(op)})
     if (!op.has(k))
-      return op.broken("C6", "{} is none, expected it where train is {}", operand_names[k],
+      return op.broken("C6", "{} is none, expected it where train is {}", operand_name(op, k),
                        trains(op));
   for (int k : {static_cast<int>(at_weight), mean_operand(op), spread_operand(op)})
-    if (op.has(k)) CLEAVE_CHECK(check_channel_operand(op, at_input, k, operand_names[k]));
-  if (dy.dtype != x.dtype)
-    return op.broken("C7", "grad_out is {} for input: {}, expected its dtype", dy.text(), x.text());
-  CLEAVE_CHECK(check_same_shape(op, "C7", "grad_out and input", dy.shape, x.shape));
+    if (op.has(k)) CLEAVE_CHECK(check_channel_operand(op, at_input, k));
+  CLEAVE_CHECK(check_grad_out(op, "C7", at_grad_out, at_input));
   const std::vector<bool> mask = bools_attr(op, "output_mask");
   if (mask.size() != 3)
     return op.broken("C8", "output_mask has {} entries, expected 3", mask.size());

@@ -21,9 +21,7 @@ Result<Types> infer(const OpView& op) {
   const Type& x = op.in_type(0);
   if (op.has(2)) {
     const Type& bias = op.in_type(2);
-    if (bias.dtype != x.dtype)
-      return op.broken("C2", "bias is {}, expected the dtype of input: {}", bias.text(),
-                       name_of(x.dtype));
+    CLEAVE_CHECK(check_same_dtype(op, "C2", 2, 0));
     CLEAVE_CHECK(
         check_same_shape(op, "C5", "bias and the channels of the result", bias.shape, {shape[1]}));
     CLEAVE_CHECK(common_device(op, "C8", {0, 1, 2}));

@@ -32,9 +32,7 @@ std::vector<bool> output_mask(const OpView& op) {
 Result<Types> infer(const OpView& op) {
   CLEAVE_TRY(const Shape shape, convolution_shape(op, at_input, at_weight));
   const Type &g = op.in_type(at_grad_output), &x = op.in_type(at_input), &w = op.in_type(at_weight);
-  if (g.dtype != x.dtype)
-    return op.broken("C9", "grad_output is {}, expected the dtype of input: {}", g.text(),
-                     name_of(x.dtype));
+  CLEAVE_CHECK(check_same_dtype(op, "C9", at_grad_output, at_input));
   CLEAVE_CHECK(
       check_same_shape(op, "C9", "grad_output and the result of convolution", g.shape, shape));
   const std::vector<bool> mask = output_mask(op);

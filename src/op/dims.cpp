@@ -115,6 +115,23 @@ Status check_same_shape(const OpView& op, std::string_view rule, std::string_vie
                    refuted ? "expected equal shapes" : "which can't be proven equal");
 }
 
+std::string_view operand_name(const OpView& op, int k) {
+  const Schema& schema = op.def().schema;
+  return schema.args[schema.operands[k]].name;
+}
+
+Status check_floating(const OpView& op, std::string_view rule, int k) {
+  if (is_floating(op.in_type(k).dtype)) return {};
+  return op.broken(rule, "{} is {}, expected a floating dtype", operand_name(op, k),
+                   op.in_type(k).text());
+}
+
+Status check_same_dtype(const OpView& op, std::string_view rule, int k, int as) {
+  if (op.in_type(k).dtype == op.in_type(as).dtype) return {};
+  return op.broken(rule, "{} is {}, expected the dtype of {}: {}", operand_name(op, k),
+                   op.in_type(k).text(), operand_name(op, as), name_of(op.in_type(as).dtype));
+}
+
 ValueId with_kept_dims(Builder& b, ValueId v, const Shape& shape,
                        const std::vector<int64_t>& dims) {
   return b.view(v, reduced_shape(shape, dims, true));

@@ -46,6 +46,13 @@ Status check_equal(const OpView& op, std::string_view rule, std::string_view wha
 Status check_same_shape(const OpView& op, std::string_view rule, std::string_view what,
                         const Shape& a, const Shape& b);
 
+std::string_view operand_name(const OpView& op, int k);
+// `rule` is broken unless operand k has the dtype of operand `as`:
+// "src is f64[2], expected the dtype of self: f32".
+Status check_same_dtype(const OpView& op, std::string_view rule, int k, int as);
+// The same where it isn't floating: "self is i64[2], expected a floating dtype".
+Status check_floating(const OpView& op, std::string_view rule, int k);
+
 // For gradients: v, which lacks the reduced dims of `shape`, with those dims as 1.
 ValueId with_kept_dims(Builder& b, ValueId v, const Shape& shape, const std::vector<int64_t>& dims);
 // The number of elements along `dims` of x, as an operand: a number, or a product of sym_size.

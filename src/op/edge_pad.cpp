@@ -36,8 +36,7 @@ Result<Shape> padded_shape(const OpView& op, int input, Form form) {
   if (lead != 1 && lead != 2)
     return op.broken("C2", "self is {}, expected rank {} or {}", x.text(), form.rank + 1,
                      form.rank + 2);
-  if (!is_floating(x.dtype))
-    return op.broken("C2", "self is {}, expected a floating dtype", x.text());
+  CLEAVE_CHECK(check_floating(op, "C2", input));
   Shape shape = x.shape;
   for (size_t d = 0; d < form.rank; ++d) {
     const size_t dim = shape.size() - 1 - d;
@@ -64,9 +63,7 @@ Result<Types> infer(const OpView& op, Form form) {
 Result<Types> infer_backward(const OpView& op, Form form) {
   CLEAVE_TRY(const Shape shape, padded_shape(op, 1, form));
   const Type &g = op.in_type(0), &x = op.in_type(1);
-  if (g.dtype != x.dtype)
-    return op.broken("C4", "grad_output is {}, expected the dtype of self: {}", g.text(),
-                     name_of(x.dtype));
+  CLEAVE_CHECK(check_same_dtype(op, "C4", 0, 1));
   CLEAVE_CHECK(check_same_shape(op, "C4", "grad_output and self padded", g.shape, shape));
   return Types{typed_like(x, x.dtype, x.shape)};
 }

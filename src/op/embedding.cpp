@@ -76,8 +76,7 @@ Exprs lower_embedding(loop::KernelBuilder& k, const OpView& op, const Exprs& ind
 
 Result<Types> infer_backward(const OpView& op) {
   const Type &g = op.in_type(0), &indices = op.in_type(1);
-  if (!is_floating(g.dtype))
-    return op.broken("C1", "grad_output is {}, expected a floating dtype", g.text());
+  CLEAVE_CHECK(check_floating(op, "C1", 0));
   CLEAVE_CHECK(check_index_dtype(op, "C2", "indices", indices));
   if (g.rank() != indices.rank() + 1)
     return op.broken("C3", "grad_output is {}, expected rank {}, one more than indices: {}",

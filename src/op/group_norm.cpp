@@ -15,8 +15,7 @@ namespace cleave {
 
 Status check_group_norm(const OpView& op, int input) {
   const Type& x = op.in_type(input);
-  if (!is_floating(x.dtype))
-    return op.broken("C4", "input is {}, expected a floating dtype", x.text());
+  CLEAVE_CHECK(check_floating(op, "C4", input));
   if (x.rank() < 2) return op.broken("C1", "input is {}, expected at least 2 dims", x.text());
   CLEAVE_CHECK(check_equal(op, "C1", "dim 0 of input and N", x.shape[0], op.dim_attr("N")));
   CLEAVE_CHECK(check_equal(op, "C1", "dim 1 of input and C", x.shape[1], op.dim_attr("C")));
@@ -55,7 +54,7 @@ Result<Types> infer(const OpView& op) {
   DType statistic = x.dtype;
   for (int k : {1, 2}) {
     if (!op.has(k)) continue;
-    CLEAVE_CHECK(check_channel_operand(op, 0, k, k == 1 ? "weight" : "bias"));
+    CLEAVE_CHECK(check_channel_operand(op, 0, k));
     if (op.in_type(k).dtype == DType::f32) statistic = DType::f32;
   }
   if (x.device.kind == DeviceKind::cuda) statistic = norm_work(x.dtype);

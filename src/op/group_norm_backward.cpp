@@ -15,18 +15,15 @@ enum Operand { at_grad_out, at_input, at_mean, at_rstd, at_weight };
 
 Result<Types> infer(const OpView& op) {
   CLEAVE_CHECK(check_group_norm(op, at_input));
-  const Type &x = op.in_type(at_input), &dy = op.in_type(at_grad_out);
-  if (op.has(at_weight)) CLEAVE_CHECK(check_channel_operand(op, at_input, at_weight, "weight"));
+  const Type& x = op.in_type(at_input);
+  if (op.has(at_weight)) CLEAVE_CHECK(check_channel_operand(op, at_input, at_weight));
   for (int k : {at_mean, at_rstd}) {
-    const char* name = k == at_mean ? "mean" : "rstd";
-    if (!is_floating(op.in_type(k).dtype))
-      return op.broken("C4", "{} is {}, expected a floating dtype", name, op.in_type(k).text());
-    CLEAVE_CHECK(check_same_shape(op, "C3", fmt::format("{} and the groups of input", name),
+    CLEAVE_CHECK(check_floating(op, "C4", k));
+    CLEAVE_CHECK(check_same_shape(op, "C3",
+                                  fmt::format("{} and the groups of input", operand_name(op, k)),
                                   op.in_type(k).shape, {x.shape[0], Dim(op.int_attr("group"))}));
   }
-  if (dy.dtype != x.dtype)
-    return op.broken("C5", "grad_out is {} for input: {}, expected its dtype", dy.text(), x.text());
-  CLEAVE_CHECK(check_same_shape(op, "C5", "grad_out and input", dy.shape, x.shape));
+  CLEAVE_CHECK(check_grad_out(op, "C5", at_grad_out, at_input));
   const std::vector<bool> mask = bools_attr(op, "output_mask");
   if (mask.size() != 3)
     return op.broken("C6", "output_mask has {} entries, expected 3", mask.size());

@@ -36,8 +36,7 @@ Result<Windows> checked_windows(const OpView& op) {
   CLEAVE_CHECK(check("dilation", w.dilation, 1));
   CLEAVE_CHECK(check("padding", w.padding, 0));
   CLEAVE_CHECK(check("stride", w.stride, 1));
-  if (!is_floating(op.in_type(0).dtype))
-    return op.broken("C3", "self is {}, expected a floating dtype", op.in_type(0).text());
+  CLEAVE_CHECK(check_floating(op, "C3", 0));
   return w;
 }
 

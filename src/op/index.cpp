@@ -43,9 +43,7 @@ Result<Types> infer_put(const OpView& op) {
   CLEAVE_TRY(const Type picked, indexed_type(op));
   const Type &self = op.in_type(0), &values = op.in_type(2);
   CLEAVE_CHECK(common_device(op, "C4", {0, 2}));
-  if (values.dtype != self.dtype)
-    return op.broken("C5", "values is {}, expected the dtype of self: {}", values.text(),
-                     name_of(self.dtype));
+  CLEAVE_CHECK(check_same_dtype(op, "C5", 2, 0));
   CLEAVE_CHECK(check_expandable(op, "C6", values.shape, picked.shape));
   return Types{typed_like(self, self.dtype, self.shape)};
 }

@@ -42,9 +42,7 @@ Result<Types> infer(const OpView& op) {
     CLEAVE_CHECK(check_equal(op, "C4", "indices of a 0-d self", index.numel(), Dim(1)));
   CLEAVE_CHECK(
       check_same_shape(op, "C4", "source and the indexed part of self", source.shape, shape));
-  if (source.dtype != self.dtype)
-    return op.broken("C5", "source is {}, expected the dtype of self: {}", source.text(),
-                     name_of(self.dtype));
+  CLEAVE_CHECK(check_same_dtype(op, "C5", at_source, at_self));
   CLEAVE_CHECK(common_device(op, "C6", {at_self, at_index, at_source}));
   if (!is_floating(self.dtype) && !op.attr("alpha").is_int() && !op.attr("alpha").get<bool>())
     return op.broken("C7", "alpha is {} for self: {}, expected an integer", op.attr("alpha").text(),

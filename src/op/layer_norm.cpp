@@ -17,10 +17,6 @@
 
 namespace cleave {
 
-using loop::Expr;
-using loop::Exprs;
-using loop::ReduceOp;
-
 Status check_layer_norm(const OpView& op, const NormOperands& at) {
   const Type& x = op.in_type(at.input);
   const Shape inner = op.dims_attr("normalized_shape");
@@ -30,18 +26,13 @@ Status check_layer_norm(const OpView& op, const NormOperands& at) {
                      x.text());
   CLEAVE_CHECK(check_same_shape(op, "C2", "normalized_shape and the last dims of input", inner,
                                 Shape(x.shape.end() - std::ssize(inner), x.shape.end())));
-  if (!is_floating(x.dtype))
-    return op.broken("C4", "input is {}, expected a floating dtype", x.text());
+  CLEAVE_CHECK(check_floating(op, "C4", at.input));
   for (int k : {at.weight, at.bias}) {
     if (!op.has(k)) continue;
-    const Type& t = op.in_type(k);
-    const char* name = k == at.weight ? "weight" : "bias";
-    CLEAVE_CHECK(
-        check_same_shape(op, "C3", fmt::format("normalized_shape and {}", name), inner, t.shape));
-    const bool narrow = x.dtype == DType::bf16 || x.dtype == DType::f16;
-    if (t.dtype != x.dtype && !(narrow && t.dtype == DType::f32))
-      return op.broken("C4", "{} is {} for input: {}, expected its dtype{}", name, t.text(),
-                       x.text(), narrow ? " or f32" : "");
+    CLEAVE_CHECK(check_same_shape(op, "C3",
+                                  fmt::format("normalized_shape and {}", operand_name(op, k)),
+                                  inner, op.in_type(k).shape));
+    CLEAVE_CHECK(check_parameter_dtype(op, at.input, k));
   }
   return {};
 }

@@ -11,6 +11,7 @@
 #include "op/cost.h"
 #include "op/dims.h"
 #include "op/entry.h"
+#include "op/norm_graph.h"
 #include "op/sample_sets.h"
 
 namespace cleave {

@@ -19,7 +19,6 @@ namespace {
 
 using loop::Expr;
 using loop::Exprs;
-using loop::ReduceOp;
 
 enum Operand { at_grad_out, at_input, at_mean, at_rstd, at_weight, at_bias };
 constexpr NormOperands operands{at_input, at_weight, at_bias};
@@ -39,15 +38,12 @@ Shape statistic_shape(const OpView& op) {
 
 Result<Types> infer_backward(const OpView& op) {
   CLEAVE_CHECK(check_layer_norm(op, operands));
-  const Type &x = op.in_type(at_input), &d = op.in_type(at_grad_out);
-  if (d.dtype != x.dtype)
-    return op.broken("C5", "grad_out is {} for input: {}, expected its dtype", d.text(), x.text());
-  CLEAVE_CHECK(check_same_shape(op, "C5", "grad_out and input", d.shape, x.shape));
+  const Type& x = op.in_type(at_input);
+  CLEAVE_CHECK(check_grad_out(op, "C5", at_grad_out, at_input));
   for (int k : {at_mean, at_rstd}) {
-    const char* name = k == at_mean ? "mean" : "rstd";
-    if (!is_floating(op.in_type(k).dtype))
-      return op.broken("C6", "{} is {}, expected a floating dtype", name, op.in_type(k).text());
-    CLEAVE_CHECK(check_same_shape(op, "C6", fmt::format("{} and the rows of input", name),
+    CLEAVE_CHECK(check_floating(op, "C6", k));
+    CLEAVE_CHECK(check_same_shape(op, "C6",
+                                  fmt::format("{} and the rows of input", operand_name(op, k)),
                                   op.in_type(k).shape, statistic_shape(op)));
   }
   const std::vector<bool> mask = output_mask(op);

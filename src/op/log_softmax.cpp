@@ -13,11 +13,6 @@
 namespace cleave {
 namespace {
 
-using loop::Expr;
-using loop::Exprs;
-using loop::Op;
-using loop::ReduceOp;
-
 // ---- _log_softmax
 
 void log_softmax_line(std::span<const Array* const> in, const std::vector<int64_t>& line,
@@ -39,12 +34,6 @@ Values decompose_log_softmax(Builder& b, const OpView& op) {
   return {b.convert(b.sub(off, b.log(b.sum(b.exp(off), dims, true))), y)};
 }
 
-Values grad_log_softmax(Builder& b, const GradView& op) {
-  const DType t = op.in_type(0).dtype;
-  return {b.call1("_log_softmax_backward_data", {op.dout(0), op.out(0)},
-                  {{"dim", op.int_attr("dim")}, {"input_dtype", t}})};
-}
-
 OpDef log_softmax() {
   return OpDef{
       .name = "_log_softmax",
@@ -55,7 +44,7 @@ OpDef log_softmax() {
       .infer = infer_softmax,
       .reference = softmax_reference(forward_dtype, log_softmax_line),
       .decompose = decompose_log_softmax,
-      .grad = grad_log_softmax,
+      .grad = softmax_grad("_log_softmax_backward_data"),
       .lower = loop::by_decomposition(),
       .cost = cost_per_operand(14),
       .samples = softmax_samples(),

@@ -12,11 +12,6 @@
 namespace cleave {
 namespace {
 
-using loop::Expr;
-using loop::Exprs;
-using loop::Op;
-using loop::ReduceOp;
-
 Result<Types> infer_logsumexp(const OpView& op) {
   return reduced_type(op, to_floating(op.in_type(0).dtype));
 }

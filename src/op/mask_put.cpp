@@ -74,9 +74,7 @@ Result<Types> infer_mask_put(const OpView& op) {
     return op.broken("C4", "self is {} and indices[{}] is {}, expected one device", self.text(), at,
                      mask.text());
   CLEAVE_CHECK(common_device(op, "C4", {0, 2}));
-  if (values.dtype != self.dtype)
-    return op.broken("C5", "values is {}, expected the dtype of self: {}", values.text(),
-                     name_of(self.dtype));
+  CLEAVE_CHECK(check_same_dtype(op, "C5", 2, 0));
   const MaskedShape m = masked_shape(op);
   const int64_t behind = std::ssize(m.merged) - m.first - 1;  // dims of values after n
   const int64_t n = values.rank() - 1 - behind;

@@ -88,9 +88,7 @@ Values grad_fill(Builder& b, const GradView& op) {
 // ---- masked_scatter and its gradient
 
 Result<Types> infer_scatter(const OpView& op) {
-  if (op.in_type(2).dtype != op.in_type(0).dtype)
-    return op.broken("C5", "source is {}, expected the dtype of self: {}", op.in_type(2).text(),
-                     name_of(op.in_type(0).dtype));
+  CLEAVE_CHECK(check_same_dtype(op, "C5", 2, 0));
   return masked_type(op, {0, 1, 2});
 }
 

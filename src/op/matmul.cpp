@@ -36,11 +36,6 @@ struct Form {
 constexpr Form plain{0, 1, false}, batched{0, 1, true}, plain_added{1, 2, false},
     batched_added{1, 2, true};
 
-std::string_view operand_name(const OpView& op, int k) {
-  const Schema& schema = op.def().schema;
-  return schema.args[schema.operands[k]].name;
-}
-
 Status check_factors(const OpView& op, Form form) {
   for (int k : {form.a, form.b})
     if (op.in_type(k).rank() != form.rank())
@@ -50,10 +45,7 @@ Status check_factors(const OpView& op, Form form) {
   if (!is_floating(t) && !is_integer(t))
     return op.broken("C2", "{} is {}, expected a floating or integer dtype",
                      operand_name(op, form.a), op.in_type(form.a).text());
-  for (int k = 0; k <= form.b; ++k)
-    if (op.in_type(k).dtype != t)
-      return op.broken("C2", "{} is {}, expected the dtype of {}: {}", operand_name(op, k),
-                       op.in_type(k).text(), operand_name(op, form.a), name_of(t));
+  for (int k = 0; k <= form.b; ++k) CLEAVE_CHECK(check_same_dtype(op, "C2", k, form.a));
   return {};
 }
 

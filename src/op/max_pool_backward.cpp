@@ -23,12 +23,9 @@ enum Operand { at_grad, at_self, at_indices };
 
 Result<Types> infer_backward(const OpView& op, size_t rank) {
   const Type &g = op.in_type(at_grad), &x = op.in_type(at_self), &i = op.in_type(at_indices);
-  if (!is_floating(x.dtype))
-    return op.broken("C3", "self is {}, expected a floating dtype", x.text());
+  CLEAVE_CHECK(check_floating(op, "C3", at_self));
   CLEAVE_TRY(const Shape shape, pooled_shape(op, at_self, rank));
-  if (g.dtype != x.dtype)
-    return op.broken("C6", "grad_output is {}, expected the dtype of self: {}", g.text(),
-                     name_of(x.dtype));
+  CLEAVE_CHECK(check_same_dtype(op, "C6", at_grad, at_self));
   if (i.dtype != DType::i64) return op.broken("C7", "indices are {}, expected i64", i.text());
   CLEAVE_CHECK(check_same_shape(op, "C6", "grad_output and the windows of self", g.shape, shape));
   CLEAVE_CHECK(check_same_shape(op, "C6", "indices and the windows of self", i.shape, shape));

@@ -62,9 +62,7 @@ Status check_operands(const OpView& op, Operands at) {
     const Type& weight = op.in_type(at.weight());
     CLEAVE_CHECK(
         check_same_shape(op, "C3", "weight and classes of self", weight.shape, {x.shape.back()}));
-    if (weight.dtype != x.dtype)
-      return op.broken("C3", "weight is {}, expected the dtype of self: {}", weight.text(),
-                       name_of(x.dtype));
+    CLEAVE_CHECK(check_same_dtype(op, "C3", at.weight(), at.self));
   }
   const int64_t reduction = op.int_attr("reduction");
   if (reduction < none || reduction > sum)

@@ -6,14 +6,26 @@
 
 namespace cleave {
 
-Status check_channel_operand(const OpView& op, int input, int operand, std::string_view name) {
+Status check_parameter_dtype(const OpView& op, int input, int operand) {
   const Type &x = op.in_type(input), &t = op.in_type(operand);
-  CLEAVE_CHECK(check_same_shape(op, "C3", fmt::format("{} and the channels of input", name),
-                                t.shape, {x.shape[1]}));
   const bool narrow = x.dtype == DType::bf16 || x.dtype == DType::f16;
   if (t.dtype == x.dtype || (narrow && t.dtype == DType::f32)) return {};
-  return op.broken("C4", "{} is {} for input: {}, expected its dtype{}", name, t.text(), x.text(),
-                   narrow ? " or f32" : "");
+  return op.broken("C4", "{} is {} for input: {}, expected its dtype{}", operand_name(op, operand),
+                   t.text(), x.text(), narrow ? " or f32" : "");
+}
+
+Status check_channel_operand(const OpView& op, int input, int operand) {
+  CLEAVE_CHECK(check_same_shape(
+      op, "C3", fmt::format("{} and the channels of input", operand_name(op, operand)),
+      op.in_type(operand).shape, {op.in_type(input).shape[1]}));
+  return check_parameter_dtype(op, input, operand);
+}
+
+Status check_grad_out(const OpView& op, std::string_view rule, int grad_out, int input) {
+  const Type &d = op.in_type(grad_out), &x = op.in_type(input);
+  if (d.dtype != x.dtype)
+    return op.broken(rule, "grad_out is {} for input: {}, expected its dtype", d.text(), x.text());
+  return check_same_shape(op, rule, "grad_out and input", d.shape, x.shape);
 }
 
 ValueId sum_of(Builder& b, ValueId x, ValueId y) {

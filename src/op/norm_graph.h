@@ -22,7 +22,10 @@ inline DType norm_work(DType t) { return t == DType::f64 ? t : DType::f32; }
 
 // (C3) the operand has one entry for each channel (dim 1) of input, (C4) and its dtype, or f32
 // where that is bf16 or f16.
-Status check_channel_operand(const OpView& op, int input, int operand, std::string_view name);
+Status check_channel_operand(const OpView& op, int input, int operand);
+Status check_parameter_dtype(const OpView& op, int input, int operand);  // (C4) alone
+// grad_out has the dtype and shape of input.
+Status check_grad_out(const OpView& op, std::string_view rule, int grad_out, int input);
 
 // a + b, where either may be none.
 ValueId sum_of(Builder& b, ValueId x, ValueId y);

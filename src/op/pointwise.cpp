@@ -1,6 +1,7 @@
 #include "op/pointwise.h"
 
 #include "op/broadcast.h"
+#include "op/dims.h"
 
 namespace cleave {
 
@@ -24,8 +25,7 @@ Types like_self(const OpView& op, DType dtype) {
 Status expect_dtype(const OpView& op, std::string_view rule, int operand, bool (*allowed)(DType),
                     std::string_view expected) {
   if (!op.has(operand) || allowed(op.in_type(operand).dtype)) return {};
-  const Schema& schema = op.def().schema;
-  return op.broken(rule, "{} is {}, expected {}", schema.args[schema.operands[operand]].name,
+  return op.broken(rule, "{} is {}, expected {}", operand_name(op, operand),
                    op.in_type(operand).text(), expected);
 }
 

@@ -11,15 +11,10 @@
 #include <limits>
 
 #include "op/layer_norm.h"
-#include "op/norm_graph.h"
 #include "op/reference_lines.h"
 
 namespace cleave {
 namespace {
-
-using loop::Expr;
-using loop::Exprs;
-using loop::ReduceOp;
 
 constexpr NormOperands operands{0, 1, 1};
 

@@ -7,26 +7,21 @@
 // A result that output_mask leaves out has no type. dweight has the dtype of weight.
 // Source: aten::_fused_rms_norm_backward, PyTorch 2.13 (CUDA alone; on the CPU it is decomposed).
 #include "op/layer_norm.h"
-#include "op/norm_graph.h"
 
 namespace cleave {
 namespace {
 
 using loop::Expr;
 using loop::Exprs;
-using loop::ReduceOp;
 
 enum Operand { at_grad_out, at_input, at_rstd, at_weight };
 constexpr NormOperands operands{at_input, at_weight, at_weight};
 
 Result<Types> infer(const OpView& op) {
   CLEAVE_CHECK(check_layer_norm(op, operands));
-  const Type &x = op.in_type(at_input), &d = op.in_type(at_grad_out), &r = op.in_type(at_rstd);
-  if (d.dtype != x.dtype)
-    return op.broken("C5", "grad_out is {} for input: {}, expected its dtype", d.text(), x.text());
-  CLEAVE_CHECK(check_same_shape(op, "C5", "grad_out and input", d.shape, x.shape));
-  if (!is_floating(r.dtype))
-    return op.broken("C6", "rstd is {}, expected a floating dtype", r.text());
+  const Type &x = op.in_type(at_input), &r = op.in_type(at_rstd);
+  CLEAVE_CHECK(check_grad_out(op, "C5", at_grad_out, at_input));
+  CLEAVE_CHECK(check_floating(op, "C6", at_rstd));
   Shape rows = x.shape;
   for (int64_t k : inner_dims(op, at_input)) rows[k] = 1;
   CLEAVE_CHECK(check_same_shape(op, "C6", "rstd and the rows of input", r.shape, rows));

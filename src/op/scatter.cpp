@@ -68,9 +68,7 @@ Result<Types> infer(const OpView& op) {
       CLEAVE_CHECK(check_within(op, "C4", "index", index, "src", src, d));
     }
   }
-  if (with_src && op.in_type(2).dtype != self.dtype)
-    return op.broken("C5", "src is {}, expected the dtype of self: {}", op.in_type(2).text(),
-                     name_of(self.dtype));
+  if (with_src) CLEAVE_CHECK(check_same_dtype(op, "C5", 2, 0));
   CLEAVE_CHECK(common_device(
       op, "C6", with_src ? std::initializer_list<int>{0, 1, 2} : std::initializer_list<int>{0, 1}));
   return Types{typed_like(self, self.dtype, self.shape)};

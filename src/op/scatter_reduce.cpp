@@ -65,9 +65,7 @@ Result<Types> infer(const OpView& op) {
     if (d != dim) CLEAVE_CHECK(check_within(op, "C4", "index", index, "self", self, d));
     CLEAVE_CHECK(check_within(op, "C4", "index", index, "src", wide, d));
   }
-  if (src.dtype != self.dtype)
-    return op.broken("C5", "src is {}, expected the dtype of self: {}", src.text(),
-                     name_of(self.dtype));
+  CLEAVE_CHECK(check_same_dtype(op, "C5", 2, 0));
   CLEAVE_CHECK(common_device(op, "C6", {0, 1, 2}));
   const std::string& name = op.str_attr("reduce");
   if (fold_of(op) == Fold::sum && name != "sum")

@@ -13,11 +13,6 @@
 namespace cleave {
 namespace {
 
-using loop::Expr;
-using loop::Exprs;
-using loop::Op;
-using loop::ReduceOp;
-
 // ---- _softmax
 
 void softmax_line(std::span<const Array* const> in, const std::vector<int64_t>& line, Array& y) {
@@ -39,12 +34,6 @@ Values decompose_softmax(Builder& b, const OpView& op) {
   return {b.convert(b.mul(e, b.reciprocal(b.sum(e, dims, true))), y)};
 }
 
-Values grad_softmax(Builder& b, const GradView& op) {
-  const DType t = op.in_type(0).dtype;
-  return {b.call1("_softmax_backward_data", {op.dout(0), op.out(0)},
-                  {{"dim", op.int_attr("dim")}, {"input_dtype", t}})};
-}
-
 OpDef softmax() {
   return OpDef{
       .name = "_softmax",
@@ -55,7 +44,7 @@ OpDef softmax() {
       .infer = infer_softmax,
       .reference = softmax_reference(forward_dtype, softmax_line),
       .decompose = decompose_softmax,
-      .grad = grad_softmax,
+      .grad = softmax_grad("_softmax_backward_data"),
       .lower = loop::by_decomposition(),
       .cost = cost_per_operand(25),
       .samples = softmax_samples(),

@@ -29,6 +29,8 @@ DType softmax_dtype(DType t);
 // y[line] = f(x[line], ...) for each line along dim; x has one pointer for each operand.
 using LineFn = std::function<void(std::span<const Array* const> x, const std::vector<int64_t>& line,
                                   Array& y)>;
+// d(self) by the operator of this name, from the result.
+GradFn softmax_grad(std::string backward);
 ReferenceFn softmax_reference(DType (*result)(const OpView&, const Array&), LineFn f);
 DType forward_dtype(const OpView& op, const Array& self);
 DType backward_dtype(const OpView& op, const Array& grad_output);

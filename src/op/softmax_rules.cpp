@@ -7,8 +7,7 @@ namespace cleave {
 Result<Types> infer_softmax(const OpView& op) {
   const Type& x = op.in_type(0);
   CLEAVE_CHECK(checked_dim(op, "C1", op.int_attr("dim"), x));
-  if (!is_floating(x.dtype))
-    return op.broken("C2", "self is {}, expected a floating dtype", x.text());
+  CLEAVE_CHECK(check_floating(op, "C2", 0));
   if (!op.bool_attr("half_to_float")) return Types{typed_like(x, x.dtype, x.shape)};
   if (x.dtype != DType::bf16 && x.dtype != DType::f16)
     return op.broken("C3", "half_to_float with self: {}, expected bf16 or f16", x.text());
@@ -39,6 +38,13 @@ std::vector<int64_t> softmax_dims(const OpView& op) {
 }
 
 DType softmax_dtype(DType t) { return t == DType::f64 ? t : DType::f32; }
+
+GradFn softmax_grad(std::string backward) {
+  return [backward = std::move(backward)](Builder& b, const GradView& op) -> Values {
+    return {b.call1(backward, {op.dout(0), op.out(0)},
+                    {{"dim", op.int_attr("dim")}, {"input_dtype", op.in_type(0).dtype}})};
+  };
+}
 
 ReferenceFn softmax_reference(DType (*result)(const OpView&, const Array&), LineFn f) {
   return [result, f = std::move(f)](const OpView& op,

@@ -22,7 +22,6 @@
 namespace cleave {
 namespace {
 
-using loop::Expr;
 using loop::Exprs;
 using loop::KernelBuilder;
 using Ints = std::vector<int64_t>;
@@ -63,8 +62,7 @@ Status check_sizes(const OpView& op, const Shape& out) {
 Result<Types> infer(const OpView& op) {
   const Type& x = op.in_type(0);
   CLEAVE_CHECK(check_image(op, x.shape, x.text()));
-  if (!is_floating(x.dtype))
-    return op.broken("C2", "input is {}, expected a floating dtype", x.text());
+  CLEAVE_CHECK(check_floating(op, "C2", 0));
   if (op.given("output_size") == op.given("scale_factors"))
     return op.broken("C3", "{} given, expected one of them",
                      op.given("output_size") ? "output_size and scale_factors are"
@@ -95,8 +93,7 @@ Result<Types> infer_backward(const OpView& op) {
   if (input.size() != 4)
     return op.broken("C5", "input_size has {} entries, expected 4", input.size());
   CLEAVE_CHECK(check_image(op, input, shape_text(input)));
-  if (!is_floating(g.dtype))
-    return op.broken("C2", "grad_output is {}, expected a floating dtype", g.text());
+  CLEAVE_CHECK(check_floating(op, "C2", 0));
   CLEAVE_CHECK(check_scales(op));
   CLEAVE_CHECK(check_sizes(op, out));
   CLEAVE_CHECK(check_same_shape(op, "C5", "grad_output and the result", g.shape,

@@ -14,20 +14,14 @@
 namespace cleave {
 namespace {
 
-using loop::Expr;
-using loop::Exprs;
-using loop::ReduceOp;
-
 double correction_of(const OpView& op) {
   if (op.given("correction")) return op.float_attr("correction");
   return op.bool_attr("unbiased") ? 1 : 0;
 }
 
 Result<Types> infer_var(const OpView& op) {
-  const Type& x = op.in_type(0);
-  if (!is_floating(x.dtype))
-    return op.broken("C3", "self is {}, expected a floating dtype", x.text());
-  return reduced_type(op, x.dtype);
+  CLEAVE_CHECK(check_floating(op, "C3", 0));
+  return reduced_type(op, op.in_type(0).dtype);
 }
 
 Result<Arrays> reference_var(const OpView& op, std::span<const Array* const> in) {

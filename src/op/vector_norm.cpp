@@ -20,8 +20,7 @@ double order_of(const OpView& op) { return op.float_attr("ord"); }
 
 Result<Types> infer_norm(const OpView& op) {
   const Type& x = op.in_type(0);
-  if (!is_floating(x.dtype))
-    return op.broken("C3", "self is {}, expected a floating dtype", x.text());
+  CLEAVE_CHECK(check_floating(op, "C3", 0));
   const DType y = op.dtype_attr("dtype").value_or(x.dtype);
   if (!is_floating(y) || promote(x.dtype, y) != y)
     return op.broken("C4", "dtype is {}, expected a floating one that holds every value of {}",

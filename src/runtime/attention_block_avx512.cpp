@@ -10,23 +10,7 @@
 #include "runtime/half.h"
 
 #if defined(__x86_64__)
-#if !defined(__clang__)
-// g++ 12 takes the undefined vectors of its own intrinsics for mistakes (GCC bug 105593).
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#endif
-#include <immintrin.h>
-
-#if defined(__clang__)
-#pragma clang attribute push(                                                    \
-    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c"))), \
-    apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // g++ 12: in its own intrinsics
-#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")
-#pragma GCC optimize("O3")
-#endif
+#include "runtime/avx512_begin.h"
 
 namespace cleave::runtime {
 namespace {
@@ -41,11 +25,7 @@ AttentionKernel attention_kernel_avx512(DType dtype) { return kernel_for(dtype);
 
 }  // namespace cleave::runtime
 
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+#include "runtime/target_end.h"
 #else
 namespace cleave::runtime {
 AttentionKernel attention_kernel_avx512(DType) { return {}; }

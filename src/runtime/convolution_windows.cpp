@@ -7,6 +7,7 @@
 
 #include "runtime/convolution_walk.h"
 #include "runtime/half.h"
+#include "runtime/instruction_set.h"
 
 namespace cleave::runtime {
 namespace {
@@ -76,14 +77,9 @@ WindowPacking window_packing_plain(DType dtype) {
 }
 
 WindowPacking window_packing(DType dtype, int64_t image_stride, int64_t nr) {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
   const bool fits = image_stride < int64_t{1} << 26 && nr % 16 == 0 && nr <= 64;
-  if (dtype == DType::f32 && fits && __builtin_cpu_supports("avx512f")) {
-    const WindowPacking fast = window_packing_avx512();
-    if (fast.windows != nullptr) return fast;
-  }
-#endif
+  if (dtype == DType::f32 && fits && instruction_set() >= InstructionSet::avx512)
+    return window_packing_avx512();
   return window_packing_plain(dtype);
 }
 

@@ -5,20 +5,7 @@
 #include "runtime/convolution_windows.h"
 
 #if defined(__x86_64__)
-#if !defined(__clang__)
-// g++ 12 takes the undefined vectors of its own intrinsics for mistakes (GCC bug 105593).
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#endif
-#include <immintrin.h>
-
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx512f,avx2,fma"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx2,fma")
-#pragma GCC optimize("O3")
-#endif
+#include "runtime/avx512_begin.h"
 
 namespace cleave::runtime {
 namespace {
@@ -267,11 +254,7 @@ WindowPacking window_packing_avx512() { return {pack_windows, pack_turned}; }
 
 }  // namespace cleave::runtime
 
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+#include "runtime/target_end.h"
 #else
 namespace cleave::runtime {
 WindowPacking window_packing_avx512() { return {}; }

@@ -8,15 +8,7 @@
 #include "runtime/half.h"
 
 #if defined(__x86_64__)
-#include <immintrin.h>
-
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2,fma,f16c")
-#pragma GCC optimize("O3")
-#endif
+#include "runtime/avx2_begin.h"
 
 namespace cleave::runtime {
 namespace {
@@ -34,11 +26,7 @@ GemmBlockKernel gemm_block_kernel_avx2(DType dtype) { return kernel_for(dtype); 
 
 }  // namespace cleave::runtime
 
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+#include "runtime/target_end.h"
 #else
 namespace cleave::runtime {
 GemmBlockKernel gemm_block_kernel_avx2(DType) { return {}; }

@@ -21,37 +21,10 @@ inline constexpr int64_t nr_of = 2 * Vec<T>::lanes;
 // What numbers are packed as where they are summed one by one: the type of their sums. Integers
 // have no sign there, so that they wrap around.
 template <class S>
-struct SumOf {
-  using type = S;
-};
-template <>
-struct SumOf<Bf16> {
-  using type = float;
-};
-template <>
-struct SumOf<F16> {
-  using type = float;
-};
-template <>
-struct SumOf<int8_t> {
-  using type = uint32_t;
-};
-template <>
-struct SumOf<uint8_t> {
-  using type = uint32_t;
-};
-template <>
-struct SumOf<int16_t> {
-  using type = uint32_t;
-};
-template <>
-struct SumOf<int32_t> {
-  using type = uint32_t;
-};
-template <>
-struct SumOf<int64_t> {
-  using type = uint64_t;
-};
+using SumOf =
+    std::conditional_t<std::is_floating_point_v<S>, S,
+                       std::conditional_t<!std::is_integral_v<S>, float,
+                                          std::conditional_t<sizeof(S) == 8, uint64_t, uint32_t>>>;
 
 // How packed numbers of type P are summed: a step of a tile takes one Unit of each row and column,
 // which is `depth` steps of k.
@@ -213,7 +186,7 @@ void Block<S, P>::pack_a_of(int64_t first, int64_t k) {
   if (block_.a_run > 0)
     pack_runs<X>(block_, first, k, packed_a_);
   else if (turned_)
-    Packing<P>::turned(a, block_.a_row, block_.a_col, block_.m, k, packed_a_);
+    pack_turned(a, block_.a_row, block_.a_col, block_.m, k, packed_a_);
   else
     pack_lines(a, block_.a_row, block_.m, k, packed_a_);
   if (!turned_ && k % depth != 0) Packing<P>::close_lines(block_.m, k, packed_a_);
@@ -332,7 +305,7 @@ void Block<S, P>::finish(const T* sums, int64_t sums_row, int64_t i, int64_t j, 
 }
 
 // P: what S is packed as.
-template <class S, class P = typename SumOf<S>::type>
+template <class S, class P = SumOf<S>>
 GemmBlockKernel kernel_of() {
   using B = Block<S, P>;
   return {.run = [](const GemmBlock& block) { B(block).run(); },

@@ -118,8 +118,10 @@ void pack_runs(const GemmBlock& block, int64_t first, int64_t k, T* to) {
 // What depends on how steps of k lie beside each other: here each in a row of its own.
 template <class T>
 struct Packing {
+  // Steps [begin, end) of k, begin even, of a group of rows and of what is left of A.
   template <class S>
-  static void turned(const S* a, int64_t a_row, int64_t a_col, int64_t m, int64_t k, T* to);
+  static void turned(const S* a, int64_t a_row, int64_t a_col, int64_t rows, int64_t left,
+                     int64_t begin, int64_t end, T* to);
   template <class S>
   static void panel(const S* b, int64_t b_row, int64_t b_col, int64_t columns, int64_t k, T* to);
   // A panel by its source (gemm_block.h), which writes `column` and what follows it.
@@ -131,27 +133,31 @@ struct Packing {
   static void close_lines(int64_t, int64_t, T*) {}
 };
 
-// Groups of rows, turned: element (i, p) of a group at p * mr + i. A few steps of k at a time for
-// all groups, since the ends of groups share cache lines of A.
+// Groups of rows, turned: element (i, p) of a group at p * mr + i.
 template <class T>
 template <class S>
-void Packing<T>::turned(const S* a, int64_t a_row, int64_t a_col, int64_t m, int64_t k, T* to) {
-  constexpr int64_t mr = mr_of<T>, few = 16;
+void Packing<T>::turned(const S* a, int64_t a_row, int64_t a_col, int64_t rows, int64_t left,
+                        int64_t begin, int64_t end, T* to) {
+  constexpr int64_t mr = mr_of<T>;
+  if (a_row == 1 && left >= mr) {  // what is too much of a group's mr rows is never read
+    for (int64_t p = begin; p < end; ++p) copy_fixed<mr>(a + p * a_col, to + p * mr);
+  } else {
+    for (int64_t p = begin; p < end; ++p)
+      for (int64_t i = 0; i < rows; ++i) to[p * mr + i] = static_cast<T>(a[p * a_col + i * a_row]);
+  }
+}
+
+// A few steps of k at a time for all groups, since the ends of groups share cache lines of A.
+template <class S, class T>
+void pack_turned(const S* a, int64_t a_row, int64_t a_col, int64_t m, int64_t k, T* to) {
+  constexpr int64_t few = 16;
   const int64_t group = group_rows<T>(m), apart = group_elements<T>(k);
   for (int64_t begin = 0; begin < k; begin += few) {
     const int64_t end = k - begin < few ? k : begin + few;
     T* out = to;
-    for (int64_t first = 0; first < m; first += group, out += apart) {
-      const int64_t rows = m - first < group ? m - first : group;
-      const S* from = a + first * a_row;
-      if (a_row == 1 && first + mr <= m) {  // what is too much of a group's mr rows is never read
-        for (int64_t p = begin; p < end; ++p) copy_fixed<mr>(from + p * a_col, out + p * mr);
-      } else {
-        for (int64_t p = begin; p < end; ++p)
-          for (int64_t i = 0; i < rows; ++i)
-            out[p * mr + i] = static_cast<T>(from[p * a_col + i * a_row]);
-      }
-    }
+    for (int64_t first = 0; first < m; first += group, out += apart)
+      Packing<T>::turned(a + first * a_row, a_row, a_col, m - first < group ? m - first : group,
+                         m - first, begin, end, out);
   }
 }
 

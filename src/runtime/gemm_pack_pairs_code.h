@@ -48,26 +48,17 @@ struct Packing<Bf16> {
   }
 
   template <class S>
-  static void turned(const S* a, int64_t a_row, int64_t a_col, int64_t m, int64_t k, Bf16* to) {
-    constexpr int64_t few = 16;
-    const int64_t group = group_rows<Bf16>(m), apart = group_elements<Bf16>(k);
-    for (int64_t begin = 0; begin < k; begin += few) {
-      const int64_t end = k - begin < few ? k : begin + few;
-      Bf16* out = to;
-      for (int64_t i = 0; i < m; i += group, out += apart) {
-        const int64_t rows = m - i < group ? m - i : group;
-        const S* from = a + i * a_row;
-        for (int64_t p = begin; p < end; p += 2) {
-          auto* const units = reinterpret_cast<Bf16Pair*>(out + p * mr);
-          const S* first = from + p * a_col;
-          const S* second = p + 1 < k ? first + a_col : nullptr;
-          if (a_row == 1)
-            pairs(first, second, static_cast<__mmask16>((1u << rows) - 1), group_mask, units);
-          else
-            for (int64_t r = 0; r < rows; ++r)
-              units[r] = {half(first, r * a_row), half(second, r * a_row)};
-        }
-      }
+  static void turned(const S* a, int64_t a_row, int64_t a_col, int64_t rows, int64_t, int64_t begin,
+                     int64_t end, Bf16* to) {
+    for (int64_t p = begin; p < end; p += 2) {
+      auto* const units = reinterpret_cast<Bf16Pair*>(to + p * mr);
+      const S* first = a + p * a_col;
+      const S* second = p + 1 < end ? first + a_col : nullptr;
+      if (a_row == 1)
+        pairs(first, second, static_cast<__mmask16>((1u << rows) - 1), group_mask, units);
+      else
+        for (int64_t r = 0; r < rows; ++r)
+          units[r] = {half(first, r * a_row), half(second, r * a_row)};
     }
   }
 

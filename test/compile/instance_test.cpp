@@ -7,18 +7,13 @@
 #include <thread>
 
 #include "compile/executable.h"
-#include "ir/text.h"
-#include "op/registry.h"
+#include "test/random_inputs.h"
 
 namespace cleave {
 namespace {
 
-const OpRegistry& ops() {
-  static const OpRegistry registry = value_or_throw(core_ops());
-  return registry;
-}
-
-Graph parsed(const std::string& text) { return value_or_throw(parse(text, "test", ops())).main; }
+using test::core;
+using test::parsed;
 
 std::shared_ptr<const CompiledProgram> compiled(
     const std::string& text, int threads = 2,
@@ -26,7 +21,7 @@ std::shared_ptr<const CompiledProgram> compiled(
   CompileOptions options;
   options.executor = make_thread_pool(threads);
   options.compiler = kind;
-  return value_or_throw(CompiledProgram::compile(parsed(text), ops(), options));
+  return value_or_throw(CompiledProgram::compile(parsed(text), core(), options));
 }
 
 std::unique_ptr<Instance> instance(std::shared_ptr<const CompiledProgram> p, int threads = 2) {
@@ -242,14 +237,14 @@ TEST(Compile, DumpHoldsStagesThatReadBack) {
   CompileOptions options;
   options.executor = make_thread_pool(1);
   options.dump_dir = folder.string();
-  value_or_throw(CompiledProgram::compile(parsed(norm_text), ops(), options));
+  value_or_throw(CompiledProgram::compile(parsed(norm_text), core(), options));
   int graphs = 0, units = 0;
   for (const auto& e : std::filesystem::directory_iterator(folder)) {
     std::FILE* f = std::fopen(e.path().c_str(), "r");
     std::string text(std::filesystem::file_size(e.path()), '\0');
     ASSERT_EQ(std::fread(text.data(), 1, text.size(), f), text.size());
     std::fclose(f);
-    if (e.path().extension() == ".clv") graphs += parse(text, e.path(), ops()).ok();
+    if (e.path().extension() == ".clv") graphs += parse(text, e.path(), core()).ok();
     if (e.path().extension() == ".c") units += text.find("buffer[0]") != std::string::npos;
   }
   std::filesystem::remove_all(folder);

@@ -2,38 +2,21 @@
 #include <gtest/gtest.h>
 
 #include "interp/array_memory.h"
-#include "interp/interpret.h"
-#include "ir/text.h"
-#include "op/registry.h"
+#include "test/random_inputs.h"
 
 namespace cleave {
 namespace {
 
-const OpRegistry& ops() {
-  static const OpRegistry all = value_or_throw(core_ops());
-  return all;
-}
-
-Graph graph(const std::string& text) { return value_or_throw(parse(text, "test", ops())).main; }
-
-Array floats(DType t, std::vector<int64_t> shape, std::vector<double> values) {
-  Array a(t, std::move(shape));
-  a.f = std::move(values);
-  return a;
-}
-
-Array ints(DType t, std::vector<int64_t> shape, std::vector<int64_t> values) {
-  Array a(t, std::move(shape));
-  a.i = std::move(values);
-  return a;
-}
+using test::floats;
+using test::ints;
+using test::parsed;
 
 Arrays run(const std::string& text, const std::map<std::string, Array>& inputs) {
-  return value_or_throw(interpret(graph(text), inputs));
+  return value_or_throw(interpret(parsed(text), inputs));
 }
 
 std::string error(const std::string& text, const std::map<std::string, Array>& inputs) {
-  auto r = interpret(graph(text), inputs);
+  auto r = interpret(parsed(text), inputs);
   return r.ok() ? "no error" : r.failure().message;
 }
 

@@ -2,27 +2,24 @@
 #include <gtest/gtest.h>
 
 #include "op/entry.h"
-#include "op/registry.h"
 #include "test/law/laws.h"
+#include "test/random_inputs.h"
 
 namespace cleave::law {
 namespace {
 
-const OpRegistry& ops() {
-  static const OpRegistry all = value_or_throw(core_ops());
-  return all;
-}
+using test::core;
 
 std::vector<std::string> names() {
   std::vector<std::string> out;
-  for (const auto& op : ops().all()) out.push_back(op->name);
+  for (const auto& op : core().all()) out.push_back(op->name);
   return out;
 }
 
 class Lowered : public testing::TestWithParam<std::string> {};
 
 TEST_P(Lowered, values) {
-  const Status s = lowered_law(ops(), *ops().find(GetParam()));
+  const Status s = lowered_law(core(), *core().find(GetParam()));
   EXPECT_TRUE(s.ok()) << (s.ok() ? "" : s.failure().message);
 }
 

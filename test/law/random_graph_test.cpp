@@ -2,9 +2,8 @@
 // an operator is wrong.
 #include <gtest/gtest.h>
 
-#include "ir/text.h"
 #include "op/entry.h"
-#include "op/registry.h"
+#include "test/random_inputs.h"
 #include "test/sample/check_graph.h"
 #include "test/sample/reduce_graph.h"
 #include "test/sample/symbolic_graph.h"
@@ -12,10 +11,8 @@
 namespace cleave::random {
 namespace {
 
-const OpRegistry& core() {
-  static const OpRegistry all = value_or_throw(core_ops());
-  return all;
-}
+using test::core;
+using test::parsed;
 
 RandomGraph joint_of(const OpRegistry& ops, uint64_t seed, const GraphOptions& options = {}) {
   return value_or_throw(
@@ -106,7 +103,7 @@ TEST(RandomGraphs, what_underflows_is_left_open) {
   const std::string text =
       "graph @main(%x: input f64[2]) {\n  %a = _to_copy(%x; dtype=f32)\n"
       "  %b = logical_not(%a)\n  return %b\n}\n";
-  RandomGraph r{value_or_throw(parse(text, "test", core())).main, {Array(DType::f64, {2})}};
+  RandomGraph r{parsed(text), {Array(DType::f64, {2})}};
   r.inputs[0].f = {1e-300, 1};
   const Verdict v = value_or_throw(check_graph(r, core(), runtime::CompilerKind::none));
   EXPECT_EQ(v.difference, "");

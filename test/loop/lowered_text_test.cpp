@@ -3,25 +3,21 @@
 #include <gtest/gtest.h>
 
 #include "compile/plan_program.h"
-#include "ir/text.h"
 #include "loop/difference.h"
 #include "loop/parse.h"
 #include "lower/program.h"
 #include "op/entry.h"
-#include "op/registry.h"
+#include "test/random_inputs.h"
 #include "test/sample/random_graph.h"
 
 namespace cleave::loop {
 namespace {
 
-const OpRegistry& ops() {
-  static const OpRegistry all = value_or_throw(core_ops());
-  return all;
-}
+using test::core;
 
 // Lowers the graph; how many kernels were read back. -1: the graph can't be lowered.
 int read_back(Graph g, bool fused, const std::string& what) {
-  if (const Status s = prepare_graph(g, ops(), fused); !s.ok()) return -1;
+  if (const Status s = prepare_graph(g, core(), fused); !s.ok()) return -1;
   const Result<LoweredProgram> lowered = lower_graph(g);
   if (!lowered.ok()) return -1;
   std::string file;
@@ -59,7 +55,7 @@ Graph samples_of(const OpDef& op) {
 
 TEST(LoweredText, of_every_sample_is_read_back) {
   int kernels = 0, entries = 0;
-  for (const auto& op : ops().all()) {
+  for (const auto& op : core().all()) {
     const int apart = read_back(samples_of(*op), /*fused=*/false, op->name);
     const int fused = read_back(samples_of(*op), /*fused=*/true, op->name + ", fused");
     kernels += std::max(apart, 0) + std::max(fused, 0);
@@ -73,9 +69,9 @@ TEST(LoweredText, of_every_sample_is_read_back) {
 TEST(LoweredText, of_random_training_graphs_is_read_back) {
   int kernels = 0;
   for (uint64_t seed = 0; seed < 300 && !HasFailure(); ++seed) {
-    random::RandomGraph r = value_or_throw(random::random_graph(ops(), seed, {}));
-    value_or_throw(random::cast_some(r, ops(), seed));
-    r = value_or_throw(random::with_gradients(r, ops(), seed));
+    random::RandomGraph r = value_or_throw(random::random_graph(core(), seed, {}));
+    value_or_throw(random::cast_some(r, core(), seed));
+    r = value_or_throw(random::with_gradients(r, core(), seed));
     kernels += std::max(read_back(std::move(r.g), seed % 4 != 0, fmt::format("seed {}", seed)), 0);
   }
   EXPECT_GT(kernels, 3000);
@@ -86,7 +82,7 @@ TEST(LoweredText, of_a_long_chain_is_read_back) {
   std::string text = "graph @main(%x: input f32[64], %y: input f32[64]) {\n  %v0 = add(%x, %y)\n";
   for (int i = 1; i < 3000; ++i)
     text += fmt::format("  %v{} = {}(%v{}, %y)\n", i, i % 2 ? "add" : "mul", i - 1);
-  Graph g = value_or_throw(parse(text + "  return %v2999\n}\n", "chain", ops())).main;
+  Graph g = value_or_throw(parse(text + "  return %v2999\n}\n", "chain", core())).main;
   EXPECT_GT(read_back(std::move(g), /*fused=*/true, "chain"), 0);
 }
 

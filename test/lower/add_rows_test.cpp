@@ -1,18 +1,14 @@
 // Gradients of tables added in place.
 #include "lower/add_rows.h"
+#include "test/random_inputs.h"
 
 #include <gtest/gtest.h>
-
-#include "ir/text.h"
-#include "op/registry.h"
 
 namespace cleave {
 namespace {
 
-const OpRegistry& ops() {
-  static const OpRegistry all = value_or_throw(core_ops());
-  return all;
-}
+using test::core;
+using test::parsed;
 
 constexpr const char* head =
     "graph @g(%a: input f32[9,4], %i: input i64[2,3], %d: input f32[2,3,4]) {\n"
@@ -21,8 +17,8 @@ constexpr const char* head =
 
 // The operators that are left, in order.
 std::vector<std::string> left(const std::string& text) {
-  Graph g = value_or_throw(parse(text, "test", ops())).main;
-  value_or_throw(add_rows_in_place(g, ops()));
+  Graph g = parsed(text);
+  value_or_throw(add_rows_in_place(g, core()));
   EXPECT_TRUE(verify(g).ok()) << print(g);
   std::vector<std::string> out;
   for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) out.push_back(g.node(n).op->name);

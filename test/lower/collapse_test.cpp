@@ -35,13 +35,5 @@ TEST(Collapse, PermutedDimsStay) {
   EXPECT_EQ(d.shape, (std::vector<int64_t>{4, 3}));
 }
 
-TEST(Collapse, GroupsDoNotMerge) {
-  StridedDims d{{2, 3, 4, 5}, {{60, 20, 5, 1}}};
-  std::vector<int> groups = {0, 0, 1, 1};
-  collapse(d, &groups);
-  EXPECT_EQ(d.shape, (std::vector<int64_t>{6, 20}));
-  EXPECT_EQ(groups, (std::vector<int>{0, 1}));
-}
-
 }  // namespace
 }  // namespace cleave

@@ -6,21 +6,18 @@
 #include <algorithm>
 
 #include "compile/plan_program.h"
-#include "ir/text.h"
-#include "op/registry.h"
+#include "test/random_inputs.h"
 
 namespace cleave {
 namespace {
 
-const OpRegistry& ops() {
-  static const OpRegistry all = value_or_throw(core_ops());
-  return all;
-}
+using test::core;
+using test::parsed;
 
 // The calls that are left, in order, fused ones with the number of calls within.
 std::vector<std::string> fused_calls(const std::string& text) {
-  Graph g = value_or_throw(parse(text, "test", ops())).main;
-  value_or_throw(prepare_graph(g, ops()));
+  Graph g = parsed(text);
+  value_or_throw(prepare_graph(g, core()));
   EXPECT_TRUE(verify(g).ok()) << print(g);
   std::vector<std::string> out;
   for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) {
@@ -57,8 +54,8 @@ TEST(Fuse, log_softmax_is_computed_where_it_is_read) {
       "  %s = sum(%e; dim=[1], keepdim=true)\n  %g = log(%s)\n  %l = sub(%c, %g)\n"
       "  %p = gather(%l, %t; dim=1)\n  %k = mm(%w, %p)\n  %q = exp(%l)\n"
       "  %d = mul(%q, %k)\n  return %k, %d\n}\n";
-  Graph g = value_or_throw(parse(text, "test", ops())).main;
-  value_or_throw(prepare_graph(g, ops()));
+  Graph g = parsed(text);
+  value_or_throw(prepare_graph(g, core()));
   std::vector<std::string> full;
   for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
     for (uint32_t k = 0; k < g.node(n).output_count; ++k)

@@ -4,24 +4,18 @@
 #include <gtest/gtest.h>
 
 #include "ir/edit.h"
-#include "ir/text.h"
-#include "op/registry.h"
+#include "test/random_inputs.h"
 
 namespace cleave {
 namespace {
 
-const OpRegistry& ops() {
-  static const OpRegistry all = value_or_throw(core_ops());
-  return all;
-}
+using test::core;
+using test::parsed;
 
 // The body behind the pass.
 std::string joined(const std::string& body) {
-  Graph g =
-      value_or_throw(parse("graph @g(%a: input f32[1,4], %b: input f32[2,4]) {\n" + body + "}\n",
-                           "test", ops()))
-          .main;
-  value_or_throw(join_pads(g, ops()));
+  Graph g = parsed("graph @g(%a: input f32[1,4], %b: input f32[2,4]) {\n" + body + "}\n");
+  value_or_throw(join_pads(g, core()));
   eliminate_dead_code(g);
   EXPECT_TRUE(verify(g).ok());
   const std::string text = print(g);

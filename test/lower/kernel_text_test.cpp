@@ -2,16 +2,15 @@
 #include <gtest/gtest.h>
 
 #include "lower/program.h"
-
-#include "ir/text.h"
-#include "op/registry.h"
+#include "test/random_inputs.h"
 
 namespace cleave {
 namespace {
 
+using test::parsed;
+
 std::vector<loop::Kernel> kernels_of(const std::string& text) {
-  static const OpRegistry ops = value_or_throw(core_ops());
-  return value_or_throw(lower_graph(value_or_throw(parse(text, "test", ops)).main)).kernels;
+  return value_or_throw(lower_graph(parsed(text))).kernels;
 }
 
 TEST(SharedKernels, names_do_not_matter) {

@@ -6,32 +6,29 @@
 
 #include <algorithm>
 
-#include "ir/text.h"
 #include "lower/step_uses.h"
-#include "op/registry.h"
+#include "test/random_inputs.h"
 #include "test/sample/check_graph.h"
 
 namespace cleave {
 namespace {
 
-const OpRegistry& ops() {
-  static const OpRegistry all = value_or_throw(core_ops());
-  return all;
-}
+using test::core;
+using test::parsed;
 
 Graph graph_of(const std::string& text) {
-  Graph g = value_or_throw(parse(text, "test", ops())).main;
-  value_or_throw(decompose_for_lowering(g, ops()));
+  Graph g = parsed(text);
+  value_or_throw(decompose_for_lowering(g, core()));
   return g;
 }
 
 // Compiled, fused, with all that saves memory, against the oracle.
 void expect_right(const std::string& text) {
-  random::RandomGraph r{value_or_throw(parse(text, "test", ops())).main, {}};
+  random::RandomGraph r{parsed(text), {}};
   uint64_t seed = 7;
   for (const Placeholder& p : r.g.placeholders())
     r.inputs.push_back(law::random_weights(r.g.type(p.value), seed++));
-  EXPECT_EQ(value_or_throw(random::check_graph(r, ops())).difference, "") << text;
+  EXPECT_EQ(value_or_throw(random::check_graph(r, core())).difference, "") << text;
 }
 
 const std::string header =

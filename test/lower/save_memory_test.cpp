@@ -3,21 +3,18 @@
 
 #include <algorithm>
 
-#include "ir/text.h"
 #include "lower/step_uses.h"
-#include "op/registry.h"
+#include "test/random_inputs.h"
 
 namespace cleave {
 namespace {
 
-const OpRegistry& ops() {
-  static const OpRegistry all = value_or_throw(core_ops());
-  return all;
-}
+using test::core;
+using test::parsed;
 
 LoweredProgram lowered(const std::string& text) {
-  Graph g = value_or_throw(parse(text, "test", ops())).main;
-  value_or_throw(decompose_for_lowering(g, ops()));
+  Graph g = parsed(text);
+  value_or_throw(decompose_for_lowering(g, core()));
   return value_or_throw(lower_graph(g));
 }
 

@@ -8,21 +8,8 @@
 #include "cleave/executor.h"
 #include "compile/executable.h"
 #include "interp/array_memory.h"
-#include "test/random_inputs.h"
 
 namespace cleave::test {
-
-Array floats(DType t, std::vector<int64_t> shape, std::vector<double> values) {
-  Array a(t, std::move(shape));
-  a.f = std::move(values);
-  return a;
-}
-
-Array ints(DType t, std::vector<int64_t> shape, std::vector<int64_t> values) {
-  Array a(t, std::move(shape));
-  a.i = std::move(values);
-  return a;
-}
 
 Array counting(DType t, std::vector<int64_t> shape) {
   Array a(t, std::move(shape));

@@ -1,19 +1,11 @@
 // A graph's text run by the oracle and by the compiled engine.
 #pragma once
-#include <cstddef>
-#include <map>
-#include <string>
-#include <vector>
-
-#include "ir/array.h"
-#include "ir/graph.h"
+#include "test/random_inputs.h"
 
 namespace cleave::test {
 
 using Inputs = std::map<std::string, Array>;
 
-Array floats(DType t, std::vector<int64_t> shape, std::vector<double> values);
-Array ints(DType t, std::vector<int64_t> shape, std::vector<int64_t> values);
 // 0, 1, 2, ...
 Array counting(DType t, std::vector<int64_t> shape);
 // Different values in (-1, 1), the same for the same seed and shape.

@@ -7,14 +7,15 @@
 #include <cmath>
 #include <limits>
 
-#include "interp/interpret.h"
 #include "ir/specialize.h"
 #include "lower/program.h"
-#include "op/registry.h"
+#include "test/random_inputs.h"
 #include "test/sample/sample_call.h"
 
 namespace cleave::law {
 namespace {
+
+using test::core;
 
 constexpr int64_t least = std::numeric_limits<int64_t>::min();
 constexpr int64_t most = std::numeric_limits<int64_t>::max();
@@ -126,14 +127,9 @@ AttrValue given_in(const Sample& s, const ArgDef& def) {
   return def.has_default ? def.default_value : AttrValue();
 }
 
-const OpRegistry& ops() {
-  static const OpRegistry all = value_or_throw(core_ops());
-  return all;
-}
-
 std::vector<std::string> names() {
   std::vector<std::string> out;
-  for (const auto& op : ops().all())
+  for (const auto& op : core().all())
     if (!op->schema.attrs.empty()) out.push_back(op->name);
   return out;
 }
@@ -141,7 +137,7 @@ std::vector<std::string> names() {
 class HostileAttribute : public testing::TestWithParam<std::string> {};
 
 TEST_P(HostileAttribute, is_refused_or_legal) {
-  const OpDef& op = *ops().find(GetParam());
+  const OpDef& op = *core().find(GetParam());
   for (size_t k = 0; k < std::min(samples_each, op.samples.size()); ++k)
     for (uint16_t arg : op.schema.attrs) {
       const ArgDef& def = op.schema.args[arg];
@@ -149,7 +145,7 @@ TEST_P(HostileAttribute, is_refused_or_legal) {
       for (const AttrValue& value :
            def.list ? hostile_lists(def.kind, given) : hostile_items(def.kind)) {
         const std::string text = value.text();
-        EXPECT_EQ(check_call(ops(), op, with_attr(op.samples[k], def.name, value), k), "")
+        EXPECT_EQ(check_call(core(), op, with_attr(op.samples[k], def.name, value), k), "")
             << op.name << ", sample " << k << ", " << def.name << "=" << text.substr(0, 200);
       }
     }

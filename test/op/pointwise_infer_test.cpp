@@ -2,11 +2,12 @@
 // numbers among the operands.
 #include <gtest/gtest.h>
 
-#include "ir/text.h"
-#include "op/registry.h"
+#include "test/random_inputs.h"
 
 namespace cleave {
 namespace {
+
+using test::core;
 
 constexpr const char* header =
     "graph @main(%s0: symint range(2,64) hint(8), %s1: symint range(1,9), %x: input f32[s0,4], "
@@ -15,9 +16,8 @@ constexpr const char* header =
 
 // The type of the first result of `call`, or the message of its failure.
 std::string type_of(const std::string& call) {
-  static const OpRegistry ops = value_or_throw(core_ops());
   const std::string text = header + ("%r = " + call) + "\n  return %r\n}\n";
-  auto program = parse(text, "test", ops);
+  auto program = parse(text, "test", core());
   if (!program.ok()) return program.failure().message;
   return program->main.type(program->main.find("r")).text();
 }

@@ -14,21 +14,16 @@
 #include "runtime/gemm.h"
 #include "runtime/gemm_block.h"
 #include "runtime/half.h"
+#include "runtime/instruction_set.h"
 
 namespace cleave::runtime {
 namespace {
 
 std::vector<GemmBlockKernel> kernels_for(DType dtype) {
   std::vector<GemmBlockKernel> kernels = {gemm_block_kernel_plain(dtype)};
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-      __builtin_cpu_supports("f16c"))
-    kernels.push_back(gemm_block_kernel_avx2(dtype));
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-    kernels.push_back(gemm_block_kernel_avx512(dtype));
-#endif
+  const InstructionSet set = instruction_set();
+  if (set >= InstructionSet::avx2) kernels.push_back(gemm_block_kernel_avx2(dtype));
+  if (set >= InstructionSet::avx512) kernels.push_back(gemm_block_kernel_avx512(dtype));
   kernels.push_back(gemm_block_kernel(dtype));  // the one that programs use
   return kernels;
 }

@@ -13,6 +13,7 @@
 #include "runtime/alloc_watch.h"
 #include "runtime/gemm_block.h"
 #include "runtime/half.h"
+#include "runtime/instruction_set.h"
 
 namespace cleave::runtime {
 namespace {
@@ -429,10 +430,8 @@ TEST(GemmBlock, EveryInstructionSetAgreesOnIntegers) {
   std::vector<std::vector<float>> results;
   std::vector<GemmBlockKernel> kernels = {gemm_block_kernel_plain(DType::f32),
                                           gemm_block_kernel(DType::f32)};
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+  if (instruction_set() >= InstructionSet::avx2)
     kernels.push_back(gemm_block_kernel_avx2(DType::f32));
-#endif
   for (const GemmBlockKernel& kernel : kernels) {
     const AlignedBytes scratch(kernel.scratch_bytes(31, 45, 300));
     std::vector<float> c(31 * 45);

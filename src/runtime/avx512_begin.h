@@ -1,0 +1,12 @@
+// Functions from here to target_end.h are compiled for AVX-512 (F, BW, DQ, VL).
+#include "runtime/avx512_intrinsics.h"
+
+#if defined(__clang__)
+#pragma clang attribute push(                                                    \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c"))), \
+    apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")
+#pragma GCC optimize("O3")
+#endif
