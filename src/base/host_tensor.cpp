@@ -2,6 +2,7 @@
 #include "cleave/host_tensor.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <bit>
 #include <cmath>
@@ -10,6 +11,7 @@
 #include <limits>
 #include <memory>
 
+#include "base/poison.h"
 #include "base/result.h"
 
 namespace cleave {
@@ -37,18 +39,23 @@ int64_t checked_numel(DType dtype, const std::vector<int64_t>& shape) {
   return empty ? 0 : product / size_of(dtype);
 }
 
-// By calloc, since the system gives large memory as zeros already: gigabytes of optimizer state
-// cost their time where they are first written, not here.
+// Large memory comes from the system page by page, as zeros already: gigabytes of optimizer state
+// cost their time where they are first written, not here, where calloc may clear what was used.
+std::shared_ptr<void> zeroed_pages(size_t size) {
+  void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) refuse(fmt::format("HostTensor: memory: {} bytes are not there", size));
+  return {memory, [size](void* first) { munmap(first, size); }};
+}
+
 std::shared_ptr<void> aligned_zeros(int64_t bytes) {
-  constexpr size_t line = 64;
+  constexpr size_t line = 64, least_pages = size_t{64} << 10;
   // Whole lines, so that the last vector of a kernel lies in memory of its own.
   const size_t size = std::max<size_t>((static_cast<size_t>(bytes) + line - 1) / line, 1) * line;
-  void* memory = std::calloc(size + line, 1);
-  if (memory == nullptr) refuse(fmt::format("HostTensor: memory: {} bytes are not there", bytes));
-  void* first = memory;
-  size_t space = size + line;
-  std::align(line, size, first, space);
-  return {first, [memory](void*) { std::free(memory); }};
+  if (size >= least_pages && !watches_memory) return zeroed_pages(size);
+  void* memory = std::aligned_alloc(line, size);
+  if (memory == nullptr) refuse(fmt::format("HostTensor: memory: {} bytes are not there", size));
+  std::memset(memory, 0, size);
+  return {memory, [](void* first) { std::free(first); }};
 }
 
 // The 16-bit format with `exponent` exponent bits that is nearest to x, ties to even. The scaling

@@ -4,11 +4,11 @@
 #include <atomic>
 #include <chrono>
 
+#include "base/poison.h"
 #include "compile/pipeline.h"
 #include "lower/step_uses.h"
 #include "lower/traffic.h"
 #include "runtime/arena.h"
-#include "runtime/poison.h"
 
 namespace cleave {
 namespace {
@@ -58,9 +58,9 @@ class RunningInstance final : public Instance {
     if (running_.exchange(true))
       return user_error("this instance is running already; make a second one to run two at once");
     Status s = check_bound();
-    if (runtime::watches_memory) runtime::forbid(arena_.data(), arena_bytes());
+    if (watches_memory) forbid(arena_.data(), arena_bytes());
     if (s.ok()) s = run_steps();
-    if (runtime::watches_memory) runtime::allow(arena_.data(), arena_bytes());
+    if (watches_memory) allow(arena_.data(), arena_bytes());
     running_ = false;
     return s;
   }
@@ -158,10 +158,10 @@ class RunningInstance final : public Instance {
   class StepMemory {
    public:
     StepMemory(const RunningInstance& run, const Step& step) : run_(run), step_(step) {
-      if (runtime::watches_memory) each(runtime::allow);
+      if (watches_memory) each(allow);
     }
     ~StepMemory() {
-      if (runtime::watches_memory) each(runtime::forbid);
+      if (watches_memory) each(forbid);
     }
     StepMemory(const StepMemory&) = delete;
     StepMemory& operator=(const StepMemory&) = delete;

@@ -11,6 +11,8 @@
 // The build lists the files that say CLEAVE_OPS; registry.cpp adds their entries in the order of
 // the files' names. The entries of a file are made once for each registry.
 #pragma once
+#include <initializer_list>
+#include <utility>
 #include <vector>
 
 #include "ir/builder.h"
@@ -18,6 +20,28 @@
 #include "ir/op_view.h"
 #include "loop/lower_rule.h"
 
-#define CLEAVE_OPS(file)              \
-  std::vector<OpDef> ops_of_##file(); \
-  std::vector<OpDef> ops_of_##file()
+namespace cleave {
+
+// The entries of a file. Those in braces are moved, where a std::vector would copy their samples.
+class OpEntries {
+ public:
+  struct Item {
+    Item(OpDef def) : entry(std::move(def)) {}
+    mutable OpDef entry;  // a list's items are const
+  };
+  OpEntries(std::initializer_list<Item> items) {
+    entries_.reserve(items.size());
+    for (const Item& item : items) entries_.push_back(std::move(item.entry));
+  }
+  OpEntries(std::vector<OpDef> entries) : entries_(std::move(entries)) {}
+  std::vector<OpDef> take() && { return std::move(entries_); }
+
+ private:
+  std::vector<OpDef> entries_;
+};
+
+}  // namespace cleave
+
+#define CLEAVE_OPS(file)     \
+  OpEntries ops_of_##file(); \
+  OpEntries ops_of_##file()

@@ -2,19 +2,18 @@
 // CLEAVE_OPS(X), sorted by name.
 #include "op/registry.h"
 
-#include <vector>
+#include "op/entry.h"
 
 namespace cleave {
 
-#define CLEAVE_OP_TABLE(file) std::vector<OpDef> ops_of_##file();
+#define CLEAVE_OP_TABLE(file) OpEntries ops_of_##file();
 #include "op_tables.inc"
 #undef CLEAVE_OP_TABLE
 
 Result<OpRegistry> core_ops() {
   OpRegistry ops;
-  [[maybe_unused]] const auto add_all = [&ops](std::vector<OpDef> entries,
-                                               const char* file) -> Status {
-    for (OpDef& entry : entries) {
+  [[maybe_unused]] const auto add_all = [&ops](OpEntries entries, const char* file) -> Status {
+    for (OpDef& entry : std::move(entries).take()) {
       entry.file = file;
       CLEAVE_CHECK(ops.add(std::move(entry)));
     }

@@ -29,10 +29,10 @@
 #include <mutex>
 #include <vector>
 
+#include "base/poison.h"
 #include "runtime/clang_front_end.h"
 #include "runtime/host_target.h"
 #include "runtime/jit_loader.h"
-#include "runtime/poison.h"
 
 namespace cleave::runtime {
 

@@ -11,7 +11,7 @@
 
 #include <vector>
 
-#include "runtime/poison.h"
+#include "base/poison.h"
 
 namespace cleave::runtime {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <map>
 
+#include "base/poison.h"
 #include "runtime/external_symbols.h"
-#include "runtime/poison.h"
 
 namespace cleave::runtime {
 namespace {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/poison.h"
+#include "base/poison.h"
 
 namespace cleave::runtime {
 namespace {

@@ -22,7 +22,7 @@ extern "C" void __asan_poison_memory_region(const volatile void* begin, size_t b
 extern "C" void __asan_unpoison_memory_region(const volatile void* begin, size_t bytes);
 #endif
 
-namespace cleave::runtime {
+namespace cleave {
 
 constexpr bool watches_memory = CLEAVE_WATCHES_MEMORY != 0;
 
@@ -38,4 +38,4 @@ inline void allow([[maybe_unused]] const void* begin, [[maybe_unused]] size_t by
 #endif
 }
 
-}  // namespace cleave::runtime
+}  // namespace cleave
