@@ -71,10 +71,11 @@ Result<std::unique_ptr<llvm::Module>> parse_c(const std::string& text, const std
                                                  instance.getDiagnostics()))
     return bug("compiler: clang: {}: options: {}", unit_name, stream.str());
   const std::string file = unit_name + ".c";
-  const llvm::MemoryBufferRef buffer(text, file);
+  const auto files = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
+  files->addFileNoOwn(file, 0, llvm::MemoryBufferRef(text, file));  // sanitizers ask for a file
   instance.getFrontendOpts().Inputs = {
-      clang::FrontendInputFile(buffer, clang::InputKind(clang::Language::C))};
-  instance.createFileManager(llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>());
+      clang::FrontendInputFile(file, clang::InputKind(clang::Language::C))};
+  instance.createFileManager(files);
 
   clang::EmitLLVMOnlyAction action(&context);
   const bool parsed = instance.ExecuteAction(action);
