@@ -306,10 +306,9 @@ TEST(VerifyEdited, each_edit_marks_the_nodes_that_it_concerns) {
   EXPECT_EQ(after([&](Graph& g) { g.erase(def("c")); }), Names{});
   EXPECT_EQ(after([&](Graph& g) { ASSERT_TRUE(g.reorder({def("c"), def("a"), def("b")}).ok()); }),
             Names{});
-  EXPECT_EQ(after([&](Graph& g) {
-              g.filter_placeholders([](const Placeholder&) { return true; });
-            }),
-            (Names{"a", "b", "c"}));
+  EXPECT_EQ(
+      after([&](Graph& g) { g.filter_placeholders([](const Placeholder&) { return true; }); }),
+      (Names{"a", "b", "c"}));
   EXPECT_EQ(after([&](Graph& g) {  // and the readers of a type that changed
               g.set_input(def("a"), 0, g.find("y"));
               ASSERT_TRUE(g.refresh_types().ok());
