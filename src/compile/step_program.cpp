@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "lower/place.h"
@@ -44,6 +45,7 @@ class Collector {
         out_.storages[part.id].update = out_.storages[s].update;
       }
     for (size_t c = 0; c < out_.calls.size(); ++c) set_at_least(c);
+    add_unread_operands();
     return std::move(out_);
   }
 
@@ -130,8 +132,8 @@ class Collector {
 
   // The most that its steps have in memory at once: what they read up to the last of them that
   // does, of what they make the largest from the first on: a program may make each alone. Updates
-  // may be written in place, and take nothing then; nor do results in the step in which they may
-  // lie over an operand. A part takes nothing: alone it may lie over an operand too. A join has
+  // may be written in place, and take nothing then; nor does what lies over an operand, result or not,
+  // in the step that may put it there. A part takes nothing: alone it may lie over an operand too. A join has
   // nothing in memory but its result, where a program has its operands in it.
   void set_at_least(size_t c) {
     const auto [begin, end] = steps_[c];
@@ -144,16 +146,15 @@ class Collector {
     for (size_t i = begin; i < end; ++i)
       for (const size_t s : storages_of(p_.steps[i]))
         if (counts(i, s)) alive.emplace(s, std::pair{i, i}).first->second.second = i;
+    for (auto it = alive.begin(); it != alive.end();) {
+      auto& [s, steps] = *it;
+      const bool is_over = first_[s] >= begin && may_lie_over_operand(p_.steps[steps.first], s);
+      it = is_over && ++steps.first > steps.second ? alive.erase(it) : std::next(it);
+    }
     size_t largest = p_.storages.size();
     for (const int32_t m : out_.calls[c].makes) {
       const auto s = static_cast<size_t>(m);
-      const auto made = alive.find(s);
-      if (made == alive.end()) continue;
-      if (may_lie_over_operand(p_.steps[made->second.first], s) &&
-          ++made->second.first > made->second.second) {
-        alive.erase(made);
-        continue;
-      }
+      if (!alive.contains(s)) continue;
       if (largest != p_.storages.size()) {
         const bool larger = p_.storages[s].bytes > p_.storages[largest].bytes;
         alive.erase(larger ? std::exchange(largest, s) : s);
@@ -195,6 +196,56 @@ class Collector {
       most = std::max(most, alive);
     }
     return most;
+  }
+
+  // An operand of which no step reads an element, an empty one for example, has to be made
+  // nevertheless: as a storage of 0 bytes.
+  void add_unread_operands() {
+    std::vector<size_t> call_of(graph_.node_capacity(), none);
+    for (size_t c = 0; c < out_.calls.size(); ++c) call_of[out_.calls[c].node.v] = c;
+    std::map<ValueId, int32_t> made;
+    const auto storage_for = [&](ValueId v, StepProgram::Call& maker) {
+      const auto [it, is_new] = made.emplace(v, static_cast<int32_t>(out_.storages.size()));
+      if (is_new) {
+        out_.storages.emplace_back().value = v;
+        maker.makes.push_back(it->second);
+      }
+      return it->second;
+    };
+    for (StepProgram::Call& call : out_.calls)
+      for (const ValueId v : made_operands(graph_.node(call.node).inputs, call_of)) {
+        StepProgram::Call& maker = out_.calls[call_of[graph_.value(v).def.v]];
+        const bool is_behind = std::ranges::any_of(call.reads, [&](int32_t s) {
+          return std::ranges::find(maker.makes, s) != maker.makes.end();
+        });
+        if (!is_behind && maker.updates.empty()) call.reads.push_back(storage_for(v, maker));
+      }
+    Values returned;
+    for (const Return& r : graph_.returns()) returned.push_back(r.value);
+    for (const ValueId v : made_operands(returned, call_of)) {
+      StepProgram::Call& maker = out_.calls[call_of[graph_.value(v).def.v]];
+      const bool is_kept = std::ranges::any_of(
+          maker.makes, [&](int32_t s) { return out_.storages[static_cast<size_t>(s)].kept; });
+      if (!is_kept && maker.updates.empty())
+        out_.storages[static_cast<size_t>(storage_for(v, maker))].kept = true;
+    }
+  }
+
+  // What calls make of the values, each seen through the nodes without steps.
+  Values made_operands(Values open, const std::vector<size_t>& call_of) const {
+    Values found;
+    std::set<ValueId> seen;
+    while (!open.empty()) {
+      const ValueId v = open.back();
+      open.pop_back();
+      if (!v.valid() || !graph_.value(v).def.valid() || !seen.insert(v).second) continue;
+      const NodeId def = graph_.value(v).def;
+      if (call_of[def.v] != none)
+        found.push_back(v);
+      else
+        open.insert(open.end(), graph_.node(def).inputs.begin(), graph_.node(def).inputs.end());
+    }
+    return found;
   }
 
   // Copies of what is returned, behind everything.

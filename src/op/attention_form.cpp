@@ -2,8 +2,8 @@
 //
 //   forward    query of f32, bf16 or f16; sizes known; widths above 0
 //   backward   as well: key and value in equal groups, nothing broadcast over batch or heads (a
-//              gradient would be summed over the copies), the sums handed over as such, the result
-//              and its gradient of the query's dtype (a saved one may be as it was cast)
+//              gradient would be summed over the copies), the sums handed over as such, as f32, the
+//              result and its gradient of the query's dtype (a saved one may be as it was cast)
 #include "op/attention.h"
 
 namespace cleave {
@@ -50,6 +50,7 @@ std::optional<loop::AttentionForm> attention_form(const AttentionView& call) {
 std::optional<loop::AttentionForm> attention_backward_form(const AttentionView& call, int dout,
                                                            int out, int sums) {
   if (!is_covered(call) || call.op.in_type(sums).rank() != 3) return std::nullopt;
+  if (call.op.in_type(sums).dtype != DType::f32) return std::nullopt;
   for (const int k : {dout, out})
     if (call.op.in_type(k).dtype != call.type(0).dtype) return std::nullopt;
   const AttentionShape s = attention_shape(call);

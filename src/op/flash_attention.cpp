@@ -308,6 +308,8 @@ OpDef flash_backward() {
   for (const std::vector<int64_t>& mask :
        {std::vector<int64_t>{2, 2, 3, 5}, {2, 1, 3, 5}, {1, 2, 3, 5}, {1, 1, 1, 5}})
     samples.push_back({{z, z, w, w, z, sums, f32(mask)}, plain});
+  for (const DType t : {DType::bf16, DType::f64})  // as something else has made them
+    samples.push_back({{z, z, w, w, z, sample(t, {2, 2, 3}).range(1, 2)}, plain});
   const SampleTensor shared = f32({2, 2, 3, 2}), reads = f32({2, 4, 3, 2});
   for (const SampleAttrs& attrs : {plain, causal})
     samples.push_back({{reads, reads, shared, shared, reads, f32({2, 4, 3}).range(1, 2)}, attrs});

@@ -3,9 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "cleave/cleave.h"
+#include "compile/budget_family.h"
+#include "compile/plan_program.h"
 #include "cut/parse_budget.h"
 #include "op/registry.h"
+#include "test/random_inputs.h"
 
 namespace cleave {
 namespace {
@@ -13,7 +18,11 @@ namespace {
 TEST(Budget, random_graphs_keep_their_bits_and_their_budgets) {
   const OpRegistry ops = value_or_throw(core_ops());
   int64_t programs = 0, recomputing = 0;
-  for (uint64_t seed = 0; seed < 40; ++seed) {
+  std::vector<uint64_t> seeds(40);
+  std::iota(seeds.begin(), seeds.end(), 0);
+  // Found once: results that no step reads an element of, and what lies over an operand.
+  seeds.insert(seeds.end(), {600239, 600458, 600818, 601057});
+  for (const uint64_t seed : seeds) {
     const random::RandomGraph r = value_or_throw(
         random::with_gradients(value_or_throw(random::random_graph(ops, seed, {})), ops, seed));
     const Result<random::BudgetVerdict> v = random::check_budgets(r, ops, {0, .25, .5, .75, 1});
@@ -25,6 +34,32 @@ TEST(Budget, random_graphs_keep_their_bits_and_their_budgets) {
   }
   EXPECT_GT(programs, 40);
   EXPECT_GT(recomputing, 10);
+}
+
+BudgetFamily family_of(const std::string& text) {
+  Graph g = test::parsed(text);
+  value_or_throw(prepare_graph(g, test::core()));
+  BudgetFamily family = value_or_throw(BudgetFamily::make(g));
+  family.complete();
+  return family;
+}
+
+// What a kernel needs for itself may lie over an operand: %y, which nothing reads.
+TEST(Budget, the_lower_bound_counts_nothing_twice) {
+  BudgetFamily family = family_of(
+      "graph @body(%a: input f32[6,40]) {\n"
+      "  %m = mean(%a; dim=[1], keepdim=true)\n"
+      "  %y = sub(%a, %m)\n"
+      "  return %y, %m\n}\n"
+      "graph @main(%x: input f32[40]) {\n"
+      "  %r = repeat(%x; repeats=[6])\n"
+      "  %a = reshape(%r; shape=[6,40])\n"
+      "  %y, %m = fused([%a]; body=@body)\n"
+      "  return %m\n}\n");
+  int64_t least = value_or_throw(family.whole_peak());
+  for (size_t k = 0; k < family.members().size(); ++k)
+    least = std::min(least, value_or_throw(family.peak(k)));
+  EXPECT_GE(least, family.lower_bound());
 }
 
 TEST(Budget, text) {
