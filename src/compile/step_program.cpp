@@ -218,7 +218,7 @@ class Collector {
         const bool is_behind = std::ranges::any_of(call.reads, [&](int32_t s) {
           return std::ranges::find(maker.makes, s) != maker.makes.end();
         });
-        if (!is_behind && maker.updates.empty()) call.reads.push_back(storage_for(v, maker));
+        if (!is_behind && !is_update(maker)) call.reads.push_back(storage_for(v, maker));
       }
     Values returned;
     for (const Return& r : graph_.returns()) returned.push_back(r.value);
@@ -226,9 +226,16 @@ class Collector {
       StepProgram::Call& maker = out_.calls[call_of[graph_.value(v).def.v]];
       const bool is_kept = std::ranges::any_of(
           maker.makes, [&](int32_t s) { return out_.storages[static_cast<size_t>(s)].kept; });
-      if (!is_kept && maker.updates.empty())
+      if (!is_kept && !is_update(maker))
         out_.storages[static_cast<size_t>(storage_for(v, maker))].kept = true;
     }
+  }
+
+  // Those are put in order by themselves: behind every step that may fail.
+  bool is_update(const StepProgram::Call& call) const {
+    return !call.updates.empty() || std::ranges::any_of(call.makes, [&](int32_t s) {
+      return out_.storages[static_cast<size_t>(s)].update;
+    });
   }
 
   // What calls make of the values, each seen through the nodes without steps.

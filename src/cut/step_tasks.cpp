@@ -108,10 +108,22 @@ void StepTasks::add_order() {
         if (c < w)
           for (const TaskId t : of_call_[w]) links_.emplace_back(behind_call(c), t);
     }
+  // One that checks before it writes comes behind the others, of its kind those before it.
+  const auto waits_for = [&](uint32_t w, uint32_t c) {
+    return program_->calls[c].may_fail && c != w && (program_->calls[c].updates.empty() || c < w);
+  };
   for (const auto& [s, calls] : writers)
-    for (const uint32_t w : calls)
-      if (checked != ~TaskId{0})
-        for (const TaskId t : of_call_[w]) links_.emplace_back(checked, t);
+    for (const uint32_t w : calls) {
+      if (checked == ~TaskId{0}) break;
+      for (const TaskId t : of_call_[w]) {
+        if (!program_->calls[w].may_fail) {
+          links_.emplace_back(checked, t);
+          continue;
+        }
+        for (uint32_t c = 0; c < program_->calls.size(); ++c)
+          if (waits_for(w, c)) links_.emplace_back(behind[c], t);
+      }
+    }
   // Into the given order: right behind the call, `checked` behind the last check.
   std::vector<TaskId> order;
   size_t left = checks.size();

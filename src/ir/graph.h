@@ -158,6 +158,8 @@ class Graph {
   std::vector<NodeId> order() const;
   // Puts the nodes into this order; it must name each live node once.
   Status reorder(const std::vector<NodeId>& order);
+  // Operands must stand before it there, and readers behind.
+  void move_before(NodeId n, NodeId before);
   // Results must be unused.
   void erase(NodeId n);
   OpView view(NodeId n) const;
@@ -219,6 +221,7 @@ class Graph {
   void link_use(NodeId n, uint32_t operand);
   void unlink_use(NodeId n, uint32_t operand);
   void insert_before(NodeId n, NodeId before);
+  void take_out(NodeId n);
   Node::UseLink& link(Use u) { return nodes_[u.node.v].links[u.operand]; }
 
   std::string name_;

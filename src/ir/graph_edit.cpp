@@ -14,6 +14,19 @@ void Graph::insert_before(NodeId n, NodeId before) {
   (before.valid() ? nodes_[before.v].prev : tail_) = n;
 }
 
+void Graph::take_out(NodeId n) {
+  const Node& node = nodes_[n.v];
+  (node.prev.valid() ? nodes_[node.prev.v].next : head_) = node.next;
+  (node.next.valid() ? nodes_[node.next.v].prev : tail_) = node.prev;
+}
+
+void Graph::move_before(NodeId n, NodeId before) {
+  if (n == before) return;
+  note_edit(n);
+  take_out(n);
+  insert_before(n, before);
+}
+
 void Graph::link_use(NodeId n, uint32_t operand) {
   ValueId v = nodes_[n.v].inputs[operand];
   if (!v.valid()) return;
@@ -50,8 +63,7 @@ void Graph::erase(NodeId n) {
   ++edits_;
   Node& node = nodes_[n.v];
   for (uint32_t i = 0; i < node.inputs.size(); ++i) unlink_use(n, i);
-  (node.prev.valid() ? nodes_[node.prev.v].next : head_) = node.next;
-  (node.next.valid() ? nodes_[node.next.v].prev : tail_) = node.prev;
+  take_out(n);
   for (uint32_t k = 0; k < node.output_count; ++k)
     by_name_.erase(values_[node.out(k).v].name, node.out(k).v);
   node.erased = true;

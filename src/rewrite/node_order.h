@@ -1,0 +1,22 @@
+// Which of two calls stands first, kept while calls are put between others.
+#pragma once
+#include "ir/graph.h"
+
+namespace cleave {
+
+class NodeOrder {
+ public:
+  explicit NodeOrder(const Graph& graph) : graph_(graph) { number(); }
+  bool before(NodeId a, NodeId b) const { return at_[a.v] < at_[b.v]; }
+  // The call was put where it stands now. Halves the gap there; renumbers where there is none.
+  void place(NodeId n);
+
+ private:
+  static constexpr int64_t gap = int64_t{1} << 36;
+  void number();
+
+  const Graph& graph_;
+  std::vector<int64_t> at_;
+};
+
+}  // namespace cleave
