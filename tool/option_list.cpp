@@ -7,6 +7,9 @@ namespace cleave::tool {
 void OptionList::required(const std::string& name, std::string& value, const std::string& what) {
   app_.add_option(name, value, what)->required();
 }
+void OptionList::optional(const std::string& name, std::string& value, const std::string& what) {
+  app_.add_option(name, value, what);
+}
 void OptionList::option(const std::string& names, std::string& value, const std::string& what) {
   app_.add_option(names, value, what);
 }

@@ -17,6 +17,8 @@ class OptionList {
 
   // A word that must be given, by position ("GRAPH") or by name ("--text").
   void required(const std::string& name, std::string& value, const std::string& what);
+  // A word by position that may be left out.
+  void optional(const std::string& name, std::string& value, const std::string& what);
   // An option that takes a word or a number: "--out", or "-o,--out" with a short form.
   void option(const std::string& names, std::string& value, const std::string& what);
   void option(const std::string& names, int& value, const std::string& what);

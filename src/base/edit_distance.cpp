@@ -21,4 +21,12 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+void NearestName::offer(std::string_view known) {
+  if (name_.size() > 64) return;
+  const size_t d = edit_distance(name_, known);
+  if (d >= distance_) return;
+  best_ = known;
+  distance_ = d;
+}
+
 }  // namespace cleave

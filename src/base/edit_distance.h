@@ -1,11 +1,25 @@
 // Levenshtein distance, for "did you mean".
 #pragma once
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace cleave {
 
 // O(|a| |b|); callers bound the lengths.
 size_t edit_distance(std::string_view a, std::string_view b);
+
+// The nearest of the names offered, empty where none is nearer than a third of its letters and two
+// more, or the name is longer than 64.
+class NearestName {
+ public:
+  explicit NearestName(std::string_view name) : name_(name), distance_(2 + name.size() / 3) {}
+  void offer(std::string_view known);
+  const std::string& best() const { return best_; }
+
+ private:
+  std::string name_, best_;
+  size_t distance_;
+};
 
 }  // namespace cleave

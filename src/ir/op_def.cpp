@@ -27,15 +27,9 @@ const OpDef* OpRegistry::find(std::string_view name) const {
 }
 
 std::string OpRegistry::nearest(std::string_view name) const {
-  std::string best;
-  size_t best_distance = 2 + std::min<size_t>(name.size(), 64) / 3;  // a third and one more
-  if (name.size() > 64) return best;
-  for (const auto& op : ordered_)
-    if (size_t d = edit_distance(name, op->name); d < best_distance) {
-      best = op->name;
-      best_distance = d;
-    }
-  return best;
+  NearestName nearest(name);
+  for (const auto& op : ordered_) nearest.offer(op->name);
+  return nearest.best();
 }
 
 }  // namespace cleave

@@ -34,7 +34,8 @@ class RuleCompiler {
     if (const auto it = index_.find(p.identity()); it != index_.end()) return it->second;
     const PatternNode& node = p.node();
     if (node.kind == Kind::each && repeated) return bug("each() inside each()");
-    if (node.kind == Kind::results && !is_root) return bug("results() stands below another pattern");
+    if (node.kind == Kind::results && !is_root)
+      return bug("results() stands below another pattern");
     const int at = static_cast<int>(out_.patterns.size());
     index_.emplace(p.identity(), at);
     CompiledPattern made{&node, node.kind};
@@ -152,8 +153,7 @@ class RuleCompiler {
       known = p;
       return true;
     }
-    if (node.kind == Kind::result)
-      return descend(node.children[0], node.source->index, way, known);
+    if (node.kind == Kind::result) return descend(node.children[0], node.source->index, way, known);
     if (node.kind == Kind::results) return descend(node.children[0], -1, way, known);
     if (node.kind != Kind::call && node.kind != Kind::list) return false;
     if (node.kind == Kind::call) way.push_back({p, result});

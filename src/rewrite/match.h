@@ -8,16 +8,17 @@ namespace cleave {
 
 // What one name stands for.
 struct Capture {
-  Values values;            // one; inside each(), one for each item
+  Values values;              // one; inside each(), one for each item
   std::vector<NodeId> nodes;  // the calls that make them, invalid for placeholders
-  AttrValue attr;           // an attribute, or a number that stands for an operand
+  AttrValue attr;             // an attribute, or a number that stands for an operand
   bool is_bound = false;
 };
 
 // A pattern's names in its graph. Names that the pattern doesn't have are a defect of the rule.
 class Match {
  public:
-  Match(const Graph& graph, const std::vector<std::string>& names) : graph_(&graph), names_(&names) {
+  Match(const Graph& graph, const std::vector<std::string>& names)
+      : graph_(&graph), names_(&names) {
     captures_.resize(names.size());
   }
 

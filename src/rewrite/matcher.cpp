@@ -161,8 +161,8 @@ bool Matcher::solve(const Goal* goal) {
       const ValueInfo& info = graph_.value(v);
       if (!info.def.valid()) return false;
       if (p.kind == Kind::call)
-        return info.index == 0 && ((bind_value(p.name, v) && solve_call(*goal, p, info.def)) ||
-                                   back(begin));
+        return info.index == 0 &&
+               ((bind_value(p.name, v) && solve_call(*goal, p, info.def)) || back(begin));
       if (p.kind == Kind::result && p.source->index >= 0 &&
           info.index != static_cast<uint32_t>(p.source->index))
         return false;

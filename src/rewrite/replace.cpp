@@ -24,8 +24,8 @@ Replacer::Replacer(Graph& graph, const OpRegistry& ops) : graph_(graph), ops_(op
 
 Result<Replaced> Replacer::replace(const Rule& rule, const Match& match) {
   NodeId root = graph_.value(match.outputs()[0]).def;
-  const bool has_several = std::ranges::any_of(
-      match.outputs(), [&](ValueId v) { return graph_.value(v).def != root; });
+  const bool has_several =
+      std::ranges::any_of(match.outputs(), [&](ValueId v) { return graph_.value(v).def != root; });
   if (has_several) {
     if (!order_) order_.emplace(graph_);
     for (const ValueId v : match.outputs())

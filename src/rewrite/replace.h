@@ -36,8 +36,8 @@ class Replacer {
 
   Graph& graph_;
   const OpRegistry& ops_;
-  std::vector<bool> is_returned_;    // by value
-  std::optional<NodeOrder> order_;   // once a rule with several results has matched
+  std::vector<bool> is_returned_;   // by value
+  std::optional<NodeOrder> order_;  // once a rule with several results has matched
 };
 
 }  // namespace cleave

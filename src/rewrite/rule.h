@@ -22,8 +22,9 @@ struct Rule {
 struct RuleCount {
   std::string rule;
   int64_t matches = 0;
-  int64_t nodes = 0;    // calls matched, and results taken by their index
-  int64_t refused = 0;  // near misses: the pattern fits, but not its condition, users, tags or order
+  int64_t nodes = 0;  // calls matched, and results taken by their index
+  int64_t refused =
+      0;  // near misses: the pattern fits, but not its condition, users, tags or order
   double ms = 0;
 };
 

@@ -72,9 +72,10 @@ class Rewriting {
       return false;
     }
     if (--left_ < 0)
-      return bug("rule {} at %{}: it still fits after 20 rewrites for each call: does another rule "
-                 "undo it?",
-                 rule.name, graph_.name(done.values[0]));
+      return bug(
+          "rule {} at %{}: it still fits after 20 rewrites for each call: does another rule "
+          "undo it?",
+          rule.name, graph_.name(done.values[0]));
     ++counts_[r].matches;
     counts_[r].nodes += size;
     try_again(done);
@@ -126,8 +127,8 @@ Result<std::vector<RuleCount>> RuleSet::apply(Graph& graph, const OpRegistry& op
   for (const Rule& rule : *rules_) counts.push_back({rule.name});
   const Result<bool> changed = apply_here(graph, ops, options, counts);
   if (!changed.ok()) return Failure(changed.failure());
-  CLEAVE_CHECK(rewrite_subgraphs(
-      graph, [&](Graph& sub) { return apply_here(sub, ops, options, counts); }));
+  CLEAVE_CHECK(
+      rewrite_subgraphs(graph, [&](Graph& sub) { return apply_here(sub, ops, options, counts); }));
   return counts;
 }
 

@@ -41,10 +41,10 @@ Rule drop_double_neg() {
 
 TEST(RuleSet, replaces_the_last_call_and_drops_what_nothing_reads) {
   std::vector<RuleCount> counts;
-  EXPECT_EQ(rewritten({drop_double_neg()},
-                      body(x, "  %a = neg(%x)\n  %b = neg(%a)\n  %c = exp(%b)\n  return %c\n"),
-                      &counts),
-            same(body(x, "  %c = exp(%x)\n  return %c\n")));
+  EXPECT_EQ(
+      rewritten({drop_double_neg()},
+                body(x, "  %a = neg(%x)\n  %b = neg(%a)\n  %c = exp(%b)\n  return %c\n"), &counts),
+      same(body(x, "  %c = exp(%x)\n  return %c\n")));
   EXPECT_EQ(counts[0].matches, 1);
   EXPECT_EQ(counts[0].nodes, 2);
 }
@@ -70,8 +70,9 @@ TEST(RuleSet, a_call_that_something_else_reads_stays) {
 TEST(RuleSet, a_shared_call_stays_for_its_other_readers) {
   Rule rule = drop_double_neg();
   rule.search = {call("neg", {call("neg", {any("x")}).shared()})};
-  EXPECT_EQ(rewritten({rule}, body(x, "  %a = neg(%x)\n  %b = neg(%a)\n  %c = exp(%a)\n"
-                                      "  %d = exp(%b)\n  return %d, %c\n")),
+  EXPECT_EQ(rewritten({rule}, body(x,
+                                   "  %a = neg(%x)\n  %b = neg(%a)\n  %c = exp(%a)\n"
+                                   "  %d = exp(%b)\n  return %d, %c\n")),
             same(body(x, "  %a = neg(%x)\n  %c = exp(%a)\n  %d = exp(%x)\n  return %d, %c\n")));
 }
 
@@ -81,12 +82,14 @@ TEST(RuleSet, the_new_value_takes_name_source_and_tag) {
                      .build = [](Builder& b, const Match& m) -> Values {
                        return {b.neg(b.neg(b.pow(m["x"], 2)))};
                      }};
-  EXPECT_EQ(rewritten({rule}, body(x, "  %y = mul(%x, %x) !recompute(must_save, ac=3)  # m.cpp:7\n"
-                                      "  return %y\n")),
-            same(body(x, "  %pow = pow(%x; exponent=2) !recompute(must_save, ac=3)  # m.cpp:7\n"
-                         "  %neg = neg(%pow) !recompute(must_save, ac=3)  # m.cpp:7\n"
-                         "  %y = neg(%neg) !recompute(must_save, ac=3)  # m.cpp:7\n"
-                         "  return %y\n")));
+  EXPECT_EQ(rewritten({rule}, body(x,
+                                   "  %y = mul(%x, %x) !recompute(must_save, ac=3)  # m.cpp:7\n"
+                                   "  return %y\n")),
+            same(body(x,
+                      "  %pow = pow(%x; exponent=2) !recompute(must_save, ac=3)  # m.cpp:7\n"
+                      "  %neg = neg(%pow) !recompute(must_save, ac=3)  # m.cpp:7\n"
+                      "  %y = neg(%neg) !recompute(must_save, ac=3)  # m.cpp:7\n"
+                      "  return %y\n")));
 }
 
 TEST(RuleSet, calls_of_other_tags_are_not_one_match) {
@@ -118,15 +121,17 @@ TEST(RuleSet, commuting_operands_are_tried_both_ways_at_every_depth) {
     EXPECT_EQ(rewritten({rule}, body(head, fmt::format("  %e = exp(%x)\n  %y = add({})\n"
                                                        "  return %y\n",
                                                        order))),
-              same(body(head, "  %exp = exp(%x)\n  %neg = neg(%exp)\n  %y = sub(%z, %neg)\n"
-                              "  return %y\n")));
+              same(body(head,
+                        "  %exp = exp(%x)\n  %neg = neg(%exp)\n  %y = sub(%z, %neg)\n"
+                        "  return %y\n")));
   // The first order fits until the inner names disagree: the second one has to be tried.
-  const Rule deep = {.name = "deep",
-                     .search = {call("sub", {call("add", {any("p"), any("q")}).commutes(),
-                                             any("p")})},
-                     .build = [](Builder&, const Match& m) -> Values { return {m["q"]}; }};
-  EXPECT_EQ(rewritten({deep}, body(head, "  %s = add(%z, %x)\n  %y = sub(%s, %x)\n"
-                                         "  %o = exp(%y)\n  return %o\n")),
+  const Rule deep = {
+      .name = "deep",
+      .search = {call("sub", {call("add", {any("p"), any("q")}).commutes(), any("p")})},
+      .build = [](Builder&, const Match& m) -> Values { return {m["q"]}; }};
+  EXPECT_EQ(rewritten({deep}, body(head,
+                                   "  %s = add(%z, %x)\n  %y = sub(%s, %x)\n"
+                                   "  %o = exp(%y)\n  return %o\n")),
             same(body(head, "  %o = exp(%z)\n  return %o\n")));
 }
 
@@ -150,29 +155,32 @@ TEST(RuleSet, numbers_lists_and_absent_operands) {
                       .search = {call("mul", {any("x"), number("c")})},
                       .when = [](const Match& m) { return m.scalar("c") == 1; },
                       .build = [](Builder&, const Match& m) -> Values { return {m["x"]}; }};
-  EXPECT_EQ(rewritten({scale}, body(x, "  %a = mul(%x; other=1)\n  %b = mul(%a; other=1.0)\n"
-                                       "  %c = mul(%b; other=2.0)\n  return %c\n")),
+  EXPECT_EQ(rewritten({scale}, body(x,
+                                    "  %a = mul(%x; other=1)\n  %b = mul(%a; other=1.0)\n"
+                                    "  %c = mul(%b; other=2.0)\n  return %c\n")),
             same(body(x, "  %c = mul(%x; other=2.0)\n  return %c\n")));
-  const Rule norm = {.name = "norm",
-                     .search = {call("native_layer_norm", {any("x"), any("w"), absent()},
-                                     {{"normalized_shape", anything()}, {"eps", bind("eps")}})},
-                     .build = [](Builder& b, const Match& m) -> Values {
-                       return {b.mul(m["x"], m["w"])};
-                     }};
+  const Rule norm = {
+      .name = "norm",
+      .search = {call("native_layer_norm", {any("x"), any("w"), absent()},
+                      {{"normalized_shape", anything()}, {"eps", bind("eps")}})},
+      .build = [](Builder& b, const Match& m) -> Values { return {b.mul(m["x"], m["w"])}; }};
   const std::string head = x + ", %w: param f32[6]";
-  EXPECT_EQ(rewritten({norm}, body(head, "  %y, %m, %r = native_layer_norm(%x, %w; "
-                                         "normalized_shape=[6], eps=1e-05)\n  return %y\n")),
+  EXPECT_EQ(rewritten({norm}, body(head,
+                                   "  %y, %m, %r = native_layer_norm(%x, %w; "
+                                   "normalized_shape=[6], eps=1e-05)\n  return %y\n")),
             same(body(head, "  %y = mul(%x, %w)\n  return %y\n")));
-  const Rule cat = {.name = "cat",
-                    .search = {call("cat", {each(call("exp", {any("item")}))},
-                                    {{"dim", bind("dim")}})},
-                    .build = [](Builder& b, const Match& m) -> Values {
-                      return {b.exp(b.cat(m.all("item"), m.integer("dim")))};
-                    }};
-  EXPECT_EQ(rewritten({cat}, body(x, "  %a = exp(%x)\n  %n = neg(%x)\n  %b = exp(%n)\n"
-                                     "  %y = cat([%a, %b]; dim=1)\n  return %y\n")),
-            same(body(x, "  %n = neg(%x)\n  %cat = cat([%x, %n]; dim=1)\n  %y = exp(%cat)\n"
-                         "  return %y\n")));
+  const Rule cat = {
+      .name = "cat",
+      .search = {call("cat", {each(call("exp", {any("item")}))}, {{"dim", bind("dim")}})},
+      .build = [](Builder& b, const Match& m) -> Values {
+        return {b.exp(b.cat(m.all("item"), m.integer("dim")))};
+      }};
+  EXPECT_EQ(rewritten({cat}, body(x,
+                                  "  %a = exp(%x)\n  %n = neg(%x)\n  %b = exp(%n)\n"
+                                  "  %y = cat([%a, %b]; dim=1)\n  return %y\n")),
+            same(body(x,
+                      "  %n = neg(%x)\n  %cat = cat([%x, %n]; dim=1)\n  %y = exp(%cat)\n"
+                      "  return %y\n")));
 }
 
 TEST(RuleSet, results_of_one_call_by_their_index) {
@@ -189,8 +197,10 @@ TEST(RuleSet, results_of_one_call_by_their_index) {
           },
       .build = [](Builder&, const Match& m) -> Values { return {m["x"]}; }};
   std::vector<RuleCount> counts;
-  EXPECT_EQ(rewritten({rule}, body(x, "  %a, %b = split_with_sizes(%x; split_sizes=[2,4], dim=1)\n"
-                                      "  %c = cat([%a, %b]; dim=1)\n  %y = exp(%c)\n  return %y\n"),
+  EXPECT_EQ(rewritten({rule},
+                      body(x,
+                           "  %a, %b = split_with_sizes(%x; split_sizes=[2,4], dim=1)\n"
+                           "  %c = cat([%a, %b]; dim=1)\n  %y = exp(%c)\n  return %y\n"),
                       &counts),
             same(body(x, "  %y = exp(%x)\n  return %y\n")));
   EXPECT_EQ(counts[0].nodes, 4);  // two calls, two results
@@ -209,25 +219,26 @@ TEST(RuleSet, several_results_each_in_its_place) {
       .name = "join",
       .search = {call("mm", {any("a").named("a"), any("p")}), call("mm", {any("a"), any("q")})},
       .when = [](const Match& m) { return m["p"] != m["q"]; },
-      .build =
-          [](Builder& b, const Match& m) -> Values {
+      .build = [](Builder& b, const Match& m) -> Values {
         const ValueId both = b.mm(m["a"], b.cat({m["p"], m["q"]}, 1));
         const Dim n = b.type(m["p"]).shape[1];
         return {b.slice(both, 1, 0, n), b.slice(both, 1, n, n + b.type(m["q"]).shape[1])};
       }};
   const std::string head = "%x: input f32[2,3], %p: input f32[3,4], %q: input f32[3,5]";
   std::vector<RuleCount> counts;
-  const std::string out =
-      rewritten({rule}, body(head, "  %u = mm(%x, %p)\n  %e = exp(%u)\n  %v = mm(%x, %q)\n"
-                                   "  %f = exp(%v)\n  return %e, %f\n"),
-                &counts);
+  const std::string out = rewritten({rule},
+                                    body(head,
+                                         "  %u = mm(%x, %p)\n  %e = exp(%u)\n  %v = mm(%x, %q)\n"
+                                         "  %f = exp(%v)\n  return %e, %f\n"),
+                                    &counts);
   EXPECT_EQ(counts[0].matches, 1) << out;
   EXPECT_NE(out.find("%cat = cat([%q, %p]; dim=1)"), std::string::npos) << out;
   EXPECT_LT(out.find("slice("), out.find("exp(")) << out;
   // The second operand depends on the first product: no order would do.
   const std::string chained =
-      body(head, "  %u = mm(%x, %p)\n  %s = sum(%u)\n  %w = mul(%q, %s)\n  %v = mm(%x, %w)\n"
-                 "  return %u, %v\n");
+      body(head,
+           "  %u = mm(%x, %p)\n  %s = sum(%u)\n  %w = mul(%q, %s)\n  %v = mm(%x, %w)\n"
+           "  return %u, %v\n");
   EXPECT_EQ(rewritten({rule}, chained, &counts), same(chained));
   EXPECT_GE(counts[0].refused, 1);
 }
@@ -235,8 +246,8 @@ TEST(RuleSet, several_results_each_in_its_place) {
 TEST(RuleSet, alternatives_and_views_between) {
   const Rule rule = {
       .name = "act",
-      .search = {call("mul", {any("x"),
-                              either({call("sigmoid", {any("x")}), call("tanh", {any("x")})})})},
+      .search = {call("mul",
+                      {any("x"), either({call("sigmoid", {any("x")}), call("tanh", {any("x")})})})},
       .build = [](Builder& b, const Match& m) -> Values { return {b.call1("silu", {m["x"]})}; }};
   for (const char* f : {"sigmoid", "tanh"})
     EXPECT_EQ(rewritten({rule}, body(x, fmt::format("  %s = {}(%x)\n  %y = mul(%x, %s)\n"
@@ -245,25 +256,28 @@ TEST(RuleSet, alternatives_and_views_between) {
               same(body(x, "  %y = silu(%x)\n  return %y\n")));
   const Rule views = {
       .name = "views",
-      .search = {call("neg", {call("exp", {any("x")}).named("e").through({"view", "unsqueeze"})}).named("y")},
+      .search = {call("neg", {call("exp", {any("x")}).named("e").through({"view", "unsqueeze"})})
+                     .named("y")},
       .when = [](const Match& m) { return m.graph().node(m.node("y")).inputs[0] != m["e"]; },
       .build = [](Builder& b, const Match& m) -> Values {
         return {b.view(b.neg(b.exp(m["x"])), b.type(m["y"]).shape)};
       }};
-  EXPECT_EQ(rewritten({views}, body(x, "  %e = exp(%x)\n  %v = view(%e; size=[24])\n"
-                                       "  %u = unsqueeze(%v; dim=0)\n  %y = neg(%u)\n  return %y\n")),
-            same(body(x, "  %exp = exp(%x)\n  %neg = neg(%exp)\n  %y = view(%neg; size=[1,24])\n"
-                         "  return %y\n")));
+  EXPECT_EQ(rewritten({views}, body(x,
+                                    "  %e = exp(%x)\n  %v = view(%e; size=[24])\n"
+                                    "  %u = unsqueeze(%v; dim=0)\n  %y = neg(%u)\n  return %y\n")),
+            same(body(x,
+                      "  %exp = exp(%x)\n  %neg = neg(%exp)\n  %y = view(%neg; size=[1,24])\n"
+                      "  return %y\n")));
 }
 
 TEST(RuleSet, also_inside_subgraphs) {
-  const std::string out = rewritten(
-      {drop_double_neg()},
-      "graph @yes(%a: input f32[4]) {\n  %n = neg(%a)\n  %m = neg(%n)\n  %e = exp(%m)\n"
-      "  return %e\n}\n"
-      "graph @no(%a: input f32[4]) {\n  %e = exp(%a)\n  return %e\n}\n"
-      "graph @main(%p: input bool[], %x: input f32[4]) {\n"
-      "  %y = cond(%p, [%x]; then=@yes, otherwise=@no)\n  return %y\n}\n");
+  const std::string out =
+      rewritten({drop_double_neg()},
+                "graph @yes(%a: input f32[4]) {\n  %n = neg(%a)\n  %m = neg(%n)\n  %e = exp(%m)\n"
+                "  return %e\n}\n"
+                "graph @no(%a: input f32[4]) {\n  %e = exp(%a)\n  return %e\n}\n"
+                "graph @main(%p: input bool[], %x: input f32[4]) {\n"
+                "  %y = cond(%p, [%x]; then=@yes, otherwise=@no)\n  return %y\n}\n");
   EXPECT_EQ(out.find("neg"), std::string::npos) << out;
 }
 
@@ -291,17 +305,17 @@ TEST(RuleSet, broken_rules_are_named) {
 TEST(RuleSet, broken_builds_name_rule_and_node_and_change_nothing) {
   const std::string text = body(x, "  %y = exp(%x)\n  return %y\n");
   const auto built = [&](std::function<Values(Builder&, const Match&)> build) {
-    return rewritten({{.name = "r",
-                       .search = {call("exp", {any("x")}).named("y")},
-                       .build = std::move(build)}},
-                     text);
+    return rewritten(
+        {{.name = "r", .search = {call("exp", {any("x")}).named("y")}, .build = std::move(build)}},
+        text);
   };
   EXPECT_EQ(built([](Builder&, const Match&) -> Values { return {}; }),
             "rule r at %y: it builds 0 values for 1 results");
   EXPECT_EQ(built([](Builder& b, const Match& m) -> Values { return {b.sum(m["x"], {0})}; }),
             "rule r at %y: it builds f32[6] for %y: f32[4,6]");
-  EXPECT_EQ(built([](Builder& b, const Match& m) -> Values { return {b.mm(m["x"], m["x"])}; })
-                .substr(0, 15),
+  EXPECT_EQ(built([](Builder& b, const Match& m) -> Values {
+              return {b.mm(m["x"], m["x"])};
+            }).substr(0, 15),
             "rule r at %y: m");
   EXPECT_EQ(built([](Builder& b, const Match& m) -> Values { return {b.neg(m["y"])}; }),
             "rule r at %y: '%neg = neg(%y) : f32[4,6]' reads %y, which it replaces");

@@ -1,0 +1,55 @@
+#include "pass/pass.h"
+
+#include <chrono>
+
+#include "ir/edit.h"
+#include "ir/subgraph.h"
+#include "rewrite/rule_set.h"
+
+namespace cleave {
+namespace {
+
+Status run_rules(const Pass& pass, Graph& graph, const OpRegistry& ops, const PassOptions& options,
+                 PassReport& report) {
+  CLEAVE_TRY(const RuleSet rules, RuleSet::make(pass.rules, ops));
+  CLEAVE_TRY(report.rules,
+             rules.apply(graph, ops, {.strict = options.strict, .times = options.times}));
+  for (const RuleCount& c : report.rules) {
+    report.matches += c.matches;
+    report.nodes += c.nodes;
+  }
+  return {};
+}
+
+Status run_function(const Pass& pass, Graph& graph, const OpRegistry& ops, PassReport& report) {
+  const auto run_on = [&](Graph& g) -> Result<bool> {
+    CLEAVE_TRY(const PassCount count, pass.run(g, ops));
+    report.matches += count.matches;
+    report.nodes += count.nodes;
+    return count.matches > 0;
+  };
+  const Result<bool> changed = run_on(graph);
+  if (!changed.ok()) return Failure(changed.failure());
+  return rewrite_subgraphs(graph, run_on);
+}
+
+}  // namespace
+
+Result<PassReport> run_pass(const Pass& pass, Graph& graph, const OpRegistry& ops,
+                            const PassOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  PassReport report{pass.name};
+  Status status;
+  if (pass.run) {
+    if (!(pass.rounds && options.strict)) status = run_function(pass, graph, ops, report);
+  } else {
+    status = run_rules(pass, graph, ops, options, report);
+  }
+  if (!status.ok()) return std::move(status).failure().within(fmt::format("pass {}", pass.name));
+  if (report.matches > 0) eliminate_dead_code(graph);
+  report.ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+  return report;
+}
+
+}  // namespace cleave

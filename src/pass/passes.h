@@ -1,0 +1,11 @@
+// The passes by name: each is in the file of its name in pre_grad/, joint/ or post_grad/, its golden
+// beside it.
+#pragma once
+#include "pass/pass.h"
+
+namespace cleave {
+
+// joint
+Pass fold_permute();
+
+}  // namespace cleave

@@ -1,0 +1,32 @@
+// The passes, as one table: what runs when, why there, and what it may assume.
+#pragma once
+#include <span>
+
+#include "pass/pass.h"
+
+namespace cleave {
+
+// Where a program is when a pass runs.
+//   pre_grad   a forward graph
+//   joint      forward and backward in one graph, before the cut
+//   post_grad  the graph that is lowered, after the cut
+enum class PassStage : uint8_t { pre_grad, joint, post_grad };
+std::string_view name_of(PassStage stage);
+
+struct PassRow {
+  PassStage stage;
+  int list;  // 0, 1, 2: the passes of one list run together, to their common end
+  Pass (*pass)();
+  const char* why;      // why it stands here
+  const char* assumes;  // what it may assume
+};
+std::span<const PassRow> pass_table();
+
+// Runs the passes of a stage in their order. Errors (user): a name in options.off that no pass has.
+Result<std::vector<PassReport>> run_stage(PassStage stage, Graph& graph, const OpRegistry& ops,
+                                          const PassOptions& options);
+
+// The pass of this name. Error (user): there is none, with the nearest name.
+Result<Pass> find_pass(const std::string& name);
+
+}  // namespace cleave

@@ -1,0 +1,23 @@
+// The goldens of passes: src/pass/STAGE/NAME.clv beside each pass.
+//
+//   # NAME: what it does
+//   == title
+//   a file of graphs
+//   -- becomes          or   -- unchanged
+//   the graphs after the pass
+#pragma once
+#include <string>
+#include <vector>
+
+#include "pass/pipeline.h"
+
+namespace cleave::golden {
+
+struct Case {
+  std::string title, before, after;  // after: empty where nothing changes
+};
+
+// Error (user): there is no file, or it has another form.
+Result<std::vector<Case>> cases_of(const PassRow& row);
+
+}  // namespace cleave::golden

@@ -1,0 +1,123 @@
+// cleave opt G.clv --pass a,b: rewrites a graph by passes named.
+#include <set>
+
+#include "op/registry.h"
+#include "pass/pipeline.h"
+#include "tool/command.h"
+#include "tool/graph_file.h"
+
+namespace cleave::tool {
+namespace {
+
+struct Options {
+  std::string graph, passes, stage, out = "-";
+  bool list = false, strict = false, json = false, rules = false;
+};
+
+std::vector<std::string> split_names(const std::string& text) {
+  std::vector<std::string> out;
+  for (size_t from = 0; from <= text.size();) {
+    const size_t to = std::min(text.find(',', from), text.size());
+    if (to > from) out.push_back(text.substr(from, to - from));
+    from = to + 1;
+  }
+  return out;
+}
+
+void print_list() {
+  size_t rules = 0;
+  std::set<std::string> names;
+  for (const PassRow& row : pass_table()) {
+    const Pass pass = row.pass();
+    rules += std::max<size_t>(1, pass.rules.size());
+    names.insert(pass.name);
+    fmt::print("{:<9} {} {:<28} {:>3} {}  {}\n", name_of(row.stage), row.list, pass.name,
+               pass.run ? 1 : pass.rules.size(), pass.run ? "function" : "rules   ", pass.summary);
+  }
+  fmt::print("{} passes, {} rules\n", names.size(), rules);
+}
+
+nlohmann::ordered_json as_json(const std::vector<PassReport>& reports) {
+  nlohmann::ordered_json passes = nlohmann::ordered_json::array();
+  for (const PassReport& r : reports) {
+    nlohmann::ordered_json pass = {
+        {"name", r.name}, {"matches", r.matches}, {"nodes", r.nodes}, {"ms", r.ms}};
+    for (const RuleCount& c : r.rules)
+      pass["rules"].push_back({{"name", c.rule},
+                               {"matches", c.matches},
+                               {"nodes", c.nodes},
+                               {"refused", c.refused},
+                               {"ms", c.ms}});
+    passes.push_back(std::move(pass));
+  }
+  return {{"passes", std::move(passes)}};
+}
+
+void print_reports(const std::vector<PassReport>& reports, bool rules) {
+  for (const PassReport& r : reports) {
+    fmt::print(stderr, "{:<32} {:>6} matches {:>7} nodes {:>9.3f} ms\n", r.name, r.matches, r.nodes,
+               r.ms);
+    if (!rules) continue;
+    for (const RuleCount& c : r.rules)
+      fmt::print(stderr, "  {:<30} {:>6} matches {:>7} nodes {:>9.3f} ms {:>7} refused\n", c.rule,
+                 c.matches, c.nodes, c.ms, c.refused);
+  }
+}
+
+Result<std::vector<PassReport>> run_passes(const Options& o, Graph& g, const OpRegistry& ops) {
+  const PassOptions options{.strict = o.strict, .times = true};
+  if (!o.stage.empty()) {
+    if (!o.passes.empty()) return user_error("--stage and --pass: expected one of them");
+    for (const PassStage stage : {PassStage::pre_grad, PassStage::joint, PassStage::post_grad})
+      if (name_of(stage) == o.stage) return run_stage(stage, g, ops, options);
+    return user_error("--stage {}: expected pre_grad, joint or post_grad", o.stage);
+  }
+  std::vector<PassReport> reports;
+  for (const std::string& name : split_names(o.passes)) {
+    CLEAVE_TRY(const Pass pass, find_pass(name));
+    CLEAVE_TRY(PassReport report, run_pass(pass, g, ops, options));
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+Status run(const Options& o) {
+  if (o.list) {
+    print_list();
+    return {};
+  }
+  if (o.graph.empty()) return user_error("GRAPH is missing: expected a graph's text, or --list");
+  CLEAVE_TRY(OpRegistry ops, core_ops());
+  CLEAVE_TRY(Program p, read_program(o.graph, ops));
+  CLEAVE_TRY(const std::vector<PassReport> reports, run_passes(o, p.main, ops));
+  if (Status s = verify(p.main); !s.ok())
+    return bug("opt: the passes made a wrong graph: {}", s.failure().message);
+  if (!(o.json && o.out == "-")) CLEAVE_CHECK(write_text(o.out, print(p.main)));
+  if (o.json)
+    fmt::print("{}\n", as_json(reports).dump());
+  else
+    print_reports(reports, o.rules);
+  return {};
+}
+
+}  // namespace
+
+Command opt_command() {
+  return {"opt", "rewrite a graph by passes",
+          "  cleave opt model.clv --pass fold_permute -o less.clv --json\n"
+          "  cleave opt model.clv --stage joint --rules\n  cleave opt --list",
+          [](OptionList& options) {
+            auto o = std::make_shared<Options>();
+            options.optional("GRAPH", o->graph, "the graph's text; - is stdin");
+            options.option("--pass", o->passes, "passes by name, in their order: a,b");
+            options.option("--stage", o->stage, "all passes of pre_grad, joint or post_grad");
+            options.option("-o", o->out, "where the graph goes; - is stdout");
+            options.flag("--list", o->list, "name all passes");
+            options.flag("--strict", o->strict, "no rule that rounds otherwise");
+            options.flag("--rules", o->rules, "what became of each rule");
+            options.flag("--json", o->json, "matches and times as JSON");
+            return [o]() -> Status { return run(*o); };
+          }};
+}
+
+}  // namespace cleave::tool
