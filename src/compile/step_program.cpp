@@ -132,9 +132,9 @@ class Collector {
 
   // The most that its steps have in memory at once: what they read up to the last of them that
   // does, of what they make the largest from the first on: a program may make each alone. Updates
-  // may be written in place, and take nothing then; nor does what lies over an operand, result or not,
-  // in the step that may put it there. A part takes nothing: alone it may lie over an operand too. A join has
-  // nothing in memory but its result, where a program has its operands in it.
+  // may be written in place, and take nothing then; nor does what lies over an operand, result or
+  // not, in the step that may put it there. A part takes nothing: alone it may lie over an operand
+  // too. A join has nothing in memory but its result, where a program has its operands in it.
   void set_at_least(size_t c) {
     const auto [begin, end] = steps_[c];
     const bool joins = is_join(graph_.view(out_.calls[c].node));

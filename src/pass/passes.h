@@ -1,5 +1,5 @@
-// The passes by name: each is in the file of its name in pre_grad/, joint/ or post_grad/, its golden
-// beside it.
+// The passes by name: each is in the file of its name in pre_grad/, joint/ or post_grad/, its
+// golden beside it.
 #pragma once
 #include "pass/pass.h"
 
