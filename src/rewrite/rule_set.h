@@ -1,9 +1,9 @@
 // Rules in order, applied to a graph until none fits any more.
 //
-// Each call is offered to the rules whose search begins with its operator, first come first served,
-// from the last call to the first; after a rewrite the new calls and the readers of what changed
-// are tried at once. So a run costs time linear in the calls, whatever the rules for other operators
-// are. The result depends on graph and rules alone.
+// Each call is offered to the rules whose search begins with its operator, first come first
+// served, from the last call to the first; after a rewrite the new calls and the readers of what
+// changed are tried at once. So a run costs time linear in the calls, whatever the rules for other
+// operators are. The result depends on graph and rules alone.
 #pragma once
 #include <unordered_map>
 
