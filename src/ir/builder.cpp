@@ -2,10 +2,22 @@
 
 namespace cleave {
 
+Values Builder::copy(const Node& node, Values inputs, Attrs attrs) {
+  NodeSpec spec;
+  spec.op = node.op;
+  spec.inputs = std::move(inputs);
+  spec.list_size = node.list_size;
+  spec.attrs = std::move(attrs);
+  Values out = add(std::move(spec));
+  out.resize(node.output_count);
+  return out;
+}
+
 Values Builder::call(const std::string& name, std::vector<CallOperand> operands, NamedAttrs attrs) {
-  std::vector<std::string> names = std::move(names_);
-  names_.clear();
-  if (!status_.ok()) return {};
+  if (!status_.ok()) {
+    names_.clear();
+    return {};
+  }
   const OpDef* op = ops_.find(name);
   if (!op) {
     fail(unsupported("operator '{}' is not known", name));
@@ -19,10 +31,6 @@ Values Builder::call(const std::string& name, std::vector<CallOperand> operands,
   }
   NodeSpec spec;
   spec.op = op;
-  spec.names = std::move(names);
-  spec.before = before_;
-  spec.loc = loc_;
-  spec.tag = tag_;
   for (size_t k = 0; k < schema.operands.size(); ++k) {
     const ArgDef& arg = schema.args[schema.operands[k]];
     if (k >= operands.size()) {
@@ -45,6 +53,16 @@ Values Builder::call(const std::string& name, std::vector<CallOperand> operands,
     }
     spec.attrs.set(static_cast<uint16_t>(i), std::move(value));
   }
+  return add(std::move(spec));
+}
+
+Values Builder::add(NodeSpec spec) {
+  spec.names = std::move(names_);
+  names_.clear();
+  if (!status_.ok()) return {};
+  spec.before = before_;
+  spec.loc = loc_;
+  spec.tag = tag_;
   auto node = graph_.add_node(std::move(spec));
   if (!node.ok()) {
     fail(std::move(node).failure());

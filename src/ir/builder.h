@@ -50,6 +50,8 @@ class Builder {
 
   // Any operator; missing trailing operands are none. Results in order (none ids after a failure).
   Values call(const std::string& op, std::vector<CallOperand> operands, NamedAttrs attrs = {});
+  // The same call on other operands, one for each of the node's, with other attributes.
+  Values copy(const Node& node, Values inputs, Attrs attrs);
   ValueId call1(const std::string& op, std::vector<CallOperand> operands, NamedAttrs attrs = {});
 
   // The operators that rules use most, by their ATen names.
@@ -111,6 +113,8 @@ class Builder {
   V sum_to(V x, const Shape& shape);
 
  private:
+  Values add(NodeSpec spec);
+
   Graph& graph_;
   const OpRegistry& ops_;
   Status status_;

@@ -13,6 +13,10 @@ const Capture& Match::capture(std::string_view name) const {
   return captures_[it - names_->begin()];
 }
 
+bool Match::knows(std::string_view name) const {
+  return std::ranges::find(*names_, name) != names_->end();
+}
+
 ValueId Match::operator[](std::string_view name) const {
   const Capture& c = capture(name);
   return c.values.empty() ? ValueId{} : c.values[0];

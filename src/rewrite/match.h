@@ -23,6 +23,7 @@ class Match {
   }
 
   const Graph& graph() const { return *graph_; }
+  bool knows(std::string_view name) const;  // whether the pattern has the name
   bool has(std::string_view name) const { return capture(name).is_bound; }
   ValueId operator[](std::string_view name) const;
   const Values& all(std::string_view name) const { return capture(name).values; }
