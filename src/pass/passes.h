@@ -5,6 +5,9 @@
 
 namespace cleave {
 
+// pre_grad
+Pass fuse_attention();
+
 // joint
 Pass fold_permute();
 

@@ -11,9 +11,11 @@
 namespace cleave {
 namespace {
 
-constexpr PassStage joint = PassStage::joint;
+constexpr PassStage pre_grad = PassStage::pre_grad, joint = PassStage::joint;
 
 constexpr PassRow table[] = {
+    {pre_grad, 2, fuse_attention, "before grad, whose rule for attention then makes the backward",
+     "no-ops and pairs of views are gone"},
     {joint, 0, fold_permute, "pairs come from transposed weights and their gradients",
      "views are functional: no permute is written through"},
 };

@@ -2,8 +2,11 @@
 //
 //   permute(permute(x; dims=p); dims=q)  ->  permute(x; dims=p[q])      compose
 //   permute(x; dims=0,1,2...)            ->  x                          identity
+//   permute(x; dims) that moves dims of size 1 alone  ->  view(x)       ones
+//   permute(unsqueeze(x; dim=d); dims)   ->  unsqueeze(permute(x))      unsqueeze
 //
 // The inner one must have no other reader: two views of one memory cost nothing, a pair does.
+// Dims of 1 that products of several letters (einsum) put in leave the permutes, so that these meet.
 #include "pass/passes.h"
 
 namespace cleave {
@@ -29,10 +32,38 @@ Values composed(Builder& b, const Match& m) {
   return {is_identity(dims) ? m["x"] : b.permute(m["x"], dims)};
 }
 
+// The dims that aren't of size 1 keep their order.
+bool moves_ones_only(const Match& m) {
+  const Type& t = m.type("x");
+  int64_t last = -1;
+  for (const int64_t d : counted(m.integers("dims"))) {
+    if (t.shape[static_cast<size_t>(d)] == Dim(1)) continue;
+    if (d < last) return false;
+    last = d;
+  }
+  return true;
+}
+
+Values unsqueezed(Builder& b, const Match& m) {
+  const int64_t rank = b.type(m["x"]).rank() + 1;
+  int64_t put = m.integer("dim");
+  if (put < 0) put += rank;
+  std::vector<int64_t> dims;
+  int64_t at = 0;
+  for (const int64_t d : counted(m.integers("dims"))) {
+    if (d == put)
+      at = std::ssize(dims);
+    else
+      dims.push_back(d < put ? d : d - 1);
+  }
+  return {b.unsqueeze(is_identity(dims) ? m["x"] : b.permute(m["x"], dims), at)};
+}
+
 }  // namespace
 
 Pass fold_permute() {
   const Pattern x = any("x");
+  const Pattern permute = call("permute", {x}, {{"dims", bind("dims")}});
   return {
       .name = "fold_permute",
       .summary = "two permutes in a row become one, or none",
@@ -41,9 +72,19 @@ Pass fold_permute() {
                                  {{"dims", bind("outer")}})},
                  .build = composed},
                 {.name = "identity",
-                 .search = {call("permute", {x}, {{"dims", bind("dims")}})},
+                 .search = {permute},
                  .when = [](const Match& m) { return is_identity(counted(m.integers("dims"))); },
-                 .build = [](Builder&, const Match& m) -> Values { return {m["x"]}; }}}};
+                 .build = [](Builder&, const Match& m) -> Values { return {m["x"]}; }},
+                {.name = "unsqueeze",
+                 .search = {call("permute", {call("unsqueeze", {x}, {{"dim", bind("dim")}})},
+                                 {{"dims", bind("dims")}})},
+                 .build = unsqueezed},
+                {.name = "ones",
+                 .search = {permute.named("y")},
+                 .when = moves_ones_only,
+                 .build = [](Builder& b, const Match& m) -> Values {
+                   return {b.view(m["x"], b.type(m["y"]).shape)};
+                 }}}};
 }
 
 }  // namespace cleave

@@ -1,0 +1,500 @@
+#include "pass/attention_reader.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ir/op_view.h"
+#include "pass/causal_mask.h"
+
+namespace cleave {
+namespace {
+
+constexpr int most_steps = 24;         // calls in a row between two products
+constexpr double closed_below = -1e4;  // what a score is closed with at the least
+
+bool is_one_of(const std::string& name, std::initializer_list<std::string_view> names) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+// Dims from the end: 1 is the last one.
+Dim back(const Type& t, int64_t k) { return t.rank() >= k ? t.shape[t.rank() - k] : Dim(1); }
+
+// add or sub whose second operand is multiplied first.
+bool is_weighted(const OpView& op) { return op.attr("alpha").as_double() != 1; }
+
+Shape batch_of(const Type& t) { return {t.shape.begin(), t.shape.end() - 2}; }
+
+class Reader {
+ public:
+  explicit Reader(const Graph& g) : g_(g) {}
+
+  std::optional<SpelledAttention> read(NodeId last) {
+    if (g_.node(last).op->name != "bmm") return std::nullopt;
+    a_.out = g_.node(last).out(0);
+    a_.calls.push_back(last);
+    a_.weights = g_.node(last).inputs[0];
+    if (!read_weights(a_.weights) || !read_operands(g_.node(last).inputs[1])) return std::nullopt;
+    if (!is_alone()) return std::nullopt;
+    return std::move(a_);
+  }
+
+ private:
+  NodeId def(ValueId v) const { return v.valid() ? g_.value(v).def : NodeId{}; }
+  bool is_call(ValueId v, std::initializer_list<std::string_view> names) const {
+    const NodeId n = def(v);
+    return n.valid() && is_one_of(g_.node(n).op->name, names);
+  }
+
+  // A view that leaves the last two dims as they are and copies nothing; its operand.
+  std::optional<ValueId> below_view(ValueId v) const {
+    if (!is_call(v, {"view", "reshape", "_unsafe_view", "expand", "clone", "alias", "unsqueeze",
+                     "squeeze", "detach"}))
+      return std::nullopt;
+    const ValueId in = g_.node(def(v)).inputs[0];
+    const Type &from = g_.type(in), &to = g_.type(v);
+    const bool same = from.rank() >= 2 && to.rank() >= 2 && back(from, 1) == back(to, 1) &&
+                      back(from, 2) == back(to, 2) && from.numel() == to.numel();
+    return same ? std::optional(in) : std::nullopt;
+  }
+
+  ValueId pass_views(ValueId v) {
+    while (const std::optional<ValueId> in = below_view(v)) {
+      a_.calls.push_back(def(v));
+      v = *in;
+    }
+    return v;
+  }
+
+  // The number that operand k is: given as one, or a tensor filled with it.
+  std::optional<double> number_of(const OpView& op, int k) const {
+    if (op.is_number(k)) return op.number(k).as_double();
+    return filled(op.in(k));
+  }
+  std::optional<double> filled(ValueId v) const {
+    if (is_call(v, {"full", "full_like"})) return g_.view(def(v)).attr("fill_value").as_double();
+    if (is_call(v, {"scalar_tensor"})) return g_.view(def(v)).attr("s").as_double();
+    if (is_call(v, {"zeros", "zeros_like"})) return 0;
+    if (is_call(v, {"expand", "view", "_to_copy"})) return filled(g_.node(def(v)).inputs[0]);
+    return std::nullopt;
+  }
+
+  // mul or div by a number: the tensor, and the factor.
+  struct Scaled {
+    ValueId value;
+    double by;
+  };
+  std::optional<Scaled> below_scale(ValueId v) const {
+    if (!is_call(v, {"mul", "div"})) return std::nullopt;
+    const OpView op = g_.view(def(v));
+    const bool divides = op.name() == "div";
+    if (divides && op.given("rounding_mode")) return std::nullopt;
+    if (const auto c = number_of(op, 1)) {
+      if (op.is_number(0) || !(op.in_type(0).shape == op.out_type(0).shape)) return std::nullopt;
+      if (*c == 0 || !std::isfinite(*c)) return std::nullopt;
+      return Scaled{op.in(0), divides ? 1 / *c : *c};
+    }
+    if (const auto c = divides ? std::nullopt : number_of(op, 0)) {
+      if (op.is_number(1) || !(op.in_type(1).shape == op.out_type(0).shape)) return std::nullopt;
+      if (*c != 0 && std::isfinite(*c)) return Scaled{op.in(1), *c};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<ValueId> below_convert(ValueId v) const {
+    if (!is_call(v, {"_to_copy"})) return std::nullopt;
+    const ValueId in = g_.node(def(v)).inputs[0];
+    const auto is_work = [](DType t) {
+      return t == DType::f32 || t == DType::bf16 || t == DType::f16;
+    };
+    return is_work(g_.type(in).dtype) && is_work(g_.type(v).dtype) ? std::optional(in)
+                                                                   : std::nullopt;
+  }
+
+  void note(ValueId v) { a_.calls.push_back(def(v)); }
+
+  // D, from the last product's operand down to the softmax.
+  bool read_weights(ValueId v) {
+    for (int k = 0; k < most_steps; ++k) {
+      v = pass_views(v);
+      if (const auto in = below_convert(v)) {
+        note(v);
+        v = *in;
+      } else if (is_call(v, {"native_dropout"})) {
+        if (!read_dropout(v)) return false;
+        v = g_.node(def(v)).inputs[0];
+      } else {
+        return read_softmax(v);
+      }
+    }
+    return false;
+  }
+
+  bool read_dropout(ValueId v) {
+    const OpView op = g_.view(def(v));
+    note(v);
+    const Node& node = g_.node(def(v));
+    if (g_.value(v).index != 0 || g_.use_count(node.out(1)) > 0 || a_.rng.valid()) return false;
+    if (op.given("train") && !op.bool_attr("train")) return true;
+    a_.dropout_p = op.float_attr("p");
+    a_.stream = op.int_attr("stream");
+    a_.rng = op.in(1);
+    return a_.dropout_p < 1;
+  }
+
+  bool is_last_dim(const OpView& op) const {
+    const std::vector<int64_t> dims = op.ints_attr("dim");
+    return dims.size() == 1 && (dims[0] == -1 || dims[0] + 1 == op.in_type(0).rank());
+  }
+
+  bool read_softmax(ValueId v) {
+    if (is_call(v, {"where"})) {  // zeros in rows that are closed altogether
+      const OpView op = g_.view(def(v));
+      if (op.is_number(2) || !is_zero(op, 1)) return false;
+      note(v);
+      const ValueId closed = op.in(0);
+      v = pass_views(op.in(2));
+      const std::optional<ValueId> scores = softmax_operand(v);
+      return scores && is_closed_row(closed, *scores) && read_scores(*scores);
+    }
+    const std::optional<ValueId> scores = softmax_operand(v);
+    return scores && read_scores(*scores);
+  }
+
+  bool is_zero(const OpView& op, int k) const {
+    const std::optional<double> c = number_of(op, k);
+    return c && *c == 0;
+  }
+
+  std::optional<ValueId> softmax_operand(ValueId v) {
+    const NodeId n = def(v);
+    if (!n.valid()) return std::nullopt;
+    const OpView op = g_.view(n);
+    if (op.name() == "_softmax") {
+      const int64_t dim = op.int_attr("dim");
+      note(v);
+      if (dim != -1 && dim + 1 != op.in_type(0).rank()) return std::nullopt;
+      return op.in(0);
+    }
+    if (op.name() != "div" || op.is_number(0) || op.is_number(1)) return std::nullopt;
+    return spelled_softmax(v, op.in(0), op.in(1));
+  }
+
+  // exp(x - amax(x)) / sum(exp(x - amax(x)))
+  std::optional<ValueId> spelled_softmax(ValueId v, ValueId e, ValueId total) {
+    if (!is_call(e, {"exp"}) || !is_call(total, {"sum"})) return std::nullopt;
+    const OpView sum = g_.view(def(total));
+    if (sum.in(0) != e || !is_last_dim(sum) || !sum.bool_attr("keepdim")) return std::nullopt;
+    const ValueId moved = g_.node(def(e)).inputs[0];
+    if (!is_call(moved, {"sub"})) return std::nullopt;
+    const OpView sub = g_.view(def(moved));
+    if (is_weighted(sub) || sub.is_number(0) || sub.is_number(1)) return std::nullopt;
+    if (!is_call(sub.in(1), {"amax"})) return std::nullopt;
+    const OpView most = g_.view(def(sub.in(1)));
+    if (most.in(0) != sub.in(0) || !is_last_dim(most) || !most.bool_attr("keepdim"))
+      return std::nullopt;
+    for (const ValueId made : {v, e, total, moved, sub.in(1)}) note(made);
+    return sub.in(0);
+  }
+
+  // not any(not (scores == -inf)) along each row
+  bool is_closed_row(ValueId v, ValueId scores) {
+    std::vector<ValueId> made;
+    for (const std::string_view name : {"logical_not", "any", "logical_not", "eq"}) {
+      if (!is_call(v, {name})) return false;
+      const OpView op = g_.view(def(v));
+      if (name == "any" && !is_last_dim(op)) return false;
+      made.push_back(v);
+      v = op.in(0);
+    }
+    const OpView eq = g_.view(def(made.back()));
+    if (v != scores || number_of(eq, 1) != -HUGE_VAL) return false;
+    for (const ValueId m : made) note(m);
+    return true;
+  }
+
+  bool read_scores(ValueId v) {
+    a_.batch = batch_of(g_.type(v));
+    double outer = 1;  // of what is multiplied behind a mask
+    for (int k = 0; k < most_steps; ++k) {
+      v = pass_views(v);
+      if (is_call(v, {"bmm"})) {
+        a_.scale *= outer;
+        return read_product(v);
+      }
+      if (const auto in = below_convert(v)) {
+        note(v);
+        v = *in;
+      } else if (const auto s = below_scale(v)) {
+        note(v);
+        outer *= s->by;
+        v = s->value;
+      } else if (const auto in = below_mask(v, outer)) {
+        note(v);
+        v = *in;
+      } else {
+        return false;
+      }
+    }
+    return false;
+  }
+
+  // add(scores, mask), where(open, scores, -inf), masked_fill(scores, closed, -inf): the scores.
+  std::optional<ValueId> below_mask(ValueId v, double outer) {
+    if (!is_call(v, {"add", "where", "masked_fill"})) return std::nullopt;
+    const OpView op = g_.view(def(v));
+    if (op.name() == "add") {
+      if (is_weighted(op) || op.is_number(0) || op.is_number(1)) return std::nullopt;
+      const bool first = leads_to_product(op.in(0));
+      if (!first && !leads_to_product(op.in(1))) return std::nullopt;
+      return masked(op.in(first ? 0 : 1), op.in(first ? 1 : 0), {{}, outer, std::nullopt, true});
+    }
+    const bool fills = op.name() == "masked_fill";
+    const int cond = fills ? 1 : 0;
+    int scores = fills ? 0 : 1, number = 2;
+    bool opens = !fills;
+    if (!fills && !number_of(op, 2)) {
+      std::swap(scores, number);
+      opens = false;
+    }
+    const std::optional<double> c = number_of(op, number);
+    if (!c || *c > closed_below || op.is_number(scores)) return std::nullopt;
+    // A number that is multiplied behind stays below what closes a score.
+    if (outer <= 0 || *c * outer > closed_below) return std::nullopt;
+    return masked(op.in(scores), op.in(cond), {{}, 1, *c * outer, opens});
+  }
+
+  std::optional<ValueId> masked(ValueId scores, ValueId mask, AttentionMask m) {
+    if (is_causal(mask, m)) {
+      a_.is_causal = true;
+      return scores;
+    }
+    if (const ValueId open = !m.fill && m.scale > 0 ? below_added_bool(mask) : ValueId{};
+        open.valid()) {
+      mask = open;
+      m.fill = -HUGE_VAL;
+    }
+    const Type& t = g_.type(mask);
+    if (t.rank() > std::ssize(a_.batch) + 2) return std::nullopt;
+    if (!m.fill && t.dtype != DType::f32 && t.dtype != DType::bf16 && t.dtype != DType::f16)
+      return std::nullopt;
+    // Only the last two dims know the scores' place where these have other leading dims.
+    const Type& s = g_.type(scores);
+    if (t.rank() > 2 && s.rank() - 2 != std::ssize(a_.batch)) return std::nullopt;
+    m.value = mask;
+    a_.masks.push_back(m);
+    return scores;
+  }
+
+  // where(open, 0, -inf): open
+  ValueId below_added_bool(ValueId mask) const {
+    if (!is_call(mask, {"where"})) return {};
+    const OpView op = g_.view(def(mask));
+    const bool is_mask = is_zero(op, 1) && number_of(op, 2) == -HUGE_VAL &&
+                         op.in_type(0).shape == op.out_type(0).shape;
+    return is_mask ? op.in(0) : ValueId{};
+  }
+
+  bool is_causal(ValueId mask, const AttentionMask& m) const {
+    const bool closes = !m.fill || std::isinf(*m.fill);
+    return closes && m.scale > 0 && g_.type(mask).rank() >= 2 && is_causal_mask(g_, mask, m.opens);
+  }
+
+  bool leads_to_product(ValueId v) const {
+    for (int k = 0; k < most_steps; ++k) {
+      if (is_call(v, {"bmm"})) return true;
+      if (const auto view = below_view(v)) {
+        v = *view;
+      } else if (const auto converted = below_convert(v)) {
+        v = *converted;
+      } else if (const auto s = below_scale(v)) {
+        v = s->value;
+      } else if (is_call(v, {"add"})) {
+        const OpView op = g_.view(def(v));
+        if (op.is_number(0) || op.is_number(1)) return false;
+        v = is_call(op.in(0), {"where", "full", "_to_copy"}) ? op.in(1) : op.in(0);
+      } else if (is_call(v, {"where"})) {
+        const OpView op = g_.view(def(v));
+        if (op.is_number(1)) return false;
+        v = op.in(1);
+      } else if (is_call(v, {"masked_fill"})) {
+        v = g_.node(def(v)).inputs[0];
+      } else {
+        return false;
+      }
+    }
+    return false;
+  }
+
+  bool read_product(ValueId product) {
+    note(product);
+    const Node& node = g_.node(def(product));
+    a_.query = node.inputs[0];
+    a_.key = node.inputs[1];
+    return true;
+  }
+
+  // Behind views and numbers: where the operand has the batch of the scores.
+  bool read_operands(ValueId value) {
+    a_.value = value;
+    if (!settle(a_.query, nullptr)) return false;
+    a_.is_key_transposed = true;
+    if (!settle(a_.key, &a_.is_key_transposed) || !settle(a_.value, nullptr)) return false;
+    read_groups();
+    const DType t = g_.type(a_.query).dtype;
+    for (const ValueId v : {a_.query, a_.key, a_.value}) {
+      const Type& type = g_.type(v);
+      if (type.dtype != t || !type.is_static() || type.rank() != std::ssize(a_.batch) + 2)
+        return false;
+    }
+    return t == DType::f32 || t == DType::bf16 || t == DType::f16 || t == DType::f64;
+  }
+
+  // Takes off views, numbers (not of value) and, for the key, one transposing permute.
+  bool settle(ValueId& v, bool* transposed) {
+    ValueId best;
+    for (int k = 0; k < most_steps; ++k) {
+      if (batch_of(g_.type(v)) == a_.batch) best = v;
+      if (const auto in = below_view(v)) {
+        v = *in;
+      } else if (const auto s = below_scale(v); s && v != a_.value) {
+        a_.scale *= s->by;
+        v = s->value;
+        best = {};
+      } else if (transposed && *transposed && is_transpose(v)) {
+        *transposed = false;
+        v = g_.node(def(v)).inputs[0];
+        best = {};
+      } else {
+        break;
+      }
+      if (g_.type(v).rank() < 2) break;
+    }
+    v = best;
+    return best.valid();
+  }
+
+  bool is_transpose(ValueId v) const {
+    if (!is_call(v, {"permute", "transpose"})) return false;
+    const OpView op = g_.view(def(v));
+    const int64_t rank = op.in_type(0).rank();
+    const auto counted = [&](int64_t d) { return d < 0 ? d + rank : d; };
+    if (op.name() == "transpose") {
+      const int64_t a = counted(op.int_attr("dim0")), b = counted(op.int_attr("dim1"));
+      return std::min(a, b) == rank - 2 && std::max(a, b) == rank - 1;
+    }
+    const std::vector<int64_t> dims = op.ints_attr("dims");
+    for (int64_t k = 0; k < rank; ++k) {
+      const int64_t want = k == rank - 1 ? rank - 2 : k == rank - 2 ? rank - 1 : k;
+      if (counted(dims[static_cast<size_t>(k)]) != want) return false;
+    }
+    return rank >= 2;
+  }
+
+  // x [b,heads,n,w] -> unsqueeze [b,heads,1,n,w] -> expand [b,heads,group,n,w] -> view: x
+  ValueId below_group(ValueId v) const {
+    if (g_.type(v).rank() != 4 || !is_call(v, {"view", "reshape", "_unsafe_view"})) return {};
+    ValueId e = g_.node(def(v)).inputs[0];
+    if (is_call(e, {"clone"})) e = g_.node(def(e)).inputs[0];
+    if (!is_call(e, {"expand"}) || g_.type(e).rank() != 5) return {};
+    const ValueId u = g_.node(def(e)).inputs[0];
+    if (!is_call(u, {"unsqueeze"})) return {};
+    const ValueId x = g_.node(def(u)).inputs[0];
+    const Shape &from = g_.type(x).shape, &wide = g_.type(e).shape, &to = g_.type(v).shape;
+    const int64_t dim = g_.view(def(u)).int_attr("dim");
+    if ((dim != 2 && dim != -3) || g_.type(u).shape[2] != Dim(1)) return {};
+    const bool fits = wide[0] == from[0] && wide[1] == from[1] && wide[3] == from[2] &&
+                      wide[4] == from[3] && to[0] == from[0] && to[1] == from[1] * wide[2] &&
+                      to[2] == from[2] && to[3] == from[3];
+    return fits ? x : ValueId{};
+  }
+
+  void read_groups() {
+    const ValueId k = below_group(a_.key), v = below_group(a_.value);
+    if (a_.is_key_transposed || !k.valid() || !v.valid()) return;
+    if (g_.type(k).shape[1] != g_.type(v).shape[1]) return;
+    a_.key = k;
+    a_.value = v;
+    a_.is_grouped = true;
+  }
+
+  // Scores and weights have no reader beside the spelling.
+  bool is_alone() const {
+    std::vector<NodeId> calls = a_.calls;
+    std::ranges::sort(calls);
+    for (const NodeId n : calls) {
+      const Node& node = g_.node(n);
+      if (node.tag != g_.node(calls[0]).tag) return false;
+      for (uint32_t k = 0; k < node.output_count; ++k) {
+        if (node.out(k) == a_.out) continue;
+        for (const Return& r : g_.returns())
+          if (r.value == node.out(k)) return false;
+        for (const Use& use : g_.uses(node.out(k)))
+          if (!std::ranges::binary_search(calls, use.node) && !reads_shape(use.node, calls))
+            return false;
+      }
+    }
+    return true;
+  }
+
+  // Constants of a shape, for the spelling alone.
+  bool reads_shape(NodeId n, const std::vector<NodeId>& calls) const {
+    if (!is_one_of(g_.node(n).op->name, {"full_like", "zeros_like"})) return false;
+    return std::ranges::all_of(g_.uses(g_.node(n).out(0)), [&](const Use& use) {
+      return std::ranges::binary_search(calls, use.node);
+    });
+  }
+
+  const Graph& g_;
+  SpelledAttention a_;
+};
+
+// Leading dims of 1, so that there are four.
+ValueId four_dims(Builder& b, ValueId v) {
+  while (b.type(v).rank() < 4) v = b.unsqueeze(v, 0);
+  return v;
+}
+
+// As a mask that is added: zeros where open.
+ValueId added(Builder& b, const AttentionMask& m, DType t) {
+  if (!m.fill) {
+    const ValueId v = b.convert(m.value, t);
+    return m.scale == 1 ? v : b.mul(v, m.scale);
+  }
+  const ValueId zero = b.full({}, 0.0, t), fill = b.full({}, *m.fill, t);
+  return m.opens ? b.where(m.value, zero, fill) : b.where(m.value, fill, zero);
+}
+
+ValueId write_mask(Builder& b, const SpelledAttention& a) {
+  if (a.masks.empty()) return ValueId::none();
+  const DType t = b.type(a.query).dtype;
+  const AttentionMask& first = a.masks[0];
+  if (a.masks.size() == 1 && first.fill && std::isinf(*first.fill))
+    return first.opens ? first.value : b.logical_not(first.value);
+  ValueId sum = added(b, first, t);
+  for (size_t k = 1; k < a.masks.size(); ++k) sum = b.add(sum, added(b, a.masks[k], t));
+  return sum;
+}
+
+}  // namespace
+
+std::optional<SpelledAttention> read_attention(const Graph& g, NodeId n) {
+  return Reader(g).read(n);
+}
+
+AttentionOperands write_operands(Builder& b, const SpelledAttention& a) {
+  AttentionOperands out;
+  ValueId key = a.key;
+  if (a.is_key_transposed) {
+    std::vector<int64_t> dims;
+    for (int64_t k = 0; k < b.type(key).rank(); ++k) dims.push_back(k);
+    std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
+    key = b.permute(key, dims);
+  }
+  out.query = four_dims(b, a.query);
+  out.key = four_dims(b, key);
+  out.value = four_dims(b, a.value);
+  out.mask = write_mask(b, a);
+  return out;
+}
+
+}  // namespace cleave

@@ -1,0 +1,55 @@
+// Spelled attention becomes one call.
+//
+//   s = bmm(q, k^T);  p = softmax(s * c + mask);  y = bmm(dropout(p), v)
+//     ->  y = scaled_dot_product_attention(q, k, v, mask; scale=c, dropout_p, is_causal, ...)
+//
+// pass/attention_reader.h says what is read as attention. Dropout keeps its stream, and so its bits.
+// Results are rounded otherwise: weights are never rounded to half, sums have another order. A row
+// whose scores are all -inf gives zeros, where a softmax without a guard gives NaN.
+#include "pass/attention_reader.h"
+#include "pass/passes.h"
+
+namespace cleave {
+namespace {
+
+ValueId write_attention(Builder& b, const SpelledAttention& a) {
+  const AttentionOperands in = write_operands(b, a);
+  NamedAttrs attrs = {{"dropout_p", a.dropout_p},
+                      {"is_causal", a.is_causal},
+                      {"scale", a.scale},
+                      {"enable_gqa", a.is_grouped},
+                      {"stream", a.stream}};
+  const ValueId y = b.call1("scaled_dot_product_attention",
+                            {in.query, in.key, in.value, in.mask, a.rng}, std::move(attrs));
+  return b.view(y, b.type(a.out).shape);
+}
+
+Result<PassCount> run(Graph& g, const OpRegistry& ops) {
+  PassCount count;
+  for (const NodeId n : g.order()) {
+    if (g.node(n).erased) continue;
+    const std::optional<SpelledAttention> a = read_attention(g, n);
+    if (!a) continue;
+    Builder b(g, ops);
+    b.insert_before(n);
+    b.set_loc(g.node(n).loc);
+    b.set_tag(g.node(n).tag);
+    const ValueId y = write_attention(b, *a);
+    CLEAVE_CHECK(b.status());
+    g.replace_uses(a->out, y);
+    ++count.matches;
+    count.nodes += std::ssize(a->calls);
+  }
+  return count;
+}
+
+}  // namespace
+
+Pass fuse_attention() {
+  return {.name = "fuse_attention",
+          .summary = "spelled attention becomes one call",
+          .run = run,
+          .rounds = true};
+}
+
+}  // namespace cleave
