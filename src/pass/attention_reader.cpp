@@ -28,13 +28,13 @@ class Reader {
  public:
   explicit Reader(const Graph& g) : g_(g) {}
 
-  std::optional<SpelledAttention> read(NodeId last) {
+  std::optional<SpelledAttention> read(NodeId last, OtherReaders readers) {
     if (g_.node(last).op->name != "bmm") return std::nullopt;
     a_.out = g_.node(last).out(0);
     a_.calls.push_back(last);
     a_.weights = g_.node(last).inputs[0];
     if (!read_weights(a_.weights) || !read_operands(g_.node(last).inputs[1])) return std::nullopt;
-    if (!is_alone()) return std::nullopt;
+    if (readers == OtherReaders::none && !is_alone()) return std::nullopt;
     return std::move(a_);
   }
 
@@ -466,19 +466,24 @@ ValueId added(Builder& b, const AttentionMask& m, DType t) {
 
 ValueId write_mask(Builder& b, const SpelledAttention& a) {
   if (a.masks.empty()) return ValueId::none();
-  const DType t = b.type(a.query).dtype;
+  const DType query = b.type(a.query).dtype;
+  const DType work = query == DType::f64 ? query : DType::f32;
   const AttentionMask& first = a.masks[0];
-  if (a.masks.size() == 1 && first.fill && std::isinf(*first.fill))
-    return first.opens ? first.value : b.logical_not(first.value);
-  ValueId sum = added(b, first, t);
-  for (size_t k = 1; k < a.masks.size(); ++k) sum = b.add(sum, added(b, a.masks[k], t));
+  if (a.masks.size() == 1) {
+    const DType t = b.type(first.value).dtype;
+    if (!first.fill && first.scale == 1 && (t == work || t == query)) return first.value;
+    if (first.fill && std::isinf(*first.fill))
+      return first.opens ? first.value : b.logical_not(first.value);
+  }
+  ValueId sum = added(b, first, work);
+  for (size_t k = 1; k < a.masks.size(); ++k) sum = b.add(sum, added(b, a.masks[k], work));
   return sum;
 }
 
 }  // namespace
 
-std::optional<SpelledAttention> read_attention(const Graph& g, NodeId n) {
-  return Reader(g).read(n);
+std::optional<SpelledAttention> read_attention(const Graph& g, NodeId n, OtherReaders readers) {
+  return Reader(g).read(n, readers);
 }
 
 AttentionOperands write_operands(Builder& b, const SpelledAttention& a) {
@@ -495,6 +500,18 @@ AttentionOperands write_operands(Builder& b, const SpelledAttention& a) {
   out.value = four_dims(b, a.value);
   out.mask = write_mask(b, a);
   return out;
+}
+
+ValueId write_attention(Builder& b, const SpelledAttention& a, const Shape& shape) {
+  const AttentionOperands in = write_operands(b, a);
+  NamedAttrs attrs = {{"dropout_p", a.dropout_p},
+                      {"is_causal", a.is_causal},
+                      {"scale", a.scale},
+                      {"enable_gqa", a.is_grouped},
+                      {"stream", a.stream}};
+  const ValueId y = b.call1("scaled_dot_product_attention",
+                            {in.query, in.key, in.value, in.mask, a.rng}, std::move(attrs));
+  return b.view(y, shape);
 }
 
 }  // namespace cleave

@@ -42,13 +42,19 @@ struct SpelledAttention {
   std::vector<NodeId> calls;  // all that the spelling is made of
 };
 
+// Who may read scores and weights beside the spelling: nobody, or a backward.
+enum class OtherReaders : uint8_t { none, any };
+
 // The attention whose last product is n; none.
-std::optional<SpelledAttention> read_attention(const Graph& g, NodeId n);
+std::optional<SpelledAttention> read_attention(const Graph& g, NodeId n,
+                                               OtherReaders readers = OtherReaders::none);
 
 // Writes its query, key, value and mask as operands of scaled_dot_product_attention with four dims.
 struct AttentionOperands {
   ValueId query, key, value, mask;
 };
 AttentionOperands write_operands(Builder& b, const SpelledAttention& a);
+// And the call, as a value of this shape, that of a.out.
+ValueId write_attention(Builder& b, const SpelledAttention& a, const Shape& shape);
 
 }  // namespace cleave

@@ -9,6 +9,9 @@ namespace cleave {
 Pass fuse_attention();
 
 // joint
+Pass drop_attention_weights();
 Pass fold_permute();
+Pass fuse_attention_joint();
+Pass join_softmax_backward();
 
 }  // namespace cleave

@@ -18,6 +18,12 @@ constexpr PassRow table[] = {
      "no-ops and pairs of views are gone"},
     {joint, 0, fold_permute, "pairs come from transposed weights and their gradients",
      "views are functional: no permute is written through"},
+    {joint, 0, join_softmax_backward, "imported graphs spell it, our own rules don't",
+     "aliases are gone"},
+    {joint, 1, drop_attention_weights, "PyTorch's joint graphs hand weights to the backward",
+     "aliases and no-ops are gone"},
+    {joint, 1, fuse_attention_joint, "imported graphs hold a backward that is spelled too",
+     "no-ops are gone, the gradient of a softmax is one call"},
 };
 
 bool is_off(const PassOptions& options, const std::string& name) {

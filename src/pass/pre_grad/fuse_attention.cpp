@@ -12,18 +12,6 @@
 namespace cleave {
 namespace {
 
-ValueId write_attention(Builder& b, const SpelledAttention& a) {
-  const AttentionOperands in = write_operands(b, a);
-  NamedAttrs attrs = {{"dropout_p", a.dropout_p},
-                      {"is_causal", a.is_causal},
-                      {"scale", a.scale},
-                      {"enable_gqa", a.is_grouped},
-                      {"stream", a.stream}};
-  const ValueId y = b.call1("scaled_dot_product_attention",
-                            {in.query, in.key, in.value, in.mask, a.rng}, std::move(attrs));
-  return b.view(y, b.type(a.out).shape);
-}
-
 Result<PassCount> run(Graph& g, const OpRegistry& ops) {
   PassCount count;
   for (const NodeId n : g.order()) {
@@ -34,7 +22,7 @@ Result<PassCount> run(Graph& g, const OpRegistry& ops) {
     b.insert_before(n);
     b.set_loc(g.node(n).loc);
     b.set_tag(g.node(n).tag);
-    const ValueId y = write_attention(b, *a);
+    const ValueId y = write_attention(b, *a, g.type(a->out).shape);
     CLEAVE_CHECK(b.status());
     g.replace_uses(a->out, y);
     ++count.matches;
