@@ -13,6 +13,7 @@
 #include "interp/array_memory.h"
 #include "interp/interpret.h"
 #include "op/registry.h"
+#include "pass/pipeline.h"
 #include "runtime/alloc_watch.h"
 #include "tool/autocast_option.h"
 #include "tool/command.h"
@@ -106,6 +107,7 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
                      : o.compiler == "none"  ? runtime::CompilerKind::none
                                              : runtime::CompilerKind::automatic;
   options.fuse = o.fuse != "off";
+  options.passes.none = o.passes == "off";
   options.is_cut = o.mode == "pytorch";
   if (!o.budget.empty() && !options.is_cut) {
     CLEAVE_TRY(options.memory_budget, parse_budget(o.budget));
@@ -189,6 +191,10 @@ Status run(const Options& o) {
   CLEAVE_CHECK(o.autocast.apply(p.main, ops));
   const auto& placeholders = p.main.placeholders();
   const bool asked = std::ranges::any_of(placeholders, &Placeholder::wants_grad);
+  if (o.engine == "compiled" && !p.main.is_joint() && o.mode != "pytorch") {
+    const auto reports = run_stage(PassStage::pre_grad, p.main, ops, {.none = o.passes == "off"});
+    if (!reports.ok()) return Failure(reports.failure());
+  }
   if (o.grad && asked && !p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
   if (o.mode == "pytorch") { CLEAVE_TRY(p.main, cut_as_pytorch(std::move(p.main), o.budget)); }
   CLEAVE_TRY(Arrays inputs, complete_inputs(p.main, given, o.inputs));

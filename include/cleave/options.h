@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cleave/dtype.h"
 #include "cleave/executor.h"
@@ -42,6 +43,12 @@ struct Options {
   // their dtypes; a parameter is cast once a run. f16 has no more than 65504: scale the loss of a
   // training step by hand, or take bf16. Error (user): another dtype. None: nothing is cast.
   std::optional<DType> autocast = {};
+
+  // Passes that don't run, by the names that `cleave opt --list` gives; "all": none runs. Error
+  // (user): there is no such pass.
+  std::vector<std::string> passes_off = {};
+  // No pass may change how a result is rounded.
+  bool strict = false;
 
   // ---- of training steps
   // Gradients are scaled so that their global norm is at most this; 0: they are not.

@@ -1,4 +1,5 @@
 #include "compile/bound_program.h"
+#include "compile/forward_passes.h"
 
 #include <algorithm>
 #include <set>
@@ -53,6 +54,7 @@ Result<std::unique_ptr<BoundProgram>> BoundProgram::make(Parts parts, const std:
   compile_options.executor = executor;
   compile_options.dump_dir = options.dump_dir;
   compile_options.memory_budget = options.memory_budget;
+  compile_options.passes = pass_options(options);
   compile_options.forward_results = parts.forward_results;
   CLEAVE_TRY(p->program_,
              CompiledProgram::compile(p->traced_, options.ops.registry(), compile_options));

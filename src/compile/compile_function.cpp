@@ -3,8 +3,8 @@
 
 #include "cleave/train.h"
 #include "compile/bound_program.h"
+#include "compile/forward_passes.h"
 #include "ir/text.h"
-#include "pass/autocast.h"
 
 namespace cleave {
 
@@ -33,10 +33,8 @@ std::shared_ptr<CompiledFunction::State> compiled(const nn::Module* model,
   for (const auto& u : recording->updates())
     returns.push_back({u.placeholder, ReturnKind::update, recording->leaf(u.variable, at)});
   recording->graph().set_returns(std::move(returns));
-  if (options.autocast) {
-    Status s = autocast(recording->graph(), recording->ops(), *options.autocast);
-    if (!s.ok()) trace::throw_at(at, std::move(s).failure().within("compile"));
-  }
+  if (Status s = rewrite_forward(recording->graph(), recording->ops(), options); !s.ok())
+    trace::throw_at(at, std::move(s).failure().within("compile"));
   drop_unused(recording->graph(), values);
 
   auto state = std::make_shared<CompiledFunction::State>();

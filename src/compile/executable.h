@@ -19,6 +19,7 @@
 #include "cleave/memory_budget.h"
 #include "cleave/options.h"
 #include "ir/graph.h"
+#include "pass/pass.h"
 #include "runtime/compiler.h"
 
 namespace cleave {
@@ -37,6 +38,7 @@ struct CompileOptions {
   // budget.
   bool is_cut = false;
   bool fuse = true;  // false: a kernel for each call
+  PassOptions passes = {};
   // Made before of the same graph, with the same `fuse`; null: made where a budget is given.
   std::shared_ptr<BudgetFamily> family = nullptr;
 };
@@ -50,6 +52,7 @@ struct StageReport {
 struct CompileReport {
   double compile_ms = 0;
   std::vector<StageReport> stages;
+  std::vector<PassReport> passes;
   int64_t kernels = 0;           // calls in a step: generated kernels and library calls
   int64_t distinct_kernels = 0;  // emitted once each
   int64_t planned_peak_bytes = 0;

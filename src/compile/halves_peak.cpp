@@ -21,7 +21,7 @@ Result<Graph> at_hints(const Graph& g) {
 Result<LoweredProgram> measured(const Graph& half, const OpRegistry& ops,
                                 runtime::GemmCache& cache) {
   CLEAVE_TRY(Graph g, at_hints(half));
-  CLEAVE_CHECK(prepare_graph(g, ops));
+  CLEAVE_CHECK(prepare_graph(g, ops, true, {.none = true}));  // what is cut stays as it was cut
   CLEAVE_TRY(PlannedProgram plan, measure_program(g, cache));
   return std::move(plan.lowered);
 }

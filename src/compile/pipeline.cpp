@@ -22,6 +22,7 @@
 #include "lower/fuse.h"
 #include "lower/join_pads.h"
 #include "lower/turn_products.h"
+#include "pass/pipeline.h"
 
 namespace cleave {
 namespace {
@@ -50,6 +51,15 @@ Status run_common(Build& b) {
   eliminate_common_subexpressions(b.graph);
   return {};
 }
+Status run_passes(Build& b, PassStage stage) {
+  if (b.options.is_cut) return {};
+  CLEAVE_TRY(std::vector<PassReport> reports, run_stage(stage, b.graph, b.ops, b.options.passes));
+  std::ranges::move(reports, std::back_inserter(b.report.passes));
+  return {};
+}
+Status run_joint(Build& b) { return run_passes(b, PassStage::joint); }
+Status run_post_grad(Build& b) { return run_passes(b, PassStage::post_grad); }
+
 Status run_decompose(Build& b) { return decompose_for_lowering(b.graph, b.ops); }
 Status run_copies(Build& b) {
   drop_copies(b.graph);
@@ -260,24 +270,13 @@ struct Stage {
 };
 
 constexpr Stage stages[] = {
-    {"verify", run_verify},
-    {"decompose", run_decompose},
-    {"copies", run_copies},
-    {"turned_products", run_turned},
-    {"joined_pads", run_pads},
-    {"added_rows", run_rows},
-    {"common_subexpressions", run_common},
-    {"dead_code", run_dead_code},
-    {"tags", run_tags},
-    {"keep_less", run_kept},
-    {"fuse", run_fuse},
-    {"cut", run_cut},
-    {"lower", run_lower},
-    {"in_place", run_in_place},
-    {"emit", run_emit},
-    {"products", run_products},
-    {"plan_memory", run_plan},
-    {"build", run_build},
+    {"verify", run_verify},       {"joint", run_joint},     {"post_grad", run_post_grad},
+    {"decompose", run_decompose}, {"copies", run_copies},   {"turned_products", run_turned},
+    {"joined_pads", run_pads},    {"added_rows", run_rows}, {"common_subexpressions", run_common},
+    {"dead_code", run_dead_code}, {"tags", run_tags},       {"keep_less", run_kept},
+    {"fuse", run_fuse},           {"cut", run_cut},         {"lower", run_lower},
+    {"in_place", run_in_place},   {"emit", run_emit},       {"products", run_products},
+    {"plan_memory", run_plan},    {"build", run_build},
 };
 
 // NN_name.clv and NN_unit_K.c in the dump folder.

@@ -1,6 +1,6 @@
 // The way of a graph to running code, as one flat table of named stages.
 //
-//   verify   decompose   copies   turned_products   joined_pads   added_rows
+//   verify   joint   post_grad   decompose   copies   turned_products   joined_pads   added_rows
 //   common_subexpressions   dead_code   tags   keep_less   fuse   cut   lower   in_place   emit
 //   products   plan_memory   build
 //

@@ -8,6 +8,7 @@
 #include "lower/fuse.h"
 #include "lower/join_pads.h"
 #include "lower/turn_products.h"
+#include "pass/pipeline.h"
 
 namespace cleave {
 
@@ -37,7 +38,11 @@ Result<std::vector<std::shared_ptr<runtime::Gemm>>> add_products(LoweredProgram&
   return products;
 }
 
-Status prepare_graph(Graph& graph, const OpRegistry& ops, bool fuse) {
+Status prepare_graph(Graph& graph, const OpRegistry& ops, bool fuse, const PassOptions& passes) {
+  for (const PassStage stage : {PassStage::joint, PassStage::post_grad}) {
+    const auto reports = run_stage(stage, graph, ops, passes);
+    if (!reports.ok()) return Failure(reports.failure());
+  }
   CLEAVE_CHECK(decompose_for_lowering(graph, ops));
   drop_copies(graph);
   CLEAVE_CHECK(turn_products(graph, ops));

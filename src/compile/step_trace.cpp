@@ -1,7 +1,7 @@
 #include "compile/step_trace.h"
 
+#include "compile/forward_passes.h"
 #include "grad/grad.h"
-#include "pass/autocast.h"
 #include "trace/optimizer_update.h"
 
 namespace cleave {
@@ -74,15 +74,16 @@ void StepTrace::declare() {
         recording->add_input(groups == 1 ? "lr" : fmt::format("lr.{}", i), DType::f64, {}));
 }
 
-// The recorded function in mixed precision: its results and what it assigns become other values.
-void StepTrace::cast_forward() {
+// The recorded function as the passes before grad leave it: its results and what it assigns become
+// other values.
+void StepTrace::rewrite_recorded() {
   Graph& g = recording->graph();
   std::vector<Return> returns;
   for (const Tensor& t : results) returns.push_back({recording->value_of(t, at)});
   for (const auto& u : recording->updates())
     returns.push_back({u.placeholder, ReturnKind::update, recording->leaf(u.variable, at)});
   g.set_returns(std::move(returns));
-  if (Status s = autocast(g, recording->ops(), *options.autocast); !s.ok())
+  if (Status s = rewrite_forward(g, recording->ops(), options); !s.ok())
     trace::throw_at(at, std::move(s).failure().within("train_step"));
   recording->forget_copies();
   size_t k = 0;
@@ -98,7 +99,7 @@ void StepTrace::differentiate() {
   if (!is_floating(loss.dtype()) || loss.numel() != 1)
     trace::refuse(at, "train_step: the loss is {}, expected a floating Tensor of one element",
                   loss.type_text());
-  if (options.autocast) cast_forward();
+  rewrite_recorded();
   Graph& g = recording->graph();
   GradRequest request;
   request.outputs = {recording->value_of(results[0], at)};

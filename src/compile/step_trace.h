@@ -41,7 +41,7 @@ struct StepTrace {
 
  private:
   void declare();
-  void cast_forward();
+  void rewrite_recorded();
   void differentiate();
   void gather();
   void clip();

@@ -2,8 +2,8 @@
 //
 //   where(le(sub(unsqueeze(arange(n); dim=0), unsqueeze(arange(n); dim=1)); other=0), 0, -inf)
 //
-// A value [rows,columns] that is made of aranges is a form a * row + b * column + c, or whether such
-// a form is at least 0; nothing is computed.
+// A value [rows,columns] that is made of aranges is a form a * row + b * column + c, or whether
+// such a form is at least 0; nothing is computed.
 #pragma once
 #include "ir/graph.h"
 

@@ -26,6 +26,7 @@ struct Pass {
 };
 
 struct PassOptions {
+  bool none = false;             // run_stage runs no pass
   bool strict = false;           // no pass or rule that rounds otherwise
   std::vector<std::string> off;  // names of passes that don't run
   bool times = false;            // fill the reports' ms

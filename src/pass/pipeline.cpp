@@ -102,6 +102,7 @@ Result<std::vector<PassReport>> run_stage(PassStage stage, Graph& graph, const O
                                           const PassOptions& options) {
   CLEAVE_CHECK(check_names(options.off));
   std::vector<PassReport> reports;
+  if (options.none) return reports;
   Group group;
   int list = 0;
   for (const PassRow& row : table) {

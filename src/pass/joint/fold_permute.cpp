@@ -6,7 +6,7 @@
 //   permute(unsqueeze(x; dim=d); dims)   ->  unsqueeze(permute(x))      unsqueeze
 //
 // The inner one must have no other reader: two views of one memory cost nothing, a pair does.
-// Dims of 1 that products of several letters (einsum) put in leave the permutes, so that these meet.
+// Dims of 1 that products of several letters (einsum) put in leave the permutes, which then meet.
 #include "pass/passes.h"
 
 namespace cleave {
