@@ -17,7 +17,7 @@ struct PlannedProgram {
 Result<std::vector<std::shared_ptr<runtime::Gemm>>> add_products(LoweredProgram& program,
                                                                  runtime::GemmCache& cache);
 
-// The stages before the cut: the passes of joint and post_grad, decomposition to what has a lowering,
+// The stages before the cut: passes of joint and post_grad, decomposition to what has a lowering,
 // equal calls merged, dead ones dropped, and calls fused, which comes last: nothing looks at single
 // calls afterwards.
 Status prepare_graph(Graph& graph, const OpRegistry& ops, bool fuse = true,
