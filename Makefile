@@ -80,7 +80,7 @@ fuzz-build: build/fuzz/build.ninja
 	@$(NINJA) -C build/fuzz fuzzers
 
 doc: build/release/build.ninja
-	@$(NINJA) -C build/release write_ops
+	@$(NINJA) -C build/release write_ops write_passes
 	@script/doc build/release
 
 format:

@@ -4,9 +4,7 @@
 //
 //   bench_ir_scaling [LARGEST]       default 1000000
 //
-// The graph is a chain of layers on f32[64,64]; of 8 nodes one is dead and one repeats another:
-//   t = permute(w)   h = mm(x, t)   a = add(h, b)   m = mean(a)   d = sub(a, m)
-//   g = tanh(d)      a2 = add(h, b) = a             x' = mul(g, a2)              e = exp(g), dead
+// The graph is bench/graphs/layer_graph.h's.
 // Time is that of the thread (other programs on the machine don't count), the least of several
 // runs.
 #include <fmt/format.h>
@@ -15,6 +13,7 @@
 #include <functional>
 #include <vector>
 
+#include "bench/graphs/layer_graph.h"
 #include "bench/timing.h"
 #include "ir/edit.h"
 #include "ir/text.h"
@@ -24,47 +23,6 @@ namespace cleave {
 namespace {
 
 constexpr double limit_us = 5;
-
-struct Caller {
-  Graph& g;
-  const OpRegistry& ops;
-  ValueId operator()(const char* op, std::vector<ValueId> inputs, Attrs attrs = {}) const {
-    NodeSpec spec;
-    spec.op = ops.find(op);
-    spec.inputs = std::move(inputs);
-    spec.attrs = std::move(attrs);
-    return g.node(value_or_throw(g.add_node(std::move(spec)))).out(0);
-  }
-};
-
-Attrs attrs_of(const OpDef& op, std::vector<std::pair<const char*, AttrValue>> values) {
-  Attrs attrs;
-  for (auto& [name, value] : values)
-    attrs.set(static_cast<uint16_t>(op.schema.find(name)), std::move(value));
-  return attrs;
-}
-
-Graph build(const OpRegistry& ops, int64_t nodes) {
-  Graph g("main");
-  const Type type(DType::f32, {64, 64});
-  const ValueId w = value_or_throw(g.add_placeholder(Role::param, "w", type));
-  const ValueId b = value_or_throw(g.add_placeholder(Role::param, "b", type));
-  ValueId x = value_or_throw(g.add_placeholder(Role::input, "x", type));
-  const Caller call{g, ops};
-  const Attrs swap = attrs_of(*ops.find("permute"), {{"dims", std::vector<int64_t>{1, 0}}});
-  const Attrs rows =
-      attrs_of(*ops.find("mean"), {{"dim", std::vector<int64_t>{1}}, {"keepdim", true}});
-  while (static_cast<int64_t>(g.node_count()) < nodes) {
-    const ValueId h = call("mm", {x, call("permute", {w}, swap)});
-    const ValueId a = call("add", {h, b});
-    const ValueId d = call("sub", {a, call("mean", {a}, rows)});
-    const ValueId g_ = call("tanh", {d});
-    x = call("mul", {g_, call("add", {h, b})});
-    call("exp", {g_});
-  }
-  g.add_return({x, ReturnKind::result, {}});
-  return g;
-}
 
 // The least time of `runs` runs, in microseconds; `prepare` is not counted.
 template <class Prepare, class Run>
@@ -86,7 +44,7 @@ struct Row {
 
 std::vector<Row> measure(const OpRegistry& ops, int64_t nodes) {
   const int runs = nodes <= 10000 ? 20 : nodes <= 100000 ? 4 : 2;
-  const Graph g = build(ops, nodes);
+  const Graph g = bench::layer_graph(ops, nodes);
   const std::string text = print(g);
   std::vector<NodeId> reversed = g.order();
   std::reverse(reversed.begin(), reversed.end());
@@ -98,7 +56,7 @@ std::vector<Row> measure(const OpRegistry& ops, int64_t nodes) {
     return h;
   };
   return {
-      {"build", least(runs, nothing, [&](int) { build(ops, nodes); })},
+      {"build", least(runs, nothing, [&](int) { bench::layer_graph(ops, nodes); })},
       {"print", least(runs, nothing, [&](int) { print(g); })},
       {"parse", least(runs, nothing, [&](int) { value_or_throw(parse(text, "bench", ops)); })},
       {"verify", least(runs, nothing, [&](int) { value_or_throw(verify(g)); })},

@@ -1,5 +1,7 @@
-# write_ops prints doc/ops.md; script/doc runs it.
+# write_ops prints doc/ops.md, write_passes doc/passes.md; script/doc runs them.
 if(NOT CLEAVE_ROOMS)
-  add_executable(write_ops EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/doc/write_ops.cpp)
-  target_link_libraries(write_ops PRIVATE cleave_internal)
+  foreach(program write_ops write_passes)
+    add_executable(${program} EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/doc/${program}.cpp)
+    target_link_libraries(${program} PRIVATE cleave_internal)
+  endforeach()
 endif()

@@ -1,0 +1,59 @@
+// write_passes > doc/passes.md: the passes, from the table and their entries alone.
+#include <cstdio>
+#include <set>
+
+#include "pass/pipeline.h"
+
+namespace cleave {
+namespace {
+
+constexpr const char* head =
+    "# The passes\n\n"
+    "Written by `make doc` from `src/pass/pipeline.cpp`. A pass is in `src/pass/STAGE/NAME.cpp`, "
+    "its golden, "
+    "which shows\neach rule at work, beside it in `NAME.clv`. The passes of one list run together "
+    "until "
+    "none of their rules fits.\n`cleave opt G.clv --pass NAME` runs one, `Options::passes_off` "
+    "leaves it "
+    "out. A rule marked ~ changes how results\nare rounded and is off under `Options::strict`.\n";
+
+constexpr const char* stage_text(PassStage stage) {
+  switch (stage) {
+    case PassStage::pre_grad: return "a forward graph, before its gradients are taken";
+    case PassStage::joint: return "forward and backward in one graph, before the cut";
+    case PassStage::post_grad: return "the graph that is lowered";
+  }
+  return "";
+}
+
+std::string rules_of(const Pass& pass) {
+  if (pass.run) return pass.rounds ? "a walk ~" : "a walk";
+  std::string out;
+  for (const Rule& r : pass.rules)
+    out += fmt::format("{}{}{}", out.empty() ? "" : ", ", r.name, r.rounds ? " ~" : "");
+  return out;
+}
+
+void write() {
+  fmt::print("{}", head);
+  for (const PassStage stage : {PassStage::pre_grad, PassStage::joint, PassStage::post_grad}) {
+    fmt::print(
+        "\n## {}: {}\n\n| list | pass | does | rules | why here | may assume |\n"
+        "|---|---|---|---|---|---|\n",
+        name_of(stage), stage_text(stage));
+    for (const PassRow& row : pass_table()) {
+      if (row.stage != stage) continue;
+      const Pass pass = row.pass();
+      fmt::print("| {} | {} | {} | {} | {} | {} |\n", row.list, pass.name, pass.summary,
+                 rules_of(pass), row.why, row.assumes);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cleave
+
+int main() {
+  cleave::write();
+  return 0;
+}
