@@ -27,7 +27,10 @@ constexpr const char* stage_text(PassStage stage) {
 }
 
 std::string rules_of(const Pass& pass) {
-  if (pass.run) return pass.rounds ? "a walk ~" : "a walk";
+  if (pass.run)
+    return fmt::format(
+        "a walk{}{}", pass.rounds ? " ~" : "",
+        pass.assumes_open_rows ? ", but for rows that a mask closes altogether" : "");
   std::string out;
   for (const Rule& r : pass.rules)
     out += fmt::format("{}{}{}", out.empty() ? "" : ", ", r.name, r.rounds ? " ~" : "");

@@ -11,6 +11,9 @@ namespace {
 
 constexpr int most_steps = 24;         // calls in a row between two products
 constexpr double closed_below = -1e4;  // what a score is closed with at the least
+// Beside such a number a score is lost in rounding, in f64 too: a row that is closed altogether has
+// equal weights, whether the number was added or put in the score's place.
+constexpr double loses_scores = -1e30;
 
 bool is_one_of(const std::string& name, std::initializer_list<std::string_view> names) {
   return std::ranges::find(names, name) != names.end();
@@ -259,8 +262,15 @@ class Reader {
     const std::optional<double> c = number_of(op, number);
     if (!c || *c > closed_below || op.is_number(scores)) return std::nullopt;
     // A number that is multiplied behind stays below what closes a score.
-    if (outer <= 0 || *c * outer > closed_below) return std::nullopt;
-    return masked(op.in(scores), op.in(cond), {{}, 1, *c * outer, opens});
+    double fill = *c * outer;
+    if (outer <= 0 || fill > closed_below) return std::nullopt;
+    if (op.out_type(0).dtype == DType::f16 && *c < -65504) fill = -HUGE_VAL;
+    if (fill > loses_scores) {
+      if (std::ranges::any_of(a_.masks, [](const AttentionMask& m) { return !m.fill; }))
+        return std::nullopt;  // what is added behind would count in closed rows
+      fill = loses_scores;
+    }
+    return masked(op.in(scores), op.in(cond), {{}, 1, fill, opens});
   }
 
   std::optional<ValueId> masked(ValueId scores, ValueId mask, AttentionMask m) {

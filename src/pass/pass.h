@@ -23,6 +23,8 @@ struct Pass {
   std::vector<Rule> rules = {};
   std::function<Result<PassCount>(Graph&, const OpRegistry&)> run = {};
   bool rounds = false;  // of `run`: results may be rounded otherwise, so off in strict programs
+  // Rows of a mask that are closed altogether may give other values; so off in strict programs.
+  bool assumes_open_rows = false;
 };
 
 struct PassOptions {

@@ -7,7 +7,7 @@
 // The backward isn't written down anywhere: what is read of a forward is cut out as a graph of its
 // own; it and its replacement are differentiated, and the two joint graphs are the rule. Equal
 // layers have equal graphs, and so one rule. Masks have no gradient here: one that is trained needs
-// the weights row by column.
+// the weights row by column. NaN of rows that are closed altogether become zeros.
 #include <algorithm>
 #include <set>
 
@@ -116,7 +116,8 @@ Pass fuse_attention_joint() {
   return {.name = "fuse_attention_joint",
           .summary = "spelled attention and its backward become calls",
           .run = run,
-          .rounds = true};
+          .rounds = true,
+          .assumes_open_rows = true};
 }
 
 }  // namespace cleave

@@ -1,0 +1,39 @@
+// Random graphs in which a pass has something to do: the cases of its golden, varied.
+//
+//   sizes      others, in types and attributes alike, products of sizes too
+//   dtypes     f32 becomes f64, bf16 or f16
+//   strides    of inputs
+//   readers    a value in the middle is also returned, or read by another call
+//   around     inputs are computed, results are read further
+//   names and the order of calls
+//
+// A variation that an operator refuses is drawn again.
+#pragma once
+#include <random>
+
+#include "test/sample/golden.h"
+#include "test/sample/random_graph.h"
+
+namespace cleave::random {
+
+struct InstanceOptions {
+  bool other_readers = true;  // false: only what leaves a match a match
+  bool open_rows = false;     // no mask closes a row altogether
+};
+
+// An instance of the case; the case itself where no variation of it can be made.
+Result<RandomGraph> pass_instance(const Graph& golden, const OpRegistry& ops, uint64_t seed,
+                                  const InstanceOptions& options = {});
+
+struct PassVerdict {
+  std::string wrong;  // empty: both sides compute the same
+  int64_t matches = 0;
+  std::vector<RuleCount> rules;
+};
+
+// Runs the pass on the instance and compares what both sides compute by the oracle: exactly where
+// no rule of it rounds; gradients too, of a forward graph by every floating input.
+Result<PassVerdict> check_pass(const Pass& pass, const RandomGraph& instance, const OpRegistry& ops,
+                               uint64_t seed);
+
+}  // namespace cleave::random
