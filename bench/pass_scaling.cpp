@@ -4,7 +4,7 @@
 //   bench_pass_scaling [LARGEST]       default 1000000
 //
 // Two graphs (bench/graphs/layer_graph.h): one in which next to nothing matches, and one in which
-// each layer has something for several passes. Time is that of the thread, the least of several runs.
+// each layer has something for several passes. Time is that of the thread, the least of some runs.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -5,6 +5,7 @@
 
 #include "ir/op_view.h"
 #include "pass/causal_mask.h"
+#include "pass/spelled_calls.h"
 
 namespace cleave {
 namespace {
@@ -15,21 +16,14 @@ constexpr double closed_below = -1e4;  // what a score is closed with at the lea
 // equal weights, whether the number was added or put in the score's place.
 constexpr double loses_scores = -1e30;
 
-bool is_one_of(const std::string& name, std::initializer_list<std::string_view> names) {
-  return std::ranges::find(names, name) != names.end();
-}
-
-// Dims from the end: 1 is the last one.
-Dim back(const Type& t, int64_t k) { return t.rank() >= k ? t.shape[t.rank() - k] : Dim(1); }
-
 // add or sub whose second operand is multiplied first.
 bool is_weighted(const OpView& op) { return op.attr("alpha").as_double() != 1; }
 
 Shape batch_of(const Type& t) { return {t.shape.begin(), t.shape.end() - 2}; }
 
-class Reader {
+class Reader : SpelledCalls {
  public:
-  explicit Reader(const Graph& g) : g_(g) {}
+  explicit Reader(const Graph& g) : SpelledCalls(g) {}
 
   std::optional<SpelledAttention> read(NodeId last, OtherReaders readers) {
     if (g_.node(last).op->name != "bmm") return std::nullopt;
@@ -42,75 +36,12 @@ class Reader {
   }
 
  private:
-  NodeId def(ValueId v) const { return v.valid() ? g_.value(v).def : NodeId{}; }
-  bool is_call(ValueId v, std::initializer_list<std::string_view> names) const {
-    const NodeId n = def(v);
-    return n.valid() && is_one_of(g_.node(n).op->name, names);
-  }
-
-  // A view that leaves the last two dims as they are and copies nothing; its operand.
-  std::optional<ValueId> below_view(ValueId v) const {
-    if (!is_call(v, {"view", "reshape", "_unsafe_view", "expand", "clone", "alias", "unsqueeze",
-                     "squeeze", "detach"}))
-      return std::nullopt;
-    const ValueId in = g_.node(def(v)).inputs[0];
-    const Type &from = g_.type(in), &to = g_.type(v);
-    const bool same = from.rank() >= 2 && to.rank() >= 2 && back(from, 1) == back(to, 1) &&
-                      back(from, 2) == back(to, 2) && from.numel() == to.numel();
-    return same ? std::optional(in) : std::nullopt;
-  }
-
   ValueId pass_views(ValueId v) {
     while (const std::optional<ValueId> in = below_view(v)) {
       a_.calls.push_back(def(v));
       v = *in;
     }
     return v;
-  }
-
-  // The number that operand k is: given as one, or a tensor filled with it.
-  std::optional<double> number_of(const OpView& op, int k) const {
-    if (op.is_number(k)) return op.number(k).as_double();
-    return filled(op.in(k));
-  }
-  std::optional<double> filled(ValueId v) const {
-    if (is_call(v, {"full", "full_like"})) return g_.view(def(v)).attr("fill_value").as_double();
-    if (is_call(v, {"scalar_tensor"})) return g_.view(def(v)).attr("s").as_double();
-    if (is_call(v, {"zeros", "zeros_like"})) return 0;
-    if (is_call(v, {"expand", "view", "_to_copy"})) return filled(g_.node(def(v)).inputs[0]);
-    return std::nullopt;
-  }
-
-  // mul or div by a number: the tensor, and the factor.
-  struct Scaled {
-    ValueId value;
-    double by;
-  };
-  std::optional<Scaled> below_scale(ValueId v) const {
-    if (!is_call(v, {"mul", "div"})) return std::nullopt;
-    const OpView op = g_.view(def(v));
-    const bool divides = op.name() == "div";
-    if (divides && op.given("rounding_mode")) return std::nullopt;
-    if (const auto c = number_of(op, 1)) {
-      if (op.is_number(0) || !(op.in_type(0).shape == op.out_type(0).shape)) return std::nullopt;
-      if (*c == 0 || !std::isfinite(*c)) return std::nullopt;
-      return Scaled{op.in(0), divides ? 1 / *c : *c};
-    }
-    if (const auto c = divides ? std::nullopt : number_of(op, 0)) {
-      if (op.is_number(1) || !(op.in_type(1).shape == op.out_type(0).shape)) return std::nullopt;
-      if (*c != 0 && std::isfinite(*c)) return Scaled{op.in(1), *c};
-    }
-    return std::nullopt;
-  }
-
-  std::optional<ValueId> below_convert(ValueId v) const {
-    if (!is_call(v, {"_to_copy"})) return std::nullopt;
-    const ValueId in = g_.node(def(v)).inputs[0];
-    const auto is_work = [](DType t) {
-      return t == DType::f32 || t == DType::bf16 || t == DType::f16;
-    };
-    return is_work(g_.type(in).dtype) && is_work(g_.type(v).dtype) ? std::optional(in)
-                                                                   : std::nullopt;
   }
 
   void note(ValueId v) { a_.calls.push_back(def(v)); }
@@ -448,80 +379,19 @@ class Reader {
 
   // Constants of a shape, for the spelling alone.
   bool reads_shape(NodeId n, const std::vector<NodeId>& calls) const {
-    if (!is_one_of(g_.node(n).op->name, {"full_like", "zeros_like"})) return false;
+    if (!is_call(g_.node(n).out(0), {"full_like", "zeros_like"})) return false;
     return std::ranges::all_of(g_.uses(g_.node(n).out(0)), [&](const Use& use) {
       return std::ranges::binary_search(calls, use.node);
     });
   }
 
-  const Graph& g_;
   SpelledAttention a_;
 };
-
-// Leading dims of 1, so that there are four.
-ValueId four_dims(Builder& b, ValueId v) {
-  while (b.type(v).rank() < 4) v = b.unsqueeze(v, 0);
-  return v;
-}
-
-// As a mask that is added: zeros where open.
-ValueId added(Builder& b, const AttentionMask& m, DType t) {
-  if (!m.fill) {
-    const ValueId v = b.convert(m.value, t);
-    return m.scale == 1 ? v : b.mul(v, m.scale);
-  }
-  const ValueId zero = b.full({}, 0.0, t), fill = b.full({}, *m.fill, t);
-  return m.opens ? b.where(m.value, zero, fill) : b.where(m.value, fill, zero);
-}
-
-ValueId write_mask(Builder& b, const SpelledAttention& a) {
-  if (a.masks.empty()) return ValueId::none();
-  const DType query = b.type(a.query).dtype;
-  const DType work = query == DType::f64 ? query : DType::f32;
-  const AttentionMask& first = a.masks[0];
-  if (a.masks.size() == 1) {
-    const DType t = b.type(first.value).dtype;
-    if (!first.fill && first.scale == 1 && (t == work || t == query)) return first.value;
-    if (first.fill && std::isinf(*first.fill))
-      return first.opens ? first.value : b.logical_not(first.value);
-  }
-  ValueId sum = added(b, first, work);
-  for (size_t k = 1; k < a.masks.size(); ++k) sum = b.add(sum, added(b, a.masks[k], work));
-  return sum;
-}
 
 }  // namespace
 
 std::optional<SpelledAttention> read_attention(const Graph& g, NodeId n, OtherReaders readers) {
   return Reader(g).read(n, readers);
-}
-
-AttentionOperands write_operands(Builder& b, const SpelledAttention& a) {
-  AttentionOperands out;
-  ValueId key = a.key;
-  if (a.is_key_transposed) {
-    std::vector<int64_t> dims;
-    for (int64_t k = 0; k < b.type(key).rank(); ++k) dims.push_back(k);
-    std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
-    key = b.permute(key, dims);
-  }
-  out.query = four_dims(b, a.query);
-  out.key = four_dims(b, key);
-  out.value = four_dims(b, a.value);
-  out.mask = write_mask(b, a);
-  return out;
-}
-
-ValueId write_attention(Builder& b, const SpelledAttention& a, const Shape& shape) {
-  const AttentionOperands in = write_operands(b, a);
-  NamedAttrs attrs = {{"dropout_p", a.dropout_p},
-                      {"is_causal", a.is_causal},
-                      {"scale", a.scale},
-                      {"enable_gqa", a.is_grouped},
-                      {"stream", a.stream}};
-  const ValueId y = b.call1("scaled_dot_product_attention",
-                            {in.query, in.key, in.value, in.mask, a.rng}, std::move(attrs));
-  return b.view(y, shape);
 }
 
 }  // namespace cleave

@@ -5,8 +5,9 @@
 //
 // pass/attention_reader.h says what is read as attention. Dropout keeps its stream, so its bits.
 // Results are rounded otherwise: weights are never rounded to half, sums have another order. A row
-// that a mask closes altogether gives zeros or has another gradient, where a softmax without a guard
-// gives NaN or equal weights. A mask that is trained stays spelled: its gradient needs the weights row by column.
+// that a mask closes altogether gives zeros or has another gradient, where a softmax without a
+// guard gives NaN or equal weights. A mask that is trained stays spelled: its gradient needs the
+// weights row by column.
 #include <algorithm>
 
 #include "pass/attention_reader.h"

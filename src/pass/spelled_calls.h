@@ -1,0 +1,44 @@
+// What calls around a product do, for passes that read a spelling: views of a batch, numbers that
+// multiply, tensors of one number.
+#pragma once
+#include <optional>
+
+#include "ir/graph.h"
+
+namespace cleave {
+
+// The size of a dim counted from the end, 1 is the last; 1 where there is none.
+Dim dim_from_end(const Type& t, int64_t k);
+
+class SpelledCalls {
+ public:
+  explicit SpelledCalls(const Graph& g) : g_(g) {}
+
+  NodeId def(ValueId v) const { return v.valid() ? g_.value(v).def : NodeId{}; }
+  bool is_call(ValueId v, std::initializer_list<std::string_view> ops) const;
+
+  // The operand of a view that leaves the last two dims as they are and repeats nothing. Not of
+  // detach, behind which no gradient flows.
+  std::optional<ValueId> below_view(ValueId v) const;
+
+  // mul or div by a number, finite and not 0: the tensor, and the factor.
+  struct Scaled {
+    ValueId value;
+    double by;
+  };
+  std::optional<Scaled> below_scale(ValueId v) const;
+
+  // The operand of a conversion between f32, bf16 and f16.
+  std::optional<ValueId> below_convert(ValueId v) const;
+
+  // The number that operand k is: given as one, or a tensor filled with it.
+  std::optional<double> number_of(const OpView& op, int k) const;
+
+ protected:
+  const Graph& g_;
+
+ private:
+  std::optional<double> filled(ValueId v) const;
+};
+
+}  // namespace cleave
