@@ -1,7 +1,9 @@
 // cleave opt G.clv --pass a,b: rewrites a graph by passes named.
+#include <filesystem>
 #include <set>
 
 #include "op/registry.h"
+#include "pass/host_rules.h"
 #include "pass/pipeline.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
@@ -10,7 +12,7 @@ namespace cleave::tool {
 namespace {
 
 struct Options {
-  std::string graph, passes, stage, out = "-";
+  std::string graph, passes, stage, rule, out = "-";
   bool list = false, strict = false, json = false, rules = false;
 };
 
@@ -73,6 +75,13 @@ Result<std::vector<PassReport>> run_passes(const Options& o, Graph& g, const OpR
     return user_error("--stage {}: expected pre_grad, joint or post_grad", o.stage);
   }
   std::vector<PassReport> reports;
+  if (!o.rule.empty()) {
+    CLEAVE_TRY(std::string text, read_text(o.rule));
+    PassOptions host{.times = true};
+    host.rules.push_back(
+        {.name = std::filesystem::path(o.rule).stem().string(), .text = std::move(text)});
+    CLEAVE_CHECK(run_host_rules(RulePoint::pre_grad, g, ops, host, reports));
+  }
   for (const std::string& name : split_names(o.passes)) {
     CLEAVE_TRY(const Pass pass, find_pass(name));
     CLEAVE_TRY(PassReport report, run_pass(pass, g, ops, options));
@@ -110,6 +119,7 @@ Command opt_command() {
             auto o = std::make_shared<Options>();
             options.optional("GRAPH", o->graph, "the graph's text; - is stdin");
             options.option("--pass", o->passes, "passes by name, in their order: a,b");
+            options.option("--rule", o->rule, "a file with the graphs @search and @replace");
             options.option("--stage", o->stage, "all passes of pre_grad, joint or post_grad");
             options.option("-o", o->out, "where the graph goes; - is stdout");
             options.flag("--list", o->list, "name all passes");

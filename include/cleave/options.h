@@ -11,6 +11,7 @@
 #include "cleave/executor.h"
 #include "cleave/memory_budget.h"
 #include "cleave/op.h"
+#include "cleave/rewrite.h"
 #include "cleave/store.h"
 
 namespace cleave {
@@ -49,6 +50,9 @@ struct Options {
   std::vector<std::string> passes_off = {};
   // No pass may change how a result is rounded.
   bool strict = false;
+  // Rewrite rules beside cleave's own. Error (user): a text that is no rule, a replacement of
+  // another type; the message names rule and call.
+  std::vector<RewriteRule> rules = {};
 
   // ---- of training steps
   // Gradients are scaled so that their global norm is at most this; 0: they are not.

@@ -8,7 +8,7 @@
 namespace cleave {
 
 PassOptions pass_options(const Options& options) {
-  PassOptions passes{.strict = options.strict, .off = options.passes_off};
+  PassOptions passes{.strict = options.strict, .off = options.passes_off, .rules = options.rules};
   passes.none = std::erase(passes.off, "all") > 0;
   return passes;
 }

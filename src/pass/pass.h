@@ -9,6 +9,7 @@
 // Either rules, which the engine applies until none fits, or a function for what is no pattern.
 // A pass is pure: graph and options in, graph out; a second run changes nothing more.
 #pragma once
+#include "cleave/rewrite.h"
 #include "rewrite/rule.h"
 
 namespace cleave {
@@ -28,10 +29,11 @@ struct Pass {
 };
 
 struct PassOptions {
-  bool none = false;             // run_stage runs no pass
-  bool strict = false;           // no pass or rule that rounds otherwise
-  std::vector<std::string> off;  // names of passes that don't run
-  bool times = false;            // fill the reports' ms
+  bool none = false;                    // run_stage runs no pass
+  bool strict = false;                  // no pass or rule that rounds otherwise
+  std::vector<std::string> off;         // names of passes that don't run
+  bool times = false;                   // fill the reports' ms
+  std::vector<RewriteRule> rules = {};  // the host program's
 };
 
 struct PassReport {

@@ -5,6 +5,7 @@
 
 #include "base/edit_distance.h"
 #include "ir/edit.h"
+#include "pass/host_rules.h"
 #include "pass/passes.h"
 #include "rewrite/rule_set.h"
 
@@ -85,6 +86,27 @@ Status check_names(const std::vector<std::string>& names) {
   return {};
 }
 
+Status run_table(PassStage stage, Graph& graph, const OpRegistry& ops, const PassOptions& options,
+                 std::vector<PassReport>& reports) {
+  Group group;
+  int list = 0;
+  for (const PassRow& row : table) {
+    if (row.stage != stage) continue;
+    Pass pass = row.pass();
+    if (is_off(options, pass.name)) continue;
+    if (row.list != list || pass.run) CLEAVE_CHECK(group.run(graph, ops, options, reports));
+    list = row.list;
+    if (!pass.run) {
+      group.add(std::move(pass));
+      continue;
+    }
+    CLEAVE_TRY(PassReport report, run_pass(pass, graph, ops, options));
+    reports.push_back(std::move(report));
+  }
+  CLEAVE_CHECK(group.run(graph, ops, options, reports));
+  return {};
+}
+
 }  // namespace
 
 std::string_view name_of(PassStage stage) {
@@ -102,23 +124,15 @@ Result<std::vector<PassReport>> run_stage(PassStage stage, Graph& graph, const O
                                           const PassOptions& options) {
   CLEAVE_CHECK(check_names(options.off));
   std::vector<PassReport> reports;
-  if (options.none) return reports;
-  Group group;
-  int list = 0;
-  for (const PassRow& row : table) {
-    if (row.stage != stage) continue;
-    Pass pass = row.pass();
-    if (is_off(options, pass.name)) continue;
-    if (row.list != list || pass.run) CLEAVE_CHECK(group.run(graph, ops, options, reports));
-    list = row.list;
-    if (!pass.run) {
-      group.add(std::move(pass));
-      continue;
-    }
-    CLEAVE_TRY(PassReport report, run_pass(pass, graph, ops, options));
-    reports.push_back(std::move(report));
-  }
-  CLEAVE_CHECK(group.run(graph, ops, options, reports));
+  if (stage == PassStage::pre_grad)
+    CLEAVE_CHECK(run_host_rules(RulePoint::pre_grad, graph, ops, options, reports));
+  if (stage == PassStage::joint)
+    CLEAVE_CHECK(run_host_rules(RulePoint::joint, graph, ops, options, reports));
+  if (stage == PassStage::post_grad)
+    CLEAVE_CHECK(run_host_rules(RulePoint::before_post_grad, graph, ops, options, reports));
+  if (!options.none) CLEAVE_CHECK(run_table(stage, graph, ops, options, reports));
+  if (stage == PassStage::post_grad)
+    CLEAVE_CHECK(run_host_rules(RulePoint::after_post_grad, graph, ops, options, reports));
   return reports;
 }
 

@@ -1,0 +1,48 @@
+#include "pass/host_rules.h"
+
+#include "grad/grad.h"
+#include "rewrite/graph_rule.h"
+
+namespace cleave {
+namespace {
+
+// What is a defect of a rule of ours is a mistake in one of the host program's.
+Failure as_users(Failure f) {
+  if (f.kind == ErrorKind::bug) f.kind = ErrorKind::user;
+  return f;
+}
+
+Result<Pass> pass_of(const RewriteRule& rule, const OpRegistry& ops) {
+  TextRule text{.name = rule.name,
+                .text = rule.text,
+                .numbers = rule.numbers,
+                .rounds = false,
+                .dtypes = rule.dtypes};
+  Pass pass{.name = rule.name, .summary = "a rule of the host program"};
+  CLEAVE_TRY(pass.rules, rules_of(text, ops));
+  if (rule.derive_backward) {
+    text.name += ".backward";
+    text.derive = [&ops](const Graph& g) { return make_joint(g, ops); };
+    CLEAVE_TRY(std::vector<Rule> derived, rules_of(text, ops));
+    // The whole is looked for before its forward alone.
+    pass.rules.insert(pass.rules.begin(), derived.begin(), derived.end());
+  }
+  return pass;
+}
+
+}  // namespace
+
+Status run_host_rules(RulePoint point, Graph& graph, const OpRegistry& ops,
+                      const PassOptions& options, std::vector<PassReport>& reports) {
+  for (const RewriteRule& rule : options.rules) {
+    if (rule.point != point) continue;
+    Result<Pass> pass = pass_of(rule, ops);
+    if (!pass.ok()) return as_users(std::move(pass).failure());
+    Result<PassReport> report = run_pass(*pass, graph, ops, options);
+    if (!report.ok()) return as_users(std::move(report).failure());
+    reports.push_back(*std::move(report));
+  }
+  return {};
+}
+
+}  // namespace cleave
