@@ -14,10 +14,11 @@
 //       return %y
 //     })"});
 //
-// The text is that of graphs (doc/ir.md). Placeholders stand for any values of their rank and dtype,
-// a symint for one size wherever it stands. Every call and attribute has to be as it stands there;
-// what is inside has no other reader. The replacement has the same types, which is checked; that it
-// computes the same is the program's word. `cleave opt G.clv --rule FILE` shows what a rule does.
+// The text is that of graphs (doc/ir.md). Placeholders stand for any values of their rank and
+// dtype, a symint for one size wherever it stands. Every call and attribute has to be as it stands
+// there; what is inside has no other reader. The replacement has the same types, which is checked;
+// that it computes the same is the program's word. `cleave opt G.clv --rule FILE` shows what a rule
+// does.
 #pragma once
 #include <string>
 #include <utility>

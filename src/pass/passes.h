@@ -14,4 +14,10 @@ Pass fold_permute();
 Pass fuse_attention_joint();
 Pass join_softmax_backward();
 
+// post_grad
+Pass bmm_to_mm();
+Pass fold_cumsum();
+Pass fuse_addmm();
+Pass scatter_to_where();
+
 }  // namespace cleave

@@ -12,7 +12,8 @@
 namespace cleave {
 namespace {
 
-constexpr PassStage pre_grad = PassStage::pre_grad, joint = PassStage::joint;
+constexpr PassStage pre_grad = PassStage::pre_grad, joint = PassStage::joint,
+                    post_grad = PassStage::post_grad;
 
 constexpr PassRow table[] = {
     {pre_grad, 2, fuse_attention, "before grad, whose rule for attention then makes the backward",
@@ -25,6 +26,12 @@ constexpr PassRow table[] = {
      "aliases and no-ops are gone"},
     {joint, 1, fuse_attention_joint, "imported graphs hold a backward that is spelled too",
      "no-ops are gone, the gradient of a softmax is one call"},
+    {post_grad, 0, bmm_to_mm, "before rules that know products of two dims", "sizes are known"},
+    {post_grad, 0, fold_cumsum, "positions are counted so", "constants are full()"},
+    {post_grad, 0, scatter_to_where, "one-hot vectors join with their readers",
+     "constants are full()"},
+    {post_grad, 1, fuse_addmm, "behind what makes products, before the cut counts memory",
+     "products of one batch are mm"},
 };
 
 bool is_off(const PassOptions& options, const std::string& name) {

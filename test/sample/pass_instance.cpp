@@ -186,7 +186,10 @@ Result<RandomGraph> with_inputs(Graph g, bool open) {
   if (!symbols.empty()) { CLEAVE_TRY(g, specialize(g, {symbols.begin(), symbols.end()})); }
   RandomGraph r{std::move(g)};
   const std::map<std::string, Array> inputs = test::random_inputs(r.g, symbols);
-  for (const Placeholder& p : r.g.placeholders()) r.inputs.push_back(inputs.at(r.g.name(p.value)));
+  for (const Placeholder& p : r.g.placeholders()) {
+    Array& a = r.inputs.emplace_back(inputs.at(r.g.name(p.value)));
+    for (double& x : a.f) x = round_to(a.dtype, x);
+  }
   if (open) std::ranges::for_each(r.inputs, open_rows);
   return r;
 }
