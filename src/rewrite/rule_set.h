@@ -2,8 +2,8 @@
 //
 // Each call is offered to the rules whose search begins with its operator, first come first served,
 // from the last call to the first; after a rewrite the new calls and the readers of what changed
-// are tried at once. So a run costs time linear in the calls, whatever the rules for other operators
-// are. The result depends on graph and rules alone.
+// are tried at once. So a run costs time linear in the calls, whatever the rules for other
+// operators are. The result depends on graph and rules alone.
 #pragma once
 #include <unordered_map>
 
