@@ -28,6 +28,7 @@ struct Pass {
 struct PassOptions {
   bool strict = false;           // no pass or rule that rounds otherwise
   std::vector<std::string> off;  // names of passes that don't run
+  std::vector<std::string> on;   // names of passes that run only where they are asked for
   bool times = false;            // fill the reports' ms
 };
 

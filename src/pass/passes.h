@@ -5,7 +5,30 @@
 
 namespace cleave {
 
+// pre_grad
+Pass batch_activation();
+Pass batch_arithmetic();
+Pass batch_layer_norm();
+Pass batch_linear();
+Pass batch_linear_lhs();
+Pass cancel_joins();
+Pass drop_identity();
+Pass efficient_conv_bn_eval();
+Pass fuse_conv_bn();
+Pass merge_joins();
+Pass merge_pieces();
+Pass merge_splits();
+Pass normalize_dims();
+Pass normalize_splits();
+Pass permute_linear();
+Pass sink_cat();
+
 // joint
 Pass fold_permute();
+
+// post_grad
+Pass cancel_cat_split();
+Pass cancel_split_cat();
+Pass merge_slice_cat();
 
 }  // namespace cleave
