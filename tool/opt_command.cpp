@@ -12,7 +12,7 @@ namespace cleave::tool {
 namespace {
 
 struct Options {
-  std::string graph, passes, stage, rule, out = "-";
+  std::string graph, passes, stage, rule, on, off, out = "-";
   bool list = false, strict = false, json = false, rules = false;
 };
 
@@ -34,7 +34,8 @@ void print_list() {
     rules += std::max<size_t>(1, pass.rules.size());
     names.insert(pass.name);
     fmt::print("{:<9} {} {:<28} {:>3} {}  {}\n", name_of(row.stage), row.list, pass.name,
-               pass.run ? 1 : pass.rules.size(), pass.run ? "function" : "rules   ", pass.summary);
+               pass.run ? 1 : pass.rules.size(), pass.run ? "function" : "rules   ",
+               row.asked ? pass.summary + " (where asked for)" : pass.summary);
   }
   fmt::print("{} passes, {} rules\n", names.size(), rules);
 }
@@ -67,7 +68,8 @@ void print_reports(const std::vector<PassReport>& reports, bool rules) {
 }
 
 Result<std::vector<PassReport>> run_passes(const Options& o, Graph& g, const OpRegistry& ops) {
-  const PassOptions options{.strict = o.strict, .times = true};
+  const PassOptions options{
+      .strict = o.strict, .off = split_names(o.off), .on = split_names(o.on), .times = true};
   if (!o.stage.empty()) {
     if (!o.passes.empty()) return user_error("--stage and --pass: expected one of them");
     for (const PassStage stage : {PassStage::pre_grad, PassStage::joint, PassStage::post_grad})
@@ -121,6 +123,8 @@ Command opt_command() {
             options.option("--pass", o->passes, "passes by name, in their order: a,b");
             options.option("--rule", o->rule, "a file with the graphs @search and @replace");
             options.option("--stage", o->stage, "all passes of pre_grad, joint or post_grad");
+            options.option("--on", o->on, "passes of the stage that run only where asked for: a,b");
+            options.option("--off", o->off, "passes of the stage that don't run: a,b");
             options.option("-o", o->out, "where the graph goes; - is stdout");
             options.flag("--list", o->list, "name all passes");
             options.flag("--strict", o->strict, "no rule that rounds otherwise");

@@ -32,6 +32,7 @@ struct PassOptions {
   bool none = false;                    // run_stage runs no pass
   bool strict = false;                  // no pass or rule that rounds otherwise
   std::vector<std::string> off;         // names of passes that don't run
+  std::vector<std::string> on;          // of those that run only where they are asked for
   bool times = false;                   // fill the reports' ms
   std::vector<RewriteRule> rules = {};  // the host program's
 };

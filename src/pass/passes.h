@@ -6,7 +6,23 @@
 namespace cleave {
 
 // pre_grad
+Pass batch_activation();
+Pass batch_arithmetic();
+Pass batch_layer_norm();
+Pass batch_linear();
+Pass batch_linear_lhs();
+Pass cancel_joins();
+Pass drop_identity();
+Pass efficient_conv_bn_eval();
 Pass fuse_attention();
+Pass fuse_conv_bn();
+Pass merge_joins();
+Pass merge_pieces();
+Pass merge_splits();
+Pass normalize_dims();
+Pass normalize_splits();
+Pass permute_linear();
+Pass sink_cat();
 
 // joint
 Pass drop_attention_weights();
@@ -16,8 +32,11 @@ Pass join_softmax_backward();
 
 // post_grad
 Pass bmm_to_mm();
+Pass cancel_cat_split();
+Pass cancel_split_cat();
 Pass fold_cumsum();
 Pass fuse_addmm();
+Pass merge_slice_cat();
 Pass scatter_to_where();
 
 }  // namespace cleave

@@ -14,10 +14,44 @@ namespace {
 
 constexpr PassStage pre_grad = PassStage::pre_grad, joint = PassStage::joint,
                     post_grad = PassStage::post_grad;
+constexpr bool asked = true;
 
 constexpr PassRow table[] = {
+    {pre_grad, 0, normalize_splits, "the families below know splits by sizes only", "nothing"},
+    {pre_grad, 0, normalize_dims, "equal calls are equal, whatever wrote them", "nothing"},
+    {pre_grad, 0, drop_identity, "what it drops stands between calls that other patterns name",
+     "nothing is written in place: a copy is as good as what is copied"},
+    {pre_grad, 1, fuse_conv_bn, "frozen weights have no gradient, the norm behind them would",
+     "running statistics don't change within a call"},
+    {pre_grad, 1, efficient_conv_bn_eval,
+     "asked for: it costs precision where a variance is near 0; before grad, which then keeps less",
+     "fuse_conv_bn took what is frozen", asked},
+    {pre_grad, 1, permute_linear,
+     "asked for: it pays where the copy of a permuted value is large against the product",
+     "products read operands by their strides", asked},
+    {pre_grad, 1, batch_linear_lhs,
+     "asked for: joined weights are a copy in each step; first, as it copies less than "
+     "batch_linear",
+     "normal forms, so that equal shapes are seen", asked},
+    {pre_grad, 1, batch_linear, "asked for: stacked operands are copies in each step",
+     "batch_linear_lhs took products of one operand", asked},
+    {pre_grad, 1, batch_layer_norm, "asked for: as batch_linear",
+     "no gradient reads mean and deviation yet", asked},
+    {pre_grad, 1, batch_activation, "asked for: as batch_linear",
+     "the layers before them are batched", asked},
+    {pre_grad, 1, batch_arithmetic, "asked for: as batch_linear",
+     "the layers before them are batched", asked},
+    {pre_grad, 1, merge_splits, "the gradient of one split is one join", "splits are normal"},
+    {pre_grad, 1, merge_joins, "the gradient of one join is one set of slices", "dims are normal"},
+    {pre_grad, 1, cancel_joins, "behind the batches: their stacks and unbinds cancel",
+     "splits are normal"},
+    {pre_grad, 1, merge_pieces, "with cancel_joins, as each uncovers the other's cases",
+     "views are functional: a slice of the whole is what its parts were"},
+    {pre_grad, 2, sink_cat, "once no join that could go is left, the rest goes to its producers",
+     "the families above are through: a call between piece and join would hide them"},
     {pre_grad, 2, fuse_attention, "before grad, whose rule for attention then makes the backward",
      "no-ops and pairs of views are gone"},
+
     {joint, 0, fold_permute, "pairs come from transposed weights and their gradients",
      "views are functional: no permute is written through"},
     {joint, 0, join_softmax_backward, "imported graphs spell it, our own rules don't",
@@ -26,6 +60,10 @@ constexpr PassRow table[] = {
      "aliases and no-ops are gone"},
     {joint, 1, fuse_attention_joint, "imported graphs hold a backward that is spelled too",
      "no-ops are gone, the gradient of a softmax is one call"},
+
+    {post_grad, 0, cancel_split_cat, "gradients of joins and of splits meet", "splits by sizes"},
+    {post_grad, 0, cancel_cat_split, "gradients of splits and of joins meet", "splits by sizes"},
+    {post_grad, 0, merge_slice_cat, "padding by a value's own beginning", "nothing"},
     {post_grad, 0, bmm_to_mm, "before rules that know products of two dims", "sizes are known"},
     {post_grad, 0, fold_cumsum, "positions are counted so", "constants are full()"},
     {post_grad, 0, scatter_to_where, "one-hot vectors join with their readers",
@@ -34,8 +72,11 @@ constexpr PassRow table[] = {
      "products of one batch are mm"},
 };
 
-bool is_off(const PassOptions& options, const std::string& name) {
-  return std::ranges::find(options.off, name) != options.off.end();
+bool runs(const PassRow& row, const PassOptions& options, const std::string& name) {
+  const auto names = [&](const std::vector<std::string>& list) {
+    return std::ranges::find(list, name) != list.end();
+  };
+  return !names(options.off) && (!row.asked || names(options.on));
 }
 
 // Rule passes side by side, as one set of rules.
@@ -100,7 +141,7 @@ Status run_table(PassStage stage, Graph& graph, const OpRegistry& ops, const Pas
   for (const PassRow& row : table) {
     if (row.stage != stage) continue;
     Pass pass = row.pass();
-    if (is_off(options, pass.name)) continue;
+    if (!runs(row, options, pass.name)) continue;
     if (row.list != list || pass.run) CLEAVE_CHECK(group.run(graph, ops, options, reports));
     list = row.list;
     if (!pass.run) {
@@ -130,6 +171,7 @@ std::span<const PassRow> pass_table() { return table; }
 Result<std::vector<PassReport>> run_stage(PassStage stage, Graph& graph, const OpRegistry& ops,
                                           const PassOptions& options) {
   CLEAVE_CHECK(check_names(options.off));
+  CLEAVE_CHECK(check_names(options.on));
   std::vector<PassReport> reports;
   if (stage == PassStage::pre_grad)
     CLEAVE_CHECK(run_host_rules(RulePoint::pre_grad, graph, ops, options, reports));

@@ -19,10 +19,12 @@ struct PassRow {
   Pass (*pass)();
   const char* why;      // why it stands here
   const char* assumes;  // what it may assume
+  bool asked = false;   // runs only where PassOptions::on names it
 };
 std::span<const PassRow> pass_table();
 
-// Runs the passes of a stage in their order. Errors (user): a name in options.off that no pass has.
+// Runs the passes of a stage in their order. Errors (user): a name in options.off or options.on
+// that no pass has.
 Result<std::vector<PassReport>> run_stage(PassStage stage, Graph& graph, const OpRegistry& ops,
                                           const PassOptions& options);
 

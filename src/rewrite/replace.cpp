@@ -92,9 +92,9 @@ Status Replacer::check_values(const Match& match, const Values& values,
   if (values.size() != outputs.size())
     return bug("it builds {} values for {} results", values.size(), outputs.size());
   for (size_t i = 0; i < values.size(); ++i) {
-    const bool is_read = graph_.use_count(outputs[i]) > 0 || is_returned_[outputs[i].v];
     if (!values[i].valid()) {
-      if (is_read) return bug("it builds nothing for %{}", graph_.name(outputs[i]));
+      if (is_read_beside(match, outputs[i]))
+        return bug("it builds nothing for %{}", graph_.name(outputs[i]));
       continue;
     }
     const Type &got = graph_.type(values[i]), &want = graph_.type(outputs[i]);
@@ -107,6 +107,13 @@ Status Replacer::check_values(const Match& match, const Values& values,
           std::ranges::find(values, v) == values.end())
         return bug("'{}' reads %{}, which it replaces", print_node(graph_, n), graph_.name(v));
   return {};
+}
+
+bool Replacer::is_read_beside(const Match& match, ValueId v) const {
+  if (is_returned_[v.v]) return true;
+  return std::ranges::any_of(graph_.uses(v), [&](const Use& use) {
+    return std::ranges::find(match.calls(), use.node) == match.calls().end();
+  });
 }
 
 // What the caller gets has the strides that it had.

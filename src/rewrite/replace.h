@@ -29,6 +29,8 @@ class Replacer {
  private:
   Status check_values(const Match& match, const Values& values,
                       const std::vector<NodeId>& made) const;
+  // By a call that isn't the match's own, or by the caller.
+  bool is_read_beside(const Match& match, ValueId v) const;
   bool keeps_strides(const Match& match, const Values& values) const;
   bool settle_places(const Match& match, const Values& values, const std::vector<NodeId>& made,
                      NodeId root);

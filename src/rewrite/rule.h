@@ -12,7 +12,8 @@ struct Rule {
   // named value with those before.
   std::vector<Pattern> search;
   std::function<bool(const Match&)> when = {};
-  // One value for each of `search`, of its type. New calls stand where the replaced ones stood.
+  // One value for each of `search`, of its type; none for a result that only calls of the match
+  // read. New calls stand where the replaced ones stood.
   std::function<Values(Builder&, const Match&)> build = {};
   // Its results may be rounded otherwise: off in strict programs.
   bool rounds = false;

@@ -135,5 +135,25 @@ TEST(Passes, unknown_names_are_refused_with_those_that_there_are) {
   EXPECT_FALSE(run_stage(PassStage::joint, g, core(), {.off = {"nothing"}}).ok());
 }
 
+TEST(Passes, what_is_asked_for_runs_only_where_it_is_named) {
+  std::string calls, results;
+  for (int k = 1; k <= 5; ++k) {
+    calls += fmt::format("  %y{} = tanh(%x)\n  %z{} = mul(%y{}; other={})\n", k, k, k, k);
+    results += fmt::format("{}%z{}", k == 1 ? "" : ", ", k);
+  }
+  const std::string text =
+      "graph @main(%x: input f32[2]) {\n" + calls + "  return " + results + "\n}\n";
+  const auto reports_of = [&](const PassOptions& options) {
+    Graph g = parsed(text);
+    int64_t matches = -1;
+    for (const PassReport& r : value_or_throw(run_stage(PassStage::pre_grad, g, core(), options)))
+      if (r.name == "batch_activation") matches = r.matches;
+    return matches;
+  };
+  EXPECT_EQ(reports_of({}), -1);
+  EXPECT_EQ(reports_of({.on = {"batch_activation"}}), 1);
+  EXPECT_EQ(reports_of({.off = {"batch_activation"}, .on = {"batch_activation"}}), -1);
+}
+
 }  // namespace
 }  // namespace cleave

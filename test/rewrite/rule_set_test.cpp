@@ -243,6 +243,30 @@ TEST(RuleSet, several_results_each_in_its_place) {
   EXPECT_GE(counts[0].refused, 1);
 }
 
+TEST(RuleSet, what_only_the_match_reads_needs_no_value) {
+  const Pattern first =
+      call("split_with_sizes", {any("x")}, {{"split_sizes", bind("sizes")}, {"dim", bind("dim")}});
+  const Rule rule = {
+      .name = "merge",
+      .search = {results(call("split_with_sizes", {result(first, 1)},
+                              {{"split_sizes", bind("inner")}, {"dim", bind("dim")}})),
+                 results(first)},
+      .build = [](Builder& b, const Match& m) -> Values {
+        const Values v =
+            b.call("split_with_sizes", {m["x"]}, {{"split_sizes", {1, 2, 3}}, {"dim", 1}});
+        return {v[1], v[2], v[0], ValueId{}};
+      }};
+  const std::string text =
+      "  %a, %b = split_with_sizes(%x; split_sizes=[1,5], dim=1)\n"
+      "  %c, %d = split_with_sizes(%b; split_sizes=[2,3], dim=1)\n";
+  EXPECT_EQ(rewritten({rule}, body(x, text + "  return %a, %c, %d\n")),
+            same(body(x,
+                      "  %a, %c, %d = split_with_sizes(%x; split_sizes=[1,2,3], dim=1)\n"
+                      "  return %a, %c, %d\n")));
+  const std::string also = body(x, text + "  return %a, %c, %d, %b\n");
+  EXPECT_EQ(rewritten({rule}, also), "rule merge at %c: it builds nothing for %b");
+}
+
 TEST(RuleSet, alternatives_and_views_between) {
   const Rule rule = {
       .name = "act",

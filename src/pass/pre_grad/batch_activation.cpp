@@ -1,0 +1,38 @@
+// Independent activations of one shape become one, of their stack.
+//
+//   tanh(a), tanh(b), ...  ->  unbind(tanh(stack([a, b, ...])))      batch.h
+//
+// One kernel in place of many, for a copy of each operand: asked for only, as PyTorch has it. It pays
+// on devices where a call costs more than the copy, and where stack and unbind cancel against
+// neighbours (merge_pieces, cancel_joins).
+#include <algorithm>
+
+#include "pass/passes.h"
+#include "pass/pre_grad/batch.h"
+
+namespace cleave {
+namespace {
+
+const std::vector<std::string> activations = {"tanh", "sigmoid", "relu"};
+
+std::string key(const OpView& call) {
+  if (std::ranges::find(activations, call.name()) == activations.end()) return "";
+  return call.name() + type_key(call, 0);
+}
+
+Values build(Builder& b, const std::vector<OpView>& calls) {
+  const std::string op = calls[0].name();
+  return unstacked(b, b.call1(op, {stacked(b, calls, 0)}));
+}
+
+}  // namespace
+
+Pass batch_activation() {
+  return {.name = "batch_activation",
+          .summary = "independent activations of one shape become one, of their stack",
+          .run = [](Graph& g, const OpRegistry& ops) {
+            return batch_calls(g, ops, {.key = key, .build = build});
+          }};
+}
+
+}  // namespace cleave

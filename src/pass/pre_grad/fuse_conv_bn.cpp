@@ -1,0 +1,37 @@
+// Batch norm by running statistics goes into the weights of the convolution before it, where none
+// of these is trained.
+//
+//   batch_norm(convolution(x, w, b), ...)  ->  convolution(x, w', b')      conv_bn.h
+//
+// Weights, biases and statistics must be state (param, buffer, const) without a gradient: a network
+// that is evaluated, or a frozen part of one that is trained. Work of the size of the activations
+// becomes work of the size of the weights. efficient_conv_bn_eval does so for trained weights.
+#include <algorithm>
+
+#include "pass/passes.h"
+#include "pass/pre_grad/conv_bn.h"
+
+namespace cleave {
+namespace {
+
+bool is_frozen(const Graph& g, ValueId v) {
+  const Placeholder* p = g.placeholder_of(v);
+  return p && !p->wants_grad &&
+         (p->role == Role::param || p->role == Role::buffer || p->role == Role::constant);
+}
+
+bool is_all_frozen(const Match& m) {
+  return std::ranges::all_of(
+      std::to_array({"w", "b", "weight", "bias", "mean", "var"}),
+      [&](const char* name) { return !m.has(name) || is_frozen(m.graph(), m[name]); });
+}
+
+}  // namespace
+
+Pass fuse_conv_bn() {
+  return {.name = "fuse_conv_bn",
+          .summary = "batch norm by running statistics goes into the frozen weights before it",
+          .rules = conv_bn_rules(is_all_frozen)};
+}
+
+}  // namespace cleave
