@@ -6,6 +6,7 @@
 namespace cleave {
 
 // joint
+Pass drop_noop();
 Pass fold_permute();
 
 }  // namespace cleave
