@@ -7,6 +7,9 @@ namespace cleave {
 
 // joint
 Pass drop_noop();
+Pass fold_algebra();
+Pass fold_convert();
 Pass fold_permute();
+Pass fold_view();
 
 }  // namespace cleave

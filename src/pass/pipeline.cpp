@@ -18,6 +18,11 @@ constexpr PassRow table[] = {
      "fold_constant has made fulls of constants"},
     {joint, 0, fold_permute, "pairs come from transposed weights and their gradients",
      "views are functional: no permute is written through"},
+    {joint, 0, fold_view, "gradients of views view back",
+     "views are functional: none is written through"},
+    {joint, 0, fold_convert, "mixed precision and its gradients convert there and back", "nothing"},
+    {joint, 0, fold_algebra, "gradients negate, compare and choose again what the forward did",
+     "nothing"},
 };
 
 bool is_off(const PassOptions& options, const std::string& name) {
