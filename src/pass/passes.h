@@ -6,12 +6,14 @@
 namespace cleave {
 
 // pre_grad
+Pass batch();
 Pass batch_activation();
 Pass batch_arithmetic();
 Pass batch_layer_norm();
 Pass batch_linear();
 Pass batch_linear_lhs();
 Pass cancel_joins();
+Pass conv_bn();
 Pass drop_identity();
 Pass efficient_conv_bn_eval();
 Pass fuse_attention();
@@ -26,7 +28,11 @@ Pass sink_cat();
 
 // joint
 Pass drop_attention_weights();
+Pass drop_noop();
+Pass fold_algebra();
+Pass fold_convert();
 Pass fold_permute();
+Pass fold_view();
 Pass fuse_attention_joint();
 Pass join_softmax_backward();
 
