@@ -83,12 +83,12 @@ class Reader : SpelledCalls {
   bool read_softmax(ValueId v) {
     if (is_call(v, {"where"})) {  // zeros in rows that are closed altogether
       const OpView op = g_.view(def(v));
-      if (op.is_number(2) || !is_zero(op, 1)) return false;
+      const int zeros = is_zero(op, 1) ? 1 : 2;  // where(closed, 0, P) or where(open, P, 0)
+      if (!is_zero(op, zeros) || op.is_number(3 - zeros)) return false;
       note(v);
-      const ValueId closed = op.in(0);
-      v = pass_views(op.in(2));
+      v = pass_views(op.in(3 - zeros));
       const std::optional<ValueId> scores = softmax_operand(v);
-      return scores && is_closed_row(closed, *scores) && read_scores(*scores);
+      return scores && is_row_guard(op.in(0), *scores, zeros == 1) && read_scores(*scores);
     }
     const std::optional<ValueId> scores = softmax_operand(v);
     return scores && read_scores(*scores);
@@ -130,18 +130,20 @@ class Reader : SpelledCalls {
     return sub.in(0);
   }
 
-  // not any(not (scores == -inf)) along each row
-  bool is_closed_row(ValueId v, ValueId scores) {
+  // any(scores != -inf) along each row, negated where `closes`
+  bool is_row_guard(ValueId v, ValueId scores, bool closes) {
     std::vector<ValueId> made;
-    for (const std::string_view name : {"logical_not", "any", "logical_not", "eq"}) {
-      if (!is_call(v, {name})) return false;
-      const OpView op = g_.view(def(v));
-      if (name == "any" && !is_last_dim(op)) return false;
+    const auto below = [&](std::initializer_list<std::string_view> ops) {
+      if (!v.valid() || !is_call(v, ops)) return false;
       made.push_back(v);
-      v = op.in(0);
-    }
-    const OpView eq = g_.view(def(made.back()));
-    if (v != scores || number_of(eq, 1) != -HUGE_VAL) return false;
+      v = g_.node(def(v)).inputs[0];
+      return true;
+    };
+    if (closes && !below({"logical_not"})) return false;
+    if (!below({"any"}) || !is_last_dim(g_.view(def(made.back())))) return false;
+    const bool as_one = below({"ne"});
+    if (!as_one && !(below({"logical_not"}) && below({"eq"}))) return false;
+    if (v != scores || number_of(g_.view(def(made.back())), 1) != -HUGE_VAL) return false;
     for (const ValueId m : made) note(m);
     return true;
   }

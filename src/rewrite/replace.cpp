@@ -15,6 +15,12 @@ bool same_type(const SymEnv& env, const Type& a, const Type& b) {
          });
 }
 
+bool is_differentiable(const Graph& g, ValueId v) {
+  const ValueInfo& info = g.value(v);
+  if (!info.def.valid()) return true;
+  return info.index >= 32 || !(g.node(info.def).op->nondifferentiable >> info.index & 1);
+}
+
 }  // namespace
 
 Replacer::Replacer(Graph& graph, const OpRegistry& ops) : graph_(graph), ops_(ops) {
@@ -56,7 +62,7 @@ Result<Replaced> Replacer::replace(const Rule& rule, const Match& match) {
   }
   if (order_)
     for (const NodeId n : out.made) order_->place(n);
-  if (!keeps_strides(match, values) ||
+  if (!keeps_interface(match, values) ||
       (has_several && !settle_places(match, values, out.made, root))) {
     take_back();
     return out;
@@ -116,12 +122,19 @@ bool Replacer::is_read_beside(const Match& match, ValueId v) const {
   });
 }
 
-// What the caller gets has the strides that it had.
-bool Replacer::keeps_strides(const Match& match, const Values& values) const {
+// What the caller gets has the strides that it had, and no gradient where it had none.
+bool Replacer::keeps_interface(const Match& match, const Values& values) const {
   for (size_t i = 0; i < values.size(); ++i) {
     const ValueId old = match.outputs()[i];
     if (!values[i].valid() || !is_returned_[old.v]) continue;
     if (graph_.type(values[i]).strides != graph_.type(old).strides) return false;
+    const bool gains_gradient = is_floating(graph_.type(old).dtype) &&
+                                !is_differentiable(graph_, old) &&
+                                is_differentiable(graph_, values[i]);
+    if (gains_gradient && std::ranges::any_of(graph_.returns(), [&](const Return& r) {
+          return r.value == old && r.kind == ReturnKind::result;
+        }))
+      return false;
   }
   return true;
 }

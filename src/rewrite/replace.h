@@ -31,7 +31,7 @@ class Replacer {
                       const std::vector<NodeId>& made) const;
   // By a call that isn't the match's own, or by the caller.
   bool is_read_beside(const Match& match, ValueId v) const;
-  bool keeps_strides(const Match& match, const Values& values) const;
+  bool keeps_interface(const Match& match, const Values& values) const;
   bool settle_places(const Match& match, const Values& values, const std::vector<NodeId>& made,
                      NodeId root);
   void erase_unread(NodeId n);

@@ -267,6 +267,22 @@ TEST(RuleSet, what_only_the_match_reads_needs_no_value) {
   EXPECT_EQ(rewritten({rule}, also), "rule merge at %c: it builds nothing for %b");
 }
 
+TEST(RuleSet, a_result_without_a_gradient_gets_none) {
+  const Rule rule = {
+      .name = "mean",
+      .search = {result(call("native_layer_norm", {any("x"), absent(), absent()},
+                             {{"normalized_shape", anything()}, {"eps", anything()}}),
+                        1)},
+      .build = [](Builder& b, const Match& m) -> Values { return {b.mean(m["x"], {1}, true)}; }};
+  const auto text = [](const char* returned) {
+    return body(x, std::string("  %y, %m, %r = native_layer_norm(%x; normalized_shape=[6], "
+                               "eps=1e-05)\n  %e = exp(%m)\n  return ") +
+                       returned + "\n");
+  };
+  EXPECT_NE(rewritten({rule}, text("%e")).find("mean("), std::string::npos);
+  EXPECT_EQ(rewritten({rule}, text("%e, %m")), same(text("%e, %m")));
+}
+
 TEST(RuleSet, alternatives_and_views_between) {
   const Rule rule = {
       .name = "act",

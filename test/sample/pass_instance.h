@@ -32,8 +32,9 @@ struct PassVerdict {
 };
 
 // Runs the pass on the instance and compares what both sides compute by the oracle: exactly where
-// no rule of it rounds; gradients too, of a forward graph by every floating input.
-Result<PassVerdict> check_pass(const Pass& pass, const RandomGraph& instance, const OpRegistry& ops,
-                               uint64_t seed);
+// no rule of it rounds. Of a pass before grad each fourth seed's gradients too, by every floating
+// input.
+Result<PassVerdict> check_pass(const PassRow& row, const RandomGraph& instance,
+                               const OpRegistry& ops, uint64_t seed);
 
 }  // namespace cleave::random

@@ -18,12 +18,13 @@ struct Totals {
   std::map<std::string, int64_t> rules;
 };
 
-void check_case(const Pass& pass, const Graph& golden, const OpRegistry& ops, uint64_t seed,
+void check_case(const PassRow& row, const Graph& golden, const OpRegistry& ops, uint64_t seed,
                 int64_t n, Totals& totals) {
+  const Pass pass = row.pass();
   for (int64_t k = 0; k < n; ++k, ++seed) {
     const RandomGraph r =
         value_or_throw(pass_instance(golden, ops, seed, {.open_rows = pass.assumes_open_rows}));
-    const Result<PassVerdict> v = check_pass(pass, r, ops, seed);
+    const Result<PassVerdict> v = check_pass(row, r, ops, seed);
     ++totals.instances;
     const std::string wrong = v.ok() ? v->wrong : v.failure().message;
     if (v.ok()) {
@@ -45,7 +46,7 @@ int run(int64_t n, uint64_t seed, const std::string& only) {
     Totals totals;
     for (const golden::Case& c : value_or_throw(golden::cases_of(row))) {
       const Graph g = value_or_throw(parse(c.before, pass.name, ops)).main;
-      check_case(pass, g, ops, seed, n, totals);
+      check_case(row, g, ops, seed, n, totals);
     }
     fmt::print("{:<28} {:>7} instances, {:>7} matched, {} wrong", pass.name, totals.instances,
                totals.matched, totals.wrong);
