@@ -23,7 +23,8 @@ bool is_differentiable(const Graph& g, ValueId v) {
 
 }  // namespace
 
-Replacer::Replacer(Graph& graph, const OpRegistry& ops) : graph_(graph), ops_(ops) {
+Replacer::Replacer(Graph& graph, const OpRegistry& ops)
+    : graph_(graph), ops_(ops), is_joint_(graph.is_joint()) {
   is_returned_.resize(graph.value_capacity());
   for (const Return& r : graph.returns()) is_returned_[r.value.v] = true;
 }
@@ -126,15 +127,16 @@ bool Replacer::is_read_beside(const Match& match, ValueId v) const {
 bool Replacer::keeps_interface(const Match& match, const Values& values) const {
   for (size_t i = 0; i < values.size(); ++i) {
     const ValueId old = match.outputs()[i];
-    if (!values[i].valid() || !is_returned_[old.v]) continue;
-    if (graph_.type(values[i]).strides != graph_.type(old).strides) return false;
-    const bool gains_gradient = is_floating(graph_.type(old).dtype) &&
+    if (!values[i].valid()) continue;
+    if (is_returned_[old.v] && graph_.type(values[i]).strides != graph_.type(old).strides)
+      return false;
+    const bool gains_gradient = !is_joint_ && is_floating(graph_.type(old).dtype) &&
                                 !is_differentiable(graph_, old) &&
                                 is_differentiable(graph_, values[i]);
-    if (gains_gradient && std::ranges::any_of(graph_.returns(), [&](const Return& r) {
-          return r.value == old && r.kind == ReturnKind::result;
-        }))
-      return false;
+    const bool is_result = std::ranges::any_of(graph_.returns(), [&](const Return& r) {
+      return gains_gradient && r.value == old && r.kind == ReturnKind::result;
+    });
+    if (gains_gradient && (is_result || graph_.use_count(old) > 0)) return false;
   }
   return true;
 }

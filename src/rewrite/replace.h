@@ -38,6 +38,7 @@ class Replacer {
 
   Graph& graph_;
   const OpRegistry& ops_;
+  bool is_joint_;                   // gradients are taken already
   std::vector<bool> is_returned_;   // by value
   std::optional<NodeOrder> order_;  // once a rule with several results has matched
 };

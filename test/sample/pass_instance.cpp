@@ -198,7 +198,7 @@ bool rounds(const Pass& pass) {
   return pass.rounds || std::ranges::any_of(pass.rules, &Rule::rounds);
 }
 
-// What a rounding to the coarsest dtype in the graph is: a rule may round where nothing was rounded.
+// What a rounding to the coarsest dtype in the graph is: a rule may round where nothing was.
 double coarsest(const Graph& g) {
   double most = 0;
   for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
