@@ -3,7 +3,7 @@ JOBS ?= $(shell nproc)
 NINJA = ninja -j$(JOBS)
 CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
-.PHONY: release demo test bench asan fuzz fuzz-budgets peer peer-fuzz peer-partition mutate fuzz-build doc \
+.PHONY: release demo test bench asan fuzz fuzz-passes bless fuzz-budgets peer peer-fuzz peer-partition mutate fuzz-build doc \
   format tidy setup clean
 release: build/release/build.ninja
 	@$(NINJA) -C build/release
@@ -48,6 +48,16 @@ SEED ?= 0
 fuzz: build/release/build.ninja
 	@$(NINJA) -C build/release fuzz_graphs
 	@build/release/bin/fuzz_graphs $(N) $(SEED) build/wrong_graphs
+
+# Random instances of the passes' goldens, N of each case: make fuzz-passes N=100 SEED=0 PASS=.
+fuzz-passes: build/release/build.ninja
+	@$(NINJA) -C build/release fuzz_passes
+	@build/release/bin/fuzz_passes $(N) $(SEED) $(PASS)
+
+# What passes make of their goldens' cases, into the goldens: make bless PASS=.
+bless: build/release/build.ninja
+	@$(NINJA) -C build/release cleave_tool
+	@script/bless $(PASS)
 
 # Random training graphs under memory budgets: make fuzz-budgets N=1000 SEED=0 BUDGETS=5.
 fuzz-budgets: build/release/build.ninja
