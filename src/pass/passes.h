@@ -37,12 +37,8 @@ Pass fuse_attention_joint();
 Pass join_softmax_backward();
 
 // post_grad
-Pass bmm_to_mm();
 Pass cancel_cat_split();
 Pass cancel_split_cat();
-Pass fold_cumsum();
-Pass fuse_addmm();
 Pass merge_slice_cat();
-Pass scatter_to_where();
 
 }  // namespace cleave

@@ -71,12 +71,6 @@ constexpr PassRow table[] = {
     {post_grad, 0, cancel_split_cat, "gradients of joins and of splits meet", "splits by sizes"},
     {post_grad, 0, cancel_cat_split, "gradients of splits and of joins meet", "splits by sizes"},
     {post_grad, 0, merge_slice_cat, "padding by a value's own beginning", "nothing"},
-    {post_grad, 0, bmm_to_mm, "before rules that know products of two dims", "sizes are known"},
-    {post_grad, 0, fold_cumsum, "positions are counted so", "constants are full()"},
-    {post_grad, 0, scatter_to_where, "one-hot vectors join with their readers",
-     "constants are full()"},
-    {post_grad, 1, fuse_addmm, "behind what makes products, before the cut counts memory",
-     "products of one batch are mm"},
 };
 
 bool runs(const PassRow& row, const PassOptions& options, const std::string& name) {
