@@ -3,8 +3,7 @@
 namespace cleave {
 
 Pattern full_of(const std::string& name) {
-  return call("full", {},
-              {{"size", anything()}, {"fill_value", bind(name)}, {"dtype", anything()}})
+  return call("full", {}, {{"size", anything()}, {"fill_value", bind(name)}, {"dtype", anything()}})
       .shared();
 }
 

@@ -8,6 +8,7 @@ namespace cleave {
 // joint
 Pass drop_noop();
 Pass fold_algebra();
+Pass fold_constant();
 Pass fold_convert();
 Pass fold_permute();
 Pass fold_view();

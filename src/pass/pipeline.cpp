@@ -14,6 +14,7 @@ namespace {
 constexpr PassStage joint = PassStage::joint;
 
 constexpr PassRow table[] = {
+    {joint, 0, fold_constant, "rules of this list look for full alone", "nothing"},
     {joint, 0, drop_noop, "traces and gradients leave them; other rules look past nothing",
      "fold_constant has made fulls of constants"},
     {joint, 0, fold_permute, "pairs come from transposed weights and their gradients",
