@@ -6,11 +6,16 @@
 namespace cleave {
 
 // joint
+Pass bmm_to_mm();
+Pass cat_mm();
 Pass drop_noop();
 Pass fold_algebra();
 Pass fold_constant();
 Pass fold_convert();
 Pass fold_permute();
 Pass fold_view();
+Pass fuse_addmm();
+Pass join_mm();
+Pass unfuse_addmm();
 
 }  // namespace cleave

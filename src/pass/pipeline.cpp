@@ -24,6 +24,14 @@ constexpr PassRow table[] = {
     {joint, 0, fold_convert, "mixed precision and its gradients convert there and back", "nothing"},
     {joint, 0, fold_algebra, "gradients negate, compare and choose again what the forward did",
      "nothing"},
+    {joint, 2, bmm_to_mm, "attention has been found by then, whose batches may be one",
+     "no rule behind it asks for bmm"},
+    {joint, 2, cat_mm, "before sums go into its products", "joins of views are folded"},
+    {joint, 2, join_mm, "before fuse_addmm, which takes one product of two",
+     "no conversion or view of nothing stands between"},
+    {joint, 2, fuse_addmm, "behind all rules that look for mm and add",
+     "the cut and its recomputation see one form"},
+    {joint, 2, unfuse_addmm, "traces hold addmm too", "fuse_addmm asks the opposite"},
 };
 
 bool is_off(const PassOptions& options, const std::string& name) {
