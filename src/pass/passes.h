@@ -12,10 +12,12 @@ Pass drop_noop();
 Pass fold_algebra();
 Pass fold_constant();
 Pass fold_convert();
+Pass fold_cumsum();
 Pass fold_permute();
 Pass fold_view();
 Pass fuse_addmm();
 Pass join_mm();
+Pass scatter_to_where();
 Pass unfuse_addmm();
 
 }  // namespace cleave

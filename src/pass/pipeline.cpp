@@ -32,6 +32,10 @@ constexpr PassRow table[] = {
     {joint, 2, fuse_addmm, "behind all rules that look for mm and add",
      "the cut and its recomputation see one form"},
     {joint, 2, unfuse_addmm, "traces hold addmm too", "fuse_addmm asks the opposite"},
+    {joint, 0, scatter_to_where, "gradients of lookups by class, before they are fused or cut",
+     "fold_constant has made fulls of constants"},
+    {joint, 0, fold_cumsum, "positions are computed from shapes",
+     "fold_constant has made fulls of constants"},
 };
 
 bool is_off(const PassOptions& options, const std::string& name) {
