@@ -8,6 +8,7 @@ namespace cleave {
 // joint
 Pass bmm_to_mm();
 Pass cat_mm();
+Pass decompose_mm();
 Pass drop_noop();
 Pass fold_algebra();
 Pass fold_constant();

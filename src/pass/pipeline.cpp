@@ -36,6 +36,8 @@ constexpr PassRow table[] = {
      "fold_constant has made fulls of constants"},
     {joint, 0, fold_cumsum, "positions are computed from shapes",
      "fold_constant has made fulls of constants"},
+    {joint, 2, decompose_mm, "behind fuse_addmm, which looks for products",
+     "rows and columns of one have been found: bmm_to_mm"},
 };
 
 bool is_off(const PassOptions& options, const std::string& name) {
