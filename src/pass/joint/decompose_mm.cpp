@@ -21,8 +21,7 @@
 // matrix in the form of the other kind 954 and 6343.
 // Source of the GPU's limits: decompose_mem_bound_mm.py, PyTorch 2.13. It stands before the cut:
 // the form depends on who makes an operand, and bits must not depend on what is recomputed.
-#include <algorithm>
-#include <array>
+#include <utility>
 
 #include "pass/passes.h"
 
