@@ -6,14 +6,12 @@
 namespace cleave {
 
 // pre_grad
-Pass batch();
 Pass batch_activation();
 Pass batch_arithmetic();
 Pass batch_layer_norm();
 Pass batch_linear();
 Pass batch_linear_lhs();
 Pass cancel_joins();
-Pass conv_bn();
 Pass drop_identity();
 Pass efficient_conv_bn_eval();
 Pass fuse_attention();
@@ -27,14 +25,23 @@ Pass permute_linear();
 Pass sink_cat();
 
 // joint
+Pass bmm_to_mm();
+Pass cat_mm();
+Pass decompose_mm();
 Pass drop_attention_weights();
 Pass drop_noop();
 Pass fold_algebra();
+Pass fold_constant();
 Pass fold_convert();
+Pass fold_cumsum();
 Pass fold_permute();
 Pass fold_view();
+Pass fuse_addmm();
 Pass fuse_attention_joint();
+Pass join_mm();
 Pass join_softmax_backward();
+Pass scatter_to_where();
+Pass unfuse_addmm();
 
 // post_grad
 Pass cancel_cat_split();

@@ -1,0 +1,202 @@
+#include "pass/uniform_value.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include "ir/op_view.h"
+#include "op/pointwise_reference.h"
+
+namespace cleave {
+namespace {
+
+using Number = std::optional<AttrValue>;
+
+constexpr std::array views = {
+    "view",  "_unsafe_view", "reshape", "permute", "t",     "transpose",        "expand",
+    "alias", "detach",       "clone",   "squeeze", "slice", "lift_fresh_copy",  "unsqueeze",
+    "flip",  "diagonal",     "repeat",  "select",  "split", "split_with_sizes", "chunk",
+    "unbind"};
+constexpr std::array arithmetic = {
+    "add",         "sub",         "rsub",        "mul",         "div",         "neg",
+    "abs",         "sign",        "relu",        "ceil",        "floor",       "trunc",
+    "maximum",     "minimum",     "clamp",       "where",       "eq",          "ne",
+    "lt",          "le",          "gt",          "ge",          "isnan",       "isinf",
+    "logical_and", "logical_or",  "logical_xor", "logical_not", "bitwise_and", "bitwise_or",
+    "bitwise_xor", "bitwise_not", "masked_fill", "_to_copy"};
+
+bool is_one_of(const auto& names, const std::string& name) {
+  return std::ranges::find(names, std::string_view(name)) != names.end();
+}
+
+// Element 0, as a kernel holds it.
+Number number_of(const Array& a) {
+  if (a.dtype == DType::boolean) return AttrValue(a.i[0] != 0);
+  if (!a.floating()) {
+    if (std::abs(a.i[0]) >= int64_t{1} << 62 || a.i[0] == INT64_MIN) return {};
+    return AttrValue(a.i[0]);
+  }
+  if (a.dtype == DType::f64) return AttrValue(a.f[0]);
+  return AttrValue(round_to(a.dtype, round_to(DType::f32, a.f[0])));
+}
+
+// A number of a constructor in its dtype.
+Number as_dtype(const AttrValue& v, DType t) {
+  const Dim* d = v.get<Dim>();
+  if (!v.is_number() || (d && !d->is_const()) || t == DType::c64) return {};
+  if (is_integer(t) && v.get<double>() && !(std::abs(v.as_double()) < 0x1p31)) return {};
+  Array a(t, {1});
+  set_number(a, 0, v);
+  return number_of(a);
+}
+
+Number constructed(const OpView& call) {
+  const std::string& name = call.name();
+  const DType t = call.out_type(0).dtype;
+  if (name == "zeros" || name == "zeros_like") return as_dtype(0, t);
+  if (name == "ones" || name == "ones_like") return as_dtype(1, t);
+  if (name == "full" || name == "full_like") return as_dtype(call.attr("fill_value"), t);
+  if (name == "scalar_tensor") return as_dtype(call.attr("s"), t);
+  if (name == "fill" && call.is_number(1)) return as_dtype(call.number(1), t);
+  return {};
+}
+
+Array one_element(const Type& t, const AttrValue& v) {
+  Array a(t.dtype, t.rank() == 0 ? std::vector<int64_t>{} : std::vector<int64_t>{1});
+  set_number(a, 0, v);
+  return a;
+}
+
+// sum + alpha * x rounds twice; quotients that are cut are corrected in ways of their own.
+bool rounds_otherwise(const OpView& call) {
+  const auto is_given = [&](const char* name) {
+    return call.def().schema.find(name) >= 0 && call.given(name);
+  };
+  if (is_given("rounding_mode")) return true;
+  return is_given("alpha") && is_floating(call.out_type(0).dtype) && call.float_attr("alpha") != 1;
+}
+
+// Whether sums of the number are exact in f32, in any order.
+bool sums_exactly(const AttrValue& v, double count) {
+  const double x = v.as_double();
+  return x == std::trunc(x) && std::abs(x) * count <= 0x1p24;
+}
+
+}  // namespace
+
+UniformValues::UniformValues(const Graph& graph) : graph_(graph) {
+  numbers_.resize(graph.value_capacity());
+  for (NodeId n = graph.first_node(); n.valid(); n = graph.next_node(n)) visit(n);
+}
+
+const AttrValue* UniformValues::find(ValueId v) const {
+  return v.valid() && v.v < numbers_.size() && numbers_[v.v] ? &*numbers_[v.v] : nullptr;
+}
+
+void UniformValues::visit(NodeId n) {
+  const Node& node = graph_.node(n);
+  if (node.output_count == 0 || has(node.op->traits, Trait::effect)) return;
+  for (const ValueId v : node.inputs)
+    if (v.valid())
+      if (const NodeId def = graph_.value(v).def; def.valid() && graph_.node(def).tag != node.tag)
+        return;
+  const OpView call = graph_.view(n);
+  const Number number = result_of(call);
+  if (!number) return;
+  for (uint32_t k = 0; k < node.output_count; ++k) numbers_[node.out(k).v] = number;
+}
+
+Number UniformValues::result_of(const OpView& call) const {
+  if (Number made = constructed(call)) return made;
+  if (is_zero_product(call)) return as_dtype(0, call.out_type(0).dtype);
+  if (call.inputs().empty() || !find(call.inputs()[0])) {
+    const bool may_begin_otherwise = is_one_of(arithmetic, call.name());
+    return may_begin_otherwise ? computed(call) : Number();
+  }
+  if (is_one_of(views, call.name())) return *find(call.inputs()[0]);
+  if (is_one_of(arithmetic, call.name())) return computed(call);
+  if (call.name() == "cat" || call.name() == "stack" || call.name() == "constant_pad_nd")
+    return joined(call);
+  return reduced(call);
+}
+
+Number UniformValues::joined(const OpView& call) const {
+  const AttrValue& first = *find(call.inputs()[0]);
+  const DType t = call.out_type(0).dtype;
+  for (size_t k = 0; k < call.inputs().size(); ++k) {
+    const AttrValue* part = find(call.inputs()[k]);
+    if (!part || !(*part == first) || call.types()[k]->dtype != t) return {};
+  }
+  if (call.name() == "constant_pad_nd" && as_dtype(call.attr("value"), t) != Number(first))
+    return {};
+  return first;
+}
+
+Number UniformValues::reduced(const OpView& call) const {
+  const std::string& name = call.name();
+  const AttrValue& v = *find(call.inputs()[0]);
+  const Type &x = call.in_type(0), &y = call.out_type(0);
+  const bool has_elements = call.env().range_of(x.numel()).lo >= 1;
+  if (name == "amax" || name == "amin") return has_elements ? Number(v) : Number();
+  if (name == "any" || name == "all") return has_elements ? Number(v.as_double() != 0) : Number();
+  if ((name != "sum" && name != "mean") || !has_elements || !x.is_static()) return {};
+  const auto count = static_cast<double>(x.numel().value() / y.numel().value());
+  if (is_floating(x.dtype) != is_floating(y.dtype) || !sums_exactly(v, count)) return {};
+  const Number sum = as_dtype(name == "sum" ? v.as_double() * count : v.as_double(), y.dtype);
+  const bool is_exact = sum && (name == "mean" || sum->as_double() == v.as_double() * count);
+  return is_exact ? sum : Number();
+}
+
+bool UniformValues::is_zero_product(const OpView& call) const {
+  if (call.name() != "mul" || !is_integer(call.out_type(0).dtype)) return false;
+  for (int k = 0; k < 2; ++k) {
+    const AttrValue* v = call.is_number(k) ? &call.number(k) : find(call.in(k));
+    if (v && v->as_double() == 0) return true;
+  }
+  return false;
+}
+
+// The call on tensors of one element, by the reference.
+Number UniformValues::computed(const OpView& call) const {
+  const Type& y = call.out_type(0);
+  if (y.dtype == DType::c64 || !call.def().reference.present()) return {};
+  if (rounds_otherwise(call)) return {};
+  Graph g;
+  NodeSpec spec{.op = &call.def(), .attrs = call.attrs()};
+  std::vector<Array> arrays;
+  bool is_double = y.dtype == DType::f64;
+  for (size_t k = 0; k < call.inputs().size(); ++k) {
+    const ValueId v = call.inputs()[k];
+    spec.inputs.push_back(v);
+    arrays.emplace_back();
+    if (!v.valid()) continue;
+    const AttrValue* number = find(v);
+    const Type& t = *call.types()[k];
+    if (!number || t.dtype == DType::c64) return {};
+    const bool widens = !is_floating(t.dtype) && is_floating(y.dtype);
+    if (widens && std::abs(number->as_double()) > 0x1p24) return {};
+    // Kernels may cut what is out of range in another way than the reference.
+    if (is_floating(t.dtype) && is_integer(y.dtype) && !(std::abs(number->as_double()) < 0x1p31))
+      return {};
+    is_double |= t.dtype == DType::f64;
+    arrays.back() = one_element(t, *number);
+    Result<ValueId> x = g.add_placeholder(Role::input, fmt::format("x{}", k),
+                                          Type(t.dtype, t.rank() == 0 ? Shape{} : Shape{1}));
+    if (!x.ok()) return {};
+    spec.inputs.back() = *x;
+  }
+  // A kernel's numbers are f32 unless an operand is f64.
+  for (const auto& [arg, value] : call.attrs().given())
+    if (const double* d = value.get<double>(); d && !is_double && round_to(DType::f32, *d) != *d)
+      return {};
+  const Result<NodeId> n = g.take_node(spec);
+  if (!n.ok() || g.type(g.node(*n).out(0)).dtype != y.dtype) return {};
+  std::vector<const Array*> in;
+  for (const Array& a : arrays) in.push_back(&a);
+  const Result<Arrays> out = (*call.def().reference)(RunView(g.view(*n)), in);
+  if (!out.ok() || out->empty() || (*out)[0].numel() != 1) return {};
+  return number_of((*out)[0]);
+}
+
+}  // namespace cleave
