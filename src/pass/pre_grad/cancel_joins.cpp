@@ -7,7 +7,7 @@
 //   slice(cat([a, b]; d); d, inside b)               ->  slice(b)              slice_cat
 //
 // split_cat: each part must be whole items, or each item whole parts, which are then a split of it;
-// it and unbind_pointwise need a join without another reader. Items must have the dtype of the join.
+// it and unbind_pointwise need a join without another reader. Items must have the join's dtype.
 #include <algorithm>
 
 #include "op/window.h"
