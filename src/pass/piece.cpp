@@ -25,12 +25,15 @@ bool takes_dim(const OpView& call, const Piece& p) {
 
 }  // namespace
 
+// Without an OpView, which lists all results: there may be many.
 Piece PieceFinder::part_of_split(NodeId n, uint32_t index, bool drops) {
-  const OpView call = graph_.view(n);
-  const int64_t dim = from_front(call.int_attr("dim"), call.in_type(0).rank());
-  Piece p{call.in(0), dim, Dim(index), Dim(index) + Dim(1), drops};
+  const Node& node = graph_.node(n);
+  const AttrValue* given = node.attrs.find(static_cast<uint16_t>(node.op->schema.find("dim")));
+  const int64_t dim =
+      from_front(given ? given->get<Dim>()->value() : 0, graph_.type(node.inputs[0]).rank());
+  Piece p{node.inputs[0], dim, Dim(index), Dim(index) + Dim(1), drops};
   if (drops) return p;
-  const auto size = [&](uint32_t k) { return graph_.type(graph_.node(n).out(k)).shape[dim]; };
+  const auto size = [&](uint32_t k) { return graph_.type(node.out(k)).shape[dim]; };
   p.start = 0;
   if (n == last_ && last_index_ + 1 == index)
     p.start = last_stop_;
@@ -47,10 +50,12 @@ std::optional<Piece> PieceFinder::find(ValueId v) {
   if (!v.valid()) return {};
   const ValueInfo& info = graph_.value(v);
   if (!info.def.valid() || !(graph_.node(info.def).tag == tag_)) return {};
-  const OpView call = graph_.view(info.def);
-  const std::string& name = call.name();
+  const std::string& name = graph_.node(info.def).op->name;
   if (is_split(name) || name == "unbind")
     return part_of_split(info.def, info.index, name == "unbind");
+  const bool is_view = name == "slice" || name == "select" || name == "squeeze";
+  if (!is_view && name != "unsqueeze") return {};
+  const OpView call = graph_.view(info.def);
   if (name == "slice") {
     const Window w = window_of(call);
     if (w.step != 1) return {};
@@ -60,7 +65,6 @@ std::optional<Piece> PieceFinder::find(ValueId v) {
     const Position at = position_at(call);
     return Piece{call.in(0), at.dim, at.index, at.index + Dim(1), true};
   }
-  if (name != "squeeze" && name != "unsqueeze") return {};
   std::optional<Piece> p = find(call.in(0));
   if (!p) return {};
   if (name == "squeeze") {

@@ -188,6 +188,7 @@ Result<std::vector<PassReport>> run_stage(PassStage stage, Graph& graph, const O
                                           const PassOptions& options) {
   CLEAVE_CHECK(check_names(options.off));
   CLEAVE_CHECK(check_names(options.on));
+  eliminate_dead_code(graph);  // a reader that nothing reads is none
   std::vector<PassReport> reports;
   if (stage == PassStage::pre_grad)
     CLEAVE_CHECK(run_host_rules(RulePoint::pre_grad, graph, ops, options, reports));

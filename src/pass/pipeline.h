@@ -23,8 +23,8 @@ struct PassRow {
 };
 std::span<const PassRow> pass_table();
 
-// Runs the passes of a stage in their order. Errors (user): a name in options.off or options.on
-// that no pass has.
+// Drops what nothing reads and runs the passes of a stage in their order. Errors (user): a name in
+// options.off or options.on that no pass has.
 Result<std::vector<PassReport>> run_stage(PassStage stage, Graph& graph, const OpRegistry& ops,
                                           const PassOptions& options);
 

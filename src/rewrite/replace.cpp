@@ -195,8 +195,8 @@ void Replacer::erase_unread(NodeId first) {
     const Node& node = graph_.node(n);
     if (node.erased || has(node.op->traits, Trait::effect)) continue;
     bool is_read = false;
-    for (uint32_t k = 0; k < node.output_count; ++k)
-      is_read |= graph_.use_count(node.out(k)) > 0 || is_returned_[node.out(k).v];
+    for (uint32_t k = 0; k < node.output_count && !is_read; ++k)
+      is_read = graph_.use_count(node.out(k)) > 0 || is_returned_[node.out(k).v];
     if (is_read) continue;
     for (const ValueId v : node.inputs)
       if (v.valid())

@@ -2,8 +2,8 @@
 //
 //   cat([a, b, ...]; d) of a, b, ... = split_with_sizes(x; sizes, d)  ->  x      same
 //
-// All parts, each once, and nothing else reads one: else the copy may be what keeps x from living on.
-// merge_pieces goes further, before gradients are made.
+// All parts, each once, and nothing else reads one: else the copy may be what keeps x from living
+// on. merge_pieces goes further, before gradients are made.
 #include "op/dims.h"
 #include "pass/passes.h"
 

@@ -3,9 +3,9 @@
 //   c = cat([a, b, ...]; d);  cat([c, slice(c; d, 0, n)]; d)
 //     ->  cat([a, b, ..., slice(a; d, 0, n)]; d)               beginning
 //
-// Where n is at most a's size. What c copies is then copied once. c and the slice must have no other
-// reader, and the items the dtype of c: a promoted one would have to be sliced as it was. From
-// embedding tables that are padded to a size that suits a product.
+// Where n is at most a's size. What c copies is then copied once. c and the slice must have no
+// other reader, and the items the dtype of c: a promoted one would have to be sliced as it was.
+// From embedding tables that are padded to a size that suits a product.
 #include <algorithm>
 
 #include "op/window.h"

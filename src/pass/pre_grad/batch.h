@@ -3,11 +3,11 @@
 //   tanh(a), tanh(b), ...   ->   unbind(tanh(stack([a, b, ...])))
 //
 // Calls of one key and one depth are a group. The depth of a call counts the calls that compute
-// something on the longest way to it, so that calls of one depth can't depend on each other,
-// and groups can't depend on each other both ways, however many are made. A group has 5 to 300 calls
-// in their order (PyTorch's default for min_fuse_set_size and max_fuse_set_size); more are several
-// groups. Only calls of one checkpoint tag, whose first result alone is read.
-// A graph in which a call has an effect stays, as calls are moved to make room.
+// something on the longest way to it, so that calls of one depth can't depend on each other, and
+// groups can't depend on each other both ways, however many are made. A group has 5 to 300 calls in
+// their order (PyTorch's default for min_fuse_set_size and max_fuse_set_size); more are several
+// groups. Only calls of one checkpoint tag, whose first result alone is read. A graph in which a
+// call has an effect stays, as calls are moved to make room.
 #pragma once
 #include <functional>
 #include <string>

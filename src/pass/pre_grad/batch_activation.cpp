@@ -2,8 +2,8 @@
 //
 //   tanh(a), tanh(b), ...  ->  unbind(tanh(stack([a, b, ...])))      batch.h
 //
-// One kernel in place of many, for a copy of each operand: asked for only, as PyTorch has it. It pays
-// on devices where a call costs more than the copy, and where stack and unbind cancel against
+// One kernel in place of many, for a copy of each operand: asked for only, as PyTorch has it. It
+// pays on devices where a call costs more than the copy, and where stack and unbind cancel against
 // neighbours (merge_pieces, cancel_joins).
 #include <algorithm>
 

@@ -3,8 +3,9 @@
 //   mm(a, v), mm(b, w), ...              ->  unbind(bmm(stack([a, b, ...]), stack([v, w, ...])))
 //   addmm(c[n], a, v), addmm(...), ...   ->  unbind(baddbmm(stack of c as [1,n], ...))     batch.h
 //
-// addmm with factors, and with a term of two dims, stays. A batched product may add in another order,
-// so results are rounded otherwise. Asked for only, as PyTorch has it: all operands are copied.
+// addmm with factors, and with a term of two dims, stays. A batched product may add in another
+// order, so results are rounded otherwise. Asked for only, as PyTorch has it: all operands are
+// copied.
 #include "pass/passes.h"
 #include "pass/pre_grad/batch.h"
 

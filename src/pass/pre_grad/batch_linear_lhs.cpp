@@ -5,8 +5,8 @@
 //
 // The right operands may have any number of columns. addmm with factors, or with a term that isn't
 // one entry for each column, stays. Groups are those of batch.h: 5 products at least. A wider
-// product may add in another order, so results are rounded otherwise. Asked for only, as in
-// PyTorch: the weights are copied in each step.
+// product may add in another order, so results are rounded otherwise. Asked for only, as PyTorch
+// has it: the weights are copied in each step.
 #include "pass/passes.h"
 #include "pass/pre_grad/batch.h"
 

@@ -1,13 +1,13 @@
 // Calls that give their operand back go.
 //
-//   alias, lift_fresh_copy, clone(x)              ->  x        the operator's name
-//   _to_copy(x; x's dtype)                        ->  x
-//   view, _unsafe_view, reshape, expand(x; x's shape)   ->  x
-//   squeeze, slice of nothing, repeat once        ->  x
-//   constant_pad_nd(x; 0,0,...)                   ->  x
-//   native_dropout(x, rng; p=0 or train=false)    ->  x, true everywhere                 dropout
-//   detach(detach(x))                             ->  detach(x)                          detach
-//   detach(x) of integers                         ->  x                             detach_integers
+//   alias, lift_fresh_copy, clone(x)                     ->  x         the operator's name
+//   _to_copy(x; x's dtype)                               ->  x
+//   view, _unsafe_view, reshape, expand(x; x's shape)    ->  x
+//   squeeze of no dim, slice of everything, repeat once  ->  x
+//   constant_pad_nd(x; 0,0,...)                          ->  x
+//   native_dropout(x, rng; p=0 or train=false)           ->  x, true   dropout
+//   detach(detach(x))                                    ->  detach(x)
+//   detach(x) of integers                                ->  x         detach_integers
 //
 // Nothing is written in place in a graph, so that a copy is as good as what is copied; one that
 // asks for a memory format stays. A detach stays where a gradient might flow: only grad knows

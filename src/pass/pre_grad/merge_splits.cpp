@@ -1,8 +1,10 @@
-// A split of a part of a split becomes one split, where nothing else reads the part.
+// Splits of parts of splits along one dim become one split, where nothing else reads the parts.
 //
-//   a, b = split(x; [2,6]);  c, d = split(b; [1,5])  ->  a, c, d = split(x; [2,1,5])     nested
+//   a, b = split(x; [2,6]);  c, d = split(b; [1,5])  ->  a, c, d = split(x; [2,1,5])
 //
-// Both along one dim. Only splits by sizes: normalize_splits makes them of the others.
+// At any depth, however unbalanced, all at once: a function, as rules would build a chain of splits
+// again for each link. Only splits by sizes (normalize_splits makes them of the others) and of one
+// checkpoint tag. A match is one inner split: two calls, and the part between them.
 #include <algorithm>
 
 #include "op/dims.h"
@@ -11,48 +13,106 @@
 namespace cleave {
 namespace {
 
-int64_t split_dim(const OpView& call) {
-  return from_front(call.int_attr("dim"), call.in_type(0).rank());
-}
+class SplitMerger {
+ public:
+  SplitMerger(Graph& graph, const OpRegistry& ops)
+      : graph_(graph), ops_(ops), is_returned_(graph.value_capacity()),
+        inner_(graph.value_capacity()) {
+    for (const Return& r : graph.returns()) is_returned_[r.value.v] = true;
+  }
 
-bool is_nested(const Match& m) {
-  const Graph& g = m.graph();
-  return split_dim(m.call("outer")) == split_dim(m.call("inner")) && g.use_count(m["part"]) == 1 &&
-         std::ranges::find(g.returns(), m["part"], &Return::value) == g.returns().end();
-}
+  Result<PassCount> run() {
+    std::vector<NodeId> outermost;
+    PassCount count;
+    for (NodeId n = graph_.first_node(); n.valid(); n = graph_.next_node(n)) {
+      if (!is_split(n)) continue;
+      const ValueId part = graph_.node(n).inputs[0];
+      if (!is_nested(n, part)) {
+        outermost.push_back(n);
+        continue;
+      }
+      inner_[part.v] = n;
+      ++count.matches;
+      count.nodes += 3;
+    }
+    for (const NodeId n : outermost) CLEAVE_CHECK(merge(n));
+    return count;
+  }
 
-Values build_one(Builder& b, const Match& m) {
-  const Graph& g = m.graph();
-  const OpView outer = m.call("outer");
-  const uint32_t at = g.value(m["part"]).index;
-  const std::vector<Dim> inner = m.call("inner").dims_attr("split_sizes");
-  std::vector<Dim> sizes = outer.dims_attr("split_sizes");
-  sizes.erase(sizes.begin() + at);
-  sizes.insert(sizes.begin() + at, inner.begin(), inner.end());
-  const Values made =
-      b.call("split_with_sizes", {m["x"]}, {{"split_sizes", sizes}, {"dim", split_dim(outer)}});
-  if (made.empty()) return {};
-  const auto end = made.begin() + at + std::ssize(inner);
-  Values out(made.begin() + at, end);
-  out.insert(out.end(), made.begin(), made.begin() + at);
-  out.push_back(ValueId::none());
-  out.insert(out.end(), end, made.end());
-  return out;
-}
+ private:
+  bool is_split(NodeId n) const { return graph_.node(n).op->name == "split_with_sizes"; }
+
+  // Counted from the front. OpView lists all results, too many to ask for each part.
+  int64_t dim_of(NodeId n) const {
+    const Node& node = graph_.node(n);
+    const AttrValue* given = node.attrs.find(static_cast<uint16_t>(node.op->schema.find("dim")));
+    return from_front(given ? given->get<Dim>()->value() : 0, graph_.type(node.inputs[0]).rank());
+  }
+
+  bool is_nested(NodeId n, ValueId part) const {
+    const NodeId outer = graph_.value(part).def;
+    return outer.valid() && is_split(outer) && graph_.node(outer).tag == graph_.node(n).tag &&
+           graph_.use_count(part) == 1 && !is_returned_[part.v] && dim_of(outer) == dim_of(n);
+  }
+
+  void push_results(NodeId n, Values& todo) const {
+    const Node& node = graph_.node(n);
+    for (uint32_t k = node.output_count; k-- > 0;) todo.push_back(node.out(k));
+  }
+
+  Status merge(NodeId outer) {
+    const int64_t dim = dim_of(outer);
+    Values parts, todo;
+    std::vector<NodeId> gone{outer};
+    push_results(outer, todo);
+    while (!todo.empty()) {
+      const ValueId v = todo.back();
+      todo.pop_back();
+      if (const NodeId n = inner_[v.v]; n.valid()) {
+        gone.push_back(n);
+        push_results(n, todo);
+      } else {
+        parts.push_back(v);
+      }
+    }
+    if (gone.size() == 1) return {};
+    return replace(outer, dim, parts, gone);
+  }
+
+  Status replace(NodeId outer, int64_t dim, const Values& parts, const std::vector<NodeId>& gone) {
+    const Node& first = graph_.node(outer);
+    Shape sizes;
+    for (const ValueId v : parts) sizes.push_back(graph_.type(v).shape[dim]);
+    Builder b(graph_, ops_);
+    b.insert_before(outer);
+    b.set_loc(first.loc);
+    b.set_tag(first.tag);
+    const Values made =
+        b.call("split_with_sizes", {first.inputs[0]}, {{"split_sizes", sizes}, {"dim", dim}});
+    CLEAVE_CHECK(b.status());
+    std::vector<std::string> names;
+    for (size_t k = 0; k < parts.size(); ++k) {
+      names.push_back(graph_.name(parts[k]));
+      graph_.replace_uses(parts[k], made[k]);
+    }
+    // An inner split was found behind the outer one that it reads.
+    for (size_t k = gone.size(); k-- > 0;) graph_.erase(gone[k]);
+    for (size_t k = 0; k < made.size(); ++k) CLEAVE_CHECK(graph_.rename(made[k], names[k]));
+    return {};
+  }
+
+  Graph& graph_;
+  const OpRegistry& ops_;
+  std::vector<bool> is_returned_;
+  std::vector<NodeId> inner_;  // the split that alone reads a part, by value
+};
 
 }  // namespace
 
 Pass merge_splits() {
-  const AttrTests attrs = {{"split_sizes", anything()}, {"dim", anything()}};
-  const Pattern outer = call("split_with_sizes", {any("x")}, attrs).named("outer");
-  const Pattern inner =
-      call("split_with_sizes", {result_of(outer).named("part")}, attrs).named("inner");
   return {.name = "merge_splits",
-          .summary = "a split of a part of a split becomes one split",
-          .rules = {{.name = "nested",
-                     .search = {results(inner), results(outer)},
-                     .when = is_nested,
-                     .build = build_one}}};
+          .summary = "splits of parts of splits become one split",
+          .run = [](Graph& g, const OpRegistry& ops) { return SplitMerger(g, ops).run(); }};
 }
 
 }  // namespace cleave
