@@ -50,9 +50,9 @@ class NameTable {
   size_t mask() const { return slots_.size() - 1; }
   void place(uint32_t hash, uint32_t id) {
     size_t i = hash & mask();
-    while (slots_[i].id != absent) i = (i + 1) & mask();
+    while (slots_[i].id != absent && slots_[i].id != erased) i = (i + 1) & mask();
+    filled_ += slots_[i].id == absent;
     slots_[i] = {hash, id};
-    ++filled_;
   }
   void grow();
 
