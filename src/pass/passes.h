@@ -18,6 +18,7 @@ Pass fold_permute();
 Pass fold_view();
 Pass fuse_addmm();
 Pass join_mm();
+Pass reuse_extremum();
 Pass scatter_to_where();
 Pass unfuse_addmm();
 

@@ -28,6 +28,7 @@ constexpr PassRow table[] = {
      "fold_constant has made fulls of constants"},
     {joint, 0, fold_cumsum, "positions are computed from shapes",
      "fold_constant has made fulls of constants"},
+    {joint, 1, reuse_extremum, "reductions of one value have been found by then", "nothing"},
     {joint, 2, bmm_to_mm, "attention has been found by then, whose batches may be one",
      "no rule behind it asks for bmm"},
     {joint, 2, cat_mm, "before sums go into its products", "joins of views are folded"},

@@ -165,7 +165,9 @@ Number UniformValues::computed(const OpView& call) const {
   if (y.dtype == DType::c64 || !call.def().reference.present()) return {};
   if (rounds_otherwise(call)) return {};
   Graph g;
-  NodeSpec spec{.op = &call.def(), .attrs = call.attrs()};
+  NodeSpec spec;
+  spec.op = &call.def();
+  spec.attrs = call.attrs();
   std::vector<Array> arrays;
   bool is_double = y.dtype == DType::f64;
   for (size_t k = 0; k < call.inputs().size(); ++k) {

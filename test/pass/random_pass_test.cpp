@@ -3,6 +3,7 @@
 // keeps unrounded.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "interp/interpret.h"
@@ -99,6 +100,11 @@ TEST(Passes, are_each_at_their_end_after_one_run) {
           << print(g);
     }
   }
+}
+
+TEST(Passes, stand_in_the_order_of_their_lists) {
+  const auto place = [](const PassRow& row) { return std::pair(row.stage, row.list); };
+  EXPECT_TRUE(std::ranges::is_sorted(pass_table(), {}, place));
 }
 
 TEST(Passes, take_symbolic_sizes) {

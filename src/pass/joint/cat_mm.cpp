@@ -1,7 +1,8 @@
 // Products of one matrix that are put side by side become one product.
 //
-//   cat([mm(x, u), mm(x, v), ...], 1)                ->  mm(x, cat([u, v, ...], 1))
-//   cat([addmm(c, x, u), addmm(d, x, v), ...], 1)    ->  addmm(cat([c, d, ...], 0), x, cat([...], 1))
+//   cat([mm(x, u), mm(x, v), ...], 1)              ->  mm(x, cat([u, v, ...], 1))
+//   cat([addmm(c, x, u), addmm(d, x, v), ...], 1)  ->  addmm(cat([c, d, ...], 0), x,
+//                                                            cat([u, v, ...], 1))
 //
 // Parts beside each other in a row can't be written in place by a product, so the cat copies
 // m * n elements; joined, the k * n elements of u, v, ... are copied instead. So where k < m, as
