@@ -8,6 +8,8 @@
 // m * n elements; joined, the k * n elements of u, v, ... are copied instead. So where k < m, as
 // proven: more rows than the inner size, a batch of tokens against a layer's width. Terms c, d
 // have a size for each column. Each product has no other reader.
+// Two products of 2048 x 384 x 384: 12.4 to 13.5 ms apart, 11.1 joined (a core of a Zen 5,
+// 2026-11-23); with fewer rows than the inner size, both ways are alike.
 // Products of other sizes may be summed in other pieces, so results may differ in the last bit.
 // (Side by side along rows there is nothing to save: such parts are written in place.)
 #include <algorithm>
