@@ -41,11 +41,12 @@ Number number_of(const Array& a) {
   return AttrValue(round_to(a.dtype, round_to(DType::f32, a.f[0])));
 }
 
-// A number of a constructor in its dtype.
+// A number of a constructor in its dtype; f32 as it is written, which full rounds again.
 Number as_dtype(const AttrValue& v, DType t) {
   const Dim* d = v.get<Dim>();
   if (!v.is_number() || (d && !d->is_const()) || t == DType::c64) return {};
   if (is_integer(t) && v.get<double>() && !(std::abs(v.as_double()) < 0x1p31)) return {};
+  if (t == DType::f32) return AttrValue(v.as_double());
   Array a(t, {1});
   set_number(a, 0, v);
   return number_of(a);
@@ -65,6 +66,7 @@ Number constructed(const OpView& call) {
 Array one_element(const Type& t, const AttrValue& v) {
   Array a(t.dtype, t.rank() == 0 ? std::vector<int64_t>{} : std::vector<int64_t>{1});
   set_number(a, 0, v);
+  if (t.dtype == DType::f32) a.f[0] = round_to(DType::f32, a.f[0]);
   return a;
 }
 
@@ -163,7 +165,9 @@ Number UniformValues::computed(const OpView& call) const {
   if (y.dtype == DType::c64 || !call.def().reference.present()) return {};
   if (rounds_otherwise(call)) return {};
   Graph g;
-  NodeSpec spec{.op = &call.def(), .attrs = call.attrs()};
+  NodeSpec spec;
+  spec.op = &call.def();
+  spec.attrs = call.attrs();
   std::vector<Array> arrays;
   bool is_double = y.dtype == DType::f64;
   for (size_t k = 0; k < call.inputs().size(); ++k) {
@@ -190,10 +194,11 @@ Number UniformValues::computed(const OpView& call) const {
   for (const auto& [arg, value] : call.attrs().given())
     if (const double* d = value.get<double>(); d && !is_double && round_to(DType::f32, *d) != *d)
       return {};
-  const Result<NodeId> n = g.take_node(spec);
+  const Result<NodeId> n = g.add_node(spec);
   if (!n.ok() || g.type(g.node(*n).out(0)).dtype != y.dtype) return {};
   std::vector<const Array*> in;
-  for (const Array& a : arrays) in.push_back(&a);
+  for (size_t k = 0; k < arrays.size(); ++k)
+    in.push_back(spec.inputs[k].valid() ? &arrays[k] : nullptr);
   const Result<Arrays> out = (*call.def().reference)(RunView(g.view(*n)), in);
   if (!out.ok() || out->empty() || (*out)[0].numel() != 1) return {};
   return number_of((*out)[0]);

@@ -1,10 +1,10 @@
 // Values that hold one number everywhere, as far as a graph's constants tell.
 //
-//   constructors    full, zeros, ones, scalar_tensor, *_like, fill   their number
-//   views, copies   view, expand, slice, split, repeat, flip, ...    that of the operand
-//   joins           cat, stack, constant_pad_nd                      where all parts have the same
-//   arithmetic      add, mul, where, eq, _to_copy, ...               as the operator's reference says
-//   reductions      sum, mean, amax, amin, any, all                  where every way to sum is exact
+//   constructors    full, zeros, ones, *_like, fill, ...     their number
+//   views, copies   view, expand, slice, split, flip, ...    that of the operand
+//   joins           cat, stack, constant_pad_nd              where all parts have the same
+//   arithmetic      add, mul, where, eq, _to_copy, ...       as the operator's reference says
+//   reductions      sum, mean, amax, amin, any, all          where every way to sum is exact
 //   mul by 0        of integers, whatever the other operand
 //
 // Numbers are those that a kernel computes to the bit: f32 arithmetic rounds once, which float64

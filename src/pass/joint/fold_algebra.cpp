@@ -3,7 +3,7 @@
 //   neg(neg x) -> x, logical_not(logical_not x) -> x     a sign or a bit turned twice; x bool
 //   bitwise_not(bitwise_not x) -> x
 //   abs(neg x) -> abs x                                  abs drops the sign that neg turns
-//   f(f(x)) -> f(x)                                      f: abs, relu, sign, whose results they keep
+//   f(f(x)) -> f(x)                                      f: abs, relu, sign: f(x) is its own
 //   f(g(x)) -> g(x)                                      f, g: ceil, floor, trunc: g(x) is whole
 //   add(x, neg y) -> sub(x, y), sub(x, neg y) -> add     IEEE defines x - y as x + (-y)
 //   mul(neg x, neg y) -> mul(x, y), div too              signs multiply apart from magnitudes
