@@ -41,9 +41,9 @@ std::string graph(const std::string& head, const std::string& lines) {
 
 TEST(PeerRewrite, R1_a_sum_of_two_products) {
   const Rewritten r = by("join_mm", graph("%a: input f32[16,16], %b: input f32[16,16], "
-                                             "%c: input f32[16,16], %d: input f32[16,16]",
-                                             "  %p = mm(%a, %b)\n  %q = mm(%c, %d)\n"
-                                             "  %y = add(%p, %q)\n  return %y\n"));
+                                          "%c: input f32[16,16], %d: input f32[16,16]",
+                                          "  %p = mm(%a, %b)\n  %q = mm(%c, %d)\n"
+                                          "  %y = add(%p, %q)\n  return %y\n"));
   EXPECT_EQ(r.count, (Counted{1, 3}));
 }
 
@@ -75,8 +75,8 @@ TEST(PeerRewrite, R4_a_split_that_is_joined_again) {
 TEST(PeerRewrite, R5_splits_that_are_joined_otherwise) {
   const std::string x = "%x: input f32[2,32]";
   const std::string split = "  %a, %b, %c = split_with_sizes(%x; split_sizes=[8,8,16], dim=1)\n";
-  for (const char* join : {"cat([%b, %c]; dim=1)", "cat([%a, %b]; dim=0)",
-                           "cat([%b, %a, %c]; dim=1)"}) {
+  for (const char* join :
+       {"cat([%b, %c]; dim=1)", "cat([%a, %b]; dim=0)", "cat([%b, %a, %c]; dim=1)"}) {
     const Rewritten r =
         by("cancel_split_cat",
            graph(x, split + "  %j = " + join + "\n  %y = pow(%j; exponent=2)\n  return %y\n"));
@@ -85,18 +85,19 @@ TEST(PeerRewrite, R5_splits_that_are_joined_otherwise) {
 }
 
 TEST(PeerRewrite, R6_a_join_that_is_split_again) {
-  const Rewritten r = by(
-      "cancel_cat_split", graph("%a: input f32[2,2], %b: input f32[2,3], %c: input f32[2,5]",
-                                "  %j = cat([%a, %b, %c]; dim=1)\n"
-                                "  %x, %y, %z = split_with_sizes(%j; split_sizes=[2,3,5], dim=1)\n"
-                                "  %e = exp(%x)\n  %f = exp(%y)\n  %g = exp(%z)\n"
-                                "  return %e, %f, %g\n"));
+  const Rewritten r = by("cancel_cat_split",
+                         graph("%a: input f32[2,2], %b: input f32[2,3], %c: input f32[2,5]",
+                               "  %j = cat([%a, %b, %c]; dim=1)\n"
+                               "  %x, %y, %z = split_with_sizes(%j; split_sizes=[2,3,5], dim=1)\n"
+                               "  %e = exp(%x)\n  %f = exp(%y)\n  %g = exp(%z)\n"
+                               "  return %e, %f, %g\n"));
   EXPECT_EQ(r.count, (Counted{1, 2}));
 }
 
 TEST(PeerRewrite, R8_a_view_and_back) {
-  const std::string lines = "  %v = view(%x; size=[3,5,7])\n  %w = view(%v; size=[15,7])\n"
-                            "  %y = exp(%w)\n";
+  const std::string lines =
+      "  %v = view(%x; size=[3,5,7])\n  %w = view(%v; size=[15,7])\n"
+      "  %y = exp(%w)\n";
   const std::string x = "%x: input f32[15,7]";
   EXPECT_EQ(by("fold_view", graph(x, lines + "  return %y\n")).calls("view"), 0);
   EXPECT_EQ(by("fold_view", graph(x, lines + "  return %y, %v\n")).calls("view"), 2);

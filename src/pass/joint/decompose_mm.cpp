@@ -8,9 +8,10 @@
 //   [m,k] @ [k,n]    ->  sum(a[:,:,None] * b[None,:,:], 1)     thin
 //
 // The same for bmm, with the batch in front (not thin), and for addmm and baddbmm without factors,
-// whose term is added at the end. Sums are kept in f32 or f64 and rounded once, as a product does,
-// but come in another order. A matrix is read as it lies: a transposed one has
-// forms of its own, and one that is transposed farther up leaves the product alone.
+// whose term is added at the end. Sums come in another order. Products of half stay: they read a
+// weight that was cast as it is in f32, an elementwise product would keep a copy. A matrix is read
+// as it lies: a transposed one has forms of its own, and one that is transposed farther up leaves
+// the product alone.
 //
 //   row, column   on a CPU; outer too, from 16 columns on; thin: 1024 rows, k <= 4, n <= 16
 //   thin          on a GPU: 10240 rows, k and n below 32
@@ -67,7 +68,7 @@ bool swaps_last_two(const Match& m) {
 
 bool is_on(const Match& m, DeviceKind kind) {
   const Type& y = m.graph().type(m.outputs()[0]);
-  return is_floating(y.dtype) && y.device.kind == kind;
+  return (y.dtype == DType::f32 || y.dtype == DType::f64) && y.device.kind == kind;
 }
 
 bool has_one_row(const Match& m) {

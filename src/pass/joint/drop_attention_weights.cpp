@@ -8,6 +8,7 @@
 //
 // What PyTorch's decomposition of attention leaves in a joint graph: the forward spelled, weights
 // [batch,heads,rows,columns] in the place of sums [batch,heads,rows].
+#include <algorithm>
 #include <cmath>
 
 #include "ir/op_view.h"
