@@ -35,12 +35,16 @@ Values folded(Builder& b, const Match& m) {
   ValueId scale = b.rsqrt(b.add(wide("var"), m.call("norm").float_attr("eps")));
   if (m.has("weight")) scale = b.mul(wide("weight"), scale);
   ValueId shift = b.neg(b.mul(wide("mean"), scale));
-  if (m.has("b")) shift = b.mul(b.sub(wide("b"), wide("mean")), scale);
+  if (m.has("b")) {
+    const ValueId offset = wide("b"), mean = wide("mean");
+    shift = b.mul(b.sub(offset, mean), scale);
+  }
   if (m.has("bias")) shift = b.add(shift, wide("bias"));
 
   Shape shape(m.type("w").shape.size(), Dim(1));
   shape[conv.bool_attr("transposed") ? 1 : 0] = m.type("var").shape[0];
-  const ValueId w = b.convert(b.mul(wide("w"), b.view(scale, shape)), narrow);
+  const ValueId weight = wide("w"), factor = b.view(scale, shape);
+  const ValueId w = b.convert(b.mul(weight, factor), narrow);
   NamedAttrs attrs;
   for (const std::string& name : conv_attrs) attrs.emplace_back(name, conv.attr(name));
   Values out(m.outputs().size());

@@ -61,7 +61,8 @@ bool flattens_permuted(const Match& m) {
 }
 
 Values build_flattened(Builder& b, const Match& m) {
-  const ValueId y = b.bmm(turned(b, m["x"]), for_each(b, m["w"], b.type(m["x"]).shape[0]));
+  const ValueId left = turned(b, m["x"]);
+  const ValueId y = b.bmm(left, for_each(b, m["w"], b.type(m["x"]).shape[0]));
   const ValueId flat = b.view(y, m.type("product").shape);
   return {bias_of(m).valid() ? b.add(flat, bias_of(m)) : flat};
 }
