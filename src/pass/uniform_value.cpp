@@ -143,7 +143,8 @@ Number UniformValues::reduced(const OpView& call) const {
   if (name == "amax" || name == "amin") return has_elements ? Number(v) : Number();
   if (name == "any" || name == "all") return has_elements ? Number(v.as_double() != 0) : Number();
   if ((name != "sum" && name != "mean") || !has_elements || !x.is_static()) return {};
-  const auto count = static_cast<double>(x.numel().value() / y.numel().value());
+  const int64_t terms = x.numel().value() / y.numel().value();
+  const auto count = static_cast<double>(terms);
   if (is_floating(x.dtype) != is_floating(y.dtype) || !sums_exactly(v, count)) return {};
   const Number sum = as_dtype(name == "sum" ? v.as_double() * count : v.as_double(), y.dtype);
   const bool is_exact = sum && (name == "mean" || sum->as_double() == v.as_double() * count);

@@ -99,7 +99,7 @@ class PatternWriter {
   void write(NodeId n, const Node& other) {
     const Node& node = g_.node(n);
     const Schema& schema = node.op->schema;
-    std::vector<Pattern> operands, items;
+    std::vector<Pattern> operands;
     int operand = 0;
     const auto operand_at = [&](uint32_t flat) -> Pattern {
       const ValueId v = node.inputs[flat];
@@ -115,6 +115,7 @@ class PatternWriter {
         operands.push_back(operand_at(flat++));
         continue;
       }
+      std::vector<Pattern> items;
       for (uint32_t k = 0; k < node.list_size; ++k) items.push_back(operand_at(flat++));
       operands.push_back(list(std::move(items)));
     }

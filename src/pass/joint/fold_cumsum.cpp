@@ -64,7 +64,7 @@ bool is_rounded(const Match& m) {
 }
 
 Values multiples(Builder& b, const Match& m) {
-  const Type y = m.type("y");
+  const Type& y = m.type("y");
   const Dim n = y.shape[dim_of(m)];
   Shape along(y.shape.size(), Dim(1));
   along[dim_of(m)] = n;

@@ -40,7 +40,7 @@ bool writes_one_place(const Match& m) {
 }
 
 Values chosen(Builder& b, const Match& m) {
-  const Type y = m.type("y");
+  const Type& y = m.type("y");
   const Dim n = y.shape[dim_of(m)];
   Shape along(y.shape.size(), Dim(1));
   along[dim_of(m)] = n;
