@@ -1,4 +1,5 @@
-// The goldens of passes: src/pass/STAGE/NAME.clv beside each pass.
+// The goldens of passes: src/pass/STAGE/NAME.clv beside each pass; a long one has parts,
+// NAME.PART.clv.
 //
 //   # NAME: what it does
 //   == title
