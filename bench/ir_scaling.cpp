@@ -9,11 +9,11 @@
 // runs.
 #include <fmt/format.h>
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <vector>
 
 #include "bench/graphs/layer_graph.h"
+#include "bench/scaling.h"
 #include "bench/timing.h"
 #include "ir/edit.h"
 #include "ir/text.h"
@@ -91,11 +91,4 @@ int run(int64_t largest) {
 }  // namespace
 }  // namespace cleave
 
-int main(int argc, char** argv) {
-  try {
-    return cleave::run(argc > 1 ? std::max(1000L, std::atol(argv[1])) : 1000000);
-  } catch (const cleave::Error& e) {
-    fmt::print(stderr, "{}\n", e.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return cleave::bench::run_scaling(argc, argv, cleave::run); }

@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "bench/graphs/layer_graph.h"
+#include "bench/scaling.h"
 #include "bench/timing.h"
 #include "op/registry.h"
 #include "pass/pipeline.h"
@@ -60,11 +60,4 @@ int run(int64_t largest) {
 }  // namespace
 }  // namespace cleave
 
-int main(int argc, char** argv) {
-  try {
-    return cleave::run(argc > 1 ? std::max(1000L, std::atol(argv[1])) : 1000000);
-  } catch (const cleave::Error& e) {
-    fmt::print(stderr, "{}\n", e.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return cleave::bench::run_scaling(argc, argv, cleave::run); }

@@ -106,8 +106,6 @@ class Batcher {
   std::vector<bool> is_returned_;
 };
 
-}  // namespace
-
 Result<PassCount> batch_calls(Graph& graph, const OpRegistry& ops, const BatchKind& kind) {
   PassCount count;
   if (has_effect(graph)) return count;
@@ -121,6 +119,16 @@ Result<PassCount> batch_calls(Graph& graph, const OpRegistry& ops, const BatchKi
     CLEAVE_CHECK(sort_topologically(graph));
   }
   return count;
+}
+
+}  // namespace
+
+Pass batch_pass(std::string name, std::string summary, BatchKind kind, bool rounds) {
+  return {.name = std::move(name),
+          .summary = std::move(summary),
+          .run = [kind = std::move(kind)](
+                     Graph& g, const OpRegistry& ops) { return batch_calls(g, ops, kind); },
+          .rounds = rounds};
 }
 
 std::string type_key(const OpView& call, int k) { return call.in_type(k).text(); }

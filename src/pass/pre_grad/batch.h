@@ -25,8 +25,8 @@ struct BatchKind {
   std::function<Values(Builder&, const std::vector<OpView>&)> build;
 };
 
-// Makes groups until there are none. Matches are groups, nodes their calls.
-Result<PassCount> batch_calls(Graph& graph, const OpRegistry& ops, const BatchKind& kind);
+// The pass that makes groups until there are none. Matches are groups, nodes their calls.
+Pass batch_pass(std::string name, std::string summary, BatchKind kind, bool rounds = false);
 
 // The type of operand `k`, for keys.
 std::string type_key(const OpView& call, int k);

@@ -28,11 +28,9 @@ Values build(Builder& b, const std::vector<OpView>& calls) {
 }  // namespace
 
 Pass batch_activation() {
-  return {.name = "batch_activation",
-          .summary = "independent activations of one shape become one, of their stack",
-          .run = [](Graph& g, const OpRegistry& ops) {
-            return batch_calls(g, ops, {.key = key, .build = build});
-          }};
+  return batch_pass("batch_activation",
+                    "independent activations of one shape become one, of their stack",
+                    {.key = key, .build = build});
 }
 
 }  // namespace cleave

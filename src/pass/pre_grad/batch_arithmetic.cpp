@@ -37,11 +37,9 @@ Values build(Builder& b, const std::vector<OpView>& calls) {
 }  // namespace
 
 Pass batch_arithmetic() {
-  return {.name = "batch_arithmetic",
-          .summary = "independent calls of + - * / on values of one shape become one",
-          .run = [](Graph& g, const OpRegistry& ops) {
-            return batch_calls(g, ops, {.key = key, .build = build});
-          }};
+  return batch_pass("batch_arithmetic",
+                    "independent calls of + - * / on values of one shape become one",
+                    {.key = key, .build = build});
 }
 
 }  // namespace cleave

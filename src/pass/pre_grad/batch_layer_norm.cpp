@@ -48,13 +48,8 @@ Values build(Builder& b, const std::vector<OpView>& calls) {
 }  // namespace
 
 Pass batch_layer_norm() {
-  return {.name = "batch_layer_norm",
-          .summary = "independent layer norms of one shape become one",
-          .run =
-              [](Graph& g, const OpRegistry& ops) {
-                return batch_calls(g, ops, {.key = key, .build = build});
-              },
-          .rounds = true};
+  return batch_pass("batch_layer_norm", "independent layer norms of one shape become one",
+                    {.key = key, .build = build}, true);
 }
 
 }  // namespace cleave

@@ -32,13 +32,8 @@ Values build(Builder& b, const std::vector<OpView>& calls) {
 }  // namespace
 
 Pass batch_linear() {
-  return {.name = "batch_linear",
-          .summary = "independent matrix products of one shape become a batched one",
-          .run =
-              [](Graph& g, const OpRegistry& ops) {
-                return batch_calls(g, ops, {.key = key, .build = build});
-              },
-          .rounds = true};
+  return batch_pass("batch_linear", "independent matrix products of one shape become a batched one",
+                    {.key = key, .build = build}, true);
 }
 
 }  // namespace cleave

@@ -47,13 +47,8 @@ Values build(Builder& b, const std::vector<OpView>& calls) {
 }  // namespace
 
 Pass batch_linear_lhs() {
-  return {.name = "batch_linear_lhs",
-          .summary = "matrix products of one left operand become one",
-          .run =
-              [](Graph& g, const OpRegistry& ops) {
-                return batch_calls(g, ops, {.key = key, .build = build});
-              },
-          .rounds = true};
+  return batch_pass("batch_linear_lhs", "matrix products of one left operand become one",
+                    {.key = key, .build = build}, true);
 }
 
 }  // namespace cleave
