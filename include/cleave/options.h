@@ -75,10 +75,18 @@ struct CompileStage {
   size_t nodes = 0;
 };
 
+// A pass that ran: how often it rewrote something, and how many calls that were.
+struct CompilePass {
+  std::string name;
+  int64_t matches = 0, nodes = 0;
+  double ms = 0;
+};
+
 struct Report {
   double trace_ms = 0;    // the model's own code, gradients and optimizer
   double compile_ms = 0;  // from the traced graph to a program that runs
   std::vector<CompileStage> stages;
+  std::vector<CompilePass> passes;  // in their order
   int64_t nodes = 0;             // of the traced graph
   int64_t kernels = 0;           // calls in a run: generated kernels and library calls
   int64_t distinct_kernels = 0;  // generated kernels, each compiled once

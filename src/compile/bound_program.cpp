@@ -20,6 +20,10 @@ runtime::CompilerKind kind_of(CompilerChoice choice) {
   return runtime::CompilerKind::automatic;
 }
 
+void add_passes(const std::vector<PassReport>& reports, Report& out) {
+  for (const PassReport& p : reports) out.passes.push_back({p.name, p.matches, p.nodes, p.ms});
+}
+
 Report report_of(const CompileReport& r, const Graph& traced) {
   Report out;
   out.compile_ms = r.compile_ms;
@@ -59,6 +63,8 @@ Result<std::unique_ptr<BoundProgram>> BoundProgram::make(Parts parts, const std:
   CLEAVE_TRY(p->program_,
              CompiledProgram::compile(p->traced_, options.ops.registry(), compile_options));
   p->report_ = report_of(p->program_->report(), p->traced_);
+  add_passes(parts.passes, p->report_);
+  add_passes(p->program_->report().passes, p->report_);
   CLEAVE_TRY(p->instance_, Instance::make(p->program_, executor));
 
   // Where each placeholder's memory comes from, by its position.

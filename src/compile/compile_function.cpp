@@ -33,14 +33,20 @@ std::shared_ptr<CompiledFunction::State> compiled(const nn::Module* model,
   for (const auto& u : recording->updates())
     returns.push_back({u.placeholder, ReturnKind::update, recording->leaf(u.variable, at)});
   recording->graph().set_returns(std::move(returns));
-  if (Status s = rewrite_forward(recording->graph(), recording->ops(), options); !s.ok())
-    trace::throw_at(at, std::move(s).failure().within("compile"));
+  Result<std::vector<PassReport>> passes =
+      rewrite_forward(recording->graph(), recording->ops(), options);
+  if (!passes.ok()) trace::throw_at(at, std::move(passes).failure().within("compile"));
   drop_unused(recording->graph(), values);
 
   auto state = std::make_shared<CompiledFunction::State>();
   state->ops = options.ops;
   state->results = results.size();
-  BoundProgram::Parts parts{recording->close(), recording->bound(), values, inputs, {}};
+  BoundProgram::Parts parts;
+  parts.graph = recording->close();
+  parts.variables = recording->bound();
+  parts.inputs = values;
+  parts.specs = inputs;
+  parts.passes = *std::move(passes);
   const double trace_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   Result<std::unique_ptr<BoundProgram>> program =

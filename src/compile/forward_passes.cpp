@@ -13,10 +13,10 @@ PassOptions pass_options(const Options& options) {
   return passes;
 }
 
-Status rewrite_forward(Graph& graph, const OpRegistry& ops, const Options& options) {
+Result<std::vector<PassReport>> rewrite_forward(Graph& graph, const OpRegistry& ops,
+                                                const Options& options) {
   if (options.autocast) CLEAVE_CHECK(autocast(graph, ops, *options.autocast));
-  const auto reports = run_stage(PassStage::pre_grad, graph, ops, pass_options(options));
-  return reports.ok() ? Status() : Status(reports.failure());
+  return run_stage(PassStage::pre_grad, graph, ops, pass_options(options));
 }
 
 }  // namespace cleave

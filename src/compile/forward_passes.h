@@ -9,6 +9,7 @@ PassOptions pass_options(const Options& options);
 
 // Mixed precision where it is asked for, then the pre_grad passes. Errors: those of autocast and of
 // run_stage.
-Status rewrite_forward(Graph& graph, const OpRegistry& ops, const Options& options);
+Result<std::vector<PassReport>> rewrite_forward(Graph& graph, const OpRegistry& ops,
+                                                const Options& options);
 
 }  // namespace cleave

@@ -83,8 +83,9 @@ void StepTrace::rewrite_recorded() {
   for (const auto& u : recording->updates())
     returns.push_back({u.placeholder, ReturnKind::update, recording->leaf(u.variable, at)});
   g.set_returns(std::move(returns));
-  if (Status s = rewrite_forward(g, recording->ops(), options); !s.ok())
-    trace::throw_at(at, std::move(s).failure().within("train_step"));
+  Result<std::vector<PassReport>> reports = rewrite_forward(g, recording->ops(), options);
+  if (!reports.ok()) trace::throw_at(at, std::move(reports).failure().within("train_step"));
+  passes = *std::move(reports);
   recording->forget_copies();
   size_t k = 0;
   for (Tensor& t : results) t = Access::tensor(recording, g.returns()[k++].value);

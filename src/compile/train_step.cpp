@@ -47,6 +47,7 @@ TrainStep::State::Program made(TrainStep::State& state, StepTrace& trace) {
   parts.inputs = trace.inputs;
   parts.specs = trace.specs;
   parts.forward_results = trace.results.size();
+  parts.passes = trace.passes;
   for (size_t i = 0; i < trace.learning_rates.size(); ++i)
     parts.own.emplace_back(trace.learning_rates[i], state.learning_rates[i]->data());
   const double trace_ms = ms_since(start);

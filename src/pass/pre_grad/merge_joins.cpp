@@ -30,7 +30,7 @@ class Inner {
       return {};
     const OpView call = graph_.view(def);
     if (from_front(call.int_attr("dim"), call.out_type(0).rank()) != dim_) return {};
-    const Values items = call.inputs();
+    const Values& items = call.inputs();
     const bool keeps = std::ranges::all_of(
         items, [&](ValueId i) { return graph_.type(i).dtype == graph_.type(v).dtype; });
     return keeps ? std::optional(items) : std::nullopt;
