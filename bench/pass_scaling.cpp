@@ -44,7 +44,7 @@ int run(int64_t largest) {
   bool over = false;
   fmt::print("us a node and matches, by number of nodes (limit {} us)\n", limit_us);
   for (const bool foldable : {false, true})
-    for (const PassStage stage : {PassStage::pre_grad, PassStage::joint, PassStage::post_grad}) {
+    for (const PassStage stage : pass_stages) {
       fmt::print("{:<9} {:<9}", foldable ? "foldable" : "plain", name_of(stage));
       for (int64_t n = 1000; n <= largest; n *= 10) {
         const Graph g = foldable ? bench::foldable_graph(ops, n) : bench::layer_graph(ops, n);

@@ -21,7 +21,8 @@ constexpr const char* stage_text(PassStage stage) {
   switch (stage) {
     case PassStage::pre_grad: return "a forward graph, before its gradients are taken";
     case PassStage::joint: return "forward and backward in one graph, before the cut";
-    case PassStage::post_grad: return "the graph that is lowered";
+    case PassStage::post_grad: return "the same, once no pass of joint has anything left";
+    case PassStage::decomposed: return "calls that are lowered as they are";
   }
   return "";
 }
@@ -39,7 +40,7 @@ std::string rules_of(const Pass& pass) {
 
 void write() {
   fmt::print("{}", head);
-  for (const PassStage stage : {PassStage::pre_grad, PassStage::joint, PassStage::post_grad}) {
+  for (const PassStage stage : pass_stages) {
     fmt::print(
         "\n## {}: {}\n\n| list | pass | does | rules | why here | may assume |\n"
         "|---|---|---|---|---|---|\n",

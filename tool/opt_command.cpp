@@ -7,24 +7,16 @@
 #include "pass/pipeline.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
+#include "tool/pass_choice.h"
 
 namespace cleave::tool {
 namespace {
 
 struct Options {
-  std::string graph, passes, stage, rule, on, off, out = "-";
-  bool list = false, strict = false, json = false, rules = false;
+  std::string graph, passes, stage, rule, out = "-";
+  PassChoice choice;
+  bool list = false, json = false, rules = false;
 };
-
-std::vector<std::string> split_names(const std::string& text) {
-  std::vector<std::string> out;
-  for (size_t from = 0; from <= text.size();) {
-    const size_t to = std::min(text.find(',', from), text.size());
-    if (to > from) out.push_back(text.substr(from, to - from));
-    from = to + 1;
-  }
-  return out;
-}
 
 void print_list() {
   size_t rules = 0;
@@ -68,13 +60,13 @@ void print_reports(const std::vector<PassReport>& reports, bool rules) {
 }
 
 Result<std::vector<PassReport>> run_passes(const Options& o, Graph& g, const OpRegistry& ops) {
-  const PassOptions options{
-      .strict = o.strict, .off = split_names(o.off), .on = split_names(o.on), .times = true};
+  PassOptions options = o.choice.pass_options();
+  options.times = true;
   if (!o.stage.empty()) {
     if (!o.passes.empty()) return user_error("--stage and --pass: expected one of them");
-    for (const PassStage stage : {PassStage::pre_grad, PassStage::joint, PassStage::post_grad})
+    for (const PassStage stage : pass_stages)
       if (name_of(stage) == o.stage) return run_stage(stage, g, ops, options);
-    return user_error("--stage {}: expected pre_grad, joint or post_grad", o.stage);
+    return user_error("--stage {}: expected pre_grad, joint, post_grad or decomposed", o.stage);
   }
   std::vector<PassReport> reports;
   if (!o.rule.empty()) {
@@ -122,12 +114,11 @@ Command opt_command() {
             options.optional("GRAPH", o->graph, "the graph's text; - is stdin");
             options.option("--pass", o->passes, "passes by name, in their order: a,b");
             options.option("--rule", o->rule, "a file with the graphs @search and @replace");
-            options.option("--stage", o->stage, "all passes of pre_grad, joint or post_grad");
-            options.option("--on", o->on, "passes of the stage that run only where asked for: a,b");
-            options.option("--off", o->off, "passes of the stage that don't run: a,b");
+            options.option("--stage", o->stage,
+                           "all passes of pre_grad, joint, post_grad or decomposed");
+            o->choice.add_to(options);
             options.option("-o", o->out, "where the graph goes; - is stdout");
             options.flag("--list", o->list, "name all passes");
-            options.flag("--strict", o->strict, "no rule that rounds otherwise");
             options.flag("--rules", o->rules, "what became of each rule");
             options.flag("--json", o->json, "matches and times as JSON");
             return [o]() -> Status { return run(*o); };

@@ -18,6 +18,7 @@
 #include "tool/autocast_option.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
+#include "tool/pass_choice.h"
 #include "tool/pytorch_rules.h"
 #include "tool/run_inputs.h"
 #include "tool/static_sizes.h"
@@ -30,8 +31,15 @@ struct Options {
                               fuse = "on", compiler = "automatic", dump;
   int threads = 0, repeat = 1;
   AutocastOption autocast;
+  PassChoice choice;
   InputOptions inputs;
   bool grad = false, json = false, profile = false;
+
+  PassOptions pass_options() const {
+    PassOptions out = choice.pass_options();
+    out.none = passes == "off";
+    return out;
+  }
 };
 
 struct RunReport {
@@ -107,7 +115,7 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
                      : o.compiler == "none"  ? runtime::CompilerKind::none
                                              : runtime::CompilerKind::automatic;
   options.fuse = o.fuse != "off";
-  options.passes.none = o.passes == "off";
+  options.passes = o.pass_options();
   options.is_cut = o.mode == "pytorch";
   if (!o.budget.empty() && !options.is_cut) {
     CLEAVE_TRY(options.memory_budget, parse_budget(o.budget));
@@ -192,7 +200,7 @@ Status run(const Options& o) {
   const auto& placeholders = p.main.placeholders();
   const bool asked = std::ranges::any_of(placeholders, &Placeholder::wants_grad);
   if (o.engine == "compiled" && !p.main.is_joint() && o.mode != "pytorch") {
-    const auto reports = run_stage(PassStage::pre_grad, p.main, ops, {.none = o.passes == "off"});
+    const auto reports = run_stage(PassStage::pre_grad, p.main, ops, o.pass_options());
     if (!reports.ok()) return Failure(reports.failure());
   }
   if (o.grad && asked && !p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
@@ -248,6 +256,7 @@ Command run_command() {
             "of the peak: 64MiB, or 60% of that with nothing recomputed; pytorch: its fraction");
         options.option("--mode", o->mode, "exact, pytorch, or default: nothing is recomputed");
         options.option("--passes", o->passes, "on or off");
+        o->choice.add_to(options);
         options.option("--fuse", o->fuse, "on or off");
         options.option("--compiler", o->compiler, "automatic, clang, cc, or none: interpret");
         options.option("--threads", o->threads, "0: one a core");

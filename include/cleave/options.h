@@ -48,6 +48,8 @@ struct Options {
   // Passes that don't run, by the names that `cleave opt --list` gives; "all": none runs. Error
   // (user): there is no such pass.
   std::vector<std::string> passes_off = {};
+  // Passes that run only where they are asked for (doc/passes.md says why).
+  std::vector<std::string> passes_on = {};
   // No pass may change how a result is rounded.
   bool strict = false;
   // Rewrite rules beside cleave's own. Error (user): a text that is no rule, a replacement of

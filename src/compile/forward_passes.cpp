@@ -8,7 +8,10 @@
 namespace cleave {
 
 PassOptions pass_options(const Options& options) {
-  PassOptions passes{.strict = options.strict, .off = options.passes_off, .rules = options.rules};
+  PassOptions passes{.strict = options.strict,
+                     .off = options.passes_off,
+                     .on = options.passes_on,
+                     .rules = options.rules};
   passes.none = std::erase(passes.off, "all") > 0;
   return passes;
 }

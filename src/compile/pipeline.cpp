@@ -17,11 +17,8 @@
 #include "emit/share_functions.h"
 #include "ir/edit.h"
 #include "ir/text.h"
-#include "lower/add_rows.h"
 #include "lower/drop_copies.h"
 #include "lower/fuse.h"
-#include "lower/join_pads.h"
-#include "lower/turn_products.h"
 #include "pass/pipeline.h"
 
 namespace cleave {
@@ -46,35 +43,27 @@ Status run_dead_code(Build& b) {
   eliminate_dead_code(b.graph);
   return {};
 }
-Status run_common(Build& b) {
-  if (b.options.is_cut) return {};
-  eliminate_common_subexpressions(b.graph);
-  return {};
-}
-Status run_passes(Build& b, PassStage stage) {
-  if (b.options.is_cut) return {};
-  CLEAVE_TRY(std::vector<PassReport> reports, run_stage(stage, b.graph, b.ops, b.options.passes));
+Status run_passes(Build& b, PassStage stage, const PassOptions& options) {
+  CLEAVE_TRY(std::vector<PassReport> reports, run_stage(stage, b.graph, b.ops, options));
   std::ranges::move(reports, std::back_inserter(b.report.passes));
   return {};
 }
-Status run_joint(Build& b) { return run_passes(b, PassStage::joint); }
-Status run_post_grad(Build& b) { return run_passes(b, PassStage::post_grad); }
+Status run_joint(Build& b) {
+  return b.options.is_cut ? Status() : run_passes(b, PassStage::joint, b.options.passes);
+}
+Status run_post_grad(Build& b) {
+  return b.options.is_cut ? Status() : run_passes(b, PassStage::post_grad, b.options.passes);
+}
+// A graph that is cut already computes things twice on purpose.
+Status run_decomposed(Build& b) {
+  PassOptions options = b.options.passes;
+  if (b.options.is_cut) options.off.emplace_back("merge_equal");
+  return run_passes(b, PassStage::decomposed, options);
+}
 
 Status run_decompose(Build& b) { return decompose_for_lowering(b.graph, b.ops); }
 Status run_copies(Build& b) {
   drop_copies(b.graph);
-  return {};
-}
-Status run_turned(Build& b) {
-  CLEAVE_CHECK(turn_products(b.graph, b.ops));
-  return {};
-}
-Status run_pads(Build& b) {
-  CLEAVE_CHECK(join_pads(b.graph, b.ops));
-  return {};
-}
-Status run_rows(Build& b) {
-  CLEAVE_CHECK(add_rows_in_place(b.graph, b.ops));
   return {};
 }
 Status run_verify(Build& b) { return verify(b.graph); }
@@ -270,12 +259,11 @@ struct Stage {
 };
 
 constexpr Stage stages[] = {
-    {"verify", run_verify},       {"joint", run_joint},     {"post_grad", run_post_grad},
-    {"decompose", run_decompose}, {"copies", run_copies},   {"turned_products", run_turned},
-    {"joined_pads", run_pads},    {"added_rows", run_rows}, {"common_subexpressions", run_common},
-    {"dead_code", run_dead_code}, {"tags", run_tags},       {"keep_less", run_kept},
-    {"fuse", run_fuse},           {"cut", run_cut},         {"lower", run_lower},
-    {"in_place", run_in_place},   {"emit", run_emit},       {"products", run_products},
+    {"verify", run_verify},       {"joint", run_joint},   {"post_grad", run_post_grad},
+    {"decompose", run_decompose}, {"copies", run_copies}, {"decomposed", run_decomposed},
+    {"dead_code", run_dead_code}, {"tags", run_tags},     {"keep_less", run_kept},
+    {"fuse", run_fuse},           {"cut", run_cut},       {"lower", run_lower},
+    {"in_place", run_in_place},   {"emit", run_emit},     {"products", run_products},
     {"plan_memory", run_plan},    {"build", run_build},
 };
 

@@ -1,8 +1,7 @@
 // The way of a graph to running code, as one flat table of named stages.
 //
-//   verify   joint   post_grad   decompose   copies   turned_products   joined_pads   added_rows
-//   common_subexpressions   dead_code   tags   keep_less   fuse   cut   lower   in_place   emit
-//   products   plan_memory   build
+//   verify   joint   post_grad   decompose   copies   decomposed   dead_code   tags   keep_less
+//   fuse   cut   lower   in_place   emit   products   plan_memory   build
 //
 // A graph is verified after every stage that changed it, and written to the dump folder then
 // (NN_stage.clv); emit writes each unit of C text (NN_unit_K.c).

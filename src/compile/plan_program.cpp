@@ -3,11 +3,8 @@
 #include "compile/attention_step.h"
 #include "compile/convolution_step.h"
 #include "ir/edit.h"
-#include "lower/add_rows.h"
 #include "lower/drop_copies.h"
 #include "lower/fuse.h"
-#include "lower/join_pads.h"
-#include "lower/turn_products.h"
 #include "pass/pipeline.h"
 
 namespace cleave {
@@ -39,17 +36,15 @@ Result<std::vector<std::shared_ptr<runtime::Gemm>>> add_products(LoweredProgram&
 }
 
 Status prepare_graph(Graph& graph, const OpRegistry& ops, bool fuse, const PassOptions& passes) {
-  for (const PassStage stage : {PassStage::joint, PassStage::post_grad}) {
+  const auto run = [&](PassStage stage) -> Status {
     const auto reports = run_stage(stage, graph, ops, passes);
-    if (!reports.ok()) return Failure(reports.failure());
-  }
+    return reports.ok() ? Status() : Status(reports.failure());
+  };
+  CLEAVE_CHECK(run(PassStage::joint));
+  CLEAVE_CHECK(run(PassStage::post_grad));
   CLEAVE_CHECK(decompose_for_lowering(graph, ops));
   drop_copies(graph);
-  CLEAVE_CHECK(turn_products(graph, ops));
-  CLEAVE_CHECK(join_pads(graph, ops));
-  CLEAVE_CHECK(add_rows_in_place(graph, ops));
-  eliminate_common_subexpressions(graph);
-  eliminate_dead_code(graph);
+  CLEAVE_CHECK(run(PassStage::decomposed));
   return fuse ? fuse_calls(graph, ops) : Status();
 }
 

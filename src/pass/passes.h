@@ -1,5 +1,5 @@
-// The passes by name: each is in the file of its name in pre_grad/, joint/ or post_grad/, its
-// golden beside it.
+// The passes by name: each is in the file of its name in the folder of its stage,
+// its golden beside it.
 #pragma once
 #include "pass/pass.h"
 
@@ -48,5 +48,11 @@ Pass unfuse_addmm();
 Pass cancel_cat_split();
 Pass cancel_split_cat();
 Pass merge_slice_cat();
+
+// decomposed
+Pass add_rows();
+Pass join_pads();
+Pass merge_equal();
+Pass turn_products();
 
 }  // namespace cleave

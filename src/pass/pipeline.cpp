@@ -13,7 +13,7 @@ namespace cleave {
 namespace {
 
 constexpr PassStage pre_grad = PassStage::pre_grad, joint = PassStage::joint,
-                    post_grad = PassStage::post_grad;
+                    post_grad = PassStage::post_grad, decomposed = PassStage::decomposed;
 constexpr bool asked = true;
 
 constexpr PassRow table[] = {
@@ -21,8 +21,9 @@ constexpr PassRow table[] = {
     {pre_grad, 0, normalize_dims, "equal calls are equal, whatever wrote them", "nothing"},
     {pre_grad, 0, drop_identity, "what it drops stands between calls that other patterns name",
      "nothing is written in place: a copy is as good as what is copied"},
-    {pre_grad, 1, fuse_conv_bn, "frozen weights have no gradient, the norm behind them would",
-     "running statistics don't change within a call"},
+    {pre_grad, 1, fuse_conv_bn,
+     "asked for: frozen weights are folded in each run, which pays for large images alone",
+     "running statistics don't change within a call", asked},
     {pre_grad, 1, efficient_conv_bn_eval,
      "asked for: it costs precision where a variance is near 0; before grad, which then keeps less",
      "fuse_conv_bn took what is frozen", asked},
@@ -87,6 +88,15 @@ constexpr PassRow table[] = {
     {post_grad, 0, cancel_split_cat, "gradients of joins and of splits meet", "splits by sizes"},
     {post_grad, 0, cancel_cat_split, "gradients of splits and of joins meet", "splits by sizes"},
     {post_grad, 0, merge_slice_cat, "padding by a value's own beginning", "nothing"},
+
+    {decomposed, 0, turn_products, "gradients of weights are products read transposed",
+     "products read operands by their strides"},
+    {decomposed, 0, add_rows, "gradients of a table that is read twice are summed up",
+     "no other rule looks for the sum"},
+    {decomposed, 1, join_pads, "gradients of parts pad them to the whole",
+     "sums are sums of two: no copy stands between"},
+    {decomposed, 2, merge_equal, "last: two calls become equal when their operands are one",
+     "nothing is computed twice on purpose but what a tag says"},
 };
 
 bool runs(const PassRow& row, const PassOptions& options, const std::string& name) {
@@ -179,6 +189,7 @@ std::string_view name_of(PassStage stage) {
     case PassStage::pre_grad: return "pre_grad";
     case PassStage::joint: return "joint";
     case PassStage::post_grad: return "post_grad";
+    case PassStage::decomposed: return "decomposed";
   }
   return "";
 }

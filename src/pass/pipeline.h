@@ -7,10 +7,13 @@
 namespace cleave {
 
 // Where a program is when a pass runs.
-//   pre_grad   a forward graph
-//   joint      forward and backward in one graph, before the cut
-//   post_grad  the graph that is lowered, after the cut
-enum class PassStage : uint8_t { pre_grad, joint, post_grad };
+//   pre_grad    a forward graph
+//   joint       forward and backward in one graph, before the cut
+//   post_grad   the same, once no pass of joint has anything left
+//   decomposed  calls that are lowered as they are
+enum class PassStage : uint8_t { pre_grad, joint, post_grad, decomposed };
+constexpr PassStage pass_stages[] = {PassStage::pre_grad, PassStage::joint, PassStage::post_grad,
+                                     PassStage::decomposed};
 std::string_view name_of(PassStage stage);
 
 struct PassRow {

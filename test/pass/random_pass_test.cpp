@@ -19,11 +19,9 @@ namespace {
 
 using test::core;
 
-constexpr PassStage stages[] = {PassStage::pre_grad, PassStage::joint, PassStage::post_grad};
-
 Result<int64_t> run_all(Graph& g, const PassOptions& options) {
   int64_t matches = 0;
-  for (const PassStage stage : stages) {
+  for (const PassStage stage : pass_stages) {
     CLEAVE_TRY(const std::vector<PassReport> reports, run_stage(stage, g, core(), options));
     for (const PassReport& report : reports) matches += report.matches;
     CLEAVE_CHECK(verify(g));

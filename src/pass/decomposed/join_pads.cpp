@@ -1,11 +1,18 @@
-#include "lower/join_pads.h"
-
+// A sum of tensors that are padded with zeros, each where the others aren't, is a cat: what the
+// parts of a value that was taken apart (slice, select) give it as their gradients.
+//
+//   %p = constant_pad_nd(%a; pad=[0,2])
+//   %q = constant_pad_nd(%b; pad=[1,1])
+//   %r = constant_pad_nd(%c; pad=[2,0])      ->      %t = cat([%a, %b, %c]; dim=-1)
+//   %s = add(%p, %q)
+//   %t = add(%s, %r)
+//
+// Parts that leave gaps stay as they are, and calls of different checkpoint tags. Only the sign of a zero may be another: -0 + 0 is 0.
 #include <algorithm>
 #include <optional>
 #include <set>
 
-#include "ir/builder.h"
-#include "ir/subgraph.h"
+#include "pass/passes.h"
 
 namespace cleave {
 namespace {
@@ -60,13 +67,14 @@ std::vector<Part> parts_of_sum(const Graph& g, NodeId sum, const std::set<ValueI
   while (!open.empty()) {
     const ValueId v = open.back();
     open.pop_back();
+    const NodeId d = g.value(v).def;
+    if (d.valid() && !(g.node(d).tag == g.node(sum).tag)) return {};
     if (const std::optional<Part> part = part_of(g, v)) {
       if (part->dim != (out.empty() ? part->dim : out[0].dim) || out.size() == most_parts)
         return {};
       out.push_back(*part);
       continue;
     }
-    const NodeId d = g.value(v).def;
     if (!d.valid() || g.use_count(v) != 1 || returned.contains(v) || !is_plain_sum(g, d)) return {};
     open.push_back(g.node(d).inputs[0]);
     open.push_back(g.node(d).inputs[1]);
@@ -81,8 +89,8 @@ std::vector<Part> parts_of_sum(const Graph& g, NodeId sum, const std::set<ValueI
   return y.shape[static_cast<size_t>(out[0].dim)].value() == end ? out : std::vector<Part>();
 }
 
-Result<bool> join_in(Graph& g, const OpRegistry& ops, int64_t& joined) {
-  bool changed = false;
+Result<PassCount> run(Graph& g, const OpRegistry& ops) {
+  PassCount count;
   std::set<ValueId> returned;
   for (const Return& r : g.returns()) returned.insert(r.value);
   std::vector<NodeId> sums;
@@ -106,20 +114,16 @@ Result<bool> join_in(Graph& g, const OpRegistry& ops, int64_t& joined) {
     g.replace_uses(node.out(0), made);
     g.erase(n);
     CLEAVE_CHECK(g.rename(made, name));
-    changed = true;
-    ++joined;
+    ++count.matches;
+    count.nodes += 2 * std::ssize(parts) - 1;
   }
-  return changed;
+  return count;
 }
 
 }  // namespace
 
-Result<int64_t> join_pads(Graph& graph, const OpRegistry& ops) {
-  int64_t joined = 0;
-  const Result<bool> changed = join_in(graph, ops, joined);
-  if (!changed.ok()) return Failure(changed.failure());
-  CLEAVE_CHECK(rewrite_subgraphs(graph, [&](Graph& sub) { return join_in(sub, ops, joined); }));
-  return joined;
+Pass join_pads() {
+  return {.name = "join_pads", .summary = "a sum of padded parts becomes a cat", .run = run};
 }
 
 }  // namespace cleave

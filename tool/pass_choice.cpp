@@ -1,0 +1,27 @@
+#include "tool/pass_choice.h"
+
+#include <algorithm>
+
+namespace cleave::tool {
+
+std::vector<std::string> split_names(const std::string& text) {
+  std::vector<std::string> out;
+  for (size_t from = 0; from <= text.size();) {
+    const size_t to = std::min(text.find(',', from), text.size());
+    if (to > from) out.push_back(text.substr(from, to - from));
+    from = to + 1;
+  }
+  return out;
+}
+
+void PassChoice::add_to(OptionList& options) {
+  options.option("--on", on, "passes that run only where they are asked for: a,b");
+  options.option("--off", off, "passes that don't run: a,b");
+  options.flag("--strict", strict, "no rule that rounds otherwise");
+}
+
+PassOptions PassChoice::pass_options() const {
+  return {.strict = strict, .off = split_names(off), .on = split_names(on)};
+}
+
+}  // namespace cleave::tool
