@@ -53,6 +53,7 @@ Pass merge_slice_cat();
 Pass add_rows();
 Pass join_pads();
 Pass merge_equal();
+Pass move_to_readers();
 Pass turn_products();
 
 }  // namespace cleave

@@ -95,8 +95,11 @@ constexpr PassRow table[] = {
      "no other rule looks for the sum"},
     {decomposed, 1, join_pads, "gradients of parts pad them to the whole",
      "sums are sums of two: no copy stands between"},
-    {decomposed, 2, merge_equal, "last: two calls become equal when their operands are one",
+    {decomposed, 2, merge_equal, "behind all that rewrites: calls become equal when their operands are one",
      "nothing is computed twice on purpose but what a tag says"},
+    {decomposed, 2, move_to_readers,
+     "asked for: fusion and updates in place change what lies in memory, which sizes don't show",
+     "calls are what is lowered: steps stand in their order", asked},
 };
 
 bool runs(const PassRow& row, const PassOptions& options, const std::string& name) {

@@ -114,14 +114,6 @@ TEST(Fuse, copies_are_gone) {
             (Calls{"opaque", "opaque"}));
 }
 
-TEST(Fuse, a_product_read_transposed_is_made_so) {
-  EXPECT_EQ(fused_calls("graph @g(%a: input f32[8,4], %b: input f32[4,6], %w: input f32[6,8]) {\n"
-                        "  %p = mm(%a, %b)\n  %t = permute(%p; dims=[1,0])\n"
-                        "  %r = sub(%w, %t)\n  return %r\n}\n"),
-            (Calls{"permute", "permute", "mm", "sub"}));
-}
-
-// Each link of a chain of products and sums of them: linear, and nothing recursive.
 TEST(Fuse, a_long_chain_comes_through) {
   std::string text = "graph @g(%v0: input f32[4,4]) {\n";
   constexpr int links = 3000;

@@ -1,0 +1,167 @@
+// Calls move down to the first of their readers, so that less lies in memory between.
+//
+//   %c = full(...)   %a = ...   %b = ...   %y = add(%b, %c)
+//     ->  %a = ...   %b = ...   %c = full(...)   %y = add(%b, %c)
+//
+// From the last call up: a call whose readers have all been seen goes right before the first of
+// them, unless operands would then live longer than they did and are larger than what the call
+// gives. Chains move as a whole. The new order is taken only if its peak of live bytes is smaller
+// than that of the order that was there, and then again while that helps, by the sizes of values between their call and their last
+// reader; views have their base's. Calls with an effect, and all calls around them, stay.
+#include <algorithm>
+
+#include "pass/passes.h"
+
+namespace cleave {
+namespace {
+
+// What lies in memory, by the bytes of values; a symbolic size counts as its hint.
+class LiveBytes {
+ public:
+  explicit LiveBytes(const Graph& g) : g_(g), base_(g.value_capacity()), is_kept_(base_.size()) {
+    for (const Placeholder& p : g.placeholders()) {
+      base_[p.value.v] = p.value;
+      is_kept_[p.value.v] = true;
+    }
+    for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) {
+      const Node& node = g.node(n);
+      const bool is_view = has(node.op->traits, Trait::view) && !node.inputs.empty() &&
+                           node.inputs[0].valid() && !node.inputs[0].is_number();
+      for (uint32_t k = 0; k < node.output_count; ++k)
+        base_[node.out(k).v] = is_view ? base_[node.inputs[0].v] : node.out(k);
+    }
+    for (const Return& r : g.returns())
+      if (r.value.valid()) is_kept_[base_[r.value.v].v] = true;
+  }
+
+  ValueId base(ValueId v) const { return base_[v.v]; }
+  // Placeholders, and what is returned.
+  bool is_kept(ValueId v) const { return is_kept_[base_[v.v].v]; }
+  int64_t bytes(ValueId v) const {
+    const Type& t = g_.type(v);
+    return t.is_none ? 0 : g_.env().hint_of(t.numel()) * size_of(t.dtype);
+  }
+
+  // The most that lies there at once, in the order in which the calls stand.
+  int64_t peak() const {
+    std::vector<NodeId> last(base_.size());
+    for (NodeId n = g_.first_node(); n.valid(); n = g_.next_node(n))
+      for (const ValueId v : g_.node(n).inputs)
+        if (v.valid() && !v.is_number()) last[base_[v.v].v] = n;
+    int64_t live = 0, most = 0;
+    for (NodeId n = g_.first_node(); n.valid(); n = g_.next_node(n)) {
+      const Node& node = g_.node(n);
+      Values ends;
+      for (uint32_t k = 0; k < node.output_count; ++k) {
+        const ValueId v = node.out(k);
+        if (base_[v.v] != v) continue;
+        live += bytes(v);
+        if (!last[v.v].valid()) ends.push_back(v);
+      }
+      most = std::max(most, live);
+      for (const ValueId v : node.inputs)
+        if (v.valid() && !v.is_number() && last[base_[v.v].v] == n) ends.push_back(base_[v.v]);
+      std::ranges::sort(ends);
+      const auto rest = std::ranges::unique(ends);
+      ends.erase(rest.begin(), rest.end());
+      for (const ValueId v : ends)
+        if (!is_kept_[v.v]) live -= bytes(v);
+    }
+    return most;
+  }
+
+ private:
+  const Graph& g_;
+  Values base_;
+  std::vector<bool> is_kept_;
+};
+
+class Mover {
+ public:
+  explicit Mover(Graph& g)
+      : g_(g), live_(g), unseen_(g.node_capacity()), seen_(g.value_capacity()) {
+    for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
+      for (const NodeId d : operands(n)) ++unseen_[d.v];
+  }
+
+  int64_t peak() const { return live_.peak(); }
+
+  int64_t run() {
+    int64_t moved = 0;
+    for (NodeId n = g_.last_node(); n.valid(); n = g_.prev_node(n)) {
+      const std::vector<NodeId> from = operands(n);
+      for (const ValueId v : g_.node(n).inputs)
+        if (v.valid() && !v.is_number()) seen_[live_.base(v).v] = true;
+      for (const NodeId d : from) {
+        if (--unseen_[d.v] > 0 || g_.next_node(d) == n || !pays(d)) continue;
+        g_.move_before(d, n);
+        ++moved;
+      }
+    }
+    return moved;
+  }
+
+ private:
+  // The calls that make n's operands, each once.
+  std::vector<NodeId> operands(NodeId n) const {
+    std::vector<NodeId> out;
+    for (const ValueId v : g_.node(n).inputs)
+      if (v.valid() && !v.is_number() && g_.value(v).def.valid() &&
+          std::ranges::find(out, g_.value(v).def) == out.end())
+        out.push_back(g_.value(v).def);
+    return out;
+  }
+
+  // What d makes comes later; what it reads and no later call does stays longer, but for what it
+  // alone reads, which moves along.
+  bool pays(NodeId d) const {
+    int64_t gain = 0;
+    const Node& node = g_.node(d);
+    for (uint32_t k = 0; k < node.output_count; ++k)
+      if (live_.base(node.out(k)) == node.out(k)) gain += live_.bytes(node.out(k));
+    for (const ValueId v : node.inputs) {
+      if (!v.valid() || v.is_number() || live_.is_kept(v)) continue;
+      const ValueId base = live_.base(v);
+      if (!seen_[base.v] && g_.use_count(v) > 1) gain -= live_.bytes(base);
+    }
+    return gain >= 0;
+  }
+
+  Graph& g_;
+  LiveBytes live_;
+  std::vector<int64_t> unseen_;  // readers of a call's results that stand further up
+  std::vector<bool> seen_;       // values that a call further down reads
+};
+
+bool has_effect(const Graph& g) {
+  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
+    if (has(g.node(n).op->traits, Trait::effect)) return true;
+  return false;
+}
+
+Result<PassCount> run(Graph& g, const OpRegistry&) {
+  PassCount count;
+  if (has_effect(g)) return count;
+  while (true) {
+    const std::vector<NodeId> before = g.order();
+    Mover mover(g);
+    const int64_t peak = mover.peak();
+    const int64_t moved = mover.run();
+    if (mover.peak() >= peak) {
+      CLEAVE_CHECK(g.reorder(before));
+      return count;
+    }
+    count.matches += moved;
+    count.nodes += moved;
+  }
+}
+
+}  // namespace
+
+Pass move_to_readers() {
+  return {.name = "move_to_readers",
+          .summary = "calls move down to the first of their readers where that lowers the peak",
+          .run = run};
+}
+
+}  // namespace cleave
