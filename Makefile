@@ -3,7 +3,7 @@ JOBS ?= $(shell nproc)
 NINJA = ninja -j$(JOBS)
 CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
-.PHONY: release demo test bench asan fuzz fuzz-passes bless fuzz-budgets peer peer-fuzz peer-partition mutate fuzz-build doc \
+.PHONY: release demo test bench asan fuzz fuzz-passes fuzz-rewrites bless fuzz-budgets peer peer-fuzz peer-partition mutate fuzz-build doc \
   format tidy setup clean
 release: build/release/build.ninja
 	@$(NINJA) -C build/release
@@ -53,6 +53,11 @@ fuzz: build/release/build.ninja
 fuzz-passes: build/release/build.ninja
 	@$(NINJA) -C build/release fuzz_passes
 	@build/release/bin/fuzz_passes $(N) $(SEED) $(PASS)
+
+# Random graphs with all passes against them without any: make fuzz-rewrites N=1000 SEED=0.
+fuzz-rewrites: build/release/build.ninja
+	@$(NINJA) -C build/release fuzz_rewrites
+	@build/release/bin/fuzz_rewrites $(N) $(SEED)
 
 # What passes make of their goldens' cases, into the goldens: make bless PASS=.
 bless: build/release/build.ninja

@@ -40,6 +40,7 @@ Pass fuse_addmm();
 Pass fuse_attention_joint();
 Pass join_mm();
 Pass join_softmax_backward();
+Pass merge_sizes();
 Pass reuse_extremum();
 Pass scatter_to_where();
 Pass unfuse_addmm();

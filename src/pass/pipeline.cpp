@@ -53,6 +53,7 @@ constexpr PassRow table[] = {
     {pre_grad, 2, fuse_attention, "before grad, whose rule for attention then makes the backward",
      "no-ops and pairs of views are gone"},
 
+    {joint, 0, merge_sizes, "a size that is known is a constant", "nothing"},
     {joint, 0, fold_constant, "rules of this list look for full alone", "nothing"},
     {joint, 0, drop_noop, "traces and gradients leave them; other rules look past nothing",
      "fold_constant has made fulls of constants"},

@@ -1,0 +1,19 @@
+// One random graph as all passes leave it, and as it was, by the oracle.
+#pragma once
+#include "pass/pipeline.h"
+#include "test/sample/pass_instance.h"
+
+namespace cleave::random {
+
+// A random forward graph, every fifth one in mixed precision.
+Result<RandomGraph> pass_graph(const OpRegistry& ops, uint64_t seed);
+
+// All stages one behind the other, each verified. Returns the matches.
+Result<int64_t> run_all_stages(Graph& g, const OpRegistry& ops, const PassOptions& options);
+
+// As a program is compiled: pre_grad, gradients where `seed` is odd, the other stages; against the
+// graph and its gradients without any pass. Strict runs change nothing but constants of f32, which
+// the oracle keeps unrounded. `wrong` holds both graphs.
+Result<PassVerdict> check_passes(const OpRegistry& ops, uint64_t seed, const PassOptions& options);
+
+}  // namespace cleave::random
