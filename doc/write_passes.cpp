@@ -15,7 +15,9 @@ constexpr const char* head =
     "until "
     "none of their rules fits.\n`cleave opt G.clv --pass NAME` runs one, `Options::passes_off` "
     "leaves it "
-    "out. A rule marked ~ changes how results\nare rounded and is off under `Options::strict`.\n";
+    "out. A rule marked ~ changes how results\nare rounded and is off under `Options::strict`; so "
+    "are all of pre_grad where something is "
+    "trained, as gradients\nwould be summed up in another order.\n";
 
 constexpr const char* stage_text(PassStage stage) {
   switch (stage) {

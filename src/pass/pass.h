@@ -30,7 +30,7 @@ struct Pass {
 
 struct PassOptions {
   bool none = false;                    // run_stage runs no pass
-  bool strict = false;                  // no pass or rule that rounds otherwise
+  bool strict = false;                  // no pass or rule that rounds otherwise (run_stage)
   std::vector<std::string> off;         // names of passes that don't run
   std::vector<std::string> on;          // of those that run only where they are asked for
   bool times = false;                   // fill the reports' ms

@@ -96,7 +96,8 @@ constexpr PassRow table[] = {
      "no other rule looks for the sum"},
     {decomposed, 1, join_pads, "gradients of parts pad them to the whole",
      "sums are sums of two: no copy stands between"},
-    {decomposed, 2, merge_equal, "behind all that rewrites: calls become equal when their operands are one",
+    {decomposed, 2, merge_equal,
+     "behind all that rewrites: calls become equal when their operands are one",
      "nothing is computed twice on purpose but what a tag says"},
     {decomposed, 2, move_to_readers,
      "asked for: fusion and updates in place change what lies in memory, which sizes don't show",
@@ -186,6 +187,14 @@ Status run_table(PassStage stage, Graph& graph, const OpRegistry& ops, const Pas
   return {};
 }
 
+// A value that has other readers gets its gradients in another order, and so another sum.
+bool moves_gradients(PassStage stage, const Graph& graph) {
+  return stage == PassStage::pre_grad &&
+         std::ranges::any_of(graph.placeholders(), [](const Placeholder& p) {
+           return p.wants_grad || p.role == Role::param;
+         });
+}
+
 }  // namespace
 
 std::string_view name_of(PassStage stage) {
@@ -212,7 +221,8 @@ Result<std::vector<PassReport>> run_stage(PassStage stage, Graph& graph, const O
     CLEAVE_CHECK(run_host_rules(RulePoint::joint, graph, ops, options, reports));
   if (stage == PassStage::post_grad)
     CLEAVE_CHECK(run_host_rules(RulePoint::before_post_grad, graph, ops, options, reports));
-  if (!options.none) CLEAVE_CHECK(run_table(stage, graph, ops, options, reports));
+  if (!options.none && !(options.strict && moves_gradients(stage, graph)))
+    CLEAVE_CHECK(run_table(stage, graph, ops, options, reports));
   if (stage == PassStage::post_grad)
     CLEAVE_CHECK(run_host_rules(RulePoint::after_post_grad, graph, ops, options, reports));
   return reports;

@@ -155,5 +155,19 @@ TEST(Passes, what_is_asked_for_runs_only_where_it_is_named) {
   EXPECT_EQ(reports_of({.off = {"batch_activation"}, .on = {"batch_activation"}}), -1);
 }
 
+// Two readers of a view and of its base give the base one gradient each, or the view gives it one.
+TEST(Stage, before_grad_is_left_out_of_strict_training) {
+  const auto text = [](const char* grad) {
+    return fmt::format(
+        "graph @g(%x: input f32[4]{}) {{\n  %a = alias(%x)\n  %y = sin(%a)\n  return %y\n}}\n",
+        grad);
+  };
+  for (const bool trained : {false, true}) {
+    Graph g = test::parsed(text(trained ? " grad" : ""));
+    value_or_throw(run_stage(PassStage::pre_grad, g, core(), {.strict = true}));
+    EXPECT_EQ(g.node_count(), trained ? 2U : 1U);
+  }
+}
+
 }  // namespace
 }  // namespace cleave
