@@ -49,7 +49,7 @@ fuzz: build/release/build.ninja
 	@$(NINJA) -C build/release fuzz_graphs
 	@build/release/bin/fuzz_graphs $(N) $(SEED) build/wrong_graphs
 
-# Random instances of the passes' goldens, N of each case: make fuzz-passes N=100 SEED=0 PASS=.
+# Random instances of the passes' goldens, N for each rule: make fuzz-passes N=100 SEED=0 PASS=.
 fuzz-passes: build/release/build.ninja
 	@$(NINJA) -C build/release fuzz_passes
 	@build/release/bin/fuzz_passes $(N) $(SEED) $(PASS)
