@@ -7,7 +7,8 @@
 //   %s = add(%p, %q)
 //   %t = add(%s, %r)
 //
-// Parts that leave gaps stay as they are, and calls of different checkpoint tags. Only the sign of a zero may be another: -0 + 0 is 0.
+// Parts that leave gaps stay as they are, and calls of different checkpoint tags. Only the sign of
+// a zero may be another: -0 + 0 is 0.
 #include <algorithm>
 #include <optional>
 #include <set>

@@ -4,7 +4,8 @@
 //   sym_size(x; dim) = s0            ->  %s0, where that is a placeholder
 //   sym_size(x; 0), sym_size(y; 1)   ->  one call, where both are the same expression of symbols
 //
-// sym_numel too; sizes on the CPU, where symints are. A size depends on no element, so what it is read from needn't be there.
+// sym_numel too; sizes on the CPU, where symints are. A size depends on no element, so what it is
+// read from needn't be there.
 #include <unordered_map>
 
 #include "op/dims.h"
