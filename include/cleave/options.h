@@ -89,9 +89,9 @@ struct Report {
   double compile_ms = 0;  // from the traced graph to a program that runs
   std::vector<CompileStage> stages;
   std::vector<CompilePass> passes;  // in their order
-  int64_t nodes = 0;             // of the traced graph
-  int64_t kernels = 0;           // calls in a run: generated kernels and library calls
-  int64_t distinct_kernels = 0;  // generated kernels, each compiled once
+  int64_t nodes = 0;                // of the traced graph
+  int64_t kernels = 0;              // calls in a run: generated kernels and library calls
+  int64_t distinct_kernels = 0;     // generated kernels, each compiled once
   // Placeholders, results, live values and workspace at the highest moment of a run, each rounded
   // up to 64 bytes; and the two parts that it is planned from.
   int64_t planned_peak_bytes = 0;
