@@ -100,8 +100,9 @@ void StepTrace::differentiate() {
   if (!is_floating(loss.dtype()) || loss.numel() != 1)
     trace::refuse(at, "train_step: the loss is {}, expected a floating Tensor of one element",
                   loss.type_text());
-  rewrite_recorded();
   Graph& g = recording->graph();
+  const std::vector<bool> before = reached_from(g, recording->value_of(loss, at));
+  rewrite_recorded();
   GradRequest request;
   request.outputs = {recording->value_of(results[0], at)};
   const Tensor cotangent =
@@ -117,10 +118,16 @@ void StepTrace::differentiate() {
   }
   Result<Values> gradients = add_gradients(g, recording->ops(), request);
   if (!gradients.ok()) trace::throw_at(at, std::move(gradients).failure().within("train_step"));
+  // What the loss doesn't depend on has no gradient and no update, as in PyTorch; what it depended
+  // on before a pass took that part away has one of zeros.
+  const std::vector<bool> behind = reached_from(g, request.outputs[0]);
   for (size_t i = 0; i < wanted.size(); ++i) {
-    if (!(*gradients)[i].valid()) continue;  // the loss doesn't depend on it: as PyTorch, no update
+    const ValueId leaf = request.wrt[i], gradient = (*gradients)[i];
+    const bool cut_off = leaf.v < before.size() && before[leaf.v] && !behind[leaf.v];
+    if (!gradient.valid() && !cut_off) continue;
     trained.push_back(wanted[i]);
-    grads.push_back(Access::tensor(recording, (*gradients)[i]));
+    grads.push_back(gradient.valid() ? Access::tensor(recording, gradient)
+                                     : zeros_like(Access::tensor(recording, leaf), at));
   }
   if (trained.empty())
     trace::refuse(at, "train_step: the loss depends on no parameter that is trained");

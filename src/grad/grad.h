@@ -17,6 +17,9 @@ struct GradRequest {
 // is absent.
 Result<Values> add_gradients(Graph& g, const OpRegistry& ops, const GradRequest& request);
 
+// For each value of the graph, whether `result` depends on it by differentiable results.
+std::vector<bool> reached_from(const Graph& g, ValueId result);
+
 // The joint graph: one `tangent` placeholder for each differentiable result (named tangent.K by its
 // position in `return`; updates have none), and `-> grad %p` for each placeholder marked grad
 // (zeros where nothing reaches it). Updates stay. A graph without differentiable results is a

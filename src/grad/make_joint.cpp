@@ -16,6 +16,12 @@
 namespace cleave {
 namespace {
 
+bool is_differentiable(const Graph& g, const Node& node, uint32_t k) {
+  const Type& t = g.type(node.out(k));
+  const bool cut = k < 32 && (node.op->nondifferentiable >> k & 1) != 0;
+  return !t.is_none && is_floating(t.dtype) && !cut;
+}
+
 // Which values depend on a placeholder marked grad by differentiable results.
 std::vector<bool> depends_on_grad(const Graph& g) {
   std::vector<bool> depends(g.value_capacity());
@@ -25,11 +31,8 @@ std::vector<bool> depends_on_grad(const Graph& g) {
     const Node& node = g.node(n);
     bool reached = false;
     for (ValueId v : node.inputs) reached = reached || (v.valid() && depends[v.v]);
-    for (uint32_t k = 0; reached && k < node.output_count; ++k) {
-      const Type& t = g.type(node.out(k));
-      const bool cut = k < 32 && (node.op->nondifferentiable >> k & 1) != 0;
-      depends[node.out(k).v] = !t.is_none && is_floating(t.dtype) && !cut;
-    }
+    for (uint32_t k = 0; reached && k < node.output_count; ++k)
+      depends[node.out(k).v] = is_differentiable(g, node, k);
   }
   return depends;
 }
@@ -46,6 +49,20 @@ Status check_forward(const Graph& g) {
 }
 
 }  // namespace
+
+std::vector<bool> reached_from(const Graph& g, ValueId result) {
+  std::vector<bool> reached(g.value_capacity());
+  reached[result.v] = true;
+  for (NodeId n = g.last_node(); n.valid(); n = g.prev_node(n)) {
+    const Node& node = g.node(n);
+    bool leads = false;
+    for (uint32_t k = 0; k < node.output_count && !leads; ++k)
+      leads = reached[node.out(k).v] && is_differentiable(g, node, k);
+    for (const ValueId v : node.inputs)
+      if (leads && v.valid() && !v.is_number()) reached[v.v] = true;
+  }
+  return reached;
+}
 
 Result<Graph> make_joint(const Graph& forward, const OpRegistry& ops) {
   CLEAVE_CHECK(check_forward(forward));

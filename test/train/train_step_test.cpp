@@ -113,6 +113,34 @@ TEST(TrainStep, unused_parameters_stay) {
   EXPECT_EQ(step.graph_text().find("unused"), std::string::npos);
 }
 
+// What a pass finds unneeded was needed by the model: its gradient is 0, as in PyTorch, and decay
+// moves it.
+TEST(TrainStep, parameters_that_a_pass_cuts_off_have_gradients_of_zeros) {
+  Generator rng(1);
+  const nn::Linear used(2, 1, rng), cut(2, 1, rng);
+  nn::Module model;
+  model.add_module("used", used);
+  model.add_module("cut", cut);
+  const auto decayed = [&](std::vector<std::string> passes_off) {
+    const HostTensor start = HostTensor::from<float>({1, 2}, {1, 2});
+    cut.parameter("weight").set(start);
+    TrainStep step = train_step(
+        model,
+        [&](const Tensor& x, const Tensor& y) {
+          const Tensor both = cat({used(x), cut(x)}, 1);
+          return mse_loss(slice(both, 1, 0, 1), y);
+        },
+        optim::AdamW({.lr = 0.1, .weight_decay = 0.5}), xy,
+        {.passes_off = std::move(passes_off)});
+    const Batch b(rng);
+    step.run({b.x, b.y});
+    return cut.parameter("weight").value().to_vector<float>();
+  };
+  const std::vector<float> with = decayed({}), without = decayed({"all"});
+  EXPECT_EQ(with, without);
+  EXPECT_LT(with[0], 1);
+}
+
 // A weight that two layers share gets the sum of both gradients, and has one state.
 TEST(TrainStep, tied_weights) {
   Generator rng(1);
