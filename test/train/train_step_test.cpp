@@ -124,14 +124,13 @@ TEST(TrainStep, parameters_that_a_pass_cuts_off_have_gradients_of_zeros) {
   const auto decayed = [&](std::vector<std::string> passes_off) {
     const HostTensor start = HostTensor::from<float>({1, 2}, {1, 2});
     cut.parameter("weight").set(start);
-    TrainStep step = train_step(
-        model,
-        [&](const Tensor& x, const Tensor& y) {
-          const Tensor both = cat({used(x), cut(x)}, 1);
-          return mse_loss(slice(both, 1, 0, 1), y);
-        },
-        optim::AdamW({.lr = 0.1, .weight_decay = 0.5}), xy,
-        {.passes_off = std::move(passes_off)});
+    TrainStep step = train_step(model,
+                                [&](const Tensor& x, const Tensor& y) {
+                                  const Tensor both = cat({used(x), cut(x)}, 1);
+                                  return mse_loss(slice(both, 1, 0, 1), y);
+                                },
+                                optim::AdamW({.lr = 0.1, .weight_decay = 0.5}), xy,
+                                {.passes_off = std::move(passes_off)});
     const Batch b(rng);
     step.run({b.x, b.y});
     return cut.parameter("weight").value().to_vector<float>();
