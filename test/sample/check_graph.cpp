@@ -45,16 +45,27 @@ double largest(const Array& a) {
 // many elements decide), the others each by chance.
 class Rounding {
  public:
-  explicit Rounding(uint64_t seed) : seed_(seed), rng_(seed) {}
+  explicit Rounding(uint64_t seed, Halves halves = Halves::stay)
+      : seed_(seed), rng_(seed), halves_(halves) {}
+
+  // The type whose rounding moves what the call gives: of a conversion that may go, that of its
+  // operand.
+  DType type_of(const OpView& op, DType type) const {
+    if (halves_ == Halves::stay || op.name() != "_to_copy") return type;
+    const DType from = op.in_type(0).dtype;
+    return is_floating(from) && rounding_of(from) > rounding_of(type) ? from : type;
+  }
 
   // Moves each floating element by up to a rounding of `type`, of its size and of `whole`. What the
   // type can't hold is 0 or infinity then, as in compiled code.
-  void move_elements(Array& a, DType type, double whole) {
+  void move_elements(Array& a, DType type, double whole) { move_elements(a, type, type, whole); }
+  // By a rounding of `by`, and then rounded to `type`.
+  void move_elements(Array& a, DType by, DType type, double whole) {
     for (double& x : a.f) {
       const double part = seed_ == 0   ? 1
                           : seed_ == 1 ? -1
                                        : static_cast<double>(rng_() >> 11) * 0x1p-52 - 1;
-      x = round_to(type, x + part * rounding_of(type) * (x + whole));
+      x = round_to(type, x + part * rounding_of(by) * (x + whole));
     }
   }
   // What comes out on the other side of 0 by roundings inside may as well come out as 0.
@@ -66,6 +77,7 @@ class Rounding {
  private:
   uint64_t seed_;
   std::mt19937_64 rng_;
+  Halves halves_;
 };
 
 // Whether a node's rounding shows as if its operands were others: a sum of summands that cancel, a
@@ -112,7 +124,7 @@ Result<Arrays> run_moved(const Graph& g, NodeId n, std::vector<const Array*> ope
   const bool sums = has(node.op->traits, Trait::reduction | Trait::compute_intensive);
   for (Array& a : results) {
     if (sums) whole = std::max(whole, 0.25 * largest(a));
-    rounding.move_elements(a, a.dtype, whole);
+    rounding.move_elements(a, rounding.type_of(g.view(n), a.dtype), a.dtype, whole);
   }
   for (size_t k = 0; k < unmoved.size(); ++k) rounding.cancel_elements(results[k], unmoved[k]);
   return results;
@@ -184,10 +196,10 @@ bool is_close(const Array& got, const Array& want) {
   return true;
 }
 
-std::vector<Arrays> moved_oracles(const RandomGraph& r) {
+std::vector<Arrays> moved_oracles(const RandomGraph& r, Halves halves = Halves::stay) {
   std::vector<Arrays> moved;
   for (int k = 0; k < moved_tries && moved.size() < moved_runs; ++k) {
-    Rounding rounding(static_cast<uint64_t>(k));
+    Rounding rounding(static_cast<uint64_t>(k), halves);
     Result<Arrays> m = run_oracle(r, &rounding);
     if (m.ok()) moved.push_back(*std::move(m));
   }
@@ -262,10 +274,10 @@ Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops,
   return verdict;
 }
 
-Result<Expectation> expectation_of(const RandomGraph& r) {
+Result<Expectation> expectation_of(const RandomGraph& r, Halves halves) {
   Expectation out;
   CLEAVE_TRY(out.want, run_oracle(r, nullptr));
-  const std::vector<Arrays> moved = moved_oracles(r);
+  const std::vector<Arrays> moved = moved_oracles(r, halves);
   for (size_t at = 0; at < out.want.size(); ++at) {
     std::vector<const Array*> others;
     for (const Arrays& m : moved) others.push_back(&m[at]);

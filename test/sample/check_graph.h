@@ -27,7 +27,10 @@ Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops,
 struct Expectation {
   Arrays want, allowed;
 };
-Result<Expectation> expectation_of(const RandomGraph& r);
+// Whether a conversion of bf16 or f16 to something wider may read what was there before it was
+// rounded to half: passes that round otherwise drop such pairs.
+enum class Halves : uint8_t { stay, may_go };
+Result<Expectation> expectation_of(const RandomGraph& r, Halves halves = Halves::stay);
 
 // Where the oracle gives other results for `symbolic`, a form of `r` whose symbols have their
 // values; empty: nowhere.
