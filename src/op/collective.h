@@ -49,7 +49,7 @@ ReferenceFn reference_alone(RanksFn ranks);
 ValueId reduced_and_waited(Builder& b, const OpView& op, ValueId x);
 ValueId gathered_and_waited(Builder& b, const OpView& op, ValueId x);
 ValueId scattered_and_waited(Builder& b, const OpView& op, ValueId x, std::string_view reduce_op);
-// Whether a gradient is there: of sum and avg alone, as the others are no linear maps. Else b fails.
+// Whether a gradient is there: of sum and avg alone, as the others aren't linear. Else b fails.
 bool has_linear_reduce_op(Builder& b, const OpView& op, const char* file);
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// The oracle over ranks: each collective by hand, groups, errors, and gradients against differences.
+// The oracle over ranks: each collective by hand, groups, errors, gradients against differences.
 #include "interp/interpret_ranks.h"
 
 #include <gtest/gtest.h>
@@ -228,8 +228,8 @@ TEST(Ranks, collectives_in_subgraphs_are_refused) {
       << error(text, inputs_of({2}, {{1, 2}, {3, 4}}));
 }
 
-// The derivative of the sum over ranks of sum(w * y), by differences and by the rules. w is an input
-// of each rank, so that each rank has another loss.
+// The derivative of the sum over ranks of sum(w * y * y), by differences and by the rules. w is an
+// input of each rank, so that each rank has another loss.
 void expect_gradient(const std::string& type, const std::string& y_type, const std::string& call) {
   SCOPED_TRACE(call);
   Graph g =

@@ -22,6 +22,7 @@
 #include <map>
 
 #include "ir/edit.h"
+#include "pass/call_order.h"
 #include "pass/collective.h"
 #include "pass/passes.h"
 
@@ -68,7 +69,8 @@ class Bucketer {
     std::vector<Bucket> out;
     for (std::pair<int64_t, Bucket>& family : families()) {
       Bucket& all = family.second;
-      std::ranges::stable_sort(all, {}, &Member::ready);
+      std::ranges::sort(all, {},
+                        [&](const Member& m) { return std::pair(m.ready, at_[m.reduce.v]); });
       Bucket open;
       int64_t bytes = 0, most = first_bucket_bytes;
       size_t first_reader = 0;

@@ -5,19 +5,21 @@
 //       ->  g, y0, y1, ... = fused_all_gather_matmul(a, [b0, b1, ...]; gather_dim)
 //
 // gather_dim is 0; or g is cat(parts of w along dim 0; gather_dim), the parts those of the ranks in
-// their order; or `a` is permuted so that gather_dim comes first, and g is w permuted back. g @ b is
-// mm(g, b), or view(mm(view(g), b)) for a g of more dims. What else reads g gets it from the call.
+// their order; or `a` is permuted so that gather_dim comes first, and g is w permuted back. g @ b
+// is mm(g, b), or view(mm(view(g), b)) for a g of more dims. What else reads g gets it from the
+// call.
 //
 // A b that depends on g stays apart. Calls that make the other ones move up in front; where these
 // are more than 256 that stand behind g, the product stays apart. Along the last dim, which is
-// summed over, the whole g would have to be made: only where nothing but products reads it, and a
-// has 1024 columns at least, else the products of single parts are small. Both as in PyTorch:
-// _inductor/fx_passes/micro_pipeline_tp.py.
-#include <algorithm>
+// summed over, the whole g would have to be made: only where nothing but products reads it, and
+// `a` has 1024 columns at least, else the products of single parts are small. Both as in PyTorch:
+// _inductor/fx_passes/micro_pipeline_tp.py. Each element is the same sum as before.
 #include <unordered_map>
+#include <utility>
 
 #include "ir/edit.h"
 #include "op/dims.h"
+#include "pass/call_order.h"
 #include "pass/collective.h"
 #include "pass/passes.h"
 #include "pass/piece.h"

@@ -1,14 +1,15 @@
 // A matrix product whose parts the ranks reduce is one call, whose rows go on their way as soon as
 // they are there.
 //
-//   wait(reduce_scatter(a @ b))                           ->  fused_matmul_reduce_scatter(a, b;
-//                                                             scatter_dim=0)            first_dim
-//   wait(reduce_scatter(cat(parts of a @ b along d)))     ->  the same; scatter_dim=d
+//   wait(reduce_scatter(a @ b))                        ->  fused_matmul_reduce_scatter(a, b;
+//                                                          scatter_dim=0)           first_dim
+//   wait(reduce_scatter(cat(parts of a @ b along d)))  ->  the same; scatter_dim=d
 //                                     chunk, split, split_with_sizes, slice: what makes the parts
 //
-// a @ b is mm(a, b), or view(mm(view(a), b)) for an `a` of more dims. The parts are as many as there
-// are ranks, equal, in their order; joined along dim 0. Sum and avg alone. The product, and all calls between, have no other reader: the fused call doesn't give
-// them. PyTorch: _inductor/fx_passes/micro_pipeline_tp.py.
+// a @ b is mm(a, b), or view(mm(view(a), b)) for an `a` of more dims. The parts are as many as
+// there are ranks, equal, in their order; joined along dim 0. Sum and avg alone. The product, and
+// all calls between, have no other reader: the fused call doesn't give them. Each element is the
+// same sum as before. PyTorch: _inductor/fx_passes/micro_pipeline_tp.py.
 #include "op/dims.h"
 #include "pass/passes.h"
 #include "pass/piece.h"

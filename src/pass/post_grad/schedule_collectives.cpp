@@ -8,7 +8,7 @@
 // and so do collectives behind one call: all ranks run them in one order, which the graph alone
 // decides. A graph that holds a call with an effect stays. Nothing is computed otherwise. PyTorch:
 // schedule_comm_wait of _inductor/fx_passes/ddp_fusion.py, for all-reduces.
-#include "pass/collective.h"
+#include "pass/call_order.h"
 #include "pass/passes.h"
 
 namespace cleave {
