@@ -132,6 +132,20 @@ TEST(CollectivePasses, keep_what_ranks_compute) {
   EXPECT_GE(matches, 200);
 }
 
+TEST(CollectivePasses, move_so_many_calls_and_no_more) {
+  const auto fused = [](int calls) {
+    std::string text =
+        "graph @main(%a: input f32[2,3], %b0: param f32[3,5]) {\n"
+        "  %c = all_gather_into_tensor(%a; group_size=2, group_name=\"tp\")\n"
+        "  %w = wait_tensor(%c)\n";
+    for (int k = 0; k < calls; ++k) text += fmt::format("  %b{} = sin(%b{})\n", k + 1, k);
+    Graph g = parsed(text + fmt::format("  %y = mm(%w, %b{})\n  return %y\n}}\n", calls));
+    return run(fuse_all_gather_mm(), g);
+  };
+  EXPECT_EQ(fused(200), 1);
+  EXPECT_EQ(fused(300), 0);
+}
+
 TEST(CollectivePasses, take_time_in_proportion) {
   Graph g = parsed(gradients(std::vector<int64_t>(20000, 50)));
   run(bucket_all_reduce(), g);
