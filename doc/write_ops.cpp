@@ -48,6 +48,7 @@ std::string properties(const OpDef& op) {
       {Trait::data_dependent, "data-dependent"},
       {Trait::effect, "effect"},
       {Trait::constructor, "constructor"},
+      {Trait::collective, "collective"},
   };
   std::vector<std::string_view> held;
   for (const auto& [trait, name] : names)

@@ -94,7 +94,7 @@ void CutGraph::add_call(NodeId n, const MachineRates& rates) {
     if (in.valid()) flow_.operand.push_back(value(in));
   flow_.operand_begin.push_back(static_cast<int32_t>(flow_.operand.size()));
   flow_.cost.push_back(joint_->half(n) == Half::forward ? call_ns(g, n, rates) : 0);
-  flow_.pinned.push_back(has(traits_of(node), Trait::effect));
+  flow_.pinned.push_back(runs_once(traits_of(node)));
   for (uint32_t k = 0; k < node.output_count; ++k) {
     value_of_[node.out(k).v] = flow_.values();
     flow_.bytes.push_back(joint_->bytes(node.out(k)));
@@ -131,6 +131,7 @@ std::string CutGraph::bound_by(ValueId v) const {
   if (!def.valid()) return "a placeholder";
   const Node& node = g.node(def);
   if (has(traits_of(node), Trait::effect)) return "its call has an effect";
+  if (has(traits_of(node), Trait::collective)) return "its call meets other ranks";
   if (is_view(node)) return "a view: its base is saved instead";
   if (asks_recompute(node) && feeds_later_region(*joint_, def))
     return "the border of a checkpointed region";

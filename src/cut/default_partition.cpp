@@ -30,6 +30,7 @@ Result<Partition> default_partition(const Graph& joint) {
       return {Keep::save, asked ? "tagged must_save" : ""};
     }
     if (has(traits_of(node), Trait::effect)) return {Keep::save, "its call has an effect"};
+    if (has(traits_of(node), Trait::collective)) return {Keep::save, "its call meets other ranks"};
     if (feeds_later_region(view, n)) return {Keep::save, "the border of a checkpointed region"};
     return {Keep::recompute, "its call is tagged for recomputation"};
   });

@@ -54,7 +54,7 @@ class Repeater {
     const NodeId n = g_.value(v).def;
     if (!n.valid() || !is_forward(n)) return false;
     const Node& node = g_.node(n);
-    return asks_recompute(node) && !has(traits_of(node), Trait::effect) &&
+    return asks_recompute(node) && !runs_once(traits_of(node)) &&
            !feeds_later_region(g_, n, [this](NodeId user) { return is_forward(user); });
   }
 

@@ -156,8 +156,7 @@ class Keeper {
     const Node& node = g_.node(n);
     const Trait traits = traits_of(node);
     return has(traits, Trait::recomputable) && !has(traits, Trait::data_dependent) &&
-           !has(traits, Trait::effect) && !has(traits, Trait::compute_intensive) &&
-           !asks_save(node);
+           !runs_once(traits) && !has(traits, Trait::compute_intensive) && !asks_save(node);
   }
 
   // There when the calls run again.

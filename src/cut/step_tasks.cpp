@@ -33,8 +33,8 @@ void StepTasks::add_tasks(const MachineRates& rates) {
   for (uint32_t c = 0; c < program_->calls.size(); ++c) {
     const StepProgram::Call& call = program_->calls[c];
     const Node& node = graph_->node(call.node);
-    const bool once = has(traits_of(node), Trait::effect) || call.may_fail ||
-                      !call.updates.empty() || node.tag.policy == Recompute::must_save;
+    const bool once = runs_once(traits_of(node)) || call.may_fail || !call.updates.empty() ||
+                      node.tag.policy == Recompute::must_save;
     const bool apart = std::all_of(call.makes.begin(), call.makes.end(), [&](int32_t s) {
       return program_->storages[at(s)].value.valid();
     });

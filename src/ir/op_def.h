@@ -10,6 +10,7 @@
 //   grad       cotangents of the results -> cotangents of the operands
 //   lower      loops, a view of an operand's memory, or a library call (loop/lower_rule.h)
 //   cost       flops and bytes
+//   ranks      of a collective alone: concrete arrays of all ranks of a group -> theirs
 //   samples    legal calls: they drive the generic laws; rejects: illegal calls with exact messages
 #pragma once
 #include <functional>
@@ -71,6 +72,9 @@ struct Cost {
 
 using InferFn = std::function<Result<Types>(const OpView&)>;
 using ReferenceFn = std::function<Result<Arrays>(const RunView&, std::span<const Array* const> in)>;
+// One entry for each rank of the group, in the group's order: operands, then results.
+using RankArrays = std::vector<std::vector<const Array*>>;
+using RanksFn = std::function<Result<std::vector<Arrays>>(const OpView&, const RankArrays& in)>;
 using DecomposeFn = std::function<Values(Builder&, const OpView&)>;
 using GradFn = std::function<Values(Builder&, const GradView&)>;
 using LowerPtr = std::shared_ptr<const loop::LowerRule>;
@@ -89,6 +93,7 @@ enum class Trait : uint32_t {
   data_dependent = 1 << 7,     // may fail on operand values (an index out of range)
   effect = 1 << 8,             // never removed, merged or moved
   constructor = 1 << 9,        // no tensor operands: full, arange, ...
+  collective = 1 << 10,        // meets the other ranks' call of it, so never computed again
 };
 constexpr Trait operator|(Trait a, Trait b) {
   return static_cast<Trait>(static_cast<uint32_t>(a) | static_cast<uint32_t>(b));
@@ -96,6 +101,8 @@ constexpr Trait operator|(Trait a, Trait b) {
 constexpr bool has(Trait set, Trait one) {
   return (static_cast<uint32_t>(set) & static_cast<uint32_t>(one)) != 0;
 }
+// Whether one call in the program is one call when it runs: the cut never computes it again.
+constexpr bool runs_once(Trait set) { return has(set, Trait::effect | Trait::collective); }
 
 // Contents of a sample operand.
 struct SampleTensor {
@@ -182,6 +189,9 @@ struct OpDef {
   std::vector<Reject> rejects;
   // Results without gradient (masks, indices, statistics), as bits: 1 << i.
   uint32_t nondifferentiable = 0;
+  // What a collective computes over the ranks of a group; empty for all other operators. Its
+  // reference is this for a group of one.
+  RanksFn ranks = {};
   // Filled by OpRegistry::add.
   Schema schema = {};
   // Where the entry stands, for messages: filled by core_ops, empty for a program's own operators.

@@ -27,7 +27,7 @@ Trait traits_of(const Node& node) {
   Trait traits = node.op->traits;
   const auto add = [&](const Graph& g) {
     for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
-      for (const Trait t : {Trait::random, Trait::data_dependent, Trait::effect})
+      for (const Trait t : {Trait::random, Trait::data_dependent, Trait::effect, Trait::collective})
         if (has(g.node(n).op->traits, t)) traits = traits | t;
   };
   for (const auto& [arg, value] : node.attrs.given()) {

@@ -17,7 +17,7 @@ Values parameters_of(const Graph& g);
 Types result_types(const Graph& g);
 
 // The operator's properties, and those of calls in the node's subgraphs that hold for the whole:
-// random, data_dependent, effect.
+// random, data_dependent, effect, collective.
 Trait traits_of(const Node& node);
 
 // Lets `change` edit a copy of each graph that g's nodes refer to, at any depth, inner ones first.

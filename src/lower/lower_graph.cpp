@@ -63,7 +63,8 @@ Status Lowering::node(NodeId n) {
   const Node& node = graph_.node(n);
   OpView op = graph_.view(n);
   if (!node.op->lower.present())
-    return unsupported("{} has no lowering: {}", node.op->name, node.op->lower.reason());
+    return unsupported("{} has no lowering: {}{}", node.op->name, node.op->lower.reason(),
+                       node.op->file.empty() ? "" : " (" + node.op->file + ")");
   struct Form {
     Lowering& l;
     NodeId n;

@@ -46,9 +46,13 @@ Pass scatter_to_where();
 Pass unfuse_addmm();
 
 // post_grad
+Pass bucket_all_reduce();
 Pass cancel_cat_split();
 Pass cancel_split_cat();
+Pass fuse_all_gather_mm();
+Pass fuse_mm_reduce_scatter();
 Pass merge_slice_cat();
+Pass schedule_collectives();
 
 // decomposed
 Pass add_rows();

@@ -90,6 +90,16 @@ constexpr PassRow table[] = {
     {post_grad, 0, cancel_cat_split, "gradients of splits and of joins meet", "splits by sizes"},
     {post_grad, 0, merge_slice_cat, "padding by a value's own beginning", "nothing"},
 
+    {post_grad, 1, fuse_all_gather_mm,
+     "asked for: it pays where ranks read each other's memory; before what moves collectives away",
+     "splits and joins that cancel are gone", asked},
+    {post_grad, 1, fuse_mm_reduce_scatter, "asked for: as fuse_all_gather_mm",
+     "splits and joins that cancel are gone", asked},
+    {post_grad, 1, bucket_all_reduce, "all gradients are in one graph, dead ones are gone",
+     "all ranks run one program"},
+    {post_grad, 1, schedule_collectives, "last, as it orders the collectives that are left",
+     "all ranks run one program; nothing behind it orders calls otherwise"},
+
     {decomposed, 0, turn_products, "gradients of weights are products read transposed",
      "products read operands by their strides"},
     {decomposed, 0, add_rows, "gradients of a table that is read twice are summed up",

@@ -213,5 +213,18 @@ TEST(DefaultPartition, errors) {
             0u);
 }
 
+TEST(DefaultPartition, tagged_collectives_run_once) {
+  const Partition p = partition(
+      "graph @main(%x: input f32[4] grad) {\n"
+      "  %a = sin(%x) !recompute(must_recompute, ac=1)\n"
+      "  %c = all_reduce(%a; reduce_op=\"sum\", group_name=\"tp\") !recompute(must_recompute, "
+      "ac=1)\n"
+      "  %w = wait_tensor(%c) !recompute(must_recompute, ac=1)\n"
+      "  %y = sin(%w) !recompute(must_recompute, ac=1)\n  return %y\n}\n");
+  EXPECT_EQ(saved_names(p), (std::vector<std::string>{"x", "w"}));
+  EXPECT_EQ(count(p.forward, "all_reduce"), 1);
+  EXPECT_EQ(count(p.backward, "all_reduce"), 1);  // the gradient's
+}
+
 }  // namespace
 }  // namespace cleave

@@ -137,5 +137,19 @@ TEST(ExactPartition, points_fall_in_bytes_and_rise_in_cost) {
   EXPECT_GT(joints, 20);
 }
 
+// Least is saved by running all again that may: not what meets other ranks.
+TEST(ExactPartition, collectives_run_once) {
+  const Cut c(
+      "graph @main(%x: input f32[4] grad) {\n  %a = sin(%x)\n"
+      "  %c = all_reduce(%a; reduce_op=\"sum\", group_name=\"tp\")\n  %w = wait_tensor(%c)\n"
+      "  %y = sin(%w)\n  %z = sin(%y)\n  return %z\n}\n");
+  ASSERT_GE(c.exact.points().size(), 2u);
+  const Partition least = value_or_throw(c.exact.partition_at(c.exact.points().size() - 1));
+  EXPECT_EQ(names_of(least.saved), (std::vector<std::string>{"x", "w"}));
+  EXPECT_EQ(test::count(least.forward, "all_reduce"), 1);
+  EXPECT_EQ(test::count(least.backward, "all_reduce"), 1);  // the gradient's
+  test::expect_halves(c.joint, least);
+}
+
 }  // namespace
 }  // namespace cleave

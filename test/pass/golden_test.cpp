@@ -6,6 +6,7 @@
 #include <set>
 
 #include "test/random_inputs.h"
+#include "test/sample/over_ranks.h"
 
 namespace cleave {
 namespace {
@@ -26,18 +27,22 @@ Result<Done> done(const Pass& pass, const std::string& text, const PassOptions& 
   return Done{std::move(p.main), std::move(report)};
 }
 
-// Symbols at their hints.
-std::map<std::string, Array> inputs_of(const Graph& g) {
+// By placeholder, symbols at their hints.
+Arrays inputs_of(const Graph& g) {
   std::map<std::string, int64_t> symbols;
   for (const Placeholder& p : g.placeholders())
     if (p.role == Role::symint) symbols[g.name(p.value)] = p.sym.hint.value_or(3);
-  return test::random_inputs(g, symbols);
+  const std::map<std::string, Array> by_name = test::random_inputs(g, symbols);
+  Arrays out;
+  for (const Placeholder& p : g.placeholders()) out.push_back(by_name.at(g.name(p.value)));
+  return out;
 }
 
 std::string difference_of_values(const std::string& before, const std::string& after) {
   const Graph a = parsed(before), b = parsed(after);
-  const Arrays want = value_or_throw(interpret(a, inputs_of(a)));
-  const Arrays got = value_or_throw(interpret(b, inputs_of(b)));
+  const int64_t ranks = std::max(test::ranks_of(a), test::ranks_of(b));
+  const Arrays want = value_or_throw(test::run_over_ranks(a, inputs_of(a), ranks));
+  const Arrays got = value_or_throw(test::run_over_ranks(b, inputs_of(b), ranks));
   if (got.size() != want.size()) return "another number of results";
   for (size_t k = 0; k < want.size(); ++k) {
     const bool is_half = want[k].dtype == DType::bf16 || want[k].dtype == DType::f16;

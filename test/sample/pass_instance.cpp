@@ -11,6 +11,7 @@
 #include "ir/text.h"
 #include "test/random_inputs.h"
 #include "test/sample/check_graph.h"
+#include "test/sample/over_ranks.h"
 
 namespace cleave::random {
 namespace {
@@ -211,7 +212,23 @@ double coarsest(const Graph& g) {
   return most;
 }
 
+// Of graphs that hold collectives, over their ranks.
+std::string difference_over_ranks(const RandomGraph& before, const Graph& after, int64_t ranks) {
+  const Result<Arrays> want = test::run_over_ranks(before.g, before.inputs, ranks),
+                       got = test::run_over_ranks(after, before.inputs, ranks);
+  if (!want.ok()) return got.ok() ? "the pass has removed an error" : "";
+  if (!got.ok()) return got.failure().message;
+  if (got->size() != want->size()) return "another number of results";
+  const double within = std::max(1e-9, coarsest(before.g));
+  for (size_t k = 0; k < got->size(); ++k)
+    if (std::string why = test::mismatch((*got)[k], (*want)[k], within); !why.empty())
+      return fmt::format("result {}: {}", k, why);
+  return "";
+}
+
 std::string difference(const RandomGraph& before, const Graph& after, bool exact) {
+  if (const int64_t ranks = test::ranks_of(before.g); ranks > 1)
+    return difference_over_ranks(before, after, ranks);
   std::vector<const Array*> in;
   for (const Array& a : before.inputs) in.push_back(&a);
   Result<Arrays> got = interpret(after, in);

@@ -11,6 +11,7 @@
 // calls around them, stay.
 #include <algorithm>
 
+#include "pass/call_order.h"
 #include "pass/passes.h"
 
 namespace cleave {
@@ -118,6 +119,7 @@ class Mover {
   bool pays(NodeId d) const {
     int64_t gain = 0;
     const Node& node = g_.node(d);
+    if (has(node.op->traits, Trait::collective)) return false;
     for (uint32_t k = 0; k < node.output_count; ++k)
       if (live_.base(node.out(k)) == node.out(k)) gain += live_.bytes(node.out(k));
     for (const ValueId v : node.inputs) {
@@ -133,12 +135,6 @@ class Mover {
   std::vector<int64_t> unseen_;  // readers of a call's results that stand further up
   std::vector<bool> seen_;       // values that a call further down reads
 };
-
-bool has_effect(const Graph& g) {
-  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
-    if (has(g.node(n).op->traits, Trait::effect)) return true;
-  return false;
-}
 
 Result<PassCount> run(Graph& g, const OpRegistry&) {
   PassCount count;

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "ir/edit.h"
-#include "ir/subgraph.h"
+#include "pass/call_order.h"
 
 namespace cleave {
 namespace {
@@ -30,12 +30,6 @@ std::vector<int64_t> depths(const Graph& g) {
     if (!moves_data(node)) ++d;
   }
   return depth;
-}
-
-bool has_effect(const Graph& g) {
-  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
-    if (has(traits_of(g.node(n)), Trait::effect)) return true;
-  return false;
 }
 
 class Batcher {
