@@ -7,8 +7,8 @@
 // them, unless operands would then live longer than they did and are larger than what the call
 // gives. Chains move as a whole. The new order is taken only if its peak of live bytes is smaller
 // than that of the order that was there, and then again while that helps, by the sizes of values
-// between their call and their last reader; views have their base's. Collectives stay where they were
-// scheduled, and calls with an effect, and all calls around these.
+// between their call and their last reader; views have their base's. Collectives stay where they
+// were scheduled, and calls with an effect, and all calls around these.
 #include <algorithm>
 
 #include "pass/call_order.h"
