@@ -14,6 +14,7 @@ Pass batch_linear_lhs();
 Pass cancel_joins();
 Pass drop_identity();
 Pass efficient_conv_bn_eval();
+Pass fold_binary();
 Pass fuse_attention();
 Pass fuse_conv_bn();
 Pass merge_joins();

@@ -23,6 +23,8 @@ constexpr PassRow table[] = {
      "nothing is written in place: a copy is as good as what is copied"},
     {pre_grad, 1, fuse_conv_bn, "frozen weights have no gradient, the norm behind them would",
      "running statistics don't change within a call"},
+    {pre_grad, 1, fold_binary, "before grad, as fuse_conv_bn, whose factors it then meets",
+     "frozen state doesn't change within a call"},
     {pre_grad, 1, efficient_conv_bn_eval,
      "asked for: it costs precision where a variance is near 0; before grad, which then keeps less",
      "fuse_conv_bn took what is frozen", asked},
