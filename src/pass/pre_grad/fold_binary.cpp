@@ -10,8 +10,9 @@
 //
 // Nothing else reads the product, and w, b and s are made of frozen state alone (frozen.h): a
 // network that is evaluated, or a frozen part of one that is trained. Folding a factor costs a pass
-// over the weights. Of consts this needs be done once. Of other state it is done in each step, so
-// only where the product is provably no smaller than the weights, and nothing else reads them.
+// over the weights, which nothing else may read. Of consts it need be done once. Of other state it
+// is done in each step: little against a convolution, but a product of few rows reads its weights
+// about as often, so there the result must be provably no smaller than the weights.
 //
 // Results are rounded otherwise, and where s has zeros or numbers that aren't finite, an infinity
 // may become NaN. Source: binary_folding.py, PyTorch 2.13, which runs on frozen graphs alone.
@@ -73,10 +74,11 @@ bool has_frozen_weights(const Match& m, bool scales) {
     if (made_of_frozen(g, b) == MadeOf::none) return false;
   }
   if (m.has("s") && made_of_frozen(g, m["s"]) == MadeOf::none) return false;
-  if (!scales || w == MadeOf::constants) return true;
+  if (!scales) return true;
+  if (g.use_count(m["w"]) != 1) return false;
+  if (w == MadeOf::constants || is_convolution(m)) return true;
   const SymEnv& env = g.env();
-  return g.use_count(m["w"]) == 1 &&
-         env.range_of(m.type("product").numel()).lo >= env.range_of(m.type("w").numel()).hi;
+  return env.range_of(m.type("product").numel()).lo >= env.range_of(m.type("w").numel()).hi;
 }
 
 bool folds(const Match& m, bool scales) {
