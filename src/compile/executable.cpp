@@ -245,7 +245,7 @@ class RunningInstance final : public Instance {
 
   void run_product(const ProductCall& p, const runtime::Gemm& gemm) {
     auto at = [&](const ProductCall::Matrix& m) {
-      return base_[m.storage] + m.offset * (m.is_f32 ? 4 : size_of(p.dtype));
+      return base_[m.storage] + m.offset * size_of(m.stored.value_or(p.dtype));
     };
     gemm.run(at(p.a), at(p.b), p.c_in ? at(*p.c_in) : nullptr,
              base_[p.c] + p.c_offset * size_of(p.dtype), p.scratch ? base_[*p.scratch] : nullptr,

@@ -57,8 +57,10 @@ class CutGemm final : public Gemm {
     const int64_t bytes = size_of(spec_.dtype), i = piece.first_row, j = piece.first_column;
     Operands at = all;  // for k = 0, A and B may be null
     if (spec_.k > 0) {
-      at.a += (batch * spec_.a_batch + i * spec_.a_row) * (spec_.a_is_f32 ? 4 : bytes);
-      at.b += (batch * spec_.b_batch + j * spec_.b_col) * (spec_.b_is_f32 ? 4 : bytes);
+      at.a +=
+          (batch * spec_.a_batch + i * spec_.a_row) * size_of(spec_.a_stored.value_or(spec_.dtype));
+      at.b +=
+          (batch * spec_.b_batch + j * spec_.b_col) * size_of(spec_.b_stored.value_or(spec_.dtype));
     }
     if (spec_.has_c_in)
       at.c_in += (batch * spec_.c_in_batch + i * spec_.c_in_row + j * spec_.c_in_col) * bytes;
@@ -86,8 +88,8 @@ class CutGemm final : public Gemm {
                    .c_row = spec_.n,
                    .alpha = spec_.alpha,
                    .beta = spec_.beta,
-                   .a_is_f32 = spec_.a_is_f32,
-                   .b_is_f32 = spec_.b_is_f32});
+                   .a_stored = spec_.a_stored,
+                   .b_stored = spec_.b_stored});
     }
   }
 
@@ -106,8 +108,9 @@ Result<std::shared_ptr<Gemm>> Gemm::make(const GemmSpec& spec) {
                        name_of(spec.dtype));
   if (spec.batch < 0 || spec.m < 0 || spec.n < 0 || spec.k < 0)
     return bug("gemm: dimensions [{}, {}, {}, {}] below 0", spec.batch, spec.m, spec.n, spec.k);
-  if ((spec.a_is_f32 || spec.b_is_f32) && spec.dtype != DType::bf16 && spec.dtype != DType::f16)
-    return bug("gemm: products of {} with operands in f32", name_of(spec.dtype));
+  for (const std::optional<DType>& stored : {spec.a_stored, spec.b_stored})
+    if (stored && !reads_as(*stored, spec.dtype))
+      return bug("gemm: products of {} with operands in {}", name_of(spec.dtype), name_of(*stored));
   // Sums of another type that k interrupts stay in scratch: narrower pieces need less of it.
   const bool sums_in_c = spec.dtype == DType::f32 || spec.dtype == DType::f64;
   const int64_t k = (spec.k + kernel.depth - 1) / kernel.depth;

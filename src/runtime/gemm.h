@@ -24,6 +24,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "base/result.h"
 #include "cleave/dtype.h"
@@ -42,8 +43,8 @@ struct GemmSpec {
   bool has_c_in = false;
   int64_t c_in_batch = 0, c_in_row = 0, c_in_col = 1;
   double alpha = 1, beta = 1;
-  // Of bf16 or f16: the operand is f32 in memory, and rounded as a cast would.
-  bool a_is_f32 = false, b_is_f32 = false;
+  // The operand's type in memory, where it is another: reads_as of gemm_block.h.
+  std::optional<DType> a_stored, b_stored;
 
   auto operator<=>(const GemmSpec&) const = default;
 };

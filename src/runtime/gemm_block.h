@@ -13,6 +13,7 @@
 // and the processor alone.
 #pragma once
 #include <cstdint>
+#include <optional>
 
 #include "cleave/dtype.h"
 
@@ -46,9 +47,9 @@ struct GemmBlock {
   // Where not 0, a_col is 1 and k of A lies in runs: step k at x / a_run * a_next + x % a_run,
   // where x is a_first + k.
   int64_t a_run = 0, a_next = 0, a_first = 0;
-  // Of products of bf16 or f16: the operand is f32 in memory and rounded while it is packed, as a
+  // The operand's type in memory, where it is another: it is converted while it is packed, as a
   // cast would.
-  bool a_is_f32 = false, b_is_f32 = false;
+  std::optional<DType> a_stored, b_stored;
 };
 
 struct GemmBlockKernel {
@@ -58,6 +59,14 @@ struct GemmBlockKernel {
   int64_t steps = 0;  // the most of k that are summed in registers
   int64_t depth = 1;  // of k that one instruction sums
 };
+
+// Whether a product in `dtype` reads an operand that is `stored` in memory.
+//
+//   f32 and the halves   i8, u8
+//   f32                  bf16, f16
+//   bf16, f16            f32, rounded
+//   i32                  i8, u8
+bool reads_as(DType stored, DType dtype);
 
 // The fastest for this processor; run is null for bool and c64.
 GemmBlockKernel gemm_block_kernel(DType dtype);

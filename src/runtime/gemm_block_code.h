@@ -61,9 +61,11 @@ class Block {
   using U = typename Packed<P>::Unit;
   static constexpr int64_t depth = Packed<P>::depth;
   static constexpr int64_t mr = mr_of<T>, nr = nr_of<U>;
-  // A half type's operands may be f32 in memory.
-  static constexpr bool is_half = std::is_same_v<S, Bf16> || std::is_same_v<S, F16>;
+  // How f32 is read for halves.
   using Wide = std::conditional_t<std::is_same_v<S, P>, float, Rounded<S>>;
+  // f(x), x a null pointer to the type in memory (reads_as).
+  template <class F>
+  static void with_stored(std::optional<DType> stored, const F& f);
 
   // How many steps of k are summed in registers: even parts, of whole lines.
   static int64_t steps_of(int64_t k) {
@@ -81,7 +83,8 @@ class Block {
 
   // With too few rows to pay for packing B is read as it lies.
   bool as_it_lies(int64_t columns) const {
-    return std::is_same_v<S, U> && block_.b_col == 1 && columns == nr && block_.m <= 4 * mr;
+    return std::is_same_v<S, U> && !block_.b_stored && block_.b_col == 1 && columns == nr &&
+           block_.m <= 4 * mr;
   }
 
   int64_t steps_behind(int64_t first) const {
@@ -93,7 +96,7 @@ class Block {
   void pack_a_of(int64_t first, int64_t k);
   void pack_b(int64_t first, int64_t k, int64_t j, int64_t columns);
   int64_t b_bytes() const {  // of an element
-    return block_.b_is_f32 ? 4 : static_cast<int64_t>(sizeof(S));
+    return block_.b_stored ? size_of(*block_.b_stored) : static_cast<int64_t>(sizeof(S));
   }
   Ahead ahead_of(int64_t first, int64_t k, int64_t j, int64_t index) const;
   void one_tile(int64_t i, int64_t j, int64_t first, int64_t k, const U* b, int64_t b_row);
@@ -165,18 +168,33 @@ void Block<S, P>::pack_b(int64_t first, int64_t k, int64_t j, int64_t columns) {
     return;
   }
   const int64_t at = first * block_.b_row + j * block_.b_col;
+  with_stored(block_.b_stored, [&](auto* none) {
+    Packing<P>::panel(static_cast<decltype(none)>(block_.b) + at, block_.b_row, block_.b_col,
+                      columns, k, packed_b_);
+  });
+}
+
+template <class S, class P>
+template <class F>
+void Block<S, P>::with_stored(std::optional<DType> stored, const F& f) {
+  constexpr bool is_half = std::is_same_v<S, Bf16> || std::is_same_v<S, F16>;
+  constexpr bool is_float = std::is_same_v<S, float>;
+  if constexpr (is_half || is_float || std::is_same_v<S, int32_t>) {
+    if (stored == DType::i8) return f(static_cast<const int8_t*>(nullptr));
+    if (stored == DType::u8) return f(static_cast<const uint8_t*>(nullptr));
+  }
   if constexpr (is_half)
-    if (block_.b_is_f32)
-      return Packing<P>::panel(static_cast<const Wide*>(block_.b) + at, block_.b_row, block_.b_col,
-                               columns, k, packed_b_);
-  Packing<P>::panel(b_ + at, block_.b_row, block_.b_col, columns, k, packed_b_);
+    if (stored == DType::f32) return f(static_cast<const Wide*>(nullptr));
+  if constexpr (is_float) {
+    if (stored == DType::bf16) return f(static_cast<const Bf16*>(nullptr));
+    if (stored == DType::f16) return f(static_cast<const F16*>(nullptr));
+  }
+  f(static_cast<const S*>(nullptr));
 }
 
 template <class S, class P>
 void Block<S, P>::pack_a(int64_t first, int64_t k) {
-  if constexpr (is_half)
-    if (block_.a_is_f32) return pack_a_of<Wide>(first, k);
-  pack_a_of<S>(first, k);
+  with_stored(block_.a_stored, [&]<class X>(const X*) { pack_a_of<X>(first, k); });
 }
 
 template <class S, class P>
