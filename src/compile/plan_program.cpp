@@ -31,6 +31,9 @@ Result<std::vector<std::shared_ptr<runtime::Gemm>>> add_products(LoweredProgram&
       spec.c_in_row = p->c_in->row, spec.c_in_col = p->c_in->column;
       spec.beta = p->beta;
     }
+    spec.scales_sums = p->scales_sums, spec.b_is_nibbles = p->b_is_nibbles;
+    for (size_t k = 0; k < p->scales.size(); ++k)
+      if (p->scales[k]) spec.scales[k] = {true, p->scales[k]->row, p->scales[k]->column};
     CLEAVE_TRY(auto gemm, cache.get(spec));
     p->scratch = add_workspace(program, step.name, gemm->scratch_bytes());
     products.push_back(std::move(gemm));

@@ -251,6 +251,10 @@ void Lowering::product(NodeId n, const OpView& op, const ProductRule& rule) {
   p.beta = rule.beta ? rule.beta(op) : 1;
   // A term times 0 is not read at all: it may hold NaN.
   if (rule.c >= 0 && op.has(rule.c) && p.beta != 0) p.c_in = matrix(rule.c, true);
+  p.scales_sums = rule.scales_sums;
+  p.b_is_nibbles = rule.b_is_nibbles;
+  for (size_t k = 0; k < rule.scales.size(); ++k)
+    if (const int at = rule.scales[k]; at >= 0 && op.has(at)) p.scales[k] = matrix(at, true);
   const Location& c = at_[node.out(0).v] = new_result(node.out(0));
   p.c = c.storage;
   p.c_offset = c.layout.offset;

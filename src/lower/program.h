@@ -67,6 +67,8 @@ struct ProductCall {
   int64_t batch = 1, m = 0, n = 0, k = 0;
   Matrix a, b;
   std::optional<Matrix> c_in;
+  bool scales_sums = false, b_is_nibbles = false;  // loop::ProductRule
+  std::array<std::optional<Matrix>, 2> scales = {};
   size_t c = 0;
   int64_t c_offset = 0;
   double alpha = 1, beta = 1;

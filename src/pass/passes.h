@@ -48,6 +48,8 @@ Pass unfuse_addmm();
 // post_grad
 Pass cancel_cat_split();
 Pass cancel_split_cat();
+Pass fuse_int_mm();
+Pass fuse_uint4x2_mm();
 Pass merge_slice_cat();
 
 }  // namespace cleave

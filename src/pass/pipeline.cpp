@@ -89,6 +89,10 @@ constexpr PassRow table[] = {
     {post_grad, 0, cancel_split_cat, "gradients of joins and of splits meet", "splits by sizes"},
     {post_grad, 0, cancel_cat_split, "gradients of splits and of joins meet", "splits by sizes"},
     {post_grad, 0, merge_slice_cat, "padding by a value's own beginning", "nothing"},
+
+    {post_grad, 0, fuse_int_mm, "the last word on products: no other rule knows the call it makes",
+     "conversions that change nothing are gone"},
+    {post_grad, 0, fuse_uint4x2_mm, "as fuse_int_mm", "views in a row are one"},
 };
 
 bool runs(const PassRow& row, const PassOptions& options, const std::string& name) {

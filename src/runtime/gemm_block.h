@@ -31,6 +31,12 @@ struct PanelSource {
   int64_t first_column = 0;  // where the block's columns begin
 };
 
+// Factors of f32, in the place of C; null where there are none.
+struct GemmScale {
+  const float* at = nullptr;
+  int64_t row = 0, col = 0;
+};
+
 // Pointers to elements of one type; strides in elements. c_in may be null, and doesn't overlap c;
 // c_in_row = 0 is a row vector. The rows of C are contiguous. Where there are panels, b and its
 // strides are not looked at.
@@ -50,6 +56,7 @@ struct GemmBlock {
   // The operand's type in memory, where it is another: it is converted while it is packed, as a
   // cast would.
   std::optional<DType> a_stored, b_stored;
+  GemmScale scales[2] = {};  // of the kernels that scale sums
 };
 
 struct GemmBlockKernel {
@@ -71,7 +78,14 @@ bool reads_as(DType stored, DType dtype);
 // The fastest for this processor; run is null for bool and c64.
 GemmBlockKernel gemm_block_kernel(DType dtype);
 
+// Of C in f32 whose operands are i8 (a_stored, b_stored): the sums, in i32, are converted, then
+// multiplied by alpha and by each of the scales, and C_in is added; rounded each time.
+GemmBlockKernel gemm_scaled_kernel();
+
 // One for each instruction set; run is null where it wasn't compiled in.
+GemmBlockKernel gemm_scaled_kernel_avx512();
+GemmBlockKernel gemm_scaled_kernel_avx2();
+GemmBlockKernel gemm_scaled_kernel_plain();
 GemmBlockKernel gemm_block_kernel_avx512bf16(DType dtype);  // bf16 alone
 GemmBlockKernel gemm_block_kernel_avx512(DType dtype);
 GemmBlockKernel gemm_block_kernel_avx2(DType dtype);

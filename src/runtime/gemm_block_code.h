@@ -61,6 +61,7 @@ class Block {
   using U = typename Packed<P>::Unit;
   static constexpr int64_t depth = Packed<P>::depth;
   static constexpr int64_t mr = mr_of<T>, nr = nr_of<U>;
+  static constexpr bool scales_sums = std::is_floating_point_v<S> && std::is_integral_v<T>;
   // How f32 is read for halves.
   using Wide = std::conditional_t<std::is_same_v<S, P>, float, Rounded<S>>;
   // f(x), x a null pointer to the type in memory (reads_as).
@@ -100,6 +101,7 @@ class Block {
   }
   Ahead ahead_of(int64_t first, int64_t k, int64_t j, int64_t index) const;
   void one_tile(int64_t i, int64_t j, int64_t first, int64_t k, const U* b, int64_t b_row);
+  void write_scaled(const T* sums, int64_t i, int64_t j, int64_t columns, S* to);
   void finish(const T* sums, int64_t sums_row, int64_t i, int64_t j, int64_t rows, int64_t columns);
   T value(T sum, int64_t i, int64_t j) const;
 
@@ -131,9 +133,9 @@ Block<S, P>::Block(const GemmBlock& block)
       packed_b_(packed_a_ + packed_a_elements(block.m, block.k)),
       sums_(reinterpret_cast<T*>(packed_b_ + packed_b_elements(block.k))),
       padded_n_(rounded(block.n, nr)), group_(group_rows<P>(block.m)), steps_(steps_of(block.k)),
-      turned_(block.a_col != 1), plain_(block.c_in == nullptr && block.alpha == 1),
+      turned_(block.a_col != 1), plain_(block.c_in == nullptr && block.alpha == 1 && !scales_sums),
       adds_(block.c_in != nullptr && block.c_in_col == 1 && block.alpha == 1 && block.beta == 1),
-      alpha_(factor<T>(block.alpha)), beta_(factor<T>(block.beta)) {}
+      alpha_(scales_sums ? T{1} : factor<T>(block.alpha)), beta_(factor<T>(block.beta)) {}
 
 template <class S, class P>
 void Block<S, P>::run() {
@@ -178,8 +180,8 @@ template <class S, class P>
 template <class F>
 void Block<S, P>::with_stored(std::optional<DType> stored, const F& f) {
   constexpr bool is_half = std::is_same_v<S, Bf16> || std::is_same_v<S, F16>;
-  constexpr bool is_float = std::is_same_v<S, float>;
-  if constexpr (is_half || is_float || std::is_same_v<S, int32_t>) {
+  constexpr bool is_float = std::is_same_v<S, float> && !scales_sums;
+  if constexpr (is_half || is_float || scales_sums || std::is_same_v<S, int32_t>) {
     if (stored == DType::i8) return f(static_cast<const int8_t*>(nullptr));
     if (stored == DType::u8) return f(static_cast<const uint8_t*>(nullptr));
   }
@@ -189,7 +191,7 @@ void Block<S, P>::with_stored(std::optional<DType> stored, const F& f) {
     if (stored == DType::bf16) return f(static_cast<const Bf16*>(nullptr));
     if (stored == DType::f16) return f(static_cast<const F16*>(nullptr));
   }
-  f(static_cast<const S*>(nullptr));
+  if constexpr (!scales_sums) f(static_cast<const S*>(nullptr));
 }
 
 template <class S, class P>
@@ -300,12 +302,40 @@ typename Block<S, P>::T Block<S, P>::value(T sum, int64_t i, int64_t j) const {
   return scaled + beta_ * static_cast<T>(c_in_[i * block_.c_in_row + j * block_.c_in_col]);
 }
 
+// to[x] = f(to[x], from[x * apart]).
+template <class F>
+void combine_row(float* to, const float* from, int64_t apart, int64_t columns, const F& f) {
+  if (apart == 1)
+    for (int64_t x = 0; x < columns; ++x) to[x] = f(to[x], from[x]);
+  else
+    for (int64_t x = 0; x < columns; ++x) to[x] = f(to[x], from[x * apart]);
+}
+
+// A row of sums as gemm_scaled_kernel says.
+template <class S, class P>
+void Block<S, P>::write_scaled(const T* sums, int64_t i, int64_t j, int64_t columns, S* to) {
+  const auto multiply = [](float a, float b) { return a * b; };
+  const auto alpha = static_cast<float>(block_.alpha);
+  for (int64_t x = 0; x < columns; ++x)
+    to[x] = static_cast<float>(static_cast<int32_t>(sums[x])) * alpha;
+  for (const GemmScale& scale : block_.scales)
+    if (scale.at != nullptr)
+      combine_row(to, scale.at + i * scale.row + j * scale.col, scale.col, columns, multiply);
+  if (c_in_ != nullptr)
+    combine_row(to, c_in_ + i * block_.c_in_row + j * block_.c_in_col, block_.c_in_col, columns,
+                [](float a, float b) { return a + b; });
+}
+
 template <class S, class P>
 void Block<S, P>::finish(const T* sums, int64_t sums_row, int64_t i, int64_t j, int64_t rows,
                          int64_t columns) {
   for (int64_t r = 0; r < rows; ++r) {
     const T* from = sums + r * sums_row;
     S* to = c_ + (i + r) * block_.c_row + j;
+    if constexpr (scales_sums) {
+      write_scaled(from, i + r, j, columns, to);
+      continue;
+    }
     if (plain_) {
       copy_run(from, columns, to);
       continue;
