@@ -1,6 +1,6 @@
 // A cast of a placeholder that products alone read, directly or through views, is no step where
-// they convert what they read themselves, to the same numbers (runtime/gemm_block.h). A weight under
-// autocast has no copy, and one of 8 bits no wider one.
+// they convert what they read themselves, to the same numbers (runtime/gemm_block.h). A weight
+// under autocast has no copy, and one of 8 bits no wider one.
 //
 //   %w.bf16 = _to_copy(%w; dtype=bf16)        at %w
 //   %t = permute(%w.bf16; dims=[1,0])         at %w, turned

@@ -7,8 +7,8 @@
 //   mat2 u8[r,m]  (C1) of rank 2, (C2) u8; (C3) half as many rows as self has columns
 //   y    f[n,m]   (C4) operands are on one device; sums are kept in f32
 //
-// Has the bits of the product with the unpacked matrix, which it stands for and never makes. Made by
-// fuse_uint4x2_mm, behind the gradient.
+// Has the bits of the product with the unpacked matrix, which it stands for and never makes. Made
+// by fuse_uint4x2_mm, behind the gradient.
 #include <array>
 
 #include "op/broadcast.h"

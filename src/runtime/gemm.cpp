@@ -2,6 +2,7 @@
 #include "runtime/gemm.h"
 
 #include <atomic>
+#include <cstring>
 
 #include "runtime/gemm_block.h"
 #include "runtime/gemm_cut.h"
@@ -20,11 +21,31 @@ struct Nibbles {
     auto* out = static_cast<float*>(to);
     for (int64_t k = first_k; k < first_k + count_k; ++k, out += from.width) {
       const uint8_t* row = from.b + k / 2 * from.row + first_column * from.col;
-      const int shift = k % 2 * 4;
-      for (int64_t j = 0; j < columns; ++j)
-        out[j] = static_cast<float>((row[j * from.col] >> shift & 15) - 8);
-      for (int64_t j = columns; j < from.width; ++j) out[j] = 0;
+      const bool is_high = k % 2 != 0;
+      int64_t j = 0;
+      if (from.col == 1)
+        for (; j + few <= columns; j += few) unpack(row + j, is_high, out + j);
+      for (; j < columns; ++j) {
+        const int both = row[j * from.col];
+        out[j] = static_cast<float>((is_high ? both >> 4 : both & 15) - 8);
+      }
+      for (; j < from.width; ++j) out[j] = 0;
     }
+  }
+
+ private:
+  static constexpr int64_t few = 16;
+
+  // Copies, as the compiler makes vectors of loops over what nothing else points to.
+  static void unpack(const uint8_t* from, bool is_high, float* to) {
+    uint8_t both[few];
+    float numbers[few];
+    std::memcpy(both, from, few);
+    if (is_high)
+      for (int64_t i = 0; i < few; ++i) numbers[i] = static_cast<float>((both[i] >> 4) - 8);
+    else
+      for (int64_t i = 0; i < few; ++i) numbers[i] = static_cast<float>((both[i] & 15) - 8);
+    std::memcpy(to, numbers, sizeof numbers);
   }
 };
 

@@ -46,8 +46,8 @@ struct GemmSpec {
   double alpha = 1, beta = 1;
   // The operand's type in memory, where it is another: reads_as of gemm_block.h.
   std::optional<DType> a_stored, b_stored;
-  // Of f32 whose operands are i8: sums in i32, converted, then multiplied by alpha and by the scales
-  // of f32 that there are, rounded each time, before C_in is added; beta is 1 then.
+  // Of f32 whose operands are i8: sums in i32, converted, then multiplied by alpha and by the
+  // scales of f32 that there are, rounded each time, before C_in is added; beta is 1 then.
   struct Scale {
     bool is_given = false;
     int64_t row = 0, col = 0;

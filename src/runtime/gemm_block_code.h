@@ -302,28 +302,35 @@ typename Block<S, P>::T Block<S, P>::value(T sum, int64_t i, int64_t j) const {
   return scaled + beta_ * static_cast<T>(c_in_[i * block_.c_in_row + j * block_.c_in_col]);
 }
 
-// to[x] = f(to[x], from[x * apart]).
-template <class F>
-void combine_row(float* to, const float* from, int64_t apart, int64_t columns, const F& f) {
-  if (apart == 1)
-    for (int64_t x = 0; x < columns; ++x) to[x] = f(to[x], from[x]);
-  else
-    for (int64_t x = 0; x < columns; ++x) to[x] = f(to[x], from[x * apart]);
-}
-
-// A row of sums as gemm_scaled_kernel says.
+// A row of a tile as gemm_scaled_kernel says. Loops have nr steps, since those become vectors; the
+// sums behind `columns` are there, and what becomes of them is not written.
 template <class S, class P>
 void Block<S, P>::write_scaled(const T* sums, int64_t i, int64_t j, int64_t columns, S* to) {
-  const auto multiply = [](float a, float b) { return a * b; };
+  alignas(64) float row[nr], other[nr] = {};
+  const auto load = [&](const float* from, int64_t apart) {
+    if (apart == 0)
+      for (int64_t x = 0; x < nr; ++x) other[x] = *from;
+    else if (apart == 1 && columns == nr)
+      std::memcpy(other, from, sizeof other);
+    else
+      for (int64_t x = 0; x < columns; ++x) other[x] = from[x * apart];
+  };
   const auto alpha = static_cast<float>(block_.alpha);
-  for (int64_t x = 0; x < columns; ++x)
-    to[x] = static_cast<float>(static_cast<int32_t>(sums[x])) * alpha;
-  for (const GemmScale& scale : block_.scales)
-    if (scale.at != nullptr)
-      combine_row(to, scale.at + i * scale.row + j * scale.col, scale.col, columns, multiply);
-  if (c_in_ != nullptr)
-    combine_row(to, c_in_ + i * block_.c_in_row + j * block_.c_in_col, block_.c_in_col, columns,
-                [](float a, float b) { return a + b; });
+  for (int64_t x = 0; x < nr; ++x)
+    row[x] = static_cast<float>(static_cast<int32_t>(sums[x])) * alpha;
+  for (const GemmScale& scale : block_.scales) {
+    if (scale.at == nullptr) continue;
+    load(scale.at + i * scale.row + j * scale.col, scale.col);
+    for (int64_t x = 0; x < nr; ++x) row[x] *= other[x];
+  }
+  if (c_in_ != nullptr) {
+    load(c_in_ + i * block_.c_in_row + j * block_.c_in_col, block_.c_in_col);
+    for (int64_t x = 0; x < nr; ++x) row[x] += other[x];
+  }
+  if (columns == nr)
+    std::memcpy(to, row, sizeof row);
+  else
+    std::memcpy(to, row, static_cast<size_t>(columns) * sizeof(float));
 }
 
 template <class S, class P>

@@ -1,8 +1,8 @@
 // A product with numbers of four bits that are unpacked first unpacks them while it reads them.
 //
 //   low = bitwise_and(b; other=15)     high = __rshift__(b; other=4)
-//   mm(a, sub(_to_copy(view(cat([low, high]; dim=1))); other=8))     ->  uint4x2_mm(a, b)      cat
-//   mm(a, sub(_to_copy(view(stack([low, high]; dim=1))); other=8))   ->  uint4x2_mm(a, b)      stack
+//   mm(a, sub(_to_copy(view(cat([low, high]; dim=1))); other=8))    ->  uint4x2_mm(a, b)   cat
+//   mm(a, sub(_to_copy(view(stack([low, high]; dim=1))); other=8))  ->  uint4x2_mm(a, b)   stack
 //
 // b is u8 [k / 2, n], a f32, bf16 or f16; the view is [k, n], so that low and high bits take turns.
 // Nothing else reads what is unpacked. Numbers from -8 to 7 are exact in each dtype: the result has
