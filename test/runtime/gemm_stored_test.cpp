@@ -2,6 +2,7 @@
 // in every kernel that this processor can run.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -126,6 +127,55 @@ TEST(GemmStored, FewRowsAndLongSums) {
   for (const int64_t m : {1, 13})
     for (const int64_t k : {33, 769, 2000})
       for (const Layout layout : layouts) expect_all({m, 70, k, layout, layout});
+}
+
+TEST(GemmStored, ScaledSumsAreRoundedAtEachStep) {
+  std::vector<GemmBlockKernel> kernels = {gemm_scaled_kernel_plain(), gemm_scaled_kernel()};
+  if (instruction_set() >= InstructionSet::avx2) kernels.push_back(gemm_scaled_kernel_avx2());
+  for (const int64_t k : {0L, 5L, 2000L}) {
+    constexpr int64_t m = 14, n = 75;
+    const Matrix<int8_t, int32_t> a(m, std::max(k, int64_t{1}), Layout::rows, 1),
+        b(std::max(k, int64_t{1}), n, Layout::columns, 2);
+    std::vector<float> scale, bias;
+    for (int64_t i = 0; i < n; ++i) scale.push_back(1.0f / static_cast<float>(3 + i));
+    for (int64_t i = 0; i < n; ++i) bias.push_back(0.1f * static_cast<float>(i));
+    for (const GemmBlockKernel& kernel : kernels) {
+      const int64_t bytes = kernel.scratch_bytes(m, n, k) / 64 * 64 + 64;
+      const std::unique_ptr<std::byte, FreeBytes> scratch(
+          static_cast<std::byte*>(std::aligned_alloc(64, static_cast<size_t>(bytes))));
+      std::vector<float> out(m * n);
+      kernel.run({.a = a.stored.data(),
+                  .b = b.stored.data(),
+                  .c_in = bias.data(),
+                  .c = out.data(),
+                  .scratch = scratch.get(),
+                  .m = m,
+                  .n = n,
+                  .k = k,
+                  .a_row = a.row,
+                  .a_col = a.column,
+                  .b_row = b.row,
+                  .b_col = b.column,
+                  .c_in_col = 1,
+                  .c_row = n,
+                  .alpha = 0.7,
+                  .a_stored = DType::i8,
+                  .b_stored = DType::i8,
+                  .scales = {{scale.data(), 1, 0}, {scale.data(), 0, 1}}});
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t j = 0; j < n; ++j) {
+          int32_t sum = 0;
+          for (int64_t p = 0; p < k; ++p)
+            sum += a.converted[static_cast<size_t>(i * a.row + p)] *
+                   b.converted[static_cast<size_t>(p + j * b.column)];
+          float want = static_cast<float>(sum) * 0.7f;
+          want *= scale[static_cast<size_t>(i)];
+          want *= scale[static_cast<size_t>(j)];
+          want += bias[static_cast<size_t>(j)];
+          ASSERT_EQ(out[static_cast<size_t>(i * n + j)], want) << i << " " << j << " of k " << k;
+        }
+    }
+  }
 }
 
 TEST(GemmStored, WhatIsNotReadIsRefused) {

@@ -7,7 +7,9 @@
 //
 // s is a number or f32, t and c are f32; all broadcast to the product and to nothing larger. What
 // is scaled has no other reader. The sums in 32 bits are never written to memory; results have the
-// same bits, since the call rounds after each step.
+// same bits, since the call rounds after each step. It saves an intermediate, hardly time: 4096 x
+// 256 x 4096 takes 117 ms, 124 apart; 1024 x 64 x 1024 2.2 ms, 2.1 apart (2 cores of a Zen 4, 2
+// threads, 2026-11-23).
 // Source: post_grad.py int_mm with mul, PyTorch 2.13.
 #include "pass/passes.h"
 #include "pass/stands_for.h"
