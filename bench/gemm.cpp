@@ -85,7 +85,7 @@ std::vector<Case> make_cases(Numbers numbers) {
     GemmSpec weight{.m = l.out, .n = l.in, .k = l.rows, .a_row = 1, .a_col = l.out, .b_row = l.in};
     for (GemmSpec* s : {&forward, &input, &weight})
       if (numbers != Numbers::f32) s->dtype = DType::bf16;
-    forward.b_is_f32 = input.b_is_f32 = numbers == Numbers::cast;
+    if (numbers == Numbers::cast) forward.b_stored = input.b_stored = DType::f32;
     cases.push_back({&l, "forward", forward.m, forward.k, forward.n, forward});
     cases.push_back({&l, "input", input.m, input.k, input.n, input});
     cases.push_back({&l, "weight", weight.m, weight.k, weight.n, weight});
@@ -139,7 +139,7 @@ Figures measure(const Case& c) {
   const auto gemm = value_or_throw(Gemm::make(c.spec));
   const DType dtype = c.spec.dtype;
   const Arena a = make_numbers(c.m * c.k, dtype),
-              b = make_numbers(c.k * c.n, c.spec.b_is_f32 ? DType::f32 : dtype),
+              b = make_numbers(c.k * c.n, c.spec.b_stored.value_or(dtype)),
               out = make_numbers(c.m * c.n, dtype), bias = make_numbers(c.n, dtype),
               scratch = make_numbers(gemm->scratch_bytes() / 4, DType::f32);
   const auto one = make_thread_pool(1), two = make_thread_pool(2);

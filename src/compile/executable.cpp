@@ -244,12 +244,15 @@ class RunningInstance final : public Instance {
   }
 
   void run_product(const ProductCall& p, const runtime::Gemm& gemm) {
-    auto at = [&](const ProductCall::Matrix& m) {
-      return base_[m.storage] + m.offset * (m.is_f32 ? 4 : size_of(p.dtype));
+    auto at = [&](const std::optional<ProductCall::Matrix>& m) -> const std::byte* {
+      return m ? base_[m->storage] + m->offset * size_of(m->stored.value_or(p.dtype)) : nullptr;
     };
-    gemm.run(at(p.a), at(p.b), p.c_in ? at(*p.c_in) : nullptr,
-             base_[p.c] + p.c_offset * size_of(p.dtype), p.scratch ? base_[*p.scratch] : nullptr,
-             *executor_);
+    gemm.run({.a = at(p.a),
+              .b = at(p.b),
+              .c_in = at(p.c_in),
+              .scales = {at(p.scales[0]), at(p.scales[1])},
+              .c = base_[p.c] + p.c_offset * size_of(p.dtype)},
+             p.scratch ? base_[*p.scratch] : nullptr, *executor_);
   }
 
   std::shared_ptr<const Compiled> program_;

@@ -20,7 +20,7 @@ Result<std::vector<std::shared_ptr<runtime::Gemm>>> add_products(LoweredProgram&
     spec.batch = p->batch, spec.m = p->m, spec.n = p->n, spec.k = p->k;
     spec.a_batch = p->a.batch_stride, spec.a_row = p->a.row, spec.a_col = p->a.column;
     spec.b_batch = p->b.batch_stride, spec.b_row = p->b.row, spec.b_col = p->b.column;
-    spec.a_is_f32 = p->a.is_f32, spec.b_is_f32 = p->b.is_f32;
+    spec.a_stored = p->a.stored, spec.b_stored = p->b.stored;
     spec.alpha = p->alpha;
     spec.has_c_in = p->c_in.has_value();
     if (p->c_in) {
@@ -28,6 +28,9 @@ Result<std::vector<std::shared_ptr<runtime::Gemm>>> add_products(LoweredProgram&
       spec.c_in_row = p->c_in->row, spec.c_in_col = p->c_in->column;
       spec.beta = p->beta;
     }
+    spec.scales_sums = p->scales_sums, spec.b_is_nibbles = p->b_is_nibbles;
+    for (size_t k = 0; k < p->scales.size(); ++k)
+      if (p->scales[k]) spec.scales[k] = {true, p->scales[k]->row, p->scales[k]->column};
     CLEAVE_TRY(auto gemm, cache.get(spec));
     p->scratch = add_workspace(program, step.name, gemm->scratch_bytes());
     products.push_back(std::move(gemm));

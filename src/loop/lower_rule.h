@@ -61,6 +61,12 @@ struct ViewRule {
 struct ProductRule {
   int a = 0, b = 1, c = -1;
   std::function<double(const OpView&)> alpha, beta;  // null is 1
+  // Of a and b of i8 alone, for a result of f32: their sums, in i32, are converted, and rounded
+  // after each of alpha, the scales that there are, and c.
+  bool scales_sums = false;
+  std::array<int, 2> scales = {-1, -1};
+  // b holds rows 2i and 2i + 1 as the low and high four bits of its row i, each less 8.
+  bool b_is_nibbles = false;
 };
 
 // softmax(scale * query @ key^T, masked) @ value, or its gradients, of operands of rank 4 [batch,

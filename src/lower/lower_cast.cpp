@@ -1,6 +1,6 @@
-// A cast of a placeholder to bf16 or f16 that products alone read, directly or through views, is
-// no step: they round the f32 that they read, to the same numbers. A weight under autocast has no
-// copy.
+// A cast of a placeholder that products alone read, directly or through views, is no step where
+// they convert what they read themselves, to the same numbers (runtime/gemm_block.h). A weight
+// under autocast has no copy, and one of 8 bits no wider one.
 //
 //   %w.bf16 = _to_copy(%w; dtype=bf16)        at %w
 //   %t = permute(%w.bf16; dims=[1,0])         at %w, turned
@@ -14,10 +14,20 @@ namespace cleave {
 
 using namespace cleave::loop;
 
-bool Lowering::read_rounded(NodeId n, const OpView& op) {
-  if (op.name() != "_to_copy" || op.in_type(0).dtype != DType::f32) return false;
-  const DType to = op.out_type(0).dtype;
-  if (to != DType::bf16 && to != DType::f16) return false;
+namespace {
+
+// That products in `to` read `from`.
+bool reads_as(DType from, DType to) {
+  const auto is_half = [](DType t) { return t == DType::bf16 || t == DType::f16; };
+  if (from == DType::i8 || from == DType::u8)
+    return to == DType::f32 || to == DType::i32 || is_half(to);
+  return (from == DType::f32 && is_half(to)) || (is_half(from) && to == DType::f32);
+}
+
+}  // namespace
+
+bool Lowering::read_converted(NodeId n, const OpView& op) {
+  if (op.name() != "_to_copy" || !reads_as(op.in_type(0).dtype, op.out_type(0).dtype)) return false;
   const Location& from = at_.at(op.in(0).v);
   const ValueId v = graph_.node(n).out(0);
   if (out_.storages[from.storage].placeholder < 0 || !is_wanted(v)) return false;

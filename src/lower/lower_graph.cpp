@@ -70,7 +70,7 @@ Status Lowering::node(NodeId n) {
     NodeId n;
     const OpView& op;
     Status operator()(const ElementwiseRule&) {
-      if (!l.read_rounded(n, op)) l.single(n);
+      if (!l.read_converted(n, op)) l.single(n);
       return {};
     }
     Status operator()(const ReductionRule&) {
@@ -232,13 +232,13 @@ void Lowering::product(NodeId n, const OpView& op, const ProductRule& rule) {
     auto stride = [&](size_t d) { return l.layout.shape[d] == 1 ? 0 : l.layout.strides[d]; };
     if (!any_strides && !is_dense_matrix(l.layout))
       l = dense_copy(l, graph_.type(v).dtype, graph_.name(v));
-    const bool is_f32 = graph_.type(v).dtype != out_.storages[l.storage].dtype;
+    const DType dtype = out_.storages[l.storage].dtype;
     return ProductCall::Matrix{l.storage,
                                l.layout.offset,
                                rank == 3 ? stride(0) : 0,
                                rank >= 2 ? stride(rank - 2) : 0,
                                rank >= 1 ? stride(rank - 1) : 0,
-                               is_f32};
+                               dtype == p.dtype ? std::nullopt : std::optional(dtype)};
   };
   const auto& a = at_.at(op.in(rule.a).v).layout.shape;
   const auto& b = at_.at(op.in(rule.b).v).layout.shape;
@@ -252,6 +252,10 @@ void Lowering::product(NodeId n, const OpView& op, const ProductRule& rule) {
   p.beta = rule.beta ? rule.beta(op) : 1;
   // A term times 0 is not read at all: it may hold NaN.
   if (rule.c >= 0 && op.has(rule.c) && p.beta != 0) p.c_in = matrix(rule.c, true);
+  p.scales_sums = rule.scales_sums;
+  p.b_is_nibbles = rule.b_is_nibbles;
+  for (size_t k = 0; k < rule.scales.size(); ++k)
+    if (const int at = rule.scales[k]; at >= 0 && op.has(at)) p.scales[k] = matrix(at, true);
   const Location& c = at_[node.out(0).v] = new_result(node.out(0));
   p.c = c.storage;
   p.c_offset = c.layout.offset;

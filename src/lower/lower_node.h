@@ -57,7 +57,7 @@ class Lowering {
   Status node(NodeId n);
   Status view(NodeId n, const OpView& op, const loop::ViewRule& rule);
   // Whether a call is a cast that is no step, since its readers round what it reads.
-  bool read_rounded(NodeId n, const OpView& op);
+  bool read_converted(NodeId n, const OpView& op);
   bool products_alone_read(ValueId v, const loop::Layout& layout);
   void single(NodeId n);
   Status fused(NodeId n, const OpView& op);

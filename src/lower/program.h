@@ -61,12 +61,14 @@ struct ProductCall {
   struct Matrix {
     size_t storage = 0;
     int64_t offset = 0, batch_stride = 0, row = 0, column = 0;
-    bool is_f32 = false;  // of a product of bf16 or f16: rounded where it is read
+    std::optional<DType> stored = {};  // where not the product's: converted where it is read
   };
   DType dtype = DType::f32;
   int64_t batch = 1, m = 0, n = 0, k = 0;
   Matrix a, b;
   std::optional<Matrix> c_in;
+  bool scales_sums = false, b_is_nibbles = false;  // loop::ProductRule
+  std::array<std::optional<Matrix>, 2> scales = {};
   size_t c = 0;
   int64_t c_offset = 0;
   double alpha = 1, beta = 1;

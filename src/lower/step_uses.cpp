@@ -14,6 +14,8 @@ void each_storage(StepType& step, const std::vector<loop::Kernel>* kernels, cons
   } else if (auto* p = std::get_if<ProductCall>(&step.work)) {
     f(p->a.storage, false), f(p->b.storage, false), f(p->c, true);
     if (p->c_in) f(p->c_in->storage, false);
+    for (auto& scale : p->scales)
+      if (scale) f(scale->storage, false);
     if (p->scratch) f(*p->scratch, true);
   } else if (auto* a = std::get_if<AttentionCall>(&step.work)) {
     for (size_t i = 0; i < a->parts.size(); ++i)

@@ -2,6 +2,8 @@
 //
 //   bitwise_and bitwise_or bitwise_xor (self, other) -> y
 //   bitwise_not(self) -> y
+//   __rshift__(self, other) -> y      self / 2^other, rounded down; (C5) no bool. By a number below
+//                                     0, or too large for the dtype, no bit but the sign's is left
 //   self, other  integer or bool (C4: the dtype in which they meet); tensors that broadcast (C1) on
 //                one device (C2), or a number for one of them (C3)
 //   y            the dtype in which the operands meet
@@ -150,6 +152,45 @@ OpDef not_entry() {
   };
 }
 
+int64_t shifted_right(int64_t x, int64_t by) { return x >> (by < 0 || by > 63 ? 63 : by); }
+
+loop::Expr lower_shift(const OpView& op, const loop::Exprs& x) {
+  const DType meet = meet_of(op);
+  const loop::Expr self = loop::operand_as(op, x, 0, meet), by = loop::operand_as(op, x, 1, meet);
+  const int64_t most = 8 * size_of(loop::compute_type(meet)) - 1;
+  const loop::Expr all = loop::constant_int(by.type(), most);
+  const loop::Expr is_below = loop::binary(loop::Op::lt, by, loop::constant_int(by.type(), 0));
+  return loop::binary(loop::Op::shr, self,
+                      loop::select(is_below, all, loop::binary(loop::Op::min, by, all)));
+}
+
+OpDef shift_entry() {
+  OpDef op = bitwise_entry(
+      {"__rshift__", "bits moved to the right, the sign's filling up", shifted_right, {}, {}});
+  op.infer = [](const OpView& view) -> Result<Types> {
+    const DType meet = meet_of(view);
+    if (is_floating(meet))
+      return view.broken("C4", "the operands meet in {}, expected integers or bool", name_of(meet));
+    if (meet == DType::boolean)
+      return view.broken("C5", "the operands meet in bool, expected integers");
+    return pointwise_type(view, meet, {0, 1});
+  };
+  op.lower = loop::pointwise(lower_shift);
+  std::erase_if(op.samples, [](const Sample& s) {
+    const auto& self = s.operands[0].tensors;
+    return !self.empty() && self[0].type.dtype == DType::boolean;
+  });
+  op.samples.push_back({{sample(DType::u8, {4}).with({255, 128, 16, 15}), 4}});
+  op.samples.push_back({{sample(DType::i8, {4}).with({-128, -1, 127, 16}), 4}});
+  op.samples.push_back(
+      {{i32({3}).with({-2147483648.0, -1, 2147483647.0}), i32({3}).with({31, 32, 30})}});
+  op.samples.push_back({{i64({4}).with({-9, 9, -9, 9}), i64({4}).with({-1, -1, 64, 63})}});
+  op.rejects.push_back({"C5",
+                        {{boolean({2}), boolean({2})}},
+                        "__rshift__: C5: the operands meet in bool, expected integers"});
+  return op;
+}
+
 }  // namespace
 
 CLEAVE_OPS(bitwise) {
@@ -162,6 +203,7 @@ CLEAVE_OPS(bitwise) {
       bitwise_entry({"bitwise_xor", "bits set in exactly one",
                      [](int64_t a, int64_t b) { return a ^ b; }, Op::bit_xor, Op::ne}),
       not_entry(),
+      shift_entry(),
   };
 }
 

@@ -14,6 +14,7 @@ Pass batch_linear_lhs();
 Pass cancel_joins();
 Pass drop_identity();
 Pass efficient_conv_bn_eval();
+Pass fold_binary();
 Pass fuse_attention();
 Pass fuse_conv_bn();
 Pass merge_joins();
@@ -50,7 +51,9 @@ Pass bucket_all_reduce();
 Pass cancel_cat_split();
 Pass cancel_split_cat();
 Pass fuse_all_gather_mm();
+Pass fuse_int_mm();
 Pass fuse_mm_reduce_scatter();
+Pass fuse_uint4x2_mm();
 Pass merge_slice_cat();
 Pass schedule_collectives();
 

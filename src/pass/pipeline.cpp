@@ -24,6 +24,8 @@ constexpr PassRow table[] = {
     {pre_grad, 1, fuse_conv_bn,
      "asked for: frozen weights are folded in each run, which pays for large images alone",
      "running statistics don't change within a call", asked},
+    {pre_grad, 1, fold_binary, "asked for: as fuse_conv_bn, whose factors it then meets",
+     "frozen state doesn't change within a call", asked},
     {pre_grad, 1, efficient_conv_bn_eval,
      "asked for: it costs precision where a variance is near 0; before grad, which then keeps less",
      "fuse_conv_bn took what is frozen", asked},
@@ -112,6 +114,9 @@ constexpr PassRow table[] = {
     {decomposed, 2, move_to_readers,
      "asked for: fusion and updates in place change what lies in memory, which sizes don't show",
      "calls are what is lowered: steps stand in their order", asked},
+    {post_grad, 0, fuse_int_mm, "the last word on products: no other rule knows the call it makes",
+     "conversions that change nothing are gone"},
+    {post_grad, 0, fuse_uint4x2_mm, "as fuse_int_mm", "views in a row are one"},
 };
 
 bool runs(const PassRow& row, const PassOptions& options, const std::string& name) {

@@ -2,6 +2,7 @@
 #include "runtime/gemm.h"
 
 #include <atomic>
+#include <cstring>
 
 #include "runtime/gemm_block.h"
 #include "runtime/gemm_cut.h"
@@ -9,12 +10,43 @@
 namespace cleave::runtime {
 namespace {
 
-// Where a piece's operands begin.
-struct Operands {
-  const char* a;
-  const char* b;
-  const char* c_in;
-  char* c;
+// Panels of a matrix of four-bit numbers (GemmSpec::b_is_nibbles).
+struct Nibbles {
+  const uint8_t* b;
+  int64_t row, col, width;  // width: of a panel
+
+  static void pack(const void* self, int64_t first_k, int64_t count_k, int64_t first_column,
+                   int64_t columns, void* to) {
+    const auto& from = *static_cast<const Nibbles*>(self);
+    auto* out = static_cast<float*>(to);
+    for (int64_t k = first_k; k < first_k + count_k; ++k, out += from.width) {
+      const uint8_t* row = from.b + k / 2 * from.row + first_column * from.col;
+      const bool is_high = k % 2 != 0;
+      int64_t j = 0;
+      if (from.col == 1)
+        for (; j + few <= columns; j += few) unpack(row + j, is_high, out + j);
+      for (; j < columns; ++j) {
+        const int both = row[j * from.col];
+        out[j] = static_cast<float>((is_high ? both >> 4 : both & 15) - 8);
+      }
+      for (; j < from.width; ++j) out[j] = 0;
+    }
+  }
+
+ private:
+  static constexpr int64_t few = 16;
+
+  // Copies, as the compiler makes vectors of loops over what nothing else points to.
+  static void unpack(const uint8_t* from, bool is_high, float* to) {
+    uint8_t both[few];
+    float numbers[few];
+    std::memcpy(both, from, few);
+    if (is_high)
+      for (int64_t i = 0; i < few; ++i) numbers[i] = static_cast<float>((both[i] >> 4) - 8);
+    else
+      for (int64_t i = 0; i < few; ++i) numbers[i] = static_cast<float>((both[i] & 15) - 8);
+    std::memcpy(to, numbers, sizeof numbers);
+  }
 };
 
 class CutGemm final : public Gemm {
@@ -26,13 +58,9 @@ class CutGemm final : public Gemm {
   int64_t scratch_bytes() const override { return lane_bytes_ * cut_.lanes(); }
   long pieces() const override { return cut_.pieces(); }
 
-  void run(const void* a, const void* b, const void* c_in, void* c, void* scratch,
-           Executor& executor) const override {
-    Run job{this,
-            {static_cast<const char*>(a), static_cast<const char*>(b),
-             static_cast<const char*>(c_in), static_cast<char*>(c)},
-            static_cast<char*>(scratch),
-            {}};
+  using Gemm::run;
+  void run(const GemmOperands& operands, void* scratch, Executor& executor) const override {
+    Run job{this, operands, static_cast<char*>(scratch), {}};
     executor.parallel_for(
         cut_.lanes(), [](void* job, long lane) { static_cast<Run*>(job)->run_lane(lane); }, &job);
   }
@@ -40,7 +68,7 @@ class CutGemm final : public Gemm {
  private:
   struct Run {
     const CutGemm* gemm;
-    Operands all;
+    GemmOperands all;
     char* scratch;
     std::atomic<long> next;
 
@@ -53,41 +81,52 @@ class CutGemm final : public Gemm {
     }
   };
 
-  Operands operands_of(const GemmPiece& piece, const Operands& all, int64_t batch) const {
-    const int64_t bytes = size_of(spec_.dtype), i = piece.first_row, j = piece.first_column;
-    Operands at = all;  // for k = 0, A and B may be null
+  static const void* moved(const void* at, int64_t elements, DType dtype) {
+    return static_cast<const char*>(at) + elements * size_of(dtype);
+  }
+
+  // The block of a piece in one matrix of the batch. For k = 0, A and B may be null.
+  GemmBlock block_of(const GemmPiece& piece, const GemmOperands& all, int64_t batch) const {
+    const int64_t i = piece.first_row, j = piece.first_column;
+    GemmBlock at{.m = piece.m,
+                 .n = piece.n,
+                 .k = spec_.k,
+                 .a_row = spec_.a_row,
+                 .a_col = spec_.a_col,
+                 .b_row = spec_.b_row,
+                 .b_col = spec_.b_col,
+                 .c_in_row = spec_.c_in_row,
+                 .c_in_col = spec_.c_in_col,
+                 .c_row = spec_.n,
+                 .alpha = spec_.alpha,
+                 .beta = spec_.beta,
+                 .a_stored = spec_.a_stored,
+                 .b_stored = spec_.b_stored};
     if (spec_.k > 0) {
-      at.a += (batch * spec_.a_batch + i * spec_.a_row) * (spec_.a_is_f32 ? 4 : bytes);
-      at.b += (batch * spec_.b_batch + j * spec_.b_col) * (spec_.b_is_f32 ? 4 : bytes);
+      at.a = moved(all.a, batch * spec_.a_batch + i * spec_.a_row,
+                   spec_.a_stored.value_or(spec_.dtype));
+      at.b = moved(all.b, batch * spec_.b_batch + j * spec_.b_col,
+                   spec_.b_stored.value_or(spec_.dtype));
     }
     if (spec_.has_c_in)
-      at.c_in += (batch * spec_.c_in_batch + i * spec_.c_in_row + j * spec_.c_in_col) * bytes;
-    at.c += ((batch * spec_.m + i) * spec_.n + j) * bytes;
+      at.c_in = moved(all.c_in, batch * spec_.c_in_batch + i * spec_.c_in_row + j * spec_.c_in_col,
+                      spec_.dtype);
+    at.c = static_cast<char*>(all.c) + ((batch * spec_.m + i) * spec_.n + j) * size_of(spec_.dtype);
+    for (size_t s = 0; s < spec_.scales.size(); ++s)
+      if (const GemmSpec::Scale& scale = spec_.scales[s]; scale.is_given)
+        at.scales[s] = {static_cast<const float*>(all.scales[s]) + i * scale.row + j * scale.col,
+                        scale.row, scale.col};
     return at;
   }
 
-  void run_piece(const GemmPiece& piece, const Operands& all, void* scratch) const {
+  void run_piece(const GemmPiece& piece, const GemmOperands& all, void* scratch) const {
     for (int64_t batch = piece.first_batch; batch < piece.first_batch + piece.batch; ++batch) {
-      const Operands at = operands_of(piece, all, batch);
-      kernel_.run({.a = at.a,
-                   .b = at.b,
-                   .c_in = spec_.has_c_in ? at.c_in : nullptr,
-                   .c = at.c,
-                   .scratch = scratch,
-                   .m = piece.m,
-                   .n = piece.n,
-                   .k = spec_.k,
-                   .a_row = spec_.a_row,
-                   .a_col = spec_.a_col,
-                   .b_row = spec_.b_row,
-                   .b_col = spec_.b_col,
-                   .c_in_row = spec_.c_in_row,
-                   .c_in_col = spec_.c_in_col,
-                   .c_row = spec_.n,
-                   .alpha = spec_.alpha,
-                   .beta = spec_.beta,
-                   .a_is_f32 = spec_.a_is_f32,
-                   .b_is_f32 = spec_.b_is_f32});
+      GemmBlock block = block_of(piece, all, batch);
+      block.scratch = scratch;
+      const Nibbles nibbles{static_cast<const uint8_t*>(all.b), spec_.b_row, spec_.b_col,
+                            kernel_.nr};
+      if (spec_.b_is_nibbles) block.panels = {Nibbles::pack, &nibbles, piece.first_column};
+      kernel_.run(block);
     }
   }
 
@@ -100,16 +139,27 @@ class CutGemm final : public Gemm {
 }  // namespace
 
 Result<std::shared_ptr<Gemm>> Gemm::make(const GemmSpec& spec) {
-  const GemmBlockKernel kernel = gemm_block_kernel(spec.dtype);
+  const GemmBlockKernel kernel =
+      spec.scales_sums ? gemm_scaled_kernel() : gemm_block_kernel(spec.dtype);
   if (kernel.run == nullptr)
     return unsupported("gemm: products of {} are not covered (src/runtime/gemm_block.h)",
                        name_of(spec.dtype));
+  const auto is_i8 = [](const std::optional<DType>& t) { return t == DType::i8; };
+  if (spec.scales_sums &&
+      !(spec.dtype == DType::f32 && is_i8(spec.a_stored) && is_i8(spec.b_stored)))
+    return bug("gemm: scaled sums in {} of other operands than i8", name_of(spec.dtype));
+  if (spec.b_is_nibbles &&
+      (!is_floating(spec.dtype) || spec.dtype == DType::f64 || spec.batch != 1 || spec.k % 2 != 0))
+    return bug("gemm: a product of {}, batch {}, k {} with numbers of four bits",
+               name_of(spec.dtype), spec.batch, spec.k);
   if (spec.batch < 0 || spec.m < 0 || spec.n < 0 || spec.k < 0)
     return bug("gemm: dimensions [{}, {}, {}, {}] below 0", spec.batch, spec.m, spec.n, spec.k);
-  if ((spec.a_is_f32 || spec.b_is_f32) && spec.dtype != DType::bf16 && spec.dtype != DType::f16)
-    return bug("gemm: products of {} with operands in f32", name_of(spec.dtype));
+  for (const std::optional<DType>& stored : {spec.a_stored, spec.b_stored})
+    if (stored && !reads_as(*stored, spec.dtype))
+      return bug("gemm: products of {} with operands in {}", name_of(spec.dtype), name_of(*stored));
   // Sums of another type that k interrupts stay in scratch: narrower pieces need less of it.
-  const bool sums_in_c = spec.dtype == DType::f32 || spec.dtype == DType::f64;
+  const bool sums_in_c =
+      !spec.scales_sums && (spec.dtype == DType::f32 || spec.dtype == DType::f64);
   const int64_t k = (spec.k + kernel.depth - 1) / kernel.depth;
   const GemmCut cut = cut_gemm(spec.batch, spec.m, spec.n, k, kernel.mr, kernel.nr,
                                sums_in_c || spec.k <= kernel.steps ? 2048 : 512);

@@ -18,12 +18,14 @@
 //
 // Errors: Unsupported for bool and c64; Bug for negative dimensions.
 #pragma once
+#include <array>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "base/result.h"
 #include "cleave/dtype.h"
@@ -42,10 +44,31 @@ struct GemmSpec {
   bool has_c_in = false;
   int64_t c_in_batch = 0, c_in_row = 0, c_in_col = 1;
   double alpha = 1, beta = 1;
-  // Of bf16 or f16: the operand is f32 in memory, and rounded as a cast would.
-  bool a_is_f32 = false, b_is_f32 = false;
+  // The operand's type in memory, where it is another: reads_as of gemm_block.h.
+  std::optional<DType> a_stored, b_stored;
+  // Of f32 whose operands are i8: sums in i32, converted, then multiplied by alpha and by the
+  // scales of f32 that there are, rounded each time, before C_in is added; beta is 1 then.
+  struct Scale {
+    bool is_given = false;
+    int64_t row = 0, col = 0;
+    auto operator<=>(const Scale&) const = default;
+  };
+  bool scales_sums = false;
+  std::array<Scale, 2> scales = {};
+  // B is u8 [k / 2, n]: steps 2i and 2i + 1 of k are the low and high four bits of its row i, each
+  // less 8. Of f32 and the halves, without a batch.
+  bool b_is_nibbles = false;
 
   auto operator<=>(const GemmSpec&) const = default;
+};
+
+// Where a product's operands begin; null where there is none.
+struct GemmOperands {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  const void* c_in = nullptr;
+  std::array<const void*, 2> scales = {};
+  void* c = nullptr;
 };
 
 class Gemm {
@@ -57,8 +80,11 @@ class Gemm {
   virtual long pieces() const = 0;
   // c_in is read if the spec has one. scratch is aligned to 64. Any number of threads may run one
   // Gemm at once, each with its own scratch. Nothing is allocated.
-  virtual void run(const void* a, const void* b, const void* c_in, void* c, void* scratch,
-                   Executor& executor) const = 0;
+  virtual void run(const GemmOperands& operands, void* scratch, Executor& executor) const = 0;
+  void run(const void* a, const void* b, const void* c_in, void* c, void* scratch,
+           Executor& executor) const {
+    run({.a = a, .b = b, .c_in = c_in, .c = c}, scratch, executor);
+  }
 };
 
 // Equal products share one Gemm. Any thread.

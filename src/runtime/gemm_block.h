@@ -13,6 +13,7 @@
 // and the processor alone.
 #pragma once
 #include <cstdint>
+#include <optional>
 
 #include "cleave/dtype.h"
 
@@ -28,6 +29,12 @@ struct PanelSource {
                int64_t columns, void* to) = nullptr;
   const void* self = nullptr;
   int64_t first_column = 0;  // where the block's columns begin
+};
+
+// Factors of f32, in the place of C; null where there are none.
+struct GemmScale {
+  const float* at = nullptr;
+  int64_t row = 0, col = 0;
 };
 
 // Pointers to elements of one type; strides in elements. c_in may be null, and doesn't overlap c;
@@ -46,9 +53,10 @@ struct GemmBlock {
   // Where not 0, a_col is 1 and k of A lies in runs: step k at x / a_run * a_next + x % a_run,
   // where x is a_first + k.
   int64_t a_run = 0, a_next = 0, a_first = 0;
-  // Of products of bf16 or f16: the operand is f32 in memory and rounded while it is packed, as a
+  // The operand's type in memory, where it is another: it is converted while it is packed, as a
   // cast would.
-  bool a_is_f32 = false, b_is_f32 = false;
+  std::optional<DType> a_stored, b_stored;
+  GemmScale scales[2] = {};  // of the kernels that scale sums
 };
 
 struct GemmBlockKernel {
@@ -59,10 +67,25 @@ struct GemmBlockKernel {
   int64_t depth = 1;  // of k that one instruction sums
 };
 
+// Whether a product in `dtype` reads an operand that is `stored` in memory.
+//
+//   f32 and the halves   i8, u8
+//   f32                  bf16, f16
+//   bf16, f16            f32, rounded
+//   i32                  i8, u8
+bool reads_as(DType stored, DType dtype);
+
 // The fastest for this processor; run is null for bool and c64.
 GemmBlockKernel gemm_block_kernel(DType dtype);
 
+// Of C in f32 whose operands are i8 (a_stored, b_stored): the sums, in i32, are converted, then
+// multiplied by alpha and by each of the scales, and C_in is added; rounded each time.
+GemmBlockKernel gemm_scaled_kernel();
+
 // One for each instruction set; run is null where it wasn't compiled in.
+GemmBlockKernel gemm_scaled_kernel_avx512();
+GemmBlockKernel gemm_scaled_kernel_avx2();
+GemmBlockKernel gemm_scaled_kernel_plain();
 GemmBlockKernel gemm_block_kernel_avx512bf16(DType dtype);  // bf16 alone
 GemmBlockKernel gemm_block_kernel_avx512(DType dtype);
 GemmBlockKernel gemm_block_kernel_avx2(DType dtype);

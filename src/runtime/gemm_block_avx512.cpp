@@ -23,6 +23,7 @@ inline constexpr int64_t kc_bytes = 1536;
 }  // namespace
 
 GemmBlockKernel gemm_block_kernel_avx512(DType dtype) { return kernel_for(dtype); }
+GemmBlockKernel gemm_scaled_kernel_avx512() { return kernel_of<float, uint32_t>(); }
 
 }  // namespace cleave::runtime
 
@@ -30,5 +31,6 @@ GemmBlockKernel gemm_block_kernel_avx512(DType dtype) { return kernel_for(dtype)
 #else
 namespace cleave::runtime {
 GemmBlockKernel gemm_block_kernel_avx512(DType) { return {}; }
+GemmBlockKernel gemm_scaled_kernel_avx512() { return {}; }
 }  // namespace cleave::runtime
 #endif

@@ -61,9 +61,12 @@ class Block {
   using U = typename Packed<P>::Unit;
   static constexpr int64_t depth = Packed<P>::depth;
   static constexpr int64_t mr = mr_of<T>, nr = nr_of<U>;
-  // A half type's operands may be f32 in memory.
-  static constexpr bool is_half = std::is_same_v<S, Bf16> || std::is_same_v<S, F16>;
+  static constexpr bool scales_sums = std::is_floating_point_v<S> && std::is_integral_v<T>;
+  // How f32 is read for halves.
   using Wide = std::conditional_t<std::is_same_v<S, P>, float, Rounded<S>>;
+  // f(x), x a null pointer to the type in memory (reads_as).
+  template <class F>
+  static void with_stored(std::optional<DType> stored, const F& f);
 
   // How many steps of k are summed in registers: even parts, of whole lines.
   static int64_t steps_of(int64_t k) {
@@ -81,7 +84,8 @@ class Block {
 
   // With too few rows to pay for packing B is read as it lies.
   bool as_it_lies(int64_t columns) const {
-    return std::is_same_v<S, U> && block_.b_col == 1 && columns == nr && block_.m <= 4 * mr;
+    return std::is_same_v<S, U> && !block_.b_stored && block_.b_col == 1 && columns == nr &&
+           block_.m <= 4 * mr;
   }
 
   int64_t steps_behind(int64_t first) const {
@@ -93,10 +97,11 @@ class Block {
   void pack_a_of(int64_t first, int64_t k);
   void pack_b(int64_t first, int64_t k, int64_t j, int64_t columns);
   int64_t b_bytes() const {  // of an element
-    return block_.b_is_f32 ? 4 : static_cast<int64_t>(sizeof(S));
+    return block_.b_stored ? size_of(*block_.b_stored) : static_cast<int64_t>(sizeof(S));
   }
   Ahead ahead_of(int64_t first, int64_t k, int64_t j, int64_t index) const;
   void one_tile(int64_t i, int64_t j, int64_t first, int64_t k, const U* b, int64_t b_row);
+  void write_scaled(const T* sums, int64_t i, int64_t j, int64_t columns, S* to);
   void finish(const T* sums, int64_t sums_row, int64_t i, int64_t j, int64_t rows, int64_t columns);
   T value(T sum, int64_t i, int64_t j) const;
 
@@ -128,9 +133,9 @@ Block<S, P>::Block(const GemmBlock& block)
       packed_b_(packed_a_ + packed_a_elements(block.m, block.k)),
       sums_(reinterpret_cast<T*>(packed_b_ + packed_b_elements(block.k))),
       padded_n_(rounded(block.n, nr)), group_(group_rows<P>(block.m)), steps_(steps_of(block.k)),
-      turned_(block.a_col != 1), plain_(block.c_in == nullptr && block.alpha == 1),
+      turned_(block.a_col != 1), plain_(block.c_in == nullptr && block.alpha == 1 && !scales_sums),
       adds_(block.c_in != nullptr && block.c_in_col == 1 && block.alpha == 1 && block.beta == 1),
-      alpha_(factor<T>(block.alpha)), beta_(factor<T>(block.beta)) {}
+      alpha_(scales_sums ? T{1} : factor<T>(block.alpha)), beta_(factor<T>(block.beta)) {}
 
 template <class S, class P>
 void Block<S, P>::run() {
@@ -165,18 +170,33 @@ void Block<S, P>::pack_b(int64_t first, int64_t k, int64_t j, int64_t columns) {
     return;
   }
   const int64_t at = first * block_.b_row + j * block_.b_col;
+  with_stored(block_.b_stored, [&](auto* none) {
+    Packing<P>::panel(static_cast<decltype(none)>(block_.b) + at, block_.b_row, block_.b_col,
+                      columns, k, packed_b_);
+  });
+}
+
+template <class S, class P>
+template <class F>
+void Block<S, P>::with_stored(std::optional<DType> stored, const F& f) {
+  constexpr bool is_half = std::is_same_v<S, Bf16> || std::is_same_v<S, F16>;
+  constexpr bool is_float = std::is_same_v<S, float> && !scales_sums;
+  if constexpr (is_half || is_float || scales_sums || std::is_same_v<S, int32_t>) {
+    if (stored == DType::i8) return f(static_cast<const int8_t*>(nullptr));
+    if (stored == DType::u8) return f(static_cast<const uint8_t*>(nullptr));
+  }
   if constexpr (is_half)
-    if (block_.b_is_f32)
-      return Packing<P>::panel(static_cast<const Wide*>(block_.b) + at, block_.b_row, block_.b_col,
-                               columns, k, packed_b_);
-  Packing<P>::panel(b_ + at, block_.b_row, block_.b_col, columns, k, packed_b_);
+    if (stored == DType::f32) return f(static_cast<const Wide*>(nullptr));
+  if constexpr (is_float) {
+    if (stored == DType::bf16) return f(static_cast<const Bf16*>(nullptr));
+    if (stored == DType::f16) return f(static_cast<const F16*>(nullptr));
+  }
+  if constexpr (!scales_sums) f(static_cast<const S*>(nullptr));
 }
 
 template <class S, class P>
 void Block<S, P>::pack_a(int64_t first, int64_t k) {
-  if constexpr (is_half)
-    if (block_.a_is_f32) return pack_a_of<Wide>(first, k);
-  pack_a_of<S>(first, k);
+  with_stored(block_.a_stored, [&]<class X>(const X*) { pack_a_of<X>(first, k); });
 }
 
 template <class S, class P>
@@ -282,12 +302,47 @@ typename Block<S, P>::T Block<S, P>::value(T sum, int64_t i, int64_t j) const {
   return scaled + beta_ * static_cast<T>(c_in_[i * block_.c_in_row + j * block_.c_in_col]);
 }
 
+// A row of a tile as gemm_scaled_kernel says. Loops have nr steps, since those become vectors; the
+// sums behind `columns` are there, and what becomes of them is not written.
+template <class S, class P>
+void Block<S, P>::write_scaled(const T* sums, int64_t i, int64_t j, int64_t columns, S* to) {
+  alignas(64) float row[nr], other[nr] = {};
+  const auto load = [&](const float* from, int64_t apart) {
+    if (apart == 0)
+      for (int64_t x = 0; x < nr; ++x) other[x] = *from;
+    else if (apart == 1 && columns == nr)
+      std::memcpy(other, from, sizeof other);
+    else
+      for (int64_t x = 0; x < columns; ++x) other[x] = from[x * apart];
+  };
+  const auto alpha = static_cast<float>(block_.alpha);
+  for (int64_t x = 0; x < nr; ++x)
+    row[x] = static_cast<float>(static_cast<int32_t>(sums[x])) * alpha;
+  for (const GemmScale& scale : block_.scales) {
+    if (scale.at == nullptr) continue;
+    load(scale.at + i * scale.row + j * scale.col, scale.col);
+    for (int64_t x = 0; x < nr; ++x) row[x] *= other[x];
+  }
+  if (c_in_ != nullptr) {
+    load(c_in_ + i * block_.c_in_row + j * block_.c_in_col, block_.c_in_col);
+    for (int64_t x = 0; x < nr; ++x) row[x] += other[x];
+  }
+  if (columns == nr)
+    std::memcpy(to, row, sizeof row);
+  else
+    std::memcpy(to, row, static_cast<size_t>(columns) * sizeof(float));
+}
+
 template <class S, class P>
 void Block<S, P>::finish(const T* sums, int64_t sums_row, int64_t i, int64_t j, int64_t rows,
                          int64_t columns) {
   for (int64_t r = 0; r < rows; ++r) {
     const T* from = sums + r * sums_row;
     S* to = c_ + (i + r) * block_.c_row + j;
+    if constexpr (scales_sums) {
+      write_scaled(from, i + r, j, columns, to);
+      continue;
+    }
     if (plain_) {
       copy_run(from, columns, to);
       continue;

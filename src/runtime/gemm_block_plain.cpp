@@ -20,5 +20,6 @@ inline constexpr int64_t kc_bytes = 1024;
 }  // namespace
 
 GemmBlockKernel gemm_block_kernel_plain(DType dtype) { return kernel_for(dtype); }
+GemmBlockKernel gemm_scaled_kernel_plain() { return kernel_of<float, uint32_t>(); }
 
 }  // namespace cleave::runtime

@@ -47,4 +47,13 @@ struct Vec<Bf16Pair> {
   static __m256i halves(const float* from, __mmask16 which) {
     return (__m256i)_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(which, from));
   }
+  static __m256i halves(const int8_t* from, __mmask16 which) {
+    return halves_of(_mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(which, from)));
+  }
+  static __m256i halves(const uint8_t* from, __mmask16 which) {
+    return halves_of(_mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(which, from)));
+  }
+  static __m256i halves_of(__m512i numbers) {
+    return (__m256i)_mm512_cvtneps_pbh(_mm512_cvtepi32_ps(numbers));
+  }
 };

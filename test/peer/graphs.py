@@ -13,7 +13,7 @@ from aten import NoOverload, call, read_safetensors, torch, value_of
 
 BATCH = 100
 # Not drawn: what PyTorch on a CPU has no operator for, what is random, and what ATen leaves open (topk: order of ties).
-WITHOUT = ["adam_step", "opaque", "rng_next", "sym_size", "sym_numel", "rand", "randn", "randint", "randperm", "bernoulli",
+WITHOUT = ["adam_step", "int_mm_scaled", "uint4x2_mm", "opaque", "rng_next", "sym_size", "sym_numel", "rand", "randn", "randint", "randperm", "bernoulli",
            "native_dropout", "empty", "empty_like", "empty_strided", "empty_permuted", "topk",
            "_scaled_dot_product_efficient_attention", "_scaled_dot_product_efficient_attention_backward",
            "_fused_rms_norm_backward"]

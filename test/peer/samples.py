@@ -14,7 +14,7 @@ from aten import NoOverload, call, read_safetensors, torch, value_of
 
 # Operators whose values ATen leaves open or fixes otherwise, each with the reason.
 OWN = {
-    "adam_step": "cleave's own", "opaque": "cleave's own", "rng_next": "cleave's own", "sym_size": "a number in ATen",
+    "adam_step": "cleave's own", "int_mm_scaled": "cleave's own", "uint4x2_mm": "cleave's own", "opaque": "cleave's own", "rng_next": "cleave's own", "sym_size": "a number in ATen",
     "sym_numel": "a number in ATen", "rand": "random", "randn": "random", "bernoulli": "random", "native_dropout": "random",
     "empty": "contents are open", "empty_like": "contents are open", "empty_strided": "contents are open",
     "empty_permuted": "contents are open",

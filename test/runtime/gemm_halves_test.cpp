@@ -99,8 +99,8 @@ std::vector<H> product(const GemmBlockKernel& kernel, const Case& c, const Matri
               .c_row = c.n + 3,
               .alpha = c.alpha,
               .beta = c.beta,
-              .a_is_f32 = a_is_f32,
-              .b_is_f32 = b_is_f32});
+              .a_stored = a_is_f32 ? std::optional(DType::f32) : std::nullopt,
+              .b_stored = b_is_f32 ? std::optional(DType::f32) : std::nullopt});
   return out;
 }
 
@@ -231,7 +231,7 @@ TEST(GemmHalves, ThreadsDontChangeBits) {
                   .b_batch = 0,
                   .b_row = 1,
                   .b_col = k,
-                  .b_is_f32 = true};
+                  .b_stored = DType::f32};
     const auto gemm = value_or_throw(Gemm::make(spec));
     const Matrix<Bf16> a(batch * m, k, Layout::rows, 1), b(k, n, Layout::rows, 2);
     std::vector<std::vector<Bf16>> results;
@@ -247,7 +247,8 @@ TEST(GemmHalves, ThreadsDontChangeBits) {
 }
 
 TEST(GemmHalves, OnlyHalvesAreReadAsF32) {
-  const auto made = Gemm::make({.dtype = DType::f64, .m = 2, .n = 2, .k = 2, .a_is_f32 = true});
+  const auto made =
+      Gemm::make({.dtype = DType::f64, .m = 2, .n = 2, .k = 2, .a_stored = DType::f32});
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.failure().kind, ErrorKind::bug);
 }

@@ -8,17 +8,12 @@
 // becomes work of the size of the weights. efficient_conv_bn_eval does so for trained weights.
 #include <algorithm>
 
+#include "pass/frozen.h"
 #include "pass/passes.h"
 #include "pass/pre_grad/conv_bn.h"
 
 namespace cleave {
 namespace {
-
-bool is_frozen(const Graph& g, ValueId v) {
-  const Placeholder* p = g.placeholder_of(v);
-  return p && !p->wants_grad &&
-         (p->role == Role::param || p->role == Role::buffer || p->role == Role::constant);
-}
 
 bool is_all_frozen(const Match& m) {
   return std::ranges::all_of(

@@ -1,0 +1,191 @@
+// Operands of another type in memory: the bits of a product whose operands were converted before,
+// in every kernel that this processor can run.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "runtime/gemm.h"
+#include "runtime/gemm_block.h"
+#include "runtime/half.h"
+#include "runtime/instruction_set.h"
+
+namespace cleave::runtime {
+namespace {
+
+std::vector<GemmBlockKernel> kernels_for(DType dtype) {
+  std::vector<GemmBlockKernel> kernels = {gemm_block_kernel_plain(dtype)};
+  const InstructionSet set = instruction_set();
+  if (set >= InstructionSet::avx2) kernels.push_back(gemm_block_kernel_avx2(dtype));
+  if (set >= InstructionSet::avx512) kernels.push_back(gemm_block_kernel_avx512(dtype));
+  kernels.push_back(gemm_block_kernel(dtype));  // the one that programs use
+  return kernels;
+}
+
+struct FreeBytes {
+  void operator()(void* p) const { std::free(p); }
+};
+
+enum class Layout { rows, columns, strided };
+
+// [rows, columns] as X and as what X converts to, in equal layouts.
+template <class X, class S>
+struct Matrix {
+  int64_t row, column;
+  std::vector<X> stored;
+  std::vector<S> converted;
+
+  Matrix(int64_t rows, int64_t columns, Layout layout, uint32_t seed)
+      : row(layout == Layout::rows      ? columns + 1
+            : layout == Layout::columns ? 1
+                                        : 3 * columns),
+        column(layout == Layout::rows      ? 1
+               : layout == Layout::columns ? rows + 1
+                                           : 3) {
+    std::mt19937 random(seed);
+    std::uniform_int_distribution<int> number(std::is_same_v<X, uint8_t> ? 0 : -128,
+                                              std::is_same_v<X, uint8_t> ? 255 : 127);
+    // Exactly the elements: what is read behind them is seen by sanitizers.
+    const auto size = static_cast<size_t>((rows - 1) * row + (columns - 1) * column + 1);
+    for (size_t i = 0; i < size; ++i) {
+      stored.push_back(static_cast<X>(static_cast<float>(number(random))));
+      if constexpr (std::is_integral_v<S>)
+        converted.push_back(static_cast<S>(stored.back()));
+      else
+        converted.push_back(static_cast<S>(static_cast<float>(stored.back())));
+    }
+  }
+};
+
+struct Case {
+  int64_t m, n, k;
+  Layout a = Layout::rows, b = Layout::rows;
+};
+
+template <class X, class S>
+void expect_same_bits(DType stored, DType dtype, const Case& c) {
+  SCOPED_TRACE(testing::Message() << name_of(stored) << " in " << name_of(dtype) << ": " << c.m
+                                  << " x " << c.k << " x " << c.n << " layouts "
+                                  << static_cast<int>(c.a) << " " << static_cast<int>(c.b));
+  EXPECT_TRUE(reads_as(stored, dtype));
+  const Matrix<X, S> a(c.m, c.k, c.a, 1), b(c.k, c.n, c.b, 2);
+  for (const GemmBlockKernel& kernel : kernels_for(dtype)) {
+    const int64_t bytes = kernel.scratch_bytes(c.m, c.n, c.k) / 64 * 64 + 64;
+    const std::unique_ptr<std::byte, FreeBytes> scratch(
+        static_cast<std::byte*>(std::aligned_alloc(64, static_cast<size_t>(bytes))));
+    const auto product = [&](bool a_is_stored, bool b_is_stored) {
+      std::vector<S> out(static_cast<size_t>(c.m * c.n));
+      GemmBlock block{.c = out.data(),
+                      .scratch = scratch.get(),
+                      .m = c.m,
+                      .n = c.n,
+                      .k = c.k,
+                      .a_row = a.row,
+                      .a_col = a.column,
+                      .b_row = b.row,
+                      .b_col = b.column,
+                      .c_row = c.n};
+      block.a = a.converted.data(), block.b = b.converted.data();
+      if (a_is_stored) block.a = a.stored.data(), block.a_stored = stored;
+      if (b_is_stored) block.b = b.stored.data(), block.b_stored = stored;
+      kernel.run(block);
+      return out;
+    };
+    const std::vector<S> want = product(false, false);
+    for (const auto& [in_a, in_b] : {std::pair{true, false}, {false, true}, {true, true}})
+      EXPECT_EQ(0, std::memcmp(product(in_a, in_b).data(), want.data(), want.size() * sizeof(S)))
+          << in_a << in_b;
+  }
+}
+
+void expect_all(const Case& c) {
+  expect_same_bits<int8_t, int32_t>(DType::i8, DType::i32, c);
+  expect_same_bits<uint8_t, int32_t>(DType::u8, DType::i32, c);
+  expect_same_bits<int8_t, float>(DType::i8, DType::f32, c);
+  expect_same_bits<uint8_t, float>(DType::u8, DType::f32, c);
+  expect_same_bits<Bf16, float>(DType::bf16, DType::f32, c);
+  expect_same_bits<F16, float>(DType::f16, DType::f32, c);
+  expect_same_bits<int8_t, Bf16>(DType::i8, DType::bf16, c);
+  expect_same_bits<uint8_t, Bf16>(DType::u8, DType::bf16, c);
+  expect_same_bits<int8_t, F16>(DType::i8, DType::f16, c);
+  expect_same_bits<uint8_t, F16>(DType::u8, DType::f16, c);
+}
+
+constexpr Layout layouts[] = {Layout::rows, Layout::columns, Layout::strided};
+
+TEST(GemmStored, EveryLayout) {
+  for (const Layout a : layouts)
+    for (const Layout b : layouts)
+      for (const int64_t k : {1, 2, 7, 64, 67}) expect_all({29, 75, k, a, b});
+}
+
+TEST(GemmStored, FewRowsAndLongSums) {
+  for (const int64_t m : {1, 13})
+    for (const int64_t k : {33, 769, 2000})
+      for (const Layout layout : layouts) expect_all({m, 70, k, layout, layout});
+}
+
+TEST(GemmStored, ScaledSumsAreRoundedAtEachStep) {
+  std::vector<GemmBlockKernel> kernels = {gemm_scaled_kernel_plain(), gemm_scaled_kernel()};
+  if (instruction_set() >= InstructionSet::avx2) kernels.push_back(gemm_scaled_kernel_avx2());
+  for (const int64_t k : {0L, 5L, 2000L}) {
+    constexpr int64_t m = 14, n = 75;
+    const Matrix<int8_t, int32_t> a(m, std::max(k, int64_t{1}), Layout::rows, 1),
+        b(std::max(k, int64_t{1}), n, Layout::columns, 2);
+    std::vector<float> scale, bias;
+    for (int64_t i = 0; i < n; ++i) scale.push_back(1.0f / static_cast<float>(3 + i));
+    for (int64_t i = 0; i < n; ++i) bias.push_back(0.1f * static_cast<float>(i));
+    for (const GemmBlockKernel& kernel : kernels) {
+      const int64_t bytes = kernel.scratch_bytes(m, n, k) / 64 * 64 + 64;
+      const std::unique_ptr<std::byte, FreeBytes> scratch(
+          static_cast<std::byte*>(std::aligned_alloc(64, static_cast<size_t>(bytes))));
+      std::vector<float> out(m * n);
+      kernel.run({.a = a.stored.data(),
+                  .b = b.stored.data(),
+                  .c_in = bias.data(),
+                  .c = out.data(),
+                  .scratch = scratch.get(),
+                  .m = m,
+                  .n = n,
+                  .k = k,
+                  .a_row = a.row,
+                  .a_col = a.column,
+                  .b_row = b.row,
+                  .b_col = b.column,
+                  .c_in_col = 1,
+                  .c_row = n,
+                  .alpha = 0.7,
+                  .a_stored = DType::i8,
+                  .b_stored = DType::i8,
+                  .scales = {{scale.data(), 1, 0}, {scale.data(), 0, 1}}});
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t j = 0; j < n; ++j) {
+          int32_t sum = 0;
+          for (int64_t p = 0; p < k; ++p)
+            sum += a.converted[static_cast<size_t>(i * a.row + p)] *
+                   b.converted[static_cast<size_t>(p + j * b.column)];
+          float want = static_cast<float>(sum) * 0.7f;
+          want *= scale[static_cast<size_t>(i)];
+          want *= scale[static_cast<size_t>(j)];
+          want += bias[static_cast<size_t>(j)];
+          ASSERT_EQ(out[static_cast<size_t>(i * n + j)], want) << i << " " << j << " of k " << k;
+        }
+    }
+  }
+}
+
+TEST(GemmStored, WhatIsNotReadIsRefused) {
+  for (const auto& [dtype, stored] :
+       {std::pair{DType::f32, DType::f64}, {DType::f64, DType::i8}, {DType::i8, DType::i32}}) {
+    const auto made = Gemm::make({.dtype = dtype, .m = 2, .n = 2, .k = 2, .b_stored = stored});
+    ASSERT_FALSE(made.ok());
+    EXPECT_EQ(made.failure().kind, ErrorKind::bug);
+  }
+}
+
+}  // namespace
+}  // namespace cleave::runtime
