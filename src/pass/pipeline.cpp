@@ -91,6 +91,9 @@ constexpr PassRow table[] = {
     {post_grad, 0, cancel_split_cat, "gradients of joins and of splits meet", "splits by sizes"},
     {post_grad, 0, cancel_cat_split, "gradients of splits and of joins meet", "splits by sizes"},
     {post_grad, 0, merge_slice_cat, "padding by a value's own beginning", "nothing"},
+    {post_grad, 0, fuse_int_mm, "the last word on products: no other rule knows the call it makes",
+     "conversions that change nothing are gone"},
+    {post_grad, 0, fuse_uint4x2_mm, "as fuse_int_mm", "views in a row are one"},
 
     {post_grad, 1, fuse_all_gather_mm,
      "asked for: it pays where ranks read each other's memory; before what moves collectives away",
@@ -114,9 +117,6 @@ constexpr PassRow table[] = {
     {decomposed, 2, move_to_readers,
      "asked for: fusion and updates in place change what lies in memory, which sizes don't show",
      "calls are what is lowered: steps stand in their order", asked},
-    {post_grad, 0, fuse_int_mm, "the last word on products: no other rule knows the call it makes",
-     "conversions that change nothing are gone"},
-    {post_grad, 0, fuse_uint4x2_mm, "as fuse_int_mm", "views in a row are one"},
 };
 
 bool runs(const PassRow& row, const PassOptions& options, const std::string& name) {
