@@ -12,34 +12,13 @@
 #include <vector>
 
 #include "runtime/gemm.h"
-#include "runtime/gemm_block.h"
 #include "runtime/half.h"
-#include "runtime/instruction_set.h"
+#include "test/runtime/gemm_kernels.h"
 
 namespace cleave::runtime {
 namespace {
 
-std::vector<GemmBlockKernel> kernels_for(DType dtype) {
-  std::vector<GemmBlockKernel> kernels = {gemm_block_kernel_plain(dtype)};
-  const InstructionSet set = instruction_set();
-  if (set >= InstructionSet::avx2) kernels.push_back(gemm_block_kernel_avx2(dtype));
-  if (set >= InstructionSet::avx512) kernels.push_back(gemm_block_kernel_avx512(dtype));
-  kernels.push_back(gemm_block_kernel(dtype));  // the one that programs use
-  return kernels;
-}
-
-struct FreeBytes {
-  void operator()(void* p) const { std::free(p); }
-};
-using Scratch = std::unique_ptr<std::byte, FreeBytes>;
-Scratch make_scratch(int64_t bytes) {
-  Scratch scratch(static_cast<std::byte*>(
-      std::aligned_alloc(64, static_cast<size_t>((bytes + 127) / 64 * 64))));
-  std::memset(scratch.get(), 0xff, static_cast<size_t>(bytes));  // NaN
-  return scratch;
-}
-
-enum class Layout { rows, columns, strided };
+using test::Layout, test::kernels_for, test::make_scratch, test::Scratch, test::strides_of;
 
 // [rows, columns] as H and as the f32 that rounds to it, in equal layouts.
 template <class H>
@@ -49,12 +28,8 @@ struct Matrix {
   std::vector<float> wide;
 
   Matrix(int64_t rows, int64_t columns, Layout layout, uint32_t seed)
-      : row(layout == Layout::rows      ? columns + 1
-            : layout == Layout::columns ? 1
-                                        : 3 * columns),
-        column(layout == Layout::rows      ? 1
-               : layout == Layout::columns ? rows + 1
-                                           : 3) {
+      : row(strides_of(layout, rows, columns).row),
+        column(strides_of(layout, rows, columns).column) {
     const auto size = static_cast<size_t>(rows * row + columns * column + 16);
     std::mt19937 random(seed);
     std::normal_distribution<float> number;

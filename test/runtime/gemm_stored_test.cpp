@@ -10,27 +10,13 @@
 #include <vector>
 
 #include "runtime/gemm.h"
-#include "runtime/gemm_block.h"
 #include "runtime/half.h"
-#include "runtime/instruction_set.h"
+#include "test/runtime/gemm_kernels.h"
 
 namespace cleave::runtime {
 namespace {
 
-std::vector<GemmBlockKernel> kernels_for(DType dtype) {
-  std::vector<GemmBlockKernel> kernels = {gemm_block_kernel_plain(dtype)};
-  const InstructionSet set = instruction_set();
-  if (set >= InstructionSet::avx2) kernels.push_back(gemm_block_kernel_avx2(dtype));
-  if (set >= InstructionSet::avx512) kernels.push_back(gemm_block_kernel_avx512(dtype));
-  kernels.push_back(gemm_block_kernel(dtype));  // the one that programs use
-  return kernels;
-}
-
-struct FreeBytes {
-  void operator()(void* p) const { std::free(p); }
-};
-
-enum class Layout { rows, columns, strided };
+using test::FreeBytes, test::kernels_for, test::Layout, test::strides_of;
 
 // [rows, columns] as X and as what X converts to, in equal layouts.
 template <class X, class S>
@@ -40,12 +26,8 @@ struct Matrix {
   std::vector<S> converted;
 
   Matrix(int64_t rows, int64_t columns, Layout layout, uint32_t seed)
-      : row(layout == Layout::rows      ? columns + 1
-            : layout == Layout::columns ? 1
-                                        : 3 * columns),
-        column(layout == Layout::rows      ? 1
-               : layout == Layout::columns ? rows + 1
-                                           : 3) {
+      : row(strides_of(layout, rows, columns).row),
+        column(strides_of(layout, rows, columns).column) {
     std::mt19937 random(seed);
     std::uniform_int_distribution<int> number(std::is_same_v<X, uint8_t> ? 0 : -128,
                                               std::is_same_v<X, uint8_t> ? 255 : 127);

@@ -12,6 +12,7 @@
 #include "test/random_inputs.h"
 #include "test/sample/check_graph.h"
 #include "test/sample/over_ranks.h"
+#include "test/sample/shuffled_calls.h"
 
 namespace cleave::random {
 namespace {
@@ -102,32 +103,7 @@ class Varying {
     return {};
   }
 
-  // Any order in which operands stand before their readers.
-  std::vector<NodeId> order() {
-    std::vector<NodeId> all = from_.order();
-    if (chance(50)) return all;
-    std::vector<NodeId> out;
-    std::map<NodeId, size_t> missing;
-    std::vector<NodeId> ready;
-    std::map<NodeId, std::vector<NodeId>> readers;
-    for (const NodeId n : all) {
-      for (const ValueId v : from_.node(n).inputs)
-        if (v.valid() && from_.value(v).def.valid()) {
-          readers[from_.value(v).def].push_back(n);
-          ++missing[n];
-        }
-      if (missing[n] == 0) ready.push_back(n);
-    }
-    while (!ready.empty()) {
-      const size_t k = below(ready.size());
-      const NodeId n = ready[k];
-      ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(k));
-      out.push_back(n);
-      for (const NodeId r : readers[n])
-        if (--missing[r] == 0) ready.push_back(r);
-    }
-    return out;
-  }
+  std::vector<NodeId> order() { return chance(50) ? from_.order() : shuffled_calls(from_, rng_); }
 
   Status add_node(NodeId n) {
     const Node& node = from_.node(n);

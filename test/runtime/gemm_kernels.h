@@ -1,0 +1,51 @@
+// What the tests of products share: the kernels that this processor can run, memory for their
+// packing, and layouts of their operands.
+#pragma once
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "runtime/gemm_block.h"
+#include "runtime/instruction_set.h"
+
+namespace cleave::runtime::test {
+
+inline std::vector<GemmBlockKernel> kernels_for(DType dtype) {
+  std::vector<GemmBlockKernel> kernels = {gemm_block_kernel_plain(dtype)};
+  const InstructionSet set = instruction_set();
+  if (set >= InstructionSet::avx2) kernels.push_back(gemm_block_kernel_avx2(dtype));
+  if (set >= InstructionSet::avx512) kernels.push_back(gemm_block_kernel_avx512(dtype));
+  kernels.push_back(gemm_block_kernel(dtype));  // the one that programs use
+  return kernels;
+}
+
+struct FreeBytes {
+  void operator()(void* p) const { std::free(p); }
+};
+using Scratch = std::unique_ptr<std::byte, FreeBytes>;
+
+// Aligned, and full of NaN.
+inline Scratch make_scratch(int64_t bytes) {
+  Scratch scratch(static_cast<std::byte*>(
+      std::aligned_alloc(64, static_cast<size_t>((bytes + 127) / 64 * 64))));
+  std::memset(scratch.get(), 0xff, static_cast<size_t>(bytes));
+  return scratch;
+}
+
+enum class Layout { rows, columns, strided };
+
+// Of a matrix, in elements, with gaps.
+struct Strides {
+  int64_t row = 0, column = 0;
+};
+inline Strides strides_of(Layout layout, int64_t rows, int64_t columns) {
+  switch (layout) {
+    case Layout::rows: return {columns + 1, 1};
+    case Layout::columns: return {1, rows + 1};
+    case Layout::strided: return {3 * columns, 3};
+  }
+  return {};
+}
+
+}  // namespace cleave::runtime::test
