@@ -85,7 +85,7 @@ class Block {
   // With too few rows to pay for packing B is read as it lies.
   bool as_it_lies(int64_t columns) const {
     return std::is_same_v<S, U> && !block_.b_stored && block_.b_col == 1 && columns == nr &&
-           block_.m <= 4 * mr;
+           block_.m <= 4 * mr && block_.k > 0;
   }
 
   int64_t steps_behind(int64_t first) const {
@@ -169,6 +169,7 @@ void Block<S, P>::pack_b(int64_t first, int64_t k, int64_t j, int64_t columns) {
     Packing<P>::source(block_.panels, first, k, j, columns, packed_b_);
     return;
   }
+  if (k == 0) return;  // and no B
   const int64_t at = first * block_.b_row + j * block_.b_col;
   with_stored(block_.b_stored, [&](auto* none) {
     Packing<P>::panel(static_cast<decltype(none)>(block_.b) + at, block_.b_row, block_.b_col,

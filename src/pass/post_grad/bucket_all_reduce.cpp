@@ -98,7 +98,8 @@ class Bucketer {
     Builder b(graph_, ops_);
     b.set_loc(graph_.node(first.reduce).loc);
     b.set_tag(graph_.node(first.reduce).tag);
-    b.insert_before(behind_operand(last));
+    const NodeId ready = behind_operand(last);
+    b.insert_before(ready);
     Values flat;
     std::vector<int64_t> sizes;
     for (const Member& m : bucket) {
@@ -110,7 +111,7 @@ class Bucketer {
     const ValueId sent =
         b.call1("all_reduce", {whole},
                 {{"reduce_op", call.attr("reduce_op")}, {"group_name", call.attr("group_name")}});
-    place_new(behind_operand(last));
+    place_new(ready);
     const NodeId reader = first_reader(bucket);
     b.insert_before(reader);
     const ValueId arrived = b.call1("wait_tensor", {sent});
