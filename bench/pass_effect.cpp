@@ -3,9 +3,10 @@
 //   bench_pass_effect [MODEL ...] [--seconds 2] [--each]
 //
 // Of each model with all passes and with none: nodes behind the passes, kernels, bytes that a step
-// moves, planned peak, milliseconds of a step (the medians of rounds that alternate). Then a row
-// for each pass that matched: its matches and its time, and with --each what the step is without
-// that pass alone, as differences.
+// moves, planned peak, milliseconds of a step (the median). Then a row for each pass that matched:
+// its matches and its time, and with --each what the step is without that pass alone, as
+// differences. The two sides run in turns; a step's factor is the median over the turns, as a
+// shared machine's speed changes more slowly than a turn takes.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -24,6 +25,11 @@ struct Settings {
   bool each = false;
 };
 
+double median(std::vector<double> of) {
+  std::ranges::nth_element(of, of.begin() + static_cast<std::ptrdiff_t>(of.size() / 2));
+  return of[of.size() / 2];
+}
+
 // A model's step under some options, and how long its runs took.
 class Step {
  public:
@@ -35,15 +41,12 @@ class Step {
     ms_.clear();
   }
 
-  void run() {
+  double run() {
     const auto begin = bench::Clock::now();
     step_.run({model_.inputs[0], model_.inputs[1]});
-    ms_.push_back(bench::ms_since(begin));
+    return ms_.emplace_back(bench::ms_since(begin));
   }
-  double median_ms() {
-    std::ranges::sort(ms_);
-    return ms_[ms_.size() / 2];
-  }
+  double median_ms() const { return median(ms_); }
   double bytes() {
     step_.time_steps(true);
     step_.run({model_.inputs[0], model_.inputs[1]});
@@ -60,13 +63,15 @@ class Step {
   std::vector<double> ms_;
 };
 
-// Turn by turn, so that both see the same machine.
-void run_both(Step& a, Step& b, double seconds) {
+// Turn by turn, so that both see the same machine: how many times b's time a takes.
+double run_both(Step& a, Step& b, double seconds) {
+  std::vector<double> factors;
   const auto begin = bench::Clock::now();
-  for (int k = 0; k < 5 || bench::ms_since(begin) < 1e3 * seconds; ++k) {
-    a.run();
-    b.run();
+  while (factors.size() < 7 || bench::ms_since(begin) < 1e3 * seconds) {
+    const double ms = a.run();
+    factors.push_back(ms / b.run());
   }
+  return median(std::move(factors));
 }
 
 int64_t fused_nodes(const Report& r) {
@@ -82,18 +87,18 @@ void print_step(const char* title, Step& s) {
               static_cast<double>(s.report().planned_peak_bytes) / 1e6, s.median_ms());
 }
 
-void print_difference(Step& without, Step& with) {
+void print_difference(Step& without, Step& with, double factor) {
   const Report &a = without.report(), &b = with.report();
   std::printf("  without it: %+lld kernels %+.2f MB moved %+.2f MB peak, step x %.3f",
               static_cast<long long>(a.kernels - b.kernels), (without.bytes() - with.bytes()) / 1e6,
-              static_cast<double>(a.planned_peak_bytes - b.planned_peak_bytes) / 1e6,
-              without.median_ms() / with.median_ms());
+              static_cast<double>(a.planned_peak_bytes - b.planned_peak_bytes) / 1e6, factor);
 }
 
 void measure(const std::string& model, const Settings& settings) {
   Step on(model, {}), off(model, {"all"});
-  run_both(on, off, settings.seconds);
-  std::printf("%s\n", model.c_str());
+  const double factor = run_both(off, on, settings.seconds);
+  std::printf("%s: without passes the step takes %.3f of its time with them\n", model.c_str(),
+              factor);
   print_step("all passes", on);
   print_step("no pass", off);
   for (const CompilePass& p : on.report().passes) {
@@ -102,8 +107,7 @@ void measure(const std::string& model, const Settings& settings) {
                 p.ms);
     if (settings.each) {
       Step without(model, {p.name});
-      run_both(without, on, settings.seconds / 4);
-      print_difference(without, on);
+      print_difference(without, on, run_both(without, on, settings.seconds / 2));
     }
     std::printf("\n");
     std::fflush(stdout);

@@ -23,7 +23,7 @@ void print_list() {
   std::set<std::string> names;
   for (const PassRow& row : pass_table()) {
     const Pass pass = row.pass();
-    rules += std::max<size_t>(1, pass.rules.size());
+    if (!row.again) rules += std::max<size_t>(1, pass.rules.size());
     names.insert(pass.name);
     fmt::print("{:<9} {} {:<28} {:>3} {}  {}\n", name_of(row.stage), row.list, pass.name,
                pass.run ? 1 : pass.rules.size(), pass.run ? "function" : "rules   ",

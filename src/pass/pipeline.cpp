@@ -14,7 +14,7 @@ namespace {
 
 constexpr PassStage pre_grad = PassStage::pre_grad, joint = PassStage::joint,
                     post_grad = PassStage::post_grad, decomposed = PassStage::decomposed;
-constexpr bool asked = true;
+constexpr bool asked = true, again = true;
 
 constexpr PassRow table[] = {
     {pre_grad, 0, normalize_splits, "the families below know splits by sizes only", "nothing"},
@@ -87,6 +87,9 @@ constexpr PassRow table[] = {
     {joint, 2, unfuse_addmm, "traces hold addmm too", "fuse_addmm asks the opposite"},
     {joint, 2, decompose_mm, "behind fuse_addmm, which looks for products",
      "rows and columns of one have been found: bmm_to_mm"},
+    {joint, 2, drop_noop, "products that became sums leave them", "nothing", !asked, again},
+    {joint, 2, fold_view, "products that became sums leave them",
+     "views are functional: none is written through", !asked, again},
 
     {post_grad, 0, cancel_split_cat, "gradients of joins and of splits meet", "splits by sizes"},
     {post_grad, 0, cancel_cat_split, "gradients of splits and of joins meet", "splits by sizes"},

@@ -23,6 +23,7 @@ struct PassRow {
   const char* why;      // why it stands here
   const char* assumes;  // what it may assume
   bool asked = false;   // runs only where PassOptions::on names it
+  bool again = false;   // an earlier row has this pass
 };
 std::span<const PassRow> pass_table();
 

@@ -90,6 +90,7 @@ Result<Replaced> Replacer::replace(const Rule& rule, const Match& match) {
     if (def.valid() && std::ranges::binary_search(out.made, def) && !graph_.find(names[i]).valid())
       CLEAVE_CHECK(graph_.rename(values[i], names[i]));
   }
+  for (size_t i = out.made.size(); i-- > 0;) erase_unread(out.made[i]);
   return out;
 }
 

@@ -109,7 +109,12 @@ TEST_P(Golden, rules_that_round_are_off_in_strict_programs) {
   }
 }
 
-std::vector<PassRow> rows() { return {pass_table().begin(), pass_table().end()}; }
+std::vector<PassRow> rows() {
+  std::vector<PassRow> out;
+  std::ranges::copy_if(pass_table(), std::back_inserter(out),
+                       [](const PassRow& row) { return !row.again; });
+  return out;
+}
 
 INSTANTIATE_TEST_SUITE_P(passes, Golden, testing::ValuesIn(rows()),
                          [](const auto& info) { return info.param.pass().name; });
@@ -118,12 +123,13 @@ TEST(Passes, bear_different_names_and_a_line_each) {
   std::set<std::string> names, rules;
   for (const PassRow& row : pass_table()) {
     const Pass pass = row.pass();
-    EXPECT_TRUE(names.insert(pass.name).second) << pass.name;
+    EXPECT_EQ(names.insert(pass.name).second, !row.again) << pass.name;
     EXPECT_FALSE(pass.summary.empty()) << pass.name;
     EXPECT_NE(std::string(row.why), "") << pass.name;
     EXPECT_NE(std::string(row.assumes), "") << pass.name;
     EXPECT_EQ(pass.rules.empty(), static_cast<bool>(pass.run)) << pass.name;
     EXPECT_TRUE(row.list >= 0 && row.list < 3) << pass.name;
+    if (row.again) continue;
     for (const Rule& r : pass.rules)
       EXPECT_TRUE(rules.insert(pass.name + "." + r.name).second) << pass.name << "." << r.name;
   }
