@@ -30,12 +30,16 @@ test: setup
 	@script/count_tests build/release
 	@$(CTEST) --test-dir build/release
 
+# All of them, whatever one says; then the names of those that failed or are over a limit.
 bench: build/release/build.ninja
 	@$(NINJA) -C build/release all benches examples
-	@for b in build/release/bin/bench_*; do \
-	  case $$b in *bench_step) continue;; esac; echo "== $$b"; $$b || exit 1; done
-	@echo "== whole training steps"; python3 bench/peer_models.py build/release/bin/bench_step
-	@echo "== the examples' steps"; python3 bench/peer_examples.py build/release/bin
+	@failed=; run() { echo "== $$1"; shift; "$$@" || failed="$$failed $$(basename $$1)"; }; \
+	for b in build/release/bin/bench_*; do \
+	  case $$b in *bench_step) continue;; esac; run $$b $$b; done; \
+	run "whole training steps" bench/peer_models.py build/release/bin/bench_step; \
+	run "the examples' steps" bench/peer_examples.py build/release/bin; \
+	run "models as PyTorch exports them" bench/peer_passes.py build/release/bin/cleave; \
+	test -z "$$failed" || { echo "== failed or over a limit:$$failed"; exit 1; }
 
 # The whole test suite under AddressSanitizer and UndefinedBehaviorSanitizer.
 asan: build/asan/build.ninja

@@ -97,8 +97,7 @@ void print_difference(Step& without, Step& with, double factor) {
 void measure(const std::string& model, const Settings& settings) {
   Step on(model, {}), off(model, {"all"});
   const double factor = run_both(off, on, settings.seconds);
-  std::printf("%s: without passes the step takes %.3f of its time with them\n", model.c_str(),
-              factor);
+  std::printf("%s: without passes a step takes %.3f times as long\n", model.c_str(), factor);
   print_step("all passes", on);
   print_step("no pass", off);
   for (const CompilePass& p : on.report().passes) {
