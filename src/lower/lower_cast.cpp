@@ -8,6 +8,8 @@
 //
 // Placeholders are written by the program's last copies alone (returns()), so that whenever the
 // products run they read what the cast would have read.
+#include <algorithm>
+
 #include "lower/lower_node.h"
 
 namespace cleave {
@@ -22,6 +24,14 @@ bool reads_as(DType from, DType to) {
   if (from == DType::i8 || from == DType::u8)
     return to == DType::f32 || to == DType::i32 || is_half(to);
   return (from == DType::f32 && is_half(to)) || (is_half(from) && to == DType::f32);
+}
+
+// What is added to the sums or scales them is read as it is.
+bool is_matrix_alone(const ProductRule& product, const OpView& op, ValueId v) {
+  const auto reads = [&](int operand) {
+    return operand >= 0 && op.has(operand) && op.in(operand) == v;
+  };
+  return !reads(product.c) && std::ranges::none_of(product.scales, reads);
 }
 
 }  // namespace
@@ -49,8 +59,7 @@ bool Lowering::products_alone_read(ValueId v, const Layout& layout) {
     if (!graph_.node(n).op->lower.present()) return false;
     const LowerRule& rule = **graph_.node(n).op->lower;
     if (const auto* product = std::get_if<ProductRule>(&rule.form)) {
-      const bool is_added = product->c >= 0 && op.has(product->c) && op.in(product->c) == v;
-      if (is_added || !is_dense_matrix(layout)) return false;
+      if (!is_matrix_alone(*product, op, v) || !is_dense_matrix(layout)) return false;
     } else if (const auto* view = std::get_if<ViewRule>(&rule.form)) {
       for (int k = 0; k < op.out_count(); ++k) {
         const ValueId out = graph_.node(n).out(static_cast<uint32_t>(k));

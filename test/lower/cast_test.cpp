@@ -1,0 +1,65 @@
+// Operands of matrix products that are casts of placeholders, each in turn: products convert some
+// of them while they read them, and must not take others for what they aren't.
+#include <gtest/gtest.h>
+
+#include "ir/builder.h"
+#include "loop/lower_rule.h"
+#include "test/random_inputs.h"
+#include "test/sample/check_graph.h"
+#include "test/sample/sample_call.h"
+
+namespace cleave::random {
+namespace {
+
+using test::core;
+
+bool is_product(const OpDef& op) {
+  return op.lower.present() && std::holds_alternative<loop::ProductRule>((*op.lower)->form);
+}
+
+// The sample's call, whose `operand` is a placeholder of `from` that is cast; none where it is of
+// that dtype.
+std::optional<RandomGraph> with_cast(const OpDef& op, const Sample& sample, size_t index,
+                                     size_t operand, DType from) {
+  RandomGraph r;
+  const law::SampleCall call =
+      value_or_throw(law::add_sample(r.g, op, sample, index, law::Floats::own, "a", r.inputs));
+  if (operand >= call.operands.size()) return {};
+  const ValueId v = call.operands[operand];
+  Type type = r.g.type(v);
+  const DType to = std::exchange(type.dtype, from);
+  if (to == from) return {};
+  const ValueId given = value_or_throw(r.g.add_placeholder(Role::input, "given", type));
+  const SampleTensor contents{.type = type, .lo = from == DType::u8 ? 0.0 : -4.0, .hi = 5};
+  r.inputs.push_back(law::sample_array(contents, law::seed_of(op.name) + index));
+  Builder b(r.g, core());
+  b.insert_before(call.node);
+  const ValueId cast = b.convert(given, to);
+  if (!b.status().ok()) throw_failure(b.status().failure());
+  for (const Use& use : r.g.uses(v)) r.g.set_input(use.node, use.operand, cast);
+  r.g.add_return({r.g.node(call.node).out(0)});
+  return r;
+}
+
+TEST(Cast, operands_of_products_are_what_they_were) {
+  int graphs = 0;
+  for (const auto& entry : core().all()) {
+    const OpDef& op = *entry;
+    if (!is_product(op)) continue;
+    for (size_t index = 0; index < op.samples.size(); ++index) {
+      if (!law::is_static(op.samples[index])) continue;
+      for (size_t operand = 0; operand < 4; ++operand)
+        for (const DType from : {DType::i8, DType::u8, DType::bf16, DType::f16, DType::f32}) {
+          const auto r = with_cast(op, op.samples[index], index, operand, from);
+          if (!r) continue;
+          ++graphs;
+          const Verdict v = value_or_throw(check_graph(*r, core(), runtime::CompilerKind::none));
+          EXPECT_EQ(v.difference, "") << print(r->g);
+        }
+    }
+  }
+  EXPECT_GE(graphs, 300);
+}
+
+}  // namespace
+}  // namespace cleave::random
