@@ -1,6 +1,8 @@
 // Dead code and common subexpressions, each one pass over the nodes.
 #include "ir/edit.h"
 
+#include <algorithm>
+
 #include "ir/subgraph.h"
 
 namespace cleave {
@@ -53,24 +55,6 @@ uint64_t mixed(uint64_t h, uint64_t x) {
   return h ^ (h >> 32);
 }
 
-uint64_t hash_of(const Node& n) {
-  uint64_t h = mixed(reinterpret_cast<uintptr_t>(n.op), n.list_size);
-  for (ValueId v : n.inputs) h = mixed(h, v.v);
-  h = mixed(h, static_cast<uint64_t>(n.tag.ac_graph) * 8 + static_cast<uint64_t>(n.tag.policy));
-  return mixed(h, n.attrs.hash());
-}
-
-// Also the same result types: strides that the text fixes for one of two calls keep them apart.
-bool same_call(const Graph& g, NodeId m, NodeId n) {
-  const Node &x = g.node(m), &y = g.node(n);
-  if (x.op != y.op || x.list_size != y.list_size || x.inputs != y.inputs || !(x.tag == y.tag) ||
-      x.output_count != y.output_count || !(x.attrs == y.attrs))
-    return false;
-  for (uint32_t k = 0; k < x.output_count; ++k)
-    if (!(g.type(x.out(k)) == g.type(y.out(k)))) return false;
-  return true;
-}
-
 // The calls seen so far, by hash: open addressing, at most half full. Where a hash comes from an
 // address it decides only where an entry lies, never which call survives.
 class CallTable {
@@ -82,23 +66,49 @@ class CallTable {
   }
   // The first equal call; n itself, which is then kept, where there is none.
   NodeId find_or_keep(NodeId n) {
-    const uint64_t h = hash_of(g_.node(n));
+    const uint64_t h = hash_of(n);
     for (size_t i = h & (slots_.size() - 1);; i = (i + 1) & (slots_.size() - 1)) {
       Slot& slot = slots_[i];
       if (!slot.node.valid()) {
         slot = {static_cast<uint32_t>(h >> 32), n};
         return n;
       }
-      if (slot.hash == static_cast<uint32_t>(h >> 32) && same_call(g_, slot.node, n))
-        return slot.node;
+      if (slot.hash == static_cast<uint32_t>(h >> 32) && are_equal(slot.node, n)) return slot.node;
     }
   }
+
+ protected:
+  // What two calls are compared by beside operators, attributes and result types.
+  virtual ValueId operand(ValueId v) const { return v; }
+  virtual CheckpointTag tag(const Node& n) const { return n.tag; }
 
  private:
   struct Slot {
     uint32_t hash = 0;
     NodeId node;
   };
+
+  uint64_t hash_of(NodeId id) const {
+    const Node& n = g_.node(id);
+    uint64_t h = mixed(reinterpret_cast<uintptr_t>(n.op), n.list_size);
+    for (ValueId v : n.inputs) h = mixed(h, operand(v).v);
+    const CheckpointTag t = tag(n);
+    h = mixed(h, static_cast<uint64_t>(t.ac_graph) * 8 + static_cast<uint64_t>(t.policy));
+    return mixed(h, n.attrs.hash());
+  }
+
+  // Also the same result types: strides that the text fixes for one of two calls keep them apart.
+  bool are_equal(NodeId m, NodeId n) const {
+    const Node &x = g_.node(m), &y = g_.node(n);
+    const auto same = [this](ValueId a, ValueId b) { return operand(a) == operand(b); };
+    if (x.op != y.op || x.list_size != y.list_size || !std::ranges::equal(x.inputs, y.inputs, same) ||
+        !(tag(x) == tag(y)) || x.output_count != y.output_count || !(x.attrs == y.attrs))
+      return false;
+    for (uint32_t k = 0; k < x.output_count; ++k)
+      if (!(g_.type(x.out(k)) == g_.type(y.out(k)))) return false;
+    return true;
+  }
+
   const Graph& g_;
   std::vector<Slot> slots_;
 };
@@ -132,7 +142,37 @@ int64_t merge_equal_calls(Graph& g, const std::function<bool(NodeId)>& may_merge
   return merged;
 }
 
+// Finds calls that compute again what an earlier one gives, from what it reads or equal values.
+class RepeatTable : public CallTable {
+ public:
+  explicit RepeatTable(const Graph& g) : CallTable(g), first_(g.value_capacity()) {}
+  void set_first(ValueId v, ValueId first) { first_[v.v] = first; }
+
+ protected:
+  ValueId operand(ValueId v) const override {
+    return v.valid() && first_[v.v].valid() ? first_[v.v] : v;
+  }
+  CheckpointTag tag(const Node&) const override { return {}; }
+
+ private:
+  std::vector<ValueId> first_;  // by value: the first equal one; invalid: itself
+};
+
 }  // namespace
+
+std::vector<bool> repeated_calls(const Graph& g) {
+  std::vector<bool> repeated(g.node_capacity());
+  RepeatTable calls(g);
+  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) {
+    if (has(traits_of(g.node(n)), Trait::effect)) continue;
+    const NodeId first = calls.find_or_keep(n);
+    if (first == n) continue;
+    repeated[n.v] = true;
+    for (uint32_t k = 0; k < g.node(n).output_count; ++k)
+      calls.set_first(g.node(n).out(k), g.node(first).out(k));
+  }
+  return repeated;
+}
 
 int64_t eliminate_dead_code(Graph& g) {
   const int64_t erased = drop_dead_code(g);

@@ -19,6 +19,11 @@ int64_t eliminate_dead_code(Graph& g);
 int64_t eliminate_common_subexpressions(Graph& g,
                                         const std::function<bool(NodeId)>& may_merge = {});
 
+// By node: whether the call computes again what an earlier one gives: the same operator and
+// attributes, of operands that are the same or computed again themselves. Tags aside; calls with an
+// effect never do.
+std::vector<bool> repeated_calls(const Graph& g);
+
 // Operands before users: a sorted graph stays as it is, and an operand that stands too late moves
 // to just before its first user. Fails on a cycle, naming it.
 Status sort_topologically(Graph& g);

@@ -12,6 +12,7 @@ Status Fuser::run(const OpRegistry& ops) {
   const OpDef* fused = ops.find("fused");
   if (!fused) return {};
   order_ = g_.order();
+  repeated_ = repeated_calls(g_);
   for (const Return& r : g_.returns()) returned_[r.value.v] = true;
   describe();
   for (const NodeId n : order_) place(n);

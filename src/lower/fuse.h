@@ -15,6 +15,8 @@
 //           So there are no cycles, without any search for paths.
 //   rows    Folds of one group agree on the rows (group_kernel.h); what is read in another row than
 //           it was folded in isn't fused (group_check.h).
+//   again   What is computed a second time is wanted late: it isn't computed early with the first,
+//           in front of a kernel that isn't fused, to be kept.
 //   near    Calls far apart, counted in kernels that aren't fused between them, stay apart: what
 //           runs early takes memory until it is read.
 //

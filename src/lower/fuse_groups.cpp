@@ -100,7 +100,11 @@ bool Fuser::may_join(NodeId n, int32_t g) {
   size_t buffers = group.reads.size();
   for (const ValueId v : c.leaves) buffers += group_of(v) != g;
   if (buffers > static_cast<size_t>(most_buffers)) return false;
-  return is_known_at(c.leaves, g) || !is_read(g);
+  return is_known_at(c.leaves, g) ? !is_too_early(n, g) : !is_read(g);
+}
+
+bool Fuser::is_too_early(NodeId n, int32_t g) {
+  return repeated_[n.v] && call(groups_[g].at).kernels_before < call(n).kernels_before;
 }
 
 bool Fuser::is_known_at(const std::vector<ValueId>& values, int32_t g) {

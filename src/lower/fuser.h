@@ -103,6 +103,9 @@ class Fuser {
   int64_t saving(NodeId n, int32_t g);
   bool may_join(NodeId n, int32_t g);
 
+  // Whether n, computed a second time, would run in front of a kernel that it is to run behind.
+  bool is_too_early(NodeId n, int32_t g);
+
   // Whether all of it is there when g runs, made by others or by g itself.
   bool is_known_at(const std::vector<ValueId>& values, int32_t g);
   bool is_read(int32_t g);
@@ -160,6 +163,7 @@ class Fuser {
   std::unordered_map<int32_t, int32_t> moved_to_;
   std::unordered_map<uint32_t, int32_t> last_reader_;
   std::unordered_map<uint32_t, bool> returned_;
+  std::vector<bool> repeated_;  // by node: computes again what an earlier one gives
   std::set<NodeId> joins_;  // whose operands have places (place.h): not fused
   std::vector<ValueId> replaced_;
   std::unordered_map<uint32_t, ValueId> now_;

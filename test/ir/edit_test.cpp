@@ -155,6 +155,21 @@ TEST(CommonSubexpressions, the_first_name_survives_and_returns_follow) {
             "  return %a, %c, %c -> %x\n");
 }
 
+TEST(RepeatedCalls, are_those_of_equal_operands_or_repeated_ones) {
+  const Graph g = read(graph_text("%x: input f32[2]",
+                                  "  %a = exp(%x) !recompute(must_save, ac=1)\n  %b = sin(%a)\n"
+                                  "  %c = exp(%x)\n  %d = sin(%c)\n  %e = sin(%x)\n"
+                                  "  %f = add(%a; other=1)\n  %g = add(%c; other=2)\n"
+                                  "  %h = add(%d; other=1)\n  %i = add(%b; other=1)\n"
+                                  "  return %d, %e, %f, %g, %h, %i\n"))
+                      .main;
+  const std::vector<bool> repeated = repeated_calls(g);
+  std::string names;
+  for (const NodeId n : g.order())
+    if (repeated[n.v]) names += g.name(g.node(n).first_output);
+  EXPECT_EQ(names, "cdi");
+}
+
 // ---- order
 
 std::string order_of(const Graph& g) {

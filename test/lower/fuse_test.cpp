@@ -114,6 +114,17 @@ TEST(Fuse, copies_are_gone) {
             (Calls{"opaque", "opaque"}));
 }
 
+// %n is drawn again to be read behind the products, not to be kept from the first time on.
+TEST(Fuse, what_is_computed_again_is_not_computed_early) {
+  EXPECT_EQ(fused_calls("graph @g(%x: input f32[64,64], %rng: input i64[2]) {\n"
+                        "  %y, %m = native_dropout(%x, %rng; p=0.5, stream=0)\n"
+                        "  %p = mm(%y, %y)\n  %q = mm(%p, %y)\n"
+                        "  %z, %n = native_dropout(%x, %rng; p=0.5, stream=0)\n"
+                        "  %d = native_dropout_backward(%q, %n; scale=2.0)\n"
+                        "  %s = mul(%d, %x)\n  return %s\n}\n"),
+            (Calls{"native_dropout", "mm", "mm", "fused 3"}));
+}
+
 TEST(Fuse, a_long_chain_comes_through) {
   std::string text = "graph @g(%v0: input f32[4,4]) {\n";
   constexpr int links = 3000;
