@@ -1,6 +1,7 @@
 #include "emit/lane_steps.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 namespace cleave::emit {
@@ -13,21 +14,25 @@ Step LaneSteps::of(const Expr& e) const {
     auto it = steps_.find(e->i);
     return it == steps_.end() ? Step(0) : it->second;
   }
+  // Each operand is looked at once: looked at again at every level, a deep expression takes forever.
   bool shared = true;
-  for (const Expr& a : e->args) shared = shared && of(a) == Step(0);
+  std::array<Step, 2> steps;
+  for (size_t k = 0; k < e->args.size(); ++k) {
+    const Step step = of(e->args[k]);
+    shared = shared && step == Step(0);
+    if (k < steps.size()) steps[k] = step;
+    if (!shared && e.type() != DType::i64) return std::nullopt;
+  }
   if (shared) return 0;
-  if (e.type() != DType::i64) return std::nullopt;
   switch (e->op) {
     case Op::add:
-    case Op::sub: {
-      const Step a = of(e->args[0]), b = of(e->args[1]);
-      if (!a || !b) return std::nullopt;
-      return e->op == Op::add ? *a + *b : *a - *b;
-    }
+    case Op::sub:
+      if (!steps[0] || !steps[1]) return std::nullopt;
+      return e->op == Op::add ? *steps[0] + *steps[1] : *steps[0] - *steps[1];
     case Op::mul:
       for (size_t k : {0, 1}) {
         const int64_t* factor = e->args[1 - k].as_const_int();
-        if (const Step s = of(e->args[k]); s && factor) return s.value_or(0) * *factor;
+        if (steps[k] && factor) return *steps[k] * *factor;
       }
       return std::nullopt;
     default: return std::nullopt;

@@ -101,8 +101,9 @@ class CallTable {
   bool are_equal(NodeId m, NodeId n) const {
     const Node &x = g_.node(m), &y = g_.node(n);
     const auto same = [this](ValueId a, ValueId b) { return operand(a) == operand(b); };
-    if (x.op != y.op || x.list_size != y.list_size || !std::ranges::equal(x.inputs, y.inputs, same) ||
-        !(tag(x) == tag(y)) || x.output_count != y.output_count || !(x.attrs == y.attrs))
+    if (x.op != y.op || x.list_size != y.list_size ||
+        !std::ranges::equal(x.inputs, y.inputs, same) || !(tag(x) == tag(y)) ||
+        x.output_count != y.output_count || !(x.attrs == y.attrs))
       return false;
     for (uint32_t k = 0; k < x.output_count; ++k)
       if (!(g_.type(x.out(k)) == g_.type(y.out(k)))) return false;

@@ -164,7 +164,7 @@ class Fuser {
   std::unordered_map<uint32_t, int32_t> last_reader_;
   std::unordered_map<uint32_t, bool> returned_;
   std::vector<bool> repeated_;  // by node: computes again what an earlier one gives
-  std::set<NodeId> joins_;  // whose operands have places (place.h): not fused
+  std::set<NodeId> joins_;      // whose operands have places (place.h): not fused
   std::vector<ValueId> replaced_;
   std::unordered_map<uint32_t, ValueId> now_;
   std::set<std::string>& taken_;  // names of graphs
