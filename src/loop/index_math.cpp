@@ -56,6 +56,30 @@ int32_t IndexMath::atom(Kind kind, const LinearIndex& inner, int64_t divisor) {
   return number;
 }
 
+LinearIndex IndexMath::chosen(Kind kind, LinearIndex a, LinearIndex b) {
+  const bool larger = kind == Kind::larger;
+  const std::optional<Range> x = range(a), y = range(b);
+  if (x && y && (larger ? x->low >= y->high : x->high <= y->low)) return a;
+  if (x && y && (larger ? y->low >= x->high : y->high <= x->low)) return b;
+  LinearIndex out;
+  std::vector<int32_t>& same = parts_[hash_of(a, hash_of(b, static_cast<size_t>(kind)))];
+  for (const int32_t known : same)
+    if (atoms_[known].kind == kind && atoms_[known].inner == a && atoms_[known].second == b) {
+      add_term(out, known, 1);
+      return out;
+    }
+  int64_t most = -1;
+  if (x && y && (larger ? std::max(x->low, y->low) : std::min(x->low, y->low)) >= 0)
+    most = larger ? std::max(x->high, y->high) : std::min(x->high, y->high);
+  const Expr first = expr_of(a), second = expr_of(b);
+  const auto number = static_cast<int32_t>(atoms_.size());
+  atoms_.push_back({binary(larger ? Op::max : Op::min, first, second), kind, most, std::move(a), 1,
+                    std::move(b)});
+  same.push_back(number);
+  add_term(out, number, 1);
+  return out;
+}
+
 void IndexMath::add_term(LinearIndex& to, int32_t atom, int64_t factor) {
   if (factor == 0) return;
   auto at = std::lower_bound(to.terms.begin(), to.terms.end(), atom,
@@ -106,6 +130,16 @@ int64_t IndexMath::largest(const LinearIndex& x) const {
     most += t.factor * atoms_[t.atom].largest;
   }
   return most;
+}
+
+std::optional<IndexMath::Range> IndexMath::range(const LinearIndex& x) const {
+  Range out{x.constant, x.constant};
+  for (const LinearIndex::Term& t : x.terms) {
+    const int64_t most = atoms_[t.atom].largest;
+    if (most < 0) return std::nullopt;
+    (t.factor < 0 ? out.low : out.high) += t.factor * most;
+  }
+  return out;
 }
 
 IndexMath::Split IndexMath::split(const LinearIndex& x, int64_t divisor) {
@@ -196,6 +230,11 @@ LinearIndex IndexMath::linear(const Expr& e) {
       out = e->op == Op::truncdiv || e->op == Op::floordiv ? s.quotient : s.remainder;
       break;
     }
+    case Op::max:
+    case Op::min:
+      out = chosen(e->op == Op::max ? Kind::larger : Kind::smaller, linear(e->args[0]),
+                   linear(e->args[1]));
+      break;
     default: add_term(out, atom_of(e), 1); break;
   }
   join_parts(out);

@@ -5,12 +5,14 @@
 //   math.divide(p * 768 + j, 768)     p            j is below 768
 //   math.modulo(p * 768 + j, 64)      j % 64
 //   p / 4 * 4 + p % 4                 p
+//   (max(j - 4, 0) + 8) / 1024        0            max(j - 4, 0) is below 764
 //
 // An index is a constant and a sum of atoms times numbers; an atom is a variable, a quotient, a
-// remainder, or an expression that isn't looked into (a loaded index). Indices are not negative and
-// divisors are positive numbers.
+// remainder, the larger or smaller of two indices, or an expression that isn't looked into (a
+// loaded index). Indices are not negative and divisors are positive numbers.
 #pragma once
 #include <deque>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -51,23 +53,29 @@ class IndexMath {
   int32_t atom_of(const Expr& var);
 
  private:
-  enum class Kind : uint8_t { opaque, variable, quotient, remainder };
+  enum class Kind : uint8_t { opaque, variable, quotient, remainder, larger, smaller };
   struct Atom {
     Expr expr;
     Kind kind = Kind::opaque;
     int64_t largest = -1;  // -1: unknown
     LinearIndex inner = {};
     int64_t divisor = 1;
+    LinearIndex second = {};  // of larger, smaller
+  };
+  struct Range {
+    int64_t low, high;
   };
   struct Split {
     LinearIndex quotient, remainder;
   };
   int32_t atom(Kind kind, const LinearIndex& inner, int64_t divisor);
+  LinearIndex chosen(Kind kind, LinearIndex a, LinearIndex b);
   void add(LinearIndex& to, const LinearIndex& x, int64_t factor);
   void add_term(LinearIndex& to, int32_t atom, int64_t factor);
   void join_parts(LinearIndex& x);
   Split split(const LinearIndex& x, int64_t divisor);
   int64_t largest(const LinearIndex& x) const;  // -1: unknown
+  std::optional<Range> range(const LinearIndex& x) const;
   Expr expr_of(LinearIndex x);
 
   struct Known {
@@ -77,7 +85,7 @@ class IndexMath {
   std::deque<Atom> atoms_;
   std::unordered_map<const ExprNode*, int32_t> atom_of_;    // opaque ones and variables' nodes
   std::unordered_map<int64_t, int32_t> variable_;           // by id
-  std::unordered_map<size_t, std::vector<int32_t>> parts_;  // quotients, remainders by hash
+  std::unordered_map<size_t, std::vector<int32_t>> parts_;  // those of indices, by hash
   std::unordered_map<size_t, std::vector<Known>> known_;
   std::unordered_map<const ExprNode*, LinearIndex> linear_;  // of normal forms
   std::unordered_map<const ExprNode*, std::vector<int64_t>> variables_;

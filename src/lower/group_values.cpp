@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <functional>
 #include <utility>
 
 #include "base/result.h"
@@ -149,7 +148,27 @@ Exprs GroupValues::through_view(const OpView& op, const ViewRule& rule, int k, c
   const std::vector<int64_t> shape = static_shape(op.in_type(0));
   const auto layout = rule.layout(op, Layout::contiguous(shape), k);
   if (!layout) throw_failure(bug("{}: no view of row-major memory", op.name()));
-  return math_.delinearise(address(*layout, index), shape);
+  Exprs out = math_.delinearise(address(*layout, index), shape);
+  name_long_parts(out, shape);
+  return out;
+}
+
+void GroupValues::name_long_parts(Exprs& index, const std::vector<int64_t>& shape) {
+  constexpr size_t longest = 128;
+  for (size_t d = 0; d < index.size(); ++d) {
+    const Extent extent = extent_of(index[d]);
+    if (extent.operations <= longest || (guarded_ && extent.reads_memory)) continue;
+    Scope& scope = scopes_[depth_of({index[d]})];
+    const auto [it, fresh] = scope.named_parts.try_emplace(&*index[d]);
+    if (fresh) {
+      const int64_t id = sheet_.next_var++;
+      it->second = make_var(id, fmt::format("i_{}", id), DType::i64);
+      math_.declare(it->second, shape[d]);
+      scope_of_[id] = static_cast<size_t>(&scope - scopes_.data());
+      scope.block->push_back({Let{it->second, index[d]}});
+    }
+    index[d] = it->second;
+  }
 }
 
 namespace {
@@ -221,22 +240,25 @@ GroupValues::Key GroupValues::key_of(ValueId v, const Exprs& index) const {
   return key;
 }
 
-// silu reads its operand twice: written out, twenty in a row are a million operations.
-bool GroupValues::is_long(const Expr& e) {
-  constexpr size_t longest = 256;
-  const std::function<size_t(const Expr&)> size = [&](const Expr& x) {
-    if (const auto it = size_of_.find(&*x); it != size_of_.end()) return it->second;
-    size_t n = 1;
-    for (const Expr& a : x->args) n = std::min(n + size(a), 2 * longest);
-    sized_.push_back(x);
-    return size_of_[&*x] = n;
-  };
-  return size(e) > longest;
+GroupValues::Extent GroupValues::extent_of(const Expr& e) {
+  constexpr size_t most = 1 << 16;
+  if (const auto it = extents_.find(&*e); it != extents_.end()) return it->second;
+  Extent all{1, e->op == Op::load};
+  for (const Expr& a : e->args) {
+    const Extent part = extent_of(a);
+    all = {std::min(all.operations + part.operations, most), all.reads_memory || part.reads_memory};
+  }
+  sized_.push_back(e);
+  return extents_[&*e] = all;
 }
 
-// What is read more than once, was taken out of a loop, or is long, gets a name.
+// What is read more than once, was taken out of a loop, or is long, gets a name: silu reads its
+// operand twice, and twenty in a row, written out, are a million operations.
 Expr GroupValues::named(ValueId v, Expr e, size_t depth) {
-  if (is_leaf(e) || (depth + 1 == scopes_.size() && !is_shared(v) && !is_long(e))) return e;
+  constexpr size_t longest = 256;
+  if (is_leaf(e) ||
+      (depth + 1 == scopes_.size() && !is_shared(v) && extent_of(e).operations <= longest))
+    return e;
   std::string name = graph_.name(v);
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';

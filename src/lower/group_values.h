@@ -68,6 +68,7 @@ class GroupValues {
   struct Scope {
     loop::Block* block;
     std::map<Key, loop::Expr> known;
+    std::unordered_map<const loop::ExprNode*, loop::Expr> named_parts;  // of indices
   };
   struct Kept {
     loop::Exprs index;
@@ -84,8 +85,14 @@ class GroupValues {
   loop::Expr outside(ValueId v, const loop::Exprs& index);
   loop::Exprs through_view(const OpView& op, const loop::ViewRule& rule, int k,
                            const loop::Exprs& index);
+  // Long parts of an index get names: views of views read what is below them several times each.
+  void name_long_parts(loop::Exprs& index, const std::vector<int64_t>& shape);
   bool is_shared(ValueId v) const;
-  bool is_long(const loop::Expr& e);
+  struct Extent {
+    size_t operations;  // written out, parts as often as they are read
+    bool reads_memory;
+  };
+  Extent extent_of(const loop::Expr& e);
   void adopt(int64_t first_variable, size_t depth);
 
   const Graph& graph_;
@@ -97,9 +104,8 @@ class GroupValues {
   std::unordered_map<uint32_t, std::pair<loop::Exprs, loop::Expr>> folded_;
   std::unordered_map<uint32_t, Kept> kept_;
   std::vector<Scope> scopes_;
-  std::unordered_map<int64_t, size_t> scope_of_;  // by variable
-  // Operations in an expression written out, parts as often as they are read; of those in `sized_`.
-  std::unordered_map<const loop::ExprNode*, size_t> size_of_;
+  std::unordered_map<int64_t, size_t> scope_of_;               // by variable
+  std::unordered_map<const loop::ExprNode*, Extent> extents_;  // of those in `sized_`
   loop::Exprs sized_;
   std::unordered_map<uint32_t, int> scalar_of_;  // stream of a node
   std::vector<NodeId> streams_;

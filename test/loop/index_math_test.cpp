@@ -81,6 +81,21 @@ TEST_F(IndexMathTest, delinearise_gives_the_dims_back) {
   EXPECT_TRUE(same(merged[1], h * Expr(5) + d));
 }
 
+// As a cat of halves reads them: no operand behind its end, whichever is wanted.
+TEST_F(IndexMathTest, the_larger_and_the_smaller_of_two_are_bounded) {
+  const Expr p = var(48), i = var(8);
+  const Expr high = binary(Op::max, i - Expr(4), Expr(0)), low = binary(Op::min, i, Expr(3));
+  for (const Expr& part : {high, low, low + Expr(4)}) {
+    EXPECT_TRUE(same(math.divide(p * Expr(8) + part, 8), p));
+    EXPECT_TRUE(same(math.modulo(p * Expr(8) + part, 8), part));
+  }
+  EXPECT_FALSE(same(math.divide(p * Expr(4) + low + Expr(4), 4), p));
+  EXPECT_TRUE(same(binary(Op::max, i, Expr(0)), i));
+  EXPECT_TRUE(same(binary(Op::min, i, Expr(7)), i));
+  EXPECT_TRUE(same(binary(Op::max, i, Expr(7)), Expr(7)));
+  EXPECT_TRUE(same(binary(Op::min, i + p - p, Expr(3)), low));
+}
+
 TEST_F(IndexMathTest, random_expressions_keep_their_values) {
   std::mt19937_64 rng(7);
   const auto below = [&](int64_t n) {
@@ -94,12 +109,15 @@ TEST_F(IndexMathTest, random_expressions_keep_their_values) {
       const Expr a = pool[static_cast<size_t>(below(std::ssize(pool)))];
       const Expr b = pool[static_cast<size_t>(below(std::ssize(pool)))];
       const Expr n(below(24) + 1);
-      switch (below(5)) {
+      switch (below(8)) {
         case 0: pool.push_back(a + b); break;
         case 1: pool.push_back(a * n); break;
         case 2: pool.push_back(binary(Op::truncdiv, a, n)); break;
         case 3: pool.push_back(binary(Op::truncmod, a, n)); break;
-        default: pool.push_back(binary(Op::min, a, n)); break;
+        case 4: pool.push_back(binary(Op::min, a, n)); break;
+        case 5: pool.push_back(binary(Op::max, a, b)); break;
+        case 6: pool.push_back(binary(Op::max, a - n, Expr(0))); break;
+        default: pool.push_back(binary(Op::max, Expr(0), binary(Op::min, a - n, b))); break;
       }
     }
     const Expr e = pool.back(), s = math.simplify(e);
