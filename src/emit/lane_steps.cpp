@@ -14,7 +14,7 @@ Step LaneSteps::of(const Expr& e) const {
     auto it = steps_.find(e->i);
     return it == steps_.end() ? Step(0) : it->second;
   }
-  // Each operand is looked at once: looked at again at every level, a deep expression takes forever.
+  // Each operand is looked at once: twice at every level would be 2^depth times.
   bool shared = true;
   std::array<Step, 2> steps;
   for (size_t k = 0; k < e->args.size(); ++k) {

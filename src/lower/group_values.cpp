@@ -158,14 +158,14 @@ void GroupValues::name_long_parts(Exprs& index, const std::vector<int64_t>& shap
   for (size_t d = 0; d < index.size(); ++d) {
     const Extent extent = extent_of(index[d]);
     if (extent.operations <= longest || (guarded_ && extent.reads_memory)) continue;
-    Scope& scope = scopes_[depth_of({index[d]})];
-    const auto [it, fresh] = scope.named_parts.try_emplace(&*index[d]);
+    const size_t depth = depth_of({index[d]});
+    const auto [it, fresh] = scopes_[depth].named_parts.try_emplace(&*index[d]);
     if (fresh) {
       const int64_t id = sheet_.next_var++;
       it->second = make_var(id, fmt::format("i_{}", id), DType::i64);
       math_.declare(it->second, shape[d]);
-      scope_of_[id] = static_cast<size_t>(&scope - scopes_.data());
-      scope.block->push_back({Let{it->second, index[d]}});
+      scope_of_[id] = depth;
+      scopes_[depth].block->push_back({Let{it->second, index[d]}});
     }
     index[d] = it->second;
   }

@@ -1,7 +1,8 @@
 // A mask of dropout isn't kept for readers far away: they draw it again.
 //
 //   %y, %m = native_dropout(%x, %rng; p, stream)    ...    %d = mul(%g, %m)
-//     ->  %y, %m = ...    ...    %u = rand(%rng; size, stream)    %k = ge(%u, p)    %d = mul(%g, %k)
+//     ->  %y, %m = native_dropout(%x, %rng; p, stream)    ...
+//         %u = rand(%rng; size, stream)    %k = ge(%u, p)    %d = mul(%g, %k)
 //
 // To the last bit: rand's numbers are those that the dropout compares with p, multiples of 2^-24,
 // and p is rounded up to one. Computing the dropout again would need %x, which is gone by then; the
