@@ -5,6 +5,7 @@
 #include "tool/autocast_option.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
+#include "tool/pass_choice.h"
 #include "tool/static_sizes.h"
 
 namespace cleave::tool {
@@ -14,6 +15,7 @@ struct Options {
   std::string graph, dump, in, budget;
   std::vector<std::string> sizes;
   AutocastOption autocast;
+  PassChoice choice;
   int threads = 0;
   bool json = false;
 };
@@ -55,6 +57,7 @@ nlohmann::ordered_json to_json(const CompileReport& r) {
 Status run(const Options& o) {
   if (o.threads < 0 || o.threads > 1024)
     return user_error("--threads {}: expected 0 to 1024", o.threads);
+  CLEAVE_CHECK(o.choice.check());
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
   CLEAVE_CHECK(o.autocast.apply(p.main, ops));
@@ -62,6 +65,7 @@ Status run(const Options& o) {
   CompileOptions options;
   options.executor = make_thread_pool(o.threads);
   options.dump_dir = o.dump;
+  options.passes = o.choice.pass_options();
   if (!o.budget.empty()) { CLEAVE_TRY(options.memory_budget, parse_budget(o.budget)); }
   CLEAVE_TRY(const auto program, CompiledProgram::compile(graph, ops, options));
   const CompileReport& report = program->report();
@@ -94,6 +98,7 @@ Command compile_command() {
             options.option("--in", o->in, "tensors whose shapes give the symints (.safetensors)");
             options.option("--budget", o->budget,
                            "of the peak: 64MiB, or 60% of that with nothing recomputed");
+            o->choice.add_all_to(options);
             options.option("--threads", o->threads, "that compile; 0: one a core");
             options.flag("--json", o->json, "print one JSON object: stages, compile_ms, kernels");
             return [o] { return run(*o); };

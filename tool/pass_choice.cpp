@@ -20,8 +20,24 @@ void PassChoice::add_to(OptionList& options) {
   options.flag("--strict", strict, "no rule that rounds otherwise");
 }
 
+void PassChoice::add_all_to(OptionList& options) {
+  options.option("--passes", passes, "on or off");
+  add_to(options);
+}
+
+Status PassChoice::check() const {
+  if (passes != "on" && passes != "off")
+    return user_error("--passes {}: expected on or off", passes);
+  return {};
+}
+
 PassOptions PassChoice::pass_options() const {
-  return {.strict = strict, .off = split_names(off), .on = split_names(on)};
+  PassOptions out;
+  out.none = passes == "off";
+  out.strict = strict;
+  out.off = split_names(off);
+  out.on = split_names(on);
+  return out;
 }
 
 }  // namespace cleave::tool

@@ -1,4 +1,4 @@
-// --on a,b --off a,b --strict: which of the passes run.
+// --passes off, --on a,b --off a,b --strict: which of the passes run.
 #pragma once
 #include "pass/pass.h"
 #include "tool/option_list.h"
@@ -9,10 +9,14 @@ namespace cleave::tool {
 std::vector<std::string> split_names(const std::string& text);
 
 struct PassChoice {
-  std::string on, off;
+  std::string on, off, passes = "on";
   bool strict = false;
 
   void add_to(OptionList& options);
+  // --passes too, for commands that run all of them otherwise.
+  void add_all_to(OptionList& options);
+  // Fails (user) where --passes is neither on nor off.
+  Status check() const;
   // Names are not looked at: run_stage does.
   PassOptions pass_options() const;
 };

@@ -27,19 +27,13 @@ namespace cleave::tool {
 namespace {
 
 struct Options {
-  std::string graph, in, out, engine = "compiled", budget, mode = "exact", passes = "on",
-                              fuse = "on", compiler = "automatic", dump;
+  std::string graph, in, out, engine = "compiled", budget, mode = "exact", fuse = "on",
+                              compiler = "automatic", dump;
   int threads = 0, repeat = 1;
   AutocastOption autocast;
   PassChoice choice;
   InputOptions inputs;
   bool grad = false, json = false, profile = false;
-
-  PassOptions pass_options() const {
-    PassOptions out = choice.pass_options();
-    out.none = passes == "off";
-    return out;
-  }
 };
 
 struct RunReport {
@@ -62,9 +56,8 @@ Status check_options(const Options& o) {
   if (o.repeat < 1) return user_error("--repeat {}: expected at least 1", o.repeat);
   if (o.threads < 0 || o.threads > 1024)
     return user_error("--threads {}: expected 0 to 1024", o.threads);
-  for (const auto& [name, value] : {std::pair{"--passes", o.passes}, {"--fuse", o.fuse}})
-    if (value != "on" && value != "off")
-      return user_error("{} {}: expected on or off", name, value);
+  CLEAVE_CHECK(o.choice.check());
+  if (o.fuse != "on" && o.fuse != "off") return user_error("--fuse {}: expected on or off", o.fuse);
   constexpr std::string_view compilers[] = {"automatic", "clang", "cc", "none"};
   if (std::ranges::find(compilers, o.compiler) == std::end(compilers))
     return user_error("--compiler {}: expected automatic, clang, cc or none", o.compiler);
@@ -115,7 +108,7 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
                      : o.compiler == "none"  ? runtime::CompilerKind::none
                                              : runtime::CompilerKind::automatic;
   options.fuse = o.fuse != "off";
-  options.passes = o.pass_options();
+  options.passes = o.choice.pass_options();
   options.is_cut = o.mode == "pytorch";
   if (!o.budget.empty() && !options.is_cut) {
     CLEAVE_TRY(options.memory_budget, parse_budget(o.budget));
@@ -200,7 +193,7 @@ Status run(const Options& o) {
   const auto& placeholders = p.main.placeholders();
   const bool asked = std::ranges::any_of(placeholders, &Placeholder::wants_grad);
   if (o.engine == "compiled" && !p.main.is_joint() && o.mode != "pytorch") {
-    const auto reports = run_stage(PassStage::pre_grad, p.main, ops, o.pass_options());
+    const auto reports = run_stage(PassStage::pre_grad, p.main, ops, o.choice.pass_options());
     if (!reports.ok()) return Failure(reports.failure());
   }
   if (o.grad && asked && !p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
@@ -255,8 +248,7 @@ Command run_command() {
             "--budget", o->budget,
             "of the peak: 64MiB, or 60% of that with nothing recomputed; pytorch: its fraction");
         options.option("--mode", o->mode, "exact, pytorch, or default: nothing is recomputed");
-        options.option("--passes", o->passes, "on or off");
-        o->choice.add_to(options);
+        o->choice.add_all_to(options);
         options.option("--fuse", o->fuse, "on or off");
         options.option("--compiler", o->compiler, "automatic, clang, cc, or none: interpret");
         options.option("--threads", o->threads, "0: one a core");

@@ -232,6 +232,14 @@ class Compile(Case):
         f = self.file("k.loops", "kernel %y(%y: f32[4] write) {\n  %y[i] = 1.0\n}\n")
         self.refused(cleave("check", f), 1, "k.loops:2:6: L2", "'i' is not known")
 
+    def test_passes_are_chosen(self):
+        g = self.file("m.clv", TWICE)
+        def nodes(*args): return {s["name"]: s["nodes"] for s in self.stages(g, *args)["stages"]}["decomposed"]
+        self.assertEqual(nodes("--passes", "off"), nodes() + 1)
+        self.assertEqual(nodes("--off", "merge_equal"), nodes() + 1)
+        self.refused(cleave("compile", g, "--passes", "some"), 1, "--passes some", "on or off")
+        self.refused(cleave("compile", g, "--off", "no_such"), 1, "no_such")
+
     def test_text_lists_the_stages(self):
         r = cleave("compile", "-", stdin=MLP)
         self.assertEqual(r.returncode, 0, r.stderr)
