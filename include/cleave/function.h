@@ -192,6 +192,9 @@ CLEAVE_API Tensors chunk(const Tensor& self, int64_t chunks, int64_t dim = 0,
 CLEAVE_API Tensor cat(const Tensors& tensors, int64_t dim = 0, Location at = Location::current());
 CLEAVE_API Tensor stack(const Tensors& tensors, int64_t dim = 0, Location at = Location::current());
 CLEAVE_API Tensor flip(const Tensor& self, const Sizes& dims, Location at = Location::current());
+// Windows of a dim, `step` apart, each as a last dim of `size`.
+CLEAVE_API Tensor unfold(const Tensor& self, int64_t dim, int64_t size, int64_t step,
+                         Location at = Location::current());
 // Two numbers for each dim from the last: how many elements before and behind.
 CLEAVE_API Tensor pad(const Tensor& self, const Sizes& pad, const Number& value = 0,
                       Location at = Location::current());

@@ -130,6 +130,11 @@ Tensor flip(const Tensor& self, const Sizes& dims, Location at) {
   return record1("flip", {self}, {{"dims", dims}}, at);
 }
 
+Tensor unfold(const Tensor& self, int64_t dim, int64_t size, int64_t step, Location at) {
+  require_defined("unfold", "self", self, at);
+  return record1("unfold", {self}, {{"dimension", dim}, {"size", size}, {"step", step}}, at);
+}
+
 Tensor pad(const Tensor& self, const Sizes& pad, const Number& value, Location at) {
   require_defined("pad", "self", self, at);
   return record1("constant_pad_nd", {self}, {{"pad", pad}, {"value", trace::attr_of(value)}}, at);

@@ -64,6 +64,7 @@ TEST(SymbolicShape, parts) {
   EXPECT_EQ(types_of("split_with_sizes(%a; split_sizes=[s0,s0*3])", 2), "f32[s0,s1] f32[s0*3,s1]");
   EXPECT_EQ(types_of("split(%a; split_size=s0*2)", 2), "f32[s0*2,s1] f32[s0*2,s1]");
   EXPECT_EQ(types_of("diagonal(%x; offset=1)"), "f32[min(5,s0)]");
+  EXPECT_EQ(types_of("unfold(%x; dimension=0, size=2, step=2)"), "f32[floordiv(s0-2,2)+1,6,2]");
   EXPECT_EQ(types_of("cat([%x, %x])"), "f32[s0*2,6]");
   EXPECT_EQ(types_of("stack([%v, %v])"), "f32[2,s1]");
 }
@@ -133,6 +134,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "repeat(%x; repeats=[2,s1,1])", "select(%x; dim=0, index=-1)",
                     "slice(%x; start=1, end=-1)", "slice(%x; start=1, step=2)",
                     "diagonal(%x; offset=1)", "diagonal(%x; offset=-1)", "cat([%x, %x])",
+                    "unfold(%x; dimension=0, size=2, step=1)",
+                    "unfold(%x; dimension=0, size=2, step=2)",
                     "constant_pad_nd(%x; pad=[1,-1,s1,-1])", "flip(%x; dims=[0])",
                     "split(%a; split_size=s0*4)", "sum(%c; dim=[1])", "mean(%c; dim=[0,1])",
                     "prod(%x; dim=0)", "amax(%c; dim=[1])", "var(%c; dim=[0,1], correction=0)",

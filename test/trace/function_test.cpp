@@ -121,7 +121,8 @@ TEST(Views, cuts_and_joins) {
                    a.unsqueeze(-1).squeeze(2),
                    expand(a.unsqueeze(0), {2, -1, -1}),
                    a.slice(1, 0, 99, 2),
-                   reshape(a, {3, -1})};
+                   reshape(a, {3, -1}),
+                   unfold(a, 1, 2, 1)};
   });
   expect_near(out[0], {2, 2}, {0, 1, 3, 4});
   expect_near(out[1], {2, 1}, {2, 5});
@@ -137,6 +138,7 @@ TEST(Views, cuts_and_joins) {
   expect_near(out[11], {2, 2, 3}, {0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5});
   expect_near(out[12], {2, 2}, {0, 2, 3, 5});
   expect_near(out[13], {3, 2}, {0, 1, 2, 3, 4, 5});
+  expect_near(out[14], {2, 2, 2}, {0, 1, 1, 2, 3, 4, 4, 5});
 }
 
 TEST(Views, triangles) {
