@@ -89,10 +89,8 @@ void scan(std::string_view text, Word word, Other other) {
   }
 }
 
-std::vector<std::string> words_of(std::string_view text) {
-  std::unordered_set<std::string> out;
-  scan(text, [&](std::string_view w) { out.emplace(w); }, [](std::string_view) {});
-  return {out.begin(), out.end()};
+void add_words(std::string_view text, std::unordered_set<std::string_view>& to) {
+  scan(text, [&](std::string_view w) { to.insert(w); }, [](std::string_view) {});
 }
 
 std::string replaced(std::string_view text, const auto& of_word) {
@@ -157,7 +155,6 @@ std::string expanded(const Macro& macro, const std::vector<std::string>& argumen
 // A definition, or a macro that isn't written out.
 struct Item {
   std::string text, name;
-  std::vector<std::string> words = {};  // that it is made of
 };
 
 // Not written out, since it takes expressions.
@@ -241,7 +238,6 @@ const std::vector<Item>& all_items() {
     out.add(for_64(lane_words_text).replace(0, 0, "enum { lanes_x64 = 64 };\n"));
     out.add(lane_memory_text);
     out.add(lane_philox_text);
-    for (Item& i : out.items) i.words = words_of(i.text);
     return out.items;
   }();
   return items;
@@ -257,13 +253,13 @@ std::string c_prelude() {
 
 std::string c_prelude_for(const std::string& kernels) {
   const std::vector<Item>& items = all_items();
-  std::unordered_set<std::string> wanted;
-  for (std::string& w : words_of(kernels)) wanted.insert(std::move(w));
+  std::unordered_set<std::string_view> wanted;
+  add_words(kernels, wanted);
   // What an item names stands before it.
   std::vector<bool> used(items.size());
   for (size_t i = items.size(); i-- > 0;) {
     used[i] = wanted.contains(items[i].name);
-    if (used[i]) wanted.insert(items[i].words.begin(), items[i].words.end());
+    if (used[i]) add_words(items[i].text, wanted);
   }
   std::string out;
   for (size_t i = 0; i < items.size(); ++i)
