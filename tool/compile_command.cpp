@@ -89,7 +89,8 @@ Command compile_command() {
           "  cleave compile dynamic.clv --size s0=8,s1=128 --json",
           [](OptionList& options) {
             auto o = std::make_shared<Options>();
-            options.required("GRAPH", o->graph, "a forward or a joint graph, taken as it is");
+            options.required("GRAPH", o->graph,
+                             "a forward or a joint graph, taken as it is: no pre_grad pass");
             o->autocast.add_to(options);
             options.option("--dump", o->dump,
                            "a folder for each stage that changes something: NN_STAGE.clv the "
