@@ -59,19 +59,29 @@ class Rounding {
   // Moves each floating element by up to a rounding of `type`, of its size and of `whole`. What the
   // type can't hold is 0 or infinity then, as in compiled code.
   void move_elements(Array& a, DType type, double whole) { move_elements(a, type, type, whole); }
-  // By a rounding of `by`, and then rounded to `type`.
-  void move_elements(Array& a, DType by, DType type, double whole) {
+  // By `times` the rounding of `by`, and then rounded to `type`.
+  void move_elements(Array& a, DType by, DType type, double whole, double times = 1) {
     for (double& x : a.f) {
       const double part = seed_ == 0   ? 1
                           : seed_ == 1 ? -1
                                        : static_cast<double>(rng_() >> 11) * 0x1p-52 - 1;
-      x = round_to(type, x + part * rounding_of(by) * (x + whole));
+      x = round_to(type, x + part * times * rounding_of(by) * (x + whole));
     }
   }
-  // What comes out on the other side of 0 by roundings inside may as well come out as 0.
+  // What comes out on the other side of 0 by roundings inside, or is nothing but their sum (the
+  // variance of equal elements), may as well come out as 0.
   void cancel_elements(Array& a, const Array& unmoved) {
-    for (size_t k = 0; k < a.f.size(); ++k)
-      if (a.f[k] * unmoved.f[k] < 0 && seed_ % 2 == 0) a.f[k] = 0;
+    for (size_t k = 0; k < a.f.size(); ++k) {
+      const double x = a.f[k], y = unmoved.f[k];
+      if (seed_ % 2 == 0 && std::fabs(x - y) >= 0.5 * std::fabs(y)) a.f[k] = 0;
+    }
+  }
+  // Squares and products of what is this small may be 0 inside of an operator.
+  void flush_small(Array& a) const {
+    const double least = a.dtype == DType::f64 ? 0x1p-511 : 0x1p-63;
+    if (seed_ % 4 < 2) return;
+    for (double& x : a.f)
+      if (std::fabs(x) < least) x = 0;
   }
 
  private:
@@ -98,6 +108,17 @@ bool cancels_inside(const OpView& op) {
   return name == "_softmax_backward_data" || name == "_log_softmax_backward_data";
 }
 
+// Whether the factors of a product are such that a part of it may be infinite or 0 where all of it
+// is not: it is NaN then.
+bool may_overflow_inside(const Graph& g, NodeId n, const std::vector<const Array*>& operands) {
+  const std::string& name = g.node(n).op->name;
+  if ((name != "prod" && name != "cumprod") || !operands[0]->floating()) return false;
+  double up = 0;
+  for (const double x : operands[0]->f)
+    if (std::isfinite(x) && std::fabs(x) > 1) up += std::log2(std::fabs(x));
+  return up > (operands[0]->dtype == DType::f64 ? 1000 : 120);
+}
+
 // One node as rounded: each floating result is moved by up to a rounding of
 // its own size, of products also of the result's largest element, and where elements are summed the
 // operands are moved by a rounding of the type that they are summed in.
@@ -113,11 +134,17 @@ Result<Arrays> run_moved(const Graph& g, NodeId n, std::vector<const Array*> ope
     for (const Array*& x : operands) {
       if (!x) continue;
       moved.push_back(*x);
-      rounding.move_elements(moved.back(), x->dtype == DType::f64 ? DType::f64 : DType::f32, 0);
+      const DType sums = x->dtype == DType::f64 ? DType::f64 : DType::f32;
+      // The oracle itself adds one f64 after the other: its own error grows with their number.
+      const double times = sums == DType::f64 ? 1 + std::sqrt(x->numel()) / 8 : 1;
+      rounding.move_elements(moved.back(), sums, sums, 0, times);
+      rounding.flush_small(moved.back());
       x = &moved.back();
     }
   }
   CLEAVE_TRY(Arrays results, run_node(g, n, operands));
+  if (may_overflow_inside(g, n, operands))
+    for (double& x : results[0].f) x = NAN;
   double whole = 0;
   if (cancels_inside(g.view(n)))
     for (const Array* x : operands) whole = std::max(whole, x ? largest(*x) : 0);
@@ -242,9 +269,13 @@ void compare(const Array& got, const Array& want, const std::vector<Arrays>& mov
 
 Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops,
                             runtime::CompilerKind compiler) {
+  return check_graph(r, ops, RunChoice{.compiler = compiler});
+}
+
+Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops, const RunChoice& choice) {
   CLEAVE_TRY(const Arrays want, run_oracle(r, nullptr));
   Verdict verdict;
-  const Result<Arrays> got = law::run_graph(r.g, ops, r.inputs, compiler);
+  const Result<Arrays> got = run_chosen(choice, r.g, ops, r.inputs);
   if (!got.ok()) {
     if (got.failure().kind == ErrorKind::unsupported) return got.failure();
     if (!fails_by_rounding(r, got.failure().message)) {
@@ -254,9 +285,10 @@ Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops,
     for (const Array& a : want) verdict.left_open += a.numel();
     return verdict;
   }
-  // Fused or not, compiled or not: the same bits, but for the sign of a NaN.
-  CLEAVE_TRY(const Arrays single,
-             law::run_graph(r.g, ops, r.inputs, runtime::CompilerKind::none, 2, false));
+  // Fused or not, compiled or not, cut or not, on any threads: the same bits, but for the sign of a
+  // NaN. Only passes may round otherwise.
+  const RunChoice plainest{.fuse = false, .threads = 1, .passes = choice.passes};
+  CLEAVE_TRY(const Arrays single, run_chosen(plainest, r.g, ops, r.inputs));
   for (size_t at = 0; at < want.size() && verdict.difference.empty(); ++at)
     if (std::string why = law::difference((*got)[at], single[at], 0); !why.empty())
       verdict.difference = fmt::format("return {}: fused, other than call by call, it {}", at, why);

@@ -6,8 +6,8 @@
 // from the oracle as a small multiple of the largest such change. Where an integer or boolean
 // element changes (a comparison of nearly equal numbers), it is not compared.
 #pragma once
-#include "runtime/compiler.h"
 #include "test/sample/random_graph.h"
+#include "test/sample/run_choice.h"
 
 namespace cleave::random {
 
@@ -21,6 +21,7 @@ struct Verdict {
 // CompilerKind::none: the cheap pipeline, which interprets kernels.
 Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops,
                             runtime::CompilerKind compiler = runtime::CompilerKind::automatic);
+Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops, const RunChoice& choice);
 
 // The oracle's returns, and how far from them each element may be: 0 for integers, inf where
 // rounding decides it.

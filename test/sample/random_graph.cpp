@@ -9,11 +9,15 @@
 #include "ir/builder.h"
 #include "ir/text.h"
 #include "pass/autocast.h"
+#include "test/sample/draw_size.h"
+#include "test/sample/reduction_chain.h"
+#include "test/sample/sized_sample.h"
 
 namespace cleave::random {
 namespace {
 
-constexpr double tame = 1e3;  // larger values are not used further
+constexpr double tame = 1e3;      // larger values are not used further,
+constexpr double returned = 1e6;  // and these not returned
 constexpr int64_t most_elements = 4096;
 
 struct Known {
@@ -22,9 +26,9 @@ struct Known {
   bool hidden = false;  // a detached copy stands for it
 };
 
-bool is_tame(const Array& a) {
+bool is_tame(const Array& a, double most = tame) {
   for (int64_t k = 0; k < a.numel(); ++k)
-    if (!(std::fabs(a.number(k)) <= tame)) return false;
+    if (!(std::fabs(a.number(k)) <= most)) return false;
   return true;
 }
 
@@ -40,13 +44,18 @@ class Writer {
       : options_(options), b_(out_.g, ops), rng_(seed) {
     for (const auto& op : ops.all())
       if (can_draw(*op)) drawn_.push_back(op.get());
+    has_reductions_ = options.without.empty();
   }
 
   Result<RandomGraph> write() {
     if (drawn_.empty()) return user_error("random_graph: no operator has samples and rules");
     const int nodes = between(options_.least_nodes, options_.most_nodes);
-    for (int tries = 0; std::cmp_less(out_.g.node_count(), nodes) && tries < 4 * nodes; ++tries)
-      CLEAVE_CHECK(call());
+    for (int tries = 0; std::cmp_less(out_.g.node_count(), nodes) && tries < 4 * nodes; ++tries) {
+      if (options_.sized && has_reductions_ && chance(0.1))
+        CLEAVE_CHECK(reductions());
+      else
+        CLEAVE_CHECK(call());
+    }
     return finish();
   }
 
@@ -99,14 +108,33 @@ class Writer {
 
   // Some inputs are buffers, which finish() updates.
   Result<ValueId> placeholder(const SampleTensor& t, const std::string& stem, Role role) {
-    if (role == Role::input && chance(0.15)) role = Role::buffer;
-    const bool differentiable = is_floating(t.type.dtype) && role == Role::input && chance(0.8);
+    if (role == Role::input) role = other_role();
+    const bool trained = role == Role::input || role == Role::param;
+    const bool differentiable = is_floating(t.type.dtype) && trained && chance(0.8);
     CLEAVE_TRY(const ValueId v,
                out_.g.add_placeholder(role, out_.g.fresh_name(stem), t.type, differentiable));
     out_.inputs.push_back(law::sample_array(t, rng_()));
+    if (options_.sized && role != Role::rng_state) spoil(t, out_.inputs.back());
     Array a = out_.inputs.back();
     remember(v, std::move(a));
     return v;
+  }
+  Role other_role() {
+    if (chance(0.15)) return Role::buffer;
+    if (!options_.sized || !chance(0.4)) return Role::input;
+    constexpr Role others[] = {Role::param, Role::constant, Role::saved};
+    return others[rng_() % 3];
+  }
+  // Contents that are rarer than uniform ones, in the range that the operator takes.
+  void spoil(const SampleTensor& t, Array& a) {
+    if (!t.values.empty() || t.distinct > 0 || a.numel() == 0 || !chance(0.15)) return;
+    const bool wide = a.floating() && t.lo == -2 && t.hi == 2;
+    const double first = a.number(0);
+    constexpr double scales[] = {1e-3, 1e-20, 1e-39, 200};
+    const double scale = scales[rng_() % std::size(scales)];
+    const bool equal = !wide || chance(0.4);
+    for (int64_t k = 0; k < a.numel(); ++k)
+      a.set(k, round_to(a.dtype, equal ? first : a.number(k) * scale));
   }
 
   // v, of any type, as the dtype of t.
@@ -183,10 +211,35 @@ class Writer {
     return true;
   }
 
+  // One to three reductions in a row on a value of any sizes.
+  Status reductions() {
+    constexpr DType dtypes[] = {DType::f32, DType::f32, DType::f32, DType::f64, DType::bf16};
+    const DType dtype = options_.floats == law::Floats::f64 ? DType::f64 : dtypes[rng_() % 5];
+    const auto rank = static_cast<size_t>(between(1, 4));
+    const SampleTensor t = sample(dtype, draw_shape(rng_, rank, options_.elements));
+    CLEAVE_TRY(ValueId x, placeholder(t, "x", Role::input));
+    reduction_chain(
+        out_.g, x, rng_,
+        [&](const std::string& op, std::vector<CallOperand> operands, NamedAttrs attrs) {
+          return made(op, std::move(operands), std::move(attrs));
+        });
+    return {};
+  }
+
   Status call() {
     const OpDef& op = *drawn_[rng_() % drawn_.size()];
-    const Sample& sample = op.samples[rng_() % op.samples.size()];
-    if (!can_call(op, sample)) return {};
+    const Sample& usual = op.samples[rng_() % op.samples.size()];
+    if (!can_call(op, usual)) return {};
+    if (options_.sized && chance(0.5)) {
+      CLEAVE_TRY(const bool taken, call(op, resized(op, usual, rng_, options_.elements), true));
+      if (taken) return {};
+    }
+    const Result<bool> taken = call(op, usual, false);
+    return taken.ok() ? Status() : Status(taken.failure());
+  }
+
+  // Whether the call is there. A sized one may be refused, or too dear.
+  Result<bool> call(const OpDef& op, const Sample& sample, bool sized) {
     NodeSpec spec;
     spec.op = &op;
     for (size_t k = 0; k < op.schema.operands.size(); ++k) {
@@ -217,12 +270,19 @@ class Writer {
       spec.attrs.set(static_cast<uint16_t>(op.schema.find(name)), std::move(made));
     }
     const Result<NodeId> node = out_.g.add_node(std::move(spec));
-    if (!node.ok() && options_.floats != law::Floats::own) return {};  // a rule of the other dtype
+    // A rule of the other dtype, or of the sizes.
+    if (!node.ok() && node.failure().kind != ErrorKind::bug &&
+        (sized || options_.floats != law::Floats::own))
+      return false;
     CLEAVE_TRY(const NodeId n, node);
+    if (sized && is_dear(n)) {
+      out_.g.erase(n);
+      return false;
+    }
     CLEAVE_TRY(const bool ran, run(n));
     if (!ran) {
       out_.g.erase(n);
-      return {};
+      return false;
     }
     // What has no gradient must not lie on the way of one.
     if (!op.grad.present())
@@ -232,7 +292,18 @@ class Writer {
             made("detach", {v}).valid())
           known_[where_[v.v]].hidden = true;
       }
-    return {};
+    return true;
+  }
+
+  bool is_dear(NodeId n) const {
+    const Node& node = out_.g.node(n);
+    if (node.op->cost.present() && (*node.op->cost)(out_.g.view(n)).flops > options_.flops)
+      return true;
+    for (uint32_t k = 0; k < node.output_count; ++k) {
+      const Type& t = out_.g.type(node.out(k));
+      if (!t.is_none && numel_of(static_shape(t)) > 4 * options_.elements) return true;
+    }
+    return false;
   }
 
   Result<RandomGraph> finish() {
@@ -240,7 +311,7 @@ class Writer {
       const Type& t = out_.g.type(k.id);
       if (t.is_none || k.hidden || !out_.g.value(k.id).def.valid()) continue;
       const bool last = out_.g.use_count(k.id) == 0;
-      if ((last && is_tame(k.array)) || chance(0.05))
+      if ((last && is_tame(k.array, returned)) || chance(0.05))
         out_.g.add_return({k.id, ReturnKind::result, {}});
     }
     CLEAVE_CHECK(update_buffers());
@@ -271,6 +342,7 @@ class Writer {
   Builder b_;
   std::mt19937_64 rng_;
   std::vector<const OpDef*> drawn_;
+  bool has_reductions_ = true;
   std::vector<Known> known_;
   std::vector<size_t> where_;  // by value id: index into known_
 };

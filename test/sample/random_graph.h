@@ -4,6 +4,10 @@
 //
 //   RandomGraph r = value_or_throw(random_graph(ops, 17, {}));     // 17 always gives the same
 //
+// About half of the calls have other sizes than their sample (sized_sample.h), around the constants
+// of the compiler (draw_size.h); some are reductions in a row (reduction_chain.h). Inputs have all
+// roles; the values of some are equal, tiny, denormal or large.
+//
 // Values are kept tame: what is not finite or large is not used further. Integers and fractions
 // come into an operand's range by remainder and by sin.
 #pragma once
@@ -19,6 +23,9 @@ struct GraphOptions {
   std::vector<std::string> without = {};  // operators that are not drawn
   bool random = true;                     // operators that read a random state are
   law::Floats floats = law::Floats::own;
+  bool sized = true;           // other sizes than the samples', other values than their ranges'
+  int64_t elements = 1 << 12;  // of a value with a drawn size, at most
+  int64_t flops = 1 << 21;     // of such a call
 };
 
 struct RandomGraph {

@@ -1,9 +1,10 @@
 // fuzz_graphs [N [SEED [FOLDER]]]: N random graphs from SEED on, forward and backward, compiled
-// against the oracle: each tenth seed as it ships, the others with interpreted kernels, which the
-// laws hold to the same values; each third with a symbolic size, where it can have one. A graph
-// that differs is reduced and written to FOLDER as wrong_SEED.clv with its inputs. Exit status: 0
-// none differs, 1 some do. Each fifth seed is in mixed precision; in each fourth, whatever can be
-// computed again instead of kept is.
+// against the oracle: each tenth seed by the compiler, the others with interpreted kernels, which
+// the laws hold to the same values; each third with a symbolic size, where it can have one; each
+// with options of its own (run_choice.h), every other one after the passes in front of gradients.
+// Each fifth seed is in mixed precision; in each fourth, whatever can be computed again instead of
+// kept is. A graph that differs is reduced and written to FOLDER as wrong_SEED.clv with its inputs.
+// Exit status: 0 none differs, 1 some do.
 #include <charconv>
 #include <chrono>
 #include <filesystem>
@@ -16,6 +17,7 @@
 #include "interp/interpret.h"
 #include "ir/text.h"
 #include "op/registry.h"
+#include "pass/pipeline.h"
 #include "test/sample/check_graph.h"
 #include "test/sample/reduce_graph.h"
 #include "test/sample/sample_call.h"
@@ -91,6 +93,9 @@ Result<std::string> compute_again(RandomGraph& r, Totals& totals) {
 void one(const OpRegistry& ops, uint64_t seed, const std::string& folder, Totals& totals) {
   RandomGraph forward = value_or_throw(random_graph(ops, seed, {}));
   totals.cast += value_or_throw(cast_some(forward, ops, seed));
+  const bool ships = seed % 10 == 0;
+  const RunChoice choice = draw_choice(seed, ships);
+  if (seed % 2 == 0) value_or_throw(run_stage(PassStage::pre_grad, forward.g, ops, choice.passes));
   RandomGraph r = value_or_throw(with_gradients(forward, ops, seed));
   if (seed % 3 == 0) try_symbol(ops, seed, forward, r, totals);
   if (seed % 4 == 1) {
@@ -102,12 +107,10 @@ void one(const OpRegistry& ops, uint64_t seed, const std::string& folder, Totals
                  print(whole.g));
     }
   }
-  const bool ships = seed % 10 == 0;
-  const auto compiler = ships ? runtime::CompilerKind::automatic : runtime::CompilerKind::none;
   ++totals.graphs;
   totals.shipping += ships;
   totals.nodes += static_cast<int64_t>(r.g.node_count());
-  const Result<Verdict> verdict = check_graph(r, ops, compiler);
+  const Result<Verdict> verdict = check_graph(r, ops, choice);
   if (!verdict.ok()) {
     if (verdict.failure().kind != ErrorKind::unsupported)
       fmt::print("seed {}: {}\n", seed, verdict.failure().message);
@@ -119,14 +122,14 @@ void one(const OpRegistry& ops, uint64_t seed, const std::string& folder, Totals
   if (verdict->difference.empty()) return;
   ++totals.wrong;
   const RandomGraph small = reduced(r, [&](const RandomGraph& g) {
-    const Result<Verdict> v = check_graph(g, ops, compiler);
+    const Result<Verdict> v = check_graph(g, ops, choice);
     return v.ok() && !v->difference.empty();
   });
   const std::string path = fmt::format("{}/wrong_{}", folder, seed);
   save(small, path);
-  const Result<Verdict> again = check_graph(small, ops, compiler);
-  fmt::print("seed {}: {}\n{}\n", seed, again.ok() ? again->difference : again.failure().message,
-             print(small.g));
+  const Result<Verdict> again = check_graph(small, ops, choice);
+  fmt::print("seed {}, {}: {}\n{}\n", seed, choice.text(),
+             again.ok() ? again->difference : again.failure().message, print(small.g));
   std::fflush(stdout);
 }
 

@@ -1,0 +1,91 @@
+#include "test/sample/run_choice.h"
+
+#include <random>
+
+#include "cleave/executor.h"
+#include "cut/join_halves.h"
+#include "cut/pytorch_partition.h"
+#include "interp/array_memory.h"
+#include "pass/pipeline.h"
+#include "test/sample/run_program.h"
+
+namespace cleave::random {
+namespace {
+
+std::vector<std::string> pass_names(bool asked) {
+  std::vector<std::string> out;
+  for (const PassRow& row : pass_table())
+    if (row.asked == asked) out.push_back(row.pass().name);
+  return out;
+}
+
+Result<Graph> cut_as_pytorch(Graph joint, double budget) {
+  PytorchOptions options;
+  options.budget = budget;
+  CLEAVE_CHECK(simplify_as_pytorch(joint));
+  CLEAVE_TRY(const Partition cut, pytorch_partition(joint, options));
+  return join_halves(joint, cut);
+}
+
+}  // namespace
+
+std::string RunChoice::text() const {
+  std::string out = fmt::format("threads {}", threads);
+  if (compiler == runtime::CompilerKind::none) out += ", interpreted";
+  if (!fuse) out += ", fuse off";
+  if (passes.none) out += ", passes off";
+  if (passes.strict) out += ", strict";
+  for (const std::string& name : passes.off) out += ", without " + name;
+  if (!passes.on.empty()) out += ", all passes";
+  if (pytorch_budget >= 0) out += fmt::format(", mode pytorch at {}", pytorch_budget);
+  return out;
+}
+
+RunChoice draw_choice(uint64_t seed, bool ships) {
+  std::mt19937_64 rng(seed ^ 0x5eed);
+  RunChoice out;
+  if (ships) out.compiler = runtime::CompilerKind::automatic;
+  constexpr int threads[] = {1, 2, 3, 16};
+  out.threads = threads[rng() % 4];
+  out.fuse = rng() % 5 != 0;
+  switch (rng() % 6) {
+    case 0: out.passes.none = true; break;
+    case 1: out.passes.strict = true; break;
+    case 2: {
+      const std::vector<std::string> usual = pass_names(false);
+      out.passes.off = {usual[rng() % usual.size()]};
+      break;
+    }
+    case 3: out.passes.on = pass_names(true); break;
+    default: break;
+  }
+  if (rng() % 6 == 0) {
+    out.pytorch_budget = static_cast<double>(rng() % 5) / 4;
+    out.passes = {.none = true};  // the mode runs none
+  }
+  return out;
+}
+
+Result<Arrays> run_chosen(const RunChoice& choice, const Graph& g, const OpRegistry& ops,
+                          const Arrays& inputs) {
+  CompileOptions options;
+  options.compiler = choice.compiler;
+  options.fuse = choice.fuse;
+  options.passes = choice.passes;
+  options.executor = make_thread_pool(choice.threads);
+  std::optional<Graph> cut;
+  if (choice.pytorch_budget >= 0 && g.is_joint()) {
+    CLEAVE_TRY(cut, cut_as_pytorch(g, choice.pytorch_budget));
+    options.is_cut = true;
+  }
+  CLEAVE_TRY(auto program, CompiledProgram::compile(cut ? *cut : g, ops, options));
+  CLEAVE_TRY(const law::Memory memory, law::run_program(program, inputs, choice.threads));
+  Arrays out;
+  for (size_t k = 0; k < g.returns().size(); ++k) {
+    const Type& t = g.type(g.returns()[k].value);
+    out.push_back(from_memory(t.dtype, static_shape(t), memory[k].data()));
+  }
+  return out;
+}
+
+}  // namespace cleave::random

@@ -1,0 +1,27 @@
+// How a program is compiled and run: what a user can choose, drawn from a seed. Whatever is chosen,
+// the results are the oracle's; what doesn't round has the bits of the plainest run.
+#pragma once
+#include "compile/executable.h"
+#include "ir/array.h"
+
+namespace cleave::random {
+
+struct RunChoice {
+  runtime::CompilerKind compiler = runtime::CompilerKind::none;
+  bool fuse = true;
+  int threads = 2;
+  PassOptions passes = {};
+  // Cut as PyTorch would at this budget, a part of 1; none where it is negative.
+  double pytorch_budget = -1;
+
+  std::string text() const;  // "threads 3, fuse off, strict"
+};
+
+// ships: with the compiler that a build uses.
+RunChoice draw_choice(uint64_t seed, bool ships);
+
+// One run of a graph; the entries of `return`.
+Result<Arrays> run_chosen(const RunChoice& choice, const Graph& g, const OpRegistry& ops,
+                          const Arrays& inputs);
+
+}  // namespace cleave::random
