@@ -2,12 +2,15 @@
 //   y = the largest element of each window, indices its row-major position among the pooled dims
 //   The first of equal elements is taken; NaN is larger than all, and the last NaN is taken. A
 //   window of nothing but the least value names its first element.
+//   A window that lies in the padding gives the least value of the dtype, and the position that its
+//   first element beyond the padding in front would have, which may be that of another or of none.
 // max_pool3d_with_indices: the same over three dims.
 //   (C1..C5) pool.h; self is floating or integer
 // Source: ATen/native/cpu/MaxPoolKernel.cpp, PyTorch 2.13.
 #include "op/max_pool.h"
 
 #include <cmath>
+#include <limits>
 
 namespace cleave {
 
@@ -61,6 +64,22 @@ Result<Types> infer_max(const OpView& op, size_t rank) {
   return Types{typed_like(x, x.dtype, shape), typed_like(x, DType::i64, shape)};
 }
 
+// The least value of an integer dtype.
+int64_t least_of(DType t) {
+  return t == DType::u8 ? 0 : std::numeric_limits<int64_t>::min() >> (64 - 8 * size_of(t));
+}
+
+// Where a window's first element at or behind position 0 stands, or would stand.
+int64_t first_position(const PoolEntries& given, const Ints& size, const Ints& window) {
+  int64_t p = 0;
+  for (size_t d = 0; d < size.size(); ++d) {
+    int64_t at = window[d] * given.stride[d] - given.padding[d];
+    while (at < 0) at += given.dilation[d];
+    p = p * size[d] + at;
+  }
+  return p;
+}
+
 Result<Arrays> reference_max(const OpView& op, std::span<const Array* const> in, size_t rank) {
   const Array& x = *in[0];
   Array y(x.dtype, static_shape(op.out_type(0))), indices(DType::i64, y.shape);
@@ -84,11 +103,12 @@ Result<Arrays> reference_max(const OpView& op, std::span<const Array* const> in,
                                     : x.i[from + p] > x.i[from + best]);
       if (larger) best = p;
     } while (next_index(tap, given.kernel));
-    indices.i[result] = best;
+    const int64_t from = plane * numel_of(size) + best;
+    indices.i[result] = best < 0 ? first_position(given, size, window) : best;
     if (x.floating())
-      y.f[result] = x.f[plane * numel_of(size) + best];
+      y.f[result] = best < 0 ? -INFINITY : x.f[from];
     else
-      y.i[result] = x.i[plane * numel_of(size) + best];
+      y.i[result] = best < 0 ? least_of(x.dtype) : x.i[from];
     ++result;
   });
   return Arrays{y, indices};
@@ -108,7 +128,9 @@ Exprs lower_max(KernelBuilder& k, const OpView& op, const Exprs& index, size_t r
                         ? start[d]
                         : start[d] + quotient_up(missing, w.dilation[d]) * Expr(w.dilation[d]));
   }
-  const Expr best = k.define(loop::identity_of(loop::ReduceOp::max, t), "best");
+  const Expr least = is_floating(t) ? loop::identity_of(loop::ReduceOp::max, t)
+                                    : loop::constant_int(t, least_of(op.in_type(0).dtype));
+  const Expr best = k.define(least, "best");
   const Expr where = k.define(position_in(first, size), "where");
   for_each_window_tap(k, w.kernel, [&](const Exprs& tap) {
     Exprs at;
@@ -163,6 +185,10 @@ std::vector<Sample> samples_2d() {
   add(f32({1, 1, 3, 3}).with({-INFINITY}), max_pool_call({3}, {1}, {1}, {1}, false));
   add(f32({1, 1, 3, 3}).with({-INFINITY}), max_pool_call({2}, {2}, {1}, {2}, false));
   add(f32({1, 1, 2, 2}).with({INFINITY, 1, -INFINITY, INFINITY}), {{"kernel_size", {2}}});
+  add(f32({1, 2, 1, 1}), max_pool_call({2}, {2}, {1}, {2}, false));  // all in the padding
+  add(i64({1, 1, 1, 1}), max_pool_call({2}, {2}, {1}, {2}, false));
+  for (const DType t : {DType::i32, DType::i8, DType::u8})
+    add(any_of(t, {1, 1, 2, 9}), max_pool_call({2, 3}, {2}, {1}, {3, 3}, true));
   add(f32({0, 2, 4, 4}), {{"kernel_size", {2}}});
   add(f64({1, 1, 2, 3}), max_pool_call({2}, {1}, {0}, {1}, false));
   return out;
@@ -196,6 +222,7 @@ std::vector<Sample> samples_3d() {
       max_pool_call({2}, {1}, {1}, {1}, false));
   add(f32({1, 1, 2, 2, 2}).with({-INFINITY}), max_pool_call({2}, {1}, {1}, {1}, false));
   add(f32({1, 1, 2, 2, 2}).with({INFINITY, 1, -INFINITY, INFINITY}), {{"kernel_size", {2}}});
+  add(f32({1, 1, 2, 2, 2}), max_pool_call({2}, {1}, {1}, {3}, false));  // all in the padding
   add(f64({1, 1, 2, 2, 3}), max_pool_call({2}, {1}, {0}, {1}, false));
   return out;
 }

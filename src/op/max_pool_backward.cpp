@@ -6,7 +6,8 @@
 //   (C6) grad_output and indices have the shape of the result; grad_output has the dtype of self
 //   (C7) indices are i64
 // An index outside its window is an error (ATen takes any inside the plane), found before anything
-// is written. Source: ATen/native/cpu/MaxPoolKernel.cpp, PyTorch 2.13.
+// is written; that of a window in the padding, which has no element, is not looked at.
+// Source: ATen/native/cpu/MaxPoolKernel.cpp, PyTorch 2.13.
 #include "op/index_rules.h"
 #include "op/kernel_loops.h"
 #include "op/max_pool.h"
@@ -41,9 +42,24 @@ Result<Arrays> reference_backward(const OpView& op, std::span<const Array* const
   Array y(in[at_self]->dtype, in[at_self]->shape);
   const Ints size(y.shape.end() - static_cast<std::ptrdiff_t>(rank), y.shape.end());
   const PoolEntries given(op, rank);
+  const auto in_padding = [&](const Ints& window) {
+    for (size_t d = 0; d < rank; ++d) {
+      int64_t inside = 0;
+      for (int64_t t = 0; t < given.kernel[d]; ++t) {
+        const int64_t at = window[d] * given.stride[d] - given.padding[d] + t * given.dilation[d];
+        inside += at >= 0 && at < size[d];
+      }
+      if (inside == 0) return true;
+    }
+    return false;
+  };
   int64_t k = 0;
   Status status;
   for_each_position(g.shape, rank, [&](int64_t plane, const Ints& window) {
+    if (in_padding(window)) {
+      ++k;
+      return;
+    }
     auto p = index_in_range(op, "indices", indices.i[k], numel_of(size), NegativeIndex::refused);
     if (!p.ok() || !status.ok()) {
       if (status.ok()) status = std::move(p).failure();
@@ -62,13 +78,39 @@ Result<Arrays> reference_backward(const OpView& op, std::span<const Array* const
   return Arrays{y};
 }
 
+// Dims in which some window lies in the padding.
+std::vector<bool> dims_with_outside(const PoolWindows& w, const Ints& size, const Ints& count) {
+  std::vector<bool> out(w.rank());
+  for (size_t d = 0; d < w.rank(); ++d)
+    for (int64_t o = 0; o < count[d] && !out[d]; ++o) out[d] = w.is_outside(d, size[d], o);
+  return out;
+}
+
+// Whether the window lies in the padding; undefined: never.
+Expr lies_outside(KernelBuilder& k, const PoolWindows& w, const Ints& size, const Ints& windows,
+                  const Exprs& i) {
+  const std::vector<bool> dims = dims_with_outside(w, size, pooled_part(windows, w.rank()));
+  Expr out;
+  for (size_t d = 0; d < w.rank(); ++d) {
+    if (!dims[d]) continue;
+    const int64_t dilation = w.dilation[d];
+    const Expr start = i[i.size() - w.rank() + d] * Expr(w.stride[d]) - Expr(w.padding[d]);
+    const Expr missed = quotient_up(at_least(Expr(0) - start, Expr(0)), dilation);
+    const Expr beyond = binary(loop::Op::ge, start + missed * Expr(dilation), Expr(size[d]));
+    out = either_holds(out, either_holds(beyond, binary(loop::Op::ge, missed, Expr(w.kernel[d]))));
+  }
+  return out.defined() ? k.let(out, "outside") : out;
+}
+
 // All indices are checked before anything is written.
 void check_in_windows(KernelBuilder& k, const OpView& op, const PoolWindows& w, const Ints& size,
                       const Ints& windows) {
   const size_t rank = w.rank();
   for_each_element(k, windows, [&](const Exprs& i) {
-    Expr rest = checked_index(k, op, "indices", k.load(at_indices, i), numel_of(size),
-                              NegativeIndex::refused);
+    const Expr outside = lies_outside(k, w, size, windows, i);
+    Expr index = k.load(at_indices, i);
+    if (outside.defined()) index = select(outside, loop::constant_int(index.type(), 0), index);
+    Expr rest = checked_index(k, op, "indices", index, numel_of(size), NegativeIndex::refused);
     Expr inside;
     for (size_t d = rank; d-- > 0;) {
       const Expr at = k.let(d == 0 ? rest : binary(loop::Op::truncmod, rest, Expr(size[d])), "at");
@@ -81,7 +123,7 @@ void check_in_windows(KernelBuilder& k, const OpView& op, const PoolWindows& w, 
             inside,
             binary(loop::Op::eq, binary(loop::Op::truncmod, off, Expr(w.dilation[d])), Expr(0)));
     }
-    k.check(inside, outside_window(op));
+    k.check(either_holds(outside, inside), outside_window(op));
   });
 }
 
@@ -136,6 +178,19 @@ void lower_backward(KernelBuilder& k, const OpView& op, size_t rank) {
 Values grad_backward(Builder& b, const GradView& op, size_t rank) {
   Values d = op.no_grads();
   if (op.dout(0).is_none() || !op.needs(at_grad)) return d;
+  const PoolWindows w = pool_windows(op, rank);
+  if (op.in_type(at_self).is_static()) {
+    const std::vector<bool> dims =
+        dims_with_outside(w, pooled_part(static_shape(op.in_type(at_self)), rank),
+                          pooled_part(static_shape(op.in_type(at_grad)), rank));
+    if (std::find(dims.begin(), dims.end(), true) != dims.end()) {
+      b.fail(
+          unsupported("{}: its gradient where windows lie in the padding is not covered "
+                      "(src/op/max_pool_backward.cpp)",
+                      op.name()));
+      return d;
+    }
+  }
   const auto flat = [&](ValueId v) {
     const Shape& s = b.type(v).shape;
     const auto split = s.end() - static_cast<std::ptrdiff_t>(rank);

@@ -23,6 +23,12 @@ struct PoolWindows {
   std::vector<int64_t> kernel, stride, padding, dilation;
   bool ceil_mode = false;
   size_t rank() const { return kernel.size(); }
+  // Whether window o of a dim of this size lies in the padding: dilation steps over the input.
+  bool is_outside(size_t d, int64_t size, int64_t o) const {
+    const int64_t start = o * stride[d] - padding[d];
+    const int64_t missed = start < 0 ? (-start + dilation[d] - 1) / dilation[d] : 0;
+    return missed >= kernel[d] || start + missed * dilation[d] >= size;
+  }
   Dim count(const Dim& size, size_t d) const;
 };
 
