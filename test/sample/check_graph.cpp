@@ -241,10 +241,10 @@ void compare(const Array& got, const Array& want, const std::vector<Arrays>& mov
 }  // namespace
 
 Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops,
-                            runtime::CompilerKind compiler) {
+                            runtime::CompilerKind compiler, const Target& target) {
   CLEAVE_TRY(const Arrays want, run_oracle(r, nullptr));
   Verdict verdict;
-  const Result<Arrays> got = law::run_graph(r.g, ops, r.inputs, compiler);
+  const Result<Arrays> got = law::run_graph(r.g, ops, r.inputs, compiler, 2, true, target);
   if (!got.ok()) {
     if (got.failure().kind == ErrorKind::unsupported) return got.failure();
     if (!fails_by_rounding(r, got.failure().message)) {
@@ -256,7 +256,7 @@ Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops,
   }
   // Fused or not, compiled or not: the same bits, but for the sign of a NaN.
   CLEAVE_TRY(const Arrays single,
-             law::run_graph(r.g, ops, r.inputs, runtime::CompilerKind::none, 2, false));
+             law::run_graph(r.g, ops, r.inputs, runtime::CompilerKind::none, 2, false, target));
   for (size_t at = 0; at < want.size() && verdict.difference.empty(); ++at)
     if (std::string why = law::difference((*got)[at], single[at], 0); !why.empty())
       verdict.difference = fmt::format("return {}: fused, other than call by call, it {}", at, why);

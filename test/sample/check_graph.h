@@ -20,7 +20,8 @@ struct Verdict {
 // Bug and compile failures count as differences, Unsupported is an error.
 // CompilerKind::none: the cheap pipeline, which interprets kernels.
 Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops,
-                            runtime::CompilerKind compiler = runtime::CompilerKind::automatic);
+                            runtime::CompilerKind compiler = runtime::CompilerKind::automatic,
+                            const Target& target = Target::here());
 
 // The oracle's returns, and how far from them each element may be: 0 for integers, inf where
 // rounding decides it.

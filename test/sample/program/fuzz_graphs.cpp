@@ -20,6 +20,7 @@
 #include "test/sample/reduce_graph.h"
 #include "test/sample/sample_call.h"
 #include "test/sample/symbolic_graph.h"
+#include "test/targets.h"
 
 namespace cleave::random {
 namespace {
@@ -104,13 +105,14 @@ void one(const OpRegistry& ops, uint64_t seed, const std::string& folder, Totals
   }
   const bool ships = seed % 10 == 0;
   const auto compiler = ships ? runtime::CompilerKind::automatic : runtime::CompilerKind::none;
+  const Target target = test::target_of(seed / 10);
   ++totals.graphs;
   totals.shipping += ships;
   totals.nodes += static_cast<int64_t>(r.g.node_count());
-  const Result<Verdict> verdict = check_graph(r, ops, compiler);
+  const Result<Verdict> verdict = check_graph(r, ops, compiler, target);
   if (!verdict.ok()) {
     if (verdict.failure().kind != ErrorKind::unsupported)
-      fmt::print("seed {}: {}\n", seed, verdict.failure().message);
+      fmt::print("seed {}, target {}: {}\n", seed, target.text(), verdict.failure().message);
     ++(verdict.failure().kind == ErrorKind::unsupported ? totals.unsupported : totals.wrong);
     return;
   }
@@ -119,14 +121,14 @@ void one(const OpRegistry& ops, uint64_t seed, const std::string& folder, Totals
   if (verdict->difference.empty()) return;
   ++totals.wrong;
   const RandomGraph small = reduced(r, [&](const RandomGraph& g) {
-    const Result<Verdict> v = check_graph(g, ops, compiler);
+    const Result<Verdict> v = check_graph(g, ops, compiler, target);
     return v.ok() && !v->difference.empty();
   });
   const std::string path = fmt::format("{}/wrong_{}", folder, seed);
   save(small, path);
-  const Result<Verdict> again = check_graph(small, ops, compiler);
-  fmt::print("seed {}: {}\n{}\n", seed, again.ok() ? again->difference : again.failure().message,
-             print(small.g));
+  const Result<Verdict> again = check_graph(small, ops, compiler, target);
+  fmt::print("seed {}, target {}: {}\n{}\n", seed, target.text(),
+             again.ok() ? again->difference : again.failure().message, print(small.g));
   std::fflush(stdout);
 }
 
