@@ -57,8 +57,8 @@ Figures measure(const Setting& s) {
                   .mask = {},
                   .mask_at = {}};
   spec.dout = spec.dquery = spec.dkey = spec.dvalue = merged;
-  const auto forward = value_or_throw(Attention::make(spec.forward));
-  const auto backward = value_or_throw(AttentionGradient::make(spec));
+  const auto forward = value_or_throw(Attention::make(spec.forward, Target::here()));
+  const auto backward = value_or_throw(AttentionGradient::make(spec, Target::here()));
   const auto size = [](int64_t n) { return static_cast<size_t>(n); };
   std::vector<float> qkv(size(3 * one)), out(size(one)), dout(size(one));
   std::vector<float> sums(size(s.batch * s.heads * s.time)), dq(size(one)), dk(dq), dv(dq);

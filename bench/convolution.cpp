@@ -49,7 +49,7 @@ double measure(const Layer& l, ConvolutionProduct product) {
   s.large = {1, l.size, l.size}, s.small = {1, out, out};
   s.kernel = {1, l.kernel, l.kernel}, s.stride = {1, l.stride, l.stride};
   s.padding = {0, padding, padding};
-  const auto convolution = value_or_throw(Convolution::make(s));
+  const auto convolution = value_or_throw(Convolution::make(s, Target::here()));
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
   const auto numbers = [&](int64_t count) {

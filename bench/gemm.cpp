@@ -136,7 +136,7 @@ Arena make_numbers(int64_t count, DType dtype) {
 }
 
 Figures measure(const Case& c) {
-  const auto gemm = value_or_throw(Gemm::make(c.spec));
+  const auto gemm = value_or_throw(Gemm::make(c.spec, Target::here()));
   const DType dtype = c.spec.dtype;
   const Arena a = make_numbers(c.m * c.k, dtype),
               b = make_numbers(c.k * c.n, c.spec.b_stored.value_or(dtype)),

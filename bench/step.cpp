@@ -66,7 +66,8 @@ struct Limit {
 
 Limit measure_limit(const Settings& settings) {
   const auto executor = make_thread_pool(settings.threads);
-  return {runtime::product_flops_per_us(*executor, settings.autocast.value_or(DType::f32)),
+  return {runtime::product_flops_per_us(*executor, settings.autocast.value_or(DType::f32),
+                                        Target::here()),
           runtime::copy_bytes_per_us(*executor)};
 }
 

@@ -7,6 +7,7 @@
 #include "tool/graph_file.h"
 #include "tool/pass_choice.h"
 #include "tool/static_sizes.h"
+#include "tool/target_option.h"
 
 namespace cleave::tool {
 namespace {
@@ -15,6 +16,7 @@ struct Options {
   std::string graph, dump, in, budget;
   std::vector<std::string> sizes;
   AutocastOption autocast;
+  TargetOption target;
   PassChoice choice;
   int threads = 0;
   bool json = false;
@@ -43,7 +45,7 @@ Result<Graph> at_sizes(Graph g, const Options& o) {
   return static_graph(g, given, sizes);
 }
 
-nlohmann::ordered_json to_json(const CompileReport& r) {
+nlohmann::ordered_json to_json(const CompileReport& r, const Target& target) {
   nlohmann::ordered_json stages = nlohmann::ordered_json::array();
   for (const StageReport& s : r.stages)
     stages.push_back({{"name", s.name}, {"ms", s.ms}, {"nodes", s.nodes}});
@@ -51,7 +53,8 @@ nlohmann::ordered_json to_json(const CompileReport& r) {
           {"compile_ms", r.compile_ms},
           {"kernels", r.kernels},
           {"distinct_kernels", r.distinct_kernels},
-          {"planned_peak_bytes", r.planned_peak_bytes}};
+          {"planned_peak_bytes", r.planned_peak_bytes},
+          {"target", target.text()}};
 }
 
 Status run(const Options& o) {
@@ -63,6 +66,7 @@ Status run(const Options& o) {
   CLEAVE_CHECK(o.autocast.apply(p.main, ops));
   CLEAVE_TRY(const Graph graph, at_sizes(std::move(p.main), o));
   CompileOptions options;
+  CLEAVE_TRY(options.target, o.target.target());
   options.executor = make_thread_pool(o.threads);
   options.dump_dir = o.dump;
   options.passes = o.choice.pass_options();
@@ -70,7 +74,7 @@ Status run(const Options& o) {
   CLEAVE_TRY(const auto program, CompiledProgram::compile(graph, ops, options));
   const CompileReport& report = program->report();
   if (o.json) {
-    print_json(to_json(report));
+    print_json(to_json(report, options.target));
     return {};
   }
   fmt::print("{:<24}{:>12}{:>10}\n", "stage", "ms", "nodes");
@@ -100,6 +104,7 @@ Command compile_command() {
             options.option("--budget", o->budget,
                            "of the peak: 64MiB, or 60% of that with nothing recomputed");
             o->choice.add_all_to(options);
+            o->target.add_to(options);
             options.option("--threads", o->threads, "that compile; 0: one a core");
             options.flag("--json", o->json, "print one JSON object: stages, compile_ms, kernels");
             return [o] { return run(*o); };

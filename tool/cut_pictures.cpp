@@ -32,8 +32,8 @@ Status plot_frontier(const std::string& folder, const Graph& joint, const Pytorc
 }
 
 Status plot_cut(const std::string& folder, const Graph& joint, const Partition& cut,
-                std::optional<int64_t> budget, const OpRegistry& ops) {
-  const Result<MemoryProfile> memory = memory_profile(joint, cut, ops);
+                std::optional<int64_t> budget, const OpRegistry& ops, const Target& target) {
+  const Result<MemoryProfile> memory = memory_profile(joint, cut, ops, target);
   if (memory.ok())
     CLEAVE_CHECK(write_picture(
         folder, "memory.svg",

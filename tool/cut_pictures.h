@@ -11,7 +11,7 @@ Status plot_frontier(const std::string& folder, const Graph& joint, const Pytorc
 // memory.svg, where the halves can be lowered, and cut.svg, where they are small enough; says on
 // stderr what is left out.
 Status plot_cut(const std::string& folder, const Graph& joint, const Partition& cut,
-                std::optional<int64_t> budget, const OpRegistry& ops);
+                std::optional<int64_t> budget, const OpRegistry& ops, const Target& target);
 // conflict.svg, where the tags of `joint` contradict each other; else nothing.
 Status plot_conflict(const std::string& folder, const Graph& joint);
 

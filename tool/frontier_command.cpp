@@ -9,6 +9,7 @@
 #include "tool/command.h"
 #include "tool/cut_pictures.h"
 #include "tool/graph_file.h"
+#include "tool/target_option.h"
 
 namespace cleave::tool {
 namespace {
@@ -16,10 +17,12 @@ namespace {
 struct Options {
   std::string graph, plot;
   AutocastOption autocast;
+  TargetOption target;
   bool corners = false, json = false;
 };
 
 Status run(const Options& o) {
+  CLEAVE_TRY(const Target target, o.target.target());
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
   CLEAVE_CHECK(o.autocast.apply(p.main, ops));
@@ -32,7 +35,7 @@ Status run(const Options& o) {
   CLEAVE_TRY(const ExactCut exact, ExactCut::make(std::move(graph)));
   const double ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-  CutPeaks peaks(exact, ops);
+  CutPeaks peaks(exact, ops, target);
   nlohmann::ordered_json points = nlohmann::ordered_json::array();
   for (size_t k = 0; k < exact.points().size(); ++k) {
     const CutPoint& point = exact.points()[k];
@@ -50,7 +53,7 @@ Status run(const Options& o) {
                  static_cast<double>(point.cost_ns) / 1e3,
                  point.corner >= 0 ? "" : "  (between corners)");
   }
-  if (o.json) print_json({{"points", points}, {"solve_ms", ms}});
+  if (o.json) print_json({{"points", points}, {"solve_ms", ms}, {"target", target.text()}});
   return {};
 }
 
@@ -62,6 +65,7 @@ Command frontier_command() {
             auto o = std::make_shared<Options>();
             options.required("GRAPH", o->graph, "a forward or a joint graph; - is stdin");
             o->autocast.add_to(options);
+            o->target.add_to(options);
             options.option("--plot", o->plot, "a folder for frontier.svg");
             options.flag("--corners", o->corners, "only the corners of the convex frontier");
             options.flag("--json", o->json, "print one JSON object");

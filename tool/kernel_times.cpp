@@ -12,6 +12,7 @@ Result<KernelTimes> time_kernels(const Graph& g, const OpRegistry& ops,
   CompileOptions compile;
   compile.executor = make_thread_pool(options.threads);
   compile.fuse = options.fuse;
+  compile.target = options.target;
   CLEAVE_TRY(const auto program, CompiledProgram::compile(g, ops, compile));
   CLEAVE_TRY(const auto instance, Instance::make(program, compile.executor));
   CLEAVE_TRY(const Arrays inputs, complete_inputs(g, {}, {.random = true}));

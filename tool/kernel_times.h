@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cleave/target.h"
 #include "ir/graph.h"
 #include "ir/op_def.h"
 
@@ -28,6 +29,7 @@ struct TimeOptions {
   bool fuse = true;
   int runs = 1;
   int threads = 0;  // 0: all cores
+  Target target = Target::here();
 };
 
 // A static graph, compiled as programs are and run with made-up inputs. Errors: those of compiling

@@ -6,6 +6,7 @@
 #include "tool/command.h"
 #include "tool/graph_file.h"
 #include "tool/kernel_times.h"
+#include "tool/target_option.h"
 
 namespace cleave::tool {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 struct Options {
   std::string graph, fuse = "on";
   AutocastOption autocast;
+  TargetOption target;
   bool grad = false, json = false;
   int time = 0, threads = 0;
 };
@@ -44,6 +46,7 @@ Status run(const Options& o) {
   if (o.threads < 0 || o.threads > 1024)
     return user_error("--threads {}: expected 0 to 1024", o.threads);
   if (o.fuse != "on" && o.fuse != "off") return user_error("--fuse {}: expected on or off", o.fuse);
+  CLEAVE_TRY(const Target target, o.time > 0 ? o.target.runnable() : o.target.target());
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
   CLEAVE_CHECK(o.autocast.apply(p.main, ops));
@@ -56,7 +59,9 @@ Status run(const Options& o) {
     CLEAVE_TRY(report.kernels, graph_traffic(p.main, ops, fuse));
   }
   std::optional<KernelTimes> times;
-  if (o.time > 0) { CLEAVE_TRY(times, time_kernels(p.main, ops, {fuse, o.time, o.threads})); }
+  if (o.time > 0) {
+    CLEAVE_TRY(times, time_kernels(p.main, ops, {fuse, o.time, o.threads, target}));
+  }
   const double elements = static_cast<double>(total_bytes(report.kernels)) / 4;
   if (!o.json) {
     for (const KernelTraffic& k : report.kernels)
@@ -80,6 +85,7 @@ Status run(const Options& o) {
                               {"written", static_cast<double>(k.written) / 4}});
   out["elements"] = elements;
   out["saved"] = report.saved;
+  out["target"] = target.text();
   if (times) out["times"] = as_json(*times);
   print_json(out);
   return {};
@@ -98,6 +104,7 @@ Command kernels_command() {
             options.option("--time", o->time,
                            "runs of the whole program with made-up inputs: the time of each of its "
                            "steps, and how fast it moves its bytes");
+            o->target.add_to(options);
             options.option("--threads", o->threads, "of those runs; 0: all cores");
             options.flag("--json", o->json, "one JSON object: kernels, elements, saved; times");
             return [o] { return run(*o); };

@@ -15,6 +15,7 @@
 #include "tool/cut_pictures.h"
 #include "tool/graph_file.h"
 #include "tool/pytorch_rules.h"
+#include "tool/target_option.h"
 
 namespace cleave::tool {
 namespace {
@@ -24,6 +25,7 @@ struct Options {
   std::string solver = "dp", estimator = "flops", plot;
   PytorchRules rules;
   AutocastOption autocast;
+  TargetOption target;
   bool explain = false, json = false;
 };
 
@@ -55,9 +57,10 @@ Result<PytorchOptions> pytorch_options(const Options& o) {
   return options;
 }
 
-Result<Partition> cut_as_pytorch(const Options& o, Graph& joint, const OpRegistry& ops) {
+Result<Partition> cut_as_pytorch(const Options& o, Graph& joint, const OpRegistry& ops,
+                                 const Target& target) {
   CLEAVE_TRY(PytorchOptions options, pytorch_options(o));
-  CallTimer timer(ops);
+  CallTimer timer(ops, {.target = target});
   options.measure = [&](const Graph& g, NodeId n) { return timer.measure(g, n); };
   CLEAVE_CHECK(simplify_as_pytorch(joint));
   return pytorch_partition(joint, options);
@@ -73,7 +76,7 @@ struct Figures {
 
 // Of each value a line; a corner of the frontier is told with its peak, where that is known.
 std::vector<std::string> story_of(const ExactCut& exact, const Partition& cut,
-                                  const OpRegistry& ops) {
+                                  const OpRegistry& ops, const Target& target) {
   std::vector<size_t> points(exact.frontier().corners().size());  // by corner
   for (size_t k = 0; k < exact.points().size(); ++k)
     if (const int32_t corner = exact.points()[k].corner; corner >= 0)
@@ -82,7 +85,7 @@ std::vector<std::string> story_of(const ExactCut& exact, const Partition& cut,
   constexpr size_t most_lowered = 200000;
   const bool with_peaks =
       points.size() * exact.graph().joint().graph().node_count() <= most_lowered;
-  CutPeaks peaks(exact, ops);
+  CutPeaks peaks(exact, ops, target);
   std::vector<std::string> lines;
   for (const ValueStory& s : explain_cut(exact, cut)) {
     const char* fate = s.fate == Fate::saved        ? "saved"
@@ -100,7 +103,7 @@ std::vector<std::string> story_of(const ExactCut& exact, const Partition& cut,
 }
 
 Result<Partition> cut_exactly(const Options& o, Graph& joint, const OpRegistry& ops,
-                              Figures& figures) {
+                              const Target& target, Figures& figures) {
   CLEAVE_CHECK(simplify_as_pytorch(joint));
   MemoryBudget budget;
   if (!o.budget.empty()) { CLEAVE_TRY(budget, parse_budget(o.budget)); }
@@ -113,41 +116,41 @@ Result<Partition> cut_exactly(const Options& o, Graph& joint, const OpRegistry& 
     CLEAVE_TRY(const int64_t bytes, parse_byte_size(o.saved_bytes, "--saved-bytes"));
     CLEAVE_TRY(const flow::BudgetChoice found, exact.within(bytes));
     CLEAVE_TRY(Partition cut, exact.partition(found.choice.recompute));
-    if (o.explain) figures.story = story_of(exact, cut, ops);
+    if (o.explain) figures.story = story_of(exact, cut, ops, target);
     return cut;
   }
   if (!budget.given()) {
     CLEAVE_TRY(Partition cut, exact.partition_at(0));
-    if (o.explain) figures.story = story_of(exact, cut, ops);
+    if (o.explain) figures.story = story_of(exact, cut, ops, target);
     return cut;
   }
-  CLEAVE_TRY(BudgetPartition found, cut_within(exact, budget, ops));
-  if (o.explain) figures.story = story_of(exact, found.cut, ops);
+  CLEAVE_TRY(BudgetPartition found, cut_within(exact, budget, ops, target));
+  if (o.explain) figures.story = story_of(exact, found.cut, ops, target);
   figures.lower_bound = found.lower_bound_bytes;
-  CLEAVE_TRY(const HalvesPeak whole, CutPeaks(exact, ops).at(0));
+  CLEAVE_TRY(const HalvesPeak whole, CutPeaks(exact, ops, target).at(0));
   figures.budget = budget.bytes(whole.peak());
   return std::move(found.cut);
 }
 
 Result<Partition> cut_in_mode(const Options& o, Graph& joint, const OpRegistry& ops,
-                              Figures& figures) {
+                              const Target& target, Figures& figures) {
   const auto begin = std::chrono::steady_clock::now();
-  Result<Partition> cut = o.mode == "pytorch" ? cut_as_pytorch(o, joint, ops)
-                          : o.mode == "exact" ? cut_exactly(o, joint, ops, figures)
+  Result<Partition> cut = o.mode == "pytorch" ? cut_as_pytorch(o, joint, ops, target)
+                          : o.mode == "exact" ? cut_exactly(o, joint, ops, target, figures)
                                               : default_partition(joint);
   figures.solve_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   if (!cut.ok()) return cut;
   figures.cost_ns = recompute_cost_ns(joint, *cut, {});
   // Of halves that can't be lowered no peak is known.
-  if (Result<HalvesPeak> peak = halves_peak(joint, *cut, ops); peak.ok()) {
+  if (Result<HalvesPeak> peak = halves_peak(joint, *cut, ops, target); peak.ok()) {
     figures.planned_peak = peak->peak();
     if (!figures.lower_bound) figures.lower_bound = std::min(peak->between, peak->peak());
   }
   return cut;
 }
 
-nlohmann::ordered_json to_json(const Partition& p, const Figures& figures) {
+nlohmann::ordered_json to_json(const Partition& p, const Figures& figures, const Target& target) {
   const auto or_null = [](const std::optional<int64_t>& n) {
     return n ? nlohmann::ordered_json(*n) : nlohmann::ordered_json();
   };
@@ -169,6 +172,7 @@ nlohmann::ordered_json to_json(const Partition& p, const Figures& figures) {
   out["planned_peak_bytes"] = or_null(figures.planned_peak);
   out["lower_bound_bytes"] = or_null(figures.lower_bound);
   out["solve_ms"] = figures.solve_ms;
+  out["target"] = target.text();
   return out;
 }
 
@@ -183,12 +187,12 @@ void explain(const Partition& p, const Figures& figures) {
 }
 
 Status plot(const Options& o, const Graph& given, const Graph& joint, const Partition& cut,
-            const Figures& figures, const OpRegistry& ops) {
+            const Figures& figures, const OpRegistry& ops, const Target& target) {
   CLEAVE_TRY(PytorchOptions options, pytorch_options(o));
-  CallTimer timer(ops);
+  CallTimer timer(ops, {.target = target});
   options.measure = [&](const Graph& g, NodeId n) { return timer.measure(g, n); };
   CLEAVE_CHECK(plot_frontier(o.plot, given, options, &cut));
-  return plot_cut(o.plot, joint, cut, figures.budget, ops);
+  return plot_cut(o.plot, joint, cut, figures.budget, ops, target);
 }
 
 Status run(const Options& o) {
@@ -202,21 +206,22 @@ Status run(const Options& o) {
     return user_error(
         "--ban, --aggressive, --recompute-views, --pay-for-params, --max-distance: of mode pytorch "
         "alone");
+  CLEAVE_TRY(const Target target, o.target.target());
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
   CLEAVE_CHECK(o.autocast.apply(p.main, ops));
   if (!p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
   Figures figures;
   const Graph given = o.plot.empty() ? Graph() : p.main;
-  Result<Partition> made = cut_in_mode(o, p.main, ops, figures);
+  Result<Partition> made = cut_in_mode(o, p.main, ops, target, figures);
   if (!made.ok() && !o.plot.empty() && o.mode == "exact")
     CLEAVE_CHECK(plot_conflict(o.plot, p.main));
   CLEAVE_TRY(const Partition cut, std::move(made));
-  if (!o.plot.empty()) CLEAVE_CHECK(plot(o, given, p.main, cut, figures, ops));
+  if (!o.plot.empty()) CLEAVE_CHECK(plot(o, given, p.main, cut, figures, ops, target));
   if (!o.forward.empty()) CLEAVE_CHECK(write_text(o.forward, print(cut.forward)));
   if (!o.backward.empty()) CLEAVE_CHECK(write_text(o.backward, print(cut.backward)));
   if (o.json) {
-    print_json(to_json(cut, figures));
+    print_json(to_json(cut, figures, target));
     return {};
   }
   if (o.explain) explain(cut, figures);
@@ -242,6 +247,7 @@ Command partition_command() {
                            "exact (the best cut), pytorch (as its partitioner), default (what the "
                            "backward reads is saved)");
             o->autocast.add_to(options);
+            o->target.add_to(options);
             options.option("--budget", o->budget,
                            "exact: of the peak of both halves (64MiB, 60% of that with nothing "
                            "recomputed); pytorch: a part of the saved bytes (0.25, 25%)");

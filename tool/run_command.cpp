@@ -22,6 +22,7 @@
 #include "tool/pytorch_rules.h"
 #include "tool/run_inputs.h"
 #include "tool/static_sizes.h"
+#include "tool/target_option.h"
 
 namespace cleave::tool {
 namespace {
@@ -31,6 +32,7 @@ struct Options {
                               compiler = "automatic", dump;
   int threads = 0, repeat = 1;
   AutocastOption autocast;
+  TargetOption target;
   PassChoice choice;
   InputOptions inputs;
   bool grad = false, json = false, profile = false;
@@ -101,6 +103,7 @@ void print_profile(std::vector<StepTime> steps, int runs) {
 Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays& inputs,
                             const Options& o, RunReport& report) {
   CompileOptions options;
+  CLEAVE_TRY(options.target, o.target.runnable());
   options.executor = make_thread_pool(o.threads);
   options.dump_dir = o.dump;
   options.compiler = o.compiler == "cc"      ? runtime::CompilerKind::cc
@@ -184,6 +187,7 @@ Result<Graph> cut_as_pytorch(Graph joint, const std::string& budget) {
 
 Status run(const Options& o) {
   CLEAVE_CHECK(check_options(o));
+  CLEAVE_TRY(const Target target, o.target.runnable());
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
   std::map<std::string, Array> given;
@@ -214,7 +218,8 @@ Status run(const Options& o) {
                 {"run_ms", report.run_ms},
                 {"kernels", report.kernels},
                 {"peak_bytes", report.peak_bytes},
-                {"planned_peak_bytes", report.planned_peak_bytes}});
+                {"planned_peak_bytes", report.planned_peak_bytes},
+                {"target", target.text()}});
   } else {
     for (const auto& [name, a] : named)
       fmt::print("{}: {}\n", name, Type(a.dtype, Shape(a.shape.begin(), a.shape.end())).text());
@@ -251,6 +256,7 @@ Command run_command() {
         o->choice.add_all_to(options);
         options.option("--fuse", o->fuse, "on or off");
         options.option("--compiler", o->compiler, "automatic, clang, cc, or none: interpret");
+        o->target.add_to(options);
         options.option("--threads", o->threads, "0: one a core");
         options.option("--repeat", o->repeat, "runs from the same inputs; the median is told");
         options.option("--seed", o->inputs.seed, "of --random and of a missing rng state");

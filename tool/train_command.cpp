@@ -24,6 +24,7 @@ void run_options(OptionList& options, TrainOptions& o) {
   options.option("--weight-decay", o.weight_decay, "of AdamW, for matrices (0.1)");
   options.option("--clip", o.clip, "global norm of the gradients, 0: none (1.0)");
   o.autocast.add_to(options);
+  o.target.add_to(options);
 }
 
 void file_options(OptionList& options, TrainOptions& o) {

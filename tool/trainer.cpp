@@ -54,6 +54,7 @@ Status check(const TrainOptions& o) {
     return user_error("--schedule {}: expected cosine, linear or constant", o.schedule);
   if (o.threads < 0 || o.threads > 1024)
     return user_error("--threads {}: expected 0 to 1024", o.threads);
+  if (auto target = o.target.runnable(); !target.ok()) return std::move(target).failure();
   if (auto dtype = o.autocast.dtype(); !dtype.ok()) return std::move(dtype).failure();
   return {};
 }
@@ -114,6 +115,7 @@ class Trainer {
         batch_{HostTensor(DType::i64, specs_[0].shape), HostTensor(DType::i64, specs_[1].shape)},
         executor_(make_thread_pool(o.threads)), step_(train_step(model_, loss(), adamw(), specs_,
                                                                  {.executor = executor_,
+                                                                  .target = target(o),
                                                                   .dump_dir = o.dump,
                                                                   .memory_budget = budget(o),
                                                                   .autocast = autocast(o),
@@ -123,6 +125,8 @@ class Trainer {
   static MemoryBudget budget(const TrainOptions& o) {
     return o.budget.empty() ? MemoryBudget() : value_or_throw(parse_budget(o.budget));
   }
+
+  static Target target(const TrainOptions& o) { return value_or_throw(o.target.runnable()); }
 
   static std::optional<DType> autocast(const TrainOptions& o) {
     return value_or_throw(o.autocast.dtype());
@@ -228,7 +232,8 @@ class Trainer {
   // Mean loss over the held-out windows.
   double validate() {
     CompiledFunction f =
-        compile(model_, loss(), specs_, {.executor = executor_, .autocast = autocast(o_)});
+        compile(model_, loss(), specs_,
+                {.executor = executor_, .target = target(o_), .autocast = autocast(o_)});
     const int64_t batches = data_.held_out_batches(o_.batch, o_.shape.context);
     double sum = 0;
     for (int64_t b = 0; b < batches; ++b) {
@@ -246,9 +251,10 @@ class Trainer {
   // Characters drawn one after the other at temperature 0.8.
   std::string sample() {
     const int64_t context = o_.shape.context;
-    CompiledFunction f = compile(model_, [this](const Tensor& idx) { return model_.logits(idx); },
-                                 {{"idx", DType::i64, {1, context}}},
-                                 {.executor = executor_, .autocast = autocast(o_)});
+    CompiledFunction f =
+        compile(model_, [this](const Tensor& idx) { return model_.logits(idx); },
+                {{"idx", DType::i64, {1, context}}},
+                {.executor = executor_, .target = target(o_), .autocast = autocast(o_)});
     Generator rng(o_.seed + 1);
     HostTensor idx(DType::i64, {1, context});
     const size_t newline = data_.vocabulary().find('\n');

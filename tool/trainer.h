@@ -5,6 +5,7 @@
 
 #include "tool/autocast_option.h"
 #include "tool/gpt.h"
+#include "tool/target_option.h"
 #include "tool/text_data.h"
 
 namespace cleave::tool {
@@ -18,6 +19,7 @@ struct TrainOptions {
   int64_t warmup = 100;
   std::string schedule = "cosine", dump, budget;
   AutocastOption autocast;
+  TargetOption target;
   int threads = 0;
   bool json = false;
 };

@@ -23,6 +23,7 @@
 #include "cleave/recompute.h"
 #include "cleave/spatial.h"
 #include "cleave/store.h"
+#include "cleave/target.h"
 #include "cleave/tensor.h"
 #include "cleave/traced_function.h"
 #include "cleave/train.h"

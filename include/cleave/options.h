@@ -13,6 +13,7 @@
 #include "cleave/op.h"
 #include "cleave/rewrite.h"
 #include "cleave/store.h"
+#include "cleave/target.h"
 
 namespace cleave {
 
@@ -26,6 +27,8 @@ struct Options {
   std::shared_ptr<Executor> executor = nullptr;
   int threads = 0;
   CompilerChoice compiler = CompilerChoice::automatic;
+  // Error (unsupported) where the program runs: this machine can't.
+  Target target = Target::here();
   // Operators beside cleave's own.
   Operators ops = {};
   // Each stage of the compilation as a file in this folder; none where it is empty.

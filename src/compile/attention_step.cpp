@@ -31,10 +31,10 @@ runtime::AttentionSpec spec_of(const AttentionCall& call) {
   return s;
 }
 
-Result<AttentionStep> step_of(const AttentionCall& call) {
+Result<AttentionStep> step_of(const AttentionCall& call, const Target& target) {
   AttentionStep step;
   if (!call.form.is_backward) {
-    CLEAVE_TRY(step.forward, runtime::Attention::make(spec_of(call)));
+    CLEAVE_TRY(step.forward, runtime::Attention::make(spec_of(call), target));
     return step;
   }
   runtime::AttentionBackwardSpec spec;
@@ -46,7 +46,7 @@ Result<AttentionStep> step_of(const AttentionCall& call) {
   spec.wants_dquery = call[Part::dquery].has_value();
   spec.wants_dkey = call[Part::dkey].has_value();
   spec.wants_dvalue = call[Part::dvalue].has_value();
-  CLEAVE_TRY(step.backward, runtime::AttentionGradient::make(spec));
+  CLEAVE_TRY(step.backward, runtime::AttentionGradient::make(spec, target));
   return step;
 }
 
@@ -75,12 +75,12 @@ void AttentionStep::run(const AttentionCall& call, std::span<std::byte* const> b
                   scratch, executor);
 }
 
-Result<std::vector<AttentionStep>> add_attentions(LoweredProgram& program) {
+Result<std::vector<AttentionStep>> add_attentions(LoweredProgram& program, const Target& target) {
   std::vector<AttentionStep> attentions;
   for (Step& step : program.steps) {
     auto* call = std::get_if<AttentionCall>(&step.work);
     if (!call) continue;
-    CLEAVE_TRY(AttentionStep attention, step_of(*call));
+    CLEAVE_TRY(AttentionStep attention, step_of(*call, target));
     call->scratch = add_workspace(program, step.name, attention.scratch_bytes());
     attentions.push_back(std::move(attention));
   }

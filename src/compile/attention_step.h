@@ -18,6 +18,6 @@ struct AttentionStep {
 };
 
 // One for each AttentionCall, in order; adds the workspaces that they ask for.
-Result<std::vector<AttentionStep>> add_attentions(LoweredProgram& program);
+Result<std::vector<AttentionStep>> add_attentions(LoweredProgram& program, const Target& target);
 
 }  // namespace cleave

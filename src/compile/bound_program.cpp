@@ -54,6 +54,7 @@ Result<std::unique_ptr<BoundProgram>> BoundProgram::make(Parts parts, const std:
   const std::shared_ptr<Executor> executor =
       options.executor ? options.executor : make_thread_pool(options.threads);
   CompileOptions compile_options;
+  compile_options.target = options.target;
   compile_options.compiler = kind_of(options.compiler);
   compile_options.executor = executor;
   compile_options.dump_dir = options.dump_dir;

@@ -22,8 +22,8 @@ int64_t moves_of(size_t tasks) { return 4000 + 12 * static_cast<int64_t>(tasks);
 
 }  // namespace
 
-Result<BudgetFamily> BudgetFamily::make(const Graph& graph) {
-  BudgetFamily out(graph);
+Result<BudgetFamily> BudgetFamily::make(const Graph& graph, const Target& target) {
+  BudgetFamily out(graph, target);
   CLEAVE_CHECK(out.build());
   return out;
 }

@@ -37,7 +37,7 @@ struct FamilyMember {
 class BudgetFamily {
  public:
   // A static, decomposed graph. Errors: those of lowering.
-  static Result<BudgetFamily> make(const Graph& graph);
+  static Result<BudgetFamily> make(const Graph& graph, const Target& target);
 
   // Those found so far, rung by rung.
   const std::vector<FamilyMember>& members() const { return members_; }
@@ -59,8 +59,9 @@ class BudgetFamily {
   Result<size_t> choose(const MemoryBudget& budget);
 
  private:
-  explicit BudgetFamily(const Graph& graph)
-      : graph_(std::make_unique<Graph>(graph)), products_(std::make_unique<runtime::GemmCache>()) {}
+  BudgetFamily(const Graph& graph, const Target& target)
+      : graph_(std::make_unique<Graph>(graph)),
+        products_(std::make_unique<runtime::GemmCache>(target)) {}
   Status build();
   bool add_rung();  // false: there is none left
   plan::FoundSequence search(int64_t limit) const;

@@ -17,7 +17,7 @@ int64_t least_between(const HalvesPeak& one, int64_t saved_there, int64_t saved_
 Result<HalvesPeak> CutPeaks::at(size_t point) {
   if (!peaks_[point]) {
     CLEAVE_TRY(const Partition cut, exact_.partition_at(point));
-    CLEAVE_TRY(peaks_[point], halves_peak(exact_.graph().joint().graph(), cut, ops_));
+    CLEAVE_TRY(peaks_[point], halves_peak(exact_.graph().joint().graph(), cut, ops_, target_));
   }
   return *peaks_[point];
 }
@@ -27,17 +27,17 @@ Result<int64_t> CutPeaks::within(size_t point, int64_t room) {
   if (least_[point] > room) return least_[point];
   CLEAVE_TRY(const Partition cut, exact_.partition_at(point));
   CLEAVE_TRY(const HalvesPeak found,
-             halves_peak_within(exact_.graph().joint().graph(), cut, ops_, room));
+             halves_peak_within(exact_.graph().joint().graph(), cut, ops_, target_, room));
   least_[point] = found.peak();
   if (found.peak() <= room) peaks_[point] = found;
   return found.peak();
 }
 
 Result<BudgetPartition> cut_within(const ExactCut& exact, const MemoryBudget& budget,
-                                   const OpRegistry& ops) {
+                                   const OpRegistry& ops, const Target& target) {
   const Graph& joint = exact.graph().joint().graph();
   const std::vector<CutPoint>& points = exact.points();
-  CutPeaks peaks(exact, ops);
+  CutPeaks peaks(exact, ops, target);
   CLEAVE_TRY(const HalvesPeak whole, peaks.at(0));
   const int64_t room = budget.given() ? budget.bytes(whole.peak()) : whole.peak();
   // Saved values counted in bytes, not rounded up: a bound from below for every point. Where the

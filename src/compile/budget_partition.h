@@ -9,8 +9,9 @@ namespace cleave {
 // The points of an exact cut with the peaks of their halves, each planned once at most.
 class CutPeaks {
  public:
-  CutPeaks(const ExactCut& exact, const OpRegistry& ops)
-      : exact_(exact), ops_(ops), peaks_(exact.points().size()), least_(exact.points().size()) {}
+  CutPeaks(const ExactCut& exact, const OpRegistry& ops, const Target& target)
+      : exact_(exact), ops_(ops), target_(target), peaks_(exact.points().size()),
+        least_(exact.points().size()) {}
   Result<HalvesPeak> at(size_t point);
   // The peak where it may be within `room`, else a lower bound of it above `room`.
   Result<int64_t> within(size_t point, int64_t room);
@@ -18,6 +19,7 @@ class CutPeaks {
  private:
   const ExactCut& exact_;
   const OpRegistry& ops_;
+  const Target target_;
   std::vector<std::optional<HalvesPeak>> peaks_;
   std::vector<int64_t> least_;  // lower bounds, as far as known
 };
@@ -33,6 +35,6 @@ struct BudgetPartition {
 // without a budget the cheapest. Errors (user): no point is, with the least peak that was found and
 // the lower bound; those of lowering.
 Result<BudgetPartition> cut_within(const ExactCut& exact, const MemoryBudget& budget,
-                                   const OpRegistry& ops);
+                                   const OpRegistry& ops, const Target& target);
 
 }  // namespace cleave

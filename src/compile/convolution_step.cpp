@@ -39,13 +39,14 @@ void ConvolutionStep::run(const ConvolutionCall& call, std::span<std::byte* cons
                call.scratch ? base[*call.scratch] : nullptr, executor);
 }
 
-Result<std::vector<ConvolutionStep>> add_convolutions(LoweredProgram& program) {
+Result<std::vector<ConvolutionStep>> add_convolutions(LoweredProgram& program,
+                                                      const Target& target) {
   std::vector<ConvolutionStep> convolutions;
   for (Step& step : program.steps) {
     auto* call = std::get_if<ConvolutionCall>(&step.work);
     if (!call) continue;
     ConvolutionStep convolution;
-    CLEAVE_TRY(convolution.product, runtime::Convolution::make(spec_of(*call)));
+    CLEAVE_TRY(convolution.product, runtime::Convolution::make(spec_of(*call), target));
     call->scratch = add_workspace(program, step.name, convolution.product->scratch_bytes());
     convolutions.push_back(std::move(convolution));
   }

@@ -15,6 +15,7 @@ struct ConvolutionStep {
 };
 
 // One for each ConvolutionCall, in order; adds the workspaces that they ask for.
-Result<std::vector<ConvolutionStep>> add_convolutions(LoweredProgram& program);
+Result<std::vector<ConvolutionStep>> add_convolutions(LoweredProgram& program,
+                                                      const Target& target);
 
 }  // namespace cleave

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "base/poison.h"
+#include "base/target.h"
 #include "compile/pipeline.h"
 #include "lower/step_uses.h"
 #include "lower/traffic.h"
@@ -15,16 +16,19 @@ namespace {
 
 class Compiled final : public CompiledProgram {
  public:
-  Compiled(Graph graph, BuiltProgram built, CompileReport report)
-      : graph_(std::move(graph)), built_(std::move(built)), report_(std::move(report)) {}
+  Compiled(Graph graph, BuiltProgram built, CompileReport report, const Target& target)
+      : graph_(std::move(graph)), built_(std::move(built)), report_(std::move(report)),
+        target_(target) {}
   const Graph& graph() const override { return graph_; }
   const CompileReport& report() const override { return report_; }
   const BuiltProgram& built() const { return built_; }
+  const Target& target() const { return target_; }
 
  private:
   Graph graph_;
   BuiltProgram built_;
   CompileReport report_;
+  const Target target_;
 };
 
 // Where an instance's steps find a storage: slots in one flat table of pointers.
@@ -279,14 +283,15 @@ Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(
   Graph work = graph;
   CompileReport report;
   CLEAVE_TRY(BuiltProgram built, build_program(work, ops, complete, report));
-  return std::shared_ptr<const CompiledProgram>(
-      std::make_shared<Compiled>(std::move(work), std::move(built), std::move(report)));
+  return std::shared_ptr<const CompiledProgram>(std::make_shared<Compiled>(
+      std::move(work), std::move(built), std::move(report), complete.target));
 }
 
 Result<std::unique_ptr<Instance>> Instance::make(std::shared_ptr<const CompiledProgram> program,
                                                  std::shared_ptr<Executor> executor) {
   auto compiled = std::dynamic_pointer_cast<const Compiled>(program);
   if (!compiled) return bug("instance: a program that cleave did not compile");
+  CLEAVE_CHECK(check_runs_here(compiled->target()));
   if (!executor) executor = make_thread_pool();
   return RunningInstance::make(std::move(compiled), std::move(executor));
 }

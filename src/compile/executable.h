@@ -18,6 +18,7 @@
 #include "cleave/executor.h"
 #include "cleave/memory_budget.h"
 #include "cleave/options.h"
+#include "cleave/target.h"
 #include "ir/graph.h"
 #include "pass/pass.h"
 #include "runtime/compiler.h"
@@ -27,6 +28,8 @@ namespace cleave {
 class BudgetFamily;
 
 struct CompileOptions {
+  // Any is compiled for; an Instance is refused (unsupported) where this machine can't run it.
+  Target target = Target::here();
   runtime::CompilerKind compiler = runtime::CompilerKind::automatic;
   std::shared_ptr<Executor> executor;  // also compiles units; null: a pool is made
   std::string dump_dir;                // empty: no dump
@@ -39,7 +42,8 @@ struct CompileOptions {
   bool is_cut = false;
   bool fuse = true;  // false: a kernel for each call
   PassOptions passes = {};
-  // Made before of the same graph, with the same `fuse`; null: made where a budget is given.
+  // Made before of the same graph, with the same `fuse` and target; null: made where a budget is
+  // given.
   std::shared_ptr<BudgetFamily> family = nullptr;
 };
 

@@ -28,12 +28,13 @@ Result<LoweredProgram> measured(const Graph& half, const OpRegistry& ops,
 
 }  // namespace
 
-Result<HalvesPeak> halves_peak(const Graph& joint, const Partition& cut, const OpRegistry& ops) {
-  return halves_peak_within(joint, cut, ops, std::numeric_limits<int64_t>::max());
+Result<HalvesPeak> halves_peak(const Graph& joint, const Partition& cut, const OpRegistry& ops,
+                               const Target& target) {
+  return halves_peak_within(joint, cut, ops, target, std::numeric_limits<int64_t>::max());
 }
 
 Result<HalvesPeak> halves_peak_within(const Graph& joint, const Partition& cut,
-                                      const OpRegistry& ops, int64_t room) {
+                                      const OpRegistry& ops, const Target& target, int64_t room) {
   const auto bytes_of = [&](const Graph& g, ValueId v) {
     const Type& t = g.type(v);
     return t.is_none ? 0 : rounded(joint.env().hint_of(t.numel()) * size_of(t.dtype));
@@ -55,7 +56,7 @@ Result<HalvesPeak> halves_peak_within(const Graph& joint, const Partition& cut,
       held += bytes_of(forward, r.value);
   }
   forward.set_returns(std::move(returns));
-  runtime::GemmCache cache;
+  runtime::GemmCache cache(target);
   CLEAVE_TRY(LoweredProgram f, measured(forward, ops, cache));
   CLEAVE_TRY(LoweredProgram b, measured(cut.backward, ops, cache));
   out.forward = f.placeholder_bytes + f.arena_lower_bound;

@@ -6,6 +6,7 @@
 // The caller holds all placeholders and what the forward returned until the backward has ended. A
 // saved placeholder stays where it is. Symbolic sizes count at their hints.
 #pragma once
+#include "cleave/target.h"
 #include "cut/partition.h"
 #include "ir/op_def.h"
 
@@ -19,11 +20,12 @@ struct HalvesPeak {
 };
 
 // Errors: those of lowering.
-Result<HalvesPeak> halves_peak(const Graph& joint, const Partition& cut, const OpRegistry& ops);
+Result<HalvesPeak> halves_peak(const Graph& joint, const Partition& cut, const OpRegistry& ops,
+                               const Target& target);
 
 // The same where it may be within `room`. Where it can't, whatever the offsets, none are planned,
 // and each half counts the bytes that are alive at once in it: a lower bound, above `room`.
 Result<HalvesPeak> halves_peak_within(const Graph& joint, const Partition& cut,
-                                      const OpRegistry& ops, int64_t room);
+                                      const OpRegistry& ops, const Target& target, int64_t room);
 
 }  // namespace cleave

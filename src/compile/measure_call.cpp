@@ -108,6 +108,7 @@ Result<int64_t> CallTimer::run_alone(const Graph& alone) {
   CompileOptions options;
   options.passes.none = true;  // this call and no other
   options.executor = make_thread_pool(options_.threads);
+  options.target = options_.target;
   CLEAVE_TRY(auto program, CompiledProgram::compile(alone, ops_, options));
   CLEAVE_TRY(auto instance, Instance::make(program, options.executor));
   const OpDef& op = *alone.node(alone.first_node()).op;

@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 
+#include "cleave/target.h"
 #include "ir/graph.h"
 #include "ir/op_def.h"
 
@@ -17,6 +18,7 @@ namespace cleave {
 
 struct MeasureOptions {
   int threads = 1;
+  Target target = Target::here();
   int runs = 7;                // at least; more while they take less than `enough_ns`
   int64_t enough_ns = 200000;  // in sum
 };

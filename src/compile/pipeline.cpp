@@ -88,7 +88,7 @@ Status run_cut(Build& b) {
   if (!b.options.memory_budget.given()) return {};
   std::shared_ptr<BudgetFamily> family = b.options.family;
   if (!family) {
-    CLEAVE_TRY(BudgetFamily made, BudgetFamily::make(b.graph));
+    CLEAVE_TRY(BudgetFamily made, BudgetFamily::make(b.graph, b.options.target));
     family = std::make_shared<BudgetFamily>(std::move(made));
   }
   CLEAVE_TRY(const size_t member, family->choose(b.options.memory_budget));
@@ -160,10 +160,10 @@ Status run_emit(Build& b) {
 }
 
 Status run_products(Build& b) {
-  runtime::GemmCache cache;
+  runtime::GemmCache cache(b.options.target);
   CLEAVE_TRY(b.program.products, add_products(b.program.lowered, cache));
-  CLEAVE_TRY(b.program.attentions, add_attentions(b.program.lowered));
-  CLEAVE_TRY(b.program.convolutions, add_convolutions(b.program.lowered));
+  CLEAVE_TRY(b.program.attentions, add_attentions(b.program.lowered, b.options.target));
+  CLEAVE_TRY(b.program.convolutions, add_convolutions(b.program.lowered, b.options.target));
   return {};
 }
 
@@ -223,8 +223,9 @@ Status load_foreign(Build& b) {
 
 Status compile_units(Build& b) {
   if (b.units.empty()) return {};
-  CLEAVE_TRY(b.compiler, runtime::make_compiler(interprets(b) ? runtime::CompilerKind::automatic
-                                                              : b.options.compiler));
+  CLEAVE_TRY(b.compiler, runtime::make_compiler(
+                             interprets(b) ? runtime::CompilerKind::automatic : b.options.compiler,
+                             b.options.target));
   std::vector<Result<std::shared_ptr<runtime::LoadedCode>>> loaded(
       b.units.size(), std::shared_ptr<runtime::LoadedCode>());
   struct Context {

@@ -58,8 +58,8 @@ Result<PlannedProgram> measure_program(const Graph& graph, runtime::GemmCache& c
   update_in_place(out.lowered);
   if (save == Save::memory) save_memory(out.lowered);
   CLEAVE_TRY(out.products, add_products(out.lowered, cache));
-  CLEAVE_CHECK(add_attentions(out.lowered));
-  CLEAVE_CHECK(add_convolutions(out.lowered));
+  CLEAVE_CHECK(add_attentions(out.lowered, cache.target()));
+  CLEAVE_CHECK(add_convolutions(out.lowered, cache.target()));
   measure_memory(out.lowered);
   return out;
 }

@@ -26,8 +26,8 @@ Status prepare_graph(Graph& graph, const OpRegistry& ops, bool fuse = true,
 // Whether save_memory is done. A bound on all programs must not depend on what one of them saves.
 enum class Save { nothing, memory };
 
-// A static, prepared graph, without offsets but with what they can't be below. Errors: those of
-// lowering.
+// A static, prepared graph for the target of `cache`, without offsets but with what they can't be
+// below. Errors: those of lowering.
 Result<PlannedProgram> measure_program(const Graph& graph, runtime::GemmCache& cache,
                                        Save save = Save::memory);
 // The same with offsets.

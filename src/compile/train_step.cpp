@@ -107,7 +107,7 @@ std::vector<MemoryTrade> memory_trades(const nn::Module& model, const TracedFunc
   value_or_throw(prepare_graph(graph, options.ops.registry(), false));
   value_or_throw(honor_tags(graph, trace.results.size()));
   value_or_throw(fuse_calls(graph, options.ops.registry()));
-  BudgetFamily family = value_or_throw(BudgetFamily::make(graph));
+  BudgetFamily family = value_or_throw(BudgetFamily::make(graph, options.target));
   family.complete();
   std::vector<MemoryTrade> all, trades;
   // What is chosen where the budget is just a member's peak; some members are never chosen.

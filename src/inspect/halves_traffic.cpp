@@ -15,7 +15,8 @@ Result<std::vector<KernelTraffic>> graph_traffic(const Graph& g, const OpRegistr
       values[g.name(p.value)] = g.env().hint_of(Dim::symbol(g.name(p.value)));
   CLEAVE_TRY(Graph graph, specialize(g, values));
   CLEAVE_CHECK(prepare_graph(graph, ops, fuse));
-  runtime::GemmCache products;
+  // What kernels move hangs on no target, only their workspaces do.
+  runtime::GemmCache products(Target{});
   CLEAVE_TRY(const PlannedProgram program, measure_program(graph, products));
   return traffic_of(program.lowered);
 }

@@ -48,9 +48,9 @@ std::vector<Kept> kinds(const LoweredProgram& p, const std::vector<Kept>& of_ret
 }  // namespace
 
 Result<MemoryProfile> memory_profile(const Graph& joint, const Partition& cut,
-                                     const OpRegistry& ops) {
+                                     const OpRegistry& ops, const Target& target) {
   MemoryProfile out;
-  CLEAVE_TRY(const HalvesPeak peak, halves_peak(joint, cut, ops));
+  CLEAVE_TRY(const HalvesPeak peak, halves_peak(joint, cut, ops, target));
   out.planned_peak = peak.peak();
   // Saved placeholders stay where they are.
   Graph forward = cut.forward;
@@ -64,7 +64,7 @@ Result<MemoryProfile> memory_profile(const Graph& joint, const Partition& cut,
     of_returns.push_back(k < results ? Kept::results : Kept::saved);
   }
   forward.set_returns(std::move(returns));
-  runtime::GemmCache cache;
+  runtime::GemmCache cache(target);
   CLEAVE_TRY(const LoweredProgram f, planned(forward, ops, cache));
   CLEAVE_TRY(const LoweredProgram b, planned(cut.backward, ops, cache));
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <string_view>
 
+#include "cleave/target.h"
 #include "cut/partition.h"
 #include "ir/op_def.h"
 
@@ -31,6 +32,6 @@ struct MemoryProfile {
 
 // Errors: those of lowering.
 Result<MemoryProfile> memory_profile(const Graph& joint, const Partition& cut,
-                                     const OpRegistry& ops);
+                                     const OpRegistry& ops, const Target& target);
 
 }  // namespace cleave

@@ -34,8 +34,9 @@ Status check(const AttentionSpec& s, const AttentionKernel& kernel) {
 
 // --- Forward -------------------------------------------------------------------------------------
 
-Result<std::shared_ptr<Attention>> Attention::make(const AttentionSpec& spec) {
-  return make(spec, attention_kernel(spec.dtype));
+Result<std::shared_ptr<Attention>> Attention::make(const AttentionSpec& spec,
+                                                   const Target& target) {
+  return make(spec, attention_kernel(spec.dtype, target.set));
 }
 
 Result<std::shared_ptr<Attention>> Attention::make(const AttentionSpec& spec,
@@ -79,8 +80,8 @@ void Attention::run_piece(long index, const AttentionForward& at, void* scratch)
 // --- Backward ------------------------------------------------------------------------------------
 
 Result<std::shared_ptr<AttentionGradient>> AttentionGradient::make(
-    const AttentionBackwardSpec& spec) {
-  return make(spec, attention_kernel(spec.forward.dtype));
+    const AttentionBackwardSpec& spec, const Target& target) {
+  return make(spec, attention_kernel(spec.forward.dtype, target.set));
 }
 
 Result<std::shared_ptr<AttentionGradient>> AttentionGradient::make(

@@ -1,6 +1,7 @@
 // Attention as one call, forward and backward, without a matrix of rows x columns:
 //
-//   CLEAVE_TRY(auto attention, Attention::make({.heads = 12, .rows = 64, .columns = 64, ...}));
+//   CLEAVE_TRY(auto attention, Attention::make({.heads = 12, .rows = 64, .columns = 64, ...},
+//                                                   target));
 //   plan(attention->scratch_bytes());
 //   attention->run({{q, k, v}, out, sums}, scratch, executor);
 //
@@ -8,7 +9,7 @@
 //   backward   pieces: columns of one head of the key. Where there are few heads, each has several,
 //              and their parts of dquery are added up in order, afterwards
 //
-// Pieces and the order of sums depend on the spec and the processor alone, so bits never depend on
+// Pieces and the order of sums depend on the spec and the target alone, so bits never depend on
 // the threads. Columns that causality closes for a whole block of rows are not read: a NaN there is
 // not seen.
 //
@@ -24,11 +25,11 @@ namespace cleave::runtime {
 
 class Attention {
  public:
-  static Result<std::shared_ptr<Attention>> make(const AttentionSpec& spec);
-  // With another kernel than the processor's fastest.
+  static Result<std::shared_ptr<Attention>> make(const AttentionSpec& spec, const Target& target);
+  // With another kernel than the target's fastest.
   static Result<std::shared_ptr<Attention>> make(const AttentionSpec& spec,
                                                  const AttentionKernel& kernel);
-  // What run needs: a multiple of 64, depends on the spec and the processor.
+  // What run needs: a multiple of 64, depends on the spec and the target.
   int64_t scratch_bytes() const { return lane_bytes_ * lanes(); }
   long pieces() const;
   // scratch is aligned to 64. Any number of threads may run one Attention at once, each with its
@@ -47,7 +48,8 @@ class Attention {
 
 class AttentionGradient {
  public:
-  static Result<std::shared_ptr<AttentionGradient>> make(const AttentionBackwardSpec& spec);
+  static Result<std::shared_ptr<AttentionGradient>> make(const AttentionBackwardSpec& spec,
+                                                         const Target& target);
   static Result<std::shared_ptr<AttentionGradient>> make(const AttentionBackwardSpec& spec,
                                                          const AttentionKernel& kernel);
   int64_t scratch_bytes() const { return lane_bytes_ * lanes() + partial_bytes() * pieces(); }

@@ -10,6 +10,7 @@
 // larger score turns up (Dao et al., "FlashAttention", 2022; Milakov and Gimelshein, "Online
 // normalizer calculation for softmax", 2018).
 #pragma once
+#include "cleave/target.h"
 #include "runtime/attention_spec.h"
 
 namespace cleave::runtime {
@@ -62,8 +63,8 @@ struct AttentionKernel {
   int64_t lanes = 0;
 };
 
-// The fastest for this processor; forward is null for what is not f32, bf16 or f16.
-AttentionKernel attention_kernel(DType dtype);
+// The fastest for processors with this set; forward is null for what is not f32, bf16 or f16.
+AttentionKernel attention_kernel(DType dtype, InstructionSet set);
 
 // One for each instruction set; forward is null where it wasn't compiled in.
 AttentionKernel attention_kernel_avx512(DType dtype);

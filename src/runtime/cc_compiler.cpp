@@ -22,19 +22,22 @@ namespace cleave::runtime {
 namespace {
 
 // -fPIC -shared make a library; the others are the arithmetic of compiler.h.
-const std::vector<std::string>& flags() {
-  static const std::vector<std::string> list = {"-std=gnu11",
-                                                "-O3",
-                                                "-march=native",
-                                                "-fwrapv",
-                                                "-fno-builtin",
-                                                "-ffp-contract=off",
-                                                "-fno-math-errno",
-                                                "-fno-trapping-math",
-                                                "-shared",
-                                                "-fPIC",
-                                                "-w"};
-  return list;
+std::vector<std::string> flags_for(const Target& target) {
+  const bool has_bf16 = !target.is_native && target.set == InstructionSet::avx512bf16;
+  std::vector<std::string> flags = {
+      "-std=gnu11",
+      "-O3",
+      fmt::format("-march={}", has_bf16 ? "x86-64-v4" : target.text()),
+      "-fwrapv",
+      "-fno-builtin",
+      "-ffp-contract=off",
+      "-fno-math-errno",
+      "-fno-trapping-math",
+      "-shared",
+      "-fPIC",
+      "-w"};
+  if (has_bf16) flags.emplace_back("-mavx512bf16");
+  return flags;
 }
 
 class PrivateFolder {
@@ -85,8 +88,10 @@ class SharedCode final : public LoadedCode {
 
 class CcCompiler final : public Compiler {
  public:
-  CcCompiler(std::string command, std::string folder, std::string identity)
-      : command_(std::move(command)), folder_(std::move(folder)), identity_(std::move(identity)) {}
+  CcCompiler(std::string command, std::vector<std::string> flags, std::string folder,
+             std::string identity)
+      : command_(std::move(command)), flags_(std::move(flags)), folder_(std::move(folder)),
+        identity_(std::move(identity)) {}
 
   Result<std::shared_ptr<LoadedCode>> compile(const std::string& c_text,
                                               const std::string& unit_name,
@@ -96,7 +101,7 @@ class CcCompiler final : public Compiler {
     // The diagnostics name the unit, not a file that is gone.
     CLEAVE_CHECK(write_file(source, fmt::format("#line 1 \"{}.c\"\n{}", unit_name, c_text)));
     std::vector<std::string> arguments = {command_};
-    arguments.insert(arguments.end(), flags().begin(), flags().end());
+    arguments.insert(arguments.end(), flags_.begin(), flags_.end());
     arguments.insert(arguments.end(), {"-o", library, source, "-lm"});
     CLEAVE_TRY(Finished finished, run_program(arguments));
     if (finished.exit_status != 0)
@@ -110,12 +115,14 @@ class CcCompiler final : public Compiler {
   const std::string& identity() const override { return identity_; }
 
  private:
-  const std::string command_, folder_, identity_;
+  const std::string command_;
+  const std::vector<std::string> flags_;
+  const std::string folder_, identity_;
 };
 
 }  // namespace
 
-Result<std::shared_ptr<Compiler>> make_cc_compiler(const std::string& command,
+Result<std::shared_ptr<Compiler>> make_cc_compiler(const Target& target, const std::string& command,
                                                    const std::string& folder) {
   auto asked = run_program({command, "--version"});
   if (!asked.ok() && asked.failure().kind == ErrorKind::unsupported)
@@ -125,9 +132,10 @@ Result<std::shared_ptr<Compiler>> make_cc_compiler(const std::string& command,
     return unsupported("compiler: cc: {} --version ends with status {}: {}", command,
                        asked->exit_status, asked->messages);
   std::string identity = asked->messages.substr(0, asked->messages.find('\n'));
-  for (const std::string& flag : flags()) identity += " " + flag;
+  std::vector<std::string> flags = flags_for(target);
+  for (const std::string& flag : flags) identity += " " + flag;
   return std::shared_ptr<Compiler>(
-      std::make_shared<CcCompiler>(command, folder, std::move(identity)));
+      std::make_shared<CcCompiler>(command, std::move(flags), folder, std::move(identity)));
 }
 
 }  // namespace cleave::runtime

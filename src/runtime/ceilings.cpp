@@ -49,10 +49,10 @@ double copy_bytes_per_us(Executor& executor) {
   return 2.0 * static_cast<double>(copied_bytes) / us;
 }
 
-double product_flops_per_us(Executor& executor, DType dtype) {
+double product_flops_per_us(Executor& executor, DType dtype, const Target& target) {
   const int64_t n = product_rows;
   const Result<std::shared_ptr<Gemm>> made =
-      Gemm::make({.dtype = dtype, .m = n, .n = n, .k = n, .a_row = n, .b_row = n});
+      Gemm::make({.dtype = dtype, .m = n, .n = n, .k = n, .a_row = n, .b_row = n}, target);
   if (!made.ok()) return 0;
   const Gemm& gemm = **made;
   const auto bytes = static_cast<size_t>(n * n * size_of(dtype));

@@ -2,6 +2,7 @@
 #pragma once
 #include "cleave/dtype.h"
 #include "cleave/executor.h"
+#include "cleave/target.h"
 
 namespace cleave::runtime {
 
@@ -11,6 +12,6 @@ double copy_bytes_per_us(Executor& executor);
 
 // The best rate of a large product in this dtype (f32, bf16, f16) that its caches hold; a
 // multiplication and an addition are two. Takes about 0.1 s.
-double product_flops_per_us(Executor& executor, DType dtype);
+double product_flops_per_us(Executor& executor, DType dtype, const Target& target);
 
 }  // namespace cleave::runtime

@@ -36,19 +36,23 @@
 
 namespace cleave::runtime {
 
-HostTarget HostTarget::here() {
+HostTarget HostTarget::of(const Target& target) {
   HostTarget host;
   host.triple = llvm::sys::getProcessTriple();
-  host.cpu = llvm::sys::getHostCPUName().str();
-  for (const auto& feature : llvm::sys::getHostCPUFeatures())
-    host.features.push_back((feature.second ? "+" : "-") + feature.first().str());
+  if (target.is_native) {
+    host.cpu = llvm::sys::getHostCPUName().str();
+    for (const auto& feature : llvm::sys::getHostCPUFeatures())
+      host.features.push_back((feature.second ? "+" : "-") + feature.first().str());
+  } else if (target.set == InstructionSet::avx512bf16) {
+    host.cpu = "x86-64-v4";
+    host.features = {"+avx512bf16"};
+  } else {
+    host.cpu = target.text();
+  }
   std::sort(host.features.begin(), host.features.end());
   for (const std::string& feature : host.features)
     host.feature_text += (host.feature_text.empty() ? "" : ",") + feature;
-  const auto has = [&](const char* feature) {
-    return std::binary_search(host.features.begin(), host.features.end(), feature);
-  };
-  host.vector_bits = has("+avx512f") && has("+avx512vl") ? "512" : "256";
+  host.vector_bits = target.set >= InstructionSet::avx512 ? "512" : "256";
   return host;
 }
 
@@ -168,14 +172,14 @@ class ClangCompiler final : public Compiler {
 
 }  // namespace
 
-Result<std::shared_ptr<Compiler>> make_clang_compiler() {
+Result<std::shared_ptr<Compiler>> make_clang_compiler(const Target& target) {
   static std::once_flag registered;
   std::call_once(registered, [] {
     LLVMInitializeNativeTarget();
     LLVMInitializeNativeAsmPrinter();
     leave_out_passes();
   });
-  return std::shared_ptr<Compiler>(std::make_shared<ClangCompiler>(HostTarget::here()));
+  return std::shared_ptr<Compiler>(std::make_shared<ClangCompiler>(HostTarget::of(target)));
 }
 
 }  // namespace cleave::runtime

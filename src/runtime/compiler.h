@@ -1,11 +1,11 @@
 // From C text to functions that can be called.
 //
-//   CLEAVE_TRY(auto compiler, make_compiler(CompilerKind::automatic));
+//   CLEAVE_TRY(auto compiler, make_compiler(CompilerKind::automatic, target));
 //   CLEAVE_TRY(auto code, compiler->compile(text, "unit0"));
 //   auto* kernel = reinterpret_cast<void (*)(float*)>(code->symbol("k0"));
 //
 // The text is GNU C11 without any #include; what it may call beyond its own functions is memcpy,
-// memmove, memset and the C mathematical functions. Both compilers optimise for this processor
+// memmove, memset and the C mathematical functions. Both compilers optimise for the target
 // under the same rules of arithmetic: no fused multiply-add that the text doesn't ask for, no fast
 // mathematics, no errno, no floating-point traps. Text that asks for a call by __builtin_NAME gets
 // the instruction where there is one.
@@ -22,6 +22,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "cleave/target.h"
 
 namespace cleave::runtime {
 
@@ -44,18 +45,19 @@ class Compiler {
                                                       TextKind kind = TextKind::any) = 0;
   // "clang" or "cc".
   virtual std::string_view name() const = 0;
-  // All that decides the machine code beside the text: version, processor, flags.
+  // All that decides the machine code beside the text: version, target, flags.
   virtual const std::string& identity() const = 0;
 };
 
 // automatic: clang where it was built in, else cc. none: kernels are not compiled (bytecode.h).
 enum class CompilerKind { automatic, clang, cc, none };
 
-Result<std::shared_ptr<Compiler>> make_compiler(CompilerKind kind);
+Result<std::shared_ptr<Compiler>> make_compiler(CompilerKind kind, const Target& target);
 
 // The two behind make_compiler. `folder` is where cc makes its private temporary folders.
-Result<std::shared_ptr<Compiler>> make_clang_compiler();
-Result<std::shared_ptr<Compiler>> make_cc_compiler(const std::string& command = "cc",
+Result<std::shared_ptr<Compiler>> make_clang_compiler(const Target& target);
+Result<std::shared_ptr<Compiler>> make_cc_compiler(const Target& target,
+                                                   const std::string& command = "cc",
                                                    const std::string& folder = "/tmp");
 
 }  // namespace cleave::runtime

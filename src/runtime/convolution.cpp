@@ -5,7 +5,8 @@
 
 namespace cleave::runtime {
 
-Result<std::shared_ptr<Convolution>> Convolution::make(const ConvolutionSpec& s) {
+Result<std::shared_ptr<Convolution>> Convolution::make(const ConvolutionSpec& s,
+                                                       const Target& target) {
   if (window_packing_plain(s.dtype).windows == nullptr)
     return unsupported("convolution: {} is not covered (src/runtime/convolution_windows.h)",
                        name_of(s.dtype));
@@ -17,8 +18,8 @@ Result<std::shared_ptr<Convolution>> Convolution::make(const ConvolutionSpec& s)
   if (!fits)
     return bug("convolution: {} images of {} and {} channels in {} groups", s.images,
                s.large_channels, s.small_channels, s.groups);
-  return s.product == ConvolutionProduct::to_weight ? make_weight_product(s)
-                                                    : make_image_product(s);
+  return s.product == ConvolutionProduct::to_weight ? make_weight_product(s, target.set)
+                                                    : make_image_product(s, target.set);
 }
 
 }  // namespace cleave::runtime

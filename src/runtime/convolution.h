@@ -15,7 +15,7 @@
 // meet the same taps, so that it is a convolution with a part of them, and nothing is scattered.
 //
 // Pieces are cut by the shape alone; to_weight sums positions in order, where the weight is small
-// in parts whose sums are added up in order. So bits depend on the shape and the processor. What is
+// in parts whose sums are added up in order. So bits depend on the shape and the target. What is
 // bf16 or f16 is summed in f32 and rounded once.
 //
 // Errors: Unsupported for what isn't floating; Bug for sizes that don't fit each other.
@@ -54,9 +54,10 @@ struct ConvolutionOperands {
 
 class Convolution {
  public:
-  static Result<std::shared_ptr<Convolution>> make(const ConvolutionSpec& spec);
+  static Result<std::shared_ptr<Convolution>> make(const ConvolutionSpec& spec,
+                                                   const Target& target);
   virtual ~Convolution() = default;
-  // What run needs: a multiple of 64, depends on the spec and the processor.
+  // What run needs: a multiple of 64, depends on the spec and the target.
   virtual int64_t scratch_bytes() const = 0;
   virtual long pieces() const = 0;
   // scratch is aligned to 64. Any number of threads may run one Convolution at once, each with its

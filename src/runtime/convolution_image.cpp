@@ -87,7 +87,7 @@ std::vector<Phase> phases_of(const ConvolutionSpec& s) {
 
 class ImageProduct final : public Convolution {
  public:
-  explicit ImageProduct(const ConvolutionSpec& spec);
+  ImageProduct(const ConvolutionSpec& spec, InstructionSet set);
   int64_t scratch_bytes() const override { return turned_bytes_ + lanes() * lane_bytes(); }
   long pieces() const override { return pieces_; }
   void run(const ConvolutionOperands& at, void* scratch, Executor& executor) const override;
@@ -120,14 +120,14 @@ class ImageProduct final : public Convolution {
   int64_t turned_bytes_ = 0, block_bytes_ = 0, copy_bytes_ = 0;
 };
 
-ImageProduct::ImageProduct(const ConvolutionSpec& s)
-    : s_(s), kernel_(gemm_block_kernel(s.dtype)),
+ImageProduct::ImageProduct(const ConvolutionSpec& s, InstructionSet set)
+    : s_(s), kernel_(gemm_block_kernel(s.dtype, set)),
       to_small_(s.product == ConvolutionProduct::to_small), bytes_(size_of(s.dtype)),
       in_(to_small_ ? s.large : s.small), out_(to_small_ ? s.small : s.large),
       in_channels_(to_small_ ? s.large_channels : s.small_channels),
       out_channels_(to_small_ ? s.small_channels : s.large_channels),
       rows_(out_channels_ / s.groups), channels_(in_channels_ / s.groups),
-      packing_(window_packing(s.dtype, in_channels_ * product_of(in_), kernel_.nr)) {
+      packing_(window_packing(s.dtype, in_channels_ * product_of(in_), kernel_.nr, set)) {
   phases_ = phases_of(s);
   for (Phase& p : phases_) settle(p);
 }
@@ -318,8 +318,8 @@ void ImageProduct::place_rows(const Phase& p, const GemmPiece& piece, int64_t gr
 
 }  // namespace
 
-std::shared_ptr<Convolution> make_image_product(const ConvolutionSpec& spec) {
-  return std::make_shared<ImageProduct>(spec);
+std::shared_ptr<Convolution> make_image_product(const ConvolutionSpec& spec, InstructionSet set) {
+  return std::make_shared<ImageProduct>(spec, set);
 }
 
 }  // namespace cleave::runtime

@@ -6,7 +6,7 @@
 
 namespace cleave::runtime {
 
-std::shared_ptr<Convolution> make_image_product(const ConvolutionSpec& spec);
-std::shared_ptr<Convolution> make_weight_product(const ConvolutionSpec& spec);
+std::shared_ptr<Convolution> make_image_product(const ConvolutionSpec& spec, InstructionSet set);
+std::shared_ptr<Convolution> make_weight_product(const ConvolutionSpec& spec, InstructionSet set);
 
 }  // namespace cleave::runtime

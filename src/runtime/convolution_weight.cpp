@@ -23,7 +23,7 @@ constexpr int64_t small_weight = int64_t{1} << 16, most_parts = 8, least_part = 
 
 class WeightProduct final : public Convolution {
  public:
-  explicit WeightProduct(const ConvolutionSpec& spec);
+  WeightProduct(const ConvolutionSpec& spec, InstructionSet set);
   int64_t scratch_bytes() const override { return partial_bytes() + cut_.lanes() * lane_bytes_; }
   long pieces() const override { return cut_.pieces(); }
   void run(const ConvolutionOperands& at, void* scratch, Executor& executor) const override;
@@ -46,9 +46,9 @@ class WeightProduct final : public Convolution {
   GemmCut cut_;
 };
 
-WeightProduct::WeightProduct(const ConvolutionSpec& s)
-    : s_(s), kernel_(gemm_block_kernel(s.dtype)),
-      packing_(window_packing(s.dtype, s.large_channels * product_of(s.large), kernel_.nr)) {
+WeightProduct::WeightProduct(const ConvolutionSpec& s, InstructionSet set)
+    : s_(s), kernel_(gemm_block_kernel(s.dtype, set)),
+      packing_(window_packing(s.dtype, s.large_channels * product_of(s.large), kernel_.nr, set)) {
   for (int64_t i = 0; i < s.kernel[0]; ++i)
     for (int64_t j = 0; j < s.kernel[1]; ++j)
       for (int64_t k = 0; k < s.kernel[2]; ++k)
@@ -127,8 +127,8 @@ void WeightProduct::add_parts(const T* partials, T* out, Executor& executor) con
 
 }  // namespace
 
-std::shared_ptr<Convolution> make_weight_product(const ConvolutionSpec& spec) {
-  return std::make_shared<WeightProduct>(spec);
+std::shared_ptr<Convolution> make_weight_product(const ConvolutionSpec& spec, InstructionSet set) {
+  return std::make_shared<WeightProduct>(spec, set);
 }
 
 }  // namespace cleave::runtime

@@ -1,4 +1,4 @@
-// See convolution_windows.h: the choice by processor, and the packing for any.
+// See convolution_windows.h: the choice by instruction set, and the packing for any.
 #include "runtime/convolution_windows.h"
 
 #include <algorithm>
@@ -7,7 +7,6 @@
 
 #include "runtime/convolution_walk.h"
 #include "runtime/half.h"
-#include "runtime/instruction_set.h"
 
 namespace cleave::runtime {
 namespace {
@@ -76,10 +75,9 @@ WindowPacking window_packing_plain(DType dtype) {
   }
 }
 
-WindowPacking window_packing(DType dtype, int64_t image_stride, int64_t nr) {
+WindowPacking window_packing(DType dtype, int64_t image_stride, int64_t nr, InstructionSet set) {
   const bool fits = image_stride < int64_t{1} << 26 && nr % 16 == 0 && nr <= 64;
-  if (dtype == DType::f32 && fits && instruction_set() >= InstructionSet::avx512)
-    return window_packing_avx512();
+  if (dtype == DType::f32 && fits && set >= InstructionSet::avx512) return window_packing_avx512();
   return window_packing_plain(dtype);
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "cleave/dtype.h"
+#include "cleave/target.h"
 
 namespace cleave::runtime {
 
@@ -37,9 +38,9 @@ struct WindowPacking {
   Pack turned = nullptr;   // the other way round
 };
 
-// The fastest for this processor, images so many elements apart, and panels; null for what isn't
-// floating.
-WindowPacking window_packing(DType dtype, int64_t image_stride, int64_t nr);
+// The fastest for processors with this set, images so many elements apart, and panels; null for
+// what isn't floating.
+WindowPacking window_packing(DType dtype, int64_t image_stride, int64_t nr, InstructionSet set);
 
 // For any processor, and for f32 with AVX-512 (null where it wasn't compiled in).
 WindowPacking window_packing_plain(DType dtype);

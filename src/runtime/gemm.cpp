@@ -138,9 +138,9 @@ class CutGemm final : public Gemm {
 
 }  // namespace
 
-Result<std::shared_ptr<Gemm>> Gemm::make(const GemmSpec& spec) {
+Result<std::shared_ptr<Gemm>> Gemm::make(const GemmSpec& spec, const Target& target) {
   const GemmBlockKernel kernel =
-      spec.scales_sums ? gemm_scaled_kernel() : gemm_block_kernel(spec.dtype);
+      spec.scales_sums ? gemm_scaled_kernel(target.set) : gemm_block_kernel(spec.dtype, target.set);
   if (kernel.run == nullptr)
     return unsupported("gemm: products of {} are not covered (src/runtime/gemm_block.h)",
                        name_of(spec.dtype));
@@ -169,7 +169,7 @@ Result<std::shared_ptr<Gemm>> Gemm::make(const GemmSpec& spec) {
 Result<std::shared_ptr<Gemm>> GemmCache::get(const GemmSpec& spec) {
   const std::lock_guard lock(mutex_);
   if (const auto found = gemms_.find(spec); found != gemms_.end()) return found->second;
-  CLEAVE_TRY(std::shared_ptr<Gemm> gemm, Gemm::make(spec));
+  CLEAVE_TRY(std::shared_ptr<Gemm> gemm, Gemm::make(spec, target_));
   gemms_.emplace(spec, gemm);
   return gemm;
 }

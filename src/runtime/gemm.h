@@ -1,12 +1,12 @@
 // Matrix products:  C = alpha * A B + beta * C_in
 //
-//   GemmCache cache;                                        // one for each program
+//   GemmCache cache(target);                                // one for each program
 //   CLEAVE_TRY(auto gemm, cache.get({.m = 768, .n = 384, .k = 128, .a_row = 128, ...}));
 //   plan(gemm->scratch_bytes());
 //   gemm->run(a, b, nullptr, c, scratch, executor);
 //
 // A product is cut into pieces by its shape alone (gemm_cut.h). Each piece runs on one thread, in
-// the kernel of gemm_block.h. So the bits depend on the product and the processor, never on the
+// the kernel of gemm_block.h. So the bits depend on the product and the target, never on the
 // threads.
 //
 //   f32, f64        summed in their own type
@@ -30,6 +30,7 @@
 #include "base/result.h"
 #include "cleave/dtype.h"
 #include "cleave/executor.h"
+#include "cleave/target.h"
 
 namespace cleave::runtime {
 
@@ -73,9 +74,9 @@ struct GemmOperands {
 
 class Gemm {
  public:
-  static Result<std::shared_ptr<Gemm>> make(const GemmSpec& spec);
+  static Result<std::shared_ptr<Gemm>> make(const GemmSpec& spec, const Target& target);
   virtual ~Gemm() = default;
-  // What run needs: a multiple of 64, depends on the spec and the processor.
+  // What run needs: a multiple of 64, depends on the spec and the target.
   virtual int64_t scratch_bytes() const = 0;
   virtual long pieces() const = 0;
   // c_in is read if the spec has one. scratch is aligned to 64. Any number of threads may run one
@@ -87,13 +88,16 @@ class Gemm {
   }
 };
 
-// Equal products share one Gemm. Any thread.
+// Products for one target; equal ones share one Gemm. Any thread.
 class GemmCache {
  public:
+  explicit GemmCache(const Target& target) : target_(target) {}
+  const Target& target() const { return target_; }
   Result<std::shared_ptr<Gemm>> get(const GemmSpec& spec);
   size_t size() const;
 
  private:
+  const Target target_;
   mutable std::mutex mutex_;
   std::map<GemmSpec, std::shared_ptr<Gemm>> gemms_;
 };

@@ -10,12 +10,13 @@
 //                                  integers       wrap around, as their type does
 //
 // The order of the sums is that of k, cut in even parts of at most kc: it depends on k, the type
-// and the processor alone.
+// and the instruction set alone.
 #pragma once
 #include <cstdint>
 #include <optional>
 
 #include "cleave/dtype.h"
+#include "cleave/target.h"
 
 namespace cleave::runtime {
 
@@ -75,12 +76,12 @@ struct GemmBlockKernel {
 //   i32                  i8, u8
 bool reads_as(DType stored, DType dtype);
 
-// The fastest for this processor; run is null for bool and c64.
-GemmBlockKernel gemm_block_kernel(DType dtype);
+// The fastest for processors with this set; run is null for bool and c64.
+GemmBlockKernel gemm_block_kernel(DType dtype, InstructionSet set);
 
 // Of C in f32 whose operands are i8 (a_stored, b_stored): the sums, in i32, are converted, then
 // multiplied by alpha and by each of the scales, and C_in is added; rounded each time.
-GemmBlockKernel gemm_scaled_kernel();
+GemmBlockKernel gemm_scaled_kernel(InstructionSet set);
 
 // One for each instruction set; run is null where it wasn't compiled in.
 GemmBlockKernel gemm_scaled_kernel_avx512();

@@ -1,18 +1,20 @@
-// The processor that generated code is for: the one that this process runs on.
+// A target in the words of LLVM.
 #pragma once
 #include <string>
 #include <vector>
+
+#include "cleave/target.h"
 
 namespace cleave::runtime {
 
 struct HostTarget {
   std::string triple;                 // "x86_64-pc-linux-gnu"
-  std::string cpu;                    // "znver4"
+  std::string cpu;                    // "znver4", "x86-64-v3"
   std::vector<std::string> features;  // "+avx2", "-sse4a", ...: sorted
   std::string feature_text;           // the same, joined by commas
   std::string vector_bits;            // the widest vectors that loops are cut into
 
-  static HostTarget here();
+  static HostTarget of(const Target& target);
 };
 
 }  // namespace cleave::runtime

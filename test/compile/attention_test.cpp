@@ -36,7 +36,7 @@ Graph joint_of(const std::string& dtype, const std::string& call) {
 
 PlannedProgram planned(Graph joint) {
   EXPECT_TRUE(prepare_graph(joint, test::core()).ok());
-  runtime::GemmCache cache;
+  runtime::GemmCache cache(Target::here());
   return value_or_throw(plan_program(joint, cache));
 }
 

@@ -40,7 +40,7 @@ TEST(Budget, random_graphs_keep_their_bits_and_their_budgets) {
 BudgetFamily family_of(const std::string& text) {
   Graph g = test::parsed(text);
   value_or_throw(prepare_graph(g, test::core()));
-  BudgetFamily family = value_or_throw(BudgetFamily::make(g));
+  BudgetFamily family = value_or_throw(BudgetFamily::make(g, Target::here()));
   family.complete();
   return family;
 }

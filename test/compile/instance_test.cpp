@@ -209,7 +209,8 @@ TEST(Instance, BothCompilersGiveTheSameBits) {
   auto x = wave(64 * 257, 0.37f), w = wave(257, 1.3f), m = wave(257 * 33, 0.11f);
   std::vector<std::vector<std::byte>> all;
   for (auto kind : {runtime::CompilerKind::clang, runtime::CompilerKind::cc}) {
-    if (!runtime::make_compiler(kind).ok()) GTEST_SKIP() << "only one compiler is here";
+    if (!runtime::make_compiler(kind, Target::here()).ok())
+      GTEST_SKIP() << "only one compiler is here";
     auto p = compiled(norm_text, 2, kind);
     auto run = instance(p);
     ASSERT_TRUE(run->bind(0, x.data()).ok() && run->bind(1, w.data()).ok() &&

@@ -16,7 +16,7 @@ using Function = void (*)(const float*, float*, int64_t);
 class Elementary : public testing::TestWithParam<runtime::CompilerKind> {
  protected:
   void SetUp() override {
-    auto compiler = runtime::make_compiler(GetParam());
+    auto compiler = runtime::make_compiler(GetParam(), Target::here());
     if (!compiler.ok()) GTEST_SKIP() << compiler.failure().message;
     static std::map<runtime::CompilerKind, std::shared_ptr<runtime::LoadedCode>> compiled;
     if (!compiled.contains(GetParam())) {

@@ -97,7 +97,7 @@ std::string check(const Kernel& k) {
   });
   const emit::CKernel c = emit::emit_c(k, "k");
   for (runtime::CompilerKind kind : {runtime::CompilerKind::clang, runtime::CompilerKind::cc}) {
-    auto compiler = runtime::make_compiler(kind);
+    auto compiler = runtime::make_compiler(kind, Target::here());
     if (!compiler.ok()) continue;
     auto unit = (*compiler)->compile(emit::c_prelude_for(c.text) + c.text, "lanes");
     EXPECT_TRUE(unit.ok()) << unit.failure().message << c.text;

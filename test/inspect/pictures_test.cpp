@@ -71,8 +71,9 @@ TEST(Svg, text_is_escaped) {
 TEST(MemoryProfile, adds_up_to_the_planned_peak) {
   const Graph joint = test::joint_of(network);
   const Partition cut = value_or_throw(default_partition(joint));
-  const HalvesPeak peak = value_or_throw(halves_peak(joint, cut, test::core()));
-  const MemoryProfile profile = value_or_throw(memory_profile(joint, cut, test::core()));
+  const HalvesPeak peak = value_or_throw(halves_peak(joint, cut, test::core(), Target::here()));
+  const MemoryProfile profile =
+      value_or_throw(memory_profile(joint, cut, test::core(), Target::here()));
   EXPECT_EQ(profile.planned_peak, peak.peak());
   const auto sum = [](const MemoryStep& s) {
     int64_t n = 0;

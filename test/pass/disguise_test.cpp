@@ -141,7 +141,7 @@ Outcome outcome_of(Graph g, const std::map<uint32_t, int>& numbers, Structures& 
   for (const PassStage stage : pass_stages) value_or_throw(run_stage(stage, g, core(), {}));
   out.rewritten = structures.of(g, numbers);
   value_or_throw(prepare_graph(g, core()));
-  runtime::GemmCache cache;
+  runtime::GemmCache cache(Target::here());
   const PlannedProgram plan = value_or_throw(plan_program(g, cache));
   out.arena_bytes = plan.lowered.arena_bytes;
   out.kernels = plan.lowered.steps.size();

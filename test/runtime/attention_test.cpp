@@ -12,6 +12,7 @@
 
 #include "runtime/alloc_watch.h"
 #include "runtime/half.h"
+#include "test/targets.h"
 
 namespace cleave::runtime {
 namespace {
@@ -329,9 +330,9 @@ void check(Random& random, const Wish& wish, const AttentionKernel& kernel) {
 }
 
 std::vector<AttentionKernel> kernels(DType dtype) {
-  std::vector<AttentionKernel> all = {attention_kernel_plain(dtype)};
-  if (attention_kernel(dtype).lanes >= 8) all.push_back(attention_kernel_avx2(dtype));
-  if (attention_kernel(dtype).lanes >= 16) all.push_back(attention_kernel_avx512(dtype));
+  std::vector<AttentionKernel> all;
+  for (const Target& target : cleave::test::targets_here())
+    if (target.set <= InstructionSet::avx512) all.push_back(attention_kernel(dtype, target.set));
   return all;
 }
 
@@ -396,7 +397,7 @@ TEST(Attention, LargeScores) {
       write_element(at, DType::f32, 20 * read_element(at, DType::f32));
     });
   const auto pool = make_thread_pool(2);
-  run(c, attention_kernel(DType::f32), *pool);
+  run(c, attention_kernel(DType::f32, Target::here().set), *pool);
   const Numbers want = plain(c);
   expect_near("out", c.out, want.out, 1e-3);  // scores of 1000 have errors of 1e-4
   expect_near("dkey", c.dkey, want.dkey, 1e-3);
@@ -407,7 +408,7 @@ TEST(Attention, NaNReachesItsRowAlone) {
   Case c = made(random, {.rows = 5, .columns = 6, .width = 4, .value_width = 4});
   write_element(c.query.bytes.data() + 2 * 4 * 4, DType::f32, NAN);
   const auto pool = make_thread_pool(1);
-  const std::vector<float> sums = run(c, attention_kernel(DType::f32), *pool);
+  const std::vector<float> sums = run(c, attention_kernel(DType::f32, Target::here().set), *pool);
   for (int64_t i = 0; i < 5; ++i) {
     EXPECT_EQ(std::isnan(c.out(0, 0, i, 1)), i == 2);
     EXPECT_EQ(std::isnan(sums[static_cast<size_t>(i)]), i == 2);
@@ -423,8 +424,8 @@ TEST(Attention, AllocatesNothing) {
                          .width = 16,
                          .value_width = 16,
                          .dropout_p = 0.1});
-  const auto forward = value_or_throw(Attention::make(c.spec.forward));
-  const auto backward = value_or_throw(AttentionGradient::make(c.spec));
+  const auto forward = value_or_throw(Attention::make(c.spec.forward, Target::here()));
+  const auto backward = value_or_throw(AttentionGradient::make(c.spec, Target::here()));
   std::vector<float> sums(3 * 70);
   const AttentionOperands in{c.query.bytes.data(),
                              c.key.bytes.data(),
@@ -448,9 +449,11 @@ TEST(Attention, AllocatesNothing) {
 }
 
 TEST(Attention, RefusesWhatItDoesNotCover) {
-  EXPECT_EQ(Attention::make({.dtype = DType::f64}).failure().kind, ErrorKind::unsupported);
-  EXPECT_EQ(Attention::make({.rows = -1}).failure().kind, ErrorKind::bug);
-  EXPECT_EQ(Attention::make({.heads = 4, .key_group = 3}).failure().kind, ErrorKind::bug);
+  EXPECT_EQ(Attention::make({.dtype = DType::f64}, Target::here()).failure().kind,
+            ErrorKind::unsupported);
+  EXPECT_EQ(Attention::make({.rows = -1}, Target::here()).failure().kind, ErrorKind::bug);
+  EXPECT_EQ(Attention::make({.heads = 4, .key_group = 3}, Target::here()).failure().kind,
+            ErrorKind::bug);
 }
 
 }  // namespace

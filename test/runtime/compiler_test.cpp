@@ -33,7 +33,7 @@ void k2(const float *restrict x, float *restrict y, long n) {
 class CompilerOf : public testing::TestWithParam<CompilerKind> {
  protected:
   void SetUp() override {
-    auto made = make_compiler(GetParam());
+    auto made = make_compiler(GetParam(), Target::here());
     if (!made.ok() && made.failure().kind == ErrorKind::unsupported)
       GTEST_SKIP() << made.failure().message;
     compiler_ = value_or_throw(std::move(made));
@@ -169,7 +169,8 @@ TEST_P(CompilerOf, EqualTextGivesEqualCode) {
   const std::string one = bytes();
   EXPECT_FALSE(one.empty());
   EXPECT_EQ(one, bytes());
-  EXPECT_EQ(compiler_->identity(), value_or_throw(make_compiler(GetParam()))->identity());
+  EXPECT_EQ(compiler_->identity(),
+            value_or_throw(make_compiler(GetParam(), Target::here()))->identity());
 }
 
 TEST_P(CompilerOf, CodeOutlivesItsCompiler) {
@@ -179,7 +180,7 @@ TEST_P(CompilerOf, CodeOutlivesItsCompiler) {
 }
 
 TEST(Compiler, AutomaticPrefersClang) {
-  const auto compiler = value_or_throw(make_compiler(CompilerKind::automatic));
+  const auto compiler = value_or_throw(make_compiler(CompilerKind::automatic, Target::here()));
   EXPECT_EQ(compiler->name(), CLEAVE_HAVE_CLANG ? "clang" : "cc");
 }
 
@@ -187,7 +188,7 @@ TEST(CcCompiler, LeavesNothingBehind) {
   const std::string folder =
       std::filesystem::temp_directory_path() / fmt::format("cleave_test_{}", getpid());
   std::filesystem::create_directory(folder);
-  auto made = make_cc_compiler("cc", folder);
+  auto made = make_cc_compiler(Target::here(), "cc", folder);
   if (made.ok()) {
     auto code = value_or_throw((*made)->compile(text, "unit"));
     EXPECT_TRUE(std::filesystem::is_empty(folder));
@@ -199,7 +200,7 @@ TEST(CcCompiler, LeavesNothingBehind) {
 }
 
 TEST(CcCompiler, AbsentIsUnsupported) {
-  const auto made = make_cc_compiler("no-such-compiler-here");
+  const auto made = make_cc_compiler(Target::here(), "no-such-compiler-here");
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.failure().kind, ErrorKind::unsupported);
   EXPECT_EQ(made.failure().message,
@@ -207,7 +208,7 @@ TEST(CcCompiler, AbsentIsUnsupported) {
 }
 
 TEST(CcCompiler, UnwritableFolderIsTheUsersError) {
-  auto made = make_cc_compiler("cc", "/nowhere/at/all");
+  auto made = make_cc_compiler(Target::here(), "cc", "/nowhere/at/all");
   if (!made.ok()) GTEST_SKIP() << made.failure().message;
   const auto code = (*made)->compile(text, "unit");
   ASSERT_FALSE(code.ok());
@@ -218,7 +219,7 @@ TEST(CcCompiler, UnwritableFolderIsTheUsersError) {
 
 TEST(ClangCompiler, SanitizersWatchItsCode) {
   if (!watches_memory) GTEST_SKIP() << "built without AddressSanitizer";
-  const auto compiler = value_or_throw(make_compiler(CompilerKind::clang));
+  const auto compiler = value_or_throw(make_compiler(CompilerKind::clang, Target::here()));
   const auto code =
       value_or_throw(compiler->compile("float at(const float* x, long i) { return x[i]; }\n"
                                        "int shifted(int x, int by) { return x << by; }\n",

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "runtime/half.h"
-#include "runtime/instruction_set.h"
 
 namespace cleave::runtime {
 namespace {
@@ -87,7 +86,7 @@ template <class T>
 std::vector<T> run(const ConvolutionSpec& s, const std::vector<T>& image,
                    const std::vector<T>& other, const std::vector<T>& bias, int64_t results,
                    int threads) {
-  const auto convolution = value_or_throw(Convolution::make(s));
+  const auto convolution = value_or_throw(Convolution::make(s, Target::here()));
   std::vector<T> out(count_of(results), narrow<T>(std::nan("")));
   // Scratch that nobody has cleared, and what stands behind it.
   const size_t bytes = count_of(convolution->scratch_bytes());
@@ -226,16 +225,16 @@ TEST(Convolution, many_steps_and_pieces) {
 TEST(Convolution, what_is_refused) {
   ConvolutionSpec s = spec(1, 2, {1, 4, 4}, 2, ones, ones, none, ones);
   s.dtype = DType::i32;
-  EXPECT_FALSE(Convolution::make(s).ok());
+  EXPECT_FALSE(Convolution::make(s, Target::here()).ok());
   s.dtype = DType::f32;
   s.groups = 3;
-  EXPECT_FALSE(Convolution::make(s).ok());
+  EXPECT_FALSE(Convolution::make(s, Target::here()).ok());
 }
 
 // The packing for any processor beside the one for this one.
 TEST(WindowPacking, is_the_same_for_every_processor) {
   const WindowPacking fast = window_packing_avx512(), plain = window_packing_plain(DType::f32);
-  if (instruction_set() < InstructionSet::avx512) GTEST_SKIP();
+  if (Target::here().set < InstructionSet::avx512) GTEST_SKIP();
   std::mt19937 random(3);
   for (int round = 0; round < 200; ++round) {
     const auto any = [&](int64_t from, int64_t to) {

@@ -207,7 +207,7 @@ TEST(GemmHalves, ThreadsDontChangeBits) {
                   .b_row = 1,
                   .b_col = k,
                   .b_stored = DType::f32};
-    const auto gemm = value_or_throw(Gemm::make(spec));
+    const auto gemm = value_or_throw(Gemm::make(spec, Target::here()));
     const Matrix<Bf16> a(batch * m, k, Layout::rows, 1), b(k, n, Layout::rows, 2);
     std::vector<std::vector<Bf16>> results;
     for (const int threads : {1, 2, 3}) {
@@ -222,8 +222,8 @@ TEST(GemmHalves, ThreadsDontChangeBits) {
 }
 
 TEST(GemmHalves, OnlyHalvesAreReadAsF32) {
-  const auto made =
-      Gemm::make({.dtype = DType::f64, .m = 2, .n = 2, .k = 2, .a_stored = DType::f32});
+  const auto made = Gemm::make(
+      {.dtype = DType::f64, .m = 2, .n = 2, .k = 2, .a_stored = DType::f32}, Target::here());
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.failure().kind, ErrorKind::bug);
 }

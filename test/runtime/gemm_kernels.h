@@ -7,16 +7,14 @@
 #include <vector>
 
 #include "runtime/gemm_block.h"
-#include "runtime/instruction_set.h"
+#include "test/targets.h"
 
 namespace cleave::runtime::test {
 
 inline std::vector<GemmBlockKernel> kernels_for(DType dtype) {
-  std::vector<GemmBlockKernel> kernels = {gemm_block_kernel_plain(dtype)};
-  const InstructionSet set = instruction_set();
-  if (set >= InstructionSet::avx2) kernels.push_back(gemm_block_kernel_avx2(dtype));
-  if (set >= InstructionSet::avx512) kernels.push_back(gemm_block_kernel_avx512(dtype));
-  kernels.push_back(gemm_block_kernel(dtype));  // the one that programs use
+  std::vector<GemmBlockKernel> kernels;
+  for (const Target& target : cleave::test::targets_here())
+    if (!target.is_native) kernels.push_back(gemm_block_kernel(dtype, target.set));
   return kernels;
 }
 

@@ -112,8 +112,9 @@ TEST(GemmStored, FewRowsAndLongSums) {
 }
 
 TEST(GemmStored, ScaledSumsAreRoundedAtEachStep) {
-  std::vector<GemmBlockKernel> kernels = {gemm_scaled_kernel_plain(), gemm_scaled_kernel()};
-  if (instruction_set() >= InstructionSet::avx2) kernels.push_back(gemm_scaled_kernel_avx2());
+  std::vector<GemmBlockKernel> kernels;
+  for (const Target& target : cleave::test::targets_here())
+    kernels.push_back(gemm_scaled_kernel(target.set));
   for (const int64_t k : {0L, 5L, 2000L}) {
     constexpr int64_t m = 14, n = 75;
     const Matrix<int8_t, int32_t> a(m, std::max(k, int64_t{1}), Layout::rows, 1),
@@ -163,7 +164,8 @@ TEST(GemmStored, ScaledSumsAreRoundedAtEachStep) {
 TEST(GemmStored, WhatIsNotReadIsRefused) {
   for (const auto& [dtype, stored] :
        {std::pair{DType::f32, DType::f64}, {DType::f64, DType::i8}, {DType::i8, DType::i32}}) {
-    const auto made = Gemm::make({.dtype = dtype, .m = 2, .n = 2, .k = 2, .b_stored = stored});
+    const auto made =
+        Gemm::make({.dtype = dtype, .m = 2, .n = 2, .k = 2, .b_stored = stored}, Target::here());
     ASSERT_FALSE(made.ok());
     EXPECT_EQ(made.failure().kind, ErrorKind::bug);
   }

@@ -13,7 +13,7 @@
 #include "runtime/alloc_watch.h"
 #include "runtime/gemm_block.h"
 #include "runtime/half.h"
-#include "runtime/instruction_set.h"
+#include "test/runtime/gemm_kernels.h"
 
 namespace cleave::runtime {
 namespace {
@@ -200,7 +200,7 @@ void expect_product(const Case& c) {
                            static_cast<int>(c.b), c.has_c_in, static_cast<int>(c.c_in), c.alpha,
                            c.beta));
   const Product p = make_product(c);
-  auto made = Gemm::make(p.spec);
+  auto made = Gemm::make(p.spec, Target::here());
   ASSERT_TRUE(made.ok()) << made.failure().message;
   const Gemm& gemm = **made;
   static const auto one = make_thread_pool(1), two = make_thread_pool(2),
@@ -340,7 +340,8 @@ TEST(Gemm, NotANumberAndInfinityPassThrough) {
   const float infinity = std::numeric_limits<float>::infinity();
   const float a[4] = {1, infinity, 0, std::nanf("")}, b[2] = {0, 1};
   float c[2] = {5, 5};
-  auto gemm = value_or_throw(Gemm::make({.m = 2, .n = 1, .k = 2, .a_row = 2, .b_row = 1}));
+  auto gemm =
+      value_or_throw(Gemm::make({.m = 2, .n = 1, .k = 2, .a_row = 2, .b_row = 1}, Target::here()));
   const AlignedBytes scratch(gemm->scratch_bytes());
   gemm->run(a, b, nullptr, c, scratch.data, *make_thread_pool(1));
   EXPECT_EQ(c[0], infinity);
@@ -351,15 +352,15 @@ TEST(Gemm, HalvesAreSummedInF32AndRoundedOnce) {
   // 256 + 1 + 1 in bf16 would stay 256 after each step: the sum in f32 is 258.
   std::vector<Bf16> a(3, Bf16(1.0f)), b = {Bf16(256.0f), Bf16(1.0f), Bf16(1.0f)};
   Bf16 c;
-  auto gemm = value_or_throw(
-      Gemm::make({.dtype = DType::bf16, .m = 1, .n = 1, .k = 3, .a_row = 3, .b_row = 1}));
+  auto gemm = value_or_throw(Gemm::make(
+      {.dtype = DType::bf16, .m = 1, .n = 1, .k = 3, .a_row = 3, .b_row = 1}, Target::here()));
   const AlignedBytes scratch(gemm->scratch_bytes());
   gemm->run(a.data(), b.data(), nullptr, &c, scratch.data, *make_thread_pool(1));
   EXPECT_EQ(static_cast<float>(c), 258.0f);
 }
 
 TEST(Gemm, RefusesWhatHasNoSums) {
-  const auto made = Gemm::make({.dtype = DType::boolean, .m = 2, .n = 2, .k = 2});
+  const auto made = Gemm::make({.dtype = DType::boolean, .m = 2, .n = 2, .k = 2}, Target::here());
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.failure().kind, ErrorKind::unsupported);
   EXPECT_EQ(made.failure().message,
@@ -368,7 +369,8 @@ TEST(Gemm, RefusesWhatHasNoSums) {
 
 TEST(Gemm, PiecesAndScratchDependOnTheShapeAlone) {
   const GemmSpec spec{.m = 768, .n = 384, .k = 128, .a_row = 128, .b_row = 384};
-  const auto first = value_or_throw(Gemm::make(spec)), second = value_or_throw(Gemm::make(spec));
+  const auto first = value_or_throw(Gemm::make(spec, Target::here())),
+             second = value_or_throw(Gemm::make(spec, Target::here()));
   EXPECT_EQ(first->pieces(), second->pieces());
   EXPECT_EQ(first->scratch_bytes(), second->scratch_bytes());
   EXPECT_GE(first->pieces(), 4);
@@ -378,7 +380,7 @@ TEST(Gemm, PiecesAndScratchDependOnTheShapeAlone) {
 TEST(Gemm, OneGemmRunsInManyThreadsAtOnce) {
   for (const DType dtype : {DType::f32, DType::bf16}) {
     const Product p = make_product({.dtype = dtype, .m = 70, .n = 90, .k = 33});
-    const auto gemm = value_or_throw(Gemm::make(p.spec));
+    const auto gemm = value_or_throw(Gemm::make(p.spec, Target::here()));
     const auto pool = make_thread_pool(2);
     const std::vector<std::byte> want = run(*gemm, p, *pool);
     std::vector<std::thread> threads;
@@ -395,7 +397,7 @@ TEST(Gemm, AllocatesNothing) {
   const auto pool = make_thread_pool(2);
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     const Product p = make_product({.dtype = dtype, .m = 300, .n = 384, .k = 128});
-    const auto gemm = value_or_throw(Gemm::make(p.spec));
+    const auto gemm = value_or_throw(Gemm::make(p.spec, Target::here()));
     std::vector<std::byte> c(static_cast<size_t>(300 * 384 * size_of(dtype)));
     const AlignedBytes scratch(gemm->scratch_bytes());
     const auto step = [&] {
@@ -413,7 +415,7 @@ TEST(Gemm, AllocatesNothing) {
 }
 
 TEST(GemmCache, EqualProductsShareOneGemm) {
-  GemmCache cache;
+  GemmCache cache(Target::here());
   const GemmSpec spec{.m = 4, .n = 5, .k = 6, .a_row = 6, .b_row = 5};
   GemmSpec other = spec;
   other.b_row = 1;
@@ -428,11 +430,7 @@ TEST(GemmCache, EqualProductsShareOneGemm) {
 TEST(GemmBlock, EveryInstructionSetAgreesOnIntegers) {
   const Product p = make_product({.m = 31, .n = 45, .k = 300});
   std::vector<std::vector<float>> results;
-  std::vector<GemmBlockKernel> kernels = {gemm_block_kernel_plain(DType::f32),
-                                          gemm_block_kernel(DType::f32)};
-  if (instruction_set() >= InstructionSet::avx2)
-    kernels.push_back(gemm_block_kernel_avx2(DType::f32));
-  for (const GemmBlockKernel& kernel : kernels) {
+  for (const GemmBlockKernel& kernel : test::kernels_for(DType::f32)) {
     const AlignedBytes scratch(kernel.scratch_bytes(31, 45, 300));
     std::vector<float> c(31 * 45);
     kernel.run({.a = p.a.bytes.data(),
@@ -474,7 +472,7 @@ struct MatrixPanels {
 TEST(GemmBlock, PanelsMayComeFromASource) {
   for (const auto& [m, n, k] : {std::array<int64_t, 3>{3, 200, 40}, {70, 77, 600}, {130, 256, 1}}) {
     const Product p = make_product({.m = m, .n = n, .k = k, .has_c_in = true});
-    const GemmBlockKernel kernel = gemm_block_kernel(DType::f32);
+    const GemmBlockKernel kernel = gemm_block_kernel(DType::f32, Target::here().set);
     const AlignedBytes scratch(kernel.scratch_bytes(m, n, k));
     const int64_t first = n / 3;  // the block has the columns from here on
     const auto at = [&](const Operand& x) {

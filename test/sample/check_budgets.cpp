@@ -20,7 +20,10 @@ struct Run {
 
 class Checker {
  public:
-  Checker(const RandomGraph& r, const OpRegistry& ops, runtime::CompilerKind compiler) : r_(r) {
+  Checker(const RandomGraph& r, const OpRegistry& ops, runtime::CompilerKind compiler,
+          const Target& target)
+      : r_(r) {
+    options_.target = target;
     options_.compiler = compiler;
     options_.executor = make_thread_pool(1);
     ops_ = &ops;
@@ -32,7 +35,7 @@ class Checker {
     CLEAVE_TRY(const Run whole, run_with({}));
     Graph prepared = r_.g;
     CLEAVE_CHECK(prepare_graph(prepared, *ops_));
-    CLEAVE_TRY(BudgetFamily family, BudgetFamily::make(prepared));
+    CLEAVE_TRY(BudgetFamily family, BudgetFamily::make(prepared, options_.target));
     options_.family = std::make_shared<BudgetFamily>(std::move(family));
     CLEAVE_TRY(int64_t most, options_.family->whole_peak());
     options_.family->complete();
@@ -81,7 +84,7 @@ class Checker {
   // A family that has climbed no farther than the budgets so far, the largest first, chooses what
   // the complete one does.
   Status check_lazy_choices(const Graph& prepared, const std::vector<int64_t>& budgets) {
-    CLEAVE_TRY(BudgetFamily lazy, BudgetFamily::make(prepared));
+    CLEAVE_TRY(BudgetFamily lazy, BudgetFamily::make(prepared, options_.target));
     for (size_t i = budgets.size(); i-- > 0;) {
       CLEAVE_TRY(const size_t now, lazy.choose(budgets[i]));
       CLEAVE_TRY(const size_t later, options_.family->choose(budgets[i]));
@@ -169,8 +172,8 @@ class Checker {
 
 Result<BudgetVerdict> check_budgets(const RandomGraph& r, const OpRegistry& ops,
                                     const std::vector<double>& parts,
-                                    runtime::CompilerKind compiler) {
-  return Checker(r, ops, compiler).run(parts);
+                                    runtime::CompilerKind compiler, const Target& target) {
+  return Checker(r, ops, compiler, target).run(parts);
 }
 
 }  // namespace cleave::random

@@ -22,6 +22,7 @@ struct BudgetVerdict {
 // to 1. Unsupported is an error; other failures are violations.
 Result<BudgetVerdict> check_budgets(const RandomGraph& r, const OpRegistry& ops,
                                     const std::vector<double>& parts,
-                                    runtime::CompilerKind compiler = runtime::CompilerKind::none);
+                                    runtime::CompilerKind compiler = runtime::CompilerKind::none,
+                                    const Target& target = Target::here());
 
 }  // namespace cleave::random

@@ -8,6 +8,7 @@
 #include "interp/array_memory.h"
 #include "pass/pipeline.h"
 #include "test/sample/run_program.h"
+#include "test/targets.h"
 
 namespace cleave::random {
 namespace {
@@ -31,6 +32,7 @@ Result<Graph> cut_as_pytorch(Graph joint, double budget) {
 
 std::string RunChoice::text() const {
   std::string out = fmt::format("threads {}", threads);
+  if (target != Target::here()) out += fmt::format(", target {}", target.text());
   if (compiler == runtime::CompilerKind::none) out += ", interpreted";
   if (!fuse) out += ", fuse off";
   if (passes.none) out += ", passes off";
@@ -48,6 +50,7 @@ RunChoice draw_choice(uint64_t seed, bool ships) {
   constexpr int threads[] = {1, 2, 3, 16};
   out.threads = threads[rng() % 4];
   out.fuse = rng() % 5 != 0;
+  out.target = test::target_of(rng());
   switch (rng() % 6) {
     case 0: out.passes.none = true; break;
     case 1: out.passes.strict = true; break;
@@ -72,6 +75,7 @@ Result<Arrays> run_chosen(const RunChoice& choice, const Graph& g, const OpRegis
   options.compiler = choice.compiler;
   options.fuse = choice.fuse;
   options.passes = choice.passes;
+  options.target = choice.target;
   options.executor = make_thread_pool(choice.threads);
   std::optional<Graph> cut;
   if (choice.pytorch_budget >= 0 && g.is_joint()) {

@@ -10,6 +10,7 @@ struct RunChoice {
   runtime::CompilerKind compiler = runtime::CompilerKind::none;
   bool fuse = true;
   int threads = 2;
+  Target target = Target::here();  // one that this machine can run
   PassOptions passes = {};
   // Cut as PyTorch would at this budget, a part of 1; none where it is negative.
   double pytorch_budget = -1;

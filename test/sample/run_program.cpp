@@ -27,8 +27,10 @@ Result<Memory> run_program(std::shared_ptr<const CompiledProgram> program, const
 }
 
 Result<Arrays> run_graph(const Graph& g, const OpRegistry& ops, const Arrays& inputs,
-                         runtime::CompilerKind compiler, int threads, bool fuse) {
+                         runtime::CompilerKind compiler, int threads, bool fuse,
+                         const Target& target) {
   CompileOptions options;
+  options.target = target;
   options.fuse = fuse;
   options.compiler = compiler;
   options.executor = make_thread_pool(threads);

@@ -6,6 +6,7 @@
 #include "ir/text.h"
 #include "op/registry.h"
 #include "test/sample/check_budgets.h"
+#include "test/targets.h"
 
 namespace cleave::random {
 namespace {
@@ -22,14 +23,16 @@ void one(const OpRegistry& ops, uint64_t seed, const std::vector<double>& parts,
   ++totals.graphs;
   const auto compiler =
       seed % 10 == 0 ? runtime::CompilerKind::automatic : runtime::CompilerKind::none;
-  const Result<BudgetVerdict> v = check_budgets(r, ops, parts, compiler);
+  const Target target = test::target_of(seed / 10);
+  const Result<BudgetVerdict> v = check_budgets(r, ops, parts, compiler, target);
   if (!v.ok() && v.failure().kind == ErrorKind::unsupported) {
     ++totals.unsupported;
     return;
   }
   if (!v.ok() || !v->violation.empty()) {
     ++totals.wrong;
-    fmt::print("seed {}: {}\n{}\n", seed, v.ok() ? v->violation : v.failure().message, print(r.g));
+    fmt::print("seed {}, target {}: {}\n{}\n", seed, target.text(),
+               v.ok() ? v->violation : v.failure().message, print(r.g));
     std::fflush(stdout);
     return;
   }

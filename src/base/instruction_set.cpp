@@ -1,0 +1,17 @@
+// What this processor has: the only place that asks it.
+#include "base/target.h"
+
+namespace cleave {
+
+InstructionSet detect_instruction_set() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("x86-64-v4"))
+    return __builtin_cpu_supports("avx512bf16") ? InstructionSet::avx512bf16
+                                                : InstructionSet::avx512;
+  if (__builtin_cpu_supports("x86-64-v3")) return InstructionSet::avx2;
+#endif
+  return InstructionSet::plain;
+}
+
+}  // namespace cleave

@@ -1,0 +1,19 @@
+// Target::here() of test programs, in the place of the library's: CLEAVE_TEST_TARGET=x86-64-v3
+// makes this processor one that has no more, for everything that asks what it can do.
+#include <cstdlib>
+
+#include "base/target.h"
+
+namespace cleave {
+
+Target Target::here() {
+  const InstructionSet most = detect_instruction_set();
+  const char* text = std::getenv("CLEAVE_TEST_TARGET");
+  if (text == nullptr || std::string_view(text) == "native") return {most, true};
+  const Target asked = value_or_throw(parse_target(text));
+  if (asked.set > most)
+    throw_failure(unsupported("CLEAVE_TEST_TARGET={}: this processor has less", text));
+  return asked;
+}
+
+}  // namespace cleave

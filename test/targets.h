@@ -1,0 +1,35 @@
+// The targets that tests of what depends on the instruction set go through.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/target.h"
+
+namespace cleave::test {
+
+// All that this machine can run, the portable one first; as it is (native) last.
+inline std::vector<Target> targets_here() {
+  std::vector<Target> out;
+  const Target here = Target::here();
+  for (const InstructionSet set : {InstructionSet::plain, InstructionSet::avx2,
+                                   InstructionSet::avx512, InstructionSet::avx512bf16})
+    if (set <= here.set) out.push_back({set});
+  if (here.is_native) out.push_back(here);
+  return out;
+}
+
+// One of them, by a number that is drawn.
+inline Target target_of(uint64_t number) {
+  const std::vector<Target> all = targets_here();
+  return all[number % all.size()];
+}
+
+// As the name of a parameterised test.
+inline std::string name_of(const Target& target) {
+  std::string name(target.text());
+  for (char& c : name)
+    if (c == '-') c = '_';
+  return name;
+}
+
+}  // namespace cleave::test

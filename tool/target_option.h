@@ -1,0 +1,25 @@
+// --target T: the processor that a program is compiled for.
+#pragma once
+#include "base/target.h"
+#include "tool/option_list.h"
+
+namespace cleave::tool {
+
+struct TargetOption {
+  std::string text = "native";
+
+  void add_to(OptionList& options) {
+    options.option("--target", text,
+                   "native, x86-64-v2, x86-64-v3 (AVX2), x86-64-v4 (AVX-512), x86-64-v4-bf16");
+  }
+  // Errors: user for another word, unsupported for aarch64.
+  Result<Target> target() const { return parse_target(text); }
+  // Of commands that run it. Error (unsupported): this machine can't.
+  Result<Target> runnable() const {
+    CLEAVE_TRY(const Target found, target());
+    CLEAVE_CHECK(check_runs_here(found));
+    return found;
+  }
+};
+
+}  // namespace cleave::tool
