@@ -29,6 +29,15 @@ void IndexMath::declare(const Expr& var, int64_t extent) {
   if (fresh) atoms_.push_back({var, Kind::variable, std::max<int64_t>(extent - 1, 0)});
 }
 
+void IndexMath::declare_sum(const Expr& a, int64_t factor, const Expr& b, int64_t extent) {
+  if (b->op != Op::var || a->op != Op::var) return;  // a constant: the other one says it all
+  Atom& atom = atoms_[atom_of(b)];
+  const int32_t other = atom_of(a);
+  atom.other = other;
+  atom.factor = factor;
+  atom.largest_sum = std::min(extent - 1, factor * atoms_[other].largest + atom.largest);
+}
+
 int32_t IndexMath::atom_of(const Expr& e) {
   if (e->op == Op::var)
     if (const auto it = variable_.find(e->i); it != variable_.end()) return it->second;
@@ -129,7 +138,17 @@ int64_t IndexMath::largest(const LinearIndex& x) const {
     if (t.factor < 0 || atoms_[t.atom].largest < 0) return -1;
     most += t.factor * atoms_[t.atom].largest;
   }
-  return most;
+  return most - less_by_sums(x);
+}
+
+int64_t IndexMath::less_by_sums(const LinearIndex& x) const {
+  int64_t out = 0;
+  for (const LinearIndex::Term& t : x.terms) {
+    const Atom& a = atoms_[t.atom];
+    if (a.other < 0 || t.factor < 0 || x.factor_of(a.other) != t.factor * a.factor) continue;
+    out += t.factor * (a.factor * atoms_[a.other].largest + a.largest - a.largest_sum);
+  }
+  return out;
 }
 
 std::optional<IndexMath::Range> IndexMath::range(const LinearIndex& x) const {
@@ -139,6 +158,7 @@ std::optional<IndexMath::Range> IndexMath::range(const LinearIndex& x) const {
     if (most < 0) return std::nullopt;
     (t.factor < 0 ? out.low : out.high) += t.factor * most;
   }
+  out.high -= less_by_sums(x);
   return out;
 }
 

@@ -37,6 +37,9 @@ class IndexMath {
  public:
   // A variable with values in [0, extent).
   void declare(const Expr& var, int64_t extent);
+  // The sum of a * factor + b, both declared, lies in [0, extent), which is less than their ranges
+  // say: the last of several parts is shorter. b is declared for this sum alone.
+  void declare_sum(const Expr& a, int64_t factor, const Expr& b, int64_t extent);
   // The normal form: the same object for equal indices.
   Expr simplify(const Expr& e);
   Expr divide(const Expr& e, int64_t divisor);
@@ -61,6 +64,9 @@ class IndexMath {
     LinearIndex inner = {};
     int64_t divisor = 1;
     LinearIndex second = {};  // of larger, smaller
+    // Of a sum that is known to be smaller than its parts tell: this atom + factor * other.
+    int32_t other = -1;
+    int64_t factor = 0, largest_sum = 0;
   };
   struct Range {
     int64_t low, high;
@@ -75,6 +81,8 @@ class IndexMath {
   void join_parts(LinearIndex& x);
   Split split(const LinearIndex& x, int64_t divisor);
   int64_t largest(const LinearIndex& x) const;  // -1: unknown
+  // How much less than its terms' own largest values the index reaches.
+  int64_t less_by_sums(const LinearIndex& x) const;
   std::optional<Range> range(const LinearIndex& x) const;
   Expr expr_of(LinearIndex x);
 

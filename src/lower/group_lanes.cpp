@@ -64,16 +64,20 @@ void GroupWriter::lane_row(const Exprs& rows) {
 
 void GroupWriter::finish_lane_fold(const FoldCall& f, const Exprs& rows, const Exprs& only_rows,
                                    const std::vector<size_t>& inner) {
-  const auto part_sum = [&](const Expr& first, const Expr& count, int64_t most) {
+  const int64_t extent = frame_.parts[inner[0]].extent;
+  // Part q of the rows, or all of them where q is 0 and there is one part.
+  const auto part_sum = [&](const Expr& q, const Expr& count) {
     Exprs extents = {count};
     for (size_t k = 1; k < inner.size(); ++k) extents.emplace_back(frame_.parts[inner[k]].extent);
     return builder_.folds(extents, [&](const Exprs& r) {
       values_.open_scope(r);
       Exprs all = rows;
       for (size_t k = 0; k < inner.size(); ++k) {
-        declared(r[k], k == 0 ? most : frame_.parts[inner[k]].extent);
-        all[inner[k]] = k == 0 ? first + r[0] : r[k];
+        declared(r[k], k == 0 ? std::min(f.form.step, extent) : frame_.parts[inner[k]].extent);
+        all[inner[k]] = r[k];
       }
+      values_.math().declare_sum(q, f.form.step, r[0], extent);
+      all[inner[0]] = q * Expr(f.form.step) + r[0];  // no variable: it would be one of each lane
       set_frame(all);
       std::vector<KernelBuilder::Folded> out = {{rule(f).op, mapped(f)}};
       values_.close_scope();
@@ -82,16 +86,14 @@ void GroupWriter::finish_lane_fold(const FoldCall& f, const Exprs& rows, const E
   };
   Expr total;
   if (f.form.parts <= 1) {
-    total = part_sum(Expr(0), Expr(frame_.parts[inner[0]].extent), frame_.parts[inner[0]].extent);
+    total = part_sum(Expr(0), Expr(extent));
   } else {
     total = builder_.define(identity_of(rule(f).op, accumulator(f)), "total");
     values_.own(total);
     builder_.loop(Expr(f.form.parts), [&](const Expr& q) {
       values_.open_scope({q});
       declared(q, f.form.parts);
-      const Expr first = q * Expr(f.form.step);  // no variable: it would be one of each lane
-      const int64_t extent = frame_.parts[inner[0]].extent;
-      const Expr sum = part_sum(first, rows_of_part(first, f.form), std::min(f.form.step, extent));
+      const Expr sum = part_sum(q, rows_of_part(q * Expr(f.form.step), f.form));
       builder_.assign(total, combined(rule(f).op, total, sum));
       values_.close_scope();
     });

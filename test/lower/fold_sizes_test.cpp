@@ -1,0 +1,48 @@
+// Reductions in a chain over a middle dim whose extent is no multiple of its parts, beside columns
+// that run in lanes.
+#include <gtest/gtest.h>
+
+#include "test/random_inputs.h"
+#include "test/sample/check_graph.h"
+
+namespace cleave::random {
+namespace {
+
+using test::core;
+using test::parsed;
+
+void expect_right(const std::string& type, const std::string& body) {
+  const std::string text = fmt::format("graph @main(%x: input {}) {{\n{}}}\n", type, body);
+  RandomGraph r{parsed(text), {}};
+  for (const auto& [name, a] : test::random_inputs(r.g)) r.inputs.push_back(a);
+  const Result<Verdict> v = check_graph(r, core(), runtime::CompilerKind::none);
+  ASSERT_TRUE(v.ok()) << text << v.failure().message;
+  EXPECT_EQ(v->difference, "") << text;
+}
+
+TEST(FoldSizes, a_fold_that_reads_another_of_the_same_lanes) {
+  for (const int64_t folded : {63, 64, 65, 81, 100, 127, 129, 150, 255, 2049, 2100})
+    for (const int64_t kept : {15, 16, 17, 64, 65}) {
+      const std::string type = fmt::format("f32[3,{},{}]", folded, kept);
+      expect_right(type, "  %v = var(%x; dim=[1])\n  return %v\n");
+      expect_right(type, "  %s = _softmax(%x; dim=1, half_to_float=false)\n  return %s\n");
+    }
+}
+
+TEST(FoldSizes, of_two_dims_within_a_row) {
+  for (const int64_t folded : {33, 65, 100, 150})
+    expect_right(fmt::format("f32[2,{},3,17]", folded),
+                 "  %v = var(%x; dim=[1,2])\n"
+                 "  %l = _log_softmax(%x; dim=1, half_to_float=false)\n  return %v, %l\n");
+}
+
+TEST(FoldSizes, several_folds_of_one_operand) {
+  for (const int64_t rows : {32, 33, 65, 129})
+    for (const int64_t columns : {65, 127, 129})
+      expect_right(fmt::format("f32[{},65,{}]", rows, columns),
+                   "  %a = sum(%x)\n  %b = mean(%x; dim=[0,2])\n  %c = amax(%x; dim=[1])\n"
+                   "  return %a, %b, %c\n");
+}
+
+}  // namespace
+}  // namespace cleave::random
