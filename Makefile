@@ -3,7 +3,7 @@ JOBS ?= $(shell nproc)
 NINJA = ninja -j$(JOBS)
 CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
-.PHONY: release demo test bench asan fuzz fuzz-passes fuzz-rewrites bless fuzz-budgets peer peer-fuzz peer-partition mutate fuzz-build doc \
+.PHONY: release demo test bench asan fuzz fuzz-passes fuzz-rewrites fuzz-strides bless fuzz-budgets peer peer-fuzz peer-partition mutate fuzz-build doc \
   format tidy setup clean
 release: build/release/build.ninja
 	@$(NINJA) -C build/release
@@ -62,6 +62,11 @@ fuzz-passes: build/release/build.ninja
 fuzz-rewrites: build/release/build.ninja
 	@$(NINJA) -C build/release fuzz_rewrites
 	@build/release/bin/fuzz_rewrites $(N) $(SEED)
+
+# Random graphs with strides against them without: make fuzz-strides N=1000 SEED=0.
+fuzz-strides: build/release/build.ninja
+	@$(NINJA) -C build/release fuzz_strides
+	@build/release/bin/fuzz_strides $(N) $(SEED) build/wrong_graphs
 
 # What passes make of their goldens' cases, into the goldens: make bless PASS=.
 bless: build/release/build.ninja

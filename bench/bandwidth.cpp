@@ -198,9 +198,11 @@ Status measure(const Case& c, const OpRegistry& ops, const Settings& settings,
   int64_t must_move = 0;
   std::vector<Memory> memory;
   for (const Placeholder& placeholder : p.main.placeholders()) {
-    must_move += bytes_of(p.main.type(placeholder.value));
-    memory.push_back(filled(p.main.type(placeholder.value)));
-    CLEAVE_CHECK(instance->bind(memory.size() - 1, memory.back().data()));
+    const Type& type = p.main.type(placeholder.value);
+    must_move += bytes_of(type);
+    memory.push_back(filled(type));
+    CLEAVE_CHECK(
+        instance->bind(memory.size() - 1, {memory.back().data(), bytes_of(type), type.dtype}));
   }
   for (const Return& r : p.main.returns()) must_move += bytes_of(p.main.type(r.value));
 

@@ -5,6 +5,7 @@
 #   fuzz_budgets   random training graphs under memory budgets (make fuzz-budgets)
 #   fuzz_passes    random instances of the passes' goldens (make fuzz-passes)
 #   fuzz_rewrites  random graphs with all passes against them without (make fuzz-rewrites)
+#   fuzz_strides   random graphs with strides against them without (make fuzz-strides)
 file(GLOB sample_sources CONFIGURE_DEPENDS sample/*.cpp)
 include(CleaveThresholds)
 cleave_thresholds(thresholds)
@@ -15,7 +16,8 @@ target_precompile_headers(cleave_test_samples REUSE_FROM cleave_test_pch)
 if(CLEAVE_FUZZ OR CLEAVE_ROOMS)
   return()
 endif()
-foreach(program write_samples write_graphs fuzz_graphs fuzz_budgets fuzz_passes fuzz_rewrites)
+foreach(program write_samples write_graphs fuzz_graphs fuzz_budgets fuzz_passes fuzz_rewrites
+        fuzz_strides)
   add_executable(${program} EXCLUDE_FROM_ALL sample/program/${program}.cpp
                  $<TARGET_OBJECTS:cleave_test_target>)
   target_link_libraries(${program} PRIVATE cleave_test_samples)

@@ -2,6 +2,7 @@
 
 #include "compile/executable.h"
 #include "interp/array_memory.h"
+#include "ir/strides.h"
 #include "runtime/ceilings.h"
 #include "tool/run_inputs.h"
 
@@ -17,12 +18,19 @@ Result<KernelTimes> time_kernels(const Graph& g, const OpRegistry& ops,
   CLEAVE_TRY(const auto instance, Instance::make(program, compile.executor));
   CLEAVE_TRY(const Arrays inputs, complete_inputs(g, {}, {.random = true}));
   std::vector<std::vector<std::byte>> memory;
-  for (const Array& a : inputs) memory.push_back(to_memory(a));
-  for (size_t i = 0; i < inputs.size(); ++i) CLEAVE_CHECK(instance->bind(i, memory[i].data()));
+  const auto fill = [&](size_t i) {
+    to_memory(inputs[i], g.type(g.placeholders()[i].value), memory[i].data());
+  };
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Type& t = g.type(g.placeholders()[i].value);
+    memory.emplace_back(static_cast<size_t>(memory_bytes(t)) + 1);  // nothing has an address too
+    fill(i);
+    CLEAVE_CHECK(instance->bind(i, std::span(memory[i])));
+  }
   CLEAVE_CHECK(instance->run());  // memory is touched, code is loaded
   instance->time_steps(true);
   for (int k = 0; k < options.runs; ++k) {
-    for (size_t i = 0; i < inputs.size(); ++i) to_memory(inputs[i], memory[i].data());
+    for (size_t i = 0; i < inputs.size(); ++i) fill(i);
     CLEAVE_CHECK(instance->run());
   }
   KernelTimes out;

@@ -12,6 +12,7 @@
 #include "grad/grad.h"
 #include "interp/array_memory.h"
 #include "interp/interpret.h"
+#include "ir/strides.h"
 #include "op/registry.h"
 #include "pass/pipeline.h"
 #include "runtime/alloc_watch.h"
@@ -74,14 +75,19 @@ Status check_options(const Options& o) {
   return {};
 }
 
-// Memory aligned as kernels like it best.
+// Memory of a placeholder, aligned as kernels like it best.
 struct AlignedMemory {
-  explicit AlignedMemory(const Array& a)
-      : bytes(static_cast<size_t>(a.numel() * size_of(a.dtype))),
-        data(static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 64) / 64 * 64))) {
-    if (!data) throw std::bad_alloc();
+  static Result<AlignedMemory> make(const std::string& name, const Type& t) {
+    AlignedMemory m;
+    m.bytes = memory_bytes(t);
+    m.data.reset(static_cast<std::byte*>(
+        std::aligned_alloc(64, static_cast<size_t>(m.bytes + 64) / 64 * 64)));
+    if (!m.data)
+      return user_error("%{}: {} lies over {} bytes, which can't be had from the system", name,
+                        t.text(), m.bytes);
+    return m;
   }
-  size_t bytes;
+  int64_t bytes = 0;
   struct Free {
     void operator()(std::byte* p) const { std::free(p); }
   };
@@ -123,9 +129,12 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
   CLEAVE_TRY(auto instance, Instance::make(program, options.executor));
   std::vector<AlignedMemory> memory;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    memory.emplace_back(inputs[i]);
-    CLEAVE_CHECK(instance->bind(i, memory.back().data.get()));
-    report.peak_bytes += rounded(static_cast<int64_t>(memory.back().bytes));
+    const ValueId v = g.placeholders()[i].value;
+    CLEAVE_TRY(AlignedMemory made, AlignedMemory::make(g.name(v), g.type(v)));
+    memory.push_back(std::move(made));
+    const auto& [bytes, data] = memory.back();
+    CLEAVE_CHECK(instance->bind(i, {data.get(), bytes, inputs[i].dtype}));
+    report.peak_bytes += rounded(bytes);
   }
   instance->fill_arena_pattern();
   instance->time_steps(o.profile);
@@ -133,7 +142,8 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
   times.reserve(static_cast<size_t>(o.repeat));
   int64_t most_allocated = 0;
   for (int r = 0; r < o.repeat; ++r) {
-    for (size_t i = 0; i < inputs.size(); ++i) to_memory(inputs[i], memory[i].data.get());
+    for (size_t i = 0; i < inputs.size(); ++i)
+      to_memory(inputs[i], g.type(g.placeholders()[i].value), memory[i].data.get());
     runtime::AllocWatch watch;
     watch.start();
     const auto begin = Clock::now();
@@ -146,10 +156,8 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
   report.run_ms = median(times);
   report.peak_bytes += instance->touched_arena_bytes() + most_allocated;
   Arrays out;
-  for (size_t k = 0; k < g.returns().size(); ++k) {
-    const Type& t = g.type(g.returns()[k].value);
-    out.push_back(from_memory(t.dtype, static_shape(t), instance->result(k)));
-  }
+  for (size_t k = 0; k < g.returns().size(); ++k)
+    out.push_back(from_memory(returned_type(g, k), instance->result(k)));
   return out;
 }
 

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <random>
 
+#include "interp/array_memory.h"
+
 namespace cleave::tool {
 namespace {
 
@@ -62,6 +64,8 @@ Result<Arrays> complete_inputs(const Graph& g, const std::map<std::string, Array
     if (at != given.end()) {
       used[at->first] = true;
       CLEAVE_TRY(Array a, matching(at->second, at->first, type, tangent));
+      if (std::string why = conflict_in_memory(a, type); !why.empty())
+        return user_error("input {}: {}; expected one value for both", at->first, why);
       out.push_back(std::move(a));
     } else if (tangent) {
       out.push_back(filled(type, 1));
@@ -73,6 +77,7 @@ Result<Arrays> complete_inputs(const Graph& g, const std::map<std::string, Array
       out.push_back(filled(type, static_cast<double>(p.sym.range.lo)));
     } else if (options.random) {
       out.push_back(random_array(type.dtype, static_shape(type), bits));
+      share_memory(out.back(), type);
     } else {
       return user_error(
           "input {}: {} {} is not among the inputs; give it with --in, or use --random", name,

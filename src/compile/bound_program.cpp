@@ -38,6 +38,8 @@ Report report_of(const CompileReport& r, const Graph& traced) {
   return out;
 }
 
+HostMemory memory_of(void* data, const HostTensor& t) { return {data, t.bytes(), t.dtype()}; }
+
 std::string spec_text(const InputSpec& s) {
   return fmt::format("{}[{}]", name_of(s.dtype), fmt::join(s.shape, ","));
 }
@@ -78,7 +80,7 @@ Result<std::unique_ptr<BoundProgram>> BoundProgram::make(Parts parts, const std:
   for (const ValueId v : parts.inputs) p->inputs_.push_back(position.at(v));
   for (const auto& [v, memory] : parts.own)
     if (const auto at = position.find(v); at != position.end())
-      CLEAVE_CHECK(p->instance_->bind(at->second, memory));
+      CLEAVE_CHECK(p->instance_->bind(at->second, memory_of(memory->data(), *memory)));
   return p;
 }
 
@@ -103,15 +105,17 @@ Status BoundProgram::run(std::span<const InputRef> inputs) {
                       what_);
   const auto body = [&]() -> Status {
     for (Bound& b : variables_) {
-      void* data = trace::Access::memory(b.variable).data();
+      HostTensor& tensor = trace::Access::memory(b.variable);
+      void* data = tensor.data();
       if (data == b.data) continue;
-      CLEAVE_CHECK(instance_->bind(b.placeholder, data));
+      CLEAVE_CHECK(instance_->bind(b.placeholder, memory_of(data, tensor)));
       b.data = data;
     }
     for (size_t k = 0; k < inputs.size(); ++k) {
       // Inputs are never written: an update of one is refused when the program is traced.
-      void* data = const_cast<void*>(inputs[k].tensor().data());
-      CLEAVE_CHECK(instance_->bind(inputs_[k], data));
+      const HostTensor& tensor = inputs[k].tensor();
+      void* data = const_cast<void*>(tensor.data());
+      CLEAVE_CHECK(instance_->bind(inputs_[k], memory_of(data, tensor)));
     }
     return instance_->run();
   };

@@ -22,7 +22,7 @@ class BoundProgram {
     std::vector<trace::Recording::Bound> variables;
     std::vector<ValueId> inputs;
     std::vector<InputSpec> specs;
-    std::vector<std::pair<ValueId, void*>> own;
+    std::vector<std::pair<ValueId, HostTensor*>> own;
     size_t forward_results = 0;           // CompileOptions'
     std::vector<PassReport> passes = {};  // that ran while it was traced
   };

@@ -50,11 +50,12 @@ class RunningInstance final : public Instance {
         new RunningInstance(std::move(program), std::move(executor), std::move(arena)));
   }
 
-  Status bind(size_t placeholder, void* data) override {
+  Status bind(size_t placeholder, const HostMemory& memory) override {
+    CLEAVE_CHECK(check_memory(placeholder, memory));
     const size_t storage = placeholder_storage_[placeholder];
-    base_[storage] = static_cast<std::byte*>(data);
+    base_[storage] = static_cast<std::byte*>(memory.data);
     for (const Slot& s : slots_)
-      if (s.storage == storage) pointers_[s.position] = data;
+      if (s.storage == storage) pointers_[s.position] = memory.data;
     return {};
   }
 
@@ -118,6 +119,20 @@ class RunningInstance final : public Instance {
   void add_pointer(size_t storage) {
     slots_.push_back({storage, pointers_.size()});
     pointers_.push_back(base_[storage]);
+  }
+
+  Status check_memory(size_t placeholder, const HostMemory& memory) const {
+    if (placeholder >= placeholder_storage_.size())
+      return user_error("bind: placeholder {} is outside [0, {})", placeholder,
+                        placeholder_storage_.size());
+    const Storage& s = lowered().storages[placeholder_storage_[placeholder]];
+    const bool same_dtype = !memory.dtype || *memory.dtype == s.dtype;
+    if (same_dtype && memory.bytes >= s.bytes) return {};
+    const Graph& g = program_->graph();
+    return user_error(
+        "placeholder %{}: it is bound to {} B of {}, expected at least {} B of {}: {}", s.name,
+        memory.bytes, memory.dtype ? name_of(*memory.dtype) : "any dtype", s.bytes,
+        name_of(s.dtype), g.type(g.placeholders()[placeholder].value).text());
   }
 
   Status check_bound() const {

@@ -5,6 +5,7 @@
 
 #include "compile/plan_program.h"
 #include "ir/specialize.h"
+#include "ir/strides.h"
 
 namespace cleave {
 namespace {
@@ -37,7 +38,9 @@ Result<HalvesPeak> halves_peak_within(const Graph& joint, const Partition& cut,
                                       const OpRegistry& ops, const Target& target, int64_t room) {
   const auto bytes_of = [&](const Graph& g, ValueId v) {
     const Type& t = g.type(v);
-    return t.is_none ? 0 : rounded(joint.env().hint_of(t.numel()) * size_of(t.dtype));
+    if (t.is_none) return int64_t{0};
+    return rounded(t.is_static() ? memory_bytes(t)
+                                 : joint.env().hint_of(t.numel()) * size_of(t.dtype));
   };
   HalvesPeak out;
   int64_t tangents = 0, held = 0;  // held: placeholders and what the forward returned

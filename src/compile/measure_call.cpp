@@ -9,6 +9,7 @@
 #include "compile/executable.h"
 #include "interp/array_memory.h"
 #include "ir/specialize.h"
+#include "ir/strides.h"
 #include "ir/text.h"
 #include "lower/program.h"
 
@@ -117,12 +118,14 @@ Result<int64_t> CallTimer::run_alone(const Graph& alone) {
   for (size_t i = 0; i < alone.placeholders().size(); ++i) {
     const Placeholder& p = alone.placeholders()[i];
     const bool symint = p.role == Role::symint;
-    Array a = contents(alone.type(p.value), symint ? std::pair{0.0, 0.0} : range_of(op, operand++));
+    const Type& type = alone.type(p.value);
+    Array a = contents(type, symint ? std::pair{0.0, 0.0} : range_of(op, operand++));
     if (symint) a.set_int(0, p.sym.range.lo);
-    const auto bytes = static_cast<size_t>(std::max<int64_t>(a.numel() * size_of(a.dtype), 1));
-    memory.emplace_back(new (std::align_val_t(storage_alignment)) std::byte[bytes]);
-    to_memory(a, memory.back().get());
-    CLEAVE_CHECK(instance->bind(i, memory.back().get()));
+    const int64_t bytes = std::max<int64_t>(memory_bytes(type), 1);
+    memory.emplace_back(new (std::align_val_t(storage_alignment))
+                            std::byte[static_cast<size_t>(bytes)]);
+    to_memory(a, type, memory.back().get());
+    CLEAVE_CHECK(instance->bind(i, {memory.back().get(), bytes, type.dtype}));
   }
   std::vector<int64_t> times;
   int64_t sum = 0;

@@ -16,7 +16,9 @@
 #include "cut/keep_less.h"
 #include "emit/share_functions.h"
 #include "ir/edit.h"
+#include "ir/result_strides.h"
 #include "ir/text.h"
+#include "lower/check_devices.h"
 #include "lower/drop_copies.h"
 #include "lower/fuse.h"
 #include "pass/pipeline.h"
@@ -66,7 +68,10 @@ Status run_copies(Build& b) {
   drop_copies(b.graph);
   return {};
 }
-Status run_verify(Build& b) { return verify(b.graph); }
+Status run_verify(Build& b) {
+  CLEAVE_CHECK(verify(b.graph));
+  return check_devices(b.graph);
+}
 
 Status run_tags(Build& b) {
   if (b.options.is_cut) return {};
@@ -302,11 +307,13 @@ Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops,
     std::filesystem::create_directories(options.dump_dir, error);
     if (error) return user_error("dump: {}: {}", options.dump_dir, error.message());
   }
+  const ResultStrides strides(graph);
   size_t number = 0;
   for (const Stage& stage : stages) {
     const auto begin = Clock::now();
     const int64_t edits = graph.edits();
     CLEAVE_CHECK(stage.run(b));
+    if (b.is_other_graph || graph.edits() != edits) CLEAVE_CHECK(strides.restore(graph, ops));
     const bool is_other = std::exchange(b.is_other_graph, false);
     if (is_other || graph.edits() != edits)
       if (Status s = verify_edited(graph, is_other ? -1 : edits); !s.ok())

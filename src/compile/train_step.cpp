@@ -49,7 +49,7 @@ TrainStep::State::Program made(TrainStep::State& state, StepTrace& trace) {
   parts.forward_results = trace.results.size();
   parts.passes = trace.passes;
   for (size_t i = 0; i < trace.learning_rates.size(); ++i)
-    parts.own.emplace_back(trace.learning_rates[i], state.learning_rates[i]->data());
+    parts.own.emplace_back(trace.learning_rates[i], state.learning_rates[i].get());
   const double trace_ms = ms_since(start);
   Result<std::unique_ptr<BoundProgram>> program =
       BoundProgram::make(std::move(parts), "train_step", trace.options);

@@ -5,10 +5,12 @@
 #include "compile/plan_program.h"
 #include "cut/exact_partition.h"
 #include "ir/specialize.h"
+#include "lower/check_devices.h"
 
 namespace cleave {
 
 Result<std::vector<KernelTraffic>> graph_traffic(const Graph& g, const OpRegistry& ops, bool fuse) {
+  CLEAVE_CHECK(check_devices(g));
   SymbolValues values;
   for (const Placeholder& p : g.placeholders())
     if (p.role == Role::symint)
@@ -90,6 +92,7 @@ class Search {
 }  // namespace
 
 Result<HalvesTraffic> halves_traffic(const Graph& joint, const OpRegistry& ops, bool fuse) {
+  CLEAVE_CHECK(check_devices(joint));
   CLEAVE_TRY(const JointView view, JointView::make(joint));
   Search search(ops, fuse);
   // A result is there anyway, but what is smaller may be worth writing beside it.

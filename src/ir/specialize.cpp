@@ -1,6 +1,7 @@
 #include "ir/specialize.h"
 
 #include "ir/print.h"
+#include "ir/strides.h"
 #include "ir/text.h"
 
 namespace cleave {
@@ -201,7 +202,10 @@ struct Specializer {
     for (uint32_t k = 0; k < node.output_count; ++k) {
       const ValueId old = node.out(k), made_value = to.node(*made).out(k);
       map[old.v] = made_value;
-      if (from.type(old).strides) to.set_strides(made_value, fixed(from.type(old).strides));
+      if (!from.type(old).strides) continue;
+      to.set_strides(made_value, fixed(from.type(old).strides));
+      CLEAVE_CHECK(check_type_limits(to.type(made_value)));
+      CLEAVE_CHECK(check_written(to.name(made_value), to.type(made_value)));
     }
     return {};
   }
@@ -221,6 +225,8 @@ Result<Graph> specialize(const Graph& g, const SymbolValues& values, Specialized
   for (Return r : g.returns()) {
     r.value = s.map[r.value.v];
     if (r.target.valid()) r.target = s.map[r.target.v];
+    if (r.kind == ReturnKind::update)
+      CLEAVE_CHECK(check_written(s.to.name(r.target), s.to.type(r.target)));
     s.to.add_return(r);
   }
   if (!is_static(s.to))

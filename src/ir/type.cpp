@@ -2,10 +2,14 @@
 
 #include <algorithm>
 
+#include "ir/strides.h"
+
 namespace cleave {
 
 bool Type::is_static() const {
-  return std::all_of(shape.begin(), shape.end(), [](const Dim& d) { return d.is_const(); });
+  const auto is_const = [](const Dim& d) { return d.is_const(); };
+  return std::ranges::all_of(shape, is_const) &&
+         (!strides || std::ranges::all_of(*strides, is_const));
 }
 
 Dim Type::numel() const {
@@ -54,6 +58,8 @@ Status check_type_limits(const Type& t) {
     for (const Dim& d : *t.strides)
       if (d.is_const() && (d.value() < 0 || d.value() > max_bytes))
         return user_error("stride {} of {} is outside [0, 2^60]", d.value(), t.text());
+  if (t.strides && t.is_static() && memory_bytes(t) > max_bytes)
+    return user_error("{} lies over more than 2^60 bytes", t.text());
   return {};
 }
 

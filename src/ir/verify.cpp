@@ -1,10 +1,11 @@
-// The verifier: rules V1 to V13 of doc/ir.md, each checked for placeholders, nodes in order, and
+// The verifier: rules V1 to V14 of doc/ir.md, each checked for placeholders, nodes in order, and
 // returns. What Graph enforces when a node is made is checked again, since edits can break it.
 #include <unordered_map>
 #include <unordered_set>
 
 #include "ir/lex.h"
 #include "ir/print.h"
+#include "ir/strides.h"
 #include "ir/text.h"
 
 namespace cleave {
@@ -31,6 +32,8 @@ class Verifier {
   Status check_inference(NodeId n);
   template <class Place>
   Status check_value(const Place& place, ValueId v);
+  template <class Place>
+  Status check_written(const Place& place, ValueId v) const;
   template <class Place>
   Status check_symbols(const Place& place, const Dim& d);
   Status check_symbols(NodeId n, const AttrValue& v);
@@ -160,6 +163,12 @@ Status Verifier::check_value(const Place& place, ValueId v) {
   return {};
 }
 
+template <class Place>
+Status Verifier::check_written(const Place& place, ValueId v) const {
+  const Status s = cleave::check_written(g_.name(v), g_.type(v));
+  return s.ok() ? Status() : broken(place, "V14", "{}", s.failure().message);
+}
+
 // ---- nodes
 
 Status Verifier::check_node(NodeId n) {
@@ -175,7 +184,10 @@ Status Verifier::check_edited(NodeId n) {
   CLEAVE_CHECK(check_attrs(n));
   CLEAVE_CHECK(check_inference(n));
   const Node& node = g_.node(n);
-  for (uint32_t k = 0; k < node.output_count; ++k) CLEAVE_CHECK(check_value(n, node.out(k)));
+  for (uint32_t k = 0; k < node.output_count; ++k) {
+    CLEAVE_CHECK(check_value(n, node.out(k)));
+    CLEAVE_CHECK(check_written(n, node.out(k)));
+  }
   if (node.loc.file == 0) return {};
   if (node.loc.file >= g_.files().size())
     return broken(n, "V13", "the source's file {} is none of the graph's", node.loc.file);
@@ -274,7 +286,7 @@ Status Verifier::check_return(const Return& r) {
   if (!is_none_or_equal(t, g_.type(r.target)))
     return broken(r, rule, "%{} is {}, expected {} as %{}", shown(r.value), t.text(),
                   g_.type(r.target).text(), shown(r.target));
-  return {};
+  return update ? check_written(r, r.target) : Status();
 }
 
 // In a joint graph the tangents belong to results in order: each takes the next floating result of

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ir/strides.h"
 #include "lower/lower_node.h"
 
 namespace cleave {
@@ -15,6 +16,12 @@ Result<LoweredProgram> lower_graph(const Graph& graph) {
   return std::move(output.program);
 }
 
+namespace {
+
+Layout layout_of(const Type& t) { return {static_shape(t), strides_of(t), 0}; }
+
+}  // namespace
+
 Status Lowering::run() {
   for (size_t i = 0; i < graph_.placeholders().size(); ++i) {
     ValueId v = graph_.placeholders()[i].value;
@@ -24,19 +31,9 @@ Status Lowering::run() {
                  t.text());
     if (t.dtype == DType::c64)
       return unsupported("lower: %{}: complex numbers have no kernels", graph_.name(v));
-    Location l = new_dense(graph_.name(v), t);
-    if (t.strides) {
-      l.layout.strides.clear();
-      int64_t end = t.numel().value() > 0 ? 1 : 0;
-      for (size_t d = 0; d < t.strides->size(); ++d) {
-        l.layout.strides.push_back((*t.strides)[d].value());
-        if (end) end += l.layout.strides[d] * (l.layout.shape[d] - 1);
-      }
-      out_.storages[l.storage].elements = end;
-      out_.storages[l.storage].bytes = end * size_of(t.dtype);
-    }
-    out_.storages[l.storage].placeholder = static_cast<int>(i);
-    at_[v.v] = l;
+    const size_t storage = new_storage(graph_.name(v), t.dtype, memory_elements(t));
+    out_.storages[storage].placeholder = static_cast<int>(i);
+    at_[v.v] = {storage, layout_of(t)};
   }
   CLEAVE_CHECK(nodes());
   returns();
@@ -281,17 +278,29 @@ Status Lowering::foreign(NodeId n, const OpView& op, const ForeignRule& rule) {
   return {};
 }
 
+// Where the value alone lies as its type says: in the arena, copied there where it doesn't yet.
+size_t Lowering::result_storage(ValueId v) {
+  const Type& t = graph_.type(v);
+  const Location l = at_.at(v.v);
+  const Layout wanted = layout_of(t);
+  const Storage& s = out_.storages[l.storage];
+  const bool lies_so =
+      l.layout.offset == 0 &&
+      (wanted.is_contiguous() ? l.layout.is_contiguous() : same_elements(l.layout, wanted));
+  if (lies_so && s.placeholder < 0 && s.elements == memory_elements(t)) return l.storage;
+  const Location to{new_storage(graph_.name(v), t.dtype, memory_elements(t)), wanted};
+  copy(l, to, t.dtype, graph_.name(v));
+  return to.storage;
+}
+
 // Results get arena memory of their own, updates are copied into their placeholders at the end.
 void Lowering::returns() {
   std::vector<std::pair<Location, size_t>> updates;
   for (const Return& r : graph_.returns()) {
     const DType dtype = graph_.type(r.value).dtype;
     Location l = at_.at(r.value.v);
-    const bool whole = l.layout.is_contiguous() && out_.storages[l.storage].placeholder < 0 &&
-                       out_.storages[l.storage].elements == l.layout.numel();
     if (r.kind != ReturnKind::update) {
-      if (!whole) l = dense_copy(l, dtype, graph_.name(r.value));
-      out_.returns.push_back(l.storage);
+      out_.returns.push_back(result_storage(r.value));
       continue;
     }
     const size_t target = at_.at(r.target.v).storage;

@@ -107,6 +107,7 @@ class Lowering {
   void copy_all(const std::vector<Copy>& copies, DType dtype, const std::string& name);
   Location dense_copy(const Location& from, DType dtype, const std::string& name);
   Location dense(ValueId v);  // the value itself where it is row-major from its storage's start
+  size_t result_storage(ValueId v);
   void returns();
   bool is_wanted(ValueId v) const { return graph_.use_count(v) > 0 || returned_.contains(v.v); }
 

@@ -158,7 +158,8 @@ struct LoweredProgram {
   std::vector<Storage> storages;
   std::vector<loop::Kernel> kernels;  // distinct ones
   std::vector<Step> steps;
-  std::vector<size_t> returns;  // the storage of each entry of `return`: row-major, from its start
+  // The storage of each entry of `return`; it lies there from the start on, with its strides.
+  std::vector<size_t> returns;
   int64_t arena_bytes = 0;
   int64_t arena_lower_bound = 0;  // largest sum of arena storages alive at one step
   int64_t placeholder_bytes = 0;  // each rounded up to 64

@@ -5,6 +5,7 @@
 #include <ranges>
 
 #include "ir/edit.h"
+#include "ir/result_strides.h"
 #include "ir/subgraph.h"
 #include "pass/autocast_policy.h"
 
@@ -208,10 +209,11 @@ Status autocast(Graph& g, const OpRegistry& ops, DType dtype) {
   const OpDef* copy = ops.find("_to_copy");
   if (!copy) return bug("autocast: there is no operator _to_copy");
   const auto change = [&](Graph& body) { return Autocast(body, *copy, dtype).run(); };
+  const ResultStrides strides(g);
   CLEAVE_CHECK(rewrite_subgraphs(g, change));
   const Result<bool> changed = change(g);
   if (!changed.ok()) return Failure(changed.failure());
-  return {};
+  return strides.restore(g, ops);
 }
 
 }  // namespace cleave

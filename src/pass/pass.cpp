@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "ir/edit.h"
+#include "ir/result_strides.h"
 #include "ir/subgraph.h"
 #include "rewrite/rule_set.h"
 
@@ -40,6 +41,7 @@ Result<PassReport> run_pass(const Pass& pass, Graph& graph, const OpRegistry& op
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
   PassReport report{pass.name};
+  const ResultStrides strides(graph);
   Status status;
   if (pass.run) {
     if (!(pass.rounds && options.strict)) status = run_function(pass, graph, ops, report);
@@ -47,7 +49,10 @@ Result<PassReport> run_pass(const Pass& pass, Graph& graph, const OpRegistry& op
     status = run_rules(pass, graph, ops, options, report);
   }
   if (!status.ok()) return std::move(status).failure().within(fmt::format("pass {}", pass.name));
-  if (report.matches > 0) eliminate_dead_code(graph);
+  if (report.matches > 0) {
+    CLEAVE_CHECK(strides.restore(graph, ops));
+    eliminate_dead_code(graph);
+  }
   report.ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
   return report;
 }

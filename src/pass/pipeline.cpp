@@ -5,6 +5,7 @@
 
 #include "base/edit_distance.h"
 #include "ir/edit.h"
+#include "ir/result_strides.h"
 #include "pass/host_rules.h"
 #include "pass/passes.h"
 #include "rewrite/rule_set.h"
@@ -235,6 +236,7 @@ Result<std::vector<PassReport>> run_stage(PassStage stage, Graph& graph, const O
   CLEAVE_CHECK(check_names(options.off));
   CLEAVE_CHECK(check_names(options.on));
   eliminate_dead_code(graph);  // a reader that nothing reads is none
+  const ResultStrides strides(graph);
   std::vector<PassReport> reports;
   if (stage == PassStage::pre_grad)
     CLEAVE_CHECK(run_host_rules(RulePoint::pre_grad, graph, ops, options, reports));
@@ -246,6 +248,7 @@ Result<std::vector<PassReport>> run_stage(PassStage stage, Graph& graph, const O
     CLEAVE_CHECK(run_table(stage, graph, ops, options, reports));
   if (stage == PassStage::post_grad)
     CLEAVE_CHECK(run_host_rules(RulePoint::after_post_grad, graph, ops, options, reports));
+  CLEAVE_CHECK(strides.restore(graph, ops));
   return reports;
 }
 

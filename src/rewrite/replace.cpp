@@ -124,12 +124,16 @@ bool Replacer::is_read_beside(const Match& match, ValueId v) const {
   });
 }
 
-// What the caller gets has the strides that it had, and no gradient where it had none.
+// What the caller gets has no gradient where it had none. Its strides come back after the rewrite
+// (ir/result_strides.h), on a clone where they must: so a clone that is there for them stays.
 bool Replacer::keeps_interface(const Match& match, const Values& values) const {
+  const bool is_clone =
+      match.calls().size() == 1 && graph_.node(match.calls()[0]).op->name == "clone";
   for (size_t i = 0; i < values.size(); ++i) {
     const ValueId old = match.outputs()[i];
     if (!values[i].valid()) continue;
-    if (is_returned_[old.v] && graph_.type(values[i]).strides != graph_.type(old).strides)
+    if (is_clone && is_returned_[old.v] &&
+        graph_.type(values[i]).strides != graph_.type(old).strides)
       return false;
     const bool gains_gradient = !is_joint_ && is_floating(graph_.type(old).dtype) &&
                                 !is_differentiable(graph_, old) &&

@@ -9,7 +9,7 @@
 namespace cleave {
 
 struct Replaced {
-  bool is_done = false;          // false: nothing was changed, an order or strides forbid it
+  bool is_done = false;          // false: nothing was changed, an order or a gradient forbids it
   std::vector<NodeId> made;      // new calls, in order
   Values values;                 // what stands for each output now
   std::vector<NodeId> orphaned;  // calls that lost a reader or a neighbour and may fit now

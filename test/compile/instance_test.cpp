@@ -46,7 +46,8 @@ TEST(Instance, UpdatesWriteThePlaceholdersMemoryWithoutACopy) {
   std::vector<int64_t> i = {0, 299, -1, 3, 3};
   i[2] = 7;
   float lr = 0.5f;
-  ASSERT_TRUE(run->bind(0, w.data()).ok() && run->bind(1, i.data()).ok() && run->bind(2, &lr).ok());
+  ASSERT_TRUE(run->bind(0, std::span(w)).ok() && run->bind(1, std::span(i)).ok() &&
+              run->bind(2, std::span(&lr, 1)).ok());
   ASSERT_TRUE(run->run().ok());
   EXPECT_EQ(static_cast<const float*>(run->result(0))[0], 5.0f);
   EXPECT_EQ(run->result(1), w.data());
@@ -58,7 +59,8 @@ TEST(Instance, AFailedStepLeavesEveryPlaceholderAsItWas) {
   std::vector<float> w(300 * 40, 1.0f);
   std::vector<int64_t> i = {0, 1, 2, 3, 300};
   float lr = 0.5f;
-  ASSERT_TRUE(run->bind(0, w.data()).ok() && run->bind(1, i.data()).ok() && run->bind(2, &lr).ok());
+  ASSERT_TRUE(run->bind(0, std::span(w)).ok() && run->bind(1, std::span(i)).ok() &&
+              run->bind(2, std::span(&lr, 1)).ok());
   Status s = run->run();
   ASSERT_FALSE(s.ok());
   EXPECT_EQ(s.failure().kind, ErrorKind::user);
@@ -74,7 +76,7 @@ TEST(Instance, PlaceholdersMayBeSwapped) {
     return %a -> %b, %b -> %a
   })"));
   std::vector<float> a(7, 1.0f), b(7, 2.0f);
-  ASSERT_TRUE(run->bind(0, a.data()).ok() && run->bind(1, b.data()).ok());
+  ASSERT_TRUE(run->bind(0, std::span(a)).ok() && run->bind(1, std::span(b)).ok());
   ASSERT_TRUE(run->run().ok());
   EXPECT_EQ(a[6], 2.0f);
   EXPECT_EQ(b[6], 1.0f);
@@ -88,7 +90,7 @@ TEST(Instance, AResultReadsAPlaceholderBeforeItsUpdate) {
   })"));
   std::vector<float> a(120);
   for (int k = 0; k < 120; ++k) a[k] = static_cast<float>(k);
-  ASSERT_TRUE(run->bind(0, a.data()).ok());
+  ASSERT_TRUE(run->bind(0, std::span(a)).ok());
   ASSERT_TRUE(run->run().ok());
   const float* t = static_cast<const float*>(run->result(0));
   EXPECT_EQ(t[1], 3.0f);
@@ -135,8 +137,8 @@ TEST(Instance, BitsAreThoseOfOneThread) {
   for (int threads : {1, 2, 3}) {
     auto p = compiled(norm_text, threads);
     auto run = instance(p, threads);
-    ASSERT_TRUE(run->bind(0, x.data()).ok() && run->bind(1, w.data()).ok() &&
-                run->bind(2, m.data()).ok());
+    ASSERT_TRUE(run->bind(0, std::span(x)).ok() && run->bind(1, std::span(w)).ok() &&
+                run->bind(2, std::span(m)).ok());
     ASSERT_TRUE(run->run().ok());
     all.push_back(results_of(*p, *run));
   }
@@ -151,8 +153,8 @@ TEST(Instance, TwoRunAtOnceAndOneOnlyOnce) {
   std::vector<std::unique_ptr<Instance>> runs;
   for (int k = 0; k < 2; ++k) {
     runs.push_back(value_or_throw(Instance::make(p, executor)));
-    ASSERT_TRUE(runs[k]->bind(0, x.data()).ok() && runs[k]->bind(1, w.data()).ok() &&
-                runs[k]->bind(2, m.data()).ok());
+    ASSERT_TRUE(runs[k]->bind(0, std::span(x)).ok() && runs[k]->bind(1, std::span(w)).ok() &&
+                runs[k]->bind(2, std::span(m)).ok());
   }
   ASSERT_TRUE(runs[0]->run().ok());
   const auto want = results_of(*p, *runs[0]);
@@ -186,7 +188,7 @@ TEST(Instance, EnteredTwiceSaysSo) {
   })");
   auto run = value_or_throw(Instance::make(p, executor));
   std::vector<float> x(1000000, 1.0f);
-  ASSERT_TRUE(run->bind(0, x.data()).ok());
+  ASSERT_TRUE(run->bind(0, std::span(x)).ok());
   executor->target = run.get();
   ASSERT_TRUE(run->run().ok());
   ASSERT_FALSE(executor->seen.ok());
@@ -197,8 +199,8 @@ TEST(Instance, PlannedPeakIsWhatIsTouched) {
   auto p = compiled(norm_text);
   auto run = instance(p);
   auto x = wave(64 * 257, 0.37f), w = wave(257, 1.3f), m = wave(257 * 33, 0.11f);
-  ASSERT_TRUE(run->bind(0, x.data()).ok() && run->bind(1, w.data()).ok() &&
-              run->bind(2, m.data()).ok());
+  ASSERT_TRUE(run->bind(0, std::span(x)).ok() && run->bind(1, std::span(w)).ok() &&
+              run->bind(2, std::span(m)).ok());
   run->fill_arena_pattern();
   EXPECT_EQ(run->touched_arena_bytes(), 0);
   ASSERT_TRUE(run->run().ok());
@@ -213,8 +215,8 @@ TEST(Instance, BothCompilersGiveTheSameBits) {
       GTEST_SKIP() << "only one compiler is here";
     auto p = compiled(norm_text, 2, kind);
     auto run = instance(p);
-    ASSERT_TRUE(run->bind(0, x.data()).ok() && run->bind(1, w.data()).ok() &&
-                run->bind(2, m.data()).ok());
+    ASSERT_TRUE(run->bind(0, std::span(x)).ok() && run->bind(1, std::span(w)).ok() &&
+                run->bind(2, std::span(m)).ok());
     ASSERT_TRUE(run->run().ok());
     all.push_back(results_of(*p, *run));
   }

@@ -241,6 +241,8 @@ const Case cases[] = {
      "P20: f32[2,3]{1} has 1 strides for 2 dims"},
     {"a negative stride", "graph @main(%x: input f32[2]{-1}) {\n", "1:23",
      "P20: stride -1 of f32[2]{-1} is outside [0, 2^60]"},
+    {"strides over more than 2^60 bytes", "graph @main(%x: input f32[3]{1152921504606846976}) {\n",
+     "1:23", "P20: f32[3]{1152921504606846976} lies over more than 2^60 bytes"},
     {"an inferred type beyond the limits",
      "graph @main(%x: input i8[140737488355328]) {\n  %y = cat([%x, %x])\n  return %y\n}\n", "2:8",
      "P20: cat: dim 281474976710656 of i8[281474976710656] is outside [0, 2^47]"},

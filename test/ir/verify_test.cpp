@@ -1,4 +1,4 @@
-// The verifier's rules V1 to V13 of doc/ir.md, each by a graph that breaks it and the exact
+// The verifier's rules V1 to V14 of doc/ir.md, each by a graph that breaks it and the exact
 // message.
 #include "test/ir/toy_text.h"
 
@@ -276,6 +276,33 @@ TEST(Verify, V13_sources) {
   EXPECT_EQ(broken_rule(g),
             "@main: V13: the source's file name holds a quote or a control character\n"
             "  %a = exp(%x) : f32[2,3]  # \"a\"b\":1");
+}
+
+TEST(Verify, V14_what_is_written_does_not_lie_over_itself) {
+  Graph g = chain();
+  g.set_strides(g.find("a"), std::vector<Dim>{0, 1});
+  EXPECT_EQ(broken_rule(g),
+            "@main: V14: %a is written, and elements of f32[2,3]{0,1} lie in one place, expected "
+            "strides that keep them apart; what is only read may overlap\n"
+            "  %a = exp(%x) : f32[2,3]{0,1}");
+  const auto updated = [](const char* type) {
+    return broken_rule(read(fmt::format("graph @main(%b: buffer {}) {{\n  %y = exp(%b)\n"
+                                        "  return %y -> %b\n}}\n",
+                                        type))
+                           .main);
+  };
+  EXPECT_EQ(updated("f32[2,3]{1,2}"), "");
+  EXPECT_EQ(updated("f32[2,3]{3,2}"), "");  // 0 2 4 and 3 5 7
+  EXPECT_EQ(updated("f32[1,3]{0,1}"), "");
+  EXPECT_EQ(updated("f32[0,3]{0,0}"), "");
+  EXPECT_EQ(updated("f32[2,3]{2,1}"),
+            "@main: V14: %b is written, and elements of f32[2,3]{2,1} lie in one place, expected "
+            "strides that keep them apart; what is only read may overlap\n  return %y -> %b");
+  // What is only read may, and so may what is returned as it came.
+  EXPECT_EQ(broken_rule(read("graph @main(%b: buffer f32[2,3]{0,1}) {\n  %y = exp(%b)\n"
+                             "  return %y, %b\n}\n")
+                            .main),
+            "");
 }
 
 // ---- what was edited

@@ -8,6 +8,8 @@
 #include "cleave/executor.h"
 #include "compile/executable.h"
 #include "interp/array_memory.h"
+#include "ir/strides.h"
+#include "test/sample/run_program.h"
 
 namespace cleave::test {
 
@@ -40,24 +42,19 @@ Status run_compiled(const Graph& g, const Inputs& inputs, int threads,
   options.executor = make_thread_pool(threads);
   CLEAVE_TRY(auto program, CompiledProgram::compile(g, core(), options));
   CLEAVE_TRY(auto instance, Instance::make(program, options.executor));
-  std::vector<std::vector<std::byte>> memory;
-  for (const Placeholder& p : g.placeholders())
-    memory.push_back(to_memory(inputs.at(g.name(p.value))));
-  for (size_t i = 0; i < memory.size(); ++i) {
-    memory[i].resize(memory[i].size() + 64);  // no operand is at a null pointer
-    CLEAVE_CHECK(instance->bind(i, memory[i].data()));
-  }
+  Arrays arrays;
+  for (const Placeholder& p : g.placeholders()) arrays.push_back(inputs.at(g.name(p.value)));
+  CLEAVE_TRY(const law::Memory memory, law::bind_inputs(*instance, g, arrays));
   Status status = instance->run();
   for (size_t i = 0; i < memory.size(); ++i) {
     const ValueId v = g.placeholders()[i].value;
-    out.memory[g.name(v)] = from_memory(g.type(v).dtype, static_shape(g.type(v)), memory[i].data());
+    out.memory[g.name(v)] = from_memory(g.type(v), memory[i].data());
   }
   CLEAVE_CHECK(std::move(status));
-  for (size_t k = 0; k < g.returns().size(); ++k) {
-    const Type& t = g.type(g.returns()[k].value);
-    out.results.push_back(from_memory(t.dtype, static_shape(t), instance->result(k)));
-  }
-  return {};
+  for (size_t k = 0; k < g.returns().size(); ++k)
+    out.results.push_back(from_memory(returned_type(g, k), instance->result(k)));
+  const std::string stray = law::stray_write(g, arrays, memory);
+  return stray.empty() ? Status() : bug("{}", stray);
 }
 
 bool same_bits(const Array& a, const Array& b) {

@@ -229,9 +229,9 @@ struct Running {
     program = value_or_throw(CompiledProgram::compile(parsed(text), core(), options));
     instance = value_or_throw(Instance::make(program, options.executor));
   }
-  int64_t touched(std::initializer_list<void*> memory) {
+  int64_t touched(std::initializer_list<HostMemory> memory) {
     size_t k = 0;
-    for (void* m : memory) value_or_throw(instance->bind(k++, m));
+    for (const HostMemory& m : memory) value_or_throw(instance->bind(k++, m));
     instance->fill_arena_pattern();
     value_or_throw(instance->run());
     return instance->touched_arena_bytes();
@@ -256,9 +256,9 @@ TEST(ControlFlow, planned_peak_is_that_of_the_dearer_branch) {
   std::vector<float> x(1024, 0.5f);
   bool p = false;
   const int64_t peak = run.program->report().arena_bytes;
-  EXPECT_EQ(run.touched({&p, x.data()}), peak);
+  EXPECT_EQ(run.touched({{&p, 1}, {x.data(), 4096}}), peak);
   p = true;
-  EXPECT_LE(run.touched({&p, x.data()}), peak);
+  EXPECT_LE(run.touched({{&p, 1}, {x.data(), 4096}}), peak);
   EXPECT_EQ(static_cast<const float*>(run.instance->result(0))[1023], 1.0f);
   // The arms of a branch share their memory.
   EXPECT_EQ(Running(choice("large", "large")).program->report().arena_bytes, peak);
@@ -278,7 +278,7 @@ TEST(ControlFlow, a_loop_runs_in_place) {
   const int64_t peak = run.program->report().arena_bytes;
   // w, x's carried value and %h; n, its carried value and the flag.
   EXPECT_LE(peak, 3 * 4096 + 3 * 64);
-  EXPECT_EQ(run.touched({x.data()}), peak);
+  EXPECT_EQ(run.touched({{x.data(), 4096}}), peak);
 }
 
 TEST(ControlFlow, an_update_of_a_branch_is_written_in_place) {
@@ -290,10 +290,10 @@ TEST(ControlFlow, an_update_of_a_branch_is_written_in_place) {
       "  %n = cond(%p, [%m, %g]; then=@decay, otherwise=@keep)\n  return %n -> %m\n}\n");
   std::vector<float> m(1024, 8.0f), g(1024, 1.0f);
   bool p = true;
-  run.touched({&p, m.data(), g.data()});
+  run.touched({{&p, 1}, {m.data(), 4096}, {g.data(), 4096}});
   EXPECT_EQ(m[1023], 4.0f);
   p = false;
-  run.touched({&p, m.data(), g.data()});
+  run.touched({{&p, 1}, {m.data(), 4096}, {g.data(), 4096}});
   EXPECT_EQ(m[1023], 4.0f);
 }
 

@@ -26,8 +26,8 @@ TEST(ControlFlow, a_step_allocates_nothing) {
   const auto run = value_or_throw(Instance::make(program, options.executor));
   std::vector<float> x(64 * 64, 0.01f);
   int64_t n = 0;
-  value_or_throw(run->bind(0, &n));
-  value_or_throw(run->bind(1, x.data()));
+  value_or_throw(run->bind(0, std::span(&n, 1)));
+  value_or_throw(run->bind(1, std::span(x)));
   value_or_throw(run->run());
   runtime::AllocWatch watch;
   watch.start();

@@ -100,21 +100,15 @@ class Checker {
     out.planned = out.program->report().planned_peak_bytes;
     out.recompute_ns = out.program->report().recompute_ns;
     CLEAVE_TRY(auto instance, Instance::make(out.program, options_.executor));
-    law::Memory bound;
-    for (size_t i = 0; i < r_.inputs.size(); ++i) {
-      bound.push_back(to_memory(r_.inputs[i]));
-      bound.back().resize(bound.back().size() + 64);
-      CLEAVE_CHECK(instance->bind(i, bound.back().data()));
-    }
+    const Graph& g = out.program->graph();
+    CLEAVE_TRY(const law::Memory bound, law::bind_inputs(*instance, g, r_.inputs));
     instance->fill_arena_pattern();
     CLEAVE_CHECK(instance->run());
     out.measured = instance->touched_arena_bytes() + out.program->report().placeholder_bytes;
-    const auto& returns = out.program->graph().returns();
-    for (size_t k = 0; k < returns.size(); ++k) {
-      const Type& t = out.program->graph().type(returns[k].value);
-      const auto* data = static_cast<const std::byte*>(instance->result(k));
-      out.returns.emplace_back(data, data + numel_of(static_shape(t)) * size_of(t.dtype));
-    }
+    for (size_t k = 0; k < g.returns().size(); ++k)
+      out.returns.push_back(law::result_bytes(*instance, g, k));
+    if (const std::string stray = law::stray_write(g, r_.inputs, bound); !stray.empty())
+      return bug("{}", stray);
     return out;
   }
 

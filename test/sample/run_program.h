@@ -7,7 +7,18 @@ namespace cleave::law {
 
 using Memory = std::vector<std::vector<std::byte>>;
 
-// One run; the bytes of each entry of `return`.
+// The placeholders' memory with the inputs in it, by the strides of their types, bound to the
+// instance. Where no element lies, and 64 bytes behind the last, all bits are set: NaN, or an index
+// out of any range.
+Result<Memory> bind_inputs(Instance& instance, const Graph& g, const Arrays& inputs);
+
+// Where the run has written to what isn't an element of an updated placeholder; empty: nowhere.
+std::string stray_write(const Graph& g, const Arrays& inputs, const Memory& after);
+
+// The elements of entry k of `return` of the last run, row-major whatever its strides.
+std::vector<std::byte> result_bytes(const Instance& instance, const Graph& g, size_t k);
+
+// One run; the elements of each entry of `return`. Fails (bug) where it writes what it must not.
 Result<Memory> run_program(std::shared_ptr<const CompiledProgram> program, const Arrays& inputs,
                            int threads);
 
