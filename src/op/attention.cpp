@@ -271,6 +271,7 @@ std::vector<Sample> samples() {
        {{f32({2, 4, 3, 2}), f32({2, 2, 5, 2}), f32({2, 1, 5, 2})}, {{"enable_gqa", true}}},
        {{f32({4, 2, 2}), f32({2, 2, 2}), f32({2, 2, 2})},
         {{"enable_gqa", true}, {"is_causal", true}}},
+       {{f32({0, 3, 2}), f32({2, 3, 2}), f32({2, 3, 2})}, {{"enable_gqa", true}}},
        {with(same({2, 3, 4}), {std::nullopt, rng}), {{"dropout_p", 0.4}, {"stream", 5}}},
        {with(same({2, 2, 3, 2}), {f32({3, 3}), rng}),
         {{"dropout_p", 0.25}, {"stream", 1}, {"is_causal", true}}},

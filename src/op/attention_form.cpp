@@ -31,8 +31,8 @@ loop::AttentionForm form_of(const AttentionView& call, const AttentionShape& s) 
   loop::AttentionForm f;
   f.query = call.query;
   f.mask = call.masked() ? call.mask : -1;
-  f.key_group = s.key_group.value();
-  f.value_group = s.value_group.value();
+  f.key_group = std::max<int64_t>(s.key_group.value(), 1);  // 0 where query has no heads
+  f.value_group = std::max<int64_t>(s.value_group.value(), 1);
   f.scale = call.scale();
   f.dropout_p = call.op.float_attr("dropout_p");
   f.is_causal = call.op.bool_attr("is_causal");

@@ -20,12 +20,13 @@ struct Run {
 
 class Checker {
  public:
-  Checker(const RandomGraph& r, const OpRegistry& ops, runtime::CompilerKind compiler,
-          const Target& target)
-      : r_(r) {
-    options_.target = target;
-    options_.compiler = compiler;
-    options_.executor = make_thread_pool(1);
+  Checker(const RandomGraph& r, const OpRegistry& ops, const RunChoice& choice)
+      : r_(r), threads_(choice.threads) {
+    options_.target = choice.target;
+    options_.compiler = choice.compiler;
+    options_.fuse = choice.fuse;
+    options_.passes = choice.passes;
+    options_.executor = make_thread_pool(threads_);
     ops_ = &ops;
     for (const NodeId n : r.g.order())
       branches_ |= r.g.node(n).op->name == "cond" || r.g.node(n).op->name == "while_loop";
@@ -34,7 +35,7 @@ class Checker {
   Result<BudgetVerdict> run(const std::vector<double>& parts) {
     CLEAVE_TRY(const Run whole, run_with({}));
     Graph prepared = r_.g;
-    CLEAVE_CHECK(prepare_graph(prepared, *ops_));
+    CLEAVE_CHECK(prepare_graph(prepared, *ops_, options_.fuse, options_.passes));
     CLEAVE_TRY(BudgetFamily family, BudgetFamily::make(prepared, options_.target));
     options_.family = std::make_shared<BudgetFamily>(std::move(family));
     CLEAVE_TRY(int64_t most, options_.family->whole_peak());
@@ -146,7 +147,7 @@ class Checker {
     // Equal calls of random operators are never merged.
     options_.memory_budget = {};
     CLEAVE_TRY(auto program, CompiledProgram::compile(g, *ops_, options_));
-    CLEAVE_TRY(const law::Memory all, law::run_program(program, r_.inputs, 1));
+    CLEAVE_TRY(const law::Memory all, law::run_program(program, r_.inputs, threads_));
     for (const auto& [call, places] : equal)
       for (size_t k = 1; k < places.size(); ++k) {
         ++verdict_.masks;
@@ -156,6 +157,7 @@ class Checker {
   }
 
   const RandomGraph& r_;
+  int threads_;
   const OpRegistry* ops_;
   CompileOptions options_;
   bool branches_ = false;
@@ -165,9 +167,8 @@ class Checker {
 }  // namespace
 
 Result<BudgetVerdict> check_budgets(const RandomGraph& r, const OpRegistry& ops,
-                                    const std::vector<double>& parts,
-                                    runtime::CompilerKind compiler, const Target& target) {
-  return Checker(r, ops, compiler, target).run(parts);
+                                    const std::vector<double>& parts, const RunChoice& choice) {
+  return Checker(r, ops, choice).run(parts);
 }
 
 }  // namespace cleave::random

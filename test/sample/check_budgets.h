@@ -5,8 +5,8 @@
 //   peak <= budget; a larger budget gives no dearer program, a smaller one no larger peak; a budget
 //   below the least peak is refused
 #pragma once
-#include "runtime/compiler.h"
 #include "test/sample/random_graph.h"
+#include "test/sample/run_choice.h"
 
 namespace cleave::random {
 
@@ -21,8 +21,6 @@ struct BudgetVerdict {
 // Budgets at `parts` between the least and the largest peak of the graph's family, rising, from 0
 // to 1. Unsupported is an error; other failures are violations.
 Result<BudgetVerdict> check_budgets(const RandomGraph& r, const OpRegistry& ops,
-                                    const std::vector<double>& parts,
-                                    runtime::CompilerKind compiler = runtime::CompilerKind::none,
-                                    const Target& target = Target::here());
+                                    const std::vector<double>& parts, const RunChoice& choice = {});
 
 }  // namespace cleave::random

@@ -287,7 +287,8 @@ Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops, const R
   }
   // Fused or not, compiled or not, cut or not, on any threads: the same bits, but for the sign of a
   // NaN. Only passes may round otherwise.
-  const RunChoice plainest{.fuse = false, .threads = 1, .target = choice.target, .passes = choice.passes};
+  const RunChoice plainest{
+      .fuse = false, .threads = 1, .target = choice.target, .passes = choice.passes};
   CLEAVE_TRY(const Arrays single, run_chosen(plainest, r.g, ops, r.inputs));
   for (size_t at = 0; at < want.size() && verdict.difference.empty(); ++at)
     if (std::string why = law::difference((*got)[at], single[at], 0); !why.empty())

@@ -5,7 +5,6 @@
 #include "cleave/executor.h"
 #include "cut/join_halves.h"
 #include "cut/pytorch_partition.h"
-#include "interp/array_memory.h"
 #include "pass/pipeline.h"
 #include "test/sample/run_program.h"
 #include "test/targets.h"
@@ -82,14 +81,7 @@ Result<Arrays> run_chosen(const RunChoice& choice, const Graph& g, const OpRegis
     CLEAVE_TRY(cut, cut_as_pytorch(g, choice.pytorch_budget));
     options.is_cut = true;
   }
-  CLEAVE_TRY(auto program, CompiledProgram::compile(cut ? *cut : g, ops, options));
-  CLEAVE_TRY(const law::Memory memory, law::run_program(program, inputs, choice.threads));
-  Arrays out;
-  for (size_t k = 0; k < g.returns().size(); ++k) {
-    const Type& t = g.type(g.returns()[k].value);
-    out.push_back(from_memory(t.dtype, static_shape(t), memory[k].data()));
-  }
-  return out;
+  return law::run_graph(cut ? *cut : g, ops, inputs, options, choice.threads);
 }
 
 }  // namespace cleave::random

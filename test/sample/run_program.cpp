@@ -65,13 +65,7 @@ Result<Memory> run_program(std::shared_ptr<const CompiledProgram> program, const
 }
 
 Result<Arrays> run_graph(const Graph& g, const OpRegistry& ops, const Arrays& inputs,
-                         runtime::CompilerKind compiler, int threads, bool fuse,
-                         const Target& target) {
-  CompileOptions options;
-  options.target = target;
-  options.fuse = fuse;
-  options.compiler = compiler;
-  options.executor = make_thread_pool(threads);
+                         const CompileOptions& options, int threads) {
   CLEAVE_TRY(auto program, CompiledProgram::compile(g, ops, options));
   CLEAVE_TRY(const Memory memory, run_program(program, inputs, threads));
   Arrays out;
@@ -80,6 +74,17 @@ Result<Arrays> run_graph(const Graph& g, const OpRegistry& ops, const Arrays& in
     out.push_back(from_memory(t.dtype, static_shape(t), memory[k].data()));
   }
   return out;
+}
+
+Result<Arrays> run_graph(const Graph& g, const OpRegistry& ops, const Arrays& inputs,
+                         runtime::CompilerKind compiler, int threads, bool fuse,
+                         const Target& target) {
+  CompileOptions options;
+  options.target = target;
+  options.fuse = fuse;
+  options.compiler = compiler;
+  options.executor = make_thread_pool(threads);
+  return run_graph(g, ops, inputs, options, threads);
 }
 
 }  // namespace cleave::law

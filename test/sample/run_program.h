@@ -24,6 +24,8 @@ Result<Memory> run_program(std::shared_ptr<const CompiledProgram> program, const
 
 // Compiles and runs; the entries of `return`.
 Result<Arrays> run_graph(const Graph& g, const OpRegistry& ops, const Arrays& inputs,
+                         const CompileOptions& options, int threads);
+Result<Arrays> run_graph(const Graph& g, const OpRegistry& ops, const Arrays& inputs,
                          runtime::CompilerKind compiler = runtime::CompilerKind::automatic,
                          int threads = 2, bool fuse = true, const Target& target = Target::here());
 

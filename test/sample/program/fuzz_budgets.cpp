@@ -1,12 +1,13 @@
 // fuzz_budgets [N [SEED [BUDGETS]]]: N random training graphs from SEED on, each under BUDGETS
-// budgets between its least and its largest peak, with interpreted kernels, each tenth as it ships.
+// budgets between its least and its largest peak, with interpreted kernels, each tenth by the
+// compiler; each with options of its own (run_choice.h), each fourth with strides.
 // Exit status: 0 nothing is violated, 1 something is.
 #include <chrono>
 
 #include "ir/text.h"
 #include "op/registry.h"
 #include "test/sample/check_budgets.h"
-#include "test/targets.h"
+#include "test/sample/strided_graph.h"
 
 namespace cleave::random {
 namespace {
@@ -19,19 +20,19 @@ struct Totals {
 void one(const OpRegistry& ops, uint64_t seed, const std::vector<double>& parts, Totals& totals) {
   RandomGraph forward = value_or_throw(random_graph(ops, seed, {}));
   totals.cast += value_or_throw(cast_some(forward, ops, seed));
-  const RandomGraph r = value_or_throw(with_gradients(forward, ops, seed));
+  RandomGraph r = value_or_throw(with_gradients(forward, ops, seed));
+  if (seed % 4 == 3) r = with_strides(std::move(r), seed);
   ++totals.graphs;
-  const auto compiler =
-      seed % 10 == 0 ? runtime::CompilerKind::automatic : runtime::CompilerKind::none;
-  const Target target = test::target_of(seed / 10);
-  const Result<BudgetVerdict> v = check_budgets(r, ops, parts, compiler, target);
+  RunChoice choice = draw_choice(seed, seed % 10 == 0);
+  choice.pytorch_budget = -1;
+  const Result<BudgetVerdict> v = check_budgets(r, ops, parts, choice);
   if (!v.ok() && v.failure().kind == ErrorKind::unsupported) {
     ++totals.unsupported;
     return;
   }
   if (!v.ok() || !v->violation.empty()) {
     ++totals.wrong;
-    fmt::print("seed {}, target {}: {}\n{}\n", seed, target.text(),
+    fmt::print("seed {}, {}: {}\n{}\n", seed, choice.text(),
                v.ok() ? v->violation : v.failure().message, print(r.g));
     std::fflush(stdout);
     return;

@@ -2,9 +2,9 @@
 // against the oracle: each tenth seed by the compiler, the others with interpreted kernels, which
 // the laws hold to the same values; each third with a symbolic size, where it can have one; each
 // with options of its own (run_choice.h), every other one after the passes in front of gradients.
-// Each fifth seed is in mixed precision; in each fourth, whatever can be computed again instead of
-// kept is. A graph that differs is reduced and written to FOLDER as wrong_SEED.clv with its inputs.
-// Exit status: 0 none differs, 1 some do.
+// Each fifth seed is in mixed precision, each fifth has strides; in each fourth, whatever can be
+// computed again instead of kept is. A graph that differs is reduced and written to FOLDER as
+// wrong_SEED.clv with its inputs. Exit status: 0 none differs, 1 some do.
 #include <charconv>
 #include <chrono>
 #include <filesystem>
@@ -21,6 +21,7 @@
 #include "test/sample/check_graph.h"
 #include "test/sample/reduce_graph.h"
 #include "test/sample/sample_call.h"
+#include "test/sample/strided_graph.h"
 #include "test/sample/symbolic_graph.h"
 
 namespace cleave::random {
@@ -107,6 +108,7 @@ void one(const OpRegistry& ops, uint64_t seed, const std::string& folder, Totals
                  print(whole.g));
     }
   }
+  if (seed % 5 == 3) r = with_strides(std::move(r), seed);
   ++totals.graphs;
   totals.shipping += ships;
   totals.nodes += static_cast<int64_t>(r.g.node_count());
