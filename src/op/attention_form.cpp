@@ -21,7 +21,10 @@ bool is_covered(const AttentionView& call) {
 bool is_broadcast(const AttentionView& call, const AttentionShape& s) {
   for (int k = 0; k < 3; ++k) {
     const Shape& shape = call.type(k).shape;
-    const Dim group = k == 0 ? Dim(1) : k == 1 ? s.key_group : s.value_group;
+    // No heads of query are no group of those of key: each of these has a gradient of zeros.
+    const Dim group = k == 0   ? Dim(1)
+                      : k == 1 ? Dim::max(s.key_group, 1)
+                               : Dim::max(s.value_group, 1);
     if (shape[0] != s.batch[0] || shape[1] * group != s.batch[1]) return true;
   }
   return false;

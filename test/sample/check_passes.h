@@ -5,7 +5,7 @@
 
 namespace cleave::random {
 
-// A random forward graph, every fifth one in mixed precision.
+// A random forward graph, every fifth one in mixed precision, every fourth one with strides.
 Result<RandomGraph> pass_graph(const OpRegistry& ops, uint64_t seed);
 
 // All stages one behind the other, each verified. Returns the matches.
