@@ -11,9 +11,10 @@
 //   (C7) reduce is one of the five      (C8) mean: self is not bool
 //
 // A 0-d tensor counts as one dim of size 1. Indices are in [0, size of dim), else an error that
-// names the index, before anything is written. Elements fold in the order of index; a mean of
-// integers rounds down; bool: sum and amax are "or", prod and amin "and"; NaN stays. The second
-// derivative of a product is not exact where src is 0.
+// names the index, before anything is written. Elements fold in the order of index. A mean of
+// integers rounds down; of i8 and u8 its sum and number don't overflow, as ATen's do. bool: sum and
+// amax are "or", prod and amin "and". NaN stays. The second derivative of a product is not exact
+// where src is 0.
 // Source: aten/src/ATen/native/TensorAdvancedIndexing.cpp, PyTorch 2.13.
 #include "op/scatter_reduce.h"
 
@@ -119,10 +120,8 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
     } else {
       int64_t sum = own ? self.i[to] : src.i[from[0]];
       for (size_t j = first; j < from.size(); ++j) sum = folded_int(reduce, sum, src.i[from[j]]);
-      if (reduce == "mean") {
-        sum = wrap_to(y.dtype, sum);
-        sum = sum / count - (sum % count < 0 ? 1 : 0);
-      }
+      if (size_of(y.dtype) >= 4) sum = wrap_to(y.dtype, sum);
+      if (reduce == "mean") sum = sum / count - (sum % count < 0 ? 1 : 0);
       y.set_int(to, sum);
     }
   }

@@ -31,6 +31,8 @@ def open_in_pytorch(op, args, gradients):
     """What ATen leaves open in this call, or PyTorch has otherwise (samples.py says it of samples); empty: nothing."""
     if op == "convolution" and args["input"][1].shape[1] == 0:
         return "without input channels PyTorch's has no output channels"
+    if op == "scatter_reduce" and args["reduce"][1] == "mean" and args["self"][1].dtype in (torch.int8, torch.uint8):
+        return "sums and their numbers overflow in PyTorch"
     if op == "convolution_backward" and args["input"][1].numel() == 0:
         return "of an empty input PyTorch's bias gradient is 0"
     if op == "native_group_norm" and args["input"][1].numel() == 0 and gradients:
@@ -84,7 +86,11 @@ class Graph:
 
     def other_gradient(self):
         """Why PyTorch's gradient of a call is another one by its own rule; empty: it isn't."""
+        read = set(self.text["returns"]) | {t for n in self.text["nodes"] for _, a in n["args"]
+                                            for t in [a.get("tensor"), *a.get("tensors", [])]}
         for n in self.text["nodes"]:
+            if n["op"] == "_scaled_dot_product_flash_attention_for_cpu" and n["results"][1] in read:
+                return f"{n['op']}: PyTorch gives its sums no gradient"
             if n["op"] in OTHER_GRADIENT:
                 return f"{n['op']}: {OTHER_GRADIENT[n['op']]}"
             if n["op"] == "embedding_dense_backward" and ["scale_grad_by_freq", {"value": True}] in n["args"]:
