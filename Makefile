@@ -3,7 +3,8 @@ JOBS ?= $(shell nproc)
 NINJA = ninja -j$(JOBS)
 CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
-.PHONY: release demo test bench asan fuzz fuzz-passes fuzz-rewrites fuzz-strides bless fuzz-budgets peer peer-fuzz peer-partition mutate fuzz-build doc \
+.PHONY: release demo test test-target bench asan fuzz fuzz-passes fuzz-rewrites fuzz-strides bless \
+  fuzz-budgets peer peer-fuzz peer-partition mutate fuzz-build doc \
   format tidy setup clean
 release: build/release/build.ninja
 	@$(NINJA) -C build/release
@@ -21,14 +22,20 @@ demo: setup
 	@build/release/bin/cleave train --text build/demo/kjv.txt --layers 4 --width 128 --heads 4 \
 	  --context 64 --batch 12 --steps 1000 --out build/demo/gpt.safetensors
 
-# Both compilers; the tests of both; the release tree last, with the developer scripts as tests.
+# Both compilers; the tests of both, whatever one says, the release tree with the developer scripts
+# as tests; then how each went.
 test: setup
 	@$(MAKE) -s build/release/build.ninja build/clang/build.ninja
 	@$(NINJA) -C build/release all tests benches
 	@$(NINJA) -C build/clang all tests benches
-	@$(CTEST) --test-dir build/clang
-	@script/count_tests build/release
-	@$(CTEST) --test-dir build/release
+	@script/test_trees "$(CTEST)" build/clang build/release
+
+# What depends on the instruction set goes through all that this machine has in `make test`. This is
+# everything else on a lesser processor: make test-target TARGET=x86-64-v3.
+TARGET ?= x86-64-v3
+test-target: build/release/build.ninja
+	@$(NINJA) -C build/release all tests
+	@CLEAVE_TEST_TARGET=$(TARGET) script/test_trees "$(CTEST) --label-exclude 'check|peer'" build/release
 
 # All of them, whatever one says; then the names of those that failed or are over a limit.
 bench: build/release/build.ninja

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/lane_count.h"
 #include "runtime/run_lanes.h"
 
 namespace cleave::runtime {
@@ -11,8 +12,8 @@ namespace {
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t round_up(int64_t a, int64_t unit) { return ceil_div(a, unit) * unit; }
 
-// Pieces that keep the threads of most machines busy to the end, and how many run at once.
-constexpr int64_t enough_pieces = 16, most_lanes = 16;
+// Pieces that keep the threads of most machines busy to the end.
+constexpr int64_t enough_pieces = 16;
 // Rows of a piece share the packing of the keys.
 constexpr int64_t most_rows = 256, least_rows = 64;
 
@@ -28,6 +29,19 @@ Status check(const AttentionSpec& s, const AttentionKernel& kernel) {
     return bug("attention: [{}, {}, {}, {}, {}, {}] in groups of {} and {}", s.batch, s.heads,
                s.rows, s.columns, s.width, s.value_width, s.key_group, s.value_group);
   return {};
+}
+
+// Modelled, of a core with two multiply-add units: `pairs` of products (scores and their sums), exp
+// of each score, and packing of what is read. Queries are counted as panels have them.
+double cycles_of(const AttentionSpec& s, const AttentionKernel& kernel, double pairs) {
+  constexpr double of_exp = 20;
+  const auto heads = static_cast<double>(s.batch * s.heads);
+  const auto rows = static_cast<double>(round_up(s.rows, kernel.panel));
+  const auto columns = static_cast<double>(s.columns), lanes = static_cast<double>(kernel.lanes);
+  const auto widths = static_cast<double>(s.width + s.value_width);
+  const double scores = rows * columns / (s.is_causal ? 2 : 1);
+  return heads *
+         (scores * (pairs * widths / 2 + of_exp) / lanes + pairs * (rows + columns) * widths);
 }
 
 }  // namespace
@@ -59,7 +73,7 @@ Attention::Attention(const AttentionSpec& spec, const AttentionKernel& kernel)
 long Attention::pieces() const {
   return static_cast<long>(spec_.batch * spec_.heads * row_pieces_);
 }
-long Attention::lanes() const { return std::min<long>(pieces(), most_lanes); }
+long Attention::lanes() const { return lanes_for(cycles_of(spec_, kernel_, 1), pieces()); }
 
 void Attention::run(const AttentionForward& at, void* scratch, Executor& executor) const {
   run_lanes(lanes(), pieces(), executor, [&](long lane, long index) {
@@ -113,7 +127,9 @@ long AttentionGradient::pieces() const {
   const AttentionSpec& f = spec_.forward;
   return static_cast<long>(f.batch * (f.heads / f.key_group) * column_pieces_);
 }
-long AttentionGradient::lanes() const { return std::min<long>(pieces(), most_lanes); }
+long AttentionGradient::lanes() const {
+  return lanes_for(cycles_of(spec_.forward, kernel_, 2.5), pieces());
+}
 
 int64_t AttentionGradient::partial_bytes() const {
   if (column_pieces_ == 1 || !spec_.wants_dquery) return 0;

@@ -21,8 +21,9 @@ class BackwardScratch {
     key_rows = take(block * width);
     dkeys = take(block * width);
     dvalues = take(block * value_width);
-    queries = take(query_block * width);
-    douts = take(query_block * value_width);
+    const int64_t rows = at_most(query_block, rounded(f.rows, nr));
+    queries = take(rows * width);
+    douts = take(rows * value_width);
     query_panel = take(nr * f.width);
     dout_panel = take(nr * f.value_width);
     weights = take(block * query_block);

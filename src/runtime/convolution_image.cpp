@@ -18,7 +18,6 @@ namespace cleave::runtime {
 namespace {
 
 constexpr int64_t round_up(int64_t a, int64_t unit) { return (a + unit - 1) / unit * unit; }
-constexpr int64_t most_lanes = 16;
 // Fewer positions than this are too few to pay for packing the weight for each image.
 constexpr int64_t least_positions = 256;
 
@@ -93,7 +92,7 @@ class ImageProduct final : public Convolution {
   void run(const ConvolutionOperands& at, void* scratch, Executor& executor) const override;
 
  private:
-  long lanes() const { return std::min<long>(pieces_, most_lanes); }
+  long lanes() const { return lanes_for(cycles_, pieces_); }
   int64_t lane_bytes() const { return block_bytes_ + copy_bytes_; }
   void settle(Phase& p);
   void turn_weight(const Phase& p, long rows, const char* weight, char* turned) const;
@@ -117,6 +116,7 @@ class ImageProduct final : public Convolution {
   WindowPacking packing_;
   std::vector<Phase> phases_;
   long pieces_ = 0;
+  double cycles_ = 0;  // of all phases
   int64_t turned_bytes_ = 0, block_bytes_ = 0, copy_bytes_ = 0;
 };
 
@@ -145,6 +145,7 @@ void ImageProduct::settle(Phase& p) {
   p.cut = cut_gemm(batch, rows_, columns, k, kernel_.mr, kernel_.nr);
   p.first_piece = pieces_;
   pieces_ += p.cut.pieces();
+  cycles_ += p.cut.cycles;
   if (!to_small_ && p.taps.size() > 0 && std::ssize(p.taps) < product_of(s_.kernel)) {
     p.turned = turned_bytes_ / bytes_;
     turned_bytes_ += round_up(out_channels_ * k * bytes_, 64);

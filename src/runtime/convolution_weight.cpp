@@ -17,7 +17,6 @@ namespace {
 
 constexpr int64_t round_up(int64_t a, int64_t unit) { return (a + unit - 1) / unit * unit; }
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-constexpr int64_t most_lanes = 16;
 // The parts of a weight of at most so many numbers; a part has at least so many positions.
 constexpr int64_t small_weight = int64_t{1} << 16, most_parts = 8, least_part = 1024;
 

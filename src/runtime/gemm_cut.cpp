@@ -14,7 +14,7 @@ constexpr int64_t round_up(int64_t a, int64_t unit) { return ceil_div(a, unit) *
 // A piece's part of A (m x 384 f32 at a time) stays in the second-level cache. C needn't, since it
 // is asked for early; narrow pieces would pack A more often.
 constexpr int64_t most_rows = 256;
-constexpr double per_piece = 300, waking = 8000;
+constexpr double per_piece = 300;
 
 // threads and their weight in the sum
 struct Threads {
@@ -37,10 +37,10 @@ double cost(const GemmCut& cut, int64_t k, int64_t mr, int64_t nr) {
       static_cast<double>(cut.batch) * (piece_cost(cut.m, cut.n, k, mr, nr) + 100) + per_piece;
   double sum = 0;
   for (const Threads& machine : machines) {
-    const int64_t rounds = ceil_div(cut.pieces(), machine.count);
-    const bool wakes = cut.pieces() > 1 && machine.count > 1;
+    const int64_t threads = std::min<int64_t>(machine.count, std::max<long>(1, cut.lanes()));
+    const int64_t rounds = ceil_div(cut.pieces(), threads);
     sum += machine.weight * static_cast<double>(machine.count) *
-           (static_cast<double>(rounds) * one + (wakes ? waking : 0));
+           (static_cast<double>(rounds) * one + (threads > 1 ? waking_cycles : 0));
   }
   return sum;
 }
@@ -74,8 +74,9 @@ GemmPiece GemmCut::piece(long index) const {
 
 GemmCut cut_gemm(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr,
                  int64_t most_columns) {
-  const GemmCut whole{.all_batch = batch, .all_m = m, .all_n = n};
+  GemmCut whole{.all_batch = batch, .all_m = m, .all_n = n};
   if (batch == 0 || m == 0 || n == 0) return whole;
+  whole.cycles = static_cast<double>(batch) * piece_cost(m, n, k, mr, nr);
   GemmCut best;
   double best_cost = 0;
   const auto consider = [&](int64_t group, int64_t rows, int64_t columns) {

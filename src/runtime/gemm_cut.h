@@ -9,9 +9,12 @@
 //
 // The grid is the one of the least modelled cost over 1, 2, 4, 8 and 16 threads: multiply-adds,
 // packing (A again for each column of the grid, B for each row), the imbalance of the last round,
-// the waking of threads. Lanes are how many pieces may run at once: each has its scratch.
+// the waking of threads. Lanes are how many pieces may run at once (lane_count.h): a product that
+// keeps no two threads busy has one, and as few pieces as can be.
 #pragma once
 #include <cstdint>
+
+#include "runtime/lane_count.h"
 
 namespace cleave::runtime {
 
@@ -25,9 +28,10 @@ struct GemmCut {
   int64_t all_batch = 0, all_m = 0, all_n = 0;
   int64_t batch = 1, m = 1, n = 1;            // of a whole piece
   int64_t groups = 0, rows = 0, columns = 0;  // of the grid
+  double cycles = 0;                          // modelled, of all in one piece on one thread
 
   long pieces() const { return static_cast<long>(groups * rows * columns); }
-  long lanes() const { return pieces() < 16 ? pieces() : 16; }
+  long lanes() const { return lanes_for(cycles, pieces()); }
   GemmPiece piece(long index) const;
 };
 

@@ -2,10 +2,14 @@
 """The `cleave` command as a person uses it: results, exit statuses, messages, files.
 
     python3 test/tool/command_test.py CLEAVE_BINARY
+
+With CLEAVE_TEST_TARGET=x86-64-v3 every command that takes --target and isn't given one gets that one.
 """
-import json, os, random, signal, struct, subprocess, sys, tempfile, time, unittest, xml.etree.ElementTree
+import json, os, random, re, signal, struct, subprocess, sys, tempfile, time, unittest, xml.etree.ElementTree
 
 CLEAVE = sys.argv.pop(1)
+TARGET = os.environ.get("CLEAVE_TEST_TARGET")
+TAKES_TARGET = ("run", "compile", "kernels", "partition", "frontier", "train")
 MLP = """graph @main(%w: param f32[3,4] grad, %b: param f32[3] grad, %x: input f32[2,4]) {
   %t = permute(%w; dims=[1,0])
   %y = addmm(%b, %x, %t)
@@ -23,7 +27,14 @@ CONTRADICTION = """graph @main(%x: input f32[4,4] grad, %w: param f32[4,4] grad)
 TINY = ["--layers", "2", "--width", "32", "--heads", "2", "--context", "16", "--batch", "3", "--sample", "0"]
 
 
+def targeted(args):
+    if TARGET and args and args[0] in TAKES_TARGET and not any(str(a).startswith("--target") for a in args):
+        return [*args, "--target", TARGET]
+    return args
+
+
 def cleave(*args, stdin=None, **kw):
+    args = targeted(args)
     return subprocess.run([CLEAVE, *map(str, args)], input=stdin, capture_output=True, text=True, timeout=120, **kw)
 
 
@@ -312,6 +323,64 @@ CHAIN = """graph @main(%x: input f32[64,64] grad, %w: input f32[64,64], %rng: rn
 """ + "".join(f"  %p{k} = mm(%{'d' if k == 1 else f'a{k - 1}'}, %w)\n  %a{k} = cos(%p{k})\n" for k in range(1, 12)) + "  %s = sum(%a11; dim=[])\n  return %s\n}\n"
 
 
+class Targets(Case):
+    """A program may be planned and compiled for any target, and runs where this machine has it."""
+
+    ALL = ("x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16")
+
+    def test_each_runs_or_is_unsupported_here(self):
+        graph = self.file("chain.clv", CHAIN)
+        ran = []
+        for target in ("native", *self.ALL):
+            r = cleave("run", graph, "--random", "--seed", 3, "--grad", "--json", "--target", target)
+            if r.returncode == 2:
+                self.assertIn("this machine has no more than", r.stderr)
+                continue
+            self.assertEqual(r.returncode, 0, r.stderr)
+            told = json.loads(r.stdout)
+            self.assertEqual(told["target"], target)
+            self.assertEqual(told["peak_bytes"], told["planned_peak_bytes"])
+            ran.append(target)
+        self.assertEqual(ran, ["native", *self.ALL][:len(ran)])
+        self.assertGreaterEqual(len(ran), 2)
+
+    def test_elementwise_results_and_sums_have_the_same_bits(self):
+        text = """graph @main(%x: input f32[33,130] grad, %h: input bf16[33,130]) {
+  %e = exp(%x)
+  %t = tanh(%e)
+  %s = sum(%t; dim=[0])
+  %p = _softmax(%x; dim=1, half_to_float=false)
+  %m = var(%x; dim=[1], keepdim=true)
+  %g = gelu(%h)
+  %w = sum(%g; dim=[1])
+  return %t, %s, %p, %m, %g, %w
+}
+"""
+        graph, out, want = self.file("same.clv", text), self.path("out.safetensors"), None
+        for compiler in ("automatic", "cc"):
+            for target in self.ALL:
+                r = cleave("run", graph, "--random", "--seed", 7, "--grad", "--out", out, "--compiler", compiler, "--target", target)
+                if r.returncode == 2: continue
+                self.assertEqual(r.returncode, 0, r.stderr)
+                want = want or contents(out)
+                self.assertEqual(contents(out), want, f"{compiler} {target}")
+
+    def test_what_only_plans_takes_any(self):
+        graph = self.file("chain.clv", CHAIN)
+        for target in ("native", *self.ALL):
+            for command in ("partition", "frontier", "kernels", "compile"):
+                r = cleave(command, graph, "--json", "--target", target)
+                self.assertEqual(r.returncode, 0, r.stderr)
+                self.assertEqual(json.loads(r.stdout)["target"], target)
+
+    def test_what_is_refused(self):
+        graph = self.file("chain.clv", CHAIN)
+        train = ("train", "--text", self.text, *TINY)
+        for command in (("run", graph, "--random"), ("compile", graph), ("partition", graph), ("frontier", graph), ("kernels", graph), train):
+            self.refused(cleave(*command, "--target", "aarch64"), 2, "aarch64", "x86-64-v3")
+            self.refused(cleave(*command, "--target", "x86-64-v9"), 1, "x86-64-v9", "native, x86-64-v2")
+
+
 class Budget(Case):
     """A budget is the step's true peak, and changes no bit of a result."""
 
@@ -322,15 +391,26 @@ class Budget(Case):
         return json.loads(r.stdout), contents(out)
 
     def test_run_keeps_it_bit_for_bit(self):
-        whole, want = self.run_with("--mode", "default")
+        for target in Targets.ALL:
+            with self.subTest(target=target): self.run_keeps_it("--target", target)
+
+    def run_keeps_it(self, *target):
+        graph = self.file("chain.clv", CHAIN)
+        refused = cleave("run", graph, "--random", "--grad", "--budget", "1B", *target)
+        if refused.returncode == 2: self.skipTest(refused.stderr)
+        least = int(re.search(r"Give at least (\d+) B", refused.stderr)[1])
+        whole, want = self.run_with("--mode", "default", *target)
         last = whole["peak_bytes"]
-        for percent in (100, 80, 60, 50):
-            got, bits = self.run_with("--budget", f"{percent}%")
+        self.assertLess(least, 0.6 * last)  # the workspaces of the products don't outweigh what is saved
+        for percent in (100, 80, 60, 30, 0):
+            budget = least + (last - least) * percent // 100
+            got, bits = self.run_with("--budget", f"{budget}B", *target)
             self.assertEqual(bits, want)
             self.assertEqual(got["peak_bytes"], got["planned_peak_bytes"])
-            self.assertLessEqual(got["peak_bytes"], whole["peak_bytes"] * percent / 100 + 1)
-            self.assertLessEqual(got["peak_bytes"], last)
-            last = got["peak_bytes"]
+            self.assertLessEqual(got["peak_bytes"], budget)
+        part, bits = self.run_with("--budget", "60%", *target)
+        self.assertEqual(bits, want)
+        self.assertLessEqual(part["peak_bytes"], 0.6 * whole["peak_bytes"])
 
     def test_pytorch_s_choice_runs_bit_for_bit(self):
         whole, want = self.run_with("--mode", "default")
