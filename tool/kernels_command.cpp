@@ -81,8 +81,7 @@ Status run(const Options& o) {
   out["elements"] = elements;
   out["saved"] = report.saved;
   if (times) out["times"] = as_json(*times);
-  print_json(out);
-  return {};
+  return print_json(out);
 }
 
 }  // namespace

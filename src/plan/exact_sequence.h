@@ -12,7 +12,7 @@
 //                  within it takes less time
 //
 // are exact, recomputations, workspaces, kept values and `once` tasks included. Dijkstra's
-// algorithm over at most 3^n states, 531,441 of 12 tasks: a tenth of a second where most are reached.
+// algorithm over at most 3^n states, 531,441 of 12 tasks: a tenth of a second where most count.
 #pragma once
 #include <optional>
 
