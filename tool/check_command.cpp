@@ -17,16 +17,14 @@ Status check_graph(const Options& o) {
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
   size_t nodes = p.main.node_count();
   for (const GraphRef& g : p.subgraphs) nodes += g->node_count();
-  if (o.json) print_json({{"nodes", nodes}, {"graphs", p.subgraphs.size() + 1}});
-  return {};
+  return o.json ? print_json({{"nodes", nodes}, {"graphs", p.subgraphs.size() + 1}}) : Status();
 }
 
 Status check_kernels(const Options& o) {
   CLEAVE_TRY(const std::string text, read_text(o.graph));
   CLEAVE_TRY(const std::vector<loop::Kernel> kernels, loop::parse_kernels(text, o.graph));
   for (const loop::Kernel& k : kernels) CLEAVE_CHECK(loop::verify(k));
-  if (o.json) print_json({{"kernels", kernels.size()}});
-  return {};
+  return o.json ? print_json({{"kernels", kernels.size()}}) : Status();
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "tool/autocast_option.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
+#include "tool/named_files.h"
 #include "tool/pass_choice.h"
 #include "tool/static_sizes.h"
 #include "tool/target_option.h"
@@ -61,6 +62,7 @@ Status run(const Options& o) {
   if (o.threads < 0 || o.threads > 1024)
     return user_error("--threads {}: expected 0 to 1024", o.threads);
   CLEAVE_CHECK(o.choice.check());
+  CLEAVE_CHECK(check_files({{"GRAPH", o.graph}, {"--in", o.in}}, {}, Stdout::free));
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
   CLEAVE_CHECK(o.autocast.apply(p.main, ops));
@@ -73,10 +75,7 @@ Status run(const Options& o) {
   if (!o.budget.empty()) { CLEAVE_TRY(options.memory_budget, parse_budget(o.budget)); }
   CLEAVE_TRY(const auto program, CompiledProgram::compile(graph, ops, options));
   const CompileReport& report = program->report();
-  if (o.json) {
-    print_json(to_json(report, options.target));
-    return {};
-  }
+  if (o.json) return print_json(to_json(report, options.target));
   fmt::print("{:<24}{:>12}{:>10}\n", "stage", "ms", "nodes");
   for (const StageReport& s : report.stages)
     fmt::print("{:<24}{:>12.3f}{:>10}\n", s.name, s.ms, s.nodes);

@@ -2,7 +2,6 @@
 #include <chrono>
 
 #include "compile/budget_partition.h"
-#include "cut/pytorch_partition.h"
 #include "grad/grad.h"
 #include "op/registry.h"
 #include "tool/autocast_option.h"
@@ -28,7 +27,7 @@ Status run(const Options& o) {
   CLEAVE_CHECK(o.autocast.apply(p.main, ops));
   if (!p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
   if (!o.plot.empty()) CLEAVE_CHECK(plot_frontier(o.plot, p.main, {}, nullptr));
-  CLEAVE_CHECK(simplify_as_pytorch(p.main));
+  simplify_joint(p.main);
   const auto begin = std::chrono::steady_clock::now();
   CLEAVE_TRY(const JointView view, JointView::make(p.main));
   CLEAVE_TRY(CutGraph graph, CutGraph::make(view, {}));
@@ -53,8 +52,8 @@ Status run(const Options& o) {
                  static_cast<double>(point.cost_ns) / 1e3,
                  point.corner >= 0 ? "" : "  (between corners)");
   }
-  if (o.json) print_json({{"points", points}, {"solve_ms", ms}, {"target", target.text()}});
-  return {};
+  return o.json ? print_json({{"points", points}, {"solve_ms", ms}, {"target", target.text()}})
+                : Status();
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "tool/autocast_option.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
+#include "tool/named_files.h"
 
 namespace cleave::tool {
 
@@ -21,16 +22,15 @@ Command grad_command() {
             o->autocast.add_to(options);
             options.flag("--json", o->json, "print one JSON object: nodes (needs -o FILE)");
             return [o]() -> Status {
-              if (o->json && o->out == "-")
-                return user_error("--json needs -o FILE: both would go to stdout");
+              CLEAVE_CHECK(check_files({{"GRAPH", o->graph}}, {{"-o", o->out}},
+                                       o->json ? Stdout::json : Stdout::free));
               CLEAVE_TRY(OpRegistry ops, core_ops());
               CLEAVE_TRY(Program p, read_program(o->graph, ops));
               CLEAVE_CHECK(o->autocast.apply(p.main, ops));
               CLEAVE_TRY(Graph joint, make_joint(p.main, ops));
               const size_t nodes = joint.node_count();
               CLEAVE_CHECK(write_text(o->out, print(joint)));
-              if (o->json) print_json({{"nodes", nodes}});
-              return {};
+              return o->json ? print_json({{"nodes", nodes}}) : Status();
             };
           }};
 }

@@ -9,6 +9,7 @@
 
 #include "base/write_file.h"
 #include "interp/array_memory.h"
+#include "tool/standard_streams.h"
 
 namespace cleave::tool {
 namespace {
@@ -52,9 +53,8 @@ Status write_text(const std::string& path, const std::string& text) {
     std::span<const std::byte> bytes = std::as_bytes(std::span(text));
     return write_file(path, {&bytes, 1});
   }
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-    return user_error("stdout: cannot be written: {}", std::strerror(errno));
-  return {};
+  put(text);
+  return check_stdout();
 }
 
 Result<Program> read_program(const std::string& path, const OpRegistry& ops) {
@@ -88,13 +88,17 @@ Status write_tensors(const std::string& path, const std::map<std::string, Array>
     memory.push_back(to_memory(array));
     entries.push_back({name, array.dtype, array.shape, memory.back()});
   }
-  return write_safetensors(path == "-" ? "/dev/stdout" : path, entries);
+  if (path != "-") return write_safetensors(path, entries);
+  return write_safetensors("stdout", entries, {}, [](auto pieces) {
+    for (const std::span<const std::byte> piece : pieces)
+      put({reinterpret_cast<const char*>(piece.data()), piece.size()});
+    return check_stdout();
+  });
 }
 
-void print_json(const nlohmann::ordered_json& json) {
-  std::string text = json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-  fmt::print("{}\n", text);
-  std::fflush(stdout);
+Status print_json(const nlohmann::ordered_json& json) {
+  put(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  return check_stdout();
 }
 
 }  // namespace cleave::tool

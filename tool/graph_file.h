@@ -12,7 +12,7 @@ namespace cleave::tool {
 
 // `-` is stdin. A file that is missing, a folder, or larger than 4 GiB is a UserError.
 Result<std::string> read_text(const std::string& path);
-// `-` is stdout.
+// `-` is stdout. A file is written as a whole or not at all.
 Status write_text(const std::string& path, const std::string& text);
 // Reads, parses and verifies.
 Result<Program> read_program(const std::string& path, const OpRegistry& ops);
@@ -21,7 +21,7 @@ Result<Program> read_program(const std::string& path, const OpRegistry& ops);
 Result<std::map<std::string, Array>> read_tensors(const std::string& path);
 Status write_tensors(const std::string& path, const std::map<std::string, Array>& tensors);
 
-// One line of JSON to stdout.
-void print_json(const nlohmann::ordered_json& json);
+// One line of JSON to stdout. Error (user): it can't be written.
+Status print_json(const nlohmann::ordered_json& json);
 
 }  // namespace cleave::tool

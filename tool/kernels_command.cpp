@@ -87,8 +87,7 @@ Status run(const Options& o) {
   out["saved"] = report.saved;
   out["target"] = target.text();
   if (times) out["times"] = as_json(*times);
-  print_json(out);
-  return {};
+  return print_json(out);
 }
 
 }  // namespace

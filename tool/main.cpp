@@ -5,6 +5,7 @@
 
 #include "base/edit_distance.h"
 #include "tool/command.h"
+#include "tool/standard_streams.h"
 
 namespace cleave::tool {
 
@@ -125,15 +126,27 @@ int run(int argc, char** argv) {
   return 0;
 }
 
+int run_guarded(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const Interrupted&) { return 130; } catch (const Error& e) {
+    return report({e.kind(), e.what()});
+  } catch (const std::bad_alloc&) {
+    return report(user_error("the system has not enough memory for this"));
+  } catch (const std::exception& e) {
+    if (const Status written = check_stdout(); !written.ok()) return report(written.failure());
+    return report(bug("{}", e.what()));
+  }
+}
+
 }  // namespace
 }  // namespace cleave::tool
 
 int main(int argc, char** argv) {
-  try {
-    return cleave::tool::run(argc, argv);
-  } catch (const cleave::tool::Interrupted&) { return 130; } catch (const cleave::Error& e) {
-    return cleave::tool::report({e.kind(), e.what()});
-  } catch (const std::bad_alloc&) {
-    return cleave::tool::report(cleave::user_error("the system has not enough memory for this"));
-  } catch (const std::exception& e) { return cleave::tool::report(cleave::bug("{}", e.what())); }
+  cleave::tool::keep_standard_streams();
+  const int status = cleave::tool::run_guarded(argc, argv);
+  if (status != 0) return status;
+  // What was printed counts as done only once it is written.
+  const cleave::Status written = cleave::tool::check_stdout();
+  return written.ok() ? 0 : cleave::tool::report(written.failure());
 }

@@ -7,16 +7,32 @@
 #include "pass/pipeline.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
+#include "tool/named_files.h"
 #include "tool/pass_choice.h"
 
 namespace cleave::tool {
 namespace {
 
 struct Options {
-  std::string graph, passes, stage, rule, out = "-";
+  std::string graph, passes, stage, rule, out;
   PassChoice choice;
   bool list = false, json = false, rules = false;
 };
+
+size_t rules_of(const Pass& pass) { return pass.run ? 1 : pass.rules.size(); }
+
+nlohmann::ordered_json list_as_json() {
+  nlohmann::ordered_json passes = nlohmann::ordered_json::array();
+  for (const PassRow& row : pass_table()) {
+    const Pass pass = row.pass();
+    passes.push_back({{"name", pass.name},
+                      {"stage", name_of(row.stage)},
+                      {"rules", rules_of(pass)},
+                      {"asked", row.asked},
+                      {"summary", pass.summary}});
+  }
+  return {{"passes", std::move(passes)}};
+}
 
 void print_list() {
   size_t rules = 0;
@@ -26,7 +42,7 @@ void print_list() {
     if (!row.again) rules += std::max<size_t>(1, pass.rules.size());
     names.insert(pass.name);
     fmt::print("{:<9} {} {:<28} {:>3} {}  {}\n", name_of(row.stage), row.list, pass.name,
-               pass.run ? 1 : pass.rules.size(), pass.run ? "function" : "rules   ",
+               rules_of(pass), pass.run ? "function" : "rules   ",
                row.asked ? pass.summary + " (where asked for)" : pass.summary);
   }
   fmt::print("{} passes, {} rules\n", names.size(), rules);
@@ -60,6 +76,7 @@ void print_reports(const std::vector<PassReport>& reports, bool rules) {
 }
 
 Result<std::vector<PassReport>> run_passes(const Options& o, Graph& g, const OpRegistry& ops) {
+  CLEAVE_CHECK(o.choice.check());
   PassOptions options = o.choice.pass_options();
   options.times = true;
   if (!o.stage.empty()) {
@@ -86,20 +103,22 @@ Result<std::vector<PassReport>> run_passes(const Options& o, Graph& g, const OpR
 
 Status run(const Options& o) {
   if (o.list) {
+    if (o.json) return print_json(list_as_json());
     print_list();
     return {};
   }
   if (o.graph.empty()) return user_error("GRAPH is missing: expected a graph's text, or --list");
+  CLEAVE_CHECK(check_files({{"GRAPH", o.graph, true}, {"--rule", o.rule}}, {{"-o", o.out}},
+                           o.json ? Stdout::json : Stdout::free));
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
   CLEAVE_TRY(const std::vector<PassReport> reports, run_passes(o, p.main, ops));
   if (Status s = verify(p.main); !s.ok())
     return bug("opt: the passes made a wrong graph: {}", s.failure().message);
-  if (!(o.json && o.out == "-")) CLEAVE_CHECK(write_text(o.out, print(p.main)));
-  if (o.json)
-    fmt::print("{}\n", as_json(reports).dump());
-  else
-    print_reports(reports, o.rules);
+  if (!o.out.empty() || !o.json)
+    CLEAVE_CHECK(write_text(o.out.empty() ? "-" : o.out, print(p.main)));
+  if (o.json) return print_json(as_json(reports));
+  print_reports(reports, o.rules);
   return {};
 }
 
@@ -117,7 +136,9 @@ Command opt_command() {
             options.option("--stage", o->stage,
                            "all passes of pre_grad, joint, post_grad or decomposed");
             o->choice.add_to(options);
-            options.option("-o", o->out, "where the graph goes; - is stdout");
+            options.option("-o", o->out,
+                           "where the graph goes; - is stdout (default: stdout, with --json "
+                           "nowhere)");
             options.flag("--list", o->list, "name all passes");
             options.flag("--rules", o->rules, "what became of each rule");
             options.flag("--json", o->json, "matches and times as JSON");

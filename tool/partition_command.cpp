@@ -14,6 +14,7 @@
 #include "tool/command.h"
 #include "tool/cut_pictures.h"
 #include "tool/graph_file.h"
+#include "tool/named_files.h"
 #include "tool/pytorch_rules.h"
 #include "tool/target_option.h"
 
@@ -22,16 +23,18 @@ namespace {
 
 struct Options {
   std::string graph, mode = "exact", budget, saved_bytes, forward, backward;
-  std::string solver = "dp", estimator = "flops", plot;
+  std::string solver, estimator, plot;  // of the first two: empty, the first choice
   PytorchRules rules;
   AutocastOption autocast;
   TargetOption target;
   bool explain = false, json = false;
 };
 
+// What the option names; the first where it isn't given.
 template <class E>
 Result<E> choice(const char* option, const std::string& text,
                  std::initializer_list<std::pair<const char*, E>> all) {
+  if (text.empty()) return all.begin()->second;
   std::string names;
   for (const auto& [name, value] : all) {
     if (text == name) return value;
@@ -104,7 +107,7 @@ std::vector<std::string> story_of(const ExactCut& exact, const Partition& cut,
 
 Result<Partition> cut_exactly(const Options& o, Graph& joint, const OpRegistry& ops,
                               const Target& target, Figures& figures) {
-  CLEAVE_CHECK(simplify_as_pytorch(joint));
+  simplify_joint(joint);
   MemoryBudget budget;
   if (!o.budget.empty()) { CLEAVE_TRY(budget, parse_budget(o.budget)); }
   CLEAVE_TRY(const JointView view, JointView::make(joint));
@@ -176,14 +179,14 @@ nlohmann::ordered_json to_json(const Partition& p, const Figures& figures, const
   return out;
 }
 
-void explain(const Partition& p, const Figures& figures) {
-  for (const std::string& line : figures.story) fmt::print("{}\n", line);
+void explain(std::FILE* to, const Partition& p, const Figures& figures) {
+  for (const std::string& line : figures.story) fmt::print(to, "{}\n", line);
   if (!figures.story.empty()) return;
   for (const SavedValue& v : p.saved)
-    fmt::print("{:>14} B  saved       %{}{}: {}\n", v.bytes, v.name,
+    fmt::print(to, "{:>14} B  saved       %{}{}: {}\n", v.bytes, v.name,
                v.placeholder ? " (placeholder)" : "", v.why);
   for (const RecomputedValue& v : p.recomputed)
-    fmt::print("{:>14} B  recomputed  %{} ({} flops): {}\n", v.bytes, v.name, v.flops, v.why);
+    fmt::print(to, "{:>14} B  recomputed  %{} ({} flops): {}\n", v.bytes, v.name, v.flops, v.why);
 }
 
 Status plot(const Options& o, const Graph& given, const Graph& joint, const Partition& cut,
@@ -202,11 +205,15 @@ Status run(const Options& o) {
     return user_error("--budget: mode default saves what the backward reads and takes none");
   if (o.mode != "exact" && !o.saved_bytes.empty())
     return user_error("--saved-bytes: of mode exact alone");
-  if (o.mode != "pytorch" && o.rules.given())
+  if (const auto options = pytorch_options(o); !options.ok()) return Failure(options.failure());
+  if (o.mode != "pytorch" && (o.rules.given() || !o.solver.empty() || !o.estimator.empty()))
     return user_error(
-        "--ban, --aggressive, --recompute-views, --pay-for-params, --max-distance: of mode pytorch "
-        "alone");
+        "--solver, --estimator, --ban, --aggressive, --recompute-views, --pay-for-params, "
+        "--max-distance: of mode pytorch alone");
   CLEAVE_TRY(const Target target, o.target.target());
+  CLEAVE_CHECK(check_files({{"GRAPH", o.graph}},
+                           {{"--forward", o.forward}, {"--backward", o.backward}},
+                           o.json ? Stdout::json : Stdout::free));
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
   CLEAVE_CHECK(o.autocast.apply(p.main, ops));
@@ -220,18 +227,16 @@ Status run(const Options& o) {
   if (!o.plot.empty()) CLEAVE_CHECK(plot(o, given, p.main, cut, figures, ops, target));
   if (!o.forward.empty()) CLEAVE_CHECK(write_text(o.forward, print(cut.forward)));
   if (!o.backward.empty()) CLEAVE_CHECK(write_text(o.backward, print(cut.backward)));
-  if (o.json) {
-    print_json(to_json(cut, figures, target));
-    return {};
-  }
-  if (o.explain) explain(cut, figures);
-  fmt::print(
-      "forward {} -> {}, backward {} -> {}; {} values saved, {} B ({} B of activations); "
-      "{:.3f} ms recomputed; planned peak {} B\n",
-      cut.forward_arity.inputs, cut.forward_arity.outputs, cut.backward_arity.inputs,
-      cut.backward_arity.outputs, cut.saved.size(), cut.saved_bytes, cut.saved_activation_bytes,
-      static_cast<double>(figures.cost_ns) / 1e6,
-      figures.planned_peak ? std::to_string(*figures.planned_peak) : "unknown");
+  if (o.json) return print_json(to_json(cut, figures, target));
+  std::FILE* const to = goes_to_stdout(o.forward) || goes_to_stdout(o.backward) ? stderr : stdout;
+  if (o.explain) explain(to, cut, figures);
+  fmt::print(to,
+             "forward {} -> {}, backward {} -> {}; {} values saved, {} B ({} B of activations); "
+             "{:.3f} ms recomputed; planned peak {} B\n",
+             cut.forward_arity.inputs, cut.forward_arity.outputs, cut.backward_arity.inputs,
+             cut.backward_arity.outputs, cut.saved.size(), cut.saved_bytes,
+             cut.saved_activation_bytes, static_cast<double>(figures.cost_ns) / 1e6,
+             figures.planned_peak ? std::to_string(*figures.planned_peak) : "unknown");
   return {};
 }
 
@@ -253,9 +258,9 @@ Command partition_command() {
                            "recomputed); pytorch: a part of the saved bytes (0.25, 25%)");
             options.option("--saved-bytes", o->saved_bytes,
                            "exact: the cheapest cut that saves at most so much (64MiB)");
-            options.option("--solver", o->solver, "of the knapsack: dp, greedy, ilp");
+            options.option("--solver", o->solver, "pytorch: of the knapsack: dp, greedy, ilp");
             options.option("--estimator", o->estimator,
-                           "of time: flops, testing, profile (measured)");
+                           "pytorch: of time: flops, testing, profile (measured)");
             o->rules.add_to(options);
             options.option("--forward", o->forward, "where the forward half goes");
             options.option("--backward", o->backward, "where the backward half goes");

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "pass/pipeline.h"
+
 namespace cleave::tool {
 
 std::vector<std::string> split_names(const std::string& text) {
@@ -28,6 +30,10 @@ void PassChoice::add_all_to(OptionList& options) {
 Status PassChoice::check() const {
   if (passes != "on" && passes != "off")
     return user_error("--passes {}: expected on or off", passes);
+  for (const auto& [option, text] : {std::pair("--on", &on), std::pair("--off", &off)})
+    for (const std::string& name : split_names(*text))
+      if (const Result<Pass> pass = find_pass(name); !pass.ok())
+        return Failure(pass.failure()).within(option);
   return {};
 }
 

@@ -15,9 +15,8 @@ struct PassChoice {
   void add_to(OptionList& options);
   // --passes too, for commands that run all of them otherwise.
   void add_all_to(OptionList& options);
-  // Fails (user) where --passes is neither on nor off.
+  // Errors (user): --passes is neither on nor off; a name that no pass bears.
   Status check() const;
-  // Names are not looked at: run_stage does.
   PassOptions pass_options() const;
 };
 

@@ -6,6 +6,7 @@
 #include "tool/buffer_table.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
+#include "tool/named_files.h"
 
 namespace cleave::tool {
 namespace {
@@ -20,6 +21,8 @@ struct Options {
 constexpr int64_t fit_mops = 20000, search_mops = 4000;
 
 Status run(const Options& o) {
+  CLEAVE_CHECK(check_files({{"BUFFERS", o.buffers, true}}, {{"-o", o.out}},
+                           o.json ? Stdout::json : Stdout::free));
   plan::OffsetOptions options{
       .alignment = o.alignment, .fit_mops = fit_mops, .search_mops = search_mops};
   if (o.capacity != "none") {
@@ -36,11 +39,11 @@ Status run(const Options& o) {
   const bool met = options.capacity < 0 || p.height <= options.capacity;
   if (met && !o.out.empty()) CLEAVE_CHECK(write_text(o.out, with_offsets(table, p.offset)));
   if (o.json)
-    print_json({{"height", p.height},
-                {"lower_bound", p.lower_bound},
-                {"optimal", p.optimal},
-                {"solve_ms", took.count()}});
-  else if (o.out != "-")
+    CLEAVE_CHECK(print_json({{"height", p.height},
+                             {"lower_bound", p.lower_bound},
+                             {"optimal", p.optimal},
+                             {"solve_ms", took.count()}}));
+  else if (!goes_to_stdout(o.out))
     fmt::print("{} buffers: height {}, lower bound {}{}; {:.1f} ms\n", table.buffers.size(),
                p.height, p.lower_bound, p.optimal ? " (optimal)" : "", took.count());
   if (met) return {};

@@ -102,17 +102,22 @@ Status run(const Options& o) {
   const RematGraph& r = *read;
   CLEAVE_TRY(const Answer a, solve(r, percent, o));
   if (o.json)
-    print_json(to_json(r, a));
+    CLEAVE_CHECK(print_json(to_json(r, a)));
   else
     print_text(r, a);
   if (a.made.found.met) return {};
-  if (!a.made.reachable)
+  if (plan::largest_step(r.graph) > a.limit)
     return user_error("the limit of {} B can't be met by any sequence: a single step needs {} B",
                       a.limit, plan::largest_step(r.graph));
+  if (!a.made.reachable)
+    return user_error(
+        "the limit of {} B can't be met by any sequence; the best one found has a peak of {} B, "
+        "and none is below {} B",
+        a.limit, a.checked.peak, a.made.least_peak);
   return user_error(
       "no sequence within {} B was found; the best one's peak is {} B, and none is below {} B; "
       "raise --peak-percent, or let it search longer with --moves",
-      a.limit, a.checked.peak, plan::largest_step(r.graph));
+      a.limit, a.checked.peak, a.made.least_peak);
 }
 
 }  // namespace
@@ -125,7 +130,9 @@ Command remat_command() {
             options.required("--peak-percent", o->percent,
                              "the limit, in percent of the given order's peak");
             options.option("--seed", o->seed, "of the search");
-            options.option("--moves", o->moves, "that the search tries; 0: by the graph's size");
+            options.option(
+                "--moves", o->moves,
+                "that the search tries; 0: by the graph's size. Up to 12 nodes it is complete");
             options.flag("--json", o->json, "print one JSON object");
             return [o] { return run(*o); };
           }};

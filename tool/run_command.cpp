@@ -19,6 +19,7 @@
 #include "tool/autocast_option.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
+#include "tool/named_files.h"
 #include "tool/pass_choice.h"
 #include "tool/pytorch_rules.h"
 #include "tool/run_inputs.h"
@@ -196,6 +197,8 @@ Result<Graph> cut_as_pytorch(Graph joint, const std::string& budget) {
 Status run(const Options& o) {
   CLEAVE_CHECK(check_options(o));
   CLEAVE_TRY(const Target target, o.target.runnable());
+  CLEAVE_CHECK(check_files({{"GRAPH", o.graph}, {"--in", o.in}}, {{"--out", o.out}},
+                           o.json ? Stdout::json : Stdout::free));
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
   std::map<std::string, Array> given;
@@ -221,21 +224,20 @@ Status run(const Options& o) {
         std::move(results[k]);
   }
   if (!o.out.empty()) CLEAVE_CHECK(write_tensors(o.out, named));
-  if (o.json) {
-    print_json({{"compile_ms", report.compile_ms},
-                {"run_ms", report.run_ms},
-                {"kernels", report.kernels},
-                {"peak_bytes", report.peak_bytes},
-                {"planned_peak_bytes", report.planned_peak_bytes},
-                {"target", target.text()}});
-  } else {
-    for (const auto& [name, a] : named)
-      fmt::print("{}: {}\n", name, Type(a.dtype, Shape(a.shape.begin(), a.shape.end())).text());
-    fmt::print(stderr,
-               "compiled in {:.1f} ms, {} kernels, ran in {:.3f} ms; peak {} B, planned {} B\n",
-               report.compile_ms, report.kernels, report.run_ms, report.peak_bytes,
-               report.planned_peak_bytes);
-  }
+  if (o.json)
+    return print_json({{"compile_ms", report.compile_ms},
+                       {"run_ms", report.run_ms},
+                       {"kernels", report.kernels},
+                       {"peak_bytes", report.peak_bytes},
+                       {"planned_peak_bytes", report.planned_peak_bytes},
+                       {"target", target.text()}});
+  std::FILE* const to = goes_to_stdout(o.out) ? stderr : stdout;
+  for (const auto& [name, a] : named)
+    fmt::print(to, "{}: {}\n", name, Type(a.dtype, Shape(a.shape.begin(), a.shape.end())).text());
+  fmt::print(stderr,
+             "compiled in {:.1f} ms, {} kernels, ran in {:.3f} ms; peak {} B, planned {} B\n",
+             report.compile_ms, report.kernels, report.run_ms, report.peak_bytes,
+             report.planned_peak_bytes);
   return {};
 }
 
@@ -250,7 +252,8 @@ Command run_command() {
         auto o = std::make_shared<Options>();
         options.required("GRAPH", o->graph, "the graph's text; - is stdin");
         options.option("--in", o->in, "inputs, under their placeholders' names (.safetensors)");
-        options.option("--out", o->out, "results: out.0, out.1, ..., grad.NAME (.safetensors)");
+        options.option("--out", o->out,
+                       "results: out.0, out.1, ..., grad.NAME (.safetensors); - is stdout");
         options.option("--engine", o->engine, "compiled, or reference (float64)");
         options.flag(
             "--grad", o->grad,

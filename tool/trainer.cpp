@@ -9,7 +9,9 @@
 #include "runtime/alloc_watch.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
+#include "tool/named_files.h"
 #include "tool/progress.h"
+#include "tool/standard_streams.h"
 
 namespace cleave::tool {
 namespace {
@@ -56,8 +58,17 @@ Status check(const TrainOptions& o) {
     return user_error("--threads {}: expected 0 to 1024", o.threads);
   if (auto target = o.target.runnable(); !target.ok()) return std::move(target).failure();
   if (auto dtype = o.autocast.dtype(); !dtype.ok()) return std::move(dtype).failure();
-  return {};
+  if (!o.budget.empty())
+    if (auto budget = parse_budget(o.budget); !budget.ok()) return std::move(budget).failure();
+  for (const auto& [name, path] : {std::pair("--out", &o.out), std::pair("--save-init", &o.init)})
+    if (*path == "-") return user_error("{} -: a checkpoint needs a file", name);
+  return check_files({{"--text", o.text}, {"--resume", o.resume, true}},
+                     {{"--out", o.out}, {"--save-init", o.init}},
+                     o.json ? Stdout::json : Stdout::free);
 }
+
+// Errors of the model's program: here they name no line, as that would be one of this folder.
+constexpr Location no_line{};
 
 double learning_rate(const TrainOptions& o, int64_t step) {
   if (o.schedule == "constant") return optim::constant(step, o.lr, o.warmup);
@@ -113,14 +124,7 @@ class Trainer {
         specs_{{"idx", DType::i64, {o.batch, o.shape.context}},
                {"target", DType::i64, {o.batch, o.shape.context}}},
         batch_{HostTensor(DType::i64, specs_[0].shape), HostTensor(DType::i64, specs_[1].shape)},
-        executor_(make_thread_pool(o.threads)), step_(train_step(model_, loss(), adamw(), specs_,
-                                                                 {.executor = executor_,
-                                                                  .target = target(o),
-                                                                  .dump_dir = o.dump,
-                                                                  .memory_budget = budget(o),
-                                                                  .autocast = autocast(o),
-                                                                  .clip_norm = o.clip,
-                                                                  .seed = o.seed})) {}
+        executor_(make_thread_pool(o.threads)), step_(compiled_step()) {}
 
   static MemoryBudget budget(const TrainOptions& o) {
     return o.budget.empty() ? MemoryBudget() : value_or_throw(parse_budget(o.budget));
@@ -136,15 +140,31 @@ class Trainer {
     if (!o_.resume.empty()) CLEAVE_CHECK(resume(o_, data_, step_.store()));
     if (!o_.init.empty()) save_checkpoint(o_.init, step_.store(), identity(o_, data_));
     describe();
+    CLEAVE_CHECK(check_stdout());
     InterruptGuard guard;
     CLEAVE_CHECK(steps());
     if (!o_.out.empty()) save_checkpoint(o_.out, step_.store(), identity(o_, data_));
     const double val_loss = validate();
-    finish(val_loss);
-    return {};
+    return finish(val_loss);
   }
 
  private:
+  TrainStep compiled_step() {
+    try {
+      return train_step(model_, loss(), adamw(), specs_,
+                        {.executor = executor_,
+                         .target = target(o_),
+                         .dump_dir = o_.dump,
+                         .memory_budget = budget(o_),
+                         .autocast = autocast(o_),
+                         .clip_norm = o_.clip,
+                         .seed = o_.seed},
+                        no_line);
+    } catch (const Error& e) {
+      if (o_.budget.empty() || e.kind() != ErrorKind::user) throw;
+      throw_failure(user_error("--budget {}: {}", o_.budget, e.what()));
+    }
+  }
   TracedFunction loss() {
     return [this](const Tensor& idx, const Tensor& target) { return model_.loss(idx, target); };
   }
@@ -169,7 +189,6 @@ class Trainer {
     fmt::print(
         "compiled in {:.0f} ms: {} nodes, {} kernels ({} different), planned peak {} bytes\n",
         compile_ms(), r.nodes, r.kernels, r.distinct_kernels, grouped(r.planned_peak_bytes));
-    std::fflush(stdout);
   }
 
   Status steps() {
@@ -198,7 +217,10 @@ class Trainer {
       if (!std::isfinite(loss))
         return user_error("step {}: the loss is {}; a smaller --lr may help", i, loss);
       left = static_cast<double>(o_.steps - i - 1) * tokens / rate;
-      report(i, loss, rate, left, progress);
+      if (Status told = report(i, loss, rate, left, progress); !told.ok()) {
+        if (!o_.out.empty()) save_checkpoint(o_.out, step_.store(), identity(o_, data_));
+        return told;
+      }
       if (interrupted) return interrupt(i + 1);
       if (o_.checkpoint_every && (i + 1) % o_.checkpoint_every == 0 && !o_.out.empty())
         save_checkpoint(o_.out, step_.store(), identity(o_, data_));
@@ -206,15 +228,18 @@ class Trainer {
     return {};
   }
 
-  void report(int64_t i, double loss, double rate, double left, Progress& progress) const {
+  // Fails where nobody would see what goes on.
+  Status report(int64_t i, double loss, double rate, double left, Progress& progress) const {
     if (o_.json) return print_json({{"step", i}, {"loss", loss}, {"tokens_per_s", rate}});
     if (i % o_.every == 0 || i + 1 == o_.steps) {
       progress.clear();
-      fmt::print("step {:>6}  loss {:.4f}  {:>9} tokens/s\n", i, loss, grouped(std::llround(rate)));
-      std::fflush(stdout);
+      put(fmt::format("step {:>6}  loss {:.4f}  {:>9} tokens/s\n", i, loss,
+                      grouped(std::llround(rate))));
+      CLEAVE_CHECK(check_stdout());
     }
     progress.show(i + 1, fmt::format("loss {:.4f}  {} tokens/s  {} left", loss,
                                      grouped(std::llround(rate)), clock_text(left)));
+    return {};
   }
 
   Status interrupt(int64_t done) {
@@ -233,7 +258,7 @@ class Trainer {
   double validate() {
     CompiledFunction f =
         compile(model_, loss(), specs_,
-                {.executor = executor_, .target = target(o_), .autocast = autocast(o_)});
+                {.executor = executor_, .target = target(o_), .autocast = autocast(o_)}, no_line);
     const int64_t batches = data_.held_out_batches(o_.batch, o_.shape.context);
     double sum = 0;
     for (int64_t b = 0; b < batches; ++b) {
@@ -254,7 +279,7 @@ class Trainer {
     CompiledFunction f =
         compile(model_, [this](const Tensor& idx) { return model_.logits(idx); },
                 {{"idx", DType::i64, {1, context}}},
-                {.executor = executor_, .target = target(o_), .autocast = autocast(o_)});
+                {.executor = executor_, .target = target(o_), .autocast = autocast(o_)}, no_line);
     Generator rng(o_.seed + 1);
     HostTensor idx(DType::i64, {1, context});
     const size_t newline = data_.vocabulary().find('\n');
@@ -289,7 +314,7 @@ class Trainer {
     return n - 1;
   }
 
-  void finish(double val_loss) {
+  Status finish(double val_loss) {
     const int64_t planned = step_.report().planned_peak_bytes;
     if (o_.json)
       return print_json({{"val_loss", val_loss},
@@ -304,6 +329,7 @@ class Trainer {
                  grouped(planned), grouped(peak_bytes_), allocations_);
     if (o_.sample) fmt::print("\n{}\n", sample());
     if (!o_.out.empty()) fmt::print(stderr, "checkpoint: {}\n", o_.out);
+    return {};
   }
 
   TrainOptions o_;

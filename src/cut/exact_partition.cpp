@@ -3,8 +3,14 @@
 #include <algorithm>
 
 #include "cut/split_joint.h"
+#include "ir/edit.h"
 
 namespace cleave {
+
+void simplify_joint(Graph& joint) {
+  eliminate_dead_code(joint);
+  eliminate_common_subexpressions(joint);
+}
 
 Result<ExactCut> ExactCut::make(CutGraph graph) {
   CLEAVE_TRY(flow::PartitionFrontier frontier, flow::PartitionFrontier::make(graph.flow()));

@@ -19,6 +19,9 @@ struct CutPoint {
   std::vector<uint8_t> between;  // by call of the CutGraph: runs again; of a corner empty
 };
 
+// What comes first: dead calls go, and equal ones become the first of them.
+void simplify_joint(Graph& joint);
+
 class ExactCut {
  public:
   static Result<ExactCut> make(CutGraph graph);

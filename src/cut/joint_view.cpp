@@ -1,20 +1,21 @@
 #include "cut/joint_view.h"
 
+#include "ir/subgraph.h"
 #include "ir/text.h"
 
 namespace cleave {
 namespace {
 
-// Marks the unmarked nodes that v needs.
-void mark(const Graph& g, ValueId v, Half half, std::vector<Half>& halves) {
-  std::vector<ValueId> open{v};
+// Marks the unmarked ones of n, which may be none, and of the nodes that it needs.
+void mark(const Graph& g, NodeId first, Half half, std::vector<Half>& halves) {
+  std::vector<NodeId> open{first};
   while (!open.empty()) {
-    const NodeId n = g.value(open.back()).def;
+    const NodeId n = open.back();
     open.pop_back();
     if (!n.valid() || halves[n.v] != Half::neither) continue;
     halves[n.v] = half;
     for (ValueId in : g.node(n).inputs)
-      if (in.valid()) open.push_back(in);
+      if (in.valid()) open.push_back(g.value(in).def);
   }
 }
 
@@ -23,24 +24,42 @@ bool is_tangent(const Graph& g, ValueId v) {
   return p && p->role == Role::tangent;
 }
 
+// By node: whether it reads a tangent, directly or not.
+std::vector<bool> reads_tangents(const Graph& g) {
+  std::vector<bool> reads(g.node_capacity());
+  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
+    for (const ValueId in : g.node(n).inputs) {
+      if (!in.valid()) continue;
+      const NodeId def = g.value(in).def;
+      reads[n.v] = reads[n.v] || (def.valid() ? reads[def.v] : is_tangent(g, in));
+    }
+  return reads;
+}
+
 }  // namespace
 
 Result<JointView> JointView::make(const Graph& joint) {
   JointView view(joint);
-  bool any_gradient = false;
+  const std::vector<bool> late = reads_tangents(joint);
   for (const Return& r : joint.returns()) {
-    if (r.kind == ReturnKind::grad)
-      any_gradient = true;
-    else if (is_tangent(joint, r.value))
+    if (r.kind == ReturnKind::grad) continue;
+    if (is_tangent(joint, r.value))
       return user_error("@{}: the tangent %{} is returned as a result", joint.name(),
                         joint.name(r.value));
-    else
-      mark(joint, r.value, Half::forward, view.halves_);
+    mark(joint, joint.value(r.value).def, Half::forward, view.halves_);
   }
-  if (!any_gradient)
-    return user_error("@{}: returns no gradient, expected a joint graph", joint.name());
+  std::vector<NodeId> late_effects;
+  for (NodeId n = joint.first_node(); n.valid(); n = joint.next_node(n)) {
+    if (!has(traits_of(joint.node(n)), Trait::effect)) continue;
+    if (late[n.v])
+      late_effects.push_back(n);
+    else
+      mark(joint, n, Half::forward, view.halves_);
+  }
+  for (const NodeId n : late_effects) mark(joint, n, Half::either, view.halves_);
   for (const Return& r : joint.returns())
-    if (r.kind == ReturnKind::grad) mark(joint, r.value, Half::either, view.halves_);
+    if (r.kind == ReturnKind::grad)
+      mark(joint, joint.value(r.value).def, Half::either, view.halves_);
   for (NodeId n = joint.first_node(); n.valid(); n = joint.next_node(n))
     for (ValueId in : joint.node(n).inputs) {
       if (!in.valid() || view.half(n) == Half::neither || view.is_known_early(in)) continue;

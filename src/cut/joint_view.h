@@ -1,6 +1,6 @@
 // Which half of a joint graph each node belongs to, and where the memory of a value lies.
 //
-//   forward    a result or an update needs it
+//   forward    a result, an update, or a call with an effect that reads no tangent needs it
 //   backward   it reads a tangent, directly or not
 //   either     gradients alone need it, and it reads no tangent: cos(x) for sin. A partition may
 //              compute it in the forward and save it, or in the backward
@@ -21,7 +21,8 @@ int64_t hint_bytes_of(const Graph& g, ValueId v);
 
 class JointView {
  public:
-  // Errors (user): no gradient is returned, or a result or update needs a tangent.
+  // A graph that returns no gradient is all forward. Errors (user): a result or update needs a
+  // tangent.
   static Result<JointView> make(const Graph& joint);
 
   const Graph& graph() const { return *graph_; }

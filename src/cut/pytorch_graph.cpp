@@ -2,9 +2,17 @@
 
 #include <algorithm>
 
+#include "ir/subgraph.h"
+
 namespace cleave {
 
 using Kind = PytorchNode::Kind;
+
+const char* runs_once_because(const Node& call) {
+  const Trait traits = traits_of(call);
+  if (has(traits, Trait::effect)) return "its call has an effect";
+  return has(traits, Trait::collective) ? "its call meets other ranks" : nullptr;
+}
 
 PytorchGraph::PytorchGraph(const JointView& joint)
     : joint_(&joint), node_of_(joint.graph().value_capacity(), -1),
@@ -49,6 +57,7 @@ void PytorchGraph::add_call(NodeId n) {
   const bool several = call.op->schema.results != 1;
   const int32_t at = size();
   PytorchNode node{.call = n, .op = pytorch_op(*call.op), .tag = call.tag};
+  const char* const node_once = node.once = runs_once_because(call);
   if (!several) {
     node.value = call.out(0);
     node.returned = returned_[node.value.v];
@@ -71,6 +80,7 @@ void PytorchGraph::add_call(NodeId n) {
     if (g.use_count(v) == 0 && !returned_[v.v]) continue;
     PytorchNode item{.kind = Kind::getitem, .call = n, .value = v, .tag = call.tag};
     item.op.recomputable = true;
+    item.once = node_once;
     item.bytes = joint_->bytes(v);
     item.returned = returned_[v.v];
     item.inputs = {at};
@@ -94,6 +104,8 @@ void PytorchGraph::classify() {
   const std::vector<Return>& returns = joint_->graph().returns();
   for (const Return& r : returns)
     if (r.kind != ReturnKind::grad) mark(r.value);
+  for (const PytorchNode& n : nodes_)
+    if (n.once && joint_->half(n.call) == Half::forward) mark(joint_->graph().node(n.call).out(0));
   for (PytorchNode& n : nodes_) {
     if (!n.reads_tangents) continue;
     for (int32_t user : n.users)

@@ -28,6 +28,7 @@ struct PytorchNode {
   CheckpointTag tag = {};
   bool parameter = false;            // role param or buffer
   bool returned = false;             // read by the graph's output
+  const char* once = nullptr;        // why it must never run again; null: it may
   std::vector<int32_t> inputs = {};  // once for each place where it reads
   std::vector<int32_t> users = {};   // each once, without the output
   int64_t bytes = 0;                 // of all its results
@@ -36,6 +37,9 @@ struct PytorchNode {
   int32_t forward_order = -1;  // among required_forward
   int32_t distance = 0;
 };
+
+// Why the call must never run again: it has an effect, or meets other ranks. Null: it may.
+const char* runs_once_because(const Node& call);
 
 class PytorchGraph {
  public:

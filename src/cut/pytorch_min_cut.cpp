@@ -62,6 +62,7 @@ class MinCut {
 
   bool must_run_again(int32_t n) const {
     const Recompute p = node(n).tag.policy;
+    if (node(n).once) return false;
     return p == Recompute::must_recompute || p == Recompute::prefer_recompute;
   }
 
@@ -69,6 +70,7 @@ class MinCut {
   const char* rule_against(int32_t n) const {
     const PytorchNode& x = node(n);
     if (x.kind != Kind::call) return nullptr;
+    if (x.once) return x.once;
     if (x.tag.policy == Recompute::must_save) return "tagged must_save";
     if (bans_.recompute_views && x.op.view) return nullptr;
     if (bans_.not_in_allowlist) {
@@ -102,8 +104,10 @@ class MinCut {
   }
 
   void ban(int32_t n, const char* why) {
-    if (node(n).op.view || must_run_again(n)) return;
-    if (!may_run_again_.empty() && may_run_again_[at(n)]) return;
+    if (!node(n).once) {
+      if (node(n).op.view || must_run_again(n)) return;
+      if (!may_run_again_.empty() && may_run_again_[at(n)]) return;
+    }
     if (!banned_[at(n)]) result_.banned.push_back({n, why});
     banned_[at(n)] = true;
     network_.source[at(in_of(n))] = flow::infinite;

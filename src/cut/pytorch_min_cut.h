@@ -11,6 +11,8 @@
 //            (every reader fuses with it); 0 for parameters; infinite for a tuple
 //
 // Of equal cuts the one nearest the sink is taken, as networkx does.
+// One thing differs: a call with an effect, or of a collective, never runs again, whatever bans,
+// tags and `may_run_again` say (doc/decisions/016-collectives.md).
 // Source: solve_min_cut of torch/_functorch/partitioners.py, PyTorch 2.13.
 #pragma once
 #include <string>

@@ -71,7 +71,8 @@ class SavedSet {
     for (const PytorchCut::Ban& ban : third_.banned) {
       const PytorchNode& n = graph_.node(ban.node);
       if (n.distance >= PytorchGraph::far || lies_in_input(n)) continue;
-      (n.tag.policy == Recompute::must_save ? must_save_ : choices_).push_back(ban.node);
+      const bool saved = n.once || n.tag.policy == Recompute::must_save;
+      (saved ? must_save_ : choices_).push_back(ban.node);
     }
     std::stable_sort(choices_.begin(), choices_.end(), [&](int32_t a, int32_t b) {
       return graph_.node(a).bytes > graph_.node(b).bytes;
@@ -213,6 +214,9 @@ Result<Partition> pytorch_partition(const Graph& joint, const PytorchOptions& op
                if (is_saved[v.v])
                  return {Keep::save, banned[v].empty() ? "in the minimum cut"
                                                        : "may not run again, " + banned[v]};
+               // Budget 0 saves the inputs alone, whatever the calls are.
+               if (const char* once = runs_once_because(joint.node(joint.value(v).def)))
+                 return {Keep::save, once};
                return {Keep::recompute, "not in the minimum cut"};
              }));
   count_flops(joint, cut);

@@ -8,6 +8,9 @@
 //                   whose time is worth saving, and a fourth cut in which the others may run again
 //   budget 0        the inputs alone
 //
+// Whatever the budget and the tags, what collectives and calls with effects give is saved where the
+// backward needs it: they run once.
+//
 // The budget is PyTorch's: a part of the bytes that the first cut saves beyond the inputs. It does
 // not bound the peak; mode exact does.
 //

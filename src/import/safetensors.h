@@ -25,6 +25,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -78,5 +79,10 @@ class SafetensorsFile {
 // doesn't fit shape and dtype; a file that can't be written.
 Status write_safetensors(const std::string& path, std::span<const TensorEntry> entries,
                          const SafetensorsMetadata& metadata = {});
+// The same to anywhere: `write` is given the file's bytes, one piece after the other, once they are
+// found well; `name` stands in errors where the path would.
+using PieceWriter = std::function<Status(std::span<const std::span<const std::byte>>)>;
+Status write_safetensors(const std::string& name, std::span<const TensorEntry> entries,
+                         const SafetensorsMetadata& metadata, const PieceWriter& write);
 
 }  // namespace cleave

@@ -87,16 +87,22 @@ Result<std::string> header_of(const std::string& path, std::span<const TensorEnt
 
 }  // namespace
 
-Status write_safetensors(const std::string& path, std::span<const TensorEntry> entries,
-                         const SafetensorsMetadata& metadata) {
-  CLEAVE_TRY(const auto order, order_of(path, entries));
-  CLEAVE_TRY(const std::string header, header_of(path, order, metadata));
+Status write_safetensors(const std::string& name, std::span<const TensorEntry> entries,
+                         const SafetensorsMetadata& metadata, const PieceWriter& write) {
+  CLEAVE_TRY(const auto order, order_of(name, entries));
+  CLEAVE_TRY(const std::string header, header_of(name, order, metadata));
   std::array<std::byte, 8> length{};
   for (size_t i = 0; i < 8; ++i) length[i] = static_cast<std::byte>(header.size() >> (8 * i));
 
   std::vector<std::span<const std::byte>> pieces = {length, std::as_bytes(std::span(header))};
   for (const TensorEntry* entry : order) pieces.push_back(entry->data);
-  return write_file(path, pieces);
+  return write(pieces);
+}
+
+Status write_safetensors(const std::string& path, std::span<const TensorEntry> entries,
+                         const SafetensorsMetadata& metadata) {
+  return write_safetensors(path, entries, metadata,
+                           [&](auto pieces) { return write_file(path, pieces); });
 }
 
 }  // namespace cleave

@@ -2,7 +2,6 @@
 
 #include "cut/default_partition.h"
 #include "cut/exact_partition.h"
-#include "ir/edit.h"
 
 namespace cleave {
 namespace {
@@ -32,8 +31,7 @@ Status add_exact(const Graph& joint, std::vector<TradeLine>& lines) {
 Result<std::vector<TradeLine>> trade_lines(const Graph& given, const PytorchOptions& options) {
   std::vector<TradeLine> lines;
   Graph joint = given;
-  eliminate_dead_code(joint);
-  eliminate_common_subexpressions(joint);
+  simplify_joint(joint);
   // Tags that mode pytorch takes may contradict each other in mode exact: its lines are missing.
   if (const Status exact = add_exact(joint, lines);
       !exact.ok() && exact.failure().kind != ErrorKind::user)

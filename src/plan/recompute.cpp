@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plan/cut_sequence.h"
+#include "plan/exact_sequence.h"
 #include "plan/order.h"
 #include "plan/recompute_bound.h"
 #include "plan/simulate.h"
@@ -74,6 +75,19 @@ class Planner {
   FoundSequence best_;
 };
 
+void plan_exactly(const TaskGraph& graph, int64_t limit, RecomputePlan& plan) {
+  plan.least_peak = exact_least_peak(graph);
+  plan.reachable = plan.least_peak <= limit;
+  if (!plan.reachable) {
+    plan.found = exact_lowest(graph);
+    plan.found.met = false;
+    return;
+  }
+  plan.found = *exact_least_time(graph, limit);
+  plan.bound_time = plan.found.time - plan.time_once;
+  plan.bound_given_time = std::max(plan.bound_given_time, plan.bound_time);
+}
+
 }  // namespace
 
 int64_t recompute_moves(size_t tasks) {
@@ -104,10 +118,18 @@ Result<RecomputePlan> plan_recompute(const TaskGraph& graph, std::span<const Tas
   const BoundEffort effort = effort_for(graph.size());
   const RecomputeBound in_order = bound_given_order(graph, given, limit, effort);
   plan.bound_given_time = in_order.time;
-  plan.reachable = largest_step(graph) <= limit;
+  if (is_exact(graph.size()))
+    if (const auto best = exact_least_time(graph, limit, given))
+      plan.bound_given_time = best->time - plan.time_once;
+  plan.least_peak = largest_step(graph);
+  plan.reachable = plan.least_peak <= limit;
   const Order order = least_peak_order(graph, given);
   if (order.peak <= limit) {
     plan.found = {order.steps, order.peak, start.time_once, true};
+    return plan;
+  }
+  if (is_exact(graph.size())) {
+    plan_exactly(graph, limit, plan);
     return plan;
   }
   const RecomputeBound any = bound_any_order(graph, order.steps, limit, effort);

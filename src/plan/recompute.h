@@ -3,8 +3,12 @@
 //
 //   orders (given, least peak) --> within the limit: done, overhead 0
 //        |
+//        +--> up to 12 tasks: complete search, exact (exact_sequence.h)
 //        +--> cuts at the peak say what to run again --> sequences --> search on the real peak
 //        +--> bounds, over every order and in the given order
+//
+// Exact are then: whether a sequence is within the limit, its time, which is the bound, and where
+// there is none the least peak of all. Of larger graphs the bounds alone are certain.
 //
 // Deterministic, and bounded by a count of moves.
 #pragma once
@@ -25,6 +29,7 @@ struct RecomputePlan {
   int64_t bound_time = 0;        // any sequence within the limit recomputes for this long, at least
   int64_t bound_given_time = 0;  // the same, for first runs in the given order
   bool reachable = true;         // false: no sequence at all is within the limit
+  int64_t least_peak = 0;        // no sequence has a lower one
 
   double percent(int64_t extra_time) const {
     return time_once == 0

@@ -50,6 +50,7 @@ std::string call_text(const Graph& g, const std::string& op,
 std::string text_of(Location at) { return fmt::format("{}:{}", at.file_name(), at.line()); }
 
 void throw_at(Location at, Failure failure) {
+  if (*at.file_name() == '\0') throw_failure(failure);
   throw_failure(std::move(failure).within(text_of(at)));
 }
 

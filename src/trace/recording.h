@@ -140,7 +140,8 @@ class Recording : public std::enable_shared_from_this<Recording> {
 
 // "path/model.cpp:12".
 std::string text_of(Location at);
-// Throws the failure at a line: "path/model.cpp:12: " before its message.
+// Throws the failure at a line: "path/model.cpp:12: " before its message; nothing before it where
+// `at` is Location{}: the caller's user knows no line.
 [[noreturn]] void throw_at(Location at, Failure failure);
 template <class... Args>
 [[noreturn]] void refuse(Location at, fmt::format_string<Args...> text, Args&&... args) {

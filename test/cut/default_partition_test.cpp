@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "cut/default_partition.h"
+#include "cut/exact_partition.h"
+#include "cut/pytorch_partition.h"
 #include "test/cut/halves.h"
 
 namespace cleave {
@@ -205,12 +207,32 @@ TEST(DefaultPartition, errors) {
     auto p = default_partition(parsed(text));
     return p.ok() ? "no error" : p.failure().message;
   };
-  EXPECT_EQ(error("graph @main(%x: input f32[3]) {\n  %y = sin(%x)\n  return %y\n}\n"),
-            "@main: returns no gradient, expected a joint graph");
   EXPECT_EQ(error("graph @main(%x: input f32[3] grad, %t: tangent f32[3]) {\n"
                   "  %y = mul(%x, %t)\n  return %y, %t -> grad %x\n}\n")
                 .find("@main: a result or update needs the tangent %t: only gradients may"),
             0u);
+}
+
+// Nothing is saved, and the backward is there with nothing to do.
+TEST(DefaultPartition, a_graph_without_gradients_is_all_forward) {
+  for (const char* tangent : {"", ", %t: tangent f32[3]"}) {
+    Graph joint = parsed(fmt::format(
+        "graph @main(%x: input f32[3]{}) {{\n  %y = sin(%x)\n  %z = cos(%y)\n  return %z\n}}\n",
+        tangent));
+    const auto view = value_or_throw(JointView::make(joint));
+    const ExactCut exact = value_or_throw(ExactCut::make(value_or_throw(CutGraph::make(view, {}))));
+    EXPECT_EQ(exact.points().size(), 1u);
+    for (const Partition& p :
+         {value_or_throw(default_partition(joint)), value_or_throw(exact.partition_at(0)),
+          value_or_throw(pytorch_partition(joint, {})),
+          value_or_throw(pytorch_partition(joint, {.budget = 0.5}))}) {
+      EXPECT_EQ(saved_names(p), std::vector<std::string>());
+      EXPECT_EQ(p.forward.node_count(), 2u);
+      EXPECT_EQ(p.backward.node_count(), 0u);
+      EXPECT_EQ(p.backward_arity.outputs, 0);
+      expect_halves(joint, p);
+    }
+  }
 }
 
 TEST(DefaultPartition, tagged_collectives_run_once) {

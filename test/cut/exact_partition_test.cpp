@@ -137,6 +137,27 @@ TEST(ExactPartition, points_fall_in_bytes_and_rise_in_cost) {
   EXPECT_GT(joints, 20);
 }
 
+// Equal is what is the same call of the same operands, whatever Python's hashes are.
+TEST(ExactPartition, equal_calls_are_merged) {
+  const auto calls_left = [](const std::string& body) {
+    Graph joint = joint_of("graph @main(%x: input f32[3] grad) {\n" + body + "}\n");
+    simplify_joint(joint);
+    return test::count(joint, "unsqueeze");
+  };
+  EXPECT_EQ(calls_left("  %a = unsqueeze(%x; dim=-2)\n  %b = unsqueeze(%x; dim=-1)\n"
+                       "  %c = unsqueeze(%x; dim=-1)\n  %d = mul(%b, %c)\n"
+                       "  %y = mul(%a, %d)\n  return %y\n"),
+            2);
+  // Returned ones too: a program's results are values, not memory.
+  EXPECT_EQ(calls_left("  %a = unsqueeze(%x; dim=-2)\n  %b = unsqueeze(%x; dim=-2)\n"
+                       "  return %a, %b\n"),
+            1);
+  EXPECT_EQ(calls_left("  %a = unsqueeze(%x; dim=-2)\n"
+                       "  %b = unsqueeze(%x; dim=-2) !recompute(must_save)\n"
+                       "  %y = mul(%a, %b)\n  return %y\n"),
+            2);
+}
+
 // Least is saved by running all again that may: not what meets other ranks.
 TEST(ExactPartition, collectives_run_once) {
   const Cut c(

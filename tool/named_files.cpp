@@ -1,0 +1,93 @@
+#include "tool/named_files.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <optional>
+
+namespace cleave::tool {
+namespace {
+
+// What a path means: a file that is there, or a place for one.
+struct Place {
+  bool is_there = false;
+  struct stat info{};
+  std::string path;  // of one that isn't
+
+  bool keeps_contents() const { return !is_there || !S_ISCHR(info.st_mode); }
+  bool is(const Place& other) const {
+    if (is_there != other.is_there || !keeps_contents()) return false;
+    if (!is_there) return path == other.path;
+    return info.st_dev == other.info.st_dev && info.st_ino == other.info.st_ino;
+  }
+};
+
+Place place_of(const std::string& path, int stream) {
+  Place p;
+  p.is_there = (path == "-" ? ::fstat(stream, &p.info) : ::stat(path.c_str(), &p.info)) == 0;
+  if (p.is_there) return p;
+  std::error_code error;
+  const auto absolute = std::filesystem::absolute(path, error);
+  const auto canonical = std::filesystem::weakly_canonical(absolute, error);
+  p.path = error ? path : canonical.string();
+  return p;
+}
+
+bool same_file(const NamedFile& a, int stream_a, const NamedFile& b, int stream_b) {
+  if (a.path == "-" && b.path == "-" && stream_a == stream_b) return true;
+  return place_of(a.path, stream_a).is(place_of(b.path, stream_b));
+}
+
+std::string text_of(const NamedFile& file) { return file.option + " " + file.path; }
+
+Status check_pair_read(const NamedFile& a, const NamedFile& b) {
+  if (a.path != "-" || b.path != "-") return {};
+  return user_error("{} and {} are both stdin, which can be read once: expected a file for one",
+                    a.option, b.option);
+}
+
+Status check_pair_written(const NamedFile& a, const NamedFile& b) {
+  if (!same_file(a, STDOUT_FILENO, b, STDOUT_FILENO)) return {};
+  if (a.path == "-" && b.path == "-")
+    return user_error("{} and {}: both would go to stdout; expected a file for one", a.option,
+                      b.option);
+  return user_error("{} and {} name one file, where the second would replace the first", text_of(a),
+                    text_of(b));
+}
+
+Status check_with_stdout(const NamedFile& file, Stdout else_there) {
+  if (file.path == "-" || goes_to_stdout(file.path)) {
+    if (else_there == Stdout::free) return {};
+    return user_error("--json needs {} FILE: both would go to stdout", file.option);
+  }
+  return {};
+}
+
+}  // namespace
+
+bool goes_to_stdout(const std::string& path) {
+  if (path.empty()) return false;
+  return path == "-" || place_of(path, STDOUT_FILENO).is(place_of("-", STDOUT_FILENO));
+}
+
+Status check_files(const std::vector<NamedFile>& read, const std::vector<NamedFile>& written,
+                   Stdout else_there) {
+  for (size_t i = 0; i < read.size(); ++i)
+    for (size_t k = 0; k < i; ++k) CLEAVE_CHECK(check_pair_read(read[k], read[i]));
+  for (size_t i = 0; i < written.size(); ++i) {
+    const NamedFile& file = written[i];
+    if (file.path.empty()) continue;
+    CLEAVE_CHECK(check_with_stdout(file, else_there));
+    for (size_t k = 0; k < i; ++k)
+      if (!written[k].path.empty()) CLEAVE_CHECK(check_pair_written(written[k], file));
+    for (const NamedFile& from : read)
+      if (!from.path.empty() && !from.may_be_replaced &&
+          same_file(from, STDIN_FILENO, file, STDOUT_FILENO))
+        return user_error("{} is {}, which would be lost: expected another file", text_of(file),
+                          from.option);
+  }
+  return {};
+}
+
+}  // namespace cleave::tool
