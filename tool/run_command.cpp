@@ -6,9 +6,8 @@
 
 #include "base/alignment.h"
 #include "compile/executable.h"
-#include "cut/join_halves.h"
+#include "compile/pytorch_program.h"
 #include "cut/parse_budget.h"
-#include "cut/pytorch_partition.h"
 #include "grad/grad.h"
 #include "interp/array_memory.h"
 #include "interp/interpret.h"
@@ -170,7 +169,7 @@ Result<Arrays> run_reference(const Graph& g, const Arrays& inputs, const Options
   Result<Arrays> out = Arrays{};
   for (int r = 0; r < o.repeat && out.ok(); ++r) {
     const auto begin = Clock::now();
-    out = interpret(g, pointers);
+    out = interpret(g, pointers, Results::computed);
     times.push_back(ms_since(begin));
   }
   report.run_ms = median(times);
@@ -180,18 +179,15 @@ Result<Arrays> run_reference(const Graph& g, const Arrays& inputs, const Options
   return out;
 }
 
-// A joint graph with what PyTorch's partitioner would recompute.
-Result<Graph> cut_as_pytorch(Graph joint, const std::string& budget) {
+Result<Graph> cut_as_pytorch(Graph joint, const OpRegistry& ops, const Options& o) {
   if (!joint.is_joint())
     return user_error(
         "@{}: --mode pytorch cuts a joint graph: expected one, or --grad and placeholders that are "
         "marked grad",
         joint.name());
   PytorchOptions options;
-  if (!budget.empty()) { CLEAVE_TRY(options.budget, pytorch_budget(budget)); }
-  CLEAVE_CHECK(simplify_as_pytorch(joint));
-  CLEAVE_TRY(const Partition cut, pytorch_partition(joint, options));
-  return join_halves(joint, cut);
+  if (!o.budget.empty()) { CLEAVE_TRY(options.budget, pytorch_budget(o.budget)); }
+  return pytorch_program(std::move(joint), ops, o.choice.pass_options(), options);
 }
 
 Status run(const Options& o) {
@@ -207,12 +203,12 @@ Status run(const Options& o) {
   CLEAVE_CHECK(o.autocast.apply(p.main, ops));
   const auto& placeholders = p.main.placeholders();
   const bool asked = std::ranges::any_of(placeholders, &Placeholder::wants_grad);
-  if (o.engine == "compiled" && !p.main.is_joint() && o.mode != "pytorch") {
+  if (o.engine == "compiled" && !p.main.is_joint()) {
     const auto reports = run_stage(PassStage::pre_grad, p.main, ops, o.choice.pass_options());
     if (!reports.ok()) return Failure(reports.failure());
   }
   if (o.grad && asked && !p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
-  if (o.mode == "pytorch") { CLEAVE_TRY(p.main, cut_as_pytorch(std::move(p.main), o.budget)); }
+  if (o.mode == "pytorch") { CLEAVE_TRY(p.main, cut_as_pytorch(std::move(p.main), ops, o)); }
   CLEAVE_TRY(Arrays inputs, complete_inputs(p.main, given, o.inputs));
   RunReport report;
   CLEAVE_TRY(Arrays results, o.engine == "compiled" ? run_compiled(p.main, ops, inputs, o, report)
@@ -254,7 +250,9 @@ Command run_command() {
         options.option("--in", o->in, "inputs, under their placeholders' names (.safetensors)");
         options.option("--out", o->out,
                        "results: out.0, out.1, ..., grad.NAME (.safetensors); - is stdout");
-        options.option("--engine", o->engine, "compiled, or reference (float64)");
+        options.option("--engine", o->engine,
+                       "compiled, or reference: float64, results as F64, unrounded; bf16 and f16 "
+                       "values are rounded where another call reads them, to inf beyond the range");
         options.flag(
             "--grad", o->grad,
             "also the gradients of sum(out.i * cotangent.i) by the placeholders marked `grad`, "

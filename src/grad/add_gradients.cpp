@@ -17,21 +17,22 @@
 #include <algorithm>
 
 #include "grad/grad.h"
+#include "ir/edit.h"
+#include "ir/graph_memo.h"
+#include "ir/subgraph.h"
 #include "ir/text.h"
 
 namespace cleave {
 namespace {
 
 Result<Values> differentiate_subgraph(Graph& g, const OpRegistry& ops, const Values& outputs,
-                                      const Values& cotangents, const Values& wrt) {
-  return add_gradients(g, ops, {outputs, cotangents, wrt});
-}
+                                      const Values& cotangents, const Values& wrt, GraphMemo& memo);
 
 class Sweep {
  public:
-  Sweep(Graph& g, const OpRegistry& ops, const GradRequest& request)
-      : g_(g), b_(g, ops), request_(request), order_(g.order()), first_new_(g.value_capacity()),
-        active_(first_new_), wrt_(first_new_), sum_(first_new_) {}
+  Sweep(Graph& g, const OpRegistry& ops, const GradRequest& request, GraphMemo& memo)
+      : g_(g), b_(g, ops), request_(request), memo_(memo), order_(g.order()),
+        first_new_(g.value_capacity()), active_(first_new_), wrt_(first_new_), sum_(first_new_) {}
 
   Result<Values> run() {
     CLEAVE_CHECK(check_request());
@@ -131,7 +132,7 @@ class Sweep {
     b_.set_loc(node.loc);
     b_.set_tag(node.tag);
     GradView view(g_.view(n), outs, douts, needs);
-    view.set_differentiate(differentiate_subgraph);
+    view.set_differentiate(differentiate_subgraph, memo_);
     const Values parts = (*node.op->grad)(b_, view);
     if (!b_.status().ok()) {
       Failure f = b_.status().failure();
@@ -173,16 +174,32 @@ class Sweep {
   Graph& g_;
   Builder b_;
   const GradRequest& request_;
+  GraphMemo& memo_;
   const std::vector<NodeId> order_;  // the nodes of the forward
   const size_t first_new_;           // values from here on are made by the sweep
   std::vector<bool> active_, wrt_, named_;
   std::vector<ValueId> sum_;  // the gradient so far, by value
 };
 
+Result<Values> differentiate_subgraph(Graph& g, const OpRegistry& ops, const Values& outputs,
+                                      const Values& cotangents, const Values& wrt,
+                                      GraphMemo& memo) {
+  return Sweep(g, ops, {outputs, cotangents, wrt}, memo).run();
+}
+
+// Derivatives refer to the subgraphs that g refers to. What would go from a derivative as dead, but
+// stay in g, would be two graphs of one name.
+Status drop_dead_in_subgraphs(Graph& g) {
+  return rewrite_subgraphs(g,
+                           [](Graph& sub) -> Result<bool> { return eliminate_dead_code(sub) > 0; });
+}
+
 }  // namespace
 
 Result<Values> add_gradients(Graph& g, const OpRegistry& ops, const GradRequest& request) {
-  return Sweep(g, ops, request).run();
+  CLEAVE_CHECK(drop_dead_in_subgraphs(g));
+  GraphMemo memo(g);
+  return Sweep(g, ops, request, memo).run();
 }
 
 }  // namespace cleave

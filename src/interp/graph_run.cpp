@@ -6,10 +6,7 @@
 namespace cleave {
 namespace {
 
-void round_stored(Array& a) {
-  if (a.dtype == DType::bf16 || a.dtype == DType::f16)
-    for (double& x : a.f) x = round_to(a.dtype, x);
-}
+bool is_half(const Array& a) { return a.dtype == DType::bf16 || a.dtype == DType::f16; }
 
 std::string text_of(const Array& a) {
   return Type(a.dtype, Shape(a.shape.begin(), a.shape.end())).text();
@@ -66,9 +63,22 @@ Result<std::vector<Array>> bound(const Graph& g, std::span<const Array* const> i
     if (std::string why = mismatch(*inputs[i], g.type(p.value)); !why.empty())
       return user_error("%{}: {}", g.name(p.value), why);
     value = *inputs[i];
-    round_stored(value);
+    round_halves(value);
   }
   return values;
+}
+
+// By value: whether it is returned, or what is returned is a view of it.
+std::vector<bool> leads_to_results(const Graph& g) {
+  std::vector<bool> leads(g.value_capacity());
+  for (const Return& r : g.returns()) leads[r.value.v] = true;
+  for (NodeId n = g.last_node(); n.valid(); n = g.prev_node(n)) {
+    const Node& node = g.node(n);
+    bool any = false;
+    for (uint32_t r = 0; r < node.output_count; ++r) any = any || leads[node.out(r).v];
+    if (any && has(node.op->traits, Trait::view)) leads[node.inputs[0].v] = true;
+  }
+  return leads;
 }
 
 std::shared_ptr<const Graph> borrowed(const Graph& g) {
@@ -77,9 +87,15 @@ std::shared_ptr<const Graph> borrowed(const Graph& g) {
 
 }  // namespace
 
+void round_halves(Array& a) {
+  if (!is_half(a)) return;
+  for (double& x : a.f) x = round_to(a.dtype, x);
+}
+
 GraphRun::GraphRun(std::shared_ptr<const Graph> g, std::vector<Array> values)
     : graph_(std::move(g)), order_(graph_->order()), last_use_(last_uses(*graph_, order_)),
-      values_(std::move(values)) {}
+      leads_to_results_(leads_to_results(*graph_)), values_(std::move(values)),
+      computed_(values_.size()) {}
 
 Result<GraphRun> GraphRun::start(const Graph& g, std::span<const Array* const> inputs) {
   const auto& placeholders = g.placeholders();
@@ -112,28 +128,41 @@ Result<GraphRun> GraphRun::start_subgraph(const Graph& g, std::span<const Array*
     if (std::string why = mismatch(operand, g.type(p.value)); !why.empty())
       return bug("@{}: %{}: {}", g.name(), g.name(p.value), why);
     values[p.value.v] = operand;
+    round_halves(values[p.value.v]);
   }
   return GraphRun(borrowed(g), std::move(values));
 }
 
 std::vector<const Array*> GraphRun::operands(size_t k) const {
+  const Node& node = graph_->node(order_[k]);
+  const bool is_view = has(node.op->traits, Trait::view);  // a view is its operand, unrounded too
   std::vector<const Array*> out;
-  for (ValueId v : graph_->node(order_[k]).inputs)
-    out.push_back(v.valid() ? &values_[v.v] : nullptr);
+  for (ValueId v : node.inputs) {
+    const bool unrounded = is_view && v.valid() && is_half(computed_[v.v]);
+    out.push_back(!v.valid() ? nullptr : unrounded ? &computed_[v.v] : &values_[v.v]);
+  }
   return out;
 }
 
 void GraphRun::store(size_t k, Arrays results) {
   const Node& node = graph_->node(order_[k]);
-  for (uint32_t r = 0; r < node.output_count; ++r)
-    if (last_use_[node.out(r).v] > k) values_[node.out(r).v] = std::move(results[r]);
+  for (uint32_t r = 0; r < node.output_count; ++r) {
+    const uint32_t v = node.out(r).v;
+    if (last_use_[v] <= k) continue;
+    if (leads_to_results_[v] && is_half(results[r])) computed_[v] = results[r];
+    round_halves(results[r]);
+    values_[v] = std::move(results[r]);
+  }
   for (ValueId v : node.inputs)
-    if (v.valid() && last_use_[v.v] == k) values_[v.v] = Array();
+    if (v.valid() && last_use_[v.v] == k) values_[v.v] = computed_[v.v] = Array();
 }
 
-Arrays GraphRun::results() const {
+Arrays GraphRun::results(Results which) const {
   Arrays out;
-  for (const Return& r : graph_->returns()) out.push_back(values_[r.value.v]);
+  for (const Return& r : graph_->returns()) {
+    const bool unrounded = which == Results::computed && is_half(computed_[r.value.v]);
+    out.push_back(unrounded ? computed_[r.value.v] : values_[r.value.v]);
+  }
   return out;
 }
 
@@ -166,7 +195,6 @@ Result<Arrays> settled(const Graph& g, NodeId n, Result<Arrays> results) {
     if (types[k].is_none) continue;
     if (std::string why = mismatch((*results)[k], types[k]); !why.empty())
       return at_line(g, n, bug("{}: result {} of the reference {}", name, k, why));
-    round_stored((*results)[k]);
   }
   return results;
 }

@@ -5,24 +5,12 @@
 namespace cleave {
 namespace {
 
-Result<Arrays> finished(GraphRun run) {
-  for (size_t k = 0; k < run.size(); ++k) {
-    CLEAVE_TRY(Arrays results, run_node(run.graph(), run.node(k), run.operands(k)));
-    run.store(k, std::move(results));
-  }
-  return run.results();
-}
-
-Result<Arrays> run_subgraph(const Graph& g, std::span<const Array* const> operands) {
-  CLEAVE_TRY(GraphRun run, GraphRun::start_subgraph(g, operands));
-  return finished(std::move(run));
-}
-
 constexpr int64_t most_elements = int64_t{1} << 36;  // half a TiB: no machine that this runs on
 
-}  // namespace
+Result<Arrays> run_subgraph(const Graph& g, std::span<const Array* const> operands);
 
-Result<Arrays> run_node(const Graph& g, NodeId n, std::span<const Array* const> operands) {
+// The results as they were computed.
+Result<Arrays> computed(const Graph& g, NodeId n, std::span<const Array* const> operands) {
   const Node& node = g.node(n);
   if (!node.op->reference.present())
     return at_line(
@@ -37,9 +25,34 @@ Result<Arrays> run_node(const Graph& g, NodeId n, std::span<const Array* const> 
   return settled(g, n, (*node.op->reference)(RunView(g.view(n), run_subgraph), operands));
 }
 
-Result<Arrays> interpret(const Graph& g, std::span<const Array* const> inputs) {
+Result<Arrays> finished(GraphRun run, Results which) {
+  for (size_t k = 0; k < run.size(); ++k) {
+    CLEAVE_TRY(Arrays results, computed(run.graph(), run.node(k), run.operands(k)));
+    run.store(k, std::move(results));
+  }
+  return run.results(which);
+}
+
+Result<Arrays> run_subgraph(const Graph& g, std::span<const Array* const> operands) {
+  CLEAVE_TRY(GraphRun run, GraphRun::start_subgraph(g, operands));
+  return finished(std::move(run), Results::computed);
+}
+
+}  // namespace
+
+Result<Arrays> run_node(const Graph& g, NodeId n, std::span<const Array* const> operands) {
+  CLEAVE_TRY(Arrays results, computed(g, n, operands));
+  for (Array& a : results) round_halves(a);
+  return results;
+}
+
+Result<Arrays> interpret(const Graph& g, std::span<const Array* const> inputs, Results results) {
   CLEAVE_TRY(GraphRun run, GraphRun::start(g, inputs));
-  return finished(std::move(run));
+  return finished(std::move(run), results);
+}
+
+Result<Arrays> interpret(const Graph& g, std::span<const Array* const> inputs) {
+  return interpret(g, inputs, Results::stored);
 }
 
 Result<Arrays> interpret(const Graph& g, const std::map<std::string, Array>& inputs) {

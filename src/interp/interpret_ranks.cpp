@@ -38,7 +38,7 @@ class Ranks {
   Result<std::vector<Arrays>> finish() {
     for (size_t k = 0; k < runs_[0].size(); ++k) CLEAVE_CHECK(step(k));
     std::vector<Arrays> out;
-    for (const GraphRun& run : runs_) out.push_back(run.results());
+    for (const GraphRun& run : runs_) out.push_back(run.results(Results::stored));
     return out;
   }
 

@@ -73,12 +73,17 @@ Result<Arrays> RunView::run(const Graph& g, std::span<const Array* const> operan
   return run_(g, operands);
 }
 
-Result<Values> GradView::differentiate(Graph& g, const OpRegistry& ops, const Values& outputs,
-                                       const Values& cotangents, const Values& wrt) const {
-  if (differentiate_ == nullptr)
+Result<GraphMemo*> GradView::memo() const {
+  if (memo_ == nullptr)
     return bug("{}: its gradient differentiates a subgraph, but was called without the sweep",
                name());
-  return differentiate_(g, ops, outputs, cotangents, wrt);
+  return memo_;
+}
+
+Result<Values> GradView::differentiate(Graph& g, const OpRegistry& ops, const Values& outputs,
+                                       const Values& cotangents, const Values& wrt) const {
+  CLEAVE_TRY(GraphMemo * known, memo());
+  return differentiate_(g, ops, outputs, cotangents, wrt, *known);
 }
 
 }  // namespace cleave

@@ -93,9 +93,12 @@ class RunView : public OpView {
   RunGraph run_;
 };
 
+class GraphMemo;
+
 // Appends to g the gradients of `outputs` by `wrt`, one for each (none: nothing reaches it).
 using Differentiate = Result<Values> (*)(Graph& g, const OpRegistry& ops, const Values& outputs,
-                                         const Values& cotangents, const Values& wrt);
+                                         const Values& cotangents, const Values& wrt,
+                                         GraphMemo& memo);
 
 // What a gradient rule sees: the call, its results, and the cotangents that reached them.
 class GradView : public OpView {
@@ -113,15 +116,18 @@ class GradView : public OpView {
   // A result list with none everywhere, as long as the spread operands.
   Values no_grads() const { return Values(inputs().size()); }
 
-  // For operators with subgraphs: the sweep's way to differentiate one.
-  void set_differentiate(Differentiate f) { differentiate_ = f; }
+  // For operators with subgraphs: the sweep's way to differentiate one, and what the sweep has made
+  // of subgraphs so far (bug: the rule was called without a sweep).
+  void set_differentiate(Differentiate f, GraphMemo& memo) { differentiate_ = f, memo_ = &memo; }
   Result<Values> differentiate(Graph& g, const OpRegistry& ops, const Values& outputs,
                                const Values& cotangents, const Values& wrt) const;
+  Result<GraphMemo*> memo() const;
 
  private:
   Values outs_, douts_;
   std::vector<bool> needs_;
   Differentiate differentiate_ = nullptr;
+  GraphMemo* memo_ = nullptr;
 };
 
 }  // namespace cleave

@@ -46,10 +46,10 @@ struct KernelRule {
   // The flat operand that result 0 is a copy of when the loops begin, -1 for none: they write what
   // differs. That operand may not be read afterwards but where nothing was written.
   std::function<int(const OpView&)> starts_as = nullptr;
-  // Where the flat operand lies in result 0, which lies as given: for calls that put operands side
+  // Where each flat operand lies in result 0, which lies as given: for calls that put operands side
   // by side, each as it is. An operand may then be written there at once. No elements: it is left
   // out.
-  std::function<Layout(const OpView&, const Layout& result, int operand)> part = nullptr;
+  std::function<std::vector<Layout>(const OpView&, const Layout& result)> parts = nullptr;
 };
 
 // The layout of result k as a view of operand 0's storage, or nullopt where only a copy will do.

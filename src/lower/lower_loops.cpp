@@ -63,20 +63,29 @@ void Lowering::copy(const Location& from, const Location& to, DType dtype,
   copy_all({{from, to}}, dtype, name);
 }
 
-// Copies side by side, one kernel.
+// Of more copies than this each is a kernel. Kernels that differ in numbers alone are one function
+// (emit/share_functions.h), however many there are; the loops of one kernel are functions of their
+// own, and 4,000 of them took clang 10 s.
 void Lowering::copy_all(const std::vector<Copy>& copies, DType dtype, const std::string& name) {
+  if (copies.size() <= most_copies_of_a_kernel) return copy_together(copies, dtype, name);
+  for (const Copy& c : copies) copy_together({c}, dtype, name);
+}
+
+// Copies side by side, one kernel.
+void Lowering::copy_together(const std::vector<Copy>& copies, DType dtype,
+                             const std::string& name) {
   Call c;
   c.kernel.name = name;
   std::vector<std::vector<int64_t>> shapes;
-  for (const auto& [from, to] : copies) {
+  for (const auto& [from, to, stored] : copies) {
     c.kernel.work += 2 * to.layout.numel();
-    std::vector<Bound> operand = {bind(c.kernel, c.call, from, dtype, false)};
+    std::vector<Bound> operand = {bind(c.kernel, c.call, from, stored.value_or(dtype), false)};
     std::vector<Bound> result = {bind(c.kernel, c.call, to, dtype, true)};
     shapes.push_back(collapse_call(operand, result, to.layout.shape));
     c.operands.push_back(std::move(operand[0]));
     c.results.push_back(std::move(result[0]));
   }
-  const auto& [from, to] = copies[0];
+  const auto& [from, to, stored] = copies[0];
   // All of the storage: only then may that lie where the other does.
   const bool is_whole = copies.size() == 1 && from.storage != to.storage &&
                         out_.storages[to.storage].elements == to.layout.numel();

@@ -50,6 +50,8 @@ class Lowering {
   bool is_part(ValueId v) const { return places_.contains(v.v); }
   // A join some of whose operands are in their places: copies the others. False: none is.
   bool joined(NodeId n, const OpView& op, const loop::KernelRule& rule);
+  // A join of many operands: a copy for each.
+  void joined_apart(NodeId n, const OpView& op, const loop::KernelRule& rule);
   loop::Bound bind(loop::Kernel& kernel, KernelCall& call, const Location& at, DType dtype,
                    bool written);
 
@@ -102,9 +104,12 @@ class Lowering {
   static bool has_check(const loop::Block& block);
   struct Copy {
     Location from, to;
+    std::optional<DType> stored = {};  // of `from`, where not the result's
   };
   void copy(const Location& from, const Location& to, DType dtype, const std::string& name);
   void copy_all(const std::vector<Copy>& copies, DType dtype, const std::string& name);
+  void copy_together(const std::vector<Copy>& copies, DType dtype, const std::string& name);
+  static constexpr size_t most_copies_of_a_kernel = 64;  // lower_loops.cpp says why
   Location dense_copy(const Location& from, DType dtype, const std::string& name);
   Location dense(ValueId v);  // the value itself where it is row-major from its storage's start
   size_t result_storage(ValueId v);

@@ -42,10 +42,11 @@ bool Lowering::joined(NodeId n, const OpView& op, const KernelRule& rule) {
   const Location to{whole->second, place == places_.end()
                                        ? Layout::contiguous(static_shape(op.out_type(0)))
                                        : place->second.layout};
+  const std::vector<Layout> layouts = rule.parts(op, to.layout);
   std::vector<Copy> copies;
   size_t parts = 0;
   for (size_t k = 0; k < node.inputs.size(); ++k) {
-    const Location part{to.storage, rule.part(op, to.layout, static_cast<int>(k))};
+    const Location part{to.storage, layouts[k]};
     if (part.layout.numel() == 0) continue;
     const Location& is = at_.at(node.inputs[k].v);
     ++parts;
@@ -61,6 +62,20 @@ bool Lowering::joined(NodeId n, const OpView& op, const KernelRule& rule) {
   out_.storages[to.storage].parts.push_back({y, copied});
   copy_all(copies, dtype, graph_.name(y));
   return true;
+}
+
+void Lowering::joined_apart(NodeId n, const OpView& op, const KernelRule& rule) {
+  const Node& node = graph_.node(n);
+  const ValueId y = node.out(0);
+  if (!is_wanted(y)) return;
+  const Location& to = at_[y.v] = new_result(y);
+  const std::vector<Layout> layouts = rule.parts(op, to.layout);
+  std::vector<Copy> copies;
+  for (size_t k = 0; k < node.inputs.size(); ++k)
+    if (layouts[k].numel() > 0)
+      copies.push_back(
+          {at_.at(node.inputs[k].v), {to.storage, layouts[k]}, graph_.type(node.inputs[k]).dtype});
+  copy_all(copies, graph_.type(y).dtype, graph_.name(y));
 }
 
 // The buffer of a storage in a kernel; one buffer for all operands and results that share it.

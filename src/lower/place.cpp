@@ -47,7 +47,7 @@ class Placer {
     for (NodeId n = g_.last_node(); n.valid(); n = g_.prev_node(n)) {
       for (uint32_t k = 0; k < g_.node(n).output_count; ++k) place_for_views(g_.node(n).out(k));
       if (const auto* rule = form_of<KernelRule>(g_.node(n));
-          rule && rule->part && is_join(g_.view(n)))
+          rule && rule->parts && is_join(g_.view(n)))
         place_parts(n);
     }
     return std::move(out_);
@@ -67,10 +67,11 @@ class Placer {
     const Place whole = known != out_.end()
                             ? known->second
                             : Place{node.out(0), Layout::contiguous(static_shape(op.out_type(0)))};
+    const std::vector<Layout> layouts = rule.parts(op, whole.layout);
     std::vector<Part> parts;
     int64_t last = 0;
     for (size_t k = 0; k < node.inputs.size(); ++k) {
-      const Layout at = rule.part(op, whole.layout, static_cast<int>(k));
+      const Layout& at = layouts[k];
       if (at.numel() == 0) continue;
       const std::optional<Wanted> wanted = made_behind_views(g_, node.inputs[k], at);
       if (wanted && g_.use_count(node.inputs[k]) == 1 && !is_returned(node.inputs[k], *wanted) &&
@@ -136,7 +137,7 @@ Places place_values(const Graph& graph) { return Placer(graph).run(); }
 bool is_join(const OpView& op) {
   if (!op.def().lower.present()) return false;
   const auto* rule = std::get_if<KernelRule>(&(*op.def().lower)->form);
-  if (!rule || !rule->part) return false;
+  if (!rule || !rule->parts) return false;
   for (int k = 0; k < op.list_size(); ++k)
     if (op.list_type(k).dtype != op.out_type(0).dtype) return false;
   return true;

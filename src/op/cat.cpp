@@ -77,6 +77,22 @@ Result<Types> infer_cat(const OpView& op) {
   return Types{y};
 }
 
+// x, seen as `shape` in the rank of y, from index `start` of dim on.
+void put(Array& y, const Array& x, const std::vector<int64_t>& shape, size_t dim, int64_t start) {
+  if (x.numel() == 0) return;
+  std::vector<int64_t> index(shape.size(), 0);
+  int64_t k = 0;
+  do {
+    std::vector<int64_t> to = index;
+    to[dim] += start;
+    if (x.floating())
+      y.set(position_of(to, y.shape), x.f[k]);
+    else
+      y.set_int(position_of(to, y.shape), x.i[k]);
+    ++k;
+  } while (next_index(index, shape));
+}
+
 Result<Arrays> reference_cat(const OpView& op, std::span<const Array* const> in) {
   DType dtype = in[0]->dtype;
   size_t rank = 1;
@@ -95,10 +111,7 @@ Result<Arrays> reference_cat(const OpView& op, std::span<const Array* const> in)
   y = Array(dtype, y.shape);
   int64_t start = 0;
   for (const Array* x : used) {
-    move_into(y, *x, [&](std::vector<int64_t> at) {
-      at[dim] -= start;
-      return at[dim] < 0 || at[dim] >= x->shape[dim] ? int64_t{-1} : position_of(at, x->shape);
-    });
+    put(y, *x, x->shape, dim, start);
     start += x->shape[dim];
   }
   return Arrays{y};
@@ -177,17 +190,22 @@ void lower_cat(loop::KernelBuilder& k, const OpView& op) {
   }
 }
 
-// Where tensor k lies in the result.
-loop::Layout part_of_cat(const OpView& op, const loop::Layout& result, int k) {
+// Where each tensor lies in the result.
+std::vector<loop::Layout> parts_of_cat(const OpView& op, const loop::Layout& result) {
+  std::vector<loop::Layout> parts;
+  const auto dim = static_cast<size_t>(cat_dim(op));
   loop::Layout part = result;
-  const Type& own = op.list_type(k - op.flat(0));
-  if (is_skipped(own)) return loop::Layout::contiguous({0});
-  const int64_t dim = cat_dim(op);
-  for (int t = 0; t < k - op.flat(0); ++t)
-    if (!is_skipped(op.list_type(t)))
-      part.offset += op.list_type(t).shape[dim].value() * result.strides[static_cast<size_t>(dim)];
-  part.shape = static_shape(own);
-  return part;
+  for (int k = 0; k < op.list_size(); ++k) {
+    const Type& own = op.list_type(k);
+    if (is_skipped(own)) {
+      parts.push_back(loop::Layout::contiguous({0}));
+      continue;
+    }
+    part.shape = static_shape(own);
+    parts.push_back(part);
+    part.offset += part.shape[dim] * part.strides[dim];
+  }
+  return parts;
 }
 
 SampleOperand list(std::vector<SampleTensor> tensors) { return SampleOperand(std::move(tensors)); }
@@ -210,7 +228,7 @@ OpDef cat() {
       .decompose = Absent{"primitive: copies into parts"},
       .grad = grad_cat,
       .lower = loop::kernel(
-          {lower_cat, loop::ElementwiseRule{choose_part, true}, is_choice, nullptr, part_of_cat}),
+          {lower_cat, loop::ElementwiseRule{choose_part, true}, is_choice, nullptr, parts_of_cat}),
       .cost = cost_per_result(0),
       .samples = joined({pairs_of_dtypes({1, 3}),
                          {{{list({f32({2, 1}), f32({2, 3}), f32({2, 2})})}, {{"dim", -1}}},
@@ -278,12 +296,9 @@ Result<Arrays> reference_stack(const OpView& op, std::span<const Array* const> i
   const int64_t given = op.int_attr("dim"), dim = given < 0 ? given + std::ssize(shape) + 1 : given;
   shape.insert(shape.begin() + dim, std::ssize(in));
   Array y(dtype, shape);
+  shape[static_cast<size_t>(dim)] = 1;
   for (int64_t k = 0; k < std::ssize(in); ++k)
-    move_into(y, *in[k], [&](std::vector<int64_t> at) {
-      if (at[dim] != k) return int64_t{-1};
-      at.erase(at.begin() + dim);
-      return position_of(at, in[k]->shape);
-    });
+    put(y, *in[static_cast<size_t>(k)], shape, static_cast<size_t>(dim), k);
   return Arrays{y};
 }
 

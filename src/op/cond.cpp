@@ -8,11 +8,13 @@
 //
 // One of the graphs runs: what the other would refuse (an index out of range) is no error. PyTorch
 // writes true_fn and false_fn. The gradient is a cond of the same pred whose graphs compute their
-// forward again from the operands; random calls in it draw the same numbers.
-#include "ir/edit.h"
+// forward again from the operands (branch_gradient.h); random calls in it draw the same numbers.
+#include <algorithm>
+#include <functional>
+
 #include "ir/subgraph.h"
+#include "op/branch_gradient.h"
 #include "op/cost.h"
-#include "op/dims.h"
 #include "op/entry.h"
 #include "op/subgraph_rules.h"
 
@@ -41,113 +43,46 @@ Result<Types> infer(const OpView& op) {
   return then;
 }
 
-// What the gradient of one branch is made of, before operands that none of them reads go.
-struct Backward {
-  Graph graph;
-  Values grads;  // by wanted operand; none where nothing reaches it
-};
-
-// The operands of the list whose gradients are asked for.
-std::vector<size_t> wanted_operands(const GradView& op) {
-  std::vector<size_t> out;
+BranchQuestion question_of(const GradView& op) {
+  BranchQuestion out;
+  for (int k = 0; k < op.out_count(); ++k) out.cotangents.push_back(op.dout(k).valid());
   for (int k = 0; k < op.list_size(); ++k)
-    if (op.list_needs(k) && is_floating(op.list_type(k).dtype))
-      out.push_back(static_cast<size_t>(k));
+    out.wanted.push_back(op.list_needs(k) && is_floating(op.list_type(k).dtype));
   return out;
 }
 
-// A copy of the branch, with a tangent behind the operands for each result that has a cotangent.
-Result<Backward> differentiated(Builder& b, const GradView& op, const char* attr,
-                                const std::string& name, const std::vector<size_t>& wanted) {
-  Backward out{*op.graph_attr(attr), {}};
-  Graph& g = out.graph;
-  g.set_name(name);
-  const Values parameters = parameters_of(g);
-  Values outputs, tangents, wrt;
-  for (int k = 0; k < op.out_count(); ++k) {
-    if (!op.dout(k).valid()) continue;
-    const ValueId y = g.returns()[static_cast<size_t>(k)].value;
-    const Type& type = g.type(y);
-    CLEAVE_TRY(const ValueId t,
-               g.add_placeholder(Role::tangent, g.fresh_name(fmt::format("tangent.{}", k)),
-                                 typed_like(type, type.dtype, type.shape)));
-    outputs.push_back(y);
-    tangents.push_back(t);
-  }
-  for (const size_t k : wanted) wrt.push_back(parameters[k]);
-  CLEAVE_TRY(out.grads, op.differentiate(g, b.ops(), outputs, tangents, wrt));
-  return out;
-}
-
-// Returns the gradients of `kept` operands, zeros where nothing reaches one.
-Status finish(Builder& b, Backward& branch, const std::vector<size_t>& kept,
-              const Values& parameters) {
-  Builder inside(branch.graph, b.ops());
-  std::vector<Return> returns;
-  for (const size_t k : kept) {
-    ValueId& grad = branch.grads[k];
-    if (!grad.valid()) grad = inside.full_like(parameters[k], 0.0);
-    returns.push_back({grad});
-  }
-  CLEAVE_CHECK(inside.status());
-  branch.graph.set_returns(std::move(returns));
-  eliminate_dead_code(branch.graph);
-  return {};
-}
-
-bool is_read(const Graph& g, ValueId v) {
-  if (g.use_count(v) > 0) return true;
-  for (const Return& r : g.returns())
-    if (r.value == v) return true;
-  return false;
+std::vector<bool> either(std::vector<bool> a, const std::vector<bool>& b) {
+  for (size_t k = 0; k < a.size(); ++k) a[k] = a[k] || b[k];
+  return a;
 }
 
 Result<Values> backward(Builder& b, const GradView& op) {
   Values out = op.no_grads();
-  const std::vector<size_t> wanted = wanted_operands(op);
-  Backward branches[2];
-  for (int i = 0; i < 2; ++i) {
-    const std::string name = fresh_graph_name(
-        b.graph(),
-        fmt::format("{}.{}.grad.{}", b.graph().name(), b.graph().name(op.out(0)), attrs[i]));
-    CLEAVE_TRY(branches[i], differentiated(b, op, attrs[i], name, wanted));
+  const BranchQuestion question = question_of(op);
+  std::vector<BranchGradient> branches;
+  for (const char* attr : attrs) {
+    CLEAVE_TRY(BranchGradient made,
+               BranchGradient::make(b.ops(), op, op.graph_attr(attr), question));
+    branches.push_back(std::move(made));
   }
-  std::vector<size_t> kept;  // into wanted
-  for (size_t k = 0; k < wanted.size(); ++k)
-    if (branches[0].grads[k].valid() || branches[1].grads[k].valid()) kept.push_back(k);
-  if (kept.empty()) return out;
+  const std::vector<bool> kept = either(branches[0].reached(), branches[1].reached());
+  if (std::ranges::none_of(kept, std::identity())) return out;
+  for (BranchGradient& branch : branches) CLEAVE_CHECK(branch.finish(kept));
+  const std::vector<bool> read = either(branches[0].reads(), branches[1].reads());
 
-  Values operands;
+  Values operands, handed;
   for (int k = 0; k < op.list_size(); ++k) operands.push_back(op.list_in(k));
   for (int k = 0; k < op.out_count(); ++k)
     if (op.dout(k).valid()) operands.push_back(op.dout(k));
-  for (Backward& branch : branches) {
-    const Values all = parameters_of(branch.graph);
-    Values parameters;
-    for (const size_t k : wanted) parameters.push_back(all[k]);
-    CLEAVE_CHECK(finish(b, branch, kept, parameters));
-  }
-  Values handed;
-  std::vector<bool> read(operands.size());
-  for (const Backward& branch : branches) {
-    const Values parameters = parameters_of(branch.graph);
-    for (size_t k = 0; k < operands.size(); ++k)
-      read[k] = read[k] || is_read(branch.graph, parameters[k]);
-  }
   for (size_t k = 0; k < operands.size(); ++k)
     if (read[k]) handed.push_back(operands[k]);
   NamedAttrs graphs;
-  for (int i = 0; i < 2; ++i) {
-    size_t next = 0;
-    branches[i].graph.filter_placeholders(
-        [&](const Placeholder& p) { return p.role == Role::symint || read[next++]; });
-    graphs.emplace_back(attrs[i],
-                        GraphRef(std::make_shared<const Graph>(std::move(branches[i].graph))));
-  }
+  for (size_t i = 0; i < branches.size(); ++i) graphs.emplace_back(attrs[i], branches[i].of(read));
   const Values grads = b.call("cond", {op.in(0), CallOperand(handed)}, std::move(graphs));
   CLEAVE_CHECK(b.status());
   const auto first = static_cast<size_t>(op.flat(1));
-  for (size_t i = 0; i < kept.size(); ++i) out[first + wanted[kept[i]]] = grads[i];
+  for (size_t k = 0, next = 0; k < kept.size(); ++k)
+    if (kept[k]) out[first + k] = grads[next++];
   return out;
 }
 

@@ -5,7 +5,8 @@
 //   input f[N,C,*]   weight, bias f[C] or none   y like input   mean, rstd [N,group]
 //   (C1..C4) group_norm.h
 // mean and rstd are f32 where weight or bias is f32 beside a bf16 or f16 input and on CUDA, else of
-// the input's dtype; they have no gradient. A group without elements has mean 0 and rstd NaN.
+// the input's dtype. A group without elements has mean 0 and rstd NaN. All three results have a
+// gradient, each alone too, where PyTorch has those of mean and rstd beside y's alone.
 // Source: aten/src/ATen/native/group_norm.cpp, PyTorch 2.13.
 #include "op/group_norm.h"
 
@@ -98,20 +99,48 @@ Values decompose(Builder& b, const OpView& op) {
           b.convert(b.view(rstd, s_type.shape), s_type.dtype)};
 }
 
+// What reaches the input through mean and rstd, in the dtype in which norms are computed.
+ValueId through_results(Builder& b, const GradView& op) {
+  const Type& x = op.in_type(0);
+  const DType t = norm_work(x.dtype);
+  const GroupView v(op);
+  const auto seen = [&](ValueId value, const Shape& s) {
+    return value.valid() ? b.view(b.convert(value, t), s) : value;
+  };
+  NormTerms terms;
+  terms.statistic = {2, 3};
+  terms.x = seen(op.in(0), v.whole());
+  terms.rstd = seen(op.out(2), v.statistic());
+  terms.off = b.sub(terms.x, seen(op.out(1), v.statistic()));
+  const ValueId through = through_statistics(b, terms, seen(op.dout(1), v.statistic()),
+                                             seen(op.dout(2), v.statistic()));
+  return b.view(through, x.shape);
+}
+
 Values grad(Builder& b, const GradView& op) {
   Values out = op.no_grads();
-  if (op.dout(0).is_none()) return out;
-  const std::vector<bool> mask = {op.needs(0), op.has(1) && op.needs(1), op.has(2) && op.needs(2)};
-  const Values d =
-      b.call("native_group_norm_backward", {op.dout(0), op.in(0), op.out(1), op.out(2), op.in(1)},
-             {{"N", op.attr("N")},
-              {"C", op.attr("C")},
-              {"HxW", op.attr("HxW")},
-              {"group", op.attr("group")},
-              {"output_mask", mask}});
-  for (size_t k = 0; k < d.size(); ++k)
-    if (mask[k]) out[k] = d[k];
-  if (mask[2] && b.status().ok()) out[2] = b.convert(out[2], op.in_type(2).dtype);
+  const bool has_through =
+      op.needs(0) && !GroupView(op).is_empty() && (op.dout(1).valid() || op.dout(2).valid());
+  if (has_through) out[0] = through_results(b, op);
+  if (op.dout(0).valid()) {
+    // What meets the other part is rounded with it, not before.
+    const DType t = norm_work(op.in_type(0).dtype);
+    const auto wide = [&](ValueId v) { return has_through && v.valid() ? b.convert(v, t) : v; };
+    const std::vector<bool> mask = {op.needs(0), op.has(1) && op.needs(1),
+                                    op.has(2) && op.needs(2)};
+    const Values d =
+        b.call("native_group_norm_backward",
+               {wide(op.dout(0)), wide(op.in(0)), op.out(1), op.out(2), wide(op.in(1))},
+               {{"N", op.attr("N")},
+                {"C", op.attr("C")},
+                {"HxW", op.attr("HxW")},
+                {"group", op.attr("group")},
+                {"output_mask", mask}});
+    for (size_t k = 0; k < d.size(); ++k)
+      if (mask[k]) out[k] = sum_of(b, out[k], d[k]);
+  }
+  for (int k = 0; k < 3 && b.status().ok(); ++k)
+    if (out[k].valid()) out[k] = b.convert(out[k], op.in_type(k).dtype);
   return out;
 }
 
@@ -195,7 +224,6 @@ CLEAVE_OPS(group_norm) {
       .cost = cost_per_operand(8),
       .samples = samples(),
       .rejects = rejects(),
-      .nondifferentiable = 0b110,
   }};
 }
 

@@ -115,12 +115,20 @@ NormCotangents norm_second_order(Builder& b, const NormTerms& t, ValueId u_dx, V
     if (t.mean.valid()) out.mean = b.neg(b.sum(out.x, t.statistic, true));
     out.rstd = sum_of(b, out.rstd, b.sum(b.mul(d.h, t.off), t.statistic, true));
   }
-  if (!follows || !out.rstd.valid()) return out;
-  const ValueId cube = b.mul(b.mul(t.rstd, t.rstd), t.rstd);
-  ValueId through = b.neg(b.mul(b.mul(out.rstd, cube), t.off));
-  if (out.mean.valid()) through = b.add(through, out.mean);
-  out.x = sum_of(b, out.x, b.div(through, count_operand(b, t.x, t.statistic)));
+  if (follows && out.rstd.valid())
+    out.x = sum_of(b, out.x, through_statistics(b, t, out.mean, out.rstd));
   return out;
+}
+
+ValueId through_statistics(Builder& b, const NormTerms& t, ValueId dmean, ValueId drstd) {
+  ValueId through = dmean;
+  if (drstd.valid()) {
+    const ValueId cube = b.mul(b.mul(t.rstd, t.rstd), t.rstd);
+    through = b.neg(b.mul(b.mul(drstd, cube), t.off));
+    if (dmean.valid()) through = b.add(through, dmean);
+  }
+  const ValueId each = b.div(through, count_operand(b, t.x, t.statistic));
+  return drstd.valid() ? each : b.expand(each, b.type(t.x).shape);
 }
 
 bool is_statistic_of(const Graph& g, const OpView& op, int k, uint32_t result, int input,

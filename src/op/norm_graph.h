@@ -39,7 +39,7 @@ struct NormTerms {
   std::vector<int64_t> parameter;  // dims that weight doesn't have
   ValueId dy, x, mean, rstd, weight;
   bool fixed = false;
-  ValueId off, h, g;  // made by complete()
+  ValueId off, h, g;  // x - mean, and what stands above: made by complete()
 
   void complete(Builder& b);
   ValueId dx(Builder& b) const;
@@ -54,6 +54,11 @@ struct NormCotangents {
 };
 NormCotangents norm_second_order(Builder& b, const NormTerms& t, ValueId u_dx, ValueId u_dweight,
                                  ValueId u_dbias, bool follows);
+
+// What reaches x through its own statistics, where n is the number of elements of one:
+//   dmean / n - drstd * rstd^3 * (x - mean) / n
+// dmean and drstd are their cotangents; one of them may be none. Of t, dy isn't read.
+ValueId through_statistics(Builder& b, const NormTerms& t, ValueId dmean, ValueId drstd);
 
 // Whether operand `k` is result `result` of a call of one of `names` on the value of `input`.
 bool is_statistic_of(const Graph& g, const OpView& op, int k, uint32_t result, int input,

@@ -5,8 +5,9 @@
 //   input f[*rows, *inner]   weight f[*inner] or none   y like input   rstd [*rows,1..]
 //   eps  the distance of 1 to the next number of rstd's dtype where none is given
 //   (C1..C4) layer_norm.h
-// rstd is f64 for f64, else f32; it has no gradient. One rounding: all of y is computed in the
-// dtype of rstd. Source: aten/src/ATen/native/layer_norm.cpp (rms_norm_composite), PyTorch 2.13.
+// rstd is f64 for f64, else f32; it has a gradient, as y has. One rounding: all of y is computed in
+// the dtype of rstd.
+// Source: aten/src/ATen/native/layer_norm.cpp (rms_norm_composite), PyTorch 2.13.
 #include <cmath>
 #include <limits>
 
@@ -55,15 +56,32 @@ Values decompose(Builder& b, const OpView& op) {
   return {b.convert(normalised(b, x, none, rstd, weight, none), y), rstd};
 }
 
+// What reaches the input through rstd, in the dtype of that.
+ValueId through_result(Builder& b, const GradView& op) {
+  NormTerms terms;
+  terms.statistic = inner_dims(op, 0);
+  terms.x = terms.off = b.convert(op.in(0), norm_work(op.in_type(0).dtype));
+  terms.rstd = op.out(1);
+  return through_statistics(b, terms, ValueId::none(), op.dout(1));
+}
+
 Values grad(Builder& b, const GradView& op) {
   Values out = op.no_grads();
-  if (op.dout(0).is_none()) return out;
-  const std::vector<bool> mask = {op.needs(0), op.has(1) && op.needs(1)};
-  const Values d =
-      b.call("_fused_rms_norm_backward", {op.dout(0), op.in(0), op.out(1), op.in(1)},
-             {{"normalized_shape", op.dims_attr("normalized_shape")}, {"output_mask", mask}});
-  for (size_t k = 0; k < d.size(); ++k)
-    if (mask[k]) out[k] = d[k];
+  const bool has_through = op.needs(0) && op.dout(1).valid();
+  if (has_through) out[0] = through_result(b, op);
+  if (op.dout(0).valid()) {
+    // What meets the other part is rounded with it, not before.
+    const DType t = norm_work(op.in_type(0).dtype);
+    const auto wide = [&](ValueId v) { return has_through && v.valid() ? b.convert(v, t) : v; };
+    const std::vector<bool> mask = {op.needs(0), op.has(1) && op.needs(1)};
+    const Values d = b.call(
+        "_fused_rms_norm_backward", {wide(op.dout(0)), wide(op.in(0)), op.out(1), wide(op.in(1))},
+        {{"normalized_shape", op.dims_attr("normalized_shape")}, {"output_mask", mask}});
+    for (size_t k = 0; k < d.size(); ++k)
+      if (mask[k]) out[k] = sum_of(b, out[k], d[k]);
+  }
+  for (int k = 0; k < 2 && b.status().ok(); ++k)
+    if (out[k].valid()) out[k] = b.convert(out[k], op.in_type(k).dtype);
   return out;
 }
 
@@ -123,7 +141,6 @@ CLEAVE_OPS(rms_norm) {
       .cost = cost_per_operand(5),
       .samples = samples(),
       .rejects = layer_norm_rejects("_fused_rms_norm", {}),
-      .nondifferentiable = 0b10,
   }};
 }
 

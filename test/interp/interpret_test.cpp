@@ -37,6 +37,79 @@ TEST(Interpret, bf16_is_rounded_after_each_node) {
   EXPECT_EQ(y[0].f[0], 1.0);
 }
 
+// 300 * 300 is beyond f16, 1 + 2^-10 between two numbers of bf16.
+struct Unrounded {
+  DType dtype;
+  double x, y;
+  const char* call;
+};
+constexpr Unrounded unrounded[] = {
+    {DType::f16, 300, 90000, "mul(%x, %x)"},
+    {DType::bf16, 1, 1 + 0x1p-10, "add(%x; other=0.0009765625)"},
+    {DType::bf16, 0x1p127, 0x1p128, "mul(%x; other=2.0)"},
+    {DType::f16, 0x1p-24, 0x1p-26, "mul(%x; other=0.25)"},
+};
+
+Arrays run_half(const std::string& text, const Unrounded& u, Results which) {
+  const Graph g = parsed(text);
+  const Array x = floats(u.dtype, {1}, {u.x});
+  const Array* in[] = {&x};
+  return value_or_throw(interpret(g, in, which));
+}
+
+TEST(Interpret, results_are_what_their_calls_computed) {
+  for (const Unrounded& u : unrounded) {
+    const std::string text = fmt::format(
+        "graph @main(%x: input {}[1]) {{\n  %y = {}\n  %v = view(%y; size=[1,1])\n"
+        "  %w = unsqueeze(%v; dim=0)\n  return %y, %w\n}}\n",
+        name_of(u.dtype), u.call);
+    const Arrays y = run_half(text, u, Results::computed);
+    EXPECT_EQ(y[0].f[0], u.y) << text;
+    EXPECT_EQ(y[1].f[0], u.y) << text;
+    const Arrays stored = run_half(text, u, Results::stored);
+    EXPECT_EQ(stored[0].f[0], round_to(y[0].dtype, u.y)) << text;
+    EXPECT_EQ(stored[1].f[0], stored[0].f[0]) << text;
+  }
+}
+
+TEST(Interpret, calls_read_what_a_half_type_holds) {
+  for (const Unrounded& u : unrounded) {
+    const std::string text = fmt::format(
+        "graph @main(%x: input {}[1]) {{\n  %y = {}\n  %v = view(%y; size=[1])\n"
+        "  %z = _to_copy(%v; dtype=f32)\n  return %z, %y\n}}\n",
+        name_of(u.dtype), u.call);
+    const Arrays y = run_half(text, u, Results::computed);
+    EXPECT_EQ(y[0].f[0], round_to(y[1].dtype, u.y)) << text;
+    EXPECT_EQ(y[1].f[0], u.y) << text;
+  }
+}
+
+TEST(Interpret, a_conversion_to_half_is_a_call_like_others) {
+  const Arrays y =
+      run("graph @main(%x: input f32[1]) {\n  %y = _to_copy(%x; dtype=f16)\n"
+          "  %z = _to_copy(%y; dtype=f32)\n  return %z\n}\n",
+          {{"x", floats(DType::f32, {1}, {90000})}});
+  EXPECT_EQ(y[0].f[0], INFINITY);
+}
+
+TEST(Interpret, branches_and_loops_hand_on_what_they_computed) {
+  for (const Unrounded& u : unrounded) {
+    const std::string branch =
+        fmt::format("graph @b(%x: input {}[1]) {{\n  %y = {}\n", name_of(u.dtype), u.call);
+    const std::string text =
+        branch +
+        fmt::format(
+            "  return %y\n}}\n"
+            "graph @main(%x: input {}[1]) {{\n  %p = full(size=[], fill_value=true, dtype=bool)\n"
+            "  %y = cond(%p, [%x]; then=@b, otherwise=@b)\n  %z = _to_copy(%y; dtype=f64)\n"
+            "  return %y, %z\n}}\n",
+            name_of(u.dtype));
+    const Arrays y = run_half(text, u, Results::computed);
+    EXPECT_EQ(y[0].f[0], u.y) << text;
+    EXPECT_EQ(y[1].f[0], round_to(y[0].dtype, u.y)) << text;
+  }
+}
+
 TEST(Interpret, i64_is_exact_beyond_53_bits) {
   const int64_t big = (int64_t{1} << 53) + 1;
   Arrays y = run("graph @main(%x: input i64[1]) {\n  %y = add(%x; other=2)\n  return %y\n}\n",

@@ -8,9 +8,10 @@
 // compared where differences with h and h/2 agree, that is, where the gradient is smooth (not at a
 // tie).
 //
-// Two more things hold of every rule: an operand whose gradient alone is asked for gets the same
-// one; and in bf16 and f16 the rule gives what it gives in f64 for the same contents, so that no
-// node between rounds away what others cancel.
+// More things hold of every rule: an operand whose gradient alone is asked for gets the same one;
+// each result's gradient alone is right, not only the sum of all; results that the entry marks as
+// not differentiable give no gradient at all; and in bf16 and f16 the rule gives what it gives in
+// f64 for the same contents, so that no node between rounds away what others cancel.
 #include <cmath>
 
 #include "grad/grad.h"
@@ -194,6 +195,40 @@ Status each_alone(const Problem& all, const Arrays& want, const OpRegistry& ops)
   return {};
 }
 
+// The gradient of each result where nothing else has a cotangent.
+Status each_result_alone(const Problem& all, const OpRegistry& ops) {
+  for (size_t r = 0; r < all.results.size() && all.results.size() > 1; ++r) {
+    Problem p = all;
+    p.results = {all.results[r]};
+    p.weights = {all.weights[r]};
+    CLEAVE_TRY(const Arrays want, differences(p, step));
+    CLEAVE_TRY(const Values grads, append_gradient(p, ops, "w"));
+    CLEAVE_TRY(const Arrays got, gradients_at(p, grads));
+    const std::string which = fmt::format("result {}'s own", all.g.value(all.results[r]).index);
+    CLEAVE_CHECK(compare(p, got, want, tolerance, which.c_str()));
+  }
+  return {};
+}
+
+// What is marked as not differentiable hands on nothing.
+Status marked_give_nothing(const Problem& all, const OpRegistry& ops, const OpDef& op) {
+  Problem p = all;
+  p.results.clear();
+  p.weights.clear();
+  const Node& node = p.g.node(p.g.value(all.results[0]).def);
+  for (uint32_t r = 0; r < node.output_count; ++r) {
+    const Type& t = p.g.type(node.out(r));
+    if (t.is_none || !is_floating(t.dtype) || !(op.nondifferentiable >> r & 1)) continue;
+    p.results.push_back(node.out(r));
+    p.weights.push_back(random_weights(t, r));
+  }
+  CLEAVE_TRY(const Values grads, append_gradient(p, ops, "w"));
+  for (const ValueId v : grads)
+    if (v.valid())
+      return user_error("a result that is marked as not differentiable has a gradient");
+  return {};
+}
+
 // One rounding of each result, and of what the call itself handed on.
 double narrow_tolerance(const Arrays& inputs) {
   const auto bf16 = [](const Array& a) { return a.dtype == DType::bf16; };
@@ -229,6 +264,8 @@ Result<bool> check_grad(const OpRegistry& ops, const OpDef& op, const Sample& s,
   if (!all_moderate(values)) return false;
   CLEAVE_TRY(Arrays want, differences(*p, step));
   CLEAVE_CHECK(each_alone(*p, want, ops));
+  CLEAVE_CHECK(each_result_alone(*p, ops));
+  CLEAVE_CHECK(marked_give_nothing(*p, ops, op));
   CLEAVE_CHECK(in_own_dtypes(*p, ops, op, s, index));
   CLEAVE_TRY(Values grads, append_gradient(*p, ops, "w"));
   CLEAVE_TRY(const Arrays got, gradients_at(*p, grads));

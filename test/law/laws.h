@@ -23,7 +23,8 @@ Status decompose_law(const OpRegistry& ops, const OpDef& op);
 // grad gives the central differences of the reference in float64, under random cotangents, within
 // 1e-6; and, on small samples, the gradient of the gradient those of the gradient. The second holds
 // as well where a rule of the gradient's own operators is Absent. Asked for one operand alone, it
-// gives the same; at the dtypes of a bf16 or f16 sample what it gives in f64 (bf16 1/128, f16
+// gives the same; so it does for each result alone, and nothing for results that the entry marks as
+// not differentiable; at the dtypes of a bf16 or f16 sample what it gives in f64 (bf16 1/128, f16
 // 1/512).
 Status grad_law(const OpRegistry& ops, const OpDef& op);
 

@@ -53,6 +53,8 @@ LEFT = [
      "a sum of no channels is the bias; PyTorch's result has no channels then, whatever the weight's"),
     ("native_group_norm", "grad.input", lambda a: a["input"].numel() > 0 and a["input"].min() > 10,
      "a large mean, rounded to 32 bits, moves it by more than the tolerance"),
+    ("native_group_norm", "grad.*", lambda a: is_narrow(a["input"]) and not any(t is not None and t.dtype == torch.float32 for t in (a.get("weight"), a.get("bias"))),
+     "statistics are rounded to 16 bits too, and so is each step of PyTorch's gradient through them"),
     ("native_group_norm", "grad.weight", lambda a: a["input"].nelement() == 0, "NaN of no elements: a sum of none times rstd"),
     ("scatter_reduce", "grad.self", lambda a: a["reduce"] == "prod" and a["self"].isnan().any(),
      "divides the product by a NaN; the product of the others is a number"),
@@ -63,6 +65,12 @@ LEFT = [
     ("embedding_dense_backward", "grad.*", lambda a: a["scale_grad_by_freq"],
      "its own derivative there leaves the scale out, so that it is not the transpose"),
 ]
+
+
+# Results that have a gradient here and none in PyTorch: operator, number of the result, why.
+MORE = {
+    ("_scaled_dot_product_flash_attention_for_cpu", 1): "the logarithms of the sums: a second derivative goes through them",
+}
 
 
 def reason_left(operator, key, args):
@@ -121,6 +129,13 @@ class Operator:
                 self.failures.append(f"{self.name}, sample {where}, {engine} {key}: {why}")
         return True
 
+    def compare_differentiable(self, sample, position, key, value):
+        """Whether result `position` has a gradient: a cotangent here, requires_grad there."""
+        ours, theirs = f"cotangent.{key}" in self.tensors, value.requires_grad
+        if ours != theirs and not (ours and (self.name, position) in MORE):
+            self.failures.append(f"{self.name}, sample {sample['sample']}, result {position}: has {'a' if ours else 'no'} gradient, "
+                                 f"PyTorch's has {'one' if theirs else 'none'}")
+
     def call_sample(self, sample, wide):
         """The arguments, and the results by return number with the gradients by name; floating operands in float64
         where `wide`."""
@@ -152,10 +167,13 @@ class Operator:
                 t.requires_grad_(False)
             out = call(self.name, args)
         found, total = {}, 0
-        for k, value in zip(sample["returns"], list(out) if isinstance(out, (list, tuple)) else [out]):
+        asked = any(t.requires_grad for t in leaves.values())
+        for position, (k, value) in enumerate(zip(sample["returns"], list(out) if isinstance(out, (list, tuple)) else [out])):
             if k is None or value is None:
                 continue
             found[str(k)] = value.detach()
+            if asked and not wide and value.dtype.is_floating_point:
+                self.compare_differentiable(sample, position, k, value)
             cotangent = self.tensors.get(f"cotangent.{k}")
             if cotangent is not None and value.requires_grad and value.shape == cotangent.shape:
                 total = total + (value.double() * cotangent.double()).sum()

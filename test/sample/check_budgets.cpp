@@ -5,6 +5,7 @@
 #include "cleave/executor.h"
 #include "compile/budget_family.h"
 #include "compile/executable.h"
+#include "compile/pytorch_program.h"
 #include "interp/array_memory.h"
 #include "ir/edit.h"
 #include "test/sample/run_program.h"
@@ -74,6 +75,7 @@ class Checker {
       }
       before = std::move(now);
     }
+    CLEAVE_CHECK(check_pytorch(whole));
     return std::move(verdict_);
   }
 
@@ -94,10 +96,30 @@ class Checker {
     return {};
   }
 
-  Result<Run> run_with(MemoryBudget budget) {
+  // What PyTorch's partitioner computes again changes no bit either.
+  Status check_pytorch(const Run& whole) {
+    if (!r_.g.is_joint()) return {};
+    for (const double part : {1.0, 0.5, 0.1, 0.0}) {
+      const Result<Graph> cut = pytorch_program(r_.g, *ops_, {}, {.budget = part});
+      if (!cut.ok()) return Failure(cut.failure());
+      options_.is_cut = true;
+      const Result<Run> now = run_graph(*cut, {});
+      options_.is_cut = false;
+      if (!now.ok()) return Failure(now.failure());
+      ++verdict_.pytorch;
+      for (size_t k = 0; k < whole.returns.size(); ++k)
+        if (whole.returns[k] != now->returns[k])
+          violate(fmt::format("mode pytorch, budget {}: return {} has other bits", part, k));
+    }
+    return {};
+  }
+
+  Result<Run> run_with(MemoryBudget budget) { return run_graph(r_.g, budget); }
+
+  Result<Run> run_graph(const Graph& g, MemoryBudget budget) {
     options_.memory_budget = budget;
     Run out;
-    CLEAVE_TRY(out.program, CompiledProgram::compile(r_.g, *ops_, options_));
+    CLEAVE_TRY(out.program, CompiledProgram::compile(g, *ops_, options_));
     out.planned = out.program->report().planned_peak_bytes;
     out.recompute_ns = out.program->report().recompute_ns;
     CLEAVE_TRY(auto instance, Instance::make(out.program, options_.executor));

@@ -3,7 +3,8 @@
 //   results, updates and gradients have the same bits; every random node that runs again gives the
 //   bits of its first run; measured = planned (at most planned where a branch may not be taken);
 //   peak <= budget; a larger budget gives no dearer program, a smaller one no larger peak; a budget
-//   below the least peak is refused
+//   below the least peak is refused; cut as PyTorch's partitioner does, at several of its budgets,
+//   the bits are the same
 #pragma once
 #include "test/sample/random_graph.h"
 #include "test/sample/run_choice.h"
@@ -16,6 +17,7 @@ struct BudgetVerdict {
   int64_t programs = 0;     // that were run: neighbouring budgets may choose the same one
   int64_t recomputing = 0;  // of them, those that run a node again
   int64_t masks = 0;        // results of random nodes that ran again, compared
+  int64_t pytorch = 0;      // programs of mode pytorch that were run
 };
 
 // Budgets at `parts` between the least and the largest peak of the graph's family, rising, from 0

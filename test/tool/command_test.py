@@ -5,7 +5,7 @@
 
 With CLEAVE_TEST_TARGET=x86-64-v3 every command that takes --target and isn't given one gets that one.
 """
-import json, os, random, re, signal, struct, subprocess, sys, tempfile, time, unittest, xml.etree.ElementTree
+import json, math, os, random, re, signal, struct, subprocess, sys, tempfile, time, unittest, xml.etree.ElementTree
 
 CLEAVE = sys.argv.pop(1)
 TARGET = os.environ.get("CLEAVE_TEST_TARGET")
@@ -131,6 +131,23 @@ class Graphs(Case):
         want = struct.unpack("<%dd" % (len(wide) // 8), wide)
         for got, w in zip(x["out.0"], want): self.assertAlmostEqual(got, w, delta=1e-5)
 
+    def test_reference_writes_results_unrounded(self):
+        text = """graph @main(%x: input f16[1]) {
+  %y = mul(%x; other=65504.0)
+  %z = _to_copy(%y; dtype=f32)
+  return %y, %z, %x
+}
+"""
+        out = self.path("out.safetensors")
+        r = cleave("run", self.file("h.clv", text), "--random", "--engine", "reference", "--out", out)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        numbers = {name: struct.unpack("<d", raw)[0] for name, raw in tensors(out).items()}
+        self.assertEqual(numbers["out.0"], 65504 * numbers["out.2"])
+        half = lambda x: struct.unpack("<e", struct.pack("<e", x))[0] if abs(x) < 65520 else math.copysign(math.inf, x)
+        self.assertEqual(numbers["out.1"], half(numbers["out.0"]))  # what a call reads is rounded
+        self.assertNotEqual(numbers["out.1"], numbers["out.0"])
+        self.assertIn("unrounded", cleave("help", "run").stdout)
+
     def test_missing_inputs_are_named(self):
         self.refused(cleave("run", "-", stdin=MLP), 1, "w", "--random")
 
@@ -180,6 +197,17 @@ class Graphs(Case):
         r = cleave("grad", "-", stdin=MLP)
         self.assertEqual(r.returncode, 0, r.stderr)
         self.assertIn("-> grad %w", r.stdout)
+        self.assertEqual(cleave("check", "-", stdin=r.stdout).returncode, 0)
+
+    def test_grad_of_conds_that_share_branches_is_linear(self):
+        text = "graph @l0(%a: input f32[3]) {\n  %r = sin(%a)\n  return %r\n}\n"
+        for k in range(1, 41):
+            name, grad = ("main", " grad") if k == 40 else (f"l{k}", "")
+            text += (f"graph @{name}(%a: input f32[3]{grad}) {{\n  %s = sum(%a)\n  %p = gt(%s; other=0.0)\n"
+                     f"  %c = cond(%p, [%a]; then=@l{k - 1}, otherwise=@l{k - 1})\n  %r = mul(%c, %a)\n  return %r\n}}\n")
+        r = cleave("grad", "-", stdin=text)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertLess(len(r.stdout), 20 * len(text))
         self.assertEqual(cleave("check", "-", stdin=r.stdout).returncode, 0)
 
     def test_autocast_is_an_option_of_what_takes_forward_graphs(self):
@@ -425,6 +453,12 @@ class Budget(Case):
         graph = self.file("chain.clv", CHAIN)
         self.refused(cleave("run", graph, "--random", "--mode", "pytorch"), 1, "--grad", "joint graph")
         self.refused(cleave("run", graph, "--random", "--grad", "--mode", "pytorch", "--budget", "2"), 1, "2")
+
+    def test_autocast_has_the_same_bits_in_every_mode(self):
+        for dtype in ("bf16", "f16"):
+            _, want = self.run_with("--autocast", dtype, "--mode", "default")
+            for mode in (["exact"], ["exact", "--budget", "90%"], ["pytorch"], ["pytorch", "--budget", "0.5"], ["pytorch", "--budget", "0"]):
+                self.assertEqual(self.run_with("--autocast", dtype, "--mode", *mode)[1], want, (dtype, mode))
 
     def test_one_that_cannot_be_met_names_the_least(self):
         graph = self.file("chain.clv", CHAIN)

@@ -111,6 +111,26 @@ struct Inside {
   Dim start;
 };
 
+struct Stripe {
+  int64_t start, size;
+};
+
+// Among items of known sizes, without their arithmetic: there may be thousands, for each of
+// thousands of slices. nullopt: an item of unknown size stands before the place.
+std::optional<std::optional<Inside>> inside_static(const Graph& g, const Values& items,
+                                                   int64_t rank, int64_t dim, Stripe at) {
+  for (size_t k = 0; k < items.size(); ++k) {
+    const Type& t = g.type(items[k]);
+    if (t.rank() != rank) return std::optional<Inside>();
+    const Dim& size = t.shape[static_cast<size_t>(dim)];
+    if (!size.is_const()) return std::nullopt;
+    if (at.start < 0) return std::optional<Inside>();
+    if (at.start + at.size <= size.value()) return std::optional(Inside{k, Dim(at.start)});
+    at.start -= size.value();
+  }
+  return std::optional<Inside>();
+}
+
 // The item that the slice lies in, and where.
 std::optional<Inside> inside_item(const Match& m) {
   const Graph& g = m.graph();
@@ -118,6 +138,9 @@ std::optional<Inside> inside_item(const Match& m) {
   const Window w = window_of(m.call("cut"));
   if (w.dim != dim || w.step != 1) return {};
   const Values& items = m.all("item");
+  if (w.start.is_const() && w.size.is_const())
+    if (const auto found = inside_static(g, items, rank, dim, {w.start.value(), w.size.value()}))
+      return *found;
   Dim start = w.start;
   for (size_t k = 0; k < items.size(); ++k) {
     const Type& t = g.type(items[k]);
