@@ -276,10 +276,10 @@ class Trainer {
   // Characters drawn one after the other at temperature 0.8.
   std::string sample() {
     const int64_t context = o_.shape.context;
-    CompiledFunction f =
-        compile(model_, [this](const Tensor& idx) { return model_.logits(idx); },
-                {{"idx", DType::i64, {1, context}}},
-                {.executor = executor_, .target = target(o_), .autocast = autocast(o_)}, no_line);
+    CompiledFunction f = compile(
+        model_, [this](const Tensor& idx) { return model_.logits(idx); },
+        {{"idx", DType::i64, {1, context}}},
+        {.executor = executor_, .target = target(o_), .autocast = autocast(o_)}, no_line);
     Generator rng(o_.seed + 1);
     HostTensor idx(DType::i64, {1, context});
     const size_t newline = data_.vocabulary().find('\n');

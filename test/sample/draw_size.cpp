@@ -12,8 +12,11 @@ uint64_t below(std::mt19937_64& rng, uint64_t n) { return rng() % n; }
 
 // A threshold counts elements, rows or bytes of elements of 1 to 8 bytes; parts and multiples of it
 // meet it too.
-int64_t near_threshold(std::mt19937_64& rng) {
-  const Threshold& t = thresholds()[below(rng, thresholds().size())];
+int64_t near_threshold(std::mt19937_64& rng, int64_t most) {
+  const std::vector<Threshold>& all = thresholds();  // by value
+  const auto end = std::ranges::upper_bound(all, 8 * most, {}, &Threshold::value);
+  const Threshold& t =
+      all[below(rng, static_cast<uint64_t>(std::max<int64_t>(end - all.begin(), 1)))];
   constexpr int64_t up[] = {1, 1, 1, 1, 2, 3, 5}, down[] = {1, 1, 1, 2, 4, 8};
   const int64_t at = t.value * up[below(rng, std::size(up))] / down[below(rng, std::size(down))];
   return at + static_cast<int64_t>(below(rng, 3)) - 1;
@@ -38,6 +41,7 @@ const std::vector<Threshold>& thresholds() {
 #define CLEAVE_THRESHOLD(name, value, file) add(#name, value, file);
 #include "thresholds.inc"
 #undef CLEAVE_THRESHOLD
+    std::ranges::stable_sort(out, {}, &Threshold::value);
     return out;
   }();
   return all;
@@ -59,7 +63,7 @@ int64_t draw_size(std::mt19937_64& rng, int64_t least, int64_t most) {
       case 4:
       case 5: n = 2 + static_cast<int64_t>(below(rng, std::min<uint64_t>(range, 30) + 1)); break;
       case 6: n = least + static_cast<int64_t>(below(rng, range + 1)); break;
-      default: n = near_threshold(rng);
+      default: n = near_threshold(rng, most);
     }
     if (n >= least && n <= most) return n;
   }
@@ -79,7 +83,8 @@ std::vector<int64_t> draw_shape(std::mt19937_64& rng, size_t rank, int64_t eleme
     int64_t n = draw_size(rng, 1, most);
     if (k == 1 && below(rng, 4) == 0)  // with the first one a threshold
       n = std::clamp<int64_t>(
-          near_threshold(rng) / out[order[0]] + static_cast<int64_t>(below(rng, 2)), 1, room);
+          near_threshold(rng, elements) / out[order[0]] + static_cast<int64_t>(below(rng, 2)), 1,
+          room);
     out[order[k]] = n;
     room = std::max<int64_t>(1, room / n);
   }

@@ -13,7 +13,7 @@ struct Threshold {
   int64_t value;
   std::string file;
 };
-// Those that a size can meet, as the build finds them in the sources
+// Those that a size can meet, by value, as the build finds them in the sources
 // (cmake/CleaveThresholds.cmake).
 const std::vector<Threshold>& thresholds();
 

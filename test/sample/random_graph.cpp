@@ -51,7 +51,7 @@ class Writer {
     if (drawn_.empty()) return user_error("random_graph: no operator has samples and rules");
     const int nodes = between(options_.least_nodes, options_.most_nodes);
     for (int tries = 0; std::cmp_less(out_.g.node_count(), nodes) && tries < 4 * nodes; ++tries) {
-      if (options_.sized && has_reductions_ && chance(0.1))
+      if (options_.sized && has_reductions_ && chance(0.15))
         CLEAVE_CHECK(reductions());
       else
         CLEAVE_CHECK(call());
@@ -216,7 +216,7 @@ class Writer {
     constexpr DType dtypes[] = {DType::f32, DType::f32, DType::f32, DType::f64, DType::bf16};
     const DType dtype = options_.floats == law::Floats::f64 ? DType::f64 : dtypes[rng_() % 5];
     const auto rank = static_cast<size_t>(between(1, 4));
-    const SampleTensor t = sample(dtype, draw_shape(rng_, rank, options_.elements));
+    const SampleTensor t = sample(dtype, draw_shape(rng_, rank, 4 * options_.elements));
     CLEAVE_TRY(ValueId x, placeholder(t, "x", Role::input));
     reduction_chain(
         out_.g, x, rng_,

@@ -99,9 +99,11 @@ class Chain {
     }
   }
 
+  // Any of them; often one with others behind it, whose folds run side by side.
   std::vector<int64_t> some_dims() {
     std::vector<int64_t> out;
     const size_t r = rank();
+    if (r > 1 && below(3) == 0) return {static_cast<int64_t>(below(r - 1))};
     for (size_t d = 0; d < r; ++d)
       if (below(2)) out.push_back(static_cast<int64_t>(d));
     if (out.empty()) out.push_back(static_cast<int64_t>(below(r)));

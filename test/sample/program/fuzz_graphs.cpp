@@ -143,7 +143,12 @@ int run(int argc, char** argv) {
   const OpRegistry ops = value_or_throw(core_ops());
   Totals totals;
   const auto start = std::chrono::steady_clock::now();
-  for (uint64_t k = 0; k < n; ++k) one(ops, seed + k, folder, totals);
+  for (uint64_t k = seed; k < seed + n; ++k) try {
+      one(ops, k, folder, totals);
+    } catch (const Error& e) {  // of the generator, or of what is made of its graphs
+      ++totals.wrong;
+      fmt::print("seed {}: {}\n", k, e.what());
+    }
   const std::chrono::duration<double> s = std::chrono::steady_clock::now() - start;
   fmt::print(
       "{} graphs from seed {} ({} as shipped, {} with a symbolic size, {} under autocast, {} with "
