@@ -4,10 +4,10 @@
 //   Instance run(program, executor);                                // one arena each
 //   run.bind(0, std::span(x));  run.run();  run.result(0);
 //
-// Placeholders are bound to the caller's memory, in which their elements lie by the strides of their
-// types, row-major where these have none (64-byte aligned is faster but not needed); an update in
-// `return` is written to that memory in place, after every check of the step, and what lies between
-// its elements stays. Results live in the instance's arena until the next run. Nothing is allocated
+// Placeholders are bound to the caller's memory, in which they lie by the strides of their types,
+// row-major where these have none (64-byte aligned is faster but not needed); an update in `return`
+// is written to that memory in place, after every check of the step, and what lies between its
+// elements stays. Results live in the instance's arena until the next run. Nothing is allocated
 // during run().
 #pragma once
 #include <cstddef>

@@ -17,8 +17,8 @@ void to_memory(const Array& a, void* out);
 // Booleans are any byte that is not 0. The memory may have any alignment.
 Array from_memory(DType dtype, std::vector<int64_t> shape, const void* data);
 
-// The same by the strides of a static type (ir/strides.h), over memory_bytes(t) from `out` or `data`
-// on. What lies between the elements stays.
+// The same by the strides of a static type (ir/strides.h), over memory_bytes(t) from `out` or
+// `data` on. What lies between the elements stays.
 void to_memory(const Array& a, const Type& t, void* out);
 Array from_memory(const Type& t, const void* data);
 

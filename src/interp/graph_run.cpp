@@ -1,5 +1,6 @@
 #include "interp/graph_run.h"
 
+#include "interp/array_memory.h"
 #include "ir/specialize.h"
 #include "ir/text.h"
 
@@ -62,6 +63,8 @@ Result<std::vector<Array>> bound(const Graph& g, std::span<const Array* const> i
     }
     if (std::string why = mismatch(*inputs[i], g.type(p.value)); !why.empty())
       return user_error("%{}: {}", g.name(p.value), why);
+    if (std::string why = conflict_in_memory(*inputs[i], g.type(p.value)); !why.empty())
+      return user_error("%{}: {}; expected one value for both", g.name(p.value), why);
     value = *inputs[i];
     round_halves(value);
   }

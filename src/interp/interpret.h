@@ -18,9 +18,12 @@
 // the inputs' shapes (ir/specialize.h); symints need not be among the inputs. An array is freed
 // after its last use.
 //
-// Errors: an input that is missing, of another dtype or shape (user); what a reference rule
-// refuses, an index out of range for one, with the node's line; results that are not what infer
-// said (bug).
+// Devices and strides change nothing: this is the reference for all of them.
+//
+// Errors: an input that is missing, of another dtype or shape, or whose elements differ that share
+// a place by its placeholder's strides (user); what a reference rule refuses, an index out of range
+// for one, with the node's line; results that
+// are not what infer said (bug).
 #pragma once
 #include <map>
 #include <span>

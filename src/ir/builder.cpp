@@ -13,6 +13,23 @@ Values Builder::copy(const Node& node, Values inputs, Attrs attrs) {
   return out;
 }
 
+namespace {
+
+// What a rule makes out of nothing lies where the graph's tensors do, by the first placeholder.
+void place_constant(const Graph& g, NodeSpec& spec) {
+  const int device = spec.op->schema.find("device");
+  if (device < 0 || spec.attrs.find(static_cast<uint16_t>(device))) return;
+  for (const Placeholder& p : g.placeholders()) {
+    if (p.role == Role::symint) continue;
+    const Device d = g.type(p.value).device;
+    if (d.kind == DeviceKind::cuda)
+      spec.attrs.set(static_cast<uint16_t>(device), fmt::format("cuda:{}", d.index));
+    return;
+  }
+}
+
+}  // namespace
+
 Values Builder::call(const std::string& name, std::vector<CallOperand> operands, NamedAttrs attrs) {
   if (!status_.ok()) {
     names_.clear();
@@ -53,6 +70,7 @@ Values Builder::call(const std::string& name, std::vector<CallOperand> operands,
     }
     spec.attrs.set(static_cast<uint16_t>(i), std::move(value));
   }
+  if (schema.operands.empty()) place_constant(graph_, spec);
   return add(std::move(spec));
 }
 

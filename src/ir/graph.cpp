@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ir/infer_types.h"
+
 namespace cleave {
 
 Graph::Graph(std::string name) : name_(std::move(name)) { files_.push_back(""); }
@@ -139,7 +141,7 @@ Result<Types> Graph::infer(const NodeSpec& spec) {
   types.reserve(spec.inputs.size());
   for (ValueId v : spec.inputs) types.push_back(v.valid() ? &values_[v.v].type : nullptr);
   OpView view(*spec.op, spec.inputs, std::move(types), spec.list_size, spec.attrs, env_);
-  auto result = (*spec.op->infer)(view);
+  auto result = infer_types(view);
   if (!result.ok()) return result;
   for (Type& t : *result) {
     t.strides.reset();  // an inner value is free, whatever its operands are

@@ -71,16 +71,13 @@ class SchemaReader {
       ArgKind kind;
       bool symbolic;
     };
-    constexpr Row rows[] = {{"Tensor", ArgKind::tensor, false},
-                            {"int", ArgKind::integer, false},
-                            {"SymInt", ArgKind::integer, true},
-                            {"float", ArgKind::floating, false},
-                            {"Scalar", ArgKind::number, false},
-                            {"bool", ArgKind::boolean, false},
-                            {"str", ArgKind::string, false},
-                            {"ScalarType", ArgKind::dtype, false},
-                            {"MemoryFormat", ArgKind::memory_format, false},
-                            {"Graph", ArgKind::graph, false}};
+    constexpr Row rows[] = {
+        {"Tensor", ArgKind::tensor, false},    {"int", ArgKind::integer, false},
+        {"SymInt", ArgKind::integer, true},    {"float", ArgKind::floating, false},
+        {"Scalar", ArgKind::number, false},    {"bool", ArgKind::boolean, false},
+        {"str", ArgKind::string, false},       {"Device", ArgKind::string, false},
+        {"ScalarType", ArgKind::dtype, false}, {"MemoryFormat", ArgKind::memory_format, false},
+        {"Graph", ArgKind::graph, false}};
     const Row* row = nullptr;
     for (const Row& r : rows)
       if (type == r.name) row = &r;

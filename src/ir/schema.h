@@ -7,9 +7,9 @@
 //
 // Tensor, Tensor?, Tensor[] and Tensor?[] arguments are operands, all others attributes.
 // `Tensor|Scalar` is an operand for which a number may stand; it is then an attribute of that name.
-// At most one operand is a list. Types: int SymInt float Scalar bool str ScalarType MemoryFormat
-// Graph, each with [] (or [N]: one number stands for a list) and ?. Results: Tensor, a tuple, or
-// Tensor[] (as many as infer says).
+// At most one operand is a list. Types: int SymInt float Scalar bool str Device (text) ScalarType
+// MemoryFormat Graph, each with [] (or [N]: one number stands for a list) and ?. Results: Tensor, a
+// tuple, or Tensor[] (as many as infer says).
 #pragma once
 #include <string>
 #include <vector>

@@ -3,7 +3,7 @@
 //   f32[2,s0*4]    bf16[8,16]{1,8}@cuda:0    i64[]    none (an unused result)
 //
 // Without strides a placeholder or result is row-major, and an inner value is free: lowering
-// chooses.
+// chooses. See ir/strides.h.
 #pragma once
 #include <optional>
 #include <string>
@@ -40,7 +40,7 @@ struct Type {
   }
 
   int64_t rank() const { return static_cast<int64_t>(shape.size()); }
-  bool is_static() const;
+  bool is_static() const;  // no symbol in sizes and strides
   Dim numel() const;
   std::string text() const;
   friend bool operator==(const Type&, const Type&) = default;
@@ -48,7 +48,8 @@ struct Type {
 
 using Types = std::vector<Type>;
 
-// dims <= 2^47, elements * size <= 2^60, at most 64 dims; the message names the dim.
+// dims <= 2^47, elements * size <= 2^60, the memory that strides reach over too, at most 64 dims;
+// the message names the dim.
 Status check_type_limits(const Type& t);
 
 // Concrete sizes of a static shape; callers check is_static() first.

@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ir/infer_types.h"
 #include "ir/lex.h"
 #include "ir/print.h"
 #include "ir/strides.h"
@@ -236,7 +237,7 @@ Status Verifier::check_attrs(NodeId n) {
 
 Status Verifier::check_inference(NodeId n) {
   const Node& node = g_.node(n);
-  auto types = (*node.op->infer)(g_.view(n));
+  auto types = infer_types(g_.view(n));
   if (!types.ok()) return broken(n, "V3", "{}", types.failure().message);
   if (types->size() != node.output_count)
     return broken(n, "V3", "{} results, expected {}", node.output_count, types->size());

@@ -1,16 +1,18 @@
-// arange(; start=0, end, step=1, dtype) -> y        y[k] = start + k * step
+// arange(; start=0, end, step=1, dtype, device) -> y        y[k] = start + k * step
 //
 //   start, end, step  numbers; integers may be symbolic
 //                     (C1) step is not 0
 //                     (C2) end lies in the direction of step, or equals start
 //                     (C3) all are finite
 //   dtype             (C4) not bool; i64 where none is given and all numbers are integers, else f32
+//   device            (C5) cpu, cuda or cuda:N; the CPU where none is given
 //   y                 [n], n = ceil((end - start) / step)
 //
 // With dtype i64 the numbers are truncated first. Floating elements are computed in f64 and rounded
 // once. A symbolic length that can't be proven positive is max(0, n).
 #include <cmath>
 
+#include "op/constructor_device.h"
 #include "op/cost.h"
 #include "op/entry.h"
 #include "op/pointwise.h"
@@ -78,7 +80,7 @@ Result<Types> infer_arange(const OpView& op) {
   if (t == DType::boolean) return op.broken("C4", "dtype is bool, expected a number dtype");
   CLEAVE_TRY(Dim n, all_integers(op) ? integer_length(op) : floating_length(op));
   if (t == DType::i64 && !all_integers(op)) { CLEAVE_TRY(n, integer_length(op)); }
-  return Types{Type(t, {n})};
+  return made_on_device(op, "C5", Type(t, {n}));
 }
 
 Result<Arrays> reference_arange(const OpView& op, std::span<const Array* const>) {
@@ -116,8 +118,8 @@ Sample call(AttrValue start, AttrValue end, AttrValue step, std::optional<DType>
 CLEAVE_OPS(arange) {
   return {OpDef{
       .name = "arange",
-      .signature =
-          "(Scalar start=0, Scalar end, Scalar step=1, *, ScalarType? dtype=None) -> Tensor",
+      .signature = "(Scalar start=0, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Device? "
+                   "device=None) -> Tensor",
       .summary = "start, start + step, ... before end",
       .source = "aten::arange, aten::arange.start_step, PyTorch 2.13",
       .traits = Trait::constructor | Trait::fusible | Trait::recomputable,
@@ -154,6 +156,9 @@ CLEAVE_OPS(arange) {
             "arange: C3: end is inf, expected a finite number"},
            {"size", call(0, 1e19, 0.5),
             "arange: dim 4611686018427387904 of f32[4611686018427387904] is outside [0, 2^47]"},
+           {"C5",
+            {{}, {{"end", 3}, {"device", "cuda:x"}}},
+            "arange: C5: device is \"cuda:x\", expected cpu, cuda or cuda:N"},
            {"C4", call(0, 2, 1, DType::boolean),
             "arange: C4: dtype is bool, expected a number dtype"}},
   }};

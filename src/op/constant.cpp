@@ -1,17 +1,21 @@
 // Tensors made of one number.
 //
-//   full(; size, fill_value, dtype)        dtype as given, else of the number: bool, i64 or f32
+//   full(; size, fill_value, dtype, device)
+//                                          dtype as given, else of the number: bool, i64 or f32
 //   full_like(self; fill_value, dtype)     shape of self; dtype as given, else that of self
-//   zeros ones empty (; size, dtype)       f32 where no dtype is given
+//   zeros ones empty (; size, dtype, device)
+//                                          f32 where no dtype is given
 //   zeros_like ones_like empty_like (self; dtype)
-//   scalar_tensor(; s, dtype)              0-d; f32 where no dtype is given
+//   scalar_tensor(; s, dtype, device)      0-d; f32 where no dtype is given
 //
-//   size  (C1) no dim is negative
+//   size    (C1) no dim is negative
+//   device  (C2) cpu, cuda or cuda:N; the CPU where none is given
 //
 // A number is truncated and wrapped where the dtype is an integer. The contents of empty, which
 // ATen leaves open, are zeros: the same bits in every run. The *_like operators read no element.
 #include <limits>
 
+#include "op/constructor_device.h"
 #include "op/cost.h"
 #include "op/entry.h"
 #include "op/pointwise.h"
@@ -37,9 +41,17 @@ Array filled(const OpView& op, const AttrValue& number) {
   return out;
 }
 
-std::vector<Reject> size_reject(const std::string& name, SampleAttrs attrs) {
+Reject device_reject(const std::string& name, SampleAttrs attrs) {
+  attrs.emplace_back("device", "tpu:0");
+  return {"C2", {{}, attrs}, name + ": C2: device is \"tpu:0\", expected cpu, cuda or cuda:N"};
+}
+
+std::vector<Reject> size_rejects(const std::string& name, SampleAttrs attrs) {
+  SampleAttrs far = attrs;
+  far.emplace_back("size", std::vector<int64_t>{2});
   attrs.emplace_back("size", AttrValue{2, -1});
-  return {{"C1", {{}, attrs}, name + ": C1: size [2,-1] has a negative dim"}};
+  return {{"C1", {{}, attrs}, name + ": C1: size [2,-1] has a negative dim"},
+          device_reject(name, far)};
 }
 
 OpDef full_entry() {
@@ -78,14 +90,16 @@ OpDef full_entry() {
   add({3}, -2.75, DType::i32);
   return OpDef{
       .name = "full",
-      .signature = "(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None) -> Tensor",
+      .signature =
+          "(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Device? "
+          "device=None) -> Tensor",
       .summary = "a number everywhere",
       .source = "aten::full, PyTorch 2.13",
       .traits = constructor_traits,
       .infer = [](const OpView& op) -> Result<Types> {
         CLEAVE_CHECK(check_size(op));
         const DType t = op.dtype_attr("dtype").value_or(number_dtype(op.attr("fill_value")));
-        return Types{Type(t, op.dims_attr("size"))};
+        return made_on_device(op, "C2", Type(t, op.dims_attr("size")));
       },
       .reference = [](const OpView& op, std::span<const Array* const>) -> Result<Arrays> {
         return Arrays{filled(op, op.attr("fill_value"))};
@@ -97,7 +111,7 @@ OpDef full_entry() {
       }),
       .cost = cost_per_result(0),
       .samples = samples,
-      .rejects = size_reject("full", {{"fill_value", 1}}),
+      .rejects = size_rejects("full", {{"fill_value", 1}}),
   };
 }
 
@@ -114,13 +128,15 @@ OpDef sized_entry(const char* name, const char* summary, int number, const char*
     samples.push_back({{}, {{"size", s}}});
   return OpDef{
       .name = name,
-      .signature = fmt::format("(SymInt[] size, *, ScalarType? dtype=None{}) -> Tensor", more),
+      .signature = fmt::format(
+          "(SymInt[] size, *, ScalarType? dtype=None, Device? device=None{}) -> Tensor", more),
       .summary = summary,
       .source = fmt::format("aten::{}, PyTorch 2.13", name),
       .traits = constructor_traits,
       .infer = [](const OpView& op) -> Result<Types> {
         CLEAVE_CHECK(check_size(op));
-        return Types{Type(op.dtype_attr("dtype").value_or(DType::f32), op.dims_attr("size"))};
+        const DType t = op.dtype_attr("dtype").value_or(DType::f32);
+        return made_on_device(op, "C2", Type(t, op.dims_attr("size")));
       },
       .reference = [number](const OpView& op, std::span<const Array* const>) -> Result<Arrays> {
         return Arrays{filled(op, number)};
@@ -132,7 +148,7 @@ OpDef sized_entry(const char* name, const char* summary, int number, const char*
       .lower = loop::by_decomposition(),
       .cost = cost_per_result(0),
       .samples = samples,
-      .rejects = size_reject(name, {}),
+      .rejects = size_rejects(name, {}),
   };
 }
 
@@ -182,12 +198,12 @@ OpDef like_entry(const LikeRow& row) {
 OpDef scalar_entry() {
   return OpDef{
       .name = "scalar_tensor",
-      .signature = "(Scalar s, *, ScalarType? dtype=None) -> Tensor",
+      .signature = "(Scalar s, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
       .summary = "a 0-d tensor of one number",
       .source = "aten::scalar_tensor, PyTorch 2.13",
       .traits = constructor_traits,
       .infer = [](const OpView& op) -> Result<Types> {
-        return Types{Type(op.dtype_attr("dtype").value_or(DType::f32), {})};
+        return made_on_device(op, "C2", Type(op.dtype_attr("dtype").value_or(DType::f32), {}));
       },
       .reference = [](const OpView& op, std::span<const Array* const>) -> Result<Arrays> {
         return Arrays{filled(op, op.attr("s"))};
@@ -224,7 +240,7 @@ OpDef scalar_entry() {
                   {{}, {{"s", -3}, {"dtype", DType::i64}}},
                   {{}, {{"s", 0.1}, {"dtype", DType::bf16}}},
                   {{}, {{"s", 2}, {"dtype", DType::boolean}}}},
-      .rejects = {},
+      .rejects = {device_reject("scalar_tensor", {{"s", 1}})},
   };
 }
 

@@ -1,16 +1,19 @@
 // Tensors whose contents don't matter, with the memory order that ATen gives them.
 //
-// empty_strided(; size, stride, dtype)           stride[d] elements from one index of d to the next
-// empty_permuted(; size, physical_layout, dtype)  dims in the order in which they lie in memory
+// empty_strided(; size, stride, dtype, device)
+//                           stride[d] elements from one index of d to the next
+// empty_permuted(; size, physical_layout, dtype, device)
+//                           dims in the order in which they lie in memory
 //
 //   (C1) no dim is negative                (C2) stride has an entry for each dim, none negative
-//   (C3) physical_layout names each dim once
+//   (C3) physical_layout names each dim once    (C4) device is cpu, cuda or cuda:N
 //
 // The contents are zeros: the same bits in every run (constant.cpp). The order of the elements in
 // memory is lowering's choice, so strides are checked and say nothing more. dtype f32 where none is
 // given.
 #include <algorithm>
 
+#include "op/constructor_device.h"
 #include "op/cost.h"
 #include "op/entry.h"
 #include "op/pointwise.h"
@@ -24,7 +27,8 @@ Result<Types> sized_type(const OpView& op) {
   for (const Dim& d : op.dims_attr("size"))
     if (op.env().range_of(d).hi < 0)
       return op.broken("C1", "size {} has a negative dim", op.attr("size").text());
-  return Types{Type(op.dtype_attr("dtype").value_or(DType::f32), op.dims_attr("size"))};
+  const DType t = op.dtype_attr("dtype").value_or(DType::f32);
+  return made_on_device(op, "C4", Type(t, op.dims_attr("size")));
 }
 
 Result<Types> infer_strided(const OpView& op) {
@@ -54,8 +58,9 @@ OpDef entry(const char* name, const char* argument, InferFn infer, std::vector<S
             std::vector<Reject> rejects) {
   return OpDef{
       .name = name,
-      .signature =
-          fmt::format("(SymInt[] size, {}, *, ScalarType? dtype=None) -> Tensor", argument),
+      .signature = fmt::format(
+          "(SymInt[] size, {}, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
+          argument),
       .summary = "A tensor whose contents don't matter: zeros.",
       .source = fmt::format("aten::{}, PyTorch 2.13", name),
       .traits = pointwise_traits | Trait::constructor,
@@ -104,6 +109,9 @@ CLEAVE_OPS(empty_layout) {
             {{"C1",
               {{}, {{"size", negative}, {"stride", straight}}},
               "empty_strided: C1: size [2,-1] has a negative dim"},
+             {"C4",
+              {{}, {{"size", size}, {"stride", order}, {"device", "cuda:-1"}}},
+              "empty_strided: C4: device is \"cuda:-1\", expected cpu, cuda or cuda:N"},
              {"C2",
               {{}, {{"size", size}, {"stride", short_one}}},
               "empty_strided: C2: stride is [1] for size [2,3], expected as many entries"},

@@ -255,5 +255,28 @@ TEST(Compile, DumpHoldsStagesThatReadBack) {
   EXPECT_GE(units, 1);
 }
 
+TEST(Instance, MemoryThatDoesNotSuitIsRefused) {
+  auto run =
+      instance(compiled("graph @main(%x: input f32[2,3]{10,1}, %h: input bf16[2]) {\n"
+                        "  %y = sin(%x)\n  return %y, %h\n}"));
+  const auto refusal = [](const Status& s) { return s.ok() ? "none" : s.failure().message; };
+  std::vector<float> x(13);
+  std::vector<double> d(13);
+  std::vector<uint16_t> h(2);
+  EXPECT_EQ(refusal(run->bind(0, std::span(x))), "none");
+  EXPECT_EQ(refusal(run->bind(1, std::span(h))), "none");
+  EXPECT_EQ(refusal(run->bind(0, std::span(x).first(12))),
+            "placeholder %x: it is bound to 48 B of f32, expected at least 52 B of f32: "
+            "f32[2,3]{10,1}");
+  EXPECT_EQ(refusal(run->bind(0, std::span(d))),
+            "placeholder %x: it is bound to 104 B of f64, expected at least 52 B of f32: "
+            "f32[2,3]{10,1}");
+  EXPECT_EQ(refusal(run->bind(0, std::as_writable_bytes(std::span(x)).first(8))),
+            "placeholder %x: it is bound to 8 B of any dtype, expected at least 52 B of f32: "
+            "f32[2,3]{10,1}");
+  EXPECT_EQ(refusal(run->bind(2, std::span(x))), "bind: placeholder 2 is outside [0, 2)");
+  EXPECT_EQ(refusal(run->run()), "none");  // what was bound before still is
+}
+
 }  // namespace
 }  // namespace cleave

@@ -21,7 +21,7 @@ class Strides {
 
   bool chance(double p) { return static_cast<double>(rng_() >> 11) * 0x1p-53 < p; }
 
-  // Strides of a static type in which elements may overlap or not; none where only row-major ones were found.
+  // Strides of a static type in which elements may overlap or not; none where none were found.
   std::optional<std::vector<Dim>> draw(Type t, Overlap overlap) {
     const std::vector<int64_t> shape = static_shape(t);
     for (int tries = 0; tries < 8; ++tries) {

@@ -1,8 +1,8 @@
-// fuzz_strides [N [SEED [FOLDER]]]: N random graphs from SEED on, forward and backward, with strides
-// on placeholders and results: the oracle and the compiled program, fused and not, give the bits
-// that they give without strides; each tenth seed as machine code, the others as bytecode, each
-// fifth in mixed precision, each seventh under memory budgets too. A graph that differs is reduced
-// and written to FOLDER as strided_SEED.clv. Exit status: 0 none differs, 1 some do.
+// fuzz_strides [N [SEED [FOLDER]]]: N random graphs from SEED on, forward and backward, with
+// strides on placeholders and results: the oracle and the compiled program, fused and not, give the
+// bits that they give without strides; each tenth seed as machine code, the others as bytecode,
+// each fifth in mixed precision, each seventh under memory budgets too. A graph that differs is
+// reduced and written to FOLDER as strided_SEED.clv. Exit status: 0 none differs, 1 some do.
 #include <charconv>
 #include <filesystem>
 #include <fstream>

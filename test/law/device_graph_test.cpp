@@ -1,0 +1,181 @@
+// Graphs on a device without a backend: inferred, differentiated, rewritten and cut as on the CPU,
+// run by the oracle, and refused by whatever would run them on the CPU instead.
+#include <gtest/gtest.h>
+
+#include "compile/executable.h"
+#include "compile/measure_call.h"
+#include "cut/default_partition.h"
+#include "grad/grad.h"
+#include "inspect/halves_traffic.h"
+#include "interp/interpret.h"
+#include "ir/print.h"
+#include "pass/pipeline.h"
+#include "test/random_inputs.h"
+#include "test/sample/device_graph.h"
+
+namespace cleave::random {
+namespace {
+
+using test::core;
+using test::parsed;
+
+constexpr Device cuda{DeviceKind::cuda, 0};
+
+// The first value that doesn't lie on the device; empty: all do.
+std::string elsewhere(const Graph& g) {
+  for (const Placeholder& p : g.placeholders())
+    if (p.role != Role::symint && g.type(p.value).device != cuda) return g.name(p.value);
+  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
+    for (const Type& t : g.output_types(n))
+      if (!t.is_none && t.device != cuda) return print_node(g, n);
+  return "";
+}
+
+Arrays by_oracle(const RandomGraph& r) {
+  std::vector<const Array*> inputs;
+  for (const Array& a : r.inputs) inputs.push_back(&a);
+  return value_or_throw(interpret(r.g, inputs));
+}
+
+std::string refusal(const Status& s) {
+  if (s.ok()) return "nothing";
+  return s.failure().kind == ErrorKind::unsupported ? s.failure().message : "another kind";
+}
+
+Status compiled(const Graph& g) {
+  CompileOptions options;
+  options.compiler = runtime::CompilerKind::none;
+  const auto program = CompiledProgram::compile(g, core(), options);
+  return program.ok() ? Status() : Status(program.failure());
+}
+
+TEST(DeviceGraphs, every_stage_before_lowering_keeps_the_device) {
+  int joints = 0;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    const RandomGraph r = value_or_throw(random_graph(core(), seed, {.most_nodes = 20}));
+    const RandomGraph far = value_or_throw(with_devices(r));
+    ASSERT_TRUE(verify(far.g).ok()) << "seed " << seed << ": " << verify(far.g).failure().message;
+    EXPECT_EQ(elsewhere(far.g), "") << "seed " << seed;
+    EXPECT_EQ(print(parsed(print(far.g))), print(far.g));
+    const Arrays got = by_oracle(far), want = by_oracle(r);
+    for (size_t k = 0; k < want.size(); ++k) EXPECT_EQ(got[k].i, want[k].i) << "seed " << seed;
+    Result<Graph> joint = make_joint(far.g, core());
+    if (!joint.ok() && joint.failure().message.ends_with("none is floating")) continue;
+    ASSERT_TRUE(joint.ok()) << "seed " << seed << ": " << joint.failure().message;
+    if (!joint->is_joint()) continue;  // nothing in it is trained
+    const Result<Partition> cut = default_partition(*joint);
+    ASSERT_TRUE(cut.ok()) << "seed " << seed << ": " << cut.failure().message;
+    for (const PassStage stage : {PassStage::joint, PassStage::post_grad})
+      value_or_throw(run_stage(stage, *joint, core(), {}));
+    for (const Graph* g :
+         std::initializer_list<const Graph*>{&*joint, &cut->forward, &cut->backward}) {
+      ASSERT_TRUE(verify(*g).ok()) << "seed " << seed << ": " << verify(*g).failure().message;
+      EXPECT_EQ(elsewhere(*g), "") << "seed " << seed;
+    }
+    ++joints;
+  }
+  EXPECT_GT(joints, 50);
+}
+
+TEST(DeviceGraphs, nothing_runs_them_on_the_cpu) {
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    const RandomGraph r = value_or_throw(random_graph(core(), seed, {.most_nodes = 20}));
+    const RandomGraph far = value_or_throw(with_devices(r));
+    EXPECT_NE(refusal(compiled(far.g)).find("@cuda:0: no backend for cuda"), std::string::npos)
+        << "seed " << seed << ": " << refusal(compiled(far.g)) << print(far.g);
+    const auto kernels = graph_traffic(far.g, core(), true);
+    ASSERT_FALSE(kernels.ok());
+    EXPECT_EQ(kernels.failure().kind, ErrorKind::unsupported);
+  }
+  const Graph far =
+      parsed("graph @main(%x: input f32[2]@cuda:0) {\n  %y = sin(%x)\n  return %y\n}\n");
+  const Result<int64_t> timed = CallTimer(core()).measure(far, far.first_node());
+  ASSERT_FALSE(timed.ok());
+  EXPECT_EQ(timed.failure().kind, ErrorKind::unsupported);
+}
+
+TEST(DeviceGraphs, the_refusal_names_what_lies_there) {
+  const Graph placeholder = parsed(
+      "graph @main(%x: input f32[2], %w: param f32[]@cuda:1) {\n  %y = sin(%x)\n  return %y\n}\n");
+  EXPECT_EQ(refusal(compiled(placeholder)),
+            "@main: %w is f32[]@cuda:1: no backend for cuda is built in, and nothing of the graph "
+            "runs on the CPU instead; take @cuda off the types to compile it for the CPU, or run "
+            "it by the reference engine, which knows no devices\n  %w: param f32[]@cuda:1");
+  const Graph call = parsed(
+      "graph @main(%x: input f32[2]) {\n  %y = full(size=[2], fill_value=1.0, device=\"cuda:0\")\n"
+      "  %z = sin(%x)\n  return %z, %y\n}\n");
+  EXPECT_NE(refusal(compiled(call)).find("%y is f32[2]@cuda:0: no backend"), std::string::npos);
+  const Graph inside = parsed(
+      "graph @far(%x: input f32[2]) {\n  %y = arange(; end=2.0, device=\"cuda\")\n"
+      "  %s = sin(%x)\n  return %s\n}\ngraph @near(%x: input f32[2]) {\n  return %x\n}\n"
+      "graph @main(%p: input bool[], %x: input f32[2]) {\n"
+      "  %y = cond(%p, [%x]; then=@far, otherwise=@near)\n  return %y\n}\n");
+  EXPECT_NE(refusal(compiled(inside)).find("@far: %y is f32[2]@cuda:0"), std::string::npos);
+}
+
+// ---- mixed devices in one call
+
+// Which operand of the sample goes to the device; all of them where `which` is none.
+Result<Types> inferred(const OpDef& op, const Sample& sample, std::optional<size_t> which) {
+  Graph g("main");
+  Arrays inputs;
+  CLEAVE_TRY(const law::SampleCall call,
+             law::add_sample(g, op, sample, 0, law::Floats::own, "s", inputs));
+  Graph far("main");
+  std::unordered_map<uint32_t, ValueId> map;
+  for (const Placeholder& p : g.placeholders()) {
+    Type t = g.type(p.value);
+    const bool moves = which ? call.operands[*which] == p.value : p.role != Role::symint;
+    if (moves) t.device = cuda;
+    CLEAVE_TRY(map[p.value.v], far.add_placeholder(p.role, g.name(p.value), t, false, p.sym));
+  }
+  NodeSpec spec{.op = g.node(call.node).op,
+                .inputs = {},
+                .list_size = g.node(call.node).list_size,
+                .attrs = g.node(call.node).attrs};
+  for (const ValueId v : g.node(call.node).inputs)
+    spec.inputs.push_back(v.valid() ? map.at(v.v) : v);
+  CLEAVE_TRY(const NodeId n, far.add_node(std::move(spec)));
+  return far.output_types(n);
+}
+
+TEST(MixedDevices, are_refused_by_every_operator_and_results_lie_where_operands_do) {
+  int refused = 0, moved = 0;
+  for (const auto& op : core().all()) {
+    if (op->samples.empty() || op->schema.operands.empty()) continue;
+    const Sample& sample = op->samples[0];
+    if (std::ranges::any_of(op->schema.args,
+                            [](const ArgDef& a) { return a.kind == ArgKind::graph; }))
+      continue;  // subgraphs say what they take
+    const Result<Types> all = inferred(*op, sample, std::nullopt);
+    ASSERT_TRUE(all.ok()) << op->name << ": " << all.failure().message;
+    for (const Type& t : *all)
+      EXPECT_TRUE(t.is_none || t.device == cuda) << op->name << " gives " << t.text();
+    ++moved;
+    Graph g("main");
+    Arrays inputs;
+    const law::SampleCall call =
+        value_or_throw(law::add_sample(g, *op, sample, 0, law::Floats::own, "s", inputs));
+    int tensors = 0;  // an operand of no dims may lie anywhere
+    for (const ValueId v : call.operands) tensors += g.type(v).rank() > 0;
+    for (size_t k = 0; k < call.operands.size() && tensors > 1; ++k) {
+      if (g.type(call.operands[k]).rank() == 0) continue;
+      const Result<Types> mixed = inferred(*op, sample, k);
+      const bool is_refused = !mixed.ok() && mixed.failure().kind == ErrorKind::user;
+      EXPECT_TRUE(is_refused) << op->name << " takes operand " << k << " on another device";
+      ++refused;
+    }
+  }
+  EXPECT_GT(moved, 200);
+  EXPECT_GT(refused, 150);
+}
+
+TEST(MixedDevices, a_number_of_the_cpu_may_meet_any) {
+  const Graph g = parsed(
+      "graph @main(%x: input f32[2]@cuda:0, %s: input f32[]) {\n  %y = mul(%s, %x)\n"
+      "  return %y\n}\n");
+  EXPECT_EQ(g.type(g.find("y")).text(), "f32[2]@cuda:0");
+}
+
+}  // namespace
+}  // namespace cleave::random
