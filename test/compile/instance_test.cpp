@@ -8,6 +8,7 @@
 
 #include "compile/executable.h"
 #include "test/random_inputs.h"
+#include "test/targets.h"
 
 namespace cleave {
 namespace {
@@ -17,8 +18,10 @@ using test::parsed;
 
 std::shared_ptr<const CompiledProgram> compiled(
     const std::string& text, int threads = 2,
-    runtime::CompilerKind kind = runtime::CompilerKind::automatic) {
+    runtime::CompilerKind kind = runtime::CompilerKind::automatic,
+    const Target& target = Target::here()) {
   CompileOptions options;
+  options.target = target;
   options.executor = make_thread_pool(threads);
   options.compiler = kind;
   return value_or_throw(CompiledProgram::compile(parsed(text), core(), options));
@@ -196,15 +199,30 @@ TEST(Instance, EnteredTwiceSaysSo) {
 }
 
 TEST(Instance, PlannedPeakIsWhatIsTouched) {
-  auto p = compiled(norm_text);
-  auto run = instance(p);
-  auto x = wave(64 * 257, 0.37f), w = wave(257, 1.3f), m = wave(257 * 33, 0.11f);
-  ASSERT_TRUE(run->bind(0, std::span(x)).ok() && run->bind(1, std::span(w)).ok() &&
-              run->bind(2, std::span(m)).ok());
-  run->fill_arena_pattern();
-  EXPECT_EQ(run->touched_arena_bytes(), 0);
-  ASSERT_TRUE(run->run().ok());
-  EXPECT_EQ(run->touched_arena_bytes(), p->report().arena_bytes);
+  for (const Target& target : test::targets_here()) {
+    SCOPED_TRACE(target.text());
+    auto p = compiled(norm_text, 2, runtime::CompilerKind::automatic, target);
+    auto run = instance(p);
+    auto x = wave(64 * 257, 0.37f), w = wave(257, 1.3f), m = wave(257 * 33, 0.11f);
+    ASSERT_TRUE(run->bind(0, std::span(x)).ok() && run->bind(1, std::span(w)).ok() &&
+                run->bind(2, std::span(m)).ok());
+    run->fill_arena_pattern();
+    EXPECT_EQ(run->touched_arena_bytes(), 0);
+    ASSERT_TRUE(run->run().ok());
+    EXPECT_EQ(run->touched_arena_bytes(), p->report().arena_bytes);
+  }
+}
+
+// Compiled it is: a program may be made here for another machine.
+TEST(Instance, ATargetThatThisMachineLacksIsUnsupported) {
+  const Target most{InstructionSet::avx512bf16};
+  if (most.runs_here()) GTEST_SKIP() << "this machine runs every target";
+  const auto made = Instance::make(compiled(norm_text, 2, runtime::CompilerKind::automatic, most),
+                                   make_thread_pool(1));
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.failure().kind, ErrorKind::unsupported);
+  EXPECT_TRUE(made.failure().message.starts_with("target x86-64-v4-bf16: this machine has no more"))
+      << made.failure().message;
 }
 
 TEST(Instance, BothCompilersGiveTheSameBits) {

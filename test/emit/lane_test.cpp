@@ -10,6 +10,7 @@
 #include "emit/c_source.h"
 #include "loop/kernel_builder.h"
 #include "runtime/compiler.h"
+#include "test/targets.h"
 
 namespace cleave {
 namespace {
@@ -96,8 +97,13 @@ std::string check(const Kernel& k) {
     return code.phases[p].code->run(b, nullptr, 0, code.phases[p].extent, fault);
   });
   const emit::CKernel c = emit::emit_c(k, "k");
-  for (runtime::CompilerKind kind : {runtime::CompilerKind::clang, runtime::CompilerKind::cc}) {
-    auto compiler = runtime::make_compiler(kind, Target::here());
+  std::vector<std::pair<runtime::CompilerKind, Target>> ways = {
+      {runtime::CompilerKind::cc, Target::here()}};
+  for (const Target& target : test::targets_here())
+    ways.emplace_back(runtime::CompilerKind::clang, target);
+  for (const auto& [kind, target] : ways) {
+    SCOPED_TRACE(target.text());
+    auto compiler = runtime::make_compiler(kind, target);
     if (!compiler.ok()) continue;
     auto unit = (*compiler)->compile(emit::c_prelude_for(c.text) + c.text, "lanes");
     EXPECT_TRUE(unit.ok()) << unit.failure().message << c.text;

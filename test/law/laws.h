@@ -4,6 +4,7 @@
 // A broken law is a failure whose text names the sample. A law that has nothing to check for an
 // entry (no gradient rule, say) holds.
 #pragma once
+#include "cleave/target.h"
 #include "ir/op_def.h"
 
 namespace cleave::law {
@@ -34,10 +35,11 @@ Status text_law(const OpRegistry& ops, const OpDef& op);
 // Each reject fails, by infer or by the reference, with exactly its text.
 Status reject_law(const OpDef& op);
 
-// The compiled samples give the reference's values (f64 1e-11, f32 3e-5, bf16 1/128, f16 1/1024;
-// integers exactly), with the same bits on 1 and 2 threads, and the same values as bytecode.
-// Rejects that infer accepts fail as bytecode with their text.
-Status lowered_law(const OpRegistry& ops, const OpDef& op);
+// The samples, compiled for the target, give the reference's values (f64 1e-11, f32 3e-5, bf16
+// 1/128, f16 1/1024; integers exactly), with the same bits on 1 and 2 threads, and the same values
+// as bytecode. Rejects that infer accepts fail as bytecode with their text. Bytecode is the same
+// for all targets: so are the bits of all that is no product, attention or convolution.
+Status lowered_law(const OpRegistry& ops, const OpDef& op, const Target& target = Target::here());
 
 // How many samples the gradient law compares with differences, of the first order: 0 is a hole
 // where the entry has a rule.

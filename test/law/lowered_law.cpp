@@ -77,7 +77,7 @@ Status rejects_when_run(const OpRegistry& ops, const OpDef& op) {
 
 }  // namespace
 
-Status lowered_law(const OpRegistry& ops, const OpDef& op) {
+Status lowered_law(const OpRegistry& ops, const OpDef& op, const Target& target) {
   if (!op.lower.present() || !op.reference.present()) return {};
   CLEAVE_CHECK(rejects_when_run(ops, op));
   CLEAVE_TRY(Batch batch, batch_of(op));
@@ -85,6 +85,7 @@ Status lowered_law(const OpRegistry& ops, const OpDef& op) {
   for (const Array& a : batch.inputs) in.push_back(&a);
   CLEAVE_TRY(Arrays want, interpret(batch.g, in));
   CompileOptions as_it_is;
+  as_it_is.target = target;
   as_it_is.passes.none = true;  // the samples' calls and no others
   CLEAVE_TRY(auto program, CompiledProgram::compile(batch.g, ops, as_it_is));
   CLEAVE_TRY(const Memory one, run_program(program, batch.inputs, 1));

@@ -4,6 +4,7 @@
 #include "op/entry.h"
 #include "test/law/laws.h"
 #include "test/random_inputs.h"
+#include "test/targets.h"
 
 namespace cleave::law {
 namespace {
@@ -25,6 +26,30 @@ TEST_P(Lowered, values) {
 
 INSTANTIATE_TEST_SUITE_P(, Lowered, testing::ValuesIn(names()),
                          [](const auto& info) { return info.param; });
+
+// The same for the targets below AVX-512, where this machine has more.
+class LoweredFor : public testing::TestWithParam<std::tuple<Target, std::string>> {};
+
+TEST_P(LoweredFor, values) {
+  const auto& [target, name] = GetParam();
+  const Status s = lowered_law(core(), *core().find(name), target);
+  EXPECT_TRUE(s.ok()) << (s.ok() ? "" : s.failure().message);
+}
+
+std::vector<Target> lesser() {
+  std::vector<Target> out;
+  for (const Target& t : test::targets_here())
+    if (t.set < InstructionSet::avx512 && t.set < Target::here().set) out.push_back(t);
+  return out;
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LoweredFor);
+INSTANTIATE_TEST_SUITE_P(, LoweredFor,
+                         testing::Combine(testing::ValuesIn(lesser()), testing::ValuesIn(names())),
+                         [](const auto& info) {
+                           return test::name_of(std::get<0>(info.param)) + "_" +
+                                  std::get<1>(info.param);
+                         });
 
 // sin under another name, lowered to sin(x) * factor.
 std::string law_of_scaled_sin(double factor) {

@@ -305,6 +305,9 @@ double tolerance_of(DType dtype) {
   return dtype == DType::f32 ? 2e-5 : dtype == DType::f16 ? 2e-3 : 1e-2;
 }
 
+// Beyond a hundred terms, as a sum's independent errors grow.
+double growth(int64_t terms) { return std::max(1.0, std::sqrt(static_cast<double>(terms) / 100)); }
+
 void check(Random& random, const Wish& wish, const AttentionKernel& kernel) {
   Case c = made(random, wish);
   const auto one = make_thread_pool(1), two = make_thread_pool(2);
@@ -312,10 +315,10 @@ void check(Random& random, const Wish& wish, const AttentionKernel& kernel) {
   const Numbers want = plain(c);
   const double tolerance = tolerance_of(wish.dtype);
   expect_near("out", c.out, want.out, tolerance);
-  expect_near("dquery", c.dquery, want.dquery, tolerance);
-  expect_near("dkey", c.dkey, want.dkey, tolerance);
-  expect_near("dvalue", c.dvalue, want.dvalue, tolerance);
   const AttentionSpec& f = c.spec.forward;
+  expect_near("dquery", c.dquery, want.dquery, tolerance * growth(f.columns));
+  expect_near("dkey", c.dkey, want.dkey, tolerance * growth(f.key_group * f.rows));
+  expect_near("dvalue", c.dvalue, want.dvalue, tolerance);
   for (int64_t n = 0; n < f.batch * f.heads; ++n)
     for (int64_t i = 0; i < f.sum_rows; ++i) {
       const double sum = i < f.rows ? want.sums[static_cast<size_t>(n * f.rows + i)] : 0;
@@ -359,7 +362,10 @@ TEST(Attention, RandomShapes) {
     if (coin(random)) w.mask = std::array{DType::boolean, DType::f32, w.dtype}[pick(random, 0, 2)];
     if (pick(random, 0, 2) == 0) w.dropout_p = 0.3;
     SCOPED_TRACE(text(w));
-    for (const AttentionKernel& kernel : kernels(w.dtype)) check(random, w, kernel);
+    for (const AttentionKernel& kernel : kernels(w.dtype)) {
+      Random same = random;  // whatever kernels this machine has
+      check(same, w, kernel);
+    }
   }
 }
 
