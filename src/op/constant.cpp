@@ -187,11 +187,12 @@ OpDef like_entry(const LikeRow& row) {
         if (row.sized) return {b.call1(row.sized, {}, {{"size", t.shape}, {"dtype", t.dtype}})};
         return {b.full(t.shape, row.number(op), t.dtype)};
       },
-      .grad = zero_grad(),
+      .grad = Absent{"reads no element"},
       .lower = loop::by_decomposition(),
       .cost = cost_per_result(0),
       .samples = samples,
       .rejects = {},
+      .nondifferentiable = 1,
   };
 }
 
