@@ -3,8 +3,8 @@ JOBS ?= $(shell nproc)
 NINJA = ninja -j$(JOBS)
 CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
-.PHONY: release demo test test-target bench asan fuzz fuzz-passes fuzz-rewrites fuzz-strides bless \
-  fuzz-budgets peer peer-fuzz peer-partition mutate fuzz-build doc \
+.PHONY: release demo test test-target bench asan fuzz fuzz-commands fuzz-passes fuzz-rewrites \
+  fuzz-strides bless fuzz-budgets peer peer-fuzz peer-partition mutate fuzz-build doc \
   format tidy setup clean
 release: build/release/build.ninja
 	@$(NINJA) -C build/release
@@ -84,6 +84,11 @@ bless: build/release/build.ninja
 fuzz-budgets: build/release/build.ninja
 	@$(NINJA) -C build/release fuzz_budgets
 	@build/release/bin/fuzz_budgets $(N) $(SEED) $(BUDGETS)
+
+# Random command lines over odd files, options and outputs: make fuzz-commands N=1000 SEED=0.
+fuzz-commands: build/release/build.ninja
+	@$(NINJA) -C build/release cleave_tool
+	@python3 test/tool/fuzz_commands.py build/release/bin/cleave $(N) $(SEED) --jobs $(JOBS)
 
 # Every sample of every operator, and the examples' models, beside PyTorch 2.13.
 peer: build/release/build.ninja

@@ -13,8 +13,9 @@ namespace cleave::tool {
 void keep_standard_streams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(fd, F_GETFD) < 0) {
-      // Lower ones are open by now, so that the new one is fd itself.
-      const int made = ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+      // Lower ones are open by now, so that the new one is fd itself. What is opened again through
+      // /dev/stdout fails too where it is a folder.
+      const int made = fd == STDIN_FILENO ? ::open("/dev/null", O_WRONLY) : ::open("/", O_RDONLY);
       if (made >= 0 && made != fd) ::close(made);
     }
   // A handler, as programs that are started would inherit SIG_IGN.

@@ -219,6 +219,31 @@ TEST(PytorchPartition, tagged_calls_run_again) {
   EXPECT_EQ(test::count(p.backward, "mm"), 3);
 }
 
+// What PyTorch 2.13 saves of sum(cos(cos(x @ w))), with each tag at the product: must_save is not
+// looked at where the budget is 0, prefer_save nowhere.
+TEST(PytorchPartition, tags_are_read_as_pytorch_reads_them) {
+  using Names = std::vector<std::string>;
+  const Names whole{"m", "permute", "permute_1"}, inputs{"x", "w"};
+  const struct {
+    const char* tag;
+    Names at_1, at_half, at_0;
+  } cases[] = {{"", whole, inputs, inputs},
+               {"!recompute(must_save)", whole, {"x", "w", "m"}, inputs},
+               {"!recompute(prefer_save)", whole, inputs, inputs},
+               {"!recompute(prefer_recompute, ac=1)", inputs, inputs, inputs},
+               {"!recompute(must_recompute, ac=1)", inputs, inputs, inputs}};
+  for (const auto& c : cases) {
+    const std::string text = fmt::format(
+        "graph @main(%x: input f32[64,64] grad, %w: input f32[64,64] grad) {{\n"
+        "  %m = mm(%x, %w) {}\n  %a = cos(%m)\n  %b = cos(%a)\n  %s = sum(%b; dim=[])\n"
+        "  return %s\n}}\n",
+        c.tag);
+    EXPECT_EQ(test::saved_names(cut(text, 1)), c.at_1) << c.tag;
+    EXPECT_EQ(test::saved_names(cut(text, 0.5)), c.at_half) << c.tag;
+    EXPECT_EQ(test::saved_names(cut(text, 0)), c.at_0) << c.tag;
+  }
+}
+
 // Each ban, on a graph where it alone keeps a value from running again.
 TEST(PytorchPartition, each_ban_can_be_turned_off) {
   const auto graph_of = [](const std::string& body) {

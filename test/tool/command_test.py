@@ -704,6 +704,7 @@ class Outputs(Case):
         g, j = self.file("m.clv", MLP), self.path("j.clv")
         self.refused(self.run_to(["grad", g, "-o", j, "--json"], "closed"), 1, "cannot write")
         self.assertEqual((contents(g), cleave("check", j).returncode), (MLP.encode(), 0))
+        self.refused(self.run_to(["grad", g, "-o", "/dev/stdout"], "closed"), 1, "/dev/stdout")
 
     def test_training_stops_where_nobody_reads_and_keeps_its_checkpoint(self):
         c = self.path("c.safetensors")
