@@ -6,6 +6,7 @@
 #include "tool/command.h"
 #include "tool/graph_file.h"
 #include "tool/kernel_times.h"
+#include "tool/static_sizes.h"
 
 namespace cleave::tool {
 namespace {
@@ -56,7 +57,10 @@ Status run(const Options& o) {
     CLEAVE_TRY(report.kernels, graph_traffic(p.main, ops, fuse));
   }
   std::optional<KernelTimes> times;
-  if (o.time > 0) { CLEAVE_TRY(times, time_kernels(p.main, ops, {fuse, o.time, o.threads})); }
+  if (o.time > 0) {
+    CLEAVE_TRY(const Graph graph, graph_at_hints(p.main));
+    CLEAVE_TRY(times, time_kernels(graph, ops, {fuse, o.time, o.threads}));
+  }
   const double elements = static_cast<double>(total_bytes(report.kernels)) / 4;
   if (!o.json) {
     for (const KernelTraffic& k : report.kernels)
