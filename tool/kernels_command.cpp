@@ -6,6 +6,7 @@
 #include "tool/command.h"
 #include "tool/graph_file.h"
 #include "tool/kernel_times.h"
+#include "tool/static_sizes.h"
 #include "tool/target_option.h"
 
 namespace cleave::tool {
@@ -60,7 +61,8 @@ Status run(const Options& o) {
   }
   std::optional<KernelTimes> times;
   if (o.time > 0) {
-    CLEAVE_TRY(times, time_kernels(p.main, ops, {fuse, o.time, o.threads, target}));
+    CLEAVE_TRY(const Graph graph, graph_at_hints(p.main));
+    CLEAVE_TRY(times, time_kernels(graph, ops, {fuse, o.time, o.threads, target}));
   }
   const double elements = static_cast<double>(total_bytes(report.kernels)) / 4;
   if (!o.json) {

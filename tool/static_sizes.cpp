@@ -22,6 +22,14 @@ Result<Graph> static_graph(const Graph& g, const std::map<std::string, Array>& g
   return specialize(g, values);
 }
 
+Result<Graph> graph_at_hints(const Graph& g) {
+  SymbolValues values;
+  for (const Placeholder& p : g.placeholders())
+    if (p.role == Role::symint)
+      values[g.name(p.value)] = g.env().hint_of(Dim::symbol(g.name(p.value)));
+  return specialize(g, values);
+}
+
 Result<SymbolValues> parse_sizes(const Graph& g, const std::vector<std::string>& words,
                                  const std::string& option) {
   SymbolValues out;

@@ -14,6 +14,9 @@ namespace cleave::tool {
 Result<Graph> static_graph(const Graph& g, const std::map<std::string, Array>& given,
                            const SymbolValues& sizes = {});
 
+// The graph with its symints bound to their hints, at which `kernels` counts.
+Result<Graph> graph_at_hints(const Graph& g);
+
 // Words "s0=64" of an option as values. Errors (user): another form, a name that is twice there or
 // no symint of the graph.
 Result<SymbolValues> parse_sizes(const Graph& g, const std::vector<std::string>& words,

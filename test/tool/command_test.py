@@ -756,6 +756,12 @@ class Outputs(Case):
 
 
 class Options(Case):
+    def test_times_are_of_the_sizes_that_are_counted(self):
+        r = cleave("kernels", "-", "--time", 1, "--json", stdin="graph @main(%s0: symint hint(8), %x: input f32[s0,4]) {\n  %y = sin(%x)\n  return %y\n}\n")
+        self.assertEqual(r.returncode, 0, r.stderr)
+        report = json.loads(r.stdout)
+        self.assertEqual((report["elements"], [s["bytes"] for s in report["times"]["steps"]]), (64, [256]))
+
     def test_numbers_beyond_their_bits_are_refused(self):
         g = self.file("m.clv", MLP)
         for word in ("9223372036854775808", "-9223372036854775809", "99999999999999999999", "1.5", "0x10", "", "5 "):
