@@ -6,6 +6,7 @@
 
 #include "base/alignment.h"
 #include "emit/instruction.h"
+#include "loop/sum_blocks.h"
 
 namespace cleave::emit {
 
@@ -210,48 +211,97 @@ class BytecodeWriter {
          .target = narrow(out_.checks.size())});
   }
 
-  // In a lanes loop each lane folds in plain order, elsewhere as emit_c does.
-  void write(const Reduce& r) {
-    const int64_t* inner = r.loops.back().extent.as_const_int();
-    const bool plain = in_lanes_ || (inner && *inner < reduce_lanes);
-    const size_t count = plain ? 1 : reduce_lanes;
-    std::vector<int32_t> sums(count * r.folds.size());  // those of one fold together
-    for (int32_t& l : sums) l = slot();
-    for (size_t k = 0; k < sums.size(); ++k) {
-      const Fold& f = r.folds[k / count];
-      move(sums[k], value_of(identity_of(f.op, f.var.type())));
-    }
-    nest(r, 0, [&] {
-      block(r.body);
-      known_.clear();
-      std::vector<int32_t> values;
-      for (const Fold& f : r.folds) values.push_back(value(f.value));
-      for (size_t k = 0; k < r.folds.size(); ++k) {
-        const ReduceOp op = r.folds[k].op;
-        const DType t = r.folds[k].var.type();
-        const int32_t sum = sums[k * count];
-        if (plain)
-          put({.dst = sum, .a = values[k], .function = fold_function(op, t)});
-        else
-          put({.dst = sum,
-               .a = values[k],
-               .b = variable(r.loops.back().var),
-               .function = lane_function(op, t)});
-      }
-    });
-    for (size_t k = 0; k < r.folds.size(); ++k) {
-      const Fold& f = r.folds[k];
-      const int32_t* lane = &sums[k * count];
-      for (size_t w = count / 2; w; w >>= 1)
-        for (size_t l = 0; l < w; ++l)
-          put({.dst = lane[l], .a = lane[l + w], .function = fold_function(f.op, f.var.type())});
-      move(variable(f.var), lane[0]);
+  // What a Reduce folds into: of each fold `count` slots, one after the other.
+  struct Sums {
+    const Reduce& r;
+    size_t count;
+    std::optional<SumBlocks> blocks;
+    std::vector<int32_t> of_fold, totals;  // totals: of blocks, in f64
+    bool has_total(const Fold& f) const { return blocks && rounds(f.op, f.var.type()); }
+  };
+  void fill(const Sums& sums, size_t fold, const std::vector<int32_t>& slots, DType type) {
+    const int32_t identity = value_of(identity_of(sums.r.folds[fold].op, type));
+    for (size_t l = 0; l < sums.count; ++l) move(slots[fold * sums.count + l], identity);
+  }
+  void add_blocks(const Sums& sums) {
+    const int32_t wide = slot();
+    for (size_t k = 0; k < sums.totals.size(); ++k) {
+      const Fold& f = sums.r.folds[k / sums.count];
+      if (!sums.has_total(f)) continue;
+      put({.dst = wide, .a = sums.of_fold[k], .function = cast_function(f.var.type(), DType::f64)});
+      put({.dst = sums.totals[k], .a = wide, .function = fold_function(f.op, DType::f64)});
     }
   }
-  template <class F>
-  void nest(const Reduce& r, size_t depth, F body) {
-    if (depth == r.loops.size()) return body();
-    loop(r.loops[depth], [&] { nest(r, depth + 1, body); });
+
+  // In a lanes loop each lane folds in plain order, elsewhere as emit_c does.
+  void write(const Reduce& r) {
+    const bool in_order = in_lanes_ || is_short(r);
+    Sums sums{r, in_order ? size_t{1} : size_t{reduce_lanes}, sum_blocks(r, in_order), {}, {}};
+    for (size_t k = 0; k < sums.count * r.folds.size(); ++k) sums.of_fold.push_back(slot());
+    if (sums.blocks)
+      for (size_t k = 0; k < sums.of_fold.size(); ++k) sums.totals.push_back(slot());
+    for (size_t k = 0; k < r.folds.size(); ++k)
+      if (sums.has_total(r.folds[k]))
+        fill(sums, k, sums.totals, DType::f64);
+      else
+        fill(sums, k, sums.of_fold, r.folds[k].var.type());
+    nest(sums, 0, in_order);
+    for (size_t k = 0; k < r.folds.size(); ++k) {
+      const Fold& f = r.folds[k];
+      const bool total = sums.has_total(f);
+      const DType t = total ? DType::f64 : f.var.type();
+      const int32_t* lane = &(total ? sums.totals : sums.of_fold)[k * sums.count];
+      for (size_t w = sums.count / 2; w; w >>= 1)
+        for (size_t l = 0; l < w; ++l)
+          put({.dst = lane[l], .a = lane[l + w], .function = fold_function(f.op, t)});
+      if (t == f.var.type())
+        move(variable(f.var), lane[0]);
+      else
+        put({.dst = variable(f.var), .a = lane[0], .function = cast_function(t, f.var.type())});
+    }
+  }
+  void nest(const Sums& sums, size_t depth, bool in_order) {
+    const Reduce& r = sums.r;
+    if (depth == r.loops.size()) return element(sums, in_order);
+    const auto inside = [&] { nest(sums, depth + 1, in_order); };
+    if (!sums.blocks || sums.blocks->loop != depth) return loop(r.loops[depth], inside);
+    // Block after block: `begin` and `end` are the first iterations of this one and the next.
+    const int32_t extent = value_of(r.loops[depth].extent), var = variable(r.loops[depth].var);
+    const int32_t step = integer(sums.blocks->iterations), begin = slot(), end = slot();
+    const int32_t less = slot();
+    move(begin, integer(0));
+    const int32_t top = here();
+    put({.dst = less, .a = begin, .b = extent, .function = function_of(Op::lt, DType::i64)});
+    const size_t leave = put({.kind = Kind::jump_if_zero, .a = less});
+    put({.dst = end, .a = begin, .b = step, .function = function_of(Op::add, DType::i64)});
+    put({.dst = end, .a = end, .b = extent, .function = function_of(Op::min, DType::i64)});
+    for (size_t k = 0; k < r.folds.size(); ++k)
+      if (sums.has_total(r.folds[k])) fill(sums, k, sums.of_fold, r.folds[k].var.type());
+    move(var, begin);
+    counted(var, end, inside);
+    add_blocks(sums);
+    move(begin, end);
+    put({.kind = Kind::jump, .target = top});
+    land(leave);
+  }
+  void element(const Sums& sums, bool in_order) {
+    const Reduce& r = sums.r;
+    block(r.body);
+    known_.clear();
+    std::vector<int32_t> values;
+    for (const Fold& f : r.folds) values.push_back(value(f.value));
+    for (size_t k = 0; k < r.folds.size(); ++k) {
+      const ReduceOp op = r.folds[k].op;
+      const DType t = r.folds[k].var.type();
+      const int32_t sum = sums.of_fold[k * sums.count];
+      if (in_order)
+        put({.dst = sum, .a = values[k], .function = fold_function(op, t)});
+      else
+        put({.dst = sum,
+             .a = values[k],
+             .b = variable(r.loops.back().var),
+             .function = lane_function(op, t)});
+    }
   }
 
   struct ConstantHash {

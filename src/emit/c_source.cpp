@@ -7,6 +7,7 @@
 #include "emit/c_expr.h"
 #include "emit/c_text.h"
 #include "emit/lane_writer.h"
+#include "loop/sum_blocks.h"
 
 namespace cleave::emit {
 
@@ -226,7 +227,27 @@ class KernelWriter {
     return a;
   }
 
-  // `suffix` is "[l]" where each fold has a lane array.
+  // An accumulator is one variable, one for each of 16 lanes, or one for each column.
+  enum class Width { one, lanes, columns };
+  std::string at(Width w) const {
+    return w == Width::one ? "" : fmt::format("[{}]", w == Width::lanes ? "l" : lane_var_);
+  }
+  // The statement, for each `l` or column where there are several.
+  void each(Width w, const std::string& statement) {
+    if (w == Width::lanes)
+      return line(fmt::format("for (int l = 0; l < {}; ++l) {}", reduce_lanes, statement));
+    open_lanes();
+    line(statement);
+    close_lanes();
+  }
+  void define_sum(Width w, const Fold& f, DType type, const std::string& suffix) {
+    const std::string name = f.var->var + suffix, identity = expr(identity_of(f.op, type));
+    if (w == Width::one) return line(fmt::format("{} {} = {};", c_type(type), name, identity));
+    line(fmt::format("{} {}[{}];", c_type(type), name,
+                     w == Width::lanes ? reduce_lanes : column_lanes));
+    each(w, fmt::format("{}{} = {};", name, at(w), identity));
+  }
+
   void element(const Reduce& r, const std::string& suffix) {
     for (const Stmt& s : r.body) stmt(s);
     std::vector<Expr> values;
@@ -237,79 +258,92 @@ class KernelWriter {
       line(fmt::format("{} = {};", sum, combine(r.folds[k], sum, text[k])));
     }
   }
-
-  // Folded in plain order.
-  static bool is_plain(const Reduce& r) {
-    const int64_t* inner = r.loops.back().extent.as_const_int();
-    return inner && *inner < reduce_lanes;
+  // The innermost loop's iterations from `begin` to `end`.
+  void elements(Width w, const Reduce& r, const std::string& begin, const std::string& end,
+                const std::string& suffix) {
+    const std::string& j = r.loops.back().var->var;
+    if (w == Width::lanes) {
+      open("");
+      line(fmt::format("int64_t at = {};", begin));
+      open(fmt::format("for (; at + {0} <= {1}; at += {0})", reduce_lanes, end));
+      open(fmt::format("for (int l = 0; l < {}; ++l)", reduce_lanes));
+      line(fmt::format("const int64_t {} = at + l;", j));
+      element(r, suffix);
+      close();
+      close();
+      open(fmt::format("for (int l = 0; at + l < {}; ++l)", end));
+      line(fmt::format("const int64_t {} = at + l;", j));
+      element(r, suffix);
+      close();
+      return close();
+    }
+    open(fmt::format("for (int64_t {0} = {1}; {0} < {2}; ++{0})", j, begin, end));
+    open_lanes();
+    std::string bound = std::exchange(lane_bound_, "");
+    element(r, suffix);
+    lane_bound_ = bound;
+    close_lanes();
+    close();
   }
 
   void write(const Reduce& r) {
-    if (in_lanes()) return write_column(r);
-    if (!is_plain(r) && vectors_.write(r)) return;
-    const bool plain = is_plain(r);
-    for (const Fold& f : r.folds) {
-      const std::string type(c_type(f.var.type())), &v = f.var->var;
-      const std::string identity = expr(identity_of(f.op, f.var.type()));
-      if (plain) {
-        line(fmt::format("{} {} = {};", type, v, identity));
-        continue;
+    const bool in_order = in_lanes() || is_short(r);
+    if (!in_order && vectors_.write(r)) return;
+    const Width w = in_lanes() ? Width::columns : in_order ? Width::one : Width::lanes;
+    const std::optional<SumBlocks> blocks = sum_blocks(r, in_order);
+    const std::string suffix = w == Width::lanes ? "_lane" : blocks ? "_block" : "";
+    const auto has_total = [&](const Fold& f) { return blocks && rounds(f.op, f.var.type()); };
+    for (const Fold& f : r.folds)
+      if (has_total(f))
+        define_sum(w, f, DType::f64, "_total");
+      else
+        define_sum(w, f, f.var.type(), suffix);
+    for (size_t d = 0; d < r.loops.size(); ++d) {
+      const std::string &v = r.loops[d].var->var, n = expr(r.loops[d].extent);
+      std::string begin = "0", end = n;
+      if (blocks && blocks->loop == d) {
+        begin = v + "_block", end = v + "_end";
+        open(fmt::format("for (int64_t {0} = 0; {0} < {1}; {0} += {2})", begin, n,
+                         blocks->iterations));
+        line(fmt::format("const int64_t {} = min_i64({}, {} + {});", end, n, begin,
+                         blocks->iterations));
+        for (const Fold& f : r.folds)
+          if (has_total(f)) define_sum(w, f, f.var.type(), suffix);
       }
-      line(fmt::format("{} {}_lane[{}];", type, v, reduce_lanes));
-      line(fmt::format("for (int l = 0; l < {}; ++l) {}_lane[l] = {};", reduce_lanes, v, identity));
+      if (d + 1 == r.loops.size())
+        elements(w, r, begin, end, suffix + at(w));
+      else
+        open(fmt::format("for (int64_t {0} = {1}; {0} < {2}; ++{0})", v, begin, end));
     }
-    for (size_t d = 0; d + 1 < r.loops.size(); ++d)
-      open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", r.loops[d].var->var,
-                       expr(r.loops[d].extent)));
-    const std::string& j = r.loops.back().var->var;
-    const std::string n = expr(r.loops.back().extent);
-    if (plain) {
-      open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", j, n));
-      element(r, "");
-      close();
-    } else {
-      open("");
-      line("int64_t at = 0;");
-      open(fmt::format("for (; at + {0} <= {1}; at += {0})", reduce_lanes, n));
-      open(fmt::format("for (int l = 0; l < {}; ++l)", reduce_lanes));
-      line(fmt::format("const int64_t {} = at + l;", j));
-      element(r, "_lane[l]");
-      close();
-      close();
-      open(fmt::format("for (int l = 0; at + l < {}; ++l)", n));
-      line(fmt::format("const int64_t {} = at + l;", j));
-      element(r, "_lane[l]");
-      close();
+    for (size_t d = r.loops.size(); d-- > 0;) {
+      if (d + 1 < r.loops.size()) close();
+      if (!blocks || blocks->loop != d) continue;
+      for (const Fold& f : r.folds) {
+        const std::string total = f.var->var + "_total" + at(w),
+                          block = f.var->var + suffix + at(w);
+        if (has_total(f)) each(w, fmt::format("{} = {};", total, combine(f, total, block)));
+      }
       close();
     }
-    for (size_t d = 0; d + 1 < r.loops.size(); ++d) close();
-    if (plain) return;
-    for (const Fold& f : r.folds) {
-      const std::string& v = f.var->var;
-      line(fmt::format("for (int w = {}; w; w >>= 1)", reduce_lanes / 2));
-      line(fmt::format("  for (int l = 0; l < w; ++l) {}_lane[l] = {};", v,
-                       combine(f, v + "_lane[l]", v + "_lane[l + w]")));
-      line(fmt::format("const {} {} = {}_lane[0];", c_type(f.var.type()), v, v));
-    }
+    for (const Fold& f : r.folds) finish_sum(w, f, f.var->var + (has_total(f) ? "_total" : suffix));
   }
 
-  // One accumulator a lane, in plain order.
-  void write_column(const Reduce& r) {
-    for (const Fold& f : r.folds) {
-      const std::string left = define(f.var, false);
-      const std::string identity = expr(identity_of(f.op, f.var.type()));
-      open_lanes();
-      line(fmt::format("{} = {};", left, identity));
-      close_lanes();
+  // The fold's variable from what it was summed in.
+  void finish_sum(Width w, const Fold& f, const std::string& sum) {
+    const std::string_view type = c_type(f.var.type());
+    const std::string& v = f.var->var;
+    if (w == Width::lanes) {
+      line(fmt::format("for (int w = {}; w; w >>= 1)", reduce_lanes / 2));
+      line(fmt::format("  for (int l = 0; l < w; ++l) {}[l] = {};", sum,
+                       combine(f, sum + "[l]", sum + "[l + w]")));
+      line(fmt::format("const {0} {1} = ({0}){2}[0];", type, v, sum));
+    } else if (w == Width::one) {
+      if (sum != v) line(fmt::format("const {0} {1} = ({0}){2};", type, v, sum));
+    } else if (sum == v) {
+      lane_vars_[f.var->i] = lane_var_;
+    } else {
+      each(w, fmt::format("{} = ({}){}{};", define(f.var, true), type, sum, at(w)));
     }
-    for (const Loop& l : r.loops)
-      open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", l.var->var, expr(l.extent)));
-    open_lanes();
-    std::string bound = std::exchange(lane_bound_, "");
-    element(r, fmt::format("[{}]", lane_var_));
-    lane_bound_ = bound;
-    close_lanes();
-    for (size_t d = 0; d < r.loops.size(); ++d) close();
   }
 
   const Kernel& k_;

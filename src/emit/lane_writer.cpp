@@ -4,39 +4,6 @@ namespace cleave::emit {
 
 using namespace cleave::loop;
 
-namespace {
-
-bool folds_in_lanes(const Reduce& r) {
-  for (const Fold& f : r.folds) {
-    const bool logical = f.op == ReduceOp::any || f.op == ReduceOp::all;
-    const DType t = f.var.type();
-    if (logical ? t != DType::boolean && t != DType::i32
-                : t == DType::boolean && f.op != ReduceOp::max && f.op != ReduceOp::min)
-      return false;
-  }
-  return true;
-}
-
-// Of bool, -1 and 0: max is any, min is all.
-ReduceOp lane_op(const Fold& f) {
-  if (f.var.type() != DType::boolean) return f.op;
-  return f.op == ReduceOp::max || f.op == ReduceOp::any ? ReduceOp::any : ReduceOp::all;
-}
-
-std::string combined(const Fold& f, int lanes, const std::string& a, const std::string& b) {
-  switch (lane_op(f)) {
-    case ReduceOp::sum: return fmt::format("{} + {}", a, b);
-    case ReduceOp::prod: return fmt::format("{} * {}", a, b);
-    case ReduceOp::any: return fmt::format("{} | {}", a, b);
-    case ReduceOp::all: return fmt::format("{} & {}", a, b);
-    case ReduceOp::max: return fmt::format("max_{}({}, {})", lane_type(f.var.type(), lanes), a, b);
-    case ReduceOp::min: return fmt::format("min_{}({}, {})", lane_type(f.var.type(), lanes), a, b);
-  }
-  return a;
-}
-
-}  // namespace
-
 std::vector<std::string> LaneWriter::vectors(const std::vector<Expr>& e) {
   std::vector<std::string> lines;
   auto out = LaneExprWriter(kernel_, buffers_, loop_, next_temp_).vectors(e, lines);
@@ -195,61 +162,6 @@ void LaneWriter::stmt(const Check& s) {
   text_.line(fmt::format("fault[1] = {};", first(s.bound)));
   text_.line(fmt::format("return {};", number));
   text_.close();
-}
-
-void LaneWriter::element(const Reduce& r, const std::string& suffix) {
-  block(r.body);
-  std::vector<Expr> values;
-  for (const Fold& f : r.folds) values.push_back(f.value);
-  const std::vector<std::string> text = vectors(values);
-  const bool tail = !suffix.empty() && !loop_.left.empty();
-  if (tail) text_.line("const i32x16 on = first_i32x16(left);");
-  for (size_t k = 0; k < r.folds.size(); ++k) {
-    const Fold& f = r.folds[k];
-    const std::string sum = f.var->var + suffix;
-    std::string next = combined(f, loop_.lanes, sum, text[k]);
-    if (tail) next = fmt::format("select_{}(on, {}, {})", type_of(f.var), next, sum);
-    text_.line(fmt::format("{} = {};", sum, next));
-  }
-}
-
-// Each lane folds in plain order.
-void LaneWriter::stmt(const Reduce& r) {
-  for (const Fold& f : r.folds) {
-    text_.line(fmt::format("{} {} = {};", type_of(f.var), f.var->var,
-                           vector(identity_of(f.op, f.var.type()))));
-    loop_.steps.set(f.var, std::nullopt);
-  }
-  for (const Loop& l : r.loops) open_loop(l);
-  element(r, "");
-  for (size_t d = 0; d < r.loops.size(); ++d) text_.close();
-}
-
-bool LaneWriter::write(const Reduce& r) {
-  if (!folds_in_lanes(r) || !runs_in_lanes(kernel_, r)) return false;
-  loop_ = {};
-  const std::string suffix = "_lanes";
-  for (const Fold& f : r.folds)
-    text_.line(fmt::format("{} {}{} = {};", type_of(f.var), f.var->var, suffix,
-                           vector(identity_of(f.op, f.var.type()))));
-  const size_t at = text_.here();
-  for (size_t d = 0; d + 1 < r.loops.size(); ++d) open_loop(r.loops[d]);
-  const Loop& inner = r.loops.back();
-  const std::string extent = first(inner.extent), &j = inner.var->var;
-  loop_.steps.set(inner.var, 1);
-  text_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; {0} += {2})", j, extent, loop_lanes));
-  set_left(inner.extent, extent, j);
-  fetch(&r);
-  element(r, suffix);
-  for (size_t d = 0; d < r.loops.size(); ++d) text_.close();
-  text_.insert(at, loop_.before);
-  for (const Fold& f : r.folds) {
-    const bool of_bool = f.var.type() == DType::boolean;
-    text_.line(fmt::format("const {} {} = {}_of_{}({}{}){};", c_type(f.var.type()), f.var->var,
-                           name_of(lane_op(f)), type_of(f.var), f.var->var, suffix,
-                           of_bool ? " & 1" : ""));
-  }
-  return true;
 }
 
 }  // namespace cleave::emit

@@ -7,12 +7,14 @@
 //     put_f32x16_first(y_ + j, (get_f32x16_first(x_ + j, left) * s), left);
 //   }
 //
-// A Reduce keeps its 16 lanes in a vector. Values and their order are those of bytecode.cpp.
+// A Reduce keeps its 16 lanes in a vector (lane_reduce.cpp). Values and their order are those of
+// bytecode.cpp.
 #pragma once
 #include "emit/c_source.h"
 #include "emit/c_text.h"
 #include "emit/lane_expr.h"
 #include "emit/row_ahead.h"
+#include "loop/sum_blocks.h"
 
 namespace cleave::emit {
 
@@ -39,8 +41,21 @@ class LaneWriter {
   void stmt(const loop::Store& s);
   void stmt(const loop::If& s);
   void stmt(const loop::Check& s);
-  // One step of a Reduce; `suffix` makes a fold's name that of its lanes.
-  void element(const loop::Reduce& r, const std::string& suffix);
+
+  // ---- a Reduce (lane_reduce.cpp)
+  struct Sums {
+    std::optional<loop::SumBlocks> blocks;
+    std::string suffix;  // makes a fold's name that of what its values are added to
+    bool in_lanes;       // the innermost loop runs in lanes
+    // Its blocks are added up in f64.
+    bool has_total(const loop::Fold& f) const;
+  };
+  void define_sum(const loop::Fold& f, DType type, const std::string& suffix);
+  void define_sums(const loop::Reduce& r, const Sums& sums);
+  void open_loops(const loop::Reduce& r, const Sums& sums);
+  void close_loops(const loop::Reduce& r, const Sums& sums);
+  // One step.
+  void element(const loop::Reduce& r, const Sums& sums);
   void open_loop(const loop::Loop& l);
   void fetch(const void* loop);
   // In the loop: how many lanes are on, of `count` iterations from `at`.

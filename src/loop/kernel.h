@@ -13,8 +13,8 @@
 // Buffers are linear memory; layouts are already folded into the index expressions. A parallel loop
 // stands only outermost and its iterations write disjoint elements. A Reduce folds values over its
 // loops, several in one pass: the innermost loop is folded in 16 interleaved lanes (element j into
-// lane j mod 16), the lanes are combined pairwise at the end (8, 4, 2, 1); an innermost loop
-// shorter than 16 is folded in plain order. So the order is fixed by the shape alone.
+// lane j mod 16), the lanes are combined pairwise at the end (8, 4, 2, 1); an innermost loop below
+// 16 is folded in plain order, a long sum in blocks (sum_blocks.h). So the shape fixes the order.
 //
 // A local buffer is memory of each iteration of a parallel loop: a row that waits for its sum.
 #pragma once

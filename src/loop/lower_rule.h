@@ -50,6 +50,12 @@ struct KernelRule {
   // by side, each as it is. An operand may then be written there at once. No elements: it is left
   // out.
   std::function<std::vector<Layout>(const OpView&, const Layout& result)> parts = nullptr;
+  // Memory of the kernel's own: results behind those of the call, with nothing in them.
+  struct Scratch {
+    DType dtype;
+    std::vector<int64_t> shape;
+  };
+  std::function<std::vector<Scratch>(const OpView&)> scratch = nullptr;
 };
 
 // The layout of result k as a view of operand 0's storage, or nullopt where only a copy will do.

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "loop/sum_blocks.h"
 #include "lower/group_writer.h"
 
 namespace cleave {
@@ -90,13 +91,27 @@ void GroupWriter::finish_lane_fold(const FoldCall& f, const Exprs& rows, const E
   } else {
     total = builder_.define(identity_of(rule(f).op, accumulator(f)), "total");
     values_.own(total);
+    const bool in_blocks =
+        f.form.parts > ordered_terms && rounds(rule(f).op, accumulator(f));  // as add_parts folds
+    Expr blocks;
+    if (in_blocks) blocks = builder_.define(identity_of(rule(f).op, DType::f64), "blocks");
     builder_.loop(Expr(f.form.parts), [&](const Expr& q) {
       values_.open_scope({q});
       declared(q, f.form.parts);
       const Expr sum = part_sum(q, rows_of_part(q * Expr(f.form.step), f.form));
       builder_.assign(total, combined(rule(f).op, total, sum));
+      if (in_blocks)
+        builder_.if_(
+            binary(Op::eq, binary(Op::truncmod, q, Expr(ordered_terms)), Expr(ordered_terms - 1)),
+            [&] {
+              builder_.assign(blocks, combined(rule(f).op, blocks, cast(total, DType::f64)));
+              builder_.assign(total, identity_of(rule(f).op, accumulator(f)));
+            });
       values_.close_scope();
     });
+    if (in_blocks)
+      total =
+          builder_.let(cast(combined(rule(f).op, blocks, cast(total, DType::f64)), accumulator(f)));
   }
   values_.own(total);
   set_frame(only_rows);

@@ -207,9 +207,16 @@ void Lowering::kernel(NodeId n, const OpView& op, const KernelRule& rule) {
   if (rule.parts && std::cmp_greater(op.list_size(), most_copies_of_a_kernel))
     return joined_apart(n, op, rule);
   Call c = begin_call(n, op, start);
+  const std::string& name = graph_.name(graph_.node(n).out(0));
+  if (rule.scratch)
+    for (const auto& [dtype, shape] : rule.scratch(op)) {
+      const Layout layout = Layout::contiguous(shape);
+      const Location at{new_storage(name + ".scratch", dtype, layout.numel()), layout};
+      c.results.push_back(bind(c.kernel, c.call, at, dtype, true));
+    }
   KernelBuilder b(c.kernel, c.operands, c.results);
   rule.build(b, op);
-  finish_call(std::move(c), graph_.name(graph_.node(n).out(0)), &op);
+  finish_call(std::move(c), name, &op);
 }
 
 bool Lowering::is_dense_matrix(const Layout& l) {

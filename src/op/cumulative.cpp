@@ -4,7 +4,8 @@
 // cumprod(self; dim, dtype) -> y      y[..., i, ...] = product over k <= i of x[..., k, ...]
 //
 //   (C1) dim in range; a 0-d tensor counts as one dim
-// Integers and bool give i64 without dtype; with dtype, x is converted first.
+// Integers and bool give i64 without dtype; with dtype, x is converted first. Floating elements are
+// added up in f64: one by one in f32, a million of them would be 1e-2 off.
 //
 // The gradient of cumsum is the cumulative sum from the other end. That of cumprod divides by
 // nothing, so zeros are no trouble: with x_j replaced by 1,
@@ -64,10 +65,10 @@ auto lower_cumulative(Fold fold) {
     if (!shape.empty()) dims = {from_front(op.int_attr("dim"), std::ssize(shape))};
     for_each_line_in(k, shape, dims, [&](const Line& line) {
       const bool sums = fold == Fold::sum;
-      const Expr y =
-          k.define(loop::constant(accumulator(to), sums ? 0 : 1), sums ? "sum" : "product");
+      const DType kept = is_floating(to) ? DType::f64 : accumulator(to);
+      const Expr y = k.define(loop::constant(kept, sums ? 0 : 1), sums ? "sum" : "product");
       line.each(k, [&](const Exprs& i) {
-        const Expr x = converted_for(k.load(0, i), from, to);
+        const Expr x = cast(converted_for(k.load(0, i), from, to), kept);
         k.assign(y, sums ? y + x : y * x);
         k.store(0, i, y);
       });

@@ -155,6 +155,7 @@ void lower_backward(loop::KernelBuilder& k, const OpView& op) {
   w.mode = OrderedWrites::Mode::accumulate;
   w.columns = {k.result(0).layout.shape[1]};
   w.steps = steps;
+  w.keys = {rows};
   w.key = [&](const Exprs&, const Exprs& step) { return Exprs{k.let(row_at(step), "row")}; };
   w.place = [](const Exprs& key, const Exprs& column) { return Exprs{key[0], column[0]}; };
   w.value = [&](const Exprs& column, const Exprs& step) {
@@ -173,6 +174,14 @@ void lower_backward(loop::KernelBuilder& k, const OpView& op) {
                   v);
   };
   write_in_order(k, w);
+}
+
+std::vector<loop::KernelRule::Scratch> scratch_of_backward(const OpView& op) {
+  const std::vector<int64_t> result = static_shape(op.out_type(0));
+  OrderedWrites w;
+  w.mode = OrderedWrites::Mode::accumulate;
+  w.columns = {result[1]}, w.keys = {result[0]}, w.steps = static_shape(op.in_type(1));
+  return scratch_of(w, op.out_type(0).dtype);
 }
 
 constexpr Trait traits = Trait::fusible | Trait::recomputable | Trait::data_dependent;
@@ -251,7 +260,7 @@ OpDef embedding_dense_backward() {
       .reference = reference_backward,
       .decompose = decompose_backward,
       .grad = grad_backward,
-      .lower = loop::kernel(lower_backward),
+      .lower = loop::kernel({.build = lower_backward, .scratch = scratch_of_backward}),
       .cost = cost_per_operand(1),
       .samples = std::move(samples),
       .rejects =

@@ -176,18 +176,18 @@ Values grad_put(Builder& b, const GradView& op) {
 }
 
 // The rank of the given indices broadcast together.
-int64_t broadcast_rank_of(const loop::KernelBuilder& k, const OpView& op) {
-  size_t rank = 0;
+int64_t broadcast_rank_of(const OpView& op) {
+  int64_t rank = 0;
   for (int t = 0; t < op.list_size(); ++t)
-    if (op.list_has(t)) rank = std::max(rank, k.operand(op.flat(1) + t).layout.shape.size());
-  return static_cast<int64_t>(rank);
+    if (op.list_has(t)) rank = std::max(rank, op.list_type(t).rank());
+  return rank;
 }
 
 std::string item_name(int t) { return fmt::format("indices[{}]", t); }
 
 Exprs lower_index(loop::KernelBuilder& k, const OpView& op, const Exprs& index) {
   const std::vector<int64_t>& sizes = k.operand(0).layout.shape;
-  const AdvancedIndex plan = plan_index(op, std::ssize(sizes), broadcast_rank_of(k, op));
+  const AdvancedIndex plan = plan_index(op, std::ssize(sizes), broadcast_rank_of(op));
   const Exprs among = plan.broadcast_part(index);
   Exprs source;
   for (size_t d = 0; d < sizes.size(); ++d) {
@@ -201,25 +201,36 @@ Exprs lower_index(loop::KernelBuilder& k, const OpView& op, const Exprs& index) 
 }
 
 // The columns are the dims of self that are not indexed, the steps those of the broadcast indices.
-void lower_put(loop::KernelBuilder& k, const OpView& op) {
-  if (is_mask_put(op)) return lower_mask_put(k, op);
-  const std::vector<int64_t>& sizes = k.operand(0).layout.shape;
-  const AdvancedIndex plan = plan_index(op, std::ssize(sizes), broadcast_rank_of(k, op));
+OrderedWrites sizes_of_put(const OpView& op, const AdvancedIndex& plan) {
+  const std::vector<int64_t> sizes = static_shape(op.in_type(0));
   OrderedWrites w;
+  if (op.bool_attr("accumulate")) w.mode = OrderedWrites::Mode::accumulate;
   w.steps.assign(static_cast<size_t>(plan.broadcast_rank), 1);
   for (size_t d = 0; d < sizes.size(); ++d) {
     const int t = plan.tensor_of[d];
-    if (t < 0) {
-      w.columns.push_back(sizes[d]);
-      continue;
-    }
-    const int flat = op.flat(1) + t;
-    check_indices(k, op, item_name(t), flat, sizes[d], NegativeIndex::from_end);
-    const std::vector<int64_t>& shape = k.operand(flat).layout.shape;
+    (t < 0 ? w.columns : w.keys).push_back(sizes[d]);
+    if (t < 0) continue;
+    const std::vector<int64_t> shape = static_shape(op.list_type(t));
     for (size_t r = 0; r < shape.size(); ++r)
       if (shape[r] != 1) w.steps[w.steps.size() - shape.size() + r] = shape[r];
   }
-  if (op.bool_attr("accumulate")) w.mode = OrderedWrites::Mode::accumulate;
+  return w;
+}
+
+std::vector<loop::KernelRule::Scratch> scratch_of_put(const OpView& op) {
+  if (is_mask_put(op)) return {};
+  const AdvancedIndex plan = plan_index(op, op.in_type(0).rank(), broadcast_rank_of(op));
+  return scratch_of(sizes_of_put(op, plan), op.out_type(0).dtype);
+}
+
+void lower_put(loop::KernelBuilder& k, const OpView& op) {
+  if (is_mask_put(op)) return lower_mask_put(k, op);
+  const std::vector<int64_t>& sizes = k.operand(0).layout.shape;
+  const AdvancedIndex plan = plan_index(op, std::ssize(sizes), broadcast_rank_of(op));
+  OrderedWrites w = sizes_of_put(op, plan);
+  for (size_t d = 0; d < sizes.size(); ++d)
+    if (const int t = plan.tensor_of[d]; t >= 0)
+      check_indices(k, op, item_name(t), op.flat(1) + t, sizes[d], NegativeIndex::from_end);
   if (plan.tensor_of.back() >= 0) w.block = 1;
   w.key = [&](const Exprs&, const Exprs& step) {
     Exprs key;
@@ -369,9 +380,9 @@ OpDef index_put() {
       .reference = reference_put,
       .decompose = Absent{"a primitive of data movement"},
       .grad = grad_put,
-      .lower =
-          loop::kernel({.build = lower_put,
-                        .starts_as = [](const OpView& op) { return is_mask_put(op) ? -1 : 0; }}),
+      .lower = loop::kernel({.build = lower_put,
+                             .starts_as = [](const OpView& op) { return is_mask_put(op) ? -1 : 0; },
+                             .scratch = scratch_of_put}),
       .cost = cost_per_result(1),
       .samples = std::move(samples),
       .rejects = std::move(refused),

@@ -90,6 +90,23 @@ Values grad(Builder& b, const GradView& op) {
 }
 
 // The columns are the dims but `dim`, the steps run over the indices.
+void set_sizes(OrderedWrites& w, const std::vector<int64_t>& sizes,
+               const std::vector<int64_t>& indices, size_t dim) {
+  w.mode = OrderedWrites::Mode::accumulate;
+  w.columns = sizes;
+  w.steps = {numel_of(indices)};
+  if (sizes.empty()) return;
+  w.columns.erase(w.columns.begin() + static_cast<std::ptrdiff_t>(dim));
+  w.keys = {sizes[dim]};
+}
+
+std::vector<loop::KernelRule::Scratch> scratch(const OpView& op) {
+  OrderedWrites w;
+  set_sizes(w, static_shape(op.in_type(at_self)), static_shape(op.in_type(at_index)),
+            static_cast<size_t>(dim_of(op)));
+  return scratch_of(w, op.out_type(0).dtype);
+}
+
 void lower(loop::KernelBuilder& k, const OpView& op) {
   const std::vector<int64_t>& sizes = k.operand(at_self).layout.shape;
   const std::vector<int64_t>& indices = k.operand(at_index).layout.shape;
@@ -102,10 +119,7 @@ void lower(loop::KernelBuilder& k, const OpView& op) {
     return at;
   };
   OrderedWrites w;
-  w.mode = OrderedWrites::Mode::accumulate;
-  w.columns = sizes;
-  if (!sizes.empty()) w.columns.erase(w.columns.begin() + static_cast<std::ptrdiff_t>(dim));
-  w.steps = {numel_of(indices)};
+  set_sizes(w, sizes, indices, dim);
   if (dim + 1 == sizes.size()) w.block = 1;
   w.key = [&](const Exprs&, const Exprs& step) {
     return Exprs{
@@ -194,7 +208,8 @@ CLEAVE_OPS(index_add) {
       .reference = reference,
       .decompose = Absent{"a primitive of data movement"},
       .grad = grad,
-      .lower = loop::kernel({.build = lower, .starts_as = [](const OpView&) { return at_self; }}),
+      .lower = loop::kernel(
+          {.build = lower, .starts_as = [](const OpView&) { return at_self; }, .scratch = scratch}),
       .cost = cost_per_result(1),
       .samples = samples(),
       .rejects = rejects(),

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "loop/sum_blocks.h"
+#include "op/hot_rows.h"
+
 namespace cleave {
 
 using loop::Expr;
@@ -52,20 +55,31 @@ void write_one(KernelBuilder& k, const OrderedWrites& w, const Exprs& key, const
 }
 
 void write_by_step(KernelBuilder& k, const OrderedWrites& w) {
+  const HotRows hot(w, result_type(k));
+  hot.begin(k);
   std::vector<int64_t> extents = outer_columns(w);
   const int64_t width = last_column(w);
   extents.push_back(pieces(width, w.block));
   k.parallel(extents, [&](const Exprs& i) {
     const Piece piece = piece_of(i.back(), width, w.block);
     k.loops(w.steps, [&](const Exprs& step) {
-      Exprs key;
-      if (!w.key_reads_column) key = w.key({}, step);
-      k.loop(piece.count, [&](const Expr& c) {
-        const Exprs column = column_at(w, i, piece.begin + c);
-        write_one(k, w, w.key_reads_column ? w.key(column, step) : key, column, step);
-      });
+      const auto columns = [&](const auto& body) {
+        k.loop(piece.count, [&](const Expr& c) { body(column_at(w, i, piece.begin + c)); });
+      };
+      if (w.key_reads_column)
+        return columns([&](const Exprs& column) {
+          const Exprs key = w.key(column, step);
+          hot.choose(
+              k, key, column, [&] { hot.add(k, key, column, step); },
+              [&] { write_one(k, w, key, column, step); });
+        });
+      const Exprs key = w.key({}, step);
+      hot.choose(
+          k, key, {}, [&] { columns([&](const Exprs& at) { hot.add(k, key, at, step); }); },
+          [&] { columns([&](const Exprs& at) { write_one(k, w, key, at, step); }); });
     });
   });
+  hot.finish(k);
 }
 
 // A step from its row-major number.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "loop/kernel_builder.h"
+#include "loop/lower_rule.h"
 
 namespace cleave {
 
@@ -23,6 +24,10 @@ void fill_result(loop::KernelBuilder& k, double value);
 //
 // Sums of bf16 and f16 are kept in f32 and rounded once: all steps that meet the first one of a
 // place are added there and then. That costs one comparison for each pair of steps.
+//
+// Sums of f32 are added up in the result, but for rows that more than `ordered_terms` steps add to
+// (a padding token's): theirs are kept in f64, in scratch, and added to the result at the end. Of n
+// steps at most n / 129 rows are such.
 struct OrderedWrites {
   enum class Mode { overwrite, accumulate };
   Mode mode = Mode::overwrite;
@@ -32,6 +37,8 @@ struct OrderedWrites {
   // Where the key reads the column too, `key` is evaluated for each column, otherwise once a step,
   // with an empty column.
   bool key_reads_column = false;
+  // Of sums of f32: how many values each part of the key has. Without them no row has sums of f64.
+  std::vector<int64_t> keys;
   // What tells places of one column apart: equal keys mean one place.
   std::function<loop::Exprs(const loop::Exprs& column, const loop::Exprs& step)> key;
   // Index of result 0.
@@ -40,5 +47,8 @@ struct OrderedWrites {
   std::function<loop::Expr(const loop::Exprs& column, const loop::Exprs& step)> value;
 };
 void write_in_order(loop::KernelBuilder& k, const OrderedWrites& writes);
+// The scratch of a call whose kernel is written so (KernelRule), from `keys`, `columns`, `steps`,
+// `key_reads_column` and the dtype of result 0; it is results 1 and 2.
+std::vector<loop::KernelRule::Scratch> scratch_of(const OrderedWrites& writes, DType dtype);
 
 }  // namespace cleave

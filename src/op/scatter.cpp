@@ -148,6 +148,26 @@ Values grad(Builder& b, const GradView& op) {
 int start(const OpView& op) { return folds(op) ? -1 : 0; }
 
 // The columns are the dims but `dim`, the steps run along `dim`.
+void set_sizes(OrderedWrites& w, const OpView& op, const std::vector<int64_t>& sizes,
+               const std::vector<int64_t>& extents) {
+  const size_t dim = static_cast<size_t>(dim_of(op));
+  if (op.name() == "scatter_add") w.mode = OrderedWrites::Mode::accumulate;
+  w.key_reads_column = true;
+  w.columns = extents;
+  w.steps = {1};
+  if (extents.empty()) return;
+  w.columns.erase(w.columns.begin() + static_cast<std::ptrdiff_t>(dim));
+  w.steps = {extents[dim]};
+  if (!sizes.empty()) w.keys = {sizes[dim]};
+}
+
+std::vector<loop::KernelRule::Scratch> scratch(const OpView& op) {
+  if (folds(op)) return {};
+  OrderedWrites w;
+  set_sizes(w, op, static_shape(op.in_type(0)), static_shape(op.in_type(1)));
+  return scratch_of(w, op.out_type(0).dtype);
+}
+
 void lower(loop::KernelBuilder& k, const OpView& op) {
   if (folds(op)) return lower_scatter_reduce(k, op);
   const std::vector<int64_t>& sizes = k.operand(0).layout.shape;
@@ -162,12 +182,8 @@ void lower(loop::KernelBuilder& k, const OpView& op) {
     return at;
   };
   OrderedWrites w;
-  if (op.name() == "scatter_add") w.mode = OrderedWrites::Mode::accumulate;
-  w.columns = extents;
-  if (!extents.empty()) w.columns.erase(w.columns.begin() + static_cast<std::ptrdiff_t>(dim));
-  w.steps = {extents.empty() ? 1 : extents[dim]};
+  set_sizes(w, op, sizes, extents);
   if (dim + 1 == extents.size()) w.block = 1;
-  w.key_reads_column = true;
   w.key = [&](const Exprs& column, const Exprs& step) {
     return Exprs{k.let(cast(k.load(1, join(extents, column, step[0])), DType::i64), "i")};
   };
@@ -286,7 +302,7 @@ OpDef scatter() {
       .reference = reference,
       .decompose = Absent{"a primitive of data movement"},
       .grad = grad,
-      .lower = loop::kernel({.build = lower, .starts_as = start}),
+      .lower = loop::kernel({.build = lower, .starts_as = start, .scratch = scratch}),
       .cost = cost(0),
       .samples = std::move(samples),
       .rejects = std::move(refused),
@@ -319,7 +335,7 @@ OpDef scatter_add() {
       .reference = reference,
       .decompose = Absent{"a primitive of data movement"},
       .grad = grad,
-      .lower = loop::kernel({.build = lower, .starts_as = start}),
+      .lower = loop::kernel({.build = lower, .starts_as = start, .scratch = scratch}),
       .cost = cost(1),
       .samples = std::move(samples),
       .rejects = rejects("scatter_add"),

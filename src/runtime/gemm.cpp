@@ -157,9 +157,10 @@ Result<std::shared_ptr<Gemm>> Gemm::make(const GemmSpec& spec, const Target& tar
   for (const std::optional<DType>& stored : {spec.a_stored, spec.b_stored})
     if (stored && !reads_as(*stored, spec.dtype))
       return bug("gemm: products of {} with operands in {}", name_of(spec.dtype), name_of(*stored));
-  // Sums of another type that k interrupts stay in scratch: narrower pieces need less of it.
-  const bool sums_in_c =
-      !spec.scales_sums && (spec.dtype == DType::f32 || spec.dtype == DType::f64);
+  // Sums of another type that k interrupts stay in scratch, and so do totals of spans: narrower
+  // pieces need less of it.
+  const bool sums_in_c = !spec.scales_sums && spec.k <= kernel.span &&
+                         (spec.dtype == DType::f32 || spec.dtype == DType::f64);
   const int64_t k = (spec.k + kernel.depth - 1) / kernel.depth;
   const GemmCut cut = cut_gemm(spec.batch, spec.m, spec.n, k, kernel.mr, kernel.nr,
                                sums_in_c || spec.k <= kernel.steps ? 2048 : 512);

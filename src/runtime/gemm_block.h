@@ -10,7 +10,8 @@
 //                                  integers       wrap around, as their type does
 //
 // The order of the sums is that of k, cut in even parts of at most kc: it depends on k, the type
-// and the instruction set alone.
+// and the instruction set alone. 64 parts are a span; floating sums of spans are added up in f64, in the
+// scratch, so that the error doesn't grow with k.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -65,6 +66,7 @@ struct GemmBlockKernel {
   int64_t (*scratch_bytes)(int64_t m, int64_t n, int64_t k) = nullptr;
   int64_t mr = 0, nr = 0;
   int64_t steps = 0;  // the most of k that are summed in registers
+  int64_t span = 0;   // the most of k without totals in scratch
   int64_t depth = 1;  // of k that one instruction sums
 };
 

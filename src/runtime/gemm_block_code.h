@@ -15,6 +15,8 @@
 // The most steps of k between two packings.
 template <class T>
 inline constexpr int64_t kc_of = kc_bytes / sizeof(T);
+// How many such parts of k are added up in their own type.
+inline constexpr int64_t span_parts = 64;
 template <class T>
 inline constexpr int64_t nr_of = 2 * Vec<T>::lanes;
 
@@ -81,6 +83,22 @@ class Block {
   }
   // Where the sums lie from one step of k to the next: in C itself, or in scratch.
   static constexpr bool sums_in_c = std::is_same_v<S, T>;
+  // A long k goes in spans of so many of it, whose sums are added to totals of f64 in scratch: so
+  // the error stays that of a span. 0: it is short enough.
+  static int64_t span_of(int64_t k) {
+    const int64_t span = span_parts * steps_of(k);
+    return std::is_floating_point_v<T> && k > span ? span : 0;
+  }
+  static int64_t sums_elements(int64_t m, int64_t n, int64_t k) {
+    return !sums_in_c && k > kc_of<P> ? m * rounded(n, nr) : 0;
+  }
+  static int64_t packed_bytes(int64_t m, int64_t k) {
+    return rounded(
+        (packed_a_elements(m, k) + packed_b_elements(k)) * static_cast<int64_t>(sizeof(P)), 64);
+  }
+  static int64_t sums_bytes(int64_t m, int64_t n, int64_t k) {
+    return rounded(sums_elements(m, n, k) * static_cast<int64_t>(sizeof(T)), 64);
+  }
 
   // With too few rows to pay for packing B is read as it lies.
   bool as_it_lies(int64_t columns) const {
@@ -92,6 +110,8 @@ class Block {
     return block_.k - first < steps_ ? block_.k - first : steps_;
   }
   void step(int64_t first, int64_t k);
+  void end_span(int64_t behind);
+  void finish_totals();
   void pack_a(int64_t first, int64_t k);
   template <class X>
   void pack_a_of(int64_t first, int64_t k);
@@ -111,8 +131,10 @@ class Block {
   S* c_;
   P* packed_a_;
   P* packed_b_;
-  T* sums_;  // rows of padded_n_
+  T* sums_;         // rows of padded_n_
+  double* totals_;  // of spans, rows of padded_n_
   int64_t padded_n_, group_, steps_;
+  int64_t span_, span_first_ = 0;
   bool turned_, plain_;
   bool adds_;  // C_in is just added, in registers where those know its type
   T alpha_, beta_;
@@ -120,10 +142,8 @@ class Block {
 
 template <class S, class P>
 int64_t Block<S, P>::scratch_bytes(int64_t m, int64_t n, int64_t k) {
-  const int64_t packed = packed_a_elements(m, k) + packed_b_elements(k);
-  const int64_t sums = !sums_in_c && k > kc_of<P> ? m * rounded(n, nr) : 0;
-  return rounded(packed * static_cast<int64_t>(sizeof(P)), 64) +
-         rounded(sums * static_cast<int64_t>(sizeof(T)), 64);
+  const int64_t totals = span_of(k) > 0 ? m * rounded(n, nr) : 0;
+  return packed_bytes(m, k) + sums_bytes(m, n, k) + rounded(totals * int64_t{sizeof(double)}, 64);
 }
 
 template <class S, class P>
@@ -132,8 +152,12 @@ Block<S, P>::Block(const GemmBlock& block)
       c_(static_cast<S*>(block.c)), packed_a_(static_cast<P*>(block.scratch)),
       packed_b_(packed_a_ + packed_a_elements(block.m, block.k)),
       sums_(reinterpret_cast<T*>(packed_b_ + packed_b_elements(block.k))),
+      totals_(reinterpret_cast<double*>(static_cast<char*>(block.scratch) +
+                                        packed_bytes(block.m, block.k) +
+                                        sums_bytes(block.m, block.n, block.k))),
       padded_n_(rounded(block.n, nr)), group_(group_rows<P>(block.m)), steps_(steps_of(block.k)),
-      turned_(block.a_col != 1), plain_(block.c_in == nullptr && block.alpha == 1 && !scales_sums),
+      span_(span_of(block.k)), turned_(block.a_col != 1),
+      plain_(block.c_in == nullptr && block.alpha == 1 && !scales_sums),
       adds_(block.c_in != nullptr && block.c_in_col == 1 && block.alpha == 1 && block.beta == 1),
       alpha_(scales_sums ? T{1} : factor<T>(block.alpha)), beta_(factor<T>(block.beta)) {}
 
@@ -143,7 +167,40 @@ void Block<S, P>::run() {
   do {  // once for k = 0 too
     step(first, steps_behind(first));
     first += steps_;
+    if (span_ > 0) end_span(first);
   } while (first < block_.k);
+  if (span_ > 0) finish_totals();
+}
+
+// Where a span ends in front of step `behind`, adds its sums to the totals.
+template <class S, class P>
+void Block<S, P>::end_span(int64_t behind) {
+  if (behind < block_.k && behind - span_first_ < span_) return;
+  for (int64_t i = 0; i < block_.m; ++i) {
+    double* to = totals_ + i * padded_n_;
+    if constexpr (sums_in_c) {
+      const T* from = c_ + i * block_.c_row;
+      for (int64_t j = 0; j < block_.n; ++j)
+        to[j] = (span_first_ > 0 ? to[j] : 0) + static_cast<double>(from[j]);
+    } else {
+      const T* from = sums_ + i * padded_n_;
+      for (int64_t j = 0; j < block_.n; ++j)
+        to[j] = (span_first_ > 0 ? to[j] : 0) + static_cast<double>(from[j]);
+    }
+  }
+  span_first_ = behind;
+}
+
+template <class S, class P>
+void Block<S, P>::finish_totals() {
+  alignas(64) T row[nr];
+  for (int64_t i = 0; i < block_.m; ++i)
+    for (int64_t j = 0; j < block_.n; j += nr) {
+      const int64_t columns = block_.n - j < nr ? block_.n - j : nr;
+      const double* from = totals_ + i * padded_n_ + j;
+      for (int64_t x = 0; x < columns; ++x) row[x] = static_cast<T>(from[x]);
+      finish(row, nr, i, j, 1, columns);
+    }
 }
 
 template <class S, class P>
@@ -245,7 +302,7 @@ Ahead Block<S, P>::ahead_of(int64_t first, int64_t k, int64_t j, int64_t index) 
 template <class S, class P>
 void Block<S, P>::one_tile(int64_t i, int64_t j, int64_t first, int64_t k, const U* b,
                            int64_t b_row) {
-  const bool add = first > 0, last = first + k == block_.k;
+  const bool add = first > span_first_, last = span_ == 0 && first + k == block_.k;
   const int64_t rows = block_.m - i < group_ ? block_.m - i : group_;
   const int64_t columns = block_.n - j < nr ? block_.n - j : nr;
   const Tile<U> tile = (turned_ ? tiles<U, true> : tiles<U, false>)[static_cast<size_t>(rows - 1)];
@@ -369,5 +426,6 @@ GemmBlockKernel kernel_of() {
           .mr = mr_of<P>,
           .nr = nr_of<typename Packed<P>::Unit>,
           .steps = kc_of<P>,
+          .span = span_parts * kc_of<P>,
           .depth = Packed<P>::depth};
 }

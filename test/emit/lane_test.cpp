@@ -354,6 +354,82 @@ TEST(Lanes, ColumnsKeepOneSumALane) {
   }
 }
 
+// What is summed is rounded at each step, so that another order would give other bits.
+TEST(Lanes, LongSumsInBlocks) {
+  const std::vector<std::vector<int64_t>> folded = {{1024},    {1025},    {3000},
+                                                    {70, 100}, {3, 2000}, {500, 9}};
+  for (const std::vector<int64_t>& loops : folded)
+    for (const DType t : {DType::f32, DType::f64, DType::bf16}) {
+      if (t != DType::f32 && loops[0] != 500 && loops[0] != 3000) continue;
+      const int64_t n = numel_of(loops);
+      const DType c = loop::compute_type(t);
+      std::vector<int64_t> shape = loops;
+      shape.insert(shape.begin(), 2);
+      const std::string text = check(
+          kernel({{"x", t, shape},
+                  {"s", c, {2, 3}, Access::write},
+                  {"whole", DType::i64, {2}, Access::write}},
+                 [&](KernelBuilder& k) {
+                   k.parallel({2}, [&](const Exprs& i) {
+                     Exprs extents;
+                     for (const int64_t e : loops) extents.emplace_back(e);
+                     const Exprs s = k.folds(extents, [&](const Exprs& j) {
+                       Exprs at = j;
+                       at.insert(at.begin(), i[0]);
+                       const Expr x = k.let(k.load(0, at), "x");
+                       const Expr tenth = x * loop::constant(c, 0.1);
+                       return std::vector<KernelBuilder::Folded>{
+                           {ReduceOp::sum, tenth * tenth},
+                           {ReduceOp::max, tenth},
+                           {ReduceOp::prod, tenth * loop::constant(c, 1e-4) + loop::constant(c, 1)},
+                           {ReduceOp::sum, cast(x, DType::i64)}};
+                     });
+                     for (int f = 0; f < 3; ++f) k.store(0, {i[0], f}, s[static_cast<size_t>(f)]);
+                     k.store(1, i, s[3]);
+                   });
+                 }));
+      const bool in_blocks = n > (loops.back() < 16 ? 128 : 1024);
+      EXPECT_EQ(text.find("_total") != std::string::npos, in_blocks) << text;
+    }
+}
+
+TEST(Lanes, LongSumsOfColumnsInBlocks) {
+  for (const int64_t rows : {128, 129, 1000}) {
+    const std::string text =
+        check(kernel({{"x", DType::f32, {rows, 3, 70}}, {"y", DType::f32, {2, 70}, Access::write}},
+                     [&](KernelBuilder& k) {
+                       k.parallel({2}, [&](const Exprs& i) {
+                         const Expr first = k.let(i[0] * Expr(64), "first");
+                         k.lanes(binary(Op::min, Expr(70) - first, Expr(64)), [&](Expr lane) {
+                           const Expr at = first + lane;
+                           const Expr some = binary(Op::min, Expr(rows), Expr(1000) - i[0]);
+                           const Expr all =
+                               k.reduce_loops(ReduceOp::sum, some, {3}, [&](const Exprs& r) {
+                                 return k.load(0, {r[0], r[1], at}) * f32(0.1);
+                               });
+                           k.store(0, {0, at}, all);
+                           k.store(0, {1, at}, k.reduce(ReduceOp::sum, {rows}, [&](const Exprs& r) {
+                             return k.load(0, {r[0], 1, at}) * f32(0.1);
+                           }));
+                         });
+                       });
+                     }));
+    EXPECT_NE(text.find("f64x64"), std::string::npos) << text;
+  }
+}
+
+// A fold of what has no form in lanes: an index that is divided.
+TEST(Lanes, LongSumsOneByOne) {
+  check(kernel({{"x", DType::f32, {5000}}, {"y", DType::f32, {3}, Access::write}},
+               [](KernelBuilder& k) {
+                 k.parallel({3}, [&](const Exprs& i) {
+                   k.store(0, i, k.reduce(ReduceOp::sum, {5000}, [&](const Exprs& j) {
+                     return k.load(0, {binary(Op::truncdiv, j[0], i[0] + Expr(2))}) * f32(0.1);
+                   }));
+                 });
+               }));
+}
+
 TEST(Lanes, FirstFailedIndexIsNamed) {
   for (int64_t bound : {50, 36, 20, 1}) {
     const std::string text =

@@ -153,6 +153,10 @@ TEST(GemmHalves, LongSums) {
       expect_halves({14, 70, k, layout, layout, true, true});
       expect_halves({14, 70, k, layout, layout, true, false, 0.5, -3});
     }
+  for (const int64_t k : {49152, 49153, 100000}) {  // spans
+    expect_halves({3, 35, k, Layout::rows, Layout::columns});
+    expect_halves({3, 35, k, Layout::rows, Layout::rows, true, false, 0.5, -3});
+  }
 }
 
 TEST(GemmHalves, Ends) {

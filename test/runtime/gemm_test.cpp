@@ -267,6 +267,47 @@ TEST(Gemm, LongSums) {
                         .beta = 3});
 }
 
+// Spans of k: one more step than a span has, several, and all that follows a sum.
+TEST(Gemm, SpansOfALongSum) {
+  for (const DType dtype : {DType::f64, DType::f32})
+    for (const int64_t k : {24576, 24577, 49153})
+      for (const bool has_c_in : {false, true})
+        expect_product({.dtype = dtype,
+                        .m = 7,
+                        .n = k % 2 == 0 ? 3 : 35,
+                        .k = k,
+                        .b = Layout::turned,
+                        .has_c_in = has_c_in,
+                        .alpha = has_c_in ? 0.5 : 1,
+                        .beta = 2});
+}
+
+// Of equal numbers, whose roundings all go one way, on every kernel that the processor has.
+TEST(GemmBlock, TheErrorOfALongSumIsThatOfASpan) {
+  for (const GemmBlockKernel& kernel : test::kernels_for(DType::f32)) {
+    const auto error = [&](int64_t k) {
+      const std::vector<float> a(static_cast<size_t>(k), 0.1f), b(static_cast<size_t>(k), 1);
+      const test::Scratch scratch = test::make_scratch(kernel.scratch_bytes(1, 1, k));
+      float c = 0;
+      kernel.run({.a = a.data(),
+                  .b = b.data(),
+                  .c = &c,
+                  .scratch = scratch.get(),
+                  .m = 1,
+                  .n = 1,
+                  .k = k,
+                  .a_row = k,
+                  .a_col = 1,
+                  .b_row = 1,
+                  .b_col = 1,
+                  .c_row = 1});
+      return std::abs(c / (0.1f * static_cast<double>(k)) - 1);
+    };
+    for (const int64_t k : {kernel.span, 4 * kernel.span, 64 * kernel.span})
+      EXPECT_LT(error(k), 1e-5) << k;
+  }
+}
+
 TEST(Gemm, Epilogues) {
   for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i32})
     for (const Layout c_in : {Layout::plain, Layout::turned, Layout::strided, Layout::broadcast})

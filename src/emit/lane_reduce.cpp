@@ -1,0 +1,166 @@
+// A Reduce in lanes: its innermost loop as 16 of them, or within a loop that runs in lanes one
+// accumulator for each of those. Where sums are cut into blocks, a block's lanes are added to lanes
+// of f64:
+//
+//   f64x16 s_total = 0;
+//   for (int64_t j_block = 0; j_block < 4000; j_block += 1024) {
+//     const int64_t j_end = min_i64(4000, j_block + 1024);
+//     f32x16 s_lanes = 0;
+//     for (int64_t j = j_block; j < j_end; j += 16) s_lanes = s_lanes + get_f32x16(x_ + j);
+//     s_total = s_total + to_f64x16(s_lanes);
+//   }
+//   const float s = (float)sum_of_f64x16(s_total);
+#include "emit/lane_writer.h"
+
+namespace cleave::emit {
+
+using namespace cleave::loop;
+
+namespace {
+
+bool folds_in_lanes(const Reduce& r) {
+  for (const Fold& f : r.folds) {
+    const bool logical = f.op == ReduceOp::any || f.op == ReduceOp::all;
+    const DType t = f.var.type();
+    if (logical ? t != DType::boolean && t != DType::i32
+                : t == DType::boolean && f.op != ReduceOp::max && f.op != ReduceOp::min)
+      return false;
+  }
+  return true;
+}
+
+// Of bool, -1 and 0: max is any, min is all.
+ReduceOp lane_op(const Fold& f) {
+  if (f.var.type() != DType::boolean) return f.op;
+  return f.op == ReduceOp::max || f.op == ReduceOp::any ? ReduceOp::any : ReduceOp::all;
+}
+
+std::string combined(const Fold& f, int lanes, const std::string& a, const std::string& b) {
+  switch (lane_op(f)) {
+    case ReduceOp::sum: return fmt::format("{} + {}", a, b);
+    case ReduceOp::prod: return fmt::format("{} * {}", a, b);
+    case ReduceOp::any: return fmt::format("{} | {}", a, b);
+    case ReduceOp::all: return fmt::format("{} & {}", a, b);
+    case ReduceOp::max: return fmt::format("max_{}({}, {})", lane_type(f.var.type(), lanes), a, b);
+    case ReduceOp::min: return fmt::format("min_{}({}, {})", lane_type(f.var.type(), lanes), a, b);
+  }
+  return a;
+}
+
+}  // namespace
+
+bool LaneWriter::Sums::has_total(const Fold& f) const {
+  return blocks && rounds(f.op, f.var.type());
+}
+
+void LaneWriter::define_sum(const Fold& f, DType type, const std::string& suffix) {
+  text_.line(fmt::format("{} {}{} = {};", lane_type(type, loop_.lanes), f.var->var, suffix,
+                         vector(identity_of(f.op, type))));
+}
+
+void LaneWriter::open_loops(const Reduce& r, const Sums& sums) {
+  for (size_t d = 0; d < r.loops.size(); ++d) {
+    const Loop& l = r.loops[d];
+    const std::string& v = l.var->var;
+    const bool in_lanes = sums.in_lanes && d + 1 == r.loops.size();
+    const std::string extent = first(l.extent);
+    std::string begin = "0", end = extent;
+    if (sums.blocks && sums.blocks->loop == d) {
+      begin = v + "_block", end = v + "_end";
+      const int64_t n = sums.blocks->iterations;
+      text_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; {0} += {2})", begin, extent, n));
+      text_.line(fmt::format("const int64_t {} = min_i64({}, {} + {});", end, extent, begin, n));
+      for (const Fold& f : r.folds)
+        if (sums.has_total(f)) define_sum(f, f.var.type(), sums.suffix);
+    }
+    loop_.steps.set(l.var, in_lanes ? 1 : 0);
+    const std::string next = in_lanes ? fmt::format("{} += {}", v, loop_lanes) : "++" + v;
+    text_.open(fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3})", v, begin, end, next));
+    if (!in_lanes) continue;
+    set_left(l.extent, extent, v);
+    fetch(&r);
+  }
+}
+
+void LaneWriter::close_loops(const Reduce& r, const Sums& sums) {
+  for (size_t d = r.loops.size(); d-- > 0;) {
+    text_.close();
+    if (!sums.blocks || sums.blocks->loop != d) continue;
+    for (const Fold& f : r.folds) {
+      if (!sums.has_total(f)) continue;
+      const std::string total = f.var->var + "_total";
+      const std::string block =
+          fmt::format("to_{}({}{})", lane_type(DType::f64, loop_.lanes), f.var->var, sums.suffix);
+      text_.line(fmt::format("{} = {};", total, combined(f, loop_.lanes, total, block)));
+    }
+    text_.close();
+  }
+}
+
+void LaneWriter::define_sums(const Reduce& r, const Sums& sums) {
+  for (const Fold& f : r.folds)
+    if (sums.has_total(f))
+      define_sum(f, DType::f64, "_total");
+    else
+      define_sum(f, f.var.type(), sums.suffix);
+}
+
+void LaneWriter::element(const Reduce& r, const Sums& sums) {
+  block(r.body);
+  std::vector<Expr> values;
+  for (const Fold& f : r.folds) values.push_back(f.value);
+  const std::vector<std::string> text = vectors(values);
+  const bool tail = sums.in_lanes && !loop_.left.empty();
+  if (tail) text_.line("const i32x16 on = first_i32x16(left);");
+  for (size_t k = 0; k < r.folds.size(); ++k) {
+    const Fold& f = r.folds[k];
+    const std::string sum = f.var->var + sums.suffix;
+    std::string next = combined(f, loop_.lanes, sum, text[k]);
+    if (tail) next = fmt::format("select_{}(on, {}, {})", type_of(f.var), next, sum);
+    text_.line(fmt::format("{} = {};", sum, next));
+  }
+}
+
+// Each lane folds in plain order.
+void LaneWriter::stmt(const Reduce& r) {
+  Sums sums{sum_blocks(r, true), "", false};
+  if (sums.blocks) sums.suffix = "_block";
+  define_sums(r, sums);
+  open_loops(r, sums);
+  element(r, sums);
+  close_loops(r, sums);
+  for (const Fold& f : r.folds) {
+    const std::string type = type_of(f.var), &v = f.var->var;
+    if (sums.has_total(f))
+      text_.line(fmt::format("const {0} {1} = to_{0}({1}_total);", type, v));
+    else if (sums.blocks)
+      text_.line(fmt::format("const {0} {1} = {1}{2};", type, v, sums.suffix));
+    loop_.steps.set(f.var, std::nullopt);
+  }
+}
+
+bool LaneWriter::write(const Reduce& r) {
+  if (!folds_in_lanes(r) || !runs_in_lanes(kernel_, r)) return false;
+  loop_ = {};
+  const Sums sums{sum_blocks(r, false), "_lanes", true};
+  define_sums(r, sums);
+  const size_t at = text_.here();
+  open_loops(r, sums);
+  element(r, sums);
+  close_loops(r, sums);
+  text_.insert(at, loop_.before);
+  for (const Fold& f : r.folds) {
+    const bool of_bool = f.var.type() == DType::boolean;
+    const std::string_view type = c_type(f.var.type());
+    const std::string &v = f.var->var, op(name_of(lane_op(f)));
+    if (sums.has_total(f))
+      text_.line(fmt::format("const {0} {1} = ({0}){2}_of_{3}({1}_total);", type, v, op,
+                             lane_type(DType::f64, loop_.lanes)));
+    else
+      text_.line(fmt::format("const {} {} = {}_of_{}({}{}{});", type, v, op, type_of(f.var), v,
+                             sums.suffix, of_bool ? " & 1" : ""));
+  }
+  return true;
+}
+
+}  // namespace cleave::emit

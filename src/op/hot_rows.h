@@ -1,0 +1,44 @@
+// Rows that many steps of OrderedWrites (kernel_loops.h) add to, and their sums in f64.
+//
+//   begin    counts the steps of each row, and gives those of more than `ordered_terms` numbers:
+//            steps to rows 0 1 1 .. 1 2  ->  0 1 0          result 1, i32; 0 is none
+//   choose   one of two texts, by whether the row has a number
+//   add      to the row's sum of f64                        result 2, [number - 1, columns]
+//   finish   adds those sums to result 0
+//
+// Where the key reads the column, each column counts its own rows. All of it does nothing, and the
+// other text alone is written, where there are too few steps.
+#pragma once
+#include "op/kernel_loops.h"
+
+namespace cleave {
+
+class HotRows {
+ public:
+  HotRows(const OrderedWrites& writes, DType dtype);
+  // Results 1 and 2.
+  std::vector<loop::KernelRule::Scratch> scratch() const;
+
+  void begin(loop::KernelBuilder& k) const;
+  using Write = std::function<void()>;
+  void choose(loop::KernelBuilder& k, const loop::Exprs& key, const loop::Exprs& column,
+              const Write& hot, const Write& other) const;
+  void add(loop::KernelBuilder& k, const loop::Exprs& key, const loop::Exprs& column,
+           const loop::Exprs& step) const;
+  void finish(loop::KernelBuilder& k) const;
+
+ private:
+  loop::Exprs number_at(const loop::Exprs& key, const loop::Exprs& column) const;
+  loop::Exprs sum_at(const loop::Expr& number, const loop::Exprs& column) const;
+  // The columns that are counted apart.
+  std::vector<int64_t> apart() const {
+    return w_.key_reads_column ? w_.columns : std::vector<int64_t>();
+  }
+  void add_sum(loop::KernelBuilder& k, const loop::Exprs& key, const loop::Exprs& column,
+               const loop::Expr& number) const;
+
+  const OrderedWrites& w_;
+  int64_t rows_ = 0, most_ = 0;  // rows, and how many of them may be hot; 0: none is looked for
+};
+
+}  // namespace cleave
