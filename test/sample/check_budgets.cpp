@@ -100,7 +100,7 @@ class Checker {
   Status check_pytorch(const Run& whole) {
     if (!r_.g.is_joint()) return {};
     for (const double part : {1.0, 0.5, 0.1, 0.0}) {
-      const Result<Graph> cut = pytorch_program(r_.g, *ops_, {}, {.budget = part});
+      const Result<Graph> cut = pytorch_program(r_.g, *ops_, options_.passes, {.budget = part});
       if (!cut.ok()) return Failure(cut.failure());
       options_.is_cut = true;
       const Result<Run> now = run_graph(*cut, {});
@@ -116,10 +116,10 @@ class Checker {
 
   Result<Run> run_with(MemoryBudget budget) { return run_graph(r_.g, budget); }
 
-  Result<Run> run_graph(const Graph& g, MemoryBudget budget) {
+  Result<Run> run_graph(const Graph& graph, MemoryBudget budget) {
     options_.memory_budget = budget;
     Run out;
-    CLEAVE_TRY(out.program, CompiledProgram::compile(g, *ops_, options_));
+    CLEAVE_TRY(out.program, CompiledProgram::compile(graph, *ops_, options_));
     out.planned = out.program->report().planned_peak_bytes;
     out.recompute_ns = out.program->report().recompute_ns;
     CLEAVE_TRY(auto instance, Instance::make(out.program, options_.executor));

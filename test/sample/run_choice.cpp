@@ -3,8 +3,7 @@
 #include <random>
 
 #include "cleave/executor.h"
-#include "cut/join_halves.h"
-#include "cut/pytorch_partition.h"
+#include "compile/pytorch_program.h"
 #include "pass/pipeline.h"
 #include "test/sample/run_program.h"
 #include "test/targets.h"
@@ -17,14 +16,6 @@ std::vector<std::string> pass_names(bool asked) {
   for (const PassRow& row : pass_table())
     if (row.asked == asked) out.push_back(row.pass().name);
   return out;
-}
-
-Result<Graph> cut_as_pytorch(Graph joint, double budget) {
-  PytorchOptions options;
-  options.budget = budget;
-  CLEAVE_CHECK(simplify_as_pytorch(joint));
-  CLEAVE_TRY(const Partition cut, pytorch_partition(joint, options));
-  return join_halves(joint, cut);
 }
 
 }  // namespace
@@ -61,10 +52,7 @@ RunChoice draw_choice(uint64_t seed, bool ships) {
     case 3: out.passes.on = pass_names(true); break;
     default: break;
   }
-  if (rng() % 6 == 0) {
-    out.pytorch_budget = static_cast<double>(rng() % 5) / 4;
-    out.passes = {.none = true};  // the mode runs none
-  }
+  if (rng() % 6 == 0) out.pytorch_budget = static_cast<double>(rng() % 5) / 4;
   return out;
 }
 
@@ -78,7 +66,7 @@ Result<Arrays> run_chosen(const RunChoice& choice, const Graph& g, const OpRegis
   options.executor = make_thread_pool(choice.threads);
   std::optional<Graph> cut;
   if (choice.pytorch_budget >= 0 && g.is_joint()) {
-    CLEAVE_TRY(cut, cut_as_pytorch(g, choice.pytorch_budget));
+    CLEAVE_TRY(cut, pytorch_program(g, ops, choice.passes, {.budget = choice.pytorch_budget}));
     options.is_cut = true;
   }
   return law::run_graph(cut ? *cut : g, ops, inputs, options, choice.threads);
