@@ -117,6 +117,10 @@ int run(int argc, char** argv) {
   for (const Command& c : commands)
     if (c.name == words[0]) sub = app.get_subcommand(c.name);
   if (!sub) return help(app, commands, words[0]);
+  // The parser would take the next word for the value.
+  for (const std::string& word : words)
+    if (word.starts_with("--") && word.ends_with('=') && word.find('=') == word.size() - 1)
+      return report(user_error("{}: expected a value behind `=`", word));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) { return report(option_failure(app, sub, e, words)); }

@@ -10,8 +10,8 @@
 //                                  integers       wrap around, as their type does
 //
 // The order of the sums is that of k, cut in even parts of at most kc: it depends on k, the type
-// and the instruction set alone. 64 parts are a span; floating sums of spans are added up in f64, in
-// the scratch, so that the error doesn't grow with k.
+// and the instruction set alone. 64 parts are a span; floating sums of spans are added up in f64,
+// in the scratch, so that the error doesn't grow with k.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -89,7 +89,10 @@ class Disguiser {
     for (uint32_t k = 0; k < node.output_count; ++k)
       spec.names.push_back(name_of_copy(node.out(k)));
     const NodeId made = value_or_throw(to_.add_node(std::move(spec)));
-    for (uint32_t k = 0; k < node.output_count; ++k) map_[node.out(k).v] = to_.node(made).out(k);
+    for (uint32_t k = 0; k < node.output_count; ++k) {
+      const ValueId copy = map_[node.out(k).v] = to_.node(made).out(k);
+      if (const auto& strides = from_.type(node.out(k)).strides) to_.set_strides(copy, strides);
+    }
   }
 
   const Graph& from_;

@@ -47,8 +47,14 @@ Result<Graph> moved(const Graph& g, Device device, Moved& done) {
         out.set_strides(map[node.out(k).v], strides);
     }
   }
-  for (const Return& r : g.returns())
-    out.add_return({map[r.value.v], r.kind, r.target.valid() ? map[r.target.v] : r.target});
+  for (const Return& r : g.returns()) {
+    const ValueId value = map[r.value.v];
+    // Statistics of a half tensor are f32 on cuda, so what was the target's dtype may not be.
+    if (out.type(value).dtype != g.type(r.value).dtype)
+      out.add_return({value, ReturnKind::result, {}});
+    else
+      out.add_return({value, r.kind, r.target.valid() ? map[r.target.v] : r.target});
+  }
   return out;
 }
 

@@ -118,7 +118,7 @@ class Graphs(Case):
         r = cleave("run", g, "--random", "--grad", "--out", a, "--json", "--repeat", "3")
         self.assertEqual(r.returncode, 0, r.stderr)
         report = json.loads(r.stdout)
-        self.assertEqual(set(report), {"compile_ms", "run_ms", "kernels", "peak_bytes", "planned_peak_bytes"})
+        self.assertEqual(set(report), {"compile_ms", "run_ms", "kernels", "peak_bytes", "planned_peak_bytes", "target"})
         self.assertEqual(report["peak_bytes"], report["planned_peak_bytes"])
         self.assertEqual(cleave("run", g, "--random", "--grad", "--out", b).returncode, 0)
         x, y = tensors(a), tensors(b)
@@ -770,6 +770,9 @@ class Options(Case):
         self.refused(cleave("run", g, "--random", "--repeat", "2147483648"), 1, "--repeat")
         self.refused(cleave("train", "--text", self.text, "--lr", "1e999"), 1, "--lr", "is not a number")
         for word in ("9223372036854775807", "-9223372036854775808", "+3"): self.assertEqual(cleave("run", g, "--random", "--seed", word).returncode, 0)
+
+    def test_an_empty_value_takes_no_other_word(self):
+        self.refused(cleave("frontier", self.file("m.clv", MLP), "--plot=", "--json"), 1, "--plot=", "expected a value")
 
     def test_wrong_ones_are_refused_in_every_mode(self):
         g = self.file("m.clv", MLP)
