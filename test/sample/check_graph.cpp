@@ -23,6 +23,16 @@ double rounding_of(DType t) {
     default: return 0;
   }
 }
+// The least positive number: what underflows is off by about one of these.
+double least_of(DType t) {
+  switch (t) {
+    case DType::f64: return 0x1p-1074;
+    case DType::f32: return 0x1p-149;
+    case DType::bf16: return 0x1p-133;
+    case DType::f16: return 0x1p-24;
+    default: return 0;
+  }
+}
 // What a kernel of several operations may be off by, as a part of the largest element.
 double base_of(DType t) {
   switch (t) {
@@ -65,9 +75,13 @@ class Rounding {
       const double part = seed_ == 0   ? 1
                           : seed_ == 1 ? -1
                                        : static_cast<double>(rng_() >> 11) * 0x1p-52 - 1;
-      x = round_to(type, x + part * times * rounding_of(by) * (x + whole));
+      const bool is_denormal = x != 0 && std::fabs(x) < 0x1p24 * least_of(type);
+      x = round_to(type, x + part * (times * rounding_of(by) * (x + whole) +
+                                     (is_denormal ? 1.5 * least_of(type) : 0)));
     }
   }
+  // Elements by their own size alone: a small one beside large ones may overflow further on.
+  bool moves_alone() const { return seed_ % 4 == 3; }
   // What comes out on the other side of 0 by roundings inside, or is nothing but their sum (the
   // variance of equal elements), may as well come out as 0.
   void cancel_elements(Array& a, const Array& unmoved) {
@@ -119,6 +133,16 @@ bool may_overflow_inside(const Graph& g, NodeId n, const std::vector<const Array
   return up > (operands[0]->dtype == DType::f64 ? 1000 : 120);
 }
 
+// What the mean's rounding adds to each normalised element: that of the operand's size, scaled.
+double normalised_noise(const Graph& g, NodeId n, const std::vector<const Array*>& operands,
+                        const Arrays& results) {
+  const std::string& name = g.node(n).op->name;
+  if (name != "native_layer_norm" && name != "native_group_norm" &&
+      !name.starts_with("_native_batch_norm"))
+    return 0;
+  return results.size() < 3 ? 0 : largest(*operands[0]) * largest(results[2]);
+}
+
 // One node as rounded: each floating result is moved by up to a rounding of
 // its own size, of products also of the result's largest element, and where elements are summed the
 // operands are moved by a rounding of the type that they are summed in.
@@ -145,13 +169,14 @@ Result<Arrays> run_moved(const Graph& g, NodeId n, std::vector<const Array*> ope
   CLEAVE_TRY(Arrays results, run_node(g, n, operands));
   if (may_overflow_inside(g, n, operands))
     for (double& x : results[0].f) x = NAN;
-  double whole = 0;
+  double whole = 0, noise = normalised_noise(g, n, operands, results);
   if (cancels_inside(g.view(n)))
     for (const Array* x : operands) whole = std::max(whole, x ? largest(*x) : 0);
   const bool sums = has(node.op->traits, Trait::reduction | Trait::compute_intensive);
   for (Array& a : results) {
     if (sums) whole = std::max(whole, 0.25 * largest(a));
-    rounding.move_elements(a, rounding.type_of(g.view(n), a.dtype), a.dtype, whole);
+    rounding.move_elements(a, rounding.type_of(g.view(n), a.dtype), a.dtype,
+                           rounding.moves_alone() ? 0 : whole + std::exchange(noise, 0));
   }
   for (size_t k = 0; k < unmoved.size(); ++k) rounding.cancel_elements(results[k], unmoved[k]);
   return results;

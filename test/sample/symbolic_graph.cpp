@@ -50,7 +50,7 @@ class Symbolizer {
 
   std::optional<RandomGraph> run() {
     SymInfo info;
-    info.range = {1, 4096};
+    info.range = {1, int64_t{1} << 20};
     info.hint = c_.value;
     if (!out_.g.add_placeholder(Role::symint, symbol, Type{DType::i64, {}}, false, info).ok())
       return std::nullopt;
