@@ -75,7 +75,7 @@ class Rounding {
       const double part = seed_ == 0   ? 1
                           : seed_ == 1 ? -1
                                        : static_cast<double>(rng_() >> 11) * 0x1p-52 - 1;
-      const bool is_denormal = x != 0 && std::fabs(x) < 0x1p24 * least_of(type);
+      const bool is_denormal = !moves_alone() && x != 0 && std::fabs(x) < 0x1p24 * least_of(type);
       x = round_to(type, x + part * (times * rounding_of(by) * (x + whole) +
                                      (is_denormal ? 1.5 * least_of(type) : 0)));
     }
@@ -93,7 +93,7 @@ class Rounding {
   // Squares and products of what is this small may be 0 inside of an operator.
   void flush_small(Array& a) const {
     const double least = a.dtype == DType::f64 ? 0x1p-511 : 0x1p-63;
-    if (seed_ % 4 < 2) return;
+    if (seed_ % 4 != 2) return;
     for (double& x : a.f)
       if (std::fabs(x) < least) x = 0;
   }
@@ -159,8 +159,10 @@ Result<Arrays> run_moved(const Graph& g, NodeId n, std::vector<const Array*> ope
       if (!x) continue;
       moved.push_back(*x);
       const DType sums = x->dtype == DType::f64 ? DType::f64 : DType::f32;
-      // The oracle itself adds one f64 after the other: its own error grows with their number.
-      const double times = sums == DType::f64 ? 1 + std::sqrt(x->numel()) / 8 : 1;
+      // The oracle itself adds one f64 after the other: its own error grows with their number, of
+      // equal ones in one direction.
+      const auto n = static_cast<double>(x->numel());
+      const double times = sums == DType::f64 ? 1 + std::max(std::sqrt(n) / 8, n / 128) : 1;
       rounding.move_elements(moved.back(), sums, sums, 0, times);
       rounding.flush_small(moved.back());
       x = &moved.back();
