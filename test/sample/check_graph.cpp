@@ -162,7 +162,7 @@ Result<Arrays> run_moved(const Graph& g, NodeId n, std::vector<const Array*> ope
       // The oracle itself adds one f64 after the other: its own error grows with their number, of
       // equal ones in one direction.
       const auto n = static_cast<double>(x->numel());
-      const double times = sums == DType::f64 ? 1 + std::max(std::sqrt(n) / 8, n / 128) : 1;
+      const double times = sums == DType::f64 ? 1 + n / 8 : 1;
       rounding.move_elements(moved.back(), sums, sums, 0, times);
       rounding.flush_small(moved.back());
       x = &moved.back();
