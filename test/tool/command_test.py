@@ -552,7 +552,8 @@ class Train(Case):
             self.assertLess(len(rest), 12)
 
     def interrupt_after(self, lines, out, *extra):
-        p = subprocess.Popen([CLEAVE, "train", "--text", self.text, *TINY, "--json", "--steps", "12", "--out", out, *extra],
+        args = targeted(["train", "--text", self.text, *TINY, "--json", "--steps", "12", "--out", out, *extra])
+        p = subprocess.Popen([CLEAVE, *args],
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for _ in range(lines): p.stdout.readline()
         p.send_signal(signal.SIGSTOP)
