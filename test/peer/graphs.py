@@ -68,8 +68,6 @@ class Graph:
             if why := open_in_pytorch(node["op"], args, gradients):
                 raise NoOverload(f"{node['op']}: {why}")
             out = call(node["op"], args)
-            if node["op"] == "_fused_rms_norm":  # made of other calls on the CPU, so that rstd has a gradient there
-                out = (out[0], out[1].detach())
             for name, value in zip(node["results"], list(out) if isinstance(out, (list, tuple)) else [out]):
                 if name is not None:
                     values[name] = value
