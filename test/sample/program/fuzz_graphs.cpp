@@ -5,7 +5,6 @@
 // Each fifth seed is in mixed precision, each fifth has strides; in each fourth, whatever can be
 // computed again instead of kept is. A graph that differs is reduced and written to FOLDER as
 // wrong_SEED.clv with its inputs. Exit status: 0 none differs, 1 some do.
-#include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +18,7 @@
 #include "op/registry.h"
 #include "pass/pipeline.h"
 #include "test/sample/check_graph.h"
+#include "test/sample/program/argument.h"
 #include "test/sample/reduce_graph.h"
 #include "test/sample/sample_call.h"
 #include "test/sample/strided_graph.h"
@@ -26,14 +26,6 @@
 
 namespace cleave::random {
 namespace {
-
-uint64_t number(const char* text, const char* what) {
-  uint64_t value = 0;
-  const char* end = text + std::strlen(text);
-  if (auto [p, e] = std::from_chars(text, end, value); e != std::errc() || p != end)
-    throw_failure(user_error("{} is '{}', expected a number", what, text));
-  return value;
-}
 
 void save(const RandomGraph& r, const std::string& path) {
   std::ofstream(path + ".clv") << print(r.g);

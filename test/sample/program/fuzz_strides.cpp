@@ -3,7 +3,6 @@
 // bits that they give without strides; each tenth seed as machine code, the others as bytecode,
 // each fifth in mixed precision, each seventh under memory budgets too. A graph that differs is
 // reduced and written to FOLDER as strided_SEED.clv. Exit status: 0 none differs, 1 some do.
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 
@@ -11,19 +10,12 @@
 #include "op/registry.h"
 #include "test/sample/check_budgets.h"
 #include "test/sample/check_strides.h"
+#include "test/sample/program/argument.h"
 #include "test/sample/reduce_graph.h"
 #include "test/sample/strided_graph.h"
 
 namespace cleave::random {
 namespace {
-
-uint64_t number(const char* text, const char* what) {
-  uint64_t value = 0;
-  const char* end = text + std::strlen(text);
-  if (auto [p, e] = std::from_chars(text, end, value); e != std::errc() || p != end)
-    throw_failure(user_error("{} is '{}', expected a number", what, text));
-  return value;
-}
 
 RandomGraph graph_of(uint64_t seed, const OpRegistry& ops) {
   RandomGraph forward = value_or_throw(random_graph(ops, seed, {}));
