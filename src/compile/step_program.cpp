@@ -131,10 +131,13 @@ class Collector {
   }
 
   // The most that its steps have in memory at once: what they read up to the last of them that
-  // does, of what they make the largest from the first on: a program may make each alone. Updates
-  // may be written in place, and take nothing then; nor does what lies over an operand, result or
-  // not, in the step that may put it there. A part takes nothing: alone it may lie over an operand
-  // too. A join has nothing in memory but its result, where a program has its operands in it.
+  // does, and what they make. Updates may be written in place, and take nothing then; nor does what
+  // lies over an operand, result or not, in the step that may put it there. A part takes nothing:
+  // alone it may lie over an operand too. A join has nothing in memory but its result, where a
+  // program has its operands in it.
+  //
+  // Of several results a program may make each by a call of its own, which reads what that result
+  // needs and may write it over an operand: only the largest single storage is sure.
   void set_at_least(size_t c) {
     const auto [begin, end] = steps_[c];
     const bool joins = is_join(graph_.view(out_.calls[c].node));
@@ -146,21 +149,17 @@ class Collector {
     for (size_t i = begin; i < end; ++i)
       for (const size_t s : storages_of(p_.steps[i]))
         if (counts(i, s)) alive.emplace(s, std::pair{i, i}).first->second.second = i;
+    int64_t& least = out_.calls[c].at_least;
+    if (out_.calls[c].makes.size() > 1) {
+      for (const auto& [s, steps] : alive)
+        if (first_[s] < begin || last_[s] >= end || out_.storages[s].kept)
+          least = std::max(least, rounded(p_.storages[s].bytes));
+      return;
+    }
     for (auto it = alive.begin(); it != alive.end();) {
       auto& [s, steps] = *it;
       const bool is_over = first_[s] >= begin && may_lie_over_operand(p_.steps[steps.first], s);
       it = is_over && ++steps.first > steps.second ? alive.erase(it) : std::next(it);
-    }
-    size_t largest = p_.storages.size();
-    for (const int32_t m : out_.calls[c].makes) {
-      const auto s = static_cast<size_t>(m);
-      if (!alive.contains(s)) continue;
-      if (largest != p_.storages.size()) {
-        const bool larger = p_.storages[s].bytes > p_.storages[largest].bytes;
-        alive.erase(larger ? std::exchange(largest, s) : s);
-      } else {
-        largest = s;
-      }
     }
     std::vector<int64_t> change(end - begin + 1);
     for (const auto& [s, steps] : alive) {
@@ -170,8 +169,7 @@ class Collector {
       change[steps.second - begin + 1] -= bytes;
     }
     int64_t now = 0;
-    for (size_t i = 0; i + begin < end; ++i)
-      out_.calls[c].at_least = std::max(out_.calls[c].at_least, now += change[i]);
+    for (size_t i = 0; i + begin < end; ++i) least = std::max(least, now += change[i]);
   }
 
   bool may_lie_over_operand(const Step& step, size_t result) const {
