@@ -1,10 +1,11 @@
 // fuzz_graphs [N [SEED [FOLDER]]]: N random graphs from SEED on, forward and backward, compiled
 // against the oracle: each tenth seed by the compiler, the others with interpreted kernels, which
-// the laws hold to the same values; each third with a symbolic size, where it can have one; each
-// with options of its own (run_choice.h), every other one after the passes in front of gradients.
-// Each fifth seed is in mixed precision, each fifth has strides; in each fourth, whatever can be
-// computed again instead of kept is. A graph that differs is reduced and written to FOLDER as
-// wrong_SEED.clv with its inputs. Exit status: 0 none differs, 1 some do.
+// the laws hold to the same values; each 37th calls conds and loops; each third with a symbolic
+// size, where it can have one; each with options of its own (run_choice.h), every other one after
+// the passes in front of gradients. Each fifth seed is in mixed precision, each fifth has strides;
+// in each fourth, whatever can be computed again instead of kept is. A graph that differs is
+// reduced and written to FOLDER as wrong_SEED.clv with its inputs. Exit status: 0 none differs,
+// 1 some do.
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +18,7 @@
 #include "ir/text.h"
 #include "op/registry.h"
 #include "pass/pipeline.h"
+#include "test/sample/branch_graph.h"
 #include "test/sample/check_graph.h"
 #include "test/sample/program/argument.h"
 #include "test/sample/reduce_graph.h"
@@ -39,8 +41,8 @@ void save(const RandomGraph& r, const std::string& path) {
 }
 
 struct Totals {
-  int64_t graphs = 0, shipping = 0, symbolic = 0, cast = 0, again = 0, nodes = 0, elements = 0,
-          left_open = 0, unsupported = 0, wrong = 0;
+  int64_t graphs = 0, branches = 0, shipping = 0, symbolic = 0, cast = 0, again = 0, nodes = 0,
+          elements = 0, left_open = 0, unsupported = 0, wrong = 0;
 };
 
 // `r` becomes the same graph with a symbolic size, where it has one.
@@ -83,8 +85,16 @@ Result<std::string> compute_again(RandomGraph& r, Totals& totals) {
   return std::string();
 }
 
+RandomGraph draw_forward(const OpRegistry& ops, uint64_t seed, Totals& totals) {
+  if (seed % 37 != 7) return value_or_throw(random_graph(ops, seed, {}));
+  ++totals.branches;
+  const auto levels = static_cast<int>(1 + seed / 37 % 6);
+  return branch_graph(ops, seed,
+                      {.levels = levels, .dtype = seed % 3 == 0 ? DType::f64 : DType::f32});
+}
+
 void one(const OpRegistry& ops, uint64_t seed, const std::string& folder, Totals& totals) {
-  RandomGraph forward = value_or_throw(random_graph(ops, seed, {}));
+  RandomGraph forward = draw_forward(ops, seed, totals);
   totals.cast += value_or_throw(cast_some(forward, ops, seed));
   const bool ships = seed % 10 == 0;
   const RunChoice choice = draw_choice(seed, ships);
@@ -143,10 +153,11 @@ int run(int argc, char** argv) {
     }
   const std::chrono::duration<double> s = std::chrono::steady_clock::now() - start;
   fmt::print(
-      "{} graphs from seed {} ({} as shipped, {} with a symbolic size, {} under autocast, {} with "
-      "less kept), {:.0f} nodes each, in {:.0f} s: {} elements compared, {} left open by rounding, "
-      "{} graphs refused as unsupported, {} differ\n",
-      totals.graphs, seed, totals.shipping, totals.symbolic, totals.cast, totals.again,
+      "{} graphs from seed {} ({} of branches, {} as shipped, {} with a symbolic size, {} under "
+      "autocast, {} with less kept), {:.0f} nodes each, in {:.0f} s: {} elements compared, {} left "
+      "open by rounding, {} graphs refused as unsupported, {} differ\n",
+      totals.graphs, seed, totals.branches, totals.shipping, totals.symbolic, totals.cast,
+      totals.again,
       static_cast<double>(totals.nodes) / static_cast<double>(std::max<int64_t>(totals.graphs, 1)),
       s.count(), totals.elements, totals.left_open, totals.unsupported, totals.wrong);
   return totals.wrong == 0 ? 0 : 1;
