@@ -1,4 +1,5 @@
-# Libraries: `cleave_dependencies` for the rooms, `cleave_tool_dependencies` for the command.
+# Libraries: `cleave_dependencies` for the rooms, `cleave_clang_dependencies` for the plug-in,
+# `cleave_tool_dependencies` for the command.
 
 set(CMAKE_THREAD_PREFER_PTHREAD ON)
 find_package(Threads REQUIRED)
@@ -31,15 +32,14 @@ if(NOT CLEAVE_CLANG STREQUAL "OFF")
   if(CLEAVE_LLVM_LIBRARY AND CLEAVE_CLANG_LIBRARY AND CLEAVE_LLVM_INCLUDE)
     set(CLEAVE_HAVE_CLANG ON)
     target_include_directories(cleave_dependencies SYSTEM INTERFACE ${CLEAVE_LLVM_INCLUDE})
-    target_link_libraries(cleave_dependencies INTERFACE ${CLEAVE_CLANG_LIBRARY}
-                                                        ${CLEAVE_LLVM_LIBRARY})
     target_compile_definitions(cleave_dependencies INTERFACE CLEAVE_HAVE_CLANG=1)
+    add_library(cleave_clang_dependencies INTERFACE)
+    target_include_directories(cleave_clang_dependencies SYSTEM INTERFACE ${CLEAVE_LLVM_INCLUDE})
+    target_link_libraries(cleave_clang_dependencies INTERFACE ${CLEAVE_CLANG_LIBRARY}
+                                                              ${CLEAVE_LLVM_LIBRARY})
   elseif(CLEAVE_CLANG STREQUAL "ON")
     message(FATAL_ERROR "CLEAVE_CLANG=ON, but clang/LLVM 19 was not found: install libclang-19-dev, "
                         "libclang-cpp19-dev and llvm-19-dev, or use -DCLEAVE_CLANG=OFF")
   endif()
-endif()
-if(NOT CLEAVE_HAVE_CLANG)
-  target_compile_definitions(cleave_dependencies INTERFACE CLEAVE_HAVE_CLANG=0)
 endif()
 message(STATUS "in-process clang: ${CLEAVE_HAVE_CLANG}")

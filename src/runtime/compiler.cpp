@@ -3,14 +3,6 @@
 
 namespace cleave::runtime {
 
-#if !CLEAVE_HAVE_CLANG
-Result<std::shared_ptr<Compiler>> make_clang_compiler(const Target&) {
-  return unsupported(
-      "compiler: clang: this build has no clang/LLVM 19 in it (configure with CLEAVE_CLANG=ON), "
-      "or ask for the compiler cc");
-}
-#endif
-
 Result<std::shared_ptr<Compiler>> make_compiler(CompilerKind kind, const Target& target) {
   switch (kind) {
     case CompilerKind::clang: return make_clang_compiler(target);
@@ -18,7 +10,12 @@ Result<std::shared_ptr<Compiler>> make_compiler(CompilerKind kind, const Target&
     case CompilerKind::none: return unsupported("compiler: none compiles nothing; name another");
     case CompilerKind::automatic: break;
   }
-  return CLEAVE_HAVE_CLANG ? make_clang_compiler(target) : make_cc_compiler(target);
+  Result<std::shared_ptr<Compiler>> clang = make_clang_compiler(target);
+  if (clang.ok() || clang.failure().kind != ErrorKind::unsupported) return clang;
+  Result<std::shared_ptr<Compiler>> cc = make_cc_compiler(target);
+  if (!cc.ok() && cc.failure().kind == ErrorKind::unsupported)
+    return unsupported("{}; {}", clang.failure().message, cc.failure().message);
+  return cc;
 }
 
 }  // namespace cleave::runtime

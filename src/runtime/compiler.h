@@ -10,7 +10,7 @@
 // mathematics, no errno, no floating-point traps. Text that asks for a call by __builtin_NAME gets
 // the instruction where there is one.
 //
-//   clang   in this process, through the clang and LLVM 19 libraries (where they were built in)
+//   clang   in this process, through the clang and LLVM 19 libraries (clang_plugin.h)
 //   cc      the system's compiler as a process of its own, and dlopen
 //
 // Errors: Bug with the compiler's diagnostics where the text doesn't compile; Unsupported where the
@@ -49,7 +49,7 @@ class Compiler {
   virtual const std::string& identity() const = 0;
 };
 
-// automatic: clang where it was built in, else cc. none: kernels are not compiled (bytecode.h).
+// automatic: clang where its plug-in can be opened, else cc. none: kernels are not compiled (bytecode.h).
 enum class CompilerKind { automatic, clang, cc, none };
 
 Result<std::shared_ptr<Compiler>> make_compiler(CompilerKind kind, const Target& target);

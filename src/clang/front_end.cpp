@@ -1,8 +1,7 @@
-// See clang_front_end.h. The file system that clang sees is empty, so that no header, no
+// See front_end.h. The file system that clang sees is empty, so that no header, no
 // configuration file and no folder of this machine can change what comes out.
-#include "runtime/clang_front_end.h"
+#include "clang/front_end.h"
 
-#if CLEAVE_HAVE_CLANG
 #include <clang/CodeGen/CodeGenAction.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
@@ -85,4 +84,3 @@ Result<std::unique_ptr<llvm::Module>> parse_c(const std::string& text, const std
 }
 
 }  // namespace cleave::runtime
-#endif  // CLEAVE_HAVE_CLANG

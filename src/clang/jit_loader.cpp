@@ -1,14 +1,12 @@
 // See jit_loader.h.
-#include "runtime/jit_loader.h"
+#include "clang/jit_loader.h"
 
-#if CLEAVE_HAVE_CLANG
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 
 #include <map>
 
 #include "base/poison.h"
-#include "runtime/external_symbols.h"
 
 namespace cleave::runtime {
 namespace {
@@ -51,9 +49,9 @@ class JitCode final : public LoadedCode {
   std::map<std::string, void*> addresses_;
 };
 
-llvm::orc::SymbolMap outside(llvm::orc::LLJIT& jit) {
+llvm::orc::SymbolMap mapped(std::span<const ExternalSymbol> outside, llvm::orc::LLJIT& jit) {
   llvm::orc::SymbolMap map;
-  for (const ExternalSymbol& symbol : external_symbols())
+  for (const ExternalSymbol& symbol : outside)
     map[jit.mangleAndIntern(symbol.name)] = {
         llvm::orc::ExecutorAddr::fromPtr(symbol.address),
         llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
@@ -76,7 +74,8 @@ llvm::Error add_sanitizers(llvm::orc::LLJIT& jit) {
 
 Result<std::shared_ptr<LoadedCode>> load_object(std::unique_ptr<llvm::MemoryBuffer> object,
                                                 const std::string& triple,
-                                                const std::vector<std::string>& names) {
+                                                const std::vector<std::string>& names,
+                                                std::span<const ExternalSymbol> outside) {
   llvm::orc::JITTargetMachineBuilder target{llvm::Triple(triple)};
   auto made = llvm::orc::LLJITBuilder()
                   .setJITTargetMachineBuilder(std::move(target))
@@ -86,7 +85,7 @@ Result<std::shared_ptr<LoadedCode>> load_object(std::unique_ptr<llvm::MemoryBuff
   if (!made) return link_failure(made.takeError());
   std::unique_ptr<llvm::orc::LLJIT> jit = std::move(*made);
   auto& library = jit->getMainJITDylib();
-  if (auto error = library.define(llvm::orc::absoluteSymbols(outside(*jit))))
+  if (auto error = library.define(llvm::orc::absoluteSymbols(mapped(outside, *jit))))
     return link_failure(std::move(error));
   if (auto error = add_sanitizers(*jit)) return link_failure(std::move(error));
   if (auto error = jit->addObjectFile(std::move(object))) return link_failure(std::move(error));
@@ -96,4 +95,3 @@ Result<std::shared_ptr<LoadedCode>> load_object(std::unique_ptr<llvm::MemoryBuff
 }
 
 }  // namespace cleave::runtime
-#endif  // CLEAVE_HAVE_CLANG

@@ -1,6 +1,7 @@
 // A target in the words of LLVM.
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cleave/target.h"
@@ -14,7 +15,8 @@ struct HostTarget {
   std::string feature_text;           // the same, joined by commas
   std::string vector_bits;            // the widest vectors that loops are cut into
 
-  static HostTarget of(const Target& target);
+  // text: target.text()
+  static HostTarget of(const Target& target, std::string_view text);
 };
 
 }  // namespace cleave::runtime

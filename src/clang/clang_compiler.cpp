@@ -9,9 +9,6 @@
 // layer norm 1.0, Adam 1.0 (bench_kernels, 2026-11). Other text gets that -O3.
 // With AVX-512 vectors are of 512 bits: on a Sapphire Rapids those kernels take 0.65 of the time of
 // 256 bits (softmax and norm 0.9; 2026-11).
-#include "runtime/compiler.h"
-
-#if CLEAVE_HAVE_CLANG
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
@@ -30,13 +27,14 @@
 #include <vector>
 
 #include "base/poison.h"
-#include "runtime/clang_front_end.h"
-#include "runtime/host_target.h"
-#include "runtime/jit_loader.h"
+#include "clang/front_end.h"
+#include "clang/host_target.h"
+#include "clang/jit_loader.h"
+#include "runtime/clang_plugin.h"
 
 namespace cleave::runtime {
 
-HostTarget HostTarget::of(const Target& target) {
+HostTarget HostTarget::of(const Target& target, std::string_view text) {
   HostTarget host;
   host.triple = llvm::sys::getProcessTriple();
   if (target.is_native) {
@@ -47,7 +45,7 @@ HostTarget HostTarget::of(const Target& target) {
     host.cpu = "x86-64-v4";
     host.features = {"+avx512bf16"};
   } else {
-    host.cpu = target.text();
+    host.cpu = text;
   }
   std::sort(host.features.begin(), host.features.end());
   for (const std::string& feature : host.features)
@@ -145,8 +143,8 @@ std::vector<std::string> visible_functions(const llvm::Module& module) {
 
 class ClangCompiler final : public Compiler {
  public:
-  explicit ClangCompiler(HostTarget host)
-      : host_(std::move(host)),
+  ClangCompiler(HostTarget host, std::span<const ExternalSymbol> outside)
+      : host_(std::move(host)), outside_(outside),
         identity_(fmt::format("clang {} [{}; {}], {}, {}, {}, {} bits", LLVM_VERSION_STRING,
                               lane_passes, scalar_passes, host_.triple, host_.cpu,
                               host_.feature_text, host_.vector_bits)) {}
@@ -160,27 +158,32 @@ class ClangCompiler final : public Compiler {
     const std::vector<std::string> names = visible_functions(*module);
     CLEAVE_CHECK(optimise(*module, machine.get(), kind));
     CLEAVE_TRY(std::unique_ptr<llvm::MemoryBuffer> object, generate(*module, machine.get()));
-    return load_object(std::move(object), host_.triple, names);
+    return load_object(std::move(object), host_.triple, names, outside_);
   }
   std::string_view name() const override { return "clang"; }
   const std::string& identity() const override { return identity_; }
 
  private:
   const HostTarget host_;
+  const std::span<const ExternalSymbol> outside_;
   const std::string identity_;
 };
 
-}  // namespace
-
-Result<std::shared_ptr<Compiler>> make_clang_compiler(const Target& target) {
+Result<std::shared_ptr<Compiler>> make(const Target& target, std::string_view text,
+                                       std::span<const ExternalSymbol> outside) {
   static std::once_flag registered;
   std::call_once(registered, [] {
     LLVMInitializeNativeTarget();
     LLVMInitializeNativeAsmPrinter();
     leave_out_passes();
   });
-  return std::shared_ptr<Compiler>(std::make_shared<ClangCompiler>(HostTarget::of(target)));
+  return std::shared_ptr<Compiler>(
+      std::make_shared<ClangCompiler>(HostTarget::of(target, text), outside));
 }
 
+}  // namespace
 }  // namespace cleave::runtime
-#endif  // CLEAVE_HAVE_CLANG
+
+extern "C" __attribute__((visibility("default")))
+const cleave::runtime::ClangPlugin cleave_clang_plugin = {cleave::runtime::clang_plugin_build,
+                                                          cleave::runtime::make};

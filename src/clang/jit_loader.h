@@ -1,11 +1,13 @@
 // An object in memory, linked into this process by LLVM's ORC.
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "runtime/compiler.h"
+#include "runtime/external_symbols.h"
 
 namespace llvm {
 class MemoryBuffer;
@@ -14,9 +16,10 @@ class MemoryBuffer;
 namespace cleave::runtime {
 
 // Links at once, so that a missing symbol is an error here and not at the first call. Nothing but
-// external_symbols.h can be reached from the code. `names` are the functions that symbol() finds.
+// `outside` can be reached from the code. `names` are the functions that symbol() finds.
 Result<std::shared_ptr<LoadedCode>> load_object(std::unique_ptr<llvm::MemoryBuffer> object,
                                                 const std::string& triple,
-                                                const std::vector<std::string>& names);
+                                                const std::vector<std::string>& names,
+                                                std::span<const ExternalSymbol> outside);
 
 }  // namespace cleave::runtime

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "runtime/host_target.h"
+#include "clang/host_target.h"
 
 namespace llvm {
 class LLVMContext;

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""The plug-in with clang: loaded where a kernel is compiled, not before, and not needed by anything else.
+
+    python3 test/tool/plugin_test.py CLEAVE_BINARY
+"""
+import os, shutil, subprocess, unittest
+
+from command_test import CLEAVE, MLP, Case, cleave
+
+PLUGIN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(CLEAVE))), "lib", "libcleave_clang.so")
+
+
+@unittest.skipUnless(os.path.exists(PLUGIN), "built without clang")
+class Plugin(Case):
+    def alone(self, plugin=None):
+        """The command in a folder of its own, with this text or file as plug-in."""
+        folder = self.path("alone")
+        os.mkdir(folder)
+        command = shutil.copy(CLEAVE, folder)
+        if plugin is not None: shutil.copy(plugin, os.path.join(folder, "libcleave_clang.so"))
+        return command
+
+    def run_mlp(self, command, *options):
+        args = [command, "run", self.file("g.clv", MLP), "--random", *options]
+        return subprocess.run(args, capture_output=True, text=True, timeout=120)
+
+    def test_the_command_does_not_load_llvm(self):
+        loaded = subprocess.run([CLEAVE], env={**os.environ, "LD_TRACE_LOADED_OBJECTS": "1"}, capture_output=True, text=True)
+        self.assertIn("libc.so", loaded.stdout)
+        self.assertNotRegex(loaded.stdout, "(?i)llvm|clang-cpp")
+
+    def test_beside_the_command(self):
+        r = self.run_mlp(self.alone(PLUGIN), "--compiler", "clang")
+        self.assertEqual(r.returncode, 0, r.stderr)
+
+    def test_missing(self):
+        command = self.alone()
+        r = self.run_mlp(command, "--compiler", "clang")
+        self.assertEqual(r.returncode, 2, r.stderr)
+        self.assertIn("there is no libcleave_clang.so in ", r.stderr)
+        self.assertEqual(self.run_mlp(command, "--compiler", "none").returncode, 0)
+        if shutil.which("cc"): self.assertEqual(self.run_mlp(command).returncode, 0)
+
+    def test_no_library(self):
+        r = self.run_mlp(self.alone(self.file("text.so", "not an object")), "--compiler", "clang")
+        self.assertEqual(r.returncode, 2, r.stderr)
+        self.assertIn("libcleave_clang.so", r.stderr)
+
+    @unittest.skipUnless(shutil.which("cc"), "no cc")
+    def test_of_another_build(self):
+        source = self.file("other.c", 'const char *const cleave_clang_plugin[2] = {"0.0.1, by hand", 0};\n')
+        library = self.path("other.so")
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+        r = self.run_mlp(self.alone(library), "--compiler", "clang")
+        self.assertEqual(r.returncode, 2, r.stderr)
+        self.assertIn("is of another build", r.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
