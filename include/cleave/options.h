@@ -59,7 +59,7 @@ struct Options {
   // another type; the message names rule and call.
   std::vector<RewriteRule> rules = {};
 
-  // ---- of training steps
+  // ---- of training steps; compile() refuses them (error: user)
   // Gradients are scaled so that their global norm is at most this; 0: they are not.
   double clip_norm = 0;
   // The gradients of this many runs are averaged before the optimizer moves the parameters once.
@@ -69,9 +69,10 @@ struct Options {
   double ema_decay = 0;
   // Of the program's random numbers, where the store has none yet.
   uint64_t seed = 0;
-  // Where optimizer state and random numbers live. Give the store of another step of the same model
-  // to go on from where that one stands, with other shapes or options.
-  Store store = {};
+  // Where optimizer state and random numbers live: none: in a new store, of this step alone. Give
+  // the store of another step of the same model to go on from where that one stands, with other
+  // shapes or options.
+  std::optional<Store> store = {};
 };
 
 struct CompileStage {

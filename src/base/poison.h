@@ -38,4 +38,19 @@ inline void allow([[maybe_unused]] const void* begin, [[maybe_unused]] size_t by
 #endif
 }
 
+// Forbidden for as long as this lives.
+class Forbidden {
+ public:
+  Forbidden(const void* begin, size_t bytes) : begin_(begin), bytes_(bytes) {
+    forbid(begin, bytes);
+  }
+  ~Forbidden() { allow(begin_, bytes_); }
+  Forbidden(const Forbidden&) = delete;
+  Forbidden& operator=(const Forbidden&) = delete;
+
+ private:
+  const void* begin_;
+  size_t bytes_;
+};
+
 }  // namespace cleave

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/busy.h"
 #include "ir/edit.h"
 #include "ir/text.h"
 
@@ -100,28 +101,24 @@ Status BoundProgram::run(std::span<const InputRef> inputs) {
                       inputs_.size(), fmt::join(names, ", "));
   }
   for (size_t k = 0; k < inputs.size(); ++k) CLEAVE_CHECK(check_input(inputs[k], k));
-  if (running_.exchange(true))
+  const Busy busy(running_);
+  if (!busy.is_mine())
     return user_error("{}: it is running on another thread; one program runs once at a time",
                       what_);
-  const auto body = [&]() -> Status {
-    for (Bound& b : variables_) {
-      HostTensor& tensor = trace::Access::memory(b.variable);
-      void* data = tensor.data();
-      if (data == b.data) continue;
-      CLEAVE_CHECK(instance_->bind(b.placeholder, memory_of(data, tensor)));
-      b.data = data;
-    }
-    for (size_t k = 0; k < inputs.size(); ++k) {
-      // Inputs are never written: an update of one is refused when the program is traced.
-      const HostTensor& tensor = inputs[k].tensor();
-      void* data = const_cast<void*>(tensor.data());
-      CLEAVE_CHECK(instance_->bind(inputs_[k], memory_of(data, tensor)));
-    }
-    return instance_->run();
-  };
-  Status status = body();
-  running_ = false;
-  return status;
+  for (Bound& b : variables_) {
+    HostTensor& tensor = trace::Access::memory(b.variable);
+    void* data = tensor.data();
+    if (data == b.data) continue;
+    CLEAVE_CHECK(instance_->bind(b.placeholder, memory_of(data, tensor)));
+    b.data = data;
+  }
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    // Inputs are never written: an update of one is refused when the program is traced.
+    const HostTensor& tensor = inputs[k].tensor();
+    void* data = const_cast<void*>(tensor.data());
+    CLEAVE_CHECK(instance_->bind(inputs_[k], memory_of(data, tensor)));
+  }
+  return instance_->run();
 }
 
 HostTensor BoundProgram::result(size_t k) const {

@@ -16,11 +16,25 @@ struct CompiledFunction::State {
 
 namespace {
 
+// Options that a program without a training step would ignore.
+void refuse_training_options(const Options& given, Location at) {
+  const Options usual;
+  const std::pair<bool, const char*> set[] = {{given.clip_norm != usual.clip_norm, "clip_norm"},
+                                              {given.accumulate != usual.accumulate, "accumulate"},
+                                              {given.ema_decay != usual.ema_decay, "ema_decay"},
+                                              {given.seed != usual.seed, "seed"},
+                                              {given.store.has_value(), "store"}};
+  for (const auto& [is_set, name] : set)
+    if (is_set)
+      trace::refuse(at, "compile: {} is an option of training steps; give it to train_step", name);
+}
+
 std::shared_ptr<CompiledFunction::State> compiled(const nn::Module* model,
                                                   const TracedFunction& function,
                                                   const std::vector<InputSpec>& inputs,
                                                   const Options& options, Location at) {
   const auto start = std::chrono::steady_clock::now();
+  refuse_training_options(options, at);
   const trace::RecordingPtr recording = trace::Recording::program(
       options.ops.registry(), trace::Mode::evaluation, "compile", model == nullptr);
   if (options.autocast) recording->set_autocast();

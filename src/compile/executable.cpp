@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 
+#include "base/busy.h"
 #include "base/poison.h"
 #include "base/target.h"
 #include "compile/pipeline.h"
@@ -60,14 +61,12 @@ class RunningInstance final : public Instance {
   }
 
   Status run() override {
-    if (running_.exchange(true))
+    const Busy busy(running_);
+    if (!busy.is_mine())
       return user_error("this instance is running already; make a second one to run two at once");
-    Status s = check_bound();
-    if (watches_memory) forbid(arena_.data(), arena_bytes());
-    if (s.ok()) s = run_steps();
-    if (watches_memory) allow(arena_.data(), arena_bytes());
-    running_ = false;
-    return s;
+    CLEAVE_CHECK(check_bound());
+    const Forbidden arena(arena_.data(), watches_memory ? arena_bytes() : 0);
+    return run_steps();
   }
 
   const void* result(size_t k) const override { return base_[lowered().returns[k]]; }

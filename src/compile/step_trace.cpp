@@ -32,10 +32,10 @@ void StepTrace::record() {
 // The Variable of this name and type in the store, made of `initial` where there is none.
 Variable StepTrace::kept(const std::string& name, const HostTensor& initial,
                          VariableKind kind) const {
-  Variable v = options.store.find(name);
+  Variable v = store.find(name);
   if (!v.defined()) {
     v = Variable(name, initial, kind);
-    Store(options.store).add(name, v);
+    Store(store).add(name, v);
   }
   if (v.dtype() != initial.dtype() || v.shape() != initial.shape())
     trace::refuse(at, "train_step: the store's {} is {}, expected {}", name, v.value().type_text(),
@@ -57,7 +57,7 @@ void StepTrace::declare() {
       trace::Recording::program(options.ops.registry(), trace::Mode::training, "train_step", false);
   declare_model(*recording, model);
   const Store named = model.store();
-  for (const auto& [name, v] : named.entries()) Store(options.store).add(name, v);
+  for (const auto& [name, v] : named.entries()) store.add(name, v);
   if (options.autocast) recording->set_autocast();
   inputs = declare_inputs(*recording, specs);
   step = kept(step_name, HostTensor(DType::i64, {}), VariableKind::state);
@@ -173,7 +173,7 @@ void StepTrace::optimize() {
                       name);
   optim::UpdateState state;
   state.recording = recording;
-  state.store = options.store;
+  state.store = store;
   state.at = at;
   state.step = add(read(step, step_name), 1, 1, at).named("optimizer.step.next");
   for (const ValueId v : learning_rates)

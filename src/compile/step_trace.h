@@ -24,6 +24,7 @@ struct StepTrace {
   const Options& options;
   Location at;
   StepPart part = StepPart::whole;
+  Store store = {};
 
   trace::RecordingPtr recording = {};
   std::vector<ValueId> inputs = {};

@@ -69,7 +69,7 @@ TrainStep train_step(const nn::Module& model, const TracedFunction& loss,
   Options options = given;
   auto state = std::make_shared<TrainStep::State>();
   state->ops = options.ops;
-  state->store = options.store;
+  if (options.store) state->store = *options.store;
   state->accumulate = options.accumulate;
   for (const double lr : optimizer.learning_rates()) {
     state->learning_rates.push_back(std::make_unique<HostTensor>(DType::f64, Sizes{}));
@@ -77,7 +77,8 @@ TrainStep train_step(const nn::Module& model, const TracedFunction& loss,
   }
   if (options.accumulate > 1) {
     if (options.executor == nullptr) options.executor = make_thread_pool(options.threads);
-    StepTrace gather{model, loss, optimizer, inputs, options, at, StepPart::gathering};
+    StepTrace gather{model,   loss, optimizer,           inputs,
+                     options, at,   StepPart::gathering, state->store};
     state->gather = made(*state, gather);
     if (!options.dump_dir.empty()) options.dump_dir += "/step";
   }
@@ -87,7 +88,8 @@ TrainStep train_step(const nn::Module& model, const TracedFunction& loss,
                   inputs,
                   options,
                   at,
-                  options.accumulate > 1 ? StepPart::stepping : StepPart::whole};
+                  options.accumulate > 1 ? StepPart::stepping : StepPart::whole,
+                  state->store};
   state->step = made(*state, trace);
   state->steps = trace.step;
   state->micro_steps = trace.micro_step;
@@ -101,7 +103,7 @@ std::vector<MemoryTrade> memory_trades(const nn::Module& model, const TracedFunc
                                        const optim::Optimizer& optimizer,
                                        const std::vector<InputSpec>& inputs, const Options& options,
                                        Location at) {
-  StepTrace trace{model, loss, optimizer, inputs, options, at, StepPart::whole};
+  StepTrace trace{model, loss, optimizer, inputs, options, at, StepPart::whole, Store()};
   trace.record();
   Graph graph = trace.close();
   value_or_throw(prepare_graph(graph, options.ops.registry(), false));

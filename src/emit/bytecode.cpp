@@ -334,8 +334,9 @@ int64_t Bytecode::run(void* const* buffer, const int64_t* scalar, int64_t begin,
                       int64_t* fault) const {
   constexpr size_t usual = 2048;  // on the stack, so that kernels allocate nothing
   Slot few[usual];
-  std::vector<Slot> many(slots_.size() > usual ? slots_.size() : 0);
-  Slot* s = many.empty() ? few : many.data();
+  thread_local std::vector<Slot> many;  // of the longest kernel that this thread has run
+  if (slots_.size() > usual && many.size() < slots_.size()) many.resize(slots_.size());
+  Slot* s = slots_.size() <= usual ? few : many.data();
   std::copy(slots_.begin(), slots_.end(), s);
   alignas(64) std::byte local[most_local_bytes];
   for (size_t b = 0; b < buffers_ - locals_.size(); ++b) s[b].buffer = buffer[b];

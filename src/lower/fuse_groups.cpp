@@ -44,6 +44,7 @@ void Fuser::begin(NodeId n) {
   g.nodes = {n};
   g.at = n;
   g.elements = c.elements;
+  g.calls = c.through;
   g.reads = c.leaves;
   g.crooked = c.crooked;
   g.first_kernel = g.last_kernel = c.kernels_before;
@@ -93,6 +94,7 @@ bool Fuser::may_join(NodeId n, int32_t g) {
   Group& group = groups_[g];
   const Call& c = call(n);
   if (group.nodes.size() >= static_cast<size_t>(most_nodes)) return false;
+  if (group.calls + c.through > most_calls) return false;
   if (c.kernels_before - group.first_kernel > far_kernels) return false;
   if (!fits(n, group)) return false;
   for (const ValueId v : c.crooked)
@@ -189,6 +191,7 @@ void Fuser::join(NodeId n, int32_t g) {
   if (!is_known_at(c.leaves, g)) group.at = n;
   c.group = g;
   group.nodes.push_back(n);
+  group.calls += c.through;
   for (const ValueId v : c.leaves) add(group.reads, v);
   for (const ValueId v : c.crooked) add(group.crooked, v);
   group.last_kernel = c.kernels_before;
@@ -209,6 +212,7 @@ bool Fuser::merges(int32_t from, int32_t g) {
   for (const ValueId v : b.crooked)
     if (group_of(v) == from) return false;
   if (a.nodes.size() + b.nodes.size() > static_cast<size_t>(most_nodes)) return false;
+  if (a.calls + b.calls > most_calls) return false;
   if (a.reads.size() + b.reads.size() > static_cast<size_t>(most_buffers)) return false;
   if (b.last_kernel - a.first_kernel > far_kernels) return false;
   if (position(from) > position(g)) return false;
@@ -243,6 +247,7 @@ void Fuser::merge(int32_t from, int32_t to) {
              std::back_inserter(nodes),
              [&](NodeId x, NodeId y) { return call(x).position < call(y).position; });
   b.nodes = std::move(nodes);
+  b.calls += a.calls;
   for (const ValueId v : a.reads) add(b.reads, v);
   for (const ValueId v : a.crooked) add(b.crooked, v);
   b.readers.insert(b.readers.end(), a.readers.begin(), a.readers.end());

@@ -43,6 +43,7 @@ class Fuser {
     std::vector<NodeId> nodes;  // in the graph's order
     NodeId at;                  // runs where this one stood
     int64_t elements = 0;       // of a full value
+    size_t calls = 0;           // that it computes, those without a group of their own too
     std::vector<FoldForm> forms;
     std::vector<ValueId> reads;    // leaves, each once
     std::vector<ValueId> crooked;  // some call reads them in another order

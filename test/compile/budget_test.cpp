@@ -212,9 +212,9 @@ TEST_P(CheckpointOn, marked_blocks_run_again_with_the_same_bits) {
   Generator one(0), two(0), three(0);
   Dropped plain(one), marked(two), chosen(three);
   Ran whole, less, kept;
-  const auto options = [] { return Options{.target = GetParam(), .seed = 9}; };  // a store each
+  const Options options{.target = GetParam(), .seed = 9};
   const std::vector<double> want =
-      losses([&](const Tensor& x) { return plain.loss(x); }, plain, options(), &whole);
+      losses([&](const Tensor& x) { return plain.loss(x); }, plain, options, &whole);
   const auto in_blocks = [](const Dropped& m, const PolicyFunction& policy) {
     return [&m, policy](const Tensor& x) {
       Tensor y = x;
@@ -223,7 +223,7 @@ TEST_P(CheckpointOn, marked_blocks_run_again_with_the_same_bits) {
       return mean(y * y);
     };
   };
-  EXPECT_EQ(losses(in_blocks(marked, {}), marked, options(), &less), want);
+  EXPECT_EQ(losses(in_blocks(marked, {}), marked, options, &less), want);
   EXPECT_LT(less.peak, whole.peak * 4 / 5);
   EXPECT_GT(less.products, whole.products);
   const PolicyFunction products = [](std::string_view op) {
@@ -232,7 +232,7 @@ TEST_P(CheckpointOn, marked_blocks_run_again_with_the_same_bits) {
   };
   // Without marks what costs next to nothing runs again anyway: what the policy changes is that no
   // product does, for the memory of what they give.
-  EXPECT_EQ(losses(in_blocks(chosen, products), chosen, options(), &kept), want);
+  EXPECT_EQ(losses(in_blocks(chosen, products), chosen, options, &kept), want);
   EXPECT_EQ(kept.products, whole.products);
   EXPECT_LT(less.peak, kept.peak * 4 / 5);
 }

@@ -125,6 +125,21 @@ TEST(Fuse, what_is_computed_again_is_not_computed_early) {
             (Calls{"native_dropout", "mm", "mm", "fused 3"}));
 }
 
+// A compiler takes more than linear time over a kernel: there is a bound to what one computes.
+TEST(Fuse, a_kernel_computes_a_bounded_number_of_calls) {
+  std::string text = "graph @g(%v0: input f32[4]) {\n";
+  constexpr int links = 3000;
+  for (int i = 0; i < links; ++i) text += fmt::format("  %v{} = sin(%v{})\n", i + 1, i);
+  text += fmt::format("  return %v{}\n}}\n", links);
+  int all = 0;
+  for (const std::string& call : fused_calls(text)) {
+    const int calls = std::stoi(call.substr(call.find(' ')));
+    EXPECT_LE(calls, 256);
+    all += calls;
+  }
+  EXPECT_EQ(all, links);
+}
+
 TEST(Fuse, a_long_chain_comes_through) {
   std::string text = "graph @g(%v0: input f32[4,4]) {\n";
   constexpr int links = 3000;

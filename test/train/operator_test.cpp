@@ -125,6 +125,26 @@ TEST(CustomOperator, a_callback_runs_once_a_run) {
   }
 }
 
+// The program can be run again behind an exception of the host's.
+TEST(CustomOperator, a_callback_that_throws) {
+  int runs = 0;
+  Operators ops;
+  Operator op = shifted(&runs);
+  op.callback = [&runs](const OpCall&) {
+    return [&runs](const OpMemory& m) {
+      if (runs++ == 0) throw std::runtime_error("not yet");
+      m.result<int64_t>(0)[0] = m.operand<int64_t>(0)[0] + 1;
+    };
+  };
+  ops.add(op);
+  CompiledFunction program = compile([](const Tensor& x) { return call("shifted", {x})[0]; },
+                                     {{"x", DType::i64, {1}}}, {.ops = ops});
+  const HostTensor x = HostTensor::from<int64_t>({4}, {1});
+  EXPECT_THROW(program.run({x}), std::runtime_error);
+  EXPECT_EQ(program.run({x})[0].number(0), 5);
+  EXPECT_EQ(runs, 2);
+}
+
 // The gradient rule against finite differences of the reference, in f64.
 TEST(CustomOperator, gradient) {
   Operators ops;

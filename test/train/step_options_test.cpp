@@ -122,6 +122,47 @@ TEST(Groups, errors) {
   EXPECT_NE(message([] { optim::Groups({}); }).find("there is no group"), std::string::npos);
 }
 
+// ---- options are a value
+
+TEST(TrainOptions, two_steps_of_one_value_share_nothing) {
+  Generator rng(1), again(2), seed(3);
+  const Net one(rng), other(again);
+  const Options options{.threads = 1};
+  TrainStep a = train_step(one, loss_of(one), optim::AdamW({}), specs(2), options);
+  TrainStep b = train_step(other, loss_of(other), optim::AdamW({}), specs(2), options);
+  const Data d(seed, 2);
+  a.run({d.x, d.y});
+  EXPECT_EQ(a.steps(), 1);
+  EXPECT_EQ(b.steps(), 0);
+  EXPECT_FALSE(a.store() == b.store());
+  EXPECT_FALSE(options.store.has_value());
+}
+
+TEST(TrainOptions, prices_leave_a_given_store_as_it_is) {
+  Generator rng(1);
+  const Net net(rng);
+  const Store store;
+  memory_trades(net, loss_of(net), optim::AdamW({}), specs(2), {.store = store});
+  EXPECT_TRUE(store.entries().empty());
+}
+
+TEST(TrainOptions, are_refused_where_nothing_trains) {
+  const auto error = [](const Options& options) {
+    return message(
+        [&] { compile([](const Tensor& x) { return x; }, {{"x", DType::f32, {2}}}, options); });
+  };
+  const std::pair<Options, const char*> wrong[] = {{{.clip_norm = 1}, "clip_norm"},
+                                                   {{.accumulate = 2}, "accumulate"},
+                                                   {{.ema_decay = 0.9}, "ema_decay"},
+                                                   {{.seed = 1}, "seed"},
+                                                   {{.store = Store()}, "store"}};
+  for (const auto& [options, name] : wrong)
+    EXPECT_NE(error(options).find(fmt::format("compile: {} is an option of training steps", name)),
+              std::string::npos)
+        << error(options);
+  EXPECT_EQ(error({}), "no error");
+}
+
 // ---- accumulation
 
 // Four runs of two rows move the parameters as one run of eight rows does.

@@ -1,0 +1,25 @@
+// Something that may be used by one thread at a time, for as long as a Busy of its flag lives:
+//
+//   const Busy busy(running_);
+//   if (!busy.is_mine()) return user_error("it is running already");
+#pragma once
+#include <atomic>
+
+namespace cleave {
+
+class Busy {
+ public:
+  explicit Busy(std::atomic<bool>& flag) : flag_(flag), is_mine_(!flag.exchange(true)) {}
+  ~Busy() {
+    if (is_mine_) flag_ = false;
+  }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+  bool is_mine() const { return is_mine_; }
+
+ private:
+  std::atomic<bool>& flag_;
+  const bool is_mine_;
+};
+
+}  // namespace cleave
