@@ -1,5 +1,6 @@
 // cleave compile G.clv --dump DIR: the stages between a graph and code that runs.
 #include "compile/executable.h"
+#include "compile/stages.h"
 #include "cut/parse_budget.h"
 #include "op/registry.h"
 #include "tool/autocast_option.h"
@@ -46,6 +47,13 @@ Result<Graph> at_sizes(Graph g, const Options& o) {
   return static_graph(g, given, sizes);
 }
 
+// The stages that the command ran by itself, in front of those of the program.
+CompileReport joined(CompileReport front, CompileReport program) {
+  program.compile_ms += front.compile_ms;
+  program.stages.insert(program.stages.begin(), front.stages.begin(), front.stages.end());
+  return program;
+}
+
 nlohmann::ordered_json to_json(const CompileReport& r, const Target& target) {
   nlohmann::ordered_json stages = nlohmann::ordered_json::array();
   for (const StageReport& s : r.stages)
@@ -65,16 +73,18 @@ Status run(const Options& o) {
   CLEAVE_CHECK(check_files({{"GRAPH", o.graph}, {"--in", o.in}}, {}, Stdout::free));
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
-  CLEAVE_CHECK(o.autocast.apply(p.main, ops));
-  CLEAVE_TRY(const Graph graph, at_sizes(std::move(p.main), o));
+  CLEAVE_TRY(Graph graph, at_sizes(std::move(p.main), o));
   CompileOptions options;
+  CLEAVE_TRY(options.autocast, o.autocast.dtype());
   CLEAVE_TRY(options.target, o.target.target());
   options.executor = make_thread_pool(o.threads);
   options.dump_dir = o.dump;
   options.passes = o.choice.pass_options();
   if (!o.budget.empty()) { CLEAVE_TRY(options.memory_budget, parse_budget(o.budget)); }
+  CompileReport front;
+  CLEAVE_CHECK(run_stages(Stage::autocast, Stage::pre_grad, graph, ops, options, &front));
   CLEAVE_TRY(const auto program, CompiledProgram::compile(graph, ops, options));
-  const CompileReport& report = program->report();
+  const CompileReport report = joined(std::move(front), program->report());
   if (o.json) return print_json(to_json(report, options.target));
   fmt::print("{:<24}{:>12}{:>10}\n", "stage", "ms", "nodes");
   for (const StageReport& s : report.stages)
@@ -92,8 +102,7 @@ Command compile_command() {
           "  cleave compile dynamic.clv --size s0=8,s1=128 --json",
           [](OptionList& options) {
             auto o = std::make_shared<Options>();
-            options.required("GRAPH", o->graph,
-                             "a forward or a joint graph, taken as it is: no pre_grad pass");
+            options.required("GRAPH", o->graph, "a forward or a joint graph");
             o->autocast.add_to(options);
             options.option("--dump", o->dump,
                            "a folder for each stage that changes something: NN_STAGE.clv the "

@@ -2,12 +2,11 @@
 #include <chrono>
 
 #include "compile/budget_partition.h"
-#include "grad/grad.h"
 #include "op/registry.h"
-#include "tool/autocast_option.h"
 #include "tool/command.h"
 #include "tool/cut_pictures.h"
 #include "tool/graph_file.h"
+#include "tool/joint_graph.h"
 #include "tool/target_option.h"
 
 namespace cleave::tool {
@@ -15,7 +14,7 @@ namespace {
 
 struct Options {
   std::string graph, plot;
-  AutocastOption autocast;
+  JointOptions joint;
   TargetOption target;
   bool corners = false, json = false;
 };
@@ -24,8 +23,7 @@ Status run(const Options& o) {
   CLEAVE_TRY(const Target target, o.target.target());
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
-  CLEAVE_CHECK(o.autocast.apply(p.main, ops));
-  if (!p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
+  CLEAVE_CHECK(make_joint_graph(p.main, ops, o.joint));
   if (!o.plot.empty()) CLEAVE_CHECK(plot_frontier(o.plot, p.main, {}, nullptr));
   simplify_joint(p.main);
   const auto begin = std::chrono::steady_clock::now();
@@ -63,7 +61,7 @@ Command frontier_command() {
           "  cleave frontier model.clv --json", [](OptionList& options) {
             auto o = std::make_shared<Options>();
             options.required("GRAPH", o->graph, "a forward or a joint graph; - is stdin");
-            o->autocast.add_to(options);
+            o->joint.add_to(options);
             o->target.add_to(options);
             options.option("--plot", o->plot, "a folder for frontier.svg");
             options.flag("--corners", o->corners, "only the corners of the convex frontier");

@@ -14,6 +14,7 @@ Result<KernelTimes> time_kernels(const Graph& g, const OpRegistry& ops,
   compile.executor = make_thread_pool(options.threads);
   compile.fuse = options.fuse;
   compile.target = options.target;
+  compile.passes = options.passes;
   CLEAVE_TRY(const auto program, CompiledProgram::compile(g, ops, compile));
   CLEAVE_TRY(const auto instance, Instance::make(program, compile.executor));
   CLEAVE_TRY(const Arrays inputs, complete_inputs(g, {}, {.random = true}));

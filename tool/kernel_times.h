@@ -7,6 +7,7 @@
 #include "cleave/target.h"
 #include "ir/graph.h"
 #include "ir/op_def.h"
+#include "pass/pass.h"
 
 namespace cleave::tool {
 
@@ -30,6 +31,7 @@ struct TimeOptions {
   int runs = 1;
   int threads = 0;  // 0: all cores
   Target target = Target::here();
+  PassOptions passes = {};
 };
 
 // A static graph, compiled as programs are and run with made-up inputs. Errors: those of compiling

@@ -1,10 +1,10 @@
 // cleave kernels G.clv: the kernels that a graph becomes, and what they move.
-#include "grad/grad.h"
+#include "compile/stages.h"
 #include "inspect/halves_traffic.h"
 #include "op/registry.h"
-#include "tool/autocast_option.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
+#include "tool/joint_graph.h"
 #include "tool/kernel_times.h"
 #include "tool/static_sizes.h"
 #include "tool/target_option.h"
@@ -14,7 +14,7 @@ namespace {
 
 struct Options {
   std::string graph, fuse = "on";
-  AutocastOption autocast;
+  JointOptions joint;
   TargetOption target;
   bool grad = false, json = false;
   int time = 0, threads = 0;
@@ -50,19 +50,25 @@ Status run(const Options& o) {
   CLEAVE_TRY(const Target target, o.time > 0 ? o.target.runnable() : o.target.target());
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
-  CLEAVE_CHECK(o.autocast.apply(p.main, ops));
+  CompileOptions options;
+  options.target = target;
+  options.fuse = o.fuse == "on";
+  CLEAVE_CHECK(o.joint.choice.check());
+  options.passes = o.joint.choice.pass_options();
+  CLEAVE_TRY(options.autocast, o.joint.autocast.dtype());
   HalvesTraffic report;
-  const bool fuse = o.fuse == "on";
   if (o.grad) {
-    if (!p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
-    CLEAVE_TRY(report, halves_traffic(p.main, ops, fuse));
+    CLEAVE_CHECK(make_joint_graph(p.main, ops, o.joint));
+    CLEAVE_TRY(report, halves_traffic(p.main, ops, options));
   } else {
-    CLEAVE_TRY(report.kernels, graph_traffic(p.main, ops, fuse));
+    CLEAVE_CHECK(run_stages(Stage::autocast, Stage::pre_grad, p.main, ops, options));
+    CLEAVE_TRY(report.kernels, graph_traffic(p.main, ops, options));
   }
   std::optional<KernelTimes> times;
   if (o.time > 0) {
     CLEAVE_TRY(const Graph graph, graph_at_hints(p.main));
-    CLEAVE_TRY(times, time_kernels(graph, ops, {fuse, o.time, o.threads, target}));
+    CLEAVE_TRY(times,
+               time_kernels(graph, ops, {options.fuse, o.time, o.threads, target, options.passes}));
   }
   const double elements = static_cast<double>(total_bytes(report.kernels)) / 4;
   if (!o.json) {
@@ -100,7 +106,7 @@ Command kernels_command() {
             auto o = std::make_shared<Options>();
             options.required("GRAPH", o->graph, "a graph; - is stdin");
             options.flag("--grad", o->grad, "its forward and backward, cut where they move least");
-            o->autocast.add_to(options);
+            o->joint.add_to(options);
             options.option("--fuse", o->fuse, "on or off: a kernel for each call");
             options.option("--time", o->time,
                            "runs of the whole program with made-up inputs: the time of each of its "

@@ -8,12 +8,11 @@
 #include "cut/explain_cut.h"
 #include "cut/parse_budget.h"
 #include "cut/pytorch_partition.h"
-#include "grad/grad.h"
 #include "op/registry.h"
-#include "tool/autocast_option.h"
 #include "tool/command.h"
 #include "tool/cut_pictures.h"
 #include "tool/graph_file.h"
+#include "tool/joint_graph.h"
 #include "tool/named_files.h"
 #include "tool/pytorch_rules.h"
 #include "tool/target_option.h"
@@ -25,7 +24,7 @@ struct Options {
   std::string graph, mode = "exact", budget, saved_bytes, forward, backward;
   std::string solver, estimator, plot;  // of the first two: empty, the first choice
   PytorchRules rules;
-  AutocastOption autocast;
+  JointOptions joint;
   TargetOption target;
   bool explain = false, json = false;
 };
@@ -216,8 +215,7 @@ Status run(const Options& o) {
                            o.json ? Stdout::json : Stdout::free));
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
-  CLEAVE_CHECK(o.autocast.apply(p.main, ops));
-  if (!p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
+  CLEAVE_CHECK(make_joint_graph(p.main, ops, o.joint));
   Figures figures;
   const Graph given = o.plot.empty() ? Graph() : p.main;
   Result<Partition> made = cut_in_mode(o, p.main, ops, target, figures);
@@ -251,7 +249,7 @@ Command partition_command() {
             options.option("--mode", o->mode,
                            "exact (the best cut), pytorch (as its partitioner), default (what the "
                            "backward reads is saved)");
-            o->autocast.add_to(options);
+            o->joint.add_to(options);
             o->target.add_to(options);
             options.option("--budget", o->budget,
                            "exact: of the peak of both halves (64MiB, 60% of that with nothing "

@@ -7,13 +7,12 @@
 #include "base/alignment.h"
 #include "compile/executable.h"
 #include "compile/pytorch_program.h"
+#include "compile/stages.h"
 #include "cut/parse_budget.h"
-#include "grad/grad.h"
 #include "interp/array_memory.h"
 #include "interp/interpret.h"
 #include "ir/strides.h"
 #include "op/registry.h"
-#include "pass/pipeline.h"
 #include "runtime/alloc_watch.h"
 #include "tool/autocast_option.h"
 #include "tool/command.h"
@@ -200,14 +199,12 @@ Status run(const Options& o) {
   std::map<std::string, Array> given;
   if (!o.in.empty()) { CLEAVE_TRY(given, read_tensors(o.in)); }
   if (!is_static(p.main)) { CLEAVE_TRY(p.main, static_graph(p.main, given)); }
-  CLEAVE_CHECK(o.autocast.apply(p.main, ops));
-  const auto& placeholders = p.main.placeholders();
-  const bool asked = std::ranges::any_of(placeholders, &Placeholder::wants_grad);
-  if (o.engine == "compiled" && !p.main.is_joint()) {
-    const auto reports = run_stage(PassStage::pre_grad, p.main, ops, o.choice.pass_options());
-    if (!reports.ok()) return Failure(reports.failure());
-  }
-  if (o.grad && asked && !p.main.is_joint()) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
+  CompileOptions options;
+  CLEAVE_TRY(options.autocast, o.autocast.dtype());
+  options.passes = o.choice.pass_options();
+  options.passes.none |= o.engine == "reference";
+  options.grad = o.grad && std::ranges::any_of(p.main.placeholders(), &Placeholder::wants_grad);
+  CLEAVE_CHECK(run_stages(Stage::autocast, Stage::grad, p.main, ops, options));
   if (o.mode == "pytorch") { CLEAVE_TRY(p.main, cut_as_pytorch(std::move(p.main), ops, o)); }
   CLEAVE_TRY(Arrays inputs, complete_inputs(p.main, given, o.inputs));
   RunReport report;

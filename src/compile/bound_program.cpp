@@ -1,25 +1,15 @@
 #include "compile/bound_program.h"
-#include "compile/forward_passes.h"
 
 #include <algorithm>
 #include <set>
 
 #include "base/busy.h"
+#include "compile/public_options.h"
 #include "ir/edit.h"
 #include "ir/text.h"
 
 namespace cleave {
 namespace {
-
-runtime::CompilerKind kind_of(CompilerChoice choice) {
-  switch (choice) {
-    case CompilerChoice::automatic: return runtime::CompilerKind::automatic;
-    case CompilerChoice::clang: return runtime::CompilerKind::clang;
-    case CompilerChoice::cc: return runtime::CompilerKind::cc;
-    case CompilerChoice::none: return runtime::CompilerKind::none;
-  }
-  return runtime::CompilerKind::automatic;
-}
 
 void add_passes(const std::vector<PassReport>& reports, Report& out) {
   for (const PassReport& p : reports) out.passes.push_back({p.name, p.matches, p.nodes, p.ms});
@@ -56,16 +46,10 @@ Result<std::unique_ptr<BoundProgram>> BoundProgram::make(Parts parts, const std:
 
   const std::shared_ptr<Executor> executor =
       options.executor ? options.executor : make_thread_pool(options.threads);
-  CompileOptions compile_options;
-  compile_options.target = options.target;
-  compile_options.compiler = kind_of(options.compiler);
-  compile_options.executor = executor;
-  compile_options.dump_dir = options.dump_dir;
-  compile_options.memory_budget = options.memory_budget;
-  compile_options.passes = pass_options(options);
-  compile_options.forward_results = parts.forward_results;
-  CLEAVE_TRY(p->program_,
-             CompiledProgram::compile(p->traced_, options.ops.registry(), compile_options));
+  CompileOptions compile = compile_options(options);
+  compile.executor = executor;
+  compile.forward_results = parts.forward_results;
+  CLEAVE_TRY(p->program_, CompiledProgram::compile(p->traced_, options.ops.registry(), compile));
   p->report_ = report_of(p->program_->report(), p->traced_);
   add_passes(parts.passes, p->report_);
   add_passes(p->program_->report().passes, p->report_);

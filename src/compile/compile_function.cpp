@@ -3,7 +3,8 @@
 
 #include "cleave/train.h"
 #include "compile/bound_program.h"
-#include "compile/forward_passes.h"
+#include "compile/public_options.h"
+#include "compile/stages.h"
 #include "ir/text.h"
 
 namespace cleave {
@@ -47,9 +48,10 @@ std::shared_ptr<CompiledFunction::State> compiled(const nn::Module* model,
   for (const auto& u : recording->updates())
     returns.push_back({u.placeholder, ReturnKind::update, recording->leaf(u.variable, at)});
   recording->graph().set_returns(std::move(returns));
-  Result<std::vector<PassReport>> passes =
-      rewrite_forward(recording->graph(), recording->ops(), options);
-  if (!passes.ok()) trace::throw_at(at, std::move(passes).failure().within("compile"));
+  CompileReport report;
+  Status rewritten = run_stages(Stage::autocast, Stage::pre_grad, recording->graph(),
+                                recording->ops(), compile_options(options), &report);
+  if (!rewritten.ok()) trace::throw_at(at, std::move(rewritten).failure().within("compile"));
   drop_unused(recording->graph(), values);
 
   auto state = std::make_shared<CompiledFunction::State>();
@@ -60,7 +62,7 @@ std::shared_ptr<CompiledFunction::State> compiled(const nn::Module* model,
   parts.variables = recording->bound();
   parts.inputs = values;
   parts.specs = inputs;
-  parts.passes = *std::move(passes);
+  parts.passes = std::move(report.passes);
   const double trace_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   Result<std::unique_ptr<BoundProgram>> program =

@@ -7,7 +7,7 @@
 #include "base/busy.h"
 #include "base/poison.h"
 #include "base/target.h"
-#include "compile/pipeline.h"
+#include "compile/stages.h"
 #include "lower/step_uses.h"
 #include "lower/traffic.h"
 #include "runtime/arena.h"

@@ -33,6 +33,9 @@ namespace cleave {
 class BudgetFamily;
 
 struct CompileOptions {
+  // Of the stages in front of verify (stages.h), which compile() leaves to its callers.
+  std::optional<DType> autocast = {};
+  bool grad = false;
   // Any is compiled for; an Instance is refused (unsupported) where this machine can't run it.
   Target target = Target::here();
   runtime::CompilerKind compiler = runtime::CompilerKind::automatic;

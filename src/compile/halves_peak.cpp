@@ -4,6 +4,7 @@
 #include <set>
 
 #include "compile/plan_program.h"
+#include "compile/stages.h"
 #include "ir/specialize.h"
 #include "ir/strides.h"
 
@@ -21,13 +22,22 @@ Result<Graph> at_hints(const Graph& g) {
 
 Result<LoweredProgram> measured(const Graph& half, const OpRegistry& ops,
                                 runtime::GemmCache& cache) {
-  CLEAVE_TRY(Graph g, at_hints(half));
-  CLEAVE_CHECK(prepare_graph(g, ops, true, {.none = true}));  // what is cut stays as it was cut
+  CLEAVE_TRY(const Graph g, prepared_half(half, ops));
   CLEAVE_TRY(PlannedProgram plan, measure_program(g, cache));
   return std::move(plan.lowered);
 }
 
 }  // namespace
+
+Result<Graph> prepared_half(const Graph& half, const OpRegistry& ops) {
+  CLEAVE_TRY(Graph g, at_hints(half));
+  // What is cut stays as it was cut.
+  CompileOptions options;
+  options.is_cut = true;
+  options.passes.none = true;
+  CLEAVE_CHECK(run_stages(Stage::verify, Stage::fuse, g, ops, options));
+  return g;
+}
 
 Result<HalvesPeak> halves_peak(const Graph& joint, const Partition& cut, const OpRegistry& ops,
                                const Target& target) {

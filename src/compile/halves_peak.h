@@ -19,6 +19,9 @@ struct HalvesPeak {
   int64_t peak() const { return std::max(forward, backward); }
 };
 
+// A half as it is measured and drawn: symbols at their hints, fused, nothing else rewritten.
+Result<Graph> prepared_half(const Graph& half, const OpRegistry& ops);
+
 // Errors: those of lowering.
 Result<HalvesPeak> halves_peak(const Graph& joint, const Partition& cut, const OpRegistry& ops,
                                const Target& target);

@@ -2,11 +2,6 @@
 
 #include "compile/attention_step.h"
 #include "compile/convolution_step.h"
-#include "ir/edit.h"
-#include "ir/result_strides.h"
-#include "lower/drop_copies.h"
-#include "lower/fuse.h"
-#include "pass/pipeline.h"
 
 namespace cleave {
 
@@ -37,21 +32,6 @@ Result<std::vector<std::shared_ptr<runtime::Gemm>>> add_products(LoweredProgram&
     products.push_back(std::move(gemm));
   }
   return products;
-}
-
-Status prepare_graph(Graph& graph, const OpRegistry& ops, bool fuse, const PassOptions& passes) {
-  const auto run = [&](PassStage stage) -> Status {
-    const auto reports = run_stage(stage, graph, ops, passes);
-    return reports.ok() ? Status() : Status(reports.failure());
-  };
-  const ResultStrides strides(graph);
-  CLEAVE_CHECK(run(PassStage::joint));
-  CLEAVE_CHECK(run(PassStage::post_grad));
-  CLEAVE_CHECK(decompose_for_lowering(graph, ops));
-  drop_copies(graph);
-  CLEAVE_CHECK(run(PassStage::decomposed));
-  if (fuse) CLEAVE_CHECK(fuse_calls(graph, ops));
-  return strides.restore(graph, ops);
 }
 
 Result<PlannedProgram> measure_program(const Graph& graph, runtime::GemmCache& cache, Save save) {

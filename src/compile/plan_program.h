@@ -1,7 +1,6 @@
-// The stages between a graph and the memory that it takes, without emitting or compiling anything.
+// What a graph takes in memory, without emitting or compiling anything.
 #pragma once
 #include "lower/program.h"
-#include "pass/pass.h"
 #include "runtime/gemm.h"
 
 namespace cleave {
@@ -16,12 +15,6 @@ struct PlannedProgram {
 // Sets up the products of a lowered program and adds the workspaces that they ask for.
 Result<std::vector<std::shared_ptr<runtime::Gemm>>> add_products(LoweredProgram& program,
                                                                  runtime::GemmCache& cache);
-
-// The stages before the cut: passes of joint and post_grad, decomposition to what has a lowering,
-// equal calls merged, dead ones dropped, and calls fused, which comes last: nothing looks at single
-// calls afterwards.
-Status prepare_graph(Graph& graph, const OpRegistry& ops, bool fuse = true,
-                     const PassOptions& passes = {});
 
 // Whether save_memory is done. A bound on all programs must not depend on what one of them saves.
 enum class Save { nothing, memory };

@@ -1,6 +1,7 @@
 #include "compile/step_trace.h"
 
-#include "compile/forward_passes.h"
+#include "compile/public_options.h"
+#include "compile/stages.h"
 #include "grad/grad.h"
 #include "trace/optimizer_update.h"
 
@@ -83,9 +84,11 @@ void StepTrace::rewrite_recorded() {
   for (const auto& u : recording->updates())
     returns.push_back({u.placeholder, ReturnKind::update, recording->leaf(u.variable, at)});
   g.set_returns(std::move(returns));
-  Result<std::vector<PassReport>> reports = rewrite_forward(g, recording->ops(), options);
-  if (!reports.ok()) trace::throw_at(at, std::move(reports).failure().within("train_step"));
-  passes = *std::move(reports);
+  CompileReport report;
+  Status rewritten = run_stages(Stage::autocast, Stage::pre_grad, g, recording->ops(),
+                                compile_options(options), &report);
+  if (!rewritten.ok()) trace::throw_at(at, std::move(rewritten).failure().within("train_step"));
+  passes = std::move(report.passes);
   recording->forget_copies();
   size_t k = 0;
   for (Tensor& t : results) t = Access::tensor(recording, g.returns()[k++].value);

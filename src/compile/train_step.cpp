@@ -3,10 +3,10 @@
 
 #include "base/result.h"
 #include "compile/budget_family.h"
+#include "compile/public_options.h"
+#include "compile/stages.h"
 #include "compile/step_trace.h"
-#include "cut/honor_tags.h"
 #include "ir/text.h"
-#include "lower/fuse.h"
 
 namespace cleave {
 
@@ -106,9 +106,10 @@ std::vector<MemoryTrade> memory_trades(const nn::Module& model, const TracedFunc
   StepTrace trace{model, loss, optimizer, inputs, options, at, StepPart::whole, Store()};
   trace.record();
   Graph graph = trace.close();
-  value_or_throw(prepare_graph(graph, options.ops.registry(), false));
-  value_or_throw(honor_tags(graph, trace.results.size()));
-  value_or_throw(fuse_calls(graph, options.ops.registry()));
+  CompileOptions compile = compile_options(options);
+  compile.forward_results = trace.results.size();
+  compile.memory_budget = MemoryBudget::percent(100);  // one decides what runs again
+  value_or_throw(run_stages(Stage::verify, Stage::fuse, graph, options.ops.registry(), compile));
   BudgetFamily family = value_or_throw(BudgetFamily::make(graph, options.target));
   family.complete();
   std::vector<MemoryTrade> all, trades;

@@ -3,27 +3,29 @@
 #include <optional>
 
 #include "compile/plan_program.h"
+#include "compile/stages.h"
 #include "cut/exact_partition.h"
 #include "ir/specialize.h"
 #include "lower/check_devices.h"
 
 namespace cleave {
 
-Result<std::vector<KernelTraffic>> graph_traffic(const Graph& g, const OpRegistry& ops, bool fuse) {
+namespace {
+
+Result<std::vector<KernelTraffic>> traffic_at(Stage last, const Graph& g, const OpRegistry& ops,
+                                              const CompileOptions& options) {
   CLEAVE_CHECK(check_devices(g));
   SymbolValues values;
   for (const Placeholder& p : g.placeholders())
     if (p.role == Role::symint)
       values[g.name(p.value)] = g.env().hint_of(Dim::symbol(g.name(p.value)));
   CLEAVE_TRY(Graph graph, specialize(g, values));
-  CLEAVE_CHECK(prepare_graph(graph, ops, fuse));
+  CLEAVE_CHECK(run_stages(Stage::verify, last, graph, ops, options));
   // What kernels move hangs on no target, only their workspaces do.
   runtime::GemmCache products(Target{});
   CLEAVE_TRY(const PlannedProgram program, measure_program(graph, products));
   return traffic_of(program.lowered);
 }
-
-namespace {
 
 // A saved placeholder is there already: nothing is written for it.
 Graph without_placeholders(const Graph& g) {
@@ -35,13 +37,12 @@ Graph without_placeholders(const Graph& g) {
   return out;
 }
 
-}  // namespace
-
-namespace {
-
 class Search {
  public:
-  Search(const OpRegistry& ops, bool fuse) : ops_(ops), fuse_(fuse) {}
+  Search(const OpRegistry& ops, const CompileOptions& options) : ops_(ops), options_(options) {
+    options_.memory_budget =
+        MemoryBudget::percent(100);  // what runs again is for the search to say
+  }
 
   Status try_points(const ExactCut& exact) {
     constexpr size_t most_points = 32;
@@ -72,7 +73,8 @@ class Search {
     CLEAVE_TRY(const Partition cut, exact.partition(recompute));
     HalvesTraffic now;
     for (const Graph* half : {&cut.forward, &cut.backward}) {
-      CLEAVE_TRY(const auto kernels, graph_traffic(without_placeholders(*half), ops_, fuse_));
+      CLEAVE_TRY(const auto kernels,
+                 traffic_at(Stage::fuse, without_placeholders(*half), ops_, options_));
       now.kernels.insert(now.kernels.end(), kernels.begin(), kernels.end());
     }
     for (const SavedValue& v : cut.saved) now.saved.push_back(v.name);
@@ -84,17 +86,23 @@ class Search {
   }
 
   const OpRegistry& ops_;
-  bool fuse_;
+  CompileOptions options_;
   std::optional<HalvesTraffic> best_;
   std::vector<uint8_t> chosen_;
 };
 
 }  // namespace
 
-Result<HalvesTraffic> halves_traffic(const Graph& joint, const OpRegistry& ops, bool fuse) {
+Result<std::vector<KernelTraffic>> graph_traffic(const Graph& g, const OpRegistry& ops,
+                                                 const CompileOptions& options) {
+  return traffic_at(Stage::cut, g, ops, options);
+}
+
+Result<HalvesTraffic> halves_traffic(const Graph& joint, const OpRegistry& ops,
+                                     const CompileOptions& options) {
   CLEAVE_CHECK(check_devices(joint));
   CLEAVE_TRY(const JointView view, JointView::make(joint));
-  Search search(ops, fuse);
+  Search search(ops, options);
   // A result is there anyway, but what is smaller may be worth writing beside it.
   for (const Returned returned : {Returned::free, Returned::counted}) {
     CLEAVE_TRY(CutGraph graph, CutGraph::make(view, {}, returned));

@@ -4,19 +4,13 @@
 
 #include "compile/halves_peak.h"
 #include "compile/plan_program.h"
-#include "ir/specialize.h"
 
 namespace cleave {
 namespace {
 
 Result<LoweredProgram> planned(const Graph& half, const OpRegistry& ops,
                                runtime::GemmCache& cache) {
-  SymbolValues values;
-  for (const Placeholder& p : half.placeholders())
-    if (p.role == Role::symint)
-      values[half.name(p.value)] = half.env().hint_of(Dim::symbol(half.name(p.value)));
-  CLEAVE_TRY(Graph g, specialize(half, values));
-  CLEAVE_CHECK(prepare_graph(g, ops));
+  CLEAVE_TRY(const Graph g, prepared_half(half, ops));
   CLEAVE_TRY(PlannedProgram plan, plan_program(g, cache));
   return std::move(plan.lowered);
 }

@@ -63,7 +63,7 @@ Result<Replaced> Replacer::replace(const Rule& rule, const Match& match) {
   }
   if (order_)
     for (const NodeId n : out.made) order_->place(n);
-  if (!keeps_interface(match, values) ||
+  if (!keeps_interface(match, values) || loses_tag(match, values, out.made) ||
       (has_several && !settle_places(match, values, out.made, root))) {
     take_back();
     return out;
@@ -144,6 +144,15 @@ bool Replacer::keeps_interface(const Match& match, const Values& values) const {
     if (gains_gradient && (is_result || graph_.use_count(old) > 0)) return false;
   }
   return true;
+}
+
+// What must be saved stays a call: its operand may be one that runs again.
+bool Replacer::loses_tag(const Match& match, const Values& values,
+                         const std::vector<NodeId>& made) const {
+  if (graph_.node(match.calls()[0]).tag.policy != Recompute::must_save) return false;
+  return std::ranges::any_of(values, [&](ValueId v) {
+    return v.valid() && std::ranges::find(made, graph_.value(v).def) == made.end();
+  });
 }
 
 // Each new call goes before its first reader, where what it reads is there by then.

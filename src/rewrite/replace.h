@@ -32,6 +32,7 @@ class Replacer {
   // By a call that isn't the match's own, or by the caller.
   bool is_read_beside(const Match& match, ValueId v) const;
   bool keeps_interface(const Match& match, const Values& values) const;
+  bool loses_tag(const Match& match, const Values& values, const std::vector<NodeId>& made) const;
   bool settle_places(const Match& match, const Values& values, const std::vector<NodeId>& made,
                      NodeId root);
   void erase_unread(NodeId n);

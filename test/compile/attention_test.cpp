@@ -4,6 +4,7 @@
 #include "compile/plan_program.h"
 #include "grad/grad.h"
 #include "interp/interpret.h"
+#include "test/prepared.h"
 #include "test/random_inputs.h"
 #include "test/sample/run_program.h"
 
@@ -35,7 +36,7 @@ Graph joint_of(const std::string& dtype, const std::string& call) {
 }
 
 PlannedProgram planned(Graph joint) {
-  EXPECT_TRUE(prepare_graph(joint, test::core()).ok());
+  EXPECT_TRUE(test::prepare(joint).ok());
   runtime::GemmCache cache(Target::here());
   return value_or_throw(plan_program(joint, cache));
 }

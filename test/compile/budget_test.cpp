@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <set>
 
 #include "cleave/cleave.h"
 #include "compile/budget_family.h"
 #include "compile/plan_program.h"
 #include "cut/parse_budget.h"
 #include "op/registry.h"
+#include "test/prepared.h"
 #include "test/random_inputs.h"
 #include "test/targets.h"
 
@@ -40,7 +42,7 @@ TEST(Budget, random_graphs_keep_their_bits_and_their_budgets) {
 
 BudgetFamily family_of(const std::string& text) {
   Graph g = test::parsed(text);
-  value_or_throw(prepare_graph(g, test::core()));
+  value_or_throw(test::prepare(g));
   BudgetFamily family = value_or_throw(BudgetFamily::make(g, Target::here()));
   family.complete();
   return family;
@@ -185,6 +187,45 @@ TEST(Budget, a_training_step_with_dropout_has_the_same_losses) {
               want);
     EXPECT_EQ(ran.peak, trades[k].peak_bytes);
   }
+}
+
+// What is priced is the program that these options make.
+TEST(Budget, trades_are_those_of_the_program_that_runs) {
+  const auto loss_of = [](const nn::Linear& layer) {
+    return [&layer](const Tensor& x) {
+      const Tensor y = x + relu(x);
+      const Tensor scores = matmul(layer(y), y.transpose(1, 2)) / 5.0;
+      return mean(matmul(softmax(scores, -1), y).transpose(1, 2).transpose(1, 2));
+    };
+  };
+  const RewriteRule rule{.name = "double",
+                         .text =
+                             "graph @search(%x: input f32[2]) {\n  %r = relu(%x)\n"
+                             "  %y = add(%x, %r)\n  return %y\n}\n"
+                             "graph @replace(%x: input f32[2]) {\n  %y = mul(%x; other=2.0)\n"
+                             "  return %y\n}\n",
+                         .point = RulePoint::joint};
+  const std::vector<InputSpec> specs = {{"x", DType::f32, {4, 24, 16}}};
+  std::set<std::vector<int64_t>> seen;
+  for (const Options& options :
+       {Options{}, Options{.passes_off = {"all"}}, Options{.strict = true},
+        Options{.passes_off = {"all"}, .rules = {rule}}, Options{.rules = {rule}}}) {
+    Generator rng(1);
+    nn::Linear layer(16, 16, rng);
+    const optim::AdamW adamw({});
+    std::vector<int64_t> peaks;
+    for (const MemoryTrade& t : memory_trades(layer, loss_of(layer), adamw, specs, options)) {
+      Options within = options;
+      within.memory_budget = t.peak_bytes;
+      const TrainStep step = train_step(layer, loss_of(layer), adamw, specs, within);
+      EXPECT_EQ(step.report().planned_peak_bytes, t.peak_bytes);
+      EXPECT_EQ(step.report().recompute_ns, t.recompute_ns);
+      peaks.push_back(t.peak_bytes);
+    }
+    EXPECT_FALSE(peaks.empty());
+    seen.insert(peaks);
+  }
+  EXPECT_GE(seen.size(), 2u);
 }
 
 TEST(Budget, one_that_cannot_be_met_names_the_least) {

@@ -7,6 +7,7 @@
 #include "loop/parse.h"
 #include "lower/program.h"
 #include "op/entry.h"
+#include "test/prepared.h"
 #include "test/random_inputs.h"
 #include "test/sample/random_graph.h"
 
@@ -17,7 +18,7 @@ using test::core;
 
 // Lowers the graph; how many kernels were read back. -1: the graph can't be lowered.
 int read_back(Graph g, bool fused, const std::string& what) {
-  if (const Status s = prepare_graph(g, core(), fused); !s.ok()) return -1;
+  if (const Status s = test::prepare(g, fused); !s.ok()) return -1;
   const Result<LoweredProgram> lowered = lower_graph(g);
   if (!lowered.ok()) return -1;
   std::string file;

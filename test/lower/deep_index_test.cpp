@@ -7,6 +7,7 @@
 
 #include "compile/plan_program.h"
 #include "lower/program.h"
+#include "test/prepared.h"
 #include "test/random_inputs.h"
 #include "test/sample/check_graph.h"
 
@@ -119,7 +120,7 @@ TEST(DeepIndex, text_grows_with_the_chain) {
           "  %f{0} = flip(%r{0}; dims=[1])\n  %v{1} = sin(%f{0})\n",
           k, k + 1);
     Graph g = test::parsed(text + fmt::format("  return %v{}\n}}\n", links));
-    value_or_throw(prepare_graph(g, core(), true, {.none = true}));
+    value_or_throw(test::prepare(g, true, {.none = true}));
     size_t size = 0;
     for (const loop::Kernel& k : value_or_throw(lower_graph(g)).kernels)
       size += loop::print(k).size();

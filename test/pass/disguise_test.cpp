@@ -8,6 +8,7 @@
 
 #include "compile/plan_program.h"
 #include "ir/edit.h"
+#include "test/prepared.h"
 #include "test/random_inputs.h"
 #include "test/sample/check_passes.h"
 #include "test/sample/shuffled_calls.h"
@@ -143,7 +144,7 @@ Outcome outcome_of(Graph g, const std::map<uint32_t, int>& numbers, Structures& 
   Outcome out;
   for (const PassStage stage : pass_stages) value_or_throw(run_stage(stage, g, core(), {}));
   out.rewritten = structures.of(g, numbers);
-  value_or_throw(prepare_graph(g, core()));
+  value_or_throw(test::prepare(g));
   runtime::GemmCache cache(Target::here());
   const PlannedProgram plan = value_or_throw(plan_program(g, cache));
   out.arena_bytes = plan.lowered.arena_bytes;

@@ -1,4 +1,5 @@
 #include "test/sample/check_budgets.h"
+#include "test/prepared.h"
 
 #include <map>
 
@@ -36,7 +37,7 @@ class Checker {
   Result<BudgetVerdict> run(const std::vector<double>& parts) {
     CLEAVE_TRY(const Run whole, run_with({}));
     Graph prepared = r_.g;
-    CLEAVE_CHECK(prepare_graph(prepared, *ops_, options_.fuse, options_.passes));
+    CLEAVE_CHECK(test::prepare(prepared, options_.fuse, options_.passes, *ops_));
     CLEAVE_TRY(BudgetFamily family, BudgetFamily::make(prepared, options_.target));
     options_.family = std::make_shared<BudgetFamily>(std::move(family));
     CLEAVE_TRY(int64_t most, options_.family->whole_peak());

@@ -790,6 +790,33 @@ class Options(Case):
             self.refused(r, 1, "--budget " + word)
             self.assertNotIn(".cpp", r.stderr)
 
+    def test_one_way_from_a_forward_graph(self):
+        """Every command takes a graph through the passes in front of gradients, or through none."""
+        g = self.file("s.clv", """graph @main(%q: input f32[2,8,16] grad, %k: input f32[2,8,16] grad, %v: input f32[2,8,16] grad) {
+  %t = permute(%k; dims=[0,2,1])
+  %s = bmm(%q, %t)
+  %d = mul(%s; other=0.25)
+  %p = _softmax(%d; dim=-1, half_to_float=false)
+  %o = bmm(%p, %v)
+  return %o
+}
+""")
+        seen = {}
+        for passes in ("on", "off"):
+            dump = self.path("dump_" + passes)
+            compiled = json.loads(cleave("compile", g, "--passes", passes, "--dump", dump, "--json").stdout)
+            self.assertEqual([s["name"] for s in compiled["stages"]][:4], ["autocast", "pre_grad", "verify", "joint"])
+            text = contents(os.path.join(dump, "00_verify.clv")).decode()
+            joint = cleave("grad", g, "--passes", passes).stdout
+            halves = self.path("f.clv"), self.path("b.clv")
+            self.assertEqual(cleave("partition", g, "--passes", passes, "--forward", halves[0], "--backward", halves[1]).returncode, 0)
+            self.assertEqual(cleave("frontier", g, "--passes", passes, "--json").returncode, 0)
+            kinds = [k["kind"] for k in json.loads(cleave("kernels", g, "--passes", passes, "--json").stdout)["kernels"]]
+            trained = [k["kind"] for k in json.loads(cleave("kernels", g, "--grad", "--passes", passes, "--json").stdout)["kernels"]]
+            seen[passes] = ["scaled_dot_product_attention" in t or "flash_attention" in t for t in (text, joint, contents(halves[0]).decode())]
+            seen[passes] += ["attention" in kinds, "attention" in trained]
+        self.assertEqual(seen, {"on": [True] * 5, "off": [False] * 5})
+
     def test_a_joint_graph_without_backward_is_all_forward(self):
         g = self.file("j.clv", "graph @main(%x: input f32[4], %t: tangent f32[4]) {\n  %y = sin(%x)\n  return %y\n}\n")
         for mode in ("exact", "default", "pytorch"):

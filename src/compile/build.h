@@ -1,17 +1,11 @@
-// The way of a graph to running code, as one flat table of named stages.
-//
-//   verify   joint   post_grad   decompose   copies   decomposed   dead_code   tags   keep_less
-//   fuse   cut   lower   in_place   emit   products   plan_memory   build
-//
-// A graph is verified after every stage that changed it, and written to the dump folder then
-// (NN_stage.clv); emit writes each unit of C text (NN_unit_K.c).
+// All that running a program needs.
 #pragma once
 #include "compile/attention_step.h"
 #include "compile/convolution_step.h"
-#include "compile/executable.h"
 #include "emit/bytecode.h"
 #include "emit/c_source.h"
 #include "lower/program.h"
+#include "runtime/compiler.h"
 #include "runtime/gemm.h"
 
 namespace cleave {
@@ -51,9 +45,5 @@ struct BuiltProgram {
 };
 
 constexpr int64_t most_pieces = 64;
-
-// Runs the stages; `graph` is changed to what was lowered.
-Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops,
-                                   const CompileOptions& options, CompileReport& report);
 
 }  // namespace cleave

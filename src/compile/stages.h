@@ -1,0 +1,54 @@
+// The one way of a graph to running code: a table of named stages, of which callers run a part.
+//
+//   autocast   pre_grad   grad        a forward graph; a joint graph enters at pre_grad
+//   verify   joint   post_grad   decompose   copies   decomposed   dead_code   tags   keep_less
+//   fuse   cut                        the graph as it is to run
+//   lower   in_place   emit   products   plan_memory   build         kernels, memory, code
+//
+//   CLEAVE_CHECK(run_stages(Stage::autocast, Stage::grad, graph, ops, options));   // its joint graph
+//   CLEAVE_CHECK(run_stages(Stage::verify, Stage::fuse, graph, ops, options));     // what is lowered
+//   CLEAVE_TRY(BuiltProgram p, build_program(graph, ops, options, report));        // verify to build
+//
+// A graph is verified after every stage that changed it, and written to the dump folder then
+// (NN_stage.clv); lower writes the kernels (NN_lower.loops), emit each unit of C text
+// (NN_unit_K.c).
+#pragma once
+#include "compile/build.h"
+#include "compile/executable.h"
+
+namespace cleave {
+
+enum class Stage : uint8_t {
+  autocast,    // CompileOptions::autocast
+  pre_grad,    // passes
+  grad,        // the joint graph, where CompileOptions::grad asks for it and something wants it
+  verify,      // and no device but the CPU
+  joint,       // passes
+  post_grad,   // passes
+  decompose,   // to what has a lowering
+  copies,      // of values that nothing writes
+  decomposed,  // passes
+  dead_code,
+  tags,       // what is marked for recomputation runs again
+  keep_less,  // without a budget: what costs next to nothing runs again
+  fuse,
+  cut,  // with a budget: the cheapest program within it
+  lower,
+  in_place,
+  emit,
+  products,
+  plan_memory,
+  build,
+};
+std::string_view name_of(Stage stage);
+
+// Stages of the graph, which come before lower. Errors: those of the stages; bug: a stage made a
+// wrong graph, or `last` isn't one of them.
+Status run_stages(Stage first, Stage last, Graph& graph, const OpRegistry& ops,
+                  const CompileOptions& options, CompileReport* report = nullptr);
+
+// From verify on; `graph` is changed to what was lowered.
+Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops,
+                                   const CompileOptions& options, CompileReport& report);
+
+}  // namespace cleave

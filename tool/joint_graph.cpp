@@ -1,0 +1,17 @@
+#include "tool/joint_graph.h"
+
+#include "compile/stages.h"
+
+namespace cleave::tool {
+
+Status make_joint_graph(Graph& g, const OpRegistry& ops, const JointOptions& options) {
+  CLEAVE_CHECK(options.choice.check());
+  if (g.is_joint()) return options.autocast.apply(g, ops);
+  CompileOptions compile;
+  CLEAVE_TRY(compile.autocast, options.autocast.dtype());
+  compile.passes = options.choice.pass_options();
+  compile.grad = true;
+  return run_stages(Stage::autocast, Stage::grad, g, ops, compile);
+}
+
+}  // namespace cleave::tool
