@@ -196,8 +196,8 @@ class Collector {
     return most;
   }
 
-  // An operand of which no step reads an element, an empty one for example, has to be made
-  // nevertheless: as a storage of 0 bytes.
+  // An operand of which no step reads an element, an empty one for example, or that lies in a
+  // placeholder's memory, has to be made nevertheless: as a storage of 0 bytes.
   void add_unread_operands() {
     std::vector<size_t> call_of(graph_.node_capacity(), none);
     for (size_t c = 0; c < out_.calls.size(); ++c) call_of[out_.calls[c].node.v] = c;
@@ -216,7 +216,7 @@ class Collector {
         const bool is_behind = std::ranges::any_of(call.reads, [&](int32_t s) {
           return std::ranges::find(maker.makes, s) != maker.makes.end();
         });
-        if (!is_behind && !is_update(maker)) call.reads.push_back(storage_for(v, maker));
+        if (!is_behind && maker.updates.empty()) call.reads.push_back(storage_for(v, maker));
       }
     Values returned;
     for (const Return& r : graph_.returns()) returned.push_back(r.value);

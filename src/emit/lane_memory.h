@@ -184,7 +184,7 @@ INLINE void put_first_8(void *p, i64x16 v, int64_t left) {
   INLINE void put_##S##x16_first(T *p, S##x16 v, int64_t left) {                                 \
     put_first_##B(p, (__typeof__(get_first_##B(p, 0)))v, left); }                                \
   INLINE S##x16 same_##S##x16_where(const T *p, i32x16 on) {                                     \
-    const T x = any_i32x16(on) ? *p : 0; return x + (S##x16){}; }                                \
+    const T x = any_i32x16(on) ? *p : 0; return x - (S##x16){}; }                                \
   INLINE S##x16 strided_##S##x16(const T *p, int64_t step) {                                     \
     return (S##x16){                                                                             \
                    p[0], p[step], p[2 * step], p[3 * step], p[4 * step], p[5 * step],            \

@@ -79,6 +79,13 @@ bool rounds_otherwise(const OpView& call) {
   return is_given("alpha") && is_floating(call.out_type(0).dtype) && call.float_attr("alpha") != 1;
 }
 
+// A conversion to f32: the number stays as it is written, as `full` rounds it.
+bool is_written_in_f32(const OpView& call, const AttrValue& number) {
+  return call.name() == "_to_copy" && call.out_type(0).dtype == DType::f32 &&
+         is_floating(call.in_type(0).dtype) &&
+         std::isfinite(round_to(DType::f32, number.as_double()));
+}
+
 // Whether sums of the number are exact in f32, in any order.
 bool sums_exactly(const AttrValue& v, double count) {
   const double x = v.as_double();
@@ -116,7 +123,8 @@ Number UniformValues::result_of(const OpView& call) const {
     const bool may_begin_otherwise = is_one_of(arithmetic, call.name());
     return may_begin_otherwise ? computed(call) : Number();
   }
-  if (is_one_of(views, call.name())) return *find(call.inputs()[0]);
+  const AttrValue& first = *find(call.inputs()[0]);
+  if (is_one_of(views, call.name()) || is_written_in_f32(call, first)) return first;
   if (is_one_of(arithmetic, call.name())) return computed(call);
   if (call.name() == "cat" || call.name() == "stack" || call.name() == "constant_pad_nd")
     return joined(call);

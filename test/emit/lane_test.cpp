@@ -50,15 +50,16 @@ struct Outcome {
   std::vector<int64_t> fault = {0, 0, 0};  // the number of the check, index, bound
 };
 
-// Small numbers of both signs; positions for i64.
+// Small numbers of both signs, zeros of both from the first on; positions for i64.
 void fill(Guarded& memory, const loop::Buffer& b) {
   for (int64_t i = 0; i < b.elements; ++i) {
-    const int64_t v = (i * 37 + 11) % 101 - 50;
+    const int64_t v = i % 11 == 0 ? 0 : (i * 37 + 11) % 101 - 50;
+    const double zero = i % 2 == 0 ? -0.0 : 0.0;
     char* at = memory.data() + i * size_of(b.dtype);
     const auto put = [&](auto x) { std::memcpy(at, &x, sizeof x); };
     switch (b.dtype) {
-      case DType::f64: put(static_cast<double>(v) / 8); break;
-      case DType::f32: put(static_cast<float>(v) / 8); break;
+      case DType::f64: put(v == 0 ? zero : static_cast<double>(v) / 8); break;
+      case DType::f32: put(static_cast<float>(v == 0 ? zero : static_cast<double>(v) / 8)); break;
       case DType::bf16: put(static_cast<uint16_t>(0x3f80 + v)); break;
       case DType::f16: put(static_cast<uint16_t>(0x3c00 + 7 * v)); break;
       case DType::i64: put((i * 7 + 3) % b.elements); break;
@@ -249,6 +250,21 @@ TEST(Lanes, UntakenArmsReadNothing) {
                                      select(inside, nested, f32(2)));
                        });
                      }));
+    EXPECT_TRUE(in_lanes(text)) << text;
+  }
+}
+
+// One element for all lanes, where any of them wants it.
+TEST(Lanes, ZerosKeepTheirSigns) {
+  for (const DType t : {DType::f32, DType::f64}) {
+    const std::string text = check(kernel(
+        {{"x", t, {64}}, {"w", t, {1}}, {"y", t, {64}, Access::write}}, [&](KernelBuilder& k) {
+          k.parallel({64}, [&](const Exprs& i) {
+            const Expr one = loop::constant(t, 1);
+            const Expr w = k.load(1, {Expr(0)});
+            k.store(0, i, select(binary(Op::lt, k.load(0, i), one), w, w * one));
+          });
+        }));
     EXPECT_TRUE(in_lanes(text)) << text;
   }
 }

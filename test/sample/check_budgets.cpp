@@ -1,7 +1,9 @@
 #include "test/sample/check_budgets.h"
 #include "test/prepared.h"
 
+#include <algorithm>
 #include <map>
+#include <span>
 
 #include "cleave/executor.h"
 #include "compile/budget_family.h"
@@ -13,6 +15,20 @@
 
 namespace cleave::random {
 namespace {
+
+// "byte 24: d6 d5 47 3f, expected d7 d5 47 3f": up to 8 bytes from the first 8 that differ.
+std::string first_difference(std::span<const std::byte> want, std::span<const std::byte> got) {
+  if (want.size() != got.size())
+    return fmt::format("{} bytes, expected {}", got.size(), want.size());
+  const auto at = static_cast<size_t>(std::ranges::mismatch(want, got).in1 - want.begin()) / 8 * 8;
+  const auto bytes = [&](std::span<const std::byte> of) {
+    std::string out;
+    for (const std::byte b : of.subspan(at, std::min<size_t>(8, of.size() - at)))
+      out += fmt::format("{:02x} ", static_cast<unsigned>(b));
+    return out;
+  };
+  return fmt::format("from byte {}: {}, expected {}", at, bytes(got), bytes(want));
+}
 
 struct Run {
   law::Memory returns;
@@ -110,7 +126,8 @@ class Checker {
       ++verdict_.pytorch;
       for (size_t k = 0; k < whole.returns.size(); ++k)
         if (whole.returns[k] != now->returns[k])
-          violate(fmt::format("mode pytorch, budget {}: return {} has other bits", part, k));
+          violate(fmt::format("mode pytorch, budget {}: return {}, {}", part, k,
+                              first_difference(whole.returns[k], now->returns[k])));
     }
     return {};
   }

@@ -1,12 +1,14 @@
-// fuzz_budgets [N [SEED [BUDGETS]]]: N random training graphs from SEED on, each under BUDGETS
+// fuzz_budgets [N [SEED [BUDGETS [FOLDER]]]]: N random training graphs from SEED on, each under BUDGETS
 // budgets between its least and its largest peak, with interpreted kernels, each tenth by the
 // compiler; each with options of its own (run_choice.h), each fourth with strides.
+// A graph with a violation is written to FOLDER as wrong_SEED.clv with its inputs.
 // Exit status: 0 nothing is violated, 1 something is.
 #include <chrono>
 
 #include "ir/text.h"
 #include "op/registry.h"
 #include "test/sample/check_budgets.h"
+#include "test/sample/save_graph.h"
 #include "test/sample/strided_graph.h"
 
 namespace cleave::random {
@@ -17,7 +19,8 @@ struct Totals {
           unsupported = 0, wrong = 0;
 };
 
-void one(const OpRegistry& ops, uint64_t seed, const std::vector<double>& parts, Totals& totals) {
+void one(const OpRegistry& ops, uint64_t seed, const std::vector<double>& parts,
+         const std::string& folder, Totals& totals) {
   RandomGraph forward = value_or_throw(random_graph(ops, seed, {}));
   totals.cast += value_or_throw(cast_some(forward, ops, seed));
   RandomGraph r = value_or_throw(with_gradients(forward, ops, seed));
@@ -35,6 +38,7 @@ void one(const OpRegistry& ops, uint64_t seed, const std::vector<double>& parts,
     fmt::print("seed {}, {}: {}\n{}\n", seed, choice.text(),
                v.ok() ? v->violation : v.failure().message, print(r.g));
     std::fflush(stdout);
+    save_graph(r, folder, seed);
     return;
   }
   totals.budgets += v->budgets;
@@ -50,15 +54,15 @@ int run(int argc, char** argv) {
   std::vector<double> parts;
   for (int k = 0; k < budgets; ++k)
     parts.push_back(static_cast<double>(k) / static_cast<double>(budgets - 1));
+  const std::string folder = argc > 4 ? argv[4] : "build/wrong_graphs";
   const OpRegistry ops = value_or_throw(core_ops());
   Totals t;
   const auto start = std::chrono::steady_clock::now();
-  for (uint64_t k = 0; k < n; ++k) one(ops, seed + k, parts, t);
+  for (uint64_t k = 0; k < n; ++k) one(ops, seed + k, parts, folder, t);
   const std::chrono::duration<double> s = std::chrono::steady_clock::now() - start;
   fmt::print(
       "{} graphs from seed {} ({} under autocast), {} budgets, in {:.0f} s: {} programs run, {} of "
-      "them recompute, "
-      "{} random results compared; {} graphs unsupported, {} violations\n",
+      "them recompute, {} random results compared; {} graphs unsupported, {} violations\n",
       t.graphs, seed, t.cast, t.budgets, s.count(), t.programs, t.recomputing, t.masks,
       t.unsupported, t.wrong);
   return t.wrong == 0 ? 0 : 1;

@@ -7,13 +7,9 @@
 // reduced and written to FOLDER as wrong_SEED.clv with its inputs. Exit status: 0 none differs,
 // 1 some do.
 #include <chrono>
-#include <filesystem>
-#include <fstream>
 
 #include "cut/keep_less.h"
 #include "grad/grad.h"
-#include "import/safetensors.h"
-#include "interp/array_memory.h"
 #include "interp/interpret.h"
 #include "ir/text.h"
 #include "op/registry.h"
@@ -23,22 +19,12 @@
 #include "test/sample/program/argument.h"
 #include "test/sample/reduce_graph.h"
 #include "test/sample/sample_call.h"
+#include "test/sample/save_graph.h"
 #include "test/sample/strided_graph.h"
 #include "test/sample/symbolic_graph.h"
 
 namespace cleave::random {
 namespace {
-
-void save(const RandomGraph& r, const std::string& path) {
-  std::ofstream(path + ".clv") << print(r.g);
-  std::vector<std::vector<std::byte>> memory;
-  std::vector<TensorEntry> entries;
-  for (const Array& a : r.inputs) memory.push_back(to_memory(a));
-  for (size_t i = 0; i < memory.size(); ++i)
-    entries.push_back(
-        {r.g.name(r.g.placeholders()[i].value), r.inputs[i].dtype, r.inputs[i].shape, memory[i]});
-  value_or_throw(write_safetensors(path + ".safetensors", entries));
-}
 
 struct Totals {
   int64_t graphs = 0, branches = 0, shipping = 0, symbolic = 0, cast = 0, again = 0, nodes = 0,
@@ -129,8 +115,7 @@ void one(const OpRegistry& ops, uint64_t seed, const std::string& folder, Totals
     const Result<Verdict> v = check_graph(g, ops, choice);
     return v.ok() && !v->difference.empty();
   });
-  const std::string path = fmt::format("{}/wrong_{}", folder, seed);
-  save(small, path);
+  save_graph(small, folder, seed);
   const Result<Verdict> again = check_graph(small, ops, choice);
   fmt::print("seed {}, {}: {}\n{}\n", seed, choice.text(),
              again.ok() ? again->difference : again.failure().message, print(small.g));
@@ -141,7 +126,6 @@ int run(int argc, char** argv) {
   const uint64_t n = argc > 1 ? number(argv[1], "N") : 100;
   const uint64_t seed = argc > 2 ? number(argv[2], "SEED") : 0;
   const std::string folder = argc > 3 ? argv[3] : "build/wrong_graphs";
-  std::filesystem::create_directories(folder);
   const OpRegistry ops = value_or_throw(core_ops());
   Totals totals;
   const auto start = std::chrono::steady_clock::now();
