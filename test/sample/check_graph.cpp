@@ -159,11 +159,7 @@ Result<Arrays> run_moved(const Graph& g, NodeId n, std::vector<const Array*> ope
       if (!x) continue;
       moved.push_back(*x);
       const DType sums = x->dtype == DType::f64 ? DType::f64 : DType::f32;
-      // The oracle itself adds one f64 after the other: its own error grows with their number, of
-      // equal ones in one direction.
-      const auto n = static_cast<double>(x->numel());
-      const double times = sums == DType::f64 ? 1 + n / 8 : 1;
-      rounding.move_elements(moved.back(), sums, sums, 0, times);
+      rounding.move_elements(moved.back(), sums, sums, 0);
       rounding.flush_small(moved.back());
       x = &moved.back();
     }
