@@ -69,14 +69,14 @@ class Rounding {
   // Moves each floating element by up to a rounding of `type`, of its size and of `whole`. What the
   // type can't hold is 0 or infinity then, as in compiled code.
   void move_elements(Array& a, DType type, double whole) { move_elements(a, type, type, whole); }
-  // By `times` the rounding of `by`, and then rounded to `type`.
-  void move_elements(Array& a, DType by, DType type, double whole, double times = 1) {
+  // By a rounding of `by`, and then rounded to `type`.
+  void move_elements(Array& a, DType by, DType type, double whole) {
     for (double& x : a.f) {
       const double part = seed_ == 0   ? 1
                           : seed_ == 1 ? -1
                                        : static_cast<double>(rng_() >> 11) * 0x1p-52 - 1;
       const bool is_denormal = !moves_alone() && x != 0 && std::fabs(x) < 0x1p24 * least_of(type);
-      x = round_to(type, x + part * (times * rounding_of(by) * (x + whole) +
+      x = round_to(type, x + part * (rounding_of(by) * (x + whole) +
                                      (is_denormal ? 1.5 * least_of(type) : 0)));
     }
   }
