@@ -97,8 +97,7 @@ def cross_entropy_exact(x, m):
     return (lse - x[np.arange(len(x)), m["t"]]).mean()
 
 
-def norm_columns(x):
-    """Rows normalised, as native_layer_norm's backward has them."""
+def normalised(x, m):
     x = wide(x)
     return (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)
 
@@ -141,6 +140,8 @@ CASES = [
     Case("channels", lambda n: (max(n // 8192, 1), 8, min(1024, n // 8)), "%y = sum(%x; dim=[0,2])", lambda x, m: x.sum((0, 2), dtype=np.float64), lambda t, x, m: x.sum((0, 2))),
     Case("var of columns", rows(64), "%y = var(%x; dim=[0])", lambda x, m: wide(x).var(0, ddof=1), lambda t, x, m: x.var(0),
          scale=lambda x, m: np.maximum(wide(x).var(0, ddof=1), 1e-7 * wide(x).mean(0) ** 2)),
+    Case("layer_norm", lambda n: (max(n // 1000, 1), 1000), "%y, %m, %r = native_layer_norm(%x, none, none; normalized_shape=[1000], eps=1e-05)",
+         normalised, lambda t, x, m: t.nn.functional.layer_norm(x, [1000]), scale=lambda x, m: np.ones(1)),
     Case("norm's dweight", rows(64), "%d, %y, %b = native_layer_norm_backward(%dy, %x, %mean, %rstd, %w, none; normalized_shape=[64], output_mask=[false,true,false])",
          layer_norm_exact, layer_norm_theirs, more=layer_norm_more, scale=lambda x, m: np.abs(wide(m["dy"])).sum(0)),
     Case("mm of long k", lambda n: (4, n // 4), "%y = mm(%x, %z)", lambda x, m: np.stack([(wide(x) * wide(m["z"][:, j])).sum(1) for j in range(4)], 1),

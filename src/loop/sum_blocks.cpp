@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 namespace cleave::loop {
 namespace {
@@ -30,14 +31,22 @@ bool is_short(const Reduce& r) {
 std::optional<SumBlocks> sum_blocks(const Reduce& r, bool in_order) {
   if (std::ranges::none_of(r.folds, [](const Fold& f) { return rounds(f.op, f.var.type()); }))
     return std::nullopt;
-  const int64_t room = in_order ? ordered_terms : lane_terms;
+  const BlockTerms terms = !in_order ? lane_terms : is_short(r) ? window_terms : column_terms;
+  const auto lanes_of = [&](size_t d) {
+    return d + 1 == r.loops.size() && !in_order ? int64_t{reduce_lanes} : 1;
+  };
+  std::vector<int64_t> steps;
+  int64_t all = 1;  // or one more than a block may have
+  for (size_t d = 0; d < r.loops.size(); ++d) {
+    const int64_t extent = std::max<int64_t>(most(r.loops[d].extent), 1);
+    steps.push_back((extent - 1) / lanes_of(d) + 1);
+    all = steps[d] > terms.whole / all ? terms.whole + 1 : all * steps[d];
+  }
+  if (all <= terms.whole) return std::nullopt;
   int64_t inside = 1;  // steps of the loops inside
   for (size_t d = r.loops.size(); d-- > 0;) {
-    const int64_t lanes = d + 1 == r.loops.size() && !in_order ? reduce_lanes : 1;
-    const int64_t extent = std::max<int64_t>(most(r.loops[d].extent), 1);
-    const int64_t steps = (extent - 1) / lanes + 1;
-    if (steps > room / inside) return SumBlocks{d, room / inside * lanes};
-    inside *= steps;
+    if (steps[d] > terms.block / inside) return SumBlocks{d, terms.block / inside * lanes_of(d)};
+    inside *= steps[d];
   }
   return std::nullopt;
 }

@@ -1,11 +1,10 @@
 // Where long sums and products of f32 and f64 are cut into blocks: a block is folded in its own
-// type, in which no lane adds up more than `lane_terms` values (`ordered_terms` in plain order),
-// the blocks, lane by lane, in f64. So the error is that of a block at any length.
+// type, the blocks, lane by lane, in f64. So the error is that of a block at any length.
 //
-//   fold over i in 500, j in 100 { s = sum of x[i,j] }         7 steps of 16 lanes for each i
+//   fold over i in 500, j in 40 { s = sum of x[i,j] }          3 steps of 16 lanes for each i
 //
-//   for i in 500, 9 at a time {                                `loop` is 0, `iterations` 9
-//     fold over these i, j in 100 { b = sum of x[i,j] }        each lane in f32, 63 steps
+//   for i in 500, 2 at a time {                                `loop` is 0, `iterations` 2
+//     fold over these i, j in 40 { b = sum of x[i,j] }         each lane in f32, 6 steps
 //     s += b                                                   each lane in f64
 //   }
 //
@@ -18,8 +17,16 @@
 
 namespace cleave::loop {
 
-// Of equal numbers, the worst case, 64 steps are within 1e-6 of their sum, 128 within 2e-6.
-constexpr int64_t lane_terms = 64, ordered_terms = 128;
+// How many values a lane adds up: at the most where all of it is one block, and in a block.
+struct BlockTerms {
+  int64_t whole, block;
+};
+// Of equal f32, the worst case, 8 steps are within 1.5e-7 of their sum, 16 within 2.7e-7, 64 within
+// 1e-6. Blocks of 8 take no longer than those of 64: additions within one wait for each other.
+constexpr BlockTerms lane_terms = {16, 8};
+// In plain order: rows of columns, which may be added up in memory, and sums with a short innermost
+// loop, the windows of convolutions and pooling (below 64 mostly, and whole).
+constexpr BlockTerms column_terms = {16, 16}, window_terms = {64, 16};
 
 // Whether it rounds, so that the order matters: sums and products of f32 and f64.
 bool rounds(ReduceOp op, DType type);

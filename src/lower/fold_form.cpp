@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "loop/kernel.h"
-#include "loop/sum_blocks.h"
 
 namespace cleave {
 namespace {
@@ -12,8 +11,7 @@ constexpr int64_t few_results = 32;          // below this a long fold is cut in
 constexpr int64_t long_fold = 1 << 15;       // when it is at least this long,
 constexpr int64_t chunk_elements = 1 << 13;  // into chunks of about this length,
 constexpr int64_t most_parts = 64;
-constexpr int64_t part_rows = 32;                        // rows of a part of columns, at the least,
-constexpr int64_t most_part_rows = loop::ordered_terms;  // and at the most: it is summed in order
+constexpr int64_t part_rows = 32;  // rows of a part of columns, at the least
 
 }  // namespace
 
@@ -33,9 +31,7 @@ FoldForm FoldForm::of(const std::vector<int64_t>& shape, const std::vector<int64
   const Run& last = out.runs.back();
   if (!last.folded && last.extent >= loop::reduce_lanes) {
     out.kind = Kind::columns;
-    const int64_t least_parts = (first->extent - 1) / most_part_rows + 1;
     out.parts = std::clamp<int64_t>(first->extent / part_rows, 1, most_parts);
-    out.parts = std::max(out.parts, least_parts);
   } else if (out.results < few_results && out.count >= long_fold && first->extent >= most_parts) {
     out.kind = Kind::chunks;
     out.parts = std::min(most_parts, out.count / chunk_elements);

@@ -25,7 +25,7 @@ struct FoldForm {
   int64_t count = 1, results = 1;  // elements of a fold, results
   // columns and chunks: the outermost folded run is cut into `parts` of `step` (the last is
   // shorter, or empty); the parts' results are folded in their order. Long sums inside of a part,
-  // and of many parts, go in blocks (loop/sum_blocks.h).
+  // and of many parts, go in blocks (loop/sum_blocks.h); the parts of columns are added up in f64.
   int64_t parts = 1, step = 1;
   size_t cut_run() const;  // which run is cut
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "loop/sum_blocks.h"
 #include "lower/group_writer.h"
 
 namespace cleave {
@@ -12,21 +13,35 @@ Expr GroupWriter::rows_of_part(const Expr& first, const FoldForm& cut) {
   return binary(Op::max, binary(Op::min, Expr(extent) - first, Expr(cut.step)), Expr(0));
 }
 
+Bound GroupWriter::sums_of_parts(const FoldCall& f, const char* name, DType type) {
+  const Bound at = make_partial_(graph_.name(f.result) + name, type, f.form.results * f.form.parts);
+  kernel_.buffers[static_cast<size_t>(at.buffer)].access = Access::update;
+  return at;
+}
+
 void GroupWriter::make_partial(const FoldCall& f) {
-  const std::string name = graph_.name(f.result) + ".partial";
-  partial(f) = make_partial_(name, accumulator(f), f.form.results * f.form.parts);
-  kernel_.buffers[static_cast<size_t>(partial(f)->buffer)].access = Access::update;
+  partial(f) = sums_of_parts(f, ".partial", accumulator(f));
+}
+
+Expr GroupWriter::sum_index(const Bound& sums, const FoldCall& f, const Expr& column) const {
+  const bool local = kernel_.buffers[static_cast<size_t>(sums.buffer)].access == Access::local;
+  return local ? column : partial_at(f, part_, column);
+}
+
+Expr GroupWriter::sum_at(const Bound& sums, const FoldCall& f, const Expr& column) {
+  return load(sums.buffer, sums.dtype, sum_index(sums, f, column));
+}
+
+void GroupWriter::store_sum(const Bound& sums, const FoldCall& f, const Expr& column, Expr x) {
+  sheet_.open.back()->push_back({Store{sums.buffer, sum_index(sums, f, column), std::move(x)}});
 }
 
 void GroupWriter::store_partial(const FoldCall& f, const Expr& column, Expr x) {
-  sheet_.open.back()->push_back(
-      {Store{partial(f)->buffer, partial_at(f, part_, column), std::move(x)}});
+  store_sum(*partial(f), f, column, std::move(x));
 }
 
 void GroupWriter::add_to_partial(const FoldCall& f, const Expr& column, const Expr& x) {
-  const Expr at = partial_at(f, part_, column);
-  Expr sum = combined(rule(f).op, load(partial(f)->buffer, partial(f)->dtype, at), x);
-  sheet_.open.back()->push_back({Store{partial(f)->buffer, at, std::move(sum)}});
+  store_partial(f, column, combined(rule(f).op, sum_at(*partial(f), f, column), x));
 }
 
 Expr GroupWriter::combined(ReduceOp op, const Expr& a, const Expr& b) {
@@ -43,6 +58,11 @@ Expr GroupWriter::combined(ReduceOp op, const Expr& a, const Expr& b) {
   return a;
 }
 
+DType GroupWriter::parts_type(const FoldCall& f) const {
+  const DType t = accumulator(f);
+  return rounds(rule(f).op, t) ? DType::f64 : t;
+}
+
 void GroupWriter::add_parts() {
   for (const FoldCall& f : folds_) {
     if (!partial(f)) continue;
@@ -55,10 +75,11 @@ void GroupWriter::add_parts() {
         declared(l, std::min<int64_t>(column_lanes, n));
         const Expr column = first + l;
         const Expr sum = builder_.reduce(rule(f).op, {f.form.parts}, [&](const Exprs& q) {
-          return load(partial(f)->buffer, partial(f)->dtype, partial_at(f, q[0], column));
+          const Expr at = partial_at(f, q[0], column);
+          return cast(load(partial(f)->buffer, partial(f)->dtype, at), parts_type(f));
         });
         store(result->at, values_.math().delinearise(column, static_shape(graph_.type(f.result))),
-              finished(f, sum));
+              finished(f, cast(sum, accumulator(f))));
       });
     });
   }

@@ -89,29 +89,27 @@ void GroupWriter::finish_lane_fold(const FoldCall& f, const Exprs& rows, const E
   if (f.form.parts <= 1) {
     total = part_sum(Expr(0), Expr(extent));
   } else {
-    total = builder_.define(identity_of(rule(f).op, accumulator(f)), "total");
+    const DType t = parts_type(f);
+    total = builder_.define(identity_of(rule(f).op, t), "total");
     values_.own(total);
-    const bool in_blocks =
-        f.form.parts > ordered_terms && rounds(rule(f).op, accumulator(f));  // as add_parts folds
+    const auto [whole, block] = column_terms;
+    const bool in_blocks = f.form.parts > whole && rounds(rule(f).op, t);  // as add_parts folds
     Expr blocks;
-    if (in_blocks) blocks = builder_.define(identity_of(rule(f).op, DType::f64), "blocks");
+    if (in_blocks) blocks = builder_.define(identity_of(rule(f).op, t), "blocks");
     builder_.loop(Expr(f.form.parts), [&](const Expr& q) {
       values_.open_scope({q});
       declared(q, f.form.parts);
       const Expr sum = part_sum(q, rows_of_part(q * Expr(f.form.step), f.form));
-      builder_.assign(total, combined(rule(f).op, total, sum));
+      builder_.assign(total, combined(rule(f).op, total, cast(sum, t)));
       if (in_blocks)
-        builder_.if_(
-            binary(Op::eq, binary(Op::truncmod, q, Expr(ordered_terms)), Expr(ordered_terms - 1)),
-            [&] {
-              builder_.assign(blocks, combined(rule(f).op, blocks, cast(total, DType::f64)));
-              builder_.assign(total, identity_of(rule(f).op, accumulator(f)));
-            });
+        builder_.if_(binary(Op::eq, binary(Op::truncmod, q, Expr(block)), Expr(block - 1)), [&] {
+          builder_.assign(blocks, combined(rule(f).op, blocks, total));
+          builder_.assign(total, identity_of(rule(f).op, t));
+        });
       values_.close_scope();
     });
-    if (in_blocks)
-      total =
-          builder_.let(cast(combined(rule(f).op, blocks, cast(total, DType::f64)), accumulator(f)));
+    const Expr sum = in_blocks ? combined(rule(f).op, blocks, total) : total;
+    total = builder_.let(cast(sum, accumulator(f)));
   }
   values_.own(total);
   set_frame(only_rows);

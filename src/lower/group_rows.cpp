@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/alignment.h"
+#include "loop/sum_blocks.h"
 #include "lower/group_writer.h"
 #include "lower/one_term.h"
 
@@ -28,45 +29,103 @@ void GroupWriter::row_passes(bool with_columns) {
     part_ = declared(part[0], cut->parts);
     builder_.each(Expr(frame_.row_elements()), [&](const Expr& c) {
       for (const FoldCall& f : folds_)
-        if (!f.in_rows) store_partial(f, c, identity_of(rule(f).op, partial(f)->dtype));
+        if (!f.in_rows) {
+          store_partial(f, c, identity_of(rule(f).op, partial(f)->dtype));
+          if (total(f)) store_sum(*total(f), f, c, identity_of(rule(f).op, DType::f64));
+        }
     });
     const Expr first = builder_.let(part_ * Expr(cut->step), "first");
     values_.own(first);
     values_.math().declare(first, std::max<int64_t>(rows - cut->step, 0) + 1);
-    builder_.loop(rows_of_part(first, *cut), [&](const Expr& r) {
-      values_.open_scope({r});
-      declared(r, std::min(cut->step, rows));
-      row(values_.math().simplify(first + r));
-      values_.close_scope();
-    });
+    rows_of_columns(first, *cut);
     if (has_local_sums_) finish_columns();
     values_.close_scope();
   });
   if (!has_local_sums_) add_parts();
 }
 
+void GroupWriter::rows_of_columns(const Expr& first, const FoldForm& cut) {
+  const int64_t rows = frame_.rows(), block = column_terms.block;
+  const auto some = [&](const Expr& begin, const Expr& count, int64_t most) {
+    builder_.loop(count, [&](const Expr& r) {
+      values_.open_scope({r});
+      declared(r, most);
+      row(values_.math().simplify(begin + r));
+      values_.close_scope();
+    });
+  };
+  const Expr count = rows_of_part(first, cut);
+  if (std::ranges::none_of(totals_, [](const auto& t) { return t.has_value(); }))
+    return some(first, count, std::min(cut.step, rows));
+  const int64_t blocks = (cut.step - 1) / block + 1;
+  const Expr n = builder_.let(count, "rows");
+  values_.own(n);
+  builder_.loop(binary(Op::truncdiv, n + Expr(block - 1), Expr(block)), [&](const Expr& b) {
+    values_.open_scope({b});
+    declared(b, blocks);
+    const Expr begin = builder_.let(first + b * Expr(block), "begin");
+    values_.own(begin);
+    values_.math().declare(begin, std::max<int64_t>(rows - block, 0) + 1);
+    some(begin, binary(Op::min, n - b * Expr(block), Expr(block)), std::min(block, rows));
+    add_block();
+    values_.close_scope();
+  });
+  builder_.each(Expr(frame_.row_elements()), [&](const Expr& c) {
+    for (const FoldCall& f : folds_)
+      if (total(f)) store_partial(f, c, cast(sum_at(*total(f), f, c), accumulator(f)));
+  });
+}
+
+void GroupWriter::add_block() {
+  builder_.each(Expr(frame_.row_elements()), [&](const Expr& c) {
+    for (const FoldCall& f : folds_) {
+      if (!total(f)) continue;
+      const Expr sum = combined(rule(f).op, sum_at(*total(f), f, c),
+                                cast(sum_at(*partial(f), f, c), DType::f64));
+      store_sum(*total(f), f, c, sum);
+      store_partial(f, c, identity_of(rule(f).op, partial(f)->dtype));
+    }
+  });
+}
+
 void GroupWriter::make_partials() {
-  int64_t bytes = 0, parts = 1;
+  int64_t bytes = 0, total_bytes = 0, parts = 1;
+  const auto has_total = [&](const FoldCall& f) {
+    return f.form.step > column_terms.whole && rounds(rule(f).op, accumulator(f));
+  };
   for (const FoldCall& f : folds_)
     if (!f.in_rows) {
       bytes += rounded(f.form.results * size_of(accumulator(f)));
+      if (has_total(f)) total_bytes += rounded(f.form.results * size_of(DType::f64));
       parts = f.form.parts;
     }
+  // Totals are of one part at a time.
+  const bool local_totals = total_bytes <= most_local_bytes / 4;
+  if (local_totals) room_ -= total_bytes;
   has_local_sums_ = parts == 1 && bytes <= most_local_bytes / 2;
   if (has_local_sums_) room_ -= bytes;
-  for (const FoldCall& f : folds_) {
-    if (f.in_rows) continue;
-    if (!has_local_sums_) {
-      make_partial(f);
-      continue;
+  const auto make = [&](bool is_local) {
+    for (const FoldCall& f : folds_) {
+      if (f.in_rows) continue;
+      const auto sums = [&](const char* name, DType type) {
+        return is_local ? local_sums(f, name, type) : sums_of_parts(f, name, type);
+      };
+      if (is_local == has_local_sums_)
+        partial(f) = sums(is_local ? ".sum" : ".partial", accumulator(f));
+      if (is_local == local_totals && has_total(f)) total(f) = sums(".total", DType::f64);
     }
-    Bound at;
-    at.buffer = static_cast<int64_t>(kernel_.buffers.size());
-    at.dtype = accumulator(f);
-    kernel_.buffers.push_back({graph_.name(f.result) + ".sum", at.dtype,
-                               std::max<int64_t>(f.form.results, 1), Access::local});
-    partial(f) = at;
-  }
+  };
+  make(false);
+  make(true);  // after the others, which have a storage each
+}
+
+Bound GroupWriter::local_sums(const FoldCall& f, const char* name, DType type) {
+  Bound at;
+  at.buffer = static_cast<int64_t>(kernel_.buffers.size());
+  at.dtype = type;
+  kernel_.buffers.push_back(
+      {graph_.name(f.result) + name, type, std::max<int64_t>(f.form.results, 1), Access::local});
+  return at;
 }
 
 void GroupWriter::finish_columns() {

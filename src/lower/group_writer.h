@@ -15,7 +15,8 @@ class GroupWriter {
       : graph_(graph), nodes_(nodes), plan_(std::move(plan)), folds_(plan_.folds),
         frame_(plan_.frame), operands_(operands), results_(results), kernel_(kernel),
         make_partial_(make_partial), sheet_(kernel), builder_(sheet_, {}, {}),
-        values_(graph, nodes, sheet_), last_pass_(plan_.last_pass), partials_(folds_.size()) {}
+        values_(graph, nodes, sheet_), last_pass_(plan_.last_pass), partials_(folds_.size()),
+        totals_(folds_.size()) {}
   GroupCode write();
 
  private:
@@ -51,6 +52,9 @@ class GroupWriter {
   std::optional<Bound>& partial(const FoldCall& f) {
     return partials_[static_cast<size_t>(&f - folds_.data())];
   }
+  std::optional<Bound>& total(const FoldCall& f) {
+    return totals_[static_cast<size_t>(&f - folds_.data())];
+  }
   Expr mapped(const FoldCall& f);
   Expr finished(const FoldCall& f, Expr folded);
   DType accumulator(const FoldCall& f) const;
@@ -76,6 +80,10 @@ class GroupWriter {
   void row_passes(bool with_columns);
   // Sums of a single part lie on the stack, if they are small.
   void make_partials();
+  // Rows `first` to first + step of a part, in blocks where that is what a Reduce over them does.
+  void rows_of_columns(const Expr& first, const FoldForm& cut);
+  // Partial sums go to those of f64, and start again.
+  void add_block();
   void finish_columns();
   const GroupResult& result_of(const FoldCall& f) const;
   static Expr rows_of_part(const Expr& first, const FoldForm& cut);
@@ -102,15 +110,22 @@ class GroupWriter {
   void read_kept(size_t pass);
 
   // ---- sums of parts (group_columns.cpp)
+  Bound local_sums(const FoldCall& f, const char* name, DType type);
+  Bound sums_of_parts(const FoldCall& f, const char* name, DType type);
   void make_partial(const FoldCall& f);
-  Expr partial_at(const FoldCall& f, const Expr& part, const Expr& column) {
+  // Of this part, in partial(f) or total(f), which hold one part where they are local.
+  Expr sum_index(const Bound& sums, const FoldCall& f, const Expr& column) const;
+  Expr sum_at(const Bound& sums, const FoldCall& f, const Expr& column);
+  void store_sum(const Bound& sums, const FoldCall& f, const Expr& column, Expr x);
+  Expr partial_at(const FoldCall& f, const Expr& part, const Expr& column) const {
     return part * Expr(f.form.results) + column;
   }
   void store_partial(const FoldCall& f, const Expr& column, Expr x);
   void add_to_partial(const FoldCall& f, const Expr& column, const Expr& x);
   static Expr combined(loop::ReduceOp op, const Expr& a, const Expr& b);
-  // The second loop: parts in their order, block of columns after block.
+  // The second loop: parts in their order, block of columns after block, in f64 what rounds.
   void add_parts();
+  DType parts_type(const FoldCall& f) const;
 
   // ---- columns alone (group_columns.cpp)
   void column_blocks();
@@ -146,6 +161,7 @@ class GroupWriter {
   GroupValues values_;
   size_t last_pass_;
   std::vector<std::optional<Bound>> partials_;  // by fold
+  std::vector<std::optional<Bound>> totals_;    // by fold: of blocks of rows, in f64
   std::vector<Kept> kept_;
   Expr number_, row_, inner_;  // of the element, of its row, within its row
   Expr part_;

@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "op/pool.h"
+#include "op/reference_sum.h"
 
 namespace cleave {
 namespace {
@@ -291,11 +292,12 @@ OpDef forward(size_t rank, const std::vector<Case>& cases, std::vector<Reject> r
       .reference = [rank](const OpView& op, std::span<const Array* const> in) -> Result<Arrays> {
         Array y(in[0]->dtype, static_shape(op.out_type(0)));
         std::vector<double> counts(y.f.size(), 1);
+        ReferenceSums sums(y.f.size());
         for_each_term(in[0]->shape, y.shape, rank, [&](int64_t o, int64_t i, double count) {
-          y.f[o] += in[0]->f[i];
+          sums[o] += in[0]->f[i];
           counts[static_cast<size_t>(o)] = count;
         });
-        for (size_t o = 0; o < counts.size(); ++o) y.f[o] /= counts[o];
+        for (size_t o = 0; o < counts.size(); ++o) y.f[o] = sums[o] / counts[o];
         return Arrays{y};
       },
       .decompose = Absent{"a primitive: sums over windows of several sizes"},

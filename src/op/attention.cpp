@@ -24,6 +24,7 @@
 #include "op/dims.h"
 #include "op/entry.h"
 #include "op/philox_reference.h"
+#include "op/reference_sum.h"
 #include "op/sample_sets.h"
 
 namespace cleave {
@@ -61,6 +62,7 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   const int64_t out_width = value.shape.back();
   const ScoreRows scores(op, *in[0], *in[1], value, op.has(mask_operand) ? in[3] : nullptr);
   Array y(in[0]->dtype, static_shape(op.out_type(0)));
+  ReferenceSums sums(y.f.size());
   std::vector<int64_t> at(scores.batch().size(), 0);
   const int64_t rows = scores.rows(), columns = scores.columns();
   for (int64_t n = 0; n < numel_of(scores.batch()); ++n, next_index(at, scores.batch())) {
@@ -71,9 +73,10 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
       if (op.float_attr("dropout_p") > 0) drop(op, *in[4], (n * rows + i) * columns, weights);
       for (int64_t j = 0; j < columns; ++j)
         for (int64_t e = 0; e < out_width; ++e)
-          y.f[(n * rows + i) * out_width + e] += weights[j] * value.f[v + j * out_width + e];
+          sums[(n * rows + i) * out_width + e] += weights[j] * value.f[v + j * out_width + e];
     }
   }
+  y.f = rounded(sums);
   return Arrays{std::move(y)};
 }
 

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "op/attention.h"
+#include "op/reference_sum.h"
 
 namespace cleave {
 
@@ -35,7 +36,7 @@ std::vector<double> ScoreRows::row(const std::vector<int64_t>& at, int64_t row) 
   const int64_t width = query_.shape.back(), q = query_at(at) + row * width, k = key_at(at);
   std::vector<double> scores(static_cast<size_t>(columns()));
   for (int64_t j = 0; j < columns(); ++j) {
-    double sum = 0;
+    ReferenceSum sum;
     for (int64_t e = 0; e < width; ++e) sum += query_.f[q + e] * key_.f[k + j * width + e];
     scores[j] = sum * scale_;
     if (causal_ && j > row) scores[j] = -INFINITY;
@@ -53,7 +54,8 @@ std::vector<double> ScoreRows::row(const std::vector<int64_t>& at, int64_t row) 
 }
 
 double softmax_row(std::vector<double>& scores) {
-  double top = -INFINITY, sum = 0;
+  double top = -INFINITY;
+  ReferenceSum sum;
   for (double x : scores) top = std::isnan(x) || x > top ? x : top;
   if (top == -INFINITY) {
     for (double& x : scores) x = 0;

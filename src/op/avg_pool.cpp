@@ -11,6 +11,7 @@
 // Source: ATen/native/cpu/AvgPoolKernel.cpp, PyTorch 2.13.
 #include "op/kernel_loops.h"
 #include "op/pool.h"
+#include "op/reference_sum.h"
 
 namespace cleave {
 namespace {
@@ -320,11 +321,12 @@ OpDef forward(size_t rank, const std::vector<Case>& cases, std::vector<Reject> r
       .reference = [rank](const OpView& op, std::span<const Array* const> in) -> Result<Arrays> {
         Array y(in[0]->dtype, static_shape(op.out_type(0)));
         std::vector<double> divisors(y.f.size(), 1);
+        ReferenceSums sums(y.f.size());
         for_each_term(op, in[0]->shape, y.shape, rank, [&](int64_t o, int64_t i, double divisor) {
-          y.f[o] += in[0]->f[i];
+          sums[o] += in[0]->f[i];
           divisors[static_cast<size_t>(o)] = divisor;
         });
-        for (size_t o = 0; o < divisors.size(); ++o) y.f[o] /= divisors[o];
+        for (size_t o = 0; o < divisors.size(); ++o) y.f[o] = sums[o] / divisors[o];
         return Arrays{y};
       },
       .decompose = Absent{"a primitive: sums over windows that overlap"},

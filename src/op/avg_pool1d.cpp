@@ -5,6 +5,7 @@
 // It is an avg_pool2d of one row, [*, n] as [*, 1, n], and differentiated as that.
 // Source: ATen/native/Pool.h and Pooling.cpp (avg_pool1d), PyTorch 2.13.
 #include "op/pool.h"
+#include "op/reference_sum.h"
 
 namespace cleave {
 namespace {
@@ -29,7 +30,7 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
     const int64_t line = k / windows, from = k % windows * stride - padding;
     const int64_t padded_to = std::min(from + kernel, n + padding);
     const int64_t first = std::max<int64_t>(from, 0), last = std::min(padded_to, n);
-    double sum = 0;
+    ReferenceSum sum;
     for (int64_t i = first; i < last; ++i) sum += x.f[line * n + i];
     const int64_t count = op.bool_attr("count_include_pad") ? padded_to - from : last - first;
     y.f[k] = sum / static_cast<double>(count);

@@ -21,6 +21,7 @@
 #include "op/cost.h"
 #include "op/dims.h"
 #include "op/entry.h"
+#include "op/reference_sum.h"
 #include "op/sample_sets.h"
 
 namespace cleave {
@@ -61,7 +62,7 @@ Array product(const Array& a, const Array& b) {
   Array y(a.dtype, shape);
   for (int64_t k = 0; k < y.numel(); ++k) {
     const int64_t row = k / n * inner, column = k % n;
-    double sum = 0;
+    ReferenceSum sum;
     uint64_t whole = 0;
     for (int64_t p = 0; p < inner; ++p) {
       if (y.floating())
@@ -70,7 +71,7 @@ Array product(const Array& a, const Array& b) {
         whole += static_cast<uint64_t>(a.i[row + p]) * static_cast<uint64_t>(b.i[p * n + column]);
     }
     if (y.floating())
-      y.f[k] = y.dtype == DType::f32 ? sum : round_to(y.dtype, sum);
+      y.f[k] = y.dtype == DType::f32 ? static_cast<double>(sum) : round_to(y.dtype, sum);
     else
       y.set_int(k, static_cast<int64_t>(whole));
   }

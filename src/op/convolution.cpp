@@ -12,6 +12,7 @@
 // Source: aten::convolution, ATen/native/Convolution.cpp, PyTorch 2.13.
 #include "op/convolution.h"
 #include "op/broadcast.h"
+#include "op/reference_sum.h"
 
 namespace cleave {
 namespace {
@@ -38,8 +39,10 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
     const int64_t plane = y.numel() / std::max<int64_t>(y.shape[0] * y.shape[1], 1);
     for (int64_t k = 0; k < y.numel(); ++k) y.f[k] = in[2]->f[k / plane % y.shape[1]];
   }
+  ReferenceSums sums = sums_from(y.f);
   for_each_convolution_term(op, x.shape, w.shape, y.shape,
-                            [&](int64_t i, int64_t j, int64_t k) { y.f[k] += x.f[i] * w.f[j]; });
+                            [&](int64_t i, int64_t j, int64_t k) { sums[k] += x.f[i] * w.f[j]; });
+  y.f = rounded(sums);
   return Arrays{y};
 }
 

@@ -13,6 +13,7 @@
 // Source: aten::convolution_backward, ATen/native/Convolution.cpp, PyTorch 2.13.
 #include "op/broadcast.h"
 #include "op/convolution.h"
+#include "op/reference_sum.h"
 #include "op/wide_grad.h"
 
 namespace cleave {
@@ -52,12 +53,16 @@ Result<Types> infer(const OpView& op) {
 Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   const Array &g = *in[at_grad_output], &x = *in[at_input], &w = *in[at_weight];
   Array dx(x.dtype, x.shape), dw(w.dtype, w.shape), db(x.dtype, {g.shape[1]});
+  ReferenceSums dx_sum(dx.f.size()), dw_sum(dw.f.size()), db_sum(db.f.size());
   for_each_convolution_term(op, x.shape, w.shape, g.shape, [&](int64_t i, int64_t j, int64_t k) {
-    dx.f[i] += w.f[j] * g.f[k];
-    dw.f[j] += x.f[i] * g.f[k];
+    dx_sum[i] += w.f[j] * g.f[k];
+    dw_sum[j] += x.f[i] * g.f[k];
   });
   const int64_t plane = g.numel() / std::max<int64_t>(g.shape[0] * g.shape[1], 1);
-  for (int64_t k = 0; k < g.numel(); ++k) db.f[k / plane % g.shape[1]] += g.f[k];
+  for (int64_t k = 0; k < g.numel(); ++k) db_sum[k / plane % g.shape[1]] += g.f[k];
+  dx.f = rounded(dx_sum);
+  dw.f = rounded(dw_sum);
+  db.f = rounded(db_sum);
   return Arrays{dx, dw, db};
 }
 

@@ -16,6 +16,7 @@
 #include "op/cost.h"
 #include "op/line_kernel.h"
 #include "op/reduction.h"
+#include "op/reference_sum.h"
 #include "op/wide_grad.h"
 
 namespace cleave {
@@ -33,25 +34,41 @@ Result<Types> infer_cumulative(const OpView& op) {
   return Types{typed_like(x, t, x.shape)};
 }
 
+void fold_in(ReferenceSum& sum, double x) { sum += x; }
+void fold_in(ReferenceProduct& product, double x) { product *= x; }
+
+template <class Folded>
+void set_partial(const Array& x, const std::vector<int64_t>& line, Array& y) {
+  Folded partial;
+  for (int64_t at : line) {
+    fold_in(partial, x.f[at]);
+    y.set(at, partial);
+  }
+}
+
+void set_whole(const Array& x, const std::vector<int64_t>& line, Fold fold, Array& y) {
+  uint64_t partial = fold == Fold::sum ? 0 : 1;
+  for (int64_t at : line) {
+    const auto element = static_cast<uint64_t>(x.i[at]);
+    partial = fold == Fold::sum ? partial + element : partial * element;
+    y.set_int(at, static_cast<int64_t>(partial));
+  }
+}
+
 ReferenceFn reference_cumulative(Fold fold) {
   return [fold](const OpView& op, std::span<const Array* const> in) -> Result<Arrays> {
     DType t = in[0]->floating() ? in[0]->dtype : DType::i64;
     if (!op.attr("dtype").is_none()) t = *op.dtype_attr("dtype");
     const Array x = converted_array(*in[0], t);
     Array y(t, x.shape);
-    const auto joined = [fold](auto a, auto b) { return fold == Fold::sum ? a + b : a * b; };
     for_each_line(x.shape, folded_dim(op.int_attr("dim"), x.rank()),
                   [&](int64_t, const std::vector<int64_t>& line) {
-                    double real = fold == Fold::sum ? 0 : 1;
-                    uint64_t whole = fold == Fold::sum ? 0 : 1;
-                    for (int64_t at : line) {
-                      if (x.floating()) {
-                        y.set(at, real = joined(real, x.f[at]));
-                      } else {
-                        whole = joined(whole, static_cast<uint64_t>(x.i[at]));
-                        y.set_int(at, static_cast<int64_t>(whole));
-                      }
-                    }
+                    if (x.floating() && fold == Fold::sum)
+                      set_partial<ReferenceSum>(x, line, y);
+                    else if (x.floating())
+                      set_partial<ReferenceProduct>(x, line, y);
+                    else
+                      set_whole(x, line, fold, y);
                   });
     return Arrays{y};
   };

@@ -11,6 +11,7 @@
 //   (C15) grad_input_mask has 4 entries, and asks for dbias only where there is one of numbers
 // A result that grad_input_mask leaves out has no type.
 #include "op/efficient_attention.h"
+#include "op/reference_sum.h"
 
 #include <cmath>
 
@@ -67,11 +68,11 @@ Result<Types> infer(const OpView& op) {
   return types;
 }
 
-// Adds `x` at the element of `bias` that [at, row, column] reads.
-void add_to_bias(Array& bias, std::vector<int64_t> at, int64_t row, int64_t column, double x) {
+// The element of the bias that [at, row, column] reads.
+int64_t bias_element(const Array& bias, std::vector<int64_t> at, int64_t row, int64_t column) {
   at.push_back(row);
   at.push_back(column);
-  bias.f[broadcast_position(at, bias.shape)] += x;
+  return broadcast_position(at, bias.shape);
 }
 
 Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
@@ -80,8 +81,10 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   const Array* bias = op.has(at_bias) ? in[at_bias] : nullptr;
   const ScoreRows scores(op, q, k, v, bias);
   Array dq(q.dtype, q.shape), dk(k.dtype, k.shape), dv(v.dtype, v.shape), dbias;
+  ReferenceSums dq_sum(q.f.size()), dk_sum(k.f.size()), dv_sum(v.f.size());
   const bool with_bias = bias && bias->floating();
   if (with_bias) dbias = Array(bias->dtype, bias->shape);
+  ReferenceSums dbias_sum(dbias.f.size());
   const int64_t rows = scores.rows(), columns = scores.columns(), padded = sums.shape.back();
   const int64_t width = q.shape.back(), value_width = v.shape.back();
   std::vector<int64_t> at(scores.batch().size(), 0);
@@ -91,25 +94,29 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
       const std::vector<double> kept = kept_factors(op, in[at_seed]->i[0], in[at_offset]->i[0],
                                                     (n * rows + i) * columns, columns);
       const int64_t q0 = scores.query_at(at) + i * width, g0 = (n * rows + i) * value_width;
-      double own = 0;
+      ReferenceSum own;
       for (int64_t e = 0; e < value_width; ++e) own += g.f[g0 + e] * y.f[g0 + e];
       for (int64_t j = 0; j < columns; ++j) {
         const double weight = std::exp(row[j] - sums.f[n * padded + i]);
         const int64_t k0 = scores.key_at(at) + j * width;
         const int64_t v0 = scores.value_at(at) + j * value_width;
-        double dweight = 0;
+        ReferenceSum dweight;
         for (int64_t e = 0; e < value_width; ++e) {
           dweight += g.f[g0 + e] * v.f[v0 + e] * kept[j];
-          dv.f[v0 + e] += weight * kept[j] * g.f[g0 + e];
+          dv_sum[v0 + e] += weight * kept[j] * g.f[g0 + e];
         }
         const double dscore = weight * (dweight - own);
         for (int64_t e = 0; e < width; ++e) {
-          dq.f[q0 + e] += dscore * scores.scale() * k.f[k0 + e];
-          dk.f[k0 + e] += dscore * scores.scale() * q.f[q0 + e];
+          dq_sum[q0 + e] += dscore * scores.scale() * k.f[k0 + e];
+          dk_sum[k0 + e] += dscore * scores.scale() * q.f[q0 + e];
         }
-        if (with_bias) add_to_bias(dbias, at, i, j, dscore);
+        if (with_bias) dbias_sum[bias_element(dbias, at, i, j)] += dscore;
       }
     }
+  dq.f = rounded(dq_sum);
+  dk.f = rounded(dk_sum);
+  dv.f = rounded(dv_sum);
+  dbias.f = rounded(dbias_sum);
   return Arrays{std::move(dq), std::move(dk), std::move(dv), std::move(dbias)};
 }
 

@@ -23,6 +23,7 @@
 #include "op/entry.h"
 #include "op/index_rules.h"
 #include "op/kernel_loops.h"
+#include "op/reference_sum.h"
 #include "op/sample_sets.h"
 
 namespace cleave {
@@ -101,12 +102,14 @@ Result<Arrays> reference_backward(const OpView& op, std::span<const Array* const
     ++count[row];
   }
   const bool by_count = op.bool_attr("scale_grad_by_freq");
+  ReferenceSums sums(dw.f.size());
   for (int64_t i = 0; i < indices.numel(); ++i) {
     const int64_t row = indices.i[i];
     if (row == padding) continue;
     const double share = by_count ? static_cast<double>(count[row]) : 1.0;
-    for (int64_t j = 0; j < m; ++j) dw.f[row * m + j] += g.f[i * m + j] / share;
+    for (int64_t j = 0; j < m; ++j) sums[row * m + j] += g.f[i * m + j] / share;
   }
+  dw.f = rounded(sums);
   return Arrays{std::move(dw)};
 }
 

@@ -24,6 +24,7 @@
 #include "op/cost.h"
 #include "op/dims.h"
 #include "op/entry.h"
+#include "op/reference_sum.h"
 #include "op/sample_sets.h"
 
 namespace cleave {
@@ -107,29 +108,33 @@ Result<Arrays> reference_backward(const OpView& op, std::span<const Array* const
   const Array &g = *in[0], &q = *in[1], &k = *in[2], &v = *in[3], &y = *in[4];
   const ScoreRows scores(op, q, k, v, op.has(6) ? in[6] : nullptr);
   Array dq(q.dtype, q.shape), dk(k.dtype, k.shape), dv(v.dtype, v.shape);
+  ReferenceSums dq_sum(q.f.size()), dk_sum(k.f.size()), dv_sum(v.f.size());
   const int64_t rows = scores.rows(), width = q.shape.back(), value_width = v.shape.back();
   std::vector<int64_t> at(scores.batch().size(), 0);
   for (int64_t n = 0; n < numel_of(scores.batch()); ++n, next_index(at, scores.batch()))
     for (int64_t i = 0; i < rows; ++i) {
       const std::vector<double> weights = given_weights(scores, at, *in[5], n, i);
       const int64_t q0 = scores.query_at(at) + i * width, g0 = (n * rows + i) * value_width;
-      double own = 0;
+      ReferenceSum own;
       for (int64_t e = 0; e < value_width; ++e) own += g.f[g0 + e] * y.f[g0 + e];
       for (int64_t j = 0; j < scores.columns(); ++j) {
         const int64_t k0 = scores.key_at(at) + j * width,
                       v0 = scores.value_at(at) + j * value_width;
-        double dweight = 0;
+        ReferenceSum dweight;
         for (int64_t e = 0; e < value_width; ++e) {
           dweight += g.f[g0 + e] * v.f[v0 + e];
-          dv.f[v0 + e] += weights[j] * g.f[g0 + e];
+          dv_sum[v0 + e] += weights[j] * g.f[g0 + e];
         }
         const double dscore = weights[j] * (dweight - own) * scores.scale();
         for (int64_t e = 0; e < width; ++e) {
-          dq.f[q0 + e] += dscore * k.f[k0 + e];
-          dk.f[k0 + e] += dscore * q.f[q0 + e];
+          dq_sum[q0 + e] += dscore * k.f[k0 + e];
+          dk_sum[k0 + e] += dscore * q.f[q0 + e];
         }
       }
     }
+  dq.f = rounded(dq_sum);
+  dk.f = rounded(dk_sum);
+  dv.f = rounded(dv_sum);
   return Arrays{std::move(dq), std::move(dk), std::move(dv)};
 }
 

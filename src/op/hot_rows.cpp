@@ -1,7 +1,6 @@
 #include "op/hot_rows.h"
 
 #include "ir/array.h"
-#include "loop/sum_blocks.h"
 
 namespace cleave {
 
@@ -9,7 +8,6 @@ using loop::Expr;
 using loop::Exprs;
 using loop::KernelBuilder;
 using loop::Op;
-using loop::ordered_terms;
 
 namespace {
 
@@ -35,11 +33,11 @@ void fill(KernelBuilder& k, int result, DType type) {
 HotRows::HotRows(const OrderedWrites& writes, DType dtype) : w_(writes) {
   const int64_t steps = numel_of(w_.steps), rows = w_.keys.empty() ? 0 : numel_of(w_.keys);
   const bool sums_f32 = w_.mode == OrderedWrites::Mode::accumulate && dtype == DType::f32;
-  if (!sums_f32 || steps <= ordered_terms || rows == 0 || numel_of(w_.columns) == 0) return;
+  if (!sums_f32 || steps <= hot_steps || rows == 0 || numel_of(w_.columns) == 0) return;
   // A number for each element of the result is worth it where most of them are added to.
   if (w_.key_reads_column && rows > steps) return;
   rows_ = rows;
-  most_ = steps / (ordered_terms + 1);
+  most_ = steps / (hot_steps + 1);
 }
 
 std::vector<loop::KernelRule::Scratch> HotRows::scratch() const {
@@ -72,7 +70,7 @@ void HotRows::begin(KernelBuilder& k) const {
     k.loops(w_.keys, [&](const Exprs& key) {
       const Exprs at = number_at(key, column);
       const Expr hot = k.let(
-          cast(binary(Op::gt, k.load_result(numbers, at), i32(ordered_terms)), DType::i32), "hot");
+          cast(binary(Op::gt, k.load_result(numbers, at), i32(hot_steps)), DType::i32), "hot");
       k.assign(last, last + hot);
       k.store(numbers, at, last * hot);
     });

@@ -25,6 +25,7 @@
 #include "op/index_rules.h"
 #include "op/kernel_loops.h"
 #include "op/mask_put.h"
+#include "op/reference_sum.h"
 #include "op/sample_sets.h"
 
 namespace cleave {
@@ -136,15 +137,19 @@ Result<Arrays> reference_put(const OpView& op, std::span<const Array* const> in)
       CLEAVE_CHECK(index_in_range(op, fmt::format("indices[{}]", d), in[1 + d]->i[k],
                                   in[0]->shape[d], NegativeIndex::from_end));
   Array y = *in[0];
+  ReferenceSums sums = sums_from(y.f);
   std::vector<int64_t> at(w.shape.size(), 0);
   CLEAVE_CHECK(visit_indexed(op, in, w, [&](int64_t, int64_t to) {
     const int64_t from = broadcast_position(at, values.shape);
-    if (y.floating())
-      y.f[to] = values.f[from] + (add ? y.f[to] : 0);
-    else
+    if (!y.floating())
       y.set_int(to, values.i[from] + (add ? y.i[to] : 0));
+    else if (add)
+      sums[to] += values.f[from];
+    else
+      sums[to] = values.f[from];
     next_index(at, w.shape);
   }));
+  y.f = rounded(sums);
   return Arrays{std::move(y)};
 }
 

@@ -16,6 +16,7 @@
 #include "op/entry.h"
 #include "op/index_rules.h"
 #include "op/kernel_loops.h"
+#include "op/reference_sum.h"
 #include "op/sample_sets.h"
 
 namespace cleave {
@@ -60,13 +61,14 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   const int64_t size = rank == 0 ? 1 : y.shape[dim];
   for (int64_t i : index.i)
     CLEAVE_CHECK(index_in_range(op, "index", i, size, NegativeIndex::refused));
+  ReferenceSums sums = sums_from(y.f);
   std::vector<int64_t> at(source.shape.size(), 0);
   for (int64_t k = 0; k < source.numel(); ++k, next_index(at, source.shape)) {
     std::vector<int64_t> target = at;
     if (rank > 0) target[dim] = index.i[at[dim]];
     const int64_t to = broadcast_position(target, y.shape);
     if (y.floating())
-      y.f[to] += op.float_attr("alpha") * source.f[k];
+      sums[to] += op.float_attr("alpha") * source.f[k];
     else if (y.dtype == DType::boolean)
       y.i[to] = y.i[to] != 0 || (whole_alpha(op) != 0 && source.i[k] != 0);
     else
@@ -74,6 +76,7 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
                                          static_cast<uint64_t>(whole_alpha(op)) *
                                              static_cast<uint64_t>(source.i[k])));
   }
+  y.f = rounded(sums);
   return Arrays{std::move(y)};
 }
 

@@ -25,7 +25,7 @@ void fill_result(loop::KernelBuilder& k, double value);
 // Sums of bf16 and f16 are kept in f32 and rounded once: all steps that meet the first one of a
 // place are added there and then. That costs one comparison for each pair of steps.
 //
-// Sums of f32 are added up in the result, but for rows that more than `ordered_terms` steps add to
+// Sums of f32 are added up in the result, but for rows that more than `hot_steps` steps add to
 // (a padding token's): theirs are kept in f64, in scratch, and added to the result at the end. Of n
 // steps at most n / 129 rows are such.
 struct OrderedWrites {

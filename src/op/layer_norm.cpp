@@ -14,6 +14,7 @@
 #include <numeric>
 
 #include "op/reference_lines.h"
+#include "op/reference_sum.h"
 
 namespace cleave {
 
@@ -107,9 +108,9 @@ Result<Arrays> reference_layer_norm(const OpView& op, std::span<const Array* con
   Array y(x.dtype, x.shape), mean(statistic, kept_shape(x.shape, folded, true)), rstd = mean;
   for_each_line(x.shape, folded, [&](int64_t row, const std::vector<int64_t>& line) {
     const auto count = static_cast<double>(line.size());
-    double sum = 0, squares = 0;
+    ReferenceSum sum, squares;
     for (int64_t at : line) sum += x.f[at];
-    const double m = line.empty() ? 0 : std::isinf(sum) ? NAN : sum / count;
+    const double m = line.empty() ? 0 : std::isinf(static_cast<double>(sum)) ? NAN : sum / count;
     for (int64_t at : line) squares += (x.f[at] - m) * (x.f[at] - m);
     const double r = 1 / std::sqrt(squares / count + op.float_attr("eps"));
     for (size_t j = 0; j < line.size(); ++j)

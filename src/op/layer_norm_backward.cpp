@@ -13,6 +13,7 @@
 // Source: aten/src/ATen/native/layer_norm.cpp, PyTorch 2.13.
 #include "op/layer_norm.h"
 #include "op/reference_lines.h"
+#include "op/reference_sum.h"
 
 namespace cleave {
 namespace {
@@ -68,16 +69,17 @@ Result<Arrays> reference_backward(const OpView& op, std::span<const Array* const
   for (size_t k = 0; k < inner.size(); ++k) folded[x.shape.size() - 1 - k] = true;
   const DType dw_dtype = w ? w->dtype : x.dtype;
   Array dx(x.dtype, x.shape), dw(dw_dtype, inner), db(in[5] ? in[5]->dtype : dw_dtype, inner);
+  ReferenceSums dw_sum(dw.f.size()), db_sum(db.f.size());
   for_each_line(x.shape, folded, [&](int64_t row, const std::vector<int64_t>& line) {
     const auto count = static_cast<double>(line.size());
-    double sum = 0, product = 0;
+    ReferenceSum sum, product;
     for (size_t j = 0; j < line.size(); ++j) {
       const double h = (x.f[line[j]] - m.f[row]) * r.f[row], d = dy.f[line[j]];
       const double g = w ? d * w->f[j] : d;
       sum += g;
       product += g * h;
-      dw.f[j] += d * h;
-      db.f[j] += d;
+      dw_sum[j] += d * h;
+      db_sum[j] += d;
     }
     for (size_t j = 0; j < line.size(); ++j) {
       const double h = (x.f[line[j]] - m.f[row]) * r.f[row];
@@ -85,6 +87,8 @@ Result<Arrays> reference_backward(const OpView& op, std::span<const Array* const
       dx.f[line[j]] = r.f[row] * (g - sum / count - h * product / count);
     }
   });
+  dw.f = rounded(dw_sum);
+  db.f = rounded(db_sum);
   return Arrays{dx, dw, db};
 }
 

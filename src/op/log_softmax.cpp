@@ -7,6 +7,7 @@
 //   dx = dy - exp(y) * sum(dy)                   along dim; sums are kept in f32, f64 for f64
 #include <cmath>
 
+#include "op/reference_sum.h"
 #include "op/softmax.h"
 #include "op/wide_grad.h"
 
@@ -18,7 +19,8 @@ namespace {
 void log_softmax_line(std::span<const Array* const> in, const std::vector<int64_t>& line,
                       Array& y) {
   const std::vector<double>& x = in[0]->f;
-  double top = -INFINITY, sum = 0;
+  double top = -INFINITY;
+  ReferenceSum sum;
   for (int64_t at : line) top = std::isnan(x[at]) || x[at] > top ? x[at] : top;
   for (int64_t at : line) sum += std::exp(x[at] - top);
   for (int64_t at : line) y.f[at] = x[at] - top - std::log(sum);
@@ -56,7 +58,7 @@ OpDef log_softmax() {
 
 void backward_line(std::span<const Array* const> in, const std::vector<int64_t>& line, Array& dx) {
   const std::vector<double>&dy = in[0]->f, &y = in[1]->f;
-  double sum = 0;
+  ReferenceSum sum;
   for (int64_t at : line) sum += dy[at];
   for (int64_t at : line) dx.f[at] = dy[at] - std::exp(y[at]) * sum;
 }

@@ -7,6 +7,7 @@
 
 #include "op/promotion.h"
 #include "op/reduction.h"
+#include "op/reference_sum.h"
 #include "op/wide_grad.h"
 
 namespace cleave {
@@ -19,7 +20,8 @@ Result<Types> infer_logsumexp(const OpView& op) {
 Result<Arrays> reference_logsumexp(const OpView& op, std::span<const Array* const> in) {
   const Array x = in[0]->floating() ? *in[0] : converted_array(*in[0], DType::f32);
   const auto fold = [](const Array& a, const std::vector<int64_t>& line) {
-    double top = -INFINITY, sum = 0;
+    double top = -INFINITY;
+    ReferenceSum sum;
     for (int64_t at : line) top = std::isnan(a.f[at]) || a.f[at] > top ? a.f[at] : top;
     if (std::isinf(top)) top = 0;
     for (int64_t at : line) sum += std::exp(a.f[at] - top);

@@ -21,6 +21,7 @@
 #include "op/cost.h"
 #include "op/dims.h"
 #include "op/entry.h"
+#include "op/reference_sum.h"
 #include "op/sample_sets.h"
 
 namespace cleave {
@@ -90,7 +91,7 @@ Array reference_product(const OpView& op, std::span<const Array* const> in, Form
     const int64_t a0 = (batch * n + i) * inner, b0 = batch * inner * m + j;
     const int64_t own = s.beta == 0 ? 0 : broadcast_position(at, in[0]->shape);
     if (y.floating()) {
-      double sum = 0;
+      ReferenceSum sum;
       for (int64_t p = 0; p < inner; ++p) sum += a.f[a0 + p] * b.f[b0 + p * m];
       y.f[k] = s.alpha * sum;
       if (s.beta != 0) y.f[k] += s.beta * in[0]->f[own];

@@ -26,6 +26,7 @@
 #include "op/entry.h"
 #include "op/index_rules.h"
 #include "op/kernel_loops.h"
+#include "op/reference_sum.h"
 #include "op/sample_sets.h"
 
 namespace cleave {
@@ -113,12 +114,16 @@ Result<Arrays> reference_forward(const OpView& op, std::span<const Array* const>
   CLEAVE_TRY(const std::vector<int64_t> of_row, classes(op, *in[1], count));
   Array y(x.dtype, static_shape(op.out_type(0))), total(x.dtype, {});
   const bool rows = by_row(op, forward);
+  ReferenceSums sums(y.f.size());
+  ReferenceSum weights;
   for (size_t i = 0; i < of_row.size(); ++i) {
     if (of_row[i] < 0) continue;
     const double w = op.has(2) ? in[2]->f[of_row[i]] : 1;
-    y.f[rows ? i : 0] -= w * x.f[static_cast<int64_t>(i) * count + of_row[i]];
-    if (!rows) total.f[0] += w;
+    sums[rows ? i : 0] -= w * x.f[static_cast<int64_t>(i) * count + of_row[i]];
+    if (!rows) weights += w;
   }
+  y.f = rounded(sums);
+  total.f[0] = weights;
   if (op.int_attr("reduction") == mean) y.f[0] /= total.f[0];
   return Arrays{std::move(y), std::move(total)};
 }

@@ -22,6 +22,7 @@
 #include "op/entry.h"
 #include "op/index_rules.h"
 #include "op/kernel_loops.h"
+#include "op/reference_sum.h"
 #include "op/sample_sets.h"
 #include "op/scatter_reduce.h"
 #include "op/wide_grad.h"
@@ -79,14 +80,15 @@ std::vector<int64_t> as_one(const Array& a) {
   return a.rank() == 0 ? std::vector<int64_t>{1} : a.shape;
 }
 
-void put(Array& y, int64_t at, const Array& src, int64_t from, std::string_view how) {
-  const auto put_on = [&](auto old, auto value) {
-    return how == "add" ? old + value : how == "multiply" ? old * value : value;
-  };
-  if (y.floating())
-    y.f[at] = put_on(y.f[at], src.f[from]);
+void put(ReferenceSum& y, double x, std::string_view how) {
+  if (how == "add")
+    y += x;
   else
-    y.set_int(at, put_on(y.i[at], src.i[from]));
+    y = how == "multiply" ? y * x : x;
+}
+
+int64_t put_on(int64_t old, int64_t x, std::string_view how) {
+  return how == "add" ? old + x : how == "multiply" ? old * x : x;
 }
 
 Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
@@ -104,6 +106,8 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   const int64_t named = op.int_attr("dim");
   const size_t dim = static_cast<size_t>(named < 0 ? named + std::ssize(sizes) : named);
   Array y = self;
+  const Array& src = op.has(2) ? *in[2] : number;
+  ReferenceSums sums = sums_from(y.f);
   std::vector<int64_t> at(extents.size(), 0);
   for (int64_t k = 0; k < index.numel(); ++k, next_index(at, extents)) {
     std::vector<int64_t> target = at;
@@ -112,8 +116,12 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
     int64_t to = 0, from = 0;
     for (size_t d = 0; d < sizes.size(); ++d) to = to * sizes[d] + target[d];
     for (size_t d = 0; op.has(2) && d < sizes.size(); ++d) from = from * as_one(*in[2])[d] + at[d];
-    put(y, to, op.has(2) ? *in[2] : number, from, how);
+    if (y.floating())
+      put(sums[to], src.f[from], how);
+    else
+      y.set_int(to, put_on(y.i[to], src.i[from], how));
   }
+  y.f = rounded(sums);
   return Arrays{std::move(y)};
 }
 

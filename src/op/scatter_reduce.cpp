@@ -20,12 +20,14 @@
 
 #include <cmath>
 #include <map>
+#include <span>
 
 #include "op/broadcast.h"
 #include "op/cost.h"
 #include "op/dims.h"
 #include "op/entry.h"
 #include "op/index_rules.h"
+#include "op/reference_sum.h"
 #include "op/sample_sets.h"
 #include "op/wide_grad.h"
 
@@ -76,11 +78,23 @@ Result<Types> infer(const OpView& op) {
   return Types{typed_like(self, self.dtype, self.shape)};
 }
 
-double folded(const std::string& reduce, double a, double b) {
-  if (reduce == "prod") return a * b;
-  if (reduce == "sum" || reduce == "mean") return a + b;
-  if (std::isnan(a) || std::isnan(b)) return NAN;
-  return (a > b) == (reduce == "amax") ? a : b;
+// `first` and the elements `from` of src.
+double folded(const std::string& reduce, double first, const std::vector<double>& src,
+              std::span<const int64_t> from) {
+  ReferenceSum sum = first;
+  ReferenceProduct product = first;
+  double most = first;
+  for (int64_t at : from) {
+    const double x = src[at];
+    sum += x;
+    product *= x;
+    if (std::isnan(most) || std::isnan(x))
+      most = NAN;
+    else if ((most > x) != (reduce == "amax"))
+      most = x;
+  }
+  if (reduce == "prod") return product;
+  return reduce == "sum" || reduce == "mean" ? static_cast<double>(sum) : most;
 }
 int64_t folded_int(const std::string& reduce, int64_t a, int64_t b) {
   const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
@@ -114,8 +128,9 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
     const size_t first = own ? 0 : 1;
     const auto count = static_cast<int64_t>(from.size()) + (own ? 1 : 0);
     if (y.floating()) {
-      double sum = own ? self.f[to] : src.f[from[0]];
-      for (size_t j = first; j < from.size(); ++j) sum = folded(reduce, sum, src.f[from[j]]);
+      const std::span<const int64_t> rest(from);
+      const double sum =
+          folded(reduce, own ? self.f[to] : src.f[from[0]], src.f, rest.subspan(first));
       y.f[to] = reduce == "mean" ? sum / static_cast<double>(count) : sum;
     } else {
       int64_t sum = own ? self.i[to] : src.i[from[0]];

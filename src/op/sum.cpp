@@ -15,6 +15,7 @@
 #include <limits>
 
 #include "op/reduction.h"
+#include "op/reference_sum.h"
 #include "op/wide_grad.h"
 
 namespace cleave {
@@ -36,7 +37,7 @@ Array summand(const OpView& op, const Array& x) {
 }
 
 double sum_floats(const Array& x, const std::vector<int64_t>& line) {
-  double sum = 0;
+  ReferenceSum sum;
   for (int64_t at : line) sum += x.f[at];
   return sum;
 }
@@ -186,9 +187,9 @@ OpDef mean() {
 Result<Arrays> reference_prod(const OpView& op, std::span<const Array* const> in) {
   const Array x = summand(op, *in[0]);
   const auto floats = [](const Array& a, const std::vector<int64_t>& line) {
-    double product = 1;
+    ReferenceProduct product;
     for (int64_t at : line) product *= a.f[at];
-    return product;
+    return static_cast<double>(product);
   };
   const auto integers = [](const Array& a, const std::vector<int64_t>& line) {
     uint64_t product = 1;

@@ -15,6 +15,7 @@
 #include "op/cost.h"
 #include "op/dims.h"
 #include "op/entry.h"
+#include "op/reference_sum.h"
 #include "op/sample_sets.h"
 
 namespace cleave {
@@ -41,7 +42,7 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   Array y(a.dtype, static_shape(op.out_type(0)));
   const int64_t inner = a.shape[1], columns = b.shape[1];
   for (int64_t at = 0; at < y.numel(); ++at) {
-    double sum = 0;
+    ReferenceSum sum;
     for (int64_t p = 0; p < inner; ++p) {
       const int64_t both = b.i[p / 2 * columns + at % columns];
       const int64_t number = p % 2 == 0 ? both % 16 : both / 16;

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "op/reduction.h"
+#include "op/reference_sum.h"
 #include "op/wide_grad.h"
 
 namespace cleave {
@@ -29,9 +30,10 @@ Result<Arrays> reference_var(const OpView& op, std::span<const Array* const> in)
   if (!op.attr("correction").is_none()) correction = op.float_attr("correction");
   const auto fold = [&](const Array& x, const std::vector<int64_t>& line) {
     const auto count = static_cast<double>(line.size());
-    double sum = 0, squares = 0;
+    ReferenceSum sum, squares;
     for (int64_t at : line) sum += x.f[at];
-    for (int64_t at : line) squares += (x.f[at] - sum / count) * (x.f[at] - sum / count);
+    const double mean = sum / count;
+    for (int64_t at : line) squares += (x.f[at] - mean) * (x.f[at] - mean);
     return squares / std::max(0.0, count - correction);
   };
   return Arrays{fold_lines(op, *in[0], in[0]->dtype, fold, nullptr)};

@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "op/reduction.h"
+#include "op/reference_sum.h"
 #include "op/wide_grad.h"
 
 namespace cleave {
@@ -38,15 +39,18 @@ Result<Types> infer_norm(const OpView& op) {
 }
 
 double norm_of_line(const Array& x, const std::vector<int64_t>& line, double ord) {
-  double sum = ord == -INFINITY ? INFINITY : 0;
+  double most = ord == -INFINITY ? INFINITY : 0;
+  ReferenceSum sum;
   for (int64_t at : line) {
     const double a = std::fabs(x.f[at]);
-    if (std::isinf(ord))
-      sum = std::isnan(a) || std::isnan(sum) ? NAN : ord > 0 ? std::max(sum, a) : std::min(sum, a);
+    if (std::isnan(a) || std::isnan(most))
+      most = NAN;
     else
-      sum += ord == 0 ? static_cast<double>(a != 0) : std::pow(a, ord);
+      most = ord > 0 ? std::max(most, a) : std::min(most, a);
+    sum += ord == 0 ? static_cast<double>(a != 0) : std::isinf(ord) ? 0 : std::pow(a, ord);
   }
-  return ord == 0 || std::isinf(ord) ? sum : std::pow(sum, 1 / ord);
+  if (std::isinf(ord)) return most;
+  return ord == 0 ? static_cast<double>(sum) : std::pow(sum, 1 / ord);
 }
 
 Result<Arrays> reference_norm(const OpView& op, std::span<const Array* const> in) {

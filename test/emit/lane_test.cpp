@@ -372,7 +372,7 @@ TEST(Lanes, ColumnsKeepOneSumALane) {
 
 // What is summed is rounded at each step, so that another order would give other bits.
 TEST(Lanes, LongSumsInBlocks) {
-  const std::vector<std::vector<int64_t>> folded = {{1024},    {1025},    {3000},
+  const std::vector<std::vector<int64_t>> folded = {{256},     {257},     {3000},
                                                     {70, 100}, {3, 2000}, {500, 9}};
   for (const std::vector<int64_t>& loops : folded)
     for (const DType t : {DType::f32, DType::f64, DType::bf16}) {
@@ -404,13 +404,13 @@ TEST(Lanes, LongSumsInBlocks) {
                      k.store(1, i, s[3]);
                    });
                  }));
-      const bool in_blocks = n > (loops.back() < 16 ? 128 : 1024);
+      const bool in_blocks = n > (loops.back() < 16 ? 64 : 256);
       EXPECT_EQ(text.find("_total") != std::string::npos, in_blocks) << text;
     }
 }
 
 TEST(Lanes, LongSumsOfColumnsInBlocks) {
-  for (const int64_t rows : {128, 129, 1000}) {
+  for (const int64_t rows : {64, 65, 1000}) {
     const std::string text =
         check(kernel({{"x", DType::f32, {rows, 3, 70}}, {"y", DType::f32, {2, 70}, Access::write}},
                      [&](KernelBuilder& k) {

@@ -21,41 +21,51 @@ std::string cut(const Reduce& r, bool in_order = false) {
 }
 
 TEST(SumBlocks, a_lane_adds_so_many_values) {
-  EXPECT_EQ(cut(fold({1024})), "whole");
-  EXPECT_EQ(cut(fold({1025})), "0 of 1024");
-  EXPECT_EQ(cut(fold({64, 16})), "whole");
-  EXPECT_EQ(cut(fold({65, 16})), "0 of 64");
-  EXPECT_EQ(cut(fold({500, 100})), "0 of 9");
-  EXPECT_EQ(cut(fold({500, 1000})), "0 of 1");
-  EXPECT_EQ(cut(fold({500, 2000})), "1 of 1024");
-  EXPECT_EQ(cut(fold({8, 500, 100})), "1 of 9");
+  EXPECT_EQ(cut(fold({256})), "whole");
+  EXPECT_EQ(cut(fold({257})), "0 of 128");
+  EXPECT_EQ(cut(fold({16, 16})), "whole");
+  EXPECT_EQ(cut(fold({17, 16})), "0 of 8");
+  EXPECT_EQ(cut(fold({500, 40})), "0 of 2");
+  EXPECT_EQ(cut(fold({500, 128})), "0 of 1");
+  EXPECT_EQ(cut(fold({500, 2000})), "1 of 128");
+  EXPECT_EQ(cut(fold({8, 500, 40})), "1 of 2");
+  EXPECT_EQ(cut(fold({3, 4, 32})), "0 of 1");
 }
 
 TEST(SumBlocks, in_plain_order) {
-  EXPECT_EQ(cut(fold({128}), true), "whole");
-  EXPECT_EQ(cut(fold({129}), true), "0 of 128");
-  EXPECT_EQ(cut(fold({100, 9}), true), "0 of 14");
+  EXPECT_EQ(cut(fold({16}), true), "whole");
+  EXPECT_EQ(cut(fold({17}), true), "0 of 16");
+  EXPECT_EQ(cut(fold({100, 17}), true), "1 of 16");
+  EXPECT_EQ(cut(fold({100, 16}), true), "0 of 1");
+  EXPECT_EQ(cut(fold({17}, ReduceOp::sum, DType::f64), true), "0 of 16");
+}
+
+// Windows: up to 64 terms stay whole.
+TEST(SumBlocks, of_a_short_innermost_loop) {
   EXPECT_TRUE(is_short(fold({100, 15})));
   EXPECT_FALSE(is_short(fold({15, 16})));
+  EXPECT_EQ(cut(fold({7, 9}), true), "whole");
+  EXPECT_EQ(cut(fold({5, 13}), true), "0 of 1");
+  EXPECT_EQ(cut(fold({100, 5}), true), "0 of 3");
 }
 
 TEST(SumBlocks, computed_extents_count_as_the_most_they_can_be) {
   const Expr n = make_var(9, "n", DType::i64);
   const Expr at_most = binary(Op::max, binary(Op::min, n, Expr(100)), Expr(0));
-  EXPECT_EQ(cut(fold({n})), "0 of 1024");
+  EXPECT_EQ(cut(fold({n})), "0 of 128");
   EXPECT_EQ(cut(fold({at_most})), "whole");
-  EXPECT_EQ(cut(fold({at_most, 16})), "0 of 64");
+  EXPECT_EQ(cut(fold({at_most, 16})), "0 of 8");
   EXPECT_EQ(cut(fold({0, 16})), "whole");
 }
 
 TEST(SumBlocks, what_rounds_alone) {
-  EXPECT_EQ(cut(fold({5000}, ReduceOp::prod)), "0 of 1024");
-  EXPECT_EQ(cut(fold({5000}, ReduceOp::sum, DType::f64)), "0 of 1024");
+  EXPECT_EQ(cut(fold({5000}, ReduceOp::prod)), "0 of 128");
+  EXPECT_EQ(cut(fold({5000}, ReduceOp::sum, DType::f64)), "0 of 128");
   EXPECT_EQ(cut(fold({5000}, ReduceOp::max)), "whole");
   EXPECT_EQ(cut(fold({5000}, ReduceOp::sum, DType::i64)), "whole");
   Reduce both = fold({5000}, ReduceOp::max);
   both.folds.push_back(fold({5000}).folds[0]);
-  EXPECT_EQ(cut(both), "0 of 1024");
+  EXPECT_EQ(cut(both), "0 of 128");
 }
 
 }  // namespace

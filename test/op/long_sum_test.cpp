@@ -44,7 +44,7 @@ double sum_of(const Array& a) { return std::accumulate(a.f.begin(), a.f.end(), 0
 
 double relative(double got, double want) { return std::abs(got / want - 1); }
 
-constexpr double bound = 3e-6;  // of a block of 128 equal numbers, and what follows it
+constexpr double bound = 4e-7;  // of a block of 16 equal numbers, and what follows it
 
 TEST(LongSum, of_all_elements) {
   const Array most = equal({1 << 24});

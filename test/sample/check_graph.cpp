@@ -69,14 +69,14 @@ class Rounding {
   // Moves each floating element by up to a rounding of `type`, of its size and of `whole`. What the
   // type can't hold is 0 or infinity then, as in compiled code.
   void move_elements(Array& a, DType type, double whole) { move_elements(a, type, type, whole); }
-  // By `times` the rounding of `by`, and then rounded to `type`.
-  void move_elements(Array& a, DType by, DType type, double whole, double times = 1) {
+  // By a rounding of `by`, and then rounded to `type`.
+  void move_elements(Array& a, DType by, DType type, double whole) {
     for (double& x : a.f) {
       const double part = seed_ == 0   ? 1
                           : seed_ == 1 ? -1
                                        : static_cast<double>(rng_() >> 11) * 0x1p-52 - 1;
       const bool is_denormal = !moves_alone() && x != 0 && std::fabs(x) < 0x1p24 * least_of(type);
-      x = round_to(type, x + part * (times * rounding_of(by) * (x + whole) +
+      x = round_to(type, x + part * (rounding_of(by) * (x + whole) +
                                      (is_denormal ? 1.5 * least_of(type) : 0)));
     }
   }
@@ -159,11 +159,7 @@ Result<Arrays> run_moved(const Graph& g, NodeId n, std::vector<const Array*> ope
       if (!x) continue;
       moved.push_back(*x);
       const DType sums = x->dtype == DType::f64 ? DType::f64 : DType::f32;
-      // The oracle itself adds one f64 after the other: its own error grows with their number, of
-      // equal ones in one direction.
-      const auto n = static_cast<double>(x->numel());
-      const double times = sums == DType::f64 ? 1 + n / 8 : 1;
-      rounding.move_elements(moved.back(), sums, sums, 0, times);
+      rounding.move_elements(moved.back(), sums, sums, 0);
       rounding.flush_small(moved.back());
       x = &moved.back();
     }

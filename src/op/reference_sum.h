@@ -1,0 +1,60 @@
+// Sums and products of the oracle: in twice the digits of float64, so that they are rounded once
+// whatever their length. Used as a double that is only added to, or only multiplied:
+//
+//   ReferenceSum sum;   for (double x : line) sum += x;   y = sum;
+//
+// Sums are Neumaier's (1974), products carry the rounding of each step, which an fma gives.
+// Infinities and NaN are those of plain float64: what was lost is left out once they appear.
+#pragma once
+#include <cmath>
+#include <vector>
+
+namespace cleave {
+
+// Not where nothing was lost: -0.0 + 0.0 is 0.0.
+inline double with_lost(double x, double lost) {
+  return lost != 0 && std::isfinite(x + lost) ? x + lost : x;
+}
+
+class ReferenceSum {
+ public:
+  ReferenceSum() = default;
+  ReferenceSum(double x) : sum_(x) {}
+
+  ReferenceSum& operator+=(double x) {
+    const double sum = sum_ + x;
+    lost_ += std::fabs(sum_) >= std::fabs(x) ? (sum_ - sum) + x : (x - sum) + sum_;
+    sum_ = sum;
+    return *this;
+  }
+  ReferenceSum& operator-=(double x) { return *this += -x; }
+  operator double() const { return with_lost(sum_, lost_); }
+
+ private:
+  double sum_ = 0, lost_ = 0;
+};
+
+class ReferenceProduct {
+ public:
+  ReferenceProduct() = default;
+  ReferenceProduct(double x) : product_(x) {}
+
+  ReferenceProduct& operator*=(double x) {
+    const double product = product_ * x;
+    lost_ = lost_ * x + std::fma(product_, x, -product);
+    product_ = product;
+    return *this;
+  }
+  operator double() const { return with_lost(product_, lost_); }
+
+ private:
+  double product_ = 1, lost_ = 0;
+};
+
+// One sum for each element, from y's elements on; rounded(sums) are the elements again.
+using ReferenceSums = std::vector<ReferenceSum>;
+
+inline ReferenceSums sums_from(const std::vector<double>& y) { return {y.begin(), y.end()}; }
+inline std::vector<double> rounded(const ReferenceSums& sums) { return {sums.begin(), sums.end()}; }
+
+}  // namespace cleave
