@@ -37,11 +37,25 @@ def open_in_pytorch(op, args, gradients):
         return "of an empty input PyTorch's bias gradient is 0"
     if op == "native_group_norm" and args["input"][1].numel() == 0 and gradients:
         return "of no elements PyTorch's weight gradient is NaN"
+    if op == "cumprod" and gradients and not args["self"][1].isfinite().all():
+        return "PyTorch's gradient divides by self, and is 0 after a 0 even where a NaN is before it"
     if op in ("elu", "hardtanh") and gradients and args["self"][1].isnan().any():
         return "PyTorch's slope at NaN depends on the processor and on what fills a vector"
     if op == "sort" and args["self"][1].numel() != args["self"][1].unique().numel():
         return "the order of equal elements is open"
     return ""
+
+
+class StatisticsTogether(torch.autograd.Function):
+    """mean and rstd of native_group_norm. PyTorch's gradient of that call reads those of mean and rstd where it has both
+    and drops one that comes alone (infinitely_differentiable_native_group_norm_backward): a 0 stands for the other."""
+    @staticmethod
+    def forward(ctx, mean, rstd):
+        return mean.view_as(mean), rstd.view_as(rstd)
+
+    @staticmethod
+    def backward(ctx, mean, rstd):  # called where one has a gradient: the other's is zeros then
+        return mean, rstd
 
 
 class Graph:
@@ -68,6 +82,8 @@ class Graph:
             if why := open_in_pytorch(node["op"], args, gradients):
                 raise NoOverload(f"{node['op']}: {why}")
             out = call(node["op"], args)
+            if node["op"] == "native_group_norm":
+                out = (out[0], *StatisticsTogether.apply(*out[1:]))
             for name, value in zip(node["results"], list(out) if isinstance(out, (list, tuple)) else [out]):
                 if name is not None:
                     values[name] = value
