@@ -9,7 +9,7 @@ file). Where PyTorch has no such call or no gradient of it, the graph is counted
 FOLDER (build/wrong_graphs). Exit status: 0 all agree, 1 not, 77 no PyTorch.
 """
 import json, multiprocessing, os, shutil, subprocess, sys, tempfile
-from aten import NoOverload, call, read_safetensors, torch, value_of
+from aten import NoOverload, call, divides_in_cumprod, read_safetensors, torch, value_of
 
 BATCH = 100
 # Not drawn: what PyTorch on a CPU has no operator for, what is random, and what ATen leaves open (topk: order of ties).
@@ -37,8 +37,10 @@ def open_in_pytorch(op, args, gradients):
         return "of an empty input PyTorch's bias gradient is 0"
     if op == "native_group_norm" and args["input"][1].numel() == 0 and gradients:
         return "of no elements PyTorch's weight gradient is NaN"
-    if op == "cumprod" and gradients and not args["self"][1].isfinite().all():
-        return "PyTorch's gradient divides by self, and is 0 after a 0 even where a NaN is before it"
+    if op == "cumprod" and gradients and args["self"][1].is_floating_point() and divides_in_cumprod(args["self"][1], args["dim"][1]):
+        return "PyTorch's gradient " + divides_in_cumprod(args["self"][1], args["dim"][1])
+    if op == "cumprod_backward" and divides_in_cumprod(args["input"][1], args["dim"][1]):
+        return "PyTorch's " + divides_in_cumprod(args["input"][1], args["dim"][1])
     if op in ("elu", "hardtanh") and gradients and args["self"][1].isnan().any():
         return "PyTorch's slope at NaN depends on the processor and on what fills a vector"
     if op == "sort" and args["self"][1].numel() != args["self"][1].unique().numel():
