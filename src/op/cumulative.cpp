@@ -7,12 +7,7 @@
 // Integers and bool give i64 without dtype; with dtype, x is converted first. Floating elements are
 // added up in f64: one by one in f32, a million of them would be 1e-2 off.
 //
-// The gradient of cumsum is the cumulative sum from the other end. That of cumprod divides by
-// nothing, so zeros are no trouble: with x_j replaced by 1,
-//
-//   dx_j = sum over i >= j of  g_i * (product over k <= i, k != j of x_k)
-//
-// which takes a matrix of size^2 for each line.
+// The gradient of cumsum is the cumulative sum from the other end, that of cumprod cumprod_backward.
 #include "op/cost.h"
 #include "op/line_kernel.h"
 #include "op/reduction.h"
@@ -135,27 +130,10 @@ OpDef cumsum() {
   };
 }
 
-// [..., j, k]: row j is the line with element j replaced by 1. Its products from k = j on count.
 Values grad_cumprod(Builder& b, const GradView& op) {
-  const Type& x = op.in_type(0);
-  const DType w = wide(x.dtype);
-  ValueId g = b.convert(op.dout(0), w), v = b.convert(op.in(0), w);
-  if (x.rank() == 0) return {b.convert(g, x.dtype)};
-  const int64_t rank = x.rank(), dim = from_front(op.int_attr("dim"), rank);
-  const auto last = [&](ValueId a) {
-    return b.call1("transpose", {a}, {{"dim0", dim}, {"dim1", rank - 1}});
-  };
-  const Dim size = x.shape[static_cast<size_t>(dim)];
-  const ValueId at = b.call1("arange", {}, {{"end", size}, {"dtype", DType::i64}});
-  const ValueId row = b.view(at, Shape{size, 1});
-  const ValueId one = b.call1("full", {}, {{"size", Shape{}}, {"fill_value", 1.0}, {"dtype", w}});
-  const ValueId none = b.call1("full", {}, {{"size", Shape{}}, {"fill_value", 0.0}, {"dtype", w}});
-  const ValueId without =
-      b.call1("where", {b.call1("eq", {at, row}), one, b.unsqueeze(last(v), rank - 1)});
-  const ValueId products = b.call1("cumprod", {without}, {{"dim", rank}});
-  const ValueId counted = b.call1(
-      "where", {b.call1("ge", {at, row}), b.mul(products, b.unsqueeze(last(g), rank - 1)), none});
-  return {b.convert(last(b.sum(counted, {rank}, false)), x.dtype)};
+  const DType x = op.in_type(0).dtype, w = wide(x);
+  const ValueId g = b.convert(op.dout(0), w), v = b.convert(op.in(0), w);
+  return {b.convert(b.call1("cumprod_backward", {g, v}, {{"dim", op.int_attr("dim")}}), x)};
 }
 
 OpDef cumprod() {
@@ -178,6 +156,7 @@ OpDef cumprod() {
                           {{f32({40}).range(0.8, 1.2)}, {{"dim", 0}}},
                           {{f32({5}).with({2, 0, -3, 0.5, 1})}, {{"dim", 0}}},
                           {{f32({5}).with({2, 0, -3, 0, 1})}, {{"dim", 0}}},
+                          {{f64({4}).with({1e-200, 1e-200, 1e200, 2})}, {{"dim", 0}}},
                           {{f32({3}).with({NAN, 0, INFINITY})}, {{"dim", 0}}},
                           {{f32({})}, {{"dim", -1}}},
                           {{f32({0, 2})}, {{"dim", 0}}},

@@ -6,7 +6,8 @@
 //   (C1..C4) group_norm.h
 // mean and rstd are f32 where weight or bias is f32 beside a bf16 or f16 input and on CUDA, else of
 // the input's dtype. A group without elements has mean 0 and rstd NaN. All three results have a
-// gradient, each alone too, where PyTorch has those of mean and rstd beside y's alone.
+// gradient, each alone too, where PyTorch's drops that of mean without one of rstd, and of rstd
+// without one of mean.
 // Source: aten/src/ATen/native/group_norm.cpp, PyTorch 2.13.
 #include "op/group_norm.h"
 

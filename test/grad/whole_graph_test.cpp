@@ -111,5 +111,21 @@ TEST(WholeGraph, nan_of_a_minimum_stays_with_the_least) {
   EXPECT_EQ(y[1].f[2], 0);
 }
 
+// Work and memory grow with the line, not with its square; a zero hides what is behind it.
+TEST(WholeGraph, cumulative_product_of_a_long_line) {
+  constexpr int64_t n = 100000, zero = 40000;
+  const Graph joint =
+      value_or_throw(make_joint(parsed("graph @main(%x: input f64[100000] grad) {\n"
+                                       "  %y = cumprod(%x; dim=0)\n  return %y\n}\n"),
+                                core()));
+  Array ones(DType::f64, {n});
+  std::fill(ones.f.begin(), ones.f.end(), 1.0);
+  Array x = ones;
+  x.f[zero] = 0;
+  const Arrays got = value_or_throw(interpret(joint, {{"x", x}, {"tangent.0", ones}}));
+  for (int64_t j = 0; j < n; ++j)
+    ASSERT_EQ(got[1].f[j], j < zero ? zero - j : j == zero ? n - zero : 0) << j;
+}
+
 }  // namespace
 }  // namespace cleave

@@ -46,6 +46,16 @@ def is_tensor_type(t):
     return "Tensor" in str(t)
 
 
+def divides_in_cumprod(x, dim):
+    """Why PyTorch's gradient of x.cumprod(dim) isn't that of the products without one element each; empty: it is. It
+    divides the sums of (product * gradient) by x, and is 0 behind a 0 whatever is before it."""
+    if not x.isfinite().all():
+        return "divides by the elements; the product of the others is a number, or none beside a zero"
+    if x.numel() and ((x.cumprod(dim).abs() < torch.finfo(x.dtype).tiny) & (x == 0).cumsum(dim).eq(0)).any():
+        return "divides products that underflow; the product of the others may not"
+    return ""
+
+
 class NoOverload(Exception):
     pass
 
@@ -57,6 +67,8 @@ def call(name, args):
         raise NoOverload(f"aten::{name} is not there")
     if name == "arange":
         args = {"start": ("value", 0), **args}
+    if name == "cumprod_backward":  # PyTorch's has what cumprod gave for a last operand
+        args = {**args, "output": ("tensor", torch.cumprod(args["input"][1], args["dim"][1]))}
     errors = []
     for overload in packet.overloads():
         op = getattr(packet, overload)

@@ -9,12 +9,13 @@ file). Where PyTorch has no such call or no gradient of it, the graph is counted
 FOLDER (build/wrong_graphs). Exit status: 0 all agree, 1 not, 77 no PyTorch.
 """
 import json, multiprocessing, os, shutil, subprocess, sys, tempfile
-from aten import NoOverload, call, read_safetensors, torch, value_of
+from aten import NoOverload, call, divides_in_cumprod, read_safetensors, torch, value_of
 
 BATCH = 100
 # Not drawn: what PyTorch on a CPU has no operator for, what is random, and what ATen leaves open (topk: order of ties).
-WITHOUT = ["adam_step", "int_mm_scaled", "uint4x2_mm", "opaque", "rng_next", "sym_size", "sym_numel", "rand", "randn", "randint", "randperm", "bernoulli",
-           "native_dropout", "empty", "empty_like", "empty_strided", "empty_permuted", "topk",
+WITHOUT = ["adam_step", "int_mm_scaled", "uint4x2_mm", "opaque", "fused", "class_index", "cond", "while_loop", "rng_next",
+           "sym_size", "sym_numel", "rand", "randn", "randint", "randperm", "bernoulli", "native_dropout",
+           "empty", "empty_like", "empty_strided", "empty_permuted", "topk",
            "_scaled_dot_product_efficient_attention", "_scaled_dot_product_efficient_attention_backward",
            "_fused_rms_norm_backward"]
 
@@ -25,6 +26,30 @@ NO_DERIVATIVE = ["copy", "silu_backward", "native_group_norm_backward", "native_
 # PyTorch's gradient of a gradient takes it that these operands are those of the forward call.
 OTHER_GRADIENT = {"nll_loss_backward": "total_weight", "native_layer_norm_backward": "mean and rstd",
                   "native_batch_norm_backward": "save_mean and save_invstd"}
+
+# Operands that PyTorch's kernels, or those of their gradients, read as row-major memory whatever their strides: PyTorch's
+# own callers give them so. The scatters of views copy self with its strides, and elements that share a place are one then.
+BATCH_NORM = ["weight", "running_mean", "running_var", "save_mean", "save_invstd"]
+ROW_MAJOR = {"view": ["self"], "_unsafe_view": ["self"], "as_strided": ["self"],
+             "select_scatter": ["self"], "slice_scatter": ["self"], "diagonal_scatter": ["self"],
+             "native_group_norm": ["input", "weight", "bias"],
+             "native_group_norm_backward": ["grad_out", "input", "mean", "rstd", "weight"],
+             "native_layer_norm_backward": ["mean", "rstd"],
+             "_native_batch_norm_legit": BATCH_NORM, "_native_batch_norm_legit_functional": BATCH_NORM,
+             "_native_batch_norm_legit_no_training": BATCH_NORM, "native_batch_norm_backward": BATCH_NORM,
+             "_scaled_dot_product_flash_attention_for_cpu": ["query", "key", "value"],
+             "_scaled_dot_product_flash_attention_for_cpu_backward": ["query", "key", "value", "out"]}
+
+
+def with_strides(x, strides):
+    """x where its elements lie with these strides; those that share a place are equal."""
+    if strides is None:
+        return x.clone()
+    size = 0 if x.numel() == 0 else 1 + sum((n - 1) * s for n, s in zip(x.shape, strides))
+    place = torch.arange(size).as_strided(x.shape, strides).reshape(-1)
+    memory = torch.zeros(size, dtype=x.dtype)
+    memory[place] = x.reshape(-1)
+    return memory.as_strided(x.shape, strides)
 
 
 def open_in_pytorch(op, args, gradients):
@@ -37,11 +62,27 @@ def open_in_pytorch(op, args, gradients):
         return "of an empty input PyTorch's bias gradient is 0"
     if op == "native_group_norm" and args["input"][1].numel() == 0 and gradients:
         return "of no elements PyTorch's weight gradient is NaN"
+    if op == "cumprod" and gradients and args["self"][1].is_floating_point() and divides_in_cumprod(args["self"][1], args["dim"][1]):
+        return "PyTorch's gradient " + divides_in_cumprod(args["self"][1], args["dim"][1])
+    if op == "cumprod_backward" and divides_in_cumprod(args["input"][1], args["dim"][1]):
+        return "PyTorch's " + divides_in_cumprod(args["input"][1], args["dim"][1])
     if op in ("elu", "hardtanh") and gradients and args["self"][1].isnan().any():
         return "PyTorch's slope at NaN depends on the processor and on what fills a vector"
     if op == "sort" and args["self"][1].numel() != args["self"][1].unique().numel():
         return "the order of equal elements is open"
     return ""
+
+
+class StatisticsTogether(torch.autograd.Function):
+    """mean and rstd of native_group_norm. PyTorch's gradient of that call reads those of mean and rstd where it has both
+    and drops one that comes alone (infinitely_differentiable_native_group_norm_backward): a 0 stands for the other."""
+    @staticmethod
+    def forward(ctx, mean, rstd):
+        return mean.view_as(mean), rstd.view_as(rstd)
+
+    @staticmethod
+    def backward(ctx, mean, rstd):  # called where one has a gradient: the other's is zeros then
+        return mean, rstd
 
 
 class Graph:
@@ -54,20 +95,24 @@ class Graph:
         """Results by `want` key; gradients too, where asked for."""
         values = {}
         for name, wants in self.text["inputs"]:
-            values[name] = self.tensors[name].clone().requires_grad_(wants and gradients)
+            strides = self.text["strides"].get(name)
+            values[name] = with_strides(self.tensors[name], strides).requires_grad_(wants and gradients)
         leaves = {n: v for n, v in values.items() if v.requires_grad}
         for node in self.text["nodes"]:
             args = {}
             for name, a in node["args"]:
                 if "tensor" in a:
-                    args[name] = ("tensor", values[a["tensor"]].contiguous())
+                    x = values[a["tensor"]]
+                    args[name] = ("tensor", x.contiguous() if name in ROW_MAJOR.get(node["op"], []) else x)
                 elif "tensors" in a:
-                    args[name] = ("tensors", [None if t is None else values[t].contiguous() for t in a["tensors"]])
+                    args[name] = ("tensors", [None if t is None else values[t] for t in a["tensors"]])
                 else:
                     args[name] = ("value", value_of(a["value"]))
             if why := open_in_pytorch(node["op"], args, gradients):
                 raise NoOverload(f"{node['op']}: {why}")
             out = call(node["op"], args)
+            if node["op"] == "native_group_norm":
+                out = (out[0], *StatisticsTogether.apply(*out[1:]))
             for name, value in zip(node["results"], list(out) if isinstance(out, (list, tuple)) else [out]):
                 if name is not None:
                     values[name] = value
@@ -120,8 +165,8 @@ def run_graph(path):
     except (NoOverload, RuntimeError, NotImplementedError) as first:
         try:
             found, kind, text = g.run(False), "forward", str(first).splitlines()[0]
-        except (NoOverload, RuntimeError, NotImplementedError):
-            return "refused", str(first).splitlines()[0]
+        except (NoOverload, RuntimeError, NotImplementedError) as second:
+            return "refused", str(second).splitlines()[0]
     why = g.difference(found)
     return ("differ", why) if why else (kind, text)
 

@@ -10,7 +10,7 @@ what differs, its result in float64 decides, within the same tolerance of the sa
 names is not compared, and counted. Exit status: 0 all agree, 1 not, 77 no PyTorch 2.13.
 """
 import concurrent.futures, fnmatch, json, math, multiprocessing, os, subprocess, sys, tempfile
-from aten import NoOverload, call, read_safetensors, torch, value_of
+from aten import NoOverload, call, divides_in_cumprod, read_safetensors, torch, value_of
 
 # Operators whose values ATen leaves open or fixes otherwise, each with the reason.
 OWN = {
@@ -34,8 +34,10 @@ LEFT = [
     ("sort topk", "grad.self", lambda a: not a.get("stable") and has_ties(a["self"]), "the order of equal elements is open"),
     ("hardtanh", "grad.self", lambda a: a["self"].isnan().any(), "its slope at NaN is 0 in whole vectors, 1 in the rest"),
     ("elu", "grad.self", lambda a: a["self"].isnan().any(), "its slope at NaN is 1 in AVX-512 and in what fills no vector, NaN elsewhere"),
-    ("cumprod", "grad.self", lambda a: not a["self"].isfinite().all(),
-     "divides by the elements; the product of the others is a number, or none beside a zero"),
+    ("cumprod", "grad.self", lambda a: divides_in_cumprod(a["self"], a["dim"]),
+     "divides by the elements and starts from products that underflow; the product of the others is a number"),
+    ("cumprod_backward", "*", lambda a: divides_in_cumprod(a["input"], a["dim"]),
+     "divides by the elements and starts from products that underflow; the product of the others is a number"),
     ("rsqrt", "grad.self", lambda a: is_narrow(a["self"]), "the result is rounded before its third power is taken"),
     ("div", "grad.other", lambda a: is_narrow(a["self"]) and a["other"].dtype == torch.float32, "reads the result, rounded to 16 bits"),
     ("pow", "grad.exponent", lambda a: is_narrow(a["self"]) and a["exponent"].dtype == torch.float32, "reads the result, rounded to 16 bits"),

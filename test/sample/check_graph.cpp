@@ -126,11 +126,13 @@ bool cancels_inside(const OpView& op) {
 // is not: it is NaN then.
 bool may_overflow_inside(const Graph& g, NodeId n, const std::vector<const Array*>& operands) {
   const std::string& name = g.node(n).op->name;
-  if ((name != "prod" && name != "cumprod") || !operands[0]->floating()) return false;
+  if (name != "prod" && name != "cumprod" && name != "cumprod_backward") return false;
+  const Array& factors = *operands[name == "cumprod_backward" ? 1 : 0];
+  if (!factors.floating()) return false;
   double up = 0;
-  for (const double x : operands[0]->f)
+  for (const double x : factors.f)
     if (std::isfinite(x) && std::fabs(x) > 1) up += std::log2(std::fabs(x));
-  return up > (operands[0]->dtype == DType::f64 ? 1000 : 120);
+  return up > (factors.dtype == DType::f64 ? 1000 : 120);
 }
 
 // What the mean's rounding adds to each normalised element: that of the operand's size, scaled.

@@ -4,7 +4,8 @@
 //
 // For each seed graph_SEED.clv, graph_SEED.safetensors and graph_SEED.json:
 //   {"nodes": [{"op": "add", "args": [...], "results": ["add.1", null]}, ...],   args: peer_file.h
-//    "inputs": [["x", wants_grad], ...], "returns": ["add.1", ...]}
+//    "inputs": [["x", wants_grad], ...], "strides": {"x": [1, 4]}, "returns": ["add.1", ...]}
+// Every third graph has strides (strided_graph.h); "strides" says those of its inputs.
 // Tensors: each input by its name; cotangent.K of return K; want.K and want.grad.NAME by the
 // oracle; allowed.K and allowed.grad.NAME, how far each element may be from it (inf: rounding
 // decides it).
@@ -12,10 +13,12 @@
 #include <filesystem>
 #include <fstream>
 
+#include "ir/strides.h"
 #include "ir/text.h"
 #include "op/registry.h"
 #include "test/sample/check_graph.h"
 #include "test/sample/peer_file.h"
+#include "test/sample/strided_graph.h"
 
 namespace cleave::random {
 namespace {
@@ -35,15 +38,19 @@ Json nodes_of(const Graph& g) {
 }
 
 Json json_of(const Graph& g) {
-  Json inputs = Json::array(), returns = Json::array();
-  for (const Placeholder& p : g.placeholders()) inputs.push_back({g.name(p.value), p.wants_grad});
+  Json inputs = Json::array(), strides = Json::object(), returns = Json::array();
+  for (const Placeholder& p : g.placeholders()) {
+    inputs.push_back({g.name(p.value), p.wants_grad});
+    if (g.type(p.value).strides) strides[g.name(p.value)] = strides_of(g.type(p.value));
+  }
   for (const Return& r : g.returns()) returns.push_back(g.name(r.value));
-  return {{"nodes", nodes_of(g)}, {"inputs", inputs}, {"returns", returns}};
+  return {{"nodes", nodes_of(g)}, {"inputs", inputs}, {"strides", strides}, {"returns", returns}};
 }
 
 Status write(const OpRegistry& ops, uint64_t seed, const GraphOptions& options,
              const std::string& folder) {
-  CLEAVE_TRY(const RandomGraph forward, random_graph(ops, seed, options));
+  CLEAVE_TRY(RandomGraph forward, random_graph(ops, seed, options));
+  if (seed % 3 == 1) forward = with_strides(std::move(forward), seed);
   CLEAVE_TRY(const RandomGraph joint, with_gradients(forward, ops, seed));
   CLEAVE_TRY(const Expectation e, expectation_of(joint));
   law::TensorFile file;
