@@ -31,8 +31,6 @@ if(NOT CLEAVE_CLANG STREQUAL "OFF")
   find_path(CLEAVE_LLVM_INCLUDE NAMES clang/Frontend/CompilerInstance.h HINTS ${llvm}/include)
   if(CLEAVE_LLVM_LIBRARY AND CLEAVE_CLANG_LIBRARY AND CLEAVE_LLVM_INCLUDE)
     set(CLEAVE_HAVE_CLANG ON)
-    target_include_directories(cleave_dependencies SYSTEM INTERFACE ${CLEAVE_LLVM_INCLUDE})
-    target_compile_definitions(cleave_dependencies INTERFACE CLEAVE_HAVE_CLANG=1)
     add_library(cleave_clang_dependencies INTERFACE)
     target_include_directories(cleave_clang_dependencies SYSTEM INTERFACE ${CLEAVE_LLVM_INCLUDE})
     target_link_libraries(cleave_clang_dependencies INTERFACE ${CLEAVE_CLANG_LIBRARY}
