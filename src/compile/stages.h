@@ -5,9 +5,9 @@
 //   fuse   cut                        the graph as it is to run
 //   lower   in_place   emit   products   plan_memory   build         kernels, memory, code
 //
-//   CLEAVE_CHECK(run_stages(Stage::autocast, Stage::grad, graph, ops, options));   // its joint graph
-//   CLEAVE_CHECK(run_stages(Stage::verify, Stage::fuse, graph, ops, options));     // what is lowered
-//   CLEAVE_TRY(BuiltProgram p, build_program(graph, ops, options, report));        // verify to build
+//   run_stages(Stage::autocast, Stage::grad, graph, ops, options);     // its joint graph
+//   run_stages(Stage::verify, Stage::fuse, graph, ops, options);       // what is lowered
+//   BuiltProgram p = *build_program(graph, ops, options, report);      // verify to build
 //
 // A graph is verified after every stage that changed it, and written to the dump folder then
 // (NN_stage.clv); lower writes the kernels (NN_lower.loops), emit each unit of C text

@@ -5,8 +5,8 @@
 //   before_j = product over k < j of x_k         after_j = grad_j + x_{j+1} * after_{j+1}
 //
 // One pass from each end and no division: neither zeros nor products that underflow lose what the
-// others are. A product with a factor 0 is 0, whatever its other factors: what lies behind the first
-// 0 has no gradient, even where an after_j has overflowed. The kernel's products are in f64.
+// others are. A product with a factor 0 is 0, whatever its other factors: what lies behind the
+// first 0 has no gradient, even where an after_j has overflowed. The kernel's products are in f64.
 //
 //   (C1) dim in range; a 0-d tensor counts as one dim
 //   (C2) input is floating and grad has its type

@@ -7,7 +7,8 @@
 // Integers and bool give i64 without dtype; with dtype, x is converted first. Floating elements are
 // added up in f64: one by one in f32, a million of them would be 1e-2 off.
 //
-// The gradient of cumsum is the cumulative sum from the other end, that of cumprod cumprod_backward.
+// The gradient of cumsum is the cumulative sum from the other end, that of cumprod is
+// cumprod_backward.
 #include "op/cost.h"
 #include "op/line_kernel.h"
 #include "op/reduction.h"

@@ -49,7 +49,8 @@ class Compiler {
   virtual const std::string& identity() const = 0;
 };
 
-// automatic: clang where its plug-in can be opened, else cc. none: kernels are not compiled (bytecode.h).
+// automatic: clang where its plug-in can be opened, else cc. none: kernels are not compiled
+// (bytecode.h).
 enum class CompilerKind { automatic, clang, cc, none };
 
 Result<std::shared_ptr<Compiler>> make_compiler(CompilerKind kind, const Target& target);

@@ -1,7 +1,7 @@
-// fuzz_budgets [N [SEED [BUDGETS [FOLDER]]]]: N random training graphs from SEED on, each under BUDGETS
-// budgets between its least and its largest peak, with interpreted kernels, each tenth by the
-// compiler; each with options of its own (run_choice.h), each fourth with strides.
-// A graph with a violation is written to FOLDER as wrong_SEED.clv with its inputs.
+// fuzz_budgets [N [SEED [BUDGETS [FOLDER]]]]: N random training graphs from SEED on, each under
+// BUDGETS budgets between its least and its largest peak, with interpreted kernels, each tenth by
+// the compiler; each with options of its own (run_choice.h), each fourth with strides. A graph with
+// a violation is written to FOLDER as wrong_SEED.clv with its inputs.
 // Exit status: 0 nothing is violated, 1 something is.
 #include <chrono>
 
