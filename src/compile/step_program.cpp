@@ -107,7 +107,9 @@ class Collector {
       for (const size_t s : storages_of(p_.steps[i])) {
         const auto id = static_cast<int32_t>(s);
         const bool written = writes(p_, p_.steps[i], s);
-        if (out_.storages[s].placeholder && written) call.updates.push_back(id);
+        if (out_.storages[s].placeholder && written &&
+            std::ranges::find(call.updates, id) == call.updates.end())
+          call.updates.push_back(id);
         if (std::find(seen.begin(), seen.end(), id) != seen.end()) continue;
         seen.push_back(id);
         if (has_parts(s)) {
