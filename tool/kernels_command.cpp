@@ -1,6 +1,6 @@
 // cleave kernels G.clv: the kernels that a graph becomes, and what they move.
 #include "compile/stages.h"
-#include "inspect/halves_traffic.h"
+#include "inspect/program_traffic.h"
 #include "op/registry.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
@@ -56,14 +56,9 @@ Status run(const Options& o) {
   CLEAVE_CHECK(o.joint.choice.check());
   options.passes = o.joint.choice.pass_options();
   CLEAVE_TRY(options.autocast, o.joint.autocast.dtype());
-  HalvesTraffic report;
-  if (o.grad) {
-    CLEAVE_CHECK(make_joint_graph(p.main, ops, o.joint));
-    CLEAVE_TRY(report, halves_traffic(p.main, ops, options));
-  } else {
-    CLEAVE_CHECK(run_stages(Stage::autocast, Stage::pre_grad, p.main, ops, options));
-    CLEAVE_TRY(report.kernels, graph_traffic(p.main, ops, options));
-  }
+  options.grad = o.grad;
+  CLEAVE_CHECK(run_stages(Stage::autocast, Stage::grad, p.main, ops, options));
+  CLEAVE_TRY(const ProgramTraffic report, program_traffic(p.main, ops, options));
   std::optional<KernelTimes> times;
   if (o.time > 0) {
     CLEAVE_TRY(const Graph graph, graph_at_hints(p.main));
@@ -105,7 +100,8 @@ Command kernels_command() {
           "  cleave kernels gpt.clv --grad", [](OptionList& options) {
             auto o = std::make_shared<Options>();
             options.required("GRAPH", o->graph, "a graph; - is stdin");
-            options.flag("--grad", o->grad, "its forward and backward, cut where they move least");
+            options.flag("--grad", o->grad,
+                         "of its forward and backward, as `cleave run --grad` runs them");
             o->joint.add_to(options);
             options.option("--fuse", o->fuse, "on or off: a kernel for each call");
             options.option("--time", o->time,

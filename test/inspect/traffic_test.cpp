@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "grad/grad.h"
-#include "inspect/halves_traffic.h"
+#include "inspect/program_traffic.h"
 #include "ir/text.h"
 #include "op/registry.h"
 
@@ -47,13 +47,9 @@ TEST_P(Traffic, is_within_its_limit) {
   const Case& c = GetParam();
   const OpRegistry ops = value_or_throw(core_ops());
   Graph g = value_or_throw(parse(c.graph, "case", ops)).main;
-  double elements = 0;
-  if (c.grad) {
-    const Graph joint = value_or_throw(make_joint(g, ops));
-    elements = static_cast<double>(total_bytes(value_or_throw(halves_traffic(joint, ops)).kernels));
-  } else {
-    elements = static_cast<double>(total_bytes(value_or_throw(graph_traffic(g, ops))));
-  }
+  if (c.grad) g = value_or_throw(make_joint(g, ops));
+  const auto elements =
+      static_cast<double>(total_bytes(value_or_throw(program_traffic(g, ops)).kernels));
   EXPECT_GT(elements, 0);
   if (c.unreached == 0) {
     EXPECT_LE(elements / 4, c.limit);

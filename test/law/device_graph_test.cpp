@@ -6,7 +6,7 @@
 #include "compile/measure_call.h"
 #include "cut/default_partition.h"
 #include "grad/grad.h"
-#include "inspect/halves_traffic.h"
+#include "inspect/program_traffic.h"
 #include "interp/interpret.h"
 #include "ir/print.h"
 #include "pass/pipeline.h"
@@ -83,7 +83,7 @@ TEST(DeviceGraphs, nothing_runs_them_on_the_cpu) {
     const RandomGraph far = value_or_throw(with_devices(r));
     EXPECT_NE(refusal(compiled(far.g)).find("@cuda:0: no backend for cuda"), std::string::npos)
         << "seed " << seed << ": " << refusal(compiled(far.g)) << print(far.g);
-    const auto kernels = graph_traffic(far.g, core());
+    const auto kernels = program_traffic(far.g, core());
     ASSERT_FALSE(kernels.ok());
     EXPECT_EQ(kernels.failure().kind, ErrorKind::unsupported);
   }
