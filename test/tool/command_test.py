@@ -326,9 +326,12 @@ class Kernels(Case):
     def test_unfused_each_call_is_a_kernel(self):
         self.assertEqual(self.report("--fuse", "off")["elements"], 40)
 
-    def test_halves_say_what_is_saved(self):
+    def test_forward_and_backward_are_one_program(self):
+        """x and the cotangent are read, both results written, by the one kernel that `run --grad` runs."""
         report = self.report("--grad")
-        self.assertEqual(report["elements"], 50)
+        self.assertEqual(report["elements"], 40)
+        ran = json.loads(cleave("run", self.file("k.clv", self.GRAPH), "--grad", "--random", "--json").stdout)
+        self.assertEqual(ran["kernels"], len(report["kernels"]))
         self.assertEqual(report["saved"], ["x"])
 
     def test_wrong_options_are_refused(self):
