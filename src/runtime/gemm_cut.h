@@ -31,7 +31,7 @@ struct GemmCut {
   double cycles = 0;                          // modelled, of all in one piece on one thread
 
   long pieces() const { return static_cast<long>(groups * rows * columns); }
-  long lanes() const { return lanes_for(cycles, pieces()); }
+  long lanes() const { return lanes_for(cycles, pieces(), product_wakings); }
   GemmPiece piece(long index) const;
 };
 

@@ -8,10 +8,12 @@ namespace cleave::runtime {
 constexpr long most_lanes = 16;
 constexpr double waking_cycles = 8000;  // a thread, from parallel_for to its first piece
 
-// By modelled work alone, in cycles of one core: the least for each lane is what two wakings take
-// (7 us at 2.4 GHz). With three, products of 22 us on a Zen 5 had one lane, and took 12 with two.
-inline long lanes_for(double cycles, long pieces) {
-  const double worth = std::clamp(cycles / (2 * waking_cycles), 1.0, double{most_lanes});
+// By modelled work alone, in cycles of one core: the least for each lane is what three wakings take
+// (10 us at 2.4 GHz). Products pack little for a lane: two, as those of 22 us on a Zen 5 take 12
+// with two lanes.
+constexpr double product_wakings = 2;
+inline long lanes_for(double cycles, long pieces, double wakings = 3) {
+  const double worth = std::clamp(cycles / (wakings * waking_cycles), 1.0, double{most_lanes});
   return std::min(pieces, static_cast<long>(worth));
 }
 
