@@ -226,16 +226,9 @@ class Collector {
       StepProgram::Call& maker = out_.calls[call_of[graph_.value(v).def.v]];
       const bool is_kept = std::ranges::any_of(
           maker.makes, [&](int32_t s) { return out_.storages[static_cast<size_t>(s)].kept; });
-      if (!is_kept && !is_update(maker))
+      if (!is_kept && maker.updates.empty())
         out_.storages[static_cast<size_t>(storage_for(v, maker))].kept = true;
     }
-  }
-
-  // Those are put in order by themselves: behind every step that may fail.
-  bool is_update(const StepProgram::Call& call) const {
-    return !call.updates.empty() || std::ranges::any_of(call.makes, [&](int32_t s) {
-      return out_.storages[static_cast<size_t>(s)].update;
-    });
   }
 
   // What calls make of the values, each seen through the nodes without steps.

@@ -41,12 +41,19 @@ Number number_of(const Array& a) {
   return AttrValue(round_to(a.dtype, round_to(DType::f32, a.f[0])));
 }
 
-// A number of a constructor in its dtype; f32 as it is written, which full rounds again.
+// Whether f32 holds the number but for rounding, which `full` does again: neither infinity nor 0 of
+// what isn't.
+bool is_written_in_f32(double x) {
+  const double y = round_to(DType::f32, x);
+  return std::isfinite(y) && (y != 0 || x == 0);
+}
+
+// A number of a constructor in its dtype; f32 as it is written, where it can be.
 Number as_dtype(const AttrValue& v, DType t) {
   const Dim* d = v.get<Dim>();
   if (!v.is_number() || (d && !d->is_const()) || t == DType::c64) return {};
   if (is_integer(t) && v.get<double>() && !(std::abs(v.as_double()) < 0x1p31)) return {};
-  if (t == DType::f32) return AttrValue(v.as_double());
+  if (t == DType::f32 && is_written_in_f32(v.as_double())) return AttrValue(v.as_double());
   Array a(t, {1});
   set_number(a, 0, v);
   return number_of(a);
@@ -79,11 +86,10 @@ bool rounds_otherwise(const OpView& call) {
   return is_given("alpha") && is_floating(call.out_type(0).dtype) && call.float_attr("alpha") != 1;
 }
 
-// A conversion to f32: the number stays as it is written, as `full` rounds it.
-bool is_written_in_f32(const OpView& call, const AttrValue& number) {
+// A conversion to f32 leaves the number as it is written.
+bool stays_as_written(const OpView& call, const AttrValue& number) {
   return call.name() == "_to_copy" && call.out_type(0).dtype == DType::f32 &&
-         is_floating(call.in_type(0).dtype) &&
-         std::isfinite(round_to(DType::f32, number.as_double()));
+         is_floating(call.in_type(0).dtype) && is_written_in_f32(number.as_double());
 }
 
 // Whether sums of the number are exact in f32, in any order.
@@ -124,7 +130,7 @@ Number UniformValues::result_of(const OpView& call) const {
     return may_begin_otherwise ? computed(call) : Number();
   }
   const AttrValue& first = *find(call.inputs()[0]);
-  if (is_one_of(views, call.name()) || is_written_in_f32(call, first)) return first;
+  if (is_one_of(views, call.name()) || stays_as_written(call, first)) return first;
   if (is_one_of(arithmetic, call.name())) return computed(call);
   if (call.name() == "cat" || call.name() == "stack" || call.name() == "constant_pad_nd")
     return joined(call);

@@ -134,10 +134,9 @@ ImageProduct::ImageProduct(const ConvolutionSpec& s, InstructionSet set)
 
 void ImageProduct::settle(Phase& p) {
   const int64_t positions = product_of(p.positions), k = channels_ * std::ssize(p.taps);
-  const bool unit = p.out_step == Sizes3{1, 1, 1};
   p.together = s_.images > 1 && (positions < least_positions ||
                                  10 * round_up(positions, kernel_.nr) > 11 * positions);
-  p.direct = unit && (!p.together || s_.images == 1);
+  p.direct = p.positions == out_ && (!p.together || s_.images == 1);
   p.as_it_lies = !p.together && p.taps.size() == 1 && p.taps[0] == Sizes3{0, 0, 0} &&
                  p.step == Sizes3{1, 1, 1} && p.positions == in_;
   const int64_t batch = p.together ? s_.groups : s_.groups * s_.images;
@@ -291,8 +290,9 @@ void ImageProduct::place(const Phase& p, const GemmPiece& piece, int64_t group, 
 template <class T>
 void ImageProduct::place_rows(const Phase& p, const GemmPiece& piece, int64_t group, const T* from,
                               T* out) const {
-  const int64_t out_plane = product_of(out_), step = p.out_step[2];
+  const int64_t out_plane = product_of(out_);
   const bool dense = p.positions == out_;
+  const int64_t step = dense ? 1 : p.out_step[2];
   const int64_t row = dense ? out_plane : p.positions[2];
   for (int64_t j = 0; j < piece.n;) {
     const int64_t column = piece.first_column + j, in_row = column % row;

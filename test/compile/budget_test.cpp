@@ -48,6 +48,13 @@ BudgetFamily family_of(const std::string& text, bool fuse = true) {
   return family;
 }
 
+int64_t least_peak(BudgetFamily& family) {
+  int64_t least = value_or_throw(family.whole_peak());
+  for (size_t k = 0; k < family.members().size(); ++k)
+    least = std::min(least, value_or_throw(family.peak(k)));
+  return least;
+}
+
 // What a kernel needs for itself may lie over an operand: %y, which nothing reads.
 TEST(Budget, the_lower_bound_counts_nothing_twice) {
   BudgetFamily family = family_of(
@@ -60,10 +67,7 @@ TEST(Budget, the_lower_bound_counts_nothing_twice) {
       "  %a = reshape(%r; shape=[6,40])\n"
       "  %y, %m = fused([%a]; body=@body)\n"
       "  return %m\n}\n");
-  int64_t least = value_or_throw(family.whole_peak());
-  for (size_t k = 0; k < family.members().size(); ++k)
-    least = std::min(least, value_or_throw(family.peak(k)));
-  EXPECT_GE(least, family.lower_bound());
+  EXPECT_GE(least_peak(family), family.lower_bound());
 }
 
 // Of two results a program may make each by a call of its own: %g alone lies over %exp, while the
@@ -105,9 +109,7 @@ TEST(Budget, the_lower_bound_knows_that_results_can_be_made_apart) {
       "  return %sum, %r\n"
       "}\n");
   const int64_t whole = value_or_throw(family.whole_peak());
-  int64_t least = whole;
-  for (size_t k = 0; k < family.members().size(); ++k)
-    least = std::min(least, value_or_throw(family.peak(k)));
+  const int64_t least = least_peak(family);
   EXPECT_LT(least, whole - 7000);  // %g is made apart
   EXPECT_GE(least, family.lower_bound());
 }

@@ -222,6 +222,25 @@ TEST(Convolution, many_steps_and_pieces) {
   check_all(spec(1, 600, {1, 3, 3}, 30, ones, ones, none, ones));
 }
 
+// Rows and images of one position too, under any stride.
+TEST(Convolution, small_shapes_of_every_kind) {
+  std::mt19937 random(5);
+  const auto any = [&](int64_t from, int64_t to) {
+    return from + static_cast<int64_t>(random() % static_cast<uint64_t>(to - from + 1));
+  };
+  for (int round = 0; round < 150; ++round) {
+    Sizes3 large = ones, kernel = ones, stride = ones, padding = none, dilation = ones;
+    for (size_t d = static_cast<size_t>(any(0, 2)); d < 3; ++d) {
+      kernel[d] = any(1, 3), stride[d] = any(1, 3), dilation[d] = any(1, 2), padding[d] = any(0, 2);
+      const int64_t least = dilation[d] * (kernel[d] - 1) + 1 - 2 * padding[d];
+      large[d] = std::max(least, int64_t{1}) + any(0, 4);
+    }
+    const int64_t groups = any(1, 2);
+    check_all(spec(any(1, 3), groups * any(1, 3), large, groups * any(1, 3), kernel, stride,
+                   padding, dilation, groups));
+  }
+}
+
 TEST(Convolution, what_is_refused) {
   ConvolutionSpec s = spec(1, 2, {1, 4, 4}, 2, ones, ones, none, ones);
   s.dtype = DType::i32;

@@ -5,7 +5,7 @@
 """
 import json, os, random, re, struct, sys, unittest
 
-from command_test import Case, cleave, contents, tensors
+from command_case import Case, cleave, contents, tensors
 
 # Two layers and a running mean; {0} to {9} are the strides of placeholders and results.
 STEP = """graph @main(%x: input f32[6,5]{0}, %w: param f32[8,5]{1} grad, %b: param f32[8]{2} grad,

@@ -5,7 +5,7 @@
 """
 import os, shutil, subprocess, unittest
 
-from command_test import CLEAVE, MLP, Case, cleave
+from command_case import CLEAVE, MLP, Case, cleave
 
 PLUGIN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(CLEAVE))), "lib", "libcleave_clang.so")
 

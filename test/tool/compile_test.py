@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""cleave compile and kernels, and the targets of all commands.
+
+    python3 test/tool/compile_test.py CLEAVE_BINARY
+"""
+import json, os, unittest
+
+from command_case import CHAIN, MLP, TARGETS, TINY, Case, cleave, contents
+
+DYNAMIC = """graph @main(%s0: symint range(2,64) hint(8), %x: input f32[s0,4]) {
+  %y = relu(%x)
+  %z = add(%y, %x)
+  return %z
+}
+"""
+TWICE = MLP.replace("  return %z", "  %u = relu(%y)\n  return %z, %u")
+
+
+class Compile(Case):
+    def stages(self, *args):
+        r = cleave("compile", *args, "--json")
+        self.assertEqual(r.returncode, 0, r.stderr)
+        report = json.loads(r.stdout)
+        self.assertLessEqual({"stages", "compile_ms"}, set(report))
+        for s in report["stages"]: self.assertEqual(set(s), {"name", "ms", "nodes"})
+        self.assertAlmostEqual(sum(s["ms"] for s in report["stages"]), report["compile_ms"], delta=0.01)
+        return report
+
+    def test_stages_are_files_that_read_back(self):
+        for text in (TWICE, cleave("grad", "-", stdin=TWICE).stdout):
+            g, d = self.file("m.clv", text), self.path("stages" + str(len(text)))
+            report = self.stages(g, "--dump", d)
+            names = [s["name"] for s in report["stages"]]
+            self.assertEqual(len(set(names)), len(names))
+            files = sorted(os.listdir(d))
+            graphs = [f for f in files if f.endswith(".clv")]
+            self.assertGreaterEqual(len(graphs), 2, files)  # as given, and with one relu
+            for f in files: self.assertTrue(any(f[3:].startswith(n) for n in [*names, "unit"]), f)
+            for f in graphs:
+                r = cleave("check", os.path.join(d, f), "--json")
+                self.assertEqual(r.returncode, 0, r.stderr)
+                by_name = {s["name"]: s["nodes"] for s in report["stages"]}
+                if json.loads(r.stdout)["graphs"] == 1: self.assertEqual(json.loads(r.stdout)["nodes"], by_name[f[3:-4]])
+            self.assertEqual(contents(os.path.join(d, graphs[0])).decode(), cleave("print", g).stdout)
+            self.assertTrue(any(f.endswith(".c") for f in files), files)
+            [loops] = [os.path.join(d, f) for f in files if f.endswith(".loops")]
+            r = cleave("check", loops, "--json")
+            self.assertEqual(r.returncode, 0, r.stderr)
+            self.assertEqual(json.loads(r.stdout)["kernels"], contents(loops).count(b"kernel %"))
+
+    def test_kernels_are_refused_by_place(self):
+        f = self.file("k.loops", "kernel %y(%y: f32[4] write) {\n  %y[i] = 1.0\n}\n")
+        self.refused(cleave("check", f), 1, "k.loops:2:6: L2", "'i' is not known")
+
+    def test_passes_are_chosen(self):
+        g = self.file("m.clv", TWICE)
+        def nodes(*args): return {s["name"]: s["nodes"] for s in self.stages(g, *args)["stages"]}["decomposed"]
+        self.assertEqual(nodes("--passes", "off"), nodes() + 1)
+        self.assertEqual(nodes("--off", "merge_equal"), nodes() + 1)
+        self.refused(cleave("compile", g, "--passes", "some"), 1, "--passes some", "on or off")
+        self.refused(cleave("compile", g, "--off", "no_such"), 1, "no_such")
+
+    def test_text_lists_the_stages(self):
+        r = cleave("compile", "-", stdin=MLP)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        for name in ("verify", "lower", "build", "planned peak"): self.assertIn(name, r.stdout)
+
+    def test_symints_need_sizes(self):
+        g = self.file("d.clv", DYNAMIC)
+        self.refused(cleave("compile", g), 1, "%s0 in [2, 64]", "--size s0=N", "--in")
+        self.refused(cleave("compile", g, "--size", "s0=1"), 1, "s0", "[2, 64]")
+        self.refused(cleave("compile", g, "--size", "s1=8"), 1, "no symint %s1")
+        self.refused(cleave("compile", g, "--size", "x=8"), 1, "no symint %x")
+        self.refused(cleave("compile", g, "--size", "s0=8,s0=9"), 1, "already")
+        for word in ("s0", "s0=", "s0=eight", "s0=8x", "=8"): self.refused(cleave("compile", g, "--size", word), 1, "--size")
+        self.assertEqual([s["nodes"] for s in self.stages(g, "--size", "s0=8")["stages"]][0], 2)
+
+    def test_wrong_places_and_budgets_are_refused(self):
+        g = self.file("m.clv", MLP)
+        self.refused(cleave("compile", g, "--dump", g), 1, "m.clv")
+        self.refused(cleave("compile", self.path("none.clv"), "--dump", self.path("d")), 1, "none.clv")
+        self.assertFalse(os.path.exists(self.path("d")))
+        self.refused(cleave("compile", g, "--budget", "1"), 1, "least peak found")
+        self.refused(cleave("compile", g, "--threads", "-1"), 1, "--threads")
+
+
+class Kernels(Case):
+    """What a graph becomes, and what that moves."""
+
+    GRAPH = """graph @main(%x: input f32[10] grad) {
+  %a = cos(%x)
+  %b = cos(%a)
+  return %b
+}
+"""
+
+    def report(self, *args):
+        r = cleave("kernels", self.file("k.clv", self.GRAPH), "--json", *args)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        return json.loads(r.stdout)
+
+    def test_a_chain_reads_and_writes_once(self):
+        report = self.report()
+        self.assertEqual(report["elements"], 20)
+        self.assertEqual([(k["kind"], k["read"], k["written"]) for k in report["kernels"]], [("kernel", 10, 10)])
+
+    def test_unfused_each_call_is_a_kernel(self):
+        self.assertEqual(self.report("--fuse", "off")["elements"], 40)
+
+    def test_forward_and_backward_are_one_program(self):
+        """x and the cotangent are read, both results written, by the one kernel that `run --grad` runs."""
+        report = self.report("--grad")
+        self.assertEqual(report["elements"], 40)
+        ran = json.loads(cleave("run", self.file("k.clv", self.GRAPH), "--grad", "--random", "--json").stdout)
+        self.assertEqual(ran["kernels"], len(report["kernels"]))
+        self.assertEqual(report["saved"], ["x"])
+
+    def test_wrong_options_are_refused(self):
+        self.refused(cleave("kernels", self.file("k.clv", self.GRAPH), "--fuse", "some"), 1, "expected on or off")
+        self.refused(cleave("kernels", self.file("k.clv", self.GRAPH), "--time", -1), 1, "expected 0 to")
+
+    def test_steps_are_timed_beside_a_copy(self):
+        r = cleave("kernels", self.file("k.clv", self.GRAPH), "--json", "--time", 3, "--threads", 1)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        times = json.loads(r.stdout)["times"]
+        self.assertGreater(times["copy_gb_per_s"], 0)
+        self.assertEqual([(s["kind"], s["bytes"]) for s in times["steps"]], [("kernel", 80)])
+        self.assertTrue(all(s["us"] > 0 and s["share_of_copy"] > 0 for s in times["steps"]))
+        self.refused(cleave("kernels", self.path("none.clv")), 1, "none.clv")
+
+
+class Targets(Case):
+    """A program may be planned and compiled for any target, and runs where this machine has it."""
+
+
+    def test_each_runs_or_is_unsupported_here(self):
+        graph = self.file("chain.clv", CHAIN)
+        ran = []
+        for target in ("native", *TARGETS):
+            r = cleave("run", graph, "--random", "--seed", 3, "--grad", "--json", "--target", target)
+            if r.returncode == 2:
+                self.assertIn("this machine has no more than", r.stderr)
+                continue
+            self.assertEqual(r.returncode, 0, r.stderr)
+            told = json.loads(r.stdout)
+            self.assertEqual(told["target"], target)
+            self.assertEqual(told["peak_bytes"], told["planned_peak_bytes"])
+            ran.append(target)
+        self.assertEqual(ran, ["native", *TARGETS][:len(ran)])
+        self.assertGreaterEqual(len(ran), 2)
+
+    def test_elementwise_results_and_sums_have_the_same_bits(self):
+        text = """graph @main(%x: input f32[33,130] grad, %h: input bf16[33,130]) {
+  %e = exp(%x)
+  %t = tanh(%e)
+  %s = sum(%t; dim=[0])
+  %p = _softmax(%x; dim=1, half_to_float=false)
+  %m = var(%x; dim=[1], keepdim=true)
+  %g = gelu(%h)
+  %w = sum(%g; dim=[1])
+  return %t, %s, %p, %m, %g, %w
+}
+"""
+        graph, out, want = self.file("same.clv", text), self.path("out.safetensors"), None
+        for compiler in ("automatic", "cc"):
+            for target in TARGETS:
+                r = cleave("run", graph, "--random", "--seed", 7, "--grad", "--out", out, "--compiler", compiler, "--target", target)
+                if r.returncode == 2: continue
+                self.assertEqual(r.returncode, 0, r.stderr)
+                want = want or contents(out)
+                self.assertEqual(contents(out), want, f"{compiler} {target}")
+
+    def test_what_only_plans_takes_any(self):
+        graph = self.file("chain.clv", CHAIN)
+        for target in ("native", *TARGETS):
+            for command in ("partition", "frontier", "kernels", "compile"):
+                r = cleave(command, graph, "--json", "--target", target)
+                self.assertEqual(r.returncode, 0, r.stderr)
+                self.assertEqual(json.loads(r.stdout)["target"], target)
+
+    def test_what_is_refused(self):
+        graph = self.file("chain.clv", CHAIN)
+        train = ("train", "--text", self.text, *TINY)
+        for command in (("run", graph, "--random"), ("compile", graph), ("partition", graph), ("frontier", graph), ("kernels", graph), train):
+            self.refused(cleave(*command, "--target", "aarch64"), 2, "aarch64", "x86-64-v3")
+            self.refused(cleave(*command, "--target", "x86-64-v9"), 1, "x86-64-v9", "native, x86-64-v2")
+
+
+if __name__ == "__main__":
+    unittest.main()
