@@ -26,7 +26,7 @@ using flow::PartitionNetwork;
 using flow::Price;
 
 template <class Run>
-double least_ms(int runs, Run run) {
+double min_ms(int runs, Run run) {
   double best = 1e300;
   for (int k = 0; k < runs; ++k) {
     const double begin = thread_seconds();
@@ -90,9 +90,9 @@ ForwardGraph chain() {
 bool print_row(const char* name, const ForwardGraph& g, double cut_limit, double frontier_limit,
                int runs) {
   const Price price = chord_of(value_or_throw(flow::build_partition_network(g)));
-  const double cut_ms = least_ms(runs, [&] { cut(g, price); });
+  const double cut_ms = min_ms(runs, [&] { cut(g, price); });
   size_t corners = 0;
-  const double frontier_ms = least_ms(std::max(1, runs / 5), [&] {
+  const double frontier_ms = min_ms(std::max(1, runs / 5), [&] {
     corners = value_or_throw(flow::PartitionFrontier::make(g)).corners().size();
   });
   auto mark = [](double ms, double limit) { return ms > limit ? '!' : ' '; };
@@ -124,7 +124,7 @@ int write_network(std::string_view kind_name, int32_t calls) {
     const PartitionNetwork net = value_or_throw(flow::build_partition_network(g));
     const flow::TradeNetwork& trade = net.trade;
     const Price price = chord_of(net);
-    const double ms = least_ms(20, [&] { cut(g, price); });
+    const double ms = min_ms(20, [&] { cut(g, price); });
     const std::vector<uint8_t> sink_side = cut(g, price);
     int64_t value = 0;
     std::string lines;

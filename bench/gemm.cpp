@@ -99,7 +99,7 @@ double wall_seconds() {
 
 // The least of runs of about 0.2 s. Runs shorter than 0.1 ms are timed together.
 template <class F>
-double least_ms(double (*now)(), const F& f) {
+double min_ms(double (*now)(), const F& f) {
   f();
   double begin = now();
   f();
@@ -147,8 +147,8 @@ Figures measure(const Case& c) {
     gemm->run(a.data(), b.data(), c.spec.has_c_in ? bias.data() : nullptr, out.data(),
               scratch.data(), executor);
   };
-  return {.one_ms = least_ms(bench::thread_seconds, [&] { run(*one); }),
-          .two_ms = least_ms(wall_seconds, [&] { run(*two); }),
+  return {.one_ms = min_ms(bench::thread_seconds, [&] { run(*one); }),
+          .two_ms = min_ms(wall_seconds, [&] { run(*two); }),
           .scratch_bytes = gemm->scratch_bytes()};
 }
 

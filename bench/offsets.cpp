@@ -22,8 +22,8 @@ namespace {
 struct Row {
   std::string name;
   int64_t capacity;  // below 0: as low as can be
-  double most_over;  // percent over the lower bound; not asked with a capacity
-  double most_seconds;
+  double max_over;   // percent over the lower bound; not asked with a capacity
+  double max_seconds;
   int runs;
 };
 
@@ -41,13 +41,13 @@ bool measure(const Row& row, const std::vector<plan::Lifetime>& buffers) {
   const double over = 100 * (static_cast<double>(plan.height) /
                                  static_cast<double>(std::max<int64_t>(1, plan.lower_bound)) -
                              1);
-  const bool low = row.capacity < 0 ? over <= row.most_over : plan.height <= row.capacity;
+  const bool low = row.capacity < 0 ? over <= row.max_over : plan.height <= row.capacity;
   const std::string wanted =
-      row.capacity < 0 ? fmt::format("{}% over", row.most_over) : fmt::format("{}", row.capacity);
+      row.capacity < 0 ? fmt::format("{}% over", row.max_over) : fmt::format("{}", row.capacity);
   fmt::print("{:<16}{:>9}{:>13}{:>9.4f}%{:>14}{:>2}{:>10.3f}{:>8}{:>2}{}\n", row.name,
-             buffers.size(), plan.height, over, wanted, low ? ' ' : '!', seconds, row.most_seconds,
-             seconds <= row.most_seconds ? ' ' : '!', plan.optimal ? "  optimal" : "");
-  return low && seconds <= row.most_seconds;
+             buffers.size(), plan.height, over, wanted, low ? ' ' : '!', seconds, row.max_seconds,
+             seconds <= row.max_seconds ? ' ' : '!', plan.optimal ? "  optimal" : "");
+  return low && seconds <= row.max_seconds;
 }
 
 int run(const std::string& folder) {

@@ -2,7 +2,7 @@
 //
 //   bench_pass_effect [MODEL ...] [--seconds 2] [--each]
 //
-// Of each model with all passes and with none: nodes behind the passes, kernels, bytes that a step
+// Of each model with all passes and with none: nodes after the passes, kernels, bytes that a step
 // moves, planned peak, milliseconds of a step (the median). Then a row for each pass that matched:
 // its matches and its time, and with --each what the step is without that pass alone, as
 // differences. The two sides run in turns; a step's factor is the median over the turns, as a
@@ -48,11 +48,11 @@ class Step {
   }
   double median_ms() const { return median(ms_); }
   double bytes() {
-    step_.time_steps(true);
+    step_.profile_kernels(true);
     step_.run({model_.inputs[0], model_.inputs[1]});
     double sum = 0;
     for (const StepTime& t : step_.step_times()) sum += static_cast<double>(t.bytes);
-    step_.time_steps(false);
+    step_.profile_kernels(false);
     return sum;
   }
   const Report& report() const { return step_.report(); }

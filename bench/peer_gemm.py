@@ -11,7 +11,7 @@ import argparse, json, math, os, subprocess, time
 root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
-def least_ms(now, run):
+def min_ms(now, run):
     run()
     t = now()
     run()
@@ -36,7 +36,7 @@ def torch_ms(case):
     figures = []
     for threads, now in ((1, time.thread_time), (2, time.perf_counter)):
         torch.set_num_threads(threads)
-        figures.append(least_ms(now, run))
+        figures.append(min_ms(now, run))
     return figures
 
 

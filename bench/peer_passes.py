@@ -6,8 +6,8 @@ gpt2      a decoder layer as GPT2Block spells it: an explicit causal mask, then 
 t5        a decoder block of T5: RMS norms, relative bias, cross attention, a gated feed forward
 resnet    ResNet-18 for inference, with fuse_conv_bn asked for
 
-For each: nodes of the graph as exported, of it behind the pre_grad passes, and of its joint graph
-behind all passes and none; for each pass how often it matched; then time (three rounds that
+For each: nodes of the graph as exported, of it after the pre_grad passes, and of its joint graph
+after all passes and none; for each pass how often it matched; then time (three rounds that
 alternate) and peak of a run with the passes and without, forward for resnet and with gradients for
 the others, and whether results and gradients are PyTorch's (float64) within 1e-4 of their size,
 both ways.
@@ -214,7 +214,7 @@ def main():
             export(module, inputs, str(folder / name), grads=grads)
             graph, ready = folder / f"{name}.clv", folder / f"{name}.pre.clv"
             found = matches(graph, ready, "pre_grad", on)
-            print(f"{name}: {nodes(graph)} nodes, {nodes(ready)} behind pre_grad")
+            print(f"{name}: {nodes(graph)} nodes, {nodes(ready)} after pre_grad")
             counts = {}
             for which, source in (("all passes", ready), ("no pass", graph)):
                 joint = folder / "joint.clv"

@@ -72,11 +72,11 @@ Limit measure_limit(const Settings& settings) {
 }
 
 void print_profile(std::vector<StepTime> times, const Limit& limit) {
-  std::ranges::stable_sort(times, std::greater(), &StepTime::least_ns);
+  std::ranges::stable_sort(times, std::greater(), &StepTime::min_ns);
   std::printf("%-32s %-12s %10s %10s %8s %8s\n", "value", "kind", "us", "limit us", "GB/s",
               "GFLOP/s");
   for (const StepTime& t : times) {
-    const auto ns = static_cast<double>(std::max<int64_t>(t.least_ns, 1));
+    const auto ns = static_cast<double>(std::max<int64_t>(t.min_ns, 1));
     std::printf("%-32s %-12s %10.1f %10.1f %8.1f %8.1f\n", t.name.c_str(), t.kind.c_str(), ns / 1e3,
                 limit.us(t), static_cast<double>(t.bytes) / ns, static_cast<double>(t.flops) / ns);
   }
@@ -100,13 +100,13 @@ nlohmann::ordered_json measure(const std::string& name, const Settings& settings
   const std::vector<double> times =
       timed_steps([&] { last = step.run({m.inputs[0], m.inputs[1]}).loss; }, settings.seconds);
   const int64_t resident = bench::resident_bytes("VmHWM") - before;
-  step.time_steps(true);
+  step.profile_kernels(true);
   for (int k = 0; k < 3; ++k) step.run({m.inputs[0], m.inputs[1]});
   const Limit limit = measure_limit(settings);
   double limit_ms = 0;
   for (const StepTime& t : step.step_times()) limit_ms += limit.us(t) / 1e3;
   if (settings.profile) print_profile(step.step_times(), limit);
-  step.time_steps(false);
+  step.profile_kernels(false);
   step.watch_memory();  // touches the whole arena
   step.run({m.inputs[0], m.inputs[1]});
   const Report& r = step.report();

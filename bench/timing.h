@@ -21,7 +21,7 @@ inline double thread_seconds() {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-// The median of the runs behind a first one that doesn't count: `least` of them at the least, and
+// The median of the runs after a first one that doesn't count: `least` of them at the least, and
 // as many as take `enough_ms` together.
 template <class F>
 double median_ms(const F& run, size_t least = 5, double enough_ms = 300) {

@@ -24,7 +24,7 @@ target_compile_options(cleave_flags INTERFACE
   # g++ 12 sees overlaps and overruns in inlined std::string operators (GCC PR 105329, 105651);
   # clang and the sanitizers look for real ones
   "$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-array-bounds;-Wno-stringop-overflow>"
-  # ccache needs to see the contents behind a precompiled header
+  # ccache needs to see the contents after a precompiled header
   $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
   "$<${cleave_is_clang}:SHELL:-Xclang -fno-pch-timestamp>"
   # clang doesn't see that libstdc++ 12 silences what its own std::stable_sort calls

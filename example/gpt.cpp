@@ -1,5 +1,5 @@
 // GPT-2's architecture (Radford et al., 2019) on characters: token and place embeddings, blocks of
-// causal attention and MLP behind layer norms, the head tied to the embedding.
+// causal attention and MLP after layer norms, the head tied to the embedding.
 #include <cmath>
 
 #include "text.h"

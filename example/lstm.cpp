@@ -6,7 +6,7 @@
 
 using namespace cleave;
 
-constexpr int64_t width = 96, layers = 2, batch = 16, time_steps = 32;
+constexpr int64_t width = 96, layers = 2, batch = 16, profile_kernels = 32;
 
 struct LanguageModel : nn::Module {
   LanguageModel(int64_t vocabulary, Generator& rng)
@@ -18,7 +18,7 @@ struct LanguageModel : nn::Module {
         h(add_buffer("h", HostTensor(DType::f32, {layers, batch, width}), false)),
         c(add_buffer("c", HostTensor(DType::f32, {layers, batch, width}), false)) {}
 
-  // idx i64[n,time] -> f32[n,time,vocabulary]; goes on from the states, and leaves them behind.
+  // idx i64[n,time] -> f32[n,time,vocabulary]; goes on from the states, and leaves them after.
   Tensor operator()(const Tensor& idx, const Variable& h_state, const Variable& c_state) const {
     const auto [output, h_n, c_n] = lstm(embed(idx), {h_state, c_state});
     assign(h_state, h_n);
@@ -55,26 +55,27 @@ std::string continued(const LanguageModel& model, const example::Text& text, std
 
 int main(int argc, char** argv) {
   example::TrainingRun run(argc, argv,
-                           {.steps = 250, .items = batch * time_steps, .unit = "tokens"});
+                           {.steps = 250, .items = batch * profile_kernels, .unit = "tokens"});
   const example::Text text;
   Generator rng(1);
   LanguageModel model(text.vocabulary(), rng);
-  TrainStep step = train_step(
-      model,
-      [&](const Tensor& idx, const Tensor& target) {
-        return cross_entropy(model(idx, model.h, model.c).flatten(0, 1), target.flatten());
-      },
-      optim::Adam({.lr = 5e-3}),
-      {{"idx", DType::i64, {batch, time_steps}}, {"target", DType::i64, {batch, time_steps}}},
-      {.autocast = run.autocast(), .clip_norm = 1.0});
+  TrainStep step = train_step(model,
+                              [&](const Tensor& idx, const Tensor& target) {
+                                return cross_entropy(model(idx, model.h, model.c).flatten(0, 1),
+                                                     target.flatten());
+                              },
+                              optim::Adam({.lr = 5e-3}),
+                              {{"idx", DType::i64, {batch, profile_kernels}},
+                               {"target", DType::i64, {batch, profile_kernels}}},
+                              {.autocast = run.autocast(), .clip_norm = 1.0});
 
   std::vector<int64_t> places(static_cast<size_t>(batch));
   for (int64_t b = 0; b < batch; ++b) places[b] = b * text.size() / batch;
   run.begin(model, step);
   while (run.more()) {
-    const auto [idx, target] = text.rows(places, time_steps);
+    const auto [idx, target] = text.rows(places, profile_kernels);
     run.step({idx, target});
-    for (int64_t& place : places) place += time_steps;
+    for (int64_t& place : places) place += profile_kernels;
   }
   std::printf("%s\n", continued(model, text, "Four score", 120).c_str());
   return run.end(0.3);

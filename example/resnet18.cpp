@@ -1,5 +1,5 @@
 // ResNet-18 (He et al., 2016) in the shape for CIFAR: a first convolution of 3x3 with stride 1 and
-// no pooling behind it; names of state are torchvision's. --width is that of the first stage.
+// no pooling after it; names of state are torchvision's. --width is that of the first stage.
 #include "pictures.h"
 #include "training_run.h"
 

@@ -45,7 +45,7 @@ class Text {
   int64_t code(char c) const { return static_cast<int64_t>(vocabulary_.find(c)); }
   char character(int64_t code) const { return vocabulary_[static_cast<size_t>(code)]; }
 
-  // Rows of `time` characters from given places, and the characters behind each; the text goes
+  // Rows of `time` characters from given places, and the characters after each; the text goes
   // round.
   std::pair<HostTensor, HostTensor> rows(const std::vector<int64_t>& starts, int64_t time) const {
     const auto batch = static_cast<int64_t>(starts.size());
@@ -64,7 +64,7 @@ class Text {
     return rows(starts, time);
   }
 
-  // `prompt` and the likeliest characters behind it. logits maps idx i64[1,context] to
+  // `prompt` and the likeliest characters after it. logits maps idx i64[1,context] to
   // f32[1,context,vocabulary], each place seeing what is before it.
   std::string continued(const nn::Module& model, const TracedFunction& logits, int64_t context,
                         std::string prompt, int64_t count) const {

@@ -7,7 +7,7 @@
 //   --autocast T   mixed precision: bf16 or f16
 //   --init FILE    starts from this state_dict (safetensors) instead of drawn weights
 //   --record DIR   writes into this folder, which exists:
-//     init.safetensors, final.safetensors   the model's state_dict before and behind the run
+//     init.safetensors, final.safetensors   the model's state_dict before and after the run
 //     batches.safetensors                   inputs.K, input K of all steps [steps, ...]; lr and
 //                                           loss, f64[steps]
 //     figures.json                          compile_ms, step_ms, peak_bytes, ...

@@ -38,7 +38,7 @@ Status run(const Options& o) {
     const CutPoint& point = exact.points()[k];
     if (o.corners && point.corner < 0) continue;
     // Of halves that can't be lowered no peak is known.
-    const Result<HalvesPeak> peak = peaks.at(k);
+    const Result<ForwardBackwardPeak> peak = peaks.at(k);
     if (o.json)
       points.push_back({{"saved_bytes", point.saved_bytes},
                         {"peak_bytes", peak.ok() ? nlohmann::ordered_json(peak->peak())

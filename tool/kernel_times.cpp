@@ -29,7 +29,7 @@ Result<KernelTimes> time_kernels(const Graph& g, const OpRegistry& ops,
     CLEAVE_CHECK(instance->bind(i, std::span(memory[i])));
   }
   CLEAVE_CHECK(instance->run());  // memory is touched, code is loaded
-  instance->time_steps(true);
+  instance->profile_kernels(true);
   for (int k = 0; k < options.runs; ++k) {
     for (size_t i = 0; i < inputs.size(); ++i) fill(i);
     CLEAVE_CHECK(instance->run());

@@ -120,7 +120,7 @@ int run(int argc, char** argv) {
   // The parser would take the next word for the value.
   for (const std::string& word : words)
     if (word.starts_with("--") && word.ends_with('=') && word.find('=') == word.size() - 1)
-      return report(user_error("{}: expected a value behind `=`", word));
+      return report(user_error("{}: expected a value after `=`", word));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) { return report(option_failure(app, sub, e, words)); }

@@ -84,9 +84,8 @@ std::vector<std::string> story_of(const ExactCut& exact, const Partition& cut,
     if (const int32_t corner = exact.points()[k].corner; corner >= 0)
       points[static_cast<size_t>(corner)] = k;
   // Each corner's halves are lowered for it: not for many corners of a large graph.
-  constexpr size_t most_lowered = 200000;
-  const bool with_peaks =
-      points.size() * exact.graph().joint().graph().node_count() <= most_lowered;
+  constexpr size_t max_lowered = 200000;
+  const bool with_peaks = points.size() * exact.graph().joint().graph().node_count() <= max_lowered;
   CutPeaks peaks(exact, ops, target);
   std::vector<std::string> lines;
   for (const ValueStory& s : explain_cut(exact, cut)) {
@@ -97,7 +96,7 @@ std::vector<std::string> story_of(const ExactCut& exact, const Partition& cut,
                                    s.again_ns, fate, s.name, s.reason);
     if (!s.change.empty()) line += "; " + s.change;
     if (with_peaks && s.corner && *s.corner < points.size())
-      if (const Result<HalvesPeak> peak = peaks.at(points[*s.corner]); peak.ok())
+      if (const Result<ForwardBackwardPeak> peak = peaks.at(points[*s.corner]); peak.ok())
         line += fmt::format(", at a peak of {} B", peak->peak());
     lines.push_back(std::move(line));
   }
@@ -129,7 +128,7 @@ Result<Partition> cut_exactly(const Options& o, Graph& joint, const OpRegistry& 
   CLEAVE_TRY(BudgetPartition found, cut_within(exact, budget, ops, target));
   if (o.explain) figures.story = story_of(exact, found.cut, ops, target);
   figures.lower_bound = found.lower_bound_bytes;
-  CLEAVE_TRY(const HalvesPeak whole, CutPeaks(exact, ops, target).at(0));
+  CLEAVE_TRY(const ForwardBackwardPeak whole, CutPeaks(exact, ops, target).at(0));
   figures.budget = budget.bytes(whole.peak());
   return std::move(found.cut);
 }
@@ -145,7 +144,8 @@ Result<Partition> cut_in_mode(const Options& o, Graph& joint, const OpRegistry& 
   if (!cut.ok()) return cut;
   figures.cost_ns = recompute_cost_ns(joint, *cut, {});
   // Of halves that can't be lowered no peak is known.
-  if (Result<HalvesPeak> peak = halves_peak(joint, *cut, ops, target); peak.ok()) {
+  if (Result<ForwardBackwardPeak> peak = forward_backward_peak(joint, *cut, ops, target);
+      peak.ok()) {
     figures.planned_peak = peak->peak();
     if (!figures.lower_bound) figures.lower_bound = std::min(peak->between, peak->peak());
   }

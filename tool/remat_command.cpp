@@ -113,11 +113,11 @@ Status run(const Options& o) {
     return user_error(
         "the limit of {} B can't be met by any sequence; the best one found has a peak of {} B, "
         "and none is below {} B",
-        a.limit, a.checked.peak, a.made.least_peak);
+        a.limit, a.checked.peak, a.made.min_peak);
   return user_error(
       "no sequence within {} B was found; the best one's peak is {} B, and none is below {} B; "
       "raise --peak-percent, or let it search longer with --moves",
-      a.limit, a.checked.peak, a.made.least_peak);
+      a.limit, a.checked.peak, a.made.min_peak);
 }
 
 }  // namespace

@@ -136,10 +136,10 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
     report.peak_bytes += rounded(bytes);
   }
   instance->fill_arena_pattern();
-  instance->time_steps(o.profile);
+  instance->profile_kernels(o.profile);
   std::vector<double> times;
   times.reserve(static_cast<size_t>(o.repeat));
-  int64_t most_allocated = 0;
+  int64_t max_allocated = 0;
   for (int r = 0; r < o.repeat; ++r) {
     for (size_t i = 0; i < inputs.size(); ++i)
       to_memory(inputs[i], g.type(g.placeholders()[i].value), memory[i].data.get());
@@ -148,12 +148,12 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
     const auto begin = Clock::now();
     Status s = instance->run();
     times.push_back(ms_since(begin));
-    most_allocated = std::max(most_allocated, watch.stop().peak_live_bytes);
+    max_allocated = std::max(max_allocated, watch.stop().peak_live_bytes);
     CLEAVE_CHECK(std::move(s));
   }
   if (o.profile) print_profile(instance->step_times(), o.repeat);
   report.run_ms = median(times);
-  report.peak_bytes += instance->touched_arena_bytes() + most_allocated;
+  report.peak_bytes += instance->touched_arena_bytes() + max_allocated;
   Arrays out;
   for (size_t k = 0; k < g.returns().size(); ++k)
     out.push_back(from_memory(returned_type(g, k), instance->result(k)));

@@ -99,9 +99,9 @@ ForwardGraph transformer(int32_t calls, uint64_t seed) {
   return std::move(out.g);
 }
 
-int32_t add_random_call(Writer& out, int32_t from, int32_t most_reads) {
+int32_t add_random_call(Writer& out, int32_t from, int32_t max_reads) {
   std::vector<int32_t> reads;
-  for (int64_t k = out.random.between(1, most_reads); k > 0; --k)
+  for (int64_t k = out.random.between(1, max_reads); k > 0; --k)
     reads.push_back(static_cast<int32_t>(out.random.between(from, out.g.values() - 1)));
   const int64_t bytes = 64 * out.random.between(1, 1 << 14);
   const int32_t v = out.call(reads, out.random.between(100, 50000), {bytes});

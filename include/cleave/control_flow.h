@@ -10,7 +10,7 @@
 //
 // Each function is called once, to record a graph of its own. Tensors of the program around it and
 // Variables may be used in it: they become operands of the call. What it computes is computed where
-// its graph runs alone; its Tensors can't be used behind it, and only what it returns is kept.
+// its graph runs alone; its Tensors can't be used after it, and only what it returns is kept.
 //
 // Errors, at the caller's line: types that don't fit together (the rules of the operators cond and
 // while_loop in doc/ops.md), assign() in a function, operands of no program (give a tensor of the

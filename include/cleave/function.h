@@ -195,7 +195,7 @@ CLEAVE_API Tensor flip(const Tensor& self, const Sizes& dims, Location at = Loca
 // Windows of a dim, `step` apart, each as a last dim of `size`.
 CLEAVE_API Tensor unfold(const Tensor& self, int64_t dim, int64_t size, int64_t step,
                          Location at = Location::current());
-// Two numbers for each dim from the last: how many elements before and behind.
+// Two numbers for each dim from the last: how many elements before and after.
 CLEAVE_API Tensor pad(const Tensor& self, const Sizes& pad, const Number& value = 0,
                       Location at = Location::current());
 CLEAVE_API Tensor tril(const Tensor& self, int64_t diagonal = 0, Location at = Location::current());

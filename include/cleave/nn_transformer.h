@@ -7,7 +7,7 @@
 //   norm_first:  x += attention(norm1 x);       x += linear2(activation(linear1(norm2 x)))
 //   else:        x = norm1(x + attention x);    x = norm2(x + linear2(activation(linear1 x)))
 //
-// Dropout behind attention's softmax, each sublayer and the activation. State names: self_attn.*,
+// Dropout after attention's softmax, each sublayer and the activation. State names: self_attn.*,
 // linear1.*, linear2.*, norm1.*, norm2.*.
 #pragma once
 #include "cleave/nn.h"

@@ -56,10 +56,10 @@ class CLEAVE_API Optimizer {
 };
 
 // Whether a parameter is among those that are meant.
-using Selects = std::function<bool(const std::string& name, const Tensor& value)>;
+using ParameterFilter = std::function<bool(const std::string& name, const Tensor& value)>;
 // Which parameters weight decay applies to; all of them where it is empty.
 //   .decays = [](const std::string&, const Tensor& p) { return p.dim() >= 2; }
-using Decays = Selects;
+using Decays = ParameterFilter;
 
 // Parameters in groups, each with an optimizer, or options, and a learning rate of its own:
 //   optim::Groups({{optim::named("head."), optim::AdamW({.lr = 1e-3})},
@@ -67,15 +67,15 @@ using Decays = Selects;
 //   step.set_learning_rate(1, 5e-3);
 // A parameter belongs to the first group that selects it. Error (user): none does.
 struct CLEAVE_API Group {
-  Selects selects;
+  ParameterFilter selects;
   std::shared_ptr<const Optimizer> optimizer;
   template <std::derived_from<Optimizer> O>
-  Group(Selects which, O how)
+  Group(ParameterFilter which, O how)
       : selects(std::move(which)), optimizer(std::make_shared<O>(std::move(how))) {}
 };
 // Parameters whose names start with the prefix; all that no group before has taken.
-CLEAVE_API Selects named(std::string prefix);
-CLEAVE_API Selects others();
+CLEAVE_API ParameterFilter named(std::string prefix);
+CLEAVE_API ParameterFilter others();
 class CLEAVE_API Groups : public Optimizer {
  public:
   explicit Groups(std::vector<Group> groups, Location at = Location::current());

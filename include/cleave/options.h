@@ -65,7 +65,7 @@ struct Options {
   // The gradients of this many runs are averaged before the optimizer moves the parameters once.
   int64_t accumulate = 1;
   // Keeps averages of the trained parameters, ema = ema_decay ema + (1 - ema_decay) p, from the
-  // parameters behind the first step on (torch.optim.swa_utils.AveragedModel); 0: none.
+  // parameters after the first step on (torch.optim.swa_utils.AveragedModel); 0: none.
   double ema_decay = 0;
   // Of the program's random numbers, where the store has none yet.
   uint64_t seed = 0;
@@ -107,12 +107,12 @@ struct Report {
 
 // Of one step of a program: a generated kernel, or a call of the runtime.
 struct StepTime {
-  std::string name;      // of the first value that it computes
-  std::string kind;      // kernel, product, attention, convolution, foreign, jump
-  int64_t ns = 0;        // of all runs measured; in a loop, of all iterations
-  int64_t least_ns = 0;  // of one run
-  int64_t bytes = 0;     // read and written, once
-  int64_t flops = 0;     // of a product, an attention or a convolution, once; 0 elsewhere
+  std::string name;    // of the first value that it computes
+  std::string kind;    // kernel, product, attention, convolution, foreign, jump
+  int64_t ns = 0;      // of all runs measured; in a loop, of all iterations
+  int64_t min_ns = 0;  // of one run
+  int64_t bytes = 0;   // read and written, once
+  int64_t flops = 0;   // of a product, an attention or a convolution, once; 0 elsewhere
 };
 
 }  // namespace cleave

@@ -29,7 +29,7 @@
 namespace cleave {
 
 // When a rule runs: on the forward graph; on forward and backward in one, before cleave's own joint
-// passes; before and behind its own passes of what is lowered.
+// passes; before and after its own passes of what is lowered.
 enum class RulePoint : uint8_t { pre_grad, joint, before_post_grad, after_post_grad };
 
 struct RewriteRule {

@@ -71,7 +71,7 @@ class CLEAVE_API Tensor {
   int64_t size(int64_t dim) const;  // negative dims count from the end
   int64_t numel() const;
   std::string type_text() const;  // "f32[2,3]"
-  // Gives the value this name in the graph (and in kernels); a number is put behind a taken one.
+  // Gives the value this name in the graph (and in kernels); a number is put after a taken one.
   Tensor named(const std::string& name) const;
 
   // The functions of cleave/function.h that are most often used behind a dot.

@@ -84,7 +84,7 @@ class CLEAVE_API TrainStep {
   int64_t measured_peak_bytes() const;
   // Measures each step of the following runs, or stops doing so; costs two readings of the clock a
   // step. With gradient accumulation, of the runs that move the parameters.
-  void time_steps(bool on);
+  void profile_kernels(bool on);
   std::vector<StepTime> step_times() const;
 
   struct State;
@@ -115,7 +115,7 @@ class CLEAVE_API CompiledFunction {
 };
 
 // Forward, backward, clipping and optimizer as one program. `loss` returns the loss, a floating
-// Tensor of one element, and may return more results behind it (as Tensors).
+// Tensor of one element, and may return more results after it (as Tensors).
 CLEAVE_API TrainStep train_step(const nn::Module& model, const TracedFunction& loss,
                                 const optim::Optimizer& optimizer,
                                 const std::vector<InputSpec>& inputs, const Options& options = {},

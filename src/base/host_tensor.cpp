@@ -48,10 +48,10 @@ std::shared_ptr<void> zeroed_pages(size_t size) {
 }
 
 std::shared_ptr<void> aligned_zeros(int64_t bytes) {
-  constexpr size_t line = 64, least_pages = size_t{64} << 10;
+  constexpr size_t line = 64, min_pages = size_t{64} << 10;
   // Whole lines, so that the last vector of a kernel lies in memory of its own.
   const size_t size = std::max<size_t>((static_cast<size_t>(bytes) + line - 1) / line, 1) * line;
-  if (size >= least_pages && !watches_memory) return zeroed_pages(size);
+  if (size >= min_pages && !watches_memory) return zeroed_pages(size);
   void* memory = std::aligned_alloc(line, size);
   if (memory == nullptr) refuse(fmt::format("HostTensor: memory: {} bytes are not there", size));
   std::memset(memory, 0, size);

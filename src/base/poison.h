@@ -26,7 +26,7 @@ namespace cleave {
 
 constexpr bool watches_memory = CLEAVE_WATCHES_MEMORY != 0;
 
-// From an address that 8 divides on; up to 7 bytes behind the last may count as part of it.
+// From an address that 8 divides on; up to 7 bytes after the last may count as part of it.
 inline void forbid([[maybe_unused]] const void* begin, [[maybe_unused]] size_t bytes) {
 #if CLEAVE_WATCHES_MEMORY
   __asan_poison_memory_region(begin, bytes);

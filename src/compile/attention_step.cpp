@@ -21,7 +21,7 @@ runtime::AttentionSpec spec_of(const AttentionCall& call) {
   s.key = strides_of(call[Part::key]);
   s.value = strides_of(call[Part::value]);
   s.out = strides_of(call[Part::out]);
-  if (call[Part::sums]) s.sum_rows = call[Part::sums]->head_stride;
+  if (call[Part::logsumexp]) s.sum_rows = call[Part::logsumexp]->head_stride;
   s.scale = call.form.scale;
   s.is_causal = call.form.is_causal;
   if (call[Part::mask]) s.mask = call[Part::mask]->dtype;
@@ -66,7 +66,7 @@ void AttentionStep::run(const AttentionCall& call, std::span<std::byte* const> b
   const runtime::AttentionOperands in{at(Part::query), at(Part::key),      at(Part::value),
                                       at(Part::mask),  number(Part::seed), number(Part::step)};
   void* scratch = call.scratch ? base[*call.scratch] : nullptr;
-  auto* sums = static_cast<float*>(at(Part::sums));
+  auto* sums = static_cast<float*>(at(Part::logsumexp));
   if (forward)
     forward->run({in, at(Part::out), sums}, scratch, executor);
   else

@@ -13,10 +13,10 @@
 namespace cleave {
 namespace {
 
-constexpr int rungs = 14;  // limits between the least peak of an order and the largest step
+constexpr int budget_levels = 14;  // limits between the least peak of an order and the largest step
 
-// A rung is searched again and again, from what was found, as long as that gains a hundredth.
-constexpr int most_searches = 8;
+// A level is searched again and again, from what was found, as long as that gains a hundredth.
+constexpr int max_searches = 8;
 constexpr int64_t longer = 8;  // where nothing is within the limit yet
 int64_t moves_of(size_t tasks) { return 4000 + 12 * static_cast<int64_t>(tasks); }
 
@@ -37,7 +37,7 @@ Status BudgetFamily::build() {
   lower_bound_ = steps_->placeholder_bytes + bound.bytes;
   bound_by_ = bound.by;
   add({tasks_->given()});
-  const plan::Order order = plan::least_peak_order(tasks_->tasks(), tasks_->given());
+  const plan::Order order = plan::min_peak_order(tasks_->tasks(), tasks_->given());
   add({tasks_->together(order.steps)});
   start_ = members_.back().modelled_peak <= members_.front().modelled_peak
                ? members_.back().sequence
@@ -49,11 +49,11 @@ Status BudgetFamily::build() {
   return {};
 }
 
-// Keeps the valid ones that aren't there yet, the cheapest as the rung's main one.
+// Keeps the valid ones that aren't there yet, the cheapest as the level's main one.
 void BudgetFamily::add(std::vector<std::vector<plan::TaskId>> sequences) {
   std::vector<FamilyMember> found;
   for (const auto& sequence : sequences) {
-    FamilyMember m{.sequence = tasks_->needed(sequence), .rung = rung_};
+    FamilyMember m{.sequence = tasks_->needed(sequence), .budget_level = budget_level_};
     const Result<plan::Simulated> run = plan::simulate(tasks_->tasks(), m.sequence);
     if (!run.ok()) continue;
     m.recompute_ns = tasks_->recompute_ns(m.sequence);
@@ -64,8 +64,8 @@ void BudgetFamily::add(std::vector<std::vector<plan::TaskId>> sequences) {
   for (FamilyMember& m : found) {
     m.is_main = &m == &found.front();
     const bool left_out = std::ranges::any_of(members_, [&](const FamilyMember& other) {
-      const bool unseen =
-          other.is_main && other.rung <= rung_ - 2 && other.recompute_ns > m.recompute_ns;
+      const bool unseen = other.is_main && other.budget_level <= budget_level_ - 2 &&
+                          other.recompute_ns > m.recompute_ns;
       return unseen || other.sequence == m.sequence;
     });
     if (!left_out) members_.push_back(std::move(m));
@@ -82,9 +82,10 @@ plan::FoundSequence BudgetFamily::search(int64_t limit) const {
   const plan::TaskGraph& graph = tasks_->tasks();
   plan::FoundSequence best;
   int64_t least = 0;
-  for (int again = 0; again < most_searches; ++again) {
-    plan::RecomputeOptions options{.seed = static_cast<uint64_t>(rung_ + rungs * again),
-                                   .moves = moves_of(graph.size())};
+  for (int again = 0; again < max_searches; ++again) {
+    plan::RecomputeOptions options{
+        .seed = static_cast<uint64_t>(budget_level_ + budget_levels * again),
+        .moves = moves_of(graph.size())};
     if (again > 0 && !best.met) options.moves *= longer;
     options.seeds = {again == 0 ? &last_ : &best.steps, 1};
     plan::FoundSequence found = plan::find_recompute(graph, {&start_, 1}, limit, options);
@@ -99,10 +100,10 @@ plan::FoundSequence BudgetFamily::search(int64_t limit) const {
   return best;
 }
 
-bool BudgetFamily::add_rung() {
-  if (is_complete_ || rung_ == rungs) return false;
-  ++rung_;
-  plan::FoundSequence best = search(top_ - (top_ - bottom_) * rung_ / rungs);
+bool BudgetFamily::add_level() {
+  if (is_complete_ || budget_level_ == budget_levels) return false;
+  ++budget_level_;
+  plan::FoundSequence best = search(top_ - (top_ - bottom_) * budget_level_ / budget_levels);
   add({best.steps, tasks_->together(best.steps)});
   last_ = std::move(best.steps);
   is_complete_ = !best.met;
@@ -110,7 +111,7 @@ bool BudgetFamily::add_rung() {
 }
 
 void BudgetFamily::complete() {
-  while (add_rung()) {}
+  while (add_level()) {}
 }
 
 Result<Graph> BudgetFamily::program(size_t member) const {
@@ -124,11 +125,11 @@ Result<int64_t> BudgetFamily::peak(size_t member) {
 Result<int64_t> BudgetFamily::peak_within(size_t member, int64_t room) {
   FamilyMember& m = members_[member];
   if (m.peak) return *m.peak;
-  if (m.least_peak > room) return m.least_peak;
+  if (m.min_peak > room) return m.min_peak;
   CLEAVE_TRY(const Graph g, program(member));
   CLEAVE_TRY(PlannedProgram planned, measure_program(g, *products_));
-  m.least_peak = planned.least_bytes();
-  if (m.least_peak > room) return m.least_peak;
+  m.min_peak = planned.min_bytes();
+  if (m.min_peak > room) return m.min_peak;
   CLEAVE_CHECK(plan_memory(planned.lowered));
   m.peak = planned.peak_bytes();
   return *m.peak;
@@ -136,7 +137,7 @@ Result<int64_t> BudgetFamily::peak_within(size_t member, int64_t room) {
 
 Result<int64_t> BudgetFamily::whole_peak() {
   std::optional<int64_t> least;
-  for (size_t k = 0; k < members_.size() && members_[k].rung == 0; ++k) {
+  for (size_t k = 0; k < members_.size() && members_[k].budget_level == 0; ++k) {
     CLEAVE_TRY(const int64_t bytes, peak(k));
     least = std::min(least.value_or(bytes), bytes);
   }
@@ -148,16 +149,18 @@ Result<size_t> BudgetFamily::choose(const MemoryBudget& budget) {
   CLEAVE_TRY(const int64_t whole, whole_peak());
   const int64_t room = budget.given() ? budget.bytes(whole) : whole;
   std::optional<size_t> best;
-  std::optional<int> last_rung;  // known once a main member fits
+  std::optional<int> last_level;  // known once a main member fits
   for (size_t k = 0;; ++k) {
-    while (k == members_.size() && rung_ < last_rung.value_or(rungs) && add_rung()) {}
-    if (k == members_.size() || members_[k].rung > last_rung.value_or(rungs)) break;
+    while (k == members_.size() && budget_level_ < last_level.value_or(budget_levels) &&
+           add_level()) {}
+    if (k == members_.size() || members_[k].budget_level > last_level.value_or(budget_levels))
+      break;
     const bool dearer = best && members_[k].recompute_ns > members_[*best].recompute_ns;
-    if (dearer && (last_rung || !members_[k].is_main)) continue;
+    if (dearer && (last_level || !members_[k].is_main)) continue;
     CLEAVE_TRY(const int64_t bytes, peak_within(k, room));
     if (bytes > room) continue;
     const FamilyMember& m = members_[k];
-    if (m.is_main && !last_rung) last_rung = m.rung == 0 ? 0 : m.rung + 1;
+    if (m.is_main && !last_level) last_level = m.budget_level == 0 ? 0 : m.budget_level + 1;
     const auto rank = [](const FamilyMember& x) { return std::pair(x.recompute_ns, *x.peak); };
     if (!best || rank(m) < rank(members_[*best])) best = k;
   }

@@ -2,15 +2,15 @@
 // the budget asked for, from which the cheapest that fits is taken.
 //
 //   time  ^  o              o   members: the graph's own order, the order of the least peak, and
-//         |    o                for a ladder of limits below that a sequence which runs nodes
+//         |    o                for each of several limits below that a sequence which runs nodes
 //         |       o             again, searched from the one before and from the cut at the peak
 //         |           o   o     each is lowered to its exact peak; so a larger budget never gives
 //         +--------------►      a dearer program, and a smaller one never a larger peak
 //           peak
 //
-// The ladder is climbed down only as far as a budget asks, and one rung more. What is then chosen
-// doesn't depend on how far it was climbed before: rung k is searched from rung k - 1 alone, and a
-// member that is cheaper than the main one of a rung two or more above is left out, since a larger
+// Levels are searched down only as far as a budget asks, and one more. What is then chosen doesn't
+// depend on how far they were searched before: level k is searched from level k - 1 alone, and a
+// member that is cheaper than the main one of a level two or more above is left out, since a larger
 // budget wouldn't have seen it.
 //
 // All members give the same bits: the same nodes run on the same values. Random nodes keep their
@@ -29,9 +29,9 @@ struct FamilyMember {
   int64_t recompute_ns = 0;
   int64_t modelled_peak = 0;    // of the tasks; without what lowering adds
   std::optional<int64_t> peak;  // exact, once it was planned
-  int64_t least_peak = 0;       // a lower bound, once it was lowered
-  int rung = 0;                 // 0: recomputes nothing
-  bool is_main = false;         // the cheapest of its rung
+  int64_t min_peak = 0;         // a lower bound, once it was lowered
+  int budget_level = 0;         // 0: recomputes nothing
+  bool is_main = false;         // the cheapest of its level
 };
 
 class BudgetFamily {
@@ -39,7 +39,7 @@ class BudgetFamily {
   // A static, decomposed graph. Errors: those of lowering.
   static Result<BudgetFamily> make(const Graph& graph, const Target& target);
 
-  // Those found so far, rung by rung.
+  // Those found so far, level by level.
   const std::vector<FamilyMember>& members() const { return members_; }
   // Finds all the others.
   void complete();
@@ -63,7 +63,7 @@ class BudgetFamily {
       : graph_(std::make_unique<Graph>(graph)),
         products_(std::make_unique<runtime::GemmCache>(target)) {}
   Status build();
-  bool add_rung();  // false: there is none left
+  bool add_level();  // false: there is none left
   plan::FoundSequence search(int64_t limit) const;
   void add(std::vector<std::vector<plan::TaskId>> sequences);
   int64_t cost_of(const plan::FoundSequence& found) const;
@@ -72,9 +72,9 @@ class BudgetFamily {
   std::unique_ptr<StepProgram> steps_;
   std::unique_ptr<StepTasks> tasks_;
   std::vector<FamilyMember> members_;
-  std::vector<plan::TaskId> start_, last_;  // of the ladder: its order, and the rung above
-  int64_t top_ = 0, bottom_ = 0;            // modelled peaks between which the rungs lie
-  int rung_ = 0;                            // the last one climbed
+  std::vector<plan::TaskId> start_, last_;  // of the levels: their order, and the level above
+  int64_t top_ = 0, bottom_ = 0;            // modelled peaks between which the levels lie
+  int budget_level_ = 0;                    // the last one climbed
   bool is_complete_ = false;
   std::unique_ptr<runtime::GemmCache> products_;
   int64_t lower_bound_ = 0;

@@ -8,16 +8,17 @@ namespace cleave {
 namespace {
 
 // What is in memory between the halves of a point, up to the rounding of its values.
-int64_t least_between(const HalvesPeak& one, int64_t saved_there, int64_t saved_here) {
+int64_t min_between(const ForwardBackwardPeak& one, int64_t saved_there, int64_t saved_here) {
   return one.between - saved_there + saved_here;
 }
 
 }  // namespace
 
-Result<HalvesPeak> CutPeaks::at(size_t point) {
+Result<ForwardBackwardPeak> CutPeaks::at(size_t point) {
   if (!peaks_[point]) {
     CLEAVE_TRY(const Partition cut, exact_.partition_at(point));
-    CLEAVE_TRY(peaks_[point], halves_peak(exact_.graph().joint().graph(), cut, ops_, target_));
+    CLEAVE_TRY(peaks_[point],
+               forward_backward_peak(exact_.graph().joint().graph(), cut, ops_, target_));
   }
   return *peaks_[point];
 }
@@ -26,7 +27,7 @@ Result<int64_t> CutPeaks::within(size_t point, int64_t room) {
   if (peaks_[point]) return peaks_[point]->peak();
   if (least_[point] > room) return least_[point];
   CLEAVE_TRY(const Partition cut, exact_.partition_at(point));
-  CLEAVE_TRY(const HalvesPeak found,
+  CLEAVE_TRY(const ForwardBackwardPeak found,
              halves_peak_within(exact_.graph().joint().graph(), cut, ops_, target_, room));
   least_[point] = found.peak();
   if (found.peak() <= room) peaks_[point] = found;
@@ -38,16 +39,16 @@ Result<BudgetPartition> cut_within(const ExactCut& exact, const MemoryBudget& bu
   const Graph& joint = exact.graph().joint().graph();
   const std::vector<CutPoint>& points = exact.points();
   CutPeaks peaks(exact, ops, target);
-  CLEAVE_TRY(const HalvesPeak whole, peaks.at(0));
+  CLEAVE_TRY(const ForwardBackwardPeak whole, peaks.at(0));
   const int64_t room = budget.given() ? budget.bytes(whole.peak()) : whole.peak();
   // Saved values counted in bytes, not rounded up: a bound from below for every point. Where the
   // first point rounds much, its own rounding is taken off again.
   CLEAVE_TRY(const Partition first, exact.partition_at(0));
   const int64_t rounding = 64 * static_cast<int64_t>(first.saved.size());
   const auto bound_of = [&](int64_t saved) {
-    return std::max<int64_t>(0, least_between(whole, points[0].saved_bytes, saved) - rounding);
+    return std::max<int64_t>(0, min_between(whole, points[0].saved_bytes, saved) - rounding);
   };
-  const int64_t lower = bound_of(exact.least_bytes());
+  const int64_t lower = bound_of(exact.min_bytes());
   std::optional<size_t> best;
   int64_t least = whole.peak();
   for (size_t k = 0; k < points.size(); ++k) {
@@ -55,7 +56,7 @@ Result<BudgetPartition> cut_within(const ExactCut& exact, const MemoryBudget& bu
     if (bound_of(points[k].saved_bytes) > room && k + 1 < points.size()) continue;
     CLEAVE_TRY(const int64_t peak, peaks.within(k, room));
     if (peak > room) continue;
-    CLEAVE_TRY(const HalvesPeak other, peaks.at(best.value_or(k)));
+    CLEAVE_TRY(const ForwardBackwardPeak other, peaks.at(best.value_or(k)));
     if (!best || peak < other.peak()) best = k;
   }
   for (size_t k = 0; !best && k < points.size(); ++k) {

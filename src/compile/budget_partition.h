@@ -1,7 +1,7 @@
 // A joint graph cut in two under a budget on the true peak of its halves.
 #pragma once
 #include "cleave/memory_budget.h"
-#include "compile/halves_peak.h"
+#include "compile/forward_backward_peak.h"
 #include "cut/exact_partition.h"
 
 namespace cleave {
@@ -12,7 +12,7 @@ class CutPeaks {
   CutPeaks(const ExactCut& exact, const OpRegistry& ops, const Target& target)
       : exact_(exact), ops_(ops), target_(target), peaks_(exact.points().size()),
         least_(exact.points().size()) {}
-  Result<HalvesPeak> at(size_t point);
+  Result<ForwardBackwardPeak> at(size_t point);
   // The peak where it may be within `room`, else a lower bound of it above `room`.
   Result<int64_t> within(size_t point, int64_t room);
 
@@ -20,13 +20,13 @@ class CutPeaks {
   const ExactCut& exact_;
   const OpRegistry& ops_;
   const Target target_;
-  std::vector<std::optional<HalvesPeak>> peaks_;
+  std::vector<std::optional<ForwardBackwardPeak>> peaks_;
   std::vector<int64_t> least_;  // lower bounds, as far as known
 };
 
 struct BudgetPartition {
   Partition cut;
-  HalvesPeak peak;
+  ForwardBackwardPeak peak;
   // No cut has a smaller peak: what is in memory between the halves at the least.
   int64_t lower_bound_bytes = 0;
 };

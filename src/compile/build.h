@@ -44,6 +44,6 @@ struct BuiltProgram {
   std::vector<std::shared_ptr<runtime::LoadedCode>> code;
 };
 
-constexpr int64_t most_pieces = 64;
+constexpr int64_t max_pieces = 64;
 
 }  // namespace cleave

@@ -18,7 +18,7 @@ Status run_lower(CodeWork& w) {
 }
 
 Status run_in_place(CodeWork& w) {
-  settle_checks(w.program.lowered);
+  drop_redundant_checks(w.program.lowered);
   update_in_place(w.program.lowered);
   save_memory(w.program.lowered);
   return {};
@@ -29,13 +29,13 @@ bool interprets(const CodeWork& w) { return w.options.compiler == runtime::Compi
 
 // Kernels are spread over units so that the units can be compiled side by side: an even number of
 // them, alike in length, about this many bytes of text each. Each unit costs a prelude.
-constexpr size_t unit_bytes = 20 << 10, least_bytes = 4 << 10;
+constexpr size_t unit_bytes = 20 << 10, min_bytes = 4 << 10;
 
 void make_units(CodeWork& w) {
   size_t bytes = 0;
   for (const emit::CKernel& kernel : w.texts) bytes += kernel.text.size();
   const size_t pairs = (bytes + 2 * unit_bytes - 1) / (2 * unit_bytes);
-  if (bytes > 0) w.units.resize(bytes < least_bytes ? 1 : 2 * pairs);
+  if (bytes > 0) w.units.resize(bytes < min_bytes ? 1 : 2 * pairs);
   std::vector<size_t> order(w.texts.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::ranges::stable_sort(order, std::greater(), [&](size_t k) { return w.texts[k].text.size(); });
@@ -86,7 +86,7 @@ Status run_plan(CodeWork& w) { return plan_memory(w.program.lowered); }
 constexpr int64_t piece_elements = 1 << 15;
 
 void cut_into_pieces(BuiltPhase& p, int64_t work) {
-  p.pieces = std::clamp<int64_t>(work / piece_elements, 1, most_pieces);
+  p.pieces = std::clamp<int64_t>(work / piece_elements, 1, max_pieces);
   p.pieces = std::max<int64_t>(1, std::min(p.pieces, p.extent));
 }
 

@@ -72,7 +72,7 @@ class RunningInstance final : public Instance {
   const void* result(size_t k) const override { return base_[lowered().returns[k]]; }
   void fill_arena_pattern() override { arena_.fill_pattern(); }
   int64_t touched_arena_bytes() const override { return arena_.touched_bytes(); }
-  void time_steps(bool on) override { times_.assign(on ? lowered().steps.size() : 0, {}); }
+  void profile_kernels(bool on) override { times_.assign(on ? lowered().steps.size() : 0, {}); }
   std::vector<StepTime> step_times() const override {
     std::vector<StepTime> out;
     for (size_t i = 0; i < times_.size(); ++i) {
@@ -284,7 +284,7 @@ class RunningInstance final : public Instance {
   std::vector<size_t> first_pointer_;
   std::vector<size_t> call_number_;  // by step: which of the calls of its kind it is
   std::vector<Slot> slots_;
-  Fault faults_[most_pieces];
+  Fault faults_[max_pieces];
   alignas(64) std::byte nothing_[64];  // where storages of no bytes point
 };
 

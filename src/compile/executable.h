@@ -45,8 +45,8 @@ struct CompileOptions {
   // by anything else runs again (cut/honor_tags.h). 0: all.
   size_t forward_results = 0;
   MemoryBudget memory_budget = {};  // of the planned peak; none: nothing is recomputed
-  // The graph is cut already (join_halves): its copies stay, and no tag asks for more. Without a
-  // budget.
+  // The graph is cut already (join_forward_backward): its copies stay, and no tag asks for more.
+  // Without a budget.
   bool is_cut = false;
   bool fuse = true;  // false: a kernel for each call
   PassOptions passes = {};
@@ -118,7 +118,7 @@ class Instance {
   virtual int64_t touched_arena_bytes() const = 0;
   // Measures each step of the following runs, or stops doing so. Times are in the steps' order; a
   // step in a loop has the sum over its iterations.
-  virtual void time_steps(bool on) = 0;
+  virtual void profile_kernels(bool on) = 0;
   virtual std::vector<StepTime> step_times() const = 0;
 };
 

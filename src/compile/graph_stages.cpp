@@ -4,8 +4,8 @@
 #include <iterator>
 
 #include "compile/budget_family.h"
+#include "cut/cheap_remat.h"
 #include "cut/honor_tags.h"
-#include "cut/keep_less.h"
 #include "grad/grad.h"
 #include "ir/edit.h"
 #include "ir/text.h"
@@ -81,7 +81,7 @@ Status run_tags(GraphWork& w) {
 // A budget decides by itself what runs again.
 Status run_kept(GraphWork& w) {
   if (w.options.is_cut || w.options.memory_budget.given()) return {};
-  CLEAVE_TRY(const KeptLess kept, keep_less(w.graph, {}));
+  CLEAVE_TRY(const CheapRemat kept, cheap_remat(w.graph, {}));
   w.report.recompute_ns = kept.again_ns;
   return {};
 }
@@ -117,7 +117,7 @@ const std::vector<GraphStage>& graph_stages() {
       {Stage::decomposed, run_decomposed},
       {Stage::dead_code, run_dead_code},
       {Stage::tags, run_tags},
-      {Stage::keep_less, run_kept},
+      {Stage::cheap_remat, run_kept},
       {Stage::fuse, run_fuse},
       {Stage::cut, run_cut},
   };

@@ -37,7 +37,7 @@ Result<std::vector<std::shared_ptr<runtime::Gemm>>> add_products(LoweredProgram&
 Result<PlannedProgram> measure_program(const Graph& graph, runtime::GemmCache& cache, Save save) {
   PlannedProgram out;
   CLEAVE_TRY(out.lowered, lower_graph(graph));
-  settle_checks(out.lowered);
+  drop_redundant_checks(out.lowered);
   update_in_place(out.lowered);
   if (save == Save::memory) save_memory(out.lowered);
   CLEAVE_TRY(out.products, add_products(out.lowered, cache));

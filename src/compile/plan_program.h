@@ -9,7 +9,7 @@ struct PlannedProgram {
   LoweredProgram lowered;
   std::vector<std::shared_ptr<runtime::Gemm>> products;  // one for each ProductCall, in order
   int64_t peak_bytes() const { return lowered.arena_bytes + lowered.placeholder_bytes; }
-  int64_t least_bytes() const { return lowered.arena_lower_bound + lowered.placeholder_bytes; }
+  int64_t min_bytes() const { return lowered.arena_lower_bound + lowered.placeholder_bytes; }
 };
 
 // Sets up the products of a lowered program and adds the workspaces that they ask for.

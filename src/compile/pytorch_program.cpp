@@ -1,6 +1,6 @@
 #include "compile/pytorch_program.h"
 
-#include "cut/join_halves.h"
+#include "cut/join_forward_backward.h"
 #include "pass/pipeline.h"
 
 namespace cleave {
@@ -12,7 +12,7 @@ Result<Graph> pytorch_program(Graph joint, const OpRegistry& ops, const PassOpti
       return Failure(reports.failure());
   CLEAVE_CHECK(simplify_as_pytorch(joint));
   CLEAVE_TRY(const Partition cut, pytorch_partition(joint, options));
-  return join_halves(joint, cut);
+  return join_forward_backward(joint, cut);
 }
 
 }  // namespace cleave

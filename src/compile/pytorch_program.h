@@ -1,7 +1,7 @@
 // A joint graph with what PyTorch's partitioner computes again: the program of mode pytorch.
 //
 // Passes run before the cut, as in every other mode (and as PyTorch's own joint passes do). They
-// round otherwise than the graph says, and match what has no other reader: behind the cut, where
+// round otherwise than the graph says, and match what has no other reader: after the cut, where
 // calls stand twice, they would find less, and results would depend on the mode. So the cut is one
 // of the graph that the passes leave.
 #pragma once

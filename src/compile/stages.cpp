@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::array<std::string_view, 20> names = {  // in the order of Stage
     "autocast", "pre_grad",   "grad",      "verify",   "joint",       "post_grad", "decompose",
-    "copies",   "decomposed", "dead_code", "tags",     "keep_less",   "fuse",      "cut",
+    "copies",   "decomposed", "dead_code", "tags",     "cheap_remat", "fuse",      "cut",
     "lower",    "in_place",   "emit",      "products", "plan_memory", "build"};
 static_assert(names.size() == static_cast<size_t>(Stage::build) + 1);
 

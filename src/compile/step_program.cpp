@@ -126,7 +126,7 @@ class Collector {
         }
       }
     }
-    call.workspace = most_alive(begin, end, own);
+    call.workspace = max_alive(begin, end, own);
     for (const int32_t m : call.makes) is_made_[static_cast<size_t>(m)] = true;
     out_.calls.push_back(std::move(call));
     steps_.emplace_back(begin, end);
@@ -187,7 +187,7 @@ class Collector {
     return v.valid() && graph_.value(v).def == n ? v : ValueId{};
   }
 
-  int64_t most_alive(size_t begin, size_t end, const std::vector<size_t>& own) const {
+  int64_t max_alive(size_t begin, size_t end, const std::vector<size_t>& own) const {
     int64_t most = 0;
     for (size_t i = begin; i < end && !own.empty(); ++i) {
       int64_t alive = 0;
@@ -215,10 +215,10 @@ class Collector {
     for (StepProgram::Call& call : out_.calls)
       for (const ValueId v : made_operands(graph_.node(call.node).inputs, call_of)) {
         StepProgram::Call& maker = out_.calls[call_of[graph_.value(v).def.v]];
-        const bool is_behind = std::ranges::any_of(call.reads, [&](int32_t s) {
+        const bool is_after = std::ranges::any_of(call.reads, [&](int32_t s) {
           return std::ranges::find(maker.makes, s) != maker.makes.end();
         });
-        if (!is_behind && maker.updates.empty()) call.reads.push_back(storage_for(v, maker));
+        if (!is_after && maker.updates.empty()) call.reads.push_back(storage_for(v, maker));
       }
     Values returned;
     for (const Return& r : graph_.returns()) returned.push_back(r.value);
@@ -248,7 +248,7 @@ class Collector {
     return found;
   }
 
-  // Copies of what is returned, behind everything.
+  // Copies of what is returned, after everything.
   void add_copies(size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i)
       for (const size_t s : storages_of(p_.steps[i])) {

@@ -123,10 +123,10 @@ void StepTrace::differentiate() {
   if (!gradients.ok()) trace::throw_at(at, std::move(gradients).failure().within("train_step"));
   // What the loss doesn't depend on has no gradient and no update, as in PyTorch; what it depended
   // on before a pass took that part away has one of zeros.
-  const std::vector<bool> behind = reached_from(g, request.outputs[0]);
+  const std::vector<bool> after = reached_from(g, request.outputs[0]);
   for (size_t i = 0; i < wanted.size(); ++i) {
     const ValueId leaf = request.wrt[i], gradient = (*gradients)[i];
-    const bool cut_off = leaf.v < before.size() && before[leaf.v] && !behind[leaf.v];
+    const bool cut_off = leaf.v < before.size() && before[leaf.v] && !after[leaf.v];
     if (!gradient.valid() && !cut_off) continue;
     trained.push_back(wanted[i]);
     grads.push_back(gradient.valid() ? Access::tensor(recording, gradient)

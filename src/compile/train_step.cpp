@@ -197,7 +197,7 @@ int64_t TrainStep::measured_peak_bytes() const {
   return state_->last->bound->instance().touched_arena_bytes() +
          state_->last->bound->report().placeholder_bytes;
 }
-void TrainStep::time_steps(bool on) { state_->step.bound->instance().time_steps(on); }
+void TrainStep::profile_kernels(bool on) { state_->step.bound->instance().profile_kernels(on); }
 std::vector<StepTime> TrainStep::step_times() const {
   return state_->step.bound->instance().step_times();
 }

@@ -7,24 +7,24 @@
 namespace cleave {
 namespace {
 
-// The nodes behind the last one that results and updates need.
-std::vector<bool> behind_forward(const JointView& joint) {
+// The nodes after the last one that results and updates need.
+std::vector<bool> after_forward(const JointView& joint) {
   const Graph& g = joint.graph();
-  std::vector<bool> behind(g.node_capacity());
+  std::vector<bool> after(g.node_capacity());
   for (NodeId n = g.last_node(); n.valid() && joint.half(n) != Half::forward; n = g.prev_node(n))
-    behind[n.v] = true;
-  return behind;
+    after[n.v] = true;
+  return after;
 }
 
 }  // namespace
 
 Result<Partition> default_partition(const Graph& joint) {
   CLEAVE_TRY(JointView view, JointView::make(joint));
-  const std::vector<bool> behind = behind_forward(view);
+  const std::vector<bool> after = after_forward(view);
   return split_joint(view, [&](ValueId v) -> KeepChoice {
     const NodeId n = joint.value(v).def;
     const Node& node = joint.node(n);
-    if (behind[n.v]) return {Keep::recompute, ""};
+    if (after[n.v]) return {Keep::recompute, ""};
     if (!asks_recompute(node)) {
       const bool asked = node.tag.policy == Recompute::must_save;
       return {Keep::save, asked ? "tagged must_save" : ""};

@@ -33,9 +33,9 @@ void ExactCut::add_parts() {
     if (points_.empty() || point.saved_bytes < points_.back().saved_bytes)
       points_.push_back(std::move(point));
   };
-  constexpr int64_t most_work = 20000000;  // calls looked at
+  constexpr int64_t max_work = 20000000;  // calls looked at
   const auto size = std::ssize(corners) * std::ssize(flow.cost);
-  const auto most = static_cast<size_t>(std::clamp<int64_t>(most_work / (size + 1), 0, 32));
+  const auto most = static_cast<size_t>(std::clamp<int64_t>(max_work / (size + 1), 0, 32));
   for (size_t k = 0; k < corners.size(); ++k) {
     add({corners[k].bytes, corners[k].cost, static_cast<int32_t>(k), {}});
     if (k + 1 == corners.size() || most == 0) continue;
@@ -91,7 +91,7 @@ Result<flow::BudgetChoice> ExactCut::within(int64_t bytes) const {
   CLEAVE_TRY(std::optional<flow::BudgetChoice> found, flow::choose_within(graph_.flow(), bytes));
   if (!found)
     return user_error("the least that can be saved is {} B, more than the {} B allowed",
-                      least_bytes(), bytes);
+                      min_bytes(), bytes);
   return *std::move(found);
 }
 

@@ -33,8 +33,8 @@ class ExactCut {
   std::vector<uint8_t> recompute_at(size_t point) const;
   const flow::PartitionFrontier& frontier() const { return frontier_; }
   // No cut that saves at most `bytes` costs less; nothing where none does.
-  std::optional<int64_t> least_cost(int64_t bytes) const { return frontier_.least_cost(bytes); }
-  int64_t least_bytes() const { return points_.back().saved_bytes; }
+  std::optional<int64_t> min_cost(int64_t bytes) const { return frontier_.min_cost(bytes); }
+  int64_t min_bytes() const { return points_.back().saved_bytes; }
   Result<Partition> partition(const std::vector<uint8_t>& recompute) const;
   Result<Partition> partition_at(size_t point) const { return partition(recompute_at(point)); }
   // The cheapest cut that saves at most `bytes`. Error (user): the least is more.

@@ -27,10 +27,10 @@ class Repeater {
         if (in.valid()) open.push_back(in);
     }
     // What stands between is the forward's too: updates of running statistics.
-    bool behind = true;
+    bool after = true;
     for (NodeId n = g.last_node(); n.valid(); n = g.prev_node(n)) {
-      behind = behind && !forward_[n.v];
-      forward_[n.v] = !behind;
+      after = after && !forward_[n.v];
+      forward_[n.v] = !after;
     }
   }
 

@@ -6,7 +6,7 @@
 //   %g = mul(%t, %c)                                     %c_1 = cos(%x)
 //                                                        %g = mul(%t, %c_1)
 //
-//   forward   up to the last call that the first results need; what stands behind is the backward,
+//   forward   up to the last call that the first results need; what stands after is the backward,
 //             the optimizer too
 //   kept      what isn't tagged; the border of a region: what a recomputed call of a later one
 //             reads; calls with effects

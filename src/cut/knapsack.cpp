@@ -10,8 +10,8 @@ namespace {
 __extension__ typedef __int128 int128;
 
 constexpr int64_t quanta_of_range = 10'000;
-constexpr int64_t most_bits = int64_t{1} << 33;
-constexpr size_t most_states = size_t{1} << 26;
+constexpr int64_t max_bits = int64_t{1} << 33;
+constexpr size_t max_states = size_t{1} << 26;
 
 using Items = std::vector<KnapsackItem>;
 
@@ -62,7 +62,7 @@ Result<Knapsack> by_quanta(const Items& items, int64_t capacity, int64_t range, 
   }
   room = std::min(room, whole);
   const auto width = static_cast<size_t>(room) + 1;
-  if (int128{static_cast<int64_t>(width)} * std::ssize(items) > most_bits)
+  if (int128{static_cast<int64_t>(width)} * std::ssize(items) > max_bits)
     return user_error(
         "knapsack: {} items of {} quanta are more than dp can hold; take greedy or ilp",
         items.size(), width);
@@ -211,11 +211,11 @@ Result<Knapsack> solve_exact(const Items& items, int64_t capacity) {
     std::erase_if(
         next, [&](const State& s) { return s.value + bound.within(capacity - s.memory) < known; });
     states += next.size();
-    if (states > most_states)
+    if (states > max_states)
       return user_error(
           "knapsack: more than {} states, so that an exact answer takes too much "
           "memory; take dp",
-          most_states);
+          max_states);
     after.push_back(std::move(next));
   }
   std::vector<size_t> taken(chunks.equal.size());

@@ -24,7 +24,7 @@ namespace cleave {
 
 // What keeps a call of the forward from running again; each is a rule of PyTorch's.
 struct PytorchBans {
-  // A fusible reader that stands behind the first call that doesn't fuse with the value's readers:
+  // A fusible reader that stands after the first call that doesn't fuse with the value's readers:
   // recomputed for it, the value could not share a kernel with the near ones.
   bool used_far_apart = true;
   // The call at which a chain of fusible calls gets longer than 100.

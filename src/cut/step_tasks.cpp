@@ -69,17 +69,17 @@ void StepTasks::add_tasks(const MachineRates& rates) {
     }
     for (size_t k = 0; k < call.makes.size(); ++k)
       maker[at(call.makes[k])] = mine[mine.size() == 1 ? 0 : k];
-    for (const int32_t s : call.updates) maker[at(s)] = mine[0];  // of readers behind it
+    for (const int32_t s : call.updates) maker[at(s)] = mine[0];  // of readers after it
   }
 }
 
-// What is written over a placeholder comes behind its readers and behind what may fail.
+// What is written over a placeholder comes after its readers and after what may fail.
 void StepTasks::add_order() {
   std::map<int32_t, std::vector<uint32_t>> writers;  // by storage: calls
   for (uint32_t c = 0; c < program_->calls.size(); ++c)
     for (const int32_t s : program_->calls[c].updates) writers[s].push_back(c);
   if (writers.empty()) return;
-  std::vector<TaskId> behind(program_->calls.size(), ~TaskId{0});
+  std::vector<TaskId> after(program_->calls.size(), ~TaskId{0});
   const auto add = [&](uint32_t c) {
     const auto id = static_cast<TaskId>(list_.size());
     list_.push_back({.once = true});
@@ -88,13 +88,13 @@ void StepTasks::add_order() {
       for (const TaskId t : of_call_[c]) links_.emplace_back(t, id);
     return id;
   };
-  const auto behind_call = [&](uint32_t c) {
-    if (behind[c] == ~TaskId{0}) behind[c] = add(c);
-    return behind[c];
+  const auto after_call = [&](uint32_t c) {
+    if (after[c] == ~TaskId{0}) after[c] = add(c);
+    return after[c];
   };
   std::vector<TaskId> checks;
   for (uint32_t c = 0; c < program_->calls.size(); ++c)
-    if (program_->calls[c].may_fail) checks.push_back(behind_call(c));
+    if (program_->calls[c].may_fail) checks.push_back(after_call(c));
   TaskId checked = ~TaskId{0};
   if (!checks.empty()) {
     checked = add(no_call);
@@ -106,9 +106,9 @@ void StepTasks::add_order() {
       if (found == writers.end()) continue;
       for (const uint32_t w : found->second)
         if (c < w)
-          for (const TaskId t : of_call_[w]) links_.emplace_back(behind_call(c), t);
+          for (const TaskId t : of_call_[w]) links_.emplace_back(after_call(c), t);
     }
-  // One that checks before it writes comes behind the others, of its kind those before it.
+  // One that checks before it writes comes after the others, of its kind those before it.
   const auto waits_for = [&](uint32_t w, uint32_t c) {
     return program_->calls[c].may_fail && c != w && (program_->calls[c].updates.empty() || c < w);
   };
@@ -121,16 +121,16 @@ void StepTasks::add_order() {
           continue;
         }
         for (uint32_t c = 0; c < program_->calls.size(); ++c)
-          if (waits_for(w, c)) links_.emplace_back(behind[c], t);
+          if (waits_for(w, c)) links_.emplace_back(after[c], t);
       }
     }
-  // Into the given order: right behind the call, `checked` behind the last check.
+  // Into the given order: right after the call, `checked` after the last check.
   std::vector<TaskId> order;
   size_t left = checks.size();
   for (uint32_t c = 0; c < program_->calls.size(); ++c) {
     order.insert(order.end(), of_call_[c].begin(), of_call_[c].end());
-    if (behind[c] == ~TaskId{0}) continue;
-    order.push_back(behind[c]);
+    if (after[c] == ~TaskId{0}) continue;
+    order.push_back(after[c]);
     if (program_->calls[c].may_fail && --left == 0) order.push_back(checked);
   }
   given_ = std::move(order);

@@ -6,11 +6,11 @@
 //                                 ▼
 //   graph whose nodes stand in a sequence's order, nodes that run again standing there again
 //
-//   task      one value of a node that takes memory; those of a node with several stand one behind
+//   task      one value of a node that takes memory; those of a node with several stand one after
 //             the other and become one node again, else the node runs for each
 //   views     take no memory and no task: they are made anew in front of their readers
-//   in place  an update that is written over its placeholder takes no memory, but must come behind
-//             every other reader of the placeholder and behind every step that may fail: tasks of 0
+//   in place  an update that is written over its placeholder takes no memory, but must come after
+//             every other reader of the placeholder and after every step that may fail: tasks of 0
 //             bytes in between say so
 //
 // Sizes in bytes, each value's rounded up to 64.

@@ -338,7 +338,7 @@ int64_t Bytecode::run(void* const* buffer, const int64_t* scalar, int64_t begin,
   if (slots_.size() > usual && many.size() < slots_.size()) many.resize(slots_.size());
   Slot* s = slots_.size() <= usual ? few : many.data();
   std::copy(slots_.begin(), slots_.end(), s);
-  alignas(64) std::byte local[most_local_bytes];
+  alignas(64) std::byte local[max_local_bytes];
   for (size_t b = 0; b < buffers_ - locals_.size(); ++b) s[b].buffer = buffer[b];
   for (const auto& [b, offset] : locals_) s[b].buffer = local + offset;
   for (size_t k = 0; k < scalars_; ++k) s[buffers_ + k].i64 = scalar[k];

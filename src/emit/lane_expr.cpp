@@ -90,8 +90,8 @@ LaneExprWriter::Text LaneExprWriter::value(const Expr& e, const std::string& rea
   // What is always reached reads its memory in all lanes, wherever it stands.
   const std::string on = leaf || seen_.at(&*e).always ? "" : reached;
   const bool guarded = !on.empty() && reads_memory(e);
-  const Step step = loop_.steps.of(e);
-  if (step == Step(0) && !guarded) return {first(e, *lines_), true};
+  const LaneStride step = loop_.steps.of(e);
+  if (step == LaneStride(0) && !guarded) return {first(e, *lines_), true};
   if (step && !guarded)
     return {fmt::format("{}({}, {})", x("lanes_i64"), first(e, *lines_), step.value_or(0)), false};
   if (e->op == Op::var) return {e->var, false};
@@ -154,7 +154,8 @@ std::string LaneExprWriter::infix(const Expr& e, std::string_view sign, const st
   const bool guarded = !on.empty() && reads_memory(e);
   if (t == DType::i64 && !guarded && (e->op == Op::eq || e->op == Op::ne))
     for (size_t k : {0, 1})
-      if (loop_.steps.of(e->args[k]) == Step(1) && loop_.steps.of(e->args[1 - k]) == Step(0))
+      if (loop_.steps.of(e->args[k]) == LaneStride(1) &&
+          loop_.steps.of(e->args[1 - k]) == LaneStride(0))
         return fmt::format("{}{}({}, {})", e->op == Op::ne ? "~" : "", x("lane_at_i32"),
                            first(e->args[k], *lines_), first(e->args[1 - k], *lines_));
   Text a = value(e->args[0], on), b = value(e->args[1], on);
@@ -173,7 +174,7 @@ std::string LaneExprWriter::load(const Expr& e, const std::string& on) {
   const std::string base = buffers_.use(buffer), type = memory_lane_type(stored, loop_.lanes);
   const Expr& index = e->args[0];
   const bool indirect = !on.empty() && reads_memory(index);
-  const Step found = loop_.steps.of(index);
+  const LaneStride found = loop_.steps.of(index);
   const bool regular = found.has_value() && !indirect;
   const int64_t step = regular ? *found : 0;
   std::string mask = on;
@@ -268,7 +269,7 @@ std::string LaneExprWriter::call(const Expr& e, const std::string& on) {
     std::vector<std::string> shared;
     for (size_t k : {0, 1, 2}) shared.push_back(first(e->args[k], *lines_));
     const auto fixed = [&](size_t k) { return is_fixed(e->args[k]); };
-    if (loop_.steps.of(e->args[3]) == Step(1) && fixed(0) && fixed(1) && fixed(2)) {
+    if (loop_.steps.of(e->args[3]) == LaneStride(1) && fixed(0) && fixed(1) && fixed(2)) {
       const int n = next_temp_++;
       loop_.before.push_back(fmt::format("uint32_t philox_words{}[64];", n));
       loop_.before.push_back(fmt::format("int64_t philox_at{} = -64;", n));

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "emit/c_expr.h"
-#include "emit/lane_steps.h"
+#include "emit/lane_strides.h"
 
 namespace cleave::emit {
 
@@ -24,7 +24,7 @@ std::string stored_lanes(DType stored, int lanes, const std::string& value);
 struct LaneLoop {
   int lanes = loop_lanes;
   std::string left;  // the C name of how many lanes are on; empty: all
-  LaneSteps steps = {};
+  LaneStrides steps = {};
   std::vector<std::string> before = {};  // lines in front of the loop
 };
 

@@ -104,7 +104,7 @@ void LaneWriter::stmt(const For& f) {
 }
 
 void LaneWriter::stmt(const Let& s) {
-  const Step step = loop_.steps.of(s.value);
+  const LaneStride step = loop_.steps.of(s.value);
   const std::string value = step ? first(s.value) : vector(s.value);
   loop_.steps.set(s.var, step);
   text_.line(fmt::format("const {} {} = {};", step ? c_type(s.var.type()) : type_of(s.var),
@@ -125,11 +125,11 @@ void LaneWriter::stmt(const Store& s) {
   const DType stored = kernel_.buffers[static_cast<size_t>(s.buffer)].dtype;
   const std::string base = buffers_.use(static_cast<size_t>(s.buffer));
   const std::string type = memory_lane_type(stored, loop_.lanes);
-  const Step step = loop_.steps.of(s.index);
+  const LaneStride step = loop_.steps.of(s.index);
   const Expr& stores = before_rounding(s.value, stored);
   const std::string tail = loop_.left.empty() ? "" : "_first";
   const std::string left = loop_.left.empty() ? "" : ", " + loop_.left;
-  if (step == Step(1)) {
+  if (step == LaneStride(1)) {
     const std::string at = first(s.index);
     const std::string value = stored_lanes(stored, loop_.lanes, vector(stores));
     return text_.line(fmt::format("put_{}{}({} + {}, {}{});", type, tail, base, at, value, left));
@@ -148,7 +148,7 @@ void LaneWriter::stmt(const If& s) {
 void LaneWriter::stmt(const Check& s) {
   checks_.push_back({s.message, s.from_zero});
   const size_t number = checks_.size();
-  if (loop_.steps.of(s.condition) == Step(0)) {
+  if (loop_.steps.of(s.condition) == LaneStride(0)) {
     const std::string condition = first(s.condition), value = first(s.value);
     return text_.line(fmt::format("if (!{}) {{ fault[0] = {}; fault[1] = {}; return {}; }}",
                                   condition, value, first(s.bound), number));

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "emit/lane_steps.h"
+#include "emit/lane_strides.h"
 
 namespace cleave::emit {
 
@@ -11,7 +11,7 @@ using namespace cleave::loop;
 
 namespace {
 
-constexpr int64_t least_row_bytes = 8 << 10;  // shorter ones are fetched by the processor
+constexpr int64_t min_row_bytes = 8 << 10;  // shorter ones are fetched by the processor
 
 bool has(const Expr& e, int64_t variable) {
   return (e->op == Op::var && e->i == variable) ||
@@ -81,9 +81,8 @@ class Finder {
 
   void expr(const void* loop, const Expr& e) {
     if (e->op == Op::load && kernel_.buffers[static_cast<size_t>(e->i)].access == Access::read &&
-        steps_.of(e->args[0]) == Step(1) && has(e->args[0], row_->i) &&
-        row_elements() * size_of(kernel_.buffers[static_cast<size_t>(e->i)].dtype) >=
-            least_row_bytes)
+        steps_.of(e->args[0]) == LaneStride(1) && has(e->args[0], row_->i) &&
+        row_elements() * size_of(kernel_.buffers[static_cast<size_t>(e->i)].dtype) >= min_row_bytes)
       load(loop, e);
     for (const Expr& a : e->args) expr(loop, a);
   }
@@ -113,7 +112,7 @@ class Finder {
   const Expr &row_, &next_;
   std::vector<Loop> loops_;  // that are open, inside the row
   std::unordered_set<const void*> storing_;
-  LaneSteps steps_;
+  LaneStrides steps_;
   std::vector<Read> reads_;
 };
 

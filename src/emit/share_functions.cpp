@@ -17,8 +17,8 @@ namespace cleave::emit {
 namespace {
 
 // Loops of fewer iterations, and smaller factors, are worth more to the compiler as numbers.
-constexpr int64_t least_extent = 8, least_number = 3;
-constexpr size_t most_values_told = 6;
+constexpr int64_t min_extent = 8, min_number = 3;
+constexpr size_t max_values_told = 6;
 
 int64_t integer(std::string_view text) {
   int64_t value = 0;
@@ -126,15 +126,15 @@ class KernelText {
   }
 
   bool may_vary(size_t i, size_t depth, std::string_view function) const {
-    const std::string_view before = i > 0 ? at(i - 1) : "", behind = at(i + 1);
+    const std::string_view before = i > 0 ? at(i - 1) : "", after = at(i + 1);
     const int64_t value = integer(at(i));
     const bool in_head = function == "for";
-    if (value < (in_head ? least_extent : least_number)) return false;
+    if (value < (in_head ? min_extent : min_number)) return false;
     if (before == "[" || before == "return") return false;
     if (before == "=" && i > 1 && at(i - 2) == "+") return false;  // a step
     if ((before == "<" || before == ">") && i > 1 && at(i - 2) == before) return false;
     if (before == "/" || before == "%") return depth == 2 && has_inner_loop(i);
-    const bool alone = (before == "(" || before == ",") && (behind == "," || behind == ")");
+    const bool alone = (before == "(" || before == ",") && (after == "," || after == ")");
     if (!function.empty() && !in_head && alone)
       return function == "min_i64" || function == "max_i64";
     return true;
@@ -257,8 +257,8 @@ class Family {
       std::vector<std::string_view> told;
       for (const std::string_view v : arguments_[a].values)
         if (std::ranges::find(told, v) == told.end()) told.push_back(v);
-      for (size_t k = 0; k < told.size() && k <= most_values_told; ++k)
-        out += fmt::format("{}{}", k == 0 ? " " : ", ", k < most_values_told ? told[k] : "...");
+      for (size_t k = 0; k < told.size() && k <= max_values_told; ++k)
+        out += fmt::format("{}{}", k == 0 ? " " : ", ", k < max_values_told ? told[k] : "...");
       out += '\n';
     }
     return out;

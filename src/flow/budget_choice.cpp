@@ -97,9 +97,9 @@ class Search {
     }
     BudgetChoice out;
     out.choice = *std::move(best_);
-    out.least_cost = std::min(out.choice.cost, settled_);
-    if (!open_.empty()) out.least_cost = std::min(out.least_cost, open_.top().bound);
-    out.optimal = out.least_cost == out.choice.cost;
+    out.min_cost = std::min(out.choice.cost, settled_);
+    if (!open_.empty()) out.min_cost = std::min(out.min_cost, open_.top().bound);
+    out.optimal = out.min_cost == out.choice.cost;
     return std::optional(std::move(out));
   }
 
@@ -110,7 +110,7 @@ class Search {
     const ForwardGraph g = with_fixed(graph_, branch.fixed);
     if (find_conflict(g)) return {};
     CLEAVE_TRY(const PartitionFrontier frontier, PartitionFrontier::make(g));
-    const std::optional<int64_t> bound = frontier.least_cost(bytes_);
+    const std::optional<int64_t> bound = frontier.min_cost(bytes_);
     if (!bound || (best_ && *bound >= best_->cost)) return {};
     size_t right = 0;
     while (frontier.corners()[right].bytes > bytes_) ++right;
@@ -205,8 +205,8 @@ std::vector<std::vector<uint8_t>> points_between(const ForwardGraph& graph,
 }
 
 Result<std::optional<BudgetChoice>> choose_within(const ForwardGraph& graph, int64_t bytes,
-                                                  int most_frontiers) {
-  return Search(graph, bytes, most_frontiers).run();
+                                                  int max_frontiers) {
+  return Search(graph, bytes, max_frontiers).run();
 }
 
 }  // namespace cleave::flow

@@ -8,7 +8,7 @@
 // First what hangs together among the calls that differ between the two corners: parts that share
 // no value have equal prices, so that each set of parts is on the chord. Then branch and bound: the
 // dearest differing call is fixed, run again or not, and the frontier of what is left gives the
-// bound and a choice. Ends after `most_frontiers`, so the answer depends on the arguments alone.
+// bound and a choice. Ends after `max_frontiers`, so the answer depends on the arguments alone.
 #pragma once
 #include "flow/partition_frontier.h"
 
@@ -16,13 +16,13 @@ namespace cleave::flow {
 
 struct BudgetChoice {
   PartitionChoice choice;
-  int64_t least_cost = 0;  // no choice within the bytes costs less
-  bool optimal = false;    // choice.cost is proven least
+  int64_t min_cost = 0;  // no choice within the bytes costs less
+  bool optimal = false;  // choice.cost is proven least
 };
 
-// Nothing where no choice fits. Errors: as build_partition_network. O(most_frontiers * frontier).
+// Nothing where no choice fits. Errors: as build_partition_network. O(max_frontiers * frontier).
 Result<std::optional<BudgetChoice>> choose_within(const ForwardGraph& graph, int64_t bytes,
-                                                  int most_frontiers = 64);
+                                                  int max_frontiers = 64);
 
 // Recompute sets on the chord from corner `corner` to the next, by growing cost, ends left out:
 // the parts that hang together are added one after another, in the order of their first calls; at

@@ -3,7 +3,7 @@
 namespace cleave::flow {
 namespace {
 
-constexpr size_t most_items = size_t{1} << 30;
+constexpr size_t max_items = size_t{1} << 30;
 
 // Adds c to a sum of finite capacities below the limit; false where it is negative or reaches it.
 bool add_capacity(Capacity& sum, Capacity c) {
@@ -20,9 +20,9 @@ Status check_network(const Network& network) {
   if (network.sink.size() != nodes)
     return user_error("flow: {} source arcs and {} sink arcs, expected one of each a node", nodes,
                       network.sink.size());
-  if (nodes > most_items || network.arcs.size() > most_items)
+  if (nodes > max_items || network.arcs.size() > max_items)
     return user_error("flow: {} nodes and {} arcs, at most {} of each are handled", nodes,
-                      network.arcs.size(), most_items);
+                      network.arcs.size(), max_items);
   Capacity sum = 0;
   for (size_t n = 0; n < nodes; ++n)
     if (!add_capacity(sum, network.source[n]) || !add_capacity(sum, network.sink[n]))

@@ -35,7 +35,7 @@ std::vector<uint8_t> PartitionFrontier::recompute_at(size_t corner) const {
   return recompute;
 }
 
-std::optional<int64_t> PartitionFrontier::least_cost(int64_t bytes) const {
+std::optional<int64_t> PartitionFrontier::min_cost(int64_t bytes) const {
   const auto right = std::find_if(corners_.begin(), corners_.end(),
                                   [&](const Corner& c) { return c.bytes <= bytes; });
   if (right == corners_.end()) return std::nullopt;

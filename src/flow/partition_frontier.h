@@ -26,7 +26,7 @@ class PartitionFrontier {
   // By call: recomputed from this corner on, or Frontier::never.
   const std::vector<int32_t>& corner_of_call() const { return corner_of_call_; }
   // No choice within `bytes` costs less than this, corner or not; nothing where none fits.
-  std::optional<int64_t> least_cost(int64_t bytes) const;
+  std::optional<int64_t> min_cost(int64_t bytes) const;
 
  private:
   std::vector<Corner> corners_;

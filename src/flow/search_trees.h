@@ -102,7 +102,7 @@ class SearchTrees {
   void abandon(int32_t n);
   int32_t depth_of(int32_t n);
 
-  std::vector<Node> nodes_;  // and one behind the last
+  std::vector<Node> nodes_;  // and one after the last
   std::unique_ptr<HalfArc[]> halves_;
   size_t halves_capacity_ = 0;
   std::vector<int32_t> position_;  // of an arc's first half

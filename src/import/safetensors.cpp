@@ -42,7 +42,7 @@ struct Range {
 };
 
 // A tensor as the header tells it.
-struct Told {
+struct HeaderEntry {
   TensorEntry entry;
   Range offsets;
 };
@@ -101,12 +101,12 @@ Result<Range> read_offsets(dom::element value) {
   return Range{static_cast<uint64_t>(*begin), static_cast<uint64_t>(*end)};
 }
 
-Status check_extent(const Told& told, uint64_t data_bytes) {
-  const auto [begin, end] = told.offsets;
+Status check_extent(const HeaderEntry& found, uint64_t data_bytes) {
+  const auto [begin, end] = found.offsets;
   if (begin > end) return user_error("data_offsets: begin {} is after end {}", begin, end);
   if (end > data_bytes)
     return user_error("data_offsets: end {} is outside the data of {} bytes", end, data_bytes);
-  const TensorEntry& entry = told.entry;
+  const TensorEntry& entry = found.entry;
   const std::optional<int64_t> bytes = safetensors_bytes(entry.shape, entry.dtype);
   const size_t shown = std::min<size_t>(entry.shape.size(), 12);
   const std::string type =
@@ -120,22 +120,22 @@ Status check_extent(const Told& told, uint64_t data_bytes) {
   return {};
 }
 
-Result<Told> read_tensor(std::string_view name, dom::element value, uint64_t data_bytes) {
+Result<HeaderEntry> read_tensor(std::string_view name, dom::element value, uint64_t data_bytes) {
   dom::object object;
   if (value.get_object().get(object) != simdjson::SUCCESS)
     return user_error("field: expected an object with dtype, shape and data_offsets");
   if (const auto key = repeated_key(object))
     return user_error("unique: field {} is there twice", printable(*key));
-  Told told;
-  told.entry.name = name;
+  HeaderEntry found;
+  found.entry.name = name;
   int fields = 0;
   for (const dom::key_value_pair field : object) {
     if (field.key == "dtype") {
-      CLEAVE_TRY(told.entry.dtype, read_dtype(field.value));
+      CLEAVE_TRY(found.entry.dtype, read_dtype(field.value));
     } else if (field.key == "shape") {
-      CLEAVE_TRY(told.entry.shape, read_shape(field.value));
+      CLEAVE_TRY(found.entry.shape, read_shape(field.value));
     } else if (field.key == "data_offsets") {
-      CLEAVE_TRY(told.offsets, read_offsets(field.value));
+      CLEAVE_TRY(found.offsets, read_offsets(field.value));
     } else {
       return user_error("field: {} is none, expected dtype, shape and data_offsets",
                         printable(field.key));
@@ -143,8 +143,8 @@ Result<Told> read_tensor(std::string_view name, dom::element value, uint64_t dat
     ++fields;
   }
   if (fields != 3) return user_error("field: expected dtype, shape and data_offsets, all three");
-  CLEAVE_CHECK(check_extent(told, data_bytes));
-  return told;
+  CLEAVE_CHECK(check_extent(found, data_bytes));
+  return found;
 }
 
 Result<SafetensorsMetadata> read_metadata(dom::element value) {
@@ -163,19 +163,19 @@ Result<SafetensorsMetadata> read_metadata(dom::element value) {
 }
 
 // Orders the tensors by their data, which they have to fill without gap or overlap.
-Status check_cover(std::vector<Told>& tensors, uint64_t data_bytes) {
-  std::stable_sort(tensors.begin(), tensors.end(), [](const Told& a, const Told& b) {
+Status check_cover(std::vector<HeaderEntry>& tensors, uint64_t data_bytes) {
+  std::stable_sort(tensors.begin(), tensors.end(), [](const HeaderEntry& a, const HeaderEntry& b) {
     return std::tie(a.offsets.begin, a.offsets.end) < std::tie(b.offsets.begin, b.offsets.end);
   });
   uint64_t filled = 0;
-  for (const Told& told : tensors) {
-    if (told.offsets.begin != filled)
+  for (const HeaderEntry& found : tensors) {
+    if (found.offsets.begin != filled)
       return user_error(
           "tensor {}: cover: its data begin at {}, {} the tensor before, which ends "
           "at {}",
-          printable(told.entry.name), told.offsets.begin,
-          told.offsets.begin > filled ? "leaving a gap after" : "overlapping", filled);
-    filled = told.offsets.end;
+          printable(found.entry.name), found.offsets.begin,
+          found.offsets.begin > filled ? "leaving a gap after" : "overlapping", filled);
+    filled = found.offsets.end;
   }
   if (filled != data_bytes)
     return user_error("cover: the tensors end at {}, but the data have {} bytes", filled,
@@ -220,7 +220,7 @@ class SafetensorsHeaderReader {
       return user_error("header: expected an object");
 
     SafetensorsFile file;
-    std::vector<Told> tensors;
+    std::vector<HeaderEntry> tensors;
     if (const auto key = repeated_key(object))
       return user_error("unique: {} is there twice", printable(*key));
     for (const dom::key_value_pair field : object) {
@@ -229,13 +229,13 @@ class SafetensorsHeaderReader {
         continue;
       }
       if (field.key.empty()) return user_error("name: a tensor's name is empty");
-      Result<Told> told = read_tensor(field.key, field.value, data_bytes);
-      if (!told.ok())
-        return std::move(told).failure().within(fmt::format("tensor {}", printable(field.key)));
-      tensors.push_back(*std::move(told));
+      Result<HeaderEntry> found = read_tensor(field.key, field.value, data_bytes);
+      if (!found.ok())
+        return std::move(found).failure().within(fmt::format("tensor {}", printable(field.key)));
+      tensors.push_back(*std::move(found));
     }
     CLEAVE_CHECK(check_cover(tensors, data_bytes));
-    for (Told& told : tensors) file.entries_.push_back(std::move(told.entry));
+    for (HeaderEntry& found : tensors) file.entries_.push_back(std::move(found.entry));
     index_names(file);
     return file;
   }

@@ -18,7 +18,7 @@ Status add_exact(const Graph& joint, std::vector<TradeLine>& lines) {
   TradeLine points{.name = "exact", .colour = "#1f77b4", .points = {}};
   for (const CutPoint& p : exact.points()) {
     points.points.push_back({p.saved_bytes, p.cost_ns, ""});
-    if (const auto least = exact.least_cost(p.saved_bytes))
+    if (const auto least = exact.min_cost(p.saved_bytes))
       bound.points.push_back({p.saved_bytes, *least, ""});
   }
   lines.push_back(std::move(bound));

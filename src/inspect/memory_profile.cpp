@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compile/halves_peak.h"
+#include "compile/forward_backward_peak.h"
 #include "compile/plan_program.h"
 
 namespace cleave {
@@ -44,7 +44,7 @@ std::vector<Kept> kinds(const LoweredProgram& p, const std::vector<Kept>& of_ret
 Result<MemoryProfile> memory_profile(const Graph& joint, const Partition& cut,
                                      const OpRegistry& ops, const Target& target) {
   MemoryProfile out;
-  CLEAVE_TRY(const HalvesPeak peak, halves_peak(joint, cut, ops, target));
+  CLEAVE_TRY(const ForwardBackwardPeak peak, forward_backward_peak(joint, cut, ops, target));
   out.planned_peak = peak.peak();
   // Saved placeholders stay where they are.
   Graph forward = cut.forward;

@@ -4,7 +4,8 @@
 //   between    placeholders | results | saved values
 //   backward   placeholders | results | saved values | gradients | other values | workspace
 //
-// The sum is what is alive; gaps of the arena come on top (HalvesPeak has them in its peak).
+// The sum is what is alive; gaps of the arena come on top (ForwardBackwardPeak has them in its
+// peak).
 #pragma once
 #include <array>
 #include <string_view>

@@ -61,7 +61,7 @@ void round_halves(Array& a);
 // What a reference rule gave for a node, held against its types. Fails with the node's line: where
 // the rule failed; results that are not what infer said (bug).
 Result<Arrays> settled(const Graph& g, NodeId n, Result<Arrays> results);
-// The failure with the node's line behind it.
+// The failure with the node's line after it.
 Failure at_line(const Graph& g, NodeId n, Failure f);
 
 }  // namespace cleave

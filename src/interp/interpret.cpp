@@ -5,7 +5,7 @@
 namespace cleave {
 namespace {
 
-constexpr int64_t most_elements = int64_t{1} << 36;  // half a TiB: no machine that this runs on
+constexpr int64_t max_elements = int64_t{1} << 36;  // half a TiB: no machine that this runs on
 
 Result<Arrays> run_subgraph(const Graph& g, std::span<const Array* const> operands);
 
@@ -17,7 +17,7 @@ Result<Arrays> computed(const Graph& g, NodeId n, std::span<const Array* const> 
         g, n,
         unsupported("{}: has no reference rule: {}", node.op->name, node.op->reference.reason()));
   for (const Type& t : g.output_types(n))
-    if (!t.is_none && t.is_static() && numel_of(static_shape(t)) > most_elements)
+    if (!t.is_none && t.is_static() && numel_of(static_shape(t)) > max_elements)
       return at_line(g, n,
                      user_error("{}: a result is {}: more than 2^36 elements, expected fewer for "
                                 "the reference engine",

@@ -9,9 +9,9 @@ namespace {
 
 constexpr int64_t limit = int64_t{1} << 62;
 // What an expression may hold; a net with five strides of 2 nests 5 calls in under 100 characters.
-constexpr size_t most_atoms = 256;  // of all terms, a term counting one
-constexpr size_t most_atom_text = 1024;
-constexpr int most_depth = 24;  // calls in calls
+constexpr size_t max_atoms = 256;  // of all terms, a term counting one
+constexpr size_t max_atom_text = 1024;
+constexpr int max_depth = 24;  // calls in calls
 
 int64_t clamp(int64_t v) { return v > limit ? limit : v < -limit ? -limit : v; }
 int64_t sat_add(int64_t a, int64_t b) {
@@ -73,7 +73,7 @@ struct SymExpr {
   }
   static Dim atom(AtomKind kind, const Dim& a, const Dim& b, std::string text) {
     const int depth = kind == AtomKind::symbol ? 0 : 1 + std::max(depth_of(a), depth_of(b));
-    if (depth > most_depth || text.size() > most_atom_text) return Dim(limit);
+    if (depth > max_depth || text.size() > max_atom_text) return Dim(limit);
     return make({{1, {std::make_shared<const Atom>(Atom{kind, a, b, std::move(text), depth})}}});
   }
   static int depth_of(const Dim& d) {
@@ -110,7 +110,7 @@ Dim SymExpr::make(std::vector<Term> terms) {
     atoms += t.atoms.size();
     if (t.coefficient >= limit || t.coefficient <= -limit) return Dim(limit);
   }
-  if (atoms > most_atoms) return Dim(limit);
+  if (atoms > max_atoms) return Dim(limit);
   auto e = std::make_shared<SymExpr>();
   e->terms = std::move(merged);
   return wrap(std::move(e));
@@ -329,7 +329,7 @@ DimRange times(DimRange x, DimRange y) {
 // min(a,b) and max(a,b) are one of a and b, so a range is that of both cases together, where plain
 // intervals forget what the operands share: s0 - max(0,s0-2) is s0 or 2. Each question may split
 // this many times, lest nested calls take forever.
-constexpr int most_splits = 32;
+constexpr int max_splits = 32;
 
 DimRange range_in(const SymEnv& env, const Dim& d, int& splits);
 
@@ -416,7 +416,7 @@ DimRange range_in(const SymEnv& env, const Dim& d, int& splits) {
 //
 //   s0*s0 + s0*-16 + 64 = t*t      is at least 0
 DimRange SymEnv::range_without_notes(const Dim& d) const {
-  int splits = most_splits;
+  int splits = max_splits;
   const DimRange r = range_in(*this, d, splits);
   if (d.is_const()) return r;
   const std::vector<Term> terms = SymExpr::terms_of(d);
@@ -429,7 +429,7 @@ DimRange SymEnv::range_without_notes(const Dim& d) const {
     return Dim::symbol(name) + bounds.lo;
   });
   if (is_saturated(shifted)) return r;
-  splits = most_splits;
+  splits = max_splits;
   const DimRange s = range_in(from_lowest, shifted, splits);
   return {std::max(r.lo, s.lo), std::min(r.hi, s.hi)};
 }

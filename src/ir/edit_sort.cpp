@@ -1,5 +1,5 @@
 // Stable topological order by depth-first search: nodes are taken as they stand, and each one first
-// draws the operands that stand behind it, in the order in which they stand. A sorted graph stays
+// draws the operands that stand after it, in the order in which they stand. A sorted graph stays
 // as it is. O(nodes + operands), but for sorting the late operands of one node.
 #include <algorithm>
 

@@ -158,7 +158,7 @@ class Graph {
   std::vector<NodeId> order() const;
   // Puts the nodes into this order; it must name each live node once.
   Status reorder(const std::vector<NodeId>& order);
-  // Operands must stand before it there, and readers behind.
+  // Operands must stand before it there, and readers after.
   void move_before(NodeId n, NodeId before);
   // Results must be unused.
   void erase(NodeId n);

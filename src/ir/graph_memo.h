@@ -36,7 +36,7 @@ class GraphMemo {
   std::optional<Answer> find(const Question& question) const;
   void keep(Question question, Answer answer);
 
-  // `stem`, or with a number behind it: a name that no graph of `top` bears, given once.
+  // `stem`, or with a number after it: a name that no graph of `top` bears, given once.
   std::string fresh_name(const std::string& stem);
 
  private:

@@ -4,7 +4,7 @@
 
 namespace cleave {
 
-// Error (user), behind those of the rule: operands on different devices; a 0-d tensor on the CPU
+// Error (user), after those of the rule: operands on different devices; a 0-d tensor on the CPU
 // may meet any. Calls with subgraphs take and give what these say.
 Result<Types> infer_types(const OpView& op);
 

@@ -178,7 +178,7 @@ Status FileParser::read_return() {
       const uint32_t at = lex_.peek().at;
       CLEAVE_TRY(entry.target, statements_.read_value_name());
       if (!graph_->placeholder_of(entry.target))
-        return lex_.error(at, rule::target, "%{} is a result, expected a placeholder behind '->'",
+        return lex_.error(at, rule::target, "%{} is a result, expected a placeholder after '->'",
                           graph_->name(entry.target));
     }
     graph_->add_return(entry);

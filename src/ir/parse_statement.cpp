@@ -206,7 +206,7 @@ Status StatementParser::place(const Operand& operand, const ArgDef& arg) {
   return {};
 }
 
-// ---- what stands behind the call
+// ---- what stands after the call
 
 Status StatementParser::read_tag() {
   lex_.take();

@@ -24,7 +24,7 @@ void collect(const AttrValue& v, std::vector<GraphRef>& into) {
   }
 }
 
-// Depth first, so that a graph stands behind those that it refers to.
+// Depth first, so that a graph stands after those that it refers to.
 void collect_in_order(const GraphRef& g, std::unordered_set<const Graph*>& seen,
                       std::vector<GraphRef>& into) {
   if (!seen.insert(g.get()).second) return;

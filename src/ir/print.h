@@ -14,7 +14,7 @@ void append_text(std::string& out, const AttrValue& v);
 
 // The graphs that attributes of g refer to, in order, perhaps repeated.
 std::vector<GraphRef> subgraphs_of(const Graph& g);
-// Those that `listed` and g reach, each once, behind those that it refers to.
+// Those that `listed` and g reach, each once, after those that it refers to.
 std::vector<GraphRef> subgraphs_in_order(const Graph& g, const std::vector<GraphRef>& listed);
 
 }  // namespace cleave

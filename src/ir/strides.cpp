@@ -23,7 +23,7 @@ struct Dimension {
 };
 
 // Whether sum_k d_k stride_k = 0 for |d_k| < size_k, not all 0: the difference of two elements'
-// indices that lie in one place. Dims come by falling strides; what the dims behind k can add is at
+// indices that lie in one place. Dims come by falling strides; what the dims after k can add is at
 // most reach_[k] and a multiple of unit_[k].
 class Search {
  public:
@@ -45,10 +45,10 @@ class Search {
     if (std::abs(place) > reach_[k] || place % std::max<int64_t>(unit_[k], 1) != 0) return false;
     const auto [size, stride] = dims_[k];
     // The first d that isn't 0 may be taken as positive; the others must bring the place back into
-    // reach of the dims behind.
-    const int64_t behind = reach_[k + 1];
-    const int64_t least = differs ? std::max(1 - size, -((place + behind) / stride)) : 0;
-    const int64_t last = std::min(size - 1, differs ? (behind - place) / stride : behind / stride);
+    // reach of the dims after.
+    const int64_t after = reach_[k + 1];
+    const int64_t least = differs ? std::max(1 - size, -((place + after) / stride)) : 0;
+    const int64_t last = std::min(size - 1, differs ? (after - place) / stride : after / stride);
     for (int64_t d = least; d <= last; ++d)
       if (found(k + 1, place + d * stride, differs || d != 0)) return true;
     return false;

@@ -16,7 +16,7 @@ namespace cleave {
 // One for each dim; of dims of size 1, and of types without elements, those of row-major memory.
 std::vector<int64_t> strides_of(const Type& t);
 
-// From the first element to behind the last, the gaps in between too; 0 without elements.
+// From the first element to after the last, the gaps in between too; 0 without elements.
 int64_t extent_of(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides);
 int64_t memory_elements(const Type& t);
 int64_t memory_bytes(const Type& t);

@@ -32,7 +32,7 @@ Result<Program> parse(std::string_view text, const std::string& file, const OpRe
 // Checks every rule of doc/ir.md; the first broken one is the failure, with its number.
 Status verify(const Graph& g);
 // The same for a graph that kept the rules when edits() was `since`: what each node says by itself
-// is checked for those alone that were edited behind that.
+// is checked for those alone that were edited after that.
 Status verify_edited(const Graph& g, int64_t since);
 Status verify(const Program& p);
 

@@ -136,8 +136,8 @@ Status verify(const Kernel& k) {
     if (i + 1 < k.buffers.size() && k.buffers[i + 1].access != Access::local)
       v.fail(bug("the local buffer {} stands before {}", k.buffers[i].name, k.buffers[i + 1].name));
   }
-  if (local_bytes > most_local_bytes)
-    v.fail(bug("local buffers of {} bytes, expected at most {}", local_bytes, most_local_bytes));
+  if (local_bytes > max_local_bytes)
+    v.fail(bug("local buffers of {} bytes, expected at most {}", local_bytes, max_local_bytes));
   v.block(k.body, true);
   return v.status;
 }

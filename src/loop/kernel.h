@@ -38,7 +38,7 @@ constexpr int reduce_lanes = 16;
 enum class ForKind : uint8_t { serial, parallel, lanes, independent };
 constexpr int column_lanes = 64;
 // Local buffers lie on the stack of the thread that runs a piece.
-constexpr int64_t most_local_bytes = 64 << 10;
+constexpr int64_t max_local_bytes = 64 << 10;
 enum class ReduceOp : uint8_t { sum, prod, max, min, any, all };  // max and min propagate NaN
 std::string_view name_of(ReduceOp op);
 // 0, 1, -inf or the least integer, ...

@@ -50,7 +50,7 @@ struct KernelRule {
   // by side, each as it is. An operand may then be written there at once. No elements: it is left
   // out.
   std::function<std::vector<Layout>(const OpView&, const Layout& result)> parts = nullptr;
-  // Memory of the kernel's own: results behind those of the call, with nothing in them.
+  // Memory of the kernel's own: results after those of the call, with nothing in them.
   struct Scratch {
     DType dtype;
     std::vector<int64_t> shape;
@@ -77,7 +77,7 @@ struct ProductRule {
 
 // softmax(scale * query @ key^T, masked) @ value, or its gradients, of operands of rank 4 [batch,
 // heads,rows,width]: where they stand. -1 is none. See runtime/attention_spec.h.
-//   forward    results: y, the logarithms of the sums; behind them seed and step, where there are
+//   forward    results: y, the logarithms of the sums; after them seed and step, where there are
 //              more
 //   backward   results: the gradients by query, key and value
 struct AttentionForm {
@@ -86,7 +86,7 @@ struct AttentionForm {
     int64_t index = 0;
   };
   bool is_backward = false;
-  int query = 0, mask = -1;            // key and value stand behind query
+  int query = 0, mask = -1;            // key and value stand after query
   int dout = -1, out = -1, sums = -1;  // of the backward
   Number seed, step;                   // with dropout
   int64_t key_group = 1, value_group = 1;
@@ -119,14 +119,14 @@ struct DecompositionRule {};
 // the whole operator, on one thread. `operands` has one pointer for each flat operand (null: none).
 // Either `c_text` defines `void symbol(void* const* operands, void* const* results)`, with c_text
 // free of headers, or `call` is given. It must not keep the pointers, and writes every element.
-struct ForeignCode {
+struct CustomOpCode {
   std::string c_text;
   std::string symbol;
   std::function<void(void* const* operands, void* const* results)> call;
 };
 // Sizes and attributes are those of the OpView: they are no arguments of the code.
 struct ForeignRule {
-  std::function<Result<ForeignCode>(const OpView&)> code;
+  std::function<Result<CustomOpCode>(const OpView&)> code;
 };
 
 // Operand 0, a bool, chooses the attribute `then` or `otherwise`, which takes the list operand.

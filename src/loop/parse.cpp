@@ -98,7 +98,7 @@ Result<Access> FileParser::read_access() {
 Status FileParser::read_buffer() {
   const Token name = lex_.take();
   if (!kernel_.scalars.empty())
-    return lex_.error(name.at, rule::place, "the buffer %{} behind a scalar, expected it before",
+    return lex_.error(name.at, rule::place, "the buffer %{} after a scalar, expected it before",
                       name.text.substr(0, 40));
   if (!names_.buffers.emplace(name.text, std::ssize(kernel_.buffers)).second)
     return lex_.error(name.at, rule::taken, "the buffer %{} stands before, expected a new name",
@@ -114,12 +114,12 @@ Status FileParser::read_buffer() {
       !kernel_.buffers.empty() && kernel_.buffers.back().access == Access::local;
   if (b.access == Access::local) {
     local_bytes_ += rounded(b.elements * size_of(b.dtype));
-    if (local_bytes_ > most_local_bytes)
+    if (local_bytes_ > max_local_bytes)
       return lex_.error(name.at, rule::limit, "local buffers of {} bytes, at most {} are allowed",
-                        local_bytes_, most_local_bytes);
+                        local_bytes_, max_local_bytes);
   } else if (after_local) {
     return lex_.error(name.at, rule::place,
-                      "the buffer %{} behind a local one, expected it before: those are no "
+                      "the buffer %{} after a local one, expected it before: those are no "
                       "arguments",
                       name.text.substr(0, 40));
   }

@@ -96,7 +96,7 @@ Result<ExprParser::Operand> ExprParser::read_factor(Wanted wanted) {
     o.number = lex_.take();
     return o;
   }
-  if (o.negative) return lex_.unexpected("a number behind '-'; of anything else write neg(x)");
+  if (o.negative) return lex_.unexpected("a number after '-'; of anything else write neg(x)");
   if (t.kind != TokenKind::word)
     return lex_.unexpected("an expression such as i, %x[i], 1.0 or exp(t)");
   const Token word = lex_.take();

@@ -75,7 +75,7 @@ Status StatementParser::read_statement(Block& to, std::vector<Fold>* folds,
   const uint32_t at = lex_.peek().at;
   const auto is_late = [&]() -> Status {
     if (!folds || folds->empty()) return {};
-    return lex_.error(at, rule::place, "a statement behind a fold, expected the folds last");
+    return lex_.error(at, rule::place, "a statement after a fold, expected the folds last");
   };
   if (lex_.at(TokenKind::value)) {
     CLEAVE_CHECK(is_late());
@@ -90,7 +90,7 @@ Status StatementParser::read_statement(Block& to, std::vector<Fold>* folds,
   if (first.text == "if") return read_if(to);
   if (first.text == "check") return read_check(to);
   if (!lex_.accept_mark('='))
-    return lex_.unexpected(fmt::format("'=' behind '{}'", first.text.substr(0, 40)));
+    return lex_.unexpected(fmt::format("'=' after '{}'", first.text.substr(0, 40)));
   const auto op = lex_.at(TokenKind::word) ? reduce_op_named(lex_.peek().text) : std::nullopt;
   if (!op) {
     CLEAVE_CHECK(is_late());

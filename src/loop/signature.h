@@ -17,7 +17,7 @@ std::optional<Op> call_named(std::string_view name);
 std::optional<ReduceOp> reduce_op_named(std::string_view name);
 
 size_t operand_count(Op op);
-// Whether operands may have the type; of a select, the operands behind the condition.
+// Whether operands may have the type; of a select, the operands after the condition.
 bool takes(Op op, DType type);
 // Which types these are: "f64 or f32".
 std::string_view types_taken(Op op);

@@ -7,7 +7,7 @@
 //     w1, m1 = adam(grad.w1)       grad.w0 = ...
 //     w0, m0 = adam(grad.w0)       w0, m0 = adam(grad.w0)
 //
-// A step goes behind the last one that it depends on. Steps that may fail stay where they are, and
+// A step goes after the last one that it depends on. Steps that may fail stay where they are, and
 // nothing is written into a placeholder before them.
 #include <algorithm>
 
@@ -35,7 +35,7 @@ class Mover {
     for (const size_t s : p.returns) uses_[s].last = static_cast<int64_t>(p.steps.size());
   }
 
-  // For each step the one behind which it goes; its own number where it stays.
+  // For each step the one after which it goes; its own number where it stays.
   std::vector<int64_t> slots() {
     const auto n = static_cast<int64_t>(p_.steps.size());
     std::vector<int64_t> out(p_.steps.size());

@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t few_results = 32;          // below this a long fold is cut into chunks,
 constexpr int64_t long_fold = 1 << 15;       // when it is at least this long,
 constexpr int64_t chunk_elements = 1 << 13;  // into chunks of about this length,
-constexpr int64_t most_parts = 64;
+constexpr int64_t max_parts = 64;
 constexpr int64_t part_rows = 32;  // rows of a part of columns, at the least
 
 }  // namespace
@@ -31,10 +31,10 @@ FoldForm FoldForm::of(const std::vector<int64_t>& shape, const std::vector<int64
   const Run& last = out.runs.back();
   if (!last.folded && last.extent >= loop::reduce_lanes) {
     out.kind = Kind::columns;
-    out.parts = std::clamp<int64_t>(first->extent / part_rows, 1, most_parts);
-  } else if (out.results < few_results && out.count >= long_fold && first->extent >= most_parts) {
+    out.parts = std::clamp<int64_t>(first->extent / part_rows, 1, max_parts);
+  } else if (out.results < few_results && out.count >= long_fold && first->extent >= max_parts) {
     out.kind = Kind::chunks;
-    out.parts = std::min(most_parts, out.count / chunk_elements);
+    out.parts = std::min(max_parts, out.count / chunk_elements);
   }
   out.step = (first->extent + out.parts - 1) / out.parts;
   return out;

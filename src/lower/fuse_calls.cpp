@@ -67,12 +67,12 @@ void Fuser::find_leaves(NodeId n) {
     if (!v.valid()) continue;
     const NodeId d = g_.value(v).def;
     if (!d.valid() || !is_through(d)) {
-      add(c.leaves, v);
+      add(c.materialized_reads, v);
     } else {
-      const bool crooked = call(d).kind == Kind::view && !keeps_order(d);
-      for (const ValueId l : call(d).leaves) {
-        add(c.leaves, l);
-        if (crooked || contains(call(d).crooked, l)) add(c.crooked, l);
+      const bool reordered = call(d).kind == Kind::view && !keeps_order(d);
+      for (const ValueId l : call(d).materialized_reads) {
+        add(c.materialized_reads, l);
+        if (reordered || contains(call(d).reordered_reads, l)) add(c.reordered_reads, l);
       }
       c.flops += call(d).flops;
       c.through += call(d).through;
@@ -113,7 +113,7 @@ bool Fuser::is_cheap(NodeId n) {
   if (returned_.contains(y.v)) return false;
   if (!every_reader_inlines(y)) return false;
   int64_t bytes = 0;
-  for (const ValueId v : c.leaves) {
+  for (const ValueId v : c.materialized_reads) {
     // What a group makes is stored for it: little, as a fold's result, one value a row.
     const NodeId d = g_.value(v).def;
     if (d.valid() && is_fusible(d) && bytes_of(g_, v) * small_part > bytes_of(g_, y)) return false;
@@ -125,7 +125,7 @@ bool Fuser::is_cheap(NodeId n) {
 bool Fuser::waits(NodeId n) {
   const Node& node = g_.node(n);
   const Call& c = call(n);
-  if (node.output_count != 1 || c.through > most_waiting) return false;
+  if (node.output_count != 1 || c.through > max_waiting) return false;
   ValueId v = node.out(0);
   for (;;) {
     if (returned_.contains(v.v) || g_.use_count(v) != 1) return false;
@@ -136,7 +136,7 @@ bool Fuser::waits(NodeId n) {
       v = g_.node(u).out(0);
       continue;
     }
-    return call(u).kernels_before - c.kernels_before <= far_kernels &&
+    return call(u).kernels_before - c.kernels_before <= max_kernel_distance &&
            is_worth_repeating(c.flops, c.elements, call(u).elements);
   }
 }

@@ -14,13 +14,12 @@ constexpr int64_t small_part = 4;        // of what a cheap value takes: stored 
 constexpr int64_t launch_flops = 10000;  // take as long as a launch
 constexpr int64_t launch_bytes = 64 << 10;  // take as long as a launch
 constexpr int64_t flops_of_8_bytes = 15;    // take as long as writing and reading a value
-constexpr size_t most_waiting = 64;         // calls computed in one expression
-constexpr int64_t most_nodes = 128;         // of a group
-constexpr size_t most_calls =
-    256;  // of a group, waiting ones too: compilers take n^1.4 for n sines
-constexpr int64_t most_buffers = 40;      // of a group: streams that the prefetcher follows
-constexpr int64_t far_kernels = 12;       // unfused kernels between calls that stay apart
-constexpr int64_t row_bytes = 512 << 10;  // of a row that several passes read: half of L2
+constexpr size_t max_waiting = 64;          // calls computed in one expression
+constexpr int64_t max_nodes = 128;          // of a group
+constexpr size_t max_calls = 256;  // of a group, waiting ones too: compilers take n^1.4 for n sines
+constexpr int64_t max_buffers = 40;          // of a group: streams that the prefetcher follows
+constexpr int64_t max_kernel_distance = 12;  // unfused kernels between calls that stay apart
+constexpr int64_t row_bytes = 512 << 10;     // of a row that several passes read: half of L2
 // Columns that are rows of a kernel are worked on in blocks of 64: with fewer than this many of
 // them, unless there is little to do, cores would stand idle.
 constexpr int64_t few_columns = 256;

@@ -29,7 +29,7 @@ void Fuser::place(NodeId n) {
   else
     begin(n);
   const int32_t own = find(c.group);
-  for (const ValueId v : c.leaves) {
+  for (const ValueId v : c.materialized_reads) {
     const int32_t g = group_of(v);
     if (g >= 0 && g != own) groups_[g].readers.push_back(own);
     if (c.kind != Kind::other) last_reader_[v.v] = own;
@@ -45,8 +45,8 @@ void Fuser::begin(NodeId n) {
   g.at = n;
   g.elements = c.elements;
   g.calls = c.through;
-  g.reads = c.leaves;
-  g.crooked = c.crooked;
+  g.reads = c.materialized_reads;
+  g.reordered_reads = c.reordered_reads;
   g.first_kernel = g.last_kernel = c.kernels_before;
   if (c.kind == Kind::fold) g.forms.push_back(*fold_form_of(g_, n));
   groups_.push_back(std::move(g));
@@ -59,7 +59,7 @@ int32_t Fuser::best_group(NodeId n) {
     if (is_group(g) && std::find(candidates.begin(), candidates.end(), g) == candidates.end())
       candidates.push_back(g);
   };
-  for (const ValueId v : call(n).leaves) {
+  for (const ValueId v : call(n).materialized_reads) {
     consider(group_of(v));
     if (const auto it = last_reader_.find(v.v); it != last_reader_.end()) consider(it->second);
   }
@@ -80,10 +80,10 @@ bool Fuser::is_worth_waiting(NodeId n, int64_t saved) {
 
 int64_t Fuser::saving(NodeId n, int32_t g) {
   int64_t saved = 0;
-  for (const ValueId v : call(n).leaves) {
+  for (const ValueId v : call(n).materialized_reads) {
     const bool made = group_of(v) == g;
     if (!made && !contains(groups_[g].reads, v)) continue;
-    if (contains(call(n).crooked, v) || contains(groups_[g].crooked, v)) continue;
+    if (contains(call(n).reordered_reads, v) || contains(groups_[g].reordered_reads, v)) continue;
     saved += std::min(bytes_of(g_, v), call(n).elements * size_of(g_.type(v).dtype));
     if (made && !returned_.contains(v.v) && g_.use_count(v) == 1) saved += bytes_of(g_, v);
   }
@@ -93,16 +93,16 @@ int64_t Fuser::saving(NodeId n, int32_t g) {
 bool Fuser::may_join(NodeId n, int32_t g) {
   Group& group = groups_[g];
   const Call& c = call(n);
-  if (group.nodes.size() >= static_cast<size_t>(most_nodes)) return false;
-  if (group.calls + c.through > most_calls) return false;
-  if (c.kernels_before - group.first_kernel > far_kernels) return false;
+  if (group.nodes.size() >= static_cast<size_t>(max_nodes)) return false;
+  if (group.calls + c.through > max_calls) return false;
+  if (c.kernels_before - group.first_kernel > max_kernel_distance) return false;
   if (!fits(n, group)) return false;
-  for (const ValueId v : c.crooked)
+  for (const ValueId v : c.reordered_reads)
     if (group_of(v) == g) return false;
   size_t buffers = group.reads.size();
-  for (const ValueId v : c.leaves) buffers += group_of(v) != g;
-  if (buffers > static_cast<size_t>(most_buffers)) return false;
-  return is_known_at(c.leaves, g) ? !is_too_early(n, g) : !is_read(g);
+  for (const ValueId v : c.materialized_reads) buffers += group_of(v) != g;
+  if (buffers > static_cast<size_t>(max_buffers)) return false;
+  return is_known_at(c.materialized_reads, g) ? !is_too_early(n, g) : !is_read(g);
 }
 
 bool Fuser::is_too_early(NodeId n, int32_t g) {
@@ -128,10 +128,11 @@ bool Fuser::fits(NodeId n, const Group& g) {
     const FoldForm& f = g.forms[0];
     if (c.elements != g.elements && (f.kind == FoldForm::Kind::chunks || c.elements != f.results))
       return false;
-    const bool reads_folded = std::any_of(c.leaves.begin(), c.leaves.end(), [&](ValueId v) {
-      const NodeId d = g_.value(v).def;
-      return d.valid() && call(d).kind == Kind::fold && &groups_[group_of(v)] == &g;
-    });
+    const bool reads_folded =
+        std::any_of(c.materialized_reads.begin(), c.materialized_reads.end(), [&](ValueId v) {
+          const NodeId d = g_.value(v).def;
+          return d.valid() && call(d).kind == Kind::fold && &groups_[group_of(v)] == &g;
+        });
     if (!reads_folded) return true;
     if (c.elements != g.elements && adds_up_parts(g) && !leads_to(n, g.elements)) return false;
     return keeps_row(g);
@@ -153,7 +154,7 @@ bool Fuser::adds_up_parts(const Group& g) {
 
 bool Fuser::leads_to(NodeId n, int64_t elements) {
   std::vector<NodeId> next = {n};
-  for (size_t i = 0; i < next.size() && i < most_waiting; ++i) {
+  for (size_t i = 0; i < next.size() && i < max_waiting; ++i) {
     const Node& node = g_.node(next[i]);
     for (uint32_t k = 0; k < node.output_count; ++k)
       for (const Use& u : g_.uses(node.out(k))) {
@@ -188,18 +189,18 @@ bool Fuser::agree(const FoldForm& a, const FoldForm& b) {
 void Fuser::join(NodeId n, int32_t g) {
   Group& group = groups_[g];
   Call& c = call(n);
-  if (!is_known_at(c.leaves, g)) group.at = n;
+  if (!is_known_at(c.materialized_reads, g)) group.at = n;
   c.group = g;
   group.nodes.push_back(n);
   group.calls += c.through;
-  for (const ValueId v : c.leaves) add(group.reads, v);
-  for (const ValueId v : c.crooked) add(group.crooked, v);
+  for (const ValueId v : c.materialized_reads) add(group.reads, v);
+  for (const ValueId v : c.reordered_reads) add(group.reordered_reads, v);
   group.last_kernel = c.kernels_before;
   if (c.kind == Kind::fold) group.forms.push_back(*fold_form_of(g_, n));
 }
 
 void Fuser::pull_producers(NodeId n) {
-  for (const ValueId v : std::vector<ValueId>(call(n).leaves)) {
+  for (const ValueId v : std::vector<ValueId>(call(n).materialized_reads)) {
     const int32_t g = find(call(n).group), from = group_of(v);
     if (!is_group(from) || from == g) continue;
     if (merges(from, g)) merge(from, g);
@@ -209,12 +210,12 @@ void Fuser::pull_producers(NodeId n) {
 bool Fuser::merges(int32_t from, int32_t g) {
   const Group &a = groups_[from], &b = groups_[g];
   if (a.elements == 0 || b.elements == 0) return false;
-  for (const ValueId v : b.crooked)
+  for (const ValueId v : b.reordered_reads)
     if (group_of(v) == from) return false;
-  if (a.nodes.size() + b.nodes.size() > static_cast<size_t>(most_nodes)) return false;
-  if (a.calls + b.calls > most_calls) return false;
-  if (a.reads.size() + b.reads.size() > static_cast<size_t>(most_buffers)) return false;
-  if (b.last_kernel - a.first_kernel > far_kernels) return false;
+  if (a.nodes.size() + b.nodes.size() > static_cast<size_t>(max_nodes)) return false;
+  if (a.calls + b.calls > max_calls) return false;
+  if (a.reads.size() + b.reads.size() > static_cast<size_t>(max_buffers)) return false;
+  if (b.last_kernel - a.first_kernel > max_kernel_distance) return false;
   if (position(from) > position(g)) return false;
   for (const int32_t r : a.readers)
     if (const int32_t reader = find(r); reader != g && position(reader) < position(g)) return false;
@@ -249,7 +250,7 @@ void Fuser::merge(int32_t from, int32_t to) {
   b.nodes = std::move(nodes);
   b.calls += a.calls;
   for (const ValueId v : a.reads) add(b.reads, v);
-  for (const ValueId v : a.crooked) add(b.crooked, v);
+  for (const ValueId v : a.reordered_reads) add(b.reordered_reads, v);
   b.readers.insert(b.readers.end(), a.readers.begin(), a.readers.end());
   b.forms.insert(b.forms.end(), a.forms.begin(), a.forms.end());
   b.first_kernel = std::min(a.first_kernel, b.first_kernel);

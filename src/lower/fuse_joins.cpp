@@ -16,9 +16,9 @@ using namespace fuse_cost;
 
 void Fuser::describe() {
   // A join of joins may make its operands ones that stay apart.
-  constexpr int most_rounds = 4;
+  constexpr int max_rounds = 4;
   describe_calls();
-  for (int round = 0; round < most_rounds && find_joins(); ++round) describe_calls();
+  for (int round = 0; round < max_rounds && find_joins(); ++round) describe_calls();
 }
 
 bool Fuser::find_joins() {
@@ -67,10 +67,10 @@ bool Fuser::is_made_apart(NodeId join, size_t operand) {
     return false;
   }
   // It goes with the kernel that makes what it reads, element by element.
-  for (const ValueId leaf : c.leaves) {
+  for (const ValueId leaf : c.materialized_reads) {
     const NodeId from = g_.value(leaf).def;
     if (from.valid() && is_fusible(from) && call(from).elements == c.elements &&
-        !contains(c.crooked, leaf))
+        !contains(c.reordered_reads, leaf))
       return true;
   }
   return false;

@@ -34,7 +34,7 @@ class Fuser {
     int32_t group = -1;          // cheap calls and views have none
     // Materialised values that it reads, through cheap calls and views; those of them that it
     // reads in another order than its elements'.
-    std::vector<ValueId> leaves, crooked;
+    std::vector<ValueId> materialized_reads, reordered_reads;
     int64_t flops = 0;   // an element, of the calls without a group in front of it too
     size_t through = 1;  // how many those are
   };
@@ -45,9 +45,9 @@ class Fuser {
     int64_t elements = 0;       // of a full value
     size_t calls = 0;           // that it computes, those without a group of their own too
     std::vector<FoldForm> forms;
-    std::vector<ValueId> reads;    // leaves, each once
-    std::vector<ValueId> crooked;  // some call reads them in another order
-    std::vector<int32_t> readers;  // other groups that read it, some of them twice
+    std::vector<ValueId> reads;            // leaves, each once
+    std::vector<ValueId> reordered_reads;  // some call reads them in another order
+    std::vector<int32_t> readers;          // other groups that read it, some of them twice
     int64_t first_kernel = 0, last_kernel = 0;
     bool merged = false;
   };
@@ -79,7 +79,7 @@ class Fuser {
   // Computed wherever it is read: of at most one operand of its size, which takes no more to read.
   bool is_cheap(NodeId n);
 
-  // Whether it goes where its only reader does, directly or behind views.
+  // Whether it goes where its only reader does, directly or after views.
   bool waits(NodeId n);
 
   // Whether a value read by a larger one may be computed again for each element of that.
@@ -104,7 +104,7 @@ class Fuser {
   int64_t saving(NodeId n, int32_t g);
   bool may_join(NodeId n, int32_t g);
 
-  // Whether n, computed a second time, would run in front of a kernel that it is to run behind.
+  // Whether n, computed a second time, would run in front of a kernel that it is to run after.
   bool is_too_early(NodeId n, int32_t g);
 
   // Whether all of it is there when g runs, made by others or by g itself.
@@ -146,7 +146,7 @@ class Fuser {
   };
   Status rewrite(const OpDef& fused);
 
-  // The nodes in order, each behind its operands: views stand in front of their first reader.
+  // The nodes in order, each after its operands: views stand in front of their first reader.
   std::vector<NodeId> sorted() const;
   bool is_returned(NodeId n) const;
   Body body_of(int32_t g);

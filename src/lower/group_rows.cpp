@@ -100,9 +100,9 @@ void GroupWriter::make_partials() {
       parts = f.form.parts;
     }
   // Totals are of one part at a time.
-  const bool local_totals = total_bytes <= most_local_bytes / 4;
+  const bool local_totals = total_bytes <= max_local_bytes / 4;
   if (local_totals) room_ -= total_bytes;
-  has_local_sums_ = parts == 1 && bytes <= most_local_bytes / 2;
+  has_local_sums_ = parts == 1 && bytes <= max_local_bytes / 2;
   if (has_local_sums_) room_ -= bytes;
   const auto make = [&](bool is_local) {
     for (const FoldCall& f : folds_) {

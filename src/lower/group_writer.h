@@ -166,7 +166,7 @@ class GroupWriter {
   Expr number_, row_, inner_;  // of the element, of its row, within its row
   Expr part_;
   bool has_local_sums_ = false;
-  int64_t room_ = loop::most_local_bytes;  // left for local buffers
+  int64_t room_ = loop::max_local_bytes;  // left for local buffers
   size_t pass_ = 0;
   std::vector<GroupValues::Read> writes_;
 };

@@ -84,7 +84,7 @@ class CheckReader {
     }
   }
 
-  // Behind names and casts between integers.
+  // After names and casts between integers.
   static const Expr& uncast(const Expr& e) {
     const bool is_index = e->op == Op::cast && (e.type() == DType::i64 || e.type() == DType::i32) &&
                           e->args[0].type() == DType::i32;

@@ -73,7 +73,7 @@ void Lowering::attention(NodeId n, const OpView& op, const AttentionForm& form) 
     if (!is_part(v) && at.layout.shape.size() == 4)
       at.layout = result_layout(at.layout.shape, query);
     at_[v.v] = at;
-    if (at.layout.numel() == 0 && part == Part::sums) return;  // not asked for
+    if (at.layout.numel() == 0 && part == Part::logsumexp) return;  // not asked for
     call[part] = matrix_of(at, type(v));
   };
   std::vector<int64_t> whole;
@@ -83,14 +83,15 @@ void Lowering::attention(NodeId n, const OpView& op, const AttentionForm& form) 
     Location sums = at_.at(op.in(form.sums).v);
     if (!is_even(sums.layout))
       sums = dense_copy(sums, type(op.in(form.sums)), graph_.name(op.in(form.sums)));
-    call[Part::sums] = {sums.storage, DType::f32, sums.layout.offset, 0, sums.layout.strides[1]};
+    call[Part::logsumexp] = {sums.storage, DType::f32, sums.layout.offset, 0,
+                             sums.layout.strides[1]};
     for (int k = 0; k < 3; ++k)
       write(static_cast<Part>(static_cast<int>(Part::dquery) + k), k, false);
     whole = static_shape(op.in_type(form.dout));
   } else {
     write(Part::out, 0, true);
-    write(Part::sums, 1, false);
-    if (auto& sums = call[Part::sums]) sums->head_stride = static_shape(op.out_type(1)).back();
+    write(Part::logsumexp, 1, false);
+    if (auto& sums = call[Part::logsumexp]) sums->head_stride = static_shape(op.out_type(1)).back();
     whole = static_shape(op.out_type(0));
   }
   // What the backward makes the same dropout from.

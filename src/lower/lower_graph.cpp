@@ -204,7 +204,7 @@ void Lowering::kernel(NodeId n, const OpView& op, const KernelRule& rule) {
   const int start = rule.starts_as ? rule.starts_as(op) : -1;
   if (start >= 0 && !is_wanted(graph_.node(n).out(0))) return;
   if (is_join(op) && joined(n, op, rule)) return;
-  if (rule.parts && std::cmp_greater(op.list_size(), most_copies_of_a_kernel))
+  if (rule.parts && std::cmp_greater(op.list_size(), max_copies_of_a_kernel))
     return joined_apart(n, op, rule);
   Call c = begin_call(n, op, start);
   const std::string& name = graph_.name(graph_.node(n).out(0));

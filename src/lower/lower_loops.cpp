@@ -67,7 +67,7 @@ void Lowering::copy(const Location& from, const Location& to, DType dtype,
 // (emit/share_functions.h), however many there are; the loops of one kernel are functions of their
 // own, and 4,000 of them took clang 10 s.
 void Lowering::copy_all(const std::vector<Copy>& copies, DType dtype, const std::string& name) {
-  if (copies.size() <= most_copies_of_a_kernel) return copy_together(copies, dtype, name);
+  if (copies.size() <= max_copies_of_a_kernel) return copy_together(copies, dtype, name);
   for (const Copy& c : copies) copy_together({c}, dtype, name);
 }
 

@@ -88,7 +88,7 @@ class Lowering {
   std::optional<size_t> own_storage(const Locations& values, size_t k, size_t own) const;
   void replace(size_t first_step, size_t from, size_t to);
   bool can_be_made_in_place(size_t first_step, size_t from, size_t to) const;
-  // Appends a jump; set_target gives it the place behind the steps so far.
+  // Appends a jump; set_target gives it the place after the steps so far.
   size_t jump(const std::string& name, std::optional<Location> unless);
   void set_target(size_t jump);
 
@@ -109,7 +109,7 @@ class Lowering {
   void copy(const Location& from, const Location& to, DType dtype, const std::string& name);
   void copy_all(const std::vector<Copy>& copies, DType dtype, const std::string& name);
   void copy_together(const std::vector<Copy>& copies, DType dtype, const std::string& name);
-  static constexpr size_t most_copies_of_a_kernel = 64;  // lower_loops.cpp says why
+  static constexpr size_t max_copies_of_a_kernel = 64;  // lower_loops.cpp says why
   Location dense_copy(const Location& from, DType dtype, const std::string& name);
   Location dense(ValueId v);  // the value itself where it is row-major from its storage's start
   size_t result_storage(ValueId v);

@@ -12,7 +12,7 @@ namespace cleave {
 namespace {
 
 // Graphs that refer twice to graphs that refer twice ...: a small text can ask for 2^64 steps.
-constexpr size_t most_steps = 1 << 18;
+constexpr size_t max_steps = 1 << 18;
 
 }  // namespace
 
@@ -23,11 +23,11 @@ Lowering::Locations Lowering::list_locations(const OpView& op) const {
 }
 
 Result<Lowering::Locations> Lowering::inlined(const Graph& g, const Locations& operands) {
-  if (out_.steps.size() > most_steps)
+  if (out_.steps.size() > max_steps)
     return unsupported(
         "more than {} steps once subgraphs stand in their places "
         "(src/lower/lower_subgraph.cpp)",
-        most_steps);
+        max_steps);
   Lowering inner(g, output_);
   size_t next = 0;
   for (const Placeholder& p : g.placeholders()) {

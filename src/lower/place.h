@@ -5,7 +5,7 @@
 //   %c = cat([%a, %b])
 //
 // A join is a call that only puts operands side by side (KernelRule::part). An operand that nothing
-// else reads, behind views or not, gets its part of the result's memory as its place. Left out are
+// else reads, after views or not, gets its part of the result's memory as its place. Left out are
 // those whose call can't write there: the library writes products without gaps; what is a
 // placeholder, a view of a part, or of another dtype has nobody to write it. The join copies what
 // isn't in its place.

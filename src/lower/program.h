@@ -85,7 +85,7 @@ enum class AttentionPart {
   seed,
   step,
   out,
-  sums,
+  logsumexp,
   dout,
   dquery,
   dkey,
@@ -110,7 +110,7 @@ struct AttentionCall {
   }
   bool writes(AttentionPart p) const {
     return form.is_backward ? p >= AttentionPart::dquery
-                            : p == AttentionPart::out || p == AttentionPart::sums;
+                            : p == AttentionPart::out || p == AttentionPart::logsumexp;
   }
 };
 
@@ -131,7 +131,7 @@ struct ConvolutionCall {
 };
 
 struct ForeignCall {
-  loop::ForeignCode code;
+  loop::CustomOpCode code;
   std::vector<std::optional<size_t>> operands;
   std::vector<size_t> results;
 };
@@ -177,7 +177,7 @@ Result<LoweredProgram> lower_graph(const Graph& graph);
 Status decompose_for_lowering(Graph& graph, const OpRegistry& ops);
 
 // Steps whose checks of indices earlier ones have made don't fail any more (Step::may_fail).
-void settle_checks(LoweredProgram& program);
+void drop_redundant_checks(LoweredProgram& program);
 
 // An update whose value is computed after the last step that may fail, and not before the last read
 // of the placeholder, is written into the placeholder's memory at once. A kernel that reads the
@@ -185,7 +185,7 @@ void settle_checks(LoweredProgram& program);
 void update_in_place(LoweredProgram& program);
 
 // Less memory for the same steps: those that free more than they take run as soon as they can (an
-// optimizer behind the gradient that it reads), results lie over operands that nothing reads any
+// optimizer after the gradient that it reads), results lie over operands that nothing reads any
 // more. Programs with jumps stay as they are.
 void save_memory(LoweredProgram& program);
 void run_early(LoweredProgram& program);

@@ -125,7 +125,7 @@ int64_t elements_of(const AttentionCall& call, AttentionPart part) {
   const int64_t keys = call.batch * call.heads * call.columns;
   switch (part) {
     case Part::out: return queries * call.value_width;
-    case Part::sums: return queries;
+    case Part::logsumexp: return queries;
     case Part::dquery: return queries * call.width;
     case Part::dkey: return keys / call.form.key_group * call.width;
     case Part::dvalue: return keys / call.form.value_group * call.value_width;

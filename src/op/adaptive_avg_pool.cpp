@@ -101,7 +101,7 @@ struct Windows1d {
     return n;
   }
   // The most windows that see one element.
-  int64_t most_over() const {
+  int64_t max_over() const {
     int64_t n = 0;
     for (int64_t i = 0; i < size && out > 0; ++i)
       n = std::max(n, ((i + 1) * out + size - 1) / size - i * out / size);
@@ -143,7 +143,7 @@ Exprs lower_backward(KernelBuilder& k, const OpView& op, const Exprs& index, siz
   std::vector<DimTaps> dims;
   for (const Windows1d& w : windows_of(op.in_type(1), op.in_type(0), rank)) {
     if (w.even()) divisor *= w.size / w.out;
-    dims.push_back({w.most_over(), [w, t](KernelBuilder& kb, const Expr& i, const Expr& tap) {
+    dims.push_back({w.max_over(), [w, t](KernelBuilder& kb, const Expr& i, const Expr& tap) {
                       const Expr o = quotient(i * Expr(w.out), w.size) + tap;
                       if (w.even()) return Tap{o, {}, {}};
                       const Expr at = kb.let(at_most(o, Expr(w.out - 1)), "o");

@@ -9,7 +9,7 @@
 //
 //   y = dropout(softmax(scale * query @ key^T + mask)) @ value      scale: 1 / sqrt(width)
 //
-// is_causal closes columns behind the row: column > row, counted from the first of each. A row that
+// is_causal closes columns after the row: column > row, counted from the first of each. A row that
 // is closed altogether gives zeros. Dropout keeps a weight where the uniform of its row-major place
 // in [*batch,rows,columns] is at least dropout_p (native_dropout).
 //   (C1) to (C10): attention.h      (C11) rng is i64[2], given where dropout_p > 0

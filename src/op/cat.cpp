@@ -1,8 +1,8 @@
-// cat(tensors; dim) -> y      the tensors one behind the other along a dim
+// cat(tensors; dim) -> y      the tensors one after the other along a dim
 //   (C1) at least one tensor  (C2) none is 0-d  (C3) dim in range of the result
 //   (C4) equal ranks, (C5) equal sizes but along dim; a tensor f32[0] of one empty dim is skipped
 //   (C6) one device
-// stack(tensors; dim) -> y    the tensors one behind the other along a new dim
+// stack(tensors; dim) -> y    the tensors one after the other along a new dim
 //   (C1) at least one tensor  (C2) equal shapes  (C3) dim in [-rank-1, rank+1)  (C6) one device
 // The result has the dtype that the tensors promote to.
 #include <cmath>
@@ -138,13 +138,13 @@ Values grad_cat(Builder& b, const GradView& op) {
 // One loop nest for each tensor, its last dim innermost.
 // Few operands are chosen from where an element is read: out of its own range an index is moved to
 // the edge.
-constexpr int most_choices = 8;
+constexpr int max_choices = 8;
 
 bool is_choice(const OpView& op) {
   int parts = 0;
   for (int t = 0; t < op.list_size(); ++t)
     parts += !is_skipped(op.list_type(t)) && op.list_type(t).numel().value() > 0;
-  return parts >= 1 && parts <= most_choices;
+  return parts >= 1 && parts <= max_choices;
 }
 
 Exprs choose_part(loop::KernelBuilder& k, const OpView& op, const Exprs& index) {
@@ -220,7 +220,7 @@ OpDef cat() {
   return OpDef{
       .name = "cat",
       .signature = "(Tensor[] tensors, int dim=0) -> Tensor",
-      .summary = "Tensors one behind the other along a dim.",
+      .summary = "Tensors one after the other along a dim.",
       .source = "aten::cat, PyTorch 2.13",
       .traits = traits,
       .infer = infer_cat,
@@ -306,7 +306,7 @@ OpDef stack() {
   return OpDef{
       .name = "stack",
       .signature = "(Tensor[] tensors, int dim=0) -> Tensor",
-      .summary = "Tensors one behind the other along a new dim.",
+      .summary = "Tensors one after the other along a new dim.",
       .source = "aten::stack, PyTorch 2.13",
       .traits = traits,
       .infer = infer_stack,

@@ -1,4 +1,4 @@
-// Matrix products together with the collective before or behind them, so that a backend can begin
+// Matrix products together with the collective before or after them, so that a backend can begin
 // with the rows that are there already. op/collective.h says what a collective is.
 //
 //   fused_all_gather_matmul(A, Bs; gather_dim, group_size, group_name, return_A)
@@ -16,7 +16,7 @@
 // PyTorch takes the size of the group from its process groups; a graph here stands alone, so that
 // group_size is an attribute, as it is one of all_gather_into_tensor. The results of the first are
 // one list. The products are rounded before they are reduced, as mm and reduce_scatter would.
-// No gradient: the pass that makes these calls runs behind it.
+// No gradient: the pass that makes these calls runs after it.
 #include "op/collective.h"
 #include "op/cost.h"
 #include "op/dims.h"
@@ -27,7 +27,7 @@
 namespace cleave {
 namespace {
 
-constexpr const char* no_gradient = "made behind the gradient, of calls that have one";
+constexpr const char* no_gradient = "made after the gradient, of calls that have one";
 
 // ---- what both have
 

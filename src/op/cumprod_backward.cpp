@@ -5,7 +5,7 @@
 //   before_j = product over k < j of x_k         after_j = grad_j + x_{j+1} * after_{j+1}
 //
 // One pass from each end and no division: neither zeros nor products that underflow lose what the
-// others are. A product with a factor 0 is 0, whatever its other factors: what lies behind the
+// others are. A product with a factor 0 is 0, whatever its other factors: what comes after the
 // first 0 has no gradient, even where an after_j has overflowed. The kernel's products are in f64.
 //
 //   (C1) dim in range; a 0-d tensor counts as one dim
@@ -44,12 +44,12 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
                   std::vector<double> before = {1};
                   for (const int64_t at : line)
                     before.push_back(x.f[at] == 0 ? 0 : before.back() * x.f[at]);
-                  double behind = 0;
+                  double later = 0;
                   for (size_t j = line.size(); j-- > 0;) {
                     const int64_t at = line[j];
-                    const double after = g.f[at] + behind;
+                    const double after = g.f[at] + later;
                     dx.set(at, before[j] == 0 ? 0 : before[j] * after);
-                    behind = x.f[at] == 0 ? 0 : x.f[at] * after;
+                    later = x.f[at] == 0 ? 0 : x.f[at] * after;
                   }
                 });
   return Arrays{dx};
@@ -72,13 +72,13 @@ void lower(loop::KernelBuilder& k, const OpView& op) {
       k.store(0, i, before);
       k.assign(before, times(loaded(at_input, i), before));
     });
-    const Expr behind = k.define(zero, "behind");
+    const Expr later = k.define(zero, "later");
     line.each(k, [&](const Exprs& i) {
       Exprs at = i;
       for (const int64_t d : dims) at[d] = Expr(shape[d] - 1) - i[d];
-      const Expr after = k.let(loaded(at_grad, at) + behind, "after");
+      const Expr after = k.let(loaded(at_grad, at) + later, "after");
       k.store(0, at, times(k.let(cast(k.load_result(0, at), DType::f64)), after));
-      k.assign(behind, times(loaded(at_input, at), after));
+      k.assign(later, times(loaded(at_input, at), after));
     });
   });
 }
@@ -152,7 +152,7 @@ CLEAVE_OPS(cumprod_backward) {
       .traits = Trait::reduction | Trait::recomputable,
       .infer = infer,
       .reference = reference,
-      .decompose = Absent{"a primitive: each element depends on those before and behind it"},
+      .decompose = Absent{"a primitive: each element depends on those before and after it"},
       .grad = grad,
       .lower = loop::kernel(lower),
       .cost = cost_per_result(4),

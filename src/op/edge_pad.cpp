@@ -118,7 +118,7 @@ DimTaps reads(PaddedDim p, bool mirror) {
 
 // Element i is read by result i + before; and where it is mirrored, by its images.
 DimTaps mirrored_by(PaddedDim p) {
-  std::vector<int64_t> images;  // 0: itself; 1: in front; 2: behind
+  std::vector<int64_t> images;  // 0: itself; 1: in front; 2: after
   images.push_back(0);
   if (p.before > 0) images.push_back(1);
   if (p.after > 0) images.push_back(2);
@@ -152,14 +152,14 @@ DimTaps mirrored_by(PaddedDim p) {
 
 // Element i is read by result i + before; the edges by the pads too, one tap for each of those.
 DimTaps replicated_by(PaddedDim p) {
-  const int64_t front = std::max<int64_t>(p.before, 0), behind = std::max<int64_t>(p.after, 0);
-  return {1 + front + behind, [=](KernelBuilder&, const Expr& i, const Expr& tap) {
+  const int64_t front = std::max<int64_t>(p.before, 0), after = std::max<int64_t>(p.after, 0);
+  return {1 + front + after, [=](KernelBuilder&, const Expr& i, const Expr& tap) {
             const Expr own = i + Expr(p.before);
             const Expr is_front = binary(loop::Op::lt, tap, Expr(front));
             const Expr is_own = binary(loop::Op::eq, tap, Expr(front));
-            // Taps in the order of the results: those in front, itself, those behind.
-            const Expr at = select(
-                is_front, tap, select(is_own, own, Expr(p.padded() - behind - front - 1) + tap));
+            // Taps in the order of the results: those in front, itself, those after.
+            const Expr at = select(is_front, tap,
+                                   select(is_own, own, Expr(p.padded() - after - front - 1) + tap));
             const Expr edge = select(is_front, Expr(0), Expr(p.size - 1));
             const Expr counts = binary(loop::Op::logical_or, is_own, binary(loop::Op::eq, i, edge));
             return Tap{clamped(at, p.padded()), {}, both_hold(counts, in_range(at, p.padded()))};

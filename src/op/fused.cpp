@@ -2,7 +2,7 @@
 //   body   a graph with (C2) one placeholder for each operand, (C3) of its type, that (C4) returns
 //          results alone, at least one; (C5) its symints are the caller's of the same name
 //
-// Made by lower/fuse, behind every stage that looks at single calls. A body that can't be one
+// Made by lower/fuse, after every stage that looks at single calls. A body that can't be one
 // kernel runs as the calls that it is made of.
 #include "ir/subgraph.h"
 #include "op/cost.h"
@@ -75,7 +75,7 @@ CLEAVE_OPS(fused) {
         return op.run(*op.graph_attr("body"), in);
       },
       .decompose = Absent{"its calls were there before they were fused"},
-      .grad = Absent{"calls are fused behind the gradient"},
+      .grad = Absent{"calls are fused after the gradient"},
       .lower = loop::group(),
       .cost =
           [](const OpView& op) {

@@ -9,7 +9,7 @@
 //   scale                       a number or f32; other, bias f32 or none: (C5) f32, (C6) broadcast
 //                               to the product
 //
-// int_mm_scaled has the bits of the calls that it stands for; it is made by fuse_int_mm, behind the
+// int_mm_scaled has the bits of the calls that it stands for; it is made by fuse_int_mm, after the
 // gradient.
 // Source: aten::_int_mm, ATen/native/LinearAlgebra.cpp, PyTorch 2.13.
 #include <array>
@@ -205,7 +205,7 @@ CLEAVE_OPS(int_mm) {
           .infer = infer_scaled,
           .reference = reference_scaled,
           .decompose = decompose_scaled,
-          .grad = Absent{"calls are fused behind the gradient"},
+          .grad = Absent{"calls are fused after the gradient"},
           .lower = lower_scaled(),
           .cost = cost,
           .samples = sample_scaled(),

@@ -76,8 +76,8 @@ Result<Types> infer_mask_put(const OpView& op) {
   CLEAVE_CHECK(common_device(op, "C4", {0, 2}));
   CLEAVE_CHECK(check_same_dtype(op, "C5", 2, 0));
   const MaskedShape m = masked_shape(op);
-  const int64_t behind = std::ssize(m.merged) - m.first - 1;  // dims of values after n
-  const int64_t n = values.rank() - 1 - behind;
+  const int64_t after = std::ssize(m.merged) - m.first - 1;  // dims of values after n
+  const int64_t n = values.rank() - 1 - after;
   if (n >= 0 && !op.env().provably_equal(values.shape[n], Dim(1)))
     return unsupported(
         "{}: values is {}: its dim {} has an entry for each true place of the mask, a number that "

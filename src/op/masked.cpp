@@ -4,7 +4,7 @@
 // masked_scatter(self, mask, source) -> y          y = self; the n-th true place gets source[n]
 // masked_scatter_backward(grad_output, mask; sizes) -> dsource
 //                                                  dsource[n] = grad_output at the n-th true place,
-//                                                  zeros behind the last one
+//                                                  zeros after the last one
 //
 //   mask bool, y the dtype of self; places and source are counted row by row
 //   (C1) self and mask broadcast; the mask of masked_scatter_backward to grad_output

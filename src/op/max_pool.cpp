@@ -21,13 +21,13 @@ using Ints = std::vector<int64_t>;
 
 namespace {
 
-constexpr int64_t most_written_out = 32;  // elements of a window; larger ones are loops
+constexpr int64_t max_written_out = 32;  // elements of a window; larger ones are loops
 
 }  // namespace
 
 void for_each_window_tap(KernelBuilder& k, const Ints& counts,
                          const std::function<void(const Exprs&)>& body) {
-  if (numel_of(counts) > most_written_out) return k.loops(counts, body);
+  if (numel_of(counts) > max_written_out) return k.loops(counts, body);
   Ints index(counts.size(), 0);
   do body({index.begin(), index.end()});
   while (next_index(index, counts));
@@ -65,11 +65,11 @@ Result<Types> infer_max(const OpView& op, size_t rank) {
 }
 
 // The least value of an integer dtype.
-int64_t least_of(DType t) {
+int64_t min_of(DType t) {
   return t == DType::u8 ? 0 : std::numeric_limits<int64_t>::min() >> (64 - 8 * size_of(t));
 }
 
-// Where a window's first element at or behind position 0 stands, or would stand.
+// Where a window's first element at or after position 0 stands, or would stand.
 int64_t first_position(const PoolEntries& given, const Ints& size, const Ints& window) {
   int64_t p = 0;
   for (size_t d = 0; d < size.size(); ++d) {
@@ -108,7 +108,7 @@ Result<Arrays> reference_max(const OpView& op, std::span<const Array* const> in,
     if (x.floating())
       y.f[result] = best < 0 ? -INFINITY : x.f[from];
     else
-      y.i[result] = best < 0 ? least_of(x.dtype) : x.i[from];
+      y.i[result] = best < 0 ? min_of(x.dtype) : x.i[from];
     ++result;
   });
   return Arrays{y, indices};
@@ -129,7 +129,7 @@ Exprs lower_max(KernelBuilder& k, const OpView& op, const Exprs& index, size_t r
                         : start[d] + quotient_up(missing, w.dilation[d]) * Expr(w.dilation[d]));
   }
   const Expr least = is_floating(t) ? loop::identity_of(loop::ReduceOp::max, t)
-                                    : loop::constant_int(t, least_of(op.in_type(0).dtype));
+                                    : loop::constant_int(t, min_of(op.in_type(0).dtype));
   const Expr best = k.define(least, "best");
   const Expr where = k.define(position_in(first, size), "where");
   for_each_window_tap(k, w.kernel, [&](const Exprs& tap) {

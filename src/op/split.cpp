@@ -26,7 +26,7 @@ using loop::Layout;
 
 constexpr Trait traits = Trait::view | Trait::fusible | Trait::recomputable;
 
-constexpr int64_t most_parts = 65536;
+constexpr int64_t max_parts = 65536;
 
 struct Parts {
   int64_t dim = 0;
@@ -66,9 +66,9 @@ Result<Parts> parts_of_sizes(const OpView& op, const char* attr) {
 }
 
 Status check_count(const OpView& op, int64_t parts) {
-  if (parts <= most_parts) return {};
+  if (parts <= max_parts) return {};
   return op.broken("C6", "{} parts of dim {} of self: {}, expected at most {}", parts,
-                   op.int_attr("dim"), op.in_type(0).text(), most_parts);
+                   op.int_attr("dim"), op.in_type(0).text(), max_parts);
 }
 
 // Parts of `part` elements; the last one holds what is left. An empty dim has one empty part.

@@ -8,8 +8,7 @@ using loop::KernelBuilder;
 
 namespace {
 
-constexpr int64_t most_written_out =
-    32;  // taps; beyond, a kernel's text would grow with the window
+constexpr int64_t max_written_out = 32;  // taps; beyond, a kernel's text would grow with the window
 
 Expr product(const Expr& a, const Expr& b) {
   if (!a.defined() || !b.defined()) return a.defined() ? a : b;
@@ -70,7 +69,7 @@ Expr sum_of_taps(KernelBuilder& k, int flat, const Exprs& index, const std::vect
   const int64_t all = numel_of(counts);
   if (all == 0 || numel_of(k.operand(flat).layout.shape) == 0)
     return loop::constant(loop::compute_type(k.operand(flat).dtype), 0);
-  if (all <= most_written_out) return written_out(k, flat, lead, last, dims);
+  if (all <= max_written_out) return written_out(k, flat, lead, last, dims);
   return k.reduce(loop::ReduceOp::sum, counts, [&](const Exprs& t) {
     std::vector<Tap> one;
     for (size_t d = 0; d < dims.size(); ++d) one.push_back(dims[d].tap(k, last[d], t[d]));

@@ -8,7 +8,7 @@
 //   y    f[n,m]   (C4) operands are on one device; sums are kept in f32
 //
 // Has the bits of the product with the unpacked matrix, which it stands for and never makes. Made
-// by fuse_uint4x2_mm, behind the gradient.
+// by fuse_uint4x2_mm, after the gradient.
 #include <array>
 
 #include "op/broadcast.h"
@@ -117,7 +117,7 @@ CLEAVE_OPS(uint4x2_mm) {
       .infer = infer,
       .reference = reference,
       .decompose = decompose,
-      .grad = Absent{"calls are fused behind the gradient"},
+      .grad = Absent{"calls are fused after the gradient"},
       .lower = lower(),
       .cost = cost,
       .samples = samples(),

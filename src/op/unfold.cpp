@@ -68,7 +68,7 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   })};
 }
 
-// Windows one behind the other, as they lie in self, where none overlap; `v` is [.., count, size,
+// Windows one after the other, as they lie in self, where none overlap; `v` is [.., count, size,
 // ..], of `rank` dims.
 ValueId side_by_side(Builder& b, ValueId v, const Windows& w, int64_t rank, Shape shape) {
   const int64_t length = w.length.value(), covered = w.count.value() * w.step;
@@ -85,7 +85,7 @@ Values grad(Builder& b, const GradView& op) {
   const int64_t rank = x.rank();
   if (w.size == 0) return {zeros(b, x)};
   if (rank == 0) return {b.view(op.dout(0), {})};
-  std::vector<int64_t> order;  // the windows' elements behind the windows
+  std::vector<int64_t> order;  // the windows' elements after the windows
   for (int64_t d = 0; d < rank; ++d) {
     order.push_back(d);
     if (d == w.dim) order.push_back(rank);

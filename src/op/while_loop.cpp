@@ -28,14 +28,14 @@ namespace {
 
 // A graph that refers twice to one that refers twice ... is called in as many ways as there are
 // paths; of so many, operands change in no more ways than this.
-constexpr size_t most_ways = 4096;
+constexpr size_t max_ways = 4096;
 
 // Finds a random call whose state doesn't depend on values that change from iteration to iteration.
 class DrawSearch {
  public:
   // `varies` says it for each parameter of g. The text names the call; empty where there is none.
   std::string search(const Graph& g, const std::vector<bool>& varies) {
-    if (seen_.size() == most_ways || !seen_.emplace(&g, varies).second) return "";
+    if (seen_.size() == max_ways || !seen_.emplace(&g, varies).second) return "";
     std::vector<bool> changes(g.value_capacity());
     const Values parameters = parameters_of(g);
     for (size_t k = 0; k < parameters.size(); ++k) changes[parameters[k].v] = varies[k];
@@ -49,7 +49,7 @@ class DrawSearch {
     return "";
   }
 
-  bool is_complete() const { return seen_.size() < most_ways; }
+  bool is_complete() const { return seen_.size() < max_ways; }
 
  private:
   std::string in_node(const Graph& g, NodeId n, const std::vector<bool>& changes) {
@@ -87,7 +87,7 @@ Status check_draws(const OpView& op, size_t carried) {
                        "on a carried value, such as rng_fold(state, counter)",
                        found);
   if (!draws.is_complete())
-    return op.broken("C6", "its graphs call others in more than {} ways", most_ways);
+    return op.broken("C6", "its graphs call others in more than {} ways", max_ways);
   return {};
 }
 

@@ -18,7 +18,7 @@ Sample call(Tensors operands, std::string condition, std::string body) {
   return {{std::move(operands)}, {{"condition", std::move(condition)}, {"body", std::move(body)}}};
 }
 
-// %n, the other placeholders of `head`; as long as %n < times. `calls` make the results behind %n.
+// %n, the other placeholders of `head`; as long as %n < times. `calls` make the results after %n.
 Sample counted(int times, Tensors operands, const std::string& head, Calls calls,
                const std::string& results) {
   const std::string all = "%n: input i64[]" + (head.empty() ? "" : ", " + head);

@@ -5,12 +5,12 @@
 
 #include "ir/op_view.h"
 #include "pass/causal_mask.h"
-#include "pass/spelled_calls.h"
+#include "pass/decomposed_pattern.h"
 
 namespace cleave {
 namespace {
 
-constexpr int most_steps = 24;         // calls in a row between two products
+constexpr int max_steps = 24;          // calls in a row between two products
 constexpr double closed_below = -1e4;  // what a score is closed with at the least
 // Beside such a number a score is lost in rounding, in f64 too: a row that is closed altogether has
 // equal weights, whether the number was added or put in the score's place.
@@ -21,9 +21,9 @@ bool is_weighted(const OpView& op) { return op.attr("alpha").as_double() != 1; }
 
 Shape batch_of(const Type& t) { return {t.shape.begin(), t.shape.end() - 2}; }
 
-class Reader : SpelledCalls {
+class Reader : DecomposedPattern {
  public:
-  explicit Reader(const Graph& g) : SpelledCalls(g) {}
+  explicit Reader(const Graph& g) : DecomposedPattern(g) {}
 
   std::optional<SpelledAttention> read(NodeId last, OtherReaders readers) {
     if (g_.node(last).op->name != "bmm") return std::nullopt;
@@ -48,7 +48,7 @@ class Reader : SpelledCalls {
 
   // D, from the last product's operand down to the softmax.
   bool read_weights(ValueId v) {
-    for (int k = 0; k < most_steps; ++k) {
+    for (int k = 0; k < max_steps; ++k) {
       v = pass_views(v);
       if (const auto in = below_convert(v)) {
         note(v);
@@ -150,8 +150,8 @@ class Reader : SpelledCalls {
 
   bool read_scores(ValueId v) {
     a_.batch = batch_of(g_.type(v));
-    double outer = 1;  // of what is multiplied behind a mask
-    for (int k = 0; k < most_steps; ++k) {
+    double outer = 1;  // of what is multiplied after a mask
+    for (int k = 0; k < max_steps; ++k) {
       v = pass_views(v);
       if (is_call(v, {"bmm"})) {
         a_.scale *= outer;
@@ -194,13 +194,13 @@ class Reader : SpelledCalls {
     }
     const std::optional<double> c = number_of(op, number);
     if (!c || *c > closed_below || op.is_number(scores)) return std::nullopt;
-    // A number that is multiplied behind stays below what closes a score.
+    // A number that is multiplied after stays below what closes a score.
     double fill = *c * outer;
     if (outer <= 0 || fill > closed_below) return std::nullopt;
     if (op.out_type(0).dtype == DType::f16 && *c < -65504) fill = -HUGE_VAL;
     if (fill > loses_scores) {
       if (std::ranges::any_of(a_.masks, [](const AttentionMask& m) { return !m.fill; }))
-        return std::nullopt;  // what is added behind would count in closed rows
+        return std::nullopt;  // what is added after would count in closed rows
       fill = loses_scores;
     }
     return masked(op.in(scores), op.in(cond), {{}, 1, fill, opens});
@@ -243,7 +243,7 @@ class Reader : SpelledCalls {
   }
 
   bool leads_to_product(ValueId v) const {
-    for (int k = 0; k < most_steps; ++k) {
+    for (int k = 0; k < max_steps; ++k) {
       if (is_call(v, {"bmm"})) return true;
       if (const auto view = below_view(v)) {
         v = *view;
@@ -276,7 +276,7 @@ class Reader : SpelledCalls {
     return true;
   }
 
-  // Behind views and numbers: where the operand has the batch of the scores.
+  // After views and numbers: where the operand has the batch of the scores.
   bool read_operands(ValueId value) {
     a_.value = value;
     if (!settle(a_.query, nullptr)) return false;
@@ -295,7 +295,7 @@ class Reader : SpelledCalls {
   // Takes off views, numbers (not of value) and, for the key, one transposing permute.
   bool settle(ValueId& v, bool* transposed) {
     ValueId best;
-    for (int k = 0; k < most_steps; ++k) {
+    for (int k = 0; k < max_steps; ++k) {
       if (batch_of(g_.type(v)) == a_.batch) best = v;
       if (const auto in = below_view(v)) {
         v = *in;

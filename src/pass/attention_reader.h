@@ -9,7 +9,7 @@
 //   products: bmm of batches of any rank, merged by views and expands; key transposed by a permute,
 //     a transpose, or where the program permutes it from anywhere; key and value copied for groups
 //     of heads
-//   a mask that closes what lies behind the diagonal, made of arange: is_causal
+//   a mask that closes what lies after the diagonal, made of arange: is_causal
 //
 // Only static shapes. Scores and weights that something else reads too are no attention: they are
 // made anyway.

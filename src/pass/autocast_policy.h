@@ -28,7 +28,7 @@ std::span<const CastRow> cast_rows();
 
 CastPolicy cast_policy(const OpDef& op);
 
-// Views that hold every element of their operand: casting behind them is casting before them.
+// Views that hold every element of their operand: casting after them is casting before them.
 bool holds_all(const OpDef& view);
 
 }  // namespace cleave

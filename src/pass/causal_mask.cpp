@@ -14,7 +14,7 @@ struct IndexForm {
   bool is_predicate = false;
 };
 
-constexpr int most_depth = 12;
+constexpr int max_depth = 12;
 
 IndexForm scaled(IndexForm f, int64_t by) { return {by * f.row, by * f.column, by * f.constant}; }
 IndexForm sum(const IndexForm& a, const IndexForm& b) {
@@ -27,7 +27,7 @@ class FormReader {
 
   std::optional<IndexForm> read(ValueId v, int depth = 0) const {
     const NodeId n = v.valid() ? g_.value(v).def : NodeId{};
-    if (!n.valid() || depth > most_depth) return std::nullopt;
+    if (!n.valid() || depth > max_depth) return std::nullopt;
     const OpView op = g_.view(n);
     const std::string& name = op.name();
     if (name == "arange") return read_arange(op);

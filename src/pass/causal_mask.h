@@ -1,4 +1,4 @@
-// Whether a mask closes exactly what lies behind the diagonal.
+// Whether a mask closes exactly what lies after the diagonal.
 //
 //   where(le(sub(unsqueeze(arange(n); dim=0), unsqueeze(arange(n); dim=1)); other=0), 0, -inf)
 //

@@ -5,7 +5,7 @@
 namespace cleave {
 namespace {
 
-constexpr int most_calls = 32;
+constexpr int max_calls = 32;
 
 // As a table: what rules of pre_grad make of weights, and what programs write beside them.
 bool is_passed(const std::string& op) {
@@ -38,7 +38,7 @@ bool is_frozen(const Graph& g, ValueId v) {
 }
 
 MadeOf made_of_frozen(const Graph& g, ValueId v) {
-  int left = most_calls;
+  int left = max_calls;
   return walk(g, v, left);
 }
 

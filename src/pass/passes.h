@@ -62,7 +62,7 @@ Pass add_rows();
 Pass join_pads();
 Pass merge_equal();
 Pass move_to_readers();
-Pass redraw_masks();
+Pass recompute_dropout_masks();
 Pass turn_products();
 
 }  // namespace cleave

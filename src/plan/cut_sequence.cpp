@@ -12,7 +12,7 @@ namespace {
 
 constexpr double slack = 0.98;  // of the room where the order is cut again
 
-// What a cut at the peak says to run again behind it runs again, so that `room` bytes do there.
+// What a cut at the peak says to run again after it runs again, so that `room` bytes do there.
 std::optional<CutSequence> cut_at_peak(const TaskGraph& graph, const CutSequence& from,
                                        int64_t room) {
   const auto steps = unrolled(graph, from.steps);

@@ -2,8 +2,8 @@
 //
 //   order --cut at its peak--> sequence with copies --cut at its peak--> ... --> within the limit
 //
-// A cut says what to run again behind a moment (moment_cut.h). What runs again takes memory of its
-// own there, so the new sequence may have a peak above the limit behind the old one: it is unrolled
+// A cut says what to run again after a moment (moment_cut.h). What runs again takes memory of its
+// own there, so the new sequence may have a peak above the limit after the old one: it is unrolled
 // into a graph of its steps, and cut in turn. Where that stops helping, the order is cut again for
 // as much less room as it ended above the limit.
 #pragma once
@@ -28,7 +28,7 @@ std::optional<CutSequence> cut_to_limit(const TaskGraph& graph, std::span<const 
 // reads a task that has not run.
 Result<TaskGraph> unrolled(const TaskGraph& graph, std::span<const TaskId> steps);
 
-// `order` with the tasks of `again` run a second time behind step `at`, each right before its first
+// `order` with the tasks of `again` run a second time after step `at`, each right before its first
 // reader there, and their last readers before `at` left as they are.
 std::vector<TaskId> with_recomputed(const TaskGraph& graph, std::span<const TaskId> order,
                                     size_t at, std::span<const TaskId> again);

@@ -39,7 +39,7 @@ class Search {
   }
 
   // The least largest step.
-  int64_t least_peak() {
+  int64_t min_peak() {
     const Cost end = run([&](const Cost& c, TaskId, int64_t bytes) -> std::optional<Cost> {
       return Cost{std::max(c.first, bytes), 0};
     });
@@ -47,7 +47,7 @@ class Search {
   }
 
   // The steps of least time, within the limit; nothing where there are none.
-  std::optional<std::vector<TaskId>> least_time(int64_t limit) {
+  std::optional<std::vector<TaskId>> min_time(int64_t limit) {
     const Cost end = run([&](const Cost& c, TaskId v, int64_t bytes) -> std::optional<Cost> {
       if (bytes > limit) return std::nullopt;
       return Cost{c.first + graph_[v].time, c.second + 1};
@@ -73,7 +73,7 @@ class Search {
     return bytes;
   }
 
-  // `step(cost so far, task, bytes at the step)` is the cost behind it, or nothing where it may not
+  // `step(cost so far, task, bytes at the step)` is the cost after it, or nothing where it may not
   // be; forgetting costs nothing. Gives the cost of the end, and remembers the way there.
   template <class Step>
   Cost run(const Step& step) {
@@ -154,17 +154,17 @@ FoundSequence found_of(const TaskGraph& graph, std::vector<TaskId> steps) {
 
 }  // namespace
 
-int64_t exact_least_peak(const TaskGraph& graph) { return Search(graph, {}).least_peak(); }
+int64_t exact_min_peak(const TaskGraph& graph) { return Search(graph, {}).min_peak(); }
 
-std::optional<FoundSequence> exact_least_time(const TaskGraph& graph, int64_t limit,
-                                              std::span<const TaskId> first_runs) {
-  std::optional<std::vector<TaskId>> steps = Search(graph, first_runs).least_time(limit);
+std::optional<FoundSequence> exact_min_time(const TaskGraph& graph, int64_t limit,
+                                            std::span<const TaskId> first_runs) {
+  std::optional<std::vector<TaskId>> steps = Search(graph, first_runs).min_time(limit);
   if (!steps) return std::nullopt;
   return found_of(graph, *std::move(steps));
 }
 
 FoundSequence exact_lowest(const TaskGraph& graph) {
-  FoundSequence lowest = *exact_least_time(graph, exact_least_peak(graph));
+  FoundSequence lowest = *exact_min_time(graph, exact_min_peak(graph));
   return lowest;
 }
 

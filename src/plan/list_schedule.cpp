@@ -91,7 +91,7 @@ class ReadyTree {
     const size_t r = s.rank, b = r / block;
     key_[r] = not_ready;
     if (tree_[blocks_ + b].second != v) return;
-    tree_[blocks_ + b] = least_of(b * block, (b + 1) * block);
+    tree_[blocks_ + b] = min_of(b * block, (b + 1) * block);
     repair(blocks_ + b);
   }
   // The least key among tasks that need at most this; else among those that need the least.
@@ -112,7 +112,7 @@ class ReadyTree {
 
   static size_t padded(size_t n) { return (n + block - 1) / block * block; }
 
-  Key least_of(size_t begin, size_t end) const {
+  Key min_of(size_t begin, size_t end) const {
     Key key = none;
     for (size_t r = begin; r < end; ++r)
       if (key_[r] <= key.first && key_[r] != not_ready) key = std::min(key, {key_[r], at_[r]});
@@ -137,8 +137,8 @@ class ReadyTree {
   }
   Key least(size_t begin, size_t end) const {
     const size_t first = padded(begin), last = end / block * block;
-    if (first >= last) return least_of(begin, end);
-    Key key = std::min(least_of(begin, first), least_of(last, end));
+    if (first >= last) return min_of(begin, end);
+    Key key = std::min(min_of(begin, first), min_of(last, end));
     for (size_t l = blocks_ + first / block, r = blocks_ + last / block; l < r; l /= 2, r /= 2) {
       if (l & 1) key = std::min(key, tree_[l++]);
       if (r & 1) key = std::min(key, tree_[--r]);
@@ -197,7 +197,7 @@ std::vector<TaskId> schedule_by_age(const TaskGraph& graph, bool newest) {
 std::vector<TaskId> list_schedule(const TaskGraph& graph, ListKey key) {
   if (key == ListKey::newest || key == ListKey::oldest)
     return schedule_by_age(graph, key == ListKey::newest);
-  return schedule_by_tree(graph, key == ListKey::least_peak);
+  return schedule_by_tree(graph, key == ListKey::min_peak);
 }
 
 std::vector<TaskId> list_schedule_backward(const TaskGraph& graph) {

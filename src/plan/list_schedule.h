@@ -1,9 +1,9 @@
 // Orders by list scheduling: of the tasks that could run next, the one with the least key runs.
 //
-//   least_peak    (max(peak so far, live + bytes + workspace), growth, number); growth is what
+//   min_peak    (max(peak so far, live + bytes + workspace), growth, number); growth is what
 //                 the step leaves in memory: bytes - operands that it reads last. Source: PyTorch's
 //                 `topological_sort_lpmf` (torch/_inductor/memory.py, 2.6), there quadratic
-//   least_growth  (growth, number)
+//   min_growth  (growth, number)
 //   newest        the last to become ready: depth first
 //   oldest        the first to become ready: breadth first
 //
@@ -13,7 +13,7 @@
 
 namespace cleave::plan {
 
-enum class ListKey { least_peak, least_growth, newest, oldest };
+enum class ListKey { min_peak, min_growth, newest, oldest };
 
 std::vector<TaskId> list_schedule(const TaskGraph& graph, ListKey key);
 

@@ -111,12 +111,12 @@ Moment::Moment(const TaskGraph& graph, TaskId q, std::vector<Side> side)
     needed_bytes_ += graph[x].bytes;
   }
   const auto want = [&](TaskId x) {
-    if (free_[x] || side_[x] == Side::behind || index_[x] != absent) return;
+    if (free_[x] || side_[x] == Side::after || index_[x] != absent) return;
     index_[x] = static_cast<uint32_t>(wanted_.size());
     wanted_.push_back(x);
   };
   for (TaskId v = 0; v < graph.size(); ++v) {
-    if (side_[v] == Side::behind)
+    if (side_[v] == Side::after)
       for (TaskId x : graph.operands(v)) want(x);
     if (graph[v].kept) want(v);
   }
@@ -143,7 +143,7 @@ MomentCut Moment::at_price(int64_t time_price, int64_t bytes_price) const {
 //   s -> r_u    time      cut where u runs again; infinite where it must not
 //   r_u -> a_u  bytes     cut where u is needed and doesn't run again
 //   a_x -> r_u  infinite  u runs again, so its operand x is needed
-//   a_u -> t    infinite  a task behind the moment reads u
+//   a_u -> t    infinite  a task after the moment reads u
 std::optional<MomentCut> Moment::at_price(int64_t time_price, int64_t bytes_price,
                                           int64_t& work) const {
   const auto count = static_cast<uint32_t>(wanted_.size());

@@ -1,14 +1,14 @@
-// What must be run again behind one moment of a sequence, at a price for each byte kept: a minimum
+// What must be run again after one moment of a sequence, at a price for each byte kept: a minimum
 // cut.
 //
 //   At the moment when task q first runs, some tasks have run (`before`) and some have not
-//   (`behind`). A value that a task behind it reads is either in memory at the moment, for
-//   price * bytes, or its task runs again behind it, for its time (nothing where it may not have
+//   (`after`). A value that a task after it reads is either in memory at the moment, for
+//   price * bytes, or its task runs again after it, for its time (nothing where it may not have
 //   run yet; a `once` task that has run doesn't), and then its own operands are needed. Operands of
 //   q and its value are in memory anyway, so they cost nothing.
 //
-//   r_u: u runs behind the moment     r_u -> a_x for each operand x of u
-//   a_u: u is needed behind it        cost = sum r_u time_u + price * sum (a_u and not r_u) bytes_u
+//   r_u: u runs after the moment     r_u -> a_x for each operand x of u
+//   a_u: u is needed after it        cost = sum r_u time_u + price * sum (a_u and not r_u) bytes_u
 //
 // Source: DESIGN section 7's cut of a joint graph, at a moment of any sequence. Dinic's algorithm;
 // capacities are scaled integers, so each answer is exact for the price in its units.
@@ -19,7 +19,7 @@
 
 namespace cleave::plan {
 
-enum class Side : uint8_t { before, behind, open };  // open: either, it depends on the order
+enum class Side : uint8_t { before, after, open };  // open: either, it depends on the order
 
 struct MomentCut {
   int64_t time = 0;   // of the tasks that run again
@@ -59,9 +59,9 @@ class Moment {
   TaskId q_;
   std::vector<Side> side_;
   std::vector<bool> free_;       // q and its operands
-  std::vector<TaskId> wanted_;   // read behind the moment, as far as recomputing may go back
+  std::vector<TaskId> wanted_;   // read after the moment, as far as recomputing may go back
   std::vector<uint32_t> index_;  // in wanted_
-  std::vector<TaskId> read_;     // of wanted_, those that tasks behind read, or that are kept
+  std::vector<TaskId> read_;     // of wanted_, those that tasks after read, or that are kept
   int64_t needed_bytes_ = 0, all_bytes_ = 0, all_time_ = 0, arcs_ = 0;
   MomentCut keep_all_, keep_least_;
 };

@@ -11,7 +11,7 @@ namespace cleave::plan {
 namespace {
 
 constexpr int64_t mega = 1'000'000;
-constexpr size_t most_searched = 1024;  // buffers; beyond, the search never ends in time
+constexpr size_t max_searched = 1024;  // buffers; beyond, the search never ends in time
 constexpr FitOrder orders[] = {FitOrder::tightest_steps, FitOrder::size, FitOrder::area,
                                FitOrder::steps};
 // Buffers of the core, in turns. On pangu_2.6B, 32, 64 and 96 reach the bound, 8 to 24, 48 and 128
@@ -127,7 +127,7 @@ Offsets plan_offsets(const std::vector<Lifetime>& buffers, const OffsetOptions& 
   int64_t fit_work = options.fit_mops * mega;
   try_orders(s, fit_work);
   try_cores(s, fit_work);
-  if (p.size() <= most_searched) search(s, options.search_mops * mega);
+  if (p.size() <= max_searched) search(s, options.search_mops * mega);
   if (!wished.empty() && !other_on_top(p, low, s.at)) {
     other_on_top(p, low, wished);
     s.at = std::move(wished), s.height = height_of(p, s.at);

@@ -92,10 +92,10 @@ class Fill {
   uint32_t find(FitTree& unplaced, const std::vector<uint32_t>& ranked,
                 const std::vector<FitTree::Point>& points, const Skyline::Segment& s) {
     if (ceilings_.empty()) return unplaced.find(s.begin, s.end);
-    constexpr size_t most_tries = 64;
+    constexpr size_t max_tries = 64;
     std::vector<uint32_t> too_high;
     uint32_t found = nobody;
-    while (too_high.size() < most_tries) {
+    while (too_high.size() < max_tries) {
       const uint32_t rank = unplaced.find(s.begin, s.end);
       if (rank == nobody) break;
       const OffsetProblem::Buffer& b = p_.buffers[ranked[rank]];

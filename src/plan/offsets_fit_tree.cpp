@@ -20,8 +20,8 @@ uint32_t FitTree::find(int32_t l, int32_t u) const {
   stack[top++] = 1;
   while (top > 0) {
     const Node& n = nodes_[stack[--top]];
-    if (n.best >= best || n.most_first < l || n.least_last > u) continue;
-    if (n.least_first >= l && n.most_last <= u) {
+    if (n.best >= best || n.max_first < l || n.min_last > u) continue;
+    if (n.min_first >= l && n.max_last <= u) {
       best = n.best;
       continue;
     }
@@ -41,9 +41,9 @@ void FitTree::set(uint32_t rank, const Node& n) {
 
 void FitTree::join(size_t k) {
   const Node &a = nodes_[2 * k], &b = nodes_[2 * k + 1];
-  nodes_[k] = {std::min(a.best, b.best), std::min(a.least_first, b.least_first),
-               std::max(a.most_first, b.most_first), std::min(a.least_last, b.least_last),
-               std::max(a.most_last, b.most_last)};
+  nodes_[k] = {std::min(a.best, b.best), std::min(a.min_first, b.min_first),
+               std::max(a.max_first, b.max_first), std::min(a.min_last, b.min_last),
+               std::max(a.max_last, b.max_last)};
 }
 
 void FitTree::build(size_t k, uint32_t* begin, uint32_t* end, size_t leaves, bool by_first,

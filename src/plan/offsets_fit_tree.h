@@ -26,8 +26,8 @@ class FitTree {
  private:
   struct Node {
     uint32_t best = nobody;  // nobody where there is no point
-    int32_t least_first = std::numeric_limits<int32_t>::max(), most_first = -1;
-    int32_t least_last = std::numeric_limits<int32_t>::max(), most_last = -1;
+    int32_t min_first = std::numeric_limits<int32_t>::max(), max_first = -1;
+    int32_t min_last = std::numeric_limits<int32_t>::max(), max_last = -1;
   };
   void set(uint32_t rank, const Node& n);
   void join(size_t k);

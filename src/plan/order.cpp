@@ -10,12 +10,12 @@ namespace cleave::plan {
 namespace {
 
 // Tasks from which the keys that rarely win are left out.
-constexpr size_t most_for_growth = 20000, most_for_backward = 200000;
-constexpr size_t most_window = 64;
+constexpr size_t max_for_growth = 20000, max_for_backward = 200000;
+constexpr size_t max_window = 64;
 constexpr size_t sets_a_look = 16;         // a look at that many steps takes as long as a set
-constexpr size_t sets_when_small = 20000;  // for graphs of up to most_window tasks
+constexpr size_t sets_when_small = 20000;  // for graphs of up to max_window tasks
 
-// Calls f(bytes at the step, bytes that stay live behind it) for each step of an order.
+// Calls f(bytes at the step, bytes that stay live after it) for each step of an order.
 template <class F>
 void walk_memory(const TaskGraph& graph, const std::vector<TaskId>& steps, const F& f) {
   std::vector<uint32_t> left(graph.size());
@@ -39,17 +39,17 @@ int64_t peak_of(const TaskGraph& graph, const std::vector<TaskId>& steps) {
 }
 
 struct Memory {
-  std::vector<int64_t> behind;
+  std::vector<int64_t> after;
   int64_t peak = 0;
   size_t peak_step = 0;
 };
 
 Memory memory_of(const TaskGraph& graph, const std::vector<TaskId>& steps) {
   Memory m;
-  m.behind.reserve(steps.size());
-  walk_memory(graph, steps, [&](int64_t at, int64_t behind) {
-    if (at > m.peak) m.peak = at, m.peak_step = m.behind.size();
-    m.behind.push_back(behind);
+  m.after.reserve(steps.size());
+  walk_memory(graph, steps, [&](int64_t at, int64_t after) {
+    if (at > m.peak) m.peak = at, m.peak_step = m.after.size();
+    m.after.push_back(after);
   });
   return m;
 }
@@ -65,7 +65,7 @@ class Improver {
 
   void run() {
     const size_t n = graph_.size();
-    size_t sets_left = n <= most_window ? sets_when_small : n / 8;
+    size_t sets_left = n <= max_window ? sets_when_small : n / 8;
     while (order_.peak > order_.lower_bound && sets_left > 0)
       if (!improve_peak(sets_left)) return;
   }
@@ -74,11 +74,11 @@ class Improver {
   // Tries wider and wider windows around the first step with the peak.
   bool improve_peak(size_t& sets_left) {
     const size_t n = graph_.size();
-    for (const size_t width : {size_t{16}, size_t{32}, most_window}) {
+    for (const size_t width : {size_t{16}, size_t{32}, max_window}) {
       const size_t wide = std::min(width, n);
       const size_t begin =
           std::min(memory_.peak_step - std::min(memory_.peak_step, wide / 2), n - wide);
-      const int64_t before = begin == 0 ? 0 : memory_.behind[begin - 1];
+      const int64_t before = begin == 0 ? 0 : memory_.after[begin - 1];
       const WindowOrder w =
           order_window(graph_, order_.steps, position_, begin, begin + wide, before, sets_left);
       sets_left -= std::min(sets_left, w.sets);
@@ -112,7 +112,7 @@ int64_t largest_step(const TaskGraph& graph) {
   return largest;
 }
 
-Order least_peak_order(const TaskGraph& graph, std::span<const TaskId> given) {
+Order min_peak_order(const TaskGraph& graph, std::span<const TaskId> given) {
   Order best;
   best.lower_bound = largest_step(graph);
   int64_t kept = 0;
@@ -123,11 +123,11 @@ Order least_peak_order(const TaskGraph& graph, std::span<const TaskId> given) {
     const int64_t peak = peak_of(graph, steps);
     if (best.steps.empty() || peak < best.peak) best.steps = std::move(steps), best.peak = peak;
   };
-  offer(list_schedule(graph, ListKey::least_peak));
+  offer(list_schedule(graph, ListKey::min_peak));
   if (!given.empty()) offer({given.begin(), given.end()});
   offer(list_schedule(graph, ListKey::newest));
-  if (graph.size() <= most_for_growth) offer(list_schedule(graph, ListKey::least_growth));
-  if (graph.size() <= most_for_backward) offer(list_schedule_backward(graph));
+  if (graph.size() <= max_for_growth) offer(list_schedule(graph, ListKey::min_growth));
+  if (graph.size() <= max_for_backward) offer(list_schedule_backward(graph));
   if (best.peak > best.lower_bound) {
     MergedOrder merged = merge_series_parallel(graph);
     const bool exact = merged.exact;

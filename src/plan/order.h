@@ -8,7 +8,7 @@
 // `optimal` is proven: the peak equals the largest single step, the merge covered the whole graph,
 // or a complete search over all of it found nothing better. That is the case for graphs of up to
 // 64 tasks unless they have more than 20000 sets to look at.
-// Candidates with equal peaks: the first of least_peak, given, and the rest. O(n log n).
+// Candidates with equal peaks: the first of min_peak, given, and the rest. O(n log n).
 #pragma once
 #include "plan/task_graph.h"
 
@@ -22,7 +22,7 @@ struct Order {
 };
 
 // `given`: an order that takes part, or empty.
-Order least_peak_order(const TaskGraph& graph, std::span<const TaskId> given = {});
+Order min_peak_order(const TaskGraph& graph, std::span<const TaskId> given = {});
 
 // The largest single step: its operands, its value, its workspace. A bound for any sequence.
 int64_t largest_step(const TaskGraph& graph);

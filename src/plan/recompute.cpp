@@ -21,8 +21,8 @@ bool better(const FoundSequence& a, const FoundSequence& b) {
 // The order alone, then copies from each start, then a long search from the best.
 class Planner {
  public:
-  Planner(const TaskGraph& graph, int64_t limit, uint64_t seed, int64_t moves, int64_t least_time)
-      : graph_(graph), limit_(limit), seed_(seed), moves_(moves), least_time_(least_time) {}
+  Planner(const TaskGraph& graph, int64_t limit, uint64_t seed, int64_t moves, int64_t min_time)
+      : graph_(graph), limit_(limit), seed_(seed), moves_(moves), min_time_(min_time) {}
 
   FoundSequence run(std::span<const std::vector<TaskId>> orders,
                     std::span<const std::vector<TaskId>> seeds) {
@@ -47,7 +47,7 @@ class Planner {
   }
 
  private:
-  bool done() const { return best_.met && best_.time <= least_time_; }
+  bool done() const { return best_.met && best_.time <= min_time_; }
 
   // The sequence and what cuts lead to from it.
   void add_starts(std::span<const TaskId> from, std::vector<std::vector<TaskId>>& starts) const {
@@ -62,8 +62,7 @@ class Planner {
   }
 
   FoundSequence search(std::span<const TaskId> start, int64_t moves, SearchKind kind) {
-    FoundSequence found =
-        search_sequence(graph_, start, limit_, {++seed_, moves, least_time_, kind});
+    FoundSequence found = search_sequence(graph_, start, limit_, {++seed_, moves, min_time_, kind});
     if (best_.steps.empty() || better(found, best_)) best_ = found;
     return found;
   }
@@ -71,19 +70,19 @@ class Planner {
   const TaskGraph& graph_;
   int64_t limit_;
   uint64_t seed_;
-  int64_t moves_, least_time_;
+  int64_t moves_, min_time_;
   FoundSequence best_;
 };
 
 void plan_exactly(const TaskGraph& graph, int64_t limit, RecomputePlan& plan) {
-  plan.least_peak = exact_least_peak(graph);
-  plan.reachable = plan.least_peak <= limit;
+  plan.min_peak = exact_min_peak(graph);
+  plan.reachable = plan.min_peak <= limit;
   if (!plan.reachable) {
     plan.found = exact_lowest(graph);
     plan.found.met = false;
     return;
   }
-  plan.found = *exact_least_time(graph, limit);
+  plan.found = *exact_min_time(graph, limit);
   plan.bound_time = plan.found.time - plan.time_once;
   plan.bound_given_time = std::max(plan.bound_given_time, plan.bound_time);
 }
@@ -119,11 +118,11 @@ Result<RecomputePlan> plan_recompute(const TaskGraph& graph, std::span<const Tas
   const RecomputeBound in_order = bound_given_order(graph, given, limit, effort);
   plan.bound_given_time = in_order.time;
   if (is_exact(graph.size()))
-    if (const auto best = exact_least_time(graph, limit, given))
+    if (const auto best = exact_min_time(graph, limit, given))
       plan.bound_given_time = best->time - plan.time_once;
-  plan.least_peak = largest_step(graph);
-  plan.reachable = plan.least_peak <= limit;
-  const Order order = least_peak_order(graph, given);
+  plan.min_peak = largest_step(graph);
+  plan.reachable = plan.min_peak <= limit;
+  const Order order = min_peak_order(graph, given);
   if (order.peak <= limit) {
     plan.found = {order.steps, order.peak, start.time_once, true};
     return plan;

@@ -29,7 +29,7 @@ struct RecomputePlan {
   int64_t bound_time = 0;        // any sequence within the limit recomputes for this long, at least
   int64_t bound_given_time = 0;  // the same, for first runs in the given order
   bool reachable = true;         // false: no sequence at all is within the limit
-  int64_t least_peak = 0;        // no sequence has a lower one
+  int64_t min_peak = 0;          // no sequence has a lower one
 
   double percent(int64_t extra_time) const {
     return time_once == 0

@@ -12,7 +12,7 @@ __extension__ using Wide = __int128;
 
 // What all cuts of a moment may take, in looks at arcs of about 8 ns; graphs of some thousand tasks
 // never come near it.
-constexpr int64_t least_work = 5'000'000, looks_an_arc = 160;
+constexpr int64_t min_work = 5'000'000, looks_an_arc = 160;
 
 // The two sides of a price so that all of a moment's capacities stay below 2^61.
 struct Price {
@@ -81,7 +81,7 @@ Moment moment_in_any_order(const TaskGraph& graph, TaskId q) {
   for (size_t i = 0; i < walk.size(); ++i)
     for (TaskId u : graph.users(walk[i]))
       if (side[u] == Side::open) {
-        side[u] = Side::behind;
+        side[u] = Side::after;
         walk.push_back(u);
       }
   return Moment(graph, q, std::move(side));
@@ -109,14 +109,14 @@ BoundEffort effort_for(size_t tasks) {
 }
 
 Moment moment_in_order(const TaskGraph& graph, std::span<const TaskId> order, size_t at) {
-  std::vector<Side> side(graph.size(), Side::behind);
+  std::vector<Side> side(graph.size(), Side::after);
   for (size_t i = 0; i <= at; ++i) side[order[i]] = Side::before;
   return Moment(graph, order[at], std::move(side));
 }
 
 // Between a cut that keeps too much and one that fits, the price at which both cost the same shows
 // a better one, or proves that the line between them is the hull.
-MomentBound bound_at(const Moment& moment, int64_t limit, int most_cuts) {
+MomentBound bound_at(const Moment& moment, int64_t limit, int max_cuts) {
   const int64_t room = limit - moment.needed_bytes();
   MomentBound result;
   result.fits = moment.keep_least();
@@ -129,8 +129,8 @@ MomentBound bound_at(const Moment& moment, int64_t limit, int most_cuts) {
     return result;
   }
   MomentCut over = moment.keep_all(), fits = moment.keep_least();
-  int64_t work = std::max(least_work, looks_an_arc * moment.size());
-  for (int round = 0; round < most_cuts; ++round) {
+  int64_t work = std::max(min_work, looks_an_arc * moment.size());
+  for (int round = 0; round < max_cuts; ++round) {
     const int64_t rise = fits.time - over.time, run = over.bytes - fits.bytes;
     if (rise <= 0 || run <= 0) break;
     const Price price = price_of(rise, run, moment.all_time(), moment.all_bytes());

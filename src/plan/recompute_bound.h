@@ -1,8 +1,8 @@
 // Lower bounds on the time that any sequence within a memory limit spends on running tasks again.
 //
 // Take any valid sequence and the moment when a task q runs for the first time. All ancestors of q
-// have run, no descendant has. Whatever a task behind the moment reads is in memory at the moment,
-// or its task runs behind it: again, if it is an ancestor. What is in memory fits the limit. So the
+// have run, no descendant has. Whatever a task after the moment reads is in memory at the moment,
+// or its task runs after it: again, if it is an ancestor. What is in memory fits the limit. So the
 // sequence gives a choice of (kept, run again) that obeys moment_cut.h's rules, with
 //
 //   time run again >= min over choices that fit of sum of time
@@ -47,9 +47,9 @@ struct MomentBound {
   bool reachable = true;
   MomentCut fits;  // bytes <= room where reachable; keep_least at worst
 };
-MomentBound bound_at(const Moment& moment, int64_t limit, int most_cuts = 40);
+MomentBound bound_at(const Moment& moment, int64_t limit, int max_cuts = 40);
 
-// The moment of the order's step `at`: all tasks before it have run, all behind have not.
+// The moment of the order's step `at`: all tasks before it have run, all after have not.
 Moment moment_in_order(const TaskGraph& graph, std::span<const TaskId> order, size_t at);
 
 }  // namespace cleave::plan

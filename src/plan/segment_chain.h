@@ -36,7 +36,7 @@ class SegmentChain {
     for (const Segment& s : many_) f(s);
   }
 
-  // One segment behind the others.
+  // One segment after the others.
   void append(Segment s, std::vector<TaskId>& next) {
     while (!empty()) {
       const Segment& last = is_one_ ? one_ : *std::prev(many_.end());
@@ -55,16 +55,16 @@ class SegmentChain {
     }
     add(s, false);
   }
-  // The chain `behind` after this one; the smaller is taken apart.
-  void join(SegmentChain&& behind, std::vector<TaskId>& next) {
-    if (behind.size() > size()) {
-      if (is_one_) behind.prepend(one_, next);
-      for (auto s = many_.rbegin(); s != many_.rend(); ++s) behind.prepend(*s, next);
-      swap(behind);
+  // The chain `after` after this one; the smaller is taken apart.
+  void join(SegmentChain&& after, std::vector<TaskId>& next) {
+    if (after.size() > size()) {
+      if (is_one_) after.prepend(one_, next);
+      for (auto s = many_.rbegin(); s != many_.rend(); ++s) after.prepend(*s, next);
+      swap(after);
     } else {
-      behind.for_each([&](const Segment& s) { append(s, next); });
+      after.for_each([&](const Segment& s) { append(s, next); });
     }
-    behind.clear();
+    after.clear();
   }
   // An independent chain.
   void merge(SegmentChain&& other) {
@@ -81,8 +81,8 @@ class SegmentChain {
     next[a.last] = b.first;
     return {std::max(a.hill, a.growth + b.hill), a.growth + b.growth, a.first, b.last};
   }
-  // Behind its equals, or in front of them.
-  void add(const Segment& s, bool behind) {
+  // After its equals, or in front of them.
+  void add(const Segment& s, bool after) {
     if (empty()) {
       one_ = s;
       is_one_ = true;
@@ -90,7 +90,7 @@ class SegmentChain {
     }
     if (is_one_) many_.insert(one_);
     is_one_ = false;
-    if (behind)
+    if (after)
       many_.insert(s);
     else
       many_.insert(many_.lower_bound(s), s);

@@ -191,7 +191,7 @@ void Sequence::undo() {
 
 // --- Room ----------------------------------------------------------------------------------------
 
-// Words behind it need no way back: they are the snapshot's.
+// Words after it need no way back: they are the snapshot's.
 void Sequence::take_snapshot() {
   if (!snapshot_)
     snapshot_ = Snapshot{profile_, copies_, at_, first_, last_copy_, extra_, trail_.size()};
@@ -388,7 +388,7 @@ void Sequence::remove(CopyId c) {
 bool Sequence::move(CopyId c, CopyId after) {
   const Copy& copy = copies_[c];
   if (after == c || step_before(copy.slot) == after) return false;
-  // It goes behind `after`: between after's slot and the next step's.
+  // It goes after `after`: between after's slot and the next step's.
   const size_t at = after == none ? 0 : copies_[after].slot + 1;
   const bool left = at <= copy.slot;
   if (copy.next != none && !left && at > copies_[copy.next].slot) return false;

@@ -4,9 +4,9 @@
 //   copies     a: first a, then a';  each knows its last reader
 //
 // A sequence is valid exactly when the first copies of all tasks are in an order that respects the
-// links: any later copy stands behind its own first one, hence behind its operands'. So later
-// copies may be put anywhere behind their first one, and taken away, with no further check.
-// An edit costs O(operands x users x copies), and a look at the profile behind it O(sqrt(steps)).
+// links: any later copy stands after its own first one, hence after its operands'. So later
+// copies may be put anywhere after their first one, and taken away, with no further check.
+// An edit costs O(operands x users x copies), and a look at the profile after it O(sqrt(steps)).
 // Every word that an edit overwrites is written to a trail, which undo() runs back to the last
 // mark().
 #pragma once

@@ -53,7 +53,7 @@ class Annealer {
     const int64_t round = std::clamp<int64_t>(options_.moves / 100, 100, 2000);
     // Copying a sequence out takes as long as many moves: small gains wait.
     const auto n = static_cast<double>(graph_.size());
-    const auto least_gain = static_cast<int64_t>(time_unit_ * n * n * 1e-9);
+    const auto min_gain = static_cast<int64_t>(time_unit_ * n * n * 1e-9);
     int64_t in_round = 0, next_round = 0;
     for (int64_t m = 0; m < options_.moves && !done();) {
       if (m >= next_round) {
@@ -67,7 +67,7 @@ class Annealer {
       ++in_round;
       if (!sequence_.profile().within_limit()) continue;
       ++within_;
-      keep_if_best(best_.met ? least_gain : 0);
+      keep_if_best(best_.met ? min_gain : 0);
     }
     keep_if_best(0);
     return std::move(best_);
@@ -90,22 +90,22 @@ class Annealer {
   }
 
   // Where it gains more than this.
-  void keep_if_best(int64_t least_gain) {
+  void keep_if_best(int64_t min_gain) {
     const bool met = sequence_.profile().within_limit();
-    if (met ? best_.met && sequence_.time() >= best_.time - least_gain : best_.met) return;
+    if (met ? best_.met && sequence_.time() >= best_.time - min_gain : best_.met) return;
     const auto peak = static_cast<int64_t>(sequence_.profile().peak());
     const double worse = options_.kind == SearchKind::order_only ? sequence_.profile().over()
                                                                  : sequence_.profile().peak();
-    if (!met && !best_.steps.empty() && worse >= least_worse_) return;
-    least_worse_ = worse;
+    if (!met && !best_.steps.empty() && worse >= min_worse_) return;
+    min_worse_ = worse;
     best_ = {sequence_.steps(), peak, sequence_.time(), met};
   }
 
   void step() {
-    most_energy_ = energy() - temperature_ * std::log(std::max(random_.uniform(), 1e-12));
+    max_energy_ = energy() - temperature_ * std::log(std::max(random_.uniform(), 1e-12));
     chain_left_ = longest_chain;
     sequence_.mark();
-    if (!propose() || energy() > most_energy_) sequence_.undo();
+    if (!propose() || energy() > max_energy_) sequence_.undo();
   }
 
   bool propose() {
@@ -137,26 +137,26 @@ class Annealer {
                       deepest_chain);
   }
 
-  // A value that lives across a step above the limit is made again behind it.
+  // A value that lives across a step above the limit is made again after it.
   bool add_where_over() {
     const StepProfile& profile = sequence_.profile();
     const auto block = static_cast<uint32_t>(profile.block_size());
     const size_t over = std::min(profile.block_over(random_.below(1u << 30)) + random_.below(block),
                                  sequence_.slots() - 2);
     for (int tries = 0; tries < 8; ++tries) {
-      const auto behind = static_cast<uint32_t>(sequence_.slots() - over - 1);
-      const CopyId reader = sequence_.at_slot(over + 1 + random_.below(behind));
+      const auto after = static_cast<uint32_t>(sequence_.slots() - over - 1);
+      const CopyId reader = sequence_.at_slot(over + 1 + random_.below(after));
       if (reader == Sequence::none) continue;
       const auto operands = graph_.operands(sequence_.task(reader));
       if (operands.empty()) continue;
       const TaskId v = operands[random_.below(static_cast<uint32_t>(operands.size()))];
       if (sequence_.slot(sequence_.source(v, sequence_.slot(reader))) >= over) continue;
-      return add_before(v, first_reader_behind(v, over, reader), deepest_chain);
+      return add_before(v, first_reader_after(v, over, reader), deepest_chain);
     }
     return false;
   }
 
-  CopyId first_reader_behind(TaskId v, size_t slot, CopyId first) const {
+  CopyId first_reader_after(TaskId v, size_t slot, CopyId first) const {
     for (TaskId u : graph_.users(v))
       for (CopyId c = sequence_.last_copy(u); c != Sequence::none && sequence_.slot(c) > slot;
            c = sequence_.previous_copy(c))
@@ -178,7 +178,7 @@ class Annealer {
       }
     const CopyId made = sequence_.insert(v, after);
     for (TaskId x : dead) {
-      if (chain_left_-- == 0 || static_cast<double>(sequence_.time()) > most_energy_) return false;
+      if (chain_left_-- == 0 || static_cast<double>(sequence_.time()) > max_energy_) return false;
       if (random_.below(3) > 0) add_before(x, made, depth - 1);
     }
     return true;
@@ -217,7 +217,7 @@ class Annealer {
     return sequence_.move(c, sequence_.step_before(target));
   }
 
-  // A run of steps, one after the other, behind another step.
+  // A run of steps, one after the other, after another step.
   bool move_run() {
     const CopyId head = any_step();
     const uint32_t length = 2 + random_.below(longest_run - 1);
@@ -284,11 +284,11 @@ class Annealer {
   SplitMix random_;
   std::vector<CopyId> cone_;
   SearchOptions options_;
-  int64_t within_ = 0;      // moves of this round that ended within the limit
-  double least_worse_ = 0;  // of what isn't within the limit, while nothing is
+  int64_t within_ = 0;    // moves of this round that ended within the limit
+  double min_worse_ = 0;  // of what isn't within the limit, while nothing is
   double time_unit_ = 1, bytes_unit_ = 1, price_ = 1, temperature_ = 1;
   int chain_left_ = 0;
-  double most_energy_ = 0;  // with which the move under way is accepted
+  double max_energy_ = 0;  // with which the move under way is accepted
   FoundSequence best_;
 };
 

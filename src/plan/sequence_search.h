@@ -5,7 +5,7 @@
 //
 // in which the price rises while the sequence is above the limit and falls while it is within, so
 // that the walk keeps to the border. Moves: add a copy right before a reader (at random, or the
-// first behind a step above the limit), with or without copies of its dead operands; remove a copy;
+// first after a step above the limit), with or without copies of its dead operands; remove a copy;
 // do both; move a step, a run of steps, or a step with all that it needs of what stands between.
 // `once` tasks get no copies. Each is made, weighed and taken back if refused (Sequence). After
 // Huang et al., "A fast heuristic to optimize time-space tradeoff for large models" (FastSA),

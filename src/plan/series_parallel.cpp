@@ -10,10 +10,10 @@
 namespace cleave::plan {
 namespace {
 
-constexpr size_t most_visits = 64;    // of a look for a path between two readers
-constexpr size_t most_shortcuts = 8;  // links looked at beside the paths through one task
+constexpr size_t max_visits = 64;    // of a look for a path between two readers
+constexpr size_t max_shortcuts = 8;  // links looked at beside the paths through one task
 
-// Finds for each value the reader that frees it: the one behind all others.
+// Finds for each value the reader that frees it: the one after all others.
 class Releases {
  public:
   explicit Releases(const TaskGraph& graph)
@@ -57,13 +57,13 @@ class Releases {
     return last;
   }
 
-  // Whether `last` lies behind all other readers of v.
+  // Whether `last` lies after all other readers of v.
   bool reaches_all(TaskId v, TaskId last, uint32_t lowest) {
     size_t left = graph_.users(v).size();
     reader_of_[last] = v;
     for (TaskId u : graph_.users(v)) reader_of_[u] = v;
     visited_.assign(1, last);
-    for (size_t i = 0; i < visited_.size() && visited_.size() < most_visits; ++i) {
+    for (size_t i = 0; i < visited_.size() && visited_.size() < max_visits; ++i) {
       if (reader_of_[visited_[i]] == v && --left == 0) return true;
       for (TaskId x : graph_.operands(visited_[i])) {
         if (level_[x] < lowest || visited_by_[x] == v) continue;
@@ -120,17 +120,17 @@ class Merger {
 
   void reduce(TaskId v) {
     // A link beside a path through v says nothing.
-    const bool one_before = links_.before_count(v) == 1, one_behind = links_.behind_count(v) == 1;
-    if (one_before && links_.behind_count(v) <= most_shortcuts)
-      for (const TaskId u = links_.before(v)[0]; TaskId w : links_.behind(v)) unlink(u, w);
-    if (one_behind && links_.before_count(v) <= most_shortcuts)
-      for (const TaskId w = links_.behind(v)[0]; TaskId u : links_.before(v)) unlink(u, w);
-    if (one_behind)
-      if (const TaskId w = links_.behind(v)[0]; links_.before_count(w) == 1) return series(v, w);
+    const bool one_before = links_.before_count(v) == 1, one_after = links_.after_count(v) == 1;
+    if (one_before && links_.after_count(v) <= max_shortcuts)
+      for (const TaskId u = links_.before(v)[0]; TaskId w : links_.after(v)) unlink(u, w);
+    if (one_after && links_.before_count(v) <= max_shortcuts)
+      for (const TaskId w = links_.after(v)[0]; TaskId u : links_.before(v)) unlink(u, w);
+    if (one_after)
+      if (const TaskId w = links_.after(v)[0]; links_.before_count(w) == 1) return series(v, w);
     if (one_before)
-      if (const TaskId u = links_.before(v)[0]; links_.behind_count(u) == 1) return series(u, v);
+      if (const TaskId u = links_.before(v)[0]; links_.after_count(u) == 1) return series(u, v);
     const ShrinkingLinks::Place place = links_.place(v);
-    const uint64_t key = place.before * 0x9e3779b97f4a7c15u ^ place.behind;
+    const uint64_t key = place.before * 0x9e3779b97f4a7c15u ^ place.after;
     TaskId& twin = twin_.at(key, v);
     if (twin == v) return;
     if (gone_[twin] || links_.place(twin) != place)
@@ -143,10 +143,10 @@ class Merger {
     return {row.begin(), row.end()};
   }
 
-  // w, whose only neighbour before is v, whose only one behind is w, joins v.
+  // w, whose only neighbour before is v, whose only one after is w, joins v.
   void series(TaskId v, TaskId w) {
     chain_[v].join(std::move(chain_[w]), next_);
-    const std::vector<TaskId> targets = copy_of(links_.behind(w));
+    const std::vector<TaskId> targets = copy_of(links_.after(w));
     unlink(v, w);
     for (TaskId u : targets) {
       unlink(w, u);
@@ -158,10 +158,9 @@ class Merger {
   }
   void parallel(TaskId v, TaskId w) {
     chain_[v].merge(std::move(chain_[w]));
-    const std::vector<TaskId> before = copy_of(links_.before(w)),
-                              behind = copy_of(links_.behind(w));
+    const std::vector<TaskId> before = copy_of(links_.before(w)), after = copy_of(links_.after(w));
     for (TaskId u : before) unlink(u, w);
-    for (TaskId u : behind) unlink(w, u);
+    for (TaskId u : after) unlink(w, u);
     remove(w);
     touch(v);
   }
@@ -205,7 +204,7 @@ class Merger {
       if (++at[v] != end[v]) {
         heads.push({segments[at[v]], v});
       } else {
-        for (TaskId u : links_.behind(v))
+        for (TaskId u : links_.after(v))
           if (--open[u] == 0) start(u);
       }
     }

@@ -6,7 +6,7 @@
 //                         +---------------> step
 //
 // A step climbs by its value and workspace and ends with what it adds or frees; the reader that is
-// behind all other readers of a value in every order frees it. Of independent chains the segments
+// after all other readers of a value in every order frees it. Of independent chains the segments
 // run in this order: those that don't grow, lowest hill first; then those that grow, largest
 // (hill - growth) first. A chain's segments that are out of that order become one segment. With
 // these two rules, two tasks of equal neighbours (parallel) and a task with its only reader, whose

@@ -1,7 +1,7 @@
 // The links of a graph that loses tasks and links, and gains some, until little is left: what
 // series_parallel.h works on.
 //
-//   behind[a]   . b . c      a link stands in both rows, or, once it is gone, in one at most: it is
+//   after[a]   . b . c      a link stands in both rows, or, once it is gone, in one at most: it is
 //   before[b]   a . d        taken out of the shorter row at once, and of the longer one when that
 //                            is next looked through; so a task with a million readers costs no more
 //
@@ -17,38 +17,38 @@ namespace cleave::plan {
 class ShrinkingLinks {
  public:
   struct Place {
-    uint64_t before = 0, behind = 0;
+    uint64_t before = 0, after = 0;
     bool operator==(const Place&) const = default;
   };
 
   explicit ShrinkingLinks(const TaskGraph& graph) : place_(graph.size()) {
     before_.assign(graph.operand_begin, graph.operand);
-    behind_.assign(graph.user_begin, graph.user);
+    after_.assign(graph.user_begin, graph.user);
     for (TaskId v = 0; v < graph.size(); ++v) {
       for (TaskId x : graph.operands(v)) place_[v].before += mixed(x);
-      for (TaskId u : graph.users(v)) place_[v].behind += mixed(u);
+      for (TaskId u : graph.users(v)) place_[v].after += mixed(u);
     }
   }
 
   size_t before_count(TaskId v) const { return before_[v].count; }
-  size_t behind_count(TaskId v) const { return behind_[v].count; }
+  size_t after_count(TaskId v) const { return after_[v].count; }
   const Place& place(TaskId v) const { return place_[v]; }
   // Without those that are gone; valid until the next change.
-  std::span<const TaskId> before(TaskId v) { return cleaned(v, before_, behind_); }
-  std::span<const TaskId> behind(TaskId v) { return cleaned(v, behind_, before_); }
+  std::span<const TaskId> before(TaskId v) { return cleaned(v, before_, after_); }
+  std::span<const TaskId> after(TaskId v) { return cleaned(v, after_, before_); }
 
   // False where nothing changes.
   bool link(TaskId from, TaskId to) {
     if (linked(from, to)) return false;
-    behind_.push_back(from, to);
+    after_.push_back(from, to);
     before_.push_back(to, from);
     count(from, to, 1);
     return true;
   }
   bool unlink(TaskId from, TaskId to) {
     if (!linked(from, to)) return false;
-    const bool from_is_longer = behind_[from].size > before_[to].size;
-    behind_.take_out(from, to, from_is_longer);
+    const bool from_is_longer = after_[from].size > before_[to].size;
+    after_.take_out(from, to, from_is_longer);
     before_.take_out(to, from, !from_is_longer);
     count(from, to, -1);
     return true;
@@ -118,16 +118,16 @@ class ShrinkingLinks {
     return v ^ (v >> 32);
   }
   bool linked(TaskId from, TaskId to) const {
-    const bool a_first = behind_[from].size <= before_[to].size;
-    const Row& first = a_first ? behind_[from] : before_[to];
-    if (!(a_first ? behind_.has(from, to) : before_.has(to, from))) return false;
-    return !first.stale || (a_first ? before_.has(to, from) : behind_.has(from, to));
+    const bool a_first = after_[from].size <= before_[to].size;
+    const Row& first = a_first ? after_[from] : before_[to];
+    if (!(a_first ? after_.has(from, to) : before_.has(to, from))) return false;
+    return !first.stale || (a_first ? before_.has(to, from) : after_.has(from, to));
   }
   void count(TaskId from, TaskId to, int sign) {
     const auto n = static_cast<uint64_t>(static_cast<int64_t>(sign));
-    behind_[from].count += static_cast<uint32_t>(n);
+    after_[from].count += static_cast<uint32_t>(n);
     before_[to].count += static_cast<uint32_t>(n);
-    place_[from].behind += n * mixed(to);
+    place_[from].after += n * mixed(to);
     place_[to].before += n * mixed(from);
   }
   static std::span<const TaskId> cleaned(TaskId v, Rows& rows, const Rows& others) {
@@ -142,7 +142,7 @@ class ShrinkingLinks {
     return rows.list(v);
   }
 
-  Rows before_, behind_;
+  Rows before_, after_;
   std::vector<Place> place_;
 };
 

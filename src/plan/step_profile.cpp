@@ -81,7 +81,7 @@ void StepProfile::touch(size_t block) const {
 }
 
 void StepProfile::set(size_t step, double bytes) {
-  if (waiting_.size() > most_waiting) apply();
+  if (waiting_.size() > max_waiting) apply();
   const size_t block = step >> shift_;
   save_values(block);
   touch(block);
@@ -93,7 +93,7 @@ void StepProfile::apply() const {
     change_[r.first] += r.bytes;
     change_[r.last + 1] -= r.bytes;
     touch(r.first >> shift_);
-    if (const size_t behind = (r.last + 1) >> shift_; behind < block_.size()) touch(behind);
+    if (const size_t after = (r.last + 1) >> shift_; after < block_.size()) touch(after);
   }
   change_.back() = 0;
   waiting_.clear();

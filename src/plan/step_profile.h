@@ -39,7 +39,7 @@ class StepProfile {
   size_t size() const { return value_.size(); }
   double limit() const { return limit_; }
   double at(size_t step) const {
-    if (waiting_.size() > most_waiting) apply();
+    if (waiting_.size() > max_waiting) apply();
     return value_[step] + block_[step >> shift_].shift + waiting_at(step);
   }
   // Sum over steps of max(0, bytes - limit). These are O(sqrt(steps) + additions) after an edit.
@@ -55,7 +55,7 @@ class StepProfile {
   size_t block_size() const { return size_t{1} << shift_; }
 
  private:
-  static constexpr size_t most_waiting = 8;  // through which a look at one step goes
+  static constexpr size_t max_waiting = 8;  // through which a look at one step goes
 
   struct Range {
     size_t first, last;

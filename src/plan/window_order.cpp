@@ -45,7 +45,7 @@ class Search {
   }
 
   // Below `bound`, or nothing.
-  WindowOrder run(int64_t live, int64_t bound, size_t most_sets) {
+  WindowOrder run(int64_t live, int64_t bound, size_t max_sets) {
     const uint64_t all = count_ == 64 ? ~uint64_t{0} : bit(count_) - 1;
     reached_[0] = {0, live, 0, false};
     queue_.emplace(0, 64, 0);
@@ -62,7 +62,7 @@ class Search {
         result.sets = reached_.size();
         return result;
       }
-      if (reached_.size() > most_sets) {
+      if (reached_.size() > max_sets) {
         result.sets = reached_.size();
         return result;
       }
@@ -91,7 +91,7 @@ class Search {
 
   void add_item(const TaskGraph& graph, TaskId v, const std::vector<uint32_t>& position,
                 size_t begin, size_t end) {
-    // Readers of x inside the window; all of them, where none lies behind it.
+    // Readers of x inside the window; all of them, where none lies after it.
     const auto readers = [&](TaskId x, bool& escapes) {
       uint64_t set = 0;
       escapes = graph[x].kept;
@@ -156,10 +156,10 @@ class Search {
 
 WindowOrder order_window(const TaskGraph& graph, std::vector<TaskId>& order,
                          std::vector<uint32_t>& position, size_t begin, size_t end,
-                         int64_t live_before, size_t most_sets) {
+                         int64_t live_before, size_t max_sets) {
   Search search(graph, order, position, begin, end);
   const int64_t bound = search.peak_as_is(live_before);
-  WindowOrder result = search.run(live_before, bound, most_sets);
+  WindowOrder result = search.run(live_before, bound, max_sets);
   if (result.end != WindowEnd::improved) return result;
   const std::vector<TaskId> path = search.path();
   for (size_t i = 0; i < path.size(); ++i) {

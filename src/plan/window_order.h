@@ -11,7 +11,7 @@
 
 namespace cleave::plan {
 
-enum class WindowEnd { improved, optimal, unknown };  // unknown: more sets than `most_sets`
+enum class WindowEnd { improved, optimal, unknown };  // unknown: more sets than `max_sets`
 
 struct WindowOrder {
   WindowEnd end = WindowEnd::unknown;
@@ -23,6 +23,6 @@ struct WindowOrder {
 // lowers the peak within them; both are updated. `optimal`: nothing to gain. O(sets * tasks).
 WindowOrder order_window(const TaskGraph& graph, std::vector<TaskId>& order,
                          std::vector<uint32_t>& position, size_t begin, size_t end,
-                         int64_t live_before, size_t most_sets);
+                         int64_t live_before, size_t max_sets);
 
 }  // namespace cleave::plan

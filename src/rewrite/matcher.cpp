@@ -109,7 +109,7 @@ const AttrValue* Matcher::number_at(const Goal& goal) const {
 bool Matcher::solve(const Goal* goal) {
   if (!goal) return next_root();
   if (goal->pattern < 0) return true;
-  if (++steps_ > most_steps) {
+  if (++steps_ > max_steps) {
     was_refused_ = true;
     return false;
   }
@@ -212,8 +212,8 @@ bool Matcher::solve_operands(const Goal& goal, const CompiledPattern& p, NodeId 
   const Node& node = graph_.node(n);
   const Schema& schema = node.op->schema;
   const auto flat = [&](size_t operand) {
-    const bool behind = schema.list_operand >= 0 && static_cast<int>(operand) > schema.list_operand;
-    return operand + (behind ? node.list_size - 1 : 0);
+    const bool after = schema.list_operand >= 0 && static_cast<int>(operand) > schema.list_operand;
+    return operand + (after ? node.list_size - 1 : 0);
   };
   const size_t given = p.children.size();
   for (size_t i = given; i < schema.operands.size(); ++i) {
@@ -221,8 +221,8 @@ bool Matcher::solve_operands(const Goal& goal, const CompiledPattern& p, NodeId 
                                                    : !node.inputs[flat(i)].is_none())
       return false;
   }
-  constexpr size_t most_operands = 24;  // more than any operator has
-  Goal goals[most_operands];
+  constexpr size_t max_operands = 24;  // more than any operator has
+  Goal goals[max_operands];
   const Goal* next = goal.next;
   for (size_t k = given; k-- > 0;) {
     const size_t operand = swapped && k < 2 ? 1 - k : k;
@@ -299,7 +299,7 @@ bool Matcher::climb(size_t level, ValueId v) {
   for (const Use& use : graph_.uses(v)) {
     const Node& user = graph_.node(use.node);
     if (!op_of(p, user.op)) continue;
-    if (++steps_ > most_steps) return false;
+    if (++steps_ > max_steps) return false;
     if (const int k = way[level].result; k >= 0) {
       if (k < static_cast<int>(user.output_count) && climb(level + 1, user.out(k))) return true;
     } else {

@@ -11,12 +11,12 @@ class Matcher {
 
   enum class Found : uint8_t { no, refused, yes };
   // Whether the rule's first result can be one of n's. `refused`: the pattern fits, but not its
-  // condition, users or tags; or it was given up after most_steps.
+  // condition, users or tags; or it was given up after max_steps.
   Found find(NodeId n);
   // After `yes`, until find is called again.
   const Match& match() const { return match_; }
 
-  static constexpr int most_steps = 10000;  // calls of solve for one find
+  static constexpr int max_steps = 10000;  // calls of solve for one find
 
  private:
   // What is left to be matched: a list on the stack.

@@ -85,11 +85,11 @@ class Rewriting {
   // The readers of what changed, then (taken first) the new calls, the last one first.
   void try_again(const Replaced& done) {
     for (const ValueId v : done.values)
-      if (v.valid() && graph_.use_count(v) <= most_readers)
+      if (v.valid() && graph_.use_count(v) <= max_readers)
         for (const Use& use : graph_.uses(v)) todo_.push_back(use.node);
     todo_.insert(todo_.end(), done.made.begin(), done.made.end());
   }
-  static constexpr uint32_t most_readers = 8;  // more are found by the next sweep
+  static constexpr uint32_t max_readers = 8;  // more are found by the next sweep
 
   Graph& graph_;
   const std::vector<CompiledRule>& rules_;

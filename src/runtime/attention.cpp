@@ -15,7 +15,7 @@ constexpr int64_t round_up(int64_t a, int64_t unit) { return ceil_div(a, unit) *
 // Pieces that keep the threads of most machines busy to the end.
 constexpr int64_t enough_pieces = 16;
 // Rows of a piece share the packing of the keys.
-constexpr int64_t most_rows = 256, least_rows = 64;
+constexpr int64_t max_rows = 256, min_rows = 64;
 
 Status check(const AttentionSpec& s, const AttentionKernel& kernel) {
   if (kernel.forward == nullptr)
@@ -62,8 +62,8 @@ Result<std::shared_ptr<Attention>> Attention::make(const AttentionSpec& spec,
 Attention::Attention(const AttentionSpec& spec, const AttentionKernel& kernel)
     : spec_(spec), kernel_(kernel) {
   const int64_t heads = spec.batch * spec.heads;
-  piece_rows_ = most_rows;
-  while (piece_rows_ > least_rows && heads * ceil_div(spec.rows, piece_rows_) < enough_pieces)
+  piece_rows_ = max_rows;
+  while (piece_rows_ > min_rows && heads * ceil_div(spec.rows, piece_rows_) < enough_pieces)
     piece_rows_ /= 2;
   piece_rows_ = std::max<int64_t>(1, std::min(piece_rows_, spec.rows));
   row_pieces_ = ceil_div(spec.rows, piece_rows_);
@@ -146,7 +146,7 @@ void AttentionGradient::run(const AttentionBackward& at, void* scratch, Executor
   });
   if (partial_bytes() == 0) return;
   const auto heads = static_cast<long>(spec_.forward.batch * spec_.forward.heads);
-  run_lanes(std::min<long>(heads, most_lanes), heads, executor,
+  run_lanes(std::min<long>(heads, max_lanes), heads, executor,
             [&](long, long head) { sum_head(head, at, partials); });
 }
 

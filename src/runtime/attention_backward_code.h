@@ -207,7 +207,7 @@ class BackwardBlock {
       for (int64_t q = queries; q < nr; ++q)
         for (int64_t k = 0; k < keys; ++k) factors.s[k * query_block + q] = 0;
     }
-    // A query behind the last has weights 0.
+    // A query after the last has weights 0.
     alignas(64) float sums[nr], own[nr];
     const float* from = at_.sums + (columns_.batch * f_.heads + head(g)) * f_.sum_rows + query;
     for (int64_t q = 0; q < nr; ++q) {

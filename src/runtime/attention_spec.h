@@ -3,7 +3,7 @@
 //   query [batch,heads,rows,width]            key   [batch,heads/key_group,columns,width]
 //   out   [batch,heads,rows,value_width]      value [batch,heads/value_group,columns,value_width]
 //   sums  [batch,heads,sum_rows] without gaps: log(sum(exp(scores))), 0 where a row is closed
-//         altogether and behind the last row
+//         altogether and after the last row
 //
 //   scores = scale * query @ key^T, + mask or -inf where it is false; -inf where column > row if
 //            causal

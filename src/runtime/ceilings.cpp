@@ -16,7 +16,7 @@ constexpr int copies = 7, pieces = 64, products = 15;
 constexpr int64_t product_rows = 768;
 
 template <class F>
-double least_us(int times, const F& run) {
+double min_us(int times, const F& run) {
   using Clock = std::chrono::steady_clock;
   double best = 1e300;
   for (int k = 0; k < times; ++k) {
@@ -36,7 +36,7 @@ double copy_bytes_per_us(Executor& executor) {
     const std::byte* from;
     std::byte* to;
   } copy{from.data(), to.data()};
-  const double us = least_us(copies, [&] {
+  const double us = min_us(copies, [&] {
     executor.parallel_for(
         pieces,
         [](void* context, long piece) {
@@ -60,7 +60,7 @@ double product_flops_per_us(Executor& executor, DType dtype, const Target& targe
   std::vector<std::byte> c(bytes);
   Result<Arena> scratch = Arena::make(gemm.scratch_bytes());
   if (!scratch.ok()) return 0;
-  const double us = least_us(products, [&] {
+  const double us = min_us(products, [&] {
     gemm.run(a.data(), b.data(), nullptr, c.data(), scratch->data(), executor);
   });
   return 2.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) / us;

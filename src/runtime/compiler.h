@@ -55,7 +55,7 @@ enum class CompilerKind { automatic, clang, cc, none };
 
 Result<std::shared_ptr<Compiler>> make_compiler(CompilerKind kind, const Target& target);
 
-// The two behind make_compiler. `folder` is where cc makes its private temporary folders.
+// The two after make_compiler. `folder` is where cc makes its private temporary folders.
 Result<std::shared_ptr<Compiler>> make_clang_compiler(const Target& target);
 Result<std::shared_ptr<Compiler>> make_cc_compiler(const Target& target,
                                                    const std::string& command = "cc",

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t round_up(int64_t a, int64_t unit) { return (a + unit - 1) / unit * unit; }
 // Fewer positions than this are too few to pay for packing the weight for each image.
-constexpr int64_t least_positions = 256;
+constexpr int64_t min_positions = 256;
 
 struct Phase {
   Sizes3 positions, step;
@@ -134,8 +134,8 @@ ImageProduct::ImageProduct(const ConvolutionSpec& s, InstructionSet set)
 
 void ImageProduct::settle(Phase& p) {
   const int64_t positions = product_of(p.positions), k = channels_ * std::ssize(p.taps);
-  p.together = s_.images > 1 && (positions < least_positions ||
-                                 10 * round_up(positions, kernel_.nr) > 11 * positions);
+  p.together = s_.images > 1 &&
+               (positions < min_positions || 10 * round_up(positions, kernel_.nr) > 11 * positions);
   p.direct = p.positions == out_ && (!p.together || s_.images == 1);
   p.as_it_lies = !p.together && p.taps.size() == 1 && p.taps[0] == Sizes3{0, 0, 0} &&
                  p.step == Sizes3{1, 1, 1} && p.positions == in_;
@@ -196,7 +196,7 @@ void ImageProduct::run(const ConvolutionOperands& at, void* scratch, Executor& e
   char* turned = static_cast<char*>(scratch);
   if (turned_bytes_ > 0) {
     const long blocks = static_cast<long>(s_.groups * ((rows_ + turned_rows - 1) / turned_rows));
-    run_lanes(std::min<long>(blocks, most_lanes), blocks, executor, [&](long, long index) {
+    run_lanes(std::min<long>(blocks, max_lanes), blocks, executor, [&](long, long index) {
       for (const Phase& p : phases_)
         if (p.turned >= 0) turn_weight(p, index, static_cast<const char*>(at.other), turned);
     });

@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t round_up(int64_t a, int64_t unit) { return (a + unit - 1) / unit * unit; }
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // The parts of a weight of at most so many numbers; a part has at least so many positions.
-constexpr int64_t small_weight = int64_t{1} << 16, most_parts = 8, least_part = 1024;
+constexpr int64_t small_weight = int64_t{1} << 16, max_parts = 8, min_part = 1024;
 
 class WeightProduct final : public Convolution {
  public:
@@ -57,8 +57,8 @@ WeightProduct::WeightProduct(const ConvolutionSpec& s, InstructionSet set)
   steps_ = part_ = s.images * product_of(s.small);
   // Parts of half types would be rounded twice.
   const bool sums_itself = s.dtype == DType::f32 || s.dtype == DType::f64;
-  if (sums_itself && numbers() <= small_weight && steps_ >= 2 * least_part) {
-    part_ = round_up(ceil_div(steps_, std::min(most_parts, steps_ / least_part)), least_part / 4);
+  if (sums_itself && numbers() <= small_weight && steps_ >= 2 * min_part) {
+    part_ = round_up(ceil_div(steps_, std::min(max_parts, steps_ / min_part)), min_part / 4);
     parts_ = ceil_div(steps_, part_);
   }
   cut_ = cut_gemm(s.groups * parts_, s.small_channels / s.groups, columns_, part_, kernel_.mr,
@@ -116,7 +116,7 @@ template <class T>
 void WeightProduct::add_parts(const T* partials, T* out, Executor& executor) const {
   constexpr int64_t at_a_time = 4096;
   const long blocks = static_cast<long>(ceil_div(numbers(), at_a_time));
-  run_lanes(std::min<long>(blocks, most_lanes), blocks, executor, [&](long, long index) {
+  run_lanes(std::min<long>(blocks, max_lanes), blocks, executor, [&](long, long index) {
     const int64_t first = index * at_a_time, end = std::min(first + at_a_time, numbers());
     for (int64_t i = first; i < end; ++i) out[i] = partials[i];
     for (int64_t part = 1; part < parts_; ++part)

@@ -29,7 +29,7 @@ __mmask16 mask_of(int64_t first, int64_t count) {
 
 __m512i everywhere(int64_t x) { return _mm512_set1_epi32(static_cast<int>(x)); }
 
-// The next `count` columns, at most sixteen; moves `at` behind them.
+// The next `count` columns, at most sixteen; moves `at` after them.
 void set_columns(const WindowSource& w, WindowPosition& at, int64_t count, Columns& out) {
   const int64_t step = w.step[2];
   const __m512i lane_steps = _mm512_mullo_epi32(
@@ -185,10 +185,10 @@ void turn(__m512 (&x)[lanes]) {
 }
 
 // The columns of a turned panel: a channel moved by a tap, and the tap.
-constexpr int64_t most_columns = 64;
+constexpr int64_t max_columns = 64;
 struct TurnedColumns {
-  const float* channel[most_columns];
-  int64_t tap[most_columns];  // among those of the panel
+  const float* channel[max_columns];
+  int64_t tap[max_columns];  // among those of the panel
 };
 
 // Sixteen positions of sixteen columns at a time.
@@ -231,7 +231,7 @@ void pack_turned(const void* self, int64_t first_k, int64_t count_k, int64_t fir
   }
   WindowPosition at = position_of(w, w.first_k + first_k);
   Columns c;
-  __mmask16 inside[most_columns];
+  __mmask16 inside[max_columns];
   for (int64_t p = 0; p < count_k; p += lanes) {
     const int64_t count = count_k - p < lanes ? count_k - p : lanes;
     set_columns(w, at, count, c);

@@ -23,7 +23,7 @@ namespace cleave::runtime {
 
 // Writes panels of B from wherever it likes (an image under a convolution), in the place of a
 // matrix with strides. `to` gets rows [first_k, first_k + count_k) and columns [first_column,
-// first_column + columns) of B, nr numbers a row, zeros behind `columns`, in the type that sums are
+// first_column + columns) of B, nr numbers a row, zeros after `columns`, in the type that sums are
 // kept in (f32 for bf16 and f16). columns <= nr; which panels are asked for, how often and in which
 // order is up to the kernel. Called from any thread.
 struct PanelSource {

@@ -1,5 +1,5 @@
 // The code of gemm_block.h, compiled once for each instruction set: gemm_block_*.cpp include this
-// file behind their own `Vec<T>` (a vector of T), `mr_of<T>` (rows of a tile) and `kc_bytes`, in a
+// file after their own `Vec<T>` (a vector of T), `mr_of<T>` (rows of a tile) and `kc_bytes`, in a
 // namespace of their own.
 //
 //   for each kc steps of k
@@ -106,11 +106,11 @@ class Block {
            block_.m <= 4 * mr && block_.k > 0;
   }
 
-  int64_t steps_behind(int64_t first) const {
+  int64_t steps_after(int64_t first) const {
     return block_.k - first < steps_ ? block_.k - first : steps_;
   }
   void step(int64_t first, int64_t k);
-  void end_span(int64_t behind);
+  void end_span(int64_t after);
   void finish_totals();
   void pack_a(int64_t first, int64_t k);
   template <class X>
@@ -165,17 +165,17 @@ template <class S, class P>
 void Block<S, P>::run() {
   int64_t first = 0;
   do {  // once for k = 0 too
-    step(first, steps_behind(first));
+    step(first, steps_after(first));
     first += steps_;
     if (span_ > 0) end_span(first);
   } while (first < block_.k);
   if (span_ > 0) finish_totals();
 }
 
-// Where a span ends in front of step `behind`, adds its sums to the totals.
+// Where a span ends in front of step `after`, adds its sums to the totals.
 template <class S, class P>
-void Block<S, P>::end_span(int64_t behind) {
-  if (behind < block_.k && behind - span_first_ < span_) return;
+void Block<S, P>::end_span(int64_t after) {
+  if (after < block_.k && after - span_first_ < span_) return;
   for (int64_t i = 0; i < block_.m; ++i) {
     double* to = totals_ + i * padded_n_;
     if constexpr (sums_in_c) {
@@ -188,7 +188,7 @@ void Block<S, P>::end_span(int64_t behind) {
         to[j] = (span_first_ > 0 ? to[j] : 0) + static_cast<double>(from[j]);
     }
   }
-  span_first_ = behind;
+  span_first_ = after;
 }
 
 template <class S, class P>
@@ -271,14 +271,14 @@ void Block<S, P>::pack_a_of(int64_t first, int64_t k) {
 }
 
 // What is packed next, as far as tile `index` of the panel from column j on brings it: a part of
-// the panel behind, or of the first one of the next steps.
+// the panel after, or of the first one of the next steps.
 template <class S, class P>
 Ahead Block<S, P>::ahead_of(int64_t first, int64_t k, int64_t j, int64_t index) const {
   if (block_.panels.pack != nullptr) return {};
   const int64_t lines = (k + line_of<P> - 1) / line_of<P>;
   if ((j += nr) >= block_.n) {
     first += k;
-    k = steps_behind(first);
+    k = steps_after(first);
     j = 0;
   }
   if (k <= 0) return {};
@@ -361,7 +361,7 @@ typename Block<S, P>::T Block<S, P>::value(T sum, int64_t i, int64_t j) const {
 }
 
 // A row of a tile as gemm_scaled_kernel says. Loops have nr steps, since those become vectors; the
-// sums behind `columns` are there, and what becomes of them is not written.
+// sums after `columns` are there, and what becomes of them is not written.
 template <class S, class P>
 void Block<S, P>::write_scaled(const T* sums, int64_t i, int64_t j, int64_t columns, S* to) {
   alignas(64) float row[nr], other[nr] = {};

@@ -13,7 +13,7 @@ constexpr int64_t round_up(int64_t a, int64_t unit) { return ceil_div(a, unit) *
 
 // A piece's part of A (m x 384 f32 at a time) stays in the second-level cache. C needn't, since it
 // is asked for early; narrow pieces would pack A more often.
-constexpr int64_t most_rows = 256;
+constexpr int64_t max_rows = 256;
 constexpr double per_piece = 300;
 
 // threads and their weight in the sum
@@ -73,7 +73,7 @@ GemmPiece GemmCut::piece(long index) const {
 }
 
 GemmCut cut_gemm(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr,
-                 int64_t most_columns) {
+                 int64_t max_columns) {
   GemmCut whole{.all_batch = batch, .all_m = m, .all_n = n};
   if (batch == 0 || m == 0 || n == 0) return whole;
   whole.cycles = static_cast<double>(batch) * piece_cost(m, n, k, mr, nr);
@@ -86,7 +86,7 @@ GemmCut cut_gemm(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t mr, int
     best = cut;
     best_cost = it_costs;
   };
-  const int64_t rows = ceil_div(m, most_rows), columns = ceil_div(n, most_columns);
+  const int64_t rows = ceil_div(m, max_rows), columns = ceil_div(n, max_columns);
   for (const int64_t more_columns : multiples)
     for (const int64_t more_rows : multiples)
       if ((more_rows == 1 || rows * more_rows <= ceil_div(m, mr)) &&

@@ -36,8 +36,8 @@ struct GemmCut {
 };
 
 // For a kernel that sums tiles of mr rows and nr columns, of which a piece's columns are a
-// multiple. A piece has at most most_columns.
+// multiple. A piece has at most max_columns.
 GemmCut cut_gemm(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr,
-                 int64_t most_columns = 2048);
+                 int64_t max_columns = 2048);
 
 }  // namespace cleave::runtime

@@ -129,7 +129,7 @@ struct Packing {
                      int64_t columns, T* to) {
     from.pack(from.self, first_k, k, from.first_column + column, columns, to);
   }
-  // Zeros behind the last of k steps in groups of rows that lie as lines.
+  // Zeros after the last of k steps in groups of rows that lie as lines.
   static void close_lines(int64_t, int64_t, T*) {}
 };
 

@@ -1,5 +1,5 @@
-// Packing for sums of pairs, behind gemm_block_code.h: steps p and p + 1 of k are one unit, p even;
-// behind an odd k stand zeros.
+// Packing for sums of pairs, after gemm_block_code.h: steps p and p + 1 of k are one unit, p even;
+// after an odd k stand zeros.
 //
 //   lines    as of other types, since pairs of a row lie beside each other anyway
 //   turned   element (i, p) of a group at (p / 2 * mr + i) * 2 + p % 2

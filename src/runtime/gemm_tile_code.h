@@ -11,7 +11,7 @@ struct SumsOf {
 // line of k that a tile sums, so that packing finds them there.
 struct Ahead {
   const char* at = nullptr;
-  int64_t second = 0, third = 0;  // bytes to the other lines; the fourth is behind both
+  int64_t second = 0, third = 0;  // bytes to the other lines; the fourth is after both
   int64_t next = 0;               // to the next four
 
   void step() {

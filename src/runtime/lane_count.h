@@ -5,7 +5,7 @@
 
 namespace cleave::runtime {
 
-constexpr long most_lanes = 16;
+constexpr long max_lanes = 16;
 constexpr double waking_cycles = 8000;  // a thread, from parallel_for to its first piece
 
 // By modelled work alone, in cycles of one core: the least for each lane is what three wakings take
@@ -13,7 +13,7 @@ constexpr double waking_cycles = 8000;  // a thread, from parallel_for to its fi
 // with two lanes.
 constexpr double product_wakings = 2;
 inline long lanes_for(double cycles, long pieces, double wakings = 3) {
-  const double worth = std::clamp(cycles / (wakings * waking_cycles), 1.0, double{most_lanes});
+  const double worth = std::clamp(cycles / (wakings * waking_cycles), 1.0, double{max_lanes});
   return std::min(pieces, static_cast<long>(worth));
 }
 

@@ -1,4 +1,4 @@
-// Pairs of bf16 for the instruction that sums their products (VDPBF16PS of AVX512_BF16), behind
+// Pairs of bf16 for the instruction that sums their products (VDPBF16PS of AVX512_BF16), after
 // vec_avx512.h. For each of sixteen f32 sums: sum + first * first + second * second, rounded to
 // nearest even after each of the two; numbers below 2^-126 count as 0, in what comes in and goes
 // out.

@@ -1,4 +1,4 @@
-// Vec<T> of vector_bytes: the compiler's vectors. Behind vector_bytes in vec_*.h, which have their
+// Vec<T> of vector_bytes: the compiler's vectors. After vector_bytes in vec_*.h, which have their
 // own for some types, and say mr_of<T>.
 //
 //   Vec<T>    a vector of `lanes` numbers of T

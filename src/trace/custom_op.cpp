@@ -152,9 +152,9 @@ std::vector<std::string> result_names(const std::string& signature, int count) {
   return names;
 }
 
-Result<loop::ForeignCode> code_of(const Operator& def, const OpView& op) {
-  return guarded<loop::ForeignCode>(def.name, "kernel", [&] {
-    loop::ForeignCode code;
+Result<loop::CustomOpCode> code_of(const Operator& def, const OpView& op) {
+  return guarded<loop::CustomOpCode>(def.name, "kernel", [&] {
+    loop::CustomOpCode code;
     if (def.callback) {
       auto types = std::make_shared<OpMemory::Types>();
       for (int k = 0; k < op.operand_count(); ++k)

@@ -40,8 +40,8 @@ struct AssignGuard {
   void check(const std::string& what, Location at) const {
     for (const auto& [v, t] : before)
       if (Access::state(v)->assigned.defined())
-        refuse(at, "assign: %{} is assigned in {}; return the value, and assign it behind",
-               v.name(), what);
+        refuse(at, "assign: %{} is assigned in {}; return the value, and assign it after", v.name(),
+               what);
   }
 };
 

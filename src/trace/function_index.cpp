@@ -89,7 +89,7 @@ void assign(const Variable& target, const Tensor& next, Location at) {
   require_defined("assign", "next", next, at);
   const trace::RecordingPtr r = trace::common_recording("assign", {next}, at);
   if (r->is_subgraph())
-    trace::refuse(at, "assign: %{} is assigned in {}; return the value, and assign it behind",
+    trace::refuse(at, "assign: %{} is assigned in {}; return the value, and assign it after",
                   target.name(), r->what());
   if (target.dtype() != next.dtype() || target.shape() != next.sizes())
     trace::refuse(at, "assign: got {} for %{}, expected {}", next.type_text(), target.name(),

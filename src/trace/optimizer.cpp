@@ -54,13 +54,13 @@ void Update::set(const Parameter& of, const Tensor& next) {
   trace::refuse(state_->at, "optimizer: {} is no parameter of this update", of.name);
 }
 
-Selects named(std::string prefix) {
+ParameterFilter named(std::string prefix) {
   return [prefix = std::move(prefix)](const std::string& name, const Tensor&) {
     return name.starts_with(prefix);
   };
 }
 
-Selects others() {
+ParameterFilter others() {
   return [](const std::string&, const Tensor&) { return true; };
 }
 

@@ -48,7 +48,7 @@ BudgetFamily family_of(const std::string& text, bool fuse = true) {
   return family;
 }
 
-int64_t least_peak(BudgetFamily& family) {
+int64_t min_peak(BudgetFamily& family) {
   int64_t least = value_or_throw(family.whole_peak());
   for (size_t k = 0; k < family.members().size(); ++k)
     least = std::min(least, value_or_throw(family.peak(k)));
@@ -67,7 +67,7 @@ TEST(Budget, the_lower_bound_counts_nothing_twice) {
       "  %a = reshape(%r; shape=[6,40])\n"
       "  %y, %m = fused([%a]; body=@body)\n"
       "  return %m\n}\n");
-  EXPECT_GE(least_peak(family), family.lower_bound());
+  EXPECT_GE(min_peak(family), family.lower_bound());
 }
 
 // Of two results a program may make each by a call of its own: %g alone lies over %exp, while the
@@ -109,12 +109,12 @@ TEST(Budget, the_lower_bound_knows_that_results_can_be_made_apart) {
       "  return %sum, %r\n"
       "}\n");
   const int64_t whole = value_or_throw(family.whole_peak());
-  const int64_t least = least_peak(family);
+  const int64_t least = min_peak(family);
   EXPECT_LT(least, whole - 7000);  // %g is made apart
   EXPECT_GE(least, family.lower_bound());
 }
 
-// %seed is a view of the placeholder, which no step makes: its readers come behind the call
+// %seed is a view of the placeholder, which no step makes: its readers come after the call
 // nevertheless, also where another result of that is copied to be returned.
 TEST(Budget, what_reads_a_view_that_a_call_gives_comes_behind_it) {
   BudgetFamily family = family_of(
@@ -174,7 +174,7 @@ std::vector<double> losses(const TracedFunction& loss, const Dropped& model, con
   EXPECT_EQ(step.measured_peak_bytes(), step.report().planned_peak_bytes);
   if (!ran) return out;
   ran->peak = step.measured_peak_bytes();
-  step.time_steps(true);
+  step.profile_kernels(true);
   step.run({x});
   for (const StepTime& t : step.step_times()) ran->products += t.kind == "product";
   return out;

@@ -13,7 +13,7 @@ namespace {
 
 using test::core;
 
-// Casts behind casts, products that are added, a dropout: what the rules of joint round otherwise.
+// Casts after casts, products that are added, a dropout: what the rules of joint round otherwise.
 constexpr const char* block =
     "graph @main(%x: input f32[24,16] grad, %w: param f32[16,32] grad, %b: param f32[32] grad, "
     "%v: param f32[32,16] grad, %g: param f32[16] grad, %rng: rng_state i64[2]) {\n"

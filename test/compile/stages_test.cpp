@@ -37,7 +37,7 @@ TEST(Stages, a_part_is_the_beginning_of_the_whole) {
   EXPECT_GT(compared, 12);
 }
 
-// Two parts, one behind the other, are one.
+// Two parts, one after the other, are one.
 TEST(Stages, parts_join) {
   const Graph forward = test::parsed(
       "graph @main(%x: input f32[4,8] grad, %w: param f32[8,8] grad) {\n"

@@ -109,7 +109,7 @@ TEST(StepProgram, checks_and_views_of_placeholders) {
       "  %f = _to_copy(%seed; dtype=f32)\n  %g = exp(%f)\n  return %e, %o, %g\n}\n");
   EXPECT_TRUE(s.call("e").may_fail);
   EXPECT_FALSE(s.call("o").may_fail);
-  // %seed lies in the memory of %rng; its reader comes behind the call nevertheless.
+  // %seed lies in the memory of %rng; its reader comes after the call nevertheless.
   const std::vector<std::string> made = s.made_by("o");
   EXPECT_NE(std::ranges::find(made, "seed"), made.end());
   EXPECT_EQ(s.bytes_read_by("f"), 0);

@@ -187,7 +187,7 @@ TEST(DefaultPartition, a_gradient_that_is_a_forward_value) {
 }
 
 TEST(DefaultPartition, calls_between_forward_calls_are_the_forwards) {
-  // %k serves the gradient alone: before %z it is saved as it stands, behind it computed later.
+  // %k serves the gradient alone: before %z it is saved as it stands, after it computed later.
   const char* const head =
       "graph @main(%x: input f32[3] grad, %t: tangent f32[3]) {\n  %y = sin(%x)\n";
   const std::string k = "  %k = cos(%x)\n", z = "  %z = neg(%y)\n";

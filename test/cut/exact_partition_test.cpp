@@ -83,7 +83,7 @@ TEST(ExactPartition, no_choice_of_calls_beats_the_frontier) {
   const OpRegistry ops = value_or_throw(core_ops());
   int graphs = 0, choices = 0;
   for (uint64_t seed = 0; graphs < 60 && seed < 400; ++seed) {
-    random::GraphOptions options{.least_nodes = 3, .most_nodes = 9};
+    random::GraphOptions options{.min_nodes = 3, .max_nodes = 9};
     const random::RandomGraph r = value_or_throw(random::with_gradients(
         value_or_throw(random::random_graph(ops, seed, options)), ops, seed));
     const Result<JointView> view = JointView::make(r.g);
@@ -103,7 +103,7 @@ TEST(ExactPartition, no_choice_of_calls_beats_the_frontier) {
         allowed = allowed && !(c.save[v] && f.unsavable[v]);
       if (!allowed) continue;
       ++choices;
-      const std::optional<int64_t> least = exact.least_cost(c.bytes);
+      const std::optional<int64_t> least = exact.min_cost(c.bytes);
       ASSERT_TRUE(least) << "seed " << seed;
       EXPECT_LE(*least, c.cost) << "seed " << seed << " set " << set;
       // What the halves hold and repeat is what the numbers say.
@@ -131,7 +131,7 @@ TEST(ExactPartition, points_fall_in_bytes_and_rise_in_cost) {
     for (size_t k = 1; k < points.size(); ++k) {
       EXPECT_LT(points[k].saved_bytes, points[k - 1].saved_bytes) << "seed " << seed;
       EXPECT_GE(points[k].cost_ns, points[k - 1].cost_ns) << "seed " << seed;
-      EXPECT_LE(*exact.least_cost(points[k].saved_bytes), points[k].cost_ns) << "seed " << seed;
+      EXPECT_LE(*exact.min_cost(points[k].saved_bytes), points[k].cost_ns) << "seed " << seed;
     }
   }
   EXPECT_GT(joints, 20);

@@ -30,7 +30,7 @@ TEST(BudgetChoice, EqualsEveryChoice) {
       const auto found = value_or_throw(choose_within(g, bytes, 500));
       ASSERT_TRUE(found) << k;
       EXPECT_LE(found->choice.bytes, bytes);
-      EXPECT_LE(found->least_cost, best) << k;
+      EXPECT_LE(found->min_cost, best) << k;
       EXPECT_GE(found->choice.cost, best) << k;
       ++budgets;
       if (!found->optimal) continue;

@@ -11,8 +11,8 @@
 namespace cleave::flow::test {
 
 // `units` scales costs and bytes; with 1 many choices tie.
-inline ForwardGraph random_forward_graph(std::mt19937_64& random, int64_t most_calls,
-                                         int64_t most_results, int64_t units) {
+inline ForwardGraph random_forward_graph(std::mt19937_64& random, int64_t max_calls,
+                                         int64_t max_results, int64_t units) {
   ForwardGraph g;
   auto add_value = [&] {
     g.bytes.push_back(between(random, 0, 4) == 0 ? 0 : between(random, 1, 9 * units));
@@ -26,14 +26,14 @@ inline ForwardGraph random_forward_graph(std::mt19937_64& random, int64_t most_c
     if (between(random, 0, 4)) g.unsavable.back() = 0;
   }
   g.result_begin = {g.placeholders};
-  for (int64_t n = between(random, 1, most_calls); n > 0; --n) {
+  for (int64_t n = between(random, 1, max_calls); n > 0; --n) {
     for (int64_t k = between(random, 0, 3); k > 0; --k)
       g.operand.push_back(
           static_cast<int32_t>(between(random, std::max(0, g.values() - 8), g.values() - 1)));
     g.operand_begin.push_back(static_cast<int32_t>(g.operand.size()));
     g.cost.push_back(between(random, 0, 3) == 0 ? 0 : between(random, 1, 9 * units));
     g.pinned.push_back(between(random, 0, 7) == 0);
-    for (int64_t k = between(random, 1, most_results); k > 0; --k) add_value();
+    for (int64_t k = between(random, 1, max_results); k > 0; --k) add_value();
     g.result_begin.push_back(g.values());
   }
   return g;

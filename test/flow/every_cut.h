@@ -22,8 +22,8 @@ inline Capacity random_capacity(std::mt19937_64& random, int64_t one_infinite_in
   }
 }
 
-inline Network random_network(std::mt19937_64& random, int32_t most_nodes) {
-  const auto nodes = static_cast<int32_t>(between(random, 1, most_nodes));
+inline Network random_network(std::mt19937_64& random, int32_t max_nodes) {
+  const auto nodes = static_cast<int32_t>(between(random, 1, max_nodes));
   Network net(static_cast<size_t>(nodes));
   for (Capacity& c : net.source) c = random_capacity(random, 3 * nodes);
   for (Capacity& c : net.sink) c = random_capacity(random, 3 * nodes);

@@ -60,12 +60,12 @@ void expect_frontier(const ForwardGraph& g) {
     }
   }
   for (const Choice& c : all) {
-    const auto bound = frontier.least_cost(c.bytes);
+    const auto bound = frontier.min_cost(c.bytes);
     ASSERT_TRUE(bound.has_value());
     ASSERT_LE(*bound, c.cost);
   }
-  for (const Choice& c : hull) ASSERT_EQ(frontier.least_cost(c.bytes), c.cost);
-  ASSERT_EQ(frontier.least_cost(hull.back().bytes - 1), std::nullopt);
+  for (const Choice& c : hull) ASSERT_EQ(frontier.min_cost(c.bytes), c.cost);
+  ASSERT_EQ(frontier.min_cost(hull.back().bytes - 1), std::nullopt);
 }
 
 TEST(Frontier, IsTheHullOfAllChoices) {
@@ -140,8 +140,8 @@ TEST(Frontier, OfALongChainIsFoundInTime) {
 TEST(Frontier, OfNothingIsOneCorner) {
   const PartitionFrontier frontier = value_or_throw(PartitionFrontier::make({}));
   ASSERT_EQ(frontier.corners().size(), 1u);
-  EXPECT_EQ(frontier.least_cost(0), 0);
-  EXPECT_EQ(frontier.least_cost(-1), std::nullopt);
+  EXPECT_EQ(frontier.min_cost(0), 0);
+  EXPECT_EQ(frontier.min_cost(-1), std::nullopt);
 }
 
 }  // namespace

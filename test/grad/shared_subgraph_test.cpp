@@ -134,7 +134,7 @@ TEST(SharedSubgraphs, random_chains_have_the_gradients_of_differences) {
 
 TEST(SharedSubgraphs, long_random_chains_have_small_derivatives) {
   for (uint64_t seed = 0; seed < 4; ++seed) {
-    const std::string text = random::branch_graph_text(seed, {.levels = 40, .most_conds = 2});
+    const std::string text = random::branch_graph_text(seed, {.levels = 40, .max_conds = 2});
     EXPECT_LT(joint_text(text).size(), 30 * text.size()) << seed;
   }
 }

@@ -111,7 +111,7 @@ TEST(WholeGraph, nan_of_a_minimum_stays_with_the_least) {
   EXPECT_EQ(y[1].f[2], 0);
 }
 
-// Work and memory grow with the line, not with its square; a zero hides what is behind it.
+// Work and memory grow with the line, not with its square; a zero hides what is after it.
 TEST(WholeGraph, cumulative_product_of_a_long_line) {
   constexpr int64_t n = 100000, zero = 40000;
   const Graph joint =

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "compile/halves_peak.h"
+#include "compile/forward_backward_peak.h"
 #include "cut/default_partition.h"
 #include "inspect/axis.h"
 #include "inspect/cut_drawing.h"
@@ -71,7 +71,8 @@ TEST(Svg, text_is_escaped) {
 TEST(MemoryProfile, adds_up_to_the_planned_peak) {
   const Graph joint = test::joint_of(network);
   const Partition cut = value_or_throw(default_partition(joint));
-  const HalvesPeak peak = value_or_throw(halves_peak(joint, cut, test::core(), Target::here()));
+  const ForwardBackwardPeak peak =
+      value_or_throw(forward_backward_peak(joint, cut, test::core(), Target::here()));
   const MemoryProfile profile =
       value_or_throw(memory_profile(joint, cut, test::core(), Target::here()));
   EXPECT_EQ(profile.planned_peak, peak.peak());

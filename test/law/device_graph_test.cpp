@@ -52,7 +52,7 @@ Status compiled(const Graph& g) {
 TEST(DeviceGraphs, every_stage_before_lowering_keeps_the_device) {
   int joints = 0;
   for (uint64_t seed = 0; seed < 100; ++seed) {
-    const RandomGraph r = value_or_throw(random_graph(core(), seed, {.most_nodes = 20}));
+    const RandomGraph r = value_or_throw(random_graph(core(), seed, {.max_nodes = 20}));
     const RandomGraph far = value_or_throw(with_devices(r));
     ASSERT_TRUE(verify(far.g).ok()) << "seed " << seed << ": " << verify(far.g).failure().message;
     EXPECT_EQ(elsewhere(far.g), "") << "seed " << seed;
@@ -79,7 +79,7 @@ TEST(DeviceGraphs, every_stage_before_lowering_keeps_the_device) {
 
 TEST(DeviceGraphs, nothing_runs_them_on_the_cpu) {
   for (uint64_t seed = 0; seed < 30; ++seed) {
-    const RandomGraph r = value_or_throw(random_graph(core(), seed, {.most_nodes = 20}));
+    const RandomGraph r = value_or_throw(random_graph(core(), seed, {.max_nodes = 20}));
     const RandomGraph far = value_or_throw(with_devices(r));
     EXPECT_NE(refusal(compiled(far.g)).find("@cuda:0: no backend for cuda"), std::string::npos)
         << "seed " << seed << ": " << refusal(compiled(far.g)) << print(far.g);

@@ -13,8 +13,8 @@ namespace {
 using test::core;
 
 constexpr size_t lengths[] = {1, 2, 15, 16, 17, 63, 64, 65, 200};
-constexpr size_t samples_each = 4;    // of an operator, spread over all of its samples
-constexpr int64_t most_elements = 8;  // of an operand: there are many
+constexpr size_t samples_each = 4;   // of an operator, spread over all of its samples
+constexpr int64_t max_elements = 8;  // of an operand: there are many
 
 // The sample with its list repeated to `length` operands; nullopt: it has none.
 std::optional<Sample> lengthened(const Sample& sample, size_t length) {
@@ -34,7 +34,7 @@ std::optional<Sample> lengthened(const Sample& sample, size_t length) {
 bool is_small(const Sample& sample) {
   for (const SampleOperand& operand : sample.operands)
     for (const SampleTensor& t : operand.tensors)
-      if (!t.type.is_static() || numel_of(static_shape(t.type)) > most_elements) return false;
+      if (!t.type.is_static() || numel_of(static_shape(t.type)) > max_elements) return false;
   return true;
 }
 

@@ -133,7 +133,7 @@ TEST(RandomGraphs, wrong_operator_is_found_and_made_small) {
     return v.ok() && !v->difference.empty();
   };
   for (uint64_t seed = 0; seed < 200; ++seed) {
-    const RandomGraph r = joint_of(wrong, seed, {.least_nodes = 10, .most_nodes = 12});
+    const RandomGraph r = joint_of(wrong, seed, {.min_nodes = 10, .max_nodes = 12});
     bool has_cos = false;
     for (NodeId n : r.g.order()) has_cos |= r.g.node(n).op->name == "cos";
     if (!has_cos || !fails(r)) continue;

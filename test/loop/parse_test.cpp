@@ -249,7 +249,7 @@ TEST(KernelTextErrors, of_statements) {
        "3:22: L5: a parallel loop inside a block, expected it outermost; leave 'parallel' out"},
       {"s = sum of a", "3:1: L5: a fold outside, expected it in a block of `fold over`"},
       {"fold over j in 4 {\ns = sum of a\nlet t = a\n}",
-       "5:1: L5: a statement behind a fold, expected the folds last"},
+       "5:1: L5: a statement after a fold, expected the folds last"},
       // functions
       {"let t = ecp(a)",
        "3:9: L6: the function 'ecp' is not known, expected one of Op in "
@@ -265,11 +265,11 @@ TEST(KernelTextErrors, of_statements) {
       // syntax
       {"let = 2", "3:5: P1: found '=', expected a variable's name"},
       {"let t 2", "3:7: P1: found '2', expected '='"},
-      {"a + 1", "3:3: P1: found '+', expected '=' behind 'a'"},
+      {"a + 1", "3:3: P1: found '+', expected '=' after 'a'"},
       {"a = ",
        "3:5: P1: found the end of the line, expected an expression such as i, %x[i], 1.0 "
        "or exp(t)"},
-      {"a = -a", "3:6: P1: found 'a', expected a number behind '-'; of anything else write neg(x)"},
+      {"a = -a", "3:6: P1: found 'a', expected a number after '-'; of anything else write neg(x)"},
       {"a = (a", "3:7: P1: found the end of the line, expected an operator or ')'"},
       {"a = a a", "3:7: P1: found 'a', expected an operator, the end of the line or '}'"},
       {"a = %x", "3:7: P1: found the end of the line, expected '[' and an index"},
@@ -319,9 +319,9 @@ TEST(KernelTextErrors, of_headers) {
       {"kernel %k(n: scalar, n: scalar) {\n}",
        "1:22: L1: the variable 'n' stands before, expected a new name"},
       {"kernel %k(n: scalar, %x: f32[2] read) {\n}",
-       "1:22: L5: the buffer %x behind a scalar, expected it before"},
+       "1:22: L5: the buffer %x after a scalar, expected it before"},
       {"kernel %k(%t: f32[2] local, %x: f32[2] read) {\n}",
-       "1:29: L5: the buffer %x behind a local one, expected it before: those are no arguments"},
+       "1:29: L5: the buffer %x after a local one, expected it before: those are no arguments"},
       {"kernel %k(%t: f32[16385] local) {\n}",
        "1:11: P3: local buffers of 65600 bytes, at most 65536 are allowed"},
       {"kernel %k() works {\n}", "1:13: P1: found 'works', expected '{'"},

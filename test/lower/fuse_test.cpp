@@ -46,7 +46,7 @@ TEST(Fuse, a_norm_and_its_sums_are_one_kernel) {
             (Calls{"fused 8"}));
 }
 
-// Of %l the loss reads one value a row, and the gradient computes it again behind the product: %d
+// Of %l the loss reads one value a row, and the gradient computes it again after the product: %d
 // alone is stored in full.
 TEST(Fuse, log_softmax_is_computed_where_it_is_read) {
   const char* text =
@@ -72,7 +72,7 @@ TEST(Fuse, what_a_product_reads_is_made_before_it) {
             (Calls{"exp", "mm", "fused 2"}));
 }
 
-// %d reads %c, which is behind the product of what %a's kernel makes: no cycle.
+// %d reads %c, which is after the product of what %a's kernel makes: no cycle.
 TEST(Fuse, no_group_waits_for_itself) {
   EXPECT_EQ(fused_calls("graph @g(%x: input f32[16,16]) {\n"
                         "  %a = exp(%x)\n  %b = sin(%x)\n  %p = mm(%a, %b)\n"
@@ -115,7 +115,7 @@ TEST(Fuse, copies_are_gone) {
             (Calls{"opaque", "opaque"}));
 }
 
-// %n is drawn again to be read behind the products, not to be kept from the first time on.
+// %n is drawn again to be read after the products, not to be kept from the first time on.
 TEST(Fuse, what_is_computed_again_is_not_computed_early) {
   EXPECT_EQ(fused_calls("graph @g(%x: input f32[64,64], %rng: input i64[2]) {\n"
                         "  %y, %m = native_dropout(%x, %rng; p=0.5, stream=0)\n"

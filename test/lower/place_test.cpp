@@ -79,7 +79,7 @@ TEST(Place, rows_between_those_of_others) {
             (Names{"x", "y"}));
 }
 
-TEST(Place, behind_views) {
+TEST(Place, after_views) {
   EXPECT_EQ(placed("  %x = sin(%a)\n  %p = permute(%x; dims=[1,0])\n  %v = view(%p; size=[2,4,8])\n"
                    "  %m = mm(%b, %b)\n  %w = view(%m; size=[2,4,8])\n"
                    "  %z = cat([%v, %w]; dim=0)\n  return %z\n"),
@@ -142,7 +142,7 @@ TEST(Place, attention_writes_its_gradients_into_one_tensor) {
   ASSERT_TRUE(attention);
   const auto part = [&](AttentionPart k) { return *(*attention)[k]; };
   EXPECT_EQ(part(AttentionPart::dquery).storage, part(AttentionPart::dvalue).storage);
-  EXPECT_EQ(part(AttentionPart::dkey).offset, 16);  // behind both of dq in each row
+  EXPECT_EQ(part(AttentionPart::dkey).offset, 16);  // after both of dq in each row
   EXPECT_EQ(part(AttentionPart::dkey).row, 48);
   EXPECT_EQ(p.steps.back().name, "dq");
 }
@@ -251,7 +251,7 @@ TEST(Place, in_a_loop) {
   expect_right(text);
 }
 
-// Parts don't wait for one another: each runs behind what it reads.
+// Parts don't wait for one another: each runs after what it reads.
 TEST(Place, parts_run_early_each_for_itself) {
   LoweredProgram p = value_or_throw(lower_graph(
       graph_of("graph @g(%a: input f32[64,64], %b: input f32[64,64]) {\n  %p = mm(%a, %a)\n"

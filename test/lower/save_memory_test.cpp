@@ -30,7 +30,7 @@ Names step_names(const LoweredProgram& p) {
 Names failing(const std::string& body) {
   LoweredProgram p = lowered(
       "graph @g(%w: param f32[9,4], %i: input i64[2,3], %d: input f32[2,3,4]) {\n" + body + "}\n");
-  settle_checks(p);
+  drop_redundant_checks(p);
   Names out;
   for (const Step& s : p.steps)
     if (s.may_fail) out.push_back(s.name);
@@ -75,9 +75,9 @@ TEST(SettleChecks, an_updated_placeholder_is_checked_again) {
   LoweredProgram p = lowered(
       "graph @g(%w: param f32[9,4], %i: buffer i64[6]) {\n  %e = embedding(%w, %i)\n"
       "  %n = add(%i; other=1)\n  return %e, %n -> %i\n}\n");
-  // A step that reads the indices behind the copy of the update.
+  // A step that reads the indices after the copy of the update.
   p.steps.push_back(p.steps[0]);
-  settle_checks(p);
+  drop_redundant_checks(p);
   EXPECT_TRUE(p.steps.back().may_fail);
 }
 

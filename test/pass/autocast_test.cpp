@@ -32,7 +32,7 @@ struct Case {
   std::string title, before, after;  // after: empty where nothing changes
 };
 
-// "# title", a file of graphs, and behind "# becomes" what it is turned into, or "# unchanged".
+// "# title", a file of graphs, and after "# becomes" what it is turned into, or "# unchanged".
 std::vector<Case> cases() {
   std::ifstream file(CLEAVE_SOURCE_DIR "/test/pass/autocast_cases.clv");
   std::vector<Case> out;

@@ -48,7 +48,7 @@ def is_tensor_type(t):
 
 def divides_in_cumprod(x, dim):
     """Why PyTorch's gradient of x.cumprod(dim) isn't that of the products without one element each; empty: it is. It
-    divides the sums of (product * gradient) by x, and is 0 behind a 0 whatever is before it."""
+    divides the sums of (product * gradient) by x, and is 0 after a 0 whatever is before it."""
     if not x.isfinite().all():
         return "divides by the elements; the product of the others is a number, or none beside a zero"
     if x.numel() and ((x.cumprod(dim).abs() < torch.finfo(x.dtype).tiny) & (x == 0).cumsum(dim).eq(0)).any():

@@ -29,7 +29,7 @@ def attr_text(v):
 
 
 def aten_text(n, name):
-    """One call of an ATen overload: Tensors before `;`, all else behind it by name, defaults left out."""
+    """One call of an ATen overload: Tensors before `;`, all else after it by name, defaults left out."""
     operands, attrs = [], []
     for i, a in enumerate(n.target._schema.arguments):
         v = n.args[i] if i < len(n.args) else n.kwargs.get(a.name, a.default_value)

@@ -17,7 +17,7 @@ std::vector<TaskId> numbers(size_t count) {
   return out;
 }
 
-// The first order with some tasks run again, each somewhere behind its first run.
+// The first order with some tasks run again, each somewhere after its first run.
 std::vector<TaskId> with_copies(SplitMix& random, const TaskGraph& g) {
   std::vector<TaskId> steps;
   for (const TaskId v : first_order(g)) {
@@ -61,7 +61,7 @@ TEST(CutSequence, a_step_before_its_operand_is_refused) {
 }
 
 // A forward chain with links from afar, and a backward that reads it in the other direction: what a
-// cut runs again holds much behind the peak, so one cut is often not enough.
+// cut runs again holds much after the peak, so one cut is often not enough.
 TaskGraph training_graph(SplitMix& random, TaskId forward) {
   std::vector<Task> tasks;
   std::vector<Link> links;

@@ -45,10 +45,10 @@ TEST(ExactSequence, equals_every_sequence) {
         least[static_cast<size_t>(limit)] = std::min(least[static_cast<size_t>(limit)], s.time);
     });
     const auto reached = std::ranges::find_if(least, [](int64_t t) { return t != INT64_MAX; });
-    ASSERT_EQ(exact_least_peak(g), reached - least.begin()) << "seed " << seed;
+    ASSERT_EQ(exact_min_peak(g), reached - least.begin()) << "seed " << seed;
     ASSERT_EQ(exact_lowest(g).peak, reached - least.begin()) << "seed " << seed;
     for (int64_t limit = 0; limit <= top; ++limit) {
-      const auto found = exact_least_time(g, limit);
+      const auto found = exact_min_time(g, limit);
       const int64_t want = least[static_cast<size_t>(limit)];
       ASSERT_EQ(found ? found->time : INT64_MAX, want) << "seed " << seed << ", limit " << limit;
       if (found) { ASSERT_LE(found->peak, limit); }
@@ -65,28 +65,28 @@ TEST(ExactSequence, follows_the_order_of_first_runs) {
     const std::vector<TaskId> order = first_order(g);
     const int64_t top = value_or_throw(simulate(g, order)).peak;
     for (const int64_t limit : {top, top * 4 / 5}) {
-      const auto found = exact_least_time(g, limit, order);
+      const auto found = exact_min_time(g, limit, order);
       if (!found) continue;
       std::vector<TaskId> first;
       for (const TaskId v : found->steps)
         if (std::ranges::count(first, v) == 0) first.push_back(v);
       EXPECT_EQ(first, order) << "seed " << seed;
-      EXPECT_GE(found->time, exact_least_time(g, limit)->time) << "seed " << seed;
+      EXPECT_GE(found->time, exact_min_time(g, limit)->time) << "seed " << seed;
     }
   }
 }
 
 TEST(ExactSequence, of_nothing) {
   const TaskGraph g = value_or_throw(make_task_graph({}, {}));
-  EXPECT_EQ(exact_least_peak(g), 0);
+  EXPECT_EQ(exact_min_peak(g), 0);
   EXPECT_TRUE(exact_lowest(g).steps.empty());
 }
 
 // As large as it gets, nothing pruned: every state is reached.
 TEST(ExactSequence, of_twelve_tasks) {
-  std::vector<Task> tasks(most_tasks_for_exact, Task{.bytes = 1, .time = 1});
+  std::vector<Task> tasks(max_tasks_for_exact, Task{.bytes = 1, .time = 1});
   const TaskGraph g = value_or_throw(make_task_graph(std::move(tasks), {}));
-  EXPECT_EQ(exact_least_time(g, 1)->steps.size(), most_tasks_for_exact);
+  EXPECT_EQ(exact_min_time(g, 1)->steps.size(), max_tasks_for_exact);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ int64_t rounded(int64_t size, int64_t alignment) {
 
 // The least height over all orders, each buffer put on top of what it meets: any placement, pushed
 // down, is one of these.
-int64_t least_height(const std::vector<Lifetime>& b, int64_t alignment) {
+int64_t min_height(const std::vector<Lifetime>& b, int64_t alignment) {
   std::vector<size_t> order(b.size());
   std::iota(order.begin(), order.end(), size_t{0});
   int64_t least = INT64_MAX;
@@ -60,7 +60,7 @@ TEST(OffsetsOptimal, TinyProblemsReachTheLeastHeight) {
     OffsetOptions options{.alignment = alignment, .low = {}};
     if (i % 2) options.low = {0, 1};
     const Offsets p = plan_offsets(b, options);
-    const int64_t least = least_height(b, alignment);
+    const int64_t least = min_height(b, alignment);
     ASSERT_EQ(p.height, least) << "problem " << i;
     ASSERT_TRUE(p.optimal) << "problem " << i;
     ASSERT_EQ(p.lower_bound, least) << "problem " << i;
@@ -81,7 +81,7 @@ TEST(OffsetsOptimal, ProofsGoBeyondTheLargestSum) {
     if (i > 0) x.size += static_cast<int64_t>(random() % 3) - 1;
     if (i > 0) x.upper += static_cast<int64_t>(random() % 2);
     const Offsets p = plan_offsets(b, 1);
-    const int64_t least = least_height(b, 1);
+    const int64_t least = min_height(b, 1);
     ASSERT_EQ(p.height, least) << "problem " << i;
     ASSERT_EQ(p.lower_bound, least) << "problem " << i;
     ASSERT_TRUE(p.optimal && verify_offsets(b, 1, p).ok()) << "problem " << i;
@@ -94,7 +94,7 @@ TEST(OffsetsOptimal, ACapacityIsReachedOrRefusedByProof) {
   std::mt19937 random(12);
   for (int i = 0; i < 100; ++i) {
     const std::vector<Lifetime> b = random_buffers(random, 6, 6, 9);
-    const int64_t least = least_height(b, 1);
+    const int64_t least = min_height(b, 1);
     OffsetOptions options;
     options.capacity = least + i % 3;
     EXPECT_LE(plan_offsets(b, options).height, options.capacity);
@@ -111,7 +111,7 @@ TEST(OffsetsOptimal, PiecesThatNeverMeetAreSolvedApart) {
   int64_t least = 0;
   for (int64_t piece = 0; piece < 20; ++piece) {
     std::vector<Lifetime> b = random_buffers(random, 6, 6, 9);
-    least = std::max(least, least_height(b, 1));
+    least = std::max(least, min_height(b, 1));
     for (Lifetime& x : b) x.lower += 100 * piece, x.upper += 100 * piece;
     all.insert(all.end(), b.begin(), b.end());
   }

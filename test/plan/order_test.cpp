@@ -59,7 +59,7 @@ TEST(Order, IsOptimalOnSmallGraphs) {
     SplitMix random(seed);
     const TaskGraph g = random_graph(
         random, {1 + random.below(10), 10 + random.below(50), 20, 1, seed % 2 == 0, seed % 3 == 0});
-    const Order order = least_peak_order(g);
+    const Order order = min_peak_order(g);
     ASSERT_EQ(simulated_peak(g, order.steps), order.peak) << "seed " << seed;
     ASSERT_EQ(order.peak, AllOrders(g).peak()) << "seed " << seed;
     ASSERT_TRUE(order.optimal);
@@ -72,7 +72,7 @@ TEST(Order, ListSchedulesAreValidOrders) {
     SplitMix random(seed);
     const TaskGraph g = random_graph(random, {1 + random.below(40), 15, 20, 1, true, true});
     for (const ListKey key :
-         {ListKey::least_peak, ListKey::least_growth, ListKey::newest, ListKey::oldest})
+         {ListKey::min_peak, ListKey::min_growth, ListKey::newest, ListKey::oldest})
       ASSERT_GE(simulated_peak(g, list_schedule(g, key)), largest_step(g));
     ASSERT_GE(simulated_peak(g, list_schedule_backward(g)), largest_step(g));
     ASSERT_GE(simulated_peak(g, merge_series_parallel(g).steps), largest_step(g));
@@ -84,11 +84,11 @@ TEST(Order, GraphsAboveTheSearchAreNeverWorseThanGiven) {
     SplitMix random(seed);
     const TaskGraph g = random_graph(random, {200, 2, 20, 1, true, false});
     const std::vector<TaskId> given = first_order(g);
-    const Order order = least_peak_order(g, given);
+    const Order order = min_peak_order(g, given);
     ASSERT_EQ(simulated_peak(g, order.steps), order.peak);
     ASSERT_LE(order.peak, simulated_peak(g, given));
     ASSERT_GE(order.peak, order.lower_bound);
-    ASSERT_EQ(least_peak_order(g, given).steps, order.steps);
+    ASSERT_EQ(min_peak_order(g, given).steps, order.steps);
   }
 }
 
@@ -96,7 +96,7 @@ TaskGraph random_tree(SplitMix& random, uint32_t tasks) {
   std::vector<Task> all;
   std::vector<Link> links;
   for (TaskId v = 0; v < tasks; ++v) {
-    all.push_back(random_task(random, {.most_bytes = 20, .workspace = true, .kept = true}));
+    all.push_back(random_task(random, {.max_bytes = 20, .workspace = true, .kept = true}));
     if (v > 0) links.emplace_back(v, random.below(v));  // each value has one reader
   }
   return value_or_throw(make_task_graph(std::move(all), links));
@@ -113,11 +113,11 @@ TEST(SeriesParallel, TreesAreOptimal) {
 }
 
 // Adds a piece of about `size` tasks between `from` and the task that it returns. A value read by
-// several tasks of which none is behind the others holds no bytes: who frees it isn't fixed.
+// several tasks of which none is after the others holds no bytes: who frees it isn't fixed.
 TaskId add_piece(SplitMix& random, uint32_t size, TaskId from, std::vector<Task>& tasks,
                  std::vector<Link>& links) {
   const auto add = [&] {
-    tasks.push_back(random_task(random, {.most_bytes = 20, .workspace = true}));
+    tasks.push_back(random_task(random, {.max_bytes = 20, .workspace = true}));
     return static_cast<TaskId>(tasks.size() - 1);
   };
   if (size <= 1) {
@@ -143,7 +143,7 @@ TEST(SeriesParallel, PiecesWithSkipsAreOptimal) {
   size_t exact = 0;
   for (uint64_t seed = 0; seed < 400; ++seed) {
     SplitMix random(seed);
-    std::vector<Task> tasks{random_task(random, {.most_bytes = 20})};
+    std::vector<Task> tasks{random_task(random, {.max_bytes = 20})};
     std::vector<Link> links;
     add_piece(random, 2 + random.below(6), 0, tasks, links);
     if (tasks.size() > 14) continue;
@@ -158,7 +158,7 @@ TEST(SeriesParallel, PiecesWithSkipsAreOptimal) {
   EXPECT_GE(exact, 200u);
 }
 
-// Two products of a column and two chains behind them; see PyTorch's test_memory.py.
+// Two products of a column and two chains after them; see PyTorch's test_memory.py.
 TEST(Order, KnownCaseOfTwoChains) {
   constexpr int64_t rows = 2048 * 4;
   // x, then op0 op1 op2 op3 op4 op5 op7
@@ -166,9 +166,9 @@ TEST(Order, KnownCaseOfTwoChains) {
   const std::vector<Link> links = {{0, 1}, {0, 2}, {1, 3}, {2, 4}, {3, 5}, {4, 6}, {5, 7}, {6, 7}};
   const TaskGraph g = value_or_throw(make_task_graph(tasks, links));
   const std::vector<TaskId> least = {0, 2, 1, 3, 5, 4, 6, 7};
-  EXPECT_EQ(list_schedule(g, ListKey::least_peak), least);
+  EXPECT_EQ(list_schedule(g, ListKey::min_peak), least);
   EXPECT_EQ(list_schedule(g, ListKey::oldest), (std::vector<TaskId>{0, 1, 2, 3, 4, 5, 6, 7}));
-  const Order order = least_peak_order(g);
+  const Order order = min_peak_order(g);
   EXPECT_EQ(order.steps, least);
   EXPECT_TRUE(order.optimal);
   EXPECT_EQ(order.peak, AllOrders(g).peak());
@@ -180,7 +180,7 @@ TEST(Order, KnownCaseOfTwoProducts) {
   const std::vector<Task> tasks = {{operand}, {operand},  {operand},  {product},
                                    {product}, {rows * 4}, {rows * 4}, {rows * 4}};
   const std::vector<Link> links = {{0, 3}, {2, 3}, {1, 4}, {2, 4}, {3, 5}, {4, 6}, {5, 7}, {6, 7}};
-  const Order order = least_peak_order(value_or_throw(make_task_graph(tasks, links)));
+  const Order order = min_peak_order(value_or_throw(make_task_graph(tasks, links)));
   EXPECT_LT(order.peak, 8589934592);
 }
 
@@ -193,7 +193,7 @@ TEST(Order, DeepGraphsDoNotRecurse) {
     for (TaskId back = 1; back <= 3 && back <= v; ++back) links.emplace_back(v - back, v);
   }
   const TaskGraph g = value_or_throw(make_task_graph(std::move(tasks), links));
-  EXPECT_EQ(simulated_peak(g, least_peak_order(g).steps), largest_step(g));
+  EXPECT_EQ(simulated_peak(g, min_peak_order(g).steps), largest_step(g));
 }
 
 }  // namespace

@@ -6,15 +6,15 @@
 namespace cleave::plan {
 
 struct RandomShape {
-  uint32_t tasks = 6, percent = 40, most_bytes = 9, most_time = 5;
+  uint32_t tasks = 6, percent = 40, max_bytes = 9, max_time = 5;
   bool workspace = false, kept = false, once = false;
 };
 
 inline Task random_task(SplitMix& random, const RandomShape& shape) {
   Task t;
-  t.bytes = random.below(shape.most_bytes + 1);
-  t.time = random.below(shape.most_time + 1);
-  if (shape.workspace && random.below(3) == 0) t.workspace = random.below(shape.most_bytes + 1);
+  t.bytes = random.below(shape.max_bytes + 1);
+  t.time = random.below(shape.max_time + 1);
+  if (shape.workspace && random.below(3) == 0) t.workspace = random.below(shape.max_bytes + 1);
   t.kept = shape.kept && random.below(5) == 0;
   t.once = shape.once && random.below(4) == 0;
   return t;

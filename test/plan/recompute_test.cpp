@@ -23,7 +23,7 @@ constexpr int64_t unreachable = std::numeric_limits<int64_t>::max();
 
 // The least time of any sequence within the limit: Dijkstra's algorithm over (values in memory,
 // tasks run so far). With an order, first runs must follow it.
-int64_t least_time(const TaskGraph& g, int64_t limit, std::span<const TaskId> order = {}) {
+int64_t min_time(const TaskGraph& g, int64_t limit, std::span<const TaskId> order = {}) {
   using State = std::pair<uint32_t, uint32_t>;
   const auto n = static_cast<uint32_t>(g.size());
   uint32_t kept = 0;
@@ -86,8 +86,8 @@ TEST(Recompute, SmallGraphsAreExact) {
   size_t met = 0, unmet = 0, dearer = 0, dearer_in_order = 0;
   for (uint64_t seed = 0; seed < 300; ++seed) {
     const Case c = random_case(seed);
-    const int64_t best = least_time(c.graph, c.limit);
-    const int64_t best_in_order = least_time(c.graph, c.limit, c.given);
+    const int64_t best = min_time(c.graph, c.limit);
+    const int64_t best_in_order = min_time(c.graph, c.limit, c.given);
     const RecomputePlan plan = value_or_throw(plan_recompute(c.graph, c.given, c.limit));
     const Simulated s = value_or_throw(simulate(c.graph, plan.found.steps));
     ASSERT_EQ(s.peak, plan.found.peak) << "seed " << seed;
@@ -97,7 +97,7 @@ TEST(Recompute, SmallGraphsAreExact) {
     ASSERT_EQ(plan.reachable, best != unreachable) << "seed " << seed;
     if (best == unreachable) {
       // One byte less than the least peak found is too little for any.
-      ASSERT_EQ(least_time(c.graph, plan.found.peak - 1), unreachable) << "seed " << seed;
+      ASSERT_EQ(min_time(c.graph, plan.found.peak - 1), unreachable) << "seed " << seed;
       ++unmet;
       continue;
     }
@@ -120,8 +120,8 @@ TEST(Recompute, SearchMostlyEqualsCompleteSearchOnTinyGraphs) {
   size_t reachable = 0, equal = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {
     const Case c = random_case(seed);
-    const int64_t best = least_time(c.graph, c.limit);
-    const std::vector<TaskId> orders[] = {c.given, least_peak_order(c.graph, c.given).steps};
+    const int64_t best = min_time(c.graph, c.limit);
+    const std::vector<TaskId> orders[] = {c.given, min_peak_order(c.graph, c.given).steps};
     const FoundSequence found =
         find_recompute(c.graph, orders, c.limit, {.seed = 1, .moves = 3000});
     const Simulated s = value_or_throw(simulate(c.graph, found.steps));
@@ -144,8 +144,8 @@ TEST(RecomputeBound, IsNeverAboveCompleteSearch) {
     const BoundEffort effort = effort_for(c.graph.size());
     const RecomputeBound any = bound_any_order(c.graph, c.given, c.limit, effort);
     const RecomputeBound in_order = bound_given_order(c.graph, c.given, c.limit, effort);
-    const int64_t best = least_time(c.graph, c.limit);
-    const int64_t best_in_order = least_time(c.graph, c.limit, c.given);
+    const int64_t best = min_time(c.graph, c.limit);
+    const int64_t best_in_order = min_time(c.graph, c.limit, c.given);
     if (best != unreachable) {
       ASSERT_TRUE(any.reachable) << "seed " << seed;
       ASSERT_LE(once + any.time, best) << "seed " << seed;
@@ -225,8 +225,8 @@ TEST(RecomputeBound, FallsAsTheLimitRises) {
 }
 
 // Every choice of what runs again, by hand.
-int64_t least_cost(const TaskGraph& g, TaskId q, const std::vector<Side>& side, int64_t time_price,
-                   int64_t bytes_price) {
+int64_t min_cost(const TaskGraph& g, TaskId q, const std::vector<Side>& side, int64_t time_price,
+                 int64_t bytes_price) {
   const auto n = static_cast<uint32_t>(g.size());
   std::vector<bool> at_hand(n, false);
   at_hand[q] = true;
@@ -236,7 +236,7 @@ int64_t least_cost(const TaskGraph& g, TaskId q, const std::vector<Side>& side, 
     bool possible = true;
     uint32_t needed = 0;
     for (TaskId v = 0; v < n; ++v) {
-      if (side[v] == Side::behind) possible = possible && (again >> v & 1);
+      if (side[v] == Side::after) possible = possible && (again >> v & 1);
       if (side[v] == Side::before && g[v].once) possible = possible && !(again >> v & 1);
       if (g[v].kept) needed |= 1u << v;
       if (again >> v & 1)
@@ -262,13 +262,13 @@ TEST(MomentCut, EqualsEveryChoice) {
         random_graph(random, {3 + random.below(7), 35, 9, 5, true, seed % 2 == 0, seed % 3 == 0});
     const std::vector<TaskId> order = first_order(g);
     const size_t at = random.below(static_cast<uint32_t>(order.size()));
-    std::vector<Side> side(g.size(), Side::behind);
+    std::vector<Side> side(g.size(), Side::after);
     for (size_t i = 0; i <= at; ++i)
       side[order[i]] = i < at && random.below(4) == 0 ? Side::open : Side::before;
     const int64_t time_price = random.below(4), bytes_price = 1 + random.below(4);
     const MomentCut cut = Moment(g, order[at], side).at_price(time_price, bytes_price);
     ASSERT_EQ(cut.time * time_price + cut.bytes * bytes_price,
-              least_cost(g, order[at], side, time_price, bytes_price))
+              min_cost(g, order[at], side, time_price, bytes_price))
         << "seed " << seed;
   }
 }

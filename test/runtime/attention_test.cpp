@@ -246,7 +246,7 @@ Numbers plain(const Case& c) {
   return n;
 }
 
-// Scratch of NaN, with a guard behind it.
+// Scratch of NaN, with a guard after it.
 class Scratch {
  public:
   explicit Scratch(int64_t bytes)

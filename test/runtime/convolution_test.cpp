@@ -88,7 +88,7 @@ std::vector<T> run(const ConvolutionSpec& s, const std::vector<T>& image,
                    int threads) {
   const auto convolution = value_or_throw(Convolution::make(s, Target::here()));
   std::vector<T> out(count_of(results), narrow<T>(std::nan("")));
-  // Scratch that nobody has cleared, and what stands behind it.
+  // Scratch that nobody has cleared, and what stands after it.
   const size_t bytes = count_of(convolution->scratch_bytes());
   std::vector<char> room(bytes + 128, char{0x7f});
   void* scratch = room.data();
@@ -98,7 +98,7 @@ std::vector<T> run(const ConvolutionSpec& s, const std::vector<T>& image,
   convolution->run({image.data(), other.data(), s.has_bias ? bias.data() : nullptr, out.data()},
                    scratch, *executor);
   for (const char* p = static_cast<char*>(scratch) + bytes; p < room.data() + room.size(); ++p)
-    EXPECT_EQ(*p, char{0x7f}) << "written behind the scratch";
+    EXPECT_EQ(*p, char{0x7f}) << "written after the scratch";
   return out;
 }
 

@@ -114,7 +114,7 @@ void expect_sums(DType dtype, const Case& c) {
         const double have = static_cast<float>(got[static_cast<size_t>(i * (c.n + 3) + j)]);
         ASSERT_LE(std::abs(have - sum), bound<H>(sum, size, c.k)) << "at " << i << " " << j;
       }
-      for (int64_t j = c.n; j < c.n + 3; ++j)  // nothing is written behind a row
+      for (int64_t j = c.n; j < c.n + 3; ++j)  // nothing is written after a row
         ASSERT_EQ(static_cast<float>(got[static_cast<size_t>(i * (c.n + 3) + j)]), 7.0f);
     }
     for (const auto& [a_is_f32, b_is_f32] : {std::pair{true, false}, {false, true}, {true, true}}) {

@@ -28,7 +28,7 @@ TEST(Workspace, lanes_by_work) {
   EXPECT_EQ(lanes_for(0, 5), 1);
   EXPECT_EQ(lanes_for(6 * waking_cycles, 5), 2);
   EXPECT_EQ(lanes_for(1e12, 5), 5);
-  EXPECT_EQ(lanes_for(1e12, 100), most_lanes);
+  EXPECT_EQ(lanes_for(1e12, 100), max_lanes);
 }
 
 TEST(Workspace, of_small_products) {

@@ -46,7 +46,7 @@ class Writer {
     text_ += ") {\n";
     smooth();
     if (options_.loops && below(4) == 0) loop();
-    for (int k = 0, n = level == 0 ? 0 : 1 + below(options_.most_conds); k < n; ++k) cond(level);
+    for (int k = 0, n = level == 0 ? 0 : 1 + below(options_.max_conds); k < n; ++k) cond(level);
     smooth();
     text_ += fmt::format("  return {}, {}\n}}\n", values_.back(), any());
   }

@@ -14,8 +14,8 @@ namespace cleave::random {
 
 struct BranchOptions {
   int levels = 6;
-  int graphs = 2;      // of a level
-  int most_conds = 2;  // of a graph
+  int graphs = 2;     // of a level
+  int max_conds = 2;  // of a graph
   // On values that are cut off (detach), which differences of the whole don't see.
   bool loops = true;
   DType dtype = DType::f64;

@@ -24,7 +24,7 @@ double rounding_of(DType t) {
   }
 }
 // The least positive number: what underflows is off by about one of these.
-double least_of(DType t) {
+double min_of(DType t) {
   switch (t) {
     case DType::f64: return 0x1p-1074;
     case DType::f32: return 0x1p-149;
@@ -80,9 +80,9 @@ class Rounding {
                           : seed_ == 1          ? -1
                           : seed_ == to_nearest ? 0
                                                 : static_cast<double>(rng_() >> 11) * 0x1p-52 - 1;
-      const bool is_denormal = !moves_alone() && x != 0 && std::fabs(x) < 0x1p24 * least_of(type);
+      const bool is_denormal = !moves_alone() && x != 0 && std::fabs(x) < 0x1p24 * min_of(type);
       x = round_to(type, x + part * (rounding_of(by) * (x + whole) +
-                                     (is_denormal ? 1.5 * least_of(type) : 0)));
+                                     (is_denormal ? 1.5 * min_of(type) : 0)));
     }
   }
   // Elements by their own size alone: a small one beside large ones may overflow further on.
@@ -272,7 +272,7 @@ bool fails_by_rounding(const RandomGraph& r, const std::string& message) {
     const Result<Arrays> moved = run_oracle(r, &rounding);
     if (moved.ok()) continue;
     const std::string& said = moved.failure().message;
-    if (message.starts_with(said.substr(0, said.find('\n')))) return true;  // behind it, the node
+    if (message.starts_with(said.substr(0, said.find('\n')))) return true;  // after it, the node
   }
   return false;
 }

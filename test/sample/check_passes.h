@@ -8,7 +8,7 @@ namespace cleave::random {
 // A random forward graph, every fifth one in mixed precision, every fourth one with strides.
 Result<RandomGraph> pass_graph(const OpRegistry& ops, uint64_t seed);
 
-// All stages one behind the other, each verified. Returns the matches.
+// All stages one after the other, each verified. Returns the matches.
 Result<int64_t> run_all_stages(Graph& g, const OpRegistry& ops, const PassOptions& options);
 
 // As a program is compiled: pre_grad, gradients where `seed` is odd (each eighth before pre_grad,

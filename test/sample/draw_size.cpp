@@ -6,7 +6,7 @@
 namespace cleave::random {
 namespace {
 
-constexpr int64_t most_met = int64_t{1} << 22;
+constexpr int64_t max_met = int64_t{1} << 22;
 
 uint64_t below(std::mt19937_64& rng, uint64_t n) { return rng() % n; }
 
@@ -36,7 +36,7 @@ const std::vector<Threshold>& thresholds() {
   static const std::vector<Threshold> all = [] {
     std::vector<Threshold> out;
     const auto add = [&](const char* name, uint64_t value, const char* file) {
-      if (value >= 2 && value <= most_met) out.push_back({name, static_cast<int64_t>(value), file});
+      if (value >= 2 && value <= max_met) out.push_back({name, static_cast<int64_t>(value), file});
     };
 #define CLEAVE_THRESHOLD(name, value, file) add(#name, value, file);
 #include "thresholds.inc"

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double tame = 1e3;      // larger values are not used further,
 constexpr double returned = 1e6;  // and these not returned
-constexpr int64_t most_elements = 4096;
+constexpr int64_t max_elements = 4096;
 
 struct Known {
   ValueId id;
@@ -49,7 +49,7 @@ class Writer {
 
   Result<RandomGraph> write() {
     if (drawn_.empty()) return user_error("random_graph: no operator has samples and rules");
-    const int nodes = between(options_.least_nodes, options_.most_nodes);
+    const int nodes = between(options_.min_nodes, options_.max_nodes);
     for (int tries = 0; std::cmp_less(out_.g.node_count(), nodes) && tries < 4 * nodes; ++tries) {
       if (options_.sized && has_reductions_ && chance(0.15))
         CLEAVE_CHECK(reductions());
@@ -205,7 +205,7 @@ class Writer {
       const std::string& name = op.schema.args[op.schema.operands[k]].name;
       for (const SampleTensor& t : sample.operands[k].tensors)
         if (!t.type.is_none && ((name == "rng" && !options_.random) || !t.type.is_static() ||
-                                numel_of(static_shape(t.type)) > most_elements))
+                                numel_of(static_shape(t.type)) > max_elements))
           return false;
     }
     return true;

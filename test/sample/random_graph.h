@@ -19,7 +19,7 @@
 namespace cleave::random {
 
 struct GraphOptions {
-  int least_nodes = 10, most_nodes = 60;
+  int min_nodes = 10, max_nodes = 60;
   std::vector<std::string> without = {};  // operators that are not drawn
   bool random = true;                     // operators that read a random state are
   law::Floats floats = law::Floats::own;

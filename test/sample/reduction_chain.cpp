@@ -99,7 +99,7 @@ class Chain {
     }
   }
 
-  // Any of them; often one with others behind it, whose folds run side by side.
+  // Any of them; often one with others after it, whose folds run side by side.
   std::vector<int64_t> some_dims() {
     std::vector<int64_t> out;
     const size_t r = rank();

@@ -8,7 +8,7 @@ namespace cleave::law {
 using Memory = std::vector<std::vector<std::byte>>;
 
 // The placeholders' memory with the inputs in it, by the strides of their types, bound to the
-// instance. Where no element lies, and 64 bytes behind the last, all bits are set: NaN, or an index
+// instance. Where no element lies, and 64 bytes after the last, all bits are set: NaN, or an index
 // out of any range.
 Result<Memory> bind_inputs(Instance& instance, const Graph& g, const Arrays& inputs);
 

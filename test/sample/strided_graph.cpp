@@ -11,7 +11,7 @@
 namespace cleave::random {
 namespace {
 
-constexpr int64_t most_elements = 1 << 18;  // of memory; contents have at most 4096
+constexpr int64_t max_elements = 1 << 18;  // of memory; contents have at most 4096
 
 enum class Overlap : uint8_t { never, may };
 
@@ -27,7 +27,7 @@ class Strides {
     for (int tries = 0; tries < 8; ++tries) {
       const std::vector<int64_t> strides = drawn(shape, overlap);
       t.strides = std::vector<Dim>(strides.begin(), strides.end());
-      if (!check_type_limits(t).ok() || memory_elements(t) > most_elements) continue;
+      if (!check_type_limits(t).ok() || memory_elements(t) > max_elements) continue;
       if (overlap == Overlap::may || !overlaps_itself(t)) return t.strides;
     }
     return std::nullopt;

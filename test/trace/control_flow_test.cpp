@@ -7,8 +7,8 @@
 namespace cleave {
 namespace {
 
+using test::after_line;
 using test::bare;
-using test::behind_line;
 using test::filled;
 using test::message;
 using test::traced;
@@ -133,10 +133,10 @@ TEST(ControlFlow, errors_stand_at_the_call) {
   const std::string other_types = refused([](const Tensor& p, const Tensor& x) {
     return cond(p, [&] { return x; }, [&] { return sum(x); });
   });
-  EXPECT_EQ(behind_line(other_types, __FILE__, &line).substr(0, 76),
+  EXPECT_EQ(after_line(other_types, __FILE__, &line).substr(0, 76),
             "cond: C4: result 0 of then is f32[2], that of otherwise f32[]\n  in cond(%p: ");
   EXPECT_EQ(line, at);
-  const auto text = [&](const std::string& error) { return behind_line(error, __FILE__, &line); };
+  const auto text = [&](const std::string& error) { return after_line(error, __FILE__, &line); };
   EXPECT_EQ(text(refused([](const Tensor& p, const Tensor& x) {
               return cond(p, [](const Tensor& a) { return a; }, [&] { return x; });
             })),
@@ -170,7 +170,7 @@ TEST(ControlFlow, what_a_branch_made_stays_in_it) {
     cond(p, [&] { return kept = sin(x); }, [&] { return x; });
     return Tensors{kept + x};
   });
-  EXPECT_NE(behind_line(error, __FILE__, &line).find("a branch of cond"), std::string::npos)
+  EXPECT_NE(after_line(error, __FILE__, &line).find("a branch of cond"), std::string::npos)
       << error;
 }
 
@@ -187,8 +187,8 @@ TEST(ControlFlow, nothing_is_assigned_in_a_branch) {
         },
         [&] { return x; });
   });
-  EXPECT_EQ(behind_line(by_value, __FILE__, &line),
-            "assign: %m is assigned in a branch of cond; return the value, and assign it behind");
+  EXPECT_EQ(after_line(by_value, __FILE__, &line),
+            "assign: %m is assigned in a branch of cond; return the value, and assign it after");
   const std::string by_number = refused([&](const Tensor& p, const Tensor& x) {
     const Tensor y = x + m;
     return cond(
@@ -199,8 +199,8 @@ TEST(ControlFlow, nothing_is_assigned_in_a_branch) {
         },
         [&] { return y; });
   });
-  EXPECT_EQ(behind_line(by_number, __FILE__, &line),
-            "assign: %m is assigned in a branch of cond; return the value, and assign it behind");
+  EXPECT_EQ(after_line(by_number, __FILE__, &line),
+            "assign: %m is assigned in a branch of cond; return the value, and assign it after");
 }
 
 TEST(ControlFlow, an_error_in_a_branch_leaves_the_program_open) {

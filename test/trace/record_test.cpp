@@ -6,8 +6,8 @@
 namespace cleave {
 namespace {
 
+using test::after_line;
 using test::bare;
-using test::behind_line;
 using test::message;
 using test::traced;
 
@@ -131,7 +131,7 @@ class RecordError : public testing::Test {
  protected:
   // The error of f on a 2x3 and a 3x4 matrix less its line, which goes to `line`.
   std::string error_of(const TracedFunction& f) {
-    return behind_line(message([&] { traced(two_matrices, f); }), __FILE__, &line);
+    return after_line(message([&] { traced(two_matrices, f); }), __FILE__, &line);
   }
   int line = 0;
   int wanted = 0;  // where the call stands
@@ -240,7 +240,7 @@ TEST_F(RecordError, programs_do_not_mix) {
   EXPECT_EQ(line, wanted);
   const std::string late = message([&] { exp(kept); });
   wanted = __LINE__ - 1;
-  EXPECT_EQ(behind_line(late, __FILE__, &line),
+  EXPECT_EQ(after_line(late, __FILE__, &line),
             "exp: a tensor of test is used after its trace is over; only what it returns is kept");
   EXPECT_EQ(line, wanted);
   EXPECT_EQ(message([&] { kept.sizes(); }), "a tensor of test is used after its trace is over");
@@ -255,7 +255,7 @@ TEST_F(RecordError, a_variable_that_the_model_does_not_hold) {
   };
   const std::string all =
       message([&] { traced({{"x", DType::f32, {2, 3}}}, f, trace::Mode::training, &inside); });
-  EXPECT_EQ(behind_line(all, __FILE__, &line),
+  EXPECT_EQ(after_line(all, __FILE__, &line),
             "test: parameter `weight`, f32[3,3], is used, but the model given to test doesn't hold "
             "it; register it in its module (Module::add_module, add_parameter, add_buffer)");
   EXPECT_EQ(line, wanted);

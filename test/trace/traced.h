@@ -70,7 +70,7 @@ std::string message(const F& f) {
 }
 
 // "FILE:LINE: rest" as "rest", where FILE is that of the test; the line goes to `line`.
-inline std::string behind_line(const std::string& message, const std::string& file, int* line) {
+inline std::string after_line(const std::string& message, const std::string& file, int* line) {
   if (message.rfind(file + ":", 0) != 0) return "not at the test's line: " + message;
   const size_t colon = message.find(':', file.size() + 1);
   *line = std::stoi(message.substr(file.size() + 1, colon - file.size() - 1));

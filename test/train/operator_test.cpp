@@ -125,7 +125,7 @@ TEST(CustomOperator, a_callback_runs_once_a_run) {
   }
 }
 
-// The program can be run again behind an exception of the host's.
+// The program can be run again after an exception of the host's.
 TEST(CustomOperator, a_callback_that_throws) {
   int runs = 0;
   Operators ops;

@@ -190,7 +190,7 @@ TEST(Optimizer, decay_of_some_parameters) {
                    adam(0.9, 0.999, 1e-8, 0.3, true, 6), DType::f32, 2e-5);
 }
 
-TEST(Optimizer, behind_clipping) {
+TEST(Optimizer, after_clipping) {
   expect_agreement(optim::AdamW({.weight_decay = 0.1}), adam(0.9, 0.999, 1e-8, 0.1, true),
                    DType::f32, 2e-5, false, 0.5);
 }

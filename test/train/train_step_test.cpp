@@ -9,7 +9,7 @@
 namespace cleave {
 namespace {
 
-using test::behind_line;
+using test::after_line;
 using test::message;
 
 const std::vector<InputSpec> xy = {{"x", DType::f32, {64, 2}}, {"y", DType::f32, {64, 1}}};
@@ -308,7 +308,7 @@ TEST(TrainStep, parameters_in_the_callers_memory) {
       optim::SGD({.lr = 0.1}), xy);
   const Batch b(rng);
   step.run({b.x, b.y});
-  // Moved between two runs: the program follows. Memory at an odd place: 4 bytes behind a line.
+  // Moved between two runs: the program follows. Memory at an odd place: 4 bytes after a line.
   std::vector<float> block(2 * 32 + 1);
   Variable w = model.parameter("0.weight");
   w.bind(HostTensor::borrow(DType::f32, {32, 2}, block.data() + 1), Contents::of_variable);
@@ -385,11 +385,11 @@ TEST(TrainStepError, index_out_of_range) {
 
 std::string trace_error(const nn::Module& model, const TracedFunction& f, int* line,
                         const Options& options = {}) {
-  return behind_line(message([&] {
-                       train_step(model, f, optim::SGD({.lr = 0.1}), {{"x", DType::f32, {4, 2}}},
-                                  options);
-                     }),
-                     __FILE__, line);
+  return after_line(message([&] {
+                      train_step(model, f, optim::SGD({.lr = 0.1}), {{"x", DType::f32, {4, 2}}},
+                                 options);
+                    }),
+                    __FILE__, line);
 }
 
 TEST(TrainStepError, of_the_loss_function) {

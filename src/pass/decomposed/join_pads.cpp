@@ -18,7 +18,7 @@
 namespace cleave {
 namespace {
 
-constexpr size_t most_parts = 512;  // of a sum: each add of a chain is looked at as the last one
+constexpr size_t max_parts = 512;  // of a sum: each add of a chain is looked at as the last one
 
 struct Part {
   ValueId value;
@@ -71,8 +71,7 @@ std::vector<Part> parts_of_sum(const Graph& g, NodeId sum, const std::set<ValueI
     const NodeId d = g.value(v).def;
     if (d.valid() && !(g.node(d).tag == g.node(sum).tag)) return {};
     if (const std::optional<Part> part = part_of(g, v)) {
-      if (part->dim != (out.empty() ? part->dim : out[0].dim) || out.size() == most_parts)
-        return {};
+      if (part->dim != (out.empty() ? part->dim : out[0].dim) || out.size() == max_parts) return {};
       out.push_back(*part);
       continue;
     }

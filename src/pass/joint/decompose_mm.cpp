@@ -31,7 +31,7 @@ namespace {
 
 using Ops = std::vector<std::string>;
 
-// The dim of rows: 0, or 1 behind a batch.
+// The dim of rows: 0, or 1 after a batch.
 int64_t row_dim(const Match& m) { return m.graph().type(m.outputs()[0]).rank() - 2; }
 
 const Dim& size_at(const Match& m, const char* name, int64_t dim) {

@@ -11,12 +11,12 @@
 namespace cleave {
 namespace {
 
-constexpr int64_t least_elements = 4096;
+constexpr int64_t min_elements = 4096;
 
 bool is_large(const Match& m) {
   const AttrList* dims = m.attr("dim").get<AttrList>();
   const bool is_partial = dims && !dims->empty() && std::ssize(*dims) < m.type("x").rank();
-  return is_partial && m.graph().env().range_of(m.type("x").numel()).lo >= least_elements;
+  return is_partial && m.graph().env().range_of(m.type("x").numel()).lo >= min_elements;
 }
 
 Rule reuse(const char* op) {

@@ -13,9 +13,9 @@
 // result its wait alone reads. None of them depends on another: calls are put together where the
 // longest way from them to the end passes as many collectives (`height`), and where one depends on
 // another that way is longer by one at least. Gradients have height 0. Above it a call isn't put to
-// one that becomes ready only behind a reader of its own: what others wait for isn't held up.
+// one that becomes ready only after a reader of its own: what others wait for isn't held up.
 //
-// The joined call stands behind its last operand, its wait before the first reader. The plan
+// The joined call stands after its last operand, its wait before the first reader. The plan
 // depends on the graph alone, so it is the same on all ranks. Each element is the same sum as
 // before. PyTorch: _inductor/fx_passes/ddp_fusion.py, which joins div calls too.
 #include <algorithm>
@@ -98,7 +98,7 @@ class Bucketer {
     Builder b(graph_, ops_);
     b.set_loc(graph_.node(first.reduce).loc);
     b.set_tag(graph_.node(first.reduce).tag);
-    const NodeId ready = behind_operand(last);
+    const NodeId ready = after_operand(last);
     b.insert_before(ready);
     Values flat;
     std::vector<int64_t> sizes;
@@ -165,7 +165,7 @@ class Bucketer {
     return m;
   }
 
-  NodeId behind_operand(const Member& m) const {
+  NodeId after_operand(const Member& m) const {
     const NodeId def = graph_.value(graph_.node(m.reduce).inputs[0]).def;
     return def.valid() ? graph_.next_node(def) : graph_.first_node();
   }

@@ -10,7 +10,7 @@
 // call.
 //
 // A b that depends on g stays apart. Calls that make the other ones move up in front; where these
-// are more than 256 that stand behind g, the product stays apart. Along the last dim, which is
+// are more than 256 that stand after g, the product stays apart. Along the last dim, which is
 // summed over, the whole g would have to be made: only where nothing but products reads it, and
 // `a` has 1024 columns at least, else the products of single parts are small. Both as in PyTorch:
 // _inductor/fx_passes/micro_pipeline_tp.py. Each element is the same sum as before.
@@ -27,10 +27,10 @@
 namespace cleave {
 namespace {
 
-constexpr size_t most_moved = 256;
-constexpr int64_t least_columns = 1024;
+constexpr size_t max_moved = 256;
+constexpr int64_t min_columns = 1024;
 
-// g @ b, and the calls that make it: mm, behind a view of g and before one of the result.
+// g @ b, and the calls that make it: mm, after a view of g and before one of the result.
 struct Product {
   ValueId value, b;
   NodeId flat, mm, view;
@@ -131,20 +131,20 @@ class Fuser {
     return true;
   }
 
-  // A permute behind that undoes one before, which brings dim `dim` to the front.
+  // A permute after that undoes one before, which brings dim `dim` to the front.
   bool unpermutes(Gathering& g) const {
-    const NodeId before = graph_.value(g.shard).def, behind = only_reader(g.whole);
-    for (const NodeId n : {before, behind})
+    const NodeId before = graph_.value(g.shard).def, after = only_reader(g.whole);
+    for (const NodeId n : {before, after})
       if (!n.valid() || graph_.node(n).op->name != "permute") return false;
     if (graph_.node(before).tag != graph_.node(g.call).tag) return false;
     const int64_t rank = graph_.type(g.shard).rank();
     const std::vector<int64_t> to = from_front(graph_.view(before).ints_attr("dims"), rank),
-                               back = from_front(graph_.view(behind).ints_attr("dims"), rank);
+                               back = from_front(graph_.view(after).ints_attr("dims"), rank);
     for (int64_t d = 0; d < rank; ++d)
       if (to[static_cast<size_t>(back[static_cast<size_t>(d)])] != d) return false;
     g.dim = to[0];
     g.shard = graph_.node(before).inputs[0];
-    g.whole = graph_.node(behind).out(0);
+    g.whole = graph_.node(after).out(0);
     g.calls += 2;
     return true;
   }
@@ -169,7 +169,7 @@ class Fuser {
     const Type& a = graph_.type(g.shard);
     const bool sums_over = g.dim == a.rank() - 1;
     if (sums_over &&
-        (plan.is_read_beside || graph_.env().range_of(a.shape.back()).lo < least_columns))
+        (plan.is_read_beside || graph_.env().range_of(a.shape.back()).lo < min_columns))
       return {};
     return plan;
   }
@@ -211,13 +211,13 @@ class Fuser {
     return p;
   }
 
-  // Whether v depends on what is gathered. `chain` gets the calls behind it that make v, operands
+  // Whether v depends on what is gathered. `chain` gets the calls after it that make v, operands
   // first. Too many calls count as one that does.
   bool depends_on(ValueId v, const Gathering& g, std::vector<NodeId>& chain) {
     const NodeId n = graph_.value(v).def;
     if (!n.valid() || at_[n.v] < at_[graph_.value(g.whole).def.v]) return false;
     if (const auto known = depends_.find(n.v); known != depends_.end()) return known->second;
-    if (depends_.size() > most_moved) return true;
+    if (depends_.size() > max_moved) return true;
     depends_[n.v] = true;
     for (const ValueId in : graph_.node(n).inputs)
       if (in.valid() && depends_on(in, g, chain)) return true;
@@ -230,16 +230,16 @@ class Fuser {
 
   Status fuse(const Gathering& g, const Plan& plan) {
     const NodeId whole = graph_.value(g.whole).def;
-    NodeId behind = graph_.next_node(whole);
+    NodeId after = graph_.next_node(whole);
     for (const NodeId n : plan.moved) {
       at_[n.v] = at_[whole.v];
-      if (n == behind)
-        behind = graph_.next_node(n);
+      if (n == after)
+        after = graph_.next_node(n);
       else
-        graph_.move_before(n, behind);
+        graph_.move_before(n, after);
     }
     Builder b(graph_, ops_);
-    b.insert_before(behind);
+    b.insert_before(after);
     b.set_loc(graph_.node(plan.products[0].mm).loc);
     b.set_tag(graph_.node(g.call).tag);
     Values others;

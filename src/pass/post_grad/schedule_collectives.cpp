@@ -3,9 +3,9 @@
 //   a; x = f(..); c = all_reduce(a); y = wait(c); z = g(..); h(y)
 //   ->  a; c = all_reduce(a); x = f(..); z = g(..); y = wait(c); h(y)
 //
-// A collective whose operands are no collectives' results moves to right behind the last of them, a
+// A collective whose operands are no collectives' results moves to right after the last of them, a
 // wait to right before the first call that reads it, or to the end. Other calls keep their order,
-// and so do collectives behind one call: all ranks run them in one order, which the graph alone
+// and so do collectives after one call: all ranks run them in one order, which the graph alone
 // decides. A graph that holds a call with an effect stays. Nothing is computed otherwise. PyTorch:
 // schedule_comm_wait of _inductor/fx_passes/ddp_fusion.py, for all-reduces.
 #include "pass/call_order.h"
@@ -17,7 +17,7 @@ namespace {
 class Scheduler {
  public:
   explicit Scheduler(const Graph& g)
-      : graph_(g), behind_(g.node_capacity()), is_done_(g.node_capacity()) {}
+      : graph_(g), after_(g.node_capacity()), is_done_(g.node_capacity()) {}
 
   std::vector<NodeId> order() {
     std::vector<NodeId> first, rest;
@@ -26,7 +26,7 @@ class Scheduler {
       if (!may_begin_early(n))
         rest.push_back(n);
       else if (const NodeId last = last_operand(n, at); last.valid())
-        behind_[last.v].push_back(n);
+        after_[last.v].push_back(n);
       else
         first.push_back(n);
     }
@@ -63,14 +63,14 @@ class Scheduler {
     return last;
   }
 
-  // With the waits that it reads before it, and what begins with it behind. What these wait for
+  // With the waits that it reads before it, and what begins with it after. What these wait for
   // stands already, as it stood before them.
   void emit(NodeId n) {
     for (const ValueId v : graph_.node(n).inputs)
       if (const NodeId def = v.valid() ? graph_.value(v).def : NodeId(); def.valid())
         if (!is_done_[def.v] && ends_collective(def)) put(def);
     put(n);
-    for (const NodeId c : behind_[n.v]) put(c);
+    for (const NodeId c : after_[n.v]) put(c);
   }
   void put(NodeId n) {
     is_done_[n.v] = true;
@@ -78,7 +78,7 @@ class Scheduler {
   }
 
   const Graph& graph_;
-  std::vector<std::vector<NodeId>> behind_;  // by node: collectives whose last operand it makes
+  std::vector<std::vector<NodeId>> after_;  // by node: collectives whose last operand it makes
   std::vector<bool> is_done_;
   std::vector<NodeId> order_;
 };

@@ -9,7 +9,7 @@
 namespace cleave {
 namespace {
 
-constexpr size_t least_calls = 5, most_calls = 300;
+constexpr size_t min_calls = 5, max_calls = 300;
 
 using Group = std::vector<NodeId>;
 
@@ -53,12 +53,12 @@ class Batcher {
       if (is_new) open.emplace_back();
       Group& group = open[it->second];
       group.push_back(n);
-      if (group.size() < most_calls) continue;
+      if (group.size() < max_calls) continue;
       out.push_back(std::move(group));
       group.clear();
     }
     for (Group& group : open)
-      if (group.size() >= least_calls) out.push_back(std::move(group));
+      if (group.size() >= min_calls) out.push_back(std::move(group));
     return out;
   }
 

@@ -1,4 +1,4 @@
-// Independent layer norms of one shape become one without weights, which are applied behind it.
+// Independent layer norms of one shape become one without weights, which are applied after it.
 //
 //   layer_norm(a; v, c), layer_norm(b; w, d), ...
 //     ->  unbind(layer_norm(stack([a, b, ...])) * stack([v, w, ...]) + stack([c, d, ...]))  batch.h

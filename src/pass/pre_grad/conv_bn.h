@@ -1,4 +1,4 @@
-// Batch norm by running statistics behind a convolution, as a convolution of other weights.
+// Batch norm by running statistics after a convolution, as a convolution of other weights.
 //
 //   c = weight_bn / sqrt(var + eps)
 //   batch_norm(convolution(x, w, b))  ->  convolution(x, w * c, (b - mean) * c + bias_bn)

@@ -57,8 +57,8 @@ bool lies_along_columns(const Match& m) {
   const Shape& s = m.type("s").shape;
   const SymEnv& env = m.graph().env();
   const Dim& columns = columns_of(m);
-  const size_t behind = m.type("product").shape.size() - 2;
-  if (s.size() <= behind || !env.provably_equal(s[s.size() - 1 - behind], columns)) return false;
+  const size_t after = m.type("product").shape.size() - 2;
+  if (s.size() <= after || !env.provably_equal(s[s.size() - 1 - after], columns)) return false;
   if (has_view(m) && !env.provably_equal(m.type("seen").shape.back(), columns)) return false;
   return std::ranges::count_if(s, is_one) + 1 == std::ssize(s);
 }

@@ -95,7 +95,7 @@ class SplitMerger {
       names.push_back(graph_.name(parts[k]));
       graph_.replace_uses(parts[k], made[k]);
     }
-    // An inner split was found behind the outer one that it reads.
+    // An inner split was found after the outer one that it reads.
     for (size_t k = gone.size(); k-- > 0;) graph_.erase(gone[k]);
     for (size_t k = 0; k < made.size(); ++k) CLEAVE_CHECK(graph_.rename(made[k], names[k]));
     return {};

@@ -1,4 +1,4 @@
-// A cat stands behind the pointwise call that alone reads it.
+// A cat stands after the pointwise call that alone reads it.
 //
 //   tanh(view(cat([a, b])))   ->  view(cat([tanh(a), tanh(b)]))      one
 //   mul(cat([a, b]), 2.0)     ->  cat([mul(a, 2.0), mul(b, 2.0)])    number
@@ -58,7 +58,7 @@ Pass sink_cat() {
                           .named("cat")
                           .through({"view", "_unsafe_view", "reshape"});
   return {.name = "sink_cat",
-          .summary = "a cat stands behind the pointwise call that alone reads it",
+          .summary = "a cat stands after the pointwise call that alone reads it",
           .rules = {{.name = "one",
                      .search = {call(of_one, {cat}).named("call")},
                      .when = is_of_one_dtype,

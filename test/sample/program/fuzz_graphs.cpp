@@ -8,7 +8,7 @@
 // 1 some do.
 #include <chrono>
 
-#include "cut/keep_less.h"
+#include "cut/cheap_remat.h"
 #include "grad/grad.h"
 #include "interp/interpret.h"
 #include "ir/text.h"
@@ -59,9 +59,8 @@ Result<std::string> compute_again(RandomGraph& r, Totals& totals) {
   std::vector<const Array*> in;
   for (const Array& a : r.inputs) in.push_back(&a);
   CLEAVE_TRY(const Arrays want, interpret(r.g, in));
-  CLEAVE_TRY(
-      const KeptLess kept,
-      keep_less(r.g, {}, {.most_time = 1, .least_gain = 0, .least_bytes = 1, .far_calls = 2}));
+  CLEAVE_TRY(const CheapRemat kept,
+             cheap_remat(r.g, {}, {.max_time = 1, .min_gain = 0, .min_bytes = 1, .far_calls = 2}));
   CLEAVE_CHECK(verify(r.g));
   totals.again += kept.calls > 0;
   CLEAVE_TRY(const Arrays got, interpret(r.g, in));

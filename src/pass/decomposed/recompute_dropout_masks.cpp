@@ -73,8 +73,8 @@ Result<PassCount> run(Graph& g, const OpRegistry& ops) {
 
 }  // namespace
 
-Pass redraw_masks() {
-  return {.name = "redraw_masks",
+Pass recompute_dropout_masks() {
+  return {.name = "recompute_dropout_masks",
           .summary = "masks of dropout are drawn again where they are read far away",
           .run = run};
 }

@@ -1,4 +1,4 @@
-#include "cut/keep_less.h"
+#include "cut/cheap_remat.h"
 
 #include <algorithm>
 #include <limits>
@@ -12,8 +12,8 @@
 namespace cleave {
 namespace {
 
-constexpr int rounds = 6;         // the peak may move
-constexpr size_t most_calls = 6;  // that run again for one value
+constexpr int rounds = 6;        // the peak may move
+constexpr size_t max_calls = 6;  // that run again for one value
 constexpr int64_t never = std::numeric_limits<int64_t>::max();
 
 // A value that takes memory, and the calls that read it, also through views.
@@ -27,17 +27,17 @@ struct Life {
   int64_t last() const { return uses.empty() ? made : uses.back(); }
 };
 
-struct Again {
+struct RematCandidate {
   ValueId value;
   std::vector<NodeId> calls;     // operands first
-  int64_t before = 0, from = 0;  // the call in front of which they stand; gone behind `from`
+  int64_t before = 0, from = 0;  // the call in front of which they stand; gone after `from`
   int64_t bytes = 0, ns = 0;
   std::vector<ValueId> reads;  // that have to be there
 };
 
 class Keeper {
  public:
-  Keeper(Graph& g, const MachineRates& rates, const KeepLimits& limits)
+  Keeper(Graph& g, const MachineRates& rates, const CheapRematLimits& limits)
       : g_(g), rates_(rates), limits_(limits), order_(g.order()), at_(g.node_capacity(), -1),
         lives_(g.value_capacity()) {
     for (size_t i = 0; i < order_.size(); ++i) at_[order_[i].v] = static_cast<int64_t>(i);
@@ -49,23 +49,23 @@ class Keeper {
     }
   }
 
-  Result<KeptLess> run() {
-    KeptLess out;
+  Result<CheapRemat> run() {
+    CheapRemat out;
     int64_t total_ns = 0;
     for (const NodeId n : order_) total_ns += call_ns(g_, n, rates_);
-    const double most_ns = limits_.most_time * static_cast<double>(total_ns);
+    const double max_ns = limits_.max_time * static_cast<double>(total_ns);
     const Moment whole = peak();
     Moment now = whole;
-    std::vector<Again> chosen;
+    std::vector<RematCandidate> chosen;
     for (int round = 0; round < rounds; ++round) {
-      std::vector<Again> found = candidates(now.at);
-      std::ranges::stable_sort(found, [](const Again& a, const Again& b) {
+      std::vector<RematCandidate> found = candidates(now.at);
+      std::ranges::stable_sort(found, [](const RematCandidate& a, const RematCandidate& b) {
         return static_cast<double>(a.bytes) * static_cast<double>(b.ns) >
                static_cast<double>(b.bytes) * static_cast<double>(a.ns);
       });
       const size_t before = chosen.size();
-      for (Again& a : found) {
-        if (static_cast<double>(out.again_ns + a.ns) > most_ns || !is_possible(a)) continue;
+      for (RematCandidate& a : found) {
+        if (static_cast<double>(out.again_ns + a.ns) > max_ns || !is_possible(a)) continue;
         out.again_ns += a.ns;
         take(a);
         chosen.push_back(std::move(a));
@@ -74,10 +74,9 @@ class Keeper {
       if (chosen.size() == before) break;
     }
     out.freed_bytes = whole.bytes - now.bytes;
-    if (static_cast<double>(out.freed_bytes) <=
-        limits_.least_gain * static_cast<double>(whole.bytes))
-      return KeptLess{};
-    for (const Again& a : chosen) {
+    if (static_cast<double>(out.freed_bytes) <= limits_.min_gain * static_cast<double>(whole.bytes))
+      return CheapRemat{};
+    for (const RematCandidate& a : chosen) {
       CLEAVE_CHECK(write(a));
       out.calls += static_cast<int64_t>(a.calls.size());
     }
@@ -135,16 +134,16 @@ class Keeper {
   }
 
   // Values that nothing reads for long around this call.
-  std::vector<Again> candidates(int64_t at) const {
-    std::vector<Again> out;
+  std::vector<RematCandidate> candidates(int64_t at) const {
+    std::vector<RematCandidate> out;
     for (uint32_t v = 0; v < lives_.size(); ++v) {
       const Life& life = lives_[v];
-      if (life.made < 0 || life.made >= at || life.bytes < limits_.least_bytes || life.bytes == 0 ||
+      if (life.made < 0 || life.made >= at || life.bytes < limits_.min_bytes || life.bytes == 0 ||
           life.is_needed || life.is_gone || life.last() == never || is_update(ValueId{v}))
         continue;
       const auto next = std::ranges::upper_bound(life.uses, at - 1);
       if (next == life.uses.end() || *next == at) continue;
-      Again a{.value = ValueId{v}, .before = *next, .bytes = life.bytes};
+      RematCandidate a{.value = ValueId{v}, .before = *next, .bytes = life.bytes};
       a.from = next == life.uses.begin() ? life.made : *(next - 1);
       if (a.before - a.from < limits_.far_calls) continue;
       if (find_calls(a, g_.value(a.value).def)) out.push_back(std::move(a));
@@ -160,25 +159,25 @@ class Keeper {
   }
 
   // There when the calls run again.
-  bool is_there(ValueId v, const Again& a) const {
+  bool is_there(ValueId v, const RematCandidate& a) const {
     const Life& life = lives_[v.v];
     return life.made < 0 ? !g_.value(v).def.valid() : !life.is_gone && life.last() >= a.before;
   }
-  bool is_possible(const Again& a) const {
+  bool is_possible(const RematCandidate& a) const {
     return !lives_[a.value.v].is_needed && !lives_[a.value.v].is_gone &&
            std::ranges::all_of(a.reads, [&](ValueId v) { return is_there(v, a); });
   }
 
-  // The call, `behind` others that read it, and those of its operands that are gone by then.
-  bool find_calls(Again& a, NodeId n, size_t behind = 0) const {
+  // The call, `others` that read it, and those of its operands that are gone by then.
+  bool find_calls(RematCandidate& a, NodeId n, size_t others = 0) const {
     if (std::ranges::find(a.calls, n) != a.calls.end()) return true;
-    if (!n.valid() || a.calls.size() + behind >= most_calls || !may_repeat(n)) return false;
+    if (!n.valid() || a.calls.size() + others >= max_calls || !may_repeat(n)) return false;
     for (const ValueId in : g_.node(n).inputs) {
       if (!in.valid()) continue;
       const ValueId base = root(in);
       if (is_there(base, a))
         a.reads.push_back(base);
-      else if (!find_calls(a, g_.value(base).def, behind + 1))
+      else if (!find_calls(a, g_.value(base).def, others + 1))
         return false;
     }
     a.calls.push_back(n);
@@ -186,7 +185,7 @@ class Keeper {
     return true;
   }
 
-  void take(const Again& a) {
+  void take(const RematCandidate& a) {
     Life& life = lives_[a.value.v];
     life.is_gone = true;
     life.gap_begin = a.from;
@@ -195,7 +194,7 @@ class Keeper {
   }
 
   // Copies of the calls, and of the views that late readers have of the value.
-  Status write(const Again& a) {
+  Status write(const RematCandidate& a) {
     std::unordered_map<uint32_t, ValueId> again;
     const NodeId before = order_[static_cast<size_t>(a.before)];
     for (const NodeId n : a.calls) CLEAVE_CHECK(copy(n, before, again));
@@ -230,7 +229,7 @@ class Keeper {
 
   Graph& g_;
   const MachineRates& rates_;
-  const KeepLimits& limits_;
+  const CheapRematLimits& limits_;
   std::vector<NodeId> order_;
   std::vector<int64_t> at_;  // by node: its place in the order
   std::vector<Life> lives_;  // by value; of views empty
@@ -239,7 +238,8 @@ class Keeper {
 
 }  // namespace
 
-Result<KeptLess> keep_less(Graph& graph, const MachineRates& rates, const KeepLimits& limits) {
+Result<CheapRemat> cheap_remat(Graph& graph, const MachineRates& rates,
+                               const CheapRematLimits& limits) {
   return Keeper(graph, rates, limits).run();
 }
 

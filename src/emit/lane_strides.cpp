@@ -1,4 +1,4 @@
-#include "emit/lane_steps.h"
+#include "emit/lane_strides.h"
 
 #include <algorithm>
 #include <array>
@@ -8,18 +8,18 @@ namespace cleave::emit {
 
 using namespace cleave::loop;
 
-Step LaneSteps::of(const Expr& e) const {
+LaneStride LaneStrides::of(const Expr& e) const {
   if (e->op == Op::constant) return 0;
   if (e->op == Op::var) {
     auto it = steps_.find(e->i);
-    return it == steps_.end() ? Step(0) : it->second;
+    return it == steps_.end() ? LaneStride(0) : it->second;
   }
   // Each operand is looked at once: twice at every level would be 2^depth times.
   bool shared = true;
-  std::array<Step, 2> steps;
+  std::array<LaneStride, 2> steps;
   for (size_t k = 0; k < e->args.size(); ++k) {
-    const Step step = of(e->args[k]);
-    shared = shared && step == Step(0);
+    const LaneStride step = of(e->args[k]);
+    shared = shared && step == LaneStride(0);
     if (k < steps.size()) steps[k] = step;
     if (!shared && e.type() != DType::i64) return std::nullopt;
   }
@@ -53,15 +53,15 @@ bool same(const Expr& a, const Expr& b) {
 namespace {
 
 // Loops inside a loop that runs in lanes are written out lane by lane of memory: few iterations.
-constexpr int64_t most_inner_iterations = 64;
+constexpr int64_t max_inner_iterations = 64;
 // In shorter rows most lanes would be off.
-constexpr int64_t least_row = 16;
-constexpr int64_t least_iterations = 8;
+constexpr int64_t min_row = 16;
+constexpr int64_t min_iterations = 8;
 // Elements further apart lie in a cache line each, and are read one after the other: the steps of a
 // GPT-2 whose gradients are read transposed take 2.1 times as long with their lanes put together in
 // vectors (Cascade Lake, 2026-11).
-constexpr int64_t most_step = 16;
-bool is_far(int64_t step) { return step > most_step || step < -most_step; }
+constexpr int64_t max_step = 16;
+bool is_far(int64_t step) { return step > max_step || step < -max_step; }
 
 // The operations that lanes of bool have a form of.
 bool of_bool(Op op) {
@@ -95,7 +95,7 @@ class LaneCheck {
  public:
   LaneCheck(const Kernel& k, int lanes) : kernel_(k), columns_(lanes != loop_lanes) {}
 
-  LaneSteps steps;
+  LaneStrides steps;
 
   bool block(const Block& b) {
     return std::ranges::all_of(b, [&](const Stmt& s) {
@@ -103,13 +103,13 @@ class LaneCheck {
     });
   }
   bool expr(const Expr& e) const {
-    const Step step = steps.of(e);
-    if (step == Step(0) || e->op == Op::var || e->op == Op::constant) return true;
+    const LaneStride step = steps.of(e);
+    if (step == LaneStride(0) || e->op == Op::var || e->op == Op::constant) return true;
     if (step) return !columns_ || e.type() == DType::i64;
     if (!e->args.empty() && e->args[0].type() == DType::boolean && !of_bool(e->op)) return false;
     if (e->op == Op::load) {
-      const Step at = steps.of(e->args[0]);
-      if (columns_ && at != Step(1)) return false;
+      const LaneStride at = steps.of(e->args[0]);
+      if (columns_ && at != LaneStride(1)) return false;
       if (at && is_far(*at)) return false;
       return at || expr(e->args[0]);
     }
@@ -119,7 +119,7 @@ class LaneCheck {
     if (e->op == Op::philox) {
       if (columns_) return false;
       for (size_t k : {0, 1, 2})
-        if (steps.of(e->args[k]) != Step(0)) return false;
+        if (steps.of(e->args[k]) != LaneStride(0)) return false;
     }
     if (e->op == Op::select && columns_ && (reads_memory(e->args[1]) || reads_memory(e->args[2])))
       return false;
@@ -140,23 +140,24 @@ class LaneCheck {
   }
   bool stmt(const Assign& s) { return inside_.contains(s.var->i) && expr(s.value); }
   bool stmt(const Store& s) {
-    const Step at = steps.of(s.index);
-    if (at == Step(0) || (columns_ && at != Step(1)) || (at && is_far(*at))) return false;
+    const LaneStride at = steps.of(s.index);
+    if (at == LaneStride(0) || (columns_ && at != LaneStride(1)) || (at && is_far(*at)))
+      return false;
     return (at || expr(s.index)) && expr(s.value);
   }
-  bool stmt(const If& s) { return steps.of(s.condition) == Step(0) && block(s.then); }
+  bool stmt(const If& s) { return steps.of(s.condition) == LaneStride(0) && block(s.then); }
   // A failed check names the first index in order: one check that differs by lane does.
   bool stmt(const Check& s) {
-    if (steps.of(s.condition) == Step(0) && steps.of(s.value) == Step(0)) return true;
-    return !columns_ && depth_ == 0 && ++checks_ == 1 && steps.of(s.bound) == Step(0) &&
+    if (steps.of(s.condition) == LaneStride(0) && steps.of(s.value) == LaneStride(0)) return true;
+    return !columns_ && depth_ == 0 && ++checks_ == 1 && steps.of(s.bound) == LaneStride(0) &&
            expr(s.condition) && expr(s.value);
   }
   bool few(const Loop& l) {
     steps.set(l.var, 0);
-    if (columns_) return steps.of(l.extent) == Step(0);
+    if (columns_) return steps.of(l.extent) == LaneStride(0);
     const int64_t* n = l.extent.as_const_int();
-    iterations_ *= n ? std::max<int64_t>(*n, 1) : most_inner_iterations + 1;
-    return iterations_ <= most_inner_iterations;
+    iterations_ *= n ? std::max<int64_t>(*n, 1) : max_inner_iterations + 1;
+    return iterations_ <= max_inner_iterations;
   }
   bool stmt(const For& f) {
     if (f.kind == ForKind::lanes || f.kind == ForKind::parallel) return false;
@@ -221,12 +222,12 @@ struct Accesses {
   // and loaded at one place alone, another one in each iteration. Two buffers of a kernel are two
   // storages, or a result over an operand that is read at the same index (same_address of the
   // KernelCall).
-  bool apart(const LaneSteps& steps) const {
+  bool apart(const LaneStrides& steps) const {
     return std::ranges::all_of(stores, [&](const Store* s) {
       const auto far = [&](int64_t buffer, const Expr& index) {
         return buffer != s->buffer || same(index, s->index);
       };
-      const Step at = steps.of(s->index);
+      const LaneStride at = steps.of(s->index);
       return at && *at != 0 &&
              std::ranges::all_of(stores,
                                  [&](const Store* t) { return far(t->buffer, t->index); }) &&
@@ -235,7 +236,7 @@ struct Accesses {
   }
 };
 
-bool independent(const Kernel& k, const For& f, const LaneSteps& steps) {
+bool independent(const Kernel& k, const For& f, const LaneStrides& steps) {
   if (f.kind != ForKind::serial) return true;
   Accesses a{k};
   a.of(f.body);
@@ -254,7 +255,7 @@ bool runs_in_lanes(const Kernel& k, const For& f) {
   LaneCheck check(k, f.kind == ForKind::lanes ? column_lanes : loop_lanes);
   check.steps.set(f.loop.var, 1);
   const int64_t* n = f.loop.extent.as_const_int();
-  if (f.kind != ForKind::lanes && n && *n < least_iterations) return false;
+  if (f.kind != ForKind::lanes && n && *n < min_iterations) return false;
   return check.block(f.body) && independent(k, f, check.steps);
 }
 
@@ -289,10 +290,10 @@ std::optional<Rows> rows_of(const For& f) {
   if (!rest || !row) return std::nullopt;
   const Expr length = row->value->args[1];
   if (*length.as_const_int() != *rest->value->args[1].as_const_int()) return std::nullopt;
-  if (*length.as_const_int() < least_row) return std::nullopt;
+  if (*length.as_const_int() < min_row) return std::nullopt;
 
   Rows out{*length.as_const_int(), {f.body[1]}, {}};
-  LaneSteps steps;
+  LaneStrides steps;
   steps.set(p, 1);
   steps.set(rest->var, 1);
   out.elements.push_back({Let{rest->var, p - row->var * length}});
@@ -300,11 +301,11 @@ std::optional<Rows> rows_of(const For& f) {
   for (size_t s = 2; s < f.body.size(); ++s) {
     bool shared = false;
     if (auto* let = std::get_if<Let>(&f.body[s].node)) {
-      shared = leading && steps.of(let->value) == Step(0);
+      shared = leading && steps.of(let->value) == LaneStride(0);
       if (!shared) steps.set(let->var, steps.of(let->value));
     } else if (auto* check = std::get_if<Check>(&f.body[s].node)) {
-      shared =
-          leading && steps.of(check->condition) == Step(0) && steps.of(check->value) == Step(0);
+      shared = leading && steps.of(check->condition) == LaneStride(0) &&
+               steps.of(check->value) == LaneStride(0);
       leading = leading && shared;
     } else {
       leading = false;

@@ -17,20 +17,21 @@
 
 namespace cleave {
 
-struct KeptLess {
+struct CheapRemat {
   int64_t calls = 0;        // that run again
   int64_t again_ns = 0;     // by the table
   int64_t freed_bytes = 0;  // of the estimated peak
 };
 
-struct KeepLimits {
-  double most_time = 1.0 / 64;    // of the program's, by the table
-  double least_gain = 1.0 / 32;   // of the estimated peak
-  int64_t least_bytes = 1 << 16;  // of a value
-  int64_t far_calls = 24;         // in which nothing reads it
+struct CheapRematLimits {
+  double max_time = 1.0 / 64;   // of the program's, by the table
+  double min_gain = 1.0 / 32;   // of the estimated peak
+  int64_t min_bytes = 1 << 16;  // of a value
+  int64_t far_calls = 24;       // in which nothing reads it
 };
 
 // A static graph, whose order is kept. O(n log n) in its nodes.
-Result<KeptLess> keep_less(Graph& graph, const MachineRates& rates, const KeepLimits& limits = {});
+Result<CheapRemat> cheap_remat(Graph& graph, const MachineRates& rates,
+                               const CheapRematLimits& limits = {});
 
 }  // namespace cleave

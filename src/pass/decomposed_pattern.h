@@ -10,15 +10,15 @@ namespace cleave {
 // The size of a dim counted from the end, 1 is the last; 1 where there is none.
 Dim dim_from_end(const Type& t, int64_t k);
 
-class SpelledCalls {
+class DecomposedPattern {
  public:
-  explicit SpelledCalls(const Graph& g) : g_(g) {}
+  explicit DecomposedPattern(const Graph& g) : g_(g) {}
 
   NodeId def(ValueId v) const { return v.valid() ? g_.value(v).def : NodeId{}; }
   bool is_call(ValueId v, std::initializer_list<std::string_view> ops) const;
 
   // The operand of a view that leaves the last two dims as they are and repeats nothing. Not of
-  // detach, behind which no gradient flows.
+  // detach, after which no gradient flows.
   std::optional<ValueId> below_view(ValueId v) const;
 
   // mul or div by a number, finite and not 0: the tensor, and the factor.

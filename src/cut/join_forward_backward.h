@@ -10,6 +10,6 @@
 namespace cleave {
 
 // Errors (bug): the partition isn't of this joint graph.
-Result<Graph> join_halves(const Graph& joint, const Partition& cut);
+Result<Graph> join_forward_backward(const Graph& joint, const Partition& cut);
 
 }  // namespace cleave

@@ -12,7 +12,7 @@
 
 namespace cleave {
 
-struct HalvesPeak {
+struct ForwardBackwardPeak {
   int64_t forward = 0, backward = 0;
   // What is in memory between the two, whatever the halves do: placeholders, results, saved values.
   int64_t between = 0;
@@ -23,12 +23,13 @@ struct HalvesPeak {
 Result<Graph> prepared_half(const Graph& half, const OpRegistry& ops);
 
 // Errors: those of lowering.
-Result<HalvesPeak> halves_peak(const Graph& joint, const Partition& cut, const OpRegistry& ops,
-                               const Target& target);
+Result<ForwardBackwardPeak> forward_backward_peak(const Graph& joint, const Partition& cut,
+                                                  const OpRegistry& ops, const Target& target);
 
 // The same where it may be within `room`. Where it can't, whatever the offsets, none are planned,
 // and each half counts the bytes that are alive at once in it: a lower bound, above `room`.
-Result<HalvesPeak> halves_peak_within(const Graph& joint, const Partition& cut,
-                                      const OpRegistry& ops, const Target& target, int64_t room);
+Result<ForwardBackwardPeak> halves_peak_within(const Graph& joint, const Partition& cut,
+                                               const OpRegistry& ops, const Target& target,
+                                               int64_t room);
 
 }  // namespace cleave

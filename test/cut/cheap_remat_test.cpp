@@ -1,5 +1,5 @@
 // What is computed again instead of kept: which calls, from what, and that nothing else changes.
-#include "cut/keep_less.h"
+#include "cut/cheap_remat.h"
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,8 @@ std::string layers_text(int layers, const char* tag = "") {
   return text + fmt::format("  %loss = sum(%x{}; dim=[0,1])\n  return %loss\n}}\n", layers);
 }
 
-constexpr KeepLimits anything = {.most_time = 1, .least_gain = 0, .least_bytes = 1, .far_calls = 2};
+constexpr CheapRematLimits anything = {
+    .max_time = 1, .min_gain = 0, .min_bytes = 1, .far_calls = 2};
 
 // With every call where it stands.
 int64_t peak_of(const Graph& g) {
@@ -38,10 +39,10 @@ int64_t peak_of(const Graph& g) {
 }
 
 // The same bits, and what was done.
-KeptLess kept_less(Graph& g, const KeepLimits& limits) {
+CheapRemat cheaply_recomputed(Graph& g, const CheapRematLimits& limits) {
   const auto inputs = test::random_inputs(g);
   const Arrays want = value_or_throw(interpret(g, inputs));
-  const KeptLess kept = value_or_throw(keep_less(g, {}, limits));
+  const CheapRemat kept = value_or_throw(cheap_remat(g, {}, limits));
   const Status ok = verify(g);
   EXPECT_TRUE(ok.ok()) << ok.failure().message << print(g);
   const Arrays got = value_or_throw(interpret(g, inputs));
@@ -52,7 +53,7 @@ KeptLess kept_less(Graph& g, const KeepLimits& limits) {
 TEST(KeepLess, frees_what_is_cheap_to_compute) {
   Graph g = joint_of(layers_text(6));
   const int64_t before = peak_of(g);
-  const KeptLess kept = kept_less(g, {.most_time = 0.5, .far_calls = 8});
+  const CheapRemat kept = cheaply_recomputed(g, {.max_time = 0.5, .far_calls = 8});
   EXPECT_GE(kept.calls, 4);  // those of the first layers
   EXPECT_EQ(count(g, "gelu"), 6 + kept.calls);
   EXPECT_EQ(count(g, "mm"), count(joint_of(layers_text(6)), "mm"));
@@ -64,32 +65,32 @@ TEST(KeepLess, takes_no_more_time_than_it_may) {
   Graph g = joint_of(layers_text(6));
   int64_t whole = 0;
   for (const NodeId n : g.order()) whole += call_ns(g, n, {});
-  const KeptLess kept = kept_less(g, {.most_time = 0.05, .least_gain = 0, .far_calls = 8});
+  const CheapRemat kept = cheaply_recomputed(g, {.max_time = 0.05, .min_gain = 0, .far_calls = 8});
   EXPECT_GT(kept.calls, 0);
   EXPECT_LT(kept.calls, 4);
   EXPECT_LE(kept.again_ns, whole / 20);
 }
 
 TEST(KeepLess, leaves_alone_what_gains_little) {
-  const KeepLimits loose{.most_time = 0.5, .far_calls = 8};
+  const CheapRematLimits loose{.max_time = 0.5, .far_calls = 8};
   Graph changed = joint_of(layers_text(6));
-  ASSERT_GT(kept_less(changed, loose).calls, 0);
-  std::vector<KeepLimits> all(4, loose);
-  all[0].least_gain = 0.9;
-  all[1].least_bytes = 1 << 20;
+  ASSERT_GT(cheaply_recomputed(changed, loose).calls, 0);
+  std::vector<CheapRematLimits> all(4, loose);
+  all[0].min_gain = 0.9;
+  all[1].min_bytes = 1 << 20;
   all[2].far_calls = 1000;
-  all[3].most_time = 0;
-  for (const KeepLimits& limits : all) {
+  all[3].max_time = 0;
+  for (const CheapRematLimits& limits : all) {
     Graph g = joint_of(layers_text(6));
     const std::string text = print(g);
-    EXPECT_EQ(kept_less(g, limits).calls, 0);
+    EXPECT_EQ(cheaply_recomputed(g, limits).calls, 0);
     EXPECT_EQ(print(g), text);
   }
 }
 
 TEST(KeepLess, obeys_tags) {
   Graph g = joint_of(layers_text(4, " !recompute(must_save)"));
-  EXPECT_EQ(kept_less(g, anything).calls, 0);
+  EXPECT_EQ(cheaply_recomputed(g, anything).calls, 0);
 }
 
 // From a value that is there, through one that isn't.
@@ -100,7 +101,7 @@ TEST(KeepLess, computes_chains) {
   for (int k = 0; k < 8; ++k)
     text += fmt::format("  %p{} = mm(%p{}, %w)\n", k + 1, k == 0 ? "" : std::to_string(k));
   Graph g = joint_of(text + "  %loss = sum(%p8; dim=[0,1])\n  return %loss\n}\n");
-  const KeptLess kept = kept_less(g, anything);
+  const CheapRemat kept = cheaply_recomputed(g, anything);
   EXPECT_GE(kept.calls, 2);
   EXPECT_EQ(count(g, "neg"), count(joint_of(text + "  %loss = sum(%p8; dim=[0,1])\n"
                                                    "  return %loss\n}\n"),
@@ -115,7 +116,7 @@ TEST(KeepLess, never_repeats_what_is_dear_or_may_fail) {
       "graph @main(%i: input i64[64], %t: param f32[10,64] grad, %w: param f32[64,64] grad) {\n"
       "  %e = embedding(%t, %i)\n  %a = mm(%e, %w)\n  %b = mm(%a, %w)\n  %c = mm(%b, %w)\n"
       "  %d = mm(%c, %w)\n  %loss = sum(%d; dim=[0,1])\n  return %loss, %e\n}\n");
-  EXPECT_EQ(kept_less(g, anything).calls, 0) << print(g);
+  EXPECT_EQ(cheaply_recomputed(g, anything).calls, 0) << print(g);
 }
 
 // Made again from six calls back at the most, however long the chain.
@@ -129,9 +130,9 @@ TEST(KeepLess, goes_back_a_few_calls) {
     return joint_of(text + "  %loss = sum(%p8; dim=[0,1])\n  return %loss\n}\n");
   };
   Graph few = chain(5), many = chain(6), endless = chain(100000);
-  EXPECT_EQ(kept_less(few, anything).calls, 6);
-  EXPECT_EQ(kept_less(many, anything).calls, 0);
-  EXPECT_EQ(value_or_throw(keep_less(endless, {}, anything)).calls, 0);
+  EXPECT_EQ(cheaply_recomputed(few, anything).calls, 6);
+  EXPECT_EQ(cheaply_recomputed(many, anything).calls, 0);
+  EXPECT_EQ(value_or_throw(cheap_remat(endless, {}, anything)).calls, 0);
 }
 
 // A result is in memory to the end.
@@ -142,8 +143,8 @@ TEST(KeepLess, leaves_results_alone) {
   for (int k = 0; k < 8; ++k) text += fmt::format("  %p{} = mm(%p{}, %w)\n", k + 1, k);
   text += "  %loss = sum(%p8; dim=[0,1])\n  return %loss";
   Graph inner = joint_of(text + "\n}\n"), returned = joint_of(text + ", %a\n}\n");
-  EXPECT_GT(kept_less(inner, anything).calls, 0);
-  EXPECT_EQ(kept_less(returned, anything).calls, 0);
+  EXPECT_GT(cheaply_recomputed(inner, anything).calls, 0);
+  EXPECT_EQ(cheaply_recomputed(returned, anything).calls, 0);
 }
 
 }  // namespace

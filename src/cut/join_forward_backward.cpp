@@ -1,4 +1,4 @@
-#include "cut/join_halves.h"
+#include "cut/join_forward_backward.h"
 
 #include <unordered_map>
 
@@ -17,7 +17,7 @@ std::vector<NodeId> calls_of(const Graph& g) {
 
 }  // namespace
 
-Result<Graph> join_halves(const Graph& joint, const Partition& cut) {
+Result<Graph> join_forward_backward(const Graph& joint, const Partition& cut) {
   Graph out(joint.name());
   ValueMap forward, backward;
   for (const Placeholder& p : joint.placeholders()) {

@@ -12,17 +12,17 @@ namespace cleave::emit {
 constexpr int loop_lanes = loop::reduce_lanes;
 
 // What a value grows by from lane to lane: 0 is one value for all lanes; nothing: it may be any.
-using Step = std::optional<int64_t>;
+using LaneStride = std::optional<int64_t>;
 
-class LaneSteps {
+class LaneStrides {
  public:
-  void set(const loop::Expr& var, Step step) { steps_[var->i] = step; }
-  Step of(const loop::Expr& e) const;
+  void set(const loop::Expr& var, LaneStride step) { steps_[var->i] = step; }
+  LaneStride of(const loop::Expr& e) const;
   // Whether the variable is one of those set: it stands inside the loop.
   bool changes_inside(const loop::Expr& var) const { return steps_.contains(var->i); }
 
  private:
-  std::unordered_map<int64_t, Step> steps_;  // of the variables inside the loop
+  std::unordered_map<int64_t, LaneStride> steps_;  // of the variables inside the loop
 };
 
 // Whether they are one expression, written twice perhaps.

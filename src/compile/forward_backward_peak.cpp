@@ -1,4 +1,4 @@
-#include "compile/halves_peak.h"
+#include "compile/forward_backward_peak.h"
 
 #include <limits>
 #include <set>
@@ -39,20 +39,21 @@ Result<Graph> prepared_half(const Graph& half, const OpRegistry& ops) {
   return g;
 }
 
-Result<HalvesPeak> halves_peak(const Graph& joint, const Partition& cut, const OpRegistry& ops,
-                               const Target& target) {
+Result<ForwardBackwardPeak> forward_backward_peak(const Graph& joint, const Partition& cut,
+                                                  const OpRegistry& ops, const Target& target) {
   return halves_peak_within(joint, cut, ops, target, std::numeric_limits<int64_t>::max());
 }
 
-Result<HalvesPeak> halves_peak_within(const Graph& joint, const Partition& cut,
-                                      const OpRegistry& ops, const Target& target, int64_t room) {
+Result<ForwardBackwardPeak> halves_peak_within(const Graph& joint, const Partition& cut,
+                                               const OpRegistry& ops, const Target& target,
+                                               int64_t room) {
   const auto bytes_of = [&](const Graph& g, ValueId v) {
     const Type& t = g.type(v);
     if (t.is_none) return int64_t{0};
     return rounded(t.is_static() ? memory_bytes(t)
                                  : joint.env().hint_of(t.numel()) * size_of(t.dtype));
   };
-  HalvesPeak out;
+  ForwardBackwardPeak out;
   int64_t tangents = 0, held = 0;  // held: placeholders and what the forward returned
   for (const Placeholder& p : joint.placeholders())
     (p.role == Role::tangent ? tangents : held) += bytes_of(joint, p.value);

@@ -4,7 +4,7 @@
 
 namespace cleave {
 
-void settle_checks(LoweredProgram& p) {
+void drop_redundant_checks(LoweredProgram& p) {
   std::vector<std::optional<KernelChecks>> kernels(p.kernels.size());
   std::vector<bool> is_target(p.steps.size() + 1);
   for (const Step& step : p.steps)

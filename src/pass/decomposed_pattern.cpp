@@ -1,4 +1,4 @@
-#include "pass/spelled_calls.h"
+#include "pass/decomposed_pattern.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,12 +11,12 @@ Dim dim_from_end(const Type& t, int64_t k) {
   return t.rank() >= k ? t.shape[static_cast<size_t>(t.rank() - k)] : Dim(1);
 }
 
-bool SpelledCalls::is_call(ValueId v, std::initializer_list<std::string_view> ops) const {
+bool DecomposedPattern::is_call(ValueId v, std::initializer_list<std::string_view> ops) const {
   const NodeId n = def(v);
   return n.valid() && std::ranges::find(ops, g_.node(n).op->name) != ops.end();
 }
 
-std::optional<ValueId> SpelledCalls::below_view(ValueId v) const {
+std::optional<ValueId> DecomposedPattern::below_view(ValueId v) const {
   if (!is_call(v, {"view", "reshape", "_unsafe_view", "expand", "clone", "alias", "unsqueeze",
                    "squeeze"}))
     return std::nullopt;
@@ -28,11 +28,11 @@ std::optional<ValueId> SpelledCalls::below_view(ValueId v) const {
   return same ? std::optional(in) : std::nullopt;
 }
 
-std::optional<double> SpelledCalls::number_of(const OpView& op, int k) const {
+std::optional<double> DecomposedPattern::number_of(const OpView& op, int k) const {
   if (op.is_number(k)) return op.number(k).as_double();
   return filled(op.in(k));
 }
-std::optional<double> SpelledCalls::filled(ValueId v) const {
+std::optional<double> DecomposedPattern::filled(ValueId v) const {
   if (is_call(v, {"full", "full_like"})) return g_.view(def(v)).attr("fill_value").as_double();
   if (is_call(v, {"scalar_tensor"})) return g_.view(def(v)).attr("s").as_double();
   if (is_call(v, {"zeros", "zeros_like"})) return 0;
@@ -40,7 +40,7 @@ std::optional<double> SpelledCalls::filled(ValueId v) const {
   return std::nullopt;
 }
 
-std::optional<SpelledCalls::Scaled> SpelledCalls::below_scale(ValueId v) const {
+std::optional<DecomposedPattern::Scaled> DecomposedPattern::below_scale(ValueId v) const {
   if (!is_call(v, {"mul", "div"})) return std::nullopt;
   const OpView op = g_.view(def(v));
   const bool divides = op.name() == "div";
@@ -57,7 +57,7 @@ std::optional<SpelledCalls::Scaled> SpelledCalls::below_scale(ValueId v) const {
   return std::nullopt;
 }
 
-std::optional<ValueId> SpelledCalls::below_convert(ValueId v) const {
+std::optional<ValueId> DecomposedPattern::below_convert(ValueId v) const {
   if (!is_call(v, {"_to_copy"})) return std::nullopt;
   const ValueId in = g_.node(def(v)).inputs[0];
   const auto is_work = [](DType t) {

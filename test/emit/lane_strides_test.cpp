@@ -1,0 +1,40 @@
+// How far apart the lanes' values of an expression are.
+#include "emit/lane_strides.h"
+
+#include <gtest/gtest.h>
+
+namespace cleave::emit {
+namespace {
+
+using loop::Expr;
+using loop::Op;
+
+const Expr lane = loop::make_var(1, "i", DType::i64), other = loop::make_var(2, "j", DType::i64);
+
+LaneStride step_of(const Expr& e) {
+  LaneStrides steps;
+  steps.set(lane, 1);
+  return steps.of(e);
+}
+
+TEST(LaneStrides, follow_sums_and_products) {
+  EXPECT_EQ(step_of(other), LaneStride(0));
+  EXPECT_EQ(step_of(lane), LaneStride(1));
+  EXPECT_EQ(step_of(binary(Op::floordiv, other, Expr(7))), LaneStride(0));
+  EXPECT_EQ(step_of(Expr(3) * lane + other), LaneStride(3));
+  EXPECT_EQ(step_of(other - lane * Expr(4)), LaneStride(-4));
+  EXPECT_EQ(step_of(lane * other), LaneStride());
+  EXPECT_EQ(step_of(binary(Op::floordiv, lane, Expr(7))), LaneStride());
+  EXPECT_EQ(step_of(binary(Op::floordiv, lane, Expr(7)) + lane), LaneStride());
+}
+
+// Rotary embeddings add up as deep an index: 2^depth looks at the lanes' variable took minutes.
+TEST(LaneStrides, look_once_at_what_a_deep_expression_reads) {
+  Expr e = lane;
+  constexpr int64_t depth = 400;
+  for (int64_t k = 0; k < depth; ++k) e = e + binary(Op::floordiv, other, Expr(k + 2));
+  EXPECT_EQ(step_of(e), LaneStride(1));
+}
+
+}  // namespace
+}  // namespace cleave::emit
