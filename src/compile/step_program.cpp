@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "loop/lower_rule.h"
 #include "lower/place.h"
 #include "lower/step_uses.h"
 
@@ -140,11 +141,20 @@ class Collector {
   //
   // Of several results a program may make each by a call of its own, which reads what that result
   // needs and may write it over an operand: only the largest single storage is sure.
+  //
+  // A product reads a conversion of a placeholder as it lies where products alone read it, as in
+  // programs that convert again for the others: then neither the converted value nor the workspace
+  // is sure.
   void set_at_least(size_t c) {
     const auto [begin, end] = steps_[c];
     const bool joins = is_join(graph_.view(out_.calls[c].node));
+    const bool reads_conversion =
+        is_product(out_.calls[c]) && std::ranges::any_of(out_.calls[c].reads, [&](int32_t s) {
+          return is_conversion(static_cast<size_t>(s));
+        });
     const auto counts = [&](size_t i, size_t s) {
       if (out_.storages[s].placeholder || out_.storages[s].update) return false;
+      if (reads_conversion && (is_conversion(s) || is_within(s, begin, end))) return false;
       return writes(p_, p_.steps[i], s) ? joins || p_.storages[s].parts.empty() : !joins;
     };
     std::map<size_t, std::pair<size_t, size_t>> alive;  // by storage: first and last step here
@@ -172,6 +182,23 @@ class Collector {
     }
     int64_t now = 0;
     for (size_t i = 0; i + begin < end; ++i) least = std::max(least, now += change[i]);
+  }
+
+  bool is_product(const StepProgram::Call& call) const {
+    const auto& rule = graph_.node(call.node).op->lower;
+    return rule.present() && std::holds_alternative<loop::ProductRule>((*rule)->form);
+  }
+  // Of a placeholder, which may be seen through views.
+  bool is_conversion(size_t s) const {
+    if (out_.storages[s].placeholder || first_[s] == none) return false;
+    const Step& maker = p_.steps[first_[s]];
+    return maker.node.valid() && graph_.node(maker.node).op->name == "_to_copy" &&
+           std::ranges::all_of(storages_of(maker), [&](size_t used) {
+             return used == s || out_.storages[used].placeholder;
+           });
+  }
+  bool is_within(size_t s, size_t begin, size_t end) const {
+    return first_[s] >= begin && last_[s] < end && !out_.storages[s].kept;
   }
 
   bool may_lie_over_operand(const Step& step, size_t result) const {

@@ -131,6 +131,27 @@ TEST(Budget, what_reads_a_view_that_a_call_gives_comes_behind_it) {
     EXPECT_TRUE(verify(value_or_throw(family.program(k))).ok()) << k;
 }
 
+// Where %c is computed again for %m, the product reads %x unconverted, with less workspace.
+TEST(Budget, the_lower_bound_knows_that_products_may_convert) {
+  BudgetFamily family = family_of(
+      "graph @main(%x: input f16[4,3,16], %w: input f32[4,5,16], %z: input f32[4,3,16],"
+      " %y: input f32[1100]) {\n"
+      "  %c = _to_copy(%x; dtype=f32)\n"
+      "  %d = exp(%w)\n"
+      "  %t = permute(%d; dims=[0,2,1])\n"
+      "  %p = bmm(%c, %t)\n"
+      "  %q = sum(%p)\n"
+      "  %b = mul(%y, %q)\n"  // large, after the product
+      "  %e = sum(%b)\n"
+      "  %f = mul(%c, %z)\n"
+      "  %r = add(%f, %e)\n"
+      "  return %r\n}\n",
+      false);
+  const int64_t least = min_peak(family);
+  EXPECT_LT(least, value_or_throw(family.whole_peak()));
+  EXPECT_GE(least, family.lower_bound());
+}
+
 TEST(Budget, text) {
   EXPECT_EQ(value_or_throw(parse_budget("64MiB")).bytes(0), 64 << 20);
   EXPECT_EQ(value_or_throw(parse_budget("1048576")).bytes(0), 1048576);
