@@ -37,6 +37,7 @@ Command compile_command();
 Command kernels_command();
 Command opt_command();
 Command train_command();
+Command tune_command();
 
 // In the order of the help.
 std::vector<Command> all_commands();

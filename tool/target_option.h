@@ -1,6 +1,7 @@
 // --target T: the processor that a program is compiled for.
 #pragma once
 #include "base/target.h"
+#include "base/target_file.h"
 #include "tool/option_list.h"
 
 namespace cleave::tool {
@@ -10,10 +11,11 @@ struct TargetOption {
 
   void add_to(OptionList& options) {
     options.option("--target", text,
-                   "native, x86-64-v2, x86-64-v3 (AVX2), x86-64-v4 (AVX-512), x86-64-v4-bf16");
+                   "native, x86-64-v2, x86-64-v3 (AVX2), x86-64-v4 (AVX-512), x86-64-v4-bf16, or a "
+                   "file of cleave tune");
   }
-  // Errors: user for another word, unsupported for aarch64.
-  Result<Target> target() const { return parse_target(text); }
+  // Errors: user for another word or file, unsupported for aarch64.
+  Result<Target> target() const { return target_of(text); }
   // Of commands that run it. Error (unsupported): this machine can't.
   Result<Target> runnable() const {
     CLEAVE_TRY(const Target found, target());

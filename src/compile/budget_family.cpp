@@ -31,7 +31,7 @@ Result<BudgetFamily> BudgetFamily::make(const Graph& graph, const Target& target
 Status BudgetFamily::build() {
   CLEAVE_TRY(const PlannedProgram plain, measure_program(*graph_, *products_, Save::nothing));
   steps_ = std::make_unique<StepProgram>(step_program(*graph_, plain.lowered));
-  CLEAVE_TRY(StepTasks tasks, StepTasks::make(*graph_, *steps_, {}));
+  CLEAVE_TRY(StepTasks tasks, StepTasks::make(*graph_, *steps_, products_->target().rates));
   tasks_ = std::make_unique<StepTasks>(std::move(tasks));
   const StepTasks::Bound bound = tasks_->lower_bound();
   lower_bound_ = steps_->placeholder_bytes + bound.bytes;

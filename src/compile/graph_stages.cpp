@@ -81,12 +81,14 @@ Status run_tags(GraphWork& w) {
 // A budget decides by itself what runs again.
 Status run_kept(GraphWork& w) {
   if (w.options.is_cut || w.options.memory_budget.given()) return {};
-  CLEAVE_TRY(const CheapRemat kept, cheap_remat(w.graph, {}));
+  CLEAVE_TRY(const CheapRemat kept, cheap_remat(w.graph, w.options.target.rates));
   w.report.recompute_ns = kept.again_ns;
   return {};
 }
 
-Status run_fuse(GraphWork& w) { return w.options.fuse ? fuse_calls(w.graph, w.ops) : Status(); }
+Status run_fuse(GraphWork& w) {
+  return w.options.fuse ? fuse_calls(w.graph, w.ops, w.options.target.rates) : Status();
+}
 
 Status run_cut(GraphWork& w) {
   if (!w.options.memory_budget.given()) return {};

@@ -188,9 +188,9 @@ class Collector {
     const auto& rule = graph_.node(call.node).op->lower;
     return rule.present() && std::holds_alternative<loop::ProductRule>((*rule)->form);
   }
-  // Of a placeholder, which may be seen through views.
+  // Of a placeholder, which may be seen through views. Not a part of a join.
   bool is_conversion(size_t s) const {
-    if (out_.storages[s].placeholder || first_[s] == none) return false;
+    if (s >= first_.size() || first_[s] == none || out_.storages[s].placeholder) return false;
     const Step& maker = p_.steps[first_[s]];
     return maker.node.valid() && graph_.node(maker.node).op->name == "_to_copy" &&
            std::ranges::all_of(storages_of(maker), [&](size_t used) {

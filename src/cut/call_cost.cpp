@@ -14,10 +14,10 @@ int64_t call_ns(const Graph& g, NodeId n, const MachineRates& rates) {
     const bool product = has(node.op->traits, Trait::compute_intensive);
     const double gflops = product ? rates.product_gflops : rates.pointwise_gflops;
     ns = std::max(static_cast<double>(cost.flops) / gflops,
-                  static_cast<double>(cost.bytes) / rates.gigabytes);
+                  static_cast<double>(cost.bytes) / rates.memory_gigabytes);
   }
   constexpr double most = 0x1p50;  // a bound for sums of many
-  return std::max<int64_t>(1, rates.call_ns + static_cast<int64_t>(std::min(std::ceil(ns), most)));
+  return std::max<int64_t>(1, static_cast<int64_t>(rates.call_ns + std::min(std::ceil(ns), most)));
 }
 
 }  // namespace cleave

@@ -30,14 +30,15 @@ void collect_graph_names(const Graph& g, std::set<std::string>& names) {
 
 }  // namespace
 
-Status fuse_calls(Graph& graph, const OpRegistry& ops) {
+Status fuse_calls(Graph& graph, const OpRegistry& ops, const MachineRates& rates) {
+  const FuseCosts costs = FuseCosts::of(rates);
   std::set<std::string> taken = {graph.name()};
   collect_graph_names(graph, taken);
   CLEAVE_CHECK(rewrite_subgraphs(graph, [&](Graph& sub) -> Result<bool> {
-    CLEAVE_CHECK(Fuser(sub, taken).run(ops));
+    CLEAVE_CHECK(Fuser(sub, costs, taken).run(ops));
     return true;
   }));
-  return Fuser(graph, taken).run(ops);
+  return Fuser(graph, costs, taken).run(ops);
 }
 
 }  // namespace cleave

@@ -106,8 +106,8 @@ void Fuser::add(std::vector<ValueId>& list, ValueId v) {
 bool Fuser::is_cheap(NodeId n) {
   const Node& node = g_.node(n);
   const Call& c = call(n);
-  if (node.output_count != 1 || c.flops > cheap_flops || has(node.op->traits, Trait::random) ||
-      has(node.op->traits, Trait::data_dependent))
+  if (node.output_count != 1 || c.flops > costs_.cheap_flops ||
+      has(node.op->traits, Trait::random) || has(node.op->traits, Trait::data_dependent))
     return false;
   const ValueId y = node.out(0);
   if (returned_.contains(y.v)) return false;
@@ -144,7 +144,7 @@ bool Fuser::waits(NodeId n) {
 bool Fuser::is_worth_repeating(int64_t flops, int64_t elements, int64_t larger) {
   if (larger <= elements) return true;
   const int64_t again = flops * (larger - elements);
-  return again <= launch_flops + elements * flops_of_8_bytes;
+  return again <= costs_.launch_flops + elements * costs_.flops_of_8_bytes;
 }
 
 bool Fuser::every_reader_inlines(ValueId v) {

@@ -75,7 +75,7 @@ int32_t Fuser::best_group(NodeId n) {
 
 bool Fuser::is_worth_waiting(NodeId n, int64_t saved) {
   const int64_t bytes = call(n).elements * 4;
-  return bytes <= launch_bytes || saved * 16 >= bytes;
+  return bytes <= costs_.launch_bytes || saved * 16 >= bytes;
 }
 
 int64_t Fuser::saving(NodeId n, int32_t g) {
@@ -166,12 +166,12 @@ bool Fuser::leads_to(NodeId n, int64_t elements) {
   return false;
 }
 
-bool Fuser::keeps_row(const Group& g) {
+bool Fuser::keeps_row(const Group& g) const {
   for (const FoldForm& f : g.forms) {
     if (f.kind == FoldForm::Kind::chunks) return false;
-    if (f.kind == FoldForm::Kind::rows && f.count * 4 > row_bytes) return false;
+    if (f.kind == FoldForm::Kind::rows && f.count * 4 > costs_.row_bytes) return false;
     if (f.kind == FoldForm::Kind::columns && f.runs == g.forms[0].runs &&
-        (f.count * loop::column_lanes * 4 > row_bytes ||
+        (f.count * loop::column_lanes * 4 > costs_.row_bytes ||
          (f.results < few_columns && g.elements > small_elements)))
       return false;
   }

@@ -43,7 +43,7 @@ bool Fuser::is_worth_placing(NodeId join) {
     else
       more_kernels += d.valid() && call(d).kind != Kind::other;
   }
-  return saved > std::max<int64_t>(more_kernels, 0) * launch_bytes;
+  return saved > std::max<int64_t>(more_kernels, 0) * costs_.launch_bytes;
 }
 
 bool Fuser::is_made_apart(NodeId join, size_t operand) {

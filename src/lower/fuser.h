@@ -11,13 +11,14 @@
 #include "ir/graph.h"
 #include "ir/op_def.h"
 #include "lower/fold_form.h"
+#include "lower/fuse_cost.h"
 
 namespace cleave {
 
 class Fuser {
  public:
-  Fuser(Graph& graph, std::set<std::string>& taken)
-      : g_(graph), calls_(graph.node_capacity()), taken_(taken) {}
+  Fuser(Graph& graph, const FuseCosts& costs, std::set<std::string>& taken)
+      : g_(graph), costs_(costs), calls_(graph.node_capacity()), taken_(taken) {}
 
   Status run(const OpRegistry& ops);
 
@@ -119,7 +120,7 @@ class Fuser {
   bool leads_to(NodeId n, int64_t elements);
 
   // Whether what its folds give may be read while the row is still near.
-  static bool keeps_row(const Group& g);
+  bool keeps_row(const Group& g) const;
 
   // Whether two folds can be of one kernel: the same rows, or rows of the one are what the other
   // adds up.
@@ -158,6 +159,7 @@ class Fuser {
   ValueId current(ValueId v) const;
   std::string fresh_name(const std::string& stem);
   Graph& g_;
+  const FuseCosts costs_;
   std::vector<NodeId> order_;
   std::vector<Call> calls_;  // by node
   std::vector<Group> groups_;

@@ -14,7 +14,7 @@ WRITES = {"--out", "-o", "--forward", "--backward", "--save-init"}
 FOLDERS = {"--dump", "--plot"}
 # Positionals that are no graph.
 KINDS = {"remat": "remat", "plan": "buffers"}
-WRITTEN = {"run": ".safetensors", "train": ".safetensors", "plan": ".csv"}  # others write graphs
+WRITTEN = {"run": ".safetensors", "train": ".safetensors", "plan": ".csv", "tune": ".target"}  # others write graphs
 # As much work as they say: only few of it is asked for.
 WORK = {"--repeat", "--steps", "--moves", "--time", "--sample", "--layers", "--width", "--heads", "--batch", "--context", "--threads"}
 # What a command is given, in one of several forms, so that lines of it do something, and none for long.
@@ -29,7 +29,7 @@ WELL = {
     "--compiler": ["automatic", "clang", "cc", "none"], "--autocast": ["bf16", "f16"], "--solver": ["dp", "greedy", "ilp"], "--budget": ["100%", "90%", "64MiB", "0.5"],
     "--estimator": ["flops", "testing", "profile"], "--ban": ["reductions=off", "used_far_apart=off,not_in_allowlist=off"], "--saved-bytes": ["64MiB", "1KiB"],
     "--peak-percent": ["100", "90%", "75.5"], "--capacity": ["none", "1MiB"], "--stage": ["pre_grad", "joint", "post_grad"], "--schedule": ["cosine", "linear", "constant"],
-    "--pass": ["fold_view", "fold_view,drop_noop_view"], "--on": ["", "join_pads"], "--off": ["fold_view", ""], "--size": ["s0=8"],
+    "--pass": ["fold_view", "fold_view,drop_noop_view"], "--on": ["", "join_pads"], "--off": ["fold_view", ""], "--size": ["s0=8"], "--target": ["native", "x86-64-v2", "x86-64-v3"],
     "--lr": ["1e-3", "0.1"], "--final-lr": ["0", "1e-4"], "--dropout": ["0", "0.5"], "--weight-decay": ["0", "0.1"], "--clip": ["0", "1"],
 }
 WRONG = ["", " ", "-", "--", "nonsense", "-1", "1e999", "nan", "inf", "99999999999999999999", "-9223372036854775809", "18446744073709551616",

@@ -1,0 +1,131 @@
+#include "base/target_file.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <set>
+#include <vector>
+
+#include "base/target.h"
+#include "base/write_file.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::string_view version = "cleave-target 1";
+constexpr size_t max_file_bytes = 64 << 10;
+constexpr double max_rate = 1e12;
+
+struct Field {
+  std::string_view name;
+  double MachineRates::* rate;
+};
+constexpr std::array fields = {Field{"product_gflops", &MachineRates::product_gflops},
+                               Field{"pointwise_gflops", &MachineRates::pointwise_gflops},
+                               Field{"memory_gigabytes", &MachineRates::memory_gigabytes},
+                               Field{"cache_gigabytes", &MachineRates::cache_gigabytes},
+                               Field{"call_ns", &MachineRates::call_ns},
+                               Field{"cache_bytes", &MachineRates::cache_bytes}};
+
+std::string_view trimmed(std::string_view s) {
+  constexpr std::string_view blank = " \t\r";
+  const size_t begin = s.find_first_not_of(blank);
+  return begin == s.npos ? "" : s.substr(begin, s.find_last_not_of(blank) - begin + 1);
+}
+
+// The next line without its comment; the rest stays.
+std::string_view next_line(std::string_view& text) {
+  const size_t end = std::min(text.find('\n'), text.size());
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return trimmed(line.substr(0, std::min(line.find('#'), line.size())));
+}
+
+Result<double> read_rate(std::string_view text) {
+  double x = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), x);
+  if (error != std::errc() || end != text.data() + text.size() || !(x > 0) || x > max_rate)
+    return user_error("`{}`, expected a number above 0", text.substr(0, 40));
+  return x;
+}
+
+Status read_field(std::string_view name, std::string_view value, Target& into) {
+  if (name == "set") {
+    CLEAVE_TRY(const Target named, parse_target(value));
+    into.set = named.set;
+    into.is_native = named.is_native;
+    return {};
+  }
+  for (const Field& f : fields)
+    if (f.name == name) {
+      Result<double> rate = read_rate(value);
+      if (!rate.ok()) return std::move(rate).failure().within(std::string(name));
+      into.rates.*f.rate = *rate;
+      return {};
+    }
+  return user_error("`{}` is no name of a target file, expected set, {}", name.substr(0, 40),
+                    fmt::join(
+                        [] {
+                          std::vector<std::string_view> names;
+                          for (const Field& f : fields) names.push_back(f.name);
+                          return names;
+                        }(),
+                        ", "));
+}
+
+}  // namespace
+
+Result<Target> parse_target_file(std::string_view text) {
+  if (next_line(text) != version)
+    return user_error("line 1: expected `{}`; `cleave tune --out FILE` writes such files", version);
+  Target out = Target::here();
+  out.rates = {};
+  std::set<std::string_view> seen;
+  for (int number = 2; !text.empty(); ++number) {
+    const std::string_view line = next_line(text);
+    if (line.empty()) continue;
+    const size_t space = std::min(line.find_first_of(" \t"), line.size());
+    const std::string_view name = line.substr(0, space);
+    if (!seen.insert(name).second) return user_error("line {}: {} stands twice", number, name);
+    if (Status read = read_field(name, trimmed(line.substr(space)), out); !read.ok())
+      return std::move(read).failure().within(fmt::format("line {}", number));
+  }
+  if (!seen.contains("set")) return user_error("no line `set`, such as `set native`");
+  return out;
+}
+
+std::string print_target_file(const Target& target) {
+  std::string out = fmt::format("{}\nset {}\n", version, target.text());
+  for (const Field& f : fields) out += fmt::format("{} {}\n", f.name, target.rates.*f.rate);
+  return out;
+}
+
+Result<Target> read_target_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return user_error("{}: {}", path, std::strerror(errno));
+  std::string text(max_file_bytes + 1, ' ');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) return user_error("{}: {}", path, std::strerror(errno));
+  text.resize(static_cast<size_t>(file.gcount()));
+  if (text.size() > max_file_bytes)
+    return user_error("{}: over {} bytes, no target file", path, max_file_bytes);
+  Result<Target> target = parse_target_file(text);
+  if (!target.ok()) return std::move(target).failure().within(path);
+  return target;
+}
+
+Result<Target> target_of(const std::string& name_or_path) {
+  const bool is_path = name_or_path.find_first_of("/.") != std::string::npos;
+  return is_path ? read_target_file(name_or_path) : parse_target(name_or_path);
+}
+
+Target Target::read(const std::string& path) { return value_or_throw(read_target_file(path)); }
+
+void Target::write(const std::string& path) const {
+  const std::string text = print_target_file(*this);
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
+  value_or_throw(write_file(path, {&bytes, 1}));
+}
+
+}  // namespace cleave

@@ -1,0 +1,72 @@
+// Targets as files.
+#include "base/target_file.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/target.h"
+
+namespace cleave {
+namespace {
+
+std::string message_of(std::string_view text) {
+  const Result<Target> target = parse_target_file(text);
+  return target.ok() ? "" : target.failure().message;
+}
+
+TEST(TargetFile, goes_both_ways) {
+  Target target = Target::named("x86-64-v3");
+  target.rates = {.product_gflops = 0.1,
+                  .pointwise_gflops = 71.4,
+                  .memory_gigabytes = 1e12,
+                  .cache_gigabytes = 1.0 / 3,
+                  .call_ns = 15.3,
+                  .cache_bytes = 1280 << 10};
+  const Target read = value_or_throw(parse_target_file(print_target_file(target)));
+  EXPECT_EQ(read.text(), "x86-64-v3");
+  EXPECT_EQ(read, target);
+  EXPECT_EQ(value_or_throw(parse_target_file(print_target_file(Target::here()))), Target::here());
+}
+
+TEST(TargetFile, what_is_not_named_is_the_tables) {
+  const Target target = value_or_throw(parse_target_file(
+      "cleave-target 1\r\n\n  # a comment\nset   x86-64-v2 # the least\n\tcall_ns 7\n"));
+  EXPECT_EQ(target.text(), "x86-64-v2");
+  EXPECT_EQ(target.rates.call_ns, 7);
+  EXPECT_EQ(target.rates.product_gflops, MachineRates().product_gflops);
+}
+
+TEST(TargetFile, errors_name_the_line) {
+  EXPECT_NE(message_of("").find("line 1: expected `cleave-target 1`"), std::string::npos);
+  EXPECT_NE(message_of("cleave-target 2\nset native\n").find("line 1"), std::string::npos);
+  EXPECT_NE(message_of("cleave-target 1\n").find("no line `set`"), std::string::npos);
+  const std::string begin = "cleave-target 1\nset native\n";
+  EXPECT_EQ(message_of(begin + "call_ns 1\ncall_ns 2\n"), "line 4: call_ns stands twice");
+  EXPECT_NE(message_of(begin + "speed 1\n").find("line 3: `speed` is no name"), std::string::npos);
+  for (const char* number : {"", "0", "-1", "nan", "inf", "1e13", "1x", "1 2", "0x10"})
+    EXPECT_NE(message_of(begin + "call_ns " + number).find("line 3: call_ns: `"), std::string::npos)
+        << number;
+  EXPECT_NE(message_of("cleave-target 1\nset x86-64-v9\n").find("line 2: target x86-64-v9"),
+            std::string::npos);
+}
+
+TEST(TargetFile, a_name_or_a_path) {
+  EXPECT_EQ(value_or_throw(target_of("x86-64-v2")).text(), "x86-64-v2");
+  const std::string path =
+      (std::filesystem::temp_directory_path() / fmt::format("cleave_{}.target", getpid())).string();
+  Target slow = Target::here();
+  slow.rates.memory_gigabytes = 1;
+  slow.write(path);
+  EXPECT_EQ(Target::read(path), slow);
+  EXPECT_EQ(value_or_throw(target_of(path)), slow);
+  std::ofstream(path) << std::string(100'000, '#');
+  EXPECT_NE(target_of(path).failure().message.find("no target file"), std::string::npos);
+  std::filesystem::remove(path);
+  EXPECT_EQ(target_of(path).failure().kind, ErrorKind::user);
+  EXPECT_THROW(Target::read(path), Error);
+}
+
+}  // namespace
+}  // namespace cleave
