@@ -142,20 +142,24 @@ class Collector {
   // Of several results a program may make each by a call of its own, which reads what that result
   // needs and may write it over an operand: only the largest single storage is sure.
   //
-  // A product reads a conversion of a placeholder as it lies where products alone read it, as in
-  // programs that convert again for the others: then neither the converted value nor the workspace
-  // is sure.
+  // What a call reads may lie in another way in a program that makes it for this call alone: a
+  // conversion of a placeholder isn't made at all for products, which convert themselves; their
+  // workspace hangs on how their operands lie; and a view that copies is one then that doesn't, so
+  // that only its result is sure.
   void set_at_least(size_t c) {
     const auto [begin, end] = steps_[c];
     const bool joins = is_join(graph_.view(out_.calls[c].node));
-    const bool reads_conversion =
-        is_product(out_.calls[c]) && std::ranges::any_of(out_.calls[c].reads, [&](int32_t s) {
-          return is_conversion(static_cast<size_t>(s));
-        });
+    const bool copies_view = has_rule<loop::ViewRule>(out_.calls[c]);
+    const bool is_product = has_rule<loop::ProductRule>(out_.calls[c]);
+    const bool reads_made = std::ranges::any_of(out_.calls[c].reads, [&](int32_t s) {
+      return !out_.storages[static_cast<size_t>(s)].placeholder;
+    });
     const auto counts = [&](size_t i, size_t s) {
       if (out_.storages[s].placeholder || out_.storages[s].update) return false;
-      if (reads_conversion && (is_conversion(s) || is_within(s, begin, end))) return false;
-      return writes(p_, p_.steps[i], s) ? joins || p_.storages[s].parts.empty() : !joins;
+      if (is_product && (is_conversion(s) || (reads_made && is_within(s, begin, end))))
+        return false;
+      if (writes(p_, p_.steps[i], s)) return joins || p_.storages[s].parts.empty();
+      return !joins && !copies_view;
     };
     std::map<size_t, std::pair<size_t, size_t>> alive;  // by storage: first and last step here
     for (size_t i = begin; i < end; ++i)
@@ -184,9 +188,10 @@ class Collector {
     for (size_t i = 0; i + begin < end; ++i) least = std::max(least, now += change[i]);
   }
 
-  bool is_product(const StepProgram::Call& call) const {
+  template <class Rule>
+  bool has_rule(const StepProgram::Call& call) const {
     const auto& rule = graph_.node(call.node).op->lower;
-    return rule.present() && std::holds_alternative<loop::ProductRule>((*rule)->form);
+    return rule.present() && std::holds_alternative<Rule>((*rule)->form);
   }
   // Of a placeholder, which may be seen through views. Not a part of a join.
   bool is_conversion(size_t s) const {

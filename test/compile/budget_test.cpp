@@ -152,6 +152,24 @@ TEST(Budget, the_lower_bound_knows_that_products_may_convert) {
   EXPECT_GE(least, family.lower_bound());
 }
 
+// Where %s is computed again for %r alone, it is written so that %r is a view of it.
+TEST(Budget, the_lower_bound_knows_that_views_may_not_copy) {
+  BudgetFamily family = family_of(
+      "graph @main(%x: input f32[11,7,31]) {\n"
+      "  %s = sin(%x)\n"
+      "  %p = permute(%s; dims=[1,0,2])\n"
+      "  %m = sum(%p; dim=[0,2])\n"
+      "  %n = exp(%m)\n"
+      "  %r = reshape(%p; shape=[2387])\n"
+      "  %t = slice(%r; start=0, end=61)\n"
+      "  %u = exp(%t)\n"
+      "  return %n, %u\n}\n",
+      false);
+  const int64_t least = min_peak(family);
+  EXPECT_LT(least, value_or_throw(family.whole_peak()));
+  EXPECT_GE(least, family.lower_bound());
+}
+
 TEST(Budget, text) {
   EXPECT_EQ(value_or_throw(parse_budget("64MiB")).bytes(0), 64 << 20);
   EXPECT_EQ(value_or_throw(parse_budget("1048576")).bytes(0), 1048576);
