@@ -174,8 +174,7 @@ double ns_per_element(runtime::Compiler& compiler, const Written& w) {
 }
 
 void run() {
-  auto compiler =
-      value_or_throw(runtime::make_compiler(runtime::CompilerKind::automatic, Target::here()));
+  auto compiler = value_or_throw(runtime::make_compiler(CompilerChoice::automatic, Target::here()));
   constexpr int64_t large = (64 << 20) / 4;
   struct Row {
     const char* name;

@@ -31,10 +31,10 @@ Measured measure(const OpRegistry& ops, const Graph& g, PassStage stage) {
   for (int run = 0; run < (nodes <= 10000 ? 10 : 2); ++run) {
     Graph copy = g;
     const double begin = bench::thread_seconds();
-    const std::vector<PassReport> reports = value_or_throw(run_stage(stage, copy, ops, {}));
+    const std::vector<CompilePass> reports = value_or_throw(run_stage(stage, copy, ops, {}));
     best.us = std::min(best.us, 1e6 * (bench::thread_seconds() - begin) / nodes);
     best.matches = 0;
-    for (const PassReport& r : reports) best.matches += r.matches;
+    for (const CompilePass& r : reports) best.matches += r.matches;
   }
   return best;
 }

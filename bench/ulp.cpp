@@ -61,8 +61,7 @@ double error_in_ulp(float got, double want) {
 constexpr int64_t block = 1 << 16;
 
 int run(const Subject& s, int64_t stride) {
-  auto compiler =
-      value_or_throw(runtime::make_compiler(runtime::CompilerKind::automatic, Target::here()));
+  auto compiler = value_or_throw(runtime::make_compiler(CompilerChoice::automatic, Target::here()));
   const std::string kernel = fmt::format(
       "void all(const float *x, float *y, int64_t n) {{\n"
       "  for (int64_t i = 0; i < n; i += 16) put_f32x16(y + i, {}_f32x16(get_f32x16(x + "

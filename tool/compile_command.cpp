@@ -48,15 +48,15 @@ Result<Graph> at_sizes(Graph g, const Options& o) {
 }
 
 // The stages that the command ran by itself, in front of those of the program.
-CompileReport joined(CompileReport front, CompileReport program) {
+Report joined(Report front, Report program) {
   program.compile_ms += front.compile_ms;
   program.stages.insert(program.stages.begin(), front.stages.begin(), front.stages.end());
   return program;
 }
 
-nlohmann::ordered_json to_json(const CompileReport& r, const Target& target) {
+nlohmann::ordered_json to_json(const Report& r, const Target& target) {
   nlohmann::ordered_json stages = nlohmann::ordered_json::array();
-  for (const StageReport& s : r.stages)
+  for (const CompileStage& s : r.stages)
     stages.push_back({{"name", s.name}, {"ms", s.ms}, {"nodes", s.nodes}});
   return {{"stages", stages},
           {"compile_ms", r.compile_ms},
@@ -81,13 +81,13 @@ Status run(const Options& o) {
   options.dump_dir = o.dump;
   options.passes = o.choice.pass_options();
   if (!o.budget.empty()) { CLEAVE_TRY(options.memory_budget, parse_budget(o.budget)); }
-  CompileReport front;
+  Report front;
   CLEAVE_CHECK(run_stages(Stage::autocast, Stage::pre_grad, graph, ops, options, &front));
   CLEAVE_TRY(const auto program, CompiledProgram::compile(graph, ops, options));
-  const CompileReport report = joined(std::move(front), program->report());
+  const Report report = joined(std::move(front), program->report());
   if (o.json) return print_json(to_json(report, options.target));
   fmt::print("{:<24}{:>12}{:>10}\n", "stage", "ms", "nodes");
-  for (const StageReport& s : report.stages)
+  for (const CompileStage& s : report.stages)
     fmt::print("{:<24}{:>12.3f}{:>10}\n", s.name, s.ms, s.nodes);
   fmt::print("compiled in {:.1f} ms; {} kernels, {} of them distinct; planned peak {} B\n",
              report.compile_ms, report.kernels, report.distinct_kernels, report.planned_peak_bytes);

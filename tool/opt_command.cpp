@@ -48,9 +48,9 @@ void print_list() {
   fmt::print("{} passes, {} rules\n", names.size(), rules);
 }
 
-nlohmann::ordered_json as_json(const std::vector<PassReport>& reports) {
+nlohmann::ordered_json as_json(const std::vector<CompilePass>& reports) {
   nlohmann::ordered_json passes = nlohmann::ordered_json::array();
-  for (const PassReport& r : reports) {
+  for (const CompilePass& r : reports) {
     nlohmann::ordered_json pass = {
         {"name", r.name}, {"matches", r.matches}, {"nodes", r.nodes}, {"ms", r.ms}};
     for (const RuleCount& c : r.rules)
@@ -64,8 +64,8 @@ nlohmann::ordered_json as_json(const std::vector<PassReport>& reports) {
   return {{"passes", std::move(passes)}};
 }
 
-void print_reports(const std::vector<PassReport>& reports, bool rules) {
-  for (const PassReport& r : reports) {
+void print_reports(const std::vector<CompilePass>& reports, bool rules) {
+  for (const CompilePass& r : reports) {
     fmt::print(stderr, "{:<32} {:>6} matches {:>7} nodes {:>9.3f} ms\n", r.name, r.matches, r.nodes,
                r.ms);
     if (!rules) continue;
@@ -75,7 +75,7 @@ void print_reports(const std::vector<PassReport>& reports, bool rules) {
   }
 }
 
-Result<std::vector<PassReport>> run_passes(const Options& o, Graph& g, const OpRegistry& ops) {
+Result<std::vector<CompilePass>> run_passes(const Options& o, Graph& g, const OpRegistry& ops) {
   CLEAVE_CHECK(o.choice.check());
   PassOptions options = o.choice.pass_options();
   options.times = true;
@@ -85,7 +85,7 @@ Result<std::vector<PassReport>> run_passes(const Options& o, Graph& g, const OpR
       if (name_of(stage) == o.stage) return run_stage(stage, g, ops, options);
     return user_error("--stage {}: expected pre_grad, joint, post_grad or decomposed", o.stage);
   }
-  std::vector<PassReport> reports;
+  std::vector<CompilePass> reports;
   if (!o.rule.empty()) {
     CLEAVE_TRY(std::string text, read_text(o.rule));
     PassOptions host{.times = true};
@@ -95,7 +95,7 @@ Result<std::vector<PassReport>> run_passes(const Options& o, Graph& g, const OpR
   }
   for (const std::string& name : split_names(o.passes)) {
     CLEAVE_TRY(const Pass pass, find_pass(name));
-    CLEAVE_TRY(PassReport report, run_pass(pass, g, ops, options));
+    CLEAVE_TRY(CompilePass report, run_pass(pass, g, ops, options));
     reports.push_back(std::move(report));
   }
   return reports;
@@ -112,7 +112,7 @@ Status run(const Options& o) {
                            o.json ? Stdout::json : Stdout::free));
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
-  CLEAVE_TRY(const std::vector<PassReport> reports, run_passes(o, p.main, ops));
+  CLEAVE_TRY(const std::vector<CompilePass> reports, run_passes(o, p.main, ops));
   if (Status s = verify(p.main); !s.ok())
     return bug("opt: the passes made a wrong graph: {}", s.failure().message);
   if (!o.out.empty() || !o.json)

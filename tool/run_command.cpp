@@ -111,10 +111,10 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
   CLEAVE_TRY(options.target, o.target.runnable());
   options.executor = make_thread_pool(o.threads);
   options.dump_dir = o.dump;
-  options.compiler = o.compiler == "cc"      ? runtime::CompilerKind::cc
-                     : o.compiler == "clang" ? runtime::CompilerKind::clang
-                     : o.compiler == "none"  ? runtime::CompilerKind::none
-                                             : runtime::CompilerKind::automatic;
+  options.compiler = o.compiler == "cc"      ? CompilerChoice::cc
+                     : o.compiler == "clang" ? CompilerChoice::clang
+                     : o.compiler == "none"  ? CompilerChoice::none
+                                             : CompilerChoice::automatic;
   options.fuse = o.fuse != "off";
   options.passes = o.choice.pass_options();
   options.is_cut = o.mode == "pytorch";

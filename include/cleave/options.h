@@ -7,20 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "cleave/compiler_choice.h"
 #include "cleave/dtype.h"
 #include "cleave/executor.h"
 #include "cleave/memory_budget.h"
 #include "cleave/op.h"
+#include "cleave/report.h"
 #include "cleave/rewrite.h"
 #include "cleave/store.h"
 #include "cleave/target.h"
 
 namespace cleave {
-
-// What compiles the generated C text: clang in this process (where it was built in, about 5 ms a
-// kernel), or the system's cc as a process of its own. none: nothing is compiled and kernels are
-// interpreted, with the same bits of results in 20 to 100 times the time.
-enum class CompilerChoice : uint8_t { automatic, clang, cc, none };
 
 struct Options {
   // The host program's threads; null: cleave's own, `threads` many (0: one for each core).
@@ -73,36 +70,6 @@ struct Options {
   // the store of another step of the same model to go on from where that one stands, with other
   // shapes or options.
   std::optional<Store> store = {};
-};
-
-struct CompileStage {
-  std::string name;
-  double ms = 0;
-  size_t nodes = 0;
-};
-
-// A pass that ran: how often it rewrote something, and how many calls that were.
-struct CompilePass {
-  std::string name;
-  int64_t matches = 0, nodes = 0;
-  double ms = 0;
-};
-
-struct Report {
-  double trace_ms = 0;    // the model's own code, gradients and optimizer
-  double compile_ms = 0;  // from the traced graph to a program that runs
-  std::vector<CompileStage> stages;
-  std::vector<CompilePass> passes;  // in their order
-  int64_t nodes = 0;                // of the traced graph
-  int64_t kernels = 0;              // calls in a run: generated kernels and library calls
-  int64_t distinct_kernels = 0;     // generated kernels, each compiled once
-  // Placeholders, results, live values and workspace at the highest moment of a run, each rounded
-  // up to 64 bytes; and the two parts that it is planned from.
-  int64_t planned_peak_bytes = 0;
-  int64_t arena_bytes = 0;
-  int64_t placeholder_bytes = 0;
-  // By the cost table: how long a run takes more because of what it computes again.
-  int64_t recompute_ns = 0;
 };
 
 // Of one step of a program: a generated kernel, or a call of the runtime.

@@ -11,24 +11,6 @@
 namespace cleave {
 namespace {
 
-void add_passes(const std::vector<PassReport>& reports, Report& out) {
-  for (const PassReport& p : reports) out.passes.push_back({p.name, p.matches, p.nodes, p.ms});
-}
-
-Report report_of(const CompileReport& r, const Graph& traced) {
-  Report out;
-  out.compile_ms = r.compile_ms;
-  for (const StageReport& s : r.stages) out.stages.push_back({s.name, s.ms, s.nodes});
-  out.nodes = static_cast<int64_t>(traced.node_count());
-  out.kernels = r.kernels;
-  out.distinct_kernels = r.distinct_kernels;
-  out.planned_peak_bytes = r.planned_peak_bytes;
-  out.arena_bytes = r.arena_bytes;
-  out.placeholder_bytes = r.placeholder_bytes;
-  out.recompute_ns = r.recompute_ns;
-  return out;
-}
-
 HostMemory memory_of(void* data, const HostTensor& t) { return {data, t.bytes(), t.dtype()}; }
 
 std::string spec_text(const InputSpec& s) {
@@ -50,9 +32,10 @@ Result<std::unique_ptr<BoundProgram>> BoundProgram::make(Parts parts, const std:
   compile.executor = executor;
   compile.forward_results = parts.forward_results;
   CLEAVE_TRY(p->program_, CompiledProgram::compile(p->traced_, options.ops.registry(), compile));
-  p->report_ = report_of(p->program_->report(), p->traced_);
-  add_passes(parts.passes, p->report_);
-  add_passes(p->program_->report().passes, p->report_);
+  p->report_ = p->program_->report();
+  p->report_.nodes = static_cast<int64_t>(p->traced_.node_count());
+  std::vector<CompilePass>& passes = p->report_.passes;
+  passes.insert(passes.begin(), parts.passes.begin(), parts.passes.end());
   CLEAVE_TRY(p->instance_, Instance::make(p->program_, executor));
 
   // Where each placeholder's memory comes from, by its position.

@@ -23,8 +23,8 @@ class BoundProgram {
     std::vector<ValueId> inputs;
     std::vector<InputSpec> specs;
     std::vector<std::pair<ValueId, HostTensor*>> own;
-    size_t forward_results = 0;           // CompileOptions'
-    std::vector<PassReport> passes = {};  // that ran while it was traced
+    size_t forward_results = 0;            // CompileOptions'
+    std::vector<CompilePass> passes = {};  // that ran while it was traced
   };
   static Result<std::unique_ptr<BoundProgram>> make(Parts parts, const std::string& what,
                                                     const Options& options);

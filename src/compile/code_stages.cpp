@@ -25,7 +25,7 @@ Status run_in_place(CodeWork& w) {
 }
 
 // Whether kernels run as bytecode. C text of the host program is compiled nevertheless.
-bool interprets(const CodeWork& w) { return w.options.compiler == runtime::CompilerKind::none; }
+bool interprets(const CodeWork& w) { return w.options.compiler == CompilerChoice::none; }
 
 // Kernels are spread over units so that the units can be compiled side by side: an even number of
 // them, alike in length, about this many bytes of text each. Each unit costs a prelude.
@@ -136,9 +136,9 @@ Status load_foreign(CodeWork& w) {
 
 Status compile_units(CodeWork& w) {
   if (w.units.empty()) return {};
-  CLEAVE_TRY(w.compiler, runtime::make_compiler(
-                             interprets(w) ? runtime::CompilerKind::automatic : w.options.compiler,
-                             w.options.target));
+  CLEAVE_TRY(w.compiler,
+             runtime::make_compiler(interprets(w) ? CompilerChoice::automatic : w.options.compiler,
+                                    w.options.target));
   std::vector<Result<std::shared_ptr<runtime::LoadedCode>>> loaded(
       w.units.size(), std::shared_ptr<runtime::LoadedCode>());
   struct Context {

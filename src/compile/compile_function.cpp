@@ -48,7 +48,7 @@ std::shared_ptr<CompiledFunction::State> compiled(const nn::Module* model,
   for (const auto& u : recording->updates())
     returns.push_back({u.placeholder, ReturnKind::update, recording->leaf(u.variable, at)});
   recording->graph().set_returns(std::move(returns));
-  CompileReport report;
+  Report report;
   Status rewritten = run_stages(Stage::autocast, Stage::pre_grad, recording->graph(),
                                 recording->ops(), compile_options(options), &report);
   if (!rewritten.ok()) trace::throw_at(at, std::move(rewritten).failure().within("compile"));

@@ -17,18 +17,18 @@ namespace {
 
 class Compiled final : public CompiledProgram {
  public:
-  Compiled(Graph graph, BuiltProgram built, CompileReport report, const Target& target)
+  Compiled(Graph graph, BuiltProgram built, Report report, const Target& target)
       : graph_(std::move(graph)), built_(std::move(built)), report_(std::move(report)),
         target_(target) {}
   const Graph& graph() const override { return graph_; }
-  const CompileReport& report() const override { return report_; }
+  const Report& report() const override { return report_; }
   const BuiltProgram& built() const { return built_; }
   const Target& target() const { return target_; }
 
  private:
   Graph graph_;
   BuiltProgram built_;
-  CompileReport report_;
+  Report report_;
   const Target target_;
 };
 
@@ -295,7 +295,7 @@ Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(
   CompileOptions complete = options;
   if (!complete.executor) complete.executor = make_thread_pool();
   Graph work = graph;
-  CompileReport report;
+  Report report;
   CLEAVE_TRY(BuiltProgram built, build_program(work, ops, complete, report));
   return std::shared_ptr<const CompiledProgram>(std::make_shared<Compiled>(
       std::move(work), std::move(built), std::move(report), complete.target));

@@ -38,7 +38,7 @@ struct CompileOptions {
   bool grad = false;
   // Any is compiled for; an Instance is refused (unsupported) where this machine can't run it.
   Target target = Target::here();
-  runtime::CompilerKind compiler = runtime::CompilerKind::automatic;
+  CompilerChoice compiler = CompilerChoice::automatic;
   std::shared_ptr<Executor> executor;  // also compiles units; null: a pool is made
   std::string dump_dir;                // empty: no dump
   // Of the graph's results, how many are the forward's: what is tagged for recomputation and read
@@ -55,24 +55,6 @@ struct CompileOptions {
   std::shared_ptr<BudgetFamily> family = nullptr;
 };
 
-struct StageReport {
-  std::string name;
-  double ms = 0;
-  size_t nodes = 0;
-};
-
-struct CompileReport {
-  double compile_ms = 0;
-  std::vector<StageReport> stages;
-  std::vector<PassReport> passes;
-  int64_t kernels = 0;           // calls in a step: generated kernels and library calls
-  int64_t distinct_kernels = 0;  // emitted once each
-  int64_t planned_peak_bytes = 0;
-  int64_t arena_bytes = 0;  // transient part: live values, results, workspace
-  int64_t placeholder_bytes = 0;
-  int64_t recompute_ns = 0;  // by the cost table, of what runs again to keep to a budget
-};
-
 class CompiledProgram {
  public:
   // Any static graph (symints are specialised beforehand, see specialize.h).
@@ -81,7 +63,7 @@ class CompiledProgram {
                                                                 const CompileOptions& options);
   virtual ~CompiledProgram() = default;
   virtual const Graph& graph() const = 0;  // after the pipeline; same placeholders and returns
-  virtual const CompileReport& report() const = 0;
+  virtual const Report& report() const = 0;
 };
 
 // The caller's; without a dtype it is bytes, of which nothing more is known.

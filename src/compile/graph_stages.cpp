@@ -20,7 +20,7 @@ namespace cleave {
 namespace {
 
 Status run_passes(GraphWork& w, PassStage stage, const PassOptions& options) {
-  CLEAVE_TRY(std::vector<PassReport> reports, run_stage(stage, w.graph, w.ops, options));
+  CLEAVE_TRY(std::vector<CompilePass> reports, run_stage(stage, w.graph, w.ops, options));
   std::ranges::move(reports, std::back_inserter(w.report.passes));
   return {};
 }

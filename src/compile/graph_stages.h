@@ -10,7 +10,7 @@ struct GraphWork {
   Graph& graph;
   const OpRegistry& ops;
   const CompileOptions& options;
-  CompileReport& report;
+  Report& report;
   bool is_other_graph = false;  // the stage has put another one in the graph's place
 };
 

@@ -5,16 +5,6 @@
 namespace cleave {
 namespace {
 
-runtime::CompilerKind kind_of(CompilerChoice choice) {
-  switch (choice) {
-    case CompilerChoice::automatic: return runtime::CompilerKind::automatic;
-    case CompilerChoice::clang: return runtime::CompilerKind::clang;
-    case CompilerChoice::cc: return runtime::CompilerKind::cc;
-    case CompilerChoice::none: return runtime::CompilerKind::none;
-  }
-  return runtime::CompilerKind::automatic;
-}
-
 PassOptions pass_options(const Options& options) {
   PassOptions passes{.strict = options.strict,
                      .off = options.passes_off,
@@ -30,7 +20,7 @@ CompileOptions compile_options(const Options& options) {
   CompileOptions out;
   out.autocast = options.autocast;
   out.target = options.target;
-  out.compiler = kind_of(options.compiler);
+  out.compiler = options.compiler;
   out.dump_dir = options.dump_dir;
   out.memory_budget = options.memory_budget;
   out.passes = pass_options(options);

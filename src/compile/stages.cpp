@@ -68,7 +68,7 @@ class Dump {
 // Adds a row to the report when it goes.
 class Timed {
  public:
-  Timed(Stage stage, const Graph& graph, CompileReport& report)
+  Timed(Stage stage, const Graph& graph, Report& report)
       : stage_(stage), graph_(graph), report_(report) {}
   ~Timed() {
     const std::chrono::duration<double, std::milli> ms = Clock::now() - begin_;
@@ -82,7 +82,7 @@ class Timed {
   using Clock = std::chrono::steady_clock;
   const Stage stage_;
   const Graph& graph_;
-  CompileReport& report_;
+  Report& report_;
   const Clock::time_point begin_ = Clock::now();
 };
 
@@ -115,16 +115,16 @@ Status run_part(Stage first, Stage last, GraphWork& work, Dump& dump) {
 std::string_view name_of(Stage stage) { return names[static_cast<size_t>(stage)]; }
 
 Status run_stages(Stage first, Stage last, Graph& graph, const OpRegistry& ops,
-                  const CompileOptions& options, CompileReport* report) {
+                  const CompileOptions& options, Report* report) {
   if (last > Stage::cut) return bug("stages: {} is no stage of the graph", name_of(last));
-  CompileReport unread;
+  Report unread;
   GraphWork work{graph, ops, options, report == nullptr ? unread : *report};
   Dump none{std::string()};
   return run_part(first, last, work, none);
 }
 
 Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops,
-                                   const CompileOptions& options, CompileReport& report) {
+                                   const CompileOptions& options, Report& report) {
   Dump dump(options.dump_dir);
   CLEAVE_CHECK(dump.begin());
   GraphWork on_graph{graph, ops, options, report};

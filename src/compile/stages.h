@@ -45,10 +45,10 @@ std::string_view name_of(Stage stage);
 // Stages of the graph, which come before lower. Errors: those of the stages; bug: a stage made a
 // wrong graph, or `last` isn't one of them.
 Status run_stages(Stage first, Stage last, Graph& graph, const OpRegistry& ops,
-                  const CompileOptions& options, CompileReport* report = nullptr);
+                  const CompileOptions& options, Report* report = nullptr);
 
 // From verify on; `graph` is changed to what was lowered.
 Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops,
-                                   const CompileOptions& options, CompileReport& report);
+                                   const CompileOptions& options, Report& report);
 
 }  // namespace cleave

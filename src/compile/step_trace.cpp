@@ -84,7 +84,7 @@ void StepTrace::rewrite_recorded() {
   for (const auto& u : recording->updates())
     returns.push_back({u.placeholder, ReturnKind::update, recording->leaf(u.variable, at)});
   g.set_returns(std::move(returns));
-  CompileReport report;
+  Report report;
   Status rewritten = run_stages(Stage::autocast, Stage::pre_grad, g, recording->ops(),
                                 compile_options(options), &report);
   if (!rewritten.ok()) trace::throw_at(at, std::move(rewritten).failure().within("train_step"));

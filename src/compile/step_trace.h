@@ -35,7 +35,7 @@ struct StepTrace {
   std::vector<std::pair<std::string, Variable>> trained = {};  // that the loss depends on
   Tensors grads = {};
   std::vector<std::pair<Variable, Variable>> averages = {};  // parameter, its average
-  std::vector<PassReport> passes = {};                       // of pre_grad
+  std::vector<CompilePass> passes = {};                      // of pre_grad
 
   // Everything; close() then gives the graph.
   void record();

@@ -33,12 +33,12 @@ Result<Pass> pass_of(const RewriteRule& rule, const OpRegistry& ops) {
 }  // namespace
 
 Status run_host_rules(RulePoint point, Graph& graph, const OpRegistry& ops,
-                      const PassOptions& options, std::vector<PassReport>& reports) {
+                      const PassOptions& options, std::vector<CompilePass>& reports) {
   for (const RewriteRule& rule : options.rules) {
     if (rule.point != point) continue;
     Result<Pass> pass = pass_of(rule, ops);
     if (!pass.ok()) return as_users(std::move(pass).failure());
-    Result<PassReport> report = run_pass(*pass, graph, ops, options);
+    Result<CompilePass> report = run_pass(*pass, graph, ops, options);
     if (!report.ok()) return as_users(std::move(report).failure());
     reports.push_back(*std::move(report));
   }

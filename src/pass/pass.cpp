@@ -11,7 +11,7 @@ namespace cleave {
 namespace {
 
 Status run_rules(const Pass& pass, Graph& graph, const OpRegistry& ops, const PassOptions& options,
-                 PassReport& report) {
+                 CompilePass& report) {
   CLEAVE_TRY(const RuleSet rules, RuleSet::make(pass.rules, ops));
   CLEAVE_TRY(report.rules,
              rules.apply(graph, ops, {.strict = options.strict, .times = options.times}));
@@ -22,7 +22,7 @@ Status run_rules(const Pass& pass, Graph& graph, const OpRegistry& ops, const Pa
   return {};
 }
 
-Status run_function(const Pass& pass, Graph& graph, const OpRegistry& ops, PassReport& report) {
+Status run_function(const Pass& pass, Graph& graph, const OpRegistry& ops, CompilePass& report) {
   const auto run_on = [&](Graph& g) -> Result<bool> {
     CLEAVE_TRY(const PassCount count, pass.run(g, ops));
     report.matches += count.matches;
@@ -36,11 +36,11 @@ Status run_function(const Pass& pass, Graph& graph, const OpRegistry& ops, PassR
 
 }  // namespace
 
-Result<PassReport> run_pass(const Pass& pass, Graph& graph, const OpRegistry& ops,
-                            const PassOptions& options) {
+Result<CompilePass> run_pass(const Pass& pass, Graph& graph, const OpRegistry& ops,
+                             const PassOptions& options) {
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
-  PassReport report{pass.name};
+  CompilePass report{pass.name};
   const ResultStrides strides(graph);
   Status status;
   if (pass.run) {

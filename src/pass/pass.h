@@ -37,16 +37,9 @@ struct PassOptions {
   std::vector<RewriteRule> rules = {};  // the host program's
 };
 
-struct PassReport {
-  std::string name;
-  int64_t matches = 0, nodes = 0;
-  double ms = 0;
-  std::vector<RuleCount> rules = {};
-};
-
 // Runs one pass on the graph and the subgraphs that its nodes refer to, and drops what nothing
 // reads afterwards. Errors (bug) name pass, rule and node.
-Result<PassReport> run_pass(const Pass& pass, Graph& graph, const OpRegistry& ops,
-                            const PassOptions& options);
+Result<CompilePass> run_pass(const Pass& pass, Graph& graph, const OpRegistry& ops,
+                             const PassOptions& options);
 
 }  // namespace cleave

@@ -142,7 +142,7 @@ class Group {
   }
 
   Status run(Graph& graph, const OpRegistry& ops, const PassOptions& options,
-             std::vector<PassReport>& reports) {
+             std::vector<CompilePass>& reports) {
     if (passes_.empty()) return {};
     const auto begin = std::chrono::steady_clock::now();
     CLEAVE_TRY(const RuleSet set, RuleSet::make(std::move(rules_), ops));
@@ -152,7 +152,7 @@ class Group {
     int64_t matches = 0;
     const size_t first = reports.size();
     for (const Part& part : passes_) {
-      PassReport& report = reports.emplace_back(part.name);
+      CompilePass& report = reports.emplace_back(part.name);
       for (size_t k = 0; k < part.rules; ++k, ++count) {
         report.matches += count->matches;
         report.nodes += count->nodes;
@@ -189,7 +189,7 @@ Status check_names(const std::vector<std::string>& names) {
 }
 
 Status run_table(PassStage stage, Graph& graph, const OpRegistry& ops, const PassOptions& options,
-                 std::vector<PassReport>& reports) {
+                 std::vector<CompilePass>& reports) {
   Group group;
   int list = 0;
   for (const PassRow& row : table) {
@@ -202,7 +202,7 @@ Status run_table(PassStage stage, Graph& graph, const OpRegistry& ops, const Pas
       group.add(std::move(pass));
       continue;
     }
-    CLEAVE_TRY(PassReport report, run_pass(pass, graph, ops, options));
+    CLEAVE_TRY(CompilePass report, run_pass(pass, graph, ops, options));
     reports.push_back(std::move(report));
   }
   CLEAVE_CHECK(group.run(graph, ops, options, reports));
@@ -231,13 +231,13 @@ std::string_view name_of(PassStage stage) {
 
 std::span<const PassRow> pass_table() { return table; }
 
-Result<std::vector<PassReport>> run_stage(PassStage stage, Graph& graph, const OpRegistry& ops,
-                                          const PassOptions& options) {
+Result<std::vector<CompilePass>> run_stage(PassStage stage, Graph& graph, const OpRegistry& ops,
+                                           const PassOptions& options) {
   CLEAVE_CHECK(check_names(options.off));
   CLEAVE_CHECK(check_names(options.on));
   eliminate_dead_code(graph);  // a reader that nothing reads is none
   const ResultStrides strides(graph);
-  std::vector<PassReport> reports;
+  std::vector<CompilePass> reports;
   if (stage == PassStage::pre_grad)
     CLEAVE_CHECK(run_host_rules(RulePoint::pre_grad, graph, ops, options, reports));
   if (stage == PassStage::joint)

@@ -30,8 +30,8 @@ std::span<const PassRow> pass_table();
 // Drops what nothing reads and runs the passes of a stage in their order; in strict programs none
 // before grad where something is trained: gradients would be summed up in another order. Errors
 // (user): a name in options.off or options.on that no pass has.
-Result<std::vector<PassReport>> run_stage(PassStage stage, Graph& graph, const OpRegistry& ops,
-                                          const PassOptions& options);
+Result<std::vector<CompilePass>> run_stage(PassStage stage, Graph& graph, const OpRegistry& ops,
+                                           const PassOptions& options);
 
 // The pass of this name. Error (user): there is none, with the nearest name.
 Result<Pass> find_pass(const std::string& name);

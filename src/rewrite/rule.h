@@ -1,5 +1,6 @@
 // A rewrite rule: where a pattern fits and its condition holds, its results are computed otherwise.
 #pragma once
+#include "cleave/report.h"
 #include "ir/builder.h"
 #include "rewrite/match.h"
 #include "rewrite/pattern.h"
@@ -17,16 +18,6 @@ struct Rule {
   std::function<Values(Builder&, const Match&)> build = {};
   // Its results may be rounded otherwise: off in strict programs.
   bool rounds = false;
-};
-
-// What became of a rule in one run.
-struct RuleCount {
-  std::string rule;
-  int64_t matches = 0;
-  int64_t nodes = 0;  // calls matched, and results taken by their index
-  int64_t refused =
-      0;  // near misses: the pattern fits, but not its condition, users, tags or order
-  double ms = 0;
 };
 
 }  // namespace cleave

@@ -3,12 +3,12 @@
 
 namespace cleave::runtime {
 
-Result<std::shared_ptr<Compiler>> make_compiler(CompilerKind kind, const Target& target) {
+Result<std::shared_ptr<Compiler>> make_compiler(CompilerChoice kind, const Target& target) {
   switch (kind) {
-    case CompilerKind::clang: return make_clang_compiler(target);
-    case CompilerKind::cc: return make_cc_compiler(target);
-    case CompilerKind::none: return unsupported("compiler: none compiles nothing; name another");
-    case CompilerKind::automatic: break;
+    case CompilerChoice::clang: return make_clang_compiler(target);
+    case CompilerChoice::cc: return make_cc_compiler(target);
+    case CompilerChoice::none: return unsupported("compiler: none compiles nothing; name another");
+    case CompilerChoice::automatic: break;
   }
   Result<std::shared_ptr<Compiler>> clang = make_clang_compiler(target);
   if (clang.ok() || clang.failure().kind != ErrorKind::unsupported) return clang;

@@ -1,6 +1,6 @@
 // From C text to functions that can be called.
 //
-//   CLEAVE_TRY(auto compiler, make_compiler(CompilerKind::automatic, target));
+//   CLEAVE_TRY(auto compiler, make_compiler(CompilerChoice::automatic, target));
 //   CLEAVE_TRY(auto code, compiler->compile(text, "unit0"));
 //   auto* kernel = reinterpret_cast<void (*)(float*)>(code->symbol("k0"));
 //
@@ -22,6 +22,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "cleave/compiler_choice.h"
 #include "cleave/target.h"
 
 namespace cleave::runtime {
@@ -49,11 +50,9 @@ class Compiler {
   virtual const std::string& identity() const = 0;
 };
 
-// automatic: clang where its plug-in can be opened, else cc. none: kernels are not compiled
-// (bytecode.h).
-enum class CompilerKind { automatic, clang, cc, none };
-
-Result<std::shared_ptr<Compiler>> make_compiler(CompilerKind kind, const Target& target);
+// automatic: clang where its plug-in can be opened, else cc. none is refused
+// (unsupported): it compiles nothing, kernels are interpreted (emit/bytecode.h).
+Result<std::shared_ptr<Compiler>> make_compiler(CompilerChoice kind, const Target& target);
 
 // The two after make_compiler. `folder` is where cc makes its private temporary folders.
 Result<std::shared_ptr<Compiler>> make_clang_compiler(const Target& target);

@@ -16,10 +16,9 @@ namespace {
 using test::core;
 using test::parsed;
 
-std::shared_ptr<const CompiledProgram> compiled(
-    const std::string& text, int threads = 2,
-    runtime::CompilerKind kind = runtime::CompilerKind::automatic,
-    const Target& target = Target::here()) {
+std::shared_ptr<const CompiledProgram> compiled(const std::string& text, int threads = 2,
+                                                CompilerChoice kind = CompilerChoice::automatic,
+                                                const Target& target = Target::here()) {
   CompileOptions options;
   options.target = target;
   options.executor = make_thread_pool(threads);
@@ -201,7 +200,7 @@ TEST(Instance, EnteredTwiceSaysSo) {
 TEST(Instance, PlannedPeakIsWhatIsTouched) {
   for (const Target& target : test::targets_here()) {
     SCOPED_TRACE(target.text());
-    auto p = compiled(norm_text, 2, runtime::CompilerKind::automatic, target);
+    auto p = compiled(norm_text, 2, CompilerChoice::automatic, target);
     auto run = instance(p);
     auto x = wave(64 * 257, 0.37f), w = wave(257, 1.3f), m = wave(257 * 33, 0.11f);
     ASSERT_TRUE(run->bind(0, std::span(x)).ok() && run->bind(1, std::span(w)).ok() &&
@@ -217,8 +216,8 @@ TEST(Instance, PlannedPeakIsWhatIsTouched) {
 TEST(Instance, ATargetThatThisMachineLacksIsUnsupported) {
   const Target most{InstructionSet::avx512bf16};
   if (most.runs_here()) GTEST_SKIP() << "this machine runs every target";
-  const auto made = Instance::make(compiled(norm_text, 2, runtime::CompilerKind::automatic, most),
-                                   make_thread_pool(1));
+  const auto made =
+      Instance::make(compiled(norm_text, 2, CompilerChoice::automatic, most), make_thread_pool(1));
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.failure().kind, ErrorKind::unsupported);
   EXPECT_TRUE(made.failure().message.starts_with("target x86-64-v4-bf16: this machine has no more"))
@@ -228,7 +227,7 @@ TEST(Instance, ATargetThatThisMachineLacksIsUnsupported) {
 TEST(Instance, BothCompilersGiveTheSameBits) {
   auto x = wave(64 * 257, 0.37f), w = wave(257, 1.3f), m = wave(257 * 33, 0.11f);
   std::vector<std::vector<std::byte>> all;
-  for (auto kind : {runtime::CompilerKind::clang, runtime::CompilerKind::cc}) {
+  for (auto kind : {CompilerChoice::clang, CompilerChoice::cc}) {
     if (!runtime::make_compiler(kind, Target::here()).ok())
       GTEST_SKIP() << "only one compiler is here";
     auto p = compiled(norm_text, 2, kind);

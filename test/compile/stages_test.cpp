@@ -18,12 +18,12 @@ TEST(Stages, a_part_is_the_beginning_of_the_whole) {
     const random::RandomGraph r = value_or_throw(random::with_gradients(
         value_or_throw(random::random_graph(core(), seed, {})), core(), seed));
     CompileOptions options;
-    options.compiler = runtime::CompilerKind::none;
+    options.compiler = CompilerChoice::none;
     options.passes.none = seed % 3 == 0;
     options.fuse = seed % 4 != 1;
     if (seed % 2 == 1) options.memory_budget = MemoryBudget::percent(100);
     Graph part = r.g;
-    CompileReport report;
+    Report report;
     const Status s = run_stages(Stage::verify, Stage::cut, part, core(), options, &report);
     const auto whole = CompiledProgram::compile(r.g, core(), options);
     if (!whole.ok()) continue;

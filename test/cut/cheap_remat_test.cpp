@@ -33,7 +33,7 @@ constexpr CheapRematLimits anything = {
 // With every call where it stands.
 int64_t peak_of(const Graph& g) {
   CompileOptions options;
-  options.compiler = runtime::CompilerKind::none;
+  options.compiler = CompilerChoice::none;
   options.is_cut = true;
   return value_or_throw(CompiledProgram::compile(g, core(), options))->report().planned_peak_bytes;
 }

@@ -13,12 +13,12 @@ namespace {
 
 using Function = void (*)(const float*, float*, int64_t);
 
-class Elementary : public testing::TestWithParam<runtime::CompilerKind> {
+class Elementary : public testing::TestWithParam<CompilerChoice> {
  protected:
   void SetUp() override {
     auto compiler = runtime::make_compiler(GetParam(), Target::here());
     if (!compiler.ok()) GTEST_SKIP() << compiler.failure().message;
-    static std::map<runtime::CompilerKind, std::shared_ptr<runtime::LoadedCode>> compiled;
+    static std::map<CompilerChoice, std::shared_ptr<runtime::LoadedCode>> compiled;
     if (!compiled.contains(GetParam())) {
       auto code = (*compiler)->compile(text(), "elementary");
       ASSERT_TRUE(code.ok()) << code.failure().message;
@@ -138,9 +138,9 @@ TEST_P(Elementary, HalvesRoundToNearestEven) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Compilers, Elementary,
-                         testing::Values(runtime::CompilerKind::clang, runtime::CompilerKind::cc),
+                         testing::Values(CompilerChoice::clang, CompilerChoice::cc),
                          [](const auto& info) {
-                           return info.param == runtime::CompilerKind::clang ? "clang" : "cc";
+                           return info.param == CompilerChoice::clang ? "clang" : "cc";
                          });
 
 }  // namespace

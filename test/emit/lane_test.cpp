@@ -98,10 +98,9 @@ std::string check(const Kernel& k) {
     return code.phases[p].code->run(b, nullptr, 0, code.phases[p].extent, fault);
   });
   const emit::CKernel c = emit::emit_c(k, "k");
-  std::vector<std::pair<runtime::CompilerKind, Target>> ways = {
-      {runtime::CompilerKind::cc, Target::here()}};
+  std::vector<std::pair<CompilerChoice, Target>> ways = {{CompilerChoice::cc, Target::here()}};
   for (const Target& target : test::targets_here())
-    ways.emplace_back(runtime::CompilerKind::clang, target);
+    ways.emplace_back(CompilerChoice::clang, target);
   for (const auto& [kind, target] : ways) {
     SCOPED_TRACE(target.text());
     auto compiler = runtime::make_compiler(kind, target);

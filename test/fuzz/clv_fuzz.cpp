@@ -95,7 +95,7 @@ void check_run(const Graph& g, const OpRegistry& ops) {
   const Result<Arrays> by_oracle = interpret(g, named);
   if (!by_oracle.ok()) expect_no_bug(by_oracle.failure(), g);
   const Result<Arrays> compiled =
-      law::run_graph(g, ops, inputs, runtime::CompilerKind::none, /*threads=*/1);
+      law::run_graph(g, ops, inputs, CompilerChoice::none, /*threads=*/1);
   if (!compiled.ok()) expect_no_bug(compiled.failure(), g);
   if (!by_oracle.ok() || !compiled.ok()) return;
   for (size_t k = 0; k < compiled->size(); ++k)

@@ -144,8 +144,7 @@ TEST(SharedSubgraphs, random_chains_are_compiled_as_the_oracle_says) {
     const random::RandomGraph r = random::branch_graph(
         core(), seed, {.levels = 1 + static_cast<int>(seed % 3), .dtype = DType::f32});
     const random::RandomGraph joint = value_or_throw(random::with_gradients(r, core(), seed));
-    const Result<random::Verdict> v =
-        random::check_graph(joint, core(), runtime::CompilerKind::none);
+    const Result<random::Verdict> v = random::check_graph(joint, core(), CompilerChoice::none);
     ASSERT_TRUE(v.ok()) << v.failure().message;
     EXPECT_EQ(v->difference, "") << print(joint.g);
   }

@@ -44,7 +44,7 @@ std::string refusal(const Status& s) {
 
 Status compiled(const Graph& g) {
   CompileOptions options;
-  options.compiler = runtime::CompilerKind::none;
+  options.compiler = CompilerChoice::none;
   const auto program = CompiledProgram::compile(g, core(), options);
   return program.ok() ? Status() : Status(program.failure());
 }

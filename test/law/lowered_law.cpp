@@ -66,7 +66,7 @@ Status rejects_when_run(const OpRegistry& ops, const OpDef& op) {
     for (uint32_t r = 0; r < node.output_count; ++r)
       if (!batch.g.type(node.out(r)).is_none)
         batch.g.add_return({node.out(r), ReturnKind::result, {}});
-    auto results = run_graph(batch.g, ops, batch.inputs, runtime::CompilerKind::none);
+    auto results = run_graph(batch.g, ops, batch.inputs, CompilerChoice::none);
     const std::string& want = op.rejects[k].message;
     const std::string got = results.ok() ? "it is accepted" : results.failure().message;
     if (!got.starts_with(want))
@@ -91,7 +91,7 @@ Status lowered_law(const OpRegistry& ops, const OpDef& op, const Target& target)
   CLEAVE_TRY(const Memory one, run_program(program, batch.inputs, 1));
   CLEAVE_TRY(const Memory two, run_program(program, batch.inputs, 2));
   CompileOptions bytecode = as_it_is;
-  bytecode.compiler = runtime::CompilerKind::none;
+  bytecode.compiler = CompilerChoice::none;
   CLEAVE_TRY(auto interpreted, CompiledProgram::compile(batch.g, ops, bytecode));
   CLEAVE_TRY(const Memory again, run_program(interpreted, batch.inputs, 2));
   for (size_t k = 0; k < want.size(); ++k) {

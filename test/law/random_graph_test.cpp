@@ -57,7 +57,7 @@ TEST(RandomGraphs, interpreted_as_the_oracle) {
   for (uint64_t seed = 100; seed < 160; ++seed) {
     const RandomGraph r = joint_of(core(), seed);
     for (const Return& x : r.g.returns()) updates += x.kind == ReturnKind::update;
-    const Result<Verdict> v = check_graph(r, core(), runtime::CompilerKind::none);
+    const Result<Verdict> v = check_graph(r, core(), CompilerChoice::none);
     ASSERT_TRUE(v.ok()) << "seed " << seed << ": " << v.failure().message;
     EXPECT_EQ(v->difference, "") << "seed " << seed;
   }
@@ -105,7 +105,7 @@ TEST(RandomGraphs, what_underflows_is_left_open) {
       "  %b = logical_not(%a)\n  return %b\n}\n";
   RandomGraph r{parsed(text), {Array(DType::f64, {2})}};
   r.inputs[0].f = {1e-300, 1};
-  const Verdict v = value_or_throw(check_graph(r, core(), runtime::CompilerKind::none));
+  const Verdict v = value_or_throw(check_graph(r, core(), CompilerChoice::none));
   EXPECT_EQ(v.difference, "");
   EXPECT_EQ(v.left_open, 1);
   EXPECT_EQ(v.elements, 1);

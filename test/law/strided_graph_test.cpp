@@ -52,7 +52,7 @@ TEST(StridedGraphs, compiled_as_the_oracle) {
   int64_t elements = 0;
   for (uint64_t seed = 0; seed < 60; ++seed) {
     const RandomGraph r = with_strides(joint_of(seed), seed);
-    const Result<Verdict> v = check_graph(r, core(), runtime::CompilerKind::none);
+    const Result<Verdict> v = check_graph(r, core(), CompilerChoice::none);
     ASSERT_TRUE(v.ok()) << "seed " << seed << ": " << v.failure().message;
     EXPECT_EQ(v->difference, "") << "seed " << seed;
     elements += v->elements;
@@ -72,7 +72,7 @@ TEST(StridedGraphs, the_same_bits_as_row_major) {
 TEST(StridedGraphs, the_same_bits_as_machine_code) {
   for (uint64_t seed = 60; seed < 64; ++seed) {
     const RandomGraph r = with_strides(joint_of(seed), seed);
-    const Result<std::string> d = stride_difference(r, core(), runtime::CompilerKind::automatic);
+    const Result<std::string> d = stride_difference(r, core(), CompilerChoice::automatic);
     ASSERT_TRUE(d.ok()) << "seed " << seed << ": " << d.failure().message;
     EXPECT_EQ(*d, "") << "seed " << seed;
   }

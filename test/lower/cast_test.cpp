@@ -53,7 +53,7 @@ TEST(Cast, operands_of_products_are_what_they_were) {
           const auto r = with_cast(op, op.samples[index], index, operand, from);
           if (!r) continue;
           ++graphs;
-          const Verdict v = value_or_throw(check_graph(*r, core(), runtime::CompilerKind::none));
+          const Verdict v = value_or_throw(check_graph(*r, core(), CompilerChoice::none));
           EXPECT_EQ(v.difference, "") << print(r->g);
         }
     }

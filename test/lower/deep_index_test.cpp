@@ -103,7 +103,7 @@ TEST(DeepIndex, chains_of_views_compute_what_they_say) {
   for (uint64_t seed = 0; seed < 30; ++seed) {
     const RandomGraph r = random_chain(seed, static_cast<int>(4 + seed));
     for (const RandomGraph& g : {r, value_or_throw(with_gradients(r, core(), seed))}) {
-      const Verdict v = value_or_throw(check_graph(g, core(), runtime::CompilerKind::none));
+      const Verdict v = value_or_throw(check_graph(g, core(), CompilerChoice::none));
       EXPECT_EQ(v.difference, "") << "seed " << seed << "\n" << print(g.g);
     }
   }

@@ -15,7 +15,7 @@ void expect_right(const std::string& type, const std::string& body) {
   const std::string text = fmt::format("graph @main(%x: input {}) {{\n{}}}\n", type, body);
   RandomGraph r{parsed(text), {}};
   for (const auto& [name, a] : test::random_inputs(r.g)) r.inputs.push_back(a);
-  const Result<Verdict> v = check_graph(r, core(), runtime::CompilerKind::none);
+  const Result<Verdict> v = check_graph(r, core(), CompilerChoice::none);
   ASSERT_TRUE(v.ok()) << text << v.failure().message;
   EXPECT_EQ(v->difference, "") << text;
 }

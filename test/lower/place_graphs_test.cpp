@@ -133,7 +133,7 @@ TEST(PlaceGraphs, compute_what_they_say) {
   for (uint64_t seed = first; seed < first + graphs; ++seed) {
     const RandomGraph r = random_cats(ops, seed);
     for (const RandomGraph& g : {r, value_or_throw(with_gradients(r, ops, seed))}) {
-      const Result<Verdict> v = check_graph(g, ops, runtime::CompilerKind::none);
+      const Result<Verdict> v = check_graph(g, ops, CompilerChoice::none);
       ASSERT_TRUE(v.ok()) << v.failure().message << "\n" << print(g.g);
       EXPECT_EQ(v->difference, "") << "seed " << seed << "\n" << print(g.g);
     }

@@ -35,8 +35,8 @@ Result<Arrays> by_reference(const std::string& text, const Inputs& inputs) {
 
 namespace {
 
-Status run_compiled(const Graph& g, const Inputs& inputs, int threads,
-                    runtime::CompilerKind compiler, CompiledRun& out) {
+Status run_compiled(const Graph& g, const Inputs& inputs, int threads, CompilerChoice compiler,
+                    CompiledRun& out) {
   CompileOptions options;
   options.compiler = compiler;
   options.executor = make_thread_pool(threads);
@@ -78,13 +78,13 @@ void expect_near(const Array& got, const Array& want, double tolerance) {
 
 CompiledRun by_compiled(const std::string& text, const Inputs& inputs, int threads) {
   CompiledRun out;
-  out.status = run_compiled(parsed(text), inputs, threads, runtime::CompilerKind::automatic, out);
+  out.status = run_compiled(parsed(text), inputs, threads, CompilerChoice::automatic, out);
   return out;
 }
 
 CompiledRun by_bytecode(const std::string& text, const Inputs& inputs) {
   CompiledRun out;
-  out.status = run_compiled(parsed(text), inputs, 2, runtime::CompilerKind::none, out);
+  out.status = run_compiled(parsed(text), inputs, 2, CompilerChoice::none, out);
   return out;
 }
 

@@ -17,12 +17,12 @@ using test::parsed;
 
 struct Done {
   Graph graph;
-  PassReport report;
+  CompilePass report;
 };
 
 Result<Done> done(const Pass& pass, const std::string& text, const PassOptions& options = {}) {
   CLEAVE_TRY(Program p, parse(text, "golden", core()));
-  CLEAVE_TRY(PassReport report, run_pass(pass, p.main, core(), options));
+  CLEAVE_TRY(CompilePass report, run_pass(pass, p.main, core(), options));
   CLEAVE_CHECK(verify(p.main));
   return Done{std::move(p.main), std::move(report)};
 }
@@ -157,7 +157,7 @@ TEST(Passes, what_is_asked_for_runs_only_where_it_is_named) {
   const auto reports_of = [&](const PassOptions& options) {
     Graph g = parsed(text);
     int64_t matches = -1;
-    for (const PassReport& r : value_or_throw(run_stage(PassStage::pre_grad, g, core(), options)))
+    for (const CompilePass& r : value_or_throw(run_stage(PassStage::pre_grad, g, core(), options)))
       if (r.name == "batch_activation") matches = r.matches;
     return matches;
   };

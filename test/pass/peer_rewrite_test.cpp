@@ -30,7 +30,7 @@ struct Rewritten {
 
 Rewritten by(const std::string& pass, const std::string& text) {
   Graph g = parsed(text);
-  const PassReport r = value_or_throw(run_pass(value_or_throw(find_pass(pass)), g, core(), {}));
+  const CompilePass r = value_or_throw(run_pass(value_or_throw(find_pass(pass)), g, core(), {}));
   value_or_throw(verify(g));
   return {{r.matches, r.nodes}, print(g)};
 }

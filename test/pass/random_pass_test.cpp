@@ -53,7 +53,7 @@ TEST(Passes, leave_a_stage_at_its_end_after_one_run) {
     RandomGraph r = value_or_throw(pass_graph(core(), seed));
     for (const PassStage stage : pass_stages) {
       value_or_throw(run_stage(stage, r.g, core(), {}));
-      for (const PassReport& p : value_or_throw(run_stage(stage, r.g, core(), {})))
+      for (const CompilePass& p : value_or_throw(run_stage(stage, r.g, core(), {})))
         EXPECT_EQ(p.matches, 0) << p.name << ", seed " << seed;
     }
   }

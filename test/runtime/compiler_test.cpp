@@ -30,7 +30,7 @@ void k2(const float *restrict x, float *restrict y, long n) {
 }
 )";
 
-class CompilerOf : public testing::TestWithParam<CompilerKind> {
+class CompilerOf : public testing::TestWithParam<CompilerChoice> {
  protected:
   void SetUp() override {
     auto made = make_compiler(GetParam(), Target::here());
@@ -41,11 +41,11 @@ class CompilerOf : public testing::TestWithParam<CompilerKind> {
   std::shared_ptr<Compiler> compiler_;
 };
 
-std::string compiler_name(const testing::TestParamInfo<CompilerKind>& info) {
-  return info.param == CompilerKind::clang ? "clang" : "cc";
+std::string compiler_name(const testing::TestParamInfo<CompilerChoice>& info) {
+  return info.param == CompilerChoice::clang ? "clang" : "cc";
 }
-INSTANTIATE_TEST_SUITE_P(Kinds, CompilerOf, testing::Values(CompilerKind::clang, CompilerKind::cc),
-                         compiler_name);
+INSTANTIATE_TEST_SUITE_P(Kinds, CompilerOf,
+                         testing::Values(CompilerChoice::clang, CompilerChoice::cc), compiler_name);
 
 std::vector<float> run(const LoadedCode& code, const char* name, const std::vector<float>& x) {
   const auto kernel = reinterpret_cast<Pointwise>(code.symbol(name));
@@ -61,7 +61,7 @@ std::vector<float> numbers() {
 }
 
 TEST_P(CompilerOf, CompilesAndRuns) {
-  EXPECT_EQ(compiler_->name(), GetParam() == CompilerKind::clang ? "clang" : "cc");
+  EXPECT_EQ(compiler_->name(), GetParam() == CompilerChoice::clang ? "clang" : "cc");
   const auto code = value_or_throw(compiler_->compile(text, "unit0"));
   ASSERT_NE(code->symbol("k0"), nullptr);
   EXPECT_EQ(code->symbol("k9"), nullptr);
@@ -137,7 +137,7 @@ TEST_P(CompilerOf, MissingFunctionsAreBugsWithTheirName) {
 }
 
 TEST_P(CompilerOf, HeadersAreNotThere) {
-  if (GetParam() != CompilerKind::clang) GTEST_SKIP() << "cc has those of its system";
+  if (GetParam() != CompilerChoice::clang) GTEST_SKIP() << "cc has those of its system";
   EXPECT_FALSE(compiler_->compile("#include <math.h>\n", "unit").ok());
 }
 
@@ -157,7 +157,7 @@ TEST_P(CompilerOf, TwoThreadsAtOnce) {
 }
 
 TEST_P(CompilerOf, EqualTextGivesEqualCode) {
-  if (watches_memory && GetParam() == CompilerKind::clang)
+  if (watches_memory && GetParam() == CompilerChoice::clang)
     GTEST_SKIP() << "watched code holds the addresses of its reports";
   // The bytes of a function, up to the next one.
   const auto bytes = [&] {
@@ -180,7 +180,7 @@ TEST_P(CompilerOf, CodeOutlivesItsCompiler) {
 }
 
 TEST(Compiler, AutomaticPrefersClang) {
-  const auto compiler = value_or_throw(make_compiler(CompilerKind::automatic, Target::here()));
+  const auto compiler = value_or_throw(make_compiler(CompilerChoice::automatic, Target::here()));
   EXPECT_EQ(compiler->name(), CLEAVE_HAVE_CLANG ? "clang" : "cc");
 }
 
@@ -219,7 +219,7 @@ TEST(CcCompiler, UnwritableFolderIsTheUsersError) {
 
 TEST(ClangCompiler, SanitizersWatchItsCode) {
   if (!watches_memory) GTEST_SKIP() << "built without AddressSanitizer";
-  const auto compiler = value_or_throw(make_compiler(CompilerKind::clang, Target::here()));
+  const auto compiler = value_or_throw(make_compiler(CompilerChoice::clang, Target::here()));
   const auto code =
       value_or_throw(compiler->compile("float at(const float* x, long i) { return x[i]; }\n"
                                        "int shifted(int x, int by) { return x << by; }\n",

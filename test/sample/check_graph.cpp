@@ -299,8 +299,7 @@ void compare(const Array& got, const Array& want, const std::vector<Arrays>& mov
 
 }  // namespace
 
-Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops,
-                            runtime::CompilerKind compiler) {
+Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops, CompilerChoice compiler) {
   return check_graph(r, ops, RunChoice{.compiler = compiler});
 }
 

@@ -18,9 +18,9 @@ struct Verdict {
 };
 
 // Bug and compile failures count as differences, Unsupported is an error.
-// CompilerKind::none: the cheap pipeline, which interprets kernels.
+// CompilerChoice::none: the cheap pipeline, which interprets kernels.
 Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops,
-                            runtime::CompilerKind compiler = runtime::CompilerKind::automatic);
+                            CompilerChoice compiler = CompilerChoice::automatic);
 Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops, const RunChoice& choice);
 
 // The oracle's returns, and how far from them each element may be: 0 for integers, inf where

@@ -58,8 +58,8 @@ Result<int64_t> run_stages(Graph& g, const OpRegistry& ops, const PassOptions& o
                            std::span<const PassStage> stages) {
   int64_t matches = 0;
   for (const PassStage stage : stages) {
-    CLEAVE_TRY(const std::vector<PassReport> reports, run_stage(stage, g, ops, options));
-    for (const PassReport& report : reports) matches += report.matches;
+    CLEAVE_TRY(const std::vector<CompilePass> reports, run_stage(stage, g, ops, options));
+    for (const CompilePass& report : reports) matches += report.matches;
     CLEAVE_CHECK(verify(g));
   }
   return matches;

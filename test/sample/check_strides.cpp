@@ -39,7 +39,7 @@ Result<Arrays> by_oracle(const RandomGraph& r) {
 }  // namespace
 
 Result<std::string> stride_difference(const RandomGraph& r, const OpRegistry& ops,
-                                      runtime::CompilerKind compiler) {
+                                      CompilerChoice compiler) {
   if (Status s = verify(r.g); !s.ok()) return s.failure().message;
   const Result<Program> again = parse(print(r.g), "strided.clv", ops);
   if (!again.ok()) return again.failure().message;

@@ -12,6 +12,6 @@ namespace cleave::random {
 // the oracle refuses are errors. A program that fails in a run (rounding takes an index out of its
 // range) must fail with and without strides.
 Result<std::string> stride_difference(const RandomGraph& r, const OpRegistry& ops,
-                                      runtime::CompilerKind compiler = runtime::CompilerKind::none);
+                                      CompilerChoice compiler = CompilerChoice::none);
 
 }  // namespace cleave::random

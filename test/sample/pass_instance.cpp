@@ -261,7 +261,7 @@ Result<PassVerdict> check_pass(const PassRow& row, const RandomGraph& instance,
   const Pass pass = row.pass();
   PassVerdict verdict;
   Graph after = instance.g;
-  CLEAVE_TRY(const PassReport report, run_pass(pass, after, ops, {}));
+  CLEAVE_TRY(const CompilePass report, run_pass(pass, after, ops, {}));
   verdict.matches = report.matches;
   verdict.rules = report.rules;
   if (report.matches == 0) return verdict;

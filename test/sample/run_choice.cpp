@@ -23,7 +23,7 @@ std::vector<std::string> pass_names(bool asked) {
 std::string RunChoice::text() const {
   std::string out = fmt::format("threads {}", threads);
   if (target != Target::here()) out += fmt::format(", target {}", target.text());
-  if (compiler == runtime::CompilerKind::none) out += ", interpreted";
+  if (compiler == CompilerChoice::none) out += ", interpreted";
   if (!fuse) out += ", fuse off";
   if (passes.none) out += ", passes off";
   if (passes.strict) out += ", strict";
@@ -36,7 +36,7 @@ std::string RunChoice::text() const {
 RunChoice draw_choice(uint64_t seed, bool ships) {
   std::mt19937_64 rng(seed ^ 0x5eed);
   RunChoice out;
-  if (ships) out.compiler = runtime::CompilerKind::automatic;
+  if (ships) out.compiler = CompilerChoice::automatic;
   constexpr int threads[] = {1, 2, 3, 16};
   out.threads = threads[rng() % 4];
   out.fuse = rng() % 5 != 0;

@@ -7,7 +7,7 @@
 namespace cleave::random {
 
 struct RunChoice {
-  runtime::CompilerKind compiler = runtime::CompilerKind::none;
+  CompilerChoice compiler = CompilerChoice::none;
   bool fuse = true;
   int threads = 2;
   Target target = Target::here();  // one that this machine can run

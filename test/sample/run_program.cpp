@@ -77,8 +77,7 @@ Result<Arrays> run_graph(const Graph& g, const OpRegistry& ops, const Arrays& in
 }
 
 Result<Arrays> run_graph(const Graph& g, const OpRegistry& ops, const Arrays& inputs,
-                         runtime::CompilerKind compiler, int threads, bool fuse,
-                         const Target& target) {
+                         CompilerChoice compiler, int threads, bool fuse, const Target& target) {
   CompileOptions options;
   options.target = target;
   options.fuse = fuse;

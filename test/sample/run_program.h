@@ -26,7 +26,7 @@ Result<Memory> run_program(std::shared_ptr<const CompiledProgram> program, const
 Result<Arrays> run_graph(const Graph& g, const OpRegistry& ops, const Arrays& inputs,
                          const CompileOptions& options, int threads);
 Result<Arrays> run_graph(const Graph& g, const OpRegistry& ops, const Arrays& inputs,
-                         runtime::CompilerKind compiler = runtime::CompilerKind::automatic,
-                         int threads = 2, bool fuse = true, const Target& target = Target::here());
+                         CompilerChoice compiler = CompilerChoice::automatic, int threads = 2,
+                         bool fuse = true, const Target& target = Target::here());
 
 }  // namespace cleave::law

@@ -28,8 +28,7 @@ struct Totals {
 };
 
 std::string wrong_of(const RandomGraph& r, const OpRegistry& ops, uint64_t seed, Totals& totals) {
-  const auto compiler =
-      seed % 10 == 0 ? runtime::CompilerKind::automatic : runtime::CompilerKind::none;
+  const auto compiler = seed % 10 == 0 ? CompilerChoice::automatic : CompilerChoice::none;
   const Result<std::string> difference = stride_difference(r, ops, compiler);
   if (!difference.ok()) {
     if (difference.failure().kind != ErrorKind::unsupported) return difference.failure().message;

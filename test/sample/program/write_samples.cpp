@@ -128,7 +128,7 @@ Status write_operator(const OpRegistry& ops, const OpDef& op, const std::string&
   for (const Array& a : inputs) in.push_back(&a);
   CLEAVE_TRY(const Arrays reference, interpret(g, in));
   add_results(file, "reference", g, reference);
-  CLEAVE_TRY(const Arrays compiled, run_graph(g, ops, inputs, runtime::CompilerKind::automatic, 1));
+  CLEAVE_TRY(const Arrays compiled, run_graph(g, ops, inputs, CompilerChoice::automatic, 1));
   add_results(file, "compiled", g, compiled);
   CLEAVE_CHECK(file.write(folder + "/" + op.name + ".safetensors"));
   std::ofstream(folder + "/" + op.name + ".json")

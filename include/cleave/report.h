@@ -1,0 +1,51 @@
+// What a compilation did: its stages and passes, and the program's size.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cleave {
+
+struct CompileStage {
+  std::string name;
+  double ms = 0;
+  size_t nodes = 0;
+};
+
+// What became of a rule in one run.
+struct RuleCount {
+  std::string rule;
+  int64_t matches = 0;
+  int64_t nodes = 0;  // calls matched, and results taken by their index
+  // Near misses: the pattern fits, but not its condition, users, tags or order.
+  int64_t refused = 0;
+  double ms = 0;
+};
+
+// A pass that ran: how often it rewrote something, and how many calls that were.
+struct CompilePass {
+  std::string name;
+  int64_t matches = 0, nodes = 0;
+  double ms = 0;
+  std::vector<RuleCount> rules = {};  // of a pass of patterns
+};
+
+struct Report {
+  double trace_ms = 0;    // the model's own code, gradients and optimizer
+  double compile_ms = 0;  // from the traced graph to a program that runs
+  std::vector<CompileStage> stages;
+  std::vector<CompilePass> passes;  // in their order
+  int64_t nodes = 0;                // of the traced graph
+  int64_t kernels = 0;              // calls in a run: generated kernels and library calls
+  int64_t distinct_kernels = 0;     // generated kernels, each compiled once
+  // Placeholders, results, live values and workspace at the highest moment of a run, each rounded
+  // up to 64 bytes; and the two parts that it is planned from.
+  int64_t planned_peak_bytes = 0;
+  int64_t arena_bytes = 0;
+  int64_t placeholder_bytes = 0;
+  // By the cost table: how long a run takes more because of what it computes again.
+  int64_t recompute_ns = 0;
+};
+
+}  // namespace cleave
