@@ -113,7 +113,7 @@ std::vector<MemoryTrade> memory_trades(const nn::Module& model, const TracedFunc
   BudgetFamily family = value_or_throw(
       BudgetFamily::make(graph, std::make_shared<StagePlanner>(options.ops.registry(), compile),
                          compile.forward_results));
-  family.complete();
+  value_or_throw(family.complete());
   std::vector<MemoryTrade> all, trades;
   // What is chosen where the budget is just a member's peak; some members are never chosen.
   for (size_t k = 0; k < family.members().size(); ++k) {

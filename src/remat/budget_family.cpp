@@ -28,13 +28,12 @@ bool is_better(const FamilyMember& a, const FamilyMember& b) {
 
 Result<BudgetFamily> BudgetFamily::make(const Graph& graph, std::shared_ptr<ProgramPlanner> planner,
                                         size_t forward_results) {
-  BudgetFamily out(graph, std::move(planner));
-  CLEAVE_CHECK(out.build(forward_results));
+  BudgetFamily out(graph, std::move(planner), forward_results);
+  CLEAVE_CHECK(out.build());
   return out;
 }
 
-Status BudgetFamily::build(size_t forward_results) {
-  CLEAVE_TRY(candidates_, whole_candidates(*graph_, forward_results, planner_->rates()));
+Status BudgetFamily::build() {
   CLEAVE_CHECK(planner_->fuse(*graph_));
   CLEAVE_TRY(StepProgram steps, planner_->steps(*graph_));
   steps_ = std::make_unique<StepProgram>(std::move(steps));
@@ -50,8 +49,16 @@ Status BudgetFamily::build(size_t forward_results) {
   CLEAVE_TRY(const plan::Simulated run, plan::simulate(tasks_->tasks(), start_));
   top_ = run.peak;
   bottom_ = plan::largest_step(tasks_->tasks());
-  for (size_t k = 0; k < candidates_.size(); ++k)
-    members_.push_back({.candidate = k, .recompute_ns = candidates_[k].recompute_ns});
+  return {};
+}
+
+Status BudgetFamily::find_candidates() {
+  if (candidates_) return {};
+  CLEAVE_TRY(candidates_, whole_candidates(unfused_, forward_results_, planner_->rates()));
+  for (size_t k = 0; k < candidates_->size(); ++k) {
+    const WholeCandidate& c = (*candidates_)[k];
+    members_.push_back({.candidate = k, .recompute_ns = c.recompute_ns, .min_peak = c.min_peak});
+  }
   return {};
 }
 
@@ -116,14 +123,15 @@ bool BudgetFamily::add_level() {
   return true;
 }
 
-void BudgetFamily::complete() {
+Status BudgetFamily::complete() {
   while (add_level()) {}
+  return find_candidates();
 }
 
 Result<Graph> BudgetFamily::program(size_t member) const {
   const FamilyMember& m = members_[member];
   if (!m.candidate) return tasks_->program(m.sequence);
-  CLEAVE_TRY(Graph whole, candidates_[*m.candidate].make());
+  CLEAVE_TRY(Graph whole, (*candidates_)[*m.candidate].make());
   CLEAVE_CHECK(planner_->fuse(whole));
   return whole;
 }
@@ -154,7 +162,8 @@ Result<int64_t> BudgetFamily::whole_peak() {
   return *least;
 }
 
-Result<StepTasks::Bound> BudgetFamily::lower_bound() const {
+Result<StepTasks::Bound> BudgetFamily::lower_bound() {
+  CLEAVE_CHECK(find_candidates());
   StepTasks::Bound least = tasks_->lower_bound();
   for (size_t k = 0; k < members_.size(); ++k) {
     if (!members_[k].candidate) continue;
@@ -188,13 +197,15 @@ Result<std::optional<size_t>> BudgetFamily::cheapest_sequence(int64_t room) {
   return best;
 }
 
-// They lie in the order of their times.
-Result<std::optional<size_t>> BudgetFamily::cheapest_candidate(int64_t room, int64_t max_ns) {
+// One that recomputes less than `below_ns`; they lie in the order of their times.
+Result<std::optional<size_t>> BudgetFamily::cheapest_candidate(int64_t room, int64_t below_ns) {
   std::optional<size_t> best;
+  if (below_ns == 0) return best;
+  CLEAVE_CHECK(find_candidates());
   for (size_t k = 0; k < members_.size(); ++k) {
     if (!members_[k].candidate) continue;
     const int64_t ns = members_[k].recompute_ns;
-    if (ns > (best ? members_[*best].recompute_ns : max_ns)) break;
+    if (ns >= below_ns || (best && ns > members_[*best].recompute_ns)) break;
     CLEAVE_TRY(const int64_t bytes, peak_within(k, room));
     if (bytes <= room && (!best || is_better(members_[k], members_[*best]))) best = k;
   }
@@ -209,9 +220,8 @@ Result<size_t> BudgetFamily::choose(const MemoryBudget& budget) {
   CLEAVE_TRY(const std::optional<size_t> candidate,
              cheapest_candidate(room, sequence ? members_[*sequence].recompute_ns
                                                : std::numeric_limits<int64_t>::max()));
-  if (sequence && (!candidate || !is_better(members_[*candidate], members_[*sequence])))
-    return *sequence;
   if (candidate) return *candidate;
+  if (sequence) return *sequence;
   int64_t least = whole;
   for (size_t k = 0; k < members_.size(); ++k) {
     CLEAVE_TRY(const int64_t bytes, peak_within(k, least));

@@ -44,10 +44,11 @@ class BudgetFamily {
   static Result<BudgetFamily> make(const Graph& graph, std::shared_ptr<ProgramPlanner> planner,
                                    size_t forward_results = 0);
 
-  // Those found so far, level by level; whole programs are of level 0.
+  // Those found so far, level by level; whole programs, which are found where something has to run
+  // again, are of level 0.
   const std::vector<FamilyMember>& members() const { return members_; }
   // Finds all the others.
-  void complete();
+  Status complete();
   // The member's program, fused, and its exact peak.
   Result<Graph> program(size_t member) const;
   Result<int64_t> peak(size_t member);
@@ -57,32 +58,37 @@ class BudgetFamily {
   Result<int64_t> whole_peak();
   // No order and recomputation of these calls, as the members fuse them, has a smaller peak; and
   // what is alive there. Lowers each whole program.
-  Result<StepTasks::Bound> lower_bound() const;
+  Result<StepTasks::Bound> lower_bound();
 
-  // The cheapest member whose exact peak is within the budget, ties to the smaller peak. Error
-  // (user): none is; names the least peak found, the lower bound and what binds it.
+  // The cheapest member whose exact peak is within the budget, ties to sequences, then to the
+  // smaller peak. Error (user): none is; names the least peak found, the lower bound and what binds
+  // it.
   Result<size_t> choose(const MemoryBudget& budget);
 
  private:
-  BudgetFamily(const Graph& graph, std::shared_ptr<ProgramPlanner> planner)
-      : graph_(std::make_unique<Graph>(graph)), planner_(std::move(planner)) {}
-  Status build(size_t forward_results);
+  BudgetFamily(const Graph& graph, std::shared_ptr<ProgramPlanner> planner, size_t forward_results)
+      : graph_(std::make_unique<Graph>(graph)), unfused_(graph), planner_(std::move(planner)),
+        forward_results_(forward_results) {}
+  Status build();
+  Status find_candidates();
   bool add_level();  // false: there is none left
   plan::FoundSequence search(int64_t limit) const;
   void add(std::vector<std::vector<plan::TaskId>> sequences);
   int64_t cost_of(const plan::FoundSequence& found) const;
   Result<std::optional<size_t>> cheapest_sequence(int64_t room);
-  Result<std::optional<size_t>> cheapest_candidate(int64_t room, int64_t max_ns);
+  Result<std::optional<size_t>> cheapest_candidate(int64_t room, int64_t below_ns);
 
   std::unique_ptr<Graph> graph_;  // fused
+  Graph unfused_;
   std::shared_ptr<ProgramPlanner> planner_;
-  std::vector<WholeCandidate> candidates_;
+  std::optional<std::vector<WholeCandidate>> candidates_;  // none: not looked for yet
   std::unique_ptr<StepProgram> steps_;
   std::unique_ptr<StepTasks> tasks_;
   std::vector<FamilyMember> members_;
   std::vector<plan::TaskId> start_, last_;  // of the levels: their order, and the level above
-  int64_t top_ = 0, bottom_ = 0;            // modelled peaks between which the levels lie
-  int budget_level_ = 0;                    // the last one climbed
+  size_t forward_results_;
+  int64_t top_ = 0, bottom_ = 0;  // modelled peaks between which the levels lie
+  int budget_level_ = 0;          // the last one climbed
   bool is_complete_ = false;
 };
 

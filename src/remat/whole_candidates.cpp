@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/alignment.h"
 #include "cut/join_forward_backward.h"
 #include "cut/repeat_calls.h"
 #include "ir/edit.h"
@@ -14,6 +15,7 @@ namespace {
 
 // Each that is looked at is fused and lowered: so many calls in all of them, but some points.
 constexpr int64_t max_calls = 20000, min_points = 8;
+constexpr int64_t max_exact = 5000;  // up to here each is lowered to know that it is too large
 
 // The frontier of a graph that it holds.
 class Frontier {
@@ -55,28 +57,40 @@ class Frontier {
   const size_t results_;
 };
 
+// Points of the frontier; none where it is refused.
+Status add_points(const Graph& graph, size_t forward_results, const MachineRates& rates,
+                  std::vector<WholeCandidate>& out) {
+  const auto made = Frontier::make(graph, forward_results, rates);
+  if (!made.ok()) return made.failure().kind == ErrorKind::user ? Status() : made.failure();
+  const std::shared_ptr<const Frontier>& frontier = *made;
+  const size_t count = frontier->points().size();
+  const auto calls = std::max<int64_t>(1, static_cast<int64_t>(graph.node_count()));
+  const auto most =
+      std::min<int64_t>(std::ssize(frontier->points()), std::max(min_points, max_calls / calls));
+  int64_t placeholders = 0;
+  for (const Placeholder& p : graph.placeholders())
+    placeholders += rounded(hint_bytes_of(graph, p.value));
+  for (int64_t k = 0; k < most; ++k) {
+    const size_t point =
+        most == 1 ? 0 : static_cast<size_t>(k) * (count - 1) / static_cast<size_t>(most - 1);
+    const CutPoint& p = frontier->points()[point];
+    out.push_back({p.cost_ns, most * calls > max_exact ? placeholders + p.saved_bytes : 0,
+                   [frontier, point] { return frontier->program(point); }});
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<WholeCandidate>> whole_candidates(const Graph& graph, size_t forward_results,
                                                      const MachineRates& rates) {
   std::vector<WholeCandidate> out;
-  if (graph.is_joint() || forward_results > 0) {
-    const auto frontier = Frontier::make(graph, forward_results, rates);
-    if (!frontier.ok() && frontier.failure().kind != ErrorKind::user)
-      return Failure(frontier.failure());
-    const size_t count = frontier.ok() ? (*frontier)->points().size() : 0;
-    const auto calls = std::max<int64_t>(1, static_cast<int64_t>(graph.node_count()));
-    const size_t most =
-        std::min(count, static_cast<size_t>(std::max(min_points, max_calls / calls)));
-    for (size_t k = 0; k < most; ++k) {
-      const size_t point = most == 1 ? 0 : k * (count - 1) / (most - 1);
-      out.push_back({(*frontier)->points()[point].cost_ns,
-                     [frontier = *frontier, point] { return frontier->program(point); }});
-    }
-  }
+  if (graph.is_joint() || forward_results > 0)
+    CLEAVE_CHECK(add_points(graph, forward_results, rates, out));
   auto cheap = std::make_shared<Graph>(graph);
   CLEAVE_TRY(const CheapRemat kept, cheap_remat(*cheap, rates));
-  if (kept.calls > 0) out.push_back({kept.again_ns, [cheap]() -> Result<Graph> { return *cheap; }});
+  if (kept.calls > 0)
+    out.push_back({kept.again_ns, 0, [cheap]() -> Result<Graph> { return *cheap; }});
   std::ranges::stable_sort(out, {}, &WholeCandidate::recompute_ns);
   return out;
 }

@@ -4,7 +4,8 @@
 //   graph ─► ExactCut ─► points ─► its halves as one program
 //     └────► cheap_remat
 //
-// They don't depend on a budget. A large graph has fewer points of its frontier, evenly drawn.
+// They don't depend on a budget. A large graph has fewer points of its frontier, evenly drawn, and
+// each with the bytes that are in memory between its halves, as far as no kernel belongs to both.
 #pragma once
 #include <functional>
 
@@ -15,6 +16,7 @@ namespace cleave {
 
 struct WholeCandidate {
   int64_t recompute_ns = 0;             // of the calls that stand twice
+  int64_t min_peak = 0;                 // placeholders and what is saved; 0: not known
   std::function<Result<Graph>()> make;  // not fused yet
 };
 

@@ -47,7 +47,7 @@ BudgetFamily family_of(const std::string& text, bool fuse = true) {
   options.fuse = fuse;
   BudgetFamily family =
       value_or_throw(BudgetFamily::make(g, std::make_shared<StagePlanner>(test::core(), options)));
-  family.complete();
+  value_or_throw(family.complete());
   return family;
 }
 

@@ -37,7 +37,7 @@ Compared compare(const Graph& joint, const MachineRates& rates = {}) {
   const Result<ExactCut> exact = ExactCut::of(joint, rates);
   if (!exact.ok()) return out;
   BudgetFamily family = value_or_throw(BudgetFamily::make(joint, planner));
-  family.complete();
+  value_or_throw(family.complete());
   for (size_t k = 0; k < exact->points().size(); ++k) {
     const Partition cut = value_or_throw(exact->partition_at(k));
     Graph alone = value_or_throw(join_forward_backward(joint, cut));
@@ -102,7 +102,7 @@ TEST(Remat, rates_are_the_callers) {
     options.rates = rates;
     BudgetFamily family = value_or_throw(
         BudgetFamily::make(joint, std::make_shared<StagePlanner>(test::core(), options)));
-    family.complete();
+    value_or_throw(family.complete());
     std::pair<int64_t, int64_t> most;  // of sequences, of candidates
     for (const FamilyMember& m : family.members())
       (m.candidate ? most.second : most.first) =

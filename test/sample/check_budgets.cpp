@@ -11,6 +11,7 @@
 #include "compile/stage_planner.h"
 #include "interp/array_memory.h"
 #include "ir/edit.h"
+#include "ir/text.h"
 #include "remat/budget_family.h"
 #include "test/sample/run_program.h"
 
@@ -58,7 +59,7 @@ class Checker {
     CLEAVE_TRY(BudgetFamily family, family_of(prepared));
     options_.family = std::make_shared<BudgetFamily>(std::move(family));
     CLEAVE_TRY(int64_t most, options_.family->whole_peak());
-    options_.family->complete();
+    CLEAVE_CHECK(options_.family->complete());
     int64_t least = most;
     for (size_t k = 0; k < options_.family->members().size(); ++k) {
       CLEAVE_TRY(const int64_t peak, options_.family->peak(k));
@@ -113,7 +114,10 @@ class Checker {
     for (size_t i = budgets.size(); i-- > 0;) {
       CLEAVE_TRY(const size_t now, lazy.choose(budgets[i]));
       CLEAVE_TRY(const size_t later, options_.family->choose(budgets[i]));
-      if (now != later) violate(fmt::format("budget {}: the choice depends on others", budgets[i]));
+      CLEAVE_TRY(const Graph one, lazy.program(now));
+      CLEAVE_TRY(const Graph other, options_.family->program(later));
+      if (print(one) != print(other))
+        violate(fmt::format("budget {}: the choice depends on others", budgets[i]));
     }
     return {};
   }
