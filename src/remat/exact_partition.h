@@ -24,13 +24,17 @@ struct CutPoint {
 // What comes first: dead calls go, and equal ones become the first of them.
 void simplify_joint(Graph& joint);
 
+// How the points between two corners are found: the parts that hang together, or a search as well.
+enum class Between : uint8_t { parts, searched };
+
 class ExactCut {
  public:
-  static Result<ExactCut> make(CutGraph graph);
+  static Result<ExactCut> make(CutGraph graph, Between between = Between::searched);
   // The same of a graph that must outlive it. Errors: those of JointView and CutGraph; with
   // `forward_results`, of a whole program (JointView::of_program).
   static Result<ExactCut> of(const Graph& joint, const MachineRates& rates,
-                             Returned returned = Returned::free, size_t forward_results = 0);
+                             Returned returned = Returned::free, size_t forward_results = 0,
+                             Between between = Between::searched);
 
   const CutGraph& graph() const { return graph_; }
   // Bytes fall, cost rises.

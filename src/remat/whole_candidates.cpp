@@ -14,8 +14,9 @@ namespace cleave {
 namespace {
 
 // Each that is looked at is fused and lowered: so many calls in all of them, but some points.
-constexpr int64_t max_calls = 20000, min_points = 8;
-constexpr int64_t max_exact = 5000;  // up to here each is lowered to know that it is too large
+constexpr int64_t max_calls = 10000, min_points = 8;
+constexpr int64_t max_exact = 5000;   // up to here each is lowered to know that it is too large
+constexpr size_t max_searched = 200;  // the search takes longer than all else beyond
 
 // The frontier of a graph that it holds.
 class Frontier {
@@ -24,7 +25,8 @@ class Frontier {
                                                       const MachineRates& rates) {
     auto held = std::make_unique<Graph>(graph);
     const size_t results = held->is_joint() ? 0 : forward_results;
-    CLEAVE_TRY(ExactCut exact, ExactCut::of(*held, rates, Returned::free, results));
+    const Between between = held->node_count() > max_searched ? Between::parts : Between::searched;
+    CLEAVE_TRY(ExactCut exact, ExactCut::of(*held, rates, Returned::free, results, between));
     return std::shared_ptr<const Frontier>(
         new Frontier(std::move(held), std::move(exact), results));
   }
