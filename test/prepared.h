@@ -1,17 +1,21 @@
-// A graph as it is lowered, whatever could run again kept.
+// A graph as rematerialization finds it, and as it is lowered with whatever could run again kept.
 #pragma once
 #include "compile/stages.h"
 #include "test/random_inputs.h"
 
 namespace cleave::test {
 
+inline Status prepare_unfused(Graph& g, const PassOptions& passes = {},
+                              const OpRegistry& ops = core()) {
+  CompileOptions options;
+  options.passes = passes;
+  return run_stages(Stage::verify, Stage::tags, g, ops, options);
+}
+
 inline Status prepare(Graph& g, bool fuse = true, const PassOptions& passes = {},
                       const OpRegistry& ops = core()) {
-  CompileOptions options;
-  options.memory_budget = MemoryBudget::percent(100);
-  options.fuse = fuse;
-  options.passes = passes;
-  return run_stages(Stage::verify, Stage::fuse, g, ops, options);
+  CLEAVE_CHECK(prepare_unfused(g, passes, ops));
+  return fuse ? run_stages(Stage::fuse, Stage::fuse, g, ops, {}) : Status();
 }
 
 }  // namespace cleave::test

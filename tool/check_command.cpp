@@ -33,7 +33,7 @@ Command check_command() {
   return {
       "check", "parse and verify a graph, or kernels; silent when well",
       "  cleave check model.clv\n  cleave check --json model.clv\n"
-      "  cleave check stages/11_lower.loops",
+      "  cleave check stages/10_lower.loops",
       [](OptionList& options) {
         auto o = std::make_shared<Options>();
         options.required(

@@ -1,8 +1,8 @@
 // cleave compile G.clv --dump DIR: the stages between a graph and code that runs.
 #include "compile/executable.h"
 #include "compile/stages.h"
-#include "cut/parse_budget.h"
 #include "op/registry.h"
+#include "remat/parse_budget.h"
 #include "tool/autocast_option.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"

@@ -24,16 +24,17 @@ std::string title_of(const Graph& joint, std::string_view what) {
 }  // namespace
 
 Status plot_frontier(const std::string& folder, const Graph& joint, const PytorchOptions& options,
-                     const Partition* chosen) {
-  CLEAVE_TRY(std::vector<TradeLine> lines, trade_lines(joint, options));
-  if (chosen) lines.push_back(chosen_trade(joint, *chosen));
+                     const MachineRates& rates, const Partition* chosen) {
+  CLEAVE_TRY(std::vector<TradeLine> lines, trade_lines(joint, options, rates));
+  if (chosen) lines.push_back(chosen_trade(joint, *chosen, rates));
   return write_picture(folder, "frontier.svg",
                        trade_chart(title_of(joint, "saved bytes against time"), lines));
 }
 
 Status plot_cut(const std::string& folder, const Graph& joint, const Partition& cut,
-                std::optional<int64_t> budget, const OpRegistry& ops, const Target& target) {
-  const Result<MemoryProfile> memory = memory_profile(joint, cut, ops, target);
+                std::optional<int64_t> budget, const OpRegistry& ops,
+                const CompileOptions& options) {
+  const Result<MemoryProfile> memory = memory_profile(joint, cut, ops, options);
   if (memory.ok())
     CLEAVE_CHECK(write_picture(
         folder, "memory.svg",

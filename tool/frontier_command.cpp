@@ -1,8 +1,9 @@
 // cleave frontier G.clv: every best trade between saved bytes and recomputed time.
 #include <chrono>
 
-#include "compile/budget_partition.h"
+#include "compile/stage_planner.h"
 #include "op/registry.h"
+#include "remat/budget_partition.h"
 #include "tool/command.h"
 #include "tool/cut_pictures.h"
 #include "tool/graph_file.h"
@@ -20,19 +21,20 @@ struct Options {
 };
 
 Status run(const Options& o) {
-  CLEAVE_TRY(const Target target, o.target.target());
+  CompileOptions options;
+  CLEAVE_TRY(options.target, o.target.target());
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
   CLEAVE_CHECK(make_joint_graph(p.main, ops, o.joint));
-  if (!o.plot.empty()) CLEAVE_CHECK(plot_frontier(o.plot, p.main, {}, nullptr));
+  if (!o.plot.empty())
+    CLEAVE_CHECK(plot_frontier(o.plot, p.main, {}, options.target.rates, nullptr));
   simplify_joint(p.main);
   const auto begin = std::chrono::steady_clock::now();
-  CLEAVE_TRY(const JointView view, JointView::make(p.main));
-  CLEAVE_TRY(CutGraph graph, CutGraph::make(view, {}));
-  CLEAVE_TRY(const ExactCut exact, ExactCut::make(std::move(graph)));
+  CLEAVE_TRY(const ExactCut exact, ExactCut::of(p.main, options.target.rates));
   const double ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-  CutPeaks peaks(exact, ops, target);
+  StagePlanner planner(ops, options);
+  CutPeaks peaks(exact, planner);
   nlohmann::ordered_json points = nlohmann::ordered_json::array();
   for (size_t k = 0; k < exact.points().size(); ++k) {
     const CutPoint& point = exact.points()[k];
@@ -50,8 +52,9 @@ Status run(const Options& o) {
                  static_cast<double>(point.cost_ns) / 1e3,
                  point.corner >= 0 ? "" : "  (between corners)");
   }
-  return o.json ? print_json({{"points", points}, {"solve_ms", ms}, {"target", target.text()}})
-                : Status();
+  return o.json
+             ? print_json({{"points", points}, {"solve_ms", ms}, {"target", options.target.text()}})
+             : Status();
 }
 
 }  // namespace

@@ -2,13 +2,14 @@
 #include <chrono>
 
 #include "base/byte_size.h"
-#include "compile/budget_partition.h"
 #include "compile/measure_call.h"
+#include "compile/stage_planner.h"
 #include "cut/default_partition.h"
-#include "cut/explain_cut.h"
-#include "cut/parse_budget.h"
 #include "cut/pytorch_partition.h"
 #include "op/registry.h"
+#include "remat/budget_partition.h"
+#include "remat/explain_cut.h"
+#include "remat/parse_budget.h"
 #include "tool/command.h"
 #include "tool/cut_pictures.h"
 #include "tool/graph_file.h"
@@ -60,9 +61,9 @@ Result<PytorchOptions> pytorch_options(const Options& o) {
 }
 
 Result<Partition> cut_as_pytorch(const Options& o, Graph& joint, const OpRegistry& ops,
-                                 const Target& target) {
+                                 const CompileOptions& compile) {
   CLEAVE_TRY(PytorchOptions options, pytorch_options(o));
-  CallTimer timer(ops, {.target = target});
+  CallTimer timer(ops, {.target = compile.target});
   options.measure = [&](const Graph& g, NodeId n) { return timer.measure(g, n); };
   CLEAVE_CHECK(simplify_as_pytorch(joint));
   return pytorch_partition(joint, options);
@@ -78,7 +79,7 @@ struct Figures {
 
 // Of each value a line; a corner of the frontier is told with its peak, where that is known.
 std::vector<std::string> story_of(const ExactCut& exact, const Partition& cut,
-                                  const OpRegistry& ops, const Target& target) {
+                                  ProgramPlanner& planner) {
   std::vector<size_t> points(exact.frontier().corners().size());  // by corner
   for (size_t k = 0; k < exact.points().size(); ++k)
     if (const int32_t corner = exact.points()[k].corner; corner >= 0)
@@ -86,7 +87,7 @@ std::vector<std::string> story_of(const ExactCut& exact, const Partition& cut,
   // Each corner's halves are lowered for it: not for many corners of a large graph.
   constexpr size_t max_lowered = 200000;
   const bool with_peaks = points.size() * exact.graph().joint().graph().node_count() <= max_lowered;
-  CutPeaks peaks(exact, ops, target);
+  CutPeaks peaks(exact, planner);
   std::vector<std::string> lines;
   for (const ValueStory& s : explain_cut(exact, cut)) {
     const char* fate = s.fate == Fate::saved        ? "saved"
@@ -103,49 +104,47 @@ std::vector<std::string> story_of(const ExactCut& exact, const Partition& cut,
   return lines;
 }
 
-Result<Partition> cut_exactly(const Options& o, Graph& joint, const OpRegistry& ops,
-                              const Target& target, Figures& figures) {
+Result<Partition> cut_exactly(const Options& o, Graph& joint, ProgramPlanner& planner,
+                              Figures& figures) {
   simplify_joint(joint);
   MemoryBudget budget;
   if (!o.budget.empty()) { CLEAVE_TRY(budget, parse_budget(o.budget)); }
-  CLEAVE_TRY(const JointView view, JointView::make(joint));
   const Returned returned = o.saved_bytes.empty() ? Returned::free : Returned::counted;
-  CLEAVE_TRY(CutGraph graph, CutGraph::make(view, {}, returned));
-  CLEAVE_TRY(const ExactCut exact, ExactCut::make(std::move(graph)));
+  CLEAVE_TRY(const ExactCut exact, ExactCut::of(joint, planner.rates(), returned));
   if (!o.saved_bytes.empty()) {
     if (budget.given()) return user_error("--budget and --saved-bytes: expected one of them");
     CLEAVE_TRY(const int64_t bytes, parse_byte_size(o.saved_bytes, "--saved-bytes"));
     CLEAVE_TRY(const flow::BudgetChoice found, exact.within(bytes));
     CLEAVE_TRY(Partition cut, exact.partition(found.choice.recompute));
-    if (o.explain) figures.story = story_of(exact, cut, ops, target);
+    if (o.explain) figures.story = story_of(exact, cut, planner);
     return cut;
   }
   if (!budget.given()) {
     CLEAVE_TRY(Partition cut, exact.partition_at(0));
-    if (o.explain) figures.story = story_of(exact, cut, ops, target);
+    if (o.explain) figures.story = story_of(exact, cut, planner);
     return cut;
   }
-  CLEAVE_TRY(BudgetPartition found, cut_within(exact, budget, ops, target));
-  if (o.explain) figures.story = story_of(exact, found.cut, ops, target);
+  CLEAVE_TRY(BudgetPartition found, cut_within(exact, budget, planner));
+  if (o.explain) figures.story = story_of(exact, found.cut, planner);
   figures.lower_bound = found.lower_bound_bytes;
-  CLEAVE_TRY(const ForwardBackwardPeak whole, CutPeaks(exact, ops, target).at(0));
+  CLEAVE_TRY(const ForwardBackwardPeak whole, CutPeaks(exact, planner).at(0));
   figures.budget = budget.bytes(whole.peak());
   return std::move(found.cut);
 }
 
 Result<Partition> cut_in_mode(const Options& o, Graph& joint, const OpRegistry& ops,
-                              const Target& target, Figures& figures) {
+                              const CompileOptions& compile, Figures& figures) {
+  StagePlanner planner(ops, compile);
   const auto begin = std::chrono::steady_clock::now();
-  Result<Partition> cut = o.mode == "pytorch" ? cut_as_pytorch(o, joint, ops, target)
-                          : o.mode == "exact" ? cut_exactly(o, joint, ops, target, figures)
+  Result<Partition> cut = o.mode == "pytorch" ? cut_as_pytorch(o, joint, ops, compile)
+                          : o.mode == "exact" ? cut_exactly(o, joint, planner, figures)
                                               : default_partition(joint);
   figures.solve_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   if (!cut.ok()) return cut;
-  figures.cost_ns = recompute_cost_ns(joint, *cut, {});
+  figures.cost_ns = recompute_cost_ns(joint, *cut, planner.rates());
   // Of halves that can't be lowered no peak is known.
-  if (Result<ForwardBackwardPeak> peak = forward_backward_peak(joint, *cut, ops, target);
-      peak.ok()) {
+  if (Result<ForwardBackwardPeak> peak = forward_backward_peak(joint, *cut, planner); peak.ok()) {
     figures.planned_peak = peak->peak();
     if (!figures.lower_bound) figures.lower_bound = std::min(peak->between, peak->peak());
   }
@@ -189,12 +188,12 @@ void explain(std::FILE* to, const Partition& p, const Figures& figures) {
 }
 
 Status plot(const Options& o, const Graph& given, const Graph& joint, const Partition& cut,
-            const Figures& figures, const OpRegistry& ops, const Target& target) {
+            const Figures& figures, const OpRegistry& ops, const CompileOptions& compile) {
   CLEAVE_TRY(PytorchOptions options, pytorch_options(o));
-  CallTimer timer(ops, {.target = target});
+  CallTimer timer(ops, {.target = compile.target});
   options.measure = [&](const Graph& g, NodeId n) { return timer.measure(g, n); };
-  CLEAVE_CHECK(plot_frontier(o.plot, given, options, &cut));
-  return plot_cut(o.plot, joint, cut, figures.budget, ops, target);
+  CLEAVE_CHECK(plot_frontier(o.plot, given, options, compile.target.rates, &cut));
+  return plot_cut(o.plot, joint, cut, figures.budget, ops, compile);
 }
 
 Status run(const Options& o) {
@@ -209,7 +208,8 @@ Status run(const Options& o) {
     return user_error(
         "--solver, --estimator, --ban, --aggressive, --recompute-views, --pay-for-params, "
         "--max-distance: of mode pytorch alone");
-  CLEAVE_TRY(const Target target, o.target.target());
+  CompileOptions compile;
+  CLEAVE_TRY(compile.target, o.target.target());
   CLEAVE_CHECK(check_files({{"GRAPH", o.graph}},
                            {{"--forward", o.forward}, {"--backward", o.backward}},
                            o.json ? Stdout::json : Stdout::free));
@@ -218,14 +218,14 @@ Status run(const Options& o) {
   CLEAVE_CHECK(make_joint_graph(p.main, ops, o.joint));
   Figures figures;
   const Graph given = o.plot.empty() ? Graph() : p.main;
-  Result<Partition> made = cut_in_mode(o, p.main, ops, target, figures);
+  Result<Partition> made = cut_in_mode(o, p.main, ops, compile, figures);
   if (!made.ok() && !o.plot.empty() && o.mode == "exact")
     CLEAVE_CHECK(plot_conflict(o.plot, p.main));
   CLEAVE_TRY(const Partition cut, std::move(made));
-  if (!o.plot.empty()) CLEAVE_CHECK(plot(o, given, p.main, cut, figures, ops, target));
+  if (!o.plot.empty()) CLEAVE_CHECK(plot(o, given, p.main, cut, figures, ops, compile));
   if (!o.forward.empty()) CLEAVE_CHECK(write_text(o.forward, print(cut.forward)));
   if (!o.backward.empty()) CLEAVE_CHECK(write_text(o.backward, print(cut.backward)));
-  if (o.json) return print_json(to_json(cut, figures, target));
+  if (o.json) return print_json(to_json(cut, figures, compile.target));
   std::FILE* const to = goes_to_stdout(o.forward) || goes_to_stdout(o.backward) ? stderr : stdout;
   if (o.explain) explain(to, cut, figures);
   fmt::print(to,

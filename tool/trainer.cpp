@@ -5,7 +5,7 @@
 #include <csignal>
 
 #include "base/write_file.h"
-#include "cut/parse_budget.h"
+#include "remat/parse_budget.h"
 #include "runtime/alloc_watch.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"

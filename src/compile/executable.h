@@ -24,6 +24,7 @@
 #include "cleave/memory_budget.h"
 #include "cleave/options.h"
 #include "cleave/target.h"
+#include "cut/call_cost.h"
 #include "ir/graph.h"
 #include "pass/pass.h"
 #include "runtime/compiler.h"
@@ -44,14 +45,14 @@ struct CompileOptions {
   // Of the graph's results, how many are the forward's: what is tagged for recomputation and read
   // by anything else runs again (cut/honor_tags.h). 0: all.
   size_t forward_results = 0;
-  MemoryBudget memory_budget = {};  // of the planned peak; none: nothing is recomputed
+  MemoryBudget memory_budget = {};  // of the planned peak
   // The graph is cut already (join_forward_backward): its copies stay, and no tag asks for more.
   // Without a budget.
   bool is_cut = false;
   bool fuse = true;  // false: a kernel for each call
   PassOptions passes = {};
-  // Made before of the same graph, with the same `fuse` and target; null: made where a budget is
-  // given.
+  // Made before of the same graph, with the same `fuse` and target; null: made where a
+  // budget is given.
   std::shared_ptr<BudgetFamily> family = nullptr;
 };
 

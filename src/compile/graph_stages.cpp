@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "compile/budget_family.h"
-#include "cut/cheap_remat.h"
+#include "compile/stage_planner.h"
 #include "cut/honor_tags.h"
 #include "grad/grad.h"
 #include "ir/edit.h"
@@ -15,6 +14,7 @@
 #include "lower/program.h"
 #include "pass/autocast.h"
 #include "pass/pipeline.h"
+#include "remat/rematerialize.h"
 
 namespace cleave {
 namespace {
@@ -78,30 +78,21 @@ Status run_tags(GraphWork& w) {
   return {};
 }
 
-// A budget decides by itself what runs again.
-Status run_kept(GraphWork& w) {
-  if (w.options.is_cut || w.options.memory_budget.given()) return {};
-  CLEAVE_TRY(const CheapRemat kept, cheap_remat(w.graph, w.options.target.rates));
-  w.report.recompute_ns = kept.again_ns;
+Status run_remat(GraphWork& w) {
+  const CompileOptions& o = w.options;
+  if (o.is_cut) return {};
+  const auto planner = std::make_shared<StagePlanner>(w.ops, o);
+  const RematRequest request{o.memory_budget, o.forward_results, o.family};
+  CLEAVE_TRY(w.report.recompute_ns, rematerialize(w.graph, planner, request));
+  w.is_other_graph = o.memory_budget.given();
   return {};
 }
 
+// What a budget has chosen is fused.
 Status run_fuse(GraphWork& w) {
-  return w.options.fuse ? fuse_calls(w.graph, w.ops, w.options.target.rates) : Status();
-}
-
-Status run_cut(GraphWork& w) {
-  if (!w.options.memory_budget.given()) return {};
-  std::shared_ptr<BudgetFamily> family = w.options.family;
-  if (!family) {
-    CLEAVE_TRY(BudgetFamily made, BudgetFamily::make(w.graph, w.options.target));
-    family = std::make_shared<BudgetFamily>(std::move(made));
-  }
-  CLEAVE_TRY(const size_t member, family->choose(w.options.memory_budget));
-  CLEAVE_TRY(w.graph, family->program(member));
-  w.is_other_graph = true;
-  w.report.recompute_ns = family->members()[member].recompute_ns;
-  return {};
+  return w.options.fuse && !w.options.memory_budget.given()
+             ? fuse_calls(w.graph, w.ops, w.options.target.rates)
+             : Status();
 }
 
 }  // namespace
@@ -119,9 +110,8 @@ const std::vector<GraphStage>& graph_stages() {
       {Stage::decomposed, run_decomposed},
       {Stage::dead_code, run_dead_code},
       {Stage::tags, run_tags},
-      {Stage::cheap_remat, run_kept},
+      {Stage::remat, run_remat},
       {Stage::fuse, run_fuse},
-      {Stage::cut, run_cut},
   };
   return all;
 }

@@ -15,10 +15,10 @@
 namespace cleave {
 namespace {
 
-constexpr std::array<std::string_view, 20> names = {  // in the order of Stage
-    "autocast", "pre_grad",   "grad",      "verify",   "joint",       "post_grad", "decompose",
-    "copies",   "decomposed", "dead_code", "tags",     "cheap_remat", "fuse",      "cut",
-    "lower",    "in_place",   "emit",      "products", "plan_memory", "build"};
+constexpr std::array<std::string_view, 19> names = {  // in the order of Stage
+    "autocast", "pre_grad",   "grad",      "verify",      "joint", "post_grad", "decompose",
+    "copies",   "decomposed", "dead_code", "tags",        "remat", "fuse",      "lower",
+    "in_place", "emit",       "products",  "plan_memory", "build"};
 static_assert(names.size() == static_cast<size_t>(Stage::build) + 1);
 
 // NN_name files in the dump folder; nothing where there is none. Numbers count from verify on.
@@ -116,7 +116,7 @@ std::string_view name_of(Stage stage) { return names[static_cast<size_t>(stage)]
 
 Status run_stages(Stage first, Stage last, Graph& graph, const OpRegistry& ops,
                   const CompileOptions& options, Report* report) {
-  if (last > Stage::cut) return bug("stages: {} is no stage of the graph", name_of(last));
+  if (last > Stage::fuse) return bug("stages: {} is no stage of the graph", name_of(last));
   Report unread;
   GraphWork work{graph, ops, options, report == nullptr ? unread : *report};
   Dump none{std::string()};
@@ -128,7 +128,7 @@ Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops,
   Dump dump(options.dump_dir);
   CLEAVE_CHECK(dump.begin());
   GraphWork on_graph{graph, ops, options, report};
-  CLEAVE_CHECK(run_part(Stage::verify, Stage::cut, on_graph, dump));
+  CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, on_graph, dump));
   CodeWork work{graph, options};
   for (const CodeStage& stage : code_stages()) {
     {

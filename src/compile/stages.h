@@ -1,8 +1,8 @@
 // The one way of a graph to running code: a table of named stages, of which callers run a part.
 //
 //   autocast   pre_grad   grad        a forward graph; a joint graph enters at pre_grad
-//   verify   joint   post_grad   decompose   copies   decomposed   dead_code   tags   cheap_remat
-//   fuse   cut                        the graph as it is to run
+//   verify   joint   post_grad   decompose   copies   decomposed   dead_code   tags   remat
+//   fuse                              the graph as it is to run
 //   lower   in_place   emit   products   plan_memory   build         kernels, memory, code
 //
 //   run_stages(Stage::autocast, Stage::grad, graph, ops, options);     // its joint graph
@@ -29,10 +29,9 @@ enum class Stage : uint8_t {
   copies,      // of values that nothing writes
   decomposed,  // passes
   dead_code,
-  tags,         // what is marked for recomputation runs again
-  cheap_remat,  // without a budget: what costs next to nothing runs again
+  tags,   // what is marked for recomputation runs again
+  remat,  // what else runs again (remat/rematerialize.h); with a budget it gives a fused graph
   fuse,
-  cut,  // with a budget: the cheapest program within it
   lower,
   in_place,
   emit,

@@ -1,7 +1,7 @@
 // What each node of a lowered program reads, makes and needs: the cut's view of a whole program.
 #pragma once
-#include "cut/step_tasks.h"
 #include "lower/program.h"
+#include "remat/step_tasks.h"
 
 namespace cleave {
 

@@ -2,11 +2,12 @@
 #include <chrono>
 
 #include "base/result.h"
-#include "compile/budget_family.h"
 #include "compile/public_options.h"
+#include "compile/stage_planner.h"
 #include "compile/stages.h"
 #include "compile/step_trace.h"
 #include "ir/text.h"
+#include "remat/budget_family.h"
 
 namespace cleave {
 
@@ -108,10 +109,11 @@ std::vector<MemoryTrade> memory_trades(const nn::Module& model, const TracedFunc
   Graph graph = trace.close();
   CompileOptions compile = compile_options(options);
   compile.forward_results = trace.results.size();
-  compile.memory_budget = MemoryBudget::percent(100);  // one decides what runs again
-  value_or_throw(run_stages(Stage::verify, Stage::fuse, graph, options.ops.registry(), compile));
-  BudgetFamily family = value_or_throw(BudgetFamily::make(graph, options.target));
-  family.complete();
+  value_or_throw(run_stages(Stage::verify, Stage::tags, graph, options.ops.registry(), compile));
+  BudgetFamily family = value_or_throw(
+      BudgetFamily::make(graph, std::make_shared<StagePlanner>(options.ops.registry(), compile),
+                         compile.forward_results));
+  value_or_throw(family.complete());
   std::vector<MemoryTrade> all, trades;
   // What is chosen where the budget is just a member's peak; some members are never chosen.
   for (size_t k = 0; k < family.members().size(); ++k) {

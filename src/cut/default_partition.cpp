@@ -1,7 +1,7 @@
 #include "cut/default_partition.h"
 
-#include "cut/cut_graph.h"
 #include "cut/split_joint.h"
+#include "cut/tags.h"
 #include "ir/subgraph.h"
 
 namespace cleave {

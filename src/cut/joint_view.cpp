@@ -71,6 +71,34 @@ Result<JointView> JointView::make(const Graph& joint) {
   return view;
 }
 
+std::vector<bool> forward_calls(const Graph& g, size_t results) {
+  std::vector<Half> needed(g.node_capacity(), Half::neither);
+  size_t seen = 0;
+  for (const Return& r : g.returns())
+    if (r.kind == ReturnKind::result && (results == 0 || seen++ < results))
+      mark(g, g.value(r.value).def, Half::forward, needed);
+  // What stands between is the forward's too: updates of running statistics.
+  std::vector<bool> forward(g.node_capacity());
+  bool is_after = true;
+  for (NodeId n = g.last_node(); n.valid(); n = g.prev_node(n)) {
+    is_after = is_after && needed[n.v] != Half::forward;
+    forward[n.v] = !is_after;
+  }
+  return forward;
+}
+
+Result<JointView> JointView::of_program(const Graph& g, size_t results) {
+  JointView view(g);
+  const std::vector<bool> forward = forward_calls(g, results);
+  for (const Return& r : g.returns())
+    if (r.value.valid()) mark(g, g.value(r.value).def, Half::backward, view.halves_);
+  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) {
+    if (has(traits_of(g.node(n)), Trait::effect)) mark(g, n, Half::backward, view.halves_);
+    if (forward[n.v] && view.half(n) == Half::backward) view.halves_[n.v] = Half::forward;
+  }
+  return view;
+}
+
 bool JointView::is_known_early(ValueId v) const {
   const NodeId n = graph_->value(v).def;
   return n.valid() ? half(n) != Half::backward : !is_tangent(*graph_, v);

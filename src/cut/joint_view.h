@@ -19,11 +19,18 @@ ValueId storage_of(const Graph& g, ValueId v);
 // At the hints; a symint is 8.
 int64_t hint_bytes_of(const Graph& g, ValueId v);
 
+// Which calls (by node) stand no later than the last that the first `results` entries of `return`
+// that are results need; 0: all of them.
+std::vector<bool> forward_calls(const Graph& g, size_t results);
+
 class JointView {
  public:
   // A graph that returns no gradient is all forward. Errors (user): a result or update needs a
   // tangent.
   static Result<JointView> make(const Graph& joint);
+  // A training step, or any program: its forward is forward_calls(g, results), all that is needed
+  // after it is the backward.
+  static Result<JointView> of_program(const Graph& g, size_t results);
 
   const Graph& graph() const { return *graph_; }
   Half half(NodeId n) const { return halves_[n.v]; }

@@ -81,12 +81,13 @@ int64_t convolution_backward_flops(const OpView& op) {
   return flops;
 }
 
-// Operands q, k, v from `first` on: [b, h, s, d] each; `products` of s_q x s_k x d for each head.
+// Operands q, k, v from `first` on: [*, s, d] each; `products` of s_q x s_k x d for each head.
 int64_t attention_flops(const OpView& op, int first, int with_qk, int with_v) {
   const std::vector<int64_t> q = sizes_of(op, op.in_type(first)),
                              k = sizes_of(op, op.in_type(first + 1)),
                              v = sizes_of(op, op.in_type(first + 2));
-  return 2 * q[0] * q[1] * q[2] * k[2] * (with_qk * q[3] + with_v * v[3]);
+  const int64_t rows = product({q.begin(), q.end() - 1}, 0);  // of all heads
+  return 2 * rows * k[k.size() - 2] * (with_qk * q.back() + with_v * v.back());
 }
 
 }  // namespace

@@ -72,10 +72,10 @@ void SearchTrees<Cap>::enqueue(int32_t n) {
 }
 
 template <class Cap>
-void SearchTrees<Cap>::solve() {
+bool SearchTrees<Cap>::solve(int64_t max_looks) {
   const auto count = static_cast<int32_t>(nodes_.size()) - 1;
   time_ = 0;
-  paths_ = 0;
+  paths_ = looks_ = 0;
   active_next_.clear();
   for (int32_t n = 0; n < count; ++n) {
     Node& v = node(n);
@@ -95,9 +95,12 @@ void SearchTrees<Cap>::solve() {
         ++time_;
         ++paths_;
         augment(joint);
+        if (looks_ > max_looks) return false;
       }
+      if (looks_ > max_looks) return false;
     }
   }
+  return true;
 }
 
 // The half arc, out of the S tree into the T tree, where the trees touch at n; none where n has
@@ -112,7 +115,7 @@ template <class Cap>
 template <typename SearchTrees<Cap>::Tree side>
 int32_t SearchTrees<Cap>::grow_tree(int32_t n) {
   const Node& from = node(n);
-  for (int32_t a = from.first, last = end(n); a < last; ++a) {
+  for (int32_t a = from.first, last = looked_end(n); a < last; ++a) {
     const HalfArc& arc = half(a);
     if ((side == Tree::source ? arc.residual : half(arc.mate).residual) == 0) continue;
     Node& to = node(arc.head);
@@ -191,6 +194,7 @@ int32_t SearchTrees<Cap>::depth_of(int32_t n) {
   for (; node(at).stamp != time_; at = half(node(at).parent).head) {
     if (node(at).parent == orphan) return none;
     ++steps;
+    ++looks_;
     if (node(at).parent == at_root) {
       node(at).stamp = time_;
       node(at).depth = 1;
@@ -212,7 +216,7 @@ template <class Cap>
 template <typename SearchTrees<Cap>::Tree side>
 void SearchTrees<Cap>::adopt(int32_t n) {
   int32_t best = none, least = std::numeric_limits<int32_t>::max();
-  for (int32_t a = node(n).first, last = end(n); a < last; ++a) {
+  for (int32_t a = node(n).first, last = looked_end(n); a < last; ++a) {
     const int32_t m = half(a).head;
     if (node(m).tree != side || node(m).parent == none || toward_sink<side>(a) == 0) continue;
     const int32_t depth = depth_of(m);
@@ -229,7 +233,7 @@ void SearchTrees<Cap>::adopt(int32_t n) {
 template <class Cap>
 template <typename SearchTrees<Cap>::Tree side>
 void SearchTrees<Cap>::abandon(int32_t n) {
-  for (int32_t a = node(n).first, last = end(n); a < last; ++a) {
+  for (int32_t a = node(n).first, last = looked_end(n); a < last; ++a) {
     const int32_t m = half(a).head;
     if (node(m).tree != side || node(m).parent == none) continue;
     if (toward_sink<side>(a) != 0) enqueue(m);

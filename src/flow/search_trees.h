@@ -23,6 +23,7 @@
 // Hochbaum, "The pseudoflow algorithm" (2008); the sweep is one wave of Tarjan, "A simple version
 // of Karzanov's blocking flow algorithm" (1984), over the whole network.
 #pragma once
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -50,12 +51,14 @@ class SearchTrees {
   void set_residual(size_t a, Cap residual, Cap pushed);
 
   void sweep();
-  // Grows both trees until they can't touch. The trees of an earlier call are forgotten.
-  void solve();
+  // Grows both trees until they can't touch. The trees of an earlier call are forgotten. False
+  // where that takes more looks at arcs than `max_looks`.
+  bool solve(int64_t max_looks = std::numeric_limits<int64_t>::max());
 
   bool reached_by_excess(int32_t n) const { return nodes_[as_index(n)].tree == Tree::source; }
   bool reaches_deficit(int32_t n) const { return nodes_[as_index(n)].tree == Tree::sink; }
   int64_t paths() const { return paths_; }  // of the last solve
+  int64_t looks() const { return looks_; }  // at arcs, also of the last solve
 
  private:
   enum class Tree : uint8_t { none, source, sink };
@@ -80,6 +83,11 @@ class SearchTrees {
   HalfArc& half(int32_t a) { return halves_[as_index(a)]; }
   int32_t mate(int32_t a) const { return halves_[as_index(a)].mate; }
   int32_t end(int32_t n) const { return nodes_[as_index(n) + 1].first; }
+  // The half arcs of n, which are about to be looked at.
+  int32_t looked_end(int32_t n) {
+    looks_ += end(n) - node(n).first;
+    return end(n);
+  }
 
   // Residual of half arc a in the direction that flow takes in a tree whose node has a to its
   // parent.
@@ -110,7 +118,7 @@ class SearchTrees {
   std::vector<int32_t> active_, active_next_;  // first in, first out: one is read, one is filled
   std::vector<int32_t> orphans_;
   int32_t time_ = 0;
-  int64_t paths_ = 0;
+  int64_t paths_ = 0, looks_ = 0;
 };
 
 extern template class SearchTrees<int64_t>;

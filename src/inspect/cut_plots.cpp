@@ -1,19 +1,18 @@
 #include "inspect/cut_plots.h"
 
 #include "cut/default_partition.h"
-#include "cut/exact_partition.h"
+#include "remat/exact_partition.h"
 
 namespace cleave {
 namespace {
 
-Trade trade_of(const Graph& joint, const Partition& cut, std::string label = "") {
-  return {cut.saved_activation_bytes, recompute_cost_ns(joint, cut, {}), std::move(label)};
+Trade trade_of(const Graph& joint, const Partition& cut, const MachineRates& rates,
+               std::string label = "") {
+  return {cut.saved_activation_bytes, recompute_cost_ns(joint, cut, rates), std::move(label)};
 }
 
-Status add_exact(const Graph& joint, std::vector<TradeLine>& lines) {
-  CLEAVE_TRY(const JointView view, JointView::make(joint));
-  CLEAVE_TRY(CutGraph graph, CutGraph::make(view, {}, Returned::counted));
-  CLEAVE_TRY(const ExactCut exact, ExactCut::make(std::move(graph)));
+Status add_exact(const Graph& joint, const MachineRates& rates, std::vector<TradeLine>& lines) {
+  CLEAVE_TRY(const ExactCut exact, ExactCut::of(joint, rates, Returned::counted));
   TradeLine bound{.name = "no cut is below", .colour = "#555", .points = {}, .bound = true};
   TradeLine points{.name = "exact", .colour = "#1f77b4", .points = {}};
   for (const CutPoint& p : exact.points()) {
@@ -28,12 +27,13 @@ Status add_exact(const Graph& joint, std::vector<TradeLine>& lines) {
 
 }  // namespace
 
-Result<std::vector<TradeLine>> trade_lines(const Graph& given, const PytorchOptions& options) {
+Result<std::vector<TradeLine>> trade_lines(const Graph& given, const PytorchOptions& options,
+                                           const MachineRates& rates) {
   std::vector<TradeLine> lines;
   Graph joint = given;
   simplify_joint(joint);
   // Tags that mode pytorch takes may contradict each other in mode exact: its lines are missing.
-  if (const Status exact = add_exact(joint, lines);
+  if (const Status exact = add_exact(joint, rates, lines);
       !exact.ok() && exact.failure().kind != ErrorKind::user)
     return exact.failure();
   Graph as_pytorch = given;
@@ -44,7 +44,8 @@ Result<std::vector<TradeLine>> trade_lines(const Graph& given, const PytorchOpti
     at.budget = twentieth / 20.0;
     CLEAVE_TRY(const Partition cut, pytorch_partition(as_pytorch, at));
     const bool named = twentieth % 5 == 0;
-    sweep.points.push_back(trade_of(as_pytorch, cut, named ? fmt::format("{:g}", at.budget) : ""));
+    sweep.points.push_back(
+        trade_of(as_pytorch, cut, rates, named ? fmt::format("{:g}", at.budget) : ""));
   }
   // One label for budgets that give one cut.
   for (size_t k = 0; k < sweep.points.size(); ++k)
@@ -58,16 +59,16 @@ Result<std::vector<TradeLine>> trade_lines(const Graph& given, const PytorchOpti
   CLEAVE_TRY(const Partition whole, default_partition(joint));
   lines.push_back({.name = "default",
                    .colour = "#2ca02c",
-                   .points = {trade_of(joint, whole)},
+                   .points = {trade_of(joint, whole, rates)},
                    .line = false,
                    .large = true});
   return lines;
 }
 
-TradeLine chosen_trade(const Graph& joint, const Partition& cut) {
+TradeLine chosen_trade(const Graph& joint, const Partition& cut, const MachineRates& rates) {
   return {.name = "chosen",
           .colour = "#9467bd",
-          .points = {trade_of(joint, cut, "chosen")},
+          .points = {trade_of(joint, cut, rates, "chosen")},
           .line = false,
           .large = true};
 }

@@ -2,15 +2,16 @@
 
 #include <algorithm>
 
-#include "compile/forward_backward_peak.h"
 #include "compile/plan_program.h"
+#include "compile/stage_planner.h"
+#include "remat/forward_backward_peak.h"
 
 namespace cleave {
 namespace {
 
-Result<LoweredProgram> planned(const Graph& half, const OpRegistry& ops,
+Result<LoweredProgram> planned(const Graph& half, ProgramPlanner& planner,
                                runtime::GemmCache& cache) {
-  CLEAVE_TRY(const Graph g, prepared_half(half, ops));
+  CLEAVE_TRY(const Graph g, prepared_half(half, planner));
   CLEAVE_TRY(PlannedProgram plan, plan_program(g, cache));
   return std::move(plan.lowered);
 }
@@ -42,9 +43,10 @@ std::vector<Kept> kinds(const LoweredProgram& p, const std::vector<Kept>& of_ret
 }  // namespace
 
 Result<MemoryProfile> memory_profile(const Graph& joint, const Partition& cut,
-                                     const OpRegistry& ops, const Target& target) {
+                                     const OpRegistry& ops, const CompileOptions& options) {
+  StagePlanner planner(ops, options);
   MemoryProfile out;
-  CLEAVE_TRY(const ForwardBackwardPeak peak, forward_backward_peak(joint, cut, ops, target));
+  CLEAVE_TRY(const ForwardBackwardPeak peak, forward_backward_peak(joint, cut, planner));
   out.planned_peak = peak.peak();
   // Saved placeholders stay where they are.
   Graph forward = cut.forward;
@@ -58,9 +60,9 @@ Result<MemoryProfile> memory_profile(const Graph& joint, const Partition& cut,
     of_returns.push_back(k < results ? Kept::results : Kept::saved);
   }
   forward.set_returns(std::move(returns));
-  runtime::GemmCache cache(target);
-  CLEAVE_TRY(const LoweredProgram f, planned(forward, ops, cache));
-  CLEAVE_TRY(const LoweredProgram b, planned(cut.backward, ops, cache));
+  runtime::GemmCache cache(options.target);
+  CLEAVE_TRY(const LoweredProgram f, planned(forward, planner, cache));
+  CLEAVE_TRY(const LoweredProgram b, planned(cut.backward, planner, cache));
 
   MemoryStep held{};
   held[index(Kept::placeholders)] = f.placeholder_bytes;

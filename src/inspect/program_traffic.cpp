@@ -38,7 +38,7 @@ Result<ProgramTraffic> program_traffic(const Graph& g, const OpRegistry& ops,
     if (p.role == Role::symint)
       values[g.name(p.value)] = g.env().hint_of(Dim::symbol(g.name(p.value)));
   CLEAVE_TRY(Graph graph, specialize(g, values));
-  CLEAVE_CHECK(run_stages(Stage::verify, Stage::cut, graph, ops, options));
+  CLEAVE_CHECK(run_stages(Stage::verify, Stage::fuse, graph, ops, options));
   // What kernels move hangs on no target, only their workspaces do.
   runtime::GemmCache products(Target{});
   CLEAVE_TRY(const PlannedProgram program, measure_program(graph, products));

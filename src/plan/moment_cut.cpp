@@ -3,101 +3,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "flow/search_trees.h"
+
 namespace cleave::plan {
 namespace {
 
-constexpr int64_t infinite = std::numeric_limits<int64_t>::max() / 4;
 constexpr uint32_t absent = UINT32_MAX;
-
-// Dinic's maximum flow on arcs in one array, an arc beside its reverse.
-class Network {
- public:
-  explicit Network(size_t nodes) : first_(nodes, absent), level_(nodes), at_(nodes) {}
-  void arc(uint32_t from, uint32_t to, int64_t capacity) {
-    arcs_.push_back({to, first_[from], capacity});
-    first_[from] = static_cast<uint32_t>(arcs_.size() - 1);
-    arcs_.push_back({from, first_[to], 0});
-    first_[to] = static_cast<uint32_t>(arcs_.size() - 1);
-  }
-  // False where that takes more looks at arcs than `work`, which those made are taken from.
-  bool run(uint32_t source, uint32_t sink, int64_t& work) {
-    work_ = work;
-    bool more = true;
-    while (work_ > 0 && (more = find_levels(source, sink))) {
-      at_ = first_;
-      push(source, sink);
-    }
-    work = work_;
-    return !more;
-  }
-  // After run(): on the source's side of the minimum cut nearest the source.
-  bool near_source(uint32_t v) const { return level_[v] != absent; }
-
- private:
-  struct Arc {
-    uint32_t to, next;
-    int64_t left;
-  };
-
-  bool find_levels(uint32_t source, uint32_t sink) {
-    level_.assign(first_.size(), absent);
-    level_[source] = 0;
-    std::vector<uint32_t> queue{source};
-    for (size_t i = 0; i < queue.size(); ++i)
-      for (uint32_t a = first_[queue[i]]; a != absent; a = arcs_[a].next, --work_)
-        if (arcs_[a].left > 0 && level_[arcs_[a].to] == absent) {
-          level_[arcs_[a].to] = level_[queue[i]] + 1;
-          queue.push_back(arcs_[a].to);
-        }
-    return level_[sink] != absent;
-  }
-
-  // A blocking flow, by paths kept on a stack: graphs are deep.
-  void push(uint32_t source, uint32_t sink) {
-    std::vector<uint32_t> path;
-    uint32_t v = source;
-    while (work_ > 0) {
-      if (v == sink) {
-        v = augment(path, source);
-        continue;
-      }
-      uint32_t& a = at_[v];
-      for (--work_; a != absent && (arcs_[a].left == 0 || level_[arcs_[a].to] != level_[v] + 1);
-           --work_)
-        a = arcs_[a].next;
-      if (a != absent) {
-        path.push_back(a);
-        v = arcs_[a].to;
-      } else if (path.empty()) {
-        return;
-      } else {
-        level_[v] = absent - 1;  // leads nowhere in this phase
-        v = arcs_[path.back() ^ 1].to;
-        path.pop_back();
-      }
-    }
-  }
-
-  // Back to where the first full arc of the path begins.
-  uint32_t augment(std::vector<uint32_t>& path, uint32_t source) {
-    int64_t flow = infinite;
-    for (uint32_t a : path) flow = std::min(flow, arcs_[a].left);
-    work_ -= static_cast<int64_t>(path.size());
-    size_t keep = path.size();
-    for (size_t i = path.size(); i-- > 0;) {
-      arcs_[path[i]].left -= flow;
-      arcs_[path[i] ^ 1].left += flow;
-      if (arcs_[path[i]].left == 0) keep = i;
-    }
-    path.resize(keep);
-    return path.empty() ? source : arcs_[path.back()].to;
-  }
-
-  std::vector<uint32_t> first_;
-  std::vector<Arc> arcs_;
-  std::vector<uint32_t> level_, at_;
-  int64_t work_ = 0;
-};
 
 }  // namespace
 
@@ -144,25 +55,36 @@ MomentCut Moment::at_price(int64_t time_price, int64_t bytes_price) const {
 //   r_u -> a_u  bytes     cut where u is needed and doesn't run again
 //   a_x -> r_u  infinite  u runs again, so its operand x is needed
 //   a_u -> t    infinite  a task after the moment reads u
-std::optional<MomentCut> Moment::at_price(int64_t time_price, int64_t bytes_price,
-                                          int64_t& work) const {
-  const auto count = static_cast<uint32_t>(wanted_.size());
-  const uint32_t source = 2 * count, sink = source + 1;
-  Network net(2 * size_t{count} + 2);
-  for (uint32_t i = 0; i < count; ++i) {
+// Operands stand behind their readers in wanted_: numbered from its end, arcs lead upwards.
+template <class Cap>
+std::optional<MomentCut> Moment::solve(int64_t time_price, int64_t bytes_price,
+                                       int64_t& work) const {
+  const auto count = static_cast<int32_t>(wanted_.size());
+  const auto runs = [&](uint32_t i) { return 2 * (count - 1 - static_cast<int32_t>(i)); };
+  constexpr Cap terminal = flow::SearchTrees<Cap>::unlimited / 4;  // infinite, at source and sink
+  std::vector<flow::Arc> arcs;
+  arcs.reserve(static_cast<size_t>(arcs_));
+  for (uint32_t i = 0; i < wanted_.size(); ++i) {
     const TaskId u = wanted_[i];
-    const int64_t time = stays(u) ? infinite : time_again(u) * time_price;
-    if (time > 0) net.arc(source, 2 * i, time);
-    net.arc(2 * i, 2 * i + 1, graph_[u].bytes * bytes_price);
-    for (TaskId x : graph_.operands(u))
-      if (index_[x] != absent) net.arc(2 * index_[x] + 1, 2 * i, infinite);
+    arcs.push_back({runs(i), runs(i) + 1, graph_[u].bytes * bytes_price});
+    for (const TaskId x : graph_.operands(u))
+      if (index_[x] != absent) arcs.push_back({runs(index_[x]) + 1, runs(i), flow::infinite});
   }
-  for (TaskId u : read_) net.arc(2 * index_[u] + 1, sink, infinite);
-  if (!net.run(source, sink, work)) return std::nullopt;
+  flow::SearchTrees<Cap> trees;
+  trees.load(2 * count, arcs, 1);
+  for (uint32_t i = 0; i < wanted_.size(); ++i)
+    trees.add_excess(runs(i),
+                     stays(wanted_[i]) ? terminal : Cap{time_again(wanted_[i])} * time_price);
+  for (const TaskId u : read_) trees.add_excess(runs(index_[u]) + 1, -terminal);
+  trees.sweep();
+  const bool is_solved = trees.solve(work);
+  work -= trees.looks();
+  if (!is_solved) return std::nullopt;
   MomentCut cut;
-  for (uint32_t i = 0; i < count; ++i) {
+  for (uint32_t i = 0; i < wanted_.size(); ++i) {
     const TaskId u = wanted_[i];
-    const bool again = !net.near_source(2 * i), needed = !net.near_source(2 * i + 1);
+    const bool again = !trees.reached_by_excess(runs(i));
+    const bool needed = !trees.reached_by_excess(runs(i) + 1);
     if (again && needed) {
       cut.again.push_back(u);
       cut.time += time_again(u);
@@ -171,6 +93,14 @@ std::optional<MomentCut> Moment::at_price(int64_t time_price, int64_t bytes_pric
     }
   }
   return cut;
+}
+
+std::optional<MomentCut> Moment::at_price(int64_t time_price, int64_t bytes_price,
+                                          int64_t& work) const {
+  const flow::int128 sum =
+      flow::int128{all_time_} * time_price + flow::int128{all_bytes_} * bytes_price;
+  return sum < flow::finite_limit ? solve<flow::Capacity>(time_price, bytes_price, work)
+                                  : solve<flow::int128>(time_price, bytes_price, work);
 }
 
 }  // namespace cleave::plan

@@ -10,8 +10,8 @@
 //   r_u: u runs after the moment     r_u -> a_x for each operand x of u
 //   a_u: u is needed after it        cost = sum r_u time_u + price * sum (a_u and not r_u) bytes_u
 //
-// Source: DESIGN section 7's cut of a joint graph, at a moment of any sequence. Dinic's algorithm;
-// capacities are scaled integers, so each answer is exact for the price in its units.
+// It is the cut of a joint graph (remat/cut_graph.h), at a moment of any sequence. Capacities are
+// scaled integers, so each answer is exact for the price in its units.
 #pragma once
 #include <optional>
 
@@ -50,6 +50,8 @@ class Moment {
   int64_t size() const { return arcs_; }
 
  private:
+  template <class Cap>
+  std::optional<MomentCut> solve(int64_t time_price, int64_t bytes_price, int64_t& work) const;
   bool stays(TaskId u) const { return side_[u] == Side::before && graph_[u].once; }
   int64_t time_again(TaskId u) const {
     return side_[u] == Side::before && !graph_[u].once ? graph_[u].time : 0;

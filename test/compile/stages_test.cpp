@@ -24,7 +24,7 @@ TEST(Stages, a_part_is_the_beginning_of_the_whole) {
     if (seed % 2 == 1) options.memory_budget = MemoryBudget::percent(100);
     Graph part = r.g;
     Report report;
-    const Status s = run_stages(Stage::verify, Stage::cut, part, core(), options, &report);
+    const Status s = run_stages(Stage::verify, Stage::fuse, part, core(), options, &report);
     const auto whole = CompiledProgram::compile(r.g, core(), options);
     if (!whole.ok()) continue;
     ASSERT_TRUE(s.ok()) << s.failure().message;

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "cut/default_partition.h"
-#include "cut/exact_partition.h"
 #include "cut/pytorch_partition.h"
+#include "remat/exact_partition.h"
 #include "test/cut/halves.h"
 
 namespace cleave {

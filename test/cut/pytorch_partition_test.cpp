@@ -350,6 +350,19 @@ TEST(PytorchPartition, equal_calls_with_minus_one_and_minus_two) {
   EXPECT_EQ(unsqueezes({-1, -2, -1, -2}), 3);
 }
 
+// Heads may be left out, or be several dims.
+TEST(PytorchPartition, flops_of_attention_of_any_rank) {
+  for (const char* heads : {"", "6,", "2,3,", "1,2,3,"}) {
+    const std::string text = fmt::format(
+        "graph @main(%q: input f32[{0}5,7], %k: input f32[{0}11,7], %v: input f32[{0}11,2]) {{\n"
+        "  %y = scaled_dot_product_attention(%q, %k, %v)\n  return %y\n}}\n",
+        heads);
+    const Graph g = test::parsed(text);
+    const int64_t count = *heads == 0 ? 1 : 6;
+    EXPECT_EQ(pytorch_flops(g, g.first_node()), count * 2 * 5 * 11 * (7 + 2)) << text;
+  }
+}
+
 TEST(PytorchPartition, errors) {
   const Graph joint =
       joint_of("graph @main(%x: input f32[3] grad) {\n  %a = cos(%x)\n  return %a\n}\n");

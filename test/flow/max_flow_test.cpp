@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "flow/dinic.h"
 #include "flow/infinite_path.h"
 #include "flow/verify_flow.h"
+#include "test/flow/dinic.h"
 #include "test/flow/every_cut.h"
 
 namespace cleave::flow {

@@ -2,13 +2,14 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "compile/forward_backward_peak.h"
+#include "compile/stage_planner.h"
 #include "cut/default_partition.h"
 #include "inspect/axis.h"
 #include "inspect/cut_drawing.h"
 #include "inspect/cut_plots.h"
 #include "inspect/labels.h"
 #include "inspect/memory_chart.h"
+#include "remat/forward_backward_peak.h"
 #include "test/cut/halves.h"
 
 namespace cleave {
@@ -71,10 +72,9 @@ TEST(Svg, text_is_escaped) {
 TEST(MemoryProfile, adds_up_to_the_planned_peak) {
   const Graph joint = test::joint_of(network);
   const Partition cut = value_or_throw(default_partition(joint));
-  const ForwardBackwardPeak peak =
-      value_or_throw(forward_backward_peak(joint, cut, test::core(), Target::here()));
-  const MemoryProfile profile =
-      value_or_throw(memory_profile(joint, cut, test::core(), Target::here()));
+  StagePlanner planner(test::core(), {});
+  const ForwardBackwardPeak peak = value_or_throw(forward_backward_peak(joint, cut, planner));
+  const MemoryProfile profile = value_or_throw(memory_profile(joint, cut, test::core(), {}));
   EXPECT_EQ(profile.planned_peak, peak.peak());
   const auto sum = [](const MemoryStep& s) {
     int64_t n = 0;
@@ -134,7 +134,7 @@ TEST(CutDrawing, large_graphs_have_none) {
 
 TEST(TradeLines, the_bound_is_below_all_others) {
   const Graph joint = test::joint_of(network);
-  const std::vector<TradeLine> lines = value_or_throw(trade_lines(joint, {}));
+  const std::vector<TradeLine> lines = value_or_throw(trade_lines(joint, {}, {}));
   ASSERT_EQ(lines.size(), 4u);
   EXPECT_TRUE(lines[0].bound);
   EXPECT_EQ(lines[2].points.size(), 21u);

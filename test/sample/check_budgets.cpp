@@ -6,11 +6,13 @@
 #include <span>
 
 #include "cleave/executor.h"
-#include "compile/budget_family.h"
 #include "compile/executable.h"
 #include "compile/pytorch_program.h"
+#include "compile/stage_planner.h"
 #include "interp/array_memory.h"
 #include "ir/edit.h"
+#include "ir/text.h"
+#include "remat/budget_family.h"
 #include "test/sample/run_program.h"
 
 namespace cleave::random {
@@ -53,19 +55,19 @@ class Checker {
   Result<BudgetVerdict> run(const std::vector<double>& parts) {
     CLEAVE_TRY(const Run whole, run_with({}));
     Graph prepared = r_.g;
-    CLEAVE_CHECK(test::prepare(prepared, options_.fuse, options_.passes, *ops_));
-    CLEAVE_TRY(BudgetFamily family, BudgetFamily::make(prepared, options_.target));
+    CLEAVE_CHECK(test::prepare_unfused(prepared, options_.passes, *ops_));
+    CLEAVE_TRY(BudgetFamily family, family_of(prepared));
     options_.family = std::make_shared<BudgetFamily>(std::move(family));
     CLEAVE_TRY(int64_t most, options_.family->whole_peak());
-    options_.family->complete();
+    CLEAVE_CHECK(options_.family->complete());
     int64_t least = most;
     for (size_t k = 0; k < options_.family->members().size(); ++k) {
       CLEAVE_TRY(const int64_t peak, options_.family->peak(k));
       least = std::min(least, peak);
     }
-    if (least < options_.family->lower_bound())
-      violate(fmt::format("a peak of {} below the lower bound {}", least,
-                          options_.family->lower_bound()));
+    CLEAVE_TRY(const StepTasks::Bound bound, options_.family->lower_bound());
+    if (least < bound.bytes)
+      violate(fmt::format("a peak of {} below the lower bound {}", least, bound.bytes));
     if (run_with(least - 1).ok()) violate("a budget below the least peak is taken");
     std::vector<int64_t> budgets;
     for (const double part : parts)
@@ -97,6 +99,10 @@ class Checker {
   }
 
  private:
+  Result<BudgetFamily> family_of(const Graph& prepared) const {
+    return BudgetFamily::make(prepared, std::make_shared<StagePlanner>(*ops_, options_));
+  }
+
   void violate(std::string what) {
     if (verdict_.violation.empty()) verdict_.violation = std::move(what);
   }
@@ -104,11 +110,14 @@ class Checker {
   // A family that has climbed no farther than the budgets so far, the largest first, chooses what
   // the complete one does.
   Status check_lazy_choices(const Graph& prepared, const std::vector<int64_t>& budgets) {
-    CLEAVE_TRY(BudgetFamily lazy, BudgetFamily::make(prepared, options_.target));
+    CLEAVE_TRY(BudgetFamily lazy, family_of(prepared));
     for (size_t i = budgets.size(); i-- > 0;) {
       CLEAVE_TRY(const size_t now, lazy.choose(budgets[i]));
       CLEAVE_TRY(const size_t later, options_.family->choose(budgets[i]));
-      if (now != later) violate(fmt::format("budget {}: the choice depends on others", budgets[i]));
+      CLEAVE_TRY(const Graph one, lazy.program(now));
+      CLEAVE_TRY(const Graph other, options_.family->program(later));
+      if (print(one) != print(other))
+        violate(fmt::format("budget {}: the choice depends on others", budgets[i]));
     }
     return {};
   }

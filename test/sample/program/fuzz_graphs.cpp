@@ -8,12 +8,12 @@
 // 1 some do.
 #include <chrono>
 
-#include "cut/cheap_remat.h"
 #include "grad/grad.h"
 #include "interp/interpret.h"
 #include "ir/text.h"
 #include "op/registry.h"
 #include "pass/pipeline.h"
+#include "remat/cheap_remat.h"
 #include "test/sample/branch_graph.h"
 #include "test/sample/check_graph.h"
 #include "test/sample/program/argument.h"

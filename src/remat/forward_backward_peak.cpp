@@ -1,10 +1,8 @@
-#include "compile/forward_backward_peak.h"
+#include "remat/forward_backward_peak.h"
 
-#include <limits>
 #include <set>
 
-#include "compile/plan_program.h"
-#include "compile/stages.h"
+#include "base/alignment.h"
 #include "ir/specialize.h"
 #include "ir/strides.h"
 
@@ -20,33 +18,16 @@ Result<Graph> at_hints(const Graph& g) {
   return specialize(g, values);
 }
 
-Result<LoweredProgram> measured(const Graph& half, const OpRegistry& ops,
-                                runtime::GemmCache& cache) {
-  CLEAVE_TRY(const Graph g, prepared_half(half, ops));
-  CLEAVE_TRY(PlannedProgram plan, measure_program(g, cache));
-  return std::move(plan.lowered);
-}
-
 }  // namespace
 
-Result<Graph> prepared_half(const Graph& half, const OpRegistry& ops) {
+Result<Graph> prepared_half(const Graph& half, ProgramPlanner& planner) {
   CLEAVE_TRY(Graph g, at_hints(half));
-  // What is cut stays as it was cut.
-  CompileOptions options;
-  options.is_cut = true;
-  options.passes.none = true;
-  CLEAVE_CHECK(run_stages(Stage::verify, Stage::fuse, g, ops, options));
+  CLEAVE_CHECK(planner.prepare_cut(g));
   return g;
 }
 
 Result<ForwardBackwardPeak> forward_backward_peak(const Graph& joint, const Partition& cut,
-                                                  const OpRegistry& ops, const Target& target) {
-  return halves_peak_within(joint, cut, ops, target, std::numeric_limits<int64_t>::max());
-}
-
-Result<ForwardBackwardPeak> halves_peak_within(const Graph& joint, const Partition& cut,
-                                               const OpRegistry& ops, const Target& target,
-                                               int64_t room) {
+                                                  ProgramPlanner& planner, int64_t room) {
   const auto bytes_of = [&](const Graph& g, ValueId v) {
     const Type& t = g.type(v);
     if (t.is_none) return int64_t{0};
@@ -70,17 +51,17 @@ Result<ForwardBackwardPeak> halves_peak_within(const Graph& joint, const Partiti
       held += bytes_of(forward, r.value);
   }
   forward.set_returns(std::move(returns));
-  runtime::GemmCache cache(target);
-  CLEAVE_TRY(LoweredProgram f, measured(forward, ops, cache));
-  CLEAVE_TRY(LoweredProgram b, measured(cut.backward, ops, cache));
-  out.forward = f.placeholder_bytes + f.arena_lower_bound;
-  out.backward = held + tangents + b.arena_lower_bound;
+  CLEAVE_TRY(const Graph first, prepared_half(forward, planner));
+  CLEAVE_TRY(const Graph second, prepared_half(cut.backward, planner));
+  CLEAVE_TRY(const ProgramBytes b, planner.bytes(second, [&](const ProgramBytes& least) {
+    return held + tangents + least.arena <= room;
+  }));
+  CLEAVE_TRY(const ProgramBytes f, planner.bytes(first, [&](const ProgramBytes& least) {
+    return b.is_exact && least.peak() <= room;
+  }));
+  out.forward = f.peak();
+  out.backward = held + tangents + b.arena;
   out.between = held;
-  if (out.peak() > room) return out;
-  CLEAVE_CHECK(plan_memory(f));
-  CLEAVE_CHECK(plan_memory(b));
-  out.forward = f.placeholder_bytes + f.arena_bytes;
-  out.backward = held + tangents + b.arena_bytes;
   return out;
 }
 

@@ -1,5 +1,5 @@
 // Mode exact: against every choice of what runs again, and the rules of tags.
-#include "cut/exact_partition.h"
+#include "remat/exact_partition.h"
 
 #include "op/registry.h"
 #include "test/cut/halves.h"

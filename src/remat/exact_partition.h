@@ -6,9 +6,11 @@
 // The points don't depend on a budget. Bytes and cost as in cut_graph.h; a plan's peak is another
 // matter: who knows how the halves are lowered picks a point by it.
 #pragma once
-#include "cut/cut_graph.h"
+#include <memory>
+
 #include "cut/partition.h"
 #include "flow/budget_choice.h"
+#include "remat/cut_graph.h"
 
 namespace cleave {
 
@@ -22,9 +24,17 @@ struct CutPoint {
 // What comes first: dead calls go, and equal ones become the first of them.
 void simplify_joint(Graph& joint);
 
+// How the points between two corners are found: the parts that hang together, or a search as well.
+enum class Between : uint8_t { parts, searched };
+
 class ExactCut {
  public:
-  static Result<ExactCut> make(CutGraph graph);
+  static Result<ExactCut> make(CutGraph graph, Between between = Between::searched);
+  // The same of a graph that must outlive it. Errors: those of JointView and CutGraph; with
+  // `forward_results`, of a whole program (JointView::of_program).
+  static Result<ExactCut> of(const Graph& joint, const MachineRates& rates,
+                             Returned returned = Returned::free, size_t forward_results = 0,
+                             Between between = Between::searched);
 
   const CutGraph& graph() const { return graph_; }
   // Bytes fall, cost rises.
@@ -47,6 +57,7 @@ class ExactCut {
   void add_parts();
   Status search_between();
 
+  std::shared_ptr<const JointView> view_;  // where `of` made it
   CutGraph graph_;
   flow::PartitionFrontier frontier_;
   std::vector<CutPoint> points_;

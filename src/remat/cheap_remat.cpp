@@ -1,11 +1,12 @@
-#include "cut/cheap_remat.h"
+#include "remat/cheap_remat.h"
 
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "cut/cut_graph.h"
+#include "cut/joint_view.h"
+#include "cut/tags.h"
 #include "ir/edit.h"
 #include "ir/subgraph.h"
 

@@ -1,4 +1,4 @@
-#include "flow/dinic.h"
+#include "test/flow/dinic.h"
 
 #include <algorithm>
 

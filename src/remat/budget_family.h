@@ -3,10 +3,13 @@
 //
 //   time  ^  o              o   members: the graph's own order, the order of the least peak, and
 //         |    o                for each of several limits below that a sequence which runs nodes
-//         |       o             again, searched from the one before and from the cut at the peak
-//         |           o   o     each is lowered to its exact peak; so a larger budget never gives
-//         +--------------►      a dearer program, and a smaller one never a larger peak
-//           peak
+//         |       o             again, searched from the one before and from the cut at the peak;
+//         |           o   o     and the programs of whole_candidates.h
+//         +--------------►      each is lowered to its exact peak; so a larger budget never gives
+//           peak                a dearer program, and a smaller one never a larger peak
+//
+// A budget is met wherever a point of the exact frontier meets it, and never at more than that
+// costs.
 //
 // Levels are searched down only as far as a budget asks, and one more. What is then chosen doesn't
 // depend on how far they were searched before: level k is searched from level k - 1 alone, and a
@@ -17,15 +20,15 @@
 // streams.
 #pragma once
 #include "cleave/memory_budget.h"
-#include "compile/plan_program.h"
-#include "cut/step_tasks.h"
-#include "ir/op_def.h"
 #include "plan/sequence_search.h"
+#include "remat/program_planner.h"
+#include "remat/whole_candidates.h"
 
 namespace cleave {
 
 struct FamilyMember {
   std::vector<plan::TaskId> sequence;
+  std::optional<size_t> candidate;  // of the whole programs; then there is no sequence
   int64_t recompute_ns = 0;
   int64_t modelled_peak = 0;    // of the tasks; without what lowering adds
   std::optional<int64_t> peak;  // exact, once it was planned
@@ -36,49 +39,57 @@ struct FamilyMember {
 
 class BudgetFamily {
  public:
-  // A static, decomposed graph. Errors: those of lowering.
-  static Result<BudgetFamily> make(const Graph& graph, const Target& target);
+  // A static, decomposed graph that isn't fused yet; `forward_results` as in CompileOptions.
+  // Errors: those of lowering.
+  static Result<BudgetFamily> make(const Graph& graph, std::shared_ptr<ProgramPlanner> planner,
+                                   size_t forward_results = 0);
 
-  // Those found so far, level by level.
+  // Those found so far, level by level; whole programs, which are found where something has to run
+  // again, are of level 0.
   const std::vector<FamilyMember>& members() const { return members_; }
   // Finds all the others.
-  void complete();
-  // The member's program, and its exact peak.
+  Status complete();
+  // The member's program, fused, and its exact peak.
   Result<Graph> program(size_t member) const;
   Result<int64_t> peak(size_t member);
   // The peak where it may be within `room`, else a lower bound of it above `room`.
   Result<int64_t> peak_within(size_t member, int64_t room);
   // Of the cheapest, which recomputes nothing.
   Result<int64_t> whole_peak();
-  // No program has a smaller peak, and what is alive there.
-  int64_t lower_bound() const { return lower_bound_; }
-  const std::string& bound_by() const { return bound_by_; }
+  // No order and recomputation of these calls, as the members fuse them, has a smaller peak; and
+  // what is alive there. Lowers each whole program.
+  Result<StepTasks::Bound> lower_bound();
 
-  // The cheapest member whose exact peak is within the budget, ties to the smaller peak. Error
-  // (user): none is; names the least peak found, the lower bound and what binds it.
+  // The cheapest member whose exact peak is within the budget, ties to sequences, then to the
+  // smaller peak. Error (user): none is; names the least peak found, the lower bound and what binds
+  // it.
   Result<size_t> choose(const MemoryBudget& budget);
 
  private:
-  BudgetFamily(const Graph& graph, const Target& target)
-      : graph_(std::make_unique<Graph>(graph)),
-        products_(std::make_unique<runtime::GemmCache>(target)) {}
+  BudgetFamily(const Graph& graph, std::shared_ptr<ProgramPlanner> planner, size_t forward_results)
+      : graph_(std::make_unique<Graph>(graph)), unfused_(graph), planner_(std::move(planner)),
+        forward_results_(forward_results) {}
   Status build();
+  Status find_candidates();
   bool add_level();  // false: there is none left
   plan::FoundSequence search(int64_t limit) const;
   void add(std::vector<std::vector<plan::TaskId>> sequences);
   int64_t cost_of(const plan::FoundSequence& found) const;
+  Result<std::optional<size_t>> cheapest_sequence(int64_t room);
+  Result<std::optional<size_t>> cheapest_candidate(int64_t room, int64_t below_ns);
 
-  std::unique_ptr<Graph> graph_;
+  std::unique_ptr<Graph> graph_;  // fused
+  Graph unfused_;
+  std::shared_ptr<ProgramPlanner> planner_;
+  std::optional<std::vector<WholeCandidate>> candidates_;  // none: not looked for yet
   std::unique_ptr<StepProgram> steps_;
   std::unique_ptr<StepTasks> tasks_;
   std::vector<FamilyMember> members_;
   std::vector<plan::TaskId> start_, last_;  // of the levels: their order, and the level above
-  int64_t top_ = 0, bottom_ = 0;            // modelled peaks between which the levels lie
-  int budget_level_ = 0;                    // the last one climbed
+  size_t forward_results_;
+  int64_t top_ = 0, bottom_ = 0;  // modelled peaks between which the levels lie
+  int budget_level_ = 0;          // the last one climbed
   bool is_complete_ = false;
-  std::unique_ptr<runtime::GemmCache> products_;
-  int64_t lower_bound_ = 0;
-  std::string bound_by_;
 };
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-#include "cut/explain_cut.h"
+#include "remat/explain_cut.h"
 
 #include <map>
 

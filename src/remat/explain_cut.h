@@ -7,7 +7,7 @@
 //            which the frontier turns from saving to recomputing it
 //   change   the frontier's corner from which on the answer is the other one
 #pragma once
-#include "cut/exact_partition.h"
+#include "remat/exact_partition.h"
 
 namespace cleave {
 

@@ -1,16 +1,16 @@
 // A joint graph cut in two under a budget on the true peak of its halves.
 #pragma once
 #include "cleave/memory_budget.h"
-#include "compile/forward_backward_peak.h"
-#include "cut/exact_partition.h"
+#include "remat/exact_partition.h"
+#include "remat/forward_backward_peak.h"
 
 namespace cleave {
 
 // The points of an exact cut with the peaks of their halves, each planned once at most.
 class CutPeaks {
  public:
-  CutPeaks(const ExactCut& exact, const OpRegistry& ops, const Target& target)
-      : exact_(exact), ops_(ops), target_(target), peaks_(exact.points().size()),
+  CutPeaks(const ExactCut& exact, ProgramPlanner& planner)
+      : exact_(exact), planner_(planner), peaks_(exact.points().size()),
         least_(exact.points().size()) {}
   Result<ForwardBackwardPeak> at(size_t point);
   // The peak where it may be within `room`, else a lower bound of it above `room`.
@@ -18,8 +18,7 @@ class CutPeaks {
 
  private:
   const ExactCut& exact_;
-  const OpRegistry& ops_;
-  const Target target_;
+  ProgramPlanner& planner_;
   std::vector<std::optional<ForwardBackwardPeak>> peaks_;
   std::vector<int64_t> least_;  // lower bounds, as far as known
 };
@@ -35,6 +34,6 @@ struct BudgetPartition {
 // without a budget the cheapest. Errors (user): no point is, with the least peak that was found and
 // the lower bound; those of lowering.
 Result<BudgetPartition> cut_within(const ExactCut& exact, const MemoryBudget& budget,
-                                   const OpRegistry& ops, const Target& target);
+                                   ProgramPlanner& planner);
 
 }  // namespace cleave

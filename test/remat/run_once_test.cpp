@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "cut/default_partition.h"
-#include "cut/exact_partition.h"
 #include "cut/pytorch_partition.h"
 #include "ir/edit.h"
 #include "ir/subgraph.h"
 #include "plan/split_mix.h"
+#include "remat/exact_partition.h"
 #include "test/cut/halves.h"
 
 namespace cleave {

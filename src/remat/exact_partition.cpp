@@ -1,4 +1,4 @@
-#include "cut/exact_partition.h"
+#include "remat/exact_partition.h"
 
 #include <algorithm>
 
@@ -12,11 +12,23 @@ void simplify_joint(Graph& joint) {
   eliminate_common_subexpressions(joint);
 }
 
-Result<ExactCut> ExactCut::make(CutGraph graph) {
+Result<ExactCut> ExactCut::make(CutGraph graph, Between between) {
   CLEAVE_TRY(flow::PartitionFrontier frontier, flow::PartitionFrontier::make(graph.flow()));
   ExactCut out(std::move(graph), std::move(frontier));
   out.add_parts();
-  CLEAVE_CHECK(out.search_between());
+  if (between == Between::searched) CLEAVE_CHECK(out.search_between());
+  return out;
+}
+
+Result<ExactCut> ExactCut::of(const Graph& joint, const MachineRates& rates, Returned returned,
+                              size_t forward_results, Between between) {
+  Result<JointView> made =
+      forward_results == 0 ? JointView::make(joint) : JointView::of_program(joint, forward_results);
+  CLEAVE_TRY(JointView view, std::move(made));
+  auto shared = std::make_shared<const JointView>(std::move(view));
+  CLEAVE_TRY(CutGraph graph, CutGraph::make(*shared, rates, returned));
+  CLEAVE_TRY(ExactCut out, make(std::move(graph), between));
+  out.view_ = std::move(shared);
   return out;
 }
 

@@ -1,14 +1,13 @@
-#include "compile/budget_family.h"
+#include "remat/budget_family.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "base/result.h"
-#include "compile/step_program.h"
-#include "cut/parse_budget.h"
 #include "plan/order.h"
 #include "plan/recompute.h"
 #include "plan/simulate.h"
+#include "remat/parse_budget.h"
 
 namespace cleave {
 namespace {
@@ -20,22 +19,26 @@ constexpr int max_searches = 8;
 constexpr int64_t longer = 8;  // where nothing is within the limit yet
 int64_t moves_of(size_t tasks) { return 4000 + 12 * static_cast<int64_t>(tasks); }
 
+// Of two whose peaks are known.
+bool is_better(const FamilyMember& a, const FamilyMember& b) {
+  return std::pair(a.recompute_ns, *a.peak) < std::pair(b.recompute_ns, *b.peak);
+}
+
 }  // namespace
 
-Result<BudgetFamily> BudgetFamily::make(const Graph& graph, const Target& target) {
-  BudgetFamily out(graph, target);
+Result<BudgetFamily> BudgetFamily::make(const Graph& graph, std::shared_ptr<ProgramPlanner> planner,
+                                        size_t forward_results) {
+  BudgetFamily out(graph, std::move(planner), forward_results);
   CLEAVE_CHECK(out.build());
   return out;
 }
 
 Status BudgetFamily::build() {
-  CLEAVE_TRY(const PlannedProgram plain, measure_program(*graph_, *products_, Save::nothing));
-  steps_ = std::make_unique<StepProgram>(step_program(*graph_, plain.lowered));
-  CLEAVE_TRY(StepTasks tasks, StepTasks::make(*graph_, *steps_, products_->target().rates));
+  CLEAVE_CHECK(planner_->fuse(*graph_));
+  CLEAVE_TRY(StepProgram steps, planner_->steps(*graph_));
+  steps_ = std::make_unique<StepProgram>(std::move(steps));
+  CLEAVE_TRY(StepTasks tasks, StepTasks::make(*graph_, *steps_, planner_->rates()));
   tasks_ = std::make_unique<StepTasks>(std::move(tasks));
-  const StepTasks::Bound bound = tasks_->lower_bound();
-  lower_bound_ = steps_->placeholder_bytes + bound.bytes;
-  bound_by_ = bound.by;
   add({tasks_->given()});
   const plan::Order order = plan::min_peak_order(tasks_->tasks(), tasks_->given());
   add({tasks_->together(order.steps)});
@@ -46,6 +49,16 @@ Status BudgetFamily::build() {
   CLEAVE_TRY(const plan::Simulated run, plan::simulate(tasks_->tasks(), start_));
   top_ = run.peak;
   bottom_ = plan::largest_step(tasks_->tasks());
+  return {};
+}
+
+Status BudgetFamily::find_candidates() {
+  if (candidates_) return {};
+  CLEAVE_TRY(candidates_, whole_candidates(unfused_, forward_results_, planner_->rates()));
+  for (size_t k = 0; k < candidates_->size(); ++k) {
+    const WholeCandidate& c = (*candidates_)[k];
+    members_.push_back({.candidate = k, .recompute_ns = c.recompute_ns, .min_peak = c.min_peak});
+  }
   return {};
 }
 
@@ -66,7 +79,7 @@ void BudgetFamily::add(std::vector<std::vector<plan::TaskId>> sequences) {
     const bool left_out = std::ranges::any_of(members_, [&](const FamilyMember& other) {
       const bool unseen = other.is_main && other.budget_level <= budget_level_ - 2 &&
                           other.recompute_ns > m.recompute_ns;
-      return unseen || other.sequence == m.sequence;
+      return unseen || (!other.candidate && other.sequence == m.sequence);
     });
     if (!left_out) members_.push_back(std::move(m));
   }
@@ -110,12 +123,17 @@ bool BudgetFamily::add_level() {
   return true;
 }
 
-void BudgetFamily::complete() {
+Status BudgetFamily::complete() {
   while (add_level()) {}
+  return find_candidates();
 }
 
 Result<Graph> BudgetFamily::program(size_t member) const {
-  return tasks_->program(members_[member].sequence);
+  const FamilyMember& m = members_[member];
+  if (!m.candidate) return tasks_->program(m.sequence);
+  CLEAVE_TRY(Graph whole, (*candidates_)[*m.candidate].make());
+  CLEAVE_CHECK(planner_->fuse(whole));
+  return whole;
 }
 
 Result<int64_t> BudgetFamily::peak(size_t member) {
@@ -127,27 +145,39 @@ Result<int64_t> BudgetFamily::peak_within(size_t member, int64_t room) {
   if (m.peak) return *m.peak;
   if (m.min_peak > room) return m.min_peak;
   CLEAVE_TRY(const Graph g, program(member));
-  CLEAVE_TRY(PlannedProgram planned, measure_program(g, *products_));
-  m.min_peak = planned.min_bytes();
-  if (m.min_peak > room) return m.min_peak;
-  CLEAVE_CHECK(plan_memory(planned.lowered));
-  m.peak = planned.peak_bytes();
-  return *m.peak;
+  CLEAVE_TRY(const ProgramBytes bytes,
+             planner_->bytes(g, [&](const ProgramBytes& least) { return least.peak() <= room; }));
+  m.min_peak = bytes.peak();
+  if (bytes.is_exact) m.peak = bytes.peak();
+  return bytes.peak();
 }
 
 Result<int64_t> BudgetFamily::whole_peak() {
   std::optional<int64_t> least;
   for (size_t k = 0; k < members_.size() && members_[k].budget_level == 0; ++k) {
+    if (members_[k].candidate) continue;
     CLEAVE_TRY(const int64_t bytes, peak(k));
     least = std::min(least.value_or(bytes), bytes);
   }
   return *least;
 }
 
-Result<size_t> BudgetFamily::choose(const MemoryBudget& budget) {
-  CLEAVE_CHECK(check_budget(budget));
-  CLEAVE_TRY(const int64_t whole, whole_peak());
-  const int64_t room = budget.given() ? budget.bytes(whole) : whole;
+Result<StepTasks::Bound> BudgetFamily::lower_bound() {
+  CLEAVE_CHECK(find_candidates());
+  StepTasks::Bound least = tasks_->lower_bound();
+  for (size_t k = 0; k < members_.size(); ++k) {
+    if (!members_[k].candidate) continue;
+    CLEAVE_TRY(const Graph g, program(k));
+    CLEAVE_TRY(const StepProgram steps, planner_->steps(g));
+    CLEAVE_TRY(const StepTasks tasks, StepTasks::make(g, steps, planner_->rates()));
+    StepTasks::Bound bound = tasks.lower_bound();
+    if (bound.bytes < least.bytes) least = std::move(bound);
+  }
+  least.bytes += steps_->placeholder_bytes;
+  return least;
+}
+
+Result<std::optional<size_t>> BudgetFamily::cheapest_sequence(int64_t room) {
   std::optional<size_t> best;
   std::optional<int> last_level;  // known once a main member fits
   for (size_t k = 0;; ++k) {
@@ -155,26 +185,54 @@ Result<size_t> BudgetFamily::choose(const MemoryBudget& budget) {
            add_level()) {}
     if (k == members_.size() || members_[k].budget_level > last_level.value_or(budget_levels))
       break;
+    if (members_[k].candidate) continue;
     const bool dearer = best && members_[k].recompute_ns > members_[*best].recompute_ns;
     if (dearer && (last_level || !members_[k].is_main)) continue;
     CLEAVE_TRY(const int64_t bytes, peak_within(k, room));
     if (bytes > room) continue;
     const FamilyMember& m = members_[k];
     if (m.is_main && !last_level) last_level = m.budget_level == 0 ? 0 : m.budget_level + 1;
-    const auto rank = [](const FamilyMember& x) { return std::pair(x.recompute_ns, *x.peak); };
-    if (!best || rank(m) < rank(members_[*best])) best = k;
+    if (!best || is_better(m, members_[*best])) best = k;
   }
-  if (best) return *best;
+  return best;
+}
+
+// One that recomputes less than `below_ns`; they lie in the order of their times.
+Result<std::optional<size_t>> BudgetFamily::cheapest_candidate(int64_t room, int64_t below_ns) {
+  std::optional<size_t> best;
+  if (below_ns == 0) return best;
+  CLEAVE_CHECK(find_candidates());
+  for (size_t k = 0; k < members_.size(); ++k) {
+    if (!members_[k].candidate) continue;
+    const int64_t ns = members_[k].recompute_ns;
+    if (ns >= below_ns || (best && ns > members_[*best].recompute_ns)) break;
+    CLEAVE_TRY(const int64_t bytes, peak_within(k, room));
+    if (bytes <= room && (!best || is_better(members_[k], members_[*best]))) best = k;
+  }
+  return best;
+}
+
+Result<size_t> BudgetFamily::choose(const MemoryBudget& budget) {
+  CLEAVE_CHECK(check_budget(budget));
+  CLEAVE_TRY(const int64_t whole, whole_peak());
+  const int64_t room = budget.given() ? budget.bytes(whole) : whole;
+  CLEAVE_TRY(const std::optional<size_t> sequence, cheapest_sequence(room));
+  CLEAVE_TRY(const std::optional<size_t> candidate,
+             cheapest_candidate(room, sequence ? members_[*sequence].recompute_ns
+                                               : std::numeric_limits<int64_t>::max()));
+  if (candidate) return *candidate;
+  if (sequence) return *sequence;
   int64_t least = whole;
   for (size_t k = 0; k < members_.size(); ++k) {
     CLEAVE_TRY(const int64_t bytes, peak_within(k, least));
     least = std::min(least, bytes);
   }
+  CLEAVE_TRY(const StepTasks::Bound bound, lower_bound());
   return user_error(
       "a memory budget of {} ({} B) is below the least peak found, {} B; no program takes less "
       "than "
       "{} B, where {} are placeholders and the rest is alive at {}. Give at least {} B.",
-      budget.text(), room, least, lower_bound_, steps_->placeholder_bytes, bound_by_, least);
+      budget.text(), room, least, bound.bytes, steps_->placeholder_bytes, bound.by, least);
 }
 
 }  // namespace cleave

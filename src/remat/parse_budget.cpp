@@ -1,4 +1,4 @@
-#include "cut/parse_budget.h"
+#include "remat/parse_budget.h"
 
 #include <charconv>
 

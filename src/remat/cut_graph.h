@@ -14,8 +14,6 @@
 //
 // The names of reasons are kept for each value, for errors and explanations.
 #pragma once
-#include <functional>
-
 #include "cut/call_cost.h"
 #include "cut/joint_view.h"
 #include "flow/forward_graph.h"
@@ -64,14 +62,5 @@ class CutGraph {
   std::vector<NodeId> nodes_;
   std::vector<ValueId> values_;
 };
-
-// Whether a call asks by its tag to be recomputed, or to be saved.
-bool asks_recompute(const Node& node);
-bool asks_save(const Node& node);
-// Whether a recomputed call of a later checkpointed region, one of those for which `is_forward`
-// holds, reads a result of n.
-bool feeds_later_region(const Graph& g, NodeId n, const std::function<bool(NodeId)>& is_forward);
-// The same, the joint graph's forward half taken.
-bool feeds_later_region(const JointView& joint, NodeId n);
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
 // What is computed again instead of kept: which calls, from what, and that nothing else changes.
-#include "cut/cheap_remat.h"
+#include "remat/cheap_remat.h"
 
 #include <gtest/gtest.h>
 

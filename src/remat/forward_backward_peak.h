@@ -6,9 +6,10 @@
 // The caller holds all placeholders and what the forward returned until the backward has ended. A
 // saved placeholder stays where it is. Symbolic sizes count at their hints.
 #pragma once
-#include "cleave/target.h"
+#include <limits>
+
 #include "cut/partition.h"
-#include "ir/op_def.h"
+#include "remat/program_planner.h"
 
 namespace cleave {
 
@@ -20,16 +21,12 @@ struct ForwardBackwardPeak {
 };
 
 // A half as it is measured and drawn: symbols at their hints, fused, nothing else rewritten.
-Result<Graph> prepared_half(const Graph& half, const OpRegistry& ops);
+Result<Graph> prepared_half(const Graph& half, ProgramPlanner& planner);
 
-// Errors: those of lowering.
-Result<ForwardBackwardPeak> forward_backward_peak(const Graph& joint, const Partition& cut,
-                                                  const OpRegistry& ops, const Target& target);
-
-// The same where it may be within `room`. Where it can't, whatever the offsets, none are planned,
-// and each half counts the bytes that are alive at once in it: a lower bound, above `room`.
-Result<ForwardBackwardPeak> halves_peak_within(const Graph& joint, const Partition& cut,
-                                               const OpRegistry& ops, const Target& target,
-                                               int64_t room);
+// Where it may be within `room`. Where it can't, whatever the offsets, some aren't planned, and it
+// counts the bytes that are alive at once: a lower bound, above `room`. Errors: those of lowering.
+Result<ForwardBackwardPeak> forward_backward_peak(
+    const Graph& joint, const Partition& cut, ProgramPlanner& planner,
+    int64_t room = std::numeric_limits<int64_t>::max());
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-#include "compile/budget_partition.h"
+#include "remat/budget_partition.h"
 
 #include <algorithm>
 
@@ -17,8 +17,7 @@ int64_t min_between(const ForwardBackwardPeak& one, int64_t saved_there, int64_t
 Result<ForwardBackwardPeak> CutPeaks::at(size_t point) {
   if (!peaks_[point]) {
     CLEAVE_TRY(const Partition cut, exact_.partition_at(point));
-    CLEAVE_TRY(peaks_[point],
-               forward_backward_peak(exact_.graph().joint().graph(), cut, ops_, target_));
+    CLEAVE_TRY(peaks_[point], forward_backward_peak(exact_.graph().joint().graph(), cut, planner_));
   }
   return *peaks_[point];
 }
@@ -28,17 +27,17 @@ Result<int64_t> CutPeaks::within(size_t point, int64_t room) {
   if (least_[point] > room) return least_[point];
   CLEAVE_TRY(const Partition cut, exact_.partition_at(point));
   CLEAVE_TRY(const ForwardBackwardPeak found,
-             halves_peak_within(exact_.graph().joint().graph(), cut, ops_, target_, room));
+             forward_backward_peak(exact_.graph().joint().graph(), cut, planner_, room));
   least_[point] = found.peak();
   if (found.peak() <= room) peaks_[point] = found;
   return found.peak();
 }
 
 Result<BudgetPartition> cut_within(const ExactCut& exact, const MemoryBudget& budget,
-                                   const OpRegistry& ops, const Target& target) {
+                                   ProgramPlanner& planner) {
   const Graph& joint = exact.graph().joint().graph();
   const std::vector<CutPoint>& points = exact.points();
-  CutPeaks peaks(exact, ops, target);
+  CutPeaks peaks(exact, planner);
   CLEAVE_TRY(const ForwardBackwardPeak whole, peaks.at(0));
   const int64_t room = budget.given() ? budget.bytes(whole.peak()) : whole.peak();
   // Saved values counted in bytes, not rounded up: a bound from below for every point. Where the

@@ -10,7 +10,7 @@
 // share of the program's. Where the estimated peak hardly falls, the program stays as it is.
 //
 // Peaks and times are estimates, of values' sizes and by the cost table: this is what programs do
-// that are given no budget. One with a budget is planned exactly (compile/budget_family.h). Bits
+// that are given no budget. One with a budget is planned exactly (remat/budget_family.h). Bits
 // don't change: the same calls on the same values, random ones with the same streams.
 #pragma once
 #include "cut/call_cost.h"

@@ -1,7 +1,7 @@
 // Tags that contradict each other, and what an exact cut tells of each value.
-#include "cut/cut_graph.h"
+#include "remat/cut_graph.h"
 
-#include "cut/explain_cut.h"
+#include "remat/explain_cut.h"
 #include "test/cut/halves.h"
 
 namespace cleave {

@@ -1,4 +1,4 @@
-#include "cut/step_tasks.h"
+#include "remat/step_tasks.h"
 
 #include <algorithm>
 #include <map>

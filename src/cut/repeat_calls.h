@@ -1,0 +1,20 @@
+// Calls of the forward that run again for the backward, in a whole program.
+//
+//   %c = cos(%x)                    %c = cos(%x)
+//   %l = sum(%c)              ─►    %l = sum(%c)
+//   %g = mul(%t, %c)                %c_1 = cos(%x)
+//                                   %g = mul(%t, %c_1)
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace cleave {
+
+// Each call outside of `forward` (by node) reads copies of those calls in it for which `again`
+// holds; they stand right in front of the first reader. Returns how many were copied.
+Result<int64_t> repeat_calls(Graph& g, const std::vector<bool>& forward,
+                             const std::function<bool(NodeId)>& again);
+
+}  // namespace cleave
