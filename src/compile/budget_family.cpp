@@ -29,7 +29,7 @@ Result<BudgetFamily> BudgetFamily::make(const Graph& graph, const Target& target
 }
 
 Status BudgetFamily::build() {
-  CLEAVE_TRY(const PlannedProgram plain, measure_program(*graph_, *products_, Save::nothing));
+  CLEAVE_TRY(const PlannedProgram plain, measure_program(*graph_, *library_, Save::nothing));
   steps_ = std::make_unique<StepProgram>(step_program(*graph_, plain.lowered));
   CLEAVE_TRY(StepTasks tasks, StepTasks::make(*graph_, *steps_, {}));
   tasks_ = std::make_unique<StepTasks>(std::move(tasks));
@@ -127,7 +127,7 @@ Result<int64_t> BudgetFamily::peak_within(size_t member, int64_t room) {
   if (m.peak) return *m.peak;
   if (m.min_peak > room) return m.min_peak;
   CLEAVE_TRY(const Graph g, program(member));
-  CLEAVE_TRY(PlannedProgram planned, measure_program(g, *products_));
+  CLEAVE_TRY(PlannedProgram planned, measure_program(g, *library_));
   m.min_peak = planned.min_bytes();
   if (m.min_peak > room) return m.min_peak;
   CLEAVE_CHECK(plan_memory(planned.lowered));

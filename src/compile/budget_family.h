@@ -61,7 +61,7 @@ class BudgetFamily {
  private:
   BudgetFamily(const Graph& graph, const Target& target)
       : graph_(std::make_unique<Graph>(graph)),
-        products_(std::make_unique<runtime::GemmCache>(target)) {}
+        library_(std::make_unique<runtime::LibraryCache>(target)) {}
   Status build();
   bool add_level();  // false: there is none left
   plan::FoundSequence search(int64_t limit) const;
@@ -76,7 +76,7 @@ class BudgetFamily {
   int64_t top_ = 0, bottom_ = 0;            // modelled peaks between which the levels lie
   int budget_level_ = 0;                    // the last one climbed
   bool is_complete_ = false;
-  std::unique_ptr<runtime::GemmCache> products_;
+  std::unique_ptr<runtime::LibraryCache> library_;
   int64_t lower_bound_ = 0;
   std::string bound_by_;
 };

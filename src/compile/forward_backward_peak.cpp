@@ -21,7 +21,7 @@ Result<Graph> at_hints(const Graph& g) {
 }
 
 Result<LoweredProgram> measured(const Graph& half, const OpRegistry& ops,
-                                runtime::GemmCache& cache) {
+                                runtime::LibraryCache& cache) {
   CLEAVE_TRY(const Graph g, prepared_half(half, ops));
   CLEAVE_TRY(PlannedProgram plan, measure_program(g, cache));
   return std::move(plan.lowered);
@@ -70,7 +70,7 @@ Result<ForwardBackwardPeak> halves_peak_within(const Graph& joint, const Partiti
       held += bytes_of(forward, r.value);
   }
   forward.set_returns(std::move(returns));
-  runtime::GemmCache cache(target);
+  runtime::LibraryCache cache(target);
   CLEAVE_TRY(LoweredProgram f, measured(forward, ops, cache));
   CLEAVE_TRY(LoweredProgram b, measured(cut.backward, ops, cache));
   out.forward = f.placeholder_bytes + f.arena_lower_bound;

@@ -9,7 +9,7 @@ namespace cleave {
 namespace {
 
 Result<LoweredProgram> planned(const Graph& half, const OpRegistry& ops,
-                               runtime::GemmCache& cache) {
+                               runtime::LibraryCache& cache) {
   CLEAVE_TRY(const Graph g, prepared_half(half, ops));
   CLEAVE_TRY(PlannedProgram plan, plan_program(g, cache));
   return std::move(plan.lowered);
@@ -58,7 +58,7 @@ Result<MemoryProfile> memory_profile(const Graph& joint, const Partition& cut,
     of_returns.push_back(k < results ? Kept::results : Kept::saved);
   }
   forward.set_returns(std::move(returns));
-  runtime::GemmCache cache(target);
+  runtime::LibraryCache cache(target);
   CLEAVE_TRY(const LoweredProgram f, planned(forward, ops, cache));
   CLEAVE_TRY(const LoweredProgram b, planned(cut.backward, ops, cache));
 

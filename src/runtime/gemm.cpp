@@ -167,17 +167,14 @@ Result<std::shared_ptr<Gemm>> Gemm::make(const GemmSpec& spec, const Target& tar
   return std::shared_ptr<Gemm>(std::make_shared<CutGemm>(spec, cut, kernel));
 }
 
-Result<std::shared_ptr<Gemm>> GemmCache::get(const GemmSpec& spec) {
-  const std::lock_guard lock(mutex_);
-  if (const auto found = gemms_.find(spec); found != gemms_.end()) return found->second;
-  CLEAVE_TRY(std::shared_ptr<Gemm> gemm, Gemm::make(spec, target_));
-  gemms_.emplace(spec, gemm);
-  return gemm;
-}
-
-size_t GemmCache::size() const {
-  const std::lock_guard lock(mutex_);
-  return gemms_.size();
+void Gemm::call(void* const* at, void* scratch, Executor& executor) const {
+  using At = GemmOperand;
+  run({.a = at[At::a],
+       .b = at[At::b],
+       .c_in = at[At::c_in],
+       .scales = {at[At::scale], at[At::other_scale]},
+       .c = at[At::c]},
+      scratch, executor);
 }
 
 }  // namespace cleave::runtime
