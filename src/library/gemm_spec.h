@@ -28,7 +28,7 @@ struct GemmSpec {
   bool has_c_in = false;
   int64_t c_in_batch = 0, c_in_row = 0, c_in_col = 1;
   double alpha = 1, beta = 1;
-  // The operand's type in memory, where it is another: reads_as of gemm_block.h.
+  // The operand's type in memory, where it is another: gemm_reads_as.
   std::optional<DType> a_stored, b_stored;
   // Of f32 whose operands are i8: sums in i32, converted, then multiplied by alpha and by the
   // scales of f32 that there are, rounded each time, before C_in is added; beta is 1 then.
@@ -48,5 +48,20 @@ struct GemmSpec {
   int64_t flops() const { return 2 * batch * m * n * k; }
   auto operator<=>(const GemmSpec&) const = default;
 };
+
+// Whether a product in `dtype` reads an operand that is `stored` in memory, to the same numbers as
+// a cast gives.
+//
+//   f32 and the halves   i8, u8
+//   f32                  bf16, f16
+//   bf16, f16            f32, rounded
+//   i32                  i8, u8
+inline bool gemm_reads_as(DType stored, DType dtype) {
+  const auto is_half = [](DType t) { return t == DType::bf16 || t == DType::f16; };
+  if (stored == dtype) return true;
+  if (stored == DType::i8 || stored == DType::u8)
+    return dtype == DType::f32 || dtype == DType::i32 || is_half(dtype);
+  return (stored == DType::f32 && is_half(dtype)) || (is_half(stored) && dtype == DType::f32);
+}
 
 }  // namespace cleave

@@ -19,7 +19,7 @@ enum class LibraryAccess {
 };
 
 // How the memory of an operand or result lies, which may be stored in another dtype than the
-// value's where the operand says that it is converted.
+// value's where the call converts it.
 struct LibraryMemory {
   DType dtype = DType::f32;
   Layout layout;
@@ -34,8 +34,9 @@ struct LibraryOperand {
   // What is read is copied where this is false for its layout; null: any will do. What is written
   // may lie in a larger tensor where this is true; null: nowhere.
   bool (*takes)(const Layout&) = nullptr;
-  // Of what is read: converted from the dtype that it is stored in (lower_cast.cpp).
-  bool is_converted = false;
+  // Of what is read: whether the call converts it itself from the dtype that it is stored in, to
+  // the same numbers as a cast (lower_cast.cpp); null: from none.
+  bool (*converts)(DType stored, DType dtype) = nullptr;
   // Of what is written: there even where nothing reads it.
   bool is_required = false;
   // The part that the call touches; null: all of it.

@@ -60,8 +60,8 @@ class Lowering {
   Status view(NodeId n, const OpView& op, const loop::ViewRule& rule);
   // Whether a call is a cast that is no step, since its readers round what it reads.
   bool read_converted(NodeId n, const OpView& op);
-  // Whether all readers convert what they read, where it lies so.
-  bool converters_alone_read(ValueId v, const loop::Layout& layout);
+  // Whether all readers convert what they read, where it is stored so.
+  bool converters_alone_read(ValueId v, const loop::LibraryMemory& stored);
   void single(NodeId n);
   Status fused(NodeId n, const OpView& op);
   // Calls of `g` as one kernel: its operands, and for each of its results the value here.

@@ -46,8 +46,10 @@ GemmSpec spec_of(GemmSpec s, const LibraryLayouts& at) {
 loop::LibraryForm product_form(const OpView& op, const ProductOperands& at, const GemmSpec& spec) {
   loop::LibraryForm form;
   const auto factor = [&](size_t position, int index) {
-    form.operands.push_back(
-        {.position = position, .index = index, .takes = is_dense_matrix, .is_converted = true});
+    form.operands.push_back({.position = position,
+                             .index = index,
+                             .takes = is_dense_matrix,
+                             .converts = gemm_reads_as});
   };
   const auto read = [&](size_t position, int index) {
     if (index >= 0 && op.has(index))

@@ -155,7 +155,7 @@ Result<std::shared_ptr<Gemm>> Gemm::make(const GemmSpec& spec, const Target& tar
   if (spec.batch < 0 || spec.m < 0 || spec.n < 0 || spec.k < 0)
     return bug("gemm: dimensions [{}, {}, {}, {}] below 0", spec.batch, spec.m, spec.n, spec.k);
   for (const std::optional<DType>& stored : {spec.a_stored, spec.b_stored})
-    if (stored && !reads_as(*stored, spec.dtype))
+    if (stored && !gemm_reads_as(*stored, spec.dtype))
       return bug("gemm: products of {} with operands in {}", name_of(spec.dtype), name_of(*stored));
   // Sums of another type that k interrupts stay in scratch, and so do totals of spans: narrower
   // pieces need less of it.

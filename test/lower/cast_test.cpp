@@ -19,7 +19,8 @@ const loop::LibraryRule* library_rule(const OpDef& op) {
 
 bool converts_operands(const loop::LibraryRule& rule, const OpView& op) {
   const std::optional<loop::LibraryForm> form = rule.form(op);
-  return form && std::ranges::any_of(form->operands, [](const auto& o) { return o.is_converted; });
+  return form &&
+         std::ranges::any_of(form->operands, [](const auto& o) { return o.converts != nullptr; });
 }
 
 // The sample's call, whose `operand` is a placeholder of `from` that is cast; none where it is of
