@@ -1,12 +1,10 @@
 // All that running a program needs.
 #pragma once
-#include "compile/attention_step.h"
-#include "compile/convolution_step.h"
 #include "emit/bytecode.h"
 #include "emit/c_source.h"
 #include "lower/program.h"
 #include "runtime/compiler.h"
-#include "runtime/gemm.h"
+#include "runtime/library.h"
 
 namespace cleave {
 
@@ -37,10 +35,8 @@ using ForeignFunction = std::function<void(void* const*, void* const*)>;
 struct BuiltProgram {
   LoweredProgram lowered;
   std::vector<BuiltKernel> kernels;
-  std::vector<std::shared_ptr<runtime::Gemm>> products;  // one for each ProductCall, in order
-  std::vector<AttentionStep> attentions;                 // one for each AttentionCall, in order
-  std::vector<ConvolutionStep> convolutions;             // one for each ConvolutionCall, in order
-  std::vector<ForeignFunction> foreign;                  // one for each ForeignCall, in order
+  std::vector<runtime::LibraryFunctionPtr> library;  // one for each LibraryCall, in order
+  std::vector<ForeignFunction> foreign;              // one for each ForeignCall, in order
   std::vector<std::shared_ptr<runtime::LoadedCode>> code;
 };
 

@@ -73,10 +73,8 @@ Status run_emit(CodeWork& w) {
 }
 
 Status run_products(CodeWork& w) {
-  runtime::GemmCache cache(w.options.target);
-  CLEAVE_TRY(w.program.products, add_products(w.program.lowered, cache));
-  CLEAVE_TRY(w.program.attentions, add_attentions(w.program.lowered, w.options.target));
-  CLEAVE_TRY(w.program.convolutions, add_convolutions(w.program.lowered, w.options.target));
+  runtime::LibraryCache cache(w.options.target);
+  CLEAVE_TRY(w.program.library, add_library(w.program.lowered, cache));
   return {};
 }
 

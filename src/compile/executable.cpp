@@ -36,6 +36,7 @@ class Compiled final : public CompiledProgram {
 struct Slot {
   size_t storage;
   size_t position;
+  int64_t offset;  // bytes
 };
 
 struct Fault {
@@ -56,7 +57,7 @@ class RunningInstance final : public Instance {
     const size_t storage = placeholder_storage_[placeholder];
     base_[storage] = static_cast<std::byte*>(memory.data);
     for (const Slot& s : slots_)
-      if (s.storage == storage) pointers_[s.position] = memory.data;
+      if (s.storage == storage) pointers_[s.position] = at(base_[storage], s.offset);
     return {};
   }
 
@@ -96,16 +97,15 @@ class RunningInstance final : public Instance {
       else
         base_[s] = storages[s].bytes > 0 ? arena_.data() + storages[s].offset : nothing_;
     }
-    size_t products = 0, foreign = 0, attentions = 0, convolutions = 0;
+    size_t library = 0, foreign = 0;
     for (const Step& step : lowered().steps) {
       first_pointer_.push_back(pointers_.size());
-      call_number_.push_back(std::holds_alternative<ProductCall>(step.work)       ? products++
-                             : std::holds_alternative<AttentionCall>(step.work)   ? attentions++
-                             : std::holds_alternative<ConvolutionCall>(step.work) ? convolutions++
-                             : std::holds_alternative<ForeignCall>(step.work)     ? foreign++
-                                                                                  : 0);
+      call_number_.push_back(std::holds_alternative<LibraryCall>(step.work)   ? library++
+                             : std::holds_alternative<ForeignCall>(step.work) ? foreign++
+                                                                              : 0);
       if (auto* k = std::get_if<KernelCall>(&step.work))
         for (size_t s : k->storages) add_pointer(s);
+      if (auto* l = std::get_if<LibraryCall>(&step.work)) add_pointers(*l);
       if (auto* f = std::get_if<ForeignCall>(&step.work)) {
         for (const auto& s : f->operands) s ? add_pointer(*s) : pointers_.push_back(nullptr);
         for (size_t s : f->results) add_pointer(s);
@@ -116,9 +116,23 @@ class RunningInstance final : public Instance {
   const LoweredProgram& lowered() const { return program_->built().lowered; }
 
   void add_pointer(size_t storage) {
-    slots_.push_back({storage, pointers_.size()});
-    pointers_.push_back(base_[storage]);
+    pointers_.push_back(nullptr);
+    set_pointer(pointers_.size() - 1, storage, 0);
   }
+  void set_pointer(size_t position, size_t storage, int64_t offset) {
+    slots_.push_back({storage, position, offset});
+    pointers_[position] = at(base_[storage], offset);
+  }
+  // Operands by position, and the workspace.
+  void add_pointers(const LibraryCall& call) {
+    const size_t first = pointers_.size();
+    pointers_.resize(first + max_library_operands + 1);
+    for (const LibraryCall::Operand& o : call.operands)
+      set_pointer(first + o.position, o.storage, o.layout.offset * size_of(o.dtype));
+    if (call.workspace) set_pointer(first + max_library_operands, *call.workspace, 0);
+  }
+  // Placeholders are bound later.
+  static std::byte* at(std::byte* base, int64_t offset) { return base ? base + offset : nullptr; }
 
   Status check_memory(size_t placeholder, const HostMemory& memory) const {
     if (placeholder >= placeholder_storage_.size())
@@ -150,12 +164,10 @@ class RunningInstance final : public Instance {
       const StepClock clock(times_.empty() ? nullptr : &times_[i]);
       if (auto* k = std::get_if<KernelCall>(&steps[i].work)) {
         CLEAVE_CHECK(run_kernel(*k, steps[i], pointers_.data() + first_pointer_[i]));
-      } else if (auto* p = std::get_if<ProductCall>(&steps[i].work)) {
-        run_product(*p, *program_->built().products[call_number_[i]]);
-      } else if (auto* a = std::get_if<AttentionCall>(&steps[i].work)) {
-        program_->built().attentions[call_number_[i]].run(*a, base_, *executor_);
-      } else if (auto* c = std::get_if<ConvolutionCall>(&steps[i].work)) {
-        program_->built().convolutions[call_number_[i]].run(*c, base_, *executor_);
+      } else if (std::holds_alternative<LibraryCall>(steps[i].work)) {
+        void* const* operands = pointers_.data() + first_pointer_[i];
+        program_->built().library[call_number_[i]]->call(operands, operands[max_library_operands],
+                                                         *executor_);
       } else if (auto* f = std::get_if<ForeignCall>(&steps[i].work)) {
         void** at = pointers_.data() + first_pointer_[i];
         program_->built().foreign[call_number_[i]](at, at + f->operands.size());
@@ -259,18 +271,6 @@ class RunningInstance final : public Instance {
     if (bound == -1) return user_error("{}, computing %{}", check.message, step.name);
     return user_error("{}: index {} is out of range [{}, {}), computing %{}", check.message, index,
                       check.from_zero ? 0 : -bound, bound, step.name);
-  }
-
-  void run_product(const ProductCall& p, const runtime::Gemm& gemm) {
-    auto at = [&](const std::optional<ProductCall::Matrix>& m) -> const std::byte* {
-      return m ? base_[m->storage] + m->offset * size_of(m->stored.value_or(p.dtype)) : nullptr;
-    };
-    gemm.run({.a = at(p.a),
-              .b = at(p.b),
-              .c_in = at(p.c_in),
-              .scales = {at(p.scales[0]), at(p.scales[1])},
-              .c = base_[p.c] + p.c_offset * size_of(p.dtype)},
-             p.scratch ? base_[*p.scratch] : nullptr, *executor_);
   }
 
   std::shared_ptr<const Compiled> program_;

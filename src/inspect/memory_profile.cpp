@@ -10,7 +10,7 @@ namespace cleave {
 namespace {
 
 Result<LoweredProgram> planned(const Graph& half, ProgramPlanner& planner,
-                               runtime::GemmCache& cache) {
+                               runtime::LibraryCache& cache) {
   CLEAVE_TRY(const Graph g, prepared_half(half, planner));
   CLEAVE_TRY(PlannedProgram plan, plan_program(g, cache));
   return std::move(plan.lowered);
@@ -60,7 +60,7 @@ Result<MemoryProfile> memory_profile(const Graph& joint, const Partition& cut,
     of_returns.push_back(k < results ? Kept::results : Kept::saved);
   }
   forward.set_returns(std::move(returns));
-  runtime::GemmCache cache(options.target);
+  runtime::LibraryCache cache(options.target);
   CLEAVE_TRY(const LoweredProgram f, planned(forward, planner, cache));
   CLEAVE_TRY(const LoweredProgram b, planned(cut.backward, planner, cache));
 

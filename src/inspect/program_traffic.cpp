@@ -40,7 +40,7 @@ Result<ProgramTraffic> program_traffic(const Graph& g, const OpRegistry& ops,
   CLEAVE_TRY(Graph graph, specialize(g, values));
   CLEAVE_CHECK(run_stages(Stage::verify, Stage::fuse, graph, ops, options));
   // What kernels move hangs on no target, only their workspaces do.
-  runtime::GemmCache products(Target{});
+  runtime::LibraryCache products(Target{});
   CLEAVE_TRY(const PlannedProgram program, measure_program(graph, products));
   return ProgramTraffic{traffic_of(program.lowered), saved_in(graph)};
 }

@@ -17,8 +17,7 @@ const ElementwiseRule* elementwise_rule(const LowerRule& rule, const OpView& op)
 }
 
 bool LowerRule::decomposes(const OpView& op) const {
-  if (const auto* attention = std::get_if<AttentionRule>(&form)) return !attention->form(op);
-  if (const auto* convolution = std::get_if<ConvolutionRule>(&form)) return !convolution->form(op);
+  if (const auto* library = std::get_if<LibraryRule>(&form)) return !library->form(op);
   return std::holds_alternative<DecompositionRule>(form);
 }
 
@@ -58,12 +57,8 @@ LowerPtr kernel(KernelRule r) { return rule(std::move(r)); }
 LowerPtr view(std::function<std::optional<Layout>(const OpView&, const Layout&, int)> layout) {
   return rule(ViewRule{std::move(layout)});
 }
-LowerPtr product(ProductRule r) { return rule(std::move(r)); }
-LowerPtr attention(std::function<std::optional<AttentionForm>(const OpView&)> form) {
-  return rule(AttentionRule{std::move(form)});
-}
-LowerPtr convolution(std::function<std::optional<ConvolutionForm>(const OpView&)> form) {
-  return rule(ConvolutionRule{std::move(form)});
+LowerPtr library(std::function<std::optional<LibraryForm>(const OpView&)> form) {
+  return rule(LibraryRule{std::move(form)});
 }
 LowerPtr foreign(ForeignRule r) { return rule(std::move(r)); }
 LowerPtr branch() { return rule(BranchRule{}); }

@@ -1,23 +1,22 @@
-// How an operator becomes loops: one of twelve forms.
+// How an operator becomes loops: one of ten forms.
 //
 //   elementwise   each result element is an expression of operand elements: what fuses best
 //   reduction     folds an operand over dims
 //   kernel        loops written by hand (scatter, sort, windows)
 //   view          the result is a view of operand 0's memory; a copy where that can't be
-//   product       a matrix product, for the library
-//   attention     one call of the runtime where that covers it, else the entry's decompose
-//   convolution   the same, a product of a convolution
+//   library       one call of the library (products, attention, convolutions) where that covers it,
+//                 else the entry's decompose
 //   decomposition the entry's decompose, before lowering
 //   foreign       the host program's own code: C text, or a callback
 //   branch, loop  the steps of subgraphs, and jumps
 //   group         the calls of a subgraph as one kernel
 #pragma once
-#include <array>
 #include <functional>
 #include <optional>
 #include <variant>
 
 #include "loop/kernel_builder.h"
+#include "loop/library_rule.h"
 
 namespace cleave::loop {
 
@@ -63,56 +62,6 @@ struct ViewRule {
   std::function<std::optional<Layout>(const OpView&, const Layout& in, int k)> layout;
 };
 
-// result = alpha * a @ b + beta * c, batched where a and b have rank 3. Operand positions.
-struct ProductRule {
-  int a = 0, b = 1, c = -1;
-  std::function<double(const OpView&)> alpha, beta;  // null is 1
-  // Of a and b of i8 alone, for a result of f32: their sums, in i32, are converted, and rounded
-  // after each of alpha, the scales that there are, and c.
-  bool scales_sums = false;
-  std::array<int, 2> scales = {-1, -1};
-  // b holds rows 2i and 2i + 1 as the low and high four bits of its row i, each less 8.
-  bool b_is_nibbles = false;
-};
-
-// softmax(scale * query @ key^T, masked) @ value, or its gradients, of operands of rank 4 [batch,
-// heads,rows,width]: where they stand. -1 is none. See runtime/attention_spec.h.
-//   forward    results: y, the logarithms of the sums; after them seed and step, where there are
-//              more
-//   backward   results: the gradients by query, key and value
-struct AttentionForm {
-  struct Number {  // an element of an operand
-    int operand = -1;
-    int64_t index = 0;
-  };
-  bool is_backward = false;
-  int query = 0, mask = -1;            // key and value stand after query
-  int dout = -1, out = -1, sums = -1;  // of the backward
-  Number seed, step;                   // with dropout
-  int64_t key_group = 1, value_group = 1;
-  double scale = 1, dropout_p = 0;
-  bool is_causal = false;
-  int64_t stream = 0;
-};
-struct AttentionRule {
-  std::function<std::optional<AttentionForm>(const OpView&)> form;  // nullopt: decomposed
-};
-
-// One product of a convolution of row-major operands; see runtime/convolution.h.
-struct ConvolutionForm {
-  enum class Product { to_small, to_large, to_weight };
-  using Sizes = std::array<int64_t, 3>;  // depth, height, width
-  Product product = Product::to_small;
-  int image = 0, other = 1, bias = -1;  // operands: the image that is read, weight or small side
-  int result = 0;
-  int64_t images = 1, large_channels = 1, small_channels = 1, groups = 1;
-  Sizes large = {1, 1, 1}, small = {1, 1, 1}, kernel = {1, 1, 1};
-  Sizes stride = {1, 1, 1}, padding = {0, 0, 0}, dilation = {1, 1, 1};
-};
-struct ConvolutionRule {
-  std::function<std::optional<ConvolutionForm>(const OpView&)> form;  // nullopt: decomposed
-};
-
 struct DecompositionRule {};
 
 // The host program's code for one call. Operands and results are row-major and dense; one call does
@@ -139,8 +88,8 @@ struct LoopRule {};
 struct GroupRule {};
 
 struct LowerRule {
-  std::variant<ElementwiseRule, ReductionRule, KernelRule, ViewRule, ProductRule, DecompositionRule,
-               ForeignRule, BranchRule, LoopRule, GroupRule, AttentionRule, ConvolutionRule>
+  std::variant<ElementwiseRule, ReductionRule, KernelRule, ViewRule, LibraryRule, DecompositionRule,
+               ForeignRule, BranchRule, LoopRule, GroupRule>
       form;
   // Whether this call is replaced by its entry's decompose.
   bool decomposes(const OpView& op) const;
@@ -160,9 +109,7 @@ LowerPtr reduction(ReductionRule rule);
 LowerPtr kernel(std::function<void(KernelBuilder&, const OpView&)> build);
 LowerPtr kernel(KernelRule rule);
 LowerPtr view(std::function<std::optional<Layout>(const OpView&, const Layout&, int)> layout);
-LowerPtr product(ProductRule rule);
-LowerPtr attention(std::function<std::optional<AttentionForm>(const OpView&)> form);
-LowerPtr convolution(std::function<std::optional<ConvolutionForm>(const OpView&)> form);
+LowerPtr library(std::function<std::optional<LibraryForm>(const OpView&)> form);
 LowerPtr by_decomposition();
 LowerPtr foreign(ForeignRule rule);
 LowerPtr branch();

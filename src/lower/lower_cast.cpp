@@ -1,5 +1,5 @@
 // A cast of a placeholder that products alone read, directly or through views, is no step where
-// they convert what they read themselves, to the same numbers (runtime/gemm_block.h). A weight
+// they convert what they read themselves, to the same numbers (LibraryOperand::converts). A weight
 // under autocast has no copy, and one of 8 bits no wider one.
 //
 //   %w.bf16 = _to_copy(%w; dtype=bf16)        at %w
@@ -18,35 +18,32 @@ using namespace cleave::loop;
 
 namespace {
 
-// That products in `to` read `from`.
-bool reads_as(DType from, DType to) {
-  const auto is_half = [](DType t) { return t == DType::bf16 || t == DType::f16; };
-  if (from == DType::i8 || from == DType::u8)
-    return to == DType::f32 || to == DType::i32 || is_half(to);
-  return (from == DType::f32 && is_half(to)) || (is_half(from) && to == DType::f32);
-}
-
-// What is added to the sums or scales them is read as it is.
-bool is_matrix_alone(const ProductRule& product, const OpView& op, ValueId v) {
-  const auto reads = [&](int operand) {
-    return operand >= 0 && op.has(operand) && op.in(operand) == v;
-  };
-  return !reads(product.c) && std::ranges::none_of(product.scales, reads);
+// That a call reads `v`, which is stored so, as operands that it converts alone.
+bool converts(const LibraryRule& rule, const OpView& op, ValueId v, DType dtype,
+              const LibraryMemory& stored) {
+  const std::optional<LibraryForm> form = rule.form(op);
+  if (!form) return false;
+  return std::ranges::all_of(form->operands, [&](const LibraryOperand& o) {
+    if (o.access == LibraryAccess::write || op.in(o.index) != v) return true;
+    return o.converts && o.converts(stored.dtype, dtype) && (!o.takes || o.takes(stored.layout));
+  });
 }
 
 }  // namespace
 
 bool Lowering::read_converted(NodeId n, const OpView& op) {
-  if (op.name() != "_to_copy" || !reads_as(op.in_type(0).dtype, op.out_type(0).dtype)) return false;
+  if (op.name() != "_to_copy") return false;
+  const DType stored = op.in_type(0).dtype;
+  if (stored == op.out_type(0).dtype) return false;
   const Location& from = at_.at(op.in(0).v);
   const ValueId v = graph_.node(n).out(0);
   if (out_.storages[from.storage].placeholder < 0 || !is_wanted(v)) return false;
-  if (!products_alone_read(v, from.layout)) return false;
+  if (!converters_alone_read(v, {stored, from.layout})) return false;
   at_[v.v] = Location(from);
   return true;
 }
 
-bool Lowering::products_alone_read(ValueId v, const Layout& layout) {
+bool Lowering::converters_alone_read(ValueId v, const LibraryMemory& stored) {
   if (returned_.contains(v.v)) return false;
   if (readers_.empty()) {
     readers_.resize(graph_.value_capacity());
@@ -58,15 +55,15 @@ bool Lowering::products_alone_read(ValueId v, const Layout& layout) {
     const OpView op = graph_.view(n);
     if (!graph_.node(n).op->lower.present()) return false;
     const LowerRule& rule = **graph_.node(n).op->lower;
-    if (const auto* product = std::get_if<ProductRule>(&rule.form)) {
-      if (!is_matrix_alone(*product, op, v) || !is_dense_matrix(layout)) return false;
+    if (const auto* library = std::get_if<LibraryRule>(&rule.form)) {
+      if (!converts(*library, op, v, graph_.type(v).dtype, stored)) return false;
     } else if (const auto* view = std::get_if<ViewRule>(&rule.form)) {
       for (int k = 0; k < op.out_count(); ++k) {
         const ValueId out = graph_.node(n).out(static_cast<uint32_t>(k));
         if (op.out_type(k).is_none || (!is_wanted(out))) continue;
-        const auto seen = view->layout(op, layout, k);
+        const auto seen = view->layout(op, stored.layout, k);
         if (!seen || op.out_type(k).dtype != op.in_type(0).dtype) return false;
-        if (!products_alone_read(out, *seen)) return false;
+        if (!converters_alone_read(out, {stored.dtype, *seen})) return false;
       }
     } else {
       return false;

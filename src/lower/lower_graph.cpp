@@ -1,5 +1,5 @@
 // A graph to steps: views, kernel calls, returns. Storages are in lower_storage.cpp, loops in
-// lower_loops.cpp, subgraphs in lower_subgraph.cpp.
+// lower_loops.cpp, library calls in lower_library.cpp, subgraphs in lower_subgraph.cpp.
 #include <algorithm>
 #include <unordered_set>
 
@@ -79,20 +79,10 @@ Status Lowering::node(NodeId n) {
       return {};
     }
     Status operator()(const ViewRule& r) { return l.view(n, op, r); }
-    Status operator()(const ProductRule& r) {
-      l.product(n, op, r);
-      return {};
-    }
-    Status operator()(const AttentionRule& r) {
-      const std::optional<AttentionForm> form = r.form(op);
+    Status operator()(const LibraryRule& r) {
+      const std::optional<LibraryForm> form = r.form(op);
       if (!form) return bug("{} was not decomposed", op.name());
-      l.attention(n, op, *form);
-      return {};
-    }
-    Status operator()(const ConvolutionRule& r) {
-      const std::optional<ConvolutionForm> form = r.form(op);
-      if (!form) return bug("{} was not decomposed", op.name());
-      l.convolution(n, op, *form);
+      l.library(n, op, *form);
       return {};
     }
     Status operator()(const ForeignRule& r) { return l.foreign(n, op, r); }
@@ -217,55 +207,6 @@ void Lowering::kernel(NodeId n, const OpView& op, const KernelRule& rule) {
   KernelBuilder b(c.kernel, c.operands, c.results);
   rule.build(b, op);
   finish_call(std::move(c), name, &op);
-}
-
-bool Lowering::is_dense_matrix(const Layout& l) {
-  const size_t rank = l.shape.size();
-  const auto unit = [&](size_t d) { return l.shape[d] <= 1 || l.strides[d] == 1; };
-  return unit(rank - 1) || unit(rank - 2);
-}
-
-void Lowering::product(NodeId n, const OpView& op, const ProductRule& rule) {
-  const Node& node = graph_.node(n);
-  if (!is_wanted(node.out(0))) return;
-  ProductCall p;
-  p.dtype = op.out_type(0).dtype;
-  // Rank 2 is a batch of one.
-  auto matrix = [&](int operand, bool any_strides) {
-    ValueId v = op.in(operand);
-    Location l = at_.at(v.v);
-    const size_t rank = l.layout.shape.size();
-    auto stride = [&](size_t d) { return l.layout.shape[d] == 1 ? 0 : l.layout.strides[d]; };
-    if (!any_strides && !is_dense_matrix(l.layout))
-      l = dense_copy(l, graph_.type(v).dtype, graph_.name(v));
-    const DType dtype = out_.storages[l.storage].dtype;
-    return ProductCall::Matrix{l.storage,
-                               l.layout.offset,
-                               rank == 3 ? stride(0) : 0,
-                               rank >= 2 ? stride(rank - 2) : 0,
-                               rank >= 1 ? stride(rank - 1) : 0,
-                               dtype == p.dtype ? std::nullopt : std::optional(dtype)};
-  };
-  const auto& a = at_.at(op.in(rule.a).v).layout.shape;
-  const auto& b = at_.at(op.in(rule.b).v).layout.shape;
-  p.batch = a.size() == 3 ? a[0] : 1;
-  p.m = a[a.size() - 2];
-  p.k = a[a.size() - 1];
-  p.n = b[b.size() - 1];
-  p.a = matrix(rule.a, false);
-  p.b = matrix(rule.b, false);
-  p.alpha = rule.alpha ? rule.alpha(op) : 1;
-  p.beta = rule.beta ? rule.beta(op) : 1;
-  // A term times 0 is not read at all: it may hold NaN.
-  if (rule.c >= 0 && op.has(rule.c) && p.beta != 0) p.c_in = matrix(rule.c, true);
-  p.scales_sums = rule.scales_sums;
-  p.b_is_nibbles = rule.b_is_nibbles;
-  for (size_t k = 0; k < rule.scales.size(); ++k)
-    if (const int at = rule.scales[k]; at >= 0 && op.has(at)) p.scales[k] = matrix(at, true);
-  const Location& c = at_[node.out(0).v] = new_result(node.out(0));
-  p.c = c.storage;
-  p.c_offset = c.layout.offset;
-  out_.steps.push_back({graph_.name(node.out(0)), std::move(p), false});
 }
 
 Status Lowering::foreign(NodeId n, const OpView& op, const ForeignRule& rule) {

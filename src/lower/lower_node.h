@@ -60,7 +60,8 @@ class Lowering {
   Status view(NodeId n, const OpView& op, const loop::ViewRule& rule);
   // Whether a call is a cast that is no step, since its readers round what it reads.
   bool read_converted(NodeId n, const OpView& op);
-  bool products_alone_read(ValueId v, const loop::Layout& layout);
+  // Whether all readers convert what they read, where it is stored so.
+  bool converters_alone_read(ValueId v, const loop::LibraryMemory& stored);
   void single(NodeId n);
   Status fused(NodeId n, const OpView& op);
   // Calls of `g` as one kernel: its operands, and for each of its results the value here.
@@ -69,11 +70,10 @@ class Lowering {
              const std::vector<std::pair<ValueId, Location>>& operands, const Outputs& outputs,
              const std::string& name);
   void kernel(NodeId n, const OpView& op, const loop::KernelRule& rule);
-  void product(NodeId n, const OpView& op, const loop::ProductRule& rule);
-  // Along rows or columns.
-  static bool is_dense_matrix(const loop::Layout& l);
-  void attention(NodeId n, const OpView& op, const loop::AttentionForm& form);
-  void convolution(NodeId n, const OpView& op, const loop::ConvolutionForm& form);
+  void library(NodeId n, const OpView& op, const loop::LibraryForm& form);
+  Location library_operand(const OpView& op, const loop::LibraryOperand& operand);
+  Location library_result(ValueId v, const loop::LibraryOperand& operand,
+                          const loop::LibraryLayouts& layouts);
   Status foreign(NodeId n, const OpView& op, const loop::ForeignRule& rule);
   Status branch(NodeId n, const OpView& op);
   Status loop(NodeId n, const OpView& op);

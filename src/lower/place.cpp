@@ -20,16 +20,12 @@ const Form* form_of(const Node& node) {
   return rule ? std::get_if<Form>(&rule->form) : nullptr;
 }
 
-bool is_without_gaps(Layout layout) {
-  layout.offset = 0;
-  return layout.is_contiguous();
-}
-
-bool attention_can_write(const OpView& op, const AttentionRule& rule, size_t result,
-                         const Layout& at) {
-  const std::optional<AttentionForm> form = rule.form(op);
-  if (!form || at.shape.size() != 4 || (at.shape[3] > 1 && at.strides[3] != 1)) return false;
-  return form->is_backward ? result < 3 : result == 0;
+bool library_can_write(const OpView& op, const LibraryRule& rule, size_t result, const Layout& at) {
+  const std::optional<LibraryForm> form = rule.form(op);
+  return form && std::ranges::any_of(form->operands, [&](const LibraryOperand& o) {
+           return o.access == LibraryAccess::write && std::cmp_equal(o.index, result) && o.takes &&
+                  o.takes(at);
+         });
 }
 
 class Placer {
@@ -171,9 +167,7 @@ bool can_write(const Graph& g, const Wanted& wanted) {
     bool operator()(const ReductionRule&) { return true; }
     bool operator()(const GroupRule&) { return true; }
     bool operator()(const KernelRule& r) { return !r.starts_as || r.starts_as(op) < 0; }
-    bool operator()(const ProductRule&) { return is_without_gaps(at); }
-    bool operator()(const ConvolutionRule&) { return is_without_gaps(at); }
-    bool operator()(const AttentionRule& r) { return attention_can_write(op, r, result, at); }
+    bool operator()(const LibraryRule& r) { return library_can_write(op, r, result, at); }
     bool operator()(const ViewRule&) { return false; }
     bool operator()(const DecompositionRule&) { return false; }
     bool operator()(const ForeignRule&) { return false; }

@@ -1,7 +1,6 @@
 // A lowered program: a list of steps over storages, before code is emitted.
 //
-//   step      a kernel call, a matrix product, an attention, a convolution, a foreign call, or a
-//             jump
+//   step      a kernel call, a library call, a foreign call, or a jump
 //   storage   a placeholder's memory (bound by the caller), or a range of the arena
 //
 // A view has its base's storage. Lifetimes are steps [first, last]; a result lives to the end.
@@ -14,7 +13,6 @@
 //   C:                              jump: A
 //                                 B:
 #pragma once
-#include <array>
 #include <variant>
 
 #include "base/alignment.h"
@@ -56,78 +54,19 @@ struct KernelCall {
   bool whole_copy = false;  // storages[1] = storages[0], element by element
 };
 
-// C[batch,m,n] = alpha * A B + beta * C_in; strides in elements, C dense from an offset on.
-struct ProductCall {
-  struct Matrix {
+// A product, an attention, a convolution: what it computes, and the memory that it touches, in any
+// order. Offsets and strides are in elements.
+struct LibraryCall {
+  struct Operand {
+    size_t position = 0;  // among the pointers of the call (GemmOperand and others)
     size_t storage = 0;
-    int64_t offset = 0, batch_stride = 0, row = 0, column = 0;
-    std::optional<DType> stored = {};  // where not the product's: converted where it is read
-  };
-  DType dtype = DType::f32;
-  int64_t batch = 1, m = 0, n = 0, k = 0;
-  Matrix a, b;
-  std::optional<Matrix> c_in;
-  bool scales_sums = false, b_is_nibbles = false;  // loop::ProductRule
-  std::array<std::optional<Matrix>, 2> scales = {};
-  size_t c = 0;
-  int64_t c_offset = 0;
-  double alpha = 1, beta = 1;
-  std::optional<size_t> scratch;  // a workspace storage, set when the library says how much
-};
-
-// What an attention touches: [batch,heads,rows,width], or [batch,heads,rows] for the sums; seed and
-// step are one element each. Strides are in elements, 0 where one element serves for all.
-enum class AttentionPart {
-  query,
-  key,
-  value,
-  mask,
-  seed,
-  step,
-  out,
-  logsumexp,
-  dout,
-  dquery,
-  dkey,
-  dvalue
-};
-constexpr size_t attention_parts_count = 12;
-
-struct AttentionCall {
-  struct Matrix {
-    size_t storage = 0;
+    loop::LibraryAccess access = loop::LibraryAccess::read;
     DType dtype = DType::f32;
-    int64_t offset = 0, batch_stride = 0, head_stride = 0, row = 0, column = 0;
+    loop::Layout layout;
   };
-  loop::AttentionForm form;  // without its positions, which mean nothing here
-  int64_t batch = 1, heads = 1, rows = 0, columns = 0, width = 0, value_width = 0;
-  std::array<std::optional<Matrix>, attention_parts_count> parts;  // by AttentionPart
-  std::optional<size_t> scratch;  // a workspace storage, set when the runtime says how much
-
-  std::optional<Matrix>& operator[](AttentionPart p) { return parts[static_cast<size_t>(p)]; }
-  const std::optional<Matrix>& operator[](AttentionPart p) const {
-    return parts[static_cast<size_t>(p)];
-  }
-  bool writes(AttentionPart p) const {
-    return form.is_backward ? p >= AttentionPart::dquery
-                            : p == AttentionPart::out || p == AttentionPart::logsumexp;
-  }
-};
-
-// One product of a convolution; operands and result are row-major without gaps.
-struct ConvolutionCall {
-  struct Place {
-    size_t storage = 0;
-    int64_t offset = 0;
-  };
-  loop::ConvolutionForm form;  // without its positions, which mean nothing here
-  DType dtype = DType::f32;
-  Place image, other;
-  std::optional<Place> bias;
-  // An operand of the node that gives its sizes alone: to be there, not to be read.
-  std::optional<size_t> like;
-  Place out;
-  std::optional<size_t> scratch;  // a workspace storage, set when the runtime says how much
+  LibrarySpec spec;
+  std::vector<Operand> operands;
+  std::optional<size_t> workspace;  // a storage, set when the library says how much
 };
 
 struct ForeignCall {
@@ -149,7 +88,7 @@ struct JumpCall {
 
 struct Step {
   std::string name;  // of the value that it computes
-  std::variant<KernelCall, ProductCall, ForeignCall, JumpCall, AttentionCall, ConvolutionCall> work;
+  std::variant<KernelCall, LibraryCall, ForeignCall, JumpCall> work;
   bool may_fail = false;  // checks indices
   NodeId node = {};       // of the graph that was lowered; none for copies of what is returned
 };

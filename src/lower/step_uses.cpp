@@ -11,21 +11,9 @@ void each_storage(StepType& step, const std::vector<loop::Kernel>* kernels, cons
   if (auto* k = std::get_if<KernelCall>(&step.work)) {
     for (size_t b = 0; b < k->storages.size(); ++b)
       f(k->storages[b], kernels && (*kernels)[k->kernel].buffers[b].access != loop::Access::read);
-  } else if (auto* p = std::get_if<ProductCall>(&step.work)) {
-    f(p->a.storage, false), f(p->b.storage, false), f(p->c, true);
-    if (p->c_in) f(p->c_in->storage, false);
-    for (auto& scale : p->scales)
-      if (scale) f(scale->storage, false);
-    if (p->scratch) f(*p->scratch, true);
-  } else if (auto* a = std::get_if<AttentionCall>(&step.work)) {
-    for (size_t i = 0; i < a->parts.size(); ++i)
-      if (a->parts[i]) f(a->parts[i]->storage, a->writes(static_cast<AttentionPart>(i)));
-    if (a->scratch) f(*a->scratch, true);
-  } else if (auto* c = std::get_if<ConvolutionCall>(&step.work)) {
-    f(c->image.storage, false), f(c->other.storage, false), f(c->out.storage, true);
-    if (c->bias) f(c->bias->storage, false);
-    if (c->like) f(*c->like, false);
-    if (c->scratch) f(*c->scratch, true);
+  } else if (auto* l = std::get_if<LibraryCall>(&step.work)) {
+    for (auto& o : l->operands) f(o.storage, o.access == loop::LibraryAccess::write);
+    if (l->workspace) f(*l->workspace, true);
   } else if (auto* h = std::get_if<ForeignCall>(&step.work)) {
     for (auto& s : h->operands)
       if (s) f(*s, false);

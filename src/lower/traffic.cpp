@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "lower/step_uses.h"
-
 namespace cleave {
 
 using namespace cleave::loop;
@@ -89,26 +87,6 @@ class Counter {
   std::vector<int64_t> read_, written_;
 };
 
-int64_t count(const std::array<int64_t, 3>& sizes) { return sizes[0] * sizes[1] * sizes[2]; }
-
-// A multiplication and an addition are two. Of attention, what its products cost: two of them
-// forward, five backward (the scores once more); half of each where it is causal.
-int64_t flops_of(const Step& step) {
-  if (auto* p = std::get_if<ProductCall>(&step.work)) return 2 * p->batch * p->m * p->n * p->k;
-  if (auto* a = std::get_if<AttentionCall>(&step.work)) {
-    const int64_t widths =
-        a->form.is_backward ? 3 * a->width + 2 * a->value_width : a->width + a->value_width;
-    const int64_t all = 2 * a->batch * a->heads * a->rows * a->columns * widths;
-    return a->form.is_causal ? all / 2 : all;
-  }
-  if (auto* c = std::get_if<ConvolutionCall>(&step.work)) {
-    const loop::ConvolutionForm& f = c->form;
-    return 2 * f.images * f.small_channels * (f.large_channels / f.groups) * count(f.small) *
-           count(f.kernel);
-  }
-  return 0;
-}
-
 void count_kernel(const LoweredProgram& p, const KernelCall& call, KernelTraffic& out) {
   const Kernel& k = p.kernels[call.kernel];
   Counter counter(k);
@@ -119,65 +97,41 @@ void count_kernel(const LoweredProgram& p, const KernelCall& call, KernelTraffic
   }
 }
 
-int64_t elements_of(const AttentionCall& call, AttentionPart part) {
-  using Part = AttentionPart;
-  const int64_t queries = call.batch * call.heads * call.rows;
-  const int64_t keys = call.batch * call.heads * call.columns;
-  switch (part) {
-    case Part::out: return queries * call.value_width;
-    case Part::logsumexp: return queries;
-    case Part::dquery: return queries * call.width;
-    case Part::dkey: return keys / call.form.key_group * call.width;
-    case Part::dvalue: return keys / call.form.value_group * call.value_width;
-    default: return 0;
-  }
-}
-
-int64_t elements_of_result(const loop::ConvolutionForm& f) {
-  using Product = loop::ConvolutionForm::Product;
-  switch (f.product) {
-    case Product::to_small: return f.images * f.small_channels * count(f.small);
-    case Product::to_large: return f.images * f.large_channels * count(f.large);
-    default: return f.small_channels * (f.large_channels / f.groups) * count(f.kernel);
-  }
-}
-
-// A result may be a part of a larger storage.
-int64_t written_bytes(const LoweredProgram& p, const Step& step) {
-  int64_t bytes = 0;
-  if (auto* c = std::get_if<ProductCall>(&step.work))
-    bytes = c->batch * c->m * c->n * size_of(c->dtype);
-  if (auto* c = std::get_if<ConvolutionCall>(&step.work))
-    bytes = elements_of_result(c->form) * size_of(c->dtype);
-  if (auto* c = std::get_if<ForeignCall>(&step.work))
-    for (const size_t s : c->results) bytes += p.storages[s].bytes;
-  if (auto* c = std::get_if<AttentionCall>(&step.work))
-    for (size_t k = 0; k < c->parts.size(); ++k)
-      if (const auto part = static_cast<AttentionPart>(k); c->parts[k] && c->writes(part))
-        bytes += elements_of(*c, part) * size_of(c->parts[k]->dtype);
-  return bytes;
-}
-
-// Each distinct operand once; what is there for its sizes alone, not at all.
-void count_call(const LoweredProgram& p, const Step& step, KernelTraffic& out) {
-  const auto* convolution = std::get_if<ConvolutionCall>(&step.work);
+// Each distinct operand once; what is there for its sizes alone, not at all. A result may be a part
+// of a larger storage.
+void count_call(const LoweredProgram& p, const LibraryCall& call, KernelTraffic& out) {
   std::set<size_t> read;
-  for (const auto& [storage, is_written] : uses_of(p, step))
-    if (!is_written && !(convolution && convolution->like == storage)) read.insert(storage);
+  for (const LibraryCall::Operand& o : call.operands) {
+    if (o.access == LibraryAccess::read) read.insert(o.storage);
+    if (o.access == LibraryAccess::write) out.written += o.layout.numel() * size_of(o.dtype);
+  }
   for (const size_t s : read) out.read += p.storages[s].bytes;
-  out.written = written_bytes(p, step);
+}
+
+void count_call(const LoweredProgram& p, const ForeignCall& call, KernelTraffic& out) {
+  std::set<size_t> read;
+  for (const std::optional<size_t>& s : call.operands)
+    if (s) read.insert(*s);
+  for (const size_t s : read) out.read += p.storages[s].bytes;
+  for (const size_t s : call.results) out.written += p.storages[s].bytes;
 }
 
 }  // namespace
 
 KernelTraffic traffic_of(const LoweredProgram& program, const Step& step) {
-  constexpr const char* kinds[] = {"kernel", "product",   "foreign",
-                                   "jump",   "attention", "convolution"};
-  KernelTraffic out{.name = step.name, .kind = kinds[step.work.index()], .flops = flops_of(step)};
-  if (auto* k = std::get_if<KernelCall>(&step.work))
+  KernelTraffic out{.name = step.name, .kind = "kernel"};
+  if (auto* k = std::get_if<KernelCall>(&step.work)) {
     count_kernel(program, *k, out);
-  else if (!std::holds_alternative<JumpCall>(step.work))
-    count_call(program, step, out);
+  } else if (auto* l = std::get_if<LibraryCall>(&step.work)) {
+    out.kind = kind_of(l->spec);
+    out.flops = flops_of(l->spec);
+    count_call(program, *l, out);
+  } else if (auto* f = std::get_if<ForeignCall>(&step.work)) {
+    out.kind = "foreign";
+    count_call(program, *f, out);
+  } else {
+    out.kind = "jump";
+  }
   return out;
 }
 

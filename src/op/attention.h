@@ -95,11 +95,17 @@ struct BackwardGrads {
 BackwardGrads backward_grads(Builder& b, const AttentionView& call, const BackwardInputs& in,
                              const Values& cotangents);
 
-// The call as one of the runtime's; nullopt where it doesn't cover it (attention_form.cpp). Seed
-// and step are the caller's to add.
-std::optional<loop::AttentionForm> attention_form(const AttentionView& call);
-std::optional<loop::AttentionForm> attention_backward_form(const AttentionView& call, int dout,
-                                                           int out, int sums);
+// Seed and step, which dropout reads.
+struct DropoutState {
+  loop::LibraryElement seed, step;
+};
+// The call as one of the library's; nullopt where that doesn't cover it (attention_form.cpp). With
+// a state, results 2 and 3 of the forward are its seed and step, for the backward.
+std::optional<loop::LibraryForm> attention_form(const AttentionView& call,
+                                                const DropoutState& state = {});
+std::optional<loop::LibraryForm> attention_backward_form(const AttentionView& call, int dout,
+                                                         int out, int sums,
+                                                         const DropoutState& state = {});
 
 // For reference rules: the masked scores of one query row, in float64.
 class ScoreRows {

@@ -110,7 +110,7 @@ OpDef convolution() {
       .reference = reference,
       .decompose = decompose,
       .grad = grad,
-      .lower = loop::convolution(convolution_form),
+      .lower = loop::library(convolution_form),
       .cost = cost,
       .samples = samples(),
       .rejects =

@@ -87,10 +87,10 @@ class ConvolutionProducts {
   bool pointwise_;                               // columns are the image itself
 };
 
-// The product of the runtime that a call is; nullopt: it is decomposed. Sizes are known and above
+// The product of the library that a call is; nullopt: it is decomposed. Sizes are known and above
 // 0; a backward has one result, of input or weight.
-std::optional<loop::ConvolutionForm> convolution_form(const OpView& op);
-std::optional<loop::ConvolutionForm> convolution_backward_form(const OpView& op);
+std::optional<loop::LibraryForm> convolution_form(const OpView& op);
+std::optional<loop::LibraryForm> convolution_backward_form(const OpView& op);
 
 SampleAttrs convolution_call(std::vector<int64_t> stride, std::vector<int64_t> padding,
                              std::vector<int64_t> dilation, int64_t groups = 1);

@@ -193,7 +193,7 @@ OpDef convolution_backward() {
       .reference = reference,
       .decompose = decompose,
       .grad = wide_grad(grad),
-      .lower = loop::convolution(convolution_backward_form),
+      .lower = loop::library(convolution_backward_form),
       .cost = cost,
       .samples = samples(),
       .rejects =

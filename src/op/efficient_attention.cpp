@@ -143,14 +143,9 @@ Values decompose(Builder& b, const OpView& op) {
   return {b.convert(y, op.out_type(0).dtype), sums, seed, step};
 }
 
-std::optional<loop::AttentionForm> form(const OpView& op) {
+std::optional<loop::LibraryForm> form(const OpView& op) {
   if (!drops(op)) return std::nullopt;
-  std::optional<loop::AttentionForm> f = attention_form(call_of(op));
-  if (f) {
-    f->seed = {rng_operand, 0};
-    f->step = {rng_operand, 1};
-  }
-  return f;
+  return attention_form(call_of(op), {.seed = {rng_operand, 0}, .step = {rng_operand, 1}});
 }
 
 Values grad(Builder& b, const GradView& op) {
@@ -275,7 +270,7 @@ CLEAVE_OPS(efficient_attention) {
       .reference = reference,
       .decompose = decompose,
       .grad = grad,
-      .lower = loop::attention(form),
+      .lower = loop::library(form),
       .cost = cost,
       .samples = samples(),
       .rejects = rejects(name),

@@ -170,15 +170,10 @@ Values decompose(Builder& b, const OpView& op) {
   return d;
 }
 
-std::optional<loop::AttentionForm> form(const OpView& op) {
+std::optional<loop::LibraryForm> form(const OpView& op) {
   if (!drops(op) || wanted(op)[3]) return std::nullopt;
-  std::optional<loop::AttentionForm> f =
-      attention_backward_form(call_of(op), at_grad_out, at_out, at_logsumexp);
-  if (f) {
-    f->seed = {at_seed, 0};
-    f->step = {at_offset, 0};
-  }
-  return f;
+  return attention_backward_form(call_of(op), at_grad_out, at_out, at_logsumexp,
+                                 {.seed = {at_seed, 0}, .step = {at_offset, 0}});
 }
 
 Cost cost(const OpView& op) {
@@ -285,7 +280,7 @@ CLEAVE_OPS(efficient_attention_backward) {
       .reference = reference,
       .decompose = decompose,
       .grad = Absent{"the second derivative of attention with dropout is not covered"},
-      .lower = loop::attention(form),
+      .lower = loop::library(form),
       .cost = cost,
       .samples = samples(),
       .rejects = rejects(name),

@@ -275,7 +275,7 @@ OpDef flash_forward() {
       .reference = reference,
       .decompose = decompose,
       .grad = grad,
-      .lower = loop::attention([](const OpView& op) { return attention_form(forward_call(op)); }),
+      .lower = loop::library([](const OpView& op) { return attention_form(forward_call(op)); }),
       .cost = cost(forward_call, 2),
       .samples = std::move(samples),
       .rejects = {{"C11",
@@ -335,7 +335,7 @@ OpDef flash_backward() {
       .reference = reference_backward,
       .decompose = decompose_backward,
       .grad = grad_of_backward,
-      .lower = loop::attention([](const OpView& op) {
+      .lower = loop::library([](const OpView& op) {
         return attention_backward_form(backward_call(op), grad_out, out, logsumexp);
       }),
       .cost = cost(backward_call, 5),

@@ -19,6 +19,7 @@
 #include "op/dims.h"
 #include "op/entry.h"
 #include "op/pointwise.h"
+#include "op/product.h"
 #include "op/sample_sets.h"
 
 namespace cleave {
@@ -165,13 +166,9 @@ std::vector<Reject> reject_sums() {
            "_int_mm: C4: operands are on cpu and cuda:0, expected one device"}};
 }
 
-loop::LowerPtr lower_scaled() {
-  loop::ProductRule rule;
-  rule.c = 4;
-  rule.scales_sums = true;
-  rule.scales = {2, 3};
-  rule.alpha = [](const OpView& op) { return op.is_number(2) ? op.number(2).as_double() : 1; };
-  return loop::product(rule);
+loop::LibraryForm scaled_form(const OpView& op) {
+  const double alpha = op.is_number(2) ? op.number(2).as_double() : 1;
+  return product_form(op, {.c = 4, .scales = {2, 3}}, {.alpha = alpha, .scales_sums = true});
 }
 
 }  // namespace
@@ -188,7 +185,7 @@ CLEAVE_OPS(int_mm) {
           .reference = reference_sums,
           .decompose = decompose_sums,
           .grad = Absent{"integer result"},
-          .lower = loop::product({}),
+          .lower = loop::library([](const OpView& op) { return product_form(op, {}); }),
           .cost = cost,
           .samples = sample_sums(),
           .rejects = reject_sums(),
@@ -206,7 +203,7 @@ CLEAVE_OPS(int_mm) {
           .reference = reference_scaled,
           .decompose = decompose_scaled,
           .grad = Absent{"calls are fused after the gradient"},
-          .lower = lower_scaled(),
+          .lower = loop::library(scaled_form),
           .cost = cost,
           .samples = sample_scaled(),
           .rejects = reject_scaled(),

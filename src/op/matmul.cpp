@@ -21,6 +21,7 @@
 #include "op/cost.h"
 #include "op/dims.h"
 #include "op/entry.h"
+#include "op/product.h"
 #include "op/reference_sum.h"
 #include "op/sample_sets.h"
 
@@ -165,15 +166,12 @@ Values grad(Builder& b, const GradView& op, Form form) {
 }
 
 loop::LowerPtr lower(Form form) {
-  loop::ProductRule rule;
-  rule.a = form.a;
-  rule.b = form.b;
-  if (form.added()) {
-    rule.c = 0;
-    rule.alpha = [](const OpView& op) { return factor(op, "alpha"); };
-    rule.beta = [](const OpView& op) { return factor(op, "beta"); };
-  }
-  return loop::product(rule);
+  return loop::library([form](const OpView& op) {
+    ProductOperands at{.a = form.a, .b = form.b};
+    if (!form.added()) return product_form(op, at);
+    at.c = 0;
+    return product_form(op, at, {.alpha = factor(op, "alpha"), .beta = factor(op, "beta")});
+  });
 }
 
 CostFn cost(Form form) {

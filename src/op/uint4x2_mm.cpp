@@ -15,6 +15,7 @@
 #include "op/cost.h"
 #include "op/dims.h"
 #include "op/entry.h"
+#include "op/product.h"
 #include "op/reference_sum.h"
 #include "op/sample_sets.h"
 
@@ -99,11 +100,7 @@ std::vector<Reject> rejects() {
            "uint4x2_mm: C4: operands are on cpu and cuda:0, expected one device"}};
 }
 
-loop::LowerPtr lower() {
-  loop::ProductRule rule;
-  rule.b_is_nibbles = true;
-  return loop::product(rule);
-}
+loop::LibraryForm form(const OpView& op) { return product_form(op, {}, {.b_is_nibbles = true}); }
 
 }  // namespace
 
@@ -118,7 +115,7 @@ CLEAVE_OPS(uint4x2_mm) {
       .reference = reference,
       .decompose = decompose,
       .grad = Absent{"calls are fused after the gradient"},
-      .lower = lower(),
+      .lower = loop::library(form),
       .cost = cost,
       .samples = samples(),
       .rejects = rejects(),

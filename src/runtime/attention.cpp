@@ -44,6 +44,18 @@ double cycles_of(const AttentionSpec& s, const AttentionKernel& kernel, double p
          (scores * (pairs * widths / 2 + of_exp) / lanes + pairs * (rows + columns) * widths);
 }
 
+AttentionOperands operands_of(void* const* at) {
+  using At = AttentionOperand;
+  return {at[At::query],
+          at[At::key],
+          at[At::value],
+          at[At::mask],
+          static_cast<const int64_t*>(at[At::seed]),
+          static_cast<const int64_t*>(at[At::step])};
+}
+
+float* sums_of(void* const* at) { return static_cast<float*>(at[AttentionOperand::logsumexp]); }
+
 }  // namespace
 
 // --- Forward -------------------------------------------------------------------------------------
@@ -79,6 +91,10 @@ void Attention::run(const AttentionForward& at, void* scratch, Executor& executo
   run_lanes(lanes(), pieces(), executor, [&](long lane, long index) {
     run_piece(index, at, static_cast<char*>(scratch) + lane * lane_bytes_);
   });
+}
+
+void Attention::call(void* const* at, void* scratch, Executor& executor) const {
+  run({operands_of(at), at[AttentionOperand::out], sums_of(at)}, scratch, executor);
 }
 
 // The last rows come first: under causality they are the most work.
@@ -148,6 +164,13 @@ void AttentionGradient::run(const AttentionBackward& at, void* scratch, Executor
   const auto heads = static_cast<long>(spec_.forward.batch * spec_.forward.heads);
   run_lanes(std::min<long>(heads, max_lanes), heads, executor,
             [&](long, long head) { sum_head(head, at, partials); });
+}
+
+void AttentionGradient::call(void* const* at, void* scratch, Executor& executor) const {
+  using At = AttentionOperand;
+  run({operands_of(at), at[At::out], sums_of(at), at[At::dout], at[At::dquery], at[At::dkey],
+       at[At::dvalue]},
+      scratch, executor);
 }
 
 // Pieces of one head stand apart by the number of heads; the first columns are the most work.

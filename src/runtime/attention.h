@@ -15,26 +15,23 @@
 //
 // Errors: Unsupported for what is not f32, bf16 or f16; Bug for sizes that no operator gives.
 #pragma once
-#include <memory>
-
-#include "base/result.h"
-#include "cleave/executor.h"
 #include "runtime/attention_block.h"
+#include "runtime/library_function.h"
 
 namespace cleave::runtime {
 
-class Attention {
+class Attention final : public LibraryFunction {
  public:
   static Result<std::shared_ptr<Attention>> make(const AttentionSpec& spec, const Target& target);
   // With another kernel than the target's fastest.
   static Result<std::shared_ptr<Attention>> make(const AttentionSpec& spec,
                                                  const AttentionKernel& kernel);
-  // What run needs: a multiple of 64, depends on the spec and the target.
-  int64_t scratch_bytes() const { return lane_bytes_ * lanes(); }
+  int64_t scratch_bytes() const override { return lane_bytes_ * lanes(); }
   long pieces() const;
   // scratch is aligned to 64. Any number of threads may run one Attention at once, each with its
   // own scratch. Nothing is allocated.
   void run(const AttentionForward& at, void* scratch, Executor& executor) const;
+  void call(void* const* at, void* scratch, Executor& executor) const override;
 
  private:
   Attention(const AttentionSpec& spec, const AttentionKernel& kernel);
@@ -46,15 +43,18 @@ class Attention {
   int64_t piece_rows_ = 1, row_pieces_ = 0, lane_bytes_ = 0;
 };
 
-class AttentionGradient {
+class AttentionGradient final : public LibraryFunction {
  public:
   static Result<std::shared_ptr<AttentionGradient>> make(const AttentionBackwardSpec& spec,
                                                          const Target& target);
   static Result<std::shared_ptr<AttentionGradient>> make(const AttentionBackwardSpec& spec,
                                                          const AttentionKernel& kernel);
-  int64_t scratch_bytes() const { return lane_bytes_ * lanes() + partial_bytes() * pieces(); }
+  int64_t scratch_bytes() const override {
+    return lane_bytes_ * lanes() + partial_bytes() * pieces();
+  }
   long pieces() const;
   void run(const AttentionBackward& at, void* scratch, Executor& executor) const;
+  void call(void* const* at, void* scratch, Executor& executor) const override;
 
  private:
   AttentionGradient(const AttentionBackwardSpec& spec, const AttentionKernel& kernel);

@@ -11,7 +11,7 @@
 // normalizer calculation for softmax", 2018).
 #pragma once
 #include "cleave/target.h"
-#include "runtime/attention_spec.h"
+#include "library/attention_spec.h"
 
 namespace cleave::runtime {
 

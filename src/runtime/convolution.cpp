@@ -2,6 +2,7 @@
 #include "runtime/convolution.h"
 
 #include "runtime/convolution_products.h"
+#include "runtime/convolution_windows.h"
 
 namespace cleave::runtime {
 
@@ -20,6 +21,11 @@ Result<std::shared_ptr<Convolution>> Convolution::make(const ConvolutionSpec& s,
                s.large_channels, s.small_channels, s.groups);
   return s.product == ConvolutionProduct::to_weight ? make_weight_product(s, target.set)
                                                     : make_image_product(s, target.set);
+}
+
+void Convolution::call(void* const* at, void* scratch, Executor& executor) const {
+  using At = ConvolutionOperand;
+  run({at[At::image], at[At::other], at[At::bias], at[At::out]}, scratch, executor);
 }
 
 }  // namespace cleave::runtime

@@ -20,29 +20,11 @@
 //
 // Errors: Unsupported for what isn't floating; Bug for sizes that don't fit each other.
 #pragma once
-#include <cstddef>
-#include <memory>
-
-#include "base/result.h"
-#include "cleave/executor.h"
-#include "runtime/convolution_windows.h"
+#include "cleave/target.h"
+#include "library/convolution_spec.h"
+#include "runtime/library_function.h"
 
 namespace cleave::runtime {
-
-enum class ConvolutionProduct { to_small, to_large, to_weight };
-
-// Fewer than three spatial dims are the last ones, the others are 1. Positions of the small side
-// may be fewer than fit, or more: what lies outside of the large side is 0.
-struct ConvolutionSpec {
-  ConvolutionProduct product = ConvolutionProduct::to_small;
-  DType dtype = DType::f32;
-  int64_t images = 1, large_channels = 1, small_channels = 1, groups = 1;
-  Sizes3 large = {1, 1, 1}, small = {1, 1, 1}, kernel = {1, 1, 1};
-  Sizes3 stride = {1, 1, 1}, padding = {0, 0, 0}, dilation = {1, 1, 1};
-  bool has_bias = false;  // of the result's channels; not with to_weight
-
-  auto operator<=>(const ConvolutionSpec&) const = default;
-};
 
 // What a run reads and writes.
 struct ConvolutionOperands {
@@ -52,17 +34,15 @@ struct ConvolutionOperands {
   void* out = nullptr;
 };
 
-class Convolution {
+class Convolution : public LibraryFunction {
  public:
   static Result<std::shared_ptr<Convolution>> make(const ConvolutionSpec& spec,
                                                    const Target& target);
-  virtual ~Convolution() = default;
-  // What run needs: a multiple of 64, depends on the spec and the target.
-  virtual int64_t scratch_bytes() const = 0;
   virtual long pieces() const = 0;
   // scratch is aligned to 64. Any number of threads may run one Convolution at once, each with its
   // own scratch. Allocates nothing.
   virtual void run(const ConvolutionOperands& at, void* scratch, Executor& executor) const = 0;
+  void call(void* const* at, void* scratch, Executor& executor) const final;
 };
 
 }  // namespace cleave::runtime

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/convolution_products.h"
+#include "runtime/convolution_windows.h"
 #include "runtime/gemm_block.h"
 #include "runtime/gemm_cut.h"
 #include "runtime/run_lanes.h"

@@ -6,15 +6,10 @@
 // Positions stand in a grid, each tap is an offset (both may be negative or beyond the image: zeros
 // there). Columns are counted over the images of the batch, as if they stood side by side.
 #pragma once
-#include <array>
-#include <cstdint>
-
-#include "cleave/dtype.h"
 #include "cleave/target.h"
+#include "library/convolution_spec.h"
 
 namespace cleave::runtime {
-
-using Sizes3 = std::array<int64_t, 3>;  // depth, height, width
 
 inline int64_t product_of(const Sizes3& s) { return s[0] * s[1] * s[2]; }
 

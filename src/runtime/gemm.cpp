@@ -155,7 +155,7 @@ Result<std::shared_ptr<Gemm>> Gemm::make(const GemmSpec& spec, const Target& tar
   if (spec.batch < 0 || spec.m < 0 || spec.n < 0 || spec.k < 0)
     return bug("gemm: dimensions [{}, {}, {}, {}] below 0", spec.batch, spec.m, spec.n, spec.k);
   for (const std::optional<DType>& stored : {spec.a_stored, spec.b_stored})
-    if (stored && !reads_as(*stored, spec.dtype))
+    if (stored && !gemm_reads_as(*stored, spec.dtype))
       return bug("gemm: products of {} with operands in {}", name_of(spec.dtype), name_of(*stored));
   // Sums of another type that k interrupts stay in scratch, and so do totals of spans: narrower
   // pieces need less of it.
@@ -167,17 +167,14 @@ Result<std::shared_ptr<Gemm>> Gemm::make(const GemmSpec& spec, const Target& tar
   return std::shared_ptr<Gemm>(std::make_shared<CutGemm>(spec, cut, kernel));
 }
 
-Result<std::shared_ptr<Gemm>> GemmCache::get(const GemmSpec& spec) {
-  const std::lock_guard lock(mutex_);
-  if (const auto found = gemms_.find(spec); found != gemms_.end()) return found->second;
-  CLEAVE_TRY(std::shared_ptr<Gemm> gemm, Gemm::make(spec, target_));
-  gemms_.emplace(spec, gemm);
-  return gemm;
-}
-
-size_t GemmCache::size() const {
-  const std::lock_guard lock(mutex_);
-  return gemms_.size();
+void Gemm::call(void* const* at, void* scratch, Executor& executor) const {
+  using At = GemmOperand;
+  run({.a = at[At::a],
+       .b = at[At::b],
+       .c_in = at[At::c_in],
+       .scales = {at[At::scale], at[At::other_scale]},
+       .c = at[At::c]},
+      scratch, executor);
 }
 
 }  // namespace cleave::runtime

@@ -17,12 +17,4 @@ GemmBlockKernel gemm_scaled_kernel(InstructionSet set) {
   return gemm_scaled_kernel_plain();
 }
 
-bool reads_as(DType stored, DType dtype) {
-  const auto is_half = [](DType t) { return t == DType::bf16 || t == DType::f16; };
-  if (stored == dtype) return true;
-  if (stored == DType::i8 || stored == DType::u8)
-    return dtype == DType::f32 || dtype == DType::i32 || is_half(dtype);
-  return (dtype == DType::f32 && is_half(stored)) || (is_half(dtype) && stored == DType::f32);
-}
-
 }  // namespace cleave::runtime

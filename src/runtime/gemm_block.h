@@ -70,14 +70,6 @@ struct GemmBlockKernel {
   int64_t depth = 1;  // of k that one instruction sums
 };
 
-// Whether a product in `dtype` reads an operand that is `stored` in memory.
-//
-//   f32 and the halves   i8, u8
-//   f32                  bf16, f16
-//   bf16, f16            f32, rounded
-//   i32                  i8, u8
-bool reads_as(DType stored, DType dtype);
-
 // The fastest for processors with this set; run is null for bool and c64.
 GemmBlockKernel gemm_block_kernel(DType dtype, InstructionSet set);
 

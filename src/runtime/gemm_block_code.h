@@ -66,7 +66,7 @@ class Block {
   static constexpr bool scales_sums = std::is_floating_point_v<S> && std::is_integral_v<T>;
   // How f32 is read for halves.
   using Wide = std::conditional_t<std::is_same_v<S, P>, float, Rounded<S>>;
-  // f(x), x a null pointer to the type in memory (reads_as).
+  // f(x), x a null pointer to the type in memory (gemm_reads_as).
   template <class F>
   static void with_stored(std::optional<DType> stored, const F& f);
 

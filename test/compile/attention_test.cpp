@@ -37,7 +37,7 @@ Graph joint_of(const std::string& dtype, const std::string& call) {
 
 PlannedProgram planned(Graph joint) {
   EXPECT_TRUE(test::prepare(joint).ok());
-  runtime::GemmCache cache(Target::here());
+  runtime::LibraryCache cache(Target::here());
   return value_or_throw(plan_program(joint, cache));
 }
 
@@ -47,8 +47,12 @@ TEST(AttentionProgram, OneCallForwardAndOneBackward) {
     std::vector<bool> backward;
     size_t products = 0;
     for (const Step& s : p.lowered.steps) {
-      if (auto* a = std::get_if<AttentionCall>(&s.work)) backward.push_back(a->form.is_backward);
-      products += std::holds_alternative<ProductCall>(s.work);
+      const auto* call = std::get_if<LibraryCall>(&s.work);
+      if (!call) continue;
+      if (std::holds_alternative<GemmSpec>(call->spec))
+        ++products;
+      else
+        backward.push_back(std::holds_alternative<AttentionBackwardSpec>(call->spec));
     }
     EXPECT_EQ(backward, (std::vector<bool>{false, true})) << call;
     EXPECT_EQ(products, 0u) << call;
@@ -58,12 +62,15 @@ TEST(AttentionProgram, OneCallForwardAndOneBackward) {
 TEST(AttentionProgram, OperandsAreReadAsTheyLie) {
   const PlannedProgram p = planned(joint_of("f32", plain));
   ASSERT_FALSE(p.lowered.steps.empty());
-  const auto* forward = std::get_if<AttentionCall>(&p.lowered.steps[0].work);
+  const auto* forward = std::get_if<LibraryCall>(&p.lowered.steps[0].work);
   ASSERT_TRUE(forward) << p.lowered.steps[0].name;
-  for (AttentionPart part : {AttentionPart::query, AttentionPart::key, AttentionPart::value})
-    EXPECT_GE(p.lowered.storages[(*forward)[part]->storage].placeholder, 0);
+  const auto storage = [&](size_t position) {
+    return std::ranges::find(forward->operands, position, &LibraryCall::Operand::position)->storage;
+  };
+  for (const size_t k : {AttentionOperand::query, AttentionOperand::key, AttentionOperand::value})
+    EXPECT_GE(p.lowered.storages[storage(k)].placeholder, 0);
   // The result is the merged heads as it lies: nothing but the call writes it.
-  EXPECT_EQ(p.lowered.returns[0], (*forward)[AttentionPart::out]->storage);
+  EXPECT_EQ(p.lowered.returns[0], storage(AttentionOperand::out));
 }
 
 TEST(AttentionProgram, GradientsAreThoseOfTheOracle) {

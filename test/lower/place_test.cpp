@@ -55,6 +55,10 @@ Names step_names(const LoweredProgram& p) {
   return out;
 }
 
+const LibraryCall::Operand& operand(const LibraryCall& call, size_t position) {
+  return *std::ranges::find(call.operands, position, &LibraryCall::Operand::position);
+}
+
 TEST(Place, products_reductions_and_elementwise_calls_are_made_in_the_cat) {
   EXPECT_EQ(placed("  %x = mm(%a, %a)\n  %y = sin(%b)\n  %s = sum(%b; dim=[0], keepdim=true)\n"
                    "  %z = cat([%x, %y, %s])\n  return %z\n"),
@@ -65,9 +69,10 @@ TEST(Place, the_steps_write_their_parts_and_the_cat_is_none) {
   const LoweredProgram p = value_or_throw(lower_graph(graph_of(
       header + "  %y = sin(%b)\n  %x = mm(%a, %a)\n  %z = cat([%y, %x])\n  return %z\n}\n")));
   EXPECT_EQ(step_names(p), (Names{"y", "x"}));
-  const auto& product = std::get<ProductCall>(p.steps[1].work);
-  EXPECT_EQ(product.c, p.returns[0]);
-  EXPECT_EQ(product.c_offset, 64);
+  const auto& product = std::get<LibraryCall>(p.steps[1].work);
+  const LibraryCall::Operand& c = operand(product, GemmOperand::c);
+  EXPECT_EQ(c.storage, p.returns[0]);
+  EXPECT_EQ(c.layout.offset, 64);
   EXPECT_TRUE(writes(p, p.steps[0], p.returns[0]));
   EXPECT_EQ(p.storages[p.returns[0]].elements, 128);
   EXPECT_EQ(p.storages[p.returns[0]].parts.size(), 2u);
@@ -135,15 +140,17 @@ TEST(Place, attention_writes_its_gradients_into_one_tensor) {
       "size=[8,48])\n  return %r\n}\n";
   expect_right(text);
   const LoweredProgram p = value_or_throw(lower_graph(graph_of(text)));
-  const AttentionCall* attention = nullptr;
+  const LibraryCall* attention = nullptr;
   for (const Step& step : p.steps)
-    if (const auto* call = std::get_if<AttentionCall>(&step.work); call && call->form.is_backward)
+    if (const auto* call = std::get_if<LibraryCall>(&step.work);
+        call && std::holds_alternative<AttentionBackwardSpec>(call->spec))
       attention = call;
   ASSERT_TRUE(attention);
-  const auto part = [&](AttentionPart k) { return *(*attention)[k]; };
-  EXPECT_EQ(part(AttentionPart::dquery).storage, part(AttentionPart::dvalue).storage);
-  EXPECT_EQ(part(AttentionPart::dkey).offset, 16);  // after both of dq in each row
-  EXPECT_EQ(part(AttentionPart::dkey).row, 48);
+  using At = AttentionOperand;
+  EXPECT_EQ(operand(*attention, At::dquery).storage, operand(*attention, At::dvalue).storage);
+  // After both of dq in each row.
+  EXPECT_EQ(operand(*attention, At::dkey).layout.offset, 16);
+  EXPECT_EQ(std::get<AttentionBackwardSpec>(attention->spec).dkey.row, 48);
   EXPECT_EQ(p.steps.back().name, "dq");
 }
 

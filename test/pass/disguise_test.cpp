@@ -147,7 +147,7 @@ Outcome outcome_of(Graph g, const std::map<uint32_t, int>& numbers, Structures& 
   for (const PassStage stage : pass_stages) value_or_throw(run_stage(stage, g, core(), options));
   out.rewritten = structures.of(g, numbers);
   value_or_throw(test::prepare(g));
-  runtime::GemmCache cache(Target::here());
+  runtime::LibraryCache cache(Target::here());
   const PlannedProgram plan = value_or_throw(plan_program(g, cache));
   out.arena_bytes = plan.lowered.arena_bytes;
   out.kernels = plan.lowered.steps.size();

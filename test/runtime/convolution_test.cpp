@@ -10,6 +10,7 @@
 #include <random>
 #include <vector>
 
+#include "runtime/convolution_windows.h"
 #include "runtime/half.h"
 
 namespace cleave::runtime {

@@ -53,7 +53,7 @@ void expect_same_bits(DType stored, DType dtype, const Case& c) {
   SCOPED_TRACE(testing::Message() << name_of(stored) << " in " << name_of(dtype) << ": " << c.m
                                   << " x " << c.k << " x " << c.n << " layouts "
                                   << static_cast<int>(c.a) << " " << static_cast<int>(c.b));
-  EXPECT_TRUE(reads_as(stored, dtype));
+  EXPECT_TRUE(gemm_reads_as(stored, dtype));
   const Matrix<X, S> a(c.m, c.k, c.a, 1), b(c.k, c.n, c.b, 2);
   for (const GemmBlockKernel& kernel : kernels_for(dtype)) {
     const int64_t bytes = kernel.scratch_bytes(c.m, c.n, c.k) / 64 * 64 + 64;

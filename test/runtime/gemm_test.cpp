@@ -455,18 +455,6 @@ TEST(Gemm, AllocatesNothing) {
   }
 }
 
-TEST(GemmCache, EqualProductsShareOneGemm) {
-  GemmCache cache(Target::here());
-  const GemmSpec spec{.m = 4, .n = 5, .k = 6, .a_row = 6, .b_row = 5};
-  GemmSpec other = spec;
-  other.b_row = 1;
-  other.b_col = 6;
-  const auto first = value_or_throw(cache.get(spec));
-  EXPECT_EQ(first, value_or_throw(cache.get(spec)));
-  EXPECT_NE(first, value_or_throw(cache.get(other)));
-  EXPECT_EQ(cache.size(), 2u);
-}
-
 // The kernels of other instruction sets than the one that is chosen here.
 TEST(GemmBlock, EveryInstructionSetAgreesOnIntegers) {
   const Product p = make_product({.m = 31, .n = 45, .k = 300});

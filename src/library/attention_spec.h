@@ -14,12 +14,18 @@
 // at least dropout_p, by the bits of Philox 4x32-10 (attention_dropout_code.h).
 #pragma once
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
 #include "cleave/dtype.h"
 
-namespace cleave::runtime {
+namespace cleave {
+
+// What a call touches, in the order of its pointers (LibraryCall): seed and step are one i64 each.
+struct AttentionOperand {
+  enum : size_t { query, key, value, mask, seed, step, out, logsumexp, dout, dquery, dkey, dvalue };
+};
 
 // Of [batch,head,row,column]; 0 where one element serves for all.
 struct HeadStrides {
@@ -41,6 +47,13 @@ struct AttentionSpec {
   double dropout_p = 0;
   int64_t stream = 0;
 
+  static constexpr const char* kind = "attention";
+  // What its two products cost, half of that where it is causal.
+  int64_t flops() const { return flops_of(width + value_width); }
+  int64_t flops_of(int64_t widths) const {
+    const int64_t all = 2 * batch * heads * rows * columns * widths;
+    return is_causal ? all / 2 : all;
+  }
   auto operator<=>(const AttentionSpec&) const = default;
 };
 
@@ -54,7 +67,10 @@ struct AttentionBackwardSpec {
   HeadStrides dout, dquery, dkey, dvalue;
   bool wants_dquery = true, wants_dkey = true, wants_dvalue = true;
 
+  static constexpr const char* kind = "attention";
+  // Of five products: the scores once more.
+  int64_t flops() const { return forward.flops_of(3 * forward.width + 2 * forward.value_width); }
   auto operator<=>(const AttentionBackwardSpec&) const = default;
 };
 
-}  // namespace cleave::runtime
+}  // namespace cleave

@@ -1,0 +1,33 @@
+// What a library call computes, whatever library there is: a value that operators make, that a
+// lowered program holds, and that a runtime makes a function of (runtime/library.h).
+//
+// A kind of call is a type with
+//
+//   sizes, strides in elements, factors   and no memory; equal specs are one function
+//   kind                                  its name in reports
+//   flops()                               a multiplication and an addition are two
+#pragma once
+#include <variant>
+
+#include "library/attention_spec.h"
+#include "library/convolution_spec.h"
+#include "library/gemm_spec.h"
+
+namespace cleave {
+
+using LibrarySpec = std::variant<GemmSpec, AttentionSpec, AttentionBackwardSpec, ConvolutionSpec>;
+
+// The pointers that a call has at most: operands and results.
+constexpr size_t max_library_operands = 12;
+static_assert(GemmOperand::c < max_library_operands);
+static_assert(AttentionOperand::dvalue < max_library_operands);
+static_assert(ConvolutionOperand::out < max_library_operands);
+
+inline const char* kind_of(const LibrarySpec& spec) {
+  return std::visit([](const auto& s) { return s.kind; }, spec);
+}
+inline int64_t flops_of(const LibrarySpec& spec) {
+  return std::visit([](const auto& s) { return s.flops(); }, spec);
+}
+
+}  // namespace cleave

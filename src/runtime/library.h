@@ -1,0 +1,37 @@
+// The library of this processor: a function for each spec.
+//
+//   LibraryCache cache(target);                     // one for each program
+//   CLEAVE_TRY(auto product, cache.get(spec));
+//   plan(product->scratch_bytes());
+//   product->call(pointers, scratch, executor);
+//
+// Errors: Unsupported for dtypes that a kind of call doesn't cover; Bug for sizes that no operator
+// gives.
+#pragma once
+#include <map>
+#include <mutex>
+
+#include "cleave/target.h"
+#include "library/spec.h"
+#include "runtime/library_function.h"
+
+namespace cleave::runtime {
+
+using LibraryFunctionPtr = std::shared_ptr<const LibraryFunction>;
+
+Result<LibraryFunctionPtr> make_library_function(const LibrarySpec& spec, const Target& target);
+
+// Functions for one target; equal specs share one. Any thread.
+class LibraryCache {
+ public:
+  explicit LibraryCache(const Target& target) : target_(target) {}
+  Result<LibraryFunctionPtr> get(const LibrarySpec& spec);
+  size_t size() const;
+
+ private:
+  const Target target_;
+  mutable std::mutex mutex_;
+  std::map<LibrarySpec, LibraryFunctionPtr> functions_;
+};
+
+}  // namespace cleave::runtime
