@@ -11,7 +11,7 @@ namespace cleave {
 class StagePlanner : public ProgramPlanner {
  public:
   StagePlanner(const OpRegistry& ops, const CompileOptions& options)
-      : ops_(ops), rates_(options.target.rates), fuses_(options.fuse), products_(options.target) {}
+      : ops_(ops), rates_(options.target.rates), fuses_(options.fuse), library_(options.target) {}
 
   const MachineRates& rates() const override { return rates_; }
   Status fuse(Graph& graph) override;
@@ -23,7 +23,7 @@ class StagePlanner : public ProgramPlanner {
   const OpRegistry& ops_;
   const MachineRates rates_;
   const bool fuses_;
-  runtime::GemmCache products_;
+  runtime::LibraryCache library_;
 };
 
 }  // namespace cleave
