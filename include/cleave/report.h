@@ -13,12 +13,12 @@ struct CompileStage {
   size_t nodes = 0;
 };
 
-// What became of a rule in one run.
+// Statistics of a rewrite rule in one run.
 struct RuleCount {
   std::string rule;
   int64_t matches = 0;
-  int64_t nodes = 0;  // calls matched, and results taken by their index
-  // Near misses: the pattern fits, but not its condition, users, tags or order.
+  int64_t nodes = 0;  // calls matched, and results selected by index
+  // Near misses: the pattern matches, but its condition, users, tags or order don't allow it.
   int64_t refused = 0;
   double ms = 0;
 };

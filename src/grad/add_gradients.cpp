@@ -1,19 +1,17 @@
 // The reverse sweep.
 //
-//   1. forward   active(v): v is floating, and a node path of differentiable results leads from
-//   some
+//   1. forward   active(v): v is floating, and a path of differentiable results leads from some
 //                wrt value to v
 //   2. backward  from the last node that feeds an output to the first: when a node is reached,
-//   every
-//                user of its results has given its part, so the sums are complete; its grad rule
-//                turns them into parts of the operands' gradients
+//                every user of its results has contributed its part, so the sums are complete; its
+//                grad rule turns them into parts of the operands' gradients
 //
 //   sums         parts are added in the order in which they arrive (outputs in their order, then
-//                nodes from last to first, operands from first to last), so the order of floating
-//                additions is fixed by the graph
+//                nodes from last to first, operands from first to last), so the graph fixes the
+//                order of floating additions
 //
-// A node's gradient nodes carry its source line and its checkpoint tag. The finished gradient of
-// value %v is named %grad.v where that is free.
+// A node's gradient nodes get its source line and its checkpoint tag. The finished gradient of
+// value %v is named %grad.v if that name is free.
 #include <algorithm>
 
 #include "grad/grad.h"
@@ -100,8 +98,7 @@ class Sweep {
     return b_.status();
   }
 
-  // The sum of v is complete: names it after v, when this sweep made it and it has no such name
-  // yet.
+  // The sum of v is complete: names it after v, if this sweep made it and hasn't named it yet.
   void finish(ValueId v) {
     const ValueId sum = sum_[v.v];
     if (!sum.valid() || sum.v < first_new_ || g_.placeholder_of(sum)) return;
@@ -143,7 +140,7 @@ class Sweep {
     return take(n, parts, needs);
   }
 
-  // Hands the parts that a rule gave to the operands.
+  // Adds the parts that a rule returned to the operands' gradients.
   Status take(NodeId n, const Values& parts, const std::vector<bool>& needs) {
     const Node& node = g_.node(n);
     if (parts.size() != needs.size())
@@ -151,7 +148,7 @@ class Sweep {
                  needs.size());
     for (size_t i = 0; i < parts.size(); ++i) {
       if (!needs[i] || !parts[i].valid()) continue;
-      // Where operands are of several floating dtypes, a rule may compute in one of them.
+      // If operands have several floating dtypes, a rule may compute in one of them.
       const Type want = g_.type(node.inputs[i]), got = g_.type(parts[i]);
       const bool is_of_another =
           got.dtype != want.dtype && is_floating(want.dtype) && is_floating(got.dtype) &&
@@ -176,7 +173,7 @@ class Sweep {
   const GradRequest& request_;
   GraphMemo& memo_;
   const std::vector<NodeId> order_;  // the nodes of the forward
-  const size_t first_new_;           // values from here on are made by the sweep
+  const size_t first_new_;           // values from this id on are made by the sweep
   std::vector<bool> active_, wrt_, named_;
   std::vector<ValueId> sum_;  // the gradient so far, by value
 };
@@ -187,8 +184,8 @@ Result<Values> differentiate_subgraph(Graph& g, const OpRegistry& ops, const Val
   return Sweep(g, ops, {outputs, cotangents, wrt}, memo).run();
 }
 
-// Derivatives refer to the subgraphs that g refers to. What would go from a derivative as dead, but
-// stay in g, would be two graphs of one name.
+// Derivatives refer to the subgraphs that g refers to. Dead code that is removed from a
+// derivative's subgraph but not from g's would leave two different graphs of one name.
 Status drop_dead_in_subgraphs(Graph& g) {
   return rewrite_subgraphs(g,
                            [](Graph& sub) -> Result<bool> { return eliminate_dead_code(sub) > 0; });

@@ -1,4 +1,4 @@
-// Tangents for the differentiable results, the sweep, gradients as returns.
+// Adds tangents for the differentiable results, runs the sweep, and returns the gradients.
 //
 //   graph @main(%x: input f32[3] grad) {        graph @main(%x: input f32[3] grad,
 //     %y = sin(%x)                                          %tangent.0: tangent f32[3]) {
@@ -8,8 +8,8 @@
 //                                                 return %y, %grad.x -> grad %x
 //                                               }
 //
-// A result is differentiable when it is floating, no update, and depends on a placeholder marked
-// `grad` by differentiable results.
+// A result is differentiable if it is floating, isn't an update, and depends on a placeholder
+// marked `grad` through differentiable results.
 #include "grad/grad.h"
 #include "ir/edit.h"
 
@@ -22,7 +22,7 @@ bool is_differentiable(const Graph& g, const Node& node, uint32_t k) {
   return !t.is_none && is_floating(t.dtype) && !cut;
 }
 
-// Which values depend on a placeholder marked grad by differentiable results.
+// Which values depend on a placeholder marked grad through differentiable results.
 std::vector<bool> depends_on_grad(const Graph& g) {
   std::vector<bool> depends(g.value_capacity());
   for (const Placeholder& p : g.placeholders())

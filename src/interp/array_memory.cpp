@@ -12,7 +12,7 @@
 namespace cleave {
 namespace {
 
-// bf16 and f16 as bits. `x` is a value of the type, as round_to gives.
+// bf16 and f16 as bits. `x` is a value of the type, as round_to returns it.
 uint16_t bf16_bits(double x) {
   if (std::isnan(x)) return 0x7fc0;
   return static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(x)) >> 16);
@@ -59,7 +59,7 @@ T take(const void* data, int64_t k) {
 
 namespace {
 
-// Element k of `a` as element `at` of the memory.
+// Writes element k of `a` as element `at` of the memory.
 void put_element(const Array& a, int64_t k, void* out, int64_t at) {
   switch (a.dtype) {
     case DType::f64: put<double>(out, at, a.f[k]); break;
@@ -92,7 +92,7 @@ void take_element(Array& a, int64_t k, const void* data, int64_t at) {
   }
 }
 
-// Calls f(k, place) for each element in row-major order, at its place by the strides.
+// Calls f(k, place) for each element in row-major order, with its offset by the strides.
 template <class F>
 void each_place(const Type& t, F f) {
   const std::vector<int64_t> shape = static_shape(t), strides = strides_of(t);

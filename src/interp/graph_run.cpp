@@ -13,7 +13,7 @@ std::string text_of(const Array& a) {
   return Type(a.dtype, Shape(a.shape.begin(), a.shape.end())).text();
 }
 
-// Why `a` can't be a value of type t; empty when it can.
+// Why `a` can't be a value of type t; empty if it can.
 std::string mismatch(const Array& a, const Type& t) {
   if (a.dtype != t.dtype || a.shape != static_shape(t))
     return fmt::format("is {}, expected {}", text_of(a), t.text());
@@ -33,7 +33,7 @@ std::vector<size_t> last_uses(const Graph& g, const std::vector<NodeId>& order) 
   return last;
 }
 
-// Shapes and symint values among the inputs.
+// Collects the shapes and symint values of the inputs.
 Result<SymbolValues> symbols_from(const Graph& g, std::span<const Array* const> inputs) {
   std::vector<std::optional<std::vector<int64_t>>> shapes(inputs.size());
   SymbolValues given;
@@ -49,7 +49,7 @@ Result<SymbolValues> symbols_from(const Graph& g, std::span<const Array* const> 
   return bind_symbols(g, shapes, given);
 }
 
-// The values of placeholders; g is static, those of its symints are in `symbols`.
+// The values of the placeholders of a static g; `symbols` holds those of its symints.
 Result<std::vector<Array>> bound(const Graph& g, std::span<const Array* const> inputs,
                                  const SymbolValues& symbols) {
   std::vector<Array> values(g.value_capacity());
@@ -71,7 +71,7 @@ Result<std::vector<Array>> bound(const Graph& g, std::span<const Array* const> i
   return values;
 }
 
-// By value: whether it is returned, or what is returned is a view of it.
+// By value: whether it or a view of it is returned.
 std::vector<bool> leads_to_results(const Graph& g) {
   std::vector<bool> leads(g.value_capacity());
   for (const Return& r : g.returns()) leads[r.value.v] = true;
@@ -138,7 +138,7 @@ Result<GraphRun> GraphRun::start_subgraph(const Graph& g, std::span<const Array*
 
 std::vector<const Array*> GraphRun::operands(size_t k) const {
   const Node& node = graph_->node(order_[k]);
-  const bool is_view = has(node.op->traits, Trait::view);  // a view is its operand, unrounded too
+  const bool is_view = has(node.op->traits, Trait::view);  // passes on its operand unrounded
   std::vector<const Array*> out;
   for (ValueId v : node.inputs) {
     const bool unrounded = is_view && v.valid() && is_half(computed_[v.v]);

@@ -5,11 +5,11 @@
 namespace cleave {
 namespace {
 
-constexpr int64_t max_elements = int64_t{1} << 36;  // half a TiB: no machine that this runs on
+constexpr int64_t max_elements = int64_t{1} << 36;  // half a TiB: more than any machine has here
 
 Result<Arrays> run_subgraph(const Graph& g, std::span<const Array* const> operands);
 
-// The results as they were computed.
+// The unrounded results.
 Result<Arrays> computed(const Graph& g, NodeId n, std::span<const Array* const> operands) {
   const Node& node = g.node(n);
   if (!node.op->reference.present())

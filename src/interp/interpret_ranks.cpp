@@ -27,7 +27,7 @@ Status check_group(const std::string& name, const Lists& lists, size_t ranks) {
   return {};
 }
 
-// The runs of all ranks, each at the same node.
+// The runs of all ranks, which advance node by node together.
 class Ranks {
  public:
   Ranks(std::vector<GraphRun> runs, const RankGroups& groups)
@@ -73,7 +73,7 @@ class Ranks {
     return it == groups_.end() ? all_ : it->second;
   }
 
-  // The k-th call, on the ranks of one list of its group.
+  // Runs the k-th call on the ranks of one list of its group.
   Status meet(size_t k, const std::vector<int>& list) {
     if (list.empty()) return {};
     const GraphRun& first = at(list[0]);

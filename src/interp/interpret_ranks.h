@@ -3,14 +3,14 @@
 //   RankGroups groups = {{"tp", {{0, 1}, {2, 3}}}, {"dp", {{0, 2}, {1, 3}}}};
 //   CLEAVE_TRY(std::vector<Arrays> results, interpret_ranks(g, {in0, in1, in2, in3}, groups));
 //
-// Each rank has inputs of its own, and runs as interpret() would but for collectives: these see the
+// Each rank has its own inputs, and runs as interpret() would except for collectives: these see the
 // operands of all ranks of their group, in the group's order (OpDef::ranks). As all ranks run the
-// same calls in the same order, none ever waits for another in vain. A symbolic graph may have
-// other sizes on other ranks; what meets in a collective must not.
+// same calls in the same order, there are no deadlocks. Sizes in a symbolic graph may differ
+// between ranks, but not those of a collective's operands.
 //
 // Errors: those of interpret, and (user) a group that doesn't name each rank once, operands of a
-// collective that differ in type between its ranks; (unsupported) a collective within a subgraph,
-// whose branches ranks may take apart.
+// collective whose types differ between its ranks; (unsupported) a collective within a subgraph,
+// since ranks may take different branches.
 #pragma once
 #include <map>
 #include <span>
@@ -22,11 +22,12 @@
 
 namespace cleave {
 
-// A group's name to its ranks, apart in lists: each rank stands in one. A name that isn't there
-// stands for all ranks, in their order.
+// Maps a group's name to disjoint lists of ranks: each rank is in one list. A name without an entry
+// means all ranks, in their order.
 using RankGroups = std::map<std::string, std::vector<std::vector<int>>>;
 
-// Inputs by name for each rank, results for each rank: one for each entry of return.
+// Takes inputs by name for each rank; returns the results of each rank: one for each entry of
+// return.
 Result<std::vector<Arrays>> interpret_ranks(const Graph& g,
                                             std::span<const std::map<std::string, Array>> inputs,
                                             const RankGroups& groups = {});

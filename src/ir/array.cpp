@@ -29,8 +29,8 @@ void Array::set_int(int64_t k, int64_t x) {
 
 namespace {
 
-// The nearest multiple of the format's spacing at x. mantissa: bits after the point; min_exponent:
-// of the smallest normal number; largest: finite maximum.
+// Rounds x to the nearest multiple of the format's spacing at x. mantissa: bits after the point;
+// min_exponent: of the smallest normal number; largest: finite maximum.
 double round_binary(double x, int mantissa, int min_exponent, double largest) {
   if (!std::isfinite(x) || x == 0) return x;
   int exponent = std::max(std::ilogb(x), min_exponent);

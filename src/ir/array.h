@@ -1,4 +1,4 @@
-// Concrete tensors of the oracle: floating elements in float64, integers and booleans in int64.
+// Concrete tensors of the oracle: floating elements are float64, integers and booleans int64.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -21,27 +21,28 @@ struct Array {
   int64_t rank() const { return static_cast<int64_t>(shape.size()); }
   // Element k as float64, whatever the dtype.
   double number(int64_t k) const { return floating() ? f[k] : static_cast<double>(i[k]); }
-  // Stores x in the array's dtype: integers wrap, booleans are x != 0; floating is kept unrounded.
+  // Stores x in the array's dtype: integers wrap, booleans become x != 0, floats are not rounded.
   void set(int64_t k, double x);
   void set_int(int64_t k, int64_t x);
 };
 
 using Arrays = std::vector<Array>;
 
-// x rounded to the nearest value of a narrower floating type (ties to even), as float64.
+// Rounds x to the nearest value of a narrower floating type (ties to even), as float64.
 double round_to(DType t, double x);
-// x wrapped to an integer type's width (two's complement); boolean is x != 0.
+// Wraps x to an integer type's width (two's complement); a boolean is x != 0.
 int64_t wrap_to(DType t, int64_t x);
-// float64 to integer as a C cast truncates; out of range and NaN give the minimum, as x86 does.
+// Converts float64 to an integer by truncation, as a C cast does; NaN and values out of range give
+// the minimum, as on x86.
 int64_t truncate_to(DType t, double x);
 
 // Row-major strides in elements.
 std::vector<int64_t> row_major(const std::vector<int64_t>& shape);
 int64_t numel_of(const std::vector<int64_t>& shape);
-// Advances a multi-index; false after the last.
+// Advances a multi-index; returns false after the last one.
 bool next_index(std::vector<int64_t>& index, const std::vector<int64_t>& shape);
-// Row-major position of `index` in `shape`, broadcast against it from the right (dims of 1 and
-// missing leading dims repeat).
+// The row-major position of `index` in `shape`, which is broadcast from the right: dims of size 1
+// and missing leading dims repeat.
 int64_t broadcast_position(const std::vector<int64_t>& index, const std::vector<int64_t>& shape);
 
 }  // namespace cleave

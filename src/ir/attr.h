@@ -40,7 +40,8 @@ class AttrValue {
   AttrValue(const std::vector<Dim>& v);
   AttrValue(const std::vector<bool>& v);
   AttrValue(std::initializer_list<int64_t> v) : AttrValue(std::vector<int64_t>(v)) {}
-  // Not inline, as a variant of nine kinds is large in each file that copies one.
+  // Defined out of line: inlining the copy of a variant of nine kinds bloats every file that uses
+  // it.
   AttrValue(const AttrValue& from);
   AttrValue(AttrValue&& from) noexcept;
   AttrValue& operator=(const AttrValue& from);
@@ -54,9 +55,9 @@ class AttrValue {
   }
   bool is_int() const { return get<Dim>() != nullptr; }
   bool is_number() const { return get<bool>() || get<Dim>() || get<double>(); }
-  // The number as float64; symbolic sizes are NaN.
+  // The number as float64; NaN for a symbolic size.
   double as_double() const;
-  // Same kind and same value; NaN equals NaN, 0.0 and -0.0 differ.
+  // Same kind and same value; NaN equals NaN, but 0.0 and -0.0 differ.
   friend bool operator==(const AttrValue& a, const AttrValue& b);
   std::string text() const;
   uint64_t hash() const;
@@ -68,8 +69,7 @@ class AttrValue {
 };
 
 std::string_view name_of(MemoryFormat f);
-// A double as the text writes it: shortest form that reads back the same, always with '.', 'e', inf
-// or nan.
+// The shortest text that reads back as the same double, always with '.', 'e', inf or nan.
 std::string double_text(double v);
 // "..." with \\ \" \n \t and \xNN escapes.
 std::string quoted(const std::string& s);

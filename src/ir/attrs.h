@@ -1,4 +1,4 @@
-// The attributes of a node: values by position in the operator's schema, defaults left out.
+// The attributes of a node: values by position in the operator's schema, without defaults.
 #pragma once
 #include <span>
 #include <utility>
@@ -10,7 +10,7 @@ namespace cleave {
 
 class Attrs {
  public:
-  // nullptr where the attribute is not given (the schema's default holds).
+  // Returns nullptr if the attribute isn't given, so that the schema's default applies.
   const AttrValue* find(uint16_t arg) const;
   void set(uint16_t arg, AttrValue value);
   void erase(uint16_t arg);
@@ -22,11 +22,12 @@ class Attrs {
   std::vector<std::pair<uint16_t, AttrValue>> given_;  // sorted by position
 };
 
-// Whether checked_attr would give the value as it is: cheap where the text or a rule was careful.
+// Returns whether checked_attr would return the value unchanged; cheaper than calling it.
 bool is_canonical_attr(const ArgDef& arg, const AttrValue& value);
 
-// One attribute, checked against its kind and brought to canonical form (an int for a float becomes
-// one, a number for a list becomes a list of it, none is dropped with the default).
+// Checks one attribute against its kind and converts it to canonical form: an int for a float
+// becomes a float, and a number for a list becomes a list of it. none is accepted only where it is
+// optional.
 Result<AttrValue> checked_attr(const ArgDef& arg, AttrValue value);
 
 }  // namespace cleave

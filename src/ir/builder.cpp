@@ -15,7 +15,7 @@ Values Builder::copy(const Node& node, Values inputs, Attrs attrs) {
 
 namespace {
 
-// What a rule makes out of nothing lies where the graph's tensors do, by the first placeholder.
+// Places a constant that a rule creates on the device of the graph's first placeholder.
 void place_constant(const Graph& g, NodeSpec& spec) {
   const int device = spec.op->schema.find("device");
   if (device < 0 || spec.attrs.find(static_cast<uint16_t>(device))) return;

@@ -1,10 +1,11 @@
-// Writes calls into a graph: what decompositions, gradients, passes and traces use.
+// Appends calls to a graph, for decompositions, gradients, passes and traces.
 //
 //   Builder b(graph, registry);
 //   ValueId e = b.exp(b.sub(x, b.amax(x, {-1}, true)));
 //   if (!b.status().ok()) ...
 //
-// The first failure sticks: later calls do nothing and give none, so rules read as expressions.
+// The first failure is kept: later calls do nothing and return none ids, so that rules can be
+// written as expressions.
 #pragma once
 #include <initializer_list>
 #include <string>
@@ -41,20 +42,21 @@ class Builder {
     if (status_.ok()) status_ = Status(std::move(f));
   }
 
-  // Where new nodes go (invalid: at the end), and what they inherit.
+  // Where new nodes are inserted (invalid: at the end), and the location and tag they get.
   void insert_before(NodeId n) { before_ = n; }
   void set_loc(SourceLoc loc) { loc_ = loc; }
   void set_tag(CheckpointTag tag) { tag_ = tag; }
-  // Names of the results of the next call only.
+  // Names the results of the next call only.
   void name_next(std::vector<std::string> names) { names_ = std::move(names); }
 
-  // Any operator; missing trailing operands are none. Results in order (none ids after a failure).
+  // Adds a call of any operator; missing trailing operands are none. Returns the results in order,
+  // or an empty list after a failure.
   Values call(const std::string& op, std::vector<CallOperand> operands, NamedAttrs attrs = {});
-  // The same call on other operands, one for each of the node's, with other attributes.
+  // The node's call with other attributes and other operands, one for each of the node's.
   Values copy(const Node& node, Values inputs, Attrs attrs);
   ValueId call1(const std::string& op, std::vector<CallOperand> operands, NamedAttrs attrs = {});
 
-  // The operators that rules use most, by their ATen names.
+  // The operators that rules use most, under their ATen names.
   using V = ValueId;
   using O = CallOperand;
   V neg(V x) { return call1("neg", {x}); }
@@ -105,7 +107,7 @@ class Builder {
   }
   V slice(V x, int64_t dim, Dim start, Dim end, int64_t step = 1);
   V cat(const Values& xs, int64_t dim) { return call1("cat", {O(xs)}, {{"dim", dim}}); }
-  V convert(V x, DType t);  // x itself where it already has that dtype
+  V convert(V x, DType t);  // returns x itself if it already has that dtype
   V full(const Shape& size, AttrValue value, DType t);
   V full_like(V x, AttrValue value) { return full(type(x).shape, std::move(value), type(x).dtype); }
   // Sums x over the dims in which `shape` is smaller, and views it as `shape`: the transpose of

@@ -1,5 +1,5 @@
-// Compares graphs by structure: values are the same when the same placeholder or the same result of
-// the same node in order defines them, and bear the same name.
+// Compares graphs structurally: values are the same if they have the same name and are defined by
+// the same placeholder or by the same result of the node at the same place in the order.
 #include <set>
 
 #include "ir/print.h"
@@ -10,7 +10,7 @@ namespace {
 
 class Comparison {
  public:
-  // Graphs that are known to be equal are compared once.
+  // Pairs of graphs already known to be equal, so that each pair is compared once.
   using Equal = std::set<std::pair<const Graph*, const Graph*>>;
 
   Comparison(const Graph& a, const Graph& b, Equal& equal) : a_(a), b_(b), equal_(equal) {}

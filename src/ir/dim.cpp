@@ -8,10 +8,10 @@ namespace cleave {
 namespace {
 
 constexpr int64_t limit = int64_t{1} << 62;
-// What an expression may hold; a net with five strides of 2 nests 5 calls in under 100 characters.
-constexpr size_t max_atoms = 256;  // of all terms, a term counting one
+// Limits on an expression; a net with five strides of 2 nests 5 calls in under 100 characters.
+constexpr size_t max_atoms = 256;  // summed over the terms, counting one for each term
 constexpr size_t max_atom_text = 1024;
-constexpr int max_depth = 24;  // calls in calls
+constexpr int max_depth = 24;  // nested calls
 
 int64_t clamp(int64_t v) { return v > limit ? limit : v < -limit ? -limit : v; }
 int64_t sat_add(int64_t a, int64_t b) {
@@ -35,7 +35,7 @@ enum class AtomKind { symbol, floordiv, mod, min, max };
 struct Atom {
   AtomKind kind;
   Dim a, b;          // operands of a function
-  std::string text;  // the symbol's name, or the printed call: the key of the order
+  std::string text;  // the symbol's name, or the printed call: the sort key
   int depth = 0;     // of calls: 0 for a symbol
 };
 using AtomPtr = std::shared_ptr<const Atom>;
@@ -52,11 +52,12 @@ int compare_atoms(const std::vector<AtomPtr>& x, const std::vector<AtomPtr>& y) 
   return x.size() < y.size() ? -1 : x.size() > y.size() ? 1 : 0;
 }
 
-// A size that has saturated: what is computed from it stays so, lest a division make it look right.
+// A saturated size. Anything computed from it stays saturated, so that a division can't make it
+// look valid.
 bool is_saturated(const Dim& d) {
   return d.is_const() && (d.value() == limit || d.value() == -limit);
 }
-// An end such as 2^63-1, which no expression reaches.
+// A bound such as 2^63-1, which no expression reaches.
 bool beyond(const Dim& d) { return d.is_const() && (d.value() > limit || d.value() < -limit); }
 bool is_saturated(const Dim& a, const Dim& b) { return is_saturated(a) || is_saturated(b); }
 
@@ -151,7 +152,7 @@ Dim operator*(const Dim& a, const Dim& b) {
 
 namespace {
 
-// a / b where b is one term that divides every term of a; nullopt otherwise.
+// Returns a / b if b is a single term that divides every term of a; else nullopt.
 std::optional<Dim> exact_quotient(const Dim& a, const Dim& b) {
   auto divisor = SymExpr::terms_of(b);
   if (divisor.size() != 1) return a == b ? std::optional<Dim>(1) : std::nullopt;
@@ -326,9 +327,9 @@ DimRange times(DimRange x, DimRange y) {
   return {lo, hi};
 }
 
-// min(a,b) and max(a,b) are one of a and b, so a range is that of both cases together, where plain
-// intervals forget what the operands share: s0 - max(0,s0-2) is s0 or 2. Each question may split
-// this many times, lest nested calls take forever.
+// min(a,b) and max(a,b) equal a or b, so a range is the union over both cases; plain intervals lose
+// what the operands share: s0 - max(0,s0-2) is s0 or 2. Each query may split at most this often, so
+// that nested calls don't take exponential time.
 constexpr int max_splits = 32;
 
 DimRange range_in(const SymEnv& env, const Dim& d, int& splits);
@@ -362,7 +363,7 @@ DimRange range_of_terms(const SymEnv& env, const std::vector<Term>& terms, int& 
   return sum;
 }
 
-// The sum of the terms with x in the place of `atom`.
+// The sum of the terms with `atom` replaced by x.
 Dim replaced(const std::vector<Term>& terms, const Atom& atom, const Dim& x) {
   Dim sum;
   for (const Term& t : terms) {
@@ -381,7 +382,7 @@ Dim replaced(const std::vector<Term>& terms, const Atom& atom, const Dim& x) {
 DimRange range_in(const SymEnv& env, const Dim& d, int& splits) {
   if (d.is_const()) return {d.value(), d.value()};
   const std::vector<Term> terms = SymExpr::terms_of(d);
-  const Term* first = nullptr;  // with a min or max
+  const Term* first = nullptr;  // the first that contains a min or max
   AtomPtr atom;
   int terms_with = 0;
   for (const Term& t : terms) {
@@ -401,7 +402,7 @@ DimRange range_in(const SymEnv& env, const Dim& d, int& splits) {
   const DimRange a = range_in(env, with_a, splits), b = range_in(env, with_b, splits);
   DimRange r{std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
   if (terms_with == 1 && first->atoms.size() == 1) {
-    // The whole is the larger or the smaller of both cases.
+    // The whole expression is the larger or the smaller of both cases.
     if ((atom->kind == AtomKind::max) == (first->coefficient > 0))
       r.lo = std::max(a.lo, b.lo);
     else
@@ -412,7 +413,8 @@ DimRange range_in(const SymEnv& env, const Dim& d, int& splits) {
 
 }  // namespace
 
-// What intervals forget where a symbol meets itself in a product: with s0 = 8 + t, s0 in [8,_],
+// Plain intervals are imprecise where a symbol is multiplied by itself: with s0 = 8 + t, s0 in
+// [8,_],
 //
 //   s0*s0 + s0*-16 + 64 = t*t      is at least 0
 DimRange SymEnv::range_without_notes(const Dim& d) const {

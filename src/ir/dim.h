@@ -37,7 +37,7 @@ class Dim {
   friend Dim operator+(const Dim& a, const Dim& b);
   friend Dim operator-(const Dim& a, const Dim& b);
   friend Dim operator*(const Dim& a, const Dim& b);
-  // Rounds towards minus infinity; b = 0 gives 0 (refused by the parser and the verifier).
+  // Rounds toward minus infinity; b = 0 gives 0 (the parser and the verifier refuse it).
   static Dim floordiv(const Dim& a, const Dim& b);
   static Dim mod(const Dim& a, const Dim& b);
   static Dim min(const Dim& a, const Dim& b);
@@ -46,11 +46,11 @@ class Dim {
   friend bool operator==(const Dim& a, const Dim& b);
   std::string text() const;
 
-  // The symbols that occur, each once, sorted.
+  // Collects the symbols that occur, each once, sorted.
   void collect_symbols(std::vector<std::string>& into) const;
-  // The divisors of every floordiv and mod inside.
+  // Collects the divisors of every floordiv and mod in the expression.
   void collect_divisors(std::vector<Dim>& into) const;
-  // The value when each symbol stands for `value_of(name)`; nullopt where a symbol is unknown.
+  // The value with each symbol replaced by `value_of(name)`; nullopt if a symbol is unknown.
   std::optional<int64_t> eval(
       const std::function<std::optional<int64_t>(const std::string&)>& value_of) const;
   // The expression with symbols replaced.
@@ -68,7 +68,7 @@ struct DimRange {
   int64_t hi = int64_t{1} << 47;
 };
 
-// What is known of the symbols of one graph.
+// What is known about one symbol of a graph.
 struct SymInfo {
   DimRange range{0, int64_t{1} << 47};
   std::optional<int64_t> hint;
@@ -79,16 +79,16 @@ class SymEnv {
   static constexpr int64_t default_hint = 4096;
 
   void declare(const std::string& name, SymInfo info) { symbols_[name] = info; }
-  // That a tensor has this size: where there is one, it isn't negative.
+  // Records that a tensor has this size, so that it isn't negative where the tensor exists.
   void note_size(const Dim& d);
   const SymInfo* find(const std::string& name) const;
   bool empty() const { return symbols_.empty(); }
 
-  // Interval of the expression over the symbols' ranges.
+  // The interval of the expression over the symbols' ranges.
   DimRange range_of(const Dim& d) const;
-  // The value at the hints, 4096 for a symbol without one.
+  // The value at the symbols' hints; a symbol without a hint counts as 4096.
   int64_t hint_of(const Dim& d) const;
-  // Proven for every value in range. `unknown` when neither is proven.
+  // `yes` and `no` are proven for every value in range; `unknown` if neither is proven.
   enum class Truth { no, yes, unknown };
   Truth equal(const Dim& a, const Dim& b) const;
   bool provably_equal(const Dim& a, const Dim& b) const { return equal(a, b) == Truth::yes; }
@@ -97,7 +97,7 @@ class SymEnv {
   DimRange range_without_notes(const Dim& d) const;
 
   std::map<std::string, SymInfo> symbols_;
-  std::set<std::string> sizes_;  // noted ones that ranges don't prove to be at least 0
+  std::set<std::string> sizes_;  // recorded sizes whose range doesn't prove them to be at least 0
 };
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// Dead code and common subexpressions, each one pass over the nodes.
+// Dead code and common subexpression elimination, each in one pass over the nodes.
 #include "ir/edit.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ int64_t drop_dead_code(Graph& g) {
   return erased;
 }
 
-// The same for the subgraphs of g.
+// The same edit for the subgraphs of g.
 int64_t in_subgraphs(Graph& g, int64_t (*edit)(Graph&)) {
   int64_t count = 0;
   const Status done = rewrite_subgraphs(g, [&](Graph& sub) -> Result<bool> {
@@ -55,8 +55,8 @@ uint64_t mixed(uint64_t h, uint64_t x) {
   return h ^ (h >> 32);
 }
 
-// The calls seen so far, by hash: open addressing, at most half full. Where a hash comes from an
-// address it decides only where an entry lies, never which call survives.
+// The calls seen so far, by hash: open addressing, at most half full. Hashes include addresses,
+// which affect only where an entry is stored, never which call survives.
 class CallTable {
  public:
   explicit CallTable(const Graph& g) : g_(g) {
@@ -64,7 +64,7 @@ class CallTable {
     while (size < 2 * g.node_count()) size *= 2;
     slots_.resize(size);
   }
-  // The first equal call; n itself, which is then kept, where there is none.
+  // Returns the first equal call; if there is none, keeps n and returns it.
   NodeId find_or_keep(NodeId n) {
     const uint64_t h = hash_of(n);
     for (size_t i = h & (slots_.size() - 1);; i = (i + 1) & (slots_.size() - 1)) {
@@ -78,7 +78,7 @@ class CallTable {
   }
 
  protected:
-  // What two calls are compared by beside operators, attributes and result types.
+  // What calls are compared by, besides operators, attributes and result types.
   virtual ValueId operand(ValueId v) const { return v; }
   virtual CheckpointTag tag(const Node& n) const { return n.tag; }
 
@@ -97,7 +97,8 @@ class CallTable {
     return mixed(h, n.attrs.hash());
   }
 
-  // Also the same result types: strides that the text fixes for one of two calls keep them apart.
+  // Result types must be equal too: if the text fixes strides for one of two calls, they aren't
+  // merged.
   bool are_equal(NodeId m, NodeId n) const {
     const Node &x = g_.node(m), &y = g_.node(n);
     const auto same = [this](ValueId a, ValueId b) { return operand(a) == operand(b); };
@@ -116,7 +117,7 @@ class CallTable {
 
 int64_t merge_equal_calls(Graph& g, const std::function<bool(NodeId)>& may_merge) {
   CallTable calls(g);
-  std::vector<ValueId> survivor(g.value_capacity());  // of a merged result; else invalid
+  std::vector<ValueId> survivor(g.value_capacity());  // replaces a merged result; else invalid
   int64_t merged = 0;
   for (NodeId n = g.first_node(); n.valid();) {
     const NodeId after = g.next_node(n);
@@ -143,7 +144,7 @@ int64_t merge_equal_calls(Graph& g, const std::function<bool(NodeId)>& may_merge
   return merged;
 }
 
-// Finds calls that compute again what an earlier one gives, from what it reads or equal values.
+// Finds calls that recompute the result of an earlier call on the same or equal operands.
 class RepeatTable : public CallTable {
  public:
   explicit RepeatTable(const Graph& g) : CallTable(g), first_(g.value_capacity()) {}
@@ -156,7 +157,7 @@ class RepeatTable : public CallTable {
   CheckpointTag tag(const Node&) const override { return {}; }
 
  private:
-  std::vector<ValueId> first_;  // by value: the first equal one; invalid: itself
+  std::vector<ValueId> first_;  // by value: the first equal one; invalid: the value itself
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Copies nodes from graph to graph, and cuts out the part that computes given values.
+// Copies nodes between graphs, and extracts the part that computes given values.
 #include <algorithm>
 #include <unordered_set>
 
@@ -9,10 +9,10 @@ namespace cleave {
 
 namespace {
 
-// The names of a node's results, changed where they are taken in `to`.
+// The names of a node's results, made unique if they are in use in `to`.
 std::vector<std::string> free_names(const Graph& from, const Node& node, Graph& to) {
   std::vector<std::string> names;
-  std::unordered_set<std::string> mine;  // those of earlier results, not yet in `to`
+  std::unordered_set<std::string> mine;  // names of earlier results, not yet in `to`
   names.reserve(node.output_count);
   for (uint32_t k = 0; k < node.output_count; ++k) {
     std::string name = to.fresh_name(from.name(node.out(k)));
@@ -44,7 +44,7 @@ Status repeat_call(Graph& g, NodeId n, NodeId before,
 
 Status copy_nodes(const Graph& from, const std::vector<NodeId>& order, Graph& to,
                   std::unordered_map<uint32_t, ValueId>& map) {
-  std::vector<uint32_t> files(from.files().size());  // file ids in `to`, 0 until they are asked for
+  std::vector<uint32_t> files(from.files().size());  // file ids in `to`, 0 until first needed
   for (NodeId n : order) {
     const Node& node = from.node(n);
     NodeSpec spec;
@@ -84,7 +84,7 @@ Status copy_nodes(const Graph& from, const std::vector<NodeId>& order, Graph& to
 
 namespace {
 
-// The nodes between `inputs` and `outputs`, and the symbols that they and the inputs mention.
+// The nodes between `inputs` and `outputs`, and the symbols mentioned by them and the inputs.
 class Extraction {
  public:
   Extraction(const Graph& g, const Values& inputs)
@@ -92,7 +92,7 @@ class Extraction {
     for (ValueId v : inputs) given_[v.v] = true;
   }
 
-  // Marks what v needs; a failure names the placeholder that is not among the inputs.
+  // Marks what `output` depends on; a failure names the placeholder that is not among the inputs.
   Status need(ValueId output) {
     std::vector<ValueId> pending{output};
     while (!pending.empty()) {

@@ -1,6 +1,6 @@
-// Stable topological order by depth-first search: nodes are taken as they stand, and each one first
-// draws the operands that stand after it, in the order in which they stand. A sorted graph stays
-// as it is. O(nodes + operands), but for sorting the late operands of one node.
+// Stable topological sort by depth-first search: nodes are visited in their current order, and each
+// first emits those of its operands' definitions that come after it, in their current order. A
+// sorted graph is unchanged. O(nodes + operands), except for sorting the late operands of one node.
 #include <algorithm>
 
 #include "ir/edit.h"

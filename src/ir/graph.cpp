@@ -81,7 +81,7 @@ std::string Graph::fresh_name(const std::string& stem) {
 
 namespace {
 
-// Attributes are brought to canonical form, defaults dropped.
+// Converts attributes to canonical form and drops defaults.
 Status check_attrs(NodeSpec& spec) {
   const Schema& schema = spec.op->schema;
   for (size_t i = 0; i < spec.attrs.given().size();) {
@@ -100,7 +100,7 @@ Status check_attrs(NodeSpec& spec) {
   return {};
 }
 
-// Operands against the schema, and attributes.
+// Checks operands and attributes against the schema.
 Status check_call(const Graph& g, NodeSpec& spec) {
   const Schema& schema = spec.op->schema;
   auto fail = [&](Failure f) { return Status(std::move(f).within(spec.op->name)); };
@@ -144,7 +144,7 @@ Result<Types> Graph::infer(const NodeSpec& spec) {
   auto result = infer_types(view);
   if (!result.ok()) return result;
   for (Type& t : *result) {
-    t.strides.reset();  // an inner value is free, whatever its operands are
+    t.strides.reset();  // lowering chooses the layout, whatever the operands' is
     if (Status s = check_type_limits(t); !s.ok())
       return std::move(s).failure().within(spec.op->name);
   }

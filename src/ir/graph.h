@@ -1,5 +1,5 @@
-// The one graph: placeholders, nodes in order, returns. SSA and functional: no node writes its
-// operands; an update of a parameter or buffer is an entry of `return`.
+// The graph: placeholders, ordered nodes, returns. It is in SSA form and functional: no node writes
+// its operands; an update of a parameter or buffer is an entry of `return`.
 //
 //   graph @main(%w: param f32[3,4] grad, %x: input f32[2,4]) {
 //     %t = permute(%w; dims=[1,0])   : f32[4,3]
@@ -7,10 +7,10 @@
 //     return %y
 //   }
 //
-// Nodes and values have stable ids; erased ids are not reused. The order of nodes is a linked list.
-// Uses of a value are a linked list in order of insertion, so every edit costs O(operands). Types
-// are computed when a node is made; after an edit refresh_types() infers again only the nodes whose
-// operand types changed.
+// Nodes and values have stable ids; erased ids are not reused. The node order is a linked list. The
+// uses of a value are a linked list in order of insertion, so every edit costs O(operands). Types
+// are computed when a node is made; after an edit, refresh_types() infers types again only for the
+// nodes whose operand types changed.
 #pragma once
 #include <functional>
 #include <string>
@@ -63,7 +63,7 @@ struct Use {
 
 struct Node {
   const OpDef* op = nullptr;
-  std::vector<ValueId> inputs;  // one per operand, list items spread
+  std::vector<ValueId> inputs;  // one per operand, with list items expanded
   uint32_t list_size = 0;
   Attrs attrs;
   ValueId first_output;
@@ -71,7 +71,7 @@ struct Node {
   SourceLoc loc;
   CheckpointTag tag;
   bool erased = false;
-  int64_t edited = 0;  // Graph::edits() when it, or the type of an operand, was last changed
+  int64_t edited = 0;  // Graph::edits() when it, or the type of an operand, last changed
 
   ValueId out(uint32_t k) const { return {first_output.v + k}; }
 
@@ -122,7 +122,7 @@ class Graph {
   const SymEnv& env() const { return env_; }
 
   // ---- placeholders
-  // Refuses a name that is taken, a type beyond the limits, and a symbol that is not declared.
+  // Refuses a name in use, a type beyond the limits, and an undeclared symbol.
   Result<ValueId> add_placeholder(Role role, const std::string& name, Type type,
                                   bool wants_grad = false, SymInfo sym = {});
   const std::vector<Placeholder>& placeholders() const { return placeholders_; }
@@ -131,23 +131,24 @@ class Graph {
     return placeholders_[i];
   }
   const Placeholder* placeholder_of(ValueId v) const;
-  // Removes placeholders for which keep is false; they must be unused.
+  // Removes the placeholders for which `keep` is false; they must be unused.
   void filter_placeholders(const std::function<bool(const Placeholder&)>& keep);
 
   // ---- nodes
-  // Checks operands and attributes, infers the result types.
+  // Checks operands and attributes, and infers the result types.
   Result<NodeId> add_node(NodeSpec spec) { return take_node(spec); }
-  // The same, and `spec` is emptied only where a node is made.
+  // The same, but `spec` is moved from only if a node is made.
   Result<NodeId> take_node(NodeSpec& spec);
   const Node& node(NodeId n) const { return nodes_[n.v]; }
-  // Replaces an attribute by one with which inference gives the same types: a subgraph rewritten.
+  // Replaces an attribute by one that doesn't change the inferred types, such as a rewritten
+  // subgraph.
   void set_attr(NodeId n, uint16_t arg, AttrValue value) {
     note_edit(n);
     nodes_[n.v].attrs.set(arg, std::move(value));
   }
   void set_loc(NodeId n, SourceLoc loc) { nodes_[n.v].loc = loc; }
   void set_tag(NodeId n, CheckpointTag tag) { nodes_[n.v].tag = tag; }
-  // Ids ever given, for tables indexed by id.
+  // The number of ids ever allocated, for tables indexed by id.
   size_t node_capacity() const { return nodes_.size(); }
   size_t node_count() const { return live_nodes_; }
   NodeId first_node() const { return head_; }
@@ -156,11 +157,11 @@ class Graph {
   NodeId prev_node(NodeId n) const { return nodes_[n.v].prev; }
   // The live nodes in order, as a list that survives edits.
   std::vector<NodeId> order() const;
-  // Puts the nodes into this order; it must name each live node once.
+  // Reorders the nodes; `order` must name each live node once.
   Status reorder(const std::vector<NodeId>& order);
-  // Operands must stand before it there, and readers after.
+  // The operands must be defined before the new position, and the users come after it.
   void move_before(NodeId n, NodeId before);
-  // Results must be unused.
+  // The results must be unused.
   void erase(NodeId n);
   OpView view(NodeId n) const;
   Types output_types(NodeId n) const;
@@ -170,9 +171,9 @@ class Graph {
   const Type& type(ValueId v) const { return values_[v.v].type; }
   const std::string& name(ValueId v) const { return values_[v.v].name; }
   size_t value_capacity() const { return values_.size(); }
-  ValueId find(std::string_view name) const;  // invalid when there is none
+  ValueId find(std::string_view name) const;  // invalid if there is none
   Status rename(ValueId v, const std::string& name);
-  // A name made from `stem` that is not taken.
+  // A name derived from `stem` that is not in use.
   std::string fresh_name(const std::string& stem);
   void set_strides(ValueId v, std::optional<std::vector<Dim>> strides) {
     note_edit(values_[v.v].def);
@@ -183,13 +184,13 @@ class Graph {
   std::vector<Use> uses(ValueId v) const;
   uint32_t use_count(ValueId v) const { return values_[v.v].use_count; }  // by nodes, not returns
   void set_input(NodeId n, uint32_t operand, ValueId v);
-  // Every use of `from`, returns included, becomes `to`.
+  // Replaces every use of `from` by `to`, in returns as well.
   void replace_uses(ValueId from, ValueId to);
-  // Infers again what edits may have changed; fails where a rule now refuses its operands.
+  // Infers types again where edits may have changed them; fails if a rule refuses its new operands.
   Status refresh_types();
-  // How often a rule's infer ran, for tests of refresh_types.
+  // How many times a rule's infer has run, for tests of refresh_types.
   int64_t infer_count() const { return infer_count_; }
-  // Grows with each change that a verifier could mind.
+  // Increases with each change that could affect verification.
   int64_t edits() const { return edits_; }
 
   // ---- returns
@@ -234,7 +235,7 @@ class Graph {
   std::unordered_map<std::string, uint32_t> by_file_;
   std::vector<Return> returns_;
   std::vector<std::string> files_;
-  std::vector<NodeId> stale_;  // nodes whose operand types changed
+  std::vector<NodeId> stale_;  // nodes whose operand types have changed
   NodeId head_, tail_;
   size_t live_nodes_ = 0;
   int64_t infer_count_ = 0;

@@ -88,7 +88,7 @@ void Graph::replace_uses(ValueId from, ValueId to) {
     if (r.value == from) ++edits_, r.value = to;
 }
 
-// Infers n again and marks the users of results whose types changed.
+// Infers n's types again and marks the users of results whose types changed.
 Status Graph::infer_again(NodeId n, std::vector<bool>& marked) {
   const Node& node = nodes_[n.v];
   NodeSpec spec;
@@ -102,7 +102,7 @@ Status Graph::infer_again(NodeId n, std::vector<bool>& marked) {
                       node.output_count, types.size());
   for (uint32_t k = 0; k < node.output_count; ++k) {
     ValueInfo& info = values_[node.out(k).v];
-    types[k].strides = info.type.strides;  // fixed ones stay as long as the type does
+    types[k].strides = info.type.strides;  // fixed strides are kept unless the type changes
     if (info.type == types[k]) continue;
     note_edit(n);
     types[k].strides.reset();
@@ -123,7 +123,7 @@ Status Graph::refresh_types() {
   Status status;
   for (NodeId n = head_; n.valid() && status.ok(); n = nodes_[n.v].next)
     if (marked[n.v]) status = infer_again(n, marked);
-  // What a failure or a user before its operand left undone stays stale.
+  // Nodes not reached because of a failure, or of a user before its operand, stay stale.
   stale_.clear();
   for (NodeId n = head_; n.valid(); n = nodes_[n.v].next)
     if (marked[n.v]) stale_.push_back(n);
@@ -155,7 +155,7 @@ Status Graph::rename(ValueId v, const std::string& name) {
 }
 
 void Graph::filter_placeholders(const std::function<bool(const Placeholder&)>& keep) {
-  for (NodeId n = head_; n.valid(); n = nodes_[n.v].next) note_edit(n);  // symbols may be gone
+  for (NodeId n = head_; n.valid(); n = nodes_[n.v].next) note_edit(n);  // symbols may disappear
   std::vector<Placeholder> kept;
   for (const Placeholder& p : placeholders_) {
     if (keep(p)) {

@@ -1,8 +1,8 @@
-// Graphs that were made from other graphs, by what they were made for.
+// Caches graphs derived from other graphs, keyed by what they were derived for.
 //
-// Subgraphs may be shared: a chain of k graphs that each refer twice to the next is k graphs, but
-// 2^k ways through them. Who derives something from a graph for each way takes as long as there are
-// ways; who asks here first, as long as there are graphs.
+// Subgraphs may be shared: a chain of k graphs that each refer twice to the next has k graphs, but
+// 2^k paths. Deriving something from a graph once per path takes time proportional to the paths;
+// looking it up here first makes that proportional to the graphs.
 #pragma once
 #include <map>
 #include <optional>
@@ -17,7 +17,7 @@ namespace cleave {
 
 class GraphMemo {
  public:
-  // What is asked about a graph, as lists of yes and no: which results have a cotangent, say.
+  // The key: a graph and lists of booleans, such as which results have a cotangent.
   struct Question {
     GraphRef graph;
     std::vector<std::vector<bool>> of;
@@ -30,17 +30,18 @@ class GraphMemo {
     Values values = {};  // of `graph`
   };
 
-  // Names of graphs that `top` reaches are taken.
+  // Names of graphs reachable from `top` are in use.
   explicit GraphMemo(const Graph& top);
 
   std::optional<Answer> find(const Question& question) const;
   void keep(Question question, Answer answer);
 
-  // `stem`, or with a number after it: a name that no graph of `top` bears, given once.
+  // `stem`, with a numeric suffix if needed: a name that no graph of `top` has and that wasn't
+  // returned before.
   std::string fresh_name(const std::string& stem);
 
  private:
-  std::map<Question, Answer> answers_;  // looked up, never walked: addresses have no order
+  std::map<Question, Answer> answers_;  // looked up, never iterated: addresses have no order
   std::set<std::string> taken_;
 };
 

@@ -12,8 +12,8 @@ struct NodeId {
   friend auto operator<=>(const NodeId&, const NodeId&) = default;
 };
 
-// A value, or one of two things that stand in an operand slot instead of one: `none`, and `number`
-// (the operand is given as an attribute of the same name).
+// A value, or one of two markers that take the place of a value in an operand slot: `none`, and
+// `number` (the operand is given as an attribute of the same name).
 struct ValueId {
   static constexpr uint32_t absent = 0xffffffff;
   static constexpr uint32_t number_mark = 0xfffffffe;

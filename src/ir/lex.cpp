@@ -75,7 +75,7 @@ void Lexer::bad(const char* rule, std::string text) {
   bad_text_ = std::move(text);
 }
 
-// Blanks and comments, and newlines while lines wrap.
+// Skips blanks and comments, and newlines while lines wrap.
 void Lexer::skip_blanks() {
   for (; at_ < text_.size(); ++at_) {
     char c = text_[at_];
@@ -123,7 +123,7 @@ void Lexer::next() {
   }
 }
 
-// %name or @name; a '-' that begins the arrow of `%a->%b` is no part of the name.
+// %name or @name; a '-' that begins the arrow of `%a->%b` isn't part of the name.
 void Lexer::lex_name(TokenKind kind) {
   size_t begin = ++at_;
   while (at_ < text_.size() && is(text_[at_], name_chars)) ++at_;
@@ -199,8 +199,8 @@ size_t Lexer::line_of(uint32_t at) const {
   return 1 + static_cast<size_t>(std::count(text_.begin(), text_.begin() + at, '\n'));
 }
 
-// A long line is cut to a window around the place; what is no printable ASCII is shown as '?', so
-// that the caret stands under its column.
+// A long line is cut to a window around the error; characters other than printable ASCII are shown
+// as '?', so that the caret is under its column.
 Failure Lexer::placed(uint32_t at, ErrorKind kind, std::string_view rule,
                       const std::string& text) const {
   constexpr size_t window = 120;

@@ -1,9 +1,10 @@
-// Tokens of the graph text, and errors that point into it.
+// Tokens of the graph text, and errors that point into the text.
 //
 //   %wte.weight  @main  native_layer_norm  12  1e-05  "tanh"  ( ) [ ] { } , ; : = ! + - *  ->
 //
-// A token is a view of the text: nothing is copied. `#` begins a comment, which ends with its line;
-// the token `newline` carries the comment before it, since `# file:line` is a statement's source.
+// A token is a view of the text: nothing is copied. A comment starts at `#` and ends with its line;
+// the `newline` token carries the comment before it, since `# file:line` is a statement's source
+// location.
 //
 // Errors read
 //   file:line:column: RULE: what is, what was expected
@@ -19,7 +20,7 @@
 
 namespace cleave {
 
-// Bounds that keep the parser's stack and memory in proportion to the text.
+// Bounds that keep the parser's stack and memory proportional to the text.
 namespace text_limit {
 constexpr size_t text_bytes = 0xfffffff0u;  // offsets are 32 bits
 constexpr size_t string_bytes = size_t{1} << 20;
@@ -28,7 +29,7 @@ constexpr int nesting = 64;        // of brackets, calls and parentheses in a li
 constexpr int graph_nesting = 64;  // of subgraphs in subgraphs
 }  // namespace text_limit
 
-// Rules of the parser, as doc/ir.md numbers them.
+// Rules of the parser, numbered as in doc/ir.md.
 namespace rule {
 constexpr const char* syntax = "P1";
 constexpr const char* version = "P2";
@@ -92,13 +93,14 @@ class Lexer {
   bool accept_mark(char c) { return at_mark(c) && (take(), true); }
   bool accept_word(std::string_view w) { return at_word(w) && (take(), true); }
   Status expect_mark(char c);
-  // What an expected token is called in messages.
+  // `called` describes the expected token in messages.
   Result<Token> expect(TokenKind kind, std::string_view called);
 
-  // A header may wrap: newlines and comments are skipped while on. Changes between tokens only.
+  // A header may span lines: newlines and comments are skipped while this is on. Switch it only
+  // between tokens.
   void wrap_lines(bool on) { wrap_ = on; }
 
-  // "found X, expected Y" at the next token, or what is wrong with that token itself.
+  // "found X, expected Y" at the next token, or the token's own error if it is malformed.
   Failure unexpected(std::string_view expected);
   template <class... Args>
   Failure error(uint32_t at, std::string_view rule, fmt::format_string<Args...> text,
@@ -131,9 +133,9 @@ class Lexer {
   std::string bad_text_;
 };
 
-// Whether a value or graph may bear the name: [A-Za-z0-9_.\-/]+, at most text_limit::name_bytes.
+// Whether s is a valid value or graph name: [A-Za-z0-9_.\-/]+, at most text_limit::name_bytes.
 bool is_name(std::string_view s);
-// Whether a symint may: [A-Za-z_][A-Za-z0-9_]*, and no word that a literal is written with.
+// Whether s is a valid symint name: [A-Za-z_][A-Za-z0-9_]*, and not a word used in literals.
 bool is_symbol_name(std::string_view s);
 
 }  // namespace cleave

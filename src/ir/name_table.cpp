@@ -10,7 +10,7 @@ uint32_t NameTable::hash_of(std::string_view name) {
   return static_cast<uint32_t>(XXH3_64bits(name.data(), name.size()));
 }
 
-// Twice the live names at least, so that erased slots go too.
+// Sizes the table for at least three times the live names, and drops erased slots.
 void NameTable::grow() {
   size_t size = 16;
   while (size < 3 * live_) size *= 2;

@@ -1,5 +1,5 @@
-// Values by name: open addressing over (hash, id), a third to two thirds full. The names themselves
-// lie with the values; a slot holds 8 bytes, and a look-up touches one name.
+// Hash table from names to values: open addressing over (hash, id), a third to two thirds full. The
+// names are stored with the values; a slot takes 8 bytes, and a lookup reads one name.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -11,7 +11,7 @@ class NameTable {
  public:
   static constexpr uint32_t absent = 0xffffffff;
 
-  // The id of the value that bears the name; name_of(id) gives the name of an id in the table.
+  // Returns the id of the value with this name; name_of(id) returns the name of an id in the table.
   template <class NameOf>
   uint32_t find(std::string_view name, NameOf name_of) const {
     if (slots_.empty()) return absent;
@@ -22,13 +22,13 @@ class NameTable {
       if (slot.hash == hash && slot.id != erased && name_of(slot.id) == name) return slot.id;
     }
   }
-  // The name is not in the table yet.
+  // Precondition: the name is not in the table yet.
   void insert(std::string_view name, uint32_t id) {
     if (3 * (filled_ + 1) > 2 * slots_.size()) grow();
     place(hash_of(name), id);
     ++live_;
   }
-  // Nothing happens where (name, id) is not in the table.
+  // Does nothing if (name, id) is not in the table.
   void erase(std::string_view name, uint32_t id) {
     if (slots_.empty()) return;
     for (size_t i = hash_of(name) & mask(); slots_[i].id != absent; i = (i + 1) & mask()) {

@@ -1,4 +1,4 @@
-// How deep what is read nests, which text_limit bounds.
+// Counts the nesting depth of what is being read, which text_limit bounds.
 #pragma once
 #include "ir/lex.h"
 
@@ -10,7 +10,7 @@ struct Nesting {
   int levels = 0;
 };
 
-// One level, for as long as it lives.
+// Adds one level during its lifetime.
 class Nested {
  public:
   explicit Nested(Nesting& nesting) : nesting_(nesting) { ++nesting_.levels; }

@@ -1,6 +1,6 @@
-// The definition of an operator: one entry holds everything that any room asks about it.
+// The definition of an operator: one entry holds everything that the compiler asks about it.
 //
-// Every rule is a Slot whose default constructor is deleted, so leaving one out of a designated
+// Every rule is a Slot whose default constructor is deleted, so omitting one from a designated
 // initialiser does not compile. A rule that does not exist is `Absent{"why"}`.
 //
 //   schema     ATen's signature (schema.h)
@@ -10,7 +10,7 @@
 //   grad       cotangents of the results -> cotangents of the operands
 //   lower      loops, a view of an operand's memory, or a library call (loop/lower_rule.h)
 //   cost       flops and bytes
-//   ranks      of a collective alone: concrete arrays of all ranks of a group -> theirs
+//   ranks      collectives only: operand arrays of all ranks of a group -> their result arrays
 //   samples    legal calls: they drive the generic laws; rejects: illegal calls with exact messages
 #pragma once
 #include <functional>
@@ -35,7 +35,7 @@ class RunView;
 class GradView;
 class Builder;
 
-// Says that an operator has no such rule, and why.
+// States that an operator has no such rule, and why.
 struct Absent {
   std::string reason;
 };
@@ -61,8 +61,8 @@ class Slot {
   std::string reason_;
 };
 
-// Values returned by decompose (one per result) and grad (one per operand, list items spread; none
-// where no gradient flows).
+// Values returned by decompose (one per result) and grad (one per operand with list items expanded;
+// none where no gradient flows).
 using Values = std::vector<ValueId>;
 
 struct Cost {
@@ -80,7 +80,7 @@ using GradFn = std::function<Values(Builder&, const GradView&)>;
 using LowerPtr = std::shared_ptr<const loop::LowerRule>;
 using CostFn = std::function<Cost(const OpView&)>;
 
-// Properties that passes and the cut ask for. Combine with |.
+// Properties that passes and the cut query. Combine with |.
 enum class Trait : uint32_t {
   none = 0,
   pointwise = 1 << 0,          // each result element depends on one element of each operand
@@ -88,12 +88,12 @@ enum class Trait : uint32_t {
   reduction = 1 << 2,          // sums, maxima, ... along dims
   random = 1 << 3,             // reads (seed, step) and a stream
   compute_intensive = 1 << 4,  // products, convolutions, attention
-  fusible = 1 << 5,            // can be part of a generated kernel with its neighbours
-  recomputable = 1 << 6,       // the cut may compute it again in the backward
+  fusible = 1 << 5,            // can be fused with its neighbours into a generated kernel
+  recomputable = 1 << 6,       // the cut may recompute it in the backward
   data_dependent = 1 << 7,     // may fail on operand values (an index out of range)
   effect = 1 << 8,             // never removed, merged or moved
   constructor = 1 << 9,        // no tensor operands: full, arange, ...
-  collective = 1 << 10,        // meets the other ranks' call of it, so never computed again
+  collective = 1 << 10,        // matches the other ranks' calls of it, so never recomputed
 };
 constexpr Trait operator|(Trait a, Trait b) {
   return static_cast<Trait>(static_cast<uint32_t>(a) | static_cast<uint32_t>(b));
@@ -101,15 +101,15 @@ constexpr Trait operator|(Trait a, Trait b) {
 constexpr bool has(Trait set, Trait one) {
   return (static_cast<uint32_t>(set) & static_cast<uint32_t>(one)) != 0;
 }
-// Whether one call in the program is one call when it runs: the cut never computes it again.
+// Whether each call in the program must run exactly once: the cut never recomputes it.
 constexpr bool runs_once(Trait set) { return has(set, Trait::effect | Trait::collective); }
 
 // Contents of a sample operand.
 struct SampleTensor {
   Type type;
   double lo = -2, hi = 2;      // uniform in [lo, hi); integers in [lo, hi)
-  int distinct = 0;            // > 0: only so many different values, to make ties
-  std::vector<double> values;  // when not empty, exactly these
+  int distinct = 0;            // > 0: only this many distinct values, to create ties
+  std::vector<double> values;  // if not empty, exactly these
 
   SampleTensor range(double a, double b) const {
     auto t = *this;
@@ -133,7 +133,7 @@ struct SampleTensor {
 struct SampleOperand {
   std::vector<SampleTensor> tensors;  // one, or the items of a list
   bool is_list = false, is_none = false;
-  AttrValue number;  // not none: a number stands for the operand
+  AttrValue number;  // not none: a number is given for the operand
 
   SampleOperand(SampleTensor t) : tensors{std::move(t)} {}
   SampleOperand(std::vector<SampleTensor> l) : tensors(std::move(l)), is_list(true) {}
@@ -145,14 +145,14 @@ struct SampleOperand {
 
 struct Sample {
   std::vector<SampleOperand> operands;
-  // A Graph is given as its text (a string): the file's last graph.
+  // A Graph is given as its text (a string); the last graph of the text is used.
   std::vector<std::pair<std::string, AttrValue>> attrs = {};
 };
 
 struct Reject {
   std::string rule;  // "C1"
   Sample call;
-  std::string message;  // the whole text of the failure
+  std::string message;  // the full text of the failure
 };
 
 // Sample tensors by dtype: f32({2,3}), i64({4}).range(0, 9), boolean({2}).
@@ -187,24 +187,25 @@ struct OpDef {
   Slot<CostFn> cost;
   std::vector<Sample> samples;
   std::vector<Reject> rejects;
-  // Results without gradient (masks, indices, statistics), as bits: 1 << i.
+  // Results without a gradient (masks, indices, statistics), as bits: 1 << i.
   uint32_t nondifferentiable = 0;
-  // What a collective computes over the ranks of a group; empty for all other operators. Its
-  // reference is this for a group of one.
+  // What a collective computes over the ranks of a group; empty for all other operators. The
+  // reference rule is this function for a group of one.
   RanksFn ranks = {};
   // Filled by OpRegistry::add.
   Schema schema = {};
-  // Where the entry stands, for messages: filled by core_ops, empty for a program's own operators.
+  // The source file of the entry, for messages; core_ops sets it, a program's own operators have
+  // none.
   std::string file = {};
 };
 
-// The operators of one compiler: ours and the host program's. A value; a copy shares the entries.
+// The operators of one compiler: cleave's and the host program's. Copies share the entries.
 class OpRegistry {
  public:
-  // Takes the entry; refuses a second one of the same name and a signature that does not parse.
+  // Adds the entry; refuses a duplicate name and a signature that does not parse.
   Status add(OpDef def);
   const OpDef* find(std::string_view name) const;
-  // The known name nearest to `name` (edit distance), empty when none is near.
+  // The known name nearest to `name` (edit distance); empty if none is near.
   std::string nearest(std::string_view name) const;
   // In the order in which they were added.
   const std::vector<std::shared_ptr<const OpDef>>& all() const { return ordered_; }

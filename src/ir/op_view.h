@@ -1,7 +1,7 @@
-// What a rule sees of one call: operand types by position, attributes by name.
+// What a rule sees of a call: operand types by position, attributes by name.
 //
-// Operand positions are those of the signature's tensor arguments: in `where(Tensor condition,
-// Tensor self, Tensor other)` self is 1. The items of the one list operand are reached by list_*.
+// Operand positions count the signature's tensor arguments: in `where(Tensor condition, Tensor
+// self, Tensor other)` self is 1. The items of the list operand are accessed through list_*.
 #pragma once
 #include <span>
 #include <string>
@@ -14,8 +14,8 @@ namespace cleave {
 
 class OpView {
  public:
-  // `inputs` has one id per operand, list items spread in place; `types` one pointer for each of
-  // them, null where the id is none or number; `out_types` is empty until the results are known.
+  // `inputs` has one id per operand, with list items expanded in place; `types` has one pointer for
+  // each id, null if the id is none or number; `out_types` is empty until the results are known.
   OpView(const OpDef& def, std::vector<ValueId> inputs, std::vector<const Type*> types,
          uint32_t list_size, const Attrs& attrs, const SymEnv& env,
          std::vector<const Type*> out_types = {})
@@ -32,22 +32,22 @@ class OpView {
   bool is_number(int operand) const { return inputs_[flat(operand)].is_number(); }
   ValueId in(int operand) const { return inputs_[flat(operand)]; }
   const Type& in_type(int operand) const { return *types_[flat(operand)]; }
-  // The number that stands for an operand; callers check is_number() first.
+  // The number given for an operand; callers check is_number() first.
   const AttrValue& number(int operand) const;
   int list_size() const { return static_cast<int>(list_size_); }
   ValueId list_in(int k) const { return inputs_[list_begin() + k]; }
   bool list_has(int k) const { return inputs_[list_begin() + k].valid(); }
   const Type& list_type(int k) const { return *types_[list_begin() + k]; }
-  // Index into `inputs` of an operand (of the first item for the list).
+  // The index into `inputs` of an operand (for the list: of its first item).
   int flat(int operand) const;
   const std::vector<ValueId>& inputs() const { return inputs_; }
   const std::vector<const Type*>& types() const { return types_; }
 
-  // Results, known once the node is made (decompose, grad, reference, lower, cost).
+  // Results, known once the node exists (decompose, grad, reference, lower, cost).
   const Type& out_type(int k) const { return *out_types_[k]; }
   int out_count() const { return static_cast<int>(out_types_.size()); }
 
-  // Attributes: as given, else the schema's default. Kinds were checked when the node was made.
+  // Attributes as given, else the schema's default. Kinds were checked when the node was made.
   const Attrs& attrs() const { return *attrs_; }
   const AttrValue& attr(std::string_view name) const;
   bool given(std::string_view name) const;  // given and not none
@@ -80,10 +80,10 @@ class OpView {
   std::vector<const Type*> out_types_;
 };
 
-// Runs a subgraph on concrete arrays, one for each placeholder that is no symint.
+// Runs a subgraph on concrete arrays, one for each placeholder that isn't a symint.
 using RunGraph = Result<Arrays> (*)(const Graph&, std::span<const Array* const>);
 
-// What a reference rule sees: the call, and the oracle's way to run a subgraph.
+// What a reference rule sees: the call, and the oracle's function for running a subgraph.
 class RunView : public OpView {
  public:
   explicit RunView(OpView call, RunGraph run = nullptr) : OpView(std::move(call)), run_(run) {}
@@ -95,7 +95,7 @@ class RunView : public OpView {
 
 class GraphMemo;
 
-// Appends to g the gradients of `outputs` by `wrt`, one for each (none: nothing reaches it).
+// Appends to g the gradients of `outputs` with respect to `wrt`, one each (none: no path to it).
 using Differentiate = Result<Values> (*)(Graph& g, const OpRegistry& ops, const Values& outputs,
                                          const Values& cotangents, const Values& wrt,
                                          GraphMemo& memo);
@@ -108,16 +108,16 @@ class GradView : public OpView {
         needs_(std::move(needs)) {}
 
   ValueId out(int k) const { return outs_[k]; }
-  // none where no cotangent reached result k.
+  // none if no cotangent reached result k.
   ValueId dout(int k) const { return douts_[k]; }
-  // Whether the gradient of this operand is asked for.
+  // Whether the gradient of this operand is needed.
   bool needs(int operand) const { return needs_[flat(operand)]; }
   bool list_needs(int k) const { return needs_[flat(def().schema.list_operand) + k]; }
-  // A result list with none everywhere, as long as the spread operands.
+  // A list of none, one for each operand with list items expanded.
   Values no_grads() const { return Values(inputs().size()); }
 
-  // For operators with subgraphs: the sweep's way to differentiate one, and what the sweep has made
-  // of subgraphs so far (bug: the rule was called without a sweep).
+  // For operators with subgraphs: the gradient sweep's function for differentiating one, and its
+  // cache of derived subgraphs (bug: the rule was called without a sweep).
   void set_differentiate(Differentiate f, GraphMemo& memo) { differentiate_ = f, memo_ = &memo; }
   Result<Values> differentiate(Graph& g, const OpRegistry& ops, const Values& outputs,
                                const Values& cotangents, const Values& wrt) const;

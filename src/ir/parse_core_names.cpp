@@ -1,6 +1,6 @@
 // Names that PyTorch's exported graphs use: those tagged core in native_functions.yaml (PyTorch
-// 2.11), and the calls beside them in exported GPT-2, Llama, ResNet and ViT graphs. A sorted list,
-// searched only when an operator is not known.
+// 2.11), and the other calls in exported GPT-2, Llama, ResNet and ViT graphs. A sorted list,
+// searched only if an operator is unknown.
 #include <algorithm>
 #include <string_view>
 

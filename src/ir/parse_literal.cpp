@@ -6,7 +6,7 @@
 namespace cleave {
 namespace {
 
-// Arithmetic on sizes saturates here; the text may not reach it.
+// Arithmetic on sizes saturates at this bound, which the text must not reach.
 constexpr int64_t size_bound = int64_t{1} << 62;
 
 bool beyond(const Dim& d) {
@@ -59,7 +59,7 @@ Result<Dim> LiteralParser::apply(uint32_t at, const Dim& a, const Dim& b, Operat
   return d;
 }
 
-// `negative`: a minus sign has been read.
+// `negative`: a minus sign has already been read.
 Result<Dim> LiteralParser::read_sum(bool negative) {
   CLEAVE_TRY(Dim sum, read_product(negative || lex_.accept_mark('-')));
   for (;;) {
@@ -107,7 +107,7 @@ Result<Dim> LiteralParser::read_factor(bool negative) {
   return apply(at, Dim(-1), d, [](const Dim& a, const Dim& b) { return a * b; });
 }
 
-// A symbol, or floordiv mod min max of two sizes.
+// A symbol, or floordiv, mod, min or max of two sizes.
 Result<Dim> LiteralParser::read_function(const Token& name) {
   Operation operation = name.text == "floordiv" ? &Dim::floordiv
                         : name.text == "mod"    ? &Dim::mod

@@ -13,7 +13,7 @@
 
 namespace cleave {
 
-// The graphs read so far, and how deep each one nests subgraphs.
+// The graphs read so far, and the depth of subgraphs in each.
 struct NamedGraph {
   GraphRef graph;
   int depth = 1;
@@ -30,9 +30,10 @@ class LiteralParser {
   Result<Dim> read_size();
   Result<Type> read_type();
   Result<AttrValue> read_value();
-  // An integer without symbols in [lo, hi], perhaps negative.
+  // An integer in [lo, hi] without symbols; it may be negative.
   Result<int64_t> read_integer(int64_t lo, int64_t hi);
-  // Levels of subgraphs below the graph being read, through the @graph literals so far.
+  // Levels of subgraphs below the graph being read, from the @graph literals so far. Resets the
+  // count.
   int take_depth() { return std::exchange(depth_, 0); }
 
  private:

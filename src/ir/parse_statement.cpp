@@ -88,7 +88,7 @@ Status StatementParser::read_arguments() {
   if (!attrs && !lex_.at_mark(')') && !lex_.at_mark(';')) {
     do { CLEAVE_CHECK(read_operand()); } while (lex_.accept_mark(','));
   }
-  // `op(; )`, an empty call as some writers put it, is read too
+  // `op(; )`, an empty call as some writers print it, is accepted too
   if (!attrs && lex_.accept_mark(';')) attrs = operand_count_ > 0 || !lex_.at_mark(')');
   if (attrs) {
     do { CLEAVE_CHECK(read_attr()); } while (lex_.accept_mark(','));
@@ -166,8 +166,8 @@ Status StatementParser::read_attr() {
   return {};
 }
 
-// The given operands take the signature's places in order; a place whose number is given as an
-// attribute is skipped; places left over at the end are none.
+// Assigns the given operands to the signature's operands in order. An operand that is given as a
+// number attribute is skipped; missing ones at the end are none.
 Status StatementParser::place_operands(uint32_t close_at) {
   const Schema& schema = spec_.op->schema;
   size_t next = 0;
@@ -254,7 +254,7 @@ struct Source {
   uint32_t line = 0;
 };
 
-// file:line or "a file":line, alone in a comment; anything else is only a comment.
+// file:line or "a file":line, alone in a comment; any other text is an ordinary comment.
 std::optional<Source> source_of(std::string_view comment) {
   const char* blanks = " \t\r";
   const size_t begin = comment.find_first_not_of(blanks);
@@ -299,7 +299,7 @@ Status StatementParser::add() {
   return has_types_ ? check_types(*added) : Status();
 }
 
-// Finds the token that a refused node is about.
+// Finds the token responsible for a refused node.
 Failure StatementParser::explain(Failure failure) {
   std::unordered_set<std::string_view> before;
   for (size_t k = 0; k < spec_.names.size(); ++k)
@@ -316,7 +316,7 @@ Failure StatementParser::explain(Failure failure) {
       return lex_.error(op_at_, rule::attr,
                         "the attribute '{}' of {} is missing, expected it: it has no default",
                         schema.args[index].name, spec_.op->name);
-  if (schema.results < 0) {  // as many results as infer says
+  if (schema.results < 0) {  // as many results as infer returns
     const size_t names = spec_.names.size();
     NodeSpec unnamed = spec_;
     unnamed.names.clear();
@@ -325,7 +325,7 @@ Failure StatementParser::explain(Failure failure) {
                         counted(names, "result"), graph_->node(*added).output_count,
                         spec_.op->name);
   }
-  // "op: C1: ..." bears the operator's own rule
+  // "op: C1: ..." names the operator's own rule
   std::string_view text = failure.message;
   if (text.starts_with(spec_.op->name + ": C")) {
     const size_t colon = spec_.op->name.size() + 2;

@@ -4,11 +4,11 @@
 //               ["!recompute(" policy ["," "ac=" integer] ")"] [":" type {"," type}]
 //               ["#" file:line]
 //   operands  = operand {"," operand};  operand = %name | none | "[" [item {"," item}] "]"
-//   attributes = name "=" value {"," name "=" value}, after ";" where operands stand before them
+//   attributes = name "=" value {"," name "=" value}, after ";" if operands precede them
 //
-// A number where the signature allows one for a tensor is an attribute of that name; the other
-// operands keep their order. Types are compared with those that the operator infers; `none` says
-// that a result is not used.
+// A number given where the signature allows one for a tensor is an attribute of that name; the
+// other operands keep their order. The types are compared with those that the operator infers;
+// `none` marks an unused result.
 #pragma once
 #include <string>
 #include <unordered_set>
@@ -24,16 +24,16 @@ class StatementParser {
       : lex_(lex), literals_(literals), ops_(ops) {}
 
   void begin_graph(Graph& graph);
-  // From the first result to the end of the line.
+  // Reads from the first result to the end of the line.
   Status read();
-  // A %name that is defined and in use, as an operand or in a return.
+  // A %name that is defined and not declared unused, as an operand or in a return.
   Result<ValueId> read_value_name();
 
  private:
   struct Operand {
     uint32_t at = 0;
     bool is_list = false;
-    std::vector<ValueId> items;  // one, where it is no list
+    std::vector<ValueId> items;  // one item unless it is a list
   };
   struct GivenAttr {
     uint32_t at = 0;
@@ -76,8 +76,8 @@ class StatementParser {
   bool has_types_ = false;
 };
 
-// Names that exported PyTorch graphs use: an operator among them that no entry covers is
-// unsupported, any other unknown name is a mistake.
+// Names used by exported PyTorch graphs. One of these operators without an entry is reported as
+// unsupported; any other unknown name as a mistake.
 bool is_core_aten(std::string_view name);
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
-// Prints graphs as text. One space stands on each side of ` : ` and two before a source comment;
-// lists of sizes have no blanks, lists of operands and attributes have one after each comma.
+// Prints graphs as text. ` : ` has one space on each side and a source comment two before it; lists
+// of sizes have no blanks, lists of operands and attributes have one after each comma.
 #include <unordered_map>
 #include <unordered_set>
 
@@ -24,7 +24,7 @@ void collect(const AttrValue& v, std::vector<GraphRef>& into) {
   }
 }
 
-// Depth first, so that a graph stands after those that it refers to.
+// Depth first, so that a graph comes after those that it refers to.
 void collect_in_order(const GraphRef& g, std::unordered_set<const Graph*>& seen,
                       std::vector<GraphRef>& into) {
   if (!seen.insert(g.get()).second) return;
@@ -67,7 +67,7 @@ void Printer::number_values() {
     }
 }
 
-// Safe for ids that an unverified graph may hold.
+// Also safe for the invalid ids of an unverified graph.
 void Printer::value(std::string& out, ValueId v) const {
   if (!v.valid()) {
     out += "none";
@@ -82,10 +82,10 @@ void Printer::value(std::string& out, ValueId v) const {
     out += g_.name(v);
 }
 
-// Trailing nones are dropped; an operand given as a number is among the attributes.
+// Drops trailing nones; an operand given as a number is printed among the attributes.
 void Printer::operands(std::string& out, const Node& n) const {
   const Schema& schema = n.op->schema;
-  size_t written = out.size(), flat = 0;  // where the text ends once nones are dropped
+  size_t written = out.size(), flat = 0;  // written: where the text ends once nones are dropped
   bool first = true;
   for (int k = 0; k < std::ssize(schema.operands); ++k) {
     const bool list = k == schema.list_operand;
@@ -119,7 +119,7 @@ void Printer::attrs(std::string& out, const Node& n) const {
   }
 }
 
-// file:line; the file in quotes where it holds more than letters, digits and _.-+/@~
+// file:line; the file is quoted if it contains more than letters, digits and _.-+/@~
 void Printer::source(std::string& out, SourceLoc loc) const {
   if (loc.file == 0 || loc.file >= g_.files().size()) return;
   const std::string& file = g_.files()[loc.file];

@@ -1,4 +1,4 @@
-// Pieces of the printer that other parts of the room use.
+// Parts of the printer that other files of this directory use.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,14 +7,14 @@
 
 namespace cleave {
 
-// Appends what text() gives, without a string in between where that is common.
+// Appends text(), in the common cases without a temporary string.
 void append_text(std::string& out, const Dim& d);
 void append_text(std::string& out, const Type& t);
 void append_text(std::string& out, const AttrValue& v);
 
-// The graphs that attributes of g refer to, in order, perhaps repeated.
+// The graphs that attributes of g refer to, in order, possibly repeated.
 std::vector<GraphRef> subgraphs_of(const Graph& g);
-// Those that `listed` and g reach, each once, after those that it refers to.
+// The graphs reachable from `listed` and g, each once, after the graphs that it refers to.
 std::vector<GraphRef> subgraphs_in_order(const Graph& g, const std::vector<GraphRef>& listed);
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// Sizes, types and attribute values, appended to a text.
+// Appends sizes, types and attribute values to a text.
 #include <charconv>
 
 #include "ir/print.h"

@@ -1,11 +1,11 @@
-// The strides of what a graph returns, as they were before a rewrite.
+// Restores the strides of a graph's results after a rewrite.
 //
 //   const ResultStrides strides(g);
-//   ...                                     // a pass puts %x in the place of a returned clone(%x)
-//   CLEAVE_CHECK(strides.restore(g, ops));  // and a clone again, where %x lies otherwise
+//   ...                                     // a pass replaces a returned clone(%x) by %x
+//   CLEAVE_CHECK(strides.restore(g, ops));  // inserts a clone again if %x has another layout
 //
-// A rewrite keeps a result's value, and what it returns may be another value of the graph. How that
-// lies in memory is the caller's, and no pass has to think of it.
+// A rewrite preserves a result's value, but may return another value of the graph. The layout of a
+// result is part of the caller's interface; this class preserves it, so passes can ignore it.
 #pragma once
 #include "ir/graph.h"
 #include "ir/op_def.h"
@@ -15,8 +15,9 @@ namespace cleave {
 class ResultStrides {
  public:
   explicit ResultStrides(const Graph& g);
-  // Gives results and gradients their strides again: on the value itself, or on a clone of it where
-  // the value is a placeholder, or returned with other strides too. Updates have none of their own.
+  // Gives results and gradients their strides again: on the value itself, or on a clone of it if
+  // the value is a placeholder or is also returned with other strides. Updates have no strides of
+  // their own.
   Status restore(Graph& g, const OpRegistry& ops) const;
 
  private:

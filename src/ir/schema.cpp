@@ -90,7 +90,7 @@ class SchemaReader {
     }
     bool item_optional = accept("?");
     if (accept("[")) {
-      while (at_ < text_.size() && text_[at_] != ']') ++at_;  // a length is a note for readers
+      while (at_ < text_.size() && text_[at_] != ']') ++at_;  // a length is only a note for readers
       if (!accept("]")) return wrong("']'");
       arg.list = true;
       arg.optional_item = item_optional;

@@ -6,10 +6,10 @@
 //       -> (Tensor, Tensor, Tensor)
 //
 // Tensor, Tensor?, Tensor[] and Tensor?[] arguments are operands, all others attributes.
-// `Tensor|Scalar` is an operand for which a number may stand; it is then an attribute of that name.
-// At most one operand is a list. Types: int SymInt float Scalar bool str Device (text) ScalarType
-// MemoryFormat Graph, each with [] (or [N]: one number stands for a list) and ?. Results: Tensor, a
-// tuple, or Tensor[] (as many as infer says).
+// `Tensor|Scalar` is an operand for which a number may be given; the number is then an attribute of
+// that name. At most one operand is a list. Types: int SymInt float Scalar bool str Device (text)
+// ScalarType MemoryFormat Graph, each with [] (or [N]: one number may be given for a list) and ?.
+// Results: Tensor, a tuple, or Tensor[] (as many as infer returns).
 #pragma once
 #include <string>
 #include <vector>
@@ -47,14 +47,14 @@ struct Schema {
   std::vector<ArgDef> args;        // in the order of the signature
   std::vector<uint16_t> operands;  // indices into args
   std::vector<uint16_t> attrs;     // indices into args
-  int list_operand = -1;           // position among operands, -1 where none is a list
-  int results = 1;                 // -1: as many as infer says
+  int list_operand = -1;           // position among operands, -1 if none is a list
+  int results = 1;                 // -1: as many as infer returns
 
   // Index into args, or -1.
   int find(std::string_view name) const;
 };
 
-// Parses the notation above; a Bug names the place.
+// Parses the notation above; a failure (bug) names the position.
 Result<Schema> parse_schema(const std::string& text);
 
 }  // namespace cleave

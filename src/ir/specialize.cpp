@@ -7,7 +7,7 @@
 namespace cleave {
 namespace {
 
-// Where a size stands, for messages: "%x: dim 1".
+// A size and where it occurs, for messages: "%x: dim 1".
 struct Size {
   std::string where;
   Dim dim;
@@ -21,7 +21,7 @@ Dim known(const Dim& d, const SymbolValues& values) {
   });
 }
 
-// The value of the one unknown symbol in which `size` is linear; nullopt where there is none.
+// The value of the only unknown symbol in `size`, if `size` is linear in it; else nullopt.
 std::optional<std::pair<std::string, int64_t>> solve(const Size& size, const SymbolValues& values) {
   const Dim d = known(size.dim, values);
   std::vector<std::string> unknown;
@@ -62,7 +62,7 @@ Status check_range(const std::string& name, int64_t value, const SymInfo& info) 
                     info.range.hi);
 }
 
-// The sizes of all given shapes; fails where a rank differs.
+// The sizes of all given shapes; fails if a rank differs.
 Result<std::vector<Size>> sizes_of(const Graph& g,
                                    const std::vector<std::optional<std::vector<int64_t>>>& shapes) {
   const auto& placeholders = g.placeholders();
@@ -116,7 +116,7 @@ Result<SymbolValues> bind_symbols(const Graph& g,
 
 namespace {
 
-// Subgraphs that are done: one that is referred to twice stays one.
+// Subgraphs already specialised, so that a shared one stays shared.
 using Specialized = std::map<GraphRef, GraphRef>;
 
 Result<Graph> specialize(const Graph& g, const SymbolValues& values, Specialized& done);
@@ -247,7 +247,7 @@ bool is_static_itself(const Graph& g) {
   return true;
 }
 
-// A subgraph has no caller to ask for the value of a symint.
+// A subgraph has no caller that could supply the value of a symint.
 bool has_fixed_symints(const Graph& g) {
   return std::all_of(g.placeholders().begin(), g.placeholders().end(), [](const Placeholder& p) {
     return p.role != Role::symint || p.sym.range.lo == p.sym.range.hi;

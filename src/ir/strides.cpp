@@ -17,14 +17,14 @@ int64_t product(int64_t a, int64_t b) {
 
 int64_t sum(int64_t a, int64_t b) { return a >= most - b ? most : a + b; }
 
-// Dims with more than one element.
+// A dim with more than one element.
 struct Dimension {
   int64_t size = 0, stride = 0;
 };
 
-// Whether sum_k d_k stride_k = 0 for |d_k| < size_k, not all 0: the difference of two elements'
-// indices that lie in one place. Dims come by falling strides; what the dims after k can add is at
-// most reach_[k] and a multiple of unit_[k].
+// Whether sum_k d_k stride_k = 0 for some |d_k| < size_k, not all 0: d is the difference between
+// the indices of two elements at one location. Dims are sorted by decreasing stride; the dims from
+// k on can add at most reach_[k] and a multiple of unit_[k].
 class Search {
  public:
   explicit Search(std::vector<Dimension> dims)
@@ -44,8 +44,8 @@ class Search {
     if (k == dims_.size()) return differs && place == 0;
     if (std::abs(place) > reach_[k] || place % std::max<int64_t>(unit_[k], 1) != 0) return false;
     const auto [size, stride] = dims_[k];
-    // The first d that isn't 0 may be taken as positive; the others must bring the place back into
-    // reach of the dims after.
+    // The first nonzero d may be taken as positive; each later one must keep the sum within reach
+    // of the dims after it.
     const int64_t after = reach_[k + 1];
     const int64_t least = differs ? std::max(1 - size, -((place + after) / stride)) : 0;
     const int64_t last = std::min(size - 1, differs ? (after - place) / stride : after / stride);
@@ -65,7 +65,7 @@ std::vector<int64_t> strides_of(const Type& t) {
   const std::vector<int64_t> shape = static_shape(t);
   std::vector<int64_t> out = row_major(shape);
   if (!t.strides || numel_of(shape) == 0) return out;
-  int64_t inner = 1;  // where the next dim would go on
+  int64_t inner = 1;  // the stride a dense next dim would have
   for (size_t d = shape.size(); d-- > 0;) {
     out[d] = shape[d] == 1 ? inner : (*t.strides)[d].value();
     inner = product(shape[d], out[d]);

@@ -45,7 +45,7 @@ class Rewriter {
  public:
   explicit Rewriter(const std::function<Result<bool>(Graph&)>& change) : change_(change) {}
 
-  // Whether a node of g refers to another graph now.
+  // Returns whether a node of g now refers to another graph.
   Result<bool> visit(Graph& g) {
     bool changed = false;
     for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) {
@@ -72,7 +72,7 @@ class Rewriter {
   }
 
   const std::function<Result<bool>(Graph&)>& change_;
-  std::map<GraphRef, GraphRef> done_;  // looked up, never walked
+  std::map<GraphRef, GraphRef> done_;  // looked up, never iterated
 };
 
 }  // namespace

@@ -14,31 +14,31 @@ namespace cleave {
 
 enum class Naming { own, canonical };
 
-// One graph, with the subgraphs that it refers to before it, or a file of graphs. `canonical`
+// Prints one graph after the subgraphs that it refers to, or a file of graphs. `canonical`
 // renumbers the results of nodes %0, %1, ...; placeholders keep their names, which are the graph's
 // interface.
 std::string print(const Graph& g, Naming naming = Naming::own);
 std::string print(const Program& p, Naming naming = Naming::own);
-// What a file begins with; it may be left out.
+// The first line of a file; it may be omitted.
 constexpr std::string_view clv_version_line = "clv 1\n";
 // One node as a line without indentation, for error messages.
 std::string print_node(const Graph& g, NodeId n);
 // "must_save", ...
 std::string_view name_of(Recompute policy);
 
-// Reads text; `file` is used in messages (file:line:column: rule: ...; the line; a caret).
+// Parses text; `file` is used in messages (file:line:column: rule: ...; the line; a caret).
 Result<Program> parse(std::string_view text, const std::string& file, const OpRegistry& ops);
 
-// Checks every rule of doc/ir.md; the first broken one is the failure, with its number.
+// Checks every rule of doc/ir.md; the failure is the first broken rule, with its number.
 Status verify(const Graph& g);
-// The same for a graph that kept the rules when edits() was `since`: what each node says by itself
-// is checked for those alone that were edited after that.
+// The same for a graph that was valid when edits() was `since`: checks that concern a single node
+// run only for nodes edited after that.
 Status verify_edited(const Graph& g, int64_t since);
 Status verify(const Program& p);
 
-// Where two graphs or programs differ, as a sentence; empty where they are equal: names,
-// placeholders, nodes in order with operands, attributes, tags, sources and types, returns, and the
-// subgraphs that they refer to.
+// Describes in a sentence where two graphs or programs differ; empty if they are equal. Compares
+// names, placeholders, nodes in order with operands, attributes, tags, sources and types, returns,
+// and the subgraphs that they refer to.
 std::string difference(const Graph& a, const Graph& b);
 std::string difference(const Program& a, const Program& b);
 

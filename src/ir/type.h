@@ -1,9 +1,9 @@
-// The type of a value: dtype, shape, strides where they are fixed, device.
+// The type of a value: dtype, shape, strides if they are fixed, device.
 //
 //   f32[2,s0*4]    bf16[8,16]{1,8}@cuda:0    i64[]    none (an unused result)
 //
-// Without strides a placeholder or result is row-major, and an inner value is free: lowering
-// chooses. See ir/strides.h.
+// Without strides, a placeholder or result is row-major; lowering chooses the layout of any other
+// value. See ir/strides.h.
 #pragma once
 #include <optional>
 #include <string>
@@ -48,8 +48,8 @@ struct Type {
 
 using Types = std::vector<Type>;
 
-// dims <= 2^47, elements * size <= 2^60, the memory that strides reach over too, at most 64 dims;
-// the message names the dim.
+// Limits: dims <= 2^47, elements * size <= 2^60 (so is the memory that the strides span), at most
+// 64 dims. The message names the dim.
 Status check_type_limits(const Type& t);
 
 // Concrete sizes of a static shape; callers check is_static() first.
@@ -59,7 +59,7 @@ std::string shape_text(const Shape& s);  // "[2,s0]"
 // "f32" to DType::f32.
 std::optional<DType> dtype_named(std::string_view name);
 
-// ATen's promotion of two tensors' dtypes of the same category order bool < integer < floating.
+// ATen's type promotion for the dtypes of two tensors, by category: bool < integer < floating.
 DType promote(DType a, DType b);
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// ATen operators that graphs of PyTorch may hold and that cleave refuses by name: the parser's
+// ATen operators that PyTorch graphs may contain and that cleave refuses by name: the parser's
 // message says why, and doc/ops.md lists them.
 #pragma once
 #include <span>
@@ -13,7 +13,7 @@ struct UncoveredOp {
 
 // Sorted by name.
 std::span<const UncoveredOp> uncovered_ops();
-// Null where the name is not in the table.
+// Returns null if the name is not in the table.
 const UncoveredOp* find_uncovered(std::string_view name);
 
 }  // namespace cleave

@@ -1,5 +1,6 @@
-// The verifier: rules V1 to V14 of doc/ir.md, each checked for placeholders, nodes in order, and
-// returns. What Graph enforces when a node is made is checked again, since edits can break it.
+// The verifier: rules V1 to V14 of doc/ir.md, checked for placeholders, nodes in order, and
+// returns. Conditions that Graph enforces when a node is made are checked again, since edits can
+// break them.
 #include <unordered_map>
 #include <unordered_set>
 
@@ -43,7 +44,7 @@ class Verifier {
   Status check_tangents();
   Status match_tangents(bool even_marked) const;
 
-  // A place is a node, a placeholder or a return: what is printed below the message.
+  // A place is a node, placeholder or return, which is printed below the message.
   template <class Place, class... Args>
   Failure broken(const Place& place, const char* rule, fmt::format_string<Args...> text,
                  Args&&... args) const {
@@ -180,7 +181,7 @@ Status Verifier::check_node(NodeId n) {
   return {};
 }
 
-// What depends on the node and the types of its operands alone.
+// Checks what depends only on the node and the types of its operands.
 Status Verifier::check_edited(NodeId n) {
   CLEAVE_CHECK(check_attrs(n));
   CLEAVE_CHECK(check_inference(n));
@@ -290,9 +291,9 @@ Status Verifier::check_return(const Return& r) {
   return update ? check_written(r, r.target) : Status();
 }
 
-// In a joint graph the tangents belong to results in order: each takes the next floating result of
-// its type. Those that their operator marks as not differentiable are passed over, unless it
-// doesn't come out so: frameworks differ in what they mark.
+// In a joint graph the tangents correspond to results in order: each is matched with the next
+// floating result of its type. Results that their operator marks as not differentiable are skipped;
+// if that matching fails, they are included, since frameworks differ in what they mark.
 Status Verifier::check_tangents() {
   bool gradients = false, saved = false;
   for (const Return& r : g_.returns()) gradients = gradients || r.kind == ReturnKind::grad;
@@ -334,7 +335,7 @@ bool holds_null(const AttrValue& v) {
   return false;
 }
 
-// `level` bounds the recursion; a graph that is reached twice is checked once.
+// `level` bounds the recursion; a graph reachable by two paths is checked once.
 Status verify_graph(const Graph& g, Names& names, Depths& depths, int level, int64_t since = -1) {
   if (depths.contains(&g)) return {};
   auto broken = [&](const std::string& text) { return user_error("@{}: V12: {}", g.name(), text); };

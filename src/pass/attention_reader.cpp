@@ -10,13 +10,13 @@
 namespace cleave {
 namespace {
 
-constexpr int max_steps = 24;          // calls in a row between two products
-constexpr double closed_below = -1e4;  // what a score is closed with at the least
-// Beside such a number a score is lost in rounding, in f64 too: a row that is closed altogether has
-// equal weights, whether the number was added or put in the score's place.
+constexpr int max_steps = 24;          // consecutive calls between two products
+constexpr double closed_below = -1e4;  // a masked score is at most this
+// Adding such a number loses a score in rounding, even in f64: a row that is masked entirely has
+// equal weights, whether the number was added to the score or replaced it.
 constexpr double loses_scores = -1e30;
 
-// add or sub whose second operand is multiplied first.
+// add or sub whose second operand is scaled by alpha first.
 bool is_weighted(const OpView& op) { return op.attr("alpha").as_double() != 1; }
 
 Shape batch_of(const Type& t) { return {t.shape.begin(), t.shape.end() - 2}; }
@@ -46,7 +46,7 @@ class Reader : DecomposedPattern {
 
   void note(ValueId v) { a_.calls.push_back(def(v)); }
 
-  // D, from the last product's operand down to the softmax.
+  // Reads D, from the last product's operand down to the softmax.
   bool read_weights(ValueId v) {
     for (int k = 0; k < max_steps; ++k) {
       v = pass_views(v);
@@ -81,7 +81,7 @@ class Reader : DecomposedPattern {
   }
 
   bool read_softmax(ValueId v) {
-    if (is_call(v, {"where"})) {  // zeros in rows that are closed altogether
+    if (is_call(v, {"where"})) {  // zeros in entirely masked rows
       const OpView op = g_.view(def(v));
       const int zeros = is_zero(op, 1) ? 1 : 2;  // where(closed, 0, P) or where(open, P, 0)
       if (!is_zero(op, zeros) || op.is_number(3 - zeros)) return false;
@@ -130,7 +130,7 @@ class Reader : DecomposedPattern {
     return sub.in(0);
   }
 
-  // any(scores != -inf) along each row, negated where `closes`
+  // any(scores != -inf) along each row, negated if `closes`
   bool is_row_guard(ValueId v, ValueId scores, bool closes) {
     std::vector<ValueId> made;
     const auto below = [&](std::initializer_list<std::string_view> ops) {
@@ -150,7 +150,7 @@ class Reader : DecomposedPattern {
 
   bool read_scores(ValueId v) {
     a_.batch = batch_of(g_.type(v));
-    double outer = 1;  // of what is multiplied after a mask
+    double outer = 1;  // the factor applied after a mask
     for (int k = 0; k < max_steps; ++k) {
       v = pass_views(v);
       if (is_call(v, {"bmm"})) {
@@ -174,7 +174,8 @@ class Reader : DecomposedPattern {
     return false;
   }
 
-  // add(scores, mask), where(open, scores, -inf), masked_fill(scores, closed, -inf): the scores.
+  // For add(scores, mask), where(open, scores, -inf), masked_fill(scores, closed, -inf): the
+  // scores.
   std::optional<ValueId> below_mask(ValueId v, double outer) {
     if (!is_call(v, {"add", "where", "masked_fill"})) return std::nullopt;
     const OpView op = g_.view(def(v));
@@ -194,13 +195,13 @@ class Reader : DecomposedPattern {
     }
     const std::optional<double> c = number_of(op, number);
     if (!c || *c > closed_below || op.is_number(scores)) return std::nullopt;
-    // A number that is multiplied after stays below what closes a score.
+    // After scaling, the number must still be low enough to mask a score.
     double fill = *c * outer;
     if (outer <= 0 || fill > closed_below) return std::nullopt;
     if (op.out_type(0).dtype == DType::f16 && *c < -65504) fill = -HUGE_VAL;
     if (fill > loses_scores) {
       if (std::ranges::any_of(a_.masks, [](const AttentionMask& m) { return !m.fill; }))
-        return std::nullopt;  // what is added after would count in closed rows
+        return std::nullopt;  // masks added later would count in masked rows
       fill = loses_scores;
     }
     return masked(op.in(scores), op.in(cond), {{}, 1, fill, opens});
@@ -220,7 +221,7 @@ class Reader : DecomposedPattern {
     if (t.rank() > std::ssize(a_.batch) + 2) return std::nullopt;
     if (!m.fill && t.dtype != DType::f32 && t.dtype != DType::bf16 && t.dtype != DType::f16)
       return std::nullopt;
-    // Only the last two dims know the scores' place where these have other leading dims.
+    // If the scores have other leading dims at this point, only masks of the last two dims fit.
     const Type& s = g_.type(scores);
     if (t.rank() > 2 && s.rank() - 2 != std::ssize(a_.batch)) return std::nullopt;
     m.value = mask;
@@ -276,7 +277,7 @@ class Reader : DecomposedPattern {
     return true;
   }
 
-  // After views and numbers: where the operand has the batch of the scores.
+  // Skips views and numbers down to where each operand has the batch of the scores.
   bool read_operands(ValueId value) {
     a_.value = value;
     if (!settle(a_.query, nullptr)) return false;
@@ -292,7 +293,7 @@ class Reader : DecomposedPattern {
     return t == DType::f32 || t == DType::bf16 || t == DType::f16 || t == DType::f64;
   }
 
-  // Takes off views, numbers (not of value) and, for the key, one transposing permute.
+  // Skips views, numbers (not of value) and, for the key, one transposing permute.
   bool settle(ValueId& v, bool* transposed) {
     ValueId best;
     for (int k = 0; k < max_steps; ++k) {
@@ -333,7 +334,7 @@ class Reader : DecomposedPattern {
     return rank >= 2;
   }
 
-  // x [b,heads,n,w] -> unsqueeze [b,heads,1,n,w] -> expand [b,heads,group,n,w] -> view: x
+  // For x [b,heads,n,w] -> unsqueeze [b,heads,1,n,w] -> expand [b,heads,group,n,w] -> view: x
   ValueId below_group(ValueId v) const {
     if (g_.type(v).rank() != 4 || !is_call(v, {"view", "reshape", "_unsafe_view"})) return {};
     ValueId e = g_.node(def(v)).inputs[0];
@@ -360,7 +361,7 @@ class Reader : DecomposedPattern {
     a_.is_grouped = true;
   }
 
-  // Scores and weights have no reader beside the spelling.
+  // Whether scores and weights have no users outside the spelling.
   bool is_alone() const {
     std::vector<NodeId> calls = a_.calls;
     std::ranges::sort(calls);
@@ -379,7 +380,7 @@ class Reader : DecomposedPattern {
     return true;
   }
 
-  // Constants of a shape, for the spelling alone.
+  // Whether n is a constant made from a shape, used by the spelling alone.
   bool reads_shape(NodeId n, const std::vector<NodeId>& calls) const {
     if (!is_call(g_.node(n).out(0), {"full_like", "zeros_like"})) return false;
     return std::ranges::all_of(g_.uses(g_.node(n).out(0)), [&](const Use& use) {

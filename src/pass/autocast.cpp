@@ -14,7 +14,7 @@ namespace {
 
 bool may_cast(const Type& t) { return is_floating(t.dtype) && t.dtype != DType::f64; }
 
-// Whether each value of `from` is one of `to`.
+// Whether `to` can represent each value of `from`.
 bool widens(DType from, DType to) {
   return is_floating(from) && (to == DType::f64 || (to == DType::f32 && from != DType::f64));
 }
@@ -23,7 +23,7 @@ class Autocast {
  public:
   Autocast(Graph& g, const OpDef& copy, DType dtype) : g_(g), copy_(copy), lower_(dtype) {}
 
-  // Whether anything changed.
+  // Returns whether anything changed.
   Result<bool> run() {
     for (const NodeId n : g_.order()) {
       CLEAVE_CHECK(visit(n));
@@ -42,7 +42,7 @@ class Autocast {
     return found == now_.end() ? v : found->second;
   }
 
-  // v in another dtype, for `user` (invalid: the end of the graph).
+  // Returns v in another dtype, for `user` (invalid: the end of the graph).
   Result<ValueId> cast(ValueId v, DType t, NodeId user) {
     if (g_.type(v).dtype == t) return v;
     const auto known = casts_.find({v, t});
@@ -54,7 +54,8 @@ class Autocast {
     }
     NodeSpec spec;
     if (def.valid() && holds_all(*g_.node(def).op)) {
-      // The view of a cast, so that all views of a parameter share one, and products see through.
+      // Views the cast, so that all views of a parameter share one cast, and products see through
+      // it.
       CLEAVE_TRY(const ValueId from, cast(g_.node(def).inputs[0], t, user));
       spec.op = g_.node(def).op;
       spec.inputs = {from};
@@ -68,14 +69,14 @@ class Autocast {
     spec.before = user;
     if (user.valid()) {
       spec.loc = g_.node(user).loc;
-      if (def.valid()) spec.tag = g_.node(user).tag;  // a parameter's cast serves all regions
+      if (def.valid()) spec.tag = g_.node(user).tag;  // a parameter's cast is shared by all regions
     }
     CLEAVE_TRY(const NodeId made, g_.add_node(std::move(spec)));
     changed_ = true;
     return casts_[{v, t}] = g_.node(made).out(0);
   }
 
-  // What the operands of a call become; none: as they come.
+  // The dtype that a call's operands are converted to; none: they are left as they are.
   std::optional<DType> wanted(CastPolicy policy, const std::vector<ValueId>& inputs) const {
     switch (policy) {
       case CastPolicy::lower: return lower_;
@@ -135,7 +136,7 @@ class Autocast {
     return {};
   }
 
-  // A cast by name serves whoever asks for the same.
+  // Records a conversion of the program, so that later uses of that dtype share it.
   void remember(NodeId n) {
     const Node& node = g_.node(n);
     if (node.op != &copy_ || g_.view(n).given("memory_format")) return;
@@ -143,7 +144,7 @@ class Autocast {
     casts_.try_emplace({now(node.inputs[0]), g_.type(out).dtype}, out);
   }
 
-  // The operand of a copy into the dtype that it has by now.
+  // The operand of a copy to the dtype that the operand already has.
   ValueId uncopied(const Node& node) const {
     if (node.op != &copy_) return {};
     const OpView call = g_.view(g_.value(node.out(0)).def);
@@ -167,7 +168,7 @@ class Autocast {
     return g_.add_node(std::move(spec));
   }
 
-  // Whether the results are what they were, but for the widths of floats.
+  // Whether the results are unchanged, except for the widths of floats.
   bool fits(const Node& before, const Node& after) const {
     if (before.output_count != after.output_count) return false;
     for (uint32_t k = 0; k < before.output_count; ++k) {
@@ -192,7 +193,7 @@ class Autocast {
   Graph& g_;
   const OpDef& copy_;
   DType lower_;
-  std::map<ValueId, ValueId> now_;  // of replaced calls
+  std::map<ValueId, ValueId> now_;  // the replacements of values
   std::map<std::pair<ValueId, DType>, ValueId> casts_;
   std::vector<NodeId> replaced_;
   bool changed_ = false;

@@ -1,4 +1,4 @@
-// Mixed precision: a forward graph is rewritten so that products run in bf16 or f16.
+// Mixed precision: rewrites a forward graph so that products run in bf16 or f16.
 //
 //   graph @main(%x: input f32[8,4], %w: param f32[4,2] grad) {
 //     %y = mm(%x, %w)                          : f32[8,2]
@@ -14,15 +14,15 @@
 //     return %l.f32
 //   }
 //
-// The dtypes of what comes in and goes out stay: placeholders (weights stay f32, and so do their
-// gradients, derived of this graph), results, updates, operands and results of subgraphs. In
-// between, each operator runs as autocast_policy.h says. A value is cast to a dtype once, where it
-// is first asked for, and its views are views of the cast; what was cast to a wider dtype isn't
-// cast back. An operator that refuses mixed dtypes, or would give something else than floats of
-// the same shapes, gets its operands in the dtypes that the program gave them. A dtype that stands
-// in an attribute is kept.
+// The dtypes at the interface are kept: placeholders (weights stay f32, and so do their gradients,
+// which are derived from this graph), results, updates, operands and results of subgraphs. In
+// between, each operator runs as autocast_policy.h says. A value is cast to a dtype once, before
+// its first use in that dtype, and its views are views of the cast; a value that was cast to a
+// wider dtype isn't cast back. An operator that refuses mixed dtypes, or whose results would be
+// anything but floats of the same shapes, gets its operands in the dtypes of the program. A dtype
+// given as an attribute is kept.
 //
-// Once more changes nothing.
+// Applying it again changes nothing.
 #pragma once
 #include "ir/graph.h"
 

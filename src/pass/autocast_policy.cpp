@@ -1,9 +1,9 @@
-// PyTorch's lists for the CPU, by the operators of graphs.
+// PyTorch's lists for the CPU, in terms of graph operators.
 //
 // Source: aten/src/ATen/autocast_mode.cpp, TORCH_LIBRARY_IMPL(aten, AutocastCPU), PyTorch 2.13.
-// PyTorch casts where a function is called, before it is taken apart; rows whose names differ say
-// what the function is taken apart to. Losses that are several calls are cast where they are
-// traced (trace/function_loss.cpp). Functions that graphs have no operator for have no row.
+// PyTorch casts where a function is called, before it is decomposed; rows whose names differ say
+// what the function decomposes to. Losses that consist of several calls are cast where they are
+// traced (trace/function_loss.cpp). Functions without a graph operator have no row.
 #include "pass/autocast_policy.h"
 
 #include <algorithm>

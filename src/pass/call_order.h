@@ -1,4 +1,4 @@
-// What passes that move calls ask of a graph.
+// Graph queries for passes that move calls.
 #pragma once
 #include <vector>
 
@@ -6,13 +6,13 @@
 
 namespace cleave {
 
-// A call with an effect is never moved, so what moves calls leaves such a graph alone.
+// A call with an effect is never moved, so passes that move calls skip such a graph.
 bool has_effect(const Graph& g);
 
-// By value: whether return names it.
+// By value: whether a return names it.
 std::vector<bool> returned_values(const Graph& g);
 
-// By node: where it stands.
+// By node: its position.
 std::vector<size_t> positions(const Graph& g);
 
 }  // namespace cleave

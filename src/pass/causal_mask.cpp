@@ -8,7 +8,7 @@
 namespace cleave {
 namespace {
 
-// row * i + column * j + constant; a predicate holds where that is at least 0.
+// row * i + column * j + constant; a predicate holds if that is at least 0.
 struct IndexForm {
   int64_t row = 0, column = 0, constant = 0;
   bool is_predicate = false;
@@ -65,7 +65,7 @@ class FormReader {
     return IndexForm{0, 0, static_cast<int64_t>(d)};
   }
 
-  // A line that stands along the columns is turned to the rows, or dims of 1 are put around it.
+  // A vector along the columns is transposed to the rows, or dims of size 1 are inserted around it.
   std::optional<IndexForm> read_view(const OpView& op, int depth) const {
     std::optional<IndexForm> f = read(op.in(0), depth + 1);
     if (!f) return f;

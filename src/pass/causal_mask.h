@@ -1,16 +1,17 @@
-// Whether a mask closes exactly what lies after the diagonal.
+// Whether a mask masks exactly the positions after the diagonal.
 //
 //   where(le(sub(unsqueeze(arange(n); dim=0), unsqueeze(arange(n); dim=1)); other=0), 0, -inf)
 //
-// A value [rows,columns] that is made of aranges is a form a * row + b * column + c, or whether
-// such a form is at least 0; nothing is computed.
+// A value [rows,columns] made of aranges is a linear form a * row + b * column + c, or a predicate
+// that tests whether such a form is at least 0; nothing is evaluated.
 #pragma once
 #include "ir/graph.h"
 
 namespace cleave {
 
-// True: open where column <= row. The mask is added, -inf where closed, or a bool: true is open or,
-// without `opens`, closed. False: it isn't so, or that isn't seen.
+// Returns true if the mask is open exactly where column <= row. The mask is added, with -inf where
+// masked, or it is a bool: true means open or, without `opens`, masked. Returns false if it isn't
+// causal or this can't be determined.
 bool is_causal_mask(const Graph& g, ValueId mask, bool opens = true);
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// What passes over collectives ask of a graph.
+// Graph queries for passes over collectives.
 #pragma once
 #include <vector>
 
@@ -6,8 +6,8 @@
 
 namespace cleave {
 
-// The wait_tensor that alone reads the collective's one result; invalid where something else reads
-// or returns it, or the two bear different tags.
+// Returns the wait_tensor that is the only user of the collective's single result; invalid if the
+// result has another user or is returned, or if the tags of the two calls differ.
 NodeId only_wait(const Graph& g, NodeId collective, const std::vector<bool>& is_returned);
 
 }  // namespace cleave

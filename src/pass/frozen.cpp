@@ -7,7 +7,7 @@ namespace {
 
 constexpr int max_calls = 32;
 
-// As a table: what rules of pre_grad make of weights, and what programs write beside them.
+// The operators that pre_grad rules apply to weights, and those that programs write next to them.
 bool is_passed(const std::string& op) {
   static constexpr auto names = std::to_array<std::string_view>(
       {"add",     "sub",   "mul",       "div",  "neg",   "rsqrt",     "sqrt",    "reciprocal",

@@ -6,7 +6,7 @@
 namespace cleave {
 namespace {
 
-// What is a defect of a rule of ours is a mistake in one of the host program's.
+// A bug in a rule of cleave is a user error in a rule of the host program.
 Failure as_users(Failure f) {
   if (f.kind == ErrorKind::bug) f.kind = ErrorKind::user;
   return f;
@@ -24,7 +24,7 @@ Result<Pass> pass_of(const RewriteRule& rule, const OpRegistry& ops) {
     text.name += ".backward";
     text.derive = [&ops](const Graph& g) { return make_joint(g, ops); };
     CLEAVE_TRY(std::vector<Rule> derived, rules_of(text, ops));
-    // The whole is looked for before its forward alone.
+    // The joint rules are tried before those of the forward alone.
     pass.rules.insert(pass.rules.begin(), derived.begin(), derived.end());
   }
   return pass;

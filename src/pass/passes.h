@@ -1,5 +1,4 @@
-// The passes by name: each is in the file of its name in the folder of its stage,
-// its golden beside it.
+// The passes by name: each is in the file of its name in its stage's folder, beside its golden.
 #pragma once
 #include "pass/pass.h"
 

@@ -13,7 +13,7 @@ bool is_split(const std::string& name) {
 
 Dim size_of(const Piece& p) { return p.stop - p.start; }
 
-// A squeeze that takes the piece's own dim away, and no other.
+// Whether the call is a squeeze that removes the piece's own dim and no other.
 bool takes_dim(const OpView& call, const Piece& p) {
   if (p.drops || !(size_of(p) == Dim(1))) return false;
   const Type& x = call.in_type(0);
@@ -25,7 +25,7 @@ bool takes_dim(const OpView& call, const Piece& p) {
 
 }  // namespace
 
-// Without an OpView, which lists all results: there may be many.
+// Avoids OpView, which lists all results: there may be many.
 Piece PieceFinder::part_of_split(NodeId n, uint32_t index, bool drops) {
   const Node& node = graph_.node(n);
   const AttrValue* given = node.attrs.find(static_cast<uint16_t>(node.op->schema.find("dim")));

@@ -133,7 +133,7 @@ bool runs(const PassRow& row, const PassOptions& options, const std::string& nam
   return !names(options.off) && (!row.asked || names(options.on));
 }
 
-// Rule passes side by side, as one set of rules.
+// Consecutive rule passes, run as one set of rules.
 class Group {
  public:
   void add(Pass pass) {
@@ -162,7 +162,7 @@ class Group {
       matches += report.matches;
     }
     if (matches > 0) eliminate_dead_code(graph);
-    // What is no rule's own: the walk over the graph.
+    // Time that no single rule accounts for: the walk over the graph.
     double ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     for (size_t k = first; k < reports.size(); ++k) ms -= reports[k].ms;
@@ -209,7 +209,7 @@ Status run_table(PassStage stage, Graph& graph, const OpRegistry& ops, const Pas
   return {};
 }
 
-// A value that has other readers gets its gradients in another order, and so another sum.
+// With other users, a value's gradients are added in another order, which changes the sum.
 bool moves_gradients(PassStage stage, const Graph& graph) {
   return stage == PassStage::pre_grad &&
          std::ranges::any_of(graph.placeholders(), [](const Placeholder& p) {
@@ -235,7 +235,7 @@ Result<std::vector<CompilePass>> run_stage(PassStage stage, Graph& graph, const 
                                            const PassOptions& options) {
   CLEAVE_CHECK(check_names(options.off));
   CLEAVE_CHECK(check_names(options.on));
-  eliminate_dead_code(graph);  // a reader that nothing reads is none
+  eliminate_dead_code(graph);  // a dead user must not count as one
   const ResultStrides strides(graph);
   std::vector<CompilePass> reports;
   if (stage == PassStage::pre_grad)

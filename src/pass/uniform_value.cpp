@@ -30,7 +30,7 @@ bool is_one_of(const auto& names, const std::string& name) {
   return std::ranges::find(names, std::string_view(name)) != names.end();
 }
 
-// Element 0, as a kernel holds it.
+// Element 0, as a kernel represents it.
 Number number_of(const Array& a) {
   if (a.dtype == DType::boolean) return AttrValue(a.i[0] != 0);
   if (!a.floating()) {
@@ -41,14 +41,14 @@ Number number_of(const Array& a) {
   return AttrValue(round_to(a.dtype, round_to(DType::f32, a.f[0])));
 }
 
-// Whether f32 holds the number but for rounding, which `full` does again: neither infinity nor 0 of
-// what isn't.
+// Whether f32 holds the number up to rounding, which `full` repeats: a finite number must not
+// become infinite, nor a nonzero one 0.
 bool is_written_in_f32(double x) {
   const double y = round_to(DType::f32, x);
   return std::isfinite(y) && (y != 0 || x == 0);
 }
 
-// A number of a constructor in its dtype; f32 as it is written, where it can be.
+// A constructor's number in its dtype; for f32 as it was written, if possible.
 Number as_dtype(const AttrValue& v, DType t) {
   const Dim* d = v.get<Dim>();
   if (!v.is_number() || (d && !d->is_const()) || t == DType::c64) return {};
@@ -77,7 +77,7 @@ Array one_element(const Type& t, const AttrValue& v) {
   return a;
 }
 
-// sum + alpha * x rounds twice; quotients that are cut are corrected in ways of their own.
+// sum + alpha * x rounds twice; truncated quotients are corrected in other ways.
 bool rounds_otherwise(const OpView& call) {
   const auto is_given = [&](const char* name) {
     return call.def().schema.find(name) >= 0 && call.given(name);
@@ -86,7 +86,7 @@ bool rounds_otherwise(const OpView& call) {
   return is_given("alpha") && is_floating(call.out_type(0).dtype) && call.float_attr("alpha") != 1;
 }
 
-// A conversion to f32 leaves the number as it is written.
+// Whether the call converts to f32, which keeps the number as it was written.
 bool stays_as_written(const OpView& call, const AttrValue& number) {
   return call.name() == "_to_copy" && call.out_type(0).dtype == DType::f32 &&
          is_floating(call.in_type(0).dtype) && is_written_in_f32(number.as_double());
@@ -174,7 +174,7 @@ bool UniformValues::is_zero_product(const OpView& call) const {
   return false;
 }
 
-// The call on tensors of one element, by the reference.
+// Evaluates the call on tensors of one element with the reference rule.
 Number UniformValues::computed(const OpView& call) const {
   const Type& y = call.out_type(0);
   if (y.dtype == DType::c64 || !call.def().reference.present()) return {};
@@ -195,7 +195,7 @@ Number UniformValues::computed(const OpView& call) const {
     if (!number || t.dtype == DType::c64) return {};
     const bool widens = !is_floating(t.dtype) && is_floating(y.dtype);
     if (widens && std::abs(number->as_double()) > 0x1p24) return {};
-    // Kernels may cut what is out of range in another way than the reference.
+    // Kernels may convert numbers out of range differently from the reference.
     if (is_floating(t.dtype) && is_integer(y.dtype) && !(std::abs(number->as_double()) < 0x1p31))
       return {};
     is_double |= t.dtype == DType::f64;
@@ -205,7 +205,7 @@ Number UniformValues::computed(const OpView& call) const {
     if (!x.ok()) return {};
     spec.inputs.back() = *x;
   }
-  // A kernel's numbers are f32 unless an operand is f64.
+  // A kernel computes with f32 numbers unless an operand is f64.
   for (const auto& [arg, value] : call.attrs().given())
     if (const double* d = value.get<double>(); d && !is_double && round_to(DType::f32, *d) != *d)
       return {};

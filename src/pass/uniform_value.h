@@ -1,15 +1,15 @@
-// Values that hold one number everywhere, as far as a graph's constants tell.
+// Values whose elements are all one number, as far as the graph's constants show.
 //
 //   constructors    full, zeros, ones, *_like, fill, ...     their number
 //   views, copies   view, expand, slice, split, flip, ...    that of the operand
 //   joins           cat, stack, constant_pad_nd              where all parts have the same
-//   arithmetic      add, mul, where, eq, _to_copy, ...       as the operator's reference says
-//   reductions      sum, mean, amax, amin, any, all          where every way to sum is exact
+//   arithmetic      add, mul, where, eq, _to_copy, ...       as the operator's reference computes
+//   reductions      sum, mean, amax, amin, any, all          if every order of summation is exact
 //   mul by 0        of integers, whatever the other operand
 //
-// Numbers are those that a kernel computes to the bit: f32 arithmetic rounds once, which float64
-// rounded to f32 does too; bf16 and f16 are computed in f32 and rounded. exp and its kin, which
-// kernels approximate, aren't among them. x * 0 of floats may be NaN.
+// The numbers are bit for bit those that a kernel computes: f32 arithmetic rounds once, as does
+// float64 rounded to f32; bf16 and f16 are computed in f32 and rounded. exp and similar functions,
+// which kernels approximate, are excluded. x * 0 of floats may be NaN.
 #pragma once
 #include <optional>
 #include <vector>
@@ -20,10 +20,10 @@ namespace cleave {
 
 class UniformValues {
  public:
-  // One walk over the graph: linear in its calls.
+  // Walks over the graph once: linear in its calls.
   explicit UniformValues(const Graph& graph);
 
-  // The number, a double, an integer or a bool as the dtype of v is; null where there is none.
+  // Returns the number as a double, integer or bool, by the dtype of v; null if v isn't uniform.
   const AttrValue* find(ValueId v) const;
 
  private:

@@ -5,13 +5,13 @@
 namespace cleave {
 namespace {
 
-// Leading dims of 1, so that there are four.
+// Adds leading dims of size 1 until there are four.
 ValueId four_dims(Builder& b, ValueId v) {
   while (b.type(v).rank() < 4) v = b.unsqueeze(v, 0);
   return v;
 }
 
-// As a mask that is added: zeros where open.
+// As a mask to be added: zeros where open.
 ValueId added(Builder& b, const AttentionMask& m, DType t) {
   if (!m.fill) {
     const ValueId v = b.convert(m.value, t);

@@ -104,7 +104,7 @@ class RuleCompiler {
     return static_cast<int>(at);
   }
 
-  // The operators whose calls the root can be.
+  // Collects the operators that the root can be a call of.
   Status find_anchors(int root) {
     const CompiledPattern& p = out_.patterns[root];
     switch (p.kind) {
@@ -122,7 +122,7 @@ class RuleCompiler {
     }
   }
 
-  // Whether the pattern's value is known once the roots before have matched.
+  // Whether the pattern's value is known once the earlier roots have matched.
   bool is_known(int p) const {
     const CompiledPattern& node = out_.patterns[p];
     if (node.is_repeated) return false;
@@ -135,7 +135,7 @@ class RuleCompiler {
     if (node.name >= 0 && node.kind != Kind::number) known_names_.insert(node.name);
   }
 
-  // From a known value up to the root, through calls only.
+  // Finds the path from a known value up to the root, through calls only.
   Status find_way(int root) {
     std::vector<Climb> way;
     int known = -1;

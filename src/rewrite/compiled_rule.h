@@ -1,4 +1,4 @@
-// A rule with its operators looked up: what the matcher walks over.
+// A rule with its operators resolved: the form that the matcher uses.
 #pragma once
 #include "ir/op_def.h"
 #include "rewrite/rule.h"
@@ -8,7 +8,7 @@ namespace cleave {
 struct CompiledAttr {
   uint16_t arg;
   AttrTest::Kind kind;
-  AttrValue value;  // equals: as a node holds it
+  AttrValue value;  // equals: in the canonical form that nodes hold
   int name = -1;    // binds
 };
 
@@ -27,10 +27,10 @@ struct CompiledPattern {
   bool is_repeated = false;  // inside each()
 };
 
-// One step up from a value that is known to the result that is looked for.
+// One step up from a known value toward the result that is searched for.
 struct Climb {
-  int call;    // this pattern's call reads the value
-  int result;  // the next step, or the search, is about this result of it; -1: any
+  int call;    // the call of this pattern uses the value
+  int result;  // the next step, or the search, concerns this result of it; -1: any
 };
 
 struct CompiledRule {
@@ -39,13 +39,13 @@ struct CompiledRule {
   std::vector<int> roots;
   std::vector<std::string> names;
   std::vector<int> known;                  // for each root but the first: the pattern to start from
-  std::vector<std::vector<Climb>> climbs;  // and the way up
+  std::vector<std::vector<Climb>> climbs;  // and the path up from it
   std::vector<const OpDef*> anchors;       // of the first root
 };
 
-// Errors (bug), with the rule's name: an operator or attribute that isn't there, a value of the
-// wrong kind, more operands than the operator has, each() in each(), results() below another
-// pattern, a search without a call, one that nothing ties to those before, a rule without build.
+// Errors (bug), with the rule's name: an unknown operator or attribute, a value of the wrong kind,
+// more operands than the operator has, each() in each(), results() below another pattern, a search
+// that isn't a call, one that shares nothing with the searches before it, a rule without build.
 Result<CompiledRule> compile_rule(const Rule& rule, const OpRegistry& ops);
 
 }  // namespace cleave

@@ -11,7 +11,7 @@ namespace {
 
 using Numbers = std::vector<double>;  // in the order of GraphRule::numbers
 
-// Both graphs with the numbers put in.
+// Both graphs with the numbers substituted.
 struct Instance {
   Graph search, replace;
 };
@@ -39,7 +39,7 @@ Result<Instance> instance_of(const GraphRule& spec, const Numbers& numbers) {
   return made;
 }
 
-// "a symbol" where the attribute is one symbol and nothing else.
+// Returns the symbol if the attribute is exactly one symbol; else an empty string.
 std::string lone_symbol(const AttrValue& v) {
   const Dim* d = v.get<Dim>();
   if (!d || d->is_const()) return "";
@@ -57,7 +57,7 @@ bool has_symbols(const AttrValue& v) {
 std::string number_name(size_t k) { return fmt::format("number {}", k); }
 std::string symbol_name(const std::string& s) { return "symbol " + s; }
 
-// What two instances with different numbers have in common, as a pattern.
+// Writes as a pattern what two instances with different numbers have in common.
 class PatternWriter {
  public:
   PatternWriter(const Graph& g, const Graph& other, const Numbers& a, const Numbers& b)
@@ -162,7 +162,7 @@ Attrs put_in(const Attrs& attrs, const Sizes& sizes) {
   return out;
 }
 
-// One rule at work: instances by their numbers, made when they are first met.
+// The state of one rule: instances by their numbers, created when first needed.
 class GraphRuleState {
  public:
   explicit GraphRuleState(GraphRule spec) : spec_(std::move(spec)) {}

@@ -1,4 +1,4 @@
-// A rule given as two graphs: what is searched for, and what takes its place.
+// A rule given as two graphs: the one to search for, and its replacement.
 //
 //   graph @search(%m: symint, %n: symint, %x: input f32[m,n]) {
 //     %e = exp(%x)
@@ -9,14 +9,14 @@
 //     return %x
 //   }
 //
-// Placeholders are values of any call, of this rank and dtype; symbols are sizes, each one size
-// wherever it stands; a number that is declared stands for any number. Every other attribute has to
-// be as it stands there. Results are replaced in order. A pattern is found by its calls and then
-// held against the graph with sizes and numbers put in, so constants that follow from them (what a
-// derivative multiplies by) are compared as well.
+// Placeholders match any value of their rank and dtype; symbols match sizes, the same size at each
+// occurrence; a declared number matches any number. Every other attribute must be equal. Results
+// are replaced in order. A pattern is found by its calls and then compared with the graph after
+// substituting sizes and numbers, so that constants derived from them (such as a factor in a
+// derivative) are compared as well.
 //
-// `derive` makes other graphs of both, the joint graphs for example: the same rule then also
-// rewrites what differentiation has made of the pattern.
+// `derive` transforms both graphs, into joint graphs for example, so that the same rule also
+// rewrites what differentiation made of the pattern.
 #pragma once
 #include "rewrite/rule.h"
 
@@ -24,19 +24,19 @@ namespace cleave {
 
 struct GraphRule {
   std::string name;
-  Graph search, replace;  // equal placeholders, by name and type; as many results
-  // By name: the number that stands for it in both graphs.
+  Graph search, replace;  // equal placeholders, by name and type; equally many results
+  // By name: the number that represents it in both graphs.
   std::vector<std::pair<std::string, double>> numbers = {};
   std::function<Result<Graph>(const Graph&)> derive = {};
   bool rounds = false;
 };
 
-// Errors (bug), with the rule's name: placeholders or results that differ, a result that no call
-// makes, what `derive` refuses.
+// Errors (bug), with the rule's name: placeholders or results that differ, a result that isn't the
+// result of a call, a failure of `derive`.
 Result<Rule> rule_of(GraphRule spec);
 
-// The rule of a text that holds the graphs @search and @replace, once for each dtype, of which f32
-// in the text is the first: names end in the dtype then.
+// The rule of a text that holds the graphs @search and then @replace, made once for each dtype,
+// which replaces f32 in the text. If there are several dtypes, the rules' names end in the dtype.
 struct TextRule {
   std::string name;
   std::string text;

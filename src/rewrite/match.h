@@ -1,4 +1,4 @@
-// Where a pattern fits: what its names stand for.
+// A match of a pattern: what its names are bound to.
 #pragma once
 #include <string_view>
 
@@ -6,15 +6,15 @@
 
 namespace cleave {
 
-// What one name stands for.
+// What one name is bound to.
 struct Capture {
   Values values;              // one; inside each(), one for each item
-  std::vector<NodeId> nodes;  // the calls that make them, invalid for placeholders
-  AttrValue attr;             // an attribute, or a number that stands for an operand
+  std::vector<NodeId> nodes;  // the calls that define them, invalid for placeholders
+  AttrValue attr;             // an attribute, or a number given for an operand
   bool is_bound = false;
 };
 
-// A pattern's names in its graph. Names that the pattern doesn't have are a defect of the rule.
+// The bindings of a pattern's names. Asking for a name that the pattern lacks is a bug in the rule.
 class Match {
  public:
   Match(const Graph& graph, const std::vector<std::string>& names)
@@ -33,14 +33,14 @@ class Match {
   OpView call(std::string_view name) const { return graph_->view(node(name)); }
   const AttrValue& attr(std::string_view name) const { return capture(name).attr; }
   double scalar(std::string_view name) const { return attr(name).as_double(); }
-  // Attributes as numbers; symbolic ones count as 0, so rules ask is_static() first.
+  // Attributes as numbers; symbolic ones are read as 0, so rules check is_static() first.
   int64_t integer(std::string_view name) const;
   std::vector<int64_t> integers(std::string_view name) const;
 
   // The values that are replaced, and the calls of the match, users first.
   const Values& outputs() const { return outputs_; }
   const std::vector<NodeId>& calls() const { return calls_; }
-  // Calls and results taken by their index.
+  // Number of calls matched, plus results selected by index.
   int64_t size() const { return static_cast<int64_t>(calls_.size()) + picked_; }
 
  private:

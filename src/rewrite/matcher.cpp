@@ -59,7 +59,7 @@ void Matcher::undo(size_t mark) {
 bool Matcher::bind_value(int name, ValueId v) {
   if (name < 0) return true;
   Capture& c = match_.captures_[name];
-  if (c.is_bound && c.values.empty()) return false;  // a number elsewhere
+  if (c.is_bound && c.values.empty()) return false;  // bound to a number elsewhere
   if (c.values.size() > item_base_[name]) return c.values.back() == v;
   trail_.push_back({Undo::Kind::capture, name, c.is_bound});
   c.values.push_back(v);

@@ -1,4 +1,4 @@
-// Looks for a rule's pattern at a call, going back where a choice turns out wrong.
+// Matches a rule's pattern at a call, with backtracking.
 #pragma once
 #include "rewrite/compiled_rule.h"
 
@@ -6,25 +6,25 @@ namespace cleave {
 
 class Matcher {
  public:
-  // `is_returned` has an entry for each value of the graph that a return names.
+  // `is_returned` has an entry for each value of the graph: whether a return names it.
   Matcher(const Graph& graph, const CompiledRule& rule, const std::vector<bool>& is_returned);
 
   enum class Found : uint8_t { no, refused, yes };
-  // Whether the rule's first result can be one of n's. `refused`: the pattern fits, but not its
-  // condition, users or tags; or it was given up after max_steps.
+  // Whether the rule's first result can be a result of n. `refused`: the pattern matches, but its
+  // condition, users or tags don't; or the search was abandoned after max_steps.
   Found find(NodeId n);
-  // After `yes`, until find is called again.
+  // Valid after `yes`, until the next call of find.
   const Match& match() const { return match_; }
 
   static constexpr int max_steps = 10000;  // calls of solve for one find
 
  private:
-  // What is left to be matched: a list on the stack.
+  // What remains to be matched: a linked list on the stack.
   struct Goal {
     int pattern;  // -1: the end of one item of each()
     ValueId value;
-    NodeId user;       // the call that reads it, for numbers and lists
-    uint32_t operand;  // and where: flat, but for numbers, which are found in the schema
+    NodeId user;       // the call that uses it, for numbers and lists
+    uint32_t operand;  // and the position among that operator's operands
     const Goal* next;
   };
   struct Undo {

@@ -1,4 +1,4 @@
-// Which of two calls stands first, kept while calls are put between others.
+// Tells which of two calls comes first; maintained while calls are inserted.
 #pragma once
 #include "ir/graph.h"
 
@@ -8,7 +8,7 @@ class NodeOrder {
  public:
   explicit NodeOrder(const Graph& graph) : graph_(graph) { number(); }
   bool before(NodeId a, NodeId b) const { return at_[a.v] < at_[b.v]; }
-  // The call was put where it stands now. Halves the gap there; renumbers where there is none.
+  // Records the call's new position. Halves the gap there; renumbers all calls if there is none.
   void place(NodeId n);
 
  private:

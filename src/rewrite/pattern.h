@@ -5,20 +5,20 @@
 //        {{"dims", bind("q")}})
 //
 //   any(name)            any value
-//   number(name), number(v)   a number that stands for an operand; one that equals v
+//   number(name), number(v)   a number given for an operand; one that equals v
 //   absent()             no operand;  optional(p): none, or p
 //   call(ops, operands, attributes)   the first result of a call of one of these operators
 //   result(call, k)      its result k;  result_of(call): any of its results
-//   results(call)        all its results, replaced together: only as what is searched for
+//   results(call)        all its results, replaced together: only at the top of a search
 //   list({p, q})         a list operand, item by item;  each(p): all items match p
-//   either({p, q})       the first that fits
+//   either({p, q})       the first that matches
 //
-// Missing operands at the end match none alone, and an attribute that isn't mentioned must have its
-// default. A name that stands twice is one value, a Pattern that is used twice is one call. Inside
-// each(p), a name captures one value for each item.
+// Operands left out at the end match only none, and an attribute that isn't mentioned must have its
+// default. A name that occurs twice must be the same value, a Pattern that is used twice the same
+// call. Inside each(p), a name captures one value for each item.
 //
-// A matched call has no users beside the match unless it is shared(); its checkpoint tag is that of
-// the others; it has no effect.
+// A matched call has no users outside the match unless it is shared(), has the same checkpoint tag
+// as the other calls, and has no effect.
 #pragma once
 #include <functional>
 #include <memory>
@@ -30,12 +30,12 @@
 
 namespace cleave {
 
-// What an attribute has to be.
+// The condition on an attribute.
 struct AttrTest {
   enum class Kind : uint8_t { equals, binds, anything };
   Kind kind = Kind::equals;
   AttrValue value;   // equals
-  std::string name;  // binds: captured under it
+  std::string name;  // binds: the name that captures it
 
   AttrTest() = default;
   template <class T>
@@ -55,15 +55,15 @@ class Pattern {
   const PatternNode& node() const { return *node_; }
   const PatternNode* identity() const { return node_.get(); }
 
-  // Captures the value, and the call that makes it.
+  // Captures the value and the call that defines it.
   Pattern named(std::string name) const;
-  // May be read beside the match too; it then stays.
+  // May have users outside the match; it is then kept.
   Pattern shared() const;
-  // The first two operands may stand the other way round.
+  // The first two operands may be swapped.
   Pattern commutes() const;
-  // Only where the value's type passes.
+  // Matches only if `test` accepts the value's type.
   Pattern where(std::function<bool(const Type&)> test) const;
-  // Below calls of these operators, which are passed over by their first operand.
+  // May be below calls of these operators, which are skipped along their first operand.
   Pattern through(std::vector<std::string> ops) const;
 
  private:
@@ -86,7 +86,7 @@ struct PatternNode {
   };
   Kind kind = Kind::any;
   std::string name;
-  std::vector<std::string> ops;  // of a call; what `through` passes over
+  std::vector<std::string> ops;  // of a call; those that `through` skips
   std::vector<Pattern> children;
   AttrTests attrs;
   AttrValue value;  // of a number; none: any number

@@ -83,7 +83,7 @@ Result<Replaced> Replacer::replace(const Rule& rule, const Match& match) {
   }
   for (const NodeId n : match.calls())
     if (!graph_.node(n).erased) erase_unread(n);
-  std::ranges::sort(out.made);  // by id: in order of making
+  std::ranges::sort(out.made);  // by id: in order of creation
   for (size_t i = 0; i < values.size(); ++i) {
     if (!values[i].valid()) continue;
     const NodeId def = graph_.value(values[i]).def;
@@ -124,8 +124,8 @@ bool Replacer::is_read_beside(const Match& match, ValueId v) const {
   });
 }
 
-// What the caller gets has no gradient where it had none. Its strides come back after the rewrite
-// (ir/result_strides.h), on a clone where they must: so a clone that is there for them stays.
+// A returned value without a gradient must not gain one. Its strides are restored after the rewrite
+// (ir/result_strides.h), by a clone if needed, so a clone that already serves that purpose is kept.
 bool Replacer::keeps_interface(const Match& match, const Values& values) const {
   const bool is_clone =
       match.calls().size() == 1 && graph_.node(match.calls()[0]).op->name == "clone";
@@ -146,7 +146,7 @@ bool Replacer::keeps_interface(const Match& match, const Values& values) const {
   return true;
 }
 
-// What must be saved stays a call: its operand may be one that runs again.
+// A value tagged must_save must remain the result of a call: the call's operand may be recomputed.
 bool Replacer::loses_tag(const Match& match, const Values& values,
                          const std::vector<NodeId>& made) const {
   if (graph_.node(match.calls()[0]).tag.policy != Recompute::must_save) return false;
@@ -155,14 +155,14 @@ bool Replacer::loses_tag(const Match& match, const Values& values,
   });
 }
 
-// Each new call goes before its first reader, where what it reads is there by then.
+// Moves each new call to just before its first user, if its operands are defined by then.
 bool Replacer::settle_places(const Match& match, const Values& values,
                              const std::vector<NodeId>& made, NodeId root) {
   std::vector<NodeId> gone = match.calls();
   std::ranges::sort(gone);
-  std::unordered_map<uint32_t, NodeId> place;  // of new calls: in front of which call
+  std::unordered_map<uint32_t, NodeId> place;  // of each new call: before which call
   const auto is_new = [&](NodeId n) { return std::ranges::find(made, n) != made.end(); };
-  // Where a reader stands, new ones where they will stand.
+  // The position of a user; for a new call, its future position.
   const auto stands = [&](NodeId n) {
     const auto it = place.find(n.v);
     return it == place.end() ? n : it->second;
@@ -189,7 +189,7 @@ bool Replacer::settle_places(const Match& match, const Values& values,
   for (const NodeId n : made)
     for (const ValueId v : graph_.node(n).inputs)
       if (!is_there(v, place[n.v])) return false;
-  for (size_t o = 0; o < values.size(); ++o)  // a value that was there before its output
+  for (size_t o = 0; o < values.size(); ++o)  // existing values must precede the output's users
     for (const Use& use : graph_.uses(match.outputs()[o]))
       if (!std::ranges::binary_search(gone, use.node) && !is_there(values[o], use.node))
         return false;

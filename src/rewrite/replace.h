@@ -1,4 +1,4 @@
-// Puts what a rule builds in place of what it matched.
+// Replaces what a rule matched by what it builds.
 #pragma once
 #include <optional>
 
@@ -9,19 +9,20 @@
 namespace cleave {
 
 struct Replaced {
-  bool is_done = false;          // false: nothing was changed, an order or a gradient forbids it
+  bool is_done = false;          // false: unchanged, as order, gradients or a tag forbid it
   std::vector<NodeId> made;      // new calls, in order
-  Values values;                 // what stands for each output now
-  std::vector<NodeId> orphaned;  // calls that lost a reader or a neighbour and may fit now
+  Values values;                 // what replaces each output
+  std::vector<NodeId> orphaned;  // calls that lost a user or a neighbour and may match now
 };
 
 class Replacer {
  public:
   Replacer(Graph& graph, const OpRegistry& ops);
-  // New calls stand before the call replaced, or, where several are, each before its first reader.
-  // They take its source and tag; a value that replaces another takes its name; calls that nothing
-  // reads any more go. Errors (bug) name rule and node, and leave the graph as it was: a build that
-  // fails, gives another number of values or other types, or reads what it replaces.
+  // New calls are placed before the replaced call; if several are replaced, each before its first
+  // user. They get its source location and tag; a replacement takes the name of the value it
+  // replaces; calls without remaining users are erased. Errors (bug) name rule and node, and leave
+  // the graph unchanged: a build that fails, returns another number of values or other types, or
+  // uses what it replaces.
   Result<Replaced> replace(const Rule& rule, const Match& match);
 
   const std::vector<bool>& is_returned() const { return is_returned_; }
@@ -29,7 +30,7 @@ class Replacer {
  private:
   Status check_values(const Match& match, const Values& values,
                       const std::vector<NodeId>& made) const;
-  // By a call that isn't the match's own, or by the caller.
+  // Used by a call outside the match, or returned.
   bool is_read_beside(const Match& match, ValueId v) const;
   bool keeps_interface(const Match& match, const Values& values) const;
   bool loses_tag(const Match& match, const Values& values, const std::vector<NodeId>& made) const;
@@ -39,9 +40,9 @@ class Replacer {
 
   Graph& graph_;
   const OpRegistry& ops_;
-  bool is_joint_;                   // gradients are taken already
+  bool is_joint_;                   // it contains gradients already
   std::vector<bool> is_returned_;   // by value
-  std::optional<NodeOrder> order_;  // once a rule with several results has matched
+  std::optional<NodeOrder> order_;  // set once a rule with several results has matched
 };
 
 }  // namespace cleave

@@ -1,4 +1,5 @@
-// A rewrite rule: where a pattern fits and its condition holds, its results are computed otherwise.
+// A rewrite rule: where its pattern matches and its condition holds, its results are computed
+// another way.
 #pragma once
 #include "cleave/report.h"
 #include "ir/builder.h"
@@ -9,14 +10,14 @@ namespace cleave {
 
 struct Rule {
   std::string name;
-  // The results that are replaced; the first one is looked for, the others must share a call or a
-  // named value with those before.
+  // The results to replace. The search starts at the first one; each other must share a call or a
+  // named value with those before it.
   std::vector<Pattern> search;
   std::function<bool(const Match&)> when = {};
-  // One value for each of `search`, of its type; none for a result that only calls of the match
-  // read. New calls stand where the replaced ones stood.
+  // Returns one value for each of `search`, of its type; none for a result that only calls of the
+  // match use. New calls take the place of the replaced ones.
   std::function<Values(Builder&, const Match&)> build = {};
-  // Its results may be rounded otherwise: off in strict programs.
+  // The results may be rounded differently: disabled in strict programs.
   bool rounds = false;
 };
 

@@ -82,14 +82,14 @@ class Rewriting {
     return true;
   }
 
-  // The readers of what changed, then (taken first) the new calls, the last one first.
+  // Queues the users of changed values and, to be taken first, the new calls, the last one first.
   void try_again(const Replaced& done) {
     for (const ValueId v : done.values)
       if (v.valid() && graph_.use_count(v) <= max_readers)
         for (const Use& use : graph_.uses(v)) todo_.push_back(use.node);
     todo_.insert(todo_.end(), done.made.begin(), done.made.end());
   }
-  static constexpr uint32_t max_readers = 8;  // more are found by the next sweep
+  static constexpr uint32_t max_readers = 8;  // the next sweep finds any others
 
   Graph& graph_;
   const std::vector<CompiledRule>& rules_;
@@ -99,7 +99,7 @@ class Rewriting {
   Replacer replacer_;
   std::vector<std::unique_ptr<Matcher>> matchers_;
   std::vector<NodeId> todo_;  // a stack
-  int64_t left_;              // rewrites
+  int64_t left_;              // rewrites still allowed
 };
 
 }  // namespace

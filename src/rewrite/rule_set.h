@@ -1,9 +1,9 @@
-// Rules in order, applied to a graph until none fits any more.
+// An ordered list of rules, applied to a graph until none matches.
 //
-// Each call is offered to the rules whose search begins with its operator, first come first
-// served, from the last call to the first; after a rewrite the new calls and the readers of what
-// changed are tried at once. So a run costs time linear in the calls, whatever the rules for other
-// operators are. The result depends on graph and rules alone.
+// Each call is offered to the rules whose search begins with its operator, in the order of the
+// rules, from the last call to the first; after a rewrite the new calls and the users of changed
+// values are tried at once. A run therefore takes time linear in the calls, regardless of the rules
+// for other operators. The result depends only on the graph and the rules.
 #pragma once
 #include <unordered_map>
 
@@ -13,15 +13,16 @@ namespace cleave {
 
 class RuleSet {
  public:
-  // Errors (bug): as compile_rule.
+  // Errors (bug): those of compile_rule.
   static Result<RuleSet> make(std::vector<Rule> rules, const OpRegistry& ops);
 
   struct Options {
-    bool strict = false;  // rules that round otherwise are off
+    bool strict = false;  // disables rules that round differently
     bool times = false;   // fill RuleCount::ms
   };
-  // Also in the subgraphs that nodes refer to. One count for each rule, in their order. Errors
-  // (bug), with rule and node: as Replacer::replace; a run that goes on and on.
+  // Also rewrites the subgraphs that nodes refer to. Returns one count for each rule, in their
+  // order. Errors (bug), with rule and node: those of Replacer::replace; a run that doesn't
+  // terminate.
   Result<std::vector<RuleCount>> apply(Graph& graph, const OpRegistry& ops,
                                        const Options& options) const;
   Result<std::vector<RuleCount>> apply(Graph& graph, const OpRegistry& ops) const {

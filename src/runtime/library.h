@@ -25,6 +25,7 @@ Result<LibraryFunctionPtr> make_library_function(const LibrarySpec& spec, const 
 class LibraryCache {
  public:
   explicit LibraryCache(const Target& target) : target_(target) {}
+  const Target& target() const { return target_; }
   Result<LibraryFunctionPtr> get(const LibrarySpec& spec);
   size_t size() const;
 

@@ -1,10 +1,10 @@
-// The gradient of a table that something else reads too is added to where that one's lies.
+// Adds the gradient of a table that has other users into the gradient from those users.
 //
 //   add(a, embedding_dense_backward(g, i))  ->  index_add(a, i, g; dim=0)
 //
-// Saves a table of zeros and two passes over it. Sums are added in another order. Only for f32 and
-// f64, whose partial sums aren't rounded further, for a gradient that nothing else reads, and
-// without padding and frequencies.
+// Saves a table of zeros and two passes over it. The order of additions changes. Only for f32 and
+// f64, whose partial sums aren't rounded further, for a gradient with no other user, and without
+// padding and frequencies.
 #include "pass/passes.h"
 
 namespace cleave {

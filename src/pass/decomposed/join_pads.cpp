@@ -1,5 +1,5 @@
-// A sum of tensors that are padded with zeros, each where the others aren't, is a cat: what the
-// parts of a value that was taken apart (slice, select) give it as their gradients.
+// Turns a sum of zero-padded tensors with disjoint unpadded ranges into a cat. Such sums are the
+// gradients of a value that was split into parts (slice, select).
 //
 //   %p = constant_pad_nd(%a; pad=[0,2])
 //   %q = constant_pad_nd(%b; pad=[1,1])
@@ -7,8 +7,8 @@
 //   %s = add(%p, %q)
 //   %t = add(%s, %r)
 //
-// Parts that leave gaps stay as they are, and calls of different checkpoint tags. Only the sign of
-// a zero may be another: -0 + 0 is 0.
+// Sums whose parts leave gaps or whose calls have different checkpoint tags are unchanged. Only the
+// sign of a zero may differ: -0 + 0 is 0.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -18,7 +18,7 @@
 namespace cleave {
 namespace {
 
-constexpr size_t max_parts = 512;  // of a sum: each add of a chain is looked at as the last one
+constexpr size_t max_parts = 512;  // of a sum: each add of a chain is tried as the last one
 
 struct Part {
   ValueId value;
@@ -27,7 +27,7 @@ struct Part {
 
 bool is_static(const Graph& g, ValueId v) { return g.type(v).is_static(); }
 
-// The value as a part along one dim; none.
+// Returns the value as a part along one dim, or none.
 std::optional<Part> part_of(const Graph& g, ValueId v) {
   const NodeId n = g.value(v).def;
   if (!n.valid() || g.node(n).op->name != "constant_pad_nd") return std::nullopt;
@@ -61,7 +61,7 @@ bool is_plain_sum(const Graph& g, NodeId n) {
   return true;
 }
 
-// The parts that the sum consists of, in order; empty where it isn't one, or they leave a gap.
+// Returns the parts of the sum, in order; empty if it isn't a sum of parts, or they leave a gap.
 std::vector<Part> parts_of_sum(const Graph& g, NodeId sum, const std::set<ValueId>& returned) {
   std::vector<Part> out;
   std::vector<ValueId> open = {g.node(sum).inputs[0], g.node(sum).inputs[1]};
@@ -96,7 +96,7 @@ Result<PassCount> run(Graph& g, const OpRegistry& ops) {
   std::vector<NodeId> sums;
   for (const NodeId n : g.order())
     if (is_plain_sum(g, n)) sums.push_back(n);
-  // The last sum of a chain first. What it was made of is dead then, and left to others.
+  // The last sum of a chain first; afterwards its operands are dead, and erased elsewhere.
   for (; !sums.empty(); sums.pop_back()) {
     const NodeId n = sums.back();
     const std::vector<Part> parts = parts_of_sum(g, n, returned);

@@ -1,10 +1,10 @@
-// Equal calls are one call: the same operator on the same operands with the same attributes, of the
-// forward and of the backward alike.
+// Merges equal calls: the same operator on the same operands with the same attributes, across
+// forward and backward.
 //
 //   %a = sin(%x)   %b = sin(%x)   ->   %a for both
 //
-// The first one's name survives. Calls that are random, that have an effect or other checkpoint
-// tags stay: what is tagged to be computed again must not be kept after all.
+// The first one's name survives. Calls that are random, have an effect, or have different
+// checkpoint tags are not merged: a value tagged for recomputation must not be kept after all.
 #include "ir/edit.h"
 #include "pass/passes.h"
 

@@ -1,14 +1,14 @@
-// Calls move down to the first of their readers, so that less lies in memory between.
+// Moves calls down to the first of their users, to shorten live ranges.
 //
 //   %c = full(...)   %a = ...   %b = ...   %y = add(%b, %c)
 //     ->  %a = ...   %b = ...   %c = full(...)   %y = add(%b, %c)
 //
-// From the last call up: a call whose readers have all been seen goes right before the first of
-// them, unless operands would then live longer than they did and are larger than what the call
-// gives. Chains move as a whole. The new order is taken only if its peak of live bytes is smaller
-// than that of the order that was there, and then again while that helps, by the sizes of values
-// between their call and their last reader; views have their base's. Collectives stay where they
-// were scheduled, and calls with an effect, and all calls around these.
+// From the last call up: a call whose users have all been visited moves to just before the first of
+// them, unless that would extend live ranges of operands that are larger than the call's results.
+// Chains move as a whole. The new order is taken only if its peak of live bytes is below that of
+// the old order, and the pass repeats while that helps. The peak counts the sizes of values from
+// their definition to their last use; a view counts as its base. Collectives keep their scheduled
+// places, and if the graph has a call with an effect, nothing moves.
 #include <algorithm>
 
 #include "pass/call_order.h"
@@ -17,7 +17,7 @@
 namespace cleave {
 namespace {
 
-// What lies in memory, by the bytes of values; a symbolic size counts as its hint.
+// The live memory by the bytes of values; a symbolic size counts as its hint.
 class LiveBytes {
  public:
   explicit LiveBytes(const Graph& g) : g_(g), base_(g.value_capacity()), is_kept_(base_.size()) {
@@ -37,14 +37,14 @@ class LiveBytes {
   }
 
   ValueId base(ValueId v) const { return base_[v.v]; }
-  // Placeholders, and what is returned.
+  // Whether the base of v is a placeholder or returned.
   bool is_kept(ValueId v) const { return is_kept_[base_[v.v].v]; }
   int64_t bytes(ValueId v) const {
     const Type& t = g_.type(v);
     return t.is_none ? 0 : g_.env().hint_of(t.numel()) * size_of(t.dtype);
   }
 
-  // The most that lies there at once, in the order in which the calls stand.
+  // The maximum of live bytes in the current order of calls.
   int64_t peak() const {
     std::vector<NodeId> last(base_.size());
     for (NodeId n = g_.first_node(); n.valid(); n = g_.next_node(n))
@@ -104,7 +104,7 @@ class Mover {
   }
 
  private:
-  // The calls that make n's operands, each once.
+  // The calls that define n's operands, each once.
   std::vector<NodeId> operands(NodeId n) const {
     std::vector<NodeId> out;
     for (const ValueId v : g_.node(n).inputs)
@@ -114,8 +114,8 @@ class Mover {
     return out;
   }
 
-  // What d makes comes later; what it reads and no later call does stays longer, but for what it
-  // alone reads, which moves along.
+  // Moving d down shortens the live ranges of its results, and extends those of operands without a
+  // later use. Operands used by d alone don't count, since their definitions can move along.
   bool pays(NodeId d) const {
     int64_t gain = 0;
     const Node& node = g_.node(d);
@@ -132,8 +132,8 @@ class Mover {
 
   Graph& g_;
   LiveBytes live_;
-  std::vector<int64_t> unseen_;  // readers of a call's results that stand further up
-  std::vector<bool> seen_;       // values that a call further down reads
+  std::vector<int64_t> unseen_;  // users of a call's results further up
+  std::vector<bool> seen_;       // values used by a call further down
 };
 
 Result<PassCount> run(Graph& g, const OpRegistry&) {

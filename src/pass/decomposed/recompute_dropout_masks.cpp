@@ -1,14 +1,14 @@
-// A mask of dropout isn't kept for readers far away: they draw it again.
+// Recomputes a dropout mask for distant users instead of keeping it.
 //
 //   %y, %m = native_dropout(%x, %rng; p, stream)    ...    %d = mul(%g, %m)
 //     ->  %y, %m = native_dropout(%x, %rng; p, stream)    ...
 //         %u = rand(%rng; size, stream)    %k = ge(%u, p)    %d = mul(%g, %k)
 //
-// To the last bit: rand's numbers are those that the dropout compares with p, multiples of 2^-24,
-// and p is rounded up to one. Computing the dropout again would need %x, which is gone by then; the
-// numbers need the state alone, and one is drawn in less time than a byte of mask takes to be
-// written and read. Far is what no kernel holds together: a product, a convolution or attention
-// stands between. A mask that is returned, viewed or tagged stays.
+// Bit for bit: rand gives the numbers that the dropout compares with p, multiples of 2^-24, and p
+// is rounded up to one. Recomputing the dropout itself would need %x, which is dead by then; the
+// numbers need only the random state, and drawing one takes less time than writing and reading a
+// byte of mask. Distant users are those that no kernel can fuse with the dropout: a product,
+// convolution or attention is in between. A mask that is returned, viewed or tagged is kept.
 #include <cmath>
 
 #include "ir/subgraph.h"
@@ -27,7 +27,7 @@ bool is_training_dropout(const Graph& g, NodeId n) {
   return !op.given("train") || op.bool_attr("train");
 }
 
-// By node: how many products and the like stand before it.
+// By node: the number of products, convolutions and attention calls before it.
 std::vector<size_t> intensive_before(const Graph& g) {
   std::vector<size_t> before(g.node_capacity());
   size_t count = 0;

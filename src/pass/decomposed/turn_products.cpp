@@ -1,12 +1,12 @@
-// A product that is only read transposed is made transposed: its readers then walk through it in
-// order.
+// Computes a product transposed if it is only used transposed, so that its users read it
+// contiguously.
 //
 //   permute(mm(a, b); dims=[1,0])      ->  mm(permute(b; dims=[1,0]), permute(a; dims=[1,0]))
 //   permute(bmm(a, b); dims=[0,2,1])   ->  the same, batch by batch
 //
-// A product reads its operands in any order, so the new permutes are free. Each element is the same
-// sum in the same order. The gradient of a weight that a linear layer holds transposed is such a
-// product.
+// A product reads its operands with any strides, so the new permutes are free. Each element is the
+// same sum in the same order. An example is the gradient of a weight that a linear layer stores
+// transposed.
 #include "pass/passes.h"
 
 namespace cleave {

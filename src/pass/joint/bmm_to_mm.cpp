@@ -1,10 +1,10 @@
-// A batch of one product becomes a product.
+// Turns a batched product with a batch of 1 into a plain product.
 //
 //   bmm(a, b)                          ->  unsqueeze(mm(squeeze(a), squeeze(b)), 0)
 //   baddbmm(c, a, b; beta, alpha)      ->  unsqueeze(addmm(squeeze(c), ...; beta, alpha), 0)
 //
-// where the batch is proven to be 1; c may have no batch dim. The views cost nothing, and the rules
-// for products see it. Nothing is rounded otherwise: it is the same product of the same sizes.
+// The batch must be proven to be 1; c may lack the batch dim. The views cost nothing, and the rules
+// for products then apply. Rounding doesn't change: it is the same product of the same sizes.
 // Source: joint_graph.py bmm_to_mm, PyTorch 2.13.
 #include "pass/passes.h"
 

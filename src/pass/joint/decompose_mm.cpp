@@ -1,4 +1,4 @@
-// Products that only move memory become elementwise products and sums, which fuse.
+// Turns memory-bound products into elementwise products and sums, which fuse.
 //
 //   [1,k] @ [k,n]    ->  sum(view(a, [k,1]) * b, 0)            row
 //   [1,k] @ w^T      ->  sum(w * a, 1)                         row_transposed     w is [n,k]
@@ -7,11 +7,11 @@
 //   [m,1] @ [1,n]    ->  a * b                                 outer
 //   [m,k] @ [k,n]    ->  sum(a[:,:,None] * b[None,:,:], 1)     thin
 //
-// The same for bmm, with the batch in front (not thin), and for addmm and baddbmm without factors,
-// whose term is added at the end. Sums come in another order. Products of half stay: they read a
-// weight that was cast as it is in f32, an elementwise product would keep a copy. A matrix is read
-// as it lies: a transposed one has forms of its own, and one that is transposed farther up leaves
-// the product alone.
+// The same for bmm, with a leading batch dim (not thin), and for addmm and baddbmm without factors,
+// whose term is added at the end. The order of additions changes. Products of halves are unchanged:
+// they read a weight that was cast from f32 without a copy; an elementwise product would keep one.
+// A matrix must be read in its layout: a directly transposed one has its own forms, and one that is
+// transposed further up is left to the product.
 //
 //   row, column   on a CPU; outer too, from 16 columns on; thin: 1024 rows, k <= 4, n <= 16
 //   thin          on a GPU: 10240 rows, k and n below 32
@@ -20,8 +20,8 @@
 // transposed 524 and 147; column 1064 and 75, transposed 876 and 116; outer 1024 x 1024 224 and 51,
 // 4096 x 4 24 and 165; thin 16384 x 4 x 16 178 and 105, 16384 x 8 x 8 220 and 246; a transposed
 // matrix in the form of the other kind 954 and 6343.
-// Source of the GPU's limits: decompose_mem_bound_mm.py, PyTorch 2.13. It stands before the cut:
-// the form depends on who makes an operand, and bits must not depend on what is recomputed.
+// Source of the GPU's limits: decompose_mem_bound_mm.py, PyTorch 2.13. The pass runs before the
+// cut: the form depends on what defines an operand, and bits must not depend on what is recomputed.
 #include <utility>
 
 #include "pass/passes.h"
@@ -44,7 +44,7 @@ bool is_transpose(const std::string& op) {
   return op == "permute" || op == "t" || op == "transpose";
 }
 
-// Whether v is a transposed matrix, as far as a few calls up tell.
+// Whether v is a transposed matrix, looking at most a few calls up.
 bool is_transposed(const Graph& g, ValueId v) {
   for (int up = 0; up < 4; ++up) {
     const NodeId def = g.value(v).def;
@@ -94,12 +94,12 @@ bool is_thin(const Match& m) {
   return is_on(m, DeviceKind::cpu) && rows >= 1024 && inner <= 4 && columns <= 16;
 }
 
-// The operand in the dtype that sums are kept in.
+// Converts the operand to the dtype in which sums are accumulated.
 ValueId widened(Builder& b, ValueId v) {
   return b.convert(v, b.type(v).dtype == DType::f64 ? DType::f64 : DType::f32);
 }
 
-// The last two sizes changed places; one of them is 1.
+// Swaps the last two sizes, one of which is 1.
 ValueId turned(Builder& b, ValueId v) {
   Shape shape = b.type(v).shape;
   std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);

@@ -1,4 +1,4 @@
-// A backward of attention that was handed the weights takes the logarithms of their sums.
+// Gives a backward of attention the logarithms of the weights' sums instead of the weights.
 //
 //   s = bmm(q, k^T);  w = softmax(s * c + mask);  y = bmm(w, v)
 //   _scaled_dot_product_flash_attention_for_cpu_backward(g, q, k, v, y, w, mask)
@@ -6,8 +6,8 @@
 //   y, l = _scaled_dot_product_flash_attention_for_cpu(q, k, v; attn_mask=mask)
 //   _scaled_dot_product_flash_attention_for_cpu_backward(g, q, k, v, y, l, mask)
 //
-// What PyTorch's decomposition of attention leaves in a joint graph: the forward spelled, weights
-// [batch,heads,rows,columns] in the place of sums [batch,heads,rows].
+// PyTorch's decomposition of attention leaves this in a joint graph: the forward is spelled out,
+// and the weights [batch,heads,rows,columns] take the place of the sums [batch,heads,rows].
 #include <algorithm>
 #include <cmath>
 
@@ -29,7 +29,7 @@ ValueId mask_of(const OpView& backward) {
   return backward.has(mask_operand) ? backward.in(mask_operand) : ValueId{};
 }
 
-// Whether the backward is that of this forward.
+// Whether the backward belongs to this forward.
 bool belongs(const Graph& g, const OpView& backward, const SpelledAttention& a) {
   const ValueId weights = backward.in(weights_operand);
   if (std::ranges::find(a.calls, g.value(weights).def) == a.calls.end()) return false;
@@ -45,7 +45,7 @@ bool belongs(const Graph& g, const OpView& backward, const SpelledAttention& a) 
   return m.value == mask && !m.fill && m.scale == 1;
 }
 
-// The product that reads the weights.
+// The product that uses the weights.
 NodeId product_of(const Graph& g, ValueId weights) {
   for (const Use& use : g.uses(weights)) {
     const Node& user = g.node(use.node);

@@ -1,4 +1,4 @@
-// Calls that give back their operand.
+// Removes calls that return their operand.
 //
 //   add(x, 0)   sub(x, 0)   mul(x, 1)   div(x, 1)   pow(x, 1)                 ->  x
 //   bitwise_or(x, 0)   bitwise_xor(x, 0)                                      ->  x
@@ -9,10 +9,10 @@
 //   slice_scatter(_, x) of everything   constant_pad_nd(x) with no pads       ->  x
 //   ceil, floor, trunc, round(x) of integers   cat([x])                       ->  x
 //
-// The numbers may stand as such or in a full. Results have x's dtype and shape, which decides most
-// of the conditions: a slice, an expand or a repeat that leaves the shape leaves the elements, but
-// pads of 1 and -1 don't. What is returned stays a copy where x is a placeholder or returned too.
-// x + 0.0 is not x for x = -0.0, which is taken for the same, as in PyTorch.
+// The numbers may be given directly or as a full. Results must have x's dtype and shape, which
+// implies most conditions: a slice, an expand or a repeat that keeps the shape keeps the elements,
+// but pads of 1 and -1 don't. A returned value remains a copy if x is a placeholder or is returned
+// too. x + 0.0 differs from x for x = -0.0, which is ignored, as in PyTorch.
 // Source: post_grad.py remove_noop_ops and joint_graph.py remove_no_ops, PyTorch 2.13.
 #include <algorithm>
 
@@ -36,7 +36,7 @@ Rule drop(std::string name, Pattern search, std::function<bool(const Match&)> wh
           .build = operand};
 }
 
-// Calls that give x where `c` is the number v.
+// Calls that return x if `c` is the number v.
 Rule drop_with(std::string name, Pattern search, double v) {
   return drop(std::move(name), std::move(search),
               [v](const Match& m) { return is_number(m, "c", v); });

@@ -1,28 +1,28 @@
-// Algebra that holds to the last bit.
+// Algebraic identities that hold bit for bit.
 //
-//   neg(neg x) -> x, logical_not(logical_not x) -> x     a sign or a bit turned twice; x bool
+//   neg(neg x) -> x, logical_not(logical_not x) -> x     a sign or a bit flipped twice; x bool
 //   bitwise_not(bitwise_not x) -> x
-//   abs(neg x) -> abs x                                  abs drops the sign that neg turns
+//   abs(neg x) -> abs x                                  abs drops the sign that neg flips
 //   f(f(x)) -> f(x)                                      f: abs, relu, sign: f(x) is its own
 //   f(g(x)) -> g(x)                                      f, g: ceil, floor, trunc: g(x) is whole
 //   add(x, neg y) -> sub(x, y), sub(x, neg y) -> add     IEEE defines x - y as x + (-y)
-//   mul(neg x, neg y) -> mul(x, y), div too              signs multiply apart from magnitudes
+//   mul(neg x, neg y) -> mul(x, y), div too              signs and magnitudes are independent
 //   mul(x, -1) -> neg x                                  magnitude times 1
 //   div(x, 2^k) -> mul(x, 2^-k)                          both round the same real number once;
 //                                                        |k| <= 14, so that f16 holds 2^-k too
-//   mul(mul(x, 2^j), 2^k) -> mul(x, 2^(j+k)), j, k >= 0  scaling up rounds nothing, and what
-//                                                        overflows on the way overflows at the end
+//   mul(mul(x, 2^j), 2^k) -> mul(x, 2^(j+k)), j, k >= 0  scaling up doesn't round, and an overflow
+//                                                        on the way is one at the end
 //   mul(mul(x, a), b) -> mul(x, a*b), add too            integers wrap: a ring
 //   maximum, minimum(x, x) -> x                          NaN gives NaN
 //   bitwise_and, bitwise_or(x, x) -> x, logical_ too     the latter of bool
-//   logical_not(eq(x, y)) -> ne(x, y) and back           NaN equals nothing, and ne says so
-//   logical_not(lt(x, y)) -> ge(x, y), le, gt, ge        integers only: NaN is neither
+//   logical_not(eq(x, y)) -> ne(x, y) and back           NaN equals nothing, and ne is true for it
+//   logical_not(lt(x, y)) -> ge(x, y), le, gt, ge        integers only: with NaN both are false
 //   where(c, x, x) -> x   where(not c, x, y) -> where(c, y, x)   where(c, where(c, x, _), y) and
-//   where(c, x, where(c, _, y)) -> where(c, x, y)        elements are chosen, not computed
+//   where(c, x, where(c, _, y)) -> where(c, x, y)        elements are selected, not computed
 //
-// Nothing here is left of NaN's sign and payload, which no operator of ours reads. Other sums and
-// products of zeros, x * 0 or x - x, are something else for NaN and infinities. Inner calls must
-// have no other reader, else they are there anyway, and the rewrite is no gain.
+// Only NaN's sign and payload may change, which no operator of cleave reads. Other sums and
+// products of zeros, x * 0 or x - x, have other results for NaN and infinities. Inner calls must
+// have no other user: otherwise they are computed anyway, and the rewrite gains nothing.
 #include <algorithm>
 #include <cmath>
 
@@ -46,7 +46,7 @@ Rule to_x(std::string name, Pattern search) {
           .build = [](Builder&, const Match& m) -> Values { return {m["x"]}; }};
 }
 
-// Operand k of a captured call again: a value or a number.
+// Operand k of a captured call: a value or a number.
 CallOperand operand(const Match& m, std::string_view name, int k) {
   const OpView call = m.call(name);
   if (call.is_number(k)) return call.number(k);
@@ -63,7 +63,7 @@ Rule with_operands(std::string name, Pattern search, std::string op, When when =
           }};
 }
 
-// y, and x where it is negated too, is turned in the dtype of the result: neg(i8) + i64 wraps
+// y, and x if it is negated too, must be negated in the dtype of the result: neg(i8) + i64 wraps
 // before it is widened.
 bool turns_in_result(const Match& m) {
   const DType x = m.type("x").dtype, y = m.type("y").dtype, result = dtype_of_result(m);
@@ -89,7 +89,7 @@ bool compares_integers(const Match& m) {
   return true;
 }
 
-// The exponent of a power of 2 of which f16 holds the reciprocal too.
+// Whether v is a power of 2 whose reciprocal f16 can represent too.
 bool is_small_power(double v) {
   int exponent = 0;
   return std::frexp(v, &exponent) == 0.5 && std::abs(exponent - 1) <= 14;
@@ -126,7 +126,7 @@ Rule scale_twice(const Pattern& x) {
           }};
 }
 
-// Integers small enough that what is made of two of them is one.
+// Whether j and k are integers so small that their sum or product is a constant as well.
 bool has_small_integers(const Match& m) {
   for (const char* name : {"j", "k"}) {
     const Dim* d = m.attr(name).get<Dim>();
@@ -152,7 +152,7 @@ Rule minus_one(const Pattern& x) {
           .build = [](Builder& b, const Match& m) -> Values { return {b.neg(m["x"])}; }};
 }
 
-// Of the two sides that are left one has the type of the result, and the other doesn't change it.
+// One of the two remaining operands has the result's type, and the other doesn't change it.
 bool keeps_type(const Match& m, const CallOperand& a, const CallOperand& b) {
   const ValueId y = m.outputs()[0];
   const auto is_result = [&](const CallOperand& o) {
@@ -164,7 +164,7 @@ bool keeps_type(const Match& m, const CallOperand& a, const CallOperand& b) {
   return (is_result(a) && fits(b)) || (is_result(b) && fits(a));
 }
 
-// where(c, operand `self` of the call `from`, operand `other` of the call `to`).
+// Builds where(c, operand `self` of the call `from`, operand `other` of the call `to`).
 Rule choose(std::string name, Pattern search, const char* from, int self, const char* to,
             int other) {
   return {.name = std::move(name),
@@ -216,7 +216,7 @@ std::vector<Rule> sign_rules(const Pattern& x) {
           minus_one(x)};
 }
 
-// What gives x, or the inner call.
+// Rules whose result is x or the inner call.
 std::vector<Rule> idempotent_rules(const Pattern& x) {
   const auto twice = [](const char* op) { return call(op, {call(op, {any()}).named("x")}); };
   const Ops whole = {"ceil", "floor", "trunc"};

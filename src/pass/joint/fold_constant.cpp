@@ -1,14 +1,14 @@
-// Calls whose result is one number everywhere become a full of it.
+// Replaces calls whose result is uniform by a full.
 //
 //   %a = zeros(; size=[2,s0])
 //   %b = add(%a; other=1)                 ->   %c = full(; size=[s0,2], fill_value=1.0, dtype=f32)
 //   %c = permute(%b; dims=[1,0])
 //
-// uniform_value.h says which numbers are known. A call is replaced where something that isn't
-// replaced itself reads it, or it is returned; sizes stay symbolic, since full takes them. A
-// full_like no longer reads its operand, which may then die early. Results that full can't make
-// (on another device, with strides of their own) stay. Checkpoint tags decide, too: a call whose
-// operands have another one isn't looked through.
+// uniform_value.h says which values are known to be uniform. A call is replaced if it has a user
+// that isn't replaced itself, or is returned; sizes stay symbolic, since full accepts them. A
+// full_like no longer uses its operand, whose live range may then end earlier. Results that full
+// can't produce (on another device, or with their own strides) are unchanged. Calls aren't folded
+// through operands with another checkpoint tag.
 // Source: joint_graph.py UniformValueConstantFolder, PyTorch 2.13.
 #include <algorithm>
 

@@ -1,20 +1,20 @@
-// Two conversions in a row become one, or none.
+// Replaces two consecutive conversions by one or none.
 //
-//   convert(convert(x; d); e)  ->  convert(x; e), or x where that is its dtype
+//   convert(convert(x; d); e)  ->  convert(x; e), or x if that is its dtype
 //
-//   lossless   d holds every number of x's dtype, so that x comes through unchanged:
+//   lossless   d can represent every number of x's dtype, so x is preserved:
 //                bf16, f16 -> f32, f64   f32 -> f64   then any floating dtype or bool
 //                integers -> wider integers           then any integer dtype or bool
 //                bool -> any dtype                    then any dtype
-//              Integers wrap alike from every width that holds them.
-//   narrow     other pairs of f64, f32, bf16 and f16, as mixed precision leaves them. The rounding
-//              to d is left out, so values change: this rule rounds.
+//              Integers wrap the same way from every width that holds them.
+//   narrow     other pairs of f64, f32, bf16 and f16, as mixed precision creates them. The rounding
+//              to d is dropped, so values change: this rule rounds.
 //
-// Float to integer isn't among them: what becomes of numbers that are out of range depends on the
-// widths. Where x is a placeholder or returned and the result is returned too, one conversion stays
-// as a copy. The inner conversion must have no other reader, else it is there anyway.
-// Source: joint_graph.py pointless_convert, PyTorch 2.13, which leaves pairs alone whose second
-// dtype is wider than the first; here an f32 that went through bf16 is x, and rounds less.
+// Float to integer is excluded: the conversion of numbers out of range depends on the widths. If x
+// is a placeholder or returned and the result is returned too, one conversion remains as a copy.
+// The inner conversion must have no other user, otherwise it is computed anyway.
+// Source: joint_graph.py pointless_convert, PyTorch 2.13, which doesn't fold pairs whose second
+// dtype is wider than the first; here an f32 converted to bf16 and back is x, with less rounding.
 #include "pass/passes.h"
 #include "pass/stands_for.h"
 

@@ -1,13 +1,14 @@
-// Sums up to each place of one number everywhere are its multiples.
+// Turns cumulative sums of a uniform value into its multiples.
 //
 //   cumsum(full(v); dim)  ->  expand(view(arange(1, n+1) * v, along dim))
 //
-//   exact    v is an integer and n * v is one that the dtype holds, as are all sums before it;
-//            integers wrap alike by sums and by products
-//   rounded  other finite v in f32 and f64, where the product rounds once and the sums each time
+//   exact    v is an integer, and the dtype holds n * v and all sums before it; integers wrap the
+//            same way in sums and in products
+//   rounded  other finite v in f32 and f64, where the product rounds once and each sum rounds
 //
-// Floats need a bound on n, which may be symbolic else. A 0-d operand is its own sum, and isn't
-// touched. The full may have other readers; positions of tokens are sums of a mask of ones.
+// Floats need a bound on n, which otherwise may be symbolic. A 0-d operand is its own sum and is
+// left alone. The full may have other users; positions of tokens are cumulative sums of a mask of
+// ones.
 // Source: post_grad.py pointless_cumsum_replacement, PyTorch 2.13.
 #include <algorithm>
 #include <cmath>
@@ -18,7 +19,7 @@
 namespace cleave {
 namespace {
 
-// Up to here the dtype holds every integer.
+// The dtype can represent every integer up to this one.
 double whole_limit(DType t) {
   switch (t) {
     case DType::f64: return 0x1p53;
@@ -38,7 +39,7 @@ double longest(const Match& m) {
   return static_cast<double>(m.graph().env().range_of(m.type("y").shape[dim_of(m)]).hi);
 }
 
-// Whether full holds v as it is given, and cumsum's dtype too.
+// Whether full, and cumsum's dtype too, hold v exactly as given.
 bool holds_value(const Match& m) {
   const Type &x = m.type("x"), &y = m.type("y");
   const double v = m.scalar("v");

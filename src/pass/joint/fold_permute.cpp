@@ -1,12 +1,13 @@
-// Two permutes in a row become one, or none.
+// Replaces two consecutive permutes by one or none.
 //
 //   permute(permute(x; dims=p); dims=q)  ->  permute(x; dims=p[q])      compose
 //   permute(x; dims=0,1,2...)            ->  x                          identity
-//   permute(x; dims) that moves dims of size 1 alone  ->  view(x)       ones
+//   permute(x; dims) that moves only dims of size 1   ->  view(x)       ones
 //   permute(unsqueeze(x; dim=d); dims)   ->  unsqueeze(permute(x))      unsqueeze
 //
-// The inner one must have no other reader: two views of one memory cost nothing, a pair does.
-// Dims of 1 that products of several letters (einsum) put in leave the permutes, which then meet.
+// The inner one must have no other user: two views of one memory cost nothing, but a permute of a
+// permute does. Permutes that move only dims of size 1, which products of several letters (einsum)
+// insert, are removed, so that the remaining permutes become adjacent.
 #include "pass/passes.h"
 
 namespace cleave {
@@ -32,7 +33,7 @@ Values composed(Builder& b, const Match& m) {
   return {is_identity(dims) ? m["x"] : b.permute(m["x"], dims)};
 }
 
-// The dims that aren't of size 1 keep their order.
+// Whether the dims that aren't of size 1 keep their order.
 bool moves_ones_only(const Match& m) {
   const Type& t = m.type("x");
   int64_t last = -1;

@@ -1,14 +1,14 @@
-// Two views in a row become one, or none.
+// Replaces two consecutive views by one or none.
 //
-//   view(view(x; a); b)          ->  x          undo      where b is the shape of x
-//   view(view(x; a); b)          ->  view(x; b) compose   else
+//   view(view(x; a); b)          ->  x          undo      if b is the shape of x
+//   view(view(x; a); b)          ->  view(x; b) compose   otherwise
 //   expand(expand(x; a); b)      ->  expand(x; b)         expand
 //
-// view stands for view, _unsafe_view, reshape, squeeze and unsqueeze, mixed as they come: all of
-// them keep the order of elements, so that the shape at the end says what becomes of x. The inner
-// one must have no other reader: two views of one memory cost nothing, a pair does. What is left
-// may be returned: a view of a placeholder is that placeholder anyway.
-// Symbolic sizes must be proven to hold the elements of x, as view itself asks.
+// view means view, _unsafe_view, reshape, squeeze and unsqueeze in any combination: all of them
+// keep the order of elements, so the last shape determines the result. The inner one must have no
+// other user: two views of one memory cost nothing, but a view of a view does. The remaining value
+// may be returned: a view of a placeholder is that placeholder anyway. Symbolic sizes must be
+// proven to hold the elements of x, as for view itself.
 // Source: joint_graph.py pointless_view and pointless_view_pair, PyTorch 2.13.
 #include "pass/passes.h"
 #include "pass/stands_for.h"

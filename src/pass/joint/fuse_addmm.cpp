@@ -1,13 +1,13 @@
-// A sum onto a matrix product goes into the product.
+// Fuses a sum onto a matrix product into the product.
 //
 //   add(mm(a, b), c)  ->  addmm(c, a, b)      c broadcasts to the product, which broadcasts to
 //                                             nothing larger, and has its dtype
 //
-// The product has no other reader. The sum is added before the one rounding to the dtype of the
-// result, so results may differ in the last bit. Not where the sum is better left to its readers
-// (adds_apart), which is where unfuse_addmm takes addmm apart.
-// Source: post_grad.py addmm, PyTorch 2.13. It stands before the cut here: the sum's bits must not
-// depend on what is recomputed.
+// The product has no other user. The sum is added before the only rounding to the result's dtype,
+// so results may differ in the last bit. Doesn't apply where the sum is better left to its users
+// (adds_apart); there unfuse_addmm splits addmm.
+// Source: post_grad.py addmm, PyTorch 2.13. Here the pass runs before the cut: the sum's bits must
+// not depend on what is recomputed.
 #include "pass/adds_apart.h"
 #include "pass/passes.h"
 #include "pass/stands_for.h"

@@ -1,13 +1,13 @@
-// Spelled attention in a joint graph: its forward and its backward become the calls that attention
-// and its gradient are.
+// Replaces spelled-out attention in a joint graph, forward and backward, by the calls of attention
+// and of its gradient.
 //
-//   a forward as pass/attention_reader.h reads it, and the backward that differentiation gives
-//     ->    scaled_dot_product_attention and what its gradient rule writes
+//   a forward as recognized by pass/attention_reader.h, and the backward that differentiation gives
+//     ->    scaled_dot_product_attention and the result of its gradient rule
 //
-// The backward isn't written down anywhere: what is read of a forward is cut out as a graph of its
-// own; it and its replacement are differentiated, and the two joint graphs are the rule. Equal
-// layers have equal graphs, and so one rule. Masks have no gradient here: one that is trained needs
-// the weights row by column. NaN of rows that are closed altogether become zeros.
+// The backward isn't written as a pattern: the recognized forward is extracted as a graph of its
+// own; it and its replacement are differentiated, and the two joint graphs form the rule. Equal
+// layers have equal graphs, so they share a rule. Masks have no gradient here: a trained mask needs
+// the weights row by column. NaN of entirely masked rows become zeros.
 #include <algorithm>
 #include <set>
 
@@ -22,7 +22,7 @@
 namespace cleave {
 namespace {
 
-// The forward alone, without the program's names and sources: equal layers give equal graphs.
+// Extracts the forward without the program's names and sources: equal layers give equal graphs.
 Result<Graph> forward_alone(const Graph& g, const SpelledAttention& a) {
   Values inputs;
   const auto take = [&](ValueId v) {
@@ -74,7 +74,7 @@ Result<Graph> replacement_of(const Graph& alone, const OpRegistry& ops) {
   return out;
 }
 
-// One rule for each kind of attention that the graph holds.
+// One rule for each kind of attention in the graph.
 Result<std::vector<Rule>> rules_for(const Graph& g, const OpRegistry& ops) {
   std::vector<Rule> rules;
   std::set<std::string> seen;

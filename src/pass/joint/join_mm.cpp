@@ -1,16 +1,16 @@
-// The sum of two matrix products becomes one product, or a product that adds to the other.
+// Merges the sum of two matrix products into one product, or into one that adds to the other.
 //
 //   add(mm(a, b), mm(c, d))  ->  mm(cat([a, c], 1), cat([b, d], 0))    concatenate
 //   add(mm(a, b), mm(c, d))  ->  addmm(mm(a, b), c, d)                 accumulate
 //
-// Both products have the shape of the sum, and no other reader. With p = inner(a, b) + inner(c, d)
-// and a result of m x n, the first form copies p * (m + n) elements into the joined operands, the
-// second writes and reads m * n once more: the first is taken where p * (m + n) < m * n, as with
-// factors of low rank. Both leave out the elementwise sum, which reads 2 m n and writes m n.
-// Inner sizes 4 and 8, 1024 x 1024: 653 us apart, 393 joined (a core of a Zen 5, 2026-11-23); large
-// ones take as long either way, and the elementwise kernel is gone.
-// Sums come in another order and round less often. Not where the sum is better left to its readers
-// (adds_apart).
+// Both products have the shape of the sum and no other user. With p = inner(a, b) + inner(c, d) and
+// a result of m x n, the first form copies p * (m + n) elements into the concatenated operands; the
+// second writes and reads m * n elements once more. The first is used if p * (m + n) < m * n, as
+// for factors of low rank. Both avoid the elementwise sum, which reads 2 m n and writes m n.
+// Inner sizes 4 and 8, 1024 x 1024: 653 us separate, 393 merged (a core of a Zen 5, 2026-11-23);
+// large ones take as long either way, without the elementwise kernel.
+// The order of additions changes, and there are fewer roundings. Doesn't apply where the sum is
+// better left to its users (adds_apart).
 // Source: post_grad.py mm_plus_mm, PyTorch 2.13, which has a kernel for it.
 #include "pass/adds_apart.h"
 #include "pass/passes.h"

@@ -1,9 +1,10 @@
-// The spelled gradient of a softmax becomes one call.
+// Replaces the spelled-out gradient of a softmax by one call.
 //
 //   w = mul(g, y);  sub(w, mul(y, sum(w; dim=[d], keepdim=true)))
 //     ->  _softmax_backward_data(g, y; dim=d)
 //
-// What PyTorch's decomposition writes. One call subtracts before it multiplies: rounded otherwise.
+// PyTorch's decomposition writes this form. The call subtracts before it multiplies, so rounding
+// differs.
 #include "pass/passes.h"
 
 namespace cleave {

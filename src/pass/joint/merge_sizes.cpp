@@ -1,11 +1,11 @@
-// Equal sizes are one value.
+// Merges equal sizes into one value.
 //
 //   sym_size(x; dim), known          ->  full(size=[], fill_value=n)
-//   sym_size(x; dim) = s0            ->  %s0, where that is a placeholder
-//   sym_size(x; 0), sym_size(y; 1)   ->  one call, where both are the same expression of symbols
+//   sym_size(x; dim) = s0            ->  %s0, if that is a placeholder
+//   sym_size(x; 0), sym_size(y; 1)   ->  one call, if both are the same expression of symbols
 //
-// sym_numel too; sizes on the CPU, where symints are. A size depends on no element, so what it is
-// read from needn't be there.
+// Also sym_numel; only sizes on the CPU, where symints are. A size depends on no element, so the
+// value that it is read from need not be computed.
 #include <unordered_map>
 
 #include "op/dims.h"
@@ -14,7 +14,7 @@
 namespace cleave {
 namespace {
 
-// The size that the call gives; none.
+// Returns the size that the call computes, or none.
 std::optional<Dim> size_of_call(const Graph& g, NodeId n) {
   const std::string& name = g.node(n).op->name;
   if (name != "sym_size" && name != "sym_numel") return std::nullopt;

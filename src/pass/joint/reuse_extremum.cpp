@@ -1,10 +1,11 @@
-// The largest element of all is the largest of those of each line.
+// Computes a full maximum or minimum from one along a dim.
 //
 //   amax(x; dim=d)   amax(x)      ->   %p = amax(x; dim=d)   amax(%p)
 //   amin(x; dim=d)   amin(x)      ->   %p = amin(x; dim=d)   amin(%p)
 //
-// x is read once, where it has 4096 elements or more: less isn't worth the order that it asks for.
-// Both have their readers as before. Extrema round nothing, and NaN comes through both ways.
+// x is then read once. It must have 4096 elements or more: for fewer, the added ordering constraint
+// isn't worthwhile. The users of both are unchanged. Extrema don't round, and NaN propagates either
+// way.
 // Source: post_grad.py register_partial_reduction_pattern, PyTorch 2.13.
 #include "pass/passes.h"
 

@@ -1,14 +1,14 @@
-// One number scattered into another, a place of each line, becomes a choice by position.
+// Replaces a scatter of one number to one position in each line of a uniform tensor by a where.
 //
 //   scatter(full(bg), index; dim, value=v)   or   scatter(full(bg), index, full(v); dim)
 //     ->  where(eq(class_index(index; classes=n), arange(n) along dim), v, bg)
 //
-// where index has size 1 along dim and the size of the result in every other dim, so that each line
-// gets v at one place: one-hot codes, and gradients that go to one class of a row. The choice is
-// computed where it is read, and the full, the copy and the writes are not.
-// An index outside [0, n) is the same error as before: class_index says so, in scatter's name. It
-// takes its ignore_index for 0, which is -2^62 here and no index of a program.
-// Sizes may be symbolic; n must be proven to be at least 1. The full may have other readers.
+// index must have size 1 along dim and the size of the result in every other dim, so that each line
+// gets v at one position: one-hot codes, and gradients of one class per row. The where can be fused
+// into its users, and the full, the copy and the writes disappear. An index outside [0, n) is the
+// same error as before: class_index reports it under scatter's name. Its ignore_index, which it
+// maps to 0, is set to -2^62, which no program uses as an index.
+// Sizes may be symbolic; n must be proven to be at least 1. The full may have other users.
 // Source: joint_graph.py scatter_upon_const_tensor, PyTorch 2.13, which drops the check.
 #include "pass/constant.h"
 #include "pass/passes.h"

@@ -1,11 +1,11 @@
-// A sum goes out of a matrix product where its readers compute it on the way.
+// Moves a sum out of a matrix product if its users can compute it themselves.
 //
 //   addmm(c, a, b; beta, alpha)  ->  add(alpha * mm(a, b), beta * c)
 //
-// Where all readers are elementwise, on a GPU, in f32 or f64 (adds_apart): their kernel adds for
-// nothing, and the product needn't read c. Factors of 1 are left out, and c where beta is 0. The
+// Applies if all users are elementwise, on a GPU, in f32 or f64 (adds_apart): their kernel adds at
+// no cost, and the product needn't read c. Factors of 1 are omitted, and so is c if beta is 0. The
 // product is rounded before c is added, so results may differ in the last bit.
-// Source: post_grad.py unfuse_bias_add_to_pointwise, PyTorch 2.13; before the cut, as fuse_addmm.
+// Source: post_grad.py unfuse_bias_add_to_pointwise, PyTorch 2.13; before the cut, like fuse_addmm.
 #include "pass/adds_apart.h"
 #include "pass/passes.h"
 

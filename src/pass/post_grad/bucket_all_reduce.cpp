@@ -1,23 +1,24 @@
-// All-reduces of gradients become few, each of a bucket of them joined end to end.
+// Merges all-reduces of gradients into a few, each of a bucket of concatenated gradients.
 //
 //   wait(all_reduce(a)), wait(all_reduce(b)), ...  ->  s = wait(all_reduce(cat(view(a; size=[-1]),
 //                                                          view(b; size=[-1]), ...)))
 //                                                      view(split_with_sizes(s)[k]) for each
 //
-// A message costs what its latency and its bytes cost: small gradients are latency alone. Buckets
-// are filled in the order in which the operands are ready, as one that waits for an early and a
-// late gradient would begin late. The first holds 1 MiB at most, so that something is on its way
-// soon, the others 25 MiB, as in PyTorch's DistributedDataParallel; what is larger stays alone.
+// A message costs its latency plus its bytes: for small gradients only latency matters. Buckets are
+// filled in the order in which the operands become ready, since a bucket of an early and a late
+// gradient would start late. The first holds at most 1 MiB, so that communication starts early, the
+// others 25 MiB, as in PyTorch's DistributedDataParallel; larger operands aren't merged.
 //
-// Joined are calls of one reduce_op, group, dtype, device and tag, with sizes that are known, whose
-// result its wait alone reads. None of them depends on another: calls are put together where the
-// longest way from them to the end passes as many collectives (`height`), and where one depends on
-// another that way is longer by one at least. Gradients have height 0. Above it a call isn't put to
-// one that becomes ready only after a reader of its own: what others wait for isn't held up.
+// Merged calls have the same reduce_op, group, dtype, device and tag, static sizes, and a result
+// that only the call's wait uses. None may depend on another: calls are merged only if the longest
+// paths from them to the end contain equally many collectives (`height`); a call on which another
+// depends has a longer path by at least one. Gradients have height 0. At greater heights a call
+// isn't merged into a bucket that becomes ready only after one of the call's users, so that users
+// aren't delayed.
 //
-// The joined call stands after its last operand, its wait before the first reader. The plan
-// depends on the graph alone, so it is the same on all ranks. Each element is the same sum as
-// before. PyTorch: _inductor/fx_passes/ddp_fusion.py, which joins div calls too.
+// The merged call comes after its last operand, its wait before the first user. The plan depends
+// only on the graph, so it is the same on all ranks. Each element is the same sum as before.
+// PyTorch: _inductor/fx_passes/ddp_fusion.py, which also merges div calls.
 #include <algorithm>
 #include <map>
 
@@ -34,12 +35,12 @@ constexpr int64_t first_bucket_bytes = int64_t{1} << 20, bucket_bytes = int64_t{
 struct Member {
   NodeId reduce, wait;
   int64_t numel = 0, bytes = 0;
-  size_t ready = 0;         // 1 + the place of the call that makes the operand; 0: a placeholder
-  size_t first_reader = 0;  // the place of the first call that reads what was waited for
+  size_t ready = 0;         // 1 + the position of the operand's definition; 0: a placeholder
+  size_t first_reader = 0;  // 1 + the position of the first user of the wait's result
 };
 using Bucket = std::vector<Member>;
 
-// For each node, the most collectives on a way from its results to the end.
+// For each node, the maximum number of collectives on a path from its results to the end.
 std::vector<int64_t> heights(const Graph& g) {
   std::vector<int64_t> height(g.node_capacity());
   for (NodeId n = g.last_node(); n.valid(); n = g.prev_node(n)) {
@@ -64,7 +65,7 @@ class Bucketer {
       : graph_(graph), ops_(ops), is_returned_(returned_values(graph)), at_(positions(graph)),
         end_(at_.size()) {}
 
-  // Those of two members and more, families in the order of their first calls.
+  // Buckets of at least two members, with families in the order of their first calls.
   std::vector<Bucket> buckets() const {
     std::vector<Bucket> out;
     for (std::pair<int64_t, Bucket>& family : families()) {
@@ -123,7 +124,7 @@ class Bucketer {
   }
 
  private:
-  // By height, in the order of their first calls.
+  // Groups calls that may be merged, of equal height, in the order of their first calls.
   std::vector<std::pair<int64_t, Bucket>> families() const {
     const std::vector<int64_t> height = heights(graph_);
     std::map<std::string, size_t> index;
@@ -170,7 +171,7 @@ class Bucketer {
     return def.valid() ? graph_.next_node(def) : graph_.first_node();
   }
 
-  // Invalid, that is the end, where return alone reads them.
+  // The first user of a wait's result; invalid, that is the end, if only return uses them.
   NodeId first_reader(const Bucket& bucket) const {
     NodeId first;
     for (const Member& m : bucket)
@@ -178,7 +179,7 @@ class Bucketer {
         if (!first.valid() || at_[u.node.v] < at_[first.v]) first = u.node;
     return first;
   }
-  // New calls count as what they were put in front of.
+  // New calls get the position of the call that they are inserted before.
   void place_new(NodeId before) {
     at_.resize(graph_.node_capacity(), before.valid() ? at_[before.v] : end_);
   }
@@ -205,7 +206,7 @@ class Bucketer {
 Result<PassCount> run(Graph& graph, const OpRegistry& ops) {
   PassCount count;
   if (has_effect(graph)) return count;
-  for (int64_t before = -1; before < count.matches;) {  // what is drawn forward may be ready sooner
+  for (int64_t before = -1; before < count.matches;) {  // calls moved up may be ready sooner
     before = count.matches;
     Bucketer bucketer(graph, ops);
     for (const Bucket& bucket : bucketer.buckets()) {

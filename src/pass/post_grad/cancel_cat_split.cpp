@@ -1,9 +1,9 @@
-// A cat that is split into its items is nothing.
+// Removes a cat that is split into its items again.
 //
 //   split_with_sizes(cat([a, b, ...]; d); [a's size, b's, ...], d)  ->  a, b, ...      same
 //
-// The items must have the dtype of the cat, which must have no other reader. cancel_joins goes
-// further, before gradients are made.
+// The items must have the dtype of the cat, which must have no other user. cancel_joins covers more
+// cases, before gradients are added.
 #include "op/dims.h"
 #include "pass/passes.h"
 

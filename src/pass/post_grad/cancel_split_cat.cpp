@@ -1,9 +1,9 @@
-// A split whose parts are joined again in their order is what was split.
+// Replaces a split whose parts are concatenated again in order by the value that was split.
 //
 //   cat([a, b, ...]; d) of a, b, ... = split_with_sizes(x; sizes, d)  ->  x      same
 //
-// All parts, each once, and nothing else reads one: else the copy may be what keeps x from living
-// on. merge_pieces goes further, before gradients are made.
+// All parts must occur, each once and with no other user: otherwise the copy may be what ends x's
+// live range. merge_pieces covers more cases, before gradients are added.
 #include "op/dims.h"
 #include "pass/passes.h"
 

@@ -1,19 +1,18 @@
-// Matrix products of a value that is gathered from the ranks are one call with the gathering, which
-// begins with the rows that are there.
+// Fuses an all-gather with the matrix products of the gathered value into one call, which starts
+// with the rows that have arrived.
 //
 //   w = wait(all_gather(a)); g = w; g @ b0, g @ b1, ...
 //       ->  g, y0, y1, ... = fused_all_gather_matmul(a, [b0, b1, ...]; gather_dim)
 //
-// gather_dim is 0; or g is cat(parts of w along dim 0; gather_dim), the parts those of the ranks in
-// their order; or `a` is permuted so that gather_dim comes first, and g is w permuted back. g @ b
-// is mm(g, b), or view(mm(view(g), b)) for a g of more dims. What else reads g gets it from the
-// call.
+// gather_dim is 0; or g is cat(parts of w along dim 0; gather_dim), with the parts of the ranks in
+// order; or `a` is permuted to put gather_dim first, and g is w permuted back. g @ b is mm(g, b),
+// or view(mm(view(g), b)) for a g of more dims. Other users of g get it from the call.
 //
-// A b that depends on g stays apart. Calls that make the other ones move up in front; where these
-// are more than 256 that stand after g, the product stays apart. Along the last dim, which is
-// summed over, the whole g would have to be made: only where nothing but products reads it, and
-// `a` has 1024 columns at least, else the products of single parts are small. Both as in PyTorch:
-// _inductor/fx_passes/micro_pipeline_tp.py. Each element is the same sum as before.
+// A product whose b depends on g isn't fused. The definitions of other operands b move up before
+// the call; if there are more than 256 of them after g, the product isn't fused. Along the last
+// dim, which is summed over, all of g would have to be materialized: only if products are its only
+// users, and `a` has at least 1024 columns, since otherwise the partial products are small. Both as
+// in PyTorch: _inductor/fx_passes/micro_pipeline_tp.py. Each element is the same sum as before.
 #include <unordered_map>
 #include <utility>
 
@@ -30,21 +29,21 @@ namespace {
 constexpr size_t max_moved = 256;
 constexpr int64_t min_columns = 1024;
 
-// g @ b, and the calls that make it: mm, after a view of g and before one of the result.
+// g @ b, and its calls: mm, after a view of g and before a view of the result.
 struct Product {
   ValueId value, b;
   NodeId flat, mm, view;
 };
 
-// An all_gather with what makes `whole` of it.
+// An all_gather and the calls that turn its result into `whole`.
 struct Gathering {
   NodeId call;
   ValueId shard, whole;
   int64_t dim = 0, calls = 2;
 };
 
-// What is fused with it: products, the calls that move in front of it, in their order, and whether
-// something else reads it.
+// What is fused with it: products, the calls that move before it, in their order, and whether the
+// gathered value has other users.
 struct Plan {
   std::vector<Product> products;
   std::vector<NodeId> moved;
@@ -84,7 +83,7 @@ class Fuser {
  private:
   const Node& node_of(ValueId v) const { return graph_.node(graph_.value(v).def); }
   bool is_alone(ValueId v) const { return graph_.use_count(v) == 1 && !is_returned_[v.v]; }
-  // The call that alone reads v; invalid where there is another, or it bears another tag.
+  // The only user of v; invalid if there is another, or if their tags differ.
   NodeId only_reader(ValueId v) const {
     if (!is_alone(v)) return {};
     const NodeId n = graph_.uses(v)[0].node;
@@ -102,7 +101,7 @@ class Fuser {
     return graph_.type(g.whole).strides ? std::nullopt : std::optional(g);
   }
 
-  // A cat of all parts, read by it alone.
+  // A cat of all parts, which is their only user.
   bool joins_parts(Gathering& g) const {
     const ValueId arrived = g.whole;
     if (is_returned_[arrived.v] || graph_.use_count(arrived) == 0) return false;
@@ -131,7 +130,8 @@ class Fuser {
     return true;
   }
 
-  // A permute after that undoes one before, which brings dim `dim` to the front.
+  // A permute of the result that undoes a permute of the operand, which moved dim `dim` to the
+  // front.
   bool unpermutes(Gathering& g) const {
     const NodeId before = graph_.value(g.shard).def, after = only_reader(g.whole);
     for (const NodeId n : {before, after})
@@ -179,7 +179,7 @@ class Fuser {
     if (!p) return 0;
     std::vector<NodeId> chain;
     if (depends_on(p->b, g, chain)) {
-      for (const NodeId n : chain) depends_.erase(n.v);  // they don't move
+      for (const NodeId n : chain) depends_.erase(n.v);  // they stay
       return 0;
     }
     plan.moved.insert(plan.moved.end(), chain.begin(), chain.end());
@@ -192,7 +192,7 @@ class Fuser {
     return x.rank() > 2 && y.rank() == 2 && y.shape[1] == x.shape.back();
   }
 
-  // mm as the reader of g.whole, or of `flat`, which views it with two dims.
+  // mm as the user of g.whole, or of `flat`, which views it with two dims.
   std::optional<Product> product(const Gathering& g, const Use& use, NodeId flat) const {
     const Node& mm = graph_.node(use.node);
     const CheckpointTag& tag = graph_.node(g.call).tag;
@@ -211,8 +211,8 @@ class Fuser {
     return p;
   }
 
-  // Whether v depends on what is gathered. `chain` gets the calls after it that make v, operands
-  // first. Too many calls count as one that does.
+  // Whether v depends on the gathered value. Appends to `chain` the calls after that value that
+  // define v, operands first. Too many calls count as a dependence.
   bool depends_on(ValueId v, const Gathering& g, std::vector<NodeId>& chain) {
     const NodeId n = graph_.value(v).def;
     if (!n.valid() || at_[n.v] < at_[graph_.value(g.whole).def.v]) return false;
@@ -274,7 +274,7 @@ class Fuser {
   const OpRegistry& ops_;
   std::vector<bool> is_returned_;
   std::vector<size_t> at_;
-  std::unordered_map<uint32_t, bool> depends_;  // by node, of the gathered value in hand
+  std::unordered_map<uint32_t, bool> depends_;  // by node: depends on the current gathered value
   std::vector<std::pair<ValueId, std::string>> names_;
 };
 

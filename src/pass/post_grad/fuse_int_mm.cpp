@@ -1,15 +1,15 @@
-// A product of integers that is only scaled is scaled where it is summed.
+// Fuses scaling into an integer product, as an epilogue.
 //
 //   mul(_to_copy(_int_mm(a, b); dtype=f32), s)  ->  int_mm_scaled(a, b, s)          scale
 //   mul(_int_mm(a, b), s)                       ->  int_mm_scaled(a, b, s)          scale_directly
 //   mul(int_mm_scaled(a, b, s), t)              ->  int_mm_scaled(a, b, s, t)       scale_again
 //   add(int_mm_scaled(a, b, s, t), c)           ->  int_mm_scaled(a, b, s, t, c)    bias
 //
-// s is a number or f32, t and c are f32; all broadcast to the product and to nothing larger. What
-// is scaled has no other reader. The sums in 32 bits are never written to memory; results have the
-// same bits, since the call rounds after each step. It saves an intermediate, hardly time: 4096 x
-// 256 x 4096 takes 117 ms, 124 apart; 1024 x 64 x 1024 2.2 ms, 2.1 apart (2 cores of a Zen 4, 2
-// threads, 2026-11-23).
+// s is a number or f32, t and c are f32; all broadcast to the product and to nothing larger. The
+// scaled value has no other user. The 32-bit sums are never written to memory; results have the
+// same bits, since the call rounds after each step. This saves an intermediate, but hardly any
+// time: 4096 x 256 x 4096 takes 117 ms, 124 unfused; 1024 x 64 x 1024 2.2 ms, 2.1 unfused (2 cores
+// of a Zen 4, 2 threads, 2026-11-23).
 // Source: post_grad.py int_mm with mul, PyTorch 2.13.
 #include "pass/passes.h"
 #include "pass/stands_for.h"
@@ -17,7 +17,7 @@
 namespace cleave {
 namespace {
 
-// The result is f32, of the product's shape.
+// Whether the result is f32 and has the product's shape.
 bool keeps_shape(const Match& m) {
   const Type &y = m.graph().type(m.outputs()[0]), &product = m.type("product");
   if (y.dtype != DType::f32 || y.rank() != product.rank()) return false;

@@ -1,14 +1,14 @@
-// A matrix product whose parts the ranks reduce is one call, whose rows go on their way as soon as
-// they are there.
+// Fuses a matrix product with the reduce-scatter of its parts into one call, which sends rows as
+// soon as they are computed.
 //
 //   wait(reduce_scatter(a @ b))                        ->  fused_matmul_reduce_scatter(a, b;
 //                                                          scatter_dim=0)           first_dim
 //   wait(reduce_scatter(cat(parts of a @ b along d)))  ->  the same; scatter_dim=d
 //                                     chunk, split, split_with_sizes, slice: what makes the parts
 //
-// a @ b is mm(a, b), or view(mm(view(a), b)) for an `a` of more dims. The parts are as many as
-// there are ranks, equal, in their order; joined along dim 0. Sum and avg alone. The product, and
-// all calls between, have no other reader: the fused call doesn't give them. Each element is the
+// a @ b is mm(a, b), or view(mm(view(a), b)) for an `a` of more dims. There are as many parts as
+// ranks, equal and in order, concatenated along dim 0. Only for sum and avg. The product and all
+// calls in between must have no other user: the fused call doesn't return them. Each element is the
 // same sum as before. PyTorch: _inductor/fx_passes/micro_pipeline_tp.py.
 #include "op/dims.h"
 #include "pass/passes.h"
@@ -29,7 +29,7 @@ Pattern product() {
   return either({view_of(flat).named("product"), call("mm", {a, b}).named("product")});
 }
 
-// The parts of the product along a dim, by a call that has several results.
+// The parts of the product along a dim, from a call with several results.
 Pattern parts(const Pattern& whole, const char* op, const char* sizes) {
   const Pattern split = call(op, {whole}, {{sizes, anything()}, {"dim", anything()}});
   return each(result_of(split).named("part"));
@@ -48,7 +48,7 @@ Pattern scattered(const Pattern& x) {
                                     {"group_name", bind("group_name")}})});
 }
 
-// The product of all of a's dims, with b.
+// Whether the product covers all of a's dims, and the reduction is sum or avg.
 bool is_product(const Match& m) {
   const std::string& how = *m.attr("reduce_op").get<std::string>();
   if (how != "sum" && how != "avg") return false;
@@ -58,7 +58,7 @@ bool is_product(const Match& m) {
          m.graph().env().provably_equal(m.type("a").shape.back(), m.type("b").shape[0]);
 }
 
-// The dim along which the parts are cut, where they are what the ranks get.
+// Returns the dim along which the parts are cut, if they are the parts of the ranks.
 std::optional<int64_t> scatter_dim(const Match& m) {
   const Graph& g = m.graph();
   const Values& all = m.all("part");

@@ -1,12 +1,13 @@
-// A product with numbers of four bits that are unpacked first unpacks them while it reads them.
+// Fuses the unpacking of 4-bit numbers into the product that uses them.
 //
 //   low = bitwise_and(b; other=15)     high = __rshift__(b; other=4)
 //   mm(a, sub(_to_copy(view(cat([low, high]; dim=1))); other=8))    ->  uint4x2_mm(a, b)   cat
 //   mm(a, sub(_to_copy(view(stack([low, high]; dim=1))); other=8))  ->  uint4x2_mm(a, b)   stack
 //
-// b is u8 [k / 2, n], a f32, bf16 or f16; the view is [k, n], so that low and high bits take turns.
-// Nothing else reads what is unpacked. Numbers from -8 to 7 are exact in each dtype: the result has
-// the same bits, and no copy of b, which is four times as large in bf16, eight times in f32.
+// b is u8 [k / 2, n], a f32, bf16 or f16; the view is [k, n], so that low and high bits alternate.
+// The unpacked values have no other user. Numbers from -8 to 7 are exact in each dtype: the result
+// has the same bits, and b isn't copied, which would be four times as large in bf16, eight times in
+// f32.
 // Source: post_grad.py uint4x2_mixed_mm, PyTorch 2.1.
 #include "pass/passes.h"
 

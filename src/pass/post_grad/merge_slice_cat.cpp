@@ -1,11 +1,12 @@
-// A cat that is joined with its own beginning is one cat.
+// Merges a cat that is concatenated with its own beginning into one cat.
 //
 //   c = cat([a, b, ...]; d);  cat([c, slice(c; d, 0, n)]; d)
 //     ->  cat([a, b, ..., slice(a; d, 0, n)]; d)               beginning
 //
-// Where n is at most a's size. What c copies is then copied once. c and the slice must have no
-// other reader, and the items the dtype of c: a promoted one would have to be sliced as it was.
-// From embedding tables that are padded to a size that suits a product.
+// n must be at most a's size. The items of c are then copied only once. c and the slice must have
+// no other user, and the items must have the dtype of c: a promoted item would have to be converted
+// before it is sliced. The pattern comes from embedding tables that are padded to a size that suits
+// a product.
 #include <algorithm>
 
 #include "op/window.h"

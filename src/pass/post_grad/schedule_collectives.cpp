@@ -1,13 +1,14 @@
-// Collectives begin as soon as they can and are waited for as late as can be.
+// Starts collectives as early as possible, and waits for them as late as possible.
 //
 //   a; x = f(..); c = all_reduce(a); y = wait(c); z = g(..); h(y)
 //   ->  a; c = all_reduce(a); x = f(..); z = g(..); y = wait(c); h(y)
 //
-// A collective whose operands are no collectives' results moves to right after the last of them, a
-// wait to right before the first call that reads it, or to the end. Other calls keep their order,
-// and so do collectives after one call: all ranks run them in one order, which the graph alone
-// decides. A graph that holds a call with an effect stays. Nothing is computed otherwise. PyTorch:
-// schedule_comm_wait of _inductor/fx_passes/ddp_fusion.py, for all-reduces.
+// A collective whose operands aren't results of collectives moves to just after the last definition
+// of an operand, a wait to just before its first user, or to the end. Other calls keep their order,
+// and so do collectives that follow the same call: all ranks run them in one order, which only the
+// graph determines. A graph that contains a call with an effect is unchanged. The results don't
+// change.
+// PyTorch: schedule_comm_wait of _inductor/fx_passes/ddp_fusion.py, for all-reduces.
 #include "pass/call_order.h"
 #include "pass/passes.h"
 
@@ -34,7 +35,7 @@ class Scheduler {
     for (const NodeId n : rest)
       if (!ends_collective(n)) emit(n);
     for (const NodeId n : rest)
-      if (!is_done_[n.v]) put(n);  // what return alone reads
+      if (!is_done_[n.v]) put(n);  // results that only return uses
     return std::move(order_);
   }
 
@@ -43,7 +44,7 @@ class Scheduler {
     return n.valid() && has(graph_.node(n).op->traits, Trait::collective);
   }
   bool is_wait(NodeId n) const { return graph_.node(n).op->name == "wait_tensor"; }
-  // Not a wait for a wait, which stays where it is.
+  // Excludes a wait for a wait, which stays where it is.
   bool ends_collective(NodeId n) const {
     if (!is_wait(n)) return false;
     const NodeId def = graph_.value(graph_.node(n).inputs[0]).def;
@@ -63,8 +64,8 @@ class Scheduler {
     return last;
   }
 
-  // With the waits that it reads before it, and what begins with it after. What these wait for
-  // stands already, as it stood before them.
+  // Emits n after the waits that it uses, and then the collectives that start after it. The
+  // collectives waited for are already emitted, since they preceded the waits.
   void emit(NodeId n) {
     for (const ValueId v : graph_.node(n).inputs)
       if (const NodeId def = v.valid() ? graph_.value(v).def : NodeId(); def.valid())
@@ -78,7 +79,7 @@ class Scheduler {
   }
 
   const Graph& graph_;
-  std::vector<std::vector<NodeId>> after_;  // by node: collectives whose last operand it makes
+  std::vector<std::vector<NodeId>> after_;  // by node: collectives whose last operand it defines
   std::vector<bool> is_done_;
   std::vector<NodeId> order_;
 };

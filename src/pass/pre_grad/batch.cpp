@@ -18,7 +18,7 @@ bool moves_data(const Node& node) {
   return has(node.op->traits, Trait::view) || name == "stack" || name == "cat";
 }
 
-// The longest way to each call in calls that compute something, itself included.
+// The number of computing calls on the longest path to each call, including the call.
 std::vector<int64_t> depths(const Graph& g) {
   std::vector<int64_t> depth(g.node_capacity());
   for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) {
@@ -39,7 +39,7 @@ class Batcher {
     for (const Return& r : graph.returns()) is_returned_[r.value.v] = true;
   }
 
-  // In the order of their first calls.
+  // Returns the groups in the order of their first calls.
   std::vector<Group> groups() const {
     const std::vector<int64_t> depth = depths(graph_);
     std::map<std::string, size_t> at;

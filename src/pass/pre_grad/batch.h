@@ -1,13 +1,13 @@
-// Independent calls of one kind become one call on their stacked operands.
+// Merges independent calls of one kind into one call on their stacked operands.
 //
 //   tanh(a), tanh(b), ...   ->   unbind(tanh(stack([a, b, ...])))
 //
-// Calls of one key and one depth are a group. The depth of a call counts the calls that compute
-// something on the longest way to it, so that calls of one depth can't depend on each other, and
-// groups can't depend on each other both ways, however many are made. A group has 5 to 300 calls in
-// their order (PyTorch's default for min_fuse_set_size and max_fuse_set_size); more are several
-// groups. Only calls of one checkpoint tag, whose first result alone is read. A graph in which a
-// call has an effect stays, as calls are moved to make room.
+// Calls of one key and one depth form a group. The depth of a call is the number of computing calls
+// on the longest path to it, so calls of one depth can't depend on each other, and groups can't
+// depend on each other in both directions, however many are formed. A group has 5 to 300 calls in
+// their order (PyTorch's default for min_fuse_set_size and max_fuse_set_size); more calls form
+// several groups. The calls must have the same checkpoint tag, and only their first result may be
+// used. A graph that contains a call with an effect is unchanged, since grouping moves calls.
 #pragma once
 #include <functional>
 #include <string>
@@ -19,13 +19,13 @@
 namespace cleave {
 
 struct BatchKind {
-  // What calls must have in common to be one group; empty: not of this kind.
+  // The properties that the calls of a group share; empty: a call isn't of this kind.
   std::function<std::string(const OpView&)> key;
-  // One value for each call, of the type of its first result.
+  // Returns one value for each call, of the type of its first result.
   std::function<Values(Builder&, const std::vector<OpView>&)> build;
 };
 
-// The pass that makes groups until there are none. Matches are groups, nodes their calls.
+// A pass that forms groups until there are none left. Matches are groups, nodes their calls.
 Pass batch_pass(std::string name, std::string summary, BatchKind kind, bool rounds = false);
 
 // The type of operand `k`, for keys.

@@ -1,10 +1,10 @@
-// Independent activations of one shape become one, of their stack.
+// Merges independent activations of one shape into one activation of their stack.
 //
 //   tanh(a), tanh(b), ...  ->  unbind(tanh(stack([a, b, ...])))      batch.h
 //
-// One kernel in place of many, for a copy of each operand: asked for only, as PyTorch has it. It
-// pays on devices where a call costs more than the copy, and where stack and unbind cancel against
-// neighbours (merge_pieces, cancel_joins).
+// One kernel replaces many, at the cost of a copy of each operand: runs only on request, as in
+// PyTorch. It pays on devices where a launch costs more than the copy, and where stack and unbind
+// cancel with their neighbours (merge_pieces, cancel_joins).
 #include <algorithm>
 
 #include "pass/passes.h"

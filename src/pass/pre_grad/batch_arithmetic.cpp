@@ -1,9 +1,9 @@
-// Independent sums, differences, products and quotients of two values of one shape become one.
+// Merges independent sums, differences, products or quotients of two values of one shape into one.
 //
 //   add(a, p), add(b, q), ...  ->  unbind(add(stack([a, b, ...]), stack([p, q, ...])))    batch.h
 //
-// Both operands must have one shape, and all calls the same attributes. Asked for only: see
-// batch_activation.
+// Both operands must have the same shape, and all calls the same attributes. Runs only on request:
+// see batch_activation.
 #include <algorithm>
 
 #include "pass/passes.h"

@@ -1,11 +1,11 @@
-// Independent layer norms of one shape become one without weights, which are applied after it.
+// Merges independent layer norms of one shape into one without weights, which are applied after it.
 //
 //   layer_norm(a; v, c), layer_norm(b; w, d), ...
 //     ->  unbind(layer_norm(stack([a, b, ...])) * stack([v, w, ...]) + stack([c, d, ...]))  batch.h
 //
-// All have a weight, or none has, and so with biases. The sum and product are calls of their own,
-// so results of bf16 and f16 are rounded otherwise. Mean and deviation must not be read: a gradient
-// that is there already reads them. Asked for only, as PyTorch has it.
+// Either all or none have a weight; the same holds for biases. The product and sum become calls of
+// their own, so results of bf16 and f16 are rounded differently. Mean and deviation must have no
+// users: an existing gradient uses them. Runs only on request, as in PyTorch.
 #include "pass/passes.h"
 #include "pass/pre_grad/batch.h"
 
@@ -25,7 +25,7 @@ std::string key(const OpView& call) {
   return out;
 }
 
-// Weights or biases of all as [calls, 1, ..., *normalized_shape].
+// The weights or biases of all calls, as [calls, 1, ..., *normalized_shape].
 ValueId spread(Builder& b, const std::vector<OpView>& calls, int k) {
   const int64_t rank = calls[0].in_type(0).rank();
   const ValueId v = stacked(b, calls, k);

@@ -1,11 +1,11 @@
-// Independent matrix products of one shape become a batched one.
+// Merges independent matrix products of one shape into a batched one.
 //
 //   mm(a, v), mm(b, w), ...              ->  unbind(bmm(stack([a, b, ...]), stack([v, w, ...])))
 //   addmm(c[n], a, v), addmm(...), ...   ->  unbind(baddbmm(stack of c as [1,n], ...))     batch.h
 //
-// addmm with factors, and with a term of two dims, stays. A batched product may add in another
-// order, so results are rounded otherwise. Asked for only, as PyTorch has it: all operands are
-// copied.
+// addmm with factors, or with a term of two dims, is left alone. A batched product may add in
+// another order, so results are rounded differently. Runs only on request, as in PyTorch: all
+// operands are copied.
 #include "pass/passes.h"
 #include "pass/pre_grad/batch.h"
 

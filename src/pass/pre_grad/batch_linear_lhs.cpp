@@ -1,12 +1,13 @@
-// Matrix products of one left operand become one product with the joined right ones.
+// Merges matrix products with the same left operand into one product with the concatenated right
+// ones.
 //
 //   mm(x, v), mm(x, w), ...             ->  split(mm(x, cat([v, w, ...]; 1)))
 //   addmm(b, x, v), addmm(c, x, w), ... ->  split(addmm(cat([b, c, ...]), x, cat([v, w, ...]; 1)))
 //
-// The right operands may have any number of columns. addmm with factors, or with a term that isn't
-// one entry for each column, stays. Groups are those of batch.h: 5 products at least. A wider
-// product may add in another order, so results are rounded otherwise. Asked for only, as PyTorch
-// has it: the weights are copied in each step.
+// The right operands may have any number of columns. addmm with factors, or with a term that
+// doesn't have one entry for each column, is left alone. Groups are those of batch.h: at least 5
+// products. A wider product may add in another order, so results are rounded differently. Runs only
+// on request, as in PyTorch: the weights are copied in each step.
 #include "pass/passes.h"
 #include "pass/pre_grad/batch.h"
 

@@ -1,4 +1,4 @@
-// What is taken out of a join is what went into it.
+// Replaces pieces taken out of a join by the join's operands.
 //
 //   split(cat([a, b, c]; d); [a's, b's and c's], d)  ->  a, cat([b, c]; d)     split_cat
 //   unbind(stack([a, b]; d); d)                      ->  a, b                  unbind_stack
@@ -6,8 +6,9 @@
 //   select(stack([a, b]; d); d, 1)                   ->  b                     select_stack
 //   slice(cat([a, b]; d); d, inside b)               ->  slice(b)              slice_cat
 //
-// split_cat: each part must be whole items, or each item whole parts, which are then a split of it;
-// it and unbind_pointwise need a join without another reader. Items must have the join's dtype.
+// split_cat: each part must consist of whole items, or each item of whole parts, which then become
+// a split of it; it and unbind_pointwise need a join with no other user. Items must have the join's
+// dtype.
 #include <algorithm>
 
 #include "op/window.h"
@@ -27,7 +28,7 @@ bool keeps_dtype(const Match& m) {
 
 // ---- split of a cat
 
-// Items and parts that cover the same stretch: one of them is one.
+// Items and parts that cover the same range; there is one item or one part.
 struct Stretch {
   size_t item, items, part, parts;
 };
@@ -41,7 +42,7 @@ std::vector<Stretch> common_stretches(const Match& m) {
   for (size_t i = 0, p = 0; i < items.size() || p < parts.size();) {
     if (i == items.size() || p == parts.size()) return {};
     Stretch s{i, 1, p, 1};
-    Dim ahead = size(items[i++]) - size(parts[p++]);  // how far items are ahead of parts
+    Dim ahead = size(items[i++]) - size(parts[p++]);  // size of items minus size of parts so far
     while (!g.env().provably_equal(ahead, 0)) {
       const DimRange range = g.env().range_of(ahead);
       if (range.lo > 0 && p < parts.size()) {
@@ -115,8 +116,8 @@ struct Stripe {
   int64_t start, size;
 };
 
-// Among items of known sizes, without their arithmetic: there may be thousands, for each of
-// thousands of slices. nullopt: an item of unknown size stands before the place.
+// For items of static size, without symbolic arithmetic: there may be thousands, for each of
+// thousands of slices. nullopt: an item of unknown size precedes the slice.
 std::optional<std::optional<Inside>> inside_static(const Graph& g, const Values& items,
                                                    int64_t rank, int64_t dim, Stripe at) {
   for (size_t k = 0; k < items.size(); ++k) {
@@ -131,7 +132,7 @@ std::optional<std::optional<Inside>> inside_static(const Graph& g, const Values&
   return std::optional<Inside>();
 }
 
-// The item that the slice lies in, and where.
+// Returns the item that contains the slice, and the position in it.
 std::optional<Inside> inside_item(const Match& m) {
   const Graph& g = m.graph();
   const int64_t dim = dim_of(m, "join"), rank = m.type("join").rank();

@@ -49,7 +49,7 @@ Values folded(Builder& b, const Match& m) {
   for (const std::string& name : conv_attrs) attrs.emplace_back(name, conv.attr(name));
   Values out(m.outputs().size());
   out[0] = b.call1("convolution", {m["x"], w, b.convert(shift, narrow)}, std::move(attrs));
-  if (out.size() == 5) {  // statistics that don't move
+  if (out.size() == 5) {  // the running statistics are unchanged
     out[3] = m["mean"];
     out[4] = m["var"];
   }

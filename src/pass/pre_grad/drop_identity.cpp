@@ -1,4 +1,4 @@
-// Calls that give their operand back go.
+// Removes calls that return their operand.
 //
 //   alias, lift_fresh_copy, clone(x)                     ->  x         the operator's name
 //   _to_copy(x; x's dtype)                               ->  x
@@ -9,9 +9,9 @@
 //   detach(detach(x))                                    ->  detach(x)
 //   detach(x) of integers                                ->  x         detach_integers
 //
-// Nothing is written in place in a graph, so that a copy is as good as what is copied; one that
-// asks for a memory format stays. A detach stays where a gradient might flow: only grad knows
-// whether. Sizes must be provably the same.
+// No call of a graph writes in place, so a copy is equivalent to the original; a copy that requests
+// a memory format is kept. A detach is kept where a gradient might flow: only differentiation knows
+// whether one does. Sizes must be provably equal.
 #include <algorithm>
 
 #include "pass/passes.h"

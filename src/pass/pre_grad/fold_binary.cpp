@@ -1,21 +1,21 @@
-// A number or a vector along the columns goes into the frozen weights of the product before it.
+// Folds a number, or a vector along the columns, into the frozen weights of the preceding product.
 //
 //   y is one of   convolution(x, w, b)   mm(x, w)   addmm(b, x, w)
 //   add(y, s), add(s, y)  ->  y of w, b + s          sub(y, s)  ->  y of w, b - s
 //   mul(y, s), mul(s, y)  ->  y of w * s, b * s      div(y, s)  ->  y of w / s, b / s
 //
-// Also where a view that keeps the columns stands between. s is a number, one element, or one for
-// each column (channel of a convolution), all other dims 1: it then has a place in the weights. It
-// changes neither dtype nor shape, and is no 0 that is divided by.
+// Also across a view that keeps the columns. s is a number, one element, or one element for each
+// column (channel of a convolution) with all other dims 1, so that it can be folded into the
+// weights. It must change neither dtype nor shape, and must not be a divisor of 0.
 //
-// Nothing else reads the product, and w, b and s are made of frozen state alone (frozen.h): a
-// network that is evaluated, or a frozen part of one that is trained. Folding a factor costs a pass
-// over the weights, which nothing else may read. Of consts it need be done once. Of other state it
-// is done in each step: little against a convolution, but a product of few rows reads its weights
+// The product has no other user, and w, b and s are computed from frozen state alone (frozen.h): an
+// evaluated network, or a frozen part of a trained one. Folding a factor costs a pass over the
+// weights, which must have no other user. For consts this can be done once. For other state it is
+// done in each step: cheap relative to a convolution, but a product of few rows reads its weights
 // about as often, so there the result must be provably no smaller than the weights.
 //
-// Results are rounded otherwise, and where s has zeros or numbers that aren't finite, an infinity
-// may become NaN. Source: binary_folding.py, PyTorch 2.13, which runs on frozen graphs alone.
+// Results are rounded differently, and if s contains zeros or non-finite numbers, an infinity may
+// become NaN. Source: binary_folding.py, PyTorch 2.13, which runs only on frozen graphs.
 #include <algorithm>
 #include <cmath>
 
@@ -31,7 +31,7 @@ const std::vector<std::string> conv_attrs = {"stride",     "padding",        "di
 
 bool is_convolution(const Match& m) { return m.call("product").name() == "convolution"; }
 
-// None where there is none.
+// Returns none if there is no bias.
 ValueId bias_of(const Match& m) {
   const OpView product = m.call("product");
   const int at = is_convolution(m) ? 2 : 0;
@@ -44,15 +44,15 @@ size_t column_dim_of_weight(const Match& m) {
   return is_convolution(m) && !m.call("product").bool_attr("transposed") ? 0 : 1;
 }
 
-// As many as the result of a product has columns, or a convolution channels.
+// The number of columns of a product's result, or of channels of a convolution.
 const Dim& columns_of(const Match& m) { return m.type("product").shape[1]; }
 
 bool is_one(const Dim& d) { return d == Dim(1); }
 
 bool is_single(const Match& m) { return std::ranges::all_of(m.type("s").shape, is_one); }
 
-// Counted from the last dim, columns stand in s where they stand in the product, and in a view
-// between.
+// Counted from the last dim, the columns must be at the same position in s as in the product, and
+// must also be the columns of a view in between.
 bool lies_along_columns(const Match& m) {
   const Shape& s = m.type("s").shape;
   const SymEnv& env = m.graph().env();
@@ -63,7 +63,7 @@ bool lies_along_columns(const Match& m) {
   return std::ranges::count_if(s, is_one) + 1 == std::ssize(s);
 }
 
-// What is shifted must be a row; the factors of a product pay only where it is large.
+// A bias must be a row; scaling the weights of a product pays only if the result is large.
 bool has_frozen_weights(const Match& m, bool scales) {
   const Graph& g = m.graph();
   const MadeOf w = made_of_frozen(g, m["w"]);
@@ -87,7 +87,7 @@ bool folds(const Match& m, bool scales) {
          (!m.has("s") || is_single(m) || lies_along_columns(m)) && has_frozen_weights(m, scales);
 }
 
-// s as a row, of the weights' dtype: of one element, or one for each column.
+// s as a row of the weights' dtype: with one element, or one for each column.
 ValueId row_of(Builder& b, const Match& m) {
   const ValueId s = b.convert(m["s"], b.type(m["w"]).dtype);
   return b.type(s).rank() == 1 ? s : b.view(s, {is_single(m) ? Dim(1) : columns_of(m)});
@@ -121,7 +121,7 @@ Values scaled(Builder& b, const Match& m, const char* op) {
   return rebuilt(b, m, w, bias.valid() ? by(bias, row) : bias);
 }
 
-// A missing bias is 0.
+// A missing bias counts as 0.
 Values shifted(Builder& b, const Match& m, const char* op) {
   const bool is_minus = std::string_view(op) == "sub";
   ValueId bias = bias_of(m);

@@ -1,13 +1,13 @@
-// Spelled attention becomes one call.
+// Replaces spelled-out attention by one call.
 //
 //   s = bmm(q, k^T);  p = softmax(s * c + mask);  y = bmm(dropout(p), v)
 //     ->  y = scaled_dot_product_attention(q, k, v, mask; scale=c, dropout_p, is_causal, ...)
 //
-// pass/attention_reader.h says what is read as attention. Dropout keeps its stream, so its bits.
-// Results are rounded otherwise: weights are never rounded to half, sums have another order. A row
-// that a mask closes altogether gives zeros or has another gradient, where a softmax without a
-// guard gives NaN or equal weights. A mask that is trained stays spelled: its gradient needs the
-// weights row by column.
+// pass/attention_reader.h describes what is recognized as attention. Dropout keeps its stream,
+// hence its bits. Rounding differs: weights are never rounded to half, and sums have another order.
+// A row that is masked entirely gives zeros or has another gradient, where a softmax without a
+// guard gives NaN or equal weights. Attention with a trained mask is left alone: the mask's
+// gradient needs the weights row by column.
 #include <algorithm>
 
 #include "pass/attention_reader.h"
@@ -16,7 +16,7 @@
 namespace cleave {
 namespace {
 
-// Values that something trained goes into.
+// Values that depend on something trained.
 std::vector<bool> trained_values(const Graph& g) {
   std::vector<bool> trained(g.value_capacity());
   for (const Placeholder& p : g.placeholders())

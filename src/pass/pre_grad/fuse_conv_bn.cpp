@@ -1,11 +1,11 @@
-// Batch norm by running statistics goes into the weights of the convolution before it, where none
-// of these is trained.
+// Folds batch norm by running statistics into the weights of the convolution before it, if none of
+// these is trained.
 //
 //   batch_norm(convolution(x, w, b), ...)  ->  convolution(x, w', b')      conv_bn.h
 //
-// Weights, biases and statistics must be state (param, buffer, const) without a gradient: a network
-// that is evaluated, or a frozen part of one that is trained. Work of the size of the activations
-// becomes work of the size of the weights. efficient_conv_bn_eval does so for trained weights.
+// Weights, biases and statistics must be state (param, buffer, const) without a gradient: an
+// evaluated network, or a frozen part of a trained one. Work proportional to the activations
+// becomes work proportional to the weights. efficient_conv_bn_eval does this for trained weights.
 #include <algorithm>
 
 #include "pass/frozen.h"

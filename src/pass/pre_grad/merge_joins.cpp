@@ -1,12 +1,13 @@
-// Joins of joins along one dim become one join.
+// Merges nested joins along one dim into one join.
 //
 //   cat([a, cat([b, c]; d)]; d)              ->  cat([a, b, c]; d)           cats
 //   cat([stack([a, b]; d), stack([c]; d)]; d) ->  stack([a, b, c]; d)         stacks
 //   cat([unsqueeze(a; d), unsqueeze(b; d)]; d) ->  stack([a, b]; d)
 //
-// Each copied byte is then copied once. At any depth, however unbalanced. An inner cat must have no
-// other reader, and its items must have its dtype: one that is promoted there would be rounded
-// twice. stacks needs that every item is a stack or unsqueeze along the dim, two at least.
+// Each byte is then copied only once, at any depth, however unbalanced. An inner cat must have no
+// other user, and its items must have its dtype: an item that the inner cat promotes would be
+// rounded twice. stacks requires that every item is a stack or unsqueeze along the dim, and at
+// least two items.
 #include <algorithm>
 
 #include "op/dims.h"
@@ -15,7 +16,8 @@
 namespace cleave {
 namespace {
 
-// The call `op` along this dim that makes v, with the outer one's tag and items of its dtype.
+// The call `op` along this dim that defines v, if its tag is the outer one's and its items have its
+// dtype.
 class Inner {
  public:
   Inner(const Match& m)
@@ -36,7 +38,7 @@ class Inner {
     return keeps ? std::optional(items) : std::nullopt;
   }
 
-  // A cat's items, those of inner cats in their place.
+  // The cat's items, with inner cats replaced by their items.
   Values flat(const Values& of) const {
     Values out, todo(of.rbegin(), of.rend());
     while (!todo.empty()) {
@@ -51,7 +53,7 @@ class Inner {
     return out;
   }
 
-  // What all items stack, if they all do.
+  // The operands that the items stack, if all items are stacks.
   Values stacked(const Values& of) const {
     Values out;
     for (const ValueId v : of) {

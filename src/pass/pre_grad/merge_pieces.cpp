@@ -1,14 +1,14 @@
-// Consecutive pieces of one value that are joined again are a slice of it.
+// Replaces consecutive pieces of a value that are joined again by a slice of it.
 //
 //   cat([z, x[:,2:4], x[:,4:6]]; dim=1)  ->  cat([z, x[:,2:6]]; dim=1)             cat_along
 //   cat([x[0:2], x[2:4]]; dim=1)         ->  view(permute(view(x[0:4])))           cat_across
 //   stack([x[:,0], x[:,1]]; dim=0)       ->  permute(x[:,0:2]; 1,0)                stack
 //
-// Pieces are results of split, chunk and unbind, slices, selects and what squeeze and unsqueeze
-// make of them (piece.h). cat_along merges every run of two or more; nothing is copied for it, so
-// that it pays however short the run is. The others need that all items are pieces, of one size:
-// they are then the whole with a dim moved, one copy at most in place of the join. Pieces in
-// another order, of other tags, or of several values stay.
+// Pieces are results of split, chunk and unbind, slices, selects, and squeezes and unsqueezes of
+// these (piece.h). cat_along merges every run of two or more pieces without a copy, so it pays for
+// any length. The others require that all items are pieces of one size: the result is then the
+// whole value with a dim moved, at most one copy instead of the join. Pieces in another order, with
+// different tags, or of several values are left alone.
 #include "op/dims.h"
 #include "pass/passes.h"
 #include "pass/piece.h"
@@ -16,7 +16,7 @@
 namespace cleave {
 namespace {
 
-// What a join's items become: each a value of its own, or a piece that takes several.
+// A join's item after merging: a value, or a piece that replaces several items.
 struct Item {
   ValueId value;
   std::optional<Piece> piece;
@@ -54,7 +54,7 @@ Values build_along(Builder& b, const Match& m) {
   return {values.size() == 1 ? values[0] : b.cat(values, dim)};
 }
 
-// The run that all items are, of pieces of one size.
+// The run that consists of all items, if they are pieces of one size.
 std::optional<Piece> run_of_all(const Match& m) {
   const Graph& g = m.graph();
   PieceFinder finder(g, g.node(m.node("join")).tag);
@@ -75,7 +75,7 @@ std::optional<Piece> run_of_all(const Match& m) {
   return run;
 }
 
-// The pieces as a dim of its own, which stands at `to`.
+// Makes the pieces a dim of their own, at position `to`.
 ValueId with_moved_dim(Builder& b, const Piece& run, int64_t count, int64_t to) {
   ValueId v = narrowed(b, run);
   Shape shape = b.type(v).shape;

@@ -1,10 +1,10 @@
-// Splits of parts of splits along one dim become one split, where nothing else reads the parts.
+// Merges nested splits along one dim into one split, if the split parts have no other user.
 //
 //   a, b = split(x; [2,6]);  c, d = split(b; [1,5])  ->  a, c, d = split(x; [2,1,5])
 //
-// At any depth, however unbalanced, all at once: a function, as rules would build a chain of splits
-// again for each link. Only splits by sizes (normalize_splits makes them of the others) and of one
-// checkpoint tag. A match is one inner split: two calls, and the part between them.
+// At any depth, however unbalanced, all at once: a function, since rules would rebuild a chain of
+// splits for each link. Only splits by sizes (normalize_splits converts the others to these) with
+// one checkpoint tag. A match is one inner split: two calls, and the part between them.
 #include <algorithm>
 
 #include "op/dims.h"
@@ -42,7 +42,7 @@ class SplitMerger {
  private:
   bool is_split(NodeId n) const { return graph_.node(n).op->name == "split_with_sizes"; }
 
-  // Counted from the front. OpView lists all results, too many to ask for each part.
+  // Counted from the front. Avoids OpView, which lists all results, too many for each part.
   int64_t dim_of(NodeId n) const {
     const Node& node = graph_.node(n);
     const AttrValue* given = node.attrs.find(static_cast<uint16_t>(node.op->schema.find("dim")));
@@ -95,7 +95,7 @@ class SplitMerger {
       names.push_back(graph_.name(parts[k]));
       graph_.replace_uses(parts[k], made[k]);
     }
-    // An inner split was found after the outer one that it reads.
+    // Inner splits were found after the outer ones that they use.
     for (size_t k = gone.size(); k-- > 0;) graph_.erase(gone[k]);
     for (size_t k = 0; k < made.size(); ++k) CLEAVE_CHECK(graph_.rename(made[k], names[k]));
     return {};
@@ -104,7 +104,7 @@ class SplitMerger {
   Graph& graph_;
   const OpRegistry& ops_;
   std::vector<bool> is_returned_;
-  std::vector<NodeId> inner_;  // the split that alone reads a part, by value
+  std::vector<NodeId> inner_;  // by value: the split that is the only user of a part
 };
 
 }  // namespace

@@ -1,10 +1,10 @@
-// Dims of joins, cuts and views of one dim are counted from the front: equal calls are then equal.
+// Counts the dims of joins, cuts and one-dim views from the front, so that equal calls are equal.
 //
 //   cat, stack(xs; dim=-1)                                ->  dim=rank-1    join
 //   unbind, select, slice, unsqueeze, squeeze(x; dim=-1)  ->  dim=rank-1    the operator's name
 //
-// For stack and unsqueeze the rank is that of the result. A squeeze without dims stays: which dims
-// go depends on sizes. Splits are normalize_splits'.
+// For stack and unsqueeze the rank is that of the result. A squeeze without dims is left alone:
+// which dims it removes depends on sizes. normalize_splits handles splits.
 #include <algorithm>
 
 #include "op/dims.h"
@@ -22,7 +22,7 @@ int64_t rank_of(const OpView& call) {
   return call.in_type(0).rank();
 }
 
-// One dim as a number, several as a list, as they were given.
+// Accepts one dim as a number, several as a list, as they were given.
 bool is_from_back(const Match& m) {
   const AttrValue& dim = m.attr("dim");
   if (dim.is_int()) return m.integer("dim") < 0;

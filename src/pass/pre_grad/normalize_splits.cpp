@@ -1,11 +1,11 @@
-// Every split is one by sizes, along a dim counted from the front.
+// Converts every split to a split by sizes, along a dim counted from the front.
 //
 //   split(x; split_size, dim)                 ->  split_with_sizes(x; sizes, dim)    split
 //   chunk(x; chunks, dim)                     ->  split_with_sizes(x; sizes, dim)    chunk
 //   split_with_sizes(x; sizes, dim=-1)        ->  split_with_sizes(x; sizes, dim)    dim
 //   split_with_sizes(x; [n])                  ->  x                                  single
 //
-// The sizes are those of the results. unbind stays: its results have a dim less.
+// The sizes are those of the results. unbind is left alone: its results have one dim less.
 #include "op/dims.h"
 #include "pass/passes.h"
 

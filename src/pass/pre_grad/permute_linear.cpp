@@ -1,4 +1,4 @@
-// A product takes a permuted operand, or gives a permuted result, without a copy of it.
+// Removes the copy of a product's permuted operand or permuted result.
 //
 //   permute(mm(a, b); 1,0)                      ->  mm(permute(b), permute(a))       mm
 //   permute(bmm(a, b); 0,2,1)                   ->  bmm(permute(b), permute(a))      bmm
@@ -9,9 +9,9 @@
 //                                                                                    linear
 //
 // Products read operands by their strides, while a permuted result, or a permuted value that is
-// viewed with fewer dims, is copied. Only products that nothing else reads; other libraries' calls
-// add in another order, so results are rounded otherwise. Asked for only, as PyTorch has it: it
-// pays where the copy is large against the product.
+// viewed with fewer dims, is copied. Only products with no other user; other library calls add in
+// another order, so results are rounded differently. Runs only on request, as in PyTorch: it pays
+// if the copy is large relative to the product.
 #include "pass/passes.h"
 
 namespace cleave {
@@ -30,19 +30,19 @@ bool swaps_last(const Match& m, std::string_view dims, int64_t rank) {
 
 ValueId turned(Builder& b, ValueId v) { return b.permute(v, swapped(b.type(v).rank())); }
 
-// w once for each of the batch, as the first operand's rank asks.
+// Expands w along the batch, to the rank of the first operand.
 ValueId for_each(Builder& b, ValueId w, const Dim& batch) {
   const Shape& s = b.type(w).shape;
   return b.expand(b.unsqueeze(w, 0), {batch, s[0], s[1]});
 }
 
-// What an addmm adds: none for mm.
+// Returns the addend of an addmm; none for mm.
 ValueId bias_of(const Match& m) {
   const OpView product = m.call("product");
   return product.name() == "addmm" ? product.in(0) : ValueId::none();
 }
 
-// One entry for each column, or no bias.
+// Whether the bias has one entry for each column, or there is none.
 bool adds_to_columns(const Match& m) {
   const ValueId bias = bias_of(m);
   return !bias.valid() || m.graph().type(bias).rank() == 1;
@@ -50,7 +50,7 @@ bool adds_to_columns(const Match& m) {
 
 bool swaps_result(const Match& m) { return swaps_last(m, "dims", m.type("product").rank()); }
 
-// [b, k, m] seen as [b*m, k].
+// Whether [b, k, m], permuted, is viewed as [b*m, k].
 bool flattens_permuted(const Match& m) {
   const Type& x = m.type("x");
   if (x.rank() != 3 || !swaps_last(m, "dims", 3)) return false;
@@ -67,7 +67,7 @@ Values build_flattened(Builder& b, const Match& m) {
   return {bias_of(m).valid() ? b.add(flat, bias_of(m)) : flat};
 }
 
-// [b, m, k] seen as [b*m, k], and the product as [b, m, n].
+// Whether [b, m, k] is viewed as [b*m, k], and the product as [b, m, n].
 bool is_linear(const Match& m) {
   const Type &x = m.type("x"), &y = m.type("y");
   const SymEnv& env = m.graph().env();

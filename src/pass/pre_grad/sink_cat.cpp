@@ -1,11 +1,11 @@
-// A cat stands after the pointwise call that alone reads it.
+// Moves a cat below the pointwise call that is its only user.
 //
 //   tanh(view(cat([a, b])))   ->  view(cat([tanh(a), tanh(b)]))      one
 //   mul(cat([a, b]), 2.0)     ->  cat([mul(a, 2.0), mul(b, 2.0)])    number
 //
-// The call then joins the kernels that make a and b, and often they are gradients' operands as they
-// are. All items must have the dtype of the cat: one that is promoted would be computed in less.
-// Views of the cat alone may stand between.
+// The call can then be fused into the kernels that compute a and b, and its results are often used
+// separately by gradients. All items must have the dtype of the cat: a promoted item would be
+// computed in lower precision. Only views of the cat may be in between.
 #include <algorithm>
 
 #include "pass/passes.h"
@@ -27,7 +27,7 @@ bool is_of_one_dtype(const Match& m) {
   });
 }
 
-// cat of the items, each through `f`, as the views between showed it.
+// A cat of the items after applying `f` to each, viewed as the views in between did.
 Values sunk(Builder& b, const Match& m, const std::function<ValueId(ValueId)>& f) {
   Values items;
   for (const ValueId v : m.all("item")) items.push_back(f(v));
@@ -46,7 +46,7 @@ Values sunk_number(Builder& b, const Match& m) {
   return sunk(b, m, [&](ValueId v) { return b.call1(call.name(), {v, m.attr("number")}); });
 }
 
-// Its dtype must not depend on the number more than once, so a promoting one stays.
+// Whether the call keeps the cat's dtype; else the number would promote each item separately.
 bool keeps_dtype(const Match& m) {
   return is_of_one_dtype(m) && m.type("call").dtype == m.type("cat").dtype;
 }
