@@ -9,7 +9,7 @@ namespace {
 constexpr int64_t infinite = std::numeric_limits<int64_t>::max() / 4;
 constexpr uint32_t absent = UINT32_MAX;
 
-// Dinic's maximum flow on arcs in one array, an arc beside its reverse.
+// Dinic's maximum flow; arcs are in one array, each next to its reverse.
 class Network {
  public:
   explicit Network(size_t nodes) : first_(nodes, absent), level_(nodes), at_(nodes) {}
@@ -19,7 +19,7 @@ class Network {
     arcs_.push_back({from, first_[to], 0});
     first_[to] = static_cast<uint32_t>(arcs_.size() - 1);
   }
-  // False where that takes more looks at arcs than `work`, which those made are taken from.
+  // Returns false if that visits more arcs than `work`; subtracts the number visited from it.
   bool run(uint32_t source, uint32_t sink, int64_t& work) {
     work_ = work;
     bool more = true;
@@ -30,7 +30,7 @@ class Network {
     work = work_;
     return !more;
   }
-  // After run(): on the source's side of the minimum cut nearest the source.
+  // After run(): whether v is on the source's side of the minimum cut nearest the source.
   bool near_source(uint32_t v) const { return level_[v] != absent; }
 
  private:
@@ -52,7 +52,7 @@ class Network {
     return level_[sink] != absent;
   }
 
-  // A blocking flow, by paths kept on a stack: graphs are deep.
+  // A blocking flow; paths are kept on an explicit stack, since graphs are deep.
   void push(uint32_t source, uint32_t sink) {
     std::vector<uint32_t> path;
     uint32_t v = source;
@@ -78,7 +78,7 @@ class Network {
     }
   }
 
-  // Back to where the first full arc of the path begins.
+  // Goes back to the beginning of the first full arc of the path.
   uint32_t augment(std::vector<uint32_t>& path, uint32_t source) {
     int64_t flow = infinite;
     for (uint32_t a : path) flow = std::min(flow, arcs_[a].left);
@@ -139,9 +139,9 @@ MomentCut Moment::at_price(int64_t time_price, int64_t bytes_price) const {
   return *at_price(time_price, bytes_price, work);
 }
 
-// A variable is true on the sink's side:
-//   s -> r_u    time      cut where u runs again; infinite where it must not
-//   r_u -> a_u  bytes     cut where u is needed and doesn't run again
+// A variable is true if it is on the sink's side:
+//   s -> r_u    time      cut if u runs again; infinite if it must not
+//   r_u -> a_u  bytes     cut if u is needed and doesn't run again
 //   a_x -> r_u  infinite  u runs again, so its operand x is needed
 //   a_u -> t    infinite  a task after the moment reads u
 std::optional<MomentCut> Moment::at_price(int64_t time_price, int64_t bytes_price,
