@@ -37,8 +37,7 @@ enum class Strictness : uint8_t {
   ignore_extra  // every name of the model; extra ones (an optimizer's state) are ignored
 };
 // Loads a state_dict of PyTorch, or a checkpoint: the tensors under the names of `model.store()`.
-// The file may hold a tied weight under each of its names, with the same contents, or under one of
-// them.
+// The file may hold a tied weight under one of its names, or under each with the same contents.
 CLEAVE_API void load_weights(const std::string& path, const nn::Module& model,
                              Strictness strictness = Strictness::exact);
 // Writes a state_dict for load_state_dict, with a tied weight under each of its names.

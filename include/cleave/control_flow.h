@@ -13,10 +13,8 @@
 // its graph runs; its Tensors can't be used outside it, and only what it returns is kept.
 //
 // Errors, at the caller's line: types that don't match (the rules of the operators cond and
-// while_loop in doc/ops.md), assign() in a function, operands that belong to no program (pass a
-// tensor of the program among them). An index out of range fails the run when the graph that reads
-// it runs.
-// program among them). An index out of range fails the run where the graph that reads it runs.
+// while_loop in doc/ops.md), assign() in a function, operands of no program (pass a tensor of the
+// program among them). An index out of range fails the run when the graph that reads it runs.
 #pragma once
 #include "cleave/traced_function.h"
 

@@ -20,14 +20,12 @@ class CLEAVE_API Executor {
   // How many pieces may run at the same time, at least 1.
   virtual int threads() const = 0;
   // Calls f(context, i) once for each i in [0, pieces), in any order, from up to threads() threads,
-  // and returns when all calls have returned. f does not throw. Must not allocate in the steady
-  // state.
+  // and returns when all are done. f does not throw. Must not allocate in the steady state.
   virtual void parallel_for(long pieces, void (*f)(void* context, long piece), void* context) = 0;
 };
 
 // cleave's own threads: threads - 1 workers and the caller; bounded spinning, then sleeping; no
-// pinning. threads = 0 means one for each core that the process may use. The destructor joins them
-// all.
+// pinning. threads = 0 means one for each core the process may use. The destructor joins them.
 CLEAVE_API std::shared_ptr<Executor> make_thread_pool(int threads = 0);
 
 }  // namespace cleave

@@ -15,7 +15,7 @@ enum class Reduction : uint8_t { mean, sum, none, batchmean };
 
 struct NllLossOptions {
   Reduction reduction = Reduction::mean;
-  int64_t ignore_index = -100;  // targets that are ignored
+  int64_t ignore_index = -100;  // targets of this class are ignored
   Tensor weight = {};           // [C]: of each class; the mean divides by the targets' weights
 };
 // input [N,C], [N,C,d1,...] or [C]: log probabilities; target i64 [N], [N,d1,...] or []

@@ -11,7 +11,7 @@ namespace cleave {
 
 class MemoryBudget {
  public:
-  MemoryBudget() = default;  // no budget
+  MemoryBudget() = default;  // none: see Options::memory_budget
   MemoryBudget(int64_t bytes) : bytes_(bytes), given_(true) {}
   // A percentage, in (0, 100], of the planned peak of the program that recomputes nothing.
   static MemoryBudget percent(double percent) {

@@ -36,8 +36,7 @@ class CLEAVE_API Recurrent : public Module {
   };
   Recurrent(const char* name, int64_t gates, int64_t input_size, int64_t hidden_size,
             Generator& rng, const Options& options);
-  // `initial`: each kind of state, [layers D,N,H] ([layers D,H] without a batch); empty means
-  // zeros.
+  // `initial`: each kind of state, [layers D,N,H] ([layers D,H] without a batch); empty: zeros.
   States run(const Tensor& x, const Tensors& initial, Location at) const;
 
  private:
@@ -45,8 +44,7 @@ class CLEAVE_API Recurrent : public Module {
     Tensor ih, hh, bias_ih, bias_hh;
   };
   Weights weights(int64_t layer, bool reverse) const;
-  // One layer in one direction: x [L,N,*], states [N,H]. Returns each step's output; updates
-  // states.
+  // One layer in one direction: x [L,N,*], states [N,H]. Returns all outputs; updates states.
   Tensors one_way(const Tensor& x, const Weights& w, bool reverse, Tensors& states,
                   Location at) const;
 

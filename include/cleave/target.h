@@ -35,8 +35,7 @@ enum class InstructionSet : uint8_t {
   avx512bf16,  // AVX512_BF16
 };
 
-// Rates of all cores together. Defaults: a core of 2021 with AVX2 and its share of DRAM; meaningful
-// as ratios.
+// All cores together. Defaults: a core of 2021 with AVX2, its share of DRAM; meaningful as ratios.
 struct MachineRates {
   double product_gflops = 90;    // f32: products, convolution, attention
   double pointwise_gflops = 20;  // generated kernels

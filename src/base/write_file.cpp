@@ -84,8 +84,7 @@ int create_aside(const std::string& target, std::string& aside) {
   }
 }
 
-// The rename is durable only when the folder is on disk too. It is no error if the file system
-// can't sync folders.
+// The rename is durable only when the folder is on disk too. File systems may not support this.
 void sync_folder(const std::string& target) {
   const size_t slash = target.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : target.substr(0, slash + 1);

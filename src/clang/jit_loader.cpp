@@ -19,8 +19,7 @@ class JitCode final : public LoadedCode {
  public:
   explicit JitCode(std::unique_ptr<llvm::orc::LLJIT> jit) : jit_(std::move(jit)) {}
 
-  // The linker reports the cause to a reporter; the caller gets only the failure that follows from
-  // it.
+  // The linker reports the cause to a reporter; the caller gets only the resulting failure.
   Status link(const std::vector<std::string>& names) {
     std::string reported;
     auto& session = jit_->getExecutionSession();

@@ -26,8 +26,7 @@ struct Instruction;
 // One phase of a kernel. Immutable; any number of threads may run it at once.
 class Bytecode {
  public:
-  // Like the functions of c_source.h: returns 0, or the number of the failed check with its index
-  // and bound.
+  // As the functions of c_source.h: 0, or the number of the failed check with its index and bound.
   int64_t run(void* const* buffer, const int64_t* scalar, int64_t begin, int64_t end,
               int64_t* fault) const;
 

@@ -28,8 +28,7 @@ int64_t integer(std::string_view text) {
 
 float single(std::string_view text) { return std::strtof(std::string(text).c_str(), nullptr); }
 
-// i32 arithmetic must not use an argument, which has 64 bits. Prelude functions' names show their
-// type.
+// i32 arithmetic must not use an argument, which has 64 bits. Names of prelude functions show it.
 bool names_narrow(std::string_view word) {
   if (word == "int" || word == "char" || word == "short") return true;
   return std::ranges::any_of(

@@ -29,8 +29,7 @@ class Floors {
   // Unplaced buffers that are alive in s and s + 1.
   int32_t crossing(int32_t s) const { return crossing_[at(s)]; }
 
-  // Each returns false if the capacity can't be kept; the change is then incomplete and must be
-  // undone.
+  // Each returns false if the capacity can't be kept; the change is then incomplete: undo it.
   bool start();
   bool place(uint32_t i);  // at lowest(i), which is the floor of all its sections
   // Assumes that no buffer begins at the floor of s: those that could are on an unplaced buffer.

@@ -36,8 +36,7 @@ void join_steps(OffsetProblem& p, const std::vector<Lifetime>& lifetimes) {
   }
 }
 
-// The largest total of each buffer's sections, from maxima over runs whose lengths are powers of
-// two.
+// The largest total of each buffer's sections, from maxima over runs of power-of-two lengths.
 void find_tightest(OffsetProblem& p) {
   if (p.total.empty()) return;
   std::vector<std::vector<int64_t>> most = {p.total};

@@ -181,8 +181,7 @@ class Search {
 
 SearchResult search_placement(const OffsetProblem& p, int64_t capacity, int64_t& work) {
   if (p.bound > capacity) return {SearchEnd::none, {}};
-  // Each of the first four solves some of MiniMalloc's problems A to K in 10 ms that the others
-  // miss.
+  // Each of the first four solves some of MiniMalloc's problems A to K in 10 ms that others miss.
   constexpr int64_t first_turn = 20'000'000;
   int64_t given = first_turn;
   for (uint64_t n = 0; work > 0; ++n) {

@@ -52,8 +52,7 @@ Status verify_offsets(const std::vector<Lifetime>& buffers, int64_t alignment,
     return bug("plan: {} offsets for {} buffers", plan.offset.size(), buffers.size());
   if (plan.height < plan.lower_bound)
     return bug("plan: the height {} is below the bound {}", plan.height, plan.lower_bound);
-  // Sweeps over steps; live buffers are kept sorted by offset, so that only neighbours are
-  // compared.
+  // Sweeps over steps; live buffers are kept by offset, so that only neighbours need comparing.
   std::vector<Event> events;
   for (size_t i = 0; i < buffers.size(); ++i) {
     const Lifetime& b = buffers[i];

@@ -19,7 +19,6 @@ bool better(const FoundSequence& a, const FoundSequence& b) {
 }
 
 // Searches orders without copies first, then with copies from each start, then from the best.
-// best.
 class Planner {
  public:
   Planner(const TaskGraph& graph, int64_t limit, uint64_t seed, int64_t moves, int64_t min_time)

@@ -169,8 +169,7 @@ class Merger {
     --left_;
   }
 
-  // Orders the remaining chains: of those that can continue, the one with the best next segment
-  // runs.
+  // Orders the remaining chains: always runs the best next segment of those that can continue.
   std::vector<TaskId> order() {
     struct Head {
       Segment segment;

@@ -1,9 +1,8 @@
-// Merges trees and series-parallel parts of a graph into chains of segments, each ordered
-// optimally.
+// Merges trees and series-parallel parts of a graph into optimally ordered chains of segments.
 //
 //   segment        memory ^      __              hill:   highest above its start
-//                         |  __/   \_            growth: end against start
-//                         | /        \___        growth: end relative to start
+//                         |  __/   \_            growth: end relative to start
+//                         | /        \___
 //                         +---------------> step
 //
 // A step climbs by its value and workspace and ends with what it adds or frees; a value is freed by

@@ -74,8 +74,7 @@ Tensor BatchNorm::normalized(const Tensor& x, bool by_batch, Location at) const 
   if (!mean_.defined())
     return trace::record1("_native_batch_norm_legit", {x, weight, bias, Tensor(), Tensor()},
                           {{"training", true}, {"momentum", 0.0}, {"eps", options_.eps}}, at);
-  // Momentum 1 gives the batch's own statistics, for averages whose weight is known only at run
-  // time.
+  // Momentum 1 gives the batch's own statistics: the average's weight is known only at run time.
   const Tensor count = add(count_, 1, 1, at);
   const double momentum = options_.momentum.value_or(1);
   const Tensors out = trace::record(

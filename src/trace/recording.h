@@ -32,8 +32,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
   static RecordingPtr free();
   static RecordingPtr borrowed(Builder& builder);
 
-  // Throws if the parent can't have subgraphs: a rule of an operator. Open until close() or
-  // abandon().
+  // Throws if the parent (a rule of an operator) can have none. Open until close() or abandon().
   static RecordingPtr subgraph(const RecordingPtr& parent, const std::string& name,
                                const std::string& what, Location at);
 
