@@ -84,7 +84,7 @@ int create_aside(const std::string& target, std::string& aside) {
   }
 }
 
-// The rename is durable only when the folder is on disk too. File systems may not support this.
+// The rename is durable only once the folder is synced; a file system that can't is no error.
 void sync_folder(const std::string& target) {
   const size_t slash = target.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : target.substr(0, slash + 1);

@@ -17,7 +17,7 @@ namespace {
 
 // The arguments of `clang -cc1`. Calls of the C library aren't constant-folded: log10f of 2.6 would
 // give another number. The defaults already have no errno from math, no traps and no fast math; -O3
-// with the passes left out keeps the attributes that the passes need.
+// with the passes left out keeps the annotations that the passes need.
 std::vector<std::string> arguments(const HostTarget& host) {
   std::vector<std::string> args = {"-triple",
                                    host.triple,

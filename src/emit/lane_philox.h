@@ -1,6 +1,6 @@
-// Philox (kernel_functions.h) for 16 lanes. A block gives four words, those of the indices 4 b to 4
-// b + 3, and consecutive lanes need consecutive words: 16 blocks are computed at once and last for
-// four iterations of a loop.
+// Philox (kernel_functions.h) for 16 lanes. A block gives four words, for indices 4 b to 4 b + 3,
+// and consecutive lanes need consecutive words: 16 blocks are computed at once and last for four
+// iterations of a loop.
 // clang-format off
 
 // Stores word w of the blocks numbered block[l] in word[w], in the lower halves of the lanes; the

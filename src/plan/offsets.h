@@ -49,8 +49,7 @@ struct OffsetOptions {
   int64_t fit_mops = 500, search_mops = 30;
 };
 
-// Returns a UserError for lower >= upper, a negative size, sizes whose sum overflows, alignment <
-// 1.
+// Returns a UserError: lower >= upper, a negative size, an overflowing sum of sizes, alignment < 1.
 Status check_lifetimes(const std::vector<Lifetime>& buffers, int64_t alignment);
 
 // The largest sum of rounded sizes alive at a step: a lower bound for every plan. The buffers,

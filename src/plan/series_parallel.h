@@ -6,11 +6,11 @@
 //                         +---------------> step
 //
 // A step climbs by its value and workspace and ends with what it adds or frees; a value is freed by
-// the reader that is after all its other readers in every order. The segments of independent chains
-// run in this order: those that don't grow, lowest hill first; then those that grow, largest (hill
-// - growth) first. Segments of a chain that are out of that order are joined into one. Two rules
-// merge tasks: two tasks of equal neighbours (parallel), and a task with its only reader, whose
-// only operand it is (series). If the whole graph becomes one, the order is optimal.
+// the reader that is after all its other readers in every order. Segments of independent chains run
+// in this order: those that don't grow, lowest hill first; then those that grow, by falling (hill -
+// growth). Segments of a chain that are out of that order are joined into one. Two rules merge
+// tasks: two tasks of equal neighbours (parallel), and a task with its only reader, whose only
+// operand it is (series). If the whole graph becomes one, the order is optimal.
 // Source: Abdel-Wahab and Kameda, "Scheduling to minimize maximum cumulative cost subject to
 // series-parallel precedence constraints", 1978; Liu, "An application of generalized tree pebbling
 // to sparse matrix factorization", 1987, is the case of trees.
