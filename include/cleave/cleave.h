@@ -1,4 +1,4 @@
-// All of cleave.
+// Includes every public header of cleave.
 #pragma once
 #include "cleave/checkpoint.h"
 #include "cleave/control_flow.h"

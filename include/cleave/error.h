@@ -1,11 +1,11 @@
-// What cleave throws, and how its errors are told apart.
+// The exception that cleave throws, and the kinds of error that it distinguishes.
 //
 //   UserError    the caller's graph, file, option or budget is wrong        exit status 1
 //   Unsupported  legal, but not covered: names the operator and the file    exit status 2
 //   Bug          cleave's own defect: names the stage and how to repeat it  exit status 3
 //
-// Every public call that can fail throws `cleave::Error`, at the caller's line. Inside the library
-// errors are values (src/base/result.h).
+// Every public call that can fail throws `cleave::Error`, with the caller's line. Inside the
+// library errors are values (src/base/result.h).
 #pragma once
 #include <stdexcept>
 #include <string>
@@ -17,8 +17,8 @@ namespace cleave {
 
 enum class ErrorKind { user, unsupported, bug };
 
-// The one exception type. `what()` is the whole message: where: rule: what is, what was expected;
-// then the line of the graph and the user's source line; then the way out.
+// The only exception type. `what()` is the whole message: where: rule: what was found, what was
+// expected; then the line of the graph and the user's source line; then a suggestion.
 class CLEAVE_API Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}

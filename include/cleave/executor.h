@@ -1,4 +1,4 @@
-// Who runs the pieces of a kernel: cleave's own threads, or the host program's.
+// Runs the pieces of a kernel: on cleave's own threads, or on the host program's.
 //
 //   struct MyPool : cleave::Executor {
 //     int threads() const override { return pool.size(); }
@@ -6,7 +6,7 @@
 //   };
 //
 // Results have the same bits for any number of threads: the work is cut into pieces whose number
-// depends on the shapes alone, and an Executor decides only where each piece runs.
+// depends only on the shapes, and an Executor decides only where each piece runs.
 #pragma once
 #include <memory>
 
@@ -17,7 +17,7 @@ namespace cleave {
 class CLEAVE_API Executor {
  public:
   virtual ~Executor() = default;
-  // How many pieces may run at once, at least 1.
+  // How many pieces may run at the same time, at least 1.
   virtual int threads() const = 0;
   // Calls f(context, i) once for each i in [0, pieces), in any order, from up to threads() threads,
   // and returns when all are done. f does not throw. Must not allocate in the steady state.
@@ -25,7 +25,7 @@ class CLEAVE_API Executor {
 };
 
 // cleave's own threads: threads - 1 workers and the caller; bounded spinning, then sleeping; no
-// pinning. threads = 0 means one for each core the process may use. Destruction joins them all.
+// pinning. threads = 0 means one for each core the process may use. The destructor joins them.
 CLEAVE_API std::shared_ptr<Executor> make_thread_pool(int threads = 0);
 
 }  // namespace cleave

@@ -1,11 +1,11 @@
-// The functions of Tensors. Names, arguments, defaults and types are those of torch and
-// torch.nn.functional; what ATen's core set lacks (matmul, linear, cross_entropy, ...) is written
-// with what it has, as PyTorch's own decompositions do.
+// Functions of Tensors. Names, arguments, defaults and types are those of torch and
+// torch.nn.functional; functions that ATen's core set lacks (matmul, linear, cross_entropy, ...)
+// are composed of its operators, as in PyTorch's own decompositions.
 //
 //   Tensor y = softmax(matmul(q, k.transpose(-2, -1)) / 8.0, -1);
 //
-// Each returns new Tensors, throws cleave::Error at the caller's line where the rule of its
-// operator is broken, and costs one node or a few.
+// Each function returns new Tensors, adds one or a few nodes, and throws cleave::Error at the
+// caller's line if a rule of its operator is violated.
 #pragma once
 #include <optional>
 #include <variant>
@@ -72,7 +72,7 @@ CLEAVE_API Tensor hardtanh(const Tensor& self, double min_val = -1, double max_v
 CLEAVE_API Tensor clamp(const Tensor& self, std::optional<Number> min,
                         std::optional<Number> max = std::nullopt,
                         Location at = Location::current());
-// More activations, of what is above. Slopes at a kink are PyTorch's.
+// More activations, composed of the functions above. Slopes at a kink are PyTorch's.
 CLEAVE_UNARY(relu6);        // min(max(x, 0), 6)
 CLEAVE_UNARY(selu);         // 1.0507 (x > 0 ? x : 1.67326 expm1(x)), with more digits
 CLEAVE_UNARY(hardsigmoid);  // relu6(x + 3) / 6
@@ -83,7 +83,7 @@ CLEAVE_UNARY(softsign);     // x / (1 + |x|)
 CLEAVE_UNARY(tanhshrink);   // x - tanh(x)
 // x > 0 ? x : alpha expm1(x / alpha)
 CLEAVE_API Tensor celu(const Tensor& self, double alpha = 1, Location at = Location::current());
-// x - lambd, 0 or x + lambd, whichever side of [-lambd, lambd] x is on
+// x - lambd above lambd, x + lambd below -lambd, 0 in between
 CLEAVE_API Tensor softshrink(const Tensor& self, double lambd = 0.5,
                              Location at = Location::current());
 // 0 in [-lambd, lambd], else x
@@ -95,7 +95,7 @@ CLEAVE_API Tensor threshold(const Tensor& self, double threshold, double value,
 // x > 0 ? x : weight x; weight [1], or [C] for self [N,C,*]
 CLEAVE_API Tensor prelu(const Tensor& self, const Tensor& weight,
                         Location at = Location::current());
-// a sigmoid(b), the halves a and b of self along dim
+// a sigmoid(b), where a and b are the halves of self along dim
 CLEAVE_API Tensor glu(const Tensor& self, int64_t dim = -1, Location at = Location::current());
 
 // ---- of two, broadcast against each other
@@ -145,7 +145,7 @@ CLEAVE_API Tensor any(const Tensor& self, const DimList& dim = {}, bool keepdim 
                       Location at = Location::current());
 CLEAVE_API Tensor all(const Tensor& self, const DimList& dim = {}, bool keepdim = false,
                       Location at = Location::current());
-// Divides by the number of elements less `correction`.
+// Divides by the number of elements minus `correction`.
 CLEAVE_API Tensor var(const Tensor& self, const DimList& dim = {}, double correction = 1,
                       bool keepdim = false, Location at = Location::current());
 CLEAVE_API Tensor prod(const Tensor& self, int64_t dim, bool keepdim = false,
@@ -160,7 +160,7 @@ CLEAVE_API Tensor cumsum(const Tensor& self, int64_t dim, Location at = Location
 CLEAVE_API Tensor softmax(const Tensor& self, int64_t dim, Location at = Location::current());
 CLEAVE_API Tensor log_softmax(const Tensor& self, int64_t dim, Location at = Location::current());
 
-// The same value, through which no gradient flows.
+// Returns the same value, through which no gradient flows.
 CLEAVE_API Tensor detach(const Tensor& self, Location at = Location::current());
 
 // ---- shapes. `view` is reshape: the elements in row-major order, one -1 is worked out.
@@ -178,7 +178,7 @@ CLEAVE_API Tensor squeeze(const Tensor& self, const DimList& dim,
 CLEAVE_API Tensor expand(const Tensor& self, const Sizes& size, Location at = Location::current());
 CLEAVE_API Tensor select(const Tensor& self, int64_t dim, int64_t index,
                          Location at = Location::current());
-// end beyond the size stands for the size.
+// An end beyond the size means the size.
 CLEAVE_API Tensor slice(const Tensor& self, int64_t dim, int64_t start, int64_t end,
                         int64_t step = 1, Location at = Location::current());
 CLEAVE_API Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length,
@@ -192,10 +192,10 @@ CLEAVE_API Tensors chunk(const Tensor& self, int64_t chunks, int64_t dim = 0,
 CLEAVE_API Tensor cat(const Tensors& tensors, int64_t dim = 0, Location at = Location::current());
 CLEAVE_API Tensor stack(const Tensors& tensors, int64_t dim = 0, Location at = Location::current());
 CLEAVE_API Tensor flip(const Tensor& self, const Sizes& dims, Location at = Location::current());
-// Windows of a dim, `step` apart, each as a last dim of `size`.
+// Windows of `size` elements along a dim, `step` apart; the window becomes the last dim.
 CLEAVE_API Tensor unfold(const Tensor& self, int64_t dim, int64_t size, int64_t step,
                          Location at = Location::current());
-// Two numbers for each dim from the last: how many elements before and after.
+// Two numbers for each dim, from the last dim on: how many elements to add before and after.
 CLEAVE_API Tensor pad(const Tensor& self, const Sizes& pad, const Number& value = 0,
                       Location at = Location::current());
 CLEAVE_API Tensor tril(const Tensor& self, int64_t diagonal = 0, Location at = Location::current());
@@ -210,7 +210,7 @@ CLEAVE_API Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, 
                           Location at = Location::current());
 CLEAVE_API Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index,
                               const Tensor& src, Location at = Location::current());
-// self[indices]: one tensor of indices a dim, an empty Tensor where the whole dim is taken.
+// self[indices]: one index tensor for each dim; an empty Tensor takes the whole dim.
 CLEAVE_API Tensor index(const Tensor& self, const Tensors& indices,
                         Location at = Location::current());
 CLEAVE_API Tensor one_hot(const Tensor& self, int64_t num_classes,
@@ -230,7 +230,7 @@ CLEAVE_API Tensor ones_like(const Tensor& self, Location at = Location::current(
 CLEAVE_API Tensor arange(const Number& start, const Number& end, const Number& step = 1,
                          std::optional<DType> dtype = std::nullopt,
                          Location at = Location::current());
-// A tensor of the host, copied now.
+// A host tensor, copied at the call.
 CLEAVE_API Tensor constant(const HostTensor& value, Location at = Location::current());
 CLEAVE_API Tensor to(const Tensor& self, DType dtype, Location at = Location::current());
 
@@ -240,7 +240,7 @@ CLEAVE_API Tensor bmm(const Tensor& self, const Tensor& mat2, Location at = Loca
 CLEAVE_API Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2,
                         const Number& beta = 1, const Number& alpha = 1,
                         Location at = Location::current());
-// Any ranks from 1, batch dims broadcast.
+// Any ranks from 1; batch dims are broadcast.
 CLEAVE_API Tensor matmul(const Tensor& self, const Tensor& other,
                          Location at = Location::current());
 // x [*, in], weight [out, in], bias [out] or none  ->  [*, out]
@@ -253,16 +253,16 @@ CLEAVE_API Tensor embedding(const Tensor& indices, const Tensor& weight, int64_t
 CLEAVE_API Tensor layer_norm(const Tensor& input, const Sizes& normalized_shape,
                              const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5,
                              Location at = Location::current());
-// x / sqrt(mean(x^2) + eps) * weight over the last dims; eps is that of f32 (f64) where none is
-// given. Computed in f32 for bf16 and f16.
+// x / sqrt(mean(x^2) + eps) * weight over the last dims; the default eps is that of f32 (f64).
+// Computed in f32 for bf16 and f16.
 CLEAVE_API Tensor rms_norm(const Tensor& input, const Sizes& normalized_shape,
                            const Tensor& weight = {}, std::optional<double> eps = std::nullopt,
                            Location at = Location::current());
-// input [N,C,*]: over each of the groups of C / num_groups channels; weight and bias [C].
+// input [N,C,*]: normalizes over each group of C / num_groups channels; weight and bias [C].
 CLEAVE_API Tensor group_norm(const Tensor& input, int64_t num_groups, const Tensor& weight = {},
                              const Tensor& bias = {}, double eps = 1e-5,
                              Location at = Location::current());
-// Nothing is dropped where `training` is false, and in programs traced for evaluation.
+// Drops nothing if `training` is false, or in programs traced for evaluation.
 CLEAVE_API Tensor dropout(const Tensor& input, double p = 0.5, bool training = true,
                           Location at = Location::current());
 
@@ -278,8 +278,8 @@ CLEAVE_API Tensor scaled_dot_product_attention(const Tensor& query, const Tensor
                                                const AttentionOptions& options = {},
                                                Location at = Location::current());
 
-// The Variable has this value after the run (a running mean, a cache). Within this trace it keeps
-// reading as it was; a second call replaces the first. `next` has its dtype and shape.
+// Sets the value of the Variable after the run (a running mean, a cache). Within this trace it
+// still reads as its old value; a second call replaces the first. `next` has its dtype and shape.
 CLEAVE_API void assign(const Variable& target, const Tensor& next,
                        Location at = Location::current());
 

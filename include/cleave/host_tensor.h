@@ -1,15 +1,14 @@
-// A tensor in the host's memory: what goes into programs and comes out of them.
+// A tensor in host memory: the inputs and outputs of programs.
 //
 //   HostTensor x(DType::f32, {2, 3});                       // zeros, aligned to 64 bytes
 //   x.at<float>({0, 2}) = 1;
 //   HostTensor y = HostTensor::from<int64_t>({1, 2, 3});    // i64[3]
-//   HostTensor z = HostTensor::borrow(DType::f32, {4}, p);  // the caller's memory, kept by the
-//   caller
+//   HostTensor z = HostTensor::borrow(DType::f32, {4}, p);  // the caller keeps the memory
 //
 // Elements are row-major. bf16 and f16 are addressed as their uint16_t bits, or read by number()
-// and converted by to(). A copy owns memory of its own, of a borrowing tensor too; a move keeps
-// what it was. Errors (user): a shape that is negative or beyond 2^60 bytes, an element type that
-// isn't the tensor's, an index outside. Any number of threads may read one.
+// and converted by to(). A copy owns its memory, even the copy of a borrowing tensor; a move keeps
+// the source's memory. Errors (user): a shape that is negative or beyond 2^60 bytes, an element
+// type that isn't the tensor's, an index out of range. Any number of threads may read one tensor.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -59,12 +58,12 @@ class CLEAVE_API HostTensor {
   HostTensor& operator=(HostTensor&& other) noexcept;
   ~HostTensor() = default;
 
-  // Memory of at least bytes() that the caller keeps; or that `keep` owns.
+  // Borrows memory of at least bytes() that the caller keeps alive, or that `keep` owns.
   static HostTensor borrow(DType dtype, std::vector<int64_t> shape, void* data,
                            std::shared_ptr<void> keep = nullptr);
-  // One of 0 dims.
+  // A tensor of 0 dims.
   static HostTensor scalar(double value, DType dtype = DType::f32);
-  // The values, of one dim, or of the given shape with as many elements.
+  // A copy of the values, with one dim, or with the given shape of as many elements.
   template <class T>
   static HostTensor from(const std::vector<T>& values) {
     return from(values, {static_cast<int64_t>(values.size())});
@@ -114,10 +113,10 @@ class CLEAVE_API HostTensor {
     return data<T>()[position(index)];
   }
 
-  // Element k as float64, and stored from float64 (rounded to nearest even; integers truncate).
+  // Element k as float64; set_number rounds to nearest even (for integers it truncates).
   double number(int64_t k) const;
   void set_number(int64_t k, double value);
-  // The one element of a tensor that has one.
+  // The element of a tensor that has exactly one.
   double item() const;
   // The elements converted to T.
   template <class T>
@@ -128,9 +127,9 @@ class CLEAVE_API HostTensor {
                                                            : static_cast<T>(number(k));
     return v;
   }
-  // Another dtype: floating is rounded to nearest even, float to integer truncates.
+  // Converts to another dtype: floating rounds to nearest even, float to integer truncates.
   HostTensor to(DType dtype) const;
-  // The same elements in another shape with as many of them.
+  // The same elements in another shape of as many elements.
   HostTensor reshaped(std::vector<int64_t> shape) const;
   // Copies the elements of a tensor of the same dtype and shape.
   void copy_from(const HostTensor& other);

@@ -3,19 +3,19 @@
 //   Tensor l = cross_entropy(logits, target, {.label_smoothing = 0.1, .weight = class_weight});
 //
 // All of them are composed of pointwise operators, softmax, gather and sums, so that they fuse with
-// what stands around them. Errors (user), at the caller's line: shapes or dtypes that don't fit, an
-// option out of range; in a run: a class outside [0, C) that is not ignore_index.
+// the surrounding operators. Errors (user), at the caller's line: shapes or dtypes that don't
+// match, an option out of range; in a run: a class outside [0, C) that is not ignore_index.
 #pragma once
 #include "cleave/function.h"
 
 namespace cleave {
 
-// batchmean, of kl_div alone: the sum divided by the size of the first dim.
+// batchmean is for kl_div alone: the sum divided by the size of the first dim.
 enum class Reduction : uint8_t { mean, sum, none, batchmean };
 
 struct NllLossOptions {
   Reduction reduction = Reduction::mean;
-  int64_t ignore_index = -100;  // targets that don't count
+  int64_t ignore_index = -100;  // targets of this class are ignored
   Tensor weight = {};           // [C]: of each class; the mean divides by the targets' weights
 };
 // input [N,C], [N,C,d1,...] or [C]: log probabilities; target i64 [N], [N,d1,...] or []
@@ -29,7 +29,7 @@ struct CrossEntropyOptions {
   double label_smoothing = 0;  // s: the target becomes (1 - s) target + s / C
   Tensor weight = {};
 };
-// nll_loss of log_softmax(input); target may also be floating, probabilities of input's shape: then
+// nll_loss of log_softmax(input). target may also be floating, probabilities of input's shape: then
 // nothing is ignored, and the mean divides by N d1 ...
 CLEAVE_API Tensor cross_entropy(const Tensor& input, const Tensor& target,
                                 const CrossEntropyOptions& options = {},
@@ -38,10 +38,10 @@ CLEAVE_API Tensor cross_entropy(const Tensor& input, const Tensor& target,
 struct BceWithLogitsOptions {
   Reduction reduction = Reduction::mean;
   Tensor weight = {};      // of each element, broadcast
-  Tensor pos_weight = {};  // of the part of target 1, broadcast
+  Tensor pos_weight = {};  // scales the term of target 1, broadcast
 };
-// -weight (pos_weight target log(sigmoid(x)) + (1 - target) log(1 - sigmoid(x))), shapes alike;
-// finite for every finite x.
+// -weight (pos_weight target log(sigmoid(x)) + (1 - target) log(1 - sigmoid(x))); input and target
+// have the same shape; finite for every finite x.
 CLEAVE_API Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& target,
                                                    const BceWithLogitsOptions& options = {},
                                                    Location at = Location::current());
@@ -51,7 +51,7 @@ CLEAVE_API Tensor mse_loss(const Tensor& input, const Tensor& target,
                            Location at = Location::current());
 CLEAVE_API Tensor l1_loss(const Tensor& input, const Tensor& target,
                           Reduction reduction = Reduction::mean, Location at = Location::current());
-// d = |input - target|: d < beta ? d^2 / (2 beta) : d - beta / 2; l1_loss where beta is 0.
+// d = |input - target|: d < beta ? d^2 / (2 beta) : d - beta / 2; l1_loss if beta is 0.
 CLEAVE_API Tensor smooth_l1_loss(const Tensor& input, const Tensor& target,
                                  Reduction reduction = Reduction::mean, double beta = 1,
                                  Location at = Location::current());
@@ -61,7 +61,7 @@ CLEAVE_API Tensor huber_loss(const Tensor& input, const Tensor& target,
                              Location at = Location::current());
 
 struct KlDivOptions {
-  Reduction reduction = Reduction::mean;  // of the elements, as PyTorch; see batchmean
+  Reduction reduction = Reduction::mean;  // over all elements, as in PyTorch; see batchmean
   bool log_target = false;                // target holds log probabilities
 };
 // input: log probabilities. target (log(target) - input), 0 where target is 0.

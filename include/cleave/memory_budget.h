@@ -1,5 +1,5 @@
-// How much memory a program may take at its highest moment: placeholders (parameters, buffers,
-// optimizer state, inputs), results, live values and workspace, each rounded up to 64 bytes.
+// How much memory a program may use at its peak: placeholders (parameters, buffers, optimizer
+// state, inputs), results, live values and workspace, each rounded up to 64 bytes.
 //
 //   Options options{.memory_budget = 64 << 20};
 //   Options options{.memory_budget = MemoryBudget::percent(60)};
@@ -11,9 +11,9 @@ namespace cleave {
 
 class MemoryBudget {
  public:
-  MemoryBudget() = default;  // none: nothing is recomputed
+  MemoryBudget() = default;  // none: see Options::memory_budget
   MemoryBudget(int64_t bytes) : bytes_(bytes), given_(true) {}
-  // Of the planned peak with nothing recomputed, in (0, 100].
+  // A percentage, in (0, 100], of the planned peak of the program that recomputes nothing.
   static MemoryBudget percent(double percent) {
     MemoryBudget b;
     b.percent_ = percent;
@@ -22,7 +22,7 @@ class MemoryBudget {
   }
 
   bool given() const { return given_; }
-  // In bytes, where a program with nothing recomputed takes `whole`.
+  // The budget in bytes, for a program whose peak is `whole` when it recomputes nothing.
   int64_t bytes(int64_t whole) const {
     return percent_ > 0 ? static_cast<int64_t>(percent_ / 100 * static_cast<double>(whole))
                         : bytes_;

@@ -4,20 +4,19 @@
 //   struct Mlp : nn::Module {
 //     nn::Linear fc1, fc2;
 //     explicit Mlp(Generator& rng)
-//         : fc1(add_module("fc1", nn::Linear(2, 64, rng))), fc2(add_module("fc2", nn::Linear(64, 1,
-//         rng))) {}
+//         : fc1(add_module("fc1", nn::Linear(2, 64, rng))),
+//           fc2(add_module("fc2", nn::Linear(64, 1, rng))) {}
 //     Tensor operator()(const Tensor& x) const { return fc2(relu(fc1(x))); }
 //   };
 //   Generator rng(42);
-//   Mlp model(rng);                     // parameters fc1.weight [64,2], fc1.bias [64], fc2.weight,
-//   ...
+//   Mlp model(rng);  // parameters fc1.weight [64,2], fc1.bias [64], fc2.weight, ...
 //
-// Here are the modules of dense networks; cleave/nn_activation.h, nn_norm.h, nn_spatial.h,
-// nn_recurrent.h and nn_transformer.h have the others.
+// This header has the modules of dense networks; the rest are in cleave/nn_activation.h, nn_norm.h,
+// nn_spatial.h, nn_recurrent.h and nn_transformer.h.
 //
 // A Module is a handle: a copy is the same module with the same parameters. Constructors draw
-// initial values from the Generator in the order of the calls. Errors (user): a name that is taken
-// or holds other characters than letters, digits, _ and -; sizes below 1.
+// initial values from the Generator in the order of the calls. Errors (user): a name that is
+// already used or has characters other than letters, digits, _ and -; sizes below 1.
 #pragma once
 #include <concepts>
 #include <functional>
@@ -36,29 +35,29 @@ class CLEAVE_API Module {
 
   // ---- building
   Variable add_parameter(const std::string& name, HostTensor initial);
-  // Not trained; `persistent` ones are saved with the parameters.
+  // Buffers aren't trained; `persistent` ones are saved with the parameters.
   Variable add_buffer(const std::string& name, HostTensor initial, bool persistent = true);
-  // Registers a child under `name`, and gives it back.
+  // Registers a child under `name`, and returns it.
   template <std::derived_from<Module> M>
   M add_module(const std::string& name, M child) {
     add_child(name, child);
     return child;
   }
-  // The parameter `name` of this module becomes another one (of the same type): tied weights.
+  // Replaces the parameter `name` of this module by another one of the same type: tied weights.
   //   head.share("weight", wte.parameter("weight"));
   void share(const std::string& name, const Variable& other);
 
   // ---- state
-  // "fc1.weight": of a child. Error (user): there is none.
+  // "fc1.weight" names a parameter of a child. Error (user): no such parameter.
   Variable parameter(const std::string& path) const;
-  // Own ones first, then the children's, each Variable once under its first name.
+  // The module's own first, then the children's; each Variable once, under its first name.
   std::vector<std::pair<std::string, Variable>> named_parameters() const;
   std::vector<std::pair<std::string, Variable>> named_buffers() const;
   // Parameters and persistent buffers under all their names: PyTorch's state_dict.
   Store store() const;
   int64_t parameter_count() const;  // elements
 
-  // ---- mode, of this module and its children; new modules are in training
+  // ---- mode of this module and its children; new modules are in training mode
   void train(bool on = true);
   void eval() { train(false); }
   bool is_training() const;
@@ -70,7 +69,7 @@ class CLEAVE_API Module {
   std::shared_ptr<ModuleState> state_;
 };
 
-// y = x @ weight^T + bias. weight [out,in] and bias [out] uniform in +-1/sqrt(in).
+// y = x @ weight^T + bias. weight [out,in] and bias [out] are initially uniform in +-1/sqrt(in).
 class CLEAVE_API Linear : public Module {
  public:
   struct Options {
@@ -86,8 +85,8 @@ class CLEAVE_API Linear : public Module {
   bool bias_;
 };
 
-// Rows of weight [num_embeddings,embedding_dim], normal(0, 1); row padding_idx is 0 and not
-// trained.
+// Returns rows of weight [num_embeddings,embedding_dim], initially normal(0, 1); row padding_idx is
+// 0 and not trained.
 class CLEAVE_API Embedding : public Module {
  public:
   struct Options {
@@ -103,7 +102,7 @@ class CLEAVE_API Embedding : public Module {
   int64_t padding_idx_ = -1;
 };
 
-// Over the last dims: weight ones, bias zeros.
+// Normalizes over the last dims; weight is initially 1, bias 0.
 class CLEAVE_API LayerNorm : public Module {
  public:
   struct Options {
@@ -132,8 +131,8 @@ class CLEAVE_API Dropout : public Module {
   double p_;
 };
 
-// batch_first: query [N,L,E], key and value [N,S,E] -> [N,L,E]. in_proj_weight [3E,E] Xavier
-// uniform, biases 0, out_proj as a Linear of its own name.
+// batch_first: query [N,L,E], key and value [N,S,E] -> [N,L,E]. Initially in_proj_weight [3E,E] is
+// Xavier uniform and biases are 0; out_proj is a child Linear.
 class CLEAVE_API MultiheadAttention : public Module {
  public:
   struct Options {
@@ -142,9 +141,9 @@ class CLEAVE_API MultiheadAttention : public Module {
     DType dtype = DType::f32;
   };
   struct Masks {
-    Tensor key_padding_mask = {};  // bool [N,S]: true is left out; floating is added
-    Tensor attn_mask = {};         // [L,S] or [N*heads,L,S]: bool, true is left out; or added
-    bool is_causal = false;        // each position sees itself and what is before it
+    Tensor key_padding_mask = {};  // bool [N,S]: true is masked out; floating is added
+    Tensor attn_mask = {};         // [L,S] or [N*heads,L,S]: bool, true is masked out; or added
+    bool is_causal = false;        // each position attends to itself and earlier ones
   };
   MultiheadAttention(int64_t embed_dim, int64_t num_heads, Generator& rng)
       : MultiheadAttention(embed_dim, num_heads, rng, Options{}) {}
@@ -210,7 +209,7 @@ class CLEAVE_API Flatten : public Module {
   int64_t start_, end_;
 };
 
-// One module after the other, named 0, 1, ... Takes any Module that maps a Tensor to a Tensor.
+// Applies modules in sequence, named 0, 1, ... Accepts any Module that maps a Tensor to a Tensor.
 class CLEAVE_API Sequential : public Module {
  public:
   Sequential() = default;

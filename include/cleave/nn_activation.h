@@ -1,4 +1,4 @@
-// Activations as modules, beside those of cleave/nn.h: names and defaults are torch.nn's.
+// Activations as modules, in addition to those of cleave/nn.h; names and defaults are torch.nn's.
 //
 //   nn::Sequential net(nn::Linear(2, 8, rng), nn::LeakyReLU(0.1), nn::Linear(8, 1, rng));
 #pragma once
@@ -22,7 +22,7 @@ CLEAVE_ACTIVATION(Softsign, cleave::softsign)
 CLEAVE_ACTIVATION(Tanhshrink, cleave::tanhshrink)
 #undef CLEAVE_ACTIVATION
 
-// Those with one number.
+// Activations with one parameter.
 #define CLEAVE_ACTIVATION(Name, function, Type, argument, initial)                \
   class CLEAVE_API Name : public Module {                                         \
    public:                                                                        \
@@ -75,7 +75,7 @@ class CLEAVE_API Threshold : public Module {
   double threshold_, value_;
 };
 
-// weight [num_parameters], 0.25.
+// weight [num_parameters], initially `init`.
 class CLEAVE_API PReLU : public Module {
  public:
   explicit PReLU(int64_t num_parameters = 1, double init = 0.25, DType dtype = DType::f32);

@@ -1,5 +1,5 @@
-// Normalizations beside LayerNorm: torch.nn's names, defaults and initial values (weights 1, biases
-// 0).
+// Normalizations other than LayerNorm, with torch.nn's names, defaults and initial values (weights
+// 1, biases 0).
 //
 //   nn::Sequential net(nn::Conv2d(3, 16, 3, rng), nn::BatchNorm2d(16), nn::ReLU());
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace cleave::nn {
 
-// Over the last dims: x / sqrt(mean(x^2) + eps) * weight. eps: of the dtype, where none is given.
+// Over the last dims: x / sqrt(mean(x^2) + eps) * weight. The default eps is that of the dtype.
 class CLEAVE_API RMSNorm : public Module {
  public:
   struct Options {
@@ -25,7 +25,7 @@ class CLEAVE_API RMSNorm : public Module {
   Options options_;
 };
 
-// x [N,C,*]: over each of num_groups groups of channels.
+// x [N,C,*]: normalizes over each of num_groups groups of channels.
 class CLEAVE_API GroupNorm : public Module {
  public:
   struct Options {
@@ -43,12 +43,12 @@ class CLEAVE_API GroupNorm : public Module {
   Options options_;
 };
 
-// Over all dims but the channels. In training (of the module, and in a training step) by the
-// batch's own mean and variance, which move the buffers:
+// Normalizes over all dims except the channels. In training (the module is in training mode, in a
+// training step) it uses the batch's own mean and variance, and updates the buffers:
 //   running_mean = (1 - momentum) running_mean + momentum mean
-//   running_var  = the same of the unbiased variance;   num_batches_tracked i64[] += 1
-// Else by the buffers. Without momentum (std::nullopt) the buffers are the averages of all batches.
-// A module that is called twice in one step keeps the statistics of the last call.
+//   running_var  = the same with the unbiased variance;   num_batches_tracked i64[] += 1
+// Otherwise it uses the buffers. Without momentum (std::nullopt) the buffers are the averages of
+// all batches. If a module is called twice in one step, the statistics of the last call are kept.
 class CLEAVE_API BatchNorm : public Module {
  public:
   struct Options {

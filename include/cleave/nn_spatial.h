@@ -1,5 +1,5 @@
-// Convolutions and pooling as modules: torch.nn's names, defaults and initial values: weight and
-// bias uniform in +-1/sqrt(fan_in), fan_in = weight.size(1) * kernel elements.
+// Convolutions and pooling as modules, with torch.nn's names, defaults and initial values: weight
+// and bias uniform in +-1/sqrt(fan_in), fan_in = weight.size(1) * kernel elements.
 //
 //   nn::Conv2d conv(3, 16, 3, rng, {.stride = 2, .padding = 1});
 #pragma once

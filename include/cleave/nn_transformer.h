@@ -1,4 +1,4 @@
-// The encoder layer of "Attention is all you need" (Vaswani et al., 2017), as
+// The encoder layer of "Attention is all you need" (Vaswani et al., 2017), like
 // torch.nn.TransformerEncoderLayer with batch_first.
 //
 //   nn::TransformerEncoderLayer layer(64, 4, rng, {.dim_feedforward = 256, .norm_first = true});

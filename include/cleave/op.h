@@ -1,4 +1,4 @@
-// Operators of the host program: added to a copy of cleave's own, and called by name.
+// Custom operators: the host program adds them to a copy of cleave's own and calls them by name.
 //
 //   Operators ops;
 //   ops.add({.name = "scale_shift",
@@ -10,9 +10,9 @@
 //   Tensor y = call("scale_shift", {x}, {{"scale", 2.0}})[0];
 //   train_step(model, loss, optimizer, inputs, {.ops = ops});
 //
-// The signature is ATen's notation; Tensor and Tensor? arguments are operands, all others
-// attributes. Rules may throw cleave::Error, which reaches the caller with the line of the call
-// before it.
+// The signature uses ATen's notation; Tensor and Tensor? arguments are operands, all others
+// attributes. Rules may throw cleave::Error, which reaches the caller prefixed with the line of the
+// call.
 #pragma once
 #include <functional>
 
@@ -35,15 +35,15 @@ struct TensorType {
   }
 };
 
-// One call, as a rule sees it.
+// One call, as the rules of an operator see it.
 class CLEAVE_API OpCall {
  public:
   explicit OpCall(const OpView& view) : view_(&view) {}
   int operand_count() const;
-  bool has(int operand) const;  // false: none
+  bool has(int operand) const;  // false: the operand is not given
   TensorType operand(int k) const;
-  TensorType result(int k) const;  // not known to infer
-  // Attributes as given, else the signature's default.
+  TensorType result(int k) const;  // not available in infer
+  // Attributes as given, or else the signature's default.
   bool bool_attr(const std::string& name) const;
   int64_t int_attr(const std::string& name) const;
   double float_attr(const std::string& name) const;
@@ -56,7 +56,7 @@ class CLEAVE_API OpCall {
   const OpView* view_;
 };
 
-// What a gradient rule sees: the call's operands and results, and what flows back into its results.
+// What a gradient rule sees: the call's operands and results, and the gradients of its results.
 class CLEAVE_API OpGradCall : public OpCall {
  public:
   OpGradCall(const OpView& view, Tensors operands, Tensors results, Tensors cotangents)
@@ -64,7 +64,7 @@ class CLEAVE_API OpGradCall : public OpCall {
         cotangents_(std::move(cotangents)) {}
   const Tensor& operand_value(int k) const { return operands_[k]; }
   const Tensor& result_value(int k) const { return results_[k]; }
-  const Tensor& cotangent(int k) const { return cotangents_[k]; }  // empty: nothing flows into it
+  const Tensor& cotangent(int k) const { return cotangents_[k]; }  // empty: no gradient flows
 
  private:
   Tensors operands_, results_, cotangents_;
@@ -101,18 +101,17 @@ struct Operator {
   std::string summary = {};
   // The types of the results.
   std::function<std::vector<TensorType>(const OpCall&)> infer;
-  // The oracle, in plain loops: floating operands and results as f64, all others as i64; results
-  // come as zeros. Operands that are none are empty.
+  // The reference implementation, in plain loops: floating operands and results are f64, all others
+  // i64; results are passed in as zeros. Operands that aren't given are empty.
   std::function<void(const OpCall&, const HostTensors& operands, HostTensors& results)> reference;
-  // The gradient of each operand, in functions of Tensors; an empty Tensor where none flows. Left
-  // out: the operator can't be trained through.
+  // The gradient of each operand, built with functions of Tensors; an empty Tensor if none flows.
+  // If unset, the operator can't be trained through.
   std::function<Tensors(const OpGradCall&)> grad = {};
-  // Exactly one of two ways to run. `kernel` is the body of a C function, without #include, in
-  // which every operand and result is a pointer to its first element (row-major, f32 as float, i64
-  // as long, bool as unsigned char, bf16 and f16 as unsigned short) of its signature's name;
-  // results without a name are result0, result1, ... `callback` makes, for one call, the function
-  // of the host program
-  // that is called in each run, on the thread that runs; it must not throw.
+  // Exactly one of two ways to run must be set. `kernel` returns the body of a C function, without
+  // #include, in which every operand and result is a pointer to its first element (row-major, f32
+  // as float, i64 as long, bool as unsigned char, bf16 and f16 as unsigned short), named as in the
+  // signature; results without a name are result0, result1, ... `callback` returns, for one call,
+  // the host program's function that each run calls, on the thread that runs; it must not throw.
   std::function<std::string(const OpCall&)> kernel = {};
   std::function<std::function<void(const OpMemory&)>(const OpCall&)> callback = {};
 };
@@ -121,7 +120,7 @@ struct Operator {
 class CLEAVE_API Operators {
  public:
   Operators();
-  // Error (user): the name is taken, the signature doesn't parse, a rule is missing.
+  // Errors (user): the name is taken, the signature doesn't parse, a rule is missing.
   void add(const Operator& op);
   std::vector<std::string> names() const;
   const OpRegistry& registry() const;

@@ -1,12 +1,12 @@
-// Optimizers: they record how a training step changes the parameters, so that the whole step is one
+// Optimizers: they record how a training step updates the parameters, so that the whole step is one
 // program. Formulas, defaults and names are those of torch.optim (PyTorch 2.13).
 //
 //   optim::AdamW adamw({.lr = 3e-4, .weight_decay = 0.1});
 //   TrainStep step = train_step(model, loss, adamw, ...);
 //   step.set_learning_rate(optim::cosine(i, 3e-4, 100, 1000));    // an input: nothing recompiles
 //
-// State tensors live in the step's Store as `optimizer.KEY.NAME`, next to the count of steps,
-// `optimizer.step`. Parameters of bf16 and f16 are stepped in f32 and rounded once.
+// State tensors are in the step's Store as `optimizer.KEY.NAME`, next to the step count,
+// `optimizer.step`. Parameters of bf16 and f16 are updated in f32 and rounded once.
 #pragma once
 #include <concepts>
 #include <functional>
@@ -19,22 +19,22 @@ namespace cleave::optim {
 
 struct UpdateState;
 
-// What an optimizer sees while a training step is traced. Tensors of the program; their functions
-// record into it.
+// What an optimizer sees while a training step is traced. The Tensors belong to the program;
+// functions of them record into it.
 class CLEAVE_API Update {
  public:
   struct Parameter {
     std::string name;
     Tensor value;
-    Tensor grad;  // clipped, where the step clips
+    Tensor grad;  // clipped, if the step clips
   };
-  // Those that the loss depends on and that are not frozen.
+  // The parameters that the loss depends on and that aren't frozen.
   const std::vector<Parameter>& parameters() const;
   Tensor learning_rate() const;  // f64[]
   Tensor step() const;           // i64[]: 1 in the first step
   // A state tensor of the parameter's type, filled with `initial` before the first step.
   Tensor state(const std::string& key, const Parameter& of, double initial = 0);
-  // Values after the step; a Variable without one stays as it is.
+  // Sets values after the step; a Variable that isn't set keeps its value.
   void set_state(const std::string& key, const Parameter& of, const Tensor& next);
   void set(const Parameter& of, const Tensor& next);
 
@@ -49,23 +49,23 @@ class CLEAVE_API Optimizer {
   virtual ~Optimizer() = default;
   // Called once, while a training step is traced.
   virtual void record(Update& update) const = 0;
-  // Where TrainStep::learning_rate starts.
+  // The initial value of TrainStep::learning_rate.
   virtual double learning_rate() const = 0;
   // One for each group of parameters.
   virtual std::vector<double> learning_rates() const { return {learning_rate()}; }
 };
 
-// Whether a parameter is among those that are meant.
+// Returns whether it selects a parameter.
 using ParameterFilter = std::function<bool(const std::string& name, const Tensor& value)>;
-// Which parameters weight decay applies to; all of them where it is empty.
+// Which parameters weight decay applies to; all of them if empty.
 //   .decays = [](const std::string&, const Tensor& p) { return p.dim() >= 2; }
 using Decays = ParameterFilter;
 
-// Parameters in groups, each with an optimizer, or options, and a learning rate of its own:
+// Groups of parameters, each with an optimizer, or options, and a learning rate of its own:
 //   optim::Groups({{optim::named("head."), optim::AdamW({.lr = 1e-3})},
 //                  {optim::others(), optim::SGD({.lr = 1e-2, .momentum = 0.9})}})
 //   step.set_learning_rate(1, 5e-3);
-// A parameter belongs to the first group that selects it. Error (user): none does.
+// A parameter belongs to the first group that selects it. Error (user): no group selects it.
 struct CLEAVE_API Group {
   ParameterFilter selects;
   std::shared_ptr<const Optimizer> optimizer;
@@ -73,7 +73,7 @@ struct CLEAVE_API Group {
   Group(ParameterFilter which, O how)
       : selects(std::move(which)), optimizer(std::make_shared<O>(std::move(how))) {}
 };
-// Parameters whose names start with the prefix; all that no group before has taken.
+// named: parameters whose names start with the prefix; others: all that no earlier group selects.
 CLEAVE_API ParameterFilter named(std::string prefix);
 CLEAVE_API ParameterFilter others();
 class CLEAVE_API Groups : public Optimizer {
@@ -112,7 +112,7 @@ class CLEAVE_API SGD : public Optimizer {
 // m += (1 - beta1)(g - m);  v = beta2 v + (1 - beta2) g^2
 // p -= lr / (1 - beta1^t) m / (sqrt(v) / sqrt(1 - beta2^t) + eps)
 // Adam adds weight_decay p to g; AdamW first multiplies p by 1 - lr weight_decay. With amsgrad the
-// largest v so far stands in the last line for v (state max_exp_avg_sq).
+// largest v so far replaces v in the last line (state max_exp_avg_sq).
 struct AdamOptions {
   double lr = 1e-3;
   double beta1 = 0.9;
@@ -152,7 +152,7 @@ class CLEAVE_API AdamW : public Adam {
 };
 
 // g += weight_decay p;  s = alpha s + (1 - alpha) g^2
-// centered: a += (1 - alpha)(g - a), and s - a^2 stands for s
+// centered: a += (1 - alpha)(g - a), and s - a^2 replaces s
 // d = g / (sqrt(s) + eps);  with momentum b = momentum b + d, p -= lr b;  else p -= lr d
 class CLEAVE_API RMSprop : public Optimizer {
  public:
@@ -194,9 +194,9 @@ class CLEAVE_API Adagrad : public Optimizer {
   Location at_;
 };
 
-// The square root of the sum of all squares of all tensors, in f32 (f64 where one is f64).
+// The square root of the sum of all squares of all tensors, in f32 (f64 if one of them is f64).
 CLEAVE_API Tensor global_norm(const Tensors& tensors, Location at = Location::current());
-// Each tensor times min(1, max_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_.
+// Returns each tensor times min(1, max_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_.
 CLEAVE_API Tensors clip_by_norm(const Tensors& tensors, const Tensor& norm, double max_norm,
                                 Location at = Location::current());
 

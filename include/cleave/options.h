@@ -1,4 +1,4 @@
-// How a program is compiled and run. One value, passed down; nothing is read from the environment.
+// How a program is compiled and run. One value, passed down; no environment variables are read.
 //
 //   Options options{.threads = 4, .clip_norm = 1.0, .seed = 7};
 #pragma once
@@ -20,66 +20,66 @@
 namespace cleave {
 
 struct Options {
-  // The host program's threads; null: cleave's own, `threads` many (0: one for each core).
+  // The host program's threads; null: `threads` many of cleave's own (0: one for each core).
   std::shared_ptr<Executor> executor = nullptr;
   int threads = 0;
   CompilerChoice compiler = CompilerChoice::automatic;
-  // Error (unsupported) where the program runs: this machine can't.
+  // Error (unsupported), when the program runs: this machine lacks what the target needs.
   Target target = Target::here();
-  // Operators beside cleave's own.
+  // Custom operators beside cleave's own.
   Operators ops = {};
-  // Each stage of the compilation as a file in this folder; none where it is empty.
+  // The folder for a dump of each compilation stage, one file each; empty: nothing is dumped.
   std::string dump_dir = {};
 
-  // Of the peak: a program that takes no more than this is chosen, the cheapest of a family in
-  // which more and more is computed again instead of kept. Bits of results do not depend on it.
-  // Error (user): no program fits; the message names the least peak found and a lower bound. None:
-  // what costs next to nothing is computed again, at most a 64th of the time (by the cost table),
-  // where the peak is smaller for it.
+  // Limits the peak: of a family of programs that recompute more and more instead of keeping it,
+  // the cheapest one within the budget is chosen. The bits of results do not depend on it. Error
+  // (user): no program fits; the message gives the smallest peak found and a lower bound. If unset,
+  // values that cost almost nothing are recomputed, for at most a 64th of the time (by the cost
+  // table), if this lowers the peak.
   MemoryBudget memory_budget = {};
 
   // Mixed precision: products, convolutions and attention of the function run in this dtype, bf16
-  // or f16, losses in f32, the rest as its operands come (PyTorch's lists of the CPU,
+  // or f16, losses in f32, the rest in their operands' dtype (PyTorch's lists for the CPU,
   // doc/decisions/011-autocast.md). Parameters, gradients, the optimizer, inputs and results keep
-  // their dtypes; a parameter is cast once a run. f16 has no more than 65504: scale the loss of a
-  // training step by hand, or take bf16. Error (user): another dtype. None: nothing is cast.
+  // their dtypes; a parameter is cast once a run. The largest f16 is 65504: scale the loss of a
+  // training step by hand, or use bf16. Error (user): another dtype. If unset, nothing is cast.
   std::optional<DType> autocast = {};
 
-  // Passes that don't run, by the names that `cleave opt --list` gives; "all": none runs. Error
-  // (user): there is no such pass.
+  // Passes that don't run, by the names that `cleave opt --list` prints; "all" disables every pass.
+  // Error (user): there is no such pass.
   std::vector<std::string> passes_off = {};
-  // Passes that run only where they are asked for (doc/passes.md says why).
+  // Passes that run only on request (doc/passes.md says why).
   std::vector<std::string> passes_on = {};
-  // No pass may change how a result is rounded.
+  // If true, no pass may change how a result is rounded.
   bool strict = false;
-  // Rewrite rules beside cleave's own. Error (user): a text that is no rule, a replacement of
-  // another type; the message names rule and call.
+  // Rewrite rules beside cleave's own. Errors (user): a text that isn't a rule, a replacement of
+  // another type; the message names the rule and the call.
   std::vector<RewriteRule> rules = {};
 
   // ---- of training steps; compile() refuses them (error: user)
-  // Gradients are scaled so that their global norm is at most this; 0: they are not.
+  // Gradients are scaled so that their global norm is at most this; 0: they aren't scaled.
   double clip_norm = 0;
-  // The gradients of this many runs are averaged before the optimizer moves the parameters once.
+  // The gradients of this many runs are averaged before the optimizer updates the parameters once.
   int64_t accumulate = 1;
-  // Keeps averages of the trained parameters, ema = ema_decay ema + (1 - ema_decay) p, from the
-  // parameters after the first step on (torch.optim.swa_utils.AveragedModel); 0: none.
+  // Keeps averages of the trained parameters, ema = ema_decay ema + (1 - ema_decay) p, starting
+  // from the parameters after the first step (torch.optim.swa_utils.AveragedModel); 0: no averages.
   double ema_decay = 0;
-  // Of the program's random numbers, where the store has none yet.
+  // The seed of the program's random numbers, if the store has none yet.
   uint64_t seed = 0;
-  // Where optimizer state and random numbers live: none: in a new store, of this step alone. Give
-  // the store of another step of the same model to go on from where that one stands, with other
-  // shapes or options.
+  // The store of optimizer state and random numbers. If unset, the step creates a new one. Pass the
+  // store of another step of the same model to continue from its state, with other shapes or
+  // options.
   std::optional<Store> store = {};
 };
 
-// Of one step of a program: a generated kernel, or a call of the runtime.
+// The time of one step of a program: a generated kernel, or a call of the runtime.
 struct StepTime {
   std::string name;    // of the first value that it computes
   std::string kind;    // kernel, product, attention, convolution, foreign, jump
-  int64_t ns = 0;      // of all runs measured; in a loop, of all iterations
-  int64_t min_ns = 0;  // of one run
-  int64_t bytes = 0;   // read and written, once
-  int64_t flops = 0;   // of a product, an attention or a convolution, once; 0 elsewhere
+  int64_t ns = 0;      // sum over all measured runs; in a loop, over all iterations
+  int64_t min_ns = 0;  // of the fastest run
+  int64_t bytes = 0;   // read and written by one execution
+  int64_t flops = 0;   // of a product, attention or convolution, one execution; else 0
 };
 
 }  // namespace cleave

@@ -23,7 +23,7 @@ struct RuleCount {
   double ms = 0;
 };
 
-// A pass that ran: how often it rewrote something, and how many calls that were.
+// A pass that ran: how often it rewrote something, and how many calls it rewrote.
 struct CompilePass {
   std::string name;
   int64_t matches = 0, nodes = 0;
@@ -35,16 +35,16 @@ struct Report {
   double trace_ms = 0;    // the model's own code, gradients and optimizer
   double compile_ms = 0;  // from the traced graph to a program that runs
   std::vector<CompileStage> stages;
-  std::vector<CompilePass> passes;  // in their order
+  std::vector<CompilePass> passes;  // in execution order
   int64_t nodes = 0;                // of the traced graph
   int64_t kernels = 0;              // calls in a run: generated kernels and library calls
   int64_t distinct_kernels = 0;     // generated kernels, each compiled once
-  // Placeholders, results, live values and workspace at the highest moment of a run, each rounded
-  // up to 64 bytes; and the two parts that it is planned from.
+  // Placeholders, results, live values and workspace at the peak of a run, each rounded up to 64
+  // bytes; and the two parts that it is planned from.
   int64_t planned_peak_bytes = 0;
   int64_t arena_bytes = 0;
   int64_t placeholder_bytes = 0;
-  // By the cost table: how long a run takes more because of what it computes again.
+  // How much longer a run takes because it recomputes values, by the cost table.
   int64_t recompute_ns = 0;
 };
 

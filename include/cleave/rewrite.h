@@ -1,4 +1,4 @@
-// Rewrite rules of the host program: what a program holds, and what is computed instead.
+// Custom rewrite rules: a pattern to find in a program, and its replacement.
 //
 //   Options options;
 //   options.rules.push_back({.name = "quick_gelu",
@@ -14,11 +14,11 @@
 //       return %y
 //     })"});
 //
-// The text is that of graphs (doc/ir.md). Placeholders stand for any values of their rank and
-// dtype, a symint for one size wherever it stands. Every call and attribute has to be as it stands
-// there; what is inside has no other reader. The replacement has the same types, which is checked;
-// that it computes the same is the program's word. `cleave opt G.clv --rule FILE` shows what a rule
-// does.
+// The text is that of graphs (doc/ir.md). Placeholders match any values of their rank and dtype; a
+// symint matches one size, the same wherever it occurs. Every call and attribute must match
+// exactly; values inside the match have no users outside it. The replacement has the same types,
+// which is checked; that it computes the same values is not checked. `cleave opt G.clv --rule FILE`
+// shows what a rule does.
 #pragma once
 #include <string>
 #include <utility>
@@ -28,20 +28,20 @@
 
 namespace cleave {
 
-// When a rule runs: on the forward graph; on forward and backward in one, before cleave's own joint
-// passes; before and after its own passes of what is lowered.
+// When a rule runs: on the forward graph; on the joint forward and backward graph, before cleave's
+// own joint passes; before and after its own passes on the lowered graph.
 enum class RulePoint : uint8_t { pre_grad, joint, before_post_grad, after_post_grad };
 
 struct RewriteRule {
   std::string name;
   std::string text;  // the graphs @search and @replace
   RulePoint point = RulePoint::pre_grad;
-  // Numbers of the text that stand for any number, by name: {{"scale", 0.25}}.
+  // Numbers of the text that match any number, by name: {{"scale", 0.25}}.
   std::vector<std::pair<std::string, double>> numbers = {};
-  // f32 in the text stands for each of these.
+  // f32 in the text is replaced by each of these.
   std::vector<DType> dtypes = {DType::f32};
-  // Of a rule for joint graphs: also what differentiating both graphs gives, by the placeholders
-  // that are marked grad.
+  // For rules on joint graphs: also derives a rule by differentiating both graphs, with respect to
+  // the placeholders that are marked grad.
   bool derive_backward = false;
 };
 

@@ -2,8 +2,8 @@
 //
 //   Tensor y = max_pool2d(relu(conv2d(x, w, b, {.stride = 2, .padding = {1, 1}})), 2);
 //
-// Each is one node, and one or two views where the input has no batch dim. Errors (user) at the
-// caller's line: the operator's rule that is broken.
+// Each is one node, plus one or two views if the input has no batch dim. Errors (user), at the
+// caller's line: the operator's rule that is violated.
 #pragma once
 #include "cleave/function.h"
 
@@ -14,7 +14,7 @@ class Spatial {
  public:
   Spatial(int64_t all) : sizes_{all} {}
   Spatial(std::initializer_list<int64_t> each) : sizes_(each) {}
-  // For as many dims. Error (user): another number of them.
+  // The values for `dims` dims. Error (user): another number of values.
   CLEAVE_API Sizes of(size_t dims, const char* what, Location at) const;
 
  private:
@@ -43,7 +43,7 @@ CLEAVE_API Tensor conv_transpose2d(const Tensor& input, const Tensor& weight,
                                    const ConvTransposeOptions& options = {},
                                    Location at = Location::current());
 
-// The stride is the kernel's size where none is given. Input [N,C,H,W] or [C,H,W].
+// The default stride is the kernel's size. Input [N,C,H,W] or [C,H,W].
 struct MaxPoolOptions {
   std::optional<Spatial> stride = std::nullopt;
   Spatial padding = 0, dilation = 1;

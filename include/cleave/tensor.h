@@ -5,12 +5,12 @@
 //   Tensor y = (h - h.mean(-1, true)) / 2.0;
 //
 // Names, arguments and types are PyTorch's. A Tensor is a handle: copies are the same value.
-// Tensors
-// made of numbers and Variables alone (arange, full, constant, a parameter) belong to no program;
-// they are copied into the first one they meet, and may be used in any number of programs.
+// Tensors made only of numbers and Variables (arange, full, constant, a parameter) belong to no
+// program; they are copied into the first program that uses them, and may be used in any number of
+// programs.
 //
-// Errors are thrown at the line of the call, as cleave::Error: what the operator's rule says, with
-// that line before it. One trace belongs to one thread.
+// Errors are thrown as cleave::Error at the line of the call: the operator's rule that is violated,
+// prefixed with that line. A trace must stay on one thread.
 #pragma once
 #include <concepts>
 #include <source_location>
@@ -21,7 +21,7 @@ namespace cleave {
 
 using Location = std::source_location;
 
-// A number of the text: 1 and 1.0 differ, as they do in PyTorch.
+// A literal number: 1 and 1.0 differ, as they do in PyTorch.
 class Number {
  public:
   enum class Kind : uint8_t { boolean, integer, floating };
@@ -42,7 +42,7 @@ class Number {
   double floating_ = 0;
 };
 
-// Dims of a reduction: one, several, or all of them when empty.
+// Dims of a reduction: one or several; empty means all.
 class DimList {
  public:
   DimList() = default;
@@ -61,20 +61,20 @@ class Recording;
 
 class CLEAVE_API Tensor {
  public:
-  Tensor() = default;                // none: stands for an operand that is not given
-  Tensor(const Variable& variable);  // its value, in whatever program it meets
+  Tensor() = default;                // undefined: an operand that is not given
+  Tensor(const Variable& variable);  // its value, in whichever program uses it
 
   bool defined() const { return recording_ != nullptr || leaf_.defined(); }
   DType dtype() const;
-  int64_t dim() const;  // how many dims
+  int64_t dim() const;  // the number of dims
   std::vector<int64_t> sizes() const;
   int64_t size(int64_t dim) const;  // negative dims count from the end
   int64_t numel() const;
   std::string type_text() const;  // "f32[2,3]"
-  // Gives the value this name in the graph (and in kernels); a number is put after a taken one.
+  // Names the value in the graph (and in kernels); if the name is taken, a number is appended.
   Tensor named(const std::string& name) const;
 
-  // The functions of cleave/function.h that are most often used behind a dot.
+  // The most used functions of cleave/function.h, as members.
   Tensor view(const std::vector<int64_t>& size, Location at = Location::current()) const;
   Tensor reshape(const std::vector<int64_t>& size, Location at = Location::current()) const;
   Tensor permute(const std::vector<int64_t>& dims, Location at = Location::current()) const;
@@ -105,8 +105,8 @@ class CLEAVE_API Tensor {
   uint32_t value_ = 0xffffffff;
 };
 
-// A Tensor or a number, and the line where it was written: what operators take, since an operator
-// has no default argument that could catch its line.
+// A Tensor or a number, and the line of the call: the argument type of operators, since an operator
+// can't have a default argument for its line.
 class CLEAVE_API Operand {
  public:
   Operand(const Tensor& t, Location at = Location::current()) : tensor_(t), at_(at) {}
@@ -139,7 +139,7 @@ CLEAVE_API Tensor operator>=(const Operand& a, const Operand& b);
 // Elementwise, as in PyTorch: eq and ne. (== of two Variables asks whether they are the same.)
 CLEAVE_API Tensor operator==(const Operand& a, const Operand& b);
 CLEAVE_API Tensor operator!=(const Operand& a, const Operand& b);
-// Of booleans and integers: bitwise, as in PyTorch.
+// For booleans and integers: bitwise, as in PyTorch.
 CLEAVE_API Tensor operator&(const Operand& a, const Operand& b);
 CLEAVE_API Tensor operator|(const Operand& a, const Operand& b);
 CLEAVE_API Tensor operator~(const Operand& a);

@@ -1,4 +1,4 @@
-// A function of Tensors that is called once, to record what it does.
+// A function of Tensors that is called once, to record its operations.
 #pragma once
 #include <concepts>
 #include <functional>
@@ -8,13 +8,13 @@
 
 namespace cleave {
 
-// What train_step, compile, cond and while_loop call: takes the inputs, returns one Tensor or
-// several.
+// The functions that train_step, compile, cond and while_loop call: they take the inputs and return
+// one Tensor or several.
 class TracedFunction {
  public:
   using Form = std::function<Tensors(const Tensors& inputs)>;
 
-  // Any callable of as many Tensors as there are inputs (up to 8), or of a Tensors.
+  // Accepts any callable of as many Tensors as there are inputs (up to 8), or of one Tensors.
   template <class F>
     requires(!std::derived_from<std::decay_t<F>, TracedFunction>)
   TracedFunction(F f) {

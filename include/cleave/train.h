@@ -10,14 +10,14 @@
 //   HostTensor y = predict.run({x})[0];
 //
 // A function is called once (twice by train_step with Options::accumulate), with Tensors that
-// record. Both programs read the model's Variables where they are; the training step writes them in
-// place. A run allocates nothing (run() of a function: its results), has the same bits on any
-// number of threads, and, when it fails, leaves every Variable as it was.
+// record. Both programs read the model's Variables where they are stored; the training step writes
+// them in place. A run allocates nothing (run() of a function allocates its results), has the same
+// bits on any number of threads, and, if it fails, leaves every Variable unchanged.
 //
-// Errors: of the trace at the lines of the model (user); an input that is missing, of another dtype
-// or shape (user); an index out of range in a run (user); an operator that has no gradient or no
-// kernel (unsupported). Threads: a program runs once at a time, and a second caller gets an error;
-// several programs run at once, unless they update the same Variables.
+// Errors: those of the trace, at the lines of the model (user); an input that is missing, or of
+// another dtype or shape (user); an index out of range in a run (user); an operator that has no
+// gradient or no kernel (unsupported). Threads: a program runs once at a time, and a second caller
+// gets an error; different programs may run concurrently, unless they update the same Variables.
 #pragma once
 #include <initializer_list>
 #include <span>
@@ -35,7 +35,7 @@ struct InputSpec {
   std::vector<int64_t> shape;
 };
 
-// A tensor that is only read during the call.
+// A tensor that is read only during the call.
 class InputRef {
  public:
   InputRef(const HostTensor& tensor) : tensor_(&tensor) {}
@@ -47,43 +47,43 @@ class InputRef {
 
 struct StepResult {
   double loss = 0;
-  double grad_norm = 0;  // before clipping; 0 where the run doesn't clip
+  double grad_norm = 0;  // before clipping; 0 if the run doesn't clip
 };
 
 class CLEAVE_API TrainStep {
  public:
-  // Inputs in the order of the specs. One step, or with Options::accumulate = k one of the k runs
-  // that make a step; the results stand until the next run.
+  // Inputs in the order of the specs. Runs one step, or with Options::accumulate = k one of the k
+  // runs that make a step; the results are valid until the next run.
   StepResult run(std::initializer_list<InputRef> inputs) {
     return run(std::span<const InputRef>(inputs.begin(), inputs.size()));
   }
   StepResult run(std::span<const InputRef> inputs);
-  // Results of the loss function behind the loss: borrows the program's memory until the next run.
+  // Result k of the loss function after the loss; borrows the program's memory until the next run.
   HostTensor output(size_t k) const;
 
-  // Of a group of parameters; set: of all groups, or of one.
+  // The rate of a group of parameters; the setters set that of all groups, or of one.
   double learning_rate(size_t group = 0) const;
   void set_learning_rate(double lr);
   void set_learning_rate(size_t group, double lr);
-  // How many steps the store's state has seen, by this program or another one.
+  // The number of steps recorded in the store's state, made by this program or another one.
   int64_t steps() const;
   // Parameters and buffers under their names, optimizer.*, ema.*, and rng = (seed, step).
   Store store() const;
 
-  // Puts the averages of Options::ema_decay in the place of the parameters, for evaluation and
-  // save_weights; false puts the parameters back. No run, and no checkpoint, in between. Error
-  // (user): no averages are kept.
+  // Swaps the averages of Options::ema_decay in for the parameters, for evaluation and
+  // save_weights; false swaps the parameters back. No run and no checkpoint may happen in between.
+  // Error (user): no averages are kept.
   void use_ema(bool on);
 
   const Report& report() const;
   // The traced program: forward, backward, clipping and optimizer.
   std::string graph_text() const;
-  // Fills the program's arena with a pattern; after a run, what was touched of it together with the
-  // placeholders: the measured counterpart of Report::planned_peak_bytes.
+  // watch_memory fills the program's arena with a pattern; after a run, measured_peak_bytes returns
+  // the touched part of it plus the placeholders: the measured value of Report::planned_peak_bytes.
   void watch_memory();
   int64_t measured_peak_bytes() const;
-  // Measures each step of the following runs, or stops doing so; costs two readings of the clock a
-  // step. With gradient accumulation, of the runs that move the parameters.
+  // Starts or stops measuring each step of the following runs; costs two readings of the clock a
+  // step. With gradient accumulation, measures the runs that update the parameters.
   void profile_kernels(bool on);
   std::vector<StepTime> step_times() const;
 
@@ -114,8 +114,8 @@ class CLEAVE_API CompiledFunction {
   std::shared_ptr<State> state_;
 };
 
-// Forward, backward, clipping and optimizer as one program. `loss` returns the loss, a floating
-// Tensor of one element, and may return more results after it (as Tensors).
+// Compiles forward, backward, clipping and optimizer as one program. `loss` returns the loss, a
+// floating Tensor of one element, optionally followed by more results (as Tensors).
 CLEAVE_API TrainStep train_step(const nn::Module& model, const TracedFunction& loss,
                                 const optim::Optimizer& optimizer,
                                 const std::vector<InputSpec>& inputs, const Options& options = {},
@@ -126,8 +126,8 @@ struct MemoryTrade {
   int64_t peak_bytes = 0;
   int64_t recompute_ns = 0;  // by the cost table
 };
-// All of them for a training step, by falling peak and rising time; the first recomputes nothing.
-// Nothing is compiled.
+// Returns all of them for a training step, by falling peak and rising time; the first recomputes
+// nothing. Compiles nothing.
 CLEAVE_API std::vector<MemoryTrade> memory_trades(const nn::Module& model,
                                                   const TracedFunction& loss,
                                                   const optim::Optimizer& optimizer,
@@ -135,12 +135,13 @@ CLEAVE_API std::vector<MemoryTrade> memory_trades(const nn::Module& model,
                                                   const Options& options = {},
                                                   Location at = Location::current());
 
-// A function for inference: nothing is dropped, whatever the mode of the modules.
+// Compiles a function for inference: nothing is dropped, whatever the mode of the modules.
 CLEAVE_API CompiledFunction compile(const nn::Module& model, const TracedFunction& function,
                                     const std::vector<InputSpec>& inputs,
                                     const Options& options = {}, Location at = Location::current());
-// The same where no model names the Variables that the function reads: they keep their own names.
-// One that is assigned must be read as well, or be assigned a value that depends on an input.
+// The same without a model to name the Variables that the function reads: they keep their own
+// names. A Variable that is assigned must be read as well, or be assigned a value that depends on
+// an input.
 CLEAVE_API CompiledFunction compile(const TracedFunction& function,
                                     const std::vector<InputSpec>& inputs,
                                     const Options& options = {}, Location at = Location::current());

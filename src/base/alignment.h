@@ -1,4 +1,4 @@
-// What memory of a program is rounded up to, so that planned and measured bytes are the same.
+// The alignment that a program's memory is rounded up to, so that planned and measured bytes agree.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Something that may be used by one thread at a time, for as long as a Busy of its flag lives:
+// Marks something that only one thread at a time may use, for the lifetime of a Busy of its flag:
 //
 //   const Busy busy(running_);
 //   if (!busy.is_mine()) return user_error("it is running already");

@@ -7,8 +7,8 @@
 
 namespace cleave {
 
-// Bytes, rounded down. KiB MiB GiB are powers of 1024, KB MB GB of 1000. A UserError, with `option`
-// in it, where the text is anything else, negative, or beyond 2^62.
+// Returns bytes, rounded down. KiB MiB GiB are powers of 1024, KB MB GB of 1000. Returns a
+// UserError that names `option` if the text is anything else, negative, or beyond 2^62.
 Result<int64_t> parse_byte_size(const std::string& text, const std::string& option);
 
 }  // namespace cleave

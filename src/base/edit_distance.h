@@ -9,8 +9,8 @@ namespace cleave {
 // O(|a| |b|); callers bound the lengths.
 size_t edit_distance(std::string_view a, std::string_view b);
 
-// The nearest of the names offered, empty where none is nearer than a third of its letters and two
-// more, or the name is longer than 64.
+// Keeps the nearest of the offered names; empty if none is within two edits plus a third of the
+// name's length, or if the name is longer than 64.
 class NearestName {
  public:
   explicit NearestName(std::string_view name) : name_(name), distance_(2 + name.size() / 3) {}

@@ -39,8 +39,8 @@ int64_t checked_numel(DType dtype, const std::vector<int64_t>& shape) {
   return empty ? 0 : product / size_of(dtype);
 }
 
-// Large memory comes from the system page by page, as zeros already: gigabytes of optimizer state
-// cost their time where they are first written, not here, where calloc may clear what was used.
+// Large memory is mapped page by page, already zero: for gigabytes of optimizer state the cost is
+// paid when they are first written, not here, where calloc may clear memory that was used before.
 std::shared_ptr<void> zeroed_pages(size_t size) {
   void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) refuse(fmt::format("HostTensor: memory: {} bytes are not there", size));
@@ -49,7 +49,7 @@ std::shared_ptr<void> zeroed_pages(size_t size) {
 
 std::shared_ptr<void> aligned_zeros(int64_t bytes) {
   constexpr size_t line = 64, min_pages = size_t{64} << 10;
-  // Whole lines, so that the last vector of a kernel lies in memory of its own.
+  // Whole cache lines, so that the last vector of a kernel stays within the allocation.
   const size_t size = std::max<size_t>((static_cast<size_t>(bytes) + line - 1) / line, 1) * line;
   if (size >= min_pages && !watches_memory) return zeroed_pages(size);
   void* memory = std::aligned_alloc(line, size);
@@ -71,8 +71,8 @@ uint16_t to_half_bits(double x, int exponent_bits) {
   if (std::isinf(a)) return sign | infinity;
   const int e = std::max(std::ilogb(a), 1 - bias);
   const double units = std::nearbyint(std::scalbn(a, mantissa_bits - e));
-  // `units` counts steps of 2^(e - mantissa_bits); a carry into the next exponent adds up by
-  // itself.
+  // `units` counts steps of 2^(e - mantissa_bits); a carry into the next exponent needs no special
+  // case.
   const double steps = (e + bias - 1) * std::exp2(mantissa_bits) + units;
   return sign | (steps >= infinity ? infinity : static_cast<uint16_t>(steps));
 }
@@ -132,7 +132,7 @@ HostTensor::HostTensor(const HostTensor& other) : HostTensor(other.dtype_, other
   std::memcpy(data(), other.data(), static_cast<size_t>(bytes()));
 }
 
-// What was moved from is empty: f32[0] without memory.
+// The moved-from tensor is empty: f32[0] without memory.
 HostTensor::HostTensor(HostTensor&& other) noexcept
     : dtype_(other.dtype_), borrows_(other.borrows_), shape_(std::move(other.shape_)),
       numel_(std::exchange(other.numel_, 0)), data_(std::move(other.data_)) {

@@ -1,4 +1,4 @@
-// What this processor has: the only place that asks it.
+// Detects what this processor has; no other file asks the processor.
 #include "base/target.h"
 
 namespace cleave {

@@ -1,8 +1,8 @@
-// Memory that may not be touched for a while. AddressSanitizer ends the program where it is; in
+// Memory that must not be touched for a while. AddressSanitizer aborts the program at an access; in
 // builds without it nothing is marked.
 //
-// Generated kernels are watched as well: such builds have clang put the checks of AddressSanitizer
-// and UndefinedBehaviorSanitizer into them.
+// Generated kernels are checked as well: in such builds clang inserts the checks of
+// AddressSanitizer and UndefinedBehaviorSanitizer into them.
 #pragma once
 #include <cstddef>
 
@@ -26,7 +26,7 @@ namespace cleave {
 
 constexpr bool watches_memory = CLEAVE_WATCHES_MEMORY != 0;
 
-// From an address that 8 divides on; up to 7 bytes after the last may count as part of it.
+// `begin` must be a multiple of 8; up to 7 bytes after the end may be forbidden as well.
 inline void forbid([[maybe_unused]] const void* begin, [[maybe_unused]] size_t bytes) {
 #if CLEAVE_WATCHES_MEMORY
   __asan_poison_memory_region(begin, bytes);
@@ -38,7 +38,7 @@ inline void allow([[maybe_unused]] const void* begin, [[maybe_unused]] size_t by
 #endif
 }
 
-// Forbidden for as long as this lives.
+// Forbids the memory for the lifetime of this object.
 class Forbidden {
  public:
   Forbidden(const void* begin, size_t bytes) : begin_(begin), bytes_(bytes) {

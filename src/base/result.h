@@ -21,14 +21,14 @@ struct Failure {
   ErrorKind kind = ErrorKind::user;
   std::string message;
 
-  // The same failure with "where: " put before the message.
+  // The same failure with "where: " prefixed to the message.
   Failure within(std::string_view where) && {
     message = fmt::format("{}: {}", where, message);
     return std::move(*this);
   }
 };
 
-// One of the two, by hand: std::variant costs each file that names a Result a tenth of a second.
+// Hand-written: std::variant costs each file that names a Result a tenth of a second to compile.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -52,13 +52,13 @@ class [[nodiscard]] Result {
 
   bool ok() const { return ok_; }
   explicit operator bool() const { return ok_; }
-  // The value: only where ok().
+  // The value. Precondition: ok().
   T& operator*() & { return value_; }
   const T& operator*() const& { return value_; }
   T&& operator*() && { return std::move(value_); }
   T* operator->() { return &value_; }
   const T* operator->() const { return &value_; }
-  // Only where not ok().
+  // Precondition: !ok().
   const Failure& failure() const& { return failure_; }
   Failure&& failure() && { return std::move(failure_); }
 
@@ -115,7 +115,7 @@ Failure bug(fmt::format_string<Args...> text, Args&&... args) {
 
 [[noreturn]] inline void throw_failure(const Failure& f) { throw Error(f.kind, f.message); }
 
-// The value, or cleave::Error: the border between the inside and the public calls.
+// Returns the value or throws cleave::Error: the boundary between the library and public calls.
 template <class T>
 T value_or_throw(Result<T> r) {
   if (!r.ok()) throw_failure(r.failure());

@@ -1,9 +1,9 @@
-// A vector whose elements never move: references stay valid as it grows.
+// A vector whose elements never move: references stay valid when it grows.
 //
 //   chunk    0        1                2
-//           [8 ...]  [16 ...........]  [32 ...]      element i lies in chunk log2(i / 8 + 1)
+//           [8 ...]  [16 ...........]  [32 ...]      element i is in chunk log2(i / 8 + 1)
 //
-// Chunks double, so that a small one is small and memory is at most twice what is used.
+// Chunks double in size: a small vector is small, and memory is at most twice what is used.
 #pragma once
 #include <bit>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Targets by their texts, with errors as values.
+// Parses and checks targets, with errors as values.
 #pragma once
 #include <string>
 
@@ -10,10 +10,10 @@ namespace cleave {
 // Errors: as Target::named.
 Result<Target> parse_target(std::string_view text);
 
-// Unsupported where this machine can't run it; names what it has.
+// Returns unsupported, naming what this machine has, if it can't run the target.
 Status check_runs_here(const Target& target);
 
-// The last instruction set that this processor has, whatever anyone asks for.
+// The highest instruction set that this processor has, whatever target was requested.
 InstructionSet detect_instruction_set();
 
 }  // namespace cleave

@@ -34,7 +34,7 @@ std::string_view trimmed(std::string_view s) {
   return begin == s.npos ? "" : s.substr(begin, s.find_last_not_of(blank) - begin + 1);
 }
 
-// The next line without its comment; the rest stays.
+// Returns the next line without its comment, and removes it from `text`.
 std::string_view next_line(std::string_view& text) {
   const size_t end = std::min(text.find('\n'), text.size());
   const std::string_view line = text.substr(0, end);

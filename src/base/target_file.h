@@ -1,12 +1,12 @@
-// Targets as files, as `cleave tune` writes them:
+// Target files, as `cleave tune` writes them:
 //
 //   cleave-target 1
 //   set native
 //   product_gflops 212.5
 //   memory_gigabytes 25.1
-//   # what isn't named is that of the common table
+//   # rates that aren't named have the common table's values
 //
-// A name and a value a line; `#` begins a comment. Numbers are above 0 and at most 1e12.
+// One name and value per line; `#` begins a comment. Numbers are above 0 and at most 1e12.
 #pragma once
 #include <string>
 
@@ -15,17 +15,17 @@
 
 namespace cleave {
 
-// Errors (user): another version, a name that isn't known or stands twice, what isn't such a
-// number; each names the line. Unsupported: as parse_target.
+// Errors (user): another version, an unknown or repeated name, a value that isn't such a number;
+// each names the line. Unsupported: as parse_target.
 Result<Target> parse_target_file(std::string_view text);
 
-// parse_target_file gives the same target back.
+// parse_target_file restores the same target from it.
 std::string print_target_file(const Target& target);
 
-// Also errors (user) of reading, each with the path; of a file above 64 KiB.
+// Also returns errors (user) of reading, each with the path, and of a file above 64 KiB.
 Result<Target> read_target_file(const std::string& path);
 
-// A name of parse_target, or the path of a file: what has a `/` or a `.` is a path.
+// Takes a name of parse_target or the path of a file: a text with a `/` or a `.` is a path.
 Result<Target> target_of(const std::string& name_or_path);
 
 }  // namespace cleave

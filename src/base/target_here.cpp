@@ -1,4 +1,4 @@
-// Alone in its file, so that a program of the tests can have another: test/target_here.cpp.
+// In a file of its own, so that a test program can replace it: test/target_here.cpp.
 #include "base/target.h"
 
 namespace cleave {

@@ -20,7 +20,7 @@ Failure system_failure(const std::string& path, std::string_view step, int error
                     std::generic_category().message(error));
 }
 
-// Closes at the end of its scope; removes the file too unless it was kept.
+// Closes the file at the end of its scope, and removes it unless it was kept.
 class OpenFile {
  public:
   OpenFile(int fd, std::string remove) : fd_(fd), remove_(std::move(remove)) {}
@@ -39,7 +39,7 @@ class OpenFile {
   std::string remove_;
 };
 
-// 0, or the errno of the write that failed.
+// Returns 0, or the errno of the failed write.
 int write_all(int fd, Pieces pieces) {
   for (std::span<const std::byte> piece : pieces) {
     while (!piece.empty()) {
@@ -54,7 +54,7 @@ int write_all(int fd, Pieces pieces) {
   return 0;
 }
 
-// Past this limit a write ends the process with a signal, so it is asked first.
+// A write past this limit kills the process with a signal, so the limit is checked first.
 Status check_size_limit(const std::string& path, Pieces pieces) {
   uint64_t bytes = 0;
   for (std::span<const std::byte> piece : pieces) bytes += piece.size();
@@ -75,7 +75,7 @@ Status write_directly(const std::string& path, Pieces pieces) {
   return {};
 }
 
-// Creates `target`.PID.N.tmp, the first N that is free, and puts the name in `aside`.
+// Creates `target`.PID.N.tmp with the first free N, and stores the name in `aside`.
 int create_aside(const std::string& target, std::string& aside) {
   for (int n = 0;; ++n) {
     aside = fmt::format("{}.{}.{}.tmp", target, ::getpid(), n);
@@ -84,7 +84,7 @@ int create_aside(const std::string& target, std::string& aside) {
   }
 }
 
-// The rename lasts only when the folder is on disk too. A file system that can't is no error.
+// The rename is durable only once the folder is synced; a file system that can't is no error.
 void sync_folder(const std::string& target) {
   const size_t slash = target.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : target.substr(0, slash + 1);

@@ -1,13 +1,13 @@
-// Writes a whole file, or leaves everything as it was.
+// Writes a whole file, or leaves everything unchanged.
 //
 //   folder/name.PID.N.tmp   created new, written, fsynced      an error removes it
 //          │ rename
 //          ▼
 //   folder/name             the old contents until here, the new ones from here on
 //
-// A link is followed, so that it stays a link. A device or pipe (/dev/stdout) is written directly.
-// Errors (user): the folder is missing or not writable, the disk is full, the file would pass the
-// process's size limit; each names the path, the step and the system's reason.
+// A link is followed, so that it remains a link. A device or pipe (/dev/stdout) is written
+// directly. Errors (user): the folder is missing or not writable, the disk is full, the file would
+// exceed the process's size limit; each names the path, the step and the system's reason.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -17,7 +17,7 @@
 
 namespace cleave {
 
-// The file's contents are the pieces, one after the other.
+// The file's contents are the concatenated pieces.
 Status write_file(const std::string& path, std::span<const std::span<const std::byte>> pieces);
 
 }  // namespace cleave

@@ -1,14 +1,14 @@
-// The compiler in this process: clang's front end, LLVM's passes, the linker ORC.
+// The in-process compiler: clang's front end, LLVM's passes, the ORC linker.
 //
 //   text --parse_c--> IR --optimise--> IR --generate--> object --load_object--> addresses
 //
-// Each compile has an LLVM context, a target machine and a linker of its own, so that any number
-// may run at once. Text in vectors is as it should be but for its inline functions: few passes are
-// left, no vectoriser and no unroller. On a Cascade Lake they take 0.55 of the time of -O3 without
+// Each compile has its own LLVM context, target machine and linker, so that any number may run at
+// once. Vector code needs little optimization beyond inlining, so few passes are kept, no
+// vectorizer and no unroller. On a Cascade Lake they take 0.55 of the time of -O3 without
 // interleaving, unrolling and SLP, and the code is no slower: gelu 0.85 of its time, softmax 1.04,
-// layer norm 1.0, Adam 1.0 (bench_kernels, 2026-11). Other text gets that -O3.
-// With AVX-512 vectors are of 512 bits: on a Sapphire Rapids those kernels take 0.65 of the time of
-// 256 bits (softmax and norm 0.9; 2026-11).
+// layer norm 1.0, Adam 1.0 (bench_kernels, 2026-11). Other text gets that -O3. With AVX-512,
+// vectors are 512 bits wide: on a Sapphire Rapids those kernels take 0.65 of the time of 256 bits
+// (softmax and norm 0.9; 2026-11).
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
@@ -61,7 +61,7 @@ struct MachineDeleter {
 };
 using Machine = std::unique_ptr<LLVMOpaqueTargetMachine, MachineDeleter>;
 
-// LLVM's C interface returns texts that the caller frees.
+// LLVM's C interface returns strings that the caller must free.
 std::string taken(char* message) {
   std::string text = message == nullptr ? "" : message;
   if (message != nullptr) LLVMDisposeMessage(message);
@@ -80,12 +80,12 @@ Result<Machine> make_machine(const HostTarget& host) {
   return machine;
 }
 
-// Functions of the prelude are tidied once, before each of their calls becomes a copy of them.
+// Functions of the prelude are simplified once, before they are inlined into each call.
 constexpr const char* lane_passes =
     "function(sroa,early-cse),always-inline,function(sroa,early-cse<memssa>,simplifycfg,"
     "instcombine<no-verify-fixpoint>,loop-mssa(licm))";
 
-// The text of a host program.
+// Passes for the scalar text of a host program.
 constexpr const char* scalar_passes = "default<O3>";
 
 bool uses_vectors(const llvm::Module& module) {
@@ -123,9 +123,9 @@ Result<std::unique_ptr<llvm::MemoryBuffer>> generate(llvm::Module& module,
   return std::unique_ptr<llvm::MemoryBuffer>(llvm::unwrap(buffer));
 }
 
-// The code generator's search for better induction variables takes a fourth of its time and makes
-// such kernels no faster: x86 adds and scales in its addresses (bench_kernels, Cascade Lake,
-// 2026-11). A switch of the library, for all of this process.
+// The code generator's search for better induction variables takes a quarter of its time and makes
+// such kernels no faster, since x86 adds and scales in its addressing modes (bench_kernels, Cascade
+// Lake, 2026-11). This switch is global to the process.
 void leave_out_passes() {
   auto& options = llvm::cl::getRegisteredOptions();
   const auto at = options.find("disable-lsr");

@@ -1,5 +1,5 @@
-// See front_end.h. The file system that clang sees is empty, so that no header, no
-// configuration file and no folder of this machine can change what comes out.
+// See front_end.h. clang sees an empty file system, so that no header, configuration file or folder
+// of this machine can change the output.
 #include "clang/front_end.h"
 
 #include <clang/CodeGen/CodeGenAction.h>
@@ -15,9 +15,9 @@
 namespace cleave::runtime {
 namespace {
 
-// A call of the C library isn't computed while compiling: log10f of 2.6 would be another number.
-// The arguments of `clang -cc1`. Its defaults already have no errno from mathematics, no traps and
-// no fast mathematics; -O3 with the passes left out keeps the marks that the passes need.
+// The arguments of `clang -cc1`. Calls of the C library aren't constant-folded: log10f of 2.6 would
+// give another number. The defaults already have no errno from math, no traps and no fast math; -O3
+// with the passes left out keeps the annotations that the passes need.
 std::vector<std::string> arguments(const HostTarget& host) {
   std::vector<std::string> args = {"-triple",
                                    host.triple,
@@ -71,7 +71,7 @@ Result<std::unique_ptr<llvm::Module>> parse_c(const std::string& text, const std
     return bug("compiler: clang: {}: options: {}", unit_name, stream.str());
   const std::string file = unit_name + ".c";
   const auto files = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
-  files->addFileNoOwn(file, 0, llvm::MemoryBufferRef(text, file));  // sanitizers ask for a file
+  files->addFileNoOwn(file, 0, llvm::MemoryBufferRef(text, file));  // sanitizers need a file
   instance.getFrontendOpts().Inputs = {
       clang::FrontendInputFile(file, clang::InputKind(clang::Language::C))};
   instance.createFileManager(files);

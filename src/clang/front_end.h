@@ -1,4 +1,4 @@
-// clang's front end without files: C text to LLVM's IR, unoptimised.
+// clang's front end without files: compiles C text to unoptimized LLVM IR.
 #pragma once
 #include <memory>
 #include <string>
@@ -13,7 +13,7 @@ class Module;
 
 namespace cleave::runtime {
 
-// The module lives in `context`. Bug with clang's diagnostics where the text doesn't compile.
+// The module belongs to `context`. Returns a Bug with clang's diagnostics if the text is invalid.
 Result<std::unique_ptr<llvm::Module>> parse_c(const std::string& text, const std::string& unit_name,
                                               const HostTarget& host, llvm::LLVMContext& context);
 

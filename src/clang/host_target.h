@@ -1,4 +1,4 @@
-// A target in the words of LLVM.
+// A target in LLVM's terms.
 #pragma once
 #include <string>
 #include <string_view>
@@ -13,7 +13,7 @@ struct HostTarget {
   std::string cpu;                    // "znver4", "x86-64-v3"
   std::vector<std::string> features;  // "+avx2", "-sse4a", ...: sorted
   std::string feature_text;           // the same, joined by commas
-  std::string vector_bits;            // the widest vectors that loops are cut into
+  std::string vector_bits;            // the widest vectors for loops
 
   // text: target.text()
   static HostTarget of(const Target& target, std::string_view text);

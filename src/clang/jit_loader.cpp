@@ -19,7 +19,7 @@ class JitCode final : public LoadedCode {
  public:
   explicit JitCode(std::unique_ptr<llvm::orc::LLJIT> jit) : jit_(std::move(jit)) {}
 
-  // The linker says what is wrong to a reporter, and to the caller only what fails because of it.
+  // The linker reports the cause to a reporter; the caller gets only the resulting failure.
   Status link(const std::vector<std::string>& names) {
     std::string reported;
     auto& session = jit_->getExecutionSession();
@@ -58,7 +58,7 @@ llvm::orc::SymbolMap mapped(std::span<const ExternalSymbol> outside, llvm::orc::
   return map;
 }
 
-// What the sanitizers' checks call.
+// Defines the symbols that the sanitizers' checks call.
 llvm::Error add_sanitizers(llvm::orc::LLJIT& jit) {
   if (!watches_memory) return llvm::Error::success();
   auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(

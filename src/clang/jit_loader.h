@@ -1,4 +1,4 @@
-// An object in memory, linked into this process by LLVM's ORC.
+// Links an object in memory into this process with LLVM's ORC.
 #pragma once
 #include <memory>
 #include <span>
@@ -15,8 +15,8 @@ class MemoryBuffer;
 
 namespace cleave::runtime {
 
-// Links at once, so that a missing symbol is an error here and not at the first call. Nothing but
-// `outside` can be reached from the code. `names` are the functions that symbol() finds.
+// Links eagerly, so that a missing symbol is an error here and not at the first call. The code can
+// reach only the symbols in `outside`. `names` are the functions that symbol() finds.
 Result<std::shared_ptr<LoadedCode>> load_object(std::unique_ptr<llvm::MemoryBuffer> object,
                                                 const std::string& triple,
                                                 const std::vector<std::string>& names,

@@ -30,7 +30,7 @@ Slot constant_slot(const ExprNode& e) {
 
 }  // namespace
 
-// Writes one phase after the other; variables keep their slot for the phase.
+// Writes one phase after another; a variable keeps its slot for the whole phase.
 class BytecodeWriter {
  public:
   explicit BytecodeWriter(const Kernel& k) : k_(k) {}
@@ -92,7 +92,7 @@ class BytecodeWriter {
   }
   int32_t integer(int64_t v) { return value_of(constant_int(DType::i64, v)); }
 
-  // `body` while var < extent, from the value that var has.
+  // Runs `body` while var < extent, starting from var's current value.
   template <class F>
   void counted(int32_t var, int32_t extent, F body) {
     const int32_t less = slot();
@@ -110,8 +110,8 @@ class BytecodeWriter {
     counted(var, extent, std::move(body));
   }
 
-  // ---- expressions. Shared subtrees of one statement are computed once; what an arm of a select
-  // computes is not known outside.
+  // ---- expressions. Shared subtrees of one statement are computed once; values computed in an arm
+  // of a select aren't reused outside it.
   int32_t value_of(const Expr& e) {
     known_.clear();
     return value(e);
@@ -211,7 +211,7 @@ class BytecodeWriter {
          .target = narrow(out_.checks.size())});
   }
 
-  // What a Reduce folds into: of each fold `count` slots, one after the other.
+  // The slots that a Reduce folds into: `count` consecutive slots for each fold.
   struct Sums {
     const Reduce& r;
     size_t count;
@@ -233,7 +233,7 @@ class BytecodeWriter {
     }
   }
 
-  // In a lanes loop each lane folds in plain order, elsewhere as emit_c does.
+  // In a lanes loop each lane folds in sequential order; elsewhere the order is that of emit_c.
   void write(const Reduce& r) {
     const bool in_order = in_lanes_ || is_short(r);
     Sums sums{r, in_order ? size_t{1} : size_t{reduce_lanes}, sum_blocks(r, in_order), {}, {}};
@@ -265,7 +265,7 @@ class BytecodeWriter {
     if (depth == r.loops.size()) return element(sums, in_order);
     const auto inside = [&] { nest(sums, depth + 1, in_order); };
     if (!sums.blocks || sums.blocks->loop != depth) return loop(r.loops[depth], inside);
-    // Block after block: `begin` and `end` are the first iterations of this one and the next.
+    // Block by block: `begin` and `end` are the first iterations of this block and the next.
     const int32_t extent = value_of(r.loops[depth].extent), var = variable(r.loops[depth].var);
     const int32_t step = integer(sums.blocks->iterations), begin = slot(), end = slot();
     const int32_t less = slot();
@@ -334,7 +334,7 @@ int64_t Bytecode::run(void* const* buffer, const int64_t* scalar, int64_t begin,
                       int64_t* fault) const {
   constexpr size_t usual = 2048;  // on the stack, so that kernels allocate nothing
   Slot few[usual];
-  thread_local std::vector<Slot> many;  // of the longest kernel that this thread has run
+  thread_local std::vector<Slot> many;  // sized for the longest kernel that this thread has run
   if (slots_.size() > usual && many.size() < slots_.size()) many.resize(slots_.size());
   Slot* s = slots_.size() <= usual ? few : many.data();
   std::copy(slots_.begin(), slots_.end(), s);

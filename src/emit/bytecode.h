@@ -1,18 +1,18 @@
-// Kernels that run without any compiler: each phase as a flat list of instructions on slots of 8
-// bytes, one for each variable, constant and intermediate value.
+// Runs kernels without a compiler: each phase is a flat list of instructions on slots of 8 bytes,
+// one for each variable, constant and intermediate value.
 //
 //   CLEAVE_TRY(Bytecode code, ...)             for i in 64 { y[i] = x[i] + 1.0 }
 //
 //   2 load_f32    i -> t                        slot t = x[i]
 //   3 add_f32     t, one -> u
 //   4 store_f32   i, u                          y[i] = slot u
-//   5 next        i, 64 -> 2                    ++i; on to 2 while i < 64
+//   5 next        i, 64 -> 2                    ++i; jump to 2 while i < 64
 //
 // The results have the bits of the compiled C text: the same functions (kernel_functions.h) in the
-// same order, reductions in the same lanes. An instruction takes about 2 ns, so a kernel some 20 to
-// 100 times as long as compiled: for small programs that run once, and where there is no compiler.
-// The statements of a `lanes` loop run lane after lane, which gives the same values, since the
-// lanes of one write disjoint elements.
+// same order, reductions in the same lanes. An instruction takes about 2 ns, so a kernel takes some
+// 20 to 100 times as long as compiled: useful for small programs that run once, and if there is no
+// compiler. The statements of a `lanes` loop run lane by lane, which gives the same values, since
+// the lanes of one loop write disjoint elements.
 #pragma once
 #include <memory>
 
@@ -38,7 +38,7 @@ class Bytecode {
  private:
   friend class BytecodeWriter;
   std::vector<Instruction> code_;
-  std::vector<Slot> slots_;  // before the run: constants are there
+  std::vector<Slot> slots_;  // initial values: holds the constants
   void add_local(size_t buffer, const loop::Buffer& b);
   size_t buffers_, scalars_;
   std::vector<std::pair<size_t, int64_t>> locals_;  // buffer, offset of its memory
@@ -52,7 +52,7 @@ struct BytecodePhase {
 };
 
 struct BytecodeKernel {
-  std::vector<BytecodePhase> phases;  // as those of emit_c
+  std::vector<BytecodePhase> phases;  // as in emit_c
   std::vector<CheckText> checks;
 };
 

@@ -93,7 +93,7 @@ std::string constant_text(const loop::ExprNode& e) {
   return std::to_string(e.i);
 }
 
-// Infix operators; empty for the others.
+// Infix operators; empty for other operations.
 std::string_view infix(Op op) {
   switch (op) {
     case Op::add: return "+";

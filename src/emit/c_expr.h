@@ -1,4 +1,4 @@
-// Expressions as C text, shared subtrees named once.
+// Writes expressions as C text; shared subtrees are named once.
 #pragma once
 #include <string>
 #include <unordered_map>
@@ -15,13 +15,13 @@ std::string_view c_type(DType compute);
 std::string_view c_storage_type(DType stored);
 // Text that stores `value` (in the compute type) as an element of the dtype.
 std::string c_stored(DType stored, const std::string& value);
-// The value without a rounding to bf16 or f16 that storing it does as well.
+// The value without a rounding to bf16 or f16 that the store repeats.
 const loop::Expr& before_rounding(const loop::Expr& value, DType stored);
 
-// The functions of f32 that are those of elementary_functions.h.
+// Whether the f32 function is one of elementary_functions.h.
 bool is_elementary(loop::Op op);
 
-// The C names of a kernel's buffers, and which of them a phase names.
+// The C names of a kernel's buffers, and which of them a phase uses.
 class BufferNames {
  public:
   void add(std::string name) { names_.push_back({std::move(name), false}); }
@@ -39,16 +39,15 @@ class BufferNames {
   std::vector<std::pair<std::string, bool>> names_;
 };
 
-// Writes the expressions of one statement. Subtrees that occur twice become constants that stand in
-// `lines` before the statement, unless that would read memory that only an untaken arm of a select
-// reads.
+// Writes the expressions of one statement. Subtrees that occur twice become constants in `lines`
+// before the statement, unless that would read memory that only an untaken arm of a select reads.
 class ExprWriter {
  public:
   ExprWriter(const loop::Kernel& kernel, BufferNames& buffers,
              const std::unordered_map<int64_t, std::string>& lane_vars, int& next_temp)
       : kernel_(kernel), buffers_(buffers), lane_vars_(lane_vars), next_temp_(next_temp) {}
 
-  // The text of the expressions, after shared parts were appended to `lines`.
+  // Returns the text of the expressions, after appending shared parts to `lines`.
   std::vector<std::string> write(const std::vector<loop::Expr>& roots,
                                  std::vector<std::string>& lines);
 

@@ -1,5 +1,5 @@
-// kernel_functions.h and elementary_functions.h as C++, in a namespace of their own. C casts and
-// macros: a system header.
+// kernel_functions.h and elementary_functions.h as C++, in a namespace of their own. A system
+// header, because of C casts and macros.
 #pragma once
 #pragma GCC system_header
 #include <cmath>

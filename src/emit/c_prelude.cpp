@@ -1,13 +1,13 @@
 // The text before the kernels: fixed-width types, the functions of libm, and those of the headers
-// of this folder, each only where the kernels come to call it.
+// of this folder, each included only if a kernel uses it.
 //
-//   kernel_functions, elementary_functions    as they are, for one element
+//   kernel_functions, elementary_functions    unchanged, for one element
 //   lane_words                                for 16 lanes, and for 64
 //   lane_scale, elementary_functions          for 16 lanes
-//   lane_memory                               and what 64 lanes are as four times 16
+//   lane_memory                               and operations on 64 lanes as four times 16
 //   lane_philox                               random bits for 16 lanes
 //
-// A macro that stands alone at the top, such as MIN_MAX(float, f32), is written out here.
+// A macro invocation at the top level, such as MIN_MAX(float, f32), is expanded here.
 #include <cctype>
 #include <string_view>
 #include <unordered_map>
@@ -74,7 +74,7 @@ double atan2(double, double);
 
 bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// Calls `word` with each identifier and number of the text, `other` with what lies between.
+// Calls `word` with each identifier and number of the text, `other` with the text between them.
 template <class Word, class Other>
 void scan(std::string_view text, Word word, Other other) {
   for (size_t at = 0; at < text.size();) {
@@ -152,12 +152,12 @@ std::string expanded(const Macro& macro, const std::vector<std::string>& argumen
   return out;
 }
 
-// A definition, or a macro that isn't written out.
+// A definition, or a macro that isn't expanded here.
 struct Item {
   std::string text, name;
 };
 
-// Not written out, since it takes expressions.
+// These macros aren't expanded here, since they take expressions.
 bool macro_of_kernels(const std::string& name) {
   return name == "INLINE" || name.starts_with("EACH") || name.starts_with("REPAIR") ||
          name.starts_with("to_") || name.starts_with("narrow_");
@@ -177,7 +177,7 @@ class Items {
   std::vector<Item> items;
 
  private:
-  // To the end of the line where all braces are closed and no backslash asks for the next one.
+  // Ends at a line end where all braces are closed and there is no backslash continuation.
   static size_t item_end(std::string_view text) {
     const size_t first = text.find_first_not_of(" \n");
     const bool define = first != text.npos && text.substr(first).starts_with("#define");
@@ -210,7 +210,7 @@ class Items {
       return add(expanded(macro->second, comma_separated(item.substr(open + 1, close - open - 1))) +
                  "\n");
     }
-    // The name stands before the parameters, or, of a type, at the end or before the attribute.
+    // The name precedes the parameters; a type's name is at the end, or before the attribute.
     size_t end = open;
     if (item.starts_with("typedef")) end = std::min(item.find(" __attribute__"), item.find(';'));
     if (item.starts_with("enum")) end = item.find(" =");
@@ -255,7 +255,7 @@ std::string c_prelude_for(const std::string& kernels) {
   const std::vector<Item>& items = all_items();
   std::unordered_set<std::string_view> wanted;
   add_words(kernels, wanted);
-  // What an item names stands before it.
+  // A definition precedes its uses, so the items are visited in reverse.
   std::vector<bool> used(items.size());
   for (size_t i = items.size(); i-- > 0;) {
     used[i] = wanted.contains(items[i].name);

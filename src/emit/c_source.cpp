@@ -28,7 +28,7 @@ class KernelWriter {
       : k_(k), symbol_(symbol), vectors_(k, text_, buffers_, out_.checks, next_temp_) {
     std::set<std::string> taken = {"buffer", "scalar", "begin", "end", "fault", "stream"};
     for (const Buffer& b : k.buffers) {
-      std::string stem = c_identifier(b.name) + "_", name = stem;  // '_' keeps clear of C's words
+      std::string stem = c_identifier(b.name) + "_", name = stem;  // '_' avoids C's keywords
       for (int n = 1; !taken.insert(name).second; ++n) name = fmt::format("{}{}", stem, n);
       buffers_.add(name);
     }
@@ -73,8 +73,8 @@ class KernelWriter {
     buffers_.forget_uses();
   }
 
-  // The declarations of what the body turned out to name go before it: a concatenation of hundreds
-  // of tensors has as many phases, each of which names two.
+  // Declares only the buffers that the body uses, before it: a concatenation of hundreds of tensors
+  // has as many phases, each of which uses two.
   void end_phase() {
     const std::string body = text_.take();
     for (size_t b = 0; b < k_.buffers.size(); ++b) {
@@ -85,7 +85,7 @@ class KernelWriter {
                          std::max<int64_t>(buffer.elements, 1)));
         continue;
       }
-      // Two of them may be one storage: a result over a dead operand. So none is restrict.
+      // Two buffers may share storage (a result over a dead operand), so none is restrict.
       line(fmt::format("{}{} *{} = buffer[{}];", buffer.access == Access::read ? "const " : "",
                        c_storage_type(buffer.dtype), buffers_.name(b), b));
     }
@@ -105,7 +105,7 @@ class KernelWriter {
     std::visit([&](const auto& n) { write(n); }, s.node);
   }
 
-  // Texts of expressions; shared parts are written as lines here.
+  // Returns the texts of expressions; writes shared parts as lines here.
   std::vector<std::string> exprs(const std::vector<Expr>& e) {
     std::vector<std::string> shared;
     auto out = ExprWriter(k_, buffers_, lane_vars_, next_temp_).write(e, shared);
@@ -114,7 +114,7 @@ class KernelWriter {
   }
   std::string expr(const Expr& e) { return exprs({e})[0]; }
 
-  // ---- statements outside a lanes loop are plain; inside, each runs in a loop over the lanes.
+  // ---- statements outside a lanes loop are scalar; inside, each runs in a loop over the lanes.
   bool in_lanes() const { return !lane_bound_.empty(); }
   void open_lanes() {
     if (!in_lanes()) return;
@@ -195,7 +195,7 @@ class KernelWriter {
       block(f.body);
       return close();
     }
-    // The full block with a constant count, which vectorises whole, and the rest.
+    // The full block with a constant count, which vectorizes completely, and the remainder.
     lane_var_ = v;
     open("");
     line(fmt::format("const int64_t count = {};", extent));
@@ -227,12 +227,12 @@ class KernelWriter {
     return a;
   }
 
-  // An accumulator is one variable, one for each of 16 lanes, or one for each column.
+  // An accumulator is one variable, 16 variables (one per lane), or one per column.
   enum class Width { one, lanes, columns };
   std::string at(Width w) const {
     return w == Width::one ? "" : fmt::format("[{}]", w == Width::lanes ? "l" : lane_var_);
   }
-  // The statement, for each `l` or column where there are several.
+  // Writes the statement; with several accumulators, once for each `l` or column.
   void each(Width w, const std::string& statement) {
     if (w == Width::lanes)
       return line(fmt::format("for (int l = 0; l < {}; ++l) {}", reduce_lanes, statement));
@@ -328,7 +328,7 @@ class KernelWriter {
     for (const Fold& f : r.folds) finish_sum(w, f, f.var->var + (has_total(f) ? "_total" : suffix));
   }
 
-  // The fold's variable from what it was summed in.
+  // Sets the fold's variable from its accumulator.
   void finish_sum(Width w, const Fold& f, const std::string& sum) {
     const std::string_view type = c_type(f.var.type());
     const std::string& v = f.var->var;

@@ -1,4 +1,4 @@
-// Loop nests to C text: one function for each phase of a kernel, free of headers.
+// Emits loop nests as C text: one function for each phase of a kernel, without headers.
 //
 // A phase is a parallel loop, or a run of other statements, at the top of the kernel's body. Phases
 // run one after the other; a parallel one may be cut into pieces [begin, end) of its range:
@@ -6,8 +6,8 @@
 //   int64_t NAME_PHASE(void *const *buffer, const int64_t *scalar,
 //                      int64_t begin, int64_t end, int64_t *fault);
 //
-// The result is 0, or n when the n-th Check of the kernel (from 1) failed; then fault[0] is the
-// index and fault[1] its bound. Kernels call no library but libm, and allocate nothing.
+// The result is 0, or n if the n-th Check of the kernel (from 1) failed; then fault[0] is the index
+// and fault[1] its bound. Kernels call no library but libm, and allocate nothing.
 #pragma once
 #include <string>
 #include <vector>
@@ -21,7 +21,7 @@ struct Phase {
   int64_t extent = 1;  // iterations of the parallel loop; 1 for a serial phase
 };
 
-// What a failed check says; a bound of -1 in the fault means that `message` is all of it.
+// The message of a failed check; a bound of -1 in the fault means that `message` is all of it.
 struct CheckText {
   std::string message;
   bool from_zero = false;  // the range is [0, bound), else [-bound, bound)
@@ -31,15 +31,15 @@ struct CKernel {
   std::string text;  // the functions, without the prelude
   std::vector<Phase> phases;
   std::vector<CheckText> checks;  // in the order of their numbers
-  size_t scalars = 0;             // that each call passes
+  size_t scalars = 0;             // number that each call passes
 };
 
 // `symbol` is the stem of the function names; it must be a C identifier.
 CKernel emit_c(const loop::Kernel& kernel, const std::string& symbol);
 
-// The typedefs and inline functions that kernels may use; put once before them.
+// The typedefs and inline functions that kernels may use; written once before them.
 std::string c_prelude();
-// Those of them that these kernels use.
+// Only those that these kernels use.
 std::string c_prelude_for(const std::string& kernels);
 
 // A C identifier made from a value's name.

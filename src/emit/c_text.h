@@ -1,4 +1,4 @@
-// Lines of C with their depth.
+// Lines of C with their indentation.
 #pragma once
 #include <string>
 #include <utility>
@@ -20,14 +20,14 @@ class CText {
     --depth_;
     line("}");
   }
-  // Where the next line comes to stand, and lines put in front of what stands there by now.
+  // The position of the next line, and inserting lines at an earlier position.
   size_t here() const { return text_.size(); }
   void insert(size_t at, const std::vector<std::string>& list) {
     std::string front;
     for (const std::string& s : list) front += std::string(2 * depth_, ' ') + s + '\n';
     text_.insert(at, front);
   }
-  // The text so far, which then begins anew.
+  // Returns the text so far and starts an empty one.
   std::string take() { return std::exchange(text_, {}); }
 
  private:

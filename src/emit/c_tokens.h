@@ -1,4 +1,4 @@
-// C text in words, numbers and signs.
+// Splits C text into words, numbers and punctuation.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -8,9 +8,9 @@ namespace cleave::emit {
 
 enum class TokenKind : uint8_t {
   word,
-  integer,   // of decimal digits alone
-  floating,  // of float: it ends in f
-  other,     // a sign of one character, or another number
+  integer,   // decimal digits only
+  floating,  // a float literal: ends in f
+  other,     // a single character, or another number
 };
 
 struct Token {

@@ -1,10 +1,10 @@
 // Conversions of halves and elementary functions, written once for one element and for lanes: for
-// 16 lanes (c_prelude.cpp) the types float, int32_t, ... are read as f32x16, i32x16, ..., and the
-// suffix _f32 as _f32x16. So there is no branch and no ?:, comparisons give a truth value (1 for
-// one element, -1 in a lane) that only choose_ and the bitwise operators take, and a constant that
-// is an argument is written all_f32(c).
+// 16 lanes (c_prelude.cpp) the types float, int32_t, ... are replaced by f32x16, i32x16, ..., and
+// the suffix _f32 by _f32x16. So there is no branch and no ?:, comparisons give a truth value (1
+// for one element, -1 in a lane) that only choose_ and the bitwise operators accept, and a constant
+// that is an argument is written all_f32(c).
 //
-// Each fused multiply-add is asked for by name: it rounds once wherever the text runs.
+// Each fused multiply-add is explicit: it rounds once on every processor.
 //
 // Largest errors in units in the last place of the result (bench/ulp.cpp), over all 2^32 inputs, or
 // over every 21st to 401st where marked ~:
@@ -20,7 +20,7 @@
 //   tanh     ~1.37  an odd polynomial for |x| < 5/8, else 1 - 2 / (exp(2|x|) + 1)
 //   erf      ~1.04  an odd polynomial for |x| < 59/64, else 1 - exp(polynomial in |x|)
 //   sigmoid  ~1.51  e / (1 + e) as e - e q, or as 1 - q, where e = exp(-|x|), q = e / (1 + e)
-//   sin      1.59   quarter turns taken off in f64 (|x| < 2^30; else libm in f64), two polynomials
+//   sin      1.59   quarter turns removed in f64 (|x| < 2^30; else libm in f64), two polynomials
 //   cos      ~1.54  the same
 // clang-format off
 
@@ -58,7 +58,7 @@ INLINE float between_f32(float x, float low, float high) {  // NaN stays
   return smaller_f32(high, larger_f32(low, x));
 }
 
-// n of t = n + 1.5 * 2^23, which has it in its lowest bits.
+// n from t = n + 1.5 * 2^23, whose lowest bits hold n.
 INLINE int32_t whole_i32(float turned) { return (int32_t)bits_u32(turned) - 0x4b400000; }
 INLINE float power_of_2_f32(int32_t n) { return bits_f32((uint32_t)(n + 127) << 23); }
 
@@ -96,7 +96,7 @@ INLINE float exp_f32(float x) {
   float c = between_f32(x, all_f32(-104.0f), all_f32(89.0f)), t = sixteenths_of_ln2_f32(c);
   return power_f32(t, rest_of_ln2_f32(c, t - 786432.0f));
 }
-// exp(x) for x <= 0, rounded little more than once: sigmoid would be beyond 2 ulp with exp_f32.
+// exp(x) for x <= 0, rounded slightly more than once: with exp_f32 sigmoid would exceed 2 ulp.
 INLINE float exp_below_0_f32(float x) {
   float c = larger_f32(all_f32(-104.0f), x), t = sixteenths_of_ln2_f32(c);
   float r = rest_of_ln2_f32(c, t - 786432.0f), root = root_of_2_f32(t);
@@ -195,7 +195,7 @@ INLINE float sigmoid_f32(float x) {
   return fma_f32(-of, q, of);
 }
 
-// n + 1.5 * 2^52 for the quarter turns n nearest to x, and what is left of x.
+// n + 1.5 * 2^52 for the quarter turns n nearest to x, and the remainder of x.
 INLINE double quarters_f64(double x) { return x * 0.63661977236758134308 + 6755399441055744.0; }
 INLINE float rest_f32(double x, double quarters) {
   double n = quarters - 6755399441055744.0;

@@ -22,7 +22,7 @@ T& get(Slot& s) {
     return s.i32;
 }
 
-// dst = F(a), F(a, b): F is a function object without state.
+// dst = F(a), F(a, b): F is a stateless function object.
 template <class T, class R, auto F>
 void one(Slot* s, I i) {
   get<R>(s[i.dst]) = static_cast<R>(F(get<T>(s[i.a])));
@@ -180,7 +180,7 @@ InstructionFunction integer_function(Op op) {
 #undef CLEAVE_TWO
 }
 
-// Where bool is not as an int.
+// Operations whose form for bool differs from that for int.
 InstructionFunction bool_function(Op op) {
   using B = int32_t;
   switch (op) {
@@ -250,7 +250,7 @@ InstructionFunction cast_from(DType to) {
   }
 }
 
-// An element of memory as the compute type, and back.
+// Converts an element of memory to the compute type, and back.
 template <class E, class T, auto F>
 void load_as(Slot* s, I i) {
   get<T>(s[i.dst]) = static_cast<T>(F(static_cast<const E*>(s[i.a].buffer)[s[i.b].i64]));

@@ -21,9 +21,9 @@ struct Instruction {
   enum class Kind : uint8_t {
     call,          // function(slots, *this)
     jump,          // to `target`
-    jump_if_zero,  // where the i32 in a is 0
+    jump_if_zero,  // if the i32 in a is 0
     next,          // ++a; to `target` while a < b
-    check,         // where the i32 in a is 0: the fault is (b, c), the result is `target`
+    check,         // if the i32 in a is 0: the fault is (b, c), the result is `target`
     stop
   };
   Kind kind = Kind::call;
@@ -32,9 +32,9 @@ struct Instruction {
   InstructionFunction function = nullptr;
 };
 
-// dst = op(a, b, c, d) of operands of the type `t`; not for constant, var, load, select and cast.
+// dst = op(a, b, c, d) on operands of type `t`; not for constant, var, load, select and cast.
 InstructionFunction function_of(loop::Op op, DType t);
-// dst = a in another arithmetic type.
+// dst = a converted to another arithmetic type.
 InstructionFunction cast_function(DType from, DType to);
 // dst = a rounded or wrapped to the stored dtype, in its compute type.
 InstructionFunction round_function(DType stored);

@@ -1,4 +1,4 @@
-// What kernels call on one element: integer division, conversions, Philox, and the words that
+// What kernels call on one element: integer division, conversions, Philox, and the primitives that
 // elementary_functions.h is written in. Plain C of the fixed-width types, for the emitted text
 // (c_prelude.cpp) and for bytecode.cpp, so that both give the same bits.
 // clang-format off
@@ -12,7 +12,7 @@ INLINE double choose_f64(int c, double a, double b) { return c ? a : b; }
 INLINE int32_t choose_i32(int c, int32_t a, int32_t b) { return c ? a : b; }
 INLINE int64_t choose_i64(int c, int64_t a, int64_t b) { return c ? a : b; }
 INLINE uint32_t choose_u32(int c, uint32_t a, uint32_t b) { return c ? a : b; }
-// b where one of them is NaN.
+// Returns b if one of them is NaN.
 INLINE float smaller_f32(float a, float b) { return a < b ? a : b; }
 INLINE float larger_f32(float a, float b) { return a > b ? a : b; }
 INLINE double smaller_f64(double a, double b) { return a < b ? a : b; }
@@ -44,7 +44,7 @@ INLINE float root_of_2_f32(float turned) {
       1.681792831f, 1.75625216f, 1.834008086f, 1.915206561f};
   return root[bits_u32(turned) & 15u];
 }
-// What is missing of it.
+// The rounding error of that value.
 INLINE float root_rest_of_2_f32(float turned) {
   static const float rest[16] = {
       0.0f, 4.833470144e-08f, -1.307754019e-08f, 5.386222144e-08f,
@@ -60,7 +60,7 @@ INLINE float times_power_of_2_f32(float x, float turned) {
 }
 static float sin_huge(float x) { return (float)sin((double)x); }
 static float cos_huge(float x) { return (float)cos((double)x); }
-// y is f(x) unless it is good.
+// Replaces y by f(x) unless `good`.
 #define REPAIR_f32(y, good, f, x) if (!(good)) y = f(x)
 
 INLINE double sigmoid_f64(double x) { return 1.0 / (1.0 + exp(-x)); }

@@ -11,7 +11,7 @@ using loop::Op;
 
 namespace {
 
-// Longer parts of an expression get a name and a line of their own.
+// Longer parts of an expression are named on a line of their own.
 constexpr size_t long_text = 60;
 
 std::string_view element(DType compute) {
@@ -87,7 +87,7 @@ std::string LaneExprWriter::named(DType type, const std::string& text) {
 
 LaneExprWriter::Text LaneExprWriter::value(const Expr& e, const std::string& reached) {
   const bool leaf = e->op == Op::constant || e->op == Op::var;
-  // What is always reached reads its memory in all lanes, wherever it stands.
+  // Expressions that are always reached read their memory in all lanes, wherever they occur.
   const std::string on = leaf || seen_.at(&*e).always ? "" : reached;
   const bool guarded = !on.empty() && reads_memory(e);
   const LaneStride step = loop_.steps.of(e);
@@ -222,7 +222,7 @@ std::string LaneExprWriter::select(const Expr& e, const std::string& on) {
   if (!reads)
     return fmt::format("{}({}, {}, {})", x("select_" + std::string(element(e.type()))), condition,
                        vector(a, on), vector(b, on));
-  // The lanes of each arm.
+  // The lanes that take each arm.
   if (condition.find_first_of("( ") != std::string::npos) condition = named(c.type(), condition);
   const auto arm = [&](const std::string& lanes) {
     return on.empty() ? lanes : named(DType::boolean, fmt::format("{} & {}", on, lanes));

@@ -1,5 +1,5 @@
-// Expressions for 16 or 64 lanes as C text: what all lanes share is the text of c_expr.h, the rest
-// is made of vectors.
+// Writes expressions for 16 or 64 lanes as C text: values that all lanes share are scalar text of
+// c_expr.h, all others are vectors.
 //
 //   x[i] * s + y[j]      (get_f32x16(x_ + i) * s + all_f32x16(y_[j]))
 //
@@ -23,9 +23,9 @@ std::string stored_lanes(DType stored, int lanes, const std::string& value);
 
 struct LaneLoop {
   int lanes = loop_lanes;
-  std::string left;  // the C name of how many lanes are on; empty: all
+  std::string left;  // the C name of the number of active lanes; empty: all
   LaneStrides steps = {};
-  std::vector<std::string> before = {};  // lines in front of the loop
+  std::vector<std::string> before = {};  // lines before the loop
 };
 
 class LaneExprWriter {
@@ -33,10 +33,10 @@ class LaneExprWriter {
   LaneExprWriter(const loop::Kernel& kernel, BufferNames& buffers, LaneLoop& loop, int& next_temp)
       : kernel_(kernel), buffers_(buffers), loop_(loop), next_temp_(next_temp) {}
 
-  // Vectors, after the lines that name shared parts of them.
+  // Returns vectors, after appending the lines that name shared parts of them.
   std::vector<std::string> vectors(const std::vector<loop::Expr>& roots,
                                    std::vector<std::string>& lines);
-  // What all lanes share, or the value in the first lane of what grows by a step.
+  // The value that all lanes share, or the first lane's value of one that grows by a step.
   std::string first(const loop::Expr& e, std::vector<std::string>& lines);
 
  private:
@@ -59,7 +59,7 @@ class LaneExprWriter {
   std::string infix(const loop::Expr& e, std::string_view sign, const std::string& on);
   std::string cast(const loop::Expr& e, const std::string& on);
   std::string call(const loop::Expr& e, const std::string& on);
-  // One value for the whole loop, not only for the lanes of an iteration.
+  // Whether there is one value for the whole loop, not only for the lanes of an iteration.
   bool is_fixed(const loop::Expr& e) const;
   std::string named(DType type, const std::string& text);
   std::string type_of(const loop::Expr& e) const { return lane_type(e.type(), loop_.lanes); }

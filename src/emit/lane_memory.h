@@ -1,12 +1,12 @@
-// What kernels call on lanes beyond the words of lane_words.h: memory, tails, folds.
+// Functions that kernels call on lanes, beyond those of lane_words.h: memory, tails, folds.
 //
 //   get_, put_           consecutive elements; _first: the first `left` ones, the other lanes are 0
 //   strided_, gather_    elements `step` apart, elements at a vector of indices
-//   _where               the lanes that are on, the others are 0 and touch no memory
+//   _where               only the active lanes; the others are 0 and access no memory
 //
-// With AVX-512 parts of vectors are masked loads and stores; else the tail of a loop goes through
-// memcpy: it is one iteration of many. A Zen 5 doesn't fetch ahead of masked loads (GELU of 64 MB
-// takes 2.5 times as long, 2026-11), but does of a prefetch of the same line, which costs the
+// With AVX-512, partial vectors are masked loads and stores; else the tail of a loop goes through
+// memcpy: it is one iteration of many. A Zen 5 doesn't prefetch for masked loads (GELU of 64 MB
+// takes 2.5 times as long, 2026-11), but does for a prefetch of the same line, which costs the
 // compiler less than a branch around the mask.
 // clang-format off
 
@@ -18,7 +18,7 @@ INLINE i32x16 first_i32x16(int64_t left) {
   const i32x16 lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
   return lane < (int32_t)(left < 16 ? left : 16);
 }
-// The lane of `number` where lanes count on from `first`.
+// The lane of `number` if lanes count up from `first`.
 INLINE i32x16 lane_at_i32x16(int64_t first, int64_t number) {
   const i32x16 lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
   const uint64_t at = (uint64_t)number - (uint64_t)first;
@@ -39,7 +39,7 @@ INLINE uint32_t bits_of(i32x16 on) {
 INLINE int any_i32x16(i32x16 on) { return bits_of(on) != 0; }
 INLINE int first_on_i32x16(i32x16 on) { return __builtin_ctz(bits_of(on) | 0x10000u) & 15; }
 
-// Of 16 elements of 1, 2, 4 or 8 bytes the first ones, and those that are on.
+// For 16 elements of 1, 2, 4 or 8 bytes: the first ones, and the active ones.
 INLINE uint32_t first_bits(int64_t left) {
   return left >= 16 ? 0xffffu : left <= 0 ? 0u : (1u << left) - 1u;
 }

@@ -1,10 +1,10 @@
-// Philox (kernel_functions.h) for 16 lanes. A block gives four words, those of the indices 4 b to
-// 4 b + 3, and consecutive lanes want consecutive words: 16 blocks are made at once and last for
-// four iterations of a loop.
+// Philox (kernel_functions.h) for 16 lanes. A block gives four words, for indices 4 b to 4 b + 3,
+// and consecutive lanes need consecutive words: 16 blocks are computed at once and last for four
+// iterations of a loop.
 // clang-format off
 
-// Word w of the blocks numbered block[l] in word[w], in the lower halves of the lanes; the upper
-// halves are anything, as those of the counters and keys are on the way.
+// Stores word w of the blocks numbered block[l] in word[w], in the lower halves of the lanes; the
+// upper halves are arbitrary, as are those of the counters and keys in between.
 INLINE void philox_blocks(int64_t seed, int64_t step, int64_t stream, u64x16 block, u64x16 *word) {
   const uint64_t low = 0xffffffffu;
   u64x16 c0 = block, c1 = block >> 32;
@@ -31,8 +31,8 @@ INLINE i64x16 philox_i64x16(int64_t seed, int64_t step, int64_t stream, i64x16 i
   return choose_i64x16((index & 2) != 0, second, first) & 0xffffffff;
 }
 
-// philox(seed, step, stream, first + l). The caller keeps 64 words in their order, those of the
-// indices from `at` on (none: -64), between calls that differ in `first` alone.
+// philox(seed, step, stream, first + l). Between calls that differ only in `first`, the caller
+// keeps 64 words in order, those of the indices from `at` on (none: -64).
 INLINE i64x16 philox_next_i64x16(int64_t seed, int64_t step, int64_t stream, int64_t first,
                                  uint32_t *words, int64_t *at) {
   if ((uint64_t)(first - *at) > 48) {

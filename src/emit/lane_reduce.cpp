@@ -1,6 +1,6 @@
-// A Reduce in lanes: its innermost loop as 16 of them, or within a loop that runs in lanes one
-// accumulator for each of those. Where sums are cut into blocks, a block's lanes are added to lanes
-// of f64:
+// A Reduce in lanes: either its innermost loop runs in 16 lanes, or, within a loop that runs in
+// lanes, each of those has one accumulator. If sums are cut into blocks, a block's lanes are added
+// to lanes of f64:
 //
 //   f64x16 s_total = 0;
 //   for (int64_t j_block = 0; j_block < 4000; j_block += 1024) {
@@ -29,7 +29,7 @@ bool folds_in_lanes(const Reduce& r) {
   return true;
 }
 
-// Of bool, -1 and 0: max is any, min is all.
+// For bool lanes, -1 and 0: max is any, min is all.
 ReduceOp lane_op(const Fold& f) {
   if (f.var.type() != DType::boolean) return f.op;
   return f.op == ReduceOp::max || f.op == ReduceOp::any ? ReduceOp::any : ReduceOp::all;
@@ -121,7 +121,7 @@ void LaneWriter::element(const Reduce& r, const Sums& sums) {
   }
 }
 
-// Each lane folds in plain order.
+// Each lane folds in sequential order.
 void LaneWriter::stmt(const Reduce& r) {
   Sums sums{sum_blocks(r, true), "", false};
   if (sums.blocks) sums.suffix = "_block";

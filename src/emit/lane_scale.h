@@ -1,9 +1,9 @@
-// Words of elementary_functions.h with an instruction of AVX-512 each, for 16 lanes alone: 64 take
-// them four times (BY_FOUR in lane_memory.h).
+// Primitives of elementary_functions.h with one AVX-512 instruction each, for 16 lanes only: 64
+// lanes call them four times (BY_FOUR in lane_memory.h).
 // clang-format off
 
-// Written as comparisons they would be merged with the test for NaN in min_ and max_, to a longer
-// chain from one value of a fold to the next.
+// Written as comparisons they would be merged with the test for NaN in min_ and max_, which makes
+// the chain from one value of a fold to the next longer.
 INLINE f32x16 smaller_f32x16(f32x16 a, f32x16 b) {
 #if defined(__AVX512F__) && defined(__clang__)
   return __builtin_ia32_minps512(a, b, 4);

@@ -14,7 +14,7 @@ LaneStride LaneStrides::of(const Expr& e) const {
     auto it = steps_.find(e->i);
     return it == steps_.end() ? LaneStride(0) : it->second;
   }
-  // Each operand is looked at once: twice at every level would be 2^depth times.
+  // Each operand is visited once: twice at every level would be 2^depth times.
   bool shared = true;
   std::array<LaneStride, 2> steps;
   for (size_t k = 0; k < e->args.size(); ++k) {
@@ -52,18 +52,18 @@ bool same(const Expr& a, const Expr& b) {
 
 namespace {
 
-// Loops inside a loop that runs in lanes are written out lane by lane of memory: few iterations.
+// The most iterations of loops inside a loop that runs in lanes: they access memory lane by lane.
 constexpr int64_t max_inner_iterations = 64;
-// In shorter rows most lanes would be off.
+// In shorter rows most lanes would be inactive.
 constexpr int64_t min_row = 16;
 constexpr int64_t min_iterations = 8;
-// Elements further apart lie in a cache line each, and are read one after the other: the steps of a
-// GPT-2 whose gradients are read transposed take 2.1 times as long with their lanes put together in
+// Elements further apart are in different cache lines, and are read one by one: the steps of a
+// GPT-2 whose gradients are read transposed take 2.1 times as long if their lanes are gathered into
 // vectors (Cascade Lake, 2026-11).
 constexpr int64_t max_step = 16;
 bool is_far(int64_t step) { return step > max_step || step < -max_step; }
 
-// The operations that lanes of bool have a form of.
+// The operations that have a form for bool lanes.
 bool of_bool(Op op) {
   switch (op) {
     case Op::add:
@@ -113,7 +113,7 @@ class LaneCheck {
       if (at && is_far(*at)) return false;
       return at || expr(e->args[0]);
     }
-    // There is no vector form, and such a loop does little else.
+    // These have no vector form, and such a loop does little else.
     const bool divides = e->op >= Op::truncdiv && e->op <= Op::floormod;
     if (e.type() == DType::i64 && (divides || e->op == Op::div)) return false;
     if (e->op == Op::philox) {
@@ -146,7 +146,7 @@ class LaneCheck {
     return (at || expr(s.index)) && expr(s.value);
   }
   bool stmt(const If& s) { return steps.of(s.condition) == LaneStride(0) && block(s.then); }
-  // A failed check names the first index in order: one check that differs by lane does.
+  // A failed check reports the first index in order: so only one check may differ by lane.
   bool stmt(const Check& s) {
     if (steps.of(s.condition) == LaneStride(0) && steps.of(s.value) == LaneStride(0)) return true;
     return !columns_ && depth_ == 0 && ++checks_ == 1 && steps.of(s.bound) == LaneStride(0) &&
@@ -192,12 +192,12 @@ class LaneCheck {
   int depth_ = 0, checks_ = 0;
 };
 
-// Gathers what a block stores and loads, through all that stands in it.
+// Gathers all stores and loads of a block.
 struct Accesses {
   const Kernel& kernel;
   std::vector<const Store*> stores = {};
   std::vector<Expr> loads = {};
-  bool simple = true;  // lets, stores and checks alone
+  bool simple = true;  // only lets, stores and checks
 
   void of(const Expr& e) {
     if (e->op == Op::load) loads.push_back(e);
@@ -218,8 +218,8 @@ struct Accesses {
       }
     }
   }
-  // Whether no iteration touches what another one stores: each buffer that is stored to is stored
-  // and loaded at one place alone, another one in each iteration. Two buffers of a kernel are two
+  // Whether no iteration touches what another one stores: each buffer that is stored to is accessed
+  // at only one index expression, which differs in each iteration. Two buffers of a kernel are two
   // storages, or a result over an operand that is read at the same index (same_address of the
   // KernelCall).
   bool apart(const LaneStrides& steps) const {
@@ -297,7 +297,7 @@ std::optional<Rows> rows_of(const For& f) {
   steps.set(p, 1);
   steps.set(rest->var, 1);
   out.elements.push_back({Let{rest->var, p - row->var * length}});
-  bool leading = true;  // nothing was passed that a later statement may rely on
+  bool leading = true;  // no earlier statement may guard a later one
   for (size_t s = 2; s < f.body.size(); ++s) {
     bool shared = false;
     if (auto* let = std::get_if<Let>(&f.body[s].node)) {

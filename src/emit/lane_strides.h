@@ -11,40 +11,40 @@ namespace cleave::emit {
 
 constexpr int loop_lanes = loop::reduce_lanes;
 
-// What a value grows by from lane to lane: 0 is one value for all lanes; nothing: it may be any.
+// How much a value grows from lane to lane: 0: all lanes share one value; nothing: unknown.
 using LaneStride = std::optional<int64_t>;
 
 class LaneStrides {
  public:
   void set(const loop::Expr& var, LaneStride step) { steps_[var->i] = step; }
   LaneStride of(const loop::Expr& e) const;
-  // Whether the variable is one of those set: it stands inside the loop.
+  // Whether the variable was set, that is, defined inside the loop.
   bool changes_inside(const loop::Expr& var) const { return steps_.contains(var->i); }
 
  private:
   std::unordered_map<int64_t, LaneStride> steps_;  // of the variables inside the loop
 };
 
-// Whether they are one expression, written twice perhaps.
+// Whether both are the same expression, possibly as two copies.
 bool same(const loop::Expr& a, const loop::Expr& b);
 
-// Whether memory is read, so that the expression must not run where it isn't reached.
+// Whether it reads memory, so that the expression must not be evaluated unless it is reached.
 bool reads_memory(const loop::Expr& e);
 
 // A parallel loop over rows of `length` elements each:
 //
 //   for p in n parallel { let i = p mod length   let q = p div length   ... }
 //
-// is a loop over the rows q and one over what is in them, in which i grows by one.
+// is a loop over the rows q and one over each row's elements, in which i grows by one.
 struct Rows {
   int64_t length = 0;
-  loop::Block row;       // first the let of q, then all that is one value in a row
+  loop::Block row;       // first the let of q, then all values that are uniform in a row
   loop::Block elements;  // the rest, where i is p - q * length
 };
 std::optional<Rows> rows_of(const loop::For& f);
 
-// Whether the iterations of a loop run in lanes; loops of few iterations that don't may stand
-// inside. Of a Reduce that is its innermost loop.
+// Whether the iterations of a loop run in lanes; it may contain short loops that don't. For a
+// Reduce: whether its innermost loop does.
 bool runs_in_lanes(const loop::Kernel& k, const loop::For& f);
 bool runs_in_lanes(const loop::Kernel& k, const loop::Reduce& r);
 bool runs_in_lanes(const loop::Kernel& k, const loop::Expr& var, const loop::Block& independent);

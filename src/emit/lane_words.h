@@ -1,6 +1,6 @@
-// The vector types, and the words that elementary_functions.h is written in, for 16 lanes; read
-// with x64 for x16 they are those for 64 (c_prelude.cpp). GCC's vector types: the compiler splits
-// them into the registers that there are. Truth values are i32 or i64 lanes of 0 and -1: choose_
+// The vector types and the primitives that elementary_functions.h is written in, for 16 lanes; with
+// x16 replaced by x64 they are those for 64 (c_prelude.cpp). GCC's vector types: the compiler
+// splits them into the available registers. Truth values are i32 or i64 lanes of 0 and -1: choose_
 // takes the width of its operands, select_ always i32.
 // clang-format off
 
@@ -16,7 +16,7 @@ typedef uint16_t u16x16 __attribute__((vector_size(lanes_x16 * sizeof(uint16_t))
 typedef int8_t i8x16 __attribute__((vector_size(lanes_x16 * sizeof(int8_t))));
 typedef uint8_t u8x16 __attribute__((vector_size(lanes_x16 * sizeof(uint8_t))));
 
-// R[l] = f(a[l]), f(a[l], b[l]): functions that there is no vector form of.
+// R[l] = f(a[l]), f(a[l], b[l]): for functions without a vector form.
 #define EACH(R, f, a)                                                                    \
   ({ __typeof__(a) each_a = (a); R each_r;                                               \
      for (int l = 0; l < (int)(sizeof each_r / sizeof each_r[0]); ++l) each_r[l] = f(each_a[l]); \
@@ -117,7 +117,7 @@ INLINE int are_all_x16(i32x16 good) {
   return all;
 #endif
 }
-// Each y[l] is f(x[l]) unless good[l].
+// Replaces each y[l] by f(x[l]) unless good[l].
 #define REPAIR_f32x16(y, good, f, x)                                                     \
   ({ i32x16 each_good = (good);                                                          \
      if (!are_all_x16(each_good))                                                        \

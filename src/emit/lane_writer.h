@@ -1,4 +1,4 @@
-// Loops in lanes as C text: 16 iterations a step, or the 64 of a loop over columns at once.
+// Writes loops in lanes as C text: 16 iterations a step, or the 64 of a loop over columns at once.
 //
 //   for j in 100 independent { y[j] = x[j] * s }
 //
@@ -24,10 +24,10 @@ class LaneWriter {
              std::vector<CheckText>& checks, int& next_temp)
       : kernel_(kernel), text_(text), buffers_(buffers), checks_(checks), next_temp_(next_temp) {}
 
-  // Whether the loop was written; a parallel one runs from `begin` to `end`.
+  // Returns whether the loop was written; a parallel one runs from `begin` to `end`.
   bool write(const loop::For& f);
   bool write(const loop::Reduce& r);
-  // What loops inside fetch of the next row.
+  // Sets what inner loops prefetch of the next row.
   void set_ahead(RowAhead ahead) { ahead_.merge(ahead); }
 
  private:
@@ -45,20 +45,20 @@ class LaneWriter {
   // ---- a Reduce (lane_reduce.cpp)
   struct Sums {
     std::optional<loop::SumBlocks> blocks;
-    std::string suffix;  // makes a fold's name that of what its values are added to
+    std::string suffix;  // appended to a fold's name: the accumulator's name
     bool in_lanes;       // the innermost loop runs in lanes
-    // Its blocks are added up in f64.
+    // Whether its blocks are added up in f64.
     bool has_total(const loop::Fold& f) const;
   };
   void define_sum(const loop::Fold& f, DType type, const std::string& suffix);
   void define_sums(const loop::Reduce& r, const Sums& sums);
   void open_loops(const loop::Reduce& r, const Sums& sums);
   void close_loops(const loop::Reduce& r, const Sums& sums);
-  // One step.
+  // Writes one step.
   void element(const loop::Reduce& r, const Sums& sums);
   void open_loop(const loop::Loop& l);
   void fetch(const void* loop);
-  // In the loop: how many lanes are on, of `count` iterations from `at`.
+  // Inside the loop: sets the number of active lanes, for `count` iterations from `at`.
   void set_left(const loop::Expr& count, const std::string& text, const std::string& at);
   std::vector<std::string> vectors(const std::vector<loop::Expr>& e);
   std::string vector(const loop::Expr& e) { return vectors({e})[0]; }

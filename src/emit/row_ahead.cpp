@@ -11,7 +11,7 @@ using namespace cleave::loop;
 
 namespace {
 
-constexpr int64_t min_row_bytes = 8 << 10;  // shorter ones are fetched by the processor
+constexpr int64_t min_row_bytes = 8 << 10;  // the processor prefetches shorter ones
 
 bool has(const Expr& e, int64_t variable) {
   return (e->op == Op::var && e->i == variable) ||
@@ -110,7 +110,7 @@ class Finder {
 
   const Kernel& kernel_;
   const Expr &row_, &next_;
-  std::vector<Loop> loops_;  // that are open, inside the row
+  std::vector<Loop> loops_;  // open loops inside the row
   std::unordered_set<const void*> storing_;
   LaneStrides steps_;
   std::vector<Read> reads_;

@@ -1,6 +1,6 @@
 // See share_functions.h. A kernel's key is its text with its own names numbered and the numbers
 // that may become arguments left out; kernels with equal keys are a family. Only numbers that
-// differ in a family do become arguments, and those that differ in the same way are one.
+// differ within a family become arguments, and those that differ in the same way share one.
 #include "emit/share_functions.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace cleave::emit {
 namespace {
 
-// Loops of fewer iterations, and smaller factors, are worth more to the compiler as numbers.
+// For loops of fewer iterations, and smaller factors, constants are worth more to the compiler.
 constexpr int64_t min_extent = 8, min_number = 3;
 constexpr size_t max_values_told = 6;
 
@@ -28,7 +28,7 @@ int64_t integer(std::string_view text) {
 
 float single(std::string_view text) { return std::strtof(std::string(text).c_str(), nullptr); }
 
-// i32 arithmetic must not meet an argument, which has 64 bits. The names of prelude functions tell.
+// i32 arithmetic must not use an argument, which has 64 bits. Names of prelude functions show it.
 bool names_narrow(std::string_view word) {
   if (word == "int" || word == "char" || word == "short") return true;
   return std::ranges::any_of(
@@ -38,7 +38,7 @@ bool names_narrow(std::string_view word) {
          word != "uint16_t";
 }
 
-// What is known of one kernel's text.
+// What is known about one kernel's text.
 class KernelText {
  public:
   explicit KernelText(const CKernel& kernel) : tokens_(tokens_of(kernel.text)) {
@@ -80,7 +80,7 @@ class KernelText {
     }
   }
 
-  // From each token that begins a line to the next: whether there is i32 arithmetic in it.
+  // For each token that begins a line, up to the next: whether the line has i32 arithmetic.
   std::vector<bool> narrow_lines() const {
     std::vector<bool> out(tokens_.size());
     for (size_t begin = 0; begin < tokens_.size();) {
@@ -101,7 +101,7 @@ class KernelText {
 
   void write_key() {
     const std::vector<bool> narrow = narrow_lines();
-    std::vector<size_t> calls;  // of each open parenthesis: where its function's name stands, or 0
+    std::vector<size_t> calls;  // per open parenthesis: the index of its function's name, or 0
     size_t depth = 0;
     for (size_t i = 0; i < tokens_.size(); ++i) {
       const Token& t = tokens_[i];
@@ -140,14 +140,14 @@ class KernelText {
     return true;
   }
 
-  // A division by a power of two is a product where the divisor is known.
+  // A division by a constant power of two is compiled as a product.
   bool single_may_vary(size_t i, size_t depth) const {
     const float value = single(at(i));
     if (value == 0 || value == 0.5f || value == 1 || value == 2) return false;
     return depth <= 2 || i == 0 || at(i - 1) != "/";
   }
 
-  // In the rest of the parallel loop's body.
+  // Searches the rest of the parallel loop's body.
   bool has_inner_loop(size_t i) const {
     for (size_t depth = 2; i < tokens_.size() && depth >= 2; ++i) {
       if (at(i) == "for") return true;
@@ -170,7 +170,7 @@ class Family {
  public:
   std::vector<size_t> members;
 
-  // The arguments, and for each number of the text the one in its place.
+  // Chooses the arguments, and for each number of the text the argument that replaces it.
   void choose(const std::vector<KernelText>& texts) {
     std::unordered_map<std::string, size_t> known;
     const KernelText& first = texts[members[0]];
@@ -194,7 +194,7 @@ class Family {
     for (stem_ = "number"; first.has_name(stem_);) stem_ += '_';
   }
 
-  // The k-th member's.
+  // The argument values of the k-th member.
   std::vector<int64_t> values(size_t k) const {
     std::vector<int64_t> out;
     for (const Argument& a : arguments_)
@@ -203,7 +203,7 @@ class Family {
     return out;
   }
 
-  // The first member's text with arguments in the places of numbers. `scalars`: those before them.
+  // The first member's text with numbers replaced by arguments. `scalars`: the number before them.
   std::string rewritten(const CKernel& kernel, const KernelText& text) const {
     std::string out, phase;
     std::unordered_set<size_t> used;
@@ -230,7 +230,7 @@ class Family {
     for (size_t n = 0; n < place_.size(); ++n) {
       if (!place_[n]) continue;
       const size_t begin = static_cast<size_t>(text.numbers[n].data() - kernel.text.data());
-      // A phase ends where a line closes its function.
+      // A phase ends at the line that closes its function.
       for (size_t end; (end = kernel.text.find("\n}\n", from)) < begin;) {
         copy(end + 3);
         end_phase();

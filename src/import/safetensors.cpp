@@ -1,5 +1,4 @@
-// Reading of .safetensors files: the rules of safetensors.h, in the order in which they are
-// checked.
+// Reads .safetensors files, checking the rules of safetensors.h in the order given here.
 #include "import/safetensors.h"
 
 #include <fcntl.h>
@@ -41,13 +40,13 @@ struct Range {
   uint64_t begin = 0, end = 0;
 };
 
-// A tensor as the header tells it.
+// A tensor as the header describes it.
 struct HeaderEntry {
   TensorEntry entry;
   Range offsets;
 };
 
-// The key that an object has twice, or nothing.
+// Returns a key that occurs twice in the object, or nothing.
 std::optional<std::string> repeated_key(dom::object object) {
   std::vector<std::string_view> keys;
   for (const dom::key_value_pair field : object) keys.push_back(field.key);
@@ -162,7 +161,7 @@ Result<SafetensorsMetadata> read_metadata(dom::element value) {
   return metadata;
 }
 
-// Orders the tensors by their data, which they have to fill without gap or overlap.
+// Sorts the tensors by their data, which they must fill without gap or overlap.
 Status check_cover(std::vector<HeaderEntry>& tensors, uint64_t data_bytes) {
   std::stable_sort(tensors.begin(), tensors.end(), [](const HeaderEntry& a, const HeaderEntry& b) {
     return std::tie(a.offsets.begin, a.offsets.end) < std::tie(b.offsets.begin, b.offsets.end);
@@ -200,10 +199,10 @@ uint64_t read_length(std::span<const std::byte, 8> bytes) {
 
 }  // namespace
 
-// Builds a file from its header; the data are bound when they are there.
+// Builds a file from its header; the data are bound later, when they are available.
 class SafetensorsHeaderReader {
  public:
-  // The header's text; data_bytes follow it.
+  // Takes the header's text; data_bytes bytes follow it in the file.
   static Result<SafetensorsFile> read(std::string_view header, uint64_t data_bytes) {
     if (header.empty() || header[0] != '{') return user_error("header: expected {{ first");
     dom::parser parser;
@@ -240,7 +239,7 @@ class SafetensorsHeaderReader {
     return file;
   }
 
-  // data holds what the header was checked against; owner keeps it.
+  // data has the size that the header was checked against; owner keeps it alive.
   static void bind(SafetensorsFile& file, std::span<const std::byte> data,
                    std::shared_ptr<const void> owner) {
     file.owner_ = std::move(owner);
@@ -290,7 +289,7 @@ Result<uint64_t> size_of_file(int fd) {
   return static_cast<uint64_t>(status.st_size);
 }
 
-// Fills `to` from `offset` on; less than that is an error.
+// Fills `to` with the bytes from `offset` on; reading fewer is an error.
 Status read_fully(int fd, uint64_t offset, std::span<std::byte> to) {
   size_t done = 0;
   while (done < to.size()) {
@@ -305,7 +304,7 @@ Status read_fully(int fd, uint64_t offset, std::span<std::byte> to) {
   return {};
 }
 
-// Memory for bytes that the file really has. A sparse file may claim more than there is.
+// Allocates memory for bytes that the file really has. A sparse file may claim more than exist.
 Result<std::shared_ptr<std::byte[]>> allocate(uint64_t bytes) {
   const auto memory = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
                       static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));

@@ -14,7 +14,7 @@ namespace cleave {
 constexpr std::array<std::string_view, dtype_count> safetensors_dtype_names = {
     "F64", "F32", "BF16", "F16", "I64", "I32", "I16", "I8", "U8", "BOOL", "C64"};
 
-// Names of the format for which cleave has no element type.
+// Names of the format that have no element type in cleave.
 constexpr std::array<std::string_view, 10> safetensors_foreign_dtypes = {
     "U16", "U32", "U64", "F8_E4M3", "F8_E5M2", "F8_E8M0", "F6_E2M3", "F6_E3M2", "F4", "C128"};
 
@@ -22,8 +22,8 @@ constexpr std::string_view safetensors_name_of(DType t) {
   return safetensors_dtype_names[static_cast<size_t>(t)];
 }
 
-// Bytes of a tensor, or nothing where a dim is negative or the product of its dims (zeros apart)
-// and the element's size passes 63 bits.
+// Bytes of a tensor, or nothing if a dim is negative or the product of its dims (zeros apart) and
+// the element's size exceeds 63 bits.
 constexpr std::optional<int64_t> safetensors_bytes(std::span<const int64_t> shape, DType dtype) {
   int64_t product = size_of(dtype);
   bool empty = false;

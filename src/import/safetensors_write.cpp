@@ -1,4 +1,4 @@
-// Writing of .safetensors files: the header's text, then the tensors' bytes.
+// Writes .safetensors files: the header's text, then the tensors' bytes.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t longest_header = 100'000'000;
 
-// "text" with JSON's escapes, or nothing where it isn't UTF-8.
+// "text" with JSON's escapes, or nothing if it isn't UTF-8.
 std::optional<std::string> json_text(const std::string& text) {
   try {
     return nlohmann::json(text).dump();

@@ -10,9 +10,10 @@
 namespace cleave::plan {
 namespace {
 
-constexpr double slack = 0.98;  // of the room where the order is cut again
+constexpr double slack = 0.98;  // factor of the room for the next cut of the order
 
-// What a cut at the peak says to run again after it runs again, so that `room` bytes do there.
+// Cuts at the peak of `from`, so that the peak step fits `room` bytes. Returns the sequence with
+// the copies that the cut adds; nothing if the cut recomputes nothing.
 std::optional<CutSequence> cut_at_peak(const TaskGraph& graph, const CutSequence& from,
                                        int64_t room) {
   const auto steps = unrolled(graph, from.steps);

@@ -1,11 +1,11 @@
-// Sequences within a memory limit by cuts at their peaks, one after the other.
+// Finds sequences within a memory limit by successive cuts at their peaks.
 //
 //   order --cut at its peak--> sequence with copies --cut at its peak--> ... --> within the limit
 //
-// A cut says what to run again after a moment (moment_cut.h). What runs again takes memory of its
-// own there, so the new sequence may have a peak above the limit after the old one: it is unrolled
-// into a graph of its steps, and cut in turn. Where that stops helping, the order is cut again for
-// as much less room as it ended above the limit.
+// A cut determines what to recompute after a moment (moment_cut.h). Recomputed values take memory
+// of their own there, so the new sequence may have a peak above the limit after the old one: it is
+// unrolled into a graph of its steps, and cut in turn. When that stops helping, the order is cut
+// again with less room, reduced by as much as the result was above the limit.
 #pragma once
 #include <optional>
 
@@ -19,17 +19,17 @@ struct CutSequence {
   size_t peak_step = 0;
 };
 
-// The sequence of the least peak that at most `cuts` cuts lead to from `order`, ended by the first
-// that is within the limit; nothing where no cut says to run anything again.
+// Makes at most `cuts` cuts, starting from `order`, and stops at the first sequence within the
+// limit. Returns the sequence with the least peak; nothing if no cut recomputes anything.
 std::optional<CutSequence> cut_to_limit(const TaskGraph& graph, std::span<const TaskId> order,
                                         int64_t limit, int cuts);
 
-// One task for each step, which reads the steps whose copies the step reads. Errors (user): a step
-// reads a task that has not run.
+// Returns a graph with one task for each step, whose operands are the steps whose copies the step
+// reads. Errors (user): a step reads a task that has not run.
 Result<TaskGraph> unrolled(const TaskGraph& graph, std::span<const TaskId> steps);
 
-// `order` with the tasks of `again` run a second time after step `at`, each right before its first
-// reader there, and their last readers before `at` left as they are.
+// Returns `order` with the tasks of `again` run a second time after step `at`, each right before
+// its first reader there. Readers before `at` don't change.
 std::vector<TaskId> with_recomputed(const TaskGraph& graph, std::span<const TaskId> order,
                                     size_t at, std::span<const TaskId> again);
 

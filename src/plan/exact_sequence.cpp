@@ -12,7 +12,7 @@ namespace {
 
 using Set = uint32_t;  // of tasks
 
-// What a path has cost so far: the peak alone, or time and steps.
+// The cost of a path so far: either only the peak, or time and steps.
 struct Cost {
   int64_t first = unreached, second = 0;
   static constexpr int64_t unreached = INT64_MAX;
@@ -38,7 +38,7 @@ class Search {
       for (Set s = bit(v); s < bit(v) * 2; ++s) set_index_[s] = set_index_[s - bit(v)] + power;
   }
 
-  // The least largest step.
+  // The smallest possible largest step.
   int64_t min_peak() {
     const Cost end = run([&](const Cost& c, TaskId, int64_t bytes) -> std::optional<Cost> {
       return Cost{std::max(c.first, bytes), 0};
@@ -46,7 +46,7 @@ class Search {
     return end.first;
   }
 
-  // The steps of least time, within the limit; nothing where there are none.
+  // The steps of least time within the limit; nothing if there are none.
   std::optional<std::vector<TaskId>> min_time(int64_t limit) {
     const Cost end = run([&](const Cost& c, TaskId v, int64_t bytes) -> std::optional<Cost> {
       if (bytes > limit) return std::nullopt;
@@ -57,12 +57,12 @@ class Search {
   }
 
  private:
-  // Of by_: what led to a state, + the task.
+  // Values of by_: the transition that led to a state, + the task.
   static constexpr uint8_t runs_first = 0, runs_again = 32, forgets = 64, none = 255;
   static Set bit(TaskId v) { return Set{1} << v; }
 
   struct State {
-    Set run = 0, memory = 0;  // memory is a part of run
+    Set run = 0, memory = 0;  // memory is a subset of run
   };
   size_t index(State s) const { return set_index_[s.run] + set_index_[s.memory]; }
 
@@ -73,8 +73,9 @@ class Search {
     return bytes;
   }
 
-  // `step(cost so far, task, bytes at the step)` is the cost after it, or nothing where it may not
-  // be; forgetting costs nothing. Gives the cost of the end, and remembers the way there.
+  // `step(cost so far, task, bytes at the step)` returns the cost after it, or nothing if it isn't
+  // allowed; forgetting costs nothing. Returns the cost of the final state, and records the path to
+  // it.
   template <class Step>
   Cost run(const Step& step) {
     const Set all = static_cast<Set>((uint64_t{1} << tasks_) - 1);
@@ -116,7 +117,7 @@ class Search {
     queue_.emplace(cost, s.run, s.memory);
   }
 
-  // Back from the end.
+  // Walks back from the final state.
   std::vector<TaskId> path() const {
     std::vector<TaskId> steps;
     for (State s = end_; by_[index(s)] != none;) {

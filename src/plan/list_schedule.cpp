@@ -10,17 +10,17 @@
 namespace cleave::plan {
 namespace {
 
-// What is known of a task while others run, side by side: a look at it is one cache miss.
+// The state of a task while others run, in one struct: reading it is one cache miss.
 struct TaskState {
   int64_t growth = 0;  // what its step adds to memory
-  int64_t freed = 0;   // by its last reader
-  uint32_t left = 0;   // readers that have not run; where it is one, readers_xor is that one
+  int64_t freed = 0;   // when its last reader has run
+  uint32_t left = 0;   // readers that have not run; if one, it is readers_xor
   TaskId readers_xor = 0;
   uint32_t open = 0;  // operands that have not run
   uint32_t rank = 0;
 };
 
-// Growth and readiness, kept up to date as tasks run.
+// Growth and readiness, updated as tasks run.
 class States {
  public:
   explicit States(const TaskGraph& graph) : graph_(graph), state_(graph.size()) {
@@ -36,7 +36,7 @@ class States {
     }
   }
   TaskState& operator[](TaskId v) { return state_[v]; }
-  // `changed(u, state)` for each ready task whose growth falls and each that becomes ready.
+  // Calls `changed(u, state)` for each ready task whose growth falls and each that becomes ready.
   template <class Changed>
   void run(TaskId v, const Changed& changed) {
     for (TaskId x : graph_.operands(v)) __builtin_prefetch(&state_[x], 1);
@@ -58,12 +58,12 @@ class States {
   std::vector<TaskState> state_;
 };
 
-// The ready tasks by what their step needs, in blocks of neighbours, with the least (growth,
+// The ready tasks sorted by what their step needs, in blocks of neighbours, with the least (growth,
 // number) of each block in a tree above them.
 //
 //   tree     (-4, c)                          ranks: tasks by (need, number)
 //            |      |
-//   blocks  (-4, c)  (2, f)                   what is not ready has the key `none`
+//   blocks  (-4, c)  (2, f)                   tasks that aren't ready have the key `none`
 //   ranks   .. -4 ..  . 3 2 .
 class ReadyTree {
  public:
@@ -94,7 +94,8 @@ class ReadyTree {
     tree_[blocks_ + b] = min_of(b * block, (b + 1) * block);
     repair(blocks_ + b);
   }
-  // The least key among tasks that need at most this; else among those that need the least.
+  // The task with the least key among those that need at most `room`; if there is none, among those
+  // that need the least.
   TaskId best(int64_t room, States& states) const {
     if (const TaskId v = best(); need_[states[v].rank] <= room) return v;
     const size_t end = ranks_up_to(room);

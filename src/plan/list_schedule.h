@@ -1,4 +1,4 @@
-// Orders by list scheduling: of the tasks that could run next, the one with the least key runs.
+// Orders by list scheduling: of the ready tasks, the one with the least key runs next.
 //
 //   min_peak    (max(peak so far, live + bytes + workspace), growth, number); growth is what
 //                 the step leaves in memory: bytes - operands that it reads last. Source: PyTorch's
@@ -17,8 +17,8 @@ enum class ListKey { min_peak, min_growth, newest, oldest };
 
 std::vector<TaskId> list_schedule(const TaskGraph& graph, ListKey key);
 
-// From the end to the start: of the tasks whose readers are all placed, the one runs last that adds
-// the least to memory (operands that no placed task reads, less its own value).
+// Builds the order from its end: of the tasks whose readers are all placed, the one that adds the
+// least to memory is placed last (operands that no placed task reads, minus its own value).
 std::vector<TaskId> list_schedule_backward(const TaskGraph& graph);
 
 }  // namespace cleave::plan

@@ -50,9 +50,9 @@ MomentCut Moment::at_price(int64_t time_price, int64_t bytes_price) const {
   return *at_price(time_price, bytes_price, work);
 }
 
-// A variable is true on the sink's side:
-//   s -> r_u    time      cut where u runs again; infinite where it must not
-//   r_u -> a_u  bytes     cut where u is needed and doesn't run again
+// A variable is true if it is on the sink's side:
+//   s -> r_u    time      cut if u runs again; infinite if it must not
+//   r_u -> a_u  bytes     cut if u is needed and doesn't run again
 //   a_x -> r_u  infinite  u runs again, so its operand x is needed
 //   a_u -> t    infinite  a task after the moment reads u
 // Operands stand behind their readers in wanted_: numbered from its end, arcs lead upwards.

@@ -1,11 +1,11 @@
-// What must be run again after one moment of a sequence, at a price for each byte kept: a minimum
-// cut.
+// Decides what to recompute after one moment of a sequence, at a price for each byte kept: a
+// minimum cut.
 //
 //   At the moment when task q first runs, some tasks have run (`before`) and some have not
 //   (`after`). A value that a task after it reads is either in memory at the moment, for
-//   price * bytes, or its task runs again after it, for its time (nothing where it may not have
-//   run yet; a `once` task that has run doesn't), and then its own operands are needed. Operands of
-//   q and its value are in memory anyway, so they cost nothing.
+//   price * bytes, or its task runs again after it, for its time (0 if it may not have run yet; not
+//   allowed for a `once` task that has run), and then its own operands are needed. Operands of q
+//   and its value are in memory anyway, so they cost nothing.
 //
 //   r_u: u runs after the moment     r_u -> a_x for each operand x of u
 //   a_u: u is needed after it        cost = sum r_u time_u + price * sum (a_u and not r_u) bytes_u
@@ -19,7 +19,7 @@
 
 namespace cleave::plan {
 
-enum class Side : uint8_t { before, after, open };  // open: either, it depends on the order
+enum class Side : uint8_t { before, after, open };  // open: either, depending on the order
 
 struct MomentCut {
   int64_t time = 0;   // of the tasks that run again
@@ -29,24 +29,24 @@ struct MomentCut {
 
 class Moment {
  public:
-  // side[q] is `before`. O(n + links).
+  // Precondition: side[q] is `before`. O(n + links).
   Moment(const TaskGraph& graph, TaskId q, std::vector<Side> side);
 
   TaskId task() const { return q_; }
-  // Bytes that are in memory when q runs whatever is kept: its operands, value and workspace.
+  // Bytes in memory when q runs, whatever is kept: its operands, value and workspace.
   int64_t needed_bytes() const { return needed_bytes_; }
-  // Everything that is read is kept; as few bytes as can be are kept.
+  // The cut that keeps everything that is read, and the one that keeps the fewest bytes.
   const MomentCut& keep_all() const { return keep_all_; }
   const MomentCut& keep_least() const { return keep_least_; }
-  // Of all values that may come into a cut.
+  // The bytes of all values that may be part of a cut.
   int64_t all_bytes() const { return all_bytes_; }
-  // The time of all tasks that may come into a cut.
+  // The time of all tasks that may be part of a cut.
   int64_t all_time() const { return all_time_; }
-  // The least time_price * time + bytes_price * bytes; prices of at least 0.
+  // The cut with the least time_price * time + bytes_price * bytes; prices are at least 0.
   MomentCut at_price(int64_t time_price, int64_t bytes_price) const;
-  // Nothing, where that takes more looks at arcs than `work`; those made are taken from it.
+  // Returns nothing if that visits more arcs than `work`; subtracts the number visited from it.
   std::optional<MomentCut> at_price(int64_t time_price, int64_t bytes_price, int64_t& work) const;
-  // Arcs of the network.
+  // The number of arcs of the network.
   int64_t size() const { return arcs_; }
 
  private:
@@ -61,9 +61,9 @@ class Moment {
   TaskId q_;
   std::vector<Side> side_;
   std::vector<bool> free_;       // q and its operands
-  std::vector<TaskId> wanted_;   // read after the moment, as far as recomputing may go back
+  std::vector<TaskId> wanted_;   // read after the moment, and their possible recompute operands
   std::vector<uint32_t> index_;  // in wanted_
-  std::vector<TaskId> read_;     // of wanted_, those that tasks after read, or that are kept
+  std::vector<TaskId> read_;     // the part of wanted_ that tasks after read, or that is kept
   int64_t needed_bytes_ = 0, all_bytes_ = 0, all_time_ = 0, arcs_ = 0;
   MomentCut keep_all_, keep_least_;
 };

@@ -11,17 +11,17 @@ namespace cleave::plan {
 namespace {
 
 constexpr int64_t mega = 1'000'000;
-constexpr size_t max_searched = 1024;  // buffers; beyond, the search never ends in time
+constexpr size_t max_searched = 1024;  // buffers; larger searches don't end in time
 constexpr FitOrder orders[] = {FitOrder::tightest_steps, FitOrder::size, FitOrder::area,
                                FitOrder::steps};
-// Buffers of the core, in turns. On pangu_2.6B, 32, 64 and 96 reach the bound, 8 to 24, 48 and 128
-// stay up to 0.001% to 1.1% above it.
+// Sizes of the core, in buffers, tried in turn. On pangu_2.6B, 32, 64 and 96 reach the bound; 8 to
+// 24, 48 and 128 stay up to 0.001% to 1.1% above it.
 constexpr size_t core_sizes[] = {32, 64, 96, 16, 48, 128, 24, 8};
 
 // Everything in units of the problem.
 struct State {
   const OffsetProblem& p;
-  int64_t goal;  // a height that is good enough
+  int64_t goal;  // a height that is low enough
   Placement at;
   int64_t height, bound;
 
@@ -37,7 +37,7 @@ int64_t best_fit_work(const State& s) {
   return static_cast<int64_t>(1500 * s.p.size());  // measured: about 1.5 us a buffer
 }
 
-// The wish of OffsetOptions::low, by buffer of the problem.
+// OffsetOptions::low, by buffer of the problem.
 std::vector<bool> wish_of(const OffsetProblem& p, const std::vector<size_t>& low, size_t buffers) {
   std::vector<bool> wished(buffers), out;
   for (size_t i : low) wished[i] = true;
@@ -45,7 +45,8 @@ std::vector<bool> wish_of(const OffsetProblem& p, const std::vector<size_t>& low
   return out;
 }
 
-// Turned over where only low ones reach the height, if then another does. False where none can.
+// Whether a buffer that isn't low reaches the height. If only low ones do, turns the plan over if
+// then another one does; returns false if that doesn't help.
 bool other_on_top(const OffsetProblem& p, const std::vector<bool>& low, Placement& at) {
   const int64_t height = height_of(p, at);
   bool bottom = false;
@@ -83,7 +84,7 @@ void try_cores(State& s, int64_t& work) {
   }
 }
 
-// Halves the heights between what is proven and what is there, from the goal up.
+// Bisects between the proven bound and the current height, starting at the goal.
 void search(State& s, int64_t work) {
   int64_t open = s.goal, probe = s.goal;  // below `open`: proven impossible, or given up
   while (work > 0 && !s.done() && open < s.height) {

@@ -15,8 +15,8 @@ namespace {
 constexpr uint32_t nobody = FitTree::nobody;
 constexpr int64_t infinite = std::numeric_limits<int64_t>::max();
 
-// What is placed already, somewhere above the skyline: the skyline passes under it, and takes it in
-// when it gets there.
+// Buffers with fixed offsets above the skyline: the skyline passes under them, and absorbs each
+// when it reaches it.
 class Ceilings {
  public:
   Ceilings(const OffsetProblem& p, const Placement& fixed) : p_(p), fixed_(fixed) {
@@ -24,7 +24,7 @@ class Ceilings {
       if (fixed[i] >= 0) above_.push_back(i);
   }
   bool empty() const { return above_.empty(); }
-  // The least offset of those above [begin, end).
+  // The least offset of the fixed buffers above [begin, end).
   int64_t over(int32_t begin, int32_t end) const {
     int64_t least = infinite;
     for (uint32_t i : above_)
@@ -32,7 +32,7 @@ class Ceilings {
         least = std::min(least, fixed_[i]);
     return least;
   }
-  // One that the segment reaches, taken out; or nobody.
+  // Removes and returns a fixed buffer that the segment reaches, or returns nobody.
   uint32_t take(const Skyline::Segment& s) {
     for (uint32_t& i : above_) {
       const OffsetProblem::Buffer& b = p_.buffers[i];
@@ -54,7 +54,7 @@ class Fill {
  public:
   Fill(const OffsetProblem& p, const Placement& fixed)
       : p_(p), ceilings_(p, fixed), sky_(p.sections()), at_(p.size(), -1) {}
-  // All of `ranked`, on what is there.
+  // Places all of `ranked` on top of the current skyline.
   void run(const std::vector<uint32_t>& ranked) {
     std::vector<FitTree::Point> points;
     points.reserve(ranked.size());
@@ -76,7 +76,7 @@ class Fill {
       --left;
     }
   }
-  // What is left above, too.
+  // Returns the placement, including the fixed buffers that are still above.
   Placement take(const Placement& fixed) {
     for (uint32_t i = 0; i < fixed.size(); ++i)
       if (fixed[i] >= 0) at_[i] = fixed[i];
@@ -88,7 +88,7 @@ class Fill {
     at_[i] = s.height;
     sky_.place(s, p_.buffers[i].first, p_.buffers[i].last, p_.buffers[i].size);
   }
-  // The best ranked that fits under what is above; gives up after some.
+  // The best ranked buffer that fits under the fixed ones above; gives up after some tries.
   uint32_t find(FitTree& unplaced, const std::vector<uint32_t>& ranked,
                 const std::vector<FitTree::Point>& points, const Skyline::Segment& s) {
     if (ceilings_.empty()) return unplaced.find(s.begin, s.end);

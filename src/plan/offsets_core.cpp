@@ -11,7 +11,7 @@ struct Window {
   int32_t begin, end;
 };
 
-// Grows to the side of the larger total.
+// Grows the window to the side of the larger total.
 Window find_window(const OffsetProblem& p, size_t most) {
   std::vector<size_t> begins(p.total.size() + 1), ends(p.total.size() + 1);
   for (const OffsetProblem::Buffer& b : p.buffers) {

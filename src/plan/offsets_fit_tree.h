@@ -1,8 +1,8 @@
-// Points (first, last), named by their rank, for the best ranked within bounds.
+// Points (first, last), identified by their rank; finds the best ranked one within bounds.
 //
 //   last ^   . 3        find(l, u): the least rank with first >= l and last <= u
 //      u |-----+ . 1
-//        | . 2 |        a kd-tree of one point a leaf: log n where ranks are kind, never above the
+//        | . 2 |        a kd-tree of one point a leaf: log n for favourable ranks, at most the
 //        +-----l--->    square root of n
 #pragma once
 #include <cstddef>
@@ -31,7 +31,7 @@ class FitTree {
   };
   void set(uint32_t rank, const Node& n);
   void join(size_t k);
-  // As deep as log n.
+  // Recursion depth: log n.
   void build(size_t k, uint32_t* begin, uint32_t* end, size_t leaves, bool by_first,
              const std::vector<Point>& points);
 

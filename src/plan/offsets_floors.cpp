@@ -113,7 +113,7 @@ bool Floors::lift(int32_t s) {
     const OffsetProblem::Buffer& b = p_.buffers[j];
     return !placed_[j] && lowest_[j] == floor && b.first <= s && s < b.last;
   };
-  // What the lifted ones can lie on: one of the others, or another lifted one on top of such.
+  // What the lifted buffers can be placed on: one of the others, or a lifted one on top of such.
   struct Lift {
     uint32_t buffer;
     int64_t to;

@@ -1,16 +1,16 @@
-// How low what is still to be placed can lie, kept while a search places and takes back.
+// Lower bounds on the offsets of unplaced buffers, maintained while a search places and undoes.
 //
-//   offset  |   +---+            floor(s)    nothing still to come begins lower in section s
+//   offset  |   +---+            floor(s)    no unplaced buffer begins lower in section s
 //     ^     |   | j |  +---+     lowest(j)   nor does buffer j
-//     |   --+---+---+--| k |--   rest(s)     sum of the sizes still to come in s
+//     |   --+---+---+--| k |--   rest(s)     sum of the unplaced sizes in s
 //     |   floor(s)     +---+
 //     +---------s-----------> section
 //
-// Every change is followed to its end:
+// Every change is propagated to a fixed point:
 //   floor     the least lowest(j) of those in s; lowest(j) the largest floor of its sections
-//   space     in each section, one after the other, each no lower than its lowest, they end at the
+//   space     in each section, placed in sequence, each no lower than its lowest, they end at the
 //             capacity or below: 1|r_j|Cmax
-//   not first lowest(j) + rest(s) above the capacity: some k of s lies below j, one that may be
+//   not first lowest(j) + rest(s) above the capacity: some k of s is below j, one that may be
 //             first, so that lowest(j) is no less than the least lowest(k) + size(k)
 #pragma once
 #include "plan/offsets_problem.h"
@@ -26,17 +26,17 @@ class Floors {
   int64_t lowest(uint32_t i) const { return lowest_[i]; }
   bool placed(uint32_t i) const { return placed_[i]; }
   const std::vector<uint32_t>& alive(int32_t s) const { return alive_[at(s)]; }
-  // Buffers still to come that are alive in s and s + 1.
+  // Unplaced buffers that are alive in s and s + 1.
   int32_t crossing(int32_t s) const { return crossing_[at(s)]; }
 
-  // Each false when the capacity can't be kept; the change then stands half made, to be undone.
+  // Each returns false if the capacity can't be kept; the change is then incomplete: undo it.
   bool start();
   bool place(uint32_t i);  // at lowest(i), which is the floor of all its sections
-  // Nothing begins at the floor of s: what could, lies on something that is still to come.
+  // Assumes that no buffer begins at the floor of s: those that could are on an unplaced buffer.
   bool lift(int32_t s);
 
   size_t changes() const { return trail_.size(); }
-  void undo_to(size_t changes);  // but for place: then take_back the same, latest first
+  void undo_to(size_t changes);  // except place: then take_back the same, latest first
   void take_back(uint32_t i);
 
   int64_t work = 0;  // elementary operations done

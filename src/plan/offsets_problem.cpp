@@ -36,7 +36,7 @@ void join_steps(OffsetProblem& p, const std::vector<Lifetime>& lifetimes) {
   }
 }
 
-// The largest total of each buffer's sections, by maxima over runs of powers of two.
+// The largest total of each buffer's sections, from maxima over runs of power-of-two lengths.
 void find_tightest(OffsetProblem& p) {
   if (p.total.empty()) return;
   std::vector<std::vector<int64_t>> most = {p.total};
@@ -65,7 +65,8 @@ OffsetProblem make_offset_problem(const std::vector<Lifetime>& buffers, int64_t 
     const int64_t units = b.size / alignment + (b.size % alignment != 0);
     p.buffers.push_back({.size = units, .steps = b.upper - b.lower, .index = i});
   }
-  // Pushed down, offsets are sums of sizes: nothing is lost by counting in their divisor.
+  // After pushing all buffers down, offsets are sums of sizes: nothing is lost by counting in units
+  // of their common divisor.
   int64_t divisor = 0;
   for (const OffsetProblem::Buffer& b : p.buffers) divisor = std::gcd(divisor, b.size);
   for (OffsetProblem::Buffer& b : p.buffers) b.size /= divisor;

@@ -1,9 +1,9 @@
-// An offset problem in its least form: empty buffers left out, sizes in units of what divides all,
-// steps joined to sections.
+// An offset problem in reduced form: without empty buffers, sizes divided by their common divisor,
+// steps merged into sections.
 //
 //   steps     0   1   2   3   4   5         a section is a longest run of births followed by
-//   a         |-------|                     deaths: only there can the memory be at its most, and
-//   b             |-------|                 two buffers meet exactly when they share a section
+//   a         |-------|                     deaths: only there can the memory be at its peak, and
+//   b             |-------|                 two buffers overlap exactly if they share a section
 //   c                     |-------|
 //   sections  [  0        )[  1   )         a: [0,1)  b: [0,1)  c: [1,2)
 #pragma once
@@ -31,7 +31,7 @@ struct OffsetProblem {
   size_t size() const { return buffers.size(); }
 };
 
-// By buffer of the problem; -1 where it isn't placed.
+// By buffer of the problem; -1 if it isn't placed.
 using Placement = std::vector<int64_t>;
 
 OffsetProblem make_offset_problem(const std::vector<Lifetime>& buffers, int64_t alignment);

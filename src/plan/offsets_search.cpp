@@ -15,7 +15,7 @@ constexpr int64_t infinite = std::numeric_limits<int64_t>::max();
 
 // Long-lived buffers always come first; this breaks ties.
 enum class Ties { large_first, small_first, random };
-// Of the lowest sections: where fewest buffers can begin, or nearest the middle of the piece.
+// Which of the lowest sections: where fewest buffers can begin, or nearest the piece's middle.
 enum class Pick { fewest, middle };
 
 struct Turn {
@@ -24,7 +24,7 @@ struct Turn {
   uint64_t seed;
 };
 
-// A run of sections whose unplaced buffers meet no others; `buffers` may hold placed ones too.
+// A run of sections whose unplaced buffers overlap no others; `buffers` may include placed ones.
 struct Piece {
   std::vector<uint32_t> buffers;
   int32_t begin = 0, end = 0;
@@ -63,7 +63,7 @@ class Search {
     for (uint32_t k = 0; k < keyed.size(); ++k) rank_[keyed[k].second] = k;
   }
 
-  // All pieces of the given one, one after the other.
+  // Solves all pieces of the given one, in order.
   SearchEnd solve_pieces(const Piece& whole) {
     for (int32_t begin = whole.begin, s = begin; s < whole.end; ++s) {
       if (s + 1 < whole.end && floors_.crossing(s) > 0) continue;
@@ -81,7 +81,7 @@ class Search {
     return SearchEnd::found;
   }
 
-  // Leaves the floors as they were.
+  // Restores the floors before it returns.
   SearchEnd solve(const Piece& piece) {
     const size_t changes = floors_.changes();
     SearchEnd end = SearchEnd::none;
@@ -102,7 +102,7 @@ class Search {
     return end;
   }
 
-  // -1 when all is placed.
+  // Returns -1 if all buffers are placed.
   int32_t pick_section(const Piece& piece) {
     int64_t lowest = infinite;
     for (int32_t s = piece.begin; s < piece.end; ++s)
@@ -174,7 +174,7 @@ class Search {
   Floors floors_;
   Placement at_;
   std::vector<uint32_t> rank_;
-  std::vector<int32_t> begins_;  // by section: those that can begin, less those that end
+  std::vector<int32_t> begins_;  // by section: how many can begin, minus how many end
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The checks of offset problems and plans, apart from the planner.
+// Checks of offset problems and plans, independent of the planner.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -52,7 +52,7 @@ Status verify_offsets(const std::vector<Lifetime>& buffers, int64_t alignment,
     return bug("plan: {} offsets for {} buffers", plan.offset.size(), buffers.size());
   if (plan.height < plan.lower_bound)
     return bug("plan: the height {} is below the bound {}", plan.height, plan.lower_bound);
-  // Sweep over steps; the buffers alive are kept by offset, so that only neighbours need comparing.
+  // Sweeps over steps; live buffers are kept by offset, so that only neighbours need comparing.
   std::vector<Event> events;
   for (size_t i = 0; i < buffers.size(); ++i) {
     const Lifetime& b = buffers[i];

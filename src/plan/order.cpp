@@ -9,10 +9,10 @@
 namespace cleave::plan {
 namespace {
 
-// Tasks from which the keys that rarely win are left out.
+// Graphs of more tasks skip the keys that rarely win.
 constexpr size_t max_for_growth = 20000, max_for_backward = 200000;
 constexpr size_t max_window = 64;
-constexpr size_t sets_a_look = 16;         // a look at that many steps takes as long as a set
+constexpr size_t sets_a_look = 16;         // scanning that many steps takes as long as one set
 constexpr size_t sets_when_small = 20000;  // for graphs of up to max_window tasks
 
 // Calls f(bytes at the step, bytes that stay live after it) for each step of an order.
@@ -71,7 +71,7 @@ class Improver {
   }
 
  private:
-  // Tries wider and wider windows around the first step with the peak.
+  // Tries increasingly wide windows around the first step with the peak.
   bool improve_peak(size_t& sets_left) {
     const size_t n = graph_.size();
     for (const size_t width : {size_t{16}, size_t{32}, max_window}) {

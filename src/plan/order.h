@@ -1,14 +1,14 @@
 // An order of all tasks, each once, with a small peak (rule of task_graph.h).
 //
 //   candidates   list schedules by several keys, forward and backward; trees and series-parallel
-//                pieces merged exactly (series_parallel.h); the order given
+//                pieces merged exactly (series_parallel.h); the given order
 //   then         the best one's steps around its peak are reordered by complete search
-//                (window_order.h), again and again while that helps and sets are left
+//                (window_order.h), repeatedly while that helps and sets are left
 //
 // `optimal` is proven: the peak equals the largest single step, the merge covered the whole graph,
-// or a complete search over all of it found nothing better. That is the case for graphs of up to
-// 64 tasks unless they have more than 20000 sets to look at.
-// Candidates with equal peaks: the first of min_peak, given, and the rest. O(n log n).
+// or a complete search over all of it found nothing better. That is the case for graphs of up to 64
+// tasks unless they have more than 20000 sets to visit. Among candidates with equal peaks: the
+// first of min_peak, given, and the rest. O(n log n).
 #pragma once
 #include "plan/task_graph.h"
 
@@ -21,7 +21,7 @@ struct Order {
   bool optimal = false;
 };
 
-// `given`: an order that takes part, or empty.
+// `given`: an order to include as a candidate, or empty.
 Order min_peak_order(const TaskGraph& graph, std::span<const TaskId> given = {});
 
 // The largest single step: its operands, its value, its workspace. A bound for any sequence.

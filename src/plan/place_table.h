@@ -1,5 +1,5 @@
 // The last task seen at each place of a graph (ShrinkingLinks::Place): an open-addressed table, for
-// series_parallel.h, which asks once for each change of a task.
+// series_parallel.h, which queries it once for each change of a task.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -13,7 +13,7 @@ class PlaceTable {
  public:
   explicit PlaceTable(size_t places) : slots_(std::bit_ceil(2 * places + 2)) {}
 
-  // The task at the place with this hash, which is v from now on where there was none.
+  // Returns the task at the place with this hash; if there is none, inserts v and returns it.
   TaskId& at(uint64_t hash, TaskId v) {
     if (2 * ++used_ > slots_.size()) grow();
     Slot& slot = find(slots_, hash);

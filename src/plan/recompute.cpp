@@ -18,7 +18,7 @@ bool better(const FoundSequence& a, const FoundSequence& b) {
   return a.met ? a.time < b.time : a.peak < b.peak;
 }
 
-// The order alone, then copies from each start, then a long search from the best.
+// Searches orders without copies first, then with copies from each start, then from the best.
 class Planner {
  public:
   Planner(const TaskGraph& graph, int64_t limit, uint64_t seed, int64_t moves, int64_t min_time)
@@ -49,7 +49,7 @@ class Planner {
  private:
   bool done() const { return best_.met && best_.time <= min_time_; }
 
-  // The sequence and what cuts lead to from it.
+  // Adds the sequence and the result of cutting it.
   void add_starts(std::span<const TaskId> from, std::vector<std::vector<TaskId>>& starts) const {
     const auto add = [&](std::vector<TaskId> steps) {
       if (std::find(starts.begin(), starts.end(), steps) == starts.end())

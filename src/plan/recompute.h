@@ -1,14 +1,15 @@
-// A sequence within a memory limit, by order and recomputation, with certified bounds: what
-// `cleave remat` prints.
+// Finds a sequence within a memory limit, by ordering and recomputation, with certified bounds:
+// what `cleave remat` prints.
 //
 //   orders (given, least peak) --> within the limit: done, overhead 0
 //        |
 //        +--> up to 12 tasks: complete search, exact (exact_sequence.h)
-//        +--> cuts at the peak say what to run again --> sequences --> search on the real peak
+//        +--> cuts at the peak choose what to recompute --> sequences --> search on the real peak
 //        +--> bounds, over every order and in the given order
 //
-// Exact are then: whether a sequence is within the limit, its time, which is the bound, and where
-// there is none the least peak of all. Of larger graphs the bounds alone are certain.
+// For up to 12 tasks these are exact: whether a sequence is within the limit, its time, which is
+// the bound, and if there is none the least peak of all. For larger graphs only the bounds are
+// certain.
 //
 // Deterministic, and bounded by a count of moves.
 #pragma once
@@ -25,10 +26,10 @@ struct RecomputeOptions {
 
 struct RecomputePlan {
   FoundSequence found;
-  int64_t time_once = 0;         // of every task once
-  int64_t bound_time = 0;        // any sequence within the limit recomputes for this long, at least
-  int64_t bound_given_time = 0;  // the same, for first runs in the given order
-  bool reachable = true;         // false: no sequence at all is within the limit
+  int64_t time_once = 0;         // of all tasks once
+  int64_t bound_time = 0;        // least recompute time of any sequence within the limit
+  int64_t bound_given_time = 0;  // the same, if first runs are in the given order
+  bool reachable = true;         // false: no sequence is within the limit
   int64_t min_peak = 0;          // no sequence has a lower one
 
   double percent(int64_t extra_time) const {
@@ -38,17 +39,17 @@ struct RecomputePlan {
   }
 };
 
-// Errors (user): `given` is no order of the graph.
+// Errors (user): `given` is not an order of the graph.
 Result<RecomputePlan> plan_recompute(const TaskGraph& graph, std::span<const TaskId> given,
                                      int64_t limit, const RecomputeOptions& options = {});
 
-// The search of plan_recompute alone: no bounds. From each of `orders`, which must be valid, and
-// from options.seeds.
+// Only the search of plan_recompute, without bounds. Starts from each of `orders`, which must be
+// valid, and from options.seeds.
 FoundSequence find_recompute(const TaskGraph& graph, std::span<const std::vector<TaskId>> orders,
                              int64_t limit, const RecomputeOptions& options);
 
-// By the number of tasks n: 100,000 + 12 n, and 1.3e14 / n^3 more for small graphs; 3,000,000 at
-// most.
+// The default number of moves, for n tasks: 100,000 + 12 n, and 1.3e14 / n^3 more for small graphs;
+// at most 3,000,000.
 int64_t recompute_moves(size_t tasks);
 
 }  // namespace cleave::plan

@@ -10,16 +10,16 @@ namespace {
 
 __extension__ using Wide = __int128;
 
-// What all cuts of a moment may take, in looks at arcs of about 8 ns; graphs of some thousand tasks
-// never come near it.
+// The work limit for all cuts of a moment, in visited arcs of about 8 ns; graphs of some thousand
+// tasks never come near it.
 constexpr int64_t min_work = 5'000'000, looks_an_arc = 160;
 
-// The two sides of a price so that all of a moment's capacities stay below 2^61.
+// The time and bytes parts of a price, chosen so that a moment's capacities sum to less than 2^61.
 struct Price {
   int64_t time = 1, bytes = 1;
 };
 
-// rise / run as close as 2^-20 or so.
+// rise / run, to a precision of about 2^-20.
 Price price_of(int64_t rise, int64_t run, int64_t all_time, int64_t all_bytes) {
   const Wide most = Wide{1} << 60;
   int64_t scale = int64_t{1} << 40;  // of the time
@@ -38,8 +38,8 @@ int64_t proven(const MomentCut& cut, Price p, int64_t room) {
   return static_cast<int64_t>((value + p.time - 1) / p.time);
 }
 
-// Steps of the order by what they hold above the limit, the fullest first, thinned so that the
-// moments lie apart.
+// The steps of the order that are above the limit, the fullest first, thinned out so that the
+// moments are far apart.
 std::vector<size_t> fullest_steps(const TaskGraph& graph, std::span<const TaskId> order,
                                   int64_t limit, size_t most) {
   const size_t n = order.size();
@@ -114,8 +114,8 @@ Moment moment_in_order(const TaskGraph& graph, std::span<const TaskId> order, si
   return Moment(graph, order[at], std::move(side));
 }
 
-// Between a cut that keeps too much and one that fits, the price at which both cost the same shows
-// a better one, or proves that the line between them is the hull.
+// Given a cut that keeps too much and one that fits, the price at which both cost the same either
+// yields a better cut, or proves that the line between them is on the hull.
 MomentBound bound_at(const Moment& moment, int64_t limit, int max_cuts) {
   const int64_t room = limit - moment.needed_bytes();
   MomentBound result;

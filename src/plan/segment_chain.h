@@ -1,4 +1,4 @@
-// A chain of segments in the order in which chains merge (series_parallel.h).
+// A chain of segments, sorted in the order in which chains are merged (series_parallel.h).
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -23,7 +23,7 @@ struct SegmentOrder {
   }
 };
 
-// Most chains have one segment, which stands in the chain itself.
+// Most chains have one segment, which is stored in the chain itself.
 class SegmentChain {
  public:
   bool empty() const { return !is_one_ && many_.empty(); }
@@ -36,7 +36,7 @@ class SegmentChain {
     for (const Segment& s : many_) f(s);
   }
 
-  // One segment after the others.
+  // Appends one segment.
   void append(Segment s, std::vector<TaskId>& next) {
     while (!empty()) {
       const Segment& last = is_one_ ? one_ : *std::prev(many_.end());
@@ -55,7 +55,7 @@ class SegmentChain {
     }
     add(s, false);
   }
-  // The chain `after` after this one; the smaller is taken apart.
+  // Appends the chain `after`; inserts the smaller chain's segments into the larger one.
   void join(SegmentChain&& after, std::vector<TaskId>& next) {
     if (after.size() > size()) {
       if (is_one_) after.prepend(one_, next);
@@ -66,7 +66,7 @@ class SegmentChain {
     }
     after.clear();
   }
-  // An independent chain.
+  // Merges an independent chain.
   void merge(SegmentChain&& other) {
     if (other.size() > size()) swap(other);
     if (other.is_one_)
@@ -81,7 +81,7 @@ class SegmentChain {
     next[a.last] = b.first;
     return {std::max(a.hill, a.growth + b.hill), a.growth + b.growth, a.first, b.last};
   }
-  // After its equals, or in front of them.
+  // Inserts s after, or before, the segments equal to it.
   void add(const Segment& s, bool after) {
     if (empty()) {
       one_ = s;

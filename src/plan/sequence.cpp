@@ -6,7 +6,7 @@ namespace cleave::plan {
 namespace {
 
 constexpr size_t room = 4;            // slots for each step
-constexpr size_t longest_shift = 24;  // steps moved to make room before all are spread anew
+constexpr size_t longest_shift = 24;  // steps moved to make room before all are spread out again
 
 }  // namespace
 
@@ -47,7 +47,7 @@ std::vector<TaskId> Sequence::steps() const {
   return out;
 }
 
-// `room` slots for each step, the steps evenly among them; the profile is summed up anew.
+// Spreads the steps evenly, with `room` slots for each, and recomputes the profile.
 void Sequence::respread() {
   work_ += at_.size();
   std::vector<CopyId> order;
@@ -191,13 +191,13 @@ void Sequence::undo() {
 
 // --- Room ----------------------------------------------------------------------------------------
 
-// Words after it need no way back: they are the snapshot's.
+// Words overwritten after this need no trail: undo() restores the snapshot.
 void Sequence::take_snapshot() {
   if (!snapshot_)
     snapshot_ = Snapshot{profile_, copies_, at_, first_, last_copy_, extra_, trail_.size()};
 }
 
-// Spreads the steps around a slot evenly over a stretch that has room; all steps where none has.
+// Spreads the steps around a slot evenly over a stretch that has room; all steps if none has.
 void Sequence::make_room(size_t slot) {
   crowded_ = SIZE_MAX;
   for (size_t width = 4 * longest_shift; width < at_.size(); width *= 2) {
@@ -222,13 +222,13 @@ void Sequence::make_room(size_t slot) {
   respread();
 }
 
-// An empty slot between `after` and the step that follows it.
+// Returns an empty slot between `after` and the step that follows it.
 size_t Sequence::gap_after(CopyId after) {
   const size_t at = after == none ? SIZE_MAX : copies_[after].slot;  // SIZE_MAX + 1 == 0
   const size_t end = std::min(at_.size(), at + 1 + longest_shift);
   for (size_t s = at + 1; s < end; ++s) {
     if (at_[s] != none) continue;
-    if (s == at + 1) {  // half way to the next step, so that there is room on both sides
+    if (s == at + 1) {  // halfway to the next step, to leave room on both sides
       while (s + 1 < end && s < at + 2 * room && at_[s + 1] == none) ++s;
       return at + 1 + (s - at - 1) / 2;
     }
@@ -260,7 +260,7 @@ void Sequence::shift(size_t from, size_t to) {
   profile_.set(from, StepProfile::empty);
 }
 
-// Bytes that live across an empty slot: those of the step before less what ends there.
+// Bytes that live across an empty slot: those of the step before minus those that end there.
 double Sequence::through(size_t slot) const {
   const CopyId before = step_before(slot);
   if (before == none) return 0;
@@ -299,7 +299,7 @@ CopyId Sequence::find_last(CopyId c) const {
   return last;
 }
 
-// Gives the copy another last reader; the profile follows.
+// Sets the copy's last reader and updates the profile.
 void Sequence::set_last(CopyId c, CopyId reader) {
   const size_t old_end = end_slot(c);
   put(copies_[c].last, Field::last, c, reader);
@@ -388,7 +388,7 @@ void Sequence::remove(CopyId c) {
 bool Sequence::move(CopyId c, CopyId after) {
   const Copy& copy = copies_[c];
   if (after == c || step_before(copy.slot) == after) return false;
-  // It goes after `after`: between after's slot and the next step's.
+  // The copy goes between after's slot and the next step's.
   const size_t at = after == none ? 0 : copies_[after].slot + 1;
   const bool left = at <= copy.slot;
   if (copy.next != none && !left && at > copies_[copy.next].slot) return false;

@@ -1,14 +1,13 @@
-// A sequence with copies under edit, with the memory of each step kept up to date.
+// An editable sequence with copies, whose memory at each step is kept up to date.
 //
 //   slots      [a][b][ ][c][a'][ ][d]...     steps in order, with room between them
 //   copies     a: first a, then a';  each knows its last reader
 //
-// A sequence is valid exactly when the first copies of all tasks are in an order that respects the
-// links: any later copy stands after its own first one, hence after its operands'. So later
-// copies may be put anywhere after their first one, and taken away, with no further check.
-// An edit costs O(operands x users x copies), and a look at the profile after it O(sqrt(steps)).
-// Every word that an edit overwrites is written to a trail, which undo() runs back to the last
-// mark().
+// A sequence is valid if and only if the first copies of all tasks are in an order that respects
+// the links: any later copy is after its own first one, hence after its operands'. So later copies
+// may be inserted anywhere after their first one, and removed, without further checks. An edit
+// costs O(operands x users x copies), and reading the profile after it O(sqrt(steps)). Every word
+// that an edit overwrites is recorded in a trail, which undo() rolls back to the last mark().
 #pragma once
 #include <optional>
 
@@ -23,7 +22,7 @@ class Sequence {
  public:
   static constexpr CopyId none = UINT32_MAX;
 
-  // The steps must be valid (simulate() says so).
+  // Precondition: the steps are valid (as simulate() checks).
   Sequence(const TaskGraph& graph, std::span<const TaskId> steps, int64_t limit);
 
   std::vector<TaskId> steps() const;
@@ -32,7 +31,7 @@ class Sequence {
   size_t slots() const { return at_.size(); }
   const TaskGraph& graph() const { return graph_; }
 
-  CopyId at_slot(size_t slot) const { return at_[slot]; }  // none where empty
+  CopyId at_slot(size_t slot) const { return at_[slot]; }  // none if empty
   size_t slot(CopyId c) const { return copies_[c].slot; }
   TaskId task(CopyId c) const { return copies_[c].task; }
   bool is_first(CopyId c) const { return copies_[c].previous == none; }
@@ -40,28 +39,28 @@ class Sequence {
   CopyId last_copy(TaskId v) const { return last_copy_[v]; }
   CopyId previous_copy(CopyId c) const { return copies_[c].previous; }
   CopyId next_copy(CopyId c) const { return copies_[c].next; }
-  CopyId last_reader(CopyId c) const { return copies_[c].last; }  // none where nobody reads it
+  CopyId last_reader(CopyId c) const { return copies_[c].last; }  // none if it has no reader
   // The last slot at which the copy lives.
   size_t end_slot(CopyId c) const;
-  // The copy of v that a step at this slot reads; none where there is none before it.
+  // The copy of v that a step at this slot reads; none if no copy is before it.
   CopyId source(TaskId v, size_t slot) const;
   CopyId step_before(size_t slot) const;  // the nearest step left of the slot, or none
   CopyId step_after(size_t slot) const;
-  // Copies that aren't first, in no order.
+  // Copies that aren't first, in no particular order.
   const std::vector<CopyId>& extra() const { return extra_; }
-  // Slots of operands' and users' first copies between which a first copy may stand.
+  // The range of slots for a first copy, between those of its operands' and users' first copies.
   size_t earliest_slot(TaskId v) const;  // the last operand's slot + 1, or 0
   size_t latest_slot(TaskId v) const;    // the first user's slot - 1, or slots() - 1
 
   // Edits. `after` is a step or none (the start).
-  CopyId insert(TaskId v, CopyId after);  // v must have a first copy before
+  CopyId insert(TaskId v, CopyId after);  // v must have an earlier first copy
   void remove(CopyId c);                  // not a first copy
-  // A first copy stays within [earliest_slot, latest_slot] and before the next copy of its task;
-  // any other stays between its neighbours' slots: false, and nothing is done, where it wouldn't.
+  // A first copy must stay within [earliest_slot, latest_slot] and before the next copy of its
+  // task, any other between its neighbours' slots; otherwise does nothing and returns false.
   bool move(CopyId c, CopyId after);
 
   void mark();  // accepts the edits made so far
-  // A count of words written and looked through so far, about as long as the time that it took.
+  // The number of words written and read so far, roughly proportional to the time spent.
   uint64_t work() const { return work_ * 4 + profile_.work(); }
   void undo();  // back to the last mark(), or to the start
 
@@ -90,7 +89,7 @@ class Sequence {
     Field field;
     uint32_t index, value;
   };
-  // Of what changes its size or its place as a whole.
+  // State that changes its size or moves as a whole.
   struct Snapshot {
     StepProfile profile;
     std::vector<Copy> copies;

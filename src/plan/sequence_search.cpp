@@ -9,9 +9,9 @@
 namespace cleave::plan {
 namespace {
 
-// In mean times of a task (order_only: in mean bytes). From orders that were started at 4,
-// layered_250 at 70% ends at 0.566% of overhead with 9 of 10 seeds, from those started at 0.3 at
-// 0.864% and more (500,000 moves each, 2026-11-22).
+// Temperatures in mean times of a task (order_only: in mean bytes). From orders that were found
+// starting at 4, layered_250 at 70% ends at 0.566% of overhead with 9 of 10 seeds, from those found
+// starting at 0.3 at 0.864% and more (500,000 moves each, 2026-11-22).
 struct Cooling {
   double from, to;
 };
@@ -26,11 +26,11 @@ constexpr Cooling cooling_of(SearchKind kind) {
 // Shares of the moves in percent; the rest are runs of steps.
 constexpr int add_share = 30, remove_share = 20, swap_share = 10, move_share = 20;
 constexpr uint64_t usual_work = 300;  // a move that takes n times as much counts as n; about 0.8 us
-constexpr int deepest_chain = 6;      // of dead operands that are copied along
-constexpr int longest_chain = 24;     // links of it looked at
-constexpr uint32_t longest_step = 12;  // slots that a short move goes
+constexpr int deepest_chain = 6;      // of dead operands that are copied too
+constexpr int longest_chain = 24;     // the most links of it visited
+constexpr uint32_t longest_step = 12;  // slots that a short move spans
 constexpr uint32_t longest_run = 7;
-constexpr uint32_t farthest_cone = 40;  // steps that a cone moves
+constexpr uint32_t farthest_cone = 40;  // steps by which a cone moves
 constexpr size_t largest_cone = 16;
 
 class Annealer {
@@ -51,7 +51,7 @@ class Annealer {
   FoundSequence run() {
     keep_if_best(0);
     const int64_t round = std::clamp<int64_t>(options_.moves / 100, 100, 2000);
-    // Copying a sequence out takes as long as many moves: small gains wait.
+    // Copying out a sequence takes as long as many moves, so small gains are deferred.
     const auto n = static_cast<double>(graph_.size());
     const auto min_gain = static_cast<int64_t>(time_unit_ * n * n * 1e-9);
     int64_t in_round = 0, next_round = 0;
@@ -89,7 +89,7 @@ class Annealer {
     keep_if_best(0);
   }
 
-  // Where it gains more than this.
+  // Saves the sequence if it gains more than min_gain.
   void keep_if_best(int64_t min_gain) {
     const bool met = sequence_.profile().within_limit();
     if (met ? best_.met && sequence_.time() >= best_.time - min_gain : best_.met) return;
@@ -137,7 +137,7 @@ class Annealer {
                       deepest_chain);
   }
 
-  // A value that lives across a step above the limit is made again after it.
+  // Recomputes a value that lives across a step above the limit after that step.
   bool add_where_over() {
     const StepProfile& profile = sequence_.profile();
     const auto block = static_cast<uint32_t>(profile.block_size());
@@ -217,7 +217,7 @@ class Annealer {
     return sequence_.move(c, sequence_.step_before(target));
   }
 
-  // A run of steps, one after the other, after another step.
+  // Moves a run of consecutive steps after another step.
   bool move_run() {
     const CopyId head = any_step();
     const uint32_t length = 2 + random_.below(longest_run - 1);
@@ -239,8 +239,8 @@ class Annealer {
     return true;
   }
 
-  // A first copy goes to an earlier place, with all that it needs of what stands between, or to a
-  // later one, with all that needs it.
+  // Moves a first copy to an earlier place, with all its operands in between, or to a later one,
+  // with all its users in between.
   bool move_cone() {
     const CopyId head = sequence_.first_copy(random_.below(static_cast<uint32_t>(graph_.size())));
     const bool back = random_.below(2) == 0;
@@ -288,7 +288,7 @@ class Annealer {
   double min_worse_ = 0;  // of what isn't within the limit, while nothing is
   double time_unit_ = 1, bytes_unit_ = 1, price_ = 1, temperature_ = 1;
   int chain_left_ = 0;
-  double max_energy_ = 0;  // with which the move under way is accepted
+  double max_energy_ = 0;  // at which the current move is accepted
   FoundSequence best_;
 };
 

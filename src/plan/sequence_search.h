@@ -4,16 +4,16 @@
 //   energy = time + price * sum over steps of max(0, bytes - limit)
 //
 // in which the price rises while the sequence is above the limit and falls while it is within, so
-// that the walk keeps to the border. Moves: add a copy right before a reader (at random, or the
+// that the walk stays near the border. Moves: add a copy right before a reader (at random, or the
 // first after a step above the limit), with or without copies of its dead operands; remove a copy;
-// do both; move a step, a run of steps, or a step with all that it needs of what stands between.
-// `once` tasks get no copies. Each is made, weighed and taken back if refused (Sequence). After
+// do both; move a step, a run of steps, or a step with all the steps in between that it needs.
+// `once` tasks get no copies. Each move is made, evaluated and undone if rejected (Sequence). After
 // Huang et al., "A fast heuristic to optimize time-space tradeoff for large models" (FastSA),
-// NeurIPS 2023, section 4, which prices the peak instead of the sum; the sum tells a plateau that
-// shrinks from one that doesn't.
+// NeurIPS 2023, section 4, which prices the peak instead of the sum; the sum distinguishes a
+// plateau that shrinks from one that doesn't.
 //
-// Deterministic: the answer depends on the arguments alone, and the search ends after `moves`,
-// of which a long one counts as several.
+// Deterministic: the answer depends only on the arguments, and the search ends after `moves`, of
+// which a long one counts as several.
 #pragma once
 #include "plan/task_graph.h"
 

@@ -10,10 +10,10 @@
 namespace cleave::plan {
 namespace {
 
-constexpr size_t max_visits = 64;    // of a look for a path between two readers
-constexpr size_t max_shortcuts = 8;  // links looked at beside the paths through one task
+constexpr size_t max_visits = 64;    // limit of the search for a path between two readers
+constexpr size_t max_shortcuts = 8;  // links checked beside the paths through one task
 
-// Finds for each value the reader that frees it: the one after all others.
+// Finds for each value the reader that frees it: the one that runs after all others.
 class Releases {
  public:
   explicit Releases(const TaskGraph& graph)
@@ -57,7 +57,7 @@ class Releases {
     return last;
   }
 
-  // Whether `last` lies after all other readers of v.
+  // Whether `last` runs after all other readers of v.
   bool reaches_all(TaskId v, TaskId last, uint32_t lowest) {
     size_t left = graph_.users(v).size();
     reader_of_[last] = v;
@@ -77,7 +77,7 @@ class Releases {
   const TaskGraph& graph_;
   std::vector<uint32_t> level_;
   std::vector<int64_t> freed_;
-  std::vector<TaskId> reader_of_, visited_by_, visited_;  // of the last value that asked
+  std::vector<TaskId> reader_of_, visited_by_, visited_;  // by the last value that searched
   bool certain_ = true;
 };
 
@@ -119,7 +119,7 @@ class Merger {
   }
 
   void reduce(TaskId v) {
-    // A link beside a path through v says nothing.
+    // A link parallel to a path through v is redundant.
     const bool one_before = links_.before_count(v) == 1, one_after = links_.after_count(v) == 1;
     if (one_before && links_.after_count(v) <= max_shortcuts)
       for (const TaskId u = links_.before(v)[0]; TaskId w : links_.after(v)) unlink(u, w);
@@ -143,7 +143,7 @@ class Merger {
     return {row.begin(), row.end()};
   }
 
-  // w, whose only neighbour before is v, whose only one after is w, joins v.
+  // w joins v: v is the only task before w, and w the only one after v.
   void series(TaskId v, TaskId w) {
     chain_[v].join(std::move(chain_[w]), next_);
     const std::vector<TaskId> targets = copy_of(links_.after(w));
@@ -169,7 +169,7 @@ class Merger {
     --left_;
   }
 
-  // The chains that are left: of those that may go on, the one with the best next segment does.
+  // Orders the remaining chains: always runs the best next segment of those that can continue.
   std::vector<TaskId> order() {
     struct Head {
       Segment segment;
@@ -182,7 +182,7 @@ class Merger {
     };
     std::priority_queue<Head, std::vector<Head>, decltype(later)> heads(later);
     std::vector<uint32_t> open(graph_.size(), 0);
-    std::vector<Segment> segments;  // of all chains, one after the other
+    std::vector<Segment> segments;  // of all chains, concatenated
     std::vector<size_t> at(graph_.size()), end(graph_.size());
     const auto start = [&](TaskId v) {
       at[v] = segments.size();

@@ -1,11 +1,11 @@
-// The links of a graph that loses tasks and links, and gains some, until little is left: what
-// series_parallel.h works on.
+// The links of a graph that loses tasks and links, and gains some, until little is left: the data
+// structure of series_parallel.h.
 //
-//   after[a]   . b . c      a link stands in both rows, or, once it is gone, in one at most: it is
-//   before[b]   a . d        taken out of the shorter row at once, and of the longer one when that
-//                            is next looked through; so a task with a million readers costs no more
+//   after[a]   . b . c      a link is in both rows, or, once it is removed, in one at most: it is
+//   before[b]   a . d        removed from the shorter row at once, from the longer one when that is
+//                            next scanned; so a task with a million readers costs no more
 //
-// `place` of a task is a hash of its neighbours on both sides: equal for tasks between the same.
+// `place` of a task is a hash of its neighbours on both sides: equal for tasks with the same ones.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -33,11 +33,11 @@ class ShrinkingLinks {
   size_t before_count(TaskId v) const { return before_[v].count; }
   size_t after_count(TaskId v) const { return after_[v].count; }
   const Place& place(TaskId v) const { return place_[v]; }
-  // Without those that are gone; valid until the next change.
+  // Excludes removed ones; valid until the next change.
   std::span<const TaskId> before(TaskId v) { return cleaned(v, before_, after_); }
   std::span<const TaskId> after(TaskId v) { return cleaned(v, after_, before_); }
 
-  // False where nothing changes.
+  // Returns false if nothing changes.
   bool link(TaskId from, TaskId to) {
     if (linked(from, to)) return false;
     after_.push_back(from, to);
@@ -57,12 +57,12 @@ class ShrinkingLinks {
  private:
   static constexpr size_t short_row = 32;
 
-  // A row's words stand in one array; a row that outgrows its place moves to the end.
+  // All rows are in one array; a row that outgrows its place moves to the end.
   struct Row {
     size_t begin = 0;
     uint32_t size = 0, room = 0;
     uint32_t count = 0;
-    bool stale = false;  // some of the row may be gone, or be there twice
+    bool stale = false;  // some of the row may be removed or duplicated
   };
   class Rows {
    public:

@@ -1,6 +1,6 @@
-// Runs a sequence on paper: the validator of orders and of plans with recomputations. It shares
-// nothing with the solvers: no profile, no lifetimes; it keeps the set of values that are in
-// memory and moves it from step to step by the rule drawn in task_graph.h.
+// Simulates a sequence: the validator of orders and of plans with recomputations. It shares nothing
+// with the solvers: no profile, no lifetimes; it tracks the set of values that are in memory from
+// step to step by the rule drawn in task_graph.h.
 #pragma once
 #include "plan/task_graph.h"
 
@@ -10,7 +10,7 @@ struct Simulated {
   int64_t peak = 0;               // most bytes at one step
   size_t peak_step = 0;           // the first such step
   int64_t time = 0;               // of the whole sequence
-  int64_t time_once = 0;          // of every task once
+  int64_t time_once = 0;          // of all tasks once
   std::vector<int64_t> bytes_at;  // of each step
 
   double overhead_percent() const {

@@ -1,4 +1,4 @@
-// SplitMix64: the random numbers of searches, the same on every machine.
+// SplitMix64: the random numbers of searches, identical on every machine.
 // Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014, figure 16.
 #pragma once
 #include <cstdint>
@@ -14,7 +14,7 @@ class SplitMix {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
   }
-  // In [0, n), n > 0; the bias of at most n / 2^32 is of no matter here.
+  // In [0, n), n > 0; the bias of at most n / 2^32 doesn't matter here.
   uint32_t below(uint32_t n) {
     return static_cast<uint32_t>(((next() >> 32) * static_cast<uint64_t>(n)) >> 32);
   }

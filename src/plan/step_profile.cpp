@@ -116,7 +116,7 @@ void StepProfile::apply() const {
   touched_.clear();
 }
 
-// Adds up the changes in the block, from what is carried into it; gives what is carried on.
+// Applies the changes in the block, starting from the carry into it; returns the carry out of it.
 double StepProfile::apply_inside(size_t block, double carry) const {
   work_ += 2 * block_size();
   double* v = value_.data() + (block << shift_);

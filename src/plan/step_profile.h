@@ -1,14 +1,14 @@
-// Bytes in memory at each step, under additions to ranges of steps, with a way back.
+// Bytes in memory at each step, with additions to ranges of steps, and undo.
 //
 //   steps     |....|....|....|....|....|      add [first, last]:  ..######|######|###...
 //   blocks    shift, most, over                 ends step by step, whole blocks in O(1)
 //
-// Additions wait until the profile is read: those of one edit mostly cancel, and what is left goes
-// through the blocks once. `over` of a block is the sum of what its steps hold above the limit; a
-// block whose most is within the limit needs no look at its steps. Two levels of about sqrt(steps)
-// beat a binary tree here: the sum over the limit has no lazy form in it, and blocks are scanned in
-// order. Empty steps hold -infinity, which additions leave as it is. Bytes are doubles that are
-// exact integers (sums stay below 2^53; see make_task_graph).
+// Additions are deferred until the profile is read: those of one edit mostly cancel, and the rest
+// is applied to the blocks once. `over` of a block is the sum of its steps' bytes above the limit;
+// a block whose most is within the limit needs no scan of its steps. Two levels of about
+// sqrt(steps) are faster than a binary tree here: the sum over the limit can't be updated lazily in
+// a tree, and blocks are scanned in order. Empty steps hold -infinity, which additions leave
+// unchanged. Bytes are doubles that are exact integers (sums stay below 2^53; see make_task_graph).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -21,18 +21,18 @@ class StepProfile {
  public:
   static constexpr double empty = -std::numeric_limits<double>::infinity();
 
-  // All steps empty, and no way back. O(steps).
+  // Makes all steps empty, and discards the undo state. O(steps).
   void reset(size_t steps, double limit);
-  // Takes these bytes for all steps at once. O(steps).
+  // Sets the bytes of all steps at once. O(steps).
   void assign(const std::vector<double>& bytes);
 
-  // Both ends included; bytes may be negative.
+  // Both ends are included; bytes may be negative.
   void add(size_t first, size_t last, double bytes) {
     if (bytes != 0) waiting_.push_back({first, last, bytes});
   }
   void set(size_t step, double bytes);
 
-  // undo() takes back what was done since mark().
+  // undo() reverts the changes since mark().
   void mark();
   void undo();
 
@@ -47,15 +47,15 @@ class StepProfile {
   bool within_limit() const { return settle(), blocks_over_ == 0; }
   double peak() const;
   size_t peak_step() const;
-  // The n-th block above the limit (n taken modulo their number), as its first step: a place to
-  // look for steps above the limit. Only where not within_limit().
+  // The first step of the n-th block above the limit (n taken modulo their number): a place to look
+  // for steps above the limit. Precondition: not within_limit().
   size_t block_over(uint32_t n) const;
-  // Steps that were looked through so far.
+  // The number of steps scanned so far.
   uint64_t work() const { return work_; }
   size_t block_size() const { return size_t{1} << shift_; }
 
  private:
-  static constexpr size_t max_waiting = 8;  // through which a look at one step goes
+  static constexpr size_t max_waiting = 8;  // scanned when one step is read
 
   struct Range {
     size_t first, last;
@@ -91,8 +91,8 @@ class StepProfile {
   void scan_over(size_t block) const;
   void replace_over(Block& b, double over) const;
 
-  // What a look at the profile brings up to date.
-  mutable std::vector<double> value_, change_;  // change_: of value_ against the step before
+  // State that reading the profile updates.
+  mutable std::vector<double> value_, change_;  // change_: value_ minus the step before
   mutable std::vector<Block> block_;
   mutable std::vector<Range> waiting_;
   mutable std::vector<size_t> touched_;  // blocks

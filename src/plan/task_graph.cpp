@@ -24,7 +24,7 @@ Status check_sizes(const std::vector<Task>& tasks) {
   return {};
 }
 
-// Rows of `to` by `from`, both ways of a link by choice of the caller.
+// Fills the rows of `to` by `from`; the caller chooses the direction of the links.
 void fill_rows(size_t tasks, const std::vector<Link>& links, bool by_first,
                std::vector<size_t>& begin, std::vector<TaskId>& row) {
   begin.assign(tasks + 1, 0);
@@ -46,7 +46,7 @@ TaskGraph rows_of(size_t tasks, std::span<const Link> links) {
   return g;
 }
 
-// Tasks that are left when all without open operands are taken away again and again.
+// The tasks that remain after repeatedly removing all without open operands.
 std::vector<uint32_t> open_operands_after_sweep(size_t tasks, const TaskGraph& g) {
   std::vector<uint32_t> open(tasks);
   std::vector<TaskId> ready;
@@ -67,7 +67,7 @@ std::vector<TaskId> cycle_in(size_t tasks, const TaskGraph& g) {
   const std::vector<uint32_t> open = open_operands_after_sweep(tasks, g);
   const auto start = std::find_if(open.begin(), open.end(), [](uint32_t n) { return n > 0; });
   if (start == open.end()) return {};
-  // Each task left has an operand that is left: walking back repeats one at last.
+  // Each remaining task has a remaining operand: walking back must reach one twice.
   std::vector<uint32_t> visited(tasks, 0);
   std::vector<TaskId> walk;
   TaskId v = static_cast<TaskId>(start - open.begin());

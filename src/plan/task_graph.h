@@ -1,12 +1,12 @@
-// A graph of tasks, each making one value that its users read: what orders and recomputations are
-// planned on. Integers only; bytes and time are in the caller's units.
+// A graph of tasks, each producing one value that its users read: the input for planning orders and
+// recomputations. Integers only; bytes and time are in the caller's units.
 //
 //   memory at a step = workspace of the task that runs + bytes of every live value
 //
 //   step        0   1   2   3   4      a sequence may run a task more than once; a reader takes the
 //   runs        a   b   c   a'  d      newest copy before it, and a copy lives from the step that
 //   a           #-------#              makes it to its last reader, both steps included (its own
-//   b (reads a)     #---------------#  step where nobody reads it)
+//   b (reads a)     #---------------#  step if it has no reader)
 //   a'                      #-------#  the newest copy of a `kept` value lives to the end
 #pragma once
 #include <cstddef>
@@ -45,19 +45,18 @@ struct TaskGraph {
   }
 };
 
-// Plans hold sums of bytes and of time exactly in doubles.
+// Sums of bytes and of time up to this are exact in doubles.
 constexpr int64_t largest_sum = int64_t{1} << 50;
 
-// Links may repeat. Errors (user): a negative size or time, a link to no task, a cycle (its tasks
-// by number), sums of bytes or time above largest_sum.
-// O(n + links).
+// Links may repeat. Errors (user): a negative size or time, a link to a task that doesn't exist, a
+// cycle (its tasks by number), sums of bytes or time above largest_sum. O(n + links).
 Result<TaskGraph> make_task_graph(std::vector<Task> tasks, std::span<const Link> links);
 
-// The tasks of one cycle among the links, each before its reader, the smallest number first; empty
-// where there is none.
+// Returns the tasks of one cycle among the links, each before its reader, the smallest number
+// first; empty if there is none.
 std::vector<TaskId> find_cycle(size_t tasks, std::span<const Link> links);
 
-// An order that respects the links, the smallest number first wherever there is a choice.
+// Returns an order that respects the links, with the smallest number first at each choice.
 std::vector<TaskId> first_order(const TaskGraph& graph);
 
 }  // namespace cleave::plan

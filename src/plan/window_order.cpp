@@ -14,7 +14,7 @@ struct Item {
   TaskId task = 0;
   uint64_t operands = 0;  // in the window
   int64_t step = 0;       // bytes + workspace
-  int64_t leaves = 0;     // bytes that stay after the step, where it has readers in the window
+  int64_t leaves = 0;     // bytes that stay after the step, if it has readers or is kept
   std::vector<std::pair<uint64_t, int64_t>> frees;  // when all these have run, these bytes
 };
 
@@ -32,7 +32,7 @@ class Search {
     for (size_t i = begin; i < end; ++i) add_item(graph, order[i], position, begin, end);
   }
 
-  // The peak of the tasks in the order of their numbers.
+  // The peak if the tasks run in the order of their numbers.
   int64_t peak_as_is(int64_t live) const {
     int64_t peak = 0;
     uint64_t set = 0;
@@ -44,7 +44,7 @@ class Search {
     return peak;
   }
 
-  // Below `bound`, or nothing.
+  // Searches for a peak below `bound`.
   WindowOrder run(int64_t live, int64_t bound, size_t max_sets) {
     const uint64_t all = count_ == 64 ? ~uint64_t{0} : bit(count_) - 1;
     reached_[0] = {0, live, 0, false};
@@ -91,7 +91,7 @@ class Search {
 
   void add_item(const TaskGraph& graph, TaskId v, const std::vector<uint32_t>& position,
                 size_t begin, size_t end) {
-    // Readers of x inside the window; all of them, where none lies after it.
+    // The readers of x inside the window; `escapes`: x also lives on after the window.
     const auto readers = [&](TaskId x, bool& escapes) {
       uint64_t set = 0;
       escapes = graph[x].kept;

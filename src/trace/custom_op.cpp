@@ -1,5 +1,5 @@
-// Operators of the host program: their rules, which speak of HostTensors and Tensors, as the rules
-// of an entry, which speak of Arrays, Builders and C text.
+// Adapts custom operators: wraps their rules, which use HostTensors and Tensors, as the rules of a
+// registry entry, which use Arrays, Builders and C text.
 #include <exception>
 
 #include "ir/builder.h"
@@ -23,7 +23,7 @@ namespace {
 
 TensorType public_type(const Type& t) { return {t.dtype, static_shape(t)}; }
 
-// What f gives, and what it throws as a failure.
+// Returns what f returns; turns what f throws into a failure.
 template <class T, class F>
 Result<T> guarded(const std::string& op, const char* rule, const F& f) {
   try {
@@ -84,7 +84,7 @@ Result<Arrays> run_reference(const Operator& def, const OpView& op,
   });
 }
 
-// A Tensor that the rule keeps must not reach the Builder later.
+// Abandons the recording, so that a Tensor that the rule keeps can't use the Builder later.
 struct Abandon {
   trace::Recording& recording;
   ~Abandon() { recording.abandon(); }
@@ -138,7 +138,7 @@ const char* c_type(DType t) {
   return "void";
 }
 
-// "-> (Tensor values, Tensor)" names the results values and result1.
+// Result names: "-> (Tensor values, Tensor)" gives values and result1.
 std::vector<std::string> result_names(const std::string& signature, int count) {
   std::vector<std::string> names;
   std::string text = signature.substr(signature.rfind("->") + 2);

@@ -1,5 +1,5 @@
-// cleave's own operators as one registry that never changes: what Operators grow from, and what
-// values outside of programs are made with.
+// The immutable registry of cleave's own operators: Operators are copies of it with additions, and
+// values outside programs are made with it.
 #pragma once
 #include "cleave/op.h"
 #include "ir/op_def.h"

@@ -1,5 +1,5 @@
-// Activations composed of others. The compositions have PyTorch's slopes at the kinks: hardtanh's
-// slope is 0 at its bounds, clamp's is 1.
+// Activations composed of other operators. The compositions have PyTorch's slopes at the kinks:
+// hardtanh's slope is 0 at its bounds, clamp's is 1.
 #include "trace/record.h"
 
 namespace cleave {
@@ -33,7 +33,7 @@ Tensor hardswish(const Tensor& self, Location at) {
 
 Tensor mish(const Tensor& self, Location at) { return mul(self, tanh(softplus(self, at), at), at); }
 
-// min(x, 0) - log1p(exp(-|x|)); half of minimum's slope at 0 is the right one.
+// min(x, 0) - log1p(exp(-|x|)); half of minimum's slope at 0 is the correct slope.
 Tensor logsigmoid(const Tensor& self, Location at) {
   require_defined("logsigmoid", "self", self, at);
   const Tensor zero = full({}, 0.0, self.dtype(), at);

@@ -1,7 +1,7 @@
 // cond and while_loop: functions recorded as subgraphs, and the call that refers to them.
 //
-// The placeholders of a subgraph are the operands, [the counter of iterations,] and what the
-// functions read of the program around them, in the order in which they first do.
+// The placeholders of a subgraph are the operands, [the iteration counter,] and the values of the
+// enclosing program that the functions read, in the order of their first use.
 #include "cleave/control_flow.h"
 #include "trace/record.h"
 
@@ -14,7 +14,8 @@ using trace::refuse;
 
 namespace {
 
-// A function while it is recorded; whatever is thrown, the parent goes on without it.
+// A function while it is recorded; even if it throws, the recording is abandoned, so that the
+// parent can continue.
 struct Traced {
   RecordingPtr recording;
   Values results = {};
@@ -27,7 +28,8 @@ struct Traced {
   Graph& graph() const { return recording->graph(); }
 };
 
-// assign() of numbers and Variables alone knows no program, so it looks at what it left behind.
+// assign() of a value made only of numbers and Variables belongs to no program, so this looks for
+// what it left in the Variables.
 struct AssignGuard {
   std::vector<std::pair<Variable, Tensor>> before;
   explicit AssignGuard(const std::vector<Recording::Bound>& bound) {
@@ -77,7 +79,7 @@ GraphRef finished(Traced& traced) {
   return std::make_shared<const Graph>(traced.recording->close());
 }
 
-// The operands in the recording, with types and names for the placeholders that stand for them.
+// The operands in the recording, with types and names for the placeholders that represent them.
 struct Operands {
   Values values;
   std::vector<Type> types;
@@ -97,7 +99,7 @@ struct Operands {
   }
 };
 
-// Both subgraphs get the same placeholders: those of the first, then those that the second adds.
+// Gives both subgraphs the same placeholders: those of the first, then those that the second adds.
 void share_captures(Traced& first, Traced& second) {
   for (const ValueId v : second.recording->captured()) first.recording->capture(v);
 }
@@ -120,7 +122,7 @@ Tensors cond(const Tensor& pred, const TracedFunction& then, const TracedFunctio
   Traced first(Recording::subgraph(r, name + ".then", "a branch of cond", at));
   add_parameters(first, given.types, given.names);
   record(first, then, operands.size(), at);
-  first.recording->abandon();  // open no more, but not yet complete
+  first.recording->abandon();  // no longer open, but not yet complete
 
   Traced second(Recording::subgraph(r, name + ".otherwise", "a branch of cond", at));
   add_parameters(second, given.types, given.names);
@@ -141,7 +143,7 @@ Tensors while_loop(const TracedFunction& condition, const TracedFunction& body,
   if (carried.empty()) refuse(at, "while_loop: no carried values");
   Operands given(r, "while_loop", carried, at);
   const std::string name = r->subgraph_name("while_loop");
-  // The counter of iterations goes where nothing draws.
+  // The iteration counter is removed if neither function uses it.
   given.types.emplace_back(DType::i64, Shape{});
   given.names.emplace_back("iteration");
 

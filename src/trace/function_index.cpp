@@ -1,4 +1,4 @@
-// Elements by index; constants; conversions; any operator by its name.
+// Indexing; constants; conversions; calls of any operator by name.
 #include <fmt/format.h>
 
 #include "trace/record.h"

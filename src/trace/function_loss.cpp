@@ -1,6 +1,6 @@
-// Losses. Targets that don't count read class 0, and their loss is 0 afterwards. Under autocast
-// they are in f32, as PyTorch has them: their operands are cast by name, since the calls that they
-// are made of would follow their operands.
+// Losses. Ignored targets read class 0, and their loss is set to 0 afterwards. Under autocast
+// losses run in f32, as in PyTorch: their operands are cast explicitly, since the operators that
+// they are composed of would follow their operands' dtype.
 #include "cleave/loss.h"
 #include "trace/record.h"
 
@@ -28,7 +28,7 @@ void require_pair(const char* op, const Tensor& input, const Tensor& target, Loc
                   target.type_text());
 }
 
-// Casts operands to f32 where they are recorded for autocast; f64, integers and nothing stay.
+// Casts operands to f32 when recording for autocast; f64, integers and undefined Tensors stay.
 class Widening {
  public:
   Widening(const char* op, const std::vector<trace::Arg>& operands, Location at)
@@ -58,10 +58,10 @@ bool indexes(const Tensor& input, const Tensor& target) {
   return target.sizes() == expected && is_integer(target.dtype());
 }
 
-// The targets' losses and weights, 0 where they are ignored.
+// The losses and weights of the targets, 0 for ignored ones.
 struct Picked {
   Tensor counts;   // bool: not ignored
-  Tensor weights;  // none: 1 where it counts
+  Tensor weights;  // undefined: 1 for each that counts
   Tensor losses;
 };
 
@@ -87,14 +87,14 @@ Tensor reduced(const char* op, const Picked& p, Reduction reduction, Location at
   return div(sum(p.losses, {}, false, at), total, "", at);
 }
 
-// weight [C] so that it broadcasts along the classes of `like`.
+// Reshapes weight [C] so that it broadcasts along the classes of `like`.
 Tensor along_classes(const Tensor& weight, const Tensor& like, Location at) {
   Sizes shape(static_cast<size_t>(like.dim()), 1);
   shape[class_dim(like)] = weight.numel();
   return view(weight, shape, at);
 }
 
-// Targets that are probabilities.
+// The loss for targets that are probabilities.
 Tensor expected_loss(const Tensor& logp, const Tensor& target, const Tensor& weight,
                      const CrossEntropyOptions& o, Location at) {
   const int64_t dim = class_dim(logp);
@@ -155,7 +155,7 @@ Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntro
   return reduced("cross_entropy", p, options.reduction, at);
 }
 
-// (1 - t) x - (1 + (pos_weight - 1) t) logsigmoid(x), as PyTorch has it.
+// (1 - t) x - (1 + (pos_weight - 1) t) logsigmoid(x), as in PyTorch.
 Tensor binary_cross_entropy_with_logits(const Tensor& given, const Tensor& given_target,
                                         const BceWithLogitsOptions& options, Location at) {
   const char* op = "binary_cross_entropy_with_logits";

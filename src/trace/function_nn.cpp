@@ -1,4 +1,4 @@
-// Layers as functions, attention.
+// Layers as functions, and attention.
 #include "trace/record.h"
 
 namespace cleave {
@@ -21,7 +21,7 @@ Tensor layer_norm(const Tensor& input, const Sizes& normalized_shape, const Tens
 
 namespace {
 
-// Where the numbers of a call that drops come from; nothing where it doesn't drop.
+// The source of a call's random numbers; undefined if the call drops nothing.
 struct Draw {
   Tensor rng;
   int64_t stream = 0;

@@ -1,4 +1,4 @@
-// Functions of each element, and of two or three broadcast against each other.
+// Elementwise functions of one operand, and of two or three broadcast against each other.
 #include "trace/record.h"
 
 namespace cleave {
@@ -55,8 +55,8 @@ CLEAVE_UNARY(bitwise_not)
 
 Tensor square(const Tensor& self, Location at) { return pow(self, 2, at); }
 
-// log(1 + exp(x)), and x itself where x > 20: what is left off there is below f32's rounding. exp
-// stops there too, since an infinite one would make 0 * inf of the gradient.
+// log(1 + exp(x)), and x itself if x > 20: the difference is below f32's rounding. The argument of
+// exp is clamped there too, since an infinite exp would make the gradient 0 * inf.
 Tensor softplus(const Tensor& self, Location at) {
   const Tensor smooth = log1p(exp(clamp(self, std::nullopt, Number(20.0), at), at), at);
   return where(gt(self, 20.0, at), self, smooth, at);
@@ -98,7 +98,7 @@ CLEAVE_BINARY(remainder)
 CLEAVE_BINARY(atan2)
 CLEAVE_BINARY(maximum)
 CLEAVE_BINARY(minimum)
-// ATen's comparisons have their number on the right: 3 >= x is x <= 3.
+// ATen's comparisons take their number on the right: 3 >= x becomes x <= 3.
 #define CLEAVE_COMPARISON(name, turned)                                   \
   Tensor name(const Operand& self, const Operand& other, Location at) {   \
     if (self.is_number()) return record1(#turned, {other, self}, {}, at); \
@@ -141,7 +141,7 @@ Tensor where(const Tensor& condition, const Operand& self, const Operand& other,
 
 Tensor masked_fill(const Tensor& self, const Tensor& mask, const Number& value, Location at) {
   trace::require_defined("masked_fill", "mask", mask, at);
-  // The value in self's dtype, as PyTorch has it: a float into an integer tensor is refused.
+  // The value is in self's dtype, as in PyTorch: a float into an integer tensor is refused.
   if (value.kind() == Number::Kind::floating && !is_floating(self.dtype()))
     trace::refuse(at, "masked_fill: a floating value {} for {}", value.floating(),
                   self.type_text());

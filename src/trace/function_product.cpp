@@ -1,4 +1,4 @@
-// Products of matrices; matmul and linear as mm, bmm and addmm over views.
+// Matrix products; matmul and linear as mm, bmm and addmm over views.
 #include <algorithm>
 
 #include "trace/record.h"
@@ -72,8 +72,9 @@ Tensor batched_product(const Tensor& a, const Tensor& b, Location at) {
 
 }  // namespace
 
-// A side of one dim is a row or a column, whose dim is dropped again. A matrix on the right of a
-// batch multiplies all rows at once: one mm is faster than a bmm.
+// A one-dim operand becomes a row or a column, whose dim is dropped from the result. If a batch is
+// multiplied by one matrix on the right, all rows are multiplied at once: one mm is faster than a
+// bmm.
 Tensor matmul(const Tensor& self, const Tensor& other, Location at) {
   require_defined("matmul", "self", self, at);
   require_defined("matmul", "other", other, at);

@@ -1,4 +1,4 @@
-// checkpoint: marks on what a function records.
+// checkpoint: marks the nodes that a function records.
 #include "cleave/recompute.h"
 #include "trace/record.h"
 
@@ -9,7 +9,7 @@ using trace::refuse;
 
 namespace {
 
-// The region is open until this goes, whatever is thrown.
+// Keeps the region open for its lifetime, even if the function throws.
 struct Region {
   explicit Region(RecordingPtr r) : recording(std::move(r)), number(recording->begin_region()) {}
   Region(const Region&) = delete;
@@ -47,7 +47,7 @@ Tensors checkpoint(const TracedFunction& fn, const Tensors& inputs, const Policy
   for (NodeId n = before.valid() ? g.next_node(before) : g.first_node(); n.valid();
        n = g.next_node(n)) {
     const Node& node = g.node(n);
-    if (node.tag.policy != Recompute::unset) continue;  // of an inner checkpoint
+    if (node.tag.policy != Recompute::unset) continue;  // an inner checkpoint's
     const CheckpointPolicy asked =
         policy ? policy(node.op->name) : CheckpointPolicy::prefer_recompute;
     g.set_tag(n, {mark_of(asked), region.number});

@@ -38,7 +38,7 @@ Tensor any(const Tensor& self, const DimList& dim, bool keepdim, Location at) {
   return reduce("any", self, dim, keepdim, at);
 }
 
-// As PyTorch decomposes it: there is no element that is false.
+// As PyTorch decomposes it: no element is false.
 Tensor all(const Tensor& self, const DimList& dim, bool keepdim, Location at) {
   trace::require_defined("all", "self", self, at);
   return logical_not(any(logical_not(self, at), dim, keepdim, at), at);

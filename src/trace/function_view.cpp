@@ -1,4 +1,4 @@
-// Shapes: views, cuts, joins.
+// Shape functions: views, slices, concatenations.
 #include <algorithm>
 
 #include "trace/record.h"

@@ -1,6 +1,5 @@
 // Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): key =
-// seed, counter = number of the block. Normal numbers by Box-Muller, two from each pair of
-// uniforms.
+// seed, counter = the block's number. Normal numbers by Box-Muller, two from each pair of uniforms.
 #include "cleave/generator.h"
 
 #include <cmath>
@@ -56,7 +55,7 @@ double Generator::normal() {
 int64_t Generator::integer(int64_t below) {
   if (below < 1) throw_failure(user_error("Generator: integer: below {} is less than 1", below));
   const uint64_t n = static_cast<uint64_t>(below);
-  const uint64_t rejected = (0 - n) % n;  // 2^64 mod n: the words below it would be a bias
+  const uint64_t rejected = (0 - n) % n;  // 2^64 mod n: words below it would cause a bias
   for (;;) {
     const uint64_t high = next();
     const uint64_t word = high << 32 | next();

@@ -1,4 +1,4 @@
-// What constructors of modules share: sizes and initial values.
+// Shared by the constructors of modules: size checks and initial values.
 #pragma once
 #include <initializer_list>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace cleave::nn {
 
-// Throws a user error that names the module where a size is below 1.
+// Throws a user error that names the module if a size is below 1.
 inline void require_sizes(const char* module, std::initializer_list<int64_t> sizes) {
   for (const int64_t s : sizes)
     if (s < 1) throw_failure(user_error("nn::{}: size {} is less than 1", module, s));

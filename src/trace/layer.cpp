@@ -1,4 +1,4 @@
-// The layers of cleave/nn.h: initial values as PyTorch's reset_parameters, forward by the
+// The layers of cleave/nn.h: initial values as in PyTorch's reset_parameters, forward composed of
 // functions.
 //
 //   Linear       kaiming_uniform(a=sqrt(5)): bound = sqrt(6 / ((1 + a^2) fan_in)) = 1/sqrt(fan_in)
@@ -94,7 +94,7 @@ bool same(const Tensor& a, const Tensor& b) {
          trace::Access::leaf(a) == trace::Access::leaf(b);
 }
 
-// query, key and value after their parts of in_proj, each [N, length, E].
+// query, key and value multiplied by their parts of in_proj, each [N, length, E].
 Tensors projected(const Tensors& qkv, const Tensor& weight, const Tensor& bias, Location at) {
   if (same(qkv[0], qkv[1]) && same(qkv[1], qkv[2]))
     return chunk(linear(qkv[0], weight, bias, at), 3, -1, at);
@@ -105,7 +105,7 @@ Tensors projected(const Tensors& qkv, const Tensor& weight, const Tensor& bias, 
   return out;
 }
 
-// A mask of what is left out, as one that is added to scores of `dtype`.
+// Turns a mask of excluded positions into one that is added to scores of `dtype`.
 Tensor additive(const Tensor& mask, DType dtype, Location at) {
   if (mask.dtype() != DType::boolean) return mask;
   const double low = -std::numeric_limits<double>::infinity();

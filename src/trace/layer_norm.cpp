@@ -1,4 +1,4 @@
-// RMSNorm, GroupNorm, BatchNorm. A batch norm's statistics are read and written as buffers of the
+// RMSNorm, GroupNorm, BatchNorm. A batch norm reads and writes its statistics as buffers of the
 // step.
 #include <algorithm>
 
@@ -74,7 +74,7 @@ Tensor BatchNorm::normalized(const Tensor& x, bool by_batch, Location at) const 
   if (!mean_.defined())
     return trace::record1("_native_batch_norm_legit", {x, weight, bias, Tensor(), Tensor()},
                           {{"training", true}, {"momentum", 0.0}, {"eps", options_.eps}}, at);
-  // Momentum 1 gives the batch's own numbers, for a share that only the run knows.
+  // Momentum 1 gives the batch's own statistics: the average's weight is known only at run time.
   const Tensor count = add(count_, 1, 1, at);
   const double momentum = options_.momentum.value_or(1);
   const Tensors out = trace::record(

@@ -1,4 +1,4 @@
-// LSTM and GRU, unrolled over time: the inputs' part of the gates is one product for all steps.
+// LSTM and GRU, unrolled over time: the inputs' part of the gates is one product over all steps.
 #include <cmath>
 
 #include "cleave/nn_recurrent.h"
@@ -43,7 +43,7 @@ Recurrent::Weights Recurrent::weights(int64_t layer, bool reverse) const {
 
 namespace {
 
-// One step: the gates' parts of x and of h, [N, G H] each, change the states.
+// One step: updates the states from the gates' parts of x and of h, [N, G H] each.
 void lstm_step(const Tensor& of_x, const Tensor& of_h, int64_t width, Tensors& states,
                Location at) {
   const Tensors gates = split(add(of_x, of_h, 1, at), width, 1, at);

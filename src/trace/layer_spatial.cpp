@@ -1,4 +1,4 @@
-// Conv1d, Conv2d, ConvTranspose2d: kaiming_uniform(a=sqrt(5)) of fan_in, as Linear.
+// Conv1d, Conv2d, ConvTranspose2d: kaiming_uniform(a=sqrt(5)) with fan_in, as Linear.
 #include <cmath>
 
 #include "cleave/nn_spatial.h"

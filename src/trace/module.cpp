@@ -31,7 +31,7 @@ struct ModuleState {
       throw_failure(user_error("Module: name: `{}` is taken already", name));
   }
 
-  // Calls f(name, slot, is_parameter) on all of the tree: own parameters, own buffers, children.
+  // Calls f(name, slot, is_parameter) for the whole tree: own parameters, own buffers, children.
   template <class F>
   void visit(const std::string& prefix, const F& f) {
     for (Slot& s : parameters) f(prefix + s.name, s, true);
@@ -88,7 +88,7 @@ void Module::share(const std::string& name, const Variable& other) {
 }
 
 Variable Module::parameter(const std::string& path) const {
-  // The common case, a layer's own parameter, without walking the tree.
+  // The common case, a layer's own parameter, doesn't walk the tree.
   for (const ModuleState::Slot& s : state_->parameters)
     if (s.name == path) return s.variable;
   Store names;

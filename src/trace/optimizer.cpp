@@ -1,4 +1,4 @@
-// What an optimizer sees of a step, groups of parameters, clipping.
+// The optimizer's view of a step, parameter groups, clipping.
 #include <algorithm>
 
 #include "trace/optimizer_update.h"
@@ -12,7 +12,7 @@ Tensor Update::step() const { return state_->step; }
 
 namespace {
 
-// The state tensor `optimizer.KEY.NAME`, filled with `initial` where the store has none.
+// The state tensor `optimizer.KEY.NAME`; created and filled with `initial` if the store has none.
 Variable state_variable(UpdateState& s, const std::string& key, const Update::Parameter& of,
                         double initial) {
   const std::string name = s.optimizer_state_name(key, of);
@@ -110,7 +110,7 @@ Tensor global_norm(const Tensors& tensors, Location at) {
   const bool wide =
       std::ranges::any_of(tensors, [](const Tensor& t) { return t.dtype() == DType::f64; });
   const DType type = wide ? DType::f64 : DType::f32;
-  // The norm of the norms, as torch.nn.utils.clip_grad_norm_ takes it.
+  // The norm of the norms, as torch.nn.utils.clip_grad_norm_ computes it.
   Tensors norms;
   for (const Tensor& t : tensors)
     norms.push_back(view(trace::record1("linalg_vector_norm", {to(t, type, at)}, {}, at), {1}, at));

@@ -1,16 +1,16 @@
-// Optimizers as graphs. Numbers that are the same for all parameters (bias corrections, step sizes)
-// are computed once, in f64 as PyTorch computes them in Python, and rounded once to the parameters'
-// arithmetic type. The arithmetic of each is that of torch.optim's single-tensor form.
+// Optimizers as graphs. Numbers shared by all parameters (bias corrections, step sizes) are
+// computed once, in f64 as PyTorch computes them in Python, and rounded once to the parameters'
+// arithmetic type. The arithmetic of each optimizer is that of torch.optim's single-tensor form.
 #include "trace/optimizer_update.h"
 #include "trace/record.h"
 
 namespace cleave::optim {
 namespace {
 
-// The type that a parameter is stepped in.
+// The type in which a parameter is updated.
 DType arithmetic_of(DType t) { return t == DType::f64 ? DType::f64 : DType::f32; }
 
-// A number of the step in the types that parameters need, each made once.
+// A number of the step in the types that parameters need, each converted once.
 class StepNumber {
  public:
   StepNumber(Tensor value, Location at) : value_(std::move(value)), at_(at) {}
@@ -33,7 +33,7 @@ bool decays(const Decays& rule, double weight_decay, const Update::Parameter& p)
   return weight_decay != 0 && (!rule || rule(p.name, p.value));
 }
 
-// One parameter in its arithmetic type, and its way back into the stored one.
+// One parameter in its arithmetic type, and its conversion back to the stored type.
 struct Stepped {
   Update& update;
   const Update::Parameter& p;
@@ -68,7 +68,7 @@ SGD::SGD(Options options, Location at) : options_(std::move(options)), at_(at) {
 void SGD::record(Update& update) const {
   const Options& o = options_;
   StepNumber lr(update.learning_rate(), at_);
-  Tensor share;  // of the gradient in the buffer: all of it in the first step
+  Tensor share;  // the gradient's weight in the buffer: 1 in the first step
   if (o.momentum != 0 && o.dampening != 0)
     share = where(eq(update.step(), 1, at_), full({}, 1.0, DType::f64, at_),
                   full({}, 1 - o.dampening, DType::f64, at_), at_);
@@ -105,10 +105,10 @@ AdamW::AdamW(Options o, Location at)
 
 namespace {
 
-// What adam_step computes, with the largest v so far below.
+// The numbers of adam_step, for the variant whose denominator uses the largest v so far.
 struct AmsgradNumbers {
   const AdamOptions& options;
-  Tensor step_size, root, keep;  // keep may be none
+  Tensor step_size, root, keep;  // keep may be undefined
 };
 
 void amsgrad_step(const Stepped& s, const AmsgradNumbers& n, Location at) {
@@ -179,7 +179,7 @@ void RMSprop::record(Update& update) const {
     if (o.centered) {
       const Tensor old = s.state("grad_avg");
       const Tensor way = sub(s.grad, old, 1, at_);
-      // torch.lerp: from the nearer end.
+      // As torch.lerp: starts from the nearer end.
       const Tensor mean = o.alpha > 0.5 ? add(old, mul(way, 1 - o.alpha, at_), 1, at_)
                                         : sub(s.grad, mul(way, o.alpha, at_), 1, at_);
       s.keep("grad_avg", mean);

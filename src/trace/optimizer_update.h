@@ -1,4 +1,4 @@
-// What stands behind optim::Update while a training step is traced.
+// The state behind optim::Update while a training step is traced.
 #pragma once
 #include <vector>
 
@@ -9,9 +9,9 @@ namespace cleave::optim {
 
 struct UpdateState {
   trace::RecordingPtr recording;
-  Store store;  // where state tensors live; new ones are added
+  Store store;  // holds the state tensors; new ones are added
   Location at;
-  Tensors learning_rates;  // of the groups; an optimizer of one group reads the first
+  Tensors learning_rates;  // one per group; an optimizer of one group reads the first
   Tensor step;
   std::vector<Update::Parameter> parameters;
   std::vector<Variable> variables;  // of the parameters

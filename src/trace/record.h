@@ -1,4 +1,4 @@
-// One call of an operator on Tensors: what every function of cleave/function.h is made of.
+// Records one call of an operator on Tensors: all functions of cleave/function.h are built on it.
 //
 //   return record1("where", {condition, self, other}, {}, at);
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace cleave::trace {
 
-// A Tensor (none where it isn't defined), a number, or a list of Tensors.
+// A Tensor (no operand if it isn't defined), a number, or a list of Tensors.
 struct Arg {
   Operand operand = 0;
   Tensors list;
@@ -22,13 +22,13 @@ AttrValue attr_of(const Number& n);
 Tensors record(const std::string& op, const std::vector<Arg>& args, NamedAttrs attrs, Location at);
 Tensor record1(const std::string& op, const std::vector<Arg>& args, NamedAttrs attrs, Location at);
 
-// An operator without tensor operands, in a free recording.
+// Records an operator without tensor operands, in a free recording.
 Tensor record_constant(const std::string& op, NamedAttrs attrs, Location at);
 
-// The recording where an operation on these goes.
+// Returns the recording that an operation on these arguments is added to.
 RecordingPtr common_recording(const std::string& op, const std::vector<Arg>& args, Location at);
 
-// A dim counted from the end, as one from the start; an error names the operation.
+// Converts a dim that may count from the end to one from the start; an error names the operation.
 int64_t normal_dim(const char* op, int64_t dim, int64_t rank, Location at);
 void require_defined(const char* op, const char* argument, const Tensor& t, Location at);
 

@@ -23,7 +23,7 @@ std::string base_name(const std::string& path) {
   return slash == std::string::npos ? path : path.substr(slash + 1);
 }
 
-// "  in mm(%a: f32[2,3], %b: f32[4,5])": what a failed call was given.
+// "  in mm(%a: f32[2,3], %b: f32[4,5])": the operands of a failed call.
 std::string call_text(const Graph& g, const std::string& op,
                       const std::vector<CallOperand>& operands) {
   const auto value_text = [&](ValueId v) {
@@ -199,7 +199,7 @@ void Recording::forget_assigned() {
 }
 
 void Recording::take_assigned(Location at) {
-  const std::vector<Bound> known = bound_;  // values may read Variables that were not yet
+  const std::vector<Bound> known = bound_;  // value_of() below may bind more Variables
   for (const Bound& b : known) {
     const Tensor next = std::exchange(Access::state(b.variable)->assigned, Tensor());
     if (next.defined()) update(b.variable, value_of(next, at));
@@ -227,7 +227,7 @@ ValueId Recording::value_of(const Tensor& t, Location at) {
   return copied(t, at);
 }
 
-// Copies the nodes behind a value of a free recording, in their order there.
+// Copies the nodes that a value of a free recording depends on, in their order there.
 ValueId Recording::copied(const Tensor& t, Location at) {
   const RecordingPtr& from = Access::recording(t);
   Copies& copies = copies_[from];

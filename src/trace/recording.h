@@ -1,14 +1,14 @@
-// A graph that is being recorded.
+// A graph while it is recorded.
 //
-//   free       values of numbers and Variables alone, made before they met a program
+//   free       values made only of numbers and Variables, before a program uses them
 //   program    a program that is being traced: train_step, compile
-//   borrowed   somebody else's graph, written through their Builder (a gradient rule)
-//   subgraph   a branch or a loop's function, inside of one of the others, its parent: while it is
-//              open, what is done with the parent's tensors is recorded here
+//   borrowed   another owner's graph, written through its Builder (a gradient rule)
+//   subgraph   a branch or a loop's function, inside another recording, its parent: while it is
+//              open, operations on the parent's tensors are recorded here
 //
-// An operation goes where its operands are. Operands of a free recording are copied, with the nodes
-// they need, into the recording of the others; each value once. Two programs never mix, and a
-// program whose trace is over takes nothing more.
+// An operation is recorded where its operands are. Operands of a free recording are copied, with
+// the nodes they depend on, into the recording of the other operands; each value once. Two programs
+// never mix, and a closed program accepts no more operations.
 #pragma once
 #include <functional>
 #include <map>
@@ -25,37 +25,37 @@ enum class Mode : uint8_t { training, evaluation };
 
 class Recording : public std::enable_shared_from_this<Recording> {
  public:
-  // `what` names the program in errors; `names_foreign` lets Variables that were not declared in
-  // under their own names (else they are an error).
+  // `what` names the program in errors. With `names_foreign`, undeclared Variables may be used
+  // under their own names (otherwise that is an error).
   static RecordingPtr program(const OpRegistry& ops, Mode mode, const std::string& what,
                               bool names_foreign);
   static RecordingPtr free();
   static RecordingPtr borrowed(Builder& builder);
 
-  // Throws where the parent can hold none: a rule of an operator. Open until close() or abandon().
+  // Throws if the parent (a rule of an operator) can have none. Open until close() or abandon().
   static RecordingPtr subgraph(const RecordingPtr& parent, const std::string& name,
                                const std::string& what, Location at);
 
   bool is_free() const { return kind_ == Kind::free; }
   bool is_subgraph() const { return kind_ == Kind::subgraph; }
-  // This one, or the open subgraph in it where operations go now.
+  // This recording, or the open subgraph in it that operations are currently added to.
   RecordingPtr innermost();
   bool open() const { return open_; }
   Mode mode() const { return mode_; }
   const std::string& what() const { return what_; }
-  // What is recorded will be rewritten for mixed precision.
+  // Whether the recorded graph will be rewritten for mixed precision.
   bool is_autocast() const { return parent_ ? parent_->is_autocast() : is_autocast_; }
   void set_autocast() { is_autocast_ = true; }
   Graph& graph() { return builder_ ? builder_->graph() : own_graph_; }
   const OpRegistry& ops() const { return builder_ ? builder_->ops() : *ops_; }
-  // The graph, for good: later operations on its tensors are errors.
+  // Returns the final graph: later operations on its tensors are errors.
   Graph close();
   void abandon();
 
   // ---- placeholders
   ValueId add_input(const std::string& name, DType dtype, const std::vector<int64_t>& shape,
                     Role role = Role::input);
-  // The placeholder of a Variable that is to be called `name`. Once for each Variable.
+  // The placeholder of a Variable, named `name`. Call once for each Variable.
   ValueId declare(const Variable& v, const std::string& name);
   // The placeholder of a Variable, declared or not.
   ValueId leaf(const Variable& v, Location at);
@@ -67,11 +67,11 @@ class Recording : public std::enable_shared_from_this<Recording> {
   // ---- subgraphs
   // Values of the parent that this subgraph reads, in the order of its placeholders.
   const std::vector<ValueId>& captured() const { return captured_; }
-  // The placeholder that stands for a value of the parent; made at the first call.
+  // The placeholder for a value of the parent; created at the first call.
   ValueId capture(ValueId outer);
-  // The iteration's number, from which random numbers of their own are made.
+  // Sets the iteration's number, from which each iteration's own random numbers are derived.
   void set_counter(ValueId counter) { counter_ = counter; }
-  // The first of `stem`, `stem_1`, ... that no subgraph of the program was given.
+  // Returns the first of `stem`, `stem_1`, ... that no subgraph of the program has.
   std::string subgraph_name(const std::string& stem);
 
   struct Bound {
@@ -80,26 +80,26 @@ class Recording : public std::enable_shared_from_this<Recording> {
   };
   // In the order of the placeholders.
   const std::vector<Bound>& bound() const { return bound_; }
-  // Of the program around a subgraph.
+  // The bound Variables of the outermost program.
   const std::vector<Bound>& root_bound() const { return parent_ ? parent_->root_bound() : bound_; }
 
-  // A new value of a Variable at the end of the step; a second one replaces the first.
+  // Sets a Variable's value at the end of the step; a second call replaces the first.
   void update(const Variable& v, ValueId next);
   const std::vector<Bound>& updates() const { return updates_; }
-  // Values of free recordings that are used from here on are copied again.
+  // Values of free recordings that are used after this are copied again.
   void forget_copies() { copies_.clear(); }
 
-  // Forgets, and then takes over, what assign() left at the Variables of this program.
+  // Discards, or takes over, the values that assign() left in the Variables of this program.
   void forget_assigned();
   void take_assigned(Location at);
 
   // ---- checkpointed regions
-  // The number of the outermost one that is open, from 1 on; each begin needs its end.
+  // The number of the outermost open region, from 1 on; each begin needs an end.
   int64_t begin_region();
   void end_region() { --region_depth_; }
 
   // ---- operations
-  // The value of a tensor in this graph: its own, a leaf's placeholder, or a copy.
+  // The value of a tensor in this graph: its own, a Variable's placeholder, or a copy.
   ValueId value_of(const Tensor& t, Location at);
   Values call(const std::string& op, std::vector<CallOperand> operands, NamedAttrs attrs,
               Location at);
@@ -133,15 +133,15 @@ class Recording : public std::enable_shared_from_this<Recording> {
   int64_t region_ = 0, region_depth_ = 0;
   std::vector<Bound> bound_, updates_;
   std::map<const VariableState*, ValueId> placeholders_;
-  // Values of free recordings that were copied in.
+  // Values that were copied in from free recordings.
   using Copies = std::map<uint32_t, ValueId>;
   std::map<std::weak_ptr<Recording>, Copies, std::owner_less<>> copies_;
 };
 
 // "path/model.cpp:12".
 std::string text_of(Location at);
-// Throws the failure at a line: "path/model.cpp:12: " before its message; nothing before it where
-// `at` is Location{}: the caller's user knows no line.
+// Throws the failure with a line: "path/model.cpp:12: " before its message; without a prefix if
+// `at` is Location{}, when the caller knows no line.
 [[noreturn]] void throw_at(Location at, Failure failure);
 template <class... Args>
 [[noreturn]] void refuse(Location at, fmt::format_string<Args...> text, Args&&... args) {

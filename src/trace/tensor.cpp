@@ -1,4 +1,4 @@
-// Tensor: what is known of a value, and the functions behind a dot.
+// Tensor: its properties, and the member functions.
 #include "cleave/tensor.h"
 
 #include "cleave/function.h"

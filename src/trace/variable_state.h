@@ -1,4 +1,4 @@
-// What a Variable refers to, and the door through which the library reaches into public handles.
+// The state behind a Variable, and the library's access to the internals of public handles.
 #pragma once
 #include <memory>
 #include <string>
@@ -13,8 +13,8 @@ struct VariableState {
   VariableKind kind = VariableKind::parameter;
   HostTensor value;
   bool requires_grad = true;
-  // What assign() gave it during a trace, of numbers and Variables alone: such a value names no
-  // program, so the trace looks here when it ends.
+  // The value that assign() set during a trace, if it is made only of numbers and Variables: such a
+  // value belongs to no program, so the trace looks here when it ends.
   Tensor assigned = {};
 };
 
