@@ -62,6 +62,6 @@ if(CLEAVE_CCACHE)
       CCACHE_SLOPPINESS=pch_defines,time_macros
       # build folders of one checkout share results, checkouts don't: a precompiled header holds paths
       CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NAMESPACE=${PROJECT_SOURCE_DIR}
-      ${CLEAVE_CCACHE_PROGRAM})
+      ${PROJECT_SOURCE_DIR}/cmake/through_ccache ${CLEAVE_CCACHE_PROGRAM})
   endif()
 endif()
