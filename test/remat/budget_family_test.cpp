@@ -18,6 +18,23 @@
 namespace cleave {
 namespace {
 
+// Without tangents the forward is what the results need.
+TEST(Budget, random_steps_keep_their_bits_and_their_budgets) {
+  const OpRegistry ops = value_or_throw(core_ops());
+  int64_t recomputing = 0;
+  for (uint64_t seed = 100; seed < 120; ++seed) {
+    const random::RandomStep step = value_or_throw(random::as_step(value_or_throw(
+        random::with_gradients(value_or_throw(random::random_graph(ops, seed, {})), ops, seed))));
+    const Result<random::BudgetVerdict> v =
+        random::check_budgets(step.r, ops, {0, .25, .5, .75, 1}, {}, step.forward_results);
+    if (!v.ok() && v.failure().kind == ErrorKind::unsupported) continue;
+    ASSERT_TRUE(v.ok()) << "seed " << seed << ": " << v.failure().message;
+    EXPECT_EQ(v->violation, "") << "seed " << seed;
+    recomputing += v->recomputing;
+  }
+  EXPECT_GT(recomputing, 5);
+}
+
 TEST(Budget, random_graphs_keep_their_bits_and_their_budgets) {
   const OpRegistry ops = value_or_throw(core_ops());
   int64_t programs = 0, recomputing = 0;

@@ -10,6 +10,7 @@
 #include "test/cut/halves.h"
 #include "test/prepared.h"
 #include "test/sample/random_graph.h"
+#include "test/sample/run_program.h"
 
 namespace cleave {
 namespace {
@@ -130,11 +131,20 @@ TEST(Remat, a_training_step_has_points_of_its_frontier) {
   value_or_throw(test::prepare_unfused(step, {.none = true}));
   const std::vector<WholeCandidate> all = value_or_throw(whole_candidates(step, 1, {}));
   ASSERT_GT(all.size(), 1u);
+  CompileOptions options;
+  options.is_cut = true;
+  options.passes.none = true;
+  options.compiler = runtime::CompilerKind::none;
+  const std::map<std::string, Array> given = test::random_inputs(step);
+  const Arrays inputs{given.at("x"), given.at("w")};
+  const Arrays want = value_or_throw(law::run_graph(step, test::core(), inputs, options, 1));
   int with_copies = 0;
   for (const WholeCandidate& candidate : all) {
     const Graph g = value_or_throw(candidate.make());
     EXPECT_TRUE(verify(g).ok());
-    EXPECT_EQ(g.returns().size(), step.returns().size());
+    const Arrays got = value_or_throw(law::run_graph(g, test::core(), inputs, options, 1));
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t k = 0; k < want.size(); ++k) EXPECT_EQ(got[k].f, want[k].f);
     with_copies += g.node_count() > step.node_count();
     EXPECT_EQ(g.node_count() > step.node_count(), candidate.recompute_ns > 0);
   }

@@ -40,8 +40,10 @@ struct Run {
 
 class Checker {
  public:
-  Checker(const RandomGraph& r, const OpRegistry& ops, const RunChoice& choice)
+  Checker(const RandomGraph& r, const OpRegistry& ops, const RunChoice& choice,
+          size_t forward_results)
       : r_(r), threads_(choice.threads) {
+    options_.forward_results = forward_results;
     options_.target = choice.target;
     options_.compiler = choice.compiler;
     options_.fuse = choice.fuse;
@@ -100,7 +102,8 @@ class Checker {
 
  private:
   Result<BudgetFamily> family_of(const Graph& prepared) const {
-    return BudgetFamily::make(prepared, std::make_shared<StagePlanner>(*ops_, options_));
+    return BudgetFamily::make(prepared, std::make_shared<StagePlanner>(*ops_, options_),
+                              options_.forward_results);
   }
 
   void violate(std::string what) {
@@ -215,9 +218,30 @@ class Checker {
 
 }  // namespace
 
+Result<RandomStep> as_step(const RandomGraph& joint) {
+  RandomStep out{joint};
+  const Graph& g = joint.g;
+  out.r.g = Graph(g.name());
+  std::unordered_map<uint32_t, ValueId> map;
+  for (const Placeholder& p : g.placeholders()) {
+    const Role role = p.role == Role::tangent ? Role::input : p.role;
+    CLEAVE_TRY(map[p.value.v],
+               out.r.g.add_placeholder(role, g.name(p.value), g.type(p.value), false, p.sym));
+  }
+  CLEAVE_CHECK(copy_nodes(g, g.order(), out.r.g, map));
+  for (const Return& r : g.returns()) {
+    const bool is_update = r.kind == ReturnKind::update;
+    out.forward_results += r.kind == ReturnKind::result;
+    out.r.g.add_return({map.at(r.value.v), is_update ? ReturnKind::update : ReturnKind::result,
+                        is_update ? map.at(r.target.v) : ValueId{}});
+  }
+  return out;
+}
+
 Result<BudgetVerdict> check_budgets(const RandomGraph& r, const OpRegistry& ops,
-                                    const std::vector<double>& parts, const RunChoice& choice) {
-  return Checker(r, ops, choice).run(parts);
+                                    const std::vector<double>& parts, const RunChoice& choice,
+                                    size_t forward_results) {
+  return Checker(r, ops, choice, forward_results).run(parts);
 }
 
 }  // namespace cleave::random

@@ -20,9 +20,19 @@ struct BudgetVerdict {
   int64_t pytorch = 0;      // programs of mode pytorch that were run
 };
 
+// A joint graph as a training step is: its tangents are inputs, its gradients results after the
+// forward's. And how many results are the forward's.
+struct RandomStep {
+  RandomGraph r;
+  size_t forward_results = 0;
+};
+Result<RandomStep> as_step(const RandomGraph& joint);
+
 // Budgets at `parts` between the least and the largest peak of the graph's family, rising, from 0
-// to 1. Unsupported is an error; other failures are violations.
+// to 1; `forward_results` as in CompileOptions. Unsupported is an error; other failures are
+// violations.
 Result<BudgetVerdict> check_budgets(const RandomGraph& r, const OpRegistry& ops,
-                                    const std::vector<double>& parts, const RunChoice& choice = {});
+                                    const std::vector<double>& parts, const RunChoice& choice = {},
+                                    size_t forward_results = 0);
 
 }  // namespace cleave::random

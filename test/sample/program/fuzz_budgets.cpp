@@ -1,7 +1,8 @@
 // fuzz_budgets [N [SEED [BUDGETS [FOLDER]]]]: N random training graphs from SEED on, each under
 // BUDGETS budgets between its least and its largest peak, with interpreted kernels, each tenth by
-// the compiler; each with options of its own (run_choice.h), each fourth with strides. A graph with
-// a violation is written to FOLDER as wrong_SEED.clv with its inputs.
+// the compiler; each with options of its own (run_choice.h), each third as a step without tangents,
+// each fourth with strides. A graph with a violation is written to FOLDER as wrong_SEED.clv with
+// its inputs.
 // Exit status: 0 nothing is violated, 1 something is.
 #include <chrono>
 
@@ -28,7 +29,13 @@ void one(const OpRegistry& ops, uint64_t seed, const std::vector<double>& parts,
   ++totals.graphs;
   RunChoice choice = draw_choice(seed, seed % 10 == 0);
   choice.pytorch_budget = -1;
-  const Result<BudgetVerdict> v = check_budgets(r, ops, parts, choice);
+  size_t forward_results = 0;
+  if (seed % 3 == 1) {
+    RandomStep step = value_or_throw(as_step(r));
+    r = std::move(step.r);
+    forward_results = step.forward_results;
+  }
+  const Result<BudgetVerdict> v = check_budgets(r, ops, parts, choice, forward_results);
   if (!v.ok() && v.failure().kind == ErrorKind::unsupported) {
     ++totals.unsupported;
     return;
