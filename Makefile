@@ -15,19 +15,30 @@ setup:
 build/%/build.ninja:
 	@cmake --preset $*
 
-# A GPT learns the King James Bible.
-demo: setup
-	@$(MAKE) -s release
+# A GPT learns the King James Bible. Builds the command and its plug-in alone.
+demo:
+	@echo "== demo 1 of 4: packages"
+	@script/setup
+	@echo "== demo 2 of 4: build the command (5 minutes on 2 cores, the first time)"
+	@$(MAKE) -s build/release/build.ninja
+	@$(NINJA) -C build/release cleave_tool
+	@echo "== demo 3 of 4: the text"
 	@script/demo_text build/demo/kjv.txt
+	@echo "== demo 4 of 4: train"
 	@build/release/bin/cleave train --text build/demo/kjv.txt --layers 4 --width 128 --heads 4 \
 	  --context 64 --batch 12 --steps 1000 --out build/demo/gpt.safetensors
 
 # Both compilers; the tests of both, whatever one says, the release tree with the developer scripts
 # as tests; then how each went.
-test: setup
+test:
+	@echo "== test 1 of 4: packages"
+	@script/setup
 	@$(MAKE) -s build/release/build.ninja build/clang/build.ninja
+	@echo "== test 2 of 4: build with g++"
 	@$(NINJA) -C build/release all tests benches
+	@echo "== test 3 of 4: build with clang"
 	@$(NINJA) -C build/clang all tests benches
+	@echo "== test 4 of 4: run the tests of both builds"
 	@script/test_trees "$(CTEST)" build/clang build/release
 
 # What depends on the instruction set goes through all that this machine has in `make test`. This is

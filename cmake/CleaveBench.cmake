@@ -14,6 +14,7 @@ foreach(source IN LISTS bench_sources)
   add_executable(bench_${name} EXCLUDE_FROM_ALL ${source})
   target_include_directories(bench_${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(bench_${name} PRIVATE cleave_bench_graphs cleave_internal
+                                              cleave_test_dependencies
                                               benchmark::benchmark_main benchmark::benchmark)
   add_dependencies(benches bench_${name})
 endforeach()

@@ -1,5 +1,5 @@
 # Libraries: `cleave_dependencies` for the rooms, `cleave_clang_dependencies` for the plug-in,
-# `cleave_tool_dependencies` for the command.
+# `cleave_tool_dependencies` for the command, `cleave_test_dependencies` for tests and benchmarks.
 
 set(CMAKE_THREAD_PREFER_PTHREAD ON)
 find_package(Threads REQUIRED)
@@ -12,11 +12,15 @@ find_path(CLEAVE_XXHASH_INCLUDE xxhash.h REQUIRED)
 
 add_library(cleave_dependencies INTERFACE)
 target_link_libraries(cleave_dependencies INTERFACE
-  fmt::fmt nlohmann_json::nlohmann_json simdjson::simdjson ${CLEAVE_XXHASH}
+  fmt::fmt simdjson::simdjson nlohmann_json::nlohmann_json ${CLEAVE_XXHASH}
   Threads::Threads ${CMAKE_DL_LIBS})
 
 add_library(cleave_tool_dependencies INTERFACE)
 target_link_libraries(cleave_tool_dependencies INTERFACE CLI11::CLI11)
+
+# Of tests and benchmarks.
+add_library(cleave_test_dependencies INTERFACE)
+target_link_libraries(cleave_test_dependencies INTERFACE nlohmann_json::nlohmann_json)
 
 # clang/LLVM 19 as shared libraries, for compiling kernels in process. Their headers are not ours to
 # warn about.

@@ -17,6 +17,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
 else()
   add_check(layers ${scripts}/check_layers)
   add_check(layers_planted python3 ${CMAKE_CURRENT_SOURCE_DIR}/layers/check_layers_test.py)
+  add_check(tests ${scripts}/check_tests)
   add_check(format ${scripts}/format)
   add_check(readme ${scripts}/check_readme)
   add_check(example ${CMAKE_COMMAND} -E env CXX=${CMAKE_CXX_COMPILER} ${scripts}/check_example

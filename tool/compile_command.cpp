@@ -54,8 +54,8 @@ Report joined(Report front, Report program) {
   return program;
 }
 
-nlohmann::ordered_json to_json(const Report& r, const Target& target) {
-  nlohmann::ordered_json stages = nlohmann::ordered_json::array();
+Json to_json(const Report& r, const Target& target) {
+  Json stages = Json::array();
   for (const CompileStage& s : r.stages)
     stages.push_back({{"name", s.name}, {"ms", s.ms}, {"nodes", s.nodes}});
   return {{"stages", stages},

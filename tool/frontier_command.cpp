@@ -35,7 +35,7 @@ Status run(const Options& o) {
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   StagePlanner planner(ops, options);
   CutPeaks peaks(exact, planner);
-  nlohmann::ordered_json points = nlohmann::ordered_json::array();
+  Json points = Json::array();
   for (size_t k = 0; k < exact.points().size(); ++k) {
     const CutPoint& point = exact.points()[k];
     if (o.corners && point.corner < 0) continue;
@@ -43,8 +43,7 @@ Status run(const Options& o) {
     const Result<ForwardBackwardPeak> peak = peaks.at(k);
     if (o.json)
       points.push_back({{"saved_bytes", point.saved_bytes},
-                        {"peak_bytes", peak.ok() ? nlohmann::ordered_json(peak->peak())
-                                                 : nlohmann::ordered_json()},
+                        {"peak_bytes", peak.ok() ? Json(peak->peak()) : Json()},
                         {"recompute_cost_ns", point.cost_ns}});
     else
       fmt::print("{:>14} B saved  {:>14} B at the peak  {:>12.3f} us recomputed{}\n",

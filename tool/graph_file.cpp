@@ -96,8 +96,8 @@ Status write_tensors(const std::string& path, const std::map<std::string, Array>
   });
 }
 
-Status print_json(const nlohmann::ordered_json& json) {
-  put(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+Status print_json(const Json& json) {
+  put(json.text() + "\n");
   return check_stdout();
 }
 

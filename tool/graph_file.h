@@ -1,9 +1,9 @@
 // Reading and writing what commands exchange: graphs as text, tensors as safetensors, JSON.
 #pragma once
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "import/safetensors.h"
 #include "ir/array.h"
 #include "ir/text.h"
@@ -22,6 +22,6 @@ Result<std::map<std::string, Array>> read_tensors(const std::string& path);
 Status write_tensors(const std::string& path, const std::map<std::string, Array>& tensors);
 
 // One line of JSON to stdout. Error (user): it can't be written.
-Status print_json(const nlohmann::ordered_json& json);
+Status print_json(const Json& json);
 
 }  // namespace cleave::tool

@@ -20,8 +20,8 @@ struct Options {
   int time = 0, threads = 0;
 };
 
-nlohmann::ordered_json as_json(const KernelTimes& times) {
-  nlohmann::ordered_json steps = nlohmann::ordered_json::array();
+Json as_json(const KernelTimes& times) {
+  Json steps = Json::array();
   for (const TimedKernel& k : times.kernels)
     steps.push_back({{"name", k.name},
                      {"kind", k.kind},
@@ -79,8 +79,8 @@ Status run(const Options& o) {
     if (times) print_times(*times);
     return {};
   }
-  nlohmann::ordered_json out;
-  out["kernels"] = nlohmann::ordered_json::array();
+  Json out;
+  out["kernels"] = Json::array();
   for (const KernelTraffic& k : report.kernels)
     out["kernels"].push_back({{"name", k.name},
                               {"kind", k.kind},

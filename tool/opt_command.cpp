@@ -21,8 +21,8 @@ struct Options {
 
 size_t rules_of(const Pass& pass) { return pass.run ? 1 : pass.rules.size(); }
 
-nlohmann::ordered_json list_as_json() {
-  nlohmann::ordered_json passes = nlohmann::ordered_json::array();
+Json list_as_json() {
+  Json passes = Json::array();
   for (const PassRow& row : pass_table()) {
     const Pass pass = row.pass();
     passes.push_back({{"name", pass.name},
@@ -48,10 +48,10 @@ void print_list() {
   fmt::print("{} passes, {} rules\n", names.size(), rules);
 }
 
-nlohmann::ordered_json as_json(const std::vector<CompilePass>& reports) {
-  nlohmann::ordered_json passes = nlohmann::ordered_json::array();
+Json as_json(const std::vector<CompilePass>& reports) {
+  Json passes = Json::array();
   for (const CompilePass& r : reports) {
-    nlohmann::ordered_json pass = {
+    Json pass = {
         {"name", r.name}, {"matches", r.matches}, {"nodes", r.nodes}, {"ms", r.ms}};
     for (const RuleCount& c : r.rules)
       pass["rules"].push_back({{"name", c.rule},

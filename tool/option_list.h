@@ -1,5 +1,5 @@
 // The options of one command, declared with the places where their values go. The places hold the
-// defaults. Only option_list.cpp sees the parsing library, whose templates are slow to compile.
+// defaults. Only command_line.cpp sees the parsing library.
 #pragma once
 #include <cstdint>
 #include <string>

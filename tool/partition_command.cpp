@@ -151,16 +151,14 @@ Result<Partition> cut_in_mode(const Options& o, Graph& joint, const OpRegistry& 
   return cut;
 }
 
-nlohmann::ordered_json to_json(const Partition& p, const Figures& figures, const Target& target) {
-  const auto or_null = [](const std::optional<int64_t>& n) {
-    return n ? nlohmann::ordered_json(*n) : nlohmann::ordered_json();
-  };
-  nlohmann::ordered_json out;
-  out["saved"] = nlohmann::ordered_json::array();
+Json to_json(const Partition& p, const Figures& figures, const Target& target) {
+  const auto or_null = [](const std::optional<int64_t>& n) { return n ? Json(*n) : Json(); };
+  Json out;
+  out["saved"] = Json::array();
   for (const SavedValue& v : p.saved)
     out["saved"].push_back(
         {{"name", v.name}, {"bytes", v.bytes}, {"placeholder", v.placeholder}, {"why", v.why}});
-  out["recomputed"] = nlohmann::ordered_json::array();
+  out["recomputed"] = Json::array();
   for (const RecomputedValue& v : p.recomputed)
     out["recomputed"].push_back(
         {{"name", v.name}, {"bytes", v.bytes}, {"flops", v.flops}, {"why", v.why}});

@@ -66,15 +66,15 @@ Result<Answer> solve(const RematGraph& r, double percent, const Options& o) {
   return a;
 }
 
-nlohmann::ordered_json to_json(const RematGraph& r, const Answer& a) {
-  nlohmann::ordered_json out;
+Json to_json(const RematGraph& r, const Answer& a) {
+  Json out;
   out["limit_bytes"] = a.limit;
   out["peak_bytes"] = a.checked.peak;
   out["overhead_percent"] = a.checked.overhead_percent();
   out["bound_percent"] = a.made.percent(a.made.bound_time);
   out["bound_given_order_percent"] = a.made.percent(a.made.bound_given_time);
   out["met"] = a.made.found.met;
-  out["sequence"] = nlohmann::ordered_json::array();
+  out["sequence"] = Json::array();
   for (const plan::TaskId v : a.made.found.steps)
     std::visit([&](const auto& name) { out["sequence"].push_back(name); }, r.names[v]);
   out["solve_ms"] = a.solve_ms;

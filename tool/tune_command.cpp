@@ -17,7 +17,7 @@ struct Options {
   bool json = false;
 };
 
-nlohmann::ordered_json to_json(const Target& target) {
+Json to_json(const Target& target) {
   const MachineRates& r = target.rates;
   return {{"target", target.text()},
           {"product_gflops", r.product_gflops},

@@ -1,7 +1,7 @@
 // Writes .safetensors files: the header's text, then the tensors' bytes.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/write_file.h"
 #include "import/safetensors.h"
 #include "import/safetensors_dtype.h"
@@ -10,13 +10,6 @@ namespace cleave {
 namespace {
 
 constexpr size_t longest_header = 100'000'000;
-
-// "text" with JSON's escapes, or nothing if it isn't UTF-8.
-std::optional<std::string> json_text(const std::string& text) {
-  try {
-    return nlohmann::json(text).dump();
-  } catch (const nlohmann::json::exception&) { return std::nullopt; }
-}
 
 Status check_entry(const std::string& path, const TensorEntry& entry) {
   if (entry.name.empty()) return user_error("{}: name: a tensor's name is empty", path);
@@ -54,7 +47,7 @@ Status append_metadata(const std::string& path, const SafetensorsMetadata& metad
   if (metadata.empty()) return {};
   std::string_view comma = "\"__metadata__\":{";
   for (const auto& [key, value] : metadata) {
-    const auto k = json_text(key), v = json_text(value);
+    const auto k = json_string(key), v = json_string(value);
     if (!k || !v) return user_error("{}: metadata: a key or text is not UTF-8", path);
     json += fmt::format("{}{}:{}", comma, *k, *v);
     comma = ",";
@@ -69,7 +62,7 @@ Result<std::string> header_of(const std::string& path, std::span<const TensorEnt
   CLEAVE_CHECK(append_metadata(path, metadata, json));
   uint64_t begin = 0;
   for (const TensorEntry* entry : order) {
-    const auto name = json_text(entry->name);
+    const auto name = json_string(entry->name);
     if (!name) return user_error("{}: name: a tensor's name is not UTF-8", path);
     const uint64_t end = begin + entry->data.size();
     json += fmt::format(R"({}{}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",

@@ -2,6 +2,27 @@
 
 namespace cleave {
 
+CallOperand::CallOperand(ValueId v) : values{v} {}
+CallOperand::CallOperand(std::vector<ValueId> l) : values(std::move(l)), is_list(true) {}
+CallOperand::CallOperand(double v) : number(v) {}
+CallOperand::CallOperand(int v) : number(v) {}
+CallOperand::CallOperand(bool v) : number(v) {}
+CallOperand::CallOperand(AttrValue v) : number(std::move(v)) {}
+CallOperand::CallOperand(const CallOperand& from) = default;
+CallOperand::CallOperand(CallOperand&& from) noexcept = default;
+CallOperand& CallOperand::operator=(const CallOperand& from) = default;
+CallOperand& CallOperand::operator=(CallOperand&& from) noexcept = default;
+CallOperand::~CallOperand() = default;
+
+Builder::Builder(Graph& graph, const OpRegistry& ops) : graph_(graph), ops_(ops) {}
+Builder::~Builder() = default;
+
+void Builder::fail(Failure f) {
+  if (status_.ok()) status_ = Status(std::move(f));
+}
+
+void Builder::name_next(std::vector<std::string> names) { names_ = std::move(names); }
+
 Values Builder::copy(const Node& node, Values inputs, Attrs attrs) {
   NodeSpec spec;
   spec.op = node.op;
@@ -95,26 +116,6 @@ Values Builder::add(NodeSpec spec) {
 ValueId Builder::call1(const std::string& op, std::vector<CallOperand> operands, NamedAttrs attrs) {
   Values v = call(op, std::move(operands), std::move(attrs));
   return v.empty() ? ValueId::none() : v[0];
-}
-
-ValueId Builder::sum(V x, const std::vector<int64_t>& dims, bool keepdim) {
-  return call1("sum", {x}, {{"dim", dims}, {"keepdim", keepdim}});
-}
-ValueId Builder::mean(V x, const std::vector<int64_t>& dims, bool keepdim) {
-  return call1("mean", {x}, {{"dim", dims}, {"keepdim", keepdim}});
-}
-ValueId Builder::amax(V x, const std::vector<int64_t>& dims, bool keepdim) {
-  return call1("amax", {x}, {{"dim", dims}, {"keepdim", keepdim}});
-}
-ValueId Builder::slice(V x, int64_t dim, Dim start, Dim end, int64_t step) {
-  return call1("slice", {x}, {{"dim", dim}, {"start", start}, {"end", end}, {"step", step}});
-}
-ValueId Builder::convert(V x, DType t) {
-  if (!status_.ok() || type(x).dtype == t) return x;
-  return call1("_to_copy", {x}, {{"dtype", t}});
-}
-ValueId Builder::full(const Shape& size, AttrValue value, DType t) {
-  return call1("full", {}, {{"size", size}, {"fill_value", std::move(value)}, {"dtype", t}});
 }
 
 ValueId Builder::sum_to(V x, const Shape& shape) {

@@ -442,6 +442,15 @@ DimRange SymEnv::range_of(const Dim& d) const {
   return r;
 }
 
+SymEnv::SymEnv() = default;
+SymEnv::SymEnv(const SymEnv& from) = default;
+SymEnv::SymEnv(SymEnv&& from) noexcept = default;
+SymEnv& SymEnv::operator=(const SymEnv& from) = default;
+SymEnv& SymEnv::operator=(SymEnv&& from) noexcept = default;
+SymEnv::~SymEnv() = default;
+
+void SymEnv::declare(const std::string& name, SymInfo info) { symbols_[name] = info; }
+
 void SymEnv::note_size(const Dim& d) {
   if (!d.is_const() && range_of(d).lo < 0) sizes_.insert(d.text());
 }

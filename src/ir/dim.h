@@ -78,7 +78,14 @@ class SymEnv {
  public:
   static constexpr int64_t default_hint = 4096;
 
-  void declare(const std::string& name, SymInfo info) { symbols_[name] = info; }
+  SymEnv();
+  SymEnv(const SymEnv& from);
+  SymEnv(SymEnv&& from) noexcept;
+  SymEnv& operator=(const SymEnv& from);
+  SymEnv& operator=(SymEnv&& from) noexcept;
+  ~SymEnv();
+
+  void declare(const std::string& name, SymInfo info);
   // Records that a tensor has this size, so that it isn't negative where the tensor exists.
   void note_size(const Dim& d);
   const SymInfo* find(const std::string& name) const;

@@ -243,4 +243,26 @@ std::string Graph::loc_text(SourceLoc loc) const {
   return loc.file == 0 ? "" : fmt::format("{}:{}", files_[loc.file], loc.line);
 }
 
+Result<NodeId> Graph::add_node(NodeSpec spec) { return take_node(spec); }
+
+void Graph::set_attr(NodeId n, uint16_t arg, AttrValue value) {
+  note_edit(n);
+  nodes_[n.v].attrs.set(arg, std::move(value));
+}
+
+void Graph::set_strides(ValueId v, std::optional<std::vector<Dim>> strides) {
+  note_edit(values_[v.v].def);
+  values_[v.v].type.strides = std::move(strides);
+}
+
+void Graph::set_returns(std::vector<Return> r) {
+  ++edits_;
+  returns_ = std::move(r);
+}
+
+void Graph::add_return(Return r) {
+  ++edits_;
+  returns_.push_back(r);
+}
+
 }  // namespace cleave

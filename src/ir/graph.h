@@ -136,16 +136,13 @@ class Graph {
 
   // ---- nodes
   // Checks operands and attributes, and infers the result types.
-  Result<NodeId> add_node(NodeSpec spec) { return take_node(spec); }
+  Result<NodeId> add_node(NodeSpec spec);
   // The same, but `spec` is moved from only if a node is made.
   Result<NodeId> take_node(NodeSpec& spec);
   const Node& node(NodeId n) const { return nodes_[n.v]; }
   // Replaces an attribute by one that doesn't change the inferred types, such as a rewritten
   // subgraph.
-  void set_attr(NodeId n, uint16_t arg, AttrValue value) {
-    note_edit(n);
-    nodes_[n.v].attrs.set(arg, std::move(value));
-  }
+  void set_attr(NodeId n, uint16_t arg, AttrValue value);
   void set_loc(NodeId n, SourceLoc loc) { nodes_[n.v].loc = loc; }
   void set_tag(NodeId n, CheckpointTag tag) { nodes_[n.v].tag = tag; }
   // The number of ids ever allocated, for tables indexed by id.
@@ -175,10 +172,7 @@ class Graph {
   Status rename(ValueId v, const std::string& name);
   // A name derived from `stem` that is not in use.
   std::string fresh_name(const std::string& stem);
-  void set_strides(ValueId v, std::optional<std::vector<Dim>> strides) {
-    note_edit(values_[v.v].def);
-    values_[v.v].type.strides = std::move(strides);
-  }
+  void set_strides(ValueId v, std::optional<std::vector<Dim>> strides);
 
   // ---- uses and edits
   std::vector<Use> uses(ValueId v) const;
@@ -195,14 +189,8 @@ class Graph {
 
   // ---- returns
   const std::vector<Return>& returns() const { return returns_; }
-  void set_returns(std::vector<Return> r) {
-    ++edits_;
-    returns_ = std::move(r);
-  }
-  void add_return(Return r) {
-    ++edits_;
-    returns_.push_back(r);
-  }
+  void set_returns(std::vector<Return> r);
+  void add_return(Return r);
   bool is_joint() const;  // has a tangent placeholder or a gradient
 
   // ---- source files

@@ -7,6 +7,23 @@
 
 namespace cleave {
 
+template <class T>
+Slot<T>::Slot(const Slot& from) = default;
+template <class T>
+Slot<T>::Slot(Slot&& from) noexcept = default;
+template <class T>
+Slot<T>& Slot<T>::operator=(const Slot& from) = default;
+template <class T>
+Slot<T>& Slot<T>::operator=(Slot&& from) noexcept = default;
+template <class T>
+Slot<T>::~Slot() = default;
+template class Slot<InferFn>;
+template class Slot<ReferenceFn>;
+template class Slot<DecomposeFn>;
+template class Slot<GradFn>;
+template class Slot<LowerPtr>;
+template class Slot<CostFn>;
+
 Status OpRegistry::add(OpDef def) {
   if (by_name_.contains(def.name)) return user_error("operator '{}' is defined already", def.name);
   CLEAVE_TRY(def.schema, parse_schema(def.signature));

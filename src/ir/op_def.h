@@ -22,8 +22,8 @@
 
 #include "ir/array.h"
 #include "ir/ids.h"
+#include "ir/sample.h"
 #include "ir/schema.h"
-#include "ir/type.h"
 
 namespace cleave {
 
@@ -54,6 +54,13 @@ class Slot {
   const T& operator*() const { return rule_; }
   const T* operator->() const { return &rule_; }
   const std::string& reason() const { return reason_; }
+
+  // Not inline: each entry of an operator makes, moves and destroys six slots.
+  Slot(const Slot& from);
+  Slot(Slot&& from) noexcept;
+  Slot& operator=(const Slot& from);
+  Slot& operator=(Slot&& from) noexcept;
+  ~Slot();
 
  private:
   T rule_{};
@@ -104,75 +111,6 @@ constexpr bool has(Trait set, Trait one) {
 // Whether each call in the program must run exactly once: the cut never recomputes it.
 constexpr bool runs_once(Trait set) { return has(set, Trait::effect | Trait::collective); }
 
-// Contents of a sample operand.
-struct SampleTensor {
-  Type type;
-  double lo = -2, hi = 2;      // uniform in [lo, hi); integers in [lo, hi)
-  int distinct = 0;            // > 0: only this many distinct values, to create ties
-  std::vector<double> values;  // if not empty, exactly these
-
-  SampleTensor range(double a, double b) const {
-    auto t = *this;
-    t.lo = a;
-    t.hi = b;
-    return t;
-  }
-  SampleTensor ties(int n) const {
-    auto t = *this;
-    t.distinct = n;
-    return t;
-  }
-  SampleTensor with(std::vector<double> v) const {
-    auto t = *this;
-    t.values = std::move(v);
-    return t;
-  }
-};
-
-// A tensor, none, a number, or a list of tensors.
-struct SampleOperand {
-  std::vector<SampleTensor> tensors;  // one, or the items of a list
-  bool is_list = false, is_none = false;
-  AttrValue number;  // not none: a number is given for the operand
-
-  SampleOperand(SampleTensor t) : tensors{std::move(t)} {}
-  SampleOperand(std::vector<SampleTensor> l) : tensors(std::move(l)), is_list(true) {}
-  SampleOperand(std::nullopt_t) : is_none(true) {}
-  SampleOperand(double v) : number(v) {}
-  SampleOperand(int v) : number(v) {}
-  SampleOperand(bool v) : number(v) {}
-};
-
-struct Sample {
-  std::vector<SampleOperand> operands;
-  // A Graph is given as its text (a string); the last graph of the text is used.
-  std::vector<std::pair<std::string, AttrValue>> attrs = {};
-};
-
-struct Reject {
-  std::string rule;  // "C1"
-  Sample call;
-  std::string message;  // the full text of the failure
-};
-
-// Sample tensors by dtype: f32({2,3}), i64({4}).range(0, 9), boolean({2}).
-inline SampleTensor sample(DType d, std::vector<int64_t> shape) {
-  return {Type(d, Shape(shape.begin(), shape.end())), -2, 2, 0, {}};
-}
-inline SampleTensor f64(std::vector<int64_t> s) { return sample(DType::f64, std::move(s)); }
-inline SampleTensor f32(std::vector<int64_t> s) { return sample(DType::f32, std::move(s)); }
-inline SampleTensor bf16(std::vector<int64_t> s) { return sample(DType::bf16, std::move(s)); }
-inline SampleTensor f16(std::vector<int64_t> s) { return sample(DType::f16, std::move(s)); }
-inline SampleTensor i64(std::vector<int64_t> s) {
-  return sample(DType::i64, std::move(s)).range(-9, 10);
-}
-inline SampleTensor i32(std::vector<int64_t> s) {
-  return sample(DType::i32, std::move(s)).range(-9, 10);
-}
-inline SampleTensor boolean(std::vector<int64_t> s) {
-  return sample(DType::boolean, std::move(s)).range(0, 2);
-}
-
 struct OpDef {
   std::string name;
   std::string signature;  // ATen's notation, parsed into `schema` by the registry
@@ -198,6 +136,13 @@ struct OpDef {
   // none.
   std::string file = {};
 };
+
+extern template class Slot<InferFn>;
+extern template class Slot<ReferenceFn>;
+extern template class Slot<DecomposeFn>;
+extern template class Slot<GradFn>;
+extern template class Slot<LowerPtr>;
+extern template class Slot<CostFn>;
 
 // The operators of one compiler: cleave's and the host program's. Copies share the entries.
 class OpRegistry {

@@ -2,6 +2,20 @@
 
 namespace cleave {
 
+OpView::OpView(const OpDef& def, std::vector<ValueId> inputs, std::vector<const Type*> types,
+               uint32_t list_size, const Attrs& attrs, const SymEnv& env,
+               std::vector<const Type*> out_types)
+    : def_(&def), inputs_(std::move(inputs)), types_(std::move(types)), list_size_(list_size),
+      attrs_(&attrs), env_(&env), out_types_(std::move(out_types)) {}
+
+RunView::RunView(OpView call, RunGraph run) : OpView(std::move(call)), run_(run) {}
+
+GradView::GradView(OpView call, Values outs, Values douts, std::vector<bool> needs)
+    : OpView(std::move(call)), outs_(std::move(outs)), douts_(std::move(douts)),
+      needs_(std::move(needs)) {}
+
+Values GradView::no_grads() const { return Values(inputs().size()); }
+
 int OpView::flat(int operand) const {
   int list = def_->schema.list_operand;
   if (list < 0 || operand <= list) return operand;

@@ -18,9 +18,7 @@ class OpView {
   // each id, null if the id is none or number; `out_types` is empty until the results are known.
   OpView(const OpDef& def, std::vector<ValueId> inputs, std::vector<const Type*> types,
          uint32_t list_size, const Attrs& attrs, const SymEnv& env,
-         std::vector<const Type*> out_types = {})
-      : def_(&def), inputs_(std::move(inputs)), types_(std::move(types)), list_size_(list_size),
-        attrs_(&attrs), env_(&env), out_types_(std::move(out_types)) {}
+         std::vector<const Type*> out_types = {});
 
   const OpDef& def() const { return *def_; }
   const std::string& name() const { return def_->name; }
@@ -86,7 +84,7 @@ using RunGraph = Result<Arrays> (*)(const Graph&, std::span<const Array* const>)
 // What a reference rule sees: the call, and the oracle's function for running a subgraph.
 class RunView : public OpView {
  public:
-  explicit RunView(OpView call, RunGraph run = nullptr) : OpView(std::move(call)), run_(run) {}
+  explicit RunView(OpView call, RunGraph run = nullptr);
   Result<Arrays> run(const Graph& g, std::span<const Array* const> operands) const;
 
  private:
@@ -103,9 +101,7 @@ using Differentiate = Result<Values> (*)(Graph& g, const OpRegistry& ops, const 
 // What a gradient rule sees: the call, its results, and the cotangents that reached them.
 class GradView : public OpView {
  public:
-  GradView(OpView call, Values outs, Values douts, std::vector<bool> needs)
-      : OpView(std::move(call)), outs_(std::move(outs)), douts_(std::move(douts)),
-        needs_(std::move(needs)) {}
+  GradView(OpView call, Values outs, Values douts, std::vector<bool> needs);
 
   ValueId out(int k) const { return outs_[k]; }
   // none if no cotangent reached result k.
@@ -114,7 +110,7 @@ class GradView : public OpView {
   bool needs(int operand) const { return needs_[flat(operand)]; }
   bool list_needs(int k) const { return needs_[flat(def().schema.list_operand) + k]; }
   // A list of none, one for each operand with list items expanded.
-  Values no_grads() const { return Values(inputs().size()); }
+  Values no_grads() const;
 
   // For operators with subgraphs: the gradient sweep's function for differentiating one, and its
   // cache of derived subgraphs (bug: the rule was called without a sweep).

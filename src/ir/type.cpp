@@ -6,6 +6,20 @@
 
 namespace cleave {
 
+Type::Type() = default;
+Type::Type(DType d, Shape s) : dtype(d), shape(std::move(s)) {}
+Type::Type(const Type& from) = default;
+Type::Type(Type&& from) noexcept = default;
+Type& Type::operator=(const Type& from) = default;
+Type& Type::operator=(Type&& from) noexcept = default;
+Type::~Type() = default;
+
+Type Type::none() {
+  Type t;
+  t.is_none = true;
+  return t;
+}
+
 bool Type::is_static() const {
   const auto is_const = [](const Dim& d) { return d.is_const(); };
   return std::ranges::all_of(shape, is_const) &&

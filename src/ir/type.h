@@ -31,13 +31,15 @@ struct Type {
   Shape shape;
   std::optional<std::vector<Dim>> strides;
 
-  Type() = default;
-  Type(DType d, Shape s) : dtype(d), shape(std::move(s)) {}
-  static Type none() {
-    Type t;
-    t.is_none = true;
-    return t;
-  }
+  // Not inline: types are made and destroyed in nearly every file.
+  Type();
+  Type(DType d, Shape s);
+  Type(const Type& from);
+  Type(Type&& from) noexcept;
+  Type& operator=(const Type& from);
+  Type& operator=(Type&& from) noexcept;
+  ~Type();
+  static Type none();
 
   int64_t rank() const { return static_cast<int64_t>(shape.size()); }
   bool is_static() const;  // no symbol in sizes and strides

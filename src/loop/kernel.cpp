@@ -8,6 +8,14 @@
 
 namespace cleave::loop {
 
+Stmt::Stmt() = default;
+Stmt::Stmt(Node n) : node(std::move(n)) {}
+Stmt::Stmt(const Stmt& from) = default;
+Stmt::Stmt(Stmt&& from) noexcept = default;
+Stmt& Stmt::operator=(const Stmt& from) = default;
+Stmt& Stmt::operator=(Stmt&& from) noexcept = default;
+Stmt::~Stmt() = default;
+
 std::string_view name_of(ReduceOp op) {
   constexpr std::string_view names[] = {"sum", "prod", "max", "min", "any", "all"};
   return names[static_cast<int>(op)];

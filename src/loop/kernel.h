@@ -92,8 +92,18 @@ struct Check {
                            // is the whole message
   bool from_zero = false;  // the range is [0, bound), and the message says so
 };
+// Its copies are not inline: a variant of eight kinds is large in each file that makes one.
 struct Stmt {
-  std::variant<For, Let, Define, Assign, Reduce, Store, If, Check> node;
+  using Node = std::variant<For, Let, Define, Assign, Reduce, Store, If, Check>;
+  Node node;
+
+  Stmt();
+  Stmt(Node n);
+  Stmt(const Stmt& from);
+  Stmt(Stmt&& from) noexcept;
+  Stmt& operator=(const Stmt& from);
+  Stmt& operator=(Stmt&& from) noexcept;
+  ~Stmt();
 };
 
 enum class Access : uint8_t { read, write, update, local };

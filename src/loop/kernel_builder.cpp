@@ -19,6 +19,21 @@ bool Layout::is_contiguous() const {
 
 int64_t Layout::numel() const { return numel_of(shape); }
 
+KernelSheet::KernelSheet(Kernel& k) : kernel(k), open{&k.body} {}
+
+KernelBuilder::KernelBuilder(Kernel& kernel, std::vector<Bound> operands,
+                             std::vector<Bound> results)
+    : own_(std::make_unique<KernelSheet>(kernel)), sheet_(*own_), operands_(std::move(operands)),
+      results_(std::move(results)) {}
+
+KernelBuilder::KernelBuilder(KernelSheet& sheet, std::vector<Bound> operands,
+                             std::vector<Bound> results)
+    : sheet_(sheet), operands_(std::move(operands)), results_(std::move(results)) {}
+
+KernelBuilder::~KernelBuilder() = default;
+
+void KernelBuilder::emit(Stmt s) { sheet_.open.back()->push_back(std::move(s)); }
+
 Expr KernelBuilder::fresh_var(const std::string& name, DType type) {
   int64_t id = sheet_.next_var++;
   return make_var(id, fmt::format("{}{}", name, id), type);

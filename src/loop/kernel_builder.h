@@ -41,19 +41,16 @@ struct KernelSheet {
   Kernel& kernel;
   std::vector<Block*> open;
   int64_t next_var = 0;
-  explicit KernelSheet(Kernel& k) : kernel(k), open{&k.body} {}
+  explicit KernelSheet(Kernel& k);
 };
 
 class KernelBuilder {
  public:
   // `operands` is one per flat operand (list items spread), `results` one per result.
-  KernelBuilder(Kernel& kernel, std::vector<Bound> operands, std::vector<Bound> results)
-      : own_(std::make_unique<KernelSheet>(kernel)), sheet_(*own_), operands_(std::move(operands)),
-        results_(std::move(results)) {}
+  KernelBuilder(Kernel& kernel, std::vector<Bound> operands, std::vector<Bound> results);
   // Writes on a sheet of others, which outlives it.
-  KernelBuilder(KernelSheet& sheet, std::vector<Bound> operands, std::vector<Bound> results)
-      : sheet_(sheet), operands_(std::move(operands)), results_(std::move(results)) {}
-  virtual ~KernelBuilder() = default;
+  KernelBuilder(KernelSheet& sheet, std::vector<Bound> operands, std::vector<Bound> results);
+  virtual ~KernelBuilder();
   KernelBuilder(const KernelBuilder&) = delete;
   KernelBuilder& operator=(const KernelBuilder&) = delete;
 
@@ -111,7 +108,7 @@ class KernelBuilder {
 
  private:
   void for_(Expr extent, ForKind kind, const std::function<void(Expr)>& body);
-  void emit(Stmt s) { sheet_.open.back()->push_back(std::move(s)); }
+  void emit(Stmt s);
   Expr address(const Bound& b, const Exprs& index) const;
 
   std::unique_ptr<KernelSheet> own_;  // where it isn't another's

@@ -26,15 +26,14 @@ namespace cleave {
 class OpEntries {
  public:
   struct Item {
-    Item(OpDef def) : entry(std::move(def)) {}
+    Item(OpDef def);
+    ~Item();
     mutable OpDef entry;  // a list's items are const
   };
-  OpEntries(std::initializer_list<Item> items) {
-    entries_.reserve(items.size());
-    for (const Item& item : items) entries_.push_back(std::move(item.entry));
-  }
-  OpEntries(std::vector<OpDef> entries) : entries_(std::move(entries)) {}
-  std::vector<OpDef> take() && { return std::move(entries_); }
+  OpEntries(std::initializer_list<Item> items);
+  OpEntries(std::vector<OpDef> entries);
+  ~OpEntries();
+  std::vector<OpDef> take() &&;
 
  private:
   std::vector<OpDef> entries_;

@@ -262,7 +262,7 @@ void lower_put(loop::KernelBuilder& k, const OpView& op) {
 }
 
 // An absent item of a list.
-SampleTensor absent() { return {Type::none(), 0, 1, 0, {}}; }
+SampleTensor absent() { return SampleTensor(Type::none()).range(0, 1); }
 
 using List = std::vector<SampleTensor>;
 

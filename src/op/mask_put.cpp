@@ -145,7 +145,7 @@ void lower_mask_put(loop::KernelBuilder& k, const OpView& op) {
 std::vector<Sample> mask_put_samples() {
   using List = std::vector<SampleTensor>;
   const SampleAttrs add = {{"accumulate", true}};
-  const SampleTensor absent{Type::none(), 0, 1, 0, {}};
+  const SampleTensor absent = SampleTensor(Type::none()).range(0, 1);
   return {{{f32({4, 3}), List{boolean({4, 3})}, f32({})}},
           {{f32({4, 3}), List{boolean({4})}, f32({3})}},
           {{f32({4, 3}), List{boolean({4})}, f32({1, 1})}, add},

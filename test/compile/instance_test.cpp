@@ -1,4 +1,5 @@
 // Compiled programs: memory, failures, instances, threads, compilers, the dump.
+// tests: executable.cpp bound_program.cpp
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,6 @@
 // The same bits in every mode and at every budget, in mixed precision too: rules that round
 // otherwise must see one graph in all of them.
+// tests: pytorch_program.cpp
 #include <gtest/gtest.h>
 
 #include "compile/pytorch_program.h"

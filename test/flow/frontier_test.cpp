@@ -1,4 +1,5 @@
 // The frontier against all choices of small graphs, and at sizes where its answer is known.
+// tests: partition_frontier.cpp
 #include "flow/partition_frontier.h"
 
 #include <algorithm>

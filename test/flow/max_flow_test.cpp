@@ -1,4 +1,5 @@
 // Both solvers against all cuts of small networks, against each other, and after changes.
+// tests: dinic.cpp
 #include "flow/max_flow.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Gradients of whole small networks against central differences.
+// tests: add_gradients.cpp
 #include <gtest/gtest.h>
 
 #include "grad/grad.h"

@@ -1,4 +1,5 @@
 // The rules of src/import/safetensors.h, each by a file that breaks it and the exact message.
+// tests: safetensors_write.cpp
 #include "import/safetensors.h"
 
 #include <fcntl.h>

@@ -1,4 +1,6 @@
 // Pictures: labels keep apart, the memory profile adds up to the plan, drawings name what is saved.
+// tests: memory_profile.cpp trade_chart.cpp
+// tests: axis.cpp cut_drawing.cpp cut_plots.cpp labels.cpp memory_chart.cpp svg.cpp
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

@@ -1,4 +1,5 @@
 // The oracle: rounding, exactness, symbols, freeing, errors.
+// tests: array_memory.cpp graph_run.cpp
 #include <gtest/gtest.h>
 
 #include "interp/array_memory.h"

@@ -1,4 +1,5 @@
 // Dead code, common subexpressions, order, copies, extraction.
+// tests: edit_copy.cpp edit_sort.cpp
 #include "ir/edit.h"
 
 #include <gtest/gtest.h>

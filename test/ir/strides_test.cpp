@@ -1,4 +1,5 @@
 // Where elements lie by a type's strides: how far they reach, and whether two lie in one place.
+// tests: result_strides.cpp
 #include "ir/strides.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // Kernels' text by hand: what is read, and each refusal with its place.
+// tests: parse_expr.cpp parse_number.cpp parse_statement.cpp print.cpp difference.cpp
 #include "loop/parse.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // Steps in another order, results over dead operands, checks that earlier steps have made.
+// tests: early_steps.cpp reuse_dead.cpp drop_redundant_checks.cpp step_uses.cpp
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Which calls autocast casts: cases as text, the graph before and after.
+// tests: autocast_policy.cpp
 #include "pass/autocast.h"
 
 #include <gtest/gtest.h>

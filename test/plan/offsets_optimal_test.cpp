@@ -1,4 +1,6 @@
 // The least height of small problems against brute force, large ones against the validator.
+// tests: offsets_best_fit.cpp offsets_core.cpp offsets_fit_tree.cpp offsets_floors.cpp
+// tests: offsets_problem.cpp offsets_search.cpp offsets_skyline.cpp
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // The offset planner against its validator, and the validator against planted mistakes.
+// tests: offsets_verify.cpp
 #include "plan/offsets.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // Orders against complete enumeration on small graphs, and the cases of known answers.
+// tests: list_schedule.cpp series_parallel.cpp
 #include "plan/order.h"
 
 #include <gtest/gtest.h>

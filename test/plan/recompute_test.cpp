@@ -1,4 +1,5 @@
 // Plans with recomputations against complete search on tiny graphs; bounds never above it.
+// tests: recompute_bound.cpp moment_cut.cpp
 #include "plan/recompute.h"
 
 #include <gtest/gtest.h>

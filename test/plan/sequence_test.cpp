@@ -1,4 +1,5 @@
 // The sequence under edit against the simulator, and the simulator against sums by hand.
+// tests: simulate.cpp
 #include "plan/sequence.h"
 
 #include <gtest/gtest.h>

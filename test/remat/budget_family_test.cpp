@@ -1,4 +1,5 @@
 // Programs under memory budgets.
+// tests: budget_family.cpp
 #include "test/sample/check_budgets.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // Tags that contradict each other, and what an exact cut tells of each value.
+// tests: explain_cut.cpp
 #include "remat/cut_graph.h"
 
 #include "remat/explain_cut.h"

@@ -1,4 +1,5 @@
 // The engine: what patterns match, what becomes of the graph, what is refused.
+// tests: match.cpp matcher.cpp pattern.cpp replace.cpp
 #include "rewrite/rule_set.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,6 @@
 // Attention against plain loops in double: every dtype, layout, mask, group and instruction set.
+// tests: attention_block.cpp attention_block_plain.cpp attention_block_avx2.cpp
+// tests: attention_block_avx512.cpp
 #include "runtime/attention.h"
 
 #include <gtest/gtest.h>

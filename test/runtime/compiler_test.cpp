@@ -1,4 +1,6 @@
 // Both compilers: what compiles runs, what doesn't says why, at once and always the same.
+// tests: cc_compiler.cpp subprocess.cpp open_clang.cpp
+// tests: clang/clang_compiler.cpp clang/front_end.cpp clang/jit_loader.cpp
 #include "runtime/compiler.h"
 
 #include <gtest/gtest.h>

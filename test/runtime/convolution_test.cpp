@@ -1,5 +1,7 @@
 // Convolutions against plain loops in double: every product and dtype; shapes with strides,
 // padding, dilation, groups, positions too few and too many; the same bits on one thread and two.
+// tests: convolution_image.cpp convolution_weight.cpp convolution_windows.cpp
+// tests: convolution_windows_avx512.cpp
 #include "runtime/convolution.h"
 
 #include <gtest/gtest.h>

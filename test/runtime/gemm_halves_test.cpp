@@ -1,5 +1,6 @@
 // Products of bf16 and f16: every kernel that this processor can run, and operands that are f32 in
 // memory, against sums in double.
+// tests: gemm_block_avx512bf16.cpp
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,4 +1,5 @@
 // Products against a plain triple loop in double: every dtype, layout, cut and epilogue.
+// tests: gemm_block.cpp gemm_block_plain.cpp gemm_block_avx2.cpp gemm_block_avx512.cpp gemm_cut.cpp
 #include "runtime/gemm.h"
 
 #include <gtest/gtest.h>

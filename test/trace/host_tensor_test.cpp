@@ -1,4 +1,5 @@
 // HostTensor and Generator.
+// tests: generator.cpp base/host_tensor.cpp
 #include <gtest/gtest.h>
 
 #include <cmath>

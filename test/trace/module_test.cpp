@@ -1,4 +1,5 @@
 // Modules: state names as PyTorch's, initial values, sharing, modes.
+// tests: layer.cpp layer_norm.cpp layer_recurrent.cpp layer_spatial.cpp layer_transformer.cpp
 #include <gtest/gtest.h>
 
 #include <cmath>

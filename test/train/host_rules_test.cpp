@@ -1,4 +1,5 @@
 // Rewrite rules that the host program gives, by the public headers.
+// tests: pass/host_rules.cpp
 #include <gtest/gtest.h>
 
 #include "cleave/cleave.h"

@@ -1,5 +1,6 @@
 // Optimizers against the same formulas in plain double-precision C++, over 50 steps; learning-rate
 // schedules.
+// tests: trace/optimizer.cpp trace/optimizer_rule.cpp
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,6 +1,5 @@
 // Trajectories that test/peer/optim.py wrote with PyTorch's optimizers: 50 steps agree.
-// CLEAVE_PEERS
-// names the folder; without it the test is skipped.
+// CLEAVE_PEERS names the folder (test/peer/write_cases.py); without it the test is skipped.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,5 @@
 // The parser's rules P1 to P20 of doc/ir.md, each by texts that break it and the exact message.
+// tests: parse_statement.cpp parse_literal.cpp lex.cpp
 #include "test/ir/toy_text.h"
 
 namespace cleave {

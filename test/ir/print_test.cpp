@@ -1,4 +1,5 @@
 // parse(print(g)) == g, and the one form in which a graph is printed.
+// tests: print_text.cpp parse.cpp
 #include "test/ir/toy_text.h"
 
 namespace cleave {

@@ -20,13 +20,14 @@ TEST(Record, nodes_with_their_lines) {
     const Tensor z = y * 2.0 + 1;
     return relu(z);
   });
-  EXPECT_EQ(print(g), fmt::format("graph @main(%a: input f32[2,3], %b: input f32[3,4]) {{\n"
-                                  "  %mm = mm(%a, %b) : f32[2,4]  # record_test.cpp:{}\n"
-                                  "  %mul = mul(%mm; other=2.0) : f32[2,4]  # record_test.cpp:{}\n"
-                                  "  %add = add(%mul; other=1) : f32[2,4]  # record_test.cpp:{}\n"
-                                  "  %relu = relu(%add) : f32[2,4]  # record_test.cpp:{}\n"
-                                  "  return %relu\n}}\n",
-                                  line + 2, line + 3, line + 3, line + 4));
+  EXPECT_EQ(print(g),
+            fmt::format("graph @main(%a: input f32[2,3], %b: input f32[3,4]) {{\n"
+                        "  %mm = mm(%a, %b) : f32[2,4]  # recording_test.cpp:{}\n"
+                        "  %mul = mul(%mm; other=2.0) : f32[2,4]  # recording_test.cpp:{}\n"
+                        "  %add = add(%mul; other=1) : f32[2,4]  # recording_test.cpp:{}\n"
+                        "  %relu = relu(%add) : f32[2,4]  # recording_test.cpp:{}\n"
+                        "  return %relu\n}}\n",
+                        line + 2, line + 3, line + 3, line + 4));
 }
 
 TEST(Record, names) {

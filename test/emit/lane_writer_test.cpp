@@ -1,5 +1,6 @@
 // Loops in lanes: compiled kernels leave the bits in memory that bytecode leaves, read nothing
 // outside their buffers, and name the first failed index.
+// tests: lane_expr.cpp lane_reduce.cpp
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,11 +1,14 @@
-#include "tool/option_list.h"
+#include "tool/command_line.h"
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <type_traits>
+
+#include "base/edit_distance.h"
 
 namespace cleave::tool {
 namespace {
@@ -41,6 +44,31 @@ void add_number(CLI::App& app, const std::string& names, T& value, const std::st
                                               : "UINT");
 }
 
+std::vector<std::string> options_of(const CLI::App& app) {
+  std::vector<std::string> out;
+  for (const CLI::Option* o : app.get_options())
+    for (const std::string& name : o->get_lnames()) out.push_back("--" + name);
+  return out;
+}
+
+// What the option parser refuses, in one line with the way out.
+Failure option_failure(const CLI::App& command, const CLI::ParseError& e,
+                       const std::vector<std::string>& words) {
+  const std::string hint = fmt::format("; see `cleave help {}`", command.get_name());
+  for (const std::string& word : words)
+    if (word.size() > 2 && word.starts_with("--")) {
+      const std::string name = word.substr(0, word.find('='));
+      const auto known = options_of(command);
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      const std::string near = nearest_word(name, known);
+      return user_error("unknown option {}{}{}", name,
+                        near.empty() ? "" : fmt::format("; did you mean {}?", near), hint);
+    }
+  std::string text = e.what();
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  return user_error("{}{}", text, hint);
+}
+
 }  // namespace
 
 void OptionList::required(const std::string& name, std::string& value, const std::string& what) {
@@ -70,6 +98,44 @@ void OptionList::option(const std::string& names, std::vector<std::string>& valu
 }
 void OptionList::flag(const std::string& name, bool& value, const std::string& what) {
   app_.add_flag(name, value, what);
+}
+
+std::string nearest_word(const std::string& word, const std::vector<std::string>& known) {
+  std::string best;
+  size_t least = 1 + std::min<size_t>(word.size(), 64) / 2;
+  if (word.size() > 64) return best;
+  for (const std::string& k : known)
+    if (size_t d = edit_distance(word, k); d < least) least = d, best = k;
+  return best;
+}
+
+CommandLine::CommandLine() : app_(std::make_unique<CLI::App>("cleave", "cleave")) {
+  app_->set_help_flag();
+}
+CommandLine::~CommandLine() = default;
+
+OptionList CommandLine::add_command(const std::string& name, const std::string& summary) {
+  CLI::App* const command = app_->add_subcommand(name, summary);
+  command->set_help_flag();
+  return OptionList(*command);
+}
+
+Status CommandLine::read(const std::string& command, int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  // The parser would take the next word for the value.
+  for (const std::string& word : words)
+    if (word.starts_with("--") && word.ends_with('=') && word.find('=') == word.size() - 1)
+      return user_error("{}: expected a value after `=`", word);
+  try {
+    app_->parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return option_failure(*app_->get_subcommand(command), e, words);
+  }
+  return {};
+}
+
+std::string CommandLine::help(const std::string& command) const {
+  return app_->get_subcommand(command)->help();
 }
 
 }  // namespace cleave::tool

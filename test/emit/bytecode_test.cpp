@@ -1,4 +1,5 @@
 // Kernels by hand, read from their text and run as bytecode, in one piece and in several.
+// tests: instruction.cpp
 #include <gtest/gtest.h>
 
 #include <cstring>
