@@ -1,4 +1,4 @@
-// Which calls of convolution and its backward the runtime covers.
+// Decides which calls of convolution and its backward the runtime covers.
 #include "op/convolution.h"
 
 namespace cleave {
@@ -7,7 +7,7 @@ namespace {
 using loop::ConvolutionForm;
 using Ints = std::vector<int64_t>;
 
-// The last dims; those before them are `missing`.
+// The entries from `first` on, right-aligned in three; absent ones are `missing`.
 ConvolutionForm::Sizes last_three(const Ints& list, size_t first, int64_t missing) {
   ConvolutionForm::Sizes out = {missing, missing, missing};
   const size_t count = list.size() - first;
@@ -15,7 +15,7 @@ ConvolutionForm::Sizes last_three(const Ints& list, size_t first, int64_t missin
   return out;
 }
 
-// Of types that are static, with nothing of size 0.
+// Returns nothing unless the types are static and no dim has size 0.
 std::optional<ConvolutionForm> form_of(const OpView& op, const Type& input, const Type& weight,
                                        const Type& output) {
   for (const Type* t : {&input, &weight, &output})
