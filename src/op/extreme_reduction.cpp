@@ -2,7 +2,6 @@
 // amin(self; dim, keepdim)    the smallest
 //   (C1) dims in range  (C2) each once  (C3) every folded dim has an element
 // argmax(self; dim, keepdim)  position of the largest: the first of equal ones, or the first NaN;
-//
 // argmin(self; dim, keepdim)  without dim, a position in the row-major order of self
 //   (C1) dim in range  (C3) every folded dim has an element  (C4) self is not bool
 //

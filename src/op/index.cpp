@@ -14,9 +14,9 @@
 // outside is an error that names it, reported before anything is written. If several writes have
 // the same position, the last one in row-major order of the broadcast indices wins; sums are added
 // in that order, bool by "or". Masks (bool, u8) are Unsupported, because the size of their result
-// depends on values, except for a single bool mask of index_put (mask_put.h). Gradient: overwritten
-// elements have none; as in PyTorch, each of several writes to one position gets that position's
-// whole gradient.
+// depends on values, except for a single bool mask of index_put (mask_put.h).
+// Gradient: overwritten elements have none; as in PyTorch, each of several writes to one position
+// gets that position's whole gradient.
 #include "op/advanced_index.h"
 #include "op/broadcast.h"
 #include "op/cost.h"

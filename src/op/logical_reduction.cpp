@@ -1,7 +1,5 @@
-// any(self; dim, keepdim)    whether some element over dims is not 0; false if there are no
-// elements
-//
-// all(self; dim, keepdim)    whether every element is not 0; true if there are no elements
+// any(self; dim, keepdim)    whether some element over dims is not 0; no elements: false
+// all(self; dim, keepdim)    whether every element is not 0; no elements: true
 //   (C1) dims in range  (C2) each once
 // The result is bool, u8 for u8. NaN counts as not 0. Without dim every dim is folded, but dim=[]
 // folds none: only here does PyTorch distinguish the two.

@@ -1,5 +1,4 @@
 // max(self) -> y                                  the largest of all elements
-//
 // max(self; dim, keepdim) -> values, indices      the largest along a dim, and its position
 // max(self, other) -> y                           maximum, element by element
 // min: the smallest
