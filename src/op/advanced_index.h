@@ -25,8 +25,7 @@ struct AdvancedIndex {
   }
 };
 
-// Plans a call whose list operand holds the indices; `broadcast_rank` is their joint broadcast
-// rank.
+// Plans a call whose list operand holds indices; `broadcast_rank` is their joint broadcast rank.
 AdvancedIndex plan_index(const OpView& op, int64_t self_rank, int64_t broadcast_rank);
 
 // Returns the type of self[indices] for operands (self, list):

@@ -109,7 +109,7 @@ Parts parts_of(Builder& b, const OpView& op) {
   return p;
 }
 
-// [*batch,heads,r,c] of operand k: broadcast, except for the heads of key and value, which a group
+// [*batch,heads,r,c] of operand k: broadcast, except for heads of key and value that a group
 // shares.
 Shape own_shape(const AttentionShape& s, const OpView& op, int k) {
   const Type& operand = op.in_type(k);

@@ -1,5 +1,4 @@
-// Shared by the forms of attention: shapes, the masked scores, and expansion of key and value
-// heads.
+// Shared by the forms of attention: shapes, masked scores, and expansion of key and value heads.
 //
 //   query [*batch,heads,rows,width]   key [*batch,key_heads,columns,width]
 //   value [*batch,value_heads,columns,value_width]

@@ -1,5 +1,4 @@
-// Decides which calls of attention the runtime covers; other calls are decomposed to products and a
-// softmax.
+// Decides which calls of attention the runtime covers; others become products and a softmax.
 //
 //   forward    query of f32, bf16 or f16; sizes known; widths above 0
 //   backward   also: key and value in equal groups, nothing broadcast over batch or heads (its

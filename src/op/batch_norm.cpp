@@ -1,5 +1,5 @@
-// Batch norm: normalises channels to mean 0 and variance 1 over all dims but 1, scales and shifts
-// them.
+// Batch norm: normalises channels to mean 0, variance 1 over all dims but 1, then scales and
+// shifts.
 //
 // _native_batch_norm_legit_functional(input, weight, bias, running_mean, running_var;
 //                        training, momentum, eps) -> y, save_mean, save_invstd, new mean, new var

@@ -31,8 +31,7 @@ class BranchGradient {
   Status finish(const std::vector<bool>& kept);
   // By operand, then by result with a cotangent: whether the finished derivative reads it.
   std::vector<bool> reads() const;
-  // Returns the finished derivative; of operands and cotangents, it takes only those marked in
-  // `read`.
+  // Returns the finished derivative, which takes only the operands and cotangents marked in `read`.
   GraphRef of(const std::vector<bool>& read) const;
 
  private:

@@ -1,5 +1,4 @@
-// Broadcasting: shapes are aligned at the right; two dims match if they are equal or one of them is
-// 1.
+// Broadcasting: shapes are aligned at the right; two dims match if they are equal or one is 1.
 //
 //   [8,1,6] with [7,6]  -> [8,7,6]
 //   [s0,4]  with [1,4]  -> [s0,4]
@@ -24,8 +23,7 @@ Result<Shape> broadcast_operands(const OpView& op, std::string_view rule,
 Status check_expandable(const OpView& op, std::string_view rule, const Shape& from,
                         const Shape& to);
 
-// Returns the device of these operands. A 0-d CPU tensor may be combined with tensors of another
-// device.
+// Returns the device of these operands. A 0-d CPU tensor may be combined with any device.
 Result<Device> common_device(const OpView& op, std::string_view rule,
                              std::initializer_list<int> operands);
 

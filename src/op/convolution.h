@@ -40,8 +40,7 @@ Result<Shape> convolution_shape(const OpView& op, int input, int weight);
 int64_t convolution_multiplies(const OpView& op, const Type& input, const Type& weight,
                                const Type& output);
 
-// Calls f(element of input, of weight, of output) for every product term of a convolution, by
-// loops.
+// Calls f(element of input, of weight, of output) for every product of a convolution, by loops.
 void for_each_convolution_term(const OpView& op, const std::vector<int64_t>& input,
                                const std::vector<int64_t>& weight,
                                const std::vector<int64_t>& output,

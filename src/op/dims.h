@@ -16,8 +16,7 @@ namespace cleave {
 
 enum class Rank0 { as_one, refused };
 
-// Returns `dim` counted from the front. Breaks `rule` if it is outside [-rank, rank) of the
-// operand.
+// Returns `dim` counted from the front. Breaks `rule` if outside [-rank, rank) of the operand.
 Result<int64_t> checked_dim(const OpView& op, std::string_view rule, int64_t dim, const Type& x,
                             Rank0 rank0 = Rank0::as_one, std::string_view operand = "self");
 // Counts each of `dims` from the front, in the order given; a repeated dim breaks `twice`.

@@ -150,8 +150,7 @@ DimTaps mirrored_by(PaddedDim p) {
           }};
 }
 
-// Result i + before reads element i; the pads read the edges too, with one tap for each pad
-// position.
+// Result i + before reads element i; pad positions also read the edges, with one tap for each.
 DimTaps replicated_by(PaddedDim p) {
   const int64_t front = std::max<int64_t>(p.before, 0), after = std::max<int64_t>(p.after, 0);
   return {1 + front + after, [=](KernelBuilder&, const Expr& i, const Expr& tap) {

@@ -89,8 +89,7 @@ Values decompose(Builder& b, const OpView& op) {
     return {b.full(x_type.shape, 0.0, x_type.dtype), b.full(s_type.shape, 0.0, s_type.dtype),
             b.full(s_type.shape, NAN, s_type.dtype)};
   const ValueId x = b.view(b.convert(op.in(0), t), v.whole());
-  // Adds the mean of the remainder after subtracting the mean: a large mean then costs no
-  // precision.
+  // Subtracts the mean, then adds the mean of the rest: a large mean then costs no precision.
   const ValueId rough = b.mean(x, {2, 3}, true);
   const ValueId mean = b.add(rough, b.mean(b.sub(x, rough), {2, 3}, true)), off = b.sub(x, mean);
   const ValueId variance = b.mean(b.mul(off, off), {2, 3}, true);

@@ -81,7 +81,7 @@ Values grad(Builder& b, const GradView& op) {
     if (!op.dout(k).valid()) return ValueId::none();
     return b.view(b.convert(op.dout(k), t), k == 0 ? shape.whole() : shape.parameter());
   };
-  // mean and rstd pass on the gradient that reaches them here: native_group_norm differentiates
+  // mean and rstd pass on the gradients that reach them here: native_group_norm differentiates
   // both.
   const NormCotangents d = norm_second_order(b, v, cotangent(0), cotangent(1), cotangent(2), false);
   Values out = op.no_grads();

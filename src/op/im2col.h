@@ -38,8 +38,7 @@ Result<Windows> checked_windows(const OpView& op);
 // Checks C5; returns the number of windows over these sizes.
 Result<Dim> checked_window_count(const OpView& op, const Windows& w, const Shape& size);
 
-// For references: calls f(element of the image or -1, element of the columns) for every column
-// element.
+// For references: calls f(image element or -1, column element) for every element of the columns.
 void for_each_column_element(const OpView& op, const std::vector<int64_t>& image,
                              const std::function<void(int64_t, int64_t)>& f);
 

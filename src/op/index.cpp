@@ -205,8 +205,7 @@ Exprs lower_index(loop::KernelBuilder& k, const OpView& op, const Exprs& index) 
   return {k.load(0, source)};
 }
 
-// The columns are the dims of self that aren't indexed; the steps are the dims of the broadcast
-// indices.
+// The columns are the dims of self that aren't indexed, the steps those of the broadcast indices.
 OrderedWrites sizes_of_put(const OpView& op, const AdvancedIndex& plan) {
   const std::vector<int64_t> sizes = static_shape(op.in_type(0));
   OrderedWrites w;

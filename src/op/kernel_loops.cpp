@@ -16,8 +16,7 @@ namespace {
 constexpr int64_t chunk = 4096;  // elements of a vector in one iteration of a parallel loop
 constexpr int64_t register_columns = 16;  // accumulators of a narrow sum that are live at once
 
-// The part of [0, size) that block number `block` covers: `width` elements, fewer in the last
-// block.
+// The part of [0, size) that block `block` covers: `width` elements, fewer in the last block.
 struct Piece {
   Expr begin, count;
 };

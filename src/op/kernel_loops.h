@@ -37,8 +37,7 @@ struct OrderedWrites {
   // If the key reads the column too, `key` is evaluated for each column; otherwise once for each
   // step, with an empty column.
   bool key_reads_column = false;
-  // For sums of f32: the number of values of each part of the key. Without it no row has an f64
-  // sum.
+  // For sums of f32: the number of values of each part of the key. If empty, no row has an f64 sum.
   std::vector<int64_t> keys;
   // Identifies positions within a column: equal keys mean the same position.
   std::function<loop::Exprs(const loop::Exprs& column, const loop::Exprs& step)> key;

@@ -17,8 +17,7 @@
 //   class for rank 1 (C3) weight is [c] of self's dtype   (C4) reduction is 0, 1 or 2
 //   (C5) operands are on one device   (C6) grad_output has the shape of y, total_weight is []
 //
-// With reduction 1, if all rows are ignored the result is 0 / 0, NaN, as in PyTorch. Sums are in
-// f32 (f64).
+// With reduction 1, ignoring all rows gives 0 / 0, NaN, as in PyTorch. Sums are in f32 (f64).
 #include <cmath>
 
 #include "op/broadcast.h"

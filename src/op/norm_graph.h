@@ -33,8 +33,7 @@ ValueId sum_of(Builder& b, ValueId x, ValueId y);
 // (x - mean) * rstd * weight + bias; mean, weight and bias may be none.
 ValueId normalised(Builder& b, ValueId x, ValueId mean, ValueId rstd, ValueId weight, ValueId bias);
 
-// The terms of a backward. All values have one dtype and the rank of x, with 1 for dims that they
-// lack.
+// The terms of a backward. All values have one dtype and x's rank, with 1 for dims that they lack.
 struct NormTerms {
   std::vector<int64_t> statistic;  // dims that a statistic reduces
   std::vector<int64_t> parameter;  // dims that weight doesn't have
@@ -61,8 +60,7 @@ NormCotangents norm_second_order(Builder& b, const NormTerms& t, ValueId u_dx, V
 // dmean and drstd are their cotangents; one of them may be none. Doesn't read t.dy.
 ValueId through_statistics(Builder& b, const NormTerms& t, ValueId dmean, ValueId drstd);
 
-// Returns whether operand `k` is result `result` of a call of one of `names` on the value of
-// `input`.
+// Whether operand `k` is result `result` of a call of one of `names` on the value of `input`.
 bool is_statistic_of(const Graph& g, const OpView& op, int k, uint32_t result, int input,
                      std::initializer_list<std::string_view> names);
 

@@ -9,7 +9,7 @@
 
 namespace cleave {
 
-// Ranges of values for both operands; they must exclude divisors of 0 and kinks.
+// Ranges of values for both operands; they must exclude zero divisors and kinks.
 struct PairRange {
   double a_lo = -2, a_hi = 2, b_lo = -2, b_hi = 2;
 };

@@ -17,8 +17,7 @@
 
 namespace cleave {
 
-// The type with `dtype`, the shape that the operands broadcast to, and their device. Checks C1 to
-// C3.
+// The type with `dtype`, the operands' broadcast shape and their device. Checks C1 to C3.
 Result<Types> pointwise_type(const OpView& op, DType dtype, std::initializer_list<int> operands);
 // The type of operand 0 with another dtype.
 Types like_self(const OpView& op, DType dtype);

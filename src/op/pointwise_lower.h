@@ -12,8 +12,7 @@ Expr as_dtype(Expr x, DType from, DType to);
 Expr number_constant(const AttrValue& number, DType meet);
 // The same, rounded to `meet` where that is bf16 or f16: for comparisons.
 Expr rounded_constant(const AttrValue& number, DType meet);
-// The operand's scalar in `meet`; x holds the operands' scalars in the form that loop::pointwise
-// passes.
+// The operand's scalar in `meet`; x holds the operands' scalars as loop::pointwise passes them.
 Expr operand_as(const OpView& op, const Exprs& x, int operand, DType meet);
 // The same through an elementwise rule's builder.
 Expr load_as(KernelBuilder& k, const OpView& op, int operand, const Exprs& index, DType meet);

@@ -48,8 +48,7 @@ struct PoolEntries {
   std::vector<int64_t> kernel, stride, padding, dilation;
   PoolEntries(const OpView& op, size_t rank);
 };
-// Calls f(plane, position) for all elements of `shape`: the plane's number, the pooled dims'
-// position.
+// Calls f(plane's number, position in the pooled dims) for all elements of `shape`.
 void for_each_position(const std::vector<int64_t>& shape, size_t rank,
                        const std::function<void(int64_t, const std::vector<int64_t>&)>& f);
 

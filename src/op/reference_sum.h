@@ -51,8 +51,7 @@ class ReferenceProduct {
   double product_ = 1, lost_ = 0;
 };
 
-// One sum for each element, starting with y's elements; rounded(sums) converts them back to
-// elements.
+// One sum for each element, initialized with y's elements; rounded(sums) converts them back.
 using ReferenceSums = std::vector<ReferenceSum>;
 
 inline ReferenceSums sums_from(const std::vector<double>& y) { return {y.begin(), y.end()}; }

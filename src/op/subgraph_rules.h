@@ -25,8 +25,7 @@ bool is_flag(const OpView& op, const Type& t);
 // The items of the list operand.
 std::vector<const Type*> list_types(const OpView& op);
 
-// The sum over the calls of g; a cond counts as its more expensive branch and a loop as one
-// iteration.
+// The sum over the calls of g; a cond counts as its costlier branch and a loop as one iteration.
 Cost cost_of_graph(const Graph& g);
 
 // The text of a graph for samples: cond and while_loop take graphs as text.

@@ -17,8 +17,7 @@ struct Tap {
   loop::Expr at;           // always in range, even if `inside` is false
   loop::Expr weight = {};  // of the accumulated type; undefined: 1
   loop::Expr inside = {};  // whether the tap counts; undefined: always
-  // Whether the position is read again with weight 0, which turns infinity into NaN; undefined:
-  // never.
+  // Whether the position is also read with weight 0, so that infinity gives NaN; undefined: never.
   loop::Expr again = {};
 };
 

@@ -68,7 +68,7 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   })};
 }
 
-// Concatenates windows in self's order, if none overlap; `v` is [.., count, size, ..], of `rank`
+// Concatenates windows that don't overlap, in self's order; `v` is [.., count, size, ..], `rank`
 // dims.
 ValueId side_by_side(Builder& b, ValueId v, const Windows& w, int64_t rank, Shape shape) {
   const int64_t length = w.length.value(), covered = w.count.value() * w.step;

@@ -16,7 +16,7 @@ namespace {
 DType meet_of(const OpView& op) { return promoted(op, {1, 2}); }
 bool is_bool(DType t) { return t == DType::boolean; }
 
-// Only the selected side is read: NaN in the other one has no effect.
+// Only the selected side affects the result, even if the other one is NaN.
 Result<Arrays> reference_where(const OpView& op, std::span<const Array* const> in) {
   PointReference rule;
   rule.floating = [](std::span<const double> x) { return x[0] != 0 ? x[1] : x[2]; };

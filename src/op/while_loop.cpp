@@ -34,8 +34,7 @@ constexpr size_t max_ways = 4096;
 // Finds a random call whose state doesn't depend on values that change from iteration to iteration.
 class DrawSearch {
  public:
-  // `varies` has this property for each parameter of g. Returns text that names the call, or an
-  // empty string.
+  // `varies` has this property for each parameter of g. Returns text that names the call, or "".
   std::string search(const Graph& g, const std::vector<bool>& varies) {
     if (seen_.size() == max_ways || !seen_.emplace(&g, varies).second) return "";
     std::vector<bool> changes(g.value_capacity());

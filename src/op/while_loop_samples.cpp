@@ -18,8 +18,7 @@ Sample call(Tensors operands, std::string condition, std::string body) {
   return {{std::move(operands)}, {{"condition", std::move(condition)}, {"body", std::move(body)}}};
 }
 
-// %n, and the other placeholders of `head`; runs while %n < times. `calls` compute the results
-// after %n.
+// %n, and the other placeholders of `head`, while %n < times. `calls` compute the results after %n.
 Sample counted(int times, Tensors operands, const std::string& head, Calls calls,
                const std::string& results) {
   const std::string all = "%n: input i64[]" + (head.empty() ? "" : ", " + head);
