@@ -51,8 +51,7 @@ void print_list() {
 Json as_json(const std::vector<CompilePass>& reports) {
   Json passes = Json::array();
   for (const CompilePass& r : reports) {
-    Json pass = {
-        {"name", r.name}, {"matches", r.matches}, {"nodes", r.nodes}, {"ms", r.ms}};
+    Json pass = {{"name", r.name}, {"matches", r.matches}, {"nodes", r.nodes}, {"ms", r.ms}};
     for (const RuleCount& c : r.rules)
       pass["rules"].push_back({{"name", c.rule},
                                {"matches", c.matches},

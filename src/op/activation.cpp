@@ -7,7 +7,7 @@
 //   leaky_relu(self; negative_slope=0.01)               x > 0: x, else negative_slope * x
 //   hardtanh(self; min_val=-1, max_val=1)               min(max(x, min_val), max_val)
 //
-//   self  (C1) floating; hardtanh takes integers too, its bounds are then truncated
+//   self  (C1) floating; hardtanh also takes integers, and then truncates its bounds
 //   y     shape and dtype of self; NaN stays NaN. Slopes at a kink are PyTorch's: 0 for hardtanh,
 //         the negative side's for elu and leaky_relu.
 #include "op/activation.h"
@@ -51,7 +51,7 @@ std::vector<Sample> activation_samples(const SampleAttrs& attrs) {
   s.push_back({{f32({}).range(0.2, 0.8)}, attrs});
   s.push_back({{f32({0, 2})}, attrs});
   s.push_back({{f32({3, 19}).range(0.1, 0.9)}, attrs});
-  // Kinks, where differences say nothing, and values far out.
+  // Kinks, where finite differences mean nothing, and extreme values.
   const std::vector<double> edges = {NAN, INFINITY, -INFINITY, 0, -0.0, 1, -1, 0.5, 20, -20};
   for (DType t : floating_dtypes) s.push_back({{sample(t, {10}).with(edges)}, attrs});
   s.push_back({{bf16({}).range(0.2, 0.8)}, attrs});
@@ -156,7 +156,7 @@ OpDef silu_entry() {
 ValueId grad_elu(Builder& b, const GradView& op, ValueId g) {
   const double alpha = op.float_attr("alpha"), scale = op.float_attr("scale"),
                input_scale = op.float_attr("input_scale");
-  // Cut at 0, so that exp stays finite on the side that isn't chosen.
+  // Clamped to at most 0, so that exp stays finite on the side that isn't selected.
   const ValueId x = b.call1("clamp", {op.in(0), ValueId::none(), 0});
   const ValueId slope = b.mul(b.exp(b.mul(x, input_scale)), alpha * scale * input_scale);
   return b.mul(g, b.where(b.gt(op.in(0), 0), scale, slope));

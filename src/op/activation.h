@@ -21,7 +21,7 @@ inline bool gelu_by_tanh(const OpView& op) { return op.str_attr("approximate") =
 // "{rule}: approximate is "x", expected "none" or "tanh""
 Status check_approximate(const OpView& op, std::string_view rule);
 
-// Sums and products with constants of the type of x.
+// Sums and products with constants converted to the dtype of x.
 loop::Expr times(const loop::Expr& x, double factor);
 loop::Expr plus(const loop::Expr& x, double term);
 

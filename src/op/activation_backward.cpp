@@ -1,5 +1,5 @@
-// Gradients of activations as operators of their own: one kernel where the sum of their parts
-// would be several. All are linear in grad_output.
+// Gradients of activations as operators: one kernel instead of several for the decomposed formula.
+// All are linear in grad_output.
 //
 //   threshold_backward(grad_output, self; threshold)   self <= threshold ? 0 : grad_output
 //   tanh_backward(grad_output, output)                 grad_output * (1 - output^2)
@@ -8,8 +8,8 @@
 //   silu_backward(grad_output, self)                   grad_output * silu'(self)
 //
 //   grad_output, self, output  tensors that broadcast (C1) on one device (C2)
-//                              (C4) floating; threshold_backward takes integers too
-//   y                          the dtype in which they meet
+//                              (C4) floating; threshold_backward also takes integers
+//   y                          the operands' promoted dtype
 //
 //   gelu'  "none"  Phi + x phi                             phi = exp(-x^2/2) / sqrt(2 pi)
 //          "tanh"  s + x s (1 - s) w'                     s = sigmoid(w), w = 2u (activation.h)
@@ -39,7 +39,7 @@ struct BackwardRow {
   const char* name;
   const char* signature;
   const char* summary;
-  // The factor of grad_output at self (or output).
+  // The factor of grad_output for an element of self (or output).
   double (*slope)(const OpView&, double);
   Expr (*lower)(const OpView&, const Expr&);
   V (*call)(B&, const OpView&, V);

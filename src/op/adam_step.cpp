@@ -11,8 +11,8 @@
 //   denom_scale of its dtype, []                       (C2) sqrt(1 - beta2^t)
 //   keep        of its dtype, [] or none               (C2) 1 - lr weight_decay; none is 1
 //
-// One parameter's step of Adam and AdamW as one node: its values are read and written once. The
-// arithmetic is that of torch.optim's single-tensor form, operation by operation.
+// One step of Adam or AdamW for one parameter, as one node: each value is read and written once.
+// The arithmetic is that of torch.optim's single-tensor form, operation by operation.
 #include <cmath>
 
 #include "op/cost.h"

@@ -1,11 +1,11 @@
 // _adaptive_avg_pool2d(self; output_size) -> y
 //   y[o] = mean of self over [floor(o size / out), ceil((o+1) size / out)) in each of the last dims
 // _adaptive_avg_pool2d_backward(grad_output, self) -> dself
-//   dself[i] = sum of grad_output[o] / elements of o's window, over the windows that see i
+//   dself[i] = sum of grad_output[o] / elements of o's window, over the windows that contain i
 // _adaptive_avg_pool3d and its backward: the same over three dims.
 //   (C1) output_size has one entry for each pooled dim, or one for all, none below 0
 //   (C2) self is floating; in the backward grad_output has its dtype
-//   (C3) self has one or two dims more than are pooled; none but the first of two is empty
+//   (C3) self has one or two dims more than are pooled; only the first of two may be empty
 //   (C4) in the backward: grad_output has the dims of self that are not pooled
 // Source: ATen/native/AdaptiveAveragePooling.cpp, PyTorch 2.13.
 #include <cmath>
@@ -61,7 +61,7 @@ Result<Types> infer_backward(const OpView& op, size_t rank) {
   return Types{typed_like(x, x.dtype, x.shape)};
 }
 
-// f(result, element of the image, elements of the window) for every term, by plain loops.
+// Calls f(result, element of the image, elements of the window) for every term, by plain loops.
 template <class F>
 void for_each_term(const Ints& image, const Ints& results, size_t rank, F f) {
   const Ints size(image.end() - static_cast<std::ptrdiff_t>(rank), image.end()),
@@ -87,7 +87,7 @@ void for_each_term(const Ints& image, const Ints& results, size_t rank, F f) {
 
 // ---- loops
 
-// One pooled dim: `size` elements to `out` windows.
+// One pooled dim: maps `size` elements to `out` windows.
 struct Windows1d {
   int64_t size, out;
   int64_t begin(int64_t o) const { return o * size / out; }
@@ -100,7 +100,7 @@ struct Windows1d {
     for (int64_t o = 0; o < out; ++o) n = std::max(n, end(o) - begin(o));
     return n;
   }
-  // The most windows that see one element.
+  // The maximum number of windows that contain one element.
   int64_t max_over() const {
     int64_t n = 0;
     for (int64_t i = 0; i < size && out > 0; ++i)

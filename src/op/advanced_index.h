@@ -1,10 +1,10 @@
-// Where the dims of ATen's advanced indexing go.
+// Decides where the dims of ATen's advanced indexing appear in the result.
 //
 //   self [a,b,c,d], indices [none, i, j, none], i and j broadcast to [*n]   ->  [a,*n,d]
 //   self [a,b,c,d], indices [i, none, j]                                    ->  [*n,b,d]
 //
-// The broadcast dims of the indices stand where the first indexed dim stood if the indexed dims are
-// neighbours, and in front of all others if they are not.
+// If the indexed dims are adjacent, the broadcast dims of the indices replace them. Otherwise the
+// broadcast dims come first in the result.
 #pragma once
 #include <vector>
 
@@ -18,17 +18,17 @@ struct AdvancedIndex {
   int64_t first = 0;               // the result's dim where the broadcast dims begin
   int64_t broadcast_rank = 0;
 
-  // The part of an index (or shape) of the result that the index tensors see.
+  // Returns the part of a result index (or shape) that selects an element of the index tensors.
   template <class T>
   std::vector<T> broadcast_part(const std::vector<T>& result) const {
     return {result.begin() + first, result.begin() + first + broadcast_rank};
   }
 };
 
-// Of a call whose list operand holds the indices; `broadcast_rank` is theirs together.
+// Plans a call whose list operand holds indices; `broadcast_rank` is their joint broadcast rank.
 AdvancedIndex plan_index(const OpView& op, int64_t self_rank, int64_t broadcast_rank);
 
-// The type of self[indices] for operands (self, list):
+// Returns the type of self[indices] for operands (self, list):
 //   C1 at least one index is given, and no more than self has dims
 //   C2 indices are i64 or i32; a mask (bool or u8) is Unsupported: its result has no static size
 //   C3 indices broadcast together

@@ -2,10 +2,10 @@
 //
 //   start, end, step  numbers; integers may be symbolic
 //                     (C1) step is not 0
-//                     (C2) end lies in the direction of step, or equals start
+//                     (C2) end is in the direction of step, or equals start
 //                     (C3) all are finite
-//   dtype             (C4) not bool; i64 where none is given and all numbers are integers, else f32
-//   device            (C5) cpu, cuda or cuda:N; the CPU where none is given
+//   dtype             (C4) not bool; default: i64 if all numbers are integers, else f32
+//   device            (C5) cpu, cuda or cuda:N; default: the CPU
 //   y                 [n], n = ceil((end - start) / step)
 //
 // With dtype i64 the numbers are truncated first. Floating elements are computed in f64 and rounded

@@ -6,9 +6,9 @@
 //   mul(self, other)           -> self * other
 //
 //   self, other  tensors that broadcast (C1) on one device (C2), or a number for one of them (C3)
-//   alpha        (C4) true or false where the result is bool only; no float where it is an integer
+//   alpha        (C4) true or false only if the result is bool; no float if it is an integer
 //                (C5) sub and rsub: no operand is bool
-//   y            the dtype in which the operands meet; integers wrap; add of bool is `or`,
+//   y            the operands' promoted dtype; integers wrap; add of bool is `or`,
 //                mul is `and`
 #include "op/cost.h"
 #include "op/entry.h"
@@ -56,7 +56,7 @@ Result<Types> infer_difference(const OpView& op) {
   return infer_sum(op);
 }
 
-// a + factor * b with factor = alpha or -alpha; for rsub the operands change places.
+// a + factor * b with factor = alpha or -alpha; rsub swaps the operands.
 Result<Arrays> reference_sum(const OpView& op, std::span<const Array* const> in, double sign, int a,
                              int b) {
   const DType meet = meet_of(op);
@@ -71,7 +71,7 @@ Result<Arrays> reference_sum(const OpView& op, std::span<const Array* const> in,
   return reference_pointwise(op, in, meet, rule);
 }
 
-// alpha * x, or x alone.
+// alpha * x, or x if alpha is 1.
 loop::Expr scaled(const OpView& op, const loop::Expr& x, DType meet) {
   if (op.float_attr("alpha") == 1) return x;
   return loop::number_constant(op.attr("alpha"), meet) * x;

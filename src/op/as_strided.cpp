@@ -4,8 +4,8 @@
 //
 //   (C1) as many strides as sizes
 //   (C2) sizes, strides and the offset are not negative
-//   (C3) every element is one of self's (an empty y has none)
-// The gradient adds each cotangent where it was read; elements that are read twice get both.
+//   (C3) every element is in bounds of self (an empty y has no elements)
+// The gradient adds each cotangent at the position that was read; an element read twice gets both.
 #include "op/cost.h"
 #include "op/dims.h"
 #include "op/entry.h"
@@ -74,7 +74,7 @@ Values grad_as_strided(Builder& b, const GradView& op) {
   return {b.view(sum, x.shape)};
 }
 
-// A view where self lies row-major without gaps.
+// A view if self is row-major without gaps.
 std::optional<Layout> layout_as_strided(const OpView& op, const Layout& in, int) {
   Layout flat = in;
   flat.offset = 0;

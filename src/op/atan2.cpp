@@ -1,7 +1,7 @@
 // atan2(self, other) -> y        the angle of the point (other, self), in [-pi, pi]
 //
 //   self, other  tensors that broadcast (C1) on one device (C2)
-//   y            the dtype in which the operands meet; integers give f32
+//   y            the operands' promoted dtype; f32 for integers
 //
 //   d self  =  g * other / (self^2 + other^2)
 //   d other = -g * self  / (self^2 + other^2)

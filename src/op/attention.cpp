@@ -4,17 +4,17 @@
 //   key    float[*batch,columns,width]       leading dims broadcast; with enable_gqa heads of key
 //   value  float[*batch,columns,value_width] and value are copied for groups of the query's heads
 //   attn_mask  bool (true is open) or float (added), broadcast to [*batch,rows,columns]
-//   rng    i64[2] = (seed, step), read where dropout_p > 0
+//   rng    i64[2] = (seed, step), read if dropout_p > 0
 //   y      [*batch,rows,value_width]
 //
 //   y = dropout(softmax(scale * query @ key^T + mask)) @ value      scale: 1 / sqrt(width)
 //
-// is_causal closes columns after the row: column > row, counted from the first of each. A row that
-// is closed altogether gives zeros. Dropout keeps a weight where the uniform of its row-major place
-// in [*batch,rows,columns] is at least dropout_p (native_dropout).
-//   (C1) to (C10): attention.h      (C11) rng is i64[2], given where dropout_p > 0
+// is_causal masks columns after the row: column > row, both counted from 0. A row that is fully
+// masked gives zeros. Dropout keeps a weight if the uniform at its row-major position in
+// [*batch,rows,columns] is at least dropout_p (native_dropout).
+//   (C1) to (C10): attention.h      (C11) rng is i64[2], given if dropout_p > 0
 //
-// Gradient: the weights P are computed again, with the same bits of dropout.
+// Gradient: the weights P are recomputed, with the same dropout bits.
 //   dV = D^T dY    dD = dY V^T    dP = dropout'(dD)    dS = P (dP - sum(P dP))
 //   dQ = scale dS K               dK = scale dS^T Q    dmask = dS
 #include <cmath>
@@ -48,7 +48,7 @@ Result<Types> infer(const OpView& op) {
   return Types{typed_like(op.in_type(0), op.in_type(0).dtype, s.with(s.rows, s.value_width))};
 }
 
-// Drops weights of one row; `first` is the row-major place of its first element.
+// Drops weights of one row; `first` is the row-major position of its first element.
 void drop(const OpView& op, const Array& rng, int64_t first, std::vector<double>& weights) {
   const double p = op.float_attr("dropout_p");
   for (double& w : weights) {
@@ -85,7 +85,7 @@ struct Parts {
   AttentionShape shape;
   ValueId query, key, value;
   ValueId weights;  // softmax
-  ValueId dropped;  // what meets the value
+  ValueId dropped;  // after dropout; multiplied by value
   ValueId kept;     // bool; none without dropout
 };
 
@@ -109,7 +109,7 @@ Parts parts_of(Builder& b, const OpView& op) {
   return p;
 }
 
-// [*batch,heads,r,c] of operand k: broadcast, but for the heads of key and value, which a group
+// [*batch,heads,r,c] of operand k: broadcast, except for heads of key and value that a group
 // shares.
 Shape own_shape(const AttentionShape& s, const OpView& op, int k) {
   const Type& operand = op.in_type(k);
@@ -132,11 +132,11 @@ ValueId viewed(Builder& b, ValueId x, const Shape& shape) {
 }
 
 // The call in PyTorch's inner forms, whose operands have rank 4: _flash_attention_for_cpu, or
-// _efficient_attention where there is dropout.
+// _efficient_attention with dropout.
 struct Inner {
   AttentionShape shape;
   Values operands;  // query, key, value, mask
-  Values results;   // y, logarithms of the sums, and with dropout seed and step
+  Values results;   // y, log-sums, and with dropout seed and step
   bool drops = false;
 };
 
@@ -176,7 +176,7 @@ Values decompose(Builder& b, const OpView& op) {
   return {viewed(b, in.results[0], op.out_type(0).shape)};
 }
 
-// The forward's inner call again, which is then the forward's own, and its backward.
+// Repeats the forward's inner call, which is merged with the forward's own, and calls its backward.
 Values inner_grad(Builder& b, const GradView& op) {
   Values d = op.no_grads();
   const Inner in = inner_of(b, op);
@@ -207,7 +207,7 @@ Values inner_grad(Builder& b, const GradView& op) {
 
 ValueId flipped(Builder& b, ValueId x) { return b.permute(x, {0, 2, 1}); }
 
-// A gradient of the mask needs the weights as they are, row by column.
+// A gradient of the mask needs the materialized weights, by row and column.
 Values grad(Builder& b, const GradView& op) {
   Values d = op.no_grads();
   if (op.dout(0).is_none()) return d;

@@ -1,12 +1,12 @@
-// What the forms of attention share: shapes, the masked scores, and copies of key and value heads.
+// Shared by the forms of attention: shapes, masked scores, and expansion of key and value heads.
 //
 //   query [*batch,heads,rows,width]   key [*batch,key_heads,columns,width]
 //   value [*batch,value_heads,columns,value_width]
 //
 //   scores = scale * query @ key^T, masked     [*batch,heads,rows,columns]
 //
-// Leading dims broadcast. With grouped heads, `group` neighbouring heads of the query read one head
-// of the key (and of the value).
+// Leading dims broadcast. With grouped heads, `group` adjacent heads of the query read one head of
+// the key (and of the value).
 #pragma once
 #include "ir/builder.h"
 #include "ir/op_view.h"
@@ -14,11 +14,11 @@
 
 namespace cleave {
 
-// Whether several heads of the query may read one head of the key: with enable_gqa, and always in
-// PyTorch's inner forms, which have no such flag.
+// Returns whether several heads of the query may read one head of the key: with enable_gqa, and
+// always in PyTorch's inner forms, which have no such flag.
 bool groups_heads(const OpView& op);
 
-// A call, and where its operands stand: query, key and value one after the other, attn_mask.
+// A call and its operand positions: query, key and value are consecutive, attn_mask is separate.
 struct AttentionView {
   const OpView& op;
   int query, mask;
@@ -26,7 +26,7 @@ struct AttentionView {
   const Type& type(int k) const { return op.in_type(query + k); }  // 0 query, 1 key, 2 value
   bool masked() const { return op.has(mask); }
   bool grouped() const { return groups_heads(op); }
-  DType work() const;  // what weights are computed in: f64 for f64, else f32
+  DType work() const;  // dtype in which weights are computed: f64 for f64, else f32
   double scale() const;
 };
 
@@ -45,23 +45,23 @@ struct AttentionShape {
 //   C8 dropout_p is in [0, 1]         C9 operands are on one device
 //   C10 the width is a number where no scale is given
 Result<AttentionShape> checked_attention(const AttentionView& call);
-// The same where infer has checked.
+// The same for a call that infer has already checked.
 AttentionShape attention_shape(const AttentionView& call);
 
-// 1 / (1 - dropout_p), 0 where nothing is kept.
+// Returns 1 / (1 - dropout_p), or 0 if dropout drops everything.
 double keep_scale(double dropout_p);
 
-// An operand in the dtype of work, its heads copied for the group, broadcast, and its leading dims
-// merged into one.
+// Converts an operand to the dtype `work`, copies its heads for the group, broadcasts it, and
+// merges its leading dims into one.
 ValueId flat_operand(Builder& b, const AttentionShape& s, ValueId x, const Dim& group, DType work);
-// Its transpose: g [n,rows,width] summed to the operand's shape, in its dtype.
+// The transpose of flat_operand: sums g [n,rows,width] to the operand's shape, in its dtype.
 ValueId from_flat(Builder& b, const AttentionShape& s, ValueId g, const Dim& group,
                   const Type& operand);
-// [n,rows,columns] as [*batch,rows,columns], and back.
+// Reshapes [n,rows,columns] to [*batch,rows,columns], and back.
 ValueId with_batch(Builder& b, const AttentionShape& s, ValueId x);
 ValueId without_batch(Builder& b, ValueId x);
 
-// The masked scores [*batch,rows,columns] of flat operands.
+// Returns the masked scores [*batch,rows,columns] of flat operands.
 ValueId masked_scores(Builder& b, const AttentionView& call, const AttentionShape& s, ValueId query,
                       ValueId key);
 // The operands as matrices of one batch dim, and the masked scores [*batch,rows,columns].
@@ -70,28 +70,29 @@ struct AttentionParts {
   ValueId query, key, value, scores;
 };
 AttentionParts attention_parts(Builder& b, const AttentionView& call);
-// Rows of scores of which every element is -inf, as bool [*batch,rows,1].
+// Marks rows of scores in which every element is -inf, as bool [*batch,rows,1].
 ValueId closed_rows(Builder& b, ValueId scores);
-// softmax of each row; zeros in closed rows where there may be some.
+// Returns the softmax of each row; zeros in closed rows if there may be any.
 ValueId attention_weights(Builder& b, const AttentionView& call, ValueId scores);
-// log(sum(exp(scores))) of each row [*batch,rows], 0 of a closed or empty one.
+// Returns log(sum(exp(scores))) of each row [*batch,rows], 0 for a closed or empty row.
 ValueId log_sums(Builder& b, ValueId scores);
 
-// Second derivatives (attention_second_grad.cpp). Of the logarithms of the sums [*batch,rows], by
-// query and key:
+// Second derivatives (attention_second_grad.cpp). Returns the gradients of the log-sums
+// [*batch,rows] with respect to query and key:
 Values sums_grad(Builder& b, const AttentionView& call, ValueId sums, ValueId dsums);
 
-// What a backward reads but for query, key, value and mask: sums [*batch,rows], or the weights
-// themselves. kept is bool [n,rows,columns], none without dropout.
+// Inputs of a backward besides query, key, value and mask: sums [*batch,rows], or the weights
+// themselves. kept is bool [n,rows,columns], absent without dropout.
 struct BackwardInputs {
   ValueId dout, out, sums, weights, kept;
   double keep_scale = 1;
 };
-// By each of these, none where it gets nothing; scores are the masked ones [*batch,rows,columns].
+// Gradients of these operands, absent if nothing reaches one; scores are the masked ones
+// [*batch,rows,columns].
 struct BackwardGrads {
   ValueId query, key, value, dout, out, sums, weights, scores;
 };
-// cotangents: of the gradients by query, key and value; one at least is there.
+// `cotangents` are those of the gradients of query, key and value; at least one is present.
 BackwardGrads backward_grads(Builder& b, const AttentionView& call, const BackwardInputs& in,
                              const Values& cotangents);
 
@@ -99,8 +100,8 @@ BackwardGrads backward_grads(Builder& b, const AttentionView& call, const Backwa
 struct DropoutState {
   loop::LibraryElement seed, step;
 };
-// The call as one of the library's; nullopt where that doesn't cover it (attention_form.cpp). With
-// a state, results 2 and 3 of the forward are its seed and step, for the backward.
+// Returns the library's form of the call, or nullopt if the library doesn't cover it
+// (attention_form.cpp). With a state, results 2 and 3 of the forward are its seed and step, for the backward.
 std::optional<loop::LibraryForm> attention_form(const AttentionView& call,
                                                 const DropoutState& state = {});
 std::optional<loop::LibraryForm> attention_backward_form(const AttentionView& call, int dout,
@@ -118,7 +119,7 @@ class ScoreRows {
   // Scores of row `row` at the leading index `at`; -inf where masked.
   std::vector<double> row(const std::vector<int64_t>& at, int64_t row) const;
   double scale() const { return scale_; }
-  // Where the matrix of an operand begins that `at` reads.
+  // Offset of the operand's matrix that the leading index `at` reads.
   int64_t query_at(const std::vector<int64_t>& at) const { return begin(query_, at); }
   int64_t key_at(const std::vector<int64_t>& at) const { return begin(key_, at); }
   int64_t value_at(const std::vector<int64_t>& at) const { return begin(value_, at); }
@@ -133,7 +134,7 @@ class ScoreRows {
   std::vector<int64_t> batch_;
 };
 
-// softmax in place; zeros where every score is -inf. Gives log(sum(exp(scores))), 0 for such a row.
+// Softmax in place; zeros if every score is -inf. Returns log(sum(exp(scores))), 0 for such a row.
 double softmax_row(std::vector<double>& scores);
 
 }  // namespace cleave

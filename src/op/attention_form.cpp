@@ -1,9 +1,9 @@
-// Which calls of attention the library covers; the others are decomposed to products and a softmax.
+// Decides which calls of attention the library covers; others become products and a softmax.
 //
 //   forward    query of f32, bf16 or f16; sizes known; widths above 0
-//   backward   as well: key and value in equal groups, nothing broadcast over batch or heads (a
-//              gradient would be summed over the copies), the sums handed over as such, as f32, the
-//              result and its gradient of the query's dtype (a saved one may be as it was cast)
+//   backward   also: key and value in equal groups, nothing broadcast over batch or heads (its
+//              gradient would be a sum over the copies), sums passed as such (not as weights), in
+//              f32, the result and its gradient in the query's dtype (a saved one may be cast)
 #include "op/attention.h"
 
 namespace cleave {
@@ -25,7 +25,7 @@ bool is_covered(const AttentionView& call) {
 bool is_broadcast(const AttentionView& call, const AttentionShape& s) {
   for (int k = 0; k < 3; ++k) {
     const Shape& shape = call.type(k).shape;
-    // No heads of query are no group of those of key: each of these has a gradient of zeros.
+    // If query has no heads, they can't be grouped over key's heads: each has a gradient of zeros.
     const Dim group = k == 0   ? Dim(1)
                       : k == 1 ? Dim::max(s.key_group, 1)
                                : Dim::max(s.value_group, 1);

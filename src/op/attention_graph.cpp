@@ -1,6 +1,6 @@
-// The parts of attention that are written into a graph: decompositions and gradients.
-// bf16 and f16 operands are taken to f32 first, as PyTorch does: a score rounded to 8 bits would
-// turn into a weight that is off by percents.
+// The parts of attention that are emitted into a graph: decompositions and gradients. bf16 and f16
+// operands are converted to f32 first, as PyTorch does: a score rounded to 8 bits would give a
+// weight that is off by percents.
 #include <cmath>
 
 #include "op/attention.h"
@@ -13,7 +13,7 @@ ValueId viewed(Builder& b, ValueId x, const Shape& shape) {
   return b.view(x, shape);
 }
 
-// [..., h, r, c] to [..., h, group, r, c] and the sizes of the first.
+// Splits [..., h, r, c] into [..., h, group, r, c]; returns the sizes of the former.
 Shape split_heads(const Shape& operand, const Dim& group) {
   Shape split = operand;
   split.insert(split.end() - 2, group);
@@ -98,13 +98,13 @@ ValueId closed_rows(Builder& b, ValueId scores) {
   return b.logical_not(b.call1("any", {open}, {{"dim", -1}, {"keepdim", true}}));
 }
 
-// Without a mask each row has an open column: the first one, which is causal for all.
+// Without a mask each row has an open column: with is_causal, the first column is open to all rows.
 ValueId attention_weights(Builder& b, const AttentionView& call, ValueId scores) {
   const ValueId weights = b.call1("_softmax", {scores}, {{"dim", -1}, {"half_to_float", false}});
   return call.masked() ? b.where(closed_rows(b, scores), 0.0, weights) : weights;
 }
 
-// A closed row counts as a sum of 1 and a top of 0.
+// A closed row counts as having a sum of 1 and a maximum of 0.
 ValueId log_sums(Builder& b, ValueId scores) {
   if (!b.status().ok()) return ValueId::none();
   const Type t = b.type(scores);

@@ -1,4 +1,4 @@
-// The scores of attention in float64, a row at a time: what the reference rules of its forms share.
+// Scores of attention in float64, one row at a time: shared by the reference rules of its forms.
 #include <cmath>
 
 #include "op/attention.h"

@@ -1,5 +1,5 @@
-// The gradients of a backward of attention, and of the logarithms of its sums: second derivatives
-// go through the products and exponentials that a kernel leaves out.
+// The gradients of a backward of attention, and of its log-sums: second derivatives go through the
+// products and exponentials that a kernel doesn't materialize.
 //
 //   P = exp(scores - sums)   D = dropout(P)   E = dropout'(g V^T) - sum(g y)   T = P E
 //   dQ = scale T K           dK = scale T^T Q                                  dV = D^T g
@@ -23,7 +23,7 @@ ValueId plus(Builder& b, ValueId x, ValueId y) {
 
 ValueId row_sums(Builder& b, ValueId x) { return b.sum(x, {-1}, true); }
 
-// [n,rows,1] as [*batch,rows].
+// Reshapes [n,rows,1] to [*batch,rows].
 ValueId as_sums(Builder& b, const AttentionShape& s, ValueId x) {
   return b.squeeze(with_batch(b, s, x), {-1});
 }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* names[] = {"query", "key", "value"};
 
-// Leading dims of an operand, its heads replaced by those of the query where they are grouped.
+// Leading dims of an operand; if its heads are grouped, they are replaced by the query's heads.
 Result<Shape> leading(const AttentionView& call, int k, Dim& group) {
   const OpView& op = call.op;
   const Type &t = call.type(k), &q = call.type(0);

@@ -4,7 +4,7 @@
 //   divisor: divisor_override, else the elements of the window inside the input, with
 //   count_include_pad inside the input and its padding
 // avg_pool2d_backward(grad_output, self; ...) -> dself
-//   dself[i] = sum over the windows that see i of grad_output / divisor
+//   dself[i] = sum over the windows that contain i of grad_output / divisor
 // avg_pool3d and its backward: the same over three dims.
 //   (C1..C5) pool.h, self is floating   (C6) divisor_override is not 0
 //   (C7) grad_output has the dtype of self and the shape of the result
@@ -44,7 +44,7 @@ Result<Types> infer_backward(const OpView& op, size_t rank) {
   return Types{typed_like(x, x.dtype, x.shape)};
 }
 
-// f(plane, window, position inside it, divisor) for every term, by plain loops.
+// Calls f(plane, window, position inside it, divisor) for every term, by plain loops.
 template <class F>
 void for_each_term(const OpView& op, const Ints& image, const Ints& windows, size_t rank, F f) {
   const Ints size(image.end() - static_cast<std::ptrdiff_t>(rank), image.end());
@@ -78,7 +78,8 @@ void for_each_term(const OpView& op, const Ints& image, const Ints& windows, siz
 
 // ---- loops
 
-// The elements of window o that the divisor counts, in one dim; undefined where all count kernel.
+// The elements of window o that the divisor counts, in one dim; undefined if every window counts
+// `kernel` elements.
 Expr counted(KernelBuilder& k, const OpView& op, const PoolWindows& w, size_t d, int64_t size,
              int64_t count, const Expr& o) {
   const bool pads = op.bool_attr("count_include_pad");

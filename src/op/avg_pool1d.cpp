@@ -2,7 +2,7 @@
 //   y = sum of each window of the last dim / the elements of the window inside the input, with
 //   count_include_pad inside the input and its padding
 //   (C1..C5) pool.h, self is floating
-// It is an avg_pool2d of one row, [*, n] as [*, 1, n], and differentiated as that.
+// Implemented and differentiated as an avg_pool2d of one row, [*, n] as [*, 1, n].
 // Source: ATen/native/Pool.h and Pooling.cpp (avg_pool1d), PyTorch 2.13.
 #include "op/pool.h"
 #include "op/reference_sum.h"

@@ -1,4 +1,5 @@
-// Batch norm: channels brought to mean 0 and variance 1 over all dims but 1, scaled and shifted.
+// Batch norm: normalises channels to mean 0, variance 1 over all dims but 1, then scales and
+// shifts.
 //
 // _native_batch_norm_legit_functional(input, weight, bias, running_mean, running_var;
 //                        training, momentum, eps) -> y, save_mean, save_invstd, new mean, new var
@@ -13,10 +14,10 @@
 //   else:      the running statistics; save_mean and save_invstd are [0]
 //
 //   input f[n,C,*s], all others f[C]   (C1..C6) batch_norm.h
-// Saved statistics are f32 where an operand of one entry for each channel is, and on CUDA, else of
-// input's dtype; the new ones have the dtype of the old. Only y has a gradient.
+// Saved statistics are f32 if an operand with one entry for each channel is f32, and on CUDA;
+// otherwise they have input's dtype. The new ones have the dtype of the old. Only y has a gradient.
 // _native_batch_norm_legit with running statistics in training would update them in place: that is
-// Unsupported, _native_batch_norm_legit_functional says the same without a write.
+// Unsupported; _native_batch_norm_legit_functional does the same without a write.
 // Source: aten/src/ATen/native/Normalization.cpp, PyTorch 2.13.
 #include "op/batch_norm.h"
 
@@ -132,7 +133,7 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   return out;
 }
 
-// Operand k as [1,C,1,...] in the dtype of work; none where it is not given.
+// Operand k as [1,C,1,...] in the compute dtype; none if it is not given.
 ValueId spread(Builder& b, const OpView& op, int k, DType t) {
   if (!op.has(k)) return ValueId::none();
   return b.view(b.convert(op.in(k), t), channel_shape(op.in_type(at_input)));
@@ -156,7 +157,7 @@ Values decompose_training(Builder& b, const OpView& op) {
   const std::vector<int64_t> dims = batch_dims(op.in_type(at_input));
   const CallOperand count = count_operand(b, op.in(at_input), dims);
   const ValueId x = b.convert(op.in(at_input), t);
-  // What all elements have in common costs no precision.
+  // An offset common to all elements, removed first, costs no precision.
   const ValueId rough = b.mean(x, dims, true);
   const ValueId mean = b.add(rough, b.mean(b.sub(x, rough), dims, true)), off = b.sub(x, mean);
   const ValueId squares = b.sum(b.mul(off, off), dims, true);
@@ -186,7 +187,7 @@ Values decompose(Builder& b, const OpView& op) {
   return out;
 }
 
-// Gradients of running statistics that were read, beyond those that PyTorch has.
+// Gradients of running statistics that were read, which PyTorch doesn't provide.
 void grad_running(Builder& b, const GradView& op, Values& d) {
   const Type& x = op.in_type(at_input);
   const DType t = norm_work(x.dtype);

@@ -1,5 +1,5 @@
-// What the forms of batch norm and their backward share. Dim 1 counts channels; a statistic folds
-// all other dims.
+// Shared by the forms of batch norm and their backward. Dim 1 is the channel dim; a statistic
+// reduces all other dims.
 //
 //   input f32[8,3,4,4]:   statistics, weight, bias and running statistics [3]
 //
@@ -17,12 +17,12 @@
 
 namespace cleave {
 
-// C1 and C2; C3 and C4 are check_channel_operand.
+// Checks C1 and C2; check_channel_operand checks C3 and C4.
 Status check_batch_input(const OpView& op, int input);
 
-// Every dim of the input but 1.
+// Returns every dim of the input except 1.
 std::vector<int64_t> batch_dims(const Type& input);
-// [1,C,1,...], for operands of one entry for each channel.
+// Returns [1,C,1,...], the shape of operands with one entry for each channel.
 Shape channel_shape(const Type& input);
 
 NormMap batch_norm_map(const Array& x);

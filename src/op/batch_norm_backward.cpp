@@ -5,8 +5,8 @@
 //   else:   h from the running statistics, which are constants: dx = dy * w / sqrt(var + eps)
 //
 //   (C1..C6) batch_norm.h   (C7) grad_out has the type of input   (C8) output_mask has 3 entries
-// A result that output_mask leaves out has no type. dweight and dbias have the dtype of weight,
-// without one f32 where a statistic that is read is f32, else that of input.
+// A result that output_mask excludes has no type. dweight and dbias have the dtype of weight;
+// without weight, f32 if a statistic that is read is f32, else the dtype of input.
 // Source: aten/src/ATen/native/Normalization.cpp, PyTorch 2.13.
 #include <cmath>
 
@@ -26,7 +26,7 @@ enum Operand {
 };
 
 bool trains(const OpView& op) { return op.bool_attr("train"); }
-// The operands that hold the mean, and the variance or its reciprocal deviation.
+// The operands that hold the mean, and the variance or the reciprocal standard deviation.
 int mean_operand(const OpView& op) { return trains(op) ? at_save_mean : at_running_mean; }
 int spread_operand(const OpView& op) { return trains(op) ? at_save_invstd : at_running_var; }
 
@@ -173,7 +173,7 @@ std::vector<Sample> samples() {
     add(f32({0, 3}), true, all, f);
     add(f32({2, 0}), true, all, f);
   }
-  // Both kinds of statistics are given; the mode says which are read.
+  // Both kinds of statistics are given; the mode determines which are read.
   Sample both = call(f32({2, 2}), true, true, all, f);
   both.operands[3] = both.operands[5];
   both.operands[4] = both.operands[6];

@@ -2,11 +2,11 @@
 //
 //   bitwise_and bitwise_or bitwise_xor (self, other) -> y
 //   bitwise_not(self) -> y
-//   __rshift__(self, other) -> y      self / 2^other, rounded down; (C5) no bool. By a number below
-//                                     0, or too large for the dtype, no bit but the sign's is left
-//   self, other  integer or bool (C4: the dtype in which they meet); tensors that broadcast (C1) on
+//   __rshift__(self, other) -> y      self / 2^other, rounded down; (C5) no bool. A shift below 0,
+//                                     or too large for the dtype, leaves only sign bits
+//   self, other  integer or bool (C4: the promoted dtype); tensors that broadcast (C1) on
 //                one device (C2), or a number for one of them (C3)
-//   y            the dtype in which the operands meet
+//   y            the operands' promoted dtype
 #include "op/cost.h"
 #include "op/entry.h"
 #include "op/pair_samples.h"

@@ -1,5 +1,5 @@
-// The derivative of a cond's branch: a copy of it that computes its forward again from the operands
-// and then the gradients of some of them.
+// The derivative of a cond's branch: a copy of the branch that recomputes its forward from the
+// operands and then computes the gradients of some of them.
 //
 //   graph @up(%a, %w) {            graph @up.grad(%a, %w, %tangent.0) {
 //     %r = mul(%a, %w)               %grad.a = mul(%tangent.0, %w)
@@ -7,17 +7,17 @@
 //   }                                return %grad.a, %grad.w
 //                                  }
 //
-// Made once for each graph and question (GraphMemo), however many calls refer to the graph.
+// Built once for each graph and question (GraphMemo), however many calls refer to the graph.
 #pragma once
 #include "ir/builder.h"
 #include "ir/graph_memo.h"
 
 namespace cleave {
 
-// What is asked of both branches of a call.
+// The derivative that both branches of a call must provide.
 struct BranchQuestion {
   std::vector<bool> cotangents;  // by result: whether one reached it
-  std::vector<bool> wanted;      // by operand: whether its gradient is asked for
+  std::vector<bool> wanted;      // by operand: whether its gradient is needed
 };
 
 class BranchGradient {
@@ -25,13 +25,13 @@ class BranchGradient {
   static Result<BranchGradient> make(const OpRegistry& ops, const GradView& op, GraphRef branch,
                                      const BranchQuestion& question);
 
-  // By operand: whether it has a gradient here.
+  // By operand: whether it has a gradient in this branch.
   std::vector<bool> reached() const;
-  // Returns the gradients of `kept` operands, zeros where nothing reaches one.
+  // Makes the gradients of `kept` operands the results, with zeros for those that nothing reaches.
   Status finish(const std::vector<bool>& kept);
   // By operand, then by result with a cotangent: whether the finished derivative reads it.
   std::vector<bool> reads() const;
-  // The finished derivative, which takes of these what `read` says.
+  // Returns the finished derivative, which takes only the operands and cotangents marked in `read`.
   GraphRef of(const std::vector<bool>& read) const;
 
  private:
@@ -40,7 +40,7 @@ class BranchGradient {
 
   const OpRegistry* ops_;
   GraphMemo* memo_;
-  GraphMemo::Question question_;  // what has been asked so far
+  GraphMemo::Question question_;  // the questions so far, as the memo's key
   GraphRef derivative_;
   Values grads_;  // by operand; none where nothing reaches it
 };

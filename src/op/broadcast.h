@@ -1,10 +1,10 @@
-// Broadcasting: shapes are aligned at the right; dims are equal, or one of them is 1.
+// Broadcasting: shapes are aligned at the right; two dims match if they are equal or one is 1.
 //
 //   [8,1,6] with [7,6]  -> [8,7,6]
 //   [s0,4]  with [1,4]  -> [s0,4]
 //
-// Symbolic dims must be proven equal or 1 for every value in range; what can't be proven is refused
-// with the two dims named.
+// Symbolic dims must be proven equal or 1 for every value in range; if that can't be proven, the
+// call is refused with a message that names the two dims.
 #pragma once
 #include <initializer_list>
 #include <string_view>
@@ -13,17 +13,17 @@
 
 namespace cleave {
 
-// The shape that `a` and `b` broadcast to. `rule` is the constraint that is reported as broken.
+// Returns the shape that `a` and `b` broadcast to. `rule` is the constraint reported as broken.
 Result<Shape> broadcast_shapes(const OpView& op, std::string_view rule, const Shape& a,
                                const Shape& b);
 // The same over operands; numbers and absent operands are skipped.
 Result<Shape> broadcast_operands(const OpView& op, std::string_view rule,
                                  std::initializer_list<int> operands);
-// Nothing when `from` broadcasts to exactly `to`.
+// Returns an error unless `from` broadcasts to exactly `to`.
 Status check_expandable(const OpView& op, std::string_view rule, const Shape& from,
                         const Shape& to);
 
-// The device of these operands. A 0-d tensor on the CPU may meet tensors of another device.
+// Returns the device of these operands. A 0-d CPU tensor may be combined with any device.
 Result<Device> common_device(const OpView& op, std::string_view rule,
                              std::initializer_list<int> operands);
 

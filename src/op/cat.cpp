@@ -1,8 +1,8 @@
-// cat(tensors; dim) -> y      the tensors one after the other along a dim
+// cat(tensors; dim) -> y      concatenates tensors along a dim
 //   (C1) at least one tensor  (C2) none is 0-d  (C3) dim in range of the result
-//   (C4) equal ranks, (C5) equal sizes but along dim; a tensor f32[0] of one empty dim is skipped
+//   (C4) equal ranks, (C5) equal sizes except dim's; a tensor f32[0] of one empty dim is skipped
 //   (C6) one device
-// stack(tensors; dim) -> y    the tensors one after the other along a new dim
+// stack(tensors; dim) -> y    concatenates tensors along a new dim
 //   (C1) at least one tensor  (C2) equal shapes  (C3) dim in [-rank-1, rank+1)  (C6) one device
 // The result has the dtype that the tensors promote to.
 #include <cmath>
@@ -39,7 +39,7 @@ Result<Type> common_type(const OpView& op) {
 
 bool is_skipped(const Type& t) { return t.rank() == 1 && t.shape[0] == Dim(0); }
 
-// The first tensor that is not skipped gives the rank; 0 where all are.
+// The first tensor that isn't skipped determines the rank; 0 if all are skipped.
 int model_of(const OpView& op) {
   for (int k = 0; k < op.list_size(); ++k)
     if (!is_skipped(op.list_type(k))) return k;
@@ -77,7 +77,7 @@ Result<Types> infer_cat(const OpView& op) {
   return Types{y};
 }
 
-// x, seen as `shape` in the rank of y, from index `start` of dim on.
+// x viewed as `shape` in the rank of y, placed at index `start` of dim.
 void put(Array& y, const Array& x, const std::vector<int64_t>& shape, size_t dim, int64_t start) {
   if (x.numel() == 0) return;
   std::vector<int64_t> index(shape.size(), 0);
@@ -135,9 +135,8 @@ Values grad_cat(Builder& b, const GradView& op) {
   return out;
 }
 
-// One loop nest for each tensor, its last dim innermost.
-// Few operands are chosen from where an element is read: out of its own range an index is moved to
-// the edge.
+// One loop nest for each tensor, its last dim innermost. With few operands, each read selects among
+// them: outside its own range an index is clamped to the edge.
 constexpr int max_choices = 8;
 
 bool is_choice(const OpView& op) {
@@ -190,7 +189,7 @@ void lower_cat(loop::KernelBuilder& k, const OpView& op) {
   }
 }
 
-// Where each tensor lies in the result.
+// The position of each tensor in the result.
 std::vector<loop::Layout> parts_of_cat(const OpView& op, const loop::Layout& result) {
   std::vector<loop::Layout> parts;
   const auto dim = static_cast<size_t>(cat_dim(op));

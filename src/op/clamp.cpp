@@ -1,12 +1,12 @@
 // clamp(self, min, max) -> y        y = min(max(self, min), max)
 //
 //   self      a tensor
-//   min, max  a tensor that broadcasts (C1) on one device (C2), a number, or none; not both are
-//             none (C4)
-//   y         the dtype in which the operands meet, no bool (C5); NaN where self or a bound is NaN
+//   min, max  a tensor that broadcasts (C1) on one device (C2), a number, or none; at least one is
+//             given (C4)
+//   y         the operands' promoted dtype, not bool (C5); NaN where self or a bound is NaN
 //
-// Where min > max the result is max. The gradient goes to self where it lies between the bounds,
-// both included, to min where self is below it, to max where self is above it (derivatives.yaml).
+// Where min > max the result is max. The gradient goes to self where it is between the bounds, both
+// included, to min where self is below it, to max where self is above it (derivatives.yaml).
 #include <cmath>
 
 #include "op/cost.h"
@@ -62,7 +62,7 @@ loop::Expr lower_clamp(const OpView& op, const loop::Exprs& x) {
   return y;
 }
 
-// A condition that may still be missing.
+// A condition that may be undefined so far.
 ValueId both(Builder& b, ValueId p, ValueId q) { return p.is_none() ? q : b.logical_and(p, q); }
 
 Values grad_clamp(Builder& b, const GradView& op) {

@@ -1,9 +1,9 @@
 // class_index(target; classes, ignore_index, what) -> i64 like target
-//   the class of each row: target, 0 where it is ignore_index; `what` begins the message about one
-//   that is neither ignored nor in [0, classes)
+//   the class of each row: target, or 0 where target is ignore_index; `what` begins the message
+//   about a target that is neither ignored nor in [0, classes)
 //   (C1) target is an integer   (C2) classes is at least 1
 //
-// What the losses over classes look their rows up with.
+// Losses over classes use the result to index their rows.
 #include "op/cost.h"
 #include "op/dims.h"
 #include "op/entry.h"

@@ -2,7 +2,7 @@
 //   y[n, c, i..] = sum of x[n, (c,k..), (o..)] over k and o with
 //                  o*stride - padding + k*dilation = i
 //   (C1, C2, C3, C5) im2col.h, of output_size   (C4) self has rank 2 or 3
-//   (C6) the sizes of self are those that im2col of output_size has
+//   (C6) the sizes of self are those of im2col's result for output_size
 // The transpose of im2col.
 // Source: ATen/native/Col2Im.cpp, PyTorch 2.13.
 #include "op/im2col.h"
@@ -43,7 +43,7 @@ Result<Arrays> reference_col2im(const OpView& op, std::span<const Array* const> 
   return Arrays{y};
 }
 
-// The window that sees image position i at this kernel position, and whether there is one.
+// The window that contains image position i at this kernel position, and whether it exists.
 struct Seer {
   Expr window, exists;
 };
@@ -59,7 +59,7 @@ Seer seer(KernelBuilder& k, const ColumnWalk& walk, size_t d, const Expr& i, con
   return s;
 }
 
-// A row of the image at a time: each kernel position adds its part of a row of the columns.
+// One row of the image at a time: each kernel position adds its part of a row of the columns.
 void add_rows(KernelBuilder& k, const ColumnWalk& walk, const Expr& zero) {
   const size_t last = walk.last();
   k.parallel(walk.lead, [&](const Exprs& plane) {
@@ -102,7 +102,7 @@ void add_rows(KernelBuilder& k, const ColumnWalk& walk, const Expr& zero) {
   });
 }
 
-// An element of the image at a time, summed before it is rounded to bf16 or f16.
+// One element of the image at a time, summed before it is rounded to bf16 or f16.
 void sum_elements(KernelBuilder& k, const ColumnWalk& walk, const Expr& zero) {
   Ints shape = walk.lead;
   shape.insert(shape.end(), walk.size.begin(), walk.size.end());
@@ -163,7 +163,7 @@ std::vector<Sample> col2im_samples() {
   add({1, 4, 16}, window_call({2, 2}, {3}, {2}, {1}, {3, 3}));
   out.push_back({{f32({1, 4, 2}).with({1, NAN, INFINITY, 0, -INFINITY, 2, INFINITY, 1})},
                  window_call({2, 2}, {1}, {0}, {1}, {2, 3})});
-  // Many addends in one place: they are added unrounded.
+  // With many addends at one position, they are accumulated unrounded.
   for (DType t : {DType::bf16, DType::f16})
     out.push_back({{any_of(t, {1, 25, 25})}, window_call({5, 5}, {1}, {2}, {1}, {5, 5})});
   return out;

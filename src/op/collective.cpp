@@ -18,7 +18,7 @@ double reduced(std::string_view how, double a, double b) {
   return how == "min" ? std::min(a, b) : std::max(a, b);
 }
 
-// Wraps as it is stored; without sign, where overflow is defined.
+// Wraps on store; computed in unsigned arithmetic, where overflow is defined.
 int64_t reduced(std::string_view how, int64_t a, int64_t b) {
   if (how == "product")
     return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));

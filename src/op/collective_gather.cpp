@@ -1,17 +1,17 @@
-// Collectives that move values between ranks: all_gather_into_tensor, and wait_tensor, which ends
-// any collective. op/collective.h says what a collective is.
+// Collectives that move values between ranks: all_gather_into_tensor, and wait_tensor, which
+// completes any collective. op/collective.h defines collectives.
 //
 //   all_gather_into_tensor(input; group_size, group_name) -> y   the ranks' inputs along dim 0
 //     (C3) group_size is at least 1   (C4) input has a dim
-//     (C9) as many ranks run as group_size says
+//     (C9) the number of ranks that run equals group_size
 //   wait_tensor(tensor) -> y                                     y = tensor, once it has arrived
 //
-// Between a collective and its wait other calls run. The wait is no copy that could go: without it
-// a value is read that isn't there yet. Computing it again would keep what is in flight for the
-// backward, so that it is a collective too.
+// Other calls run between a collective and its wait. The wait is not a removable copy: without it,
+// a value would be read before it has arrived. Recomputing the wait would keep the transfer in
+// flight until the backward, so the wait counts as a collective too.
 //
-// Gradients, where the loss is the sum of the ranks' losses: of all_gather a reduce_scatter(sum) of
-// the cotangent, as each rank reads every rank's part; of wait_tensor the cotangent.
+// Gradients, if the loss is the sum of the ranks' losses: for all_gather, a reduce_scatter(sum) of
+// the cotangent, because each rank reads every rank's part; for wait_tensor, the cotangent.
 #include "op/collective.h"
 #include "op/cost.h"
 #include "op/dims.h"

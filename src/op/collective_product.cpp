@@ -1,22 +1,22 @@
-// Matrix products together with the collective before or after them, so that a backend can begin
-// with the rows that are there already. op/collective.h says what a collective is.
+// Matrix products fused with the collective before or after them, so that a backend can start with
+// the rows that have already arrived. op/collective.h defines collectives.
 //
 //   fused_all_gather_matmul(A, Bs; gather_dim, group_size, group_name, return_A)
 //       -> (G or none, G @ B for each B)       G = the ranks' A, joined along gather_dim
 //     (C1) A has rank 2 or more, each B rank 2     (C2) one dtype, floating or integer
 //     (C3) group_size is at least 1                (C4) gather_dim is a dim of A
 //     (C5) the inner sizes of G and B are equal    (C6) operands are on one device
-//     (C9) as many ranks run as group_size says
+//     (C9) the number of ranks that run equals group_size
 //   fused_matmul_reduce_scatter(A, B; reduce_op, scatter_dim, group_size, group_name) -> y
 //       rank k gets the k-th part along scatter_dim of the reduction of the ranks' A @ B
 //     (C1), (C2), (C3), (C5), (C6), (C9) as above  (C4) scatter_dim is a dim of A
 //     (C7) reduce_op is sum or avg, avg of a floating dtype
 //     (C8) the product's scatter_dim is divisible by group_size
 //
-// PyTorch takes the size of the group from its process groups; a graph here stands alone, so that
-// group_size is an attribute, as it is one of all_gather_into_tensor. The results of the first are
-// one list. The products are rounded before they are reduced, as mm and reduce_scatter would.
-// No gradient: the pass that makes these calls runs after it.
+// PyTorch takes the group's size from its process groups; a graph here is self-contained, so
+// group_size is an attribute, as for all_gather_into_tensor. The results of the first operator are
+// one list. The products are rounded before they are reduced, as mm and reduce_scatter would do. No
+// gradient: the pass that creates these calls runs after differentiation.
 #include "op/collective.h"
 #include "op/cost.h"
 #include "op/dims.h"
@@ -33,7 +33,7 @@ constexpr const char* no_gradient = "made after the gradient, of calls that have
 
 int64_t size_of_group(const OpView& op) { return op.int_attr("group_size"); }
 
-// C1, C2, C6 of A and the B named `name`.
+// Checks C1, C2, C6 for A and the B named `name`.
 Status check_factors(const OpView& op, const Type& b, std::string_view name) {
   const Type& a = op.in_type(0);
   if (a.rank() < 2) return op.broken("C1", "A is {}, expected rank 2 or more", a.text());
@@ -54,7 +54,7 @@ Shape product_shape(const Type& a, const Type& b) {
   return shape;
 }
 
-// a [*, k] @ b [k, n], as mm's reference.
+// a [*, k] @ b [k, n], computed by mm's reference.
 Array product(const Array& a, const Array& b) {
   const int64_t inner = b.shape[0], n = b.shape[1];
   std::vector<int64_t> shape = a.shape;
@@ -78,7 +78,7 @@ Array product(const Array& a, const Array& b) {
   return y;
 }
 
-// As mm, which takes two dims.
+// Reshapes for mm, which takes two dims.
 ValueId product(Builder& b, ValueId a, ValueId other) {
   const Shape whole = b.type(a).shape;
   if (whole.size() == 2) return b.mm(a, other);
@@ -89,7 +89,7 @@ ValueId product(Builder& b, ValueId a, ValueId other) {
   return b.view(flat, y);
 }
 
-// The dim moved to the front, and back.
+// Moves the dim to the front, and back.
 ValueId moved(Builder& b, ValueId v, int64_t from, int64_t to) {
   if (from == to) return v;
   std::vector<int64_t> dims;

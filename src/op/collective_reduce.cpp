@@ -1,5 +1,5 @@
 // Collectives that reduce over the ranks of a group: all_reduce, all_reduce_coalesced,
-// reduce_scatter_tensor. op/collective.h says what a collective is.
+// reduce_scatter_tensor. op/collective.h defines collectives.
 //
 //   all_reduce(input; reduce_op, group_name) -> y          y = the reduction, on every rank
 //   all_reduce_coalesced(inputs...; reduce_op, group_name) the same for each of a list, in one call
@@ -7,12 +7,12 @@
 //                                                          rank k gets the k-th part along dim 0
 //     (C1) reduce_op is sum, avg, product, min or max   (C2) avg: the dtype is floating
 //     (C3) group_size is at least 1                     (C4) input has a dim
-//     (C5) dim 0 is divisible by group_size             (C9) as many ranks run as group_size says
+//     (C5) dim 0 is divisible by group_size             (C9) group_size ranks run
 //
-// Gradients, where the loss is the sum of the ranks' losses, over p ranks:
+// Gradients, if the loss is the sum of the ranks' losses, over p ranks:
 //   all_reduce(sum), all_reduce(avg)    the same all_reduce of the cotangent
 //   reduce_scatter(sum), (avg)          all_gather of the cotangent, divided by p for avg
-// PyTorch differentiates sum alone; product, min and max have none here either.
+// PyTorch differentiates only sum; product, min and max have no gradient here either.
 #include "op/collective.h"
 #include "op/cost.h"
 #include "op/dims.h"

@@ -2,9 +2,9 @@
 //
 //   eq ne lt le gt ge (self, other) -> y
 //   self, other  a tensor, and a tensor or number: they broadcast (C1) on one device (C2)
-//   y            bool; the operands are converted to the dtype in which they meet, numbers too,
-//                then compared: in bf16, 0.1 counts as 0.10009765625. Comparisons with NaN are
-//                false but for ne.
+//   y            bool; the operands, numbers too, are converted to their promoted dtype and then
+//                compared: in bf16, 0.1 counts as 0.10009765625. Comparisons with NaN are false,
+//                except for ne.
 #include "op/cost.h"
 #include "op/entry.h"
 #include "op/pair_samples.h"

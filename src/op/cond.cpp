@@ -1,14 +1,15 @@
 // cond(pred, operands; then, otherwise) -> y...      y = then(operands) where pred is true,
 //                                                    else otherwise(operands)
 //   pred       bool of one element (C1)
-//   operands   any tensors, what the graphs read
+//   operands   any tensors, the inputs of the graphs
 //   then, otherwise   graphs with (C2) one placeholder for each operand, (C3) of its type, that
-//              (C4) return the same types, at least one, and results alone; (C5) their symints are
+//              (C4) return the same types, at least one, and only results; (C5) their symints are
 //              the caller's of the same name
 //
-// One of the graphs runs: what the other would refuse (an index out of range) is no error. PyTorch
-// writes true_fn and false_fn. The gradient is a cond of the same pred whose graphs compute their
-// forward again from the operands (branch_gradient.h); random calls in it draw the same numbers.
+// Only one of the graphs runs: an error of the other (an index out of range) isn't reported.
+// PyTorch calls the graphs true_fn and false_fn. The gradient is a cond of the same pred whose
+// graphs recompute their forward from the operands (branch_gradient.h); random calls in it draw the
+// same numbers.
 #include <algorithm>
 #include <functional>
 

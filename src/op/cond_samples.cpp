@@ -1,4 +1,4 @@
-// Calls of cond for the laws: each as taken and not taken.
+// Calls of cond for the laws: each with pred true and false.
 #include "op/sample_sets.h"
 #include "op/subgraph_rules.h"
 
@@ -21,7 +21,7 @@ Sample call(SampleTensor pred, Tensors operands, std::string then, std::string o
           {{"then", std::move(then)}, {"otherwise", std::move(otherwise)}}};
 }
 
-// The same call with a pred of either value.
+// The same call with both values of pred.
 std::vector<Sample> both(const Tensors& operands, const std::string& then,
                          const std::string& otherwise) {
   return {call(flag(true), operands, then, otherwise),
@@ -60,7 +60,7 @@ std::vector<Sample> of_shapes() {
   };
 }
 
-// What a branch returns: operands, one value twice, views, several values.
+// Kinds of branch results: operands, one value twice, views, several values.
 std::vector<Sample> of_results() {
   const std::string two = "%a: input f32[2,3], %b: input f32[2,3]";
   const std::string wide = "%a: input f32[3,4]";

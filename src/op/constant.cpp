@@ -1,18 +1,18 @@
 // Tensors made of one number.
 //
 //   full(; size, fill_value, dtype, device)
-//                                          dtype as given, else of the number: bool, i64 or f32
-//   full_like(self; fill_value, dtype)     shape of self; dtype as given, else that of self
+//                                          default dtype: that of the number, bool, i64 or f32
+//   full_like(self; fill_value, dtype)     shape of self; default dtype: that of self
 //   zeros ones empty (; size, dtype, device)
-//                                          f32 where no dtype is given
+//                                          default dtype: f32
 //   zeros_like ones_like empty_like (self; dtype)
-//   scalar_tensor(; s, dtype, device)      0-d; f32 where no dtype is given
+//   scalar_tensor(; s, dtype, device)      0-d; default dtype: f32
 //
 //   size    (C1) no dim is negative
-//   device  (C2) cpu, cuda or cuda:N; the CPU where none is given
+//   device  (C2) cpu, cuda or cuda:N; default: the CPU
 //
-// A number is truncated and wrapped where the dtype is an integer. The contents of empty, which
-// ATen leaves open, are zeros: the same bits in every run. The *_like operators read no element.
+// A number is truncated and wrapped if the dtype is an integer. The contents of empty, which ATen
+// leaves undefined, are zeros: the same bits in every run. The *_like operators read no element.
 #include <limits>
 
 #include "op/constructor_device.h"
@@ -115,7 +115,7 @@ OpDef full_entry() {
   };
 }
 
-// zeros, ones, empty: full with a number of their own.
+// zeros, ones, empty: full with a fixed number.
 OpDef sized_entry(const char* name, const char* summary, int number, const char* more = "") {
   const std::vector<int64_t> size = {2, 3}, none = {}, empty = {0, 3};
   std::vector<Sample> samples = {
@@ -158,7 +158,7 @@ struct LikeRow {
   const char* argument;  // of the signature
   AttrValue (*number)(const OpView&);
   SampleAttrs attrs;
-  const char* sized;  // the operator that makes the same from a shape alone; else full does
+  const char* sized;  // the operator that builds it from a shape alone; else full does
 };
 
 OpDef like_entry(const LikeRow& row) {

@@ -1,11 +1,11 @@
-// The attribute `device` of operators that make a tensor out of none, as in ATen: "cuda:1", "cuda"
-// (which is "cuda:0"), "cpu"; none is the CPU.
+// The attribute `device` of operators that create a tensor without tensor operands, as in ATen:
+// "cuda:1", "cuda" (which means "cuda:0"), "cpu"; none means the CPU.
 #pragma once
 #include "ir/op_view.h"
 
 namespace cleave {
 
-// The type on the device that the attribute names. `rule` is broken by any other text.
+// Returns the type on the device that the attribute names. Any other text breaks `rule`.
 Result<Types> made_on_device(const OpView& op, std::string_view rule, Type type);
 
 }  // namespace cleave

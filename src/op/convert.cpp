@@ -3,15 +3,15 @@
 //   _to_copy(self; dtype, memory_format)   self in another dtype
 //   clone(self; memory_format)             self
 //   lift_fresh_copy(self)                  self
-//   alias(self), detach(self)              self's own memory; nothing flows back through detach
+//   alias(self), detach(self)              aliases of self; detach stops the gradient
 //   copy(self, src)                        src in the shape and dtype of self
 //                                          (C1) src broadcasts to self
 //   fill(self, value)                      value everywhere, in the shape and dtype of self
 //                                          (C1) a tensor value is 0-d
 //
-// Floating to integer truncates towards 0; integers wrap to a narrower width; anything to bool is
-// x != 0; floating to a narrower floating rounds to nearest, ties to even. The memory format is a
-// wish about strides, which lowering is free to choose.
+// Floating to integer truncates towards 0; integers wrap to a narrower width; anything to bool is x
+// != 0; floating to a narrower floating rounds to nearest, ties to even. The memory format is a
+// preference about strides; lowering is free to choose.
 #include <cmath>
 #include <limits>
 
@@ -26,7 +26,7 @@
 namespace cleave {
 namespace {
 
-// One element of `from`, converted into the dtype of `into`.
+// Converts one element of `from` to the dtype of `into`.
 void convert_element(Array& into, int64_t k, const Array& from, int64_t at) {
   if (from.floating())
     into.set(k, from.f[at]);
@@ -44,7 +44,7 @@ GradFn identity_grad() {
   return unary_grad([](Builder&, const GradView&, ValueId g) { return g; });
 }
 
-// Values that convert alike in every precision.
+// Values whose conversion is the same in every precision.
 std::vector<double> convertible() { return {-2.75, -1, -0.5, 0, 0.75, 2.5}; }
 
 std::vector<Sample> conversions() {
@@ -54,7 +54,7 @@ std::vector<Sample> conversions() {
   for (DType from : dtypes) {
     for (DType to : dtypes) {
       SampleTensor x = any_of(from, {2, 3});
-      // Only what the target holds is defined the same everywhere.
+      // Conversion is portable only for values that the target can represent.
       if (is_floating(from)) x = x.with(convertible());
       if (is_floating(from) && to == DType::u8) x = x.with({0, 0.5, 1, 2.75, 100, 255});
       if (is_integer(from) && from != DType::u8) x = x.with({-128, -7, -1, 0, 5, 127});
@@ -96,7 +96,7 @@ OpDef to_copy_entry() {
         return Arrays{std::move(out)};
       },
       .decompose = Absent{"primitive"},
-      .grad = identity_grad(),  // grad_to converts it back
+      .grad = identity_grad(),  // grad_to does the reverse conversion
       .lower = loop::pointwise([](const OpView& op, const loop::Exprs& x) {
         return loop::cast(x[0], loop::compute_type(op.out_type(0).dtype));
       }),
@@ -106,7 +106,7 @@ OpDef to_copy_entry() {
   };
 }
 
-// Contents that arithmetic would change, shapes at the edges.
+// Contents that arithmetic would change, and edge-case shapes.
 std::vector<Sample> odd_copies() {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   constexpr double inf = std::numeric_limits<double>::infinity();

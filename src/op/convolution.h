@@ -1,4 +1,4 @@
-// What convolution and its backward share. A convolution maps a large side to a small one by a
+// Shared by convolution and its backward. A convolution maps a large side to a small one by a
 // weight; a transposed one maps the small side to the large one by the same weight.
 //
 //   large f[n, cl, *size] --- weight f[cs, cl/groups, *kernel] --- small f[n, cs, *windows]
@@ -30,13 +30,13 @@ struct ConvolutionAttrs {
   size_t rank() const { return stride.size(); }
 };
 
-// The attributes of a checked call, for so many spatial dims.
+// Returns the attributes of a checked call with this number of spatial dims.
 ConvolutionAttrs convolution_attrs(const OpView& op, size_t spatial);
 
-// Shape of the result for operands at these positions; checks C1 to C4, C6 and C7.
+// Returns the result shape for operands at these positions; checks C1 to C4, C6 and C7.
 Result<Shape> convolution_shape(const OpView& op, int input, int weight);
 
-// Multiply-adds of one of the products: result, gradient of input, gradient of weight.
+// Multiply-adds of any one of the products: result, gradient of input, gradient of weight.
 int64_t convolution_multiplies(const OpView& op, const Type& input, const Type& weight,
                                const Type& output);
 
@@ -46,8 +46,8 @@ void for_each_convolution_term(const OpView& op, const std::vector<int64_t>& inp
                                const std::vector<int64_t>& output,
                                const std::function<void(int64_t, int64_t, int64_t)>& f);
 
-// The three products, as matrix products over columns of windows (im2col). A batch is cut into
-// parts whose columns hold at most `column_bytes`.
+// The three products, as matrix products over columns of windows (im2col). A batch is split into
+// parts whose columns take at most `column_bytes`.
 //
 //   to_small    W[cs, cl k] @ columns(large)[cl k, o]             for each image
 //   to_large    col2im(W^T[cl k, cs] @ small[cs, o])              for each image
@@ -56,8 +56,8 @@ void for_each_convolution_term(const OpView& op, const std::vector<int64_t>& inp
 // Sums are in f32 or better and rounded once; sizes are static.
 class ConvolutionProducts {
  public:
-  // `large` and `small` are shapes; the small side of a transposed convolution may have fewer
-  // windows than fit, by its output_padding.
+  // `large` and `small` are shapes; because of output_padding, the small side of a transposed
+  // convolution may have fewer windows than fit.
   ConvolutionProducts(Builder& b, ConvolutionAttrs attrs, std::vector<int64_t> large,
                       std::vector<int64_t> weight, std::vector<int64_t> small);
 
@@ -87,8 +87,8 @@ class ConvolutionProducts {
   bool pointwise_;                               // columns are the image itself
 };
 
-// The product of the library that a call is; nullopt: it is decomposed. Sizes are known and above
-// 0; a backward has one result, of input or weight.
+// Returns the library product that implements the call, or nullopt if the call is decomposed.
+// Requires static, positive sizes, and a backward with one result, of input or weight.
 std::optional<loop::LibraryForm> convolution_form(const OpView& op);
 std::optional<loop::LibraryForm> convolution_backward_form(const OpView& op);
 

@@ -2,14 +2,14 @@
 //                      transposed, output_padding, groups, output_mask) -> dinput, dweight, dbias
 //
 //   The gradients of convolution (convolution.cpp). A convolution is linear in input and in weight,
-//   so that dinput is the transposed convolution of grad_output by the same weight, and dweight
-//   sums input * grad_output over the batch and the windows. dbias sums over all but channels.
+//   so dinput is the transposed convolution of grad_output by the same weight, and dweight sums
+//   input * grad_output over the batch and the windows. dbias sums over all dims but channels.
 //
 //   (C1..C8) convolution.h, without a bias
 //   (C9) grad_output has the type of convolution's result
-//   (C10) output_mask has 3 entries; bias_sizes, where given and dbias is asked for, is the number
-//         of channels (PyTorch writes [0] where there is no bias)
-// A result that output_mask leaves out has no type.
+//   (C10) output_mask has 3 entries; bias_sizes, if given and dbias is requested, is the number
+//         of channels (PyTorch writes [0] if there is no bias)
+// A result that output_mask excludes has no type.
 // Source: aten::convolution_backward, ATen/native/Convolution.cpp, PyTorch 2.13.
 #include "op/broadcast.h"
 #include "op/convolution.h"
@@ -66,7 +66,7 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   return Arrays{dx, dw, db};
 }
 
-// A call for one of the results, which the runtime may cover.
+// The call restricted to one of the results, which the runtime may cover.
 ValueId alone(Builder& b, const OpView& op, size_t result) {
   std::vector<bool> mask(3, false);
   mask[result] = true;
@@ -105,8 +105,8 @@ Values decompose(Builder& b, const OpView& op) {
 
 // With cotangents u of dinput, v of dweight and t of dbias, the result is
 //   <u, conv'(dy; w)> + <v, dy * input> + <t, sum dy> = <dy, conv(u; w) + conv(input; v) + t>
-// so that grad_output gets the bracket, input the dinput of (dy, v), and weight the dweight of
-// (dy, u).
+// so the gradient of grad_output is the bracket, that of input is the dinput of (dy, v), and that
+// of weight is the dweight of (dy, u).
 Values grad(Builder& b, const GradView& op) {
   Values d = op.no_grads();
   NamedAttrs attrs;

@@ -1,4 +1,4 @@
-// Which calls of convolution and its backward the library covers.
+// Decides which calls of convolution and its backward the library covers.
 #include "op/convolution.h"
 
 namespace cleave {
@@ -8,7 +8,7 @@ using loop::LibraryAccess;
 using At = ConvolutionOperand;
 using Ints = std::vector<int64_t>;
 
-// The last dims; those before them are `missing`.
+// The entries from `first` on, right-aligned in three; absent ones are `missing`.
 Sizes3 last_three(const Ints& list, size_t first, int64_t missing) {
   Sizes3 out = {missing, missing, missing};
   const size_t count = list.size() - first;
@@ -16,7 +16,7 @@ Sizes3 last_three(const Ints& list, size_t first, int64_t missing) {
   return out;
 }
 
-// Of types that are static, with nothing of size 0.
+// Returns nothing unless the types are static and no dim has size 0.
 std::optional<ConvolutionSpec> sizes_of(const OpView& op, const Type& input, const Type& weight,
                                         const Type& output) {
   for (const Type* t : {&input, &weight, &output})

@@ -1,4 +1,4 @@
-// The products of convolution.h. A decomposition has no choice but that of a form by the shape.
+// The products of convolution.h. A decomposition may only choose its form by the shape.
 #include "op/convolution.h"
 
 namespace cleave {
@@ -64,7 +64,7 @@ ValueId ConvolutionProducts::columns(ValueId large, int64_t count) {
                    {"stride", at_.stride}});
 }
 
-// The weight of each group of each image; without groups no copy is made of it.
+// The weight of each group of each image; without groups it isn't copied.
 ValueId ConvolutionProducts::grouped_weight(ValueId weight, int64_t count, bool flip) {
   const int64_t rows = cs_ / groups_, inner = weight_[1] * taps_;
   ValueId w = b_.view(weight, {1, groups_, rows, inner});
@@ -146,8 +146,8 @@ ValueId ConvolutionProducts::to_large(ValueId small, ValueId weight, ValueId bia
   return b_.convert(y, t);
 }
 
-// The images of a batch stand side by side, as one more dim of the windows, so that the sum over
-// them is that of the product.
+// The images of a batch are adjacent, as one more dim of the windows, so that the product also sums
+// over the images.
 ValueId ConvolutionProducts::part_to_weight(ValueId large, ValueId small, int64_t count) {
   const int64_t rows = cs_ / groups_, inner = cl_ / groups_;
   const auto by_group = [&](ValueId x, int64_t channels, const Ints& spatial) {

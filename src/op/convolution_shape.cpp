@@ -93,7 +93,7 @@ Result<Shape> convolution_shape(const OpView& op, int input, int weight) {
 
 int64_t convolution_multiplies(const OpView& op, const Type& input, const Type& weight,
                                const Type& output) {
-  // Each weight meets each position of the small side, in one channel.
+  // Each weight is multiplied with each position of the small side, in one channel.
   const Type& small = op.bool_attr("transposed") ? input : output;
   const int64_t channels = std::max<int64_t>(op.env().hint_of(weight.shape[0]), 1);
   return numel_hint(op, small) / channels * numel_hint(op, weight);
@@ -178,11 +178,11 @@ std::vector<ConvolutionSample> convolution_samples() {
   add({1, 2, 2, 2}, {3, 2, 1, 1}, {1, 3, 4, 4}, plain({1}, {1}, {1}, 1));
   add({1, 2, 2, 3}, {2, 3, 1, 1}, {1, 3, 2, 3}, back({1}, {0}, {1}, {0}, 1));
   add({2, 4, 3}, {4, 2, 1}, {2, 4, 3}, plain({1}, {0}, {1}, 2));
-  // Dilation, stride that leaves a rest, wide padding.
+  // Dilation, a stride with a remainder, wide padding.
   add({1, 2, 7, 6}, {2, 2, 3, 2}, {1, 2, 3, 3}, plain({2, 1}, {1, 0}, {2, 3}, 1));
   add({1, 1, 6}, {2, 1, 2}, {1, 2, 2}, plain({3}, {0}, {1}, 1));
   add({1, 1, 3}, {1, 1, 3}, {1, 1, 7}, plain({1}, {3}, {1}, 1));
-  // A stride along what has one position.
+  // A stride along a dim with one position.
   add({1, 3, 4, 1}, {1, 3, 3, 1}, {1, 1, 4, 1}, plain({1, 2}, {1, 0}, {1}, 1));
   add({2, 1, 1, 3}, {2, 1, 1, 2}, {2, 2, 1, 2}, plain({3, 1}, {0, 0}, {1}, 1));
   // Groups and depthwise.

@@ -1,4 +1,4 @@
-// Cost rules that most entries share. Symbolic sizes count at their hints.
+// Cost rules that most entries share. Symbolic sizes are counted at their hints.
 #pragma once
 #include "ir/op_view.h"
 
@@ -12,7 +12,7 @@ int64_t numel_hint(const OpView& op, const Type& t);
 CostFn cost_per_result(int64_t flops);
 // `flops` for each element of operand 0.
 CostFn cost_per_operand(int64_t flops);
-// A view: nothing is moved.
+// The cost of a view: no bytes are moved.
 CostFn cost_of_view();
 
 }  // namespace cleave

@@ -4,15 +4,16 @@
 //        = before_j * after_j
 //   before_j = product over k < j of x_k         after_j = grad_j + x_{j+1} * after_{j+1}
 //
-// One pass from each end and no division: neither zeros nor products that underflow lose what the
-// others are. A product with a factor 0 is 0, whatever its other factors: what comes after the
-// first 0 has no gradient, even where an after_j has overflowed. The kernel's products are in f64.
+// One pass from each end and no division: zeros and products that underflow don't destroy the
+// gradients of other elements. A product with a factor 0 is 0, whatever its other factors: elements
+// after the first 0 have no gradient, even where an after_j has overflowed. The kernel's products
+// are in f64.
 //
 //   (C1) dim in range; a 0-d tensor counts as one dim
 //   (C2) input is floating and grad has its type
-// ATen's has the result of cumprod as a last operand and divides by input where it can.
+// ATen's operator has the result of cumprod as a last operand and divides by input where it can.
 //
-// The gradients of grad and input are written with the products themselves, a matrix of size^2 for
+// The gradients of grad and input are built from the products themselves, a matrix of size^2 for
 // each line, as ATen's second derivatives are.
 #include "op/cost.h"
 #include "op/line_kernel.h"

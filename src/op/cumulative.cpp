@@ -1,11 +1,11 @@
-// Sums and products of all elements up to each one.
+// Sums and products of all elements up to and including each one.
 //
 // cumsum(self; dim, dtype) -> y       y[..., i, ...] = sum over k <= i of x[..., k, ...]
 // cumprod(self; dim, dtype) -> y      y[..., i, ...] = product over k <= i of x[..., k, ...]
 //
 //   (C1) dim in range; a 0-d tensor counts as one dim
 // Integers and bool give i64 without dtype; with dtype, x is converted first. Floating elements are
-// added up in f64: one by one in f32, a million of them would be 1e-2 off.
+// accumulated in f64: one by one in f32, a million of them would be 1e-2 off.
 //
 // The gradient of cumsum is the cumulative sum from the other end, that of cumprod is
 // cumprod_backward.

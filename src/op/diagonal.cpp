@@ -1,4 +1,4 @@
-// The elements x[.., i, .., i+offset, ..] of two dims: as a view, and replaced by src.
+// The diagonal x[.., i, .., i+offset, ..] of two dims: as a view, and replaced by src.
 //
 // diagonal(self; offset, dim1, dim2) -> y   y[..., i] = x[.., i, .., i+offset, ..]
 //   (C1) dims in range  (C2) they differ; an offset beyond the matrix gives an empty diagonal
@@ -84,8 +84,8 @@ Result<Arrays> reference_diagonal(const OpView& op, std::span<const Array* const
   })};
 }
 
-// Each element of the cotangent followed by `columns` zeros is, read as rows of `columns`, a matrix
-// whose diagonal it is; zeros in front move it to the offset.
+// Each element of the cotangent followed by `columns` zeros, reshaped to rows of `columns`, is a
+// matrix with the cotangent as its diagonal; leading zeros shift it to the offset.
 Values grad_diagonal(Builder& b, const GradView& op) {
   const Diagonal d = *checked_diagonal(op);
   const Type& x = op.in_type(0);
@@ -106,7 +106,7 @@ Values grad_diagonal(Builder& b, const GradView& op) {
   };
   const int64_t rank = std::ssize(lead);
   const Dim flat = d.size * (d.columns + Dim(1));
-  // A symbolic diagonal may turn out to be empty, its offset beyond the matrix.
+  // A symbolic diagonal may turn out to be empty if its offset exceeds the matrix.
   const Dim offset = d.offset < 0 ? Dim(-d.offset) * d.columns : Dim(d.offset);
   const Dim before = Dim::min(offset, d.rows * d.columns);
   ValueId v = b.view(op.dout(0), then({d.size, 1}));

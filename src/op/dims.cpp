@@ -44,7 +44,7 @@ std::vector<int64_t> named_dims(const OpView& op) {
   return op.ints_attr("dim");
 }
 
-// Every dim for none; a 0-d tensor has none to reduce.
+// Every dim for none; a 0-d tensor has no dim to reduce.
 std::vector<int64_t> or_every(std::vector<int64_t> dims, int64_t rank) {
   if (dims.empty() || rank == 0) {
     dims.resize(static_cast<size_t>(rank));

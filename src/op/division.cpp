@@ -1,7 +1,7 @@
 // Quotients and remainders.
 //
 //   div(self, other; rounding_mode=none) -> self / other; integers give f32
-//   div(...; rounding_mode="trunc")      -> the quotient without its fraction; integers stay so
+//   div(...; rounding_mode="trunc")      -> the quotient without its fraction; integers keep dtype
 //   div(...; rounding_mode="floor")      -> the greatest integer <= the quotient
 //   fmod(self, other)                    -> self - other * trunc(self / other): sign of self
 //   remainder(self, other)               -> self - other * floor(self / other): sign of other
@@ -10,7 +10,7 @@
 //   rounding_mode  (C4) none, "trunc" or "floor"
 //   dtypes         (C5) unless a plain div: not both bool
 //                  (C6) where the result is an integer: no element of other is 0
-//   y              the dtype in which the operands meet
+//   y              the operands' promoted dtype
 //
 // Floating: x / 0 is an infinity, a remainder by 0 is NaN. Floor and remainder follow PyTorch's
 // BinaryOpsKernel.cpp (div_floor_floating), which corrects the quotient by the exact remainder.
@@ -68,7 +68,7 @@ Status check_divisors(const OpView& op, const Array* other) {
 
 int64_t integer_quotient(int64_t a, int64_t b, Quotient q) {
   if (b == 0) return 0;
-  const bool by_minus_one = b == -1;  // the one quotient that can overflow
+  const bool by_minus_one = b == -1;  // the only quotient that can overflow
   const int64_t quotient = by_minus_one ? wrapping_sub(0, a) : a / b;
   const int64_t rest = by_minus_one ? 0 : a % b;
   const bool below = rest != 0 && (rest < 0) != (b < 0);
@@ -175,8 +175,8 @@ loop::Exprs lower_quotient(loop::KernelBuilder& k, const OpView& op, const loop:
 
 // ---- gradients
 
-// d(a/b) = da / b - (a/b) / b db, the second part in f32 for bf16 and f16; a rounded quotient is a
-// step.
+// d(a/b) = da / b - (a/b) / b db, the second term in f32 for bf16 and f16; a rounded quotient is a
+// step function.
 Values grad_div(Builder& b, const GradView& op) {
   if (mode_of(op) != Quotient::exact) return op.no_grads();
   const ValueId g = op.dout(0);
@@ -200,7 +200,7 @@ GradFn grad_rest(const char* rounding) {
 
 // ---- entries
 
-// Quotients between whole numbers, so that rounding is the same in every precision.
+// Quotients strictly between whole numbers, so that rounding is the same in every precision.
 std::vector<Sample> step_samples() {
   const std::vector<double> a = {-3.75, -1.25, 0.5, 1.75, 2.75, 3.5};
   const std::vector<double> b = {1.0, -0.5, 2.0, 1.5, -1.0, 0.75};

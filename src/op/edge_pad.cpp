@@ -1,9 +1,9 @@
-// reflection_pad1d/2d/3d(self; padding) -> y      x continued by its mirror image, without the edge
+// reflection_pad1d/2d/3d(self; padding) -> y      extends x by its mirror image, without the edge
 //   x[-i] = x[i], x[n-1+i] = x[n-1-i]
-// replication_pad1d/2d/3d(self; padding) -> y     x continued by its edge
+// replication_pad1d/2d/3d(self; padding) -> y     extends x by its edge
 //   x[-i] = x[0], x[n-1+i] = x[n-1]
 // ..._backward(grad_output, self; padding)        their transposes
-//   padding = [before last dim, after last dim, before the dim in front of it, ...]; below 0 cuts
+//   padding = [before last dim, after last dim, before the dim preceding it, ...]; below 0 crops
 //   (C1) padding has two entries for each padded dim
 //   (C2) self is floating, with one or two dims more than are padded
 //   (C3) reflection: pads are less than the size; the padded size is at least 1, as is the size
@@ -68,7 +68,7 @@ Result<Types> infer_backward(const OpView& op, Form form) {
   return Types{typed_like(x, x.dtype, x.shape)};
 }
 
-// f(element of the result, element of self) for every element of the result, by plain loops.
+// Calls f(element of the result, element of self) for every element of the result, by plain loops.
 template <class F>
 void for_each_element_read(const OpView& op, Form form, const Ints& self, const Ints& result, F f) {
   const Ints pad = op.ints_attr("padding");
@@ -116,9 +116,9 @@ DimTaps reads(PaddedDim p, bool mirror) {
           }};
 }
 
-// Element i is read by result i + before; and where it is mirrored, by its images.
+// Result i + before reads element i; if the element is mirrored, its images read it too.
 DimTaps mirrored_by(PaddedDim p) {
-  std::vector<int64_t> images;  // 0: itself; 1: in front; 2: after
+  std::vector<int64_t> images;  // 0: itself; 1: before; 2: after
   images.push_back(0);
   if (p.before > 0) images.push_back(1);
   if (p.after > 0) images.push_back(2);
@@ -150,14 +150,14 @@ DimTaps mirrored_by(PaddedDim p) {
           }};
 }
 
-// Element i is read by result i + before; the edges by the pads too, one tap for each of those.
+// Result i + before reads element i; pad positions also read the edges, with one tap for each.
 DimTaps replicated_by(PaddedDim p) {
   const int64_t front = std::max<int64_t>(p.before, 0), after = std::max<int64_t>(p.after, 0);
   return {1 + front + after, [=](KernelBuilder&, const Expr& i, const Expr& tap) {
             const Expr own = i + Expr(p.before);
             const Expr is_front = binary(loop::Op::lt, tap, Expr(front));
             const Expr is_own = binary(loop::Op::eq, tap, Expr(front));
-            // Taps in the order of the results: those in front, itself, those after.
+            // Taps in the order of the results: those before, the element itself, those after.
             const Expr at = select(is_front, tap,
                                    select(is_own, own, Expr(p.padded() - after - front - 1) + tap));
             const Expr edge = select(is_front, Expr(0), Expr(p.size - 1));
@@ -220,7 +220,7 @@ std::vector<Case> cases(Form form) {
   return all;
 }
 
-// Of f32[3,..,3], one dim more than is padded.
+// For f32[3,..,3], with one dim more than is padded.
 SampleTensor cube(Form form) { return f32(Ints(form.rank + 1, 3)); }
 SampleAttrs pads_of_one(Form form) { return {{"padding", Ints(2 * form.rank, 1)}}; }
 

@@ -2,12 +2,12 @@
 //       dropout_p, is_causal, scale, stream) -> y, logsumexp, philox_seed, philox_offset
 //
 //   y = dropout(softmax(scale * query @ key^T + attn_bias)) @ value        efficient_attention.h
-//   logsumexp  [n,h,0] where compute_log_sumexp is false
-//   rng        i64[2] = (seed, step), read where dropout_p > 0; ATen has no such operand
-//   philox_seed, philox_offset  i64[]: seed and step, from which the backward makes the same bits;
-//              zeros without dropout
+//   logsumexp  [n,h,0] if compute_log_sumexp is false
+//   rng        i64[2] = (seed, step), read if dropout_p > 0; ATen has no such operand
+//   philox_seed, philox_offset  i64[]: seed and step, from which the backward derives the same
+//              bits; zeros without dropout
 //
-//   (C1..C11) efficient_attention.h     (C12) rng is i64[2], given where dropout_p > 0
+//   (C1..C11) efficient_attention.h     (C12) rng is i64[2], given if dropout_p > 0
 // Only y has a gradient.
 #include "op/efficient_attention.h"
 
@@ -109,7 +109,7 @@ ValueId padded_sums(Builder& b, const AttentionShape& s, ValueId scores) {
   return b.call1("constant_pad_nd", {sums}, {{"pad", pad}});
 }
 
-// Without dropout: the form for the CPU, and what stands around its results.
+// Without dropout: calls the form for the CPU and pads its logsumexp.
 Values without_dropout(Builder& b, const OpView& op) {
   const Values y = b.call(
       "_scaled_dot_product_flash_attention_for_cpu",
@@ -264,7 +264,7 @@ CLEAVE_OPS(efficient_attention) {
       .summary = "Attention, the logarithms of its sums, and the state of its random numbers.",
       .source = "aten::" + name + ", PyTorch 2.13; bits of its own",
       // Not random: equal calls read equal bits, so that the forward which a gradient calls again
-      // is the forward itself.
+      // is merged with the forward itself.
       .traits = Trait::compute_intensive | Trait::recomputable,
       .infer = infer,
       .reference = reference,

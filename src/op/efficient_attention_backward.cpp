@@ -2,14 +2,14 @@
 //     logsumexp, philox_seed, philox_offset; dropout_p, grad_input_mask, is_causal, scale, stream)
 //   -> dq, dk, dv, dbias
 //
-//   P = exp(scores - logsumexp)   D = dropout(P)   dropout is made again from seed, offset, stream
+//   P = exp(scores - logsumexp)   D = dropout(P)   dropout is recomputed from seed, offset, stream
 //   dV = D^T g        dP = dropout'(g V^T)         dS = P (dP - sum(g out))
 //   dQ = scale dS K   dK = scale dS^T Q            dbias = dS, summed to the shape of attn_bias
 //
 //   (C1..C11) efficient_attention.h   (C12) grad_out_ and out have the shape of the result
 //   (C13) logsumexp is [n,h,padded]   (C14) philox_seed and philox_offset are i64[]
-//   (C15) grad_input_mask has 4 entries, and asks for dbias only where there is one of numbers
-// A result that grad_input_mask leaves out has no type.
+//   (C15) grad_input_mask has 4 entries, and requests dbias only if there is a floating attn_bias
+// A result that grad_input_mask excludes has no type.
 #include "op/efficient_attention.h"
 #include "op/reference_sum.h"
 
@@ -217,7 +217,7 @@ std::vector<Sample> samples() {
     out.push_back(call(t, square, none, qkv, causal));
     out.push_back(call(t, odd, any_of(t, {3, 5}), all, scaled));
   }
-  Sample rounded = call(f, square, none, qkv);  // sums as something else has made them
+  Sample rounded = call(f, square, none, qkv);  // sums from another source
   rounded.operands[at_logsumexp] = sample(DType::f16, {1, 2, 32}).range(1, 2);
   out.push_back(std::move(rounded));
   out.insert(

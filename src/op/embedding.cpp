@@ -5,7 +5,7 @@
 //   indices  i64 or i32 [*s]     each in [0, n), else an error that names it
 //   y        [*s,m]              y[i] = weight[indices[i]]
 //   (C1) weight has rank 2  (C2) indices are i64 or i32  (C3) operands are on one device
-// The other attributes act on the gradient alone. sparse asks for another layout of the same
+// The other attributes affect only the gradient. sparse requests another layout of the same
 // gradient; it is dense here.
 //
 // embedding_dense_backward(grad_output, indices; num_weights, padding_idx, scale_grad_by_freq)
@@ -15,8 +15,8 @@
 //   dw           [num_weights,m]  dw[r] = sum of grad_output[i] over indices[i] = r
 //   (C1) grad_output is floating  (C2) as above  (C3) grad_output has the dims of indices and one
 //   more  (C4) num_weights >= 0   (C5) operands are on one device
-// Rows of padding_idx get nothing. scale_grad_by_freq divides by how often the row was read. Sums
-// are added in the order of the indices, in f32 or f64.
+// Rows of padding_idx have gradient 0. scale_grad_by_freq divides by how often the row was read.
+// Sums are added in the order of the indices, in f32 or f64.
 #include "op/broadcast.h"
 #include "op/cost.h"
 #include "op/dims.h"
@@ -113,10 +113,10 @@ Result<Arrays> reference_backward(const OpView& op, std::span<const Array* const
   return Arrays{std::move(dw)};
 }
 
-// v[*s] as v[*s,1], to meet rows.
+// v[*s] as v[*s,1], to broadcast with rows.
 ValueId as_column(Builder& b, ValueId v) { return b.unsqueeze(v, -1); }
 
-// How often each element's row is read, as g's dtype: [*s,1].
+// How often each index's row is read, in g's dtype: [*s,1].
 ValueId reads_of_row(Builder& b, const OpView& op, ValueId indices, DType t) {
   const Dim rows = op.dim_attr("num_weights");
   const ValueId counts =
@@ -125,7 +125,7 @@ ValueId reads_of_row(Builder& b, const OpView& op, ValueId indices, DType t) {
   return as_column(b, b.call1("index", {counts, Values{indices}}));
 }
 
-// g as it is added up: nothing for padding_idx, divided by the count. It is its own transpose.
+// g as it is accumulated: 0 for padding_idx, divided by the count. This map is its own transpose.
 ValueId shared_out(Builder& b, const OpView& op, ValueId g, ValueId indices) {
   const Dim padding = op.dim_attr("padding_idx");
   const DType t = op.in_type(0).dtype;

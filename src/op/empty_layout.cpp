@@ -1,16 +1,16 @@
-// Tensors whose contents don't matter, with the memory order that ATen gives them.
+// Tensors whose contents are irrelevant, with the memory order that ATen gives them.
 //
 // empty_strided(; size, stride, dtype, device)
-//                           stride[d] elements from one index of d to the next
+//                           stride[d]: distance in elements between neighbours along d
 // empty_permuted(; size, physical_layout, dtype, device)
-//                           dims in the order in which they lie in memory
+//                           physical_layout: the dims in the order of memory
 //
 //   (C1) no dim is negative                (C2) stride has an entry for each dim, none negative
 //   (C3) physical_layout names each dim once    (C4) device is cpu, cuda or cuda:N
 //
-// The contents are zeros: the same bits in every run (constant.cpp). The order of the elements in
-// memory is lowering's choice, so strides are checked and say nothing more. dtype f32 where none is
-// given.
+// The contents are zeros: the same bits in every run (constant.cpp). Lowering chooses the order of
+// the elements in memory, so strides are checked but have no other effect. The default dtype is
+// f32.
 #include <algorithm>
 
 #include "op/constructor_device.h"

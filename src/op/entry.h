@@ -1,4 +1,4 @@
-// What every operator file includes, and the one macro that makes it an operator file.
+// Every operator file includes this header; its one macro makes a file an operator file.
 //
 //   namespace cleave {
 //   CLEAVE_OPS(flip) {          // the name of the file, at the beginning of the line
@@ -8,8 +8,8 @@
 //   }
 //   }  // namespace cleave
 //
-// The build lists the files that say CLEAVE_OPS; registry.cpp adds their entries in the order of
-// the files' names. The entries of a file are made once for each registry.
+// The build lists the files that contain CLEAVE_OPS; registry.cpp adds their entries in the order
+// of file names. The entries of a file are created once for each registry.
 #pragma once
 #include <initializer_list>
 #include <utility>
@@ -22,13 +22,13 @@
 
 namespace cleave {
 
-// The entries of a file. Those in braces are moved, where a std::vector would copy their samples.
+// The entries of a file. Entries in braces are moved; a std::vector would copy their samples.
 class OpEntries {
  public:
   struct Item {
     Item(OpDef def);
     ~Item();
-    mutable OpDef entry;  // a list's items are const
+    mutable OpDef entry;  // mutable because a list's items are const
   };
   OpEntries(std::initializer_list<Item> items);
   OpEntries(std::vector<OpDef> entries);

@@ -1,7 +1,7 @@
-// expand(self; size) -> y     dims of size 1 repeat; new dims come in front
+// expand(self; size) -> y     repeats dims of size 1; new dims are leading
 //   (C1) at least as many sizes as self has dims
 //   (C2) each size is that of self's dim, or -1 for it, or any size where self's dim is 1;
-//        -1 can't stand for a new dim
+//        -1 isn't allowed for a new dim
 // repeat(self; repeats) -> y  y's dim d is repeats[d] copies of self's, one after the other
 //   (C1) at least as many repeats as self has dims  (C2) none is negative
 // The gradient of both sums over the copies.
@@ -148,10 +148,10 @@ Result<Arrays> reference_repeat(const OpView& op, std::span<const Array* const> 
   })};
 }
 
-// [r0, r1, s1, r2, s2]: each repeat beside the size that it multiplies; self's dims among them.
+// [r0, r1, s1, r2, s2]: each repeat beside the size that it multiplies; includes self's dims.
 struct Split {
-  Shape apart, ones;            // with the repeats, and with 1 in their place
-  std::vector<int64_t> copies;  // where the repeats stand
+  Shape apart, ones;            // with the repeats, and with 1 instead
+  std::vector<int64_t> copies;  // the dims of the repeats
 };
 
 Split split_repeats(const OpView& op) {

@@ -1,11 +1,11 @@
-// amax(self; dim, keepdim)    the largest element over dims, NaN where there is one
+// amax(self; dim, keepdim)    the largest element over dims, NaN if any is NaN
 // amin(self; dim, keepdim)    the smallest
 //   (C1) dims in range  (C2) each once  (C3) every folded dim has an element
-// argmax(self; dim, keepdim)  where the largest is: the first of equal ones, or the first NaN;
-// argmin(self; dim, keepdim)  without dim a position in the row-major order of self
+// argmax(self; dim, keepdim)  position of the largest: the first of equal ones, or the first NaN;
+// argmin(self; dim, keepdim)  without dim, a position in the row-major order of self
 //   (C1) dim in range  (C3) every folded dim has an element  (C4) self is not bool
 //
-// The gradient of amax and amin is shared equally among the elements that tie.
+// The gradient of amax and amin is divided equally among the elements that tie.
 #include <cmath>
 
 #include "op/reduction.h"
@@ -16,7 +16,7 @@ namespace {
 using loop::Expr;
 using loop::Exprs;
 
-// (C3): some element for each result; a symbolic size is let pass and checked when it has a value.
+// (C3): some element for each result; a symbolic size is accepted, and checked when it has a value.
 Status check_not_empty(const OpView& op) {
   const Type& x = op.in_type(0);
   for (int64_t d : reduction_dims(op))
@@ -139,7 +139,7 @@ ReferenceFn reference_position(bool largest) {
   };
 }
 
-// Walks over the folded dims in order with the best element so far and its number.
+// Iterates over the folded dims in order, with the best element so far and its position.
 void lower_position(loop::KernelBuilder& k, const OpView& op, bool largest) {
   using loop::Op;
   const std::vector<int64_t> shape = static_shape(op.in_type(0)), dims = reduction_dims(op);

@@ -2,7 +2,7 @@
 //
 //   maximum(self, other) -> y      minimum(self, other) -> y
 //   self, other  tensors that broadcast (C1) on one device (C2)
-//   y            the dtype in which the operands meet; NaN where either is NaN
+//   y            the operands' promoted dtype; NaN where either is NaN
 //
 // Where both are equal, each gets half of the gradient.
 #include <cmath>
@@ -29,7 +29,7 @@ struct ExtremumRow {
   bool larger;
 };
 
-// g where `mine` won, g/2 where both are equal.
+// g where `mine` is the result, g/2 where both are equal.
 ValueId share(Builder& b, ValueId g, ValueId mine, ValueId theirs, bool larger) {
   const ValueId lost = larger ? b.lt(mine, theirs) : b.gt(mine, theirs);
   const ValueId shared = b.where(b.eq(mine, theirs), b.div(g, 2), g);

@@ -1,19 +1,19 @@
-// PyTorch's attention for the CPU, as it stands in exported and joint graphs.
+// PyTorch's attention for the CPU, as it appears in exported and joint graphs.
 //
 // _scaled_dot_product_flash_attention_for_cpu(query, key, value, attn_mask; dropout_p, is_causal,
 //                                             scale) -> y, logsumexp
 //   query float[n,h,rows,width]  key float[n,h,columns,width]  value float[n,h,columns,value_width]
-//              key and value may have fewer heads, a divisor of h: neighbours share one
+//              key and value may have fewer heads, a divisor of h: adjacent heads share one
 //   y          as scaled_dot_product_attention (attention.cpp)
-//   logsumexp  [n,h,rows] = log(sum(exp(scores))), 0 for a row that is closed altogether; f64 for
+//   logsumexp  [n,h,rows] = log(sum(exp(scores))), 0 for a fully masked row; f64 for
 //              f64, else f32
 //
 // _scaled_dot_product_flash_attention_for_cpu_backward(grad_out, query, key, value, out, logsumexp,
 //                                        attn_mask; dropout_p, is_causal, scale) -> dq, dk, dv
 //   P = exp(scores - logsumexp)      dV = P^T g        dP = g V^T
 //   dS = P (dP - sum(g out))         dQ = scale dS K   dK = scale dS^T Q
-//   PyTorch's own decomposition of the forward hands over the weights P [n,h,rows,columns] in the
-//   place of logsumexp; they are then taken as they are.
+//   PyTorch's own decomposition of the forward passes the weights P [n,h,rows,columns] instead of
+//   logsumexp; they are then used directly.
 //
 //   (C1) to (C10): attention.h, and
 //   (C11) query has rank 4   (C12) dropout_p is 0   (C13) grad_out and out have the shape of y
@@ -93,7 +93,7 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   return Arrays{std::move(y), std::move(sums)};
 }
 
-// The weights of row i of batch n, from logsumexp or as they were handed over.
+// The weights of row i of batch n, computed from logsumexp or read as passed.
 std::vector<double> given_weights(const ScoreRows& scores, const std::vector<int64_t>& at,
                                   const Array& sums, int64_t n, int64_t i) {
   std::vector<double> weights = scores.row(at, i);
@@ -236,7 +236,7 @@ OpDef flash_forward() {
   std::vector<SampleOperand> masked = same(DType::f64, {1, 2, 3, 2});
   masked.push_back(f64({3, 3}).with({0, 1, 2, -INFINITY, 0.5, 1, -1, 0, 0}));
   samples.push_back({masked});
-  // A mask has no gradient: these are beyond finite differences.
+  // A mask has no gradient; finite differences can't handle these values.
   const std::vector<double> closing = {0, 1, 2, -INFINITY, 0.5, 1, -1};
   for (DType t : floating_dtypes) {
     samples.push_back({{any_of(t, {2, 1, 2, 3}), any_of(t, {2, 1, 4, 3}), any_of(t, {2, 1, 4, 3})},
@@ -313,7 +313,7 @@ OpDef flash_backward() {
   for (const std::vector<int64_t>& mask :
        {std::vector<int64_t>{2, 2, 3, 5}, {2, 1, 3, 5}, {1, 2, 3, 5}, {1, 1, 1, 5}})
     samples.push_back({{z, z, w, w, z, sums, f32(mask)}, plain});
-  for (const DType t : {DType::bf16, DType::f64})  // as something else has made them
+  for (const DType t : {DType::bf16, DType::f64})  // sums from another source
     samples.push_back({{z, z, w, w, z, sample(t, {2, 2, 3}).range(1, 2)}, plain});
   const SampleTensor shared = f32({2, 2, 3, 2}), reads = f32({2, 4, 3, 2});
   for (const SampleAttrs& attrs : {plain, causal})

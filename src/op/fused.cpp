@@ -1,9 +1,9 @@
 // fused(operands; body) -> y...      y = body(operands), as one kernel
 //   body   a graph with (C2) one placeholder for each operand, (C3) of its type, that (C4) returns
-//          results alone, at least one; (C5) its symints are the caller's of the same name
+//          only results, at least one; (C5) its symints are the caller's of the same name
 //
-// Made by lower/fuse, after every stage that looks at single calls. A body that can't be one
-// kernel runs as the calls that it is made of.
+// Created by lower/fuse, after every stage that inspects single calls. A body that can't be one
+// kernel runs as its separate calls.
 #include "ir/subgraph.h"
 #include "op/cost.h"
 #include "op/entry.h"
@@ -41,7 +41,7 @@ std::vector<Sample> samples() {
                                         {"%t = permute(%a; dims=[1,0,2])",
                                          "%v = view(%t; size=[12,5])", "%r = sin(%v)"},
                                         "%r")),
-      // A row sum that is read in another row: no single kernel.
+      // A row sum that another row reads: no single kernel is possible.
       call({f32({6, 6})}, graph_text("%a: input f32[6,6]",
                                      {"%m = sum(%a; dim=[1], keepdim=true)",
                                       "%t = permute(%m; dims=[1,0])", "%y = add(%a, %t)"},

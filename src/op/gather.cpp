@@ -1,4 +1,4 @@
-// Elements picked along a dim.
+// Elements selected along a dim.
 //
 // gather(self, index; dim, sparse_grad) -> y
 //   y[i,j,k] = self[index[i,j,k],j,k] for dim 0, and so on; y has the shape of index
@@ -10,8 +10,8 @@
 //   (C1) dim in [-rank, rank) of self  (C2) index is i64 or i32  (C3) index has at most one dim
 //   (C4) a 0-d self takes one index    (C5) operands are on one device
 //
-// A 0-d tensor counts as one dim of size 1. Indices are in [0, size of dim), else an error that
-// names the index; there is no counting from the end. sparse_grad asks for another layout of the
+// A 0-d tensor counts as one dim of size 1. Indices must be in [0, size of dim), else the error
+// names the index; negative indices are not allowed. sparse_grad requests another layout of the
 // same gradient; it is dense here. Gradients are sums by index, in the order of the indices.
 #include "op/broadcast.h"
 #include "op/cost.h"
@@ -65,7 +65,7 @@ Result<Arrays> reference_gather(const OpView& op, std::span<const Array* const> 
   return Arrays{std::move(y)};
 }
 
-// One element of each line: whether it is the one, for each of them.
+// With one index for each line: compares it with the position of every element.
 std::optional<ValueId> grad_of_one(Builder& b, const GradView& op) {
   const Type &self = op.in_type(0), &index = op.in_type(1);
   const auto dim = static_cast<size_t>(dim_of(op));
@@ -135,7 +135,7 @@ Result<Arrays> reference_select(const OpView& op, std::span<const Array* const> 
   return Arrays{std::move(y)};
 }
 
-// The list of index and index_put that names `dim` alone: [none, none, index].
+// The index list, for index and index_put, that indexes only `dim`: [none, none, index].
 Values index_list(Builder& b, const OpView& op) {
   Values list(static_cast<size_t>(dim_of(op)), ValueId::none());
   list.push_back(op.in_type(1).rank() == 0 ? b.view(op.in(1), {1}) : op.in(1));

@@ -4,9 +4,9 @@
 //
 //   input f[N,C,*]   weight, bias f[C] or none   y like input   mean, rstd [N,group]
 //   (C1..C4) group_norm.h
-// mean and rstd are f32 where weight or bias is f32 beside a bf16 or f16 input and on CUDA, else of
-// the input's dtype. A group without elements has mean 0 and rstd NaN. All three results have a
-// gradient, each alone too, where PyTorch's drops that of mean without one of rstd, and of rstd
+// mean and rstd are f32 if weight or bias is f32 with a bf16 or f16 input, and on CUDA; otherwise
+// they have the input's dtype. A group without elements has mean 0 and rstd NaN. Each of the three
+// results has a gradient, even alone; PyTorch drops that of mean without one of rstd, and of rstd
 // without one of mean.
 // Source: aten/src/ATen/native/group_norm.cpp, PyTorch 2.13.
 #include "op/group_norm.h"
@@ -89,7 +89,7 @@ Values decompose(Builder& b, const OpView& op) {
     return {b.full(x_type.shape, 0.0, x_type.dtype), b.full(s_type.shape, 0.0, s_type.dtype),
             b.full(s_type.shape, NAN, s_type.dtype)};
   const ValueId x = b.view(b.convert(op.in(0), t), v.whole());
-  // The mean of what is left after the mean: a large mean then costs no precision.
+  // Subtracts the mean, then adds the mean of the rest: a large mean then costs no precision.
   const ValueId rough = b.mean(x, {2, 3}, true);
   const ValueId mean = b.add(rough, b.mean(b.sub(x, rough), {2, 3}, true)), off = b.sub(x, mean);
   const ValueId variance = b.mean(b.mul(off, off), {2, 3}, true);
@@ -100,7 +100,7 @@ Values decompose(Builder& b, const OpView& op) {
           b.convert(b.view(rstd, s_type.shape), s_type.dtype)};
 }
 
-// What reaches the input through mean and rstd, in the dtype in which norms are computed.
+// The gradient that reaches the input through mean and rstd, in the compute dtype of norms.
 ValueId through_results(Builder& b, const GradView& op) {
   const Type& x = op.in_type(0);
   const DType t = norm_work(x.dtype);
@@ -124,7 +124,7 @@ Values grad(Builder& b, const GradView& op) {
       op.needs(0) && !GroupView(op).is_empty() && (op.dout(1).valid() || op.dout(2).valid());
   if (has_through) out[0] = through_results(b, op);
   if (op.dout(0).valid()) {
-    // What meets the other part is rounded with it, not before.
+    // If the other part is added, this one is rounded after the addition, not before.
     const DType t = norm_work(op.in_type(0).dtype);
     const auto wide = [&](ValueId v) { return has_through && v.valid() ? b.convert(v, t) : v; };
     const std::vector<bool> mask = {op.needs(0), op.has(1) && op.needs(1),

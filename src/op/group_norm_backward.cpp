@@ -3,8 +3,8 @@
 //
 //   (C1..C4) group_norm.h   (C5) grad_out has the type of input
 //   (C6) output_mask has 3 entries
-// A result that output_mask leaves out has no type. dweight and dbias have the dtype of weight,
-// without one that of input.
+// A result that output_mask excludes has no type. dweight and dbias have the dtype of weight;
+// without weight, that of input.
 // Source: aten/src/ATen/native/group_norm.cpp, PyTorch 2.13.
 #include "op/group_norm.h"
 
@@ -81,7 +81,8 @@ Values grad(Builder& b, const GradView& op) {
     if (!op.dout(k).valid()) return ValueId::none();
     return b.view(b.convert(op.dout(k), t), k == 0 ? shape.whole() : shape.parameter());
   };
-  // mean and rstd hand on what reaches them here: native_group_norm has a gradient for both.
+  // mean and rstd pass on the gradients that reach them here: native_group_norm differentiates
+  // both.
   const NormCotangents d = norm_second_order(b, v, cotangent(0), cotangent(1), cotangent(2), false);
   Values out = op.no_grads();
   const auto give = [&](int k, ValueId x) {

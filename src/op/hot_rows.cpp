@@ -34,7 +34,7 @@ HotRows::HotRows(const OrderedWrites& writes, DType dtype) : w_(writes) {
   const int64_t steps = numel_of(w_.steps), rows = w_.keys.empty() ? 0 : numel_of(w_.keys);
   const bool sums_f32 = w_.mode == OrderedWrites::Mode::accumulate && dtype == DType::f32;
   if (!sums_f32 || steps <= hot_steps || rows == 0 || numel_of(w_.columns) == 0) return;
-  // A number for each element of the result is worth it where most of them are added to.
+  // Numbering every element of the result pays off only if most of them are added to.
   if (w_.key_reads_column && rows > steps) return;
   rows_ = rows;
   most_ = steps / (hot_steps + 1);

@@ -1,13 +1,13 @@
 // Rows that many steps of OrderedWrites (kernel_loops.h) add to, and their sums in f64.
 //
-//   begin    counts the steps of each row, and gives those of more than `hot_steps` numbers:
+//   begin    counts the steps of each row, and numbers the rows with more than `hot_steps`:
 //            steps to rows 0 1 1 .. 1 2  ->  0 1 0          result 1, i32; 0 is none
-//   choose   one of two texts, by whether the row has a number
-//   add      to the row's sum of f64                        result 2, [number - 1, columns]
+//   choose   emits one of two bodies, selected by whether the row has a number
+//   add      adds to the row's f64 sum                      result 2, [number - 1, columns]
 //   finish   adds those sums to result 0
 //
-// Where the key reads the column, each column counts its own rows. All of it does nothing, and the
-// other text alone is written, where there are too few steps.
+// If the key reads the column, each column counts its own rows. With too few steps, `choose` emits
+// only the body for rows without a number, and the other functions emit nothing.
 #pragma once
 #include "op/kernel_loops.h"
 
@@ -18,7 +18,7 @@ constexpr int64_t hot_steps = 128;  // of equal f32: within 1.9e-6 of their sum
 class HotRows {
  public:
   HotRows(const OrderedWrites& writes, DType dtype);
-  // Results 1 and 2.
+  // The buffers of results 1 and 2.
   std::vector<loop::KernelRule::Scratch> scratch() const;
 
   void begin(loop::KernelBuilder& k) const;
@@ -32,7 +32,7 @@ class HotRows {
  private:
   loop::Exprs number_at(const loop::Exprs& key, const loop::Exprs& column) const;
   loop::Exprs sum_at(const loop::Expr& number, const loop::Exprs& column) const;
-  // The columns that are counted apart.
+  // The columns that are counted separately.
   std::vector<int64_t> apart() const {
     return w_.key_reads_column ? w_.columns : std::vector<int64_t>();
   }
@@ -40,7 +40,7 @@ class HotRows {
                const loop::Expr& number) const;
 
   const OrderedWrites& w_;
-  int64_t rows_ = 0, most_ = 0;  // rows, and how many of them may be hot; 0: none is looked for
+  int64_t rows_ = 0, most_ = 0;  // rows, and how many of them may be hot; 0: not counted
 };
 
 }  // namespace cleave

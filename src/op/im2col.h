@@ -1,4 +1,4 @@
-// The windows of an image, as im2col and col2im walk them.
+// The windows of an image, in the order in which im2col and col2im visit them.
 //
 //   image [n, c, *size]  <->  columns [n, c * prod(kernel), prod(windows)]; n may be missing
 //   image position = window * stride - padding + kernel position * dilation
@@ -35,36 +35,36 @@ struct Windows {
 Windows windows_of(const OpView& op);
 // Checks C1 to C3.
 Result<Windows> checked_windows(const OpView& op);
-// Checks C5; the number of windows over these sizes.
+// Checks C5; returns the number of windows over these sizes.
 Result<Dim> checked_window_count(const OpView& op, const Windows& w, const Shape& size);
 
-// For references: f(element of the image or -1, element of the columns) for all of the columns.
+// For references: calls f(image element or -1, column element) for every element of the columns.
 void for_each_column_element(const OpView& op, const std::vector<int64_t>& image,
                              const std::function<void(int64_t, int64_t)>& f);
 
-// What both kernels walk: planes [n,c] of an image, and the rows of the columns.
+// The index space that both kernels visit: planes [n,c] of an image, and the rows of the columns.
 struct ColumnWalk {
   Windows w;
   std::vector<int64_t> lead, size, counts;  // [n,c] or [c]; of the image; windows by dim
   ColumnWalk(const OpView& op, const std::vector<int64_t>& image);
   size_t last() const { return w.rank() - 1; }
 
-  // Index of the columns: n, the row of channel c and kernel position, the window.
+  // Index into the columns: n, the row of channel c and kernel position, the window.
   loop::Exprs column(const loop::Exprs& plane, const loop::Exprs& kernel,
                      const loop::Exprs& window) const;
-  // Position in dim d of the image; may be outside.
+  // Position in dim d of the image; may be out of bounds.
   loop::Expr image(size_t d, const loop::Expr& window, const loop::Expr& kernel) const {
     return window * loop::Expr(w.stride[d]) + kernel * loop::Expr(w.dilation[d]) -
            loop::Expr(w.padding[d]);
   }
-  // The windows of dim d that see the image at this kernel position: [begin, end).
+  // The windows of dim d whose image position at this kernel position is in bounds: [begin, end).
   struct Range {
     loop::Expr begin, end;
   };
   Range seen(loop::KernelBuilder& k, size_t d, const loop::Expr& kernel) const;
 };
 
-// The attributes that the two operators share, for their gradients.
+// The attributes common to the two operators, for their gradients.
 NamedAttrs window_attrs(const OpView& op);
 SampleAttrs window_call(std::vector<int64_t> kernel, std::vector<int64_t> dilation,
                         std::vector<int64_t> padding, std::vector<int64_t> stride,

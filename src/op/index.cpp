@@ -10,13 +10,13 @@
 //     (C4) operands are on one device
 //     (C5) values has the dtype of self     (C6) values broadcasts to self[indices]
 //
-// An index is in [-size, size) of its dim and counts from the end where it is negative; one outside
-// is an error that names it, before anything is written. Where writes meet, the last one in
-// row-major order of the broadcast indices stays; sums are added in that order, bool by "or". Masks
-// (bool, u8) are Unsupported, since the size of their result depends on values, but for one bool
-// mask of index_put (mask_put.h).
-// Gradient: what is overwritten has none; as in PyTorch, each of several writes that meet gets the
-// whole gradient of the place.
+// An index must be in [-size, size) of its dim and counts from the end if negative; an index
+// outside is an error that names it, reported before anything is written. If several writes have
+// the same position, the last one in row-major order of the broadcast indices wins; sums are added
+// in that order, bool by "or". Masks (bool, u8) are Unsupported, because the size of their result
+// depends on values, except for a single bool mask of index_put (mask_put.h).
+// Gradient: overwritten elements have none; as in PyTorch, each of several writes to one position
+// gets that position's whole gradient.
 #include "op/advanced_index.h"
 #include "op/broadcast.h"
 #include "op/cost.h"
@@ -49,11 +49,11 @@ Result<Types> infer_put(const OpView& op) {
   return Types{typed_like(self, self.dtype, self.shape)};
 }
 
-// Reference. Visits self[indices] in row-major order: `visit(k, at)` gets the number of the element
-// and its position in self. The element's coordinates are split into those of the broadcast indices
-// and those of the dims that are not indexed.
+// Reference. Iterates over self[indices] in row-major order: `visit(k, at)` gets the number of the
+// element and its position in self. The element's coordinates are split into those of the broadcast
+// indices and those of the dims that are not indexed.
 struct Walk {
-  std::vector<int64_t> broadcast;  // shape of the indices together
+  std::vector<int64_t> broadcast;  // joint broadcast shape of the indices
   std::vector<int64_t> shape;      // of self[indices]
   int64_t lead = 0;                // dims of `shape` before those of `broadcast`
 };
@@ -180,7 +180,7 @@ Values grad_put(Builder& b, const GradView& op) {
   return d;
 }
 
-// The rank of the given indices broadcast together.
+// The joint broadcast rank of the given indices.
 int64_t broadcast_rank_of(const OpView& op) {
   int64_t rank = 0;
   for (int t = 0; t < op.list_size(); ++t)
@@ -205,7 +205,7 @@ Exprs lower_index(loop::KernelBuilder& k, const OpView& op, const Exprs& index) 
   return {k.load(0, source)};
 }
 
-// The columns are the dims of self that are not indexed, the steps those of the broadcast indices.
+// The columns are the dims of self that aren't indexed, the steps those of the broadcast indices.
 OrderedWrites sizes_of_put(const OpView& op, const AdvancedIndex& plan) {
   const std::vector<int64_t> sizes = static_shape(op.in_type(0));
   OrderedWrites w;
@@ -324,7 +324,7 @@ OpDef index() {
 
 OpDef index_put() {
   const SampleAttrs add = {{"accumulate", true}};
-  const SampleTensor rows = i64({3}).with({2, -4, -1});  // no places meet
+  const SampleTensor rows = i64({3}).with({2, -4, -1});  // all positions differ
   const SampleTensor met = i64({6}).range(-4, 4);
   std::vector<Sample> samples;
   for (DType t : all_dtypes) {

@@ -5,9 +5,9 @@
 //   (C1) dim in [-rank, rank) of self        (C2) index is i64 or i32
 //   (C3) index has at most one dim           (C4) source has self's shape, with n along dim
 //   (C5) source has the dtype of self        (C6) operands are on one device
-//   (C7) alpha is an integer where self is one
+//   (C7) alpha is an integer if self is integer
 //
-// A 0-d self takes one index and a 0-d source. Indices are in [0, size of dim), else an error that
+// A 0-d self takes one index and a 0-d source. Indices must be in [0, size of dim), else the error
 // names the index, before anything is written. Sums are added in the order of the indices, bool by
 // "or". Source: aten/src/ATen/native/TensorAdvancedIndexing.cpp, PyTorch 2.13.
 #include "op/broadcast.h"
@@ -92,7 +92,7 @@ Values grad(Builder& b, const GradView& op) {
   return d;
 }
 
-// The columns are the dims but `dim`, the steps run over the indices.
+// The columns are all dims except `dim`; the steps run over the indices.
 void set_sizes(OrderedWrites& w, const std::vector<int64_t>& sizes,
                const std::vector<int64_t>& indices, size_t dim) {
   w.mode = OrderedWrites::Mode::accumulate;

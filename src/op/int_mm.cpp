@@ -1,16 +1,16 @@
-// Products of integers of 8 bits.
+// Products of 8-bit integers.
 //
 //   _int_mm(self, mat2) -> y i32[n,m]      y[i,j] = sum_k self[i,k] * mat2[k,j]
 //   int_mm_scaled(self, mat2, scale, other, bias) -> y f32[n,m]
 //                                          y = sum * scale * other + bias, rounded at each step
 //
 //   self i8[n,k], mat2 i8[k,m]  (C1) of rank 2, (C2) i8, (C3) of equal inner sizes, (C4) on one
-//                               device; sums wrap in 32 bits, they can't below k = 131072
+//                               device; sums wrap in 32 bits, impossible below k = 131072
 //   scale                       a number or f32; other, bias f32 or none: (C5) f32, (C6) broadcast
 //                               to the product
 //
-// int_mm_scaled has the bits of the calls that it stands for; it is made by fuse_int_mm, after the
-// gradient.
+// int_mm_scaled is bitwise equal to the calls that it replaces; fuse_int_mm creates it, after
+// differentiation.
 // Source: aten::_int_mm, ATen/native/LinearAlgebra.cpp, PyTorch 2.13.
 #include <array>
 

@@ -13,10 +13,10 @@ using loop::KernelBuilder;
 
 namespace {
 
-constexpr int64_t chunk = 4096;  // elements of a vector that one piece of a parallel loop covers
-constexpr int64_t register_columns = 16;  // accumulators of a narrow sum that are kept at once
+constexpr int64_t chunk = 4096;  // elements of a vector in one iteration of a parallel loop
+constexpr int64_t register_columns = 16;  // accumulators of a narrow sum that are live at once
 
-// The part of [0, size) that block number `block` covers: `width` elements, fewer in the last one.
+// The part of [0, size) that block `block` covers: `width` elements, fewer in the last block.
 struct Piece {
   Expr begin, count;
 };
@@ -30,7 +30,7 @@ int64_t pieces(int64_t size, int64_t width) { return (size + width - 1) / width;
 
 DType result_type(const KernelBuilder& k) { return k.result(0).dtype; }
 
-// The columns, with one of size 1 where there are none, so that there always is a last one.
+// The columns; if there are none, one of size 1, so that there is always a last one.
 std::vector<int64_t> outer_columns(const OrderedWrites& w) {
   if (w.columns.empty()) return {};
   return {w.columns.begin(), w.columns.end() - 1};
@@ -82,7 +82,7 @@ void write_by_step(KernelBuilder& k, const OrderedWrites& w) {
   hot.finish(k);
 }
 
-// A step from its row-major number.
+// Converts a row-major number to a step.
 Exprs step_at(KernelBuilder& k, const std::vector<int64_t>& steps, Expr number) {
   Exprs step(steps.size());
   for (size_t d = steps.size(); d-- > 0;) {
@@ -101,7 +101,7 @@ Expr equal_keys(const Exprs& a, const Exprs& b) {
   return equal;
 }
 
-// All steps of a few columns that share their keys.
+// Emits all steps of a few columns that share their keys.
 void sum_columns(KernelBuilder& k, const OrderedWrites& w, const std::vector<Exprs>& columns) {
   const int64_t total = numel_of(w.steps);
   const Exprs shared = w.key_reads_column ? columns[0] : Exprs{};

@@ -1,4 +1,4 @@
-// Loop nests that kernels which move or add elements have in common.
+// Loop nests shared by kernels that move or add elements.
 #pragma once
 #include <functional>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace cleave {
 
-// A parallel loop over every index of `shape`; nothing where it is empty.
+// Emits a parallel loop over every index of `shape`; nothing if it is empty.
 void for_each_element(loop::KernelBuilder& k, const std::vector<int64_t>& shape,
                       const std::function<void(const loop::Exprs&)>& body);
 // result 0 = operand `flat`, of the same shape.
@@ -16,39 +16,39 @@ void copy_to_result(loop::KernelBuilder& k, int flat);
 // result 0 = value
 void fill_result(loop::KernelBuilder& k, double value);
 
-// Writes to result 0 at places that are read from operands, where several writes may meet.
+// Writes to result 0 at positions read from operands, where several writes may target one position.
 //
-//   column 0    column 1          destinations of different columns never meet: columns run in
+//   column 0    column 1          Different columns write to different positions: columns run in
 //   step 0 |    step 0 |          parallel. The steps of a column run in row-major order, so that
-//   step 1 v    step 1 v          the last write wins, and sums are added up in one order.
+//   step 1 v    step 1 v          the last write wins, and sums are added in one fixed order.
 //
-// Sums of bf16 and f16 are kept in f32 and rounded once: all steps that meet the first one of a
-// place are added there and then. That costs one comparison for each pair of steps.
+// Sums of bf16 and f16 are accumulated in f32 and rounded once: the first step of a position adds
+// up all steps with the same position. That costs one comparison for each pair of steps.
 //
-// Sums of f32 are added up in the result, but for rows that more than `hot_steps` steps add to
-// (a padding token's): theirs are kept in f64, in scratch, and added to the result at the end. Of n
-// steps at most n / 129 rows are such.
+// Sums of f32 are accumulated in the result, except for rows that more than `hot_steps` steps add
+// to (a padding token's): those are accumulated in f64, in scratch, and added to the result at the
+// end. Of n steps, at most n / 129 rows are hot.
 struct OrderedWrites {
   enum class Mode { overwrite, accumulate };
   Mode mode = Mode::overwrite;
   std::vector<int64_t> columns, steps;
-  // Columns of the last column dim that one piece of the parallel loop covers.
+  // Columns of the last column dim that one iteration of the parallel loop covers.
   int64_t block = 32;
-  // Where the key reads the column too, `key` is evaluated for each column, otherwise once a step,
-  // with an empty column.
+  // If the key reads the column too, `key` is evaluated for each column; otherwise once for each
+  // step, with an empty column.
   bool key_reads_column = false;
-  // Of sums of f32: how many values each part of the key has. Without them no row has sums of f64.
+  // For sums of f32: the number of values of each part of the key. If empty, no row has an f64 sum.
   std::vector<int64_t> keys;
-  // What tells places of one column apart: equal keys mean one place.
+  // Identifies positions within a column: equal keys mean the same position.
   std::function<loop::Exprs(const loop::Exprs& column, const loop::Exprs& step)> key;
-  // Index of result 0.
+  // Returns the index into result 0.
   std::function<loop::Exprs(const loop::Exprs& key, const loop::Exprs& column)> place;
-  // In the compute type of the result's dtype.
+  // Returns the value in the compute type of the result's dtype.
   std::function<loop::Expr(const loop::Exprs& column, const loop::Exprs& step)> value;
 };
 void write_in_order(loop::KernelBuilder& k, const OrderedWrites& writes);
-// The scratch of a call whose kernel is written so (KernelRule), from `keys`, `columns`, `steps`,
-// `key_reads_column` and the dtype of result 0; it is results 1 and 2.
+// Scratch of a call whose kernel uses OrderedWrites (KernelRule); derived from `keys`, `columns`,
+// `steps`, `key_reads_column` and the dtype of result 0. It is results 1 and 2.
 std::vector<loop::KernelRule::Scratch> scratch_of(const OrderedWrites& writes, DType dtype);
 
 }  // namespace cleave

@@ -4,9 +4,9 @@
 //
 //   input f[*rows, *inner], weight and bias f[*inner] or none; y like input; mean, rstd [*rows,1..]
 //   (C1..C4) layer_norm.h
-// mean and rstd are f32 where weight or bias is f32 beside a bf16 or f16 input and on CUDA, else of
-// the input's dtype; they have no gradient. Of nothing, the mean is 0 and rstd NaN;
-// with an infinite element both are NaN.
+// mean and rstd are f32 if weight or bias is f32 with a bf16 or f16 input, and on CUDA; otherwise
+// they have the input's dtype. They have no gradient. If a row has no elements, mean is 0 and rstd
+// NaN; with an infinite element both are NaN.
 // Source: aten/src/ATen/native/layer_norm.cpp, PyTorch 2.13.
 #include "op/layer_norm.h"
 
@@ -126,7 +126,8 @@ Values decompose_layer_norm(Builder& b, const OpView& op) {
   const DType y = op.out_type(0).dtype, statistic = op.out_type(1).dtype, t = norm_dtype(y);
   const ValueId x = b.convert(op.in(0), t);
   const bool of_nothing = op.env().provably_equal(count_along(op.in_type(0).shape, inner), 0);
-  // What all elements have in common costs no precision; with an infinite one the mean is NaN.
+  // An offset common to all elements, removed first, costs no precision; with an infinite one the
+  // mean is NaN.
   const ValueId rough = of_nothing ? b.sum(x, inner, true) : b.mean(x, inner, true);
   const ValueId mean = of_nothing ? rough : b.add(rough, b.mean(b.sub(x, rough), inner, true));
   const ValueId off = b.sub(x, mean);

@@ -1,4 +1,4 @@
-// What native_layer_norm and its backward share. The last dims of the input, as many as
+// Shared by native_layer_norm and its backward. The last dims of the input, as many as
 // normalized_shape has, are normalised together; the dims before them are the rows.
 //
 //   input f32[2,3,4], normalized_shape=[3,4]:   rows [2], inner [3,4], statistics [2,1,1]
@@ -23,11 +23,11 @@ struct NormOperands {
 
 Status check_layer_norm(const OpView& op, const NormOperands& at);
 
-// Dims of the rows and of what is normalised, from the input's rank.
+// Returns the row dims and the normalised dims, from the input's rank.
 std::vector<int64_t> row_dims(const OpView& op, int input);
 std::vector<int64_t> inner_dims(const OpView& op, int input);
 
-// The dtype in which both are computed.
+// The compute dtype of both.
 inline DType norm_dtype(DType t) { return t == DType::f64 ? t : DType::f32; }
 
 std::vector<Reject> layer_norm_rejects(const std::string& name, const std::vector<bool>& mask);

@@ -7,9 +7,9 @@
 //
 //   (C1..C4) layer_norm.h   (C5) grad_out has the type of input
 //   (C6) mean and rstd are floating and of input's shape with 1 for the inner dims
-//   (C7) output_mask has 3 entries, and asks for dweight only where there is a weight
-// A result that output_mask leaves out has no type. dweight and dbias have the dtype of weight and
-// bias, dbias without a bias that of weight, else of input.
+//   (C7) output_mask has 3 entries, and requests dweight only if there is a weight
+// A result that output_mask excludes has no type. dweight and dbias have the dtype of weight and
+// bias; without a bias, dbias has that of weight, else of input.
 // Source: aten/src/ATen/native/layer_norm.cpp, PyTorch 2.13.
 #include "op/layer_norm.h"
 #include "op/reference_lines.h"
@@ -92,7 +92,7 @@ Result<Arrays> reference_backward(const OpView& op, std::span<const Array* const
   return Arrays{dx, dw, db};
 }
 
-// The operands in the dtype of the computation, and what all rules need of them.
+// The operands in the compute dtype, and terms that all rules share.
 struct Terms {
   DType t;
   std::vector<int64_t> rows, inner;
@@ -131,7 +131,7 @@ ValueId plus(Builder& b, ValueId x, ValueId y) {
   return b.add(x, y);
 }
 
-// Whether mean and rstd are those of input, so that they move with it.
+// Whether mean and rstd are computed from input, so that input also gets gradients through them.
 bool are_statistics_of_input(const Graph& g, const OpView& op) {
   for (int k : {at_mean, at_rstd}) {
     const ValueInfo& s = g.value(op.in(k));
@@ -142,7 +142,7 @@ bool are_statistics_of_input(const Graph& g, const OpView& op) {
   return true;
 }
 
-// What reaches h, g, rstd and dy; the operands' gradients follow from these.
+// The gradients that reach h, g, rstd and dy; the operands' gradients are derived from them.
 struct Parts {
   ValueId h, g, rstd, dy;
 };
@@ -203,7 +203,7 @@ Values grad_backward(Builder& b, const GradView& op) {
 
 struct Loads {
   loop::KernelBuilder& k;
-  int64_t first;  // of the inner dims
+  int64_t first;  // first of the inner dims
 
   Expr dy(const Exprs& i) const { return k.load(at_grad_out, i); }
   Exprs row(const Exprs& i) const {

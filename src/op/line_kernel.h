@@ -1,12 +1,12 @@
 // Kernels that work line by line: softmax, variance, cumulative sums.
 //
-// The lines of a shape run along some of its dims. Where the last dim is one of them, each line is
-// one iteration of the parallel loop and its last dim is innermost:
+// The lines of a shape run along some of its dims. If the last dim is one of them, each line is one
+// iteration of the parallel loop and its last dim is innermost:
 //
-//     x x x x x x x x   -> one line, read as it lies
+//     x x x x x x x x   -> one line, read contiguously
 //
-// Otherwise up to 64 neighbouring lines go together, lane by lane, and memory is still read as it
-// lies:
+// Otherwise up to 64 adjacent lines are processed together, one in each lane, and memory is still
+// read contiguously:
 //
 //     | | | | | | | |   -> 8 lines, read row after row
 //
@@ -26,9 +26,9 @@ class Line {
 
   const std::vector<int64_t>& extents() const { return extents_; }
   int64_t count() const;
-  // The index of an element of the whole shape; `j` has one entry for each dim of the line.
+  // The index of an element in the whole shape; `j` has one entry for each dim of the line.
   loop::Exprs at(const loop::Exprs& j) const;
-  // The index of what the line folds to, with its dims left out or as 0.
+  // The index of the line's reduced value, with the line's dims left out or 0.
   loop::Exprs folded(bool keepdim) const;
   // Calls body(at(j)) for each element in order.
   void each(loop::KernelBuilder& k, const std::function<void(const loop::Exprs&)>& body) const;
@@ -40,7 +40,7 @@ class Line {
   loop::Exprs kept_;  // by dim of the shape; undefined at the line's dims
 };
 
-// `dims` are sorted. Nothing happens where the shape has lines of no element, or no lines.
+// `dims` are sorted. Emits nothing if the lines have no elements, or there are no lines.
 void for_each_line_in(loop::KernelBuilder& k, const std::vector<int64_t>& shape,
                       const std::vector<int64_t>& dims,
                       const std::function<void(const Line&)>& body);

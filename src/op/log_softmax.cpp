@@ -1,10 +1,10 @@
 // _log_softmax(self; dim, half_to_float) -> y
 //   y = x - m - log(sum(exp(x - m))), m = max(x), along dim
 //   self float[*s], y float[*s] of the same dtype, f32 with half_to_float; constraints: softmax.h
-// A line that is all -inf gives NaN, as in PyTorch. The gradient reads y, not x.
+// A line of only -inf gives NaN, as in PyTorch. The gradient reads y, not x.
 //
 // _log_softmax_backward_data(grad_output, output; dim, input_dtype) -> dx
-//   dx = dy - exp(y) * sum(dy)                   along dim; sums are kept in f32, f64 for f64
+//   dx = dy - exp(y) * sum(dy)                   along dim; sums are in f32, f64 for f64
 #include <cmath>
 
 #include "op/reference_sum.h"
@@ -71,7 +71,7 @@ Values decompose_backward(Builder& b, const OpView& op) {
   return {b.convert(b.sub(d, b.mul(b.exp(y), sum)), x)};
 }
 
-// With g for dx: d(dy) = g - sum(g * exp(y)),  d(y) = -g * exp(y) * sum(dy).
+// With cotangent g of dx: d(dy) = g - sum(g * exp(y)),  d(y) = -g * exp(y) * sum(dy).
 Values grad_backward(Builder& b, const GradView& op) {
   const DType t = op.in_type(0).dtype;
   const std::vector<int64_t> dims = softmax_dims(op);

@@ -19,7 +19,7 @@ struct LogicalRow {
   loop::Op op;
 };
 
-// Each operand counts by itself: they don't meet in a dtype.
+// Each operand is tested in its own dtype, without promotion.
 Result<Arrays> reference_logical(const OpView& op, std::span<const Array* const> in,
                                  bool (*value)(bool, bool)) {
   Array out = result_array(op, 0);

@@ -1,8 +1,8 @@
-// any(self; dim, keepdim)    whether some element over dims is not 0; of nothing: false
-// all(self; dim, keepdim)    whether every element is not 0; of nothing: true
+// any(self; dim, keepdim)    whether some element over dims is not 0; no elements: false
+// all(self; dim, keepdim)    whether every element is not 0; no elements: true
 //   (C1) dims in range  (C2) each once
-// The result is bool, u8 of u8. NaN is not 0. Without dim every dim is folded, but none by dim=[]:
-// PyTorch tells these two apart here, and here alone.
+// The result is bool, u8 for u8. NaN counts as not 0. Without dim every dim is folded, but dim=[]
+// folds none: only here does PyTorch distinguish the two.
 #include <algorithm>
 #include <cmath>
 

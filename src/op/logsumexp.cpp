@@ -1,6 +1,6 @@
 // logsumexp(self; dim, keepdim) -> y     y = m + log(sum of exp(x - m)) over dim
 //
-//   m is the largest element, 0 where that is infinite; of nothing: -inf. Integers become f32.
+//   m is the largest element, 0 if that is infinite; no elements: -inf. Integers become f32.
 //   (C1) dims in range  (C2) each once
 // Gradient: dx = dy * exp(x - y).
 #include <cmath>

@@ -11,14 +11,14 @@ namespace {
 using loop::Expr;
 using loop::Exprs;
 
-// The mask's place in the list, and so its first dim in self.
+// The mask's position in the list, which is also its first dim in self.
 int mask_item(const OpView& op) {
   int at = 0;
   while (!op.list_has(at)) ++at;
   return at;
 }
 
-// The dims of self with those under the mask as 1, and the same with one dim for all of them.
+// The dims of self with those under the mask as 1, and the same with them merged into one dim.
 struct MaskedShape {
   Shape spread, merged;
   int64_t first = 0, covered = 0;
@@ -38,7 +38,7 @@ MaskedShape masked_shape(const OpView& op) {
   return m;
 }
 
-// The mask over all of self: [1.., *mask, 1..], for a view.
+// The mask viewed with all dims of self: [1.., *mask, 1..].
 Shape mask_view(const OpView& op) {
   const MaskedShape m = masked_shape(op);
   Shape shape(op.in_type(0).shape.size(), Dim(1));

@@ -1,16 +1,16 @@
-// Elements written where a mask is true, into a copy of self.
+// Writes elements where a mask is true, into a copy of self.
 //
 // masked_fill(self, mask, value) -> y              y = mask ? value : self
-// masked_scatter(self, mask, source) -> y          y = self; the n-th true place gets source[n]
+// masked_scatter(self, mask, source) -> y          y = self; y[n-th true position] = source[n]
 // masked_scatter_backward(grad_output, mask; sizes) -> dsource
-//                                                  dsource[n] = grad_output at the n-th true place,
-//                                                  zeros after the last one
+//                                                  dsource[n] = grad_output at the n-th true
+//                                                  position, then zeros
 //
-//   mask bool, y the dtype of self; places and source are counted row by row
+//   mask bool, y the dtype of self; positions and source are counted in row-major order
 //   (C1) self and mask broadcast; the mask of masked_scatter_backward to grad_output
 //   (C2) operands are on one device       (C3) mask is bool
 //   (C4) value is 0-d, or a number        (C5) source has the dtype of self
-//   (C6) source (or sizes) has an element for each true place: checked before the first write
+//   (C6) source (or sizes) has an element for each true position: checked before the first write
 // A value is converted to the dtype of self.
 #include <cmath>
 
@@ -138,7 +138,7 @@ Result<Arrays> reference_backward(const OpView& op, std::span<const Array* const
   return Arrays{std::move(d)};
 }
 
-// The multi-index of a row-major number.
+// Converts a row-major number to a multi-index.
 Exprs index_of(KernelBuilder& k, const std::vector<int64_t>& shape, Expr number) {
   Exprs index(shape.size());
   for (size_t d = shape.size(); d-- > 0;) {
@@ -148,8 +148,9 @@ Exprs index_of(KernelBuilder& k, const std::vector<int64_t>& shape, Expr number)
   return index;
 }
 
-// One walk over `shape` that counts the true places, a check, and one that hands each true place
-// with its number to `move`. Numbers depend on all places before, so it is one thread's work.
+// One loop over `shape` that counts the true positions, a check, and one loop that passes each true
+// position and its number to `move`. A number depends on all positions before it, so the loops are
+// serial.
 void walk_true_places(KernelBuilder& k, const OpView& op, const std::vector<int64_t>& shape,
                       int64_t available,
                       const std::function<void(const Exprs& at, const Expr& number)>& move) {

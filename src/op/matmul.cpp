@@ -11,9 +11,9 @@
 //     (C5) operands are on one device
 //     (C6) self broadcasts to the product (with an added term)
 //
-// Sums are kept in f32 (f64 for f64, the integer's own width for integers, which wrap). The added
-// term and the factors beta and alpha are applied before the one rounding to the result's dtype.
-// beta = 0 ignores self, even where it is NaN. For integers both are truncated, as in ATen.
+// Sums are in f32 (f64 for f64, the integer's own width for integers, which wrap). The added term
+// and the factors beta and alpha are applied before the single rounding to the result's dtype. beta
+// = 0 ignores self, even where it is NaN. For integers both factors are truncated, as in ATen.
 #include <array>
 #include <cmath>
 
@@ -28,7 +28,7 @@
 namespace cleave {
 namespace {
 
-// Where the factors stand among the operands, and whether they have a batch dim.
+// The operand positions of the factors, and whether they have a batch dim.
 struct Form {
   int a, b;
   bool batch;
@@ -75,8 +75,8 @@ Result<Types> infer(const OpView& op, Form form) {
   return Types{std::move(y)};
 }
 
-// Reference: one dot product an element. Integers wrap at the end, which is the same as wrapping at
-// each step.
+// Reference: one dot product per element. Integers wrap at the end, which is equivalent to wrapping
+// at each step.
 struct Scaled {
   double alpha = 1, beta = 0;
 };
@@ -118,7 +118,7 @@ ReferenceFn reference(Form form) {
   };
 }
 
-// beta and alpha as they act on operands of this call.
+// beta or alpha as applied to operands of this call's dtype.
 double factor(const OpView& op, std::string_view name) {
   const double v = op.float_attr(name);
   return is_floating(op.out_type(0).dtype) ? v : std::trunc(v);

@@ -1,5 +1,5 @@
-// max(self) -> y                                  the largest element of all
-// max(self; dim, keepdim) -> values, indices      the largest along a dim, and where it is
+// max(self) -> y                                  the largest of all elements
+// max(self; dim, keepdim) -> values, indices      the largest along a dim, and its position
 // max(self, other) -> y                           maximum, element by element
 // min: the smallest
 //
@@ -8,9 +8,9 @@
 //   (C4) dim in range; a 0-d tensor counts as one dim
 //   (C5) every folded dim has an element
 //
-// NaN is the largest and the smallest. Of equal elements the first is taken, or the first NaN. The
-// gradient of max(self) is shared equally among the elements that tie, that of max(self; dim) goes
-// to the one whose index was given.
+// NaN is both the largest and the smallest. Of equal elements the first is taken, or the first NaN.
+// The gradient of max(self) is divided equally among the elements that tie; that of max(self; dim)
+// goes to the element whose index was returned.
 // Source: aten::max, max.dim, max.other and those of min, PyTorch 2.13.
 #include <cmath>
 
@@ -120,7 +120,7 @@ Values grad(Builder& b, const GradView& op) {
     const ValueId nan = b.logical_and(b.call1("isnan", {op.in(0)}), b.call1("isnan", {op.out(0)}));
     const ValueId hit = b.logical_or(b.eq(op.in(0), op.out(0)), nan);
     const ValueId share = b.div(op.dout(0), b.sum(b.convert(hit, x.dtype), {}));
-    d[0] = b.where(hit, share, 0);  // not a product: a NaN share stays with its elements
+    d[0] = b.where(hit, share, 0);  // not a product, which would spread a NaN share
     return d;
   }
   const int64_t dim = dim_of(op);

@@ -1,9 +1,9 @@
 // max_pool2d_with_indices(self; kernel_size, stride, padding, dilation, ceil_mode) -> y, indices
 //   y = the largest element of each window, indices its row-major position among the pooled dims
-//   The first of equal elements is taken; NaN is larger than all, and the last NaN is taken. A
-//   window of nothing but the least value names its first element.
-//   A window that lies in the padding gives the least value of the dtype, and the position that its
-//   first element beyond the padding in front would have, which may be that of another or of none.
+//   The first of equal elements is taken; NaN is larger than all, and the last NaN is taken. For a
+//   window that contains only the least value, the index is that of its first element.
+//   A window that covers only padding gives the least value of the dtype, and the position that its
+//   first element past the leading padding would have, which may be another element's or none's.
 // max_pool3d_with_indices: the same over three dims.
 //   (C1..C5) pool.h; self is floating or integer
 // Source: ATen/native/cpu/MaxPoolKernel.cpp, PyTorch 2.13.
@@ -64,12 +64,12 @@ Result<Types> infer_max(const OpView& op, size_t rank) {
   return Types{typed_like(x, x.dtype, shape), typed_like(x, DType::i64, shape)};
 }
 
-// The least value of an integer dtype.
+// The smallest value of an integer dtype.
 int64_t min_of(DType t) {
   return t == DType::u8 ? 0 : std::numeric_limits<int64_t>::min() >> (64 - 8 * size_of(t));
 }
 
-// Where a window's first element at or after position 0 stands, or would stand.
+// The position, real or hypothetical, of a window's first element at or after position 0.
 int64_t first_position(const PoolEntries& given, const Ints& size, const Ints& window) {
   int64_t p = 0;
   for (size_t d = 0; d < size.size(); ++d) {
@@ -185,7 +185,7 @@ std::vector<Sample> samples_2d() {
   add(f32({1, 1, 3, 3}).with({-INFINITY}), max_pool_call({3}, {1}, {1}, {1}, false));
   add(f32({1, 1, 3, 3}).with({-INFINITY}), max_pool_call({2}, {2}, {1}, {2}, false));
   add(f32({1, 1, 2, 2}).with({INFINITY, 1, -INFINITY, INFINITY}), {{"kernel_size", {2}}});
-  add(f32({1, 2, 1, 1}), max_pool_call({2}, {2}, {1}, {2}, false));  // all in the padding
+  add(f32({1, 2, 1, 1}), max_pool_call({2}, {2}, {1}, {2}, false));  // all padding
   add(i64({1, 1, 1, 1}), max_pool_call({2}, {2}, {1}, {2}, false));
   for (const DType t : {DType::i32, DType::i8, DType::u8})
     add(any_of(t, {1, 1, 2, 9}), max_pool_call({2, 3}, {2}, {1}, {3, 3}, true));
@@ -222,7 +222,7 @@ std::vector<Sample> samples_3d() {
       max_pool_call({2}, {1}, {1}, {1}, false));
   add(f32({1, 1, 2, 2, 2}).with({-INFINITY}), max_pool_call({2}, {1}, {1}, {1}, false));
   add(f32({1, 1, 2, 2, 2}).with({INFINITY, 1, -INFINITY, INFINITY}), {{"kernel_size", {2}}});
-  add(f32({1, 1, 2, 2, 2}), max_pool_call({2}, {1}, {1}, {3}, false));  // all in the padding
+  add(f32({1, 1, 2, 2, 2}), max_pool_call({2}, {1}, {1}, {3}, false));  // all padding
   add(f64({1, 1, 2, 2, 3}), max_pool_call({2}, {1}, {0}, {1}, false));
   return out;
 }

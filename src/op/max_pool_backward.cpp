@@ -5,8 +5,8 @@
 //   (C1..C5) pool.h; self is floating
 //   (C6) grad_output and indices have the shape of the result; grad_output has the dtype of self
 //   (C7) indices are i64
-// An index outside its window is an error (ATen takes any inside the plane), found before anything
-// is written; that of a window in the padding, which has no element, is not looked at.
+// An index outside its window is an error (ATen accepts any inside the plane), reported before
+// anything is written; the index of a window in the padding, which has no element, is ignored.
 // Source: ATen/native/cpu/MaxPoolKernel.cpp, PyTorch 2.13.
 #include "op/index_rules.h"
 #include "op/kernel_loops.h"
@@ -78,7 +78,7 @@ Result<Arrays> reference_backward(const OpView& op, std::span<const Array* const
   return Arrays{y};
 }
 
-// Dims in which some window lies in the padding.
+// Dims in which some window covers only padding.
 std::vector<bool> dims_with_outside(const PoolWindows& w, const Ints& size, const Ints& count) {
   std::vector<bool> out(w.rank());
   for (size_t d = 0; d < w.rank(); ++d)
@@ -86,7 +86,7 @@ std::vector<bool> dims_with_outside(const PoolWindows& w, const Ints& size, cons
   return out;
 }
 
-// Whether the window lies in the padding; undefined: never.
+// Whether the window covers only padding; undefined: never.
 Expr lies_outside(KernelBuilder& k, const PoolWindows& w, const Ints& size, const Ints& windows,
                   const Exprs& i) {
   const std::vector<bool> dims = dims_with_outside(w, size, pooled_part(windows, w.rank()));
@@ -102,7 +102,7 @@ Expr lies_outside(KernelBuilder& k, const PoolWindows& w, const Ints& size, cons
   return out.defined() ? k.let(out, "outside") : out;
 }
 
-// All indices are checked before anything is written.
+// Checks all indices before anything is written.
 void check_in_windows(KernelBuilder& k, const OpView& op, const PoolWindows& w, const Ints& size,
                       const Ints& windows) {
   const size_t rank = w.rank();
@@ -127,7 +127,7 @@ void check_in_windows(KernelBuilder& k, const OpView& op, const PoolWindows& w, 
   });
 }
 
-// The windows that see position i of a dim, one for each element of the kernel.
+// The windows that contain position i of a dim, one for each element of the kernel.
 DimTaps dilated_windows_over(const PoolWindows& w, size_t d, int64_t count) {
   const int64_t stride = w.stride[d], padding = w.padding[d], dilation = w.dilation[d];
   DimTaps out;
@@ -174,7 +174,7 @@ void lower_backward(KernelBuilder& k, const OpView& op, size_t rank) {
   });
 }
 
-// The windows' elements of a cotangent.
+// The cotangent's elements that the windows' indices select.
 Values grad_backward(Builder& b, const GradView& op, size_t rank) {
   Values d = op.no_grads();
   if (op.dout(0).is_none() || !op.needs(at_grad)) return d;
@@ -206,7 +206,7 @@ Values grad_backward(Builder& b, const GradView& op, size_t rank) {
   return d;
 }
 
-// A call whose indices name elements of their windows: the taps take turns.
+// A call whose indices are inside their windows and cycle through the taps.
 Sample with_turns(DType t, const Ints& image, PoolWindows w) {
   const size_t lead = image.size() - w.rank();
   Ints windows(image.begin(), image.begin() + static_cast<std::ptrdiff_t>(lead));
@@ -227,7 +227,7 @@ Sample with_turns(DType t, const Ints& image, PoolWindows w) {
           max_pool_call(w.kernel, w.stride, w.padding, w.dilation, w.ceil_mode)};
 }
 
-// Operands of the backward: the cotangent, self, and indices that lie in their windows.
+// Operands of the backward: the cotangent, self, and indices inside their windows.
 std::vector<Sample> backward_samples_2d() {
   std::vector<Sample> out;
   const auto add = [&](DType t, Ints x, Ints windows, std::vector<double> indices,
@@ -259,7 +259,7 @@ std::vector<Sample> backward_samples_2d() {
                                PoolWindows{{2, 3}, {2, 1}, {1, 1}, {2, 1}, true},
                                PoolWindows{{4, 2}, {3, 3}, {0, 1}, {1, 3}, true}})
     out.push_back(with_turns(t, {1, 2, 7, 6}, w));
-  // Many addends in one place: they are added unrounded.
+  // With many addends at one position, they are accumulated unrounded.
   for (DType f : {DType::bf16, DType::f16})
     out.push_back(with_turns(f, {1, 1, 6, 6}, {{5, 5}, {1, 1}, {2, 2}, {1, 1}, false}));
   return out;

@@ -17,7 +17,7 @@
 //   class for rank 1 (C3) weight is [c] of self's dtype   (C4) reduction is 0, 1 or 2
 //   (C5) operands are on one device   (C6) grad_output has the shape of y, total_weight is []
 //
-// reduction 1 of nothing but ignored rows is 0 / 0, NaN, as in PyTorch. Sums are kept in f32 (f64).
+// With reduction 1, ignoring all rows gives 0 / 0, NaN, as in PyTorch. Sums are in f32 (f64).
 #include <cmath>
 
 #include "op/broadcast.h"
@@ -38,7 +38,7 @@ using loop::KernelBuilder;
 
 enum Reduction : int64_t { none = 0, mean = 1, sum = 2 };
 
-// Where the operands stand: self is 0 in the forward and 1 in the backward.
+// Operand positions: self is 0 in the forward and 1 in the backward.
 struct Operands {
   int self;
   int target() const { return self + 1; }
@@ -94,7 +94,7 @@ Result<Types> infer_backward(const OpView& op) {
   return Types{typed_like(x, x.dtype, x.shape)};
 }
 
-// Reference: the class of each row, -1 where it is ignored.
+// Reference: the class of each row, -1 if it is ignored.
 Result<std::vector<int64_t>> classes(const OpView& op, const Array& target, int64_t count) {
   std::vector<int64_t> out;
   for (int64_t t : target.i) {
@@ -143,7 +143,7 @@ Result<Arrays> reference_backward(const OpView& op, std::span<const Array* const
   return Arrays{std::move(dx)};
 }
 
-// The call as rows: self [n,c], target [n,1] with 0 where ignored, and which rows count.
+// The call as rows: self [n,c], target [n,1] with 0 if ignored, and which rows count.
 struct Rows {
   ValueId self, target, counted, weight;  // counted bool[n,1], weight [n,1]
   Shape column;                           // [n,1]
@@ -243,7 +243,7 @@ Values grad_backward(Builder& b, const GradView& op) {
   return d;
 }
 
-// One row: its target, which was checked before.
+// One row: its target, which has been checked before.
 struct Row {
   Expr target, counted;
 };
@@ -258,7 +258,7 @@ int64_t class_count(const KernelBuilder& k, Operands at) {
   return k.operand(at.self).layout.shape.back();
 }
 
-// weight[target], 0 where ignored.
+// weight[target], 0 if ignored.
 Expr weight_of(KernelBuilder& k, Operands at, const Row& row) {
   const DType t = loop::compute_type(k.operand(at.self).dtype);
   const Expr safe = select(row.counted, row.target, Expr(0));
@@ -266,7 +266,7 @@ Expr weight_of(KernelBuilder& k, Operands at, const Row& row) {
   return select(row.counted, w, loop::constant(t, 0));
 }
 
-// An ignored row reads class 0, which is always there.
+// An ignored row reads class 0, which always exists.
 Exprs lower_backward(KernelBuilder& k, const OpView& op, const Exprs& index) {
   const bool matrix = k.operand(1).layout.shape.size() == 2;
   const Row row = row_at(k, op, backward, matrix ? index[0] : Expr(0));

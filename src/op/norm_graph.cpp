@@ -64,7 +64,7 @@ ValueId NormTerms::dbias(Builder& b) const {
 
 namespace {
 
-// What reaches h, g, rstd and dy.
+// The gradients that reach h, g, rstd and dy.
 struct Parts {
   ValueId h, g, rstd, dy;
 };

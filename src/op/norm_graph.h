@@ -1,11 +1,11 @@
-// Norms as graphs and as plain loops: what batch, group and RMS norm share.
+// Norms as graphs and as plain loops: shared by batch, group and RMS norm.
 //
 //   h = (x - mean) * rstd        y = h * weight + bias           g = dy * weight
 //   dx = rstd * (g - mean of g - h * mean of (g * h))            means over the dims of a statistic
 //   dweight = sum of dy * h      dbias = sum of dy               over the dims weight doesn't have
 //
-// An RMS norm has no mean: x takes the place of x - mean, and the mean of g drops out. Fixed
-// statistics (evaluation) are constants of the call: dx = rstd * g.
+// An RMS norm has no mean: x replaces x - mean, and the mean of g drops out. Fixed statistics
+// (evaluation) are constants of the call: dx = rstd * g.
 #pragma once
 #include <functional>
 #include <string_view>
@@ -20,26 +20,26 @@ namespace cleave {
 // The dtype in which norms are computed.
 inline DType norm_work(DType t) { return t == DType::f64 ? t : DType::f32; }
 
-// (C3) the operand has one entry for each channel (dim 1) of input, (C4) and its dtype, or f32
-// where that is bf16 or f16.
+// Checks (C3): the operand has one entry for each channel (dim 1) of input, and (C4): it has
+// input's dtype, or f32 where that is bf16 or f16.
 Status check_channel_operand(const OpView& op, int input, int operand);
 Status check_parameter_dtype(const OpView& op, int input, int operand);  // (C4) alone
-// grad_out has the dtype and shape of input.
+// Checks that grad_out has the dtype and shape of input.
 Status check_grad_out(const OpView& op, std::string_view rule, int grad_out, int input);
 
-// a + b, where either may be none.
+// x + y; either may be none.
 ValueId sum_of(Builder& b, ValueId x, ValueId y);
 
 // (x - mean) * rstd * weight + bias; mean, weight and bias may be none.
 ValueId normalised(Builder& b, ValueId x, ValueId mean, ValueId rstd, ValueId weight, ValueId bias);
 
-// A backward. All values have one dtype and the rank of x, with 1 for dims that they lack.
+// The terms of a backward. All values have one dtype and x's rank, with 1 for dims that they lack.
 struct NormTerms {
-  std::vector<int64_t> statistic;  // dims that a statistic folds
+  std::vector<int64_t> statistic;  // dims that a statistic reduces
   std::vector<int64_t> parameter;  // dims that weight doesn't have
   ValueId dy, x, mean, rstd, weight;
   bool fixed = false;
-  ValueId off, h, g;  // x - mean, and what stands above: made by complete()
+  ValueId off, h, g;  // x - mean, and h and g as above: set by complete()
 
   void complete(Builder& b);
   ValueId dx(Builder& b) const;
@@ -47,17 +47,17 @@ struct NormTerms {
   ValueId dbias(Builder& b) const;
 };
 
-// Cotangents of the operands of a backward from those of dx, dweight and dbias (none: nothing
-// reached it). `follows`: mean and rstd are the statistics of x, so that they move with it.
+// Cotangents of the operands of a backward, given those of dx, dweight and dbias (none: nothing
+// reached it). `follows`: mean and rstd are computed from x, so x also gets gradients through them.
 struct NormCotangents {
   ValueId dy, x, mean, rstd, weight;
 };
 NormCotangents norm_second_order(Builder& b, const NormTerms& t, ValueId u_dx, ValueId u_dweight,
                                  ValueId u_dbias, bool follows);
 
-// What reaches x through its own statistics, where n is the number of elements of one:
+// The gradient that reaches x through its own statistics; n is the number of elements of one:
 //   dmean / n - drstd * rstd^3 * (x - mean) / n
-// dmean and drstd are their cotangents; one of them may be none. Of t, dy isn't read.
+// dmean and drstd are their cotangents; one of them may be none. Doesn't read t.dy.
 ValueId through_statistics(Builder& b, const NormTerms& t, ValueId dmean, ValueId drstd);
 
 // Whether operand `k` is result `result` of a call of one of `names` on the value of `input`.

@@ -1,4 +1,4 @@
-// The plain loops of the norms' reference rules, in float64.
+// Plain float64 loops for the norms' reference rules.
 #include <cmath>
 
 #include "op/norm_graph.h"

@@ -1,9 +1,9 @@
-// opaque(self) -> y      y = self, in memory of its own
+// opaque(self) -> y      y = self, in a buffer of its own
 //
 //   self  [*s]   any dtype
 //
-// A border for optimisation: it reads self and writes a fresh buffer, and is never fused, merged
-// with another call, moved, removed or computed again. The gradient passes through it unchanged.
+// An optimization barrier: it reads self and writes a fresh buffer, and is never fused, merged with
+// another call, moved, removed or recomputed. The gradient passes through it unchanged.
 #include "op/cost.h"
 #include "op/entry.h"
 #include "op/kernel_loops.h"

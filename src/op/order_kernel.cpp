@@ -12,7 +12,7 @@ using loop::Exprs;
 using loop::KernelBuilder;
 using loop::Op;
 
-// An element and where it was; `at` is undefined where slots are elements.
+// An element and its original position; `at` is undefined if slots are elements.
 struct Item {
   Expr value, at;
 };

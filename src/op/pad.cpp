@@ -1,8 +1,8 @@
-// constant_pad_nd(self; pad, value) -> y     `value` around x; negative pads cut off
-//   pad = [before last dim, after last dim, before the dim in front of it, ...]
+// constant_pad_nd(self; pad, value) -> y     surrounds x with `value`; negative pads crop
+//   pad = [before last dim, after last dim, before the dim preceding it, ...]
 //   (C1) an even number of pads, at most two for each dim
-//   (C2) no dim gets a negative size, and none is cut on one side to less than nothing
-//   (C3) value fits: a number that self's dtype can hold
+//   (C2) no dim gets a negative size, and no single pad crops more than the dim has
+//   (C3) value fits: a number that self's dtype can represent
 // flip(self; dims) -> y                      y[..., i, ...] = x[..., n-1-i, ...]
 //   (C1) dims in range  (C2) each once
 #include <cmath>
@@ -38,7 +38,7 @@ Pads pads_by_dim(const OpView& op) {
   return p;
 }
 
-// Whether an integer dtype holds the number as it stands; floating dtypes hold any.
+// Whether an integer dtype represents the number exactly; floating dtypes accept any.
 bool fits(const AttrValue& value, DType t) {
   if (is_floating(t) || t == DType::boolean) return true;
   const double x = value.as_double();
@@ -95,14 +95,14 @@ Result<Arrays> reference_pad(const OpView& op, std::span<const Array* const> in)
   return Arrays{y};
 }
 
-// Cuts off what was put around, and puts zeros where something was cut off.
+// Crops what was padded, and pads with zeros what was cropped.
 Values grad_pad(Builder& b, const GradView& op) {
   std::vector<Dim> pad = op.dims_attr("pad");
   for (Dim& p : pad) p = Dim(0) - p;
   return {b.call1("constant_pad_nd", {op.dout(0)}, {{"pad", pad}})};
 }
 
-// Both arms are evaluated: outside self the index is moved to its edge.
+// Both arms are evaluated: outside self the index is clamped to the edge.
 Exprs lower_pad(loop::KernelBuilder& k, const OpView& op, const Exprs& index) {
   const std::vector<int64_t> from = static_shape(op.in_type(0));
   const Pads p = pads_by_dim(op);

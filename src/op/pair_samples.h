@@ -1,5 +1,5 @@
-// Sample calls and rejects of operators of two operands: shapes that broadcast, dtypes that meet,
-// numbers.
+// Sample calls and rejects of operators of two operands: shapes that broadcast, dtypes that are
+// promoted, numbers.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace cleave {
 
-// Values of both operands; keep divisors and kinks outside.
+// Ranges of values for both operands; they must exclude zero divisors and kinks.
 struct PairRange {
   double a_lo = -2, a_hi = 2, b_lo = -2, b_hi = 2;
 };
@@ -18,11 +18,11 @@ struct PairRange {
 std::vector<Sample> floating_pairs(PairRange r);
 // A floating tensor with numbers on the right.
 std::vector<Sample> right_numbers(PairRange r, const std::vector<SampleOperand>& numbers);
-// Integer tensors and what they meet with; values of the right operand are in [b_lo, b_hi).
+// Integer tensors with operands of other kinds; values of the right operand are in [b_lo, b_hi).
 std::vector<Sample> integer_pairs(double b_lo, double b_hi);
-// Bool tensors and what they meet with.
+// Bool tensors with operands of other kinds.
 std::vector<Sample> bool_pairs();
-// The samples of which every operand is a tensor.
+// Returns the samples in which every operand is a tensor.
 std::vector<Sample> tensors_only(std::vector<Sample> samples);
 
 // C1 and C2 of pointwise.h, for operators that take two tensors.

@@ -1,10 +1,10 @@
-// Views that put dims into another order: permute, transpose, t.
+// Views that reorder dims: permute, transpose, t.
 //
 // permute(self; dims) -> y        y[i_dims[0], i_dims[1], ...] = x[i_0, i_1, ...]
 //   (C1) one entry for each dim  (C2) each in [-rank, rank)  (C3) each once
-// transpose(self; dim0, dim1)     two dims change places
+// transpose(self; dim0, dim1)     swaps two dims
 //   (C1) both in [-rank, rank); a 0-d tensor counts as one dim
-// t(self)                         [n,m] -> [m,n]; rank 0 and 1 stay
+// t(self)                         [n,m] -> [m,n]; rank 0 and 1 are unchanged
 //   (C1) rank <= 2
 #include <cmath>
 #include <numeric>
@@ -64,7 +64,7 @@ Result<Types> infer_t(const OpView& op) {
   return permuted_type(op);
 }
 
-// Reference: walks over y, each of whose dims reads its own dim of x.
+// Reference: iterates over y; each of its dims reads its own dim of x.
 Arrays reorder(const Array& x, const std::vector<size_t>& source) {
   std::vector<int64_t> shape;
   for (size_t d : source) shape.push_back(x.shape[d]);
@@ -98,7 +98,7 @@ Result<Arrays> reference_t(const OpView&, std::span<const Array* const> in) {
 
 Values as_permute(Builder& b, const OpView& op) { return {b.permute(op.in(0), order_of(op))}; }
 
-// The inverse order.
+// The inverse permutation.
 Values grad_permute(Builder& b, const GradView& op) {
   const Order order = order_of(op);
   Order inverse(order.size());

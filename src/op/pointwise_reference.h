@@ -1,8 +1,8 @@
 // The reference rule of pointwise operators: one loop over the elements of the result.
 //
-// Each operand element is first converted to the dtype `meet` in which the operands meet: rounded
-// where that is bf16 or f16 and the operand is of another dtype, wrapped where it is an integer.
-// f64 and f32 stay unrounded.
+// Each operand element is first converted to the promoted dtype `meet`: rounded if `meet` is bf16
+// or f16 and the operand has another dtype, wrapped if it is an integer. f64 and f32 stay
+// unrounded.
 #pragma once
 #include <functional>
 #include <span>
@@ -13,22 +13,22 @@
 
 namespace cleave {
 
-// Whether a number is rounded to a bf16 or f16 `meet` too: comparisons do, arithmetic doesn't.
+// Whether a number is also rounded to a bf16 or f16 `meet`: comparisons do so, arithmetic doesn't.
 enum class NumberRounding { none, to_meet };
 
 struct PointReference {
-  // For a floating `meet`; absent where no such call is legal.
+  // For a floating `meet`; absent if no such call is legal.
   std::function<double(std::span<const double>)> floating;
   // For integers and bool.
   std::function<int64_t(std::span<const int64_t>)> integer;
   NumberRounding numbers = NumberRounding::none;
 };
 
-// Operand elements in the order of the signature; none operands read as 0.
+// Passes operand elements in the order of the signature; operands that are none read as 0.
 Result<Arrays> reference_pointwise(const OpView& op, std::span<const Array* const> in, DType meet,
                                    const PointReference& rule);
 
-// The same without broadcasting, for one operand kept in its own dtype.
+// The same without broadcasting, for one operand that keeps its own dtype.
 Result<Arrays> reference_unary(const OpView& op, std::span<const Array* const> in,
                                const std::function<double(double)>& floating,
                                const std::function<int64_t(int64_t)>& integer);
@@ -44,8 +44,7 @@ inline int64_t wrapping_mul(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
 
-// Element k becomes the number in the array's dtype: truncated and wrapped where it is an
-// integer.
+// Sets element k to the number in the array's dtype: truncated and wrapped if it is an integer.
 void set_number(Array& a, int64_t k, const AttrValue& number);
 
 // The array of result k, zeros.

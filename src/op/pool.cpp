@@ -87,7 +87,7 @@ DimTaps windows_over(const PoolWindows& w, size_t d, int64_t count) {
   const int64_t kernel = w.kernel[d], stride = w.stride[d], padding = w.padding[d];
   DimTaps out;
   out.count = std::min((kernel + stride - 1) / stride, count);
-  // From the last window on; where that is beyond the last one there is, from there.
+  // Counts down from the last window that may contain i, or the last existing one if that is less.
   out.tap = [=](KernelBuilder&, const Expr& i, const Expr& t) {
     const Expr at = i + Expr(padding);
     const Expr o = at_most(quotient(at, stride), Expr(count - 1)) - t;

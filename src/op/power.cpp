@@ -2,14 +2,14 @@
 //
 //   self, exponent  tensors that broadcast (C1) on one device (C2), or a number for one (C3)
 //                   (C4) not both bool
-//                   (C5) where the result is an integer, a number for the exponent is not negative
-//   y               the dtype in which the operands meet
+//                   (C5) if the result is an integer, an exponent given as a number is >= 0
+//   y               the operands' promoted dtype
 //
-// A negative exponent among integers of a tensor gives 0 but for the bases 1 and -1, as in PyTorch.
-// 0 to the power 0 is 1. A negative base with a broken exponent gives NaN.
+// In an integer tensor of exponents, a negative one gives 0 except for the bases 1 and -1, as in
+// PyTorch. 0 to the power 0 is 1. A negative base with a fractional exponent gives NaN.
 // Gradients (derivatives.yaml, pow_backward):
-//   d self     = g * exponent * self^(exponent-1), 0 where the exponent is 0
-//   d exponent = g * y * log(self), 0 where self is 0 and the exponent not negative
+//   d self     = g * exponent * self^(exponent-1), 0 if the exponent is 0
+//   d exponent = g * y * log(self), 0 if self is 0 and the exponent not negative
 #include <cmath>
 
 #include "op/cost.h"
@@ -73,7 +73,7 @@ Expr lower_pow(const OpView& op, const loop::Exprs& x) {
   return loop::binary(Op::pow, base, loop::operand_as(op, x, 1, meet));
 }
 
-// The exponent less 1, as a number of the same kind.
+// exponent - 1, as a number of the same kind.
 CallOperand exponent_less_one(Builder& b, const OpView& op) {
   if (!op.is_number(1)) return CallOperand(b.sub(op.in(1), 1));
   const AttrValue& n = op.number(1);

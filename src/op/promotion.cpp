@@ -7,7 +7,7 @@ int category(DType t) { return is_floating(t) ? 2 : is_integer(t) ? 1 : 0; }
 
 void join(std::optional<DType>& into, DType t) { into = into ? promote(*into, t) : t; }
 
-// `high` unless `low` is of a higher category.
+// Returns `high` unless `low` is of a higher category.
 std::optional<DType> combine(std::optional<DType> high, std::optional<DType> low) {
   if (!high) return low;
   if (!low || category(*low) <= category(*high)) return high;

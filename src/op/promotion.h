@@ -1,7 +1,7 @@
-// ATen's type promotion: the dtype in which operands meet.
+// ATen's type promotion: the dtype to which operands are converted.
 //
 // Operands fall into three classes: tensors with dims, 0-d tensors, and numbers. A lower class
-// changes the result only where its category (bool < integer < floating) is higher than that of all
+// changes the result only if its category (bool < integer < floating) is higher than that of all
 // classes above it; a number then counts as bool, i64 or f32.
 //
 //   i32[3] + i64[]   -> i32      same category: the tensor with dims decides
@@ -19,25 +19,25 @@
 
 namespace cleave {
 
-// bool of a bool, i64 of an integer, f32 of a float.
+// bool for a bool, i64 for an integer, f32 for a float.
 DType number_dtype(const AttrValue& number);
 
 class Promotion {
  public:
   void add(const Type& tensor);
   void add_number(const AttrValue& number);
-  // A tensor, a number, or nothing where the operand is none.
+  // Adds a tensor or a number; adds nothing if the operand is none.
   void add_operand(const OpView& op, int operand);
-  // f32 where nothing was added.
+  // Returns f32 if nothing was added.
   DType result() const;
 
  private:
   std::optional<DType> dims_, scalars_, numbers_;
 };
 
-// The dtype in which these operands meet.
+// The promoted dtype of these operands.
 DType promoted(const OpView& op, std::initializer_list<int> operands);
-// The same, floating: integers and bool give f32.
+// The floating dtype of t: integers and bool become f32.
 DType to_floating(DType t);
 
 }  // namespace cleave

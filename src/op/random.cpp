@@ -1,5 +1,5 @@
-// Random operators. Their bits depend on (seed, step), the stream and the element's row-major index
-// alone (philox_reference.h), so that computing them again gives the same.
+// Random operators. Their bits depend only on (seed, step), the stream and the element's row-major
+// index (philox_reference.h), so that recomputation gives the same bits.
 //
 //   rng_next(rng)                                  (seed, step + 1)
 //   rand(rng; size, dtype, stream)                 uniform in [0, 1), multiples of 2^-24
@@ -12,13 +12,13 @@
 //
 //   rng    (C1) i64[2]: (seed, step)
 //   size   (C2) no dim is negative
-//   dtype  (C3) floating; f32 where none is given. bf16 and f16 results are rounded: 1.0 may occur
+//   dtype  (C3) floating; default f32. bf16 and f16 results are rounded: 1.0 may occur
 //   p      (C4) in [0, 1]; an element of self outside stops the program
 //   input  (C5) floating while training
-//   train  none counts as true; otherwise y is the input and the mask is all true
+//   train  none means true; otherwise y is the input and the mask is all true
 //
-// randn is computed in f64 and rounded once. Dropout compares whole words with p * 2^24, so that no
-// device rounds p differently. Masks have no gradient.
+// randn is computed in f64 and rounded once. Dropout compares integer bits with p * 2^24, so that
+// no device rounds p differently. Masks have no gradient.
 #include <cmath>
 #include <numbers>
 
@@ -134,7 +134,7 @@ Expr uniform(const Expr& word, DType type) {
   return loop::cast(bits_of(word), type) * loop::constant(type, word_step);
 }
 
-// Least bits that make uniform >= p.
+// The smallest bits that make uniform >= p.
 Expr threshold(double p) { return Expr(static_cast<int64_t>(std::ceil(p / word_step))); }
 
 Exprs lower_rand(KernelBuilder& k, const OpView& op, const Exprs& index) {

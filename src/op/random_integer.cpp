@@ -1,14 +1,14 @@
-// Random integers. Their bits depend on (seed, step), the stream and the element's row-major index
-// alone (philox_reference.h).
+// Random integers. Their bits depend only on (seed, step), the stream and the element's row-major
+// index (philox_reference.h).
 //
 //   randint(rng; low, high, size, dtype, stream)   low + floor(word * (high - low) / 2^32)
-//   randperm(rng; n, dtype, stream)                0..n-1 in the order of n uniform numbers, those
-//                                                  that tie by their index
+//   randperm(rng; n, dtype, stream)                0..n-1 in the order of n uniform numbers;
+//                                                  ties are ordered by index
 //
 //   rng    (C1) i64[2]: (seed, step)
 //   size   (C2) no dim, nor n, is negative
 //   high   (C3) low < high, and at most 2^31 apart
-//   dtype  i64 where none is given; (C4) not bool
+//   dtype  default i64; (C4) not bool
 #include <algorithm>
 #include <numeric>
 

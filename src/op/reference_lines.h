@@ -1,5 +1,5 @@
-// What the reference rules of reductions and data movement share: walks over index space, and the
-// conversion of one element. Nothing here is used by inference, gradients or lowering.
+// Shared by the reference rules of reductions and data movement: iteration over index space, and
+// the conversion of one element. Inference, gradients and lowering use nothing of this header.
 //
 //   for_each_line({2,3}, {1}, f)    f(0, {0,1,2}), f(1, {3,4,5}): the positions that fold into each
 //                                   element of the result, both row-major
@@ -14,7 +14,7 @@
 
 namespace cleave {
 
-// The attribute `dim` (a number, a list, none) as a mask over the dims of x; nothing named is all.
+// The attribute `dim` (a number, a list, none) as a mask over the dims of x; none means all dims.
 inline std::vector<bool> folded_dims(const OpView& op, const Array& x) {
   const int64_t rank = x.rank();
   std::vector<int64_t> dims = op.ints_attr("dim");
@@ -43,7 +43,7 @@ inline std::vector<int64_t> kept_shape(const std::vector<int64_t>& shape,
   return out;
 }
 
-// f(k, positions) for each element k of the folded result.
+// Calls f(k, positions) for each element k of the folded result.
 template <class F>
 void for_each_line(const std::vector<int64_t>& shape, const std::vector<bool>& folded, F f) {
   std::vector<int64_t> outer = shape, inner = shape;
@@ -70,15 +70,15 @@ void for_each_line(const std::vector<int64_t>& shape, const std::vector<bool>& f
   });
 }
 
-// Whether element a of x is the largest (or smallest) rather than b: NaN comes before numbers, the
-// first of equal ones is b.
+// Returns whether element a of x, and not b, is the largest (or smallest): NaN comes before
+// numbers; of equal elements b wins, as the first.
 inline bool beats(const Array& x, int64_t a, int64_t b, bool largest) {
   if (!x.floating()) return largest ? x.i[a] > x.i[b] : x.i[a] < x.i[b];
   if (std::isnan(x.f[b])) return false;
   return std::isnan(x.f[a]) || (largest ? x.f[a] > x.f[b] : x.f[a] < x.f[b]);
 }
 
-// out[index] = x[from(index)] over `shape`; -1 leaves the element as it is in `out`.
+// out[index] = x[from(index)] over `shape`; -1 leaves the element of `out` unchanged.
 template <class From>
 void move_into(Array& out, const Array& x, From from) {
   if (out.numel() == 0) return;
@@ -107,7 +107,7 @@ inline int64_t position_of(const std::vector<int64_t>& index, const std::vector<
   return at;
 }
 
-// x converted to `t`: floating to integer truncates, to bool is x != 0, to bf16 and f16 rounds.
+// Converts x to `t`: floating to integer truncates, to bool is x != 0, to bf16 and f16 rounds.
 inline Array converted_array(const Array& x, DType t) {
   Array out(t, x.shape);
   for (int64_t k = 0; k < x.numel(); ++k) {

@@ -1,17 +1,17 @@
-// Sums and products of the oracle: in twice the digits of float64, so that they are rounded once
-// whatever their length. Used as a double that is only added to, or only multiplied:
+// Sums and products of the oracle, in twice the digits of float64, so that they are rounded once
+// whatever their length. Use them like a double that is only added to, or only multiplied:
 //
 //   ReferenceSum sum;   for (double x : line) sum += x;   y = sum;
 //
-// Sums are Neumaier's (1974), products carry the rounding of each step, which an fma gives.
-// Infinities and NaN are those of plain float64: what was lost is left out once they appear.
+// Sums are Neumaier's (1974); products carry the rounding error of each step, computed by an fma.
+// Infinities and NaN are those of plain float64: the error term is dropped once they appear.
 #pragma once
 #include <cmath>
 #include <vector>
 
 namespace cleave {
 
-// Not where nothing was lost: -0.0 + 0.0 is 0.0.
+// Skips the addition if the error is 0: -0.0 + 0.0 is 0.0.
 inline double with_lost(double x, double lost) {
   return lost != 0 && std::isfinite(x + lost) ? x + lost : x;
 }
@@ -51,7 +51,7 @@ class ReferenceProduct {
   double product_ = 1, lost_ = 0;
 };
 
-// One sum for each element, from y's elements on; rounded(sums) are the elements again.
+// One sum for each element, initialized with y's elements; rounded(sums) converts them back.
 using ReferenceSums = std::vector<ReferenceSum>;
 
 inline ReferenceSums sums_from(const std::vector<double>& y) { return {y.begin(), y.end()}; }

@@ -1,4 +1,4 @@
-// op_tables.inc is written by the build: a line CLEAVE_OP_TABLE(X) for each file X.cpp that says
+// The build generates op_tables.inc: a line CLEAVE_OP_TABLE(X) for each file X.cpp that contains
 // CLEAVE_OPS(X), sorted by name.
 #include "op/registry.h"
 

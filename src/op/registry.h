@@ -1,9 +1,9 @@
-// The operators that cleave brings along: the entries of every file in src/op.
+// The built-in operators of cleave: the entries of every file in src/op.
 //
 //   CLEAVE_TRY(OpRegistry ops, core_ops());
-//   CLEAVE_CHECK(ops.add(my_operator));      // a host program's own
+//   CLEAVE_CHECK(ops.add(my_operator));      // the host program's own operator
 //
-// Errors: Bug where an entry's signature does not parse or a name occurs twice.
+// Errors: Bug if an entry's signature doesn't parse or a name occurs twice.
 #pragma once
 #include "base/result.h"
 #include "ir/op_def.h"

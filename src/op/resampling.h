@@ -1,5 +1,5 @@
-// One dim of an image that is resized (upsample.cpp): what a result reads, and which results read
-// an element, as expressions of a kernel.
+// One dim of a resized image (upsample.cpp): the elements that a result reads, and the results that
+// read an element, as kernel expressions.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@ struct Resampling {
   DType t;       // of the weights
 
   bool copies() const { return in == out; }
-  // Of bilinear a copied element is read with weight 0 too.
+  // In bilinear mode, a copied element is also read with weight 0.
   loop::Expr again() const {
     return mode == ResizeMode::bilinear ? loop::constant(DType::boolean, 1) : loop::Expr();
   }
@@ -30,7 +30,7 @@ struct Resampling {
     const loop::Expr at = cast(o, DType::f32) * loop::constant(DType::f32, ratio);
     return at_most(cast(unary(loop::Op::floor, at), DType::i64), loop::Expr(in - 1));
   }
-  // In f64: in f32 the weights of an image of 1,000 columns are off by 1e-4, 1,000 roundings.
+  // Computed in f64: in f32 the weights of a 1,000-column image are off by 1e-4, 1,000 roundings.
   loop::Expr position(const loop::Expr& o) const {
     const DType f = DType::f64;
     const loop::Expr v = cast(o, f);
@@ -64,8 +64,8 @@ struct Resampling {
             }};
   }
 
-  // The element that result o reads first, on the host; off by one at most where it is near a whole
-  // number.
+  // The first element that result o reads, computed on the host; off by at most one if it is near a
+  // whole number.
   int64_t first_read(int64_t o) const {
     if (copies()) return o;
     if (halves()) return o / 2;
@@ -109,7 +109,7 @@ struct Resampling {
                                is_high = k.let(binary(loop::Op::eq, r.high(p.low), i), "is_high");
               const loop::Expr weight =
                   select(is_low, one - p.fraction, zero) + select(is_high, p.fraction, zero);
-              // At the edge both are one element, which 0 times infinity reaches too.
+              // At the edge both are one element, which is also multiplied by 0 (NaN for infinity).
               const loop::Expr whole = either_holds(binary(loop::Op::eq, p.fraction, zero),
                                                     binary(loop::Op::eq, p.fraction, one));
               return Tap{at, weight, both_hold(exists, either_holds(is_low, is_high)),

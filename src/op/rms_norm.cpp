@@ -3,10 +3,10 @@
 //   rstd = 1 / sqrt(mean of x^2 + eps),  y = x * rstd * w       the mean is over the inner dims
 //
 //   input f[*rows, *inner]   weight f[*inner] or none   y like input   rstd [*rows,1..]
-//   eps  the distance of 1 to the next number of rstd's dtype where none is given
+//   eps  default: the distance from 1 to the next number of rstd's dtype
 //   (C1..C4) layer_norm.h
-// rstd is f64 for f64, else f32; it has a gradient, as y has. One rounding: all of y is computed in
-// the dtype of rstd.
+// rstd is f64 for f64, else f32; both rstd and y have a gradient. One rounding: all of y is
+// computed in the dtype of rstd.
 // Source: aten/src/ATen/native/layer_norm.cpp (rms_norm_composite), PyTorch 2.13.
 #include <cmath>
 #include <limits>
@@ -56,7 +56,7 @@ Values decompose(Builder& b, const OpView& op) {
   return {b.convert(normalised(b, x, none, rstd, weight, none), y), rstd};
 }
 
-// What reaches the input through rstd, in the dtype of that.
+// The gradient that reaches the input through rstd, in the dtype of rstd.
 ValueId through_result(Builder& b, const GradView& op) {
   NormTerms terms;
   terms.statistic = inner_dims(op, 0);
@@ -70,7 +70,7 @@ Values grad(Builder& b, const GradView& op) {
   const bool has_through = op.needs(0) && op.dout(1).valid();
   if (has_through) out[0] = through_result(b, op);
   if (op.dout(0).valid()) {
-    // What meets the other part is rounded with it, not before.
+    // If the other part is added, this one is rounded after the addition, not before.
     const DType t = norm_work(op.in_type(0).dtype);
     const auto wide = [&](ValueId v) { return has_through && v.valid() ? b.convert(v, t) : v; };
     const std::vector<bool> mask = {op.needs(0), op.has(1) && op.needs(1)};

@@ -3,9 +3,9 @@
 //
 //   (C1..C4) layer_norm.h   (C5) grad_out has the type of input
 //   (C6) rstd is floating and of input's shape with 1 for the inner dims
-//   (C7) output_mask has 2 entries, and asks for dweight only where there is a weight
-// A result that output_mask leaves out has no type. dweight has the dtype of weight.
-// Source: aten::_fused_rms_norm_backward, PyTorch 2.13 (CUDA alone; on the CPU it is decomposed).
+//   (C7) output_mask has 2 entries, and requests dweight only if there is a weight
+// A result that output_mask excludes has no type. dweight has the dtype of weight.
+// Source: aten::_fused_rms_norm_backward, PyTorch 2.13 (CUDA only; on the CPU it is decomposed).
 #include "op/layer_norm.h"
 
 namespace cleave {
@@ -78,7 +78,7 @@ Values grad(Builder& b, const GradView& op) {
   const auto cotangent = [&](int k) {
     return op.dout(k).valid() ? b.convert(op.dout(k), t) : ValueId::none();
   };
-  // rstd hands on what reaches it here: _fused_rms_norm has a gradient for it.
+  // rstd passes on the gradient that reaches it here: _fused_rms_norm differentiates it.
   const NormCotangents d =
       norm_second_order(b, v, cotangent(0), cotangent(1), ValueId::none(), false);
   Values out = op.no_grads();
@@ -96,7 +96,7 @@ Values grad(Builder& b, const GradView& op) {
 // Loops: dx row by row, then dweight column by column.
 struct Loads {
   loop::KernelBuilder& k;
-  int64_t first;  // of the inner dims
+  int64_t first;  // first of the inner dims
 
   Expr rstd(const Exprs& i) const {
     Exprs s(i.begin(), i.begin() + first);

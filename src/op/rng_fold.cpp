@@ -3,8 +3,8 @@
 //   rng    (C1) i64[2]: (seed, step)
 //   data   (C2) an integer of one element, such as a counter of iterations
 //
-// A state of its own for each number, so that iterations of a loop draw different numbers, the same
-// ones whenever they are drawn again. Of data, 62 bits count.
+// Derives a separate state for each number, so that iterations of a loop draw different numbers,
+// which recomputation reproduces. Only 62 bits of data are used.
 #include "op/cost.h"
 #include "op/entry.h"
 #include "op/philox_reference.h"
@@ -49,7 +49,7 @@ Exprs lower(loop::KernelBuilder& k, const OpView& op, const Exprs& index) {
   const Expr stream = k.stream();
   const Expr low = loop::philox(seed, step, stream, first);
   const Expr high = loop::philox(seed, step, stream, first + Expr(1));
-  // The high word as a signed one: its shift stays within 64 bits.
+  // The high word as a signed value, so that its shift stays within 64 bits.
   const Expr top = loop::select(loop::binary(Op::ge, high, Expr(int64_t{1} << 31)),
                                 high - Expr(int64_t{1} << 32), high);
   const Expr folded = top * Expr(int64_t{1} << 32) + low;

@@ -1,8 +1,8 @@
 // round(self; decimals=0) -> y
 //
-//   self      (C1) floating or integer; integers stay as they are
-//   decimals  int, (C2) 0 where self is an integer
-//   y         dtype of self; halves go to the even neighbour
+//   self      (C1) floating or integer; integers are returned unchanged
+//   decimals  int, (C2) 0 if self is an integer
+//   y         dtype of self; halves round to even
 //
 //   decimals > 0:  round(self * p) / p,  p = 10^decimals
 //   decimals < 0:  round(self / p) * p,  p = 10^-decimals
@@ -27,7 +27,7 @@ double power_of_ten(const OpView& op) {
   return std::pow(10.0, std::fabs(static_cast<double>(op.int_attr("decimals"))));
 }
 
-// The even neighbour of a half, spelled out: floor(x + 1/2) but for halves of even floors.
+// Rounds halves to even: floor(x + 1/2), except for halves above an even floor.
 double half_to_even(double x) {
   if (!std::isfinite(x)) return x;
   const double below = std::floor(x), rest = x - below;
@@ -61,7 +61,7 @@ std::vector<Sample> round_samples() {
   constexpr double inf = std::numeric_limits<double>::infinity();
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<double> x = {-2.25, -1.75, -0.625, 0.25, 1.375, 2.75};
-  // Halves, which have no slope, stand beside NaN, so that no difference is taken of them.
+  // Halves, where round has no slope, share a sample with NaN, so that finite differences skip it.
   const std::vector<double> halves = {-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 8388609, nan, inf, -inf};
   std::vector<Sample> s;
   for (DType t : floating_dtypes) {

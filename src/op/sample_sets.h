@@ -16,7 +16,7 @@ inline constexpr std::initializer_list<DType> all_dtypes = {
 
 using SampleAttrs = std::vector<std::pair<std::string, AttrValue>>;
 
-// A tensor whose contents suit its dtype.
+// A tensor whose value range suits its dtype.
 SampleTensor any_of(DType t, std::vector<int64_t> shape);
 SampleTensor on_cuda(SampleTensor t);
 

@@ -1,4 +1,4 @@
-// Elements written or added along a dim, into a copy of self.
+// Writes or adds elements along a dim, into a copy of self.
 //
 // scatter(self, index, src; dim, reduce) or scatter(self, index; dim, value, reduce) -> y
 //   y = self; y[index[i,j,k],j,k] = src[i,j,k] (or value) for dim 0, and so on
@@ -9,13 +9,15 @@
 //     (C3) self, index and src have one rank
 //     (C4) index is no larger than self in the other dims, and than src in every dim
 //     (C5) src has the dtype of self      (C6) operands are on one device
-//     (C7) of src and value one is given  (C8) reduce is "add" or "multiply"
+//     (C7) exactly one of src and value is given  (C8) reduce is "add" or "multiply"
 //
-// A 0-d tensor counts as one dim of size 1. Indices are in [0, size of dim), else an error that
-// names the index, before anything is written. Where writes meet, the last one in row-major order
-// of index stays; sums are added in that order, bool by "or". A number takes the dtype of self.
-// Gradient: what is overwritten has none; as in PyTorch, each of several writes that meet gets the
-// whole gradient of the place. PyTorch has none for `reduce`; here it is that of scatter_reduce.
+// A 0-d tensor counts as one dim of size 1. Indices must be in [0, size of dim), else the error
+// names the index, before anything is written. If several writes have the same position, the last
+// one in row-major order of index wins; sums are added in that order, bool by "or". A number is
+// converted to the dtype of self.
+// Gradient: overwritten elements have none; as in PyTorch, each of several writes to one position
+// gets that position's whole gradient. PyTorch has no gradient for `reduce`; here it is that of
+// scatter_reduce.
 #include "op/broadcast.h"
 #include "op/cost.h"
 #include "op/dims.h"
@@ -75,7 +77,7 @@ Result<Types> infer(const OpView& op) {
   return Types{typed_like(self, self.dtype, self.shape)};
 }
 
-// Reference: one element of index after the other.
+// Reference: processes the elements of index in order.
 std::vector<int64_t> as_one(const Array& a) {
   return a.rank() == 0 ? std::vector<int64_t>{1} : a.shape;
 }
@@ -125,7 +127,7 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   return Arrays{std::move(y)};
 }
 
-// The gradient of src: picked at the written places, zero where src is larger than index.
+// The gradient of src: gathered at the written positions, zero where src is larger than index.
 ValueId grad_of_src(Builder& b, const GradView& op) {
   const Type &src = op.in_type(2), &index = op.in_type(1);
   ValueId g = b.call1("gather", {op.dout(0), op.in(1)}, {{"dim", op.int_attr("dim")}});
@@ -155,7 +157,7 @@ Values grad(Builder& b, const GradView& op) {
 
 int start(const OpView& op) { return folds(op) ? -1 : 0; }
 
-// The columns are the dims but `dim`, the steps run along `dim`.
+// The columns are all dims except `dim`; the steps run along `dim`.
 void set_sizes(OrderedWrites& w, const OpView& op, const std::vector<int64_t>& sizes,
                const std::vector<int64_t>& extents) {
   const size_t dim = static_cast<size_t>(dim_of(op));
@@ -182,7 +184,7 @@ void lower(loop::KernelBuilder& k, const OpView& op) {
   const std::vector<int64_t>& extents = k.operand(1).layout.shape;
   const size_t dim = static_cast<size_t>(dim_of(op));
   check_indices(k, op, "index", 1, sizes.empty() ? 1 : sizes[dim], NegativeIndex::refused);
-  // An index of a tensor that may be 0-d, from the other dims and the place along `dim`.
+  // An index of a tensor that may be 0-d, from the other dims and the position along `dim`.
   const auto join = [dim](const std::vector<int64_t>& shape, const Exprs& column, Expr along) {
     if (shape.empty()) return Exprs{};
     Exprs at = column;
@@ -241,7 +243,7 @@ std::vector<Reject> rejects(const std::string& name) {
 }
 
 OpDef scatter() {
-  const SampleTensor two_rows = i64({2, 3}).with({3, 0, 1, 0, 2, 3});  // no places meet
+  const SampleTensor two_rows = i64({2, 3}).with({3, 0, 1, 0, 2, 3});  // all positions differ
   std::vector<Sample> samples;
   for (DType t : all_dtypes) {
     samples.push_back({{any_of(t, {4, 3}), two_rows, any_of(t, {2, 3})}, {{"dim", 0}}});

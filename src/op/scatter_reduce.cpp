@@ -2,7 +2,7 @@
 //   y = self; y[index[i,j,k],j,k] = fold of itself and src[i,j,k] for dim 0, and so on
 //
 //   reduce  "sum" "prod" "mean" "amax" "amin"
-//   include_self  false: an element that is written to is no part of its own fold
+//   include_self  false: an element that is written to is excluded from its own fold
 //
 //   (C1) dim in [-rank, rank) of self   (C2) index is i64 or i32
 //   (C3) self, index and src have one rank
@@ -10,11 +10,11 @@
 //   (C5) src has the dtype of self      (C6) operands are on one device
 //   (C7) reduce is one of the five      (C8) mean: self is not bool
 //
-// A 0-d tensor counts as one dim of size 1. Indices are in [0, size of dim), else an error that
+// A 0-d tensor counts as one dim of size 1. Indices must be in [0, size of dim), else the error
 // names the index, before anything is written. Elements fold in the order of index. A mean of
-// integers rounds down; of i8 and u8 its sum and number don't overflow, as ATen's do. bool: sum and
-// amax are "or", prod and amin "and". NaN stays. The second derivative of a product is not exact
-// where src is 0.
+// integers rounds down; for i8 and u8 its sum and count don't overflow, unlike ATen's. bool: sum
+// and amax are "or", prod and amin "and". NaN propagates. The second derivative of a product is not
+// exact where src is 0.
 // Source: aten/src/ATen/native/TensorAdvancedIndexing.cpp, PyTorch 2.13.
 #include "op/scatter_reduce.h"
 
@@ -78,7 +78,7 @@ Result<Types> infer(const OpView& op) {
   return Types{typed_like(self, self.dtype, self.shape)};
 }
 
-// `first` and the elements `from` of src.
+// Folds `first` with the elements of src at positions `from`.
 double folded(const std::string& reduce, double first, const std::vector<double>& src,
               std::span<const int64_t> from) {
   ReferenceSum sum = first;
@@ -107,7 +107,7 @@ std::vector<int64_t> as_one(const Array& a) {
   return a.rank() == 0 ? std::vector<int64_t>{1} : a.shape;
 }
 
-// The positions of src that fold into each place, then each place by itself.
+// Collects the positions of src that fold into each element, then folds each element separately.
 Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   const Array &self = *in[0], &index = *in[1], &src = *in[2];
   const std::string& reduce = op.str_attr("reduce");
@@ -158,7 +158,7 @@ std::vector<Sample> samples() {
       out.push_back({{f32({}), i64({4}).range(0, 1), f32({4})}, attrs});
       out.push_back({{f32({3, 2}), i64({0, 2}), f32({1, 2})}, attrs});
     }
-  // Zeros, in tensors too large for the second order: it is not exact there.
+  // Zeros, in tensors too large for the check of second derivatives: they aren't exact there.
   const SampleAttrs prod = {{"dim", 0}, {"reduce", "prod"}};
   const SampleTensor some = f64({12}).with({2, 3}), twice = i64({3}).with({0, 0, 1});
   out.push_back({{some, twice, f64({3}).with({0, 5, 7})}, prod});

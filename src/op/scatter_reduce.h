@@ -1,4 +1,4 @@
-// What the parts of scatter_reduce share (scatter_reduce.cpp says what it does), and scatter with
+// Shared by the parts of scatter_reduce (semantics: scatter_reduce.cpp), and by scatter with
 // `reduce`: "add" is a sum and "multiply" a product that include self, of src or of one number.
 #pragma once
 #include "ir/builder.h"
@@ -9,7 +9,7 @@ namespace cleave {
 
 enum class Fold { sum, prod, mean, amax, amin };
 
-// Checked by infer.
+// infer has checked the attribute.
 Fold fold_of(const OpView& op);
 bool includes_self(const OpView& op);
 int64_t scatter_dim(const OpView& op);

@@ -1,11 +1,11 @@
 // The gradient and the loops of scatter_reduce.
 //
-//   S = 1 where self is a part of its fold     G = gather along dim by index
+//   S = 1 where self is included in its fold   G = gather along dim by index
 //
 //   sum   dself = g S              dsrc = G(g)
 //   mean  dself = g S / N          dsrc = G(g / N)          N = S + number of indices
 //   amax  dself = g S hit / H      dsrc = hit G(g / H)      hit: equals the result, H: their number
-//   prod  dself = g S prod(src)    dsrc = G(g) * product of the others, zeros told apart
+//   prod  dself = g S prod(src)    dsrc = G(g) * product of the others, zeros handled separately
 #include "op/dims.h"
 #include "op/index_rules.h"
 #include "op/kernel_loops.h"
@@ -20,7 +20,7 @@ using loop::Op;
 
 namespace {
 
-// The calls that the gradient is made of, all along one dim by one index.
+// Builds the calls of the gradient, all along one dim by one index.
 struct Along {
   Builder& b;
   const GradView& op;
@@ -111,7 +111,7 @@ Values grad_scatter_reduce(Builder& b, const GradView& op) {
       for_src = b.mul(a.gather(g), product_of_others(a, src));
       break;
   }
-  if (!includes_self(op)) for_self = b.where(b.eq(own, 0.0), 0.0, for_self);  // beside NaN too
+  if (!includes_self(op)) for_self = b.where(b.eq(own, 0.0), 0.0, for_self);  // even next to NaN
   if (op.needs(0)) d[0] = for_self;
   if (op.has(2) && op.needs(2)) d[2] = a.to_src(for_src);
   return d;
@@ -119,7 +119,7 @@ Values grad_scatter_reduce(Builder& b, const GradView& op) {
 
 namespace {
 
-// One column: the elements along dim that fold into each other.
+// One column: elements along dim, which fold only into elements of the same column.
 struct Column {
   KernelBuilder& k;
   const OpView& op;
@@ -161,7 +161,7 @@ struct Column {
     }
   }
 
-  // In the result's memory, one element of index after the other.
+  // Accumulates in the result's buffer, one element of index after the other.
   void fold_in_place(int64_t steps) const {
     const DType t = loop::compute_type(op.out_type(0).dtype);
     if (!includes_self(op))
@@ -172,7 +172,7 @@ struct Column {
     });
   }
 
-  // Place by place, at the first index that names it: sums stay unrounded until they are whole.
+  // One position at a time, at the first index that names it: sums stay unrounded until complete.
   void fold_by_place(int64_t steps) const {
     const DType t = loop::compute_type(op.out_type(0).dtype);
     const bool own = includes_self(op);

@@ -1,6 +1,6 @@
 // Sizes as scalars i64[]: sym_size(self; dim), sym_numel(self).
 //
-// A size that is known is a constant; a symbolic one gets its value with the input's shape.
+// A known size is a constant; a symbolic one gets its value with the input's shape.
 //   (C1) dim in range of self, which has a dim
 #include "op/cost.h"
 #include "op/dims.h"

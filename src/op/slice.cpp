@@ -1,10 +1,10 @@
 // Views of a part: select, slice.
 //
-// select(self; dim, index) -> y             y[..., ...] = x[..., index, ...], the dim goes
+// select(self; dim, index) -> y             y[..., ...] = x[..., index, ...], the dim is dropped
 //   (C1) self has a dim  (C2) dim in range  (C3) -size <= index < size
 // slice(self; dim, start, end, step) -> y   y[..., i, ...] = x[..., start + i*step, ...]
 //   (C1) self has a dim  (C2) dim in range  (C3) step > 0  (C4) bounds' signs are provable
-// Gradients put the cotangent into zeros.
+// Gradients place the cotangent into zeros.
 #include <cmath>
 #include <limits>
 
@@ -137,7 +137,7 @@ Values grad_slice(Builder& b, const GradView& op) {
   const Type& x = op.in_type(0);
   if (w.step == 1)
     return {padded(b, op.dout(0), w.dim, x.rank(), w.start, x.shape[w.dim] - w.start - w.size)};
-  // Bounds as given: of a symbolic size, those of the window may say less.
+  // Bounds as given in the call: for a symbolic size, those of the window may be less provable.
   return {b.call1("slice_scatter", {zeros(b, x), op.dout(0)},
                   {{"dim", w.dim},
                    {"start", op.attr("start")},

@@ -1,10 +1,10 @@
 // _softmax(self; dim, half_to_float) -> y     y = exp(x - max(x)) / sum(exp(x - max(x))), along dim
 //   self float[*s], y float[*s] of the same dtype, f32 with half_to_float; constraints: softmax.h
-// A line that is all -inf gives NaN, as in PyTorch. The gradient reads y, not x.
+// A line of only -inf gives NaN, as in PyTorch. The gradient reads y, not x.
 //
 // _softmax_backward_data(grad_output, output; dim, input_dtype) -> dx
-//   dx = (dy - sum(dy * y)) * y               along dim; sums are kept in f32, f64 for f64
-// It is linear and symmetric in dy, so its gradient for dy is the same operator.
+//   dx = (dy - sum(dy * y)) * y               along dim; sums are in f32, f64 for f64
+// It is linear and symmetric in dy, so its gradient with respect to dy is the same operator.
 #include <cmath>
 
 #include "op/reference_sum.h"
@@ -32,7 +32,7 @@ Values decompose_softmax(Builder& b, const OpView& op) {
   if (op.env().provably_equal(op.in_type(0).numel(), 0)) return {b.convert(b.exp(x), y)};
   if (dims.empty()) return {b.convert(b.exp(b.sub(x, x)), y)};
   const ValueId e = b.exp(b.sub(x, b.amax(x, dims, true)));
-  // A product for each element, which takes a tenth of a division.
+  // Multiplies each element by a reciprocal, which costs a tenth of a division.
   return {b.convert(b.mul(e, b.reciprocal(b.sum(e, dims, true))), y)};
 }
 
@@ -72,7 +72,7 @@ Values decompose_backward(Builder& b, const OpView& op) {
   return {b.convert(b.mul(b.sub(d, sum), y), x)};
 }
 
-// With g for dx: d(dy) = (g - sum(g*y)) * y,  d(y) = (dy - sum(dy*y)) * g - dy * sum(g*y).
+// With cotangent g of dx: d(dy) = (g - sum(g*y)) * y,  d(y) = (dy - sum(dy*y)) * g - dy * sum(g*y).
 Values grad_backward(Builder& b, const GradView& op) {
   const DType t = op.in_type(0).dtype;
   const std::vector<int64_t> dims = softmax_dims(op);

@@ -1,4 +1,4 @@
-// What _softmax, _log_softmax and their backwards share. All four work along one dim:
+// Shared by _softmax, _log_softmax and their backwards. All four work along one dim:
 //
 //   _softmax(self; dim, half_to_float), _log_softmax
 //     (C1) dim in range; a 0-d self counts as one dim   (C2) self is floating
@@ -23,13 +23,13 @@ Result<Types> infer_softmax_backward(const OpView& op);
 
 // The dim as a list, empty for a 0-d operand.
 std::vector<int64_t> softmax_dims(const OpView& op);
-// f32 for bf16 and f16: what decompositions compute in.
+// f32 for bf16 and f16: the compute dtype of decompositions.
 DType softmax_dtype(DType t);
 
 // y[line] = f(x[line], ...) for each line along dim; x has one pointer for each operand.
 using LineFn = std::function<void(std::span<const Array* const> x, const std::vector<int64_t>& line,
                                   Array& y)>;
-// d(self) by the operator of this name, from the result.
+// d(self), computed from the result by the operator of this name.
 GradFn softmax_grad(std::string backward);
 ReferenceFn softmax_reference(DType (*result)(const OpView&, const Array&), LineFn f);
 DType forward_dtype(const OpView& op, const Array& self);

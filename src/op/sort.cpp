@@ -1,4 +1,4 @@
-// Elements put in order along a dim, with the places they came from.
+// Sorts elements along a dim and returns their original positions.
 //
 // sort(self; dim, descending, stable) -> values, indices       every element
 // topk(self; k, dim, largest, sorted) -> values, indices       the k largest, or smallest
@@ -7,9 +7,10 @@
 //   (C1) dim in range; a 0-d tensor counts as one dim
 //   (C2) 0 <= k <= the size of dim    (C3) topk: self is not bool
 //
-// Equal elements keep their order, with and without `stable`; of those that tie at the end of topk
-// the first ones are taken, and its values come in order, `sorted` or not (ATen leaves both open).
-// NaN is greater than any number, as in ATen. The gradient goes back to where a value came from.
+// Equal elements keep their order, with and without `stable`; of those that tie at the end of topk,
+// the first ones are taken, and its values are in order, `sorted` or not (ATen leaves both
+// unspecified). NaN is greater than any number, as in ATen. The gradient goes back to the positions
+// that the values came from.
 // Source: aten/src/ATen/native/Sorting.cpp, PyTorch 2.13.
 #include <algorithm>
 #include <cmath>
@@ -41,7 +42,7 @@ Result<Types> infer_topk(const OpView& op) {
   return Types{typed_like(x, x.dtype, shape), typed_like(x, DType::i64, shape)};
 }
 
-// Sorts whole lines and keeps their beginnings.
+// Sorts whole lines and keeps their first elements.
 Result<Arrays> in_order(const OpView& op, const Array& x, bool descending) {
   const bool top = op.name() == "topk";
   std::vector<int64_t> shape = x.shape;
@@ -97,7 +98,7 @@ Cost cost(const OpView& op) {
 
 std::vector<Sample> samples(const std::string& name) {
   const bool top = name == "topk";
-  std::vector<double> apart;  // far enough for finite differences
+  std::vector<double> apart;  // spaced widely enough for finite differences
   for (int k = 0; k < 70; ++k) apart.push_back(k * 37 % 71 * 0.125);
   std::vector<Sample> out;
   const auto add = [&](SampleTensor x, int64_t dim, int64_t k, bool flip) {

@@ -7,10 +7,10 @@
 //   (C1..C4) as above  (C5) one number is positive, or 0 for a dim of 0; the dim is static
 // chunk(self; chunks, dim)                   parts of ceil(size / chunks) until nothing is left
 //   (C1..C2) as above  (C5) chunks is positive; the dim is static
-// unbind(self; dim)                          one result for each position of a dim, which goes
+// unbind(self; dim)                          one result for each position of a dim; drops the dim
 //   (C1..C2) as above  (C5) the dim is static
 // All of them: (C6) at most 65536 parts.
-// Gradients: cat, or stack, of the cotangents, zeros where none came.
+// Gradients: cat, or stack, of the cotangents, with zeros for those that are absent.
 #include <cmath>
 
 #include "op/cost.h"
@@ -71,7 +71,7 @@ Status check_count(const OpView& op, int64_t parts) {
                    op.int_attr("dim"), op.in_type(0).text(), max_parts);
 }
 
-// Parts of `part` elements; the last one holds what is left. An empty dim has one empty part.
+// Parts of `part` elements; the last one holds the remainder. An empty dim has one empty part.
 Result<Shape> equal_parts(const OpView& op, int64_t size, int64_t part) {
   if (size > 0) CLEAVE_CHECK(check_count(op, size / part + (size % part != 0)));
   Shape sizes;
@@ -142,7 +142,7 @@ Result<Types> infer_parts(const OpView& op) {
   return out;
 }
 
-// Cuts x along its dim; the sizes are worked out again here.
+// Splits x along its dim; the sizes are recomputed here.
 Arrays cut(const Array& x, int64_t dim, const std::vector<int64_t>& sizes, bool drop) {
   Arrays out;
   int64_t start = 0;

@@ -71,7 +71,7 @@ Status check_subgraph(const OpView& op, const char* attr, std::span<const Type* 
 
 namespace {
 
-// A graph that is reached twice is counted once more, but walked once.
+// A graph that is referred to twice is counted twice, but visited once.
 struct CostSum {
   std::map<const Graph*, Cost> known = {};
 
@@ -103,7 +103,7 @@ struct CostSum {
   }
 
   static void add(Cost& sum, const Cost& more) {
-    const auto plus = [](int64_t a, int64_t b) {  // sums of doubled graphs may grow without end
+    const auto plus = [](int64_t a, int64_t b) {  // saturates: sums of nested graphs may explode
       constexpr int64_t most = int64_t{1} << 62;
       return a > most - b ? most : a + b;
     };

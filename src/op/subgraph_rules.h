@@ -1,9 +1,9 @@
-// What cond and while_loop ask of the graphs that they refer to.
+// Requirements of cond and while_loop on the graphs that they refer to.
 //
-//   (C2) one placeholder for each operand, symints apart
-//   (C3) each of its operand's dtype, device and sizes, row-major
-//   (C4) returns results alone (no updates, no gradients), at least one
-//   (C5) each symint is the caller's of that name, and its range holds the caller's
+//   (C2) one placeholder for each operand, not counting symints
+//   (C3) each has its operand's dtype, device and sizes, row-major
+//   (C4) returns only results (no updates, no gradients), at least one
+//   (C5) each symint is the caller's of that name, and its range contains the caller's
 #pragma once
 #include <span>
 #include <string>
@@ -14,22 +14,21 @@
 
 namespace cleave {
 
-// C2 to C5 for the graph of an attribute. The graph may be missing: that breaks C2.
+// Checks C2 to C5 for the graph of an attribute. A missing graph breaks C2.
 Status check_subgraph(const OpView& op, const char* attr, std::span<const Type* const> operands);
 
-// dtype, device and provably equal sizes.
+// Returns whether dtype and device are equal and sizes are provably equal.
 bool is_same_type(const OpView& op, const Type& a, const Type& b);
-// A bool of one element.
+// Returns whether t is a bool of one element.
 bool is_flag(const OpView& op, const Type& t);
 
 // The items of the list operand.
 std::vector<const Type*> list_types(const OpView& op);
 
-// The sum over the calls of g, where a cond counts as its dearer branch and a loop as one
-// iteration.
+// The sum over the calls of g; a cond counts as its costlier branch and a loop as one iteration.
 Cost cost_of_graph(const Graph& g);
 
-// A graph's text for samples: cond and while_loop are given graphs as text.
+// The text of a graph for samples: cond and while_loop take graphs as text.
 //
 //   graph_text("%a: input f32[3]", {"%r = sin(%a)"}, "%r")
 std::string graph_text(const std::string& placeholders, const std::vector<std::string>& calls,

@@ -1,7 +1,7 @@
-// sum(self; dim, keepdim, dtype)     y = sum of x           over dim; of nothing: 0
-// mean(self; dim, keepdim, dtype)    y = sum of x / count   over dim; of nothing: NaN
+// sum(self; dim, keepdim, dtype)     y = sum of x           over dim; no elements: 0
+// mean(self; dim, keepdim, dtype)    y = sum of x / count   over dim; no elements: NaN
 //   (C3) self, or dtype where it is given, is floating
-// prod(self; dim, keepdim, dtype)    y = product of x       over one dim or all; of nothing: 1
+// prod(self; dim, keepdim, dtype)    y = product of x       over one dim or all; no elements: 1
 //   integers and bool give i64 without dtype. With dtype, x is converted first.
 //   (C1) dims in range  (C2) each once
 //
@@ -9,7 +9,7 @@
 // s (0, but with a gradient), and p the product of the others:
 //
 //            z = 0   z = 1   z = 2      more
-//   x != 0   p / x   p*s/x   0          0       each row is right to the second order
+//   x != 0   p / x   p*s/x   0          0       each entry is correct to second order
 //   x == 0           p       p*(s-x)    0
 #include <cmath>
 #include <limits>
@@ -30,7 +30,7 @@ DType summed_dtype(const OpView& op) {
 
 Result<Types> infer_sum(const OpView& op) { return reduced_type(op, summed_dtype(op)); }
 
-// x converted to the dtype that is summed.
+// x converted to the dtype of the sum.
 Array summand(const OpView& op, const Array& x) {
   const DType fallback = x.floating() ? x.dtype : DType::i64;
   return converted_array(x, op.attr("dtype").is_none() ? fallback : *op.dtype_attr("dtype"));
@@ -42,7 +42,7 @@ double sum_floats(const Array& x, const std::vector<int64_t>& line) {
   return sum;
 }
 
-// Wraps around, as integers do.
+// Wraps around, as integer arithmetic does.
 int64_t sum_integers(const Array& x, const std::vector<int64_t>& line) {
   uint64_t sum = 0;
   for (int64_t at : line) sum += static_cast<uint64_t>(x.i[at]);

@@ -8,7 +8,7 @@ using loop::KernelBuilder;
 
 namespace {
 
-constexpr int64_t max_written_out = 32;  // taps; beyond, a kernel's text would grow with the window
+constexpr int64_t max_written_out = 32;  // taps; beyond, unrolled code would grow with the window
 
 Expr product(const Expr& a, const Expr& b) {
   if (!a.defined() || !b.defined()) return a.defined() ? a : b;

@@ -5,10 +5,10 @@
 //
 //   self f[n,2r]  (C1) of rank 2, (C2) f32, bf16 or f16
 //   mat2 u8[r,m]  (C1) of rank 2, (C2) u8; (C3) half as many rows as self has columns
-//   y    f[n,m]   (C4) operands are on one device; sums are kept in f32
+//   y    f[n,m]   (C4) operands are on one device; sums are in f32
 //
-// Has the bits of the product with the unpacked matrix, which it stands for and never makes. Made
-// by fuse_uint4x2_mm, after the gradient.
+// Bitwise equal to the product with the unpacked matrix, which it replaces and never materializes.
+// fuse_uint4x2_mm creates it, after differentiation.
 #include <array>
 
 #include "op/broadcast.h"

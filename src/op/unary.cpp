@@ -15,7 +15,7 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 std::string aten(const std::string& name) { return "aten::" + name + ", PyTorch 2.13"; }
 
-// Outside every domain, at poles, and far out.
+// Values outside some domain, at poles, and of extreme size.
 const std::vector<double> special = {0, -0.0, 1, -1, nan, inf, -inf, 1e-30, -1e-30, 30, -30};
 
 std::vector<Sample> float_samples(double lo, double hi) {

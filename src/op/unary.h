@@ -1,4 +1,4 @@
-// One row for each operator of one operand that computes y = f(x) element by element.
+// Table rows for operators of one operand that compute y = f(x) elementwise, one row each.
 //
 //   floating rows   integers and bool become f32 first (sin, exp, ...)
 //   numeric rows    integers keep their dtype, bool is refused (abs, neg, floor, ...)
@@ -17,8 +17,8 @@ loop::Expr lower_to(const loop::Expr& x) {
   return loop::unary(op, x);
 }
 
-// y = value(x), in float64 for the reference and `lower` for the loops. `grad` runs in f32 for bf16
-// and f16, unless it is one node.
+// y = value(x): float64 `value` for the reference, `lower` for the loops. `grad` runs in f32 for
+// bf16 and f16, unless it is one node.
 struct FloatRow {
   const char* name;
   const char* summary;
@@ -26,19 +26,19 @@ struct FloatRow {
   LowerScalar lower;
   int flops;
   UnaryGrad grad;
-  double lo, hi;  // where samples lie: inside the domain, away from poles and kinks
+  double lo, hi;  // range of samples: inside the domain, away from poles and kinks
   bool one_node = false;
 };
 OpDef float_entry(const FloatRow& row);
 
-// Integer elements go through `integer` and `lower`; where `integer` is null they stay as they are.
+// Integer elements are computed by `integer` and `lower`; if `integer` is null they are copied.
 struct NumericRow {
   const char* name;
   const char* summary;
   double (*value)(double);
   int64_t (*integer)(int64_t);
   LowerScalar lower;
-  UnaryGrad grad;  // null: a step function, nothing flows
+  UnaryGrad grad;  // null: a step function, no gradient flows
 };
 OpDef numeric_entry(const NumericRow& row);
 

@@ -1,12 +1,12 @@
 // y = f(x) of one operand, in floating point.
 //
 //   f(self) -> y
-//   self  [*s]      any dtype; integers and bool are taken as f32
+//   self  [*s]      any dtype; integers and bool are converted to f32
 //   y     float[*s]
 //
 // f32, bf16 and f16 are computed in f32, f64 in f64. Outside a function's domain the result is NaN,
-// at a pole an infinity. Gradients are those of PyTorch's derivatives.yaml: where it reads y,
-// saving y is enough.
+// at a pole an infinity. Gradients are those of PyTorch's derivatives.yaml: if a gradient reads y,
+// only y needs to be saved.
 #include <cmath>
 #include <numbers>
 

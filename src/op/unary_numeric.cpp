@@ -4,7 +4,7 @@
 //   self  [*s]   (C1) floating or integer
 //   y     [*s]   dtype of self; integers wrap
 //
-// ceil, floor and trunc leave integers as they are. NaN stays NaN; sign(NaN) is 0 as in PyTorch.
+// ceil, floor and trunc leave integers unchanged. NaN stays NaN; sign(NaN) is 0 as in PyTorch.
 #include <cmath>
 
 #include "op/pointwise_reference.h"
@@ -30,7 +30,7 @@ loop::Expr lower_relu(const loop::Expr& x) { return loop::binary(Op::max, x, zer
 V grad_abs(Builder& b, const GradView& op, V g) { return b.mul(g, b.sign(op.in(0))); }
 V grad_neg(Builder& b, const GradView&, V g) { return b.neg(g); }
 V grad_relu(Builder& b, const GradView& op, V g) {
-  // As a choice by a bool of its own, which is less to save than y.
+  // A select by a separate bool, which takes less memory to save than y.
   return b.where(b.le(op.out(0), 0), 0.0, g);
 }
 

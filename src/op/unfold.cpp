@@ -1,11 +1,11 @@
-// unfold(self; dimension, size, step) -> y     windows of a dim, each a last dim
+// unfold(self; dimension, size, step) -> y     windows of a dim; their elements become the last dim
 //
 //   y[.., i, .., k] = x[.., i * step + k, ..]
 //
 //   self  [.., n, ..]    y  [.., (n - size) / step + 1, .., size], rounded down
-//   (C1) dimension in [-rank, rank) of self; a 0-d self is a dim of one element, which y leaves out
+//   (C1) dimension in [-rank, rank) of self; a 0-d self is a dim of one element, which y omits
 //   (C2) size in [0, n]   (C3) step is positive
-// The gradient adds each cotangent where it was read: windows that overlap are summed up.
+// The gradient adds each cotangent at the position that was read: overlapping windows are summed.
 #include "op/cost.h"
 #include "op/dims.h"
 #include "op/entry.h"
@@ -20,7 +20,7 @@ using loop::Layout;
 
 constexpr int64_t longest_step = int64_t{1} << 48;  // beyond any size
 
-// Of a single window the step is its size.
+// For a single window, the step is the window's size.
 struct Windows {
   int64_t dim = 0, size = 0, step = 1;
   Dim length, count;  // of the dim; windows
@@ -68,8 +68,8 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   })};
 }
 
-// Windows one after the other, as they lie in self, where none overlap; `v` is [.., count, size,
-// ..], of `rank` dims.
+// Concatenates windows that don't overlap, in self's order; `v` is [.., count, size, ..], `rank`
+// dims.
 ValueId side_by_side(Builder& b, ValueId v, const Windows& w, int64_t rank, Shape shape) {
   const int64_t length = w.length.value(), covered = w.count.value() * w.step;
   v = padded(b, v, w.dim + 1, rank, 0, Dim(w.step - w.size));
@@ -85,7 +85,7 @@ Values grad(Builder& b, const GradView& op) {
   const int64_t rank = x.rank();
   if (w.size == 0) return {zeros(b, x)};
   if (rank == 0) return {b.view(op.dout(0), {})};
-  std::vector<int64_t> order;  // the windows' elements after the windows
+  std::vector<int64_t> order;  // moves the windows' elements next to the windows
   for (int64_t d = 0; d < rank; ++d) {
     order.push_back(d);
     if (d == w.dim) order.push_back(rank);

@@ -1,18 +1,18 @@
 // upsample_nearest2d(input; output_size, scale_factors, scales_h, scales_w) -> y
-//   y[.., o] = x[.., min(floor(o * r), in - 1)], the product in f32; o where out = in, o/2 where
+//   y[.., o] = x[.., min(floor(o * r), in - 1)], the product in f32; o if out = in, o/2 if
 //   out = 2 in
 // upsample_bilinear2d(input; output_size, align_corners, scale_factors, scales_h, scales_w) -> y
-//   s = max((o + 0.5) r - 0.5, 0), with align_corners o (in-1)/(out-1); where out = in, x[o] is
+//   s = max((o + 0.5) r - 0.5, 0), with align_corners o (in-1)/(out-1); if out = in, x[o] is
 //   read with weights 1 and 0
 //   y[.., o] = (1 - f) x[.., floor s] + f x[.., min(floor s + 1, in - 1)], f = s - floor s
-// Both in each of the last two dims. r = 1/scale where one is given, else in/out.
+// Both along each of the last two dims. r = 1/scale if a scale is given, else in/out.
 // upsample_nearest2d_backward, upsample_bilinear2d_backward(grad_output; output_size, input_size,
 //   scales_h, scales_w): their transposes
-//   (C1) input has rank 4, none but its first dim empty   (C2) input is floating
+//   (C1) input has rank 4, only its first dim may be empty   (C2) input is floating
 //   (C3) one of output_size and scale_factors is given, with 2 entries; sizes >= 1
 //   (C4) scales are in [2^-24, 2^24]; sizes that they multiply are known
 //   (C5) in the backward: input_size has 4 entries, and grad_output the shape of the result
-// One entry takes both of ATen's overloads, the default one and .vec.
+// One entry covers both of ATen's overloads, the default one and .vec.
 // Source: ATen/native/cpu/UpSampleKernel.cpp, ATen/native/UpSample.h, PyTorch 2.13.
 #include <cmath>
 
@@ -108,7 +108,7 @@ struct Source {
   double weight;
 };
 
-// What result o of a dim reads.
+// The elements that result o of a dim reads.
 std::vector<Source> sources(Mode mode, bool corners, std::optional<double> scale, int64_t in,
                             int64_t out, int64_t o) {
   if (in == out && mode == Mode::bilinear) return {{o, 1}, {o, 0}};
@@ -128,7 +128,7 @@ std::vector<Source> sources(Mode mode, bool corners, std::optional<double> scale
   return {{low, 1 - f}, {std::min(low + 1, in - 1), f}};
 }
 
-// f(result, element of the image, weight) for every term.
+// Calls f(result, element of the image, weight) for every term.
 template <class F>
 void for_each_term(const OpView& op, Mode mode, const Ints& image, const Ints& result, F f) {
   const bool corners = mode == Mode::bilinear && op.bool_attr("align_corners");
@@ -232,7 +232,7 @@ SampleAttrs with_corners(SampleAttrs attrs, Mode mode, const Case& c) {
   return attrs;
 }
 
-// Where 0 times infinity goes is part of the result.
+// The elements affected by 0 times infinity are part of the tested result.
 SampleTensor with_infinities(DType t, const Ints& shape) {
   SampleTensor x = any_of(t, shape);
   const double inf = std::numeric_limits<double>::infinity();

@@ -1,10 +1,10 @@
 // var(self; dim, unbiased, correction, keepdim) -> y
 //
 //   y = sum over dim of (x - mean)^2 / max(0, count - c)
-//   c = correction where it is given, else 1 where unbiased, else 0
+//   c = correction if given, else 1 if unbiased, else 0
 //
 //   (C1) dims in range  (C2) each once  (C3) self is floating
-// The mean is taken first, so that a large mean costs no precision. Gradient:
+// The mean is subtracted first, so that a large mean costs no precision. Gradient:
 // dx = dy * 2 (x - mean) / max(0, count - c).
 #include <cmath>
 
@@ -39,8 +39,8 @@ Result<Arrays> reference_var(const OpView& op, std::span<const Array* const> in)
   return Arrays{fold_lines(op, *in[0], in[0]->dtype, fold, nullptr)};
 }
 
-// max(0, count - c), as a number where the count is known. ATen's gradient by dims takes count - c
-// as it is, so that a correction above the count gives a finite gradient there.
+// max(0, count - c), as a number if the count is known. ATen's gradient by dims uses count - c
+// unclamped, so that a correction above the count gives a finite gradient there.
 CallOperand freedom(Builder& b, const OpView& op, const std::vector<int64_t>& dims,
                     bool at_least_zero = true) {
   const CallOperand count = count_operand(b, op.in(0), dims);

@@ -4,10 +4,10 @@
 //   ord p      (sum of a^p) ^ (1/p)         ord -inf   min of a
 //
 //   (C1) dims in range  (C2) each once  (C3) self is floating
-//   (C4) dtype is floating and holds every value of self's
-//   (C5) where ord is negative or inf, every folded dim has an element
-// Gradient: dx = dy * sign(x) * (a / y)^(p-1), 0 where x or y is 0; for inf shared among the ties,
-// NaN among them.
+//   (C4) dtype is floating and represents every value of self's
+//   (C5) if ord is negative or inf, every folded dim has an element
+// Gradient: dx = dy * sign(x) * (a / y)^(p-1), 0 where x or y is 0; for inf, divided among the
+// ties, including NaN.
 #include <cmath>
 
 #include "op/reduction.h"
@@ -114,7 +114,7 @@ Values grad_norm(Builder& b, const GradView& op) {
 }
 
 OpDef linalg_vector_norm() {
-  // Away from 0, where the norms of small order have a kink.
+  // Away from 0, where norms of small order have a kink.
   const auto x = [](std::vector<int64_t> shape) { return f32(std::move(shape)).range(0.5, 2); };
   return OpDef{
       .name = "linalg_vector_norm",

@@ -1,11 +1,11 @@
 // Views that keep the order of elements: view, _unsafe_view, reshape, unsqueeze, squeeze.
 //
-// view(self; size) -> y       the same elements, row-major, under another shape
-//   (C1) one -1 at most; it stands for what is left over
-//   (C2) no other size is negative; one that can't be proven so is fine beside sizes of 1 and more:
-//        their product is the number of elements of self
+// view(self; size) -> y       the same elements, row-major, in another shape
+//   (C1) at most one -1, which is inferred from the other sizes
+//   (C2) no other size is negative; one whose sign can't be proven is allowed with sizes of 1 and
+//        more: their product is the number of elements of self
 //   (C3) as many elements as self
-//   (C4) no -1 beside a 0: it could be anything
+//   (C4) no -1 together with a 0: it would be ambiguous
 // reshape(self; shape), _unsafe_view(self; size): the same; a value has no strides of its own here.
 // unsqueeze(self; dim)        a new dim of size 1
 //   (C1) dim in [-rank-1, rank+1)
@@ -29,7 +29,7 @@ constexpr Trait traits = Trait::view | Trait::fusible | Trait::recomputable;
 
 // ---- view, _unsafe_view, reshape
 
-// Whether the product of all sizes but the one at `d` is at least 1.
+// Whether the other sizes, without the one at `d`, are all at least 1.
 bool others_are_positive(const SymEnv& env, const Shape& shape, size_t d) {
   for (size_t i = 0; i < shape.size(); ++i)
     if (i != d && env.range_of(shape[i]).lo < 1) return false;
@@ -217,7 +217,7 @@ OpDef unsqueeze() {
 
 // ---- squeeze
 
-// Which dims go, as infer has found them.
+// Which dims are dropped, as determined by infer.
 std::vector<bool> squeezed(const OpView& op) {
   const Type& x = op.in_type(0);
   std::vector<bool> named(x.shape.size(), !op.given("dim"));

@@ -2,7 +2,7 @@
 //
 //   condition    bool (C4)
 //   self, other  tensors or numbers; all three broadcast (C1) on one device (C2)
-//   y            the dtype in which self and other meet; two numbers give bool, i64 or f32
+//   y            the promoted dtype of self and other; two numbers give bool, i64 or f32
 #include "op/cost.h"
 #include "op/entry.h"
 #include "op/pointwise.h"
@@ -16,7 +16,7 @@ namespace {
 DType meet_of(const OpView& op) { return promoted(op, {1, 2}); }
 bool is_bool(DType t) { return t == DType::boolean; }
 
-// Only the chosen side is looked at: NaN in the other one doesn't matter.
+// Only the selected side affects the result, even if the other one is NaN.
 Result<Arrays> reference_where(const OpView& op, std::span<const Array* const> in) {
   PointReference rule;
   rule.floating = [](std::span<const double> x) { return x[0] != 0 ? x[1] : x[2]; };

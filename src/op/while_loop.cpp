@@ -5,13 +5,14 @@
 //   condition  a graph that returns (C1) one bool of one element
 //   body       a graph that returns the next values of x: (C4) at least one, at most as many as
 //              operands, of their types
-//   both       (C2) one placeholder for each operand, (C3) of its type, (C4) results alone; (C5)
+//   both       (C2) one placeholder for each operand, (C3) of its type, (C4) only results; (C5)
 //              symints are the caller's of the same name; (C6) the state of each random call
-//              depends on a carried value: rng_fold(state, counter), say, else every iteration
-//              would draw the same numbers
+//              depends on a carried value, for example rng_fold(state, counter); otherwise every
+//              iteration would draw the same numbers
 //
-// No iteration runs where the condition is false at once. PyTorch writes cond_fn and body_fn, and w
-// as a list of its own, additional_inputs. A loop that never ends never ends.
+// If the condition is false initially, no iteration runs. PyTorch calls the graphs cond_fn and
+// body_fn, and passes w as a separate list, additional_inputs. Non-terminating loops are not
+// detected.
 #include <set>
 
 #include "ir/subgraph.h"
@@ -26,14 +27,14 @@ std::vector<Reject> while_loop_rejects();
 
 namespace {
 
-// A graph that refers twice to one that refers twice ... is called in as many ways as there are
-// paths; of so many, operands change in no more ways than this.
+// With nested graphs that are each referred to twice, the number of call paths doubles at each
+// level; this bounds the (graph, varying operands) pairs that are searched.
 constexpr size_t max_ways = 4096;
 
 // Finds a random call whose state doesn't depend on values that change from iteration to iteration.
 class DrawSearch {
  public:
-  // `varies` says it for each parameter of g. The text names the call; empty where there is none.
+  // `varies` has this property for each parameter of g. Returns text that names the call, or "".
   std::string search(const Graph& g, const std::vector<bool>& varies) {
     if (seen_.size() == max_ways || !seen_.emplace(&g, varies).second) return "";
     std::vector<bool> changes(g.value_capacity());
@@ -67,7 +68,7 @@ class DrawSearch {
       std::vector<bool> varies;
       const OpView op = g.view(n);
       for (int k = 0; k < op.list_size(); ++k) varies.push_back(changes[op.list_in(k).v]);
-      if (varies.size() != parameters_of(**sub).size()) continue;  // another form of call
+      if (varies.size() != parameters_of(**sub).size()) continue;  // another call form
       if (std::string found = search(**sub, varies); !found.empty()) return found;
     }
     return "";
@@ -138,7 +139,7 @@ CLEAVE_OPS(while_loop) {
       .grad = Absent{"it would keep values of as many iterations as run, a number that isn't known "
                      "ahead; write a loop of known length as its iterations"},
       .lower = loop::repeat(),
-      .cost = [](const OpView& op) -> Cost {  // of one iteration
+      .cost = [](const OpView& op) -> Cost {  // per iteration
         const Cost test = cost_of_graph(*op.graph_attr("condition"));
         const Cost body = cost_of_graph(*op.graph_attr("body"));
         return {test.flops + body.flops, test.bytes + body.bytes};

@@ -1,4 +1,4 @@
-// Calls of while_loop for the laws. Every loop ends by a counter %n.
+// Calls of while_loop for the laws. Every loop is terminated by a counter %n.
 #include "op/sample_sets.h"
 #include "op/subgraph_rules.h"
 
@@ -18,7 +18,7 @@ Sample call(Tensors operands, std::string condition, std::string body) {
   return {{std::move(operands)}, {{"condition", std::move(condition)}, {"body", std::move(body)}}};
 }
 
-// %n, the other placeholders of `head`; as long as %n < times. `calls` make the results after %n.
+// %n, and the other placeholders of `head`, while %n < times. `calls` compute the results after %n.
 Sample counted(int times, Tensors operands, const std::string& head, Calls calls,
                const std::string& results) {
   const std::string all = "%n: input i64[]" + (head.empty() ? "" : ", " + head);
@@ -51,7 +51,7 @@ std::vector<Sample> of_lengths() {
       counted(2, {f32({4})}, head, step, "%r"),
       counted(20, {f32({4})}, head, step, "%r"),
       counted(5, {}, "", {}, ""),
-      // The length depends on values.
+      // The trip count depends on values.
       call({count(), f32({4}).range(1, 2)},
            graph_text(both,
                       {"%s = sum(%a)", "%f = lt(%s; other=100.0)", "%g = lt(%n; other=12)",
@@ -73,7 +73,7 @@ std::vector<Sample> of_shapes() {
   };
 }
 
-// Carried values that are exchanged, passed on, viewed, given twice.
+// Carried values that are swapped, passed through, viewed, returned twice.
 std::vector<Sample> of_results() {
   const std::string two = "%a: input f32[3], %b: input f32[3]";
   const std::string square = "%a: input f32[3,3], %b: input f32[3,3]";

@@ -9,7 +9,7 @@ namespace {
 
 bool is_narrow(const Type& t) { return wide(t.dtype) != t.dtype; }
 
-// The call as the rule sees it; it keeps the types that the view points to.
+// The call as the rule sees it; owns the types that the view points to.
 class WideCall {
  public:
   WideCall(Builder& b, const GradView& op) {

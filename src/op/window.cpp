@@ -5,19 +5,19 @@
 namespace cleave {
 namespace {
 
-// Beyond any size: a bound or step further away means the same, and sums of it don't overflow.
+// Beyond any size: a larger bound or step has the same meaning, and sums of it don't overflow.
 constexpr int64_t far_away = int64_t{1} << 48;
 
 bool never_negative(const OpView& op, const Dim& d) { return op.env().range_of(d).lo >= 0; }
 
-// d moved into [lo, hi], without the min or max that is proven to be idle.
+// d clamped to [lo, hi], without the min or max that provably has no effect.
 Dim moved_inside(const OpView& op, const Dim& d, const Dim& lo, const Dim& hi) {
   if (never_negative(op, d - hi)) return hi;
   const Dim above = never_negative(op, d - lo) ? d : Dim::max(lo, d);
   return never_negative(op, hi - d) ? above : Dim::min(above, hi);
 }
 
-// `bound` counted from the front, not yet moved inside.
+// `bound` counted from the front, not yet clamped.
 Result<Dim> front_bound(const OpView& op, const char* attr, const Dim& fallback, const Dim& size) {
   if (!op.given(attr)) return fallback;
   Dim bound = op.dim_attr(attr);

@@ -60,7 +60,7 @@ Values grad_slice_scatter(Builder& b, const GradView& op) {
   return out;
 }
 
-// Both arms are loaded: where an index is outside, it is moved inside first.
+// Both arms are loaded: an index outside is clamped first.
 Exprs lower_slice_scatter(loop::KernelBuilder& k, const OpView& op, const Exprs& index) {
   const Window w = window_of(op);
   const DType t = op.out_type(0).dtype;
@@ -153,7 +153,7 @@ Result<Arrays> reference_select_scatter(const OpView& op, std::span<const Array*
 
 Values grad_select_scatter(Builder& b, const GradView& op) {
   const Type& src = op.in_type(1);
-  // As given: of a symbolic size, -1 may be a position whose sign can't be proven.
+  // As given in the call: for a symbolic size, -1 may be a position whose sign can't be proven.
   const NamedAttrs attrs = {{"dim", op.attr("dim")}, {"index", op.attr("index")}};
   Values out = op.no_grads();
   if (op.needs(0)) out[0] = b.call1("select_scatter", {op.dout(0), zeros(b, src)}, attrs);
