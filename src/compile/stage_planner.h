@@ -3,7 +3,7 @@
 #include "compile/executable.h"
 #include "ir/op_def.h"
 #include "remat/program_planner.h"
-#include "runtime/gemm.h"
+#include "runtime/library.h"
 
 namespace cleave {
 

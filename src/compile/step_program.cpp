@@ -142,21 +142,20 @@ class Collector {
   // Of several results a program may make each by a call of its own, which reads what that result
   // needs and may write it over an operand: only the largest single storage is sure.
   //
-  // What a call reads may lie in another way in a program that makes it for this call alone: a
-  // conversion of a placeholder isn't made at all for products, which convert themselves; their
-  // workspace hangs on how their operands lie; and a view that copies is one then that doesn't, so
-  // that only its result is sure.
+  // A program that makes an operand for this call only may lay it out differently. Then products
+  // read a placeholder without its conversion, the workspace of a library call is another one, and
+  // a view that copies doesn't copy, so that only its result is certain.
   void set_at_least(size_t c) {
     const auto [begin, end] = steps_[c];
     const bool joins = is_join(graph_.view(out_.calls[c].node));
     const bool copies_view = has_rule<loop::ViewRule>(out_.calls[c]);
-    const bool is_product = has_rule<loop::ProductRule>(out_.calls[c]);
+    const bool is_library_call = has_rule<loop::LibraryRule>(out_.calls[c]);
     const bool reads_made = std::ranges::any_of(out_.calls[c].reads, [&](int32_t s) {
       return !out_.storages[static_cast<size_t>(s)].placeholder;
     });
     const auto counts = [&](size_t i, size_t s) {
       if (out_.storages[s].placeholder || out_.storages[s].update) return false;
-      if (is_product && (is_conversion(s) || (reads_made && is_within(s, begin, end))))
+      if (is_library_call && (is_conversion(s) || (reads_made && is_within(s, begin, end))))
         return false;
       if (writes(p_, p_.steps[i], s)) return joins || p_.storages[s].parts.empty();
       return !joins && !copies_view;

@@ -101,7 +101,8 @@ struct DropoutState {
   loop::LibraryElement seed, step;
 };
 // Returns the library's form of the call, or nullopt if the library doesn't cover it
-// (attention_form.cpp). With a state, results 2 and 3 of the forward are its seed and step, for the backward.
+// (attention_form.cpp). With a state, results 2 and 3 of the forward are its seed and step, for the
+// backward.
 std::optional<loop::LibraryForm> attention_form(const AttentionView& call,
                                                 const DropoutState& state = {});
 std::optional<loop::LibraryForm> attention_backward_form(const AttentionView& call, int dout,

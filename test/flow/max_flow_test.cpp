@@ -1,5 +1,4 @@
 // Both solvers against all cuts of small networks, against each other, and after changes.
-// tests: dinic.cpp
 #include "flow/max_flow.h"
 
 #include <algorithm>
