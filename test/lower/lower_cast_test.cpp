@@ -37,7 +37,7 @@ std::optional<RandomGraph> with_cast(const OpDef& op, const Sample& sample, size
   const DType to = std::exchange(type.dtype, from);
   if (to == from) return {};
   const ValueId given = value_or_throw(r.g.add_placeholder(Role::input, "given", type));
-  const SampleTensor contents{.type = type, .lo = from == DType::u8 ? 0.0 : -4.0, .hi = 5};
+  const SampleTensor contents = SampleTensor(type).range(from == DType::u8 ? 0 : -4, 5);
   r.inputs.push_back(law::sample_array(contents, law::seed_of(op.name) + index));
   Builder b(r.g, core());
   b.insert_before(call.node);

@@ -134,7 +134,7 @@ TEST(Remat, a_training_step_has_points_of_its_frontier) {
   CompileOptions options;
   options.is_cut = true;
   options.passes.none = true;
-  options.compiler = runtime::CompilerKind::none;
+  options.compiler = CompilerChoice::none;
   const std::map<std::string, Array> given = test::random_inputs(step);
   const Arrays inputs{given.at("x"), given.at("w")};
   const Arrays want = value_or_throw(law::run_graph(step, test::core(), inputs, options, 1));
