@@ -144,6 +144,12 @@ Expr GroupValues::outside(ValueId v, const Exprs& index) {
   return load(b.buffer, b.dtype, std::move(at));
 }
 
+void GroupValues::record_reads_of(const Expr& e) {
+  if (!extent_of(e).reads_memory) return;
+  if (e->op == Op::load) reads_.push_back({e->i, pass_, is_of_element(e->args[0])});
+  for (const Expr& a : e->args) record_reads_of(a);
+}
+
 Exprs GroupValues::through_view(const OpView& op, const ViewRule& rule, int k, const Exprs& index) {
   const std::vector<int64_t> shape = static_shape(op.in_type(0));
   const auto layout = rule.layout(op, Layout::contiguous(shape), k);
@@ -200,7 +206,10 @@ Expr GroupValues::value(ValueId v, const Exprs& index) {
     }
   const Key key = key_of(v, index);
   const size_t depth = guarded_ ? scopes_.size() - 1 : depth_of(index);
-  if (const Expr* e = known(key, depth)) return *e;
+  if (const Expr* e = known(key, depth)) {
+    record_reads_of(*e);
+    return *e;
+  }
   if (const auto it = kept_.find(v.v); it != kept_.end() && same_index(it->second.index, index)) {
     Expr e = load(it->second.buffer, it->second.dtype, it->second.at);
     if (!guarded_) scopes_[depth].known.emplace(key, e);

@@ -83,6 +83,9 @@ class GroupValues {
   loop::Exprs compute(NodeId n, const loop::Exprs& index);  // all results
   loop::Expr named(ValueId v, loop::Expr e, size_t depth);
   loop::Expr outside(ValueId v, const loop::Exprs& index);
+  // An expression without a name that was written before is written once more, maybe in a loop
+  // further inside: it reads its operands there.
+  void record_reads_of(const loop::Expr& e);
   loop::Exprs through_view(const OpView& op, const loop::ViewRule& rule, int k,
                            const loop::Exprs& index);
   // Long parts of an index get names: views of views read what is below them several times each.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lower/step_uses.h"
+#include "test/prepared.h"
 #include "test/random_inputs.h"
 
 namespace cleave {
@@ -158,6 +159,22 @@ TEST(ReuseDead, what_is_read_elsewhere_or_later_or_returned_stays) {
   EXPECT_EQ(peak_of("graph @g(%x: input f32[64,64]) {\n  %p = mm(%x, %x)\n  %a = sin(%p)\n"
                     "  %q = mm(%a, %p)\n  return %q\n}\n"),
             two + 64 * 64 * 4);
+}
+
+// %m[0] is read for %n, then by each element of %z: neither may lie over it.
+TEST(ReuseDead, what_a_later_loop_reads_again_stays) {
+  Graph g = parsed(
+      "graph @g(%x: input f32[4], %a: input f32[7,2]) {\n  %m = amax(%a; dim=[1])\n"
+      "  %p = slice(%m; start=0, end=1)\n  %q = view(%p; size=[])\n"
+      "  %t = sum(%x; dim=[0], keepdim=true)\n  %n = add(%t, %p)\n  %y = mul(%x, %t)\n"
+      "  %z = add(%y, %q)\n  return %n, %z\n}\n");
+  value_or_throw(test::prepare(g));
+  const LoweredProgram p = value_or_throw(lower_graph(g));
+  ASSERT_EQ(step_names(p), (Names{"m", "n"}));
+  const size_t m = std::get<KernelCall>(p.steps[0].work).storages.back();
+  EXPECT_EQ(p.storages[m].name, "m");
+  for (const InPlace& pair : std::get<KernelCall>(p.steps[1].work).in_place)
+    EXPECT_NE(pair.operand, m) << p.storages[pair.result].name;
 }
 
 TEST(ReuseDead, index_put_writes_into_its_dead_operand) {
