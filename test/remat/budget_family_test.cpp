@@ -137,7 +137,7 @@ TEST(Budget, the_lower_bound_knows_that_results_can_be_made_apart) {
 
 // %seed is a view of the placeholder, which no step makes: its readers come after the call
 // nevertheless, also where another result of that is copied to be returned.
-TEST(Budget, what_reads_a_view_that_a_call_gives_comes_behind_it) {
+TEST(Budget, what_reads_a_view_that_a_call_gives_comes_after_it) {
   BudgetFamily family = family_of(
       "graph @main(%q: input f32[1,1,3,24], %rng: rng_state i64[2]) {\n"
       "  %o, %l, %seed, %offset = _scaled_dot_product_efficient_attention(%q, %q, %q, none, %rng;"
