@@ -5,19 +5,12 @@
 #include <algorithm>
 
 #include "lower/step_uses.h"
-#include "test/random_inputs.h"
+#include "test/lower/lowered.h"
 
 namespace cleave {
 namespace {
 
-using test::core;
-using test::parsed;
-
-LoweredProgram lowered(const std::string& text) {
-  Graph g = parsed(text);
-  value_or_throw(decompose_for_lowering(g, core()));
-  return value_or_throw(lower_graph(g));
-}
+using test::lowered;
 
 using Names = std::vector<std::string>;
 
