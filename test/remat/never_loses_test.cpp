@@ -1,4 +1,5 @@
 // What a budget chooses against the exact frontier alone, whose points are joined and planned here.
+// tests: whole_candidates.cpp cut/repeat_calls.cpp compile/stage_planner.cpp
 #include <gtest/gtest.h>
 
 #include <limits>
