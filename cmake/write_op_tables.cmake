@@ -1,4 +1,6 @@
 # cmake -DSOURCES=a.cpp,b.cpp -DOUTPUT=op_tables.inc -P write_op_tables.cmake
+# A line CLEAVE_OP_TABLE(X) for each X.cpp that says CLEAVE_OPS(X): a new file of operators needs no
+# other edit.
 # Error: a file that begins a line with CLEAVE_OPS(name) where name is not its own.
 string(REPLACE "," ";" sources "${SOURCES}")
 set(text "")
@@ -14,10 +16,4 @@ foreach(source IN LISTS sources)
     string(APPEND text "CLEAVE_OP_TABLE(${name})\n")
   endif()
 endforeach()
-set(before "")
-if(EXISTS ${OUTPUT})
-  file(READ ${OUTPUT} before)
-endif()
-if(NOT EXISTS ${OUTPUT} OR NOT before STREQUAL text)
-  file(WRITE ${OUTPUT} "${text}")
-endif()
+file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "${text}" @ONLY)  # written only where it differs

@@ -7,8 +7,11 @@
 #   fuzz_rewrites  random graphs with all passes against them without (make fuzz-rewrites)
 #   fuzz_strides   random graphs with strides against them without (make fuzz-strides)
 file(GLOB sample_sources CONFIGURE_DEPENDS sample/*.cpp)
-include(CleaveThresholds)
-cleave_thresholds(thresholds)
+file(GLOB_RECURSE threshold_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cpp
+     ${PROJECT_SOURCE_DIR}/src/*.h)
+list(FILTER threshold_sources INCLUDE REGEX "/src/(lower|loop|emit|runtime|compile|op|pass|cut)/")
+list(SORT threshold_sources)
+cleave_generated(thresholds thresholds ${threshold_sources})
 add_library(cleave_test_samples STATIC EXCLUDE_FROM_ALL ${sample_sources} ${thresholds})
 target_include_directories(cleave_test_samples PRIVATE ${PROJECT_BINARY_DIR}/generated)
 target_link_libraries(cleave_test_samples PUBLIC cleave_test_settings)

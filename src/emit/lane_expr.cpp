@@ -90,10 +90,11 @@ LaneExprWriter::Text LaneExprWriter::value(const Expr& e, const std::string& rea
   // Expressions that are always reached read their memory in all lanes, wherever they occur.
   const std::string on = leaf || seen_.at(&*e).always ? "" : reached;
   const bool guarded = !on.empty() && reads_memory(e);
-  const LaneStride step = loop_.steps.of(e);
-  if (step == LaneStride(0) && !guarded) return {first(e, *lines_), true};
-  if (step && !guarded)
-    return {fmt::format("{}({}, {})", x("lanes_i64"), first(e, *lines_), step.value_or(0)), false};
+  const LaneStride stride = loop_.strides.of(e);
+  if (stride == LaneStride(0) && !guarded) return {first(e, *lines_), true};
+  if (stride && !guarded)
+    return {fmt::format("{}({}, {})", x("lanes_i64"), first(e, *lines_), stride.value_or(0)),
+            false};
   if (e->op == Op::var) return {e->var, false};
   if (auto it = named_.find(&*e); it != named_.end()) return {it->second, false};
   std::string text = made(e, on);
@@ -154,8 +155,8 @@ std::string LaneExprWriter::infix(const Expr& e, std::string_view sign, const st
   const bool guarded = !on.empty() && reads_memory(e);
   if (t == DType::i64 && !guarded && (e->op == Op::eq || e->op == Op::ne))
     for (size_t k : {0, 1})
-      if (loop_.steps.of(e->args[k]) == LaneStride(1) &&
-          loop_.steps.of(e->args[1 - k]) == LaneStride(0))
+      if (loop_.strides.of(e->args[k]) == LaneStride(1) &&
+          loop_.strides.of(e->args[1 - k]) == LaneStride(0))
         return fmt::format("{}{}({}, {})", e->op == Op::ne ? "~" : "", x("lane_at_i32"),
                            first(e->args[k], *lines_), first(e->args[1 - k], *lines_));
   Text a = value(e->args[0], on), b = value(e->args[1], on);
@@ -174,17 +175,17 @@ std::string LaneExprWriter::load(const Expr& e, const std::string& on) {
   const std::string base = buffers_.use(buffer), type = memory_lane_type(stored, loop_.lanes);
   const Expr& index = e->args[0];
   const bool indirect = !on.empty() && reads_memory(index);
-  const LaneStride found = loop_.steps.of(index);
+  const LaneStride found = loop_.strides.of(index);
   const bool regular = found.has_value() && !indirect;
-  const int64_t step = regular ? *found : 0;
+  const int64_t stride = regular ? *found : 0;
   std::string mask = on;
   if (!on.empty() && !loop_.left.empty())
     mask = fmt::format("{} & {}({})", on, x("first_i32"), loop_.left);
   std::string out;
-  if (regular && step == 0) {
+  if (regular && stride == 0) {
     const std::string at = fmt::format("{} + {}", base, first(index, *lines_));
     out = fmt::format("same_{}_where({}, {})", type, at, mask);
-  } else if (regular && step == 1) {
+  } else if (regular && stride == 1) {
     const std::string at = fmt::format("{} + {}", base, first(index, *lines_));
     out = !mask.empty()         ? fmt::format("get_{}_where({}, {})", type, at, mask)
           : !loop_.left.empty() ? fmt::format("get_{}_first({}, {})", type, at, loop_.left)
@@ -192,8 +193,8 @@ std::string LaneExprWriter::load(const Expr& e, const std::string& on) {
   } else if (regular && mask.empty()) {
     const std::string at = fmt::format("{} + {}", base, first(index, *lines_));
     out = !loop_.left.empty()
-              ? fmt::format("strided_{}_first({}, {}, {})", type, at, step, loop_.left)
-              : fmt::format("strided_{}({}, {})", type, at, step);
+              ? fmt::format("strided_{}_first({}, {}, {})", type, at, stride, loop_.left)
+              : fmt::format("strided_{}({}, {})", type, at, stride);
   } else {
     if (mask.empty() && !loop_.left.empty())
       mask = fmt::format("{}({})", x("first_i32"), loop_.left);
@@ -255,7 +256,7 @@ std::string LaneExprWriter::cast(const Expr& e, const std::string& on) {
 }
 
 bool LaneExprWriter::is_fixed(const Expr& e) const {
-  if (e->op == Op::var) return !loop_.steps.changes_inside(e);
+  if (e->op == Op::var) return !loop_.strides.changes_inside(e);
   if (e->op == Op::load && kernel_.buffers[static_cast<size_t>(e->i)].access != loop::Access::read)
     return false;
   return std::ranges::all_of(e->args, [&](const Expr& a) { return is_fixed(a); });
@@ -269,7 +270,7 @@ std::string LaneExprWriter::call(const Expr& e, const std::string& on) {
     std::vector<std::string> shared;
     for (size_t k : {0, 1, 2}) shared.push_back(first(e->args[k], *lines_));
     const auto fixed = [&](size_t k) { return is_fixed(e->args[k]); };
-    if (loop_.steps.of(e->args[3]) == LaneStride(1) && fixed(0) && fixed(1) && fixed(2)) {
+    if (loop_.strides.of(e->args[3]) == LaneStride(1) && fixed(0) && fixed(1) && fixed(2)) {
       const int n = next_temp_++;
       loop_.before.push_back(fmt::format("uint32_t philox_words{}[64];", n));
       loop_.before.push_back(fmt::format("int64_t philox_at{} = -64;", n));

@@ -24,7 +24,7 @@ std::string stored_lanes(DType stored, int lanes, const std::string& value);
 struct LaneLoop {
   int lanes = loop_lanes;
   std::string left;  // the C name of the number of active lanes; empty: all
-  LaneStrides steps = {};
+  LaneStrides strides = {};
   std::vector<std::string> before = {};  // lines before the loop
 };
 
@@ -36,7 +36,7 @@ class LaneExprWriter {
   // Returns vectors, after appending the lines that name shared parts of them.
   std::vector<std::string> vectors(const std::vector<loop::Expr>& roots,
                                    std::vector<std::string>& lines);
-  // The value that all lanes share, or the first lane's value of one that grows by a step.
+  // The value that all lanes share, or the first lane's value of one that has a lane stride.
   std::string first(const loop::Expr& e, std::vector<std::string>& lines);
 
  private:

@@ -73,7 +73,7 @@ void LaneWriter::open_loops(const Reduce& r, const Sums& sums) {
       for (const Fold& f : r.folds)
         if (sums.has_total(f)) define_sum(f, f.var.type(), sums.suffix);
     }
-    loop_.steps.set(l.var, in_lanes ? 1 : 0);
+    loop_.strides.set(l.var, in_lanes ? 1 : 0);
     const std::string next = in_lanes ? fmt::format("{} += {}", v, loop_lanes) : "++" + v;
     text_.open(fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3})", v, begin, end, next));
     if (!in_lanes) continue;
@@ -135,7 +135,7 @@ void LaneWriter::stmt(const Reduce& r) {
       text_.line(fmt::format("const {0} {1} = to_{0}({1}_total);", type, v));
     else if (sums.blocks)
       text_.line(fmt::format("const {0} {1} = {1}{2};", type, v, sums.suffix));
-    loop_.steps.set(f.var, std::nullopt);
+    loop_.strides.set(f.var, std::nullopt);
   }
 }
 

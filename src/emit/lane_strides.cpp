@@ -11,28 +11,28 @@ using namespace cleave::loop;
 LaneStride LaneStrides::of(const Expr& e) const {
   if (e->op == Op::constant) return 0;
   if (e->op == Op::var) {
-    auto it = steps_.find(e->i);
-    return it == steps_.end() ? LaneStride(0) : it->second;
+    auto it = strides_.find(e->i);
+    return it == strides_.end() ? LaneStride(0) : it->second;
   }
   // Each operand is visited once: twice at every level would be 2^depth times.
   bool shared = true;
-  std::array<LaneStride, 2> steps;
+  std::array<LaneStride, 2> strides;
   for (size_t k = 0; k < e->args.size(); ++k) {
-    const LaneStride step = of(e->args[k]);
-    shared = shared && step == LaneStride(0);
-    if (k < steps.size()) steps[k] = step;
+    const LaneStride stride = of(e->args[k]);
+    shared = shared && stride == LaneStride(0);
+    if (k < strides.size()) strides[k] = stride;
     if (!shared && e.type() != DType::i64) return std::nullopt;
   }
   if (shared) return 0;
   switch (e->op) {
     case Op::add:
     case Op::sub:
-      if (!steps[0] || !steps[1]) return std::nullopt;
-      return e->op == Op::add ? *steps[0] + *steps[1] : *steps[0] - *steps[1];
+      if (!strides[0] || !strides[1]) return std::nullopt;
+      return e->op == Op::add ? *strides[0] + *strides[1] : *strides[0] - *strides[1];
     case Op::mul:
       for (size_t k : {0, 1}) {
         const int64_t* factor = e->args[1 - k].as_const_int();
-        if (steps[k] && factor) return *steps[k] * *factor;
+        if (strides[k] && factor) return *strides[k] * *factor;
       }
       return std::nullopt;
     default: return std::nullopt;
@@ -60,8 +60,8 @@ constexpr int64_t min_iterations = 8;
 // Elements further apart are in different cache lines, and are read one by one: the steps of a
 // GPT-2 whose gradients are read transposed take 2.1 times as long if their lanes are gathered into
 // vectors (Cascade Lake, 2026-11).
-constexpr int64_t max_step = 16;
-bool is_far(int64_t step) { return step > max_step || step < -max_step; }
+constexpr int64_t max_stride = 16;
+bool is_far(int64_t stride) { return stride > max_stride || stride < -max_stride; }
 
 // The operations that have a form for bool lanes.
 bool of_bool(Op op) {
@@ -95,7 +95,7 @@ class LaneCheck {
  public:
   LaneCheck(const Kernel& k, int lanes) : kernel_(k), columns_(lanes != loop_lanes) {}
 
-  LaneStrides steps;
+  LaneStrides strides;
 
   bool block(const Block& b) {
     return std::ranges::all_of(b, [&](const Stmt& s) {
@@ -103,12 +103,12 @@ class LaneCheck {
     });
   }
   bool expr(const Expr& e) const {
-    const LaneStride step = steps.of(e);
-    if (step == LaneStride(0) || e->op == Op::var || e->op == Op::constant) return true;
-    if (step) return !columns_ || e.type() == DType::i64;
+    const LaneStride stride = strides.of(e);
+    if (stride == LaneStride(0) || e->op == Op::var || e->op == Op::constant) return true;
+    if (stride) return !columns_ || e.type() == DType::i64;
     if (!e->args.empty() && e->args[0].type() == DType::boolean && !of_bool(e->op)) return false;
     if (e->op == Op::load) {
-      const LaneStride at = steps.of(e->args[0]);
+      const LaneStride at = strides.of(e->args[0]);
       if (columns_ && at != LaneStride(1)) return false;
       if (at && is_far(*at)) return false;
       return at || expr(e->args[0]);
@@ -119,7 +119,7 @@ class LaneCheck {
     if (e->op == Op::philox) {
       if (columns_) return false;
       for (size_t k : {0, 1, 2})
-        if (steps.of(e->args[k]) != LaneStride(0)) return false;
+        if (strides.of(e->args[k]) != LaneStride(0)) return false;
     }
     if (e->op == Op::select && columns_ && (reads_memory(e->args[1]) || reads_memory(e->args[2])))
       return false;
@@ -129,32 +129,33 @@ class LaneCheck {
  private:
   bool stmt(const Let& s) {
     if (!expr(s.value)) return false;
-    steps.set(s.var, steps.of(s.value));
+    strides.set(s.var, strides.of(s.value));
     inside_.insert({s.var->i, true});
     return true;
   }
   bool stmt(const Define& s) {
-    steps.set(s.var, std::nullopt);
+    strides.set(s.var, std::nullopt);
     inside_.insert({s.var->i, true});
     return expr(s.value);
   }
   bool stmt(const Assign& s) { return inside_.contains(s.var->i) && expr(s.value); }
   bool stmt(const Store& s) {
-    const LaneStride at = steps.of(s.index);
+    const LaneStride at = strides.of(s.index);
     if (at == LaneStride(0) || (columns_ && at != LaneStride(1)) || (at && is_far(*at)))
       return false;
     return (at || expr(s.index)) && expr(s.value);
   }
-  bool stmt(const If& s) { return steps.of(s.condition) == LaneStride(0) && block(s.then); }
+  bool stmt(const If& s) { return strides.of(s.condition) == LaneStride(0) && block(s.then); }
   // A failed check reports the first index in order: so only one check may differ by lane.
   bool stmt(const Check& s) {
-    if (steps.of(s.condition) == LaneStride(0) && steps.of(s.value) == LaneStride(0)) return true;
-    return !columns_ && depth_ == 0 && ++checks_ == 1 && steps.of(s.bound) == LaneStride(0) &&
+    if (strides.of(s.condition) == LaneStride(0) && strides.of(s.value) == LaneStride(0))
+      return true;
+    return !columns_ && depth_ == 0 && ++checks_ == 1 && strides.of(s.bound) == LaneStride(0) &&
            expr(s.condition) && expr(s.value);
   }
   bool few(const Loop& l) {
-    steps.set(l.var, 0);
-    if (columns_) return steps.of(l.extent) == LaneStride(0);
+    strides.set(l.var, 0);
+    if (columns_) return strides.of(l.extent) == LaneStride(0);
     const int64_t* n = l.extent.as_const_int();
     iterations_ *= n ? std::max<int64_t>(*n, 1) : max_inner_iterations + 1;
     return iterations_ <= max_inner_iterations;
@@ -178,7 +179,7 @@ class LaneCheck {
     good = good && block(r.body);
     for (const Fold& f : r.folds) {
       good = good && expr(f.value);
-      steps.set(f.var, std::nullopt);
+      strides.set(f.var, std::nullopt);
     }
     --depth_;
     iterations_ = outside;
@@ -222,12 +223,12 @@ struct Accesses {
   // at only one index expression, which differs in each iteration. Two buffers of a kernel are two
   // storages, or a result over an operand that is read at the same index (same_address of the
   // KernelCall).
-  bool apart(const LaneStrides& steps) const {
+  bool apart(const LaneStrides& strides) const {
     return std::ranges::all_of(stores, [&](const Store* s) {
       const auto far = [&](int64_t buffer, const Expr& index) {
         return buffer != s->buffer || same(index, s->index);
       };
-      const LaneStride at = steps.of(s->index);
+      const LaneStride at = strides.of(s->index);
       return at && *at != 0 &&
              std::ranges::all_of(stores,
                                  [&](const Store* t) { return far(t->buffer, t->index); }) &&
@@ -236,32 +237,32 @@ struct Accesses {
   }
 };
 
-bool independent(const Kernel& k, const For& f, const LaneStrides& steps) {
+bool independent(const Kernel& k, const For& f, const LaneStrides& strides) {
   if (f.kind != ForKind::serial) return true;
   Accesses a{k};
   a.of(f.body);
-  return a.simple && !a.stores.empty() && a.apart(steps);
+  return a.simple && !a.stores.empty() && a.apart(strides);
 }
 
 }  // namespace
 
 bool runs_in_lanes(const Kernel& k, const Expr& var, const Block& independent) {
   LaneCheck check(k, loop_lanes);
-  check.steps.set(var, 1);
+  check.strides.set(var, 1);
   return check.block(independent);
 }
 
 bool runs_in_lanes(const Kernel& k, const For& f) {
   LaneCheck check(k, f.kind == ForKind::lanes ? column_lanes : loop_lanes);
-  check.steps.set(f.loop.var, 1);
+  check.strides.set(f.loop.var, 1);
   const int64_t* n = f.loop.extent.as_const_int();
   if (f.kind != ForKind::lanes && n && *n < min_iterations) return false;
-  return check.block(f.body) && independent(k, f, check.steps);
+  return check.block(f.body) && independent(k, f, check.strides);
 }
 
 bool runs_in_lanes(const Kernel& k, const Reduce& r) {
   LaneCheck check(k, loop_lanes);
-  check.steps.set(r.loops.back().var, 1);
+  check.strides.set(r.loops.back().var, 1);
   const bool plain = std::ranges::all_of(r.body, [](const Stmt& s) {
     return std::holds_alternative<Let>(s.node) || std::holds_alternative<Store>(s.node) ||
            std::holds_alternative<Check>(s.node);
@@ -273,7 +274,7 @@ bool runs_in_lanes(const Kernel& k, const Reduce& r) {
     if (!check.expr(f.value)) return false;
     a.of(f.value);
   }
-  return a.apart(check.steps);
+  return a.apart(check.strides);
 }
 
 std::optional<Rows> rows_of(const For& f) {
@@ -293,19 +294,19 @@ std::optional<Rows> rows_of(const For& f) {
   if (*length.as_const_int() < min_row) return std::nullopt;
 
   Rows out{*length.as_const_int(), {f.body[1]}, {}};
-  LaneStrides steps;
-  steps.set(p, 1);
-  steps.set(rest->var, 1);
+  LaneStrides strides;
+  strides.set(p, 1);
+  strides.set(rest->var, 1);
   out.elements.push_back({Let{rest->var, p - row->var * length}});
   bool leading = true;  // no earlier statement may guard a later one
   for (size_t s = 2; s < f.body.size(); ++s) {
     bool shared = false;
     if (auto* let = std::get_if<Let>(&f.body[s].node)) {
-      shared = leading && steps.of(let->value) == LaneStride(0);
-      if (!shared) steps.set(let->var, steps.of(let->value));
+      shared = leading && strides.of(let->value) == LaneStride(0);
+      if (!shared) strides.set(let->var, strides.of(let->value));
     } else if (auto* check = std::get_if<Check>(&f.body[s].node)) {
-      shared = leading && steps.of(check->condition) == LaneStride(0) &&
-               steps.of(check->value) == LaneStride(0);
+      shared = leading && strides.of(check->condition) == LaneStride(0) &&
+               strides.of(check->value) == LaneStride(0);
       leading = leading && shared;
     } else {
       leading = false;

@@ -16,13 +16,13 @@ using LaneStride = std::optional<int64_t>;
 
 class LaneStrides {
  public:
-  void set(const loop::Expr& var, LaneStride step) { steps_[var->i] = step; }
+  void set(const loop::Expr& var, LaneStride stride) { strides_[var->i] = stride; }
   LaneStride of(const loop::Expr& e) const;
   // Whether the variable was set, that is, defined inside the loop.
-  bool changes_inside(const loop::Expr& var) const { return steps_.contains(var->i); }
+  bool changes_inside(const loop::Expr& var) const { return strides_.contains(var->i); }
 
  private:
-  std::unordered_map<int64_t, LaneStride> steps_;  // of the variables inside the loop
+  std::unordered_map<int64_t, LaneStride> strides_;  // of the variables inside the loop
 };
 
 // Whether both are the same expression, possibly as two copies.

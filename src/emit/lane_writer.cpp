@@ -19,7 +19,7 @@ std::string LaneWriter::first(const Expr& e) {
 }
 
 void LaneWriter::open_loop(const Loop& l) {
-  loop_.steps.set(l.var, 0);
+  loop_.strides.set(l.var, 0);
   text_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", l.var->var, first(l.extent)));
 }
 
@@ -56,7 +56,7 @@ bool LaneWriter::write(const For& f) {
   }
   if (!runs_in_lanes(kernel_, f)) return false;
   loop_ = {.lanes = f.kind == ForKind::lanes ? column_lanes : loop_lanes};
-  loop_.steps.set(f.loop.var, 1);
+  loop_.strides.set(f.loop.var, 1);
   const std::string& v = f.loop.var->var;
   const size_t at = text_.here();
   if (f.kind == ForKind::parallel) {
@@ -84,7 +84,7 @@ void LaneWriter::write_rows(const For& f, const Rows& rows) {
   text_.open(fmt::format("for (int64_t {0} = begin; {0} < end;)", p));
   block(rows.row);
   text_.line(fmt::format("const int64_t row_end = min_i64(end, ({} + 1) * {});", q, rows.length));
-  loop_.steps.set(f.loop.var, 1);
+  loop_.strides.set(f.loop.var, 1);
   text_.open(fmt::format("for (; {0} < row_end; {0} += {1})", p, loop_lanes));
   set_left({}, "row_end", p);
   block(rows.elements);
@@ -104,16 +104,16 @@ void LaneWriter::stmt(const For& f) {
 }
 
 void LaneWriter::stmt(const Let& s) {
-  const LaneStride step = loop_.steps.of(s.value);
-  const std::string value = step ? first(s.value) : vector(s.value);
-  loop_.steps.set(s.var, step);
-  text_.line(fmt::format("const {} {} = {};", step ? c_type(s.var.type()) : type_of(s.var),
+  const LaneStride stride = loop_.strides.of(s.value);
+  const std::string value = stride ? first(s.value) : vector(s.value);
+  loop_.strides.set(s.var, stride);
+  text_.line(fmt::format("const {} {} = {};", stride ? c_type(s.var.type()) : type_of(s.var),
                          s.var->var, value));
 }
 
 void LaneWriter::stmt(const Define& s) {
   const std::string value = vector(s.value);
-  loop_.steps.set(s.var, std::nullopt);
+  loop_.strides.set(s.var, std::nullopt);
   text_.line(fmt::format("{} {} = {};", type_of(s.var), s.var->var, value));
 }
 
@@ -125,11 +125,11 @@ void LaneWriter::stmt(const Store& s) {
   const DType stored = kernel_.buffers[static_cast<size_t>(s.buffer)].dtype;
   const std::string base = buffers_.use(static_cast<size_t>(s.buffer));
   const std::string type = memory_lane_type(stored, loop_.lanes);
-  const LaneStride step = loop_.steps.of(s.index);
+  const LaneStride stride = loop_.strides.of(s.index);
   const Expr& stores = before_rounding(s.value, stored);
   const std::string tail = loop_.left.empty() ? "" : "_first";
   const std::string left = loop_.left.empty() ? "" : ", " + loop_.left;
-  if (step == LaneStride(1)) {
+  if (stride == LaneStride(1)) {
     const std::string at = first(s.index);
     const std::string value = stored_lanes(stored, loop_.lanes, vector(stores));
     return text_.line(fmt::format("put_{}{}({} + {}, {}{});", type, tail, base, at, value, left));
@@ -148,7 +148,7 @@ void LaneWriter::stmt(const If& s) {
 void LaneWriter::stmt(const Check& s) {
   checks_.push_back({s.message, s.from_zero});
   const size_t number = checks_.size();
-  if (loop_.steps.of(s.condition) == LaneStride(0)) {
+  if (loop_.strides.of(s.condition) == LaneStride(0)) {
     const std::string condition = first(s.condition), value = first(s.value);
     return text_.line(fmt::format("if (!{}) {{ fault[0] = {}; fault[1] = {}; return {}; }}",
                                   condition, value, first(s.bound), number));

@@ -64,12 +64,12 @@ class Finder {
   };
 
   void innermost(const void* loop, const Block& body, const std::vector<Fold>& folds) {
-    steps_ = {};
-    steps_.set(loops_.back().var, 1);
+    strides_ = {};
+    strides_.set(loops_.back().var, 1);
     for (const Stmt& s : body) {
       if (auto* let = std::get_if<Let>(&s.node)) {
         expr(loop, let->value);
-        steps_.set(let->var, std::nullopt);
+        strides_.set(let->var, std::nullopt);
       } else if (auto* store = std::get_if<Store>(&s.node)) {
         expr(loop, store->value);
         if (kernel_.buffers[static_cast<size_t>(store->buffer)].access != Access::local)
@@ -81,7 +81,7 @@ class Finder {
 
   void expr(const void* loop, const Expr& e) {
     if (e->op == Op::load && kernel_.buffers[static_cast<size_t>(e->i)].access == Access::read &&
-        steps_.of(e->args[0]) == LaneStride(1) && has(e->args[0], row_->i) &&
+        strides_.of(e->args[0]) == LaneStride(1) && has(e->args[0], row_->i) &&
         row_elements() * size_of(kernel_.buffers[static_cast<size_t>(e->i)].dtype) >= min_row_bytes)
       load(loop, e);
     for (const Expr& a : e->args) expr(loop, a);
@@ -112,7 +112,7 @@ class Finder {
   const Expr &row_, &next_;
   std::vector<Loop> loops_;  // open loops inside the row
   std::unordered_set<const void*> storing_;
-  LaneStrides steps_;
+  LaneStrides strides_;
   std::vector<Read> reads_;
 };
 

@@ -1,8 +1,9 @@
-// Sample calls of an operator: they drive the generic laws (op_def.h).
+// Sample calls of an operator, with which the laws test it (op_def.h).
 //
 //   Sample{{f32({2, 3}), i64({3}).range(0, 2)}, {{"dim", 1}}}
 //
-// What these types do as values is compiled once, in sample.cpp: operators' files hold thousands.
+// The files of operators hold thousands of samples. So that copying them isn't compiled in each of
+// these files, constructors, assignments and destructors are defined in sample.cpp.
 #pragma once
 #include <optional>
 #include <string>
@@ -14,12 +15,12 @@
 
 namespace cleave {
 
-// Contents of a sample operand.
+// An operand that is a tensor, and what is in it.
 struct SampleTensor {
   Type type;
-  double lo = -2, hi = 2;      // uniform in [lo, hi); integers in [lo, hi)
-  int distinct = 0;            // > 0: only so many different values, to make ties
-  std::vector<double> values;  // when not empty, exactly these
+  double lo = -2, hi = 2;      // uniform in [lo, hi), of integers too
+  int distinct = 0;            // above 0: no more different values than that, so some are equal
+  std::vector<double> values;  // if not empty: exactly these
 
   explicit SampleTensor(Type t);
   SampleTensor(const SampleTensor& from);
@@ -33,11 +34,11 @@ struct SampleTensor {
   SampleTensor with(std::vector<double> v) const;
 };
 
-// A tensor, none, a number, or a list of tensors.
+// Any operand: a tensor, a list of tensors, a number, or none.
 struct SampleOperand {
-  std::vector<SampleTensor> tensors;  // one, or the items of a list
+  std::vector<SampleTensor> tensors;  // the tensor, or the items of the list
   bool is_list = false, is_none = false;
-  AttrValue number;  // not none: a number stands for the operand
+  AttrValue number;  // of an operand that is a number, else none
 
   SampleOperand(SampleTensor t);
   SampleOperand(std::vector<SampleTensor> l);
@@ -54,17 +55,18 @@ struct SampleOperand {
 
 struct Sample {
   std::vector<SampleOperand> operands;
-  // A Graph is given as its text (a string): the file's last graph.
+  // By name. A graph is given as a string, the text of a file whose last graph it is.
   std::vector<std::pair<std::string, AttrValue>> attrs = {};
 };
 
+// A call that the operator refuses.
 struct Reject {
   std::string rule;  // "C1"
   Sample call;
-  std::string message;  // the whole text of the failure
+  std::string message;  // all of the failure's text
 };
 
-// Sample tensors by dtype: f32({2,3}), i64({4}).range(0, 9), boolean({2}).
+// Tensors of a dtype and a shape; i64 and i32 in [-9, 10), boolean of both values.
 SampleTensor sample(DType d, std::vector<int64_t> shape);
 SampleTensor f64(std::vector<int64_t> s);
 SampleTensor f32(std::vector<int64_t> s);

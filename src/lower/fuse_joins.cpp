@@ -52,7 +52,7 @@ bool Fuser::is_made_apart(NodeId join, size_t operand) {
   const auto& rule = std::get<loop::KernelRule>((*node.op->lower)->form);
   const loop::Layout whole = loop::Layout::contiguous(static_shape(op.out_type(0)));
   ValueId v = node.inputs[operand];
-  const std::optional<Wanted> made = made_behind_views(g_, v, rule.parts(op, whole)[operand]);
+  const std::optional<Wanted> made = made_before_views(g_, v, rule.parts(op, whole)[operand]);
   if (!made || g_.use_count(v) != 1 || !can_write(g_, *made)) return false;
   for (; v != made->value; v = g_.node(g_.value(v).def).inputs[0])
     if (returned_.contains(v.v)) return false;

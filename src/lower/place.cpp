@@ -69,7 +69,7 @@ class Placer {
     for (size_t k = 0; k < node.inputs.size(); ++k) {
       const Layout& at = layouts[k];
       if (at.numel() == 0) continue;
-      const std::optional<Wanted> wanted = made_behind_views(g_, node.inputs[k], at);
+      const std::optional<Wanted> wanted = made_before_views(g_, node.inputs[k], at);
       if (wanted && g_.use_count(node.inputs[k]) == 1 && !is_returned(node.inputs[k], *wanted) &&
           can_write(g_, *wanted)) {
         parts.push_back({*wanted, position_[g_.value(wanted->value).def.v]});
@@ -99,7 +99,7 @@ class Placer {
       at = view->layout(g_.view(n), *at, 0);
       if (at) continue;
       const std::optional<Wanted> made =
-          made_behind_views(g_, w, Layout::contiguous(static_shape(g_.type(w))));
+          made_before_views(g_, w, Layout::contiguous(static_shape(g_.type(w))));
       if (made && keeps_lines(made->layout) && can_write(g_, *made))
         out_[v.v] = {v, std::move(made->layout)};
       return;
@@ -139,7 +139,7 @@ bool is_join(const OpView& op) {
   return true;
 }
 
-std::optional<Wanted> made_behind_views(const Graph& g, ValueId v, Layout layout) {
+std::optional<Wanted> made_before_views(const Graph& g, ValueId v, Layout layout) {
   while (v.valid()) {
     const NodeId d = g.value(v).def;
     if (!d.valid()) return std::nullopt;

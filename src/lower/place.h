@@ -40,7 +40,7 @@ struct Wanted {
   ValueId value;
   loop::Layout layout;
 };
-std::optional<Wanted> made_behind_views(const Graph& graph, ValueId v, loop::Layout layout);
+std::optional<Wanted> made_before_views(const Graph& graph, ValueId v, loop::Layout layout);
 // Whether the call that makes it can write it so.
 bool can_write(const Graph& graph, const Wanted& wanted);
 

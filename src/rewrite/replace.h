@@ -9,10 +9,9 @@
 namespace cleave {
 
 struct Replaced {
-  bool is_done = false;          // false: unchanged, as order, gradients or a tag forbid it
-  std::vector<NodeId> made;      // new calls, in order
-  Values values;                 // what replaces each output
-  std::vector<NodeId> orphaned;  // calls that lost a user or a neighbour and may match now
+  bool is_done = false;      // false: unchanged, as order, gradients or a tag forbid it
+  std::vector<NodeId> made;  // new calls, in order
+  Values values;             // what replaces each output
 };
 
 class Replacer {

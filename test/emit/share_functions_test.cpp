@@ -35,7 +35,7 @@ std::string rows(const std::string& name, const std::string& extent, const std::
          "  }\n";
 }
 
-TEST(ShareFunctions, NumbersThatDifferBecomeScalarsBehindTheKernelsOwn) {
+TEST(ShareFunctions, NumbersThatDifferBecomeScalarsAfterTheKernelsOwn) {
   std::vector<CKernel> k = {kernel("a", rows("x", "256", "2048.0f"), 1),
                             kernel("b", rows("other", "64", "0.1f"), 1)};
   const auto arguments = share_functions(k);

@@ -1,21 +1,17 @@
 // Library calls as steps: which memory they touch, how it lies, and what is copied for them.
+// tests: lower_library.cpp traffic.cpp
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "lower/program.h"
 #include "lower/step_uses.h"
 #include "lower/traffic.h"
-#include "test/random_inputs.h"
+#include "test/lower/lowered.h"
 
 namespace cleave {
 namespace {
 
-LoweredProgram lowered(const std::string& text) {
-  Graph g = test::parsed(text);
-  value_or_throw(decompose_for_lowering(g, test::core()));
-  return value_or_throw(lower_graph(g));
-}
+using test::lowered;
 
 const LibraryCall* library_call(const LoweredProgram& p, const std::string& step) {
   for (const Step& s : p.steps)

@@ -7,20 +7,16 @@
 #include <algorithm>
 
 #include "lower/step_uses.h"
-#include "test/random_inputs.h"
+#include "test/lower/lowered.h"
 #include "test/sample/check_graph.h"
 
 namespace cleave {
 namespace {
 
 using test::core;
+using test::decomposed;
+using test::lowered;
 using test::parsed;
-
-Graph graph_of(const std::string& text) {
-  Graph g = parsed(text);
-  value_or_throw(decompose_for_lowering(g, core()));
-  return g;
-}
 
 // Compiled, fused, with all that saves memory, against the oracle.
 void expect_right(const std::string& text) {
@@ -40,7 +36,7 @@ using Names = std::vector<std::string>;
 Names placed(const std::string& body) {
   const std::string text = header + body + "}\n";
   expect_right(text);
-  const Graph g = graph_of(text);
+  const Graph g = decomposed(text);
   const Places places = place_values(g);
   Names out;
   for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
@@ -66,8 +62,8 @@ TEST(Place, products_reductions_and_elementwise_calls_are_made_in_the_cat) {
 }
 
 TEST(Place, the_steps_write_their_parts_and_the_cat_is_none) {
-  const LoweredProgram p = value_or_throw(lower_graph(graph_of(
-      header + "  %y = sin(%b)\n  %x = mm(%a, %a)\n  %z = cat([%y, %x])\n  return %z\n}\n")));
+  const LoweredProgram p =
+      lowered(header + "  %y = sin(%b)\n  %x = mm(%a, %a)\n  %z = cat([%y, %x])\n  return %z\n}\n");
   EXPECT_EQ(step_names(p), (Names{"y", "x"}));
   const auto& product = std::get<LibraryCall>(p.steps[1].work);
   const LibraryCall::Operand& c = operand(product, GemmOperand::c);
@@ -139,7 +135,7 @@ TEST(Place, attention_writes_its_gradients_into_one_tensor) {
       "  %z = cat([%dq, %dk, %dv])\n  %p = permute(%z; dims=[1,2,0,3])\n  %r = view(%p; "
       "size=[8,48])\n  return %r\n}\n";
   expect_right(text);
-  const LoweredProgram p = value_or_throw(lower_graph(graph_of(text)));
+  const LoweredProgram p = lowered(text);
   const LibraryCall* attention = nullptr;
   for (const Step& step : p.steps)
     if (const auto* call = std::get_if<LibraryCall>(&step.work);
@@ -208,7 +204,7 @@ TEST(Place, an_update_waits_until_its_placeholder_is_read) {
   const auto steps = [](const std::string& body) {
     const std::string text = header + body + "}\n";
     expect_right(text);
-    LoweredProgram p = value_or_throw(lower_graph(graph_of(text)));
+    LoweredProgram p = lowered(text);
     update_in_place(p);
     save_memory(p);
     return step_names(p);
@@ -240,7 +236,7 @@ TEST(Place, subgraphs) {
       "  %u, %v = cond(%c, [%m, %b]; then=@then, otherwise=@otherwise)\n  %w = mm(%b, %b)\n"
       "  %z = cat([%u, %v, %w])\n  return %z\n}\n";
   expect_right(text);
-  const Graph g = graph_of(text);
+  const Graph g = decomposed(text);
   const Places places = place_values(g);
   EXPECT_EQ(places.size(), 1u);
   EXPECT_TRUE(places.contains(g.find("w").v));
@@ -260,18 +256,18 @@ TEST(Place, in_a_loop) {
 
 // Parts don't wait for one another: each runs after what it reads.
 TEST(Place, parts_run_early_each_for_itself) {
-  LoweredProgram p = value_or_throw(lower_graph(
-      graph_of("graph @g(%a: input f32[64,64], %b: input f32[64,64]) {\n  %p = mm(%a, %a)\n"
-               "  %q = mm(%a, %p)\n  %x = sum(%q; dim=[0], keepdim=true)\n"
-               "  %y = sum(%b; dim=[0], keepdim=true)\n  %z = cat([%x, %y])\n"
-               "  %t = mm(%b, %b)\n  %u = mm(%t, %b)\n  %v = mm(%t, %u)\n  return %z, %v\n}\n")));
+  LoweredProgram p = lowered(
+      "graph @g(%a: input f32[64,64], %b: input f32[64,64]) {\n  %p = mm(%a, %a)\n"
+      "  %q = mm(%a, %p)\n  %x = sum(%q; dim=[0], keepdim=true)\n"
+      "  %y = sum(%b; dim=[0], keepdim=true)\n  %z = cat([%x, %y])\n"
+      "  %t = mm(%b, %b)\n  %u = mm(%t, %b)\n  %v = mm(%t, %u)\n  return %z, %v\n}\n");
   run_early(p);
   EXPECT_EQ(step_names(p), (Names{"p", "y", "q", "x", "t", "u", "v"}));
 }
 
 TEST(Place, a_part_takes_memory_of_the_whole_alone) {
   const auto peak = [](const std::string& body) {
-    const Graph g = graph_of("graph @g(%a: input f32[64,64]) {\n" + body + "}\n");
+    const Graph g = decomposed("graph @g(%a: input f32[64,64]) {\n" + body + "}\n");
     LoweredProgram p = value_or_throw(lower_graph(g));
     measure_memory(p);
     return p.arena_lower_bound;

@@ -5,20 +5,14 @@
 #include <algorithm>
 
 #include "lower/step_uses.h"
+#include "test/lower/lowered.h"
 #include "test/prepared.h"
-#include "test/random_inputs.h"
 
 namespace cleave {
 namespace {
 
-using test::core;
+using test::lowered;
 using test::parsed;
-
-LoweredProgram lowered(const std::string& text) {
-  Graph g = parsed(text);
-  value_or_throw(decompose_for_lowering(g, core()));
-  return value_or_throw(lower_graph(g));
-}
 
 using Names = std::vector<std::string>;
 
@@ -89,7 +83,7 @@ constexpr const char* training =
     "  %un = sub(%u, %gu)\n  %vn = sub(%v, %gv)\n"
     "  return %un -> %u, %vn -> %v\n}\n";
 
-TEST(RunEarly, an_update_runs_behind_the_last_read_of_its_gradient) {
+TEST(RunEarly, an_update_runs_after_the_last_read_of_its_gradient) {
   LoweredProgram p = lowered(training);
   update_in_place(p);
   EXPECT_EQ(step_names(p), (Names{"gu", "gv", "un", "vn"}));
@@ -119,7 +113,7 @@ TEST(RunEarly, nothing_is_written_into_a_placeholder_before_a_step_that_may_fail
   EXPECT_EQ(step_names(p), (Names{"gu", "p", "e", "un"}));
 }
 
-TEST(RunEarly, a_placeholder_is_written_behind_its_last_read) {
+TEST(RunEarly, a_placeholder_is_written_after_its_last_read) {
   LoweredProgram p = lowered(
       "graph @g(%u: param f32[64,64], %x: input f32[64,64]) {\n"
       "  %gu = mm(%x, %x)\n  %p = mm(%x, %u)\n  %q = mm(%p, %x)\n  %un = sub(%u, %gu)\n"

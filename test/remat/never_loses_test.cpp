@@ -1,4 +1,5 @@
 // What a budget chooses against the exact frontier alone, whose points are joined and planned here.
+// tests: whole_candidates.cpp cut/repeat_calls.cpp compile/stage_planner.cpp
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -30,12 +31,10 @@ int64_t least_of_sequences(BudgetFamily& family, int64_t room) {
   return least;
 }
 
-Compared compare(const Graph& joint, const MachineRates& rates = {}) {
+Compared compare(const Graph& joint) {
   Compared out;
-  CompileOptions options;
-  options.target.rates = rates;
-  const auto planner = std::make_shared<StagePlanner>(test::core(), options);
-  const Result<ExactCut> exact = ExactCut::of(joint, rates);
+  const auto planner = std::make_shared<StagePlanner>(test::core(), CompileOptions());
+  const Result<ExactCut> exact = ExactCut::of(joint, planner->rates());
   if (!exact.ok()) return out;
   BudgetFamily family = value_or_throw(BudgetFamily::make(joint, planner));
   value_or_throw(family.complete());

@@ -16,7 +16,7 @@
 namespace cleave::runtime {
 namespace {
 
-using test::FreeBytes, test::kernels_for, test::Layout, test::strides_of;
+using test::kernels_for, test::Layout, test::make_scratch, test::Scratch, test::strides_of;
 
 // [rows, columns] as X and as what X converts to, in equal layouts.
 template <class X, class S>
@@ -56,9 +56,7 @@ void expect_same_bits(DType stored, DType dtype, const Case& c) {
   EXPECT_TRUE(gemm_reads_as(stored, dtype));
   const Matrix<X, S> a(c.m, c.k, c.a, 1), b(c.k, c.n, c.b, 2);
   for (const GemmBlockKernel& kernel : kernels_for(dtype)) {
-    const int64_t bytes = kernel.scratch_bytes(c.m, c.n, c.k) / 64 * 64 + 64;
-    const std::unique_ptr<std::byte, FreeBytes> scratch(
-        static_cast<std::byte*>(std::aligned_alloc(64, static_cast<size_t>(bytes))));
+    const Scratch scratch = make_scratch(kernel.scratch_bytes(c.m, c.n, c.k));
     const auto product = [&](bool a_is_stored, bool b_is_stored) {
       std::vector<S> out(static_cast<size_t>(c.m * c.n));
       GemmBlock block{.c = out.data(),
@@ -123,9 +121,7 @@ TEST(GemmStored, ScaledSumsAreRoundedAtEachStep) {
     for (int64_t i = 0; i < n; ++i) scale.push_back(1.0f / static_cast<float>(3 + i));
     for (int64_t i = 0; i < n; ++i) bias.push_back(0.1f * static_cast<float>(i));
     for (const GemmBlockKernel& kernel : kernels) {
-      const int64_t bytes = kernel.scratch_bytes(m, n, k) / 64 * 64 + 64;
-      const std::unique_ptr<std::byte, FreeBytes> scratch(
-          static_cast<std::byte*>(std::aligned_alloc(64, static_cast<size_t>(bytes))));
+      const Scratch scratch = make_scratch(kernel.scratch_bytes(m, n, k));
       std::vector<float> out(m * n);
       kernel.run({.a = a.stored.data(),
                   .b = b.stored.data(),

@@ -161,26 +161,15 @@ Product make_product(const Case& c) {
   return p;
 }
 
-struct AlignedBytes {
-  explicit AlignedBytes(int64_t bytes)
-      : data(static_cast<std::byte*>(
-            std::aligned_alloc(64, static_cast<size_t>((bytes + 127) / 64 * 64)))) {}
-  ~AlignedBytes() { std::free(data); }
-  AlignedBytes(const AlignedBytes&) = delete;
-  AlignedBytes& operator=(const AlignedBytes&) = delete;
-  std::byte* data;
-};
-
 std::vector<std::byte> run(const Gemm& gemm, const Product& p, Executor& executor) {
   const int64_t elements = p.spec.batch * p.spec.m * p.spec.n;
   std::vector<std::byte> c(static_cast<size_t>(elements * size_of(p.spec.dtype)), std::byte{0x5a});
-  const AlignedBytes scratch(gemm.scratch_bytes());
-  std::memset(scratch.data, 0xff, static_cast<size_t>(gemm.scratch_bytes()));  // NaN
-  std::memset(scratch.data + gemm.scratch_bytes(), 0x77, 64);
+  const test::Scratch scratch = test::make_scratch(gemm.scratch_bytes());
+  std::memset(scratch.get() + gemm.scratch_bytes(), 0x77, 64);
   gemm.run(p.a.bytes.data(), p.b.bytes.data(), p.spec.has_c_in ? p.c_in.bytes.data() : nullptr,
-           c.data(), scratch.data, executor);
+           c.data(), scratch.get(), executor);
   for (int i = 0; i < 64; ++i)
-    EXPECT_EQ(scratch.data[gemm.scratch_bytes() + i], std::byte{0x77}) << "scratch overrun";
+    EXPECT_EQ(scratch.get()[gemm.scratch_bytes() + i], std::byte{0x77}) << "scratch overrun";
   return c;
 }
 
@@ -384,8 +373,8 @@ TEST(Gemm, NotANumberAndInfinityPassThrough) {
   float c[2] = {5, 5};
   auto gemm =
       value_or_throw(Gemm::make({.m = 2, .n = 1, .k = 2, .a_row = 2, .b_row = 1}, Target::here()));
-  const AlignedBytes scratch(gemm->scratch_bytes());
-  gemm->run(a, b, nullptr, c, scratch.data, *make_thread_pool(1));
+  const test::Scratch scratch = test::make_scratch(gemm->scratch_bytes());
+  gemm->run(a, b, nullptr, c, scratch.get(), *make_thread_pool(1));
   EXPECT_EQ(c[0], infinity);
   EXPECT_TRUE(std::isnan(c[1]));
 }
@@ -396,8 +385,8 @@ TEST(Gemm, HalvesAreSummedInF32AndRoundedOnce) {
   Bf16 c;
   auto gemm = value_or_throw(Gemm::make(
       {.dtype = DType::bf16, .m = 1, .n = 1, .k = 3, .a_row = 3, .b_row = 1}, Target::here()));
-  const AlignedBytes scratch(gemm->scratch_bytes());
-  gemm->run(a.data(), b.data(), nullptr, &c, scratch.data, *make_thread_pool(1));
+  const test::Scratch scratch = test::make_scratch(gemm->scratch_bytes());
+  gemm->run(a.data(), b.data(), nullptr, &c, scratch.get(), *make_thread_pool(1));
   EXPECT_EQ(static_cast<float>(c), 258.0f);
 }
 
@@ -441,9 +430,9 @@ TEST(Gemm, AllocatesNothing) {
     const Product p = make_product({.dtype = dtype, .m = 300, .n = 384, .k = 128});
     const auto gemm = value_or_throw(Gemm::make(p.spec, Target::here()));
     std::vector<std::byte> c(static_cast<size_t>(300 * 384 * size_of(dtype)));
-    const AlignedBytes scratch(gemm->scratch_bytes());
+    const test::Scratch scratch = test::make_scratch(gemm->scratch_bytes());
     const auto step = [&] {
-      gemm->run(p.a.bytes.data(), p.b.bytes.data(), nullptr, c.data(), scratch.data, *pool);
+      gemm->run(p.a.bytes.data(), p.b.bytes.data(), nullptr, c.data(), scratch.get(), *pool);
     };
     step();
     AllocWatch watch;
@@ -461,12 +450,12 @@ TEST(GemmBlock, EveryInstructionSetAgreesOnIntegers) {
   const Product p = make_product({.m = 31, .n = 45, .k = 300});
   std::vector<std::vector<float>> results;
   for (const GemmBlockKernel& kernel : test::kernels_for(DType::f32)) {
-    const AlignedBytes scratch(kernel.scratch_bytes(31, 45, 300));
+    const test::Scratch scratch = test::make_scratch(kernel.scratch_bytes(31, 45, 300));
     std::vector<float> c(31 * 45);
     kernel.run({.a = p.a.bytes.data(),
                 .b = p.b.bytes.data(),
                 .c = c.data(),
-                .scratch = scratch.data,
+                .scratch = scratch.get(),
                 .m = 31,
                 .n = 45,
                 .k = 300,
@@ -503,7 +492,7 @@ TEST(GemmBlock, PanelsMayComeFromASource) {
   for (const auto& [m, n, k] : {std::array<int64_t, 3>{3, 200, 40}, {70, 77, 600}, {130, 256, 1}}) {
     const Product p = make_product({.m = m, .n = n, .k = k, .has_c_in = true});
     const GemmBlockKernel kernel = gemm_block_kernel(DType::f32, Target::here().set);
-    const AlignedBytes scratch(kernel.scratch_bytes(m, n, k));
+    const test::Scratch scratch = test::make_scratch(kernel.scratch_bytes(m, n, k));
     const int64_t first = n / 3;  // the block has the columns from here on
     const auto at = [&](const Operand& x) {
       return reinterpret_cast<const float*>(x.bytes.data());
@@ -512,7 +501,7 @@ TEST(GemmBlock, PanelsMayComeFromASource) {
     GemmBlock block{.a = at(p.a),
                     .b = at(p.b) + first,
                     .c_in = at(p.c_in) + first,
-                    .scratch = scratch.data,
+                    .scratch = scratch.get(),
                     .m = m,
                     .n = n - first,
                     .k = k,

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "test/runtime/gemm_kernels.h"
+
 namespace cleave::runtime {
 namespace {
 
@@ -15,9 +17,7 @@ std::vector<float> called(const LibraryFunction& f, std::vector<const void*> in,
   void* at[max_library_operands] = {};
   for (size_t k = 0; k < in.size(); ++k) at[k] = const_cast<void*>(in[k]);
   at[result] = out.data();
-  std::vector<std::byte> memory(static_cast<size_t>(f.scratch_bytes()) + 64);
-  const auto begin = reinterpret_cast<uintptr_t>(memory.data());
-  f.call(at, memory.data() + (64 - begin % 64), *make_thread_pool(1));
+  f.call(at, test::make_scratch(f.scratch_bytes()).get(), *make_thread_pool(1));
   return out;
 }
 

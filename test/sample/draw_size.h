@@ -14,7 +14,7 @@ struct Threshold {
   std::string file;
 };
 // Those that a size can meet, by value, as the build finds them in the sources
-// (cmake/CleaveThresholds.cmake).
+// (cmake/write_thresholds.cmake).
 const std::vector<Threshold>& thresholds();
 
 // A size in [least, most]. The larger `most`, the more of the thresholds can be met.

@@ -2,13 +2,13 @@
 // BUDGETS budgets between its least and its largest peak, with interpreted kernels, each tenth by
 // the compiler; each with options of its own (run_choice.h), each third as a step without tangents,
 // each fourth with strides. A graph with a violation is written to FOLDER as wrong_SEED.clv with
-// its inputs.
-// Exit status: 0 nothing is violated, 1 something is.
+// its inputs. Exit status: 0 nothing is violated, 1 something is, 2 it can't run.
 #include <chrono>
 
 #include "ir/text.h"
 #include "op/registry.h"
 #include "test/sample/check_budgets.h"
+#include "test/sample/program/main.h"
 #include "test/sample/save_graph.h"
 #include "test/sample/strided_graph.h"
 
@@ -35,8 +35,9 @@ void one(const OpRegistry& ops, uint64_t seed, const std::vector<double>& parts,
     r = std::move(step.r);
     forward_results = step.forward_results;
   }
-  const Result<BudgetVerdict> v = check_budgets(r, ops, parts, choice, forward_results);
-  if (!v.ok() && v.failure().kind == ErrorKind::unsupported) {
+  const Result<BudgetVerdict> v =
+      caught([&] { return check_budgets(r, ops, parts, choice, forward_results); });
+  if (!v.ok() && is_unsupported(v.failure())) {
     ++totals.unsupported;
     return;
   }
@@ -54,18 +55,18 @@ void one(const OpRegistry& ops, uint64_t seed, const std::vector<double>& parts,
   totals.masks += v->masks;
 }
 
-int run(int argc, char** argv) {
-  const uint64_t n = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 100;
-  const uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0;
-  const int budgets = std::max(2, argc > 3 ? std::atoi(argv[3]) : 5);
+int run(const Arguments& given) {
+  const uint64_t n = given.number(1, "N", 100), seed = given.number(2, "SEED", 0);
+  const uint64_t budgets = std::max<uint64_t>(2, given.number(3, "BUDGETS", 5));
   std::vector<double> parts;
-  for (int k = 0; k < budgets; ++k)
+  for (uint64_t k = 0; k < budgets; ++k)
     parts.push_back(static_cast<double>(k) / static_cast<double>(budgets - 1));
-  const std::string folder = argc > 4 ? argv[4] : "build/wrong_graphs";
+  const std::string folder = given.text(4, "build/wrong_graphs");
   const OpRegistry ops = value_or_throw(core_ops());
   Totals t;
   const auto start = std::chrono::steady_clock::now();
-  for (uint64_t k = 0; k < n; ++k) one(ops, seed + k, parts, folder, t);
+  for (uint64_t k = seed; k < seed + n; ++k)
+    t.wrong += failures(fmt::format("seed {}", k), [&] { one(ops, k, parts, folder, t); });
   const std::chrono::duration<double> s = std::chrono::steady_clock::now() - start;
   fmt::print(
       "{} graphs from seed {} ({} under autocast), {} budgets, in {:.0f} s: {} programs run, {} of "
@@ -79,10 +80,5 @@ int run(int argc, char** argv) {
 }  // namespace cleave::random
 
 int main(int argc, char** argv) {
-  try {
-    return cleave::random::run(argc, argv);
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "fuzz_budgets: {}\n", e.what());
-    return 2;
-  }
+  return cleave::random::exit_status(argc, argv, cleave::random::run);
 }

@@ -5,7 +5,7 @@
 // the passes in front of gradients. Each fifth seed is in mixed precision, each fifth has strides;
 // in each fourth, whatever can be computed again instead of kept is. A graph that differs is
 // reduced and written to FOLDER as wrong_SEED.clv with its inputs. Exit status: 0 none differs,
-// 1 some do.
+// 1 some do, 2 it can't run.
 #include <chrono>
 
 #include "grad/grad.h"
@@ -16,7 +16,7 @@
 #include "remat/cheap_remat.h"
 #include "test/sample/branch_graph.h"
 #include "test/sample/check_graph.h"
-#include "test/sample/program/argument.h"
+#include "test/sample/program/main.h"
 #include "test/sample/reduce_graph.h"
 #include "test/sample/sample_call.h"
 #include "test/sample/save_graph.h"
@@ -99,41 +99,37 @@ void one(const OpRegistry& ops, uint64_t seed, const std::string& folder, Totals
   ++totals.graphs;
   totals.shipping += ships;
   totals.nodes += static_cast<int64_t>(r.g.node_count());
-  const Result<Verdict> verdict = check_graph(r, ops, choice);
-  if (!verdict.ok()) {
-    if (verdict.failure().kind != ErrorKind::unsupported)
-      fmt::print("seed {}: {}\n", seed, verdict.failure().message);
-    ++(verdict.failure().kind == ErrorKind::unsupported ? totals.unsupported : totals.wrong);
-    return;
+  const auto verdict_of = [&](const RandomGraph& g) {
+    return caught([&] { return check_graph(g, ops, choice); });
+  };
+  const auto wrong_of = [](const Result<Verdict>& v) {
+    return v.ok() ? v->difference : is_unsupported(v.failure()) ? "" : v.failure().message;
+  };
+  const Result<Verdict> verdict = verdict_of(r);
+  if (verdict.ok()) {
+    totals.elements += verdict->elements;
+    totals.left_open += verdict->left_open;
   }
-  totals.elements += verdict->elements;
-  totals.left_open += verdict->left_open;
-  if (verdict->difference.empty()) return;
+  const std::string wrong = wrong_of(verdict);
+  totals.unsupported += !verdict.ok() && wrong.empty();
+  if (wrong.empty()) return;
   ++totals.wrong;
-  const RandomGraph small = reduced(r, [&](const RandomGraph& g) {
-    const Result<Verdict> v = check_graph(g, ops, choice);
-    return v.ok() && !v->difference.empty();
-  });
+  fmt::print("seed {}, {}: {}\n", seed, choice.text(), wrong);
+  const RandomGraph small =
+      reduced(r, [&](const RandomGraph& g) { return !wrong_of(verdict_of(g)).empty(); });
   save_graph(small, folder, seed);
-  const Result<Verdict> again = check_graph(small, ops, choice);
-  fmt::print("seed {}, {}: {}\n{}\n", seed, choice.text(),
-             again.ok() ? again->difference : again.failure().message, print(small.g));
+  fmt::print("reduced: {}\n{}\n", wrong_of(verdict_of(small)), print(small.g));
   std::fflush(stdout);
 }
 
-int run(int argc, char** argv) {
-  const uint64_t n = argc > 1 ? number(argv[1], "N") : 100;
-  const uint64_t seed = argc > 2 ? number(argv[2], "SEED") : 0;
-  const std::string folder = argc > 3 ? argv[3] : "build/wrong_graphs";
+int run(const Arguments& given) {
+  const uint64_t n = given.number(1, "N", 100), seed = given.number(2, "SEED", 0);
+  const std::string folder = given.text(3, "build/wrong_graphs");
   const OpRegistry ops = value_or_throw(core_ops());
   Totals totals;
   const auto start = std::chrono::steady_clock::now();
-  for (uint64_t k = seed; k < seed + n; ++k) try {
-      one(ops, k, folder, totals);
-    } catch (const Error& e) {  // of the generator, or of what is made of its graphs
-      ++totals.wrong;
-      fmt::print("seed {}: {}\n", k, e.what());
-    }
+  for (uint64_t k = seed; k < seed + n; ++k)
+    totals.wrong += failures(fmt::format("seed {}", k), [&] { one(ops, k, folder, totals); });
   const std::chrono::duration<double> s = std::chrono::steady_clock::now() - start;
   fmt::print(
       "{} graphs from seed {} ({} of branches, {} as shipped, {} with a symbolic size, {} under "
@@ -150,10 +146,5 @@ int run(int argc, char** argv) {
 }  // namespace cleave::random
 
 int main(int argc, char** argv) {
-  try {
-    return cleave::random::run(argc, argv);
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "{}\n", e.what());
-    return 1;
-  }
+  return cleave::random::exit_status(argc, argv, cleave::random::run);
 }

@@ -2,17 +2,14 @@
 // alone), rewritten and compared with what they were, by the oracle, forward and backward; round by
 // round, one of each case, until each rule has matched in N of them, but 20 N rounds at the most.
 // Prints in how many each rule matched, ! where in fewer than N. Exit status: 0 none differs, 1
-// some do.
-#include <fmt/format.h>
-
+// some do, 2 it can't run.
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <map>
 
 #include "ir/text.h"
 #include "op/registry.h"
 #include "test/sample/pass_instance.h"
+#include "test/sample/program/main.h"
 
 namespace cleave::random {
 namespace {
@@ -52,11 +49,16 @@ Totals check_rules(const PassRow& row, const OpRegistry& ops, int64_t n, uint64_
     cases.push_back(value_or_throw(parse(c.before, pass.name, ops)).main);
   Totals totals;
   for (int64_t round = 0; round < 20 * n && !is_enough(pass, totals, n); ++round, ++seed)
-    for (const Graph& g : cases) check_instance(row, pass, g, ops, seed, totals);
+    for (const Graph& g : cases)
+      totals.wrong += failures(fmt::format("{}: seed {}", pass.name, seed),
+                               [&] { check_instance(row, pass, g, ops, seed, totals); });
   return totals;
 }
 
-int run(int64_t n, uint64_t seed, const std::string& only) {
+int run(const Arguments& given) {
+  const auto n = static_cast<int64_t>(given.number(1, "N", 100));
+  const uint64_t seed = given.number(2, "SEED", 0);
+  const std::string only = given.text(3, "");
   const OpRegistry ops = value_or_throw(core_ops());
   int64_t instances = 0, wrong = 0;
   for (const PassRow& row : pass_table()) {
@@ -81,12 +83,5 @@ int run(int64_t n, uint64_t seed, const std::string& only) {
 }  // namespace cleave::random
 
 int main(int argc, char** argv) {
-  try {
-    return cleave::random::run(argc > 1 ? std::atol(argv[1]) : 100,
-                               argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0,
-                               argc > 3 ? argv[3] : "");
-  } catch (const cleave::Error& e) {
-    fmt::print(stderr, "{}\n", e.what());
-    return 1;
-  }
+  return cleave::random::exit_status(argc, argv, cleave::random::run);
 }
