@@ -6,7 +6,7 @@
 //   out.text();                          // {"name":"gpt","steps":3,"losses":[2.5]}
 //
 // Members keep their order. nlohmann::json writes the numbers and strings; only json.cpp includes
-// it, whose templates are slow to compile. Not for reading: import/ and tool/ use simdjson.
+// it, as its templates are slow to compile. Not for reading: import/ and tool/ use simdjson.
 #pragma once
 #include <concepts>
 #include <cstdint>

@@ -1,8 +1,9 @@
 #include "base/target_file.h"
 
 #include <array>
+#include <cerrno>
 #include <charconv>
-#include <cmath>
+#include <cstring>
 #include <fstream>
 #include <set>
 #include <vector>
@@ -64,14 +65,10 @@ Status read_field(std::string_view name, std::string_view value, Target& into) {
       into.rates.*f.rate = *rate;
       return {};
     }
-  return user_error("`{}` is no name of a target file, expected set, {}", name.substr(0, 40),
-                    fmt::join(
-                        [] {
-                          std::vector<std::string_view> names;
-                          for (const Field& f : fields) names.push_back(f.name);
-                          return names;
-                        }(),
-                        ", "));
+  std::vector<std::string_view> names = {"set"};
+  for (const Field& f : fields) names.push_back(f.name);
+  return user_error("`{}` is no name of a target file, expected {}", name.substr(0, 40),
+                    fmt::join(names, ", "));
 }
 
 }  // namespace

@@ -150,10 +150,7 @@ PartitionNetwork Builder::number() {
         node = PartitionNetwork::never;
         from = from_source;
         break;
-      case Side::always:
-        node = PartitionNetwork::always;
-        net_.fixed_cost += g_.cost[index(n)];
-        break;
+      case Side::always: node = PartitionNetwork::always; break;
     }
     for (int32_t v = first_result(n); v < end_result(n); ++v) number_value(v, from);
   }

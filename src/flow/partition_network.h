@@ -11,8 +11,7 @@
 //
 // Smaller, with the same cuts: a value needs no node of its own when it has one reader or when the
 // backward reads it; calls and values whose side is fixed (pinned; must be recomputed; of no use)
-// are taken out, and what they fix goes into `fixed_cost` and the demands. The
-// nodes are numbered along the arcs.
+// are taken out, and what they fix goes into the demands. The nodes are numbered along the arcs.
 #pragma once
 #include <optional>
 
@@ -26,7 +25,6 @@ struct PartitionNetwork {
 
   TradeNetwork trade;
   std::vector<int32_t> node_of_call;  // a node, or never, or always
-  int64_t fixed_cost = 0;             // of the calls that are always recomputed
 };
 
 // What one choice takes and costs.

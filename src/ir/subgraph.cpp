@@ -1,6 +1,5 @@
 #include "ir/subgraph.h"
 
-#include <algorithm>
 #include <map>
 
 #include "ir/print.h"
@@ -81,18 +80,6 @@ Status rewrite_subgraphs(Graph& g, const std::function<Result<bool>(Graph&)>& ch
   const Result<bool> changed = Rewriter(change).visit(g);
   if (!changed.ok()) return Failure(changed.failure());
   return {};
-}
-
-std::string fresh_graph_name(const Graph& g, const std::string& stem) {
-  const std::vector<GraphRef> known = subgraphs_in_order(g, {});
-  const auto taken = [&](const std::string& name) {
-    return name == g.name() || std::any_of(known.begin(), known.end(), [&](const GraphRef& sub) {
-             return sub->name() == name;
-           });
-  };
-  std::string name = stem;
-  for (int k = 1; taken(name); ++k) name = fmt::format("{}_{}", stem, k);
-  return name;
 }
 
 void collect_symbols(const AttrValue& v, std::vector<std::string>& symbols) {

@@ -24,9 +24,6 @@ Trait traits_of(const Node& node);
 // If it returns true (changed), the nodes refer to the copy: all of them to the same one.
 Status rewrite_subgraphs(Graph& g, const std::function<Result<bool>(Graph&)>& change);
 
-// A name derived from `stem` that no graph reachable from g has.
-std::string fresh_graph_name(const Graph& g, const std::string& stem);
-
 // Adds the symbols that an attribute mentions, including those of a subgraph, each once, in order.
 void collect_symbols(const AttrValue& v, std::vector<std::string>& symbols);
 

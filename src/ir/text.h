@@ -19,8 +19,6 @@ enum class Naming { own, canonical };
 // interface.
 std::string print(const Graph& g, Naming naming = Naming::own);
 std::string print(const Program& p, Naming naming = Naming::own);
-// The first line of a file; it may be omitted.
-constexpr std::string_view clv_version_line = "clv 1\n";
 // One node as a line without indentation, for error messages.
 std::string print_node(const Graph& g, NodeId n);
 // "must_save", ...

@@ -35,9 +35,9 @@ struct SearchOptions {
 struct FoundSequence {
   std::vector<TaskId> steps;
   int64_t peak = 0, time = 0;
-  bool met =
-      false;  // peak <= limit; the least time then, else the least peak seen (order_only: the
-              // least sum above the limit)
+  // peak <= limit; the least time then, else the least peak seen (order_only: the least sum above
+  // the limit).
+  bool met = false;
 };
 
 // `start` must be valid. Never worse than `start`. O(moves * (operands * users + sqrt(steps))).

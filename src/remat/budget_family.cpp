@@ -230,8 +230,7 @@ Result<size_t> BudgetFamily::choose(const MemoryBudget& budget) {
   CLEAVE_TRY(const StepTasks::Bound bound, lower_bound());
   return user_error(
       "a memory budget of {} ({} B) is below the least peak found, {} B; no program takes less "
-      "than "
-      "{} B, where {} are placeholders and the rest is alive at {}. Give at least {} B.",
+      "than {} B, where {} are placeholders and the rest is alive at {}. Give at least {} B.",
       budget.text(), room, least, bound.bytes, steps_->placeholder_bytes, bound.by, least);
 }
 

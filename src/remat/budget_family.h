@@ -88,7 +88,7 @@ class BudgetFamily {
   std::vector<plan::TaskId> start_, last_;  // of the levels: their order, and the level above
   size_t forward_results_;
   int64_t top_ = 0, bottom_ = 0;  // modelled peaks between which the levels lie
-  int budget_level_ = 0;          // the last one climbed
+  int budget_level_ = 0;          // the last one searched
   bool is_complete_ = false;
 };
 

@@ -110,7 +110,7 @@ class Checker {
     if (verdict_.violation.empty()) verdict_.violation = std::move(what);
   }
 
-  // A family that has climbed no farther than the budgets so far, the largest first, chooses what
+  // A family that has searched no farther than the budgets so far, the largest first, chooses what
   // the complete one does.
   Status check_lazy_choices(const Graph& prepared, const std::vector<int64_t>& budgets) {
     CLEAVE_TRY(BudgetFamily lazy, family_of(prepared));

@@ -19,8 +19,8 @@ namespace {
 
 class Varying {
  public:
-  Varying(const Graph& from, const OpRegistry& ops, uint64_t seed, const InstanceOptions& options)
-      : from_(from), ops_(ops), rng_(seed), options_(options) {}
+  Varying(const Graph& from, const OpRegistry& ops, uint64_t seed)
+      : from_(from), ops_(ops), rng_(seed) {}
 
   Result<Graph> run() {
     draw_dtype();
@@ -117,7 +117,7 @@ class Varying {
     CLEAVE_TRY(const NodeId made, to_.add_node(std::move(spec)));
     for (uint32_t k = 0; k < node.output_count; ++k) {
       map_[node.out(k).v] = to_.node(made).out(k);
-      if (options_.other_readers && chance(4)) also_.push_back(to_.node(made).out(k));
+      if (chance(4)) also_.push_back(to_.node(made).out(k));
     }
     return {};
   }
@@ -142,7 +142,6 @@ class Varying {
   const Graph& from_;
   const OpRegistry& ops_;
   std::mt19937_64 rng_;
-  InstanceOptions options_;
   Graph to_{"main"};
   DType dtype_ = DType::f32;
   std::map<int64_t, int64_t> size_;
@@ -248,7 +247,7 @@ Result<RandomGraph> pass_instance(const Graph& golden, const OpRegistry& ops, ui
                                   const InstanceOptions& options) {
   constexpr int tries = 20;
   for (int k = 0; k < tries; ++k) {
-    Result<Graph> g = Varying(golden, ops, seed * tries + static_cast<uint64_t>(k), options).run();
+    Result<Graph> g = Varying(golden, ops, seed * tries + static_cast<uint64_t>(k)).run();
     if (!g.ok() || !verify(*g).ok()) continue;
     Result<RandomGraph> r = with_inputs(*std::move(g), options.open_rows);
     if (r.ok()) return r;

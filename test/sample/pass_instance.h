@@ -17,8 +17,7 @@
 namespace cleave::random {
 
 struct InstanceOptions {
-  bool other_readers = true;  // false: only what leaves a match a match
-  bool open_rows = false;     // no mask closes a row altogether
+  bool open_rows = false;  // no mask closes a row altogether
 };
 
 // An instance of the case; the case itself where no variation of it can be made.
