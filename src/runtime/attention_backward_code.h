@@ -9,45 +9,6 @@
 //
 // With dropout, the factors f: P f in dV, (value @ dout) f in dS.
 
-class BackwardScratch {
- public:
-  BackwardScratch(const AttentionBackwardSpec& spec, bool has_dquery, void* scratch) {
-    Take take(scratch);
-    const AttentionSpec& f = spec.forward;
-    const int64_t block = at_most(block_columns, f.columns), groups = (block + mr - 1) / mr;
-    const int64_t width = rounded(f.width, lanes), value_width = rounded(f.value_width, lanes);
-    keys = take(groups * key_group_floats(f.width));
-    values = take(groups * key_group_floats(f.value_width));
-    key_rows = take(block * width);
-    dkeys = take(block * width);
-    dvalues = take(block * value_width);
-    const int64_t rows = at_most(query_block, rounded(f.rows, nr));
-    queries = take(rows * width);
-    douts = take(rows * value_width);
-    query_panel = take(nr * f.width);
-    dout_panel = take(nr * f.value_width);
-    weights = take(block * query_block);
-    dscores = take(block * query_block);
-    factors = take(f.dropout_p > 0 ? block * query_block : 0);
-    own = take(f.key_group * f.rows);
-    dqueries = take(has_dquery ? f.key_group * f.rows * width : 0);
-    bytes = take.bytes();
-  }
-  float *keys, *values, *key_rows, *dkeys, *dvalues, *queries, *douts, *query_panel, *dout_panel;
-  float *weights, *dscores, *factors, *own, *dqueries;
-  int64_t bytes;
-};
-
-// Whether dquery can take the sums itself.
-inline bool sums_in_dquery(const AttentionBackwardSpec& spec) {
-  return spec.forward.dtype == DType::f32 && spec.dquery.column == 1 &&
-         spec.forward.width % lanes == 0;
-}
-
-inline int64_t backward_scratch(const AttentionBackwardSpec& spec) {
-  return BackwardScratch(spec, !sums_in_dquery(spec), nullptr).bytes;
-}
-
 inline void clear(float* x, int64_t count) {
   for (int64_t i = 0; i < count; ++i) x[i] = 0;
 }
@@ -67,7 +28,7 @@ class BackwardBlock {
   BackwardBlock(const AttentionBackwardSpec& spec, const AttentionBackward& at,
                 const AttentionRange& columns, float* partial, void* scratch)
       : spec_(spec), f_(spec.forward), at_(at), columns_(columns), partial_(partial),
-        have_(spec, !sums_in_dquery(spec), scratch), width_(rounded(f_.width, lanes)),
+        have_(sizes, spec, scratch), width_(rounded(f_.width, lanes)),
         value_width_(rounded(f_.value_width, lanes)) {
     if (f_.dropout_p > 0) drop_ = dropout_of(f_, at.in);
   }
@@ -76,7 +37,7 @@ class BackwardBlock {
     for (int64_t g = 0; g < f_.key_group; ++g) begin(g);
     for (int64_t key = 0; key < columns_.count; key += block_columns)
       add_block(columns_.first + key, at_most(block_columns, columns_.count - key));
-    if (!spec_.wants_dquery || partial_ != nullptr || sums_in_dquery(spec_)) return;
+    if (!spec_.wants_dquery || partial_ != nullptr || sizes.sums_in_dquery(spec_)) return;
     for (int64_t g = 0; g < f_.key_group; ++g) {
       const Sums dq = dquery_of(g, 0);
       store_rows(dq.at, dq.row, f_.rows, f_.width, spec_.dquery,
@@ -93,7 +54,7 @@ class BackwardBlock {
 
   // Where the gradient of a query is summed.
   Sums dquery_of(int64_t g, int64_t query) const {
-    if (partial_ == nullptr && sums_in_dquery(spec_))
+    if (partial_ == nullptr && sizes.sums_in_dquery(spec_))
       return {head_of<float>(at_.dquery, spec_.dquery, columns_.batch, head(g)) +
                   query * spec_.dquery.row,
               spec_.dquery.row};
@@ -192,10 +153,10 @@ class BackwardBlock {
     float *weights = have_.weights + p, *dscores = have_.dscores + p;
     for (int64_t k = 0; k < keys; k += mr) {
       const int64_t rows = at_most(mr, keys - k);
-      sum_rows<KeysForm>(rows, nr, f_.width, have_.keys + k / mr * key_group_floats(f_.width),
+      sum_rows<KeysForm>(rows, nr, f_.width, have_.keys + k / mr * sizes.group_floats(f_.width),
                          {have_.query_panel, nr}, weights + k * query_block, query_block, false);
       sum_rows<KeysForm>(rows, nr, f_.value_width,
-                         have_.values + k / mr * key_group_floats(f_.value_width),
+                         have_.values + k / mr * sizes.group_floats(f_.value_width),
                          {have_.dout_panel, nr}, dscores + k * query_block, query_block, false);
     }
     const ScoreTile tile{weights, query_block, columns_.batch, head(g), query, queries, key, keys};

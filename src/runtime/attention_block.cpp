@@ -2,11 +2,23 @@
 #include "runtime/attention_block.h"
 
 namespace cleave::runtime {
+namespace {
+
+const AttentionKernels& kernels_of(InstructionSet set) {
+  if (set >= InstructionSet::avx512) return attention_kernels_avx512;
+  if (set >= InstructionSet::avx2) return attention_kernels_avx2;
+  return attention_kernels_plain;
+}
+
+}  // namespace
 
 AttentionKernel attention_kernel(DType dtype, InstructionSet set) {
-  if (set >= InstructionSet::avx512) return attention_kernel_avx512(dtype);
-  if (set >= InstructionSet::avx2) return attention_kernel_avx2(dtype);
-  return attention_kernel_plain(dtype);
+  switch (dtype) {
+    case DType::f32: return kernels_of(set).f32;
+    case DType::bf16: return kernels_of(set).bf16;
+    case DType::f16: return kernels_of(set).f16;
+    default: return {};
+  }
 }
 
 }  // namespace cleave::runtime

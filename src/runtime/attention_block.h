@@ -12,6 +12,7 @@
 #pragma once
 #include "cleave/target.h"
 #include "library/attention_spec.h"
+#include "runtime/attention_scratch.h"
 
 namespace cleave::runtime {
 
@@ -46,29 +47,35 @@ struct AttentionRange {
   int64_t batch = 0, head = 0, first = 0, count = 0;
 };
 
-struct AttentionKernel {
+struct AttentionKernel : AttentionSizes {
   void (*forward)(const AttentionSpec& spec, const AttentionForward& at, const AttentionRange& rows,
                   void* scratch) = nullptr;
-  int64_t (*forward_scratch)(const AttentionSpec& spec, int64_t rows) = nullptr;
   // dkey and dvalue of the columns. The gradient of the queries that read them goes to dquery where
   // `partial` is null, else as f32 [key_group,rows,width rounded up to lanes] to `partial`.
   void (*backward)(const AttentionBackwardSpec& spec, const AttentionBackward& at,
                    const AttentionRange& columns, float* partial, void* scratch) = nullptr;
-  int64_t (*backward_scratch)(const AttentionBackwardSpec& spec) = nullptr;
   // Adds up `parts` partial gradients of one head, `apart` floats from each other, into dquery.
   void (*sum_partial)(const AttentionBackwardSpec& spec, void* dquery, const AttentionRange& head,
                       const float* partial, int64_t parts, int64_t apart) = nullptr;
-  int64_t panel = 0;          // queries
-  int64_t block_columns = 0;  // keys
-  int64_t lanes = 0;
+
+  int64_t forward_scratch(const AttentionSpec& spec, int64_t rows) const {
+    return ForwardScratch(*this, spec, rows, nullptr).bytes;
+  }
+  int64_t backward_scratch(const AttentionBackwardSpec& spec) const {
+    return BackwardScratch(*this, spec, nullptr).bytes;
+  }
 };
 
 // The fastest for processors with this set; forward is null for what is not f32, bf16 or f16.
 AttentionKernel attention_kernel(DType dtype, InstructionSet set);
 
-// One for each instruction set; forward is null where it wasn't compiled in.
-AttentionKernel attention_kernel_avx512(DType dtype);
-AttentionKernel attention_kernel_avx2(DType dtype);
-AttentionKernel attention_kernel_plain(DType dtype);
+// Those of one instruction set; forward is null where it wasn't compiled in. They are data, not
+// functions: these would be compiled for processors on which a program is only planned for.
+struct AttentionKernels {
+  AttentionKernel f32, bf16, f16;
+};
+extern const AttentionKernels attention_kernels_avx512;
+extern const AttentionKernels attention_kernels_avx2;
+extern const AttentionKernels attention_kernels_plain;
 
 }  // namespace cleave::runtime

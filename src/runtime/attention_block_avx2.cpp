@@ -21,13 +21,13 @@ namespace {
 
 }  // namespace
 
-AttentionKernel attention_kernel_avx2(DType dtype) { return kernel_for(dtype); }
+constinit const AttentionKernels attention_kernels_avx2 = all_kernels();
 
 }  // namespace cleave::runtime
 
 #include "runtime/target_end.h"
 #else
 namespace cleave::runtime {
-AttentionKernel attention_kernel_avx2(DType) { return {}; }
+constinit const AttentionKernels attention_kernels_avx2 = {};
 }  // namespace cleave::runtime
 #endif

@@ -14,22 +14,12 @@
 #include "runtime/attention_backward_code.h"
 
 template <class S>
-AttentionKernel attention_kernel_of() {
-  return {.forward = forward_block<S>,
-          .forward_scratch = forward_scratch,
-          .backward = backward_block<S>,
-          .backward_scratch = backward_scratch,
-          .sum_partial = sum_partial<S>,
-          .panel = nr,
-          .block_columns = block_columns,
-          .lanes = lanes};
+consteval AttentionKernel attention_kernel_of() {
+  return {sizes, forward_block<S>, backward_block<S>, sum_partial<S>};
 }
 
-inline AttentionKernel kernel_for(DType dtype) {
-  switch (dtype) {
-    case DType::f32: return attention_kernel_of<float>();
-    case DType::bf16: return attention_kernel_of<Bf16>();
-    case DType::f16: return attention_kernel_of<F16>();
-    default: return {};
-  }
+consteval AttentionKernels all_kernels() {
+  return {.f32 = attention_kernel_of<float>(),
+          .bf16 = attention_kernel_of<Bf16>(),
+          .f16 = attention_kernel_of<F16>()};
 }

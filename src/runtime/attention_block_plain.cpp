@@ -18,6 +18,6 @@ namespace {
 
 }  // namespace
 
-AttentionKernel attention_kernel_plain(DType dtype) { return kernel_for(dtype); }
+constinit const AttentionKernels attention_kernels_plain = all_kernels();
 
 }  // namespace cleave::runtime

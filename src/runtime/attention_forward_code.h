@@ -9,36 +9,12 @@
 //       out += s^T @ value
 //   out / sum      top + log(sum)
 
-class ForwardScratch {
- public:
-  ForwardScratch(const AttentionSpec& spec, int64_t rows, void* scratch) {
-    Take take(scratch);
-    const int64_t queries = rounded(rows, nr), block = at_most(block_columns, spec.columns);
-    keys = take((block + mr - 1) / mr * key_group_floats(spec.width));
-    values = take(block * rounded(spec.value_width, lanes));
-    row_copies = take(nr * rounded(spec.width, lanes));
-    panels = take(queries * spec.width);
-    out = take(queries * rounded(spec.value_width, lanes));
-    top = take(queries);
-    sum = take(queries);
-    scores = take(block * nr);
-    factors = take(spec.dropout_p > 0 ? block * nr : 0);
-    bytes = take.bytes();
-  }
-  float *keys, *values, *row_copies, *panels, *out, *top, *sum, *scores, *factors;
-  int64_t bytes;
-};
-
-inline int64_t forward_scratch(const AttentionSpec& spec, int64_t rows) {
-  return ForwardScratch(spec, rows, nullptr).bytes;
-}
-
 template <class S>
 class ForwardBlock {
  public:
   ForwardBlock(const AttentionSpec& spec, const AttentionForward& at, const AttentionRange& rows,
                void* scratch)
-      : spec_(spec), at_(at), rows_(rows), have_(spec, rows.count, scratch),
+      : spec_(spec), at_(at), rows_(rows), have_(sizes, spec, rows.count, scratch),
         padded_out_(rounded(spec.value_width, lanes)) {
     if (spec.dropout_p > 0) drop_ = dropout_of(spec, at.in);
   }
@@ -87,8 +63,8 @@ class ForwardBlock {
     const Rows panel{have_.panels + p * nr * spec_.width, nr};
     for (int64_t k = 0; k < keys; k += mr)
       sum_rows<KeysForm>(at_most(mr, keys - k), nr, spec_.width,
-                         have_.keys + k / mr * key_group_floats(spec_.width), panel, s + k * nr, nr,
-                         false);
+                         have_.keys + k / mr * sizes.group_floats(spec_.width), panel, s + k * nr,
+                         nr, false);
     const ScoreTile tile{s, nr, rows_.batch, rows_.head, first, queries, key, keys};
     close_scores(spec_, at_.in.mask, tile);
     float* out = have_.out + p * nr * padded_out_;

@@ -71,19 +71,3 @@ inline int64_t open_keys(const AttentionSpec& spec, int64_t key, int64_t keys, i
   const int64_t open = query_end - key;
   return open < 0 ? 0 : at_most(keys, open);
 }
-
-// Takes pieces off a stretch of scratch, each aligned to a cache line. Without one, counts them.
-class Take {
- public:
-  explicit Take(void* scratch) : at_(static_cast<float*>(scratch)) {}
-  float* operator()(int64_t floats) {
-    float* piece = at_ == nullptr ? nullptr : at_ + taken_;
-    taken_ += rounded(floats, line);
-    return piece;
-  }
-  int64_t bytes() const { return taken_ * static_cast<int64_t>(sizeof(float)); }
-
- private:
-  float* at_;
-  int64_t taken_ = 0;
-};

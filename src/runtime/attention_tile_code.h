@@ -11,12 +11,14 @@ using Float = Floats::type;
 constexpr int64_t lanes = Floats::lanes;
 constexpr int mr = mr_of<float>;
 constexpr int64_t nr = 2 * lanes;  // queries of a panel
-constexpr int64_t line = 16;       // f32 of a cache line
+constexpr int64_t line = AttentionSizes::line;
 // Queries that the backward takes at a time: the row length of its P^T and dS^T.
 constexpr int64_t query_block = nr < 64 ? 64 : nr;
 // Keys at a time: a multiple of every mr. Scores of 192 x 32 queries are 24 KiB, the keys and
 // values of a head of width 64 are 96 KiB: within the first and the second-level cache.
 constexpr int64_t block_columns = 192;
+
+constexpr AttentionSizes sizes = {lanes, mr, nr, query_block, block_columns};
 
 inline int64_t rounded(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 inline int64_t at_most(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -53,12 +55,10 @@ Rows rows_of(const S* from, const HeadStrides& at, int64_t count, int64_t all, i
   return {buffer, padded};
 }
 
-inline int64_t key_group_floats(int64_t width) { return mr * rounded(width, line); }
-
 // Groups of mr rows: element (i, p) of a group at (p / line * mr + i) * line + p % line.
 template <class S>
 void pack_keys(const S* from, const HeadStrides& at, int64_t count, int64_t width, float* to) {
-  for (int64_t first = 0; first < count; first += mr, to += key_group_floats(width))
+  for (int64_t first = 0; first < count; first += mr, to += sizes.group_floats(width))
     for (int64_t i = 0; i < at_most(mr, count - first); ++i) {
       const S* row = from + (first + i) * at.row;
       for (int64_t p = 0; p < width; p += line)

@@ -39,6 +39,6 @@ WindowPacking window_packing(DType dtype, int64_t image_stride, int64_t nr, Inst
 
 // For any processor, and for f32 with AVX-512 (null where it wasn't compiled in).
 WindowPacking window_packing_plain(DType dtype);
-WindowPacking window_packing_avx512();
+extern const WindowPacking window_packing_avx512;
 
 }  // namespace cleave::runtime

@@ -250,13 +250,13 @@ void pack_turned(const void* self, int64_t first_k, int64_t count_k, int64_t fir
 
 }  // namespace
 
-WindowPacking window_packing_avx512() { return {pack_windows, pack_turned}; }
+constinit const WindowPacking window_packing_avx512 = {pack_windows, pack_turned};
 
 }  // namespace cleave::runtime
 
 #include "runtime/target_end.h"
 #else
 namespace cleave::runtime {
-WindowPacking window_packing_avx512() { return {}; }
+constinit const WindowPacking window_packing_avx512 = {};
 }  // namespace cleave::runtime
 #endif

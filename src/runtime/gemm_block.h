@@ -18,6 +18,7 @@
 
 #include "cleave/dtype.h"
 #include "cleave/target.h"
+#include "runtime/gemm_sizes.h"
 
 namespace cleave::runtime {
 
@@ -61,13 +62,8 @@ struct GemmBlock {
   GemmScale scales[2] = {};  // of the kernels that scale sums
 };
 
-struct GemmBlockKernel {
+struct GemmBlockKernel : GemmSizes {
   void (*run)(const GemmBlock& block) = nullptr;
-  int64_t (*scratch_bytes)(int64_t m, int64_t n, int64_t k) = nullptr;
-  int64_t mr = 0, nr = 0;
-  int64_t steps = 0;  // the most of k that are summed in registers
-  int64_t span = 0;   // the most of k without totals in scratch
-  int64_t depth = 1;  // of k that one instruction sums
 };
 
 // The fastest for processors with this set; run is null for bool and c64.
@@ -77,13 +73,15 @@ GemmBlockKernel gemm_block_kernel(DType dtype, InstructionSet set);
 // multiplied by alpha and by each of the scales, and C_in is added; rounded each time.
 GemmBlockKernel gemm_scaled_kernel(InstructionSet set);
 
-// One for each instruction set; run is null where it wasn't compiled in.
-GemmBlockKernel gemm_scaled_kernel_avx512();
-GemmBlockKernel gemm_scaled_kernel_avx2();
-GemmBlockKernel gemm_scaled_kernel_plain();
-GemmBlockKernel gemm_block_kernel_avx512bf16(DType dtype);  // bf16 alone
-GemmBlockKernel gemm_block_kernel_avx512(DType dtype);
-GemmBlockKernel gemm_block_kernel_avx2(DType dtype);
-GemmBlockKernel gemm_block_kernel_plain(DType dtype);
+// Those of one instruction set; run is null where it wasn't compiled in. They are data, not
+// functions: these would be compiled for processors on which a program is only planned for.
+struct GemmBlockKernels {
+  GemmBlockKernel f64, f32, bf16, f16, i64, i32, i16, i8, u8, scaled;
+  GemmBlockKernel of(DType dtype) const;
+};
+extern const GemmBlockKernels gemm_kernels_avx512bf16;  // bf16 alone
+extern const GemmBlockKernels gemm_kernels_avx512;
+extern const GemmBlockKernels gemm_kernels_avx2;
+extern const GemmBlockKernels gemm_kernels_plain;
 
 }  // namespace cleave::runtime

@@ -22,15 +22,13 @@ inline constexpr int64_t kc_bytes = 1024;
 
 }  // namespace
 
-GemmBlockKernel gemm_block_kernel_avx2(DType dtype) { return kernel_for(dtype); }
-GemmBlockKernel gemm_scaled_kernel_avx2() { return kernel_of<float, uint32_t>(); }
+constinit const GemmBlockKernels gemm_kernels_avx2 = all_kernels();
 
 }  // namespace cleave::runtime
 
 #include "runtime/target_end.h"
 #else
 namespace cleave::runtime {
-GemmBlockKernel gemm_block_kernel_avx2(DType) { return {}; }
-GemmBlockKernel gemm_scaled_kernel_avx2() { return {}; }
+constinit const GemmBlockKernels gemm_kernels_avx2 = {};
 }  // namespace cleave::runtime
 #endif

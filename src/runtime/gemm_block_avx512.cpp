@@ -22,15 +22,13 @@ inline constexpr int64_t kc_bytes = 1536;
 
 }  // namespace
 
-GemmBlockKernel gemm_block_kernel_avx512(DType dtype) { return kernel_for(dtype); }
-GemmBlockKernel gemm_scaled_kernel_avx512() { return kernel_of<float, uint32_t>(); }
+constinit const GemmBlockKernels gemm_kernels_avx512 = all_kernels();
 
 }  // namespace cleave::runtime
 
 #include "runtime/target_end.h"
 #else
 namespace cleave::runtime {
-GemmBlockKernel gemm_block_kernel_avx512(DType) { return {}; }
-GemmBlockKernel gemm_scaled_kernel_avx512() { return {}; }
+constinit const GemmBlockKernels gemm_kernels_avx512 = {};
 }  // namespace cleave::runtime
 #endif

@@ -25,15 +25,13 @@ inline constexpr int64_t kc_bytes = 1536;
 
 }  // namespace
 
-GemmBlockKernel gemm_block_kernel_avx512bf16(DType dtype) {
-  return dtype == DType::bf16 ? kernel_of<Bf16, Bf16>() : GemmBlockKernel{};
-}
+constinit const GemmBlockKernels gemm_kernels_avx512bf16 = {.bf16 = kernel_of<Bf16, Bf16>()};
 
 }  // namespace cleave::runtime
 
 #include "runtime/target_end.h"
 #else
 namespace cleave::runtime {
-GemmBlockKernel gemm_block_kernel_avx512bf16(DType) { return {}; }
+constinit const GemmBlockKernels gemm_kernels_avx512bf16 = {};
 }  // namespace cleave::runtime
 #endif

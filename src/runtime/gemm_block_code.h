@@ -56,7 +56,17 @@ class Block {
  public:
   explicit Block(const GemmBlock& block);
   void run();
-  static int64_t scratch_bytes(int64_t m, int64_t n, int64_t k);
+
+  static constexpr GemmSizes sizes = {
+      .mr = mr_of<P>,
+      .nr = nr_of<typename Packed<P>::Unit>,
+      .steps = kc_of<P>,
+      .span = span_parts * kc_of<P>,
+      .depth = Packed<P>::depth,
+      .packed_size = sizeof(P),
+      .sum_size = sizeof(typename Packed<P>::Sum),
+      .sums_in_c = std::is_same_v<S, typename Packed<P>::Sum>,
+      .sums_are_floats = std::is_floating_point_v<typename Packed<P>::Sum>};
 
  private:
   using T = typename Packed<P>::Sum;
@@ -70,35 +80,7 @@ class Block {
   template <class F>
   static void with_stored(std::optional<DType> stored, const F& f);
 
-  // How many steps of k are summed in registers: even parts, of whole lines.
-  static int64_t steps_of(int64_t k) {
-    const int64_t parts = (k + kc_of<P> - 1) / kc_of<P>;
-    return parts <= 1 ? k : rounded((k + parts - 1) / parts, line_of<P>);
-  }
-  static int64_t packed_a_elements(int64_t m, int64_t k) {
-    return (m + mr - 1) / mr * group_elements<P>(steps_of(k));
-  }
-  static int64_t packed_b_elements(int64_t k) {
-    return rounded(nr * rounded(steps_of(k), depth), line_of<P>);
-  }
-  // Where the sums lie from one step of k to the next: in C itself, or in scratch.
-  static constexpr bool sums_in_c = std::is_same_v<S, T>;
-  // A long k goes in spans of so many of it, whose sums are added to totals of f64 in scratch: so
-  // the error stays that of a span. 0: it is short enough.
-  static int64_t span_of(int64_t k) {
-    const int64_t span = span_parts * steps_of(k);
-    return std::is_floating_point_v<T> && k > span ? span : 0;
-  }
-  static int64_t sums_elements(int64_t m, int64_t n, int64_t k) {
-    return !sums_in_c && k > kc_of<P> ? m * rounded(n, nr) : 0;
-  }
-  static int64_t packed_bytes(int64_t m, int64_t k) {
-    return rounded(
-        (packed_a_elements(m, k) + packed_b_elements(k)) * static_cast<int64_t>(sizeof(P)), 64);
-  }
-  static int64_t sums_bytes(int64_t m, int64_t n, int64_t k) {
-    return rounded(sums_elements(m, n, k) * static_cast<int64_t>(sizeof(T)), 64);
-  }
+  static constexpr bool sums_in_c = sizes.sums_in_c;
 
   // With too few rows to pay for packing B is read as it lies.
   bool as_it_lies(int64_t columns) const {
@@ -141,22 +123,16 @@ class Block {
 };
 
 template <class S, class P>
-int64_t Block<S, P>::scratch_bytes(int64_t m, int64_t n, int64_t k) {
-  const int64_t totals = span_of(k) > 0 ? m * rounded(n, nr) : 0;
-  return packed_bytes(m, k) + sums_bytes(m, n, k) + rounded(totals * int64_t{sizeof(double)}, 64);
-}
-
-template <class S, class P>
 Block<S, P>::Block(const GemmBlock& block)
     : block_(block), b_(static_cast<const S*>(block.b)), c_in_(static_cast<const S*>(block.c_in)),
       c_(static_cast<S*>(block.c)), packed_a_(static_cast<P*>(block.scratch)),
-      packed_b_(packed_a_ + packed_a_elements(block.m, block.k)),
-      sums_(reinterpret_cast<T*>(packed_b_ + packed_b_elements(block.k))),
+      packed_b_(packed_a_ + sizes.packed_a_elements(block.m, block.k)),
+      sums_(reinterpret_cast<T*>(packed_b_ + sizes.packed_b_elements(block.k))),
       totals_(reinterpret_cast<double*>(static_cast<char*>(block.scratch) +
-                                        packed_bytes(block.m, block.k) +
-                                        sums_bytes(block.m, block.n, block.k))),
-      padded_n_(rounded(block.n, nr)), group_(group_rows<P>(block.m)), steps_(steps_of(block.k)),
-      span_(span_of(block.k)), turned_(block.a_col != 1),
+                                        sizes.packed_bytes(block.m, block.k) +
+                                        sizes.sums_bytes(block.m, block.n, block.k))),
+      padded_n_(rounded(block.n, nr)), group_(group_rows<P>(block.m)),
+      steps_(sizes.steps_of(block.k)), span_(sizes.span_of(block.k)), turned_(block.a_col != 1),
       plain_(block.c_in == nullptr && block.alpha == 1 && !scales_sums),
       adds_(block.c_in != nullptr && block.c_in_col == 1 && block.alpha == 1 && block.beta == 1),
       alpha_(scales_sums ? T{1} : factor<T>(block.alpha)), beta_(factor<T>(block.beta)) {}
@@ -419,13 +395,7 @@ void Block<S, P>::finish(const T* sums, int64_t sums_row, int64_t i, int64_t j, 
 
 // P: what S is packed as.
 template <class S, class P = SumOf<S>>
-GemmBlockKernel kernel_of() {
+consteval GemmBlockKernel kernel_of() {
   using B = Block<S, P>;
-  return {.run = [](const GemmBlock& block) { B(block).run(); },
-          .scratch_bytes = B::scratch_bytes,
-          .mr = mr_of<P>,
-          .nr = nr_of<typename Packed<P>::Unit>,
-          .steps = kc_of<P>,
-          .span = span_parts * kc_of<P>,
-          .depth = Packed<P>::depth};
+  return {B::sizes, [](const GemmBlock& block) { B(block).run(); }};
 }

@@ -19,7 +19,6 @@ inline constexpr int64_t kc_bytes = 1024;
 
 }  // namespace
 
-GemmBlockKernel gemm_block_kernel_plain(DType dtype) { return kernel_for(dtype); }
-GemmBlockKernel gemm_scaled_kernel_plain() { return kernel_of<float, uint32_t>(); }
+constinit const GemmBlockKernels gemm_kernels_plain = all_kernels();
 
 }  // namespace cleave::runtime

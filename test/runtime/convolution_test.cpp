@@ -255,7 +255,7 @@ TEST(Convolution, what_is_refused) {
 
 // The packing for any processor beside the one for this one.
 TEST(WindowPacking, is_the_same_for_every_processor) {
-  const WindowPacking fast = window_packing_avx512(), plain = window_packing_plain(DType::f32);
+  const WindowPacking fast = window_packing_avx512, plain = window_packing_plain(DType::f32);
   if (Target::here().set < InstructionSet::avx512) GTEST_SKIP();
   std::mt19937 random(3);
   for (int round = 0; round < 200; ++round) {

@@ -1,0 +1,47 @@
+// The scratch of attention's kernels (attention_block.h), piece by piece, from a kernel's numbers.
+// Compiled for every processor: a program may be planned on one that can't run it.
+#pragma once
+#include <cstdint>
+
+#include "library/attention_spec.h"
+
+namespace cleave::runtime {
+
+struct AttentionSizes {
+  int64_t lanes = 0;          // f32 of a vector
+  int64_t mr = 0;             // keys of a group
+  int64_t panel = 0;          // queries at a time
+  int64_t query_block = 0;    // queries that the backward takes at a time
+  int64_t block_columns = 0;  // keys at a time
+
+  static constexpr int64_t line = 16;  // f32 of a cache line
+  static constexpr int64_t rounded(int64_t value, int64_t unit) {
+    return (value + unit - 1) / unit * unit;
+  }
+  constexpr int64_t in_lanes(int64_t width) const { return rounded(width, lanes); }
+  constexpr int64_t group_floats(int64_t width) const { return mr * rounded(width, line); }
+  constexpr int64_t groups(int64_t keys) const { return (keys + mr - 1) / mr; }
+  constexpr int64_t keys_at_a_time(int64_t columns) const {
+    return columns < block_columns ? columns : block_columns;
+  }
+  // Whether dquery can take the sums itself.
+  bool sums_in_dquery(const AttentionBackwardSpec& spec) const {
+    return spec.forward.dtype == DType::f32 && spec.dquery.column == 1 &&
+           spec.forward.width % lanes == 0;
+  }
+};
+
+struct ForwardScratch {
+  ForwardScratch(const AttentionSizes& by, const AttentionSpec& spec, int64_t rows, void* scratch);
+  float *keys, *values, *row_copies, *panels, *out, *top, *sum, *scores, *factors;
+  int64_t bytes;
+};
+
+struct BackwardScratch {
+  BackwardScratch(const AttentionSizes& by, const AttentionBackwardSpec& spec, void* scratch);
+  float *keys, *values, *key_rows, *dkeys, *dvalues, *queries, *douts, *query_panel, *dout_panel;
+  float *weights, *dscores, *factors, *own, *dqueries;
+  int64_t bytes;
+};
+
+}  // namespace cleave::runtime
