@@ -96,6 +96,7 @@ int64_t recompute_moves(size_t tasks) {
 
 FoundSequence find_recompute(const TaskGraph& graph, std::span<const std::vector<TaskId>> orders,
                              int64_t limit, const RecomputeOptions& options) {
+  if (graph.size() == 0) return {{}, 0, 0, limit >= 0};
   int64_t once = 0;
   for (const Task& t : graph.tasks) once += t.time;
   const int64_t moves = options.moves > 0 ? options.moves : recompute_moves(graph.size());

@@ -96,6 +96,13 @@ class Budget(Case):
         saved = json.loads(cleave("partition", graph, "--saved-bytes", "40KiB", "--json").stdout)
         self.assertLessEqual(saved["saved_activation_bytes"], 40 << 10)
 
+    def test_a_graph_without_steps_needs_its_placeholders(self):
+        for returned in "", "%x":
+            graph = self.file("none.clv", "graph @main(%x: input f32[4]) {\n  return " + returned + "\n}\n")
+            r = cleave("run", graph, "--random", "--json", "--budget", "64")
+            self.assertEqual(r.returncode, 0, r.stderr)
+            self.refused(cleave("run", graph, "--random", "--budget", "63"), 1, "63 B", "64 B")
+
     def test_contradictory_tags_are_one_error(self):
         text = ("graph @main(%x: input f32[4] grad, %y: input f32[2,2] grad) {\n"
                 "  %a = cos(%x) !recompute(must_recompute, ac=1)\n"
