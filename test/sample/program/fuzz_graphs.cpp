@@ -103,7 +103,7 @@ void one(const OpRegistry& ops, uint64_t seed, const std::string& folder, Totals
     return caught([&] { return check_graph(g, ops, choice); });
   };
   const auto wrong_of = [](const Result<Verdict>& v) {
-    return v.ok() ? v->difference : is_unsupported(v.failure()) ? "" : v.failure().message;
+    return v.ok() ? v->difference : is_unsupported(v.failure()) ? "" : failing(v.failure());
   };
   const Result<Verdict> verdict = verdict_of(r);
   if (verdict.ok()) {
@@ -114,12 +114,11 @@ void one(const OpRegistry& ops, uint64_t seed, const std::string& folder, Totals
   totals.unsupported += !verdict.ok() && wrong.empty();
   if (wrong.empty()) return;
   ++totals.wrong;
-  fmt::print("seed {}, {}: {}\n", seed, choice.text(), wrong);
-  const RandomGraph small =
-      reduced(r, [&](const RandomGraph& g) { return !wrong_of(verdict_of(g)).empty(); });
+  report(fmt::format("seed {}, {}: {}\n", seed, choice.text(), wrong));
+  const RandomGraph small = reduced(
+      r, [&](const RandomGraph& g) { return kind_of(wrong_of(verdict_of(g))) == kind_of(wrong); });
   save_graph(small, folder, seed);
-  fmt::print("reduced: {}\n{}\n", wrong_of(verdict_of(small)), print(small.g));
-  std::fflush(stdout);
+  report(fmt::format("reduced: {}\n{}\n", wrong_of(verdict_of(small)), print(small.g)));
 }
 
 int run(const Arguments& given) {

@@ -37,7 +37,7 @@ std::string wrong_of(const RandomGraph& r, const OpRegistry& ops, uint64_t seed,
     return v.violation;
   });
   if (wrong.ok()) return *wrong;
-  if (!is_unsupported(wrong.failure())) return wrong.failure().message;
+  if (!is_unsupported(wrong.failure())) return failing(wrong.failure());
   ++totals.unsupported;
   return "";
 }
@@ -48,13 +48,13 @@ void one(const OpRegistry& ops, uint64_t seed, const std::string& folder, Totals
   const std::string wrong = wrong_of(r, ops, seed, totals);
   if (wrong.empty()) return;
   ++totals.wrong;
-  fmt::print("seed {}: {}\n", seed, wrong);
+  report(fmt::format("seed {}: {}\n", seed, wrong));
   Totals uncounted;
-  const RandomGraph small =
-      reduced(r, [&](const RandomGraph& g) { return !wrong_of(g, ops, seed, uncounted).empty(); });
+  const RandomGraph small = reduced(r, [&](const RandomGraph& g) {
+    return kind_of(wrong_of(g, ops, seed, uncounted)) == kind_of(wrong);
+  });
   save_graph(small, folder, seed);
-  fmt::print("{}", print(small.g));
-  std::fflush(stdout);
+  report(fmt::format("reduced: {}\n{}\n", wrong_of(small, ops, seed, uncounted), print(small.g)));
 }
 
 int run(const Arguments& given) {

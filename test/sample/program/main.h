@@ -2,6 +2,7 @@
 #pragma once
 #include <fmt/format.h>
 
+#include <cctype>
 #include <charconv>
 #include <cstdio>
 #include <exception>
@@ -34,12 +35,29 @@ class Arguments {
   char** argv_;
 };
 
+// At once: what comes next may crash.
+inline void report(std::string_view text) {
+  fmt::print("{}", text);
+  std::fflush(stdout);
+}
+
 // What `check` returns; what it throws is a bug that it found.
 template <class Check>
 auto caught(const Check& check) -> decltype(check()) {
   try {
     return check();
   } catch (const std::exception& e) { return bug("throws: {}", e.what()); }
+}
+
+// A failure as what is wrong with a graph.
+inline std::string failing(const Failure& f) { return "fails: " + f.message; }
+
+// Equal for graphs that are wrong in the same way, which is what a smaller graph has to be: the
+// same failure, numbers aside, or a difference of the same kind.
+inline std::string kind_of(const std::string& wrong) {
+  std::string out = wrong.starts_with("fails: ") ? wrong : wrong.substr(0, wrong.find(':'));
+  std::erase_if(out, [](unsigned char c) { return std::isdigit(c) != 0; });
+  return out;
 }
 
 inline bool is_unsupported(const Failure& f) { return f.kind == ErrorKind::unsupported; }
@@ -52,8 +70,7 @@ int64_t failures(const std::string& at, const Work& work) {
     work();
     return 0;
   } catch (const std::exception& e) {
-    fmt::print("{}: {}\n", at, e.what());
-    std::fflush(stdout);
+    report(fmt::format("{}: {}\n", at, e.what()));
     return 1;
   }
 }
