@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "base/alignment.h"
+#include "lower/group_reads.h"
 #include "lower/group_writer.h"
 
 namespace cleave {
@@ -52,12 +53,30 @@ uint64_t GroupWriter::keep(ValueId v, uint64_t passes) {
   const DType dtype = compute_type(graph_.type(v).dtype);
   const int64_t bytes = rounded(frame_.row_elements() * size_of(dtype));
   if ((*op.def().cost)(op).flops / elements < dear_flops || bytes > room_) return passes;
+  if (!is_read_in_place(v)) return passes;
   room_ -= bytes;
   kept_.push_back({v, pass, static_cast<int64_t>(kernel_.buffers.size()), nullptr});
   values_.add_use(v);
   kernel_.buffers.push_back(
       {graph_.name(v), dtype, std::max<int64_t>(frame_.row_elements(), 1), Access::local});
   return first;
+}
+
+// Between two flips a value is read at other elements than the one that is worked on: there its
+// own element may need what another row folds to.
+bool GroupWriter::is_read_in_place(ValueId v) {
+  if (!read_in_place_) {
+    read_in_place_.emplace();
+    std::vector<ValueId> results;
+    for (const GroupResult& r : results_) results.push_back(r.value);
+    GroupReads reads(graph_, nodes_, plan_);
+    value_or_throw(reads.walk(results, [&](const GroupReads::Read& r) -> Result<bool> {
+      if (plan_.fold_of(r.value)) return false;
+      if (same_index(r.index, reads.own_index(r.value))) read_in_place_->insert(r.value.v);
+      return true;
+    }));
+  }
+  return read_in_place_->contains(v.v);
 }
 
 void GroupWriter::keep_values(size_t pass) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/result.h"
+#include "lower/group_reads.h"
 #include "lower/read_recorder.h"
 
 namespace cleave {
@@ -176,18 +177,6 @@ void GroupValues::name_long_parts(Exprs& index, const std::vector<int64_t>& shap
     index[d] = it->second;
   }
 }
-
-namespace {
-
-bool same_index(const Exprs& a, const Exprs& b) {
-  return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(), [](const Expr& x, const Expr& y) {
-           return &*x == &*y ||
-                  (x.as_const_int() && y.as_const_int() && *x.as_const_int() == *y.as_const_int());
-         });
-}
-
-}  // namespace
 
 Expr GroupValues::value(ValueId v, const Exprs& index) {
   if (const auto it = folded_.find(v.v); it != folded_.end()) {

@@ -1,6 +1,7 @@
 // Writes the loops of one group: what group_kernel.h draws, a file for each way to run.
 #pragma once
 #include <optional>
+#include <unordered_set>
 
 #include "lower/group_kernel.h"
 
@@ -105,6 +106,7 @@ class GroupWriter {
   void choose_kept();
   // The passes in which it is still computed once it was decided whether to keep it.
   uint64_t keep(ValueId v, uint64_t passes);
+  bool is_read_in_place(ValueId v);
   void keep_values(size_t pass);
   // In later passes they are read.
   void read_kept(size_t pass);
@@ -163,6 +165,7 @@ class GroupWriter {
   std::vector<std::optional<Bound>> partials_;  // by fold
   std::vector<std::optional<Bound>> totals_;    // by fold: of blocks of rows, in f64
   std::vector<Kept> kept_;
+  std::optional<std::unordered_set<uint32_t>> read_in_place_;  // once asked for
   Expr number_, row_, inner_;  // of the element, of its row, within its row
   Expr part_;
   bool has_local_sums_ = false;

@@ -35,7 +35,7 @@ bool Lowering::read_converted(NodeId n, const OpView& op) {
   if (op.name() != "_to_copy") return false;
   const DType stored = op.in_type(0).dtype;
   if (stored == op.out_type(0).dtype) return false;
-  const Location& from = at_.at(op.in(0).v);
+  const Location& from = location(op.in(0));
   const ValueId v = graph_.node(n).out(0);
   if (out_.storages[from.storage].placeholder < 0 || !is_wanted(v)) return false;
   if (!converters_alone_read(v, {stored, from.layout})) return false;

@@ -101,12 +101,12 @@ Lowering::Call Lowering::begin_call(NodeId n, const OpView& op, int start) {
   std::optional<Location> begun;
   if (start >= 0) {
     const ValueId v = node.inputs[static_cast<size_t>(start)];
-    begun = dense_copy(at_.at(v.v), graph_.type(v).dtype, graph_.name(node.out(0)));
+    begun = dense_copy(location(v), graph_.type(v).dtype, graph_.name(node.out(0)));
   }
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     ValueId v = node.inputs[i];
-    const auto at = [&] { return begun && static_cast<int>(i) == start ? *begun : at_.at(v.v); };
-    c.operands.push_back(v.valid() ? bind(c.kernel, c.call, at(), graph_.type(v).dtype, false)
+    const auto given = [&] { return begun && static_cast<int>(i) == start ? *begun : location(v); };
+    c.operands.push_back(v.valid() ? bind(c.kernel, c.call, given(), graph_.type(v).dtype, false)
                                    : Bound{});
     if (v.valid()) c.kernel.work += graph_.type(v).numel().value();
   }
@@ -178,7 +178,7 @@ Status Lowering::view(NodeId n, const OpView& op, const ViewRule& rule) {
   for (uint32_t k = 0; k < node.output_count; ++k) {
     ValueId v = node.out(k);
     if (op.out_type(static_cast<int>(k)).is_none || !is_wanted(v)) continue;
-    Location in = at_.at(node.inputs[0].v);
+    Location in = location(node.inputs[0]);
     auto layout = rule.layout(op, in.layout, static_cast<int>(k));
     if (!layout) {
       in = dense_copy(in, graph_.type(node.inputs[0]).dtype, graph_.name(v));
@@ -231,7 +231,7 @@ Status Lowering::foreign(NodeId n, const OpView& op, const ForeignRule& rule) {
 // Where the value alone lies as its type says: in the arena, copied there where it doesn't yet.
 size_t Lowering::result_storage(ValueId v) {
   const Type& t = graph_.type(v);
-  const Location l = at_.at(v.v);
+  const Location l = location(v);
   const Layout wanted = layout_of(t);
   const Storage& s = out_.storages[l.storage];
   const bool lies_so =
@@ -245,24 +245,23 @@ size_t Lowering::result_storage(ValueId v) {
 
 // Results get arena memory of their own, updates are copied into their placeholders at the end.
 void Lowering::returns() {
-  std::vector<std::pair<Location, size_t>> updates;
+  std::vector<std::pair<Location, ValueId>> updates;
   for (const Return& r : graph_.returns()) {
     const DType dtype = graph_.type(r.value).dtype;
-    Location l = at_.at(r.value.v);
+    Location l = location(r.value);
     if (r.kind != ReturnKind::update) {
       out_.returns.push_back(result_storage(r.value));
       continue;
     }
-    const size_t target = at_.at(r.target.v).storage;
+    const size_t target = location(r.target).storage;
     out_.returns.push_back(target);
-    if (l.storage == target && l.layout == at_.at(r.target.v).layout) continue;
+    if (l.storage == target && l.layout == location(r.target).layout) continue;
     if (out_.storages[l.storage].placeholder >= 0)  // it may be written before it is copied
       l = dense_copy(l, dtype, graph_.name(r.value));
-    updates.emplace_back(l, updates.size());
-    updates.back().second = r.target.v;
+    updates.emplace_back(l, r.target);
   }
   for (const auto& [from, target] : updates) {
-    const Location& to = at_.at(static_cast<uint32_t>(target));
+    const Location& to = location(target);
     copy(from, to, out_.storages[to.storage].dtype, out_.storages[to.storage].name);
   }
 }

@@ -106,7 +106,7 @@ void Lowering::single(NodeId n) {
   const Node& node = graph_.node(n);
   std::vector<std::pair<ValueId, Location>> operands;
   for (const ValueId v : node.inputs)
-    if (v.valid()) operands.emplace_back(v, at_.at(v.v));
+    if (v.valid()) operands.emplace_back(v, location(v));
   Outputs outputs;
   for (uint32_t k = 0; k < node.output_count; ++k)
     if (!graph_.view(n).out_type(static_cast<int>(k)).is_none && is_wanted(node.out(k)))
@@ -162,7 +162,7 @@ Status Lowering::fused(NodeId n, const OpView& op) {
   size_t next = 0;
   for (const Placeholder& p : body.placeholders())
     if (p.role != Role::symint)
-      operands.emplace_back(p.value, at_.at(op.list_in(static_cast<int>(next++)).v));
+      operands.emplace_back(p.value, location(op.list_in(static_cast<int>(next++))));
   group(body, nodes, operands, outputs, graph_.name(node.out(0)));
   return {};
 }

@@ -71,6 +71,8 @@ class Lowering {
              const std::string& name);
   void kernel(NodeId n, const OpView& op, const loop::KernelRule& rule);
   void library(NodeId n, const OpView& op, const loop::LibraryForm& form);
+  void library_step(NodeId n, const OpView& op, const loop::LibraryForm& form);
+  bool is_wanted_result(const OpView& op, NodeId n, const loop::LibraryOperand& o) const;
   Location library_operand(const OpView& op, const loop::LibraryOperand& operand);
   Location library_result(ValueId v, const loop::LibraryOperand& operand,
                           const loop::LibraryLayouts& layouts);
@@ -114,6 +116,7 @@ class Lowering {
   Location dense(ValueId v);  // the value itself where it is row-major from its storage's start
   size_t result_storage(ValueId v);
   void returns();
+  const Location& location(ValueId v) const;  // throws (bug) before it is made
   bool is_wanted(ValueId v) const { return graph_.use_count(v) > 0 || returned_.contains(v.v); }
 
   const Graph& graph_;

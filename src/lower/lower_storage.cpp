@@ -48,7 +48,7 @@ bool Lowering::joined(NodeId n, const OpView& op, const KernelRule& rule) {
   for (size_t k = 0; k < node.inputs.size(); ++k) {
     const Location part{to.storage, layouts[k]};
     if (part.layout.numel() == 0) continue;
-    const Location& is = at_.at(node.inputs[k].v);
+    const Location& is = location(node.inputs[k]);
     ++parts;
     if (is.storage != part.storage || !same_elements(is.layout, part.layout))
       copies.push_back({is, part});
@@ -74,7 +74,7 @@ void Lowering::joined_apart(NodeId n, const OpView& op, const KernelRule& rule) 
   for (size_t k = 0; k < node.inputs.size(); ++k)
     if (layouts[k].numel() > 0)
       copies.push_back(
-          {at_.at(node.inputs[k].v), {to.storage, layouts[k]}, graph_.type(node.inputs[k]).dtype});
+          {location(node.inputs[k]), {to.storage, layouts[k]}, graph_.type(node.inputs[k]).dtype});
   copy_all(copies, graph_.type(y).dtype, graph_.name(y));
 }
 
@@ -94,8 +94,15 @@ Bound Lowering::bind(Kernel& kernel, KernelCall& call, const Location& at, DType
   return {static_cast<int64_t>(b), dtype, at.layout};
 }
 
+const Location& Lowering::location(ValueId v) const {
+  const auto it = at_.find(v.v);
+  if (it == at_.end())
+    throw_failure(bug("lower: %{} is read where nothing has made it", graph_.name(v)));
+  return it->second;
+}
+
 Location Lowering::dense(ValueId v) {
-  const Location& l = at_.at(v.v);
+  const Location& l = location(v);
   return l.layout.is_contiguous() ? l : dense_copy(l, graph_.type(v).dtype, graph_.name(v));
 }
 

@@ -18,7 +18,7 @@ constexpr size_t max_steps = 1 << 18;
 
 Lowering::Locations Lowering::list_locations(const OpView& op) const {
   Locations out;
-  for (int k = 0; k < op.list_size(); ++k) out.push_back(at_.at(op.list_in(k).v));
+  for (int k = 0; k < op.list_size(); ++k) out.push_back(location(op.list_in(k)));
   return out;
 }
 
@@ -42,7 +42,7 @@ Result<Lowering::Locations> Lowering::inlined(const Graph& g, const Locations& o
   }
   CLEAVE_CHECK(inner.nodes());
   Locations results;
-  for (const Return& r : g.returns()) results.push_back(inner.at_.at(r.value.v));
+  for (const Return& r : g.returns()) results.push_back(inner.location(r.value));
   return results;
 }
 
@@ -78,7 +78,7 @@ Status Lowering::branch(NodeId n, const OpView& op) {
   const std::string& name = graph_.name(node.out(0));
   for (uint32_t k = 0; k < node.output_count; ++k)
     at_[node.out(k).v] = new_dense(graph_.name(node.out(k)), graph_.type(node.out(k)));
-  const size_t to_otherwise = jump(name, at_.at(op.in(0).v));
+  const size_t to_otherwise = jump(name, location(op.in(0)));
   CLEAVE_CHECK(arm(*op.graph_attr("then"), operands, n));
   const size_t to_end = jump(name, {});
   set_target(to_otherwise);
@@ -93,7 +93,7 @@ Status Lowering::arm(const Graph& g, const Locations& operands, NodeId n) {
   for (size_t k = 0; k < values.size(); ++k) {
     const ValueId v = graph_.node(n).out(static_cast<uint32_t>(k));
     if (!is_wanted(v)) continue;
-    const Location& to = at_.at(v.v);
+    const Location& to = location(v);
     if (const auto storage = own_storage(values, k, own))
       replace(first, *storage, to.storage);
     else
