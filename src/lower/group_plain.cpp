@@ -133,24 +133,25 @@ size_t GroupWriter::inner_dims(const std::vector<int64_t>& shape) {
 // Where every read of the operand is of the element that is worked on, in no later pass than every
 // write of the result, which is of that element too.
 std::vector<GroupCode::InPlace> GroupWriter::in_place() const {
-  struct Access {
+  struct Touched {
     bool any = false, of_element = true;
     size_t first = ~size_t{0}, last = 0;  // passes
   };
-  const auto accesses = [&](const std::vector<GroupValues::Read>& list) {
-    std::vector<Access> out(kernel_.buffers.size());
+  const auto touched = [&](const std::vector<GroupValues::Read>& list) {
+    std::vector<Touched> out(kernel_.buffers.size());
     for (const GroupValues::Read& r : list) {
-      Access& a = out[static_cast<size_t>(r.buffer)];
+      Touched& a = out[static_cast<size_t>(r.buffer)];
       a.any = true, a.of_element &= r.of_element;
       a.first = std::min(a.first, r.pass), a.last = std::max(a.last, r.pass);
     }
     return out;
   };
   const auto size = [&](size_t b) { return size_of(kernel_.buffers[b].dtype); };
-  const std::vector<Access> read = accesses(values_.reads()), written = accesses(writes_);
+  const std::vector<Touched> read = touched(values_.reads()), written = touched(writes_);
   std::vector<GroupCode::InPlace> out;
   for (size_t r = 0; r < read.size(); ++r) {
     if (!read[r].any || !read[r].of_element || written[r].any) continue;
+    if (kernel_.buffers[r].access == Access::local) continue;  // of a value that waits: no operand
     for (size_t w = 0; w < written.size(); ++w)
       if (written[w].any && written[w].of_element && size(r) == size(w) &&
           read[r].last <= written[w].first)
