@@ -89,12 +89,12 @@ std::vector<std::string> story_of(const ExactCut& exact, const Partition& cut,
   const bool with_peaks = points.size() * exact.graph().joint().graph().node_count() <= max_lowered;
   CutPeaks peaks(exact, planner);
   std::vector<std::string> lines;
-  for (const ValueStory& s : explain_cut(exact, cut)) {
+  for (const ValueExplanation& s : explain_cut(exact, cut)) {
     const char* fate = s.fate == Fate::saved        ? "saved"
                        : s.fate == Fate::recomputed ? "recomputed"
                                                     : "forward";
     std::string line = fmt::format("{:>12} B  {:>10} ns again  {:<10}  %{}: {}", s.bytes,
-                                   s.again_ns, fate, s.name, s.reason);
+                                   s.recompute_ns, fate, s.name, s.reason);
     if (!s.change.empty()) line += "; " + s.change;
     if (with_peaks && s.corner && *s.corner < points.size())
       if (const Result<ForwardBackwardPeak> peak = peaks.at(points[*s.corner]); peak.ok())

@@ -62,7 +62,7 @@ Result<JointView> JointView::make(const Graph& joint) {
       mark(joint, joint.value(r.value).def, Half::either, view.halves_);
   for (NodeId n = joint.first_node(); n.valid(); n = joint.next_node(n))
     for (ValueId in : joint.node(n).inputs) {
-      if (!in.valid() || view.half(n) == Half::neither || view.is_known_early(in)) continue;
+      if (!in.valid() || view.half(n) == Half::neither || view.forward_can_compute(in)) continue;
       if (view.half(n) == Half::forward)
         return user_error("@{}: a result or update needs the tangent %{}: only gradients may\n  {}",
                           joint.name(), joint.name(in), print_node(joint, n));
@@ -99,7 +99,7 @@ Result<JointView> JointView::of_program(const Graph& g, size_t results) {
   return view;
 }
 
-bool JointView::is_known_early(ValueId v) const {
+bool JointView::forward_can_compute(ValueId v) const {
   const NodeId n = graph_->value(v).def;
   return n.valid() ? half(n) != Half::backward : !is_tangent(*graph_, v);
 }

@@ -35,7 +35,7 @@ class JointView {
   const Graph& graph() const { return *graph_; }
   Half half(NodeId n) const { return halves_[n.v]; }
   // Whether the forward can give v: it depends on no tangent.
-  bool is_known_early(ValueId v) const;
+  bool forward_can_compute(ValueId v) const;
   ValueId storage(ValueId v) const { return storage_of(*graph_, v); }
   int64_t bytes(ValueId v) const { return hint_bytes_of(*graph_, v); }
 

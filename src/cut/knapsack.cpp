@@ -26,7 +26,7 @@ Knapsack kept_of(const Items& items, std::vector<size_t> kept) {
 }
 
 // The items that don't fit leave, those that all fit need no search.
-int64_t whole_memory(const Items& items) {
+int64_t total_memory(const Items& items) {
   int64_t sum = 0;
   for (const KnapsackItem& x : items)
     if (x.value > 0) sum += x.memory;
@@ -218,17 +218,17 @@ Result<Knapsack> solve_exact(const Items& items, int64_t capacity) {
           max_states);
     after.push_back(std::move(next));
   }
-  std::vector<size_t> taken(chunks.equal.size());
+  std::vector<size_t> kept_of_kind(chunks.equal.size());
   int64_t room = capacity, value = best_within(after.back(), capacity);
   for (size_t i = chunks.items.size(); i-- > 0;) {
     if (best_within(after[i], room) == value) continue;
-    taken[chunks.kind[i]] += chunks.count[i];
+    kept_of_kind[chunks.kind[i]] += chunks.count[i];
     room -= chunks.items[i].memory;
     value -= chunks.items[i].value;
   }
   std::vector<size_t> kept;
-  for (size_t kind = 0; kind < taken.size(); ++kind)
-    for (size_t k = 0; k < taken[kind]; ++k) kept.push_back(chunks.equal[kind][k]);
+  for (size_t kind = 0; kind < kept_of_kind.size(); ++kind)
+    for (size_t k = 0; k < kept_of_kind[kind]; ++k) kept.push_back(chunks.equal[kind][k]);
   return kept_of(items, std::move(kept));
 }
 
@@ -244,13 +244,13 @@ Result<Knapsack> solve_knapsack(const std::vector<KnapsackItem>& items, int64_t 
     memory += x.memory;
     value += x.value;
   }
-  constexpr int128 most = int128{1} << 62;
-  if (memory >= most || value >= most)
+  constexpr int128 limit = int128{1} << 62;
+  if (memory >= limit || value >= limit)
     return user_error("knapsack: memory or value sums to 2^62 or more");
   if (capacity < 0 || range < 1)
     return user_error("knapsack: capacity {} of range {}, expected at least 0 and 1", capacity,
                       range);
-  if (whole_memory(items) <= capacity) return keep_all(items);
+  if (total_memory(items) <= capacity) return keep_all(items);
   switch (solver) {
     case KnapsackSolver::dp: return solve_dp(items, capacity, range);
     case KnapsackSolver::greedy: return solve_greedy(items, capacity);

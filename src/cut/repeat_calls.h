@@ -12,9 +12,9 @@
 
 namespace cleave {
 
-// Each call outside of `forward` (by node) reads copies of those calls in it for which `again`
+// Each call outside of `forward` (by node) reads copies of those calls in it for which `should_repeat`
 // holds; they stand right in front of the first reader. Returns how many were copied.
 Result<int64_t> repeat_calls(Graph& g, const std::vector<bool>& forward,
-                             const std::function<bool(NodeId)>& again);
+                             const std::function<bool(NodeId)>& should_repeat);
 
 }  // namespace cleave

@@ -61,7 +61,7 @@ class Splitter {
 
   // Decides about a value that the forward can give, at its first reader.
   void need(ValueId v, const std::string& reader) {
-    if (seen_[v.v] || !joint_.is_known_early(v)) return;
+    if (seen_[v.v] || !joint_.forward_can_compute(v)) return;
     seen_[v.v] = true;
     const bool placeholder = g_.placeholder_of(v) != nullptr;
     const KeepChoice choice = placeholder ? KeepChoice{} : choose_(v);

@@ -26,9 +26,9 @@ Result<std::optional<BudgetChoice>> choose_within(const ForwardGraph& graph, int
 
 // Recompute sets on the chord from corner `corner` to the next, by growing cost, ends left out:
 // the parts that hang together are added one after another, in the order of their first calls; at
-// most `most` of these sets, evenly spread. O(calls * most + operands).
+// most `max_points` of these sets, evenly spread. O(calls * max_points + operands).
 std::vector<std::vector<uint8_t>> points_between(const ForwardGraph& graph,
                                                  const PartitionFrontier& frontier, size_t corner,
-                                                 size_t most = 32);
+                                                 size_t max_points = 32);
 
 }  // namespace cleave::flow

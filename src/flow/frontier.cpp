@@ -18,9 +18,9 @@ Price lowest_terms(int64_t cost, int64_t bytes) {
 }
 
 // Nodes and arcs that are still undecided and hang together, as ranges of the divider's arrays.
-constexpr Price endless{1, 0}, nowhere{-1, 0};
+constexpr Price infinite_price{1, 0}, no_price{-1, 0};
 
-struct Stretch {
+struct Subproblem {
   int32_t begin = 0, end = 0;
   size_t arcs_begin = 0, arcs_end = 0;
   Price upper;  // it is on the sink's side from this price on
@@ -48,22 +48,22 @@ class Divider {
   };
 
   static size_t index(int32_t i) { return static_cast<size_t>(i); }
-  std::span<const Arc> arcs(const Stretch& s) const {
+  std::span<const Arc> arcs(const Subproblem& s) const {
     return {arcs_.data() + s.arcs_begin, arcs_.data() + s.arcs_end};
   }
-  void keep_what_ever_moves();
-  Status solve(const Stretch& s);
+  void drop_nodes_that_never_move();
+  Status solve(const Subproblem& s);
   template <class Cap>
-  bool divide(SearchTrees<Cap>& trees, const Stretch& s, Price price);
-  void split(const Stretch& s, Price price);
+  bool divide(SearchTrees<Cap>& trees, const Subproblem& s, Price price);
+  void split(const Subproblem& s, Price price);
   int32_t find_root(int32_t local);
-  int32_t number_components(const Stretch& s);
-  void regroup(const Stretch& s, int32_t components);
+  int32_t number_components(const Subproblem& s);
+  void regroup(const Subproblem& s, int32_t components);
 
   size_t node_total_;
   std::vector<Place> places_;
   std::vector<Arc> arcs_;  // between places
-  std::vector<Stretch> open_;
+  std::vector<Subproblem> open_;
   std::vector<Leaf> leaves_;
   SearchTrees<int64_t> trees_;
   SearchTrees<int128> wide_trees_;
@@ -86,29 +86,29 @@ Divider::Divider(const TradeNetwork& network)
 
 // At a price without end cost doesn't count: what the smallest of the cuts with the fewest bytes
 // doesn't reach never moves.
-void Divider::keep_what_ever_moves() {
-  const Stretch all{0, static_cast<int32_t>(node_total_), 0, arcs_.size(), nowhere};
+void Divider::drop_nodes_that_never_move() {
+  const Subproblem all{0, static_cast<int32_t>(node_total_), 0, arcs_.size(), no_price};
   trees_.load(all.end, arcs_, 1);
   for (int32_t n = 0; n < all.end; ++n) trees_.add_excess(n, -places_[index(n)].demand);
   trees_.sweep();
   trees_.solve();
   sink_side_.resize(node_total_);
   for (int32_t n = 0; n < all.end; ++n) sink_side_[index(n)] = trees_.reaches_deficit(n);
-  split(all, endless);
-  std::erase_if(open_, [](const Stretch& s) { return s.upper.cost < 0; });
+  split(all, infinite_price);
+  std::erase_if(open_, [](const Subproblem& s) { return s.upper.cost < 0; });
 }
 
 Status Divider::run() {
-  keep_what_ever_moves();
+  drop_nodes_that_never_move();
   while (!open_.empty()) {
-    const Stretch s = open_.back();
+    const Subproblem s = open_.back();
     open_.pop_back();
     CLEAVE_CHECK(solve(s));
   }
   return {};
 }
 
-Status Divider::solve(const Stretch& s) {
+Status Divider::solve(const Subproblem& s) {
   int64_t cost = 0, bytes = 0, sizes = 0;
   for (int32_t n = s.begin; n < s.end; ++n) {
     const Place& place = places_[index(n)];
@@ -143,7 +143,7 @@ Status Divider::solve(const Stretch& s) {
 
 // Whether the minimum cut at this price, the smallest source side, has nodes on both sides.
 template <class Cap>
-bool Divider::divide(SearchTrees<Cap>& trees, const Stretch& s, Price price) {
+bool Divider::divide(SearchTrees<Cap>& trees, const Subproblem& s, Price price) {
   const int32_t count = s.end - s.begin;
   trees.load(count, arcs(s), price.cost, s.begin);
   for (int32_t n = 0; n < count; ++n) {
@@ -166,7 +166,7 @@ int32_t Divider::find_root(int32_t local) {
 }
 
 // Contracts each side into what it is for the other, and finds what hangs together on each.
-int32_t Divider::number_components(const Stretch& s) {
+int32_t Divider::number_components(const Subproblem& s) {
   const int32_t count = s.end - s.begin;
   root_.resize(index(count));
   std::iota(root_.begin(), root_.end(), 0);
@@ -190,7 +190,7 @@ int32_t Divider::number_components(const Stretch& s) {
 }
 
 // Puts the nodes and arcs of each component side by side, in the order they had.
-void Divider::regroup(const Stretch& s, int32_t components) {
+void Divider::regroup(const Subproblem& s, int32_t components) {
   const int32_t count = s.end - s.begin;
   node_begin_.assign(index(components) + 1, 0);
   arc_begin_.assign(index(components) + 1, 0);
@@ -220,7 +220,7 @@ void Divider::regroup(const Stretch& s, int32_t components) {
   }
 }
 
-void Divider::split(const Stretch& s, Price price) {
+void Divider::split(const Subproblem& s, Price price) {
   const int32_t components = number_components(s);
   component_upper_.resize(index(components));
   for (int32_t n = 0; n < s.end - s.begin; ++n)
@@ -241,22 +241,23 @@ Frontier Divider::frontier() {
     return a.begin < b.begin;
   });
   Frontier f;
-  f.step.assign(node_total_, Frontier::never);
+  f.corner.assign(node_total_, Frontier::never);
   for (auto leaf = leaves_.begin(); leaf != leaves_.end();) {
     auto end = leaf;
-    Frontier::Step step{leaf->price, 0, 0};
+    Frontier::Segment segment{leaf->price, 0, 0};
     for (; end != leaves_.end() && !is_less(leaf->price, end->price); ++end) {
-      step.cost += end->cost;
-      step.bytes += end->bytes;
+      segment.cost += end->cost;
+      segment.bytes += end->bytes;
     }
-    if (step.cost > 0) f.steps.push_back(step);
-    const size_t taken = f.steps.size();
-    const size_t corner = step.cost > 0 ? taken : step.bytes > 0 ? 0 : taken + 1;
+    if (segment.cost > 0) f.segments.push_back(segment);
+    const size_t passed = f.segments.size();
+    const size_t corner = segment.cost > 0 ? passed : segment.bytes > 0 ? 0 : passed + 1;
     for (; leaf != end; ++leaf)
       for (int32_t n = leaf->begin; n < leaf->end; ++n)
-        f.step[index(places_[index(n)].node)] = static_cast<int32_t>(corner);
+        f.corner[index(places_[index(n)].node)] = static_cast<int32_t>(corner);
   }
-  for (int32_t& corner : f.step) corner = std::min(corner, static_cast<int32_t>(f.steps.size()));
+  for (int32_t& corner : f.corner)
+    corner = std::min(corner, static_cast<int32_t>(f.segments.size()));
   return f;
 }
 

@@ -28,13 +28,13 @@ namespace cleave::flow {
 
 struct Frontier {
   enum : int32_t { never = -1 };
-  struct Step {
+  struct Segment {
     Price price;        // in lowest terms; strictly rising
     int64_t cost = 0;   // added by the step
     int64_t bytes = 0;  // taken away by it, more than 0
   };
-  std::vector<Step> steps;    // corner k is reached by the first k steps
-  std::vector<int32_t> step;  // by node: on the sink's side from this corner on, or never
+  std::vector<Segment> segments;  // corner k is reached by the first k steps
+  std::vector<int32_t> corner;    // by node: on the sink's side from this corner on, or never
 };
 
 // The network must keep its bounds. Corner 0 is the cheapest in cost, then in bytes; the last is

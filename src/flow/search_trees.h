@@ -46,19 +46,19 @@ class SearchTrees {
   void add_excess(int32_t n, Cap x) { nodes_[as_index(n)].excess += x; }
   Cap excess(int32_t n) const { return nodes_[as_index(n)].excess; }
   // What arc a still takes, and what flows in it.
-  Cap residual(size_t a) const { return halves_[as_index(position_[a])].residual; }
-  Cap pushed(size_t a) const { return halves_[as_index(mate(position_[a]))].residual; }
+  Cap residual(size_t a) const { return arcs_[as_index(position_[a])].residual; }
+  Cap pushed(size_t a) const { return arcs_[as_index(reverse(position_[a]))].residual; }
   void set_residual(size_t a, Cap residual, Cap pushed);
 
   void sweep();
   // Grows both trees until they can't touch. The trees of an earlier call are forgotten. False
-  // where that takes more looks at arcs than `max_looks`.
-  bool solve(int64_t max_looks = std::numeric_limits<int64_t>::max());
+  // where that takes more looks at arcs than `max_scanned`.
+  bool solve(int64_t max_scanned = std::numeric_limits<int64_t>::max());
 
   bool reached_by_excess(int32_t n) const { return nodes_[as_index(n)].tree == Tree::source; }
   bool reaches_deficit(int32_t n) const { return nodes_[as_index(n)].tree == Tree::sink; }
-  int64_t paths() const { return paths_; }  // of the last solve
-  int64_t looks() const { return looks_; }  // at arcs, also of the last solve
+  int64_t paths() const { return paths_; }           // of the last solve
+  int64_t scanned_arcs() const { return scanned_; }  // at arcs, also of the last solve
 
  private:
   enum class Tree : uint8_t { none, source, sink };
@@ -73,19 +73,19 @@ class SearchTrees {
     Tree tree = Tree::none;
     bool queued = false;
   };
-  struct HalfArc {
-    int32_t head, mate;  // mate: the same arc seen from the head
+  struct ResidualArc {
+    int32_t head, reverse;  // reverse: the same arc seen from the head
     Cap residual;
   };
 
   static size_t as_index(int32_t i) { return static_cast<size_t>(i); }
   Node& node(int32_t n) { return nodes_[as_index(n)]; }
-  HalfArc& half(int32_t a) { return halves_[as_index(a)]; }
-  int32_t mate(int32_t a) const { return halves_[as_index(a)].mate; }
+  ResidualArc& arc_at(int32_t a) { return arcs_[as_index(a)]; }
+  int32_t reverse(int32_t a) const { return arcs_[as_index(a)].reverse; }
   int32_t end(int32_t n) const { return nodes_[as_index(n) + 1].first; }
   // The half arcs of n, which are about to be looked at.
-  int32_t looked_end(int32_t n) {
-    looks_ += end(n) - node(n).first;
+  int32_t scan_end(int32_t n) {
+    scanned_ += end(n) - node(n).first;
     return end(n);
   }
 
@@ -93,13 +93,13 @@ class SearchTrees {
   // parent.
   template <Tree side>
   Cap toward_sink(int32_t a) {
-    return side == Tree::source ? half(half(a).mate).residual : half(a).residual;
+    return side == Tree::source ? arc_at(arc_at(a).reverse).residual : arc_at(a).residual;
   }
   void enqueue(int32_t n);
   int32_t grow(int32_t n);
   template <Tree side>
   int32_t grow_tree(int32_t n);
-  void augment(int32_t joint);
+  void augment(int32_t bridge);
   template <Tree side>
   void bottleneck(int32_t n, Cap& least);
   template <Tree side>
@@ -111,14 +111,14 @@ class SearchTrees {
   int32_t depth_of(int32_t n);
 
   std::vector<Node> nodes_;  // and one after the last
-  std::unique_ptr<HalfArc[]> halves_;
-  size_t halves_capacity_ = 0;
+  std::unique_ptr<ResidualArc[]> arcs_;
+  size_t arcs_capacity_ = 0;
   std::vector<int32_t> position_;  // of an arc's first half
   std::vector<Cap> want_;
   std::vector<int32_t> active_, active_next_;  // first in, first out: one is read, one is filled
   std::vector<int32_t> orphans_;
   int32_t time_ = 0;
-  int64_t paths_ = 0, looks_ = 0;
+  int64_t paths_ = 0, scanned_ = 0;
 };
 
 extern template class SearchTrees<int64_t>;

@@ -73,11 +73,11 @@ TradeLine chosen_trade(const Graph& joint, const Partition& cut, const MachineRa
           .large = true};
 }
 
-std::string path_drawing(const std::string& title, const std::vector<BoundValue>& path) {
+std::string path_drawing(const std::string& title, const std::vector<ConstrainedValue>& path) {
   constexpr double height = 46, step = 78, left = 30, top = 60;
   double width = Svg::text_width(title, 16);
-  for (const BoundValue& v : path)
-    width = std::max({width, Svg::text_width(v.name, 13) + 20, Svg::text_width(v.bound) + 20});
+  for (const ConstrainedValue& v : path)
+    width = std::max({width, Svg::text_width(v.name, 13) + 20, Svg::text_width(v.constraint) + 20});
   Svg svg(width + 2 * left, top + step * static_cast<double>(path.size()) + 50);
   svg.text({left, 30}, title, 16);
   const double middle = left + width / 2;

@@ -16,6 +16,6 @@ Result<std::vector<TradeLine>> trade_lines(const Graph& joint, const PytorchOpti
 TradeLine chosen_trade(const Graph& joint, const Partition& cut, const MachineRates& rates);
 
 // Values that are each made from the one before, with what binds them; the backward needs the last.
-std::string path_drawing(const std::string& title, const std::vector<BoundValue>& path);
+std::string path_drawing(const std::string& title, const std::vector<ConstrainedValue>& path);
 
 }  // namespace cleave

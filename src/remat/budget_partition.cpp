@@ -24,11 +24,11 @@ Result<ForwardBackwardPeak> CutPeaks::at(size_t point) {
 
 Result<int64_t> CutPeaks::within(size_t point, int64_t room) {
   if (peaks_[point]) return peaks_[point]->peak();
-  if (least_[point] > room) return least_[point];
+  if (min_peaks_[point] > room) return min_peaks_[point];
   CLEAVE_TRY(const Partition cut, exact_.partition_at(point));
   CLEAVE_TRY(const ForwardBackwardPeak found,
              forward_backward_peak(exact_.graph().joint().graph(), cut, planner_, room));
-  least_[point] = found.peak();
+  min_peaks_[point] = found.peak();
   if (found.peak() <= room) peaks_[point] = found;
   return found.peak();
 }

@@ -11,7 +11,7 @@ class CutPeaks {
  public:
   CutPeaks(const ExactCut& exact, ProgramPlanner& planner)
       : exact_(exact), planner_(planner), peaks_(exact.points().size()),
-        least_(exact.points().size()) {}
+        min_peaks_(exact.points().size()) {}
   Result<ForwardBackwardPeak> at(size_t point);
   // The peak where it may be within `room`, else a lower bound of it above `room`.
   Result<int64_t> within(size_t point, int64_t room);
@@ -20,7 +20,7 @@ class CutPeaks {
   const ExactCut& exact_;
   ProgramPlanner& planner_;
   std::vector<std::optional<ForwardBackwardPeak>> peaks_;
-  std::vector<int64_t> least_;  // lower bounds, as far as known
+  std::vector<int64_t> min_peaks_;  // lower bounds, as far as known
 };
 
 struct BudgetPartition {

@@ -18,9 +18,9 @@
 namespace cleave {
 
 struct CheapRemat {
-  int64_t calls = 0;        // that run again
-  int64_t again_ns = 0;     // by the table
-  int64_t freed_bytes = 0;  // of the estimated peak
+  int64_t calls = 0;         // that run again
+  int64_t recompute_ns = 0;  // by the table
+  int64_t freed_bytes = 0;   // of the estimated peak
 };
 
 struct CheapRematLimits {

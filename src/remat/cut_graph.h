@@ -21,8 +21,8 @@
 namespace cleave {
 
 // A value by name, and why it can't be saved or its call must not run again.
-struct BoundValue {
-  std::string name, bound;
+struct ConstrainedValue {
+  std::string name, constraint;
 };
 
 // What saving a value adds that the program returns as well.
@@ -39,21 +39,21 @@ class CutGraph {
   const flow::ForwardGraph& flow() const { return flow_; }
   // What `make` refuses: values that can't be saved, each made from the one before; the first can't
   // be computed again and the backward needs the last. Empty where the tags agree.
-  static std::vector<BoundValue> conflict(const JointView& joint);
+  static std::vector<ConstrainedValue> conflict(const JointView& joint);
 
   // Of a call or value that reads no tangent, else -1.
   int32_t call(NodeId n) const { return call_of_[n.v]; }
   int32_t value(ValueId v) const { return value_of_[v.v]; }
   NodeId node(int32_t call) const { return nodes_[static_cast<size_t>(call)]; }
   // Why the value's call must not run again, or why it can't be saved; empty where it may.
-  std::string bound_by(ValueId v) const;
+  std::string constraint_on(ValueId v) const;
 
  private:
   CutGraph(const JointView& joint) : joint_(&joint) {}
   void add_values(const MachineRates& rates, Returned returned);
   void add_call(NodeId n, const MachineRates& rates);
-  void bind();
-  std::vector<BoundValue> conflict() const;
+  void add_constraints();
+  std::vector<ConstrainedValue> conflict() const;
   Status refuse_conflict() const;
 
   const JointView* joint_;

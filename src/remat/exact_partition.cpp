@@ -15,7 +15,7 @@ void simplify_joint(Graph& joint) {
 Result<ExactCut> ExactCut::make(CutGraph graph, Between between) {
   CLEAVE_TRY(flow::PartitionFrontier frontier, flow::PartitionFrontier::make(graph.flow()));
   ExactCut out(std::move(graph), std::move(frontier));
-  out.add_parts();
+  out.add_points();
   if (between == Between::searched) CLEAVE_CHECK(out.search_between());
   return out;
 }
@@ -38,7 +38,7 @@ std::vector<uint8_t> ExactCut::recompute_at(size_t point) const {
 }
 
 // The corners, and between them, as far as the size allows, the parts that hang together.
-void ExactCut::add_parts() {
+void ExactCut::add_points() {
   const flow::ForwardGraph& flow = graph_.flow();
   const auto& corners = frontier_.corners();
   const auto add = [&](CutPoint point) {
@@ -91,10 +91,11 @@ Result<Partition> ExactCut::partition(const std::vector<uint8_t>& recompute) con
   const JointView& joint = graph_.joint();
   CLEAVE_TRY(Partition cut, split_joint(joint, [&](ValueId v) -> KeepChoice {
                const int32_t call = graph_.call(joint.graph().value(v).def);
-               std::string bound = graph_.bound_by(v);
+               std::string constraint = graph_.constraint_on(v);
                if (recompute[static_cast<size_t>(call)])
-                 return {Keep::recompute, bound.empty() ? "cheaper than its bytes" : bound};
-               return {Keep::save, bound.empty() ? "in the minimum cut" : bound};
+                 return {Keep::recompute,
+                         constraint.empty() ? "cheaper than its bytes" : constraint};
+               return {Keep::save, constraint.empty() ? "in the minimum cut" : constraint};
              }));
   return cut;
 }

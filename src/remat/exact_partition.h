@@ -25,7 +25,7 @@ struct CutPoint {
 void simplify_joint(Graph& joint);
 
 // How the points between two corners are found: the parts that hang together, or a search as well.
-enum class Between : uint8_t { parts, searched };
+enum class Between : uint8_t { connected_parts, searched };
 
 class ExactCut {
  public:
@@ -54,7 +54,7 @@ class ExactCut {
   ExactCut(CutGraph graph, flow::PartitionFrontier frontier)
       : graph_(std::move(graph)), frontier_(std::move(frontier)) {}
 
-  void add_parts();
+  void add_points();
   Status search_between();
 
   std::shared_ptr<const JointView> view_;  // where `of` made it

@@ -13,10 +13,10 @@ namespace cleave {
 
 enum class Fate : uint8_t { saved, recomputed, forward_only };
 
-struct ValueStory {
+struct ValueExplanation {
   std::string name;
   int64_t bytes = 0;
-  int64_t again_ns = 0;
+  int64_t recompute_ns = 0;
   Fate fate = Fate::forward_only;
   std::string reason;
   std::string change;            // empty: nothing but the graph or a tag
@@ -25,6 +25,6 @@ struct ValueStory {
 
 // In the graph's order: placeholders that are saved, then the results of calls that run in the
 // forward or in both halves. `cut` is one of `exact`'s.
-std::vector<ValueStory> explain_cut(const ExactCut& exact, const Partition& cut);
+std::vector<ValueExplanation> explain_cut(const ExactCut& exact, const Partition& cut);
 
 }  // namespace cleave

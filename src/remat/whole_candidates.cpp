@@ -25,7 +25,8 @@ class Frontier {
                                                       const MachineRates& rates) {
     auto held = std::make_unique<Graph>(graph);
     const size_t results = held->is_joint() ? 0 : forward_results;
-    const Between between = held->node_count() > max_searched ? Between::parts : Between::searched;
+    const Between between =
+        held->node_count() > max_searched ? Between::connected_parts : Between::searched;
     CLEAVE_TRY(ExactCut exact, ExactCut::of(*held, rates, Returned::free, results, between));
     return std::shared_ptr<const Frontier>(
         new Frontier(std::move(held), std::move(exact), results));
@@ -92,7 +93,7 @@ Result<std::vector<WholeCandidate>> whole_candidates(const Graph& graph, size_t 
   auto cheap = std::make_shared<Graph>(graph);
   CLEAVE_TRY(const CheapRemat kept, cheap_remat(*cheap, rates));
   if (kept.calls > 0)
-    out.push_back({kept.again_ns, 0, [cheap]() -> Result<Graph> { return *cheap; }});
+    out.push_back({kept.recompute_ns, 0, [cheap]() -> Result<Graph> { return *cheap; }});
   std::ranges::stable_sort(out, {}, &WholeCandidate::recompute_ns);
   return out;
 }
