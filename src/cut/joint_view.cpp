@@ -6,7 +6,8 @@
 namespace cleave {
 namespace {
 
-// Marks the unmarked ones of n, which may be none, and of the nodes that it needs.
+// Gives `half` to `first`, which may be invalid, and to all nodes that it depends on, up to those
+// that have a half already.
 void mark(const Graph& g, NodeId first, Half half, std::vector<Half>& halves) {
   std::vector<NodeId> open{first};
   while (!open.empty()) {
@@ -24,7 +25,7 @@ bool is_tangent(const Graph& g, ValueId v) {
   return p && p->role == Role::tangent;
 }
 
-// By node: whether it reads a tangent, directly or not.
+// By node: whether it reads a tangent, directly or indirectly.
 std::vector<bool> reads_tangents(const Graph& g) {
   std::vector<bool> reads(g.node_capacity());
   for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
@@ -77,7 +78,7 @@ std::vector<bool> forward_calls(const Graph& g, size_t results) {
   for (const Return& r : g.returns())
     if (r.kind == ReturnKind::result && (results == 0 || seen++ < results))
       mark(g, g.value(r.value).def, Half::forward, needed);
-  // What stands between is the forward's too: updates of running statistics.
+  // Calls before the last needed one belong to the forward too: updates of running statistics.
   std::vector<bool> forward(g.node_capacity());
   bool is_after = true;
   for (NodeId n = g.last_node(); n.valid(); n = g.prev_node(n)) {

@@ -14,7 +14,7 @@ namespace {
 
 using Kind = PytorchNode::Kind;
 
-// A node of the network, and what it stands for in a message.
+// The two network nodes of graph node n; n is saved where the cut crosses the arc between them.
 int32_t in_of(int32_t n) { return 2 * n; }
 int32_t out_of(int32_t n) { return 2 * n + 1; }
 
@@ -131,12 +131,12 @@ class MinCut {
                         [&](int32_t user) { return graph_.is_fusible(n, user); });
   }
 
-  // Nodes by their position in the forward.
+  // (position in the forward, node), the first position on top.
   using Heap = std::priority_queue<std::pair<int32_t, int32_t>,
                                    std::vector<std::pair<int32_t, int32_t>>, std::greater<>>;
 
-  // The position of the first node, from `readers` on, that doesn't fuse with what it reads; `last`
-  // where there is none before it.
+  // The position of the first node, from `readers` on along the uses, that doesn't fuse with its
+  // operand; `last` where there is none up to it.
   int32_t first_unfusible(const std::vector<int32_t>& readers, int32_t last) const {
     std::set<std::tuple<int32_t, int32_t, bool>> open;  // position, node, fuses
     for (int32_t n : readers) open.insert({node(n).forward_order, n, true});
@@ -197,7 +197,7 @@ class MinCut {
     return "%" + g.name(x.value.valid() ? x.value : g.node(x.call).out(0));
   }
 
-  // The nodes on a path of infinite arcs, and the constraint that each stands for.
+  // The nodes on a path of infinite arcs, and the constraint that each arc expresses.
   Failure conflict(const flow::InfinitePath& path) const {
     std::string text = "the backward needs a value that can be neither saved nor computed again:";
     const auto say = [&](int32_t n, std::string_view what) {

@@ -32,7 +32,7 @@ class Repeater {
     return n.valid() && n.v < forward_.size() && forward_[n.v] && should_repeat_(n);
   }
 
-  // Copies of v's call and of what it needs that runs again, in front of `reader`.
+  // Copies the call that makes `value`, and those before it that run again, in front of `reader`.
   Status repeat(ValueId value, NodeId reader) {
     std::vector<NodeId> open{g_.value(value).def};
     while (!open.empty()) {
@@ -50,7 +50,7 @@ class Repeater {
   }
 
   Graph& g_;
-  const std::vector<bool>& forward_;  // nodes made here are beyond it
+  const std::vector<bool>& forward_;  // nodes made here have numbers beyond its size
   const std::function<bool(NodeId)>& should_repeat_;
   std::unordered_map<uint32_t, ValueId> copy_;  // by value of the forward
   int64_t count_ = 0;
