@@ -12,14 +12,15 @@
 namespace cleave {
 namespace {
 
-constexpr int budget_levels = 14;  // limits between the least peak of an order and the largest step
+// Limits, evenly spaced between the lowest peak of an order and the largest need of a single task.
+constexpr int budget_levels = 14;
 
-// A level is searched again and again, from what was found, as long as that gains a hundredth.
+// A level is searched repeatedly, each time from the last result, while that gains 1% or more.
 constexpr int max_searches = 8;
-constexpr int64_t unmet_moves_factor = 8;  // where nothing is within the limit yet
+constexpr int64_t unmet_moves_factor = 8;  // more moves while no sequence is within the limit
 int64_t moves_of(size_t tasks) { return 4000 + 12 * static_cast<int64_t>(tasks); }
 
-// Of two whose peaks are known.
+// The peaks of both must be known.
 bool is_better(const FamilyMember& a, const FamilyMember& b) {
   return std::pair(a.recompute_ns, *a.peak) < std::pair(b.recompute_ns, *b.peak);
 }
@@ -62,7 +63,7 @@ Status BudgetFamily::find_candidates() {
   return {};
 }
 
-// Keeps the valid ones that aren't there yet, the cheapest as the level's main one.
+// Adds the valid sequences that aren't members yet; the cheapest is its level's main member.
 void BudgetFamily::add(std::vector<std::vector<plan::TaskId>> sequences) {
   std::vector<FamilyMember> found;
   for (const auto& sequence : sequences) {
@@ -85,7 +86,8 @@ void BudgetFamily::add(std::vector<std::vector<plan::TaskId>> sequences) {
   }
 }
 
-// What a found sequence recomputes at least, as a program.
+// The recomputation time of a found sequence, in its order or with the values of each node
+// together, whichever is less.
 int64_t BudgetFamily::cost_of(const plan::FoundSequence& found) const {
   return std::min(tasks_->recompute_ns(tasks_->needed(found.steps)),
                   tasks_->recompute_ns(tasks_->needed(tasks_->together(found.steps))));
@@ -197,7 +199,8 @@ Result<std::optional<size_t>> BudgetFamily::cheapest_sequence(int64_t room) {
   return best;
 }
 
-// One that recomputes less than `below_ns`; they lie in the order of their times.
+// The cheapest whole program that recomputes less than `below_ns`. Whole programs are stored in the
+// order of their times.
 Result<std::optional<size_t>> BudgetFamily::cheapest_candidate(int64_t room, int64_t below_ns) {
   std::optional<size_t> best;
   if (below_ns == 0) return best;

@@ -13,27 +13,27 @@
 namespace cleave {
 namespace {
 
-constexpr int rounds = 6;        // the peak may move
-constexpr size_t max_calls = 6;  // that run copies for one value
+constexpr int rounds = 6;        // each looks at the call where the peak is then
+constexpr size_t max_calls = 6;  // that run again for one value
 constexpr int64_t never = std::numeric_limits<int64_t>::max();
 
-// A value that takes memory, and the calls that read it, also through views.
+// A value that takes memory: which calls, by position, make it and read it, also through views.
 struct Lifetime {
   int64_t bytes = 0;
-  int64_t made = -1;                   // by this call; -1: a placeholder, there all the time
-  std::vector<int64_t> uses;           // in ascending order; never: a result
-  bool is_needed = false;              // something that runs copies reads it
-  bool is_gone = false;                // is made copies itself
-  int64_t gap_begin = 0, gap_end = 0;  // the calls between which it is gone
+  int64_t made = -1;                   // by this call; -1: a placeholder, always alive
+  std::vector<int64_t> uses;           // in ascending order; `never`: it is returned
+  bool is_needed = false;              // a call that runs again reads it
+  bool is_gone = false;                // it is freed and computed again
+  int64_t gap_begin = 0, gap_end = 0;  // the calls between which it isn't in memory
   int64_t last() const { return uses.empty() ? made : uses.back(); }
 };
 
 struct RematCandidate {
   ValueId value;
-  std::vector<NodeId> calls;     // operands first
-  int64_t before = 0, from = 0;  // the call in front of which they stand; gone after `from`
+  std::vector<NodeId> calls;     // that run again, operands first
+  int64_t before = 0, from = 0;  // the value is freed after call `from`, computed before `before`
   int64_t bytes = 0, ns = 0;
-  std::vector<ValueId> reads;  // that have to be there
+  std::vector<ValueId> reads;  // values that must be in memory then
 };
 
 class CheapRematerializer {
@@ -108,7 +108,7 @@ class CheapRematerializer {
 
   bool is_update(ValueId v) const { return updates_.contains(v.v); }
 
-  // By sweeping over the calls. An update lies over its placeholder.
+  // A sweep over the calls. An update takes no memory: it is written over its placeholder.
   Moment peak() {
     std::vector<int64_t> change(order_.size() + 2, 0);
     const auto alive = [&](int64_t from, int64_t to, int64_t bytes) {
@@ -134,7 +134,7 @@ class CheapRematerializer {
     return most;
   }
 
-  // Values that nothing reads for long around this call.
+  // Values that are alive at call `at` and that no call reads for `far_calls` calls around it.
   std::vector<RematCandidate> candidates(int64_t at) const {
     std::vector<RematCandidate> out;
     for (uint32_t v = 0; v < lifetimes_.size(); ++v) {
@@ -160,7 +160,7 @@ class CheapRematerializer {
            !runs_once(traits) && !has(traits, Trait::compute_intensive) && !asks_save(node);
   }
 
-  // There when the calls run copies.
+  // Whether v is in memory when the calls run again.
   bool is_available(ValueId v, const RematCandidate& a) const {
     const Lifetime& lifetime = lifetimes_[v.v];
     return lifetime.made < 0 ? !g_.value(v).def.valid()
@@ -171,7 +171,8 @@ class CheapRematerializer {
            std::ranges::all_of(a.reads, [&](ValueId v) { return is_available(v, a); });
   }
 
-  // The call, `others` that read it, and those of its operands that are gone by then.
+  // Adds call n and those before it that make operands which aren't in memory by then. `others`:
+  // how many calls that need n are still to be added.
   bool find_calls(RematCandidate& a, NodeId n, size_t others = 0) const {
     if (std::ranges::find(a.calls, n) != a.calls.end()) return true;
     if (!n.valid() || a.calls.size() + others >= max_calls || !may_repeat(n)) return false;
@@ -196,7 +197,7 @@ class CheapRematerializer {
     for (const ValueId v : a.reads) lifetimes_[v.v].is_needed = true;
   }
 
-  // Copies of the calls, and of the views that late readers have of the value.
+  // Copies the calls, and the views through which readers after the gap read the value.
   Status write(const RematCandidate& a) {
     std::unordered_map<uint32_t, ValueId> copies;
     const NodeId before = order_[static_cast<size_t>(a.before)];
@@ -214,7 +215,7 @@ class CheapRematerializer {
     return {};
   }
 
-  // `v` and the views between it and something that is there copies.
+  // Copies `v` and the views between it and a value that has a copy.
   Status copy_views(ValueId v, NodeId before, std::unordered_map<uint32_t, ValueId>& copies) {
     std::vector<NodeId> views;
     for (ValueId at = v; !copies.contains(at.v); at = g_.node(views.back()).inputs[0])
@@ -224,7 +225,7 @@ class CheapRematerializer {
   }
 
   Status copy(NodeId n, NodeId before, std::unordered_map<uint32_t, ValueId>& copies) {
-    for (const ValueId in : g_.node(n).inputs)  // views of what is made copies
+    for (const ValueId in : g_.node(n).inputs)  // views of values that have copies
       if (in.valid() && !copies.contains(in.v) && copies.contains(root(in).v))
         CLEAVE_CHECK(copy_views(in, before, copies));
     return repeat_call(g_, n, before, copies);
@@ -234,8 +235,8 @@ class CheapRematerializer {
   const MachineRates& rates_;
   const CheapRematLimits& limits_;
   std::vector<NodeId> order_;
-  std::vector<int64_t> at_;          // by node: its place in the order
-  std::vector<Lifetime> lifetimes_;  // by value; of views empty
+  std::vector<int64_t> at_;          // by node: its position in the order
+  std::vector<Lifetime> lifetimes_;  // by value; views have none
   std::unordered_set<uint32_t> updates_;
 };
 

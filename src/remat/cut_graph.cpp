@@ -80,12 +80,12 @@ void CutGraph::add_call(NodeId n, const MachineRates& rates) {
   flow_.result_begin.push_back(flow_.values());
 }
 
-// Tags, borders and views.
+// From tags, borders of checkpointed regions, and views.
 void CutGraph::add_constraints() {
   const Graph& g = joint_->graph();
   for (int32_t n = 0; n < flow_.calls(); ++n) {
     const Node& node = g.node(nodes_[at(n)]);
-    // Calls of the gradient carry the tags of the calls that they are the gradients of.
+    // Calls of the gradient have the tags of the calls whose gradients they compute.
     const bool tagged = joint_->half(nodes_[at(n)]) == Half::forward;
     int32_t first = flow_.result_begin[at(n)];
     const int32_t end = flow_.result_begin[at(n) + 1];

@@ -92,7 +92,7 @@ class CutExplainer {
   const Graph& g_;
   std::map<ValueId, Fate> fate_;
   std::vector<ValueId> returned_;
-  size_t at_ = 0;  // the last corner that saves no less than the cut
+  size_t at_ = 0;  // the last corner that saves at least as much as the cut
   std::vector<ValueExplanation> out_;
 };
 
