@@ -9,7 +9,7 @@ namespace {
 
 size_t at(int32_t i) { return static_cast<size_t>(i); }
 
-// Sets of calls that share values, as a forest of parents.
+// Connected sets of calls (union-find).
 class ConnectedCalls {
  public:
   explicit ConnectedCalls(size_t calls) : parent_(calls) {
@@ -21,16 +21,16 @@ class ConnectedCalls {
   }
   void join(size_t a, size_t b) {
     a = find(a), b = find(b);
-    parent_[std::max(a, b)] = std::min(a, b);  // the first call names the part
+    parent_[std::max(a, b)] = std::min(a, b);  // a set's first call is its root
   }
 
  private:
   std::vector<size_t> parent_;
 };
 
-// The part of each call that is recomputed from corner + 1 on and not before; -1 for the others.
-// Calls belong together that read or give a value of each other, or read one of a call that is not
-// among them.
+// By call: the connected set that it belongs to, if it is recomputed from corner + 1 on but not at
+// `corner`; -1 for all others. Two such calls are connected if one reads a value of the other, or
+// if both read the same value that is neither free nor recomputed at `corner`.
 std::vector<int64_t> parts_between(const ForwardGraph& g, const std::vector<int32_t>& corner_of,
                                    size_t corner) {
   const auto differs = [&](size_t n) { return corner_of[n] == static_cast<int32_t>(corner) + 1; };
@@ -43,7 +43,7 @@ std::vector<int64_t> parts_between(const ForwardGraph& g, const std::vector<int3
     for (int32_t k = g.operand_begin[n]; k < g.operand_begin[n + 1]; ++k) {
       const size_t v = at(g.operand[at(k)]);
       const int64_t maker = call_of[v];
-      // A free value, or one that is recomputed anyway, ties nothing together.
+      // A value that is free or recomputed at `corner` doesn't connect its readers.
       const bool given = maker >= 0 && corner_of[static_cast<size_t>(maker)] >= 0 &&
                          corner_of[static_cast<size_t>(maker)] <= static_cast<int32_t>(corner);
       if (given || (g.bytes[v] == 0 && !g.unsavable[v])) continue;
@@ -106,7 +106,7 @@ class Search {
   }
 
  private:
-  // Bounds a branch, takes the choices that it shows, and opens it.
+  // Computes a branch's bound, considers the choices of its frontier, and queues the branch.
   Status explore(Branch branch) {
     --frontiers_left_;
     const ForwardGraph g = with_fixed(graph_, branch.fixed);
@@ -125,7 +125,7 @@ class Search {
     return {};
   }
 
-  // The choice, and what it becomes when calls that needn't run again don't, dearest first.
+  // Keeps the choice if it is the best so far, after trying to recompute fewer calls.
   void consider(std::vector<uint8_t> again) {
     PartitionChoice choice = choice_of(graph_, std::move(again));
     for (size_t v = 0; v < choice.save.size(); ++v)
@@ -135,6 +135,7 @@ class Search {
     if (!best_ || choice.cost < best_->cost) best_ = std::move(choice);
   }
 
+  // Saves the results of recomputed calls instead, the most expensive first, as far as they fit.
   void shrink(PartitionChoice& choice) const {
     std::vector<int32_t> calls;
     for (int32_t n = 0; n < graph_.calls(); ++n)
@@ -157,7 +158,8 @@ class Search {
     return true;
   }
 
-  // Of the calls between the two corners around the budget, the dearest that isn't fixed.
+  // The most expensive call that isn't fixed and that differs between the two corners around the
+  // budget; -1: there is none.
   Result<int32_t> call_to_fix(const Branch& branch) const {
     const ForwardGraph g = with_fixed(graph_, branch.fixed);
     CLEAVE_TRY(const PartitionFrontier frontier, PartitionFrontier::make(g));
@@ -191,14 +193,14 @@ std::vector<std::vector<uint8_t>> points_between(const ForwardGraph& graph,
                                                  const PartitionFrontier& frontier, size_t corner,
                                                  size_t max_points) {
   const std::vector<int64_t> part = parts_between(graph, frontier.corner_of_call(), corner);
-  std::vector<size_t> rank(part.size());  // of a part's first call, among the parts
+  std::vector<size_t> rank(part.size());  // of a set, at its first call
   size_t parts = 0;
   for (size_t n = 0; n < part.size(); ++n)
     if (part[n] == static_cast<int64_t>(n)) rank[n] = parts++;
   std::vector<std::vector<uint8_t>> out;
   const size_t sets = parts == 0 ? 0 : std::min(parts - 1, max_points);
   for (size_t k = 1; k <= sets; ++k) {
-    const size_t upto = k * parts / (sets + 1);  // the first so many parts
+    const size_t upto = k * parts / (sets + 1);  // the first so many sets
     std::vector<uint8_t>& again = out.emplace_back(frontier.recompute_at(corner));
     for (size_t n = 0; n < part.size(); ++n)
       if (part[n] >= 0 && rank[static_cast<size_t>(part[n])] < upto) again[n] = 1;

@@ -17,13 +17,14 @@ Price lowest_terms(int64_t cost, int64_t bytes) {
   return {cost / g, bytes / g};
 }
 
-// Nodes and arcs that are still undecided and hang together, as ranges of the divider's arrays.
 constexpr Price infinite_price{1, 0}, no_price{-1, 0};
 
+// A connected set of nodes that isn't solved yet, and the arcs between them: ranges of the
+// divider's arrays.
 struct Subproblem {
   int32_t begin = 0, end = 0;
   size_t arcs_begin = 0, arcs_end = 0;
-  Price upper;  // it is on the sink's side from this price on
+  Price upper;  // all its nodes are on the sink's side from this price on
 };
 
 // Nodes that change sides at one price.
@@ -33,8 +34,9 @@ struct Leaf {
   int64_t cost = 0, bytes = 0;
 };
 
-// Holds the nodes in an order where each stretch is a range. Demands are those in the stretch's own
-// network, where lower prices' nodes are part of the sink and higher ones' part of the source.
+// Keeps the nodes in an order in which each subproblem is a range. Demands are those of the
+// subproblem's own network, in which nodes of lower prices are merged with the sink and nodes of
+// higher prices with the source.
 class Divider {
  public:
   explicit Divider(const TradeNetwork& network);
@@ -62,12 +64,12 @@ class Divider {
 
   size_t node_total_;
   std::vector<Place> places_;
-  std::vector<Arc> arcs_;  // between places
+  std::vector<Arc> arcs_;  // their ends are indices of places_
   std::vector<Subproblem> open_;
   std::vector<Leaf> leaves_;
   SearchTrees<int64_t> trees_;
   SearchTrees<int128> wide_trees_;
-  // Of the stretch at hand. By place, less its begin:
+  // Of the current subproblem. By place, minus its begin:
   std::vector<uint8_t> sink_side_;
   std::vector<int32_t> root_, component_, place_;
   std::vector<Place> old_places_;
@@ -84,8 +86,8 @@ Divider::Divider(const TradeNetwork& network)
     places_[n] = {static_cast<int32_t>(n), network.cost[n], network.demand[n]};
 }
 
-// At a price without end cost doesn't count: what the smallest of the cuts with the fewest bytes
-// doesn't reach never moves.
+// At an infinite price only bytes count. Nodes that are on the source's side of a cut with the
+// fewest bytes (the one nearest the sink) are there at every price: they never move.
 void Divider::drop_nodes_that_never_move() {
   const Subproblem all{0, static_cast<int32_t>(node_total_), 0, arcs_.size(), no_price};
   trees_.load(all.end, arcs_, 1);
@@ -117,7 +119,7 @@ Status Divider::solve(const Subproblem& s) {
     sizes += place.demand < 0 ? -place.demand : place.demand;
   }
   if (bytes < 0 || (bytes == 0 && cost > 0))
-    return bug("flow: a stretch of the frontier pays {} for {} bytes", cost, bytes);
+    return bug("flow: a part of the frontier costs {} for {} bytes", cost, bytes);
   if (s.end - s.begin == 1 || cost == 0) {
     leaves_.push_back(
         {bytes == 0 ? s.upper : lowest_terms(cost, bytes), s.begin, s.end, cost, bytes});
@@ -141,7 +143,7 @@ Status Divider::solve(const Subproblem& s) {
   return {};
 }
 
-// Whether the minimum cut at this price, the smallest source side, has nodes on both sides.
+// Whether the minimum cut at this price with the smallest source side has nodes on both sides.
 template <class Cap>
 bool Divider::divide(SearchTrees<Cap>& trees, const Subproblem& s, Price price) {
   const int32_t count = s.end - s.begin;
@@ -165,7 +167,8 @@ int32_t Divider::find_root(int32_t local) {
   return local;
 }
 
-// Contracts each side into what it is for the other, and finds what hangs together on each.
+// Merges, for each side, the other side with the source or sink, and numbers the connected
+// components of both sides.
 int32_t Divider::number_components(const Subproblem& s) {
   const int32_t count = s.end - s.begin;
   root_.resize(index(count));
@@ -189,7 +192,7 @@ int32_t Divider::number_components(const Subproblem& s) {
   return components;
 }
 
-// Puts the nodes and arcs of each component side by side, in the order they had.
+// Moves the nodes and arcs of each component next to each other, in their old order.
 void Divider::regroup(const Subproblem& s, int32_t components) {
   const int32_t count = s.end - s.begin;
   node_begin_.assign(index(components) + 1, 0);
@@ -232,8 +235,8 @@ void Divider::split(const Subproblem& s, Price price) {
                      component_upper_[c]});
 }
 
-// Leaves of one price are one step. Those that change nothing go with the next step, or with the
-// last: between two steps either side is as good for them.
+// Leaves of one price are one segment of the frontier. Leaves without cost and bytes move with the
+// next segment, or with the last one: between two segments either side is equally good for them.
 Frontier Divider::frontier() {
   std::sort(leaves_.begin(), leaves_.end(), [](const Leaf& a, const Leaf& b) {
     if (is_less(a.price, b.price)) return true;

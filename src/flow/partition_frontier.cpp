@@ -40,7 +40,7 @@ std::optional<int64_t> PartitionFrontier::min_cost(int64_t bytes) const {
                                   [&](const Corner& c) { return c.bytes <= bytes; });
   if (right == corners_.end()) return std::nullopt;
   if (right == corners_.begin()) return right->cost;
-  // On the chord between two corners, rounded up: costs are integers.
+  // On the chord between two corners; rounded up, since costs are integers.
   const Corner& left = *std::prev(right);
   const int128 width = left.bytes - right->bytes;
   const int128 risen = int128{right->cost - left.cost} * (left.bytes - bytes);

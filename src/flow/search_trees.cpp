@@ -34,8 +34,8 @@ void SearchTrees<Cap>::set_residual(size_t a, Cap residual, Cap pushed) {
   arc_at(reverse(position_[a])).residual = pushed;
 }
 
-// want[n]: what n can take from above, its arcs to higher nodes given; heads that several nodes
-// push to are counted by each, so that some excess may end up stuck on the way.
+// want[n]: how much flow from lower nodes n can use or pass on to higher nodes. A head that several
+// nodes push to is counted by each of them, so some excess may remain at nodes on the way.
 template <class Cap>
 void SearchTrees<Cap>::sweep() {
   const auto count = static_cast<int32_t>(nodes_.size()) - 1;
@@ -103,8 +103,8 @@ bool SearchTrees<Cap>::solve(int64_t max_scanned) {
   return true;
 }
 
-// The half arc, out of the S tree into the T tree, where the trees touch at n; none where n has
-// passed_on all it can.
+// Adds free nodes next to n to its tree. Returns an arc from the S tree into the T tree if the
+// trees meet at n; `none` if they don't.
 template <class Cap>
 int32_t SearchTrees<Cap>::grow(int32_t n) {
   if (node(n).parent == none) return none;
@@ -136,7 +136,7 @@ int32_t SearchTrees<Cap>::grow_tree(int32_t n) {
   return none;
 }
 
-// Lowers `least` to what the tree path between n and its root can carry.
+// Lowers `least` to the flow that the tree path between n and its root can carry.
 template <class Cap>
 template <typename SearchTrees<Cap>::Tree side>
 void SearchTrees<Cap>::bottleneck(int32_t n, Cap& least) {
@@ -186,8 +186,8 @@ void SearchTrees<Cap>::augment(int32_t bridge) {
   orphans_.clear();
 }
 
-// Arcs from n to its root, or none where the path ends at an orphan. The nodes on the path are
-// stamped, so that no path is walked twice at one time.
+// The number of nodes from n to its root, or `none` if the path ends at an orphan. The nodes on the
+// path are stamped with the current time, so that no path is walked twice in one augmentation.
 template <class Cap>
 int32_t SearchTrees<Cap>::depth_of(int32_t n) {
   int32_t steps = 0, at = n;
@@ -210,8 +210,8 @@ int32_t SearchTrees<Cap>::depth_of(int32_t n) {
   return depth;
 }
 
-// A new parent for orphan n in its own tree, the nearest to a root; without one n becomes free and
-// its children are orphans.
+// Gives orphan n a new parent in its own tree, the one nearest to a root. If there is none, n
+// becomes free and its children become orphans.
 template <class Cap>
 template <typename SearchTrees<Cap>::Tree side>
 void SearchTrees<Cap>::adopt(int32_t n) {

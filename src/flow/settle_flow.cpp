@@ -12,7 +12,7 @@ enum class Direction : uint8_t { to_source, to_sink };
 size_t index(int32_t i) { return static_cast<size_t>(i); }
 Capacity terminal(Capacity c) { return std::min(c, finite_limit); }
 
-// What flows into each node less what flows out of it.
+// The flow into each node minus the flow out of it.
 std::vector<Capacity> net_inflow(const Network& network, const std::vector<Capacity>& arc) {
   std::vector<Capacity> inflow(network.source.size());
   for (size_t a = 0; a < arc.size(); ++a) {
@@ -22,7 +22,9 @@ std::vector<Capacity> net_inflow(const Network& network, const std::vector<Capac
   return inflow;
 }
 
-// A node takes from the source, net, what it lacks: -inflow, within [-sink, source].
+// Removes flow from arcs so that each node's inflow is at most its sink capacity (to_source: excess
+// goes back along the arcs that carry flow), or at least minus its source capacity (to_sink:
+// deficit is passed forward along them).
 void move_along(const Network& network, Direction direction, std::vector<Capacity>& arc) {
   const std::vector<Capacity> inflow = net_inflow(network, arc);
   std::vector<Arc> carrying = network.arcs;
