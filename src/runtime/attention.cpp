@@ -193,11 +193,11 @@ void AttentionGradient::sum_head(long head, const AttentionBackward& at,
   const int64_t batch = head / f.heads, of_batch = head % f.heads;
   const int64_t key_heads = f.heads / f.key_group;
   const int64_t key_head = batch * key_heads + of_batch / f.key_group;
-  const int64_t floats = static_cast<int64_t>(sizeof(float)), apart = partial_bytes() / floats;
-  const float* first = reinterpret_cast<const float*>(partials) + key_head * apart +
+  const int64_t floats = static_cast<int64_t>(sizeof(float)), stride = partial_bytes() / floats;
+  const float* first = reinterpret_cast<const float*>(partials) + key_head * stride +
                        of_batch % f.key_group * f.rows * round_up(f.width, kernel_.lanes);
   kernel_.sum_partial(spec_, at.dquery, {batch, of_batch, 0, f.rows}, first, column_pieces_,
-                      apart * f.batch * key_heads);
+                      stride * f.batch * key_heads);
 }
 
 }  // namespace cleave::runtime

@@ -29,7 +29,7 @@ class Attention final : public LibraryFunction {
   int64_t scratch_bytes() const override { return lane_bytes_ * lanes(); }
   long pieces() const;
   // scratch is aligned to 64. Any number of threads may run one Attention at once, each with its
-  // own scratch. Nothing is allocated.
+  // delta scratch. Nothing is allocated.
   void run(const AttentionForward& at, void* scratch, Executor& executor) const;
   void call(void* const* at, void* scratch, Executor& executor) const override;
 

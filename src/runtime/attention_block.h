@@ -1,7 +1,7 @@
 // The inner kernels of attention: rows of one head, or columns of one key head, on one thread and
 // without allocating. attention.h cuts a call into such blocks.
 //
-//   a panel of queries, turned:  lanes of vectors are queries, so that the softmax over the keys of
+//   a panel of queries, transposed:  lanes of vectors are queries, so that the softmax over the keys of
 //                                a block never leaves its lane
 //   scores^T = key @ panel       tiles of mr keys x nr queries in registers
 //   out += P @ value             P is read as scores^T lies: mr queries x nr columns
@@ -54,9 +54,9 @@ struct AttentionKernel : AttentionSizes {
   // `partial` is null, else as f32 [key_group,rows,width rounded up to lanes] to `partial`.
   void (*backward)(const AttentionBackwardSpec& spec, const AttentionBackward& at,
                    const AttentionRange& columns, float* partial, void* scratch) = nullptr;
-  // Adds up `parts` partial gradients of one head, `apart` floats from each other, into dquery.
+  // Adds up `parts` partial gradients of one head, `stride` floats apart, into dquery.
   void (*sum_partial)(const AttentionBackwardSpec& spec, void* dquery, const AttentionRange& head,
-                      const float* partial, int64_t parts, int64_t apart) = nullptr;
+                      const float* partial, int64_t parts, int64_t stride) = nullptr;
 
   int64_t forward_scratch(const AttentionSpec& spec, int64_t rows) const {
     return ForwardScratch(*this, spec, rows, nullptr).bytes;

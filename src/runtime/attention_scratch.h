@@ -40,7 +40,7 @@ struct ForwardScratch {
 struct BackwardScratch {
   BackwardScratch(const AttentionSizes& by, const AttentionBackwardSpec& spec, void* scratch);
   float *keys, *values, *key_rows, *dkeys, *dvalues, *queries, *douts, *query_panel, *dout_panel;
-  float *weights, *dscores, *factors, *own, *dqueries;
+  float *weights, *dscores, *factors, *delta, *dqueries;
   int64_t bytes;
 };
 

@@ -18,19 +18,19 @@ struct WindowSource {
   int64_t image_stride = 0;      // elements
   Sizes3 size = {1, 1, 1};       // of an image; channels follow each other without gaps
   Sizes3 positions = {1, 1, 1};
-  Sizes3 step = {1, 1, 1};
+  Sizes3 stride = {1, 1, 1};
   const Sizes3* taps = nullptr;
   int64_t tap_count = 0;
   int64_t nr = 0;       // numbers in a row of a panel
-  int64_t first_k = 0;  // of `turned`: the position where k begins
+  int64_t first_k = 0;  // of `transposed`: the position where k begins
 };
 
 // Functions for PanelSource::pack (gemm_block.h); self is a WindowSource.
 struct WindowPacking {
   using Pack = void (*)(const void* self, int64_t first_k, int64_t count_k, int64_t first_column,
                         int64_t columns, void* to);
-  Pack windows = nullptr;  // k is (channel, tap), columns are (image, position)
-  Pack turned = nullptr;   // the other way round
+  Pack windows = nullptr;     // k is (channel, tap), columns are (image, position)
+  Pack transposed = nullptr;  // the other way round
 };
 
 // The fastest for processors with this set, images so many elements apart, and panels; null for

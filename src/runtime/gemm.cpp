@@ -163,7 +163,7 @@ Result<std::shared_ptr<Gemm>> Gemm::make(const GemmSpec& spec, const Target& tar
                          (spec.dtype == DType::f32 || spec.dtype == DType::f64);
   const int64_t k = (spec.k + kernel.depth - 1) / kernel.depth;
   const GemmCut cut = cut_gemm(spec.batch, spec.m, spec.n, k, kernel.mr, kernel.nr,
-                               sums_in_c || spec.k <= kernel.steps ? 2048 : 512);
+                               sums_in_c || spec.k <= kernel.max_kc ? 2048 : 512);
   return std::shared_ptr<Gemm>(std::make_shared<CutGemm>(spec, cut, kernel));
 }
 

@@ -5,7 +5,7 @@
 //   for each kc steps of k
 //     pack A: groups of mr rows                            stays in the second-level cache
 //       lines    a cache line of each row in turn          where a_col == 1
-//       turned   k after k                                 else
+//       transposed   k after k                                 else
 //     for each nr columns
 //       pack B: one panel, k after k, padded with zeros    stays in the first-level cache
 //       for each mr rows
@@ -60,7 +60,7 @@ class Block {
   static constexpr GemmSizes sizes = {
       .mr = mr_of<P>,
       .nr = nr_of<typename Packed<P>::Unit>,
-      .steps = kc_of<P>,
+      .max_kc = kc_of<P>,
       .span = span_parts * kc_of<P>,
       .depth = Packed<P>::depth,
       .packed_size = sizeof(P),
@@ -83,15 +83,13 @@ class Block {
   static constexpr bool sums_in_c = sizes.sums_in_c;
 
   // With too few rows to pay for packing B is read as it lies.
-  bool as_it_lies(int64_t columns) const {
+  bool reads_b_in_place(int64_t columns) const {
     return std::is_same_v<S, U> && !block_.b_stored && block_.b_col == 1 && columns == nr &&
            block_.m <= 4 * mr && block_.k > 0;
   }
 
-  int64_t steps_after(int64_t first) const {
-    return block_.k - first < steps_ ? block_.k - first : steps_;
-  }
-  void step(int64_t first, int64_t k);
+  int64_t part_from(int64_t first) const { return block_.k - first < kc_ ? block_.k - first : kc_; }
+  void add_part(int64_t first, int64_t k);
   void end_span(int64_t after);
   void finish_totals();
   void pack_a(int64_t first, int64_t k);
@@ -101,8 +99,8 @@ class Block {
   int64_t b_bytes() const {  // of an element
     return block_.b_stored ? size_of(*block_.b_stored) : static_cast<int64_t>(sizeof(S));
   }
-  Ahead ahead_of(int64_t first, int64_t k, int64_t j, int64_t index) const;
-  void one_tile(int64_t i, int64_t j, int64_t first, int64_t k, const U* b, int64_t b_row);
+  Prefetch prefetch_of(int64_t first, int64_t k, int64_t j, int64_t index) const;
+  void add_tile(int64_t i, int64_t j, int64_t first, int64_t k, const U* b, int64_t b_row);
   void write_scaled(const T* sums, int64_t i, int64_t j, int64_t columns, S* to);
   void finish(const T* sums, int64_t sums_row, int64_t i, int64_t j, int64_t rows, int64_t columns);
   T value(T sum, int64_t i, int64_t j) const;
@@ -115,9 +113,9 @@ class Block {
   P* packed_b_;
   T* sums_;         // rows of padded_n_
   double* totals_;  // of spans, rows of padded_n_
-  int64_t padded_n_, group_, steps_;
+  int64_t padded_n_, group_, kc_;
   int64_t span_, span_first_ = 0;
-  bool turned_, plain_;
+  bool transposed_, plain_;
   bool adds_;  // C_in is just added, in registers where those know its type
   T alpha_, beta_;
 };
@@ -131,8 +129,8 @@ Block<S, P>::Block(const GemmBlock& block)
       totals_(reinterpret_cast<double*>(static_cast<char*>(block.scratch) +
                                         sizes.packed_bytes(block.m, block.k) +
                                         sizes.sums_bytes(block.m, block.n, block.k))),
-      padded_n_(rounded(block.n, nr)), group_(group_rows<P>(block.m)),
-      steps_(sizes.steps_of(block.k)), span_(sizes.span_of(block.k)), turned_(block.a_col != 1),
+      padded_n_(rounded(block.n, nr)), group_(group_rows<P>(block.m)), kc_(sizes.kc_for(block.k)),
+      span_(sizes.span_of(block.k)), transposed_(block.a_col != 1),
       plain_(block.c_in == nullptr && block.alpha == 1 && !scales_sums),
       adds_(block.c_in != nullptr && block.c_in_col == 1 && block.alpha == 1 && block.beta == 1),
       alpha_(scales_sums ? T{1} : factor<T>(block.alpha)), beta_(factor<T>(block.beta)) {}
@@ -141,8 +139,8 @@ template <class S, class P>
 void Block<S, P>::run() {
   int64_t first = 0;
   do {  // once for k = 0 too
-    step(first, steps_after(first));
-    first += steps_;
+    add_part(first, part_from(first));
+    first += kc_;
     if (span_ > 0) end_span(first);
   } while (first < block_.k);
   if (span_ > 0) finish_totals();
@@ -180,19 +178,19 @@ void Block<S, P>::finish_totals() {
 }
 
 template <class S, class P>
-void Block<S, P>::step(int64_t first, int64_t k) {
+void Block<S, P>::add_part(int64_t first, int64_t k) {
   pack_a(first, k);
   for (int64_t j = 0; j < block_.n; j += nr) {
     const int64_t columns = block_.n - j < nr ? block_.n - j : nr;
     const U* b = reinterpret_cast<const U*>(packed_b_);
     int64_t b_row = nr;
-    if (block_.panels.pack == nullptr && as_it_lies(columns)) {
+    if (block_.panels.pack == nullptr && reads_b_in_place(columns)) {
       if constexpr (std::is_same_v<S, U>) b = b_ + first * block_.b_row + j * block_.b_col;
       b_row = block_.b_row;
     } else {
       pack_b(first, k, j, columns);
     }
-    for (int64_t i = 0; i < block_.m; i += group_) one_tile(i, j, first, k, b, b_row);
+    for (int64_t i = 0; i < block_.m; i += group_) add_tile(i, j, first, k, b, b_row);
   }
 }
 
@@ -213,13 +211,13 @@ void Block<S, P>::pack_b(int64_t first, int64_t k, int64_t j, int64_t columns) {
 template <class S, class P>
 template <class F>
 void Block<S, P>::with_stored(std::optional<DType> stored, const F& f) {
-  constexpr bool is_half = std::is_same_v<S, Bf16> || std::is_same_v<S, F16>;
+  constexpr bool is_16_bit = std::is_same_v<S, Bf16> || std::is_same_v<S, F16>;
   constexpr bool is_float = std::is_same_v<S, float> && !scales_sums;
-  if constexpr (is_half || is_float || scales_sums || std::is_same_v<S, int32_t>) {
+  if constexpr (is_16_bit || is_float || scales_sums || std::is_same_v<S, int32_t>) {
     if (stored == DType::i8) return f(static_cast<const int8_t*>(nullptr));
     if (stored == DType::u8) return f(static_cast<const uint8_t*>(nullptr));
   }
-  if constexpr (is_half)
+  if constexpr (is_16_bit)
     if (stored == DType::f32) return f(static_cast<const Wide*>(nullptr));
   if constexpr (is_float) {
     if (stored == DType::bf16) return f(static_cast<const Bf16*>(nullptr));
@@ -239,22 +237,22 @@ void Block<S, P>::pack_a_of(int64_t first, int64_t k) {
   const X* a = static_cast<const X*>(block_.a) + first * block_.a_col;
   if (block_.a_run > 0)
     pack_runs<X>(block_, first, k, packed_a_);
-  else if (turned_)
-    pack_turned(a, block_.a_row, block_.a_col, block_.m, k, packed_a_);
+  else if (transposed_)
+    pack_transposed(a, block_.a_row, block_.a_col, block_.m, k, packed_a_);
   else
     pack_lines(a, block_.a_row, block_.m, k, packed_a_);
-  if (!turned_ && k % depth != 0) Packing<P>::close_lines(block_.m, k, packed_a_);
+  if (!transposed_ && k % depth != 0) Packing<P>::close_lines(block_.m, k, packed_a_);
 }
 
 // What is packed next, as far as tile `index` of the panel from column j on brings it: a part of
 // the panel after, or of the first one of the next steps.
 template <class S, class P>
-Ahead Block<S, P>::ahead_of(int64_t first, int64_t k, int64_t j, int64_t index) const {
+Prefetch Block<S, P>::prefetch_of(int64_t first, int64_t k, int64_t j, int64_t index) const {
   if (block_.panels.pack != nullptr) return {};
   const int64_t lines = (k + line_of<P> - 1) / line_of<P>;
   if ((j += nr) >= block_.n) {
     first += k;
-    k = steps_after(first);
+    k = part_from(first);
     j = 0;
   }
   if (k <= 0) return {};
@@ -276,15 +274,16 @@ Ahead Block<S, P>::ahead_of(int64_t first, int64_t k, int64_t j, int64_t index) 
 }
 
 template <class S, class P>
-void Block<S, P>::one_tile(int64_t i, int64_t j, int64_t first, int64_t k, const U* b,
+void Block<S, P>::add_tile(int64_t i, int64_t j, int64_t first, int64_t k, const U* b,
                            int64_t b_row) {
   const bool add = first > span_first_, last = span_ == 0 && first + k == block_.k;
   const int64_t rows = block_.m - i < group_ ? block_.m - i : group_;
   const int64_t columns = block_.n - j < nr ? block_.n - j : nr;
-  const Tile<U> tile = (turned_ ? tiles<U, true> : tiles<U, false>)[static_cast<size_t>(rows - 1)];
+  const Tile<U> tile =
+      (transposed_ ? tiles<U, true> : tiles<U, false>)[static_cast<size_t>(rows - 1)];
   const U* a = reinterpret_cast<const U*>(packed_a_ + i / group_ * group_elements<P>(k));
   const int64_t units = (k + depth - 1) / depth;
-  const Ahead ahead = ahead_of(first, k, j, i / group_);
+  const Prefetch prefetch = prefetch_of(first, k, j, i / group_);
   if constexpr (sums_in_c) {
     if (columns == nr) {
       TileEndOf<U> end{.c = c_ + i * block_.c_row + j, .c_row = block_.c_row, .add_c = add};
@@ -292,7 +291,7 @@ void Block<S, P>::one_tile(int64_t i, int64_t j, int64_t first, int64_t k, const
         end.added = c_in_ + i * block_.c_in_row + j;
         end.added_row = block_.c_in_row;
       }
-      tile(units, a, b, b_row, end, ahead);
+      tile(units, a, b, b_row, end, prefetch);
       if (last && !plain_ && !adds_) finish(end.c, block_.c_row, i, j, rows, columns);
       return;
     }
@@ -306,11 +305,11 @@ void Block<S, P>::one_tile(int64_t i, int64_t j, int64_t first, int64_t k, const
         to.added = c_in_ + i * block_.c_in_row + j;
         to.added_row = block_.c_in_row;
       }
-      return tile(units, a, b, b_row, to, ahead);
+      return tile(units, a, b, b_row, to, prefetch);
     }
   }
   if (!sums_in_c && (add || !last)) {
-    tile(units, a, b, b_row, to, ahead);
+    tile(units, a, b, b_row, to, prefetch);
     if (last) finish(to.c, padded_n_, i, j, rows, columns);
     return;
   }
@@ -320,11 +319,11 @@ void Block<S, P>::one_tile(int64_t i, int64_t j, int64_t first, int64_t k, const
     T* c = c_ + i * block_.c_row + j;
     if (add)
       for (int64_t r = 0; r < rows; ++r) copy_run(c + r * block_.c_row, columns, edge + r * nr);
-    tile(units, a, b, b_row, {.c = edge, .c_row = nr, .add_c = add}, ahead);
+    tile(units, a, b, b_row, {.c = edge, .c_row = nr, .add_c = add}, prefetch);
     if (!last)
       for (int64_t r = 0; r < rows; ++r) copy_run(edge + r * nr, columns, c + r * block_.c_row);
   } else {
-    tile(units, a, b, b_row, {.c = edge, .c_row = nr}, ahead);
+    tile(units, a, b, b_row, {.c = edge, .c_row = nr}, prefetch);
   }
   if (last) finish(edge, nr, i, j, rows, columns);
 }

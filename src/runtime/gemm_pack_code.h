@@ -120,8 +120,8 @@ template <class T>
 struct Packing {
   // Steps [begin, end) of k, begin even, of a group of rows and of what is left of A.
   template <class S>
-  static void turned(const S* a, int64_t a_row, int64_t a_col, int64_t rows, int64_t left,
-                     int64_t begin, int64_t end, T* to);
+  static void transposed(const S* a, int64_t a_row, int64_t a_col, int64_t rows, int64_t left,
+                         int64_t begin, int64_t end, T* to);
   template <class S>
   static void panel(const S* b, int64_t b_row, int64_t b_col, int64_t columns, int64_t k, T* to);
   // A panel by its source (gemm_block.h), which writes `column` and what follows it.
@@ -133,11 +133,11 @@ struct Packing {
   static void close_lines(int64_t, int64_t, T*) {}
 };
 
-// Groups of rows, turned: element (i, p) of a group at p * mr + i.
+// Groups of rows, transposed: element (i, p) of a group at p * mr + i.
 template <class T>
 template <class S>
-void Packing<T>::turned(const S* a, int64_t a_row, int64_t a_col, int64_t rows, int64_t left,
-                        int64_t begin, int64_t end, T* to) {
+void Packing<T>::transposed(const S* a, int64_t a_row, int64_t a_col, int64_t rows, int64_t left,
+                            int64_t begin, int64_t end, T* to) {
   constexpr int64_t mr = mr_of<T>;
   if (a_row == 1 && left >= mr) {  // what is too much of a group's mr rows is never read
     for (int64_t p = begin; p < end; ++p) copy_fixed<mr>(a + p * a_col, to + p * mr);
@@ -149,27 +149,27 @@ void Packing<T>::turned(const S* a, int64_t a_row, int64_t a_col, int64_t rows, 
 
 // A few steps of k at a time for all groups, since the ends of groups share cache lines of A.
 template <class S, class T>
-void pack_turned(const S* a, int64_t a_row, int64_t a_col, int64_t m, int64_t k, T* to) {
+void pack_transposed(const S* a, int64_t a_row, int64_t a_col, int64_t m, int64_t k, T* to) {
   constexpr int64_t few = 16;
   const int64_t group = group_rows<T>(m), apart = group_elements<T>(k);
   for (int64_t begin = 0; begin < k; begin += few) {
     const int64_t end = k - begin < few ? k : begin + few;
     T* out = to;
     for (int64_t first = 0; first < m; first += group, out += apart)
-      Packing<T>::turned(a + first * a_row, a_row, a_col, m - first < group ? m - first : group,
-                         m - first, begin, end, out);
+      Packing<T>::transposed(a + first * a_row, a_row, a_col, m - first < group ? m - first : group,
+                             m - first, begin, end, out);
   }
 }
 
-// turn_columns of another type in memory: a few steps at a time are converted first.
+// transpose_columns of another type in memory: a few steps at a time are converted first.
 template <class S, class T>
-int64_t turn_converted(const S* b, int64_t b_col, int64_t k, T* to) {
+int64_t transpose_converted(const S* b, int64_t b_col, int64_t k, T* to) {
   constexpr int64_t nr = nr_of<T>, few = 64;
   alignas(64) T part[nr * few];
   int64_t done = 0;
   for (; done + few <= k; done += few) {
     for (int64_t j = 0; j < nr; ++j) copy_fixed<few>(b + done + j * b_col, part + j * few);
-    if (Vec<T>::turn_columns(part, few, few, to + done * nr) < few) break;
+    if (Vec<T>::transpose_columns(part, few, few, to + done * nr) < few) break;
   }
   return done;
 }
@@ -188,9 +188,9 @@ void Packing<T>::panel(const S* b, int64_t b_row, int64_t b_col, int64_t columns
   int64_t done = 0;
   if (columns == nr && b_row == 1) {
     if constexpr (std::is_same_v<S, T>)
-      done = Vec<T>::turn_columns(b, b_col, k, to);
+      done = Vec<T>::transpose_columns(b, b_col, k, to);
     else
-      done = turn_converted(b, b_col, k, to);
+      done = transpose_converted(b, b_col, k, to);
   }
   for (int64_t p = done; p < k; ++p) {
     for (int64_t j = 0; j < columns; ++j) to[p * nr + j] = static_cast<T>(b[p * b_row + j * b_col]);

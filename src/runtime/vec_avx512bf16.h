@@ -11,7 +11,7 @@ struct Vec<Bf16Pair> {
   static constexpr int64_t lanes = 16;
   using type = __m512;
   static type zero() { return _mm512_setzero_ps(); }
-  static type all(Bf16Pair x) {
+  static type broadcast(Bf16Pair x) {
     return _mm512_castsi512_ps(_mm512_set1_epi32(std::bit_cast<int>(x)));
   }
   static type load(const Bf16Pair* from) { return _mm512_loadu_ps(from); }
@@ -41,19 +41,19 @@ struct Vec<Bf16Pair> {
     const __m512i low = _mm512_cvtepu16_epi32(first), high = _mm512_cvtepu16_epi32(second);
     _mm512_mask_storeu_epi32(to, which, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
   }
-  static __m256i halves(const Bf16* from, __mmask16 which) {
+  static __m256i load_bf16(const Bf16* from, __mmask16 which) {
     return _mm256_maskz_loadu_epi16(which, from);
   }
-  static __m256i halves(const float* from, __mmask16 which) {
+  static __m256i load_bf16(const float* from, __mmask16 which) {
     return (__m256i)_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(which, from));
   }
-  static __m256i halves(const int8_t* from, __mmask16 which) {
-    return halves_of(_mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(which, from)));
+  static __m256i load_bf16(const int8_t* from, __mmask16 which) {
+    return bf16_of_ints(_mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(which, from)));
   }
-  static __m256i halves(const uint8_t* from, __mmask16 which) {
-    return halves_of(_mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(which, from)));
+  static __m256i load_bf16(const uint8_t* from, __mmask16 which) {
+    return bf16_of_ints(_mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(which, from)));
   }
-  static __m256i halves_of(__m512i numbers) {
+  static __m256i bf16_of_ints(__m512i numbers) {
     return (__m256i)_mm512_cvtneps_pbh(_mm512_cvtepi32_ps(numbers));
   }
 };

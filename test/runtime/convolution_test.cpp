@@ -267,7 +267,7 @@ TEST(WindowPacking, is_the_same_for_every_processor) {
     for (int64_t t = any(1, 12); t > 0; --t) taps.push_back({0, any(-3, 3), any(-9, 9)});
     const WindowSource shape{.size = {1, any(1, 6), any(1, 40)},
                              .positions = {1, any(1, 6), any(1, 40)},
-                             .step = step,
+                             .stride = step,
                              .taps = taps.data(),
                              .tap_count = std::ssize(taps),
                              .nr = 32};
@@ -276,14 +276,14 @@ TEST(WindowPacking, is_the_same_for_every_processor) {
     w.image_stride = channels * product_of(w.size);
     const auto in = numbers<float>(images * w.image_stride, random);
     w.images = in.data();
-    for (const bool turned : {false, true}) {
+    for (const bool transposed : {false, true}) {
       const int64_t inner = channels * w.tap_count, outer = images * product_of(w.positions);
-      const int64_t k = turned ? outer : inner, n = turned ? inner : outer;
+      const int64_t k = transposed ? outer : inner, n = transposed ? inner : outer;
       const int64_t first = any(0, k - 1), count = std::min(any(1, 90), k - first);
       const int64_t column = any(0, n - 1), columns = std::min(any(1, 32), n - column);
       std::vector<float> a(count_of(count * 32), 5), b(a);
-      (turned ? fast.turned : fast.windows)(&w, first, count, column, columns, a.data());
-      (turned ? plain.turned : plain.windows)(&w, first, count, column, columns, b.data());
+      (transposed ? fast.transposed : fast.windows)(&w, first, count, column, columns, a.data());
+      (transposed ? plain.transposed : plain.windows)(&w, first, count, column, columns, b.data());
       ASSERT_EQ(a, b) << round;
     }
   }

@@ -19,7 +19,7 @@
 namespace cleave::runtime {
 namespace {
 
-enum class Layout { plain, turned, strided, broadcast };
+enum class Layout { plain, transposed, strided, broadcast };
 
 // A matrix [batch, rows, columns] in some layout, as bytes and as the exact values of its elements.
 struct Operand {
@@ -88,7 +88,7 @@ Operand make_operand(DType dtype, int64_t batch, int64_t rows, int64_t columns, 
       operand.row_stride = columns;
       operand.column_stride = 1;
       break;
-    case Layout::turned:
+    case Layout::transposed:
       operand.row_stride = 1;
       operand.column_stride = rows;
       break;
@@ -227,8 +227,8 @@ constexpr DType all[] = {DType::f64, DType::f32, DType::bf16, DType::f16, DType:
 
 TEST(Gemm, EveryTypeAndLayout) {
   for (const DType dtype : all)
-    for (const Layout a : {Layout::plain, Layout::turned, Layout::strided})
-      for (const Layout b : {Layout::plain, Layout::turned, Layout::strided})
+    for (const Layout a : {Layout::plain, Layout::transposed, Layout::strided})
+      for (const Layout b : {Layout::plain, Layout::transposed, Layout::strided})
         expect_product({.dtype = dtype, .m = 13, .n = 37, .k = 19, .a = a, .b = b});
 }
 
@@ -237,15 +237,15 @@ TEST(Gemm, OddShapes) {
     for (const int64_t n : {1, 15, 16, 17, 33, 64})
       for (const int64_t k : {1, 2, 8, 31}) {
         expect_product({.m = m, .n = n, .k = k});
-        expect_product({.m = m, .n = n, .k = k, .b = Layout::turned});
-        expect_product({.dtype = DType::bf16, .m = m, .n = n, .k = k, .a = Layout::turned});
+        expect_product({.m = m, .n = n, .k = k, .b = Layout::transposed});
+        expect_product({.dtype = DType::bf16, .m = m, .n = n, .k = k, .a = Layout::transposed});
       }
 }
 
 TEST(Gemm, LongSums) {
   for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::i64})
     for (const int64_t k : {255, 256, 257, 700})
-      for (const Layout layout : {Layout::plain, Layout::turned})
+      for (const Layout layout : {Layout::plain, Layout::transposed})
         expect_product({.dtype = dtype,
                         .m = 14,
                         .n = 35,
@@ -266,7 +266,7 @@ TEST(Gemm, SpansOfALongSum) {
                         .m = 7,
                         .n = k % 2 == 0 ? 3 : 35,
                         .k = k,
-                        .b = Layout::turned,
+                        .b = Layout::transposed,
                         .has_c_in = has_c_in,
                         .alpha = has_c_in ? 0.5 : 1,
                         .beta = 2});
@@ -300,7 +300,8 @@ TEST(GemmBlock, TheErrorOfALongSumIsThatOfASpan) {
 
 TEST(Gemm, Epilogues) {
   for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i32})
-    for (const Layout c_in : {Layout::plain, Layout::turned, Layout::strided, Layout::broadcast})
+    for (const Layout c_in :
+         {Layout::plain, Layout::transposed, Layout::strided, Layout::broadcast})
       for (const double alpha : {1.0, -2.0, 0.0})
         for (const double beta : {1.0, 3.0, 0.0})
           expect_product({.dtype = dtype,
@@ -316,7 +317,7 @@ TEST(Gemm, Epilogues) {
 
 TEST(Gemm, ManyPieces) {
   for (const DType dtype : {DType::f32, DType::bf16})
-    for (const Layout layout : {Layout::plain, Layout::turned})
+    for (const Layout layout : {Layout::plain, Layout::transposed})
       expect_product({.dtype = dtype,
                       .m = 301,
                       .n = 157,
@@ -329,7 +330,7 @@ TEST(Gemm, ManyPieces) {
 
 TEST(Gemm, Batches) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f64})
-    for (const Layout layout : {Layout::plain, Layout::turned}) {
+    for (const Layout layout : {Layout::plain, Layout::transposed}) {
       expect_product({.dtype = dtype, .batch = 67, .m = 16, .n = 17, .k = 8, .a = layout});
       expect_product({.dtype = dtype,
                       .batch = 3,

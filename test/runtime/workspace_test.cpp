@@ -20,7 +20,7 @@ void expect_bounded(int64_t scratch, int64_t floats, int64_t tile, const char* w
 }
 int64_t product_tile(const Target& target) {
   const GemmBlockKernel kernel = gemm_block_kernel(DType::f32, target.set);
-  return kernel.scratch_bytes(kernel.mr, kernel.nr, kernel.steps);
+  return kernel.scratch_bytes(kernel.mr, kernel.nr, kernel.max_kc);
 }
 
 TEST(Workspace, lanes_by_work) {
