@@ -85,7 +85,7 @@ std::string path_drawing(const std::string& title, const std::vector<Constrained
     const double y = top + step * static_cast<double>(k);
     svg.rectangle({left, y, width, height}, "#ffe3e3", {"#c92a2a", 1, ""}, 4);
     svg.text({middle, y + 18}, "%" + path[k].name, 13, Anchor::middle);
-    svg.text({middle, y + 36}, path[k].bound, 12, Anchor::middle, "#555");
+    svg.text({middle, y + 36}, path[k].constraint, 12, Anchor::middle, "#555");
     svg.line({middle, y + height}, {middle, y + step}, {"#c92a2a", 2, ""});
     svg.text({middle + 8, y + height + 20}, k + 1 < path.size() ? "is read by" : "is needed by", 11,
              Anchor::start, "#777");
