@@ -1,19 +1,19 @@
 // The backward of some columns of one head of the key, for all heads of the query that read it.
 //
-//   for each block of keys: pack it, and the values
+//   for each block of keys: pack the keys and values
 //     for each head of the group, for each query_block queries, in panels
-//       P  = exp(key @ query panel - sums)       transposed: P[k * query_block + q]
-//       dS = P (value @ dout panel - delta) scale  delta = sum(dout out), of each query
-//       dV += P @ dout     dK += dS @ query      by key
-//       dQ += dS^T @ key                         by query
+//       P  = exp(key @ query panel - logsumexp)    transposed: P[k * query_block + q]
+//       dS = P (value @ dout panel - delta) scale  delta = sum(dout * out) of each query
+//       dV += P @ dout     dK += dS @ query        rows are keys
+//       dQ += dS^T @ key                           rows are queries
 //
-// With dropout, the factors f: P f in dV, (value @ dout) f in dS.
+// With dropout factors f: P f instead of P in dV, (value @ dout) f in dS.
 
 inline void clear(float* x, int64_t count) {
   for (int64_t i = 0; i < count; ++i) x[i] = 0;
 }
 
-// Rows of f32 as they are wanted.
+// Converts rows of f32 to the type and strides of a result.
 template <class S>
 void store_rows(const float* from, int64_t from_row, int64_t count, int64_t width,
                 const HeadStrides& at, S* to) {
@@ -52,7 +52,8 @@ class BackwardBlock {
   };
   int64_t head(int64_t g) const { return columns_.head * f_.key_group + g; }
 
-  // Where the gradient of a query is summed.
+  // Where the gradient of a query is summed: in dquery itself, in the piece's partial sums, or in
+  // scratch.
   Sums dquery_of(int64_t g, int64_t query) const {
     if (partial_ == nullptr && sizes.sums_in_dquery(spec_))
       return {head_of<float>(at_.dquery, spec_.dquery, columns_.batch, head(g)) +
@@ -108,8 +109,8 @@ class BackwardBlock {
     const S* d = head_of<S>(at_.dout, spec_.dout, columns_.batch, head(g)) + query * spec_.dout.row;
     const Rows query_rows = rows_of(q, f_.query, queries, whole, f_.width, scratch_.queries);
     const Rows douts = rows_of(d, spec_.dout, queries, whole, f_.value_width, scratch_.douts);
-    int64_t
-        visible[query_block / nr];  // keys that a panel reads: whole tiles, so that dV and dK can
+    // By panel: how many keys it reads. Whole tiles of mr, since dV and dK are summed by tiles.
+    int64_t visible[query_block / nr];
     for (int64_t p = 0; p < whole; p += nr) {
       const int64_t end = query + min_of(p + nr, queries);
       int64_t& panel = visible[p / nr];
@@ -125,7 +126,7 @@ class BackwardBlock {
                                                true);
     }
     for (int64_t k = 0; k < keys; k += mr) {
-      int64_t p = 0;  // panels before it read none of these keys
+      int64_t p = 0;  // panels before this column read none of these keys
       while (p < whole && visible[p / nr] <= k) p += nr;
       if (p >= whole) break;
       const int64_t rows = min_of(mr, keys - k);
@@ -142,12 +143,12 @@ class BackwardBlock {
     }
   }
 
-  // With dropout the kept weights stand where the factors were.
+  // With dropout, compute_weights has replaced the factors by weight * factor.
   const float* weights_in_dvalue() const {
     return f_.dropout_p > 0 ? scratch_.factors : scratch_.weights;
   }
 
-  // P and dS of one panel, at column p of their rows.
+  // P and dS of one panel, whose first query is column p of both.
   void compute_weights(int64_t g, int64_t query, int64_t queries, int64_t key, int64_t keys,
                        const Rows& query_rows, const Rows& douts, int64_t p) {
     transpose_panel(query_rows, f_.width, static_cast<float>(f_.scale), scratch_.query_panel);
@@ -170,7 +171,7 @@ class BackwardBlock {
       for (int64_t q = queries; q < nr; ++q)
         for (int64_t k = 0; k < keys; ++k) factors.s[k * query_block + q] = 0;
     }
-    // A query after the last has weights 0.
+    // Padding queries get a logsumexp of +inf, so that their weights are 0.
     alignas(64) float sums[nr], delta[nr];
     const float* from = at_.sums + (columns_.batch * f_.heads + head(g)) * f_.sum_rows + query;
     for (int64_t q = 0; q < nr; ++q) {

@@ -1,4 +1,5 @@
-// exp of a vector, within 2 ulp; 0 below the least normal number and of -inf; NaN of NaN.
+// exp of a vector, within 2 ulp; 0 where the result would be below the least normal number and for
+// -inf; NaN for NaN.
 //   exp(x) = 2^n exp(r)    n = round(x / ln 2)    r = x - n ln 2, in two parts
 // Source: the polynomial of Cephes' expf (Moshier, 1989).
 
@@ -6,7 +7,7 @@ inline Float broadcast(float value) { return Floats::broadcast(value); }
 
 inline Float exp_of(Float x) {
   typedef uint32_t Words __attribute__((vector_size(sizeof(Float))));
-  const Float magic = broadcast(12582912.0f);  // 1.5 * 2^23: its last bits count n
+  const Float magic = broadcast(12582912.0f);  // 1.5 * 2^23: the last bits of the sum are n
   const Float shifted = Floats::multiply_add(x, broadcast(1.44269504089f), magic);
   const Float n = shifted - magic;
   Float r = Floats::multiply_add(n, broadcast(-0.693359375f), x);

@@ -3,11 +3,11 @@
 //   for each block of keys: pack it
 //     for each panel of queries
 //       s = key @ panel                       transposed: s[k * nr + q]
-//       top' = max(top, max over k of s)      lane by lane
+//       top' = max(top, max over k of s)      of each query
 //       out, sum *= exp(top - top')
 //       s = exp(s - top')     sum += s        then dropout
 //       out += s^T @ value
-//   out / sum      top + log(sum)
+//   result: out / sum      logsumexp: top + log(sum)
 
 template <class S>
 class ForwardBlock {
@@ -79,7 +79,7 @@ class ForwardBlock {
                                     key > 0);
   }
 
-  // s = exp(s - top) with the new top; what was summed is scaled to it.
+  // s = exp(s - top) with the new top; earlier sums are scaled to it.
   void exponentiate(int64_t p, int64_t keys, float* out) {
     alignas(64) float shrink[nr];
     for (int64_t v = 0; v < nr; v += lanes) {
@@ -88,7 +88,7 @@ class ForwardBlock {
       const Float old = Floats::load(top_at);
       Float top = old;
       for (int64_t k = 0; k < keys; ++k) top = larger(Floats::load(s + k * nr), top);
-      // Where nothing is open yet, exp must see -inf, not the difference of two.
+      // If all scores so far are masked, exp must get -inf, not -inf - -inf = NaN.
       const Float base = top == Floats::broadcast(masked_out) ? Floats::zero() : top;
       const Float factor = exp_of(old - base);
       Float sum = Floats::load(sum_at) * factor;

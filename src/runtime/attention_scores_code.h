@@ -1,4 +1,4 @@
-// What closes scores, and where operands begin: shared by the forward and the backward. Scores lie
+// Masks, and addresses of operands: shared by the forward and the backward. Scores are stored
 // transposed: that of key k and query q at s[k * ld + q].
 
 // A tile of scores: keys [key, key + keys) and queries [query, query + queries) of one head.
@@ -56,7 +56,7 @@ inline void mask_scores(const AttentionSpec& spec, const void* mask, const Score
   }
 }
 
-// Factors of the tile's weights, as they lie: f[k * ld + q].
+// The dropout factors of the tile's weights, stored like the scores: f[k * ld + q].
 inline void tile_factors(const AttentionSpec& spec, const Dropout& drop, const ScoreTile& t,
                          float* f) {
   for (int64_t q = 0; q < t.queries; ++q) {
@@ -65,7 +65,7 @@ inline void tile_factors(const AttentionSpec& spec, const Dropout& drop, const S
   }
 }
 
-// Of keys [key, key + keys), how many some of the queries below `query_end` may read.
+// How many of the keys [key, key + keys) the causal mask leaves to any query below `query_end`.
 inline int64_t visible_keys(const AttentionSpec& spec, int64_t key, int64_t keys,
                             int64_t query_end) {
   if (!spec.is_causal) return keys;

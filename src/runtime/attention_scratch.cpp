@@ -3,7 +3,8 @@
 namespace cleave::runtime {
 namespace {
 
-// Takes pieces off a stretch of scratch, each aligned to a cache line. Without one, counts them.
+// Allocates arrays one after another in scratch, each aligned to a cache line. Without scratch it
+// only counts the bytes.
 class ScratchAllocator {
  public:
   explicit ScratchAllocator(void* scratch) : at_(static_cast<float*>(scratch)) {}

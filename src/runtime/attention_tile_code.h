@@ -1,10 +1,10 @@
 // Packing, and tiles of sums in registers:  c[i][0, vecs * lanes) (+)= sum over p of a(i, p) b[p].
 //
-//   a, one of three forms, so that nothing is transposed that needn't be:
-//     keys    groups of mr rows, a cache line of each row in turn: K of scores^T, V of dP^T
-//     transposed  a(i, p) = a[p * ld + i]     P^T and dS^T as they lie, read by query
-//     rows    a(i, p) = a[i * ld + p]     the same, read by key
-//   b   rows of f32, row after row
+//   a has one of three forms, so that nothing needs an extra transposition:
+//     keys        groups of mr rows, a cache line of each row in turn: K of scores^T, V of dP^T
+//     transposed  a(i, p) = a[p * ld + i]     P^T and dS^T as stored; i is a query
+//     rows        a(i, p) = a[i * ld + p]     the same; i is a key
+//   b is rows of f32
 
 using Floats = Vec<float>;
 using Float = Floats::type;
@@ -12,10 +12,11 @@ constexpr int64_t lanes = Floats::lanes;
 constexpr int mr = mr_of<float>;
 constexpr int64_t nr = 2 * lanes;  // queries of a panel
 constexpr int64_t line = AttentionSizes::line;
-// Queries that the backward takes at a time: the row length of its P^T and dS^T.
+// Queries that the backward processes at a time: the row length of its P^T and dS^T.
 constexpr int64_t query_block = nr < 64 ? 64 : nr;
-// Keys at a time: a multiple of every mr. Scores of 192 x 32 queries are 24 KiB, the keys and
-// values of a head of width 64 are 96 KiB: within the first and the second-level cache.
+// Keys that are processed at a time: a multiple of every mr. The scores of 192 keys x 32 queries
+// are 24 KiB, the keys and values of a head of width 64 are 96 KiB: they fit the first and the
+// second-level cache.
 constexpr int64_t block_columns = 192;
 
 constexpr AttentionSizes sizes = {lanes, mr, nr, query_block, block_columns};
@@ -40,7 +41,8 @@ void copy_row(const S* from, int64_t column, int64_t width, float* to) {
   }
 }
 
-// Where it lies, if it lies so; else a copy in `buffer`, with rows of zeros from `count` to `all`.
+// The matrix itself if it has that layout; else a copy in `buffer`, with rows of zeros from `count`
+// to `all`.
 template <class S>
 Rows rows_of(const S* from, const HeadStrides& at, int64_t count, int64_t all, int64_t width,
              float* buffer) {
@@ -66,7 +68,7 @@ void pack_keys(const S* from, const HeadStrides& at, int64_t count, int64_t widt
     }
 }
 
-// A panel of nr rows of width numbers, times scale, transposed: to[p * nr + j].
+// A transposed panel of nr rows of `width` numbers, times scale: to[p * nr + j].
 inline void transpose_panel(const Rows& rows, int64_t width, float scale, float* to) {
   int64_t p = Floats::transpose_columns(rows.at, rows.row, width, to);
   for (; p < width; ++p)
@@ -131,7 +133,7 @@ constexpr std::array<SumTile, sizeof...(i)> sum_tiles_of(std::integer_sequence<i
 template <class Form, int vecs>
 inline constexpr auto sum_tiles = sum_tiles_of<Form, vecs>(std::make_integer_sequence<int, mr>());
 
-// Rows [0, rows) at most mr of c, `columns` of them, a multiple of lanes.
+// Rows [0, rows), at most mr, of c; `columns` is a multiple of lanes.
 template <class Form>
 void sum_rows(int64_t rows, int64_t columns, int64_t k, const float* a, const Rows& b, float* c,
               int64_t c_row, bool add) {
@@ -142,7 +144,7 @@ void sum_rows(int64_t rows, int64_t columns, int64_t k, const float* a, const Ro
   if (e < columns) sum_tiles<Form, 1>[which](k, a, b.at + e, b.row, c + e, c_row, add);
 }
 
-// Of more rows, Form::row apart in a.
+// The same for any number of rows.
 template <class Form>
 void sum_product(int64_t rows, int64_t columns, int64_t k, const float* a, const Rows& b, float* c,
                  int64_t c_row, bool add) {

@@ -2,9 +2,10 @@
 //
 //   out[rows of a group, (image, position)] = weight[rows, (channel, tap)] @ windows
 //
-// Where the positions of one image don't fill the panels, those of all images stand side by side.
-// Then, and where positions are stride apart, a piece is computed in scratch and copied to its
-// places. A phase of a part of the taps has a copy of them, transposed to rows of large channels.
+// If the positions of one image don't fill the panels, the positions of all images are the columns
+// of one product. Then, and if a phase's positions aren't adjacent in the result, a piece is
+// computed in scratch and copied to its positions. A phase that uses only some of the taps has a
+// copy of their weights, transposed so that its rows are channels of the result.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -19,12 +20,12 @@ namespace cleave::runtime {
 namespace {
 
 constexpr int64_t round_up(int64_t a, int64_t unit) { return (a + unit - 1) / unit * unit; }
-// Fewer positions than this are too few to pay for packing the weight for each image.
+// With fewer positions than this, packing the weight again for each image costs too much.
 constexpr int64_t min_positions = 256;
 
 struct Phase {
   Sizes3 positions, stride;
-  std::vector<Sizes3> taps;        // offsets from position * step
+  std::vector<Sizes3> taps;        // offsets from position * stride
   std::vector<int64_t> tap_index;  // in the weight's kernel
   Sizes3 out_stride = {1, 1, 1}, out_base = {0, 0, 0};
   bool joins_images = false;     // the images side by side
@@ -35,7 +36,7 @@ struct Phase {
   long first_piece = 0;
 };
 
-// The taps that positions r, r + stride, .. of the large side meet, along one dim.
+// The taps that positions r, r + stride, ... of the large side use, along one dim.
 struct PhaseDim {
   int64_t base, count;
   std::vector<std::pair<int64_t, int64_t>> taps;  // index, offset
@@ -112,7 +113,7 @@ class ImageProduct final : public Convolution {
   const GemmBlockKernel kernel_;
   const bool to_small_;
   const int64_t bytes_;  // of an element
-  // The image read, and the result.
+  // The spatial sizes of the image that is read, and of the result.
   const Sizes3 in_, out_;
   const int64_t in_channels_, out_channels_, rows_, channels_;  // the last two of a group
   WindowPacking packing_;
@@ -157,10 +158,10 @@ void ImageProduct::plan_phase(Phase& p) {
     copy_bytes_ = std::max(copy_bytes_, round_up(p.cut.m * p.cut.n * bytes_, 64));
 }
 
-// --- The transposed weight ---------------------------------------------------------------------------
+// --- The transposed weight -----------------------------------------------------------------------
 
-// transposed[group, row, (channel, tap)] = weight[group, channel, row, tap], a block of rows and of
-// channels at a time: what is read stays in the cache, and what is written follows itself.
+// transposed[group, row, (channel, tap)] = weight[group, channel, row, tap], a block of rows and
+// channels at a time: what is read stays in the cache, and writes are sequential.
 constexpr int64_t transposed_rows = 16, transposed_channels = 16;
 
 template <class T>
@@ -292,7 +293,7 @@ void ImageProduct::scatter(const Phase& p, const GemmPiece& piece, int64_t group
                  static_cast<uint16_t*>(out));
 }
 
-// Stretches of a row of positions, or of a whole image where positions follow each other.
+// Copies runs of a row of positions, or of a whole image if its positions are adjacent.
 template <class T>
 void ImageProduct::scatter_rows(const Phase& p, const GemmPiece& piece, int64_t group,
                                 const T* from, T* out) const {

@@ -1,4 +1,4 @@
-// Walks along the columns of a WindowSource.
+// Iterates over the columns of a WindowSource.
 #pragma once
 #include "runtime/convolution_windows.h"
 

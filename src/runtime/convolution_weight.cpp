@@ -1,9 +1,9 @@
 // to_weight of convolution.h: for each group a product
 //
-//   weight[rows, (channel, tap)] = small[rows, (image, position)] @ windows, transposed
+//   weight[rows, (channel, tap)] = small[rows, (image, position)] @ windows^T
 //
-// A small weight gives few pieces: the positions are then cut into parts, each of which sums into
-// memory of its own, and the parts are added up in order.
+// A small weight gives few pieces: its positions are then cut into parts, which are summed
+// separately in scratch, and the sums are added up in order.
 #include <algorithm>
 #include <vector>
 
@@ -18,7 +18,8 @@ namespace {
 
 constexpr int64_t round_up(int64_t a, int64_t unit) { return (a + unit - 1) / unit * unit; }
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-// The parts of a weight of at most so many numbers; a part has at least so many positions.
+// A weight of at most small_weight numbers is summed in at most max_parts parts of at least
+// min_part positions.
 constexpr int64_t small_weight = int64_t{1} << 16, max_parts = 8, min_part = 1024;
 
 class WeightProduct final : public Convolution {
@@ -56,7 +57,7 @@ WeightProduct::WeightProduct(const ConvolutionSpec& s, InstructionSet set)
                          k * s.dilation[2] - s.padding[2]});
   columns_ = s.large_channels / s.groups * std::ssize(taps_);
   all_positions_ = part_ = s.images * product_of(s.small);
-  // Parts of half types would be rounded twice.
+  // Partial sums in a 16-bit type would be rounded twice.
   const bool sums_itself = s.dtype == DType::f32 || s.dtype == DType::f64;
   if (sums_itself && numbers() <= small_weight && all_positions_ >= 2 * min_part) {
     part_ = round_up(ceil_div(all_positions_, std::min(max_parts, all_positions_ / min_part)),
@@ -66,7 +67,7 @@ WeightProduct::WeightProduct(const ConvolutionSpec& s, InstructionSet set)
   cut_ = cut_gemm(s.groups * parts_, s.small_channels / s.groups, columns_, part_, kernel_.mr,
                   kernel_.nr);
   if (cut_.pieces() == 0) return;
-  // Fewer steps may be taken more at a time: the last part may need more than the others.
+  // The last part may need more scratch, though it is shorter: kc_for isn't monotonic.
   for (const int64_t positions : {part_, all_positions_ - (parts_ - 1) * part_})
     lane_bytes_ = std::max(lane_bytes_, kernel_.scratch_bytes(cut_.m, cut_.n, positions));
 }

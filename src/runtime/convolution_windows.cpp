@@ -1,4 +1,4 @@
-// See convolution_windows.h: the choice by instruction set, and the packing for any.
+// The choice by instruction set, and the packing for any processor.
 #include "runtime/convolution_windows.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// convolution_windows.h for f32 with AVX-512: sixteen columns at a time. Where windows stride by one,
-// a vector is put together from masked loads, one for each stretch of a row; else it is gathered.
-// What masks leave out is not read.
+// convolution_windows.h for f32 with AVX-512: sixteen columns at a time. With a stride of one, a
+// vector is assembled from masked loads, one for each run of adjacent elements; else it is
+// gathered. Masked elements aren't read.
 #include "runtime/convolution_walk.h"
 #include "runtime/convolution_windows.h"
 
@@ -12,14 +12,14 @@ namespace {
 
 constexpr int64_t lanes = 16;
 
-// Sixteen columns: their places under a tap of offset 0, whether or not these are in the image.
-// Lane i of a stretch stands at offset + i * stride; those that follow each other in memory are one.
+// Sixteen columns: their elements under a tap of offset 0, whether or not these are in the image.
+// Lane i of a run is at offset + i * stride; runs that are adjacent in memory are merged.
 struct Columns {
-  __m512i depth, row, column;  // position * stride
+  __m512i depth, row, column;  // position * stride, by lane
   int runs = 0;
   __mmask16 masks[lanes];
   int64_t offsets[lanes];
-  __m512i index;  // from `base` on, for gathering
+  __m512i index;  // relative to `base`, for gathering
   int64_t base = 0;
 };
 
@@ -29,7 +29,7 @@ __mmask16 mask_of(int64_t first, int64_t count) {
 
 __m512i broadcast(int64_t x) { return _mm512_set1_epi32(static_cast<int>(x)); }
 
-// The next `count` columns, at most sixteen; moves `at` after them.
+// Sets `out` to the next `count` columns, at most sixteen, and moves `at` past them.
 void set_columns(const WindowSource& w, WindowPosition& at, int64_t count, Columns& out) {
   const int64_t stride = w.stride[2];
   const __m512i lane_strides = _mm512_mullo_epi32(
@@ -62,7 +62,7 @@ void set_columns(const WindowSource& w, WindowPosition& at, int64_t count, Colum
   }
 }
 
-// Which of the columns have their place under a tap within the image.
+// The columns whose elements under a tap are within the image.
 __mmask16 within(const WindowSource& w, const Columns& c, const Sizes3& tap, __mmask16 all) {
   const auto inside = [&](__mmask16 so_far, __m512i at, size_t d) {
     return _mm512_mask_cmplt_epu32_mask(so_far, _mm512_add_epi32(at, broadcast(tap[d])),
@@ -77,7 +77,7 @@ int64_t offset_of(const WindowSource& w, const Sizes3& tap) {
   return (tap[0] * w.size[1] + tap[1]) * w.size[2] + tap[2];
 }
 
-// How a vector is put together: from so many loads, or as one of these says.
+// How a vector is assembled: from 0 to 3 loads, or one of these.
 constexpr int any_loads = -1, gathered = -2;
 
 int form_of(const WindowSource& w, const Columns& c) {
@@ -101,7 +101,7 @@ __m512 load_columns(const float* channel, const Columns& c, __mmask16 within) {
   return x;
 }
 
-// The rows of a panel that are one tap's, of channel after channel.
+// The rows of a panel that belong to one tap, for consecutive channels.
 struct TapRows {
   const float* channel;
   int64_t plane;
@@ -153,7 +153,7 @@ void pack_windows(const void* self, int64_t first_k, int64_t count_k, int64_t fi
   }
 }
 
-// Rows become columns: out[i][j] = x[j][i].
+// Transposes x in place.
 void transpose(__m512 (&x)[lanes]) {
   __m512 y[lanes];
 #pragma GCC unroll 8
@@ -184,7 +184,7 @@ void transpose(__m512 (&x)[lanes]) {
   }
 }
 
-// The columns of a transposed panel: a channel moved by a tap, and the tap.
+// The columns of a transposed panel: the address of a channel, moved by the tap, and the tap.
 constexpr int64_t max_columns = 64;
 struct TransposedColumns {
   const float* channel[max_columns];

@@ -2,34 +2,34 @@
 // file after their own `Vec<T>` (a vector of T), `mr_of<T>` (rows of a tile) and `kc_bytes`, in a
 // namespace of their own.
 //
-//   for each kc steps of k
+//   for each part of k, of kc values
 //     pack A: groups of mr rows                            stays in the second-level cache
-//       lines    a cache line of each row in turn          where a_col == 1
-//       transposed   k after k                                 else
+//       lines        a cache line of each row in turn      if a_col == 1
+//       transposed   for each k all rows                   else
 //     for each nr columns
-//       pack B: one panel, k after k, padded with zeros    stays in the first-level cache
+//       pack B: one panel, for each k all columns          stays in the first-level cache
 //       for each mr rows
-//         tile: rows x nr sums in registers, and C_in where it is just added
-//         finish: alpha, beta, rounding, after the last step
+//         tile: rows x nr sums in registers; adds C_in if alpha = beta = 1
+//         finish: alpha, beta, rounding, after the last part
 
-// The most steps of k between two packings.
+// The most values of k between two packings.
 template <class T>
 inline constexpr int64_t kc_of = kc_bytes / sizeof(T);
-// How many such parts of k are added up in their own type.
+// How many such parts of k are summed before the sums are added to f64 totals.
 inline constexpr int64_t span_parts = 64;
 template <class T>
 inline constexpr int64_t nr_of = 2 * Vec<T>::lanes;
 
-// What numbers are packed as where they are summed one by one: the type of their sums. Integers
-// have no sign there, so that they wrap around.
+// The type of sums, which numbers are also packed as unless they are summed in pairs. Unsigned for
+// integers, so that they wrap around.
 template <class S>
 using SumOf =
     std::conditional_t<std::is_floating_point_v<S>, S,
                        std::conditional_t<!std::is_integral_v<S>, float,
                                           std::conditional_t<sizeof(S) == 8, uint64_t, uint32_t>>>;
 
-// How packed numbers of type P are summed: a step of a tile takes one Unit of each row and column,
-// which is `depth` steps of k.
+// How packed numbers of type P are summed: an iteration of a tile reads one Unit of each row and
+// column, which is `depth` values of k.
 template <class P>
 struct Packed {
   using Sum = P;
@@ -50,7 +50,7 @@ inline int64_t rounded(int64_t value, int64_t unit) { return (value + unit - 1) 
 #include "runtime/gemm_pack_code.h"
 #include "runtime/gemm_tile_code.h"
 
-// S is the type in memory, P the one that is packed.
+// S is the type in memory, P the packed type.
 template <class S, class P>
 class Block {
  public:
@@ -74,15 +74,15 @@ class Block {
   static constexpr int64_t depth = Packed<P>::depth;
   static constexpr int64_t mr = mr_of<T>, nr = nr_of<U>;
   static constexpr bool scales_sums = std::is_floating_point_v<S> && std::is_integral_v<T>;
-  // How f32 is read for halves.
+  // How f32 in memory is read for a product in a 16-bit type.
   using Wide = std::conditional_t<std::is_same_v<S, P>, float, Rounded<S>>;
-  // f(x), x a null pointer to the type in memory (gemm_reads_as).
+  // Calls f with a null pointer to the type in memory (gemm_reads_as).
   template <class F>
   static void with_stored(std::optional<DType> stored, const F& f);
 
   static constexpr bool sums_in_c = sizes.sums_in_c;
 
-  // With too few rows to pay for packing B is read as it lies.
+  // With few rows, packing B costs more than it saves: B is read in place.
   bool reads_b_in_place(int64_t columns) const {
     return std::is_same_v<S, U> && !block_.b_stored && block_.b_col == 1 && columns == nr &&
            block_.m <= 4 * mr && block_.k > 0;
@@ -116,7 +116,7 @@ class Block {
   int64_t padded_n_, group_, kc_;
   int64_t span_, span_first_ = 0;
   bool transposed_, plain_;
-  bool adds_;  // C_in is just added, in registers where those know its type
+  bool adds_;  // C_in is added without factors, in registers if its type can be loaded there
   T alpha_, beta_;
 };
 
@@ -138,7 +138,7 @@ Block<S, P>::Block(const GemmBlock& block)
 template <class S, class P>
 void Block<S, P>::run() {
   int64_t first = 0;
-  do {  // once for k = 0 too
+  do {  // once if k = 0
     add_part(first, part_from(first));
     first += kc_;
     if (span_ > 0) end_span(first);
@@ -146,7 +146,7 @@ void Block<S, P>::run() {
   if (span_ > 0) finish_totals();
 }
 
-// Where a span ends in front of step `after`, adds its sums to the totals.
+// If a span ends at `after`, adds its sums to the totals.
 template <class S, class P>
 void Block<S, P>::end_span(int64_t after) {
   if (after < block_.k && after - span_first_ < span_) return;
@@ -200,7 +200,7 @@ void Block<S, P>::pack_b(int64_t first, int64_t k, int64_t j, int64_t columns) {
     Packing<P>::source(block_.panels, first, k, j, columns, packed_b_);
     return;
   }
-  if (k == 0) return;  // and no B
+  if (k == 0) return;  // B may be null
   const int64_t at = first * block_.b_row + j * block_.b_col;
   with_stored(block_.b_stored, [&](auto* none) {
     Packing<P>::panel(static_cast<decltype(none)>(block_.b) + at, block_.b_row, block_.b_col,
@@ -244,8 +244,8 @@ void Block<S, P>::pack_a_of(int64_t first, int64_t k) {
   if (!transposed_ && k % depth != 0) Packing<P>::close_lines(block_.m, k, packed_a_);
 }
 
-// What is packed next, as far as tile `index` of the panel from column j on brings it: a part of
-// the panel after, or of the first one of the next steps.
+// The memory that tile `index` of the panel at column j prefetches: its share of the next panel, or
+// of the first panel of the next part of k.
 template <class S, class P>
 Prefetch Block<S, P>::prefetch_of(int64_t first, int64_t k, int64_t j, int64_t index) const {
   if (block_.panels.pack != nullptr) return {};
@@ -265,7 +265,8 @@ Prefetch Block<S, P>::prefetch_of(int64_t first, int64_t k, int64_t j, int64_t i
     if (rows == 2) return {at, 64, row, 2 * row};
     return {at, row, 2 * row, 4 * row};
   }
-  // Four columns for each tile; of f32 that are packed as halves two, since those are longer.
+  // Four columns for each tile; two for f32 that is packed in a 16-bit type, whose columns have
+  // twice the bytes.
   const int64_t columns = bytes > static_cast<int64_t>(sizeof(P)) ? 2 : 4;
   if (block_.n - j < columns * (index + 1)) return {.at = at};
   at += columns * index * column;
@@ -313,7 +314,7 @@ void Block<S, P>::add_tile(int64_t i, int64_t j, int64_t first, int64_t k, const
     if (last) finish(to.c, padded_n_, i, j, rows, columns);
     return;
   }
-  // A panel wider than C, or sums of another type: by way of a tile of their own.
+  // The panel is wider than the rest of C, or sums have another type than C: through a local tile.
   alignas(64) T edge[mr * nr];
   if constexpr (sums_in_c) {
     T* c = c_ + i * block_.c_row + j;
@@ -335,8 +336,8 @@ typename Block<S, P>::T Block<S, P>::value(T sum, int64_t i, int64_t j) const {
   return scaled + beta_ * static_cast<T>(c_in_[i * block_.c_in_row + j * block_.c_in_col]);
 }
 
-// A row of a tile as gemm_scaled_kernel says. Loops have nr steps, since those become vectors; the
-// sums after `columns` are there, and what becomes of them is not written.
+// Writes a row of a tile as described at gemm_scaled_kernel. Loops have nr iterations, so that they
+// are vectorized; results beyond `columns` aren't written.
 template <class S, class P>
 void Block<S, P>::write_scaled(const T* sums, int64_t i, int64_t j, int64_t columns, S* to) {
   alignas(64) float row[nr], other[nr] = {};
@@ -392,7 +393,7 @@ void Block<S, P>::finish(const T* sums, int64_t sums_row, int64_t i, int64_t j, 
   }
 }
 
-// P: what S is packed as.
+// P: the type that S is packed as.
 template <class S, class P = SumOf<S>>
 consteval GemmBlockKernel kernel_of() {
   using B = Block<S, P>;

@@ -1,9 +1,9 @@
-// Packing for sums of pairs, after gemm_block_code.h: steps p and p + 1 of k are one unit, p even;
-// after an odd k stand zeros.
+// Packing for sums of pairs; included after gemm_block_code.h: values p and p + 1 of k, p even, are
+// one unit; an odd k is padded with zeros.
 //
-//   lines    as of other types, since pairs of a row lie beside each other anyway
+//   lines        as for other types, since pairs of a row are adjacent anyway
 //   transposed   element (i, p) of a group at (p / 2 * mr + i) * 2 + p % 2
-//   panel    element (p, j) at            (p / 2 * nr + j) * 2 + p % 2
+//   panel        element (p, j) at            (p / 2 * nr + j) * 2 + p % 2
 
 template <>
 struct Packed<Bf16> {
@@ -39,7 +39,8 @@ struct Packing<Bf16> {
   static constexpr int64_t mr = mr_of<Bf16>, nr = nr_of<Bf16Pair>;
   static constexpr auto group_mask = static_cast<__mmask16>((1u << mr) - 1);
 
-  // Units of `count` <= 16 columns from two rows of numbers, the second of which may be missing.
+  // Up to 16 units from two rows of numbers, the second of which may be null (zeros): `which` are
+  // read, `written` are stored.
   template <class S>
   static void pairs(const S* first, const S* second, __mmask16 which, __mmask16 written,
                     Bf16Pair* to) {
@@ -74,7 +75,7 @@ struct Packing<Bf16> {
     }
   }
 
-  // The source writes f32.
+  // The source writes f32, which is converted.
   static void source(const PanelSource& from, int64_t first_k, int64_t k, int64_t column,
                      int64_t columns, Bf16* to) {
     constexpr int64_t few = 32;
@@ -120,7 +121,7 @@ struct Packing<Bf16> {
     }
   }
 
-  // A pair of a column lies like one f32, so that pairs are transposed like f32.
+  // A pair of a column has the size of an f32, so pairs are transposed like f32.
   template <class S>
   static void panel_of_columns(const S* b, int64_t b_col, int64_t columns, int64_t k,
                                Bf16Pair* out) {

@@ -1,14 +1,14 @@
-// A tile of sums in registers, for gemm_block_code.h, which includes this.
+// A tile of sums in registers; included by gemm_block_code.h.
 
-// What a tile keeps the products of units in, and what it can round them to.
+// The type of a tile's sums of products of units, and the type that it can round them to.
 template <class U>
 struct SumsOf {
   using type = U;
   using rounded = U;
 };
 
-// Where the next panel's source lies: four lines are brought into the second-level cache for each
-// line of k that a tile sums, so that packing finds them there.
+// The addresses of the next panel's source: for each line of k that a tile sums, four of its cache
+// lines are prefetched into the second-level cache, before they are packed.
 struct Prefetch {
   const char* at = nullptr;
   int64_t second = 0, third = 0;  // bytes to the other lines; the fourth is after both
@@ -23,10 +23,9 @@ struct Prefetch {
   }
 };
 
-// Where a tile's sums, of type T, go: to c, after what c holds is added (after the first steps of
-// k), and after the last ones `added`, where there is one. Rows are row elements apart. Where there
-// is `rounded`, which not every Vec knows, sums go there in the place of c, and `added` is of that
-// type too.
+// Where a tile's sums, of type T, are written: to c, after adding the old c (add_c, for all parts
+// of k but the first) and `added`, if it isn't null (for the last part). If `rounded` isn't null,
+// which not every Vec supports, sums are written there instead of c, and `added` has that type too.
 template <class T, class S = T>
 struct TileEnd {
   T* c = nullptr;
@@ -53,8 +52,8 @@ inline void add_products(const U* a, const U* b, typename Vec<U>::type (&sums)[r
   }
 }
 
-// end(i, 0..nr) = sum over p of a(i, p) * b[p * b_row][0, nr), i in [0, rows). What it reads next
-// is asked for early: C, the next lines of the packed A, the next panel's source.
+// end(i, 0..nr) = sum over p of a(i, p) * b[p * b_row][0, nr), i in [0, rows). Prefetches C, the
+// next lines of the packed A, and the next panel's source.
 template <class U, int rows, bool transposed>
 void tile(int64_t k, const U* a, const U* b, int64_t b_row, const TileEndOf<U>& end,
           Prefetch prefetch) {
@@ -65,7 +64,7 @@ void tile(int64_t k, const U* a, const U* b, int64_t b_row, const TileEndOf<U>& 
   typename V::type sums[rows][2];
 #pragma GCC unroll 16
   for (int i = 0; i < rows; ++i) sums[i][0] = sums[i][1] = V::zero();
-  // The rows of C one after the other, lest they block other reads.
+  // One row of C for each line of k, so that these prefetches don't block other reads.
   const bool rounds = !std::is_same_v<S, T> && end.rounded != nullptr;
   const auto* soon =
       reinterpret_cast<const char*>(rounds ? static_cast<const void*>(end.rounded) : end.c);

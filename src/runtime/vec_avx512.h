@@ -15,8 +15,8 @@ struct Vec<float> {
   static type add(type x, type y) { return _mm512_add_ps(x, y); }
   static type multiply_add(type x, type y, type z) { return _mm512_fmadd_ps(x, y, z); }
 
-  // Four steps of sixteen columns at a time: 128 bits of columns j, j + 4, j + 8 and j + 12 share a
-  // register, so that all exchanges stay within quarters.
+  // Four rows of sixteen columns at a time: columns j, j + 4, j + 8 and j + 12 share a register,
+  // 128 bits each, so that no exchange crosses a 128-bit lane.
   static int64_t transpose_columns(const float* b, int64_t b_col, int64_t k, float* to) {
     const int64_t whole = k / 4 * 4;
     for (int64_t p = 0; p < whole; p += 4)

@@ -1,9 +1,8 @@
-// Pairs of bf16 for the instruction that sums their products (VDPBF16PS of AVX512_BF16), after
-// vec_avx512.h. For each of sixteen f32 sums: sum + first * first + second * second, rounded to
-// nearest even after each of the two; numbers below 2^-126 count as 0, in what comes in and goes
-// out.
+// Pairs of bf16 for the instruction that sums their products (VDPBF16PS of AVX512_BF16); included
+// after vec_avx512.h. For each of sixteen f32 sums: sum + first * first + second * second, rounded
+// to nearest even after each of the two additions; operands and results below 2^-126 count as 0.
 struct Bf16Pair {
-  Bf16 first, second;  // steps p and p + 1 of k, p even
+  Bf16 first, second;  // values p and p + 1 of k, p even
 };
 
 template <>
@@ -27,7 +26,7 @@ struct Vec<Bf16Pair> {
         _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
     return _mm512_castsi512_ps(_mm512_slli_epi32(x, 16));
   }
-  // Of a row of a tile.
+  // Adds to a row of a tile.
   static void add_to(type (&sums)[2], const Bf16* added) {
     sums[0] = add(sums[0], wide(added));
     sums[1] = add(sums[1], wide(added + 16));
@@ -36,7 +35,7 @@ struct Vec<Bf16Pair> {
     _mm512_storeu_si512(to, (__m512i)_mm512_cvtne2ps_pbh(sums[1], sums[0]));
   }
 
-  // Pairs of sixteen numbers each. Of f32, rounded to nearest even.
+  // Interleaves sixteen numbers each of `first` and `second`.
   static void store_pairs(Bf16Pair* to, __mmask16 which, __m256i first, __m256i second) {
     const __m512i low = _mm512_cvtepu16_epi32(first), high = _mm512_cvtepu16_epi32(second);
     _mm512_mask_storeu_epi32(to, which, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
