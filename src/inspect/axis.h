@@ -24,7 +24,7 @@ class Axis {
   void draw(Svg& svg, bool horizontal, double begin, double end) const;
 
  private:
-  double low_, high_, from_, to_, scale_ = 1, step_ = 1;
+  double low_, high_, from_, to_, scale_ = 1, tick_distance_ = 1;
   std::string_view name_;
 };
 

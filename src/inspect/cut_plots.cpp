@@ -74,23 +74,23 @@ TradeLine chosen_trade(const Graph& joint, const Partition& cut, const MachineRa
 }
 
 std::string path_drawing(const std::string& title, const std::vector<ConstrainedValue>& path) {
-  constexpr double height = 46, step = 78, left = 30, top = 60;
+  constexpr double height = 46, distance = 78, left = 30, top = 60;
   double width = Svg::text_width(title, 16);
   for (const ConstrainedValue& v : path)
     width = std::max({width, Svg::text_width(v.name, 13) + 20, Svg::text_width(v.constraint) + 20});
-  Svg svg(width + 2 * left, top + step * static_cast<double>(path.size()) + 50);
+  Svg svg(width + 2 * left, top + distance * static_cast<double>(path.size()) + 50);
   svg.text({left, 30}, title, 16);
   const double middle = left + width / 2;
   for (size_t k = 0; k < path.size(); ++k) {
-    const double y = top + step * static_cast<double>(k);
+    const double y = top + distance * static_cast<double>(k);
     svg.rectangle({left, y, width, height}, "#ffe3e3", {"#c92a2a", 1, ""}, 4);
     svg.text({middle, y + 18}, "%" + path[k].name, 13, Anchor::middle);
     svg.text({middle, y + 36}, path[k].constraint, 12, Anchor::middle, "#555");
-    svg.line({middle, y + height}, {middle, y + step}, {"#c92a2a", 2, ""});
+    svg.line({middle, y + height}, {middle, y + distance}, {"#c92a2a", 2, ""});
     svg.text({middle + 8, y + height + 20}, k + 1 < path.size() ? "is read by" : "is needed by", 11,
              Anchor::start, "#777");
   }
-  svg.text({middle, top + step * static_cast<double>(path.size()) + 18}, "the backward", 13,
+  svg.text({middle, top + distance * static_cast<double>(path.size()) + 18}, "the backward", 13,
            Anchor::middle);
   return svg.finish();
 }
