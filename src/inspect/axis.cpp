@@ -23,7 +23,7 @@ const Scale& scale_for(const Scale (&scales)[N], double x) {
   return scales[k];
 }
 
-// 1, 2 or 5 times a power of ten, at least x.
+// The smallest 1, 2 or 5 times a power of ten that is at least x.
 double round_distance(double x) {
   const double power = std::pow(10, std::floor(std::log10(x)));
   for (const double m : {1.0, 2.0, 5.0})

@@ -16,12 +16,12 @@ struct Drawn {
   std::string name, kind;
   std::string_view fill = "#eef2f7";
   int layer = 0;
-  bool is_late = false;     // reads a tangent, directly or not
+  bool is_late = false;     // reads a tangent, directly or indirectly
   double x = 0, width = 0;  // its left edge
   std::vector<size_t> reads;
 };
 
-// The calls of a half, and the placeholders that they read where these are drawn.
+// The calls of a half and, if asked for, the placeholders that they read.
 class HalfDrawing {
  public:
   HalfDrawing(const Graph& g, bool with_placeholders) : g_(g) {
@@ -40,7 +40,7 @@ class HalfDrawing {
     }
   }
 
-  // Layers from the inputs down; an input stands right above its first reader.
+  // Layers from the inputs down; an input is in the layer above its first reader.
   void set_layers_from_inputs() {
     std::vector<int> first(items_.size(), 1 << 30);
     for (Drawn& d : items_) {
@@ -52,8 +52,8 @@ class HalfDrawing {
     count_layers();
   }
 
-  // Layers from the tangents up; what reads none of them, as a recomputed call, stands right below
-  // its first reader.
+  // Layers from the tangents up; a call that reads no tangent, such as a recomputed one, is in the
+  // layer below its first reader.
   void set_layers_from_tangents() {
     std::vector<int> first(items_.size(), 1 << 30);  // the lowest reader
     for (Drawn& d : items_)
@@ -70,7 +70,8 @@ class HalfDrawing {
     count_layers();
   }
 
-  // Boxes of a row beside each other, ordered by the middle of what they are joined to.
+  // Places the boxes of each row, ordered by the mean position of their neighbours in the graph.
+  // Returns the width of the widest row.
   double place(double left) {
     std::vector<std::vector<size_t>> joined(items_.size());
     for (size_t k = 0; k < items_.size(); ++k)
@@ -135,7 +136,7 @@ class HalfDrawing {
     std::stable_sort(row.begin(), row.end(),
                      [&](size_t a, size_t b) { return middle[a] < middle[b]; });
     spread(row, left, widest);
-    // Each box as near to its middle as the ones before it and the room after it allow.
+    // Each box is as near to that mean as the boxes before it and the room needed after it allow.
     double room = width_of(row), min_x = left;
     for (const size_t k : row) {
       Drawn& d = items_[k];

@@ -32,7 +32,7 @@ Result<std::vector<TradeLine>> trade_lines(const Graph& given, const PytorchOpti
   std::vector<TradeLine> lines;
   Graph joint = given;
   simplify_joint(joint);
-  // Tags that mode pytorch takes may contradict each other in mode exact: its lines are missing.
+  // Tags that mode pytorch accepts may contradict each other in mode exact: its lines are left out.
   if (const Status exact = add_exact(joint, rates, lines);
       !exact.ok() && exact.failure().kind != ErrorKind::user)
     return exact.failure();
@@ -47,7 +47,7 @@ Result<std::vector<TradeLine>> trade_lines(const Graph& given, const PytorchOpti
     sweep.points.push_back(
         trade_of(as_pytorch, cut, rates, named ? fmt::format("{:g}", at.budget) : ""));
   }
-  // One label for budgets that give one cut.
+  // One label for all budgets that give the same cut.
   for (size_t k = 0; k < sweep.points.size(); ++k)
     for (size_t j = 0; j < k; ++j) {
       Trade &a = sweep.points[j], &b = sweep.points[k];

@@ -6,7 +6,7 @@
 namespace cleave {
 namespace {
 
-// The second half of a line: near its point lines to other labels may begin too.
+// The end of a line as small boxes. Its beginning is left out, where other labels' lines may start.
 std::vector<Box> pieces(Point from, Point to) {
   std::vector<Box> out;
   for (int k = 5; k <= 10; ++k) {

@@ -18,7 +18,7 @@ int64_t sum_of(const MemoryStep& step) {
   return std::accumulate(step.begin(), step.end(), int64_t{0});
 }
 
-// No more columns than can be seen: of neighbours of one half the one with the most bytes.
+// At most about 1500 columns: of neighbouring steps of one half the one with the most bytes.
 struct Columns {
   std::vector<MemoryStep> steps;
   size_t forward = 0;

@@ -39,7 +39,7 @@ Result<ProgramTraffic> program_traffic(const Graph& g, const OpRegistry& ops,
       values[g.name(p.value)] = g.env().hint_of(Dim::symbol(g.name(p.value)));
   CLEAVE_TRY(Graph graph, specialize(g, values));
   CLEAVE_CHECK(run_stages(Stage::verify, Stage::fuse, graph, ops, options));
-  // What kernels move hangs on no target, only their workspaces do.
+  // The bytes that kernels move don't depend on the target, only their workspaces do.
   runtime::LibraryCache products(Target{});
   CLEAVE_TRY(const PlannedProgram program, measure_program(graph, products));
   return ProgramTraffic{traffic_of(program.lowered), saved_in(graph)};
