@@ -102,10 +102,10 @@ void OptionList::flag(const std::string& name, bool& value, const std::string& w
 
 std::string nearest_word(const std::string& word, const std::vector<std::string>& known) {
   std::string best;
-  size_t least = 1 + std::min<size_t>(word.size(), 64) / 2;
+  size_t min_distance = 1 + std::min<size_t>(word.size(), 64) / 2;
   if (word.size() > 64) return best;
   for (const std::string& k : known)
-    if (size_t d = edit_distance(word, k); d < least) least = d, best = k;
+    if (size_t d = edit_distance(word, k); d < min_distance) min_distance = d, best = k;
   return best;
 }
 

@@ -74,12 +74,12 @@ struct Figures {
   std::optional<int64_t> planned_peak, lower_bound, budget;
   int64_t cost_ns = 0;
   double solve_ms = 0;
-  std::vector<std::string> story = {};  // of mode exact, a line for each value
+  std::vector<std::string> explanation = {};  // of mode exact, a line for each value
 };
 
 // Of each value a line; a corner of the frontier is told with its peak, where that is known.
-std::vector<std::string> story_of(const ExactCut& exact, const Partition& cut,
-                                  ProgramPlanner& planner) {
+std::vector<std::string> explanation_lines(const ExactCut& exact, const Partition& cut,
+                                           ProgramPlanner& planner) {
   std::vector<size_t> points(exact.frontier().corners().size());  // by corner
   for (size_t k = 0; k < exact.points().size(); ++k)
     if (const int32_t corner = exact.points()[k].corner; corner >= 0)
@@ -116,16 +116,16 @@ Result<Partition> cut_exactly(const Options& o, Graph& joint, ProgramPlanner& pl
     CLEAVE_TRY(const int64_t bytes, parse_byte_size(o.saved_bytes, "--saved-bytes"));
     CLEAVE_TRY(const flow::BudgetChoice found, exact.within(bytes));
     CLEAVE_TRY(Partition cut, exact.partition(found.choice.recompute));
-    if (o.explain) figures.story = story_of(exact, cut, planner);
+    if (o.explain) figures.explanation = explanation_lines(exact, cut, planner);
     return cut;
   }
   if (!budget.given()) {
     CLEAVE_TRY(Partition cut, exact.partition_at(0));
-    if (o.explain) figures.story = story_of(exact, cut, planner);
+    if (o.explain) figures.explanation = explanation_lines(exact, cut, planner);
     return cut;
   }
   CLEAVE_TRY(BudgetPartition found, cut_within(exact, budget, planner));
-  if (o.explain) figures.story = story_of(exact, found.cut, planner);
+  if (o.explain) figures.explanation = explanation_lines(exact, found.cut, planner);
   figures.lower_bound = found.lower_bound_bytes;
   CLEAVE_TRY(const ForwardBackwardPeak whole, CutPeaks(exact, planner).at(0));
   figures.budget = budget.bytes(whole.peak());
@@ -176,8 +176,8 @@ Json to_json(const Partition& p, const Figures& figures, const Target& target) {
 }
 
 void explain(std::FILE* to, const Partition& p, const Figures& figures) {
-  for (const std::string& line : figures.story) fmt::print(to, "{}\n", line);
-  if (!figures.story.empty()) return;
+  for (const std::string& line : figures.explanation) fmt::print(to, "{}\n", line);
+  if (!figures.explanation.empty()) return;
   for (const SavedValue& v : p.saved)
     fmt::print(to, "{:>14} B  saved       %{}{}: {}\n", v.bytes, v.name,
                v.placeholder ? " (placeholder)" : "", v.why);

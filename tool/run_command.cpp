@@ -264,7 +264,7 @@ Command run_command() {
         options.option("--compiler", o->compiler, "automatic, clang, cc, or none: interpret");
         o->target.add_to(options);
         options.option("--threads", o->threads, "0: one a core");
-        options.option("--repeat", o->repeat, "runs from the same inputs; the median is told");
+        options.option("--repeat", o->repeat, "runs from the same inputs; the median is reported");
         options.option("--seed", o->inputs.seed, "of --random and of a missing rng state");
         options.flag("--random", o->inputs.random, "make the inputs that are not given");
         options.option("--dump", o->dump, "folder for every stage of the compilation");

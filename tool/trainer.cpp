@@ -217,9 +217,9 @@ class Trainer {
       if (!std::isfinite(loss))
         return user_error("step {}: the loss is {}; a smaller --lr may help", i, loss);
       left = static_cast<double>(o_.steps - i - 1) * tokens / rate;
-      if (Status told = report(i, loss, rate, left, progress); !told.ok()) {
+      if (Status reported = report(i, loss, rate, left, progress); !reported.ok()) {
         if (!o_.out.empty()) save_checkpoint(o_.out, step_.store(), identity(o_, data_));
-        return told;
+        return reported;
       }
       if (interrupted) return interrupt(i + 1);
       if (o_.checkpoint_every && (i + 1) % o_.checkpoint_every == 0 && !o_.out.empty())
