@@ -9,11 +9,11 @@
 namespace cleave::tool {
 namespace {
 
-// What a path means: a file that is there, or a place for one.
+// What a path refers to: an existing file, or a path where one may be made.
 struct FileIdentity {
   bool exists = false;
   struct stat info{};
-  std::string path;  // of one that isn't
+  std::string path;  // if there is no such file
 
   bool keeps_contents() const { return !exists || !S_ISCHR(info.st_mode); }
   bool is(const FileIdentity& other) const {
