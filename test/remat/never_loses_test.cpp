@@ -23,7 +23,7 @@ struct Compared {
 };
 
 // The sequences alone: what they recompute at least within `room`.
-int64_t least_of_sequences(BudgetFamily& family, int64_t room) {
+int64_t min_recompute_ns(BudgetFamily& family, int64_t room) {
   int64_t least = std::numeric_limits<int64_t>::max();
   for (size_t k = 0; k < family.members().size(); ++k)
     if (!family.members()[k].candidate && value_or_throw(family.peak_within(k, room)) <= room)
@@ -53,7 +53,7 @@ Compared compare(const Graph& joint) {
     EXPECT_LE(*m.peak, bytes.peak()) << "point " << k;
     ++out.points;
     out.won += m.recompute_ns < alone_ns || *m.peak < bytes.peak();
-    out.lost_by_sequences += least_of_sequences(family, bytes.peak()) > alone_ns;
+    out.lost_by_sequences += min_recompute_ns(family, bytes.peak()) > alone_ns;
   }
   return out;
 }

@@ -59,13 +59,13 @@ constexpr uint64_t to_nearest = ~uint64_t{0};
 // many elements decide), the others each by chance.
 class Rounding {
  public:
-  explicit Rounding(uint64_t seed, Halves halves = Halves::stay)
-      : seed_(seed), rng_(seed), halves_(halves) {}
+  explicit Rounding(uint64_t seed, Narrowing narrowing = Narrowing::kept)
+      : seed_(seed), rng_(seed), narrowing_(narrowing) {}
 
   // The type whose rounding moves what the call gives: of a conversion that may go, that of its
   // operand.
   DType type_of(const OpView& op, DType type) const {
-    if (halves_ == Halves::stay || op.name() != "_to_copy") return type;
+    if (narrowing_ == Narrowing::kept || op.name() != "_to_copy") return type;
     const DType from = op.in_type(0).dtype;
     return is_floating(from) && rounding_of(from) > rounding_of(type) ? from : type;
   }
@@ -106,7 +106,7 @@ class Rounding {
  private:
   uint64_t seed_;
   std::mt19937_64 rng_;
-  Halves halves_;
+  Narrowing narrowing_;
 };
 
 // Whether a node's rounding shows as if its operands were others: a sum of summands that cancel, a
@@ -253,10 +253,10 @@ bool is_close(const Array& got, const Array& want) {
   return true;
 }
 
-std::vector<Arrays> moved_oracles(const RandomGraph& r, Halves halves = Halves::stay) {
+std::vector<Arrays> moved_oracles(const RandomGraph& r, Narrowing narrowing = Narrowing::kept) {
   std::vector<Arrays> moved;
   const auto run = [&](uint64_t seed) {
-    Rounding rounding(seed, halves);
+    Rounding rounding(seed, narrowing);
     Result<Arrays> m = run_oracle(r, &rounding);
     if (m.ok()) moved.push_back(*std::move(m));
   };
@@ -338,10 +338,10 @@ Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops, const R
   return verdict;
 }
 
-Result<Expectation> expectation_of(const RandomGraph& r, Halves halves) {
+Result<Expectation> expectation_of(const RandomGraph& r, Narrowing narrowing) {
   Expectation out;
   CLEAVE_TRY(out.want, run_oracle(r, nullptr));
-  const std::vector<Arrays> moved = moved_oracles(r, halves);
+  const std::vector<Arrays> moved = moved_oracles(r, narrowing);
   for (size_t at = 0; at < out.want.size(); ++at) {
     std::vector<const Array*> others;
     for (const Arrays& m : moved) others.push_back(&m[at]);

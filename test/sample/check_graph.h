@@ -30,8 +30,8 @@ struct Expectation {
 };
 // Whether a conversion of bf16 or f16 to something wider may read what was there before it was
 // rounded to half: passes that round otherwise drop such pairs.
-enum class Halves : uint8_t { stay, may_go };
-Result<Expectation> expectation_of(const RandomGraph& r, Halves halves = Halves::stay);
+enum class Narrowing : uint8_t { kept, may_be_dropped };
+Result<Expectation> expectation_of(const RandomGraph& r, Narrowing narrowing = Narrowing::kept);
 
 // Where the oracle gives other results for `symbolic`, a form of `r` whose symbols have their
 // values; empty: nowhere.

@@ -100,7 +100,7 @@ Result<PassVerdict> check_passes(const OpRegistry& ops, uint64_t seed, const Pas
     CLEAVE_TRY(const Arrays want, computed(before.g, before));
     verdict.wrong = strict_difference(got, want);
   } else {
-    CLEAVE_TRY(const Expectation want, expectation_of(before, Halves::may_go));
+    CLEAVE_TRY(const Expectation want, expectation_of(before, Narrowing::may_be_dropped));
     verdict.wrong = difference(got, want);
   }
   if (!verdict.wrong.empty())
