@@ -1,5 +1,5 @@
-// Random graphs full of cats, against the oracle and under memory budgets: what is written where
-// another value lies, by whom, and in which order.
+// Random graphs with many cats, against the oracle and under memory budgets: values that are
+// written directly into parts of other values.
 #include <gtest/gtest.h>
 
 #include <random>

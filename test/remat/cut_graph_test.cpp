@@ -1,4 +1,4 @@
-// Tags that contradict each other, and what an exact cut tells of each value.
+// Tags that contradict each other, and the explanation of each value in an exact cut.
 // tests: explain_cut.cpp
 #include "remat/cut_graph.h"
 
@@ -10,7 +10,7 @@ namespace {
 
 using test::joint_of;
 
-// %m must run again, and is what saving the view %v means.
+// %m must run again, but saving the view %v means saving %m.
 const char* const contradiction =
     "graph @main(%x: input f32[4,4] grad, %w: param f32[4,4] grad) {\n"
     "  %m = mm(%x, %w) !recompute(must_recompute, ac=1)\n"
@@ -72,7 +72,7 @@ const char* const products =
     "  %c = cos(%x)\n  %m = mm(%c, %w)\n  %e = sin(%m) !recompute(must_save)\n"
     "  %n = mm(%e, %w)\n  %t = tanh(%n)\n  return %t\n}\n";
 
-// Each story's fate is the cut's, and its corner is where the frontier says the other.
+// Each value's fate is that of the cut, and its corner is where the frontier decides otherwise.
 TEST(ExplainCut, agrees_with_the_cut_at_every_point) {
   size_t changes = 0;
   const size_t count = Explained(products, 0).exact().points().size();

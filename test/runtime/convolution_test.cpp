@@ -91,7 +91,7 @@ std::vector<T> run(const ConvolutionSpec& s, const std::vector<T>& image,
                    int threads) {
   const auto convolution = value_or_throw(Convolution::make(s, Target::here()));
   std::vector<T> out(count_of(results), narrow<T>(std::nan("")));
-  // Scratch that nobody has cleared, and what stands after it.
+  // Scratch with arbitrary contents, and a guard after it.
   const size_t bytes = count_of(convolution->scratch_bytes());
   std::vector<char> room(bytes + 128, char{0x7f});
   void* scratch = room.data();
@@ -225,7 +225,7 @@ TEST(Convolution, many_steps_and_pieces) {
   check_all(spec(1, 600, {1, 3, 3}, 30, ones, ones, none, ones));
 }
 
-// Rows and images of one position too, under any stride.
+// Also rows and images of one position, with any stride.
 TEST(Convolution, small_shapes_of_every_kind) {
   std::mt19937 random(5);
   const auto any = [&](int64_t from, int64_t to) {
@@ -253,7 +253,7 @@ TEST(Convolution, what_is_refused) {
   EXPECT_FALSE(Convolution::make(s, Target::here()).ok());
 }
 
-// The packing for any processor beside the one for this one.
+// The packing for this processor equals the one for any processor.
 TEST(WindowPacking, is_the_same_for_every_processor) {
   const WindowPacking fast = window_packing_avx512, plain = window_packing_plain(DType::f32);
   if (Target::here().set < InstructionSet::avx512) GTEST_SKIP();

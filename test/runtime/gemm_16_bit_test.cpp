@@ -1,5 +1,5 @@
-// Products of bf16 and f16: every kernel that this processor can run, and operands that are f32 in
-// memory, against sums in double.
+// Products of bf16 and f16, also with operands that are f32 in memory: every kernel that this
+// processor can run, against sums in double.
 // tests: gemm_block_avx512bf16.cpp
 #include <gtest/gtest.h>
 
@@ -80,8 +80,8 @@ std::vector<H> product(const GemmBlockKernel& kernel, const Case& c, const Matri
   return out;
 }
 
-// Half a unit in the last place of H for the rounding, k sums in f32 in any order, and numbers too
-// small for H or counted as 0.
+// Half a unit in the last place of H for the rounding, k additions in f32 in any order, and numbers
+// that are too small for H or treated as 0.
 template <class H>
 double bound(double value, double size, int64_t k) {
   const double unit = std::is_same_v<H, Bf16> ? 0x1p-8 : 0x1p-11;
@@ -172,7 +172,8 @@ TEST(Gemm16Bit, EmptySums) {
   expect_product({5, 40, 0, Layout::rows, Layout::rows, true, false, 1, 2});
 }
 
-// One infinity or NaN in A or B: exactly the row or column that reads it, at every place of a pair.
+// One infinity or NaN in A or B affects exactly the row or column that reads it, at both positions
+// of a pair.
 TEST(Gemm16Bit, NotANumberAndInfinityPassThrough) {
   constexpr int64_t m = 26, n = 70, k = 71;
   for (const float special : {std::numeric_limits<float>::infinity(), std::nanf("")})

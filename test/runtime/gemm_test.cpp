@@ -173,7 +173,7 @@ std::vector<std::byte> run(const Gemm& gemm, const Product& p, Executor& executo
   return c;
 }
 
-// What one rounding and k sums in the type of the sums may be off, relative to sum |a b|.
+// The error of one rounding and k additions in the type of the sums, relative to sum |a b|.
 double tolerance(DType dtype) {
   switch (dtype) {
     case DType::f64: return 1e-14;
@@ -257,7 +257,7 @@ TEST(Gemm, LongSums) {
                         .beta = 3});
 }
 
-// Spans of k: one more step than a span has, several, and all that follows a sum.
+// Spans of k: one value more than a span, several spans, and all epilogues.
 TEST(Gemm, SpansOfALongSum) {
   for (const DType dtype : {DType::f64, DType::f32})
     for (const int64_t k : {24576, 24577, 49153})
@@ -272,7 +272,7 @@ TEST(Gemm, SpansOfALongSum) {
                         .beta = 2});
 }
 
-// Of equal numbers, whose roundings all go one way, on every kernel that the processor has.
+// Sums of equal numbers, whose roundings don't cancel, on every kernel that the processor can run.
 TEST(GemmBlock, TheErrorOfALongSumIsThatOfASpan) {
   for (const GemmBlockKernel& kernel : test::kernels_for(DType::f32)) {
     const auto error = [&](int64_t k) {
@@ -446,7 +446,7 @@ TEST(Gemm, AllocatesNothing) {
   }
 }
 
-// The kernels of other instruction sets than the one that is chosen here.
+// Also kernels of other instruction sets than this processor's best one.
 TEST(GemmBlock, EveryInstructionSetAgreesOnIntegers) {
   const Product p = make_product({.m = 31, .n = 45, .k = 300});
   std::vector<std::vector<float>> results;
@@ -471,7 +471,7 @@ TEST(GemmBlock, EveryInstructionSetAgreesOnIntegers) {
   for (const auto& result : results) EXPECT_EQ(result, results[0]);
 }
 
-// A source of panels that reads the matrix which the same product takes by its strides.
+// A source of panels that reads the same matrix as the product with strides.
 struct MatrixPanels {
   const float* b;
   int64_t b_row, k, n, nr;
