@@ -50,7 +50,7 @@ std::vector<Row> measure(const OpRegistry& ops, int64_t nodes) {
   std::reverse(reversed.begin(), reversed.end());
   auto nothing = [] { return 0; };
   auto copy = [&] { return g; };
-  auto turned = [&] {
+  auto reordered = [&] {
     Graph h = g;
     value_or_throw(h.reorder(reversed));
     return h;
@@ -62,7 +62,7 @@ std::vector<Row> measure(const OpRegistry& ops, int64_t nodes) {
       {"verify", least(runs, nothing, [&](int) { value_or_throw(verify(g)); })},
       {"dead code", least(runs, copy, [](Graph& h) { eliminate_dead_code(h); })},
       {"common", least(runs, copy, [](Graph& h) { eliminate_common_subexpressions(h); })},
-      {"sort", least(runs, turned, [](Graph& h) { value_or_throw(sort_topologically(h)); })},
+      {"sort", least(runs, reordered, [](Graph& h) { value_or_throw(sort_topologically(h)); })},
   };
 }
 

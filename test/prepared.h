@@ -1,4 +1,4 @@
-// A graph as rematerialization finds it, and as it is lowered with whatever could run again kept.
+// A graph as it is before rematerialization, and its program with nothing recomputed.
 #pragma once
 #include "compile/stages.h"
 #include "test/random_inputs.h"

@@ -1,5 +1,5 @@
-// Target::here() of test programs, in the place of the library's: CLEAVE_TEST_TARGET=x86-64-v3
-// makes this processor one that has no more, for everything that asks what it can do.
+// Target::here() of test programs, which replaces the library's: CLEAVE_TEST_TARGET=x86-64-v3 makes
+// it report a processor with only that instruction set.
 #include <cstdlib>
 
 #include "base/target.h"

@@ -1,4 +1,4 @@
-// The targets that tests of what depends on the instruction set go through.
+// The targets for tests of code that depends on the instruction set.
 #pragma once
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ inline std::vector<Target> targets_here() {
   return out;
 }
 
-// One of them, by a number that is drawn.
+// One of them, by a random number.
 inline Target target_of(uint64_t number) {
   const std::vector<Target> all = targets_here();
   return all[number % all.size()];

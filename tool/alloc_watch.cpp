@@ -1,7 +1,7 @@
-// Replaces malloc and mmap in the executable that links this file, so that AllocWatch sees every
-// allocation: src/runtime/alloc_watch.h. Each function does the C library's own work and counts
-// while a watch is on: one relaxed load otherwise. Nothing of it under AddressSanitizer,
-// ThreadSanitizer or MemorySanitizer, which replace malloc themselves.
+// Replaces malloc and mmap in the executable that links this file, so that AllocWatch counts every
+// allocation (src/runtime/alloc_watch.h). Each function calls the C library's own one, and counts
+// while a watch is active; otherwise it costs one relaxed load. Left out under AddressSanitizer,
+// ThreadSanitizer and MemorySanitizer, which replace malloc themselves.
 #include <stdlib.h>  // says whether this is glibc
 
 #if defined(__has_feature)
@@ -26,7 +26,7 @@
 
 #include "runtime/alloc_watch.h"
 
-// The C library's own functions, under the names that it keeps for this.
+// The C library's own functions, under the names that glibc provides for this purpose.
 extern "C" {
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);

@@ -13,9 +13,9 @@ struct AutocastOption {
   void add_to(OptionList& options) {
     options.option("--autocast", text, "bf16 or f16: products, convolutions and attention in it");
   }
-  // Error (user): another word.
+  // Error (user): anything but bf16, f16 or nothing.
   Result<std::optional<DType>> dtype() const;
-  // Rewrites a forward graph where the option is given.
+  // Rewrites a forward graph if the option is given.
   Status apply(Graph& g, const OpRegistry& ops) const;
 };
 

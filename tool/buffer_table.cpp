@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, 4> names = {"id", "lower", "upper", "size
 constexpr size_t longest_shown = 60;
 constexpr int64_t largest_sum = int64_t{1} << 62;
 
-// A word of the file in a message, cut to what a line of text can show.
+// A word of the file for a message: printable and shortened.
 std::string shown(std::string_view word) {
   std::string out;
   for (char c : word.substr(0, longest_shown)) out += c >= ' ' && c < 127 ? c : '?';
@@ -132,7 +132,7 @@ class Reader {
   size_t number_ = 0, columns_ = 0;
   std::array<size_t, 4> column_{};
   int64_t sum_ = 0;
-  std::vector<std::pair<std::string_view, size_t>> ids_;  // with the line
+  std::vector<std::pair<std::string_view, size_t>> ids_;  // and their lines
   BufferTable table_;
 };
 

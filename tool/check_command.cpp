@@ -1,4 +1,5 @@
-// cleave check G.clv: parse and verify; silent when well. So for the kernels of a .loops file.
+// cleave check G.clv: parses and verifies a graph, or the kernels of a .loops file; prints nothing
+// if they are valid.
 #include "loop/parse.h"
 #include "op/registry.h"
 #include "tool/command.h"

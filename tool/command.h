@@ -1,4 +1,4 @@
-// One command of the `cleave` tool: its options, what it does, an example for `cleave help`.
+// A command of the `cleave` tool: its options, its action, an example for `cleave help`.
 //
 // Results go to stdout, messages and progress to stderr. Exit status: 0 done, 1 UserError, 2
 // Unsupported, 3 Bug, 130 after SIGINT. Only this folder reads the environment.
@@ -12,19 +12,18 @@
 
 namespace cleave::tool {
 
-// Thrown after SIGINT, once everything is saved.
+// Thrown after SIGINT, when everything is saved.
 struct Interrupted {};
 
 struct Command {
   std::string name;
   std::string summary;
-  std::string example;  // shown by help, after what it does
-  // Declares the options and gives what runs when it is called. Values of options
-  // live in the closure.
+  std::string example;  // shown by help, after the options
+  // Declares the options and returns the action, whose closure holds the options' values.
   std::function<std::function<Status()>(OptionList&)> declare;
 };
 
-// Each defined in a file of its name.
+// Each is defined in the file of its name.
 Command check_command();
 Command print_command();
 Command run_command();
@@ -39,7 +38,7 @@ Command opt_command();
 Command train_command();
 Command tune_command();
 
-// In the order of the help.
+// In the order in which help lists them.
 std::vector<Command> all_commands();
 
 }  // namespace cleave::tool

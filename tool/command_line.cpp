@@ -13,7 +13,7 @@
 namespace cleave::tool {
 namespace {
 
-// What to expect in the place of a text that is no T.
+// For messages: which texts are a T.
 template <class T>
 std::string range_of() {
   if constexpr (std::is_floating_point_v<T>)
@@ -23,7 +23,7 @@ std::string range_of() {
                        std::numeric_limits<T>::max());
 }
 
-// The parser's own conversions saturate or wrap what is beyond the type.
+// Instead of the parser's own conversions, which saturate or wrap numbers outside the type.
 template <class T>
 void read(const std::string& name, std::string_view text, T& value) {
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
@@ -51,7 +51,7 @@ std::vector<std::string> options_of(const CLI::App& app) {
   return out;
 }
 
-// What the option parser refuses, in one line with the way out.
+// An error of the option parser as one line that says what to do.
 Failure option_failure(const CLI::App& command, const CLI::ParseError& e,
                        const std::vector<std::string>& words) {
   const std::string hint = fmt::format("; see `cleave help {}`", command.get_name());
@@ -102,10 +102,10 @@ void OptionList::flag(const std::string& name, bool& value, const std::string& w
 
 std::string nearest_word(const std::string& word, const std::vector<std::string>& known) {
   std::string best;
-  size_t least = 1 + std::min<size_t>(word.size(), 64) / 2;
+  size_t min_distance = 1 + std::min<size_t>(word.size(), 64) / 2;
   if (word.size() > 64) return best;
   for (const std::string& k : known)
-    if (size_t d = edit_distance(word, k); d < least) least = d, best = k;
+    if (size_t d = edit_distance(word, k); d < min_distance) min_distance = d, best = k;
   return best;
 }
 
@@ -122,7 +122,7 @@ OptionList CommandLine::add_command(const std::string& name, const std::string& 
 
 Status CommandLine::read(const std::string& command, int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
-  // The parser would take the next word for the value.
+  // The parser would use the next word as the value.
   for (const std::string& word : words)
     if (word.starts_with("--") && word.ends_with('=') && word.find('=') == word.size() - 1)
       return user_error("{}: expected a value after `=`", word);

@@ -1,5 +1,5 @@
-// The words of a command line, read by the command that they name. What parses them is hidden in
-// command_line.cpp: its templates are slow to compile.
+// Parses a command line for the command that it names. The parsing library is hidden in
+// command_line.cpp, since its templates are slow to compile.
 #pragma once
 #include <memory>
 #include <string>
@@ -15,19 +15,19 @@ class CommandLine {
   CommandLine();
   ~CommandLine();
 
-  // The options of a new command, to be declared; valid as long as this.
+  // Adds a command and returns its list of options, which is valid as long as this object.
   OptionList add_command(const std::string& name, const std::string& summary);
-  // Puts the words after the program's name into the places that the options of `command` were
-  // declared with. Error (user): in one line, with the way out.
+  // Parses the words after the program's name into the variables that the options of `command` were
+  // declared with. Error (user): one line that says what to do.
   Status read(const std::string& command, int argc, char** argv);
-  // What a command takes.
+  // The text of `cleave help COMMAND`.
   std::string help(const std::string& command) const;
 
  private:
   std::unique_ptr<CLI::App> app_;
 };
 
-// The known word nearest to what was typed; empty when none is near.
+// The known word with the smallest edit distance to `word`; empty if none is similar.
 std::string nearest_word(const std::string& word, const std::vector<std::string>& known);
 
 }  // namespace cleave::tool

@@ -1,4 +1,4 @@
-// cleave compile G.clv --dump DIR: the stages between a graph and code that runs.
+// cleave compile G.clv --dump DIR: compiles a graph, and writes each stage to a file.
 #include "compile/executable.h"
 #include "compile/stages.h"
 #include "op/registry.h"
@@ -47,7 +47,7 @@ Result<Graph> at_sizes(Graph g, const Options& o) {
   return static_graph(g, given, sizes);
 }
 
-// The stages that the command ran by itself, in front of those of the program.
+// The stages that the command ran itself, followed by those of the program.
 Report joined(Report front, Report program) {
   program.compile_ms += front.compile_ms;
   program.stages.insert(program.stages.begin(), front.stages.begin(), front.stages.end());

@@ -52,7 +52,7 @@ Status plot_cut(const std::string& folder, const Graph& joint, const Partition& 
 
 Status plot_conflict(const std::string& folder, const Graph& joint) {
   CLEAVE_TRY(const JointView view, JointView::make(joint));
-  const std::vector<BoundValue> path = CutGraph::conflict(view);
+  const std::vector<ConstrainedValue> path = CutGraph::conflict(view);
   if (path.empty()) return {};
   return write_picture(folder, "conflict.svg",
                        path_drawing(title_of(joint, "neither saved nor recomputed"), path));

@@ -5,15 +5,15 @@
 
 namespace cleave::tool {
 
-// frontier.svg; `joint` as it was read, `chosen` may be null.
+// Writes frontier.svg; `joint` is the graph before simplification, `chosen` may be null.
 Status plot_frontier(const std::string& folder, const Graph& joint, const PytorchOptions& options,
                      const MachineRates& rates, const Partition* chosen);
-// memory.svg, where the halves can be lowered, and cut.svg, where they are small enough; says on
-// stderr what is left out.
+// Writes memory.svg, if the halves can be lowered, and cut.svg, if they are small enough; reports
+// on stderr what is left out.
 Status plot_cut(const std::string& folder, const Graph& joint, const Partition& cut,
                 std::optional<int64_t> budget, const OpRegistry& ops,
                 const CompileOptions& options);
-// conflict.svg, where the tags of `joint` contradict each other; else nothing.
+// Writes conflict.svg if the tags of `joint` contradict each other.
 Status plot_conflict(const std::string& folder, const Graph& joint);
 
 }  // namespace cleave::tool

@@ -1,4 +1,4 @@
-// cleave frontier G.clv: every best trade between saved bytes and recomputed time.
+// cleave frontier G.clv: the best trade-offs between saved bytes and recomputation time.
 #include <chrono>
 
 #include "compile/stage_planner.h"
@@ -39,7 +39,7 @@ Status run(const Options& o) {
   for (size_t k = 0; k < exact.points().size(); ++k) {
     const CutPoint& point = exact.points()[k];
     if (o.corners && point.corner < 0) continue;
-    // Of halves that can't be lowered no peak is known.
+    // If the halves can't be lowered, the peak isn't known.
     const Result<ForwardBackwardPeak> peak = peaks.at(k);
     if (o.json)
       points.push_back({{"saved_bytes", point.saved_bytes},

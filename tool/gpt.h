@@ -1,4 +1,4 @@
-// The language model of `cleave train`: GPT-2's, its head tied to the token embedding.
+// The language model of `cleave train`: GPT-2, whose head shares the weight of the token embedding.
 //
 //   idx i64[B,T] -> wte + wpe -> blocks -> lnf -> logits f32[B,T,vocabulary]
 //   block: x += proj(attention(qkv(ln1 x)));  x += out(gelu(fc(ln2 x)))
@@ -10,7 +10,7 @@
 
 namespace cleave::tool {
 
-// What a position sees: itself and what is before it, or all.
+// What a position attends to: itself and earlier positions, or all positions.
 enum class Attention : uint8_t { causal, bidirectional };
 
 struct GptShape {

@@ -1,4 +1,4 @@
-// cleave grad G.clv -o J.clv: the joint graph.
+// cleave grad G.clv -o J.clv: derives the joint graph of a forward graph.
 #include "op/registry.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"

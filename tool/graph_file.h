@@ -1,4 +1,5 @@
-// Reading and writing what commands exchange: graphs as text, tensors as safetensors, JSON.
+// Reads and writes the inputs and outputs of commands: graphs as text, tensors as safetensors,
+// JSON.
 #pragma once
 #include <map>
 #include <string>
@@ -10,11 +11,11 @@
 
 namespace cleave::tool {
 
-// `-` is stdin. A file that is missing, a folder, or larger than 4 GiB is a UserError.
+// `-` is stdin. Errors (user): the file is missing, is a folder, or is larger than 4 GiB.
 Result<std::string> read_text(const std::string& path);
-// `-` is stdout. A file is written as a whole or not at all.
+// `-` is stdout. A file is written completely or not at all.
 Status write_text(const std::string& path, const std::string& text);
-// Reads, parses and verifies.
+// Reads, parses and verifies. At most 256 MiB.
 Result<Program> read_program(const std::string& path, const OpRegistry& ops);
 
 // Tensors by name; `-` is stdin or stdout.

@@ -1,5 +1,5 @@
-// The joint graph that a command works on: the file's own, or that of its forward graph, by the
-// stages that a training step takes (compile/stages.h).
+// The joint graph that a command works on: the file's graph, or the one derived from it by the same
+// stages as for a training step (compile/stages.h).
 #pragma once
 #include "tool/autocast_option.h"
 #include "tool/pass_choice.h"
@@ -15,7 +15,8 @@ struct JointOptions {
   }
 };
 
-// A joint graph stays as it is. Errors: those of the options, of mixed precision and of gradients.
+// A joint graph isn't changed (with --autocast: error). Errors: those of the options, of autocast
+// and of gradients.
 Status make_joint_graph(Graph& g, const OpRegistry& ops, const JointOptions& options);
 
 }  // namespace cleave::tool

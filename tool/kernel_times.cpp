@@ -24,11 +24,11 @@ Result<KernelTimes> time_kernels(const Graph& g, const OpRegistry& ops,
   };
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Type& t = g.type(g.placeholders()[i].value);
-    memory.emplace_back(static_cast<size_t>(memory_bytes(t)) + 1);  // nothing has an address too
+    memory.emplace_back(static_cast<size_t>(memory_bytes(t)) + 1);  // + 1: never null
     fill(i);
     CLEAVE_CHECK(instance->bind(i, std::span(memory[i])));
   }
-  CLEAVE_CHECK(instance->run());  // memory is touched, code is loaded
+  CLEAVE_CHECK(instance->run());  // warm-up: touches the memory, loads the code
   instance->profile_kernels(true);
   for (int k = 0; k < options.runs; ++k) {
     for (size_t i = 0; i < inputs.size(); ++i) fill(i);

@@ -1,4 +1,4 @@
-// How long the steps of a program take, beside a copy of as many bytes.
+// How long the steps of a program take, compared with a copy of as many bytes.
 #pragma once
 #include <string>
 #include <vector>
@@ -20,7 +20,7 @@ struct TimedKernel {
 struct KernelTimes {
   std::vector<TimedKernel> kernels;  // in the program's order
   double copy_bytes_per_us = 0;      // read and written, by the same threads
-  // Of the bandwidth of a copy.
+  // The kernel's bandwidth as a fraction of a copy's.
   double share(const TimedKernel& k) const {
     return k.us > 0 ? static_cast<double>(k.bytes) / k.us / copy_bytes_per_us : 0;
   }
@@ -34,8 +34,7 @@ struct TimeOptions {
   PassOptions passes = {};
 };
 
-// A static graph, compiled as programs are and run with made-up inputs. Errors: those of compiling
-// and running.
+// Compiles a static graph and runs it with random inputs. Errors: those of compiling and running.
 Result<KernelTimes> time_kernels(const Graph& g, const OpRegistry& ops, const TimeOptions& options);
 
 }  // namespace cleave::tool

@@ -1,4 +1,4 @@
-// cleave kernels G.clv: the kernels that a graph becomes, and what they move.
+// cleave kernels G.clv: the kernels of a graph's program, and the bytes that they read and write.
 #include "compile/stages.h"
 #include "inspect/program_traffic.h"
 #include "op/registry.h"

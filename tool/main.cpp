@@ -1,4 +1,4 @@
-// The `cleave` command: finds the subcommand, runs it, turns failures into messages and statuses.
+// The `cleave` command: runs the subcommand, and turns failures into messages and exit statuses.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -27,7 +27,7 @@ int status_of(ErrorKind kind) {
   return 3;
 }
 
-constexpr size_t longest_message = 3000;  // a name or list of a hostile file may be of any length
+constexpr size_t longest_message = 3000;  // names in a hostile file may be of any length
 
 int report(const Failure& f) {
   const char* what = f.kind == ErrorKind::bug           ? "cleave: this is a defect of cleave"
@@ -102,7 +102,7 @@ int main(int argc, char** argv) {
   cleave::tool::keep_standard_streams();
   const int status = cleave::tool::run_guarded(argc, argv);
   if (status != 0) return status;
-  // What was printed counts as done only once it is written.
+  // Printed output may still be buffered: it is an error if it can't be written.
   const cleave::Status written = cleave::tool::check_stdout();
   return written.ok() ? 0 : cleave::tool::report(written.failure());
 }

@@ -9,24 +9,24 @@
 namespace cleave::tool {
 namespace {
 
-// What a path means: a file that is there, or a place for one.
-struct Place {
-  bool is_there = false;
+// What a path refers to: an existing file, or a path where one may be made.
+struct FileIdentity {
+  bool exists = false;
   struct stat info{};
-  std::string path;  // of one that isn't
+  std::string path;  // if there is no such file
 
-  bool keeps_contents() const { return !is_there || !S_ISCHR(info.st_mode); }
-  bool is(const Place& other) const {
-    if (is_there != other.is_there || !keeps_contents()) return false;
-    if (!is_there) return path == other.path;
+  bool keeps_contents() const { return !exists || !S_ISCHR(info.st_mode); }
+  bool is(const FileIdentity& other) const {
+    if (exists != other.exists || !keeps_contents()) return false;
+    if (!exists) return path == other.path;
     return info.st_dev == other.info.st_dev && info.st_ino == other.info.st_ino;
   }
 };
 
-Place place_of(const std::string& path, int stream) {
-  Place p;
-  p.is_there = (path == "-" ? ::fstat(stream, &p.info) : ::stat(path.c_str(), &p.info)) == 0;
-  if (p.is_there) return p;
+FileIdentity identity_of(const std::string& path, int stream) {
+  FileIdentity p;
+  p.exists = (path == "-" ? ::fstat(stream, &p.info) : ::stat(path.c_str(), &p.info)) == 0;
+  if (p.exists) return p;
   std::error_code error;
   const auto absolute = std::filesystem::absolute(path, error);
   const auto canonical = std::filesystem::weakly_canonical(absolute, error);
@@ -36,7 +36,7 @@ Place place_of(const std::string& path, int stream) {
 
 bool same_file(const NamedFile& a, int stream_a, const NamedFile& b, int stream_b) {
   if (a.path == "-" && b.path == "-" && stream_a == stream_b) return true;
-  return place_of(a.path, stream_a).is(place_of(b.path, stream_b));
+  return identity_of(a.path, stream_a).is(identity_of(b.path, stream_b));
 }
 
 std::string text_of(const NamedFile& file) { return file.option + " " + file.path; }
@@ -68,7 +68,7 @@ Status check_with_stdout(const NamedFile& file, Stdout else_there) {
 
 bool goes_to_stdout(const std::string& path) {
   if (path.empty()) return false;
-  return path == "-" || place_of(path, STDOUT_FILENO).is(place_of("-", STDOUT_FILENO));
+  return path == "-" || identity_of(path, STDOUT_FILENO).is(identity_of("-", STDOUT_FILENO));
 }
 
 Status check_files(const std::vector<NamedFile>& read, const std::vector<NamedFile>& written,

@@ -1,4 +1,4 @@
-// cleave opt G.clv --pass a,b: rewrites a graph by passes named.
+// cleave opt G.clv --pass a,b: rewrites a graph by the named passes.
 #include <filesystem>
 #include <set>
 

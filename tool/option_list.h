@@ -1,5 +1,5 @@
-// The options of one command, declared with the places where their values go. The places hold the
-// defaults. Only command_line.cpp sees the parsing library.
+// The options of one command, declared with the variables that receive their values and hold the
+// defaults. Only command_line.cpp includes the parsing library.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,9 +15,9 @@ class OptionList {
  public:
   explicit OptionList(CLI::App& app) : app_(app) {}
 
-  // A word that must be given, by position ("GRAPH") or by name ("--text").
+  // A required word, by position ("GRAPH") or by name ("--text").
   void required(const std::string& name, std::string& value, const std::string& what);
-  // A word by position that may be left out.
+  // An optional word, by position.
   void optional(const std::string& name, std::string& value, const std::string& what);
   // An option that takes a word or a number: "--out", or "-o,--out" with a short form.
   void option(const std::string& names, std::string& value, const std::string& what);
@@ -27,7 +27,7 @@ class OptionList {
   void option(const std::string& names, double& value, const std::string& what);
   // May be given several times, or with several words between commas.
   void option(const std::string& names, std::vector<std::string>& value, const std::string& what);
-  // An option that is given or not.
+  // An option without a value.
   void flag(const std::string& name, bool& value, const std::string& what);
 
  private:

@@ -1,4 +1,4 @@
-// cleave partition G.clv: a joint graph, or the joint graph of a forward graph, cut in two.
+// cleave partition G.clv: cuts a joint graph, or the joint graph of a forward graph, in two.
 #include <chrono>
 
 #include "base/byte_size.h"
@@ -23,14 +23,14 @@ namespace {
 
 struct Options {
   std::string graph, mode = "exact", budget, saved_bytes, forward, backward;
-  std::string solver, estimator, plot;  // of the first two: empty, the first choice
+  std::string solver, estimator, plot;  // empty: the default solver and estimator, no plot
   PytorchRules rules;
   JointOptions joint;
   TargetOption target;
   bool explain = false, json = false;
 };
 
-// What the option names; the first where it isn't given.
+// The value that the option names; the first one if the option isn't given.
 template <class E>
 Result<E> choice(const char* option, const std::string& text,
                  std::initializer_list<std::pair<const char*, E>> all) {
@@ -69,32 +69,33 @@ Result<Partition> cut_as_pytorch(const Options& o, Graph& joint, const OpRegistr
   return pytorch_partition(joint, options);
 }
 
-// What is told beside the partition itself.
+// What is reported besides the partition itself.
 struct Figures {
   std::optional<int64_t> planned_peak, lower_bound, budget;
   int64_t cost_ns = 0;
   double solve_ms = 0;
-  std::vector<std::string> story = {};  // of mode exact, a line for each value
+  std::vector<std::string> explanation = {};  // of mode exact, a line for each value
 };
 
-// Of each value a line; a corner of the frontier is told with its peak, where that is known.
-std::vector<std::string> story_of(const ExactCut& exact, const Partition& cut,
-                                  ProgramPlanner& planner) {
+// A line for each value; with the peak at the corner that it names, if that is known.
+std::vector<std::string> explanation_lines(const ExactCut& exact, const Partition& cut,
+                                           ProgramPlanner& planner) {
   std::vector<size_t> points(exact.frontier().corners().size());  // by corner
   for (size_t k = 0; k < exact.points().size(); ++k)
     if (const int32_t corner = exact.points()[k].corner; corner >= 0)
       points[static_cast<size_t>(corner)] = k;
-  // Each corner's halves are lowered for it: not for many corners of a large graph.
+  // The halves of each corner must be lowered for its peak: too slow for many corners of a large
+  // graph.
   constexpr size_t max_lowered = 200000;
   const bool with_peaks = points.size() * exact.graph().joint().graph().node_count() <= max_lowered;
   CutPeaks peaks(exact, planner);
   std::vector<std::string> lines;
-  for (const ValueStory& s : explain_cut(exact, cut)) {
+  for (const ValueExplanation& s : explain_cut(exact, cut)) {
     const char* fate = s.fate == Fate::saved        ? "saved"
                        : s.fate == Fate::recomputed ? "recomputed"
                                                     : "forward";
     std::string line = fmt::format("{:>12} B  {:>10} ns again  {:<10}  %{}: {}", s.bytes,
-                                   s.again_ns, fate, s.name, s.reason);
+                                   s.recompute_ns, fate, s.name, s.reason);
     if (!s.change.empty()) line += "; " + s.change;
     if (with_peaks && s.corner && *s.corner < points.size())
       if (const Result<ForwardBackwardPeak> peak = peaks.at(points[*s.corner]); peak.ok())
@@ -116,16 +117,16 @@ Result<Partition> cut_exactly(const Options& o, Graph& joint, ProgramPlanner& pl
     CLEAVE_TRY(const int64_t bytes, parse_byte_size(o.saved_bytes, "--saved-bytes"));
     CLEAVE_TRY(const flow::BudgetChoice found, exact.within(bytes));
     CLEAVE_TRY(Partition cut, exact.partition(found.choice.recompute));
-    if (o.explain) figures.story = story_of(exact, cut, planner);
+    if (o.explain) figures.explanation = explanation_lines(exact, cut, planner);
     return cut;
   }
   if (!budget.given()) {
     CLEAVE_TRY(Partition cut, exact.partition_at(0));
-    if (o.explain) figures.story = story_of(exact, cut, planner);
+    if (o.explain) figures.explanation = explanation_lines(exact, cut, planner);
     return cut;
   }
   CLEAVE_TRY(BudgetPartition found, cut_within(exact, budget, planner));
-  if (o.explain) figures.story = story_of(exact, found.cut, planner);
+  if (o.explain) figures.explanation = explanation_lines(exact, found.cut, planner);
   figures.lower_bound = found.lower_bound_bytes;
   CLEAVE_TRY(const ForwardBackwardPeak whole, CutPeaks(exact, planner).at(0));
   figures.budget = budget.bytes(whole.peak());
@@ -143,7 +144,7 @@ Result<Partition> cut_in_mode(const Options& o, Graph& joint, const OpRegistry& 
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   if (!cut.ok()) return cut;
   figures.cost_ns = recompute_cost_ns(joint, *cut, planner.rates());
-  // Of halves that can't be lowered no peak is known.
+  // If the halves can't be lowered, the peak isn't known.
   if (Result<ForwardBackwardPeak> peak = forward_backward_peak(joint, *cut, planner); peak.ok()) {
     figures.planned_peak = peak->peak();
     if (!figures.lower_bound) figures.lower_bound = std::min(peak->between, peak->peak());
@@ -176,8 +177,8 @@ Json to_json(const Partition& p, const Figures& figures, const Target& target) {
 }
 
 void explain(std::FILE* to, const Partition& p, const Figures& figures) {
-  for (const std::string& line : figures.story) fmt::print(to, "{}\n", line);
-  if (!figures.story.empty()) return;
+  for (const std::string& line : figures.explanation) fmt::print(to, "{}\n", line);
+  if (!figures.explanation.empty()) return;
   for (const SavedValue& v : p.saved)
     fmt::print(to, "{:>14} B  saved       %{}{}: {}\n", v.bytes, v.name,
                v.placeholder ? " (placeholder)" : "", v.why);

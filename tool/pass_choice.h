@@ -1,11 +1,11 @@
-// --passes off, --on a,b --off a,b --strict: which of the passes run.
+// --passes off, --on a,b --off a,b --strict: which passes run.
 #pragma once
 #include "pass/pass.h"
 #include "tool/option_list.h"
 
 namespace cleave::tool {
 
-// The names between commas.
+// The names in a list separated by commas.
 std::vector<std::string> split_names(const std::string& text);
 
 struct PassChoice {
@@ -13,9 +13,9 @@ struct PassChoice {
   bool strict = false;
 
   void add_to(OptionList& options);
-  // --passes too, for commands that run all of them otherwise.
+  // Also --passes, for commands that run all passes by default.
   void add_all_to(OptionList& options);
-  // Errors (user): --passes is neither on nor off; a name that no pass bears.
+  // Errors (user): --passes is neither on nor off; a name of no pass.
   Status check() const;
   PassOptions pass_options() const;
 };

@@ -1,4 +1,4 @@
-// cleave plan B.csv: offsets for buffers with lifetimes.
+// cleave plan B.csv: plans offsets for buffers with lifetimes.
 #include <chrono>
 
 #include "base/byte_size.h"
@@ -17,7 +17,7 @@ struct Options {
   bool json = false;
 };
 
-// What a person waits for: more than a compile may take.
+// The effort of the search: a user waits longer for this command than for a compile.
 constexpr int64_t fit_mops = 20000, search_mops = 4000;
 
 Status run(const Options& o) {

@@ -1,4 +1,4 @@
-// cleave print G.clv: the text again, in the one canonical spacing.
+// cleave print G.clv: prints a graph in the canonical format.
 #include "op/registry.h"
 #include "tool/autocast_option.h"
 #include "tool/command.h"

@@ -1,4 +1,4 @@
-// A progress bar on a terminal, nothing elsewhere.
+// A progress bar on stderr, if that is a terminal.
 //
 //   [#########...........]  450/1000  loss 1.9321  21,300 tokens/s  0:24 left
 #pragma once
@@ -9,10 +9,10 @@ namespace cleave::tool {
 
 class Progress {
  public:
-  explicit Progress(int64_t total);  // draws only where stderr is a terminal
+  explicit Progress(int64_t total);
   ~Progress();
   void show(int64_t done, const std::string& text);
-  void clear();  // before a line of other output
+  void clear();  // to be called before other output
 
  private:
   int64_t total_;

@@ -1,7 +1,7 @@
 // The rules of mode pytorch as options of a command.
 //
 //   --ban NAME=on|off    a rule that keeps calls from running again; all are on
-//   --aggressive         all of them off but the one on reductions
+//   --aggressive         all of them off but `reductions`
 //   --recompute-views    views are never saved, and may always run again
 //   --pay-for-params     saving a parameter costs its bytes, as in 2024
 //   --max-distance N     calls farther from the backward don't run again
@@ -22,7 +22,7 @@ struct PytorchRules {
   Status apply(PytorchOptions& options) const;
 };
 
-// PyTorch's activation_memory_budget, a part of 1: "0.25", ".25" or "25%". Error (user): no number.
+// PyTorch's activation_memory_budget, a fraction: "0.25", ".25" or "25%". Error (user): no number.
 Result<double> pytorch_budget(const std::string& text);
 
 }  // namespace cleave::tool

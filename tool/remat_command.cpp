@@ -1,4 +1,4 @@
-// cleave remat R.json: a sequence with recomputations whose peak stays within a limit.
+// cleave remat R.json: plans a sequence with recomputations whose peak is within a limit.
 #include <time.h>
 
 #include <charconv>

@@ -26,7 +26,7 @@ std::optional<NodeName> name_in(const dom::element& value) {
   return std::nullopt;
 }
 
-// The element under the first of two keys that is there.
+// The element of the first key, else of the second one.
 std::optional<dom::element> either(const dom::object& object, const char* first,
                                    const char* second) {
   dom::element value;
@@ -140,7 +140,7 @@ class Reader {
     dom::element any;
     if (root.at_key("graph").at_key("order").get(any) == simdjson::SUCCESS && !any.is_null())
       return user_error("graph.order: expected an array of names");
-    for (const auto& [name, task] : by_name_) out_.given_order.push_back(task);  // by number first
+    for (const auto& [name, task] : by_name_) out_.given_order.push_back(task);  // integers first
     return check_order("the order by id");
   }
 

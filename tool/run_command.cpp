@@ -1,4 +1,4 @@
-// cleave run G.clv: runs a graph by the compiled or the reference engine.
+// cleave run G.clv: runs a graph with the compiled or the reference engine.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -74,7 +74,7 @@ Status check_options(const Options& o) {
   return {};
 }
 
-// Memory of a placeholder, aligned as kernels like it best.
+// Memory of a placeholder, aligned to 64 bytes: a cache line.
 struct AlignedMemory {
   static Result<AlignedMemory> make(const std::string& name, const Type& t) {
     AlignedMemory m;
@@ -93,7 +93,7 @@ struct AlignedMemory {
   std::unique_ptr<std::byte, Free> data;
 };
 
-// The steps that take longest, mean of the runs.
+// Prints the time of each step, the mean of all runs, longest first.
 void print_profile(std::vector<StepTime> steps, int runs) {
   std::stable_sort(steps.begin(), steps.end(),
                    [](const auto& a, const auto& b) { return a.ns > b.ns; });
@@ -264,7 +264,7 @@ Command run_command() {
         options.option("--compiler", o->compiler, "automatic, clang, cc, or none: interpret");
         o->target.add_to(options);
         options.option("--threads", o->threads, "0: one a core");
-        options.option("--repeat", o->repeat, "runs from the same inputs; the median is told");
+        options.option("--repeat", o->repeat, "runs from the same inputs; the median is reported");
         options.option("--seed", o->inputs.seed, "of --random and of a missing rng state");
         options.flag("--random", o->inputs.random, "make the inputs that are not given");
         options.option("--dump", o->dump, "folder for every stage of the compilation");

@@ -8,7 +8,7 @@
 namespace cleave::tool {
 namespace {
 
-// Standard normal for floating, 0 or 1 for integers (in range of any index), coin flips for bool.
+// Standard normal for floating dtypes; 0 or 1 for integers (so mostly valid as indices) and bool.
 Array random_array(DType dtype, const std::vector<int64_t>& shape, std::mt19937_64& bits) {
   Array a(dtype, shape);
   auto uniform = [&] { return static_cast<double>(bits() >> 11) * 0x1p-53; };
@@ -29,7 +29,7 @@ Array filled(const Type& t, double value) {
   return a;
 }
 
-// "tangent.3" to "cotangent.3"; any other name stays.
+// "tangent.3" to "cotangent.3"; other names are unchanged.
 std::string name_in_file(const std::string& name) {
   return name.starts_with("tangent.") ? "co" + name : name;
 }

@@ -1,4 +1,4 @@
-// The inputs of `cleave run`: from a file, made up, or filled in.
+// The inputs of `cleave run`: from a file, random, or defaults.
 #pragma once
 #include <map>
 #include <string>
@@ -9,14 +9,14 @@
 namespace cleave::tool {
 
 struct InputOptions {
-  bool random = false;  // make what is not given
+  bool random = false;  // make inputs that aren't given
   int64_t seed = 0;
 };
 
 // One array for each placeholder of a static graph, in order. Missing tangents (named tangent.K)
-// take `cotangent.K` of the file, or ones; a missing rng state is (seed, 0). Errors (user) name the
-// placeholder: missing, another dtype or shape, elements that share a place in memory (strides that
-// overlap) and differ; and names in the file that are no placeholder's.
+// are `cotangent.K` of the file, or ones; a missing rng state is (seed, 0). Errors (user) name the
+// placeholder: it is missing, has another dtype or shape, or has different values for elements at
+// the same address (overlapping strides); and names in the file of no placeholder.
 Result<Arrays> complete_inputs(const Graph& g, const std::map<std::string, Array>& given,
                                const InputOptions& options);
 

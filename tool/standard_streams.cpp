@@ -13,12 +13,12 @@ namespace cleave::tool {
 void keep_standard_streams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(fd, F_GETFD) < 0) {
-      // Lower ones are open by now, so that the new one is fd itself. What is opened again through
-      // /dev/stdout fails too where it is a folder.
+      // Lower descriptors are open by now, so open() returns fd. For outputs a folder is opened, so
+      // that opening it again through /dev/stdout fails too.
       const int made = fd == STDIN_FILENO ? ::open("/dev/null", O_WRONLY) : ::open("/", O_RDONLY);
       if (made >= 0 && made != fd) ::close(made);
     }
-  // A handler, as programs that are started would inherit SIG_IGN.
+  // A handler and not SIG_IGN, which child processes would inherit.
   struct sigaction action{};
   action.sa_handler = [](int) {};
   action.sa_flags = SA_RESTART;

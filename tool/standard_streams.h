@@ -1,9 +1,9 @@
-// stdin, stdout and stderr of the command: what can't be written to stdout is an error, whoever
-// printed it.
+// stdin, stdout and stderr of the command: output that can't be written to stdout is an error,
+// wherever it was printed.
 //
 //   keep_standard_streams()      at the start
-//   ... fmt::print, put ...      a write that fails leaves its mark on stdout
-//   check_stdout()               at the end, and where going on makes no sense without it
+//   ... fmt::print, put ...      a write that fails sets stdout's error flag
+//   check_stdout()               at the end, and before work whose output nobody would see
 #pragma once
 #include <string_view>
 
@@ -11,15 +11,16 @@
 
 namespace cleave::tool {
 
-// A closed descriptor 0, 1 or 2 is taken by one that fails each use: the first file that the
-// command opens would get its number, and what is printed. A reader that goes away is then a
-// failing write, not a signal that ends the process in the middle of a file.
+// Opens closed descriptors 0, 1 and 2 so that each use of them fails: otherwise the first file that
+// the command opens would get that number, and printed text would be written to it. Ignores
+// SIGPIPE, so that a reader that exits makes a write fail instead of ending the process in the
+// middle of a file.
 void keep_standard_streams();
 
-// To stdout. Unlike fmt::print it never throws.
+// Writes to stdout. Unlike fmt::print it never throws.
 void put(std::string_view text);
 
-// Writes out what is buffered. Error (user): stdout can't be written, now or earlier.
+// Flushes stdout. Error (user): this or an earlier write failed.
 Status check_stdout();
 
 }  // namespace cleave::tool

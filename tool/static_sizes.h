@@ -14,11 +14,11 @@ namespace cleave::tool {
 Result<Graph> static_graph(const Graph& g, const std::map<std::string, Array>& given,
                            const SymbolValues& sizes = {});
 
-// The graph with its symints bound to their hints, at which `kernels` counts.
+// The graph with its symints bound to their hints, as `cleave kernels` uses it.
 Result<Graph> graph_at_hints(const Graph& g);
 
-// Words "s0=64" of an option as values. Errors (user): another form, a name that is twice there or
-// no symint of the graph.
+// Parses words "s0=64" of an option. Errors (user): another format, a name that is given twice or
+// is no symint of the graph.
 Result<SymbolValues> parse_sizes(const Graph& g, const std::vector<std::string>& words,
                                  const std::string& option);
 

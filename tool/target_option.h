@@ -14,9 +14,9 @@ struct TargetOption {
                    "native, x86-64-v2, x86-64-v3 (AVX2), x86-64-v4 (AVX-512), x86-64-v4-bf16, or a "
                    "file of cleave tune");
   }
-  // Errors: user for another word or file, unsupported for aarch64.
+  // Errors: user for an unknown word or invalid file, unsupported for aarch64.
   Result<Target> target() const { return target_of(text); }
-  // Of commands that run it. Error (unsupported): this machine can't.
+  // For commands that run the program. Error (unsupported): this machine can't.
   Result<Target> runnable() const {
     CLEAVE_TRY(const Target found, target());
     CLEAVE_CHECK(check_runs_here(found));

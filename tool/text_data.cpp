@@ -21,10 +21,10 @@ Result<TextData> TextData::open(const std::string& path, int64_t context) {
   if (text.empty()) return user_error("{}: the file is empty; give a text", path);
   if (size_t at = text.find('\0'); at != std::string::npos)
     return user_error("{}: byte {} is 0, so this is no text", path, at);
-  const int64_t least = 20 * (context + 1);
-  if (static_cast<int64_t>(text.size()) < least)
+  const int64_t min_size = 20 * (context + 1);
+  if (static_cast<int64_t>(text.size()) < min_size)
     return user_error("{}: {} characters are too few: a context of {} needs at least {}", path,
-                      text.size(), context, least);
+                      text.size(), context, min_size);
   bool present[256] = {};
   for (unsigned char c : text) present[c] = true;
   TextData data;

@@ -1,4 +1,4 @@
-// cleave train: a character-level GPT on a text file.
+// cleave train: trains a character-level GPT on a text file.
 #include "tool/command.h"
 #include "tool/trainer.h"
 

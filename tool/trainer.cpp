@@ -18,7 +18,7 @@ namespace {
 
 volatile std::sig_atomic_t interrupted = 0;
 
-// SIGINT sets a flag while this lives; a second one ends the process as usual.
+// While this object lives, SIGINT sets a flag; a second SIGINT ends the process as usual.
 class InterruptGuard {
  public:
   InterruptGuard() {
@@ -67,7 +67,7 @@ Status check(const TrainOptions& o) {
                      o.json ? Stdout::json : Stdout::free);
 }
 
-// Errors of the model's program: here they name no line, as that would be one of this folder.
+// For errors in the model's program: they name no source line, which would be one of this file.
 constexpr Location no_line{};
 
 double learning_rate(const TrainOptions& o, int64_t step) {
@@ -76,7 +76,7 @@ double learning_rate(const TrainOptions& o, int64_t step) {
   return optim::cosine(step, o.lr, o.warmup, o.steps, o.final_lr);
 }
 
-// What a checkpoint must agree on with the run that goes on from it.
+// The metadata of a checkpoint that must equal those of a run that resumes from it.
 Metadata identity(const TrainOptions& o, const TextData& data) {
   auto number = [](auto v) { return fmt::format("{}", v); };
   std::string vocabulary;
@@ -108,7 +108,7 @@ Status resume(const TrainOptions& o, const TextData& data, const Store& store) {
   return {};
 }
 
-// A folder that can't be written is found out before the first step, not after the last.
+// Finds out before the first step, and not after the last, whether a checkpoint can be written.
 Status check_writable(const std::string& path) {
   if (path.empty()) return {};
   const std::string probe = path + ".probe";
@@ -217,9 +217,9 @@ class Trainer {
       if (!std::isfinite(loss))
         return user_error("step {}: the loss is {}; a smaller --lr may help", i, loss);
       left = static_cast<double>(o_.steps - i - 1) * tokens / rate;
-      if (Status told = report(i, loss, rate, left, progress); !told.ok()) {
+      if (Status reported = report(i, loss, rate, left, progress); !reported.ok()) {
         if (!o_.out.empty()) save_checkpoint(o_.out, step_.store(), identity(o_, data_));
-        return told;
+        return reported;
       }
       if (interrupted) return interrupt(i + 1);
       if (o_.checkpoint_every && (i + 1) % o_.checkpoint_every == 0 && !o_.out.empty())
@@ -228,7 +228,7 @@ class Trainer {
     return {};
   }
 
-  // Fails where nobody would see what goes on.
+  // Error (user): stdout can't be written.
   Status report(int64_t i, double loss, double rate, double left, Progress& progress) const {
     if (o_.json) return print_json({{"step", i}, {"loss", loss}, {"tokens_per_s", rate}});
     if (i % o_.every == 0 || i + 1 == o_.steps) {
@@ -273,7 +273,7 @@ class Trainer {
     return sum / static_cast<double>(batches);
   }
 
-  // Characters drawn one after the other at temperature 0.8.
+  // Draws characters one after another at temperature 0.8.
   std::string sample() {
     const int64_t context = o_.shape.context;
     CompiledFunction f = compile(

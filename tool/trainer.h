@@ -1,4 +1,4 @@
-// One run of `cleave train`: its options, and the loop over steps.
+// A run of `cleave train`: its options, and the loop over training steps.
 #pragma once
 #include <optional>
 #include <string>
@@ -24,7 +24,7 @@ struct TrainOptions {
   bool json = false;
 };
 
-// Trains, validates, samples. Throws Interrupted after SIGINT once the checkpoint is written.
+// Trains, validates, samples. Throws Interrupted after SIGINT, when the checkpoint is written.
 Status train(TrainOptions options);
 
 }  // namespace cleave::tool

@@ -1,4 +1,4 @@
-// cleave tune: measures what work costs on this machine, for the choices that hang on it.
+// cleave tune: measures the rates of this machine, on which fusion and recomputation depend.
 #include "base/target_file.h"
 #include "compile/measure_rates.h"
 #include "op/registry.h"

@@ -16,8 +16,9 @@ int64_t call_ns(const Graph& g, NodeId n, const MachineRates& rates) {
     ns = std::max(static_cast<double>(cost.flops) / gflops,
                   static_cast<double>(cost.bytes) / rates.memory_gigabytes);
   }
-  constexpr double most = 0x1p50;  // a bound for sums of many
-  return std::max<int64_t>(1, static_cast<int64_t>(rates.call_ns + std::min(std::ceil(ns), most)));
+  constexpr double max_ns = 0x1p50;  // so that a sum of many can't overflow
+  return std::max<int64_t>(1,
+                           static_cast<int64_t>(rates.call_ns + std::min(std::ceil(ns), max_ns)));
 }
 
 }  // namespace cleave

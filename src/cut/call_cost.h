@@ -1,9 +1,9 @@
-// What running a call once more takes, by a table of machine rates.
+// The time of running a call once more, estimated from a table of machine rates.
 //
 //   ns = call + max(flops / rate of its kind, bytes / memory rate)
 //
-// flops and bytes are the operator's `cost`; views take nothing. The rates are the target's: a
-// table, not a measurement of the moment, so that a plan depends on its inputs alone.
+// flops and bytes are the operator's `cost`; views cost nothing. The rates come from the target: a
+// table and not a measurement, so that a plan depends on its inputs alone.
 #pragma once
 #include "cleave/target.h"
 #include "ir/graph.h"

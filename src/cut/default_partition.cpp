@@ -7,7 +7,7 @@
 namespace cleave {
 namespace {
 
-// The nodes after the last one that results and updates need.
+// By node: whether it comes after the last node that results and updates need.
 std::vector<bool> after_forward(const JointView& joint) {
   const Graph& g = joint.graph();
   std::vector<bool> after(g.node_capacity());

@@ -1,14 +1,14 @@
-// The seed system's default partition: the forward runs as it was written, and the backward gets
-// every forward value that it reads.
+// PyTorch's default partition: the forward runs as it was written, and the backward gets every
+// forward value that it reads.
 //
-//   forward     what results and updates need, and calls that stand before the last of those and
-//               read no tangent; the others are the backward's
-//   saved       each forward value that the backward reads; a value whose sizes alone are needed is
-//               not read (sizes are symints, saved as such)
+//   forward     calls that results and updates need, and calls before the last of those that read
+//               no tangent; all others belong to the backward
+//   saved       each forward value that the backward reads; a value of which only the sizes are
+//               needed isn't read (sizes are symints and saved as such)
 //   recomputed  calls tagged must_recompute or prefer_recompute, from the values they read, which
 //               are saved where they have no such tag
-//   boundary    where a recomputed call is read by a recomputed call of a later checkpointed region
-//               (a greater ac number), it is saved: regions in a row keep what is between them
+//   boundary    a recomputed call that is read by a recomputed call of a later checkpointed region
+//               (a greater ac number) is saved: values between consecutive regions are kept
 //
 // Source: default_partition and cleanup_recompute_tags, torch/_functorch/partitioners.py 2.13.
 #pragma once

@@ -1,6 +1,6 @@
 // The halves of a cut as one graph again, so that they can run as one program.
 //
-//   forward's calls, then the backward's; what runs again stands twice
+//   the forward's calls, then the backward's; a recomputed call is there twice
 //
 // Returns and placeholders are those of the joint graph, in its order. Equal calls must not be
 // merged afterwards (CompileOptions::is_cut).

@@ -6,7 +6,8 @@
 namespace cleave {
 namespace {
 
-// Marks the unmarked ones of n, which may be none, and of the nodes that it needs.
+// Gives `half` to `first`, which may be invalid, and to all nodes that it depends on, up to those
+// that have a half already.
 void mark(const Graph& g, NodeId first, Half half, std::vector<Half>& halves) {
   std::vector<NodeId> open{first};
   while (!open.empty()) {
@@ -24,7 +25,7 @@ bool is_tangent(const Graph& g, ValueId v) {
   return p && p->role == Role::tangent;
 }
 
-// By node: whether it reads a tangent, directly or not.
+// By node: whether it reads a tangent, directly or indirectly.
 std::vector<bool> reads_tangents(const Graph& g) {
   std::vector<bool> reads(g.node_capacity());
   for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
@@ -62,7 +63,7 @@ Result<JointView> JointView::make(const Graph& joint) {
       mark(joint, joint.value(r.value).def, Half::either, view.halves_);
   for (NodeId n = joint.first_node(); n.valid(); n = joint.next_node(n))
     for (ValueId in : joint.node(n).inputs) {
-      if (!in.valid() || view.half(n) == Half::neither || view.is_known_early(in)) continue;
+      if (!in.valid() || view.half(n) == Half::neither || view.forward_can_compute(in)) continue;
       if (view.half(n) == Half::forward)
         return user_error("@{}: a result or update needs the tangent %{}: only gradients may\n  {}",
                           joint.name(), joint.name(in), print_node(joint, n));
@@ -77,7 +78,7 @@ std::vector<bool> forward_calls(const Graph& g, size_t results) {
   for (const Return& r : g.returns())
     if (r.kind == ReturnKind::result && (results == 0 || seen++ < results))
       mark(g, g.value(r.value).def, Half::forward, needed);
-  // What stands between is the forward's too: updates of running statistics.
+  // Calls before the last needed one belong to the forward too: updates of running statistics.
   std::vector<bool> forward(g.node_capacity());
   bool is_after = true;
   for (NodeId n = g.last_node(); n.valid(); n = g.prev_node(n)) {
@@ -99,7 +100,7 @@ Result<JointView> JointView::of_program(const Graph& g, size_t results) {
   return view;
 }
 
-bool JointView::is_known_early(ValueId v) const {
+bool JointView::forward_can_compute(ValueId v) const {
   const NodeId n = graph_->value(v).def;
   return n.valid() ? half(n) != Half::backward : !is_tangent(*graph_, v);
 }

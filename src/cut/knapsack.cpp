@@ -25,8 +25,8 @@ Knapsack kept_of(const Items& items, std::vector<size_t> kept) {
   return out;
 }
 
-// The items that don't fit leave, those that all fit need no search.
-int64_t whole_memory(const Items& items) {
+// Of the items that have a value.
+int64_t total_memory(const Items& items) {
   int64_t sum = 0;
   for (const KnapsackItem& x : items)
     if (x.value > 0) sum += x.memory;
@@ -66,7 +66,8 @@ Result<Knapsack> by_quanta(const Items& items, int64_t capacity, int64_t range, 
     return user_error(
         "knapsack: {} items of {} quanta are more than dp can hold; take greedy or ilp",
         items.size(), width);
-  // In f32, as PyTorch's table is: beside 2^24 flops a value of 1 is lost, and its item isn't kept.
+  // In f32, like PyTorch's table: a value of 1 that is added to 2^24 flops is lost, and its item
+  // isn't kept.
   std::vector<float> best(width);
   std::vector<std::vector<bool>> better(items.size());
   for (size_t i = 0; i < items.size(); ++i) {
@@ -96,7 +97,7 @@ Result<Knapsack> solve_dp(const Items& items, int64_t capacity, int64_t range) {
   return by_quanta(items, capacity, range, Round::up);
 }
 
-// Items of value, by falling value / memory, ties to the earlier one.
+// The items that have a value, in the order of falling value / memory, ties in their own order.
 std::vector<size_t> by_density(const Items& items) {
   std::vector<size_t> order;
   for (size_t i = 0; i < items.size(); ++i)
@@ -117,7 +118,8 @@ Knapsack solve_greedy(const Items& items, int64_t capacity) {
   return kept_of(items, std::move(kept));
 }
 
-// What items [from, n) can add at most within a capacity: a part of one item is allowed.
+// An upper bound for the value that items [from, n) can add within a capacity: the fractional
+// knapsack, in which a part of one item may be kept.
 class Bound {
  public:
   Bound(const Items& items, const std::vector<size_t>& by_density, size_t from) {
@@ -139,21 +141,21 @@ class Bound {
   }
 
  private:
-  std::vector<int64_t> memory_ = {0}, value_ = {0};  // of the first k
+  std::vector<int64_t> memory_ = {0}, value_ = {0};  // sums over the first k by density
 };
 
 struct State {
   int64_t memory = 0, value = 0;
 };
 
-// The value of the best state within a capacity; states rise in both.
+// The value of the best state within a capacity, -1 if none is; states rise in memory and value.
 int64_t best_within(const std::vector<State>& states, int64_t capacity) {
   const auto end = std::upper_bound(states.begin(), states.end(), capacity,
                                     [](int64_t c, const State& s) { return c < s.memory; });
   return end == states.begin() ? -1 : std::prev(end)->value;
 }
 
-// States with and without an item; of equal ones that without it.
+// The Pareto-optimal states with and without an item; of equal states the one without it.
 std::vector<State> with_item(const std::vector<State>& states, const KnapsackItem& item,
                              int64_t capacity) {
   std::vector<State> added, merged, out;
@@ -169,7 +171,7 @@ std::vector<State> with_item(const std::vector<State>& states, const KnapsackIte
   return out;
 }
 
-// Equal items in chunks of 1, 2, 4, ..., so that thousands of them are a few.
+// Equal items in chunks of 1, 2, 4, ... items, so that n of them are O(log n) items to the search.
 struct Chunks {
   Items items;                             // a chunk's memory and value
   std::vector<size_t> kind, count;         // by chunk
@@ -207,7 +209,8 @@ Result<Knapsack> solve_exact(const Items& items, int64_t capacity) {
   for (size_t i = 0; i < chunks.items.size(); ++i) {
     std::vector<State> next = with_item(after.back(), chunks.items[i], capacity);
     const Bound bound(chunks.items, order, i + 1);
-    // A state that can't reach what is known already is left out, never one on the way to the best.
+    // A state that can't reach the value of the greedy solution is pruned; no state on the way to
+    // the optimum is.
     std::erase_if(
         next, [&](const State& s) { return s.value + bound.within(capacity - s.memory) < known; });
     states += next.size();
@@ -218,17 +221,17 @@ Result<Knapsack> solve_exact(const Items& items, int64_t capacity) {
           max_states);
     after.push_back(std::move(next));
   }
-  std::vector<size_t> taken(chunks.equal.size());
+  std::vector<size_t> kept_of_kind(chunks.equal.size());
   int64_t room = capacity, value = best_within(after.back(), capacity);
   for (size_t i = chunks.items.size(); i-- > 0;) {
     if (best_within(after[i], room) == value) continue;
-    taken[chunks.kind[i]] += chunks.count[i];
+    kept_of_kind[chunks.kind[i]] += chunks.count[i];
     room -= chunks.items[i].memory;
     value -= chunks.items[i].value;
   }
   std::vector<size_t> kept;
-  for (size_t kind = 0; kind < taken.size(); ++kind)
-    for (size_t k = 0; k < taken[kind]; ++k) kept.push_back(chunks.equal[kind][k]);
+  for (size_t kind = 0; kind < kept_of_kind.size(); ++kind)
+    for (size_t k = 0; k < kept_of_kind[kind]; ++k) kept.push_back(chunks.equal[kind][k]);
   return kept_of(items, std::move(kept));
 }
 
@@ -244,13 +247,13 @@ Result<Knapsack> solve_knapsack(const std::vector<KnapsackItem>& items, int64_t 
     memory += x.memory;
     value += x.value;
   }
-  constexpr int128 most = int128{1} << 62;
-  if (memory >= most || value >= most)
+  constexpr int128 limit = int128{1} << 62;
+  if (memory >= limit || value >= limit)
     return user_error("knapsack: memory or value sums to 2^62 or more");
   if (capacity < 0 || range < 1)
     return user_error("knapsack: capacity {} of range {}, expected at least 0 and 1", capacity,
                       range);
-  if (whole_memory(items) <= capacity) return keep_all(items);
+  if (total_memory(items) <= capacity) return keep_all(items);
   switch (solver) {
     case KnapsackSolver::dp: return solve_dp(items, capacity, range);
     case KnapsackSolver::greedy: return solve_greedy(items, capacity);

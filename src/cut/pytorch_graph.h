@@ -1,14 +1,14 @@
-// A joint graph as PyTorch's partitioner sees it: one node a placeholder, a call, and a getitem for
-// each result of a call with several that somebody reads.
+// A joint graph as PyTorch's partitioner sees it: one node for each placeholder and each call, and
+// a getitem node for each result that is read of a call with several results.
 //
-//   required_forward    what results and updates need, and every placeholder that is no tangent
-//   required_backward   tangents, what reads them, and what is returned as a gradient
-//   reads_tangents      tangents and what reads them, directly or not
-//   unclaimed           neither of the two
+//   required_forward    nodes that results and updates need, and every placeholder but tangents
+//   required_backward   tangents, nodes that read them, and nodes returned as gradients
+//   reads_tangents      tangents and nodes that read them, directly or indirectly
 //   distance            from the backward: 0 outside of required_forward, else 1 more than the
 //                       nearest reader's; `far` where nothing of the backward reads it
-//   border              a call tagged for recomputation that one of a later checkpointed region
-//                       reads is tagged must_save: regions in a row keep what is between them
+//   border              a call tagged for recomputation that such a call of a later checkpointed
+//                       region reads is tagged must_save: values between consecutive regions are
+//                       kept
 //
 // Source: classify_nodes, cleanup_recompute_tags of torch/_functorch/partitioners.py, PyTorch 2.13.
 #pragma once
@@ -22,23 +22,23 @@ namespace cleave {
 struct PytorchNode {
   enum class Kind : uint8_t { placeholder, call, getitem };
   Kind kind = Kind::call;
-  NodeId call = {};    // of a call; a getitem's call
-  ValueId value = {};  // none for a call with several results
+  NodeId call = {};    // a call, or the call whose result a getitem reads
+  ValueId value = {};  // invalid for a call with several results
   PytorchOp op = {};
   CheckpointTag tag = {};
   bool parameter = false;            // role param or buffer
   bool returned = false;             // read by the graph's output
   const char* once = nullptr;        // why it must never run again; null: it may
-  std::vector<int32_t> inputs = {};  // once for each place where it reads
-  std::vector<int32_t> users = {};   // each once, without the output
+  std::vector<int32_t> inputs = {};  // one for each operand, so possibly repeated
+  std::vector<int32_t> users = {};   // each once, without the graph's output
   int64_t bytes = 0;                 // of all its results
-  int64_t argument_bytes = 0;        // of what it reads outside of lists
+  int64_t argument_bytes = 0;        // of its operands that aren't in a list
   bool required_forward = false, required_backward = false, reads_tangents = false;
-  int32_t forward_order = -1;  // among required_forward
+  int32_t forward_order = -1;  // position among required_forward
   int32_t distance = 0;
 };
 
-// Why the call must never run again: it has an effect, or meets other ranks. Null: it may.
+// Why the call must never run again: it has an effect or is a collective. Null: it may.
 const char* runs_once_because(const Node& call);
 
 class PytorchGraph {
@@ -51,7 +51,7 @@ class PytorchGraph {
   const std::vector<PytorchNode>& nodes() const { return nodes_; }
   const PytorchNode& node(int32_t n) const { return nodes_[static_cast<size_t>(n)]; }
   int32_t size() const { return static_cast<int32_t>(nodes_.size()); }
-  // Whether b can be computed in one kernel with a, which it reads.
+  // Whether b, which reads a, can be computed in one kernel with it.
   bool is_fusible(int32_t a, int32_t b) const;
 
  private:

@@ -14,7 +14,7 @@ namespace {
 
 using Kind = PytorchNode::Kind;
 
-// A node of the network, and what it stands for in a message.
+// The two network nodes of graph node n; n is saved where the cut crosses the arc between them.
 int32_t in_of(int32_t n) { return 2 * n; }
 int32_t out_of(int32_t n) { return 2 * n + 1; }
 
@@ -131,19 +131,19 @@ class MinCut {
                         [&](int32_t user) { return graph_.is_fusible(n, user); });
   }
 
-  // Nodes by their place in the forward.
+  // (position in the forward, node), the first position on top.
   using Heap = std::priority_queue<std::pair<int32_t, int32_t>,
                                    std::vector<std::pair<int32_t, int32_t>>, std::greater<>>;
 
-  // The place of the first node, from `readers` on, that doesn't fuse with what it reads; `last`
-  // where there is none before it.
+  // The position of the first node, from `readers` on along the uses, that doesn't fuse with its
+  // operand; `last` where there is none up to it.
   int32_t first_unfusible(const std::vector<int32_t>& readers, int32_t last) const {
-    std::set<std::tuple<int32_t, int32_t, bool>> open;  // place, node, fuses
+    std::set<std::tuple<int32_t, int32_t, bool>> open;  // position, node, fuses
     for (int32_t n : readers) open.insert({node(n).forward_order, n, true});
     while (!open.empty()) {
-      const auto [place, n, fuses] = *open.begin();
+      const auto [position, n, fuses] = *open.begin();
       open.erase(open.begin());
-      if (!fuses) return place;
+      if (!fuses) return position;
       for (int32_t user : node(n).users)
         if (node(user).required_forward && node(user).forward_order <= last)
           open.insert({node(user).forward_order, user, graph_.is_fusible(n, user)});
@@ -176,11 +176,11 @@ class MinCut {
       Heap open;
       open.push({node(start).forward_order, start});
       while (!open.empty()) {
-        const auto [place, n] = open.top();
+        const auto [position, n] = open.top();
         open.pop();
         if (visited[at(n)]) continue;
         visited[at(n)] = true;
-        if (place > node(start).forward_order + 100 && open.empty()) {
+        if (position > node(start).forward_order + 100 && open.empty()) {
           ban(n, "long_fusible_chains: a chain of more than 100 fusible calls");
           break;
         }
@@ -197,7 +197,7 @@ class MinCut {
     return "%" + g.name(x.value.valid() ? x.value : g.node(x.call).out(0));
   }
 
-  // The nodes on a path of infinite arcs, and the constraint that each stands for.
+  // The nodes on a path of infinite arcs, and the constraint that each arc expresses.
   Failure conflict(const flow::InfinitePath& path) const {
     std::string text = "the backward needs a value that can be neither saved nor computed again:";
     const auto say = [&](int32_t n, std::string_view what) {

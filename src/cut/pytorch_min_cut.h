@@ -1,5 +1,5 @@
-// PyTorch's minimum cut: which values the forward hands to the backward, once it is said which
-// calls must not run again.
+// PyTorch's minimum cut: which values the forward saves for the backward, given which calls must
+// not run again.
 //
 //   source ─inf─► n_in      n is banned from recomputation, or a placeholder
 //   n_in ─weight─► n_out    saving n
@@ -10,9 +10,9 @@
 //   weight = bytes * 1.1^distance, distance in [1, 100]; twice that where n isn't materialised
 //            (every reader fuses with it); 0 for parameters; infinite for a tuple
 //
-// Of equal cuts the one nearest the sink is taken, as networkx does.
-// One thing differs: a call with an effect, or of a collective, never runs again, whatever bans,
-// tags and `may_run_again` say (doc/decisions/016-collectives.md).
+// Of equal cuts the one nearest the sink is used, as in networkx.
+// One difference: a call with an effect or a collective never runs again, whatever bans, tags and
+// `may_run_again` say (doc/decisions/016-collectives.md).
 // Source: solve_min_cut of torch/_functorch/partitioners.py, PyTorch 2.13.
 #pragma once
 #include <string>
@@ -22,10 +22,10 @@
 
 namespace cleave {
 
-// What keeps a call of the forward from running again; each is a rule of PyTorch's.
+// Which rules of PyTorch's keep a call of the forward from running again.
 struct PytorchBans {
-  // A fusible reader that stands after the first call that doesn't fuse with the value's readers:
-  // recomputed for it, the value could not share a kernel with the near ones.
+  // A fusible reader of a value that comes after the first call that doesn't fuse with the value's
+  // readers: it isn't expected to share a kernel with the nearer ones.
   bool used_far_apart = true;
   // The call at which a chain of fusible calls gets longer than 100.
   bool long_fusible_chains = true;
@@ -37,8 +37,8 @@ struct PytorchBans {
   bool reductions = true;
 
   bool recompute_views = false;     // views are never saved, and may always run again
-  bool parameters_are_free = true;  // to save; false is the rule of 2024
-  int32_t max_distance = 1000;      // from the backward; what is farther is banned
+  bool parameters_are_free = true;  // saving a parameter costs nothing; false: PyTorch of 2024
+  int32_t max_distance = 1000;      // from the backward; nodes farther away are banned
 };
 
 struct PytorchCut {
@@ -46,12 +46,12 @@ struct PytorchCut {
     int32_t node;
     std::string why;
   };
-  std::vector<int32_t> saved;  // nodes, in order
-  std::vector<Ban> banned;     // in the order in which they were
+  std::vector<int32_t> saved;  // nodes, in the graph's order
+  std::vector<Ban> banned;     // in the order in which the rules were applied
 };
 
-// `may_run_again` (by node, or empty) are banned by no rule. Errors (user): a value that the
-// backward needs can be neither saved nor computed: the constraints on the way, by name.
+// `may_run_again`: by node, or empty; these nodes are banned by no rule. Errors (user): a value
+// that the backward needs can be neither saved nor computed; names the constraints that conflict.
 Result<PytorchCut> pytorch_min_cut(const PytorchGraph& graph, const PytorchBans& bans,
                                    const std::vector<bool>& may_run_again = {});
 

@@ -8,7 +8,7 @@ namespace {
 
 using Names = std::unordered_set<std::string_view>;
 
-// Pointwise operators join the list by ATen's tag, which all of these have but the last group.
+// PyTorch adds operators with ATen's tag `pointwise` to its list; they are written out here.
 const Names recomputable = {
     // clang-format off
     "abs", "acos", "acosh", "add", "amax", "any", "arange", "argmax", "asin", "asinh", "atan",
@@ -81,7 +81,8 @@ int64_t convolution_backward_flops(const OpView& op) {
   return flops;
 }
 
-// Operands q, k, v from `first` on: [*, s, d] each; `products` of s_q x s_k x d for each head.
+// Operands q, k, v from `first` on: [*, s, d] each. For each head there are `with_qk` products of
+// s_q x s_k x d_q and `with_v` of s_q x s_k x d_v.
 int64_t attention_flops(const OpView& op, int first, int with_qk, int with_v) {
   const std::vector<int64_t> q = sizes_of(op, op.in_type(first)),
                              k = sizes_of(op, op.in_type(first + 1)),

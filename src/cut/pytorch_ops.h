@@ -1,9 +1,10 @@
-// What PyTorch's partitioner knows of an operator: the lists of get_default_op_list, the flops of
-// its FlopCounterMode.
+// What PyTorch's partitioner knows about an operator: the lists of get_default_op_list, and the
+// flops of FlopCounterMode.
 //
 // Source: torch/_functorch/partitioners.py and torch/utils/flop_counter.py, PyTorch 2.13. Operators
-// that are cleave's own stand as what they are made of: adam_step and rng_next are recomputable,
-// scaled_dot_product_attention is _scaled_dot_product_flash_attention, opaque is unknown code.
+// that only cleave has are treated like what they decompose into: adam_step and rng_next are
+// recomputable, scaled_dot_product_attention is _scaled_dot_product_flash_attention, opaque is
+// unknown code.
 #pragma once
 #include "ir/graph.h"
 
@@ -19,7 +20,7 @@ struct PytorchOp {
 
 PytorchOp pytorch_op(const OpDef& op);
 
-// 2mnk of products, convolutions and attention; 0 of all others. Sizes at their hints.
+// 2mnk for products, convolutions and attention; 0 for all others. Sizes at their hints.
 int64_t pytorch_flops(const Graph& g, NodeId n);
 
 }  // namespace cleave

@@ -26,7 +26,7 @@ class SavedSet {
         inputs_.push_back(n);
   }
 
-  // Why a node may not run again in the cut that gave the answer; empty where it may.
+  // Why a node may not run again in the cut that was chosen; empty where it may.
   std::string rule_against(int32_t n) const {
     const auto ban = std::find_if(bans_of_answer_.begin(), bans_of_answer_.end(),
                                   [&](const auto& b) { return b.node == n; });
@@ -64,7 +64,7 @@ class SavedSet {
     return static_cast<double>(bytes_of(saved) - bytes_of(inputs_)) / static_cast<double>(range_);
   }
 
-  // The calls that the third cut bans, largest first: saving one is an item of the knapsack.
+  // The calls that the third cut bans, largest first: each is an item of the knapsack.
   Status find_choices() {
     bans_.not_in_allowlist = false;
     CLEAVE_TRY(third_, pytorch_min_cut(graph_, bans_));
@@ -140,12 +140,12 @@ void count_flops(const Graph& joint, Partition& cut) {
   }
 }
 
-// PyTorch looks equal calls up by a Python hash, and -1 and -2 have the same one: of calls that
-// differ in such numbers alone it remembers the first and merges no other.
+// PyTorch finds equal calls by their Python hash, which is the same for -1 and -2: of calls that
+// differ only in such numbers it remembers the first and merges none of the others.
 class PythonLookup {
  public:
   explicit PythonLookup(const Graph& g) : g_(g) {}
-  // Asked once for each call in order, its operands merged already.
+  // To be called once for each call in order, after its operands were merged.
   bool may_merge(NodeId n) {
     const Node& node = g_.node(n);
     uint64_t h = mixed(reinterpret_cast<uintptr_t>(node.op), node.list_size);
@@ -187,7 +187,7 @@ Status simplify_as_pytorch(Graph& joint) {
   PythonLookup lookup(joint);
   eliminate_common_subexpressions(joint, [&](NodeId n) {
     const Node& node = joint.node(n);
-    // PyTorch's is random, and keeps its calls apart.
+    // Random in PyTorch, which therefore doesn't merge such calls.
     if (node.op->name == "empty" || node.op->name == "_scaled_dot_product_efficient_attention")
       return false;
     for (uint32_t k = 0; k < node.output_count; ++k)

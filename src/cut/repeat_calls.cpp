@@ -9,8 +9,9 @@ namespace {
 
 class Repeater {
  public:
-  Repeater(Graph& g, const std::vector<bool>& forward, const std::function<bool(NodeId)>& again)
-      : g_(g), forward_(forward), again_(again) {}
+  Repeater(Graph& g, const std::vector<bool>& forward,
+           const std::function<bool(NodeId)>& should_repeat)
+      : g_(g), forward_(forward), should_repeat_(should_repeat) {}
 
   Result<int64_t> run() {
     for (const NodeId n : g_.order()) {
@@ -28,10 +29,10 @@ class Repeater {
  private:
   bool runs_again(ValueId v) const {
     const NodeId n = g_.value(v).def;
-    return n.valid() && n.v < forward_.size() && forward_[n.v] && again_(n);
+    return n.valid() && n.v < forward_.size() && forward_[n.v] && should_repeat_(n);
   }
 
-  // Copies of v's call and of what it needs that runs again, in front of `reader`.
+  // Copies the call that makes `value`, and those before it that run again, in front of `reader`.
   Status repeat(ValueId value, NodeId reader) {
     std::vector<NodeId> open{g_.value(value).def};
     while (!open.empty()) {
@@ -49,8 +50,8 @@ class Repeater {
   }
 
   Graph& g_;
-  const std::vector<bool>& forward_;  // nodes made here are beyond it
-  const std::function<bool(NodeId)>& again_;
+  const std::vector<bool>& forward_;  // nodes made here have numbers beyond its size
+  const std::function<bool(NodeId)>& should_repeat_;
   std::unordered_map<uint32_t, ValueId> copy_;  // by value of the forward
   int64_t count_ = 0;
 };
@@ -58,8 +59,8 @@ class Repeater {
 }  // namespace
 
 Result<int64_t> repeat_calls(Graph& g, const std::vector<bool>& forward,
-                             const std::function<bool(NodeId)>& again) {
-  return Repeater(g, forward, again).run();
+                             const std::function<bool(NodeId)>& should_repeat) {
+  return Repeater(g, forward, should_repeat).run();
 }
 
 }  // namespace cleave

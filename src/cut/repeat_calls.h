@@ -1,4 +1,4 @@
-// Calls of the forward that run again for the backward, in a whole program.
+// Copies calls of the forward so that they run again for the backward, in a whole program.
 //
 //   %c = cos(%x)                    %c = cos(%x)
 //   %l = sum(%c)              ─►    %l = sum(%c)
@@ -12,9 +12,10 @@
 
 namespace cleave {
 
-// Each call outside of `forward` (by node) reads copies of those calls in it for which `again`
-// holds; they stand right in front of the first reader. Returns how many were copied.
+// Each call outside of `forward` (by node) reads copies of those calls in it for which
+// `should_repeat` holds; a copy is placed immediately before its first reader. Returns how many
+// were copied.
 Result<int64_t> repeat_calls(Graph& g, const std::vector<bool>& forward,
-                             const std::function<bool(NodeId)>& again);
+                             const std::function<bool(NodeId)>& should_repeat);
 
 }  // namespace cleave

@@ -21,7 +21,7 @@ class Splitter {
       if (r.kind == ReturnKind::grad) need(r.value, "a gradient that is returned");
     for (NodeId n = g_.first_node(); n.valid(); n = g_.next_node(n))
       if (joint_.half(n) == Half::backward) place(n);
-    // Values that are returned as gradients and read by no node of the backward.
+    // Gradients that the forward could compute and that no node of the backward reads.
     for (const Return& r : g_.returns())
       if (r.kind == ReturnKind::grad) place_def(r.value);
     sort_saved();
@@ -32,7 +32,7 @@ class Splitter {
   }
 
  private:
-  // A node that the backward computes: its operands first.
+  // Adds a node to the backward, after those of its operands that the backward computes.
   void place(NodeId n) {
     std::vector<NodeId> open{n};
     while (!open.empty()) {
@@ -59,9 +59,9 @@ class Splitter {
     if (const NodeId n = g_.value(v).def; n.valid() && !saved_[v.v]) place(n);
   }
 
-  // Decides about a value that the forward can give, at its first reader.
+  // Decides about a value that the forward can compute; called at each of its readers.
   void need(ValueId v, const std::string& reader) {
-    if (seen_[v.v] || !joint_.is_known_early(v)) return;
+    if (seen_[v.v] || !joint_.forward_can_compute(v)) return;
     seen_[v.v] = true;
     const bool placeholder = g_.placeholder_of(v) != nullptr;
     const KeepChoice choice = placeholder ? KeepChoice{} : choose_(v);
@@ -97,7 +97,7 @@ class Splitter {
               [&](const auto& a, const auto& b) { return rank[a.first.v] < rank[b.first.v]; });
   }
 
-  // Symbols in the types and attributes of the backward.
+  // Saves the symbols that occur in the types and attributes of the backward.
   void add_symbols() {
     std::vector<std::string> symbols;
     const auto add_type = [&](const Type& t) {
@@ -143,7 +143,7 @@ class Splitter {
     return {};
   }
 
-  // What results, updates and saved values need.
+  // The nodes that results, updates and saved values need.
   std::vector<NodeId> forward_order() const {
     std::vector<bool> wanted(g_.node_capacity());
     for (const auto& [v, save] : saves_)

@@ -1,4 +1,4 @@
-// Makes the halves of a joint graph from a choice for each forward value.
+// Splits a joint graph into forward and backward, given a choice for each forward value.
 #pragma once
 #include <functional>
 #include <string>
@@ -8,19 +8,19 @@
 
 namespace cleave {
 
-// What happens to a value that reads no tangent and that the backward needs: handed over by the
-// forward, or computed in the backward. Placeholders are always saved.
+// What happens to a value that depends on no tangent and that the backward needs: the forward
+// returns it, or the backward computes it. Placeholders are always saved.
 enum class Keep : uint8_t { save, recompute };
 
 struct KeepChoice {
   Keep keep = Keep::save;
-  std::string why;  // beside who reads it; may be empty
+  std::string why;  // reported after the name of the reader; may be empty
 };
 
-// Starting from the nodes that read tangents, each value of the forward or of either half that is
-// read is saved or computed from its operands, as `choose` says; choose is asked once for each
-// value that is reached, so values that the backward doesn't need are never saved. A call that is
-// computed in the backward stands in front of its first reader; it counts as recomputed when the
+// Starting from the nodes that read tangents, each value that is read of the halves `forward` and
+// `either` is saved, or computed from its operands, as `choose` says. `choose` is called once for
+// each value that is reached, so values that the backward doesn't need are never saved. A call that
+// the backward computes is placed before its first reader there; it counts as recomputed if the
 // forward computes it too. Symbols whose values the backward needs are saved as symints.
 Result<Partition> split_joint(const JointView& joint,
                               const std::function<KeepChoice(ValueId)>& choose);

@@ -9,10 +9,10 @@ namespace cleave {
 // Whether a call asks by its tag to be recomputed, or to be saved.
 bool asks_recompute(const Node& node);
 bool asks_save(const Node& node);
-// Whether a recomputed call of a later checkpointed region, one of those for which `is_forward`
-// holds, reads a result of n.
+// Whether a call of a later checkpointed region that is tagged for recomputation, and for which
+// `is_forward` holds, reads a result of n.
 bool feeds_later_region(const Graph& g, NodeId n, const std::function<bool(NodeId)>& is_forward);
-// The same, the joint graph's forward half taken.
+// The same for calls of the joint graph's forward half.
 bool feeds_later_region(const JointView& joint, NodeId n);
 
 }  // namespace cleave

@@ -9,30 +9,32 @@ namespace {
 
 size_t at(int32_t i) { return static_cast<size_t>(i); }
 
-// Sets of calls that share values, as a forest of parents.
-class Parts {
+// Connected sets of calls (union-find).
+class ConnectedCalls {
  public:
-  explicit Parts(size_t calls) : parent_(calls) { std::iota(parent_.begin(), parent_.end(), 0); }
+  explicit ConnectedCalls(size_t calls) : parent_(calls) {
+    std::iota(parent_.begin(), parent_.end(), 0);
+  }
   size_t find(size_t n) {
     while (parent_[n] != n) n = parent_[n] = parent_[parent_[n]];
     return n;
   }
   void join(size_t a, size_t b) {
     a = find(a), b = find(b);
-    parent_[std::max(a, b)] = std::min(a, b);  // the first call names the part
+    parent_[std::max(a, b)] = std::min(a, b);  // a set's first call is its root
   }
 
  private:
   std::vector<size_t> parent_;
 };
 
-// The part of each call that is recomputed from corner + 1 on and not before; -1 for the others.
-// Calls belong together that read or give a value of each other, or read one of a call that is not
-// among them.
-std::vector<int64_t> parts_of_step(const ForwardGraph& g, const std::vector<int32_t>& corner_of,
+// By call: the connected set that it belongs to, if it is recomputed from corner + 1 on but not at
+// `corner`; -1 for all others. Two such calls are connected if one reads a value of the other, or
+// if both read the same value that is neither free nor recomputed at `corner`.
+std::vector<int64_t> parts_between(const ForwardGraph& g, const std::vector<int32_t>& corner_of,
                                    size_t corner) {
   const auto differs = [&](size_t n) { return corner_of[n] == static_cast<int32_t>(corner) + 1; };
-  Parts parts(g.cost.size());
+  ConnectedCalls parts(g.cost.size());
   std::vector<int64_t> call_of(g.bytes.size(), -1), touched(g.bytes.size(), -1);
   for (size_t n = 0; n < g.cost.size(); ++n) {
     for (int32_t v = g.result_begin[n]; v < g.result_begin[n + 1]; ++v)
@@ -41,7 +43,7 @@ std::vector<int64_t> parts_of_step(const ForwardGraph& g, const std::vector<int3
     for (int32_t k = g.operand_begin[n]; k < g.operand_begin[n + 1]; ++k) {
       const size_t v = at(g.operand[at(k)]);
       const int64_t maker = call_of[v];
-      // A free value, or one that is recomputed anyway, ties nothing together.
+      // A value that is free or recomputed at `corner` doesn't connect its readers.
       const bool given = maker >= 0 && corner_of[static_cast<size_t>(maker)] >= 0 &&
                          corner_of[static_cast<size_t>(maker)] <= static_cast<int32_t>(corner);
       if (given || (g.bytes[v] == 0 && !g.unsavable[v])) continue;
@@ -75,13 +77,13 @@ ForwardGraph with_fixed(const ForwardGraph& graph,
 
 class Search {
  public:
-  Search(const ForwardGraph& graph, int64_t bytes, int most)
-      : graph_(graph), bytes_(bytes), left_(most) {}
+  Search(const ForwardGraph& graph, int64_t bytes, int max_frontiers)
+      : graph_(graph), bytes_(bytes), frontiers_left_(max_frontiers) {}
 
   Result<std::optional<BudgetChoice>> run() {
-    CLEAVE_CHECK(look({}));
+    CLEAVE_CHECK(explore({}));
     if (!best_) return std::optional<BudgetChoice>();
-    while (!open_.empty() && left_ > 0 && open_.top().bound < best_->cost) {
+    while (!open_.empty() && frontiers_left_ > 0 && open_.top().bound < best_->cost) {
       const Branch branch = open_.top();
       open_.pop();
       CLEAVE_TRY(const int32_t call, call_to_fix(branch));
@@ -92,7 +94,7 @@ class Search {
       for (const bool again : {true, false}) {
         Branch next = branch;
         next.fixed.emplace_back(call, again);
-        CLEAVE_CHECK(look(std::move(next)));
+        CLEAVE_CHECK(explore(std::move(next)));
       }
     }
     BudgetChoice out;
@@ -104,9 +106,9 @@ class Search {
   }
 
  private:
-  // Bounds a branch, takes the choices that it shows, and opens it.
-  Status look(Branch branch) {
-    --left_;
+  // Computes a branch's bound, considers the choices of its frontier, and queues the branch.
+  Status explore(Branch branch) {
+    --frontiers_left_;
     const ForwardGraph g = with_fixed(graph_, branch.fixed);
     if (find_conflict(g)) return {};
     CLEAVE_TRY(const PartitionFrontier frontier, PartitionFrontier::make(g));
@@ -114,17 +116,17 @@ class Search {
     if (!bound || (best_ && *bound >= best_->cost)) return {};
     size_t right = 0;
     while (frontier.corners()[right].bytes > bytes_) ++right;
-    take(frontier.recompute_at(right));
+    consider(frontier.recompute_at(right));
     if (right > 0)
       for (std::vector<uint8_t>& again : points_between(g, frontier, right - 1))
-        take(std::move(again));
+        consider(std::move(again));
     branch.bound = *bound;
     if (!best_ || branch.bound < best_->cost) open_.push(std::move(branch));
     return {};
   }
 
-  // The choice, and what it becomes when calls that needn't run again don't, dearest first.
-  void take(std::vector<uint8_t> again) {
+  // Keeps the choice if it is the best so far, after trying to recompute fewer calls.
+  void consider(std::vector<uint8_t> again) {
     PartitionChoice choice = choice_of(graph_, std::move(again));
     for (size_t v = 0; v < choice.save.size(); ++v)
       if (choice.save[v] && graph_.unsavable[v]) return;
@@ -133,14 +135,15 @@ class Search {
     if (!best_ || choice.cost < best_->cost) best_ = std::move(choice);
   }
 
+  // Saves the results of recomputed calls instead, the most expensive first, as far as they fit.
   void shrink(PartitionChoice& choice) const {
     std::vector<int32_t> calls;
     for (int32_t n = 0; n < graph_.calls(); ++n)
       if (choice.recompute[at(n)] && graph_.cost[at(n)] > 0 && can_be_saved(n)) calls.push_back(n);
     std::stable_sort(calls.begin(), calls.end(),
                      [&](int32_t a, int32_t b) { return graph_.cost[at(a)] > graph_.cost[at(b)]; });
-    constexpr size_t most = 48;
-    if (calls.size() > most) calls.resize(most);
+    constexpr size_t max_tried = 48;
+    if (calls.size() > max_tried) calls.resize(max_tried);
     for (const int32_t n : calls) {
       std::vector<uint8_t> again = choice.recompute;
       again[at(n)] = 0;
@@ -155,7 +158,8 @@ class Search {
     return true;
   }
 
-  // Of the calls between the two corners around the budget, the dearest that isn't fixed.
+  // The most expensive call that isn't fixed and that differs between the two corners around the
+  // budget; -1: there is none.
   Result<int32_t> call_to_fix(const Branch& branch) const {
     const ForwardGraph g = with_fixed(graph_, branch.fixed);
     CLEAVE_TRY(const PartitionFrontier frontier, PartitionFrontier::make(g));
@@ -172,31 +176,31 @@ class Search {
     return best;
   }
 
-  struct Later {
+  struct HigherBound {
     bool operator()(const Branch& a, const Branch& b) const { return a.bound > b.bound; }
   };
   const ForwardGraph& graph_;
   int64_t bytes_;
-  int left_, tried_ = 0;
+  int frontiers_left_, tried_ = 0;
   std::optional<PartitionChoice> best_;
   int64_t settled_ = std::numeric_limits<int64_t>::max();  // bounds of branches that can't be split
-  std::priority_queue<Branch, std::vector<Branch>, Later> open_;
+  std::priority_queue<Branch, std::vector<Branch>, HigherBound> open_;
 };
 
 }  // namespace
 
 std::vector<std::vector<uint8_t>> points_between(const ForwardGraph& graph,
                                                  const PartitionFrontier& frontier, size_t corner,
-                                                 size_t most) {
-  const std::vector<int64_t> part = parts_of_step(graph, frontier.corner_of_call(), corner);
-  std::vector<size_t> rank(part.size());  // of a part's first call, among the parts
+                                                 size_t max_points) {
+  const std::vector<int64_t> part = parts_between(graph, frontier.corner_of_call(), corner);
+  std::vector<size_t> rank(part.size());  // of a set, at its first call
   size_t parts = 0;
   for (size_t n = 0; n < part.size(); ++n)
     if (part[n] == static_cast<int64_t>(n)) rank[n] = parts++;
   std::vector<std::vector<uint8_t>> out;
-  const size_t sets = parts == 0 ? 0 : std::min(parts - 1, most);
+  const size_t sets = parts == 0 ? 0 : std::min(parts - 1, max_points);
   for (size_t k = 1; k <= sets; ++k) {
-    const size_t upto = k * parts / (sets + 1);  // the first so many parts
+    const size_t upto = k * parts / (sets + 1);  // the first so many sets
     std::vector<uint8_t>& again = out.emplace_back(frontier.recompute_at(corner));
     for (size_t n = 0; n < part.size(); ++n)
       if (part[n] >= 0 && rank[static_cast<size_t>(part[n])] < upto) again[n] = 1;

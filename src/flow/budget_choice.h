@@ -1,14 +1,15 @@
-// The cheapest choice whose saved bytes fit: between the frontier's corners.
+// The cheapest choice whose saved bytes fit, also between the frontier's corners.
 //
 //     cost ^ o                 o  corners, each the cheapest at its bytes
-//          |  \ x              x  what is found at a budget between two of them
-//          |   `.o             dotted chord: no choice lies below
+//          |  \ x              x  the choice found for a budget between two of them
+//          |   `.o             the chord: no choice lies below it
 //          +--------► bytes
 //
-// First what hangs together among the calls that differ between the two corners: parts that share
-// no value have equal prices, so that each set of parts is on the chord. Then branch and bound: the
-// dearest differing call is fixed, run again or not, and the frontier of what is left gives the
-// bound and a choice. Ends after `max_frontiers`, so the answer depends on the arguments alone.
+// First, the calls that differ between the two corners are divided into connected sets: sets that
+// share no value have the same price, so recomputing any of them gives a point on the chord. Then
+// branch and bound: the most expensive differing call is fixed as recomputed or not, and the
+// frontier of the rest gives a bound and a choice. Ends after `max_frontiers` frontiers, so the
+// answer depends on the arguments alone.
 #pragma once
 #include "flow/partition_frontier.h"
 
@@ -20,15 +21,15 @@ struct BudgetChoice {
   bool optimal = false;  // choice.cost is proven least
 };
 
-// Nothing where no choice fits. Errors: as build_partition_network. O(max_frontiers * frontier).
+// nullopt if no choice fits. Errors: those of build_partition_network. O(max_frontiers * frontier).
 Result<std::optional<BudgetChoice>> choose_within(const ForwardGraph& graph, int64_t bytes,
                                                   int max_frontiers = 64);
 
-// Recompute sets on the chord from corner `corner` to the next, by growing cost, ends left out:
-// the parts that hang together are added one after another, in the order of their first calls; at
-// most `most` of these sets, evenly spread. O(calls * most + operands).
+// Choices (by call: whether it is recomputed) on the chord from corner `corner` to the next, by
+// rising cost, without its ends: connected sets are added one after another, in the order of their
+// first calls; at most `max_points` choices, evenly spaced. O(calls * max_points + operands).
 std::vector<std::vector<uint8_t>> points_between(const ForwardGraph& graph,
                                                  const PartitionFrontier& frontier, size_t corner,
-                                                 size_t most = 32);
+                                                 size_t max_points = 32);
 
 }  // namespace cleave::flow

@@ -5,7 +5,8 @@ namespace {
 
 constexpr int64_t sum_limit = int64_t{1} << 59;
 
-// The first place that is negative or where the sum reaches the limit, or the size.
+// The first index with a negative term or where the sum reaches the limit; the size if there is
+// none.
 size_t first_outside(const std::vector<int64_t>& terms) {
   int64_t sum = 0;
   for (size_t k = 0; k < terms.size(); ++k) {

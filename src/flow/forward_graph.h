@@ -1,22 +1,20 @@
-// A forward graph as flat arrays, and what the backward wants of it: all that the partition sees.
+// A forward graph as flat arrays, and which of its values the backward needs: the whole input of
+// the partition.
 //
 //     values  [0, placeholders)                                        no call makes them
 //             [result_begin[n], result_begin[n + 1])                   the results of call n
 //     calls   0, 1, 2, ... each after the calls whose results it reads
-//     reads   operand[operand_begin[n]] ... operand[operand_begin[n + 1] - 1], values; one may
-//             stand there twice
+//     reads   operand[operand_begin[n]] ... operand[operand_begin[n + 1] - 1], values, possibly
+//             repeated
 //
-// How a program's values become these integers (the caller's part):
-//   cost       of running a call once more, in the caller's unit (ns by a cost table); 0 where it
-//              fuses into its reader
-//   bytes      what saving the value adds: 0 for parameters, inputs, results of the program and
-//              symbolic sizes
-//   view       cost 0, its value `unsavable`: it is saved by saving its base, and the storage is
-//              priced once however many views of it are wanted
-//   must save, random without fixed bits, collective, effect: the call is `pinned`; on a view the
-//              tag goes to the base's call
+// How the caller expresses a program's values (remat/cut_graph.h does):
+//   cost       of running a call once more, in the caller's unit (ns by a cost table)
+//   bytes      what saving the value adds: 0 for values that stay in memory anyway
+//   view       cost 0, its value `unsavable`: it is saved by saving its base, so the storage counts
+//              once however many of its views are needed
+//   must save, collective, effect: the call is `pinned`; for a view the call of its base
 //   must recompute: the call's values are `unsavable`
-//   a gradient that is a forward value: `needed`, with bytes 0, since it is returned anyway
+//   a gradient that is a forward value: `needed`
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -40,8 +38,8 @@ struct ForwardGraph {
   int32_t values() const { return static_cast<int32_t>(bytes.size()); }
 };
 
-// Errors (user): arrays of other lengths, operands that don't come before their reader, negative
-// costs or bytes, costs or bytes that sum to 2^59 or more. O(calls + operands + values).
+// Errors (user): arrays whose lengths don't match, operands that don't come before their reader,
+// negative costs or bytes, costs or bytes that sum to 2^59 or more. O(calls + operands + values).
 Status check_forward_graph(const ForwardGraph& graph);
 
 }  // namespace cleave::flow

@@ -17,13 +17,14 @@ Price lowest_terms(int64_t cost, int64_t bytes) {
   return {cost / g, bytes / g};
 }
 
-// Nodes and arcs that are still undecided and hang together, as ranges of the divider's arrays.
-constexpr Price endless{1, 0}, nowhere{-1, 0};
+constexpr Price infinite_price{1, 0}, no_price{-1, 0};
 
-struct Stretch {
+// A connected set of nodes that isn't solved yet, and the arcs between them: ranges of the
+// divider's arrays.
+struct Subproblem {
   int32_t begin = 0, end = 0;
   size_t arcs_begin = 0, arcs_end = 0;
-  Price upper;  // it is on the sink's side from this price on
+  Price upper;  // all its nodes are on the sink's side from this price on
 };
 
 // Nodes that change sides at one price.
@@ -33,8 +34,9 @@ struct Leaf {
   int64_t cost = 0, bytes = 0;
 };
 
-// Holds the nodes in an order where each stretch is a range. Demands are those in the stretch's own
-// network, where lower prices' nodes are part of the sink and higher ones' part of the source.
+// Keeps the nodes in an order in which each subproblem is a range. Demands are those of the
+// subproblem's own network, in which nodes of lower prices are merged with the sink and nodes of
+// higher prices with the source.
 class Divider {
  public:
   explicit Divider(const TradeNetwork& network);
@@ -48,26 +50,26 @@ class Divider {
   };
 
   static size_t index(int32_t i) { return static_cast<size_t>(i); }
-  std::span<const Arc> arcs(const Stretch& s) const {
+  std::span<const Arc> arcs(const Subproblem& s) const {
     return {arcs_.data() + s.arcs_begin, arcs_.data() + s.arcs_end};
   }
-  void keep_what_ever_moves();
-  Status solve(const Stretch& s);
+  void drop_nodes_that_never_move();
+  Status solve(const Subproblem& s);
   template <class Cap>
-  bool divide(SearchTrees<Cap>& trees, const Stretch& s, Price price);
-  void split(const Stretch& s, Price price);
+  bool divide(SearchTrees<Cap>& trees, const Subproblem& s, Price price);
+  void split(const Subproblem& s, Price price);
   int32_t find_root(int32_t local);
-  int32_t number_components(const Stretch& s);
-  void regroup(const Stretch& s, int32_t components);
+  int32_t number_components(const Subproblem& s);
+  void regroup(const Subproblem& s, int32_t components);
 
   size_t node_total_;
   std::vector<Place> places_;
-  std::vector<Arc> arcs_;  // between places
-  std::vector<Stretch> open_;
+  std::vector<Arc> arcs_;  // their ends are indices of places_
+  std::vector<Subproblem> open_;
   std::vector<Leaf> leaves_;
   SearchTrees<int64_t> trees_;
   SearchTrees<int128> wide_trees_;
-  // Of the stretch at hand. By place, less its begin:
+  // Of the current subproblem. By place, minus its begin:
   std::vector<uint8_t> sink_side_;
   std::vector<int32_t> root_, component_, place_;
   std::vector<Place> old_places_;
@@ -84,31 +86,31 @@ Divider::Divider(const TradeNetwork& network)
     places_[n] = {static_cast<int32_t>(n), network.cost[n], network.demand[n]};
 }
 
-// At a price without end cost doesn't count: what the smallest of the cuts with the fewest bytes
-// doesn't reach never moves.
-void Divider::keep_what_ever_moves() {
-  const Stretch all{0, static_cast<int32_t>(node_total_), 0, arcs_.size(), nowhere};
+// At an infinite price only bytes count. Nodes that are on the source's side of a cut with the
+// fewest bytes (the one nearest the sink) are there at every price: they never move.
+void Divider::drop_nodes_that_never_move() {
+  const Subproblem all{0, static_cast<int32_t>(node_total_), 0, arcs_.size(), no_price};
   trees_.load(all.end, arcs_, 1);
   for (int32_t n = 0; n < all.end; ++n) trees_.add_excess(n, -places_[index(n)].demand);
   trees_.sweep();
   trees_.solve();
   sink_side_.resize(node_total_);
   for (int32_t n = 0; n < all.end; ++n) sink_side_[index(n)] = trees_.reaches_deficit(n);
-  split(all, endless);
-  std::erase_if(open_, [](const Stretch& s) { return s.upper.cost < 0; });
+  split(all, infinite_price);
+  std::erase_if(open_, [](const Subproblem& s) { return s.upper.cost < 0; });
 }
 
 Status Divider::run() {
-  keep_what_ever_moves();
+  drop_nodes_that_never_move();
   while (!open_.empty()) {
-    const Stretch s = open_.back();
+    const Subproblem s = open_.back();
     open_.pop_back();
     CLEAVE_CHECK(solve(s));
   }
   return {};
 }
 
-Status Divider::solve(const Stretch& s) {
+Status Divider::solve(const Subproblem& s) {
   int64_t cost = 0, bytes = 0, sizes = 0;
   for (int32_t n = s.begin; n < s.end; ++n) {
     const Place& place = places_[index(n)];
@@ -117,7 +119,7 @@ Status Divider::solve(const Stretch& s) {
     sizes += place.demand < 0 ? -place.demand : place.demand;
   }
   if (bytes < 0 || (bytes == 0 && cost > 0))
-    return bug("flow: a stretch of the frontier pays {} for {} bytes", cost, bytes);
+    return bug("flow: a part of the frontier costs {} for {} bytes", cost, bytes);
   if (s.end - s.begin == 1 || cost == 0) {
     leaves_.push_back(
         {bytes == 0 ? s.upper : lowest_terms(cost, bytes), s.begin, s.end, cost, bytes});
@@ -141,9 +143,9 @@ Status Divider::solve(const Stretch& s) {
   return {};
 }
 
-// Whether the minimum cut at this price, the smallest source side, has nodes on both sides.
+// Whether the minimum cut at this price with the smallest source side has nodes on both sides.
 template <class Cap>
-bool Divider::divide(SearchTrees<Cap>& trees, const Stretch& s, Price price) {
+bool Divider::divide(SearchTrees<Cap>& trees, const Subproblem& s, Price price) {
   const int32_t count = s.end - s.begin;
   trees.load(count, arcs(s), price.cost, s.begin);
   for (int32_t n = 0; n < count; ++n) {
@@ -165,8 +167,9 @@ int32_t Divider::find_root(int32_t local) {
   return local;
 }
 
-// Contracts each side into what it is for the other, and finds what hangs together on each.
-int32_t Divider::number_components(const Stretch& s) {
+// Merges, for each side, the other side with the source or sink, and numbers the connected
+// components of both sides.
+int32_t Divider::number_components(const Subproblem& s) {
   const int32_t count = s.end - s.begin;
   root_.resize(index(count));
   std::iota(root_.begin(), root_.end(), 0);
@@ -189,8 +192,8 @@ int32_t Divider::number_components(const Stretch& s) {
   return components;
 }
 
-// Puts the nodes and arcs of each component side by side, in the order they had.
-void Divider::regroup(const Stretch& s, int32_t components) {
+// Moves the nodes and arcs of each component next to each other, in their old order.
+void Divider::regroup(const Subproblem& s, int32_t components) {
   const int32_t count = s.end - s.begin;
   node_begin_.assign(index(components) + 1, 0);
   arc_begin_.assign(index(components) + 1, 0);
@@ -220,7 +223,7 @@ void Divider::regroup(const Stretch& s, int32_t components) {
   }
 }
 
-void Divider::split(const Stretch& s, Price price) {
+void Divider::split(const Subproblem& s, Price price) {
   const int32_t components = number_components(s);
   component_upper_.resize(index(components));
   for (int32_t n = 0; n < s.end - s.begin; ++n)
@@ -232,8 +235,8 @@ void Divider::split(const Stretch& s, Price price) {
                      component_upper_[c]});
 }
 
-// Leaves of one price are one step. Those that change nothing go with the next step, or with the
-// last: between two steps either side is as good for them.
+// Leaves of one price are one segment of the frontier. Leaves without cost and bytes move with the
+// next segment, or with the last one: between two segments either side is equally good for them.
 Frontier Divider::frontier() {
   std::sort(leaves_.begin(), leaves_.end(), [](const Leaf& a, const Leaf& b) {
     if (is_less(a.price, b.price)) return true;
@@ -241,22 +244,23 @@ Frontier Divider::frontier() {
     return a.begin < b.begin;
   });
   Frontier f;
-  f.step.assign(node_total_, Frontier::never);
+  f.corner.assign(node_total_, Frontier::never);
   for (auto leaf = leaves_.begin(); leaf != leaves_.end();) {
     auto end = leaf;
-    Frontier::Step step{leaf->price, 0, 0};
+    Frontier::Segment segment{leaf->price, 0, 0};
     for (; end != leaves_.end() && !is_less(leaf->price, end->price); ++end) {
-      step.cost += end->cost;
-      step.bytes += end->bytes;
+      segment.cost += end->cost;
+      segment.bytes += end->bytes;
     }
-    if (step.cost > 0) f.steps.push_back(step);
-    const size_t taken = f.steps.size();
-    const size_t corner = step.cost > 0 ? taken : step.bytes > 0 ? 0 : taken + 1;
+    if (segment.cost > 0) f.segments.push_back(segment);
+    const size_t passed = f.segments.size();
+    const size_t corner = segment.cost > 0 ? passed : segment.bytes > 0 ? 0 : passed + 1;
     for (; leaf != end; ++leaf)
       for (int32_t n = leaf->begin; n < leaf->end; ++n)
-        f.step[index(places_[index(n)].node)] = static_cast<int32_t>(corner);
+        f.corner[index(places_[index(n)].node)] = static_cast<int32_t>(corner);
   }
-  for (int32_t& corner : f.step) corner = std::min(corner, static_cast<int32_t>(f.steps.size()));
+  for (int32_t& corner : f.corner)
+    corner = std::min(corner, static_cast<int32_t>(f.segments.size()));
   return f;
 }
 

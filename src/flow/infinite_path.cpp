@@ -7,7 +7,7 @@ namespace {
 
 size_t index(int32_t i) { return static_cast<size_t>(i); }
 
-// The infinite arcs by their tails, in their order.
+// The infinite arcs that leave each node, in the network's order (compressed rows).
 struct Leaving {
   explicit Leaving(const Network& network) : begin(network.source.size() + 1), arc() {
     for (const Arc& a : network.arcs)

@@ -1,4 +1,4 @@
-// Why a network has no finite cut.
+// A path that shows why a network has no finite cut.
 #pragma once
 #include <optional>
 
@@ -9,11 +9,11 @@ namespace cleave::flow {
 // source ═► first ═arcs[0]═► ... ═► last ═► sink, all infinite; first = last without arcs.
 struct InfinitePath {
   int32_t first = 0, last = 0;
-  std::vector<int32_t> arcs;  // numbers
+  std::vector<int32_t> arcs;  // indices
 };
 
-// The shortest such path, of several the one whose nodes and arcs come first; nothing where there
-// is none. O(nodes + arcs).
+// The shortest such path; of several, the one whose nodes and arcs come first; nullopt if there is
+// none. O(nodes + arcs).
 std::optional<InfinitePath> find_infinite_path(const Network& network);
 
 }  // namespace cleave::flow

@@ -10,7 +10,7 @@
 namespace cleave::flow {
 namespace {
 
-// An infinite terminal arc is worth more than all finite ones.
+// An infinite source or sink arc counts more than all finite capacities together.
 Capacity terminal(Capacity c) { return c == infinite ? finite_limit : c; }
 
 size_t index(int32_t i) { return static_cast<size_t>(i); }
@@ -86,8 +86,8 @@ Status MaxFlow::solve() {
         "flow: every arc is infinite from the source by node {} and arcs [{}] to node {} and the "
         "sink: no cut is finite; bound one of them",
         path->first, fmt::join(path->arcs, ", "), path->last);
-  // What was routed and then surrendered may go in circles; it is forgotten before it could add up
-  // to what an infinite arc holds.
+  // Flow that was pushed and then taken back may circulate. All flow is dropped before it could add
+  // up to the residual of an infinite arc.
   routed_ += finite_sum_ + surplus_;
   surplus_ = 0;
   if (routed_ >= finite_limit) load();

@@ -1,12 +1,12 @@
 // Maximum flow and both extreme minimum cuts of a network whose capacities may change in between.
 //
 //   MaxFlow flow = ...make(network);
-//   flow.solve();                       the first from nothing, later ones from the flow before
+//   flow.solve();                       from no flow
 //   flow.value(), flow.source_side(Nearest::sink), flow.flow()
-//   flow.set_arc(3, 17); flow.solve();  again
+//   flow.set_arc(3, 17); flow.solve();  starts from the flow before
 //
-// A capacity that falls below what flows leaves the surplus at the arc's tail and the lack at its
-// head; the next solve sends both where they belong. The solver is SearchTrees.
+// When a capacity falls below an arc's flow, the difference becomes excess at its tail and deficit
+// at its head, which the next solve routes. The solver is SearchTrees.
 #pragma once
 #include "flow/search_trees.h"
 
@@ -26,11 +26,11 @@ class MaxFlow {
   // Errors (user): a path of infinite arcs leads from source to sink; find_infinite_path names it.
   Status solve();
 
-  // Below: what the last solve found; not to be asked for before it, or after a change.
+  // Results of the last solve; not valid before the first one or after a change of a capacity.
   Capacity value() const;
   std::vector<uint8_t> source_side(Nearest nearest) const;
-  // A flow of that value within all capacities. Where solve left surplus on the way, this is a flow
-  // problem of its own.
+  // A feasible flow of that value. Where solve left excess at nodes, two more flow problems are
+  // solved for it (settle_flow.h).
   Flow flow() const;
   int64_t paths() const { return trees_.paths(); }  // that the last solve needed
 
@@ -41,8 +41,8 @@ class MaxFlow {
 
   Network network_;
   Capacity finite_sum_ = 0;
-  Capacity routed_ = 0;   // bounds what the residuals hold, over all solves since load
-  Capacity surplus_ = 0;  // taken from arcs since the last solve
+  Capacity routed_ = 0;   // an upper bound for the flow in any arc, over all solves since load
+  Capacity surplus_ = 0;  // flow taken off arcs since the last solve
   SearchTrees<Capacity> trees_;
 };
 

@@ -5,7 +5,7 @@ namespace {
 
 constexpr size_t max_items = size_t{1} << 30;
 
-// Adds c to a sum of finite capacities below the limit; false where it is negative or reaches it.
+// Adds c to a sum of finite capacities; false if c is negative or the sum reaches finite_limit.
 bool add_capacity(Capacity& sum, Capacity c) {
   if (c == infinite) return true;
   if (c < 0 || c >= finite_limit) return false;

@@ -3,11 +3,11 @@
 //            source[n]                       sink[n]
 //     source ─────────► n ──── arcs ────► m ─────────► sink
 //
-// The source and the sink are no nodes: each node has one arc from the source and one to the sink,
-// whose capacity may be 0. Arcs between nodes may be parallel, opposite or loops.
+// The source and the sink aren't numbered as nodes: each node has one arc from the source and one
+// to the sink, whose capacity may be 0. Arcs between nodes may be parallel, opposite or loops.
 //
 //   capacity   0, 1, 2, ... or `infinite`, which no flow fills and no cut may cross
-//   bound      finite capacities of one network sum to less than 2^60, so that no sum of them wraps
+//   bound      finite capacities of a network sum to less than 2^60, so that no sum overflows
 //   cut        the nodes on the source's side; its value is the capacity of the arcs that leave it
 #pragma once
 #include <cstdint>
@@ -32,14 +32,14 @@ struct Network {
   int32_t nodes() const { return static_cast<int32_t>(source.size()); }
 
   std::vector<Capacity> source, sink;  // by node
-  std::vector<Arc> arcs;               // an arc's number is its place
+  std::vector<Arc> arcs;               // arcs are named by their index
 };
 
 // Of several minimum cuts: the one with the fewest nodes on the source's side, or with the most.
 // Both are unique.
 enum class Nearest : uint8_t { source, sink };
 
-// A feasible flow, by the numbers of nodes and arcs.
+// A feasible flow: through the source and sink arc of each node, and through each arc.
 struct Flow {
   Capacity value = 0;
   std::vector<Capacity> source, sink, arc;

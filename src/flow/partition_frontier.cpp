@@ -13,15 +13,15 @@ Result<PartitionFrontier> PartitionFrontier::make(const ForwardGraph& graph) {
   out.corner_of_call_.resize(graph.cost.size());
   for (size_t n = 0; n < graph.cost.size(); ++n) {
     const int32_t node = net.node_of_call[n];
-    out.corner_of_call_[n] = node >= 0 ? frontier.step[static_cast<size_t>(node)]
+    out.corner_of_call_[n] = node >= 0 ? frontier.corner[static_cast<size_t>(node)]
                              : node == PartitionNetwork::always ? 0
                                                                 : Frontier::never;
   }
   const PartitionChoice first = choice_of(graph, out.recompute_at(0));
   Corner corner{first.bytes, first.cost, {0, 1}};
   out.corners_.push_back(corner);
-  for (const Frontier::Step& step : frontier.steps) {
-    corner = {corner.bytes - step.bytes, corner.cost + step.cost, step.price};
+  for (const Frontier::Segment& segment : frontier.segments) {
+    corner = {corner.bytes - segment.bytes, corner.cost + segment.cost, segment.price};
     out.corners_.push_back(corner);
   }
   return out;
@@ -40,7 +40,7 @@ std::optional<int64_t> PartitionFrontier::min_cost(int64_t bytes) const {
                                   [&](const Corner& c) { return c.bytes <= bytes; });
   if (right == corners_.end()) return std::nullopt;
   if (right == corners_.begin()) return right->cost;
-  // On the chord between two corners, rounded up: costs are integers.
+  // On the chord between two corners; rounded up, since costs are integers.
   const Corner& left = *std::prev(right);
   const int128 width = left.bytes - right->bytes;
   const int128 risen = int128{right->cost - left.cost} * (left.bytes - bytes);

@@ -8,14 +8,14 @@
 namespace cleave::flow {
 namespace {
 
-constexpr int32_t from_source = -1, no_arc = -2;  // beside node numbers, where an arc starts
+constexpr int32_t from_source = -1, no_arc = -2;  // in place of an arc's tail node
 
 struct ValueState {
   int32_t tail = no_arc;     // of the arcs to its readers
-  int32_t last_reader = -1;  // marks the operands that a call names twice
-  uint8_t readers = 0;       // calls whose side isn't fixed; 2 stands for more
+  int32_t last_reader = -1;  // so that an operand that a call reads twice counts once
+  uint8_t readers = 0;       // calls whose side isn't fixed; 2 stands for 2 or more
   bool wanted = false;       // the backward or a call that is always recomputed reads it
-  bool unavailable = false;  // it can't be saved, nor its call recomputed
+  bool unavailable = false;  // it can be neither saved nor recomputed
 };
 
 class Builder {
@@ -23,7 +23,8 @@ class Builder {
   explicit Builder(const ForwardGraph& g)
       : g_(g), values_(g.bytes.size()), side_(g.cost.size(), Side::open) {}
 
-  // The need that can't be met, or -1.
+  // Finds the calls that can't be recomputed. Returns the first needed value that is unavailable,
+  // or -1.
   int32_t mark_never();
   void mark_always_and_useless();
   PartitionNetwork number();
@@ -95,7 +96,8 @@ void Builder::mark_always_and_useless() {
   }
 }
 
-// Where the arcs of v to its readers start, given where its call stands.
+// Adds v to the network, given where its call is (a node, from_source, or no_arc: v is free): to
+// the demand if it is wanted, else its tail is set for the arcs to its readers.
 void Builder::number_value(int32_t v, int32_t from) {
   ValueState& state = value(v);
   const bool unsavable = g_.unsavable[index(v)];
@@ -161,7 +163,7 @@ PartitionNetwork Builder::number() {
 
 std::optional<std::vector<int32_t>> find_conflict(const ForwardGraph& g) {
   auto index = [](int32_t i) { return static_cast<size_t>(i); };
-  // length[v]: values on the shortest list that ends at v; 0 where v isn't unavailable.
+  // length[v]: of the shortest list that ends at v; 0 if v can be saved or recomputed.
   std::vector<int32_t> length(g.bytes.size()), before(g.bytes.size(), -1);
   for (int32_t v = 0; v < g.placeholders; ++v) length[index(v)] = g.unsavable[index(v)] ? 1 : 0;
   int32_t last = -1;

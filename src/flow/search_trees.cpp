@@ -13,51 +13,51 @@ void SearchTrees<Cap>::load(int32_t nodes, std::span<const Arc> arcs, Cap scale,
   }
   int32_t at = 0;
   for (Node& n : nodes_) n.first = at += n.first;
-  if (halves_capacity_ < 2 * arcs.size()) {
-    halves_capacity_ = 2 * arcs.size();
-    halves_ = std::make_unique_for_overwrite<HalfArc[]>(halves_capacity_);
+  if (arcs_capacity_ < 2 * arcs.size()) {
+    arcs_capacity_ = 2 * arcs.size();
+    arcs_ = std::make_unique_for_overwrite<ResidualArc[]>(arcs_capacity_);
   }
   position_.resize(arcs.size());
   for (size_t k = arcs.size(); k-- > 0;) {
     const Arc& a = arcs[k];
     const int32_t tail = a.tail - base, head = a.head - base;
     const int32_t out = --node(tail).first, in = --node(head).first;
-    half(out) = {head, in, a.capacity == infinite ? unlimited : a.capacity * scale};
-    half(in) = {tail, out, 0};
+    arc_at(out) = {head, in, a.capacity == infinite ? unlimited : a.capacity * scale};
+    arc_at(in) = {tail, out, 0};
     position_[k] = out;
   }
 }
 
 template <class Cap>
 void SearchTrees<Cap>::set_residual(size_t a, Cap residual, Cap pushed) {
-  half(position_[a]).residual = residual;
-  half(mate(position_[a])).residual = pushed;
+  arc_at(position_[a]).residual = residual;
+  arc_at(reverse(position_[a])).residual = pushed;
 }
 
-// want[n]: what n can take from above, its arcs to higher nodes given; heads that several nodes
-// push to are counted by each, so that some excess may end up stuck on the way.
+// want[n]: how much flow from lower nodes n can use or pass on to higher nodes. A head that several
+// nodes push to is counted by each of them, so some excess may remain at nodes on the way.
 template <class Cap>
 void SearchTrees<Cap>::sweep() {
   const auto count = static_cast<int32_t>(nodes_.size()) - 1;
-  constexpr Cap most = unlimited / 4;
+  constexpr Cap limit = unlimited / 4;
   want_.resize(as_index(count));
   for (int32_t n = count; n-- > 0;) {
-    Cap taken = 0;
+    Cap passed_on = 0;
     for (int32_t a = node(n).first; a < end(n); ++a)
-      if (const HalfArc& arc = half(a); arc.head > n && arc.residual > 0)
-        taken = std::min(most, taken + std::min(arc.residual, want_[as_index(arc.head)]));
-    want_[as_index(n)] = std::clamp(taken - excess(n), Cap{0}, most);
+      if (const ResidualArc& arc = arc_at(a); arc.head > n && arc.residual > 0)
+        passed_on = std::min(limit, passed_on + std::min(arc.residual, want_[as_index(arc.head)]));
+    want_[as_index(n)] = std::clamp(passed_on - excess(n), Cap{0}, limit);
   }
   for (int32_t n = 0; n < count; ++n) {
     for (int32_t a = node(n).first; a < end(n) && excess(n) > 0; ++a) {
-      HalfArc& arc = half(a);
+      ResidualArc& arc = arc_at(a);
       if (arc.head <= n) continue;
       Cap& want = want_[as_index(arc.head)];
       const Cap amount = std::min({excess(n), arc.residual, want});
       if (amount <= 0) continue;
       want -= amount;
       arc.residual -= amount;
-      half(arc.mate).residual += amount;
+      arc_at(arc.reverse).residual += amount;
       node(n).excess -= amount;
       node(arc.head).excess += amount;
     }
@@ -72,10 +72,10 @@ void SearchTrees<Cap>::enqueue(int32_t n) {
 }
 
 template <class Cap>
-bool SearchTrees<Cap>::solve(int64_t max_looks) {
+bool SearchTrees<Cap>::solve(int64_t max_scanned) {
   const auto count = static_cast<int32_t>(nodes_.size()) - 1;
   time_ = 0;
-  paths_ = looks_ = 0;
+  paths_ = scanned_ = 0;
   active_next_.clear();
   for (int32_t n = 0; n < count; ++n) {
     Node& v = node(n);
@@ -91,20 +91,20 @@ bool SearchTrees<Cap>::solve(int64_t max_looks) {
     active_next_.clear();
     for (int32_t n : active_) {
       node(n).queued = false;
-      for (int32_t joint; (joint = grow(n)) >= 0;) {
+      for (int32_t bridge; (bridge = grow(n)) >= 0;) {
         ++time_;
         ++paths_;
-        augment(joint);
-        if (looks_ > max_looks) return false;
+        augment(bridge);
+        if (scanned_ > max_scanned) return false;
       }
-      if (looks_ > max_looks) return false;
+      if (scanned_ > max_scanned) return false;
     }
   }
   return true;
 }
 
-// The half arc, out of the S tree into the T tree, where the trees touch at n; none where n has
-// taken all it can.
+// Adds free nodes next to n to its tree. Returns an arc from the S tree into the T tree if the
+// trees meet at n; `none` if they don't.
 template <class Cap>
 int32_t SearchTrees<Cap>::grow(int32_t n) {
   if (node(n).parent == none) return none;
@@ -115,20 +115,20 @@ template <class Cap>
 template <typename SearchTrees<Cap>::Tree side>
 int32_t SearchTrees<Cap>::grow_tree(int32_t n) {
   const Node& from = node(n);
-  for (int32_t a = from.first, last = looked_end(n); a < last; ++a) {
-    const HalfArc& arc = half(a);
-    if ((side == Tree::source ? arc.residual : half(arc.mate).residual) == 0) continue;
+  for (int32_t a = from.first, last = scan_end(n); a < last; ++a) {
+    const ResidualArc& arc = arc_at(a);
+    if ((side == Tree::source ? arc.residual : arc_at(arc.reverse).residual) == 0) continue;
     Node& to = node(arc.head);
     if (to.parent == none) {
       to.tree = side;
-      to.parent = arc.mate;
+      to.parent = arc.reverse;
       to.stamp = from.stamp;
       to.depth = from.depth + 1;
       enqueue(arc.head);
     } else if (to.tree != side) {
-      return side == Tree::source ? a : arc.mate;
+      return side == Tree::source ? a : arc.reverse;
     } else if (to.stamp <= from.stamp && to.depth > from.depth) {
-      to.parent = arc.mate;  // nearer to the root
+      to.parent = arc.reverse;  // nearer to the root
       to.stamp = from.stamp;
       to.depth = from.depth + 1;
     }
@@ -136,11 +136,11 @@ int32_t SearchTrees<Cap>::grow_tree(int32_t n) {
   return none;
 }
 
-// Lowers `least` to what the tree path between n and its root can carry.
+// Lowers `least` to the flow that the tree path between n and its root can carry.
 template <class Cap>
 template <typename SearchTrees<Cap>::Tree side>
 void SearchTrees<Cap>::bottleneck(int32_t n, Cap& least) {
-  for (int32_t up; (up = node(n).parent) != at_root; n = half(up).head)
+  for (int32_t up; (up = node(n).parent) != at_root; n = arc_at(up).head)
     least = std::min(least, toward_sink<side>(up));
   least = std::min(least, side == Tree::source ? excess(n) : -excess(n));
 }
@@ -149,14 +149,14 @@ template <class Cap>
 template <typename SearchTrees<Cap>::Tree side>
 void SearchTrees<Cap>::push_along(int32_t n, Cap amount) {
   for (int32_t up; (up = node(n).parent) != at_root;) {
-    HalfArc& to_sink = side == Tree::source ? half(half(up).mate) : half(up);
+    ResidualArc& to_sink = side == Tree::source ? arc_at(arc_at(up).reverse) : arc_at(up);
     to_sink.residual -= amount;
-    half(to_sink.mate).residual += amount;
+    arc_at(to_sink.reverse).residual += amount;
     if (to_sink.residual == 0) {
       node(n).parent = orphan;
       orphans_.push_back(n);
     }
-    n = half(up).head;
+    n = arc_at(up).head;
   }
   Node& root = node(n);
   root.excess += side == Tree::source ? -amount : amount;
@@ -167,13 +167,13 @@ void SearchTrees<Cap>::push_along(int32_t n, Cap amount) {
 }
 
 template <class Cap>
-void SearchTrees<Cap>::augment(int32_t joint) {
-  const int32_t tail = half(half(joint).mate).head, head = half(joint).head;
-  Cap amount = half(joint).residual;
+void SearchTrees<Cap>::augment(int32_t bridge) {
+  const int32_t tail = arc_at(arc_at(bridge).reverse).head, head = arc_at(bridge).head;
+  Cap amount = arc_at(bridge).residual;
   bottleneck<Tree::source>(tail, amount);
   bottleneck<Tree::sink>(head, amount);
-  half(joint).residual -= amount;
-  half(half(joint).mate).residual += amount;
+  arc_at(bridge).residual -= amount;
+  arc_at(arc_at(bridge).reverse).residual += amount;
   push_along<Tree::source>(tail, amount);
   push_along<Tree::sink>(head, amount);
   for (size_t k = 0; k < orphans_.size(); ++k) {
@@ -186,15 +186,15 @@ void SearchTrees<Cap>::augment(int32_t joint) {
   orphans_.clear();
 }
 
-// Arcs from n to its root, or none where the path ends at an orphan. The nodes on the path are
-// stamped, so that no path is walked twice at one time.
+// The number of nodes from n to its root, or `none` if the path ends at an orphan. The nodes on the
+// path are stamped with the current time, so that no path is walked twice in one augmentation.
 template <class Cap>
 int32_t SearchTrees<Cap>::depth_of(int32_t n) {
   int32_t steps = 0, at = n;
-  for (; node(at).stamp != time_; at = half(node(at).parent).head) {
+  for (; node(at).stamp != time_; at = arc_at(node(at).parent).head) {
     if (node(at).parent == orphan) return none;
     ++steps;
-    ++looks_;
+    ++scanned_;
     if (node(at).parent == at_root) {
       node(at).stamp = time_;
       node(at).depth = 1;
@@ -203,21 +203,21 @@ int32_t SearchTrees<Cap>::depth_of(int32_t n) {
     }
   }
   const int32_t depth = node(at).depth + steps;
-  for (int32_t d = depth; node(n).stamp != time_; n = half(node(n).parent).head) {
+  for (int32_t d = depth; node(n).stamp != time_; n = arc_at(node(n).parent).head) {
     node(n).stamp = time_;
     node(n).depth = d--;
   }
   return depth;
 }
 
-// A new parent for orphan n in its own tree, the nearest to a root; without one n becomes free and
-// its children are orphans.
+// Gives orphan n a new parent in its own tree, the one nearest to a root. If there is none, n
+// becomes free and its children become orphans.
 template <class Cap>
 template <typename SearchTrees<Cap>::Tree side>
 void SearchTrees<Cap>::adopt(int32_t n) {
   int32_t best = none, least = std::numeric_limits<int32_t>::max();
-  for (int32_t a = node(n).first, last = looked_end(n); a < last; ++a) {
-    const int32_t m = half(a).head;
+  for (int32_t a = node(n).first, last = scan_end(n); a < last; ++a) {
+    const int32_t m = arc_at(a).head;
     if (node(m).tree != side || node(m).parent == none || toward_sink<side>(a) == 0) continue;
     const int32_t depth = depth_of(m);
     if (depth == none || depth >= least) continue;
@@ -233,11 +233,11 @@ void SearchTrees<Cap>::adopt(int32_t n) {
 template <class Cap>
 template <typename SearchTrees<Cap>::Tree side>
 void SearchTrees<Cap>::abandon(int32_t n) {
-  for (int32_t a = node(n).first, last = looked_end(n); a < last; ++a) {
-    const int32_t m = half(a).head;
+  for (int32_t a = node(n).first, last = scan_end(n); a < last; ++a) {
+    const int32_t m = arc_at(a).head;
     if (node(m).tree != side || node(m).parent == none) continue;
     if (toward_sink<side>(a) != 0) enqueue(m);
-    if (node(m).parent >= 0 && half(node(m).parent).head == n) {
+    if (node(m).parent >= 0 && arc_at(node(m).parent).head == n) {
       node(m).parent = orphan;
       orphans_.push_back(m);
     }

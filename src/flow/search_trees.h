@@ -1,22 +1,21 @@
-// The solver under every cut: two search trees over a residual network, one growing from the nodes
-// with excess, one from the nodes with deficit; where they touch, flow goes from root to root.
+// The solver for all cuts: two search trees in a residual network, one growing from the nodes with
+// excess, one from the nodes with deficit; where they meet, flow is pushed from root to root.
 //
 //     excess > 0  (S)──►(S)──►(S) ═══► (T)──►(T)──►(T)  excess < 0
 //                  tree from sources    tree to sinks
 //
-//   excess     source capacity - sink capacity of a node + what has been pushed into it. A minimum
-//              cut depends on this difference alone, so flow needn't be feasible in between
-//              (a pseudoflow); a flow is made of it in settle_flow
-//   sweep      before the search, two passes in the order of the nodes push what the arcs to higher
-//              nodes take. In a network that is numbered along its arcs that is most of the flow,
-//              and a long chain costs two passes instead of a path for each node
+//   excess     source capacity - sink capacity of a node + the net flow into it. A minimum cut
+//              depends on this difference alone, so the flow needn't be feasible (a pseudoflow);
+//              settle_flow makes it feasible
+//   sweep      before the search, two passes over the nodes in their order push flow along arcs to
+//              higher nodes. If nodes are numbered in the direction of the arcs, that is most of
+//              the flow, and a long chain costs two passes instead of a path for each node
 //   end        no path leads from excess to deficit: the S tree is all that excess reaches (the
-//              smallest source side), the T tree all that reaches a deficit
+//              smallest source side), the T tree all from which a deficit is reached
 //
-// Cap is int64_t or int128. Finite capacities sum to less than unlimited / 4, and so does all that
-// the sweep or the search sends through one arc: an infinite arc, with the residual `unlimited`, is
-// never filled, and no sum wraps. Cost: O(flow paths x arcs) at worst; on partition networks nearly
-// linear.
+// Cap is int64_t or int128. Finite capacities sum to less than unlimited / 4, and so does the flow
+// through any arc: an infinite arc, with the residual `unlimited`, is never filled, and no sum
+// overflows. Time: O(augmenting paths x arcs) at worst; on partition networks nearly linear.
 //
 // Sources: Boykov, Kolmogorov, "An experimental comparison of min-cut/max-flow algorithms for
 // energy minimization in vision" (2004), section 3, with their stamped distances; pseudoflows:
@@ -39,26 +38,27 @@ class SearchTrees {
  public:
   static constexpr Cap unlimited = Cap{1} << (8 * sizeof(Cap) - 2);
 
-  // A network without flow or excess, the finite capacities times `scale`. Arcs' ends are less
-  // `base`. Memory is kept from one network to the next.
+  // Loads a network without flow or excess. Finite capacities are multiplied by `scale`; `base` is
+  // subtracted from the ends of arcs. Memory is reused from one network to the next.
   void load(int32_t nodes, std::span<const Arc> arcs, Cap scale, int32_t base = 0);
 
   void add_excess(int32_t n, Cap x) { nodes_[as_index(n)].excess += x; }
   Cap excess(int32_t n) const { return nodes_[as_index(n)].excess; }
-  // What arc a still takes, and what flows in it.
-  Cap residual(size_t a) const { return halves_[as_index(position_[a])].residual; }
-  Cap pushed(size_t a) const { return halves_[as_index(mate(position_[a]))].residual; }
+  // How much more flow arc a can take, and its flow.
+  Cap residual(size_t a) const { return arcs_[as_index(position_[a])].residual; }
+  Cap pushed(size_t a) const { return arcs_[as_index(reverse(position_[a]))].residual; }
   void set_residual(size_t a, Cap residual, Cap pushed);
 
   void sweep();
-  // Grows both trees until they can't touch. The trees of an earlier call are forgotten. False
-  // where that takes more looks at arcs than `max_looks`.
-  bool solve(int64_t max_looks = std::numeric_limits<int64_t>::max());
+  // Grows new trees until no path is left from excess to deficit. False if that needs more than
+  // `max_scanned` arcs to be scanned.
+  bool solve(int64_t max_scanned = std::numeric_limits<int64_t>::max());
 
   bool reached_by_excess(int32_t n) const { return nodes_[as_index(n)].tree == Tree::source; }
   bool reaches_deficit(int32_t n) const { return nodes_[as_index(n)].tree == Tree::sink; }
-  int64_t paths() const { return paths_; }  // of the last solve
-  int64_t looks() const { return looks_; }  // at arcs, also of the last solve
+  // Of the last solve:
+  int64_t paths() const { return paths_; }
+  int64_t scanned_arcs() const { return scanned_; }
 
  private:
   enum class Tree : uint8_t { none, source, sink };
@@ -66,40 +66,39 @@ class SearchTrees {
 
   struct Node {
     Cap excess = 0;
-    int32_t first = 0;      // its half arcs are [first, first of the next node)
-    int32_t parent = none;  // half arc to the parent
-    int32_t stamp = 0;      // when depth was last known to be right
-    int32_t depth = 0;      // arcs to the root
+    int32_t first = 0;      // its residual arcs are [first, first of the next node)
+    int32_t parent = none;  // residual arc to the parent
+    int32_t stamp = 0;      // time at which depth was last valid
+    int32_t depth = 0;      // nodes from here to the root, both counted
     Tree tree = Tree::none;
     bool queued = false;
   };
-  struct HalfArc {
-    int32_t head, mate;  // mate: the same arc seen from the head
+  struct ResidualArc {
+    int32_t head, reverse;  // reverse: the same arc seen from the head
     Cap residual;
   };
 
   static size_t as_index(int32_t i) { return static_cast<size_t>(i); }
   Node& node(int32_t n) { return nodes_[as_index(n)]; }
-  HalfArc& half(int32_t a) { return halves_[as_index(a)]; }
-  int32_t mate(int32_t a) const { return halves_[as_index(a)].mate; }
+  ResidualArc& arc_at(int32_t a) { return arcs_[as_index(a)]; }
+  int32_t reverse(int32_t a) const { return arcs_[as_index(a)].reverse; }
   int32_t end(int32_t n) const { return nodes_[as_index(n) + 1].first; }
-  // The half arcs of n, which are about to be looked at.
-  int32_t looked_end(int32_t n) {
-    looks_ += end(n) - node(n).first;
+  // The end of n's residual arcs, which are counted as scanned.
+  int32_t scan_end(int32_t n) {
+    scanned_ += end(n) - node(n).first;
     return end(n);
   }
 
-  // Residual of half arc a in the direction that flow takes in a tree whose node has a to its
-  // parent.
+  // The residual toward the sink of arc a, which leads from a node of tree `side` to its parent.
   template <Tree side>
   Cap toward_sink(int32_t a) {
-    return side == Tree::source ? half(half(a).mate).residual : half(a).residual;
+    return side == Tree::source ? arc_at(arc_at(a).reverse).residual : arc_at(a).residual;
   }
   void enqueue(int32_t n);
   int32_t grow(int32_t n);
   template <Tree side>
   int32_t grow_tree(int32_t n);
-  void augment(int32_t joint);
+  void augment(int32_t bridge);
   template <Tree side>
   void bottleneck(int32_t n, Cap& least);
   template <Tree side>
@@ -111,14 +110,15 @@ class SearchTrees {
   int32_t depth_of(int32_t n);
 
   std::vector<Node> nodes_;  // and one after the last
-  std::unique_ptr<HalfArc[]> halves_;
-  size_t halves_capacity_ = 0;
-  std::vector<int32_t> position_;  // of an arc's first half
+  std::unique_ptr<ResidualArc[]> arcs_;
+  size_t arcs_capacity_ = 0;
+  std::vector<int32_t> position_;  // by arc: its forward residual arc
   std::vector<Cap> want_;
-  std::vector<int32_t> active_, active_next_;  // first in, first out: one is read, one is filled
+  std::vector<int32_t> active_,
+      active_next_;  // queues: one is read, one is filled
   std::vector<int32_t> orphans_;
   int32_t time_ = 0;
-  int64_t paths_ = 0, looks_ = 0;
+  int64_t paths_ = 0, scanned_ = 0;
 };
 
 extern template class SearchTrees<int64_t>;

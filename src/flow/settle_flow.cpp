@@ -7,12 +7,12 @@
 namespace cleave::flow {
 namespace {
 
-enum class Way : uint8_t { back, on };
+enum class Direction : uint8_t { to_source, to_sink };
 
 size_t index(int32_t i) { return static_cast<size_t>(i); }
 Capacity terminal(Capacity c) { return std::min(c, finite_limit); }
 
-// What flows into each node less what flows out of it.
+// The flow into each node minus the flow out of it.
 std::vector<Capacity> net_inflow(const Network& network, const std::vector<Capacity>& arc) {
   std::vector<Capacity> inflow(network.source.size());
   for (size_t a = 0; a < arc.size(); ++a) {
@@ -22,19 +22,22 @@ std::vector<Capacity> net_inflow(const Network& network, const std::vector<Capac
   return inflow;
 }
 
-// A node takes from the source, net, what it lacks: -inflow, within [-sink, source].
-void move_along(const Network& network, Way way, std::vector<Capacity>& arc) {
+// Removes flow from arcs so that each node's inflow is at most its sink capacity (to_source: excess
+// goes back along the arcs that carry flow), or at least minus its source capacity (to_sink:
+// deficit is passed forward along them).
+void move_along(const Network& network, Direction direction, std::vector<Capacity>& arc) {
   const std::vector<Capacity> inflow = net_inflow(network, arc);
   std::vector<Arc> carrying = network.arcs;
   for (size_t a = 0; a < arc.size(); ++a) {
     carrying[a].capacity = arc[a];
-    if (way == Way::back) std::swap(carrying[a].tail, carrying[a].head);
+    if (direction == Direction::to_source) std::swap(carrying[a].tail, carrying[a].head);
   }
   SearchTrees<Capacity> trees;
   trees.load(network.nodes(), carrying, 1);
   for (int32_t n = 0; n < network.nodes(); ++n)
-    trees.add_excess(n, way == Way::back ? inflow[index(n)] - terminal(network.sink[index(n)])
-                                         : -inflow[index(n)] - terminal(network.source[index(n)]));
+    trees.add_excess(n, direction == Direction::to_source
+                            ? inflow[index(n)] - terminal(network.sink[index(n)])
+                            : -inflow[index(n)] - terminal(network.source[index(n)]));
   trees.solve();
   for (size_t a = 0; a < arc.size(); ++a) arc[a] -= trees.pushed(a);
 }
@@ -42,8 +45,8 @@ void move_along(const Network& network, Way way, std::vector<Capacity>& arc) {
 }  // namespace
 
 Flow settle_flow(const Network& network, std::vector<Capacity> arc) {
-  move_along(network, Way::back, arc);
-  move_along(network, Way::on, arc);
+  move_along(network, Direction::to_source, arc);
+  move_along(network, Direction::to_sink, arc);
   Flow flow;
   flow.source.resize(network.source.size());
   flow.sink.resize(network.source.size());

@@ -22,7 +22,7 @@ std::vector<uint8_t> solve(const TradeNetwork& network, Price price, Nearest nea
   return sink_side;
 }
 
-int128 most(const TradeNetwork& network, Price price) {
+int128 max_capacity(const TradeNetwork& network, Price price) {
   int128 cost = 0, bytes = 0;
   for (int64_t c : network.cost) cost += c;
   for (int64_t d : network.demand) bytes += d < 0 ? -d : d;
@@ -38,7 +38,7 @@ Result<std::vector<uint8_t>> cut_at(const TradeNetwork& network, Price price, Ne
       price.bytes >= finite_limit || (price.cost == 0 && price.bytes == 0))
     return user_error("flow: price {} / {}: expected two numbers in [0, 2^60), not both 0",
                       price.cost, price.bytes);
-  if (most(network, price) < finite_limit) return solve<int64_t>(network, price, nearest);
+  if (max_capacity(network, price) < finite_limit) return solve<int64_t>(network, price, nearest);
   return solve<int128>(network, price, nearest);
 }
 

@@ -1,20 +1,20 @@
-// A cut between cost and bytes at a price, and all minimum cuts of all prices at once.
+// A network whose cuts trade cost against bytes, and its minimum cut at a price.
 //
 //     source ── price.bytes * cost[n] ──► n ── price.cost * capacity ──► m
 //                                         n ── price.cost * demand[n] ──► sink
 //
-//   price      cost / bytes: what a byte is worth. Minimised is price.bytes * C + price.cost * B,
-//              integers, so that a cut is exact at every rational price
+//   price      cost / bytes: the cost of a byte. A minimum cut minimises price.bytes * C +
+//              price.cost * B; these are integers, so that it is exact at every rational price
 //   C          sum of cost over the nodes on the sink's side
 //   B          sum of the capacities cut, and of the demand of nodes on the source's side
-//   demand     bytes to the sink less bytes from the source; below 0 the node has an arc of
-//              -demand bytes from the source (B then counts from the sum of these)
+//   demand     bytes to the sink minus bytes from the source; if it is negative, the node has an
+//              arc of -demand bytes from the source (B then starts at the sum of these)
 //
 // As the price rises, the sink's side only grows: the minimum cuts are nested.
 //
-// Bounds: costs sum to less than 2^59, |demand| and finite capacities together too. Networks where
-// price.bytes * sum(cost) + price.cost * sum(bytes) stays below 2^60 are solved in 64 bits, others
-// in 128.
+// Bounds: costs sum to less than 2^59, and so do |demand| and finite capacities together. Networks
+// in which price.bytes * sum(cost) + price.cost * sum(bytes) is below 2^60 are solved in 64 bits,
+// all others in 128.
 #pragma once
 #include "flow/network.h"
 
@@ -27,12 +27,12 @@ struct Price {
 struct TradeNetwork {
   std::vector<int64_t> cost;    // by node, at least 0
   std::vector<int64_t> demand;  // by node
-  std::vector<Arc> arcs;        // capacities in bytes, or infinite; best from lower to higher nodes
+  std::vector<Arc> arcs;        // in bytes, or infinite; fastest from lower to higher nodes
 
   int32_t nodes() const { return static_cast<int32_t>(cost.size()); }
 };
 
-// Whether each node is on the sink's side of a minimum cut. The network must keep the bounds.
+// By node: whether it is on the sink's side of a minimum cut. The network must keep the bounds.
 // Errors (user): a price outside its range.
 Result<std::vector<uint8_t>> cut_at(const TradeNetwork& network, Price price, Nearest nearest);
 

@@ -3,7 +3,7 @@
 namespace cleave::flow {
 namespace {
 
-using Total = long double;  // exact below 2^63, and it doesn't wrap on a wrong answer
+using Total = long double;  // exact below 2^63, and it doesn't overflow on a wrong answer
 
 size_t place(int32_t i) { return static_cast<size_t>(i); }
 
@@ -56,8 +56,9 @@ Status verify_cut(const Network& net, const Flow& flow, const std::vector<uint8_
   return {};
 }
 
-// All nodes on the source's side are reached from it through arcs that take more, in either
-// direction; or all on the sink's side lead to it.
+// Nearest::source: the nodes on the source's side are those reached from it through arcs with a
+// residual capacity. Nearest::sink: the nodes on the sink's side are those from which it is
+// reached.
 Status verify_extreme(const Network& net, const Flow& flow, const std::vector<uint8_t>& side,
                       Nearest nearest) {
   const bool from_source = nearest == Nearest::source;

@@ -23,8 +23,8 @@ const Scale& scale_for(const Scale (&scales)[N], double x) {
   return scales[k];
 }
 
-// 1, 2 or 5 times a power of ten, at least x.
-double round_step(double x) {
+// The smallest 1, 2 or 5 times a power of ten that is at least x.
+double round_distance(double x) {
   const double power = std::pow(10, std::floor(std::log10(x)));
   for (const double m : {1.0, 2.0, 5.0})
     if (m * power >= x * (1 - 1e-9)) return m * power;
@@ -52,10 +52,10 @@ Axis::Axis(Unit unit, double low, double high, double from, double to)
     name_ = s.name;
   }
   const double range = std::max((high - low) / scale_, unit == Unit::count ? 1.0 : 1e-9);
-  step_ = round_step(range / 8);
-  if (unit == Unit::count) step_ = std::max(step_, 1.0);
-  low_ = std::floor(low / scale_ / step_ + 1e-9) * step_ * scale_;
-  high_ = std::ceil((low / scale_ + range) / step_ - 1e-9) * step_ * scale_;
+  tick_distance_ = round_distance(range / 8);
+  if (unit == Unit::count) tick_distance_ = std::max(tick_distance_, 1.0);
+  low_ = std::floor(low / scale_ / tick_distance_ + 1e-9) * tick_distance_ * scale_;
+  high_ = std::ceil((low / scale_ + range) / tick_distance_ - 1e-9) * tick_distance_ * scale_;
 }
 
 std::string Axis::title(std::string_view what) const {
@@ -64,8 +64,8 @@ std::string Axis::title(std::string_view what) const {
 
 void Axis::draw(Svg& svg, bool horizontal, double begin, double end) const {
   const double first = low_ / scale_;
-  for (int k = 0; first + k * step_ <= high_ / scale_ * (1 + 1e-9); ++k) {
-    const double number = first + k * step_, pixel = at(number * scale_);
+  for (int k = 0; first + k * tick_distance_ <= high_ / scale_ * (1 + 1e-9); ++k) {
+    const double number = first + k * tick_distance_, pixel = at(number * scale_);
     const std::string text = fmt::format("{:.6g}", number);
     if (horizontal) {
       svg.line({pixel, begin}, {pixel, end}, {"#e4e4e4", 1, ""});

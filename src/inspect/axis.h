@@ -1,4 +1,4 @@
-// The axes of a chart: numbers to pixels, and ticks at round numbers in a unit that fits.
+// The axes of a chart: numbers to pixels, and ticks at round numbers in a suitable unit.
 #pragma once
 #include <cstdint>
 
@@ -14,17 +14,17 @@ enum class Unit : uint8_t { bytes, ns, count };
 
 class Axis {
  public:
-  // `from` and `to` are pixels of `low` and `high`; high grows to the next tick.
+  // `from` and `to` are the pixels of `low` and `high`, which are moved outwards to the next ticks.
   Axis(Unit unit, double low, double high, double from, double to);
 
   double at(double x) const { return from_ + (x - low_) / (high_ - low_) * (to_ - from_); }
   double high() const { return high_; }
   std::string title(std::string_view what) const;  // "saved, MiB"
-  // Lines across the chart from `begin` to `end`, with the numbers before them.
+  // Draws grid lines across the chart from `begin` to `end`, with their numbers at `begin`.
   void draw(Svg& svg, bool horizontal, double begin, double end) const;
 
  private:
-  double low_, high_, from_, to_, scale_ = 1, step_ = 1;
+  double low_, high_, from_, to_, scale_ = 1, tick_distance_ = 1;
   std::string_view name_;
 };
 

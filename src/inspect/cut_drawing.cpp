@@ -16,12 +16,12 @@ struct Drawn {
   std::string name, kind;
   std::string_view fill = "#eef2f7";
   int layer = 0;
-  bool late = false;        // reads a tangent, directly or not
+  bool is_late = false;     // reads a tangent, directly or indirectly
   double x = 0, width = 0;  // its left edge
   std::vector<size_t> reads;
 };
 
-// The calls of a half, and the placeholders that they read where these are drawn.
+// The calls of a half and, if asked for, the placeholders that they read.
 class HalfDrawing {
  public:
   HalfDrawing(const Graph& g, bool with_placeholders) : g_(g) {
@@ -36,12 +36,12 @@ class HalfDrawing {
       for (const ValueId in : node.inputs)
         if (const auto at = item_of_.find(in); in.valid() && at != item_of_.end())
           items_.back().reads.push_back(at->second);
-      for (const ValueId in : node.inputs) items_.back().late |= is_late(in);
+      for (const ValueId in : node.inputs) items_.back().is_late |= reads_tangent(in);
     }
   }
 
-  // Layers from the inputs down; an input stands right above its first reader.
-  void lay_down() {
+  // Layers from the inputs down; an input is in the layer above its first reader.
+  void set_layers_from_inputs() {
     std::vector<int> first(items_.size(), 1 << 30);
     for (Drawn& d : items_) {
       for (const size_t r : d.reads) d.layer = std::max(d.layer, items_[r].layer + 1);
@@ -52,25 +52,26 @@ class HalfDrawing {
     count_layers();
   }
 
-  // Layers from the tangents up; what reads none of them, as a recomputed call, stands right below
-  // its first reader.
-  void lay_up() {
+  // Layers from the tangents up; a call that reads no tangent, such as a recomputed one, is in the
+  // layer below its first reader.
+  void set_layers_from_tangents() {
     std::vector<int> first(items_.size(), 1 << 30);  // the lowest reader
     for (Drawn& d : items_)
       for (const size_t r : d.reads)
-        if (items_[r].late) d.layer = std::max(d.layer, items_[r].layer + 1);
-    int most = 0;
+        if (items_[r].is_late) d.layer = std::max(d.layer, items_[r].layer + 1);
+    int last_layer = 0;
     for (size_t k = items_.size(); k-- > 0;) {
       Drawn& d = items_[k];
-      if (!d.late && first[k] < 1 << 30) d.layer = first[k] - 1;
+      if (!d.is_late && first[k] < 1 << 30) d.layer = first[k] - 1;
       for (const size_t r : d.reads) first[r] = std::min(first[r], d.layer);
-      most = std::max(most, d.layer);
+      last_layer = std::max(last_layer, d.layer);
     }
-    for (Drawn& d : items_) d.layer = most - d.layer;
+    for (Drawn& d : items_) d.layer = last_layer - d.layer;
     count_layers();
   }
 
-  // Boxes of a row beside each other, ordered by the middle of what they are joined to.
+  // Places the boxes of each row, ordered by the mean position of their neighbours in the graph.
+  // Returns the width of the widest row.
   double place(double left) {
     std::vector<std::vector<size_t>> joined(items_.size());
     for (size_t k = 0; k < items_.size(); ++k)
@@ -101,10 +102,10 @@ class HalfDrawing {
     d.width = std::max({Svg::text_width(d.name, 11), Svg::text_width(d.kind, 10), 40.0}) + 12;
     items_.push_back(std::move(d));
   }
-  bool is_late(ValueId v) const {
+  bool reads_tangent(ValueId v) const {
     if (!v.valid()) return false;
     const auto at = item_of_.find(v);
-    if (at != item_of_.end()) return items_[at->second].late;
+    if (at != item_of_.end()) return items_[at->second].is_late;
     const Placeholder* p = g_.placeholder_of(v);
     return p && p->role == Role::tangent;
   }
@@ -135,12 +136,12 @@ class HalfDrawing {
     std::stable_sort(row.begin(), row.end(),
                      [&](size_t a, size_t b) { return middle[a] < middle[b]; });
     spread(row, left, widest);
-    // Each box as near to its middle as the ones before it and the room after it allow.
-    double room = width_of(row), least = left;
+    // Each box is as near to that mean as the boxes before it and the room needed after it allow.
+    double room = width_of(row), min_x = left;
     for (const size_t k : row) {
       Drawn& d = items_[k];
-      d.x = std::clamp(middle[k] - d.width / 2, least, std::max(least, left + widest - room));
-      least = d.x + d.width + gap;
+      d.x = std::clamp(middle[k] - d.width / 2, min_x, std::max(min_x, left + widest - room));
+      min_x = d.x + d.width + gap;
       room -= d.width + gap;
     }
   }
@@ -190,8 +191,8 @@ void draw_legend(Svg& svg) {
 std::optional<std::string> cut_drawing(const std::string& title, const Partition& cut) {
   if (cut.forward.node_count() + cut.backward.node_count() > largest_drawing) return std::nullopt;
   HalfDrawing forward(cut.forward, true), backward(cut.backward, false);
-  forward.lay_down();
-  backward.lay_up();
+  forward.set_layers_from_inputs();
+  backward.set_layers_from_tangents();
   constexpr double between = 150;
   const double left = forward.place(margin);
   const double right_from = margin + left + between, right = backward.place(right_from);

@@ -1,8 +1,8 @@
-// cut.svg: the two halves as layered graphs beside each other, and what goes from one to the other.
+// cut.svg: the two halves as layered graphs side by side, and the saved values between them.
 //
-//      forward              backward        forward layers: the longest way from the inputs
-//       ┌───┐    saved       ┌───┐          backward layers: the longest way from the tangents, at
-//       │ a │═══════════════►│ a'│          the bottom
+//      forward              backward        forward layers: the longest path from the inputs
+//       ┌───┐    saved       ┌───┐          backward layers: the longest path from the tangents,
+//       │ a │═══════════════►│ a'│          which are at the bottom
 //       └─┬─┘                └─▲─┘
 //       ┌─▼─┐                ┌─┴─┐
 //       │ b │═══════════════►│ b'│
@@ -14,9 +14,9 @@
 
 namespace cleave {
 
-constexpr size_t largest_drawing = 200;  // calls of the two halves
+constexpr size_t largest_drawing = 200;  // calls of both halves together
 
-// Nothing where the halves have more calls than that.
+// nullopt if the halves have more calls than that.
 std::optional<std::string> cut_drawing(const std::string& title, const Partition& cut);
 
 }  // namespace cleave

@@ -32,7 +32,7 @@ Result<std::vector<TradeLine>> trade_lines(const Graph& given, const PytorchOpti
   std::vector<TradeLine> lines;
   Graph joint = given;
   simplify_joint(joint);
-  // Tags that mode pytorch takes may contradict each other in mode exact: its lines are missing.
+  // Tags that mode pytorch accepts may contradict each other in mode exact: its lines are left out.
   if (const Status exact = add_exact(joint, rates, lines);
       !exact.ok() && exact.failure().kind != ErrorKind::user)
     return exact.failure();
@@ -47,7 +47,7 @@ Result<std::vector<TradeLine>> trade_lines(const Graph& given, const PytorchOpti
     sweep.points.push_back(
         trade_of(as_pytorch, cut, rates, named ? fmt::format("{:g}", at.budget) : ""));
   }
-  // One label for budgets that give one cut.
+  // One label for all budgets that give the same cut.
   for (size_t k = 0; k < sweep.points.size(); ++k)
     for (size_t j = 0; j < k; ++j) {
       Trade &a = sweep.points[j], &b = sweep.points[k];
@@ -73,24 +73,24 @@ TradeLine chosen_trade(const Graph& joint, const Partition& cut, const MachineRa
           .large = true};
 }
 
-std::string path_drawing(const std::string& title, const std::vector<BoundValue>& path) {
-  constexpr double height = 46, step = 78, left = 30, top = 60;
+std::string path_drawing(const std::string& title, const std::vector<ConstrainedValue>& path) {
+  constexpr double height = 46, distance = 78, left = 30, top = 60;
   double width = Svg::text_width(title, 16);
-  for (const BoundValue& v : path)
-    width = std::max({width, Svg::text_width(v.name, 13) + 20, Svg::text_width(v.bound) + 20});
-  Svg svg(width + 2 * left, top + step * static_cast<double>(path.size()) + 50);
+  for (const ConstrainedValue& v : path)
+    width = std::max({width, Svg::text_width(v.name, 13) + 20, Svg::text_width(v.constraint) + 20});
+  Svg svg(width + 2 * left, top + distance * static_cast<double>(path.size()) + 50);
   svg.text({left, 30}, title, 16);
   const double middle = left + width / 2;
   for (size_t k = 0; k < path.size(); ++k) {
-    const double y = top + step * static_cast<double>(k);
+    const double y = top + distance * static_cast<double>(k);
     svg.rectangle({left, y, width, height}, "#ffe3e3", {"#c92a2a", 1, ""}, 4);
     svg.text({middle, y + 18}, "%" + path[k].name, 13, Anchor::middle);
-    svg.text({middle, y + 36}, path[k].bound, 12, Anchor::middle, "#555");
-    svg.line({middle, y + height}, {middle, y + step}, {"#c92a2a", 2, ""});
+    svg.text({middle, y + 36}, path[k].constraint, 12, Anchor::middle, "#555");
+    svg.line({middle, y + height}, {middle, y + distance}, {"#c92a2a", 2, ""});
     svg.text({middle + 8, y + height + 20}, k + 1 < path.size() ? "is read by" : "is needed by", 11,
              Anchor::start, "#777");
   }
-  svg.text({middle, top + step * static_cast<double>(path.size()) + 18}, "the backward", 13,
+  svg.text({middle, top + distance * static_cast<double>(path.size()) + 18}, "the backward", 13,
            Anchor::middle);
   return svg.finish();
 }

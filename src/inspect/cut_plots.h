@@ -1,4 +1,4 @@
-// The pictures of a cut, from the graph and the cut.
+// The data of the charts of a cut, and a drawing of a conflict between tags.
 #pragma once
 #include "cleave/memory_budget.h"
 #include "cut/pytorch_partition.h"
@@ -8,14 +8,15 @@
 
 namespace cleave {
 
-// All modes on one joint graph: the bound, the exact points, mode pytorch at 0, .05, ..., 1 (its
-// Pareto sweep; `options` but for the budget), mode default. Bytes are those of saved activations,
-// each storage once; time is that of what runs in both halves, at `rates`.
+// All modes on one joint graph: the lower bound, the exact points, mode pytorch at budgets 0, .05,
+// ..., 1 (with the other `options`), mode default. Bytes are those of saved activations, each
+// storage once; time is that of the calls that run in both halves, at `rates`.
 Result<std::vector<TradeLine>> trade_lines(const Graph& joint, const PytorchOptions& options,
                                            const MachineRates& rates);
 TradeLine chosen_trade(const Graph& joint, const Partition& cut, const MachineRates& rates);
 
-// Values that are each made from the one before, with what binds them; the backward needs the last.
-std::string path_drawing(const std::string& title, const std::vector<BoundValue>& path);
+// A conflict (CutGraph::conflict): values that are each made from the one before, and the
+// constraint on each; the backward needs the last.
+std::string path_drawing(const std::string& title, const std::vector<ConstrainedValue>& path);
 
 }  // namespace cleave

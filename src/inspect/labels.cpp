@@ -6,7 +6,7 @@
 namespace cleave {
 namespace {
 
-// The second half of a line: near its point lines to other labels may begin too.
+// The end of a line as small boxes. Its beginning is left out, where other labels' lines may start.
 std::vector<Box> pieces(Point from, Point to) {
   std::vector<Box> out;
   for (int k = 5; k <= 10; ++k) {
@@ -24,7 +24,7 @@ bool Labels::is_free(const Box& b) const {
       b.y + b.height > frame_.y + frame_.height)
     return false;
   const auto meets = [&](const Box& t) { return t.overlaps(b); };
-  return std::none_of(taken_.begin(), taken_.end(), meets) &&
+  return std::none_of(kept_free_.begin(), kept_free_.end(), meets) &&
          std::none_of(written_.begin(), written_.end(), meets);
 }
 

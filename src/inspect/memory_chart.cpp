@@ -18,14 +18,14 @@ int64_t sum_of(const MemoryStep& step) {
   return std::accumulate(step.begin(), step.end(), int64_t{0});
 }
 
-// No more columns than can be seen: of neighbours of one half the one with the most bytes.
+// At most about 1500 columns: of neighbouring steps of one half the one with the most bytes.
 struct Columns {
   std::vector<MemoryStep> steps;
   size_t forward = 0;
 };
 Columns columns_of(const MemoryProfile& p) {
-  constexpr size_t most = 1500;
-  const size_t each = (p.steps.size() + most - 1) / most;
+  constexpr size_t max_columns = 1500;
+  const size_t each = (p.steps.size() + max_columns - 1) / max_columns;
   Columns out;
   for (size_t k = 0; k < p.steps.size();) {
     const size_t end = std::min(k + each, k < p.forward_steps ? p.forward_steps : p.steps.size());
@@ -47,10 +47,11 @@ std::string memory_chart(const std::string& title, const MemoryProfile& profile,
   size_t peak = 0;
   for (size_t k = 1; k < steps.size(); ++k)
     if (sum_of(steps[k]) > sum_of(steps[peak])) peak = k;
-  const int64_t most = std::max({sum_of(steps[peak]), profile.planned_peak, budget.value_or(0)});
+  const int64_t top_bytes =
+      std::max({sum_of(steps[peak]), profile.planned_peak, budget.value_or(0)});
   Svg svg(width, height);
   const auto count = static_cast<double>(steps.size());
-  const Axis y(Unit::bytes, 0, static_cast<double>(std::max<int64_t>(most, 1)) * 1.08,
+  const Axis y(Unit::bytes, 0, static_cast<double>(std::max<int64_t>(top_bytes, 1)) * 1.08,
                height - bottom, top);
   const auto x = [&](size_t k) { return left + frame.width * static_cast<double>(k) / count; };
   svg.text({left, 28}, title, 16);

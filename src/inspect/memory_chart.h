@@ -1,5 +1,5 @@
-// memory.svg: bytes over the steps of both halves, stacked by what they are; the budget as a line,
-// the peak marked.
+// memory.svg: bytes over the steps of both halves, stacked by kind; the budget as a line, the peak
+// marked.
 #pragma once
 #include <optional>
 #include <string>

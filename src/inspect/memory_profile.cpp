@@ -18,7 +18,7 @@ Result<LoweredProgram> planned(const Graph& half, ProgramPlanner& planner,
 
 size_t index(Kept k) { return static_cast<size_t>(k); }
 
-// Adds what the arena holds; `kind` by storage.
+// Appends the program's steps: `held` and what is alive in the arena; `kind` by storage.
 void add_steps(const LoweredProgram& p, const std::vector<Kept>& kind, const MemoryStep& held,
                std::vector<MemoryStep>& out) {
   const size_t begin = out.size();
@@ -48,7 +48,7 @@ Result<MemoryProfile> memory_profile(const Graph& joint, const Partition& cut,
   MemoryProfile out;
   CLEAVE_TRY(const ForwardBackwardPeak peak, forward_backward_peak(joint, cut, planner));
   out.planned_peak = peak.peak();
-  // Saved placeholders stay where they are.
+  // Saved placeholders aren't returned by the forward: the caller holds them anyway.
   Graph forward = cut.forward;
   std::vector<Return> returns;
   std::vector<Kept> of_returns;

@@ -1,11 +1,11 @@
-// What lies in memory at each step of the two halves, by what it is.
+// The bytes in memory at each step of the two halves, by kind.
 //
 //   forward    placeholders but tangents | results | saved values | other values | workspace
 //   between    placeholders | results | saved values
 //   backward   placeholders | results | saved values | gradients | other values | workspace
 //
-// The sum is what is alive; gaps of the arena come on top (ForwardBackwardPeak has them in its
-// peak).
+// The sum is what is alive; gaps in the arena come on top (the peak of ForwardBackwardPeak includes
+// them).
 #pragma once
 #include <array>
 #include <string_view>
@@ -25,9 +25,9 @@ using MemoryStep = std::array<int64_t, kept_kinds>;  // bytes by Kept
 
 struct MemoryProfile {
   std::vector<MemoryStep> steps;
-  size_t forward_steps = 0;  // the first of them
-  int64_t planned_peak = 0;  // of the arenas, gaps included
-  // The most alive at a step of each half, as the plan counts it.
+  size_t forward_steps = 0;  // how many of `steps`, from the first, are the forward's
+  int64_t planned_peak = 0;  // of both halves, gaps included
+  // The most that is alive at a step of each half, as the plan counts it.
   int64_t forward_alive = 0, backward_alive = 0;
 };
 

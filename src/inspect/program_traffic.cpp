@@ -16,8 +16,8 @@ std::vector<std::string> saved_in(const Graph& g) {
   std::vector<std::string> out;
   for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) {
     const Node& node = g.node(n);
-    const auto hangs_on_tangents = [&](ValueId v) { return v.valid() && backward[v.v]; };
-    if (!std::ranges::any_of(node.inputs, hangs_on_tangents)) continue;
+    const auto depends_on_tangents = [&](ValueId v) { return v.valid() && backward[v.v]; };
+    if (!std::ranges::any_of(node.inputs, depends_on_tangents)) continue;
     for (uint32_t k = 0; k < node.output_count; ++k) backward[node.out(k).v] = true;
     for (const ValueId v : node.inputs) {
       if (!v.valid() || backward[v.v] || listed[v.v]) continue;
@@ -39,7 +39,7 @@ Result<ProgramTraffic> program_traffic(const Graph& g, const OpRegistry& ops,
       values[g.name(p.value)] = g.env().hint_of(Dim::symbol(g.name(p.value)));
   CLEAVE_TRY(Graph graph, specialize(g, values));
   CLEAVE_CHECK(run_stages(Stage::verify, Stage::fuse, graph, ops, options));
-  // What kernels move hangs on no target, only their workspaces do.
+  // The bytes that kernels move don't depend on the target, only their workspaces do.
   runtime::LibraryCache products(Target{});
   CLEAVE_TRY(const PlannedProgram program, measure_program(graph, products));
   return ProgramTraffic{traffic_of(program.lowered), saved_in(graph)};

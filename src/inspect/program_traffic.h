@@ -1,5 +1,5 @@
-// What the program moves that a graph becomes: its kernels, and what the backward reads of the
-// forward.
+// The memory traffic of a graph's program: what each kernel reads and writes, and which values of
+// the forward the backward reads.
 #pragma once
 #include "compile/executable.h"
 #include "ir/op_def.h"
@@ -9,13 +9,13 @@ namespace cleave {
 
 struct ProgramTraffic {
   std::vector<KernelTraffic> kernels;  // in the program's order
-  // Of a joint graph: values in memory, placeholders among them, that hang on no tangent and that a
-  // call reads which does.
+  // Of a joint graph: values in memory, including placeholders, that don't depend on a tangent and
+  // are read by a call that does.
   std::vector<std::string> saved;
 };
 
-// Of the graph from Stage::verify on, with these options; symbolic sizes at their hints. Errors:
-// those of the stages and of lowering.
+// Runs the stages from Stage::verify on the graph, with these options and symbolic sizes at their
+// hints. Errors: those of the stages and of lowering.
 Result<ProgramTraffic> program_traffic(const Graph& graph, const OpRegistry& ops,
                                        const CompileOptions& options = {});
 

@@ -31,20 +31,20 @@ class Svg {
 
   void line(Point a, Point b, const Stroke& stroke);
   void path(std::span<const Point> points, const Stroke& stroke);
-  // From a to b, leaving and arriving along the given direction.
+  // From a to b, starting and ending in the given direction.
   void curve(Point a, Point b, bool horizontal, const Stroke& stroke);
   void area(std::span<const Point> points, std::string_view fill);
   void rectangle(const Box& box, std::string_view fill, const Stroke& stroke, double corner = 0);
   void dot(Point at, double radius, std::string_view fill, const Stroke& stroke);
-  // The baseline's point.
+  // `at` is on the baseline; `anchor` says which point of the text it is.
   void text(Point at, std::string_view text, double size = text_size, Anchor anchor = Anchor::start,
             std::string_view colour = "#222");
-  // Upwards, its middle at the point.
+  // Rotated to read upwards, with its middle at the point.
   void upright_text(Point at, std::string_view text, double size = text_size);
   std::string finish() const;
 
   static constexpr double text_size = 12;
-  // From above: no letter of the usual fonts is wider on the average.
+  // An upper bound: no usual font has wider letters on average.
   static double text_width(std::string_view text, double size = text_size);
 
  private:

@@ -11,7 +11,7 @@ namespace {
 constexpr double width = 860, height = 520, left = 80, right = 30, top = 76, bottom = 56;
 constexpr Box frame{left, top, width - left - right, height - top - bottom};
 
-// In one row above the frame.
+// One row above the frame.
 void draw_legend(Svg& svg, const std::vector<TradeLine>& lines) {
   double x = left;
   for (const TradeLine& l : lines) {

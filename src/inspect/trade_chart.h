@@ -1,4 +1,4 @@
-// frontier.svg: what the modes pay in time for fewer saved bytes.
+// frontier.svg: recomputation time against saved bytes in all modes.
 //
 //   recomputed ^ o                      lines: exact points; mode pytorch over its budgets
 //              |  `o..  x               dots: mode default, the chosen cut
@@ -25,7 +25,7 @@ struct TradeLine {
   bool large = false;  // the dots
 };
 
-// The later lines lie above the earlier ones.
+// Later lines are drawn over earlier ones.
 std::string trade_chart(const std::string& title, const std::vector<TradeLine>& lines);
 
 }  // namespace cleave

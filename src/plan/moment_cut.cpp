@@ -78,7 +78,7 @@ std::optional<MomentCut> Moment::solve(int64_t time_price, int64_t bytes_price,
   for (const TaskId u : read_) trees.add_excess(runs(index_[u]) + 1, -terminal);
   trees.sweep();
   const bool is_solved = trees.solve(work);
-  work -= trees.looks();
+  work -= trees.scanned_arcs();
   if (!is_solved) return std::nullopt;
   MomentCut cut;
   for (uint32_t i = 0; i < wanted_.size(); ++i) {

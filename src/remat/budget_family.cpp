@@ -12,14 +12,15 @@
 namespace cleave {
 namespace {
 
-constexpr int budget_levels = 14;  // limits between the least peak of an order and the largest step
+// Limits, evenly spaced between the lowest peak of an order and the largest need of a single task.
+constexpr int budget_levels = 14;
 
-// A level is searched again and again, from what was found, as long as that gains a hundredth.
+// A level is searched repeatedly, each time from the last result, while that gains 1% or more.
 constexpr int max_searches = 8;
-constexpr int64_t longer = 8;  // where nothing is within the limit yet
+constexpr int64_t unmet_moves_factor = 8;  // more moves while no sequence is within the limit
 int64_t moves_of(size_t tasks) { return 4000 + 12 * static_cast<int64_t>(tasks); }
 
-// Of two whose peaks are known.
+// The peaks of both must be known.
 bool is_better(const FamilyMember& a, const FamilyMember& b) {
   return std::pair(a.recompute_ns, *a.peak) < std::pair(b.recompute_ns, *b.peak);
 }
@@ -42,11 +43,11 @@ Status BudgetFamily::build() {
   add({tasks_->given()});
   const plan::Order order = plan::min_peak_order(tasks_->tasks(), tasks_->given());
   add({tasks_->together(order.steps)});
-  start_ = members_.back().modelled_peak <= members_.front().modelled_peak
-               ? members_.back().sequence
-               : tasks_->given();
-  last_ = start_;
-  CLEAVE_TRY(const plan::Simulated run, plan::simulate(tasks_->tasks(), start_));
+  first_sequence_ = members_.back().modelled_peak <= members_.front().modelled_peak
+                        ? members_.back().sequence
+                        : tasks_->given();
+  last_sequence_ = first_sequence_;
+  CLEAVE_TRY(const plan::Simulated run, plan::simulate(tasks_->tasks(), first_sequence_));
   top_ = run.peak;
   bottom_ = plan::largest_step(tasks_->tasks());
   return {};
@@ -62,7 +63,7 @@ Status BudgetFamily::find_candidates() {
   return {};
 }
 
-// Keeps the valid ones that aren't there yet, the cheapest as the level's main one.
+// Adds the valid sequences that aren't members yet; the cheapest is its level's main member.
 void BudgetFamily::add(std::vector<std::vector<plan::TaskId>> sequences) {
   std::vector<FamilyMember> found;
   for (const auto& sequence : sequences) {
@@ -85,7 +86,8 @@ void BudgetFamily::add(std::vector<std::vector<plan::TaskId>> sequences) {
   }
 }
 
-// What a found sequence recomputes at least, as a program.
+// The recomputation time of a found sequence, in its order or with the values of each node
+// together, whichever is less.
 int64_t BudgetFamily::cost_of(const plan::FoundSequence& found) const {
   return std::min(tasks_->recompute_ns(tasks_->needed(found.steps)),
                   tasks_->recompute_ns(tasks_->needed(tasks_->together(found.steps))));
@@ -95,17 +97,17 @@ plan::FoundSequence BudgetFamily::search(int64_t limit) const {
   const plan::TaskGraph& graph = tasks_->tasks();
   plan::FoundSequence best;
   int64_t least = 0;
-  for (int again = 0; again < max_searches; ++again) {
+  for (int attempt = 0; attempt < max_searches; ++attempt) {
     plan::RecomputeOptions options{
-        .seed = static_cast<uint64_t>(budget_level_ + budget_levels * again),
+        .seed = static_cast<uint64_t>(budget_level_ + budget_levels * attempt),
         .moves = moves_of(graph.size())};
-    if (again > 0 && !best.met) options.moves *= longer;
-    options.seeds = {again == 0 ? &last_ : &best.steps, 1};
-    plan::FoundSequence found = plan::find_recompute(graph, {&start_, 1}, limit, options);
+    if (attempt > 0 && !best.met) options.moves *= unmet_moves_factor;
+    options.seeds = {attempt == 0 ? &last_sequence_ : &best.steps, 1};
+    plan::FoundSequence found = plan::find_recompute(graph, {&first_sequence_, 1}, limit, options);
     const int64_t cost = cost_of(found);
-    const bool gains = again == 0 || (found.met != best.met ? found.met
-                                      : found.met           ? cost < least / 100 * 99
-                                                            : found.peak < best.peak);
+    const bool gains = attempt == 0 || (found.met != best.met ? found.met
+                                        : found.met           ? cost < least / 100 * 99
+                                                              : found.peak < best.peak);
     if (!gains) break;
     best = std::move(found);
     least = cost;
@@ -118,7 +120,7 @@ bool BudgetFamily::add_level() {
   ++budget_level_;
   plan::FoundSequence best = search(top_ - (top_ - bottom_) * budget_level_ / budget_levels);
   add({best.steps, tasks_->together(best.steps)});
-  last_ = std::move(best.steps);
+  last_sequence_ = std::move(best.steps);
   is_complete_ = !best.met;
   return true;
 }
@@ -197,7 +199,8 @@ Result<std::optional<size_t>> BudgetFamily::cheapest_sequence(int64_t room) {
   return best;
 }
 
-// One that recomputes less than `below_ns`; they lie in the order of their times.
+// The cheapest whole program that recomputes less than `below_ns`. Whole programs are stored in the
+// order of their times.
 Result<std::optional<size_t>> BudgetFamily::cheapest_candidate(int64_t room, int64_t below_ns) {
   std::optional<size_t> best;
   if (below_ns == 0) return best;

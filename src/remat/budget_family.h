@@ -1,20 +1,19 @@
 // Programs that compute the same with less memory and more time: a family that doesn't depend on
-// the budget asked for, from which the cheapest that fits is taken.
+// the requested budget; the cheapest member that fits is chosen.
 //
-//   time  ^  o              o   members: the graph's own order, the order of the least peak, and
-//         |    o                for each of several limits below that a sequence which runs nodes
-//         |       o             again, searched from the one before and from the cut at the peak;
-//         |           o   o     and the programs of whole_candidates.h
-//         +--------------►      each is lowered to its exact peak; so a larger budget never gives
-//           peak                a dearer program, and a smaller one never a larger peak
+//   time  ^  o              o   members: the graph's own order; the order with the lowest peak; for
+//         |    o                each of several limits below that a sequence that runs nodes again,
+//         |       o             searched from the sequence of the limit above and from the cut at
+//         |           o   o     the peak; and the programs of whole_candidates.h
+//         +--------------►      peaks are exact, from lowering a member: so a larger budget never
+//           peak                gives a slower program, and a smaller one never a larger peak
 //
-// A budget is met wherever a point of the exact frontier meets it, and never at more than that
-// costs.
+// Wherever a point of the exact frontier meets a budget, a member meets it at no higher cost.
 //
-// Levels are searched down only as far as a budget asks, and one more. What is then chosen doesn't
-// depend on how far they were searched before: level k is searched from level k - 1 alone, and a
-// member that is cheaper than the main one of a level two or more above is left out, since a larger
-// budget wouldn't have seen it.
+// Levels are searched only down to the first that meets the budget, and one more. The choice
+// doesn't depend on how many levels were searched before: level k is searched from level k - 1
+// alone, and a member that is cheaper than the main member two or more levels above is left out,
+// since with a larger budget its level would not have been searched.
 //
 // All members give the same bits: the same nodes run on the same values. Random nodes keep their
 // streams.
@@ -28,41 +27,41 @@ namespace cleave {
 
 struct FamilyMember {
   std::vector<plan::TaskId> sequence;
-  std::optional<size_t> candidate;  // of the whole programs; then there is no sequence
+  std::optional<size_t> candidate;  // index of a whole program; then there is no sequence
   int64_t recompute_ns = 0;
-  int64_t modelled_peak = 0;    // of the tasks; without what lowering adds
-  std::optional<int64_t> peak;  // exact, once it was planned
-  int64_t min_peak = 0;         // a lower bound, once it was lowered
+  int64_t modelled_peak = 0;    // of the tasks, without what lowering adds
+  std::optional<int64_t> peak;  // exact, once planned
+  int64_t min_peak = 0;         // a lower bound of the peak, once lowered
   int budget_level = 0;         // 0: recomputes nothing
   bool is_main = false;         // the cheapest of its level
 };
 
 class BudgetFamily {
  public:
-  // A static, decomposed graph that isn't fused yet; `forward_results` as in CompileOptions.
+  // `graph` is static, decomposed and not yet fused; `forward_results` as in CompileOptions.
   // Errors: those of lowering.
   static Result<BudgetFamily> make(const Graph& graph, std::shared_ptr<ProgramPlanner> planner,
                                    size_t forward_results = 0);
 
-  // Those found so far, level by level; whole programs, which are found where something has to run
-  // again, are of level 0.
+  // The members found so far. Sequences come in the order of their levels; whole programs, added
+  // when a budget first asks for recomputation, have level 0.
   const std::vector<FamilyMember>& members() const { return members_; }
-  // Finds all the others.
+  // Finds all other members.
   Status complete();
   // The member's program, fused, and its exact peak.
   Result<Graph> program(size_t member) const;
   Result<int64_t> peak(size_t member);
-  // The peak where it may be within `room`, else a lower bound of it above `room`.
+  // The exact peak if it may be within `room`, else a lower bound of the peak, above `room`.
   Result<int64_t> peak_within(size_t member, int64_t room);
-  // Of the cheapest, which recomputes nothing.
+  // The smallest peak of the sequences that recompute nothing.
   Result<int64_t> whole_peak();
-  // No order and recomputation of these calls, as the members fuse them, has a smaller peak; and
-  // what is alive there. Lowers each whole program.
+  // No order and recomputation of these calls, fused as in the members, has a smaller peak; and the
+  // name of the call that needs it. Lowers each whole program.
   Result<StepTasks::Bound> lower_bound();
 
   // The cheapest member whose exact peak is within the budget, ties to sequences, then to the
-  // smaller peak. Error (user): none is; names the least peak found, the lower bound and what binds
-  // it.
+  // smaller peak. Error (user): none is; names the smallest peak found, the lower bound and the
+  // call that needs it.
   Result<size_t> choose(const MemoryBudget& budget);
 
  private:
@@ -71,7 +70,7 @@ class BudgetFamily {
         forward_results_(forward_results) {}
   Status build();
   Status find_candidates();
-  bool add_level();  // false: there is none left
+  bool add_level();  // false: all levels are searched
   plan::FoundSequence search(int64_t limit) const;
   void add(std::vector<std::vector<plan::TaskId>> sequences);
   int64_t cost_of(const plan::FoundSequence& found) const;
@@ -81,11 +80,12 @@ class BudgetFamily {
   std::unique_ptr<Graph> graph_;  // fused
   Graph unfused_;
   std::shared_ptr<ProgramPlanner> planner_;
-  std::optional<std::vector<WholeCandidate>> candidates_;  // none: not looked for yet
+  std::optional<std::vector<WholeCandidate>> candidates_;  // nullopt: not searched yet
   std::unique_ptr<StepProgram> steps_;
   std::unique_ptr<StepTasks> tasks_;
   std::vector<FamilyMember> members_;
-  std::vector<plan::TaskId> start_, last_;  // of the levels: their order, and the level above
+  std::vector<plan::TaskId> first_sequence_,
+      last_sequence_;  // of the levels: their order, and the level above
   size_t forward_results_;
   int64_t top_ = 0, bottom_ = 0;  // modelled peaks between which the levels lie
   int budget_level_ = 0;          // the last one searched

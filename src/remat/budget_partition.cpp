@@ -7,7 +7,8 @@
 namespace cleave {
 namespace {
 
-// What is in memory between the halves of a point, up to the rounding of its values.
+// What is in memory between the halves of one point, derived from another point's; exact up to the
+// rounding of the saved values.
 int64_t min_between(const ForwardBackwardPeak& one, int64_t saved_there, int64_t saved_here) {
   return one.between - saved_there + saved_here;
 }
@@ -24,11 +25,11 @@ Result<ForwardBackwardPeak> CutPeaks::at(size_t point) {
 
 Result<int64_t> CutPeaks::within(size_t point, int64_t room) {
   if (peaks_[point]) return peaks_[point]->peak();
-  if (least_[point] > room) return least_[point];
+  if (min_peaks_[point] > room) return min_peaks_[point];
   CLEAVE_TRY(const Partition cut, exact_.partition_at(point));
   CLEAVE_TRY(const ForwardBackwardPeak found,
              forward_backward_peak(exact_.graph().joint().graph(), cut, planner_, room));
-  least_[point] = found.peak();
+  min_peaks_[point] = found.peak();
   if (found.peak() <= room) peaks_[point] = found;
   return found.peak();
 }
@@ -40,8 +41,8 @@ Result<BudgetPartition> cut_within(const ExactCut& exact, const MemoryBudget& bu
   CutPeaks peaks(exact, planner);
   CLEAVE_TRY(const ForwardBackwardPeak whole, peaks.at(0));
   const int64_t room = budget.given() ? budget.bytes(whole.peak()) : whole.peak();
-  // Saved values counted in bytes, not rounded up: a bound from below for every point. Where the
-  // first point rounds much, its own rounding is taken off again.
+  // A lower bound for every point: saved values are counted without rounding up, and the most that
+  // rounding can have added at the first point is subtracted.
   CLEAVE_TRY(const Partition first, exact.partition_at(0));
   const int64_t rounding = 64 * static_cast<int64_t>(first.saved.size());
   const auto bound_of = [&](int64_t saved) {

@@ -13,39 +13,39 @@
 namespace cleave {
 namespace {
 
-constexpr int rounds = 6;        // the peak may move
+constexpr int rounds = 6;        // each looks at the call where the peak is then
 constexpr size_t max_calls = 6;  // that run again for one value
 constexpr int64_t never = std::numeric_limits<int64_t>::max();
 
-// A value that takes memory, and the calls that read it, also through views.
-struct Life {
+// A value that takes memory: which calls, by position, make it and read it, also through views.
+struct Lifetime {
   int64_t bytes = 0;
-  int64_t made = -1;                   // by this call; -1: a placeholder, there all the time
-  std::vector<int64_t> uses;           // in ascending order; never: a result
-  bool is_needed = false;              // something that runs again reads it
-  bool is_gone = false;                // is made again itself
-  int64_t gap_begin = 0, gap_end = 0;  // the calls between which it is gone
+  int64_t made = -1;                   // by this call; -1: a placeholder, always alive
+  std::vector<int64_t> uses;           // in ascending order; `never`: it is returned
+  bool is_needed = false;              // a call that runs again reads it
+  bool is_gone = false;                // it is freed and computed again
+  int64_t gap_begin = 0, gap_end = 0;  // the calls between which it isn't in memory
   int64_t last() const { return uses.empty() ? made : uses.back(); }
 };
 
 struct RematCandidate {
   ValueId value;
-  std::vector<NodeId> calls;     // operands first
-  int64_t before = 0, from = 0;  // the call in front of which they stand; gone after `from`
+  std::vector<NodeId> calls;     // that run again, operands first
+  int64_t before = 0, from = 0;  // the value is freed after call `from`, computed before `before`
   int64_t bytes = 0, ns = 0;
-  std::vector<ValueId> reads;  // that have to be there
+  std::vector<ValueId> reads;  // values that must be in memory then
 };
 
-class Keeper {
+class CheapRematerializer {
  public:
-  Keeper(Graph& g, const MachineRates& rates, const CheapRematLimits& limits)
+  CheapRematerializer(Graph& g, const MachineRates& rates, const CheapRematLimits& limits)
       : g_(g), rates_(rates), limits_(limits), order_(g.order()), at_(g.node_capacity(), -1),
-        lives_(g.value_capacity()) {
+        lifetimes_(g.value_capacity()) {
     for (size_t i = 0; i < order_.size(); ++i) at_[order_[i].v] = static_cast<int64_t>(i);
     for (const NodeId n : order_) add(n);
     for (const Return& r : g.returns()) {
       if (!r.value.valid()) continue;
-      lives_[root(r.value).v].uses.push_back(never);
+      lifetimes_[root(r.value).v].uses.push_back(never);
       if (r.kind == ReturnKind::update) updates_.insert(root(r.value).v);
     }
   }
@@ -66,9 +66,9 @@ class Keeper {
       });
       const size_t before = chosen.size();
       for (RematCandidate& a : found) {
-        if (static_cast<double>(out.again_ns + a.ns) > max_ns || !is_possible(a)) continue;
-        out.again_ns += a.ns;
-        take(a);
+        if (static_cast<double>(out.recompute_ns + a.ns) > max_ns || !is_possible(a)) continue;
+        out.recompute_ns += a.ns;
+        apply(a);
         chosen.push_back(std::move(a));
       }
       now = peak();
@@ -96,19 +96,19 @@ class Keeper {
     if (has(node.op->traits, Trait::view)) return;
     for (const ValueId in : node.inputs) {
       if (!in.valid()) continue;
-      std::vector<int64_t>& uses = lives_[root(in).v].uses;
+      std::vector<int64_t>& uses = lifetimes_[root(in).v].uses;
       if (uses.empty() || uses.back() != at_[n.v]) uses.push_back(at_[n.v]);
     }
     for (uint32_t k = 0; k < node.output_count; ++k) {
-      Life& life = lives_[node.out(k).v];
-      life.made = at_[n.v];
-      life.bytes = hint_bytes_of(g_, node.out(k));
+      Lifetime& lifetime = lifetimes_[node.out(k).v];
+      lifetime.made = at_[n.v];
+      lifetime.bytes = hint_bytes_of(g_, node.out(k));
     }
   }
 
   bool is_update(ValueId v) const { return updates_.contains(v.v); }
 
-  // By sweeping over the calls. An update lies over its placeholder.
+  // A sweep over the calls. An update takes no memory: it is written over its placeholder.
   Moment peak() {
     std::vector<int64_t> change(order_.size() + 2, 0);
     const auto alive = [&](int64_t from, int64_t to, int64_t bytes) {
@@ -116,14 +116,14 @@ class Keeper {
       change[static_cast<size_t>(from)] += bytes;
       change[static_cast<size_t>(std::min(to, end) + 1)] -= bytes;
     };
-    for (uint32_t v = 0; v < lives_.size(); ++v) {
-      const Life& life = lives_[v];
-      if (life.made < 0 || life.bytes == 0 || is_update(ValueId{v})) continue;
-      if (life.is_gone) {
-        alive(life.made, life.gap_begin, life.bytes);
-        alive(life.gap_end, life.last(), life.bytes);
+    for (uint32_t v = 0; v < lifetimes_.size(); ++v) {
+      const Lifetime& lifetime = lifetimes_[v];
+      if (lifetime.made < 0 || lifetime.bytes == 0 || is_update(ValueId{v})) continue;
+      if (lifetime.is_gone) {
+        alive(lifetime.made, lifetime.gap_begin, lifetime.bytes);
+        alive(lifetime.gap_end, lifetime.last(), lifetime.bytes);
       } else {
-        alive(life.made, life.last(), life.bytes);
+        alive(lifetime.made, lifetime.last(), lifetime.bytes);
       }
     }
     Moment most, now;
@@ -134,18 +134,19 @@ class Keeper {
     return most;
   }
 
-  // Values that nothing reads for long around this call.
+  // Values that are alive at call `at` and that no call reads for `far_calls` calls around it.
   std::vector<RematCandidate> candidates(int64_t at) const {
     std::vector<RematCandidate> out;
-    for (uint32_t v = 0; v < lives_.size(); ++v) {
-      const Life& life = lives_[v];
-      if (life.made < 0 || life.made >= at || life.bytes < limits_.min_bytes || life.bytes == 0 ||
-          life.is_needed || life.is_gone || life.last() == never || is_update(ValueId{v}))
+    for (uint32_t v = 0; v < lifetimes_.size(); ++v) {
+      const Lifetime& lifetime = lifetimes_[v];
+      if (lifetime.made < 0 || lifetime.made >= at || lifetime.bytes < limits_.min_bytes ||
+          lifetime.bytes == 0 || lifetime.is_needed || lifetime.is_gone ||
+          lifetime.last() == never || is_update(ValueId{v}))
         continue;
-      const auto next = std::ranges::upper_bound(life.uses, at - 1);
-      if (next == life.uses.end() || *next == at) continue;
-      RematCandidate a{.value = ValueId{v}, .before = *next, .bytes = life.bytes};
-      a.from = next == life.uses.begin() ? life.made : *(next - 1);
+      const auto next = std::ranges::upper_bound(lifetime.uses, at - 1);
+      if (next == lifetime.uses.end() || *next == at) continue;
+      RematCandidate a{.value = ValueId{v}, .before = *next, .bytes = lifetime.bytes};
+      a.from = next == lifetime.uses.begin() ? lifetime.made : *(next - 1);
       if (a.before - a.from < limits_.far_calls) continue;
       if (find_calls(a, g_.value(a.value).def)) out.push_back(std::move(a));
     }
@@ -159,24 +160,26 @@ class Keeper {
            !runs_once(traits) && !has(traits, Trait::compute_intensive) && !asks_save(node);
   }
 
-  // There when the calls run again.
-  bool is_there(ValueId v, const RematCandidate& a) const {
-    const Life& life = lives_[v.v];
-    return life.made < 0 ? !g_.value(v).def.valid() : !life.is_gone && life.last() >= a.before;
+  // Whether v is in memory when the calls run again.
+  bool is_available(ValueId v, const RematCandidate& a) const {
+    const Lifetime& lifetime = lifetimes_[v.v];
+    return lifetime.made < 0 ? !g_.value(v).def.valid()
+                             : !lifetime.is_gone && lifetime.last() >= a.before;
   }
   bool is_possible(const RematCandidate& a) const {
-    return !lives_[a.value.v].is_needed && !lives_[a.value.v].is_gone &&
-           std::ranges::all_of(a.reads, [&](ValueId v) { return is_there(v, a); });
+    return !lifetimes_[a.value.v].is_needed && !lifetimes_[a.value.v].is_gone &&
+           std::ranges::all_of(a.reads, [&](ValueId v) { return is_available(v, a); });
   }
 
-  // The call, `others` that read it, and those of its operands that are gone by then.
+  // Adds call n and those before it that make operands which aren't in memory by then. `others`:
+  // how many calls that need n are still to be added.
   bool find_calls(RematCandidate& a, NodeId n, size_t others = 0) const {
     if (std::ranges::find(a.calls, n) != a.calls.end()) return true;
     if (!n.valid() || a.calls.size() + others >= max_calls || !may_repeat(n)) return false;
     for (const ValueId in : g_.node(n).inputs) {
       if (!in.valid()) continue;
       const ValueId base = root(in);
-      if (is_there(base, a))
+      if (is_available(base, a))
         a.reads.push_back(base);
       else if (!find_calls(a, g_.value(base).def, others + 1))
         return false;
@@ -186,54 +189,54 @@ class Keeper {
     return true;
   }
 
-  void take(const RematCandidate& a) {
-    Life& life = lives_[a.value.v];
-    life.is_gone = true;
-    life.gap_begin = a.from;
-    life.gap_end = a.before;
-    for (const ValueId v : a.reads) lives_[v.v].is_needed = true;
+  void apply(const RematCandidate& a) {
+    Lifetime& lifetime = lifetimes_[a.value.v];
+    lifetime.is_gone = true;
+    lifetime.gap_begin = a.from;
+    lifetime.gap_end = a.before;
+    for (const ValueId v : a.reads) lifetimes_[v.v].is_needed = true;
   }
 
-  // Copies of the calls, and of the views that late readers have of the value.
+  // Copies the calls, and the views through which readers after the gap read the value.
   Status write(const RematCandidate& a) {
-    std::unordered_map<uint32_t, ValueId> again;
+    std::unordered_map<uint32_t, ValueId> copies;
     const NodeId before = order_[static_cast<size_t>(a.before)];
-    for (const NodeId n : a.calls) CLEAVE_CHECK(copy(n, before, again));
-    for (const int64_t use : lives_[a.value.v].uses) {
+    for (const NodeId n : a.calls) CLEAVE_CHECK(copy(n, before, copies));
+    for (const int64_t use : lifetimes_[a.value.v].uses) {
       if (use < a.before || use == never) continue;
       const NodeId reader = order_[static_cast<size_t>(use)];
       for (uint32_t k = 0; k < g_.node(reader).inputs.size(); ++k) {
         const ValueId in = g_.node(reader).inputs[k];
         if (!in.valid() || root(in) != a.value) continue;
-        CLEAVE_CHECK(copy_views(in, before, again));
-        g_.set_input(reader, k, again.at(in.v));
+        CLEAVE_CHECK(copy_views(in, before, copies));
+        g_.set_input(reader, k, copies.at(in.v));
       }
     }
     return {};
   }
 
-  // `v` and the views between it and something that is there again.
-  Status copy_views(ValueId v, NodeId before, std::unordered_map<uint32_t, ValueId>& again) {
+  // Copies `v` and the views between it and a value that has a copy.
+  Status copy_views(ValueId v, NodeId before, std::unordered_map<uint32_t, ValueId>& copies) {
     std::vector<NodeId> views;
-    for (ValueId at = v; !again.contains(at.v); at = g_.node(views.back()).inputs[0])
+    for (ValueId at = v; !copies.contains(at.v); at = g_.node(views.back()).inputs[0])
       views.push_back(g_.value(at).def);
-    for (; !views.empty(); views.pop_back()) CLEAVE_CHECK(copy(views.back(), before, again));
+    for (; !views.empty(); views.pop_back()) CLEAVE_CHECK(copy(views.back(), before, copies));
     return {};
   }
 
-  Status copy(NodeId n, NodeId before, std::unordered_map<uint32_t, ValueId>& again) {
-    for (const ValueId in : g_.node(n).inputs)  // views of what is made again
-      if (in.valid() && !again.contains(in.v) && again.contains(root(in).v))
-        CLEAVE_CHECK(copy_views(in, before, again));
-    return repeat_call(g_, n, before, again);
+  Status copy(NodeId n, NodeId before, std::unordered_map<uint32_t, ValueId>& copies) {
+    for (const ValueId in : g_.node(n).inputs)  // views of values that have copies
+      if (in.valid() && !copies.contains(in.v) && copies.contains(root(in).v))
+        CLEAVE_CHECK(copy_views(in, before, copies));
+    return repeat_call(g_, n, before, copies);
   }
 
   Graph& g_;
   const MachineRates& rates_;
   const CheapRematLimits& limits_;
   std::vector<NodeId> order_;
-  std::vector<int64_t> at_;  // by node: its place in the order
-  std::vector<Life> lives_;  // by value; of views empty
+  std::vector<int64_t> at_;          // by node: its position in the order
+  std::vector<Lifetime> lifetimes_;  // by value; views have none
   std::unordered_set<uint32_t> updates_;
 };
 
@@ -241,7 +244,7 @@ class Keeper {
 
 Result<CheapRemat> cheap_remat(Graph& graph, const MachineRates& rates,
                                const CheapRematLimits& limits) {
-  return Keeper(graph, rates, limits).run();
+  return CheapRematerializer(graph, rates, limits).run();
 }
 
 }  // namespace cleave

@@ -28,7 +28,7 @@ Result<CutGraph> CutGraph::make(const JointView& joint, const MachineRates& rate
                                 Returned returned) {
   CutGraph out(joint);
   out.add_values(rates, returned);
-  out.bind();
+  out.add_constraints();
   CLEAVE_CHECK(flow::check_forward_graph(out.flow_));
   CLEAVE_CHECK(out.refuse_conflict());
   return out;
@@ -80,12 +80,12 @@ void CutGraph::add_call(NodeId n, const MachineRates& rates) {
   flow_.result_begin.push_back(flow_.values());
 }
 
-// Tags, borders and views.
-void CutGraph::bind() {
+// From tags, borders of checkpointed regions, and views.
+void CutGraph::add_constraints() {
   const Graph& g = joint_->graph();
   for (int32_t n = 0; n < flow_.calls(); ++n) {
     const Node& node = g.node(nodes_[at(n)]);
-    // Calls of the gradient carry the tags of the calls that they are the gradients of.
+    // Calls of the gradient have the tags of the calls whose gradients they compute.
     const bool tagged = joint_->half(nodes_[at(n)]) == Half::forward;
     int32_t first = flow_.result_begin[at(n)];
     const int32_t end = flow_.result_begin[at(n) + 1];
@@ -102,7 +102,7 @@ void CutGraph::bind() {
   }
 }
 
-std::string CutGraph::bound_by(ValueId v) const {
+std::string CutGraph::constraint_on(ValueId v) const {
   const Graph& g = joint_->graph();
   const NodeId def = g.value(v).def;
   if (!def.valid()) return "a placeholder";
@@ -118,26 +118,26 @@ std::string CutGraph::bound_by(ValueId v) const {
   return "";
 }
 
-std::vector<BoundValue> CutGraph::conflict(const JointView& joint) {
+std::vector<ConstrainedValue> CutGraph::conflict(const JointView& joint) {
   CutGraph graph(joint);
   graph.add_values({}, Returned::free);
-  graph.bind();
+  graph.add_constraints();
   return graph.conflict();
 }
 
-std::vector<BoundValue> CutGraph::conflict() const {
-  std::vector<BoundValue> path;
+std::vector<ConstrainedValue> CutGraph::conflict() const {
+  std::vector<ConstrainedValue> path;
   if (const auto values = flow::find_conflict(flow_))
     for (const int32_t v : *values)
-      path.push_back({joint_->graph().name(values_[at(v)]), bound_by(values_[at(v)])});
+      path.push_back({joint_->graph().name(values_[at(v)]), constraint_on(values_[at(v)])});
   return path;
 }
 
 Status CutGraph::refuse_conflict() const {
-  const std::vector<BoundValue> path = conflict();
+  const std::vector<ConstrainedValue> path = conflict();
   if (path.empty()) return {};
   std::string lines;
-  for (const BoundValue& v : path) lines += fmt::format("\n  %{}: {}", v.name, v.bound);
+  for (const ConstrainedValue& v : path) lines += fmt::format("\n  %{}: {}", v.name, v.constraint);
   return user_error(
       "@{}: the backward needs %{}, which can neither be saved nor recomputed; each is made from "
       "the one before:{}\n  Take a tag away from one of them.",

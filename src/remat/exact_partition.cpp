@@ -15,7 +15,7 @@ void simplify_joint(Graph& joint) {
 Result<ExactCut> ExactCut::make(CutGraph graph, Between between) {
   CLEAVE_TRY(flow::PartitionFrontier frontier, flow::PartitionFrontier::make(graph.flow()));
   ExactCut out(std::move(graph), std::move(frontier));
-  out.add_parts();
+  out.add_points();
   if (between == Between::searched) CLEAVE_CHECK(out.search_between());
   return out;
 }
@@ -37,15 +37,16 @@ std::vector<uint8_t> ExactCut::recompute_at(size_t point) const {
   return p.corner < 0 ? p.between : frontier_.recompute_at(static_cast<size_t>(p.corner));
 }
 
-// The corners, and between them, as far as the size allows, the parts that hang together.
-void ExactCut::add_parts() {
+// The corners and, as far as the size of the graph allows, points between them
+// (flow::points_between).
+void ExactCut::add_points() {
   const flow::ForwardGraph& flow = graph_.flow();
   const auto& corners = frontier_.corners();
   const auto add = [&](CutPoint point) {
     if (points_.empty() || point.saved_bytes < points_.back().saved_bytes)
       points_.push_back(std::move(point));
   };
-  constexpr int64_t max_work = 20000000;  // calls looked at
+  constexpr int64_t max_work = 20000000;  // calls examined
   const auto size = std::ssize(corners) * std::ssize(flow.cost);
   const auto most = static_cast<size_t>(std::clamp<int64_t>(max_work / (size + 1), 0, 32));
   for (size_t k = 0; k < corners.size(); ++k) {
@@ -58,8 +59,8 @@ void ExactCut::add_parts() {
   }
 }
 
-// Between neighbours that are far apart the best choices lie above the chord: a few of them are
-// searched for, with an effort that depends on the size alone.
+// Between two points that are far apart the best choices lie above the chord: a few of them are
+// searched for, with an effort that depends only on the size of the graph.
 Status ExactCut::search_between() {
   constexpr int levels = 3;
   const auto calls = static_cast<int64_t>(graph_.flow().cost.size());
@@ -78,7 +79,7 @@ Status ExactCut::search_between() {
           found->choice.bytes >= all.back().saved_bytes)
         continue;
       flow::PartitionChoice& c = found->choice;
-      if (c.cost < all.back().cost_ns) continue;  // the point before is worse: it stays, first
+      if (c.cost < all.back().cost_ns) continue;  // the point before is worse, but it is kept
       all.push_back({c.bytes, c.cost, -1, std::move(c.recompute)});
     }
     if (right.saved_bytes < all.back().saved_bytes) all.push_back(right);
@@ -91,10 +92,11 @@ Result<Partition> ExactCut::partition(const std::vector<uint8_t>& recompute) con
   const JointView& joint = graph_.joint();
   CLEAVE_TRY(Partition cut, split_joint(joint, [&](ValueId v) -> KeepChoice {
                const int32_t call = graph_.call(joint.graph().value(v).def);
-               std::string bound = graph_.bound_by(v);
+               std::string constraint = graph_.constraint_on(v);
                if (recompute[static_cast<size_t>(call)])
-                 return {Keep::recompute, bound.empty() ? "cheaper than its bytes" : bound};
-               return {Keep::save, bound.empty() ? "in the minimum cut" : bound};
+                 return {Keep::recompute,
+                         constraint.empty() ? "cheaper than its bytes" : constraint};
+               return {Keep::save, constraint.empty() ? "in the minimum cut" : constraint};
              }));
   return cut;
 }

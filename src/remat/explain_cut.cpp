@@ -7,9 +7,9 @@
 namespace cleave {
 namespace {
 
-class Stories {
+class CutExplainer {
  public:
-  Stories(const ExactCut& exact, const Partition& cut)
+  CutExplainer(const ExactCut& exact, const Partition& cut)
       : exact_(exact), graph_(exact.graph()), g_(graph_.joint().graph()) {
     for (const SavedValue& s : cut.saved) fate_[g_.find(s.name)] = Fate::saved;
     for (const RecomputedValue& r : cut.recomputed) fate_[g_.find(r.name)] = Fate::recomputed;
@@ -23,35 +23,35 @@ class Stories {
     while (at_ + 1 < corners.size() && corners[at_ + 1].bytes >= saved) ++at_;
   }
 
-  std::vector<ValueStory> all() {
+  std::vector<ValueExplanation> all() {
     for (const Placeholder& p : g_.placeholders())
       if (fate_.contains(p.value)) add(p.value).reason = "a placeholder, in memory anyway";
     for (NodeId n = g_.first_node(); n.valid(); n = g_.next_node(n)) {
       if (graph_.call(n) < 0) continue;
       const Node& node = g_.node(n);
-      for (uint32_t k = 0; k < node.output_count; ++k) tell(n, node.out(k));
+      for (uint32_t k = 0; k < node.output_count; ++k) explain(n, node.out(k));
     }
     return std::move(out_);
   }
 
  private:
-  ValueStory& add(ValueId v) {
+  ValueExplanation& add(ValueId v) {
     const auto at = fate_.find(v);
     out_.push_back({.name = g_.name(v), .bytes = graph_.joint().bytes(v)});
     if (at != fate_.end()) out_.back().fate = at->second;
     return out_.back();
   }
 
-  void tell(NodeId n, ValueId v) {
+  void explain(NodeId n, ValueId v) {
     const bool in_forward = graph_.joint().half(n) == Half::forward;
     if (!in_forward && !fate_.contains(v)) return;
-    ValueStory& s = add(v);
-    s.again_ns = graph_.flow().cost[static_cast<size_t>(graph_.call(n))];
+    ValueExplanation& s = add(v);
+    s.recompute_ns = graph_.flow().cost[static_cast<size_t>(graph_.call(n))];
     if (s.fate == Fate::forward_only) {
       s.reason = "the backward doesn't need it";
       return;
     }
-    s.reason = graph_.bound_by(v);
+    s.reason = graph_.constraint_on(v);
     if (!s.reason.empty()) return;
     const bool returned = std::find(returned_.begin(), returned_.end(), v) != returned_.end();
     if (s.fate == Fate::saved && returned) {
@@ -59,10 +59,10 @@ class Stories {
       return;
     }
     if (!in_forward && s.fate == Fate::saved) s.reason = "runs once anyway; ";
-    by_price(s, exact_.frontier().corner_of_call()[static_cast<size_t>(graph_.call(n))]);
+    explain_by_price(s, exact_.frontier().corner_of_call()[static_cast<size_t>(graph_.call(n))]);
   }
 
-  void by_price(ValueStory& s, int32_t corner) {
+  void explain_by_price(ValueExplanation& s, int32_t corner) {
     const auto& corners = exact_.frontier().corners();
     const bool again = s.fate == Fate::recomputed;
     if (corner == flow::Frontier::never) {
@@ -92,14 +92,14 @@ class Stories {
   const Graph& g_;
   std::map<ValueId, Fate> fate_;
   std::vector<ValueId> returned_;
-  size_t at_ = 0;  // the last corner that saves no less than the cut
-  std::vector<ValueStory> out_;
+  size_t at_ = 0;  // the last corner that saves at least as much as the cut
+  std::vector<ValueExplanation> out_;
 };
 
 }  // namespace
 
-std::vector<ValueStory> explain_cut(const ExactCut& exact, const Partition& cut) {
-  return Stories(exact, cut).all();
+std::vector<ValueExplanation> explain_cut(const ExactCut& exact, const Partition& cut) {
+  return CutExplainer(exact, cut).all();
 }
 
 }  // namespace cleave

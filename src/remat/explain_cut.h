@@ -2,10 +2,10 @@
 //
 //      3145728 B    17911.3 us  saved       %m: dearer than its bytes; recomputed where at most ...
 //
-//   again    running the value's own call once more, by the cost table; 0 where it runs once only
-//   reason   a tag, a border, a view; a placeholder or result, in memory anyway; else the price at
-//            which the frontier turns from saving to recomputing it
-//   change   the frontier's corner from which on the answer is the other one
+//   time     of running the value's own call once more, by the cost table; 0 if it runs only once
+//   reason   a tag, a border, a view; a placeholder or result, in memory anyway; else the price of
+//            a byte at which the frontier changes from saving to recomputing it
+//   change   the corner of the frontier from which on the decision is the opposite one
 #pragma once
 #include "remat/exact_partition.h"
 
@@ -13,18 +13,18 @@ namespace cleave {
 
 enum class Fate : uint8_t { saved, recomputed, forward_only };
 
-struct ValueStory {
+struct ValueExplanation {
   std::string name;
   int64_t bytes = 0;
-  int64_t again_ns = 0;
+  int64_t recompute_ns = 0;
   Fate fate = Fate::forward_only;
   std::string reason;
-  std::string change;            // empty: nothing but the graph or a tag
-  std::optional<size_t> corner;  // that `change` speaks of
+  std::string change;            // empty: only another graph or tag would change it
+  std::optional<size_t> corner;  // the corner named in `change`
 };
 
-// In the graph's order: placeholders that are saved, then the results of calls that run in the
-// forward or in both halves. `cut` is one of `exact`'s.
-std::vector<ValueStory> explain_cut(const ExactCut& exact, const Partition& cut);
+// In the graph's order: saved placeholders, then the results of forward calls, and those of calls
+// of the half `either` that are saved. `cut` is one of `exact`'s.
+std::vector<ValueExplanation> explain_cut(const ExactCut& exact, const Partition& cut);
 
 }  // namespace cleave

@@ -9,7 +9,7 @@
 namespace cleave {
 namespace {
 
-// Every symbol at its hint.
+// The graph with every symbol replaced by its hint.
 Result<Graph> at_hints(const Graph& g) {
   SymbolValues values;
   for (const Placeholder& p : g.placeholders())
@@ -35,10 +35,10 @@ Result<ForwardBackwardPeak> forward_backward_peak(const Graph& joint, const Part
                                  : joint.env().hint_of(t.numel()) * size_of(t.dtype));
   };
   ForwardBackwardPeak out;
-  int64_t tangents = 0, held = 0;  // held: placeholders and what the forward returned
+  int64_t tangents = 0, held = 0;  // held: placeholders and results of the forward
   for (const Placeholder& p : joint.placeholders())
     (p.role == Role::tangent ? tangents : held) += bytes_of(joint, p.value);
-  // Saved placeholders aren't returned: they stay where they are.
+  // Saved placeholders aren't returned by the forward: the caller holds them anyway.
   Graph forward = cut.forward;
   std::vector<Return> returns;
   std::set<ValueId> seen;

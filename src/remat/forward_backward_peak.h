@@ -1,10 +1,10 @@
 // The planned peak of a joint graph that runs as two programs, one after the other.
 //
-//   forward    placeholders but tangents  +  arena (results and saved values to its end)
+//   forward    placeholders but tangents  +  arena (results and saved values until its end)
 //   backward   placeholders  +  results  +  saved values  +  arena
 //
 // The caller holds all placeholders and what the forward returned until the backward has ended. A
-// saved placeholder stays where it is. Symbolic sizes count at their hints.
+// saved placeholder isn't copied. Symbolic sizes count at their hints.
 #pragma once
 #include <limits>
 
@@ -15,16 +15,18 @@ namespace cleave {
 
 struct ForwardBackwardPeak {
   int64_t forward = 0, backward = 0;
-  // What is in memory between the two, whatever the halves do: placeholders, results, saved values.
+  // What is in memory between the two runs: placeholders but tangents, results, saved values.
   int64_t between = 0;
   int64_t peak() const { return std::max(forward, backward); }
 };
 
-// A half as it is measured and drawn: symbols at their hints, fused, nothing else rewritten.
+// A half as it is measured and drawn: symbols replaced by their hints, then ProgramPlanner's
+// prepare_cut.
 Result<Graph> prepared_half(const Graph& half, ProgramPlanner& planner);
 
-// Where it may be within `room`. Where it can't, whatever the offsets, some aren't planned, and it
-// counts the bytes that are alive at once: a lower bound, above `room`. Errors: those of lowering.
+// The exact peak if it may be within `room`. If it can't, whatever the offsets, they aren't planned
+// for at least one half, which counts the most bytes that are alive at once: a lower bound of the
+// peak, above `room`. Errors: those of lowering.
 Result<ForwardBackwardPeak> forward_backward_peak(
     const Graph& joint, const Partition& cut, ProgramPlanner& planner,
     int64_t room = std::numeric_limits<int64_t>::max());

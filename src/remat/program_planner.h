@@ -1,5 +1,5 @@
-// What the choices of this room ask about programs: how a graph is prepared, what it takes in
-// memory, at which prices. Who lowers answers (compile/stage_planner.h).
+// What the code here asks about programs: how a graph is prepared and lowered, the memory that it
+// takes, and machine rates. Implemented in compile/stage_planner.h.
 #pragma once
 #include <functional>
 
@@ -9,8 +9,8 @@
 
 namespace cleave {
 
-// Bytes of a program, each value rounded up to 64. Where offsets were planned the arena is exact,
-// else it is what is alive at once, which no offsets can be below.
+// Bytes of a program, each value rounded up to 64. If offsets were planned, the arena is exact;
+// else it is the most that is alive at once, a lower bound for any offsets.
 struct ProgramBytes {
   int64_t placeholders = 0, arena = 0;
   bool is_exact = false;
@@ -20,15 +20,15 @@ struct ProgramBytes {
 class ProgramPlanner {
  public:
   virtual ~ProgramPlanner() = default;
-  // The one price list of all choices.
+  // The cost table that all decisions use.
   virtual const MachineRates& rates() const = 0;
-  // A decomposed graph: into the calls that it runs as.
+  // Fuses the calls of a decomposed graph.
   virtual Status fuse(Graph& graph) = 0;
-  // A graph that was cut, from verify to fuse; what is cut stays as it was cut.
+  // Runs the stages from verify to fuse on a half of a cut, without optional passes.
   virtual Status prepare_cut(Graph& graph) = 0;
-  // Of a fused graph, what each call reads, makes and needs.
+  // What each call of a fused graph reads, makes and needs.
   virtual Result<StepProgram> steps(const Graph& graph) = 0;
-  // Of a fused graph; offsets are planned where the least that it can take is `wanted`.
+  // The bytes of a fused graph; offsets are planned only if `wanted` accepts the lower bound.
   using Wanted = std::function<bool(const ProgramBytes& least)>;
   virtual Result<ProgramBytes> bytes(const Graph& graph, const Wanted& wanted) = 0;
 };

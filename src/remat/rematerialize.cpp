@@ -8,7 +8,7 @@ Result<int64_t> rematerialize(Graph& graph, const std::shared_ptr<ProgramPlanner
                               const RematRequest& request) {
   if (!request.budget.given()) {
     CLEAVE_TRY(const CheapRemat kept, cheap_remat(graph, planner->rates()));
-    return kept.again_ns;
+    return kept.recompute_ns;
   }
   std::shared_ptr<BudgetFamily> family = request.family;
   if (!family) {

@@ -1,10 +1,10 @@
-// What is saved and what runs again in a program: the one place that decides it.
+// Decides what is saved and what runs again in a program.
 //
-//   no budget   cheap_remat.h: what costs next to nothing runs again; the graph isn't fused yet
+//   no budget   cheap_remat.h: very cheap calls run again; the result isn't fused yet
 //   a budget    budget_family.h: the cheapest program whose exact peak is within it; fused
 //
-// Halves that run as two programs have an entry of their own (budget_partition.h): points of the
-// same frontier, at the same prices.
+// For halves that run as two programs see budget_partition.h: points of the same frontier, with the
+// same costs.
 #pragma once
 #include "remat/budget_family.h"
 
@@ -13,12 +13,12 @@ namespace cleave {
 struct RematRequest {
   MemoryBudget budget = {};
   size_t forward_results = 0;                      // as in CompileOptions
-  std::shared_ptr<BudgetFamily> family = nullptr;  // of the same graph; null: made here
+  std::shared_ptr<BudgetFamily> family = nullptr;  // of the same graph; null: one is made
 };
 
-// Puts the chosen program in the place of a static, decomposed graph that isn't fused. Returns the
-// time that it recomputes, in ns at the planner's rates. Errors: those of lowering; user: the
-// budget can't be met.
+// Replaces a static, decomposed graph that isn't fused by the chosen program. Returns the program's
+// recomputation time, in ns at the planner's rates. Errors: those of lowering; user: the budget
+// can't be met.
 Result<int64_t> rematerialize(Graph& graph, const std::shared_ptr<ProgramPlanner>& planner,
                               const RematRequest& request);
 

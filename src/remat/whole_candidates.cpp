@@ -13,19 +13,21 @@
 namespace cleave {
 namespace {
 
-// Each that is looked at is fused and lowered: so many calls in all of them, but some points.
+// Each candidate that is considered is fused and lowered, so together they have at most so many
+// calls, but there are at least min_points.
 constexpr int64_t max_calls = 10000, min_points = 8;
-constexpr int64_t max_exact = 5000;   // up to here each is lowered to know that it is too large
-constexpr size_t max_searched = 200;  // the search takes longer than all else beyond
+constexpr int64_t max_exact = 5000;   // with more calls together, candidates get a min_peak
+constexpr size_t max_searched = 200;  // in larger graphs the search would dominate the compile time
 
-// The frontier of a graph that it holds.
+// The frontier of a graph, which it owns.
 class Frontier {
  public:
   static Result<std::shared_ptr<const Frontier>> make(const Graph& graph, size_t forward_results,
                                                       const MachineRates& rates) {
     auto held = std::make_unique<Graph>(graph);
     const size_t results = held->is_joint() ? 0 : forward_results;
-    const Between between = held->node_count() > max_searched ? Between::parts : Between::searched;
+    const Between between =
+        held->node_count() > max_searched ? Between::connected_parts : Between::searched;
     CLEAVE_TRY(ExactCut exact, ExactCut::of(*held, rates, Returned::free, results, between));
     return std::shared_ptr<const Frontier>(
         new Frontier(std::move(held), std::move(exact), results));
@@ -59,7 +61,7 @@ class Frontier {
   const size_t results_;
 };
 
-// Points of the frontier; none where it is refused.
+// Adds points of the frontier; none if making it is a user error.
 Status add_points(const Graph& graph, size_t forward_results, const MachineRates& rates,
                   std::vector<WholeCandidate>& out) {
   const auto made = Frontier::make(graph, forward_results, rates);
@@ -92,7 +94,7 @@ Result<std::vector<WholeCandidate>> whole_candidates(const Graph& graph, size_t 
   auto cheap = std::make_shared<Graph>(graph);
   CLEAVE_TRY(const CheapRemat kept, cheap_remat(*cheap, rates));
   if (kept.calls > 0)
-    out.push_back({kept.again_ns, 0, [cheap]() -> Result<Graph> { return *cheap; }});
+    out.push_back({kept.recompute_ns, 0, [cheap]() -> Result<Graph> { return *cheap; }});
   std::ranges::stable_sort(out, {}, &WholeCandidate::recompute_ns);
   return out;
 }

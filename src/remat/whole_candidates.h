@@ -1,11 +1,12 @@
-// Whole programs in which calls run again as they stand before fusion: what the exact frontier
-// gives, and what costs next to nothing.
+// Whole programs in which unfused calls run again: those of the exact frontier, and the one of
+// cheap_remat.
 //
-//   graph ─► ExactCut ─► points ─► its halves as one program
+//   graph ─► ExactCut ─► points ─► the halves of each as one program
 //     └────► cheap_remat
 //
-// They don't depend on a budget. A large graph has fewer points of its frontier, evenly drawn, and
-// each with the bytes that are in memory between its halves, as far as no kernel belongs to both.
+// They don't depend on a budget. For a large graph only some points of the frontier are used,
+// evenly spaced, and each has a lower bound of its peak: the bytes in memory between its halves. It
+// holds if fusion makes no kernel of calls of both halves.
 #pragma once
 #include <functional>
 
@@ -15,14 +16,14 @@
 namespace cleave {
 
 struct WholeCandidate {
-  int64_t recompute_ns = 0;             // of the calls that stand twice
+  int64_t recompute_ns = 0;             // of the calls that run twice
   int64_t min_peak = 0;                 // placeholders and what is saved; 0: not known
   std::function<Result<Graph>()> make;  // not fused yet
 };
 
-// Of a decomposed static graph; `forward_results` as in CompileOptions. The cheapest first. Where
-// the frontier is refused (user error: contradicting tags, a result that needs a tangent) there is
-// none of it.
+// For a decomposed static graph, the cheapest first; `forward_results` as in CompileOptions. If the
+// frontier can't be made (user error: contradicting tags, a result that needs a tangent), there are
+// no candidates of it.
 Result<std::vector<WholeCandidate>> whole_candidates(const Graph& graph, size_t forward_results,
                                                      const MachineRates& rates);
 

@@ -1,5 +1,5 @@
-// See alloc_watch.h. The table is found through a weak function, which is null where no replacing
-// functions are linked.
+// The table is found through a weak function, which is null if the executable doesn't replace
+// malloc and mmap.
 #include "runtime/alloc_watch.h"
 
 extern "C" __attribute__((weak, visibility("default"))) cleave::runtime::AllocTable*

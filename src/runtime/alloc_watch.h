@@ -1,13 +1,13 @@
-// Sees every allocation of the process between start() and stop(): all threads, all libraries.
+// Counts every allocation of the process between start() and stop(): all threads, all libraries.
 //
 //   AllocWatch watch;
 //   watch.start();
 //   step();
 //   const AllocCounts seen = watch.stop();      // seen.allocations == 0
 //
-// It works where the executable replaces malloc and mmap by linking tool/alloc_watch.cpp; anywhere
-// else (a Python process, a sanitizer's build) available() is false and all counts stay 0. The
-// counters are the process's, so one watch at a time.
+// It works if the executable replaces malloc and mmap by linking tool/alloc_watch.cpp; otherwise (a
+// Python process, a build with sanitizers) available() is false and all counts stay 0. There is one
+// set of counters in the process, so only one watch may be active at a time.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -15,16 +15,17 @@
 namespace cleave::runtime {
 
 struct AllocCounts {
-  int64_t allocations = 0;      // calls of malloc, calloc, realloc, memalign, ...: operator new too
-  int64_t frees = 0;            // calls of free of something
-  int64_t allocated_bytes = 0;  // as asked for, all together
+  int64_t allocations = 0;      // calls of malloc, calloc, realloc, memalign, ..., operator new
+  int64_t frees = 0;            // calls of free with a pointer that isn't null
+  int64_t allocated_bytes = 0;  // sum of the requested sizes
   int64_t maps = 0;             // calls of mmap by other code than malloc itself
-  int64_t mmap_bytes = 0;       // as asked for, all together
-  int64_t live_bytes = 0;       // heap blocks and maps, against start(): negative after net frees
+  int64_t mmap_bytes = 0;       // sum of the requested sizes
+  int64_t live_bytes = 0;       // heap blocks and maps, relative to start(): may be negative
   int64_t peak_live_bytes = 0;  // the greatest live_bytes so far, at least 0
 };
 
-// What the replacing functions write. Bytes of live heap blocks are malloc_usable_size's.
+// The counters that the replaced functions update. The bytes of a live heap block are those of
+// malloc_usable_size.
 struct AllocTable {
   std::atomic<bool> on{false};
   std::atomic<int64_t> allocations{0}, frees{0}, allocated_bytes{0}, maps{0}, mmap_bytes{0};
@@ -41,7 +42,7 @@ class AllocWatch {
  public:
   static bool available();
   void start();                // zeroes the counters
-  AllocCounts counts() const;  // so far; the counting goes on
+  AllocCounts counts() const;  // so far; counting continues
   AllocCounts stop();
 };
 

@@ -1,4 +1,3 @@
-// See arena.h.
 #include "runtime/arena.h"
 
 #include <errno.h>
@@ -16,7 +15,7 @@ constexpr int64_t page_bytes = 4096, huge_page_bytes = int64_t{2} << 20;
 
 int64_t round_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-// The word that belongs at a position: the finaliser of SplitMix64, a bijection of 64 bits.
+// The pattern's word at a position: the finaliser of SplitMix64, a bijection of 64 bits.
 uint64_t pattern(int64_t word) {
   uint64_t x = (static_cast<uint64_t>(word) + 1) * 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -60,7 +59,7 @@ Arena::~Arena() {
   if (data_ != nullptr) munmap(data_, static_cast<size_t>(mapped_bytes_));
 }
 
-// The pattern covers the mapping, so that what is written beyond size_bytes() shows too.
+// The pattern covers the whole mapping, so that writes beyond size_bytes() are found too.
 void Arena::fill_pattern() {
   auto* words = reinterpret_cast<uint64_t*>(data_);
   for (int64_t i = 0; i < mapped_bytes_ / 8; ++i) words[i] = pattern(i);

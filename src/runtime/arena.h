@@ -1,4 +1,4 @@
-// A block of transient memory, and how much of it was really used.
+// A block of transient memory that can report how much of it was written.
 //
 //   CLEAVE_TRY(Arena arena, Arena::make(plan.peak_bytes));
 //   arena.fill_pattern();
@@ -9,11 +9,11 @@
 //          |written|untouched|written|  the pattern  |
 //                                    ^ touched_bytes
 //
-// The memory comes from the kernel, zeroed, page by page as it is first touched; nothing is held
-// before. The pattern is a 64-bit word that depends on the position, so that what a kernel writes
-// equals it by chance with probability 2^-64 a word.
+// The operating system provides the memory, zeroed, page by page when it is first touched. The
+// pattern is a 64-bit word that depends on the position, so that a word that a kernel writes equals
+// it by chance with probability 2^-64.
 //
-// Errors: UserError with the bytes asked for where the system has no such block.
+// Errors: UserError, with the number of bytes, if the system can't provide the block.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +32,7 @@ class Arena {
   ~Arena();
 
   std::byte* data() const { return data_; }           // aligned to 4096; null for 0 bytes
-  int64_t size_bytes() const { return size_bytes_; }  // as asked for
+  int64_t size_bytes() const { return size_bytes_; }  // as requested
   void fill_pattern();                                // touches all of it
   int64_t touched_bytes() const;                      // since fill_pattern
 

@@ -1,4 +1,4 @@
-// See attention.h: the cut of a call into pieces, and their runs.
+// How a call is cut into pieces, and how they run.
 #include "runtime/attention.h"
 
 #include <algorithm>
@@ -12,9 +12,9 @@ namespace {
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t round_up(int64_t a, int64_t unit) { return ceil_div(a, unit) * unit; }
 
-// Pieces that keep the threads of most machines busy to the end.
+// So many pieces keep the threads of most machines busy until the end.
 constexpr int64_t enough_pieces = 16;
-// Rows of a piece share the packing of the keys.
+// A larger piece packs the keys fewer times: its rows share them.
 constexpr int64_t max_rows = 256, min_rows = 64;
 
 Status check(const AttentionSpec& s, const AttentionKernel& kernel) {
@@ -31,8 +31,9 @@ Status check(const AttentionSpec& s, const AttentionKernel& kernel) {
   return {};
 }
 
-// Modelled, of a core with two multiply-add units: `pairs` of products (scores and their sums), exp
-// of each score, and packing of what is read. Queries are counted as panels have them.
+// A model of a core with two multiply-add units: `pairs` pairs of products (scores, and sums
+// weighted by them), exp of each score, and packing of the operands. Queries are rounded up to
+// panels.
 double cycles_of(const AttentionSpec& s, const AttentionKernel& kernel, double pairs) {
   constexpr double of_exp = 20;
   const auto heads = static_cast<double>(s.batch * s.heads);
@@ -97,7 +98,7 @@ void Attention::call(void* const* at, void* scratch, Executor& executor) const {
   run({operands_of(at), at[AttentionOperand::out], sums_of(at)}, scratch, executor);
 }
 
-// The last rows come first: under causality they are the most work.
+// The last rows come first: with a causal mask they take the most work.
 void Attention::run_piece(long index, const AttentionForward& at, void* scratch) const {
   const int64_t heads = spec_.batch * spec_.heads, head = index % heads;
   const int64_t first = (row_pieces_ - 1 - index / heads) * piece_rows_;
@@ -130,7 +131,8 @@ AttentionGradient::AttentionGradient(const AttentionBackwardSpec& spec,
   const AttentionSpec& f = spec.forward;
   const int64_t heads = f.batch * (f.heads / f.key_group);
   const int64_t blocks = std::max<int64_t>(1, ceil_div(f.columns, kernel.block_columns));
-  // Half of enough heads keep as many threads busy: one piece each then, and no parts to add up.
+  // With at least half of enough_pieces heads each head is one piece, and there are no partial sums
+  // to add.
   int64_t parts = 1;
   if (heads > 0 && 2 * heads < enough_pieces)
     parts = std::min(ceil_div(enough_pieces, heads), blocks);
@@ -173,7 +175,8 @@ void AttentionGradient::call(void* const* at, void* scratch, Executor& executor)
       scratch, executor);
 }
 
-// Pieces of one head stand apart by the number of heads; the first columns are the most work.
+// The indices of a head's pieces differ by the number of heads; the first columns, which take the
+// most work with a causal mask, come first.
 void AttentionGradient::run_piece(long index, const AttentionBackward& at, void* lane,
                                   char* partials) const {
   const AttentionSpec& f = spec_.forward;
@@ -193,11 +196,11 @@ void AttentionGradient::sum_head(long head, const AttentionBackward& at,
   const int64_t batch = head / f.heads, of_batch = head % f.heads;
   const int64_t key_heads = f.heads / f.key_group;
   const int64_t key_head = batch * key_heads + of_batch / f.key_group;
-  const int64_t floats = static_cast<int64_t>(sizeof(float)), apart = partial_bytes() / floats;
-  const float* first = reinterpret_cast<const float*>(partials) + key_head * apart +
+  const int64_t floats = static_cast<int64_t>(sizeof(float)), stride = partial_bytes() / floats;
+  const float* first = reinterpret_cast<const float*>(partials) + key_head * stride +
                        of_batch % f.key_group * f.rows * round_up(f.width, kernel_.lanes);
   kernel_.sum_partial(spec_, at.dquery, {batch, of_batch, 0, f.rows}, first, column_pieces_,
-                      apart * f.batch * key_heads);
+                      stride * f.batch * key_heads);
 }
 
 }  // namespace cleave::runtime

@@ -1,19 +1,20 @@
-// Attention as one call, forward and backward, without a matrix of rows x columns:
+// Attention as one call, forward and backward, which never stores a matrix of rows x columns:
 //
 //   CLEAVE_TRY(auto attention, Attention::make({.heads = 12, .rows = 64, .columns = 64, ...},
 //                                                   target));
 //   plan(attention->scratch_bytes());
 //   attention->run({{q, k, v}, out, sums}, scratch, executor);
 //
-//   forward    pieces: rows of one head
-//   backward   pieces: columns of one head of the key. Where there are few heads, each has several,
-//              and their parts of dquery are added up in order, afterwards
+//   forward    a piece is some rows of one head
+//   backward   a piece is some columns of one head of the key. If there are few heads, each has
+//              several pieces, and their partial sums of dquery are added up afterwards, in order
 //
 // Pieces and the order of sums depend on the spec and the target alone, so bits never depend on
-// the threads. Columns that causality closes for a whole block of rows are not read: a NaN there is
-// not seen.
+// the threads. Columns that the causal mask hides from a whole block of rows aren't read: a NaN
+// there has no effect.
 //
-// Errors: Unsupported for what is not f32, bf16 or f16; Bug for sizes that no operator gives.
+// Errors: Unsupported for dtypes other than f32, bf16 and f16; Bug for sizes that no operator
+// gives.
 #pragma once
 #include "runtime/attention_block.h"
 #include "runtime/library_function.h"
@@ -23,13 +24,13 @@ namespace cleave::runtime {
 class Attention final : public LibraryFunction {
  public:
   static Result<std::shared_ptr<Attention>> make(const AttentionSpec& spec, const Target& target);
-  // With another kernel than the target's fastest.
+  // With a given kernel instead of the target's fastest.
   static Result<std::shared_ptr<Attention>> make(const AttentionSpec& spec,
                                                  const AttentionKernel& kernel);
   int64_t scratch_bytes() const override { return lane_bytes_ * lanes(); }
   long pieces() const;
   // scratch is aligned to 64. Any number of threads may run one Attention at once, each with its
-  // own scratch. Nothing is allocated.
+  // delta scratch. Nothing is allocated.
   void run(const AttentionForward& at, void* scratch, Executor& executor) const;
   void call(void* const* at, void* scratch, Executor& executor) const override;
 
@@ -59,7 +60,7 @@ class AttentionGradient final : public LibraryFunction {
  private:
   AttentionGradient(const AttentionBackwardSpec& spec, const AttentionKernel& kernel);
   long lanes() const;
-  int64_t partial_bytes() const;  // of one piece; 0 where a head has one piece
+  int64_t partial_bytes() const;  // of one piece; 0 if each head is one piece
   void run_piece(long index, const AttentionBackward& at, void* lane, char* partials) const;
   void sum_head(long head, const AttentionBackward& at, const char* partials) const;
 

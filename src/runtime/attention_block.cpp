@@ -1,4 +1,4 @@
-// The choice of attention_block.h.
+// Chooses the kernels for a dtype and an instruction set.
 #include "runtime/attention_block.h"
 
 namespace cleave::runtime {

@@ -1,14 +1,14 @@
 // The inner kernels of attention: rows of one head, or columns of one key head, on one thread and
 // without allocating. attention.h cuts a call into such blocks.
 //
-//   a panel of queries, turned:  lanes of vectors are queries, so that the softmax over the keys of
-//                                a block never leaves its lane
-//   scores^T = key @ panel       tiles of mr keys x nr queries in registers
-//   out += P @ value             P is read as scores^T lies: mr queries x nr columns
+//   a transposed panel of queries  vector lanes are queries, so that the softmax over the keys of a
+//                                  block needs no exchange between lanes
+//   scores^T = key @ panel         tiles of mr keys x nr queries in registers
+//   out += P @ value               reads P as scores^T is stored: mr queries x nr columns
 //
-// Keys are taken `block_columns` at a time, in order; what has been summed is scaled down when a
-// larger score turns up (Dao et al., "FlashAttention", 2022; Milakov and Gimelshein, "Online
-// normalizer calculation for softmax", 2018).
+// Keys are processed `block_columns` at a time, in order; the sums are scaled down when a block has
+// a larger score than all before (Dao et al., "FlashAttention", 2022; Milakov and Gimelshein,
+// "Online normalizer calculation for softmax", 2018).
 #pragma once
 #include "cleave/target.h"
 #include "library/attention_spec.h"
@@ -16,7 +16,7 @@
 
 namespace cleave::runtime {
 
-// What a call reads and writes, all of it. mask may be null; seed and step are read with dropout.
+// The operands of a call. mask may be null; seed and step are read only with dropout.
 struct AttentionOperands {
   const void* query = nullptr;
   const void* key = nullptr;
@@ -29,7 +29,7 @@ struct AttentionOperands {
 struct AttentionForward {
   AttentionOperands in;
   void* out = nullptr;
-  float* sums = nullptr;  // null: not wanted
+  float* sums = nullptr;  // logsumexp of each row; null: not wanted
 };
 
 struct AttentionBackward {
@@ -50,13 +50,14 @@ struct AttentionRange {
 struct AttentionKernel : AttentionSizes {
   void (*forward)(const AttentionSpec& spec, const AttentionForward& at, const AttentionRange& rows,
                   void* scratch) = nullptr;
-  // dkey and dvalue of the columns. The gradient of the queries that read them goes to dquery where
-  // `partial` is null, else as f32 [key_group,rows,width rounded up to lanes] to `partial`.
+  // Computes dkey and dvalue of the columns. The gradient of the queries that read them is written
+  // to dquery if `partial` is null, else to `partial`, as f32 [key_group,rows,width rounded up to
+  // lanes].
   void (*backward)(const AttentionBackwardSpec& spec, const AttentionBackward& at,
                    const AttentionRange& columns, float* partial, void* scratch) = nullptr;
-  // Adds up `parts` partial gradients of one head, `apart` floats from each other, into dquery.
+  // Adds up `parts` partial gradients of one head, `stride` floats apart, into dquery.
   void (*sum_partial)(const AttentionBackwardSpec& spec, void* dquery, const AttentionRange& head,
-                      const float* partial, int64_t parts, int64_t apart) = nullptr;
+                      const float* partial, int64_t parts, int64_t stride) = nullptr;
 
   int64_t forward_scratch(const AttentionSpec& spec, int64_t rows) const {
     return ForwardScratch(*this, spec, rows, nullptr).bytes;
@@ -66,11 +67,13 @@ struct AttentionKernel : AttentionSizes {
   }
 };
 
-// The fastest for processors with this set; forward is null for what is not f32, bf16 or f16.
+// The fastest kernel for processors with this set; forward is null for dtypes other than f32, bf16
+// and f16.
 AttentionKernel attention_kernel(DType dtype, InstructionSet set);
 
-// Those of one instruction set; forward is null where it wasn't compiled in. They are data, not
-// functions: these would be compiled for processors on which a program is only planned for.
+// The kernels of one instruction set; forward is null if it wasn't compiled in. These are tables of
+// data and not functions: code compiled for the set couldn't run on a processor without it, on
+// which a program for that set may still be planned.
 struct AttentionKernels {
   AttentionKernel f32, bf16, f16;
 };

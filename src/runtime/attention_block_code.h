@@ -1,5 +1,5 @@
 // The code of attention_block.h, compiled once for each instruction set: attention_block_*.cpp
-// include this file after Vec<T> and mr_of<T> (vec_*.h), in a namespace of their own.
+// include this file after Vec<T> and mr_of<T> (vec_*.h), in a namespace of their delta.
 // Each part uses those before it.
 #include "runtime/attention_tile_code.h"
 

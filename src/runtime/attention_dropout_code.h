@@ -1,13 +1,13 @@
-// The factors of dropout: 0 or 1 / (1 - p), by the bits of Philox 4x32-10.
+// The factors of dropout: 0 or 1 / (1 - p), from the words of Philox 4x32-10.
 //
 //   key      (low word of seed, high word of seed)
 //   counter  (low word of index/4, high word of index/4, stream, low word of step)
-//   lane     index mod 4                    kept where word >> 8 is at least p * 2^24
+//   word     index mod 4                    kept if word >> 8 is at least p * 2^24
 //
 // Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 
 struct Dropout {
-  uint32_t key[2], stream, step, least;
+  uint32_t key[2], stream, step, min_word;
   float factor;
 };
 
@@ -21,7 +21,7 @@ inline Dropout dropout_of(const AttentionSpec& spec, const AttentionOperands& in
           static_cast<float>(p == 1 ? 0 : 1 / (1 - p))};
 }
 
-constexpr int counters = 16;  // at a time, side by side
+constexpr int counters = 16;  // that are computed at a time, as vectors
 
 // The words of counters block, block + 1, ...: word w of counter i at words[i * 4 + w].
 inline void philox_words(const Dropout& drop, uint64_t block, uint32_t (&words)[4 * counters]) {
@@ -50,16 +50,16 @@ inline void philox_words(const Dropout& drop, uint64_t block, uint32_t (&words)[
   }
 }
 
-// factors[k * apart] of the weights at places first + k, k in [0, count).
+// factors[k * stride] of the weights with index first + k, k in [0, count).
 inline void dropout_factors(const Dropout& drop, int64_t first, int64_t count, float* factors,
-                            int64_t apart) {
+                            int64_t stride) {
   uint32_t words[4 * counters];
   int64_t skipped = first % 4;
   for (int64_t k = 0; k < count; skipped = 0) {
     philox_words(drop, static_cast<uint64_t>(first + k) / 4, words);
-    const int64_t some = at_most(4 * counters - skipped, count - k);
+    const int64_t some = min_of(4 * counters - skipped, count - k);
     for (int64_t w = 0; w < some; ++w)
-      factors[(k + w) * apart] = words[skipped + w] >> 8 >= drop.least ? drop.factor : 0;
+      factors[(k + w) * stride] = words[skipped + w] >> 8 >= drop.min_word ? drop.factor : 0;
     k += some;
   }
 }

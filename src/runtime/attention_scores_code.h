@@ -1,5 +1,5 @@
-// What closes scores, and where operands begin: shared by the forward and the backward. Scores lie
-// turned: that of key k and query q at s[k * ld + q].
+// Masks, and addresses of operands: shared by the forward and the backward. Scores are stored
+// transposed: that of key k and query q at s[k * ld + q].
 
 // A tile of scores: keys [key, key + keys) and queries [query, query + queries) of one head.
 struct ScoreTile {
@@ -19,7 +19,7 @@ S* head_of(void* x, const HeadStrides& at, int64_t batch, int64_t head) {
   return static_cast<S*>(x) + batch * at.batch + head * at.head;
 }
 
-constexpr float closed = -std::numeric_limits<float>::infinity();
+constexpr float masked_out = -std::numeric_limits<float>::infinity();
 
 // s = combine(s, mask), mask elements of type M.
 template <class M, class Combine>
@@ -39,24 +39,24 @@ void apply_mask(const ScoreTile& t, const void* mask, const HeadStrides& at, Com
     }
 }
 
-inline void close_scores(const AttentionSpec& spec, const void* mask, const ScoreTile& t) {
+inline void mask_scores(const AttentionSpec& spec, const void* mask, const ScoreTile& t) {
   if (spec.is_causal)
     for (int64_t k = 0; k < t.keys; ++k)
-      for (int64_t q = 0; q < at_most(t.queries, t.key + k - t.query); ++q)
-        t.s[k * t.ld + q] = closed;
+      for (int64_t q = 0; q < min_of(t.queries, t.key + k - t.query); ++q)
+        t.s[k * t.ld + q] = masked_out;
   if (!spec.mask) return;
   const auto add = [](float s, auto m) { return s + static_cast<float>(m); };
   switch (*spec.mask) {
     case DType::boolean:
       return apply_mask<uint8_t>(t, mask, spec.mask_at,
-                                 [](float s, uint8_t m) { return m != 0 ? s : closed; });
+                                 [](float s, uint8_t m) { return m != 0 ? s : masked_out; });
     case DType::bf16: return apply_mask<Bf16>(t, mask, spec.mask_at, add);
     case DType::f16: return apply_mask<F16>(t, mask, spec.mask_at, add);
     default: return apply_mask<float>(t, mask, spec.mask_at, add);
   }
 }
 
-// Factors of the tile's weights, as they lie: f[k * ld + q].
+// The dropout factors of the tile's weights, stored like the scores: f[k * ld + q].
 inline void tile_factors(const AttentionSpec& spec, const Dropout& drop, const ScoreTile& t,
                          float* f) {
   for (int64_t q = 0; q < t.queries; ++q) {
@@ -65,9 +65,10 @@ inline void tile_factors(const AttentionSpec& spec, const Dropout& drop, const S
   }
 }
 
-// Of keys [key, key + keys), how many some of the queries below `query_end` may read.
-inline int64_t open_keys(const AttentionSpec& spec, int64_t key, int64_t keys, int64_t query_end) {
+// How many of the keys [key, key + keys) the causal mask leaves to any query below `query_end`.
+inline int64_t visible_keys(const AttentionSpec& spec, int64_t key, int64_t keys,
+                            int64_t query_end) {
   if (!spec.is_causal) return keys;
-  const int64_t open = query_end - key;
-  return open < 0 ? 0 : at_most(keys, open);
+  const int64_t visible = query_end - key;
+  return visible < 0 ? 0 : min_of(keys, visible);
 }

@@ -1,5 +1,5 @@
-// The scratch of attention's kernels (attention_block.h), piece by piece, from a kernel's numbers.
-// Compiled for every processor: a program may be planned on one that can't run it.
+// The arrays in the scratch of attention's kernels (attention_block.h), computed from a kernel's
+// sizes. Compiled for every processor: a program may be planned on one that can't run it.
 #pragma once
 #include <cstdint>
 
@@ -8,11 +8,11 @@
 namespace cleave::runtime {
 
 struct AttentionSizes {
-  int64_t lanes = 0;          // f32 of a vector
-  int64_t mr = 0;             // keys of a group
-  int64_t panel = 0;          // queries at a time
-  int64_t query_block = 0;    // queries that the backward takes at a time
-  int64_t block_columns = 0;  // keys at a time
+  int64_t lanes = 0;          // f32 in a vector
+  int64_t mr = 0;             // keys in a group
+  int64_t panel = 0;          // queries in a panel
+  int64_t query_block = 0;    // queries that the backward processes at a time
+  int64_t block_columns = 0;  // keys that are processed at a time
 
   static constexpr int64_t line = 16;  // f32 of a cache line
   static constexpr int64_t rounded(int64_t value, int64_t unit) {
@@ -24,7 +24,7 @@ struct AttentionSizes {
   constexpr int64_t keys_at_a_time(int64_t columns) const {
     return columns < block_columns ? columns : block_columns;
   }
-  // Whether dquery can take the sums itself.
+  // Whether the backward can sum in dquery itself.
   bool sums_in_dquery(const AttentionBackwardSpec& spec) const {
     return spec.forward.dtype == DType::f32 && spec.dquery.column == 1 &&
            spec.forward.width % lanes == 0;
@@ -40,7 +40,7 @@ struct ForwardScratch {
 struct BackwardScratch {
   BackwardScratch(const AttentionSizes& by, const AttentionBackwardSpec& spec, void* scratch);
   float *keys, *values, *key_rows, *dkeys, *dvalues, *queries, *douts, *query_panel, *dout_panel;
-  float *weights, *dscores, *factors, *own, *dqueries;
+  float *weights, *dscores, *factors, *delta, *dqueries;
   int64_t bytes;
 };
 

@@ -2,8 +2,8 @@
 //
 //   FOLDER/cleave-XXXXXX/unit.c --cc--> FOLDER/cleave-XXXXXX/unit.so --dlopen--> addresses
 //
-// The folder is the compile's own (mode 0700, a name nobody can foresee) and is removed before the
-// code is handed over: a loaded library needs its file no more.
+// Each compile has a private folder (mode 0700, an unpredictable name), which is removed before the
+// code is returned: a loaded library no longer needs its file.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 namespace cleave::runtime {
 namespace {
 
-// -fPIC -shared make a library; the others are the arithmetic of compiler.h.
+// Most of these flags are the rules for arithmetic of compiler.h.
 std::vector<std::string> flags_for(const Target& target) {
   const bool has_bf16 = !target.is_native && target.set == InstructionSet::avx512bf16;
   std::vector<std::string> flags = {
@@ -98,7 +98,7 @@ class CcCompiler final : public Compiler {
                                               TextKind /*kind*/) override {
     CLEAVE_TRY(std::unique_ptr<PrivateFolder> folder, PrivateFolder::make(folder_));
     const std::string source = folder->path() + "/unit.c", library = folder->path() + "/unit.so";
-    // The diagnostics name the unit, not a file that is gone.
+    // Diagnostics name the unit, not the temporary file.
     CLEAVE_CHECK(write_file(source, fmt::format("#line 1 \"{}.c\"\n{}", unit_name, c_text)));
     std::vector<std::string> arguments = {command_};
     arguments.insert(arguments.end(), flags_.begin(), flags_.end());

@@ -1,10 +1,10 @@
-// What the library and its plug-in libcleave_clang.so know of each other.
+// The interface between the library and its plug-in libcleave_clang.so.
 //
 //   make_clang_compiler --first call: dlopen--> libcleave_clang.so --needs--> libclang-cpp, libLLVM
 //
-// The plug-in (src/clang) is opened where the first kernel is compiled, so that a program that
-// compiles none neither loads LLVM nor needs it. It lies beside the library or program that holds
-// this code, or in ../lib of that; both must come from one build.
+// The plug-in (src/clang) is opened when the first kernel is compiled, so that a program that
+// compiles none neither loads nor needs LLVM. It is searched in the folder of the library or
+// program that contains this code, then in ../lib of that folder; both must come from one build.
 #pragma once
 #include <span>
 #include <string_view>
@@ -16,13 +16,13 @@
 namespace cleave::runtime {
 
 struct ClangPlugin {
-  const char* build;  // clang_plugin_build, as the plug-in was compiled with
+  const char* build;  // the plug-in's clang_plugin_build
   // `target_text` is target.text(); `outside` is what generated code may call.
   Result<std::shared_ptr<Compiler>> (*make)(const Target& target, std::string_view target_text,
                                             std::span<const ExternalSymbol> outside);
 };
 
-// Objects cross the border, so both sides must be compiled alike.
+// C++ objects are passed between the two, so both must be compiled in the same way.
 constexpr const char* clang_plugin_build = CLEAVE_VERSION ", compiled by " __VERSION__;
 
 constexpr const char* clang_plugin_file = "libcleave_clang.so";

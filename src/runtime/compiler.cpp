@@ -1,4 +1,4 @@
-// Which compiler: see compiler.h.
+// Chooses a compiler.
 #include "runtime/compiler.h"
 
 namespace cleave::runtime {

@@ -1,4 +1,4 @@
-// See convolution.h: what is refused, and who does what.
+// Checks a spec, and chooses the product that computes it.
 #include "runtime/convolution.h"
 
 #include "runtime/convolution_products.h"

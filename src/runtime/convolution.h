@@ -1,5 +1,5 @@
-// Convolutions as matrix products whose columns are never in memory: windows are packed from the
-// images straight into the panels of the product (convolution_windows.h).
+// Convolutions as matrix products without an im2col matrix in memory: windows are packed from the
+// images directly into the panels of the product (convolution_windows.h).
 //
 //   large [images, large_channels, *large]  --- weight ---  small [images, small_channels, *small]
 //   weight [small_channels, large_channels/groups, *kernel];  all row-major without gaps
@@ -7,18 +7,19 @@
 //   small[n,s,o] = bias[s] + sum over l of the group, tap of
 //                            large[n, l, o * stride - padding + tap * dilation] * weight[s,l,tap]
 //
-//   to_small   that: a convolution, or the gradient of a transposed one by its input
+//   to_small   this sum: a convolution, or the gradient of a transposed one by its input
 //   to_large   its transpose: the gradient by the input, or a transposed convolution
 //   to_weight  the gradient by the weight, for both
 //
-// to_large takes each remainder of a position by the stride (phase) apart: positions of one phase
-// meet the same taps, so that it is a convolution with a part of them, and nothing is scattered.
+// to_large computes each remainder of a position modulo the stride (phase) on its own: positions of
+// one phase use the same taps, so a phase is a convolution with some of the taps, and no sums are
+// scattered.
 //
-// Pieces are cut by the shape alone; to_weight sums positions in order, where the weight is small
-// in parts whose sums are added up in order. So bits depend on the shape and the target. What is
-// bf16 or f16 is summed in f32 and rounded once.
+// Pieces depend on the shape alone. to_weight sums positions in order; for a small weight in parts,
+// whose sums are added up in order. So bits depend on the shape and the target alone. bf16 and f16
+// are summed in f32 and rounded once.
 //
-// Errors: Unsupported for what isn't floating; Bug for sizes that don't fit each other.
+// Errors: Unsupported for dtypes that aren't floating; Bug for sizes that contradict each other.
 #pragma once
 #include "cleave/target.h"
 #include "library/convolution_spec.h"
@@ -26,7 +27,7 @@
 
 namespace cleave::runtime {
 
-// What a run reads and writes.
+// The operands of a run.
 struct ConvolutionOperands {
   const void* image = nullptr;  // to_small: large; to_large: small; to_weight: large
   const void* other = nullptr;  // weight; to_weight: small

@@ -2,9 +2,10 @@
 //
 //   out[rows of a group, (image, position)] = weight[rows, (channel, tap)] @ windows
 //
-// Where the positions of one image don't fill the panels, those of all images stand side by side.
-// Then, and where positions are stride apart, a piece is computed in scratch and copied to its
-// places. A phase of a part of the taps has a copy of them, turned to rows of large channels.
+// If the positions of one image don't fill the panels, the positions of all images are the columns
+// of one product. Then, and if a phase's positions aren't adjacent in the result, a piece is
+// computed in scratch and copied to its positions. A phase that uses only some of the taps has a
+// copy of their weights, transposed so that its rows are channels of the result.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -19,23 +20,23 @@ namespace cleave::runtime {
 namespace {
 
 constexpr int64_t round_up(int64_t a, int64_t unit) { return (a + unit - 1) / unit * unit; }
-// Fewer positions than this are too few to pay for packing the weight for each image.
+// With fewer positions than this, packing the weight again for each image costs too much.
 constexpr int64_t min_positions = 256;
 
 struct Phase {
-  Sizes3 positions, step;
-  std::vector<Sizes3> taps;        // offsets from position * step
+  Sizes3 positions, stride;
+  std::vector<Sizes3> taps;        // offsets from position * stride
   std::vector<int64_t> tap_index;  // in the weight's kernel
-  Sizes3 out_step = {1, 1, 1}, out_base = {0, 0, 0};
-  bool together = false;  // the images side by side
-  bool direct = false;    // written where it belongs
-  bool as_it_lies = false;
-  int64_t turned = -1;  // where its weight stands in scratch, in elements; -1: as it lies
+  Sizes3 out_stride = {1, 1, 1}, out_base = {0, 0, 0};
+  bool joins_images = false;     // the images side by side
+  bool writes_in_place = false;  // written where it belongs
+  bool reads_in_place = false;
+  int64_t transposed = -1;  // where its weight stands in scratch, in elements; -1: as it lies
   GemmCut cut;
   long first_piece = 0;
 };
 
-// The taps that positions r, r + stride, .. of the large side meet, along one dim.
+// The taps that positions r, r + stride, ... of the large side use, along one dim.
 struct PhaseDim {
   int64_t base, count;
   std::vector<std::pair<int64_t, int64_t>> taps;  // index, offset
@@ -53,8 +54,8 @@ PhaseDim phase_dim(const ConvolutionSpec& s, size_t d, int64_t r) {
 Phase phase_of(const ConvolutionSpec& s, const std::array<PhaseDim, 3>& dims) {
   Phase p;
   p.positions = {dims[0].count, dims[1].count, dims[2].count};
-  p.step = {1, 1, 1};
-  p.out_step = s.stride;
+  p.stride = {1, 1, 1};
+  p.out_stride = s.stride;
   p.out_base = {dims[0].base, dims[1].base, dims[2].base};
   for (const auto& [i, x] : dims[0].taps)
     for (const auto& [j, y] : dims[1].taps)
@@ -88,37 +89,38 @@ std::vector<Phase> phases_of(const ConvolutionSpec& s) {
 class ImageProduct final : public Convolution {
  public:
   ImageProduct(const ConvolutionSpec& spec, InstructionSet set);
-  int64_t scratch_bytes() const override { return turned_bytes_ + lanes() * lane_bytes(); }
+  int64_t scratch_bytes() const override { return transposed_bytes_ + lanes() * lane_bytes(); }
   long pieces() const override { return pieces_; }
   void run(const ConvolutionOperands& at, void* scratch, Executor& executor) const override;
 
  private:
   long lanes() const { return lanes_for(cycles_, pieces_); }
   int64_t lane_bytes() const { return block_bytes_ + copy_bytes_; }
-  void settle(Phase& p);
-  void turn_weight(const Phase& p, long rows, const char* weight, char* turned) const;
+  void plan_phase(Phase& p);
+  void transpose_weight(const Phase& p, long rows, const char* weight, char* transposed) const;
   template <class T>
-  void turn_rows(const Phase& p, int64_t group, int64_t first, const T* weight, T* turned) const;
+  void transpose_rows(const Phase& p, int64_t group, int64_t first, const T* weight,
+                      T* transposed) const;
   void run_piece(const Phase& p, const GemmPiece& piece, const ConvolutionOperands& at,
-                 const char* turned, char* scratch) const;
-  void place(const Phase& p, const GemmPiece& piece, int64_t group, const char* from,
-             void* out) const;
+                 const char* transposed, char* scratch) const;
+  void scatter(const Phase& p, const GemmPiece& piece, int64_t group, const char* from,
+               void* out) const;
   template <class T>
-  void place_rows(const Phase& p, const GemmPiece& piece, int64_t group, const T* from,
-                  T* out) const;
+  void scatter_rows(const Phase& p, const GemmPiece& piece, int64_t group, const T* from,
+                    T* out) const;
 
   const ConvolutionSpec s_;
   const GemmBlockKernel kernel_;
   const bool to_small_;
   const int64_t bytes_;  // of an element
-  // The image read, and the result.
+  // The spatial sizes of the image that is read, and of the result.
   const Sizes3 in_, out_;
   const int64_t in_channels_, out_channels_, rows_, channels_;  // the last two of a group
   WindowPacking packing_;
   std::vector<Phase> phases_;
   long pieces_ = 0;
   double cycles_ = 0;  // of all phases
-  int64_t turned_bytes_ = 0, block_bytes_ = 0, copy_bytes_ = 0;
+  int64_t transposed_bytes_ = 0, block_bytes_ = 0, copy_bytes_ = 0;
 };
 
 ImageProduct::ImageProduct(const ConvolutionSpec& s, InstructionSet set)
@@ -130,89 +132,93 @@ ImageProduct::ImageProduct(const ConvolutionSpec& s, InstructionSet set)
       rows_(out_channels_ / s.groups), channels_(in_channels_ / s.groups),
       packing_(window_packing(s.dtype, in_channels_ * product_of(in_), kernel_.nr, set)) {
   phases_ = phases_of(s);
-  for (Phase& p : phases_) settle(p);
+  for (Phase& p : phases_) plan_phase(p);
 }
 
-void ImageProduct::settle(Phase& p) {
+void ImageProduct::plan_phase(Phase& p) {
   const int64_t positions = product_of(p.positions), k = channels_ * std::ssize(p.taps);
-  p.together = s_.images > 1 &&
-               (positions < min_positions || 10 * round_up(positions, kernel_.nr) > 11 * positions);
-  p.direct = p.positions == out_ && (!p.together || s_.images == 1);
-  p.as_it_lies = !p.together && p.taps.size() == 1 && p.taps[0] == Sizes3{0, 0, 0} &&
-                 p.step == Sizes3{1, 1, 1} && p.positions == in_;
-  const int64_t batch = p.together ? s_.groups : s_.groups * s_.images;
-  const int64_t columns = p.together ? s_.images * positions : positions;
+  p.joins_images = s_.images > 1 && (positions < min_positions ||
+                                     10 * round_up(positions, kernel_.nr) > 11 * positions);
+  p.writes_in_place = p.positions == out_ && (!p.joins_images || s_.images == 1);
+  p.reads_in_place = !p.joins_images && p.taps.size() == 1 && p.taps[0] == Sizes3{0, 0, 0} &&
+                     p.stride == Sizes3{1, 1, 1} && p.positions == in_;
+  const int64_t batch = p.joins_images ? s_.groups : s_.groups * s_.images;
+  const int64_t columns = p.joins_images ? s_.images * positions : positions;
   p.cut = cut_gemm(batch, rows_, columns, k, kernel_.mr, kernel_.nr);
   p.first_piece = pieces_;
   pieces_ += p.cut.pieces();
   cycles_ += p.cut.cycles;
   if (!to_small_ && p.taps.size() > 0 && std::ssize(p.taps) < product_of(s_.kernel)) {
-    p.turned = turned_bytes_ / bytes_;
-    turned_bytes_ += round_up(out_channels_ * k * bytes_, 64);
+    p.transposed = transposed_bytes_ / bytes_;
+    transposed_bytes_ += round_up(out_channels_ * k * bytes_, 64);
   }
   if (p.cut.pieces() == 0) return;
   block_bytes_ = std::max(block_bytes_, kernel_.scratch_bytes(p.cut.m, p.cut.n, k));
-  if (!p.direct) copy_bytes_ = std::max(copy_bytes_, round_up(p.cut.m * p.cut.n * bytes_, 64));
+  if (!p.writes_in_place)
+    copy_bytes_ = std::max(copy_bytes_, round_up(p.cut.m * p.cut.n * bytes_, 64));
 }
 
-// --- The turned weight ---------------------------------------------------------------------------
+// --- The transposed weight -----------------------------------------------------------------------
 
-// turned[group, row, (channel, tap)] = weight[group, channel, row, tap], a block of rows and of
-// channels at a time: what is read stays in the cache, and what is written follows itself.
-constexpr int64_t turned_rows = 16, turned_channels = 16;
+// transposed[group, row, (channel, tap)] = weight[group, channel, row, tap], a block of rows and
+// channels at a time: what is read stays in the cache, and writes are sequential.
+constexpr int64_t transposed_rows = 16, transposed_channels = 16;
 
 template <class T>
-void ImageProduct::turn_rows(const Phase& p, int64_t group, int64_t first, const T* weight,
-                             T* turned) const {
+void ImageProduct::transpose_rows(const Phase& p, int64_t group, int64_t first, const T* weight,
+                                  T* transposed) const {
   const int64_t kernel = product_of(s_.kernel), taps = std::ssize(p.taps);
   const int64_t* index = p.tap_index.data();
-  const int64_t end_row = std::min(first + turned_rows, rows_);
-  for (int64_t c = 0; c < channels_; c += turned_channels)
+  const int64_t end_row = std::min(first + transposed_rows, rows_);
+  for (int64_t c = 0; c < channels_; c += transposed_channels)
     for (int64_t row = first; row < end_row; ++row) {
       const T* from = weight + ((group * channels_ + c) * rows_ + row) * kernel;
-      T* to = turned + ((group * rows_ + row) * channels_ + c) * taps;
-      const int64_t count = std::min(turned_channels, channels_ - c);
+      T* to = transposed + ((group * rows_ + row) * channels_ + c) * taps;
+      const int64_t count = std::min(transposed_channels, channels_ - c);
       for (int64_t i = 0; i < count; ++i, from += rows_ * kernel)
         for (int64_t t = 0; t < taps; ++t) *to++ = from[index[t]];
     }
 }
 
-void ImageProduct::turn_weight(const Phase& p, long index, const char* weight, char* turned) const {
-  const int64_t blocks = (rows_ + turned_rows - 1) / turned_rows;
-  const int64_t group = index / blocks, first = index % blocks * turned_rows;
-  const auto turn = [&]<class T>(const T* from) {
-    turn_rows(p, group, first, from, reinterpret_cast<T*>(turned) + p.turned);
+void ImageProduct::transpose_weight(const Phase& p, long index, const char* weight,
+                                    char* transposed) const {
+  const int64_t blocks = (rows_ + transposed_rows - 1) / transposed_rows;
+  const int64_t group = index / blocks, first = index % blocks * transposed_rows;
+  const auto transpose = [&]<class T>(const T* from) {
+    transpose_rows(p, group, first, from, reinterpret_cast<T*>(transposed) + p.transposed);
   };
   if (bytes_ == 8)
-    turn(reinterpret_cast<const uint64_t*>(weight));
+    transpose(reinterpret_cast<const uint64_t*>(weight));
   else if (bytes_ == 4)
-    turn(reinterpret_cast<const uint32_t*>(weight));
+    transpose(reinterpret_cast<const uint32_t*>(weight));
   else
-    turn(reinterpret_cast<const uint16_t*>(weight));
+    transpose(reinterpret_cast<const uint16_t*>(weight));
 }
 
 // --- The products --------------------------------------------------------------------------------
 
 void ImageProduct::run(const ConvolutionOperands& at, void* scratch, Executor& executor) const {
-  char* turned = static_cast<char*>(scratch);
-  if (turned_bytes_ > 0) {
-    const long blocks = static_cast<long>(s_.groups * ((rows_ + turned_rows - 1) / turned_rows));
+  char* transposed = static_cast<char*>(scratch);
+  if (transposed_bytes_ > 0) {
+    const long blocks =
+        static_cast<long>(s_.groups * ((rows_ + transposed_rows - 1) / transposed_rows));
     run_lanes(std::min<long>(blocks, max_lanes), blocks, executor, [&](long, long index) {
       for (const Phase& p : phases_)
-        if (p.turned >= 0) turn_weight(p, index, static_cast<const char*>(at.other), turned);
+        if (p.transposed >= 0)
+          transpose_weight(p, index, static_cast<const char*>(at.other), transposed);
     });
   }
   run_lanes(lanes(), pieces_, executor, [&](long lane, long index) {
     size_t i = phases_.size() - 1;
     while (phases_[i].first_piece > index) --i;
     const Phase& p = phases_[i];
-    run_piece(p, p.cut.piece(index - p.first_piece), at, turned,
-              turned + turned_bytes_ + lane * lane_bytes());
+    run_piece(p, p.cut.piece(index - p.first_piece), at, transposed,
+              transposed + transposed_bytes_ + lane * lane_bytes());
   });
 }
 
 void ImageProduct::run_piece(const Phase& p, const GemmPiece& piece, const ConvolutionOperands& at,
-                             const char* turned, char* scratch) const {
+                             const char* transposed, char* scratch) const {
   const int64_t taps = std::ssize(p.taps), k = channels_ * taps, kernel = product_of(s_.kernel);
   const int64_t in_plane = product_of(in_), out_plane = product_of(out_);
   const int64_t positions = product_of(p.positions);
@@ -223,7 +229,7 @@ void ImageProduct::run_piece(const Phase& p, const GemmPiece& piece, const Convo
                                .image_stride = in_channels_ * in_plane,
                                .size = in_,
                                .positions = p.positions,
-                               .step = p.step,
+                               .stride = p.stride,
                                .taps = p.taps.data(),
                                .tap_count = taps,
                                .nr = kernel_.nr};
@@ -233,8 +239,8 @@ void ImageProduct::run_piece(const Phase& p, const GemmPiece& piece, const Convo
     if (to_small_) {
       block.a = static_cast<const char*>(at.other) + row * k * bytes_;
       block.a_row = k, block.a_col = 1;
-    } else if (p.turned >= 0) {
-      block.a = turned + (p.turned + row * k) * bytes_;
+    } else if (p.transposed >= 0) {
+      block.a = transposed + (p.transposed + row * k) * bytes_;
       block.a_row = k, block.a_col = 1;
     } else if (kernel > 1) {  // [channel, row, tap]
       block.a = static_cast<const char*>(at.other) +
@@ -246,7 +252,7 @@ void ImageProduct::run_piece(const Phase& p, const GemmPiece& piece, const Convo
                 (group * channels_ * rows_ + piece.first_row) * kernel * bytes_;
       block.a_row = kernel, block.a_col = rows_ * kernel;
     }
-    if (p.as_it_lies) {
+    if (p.reads_in_place) {
       block.b = in + (image * windows.image_stride + piece.first_column) * bytes_;
       block.b_row = in_plane, block.b_col = 1;
     } else {
@@ -258,7 +264,7 @@ void ImageProduct::run_piece(const Phase& p, const GemmPiece& piece, const Convo
     }
     block.scratch = scratch;
     char* copy = scratch + block_bytes_;
-    if (p.direct) {
+    if (p.writes_in_place) {
       block.c = static_cast<char*>(at.out) +
                 ((image * out_channels_ + row) * out_plane + piece.first_column) * bytes_;
       block.c_row = out_plane;
@@ -267,33 +273,33 @@ void ImageProduct::run_piece(const Phase& p, const GemmPiece& piece, const Convo
       block.c_row = piece.n;
     }
     kernel_.run(block);
-    if (p.direct) continue;
-    GemmPiece placed = piece;
-    placed.first_column += image * positions;
-    place(p, placed, group, copy, at.out);
+    if (p.writes_in_place) continue;
+    GemmPiece scattered = piece;
+    scattered.first_column += image * positions;
+    scatter(p, scattered, group, copy, at.out);
   }
 }
 
-void ImageProduct::place(const Phase& p, const GemmPiece& piece, int64_t group, const char* from,
-                         void* out) const {
+void ImageProduct::scatter(const Phase& p, const GemmPiece& piece, int64_t group, const char* from,
+                           void* out) const {
   if (bytes_ == 8)
-    place_rows(p, piece, group, reinterpret_cast<const uint64_t*>(from),
-               static_cast<uint64_t*>(out));
+    scatter_rows(p, piece, group, reinterpret_cast<const uint64_t*>(from),
+                 static_cast<uint64_t*>(out));
   else if (bytes_ == 4)
-    place_rows(p, piece, group, reinterpret_cast<const uint32_t*>(from),
-               static_cast<uint32_t*>(out));
+    scatter_rows(p, piece, group, reinterpret_cast<const uint32_t*>(from),
+                 static_cast<uint32_t*>(out));
   else
-    place_rows(p, piece, group, reinterpret_cast<const uint16_t*>(from),
-               static_cast<uint16_t*>(out));
+    scatter_rows(p, piece, group, reinterpret_cast<const uint16_t*>(from),
+                 static_cast<uint16_t*>(out));
 }
 
-// Stretches of a row of positions, or of a whole image where positions follow each other.
+// Copies runs of a row of positions, or of a whole image if its positions are adjacent.
 template <class T>
-void ImageProduct::place_rows(const Phase& p, const GemmPiece& piece, int64_t group, const T* from,
-                              T* out) const {
+void ImageProduct::scatter_rows(const Phase& p, const GemmPiece& piece, int64_t group,
+                                const T* from, T* out) const {
   const int64_t out_plane = product_of(out_);
   const bool dense = p.positions == out_;
-  const int64_t step = dense ? 1 : p.out_step[2];
+  const int64_t stride = dense ? 1 : p.out_stride[2];
   const int64_t row = dense ? out_plane : p.positions[2];
   for (int64_t j = 0; j < piece.n;) {
     const int64_t column = piece.first_column + j, in_row = column % row;
@@ -302,17 +308,18 @@ void ImageProduct::place_rows(const Phase& p, const GemmPiece& piece, int64_t gr
     if (!dense) {
       const int64_t h = image % p.positions[1], d = image / p.positions[1] % p.positions[0];
       image = image / p.positions[1] / p.positions[0];
-      offset = ((d * p.out_step[0] + p.out_base[0]) * out_[1] + h * p.out_step[1] + p.out_base[1]) *
-                   out_[2] +
-               in_row * step + p.out_base[2];
+      offset =
+          ((d * p.out_stride[0] + p.out_base[0]) * out_[1] + h * p.out_stride[1] + p.out_base[1]) *
+              out_[2] +
+          in_row * stride + p.out_base[2];
     }
     T* to = out + (image * out_channels_ + group * rows_ + piece.first_row) * out_plane + offset;
     const T* source = from + j;
     for (int64_t i = 0; i < piece.m; ++i, to += out_plane, source += piece.n) {
-      if (step == 1)
+      if (stride == 1)
         std::memcpy(to, source, static_cast<size_t>(count) * sizeof(T));
       else
-        for (int64_t x = 0; x < count; ++x) to[x * step] = source[x];
+        for (int64_t x = 0; x < count; ++x) to[x * stride] = source[x];
     }
     j += count;
   }

@@ -1,4 +1,4 @@
-// The products of convolution.h: those whose results are images, and the one that gives a weight.
+// The products of convolution.h: to_small and to_large, whose results are images, and to_weight.
 #pragma once
 #include <memory>
 

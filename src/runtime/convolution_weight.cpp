@@ -1,9 +1,9 @@
 // to_weight of convolution.h: for each group a product
 //
-//   weight[rows, (channel, tap)] = small[rows, (image, position)] @ windows, turned
+//   weight[rows, (channel, tap)] = small[rows, (image, position)] @ windows^T
 //
-// A small weight gives few pieces: the positions are then cut into parts, each of which sums into
-// memory of its own, and the parts are added up in order.
+// A small weight gives few pieces: its positions are then cut into parts, which are summed
+// separately in scratch, and the sums are added up in order.
 #include <algorithm>
 #include <vector>
 
@@ -18,7 +18,8 @@ namespace {
 
 constexpr int64_t round_up(int64_t a, int64_t unit) { return (a + unit - 1) / unit * unit; }
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-// The parts of a weight of at most so many numbers; a part has at least so many positions.
+// A weight of at most small_weight numbers is summed in at most max_parts parts of at least
+// min_part positions.
 constexpr int64_t small_weight = int64_t{1} << 16, max_parts = 8, min_part = 1024;
 
 class WeightProduct final : public Convolution {
@@ -42,7 +43,7 @@ class WeightProduct final : public Convolution {
   const GemmBlockKernel kernel_;
   const WindowPacking packing_;
   std::vector<Sizes3> taps_;
-  int64_t columns_ = 0, steps_ = 0, parts_ = 1, part_ = 0, lane_bytes_ = 0;
+  int64_t columns_ = 0, all_positions_ = 0, parts_ = 1, part_ = 0, lane_bytes_ = 0;
   GemmCut cut_;
 };
 
@@ -55,19 +56,20 @@ WeightProduct::WeightProduct(const ConvolutionSpec& s, InstructionSet set)
         taps_.push_back({i * s.dilation[0] - s.padding[0], j * s.dilation[1] - s.padding[1],
                          k * s.dilation[2] - s.padding[2]});
   columns_ = s.large_channels / s.groups * std::ssize(taps_);
-  steps_ = part_ = s.images * product_of(s.small);
-  // Parts of half types would be rounded twice.
+  all_positions_ = part_ = s.images * product_of(s.small);
+  // Partial sums in a 16-bit type would be rounded twice.
   const bool sums_itself = s.dtype == DType::f32 || s.dtype == DType::f64;
-  if (sums_itself && numbers() <= small_weight && steps_ >= 2 * min_part) {
-    part_ = round_up(ceil_div(steps_, std::min(max_parts, steps_ / min_part)), min_part / 4);
-    parts_ = ceil_div(steps_, part_);
+  if (sums_itself && numbers() <= small_weight && all_positions_ >= 2 * min_part) {
+    part_ = round_up(ceil_div(all_positions_, std::min(max_parts, all_positions_ / min_part)),
+                     min_part / 4);
+    parts_ = ceil_div(all_positions_, part_);
   }
   cut_ = cut_gemm(s.groups * parts_, s.small_channels / s.groups, columns_, part_, kernel_.mr,
                   kernel_.nr);
   if (cut_.pieces() == 0) return;
-  // Fewer steps may be taken more at a time: the last part may need more than the others.
-  for (const int64_t steps : {part_, steps_ - (parts_ - 1) * part_})
-    lane_bytes_ = std::max(lane_bytes_, kernel_.scratch_bytes(cut_.m, cut_.n, steps));
+  // The last part may need more scratch, though it is shorter: kc_for isn't monotonic.
+  for (const int64_t positions : {part_, all_positions_ - (parts_ - 1) * part_})
+    lane_bytes_ = std::max(lane_bytes_, kernel_.scratch_bytes(cut_.m, cut_.n, positions));
 }
 
 void WeightProduct::run(const ConvolutionOperands& at, void* scratch, Executor& executor) const {
@@ -94,18 +96,18 @@ void WeightProduct::run_piece(const GemmPiece& piece, const ConvolutionOperands&
                                .image_stride = s_.large_channels * plane,
                                .size = s_.large,
                                .positions = s_.small,
-                               .step = s_.stride,
+                               .stride = s_.stride,
                                .taps = taps_.data(),
                                .tap_count = std::ssize(taps_),
                                .nr = kernel_.nr,
                                .first_k = first};
     char* out = parts_ == 1 ? static_cast<char*>(at.out) : partials + part * numbers() * bytes;
     GemmBlock block;
-    block.m = piece.m, block.n = piece.n, block.k = std::min(part_, steps_ - first);
+    block.m = piece.m, block.n = piece.n, block.k = std::min(part_, all_positions_ - first);
     block.a = static_cast<const char*>(at.other) + row * positions * bytes;
     block.a_row = positions, block.a_col = 1;
     block.a_run = positions, block.a_next = s_.small_channels * positions, block.a_first = first;
-    block.panels = {packing_.turned, &windows, piece.first_column};
+    block.panels = {packing_.transposed, &windows, piece.first_column};
     block.c = out + (row * columns_ + piece.first_column) * bytes;
     block.c_row = columns_;
     block.scratch = scratch;

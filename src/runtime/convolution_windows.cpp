@@ -1,4 +1,4 @@
-// See convolution_windows.h: the choice by instruction set, and the packing for any.
+// The choice by instruction set, and the packing for any processor.
 #include "runtime/convolution_windows.h"
 
 #include <algorithm>
@@ -12,13 +12,13 @@ namespace cleave::runtime {
 namespace {
 
 template <class S, class T>
-void copy_stretch(const S* from, int64_t step, int64_t count, T* to, int64_t to_step) {
+void copy_run_of(const S* from, int64_t stride, int64_t count, T* to, int64_t to_stride) {
   if constexpr (std::is_same_v<S, T>)
-    if (step == 1 && to_step == 1) {
+    if (stride == 1 && to_stride == 1) {
       std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
       return;
     }
-  for (int64_t i = 0; i < count; ++i) to[i * to_step] = static_cast<T>(from[i * step]);
+  for (int64_t i = 0; i < count; ++i) to[i * to_stride] = static_cast<T>(from[i * stride]);
 }
 
 template <class S, class T>
@@ -33,17 +33,17 @@ void pack_windows(const void* self, int64_t first_k, int64_t count_k, int64_t fi
   for (int64_t tap = 0; tap < std::min(taps, first_k + count_k); ++tap) {
     const int64_t channel = (first_k - tap + taps - 1) / taps;
     const int64_t first = channel * taps + tap - first_k;
-    for_each_stretch(w, at, columns, w.taps[tap], [&](int64_t lane, int64_t count, int64_t offset) {
+    for_each_run(w, at, columns, w.taps[tap], [&](int64_t lane, int64_t count, int64_t offset) {
       const S* from = images + channel * plane + offset;
       for (int64_t k = first; k < count_k; k += taps, from += plane)
-        copy_stretch(from, w.step[2], count, to + k * w.nr + lane, 1);
+        copy_run_of(from, w.stride[2], count, to + k * w.nr + lane, 1);
     });
   }
 }
 
 template <class S, class T>
-void pack_turned(const void* self, int64_t first_k, int64_t count_k, int64_t first_column,
-                 int64_t columns, void* panel) {
+void pack_transposed(const void* self, int64_t first_k, int64_t count_k, int64_t first_column,
+                     int64_t columns, void* panel) {
   const auto& w = *static_cast<const WindowSource*>(self);
   const auto* images = static_cast<const S*>(w.images);
   T* to = static_cast<T*>(panel);
@@ -52,15 +52,15 @@ void pack_turned(const void* self, int64_t first_k, int64_t count_k, int64_t fir
   const WindowPosition at = position_of(w, w.first_k + first_k);
   for (int64_t j = 0; j < columns; ++j) {
     const int64_t channel = (first_column + j) / taps, tap = (first_column + j) % taps;
-    for_each_stretch(w, at, count_k, w.taps[tap], [&](int64_t k, int64_t count, int64_t offset) {
-      copy_stretch(images + channel * plane + offset, w.step[2], count, to + k * w.nr + j, w.nr);
+    for_each_run(w, at, count_k, w.taps[tap], [&](int64_t k, int64_t count, int64_t offset) {
+      copy_run_of(images + channel * plane + offset, w.stride[2], count, to + k * w.nr + j, w.nr);
     });
   }
 }
 
 template <class S, class T>
 WindowPacking packing() {
-  return {pack_windows<S, T>, pack_turned<S, T>};
+  return {pack_windows<S, T>, pack_transposed<S, T>};
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// convolution_windows.h for f32 with AVX-512: sixteen columns at a time. Where windows step by one,
-// a vector is put together from masked loads, one for each stretch of a row; else it is gathered.
-// What masks leave out is not read.
+// convolution_windows.h for f32 with AVX-512: sixteen columns at a time. With a stride of one, a
+// vector is assembled from masked loads, one for each run of adjacent elements; else it is
+// gathered. Masked elements aren't read.
 #include "runtime/convolution_walk.h"
 #include "runtime/convolution_windows.h"
 
@@ -12,14 +12,14 @@ namespace {
 
 constexpr int64_t lanes = 16;
 
-// Sixteen columns: their places under a tap of offset 0, whether or not these are in the image.
-// Lane i of a stretch stands at offset + i * step; those that follow each other in memory are one.
+// Sixteen columns: their elements under a tap of offset 0, whether or not these are in the image.
+// Lane i of a run is at offset + i * stride; runs that are adjacent in memory are merged.
 struct Columns {
-  __m512i depth, row, column;  // position * step
-  int stretches = 0;
+  __m512i depth, row, column;  // position * stride, by lane
+  int runs = 0;
   __mmask16 masks[lanes];
   int64_t offsets[lanes];
-  __m512i index;  // from `base` on, for gathering
+  __m512i index;  // relative to `base`, for gathering
   int64_t base = 0;
 };
 
@@ -27,34 +27,34 @@ __mmask16 mask_of(int64_t first, int64_t count) {
   return static_cast<__mmask16>(((1u << count) - 1u) << first);
 }
 
-__m512i everywhere(int64_t x) { return _mm512_set1_epi32(static_cast<int>(x)); }
+__m512i broadcast(int64_t x) { return _mm512_set1_epi32(static_cast<int>(x)); }
 
-// The next `count` columns, at most sixteen; moves `at` after them.
+// Sets `out` to the next `count` columns, at most sixteen, and moves `at` past them.
 void set_columns(const WindowSource& w, WindowPosition& at, int64_t count, Columns& out) {
-  const int64_t step = w.step[2];
-  const __m512i lane_steps = _mm512_mullo_epi32(
-      _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), everywhere(step));
+  const int64_t stride = w.stride[2];
+  const __m512i lane_strides = _mm512_mullo_epi32(
+      _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), broadcast(stride));
   out.depth = out.row = out.column = out.index = _mm512_setzero_si512();
-  out.stretches = 0;
+  out.runs = 0;
   for (int64_t lane = 0; lane < count;) {
     const int64_t left = w.positions[2] - at.column;
     const int64_t n = count - lane < left ? count - lane : left;
     const __mmask16 mask = mask_of(lane, n);
-    const int64_t depth = at.depth * w.step[0], row = at.row * w.step[1];
-    const int64_t column = (at.column - lane) * step;
+    const int64_t depth = at.depth * w.stride[0], row = at.row * w.stride[1];
+    const int64_t column = (at.column - lane) * stride;
     const int64_t offset =
         at.image * w.image_stride + (depth * w.size[1] + row) * w.size[2] + column;
     if (lane == 0) out.base = offset;
-    out.depth = _mm512_mask_mov_epi32(out.depth, mask, everywhere(depth));
-    out.row = _mm512_mask_mov_epi32(out.row, mask, everywhere(row));
-    out.column = _mm512_mask_add_epi32(out.column, mask, lane_steps, everywhere(column));
-    out.index = _mm512_mask_add_epi32(out.index, mask, lane_steps, everywhere(offset - out.base));
-    if (out.stretches > 0 && out.offsets[out.stretches - 1] == offset) {
-      __mmask16& last = out.masks[out.stretches - 1];
+    out.depth = _mm512_mask_mov_epi32(out.depth, mask, broadcast(depth));
+    out.row = _mm512_mask_mov_epi32(out.row, mask, broadcast(row));
+    out.column = _mm512_mask_add_epi32(out.column, mask, lane_strides, broadcast(column));
+    out.index = _mm512_mask_add_epi32(out.index, mask, lane_strides, broadcast(offset - out.base));
+    if (out.runs > 0 && out.offsets[out.runs - 1] == offset) {
+      __mmask16& last = out.masks[out.runs - 1];
       last = static_cast<__mmask16>(last | mask);
     } else {
-      out.masks[out.stretches] = mask;
-      out.offsets[out.stretches++] = offset;
+      out.masks[out.runs] = mask;
+      out.offsets[out.runs++] = offset;
     }
     lane += n;
     at.column += n;
@@ -62,11 +62,11 @@ void set_columns(const WindowSource& w, WindowPosition& at, int64_t count, Colum
   }
 }
 
-// Which of the columns have their place under a tap within the image.
+// The columns whose elements under a tap are within the image.
 __mmask16 within(const WindowSource& w, const Columns& c, const Sizes3& tap, __mmask16 all) {
   const auto inside = [&](__mmask16 so_far, __m512i at, size_t d) {
-    return _mm512_mask_cmplt_epu32_mask(so_far, _mm512_add_epi32(at, everywhere(tap[d])),
-                                        everywhere(w.size[d]));
+    return _mm512_mask_cmplt_epu32_mask(so_far, _mm512_add_epi32(at, broadcast(tap[d])),
+                                        broadcast(w.size[d]));
   };
   __mmask16 mask = inside(all, c.column, 2);
   mask = inside(mask, c.row, 1);
@@ -77,12 +77,12 @@ int64_t offset_of(const WindowSource& w, const Sizes3& tap) {
   return (tap[0] * w.size[1] + tap[1]) * w.size[2] + tap[2];
 }
 
-// How a vector is put together: from so many loads, or as one of these says.
+// How a vector is assembled: from 0 to 3 loads, or one of these.
 constexpr int any_loads = -1, gathered = -2;
 
 int form_of(const WindowSource& w, const Columns& c) {
-  if (w.step[2] != 1) return gathered;
-  return c.stretches <= 3 ? c.stretches : any_loads;
+  if (w.stride[2] != 1) return gathered;
+  return c.runs <= 3 ? c.runs : any_loads;
 }
 
 // `channel` is a channel of the first image, moved by the tap.
@@ -92,7 +92,7 @@ __m512 load_columns(const float* channel, const Columns& c, __mmask16 within) {
   if constexpr (form == gathered) {
     x = _mm512_mask_i32gather_ps(x, within, c.index, channel + c.base, 4);
   } else {
-    const int count = form == any_loads ? c.stretches : form;
+    const int count = form == any_loads ? c.runs : form;
 #pragma GCC unroll 4
     for (int i = 0; i < count; ++i)
       x = _mm512_mask_loadu_ps(x, static_cast<__mmask16>(c.masks[i] & within),
@@ -101,7 +101,7 @@ __m512 load_columns(const float* channel, const Columns& c, __mmask16 within) {
   return x;
 }
 
-// The rows of a panel that are one tap's, of channel after channel.
+// The rows of a panel that belong to one tap, for consecutive channels.
 struct TapRows {
   const float* channel;
   int64_t plane;
@@ -153,8 +153,8 @@ void pack_windows(const void* self, int64_t first_k, int64_t count_k, int64_t fi
   }
 }
 
-// Rows become columns: out[i][j] = x[j][i].
-void turn(__m512 (&x)[lanes]) {
+// Transposes x in place.
+void transpose(__m512 (&x)[lanes]) {
   __m512 y[lanes];
 #pragma GCC unroll 8
   for (int i = 0; i < 16; i += 2) {
@@ -184,17 +184,18 @@ void turn(__m512 (&x)[lanes]) {
   }
 }
 
-// The columns of a turned panel: a channel moved by a tap, and the tap.
+// The columns of a transposed panel: the address of a channel, moved by the tap, and the tap.
 constexpr int64_t max_columns = 64;
-struct TurnedColumns {
+struct TransposedColumns {
   const float* channel[max_columns];
   int64_t tap[max_columns];  // among those of the panel
 };
 
 // Sixteen positions of sixteen columns at a time.
 template <int form>
-void turn_columns(const WindowSource& w, const TurnedColumns& t, int64_t columns,
-                  const Columns& positions, const __mmask16* within, int64_t count, float* to) {
+void transpose_columns(const WindowSource& w, const TransposedColumns& t, int64_t columns,
+                       const Columns& positions, const __mmask16* within, int64_t count,
+                       float* to) {
   for (int64_t j = 0; j < w.nr; j += lanes) {
     __m512 x[lanes];
     const int64_t left = columns - j;
@@ -202,7 +203,7 @@ void turn_columns(const WindowSource& w, const TurnedColumns& t, int64_t columns
     for (int64_t i = 0; i < lanes; ++i)
       x[i] = i < left ? load_columns<form>(t.channel[j + i], positions, within[t.tap[j + i]])
                       : _mm512_setzero_ps();
-    turn(x);
+    transpose(x);
     if (count == lanes) {
 #pragma GCC unroll 16
       for (int64_t i = 0; i < lanes; ++i) _mm512_storeu_ps(to + i * w.nr + j, x[i]);
@@ -212,12 +213,12 @@ void turn_columns(const WindowSource& w, const TurnedColumns& t, int64_t columns
   }
 }
 
-void pack_turned(const void* self, int64_t first_k, int64_t count_k, int64_t first_column,
-                 int64_t columns, void* panel) {
+void pack_transposed(const void* self, int64_t first_k, int64_t count_k, int64_t first_column,
+                     int64_t columns, void* panel) {
   const auto& w = *static_cast<const WindowSource*>(self);
   const int64_t plane = product_of(w.size), taps = w.tap_count;
   const int64_t kinds = columns < taps ? columns : taps;
-  TurnedColumns t;
+  TransposedColumns t;
   int64_t channel = first_column / taps, tap = first_column % taps;
   const int64_t first_tap = tap;
   for (int64_t j = 0; j < columns; ++j) {
@@ -241,16 +242,16 @@ void pack_turned(const void* self, int64_t first_k, int64_t count_k, int64_t fir
     }
     float* to = static_cast<float*>(panel) + p * w.nr;
     switch (form_of(w, c)) {
-      case 1: turn_columns<1>(w, t, columns, c, inside, count, to); break;
-      case gathered: turn_columns<gathered>(w, t, columns, c, inside, count, to); break;
-      default: turn_columns<any_loads>(w, t, columns, c, inside, count, to); break;
+      case 1: transpose_columns<1>(w, t, columns, c, inside, count, to); break;
+      case gathered: transpose_columns<gathered>(w, t, columns, c, inside, count, to); break;
+      default: transpose_columns<any_loads>(w, t, columns, c, inside, count, to); break;
     }
   }
 }
 
 }  // namespace
 
-constinit const WindowPacking window_packing_avx512 = {pack_windows, pack_turned};
+constinit const WindowPacking window_packing_avx512 = {pack_windows, pack_transposed};
 
 }  // namespace cleave::runtime
 

@@ -1,5 +1,4 @@
-// The table of external_symbols.h. Each mathematical function is there as NAME (f64) and NAMEf
-// (f32).
+// The table holds each mathematical function as NAME (f64) and NAMEf (f32).
 #include "runtime/external_symbols.h"
 
 #include <math.h>
@@ -68,7 +67,7 @@ const ExternalSymbol table[] = {
     TWO(nextafter),
     TWO(pow),
     TWO(remainder),
-    // What LLVM makes of sin and cos of one operand.
+    // LLVM merges sin and cos of the same operand into this call.
     {"sincos", address_of<void (*)(double, double*, double*)>(::sincos)},
     {"sincosf", address_of<void (*)(float, float*, float*)>(::sincosf)},
     {"fma", address_of<double (*)(double, double, double)>(::fma)},

@@ -1,5 +1,5 @@
-// What generated code may call from outside: memory and mathematical functions of the C library,
-// and the conversions of half precision that processors without F16C need.
+// External functions that generated code may call: memory and mathematical functions of the C
+// library.
 #pragma once
 #include <span>
 
@@ -10,7 +10,7 @@ struct ExternalSymbol {
   void* address;
 };
 
-// Any thread; the table never changes.
+// Thread safe; the table is constant.
 std::span<const ExternalSymbol> external_symbols();
 
 }  // namespace cleave::runtime

@@ -1,4 +1,4 @@
-// See gemm.h. A Gemm is a cut and the kernel that runs its pieces.
+// A Gemm is a cut and the kernel that runs its pieces.
 #include "runtime/gemm.h"
 
 #include <atomic>
@@ -36,7 +36,7 @@ struct Nibbles {
  private:
   static constexpr int64_t few = 16;
 
-  // Copies, as the compiler makes vectors of loops over what nothing else points to.
+  // With local copies, which can't alias, the compiler vectorizes the loops.
   static void unpack(const uint8_t* from, bool is_high, float* to) {
     uint8_t both[few];
     float numbers[few];
@@ -157,13 +157,13 @@ Result<std::shared_ptr<Gemm>> Gemm::make(const GemmSpec& spec, const Target& tar
   for (const std::optional<DType>& stored : {spec.a_stored, spec.b_stored})
     if (stored && !gemm_reads_as(*stored, spec.dtype))
       return bug("gemm: products of {} with operands in {}", name_of(spec.dtype), name_of(*stored));
-  // Sums of another type that k interrupts stay in scratch, and so do totals of spans: narrower
-  // pieces need less of it.
+  // Sums in another type than C that are kept from one part of k to the next are in scratch, and so
+  // are totals of spans: narrower pieces need less of it.
   const bool sums_in_c = !spec.scales_sums && spec.k <= kernel.span &&
                          (spec.dtype == DType::f32 || spec.dtype == DType::f64);
   const int64_t k = (spec.k + kernel.depth - 1) / kernel.depth;
   const GemmCut cut = cut_gemm(spec.batch, spec.m, spec.n, k, kernel.mr, kernel.nr,
-                               sums_in_c || spec.k <= kernel.steps ? 2048 : 512);
+                               sums_in_c || spec.k <= kernel.max_kc ? 2048 : 512);
   return std::shared_ptr<Gemm>(std::make_shared<CutGemm>(spec, cut, kernel));
 }
 

@@ -4,16 +4,15 @@
 //   plan(gemm->scratch_bytes());
 //   gemm->run(a, b, nullptr, c, scratch, executor);
 //
-// A product is cut into pieces by its shape alone (gemm_cut.h). Each piece runs on one thread, in
-// the kernel of gemm_block.h. So the bits depend on the product and the target, never on the
-// threads.
+// A product is cut into pieces by its shape alone (gemm_cut.h). Each piece runs on one thread, with
+// the kernel of gemm_block.h. So bits depend on the product and the target, never on the threads.
 //
 //   f32, f64        summed in their own type
-//   bf16, f16       summed in f32, rounded once; where VDPBF16PS sums bf16, numbers below 2^-126
+//   bf16, f16       summed in f32, rounded once; with VDPBF16PS for bf16, numbers below 2^-126
 //                   count as 0
 //   i8 to i64, u8   wrap around
 //
-// A product of k = 0 is beta * C_in, or zeros without C_in. Beta doesn't matter without C_in.
+// A product of k = 0 is beta * C_in, or zeros without C_in. Without C_in beta is ignored.
 //
 // Errors: Unsupported for bool and c64; Bug for negative dimensions.
 #pragma once
@@ -23,7 +22,7 @@
 
 namespace cleave::runtime {
 
-// Where a product's operands begin; null where there is none.
+// The operands' first elements; null for those that the product doesn't have.
 struct GemmOperands {
   const void* a = nullptr;
   const void* b = nullptr;

@@ -1,4 +1,4 @@
-// The choice of gemm_block.h.
+// Chooses the kernels for a dtype and an instruction set.
 #include "runtime/gemm_block.h"
 
 namespace cleave::runtime {

@@ -1,5 +1,5 @@
 // gemm_block.h for processors with AVX512_BF16, for bf16 alone: tiles of 12 x 32 f32 in 24
-// registers, two steps of k an instruction.
+// registers; an instruction sums two values of k.
 #include <array>
 #include <bit>
 #include <cstring>

@@ -2,34 +2,34 @@
 // file after their own `Vec<T>` (a vector of T), `mr_of<T>` (rows of a tile) and `kc_bytes`, in a
 // namespace of their own.
 //
-//   for each kc steps of k
+//   for each part of k, of kc values
 //     pack A: groups of mr rows                            stays in the second-level cache
-//       lines    a cache line of each row in turn          where a_col == 1
-//       turned   k after k                                 else
+//       lines        a cache line of each row in turn      if a_col == 1
+//       transposed   for each k all rows                   else
 //     for each nr columns
-//       pack B: one panel, k after k, padded with zeros    stays in the first-level cache
+//       pack B: one panel, for each k all columns          stays in the first-level cache
 //       for each mr rows
-//         tile: rows x nr sums in registers, and C_in where it is just added
-//         finish: alpha, beta, rounding, after the last step
+//         tile: rows x nr sums in registers; adds C_in if alpha = beta = 1
+//         finish: alpha, beta, rounding, after the last part
 
-// The most steps of k between two packings.
+// The most values of k between two packings.
 template <class T>
 inline constexpr int64_t kc_of = kc_bytes / sizeof(T);
-// How many such parts of k are added up in their own type.
+// How many such parts of k are summed before the sums are added to f64 totals.
 inline constexpr int64_t span_parts = 64;
 template <class T>
 inline constexpr int64_t nr_of = 2 * Vec<T>::lanes;
 
-// What numbers are packed as where they are summed one by one: the type of their sums. Integers
-// have no sign there, so that they wrap around.
+// The type of sums, which numbers are also packed as unless they are summed in pairs. Unsigned for
+// integers, so that they wrap around.
 template <class S>
 using SumOf =
     std::conditional_t<std::is_floating_point_v<S>, S,
                        std::conditional_t<!std::is_integral_v<S>, float,
                                           std::conditional_t<sizeof(S) == 8, uint64_t, uint32_t>>>;
 
-// How packed numbers of type P are summed: a step of a tile takes one Unit of each row and column,
-// which is `depth` steps of k.
+// How packed numbers of type P are summed: an iteration of a tile reads one Unit of each row and
+// column, which is `depth` values of k.
 template <class P>
 struct Packed {
   using Sum = P;
@@ -50,7 +50,7 @@ inline int64_t rounded(int64_t value, int64_t unit) { return (value + unit - 1) 
 #include "runtime/gemm_pack_code.h"
 #include "runtime/gemm_tile_code.h"
 
-// S is the type in memory, P the one that is packed.
+// S is the type in memory, P the packed type.
 template <class S, class P>
 class Block {
  public:
@@ -60,7 +60,7 @@ class Block {
   static constexpr GemmSizes sizes = {
       .mr = mr_of<P>,
       .nr = nr_of<typename Packed<P>::Unit>,
-      .steps = kc_of<P>,
+      .max_kc = kc_of<P>,
       .span = span_parts * kc_of<P>,
       .depth = Packed<P>::depth,
       .packed_size = sizeof(P),
@@ -74,24 +74,22 @@ class Block {
   static constexpr int64_t depth = Packed<P>::depth;
   static constexpr int64_t mr = mr_of<T>, nr = nr_of<U>;
   static constexpr bool scales_sums = std::is_floating_point_v<S> && std::is_integral_v<T>;
-  // How f32 is read for halves.
+  // How f32 in memory is read for a product in a 16-bit type.
   using Wide = std::conditional_t<std::is_same_v<S, P>, float, Rounded<S>>;
-  // f(x), x a null pointer to the type in memory (gemm_reads_as).
+  // Calls f with a null pointer to the type in memory (gemm_reads_as).
   template <class F>
   static void with_stored(std::optional<DType> stored, const F& f);
 
   static constexpr bool sums_in_c = sizes.sums_in_c;
 
-  // With too few rows to pay for packing B is read as it lies.
-  bool as_it_lies(int64_t columns) const {
+  // With few rows, packing B costs more than it saves: B is read in place.
+  bool reads_b_in_place(int64_t columns) const {
     return std::is_same_v<S, U> && !block_.b_stored && block_.b_col == 1 && columns == nr &&
            block_.m <= 4 * mr && block_.k > 0;
   }
 
-  int64_t steps_after(int64_t first) const {
-    return block_.k - first < steps_ ? block_.k - first : steps_;
-  }
-  void step(int64_t first, int64_t k);
+  int64_t part_from(int64_t first) const { return block_.k - first < kc_ ? block_.k - first : kc_; }
+  void add_part(int64_t first, int64_t k);
   void end_span(int64_t after);
   void finish_totals();
   void pack_a(int64_t first, int64_t k);
@@ -101,8 +99,8 @@ class Block {
   int64_t b_bytes() const {  // of an element
     return block_.b_stored ? size_of(*block_.b_stored) : static_cast<int64_t>(sizeof(S));
   }
-  Ahead ahead_of(int64_t first, int64_t k, int64_t j, int64_t index) const;
-  void one_tile(int64_t i, int64_t j, int64_t first, int64_t k, const U* b, int64_t b_row);
+  Prefetch prefetch_of(int64_t first, int64_t k, int64_t j, int64_t index) const;
+  void add_tile(int64_t i, int64_t j, int64_t first, int64_t k, const U* b, int64_t b_row);
   void write_scaled(const T* sums, int64_t i, int64_t j, int64_t columns, S* to);
   void finish(const T* sums, int64_t sums_row, int64_t i, int64_t j, int64_t rows, int64_t columns);
   T value(T sum, int64_t i, int64_t j) const;
@@ -115,10 +113,10 @@ class Block {
   P* packed_b_;
   T* sums_;         // rows of padded_n_
   double* totals_;  // of spans, rows of padded_n_
-  int64_t padded_n_, group_, steps_;
+  int64_t padded_n_, group_, kc_;
   int64_t span_, span_first_ = 0;
-  bool turned_, plain_;
-  bool adds_;  // C_in is just added, in registers where those know its type
+  bool transposed_, plain_;
+  bool adds_;  // C_in is added without factors, in registers if its type can be loaded there
   T alpha_, beta_;
 };
 
@@ -131,8 +129,8 @@ Block<S, P>::Block(const GemmBlock& block)
       totals_(reinterpret_cast<double*>(static_cast<char*>(block.scratch) +
                                         sizes.packed_bytes(block.m, block.k) +
                                         sizes.sums_bytes(block.m, block.n, block.k))),
-      padded_n_(rounded(block.n, nr)), group_(group_rows<P>(block.m)),
-      steps_(sizes.steps_of(block.k)), span_(sizes.span_of(block.k)), turned_(block.a_col != 1),
+      padded_n_(rounded(block.n, nr)), group_(group_rows<P>(block.m)), kc_(sizes.kc_for(block.k)),
+      span_(sizes.span_of(block.k)), transposed_(block.a_col != 1),
       plain_(block.c_in == nullptr && block.alpha == 1 && !scales_sums),
       adds_(block.c_in != nullptr && block.c_in_col == 1 && block.alpha == 1 && block.beta == 1),
       alpha_(scales_sums ? T{1} : factor<T>(block.alpha)), beta_(factor<T>(block.beta)) {}
@@ -140,15 +138,15 @@ Block<S, P>::Block(const GemmBlock& block)
 template <class S, class P>
 void Block<S, P>::run() {
   int64_t first = 0;
-  do {  // once for k = 0 too
-    step(first, steps_after(first));
-    first += steps_;
+  do {  // once if k = 0
+    add_part(first, part_from(first));
+    first += kc_;
     if (span_ > 0) end_span(first);
   } while (first < block_.k);
   if (span_ > 0) finish_totals();
 }
 
-// Where a span ends in front of step `after`, adds its sums to the totals.
+// If a span ends at `after`, adds its sums to the totals.
 template <class S, class P>
 void Block<S, P>::end_span(int64_t after) {
   if (after < block_.k && after - span_first_ < span_) return;
@@ -180,19 +178,19 @@ void Block<S, P>::finish_totals() {
 }
 
 template <class S, class P>
-void Block<S, P>::step(int64_t first, int64_t k) {
+void Block<S, P>::add_part(int64_t first, int64_t k) {
   pack_a(first, k);
   for (int64_t j = 0; j < block_.n; j += nr) {
     const int64_t columns = block_.n - j < nr ? block_.n - j : nr;
     const U* b = reinterpret_cast<const U*>(packed_b_);
     int64_t b_row = nr;
-    if (block_.panels.pack == nullptr && as_it_lies(columns)) {
+    if (block_.panels.pack == nullptr && reads_b_in_place(columns)) {
       if constexpr (std::is_same_v<S, U>) b = b_ + first * block_.b_row + j * block_.b_col;
       b_row = block_.b_row;
     } else {
       pack_b(first, k, j, columns);
     }
-    for (int64_t i = 0; i < block_.m; i += group_) one_tile(i, j, first, k, b, b_row);
+    for (int64_t i = 0; i < block_.m; i += group_) add_tile(i, j, first, k, b, b_row);
   }
 }
 
@@ -202,7 +200,7 @@ void Block<S, P>::pack_b(int64_t first, int64_t k, int64_t j, int64_t columns) {
     Packing<P>::source(block_.panels, first, k, j, columns, packed_b_);
     return;
   }
-  if (k == 0) return;  // and no B
+  if (k == 0) return;  // B may be null
   const int64_t at = first * block_.b_row + j * block_.b_col;
   with_stored(block_.b_stored, [&](auto* none) {
     Packing<P>::panel(static_cast<decltype(none)>(block_.b) + at, block_.b_row, block_.b_col,
@@ -213,13 +211,13 @@ void Block<S, P>::pack_b(int64_t first, int64_t k, int64_t j, int64_t columns) {
 template <class S, class P>
 template <class F>
 void Block<S, P>::with_stored(std::optional<DType> stored, const F& f) {
-  constexpr bool is_half = std::is_same_v<S, Bf16> || std::is_same_v<S, F16>;
+  constexpr bool is_16_bit = std::is_same_v<S, Bf16> || std::is_same_v<S, F16>;
   constexpr bool is_float = std::is_same_v<S, float> && !scales_sums;
-  if constexpr (is_half || is_float || scales_sums || std::is_same_v<S, int32_t>) {
+  if constexpr (is_16_bit || is_float || scales_sums || std::is_same_v<S, int32_t>) {
     if (stored == DType::i8) return f(static_cast<const int8_t*>(nullptr));
     if (stored == DType::u8) return f(static_cast<const uint8_t*>(nullptr));
   }
-  if constexpr (is_half)
+  if constexpr (is_16_bit)
     if (stored == DType::f32) return f(static_cast<const Wide*>(nullptr));
   if constexpr (is_float) {
     if (stored == DType::bf16) return f(static_cast<const Bf16*>(nullptr));
@@ -239,22 +237,22 @@ void Block<S, P>::pack_a_of(int64_t first, int64_t k) {
   const X* a = static_cast<const X*>(block_.a) + first * block_.a_col;
   if (block_.a_run > 0)
     pack_runs<X>(block_, first, k, packed_a_);
-  else if (turned_)
-    pack_turned(a, block_.a_row, block_.a_col, block_.m, k, packed_a_);
+  else if (transposed_)
+    pack_transposed(a, block_.a_row, block_.a_col, block_.m, k, packed_a_);
   else
     pack_lines(a, block_.a_row, block_.m, k, packed_a_);
-  if (!turned_ && k % depth != 0) Packing<P>::close_lines(block_.m, k, packed_a_);
+  if (!transposed_ && k % depth != 0) Packing<P>::close_lines(block_.m, k, packed_a_);
 }
 
-// What is packed next, as far as tile `index` of the panel from column j on brings it: a part of
-// the panel after, or of the first one of the next steps.
+// The memory that tile `index` of the panel at column j prefetches: its share of the next panel, or
+// of the first panel of the next part of k.
 template <class S, class P>
-Ahead Block<S, P>::ahead_of(int64_t first, int64_t k, int64_t j, int64_t index) const {
+Prefetch Block<S, P>::prefetch_of(int64_t first, int64_t k, int64_t j, int64_t index) const {
   if (block_.panels.pack != nullptr) return {};
   const int64_t lines = (k + line_of<P> - 1) / line_of<P>;
   if ((j += nr) >= block_.n) {
     first += k;
-    k = steps_after(first);
+    k = part_from(first);
     j = 0;
   }
   if (k <= 0) return {};
@@ -267,7 +265,8 @@ Ahead Block<S, P>::ahead_of(int64_t first, int64_t k, int64_t j, int64_t index) 
     if (rows == 2) return {at, 64, row, 2 * row};
     return {at, row, 2 * row, 4 * row};
   }
-  // Four columns for each tile; of f32 that are packed as halves two, since those are longer.
+  // Four columns for each tile; two for f32 that is packed in a 16-bit type, whose columns have
+  // twice the bytes.
   const int64_t columns = bytes > static_cast<int64_t>(sizeof(P)) ? 2 : 4;
   if (block_.n - j < columns * (index + 1)) return {.at = at};
   at += columns * index * column;
@@ -276,15 +275,16 @@ Ahead Block<S, P>::ahead_of(int64_t first, int64_t k, int64_t j, int64_t index) 
 }
 
 template <class S, class P>
-void Block<S, P>::one_tile(int64_t i, int64_t j, int64_t first, int64_t k, const U* b,
+void Block<S, P>::add_tile(int64_t i, int64_t j, int64_t first, int64_t k, const U* b,
                            int64_t b_row) {
   const bool add = first > span_first_, last = span_ == 0 && first + k == block_.k;
   const int64_t rows = block_.m - i < group_ ? block_.m - i : group_;
   const int64_t columns = block_.n - j < nr ? block_.n - j : nr;
-  const Tile<U> tile = (turned_ ? tiles<U, true> : tiles<U, false>)[static_cast<size_t>(rows - 1)];
+  const Tile<U> tile =
+      (transposed_ ? tiles<U, true> : tiles<U, false>)[static_cast<size_t>(rows - 1)];
   const U* a = reinterpret_cast<const U*>(packed_a_ + i / group_ * group_elements<P>(k));
   const int64_t units = (k + depth - 1) / depth;
-  const Ahead ahead = ahead_of(first, k, j, i / group_);
+  const Prefetch prefetch = prefetch_of(first, k, j, i / group_);
   if constexpr (sums_in_c) {
     if (columns == nr) {
       TileEndOf<U> end{.c = c_ + i * block_.c_row + j, .c_row = block_.c_row, .add_c = add};
@@ -292,7 +292,7 @@ void Block<S, P>::one_tile(int64_t i, int64_t j, int64_t first, int64_t k, const
         end.added = c_in_ + i * block_.c_in_row + j;
         end.added_row = block_.c_in_row;
       }
-      tile(units, a, b, b_row, end, ahead);
+      tile(units, a, b, b_row, end, prefetch);
       if (last && !plain_ && !adds_) finish(end.c, block_.c_row, i, j, rows, columns);
       return;
     }
@@ -306,25 +306,25 @@ void Block<S, P>::one_tile(int64_t i, int64_t j, int64_t first, int64_t k, const
         to.added = c_in_ + i * block_.c_in_row + j;
         to.added_row = block_.c_in_row;
       }
-      return tile(units, a, b, b_row, to, ahead);
+      return tile(units, a, b, b_row, to, prefetch);
     }
   }
   if (!sums_in_c && (add || !last)) {
-    tile(units, a, b, b_row, to, ahead);
+    tile(units, a, b, b_row, to, prefetch);
     if (last) finish(to.c, padded_n_, i, j, rows, columns);
     return;
   }
-  // A panel wider than C, or sums of another type: by way of a tile of their own.
+  // The panel is wider than the rest of C, or sums have another type than C: through a local tile.
   alignas(64) T edge[mr * nr];
   if constexpr (sums_in_c) {
     T* c = c_ + i * block_.c_row + j;
     if (add)
       for (int64_t r = 0; r < rows; ++r) copy_run(c + r * block_.c_row, columns, edge + r * nr);
-    tile(units, a, b, b_row, {.c = edge, .c_row = nr, .add_c = add}, ahead);
+    tile(units, a, b, b_row, {.c = edge, .c_row = nr, .add_c = add}, prefetch);
     if (!last)
       for (int64_t r = 0; r < rows; ++r) copy_run(edge + r * nr, columns, c + r * block_.c_row);
   } else {
-    tile(units, a, b, b_row, {.c = edge, .c_row = nr}, ahead);
+    tile(units, a, b, b_row, {.c = edge, .c_row = nr}, prefetch);
   }
   if (last) finish(edge, nr, i, j, rows, columns);
 }
@@ -336,8 +336,8 @@ typename Block<S, P>::T Block<S, P>::value(T sum, int64_t i, int64_t j) const {
   return scaled + beta_ * static_cast<T>(c_in_[i * block_.c_in_row + j * block_.c_in_col]);
 }
 
-// A row of a tile as gemm_scaled_kernel says. Loops have nr steps, since those become vectors; the
-// sums after `columns` are there, and what becomes of them is not written.
+// Writes a row of a tile as described at gemm_scaled_kernel. Loops have nr iterations, so that they
+// are vectorized; results beyond `columns` aren't written.
 template <class S, class P>
 void Block<S, P>::write_scaled(const T* sums, int64_t i, int64_t j, int64_t columns, S* to) {
   alignas(64) float row[nr], other[nr] = {};
@@ -393,7 +393,7 @@ void Block<S, P>::finish(const T* sums, int64_t sums_row, int64_t i, int64_t j, 
   }
 }
 
-// P: what S is packed as.
+// P: the type that S is packed as.
 template <class S, class P = SumOf<S>>
 consteval GemmBlockKernel kernel_of() {
   using B = Block<S, P>;

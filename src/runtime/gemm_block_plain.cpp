@@ -1,4 +1,4 @@
-// gemm_block.h for any processor: vectors of 16 bytes, product and sum rounded apart.
+// gemm_block.h for any processor: vectors of 16 bytes, products and sums rounded separately.
 #include <array>
 #include <cstring>
 #include <type_traits>

@@ -1,5 +1,5 @@
-// See gemm_cut.h. The unit of cost is a cycle of a core with two multiply-add units: a tile of mr
-// rows and nr columns (two vectors) takes mr of them for each step of k.
+// The unit of cost is a cycle of a core with two multiply-add units: a tile of mr rows and nr
+// columns (two vectors) takes mr of them for each k.
 #include "runtime/gemm_cut.h"
 
 #include <algorithm>
@@ -12,11 +12,11 @@ constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t round_up(int64_t a, int64_t unit) { return ceil_div(a, unit) * unit; }
 
 // A piece's part of A (m x 384 f32 at a time) stays in the second-level cache. C needn't, since it
-// is asked for early; narrow pieces would pack A more often.
+// is prefetched; with narrower pieces A would be packed more often.
 constexpr int64_t max_rows = 256;
 constexpr double per_piece = 300;
 
-// threads and their weight in the sum
+// Numbers of threads for which a cut is priced, and their weights in the sum.
 struct Threads {
   int64_t count;
   double weight;
@@ -56,7 +56,8 @@ GemmCut parts(const GemmCut& whole, int64_t batch, int64_t rows, int64_t columns
   return cut;
 }
 
-// In how many parts a dimension may be cut: the fewest that respect `most`, and multiples of it.
+// A dimension is cut in the fewest parts that the limits allow, or in one of these multiples of
+// that.
 constexpr std::array<int64_t, 9> multiples = {1, 2, 3, 4, 6, 8, 12, 16, 24};
 
 }  // namespace

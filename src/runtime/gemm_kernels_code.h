@@ -1,5 +1,4 @@
-// The kernels of gemm_block.h for every type, by the code of gemm_block_code.h, which is included
-// before this.
+// The kernels of gemm_block.h for all types, from gemm_block_code.h, which is included before this.
 
 consteval GemmBlockKernels all_kernels() {
   return {.f64 = kernel_of<double>(),

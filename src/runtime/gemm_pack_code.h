@@ -1,13 +1,13 @@
-// How gemm_block_code.h, which includes this, packs A in groups of rows and B in panels.
+// Packs A in groups of rows and B in panels; included by gemm_block_code.h.
 
-// f32 in memory that is rounded to S before it is used: the value of a cast.
+// f32 in memory that is rounded to S before it is used, as a cast does.
 template <class S>
 struct Rounded {
   float value;
   explicit operator float() const { return static_cast<float>(S(value)); }
 };
 
-// Numbers of one type as those of another, where an instruction set has no better.
+// Converts numbers; specialized where an instruction set has a faster way.
 template <class S, class T>
 struct Convert {
   static void run(const S* from, int64_t count, T* to) {
@@ -41,7 +41,7 @@ int64_t group_elements(int64_t k) {
   return mr_of<T> * rounded(k, line_of<T>);
 }
 
-// How many rows a group has, at most mr: even groups, since the sums of a small one are slow.
+// How many rows a group has, at most mr: groups of equal size, since a small one is slow.
 template <class T>
 int64_t group_rows(int64_t m) {
   const int64_t groups = (m + mr_of<T> - 1) / mr_of<T>;
@@ -49,7 +49,7 @@ int64_t group_rows(int64_t m) {
 }
 
 // Groups of rows as lines: element (i, p) of a group at (p / line * mr + i) * line + p % line. The
-// processor's own prefetching begins anew with each row, so the row after the next is asked for.
+// hardware prefetcher starts again with each row, so the row after the next is prefetched here.
 template <class S, class T>
 void pack_lines(const S* a, int64_t a_row, int64_t m, int64_t k, T* to) {
   constexpr int64_t mr = mr_of<T>, line = line_of<T>;
@@ -69,7 +69,7 @@ void pack_lines(const S* a, int64_t a_row, int64_t m, int64_t k, T* to) {
   }
 }
 
-// A few numbers: by two pieces that may overlap.
+// Copies a few numbers as two blocks of fixed size, which may overlap.
 template <class S, class T>
 void copy_short(const S* from, int64_t count, T* to) {
   if (count > 16) {
@@ -85,7 +85,7 @@ void copy_short(const S* from, int64_t count, T* to) {
   }
 }
 
-// Groups of rows as lines, of rows that lie in runs: gemm_block.h. `first` is where steps begin.
+// Groups of rows as lines, from rows in runs (GemmBlock::a_run); `first` is the first k.
 template <class S, class T>
 void pack_runs(const GemmBlock& block, int64_t first, int64_t k, T* to) {
   constexpr int64_t mr = mr_of<T>, line = line_of<T>;
@@ -115,31 +115,32 @@ void pack_runs(const GemmBlock& block, int64_t first, int64_t k, T* to) {
   }
 }
 
-// What depends on how steps of k lie beside each other: here each in a row of its own.
+// The parts of packing that depend on how values of k are interleaved: here each has its own row.
 template <class T>
 struct Packing {
-  // Steps [begin, end) of k, begin even, of a group of rows and of what is left of A.
+  // Packs k in [begin, end), begin even, of a group of `rows` rows; A has `left` rows from there
+  // on.
   template <class S>
-  static void turned(const S* a, int64_t a_row, int64_t a_col, int64_t rows, int64_t left,
-                     int64_t begin, int64_t end, T* to);
+  static void transposed(const S* a, int64_t a_row, int64_t a_col, int64_t rows, int64_t left,
+                         int64_t begin, int64_t end, T* to);
   template <class S>
   static void panel(const S* b, int64_t b_row, int64_t b_col, int64_t columns, int64_t k, T* to);
-  // A panel by its source (gemm_block.h), which writes `column` and what follows it.
+  // Packs a panel by calling its source (gemm_block.h), from `column` on.
   static void source(const PanelSource& from, int64_t first_k, int64_t k, int64_t column,
                      int64_t columns, T* to) {
     from.pack(from.self, first_k, k, from.first_column + column, columns, to);
   }
-  // Zeros after the last of k steps in groups of rows that lie as lines.
+  // Pads groups of rows as lines with zeros after the last k.
   static void close_lines(int64_t, int64_t, T*) {}
 };
 
-// Groups of rows, turned: element (i, p) of a group at p * mr + i.
+// Groups of rows, transposed: element (i, p) of a group at p * mr + i.
 template <class T>
 template <class S>
-void Packing<T>::turned(const S* a, int64_t a_row, int64_t a_col, int64_t rows, int64_t left,
-                        int64_t begin, int64_t end, T* to) {
+void Packing<T>::transposed(const S* a, int64_t a_row, int64_t a_col, int64_t rows, int64_t left,
+                            int64_t begin, int64_t end, T* to) {
   constexpr int64_t mr = mr_of<T>;
-  if (a_row == 1 && left >= mr) {  // what is too much of a group's mr rows is never read
+  if (a_row == 1 && left >= mr) {  // copies mr rows; those beyond the group's are never read
     for (int64_t p = begin; p < end; ++p) copy_fixed<mr>(a + p * a_col, to + p * mr);
   } else {
     for (int64_t p = begin; p < end; ++p)
@@ -147,34 +148,34 @@ void Packing<T>::turned(const S* a, int64_t a_row, int64_t a_col, int64_t rows, 
   }
 }
 
-// A few steps of k at a time for all groups, since the ends of groups share cache lines of A.
+// A few values of k at a time for all groups, since neighbouring groups share cache lines of A.
 template <class S, class T>
-void pack_turned(const S* a, int64_t a_row, int64_t a_col, int64_t m, int64_t k, T* to) {
+void pack_transposed(const S* a, int64_t a_row, int64_t a_col, int64_t m, int64_t k, T* to) {
   constexpr int64_t few = 16;
   const int64_t group = group_rows<T>(m), apart = group_elements<T>(k);
   for (int64_t begin = 0; begin < k; begin += few) {
     const int64_t end = k - begin < few ? k : begin + few;
     T* out = to;
     for (int64_t first = 0; first < m; first += group, out += apart)
-      Packing<T>::turned(a + first * a_row, a_row, a_col, m - first < group ? m - first : group,
-                         m - first, begin, end, out);
+      Packing<T>::transposed(a + first * a_row, a_row, a_col, m - first < group ? m - first : group,
+                             m - first, begin, end, out);
   }
 }
 
-// turn_columns of another type in memory: a few steps at a time are converted first.
+// transpose_columns for another type in memory: a few values of k at a time are converted first.
 template <class S, class T>
-int64_t turn_converted(const S* b, int64_t b_col, int64_t k, T* to) {
+int64_t transpose_converted(const S* b, int64_t b_col, int64_t k, T* to) {
   constexpr int64_t nr = nr_of<T>, few = 64;
   alignas(64) T part[nr * few];
   int64_t done = 0;
   for (; done + few <= k; done += few) {
     for (int64_t j = 0; j < nr; ++j) copy_fixed<few>(b + done + j * b_col, part + j * few);
-    if (Vec<T>::turn_columns(part, few, few, to + done * nr) < few) break;
+    if (Vec<T>::transpose_columns(part, few, few, to + done * nr) < few) break;
   }
   return done;
 }
 
-// One panel: columns [0, columns) of B, k after k.
+// One panel: columns [0, columns) of B, padded with zeros, for one k after another.
 template <class T>
 template <class S>
 void Packing<T>::panel(const S* b, int64_t b_row, int64_t b_col, int64_t columns, int64_t k,
@@ -188,9 +189,9 @@ void Packing<T>::panel(const S* b, int64_t b_row, int64_t b_col, int64_t columns
   int64_t done = 0;
   if (columns == nr && b_row == 1) {
     if constexpr (std::is_same_v<S, T>)
-      done = Vec<T>::turn_columns(b, b_col, k, to);
+      done = Vec<T>::transpose_columns(b, b_col, k, to);
     else
-      done = turn_converted(b, b_col, k, to);
+      done = transpose_converted(b, b_col, k, to);
   }
   for (int64_t p = done; p < k; ++p) {
     for (int64_t j = 0; j < columns; ++j) to[p * nr + j] = static_cast<T>(b[p * b_row + j * b_col]);

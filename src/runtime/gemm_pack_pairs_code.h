@@ -1,9 +1,9 @@
-// Packing for sums of pairs, after gemm_block_code.h: steps p and p + 1 of k are one unit, p even;
-// after an odd k stand zeros.
+// Packing for sums of pairs; included after gemm_block_code.h: values p and p + 1 of k, p even, are
+// one unit; an odd k is padded with zeros.
 //
-//   lines    as of other types, since pairs of a row lie beside each other anyway
-//   turned   element (i, p) of a group at (p / 2 * mr + i) * 2 + p % 2
-//   panel    element (p, j) at            (p / 2 * nr + j) * 2 + p % 2
+//   lines        as for other types, since pairs of a row are adjacent anyway
+//   transposed   element (i, p) of a group at (p / 2 * mr + i) * 2 + p % 2
+//   panel        element (p, j) at            (p / 2 * nr + j) * 2 + p % 2
 
 template <>
 struct Packed<Bf16> {
@@ -28,7 +28,7 @@ struct Convert<float, Bf16> {
     }
     for (; i < count; i += 16) {
       const auto which = static_cast<__mmask16>(count - i < 16 ? (1u << (count - i)) - 1 : 0xffffu);
-      _mm256_mask_storeu_epi16(to + i, which, Vec<Bf16Pair>::halves(from + i, which));
+      _mm256_mask_storeu_epi16(to + i, which, Vec<Bf16Pair>::load_bf16(from + i, which));
     }
   }
 };
@@ -39,17 +39,18 @@ struct Packing<Bf16> {
   static constexpr int64_t mr = mr_of<Bf16>, nr = nr_of<Bf16Pair>;
   static constexpr auto group_mask = static_cast<__mmask16>((1u << mr) - 1);
 
-  // Units of `count` <= 16 columns from two rows of numbers, the second of which may be missing.
+  // Up to 16 units from two rows of numbers, the second of which may be null (zeros): `which` are
+  // read, `written` are stored.
   template <class S>
   static void pairs(const S* first, const S* second, __mmask16 which, __mmask16 written,
                     Bf16Pair* to) {
-    V::store_pairs(to, written, V::halves(first, which),
-                   second == nullptr ? _mm256_setzero_si256() : V::halves(second, which));
+    V::store_pairs(to, written, V::load_bf16(first, which),
+                   second == nullptr ? _mm256_setzero_si256() : V::load_bf16(second, which));
   }
 
   template <class S>
-  static void turned(const S* a, int64_t a_row, int64_t a_col, int64_t rows, int64_t, int64_t begin,
-                     int64_t end, Bf16* to) {
+  static void transposed(const S* a, int64_t a_row, int64_t a_col, int64_t rows, int64_t,
+                         int64_t begin, int64_t end, Bf16* to) {
     for (int64_t p = begin; p < end; p += 2) {
       auto* const units = reinterpret_cast<Bf16Pair*>(to + p * mr);
       const S* first = a + p * a_col;
@@ -58,7 +59,7 @@ struct Packing<Bf16> {
         pairs(first, second, static_cast<__mmask16>((1u << rows) - 1), group_mask, units);
       else
         for (int64_t r = 0; r < rows; ++r)
-          units[r] = {half(first, r * a_row), half(second, r * a_row)};
+          units[r] = {bf16_at(first, r * a_row), bf16_at(second, r * a_row)};
     }
   }
 
@@ -74,7 +75,7 @@ struct Packing<Bf16> {
     }
   }
 
-  // The source writes f32.
+  // The source writes f32, which is converted.
   static void source(const PanelSource& from, int64_t first_k, int64_t k, int64_t column,
                      int64_t columns, Bf16* to) {
     constexpr int64_t few = 32;
@@ -96,7 +97,7 @@ struct Packing<Bf16> {
 
  private:
   template <class S>
-  static Bf16 half(const S* from, int64_t at) {
+  static Bf16 bf16_at(const S* from, int64_t at) {
     return from == nullptr ? Bf16() : Bf16(static_cast<float>(from[at]));
   }
 
@@ -104,7 +105,7 @@ struct Packing<Bf16> {
   static void one_by_one(const S* first, const S* second, int64_t column, int64_t columns,
                          Bf16Pair* to) {
     for (int64_t j = 0; j < columns; ++j)
-      to[j] = {half(first, j * column), half(second, j * column)};
+      to[j] = {bf16_at(first, j * column), bf16_at(second, j * column)};
     for (int64_t j = columns; j < nr; ++j) to[j] = {};
   }
 
@@ -120,28 +121,28 @@ struct Packing<Bf16> {
     }
   }
 
-  // A pair of a column lies like one f32, so that pairs are turned like f32.
+  // A pair of a column has the size of an f32, so pairs are transposed like f32.
   template <class S>
   static void panel_of_columns(const S* b, int64_t b_col, int64_t columns, int64_t k,
                                Bf16Pair* out) {
     int64_t done = 0;  // pairs
     if constexpr (std::is_same_v<S, Bf16>)
-      if (columns == nr && b_col % 2 == 0) done = turn(b, b_col, k / 2, out);
+      if (columns == nr && b_col % 2 == 0) done = transpose(b, b_col, k / 2, out);
     constexpr int64_t few = 64;
     alignas(64) Bf16 part[nr * few] = {};
     while (2 * done + 8 <= k) {
       const int64_t count = k - 2 * done < few ? k - 2 * done : few;
       for (int64_t j = 0; j < columns; ++j)
         copy_run(b + j * b_col + 2 * done, count, part + j * few);
-      done += turn(part, few, count / 2, out + done * nr);
+      done += transpose(part, few, count / 2, out + done * nr);
     }
     for (; 2 * done < k; ++done) {
       const S* first = b + 2 * done;
       one_by_one(first, 2 * done + 1 < k ? first + 1 : nullptr, b_col, columns, out + done * nr);
     }
   }
-  static int64_t turn(const Bf16* b, int64_t b_col, int64_t pairs, Bf16Pair* out) {
-    return Vec<float>::turn_columns(reinterpret_cast<const float*>(b), b_col / 2, pairs,
-                                    reinterpret_cast<float*>(out));
+  static int64_t transpose(const Bf16* b, int64_t b_col, int64_t pairs, Bf16Pair* out) {
+    return Vec<float>::transpose_columns(reinterpret_cast<const float*>(b), b_col / 2, pairs,
+                                         reinterpret_cast<float*>(out));
   }
 };

@@ -1,20 +1,20 @@
-// A tile of sums in registers, for gemm_block_code.h, which includes this.
+// A tile of sums in registers; included by gemm_block_code.h.
 
-// What a tile keeps the products of units in, and what it can round them to.
+// The type of a tile's sums of products of units, and the type that it can round them to.
 template <class U>
 struct SumsOf {
   using type = U;
   using rounded = U;
 };
 
-// Where the next panel's source lies: four lines are brought into the second-level cache for each
-// line of k that a tile sums, so that packing finds them there.
-struct Ahead {
+// The addresses of the next panel's source: for each line of k that a tile sums, four of its cache
+// lines are prefetched into the second-level cache, before they are packed.
+struct Prefetch {
   const char* at = nullptr;
   int64_t second = 0, third = 0;  // bytes to the other lines; the fourth is after both
   int64_t next = 0;               // to the next four
 
-  void step() {
+  void next_lines() {
     __builtin_prefetch(at, 0, 2);
     __builtin_prefetch(at + second, 0, 2);
     __builtin_prefetch(at + third, 0, 2);
@@ -23,10 +23,9 @@ struct Ahead {
   }
 };
 
-// Where a tile's sums, of type T, go: to c, after what c holds is added (after the first steps of
-// k), and after the last ones `added`, where there is one. Rows are row elements apart. Where there
-// is `rounded`, which not every Vec knows, sums go there in the place of c, and `added` is of that
-// type too.
+// Where a tile's sums, of type T, are written: to c, after adding the old c (add_c, for all parts
+// of k but the first) and `added`, if it isn't null (for the last part). If `rounded` isn't null,
+// which not every Vec supports, sums are written there instead of c, and `added` has that type too.
 template <class T, class S = T>
 struct TileEnd {
   T* c = nullptr;
@@ -47,16 +46,17 @@ inline void add_products(const U* a, const U* b, typename Vec<U>::type (&sums)[r
   const auto b0 = V::load(b), b1 = V::load(b + V::lanes);
 #pragma GCC unroll 16
   for (int i = 0; i < rows; ++i) {
-    const auto x = V::all(a[i * a_apart]);
+    const auto x = V::broadcast(a[i * a_apart]);
     sums[i][0] = V::multiply_add(x, b0, sums[i][0]);
     sums[i][1] = V::multiply_add(x, b1, sums[i][1]);
   }
 }
 
-// end(i, 0..nr) = sum over p of a(i, p) * b[p * b_row][0, nr), i in [0, rows). What it reads next
-// is asked for early: C, the next lines of the packed A, the next panel's source.
-template <class U, int rows, bool turned>
-void tile(int64_t k, const U* a, const U* b, int64_t b_row, const TileEndOf<U>& end, Ahead ahead) {
+// end(i, 0..nr) = sum over p of a(i, p) * b[p * b_row][0, nr), i in [0, rows). Prefetches C, the
+// next lines of the packed A, and the next panel's source.
+template <class U, int rows, bool transposed>
+void tile(int64_t k, const U* a, const U* b, int64_t b_row, const TileEndOf<U>& end,
+          Prefetch prefetch) {
   using V = Vec<U>;
   using T = typename SumsOf<U>::type;
   using S = typename SumsOf<U>::rounded;
@@ -64,7 +64,7 @@ void tile(int64_t k, const U* a, const U* b, int64_t b_row, const TileEndOf<U>& 
   typename V::type sums[rows][2];
 #pragma GCC unroll 16
   for (int i = 0; i < rows; ++i) sums[i][0] = sums[i][1] = V::zero();
-  // The rows of C one after the other, lest they block other reads.
+  // One row of C for each line of k, so that these prefetches don't block other reads.
   const bool rounds = !std::is_same_v<S, T> && end.rounded != nullptr;
   const auto* soon =
       reinterpret_cast<const char*>(rounds ? static_cast<const void*>(end.rounded) : end.c);
@@ -76,15 +76,15 @@ void tile(int64_t k, const U* a, const U* b, int64_t b_row, const TileEndOf<U>& 
     const U* from = a;
     const U* next = a += mr * line;
     k -= steps;
-    ahead.step();
+    prefetch.next_lines();
     __builtin_prefetch(soon, 1);
     __builtin_prefetch(soon + 64, 1);
     if (soon != last) soon += apart;
     do {  // never skipped: clang 19 keeps the sums in memory where a loop may be
       __builtin_prefetch(next);
-      add_products<U, rows, turned ? 1 : line>(from, b, sums);
+      add_products<U, rows, transposed ? 1 : line>(from, b, sums);
       b += b_row;
-      from += turned ? mr : 1;
+      from += transposed ? mr : 1;
       next += line;
     } while (--steps > 0);
   }
@@ -112,11 +112,11 @@ void tile(int64_t k, const U* a, const U* b, int64_t b_row, const TileEndOf<U>& 
 }
 
 template <class U>
-using Tile = void (*)(int64_t, const U*, const U*, int64_t, const TileEndOf<U>&, Ahead);
+using Tile = void (*)(int64_t, const U*, const U*, int64_t, const TileEndOf<U>&, Prefetch);
 
-template <class U, bool turned, int... i>
+template <class U, bool transposed, int... i>
 constexpr std::array<Tile<U>, sizeof...(i)> tiles_of(std::integer_sequence<int, i...>) {
-  return {tile<U, i + 1, turned>...};
+  return {tile<U, i + 1, transposed>...};
 }
-template <class U, bool turned>
-inline constexpr auto tiles = tiles_of<U, turned>(std::make_integer_sequence<int, mr_of<U>>());
+template <class U, bool transposed>
+inline constexpr auto tiles = tiles_of<U, transposed>(std::make_integer_sequence<int, mr_of<U>>());

@@ -1,12 +1,12 @@
-// The two 16-bit floating types as C++ types: numbers in memory, converted to float to be computed
-// with, rounded to nearest even on the way back. A NaN stays a NaN.
+// The two 16-bit floating types as C++ types: converted to float for arithmetic, and rounded to
+// nearest even when converted back. A NaN stays a NaN.
 #pragma once
 #include <bit>
 #include <cstdint>
 
 namespace cleave::runtime {
 
-// The upper half of a float.
+// The upper 16 bits of a float.
 struct Bf16 {
   uint16_t bits = 0;
 

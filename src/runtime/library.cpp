@@ -1,4 +1,4 @@
-// See library.h: who makes what.
+// Makes the function for each kind of spec.
 #include "runtime/library.h"
 
 #include "runtime/attention.h"
@@ -33,7 +33,8 @@ Result<LibraryFunctionPtr> make_library_function(const LibrarySpec& spec, const 
 
 Result<LibraryFunctionPtr> LibraryCache::get(const LibrarySpec& spec) {
   const std::lock_guard lock(mutex_);
-  // A spec with a NaN is equal to none, and neither less nor greater.
+  // A spec with a NaN isn't equal to any, but find() takes it for equal: it is neither less nor
+  // greater.
   if (const auto found = functions_.find(spec); found != functions_.end() && found->first == spec)
     return found->second;
   CLEAVE_TRY(LibraryFunctionPtr function, make_library_function(spec, target_));

@@ -1,4 +1,4 @@
-// The library of this processor: a function for each spec.
+// The library of kernels: a function for each spec and target.
 //
 //   LibraryCache cache(target);                     // one for each program
 //   CLEAVE_TRY(auto product, cache.get(spec));
@@ -21,7 +21,7 @@ using LibraryFunctionPtr = std::shared_ptr<const LibraryFunction>;
 
 Result<LibraryFunctionPtr> make_library_function(const LibrarySpec& spec, const Target& target);
 
-// Functions for one target; equal specs share one. Any thread.
+// Functions for one target; equal specs share one. Thread safe.
 class LibraryCache {
  public:
   explicit LibraryCache(const Target& target) : target_(target) {}

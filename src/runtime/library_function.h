@@ -1,4 +1,4 @@
-// A library call that is made for one spec and one target, and run at each step.
+// A library call: made once for a spec and a target, called in each run of a program.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -11,11 +11,11 @@ namespace cleave::runtime {
 class LibraryFunction {
  public:
   virtual ~LibraryFunction() = default;
-  // What a call needs: a multiple of 64, depends on the spec and the target.
+  // Scratch of a call, a multiple of 64. Depends on the spec and the target.
   virtual int64_t scratch_bytes() const = 0;
-  // Pointers in the order of the spec's kind (GemmOperand and others), max_library_operands of
-  // them; null where a call has no such operand. scratch is aligned to 64. Any number of threads
-  // may call one function at once, each with its own scratch. Nothing is allocated.
+  // `operands` are max_library_operands pointers in the order of the spec's kind (GemmOperand and
+  // others); null for operands that the call doesn't have. scratch is aligned to 64. Any number of
+  // threads may call one function at once, each with its own scratch. Nothing is allocated.
   virtual void call(void* const* operands, void* scratch, Executor& executor) const = 0;
 };
 

@@ -1,5 +1,5 @@
-// Finds and opens the plug-in of clang_plugin.h, once, and never closes it: what it compiled runs
-// on.
+// Finds and opens the plug-in of clang_plugin.h, once, and never closes it, since the code that it
+// compiled stays in use.
 #include <dlfcn.h>
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 namespace cleave::runtime {
 namespace {
 
-// Where the library or program lies that this function is in.
+// The folder of the library or program that contains this function.
 std::filesystem::path own_folder() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr)

@@ -1,4 +1,4 @@
-// Pieces of work handed out in turn to at most so many lanes, each of which has its own scratch.
+// Runs pieces of work on a number of lanes, each of which has its own scratch.
 #pragma once
 #include <atomic>
 
@@ -6,7 +6,8 @@
 
 namespace cleave::runtime {
 
-// Calls f(lane, index) for each index below `pieces`.
+// Calls f(lane, index) once for each index below `pieces`; a lane takes the next one when it is
+// free.
 template <class F>
 void run_lanes(long lanes, long pieces, Executor& executor, const F& f) {
   struct Run {

@@ -1,4 +1,4 @@
-// See subprocess.h. The messages come through a pipe, so that nothing is left on disk.
+// The output is read through a pipe, so that nothing is left on disk.
 #include "runtime/subprocess.h"
 
 #include <errno.h>

@@ -8,11 +8,11 @@
 namespace cleave::runtime {
 
 struct Finished {
-  int exit_status = 0;   // 128 + signal where a signal ended it
-  std::string messages;  // what it wrote to its standard output and error
+  int exit_status = 0;   // 128 + signal if a signal ended it
+  std::string messages;  // its standard output and error
 };
 
-// The program is looked up in PATH. Unsupported where it isn't found; Bug where it can't start.
+// The program is looked up in PATH. Errors: Unsupported if it isn't found, Bug if it can't start.
 Result<Finished> run_program(const std::vector<std::string>& arguments);
 
 }  // namespace cleave::runtime

@@ -1,4 +1,5 @@
-// Ends what avx2_begin.h, avx512_begin.h or avx512bf16_begin.h began.
+// Ends the functions compiled for an instruction set by avx2_begin.h, avx512_begin.h or
+// avx512bf16_begin.h.
 #if defined(__clang__)
 #pragma clang attribute pop
 #else

@@ -1,7 +1,7 @@
-// cleave's own threads: the Executor of make_thread_pool.
+// The Executor of make_thread_pool.
 //
-// One job at a time. A job is (f, context, pieces) and a counter from which each thread takes the
-// next piece. Workers may enter it only while its gate is open:
+// One job at a time. A job is (f, context, pieces) and an atomic counter of the next piece. Workers
+// may take part only while its gate is open:
 //
 //   gate   bit 31: open;   bits 0..30: how many workers are inside
 //
@@ -9,12 +9,12 @@
 //            close the gate | wait until nobody is inside
 //   worker   wait for a new round | gate += 1; was it open? take pieces | gate -= 1
 //
-// A piece that was taken is run by someone inside, so when the gate is closed and empty all pieces
-// are done and nobody reads the job any more: the next one can be written.
+// Each piece is run by a thread that is inside or by the caller. So when the gate is closed and
+// nobody is inside, all pieces are done and nobody reads the job: the next one can be written.
 //
 // A call from inside a piece, or from a second thread while a job runs, runs its pieces on the
-// calling thread. Waiting spins for a bounded time, then sleeps in the kernel. Nothing allocates
-// but the constructor. Signals of the host program are left to its own threads.
+// calling thread. Waiting spins for a bounded time, then sleeps in the kernel. Only the constructor
+// allocates. Workers block all signals, which are left to the threads of the host program.
 #include <pthread.h>
 #include <signal.h>
 
@@ -29,8 +29,8 @@
 namespace cleave {
 namespace {
 
-// About 30 us on a 2.4 GHz Zen 3: longer than the gap between two kernels of a step, shorter than
-// what a sleeping host would notice (2026-11).
+// About 30 us on a 2.4 GHz Zen 3: longer than the gap between two kernels of a run, and short
+// enough not to burden an idle host program (2026-11).
 constexpr int spin_turns = 1500;
 
 inline void pause() {

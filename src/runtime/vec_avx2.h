@@ -9,15 +9,15 @@ struct Vec<float> {
   static constexpr int64_t lanes = 8;
   using type = __m256;
   static type zero() { return _mm256_setzero_ps(); }
-  static type all(float x) { return _mm256_set1_ps(x); }
+  static type broadcast(float x) { return _mm256_set1_ps(x); }
   static type load(const float* from) { return _mm256_loadu_ps(from); }
   static void store(float* to, type v) { _mm256_storeu_ps(to, v); }
   static type add(type x, type y) { return _mm256_add_ps(x, y); }
   static type multiply_add(type x, type y, type z) { return _mm256_fmadd_ps(x, y, z); }
 
-  // Four steps of eight columns at a time: 128 bits of columns j and j + 4 share a register, so
-  // that all exchanges stay within halves.
-  static int64_t turn_columns(const float* b, int64_t b_col, int64_t k, float* to) {
+  // Four rows of eight columns at a time: columns j and j + 4 share a register, 128 bits each, so
+  // that no exchange crosses a 128-bit lane.
+  static int64_t transpose_columns(const float* b, int64_t b_col, int64_t k, float* to) {
     const int64_t whole = k / 4 * 4;
     for (int64_t p = 0; p < whole; p += 4)
       for (int64_t j = 0; j < 16; j += 8) {
@@ -43,12 +43,12 @@ struct Vec<double> {
   static constexpr int64_t lanes = 4;
   using type = __m256d;
   static type zero() { return _mm256_setzero_pd(); }
-  static type all(double x) { return _mm256_set1_pd(x); }
+  static type broadcast(double x) { return _mm256_set1_pd(x); }
   static type load(const double* from) { return _mm256_loadu_pd(from); }
   static void store(double* to, type v) { _mm256_storeu_pd(to, v); }
   static type add(type x, type y) { return _mm256_add_pd(x, y); }
   static type multiply_add(type x, type y, type z) { return _mm256_fmadd_pd(x, y, z); }
-  static int64_t turn_columns(const double*, int64_t, int64_t, double*) { return 0; }
+  static int64_t transpose_columns(const double*, int64_t, int64_t, double*) { return 0; }
 };
 
 template <class T>

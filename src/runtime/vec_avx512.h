@@ -9,15 +9,15 @@ struct Vec<float> {
   static constexpr int64_t lanes = 16;
   using type = __m512;
   static type zero() { return _mm512_setzero_ps(); }
-  static type all(float x) { return _mm512_set1_ps(x); }
+  static type broadcast(float x) { return _mm512_set1_ps(x); }
   static type load(const float* from) { return _mm512_loadu_ps(from); }
   static void store(float* to, type v) { _mm512_storeu_ps(to, v); }
   static type add(type x, type y) { return _mm512_add_ps(x, y); }
   static type multiply_add(type x, type y, type z) { return _mm512_fmadd_ps(x, y, z); }
 
-  // Four steps of sixteen columns at a time: 128 bits of columns j, j + 4, j + 8 and j + 12 share a
-  // register, so that all exchanges stay within quarters.
-  static int64_t turn_columns(const float* b, int64_t b_col, int64_t k, float* to) {
+  // Four rows of sixteen columns at a time: columns j, j + 4, j + 8 and j + 12 share a register,
+  // 128 bits each, so that no exchange crosses a 128-bit lane.
+  static int64_t transpose_columns(const float* b, int64_t b_col, int64_t k, float* to) {
     const int64_t whole = k / 4 * 4;
     for (int64_t p = 0; p < whole; p += 4)
       for (int64_t j = 0; j < 32; j += 16) {
@@ -47,12 +47,12 @@ struct Vec<double> {
   static constexpr int64_t lanes = 8;
   using type = __m512d;
   static type zero() { return _mm512_setzero_pd(); }
-  static type all(double x) { return _mm512_set1_pd(x); }
+  static type broadcast(double x) { return _mm512_set1_pd(x); }
   static type load(const double* from) { return _mm512_loadu_pd(from); }
   static void store(double* to, type v) { _mm512_storeu_pd(to, v); }
   static type add(type x, type y) { return _mm512_add_pd(x, y); }
   static type multiply_add(type x, type y, type z) { return _mm512_fmadd_pd(x, y, z); }
-  static int64_t turn_columns(const double*, int64_t, int64_t, double*) { return 0; }
+  static int64_t transpose_columns(const double*, int64_t, int64_t, double*) { return 0; }
 };
 
 template <class T>

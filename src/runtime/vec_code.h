@@ -1,11 +1,13 @@
-// Vec<T> of vector_bytes: the compiler's vectors. After vector_bytes in vec_*.h, which have their
-// own for some types, and say mr_of<T>.
+// Vec<T>, by the compiler's vectors. Included by vec_*.h after they define vector_bytes; they
+// specialize it for some types and define mr_of<T>.
 //
 //   Vec<T>    a vector of `lanes` numbers of T
-//   mr_of<T>  rows of a tile of sums that fits the registers, beside two vectors of columns
+//   mr_of<T>  rows of a tile of sums, so that it fits the registers with two vectors of columns
 //
-//   turn_columns(b, b_col, k, to)  the first steps of k of 2 * lanes columns of B, b_col apart and
-//                                  dense along k, as rows: to[p * 2 * lanes + j]. Says how many.
+//   transpose_columns(b, b_col, k, to)
+//             writes 2 * lanes columns of B, b_col apart and dense along k, as rows:
+//             to[p * 2 * lanes + j]. Returns how many p < k it has written; the rest is left to the
+//             caller
 
 template <class T>
 struct Vec {
@@ -13,7 +15,7 @@ struct Vec {
   typedef T type __attribute__((vector_size(vector_bytes)));
 
   static type zero() { return type{}; }
-  static type all(T x) { return x - type{}; }
+  static type broadcast(T x) { return x - type{}; }
   static type load(const T* from) {
     type v;
     std::memcpy(&v, from, sizeof v);
@@ -22,5 +24,5 @@ struct Vec {
   static void store(T* to, type v) { std::memcpy(to, &v, sizeof v); }
   static type add(type x, type y) { return x + y; }
   static type multiply_add(type x, type y, type z) { return z + x * y; }
-  static int64_t turn_columns(const T*, int64_t, int64_t, T*) { return 0; }
+  static int64_t transpose_columns(const T*, int64_t, int64_t, T*) { return 0; }
 };

@@ -1,5 +1,5 @@
-// Vectors of 16 bytes, for any processor: product and sum are rounded apart. Included inside a
-// namespace for which the instruction set has been chosen (gemm_block_code.h).
+// Vectors of 16 bytes, for any processor: products and sums are rounded separately. Included inside
+// a namespace for which the instruction set has been chosen (gemm_block_code.h).
 inline constexpr int64_t vector_bytes = 16;
 
 #include "runtime/vec_code.h"

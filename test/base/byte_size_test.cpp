@@ -1,4 +1,4 @@
-// Sizes as people write them.
+// Parsing of byte sizes.
 #include "base/byte_size.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Distances of words, and which name is near enough to be meant.
+// Edit distances of words, and which known word is suggested.
 #include "base/edit_distance.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// JSON that is written, and what becomes of texts that aren't UTF-8.
+// Writing JSON, and how texts that aren't UTF-8 are written.
 #include "base/json.h"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ TEST(Json, texts_are_escaped) {
             "\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \x7f\"");
 }
 
-// Each with U+FFFD in the place of what can't be a character.
+// Each with U+FFFD in place of invalid bytes.
 TEST(Json, what_is_no_utf8_is_replaced) {
   const std::string mark = "\xef\xbf\xbd";
   const struct {

@@ -1,4 +1,4 @@
-// A file is written as a whole, or all stays as it was.
+// A file is written completely, or nothing is changed.
 #include "base/write_file.h"
 
 #include <gtest/gtest.h>

@@ -69,7 +69,7 @@ TEST(AttentionProgram, OperandsAreReadAsTheyLie) {
   };
   for (const size_t k : {AttentionOperand::query, AttentionOperand::key, AttentionOperand::value})
     EXPECT_GE(p.lowered.storages[storage(k)].placeholder, 0);
-  // The result is the merged heads as it lies: nothing but the call writes it.
+  // The call writes the merged heads, which are the result, directly.
   EXPECT_EQ(p.lowered.returns[0], storage(AttentionOperand::out));
 }
 

@@ -213,7 +213,7 @@ TEST(Instance, PlannedPeakIsWhatIsTouched) {
   }
 }
 
-// Compiled it is: a program may be made here for another machine.
+// It is compiled all the same: a program may be compiled here for another machine.
 TEST(Instance, ATargetThatThisMachineLacksIsUnsupported) {
   const Target most{InstructionSet::avx512bf16};
   if (most.runs_here()) GTEST_SKIP() << "this machine runs every target";
@@ -293,7 +293,7 @@ TEST(Instance, MemoryThatDoesNotSuitIsRefused) {
             "placeholder %x: it is bound to 8 B of any dtype, expected at least 52 B of f32: "
             "f32[2,3]{10,1}");
   EXPECT_EQ(refusal(run->bind(2, std::span(x))), "bind: placeholder 2 is outside [0, 2)");
-  EXPECT_EQ(refusal(run->run()), "none");  // what was bound before still is
+  EXPECT_EQ(refusal(run->run()), "none");  // earlier bindings are kept
 }
 
 }  // namespace

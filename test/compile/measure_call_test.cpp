@@ -1,4 +1,4 @@
-// One call, measured alone.
+// Measuring a single call.
 #include "compile/measure_call.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// Rates are measured, not made up: what they are depends on the machine, so only their order of
-// size is known.
+// Measured rates: they depend on the machine, so only their order of magnitude is checked.
 #include "compile/measure_rates.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The same bits in every mode and at every budget, in mixed precision too: rules that round
-// otherwise must see one graph in all of them.
+// The same bits in every mode and at every budget, also in mixed precision: rules that change the
+// rounding must get the same graph in all of them.
 // tests: pytorch_program.cpp
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 using test::core;
 
-// Casts after casts, products that are added, a dropout: what the rules of joint round otherwise.
+// Casts of casts, sums of products, a dropout: rules of the stage joint change their rounding.
 constexpr const char* block =
     "graph @main(%x: input f32[24,16] grad, %w: param f32[16,32] grad, %b: param f32[32] grad, "
     "%v: param f32[32,16] grad, %g: param f32[16] grad, %rng: rng_state i64[2]) {\n"
@@ -67,7 +67,8 @@ TEST(Modes, give_random_graphs_under_autocast_the_same_bits) {
   EXPECT_GT(pytorch, 60);
 }
 
-// A weight that is cast down and up again is the weight, as where nothing is cut.
+// A weight that is cast to a narrower type and back becomes the weight itself, also when the graph
+// is cut.
 TEST(Modes, fold_conversions_before_the_cut) {
   const Graph joint = value_or_throw(
       make_joint(test::parsed("graph @main(%x: input f32[4] grad) {\n"

@@ -1,4 +1,4 @@
-// A part of the stages gives what all of them give at that place.
+// Running some of the stages gives the same graph as running all of them up to there.
 #include "compile/stages.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ TEST(Stages, a_part_is_the_beginning_of_the_whole) {
   EXPECT_GT(compared, 12);
 }
 
-// Two parts, one after the other, are one.
+// Running stages in two parts equals running them at once.
 TEST(Stages, parts_join) {
   const Graph forward = test::parsed(
       "graph @main(%x: input f32[4,8] grad, %w: param f32[8,8] grad) {\n"

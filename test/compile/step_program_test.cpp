@@ -1,4 +1,5 @@
-// What the calls of a lowered program read, make and need: the tasks of budgets stand on it.
+// What the calls of a lowered program read, make and need, from which the tasks of budgets are
+// made.
 #include "compile/step_program.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +21,7 @@ struct Steps {
     const NodeId maker = graph.value(graph.find(result)).def;
     return *std::ranges::find(program.calls, maker, &StepProgram::Call::node);
   }
-  // Names of what is made; "-" for a storage that is no result of its call.
+  // Names of the values that a call makes; "-" for a storage that is no result of the call.
   std::vector<std::string> made_by(const std::string& result) const {
     std::vector<std::string> out;
     for (const int32_t s : call(result).makes) {
@@ -29,7 +30,7 @@ struct Steps {
     }
     return out;
   }
-  // Bytes of what is read and isn't a placeholder.
+  // Bytes that a call reads, without placeholders.
   int64_t bytes_read_by(const std::string& result) const {
     int64_t bytes = 0;
     for (const int32_t s : call(result).reads)
@@ -55,13 +56,13 @@ TEST(StepProgram, calls_read_what_others_make) {
       "  %a = mm(%x, %x)\n  %t = permute(%a; dims=[1,0])\n  %b = mm(%t, %a)\n  return %b\n}\n");
   ASSERT_EQ(s.program.calls.size(), 2u);  // a view is no call
   EXPECT_EQ(s.made_by("a"), std::vector<std::string>{"a"});
-  EXPECT_EQ(s.bytes_read_by("a"), 0);       // of its own memory the program reads nothing there
+  EXPECT_EQ(s.bytes_read_by("a"), 0);       // it reads only placeholders
   EXPECT_EQ(s.bytes_read_by("b"), matrix);  // once, though both operands are %a
   EXPECT_GE(s.call("b").at_least, 2 * matrix);
   EXPECT_EQ(s.program.placeholder_bytes, matrix);
 }
 
-// %y may be written over %a, which nothing else reads: what is sure is one of them.
+// %y may be written over %a, which nothing else reads: the lower bound counts one of them.
 TEST(StepProgram, a_result_over_its_operand_counts_once) {
   const Steps s = steps_of(
       "graph @main(%x: input f32[64,64]) {\n"
@@ -70,7 +71,7 @@ TEST(StepProgram, a_result_over_its_operand_counts_once) {
   EXPECT_EQ(s.call("y").at_least, matrix);
 }
 
-// A program may make each of two results by a call of its own.
+// Another program may make each of two results with a separate call.
 TEST(StepProgram, of_several_results_the_largest_storage_is_sure) {
   const Steps s = steps_of(
       "graph @body(%a: input f32[64,64]) {\n"
@@ -109,7 +110,7 @@ TEST(StepProgram, checks_and_views_of_placeholders) {
       "  %f = _to_copy(%seed; dtype=f32)\n  %g = exp(%f)\n  return %e, %o, %g\n}\n");
   EXPECT_TRUE(s.call("e").may_fail);
   EXPECT_FALSE(s.call("o").may_fail);
-  // %seed lies in the memory of %rng; its reader comes after the call nevertheless.
+  // %seed is a view of %rng; its reader comes after the call all the same.
   const std::vector<std::string> made = s.made_by("o");
   EXPECT_NE(std::ranges::find(made, "seed"), made.end());
   EXPECT_EQ(s.bytes_read_by("f"), 0);

@@ -1,5 +1,5 @@
 // The default partition: arity, what is saved and why, checkpoint tags, and that the halves, run
-// one after the other, give what the joint graph gives.
+// one after the other, compute what the joint graph computes.
 #include <gtest/gtest.h>
 
 #include "cut/default_partition.h"
@@ -29,7 +29,7 @@ TEST(DefaultPartition, T1_layer_norm) {
       "graph @main(%x: input f32[3,10] grad, %w: param f32[10] grad, %b: param f32[10] grad) {\n"
       "  %y, %mean, %rstd = native_layer_norm(%x, %w, %b; normalized_shape=[10], eps=1e-05)\n"
       "  return %y\n}\n");
-  // The bias is needed where the backward operator takes it.
+  // The bias is needed if the backward operator has it as an operand.
   const bool bias = p.saved.size() == 5;
   EXPECT_EQ(p.forward_arity, bias ? (Arity{3, 6}) : (Arity{3, 5}));
   EXPECT_EQ(p.backward_arity, bias ? (Arity{6, 3}) : (Arity{5, 3}));
@@ -164,7 +164,7 @@ TEST(DefaultPartition, views_share_their_storage) {
       "  %c = mul(%v, %xv)\n"
       "  %d = cos(%p)\n"
       "  return %c, %d\n}\n");
-  // x by sin and cos(x); a's views; x's view: one storage of 24 bytes that is no placeholder's.
+  // Saved are x, cos(x), and views of a and x: one storage of 24 bytes isn't a placeholder's.
   EXPECT_EQ(p.saved_activation_bytes, 24);
   EXPECT_GT(p.saved_bytes, 48);
 }
@@ -187,7 +187,8 @@ TEST(DefaultPartition, a_gradient_that_is_a_forward_value) {
 }
 
 TEST(DefaultPartition, calls_between_forward_calls_are_the_forwards) {
-  // %k serves the gradient alone: before %z it is saved as it stands, after it computed later.
+  // Only the gradient needs %k: before %z it is computed in the forward and saved, after it in the
+  // backward.
   const char* const head =
       "graph @main(%x: input f32[3] grad, %t: tangent f32[3]) {\n  %y = sin(%x)\n";
   const std::string k = "  %k = cos(%x)\n", z = "  %z = neg(%y)\n";
@@ -213,7 +214,7 @@ TEST(DefaultPartition, errors) {
             0u);
 }
 
-// Nothing is saved, and the backward is there with nothing to do.
+// Nothing is saved, and the backward is empty.
 TEST(DefaultPartition, a_graph_without_gradients_is_all_forward) {
   for (const char* tangent : {"", ", %t: tangent f32[3]"}) {
     Graph joint = parsed(fmt::format(

@@ -1,4 +1,5 @@
-// What the tests of partitions share: joint graphs from text, and halves that give what they give.
+// Helpers for tests of partitions: joint graphs from text, and a check that the halves compute what
+// the joint graph computes.
 #pragma once
 #include <gtest/gtest.h>
 

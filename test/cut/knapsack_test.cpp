@@ -18,7 +18,7 @@ std::vector<KnapsackItem> items(const std::vector<int64_t>& memory,
   return out;
 }
 
-// All subsets: the largest value, of equal ones that which leaves out the last items.
+// Tries all subsets: the largest value; of equally good ones the one that leaves out later items.
 Knapsack by_force(const std::vector<KnapsackItem>& all, int64_t capacity) {
   Knapsack best;
   uint32_t best_mask = 0;
@@ -50,7 +50,7 @@ struct Row {
   Set kept;
 };
 
-// Memory and capacity of K8 are doubled, so that they are integers.
+// In K8 memory and capacity are doubled to be integers.
 const Row rows[] = {
     {"K0", {2, 3, 2, 4, 1}, {1, 2, 1, 3, 2}, 5, 5, {3, 4}},
     {"K2", {10, 20, 30}, {1, 2, 3}, 5, 0, {}},
@@ -71,7 +71,7 @@ TEST(Knapsack, rows_of_the_table) {
     }
 }
 
-// A unit is 1e-4 of the range.
+// A quantum is 1e-4 of the range.
 TEST(Knapsack, where_rounding_misleads) {
   for (KnapsackSolver s : {KnapsackSolver::dp, KnapsackSolver::ilp}) {
     EXPECT_EQ(value_or_throw(solve_knapsack(items({1, 1}, {6, 9}), 1, 10'000, s)).kept, (Set{1}));
@@ -80,7 +80,8 @@ TEST(Knapsack, where_rounding_misleads) {
                                             10'000, 10'000, s))
                   .kept,
               (Set{0, 1, 2}));
-    // 20,000 items of 4e-5 of the range: each rounds to no quantum, together they are 0.8 of it.
+    // 20,000 items of 4e-5 of the range: each rounds to 0 quanta, together they are 0.8 of the
+    // range.
     const std::vector<KnapsackItem> small(20'000, KnapsackItem{4, 1});
     const Knapsack half = value_or_throw(solve_knapsack(small, 40'000, 100'000, s));
     EXPECT_LE(half.memory, 40'000);
@@ -88,7 +89,7 @@ TEST(Knapsack, where_rounding_misleads) {
   }
 }
 
-// PyTorch's table is of f32, where 2^25 + 1 is 2^25; the exact solver keeps both.
+// PyTorch's table has f32 values, in which 2^25 + 1 is 2^25; the exact solver keeps both items.
 TEST(Knapsack, dp_loses_a_value_of_one_beside_large_ones) {
   const auto kept = [](int64_t large, KnapsackSolver s) {
     return value_or_throw(solve_knapsack(items({10, 1, 15}, {large, 1, 2}), 20, 26, s)).kept;

@@ -1,5 +1,5 @@
-// Mode pytorch against the numbers of PyTorch's own tests (test_ac.py, test_aotdispatch.py): bytes
-// held for the backward, flops of the backward, arity of the halves.
+// Mode pytorch against the numbers in PyTorch's own tests (test_ac.py, test_aotdispatch.py): bytes
+// saved for the backward, flops of the backward, arity of the halves.
 #include "cut/pytorch_partition.h"
 
 #include "test/cut/halves.h"
@@ -19,12 +19,12 @@ Partition cut(const std::string& text, const PytorchOptions& options) {
 }
 Partition cut(const std::string& text, double budget) { return cut(text, {.budget = budget}); }
 
-// To a tenth.
+// Rounded to a tenth.
 double saved_mib(const Partition& p) {
   return std::round(static_cast<double>(p.saved_activation_bytes) / (1 << 20) * 10) / 10;
 }
 
-// In products of unit cubed.
+// Flops of the backward, in products of unit x unit matrices.
 double backward_products(const Partition& p) {
   int64_t flops = 0;
   for (NodeId n : p.backward.order()) flops += pytorch_flops(p.backward, n);
@@ -117,8 +117,8 @@ TEST(PytorchPartition, A8_three_products) {
   EXPECT_EQ(backward_products(cut(text, 16.0 / 40)), 320 + 88);
 }
 
-// x as one head of attention to itself, then cos(y @ w); sizes in units. Of the attention operators
-// this is one whose flops PyTorch counts; that of its CPU is not.
+// Self-attention of x with one head, then cos(y @ w); sizes in units. PyTorch counts the flops of
+// this attention operator, but not those of its CPU operator.
 TEST(PytorchPartition, A9_attention_against_a_product) {
   struct Case {
     int64_t rows, columns;
@@ -145,7 +145,7 @@ TEST(PytorchPartition, A9_attention_against_a_product) {
   }
 }
 
-// f(f(x)), f(x) = ((x x') (x x')) ((x x') (x x')) x, each under a checkpoint of its own: what lies
+// f(f(x)), f(x) = ((x x') (x x')) ((x x') (x x')) x, each f under its own checkpoint: the value
 // between the two is saved, and a budget changes nothing.
 TEST(PytorchPartition, A10_tags_win_over_a_budget) {
   std::string lines, x = "%x";
@@ -219,8 +219,8 @@ TEST(PytorchPartition, tagged_calls_run_again) {
   EXPECT_EQ(test::count(p.backward, "mm"), 3);
 }
 
-// What PyTorch 2.13 saves of sum(cos(cos(x @ w))), with each tag at the product: must_save is not
-// looked at where the budget is 0, prefer_save nowhere.
+// What PyTorch 2.13 saves of sum(cos(cos(x @ w))), with each tag at the product: must_save is
+// ignored at budget 0, prefer_save always.
 TEST(PytorchPartition, tags_are_read_as_pytorch_reads_them) {
   using Names = std::vector<std::string>;
   const Names whole{"m", "permute", "permute_1"}, inputs{"x", "w"};
@@ -244,7 +244,7 @@ TEST(PytorchPartition, tags_are_read_as_pytorch_reads_them) {
   }
 }
 
-// Each ban, on a graph where it alone keeps a value from running again.
+// Each ban, on a graph in which only this ban keeps a value from being recomputed.
 TEST(PytorchPartition, each_ban_can_be_turned_off) {
   const auto graph_of = [](const std::string& body) {
     return "graph @main(%x: input f32[64,64] grad, %w: param f32[64,64] grad) {\n" + body + "}\n";
@@ -307,7 +307,8 @@ TEST(PytorchPartition, must_finish) {
   EXPECT_GT(p.saved.size(), 0u);
 }
 
-// The halves give what the joint graph gives, bit for bit, at every budget and by every solver.
+// The halves compute what the joint graph computes, bit for bit, at every budget and with every
+// solver.
 TEST(PytorchPartition, halves_at_every_budget) {
   Graph joint = joint_of(
       "graph @main(%x: input f32[6,5] grad, %w: param f32[5,5] grad, %v: param f32[5,4] grad) {\n"
@@ -350,7 +351,7 @@ TEST(PytorchPartition, equal_calls_with_minus_one_and_minus_two) {
   EXPECT_EQ(unsqueezes({-1, -2, -1, -2}), 3);
 }
 
-// Heads may be left out, or be several dims.
+// There may be no dim of heads, or several.
 TEST(PytorchPartition, flops_of_attention_of_any_rank) {
   for (const char* heads : {"", "6,", "2,3,", "1,2,3,"}) {
     const std::string text = fmt::format(

@@ -1,4 +1,4 @@
-// Kernels by hand, read from their text and run as bytecode, in one piece and in several.
+// Hand-written kernels, parsed and run as bytecode, in one piece and in several.
 // tests: instruction.cpp
 #include <gtest/gtest.h>
 
@@ -36,8 +36,8 @@ class TextKernel {
     return out;
   }
 
-  // What a failed check says, with the index and its bound; empty where all hold. A parallel loop
-  // is run in pieces of this many iterations.
+  // The message of a failed check, with the index and its bound; empty if all hold. A parallel loop
+  // is run in pieces of `piece` iterations.
   std::string run(const Integers& scalars = {}, int64_t piece = 1 << 20) {
     std::vector<void*> buffers;
     for (size_t i = 0; i < memory_.size(); ++i)
@@ -82,7 +82,7 @@ TEST(RunText, elementwise) {
   EXPECT_EQ(k.floats("y"), (Floats{116, 124, 132, 140, 150, 160}));
 }
 
-// y = x / sqrt(sum of squares), over rows that wait in local memory.
+// y = x / sqrt(sum of squares), over rows that are kept in local memory.
 TEST(RunText, row_reduction) {
   TextKernel k(R"(
     kernel %y(%x: f32[40] read, %y: f32[40] write, %n: f32[2] write, %row: f32[20] local) {
@@ -155,7 +155,7 @@ TEST(RunText, column_reduction_in_parts) {
   }
 }
 
-// 18 numbers of which the order of adding shows: 16 lanes, then pairs of them.
+// 18 numbers whose sum depends on the order of additions: 16 lanes, then pairs of lanes.
 TEST(RunText, a_fold_has_sixteen_lanes) {
   TextKernel k(R"(
     kernel %s(%x: f32[18] read, %s: f32[2] write) {
@@ -166,7 +166,7 @@ TEST(RunText, a_fold_has_sixteen_lanes) {
       %s[1] = plain
     })");
   Floats x(18, 1);
-  x[0] = 16777216, x[16] = 1;  // one more is lost, two more are not
+  x[0] = 16777216, x[16] = 1;  // adding 1 is lost, adding 2 isn't
   k.set("x", x);
   EXPECT_EQ(k.run(), "");
   const Floats s = k.floats("s");

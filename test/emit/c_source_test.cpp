@@ -1,4 +1,4 @@
-// Which loops fetch the next row.
+// Which loops prefetch the next row.
 #include <gtest/gtest.h>
 
 #include "emit/c_source.h"

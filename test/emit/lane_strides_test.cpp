@@ -1,4 +1,4 @@
-// How far apart the lanes' values of an expression are.
+// Lane strides of expressions.
 #include "emit/lane_strides.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ TEST(LaneStrides, follow_sums_and_products) {
   EXPECT_EQ(stride_of(binary(Op::floordiv, lane, Expr(7)) + lane), LaneStride());
 }
 
-// Rotary embeddings add up as deep an index: 2^depth looks at the lanes' variable took minutes.
+// Rotary embeddings make an index as deep as this: visiting it 2^depth times took minutes.
 TEST(LaneStrides, look_once_at_what_a_deep_expression_reads) {
   Expr e = lane;
   constexpr int64_t depth = 400;

@@ -1,5 +1,5 @@
-// Loops in lanes: compiled kernels leave the bits in memory that bytecode leaves, read nothing
-// outside their buffers, and name the first failed index.
+// Vectorized loops: compiled kernels write the same bits as bytecode, read nothing outside their
+// buffers, and report the first failed index.
 // tests: lane_expr.cpp lane_reduce.cpp
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -24,7 +24,7 @@ using loop::KernelBuilder;
 using loop::Op;
 using loop::ReduceOp;
 
-// Memory that ends where none may be touched.
+// Memory that is followed by an inaccessible page.
 class Guarded {
  public:
   explicit Guarded(size_t bytes) : bytes_(bytes) {
@@ -91,7 +91,7 @@ Outcome outcome(const Kernel& k, size_t phases, Run run) {
 
 using Function = int64_t (*)(void* const*, const int64_t*, int64_t, int64_t, int64_t*);
 
-// Runs the kernel in all ways, in two pieces; gives its C text.
+// Runs the kernel in all ways, in two pieces; returns its C text.
 std::string check(const Kernel& k) {
   EXPECT_TRUE(loop::verify(k).ok()) << loop::print(k);
   const emit::BytecodeKernel code = emit::emit_bytecode(k);
@@ -189,7 +189,7 @@ TEST(Lanes, EveryFunction) {
           k.parallel({n}, [&](const Exprs& i) {
             Expr x = k.let(k.load(0, i), "x");
             for (int64_t f = 0; f < count; ++f)
-              // The sign of a NaN is nobody's.
+              // The sign of a NaN is unspecified.
               k.store(0, {f, i[0]},
                       select(unary(Op::isnan, unary(ops[static_cast<size_t>(f)], x)),
                              loop::constant(t, 7), unary(ops[static_cast<size_t>(f)], x)));
@@ -254,7 +254,7 @@ TEST(Lanes, UntakenArmsReadNothing) {
   }
 }
 
-// One element for all lanes, where any of them wants it.
+// One element is loaded for all lanes if any of them needs it.
 TEST(Lanes, ZerosKeepTheirSigns) {
   for (const DType t : {DType::f32, DType::f64}) {
     const std::string text = check(kernel(
@@ -287,7 +287,7 @@ TEST(Lanes, StridesGathersAndScatters) {
   EXPECT_TRUE(in_lanes(text)) << text;
 }
 
-// One pass, several folds, a row that waits in local memory.
+// One pass, several folds, a row that is kept in local memory.
 TEST(Lanes, ReduceFoldsInSixteenLanes) {
   for (int64_t n : {16, 17, 40, 250}) {
     Kernel k = kernel({{"x", DType::f32, {5, n}},
@@ -331,7 +331,7 @@ TEST(Lanes, ReduceFoldsInSixteenLanes) {
   }
 }
 
-// The flat index of a broadcast is taken apart: whole rows run in lanes.
+// The flat index of a broadcast is split, so that whole rows are vectorized.
 TEST(Lanes, RowsOfAFlatLoop) {
   const std::string text =
       check(kernel({{"x", DType::f32, {4, 6, 21}},
@@ -370,7 +370,7 @@ TEST(Lanes, ColumnsKeepOneSumALane) {
   }
 }
 
-// What is summed is rounded at each step, so that another order would give other bits.
+// Each addition rounds, so that another order would give other bits.
 TEST(Lanes, LongSumsInBlocks) {
   const std::vector<std::vector<int64_t>> folded = {{256},     {257},     {3000},
                                                     {70, 100}, {3, 2000}, {500, 9}};
@@ -434,7 +434,7 @@ TEST(Lanes, LongSumsOfColumnsInBlocks) {
   }
 }
 
-// A fold of what has no form in lanes: an index that is divided.
+// A fold over an expression that can't be vectorized: a divided index.
 TEST(Lanes, LongSumsOneByOne) {
   check(kernel({{"x", DType::f32, {5000}}, {"y", DType::f32, {3}, Access::write}},
                [](KernelBuilder& k) {

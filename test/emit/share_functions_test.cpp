@@ -1,4 +1,4 @@
-// Kernels that differ in numbers share functions: what becomes an argument, and what doesn't.
+// Kernels that differ only in numbers share functions: which numbers become arguments.
 #include "emit/share_functions.h"
 
 #include <gtest/gtest.h>
@@ -79,7 +79,7 @@ TEST(ShareFunctions, OnlyThePhaseThatUsesAnArgumentReadsIt) {
   EXPECT_EQ(k[0].text.find("number0 = ", at + 1), std::string::npos);
 }
 
-// Each pair differs in a number that stays one.
+// Each pair differs in a number that isn't made an argument.
 TEST(ShareFunctions, NumbersThatTheCompilerNeedsStay) {
   const auto line = [](const std::string& text) {
     return "  for (int64_t p0 = begin; p0 < end; ++p0) {\n    " + text + "\n  }\n";

@@ -45,8 +45,8 @@ TEST(BudgetChoice, EqualsEveryChoice) {
   EXPECT_GT(proven, budgets * 9 / 10);
 }
 
-// Ten equal layers have one price: the frontier has two corners, and the parts between are on the
-// chord.
+// Ten equal layers have the same price: the frontier has two corners, and the points between are on
+// the chord.
 TEST(BudgetChoice, EqualPartsLieOnTheChord) {
   ForwardGraph g;
   g.placeholders = 1;

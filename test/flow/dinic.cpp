@@ -62,8 +62,8 @@ bool Dinic::find_levels() {
   return level_[sink] >= 0;
 }
 
-// One path of rising levels from source to sink, at[n] being the first edge of n that may still
-// lead on; 0 when there is none.
+// Pushes flow along a path of rising levels from source to sink; at[n] is the first edge of n that
+// may still be used. Returns its flow, 0 if there is no path.
 Capacity Dinic::push_path(std::vector<size_t>& at) {
   const size_t source = network_.source.size(), sink = source + 1;
   std::vector<size_t> path;
@@ -111,7 +111,7 @@ Status Dinic::solve() {
   return {};
 }
 
-// The nodes that residual paths lead to from `start`, or from which they lead there.
+// The nodes that are reached from `start` by residual paths or, with `against`, that reach it.
 std::vector<uint8_t> Dinic::seen_from(size_t start, bool against) const {
   std::vector<uint8_t> seen(first_.size());
   seen[start] = 1;

@@ -1,6 +1,6 @@
-// Maximum flow by Dinic's algorithm: blocking flows over levels. Slower than MaxFlow where paths
-// are long; it is there to check it, with the same interface and no code in common. Every solve
-// starts from nothing. O(nodes^2 arcs).
+// Maximum flow by Dinic's algorithm: blocking flows over levels. Slower than MaxFlow if paths are
+// long; it checks MaxFlow, with the same interface and no code in common. Every solve starts from
+// zero flow. O(nodes^2 arcs).
 //
 // Source: Dinic, "Algorithm for solution of a problem of maximum flow in networks with power
 // estimation" (1970).
@@ -20,7 +20,7 @@ class Dinic {
   Status set_sink(int32_t n, Capacity capacity);
   Status set_arc(int32_t a, Capacity capacity);
 
-  // Errors (user): the flow has no bound.
+  // Errors (user): the flow is unbounded.
   Status solve();
 
   Capacity value() const { return flow_.value; }
@@ -30,7 +30,7 @@ class Dinic {
  private:
   explicit Dinic(Network network) : network_(std::move(network)) {}
 
-  // Edge 2k goes as it was added, 2k + 1 back; nodes are the network's, then source and sink.
+  // Edge 2k is forward, 2k + 1 its reverse; nodes are the network's, then source and sink.
   struct Edge {
     size_t head = 0, next = 0;
     Capacity left = 0;

@@ -1,4 +1,4 @@
-// Random small forward graphs, and all choices of one, each by what the words mean: no network.
+// Random small forward graphs, and all choices for one, by definition and without a network.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -44,8 +44,8 @@ struct Choice {
   uint64_t recompute = 0;  // calls
 };
 
-// Every set of calls that may be recomputed. Then saved is what the backward or such a call reads
-// and no such call gives.
+// Every set of calls that may be recomputed. Saved values are those that the backward or such a
+// call reads and that aren't results of such a call.
 inline std::vector<Choice> every_choice(const ForwardGraph& g) {
   auto range = [](const std::vector<int32_t>& begin, size_t n) {
     return std::pair{static_cast<size_t>(begin[n]), static_cast<size_t>(begin[n + 1])};

@@ -1,4 +1,4 @@
-// The frontier against all choices of small graphs, and at sizes where its answer is known.
+// The frontier against all choices for small graphs, and on large graphs with a known answer.
 // tests: partition_frontier.cpp
 #include "flow/partition_frontier.h"
 
@@ -23,7 +23,7 @@ std::vector<Choice> hull_of(std::vector<Choice> points) {
   std::vector<Choice> hull;
   for (const Choice& p : points) {
     if (!hull.empty() && p.bytes >= hull.back().bytes) continue;
-    // The last corner goes when it isn't below the line from the one before it to p.
+    // The last corner is removed if it isn't below the line from the one before it to p.
     while (hull.size() > 1) {
       const Choice &a = hull[hull.size() - 2], &b = hull.back();
       if (int128{b.cost - a.cost} * (a.bytes - p.bytes) <
@@ -54,7 +54,7 @@ void expect_frontier(const ForwardGraph& g) {
     for (size_t v = 0; v < choice.save.size(); ++v) ASSERT_FALSE(choice.save[v] && g.unsavable[v]);
     for (size_t n = 0; n < choice.recompute.size(); ++n)
       ASSERT_FALSE(choice.recompute[n] && g.pinned[n]);
-    if (k > 0) {  // the price where the corner and the one before are as good
+    if (k > 0) {  // the price at which this corner and the one before are equally good
       ASSERT_EQ(int128{corner.price.bytes} * (hull[k].cost - hull[k - 1].cost),
                 int128{corner.price.cost} * (hull[k - 1].bytes - hull[k].bytes));
       ASSERT_EQ(std::gcd(corner.price.cost, corner.price.bytes), 1);
@@ -81,7 +81,7 @@ TEST(Frontier, IsExactBeyond64Bits) {
     expect_frontier(random_forward_graph(random, 9, 2, int64_t{1} << (k % 2 ? 50 : 30)));
 }
 
-// At the price of a corner both it and the one before are minimum cuts, and the extreme ones.
+// At a corner's price, it and the corner before are the two extreme minimum cuts.
 TEST(Frontier, AgreesWithTheCutAtEachPrice) {
   std::mt19937_64 random(3);
   for (int k = 0; k < 300; ++k) {
@@ -101,8 +101,8 @@ TEST(Frontier, AgreesWithTheCutAtEachPrice) {
   }
 }
 
-// Each call reads the last one's value three times over, through three calls; the backward reads
-// the last value: it is saved, or all is recomputed.
+// Each link reads the value of the last one through three calls; the backward reads the last value:
+// it is saved, or everything is recomputed.
 TEST(Frontier, OfALongChainIsFoundInTime) {
   constexpr int32_t links = 25000;
   ForwardGraph g;

@@ -116,7 +116,7 @@ TYPED_TEST(Solvers, FollowALongChain) {
   EXPECT_EQ(solver.source_side(Nearest::source), std::vector<uint8_t>(length, 1));
 }
 
-// Many changes near the bound: what was routed before is forgotten in time.
+// Many changes near the bound of capacities: old flow is dropped before it could overflow.
 TEST(MaxFlow, StaysWithinBoundsThroughManyChanges) {
   std::mt19937_64 random(3);
   Network net(3);

@@ -15,8 +15,8 @@ using test::random_forward_graph;
 
 size_t index(int32_t i) { return static_cast<size_t>(i); }
 
-// What the backward pays when exactly these values are saved: it takes a saved value, else runs the
-// value's call again, once, after all that this call reads. False where that isn't possible.
+// What the backward costs if exactly these values are saved: it uses a saved value, else runs the
+// value's call again, once, after all calls that it reads. False if that isn't possible.
 bool simulate(const ForwardGraph& g, uint32_t saved, Choice& paid) {
   paid = {};
   std::vector<uint8_t> ran(g.cost.size());
@@ -68,7 +68,7 @@ TEST(PartitionNetwork, IsTheDefinition) {
         for (size_t v = 0; v < got.save.size(); ++v) saved |= uint32_t{got.save[v]} << v;
         ASSERT_TRUE(simulate(g, saved, paid));
         ASSERT_EQ(paid.bytes, got.bytes);
-        ASSERT_LE(paid.cost, got.cost);  // less where a call is run again for nothing, at no cost
+        ASSERT_LE(paid.cost, got.cost);  // less if a call is recomputed needlessly at no cost
         ASSERT_EQ(total(paid), least);
       }
     }
@@ -133,7 +133,7 @@ TEST(PartitionNetwork, NamesTheValuesOfAConflict) {
   EXPECT_GT(conflicts, 100);
 }
 
-// cos(x) -> view -> mm, all in a row; the backward reads the view.
+// cos(x) -> view -> mm; the backward reads the view.
 ForwardGraph small_graph() {
   ForwardGraph g;
   g.placeholders = 1;

@@ -1,7 +1,7 @@
-// Any bytes are a program or refused. What is read and verifies prints, reads back equal, and stays
-// well through dead code, common subexpressions and sorting. The operators are cleave's own and the
-// toys of test/ir, so that inference is fuzzed too. What has few elements is differentiated, and
-// runs by the oracle and compiled to bytecode: any end but a bug's message or a crash is right.
+// Any bytes are a program or an error. A program that verifies prints, reads back equal, and stays
+// valid through dead code elimination, common subexpressions and sorting. The operators are
+// cleave's and the toys of test/ir, so that inference is fuzzed too. A small program is
+// differentiated, and run by the oracle and as bytecode: any outcome but a Bug or a crash is right.
 //   make fuzz-build && build/fuzz/bin/fuzz_clv -dict=test/fuzz/clv.dict -max_total_time=300 \
 //     CORPUS test/fuzz/clv
 #include <cstdio>
@@ -23,9 +23,9 @@ namespace {
   std::abort();
 }
 
-// Rules that parsing itself keeps.
+// Rules of the verifier that parsing already checks.
 bool kept_by_parsing(const std::string& message) {
-  // The first rule named is the one; names in the text that follows may look like others.
+  // The first rule in the message; names in the text after it may look like rules.
   const size_t at = std::min(message.find(": V"), message.size());
   for (const char* rule : {": V2: ", ": V3: ", ": V4: ", ": V5: ", ": V12: "})
     if (message.compare(at, std::strlen(rule), rule) == 0) return true;
@@ -59,7 +59,7 @@ void check_edits(Program p, const OpRegistry& ops) {
   check_round_trip(p, ops);
 }
 
-// Whether it ends soon: few nodes of few elements each, all known, and no loop.
+// Whether a run ends soon: few nodes with few elements each, all sizes known, and no loop.
 bool is_small(const Graph& g) {
   constexpr int64_t most = 1 << 12;
   if (g.node_count() > 40) return false;

@@ -1,5 +1,5 @@
-// Any bytes are kernels or refused. What is read keeps the rules of verify, prints, reads back
-// equal, and becomes bytecode. It isn't run: its indices may be anything.
+// Any bytes are kernels or an error. Kernels that are read pass verify, print, read back equal, and
+// are compiled to bytecode. They aren't run: their indices may be anything.
 //   make fuzz-build && build/fuzz/bin/fuzz_loops -dict=test/fuzz/loops.dict -max_total_time=300 \
 //     CORPUS test/fuzz/loops
 #include <cstdio>

@@ -1,4 +1,5 @@
-// Any bytes are a safetensors file or refused. What is accepted can be read to its last byte.
+// Any bytes are a safetensors file or an error. A file that is accepted can be read to its last
+// byte.
 //   make fuzz-build && build/fuzz/bin/fuzz_safetensors -max_len=4096 -max_total_time=120 CORPUS \
 //     test/fuzz/safetensors
 #include "import/safetensors.h"

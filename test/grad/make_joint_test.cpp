@@ -1,4 +1,4 @@
-// Forward graphs and the joint graphs that they become.
+// Joint graphs of forward graphs.
 #include <gtest/gtest.h>
 
 #include "grad/grad.h"

@@ -1,5 +1,5 @@
-// Gradients of conds that share subgraphs: a derivative for each graph and question, whatever the
-// number of ways through the program.
+// Gradients of conds that share subgraphs: one derivative for each graph and set of operands,
+// whatever the number of paths through the program.
 #include <gtest/gtest.h>
 
 #include "grad/grad.h"
@@ -13,7 +13,7 @@ namespace {
 using test::core;
 using test::parsed;
 
-// Both branches of each level are the level below.
+// Both branches of each level call the level below.
 std::string chain(int levels) {
   std::string text =
       "graph @l0(%a: input f64[3], %w: input f64[3]) {\n"
@@ -150,8 +150,8 @@ TEST(SharedSubgraphs, random_chains_are_compiled_as_the_oracle_says) {
   }
 }
 
-// Dead calls in a branch's own branches go everywhere, or the derivative would bring a second graph
-// of the same name.
+// Dead calls in nested branches are removed everywhere, or there would be a second graph of the
+// same name with the derivative.
 TEST(SharedSubgraphs, with_dead_calls_stay_one) {
   joint_text(
       "graph @in(%a: input f64[3]) {\n  %dead = exp(%a)\n  %r = sin(%a)\n  return %r\n}\n"

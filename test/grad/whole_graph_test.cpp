@@ -99,7 +99,7 @@ TEST(WholeGraph, cross_entropy_of_embedded_tokens) {
       "  return %loss\n}\n");
 }
 
-// As ATen's, which shares the cotangent among the elements that tie and gives the others 0.
+// Like ATen, which divides the cotangent among the minimal elements and gives 0 to the others.
 TEST(WholeGraph, nan_of_a_minimum_stays_with_the_least) {
   const Graph joint = value_or_throw(make_joint(
       parsed("graph @main(%x: input f64[3] grad) {\n  %m = min(%x)\n  return %m\n}\n"), core()));
@@ -112,7 +112,7 @@ TEST(WholeGraph, nan_of_a_minimum_stays_with_the_least) {
   EXPECT_EQ(y[1].f[2], 0);
 }
 
-// Work and memory grow with the line, not with its square; a zero hides what is after it.
+// Work and memory are linear in the length; a zero makes the gradient of later elements 0.
 TEST(WholeGraph, cumulative_product_of_a_long_line) {
   constexpr int64_t n = 100000, zero = 40000;
   const Graph joint =

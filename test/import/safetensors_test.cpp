@@ -1,4 +1,4 @@
-// The rules of src/import/safetensors.h, each by a file that breaks it and the exact message.
+// The rules of src/import/safetensors.h, each with a file that breaks it and the exact message.
 // tests: safetensors_write.cpp
 #include "import/safetensors.h"
 
@@ -373,7 +373,7 @@ TEST(SafetensorsWrite, entries_that_are_wrong) {
   EXPECT_TRUE(folder.names().empty());
 }
 
-// Each of these leaves the file that was there, and nothing beside it.
+// Each of these failures leaves the existing file unchanged, and no other file.
 class SafetensorsKeeps : public testing::Test {
  protected:
   void SetUp() override { put(path, std::as_bytes(std::span(old))); }
@@ -422,7 +422,7 @@ TEST_F(SafetensorsKeeps, a_folder_in_its_place) {
 
 TEST_F(SafetensorsKeeps, unwritable_folder) {
   if (::geteuid() == 0) {
-    // root writes everywhere but to a kernel's file system.
+    // root may write anywhere but in /proc.
     EXPECT_EQ(failure("/proc/cleave.safetensors"),
               "/proc/cleave.safetensors: create: No such file or directory; nothing was changed");
     return;
@@ -477,7 +477,7 @@ RC_GTEST_PROP(SafetensorsProperty, write_then_read, ()) {
   }
 }
 
-// A file cut at any length, or with any byte changed, is refused or read; never worse.
+// A file that is truncated anywhere, or with any byte changed, is read or an error.
 TEST(SafetensorsProperty, every_cut_and_every_byte) {
   const auto whole = image(R"({"a":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},)"
                            R"("__metadata__":{"k":"v"}})",

@@ -1,4 +1,5 @@
-// Pictures: labels keep apart, the memory profile adds up to the plan, drawings name what is saved.
+// Charts and drawings: labels don't overlap, the memory profile agrees with the plan, drawings show
+// the saved values.
 // tests: memory_profile.cpp trade_chart.cpp
 // tests: axis.cpp cut_drawing.cpp cut_plots.cpp labels.cpp memory_chart.cpp svg.cpp
 #include <gtest/gtest.h>

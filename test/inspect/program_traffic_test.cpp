@@ -1,4 +1,4 @@
-// What kernels move, read off their loops: cases with a limit each (traffic_cases.clv).
+// The bytes that kernels move, from their loops: cases with a limit each (traffic_cases.clv).
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -15,7 +15,7 @@ namespace {
 
 struct Case {
   std::string id, graph;
-  double limit = 0, unreached = 0;  // unreached: what it moves today, above its limit
+  double limit = 0, unreached = 0;  // unreached: what is moved now, above the limit
   bool grad = false;
 };
 

@@ -1,4 +1,5 @@
-// The oracle over ranks: each collective by hand, groups, errors, gradients against differences.
+// The oracle on several ranks: each collective against hand-computed values, groups, errors,
+// gradients against differences.
 #include "interp/interpret_ranks.h"
 
 #include <gtest/gtest.h>

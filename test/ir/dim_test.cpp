@@ -101,7 +101,8 @@ TEST(Dim, ranges) {
   EXPECT_EQ(env.hint_of(s0 * s1), 8 * SymEnv::default_hint);
 }
 
-// What min and max share with the rest isn't forgotten: the last two of s0 elements are s0 or 2.
+// Ranges use what min and max have in common with the other terms: the last two of s0 elements are
+// s0 or 2.
 TEST(Dim, ranges_by_cases) {
   SymEnv env;
   env.declare("s0", {{1, 10}, {}});
@@ -115,14 +116,14 @@ TEST(Dim, ranges_by_cases) {
   EXPECT_EQ(range(s0 - Dim::min(s0, 3)), Interval(0, 7));
   EXPECT_EQ(range(Dim::min(s0, 3) - s0), Interval(-7, 0));
   EXPECT_EQ(range((s0 - Dim::max(0, s0 - 2)) * s1), Interval(0, 40));
-  // Nested without end: an answer, and soon.
+  // Deeply nested: there is an answer, and quickly.
   Dim deep = s0;
   for (int i = 0; i < 12; ++i) deep = Dim::max(Dim::min(deep + s1, s0 * 2) - s1, deep * 2 - s0);
   const DimRange r = env.range_of(deep);
   EXPECT_LE(r.lo, r.hi);
 }
 
-// What a symbol shares with itself in a product isn't forgotten: (s0 - 8)^2 windows.
+// Ranges of products of dependent factors: (s0 - 8)^2 windows.
 TEST(Dim, ranges_of_products) {
   SymEnv env;
   env.declare("s0", {{8, 20}, {}});
@@ -224,7 +225,7 @@ RC_GTEST_PROP(Dim, text_reads_back_the_same, (const std::vector<uint8_t>& choice
   RC_ASSERT(same);
 }
 
-// Ranges don't say so, a tensor of that size does.
+// Known from the existence of a tensor of that size, though not from ranges.
 TEST(Dim, sizes_of_tensors_are_not_negative) {
   SymEnv env;
   env.declare("s0", {{1, 4096}, 7});

@@ -10,7 +10,7 @@
 namespace cleave {
 namespace {
 
-// What `edit` makes of the body of a graph with %x: f32[2,3] and %r: rng_state.
+// Applies `edit` to a graph with this body and %x: f32[2,3] and %r: rng_state.
 struct Edited {
   int64_t count;
   std::string body;

@@ -1,4 +1,4 @@
-// The fuzzer's seeds are programs: what they are meant to reach, they reach.
+// The fuzzer's seeds are valid programs that reach what they are meant to reach.
 #include <filesystem>
 #include <fstream>
 #include <sstream>

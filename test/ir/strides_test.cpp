@@ -1,4 +1,4 @@
-// Where elements lie by a type's strides: how far they reach, and whether two lie in one place.
+// Addresses of elements from a type's strides: the highest one, and whether two elements overlap.
 // tests: result_strides.cpp
 #include "ir/strides.h"
 
@@ -22,7 +22,7 @@ Type strided(const Numbers& shape, const Numbers& strides, DType dtype = DType::
   return t;
 }
 
-// Whether two elements lie in one place, and the last place, by walking over all.
+// Whether two elements have the same address, and the highest address, by visiting all elements.
 std::pair<bool, int64_t> walked(const Numbers& shape, const Numbers& strides) {
   std::set<int64_t> places;
   Numbers index(shape.size());

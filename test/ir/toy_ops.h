@@ -1,5 +1,5 @@
-// A registry of a few operators for the tests of src/ir: signatures of every form, inference that
-// is just enough, no other rules.
+// A registry of a few operators for the tests of src/ir: signatures of every kind, minimal
+// inference, no other rules.
 #pragma once
 #include "ir/graph.h"
 #include "ir/op_def.h"
@@ -10,7 +10,7 @@ namespace cleave {
 struct ToyRules {
   static Result<Types> same(const OpView& op) { return Types{op.in_type(0)}; }
 
-  // Equal shapes, or one operand a number or of one element.
+  // Equal shapes, or one operand is a number or has one element.
   static Result<Types> pair(const OpView& op) {
     if (op.is_number(0) && op.is_number(1)) return op.broken("C2", "two numbers");
     if (op.is_number(0)) return Types{op.in_type(1)};

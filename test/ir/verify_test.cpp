@@ -298,7 +298,7 @@ TEST(Verify, V14_what_is_written_does_not_lie_over_itself) {
   EXPECT_EQ(updated("f32[2,3]{2,1}"),
             "@main: V14: %b is written, and elements of f32[2,3]{2,1} lie in one place, expected "
             "strides that keep them apart; what is only read may overlap\n  return %y -> %b");
-  // What is only read may, and so may what is returned as it came.
+  // Allowed for a placeholder that is only read, or returned unchanged.
   EXPECT_EQ(broken_rule(read("graph @main(%b: buffer f32[2,3]{0,1}) {\n  %y = exp(%b)\n"
                              "  return %y, %b\n}\n")
                             .main),

@@ -1,5 +1,5 @@
 // Graphs on a device without a backend: inferred, differentiated, rewritten and cut as on the CPU,
-// run by the oracle, and refused by whatever would run them on the CPU instead.
+// run by the oracle; everything that would run them on the CPU instead is an error.
 #include <gtest/gtest.h>
 
 #include "compile/executable.h"
@@ -21,7 +21,7 @@ using test::parsed;
 
 constexpr Device cuda{DeviceKind::cuda, 0};
 
-// The first value that doesn't lie on the device; empty: all do.
+// The first value that isn't on the device; empty: all are.
 std::string elsewhere(const Graph& g) {
   for (const Placeholder& p : g.placeholders())
     if (p.role != Role::symint && g.type(p.value).device != cuda) return g.name(p.value);

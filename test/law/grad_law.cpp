@@ -8,10 +8,11 @@
 // compared where differences with h and h/2 agree, that is, where the gradient is smooth (not at a
 // tie).
 //
-// More things hold of every rule: an operand whose gradient alone is asked for gets the same one;
-// each result's gradient alone is right, not only the sum of all; results that the entry marks as
-// not differentiable give no gradient at all; and in bf16 and f16 the rule gives what it gives in
-// f64 for the same contents, so that no node between rounds away what others cancel.
+// Also checked for every rule: an operand's gradient is the same when it is the only one asked for;
+// the gradient of each result alone is right, not only that of the sum of all; results that the
+// entry marks as not differentiable give no gradient; and in bf16 and f16 the rule gives about what
+// it gives in f64 for the same contents, so that no intermediate rounding is amplified by
+// cancellation.
 #include <cmath>
 
 #include "grad/grad.h"
@@ -28,7 +29,7 @@ constexpr double tolerance = 1e-6;
 constexpr double largest = 1e4;
 constexpr int64_t second_order_elements = 16;  // larger samples are checked at the first order only
 
-// A graph whose results are differentiated: what is varied, and what gradients it claims.
+// A graph whose results are differentiated: its varied inputs, and the weights of its results.
 struct Problem {
   Graph g;
   Arrays inputs;                 // by placeholder
@@ -210,7 +211,7 @@ Status each_result_alone(const Problem& all, const OpRegistry& ops) {
   return {};
 }
 
-// What is marked as not differentiable hands on nothing.
+// Results that are marked as not differentiable give no gradient.
 Status marked_give_nothing(const Problem& all, const OpRegistry& ops, const OpDef& op) {
   Problem p = all;
   p.results.clear();
@@ -229,7 +230,7 @@ Status marked_give_nothing(const Problem& all, const OpRegistry& ops, const OpDe
   return {};
 }
 
-// One rounding of each result, and of what the call itself handed on.
+// A few roundings of the widest unit among the dtypes.
 double narrow_tolerance(const Arrays& inputs) {
   const auto bf16 = [](const Array& a) { return a.dtype == DType::bf16; };
   return std::any_of(inputs.begin(), inputs.end(), bf16) ? 0x1p-7 : 0x1p-9;

@@ -1,8 +1,8 @@
-// The laws that every operator's entry keeps, each as a function of the entry alone: driven by its
-// samples, they need no test of their own for a new operator.
+// The laws that hold for every operator's entry, each a function of the entry alone: they use its
+// samples, so a new operator needs no test of its own.
 //
-// A broken law is a failure whose text names the sample. A law that has nothing to check for an
-// entry (no gradient rule, say) holds.
+// A broken law is a failure that names the sample. A law that has nothing to check for an entry
+// (for example without a gradient rule) holds.
 #pragma once
 #include "cleave/target.h"
 #include "ir/op_def.h"
@@ -29,7 +29,7 @@ Status decompose_law(const OpRegistry& ops, const OpDef& op);
 // 1/512).
 Status grad_law(const OpRegistry& ops, const OpDef& op);
 
-// One call as text is read back as the same text, and verifies.
+// The text of a call reads back as the same text, and verifies.
 Status text_law(const OpRegistry& ops, const OpDef& op);
 
 // Each reject fails, by infer or by the reference, with exactly its text.

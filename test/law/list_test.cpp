@@ -1,6 +1,6 @@
-// The laws for lists of operands of other lengths than the samples': 0, 1, 2, around 16, which is
-// what a vector register holds, around the number of copies that one kernel makes, and many. An
-// operator joins by having a sample with a list that may be longer.
+// The laws for lists of operands of other lengths than the samples': 0, 1, 2, around 16 (the lanes
+// of a vector register), around the number of copies that one kernel makes, and many. Covers every
+// operator that has a sample with a list that may be longer.
 #include <gtest/gtest.h>
 
 #include "test/law/laws.h"
@@ -38,8 +38,8 @@ bool is_small(const Sample& sample) {
   return true;
 }
 
-// By infer, and by the reference, which may refuse an index: as sample `index`, whose contents hang
-// on that.
+// Whether infer and the reference accept the sample (the reference may refuse an index). Its
+// contents are those of sample `index`.
 bool is_accepted(const OpDef& op, const Sample& sample, size_t index) {
   for (const Floats floats : {Floats::own, Floats::f64}) {
     Graph g;
@@ -89,7 +89,7 @@ TEST_P(Lists, of_any_length) {
   }
 }
 
-// An empty list is taken by infer, reference and kernels alike, or refused by infer.
+// An empty list is accepted by infer, reference and kernels alike, or refused by infer.
 TEST_P(Lists, of_nothing) {
   const OpDef& op = *core().find(GetParam());
   for (size_t k = 0; k < op.samples.size(); ++k) {

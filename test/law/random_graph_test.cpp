@@ -1,5 +1,5 @@
-// Random graphs: the same for the same seed, as the oracle says when compiled, and made small where
-// an operator is wrong.
+// Random graphs: reproducible, equal to the oracle when compiled, and reduced if an operator is
+// wrong.
 #include <gtest/gtest.h>
 
 #include "op/entry.h"
@@ -51,7 +51,7 @@ TEST(RandomGraphs, compiled_as_the_oracle) {
   EXPECT_GT(elements, 1000);
 }
 
-// Interpreted, since these are many: buffers are updated, sizes are symbolic.
+// Interpreted, since there are many of them: with updates of buffers and symbolic sizes.
 TEST(RandomGraphs, interpreted_as_the_oracle) {
   int64_t updates = 0;
   for (uint64_t seed = 100; seed < 160; ++seed) {

@@ -1,5 +1,5 @@
-// Graphs whose placeholders and results have strides compute what the same graphs compute without,
-// whatever runs them.
+// Graphs with strides on placeholders and results compute what the same graphs compute without, in
+// every engine.
 #include <gtest/gtest.h>
 
 #include "ir/strides.h"

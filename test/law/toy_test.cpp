@@ -1,5 +1,5 @@
-// The laws can fail: for each law an entry that breaks it, and the text that says so. A right entry
-// beside them shows that the law isn't broken by everything.
+// The laws can fail: for each law an entry that breaks it, and the exact message. A correct entry
+// passes.
 #include <gtest/gtest.h>
 
 #include "ir/builder.h"

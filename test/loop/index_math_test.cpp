@@ -1,4 +1,5 @@
-// Index arithmetic: the normal form has the value of what it was made from, and says what is known.
+// Index arithmetic: the normal form has the value of the original expression, and known bounds
+// hold.
 #include "loop/index_math.h"
 
 #include <gtest/gtest.h>
@@ -81,7 +82,7 @@ TEST_F(IndexMathTest, delinearise_gives_the_dims_back) {
   EXPECT_TRUE(same(merged[1], h * Expr(5) + d));
 }
 
-// As a cat of halves reads them: no operand after its end, whichever is wanted.
+// As in a cat of two operands: neither is read beyond its end, whichever one is selected.
 TEST_F(IndexMathTest, the_larger_and_the_smaller_of_two_are_bounded) {
   const Expr p = var(48), i = var(8);
   const Expr high = binary(Op::max, i - Expr(4), Expr(0)), low = binary(Op::min, i, Expr(3));

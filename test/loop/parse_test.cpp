@@ -1,4 +1,4 @@
-// Kernels' text by hand: what is read, and each refusal with its place.
+// Hand-written texts of kernels: what is read, and each error with its position.
 // tests: parse_expr.cpp parse_number.cpp parse_statement.cpp print.cpp difference.cpp
 #include "loop/parse.h"
 
@@ -103,7 +103,7 @@ TEST(KernelText, of_several_kernels_is_read_in_order) {
   EXPECT_EQ(print(all[1]), "kernel %a() {\n}\n");
 }
 
-// The place, what stands beside, or what is said.
+// From the context, the other operand, or an explicit type.
 TEST(KernelText, numbers_have_the_type_of_their_place) {
   const auto type_of = [](const std::string& value) {
     const Kernel k = read(around("let t = " + value));

@@ -1,4 +1,4 @@
-// Dims that are walked as one.
+// Dims that are iterated over as one.
 #include "lower/collapse.h"
 
 #include <gtest/gtest.h>

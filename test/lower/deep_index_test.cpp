@@ -1,5 +1,5 @@
-// Long chains of views between calls that are computed where they are read: right, and of a text
-// that doesn't double with each of them.
+// Long chains of views between calls that are computed where they are read: correct, and the text
+// doesn't double with each of them.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -17,7 +17,7 @@ namespace {
 using test::core;
 using Shape = std::vector<int64_t>;
 
-// A graph of one chain: turned, cut anew, mirrored, rotated, now and then joined with what it was.
+// A graph of one chain: permuted, reshaped, flipped, rolled, at times added to an earlier value.
 class Chain {
  public:
   explicit Chain(uint64_t seed) : random_(static_cast<std::mt19937::result_type>(seed)) {}
@@ -27,13 +27,13 @@ class Chain {
     value_ = "x", shape_ = {6, 8, 10};
     for (int k = 0; k < depth; ++k) {
       switch (below(7)) {
-        case 0: turn(); break;
-        case 1: cut_anew(); break;
-        case 2: mirror(); break;
-        case 3: rotate(); break;
+        case 0: permute(); break;
+        case 1: reshape(); break;
+        case 2: flip(); break;
+        case 3: roll(); break;
         case 4: centre(); break;
         case 5: add_first(); break;
-        default: turn(), cut_anew();
+        default: permute(), reshape();
       }
       set(fmt::format("sin(%{})", value_));
     }
@@ -50,15 +50,15 @@ class Chain {
   }
   void set(const std::string& call) { value_ = line(call); }
 
-  void turn() {
-    Shape dims(shape_.size()), turned;
+  void permute() {
+    Shape dims(shape_.size()), permuted;
     std::iota(dims.begin(), dims.end(), 0);
     std::shuffle(dims.begin(), dims.end(), random_);
-    for (const int64_t d : dims) turned.push_back(shape_[static_cast<size_t>(d)]);
+    for (const int64_t d : dims) permuted.push_back(shape_[static_cast<size_t>(d)]);
     set(fmt::format("permute(%{}; dims=[{}])", value_, fmt::join(dims, ",")));
-    shape_ = turned;
+    shape_ = permuted;
   }
-  void cut_anew() {
+  void reshape() {
     std::vector<int64_t> factors = {2, 2, 2, 2, 2, 3, 5};  // of 480
     std::shuffle(factors.begin(), factors.end(), random_);
     Shape anew(static_cast<size_t>(2 + below(3)), 1);
@@ -66,8 +66,8 @@ class Chain {
     set(fmt::format("reshape(%{}; shape=[{}])", value_, fmt::join(anew, ",")));
     shape_ = anew;
   }
-  void mirror() { set(fmt::format("flip(%{}; dims=[{}])", value_, any_dim())); }
-  void rotate() {
+  void flip() { set(fmt::format("flip(%{}; dims=[{}])", value_, any_dim())); }
+  void roll() {
     const int64_t d = any_dim(), n = shape_[static_cast<size_t>(d)];
     if (n < 2) return;
     const int64_t at = 1 + below(n - 1);

@@ -1,4 +1,4 @@
-// Fusion asks the target what work costs.
+// Fusion depends on the target's rates.
 #include "lower/fuse_cost.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Which calls become one kernel, and that they compute what they did apart.
+// Which calls become one kernel, and that they compute the same as unfused.
 // tests: fuse_calls.cpp fuse_groups.cpp fuse_joins.cpp fuse_rewrite.cpp
 #include "lower/fuse.h"
 
@@ -96,7 +96,8 @@ TEST(Fuse, folds_of_other_rows_stay_apart) {
             (Calls{"amax", "amax"}));
 }
 
-// The cast of %s would have the sums known in their kernel; what normalises %x needs them there.
+// A small reader of sums over columns (the cast of %s) gets its own kernel; where a large value
+// (%y) needs the sums as well, all is one kernel.
 TEST(Fuse, what_little_reads_sums_of_columns_stays_apart) {
   EXPECT_EQ(fused_calls("graph @g(%x: input bf16[2048,512]) {\n"
                         "  %y = sin(%x)\n  %s = sum(%y; dim=[0])\n"
@@ -116,7 +117,7 @@ TEST(Fuse, copies_are_gone) {
             (Calls{"opaque", "opaque"}));
 }
 
-// %n is drawn again to be read after the products, not to be kept from the first time on.
+// %n is drawn again right before its reader after the products, and not earlier.
 TEST(Fuse, what_is_computed_again_is_not_computed_early) {
   EXPECT_EQ(fused_calls("graph @g(%x: input f32[64,64], %rng: input i64[2]) {\n"
                         "  %y, %m = native_dropout(%x, %rng; p=0.5, stream=0)\n"
@@ -127,7 +128,7 @@ TEST(Fuse, what_is_computed_again_is_not_computed_early) {
             (Calls{"native_dropout", "mm", "mm", "fused 3"}));
 }
 
-// A compiler takes more than linear time over a kernel: there is a bound to what one computes.
+// Compiling a kernel takes more than linear time: the number of its calls is bounded.
 TEST(Fuse, a_kernel_computes_a_bounded_number_of_calls) {
   std::string text = "graph @g(%v0: input f32[4]) {\n";
   constexpr int links = 3000;

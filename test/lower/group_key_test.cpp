@@ -1,4 +1,4 @@
-// Calls share a kernel where their loops are the same but for names, and only there.
+// Calls share a kernel if and only if their loops are the same but for names.
 #include <gtest/gtest.h>
 
 #include "lower/program.h"

@@ -1,4 +1,4 @@
-// Library calls as steps: which memory they touch, how it lies, and what is copied for them.
+// Library calls as steps: which memory they access, with which layout, and what is copied for them.
 // tests: lower_library.cpp traffic.cpp
 #include <gtest/gtest.h>
 

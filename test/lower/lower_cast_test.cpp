@@ -1,5 +1,5 @@
-// Operands of matrix products that are casts of placeholders, each in turn: products convert some
-// of them while they read them, and must not take others for what they aren't.
+// Products whose operands are casts of placeholders, each in turn: some casts are done by the
+// product while it packs the operand; the others must stay.
 #include <gtest/gtest.h>
 
 #include "ir/builder.h"

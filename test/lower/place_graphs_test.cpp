@@ -1,5 +1,5 @@
-// Random graphs full of cats, against the oracle and under memory budgets: what is written where
-// another value lies, by whom, and in which order.
+// Random graphs with many cats, against the oracle and under memory budgets: values that are
+// written directly into parts of other values.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -73,7 +73,7 @@ class Writer {
       case 4: return make(fmt::format("mean(%{}; dim=[0], keepdim=true)", v.name), 1);
       case 5: return sum(v);
       case 6: return slice(v);
-      case 7: return turn(v);
+      case 7: return transpose_heads(v);
       case 8: return beside(v);
       default: return cat();
     }
@@ -89,7 +89,7 @@ class Writer {
          v.rows / 2);
   }
   // Rows of 4 in another order, as heads are.
-  void turn(const Value& v) {
+  void transpose_heads(const Value& v) {
     if (v.rows % 4 != 0) return;
     const std::string a = line(fmt::format("view(%{}; size=[{},4,8])", v.name, v.rows / 4));
     const std::string b = line(fmt::format("permute(%{}; dims=[1,0,2])", a));

@@ -1,5 +1,4 @@
-// Values that are written where a cat wants them, those that aren't, and that all of it computes
-// what it should.
+// Which values are written directly into the result of a cat, and that the programs are correct.
 #include "lower/place.h"
 
 #include <gtest/gtest.h>

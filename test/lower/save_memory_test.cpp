@@ -1,4 +1,4 @@
-// Steps in another order, results over dead operands, checks that earlier steps have made.
+// Reordered steps, results over dead operands, checks that are redundant after earlier steps.
 // tests: early_steps.cpp reuse_dead.cpp drop_redundant_checks.cpp step_uses.cpp
 #include <gtest/gtest.h>
 

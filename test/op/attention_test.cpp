@@ -14,7 +14,7 @@ struct Sizes {
   int64_t batch, heads, key_heads, rows, columns, width, value_width;
 };
 
-// How open a weight is: the factor of exp, and what is added to the score.
+// A mask's effect on a weight: whether it is masked, and what is added to the score.
 struct Gate {
   bool open = true;
   double add = 0;

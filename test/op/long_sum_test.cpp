@@ -133,7 +133,7 @@ TEST(LongSum, in_gradients) {
   EXPECT_LT(relative(c.f[0], 0.1f * 1e6), 1e-5);
 }
 
-// A row that very many steps add to, beside one that few do and one with none.
+// A row to which very many elements are added, one with few and one with none.
 TEST(LongSum, of_steps_that_meet) {
   const int64_t n = 300000;
   Inputs in = {{"x", equal({n, 3})},

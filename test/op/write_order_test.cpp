@@ -1,5 +1,5 @@
-// Writes that meet: the last one stays, sums are added in the order of the indices, narrow sums are
-// rounded once. All of it the same on one thread and on two (by_both).
+// Several writes to one element: the last one wins, sums are added in the order of the indices,
+// 16-bit sums are rounded once; the same on one thread and on two (by_both).
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Passes over collectives on random graphs: buckets keep their bounds and are as full as can be,
-// what depends on each other stays apart, and all ranks get the same values as before.
+// Passes over collectives on random graphs: buckets keep their limits and are as full as possible,
+// collectives that depend on each other aren't merged, and all ranks get the same values as before.
 // tests: collective.cpp
 #include <gtest/gtest.h>
 

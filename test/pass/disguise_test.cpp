@@ -1,6 +1,6 @@
-// What a graph becomes doesn't hang on what it looks like: with other names, inputs in another
-// order, inputs that nothing reads, or calls in another order, the passes make the same graph of
-// it, and of that the same plan.
+// The result of the passes doesn't depend on the form of a graph: with other names, inputs in
+// another order, unused inputs, or calls in another order, the passes give the same graph and the
+// same plan.
 #include <gtest/gtest.h>
 
 #include <algorithm>

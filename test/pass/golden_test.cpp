@@ -1,4 +1,4 @@
-// Each pass does what its golden says, and the golden computes the same on both sides.
+// Each pass gives its golden's text, and both sides of the golden compute the same.
 #include "test/sample/golden.h"
 
 #include <gtest/gtest.h>

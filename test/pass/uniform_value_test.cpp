@@ -1,4 +1,4 @@
-// What the pass knows of a value is what a kernel has in it.
+// What the pass knows about a value is what a kernel computes.
 #include "pass/uniform_value.h"
 
 #include <gtest/gtest.h>

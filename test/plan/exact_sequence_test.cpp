@@ -1,4 +1,4 @@
-// The complete search against every sequence there is, run by the simulator.
+// The complete search against all sequences, run by the simulator.
 #include "plan/exact_sequence.h"
 
 #include <gtest/gtest.h>

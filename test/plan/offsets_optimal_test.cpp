@@ -19,8 +19,8 @@ int64_t rounded(int64_t size, int64_t alignment) {
   return (size + alignment - 1) / alignment * alignment;
 }
 
-// The least height over all orders, each buffer put on top of what it meets: any placement, pushed
-// down, is one of these.
+// The smallest height over all orders, each buffer on top of those that it overlaps in time: any
+// placement, compacted downwards, is one of these.
 int64_t min_height(const std::vector<Lifetime>& b, int64_t alignment) {
   std::vector<size_t> order(b.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -58,7 +58,7 @@ TEST(OffsetsOptimal, TinyProblemsReachTheLeastHeight) {
   for (int i = 0; i < 300; ++i) {
     const std::vector<Lifetime> b = random_buffers(random, 2 + random() % 6, 6, 9);
     const int64_t alignment = i % 3 == 0 ? 4 : 1;
-    // A wish that costs memory is dropped.
+    // A preference that costs memory is ignored.
     OffsetOptions options{.alignment = alignment, .low = {}};
     if (i % 2) options.low = {0, 1};
     const Offsets p = plan_offsets(b, options);

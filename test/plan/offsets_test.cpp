@@ -65,14 +65,14 @@ TEST(Offsets, ValidatorSeesPlantedMistakes) {
   const std::vector<Lifetime> b = {{0, 3, 64}, {2, 4, 64}};
   Offsets p = plan_offsets(b, 64);
   ASSERT_TRUE(verify_offsets(b, 64, p).ok());
-  Offsets overlap = p, crooked = p, low = p, negative = p, few = p, proud = p;
+  Offsets overlap = p, misaligned = p, low = p, negative = p, few = p, too_high = p;
   negative.offset[0] = -64;
   few.offset.pop_back();
-  proud.lower_bound = p.height + 64;
+  too_high.lower_bound = p.height + 64;
   overlap.offset[1] = overlap.offset[0];
-  crooked.offset[0] += 1, crooked.offset[1] += 1;
+  misaligned.offset[0] += 1, misaligned.offset[1] += 1;
   low.height -= 64;
-  for (const Offsets& wrong : {overlap, crooked, low, negative, few, proud})
+  for (const Offsets& wrong : {overlap, misaligned, low, negative, few, too_high})
     EXPECT_FALSE(verify_offsets(b, 64, wrong).ok());
 }
 

@@ -108,7 +108,8 @@ void random_edit(Sequence& s, SplitMix& random) {
   }
 }
 
-// Copies crowd into one place until steps must be spread anew, between a mark and its undo.
+// Copies are inserted at one position until the sequence must be renumbered, between a mark and its
+// undo.
 TEST(Sequence, MakesRoomAndGoesBack) {
   for (uint64_t seed = 0; seed < 30; ++seed) {
     SplitMix random(seed);

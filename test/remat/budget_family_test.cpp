@@ -41,7 +41,7 @@ TEST(Budget, random_graphs_keep_their_bits_and_their_budgets) {
   int64_t programs = 0, recomputing = 0;
   std::vector<uint64_t> seeds(40);
   std::iota(seeds.begin(), seeds.end(), 0);
-  // Found once: results that no step reads an element of, what lies over an operand, a call that
+  // Regressions: results of which no step reads an element, a result over an operand, a call that
   // both checks and writes in place.
   seeds.insert(seeds.end(), {600239, 600458, 600818, 601057, 701696});
   for (const uint64_t seed : seeds) {
@@ -83,7 +83,7 @@ void expect_bound_below_gain(BudgetFamily& family) {
   EXPECT_GE(least, value_or_throw(family.lower_bound()).bytes);
 }
 
-// What a kernel needs for itself may lie over an operand: %y, which nothing reads.
+// A kernel's result that nothing reads (%y) may be written over an operand.
 TEST(Budget, the_lower_bound_counts_nothing_twice) {
   BudgetFamily family = family_of(
       "graph @body(%a: input f32[6,40]) {\n"
@@ -98,8 +98,8 @@ TEST(Budget, the_lower_bound_counts_nothing_twice) {
   EXPECT_GE(min_peak(family), value_or_throw(family.lower_bound()).bytes);
 }
 
-// Of two results a program may make each by a call of its own: %g alone lies over %exp, while the
-// call that makes %sum and %g has both and %exp in memory.
+// Another program may make each of two results with its own call: %g alone is written over %exp,
+// while a call that makes %sum and %g has both and %exp in memory.
 TEST(Budget, the_lower_bound_knows_that_results_can_be_made_apart) {
   BudgetFamily family = family_of(
       "graph @main(%x: input bf16[42,7,13], %t1: input bf16[1], %t2: input bf16[2,13]) {\n"
@@ -142,8 +142,8 @@ TEST(Budget, the_lower_bound_knows_that_results_can_be_made_apart) {
   EXPECT_GE(least, value_or_throw(family.lower_bound()).bytes);
 }
 
-// %seed is a view of the placeholder, which no step makes: its readers come after the call
-// nevertheless, also where another result of that is copied to be returned.
+// %seed is a view of a placeholder, so no step makes it: its readers come after the call all the
+// same, also if another result of the call is copied to be returned.
 TEST(Budget, what_reads_a_view_that_a_call_gives_comes_after_it) {
   BudgetFamily family = family_of(
       "graph @main(%q: input f32[1,1,3,24], %rng: rng_state i64[2]) {\n"
@@ -159,7 +159,7 @@ TEST(Budget, what_reads_a_view_that_a_call_gives_comes_after_it) {
     EXPECT_TRUE(verify(value_or_throw(family.program(k))).ok()) << k;
 }
 
-// Where %c is computed again for %f, the product reads %x unconverted, with less workspace.
+// If %c is computed again for %f, the product reads %x unconverted, with less workspace.
 TEST(Budget, the_lower_bound_knows_that_products_may_convert) {
   BudgetFamily family = family_of(
       "graph @main(%x: input f16[4,3,16], %w: input f32[4,5,16], %z: input f32[4,3,16],"
@@ -178,7 +178,7 @@ TEST(Budget, the_lower_bound_knows_that_products_may_convert) {
   expect_bound_below_gain(family);
 }
 
-// Where %s is computed again for %r alone, it is written so that %r is a view of it.
+// If %s is computed again for %r alone, it has a layout in which %r is a view of it.
 TEST(Budget, the_lower_bound_knows_that_views_may_not_copy) {
   BudgetFamily family = family_of(
       "graph @main(%x: input f32[11,7,31]) {\n"
@@ -205,7 +205,7 @@ TEST(Budget, text) {
   }
 }
 
-// Dropout between wide layers: what is computed again must have the bits of the first time.
+// Dropout between wide layers: recomputed values must have the same bits.
 struct Dropped : nn::Module {
   explicit Dropped(Generator& rng) {
     for (int k = 0; k < 6; ++k)
@@ -271,7 +271,7 @@ TEST(Budget, a_training_step_with_dropout_has_the_same_losses) {
   }
 }
 
-// What is priced is the program that these options make.
+// The prices are those of the program that these options give.
 TEST(Budget, trades_are_those_of_the_program_that_runs) {
   const auto loss_of = [](const nn::Linear& layer) {
     return [&layer](const Tensor& x) {
@@ -353,8 +353,8 @@ TEST_P(CheckpointOn, marked_blocks_run_again_with_the_same_bits) {
     return op == "addmm" || op == "mm" ? CheckpointPolicy::must_save
                                        : CheckpointPolicy::prefer_recompute;
   };
-  // Without marks what costs next to nothing runs again anyway: what the policy changes is that no
-  // product does, for the memory of what they give.
+  // Without tags, very cheap calls run again anyway: the policy keeps the products from running
+  // again, at the cost of memory for their results.
   EXPECT_EQ(losses(in_blocks(chosen, products), chosen, options, &kept), want);
   EXPECT_EQ(kept.products, whole.products);
   EXPECT_LT(less.peak, kept.peak * 4 / 5);

@@ -1,4 +1,4 @@
-// What is computed again instead of kept: which calls, from what, and that nothing else changes.
+// Cheap recomputation: which calls run again, from which values, and that nothing else changes.
 #include "remat/cheap_remat.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ using test::core;
 using test::count;
 using test::joint_of;
 
-// A block's second half, `layers` times: its gelu can be made again from what its gradient reads.
+// The MLP of a block, `layers` times: its gelu can be recomputed from what its gradient reads.
 std::string layers_text(int layers, const char* tag = "") {
   std::string text = "graph @main(%x0: input f32[256,64] grad";
   for (int k = 0; k < layers; ++k)
@@ -30,7 +30,7 @@ std::string layers_text(int layers, const char* tag = "") {
 constexpr CheapRematLimits anything = {
     .max_time = 1, .min_gain = 0, .min_bytes = 1, .far_calls = 2};
 
-// With every call where it stands.
+// The peak in the graph's own order.
 int64_t peak_of(const Graph& g) {
   CompileOptions options;
   options.compiler = CompilerChoice::none;
@@ -38,7 +38,7 @@ int64_t peak_of(const Graph& g) {
   return value_or_throw(CompiledProgram::compile(g, core(), options))->report().planned_peak_bytes;
 }
 
-// The same bits, and what was done.
+// Checks that the bits are the same; returns what was done.
 CheapRemat cheaply_recomputed(Graph& g, const CheapRematLimits& limits) {
   const auto inputs = test::random_inputs(g);
   const Arrays want = value_or_throw(interpret(g, inputs));
@@ -68,7 +68,7 @@ TEST(KeepLess, takes_no_more_time_than_it_may) {
   const CheapRemat kept = cheaply_recomputed(g, {.max_time = 0.05, .min_gain = 0, .far_calls = 8});
   EXPECT_GT(kept.calls, 0);
   EXPECT_LT(kept.calls, 4);
-  EXPECT_LE(kept.again_ns, whole / 20);
+  EXPECT_LE(kept.recompute_ns, whole / 20);
 }
 
 TEST(KeepLess, leaves_alone_what_gains_little) {
@@ -93,7 +93,7 @@ TEST(KeepLess, obeys_tags) {
   EXPECT_EQ(cheaply_recomputed(g, anything).calls, 0);
 }
 
-// From a value that is there, through one that isn't.
+// From a value in memory, through one that isn't.
 TEST(KeepLess, computes_chains) {
   std::string text =
       "graph @main(%x: input f32[64,64] grad, %w: param f32[64,64] grad) {\n"
@@ -119,7 +119,7 @@ TEST(KeepLess, never_repeats_what_is_dear_or_may_fail) {
   EXPECT_EQ(cheaply_recomputed(g, anything).calls, 0) << print(g);
 }
 
-// Made again from six calls back at the most, however long the chain.
+// At most six calls run again, however long the chain.
 TEST(KeepLess, goes_back_a_few_calls) {
   const auto chain = [](int calls) {
     std::string text =

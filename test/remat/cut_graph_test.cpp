@@ -1,4 +1,4 @@
-// Tags that contradict each other, and what an exact cut tells of each value.
+// Tags that contradict each other, and the explanation of each value in an exact cut.
 // tests: explain_cut.cpp
 #include "remat/cut_graph.h"
 
@@ -10,7 +10,7 @@ namespace {
 
 using test::joint_of;
 
-// %m must run again, and is what saving the view %v means.
+// %m must run again, but saving the view %v means saving %m.
 const char* const contradiction =
     "graph @main(%x: input f32[4,4] grad, %w: param f32[4,4] grad) {\n"
     "  %m = mm(%x, %w) !recompute(must_recompute, ac=1)\n"
@@ -19,7 +19,7 @@ const char* const contradiction =
 TEST(CutGraph, contradictory_tags_name_the_path) {
   const Graph joint = joint_of(contradiction);
   const JointView view = value_or_throw(JointView::make(joint));
-  const std::vector<BoundValue> path = CutGraph::conflict(view);
+  const std::vector<ConstrainedValue> path = CutGraph::conflict(view);
   ASSERT_EQ(path.size(), 3u);
   EXPECT_EQ(path[0].name, "m");
   EXPECT_EQ(path[0].bound, "tagged must_recompute");
@@ -28,8 +28,9 @@ TEST(CutGraph, contradictory_tags_name_the_path) {
   const auto graph = CutGraph::make(view, {});
   ASSERT_FALSE(graph.ok());
   EXPECT_EQ(graph.failure().kind, ErrorKind::user);
-  for (const BoundValue& v : path)
-    EXPECT_NE(graph.failure().message.find("\n  %" + v.name + ": " + v.bound), std::string::npos)
+  for (const ConstrainedValue& v : path)
+    EXPECT_NE(graph.failure().message.find("\n  %" + v.name + ": " + v.constraint),
+              std::string::npos)
         << graph.failure().message;
 }
 
@@ -48,14 +49,14 @@ class Explained {
         value_or_throw(ExactCut::make(value_or_throw(CutGraph::make(*view_, {})))));
     point = std::min(point, exact_->points().size() - 1);
     cut_ = value_or_throw(exact_->partition_at(point));
-    stories_ = explain_cut(*exact_, cut_);
+    explanations_ = explain_cut(*exact_, cut_);
   }
   const ExactCut& exact() const { return *exact_; }
   const Partition& cut() const { return cut_; }
-  const std::vector<ValueStory>& stories() const { return stories_; }
-  const ValueStory& of(const std::string& name) const {
-    return *std::find_if(stories_.begin(), stories_.end(),
-                         [&](const ValueStory& s) { return s.name == name; });
+  const std::vector<ValueExplanation>& explanations() const { return explanations_; }
+  const ValueExplanation& of(const std::string& name) const {
+    return *std::find_if(explanations_.begin(), explanations_.end(),
+                         [&](const ValueExplanation& s) { return s.name == name; });
   }
 
  private:
@@ -63,7 +64,7 @@ class Explained {
   std::unique_ptr<JointView> view_;
   std::unique_ptr<ExactCut> exact_;
   Partition cut_;
-  std::vector<ValueStory> stories_;
+  std::vector<ValueExplanation> explanations_;
 };
 
 const char* const products =
@@ -71,7 +72,7 @@ const char* const products =
     "  %c = cos(%x)\n  %m = mm(%c, %w)\n  %e = sin(%m) !recompute(must_save)\n"
     "  %n = mm(%e, %w)\n  %t = tanh(%n)\n  return %t\n}\n";
 
-// Each story's fate is the cut's, and its corner is where the frontier says the other.
+// Each value's fate is that of the cut, and its corner is where the frontier decides otherwise.
 TEST(ExplainCut, agrees_with_the_cut_at_every_point) {
   size_t changes = 0;
   const size_t count = Explained(products, 0).exact().points().size();
@@ -79,7 +80,7 @@ TEST(ExplainCut, agrees_with_the_cut_at_every_point) {
   for (size_t point = 0; point < count; ++point) {
     const Explained e(products, point);
     size_t saved = 0, recomputed = 0;
-    for (const ValueStory& s : e.stories()) {
+    for (const ValueExplanation& s : e.explanations()) {
       saved += s.fate == Fate::saved;
       recomputed += s.fate == Fate::recomputed;
       EXPECT_FALSE(s.reason.empty()) << s.name;
@@ -106,7 +107,7 @@ TEST(ExplainCut, reasons) {
   EXPECT_EQ(all.of("c").fate, Fate::saved);
   EXPECT_EQ(least.of("c").fate, Fate::recomputed);
   EXPECT_NE(least.of("c").reason.find("price"), std::string::npos) << least.of("c").reason;
-  EXPECT_GT(all.of("m").again_ns, all.of("c").again_ns / 100);
+  EXPECT_GT(all.of("m").recompute_ns, all.of("c").recompute_ns / 100);
 }
 
 }  // namespace

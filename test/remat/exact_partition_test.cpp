@@ -1,4 +1,4 @@
-// Mode exact: against every choice of what runs again, and the rules of tags.
+// Mode exact against every choice of calls that run again, and the rules of tags.
 #include "remat/exact_partition.h"
 
 #include "op/registry.h"
@@ -78,7 +78,7 @@ TEST(ExactPartition, contradictory_tags_are_named) {
       << graph.failure().message;
 }
 
-// Every set of calls that runs again, priced by the halves that it gives.
+// Every set of calls that run again, priced by its halves.
 TEST(ExactPartition, no_choice_of_calls_beats_the_frontier) {
   const OpRegistry ops = value_or_throw(core_ops());
   int graphs = 0, choices = 0;
@@ -106,7 +106,7 @@ TEST(ExactPartition, no_choice_of_calls_beats_the_frontier) {
       const std::optional<int64_t> least = exact.min_cost(c.bytes);
       ASSERT_TRUE(least) << "seed " << seed;
       EXPECT_LE(*least, c.cost) << "seed " << seed << " set " << set;
-      // What the halves hold and repeat is what the numbers say.
+      // Bytes and cost agree with the halves.
       if (choices % 50 != 0) continue;
       const Partition cut = value_or_throw(exact.partition(again));
       EXPECT_LE(cut.saved_activation_bytes, c.bytes) << "seed " << seed << " set " << set;
@@ -137,7 +137,7 @@ TEST(ExactPartition, points_fall_in_bytes_and_rise_in_cost) {
   EXPECT_GT(joints, 20);
 }
 
-// Equal is what is the same call of the same operands, whatever Python's hashes are.
+// The same call of the same operands is merged, whatever the Python hashes of its attributes are.
 TEST(ExactPartition, equal_calls_are_merged) {
   const auto calls_left = [](const std::string& body) {
     Graph joint = joint_of("graph @main(%x: input f32[3] grad) {\n" + body + "}\n");
@@ -158,7 +158,7 @@ TEST(ExactPartition, equal_calls_are_merged) {
             2);
 }
 
-// Least is saved by running all again that may: not what meets other ranks.
+// The smallest cut recomputes all calls that may run again, which collectives may not.
 TEST(ExactPartition, collectives_run_once) {
   const Cut c(
       "graph @main(%x: input f32[4] grad) {\n  %a = sin(%x)\n"

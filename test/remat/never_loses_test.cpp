@@ -1,4 +1,4 @@
-// What a budget chooses against the exact frontier alone, whose points are joined and planned here.
+// The choice for a budget against the points of the exact frontier, which are planned here.
 // tests: whole_candidates.cpp cut/repeat_calls.cpp compile/stage_planner.cpp
 #include <gtest/gtest.h>
 
@@ -22,8 +22,8 @@ struct Compared {
   int lost_by_sequences = 0;  // points that the sequences alone would lose to
 };
 
-// The sequences alone: what they recompute at least within `room`.
-int64_t least_of_sequences(BudgetFamily& family, int64_t room) {
+// The least recomputation time of the sequences whose peak is within `room`.
+int64_t min_recompute_ns(BudgetFamily& family, int64_t room) {
   int64_t least = std::numeric_limits<int64_t>::max();
   for (size_t k = 0; k < family.members().size(); ++k)
     if (!family.members()[k].candidate && value_or_throw(family.peak_within(k, room)) <= room)
@@ -56,7 +56,7 @@ Compared compare(const Graph& joint, InstructionSet set) {
     EXPECT_LE(*m.peak, bytes.peak()) << "point " << k;
     ++out.points;
     out.won += m.recompute_ns < alone_ns || *m.peak < bytes.peak();
-    out.lost_by_sequences += least_of_sequences(family, bytes.peak()) > alone_ns;
+    out.lost_by_sequences += min_recompute_ns(family, bytes.peak()) > alone_ns;
   }
   return out;
 }
@@ -95,7 +95,7 @@ TEST(Remat, two_blocks_need_the_frontier) {
   EXPECT_GT(c.lost_by_sequences, 0);
 }
 
-// One price list: the table that is given prices sequences and points alike.
+// Sequences and points are priced by the given rates.
 TEST(Remat, rates_are_the_callers) {
   Graph joint = test::joint_of(two_blocks);
   value_or_throw(test::prepare_unfused(joint));

@@ -1,5 +1,5 @@
-// Collectives and calls with an effect on random graphs, in every mode: each stands once in the two
-// halves, whatever the budget, the bans and the tags say.
+// Collectives and calls with an effect on random graphs, in every mode: each is in exactly one
+// half, whatever the budget, the bans and the tags.
 #include <gtest/gtest.h>
 
 #include "cut/default_partition.h"
@@ -60,7 +60,7 @@ void expect_once(const Graph& joint, const Partition& cut, const std::string& wh
   expect_halves(joint, cut);
 }
 
-// What nothing needs is left out of both halves; an effect is always needed.
+// Calls that nothing needs are in neither half; an effect is always needed.
 Graph random_joint(uint64_t seed) {
   Graph joint = joint_of(random_text(seed));
   eliminate_dead_code(joint);
@@ -107,7 +107,7 @@ TEST(RunOnce, in_mode_exact_and_default) {
   EXPECT_GT(cuts, 200);
 }
 
-// An effect that nothing reads stands in the half that has its operands.
+// A call with an effect whose result nothing reads is in the half that has its operands.
 TEST(RunOnce, effects_that_nothing_reads) {
   const Graph joint = test::parsed(
       "graph @main(%x: input f32[4] grad, %t: tangent f32[4]) {\n  %y = sin(%x)\n"

@@ -1,2 +1,3 @@
-// The tests see every allocation: the functions that replace malloc, as the command links them.
+// Links the functions that replace malloc, as the command does, so that tests count all
+// allocations.
 #include "tool/alloc_watch.cpp"

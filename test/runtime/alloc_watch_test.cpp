@@ -1,4 +1,4 @@
-// Every way to allocate is counted, in every thread, between start and stop alone.
+// All kinds of allocation are counted, in every thread, and only between start and stop.
 #include "runtime/alloc_watch.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The arena's measure: what was written, to 64 bytes.
+// The arena's measurement of written memory, in units of 64 bytes.
 #include "runtime/arena.h"
 
 #include <gtest/gtest.h>

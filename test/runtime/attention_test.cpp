@@ -185,7 +185,7 @@ struct Numbers {
   std::vector<double> out, sums, dquery, dkey, dvalue;
 };
 
-// In double, but for what a result's dtype rounds: `out` as the kernel gave it.
+// In double, except that `out` in the backward is the kernel's own, rounded result.
 Numbers plain(const Case& c) {
   const AttentionSpec& f = c.spec.forward;
   const int64_t key_heads = f.heads / f.key_group;
@@ -270,7 +270,7 @@ class Scratch {
   std::byte* const data_;
 };
 
-// Runs both, into c.out and the gradients; gives the sums.
+// Runs forward and backward, into c.out and the gradients; returns the logsumexp.
 std::vector<float> run(Case& c, const AttentionKernel& kernel, Executor& executor) {
   const AttentionSpec& f = c.spec.forward;
   const auto forward = value_or_throw(Attention::make(f, kernel));
@@ -288,7 +288,7 @@ std::vector<float> run(Case& c, const AttentionKernel& kernel, Executor& executo
   return sums;
 }
 
-// Beside `want`, off by no more than `tolerance` of the largest.
+// Whether all differences from `want` are within `tolerance` times the largest element.
 void expect_near(const char* name, const Tensor& got, const std::vector<double>& want,
                  double tolerance) {
   double largest = 1;
@@ -307,7 +307,7 @@ double tolerance_of(DType dtype) {
   return dtype == DType::f32 ? 2e-5 : dtype == DType::f16 ? 2e-3 : 1e-2;
 }
 
-// Beyond a hundred terms, as a sum's independent errors grow.
+// The growth of a sum's independent rounding errors beyond a hundred terms.
 double growth(int64_t terms) { return std::max(1.0, std::sqrt(static_cast<double>(terms) / 100)); }
 
 void check(Random& random, const Wish& wish, const AttentionKernel& kernel) {
@@ -395,7 +395,7 @@ TEST(Attention, NoRowsAndNoColumns) {
   }
 }
 
-// Scores far apart: the running top has to carry them.
+// Scores of very different size: exp must be relative to the running maximum.
 TEST(Attention, LargeScores) {
   Random random(6);
   Case c = made(random, {.rows = 40, .columns = 700, .width = 8, .value_width = 8});

@@ -1,4 +1,5 @@
-// Both compilers: what compiles runs, what doesn't says why, at once and always the same.
+// Both compilers: text that compiles runs, other text gives an error; from several threads, and
+// reproducibly.
 // tests: cc_compiler.cpp subprocess.cpp open_clang.cpp
 // tests: clang/clang_compiler.cpp clang/front_end.cpp clang/jit_loader.cpp
 #include "runtime/compiler.h"
@@ -106,7 +107,8 @@ TEST_P(CompilerOf, NoFastMathematics) {
   EXPECT_EQ(run(*code, "k", {1e30f, 1.0f, -1e30f, 0x1p-140f})[0], 0x1p-140f);
 }
 
-// The compiler's own log10 of 2.6f is a unit off glibc's, which interpreted kernels call.
+// The compiler's constant folding of log10(2.6f) differs by a unit from glibc, which interpreted
+// kernels call.
 TEST_P(CompilerOf, NoCallOfTheLibraryIsFolded) {
   const auto code =
       value_or_throw(compiler_->compile("extern float log10f(float);\n"

@@ -1,4 +1,4 @@
-// A program with branches and loops takes no memory from the system while it runs.
+// A program with branches and loops doesn't allocate while it runs.
 #include <gtest/gtest.h>
 
 #include "compile/executable.h"

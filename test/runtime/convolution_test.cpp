@@ -91,7 +91,7 @@ std::vector<T> run(const ConvolutionSpec& s, const std::vector<T>& image,
                    int threads) {
   const auto convolution = value_or_throw(Convolution::make(s, Target::here()));
   std::vector<T> out(count_of(results), narrow<T>(std::nan("")));
-  // Scratch that nobody has cleared, and what stands after it.
+  // Scratch with arbitrary contents, and a guard after it.
   const size_t bytes = count_of(convolution->scratch_bytes());
   std::vector<char> room(bytes + 128, char{0x7f});
   void* scratch = room.data();
@@ -225,7 +225,7 @@ TEST(Convolution, many_steps_and_pieces) {
   check_all(spec(1, 600, {1, 3, 3}, 30, ones, ones, none, ones));
 }
 
-// Rows and images of one position too, under any stride.
+// Also rows and images of one position, with any stride.
 TEST(Convolution, small_shapes_of_every_kind) {
   std::mt19937 random(5);
   const auto any = [&](int64_t from, int64_t to) {
@@ -253,7 +253,7 @@ TEST(Convolution, what_is_refused) {
   EXPECT_FALSE(Convolution::make(s, Target::here()).ok());
 }
 
-// The packing for any processor beside the one for this one.
+// The packing for this processor equals the one for any processor.
 TEST(WindowPacking, is_the_same_for_every_processor) {
   const WindowPacking fast = window_packing_avx512, plain = window_packing_plain(DType::f32);
   if (Target::here().set < InstructionSet::avx512) GTEST_SKIP();
@@ -267,7 +267,7 @@ TEST(WindowPacking, is_the_same_for_every_processor) {
     for (int64_t t = any(1, 12); t > 0; --t) taps.push_back({0, any(-3, 3), any(-9, 9)});
     const WindowSource shape{.size = {1, any(1, 6), any(1, 40)},
                              .positions = {1, any(1, 6), any(1, 40)},
-                             .step = step,
+                             .stride = step,
                              .taps = taps.data(),
                              .tap_count = std::ssize(taps),
                              .nr = 32};
@@ -276,14 +276,14 @@ TEST(WindowPacking, is_the_same_for_every_processor) {
     w.image_stride = channels * product_of(w.size);
     const auto in = numbers<float>(images * w.image_stride, random);
     w.images = in.data();
-    for (const bool turned : {false, true}) {
+    for (const bool transposed : {false, true}) {
       const int64_t inner = channels * w.tap_count, outer = images * product_of(w.positions);
-      const int64_t k = turned ? outer : inner, n = turned ? inner : outer;
+      const int64_t k = transposed ? outer : inner, n = transposed ? inner : outer;
       const int64_t first = any(0, k - 1), count = std::min(any(1, 90), k - first);
       const int64_t column = any(0, n - 1), columns = std::min(any(1, 32), n - column);
       std::vector<float> a(count_of(count * 32), 5), b(a);
-      (turned ? fast.turned : fast.windows)(&w, first, count, column, columns, a.data());
-      (turned ? plain.turned : plain.windows)(&w, first, count, column, columns, b.data());
+      (transposed ? fast.transposed : fast.windows)(&w, first, count, column, columns, a.data());
+      (transposed ? plain.transposed : plain.windows)(&w, first, count, column, columns, b.data());
       ASSERT_EQ(a, b) << round;
     }
   }

@@ -1,5 +1,5 @@
-// What the tests of products share: the kernels that this processor can run, memory for their
-// packing, and layouts of their operands.
+// Helpers for tests of products: the kernels that this processor can run, their scratch, and
+// layouts of operands.
 #pragma once
 #include <cstdlib>
 #include <cstring>

@@ -1,5 +1,5 @@
-// Operands of another type in memory: the bits of a product whose operands were converted before,
-// in every kernel that this processor can run.
+// Operands with another type in memory: the same bits as a product of converted operands, in every
+// kernel that this processor can run.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct Matrix {
     std::mt19937 random(seed);
     std::uniform_int_distribution<int> number(std::is_same_v<X, uint8_t> ? 0 : -128,
                                               std::is_same_v<X, uint8_t> ? 255 : 127);
-    // Exactly the elements: what is read after them is seen by sanitizers.
+    // Exactly the elements, so that sanitizers find reads beyond them.
     const auto size = static_cast<size_t>((rows - 1) * row + (columns - 1) * column + 1);
     for (size_t i = 0; i < size; ++i) {
       stored.push_back(static_cast<X>(static_cast<float>(number(random))));

@@ -19,7 +19,7 @@
 namespace cleave::runtime {
 namespace {
 
-enum class Layout { plain, turned, strided, broadcast };
+enum class Layout { plain, transposed, strided, broadcast };
 
 // A matrix [batch, rows, columns] in some layout, as bytes and as the exact values of its elements.
 struct Operand {
@@ -88,7 +88,7 @@ Operand make_operand(DType dtype, int64_t batch, int64_t rows, int64_t columns, 
       operand.row_stride = columns;
       operand.column_stride = 1;
       break;
-    case Layout::turned:
+    case Layout::transposed:
       operand.row_stride = 1;
       operand.column_stride = rows;
       break;
@@ -173,7 +173,7 @@ std::vector<std::byte> run(const Gemm& gemm, const Product& p, Executor& executo
   return c;
 }
 
-// What one rounding and k sums in the type of the sums may be off, relative to sum |a b|.
+// The error of one rounding and k additions in the type of the sums, relative to sum |a b|.
 double tolerance(DType dtype) {
   switch (dtype) {
     case DType::f64: return 1e-14;
@@ -227,8 +227,8 @@ constexpr DType all[] = {DType::f64, DType::f32, DType::bf16, DType::f16, DType:
 
 TEST(Gemm, EveryTypeAndLayout) {
   for (const DType dtype : all)
-    for (const Layout a : {Layout::plain, Layout::turned, Layout::strided})
-      for (const Layout b : {Layout::plain, Layout::turned, Layout::strided})
+    for (const Layout a : {Layout::plain, Layout::transposed, Layout::strided})
+      for (const Layout b : {Layout::plain, Layout::transposed, Layout::strided})
         expect_product({.dtype = dtype, .m = 13, .n = 37, .k = 19, .a = a, .b = b});
 }
 
@@ -237,15 +237,15 @@ TEST(Gemm, OddShapes) {
     for (const int64_t n : {1, 15, 16, 17, 33, 64})
       for (const int64_t k : {1, 2, 8, 31}) {
         expect_product({.m = m, .n = n, .k = k});
-        expect_product({.m = m, .n = n, .k = k, .b = Layout::turned});
-        expect_product({.dtype = DType::bf16, .m = m, .n = n, .k = k, .a = Layout::turned});
+        expect_product({.m = m, .n = n, .k = k, .b = Layout::transposed});
+        expect_product({.dtype = DType::bf16, .m = m, .n = n, .k = k, .a = Layout::transposed});
       }
 }
 
 TEST(Gemm, LongSums) {
   for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::i64})
     for (const int64_t k : {255, 256, 257, 700})
-      for (const Layout layout : {Layout::plain, Layout::turned})
+      for (const Layout layout : {Layout::plain, Layout::transposed})
         expect_product({.dtype = dtype,
                         .m = 14,
                         .n = 35,
@@ -257,7 +257,7 @@ TEST(Gemm, LongSums) {
                         .beta = 3});
 }
 
-// Spans of k: one more step than a span has, several, and all that follows a sum.
+// Spans of k: one value more than a span, several spans, and all epilogues.
 TEST(Gemm, SpansOfALongSum) {
   for (const DType dtype : {DType::f64, DType::f32})
     for (const int64_t k : {24576, 24577, 49153})
@@ -266,13 +266,13 @@ TEST(Gemm, SpansOfALongSum) {
                         .m = 7,
                         .n = k % 2 == 0 ? 3 : 35,
                         .k = k,
-                        .b = Layout::turned,
+                        .b = Layout::transposed,
                         .has_c_in = has_c_in,
                         .alpha = has_c_in ? 0.5 : 1,
                         .beta = 2});
 }
 
-// Of equal numbers, whose roundings all go one way, on every kernel that the processor has.
+// Sums of equal numbers, whose roundings don't cancel, on every kernel that the processor can run.
 TEST(GemmBlock, TheErrorOfALongSumIsThatOfASpan) {
   for (const GemmBlockKernel& kernel : test::kernels_for(DType::f32)) {
     const auto error = [&](int64_t k) {
@@ -300,7 +300,8 @@ TEST(GemmBlock, TheErrorOfALongSumIsThatOfASpan) {
 
 TEST(Gemm, Epilogues) {
   for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i32})
-    for (const Layout c_in : {Layout::plain, Layout::turned, Layout::strided, Layout::broadcast})
+    for (const Layout c_in :
+         {Layout::plain, Layout::transposed, Layout::strided, Layout::broadcast})
       for (const double alpha : {1.0, -2.0, 0.0})
         for (const double beta : {1.0, 3.0, 0.0})
           expect_product({.dtype = dtype,
@@ -316,7 +317,7 @@ TEST(Gemm, Epilogues) {
 
 TEST(Gemm, ManyPieces) {
   for (const DType dtype : {DType::f32, DType::bf16})
-    for (const Layout layout : {Layout::plain, Layout::turned})
+    for (const Layout layout : {Layout::plain, Layout::transposed})
       expect_product({.dtype = dtype,
                       .m = 301,
                       .n = 157,
@@ -329,7 +330,7 @@ TEST(Gemm, ManyPieces) {
 
 TEST(Gemm, Batches) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f64})
-    for (const Layout layout : {Layout::plain, Layout::turned}) {
+    for (const Layout layout : {Layout::plain, Layout::transposed}) {
       expect_product({.dtype = dtype, .batch = 67, .m = 16, .n = 17, .k = 8, .a = layout});
       expect_product({.dtype = dtype,
                       .batch = 3,
@@ -445,7 +446,7 @@ TEST(Gemm, AllocatesNothing) {
   }
 }
 
-// The kernels of other instruction sets than the one that is chosen here.
+// Also kernels of other instruction sets than this processor's best one.
 TEST(GemmBlock, EveryInstructionSetAgreesOnIntegers) {
   const Product p = make_product({.m = 31, .n = 45, .k = 300});
   std::vector<std::vector<float>> results;
@@ -470,7 +471,7 @@ TEST(GemmBlock, EveryInstructionSetAgreesOnIntegers) {
   for (const auto& result : results) EXPECT_EQ(result, results[0]);
 }
 
-// A source of panels that reads the matrix which the same product takes by its strides.
+// A source of panels that reads the same matrix as the product with strides.
 struct MatrixPanels {
   const float* b;
   int64_t b_row, k, n, nr;

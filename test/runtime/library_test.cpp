@@ -1,4 +1,4 @@
-// Functions by their specs: which share one, and where their pointers stand.
+// Functions by spec: which specs share one, and the order of the operands' pointers.
 #include "runtime/library.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,8 @@ TEST(Library, EqualSpecsShareOneFunction) {
   EXPECT_EQ(cache.size(), 3u);
 }
 
-// NaN is neither less nor greater than another factor, and no other.
+// A spec with a NaN compares as neither less nor greater than others, but must not share a
+// function.
 TEST(Library, AFactorThatIsNanIsItsOwn) {
   LibraryCache cache(Target::here());
   const std::vector<float> a = {2}, b = {3};
@@ -65,7 +66,8 @@ TEST(Library, PointersOfAConvolution) {
             (std::vector<float>{121, 132}));
 }
 
-// One key: each row is its value, and the gradient by that the sum of the rows' own.
+// With one key each row of the result is its value, whose gradient is the sum of the rows'
+// gradients.
 TEST(Library, PointersOfAnAttention) {
   const HeadStrides lines{2, 2, 1, 1};
   AttentionSpec spec{.rows = 2,

@@ -1,4 +1,4 @@
-// Kernels as bytecode allocate nothing, however long they are.
+// Interpreted kernels allocate nothing, however long they are.
 #include <gtest/gtest.h>
 
 #include "emit/bytecode.h"

@@ -1,4 +1,4 @@
-// The Executor's promises: each piece once, from any number of callers, nested or not.
+// The guarantees of Executor: each piece runs once, with any number of callers, nested or not.
 #include <gtest/gtest.h>
 
 #include <atomic>

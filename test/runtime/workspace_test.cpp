@@ -1,5 +1,5 @@
-// The scratch of calls counts in the planned peak: that of a small call, which keeps no thread busy
-// but one, is about what the call reads and writes, for every target.
+// The scratch of calls counts in the planned peak: for a small call, which runs on one thread, it
+// is about the size of its operands and results, for every target.
 #include <gtest/gtest.h>
 
 #include "runtime/attention.h"
@@ -14,13 +14,13 @@ namespace {
 
 using cleave::test::targets_here;
 
-// A tile of packed numbers is there however small the operands are.
+// Scratch has at least a tile of packed numbers, however small the operands are.
 void expect_bounded(int64_t scratch, int64_t floats, int64_t tile, const char* what) {
   EXPECT_LE(scratch, floats * 4 + tile) << what;
 }
 int64_t product_tile(const Target& target) {
   const GemmBlockKernel kernel = gemm_block_kernel(DType::f32, target.set);
-  return kernel.scratch_bytes(kernel.mr, kernel.nr, kernel.steps);
+  return kernel.scratch_bytes(kernel.mr, kernel.nr, kernel.max_kc);
 }
 
 TEST(Workspace, lanes_by_work) {

@@ -125,7 +125,7 @@ class Checker {
     return {};
   }
 
-  // What PyTorch's partitioner computes again changes no bit either.
+  // Recomputation by PyTorch's partitioner changes no bit either.
   Status check_pytorch(const Run& whole) {
     if (!r_.g.is_joint()) return {};
     for (const double part : {1.0, 0.5, 0.1, 0.0}) {
@@ -170,7 +170,7 @@ class Checker {
       if (whole.returns[k] != now.returns[k])
         violate(fmt::format("budget {}: return {} has other bits", budget, k));
     if (now.planned > budget) violate(fmt::format("budget {}: planned {}", budget, now.planned));
-    // A branch that isn't taken leaves its memory as it was.
+    // A branch that isn't taken doesn't write its memory.
     if (branches_ ? now.measured > now.planned : now.measured != now.planned)
       violate(fmt::format("budget {}: measured {}, planned {}", budget, now.measured, now.planned));
   }

@@ -1,9 +1,9 @@
-// One random graph under memory budgets, beside the same program with nothing recomputed.
+// One random graph under memory budgets, compared with the same program with nothing recomputed.
 //
 //   results, updates and gradients have the same bits; every random node that runs again gives the
 //   bits of its first run; measured = planned (at most planned where a branch may not be taken);
-//   peak <= budget; a larger budget gives no dearer program, a smaller one no larger peak; a budget
-//   below the least peak is refused; cut as PyTorch's partitioner does, at several of its budgets,
+//   peak <= budget; a larger budget gives no slower program, a smaller one no larger peak; a budget
+//   below the smallest peak is an error; cut by PyTorch's partitioner, at several of its budgets,
 //   the bits are the same
 #pragma once
 #include "test/sample/random_graph.h"
@@ -20,8 +20,8 @@ struct BudgetVerdict {
   int64_t pytorch = 0;      // programs of mode pytorch that were run
 };
 
-// A joint graph as a training step is: its tangents are inputs, its gradients results after the
-// forward's. And how many results are the forward's.
+// A joint graph in the form of a training step: tangents become inputs, gradients become results
+// after the forward's. And the number of the forward's results.
 struct RandomStep {
   RandomGraph r;
   size_t forward_results = 0;

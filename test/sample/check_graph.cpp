@@ -33,7 +33,7 @@ double min_of(DType t) {
     default: return 0;
   }
 }
-// What a kernel of several operations may be off by, as a part of the largest element.
+// The allowed error of a kernel of several operations, relative to the largest element.
 double base_of(DType t) {
   switch (t) {
     case DType::f64: return 1e-12;
@@ -51,29 +51,29 @@ double largest(const Array& a) {
   return most;
 }
 
-// As compiled code rounds where an operator's own error doesn't show: to the nearest. (Its low bits
-// choose none of the special ways below.)
+// A seed of Rounding that rounds to the nearest, as compiled code does. (Its low bits choose none
+// of the special ways below.)
 constexpr uint64_t to_nearest = ~uint64_t{0};
 
-// One way to round: seeds 0 and 1 move all elements alike (out and in, which decides together what
-// many elements decide), the others each by chance.
+// One way to perturb results by rounding: seeds 0 and 1 move all elements in the same direction
+// (away from 0 and towards it), the others each element at random.
 class Rounding {
  public:
-  explicit Rounding(uint64_t seed, Halves halves = Halves::stay)
-      : seed_(seed), rng_(seed), halves_(halves) {}
+  explicit Rounding(uint64_t seed, Narrowing narrowing = Narrowing::kept)
+      : seed_(seed), rng_(seed), narrowing_(narrowing) {}
 
-  // The type whose rounding moves what the call gives: of a conversion that may go, that of its
-  // operand.
+  // The type whose rounding perturbs the call's result: for a conversion that a pass may drop, that
+  // of its operand.
   DType type_of(const OpView& op, DType type) const {
-    if (halves_ == Halves::stay || op.name() != "_to_copy") return type;
+    if (narrowing_ == Narrowing::kept || op.name() != "_to_copy") return type;
     const DType from = op.in_type(0).dtype;
     return is_floating(from) && rounding_of(from) > rounding_of(type) ? from : type;
   }
 
-  // Moves each floating element by up to a rounding of `type`, of its size and of `whole`. What the
-  // type can't hold is 0 or infinity then, as in compiled code.
+  // Moves each floating element by up to a rounding of `type`, relative to its size and to `whole`.
+  // Values outside the type's range become 0 or infinity, as in compiled code.
   void move_elements(Array& a, DType type, double whole) { move_elements(a, type, type, whole); }
-  // By a rounding of `by`, and then rounded to `type`.
+  // The same by a rounding of `by`, then rounded to `type`.
   void move_elements(Array& a, DType by, DType type, double whole) {
     for (double& x : a.f) {
       const double part = seed_ == 0            ? 1
@@ -85,17 +85,17 @@ class Rounding {
                                      (is_denormal ? 1.5 * min_of(type) : 0)));
     }
   }
-  // Elements by their own size alone: a small one beside large ones may overflow further on.
+  // Elements relative to their own size alone: a small one among large ones may overflow later.
   bool moves_alone() const { return seed_ % 4 == 3; }
-  // What comes out on the other side of 0 by roundings inside, or is nothing but their sum (the
-  // variance of equal elements), may as well come out as 0.
+  // A result whose sign internal roundings can change, or that consists of nothing but roundings
+  // (the variance of equal elements), may also be 0.
   void cancel_elements(Array& a, const Array& unmoved) {
     for (size_t k = 0; k < a.f.size(); ++k) {
       const double x = a.f[k], y = unmoved.f[k];
       if (seed_ % 2 == 0 && std::fabs(x - y) >= 0.5 * std::fabs(y)) a.f[k] = 0;
     }
   }
-  // Squares and products of what is this small may be 0 inside of an operator.
+  // Squares and products of such small values may underflow to 0 inside of an operator.
   void flush_small(Array& a) const {
     const double least = a.dtype == DType::f64 ? 0x1p-511 : 0x1p-63;
     if (seed_ % 4 != 2) return;
@@ -106,11 +106,11 @@ class Rounding {
  private:
   uint64_t seed_;
   std::mt19937_64 rng_;
-  Halves halves_;
+  Narrowing narrowing_;
 };
 
-// Whether a node's rounding shows as if its operands were others: a sum of summands that cancel, a
-// norm of elements far from 0. Not where that could decide an index.
+// Whether a node's internal rounding acts like perturbed operands: a sum with cancellation, a norm
+// of elements far from 0. Not if that could change an index.
 bool rounds_like_operands(const Graph& g, NodeId n) {
   const Node& node = g.node(n);
   if (has(node.op->traits, Trait::pointwise | Trait::constructor)) return false;
@@ -127,8 +127,8 @@ bool cancels_inside(const OpView& op) {
   return name == "_softmax_backward_data" || name == "_log_softmax_backward_data";
 }
 
-// Whether the factors of a product are such that a part of it may be infinite or 0 where all of it
-// is not: it is NaN then.
+// Whether a partial product may be infinite or 0 though the whole product isn't, which may give
+// NaN.
 bool may_overflow_inside(const Graph& g, NodeId n, const std::vector<const Array*>& operands) {
   const std::string& name = g.node(n).op->name;
   if (name != "prod" && name != "cumprod" && name != "cumprod_backward") return false;
@@ -140,7 +140,8 @@ bool may_overflow_inside(const Graph& g, NodeId n, const std::vector<const Array
   return up > (factors.dtype == DType::f64 ? 1000 : 120);
 }
 
-// What the mean's rounding adds to each normalised element: that of the operand's size, scaled.
+// The error of each normalised element due to the rounding of the mean: relative to the operand's
+// size, scaled like the element.
 double normalised_noise(const Graph& g, NodeId n, const std::vector<const Array*>& operands,
                         const Arrays& results) {
   const std::string& name = g.node(n).op->name;
@@ -150,9 +151,9 @@ double normalised_noise(const Graph& g, NodeId n, const std::vector<const Array*
   return results.size() < 3 ? 0 : largest(*operands[0]) * largest(results[2]);
 }
 
-// One node as rounded: each floating result is moved by up to a rounding of
-// its own size, of products also of the result's largest element, and where elements are summed the
-// operands are moved by a rounding of the type that they are summed in.
+// Runs one node with perturbed rounding: each floating result is moved by up to a rounding relative
+// to its own size, for products also to the result's largest element; operands of sums are moved by
+// a rounding of the type of the sum.
 Result<Arrays> run_moved(const Graph& g, NodeId n, std::vector<const Array*> operands,
                          Rounding& rounding) {
   const Node& node = g.node(n);
@@ -187,7 +188,7 @@ Result<Arrays> run_moved(const Graph& g, NodeId n, std::vector<const Array*> ope
   return results;
 }
 
-// The returns of g; null: as the oracle gives them.
+// The returns of g; `rounding` null: unperturbed.
 Result<Arrays> run_oracle(const RandomGraph& r, Rounding* rounding) {
   std::vector<Array> values(r.g.value_capacity());
   for (size_t i = 0; i < r.inputs.size(); ++i) values[r.g.placeholders()[i].value.v] = r.inputs[i];
@@ -214,7 +215,7 @@ class Comparison {
     // The largest change anywhere, since a few runs don't show each element at its worst.
     for (int64_t k = 0; k < want.numel(); ++k) largest_ = std::max(largest_, change(k));
   }
-  // Whether rounding decides element k: so does it where it takes an index out of its range.
+  // Whether rounding decides element k; also if it moves an index out of its range.
   bool open(int64_t k) const {
     if (moved_.empty()) return true;
     for (const Array* m : moved_) {
@@ -243,7 +244,7 @@ class Comparison {
   double scale_ = 1, largest_ = 0;
 };
 
-// Whether each element agrees within base_of its type, of its own size.
+// Whether each element agrees within base_of of its type, relative to its own size.
 bool is_close(const Array& got, const Array& want) {
   for (int64_t k = 0; k < want.numel(); ++k) {
     const double a = got.number(k), b = want.number(k);
@@ -253,10 +254,10 @@ bool is_close(const Array& got, const Array& want) {
   return true;
 }
 
-std::vector<Arrays> moved_oracles(const RandomGraph& r, Halves halves = Halves::stay) {
+std::vector<Arrays> moved_oracles(const RandomGraph& r, Narrowing narrowing = Narrowing::kept) {
   std::vector<Arrays> moved;
   const auto run = [&](uint64_t seed) {
-    Rounding rounding(seed, halves);
+    Rounding rounding(seed, narrowing);
     Result<Arrays> m = run_oracle(r, &rounding);
     if (m.ok()) moved.push_back(*std::move(m));
   };
@@ -265,7 +266,8 @@ std::vector<Arrays> moved_oracles(const RandomGraph& r, Halves halves = Halves::
   return moved;
 }
 
-// Whether rounding makes the oracle fail as the compiled program did: an index out of its range.
+// Whether perturbed rounding makes the oracle fail like the compiled program: an index out of
+// range.
 bool fails_by_rounding(const RandomGraph& r, const std::string& message) {
   for (int k = 0; k < moved_tries; ++k) {
     Rounding rounding(static_cast<uint64_t>(k));
@@ -338,10 +340,10 @@ Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops, const R
   return verdict;
 }
 
-Result<Expectation> expectation_of(const RandomGraph& r, Halves halves) {
+Result<Expectation> expectation_of(const RandomGraph& r, Narrowing narrowing) {
   Expectation out;
   CLEAVE_TRY(out.want, run_oracle(r, nullptr));
-  const std::vector<Arrays> moved = moved_oracles(r, halves);
+  const std::vector<Arrays> moved = moved_oracles(r, narrowing);
   for (size_t at = 0; at < out.want.size(); ++at) {
     std::vector<const Array*> others;
     for (const Arrays& m : moved) others.push_back(&m[at]);

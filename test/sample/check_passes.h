@@ -1,4 +1,4 @@
-// One random graph as all passes leave it, and as it was, by the oracle.
+// Compares one random graph before and after all passes, by the oracle.
 #pragma once
 #include "pass/pipeline.h"
 #include "test/sample/pass_instance.h"
@@ -8,7 +8,7 @@ namespace cleave::random {
 // A random forward graph, every fifth one in mixed precision, every fourth one with strides.
 Result<RandomGraph> pass_graph(const OpRegistry& ops, uint64_t seed);
 
-// All stages one after the other, each verified. Returns the matches.
+// Runs all stages of passes, each verified. Returns the number of matches.
 Result<int64_t> run_all_stages(Graph& g, const OpRegistry& ops, const PassOptions& options);
 
 // As a program is compiled: pre_grad, gradients where `seed` is odd (each eighth before pre_grad,

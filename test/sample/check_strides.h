@@ -1,4 +1,4 @@
-// One random graph whose placeholders and results have strides, beside the same one without.
+// Compares one random graph whose placeholders and results have strides with the same one without.
 //
 //   the oracle, the compiled program and the one with a kernel for each call give the same bits for
 //   both; a text read back gives the same graph; nothing is written between the elements

@@ -10,8 +10,8 @@ constexpr int64_t max_met = int64_t{1} << 22;
 
 uint64_t below(std::mt19937_64& rng, uint64_t n) { return rng() % n; }
 
-// A threshold counts elements, rows or bytes of elements of 1 to 8 bytes; parts and multiples of it
-// meet it too.
+// A threshold may count elements, rows or bytes (elements have 1 to 8 bytes), so fractions and
+// multiples of it are drawn too.
 int64_t near_threshold(std::mt19937_64& rng, int64_t most) {
   const std::vector<Threshold>& all = thresholds();  // by value
   const auto end = std::ranges::upper_bound(all, 8 * most, {}, &Threshold::value);
@@ -77,7 +77,7 @@ std::vector<int64_t> draw_shape(std::mt19937_64& rng, size_t rank, int64_t eleme
   std::shuffle(order.begin(), order.end(), rng);
   int64_t room = elements;
   for (size_t k = 0; k < rank; ++k) {
-    // The first one may take all of it, so that long rows and long columns are met.
+    // The first dim may get all elements, so that long rows and long columns occur.
     const bool all = k == 0 && below(rng, 3) == 0;
     const int64_t most = all ? room : std::max<int64_t>(1, std::min<int64_t>(room, 300));
     int64_t n = draw_size(rng, 1, most);

@@ -1,5 +1,5 @@
-// Sizes that find something: those around every constant of the compiler at which it does something
-// another way (lanes, columns, parts, rows that fill half a cache), primes, ones, even and odd.
+// Sizes that are likely to find errors: around every constant at which the compiler changes what it
+// does (lanes, columns, parts, rows that fill half a cache), primes, ones, even and odd numbers.
 #pragma once
 #include <random>
 #include <string>
@@ -13,8 +13,8 @@ struct Threshold {
   int64_t value;
   std::string file;
 };
-// Those that a size can meet, by value, as the build finds them in the sources
-// (cmake/write_thresholds.cmake).
+// The constants that sizes can reach, in the order of their values; the build collects them from
+// the sources (cmake/write_thresholds.cmake).
 const std::vector<Threshold>& thresholds();
 
 // A size in [least, most]. The larger `most`, the more of the thresholds can be met.

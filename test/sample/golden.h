@@ -18,7 +18,7 @@ struct Case {
   std::string title, before, after;  // after: empty where nothing changes
 };
 
-// Error (user): there is no file, or it has another form.
+// Error (user): there is no file, or it has another format.
 Result<std::vector<Case>> cases_of(const PassRow& row);
 
 }  // namespace cleave::golden

@@ -8,7 +8,7 @@
 namespace cleave::test {
 namespace {
 
-// Turned by as many elements as the rank, and floating ones less than they were.
+// The array rotated by `rank` elements, floating elements scaled down.
 Array on_rank(const Array& a, int64_t rank) {
   Array out = a;
   const int64_t n = a.numel();

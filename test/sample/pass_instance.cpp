@@ -149,7 +149,7 @@ class Varying {
   Values also_;
 };
 
-// Masks have something open in each row where `open`.
+// Makes each row of a mask have an element that isn't masked.
 void open_rows(Array& a) {
   if (a.floating() || a.shape.empty()) return;
   for (int64_t k = 0; k < a.numel(); k += a.shape.back()) a.set(k, 1);
@@ -174,7 +174,7 @@ bool rounds(const Pass& pass) {
   return pass.rounds || std::ranges::any_of(pass.rules, &Rule::rounds);
 }
 
-// What a rounding to the coarsest dtype in the graph is: a rule may round where nothing was.
+// The rounding unit of the coarsest dtype in the graph: a rule may round where nothing was rounded.
 double coarsest(const Graph& g) {
   double most = 0;
   for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))

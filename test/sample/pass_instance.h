@@ -1,10 +1,10 @@
-// Random graphs in which a pass has something to do: the cases of its golden, varied.
+// Random graphs in which a pass applies: variations of the cases in its golden.
 //
 //   sizes      others, in types and attributes alike, products of sizes too
 //   dtypes     f32 becomes f64, bf16 or f16
 //   strides    of inputs
 //   readers    a value in the middle is also returned, or read by another call
-//   around     inputs are computed, results are read further
+//   around     inputs are results of calls, results are read by further calls
 //   names and the order of calls
 //
 // A variation that an operator refuses is drawn again.
@@ -17,7 +17,7 @@
 namespace cleave::random {
 
 struct InstanceOptions {
-  bool open_rows = false;  // no mask closes a row altogether
+  bool open_rows = false;  // no mask covers a whole row
 };
 
 // An instance of the case; the case itself where no variation of it can be made.

@@ -125,7 +125,7 @@ class Writer {
     constexpr Role others[] = {Role::param, Role::constant, Role::saved};
     return others[rng_() % 3];
   }
-  // Contents that are rarer than uniform ones, in the range that the operator takes.
+  // Contents that uniform random numbers rarely have, within the operator's range.
   void spoil(const SampleTensor& t, Array& a) {
     if (!t.values.empty() || t.distinct > 0 || a.numel() == 0 || !chance(0.15)) return;
     const bool wide = a.floating() && t.lo == -2 && t.hi == 2;
@@ -186,8 +186,8 @@ class Writer {
     const Known& from = known_[known_.size() - 1 - back];
     if (from.hidden || !is_tame(from.array)) return placeholder(t, stem, Role::input);
     ValueId v = as_shape(from.id, shape, numel_of(sizes));
-    // -2 to 2 says nothing special, but where a backward takes exp(product - logsumexp) of operands
-    // that nothing ties together: in f32 it would overflow, in f64 not.
+    // -2 to 2 is the default range and can be widened, except where a backward computes
+    // exp(product - logsumexp) of independent operands, which would overflow in f32 but not in f64.
     const bool wide = is_floating(t.type.dtype) && t.lo == -2 && t.hi == 2 &&
                       !op.name.starts_with("_scaled_dot_product");
     if (v.valid() && is_floating(out_.g.type(v).dtype) && !is_floating(t.type.dtype) &&
@@ -239,9 +239,10 @@ class Writer {
     return taken.ok() ? Status() : Status(taken.failure());
   }
 
-  // Whether the call is there. A sized one may be refused, or too dear.
+  // Whether the call was added. With other sizes it may be refused, or too expensive.
   Result<bool> call(const OpDef& op, const Sample& sample, bool sized) {
-    // Nothing ties the sums of attention's backward to what else it reads: large operands overflow.
+    // The logsumexp of attention's backward is independent of its other operands: large ones
+    // overflow.
     may_spoil_ = !op.name.starts_with("_scaled_dot_product");
     NodeSpec spec;
     spec.op = &op;
@@ -287,7 +288,7 @@ class Writer {
       out_.g.erase(n);
       return false;
     }
-    // What has no gradient must not lie on the way of one.
+    // Calls without a gradient must not be on the path of a gradient.
     if (!op.grad.present())
       for (uint32_t r = 0; r < out_.g.node(n).output_count; ++r) {
         const ValueId v = out_.g.node(n).out(r);

@@ -1,6 +1,6 @@
 // Random well-typed graphs, drawn from the operators' entries: each node is a call like one of an
-// entry's samples, on values that were made before and brought to the sample's type. So an operator
-// joins by having an entry.
+// entry's samples, on earlier values that are converted to the sample's type. So every operator
+// with an entry takes part.
 //
 //   RandomGraph r = value_or_throw(random_graph(ops, 17, {}));     // 17 always gives the same
 //
@@ -8,8 +8,8 @@
 // of the compiler (draw_size.h); some are reductions in a row (reduction_chain.h). Inputs have all
 // roles; the values of some are equal, tiny, denormal or large.
 //
-// Values are kept tame: what is not finite or large is not used further. Integers and fractions
-// come into an operand's range by remainder and by sin.
+// Values that aren't finite or are large aren't used further. Values are brought into an operand's
+// range by remainder (integers) and by sin (floating).
 #pragma once
 #include "ir/array.h"
 #include "ir/graph.h"

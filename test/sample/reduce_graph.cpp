@@ -20,7 +20,7 @@ Result<std::vector<Array>> values_of(const RandomGraph& r) {
   return values;
 }
 
-// Without what no return needs, placeholders included.
+// Removes calls and placeholders that no return needs.
 void tidy(RandomGraph& r) {
   eliminate_dead_code(r.g);
   std::vector<bool> needed(r.g.value_capacity());

@@ -1,4 +1,4 @@
-// A failing graph made small: nodes become inputs, returns go, as long as it fails.
+// Reduces a failing graph: nodes become inputs and returns are removed while it still fails.
 #pragma once
 #include <functional>
 

@@ -1,5 +1,5 @@
-// Reductions in a row, over any dims, with views and elementwise calls between them: what fuses
-// into one kernel, or just not, by the sizes and dims alone.
+// Consecutive reductions, over any dims, with views and elementwise calls between them: whether
+// they fuse into one kernel depends on the sizes and dims.
 #pragma once
 #include <functional>
 #include <random>

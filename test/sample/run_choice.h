@@ -1,5 +1,5 @@
-// How a program is compiled and run: what a user can choose, drawn from a seed. Whatever is chosen,
-// the results are the oracle's; what doesn't round has the bits of the plainest run.
+// How a program is compiled and run: options that a user can choose, drawn from a seed. With any
+// choice the results are the oracle's; choices that don't change the rounding give the same bits.
 #pragma once
 #include "compile/executable.h"
 #include "ir/array.h"

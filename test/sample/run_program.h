@@ -7,12 +7,13 @@ namespace cleave::law {
 
 using Memory = std::vector<std::vector<std::byte>>;
 
-// The placeholders' memory with the inputs in it, by the strides of their types, bound to the
-// instance. Where no element lies, and 64 bytes after the last, all bits are set: NaN, or an index
-// out of any range.
+// Allocates the placeholders' memory, writes the inputs with the strides of their types, and binds
+// it to the instance. Gaps between elements, and 64 bytes after the last, have all bits set: NaN,
+// or an index out of any range.
 Result<Memory> bind_inputs(Instance& instance, const Graph& g, const Arrays& inputs);
 
-// Where the run has written to what isn't an element of an updated placeholder; empty: nowhere.
+// Where the run has written to memory that isn't an element of an updated placeholder; empty:
+// nowhere.
 std::string stray_write(const Graph& g, const Arrays& inputs, const Memory& after);
 
 // The elements of entry k of `return` of the last run, row-major whatever its strides.

@@ -8,7 +8,7 @@
 namespace cleave::law {
 
 // own: the sample's dtypes. f64: every floating operand and every floating dtype attribute is f64,
-// what finite differences need.
+// as finite differences need.
 enum class Floats { own, f64 };
 SampleTensor with_floats(SampleTensor t, Floats floats);
 AttrValue with_floats(AttrValue v, Floats floats);

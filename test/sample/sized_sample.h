@@ -1,5 +1,5 @@
-// A sample of an operator's entry with other sizes: entries' samples are small, and what goes wrong
-// at a size that some constant of the compiler decides about is never met by them.
+// A sample of an operator's entry with other sizes: entries' samples are small, and don't find
+// errors at sizes around the compiler's constants.
 #pragma once
 #include <random>
 

@@ -1,5 +1,5 @@
-// A random graph with one of its sizes made a symbol: rules must infer, differentiate and build
-// with it what they do with the number.
+// A random graph with one of its sizes replaced by a symbol: rules must infer, differentiate and
+// build the same as with the number.
 #pragma once
 #include "test/sample/random_graph.h"
 

@@ -142,9 +142,9 @@ class Targets(Case):
                 self.assertIn("this machine has no more than", r.stderr)
                 continue
             self.assertEqual(r.returncode, 0, r.stderr)
-            told = json.loads(r.stdout)
-            self.assertEqual(told["target"], target)
-            self.assertEqual(told["peak_bytes"], told["planned_peak_bytes"])
+            report = json.loads(r.stdout)
+            self.assertEqual(report["target"], target)
+            self.assertEqual(report["peak_bytes"], report["planned_peak_bytes"])
             ran.append(target)
         self.assertEqual(ran, ["native", *TARGETS][:len(ran)])
         self.assertGreaterEqual(len(ran), 2)

@@ -71,14 +71,14 @@ def run(cleave, words, stdin, stdout, cwd, limited):
         if stdout == "closed": os.close(1)
     try:
         p = subprocess.Popen([cleave, *words], stdin=stdin, stdout=out, stderr=subprocess.PIPE, cwd=cwd, preexec_fn=begin, restore_signals=True)
-        try: got, told = p.communicate(timeout=WALL_SECONDS)
+        try: output, messages = p.communicate(timeout=WALL_SECONDS)
         except subprocess.TimeoutExpired:
             p.kill()
-            got, told = p.communicate()
-            return SimpleNamespace(status="none within %d s" % WALL_SECONDS, stdout=None, stderr=told.decode(errors="replace"))
+            output, messages = p.communicate()
+            return SimpleNamespace(status="none within %d s" % WALL_SECONDS, stdout=None, stderr=messages.decode(errors="replace"))
     finally:
         for end in ends: os.close(end)
-    return SimpleNamespace(status=p.returncode, stdout=got.decode(errors="replace") if stdout == "pipe" else None, stderr=told.decode(errors="replace"))
+    return SimpleNamespace(status=p.returncode, stdout=output.decode(errors="replace") if stdout == "pipe" else None, stderr=messages.decode(errors="replace"))
 
 
 def one(state, k):
@@ -109,8 +109,8 @@ def one(state, k):
         check = lambda path: subprocess.run([state.cleave, "check", path], capture_output=True, timeout=WALL_SECONDS).returncode
         found = faults(ran, before, after, check)
         if stdout != "pipe" and ran.status == 0:
-            told = ran_with("pipe")
-            if told.status == 0 and told.stdout: found.append(f"stdout {stdout}: status 0, though it lost {told.stdout[:60]!r}")
+            whole = ran_with("pipe")
+            if whole.status == 0 and whole.stdout: found.append(f"stdout {stdout}: status 0, though it lost {whole.stdout[:60]!r}")
         return [stdout] + line.words, found, ran.status
     finally:
         shutil.rmtree(own, ignore_errors=True)

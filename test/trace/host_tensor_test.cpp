@@ -58,7 +58,7 @@ TEST(HostTensor, errors) {
             "HostTensor: memory: a null pointer for f32[1]");
 }
 
-// Against the oracle's rounding, which is written apart.
+// Against the oracle's rounding, which is implemented separately.
 TEST(HostTensor, half_types_round_as_the_oracle) {
   Generator rng(5);
   for (const DType type : {DType::bf16, DType::f16}) {

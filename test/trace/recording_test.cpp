@@ -1,4 +1,5 @@
-// What is recorded: nodes, lines, values outside of programs; and what is refused, at which line.
+// What is recorded: nodes, source lines, values from outside of the program; errors and their
+// lines.
 #include <gtest/gtest.h>
 
 #include "test/trace/traced.h"

@@ -1,5 +1,5 @@
-// Training in mixed precision: what stays f32, what is shared, what a budget and threads may not
-// change, and how near the losses stay to f32's.
+// Training in mixed precision: what stays f32, which casts are shared, that budgets and threads
+// don't change bits, and how close the losses are to those in f32.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -106,7 +106,7 @@ TEST(Autocast, weights_have_no_copy_in_the_lower_dtype) {
         .report()
         .planned_peak_bytes;
   };
-  // Rows and biases in bf16, beside what f32 has.
+  // Rows and biases in bf16, in addition to the f32 program's memory.
   EXPECT_LT(arena_bytes({.autocast = DType::bf16}), arena_bytes({}) + 2048);
 }
 

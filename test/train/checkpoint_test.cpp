@@ -1,4 +1,4 @@
-// Checkpoints: a run that goes on bit for bit, weights under PyTorch's names, files that don't fit.
+// Checkpoints: a run resumes bit for bit, weights have PyTorch's names, files that don't match.
 // tests: compile/checkpoint.cpp
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Training steps whose way depends on values.
+// Training steps with data-dependent control flow.
 #include <gtest/gtest.h>
 
 #include "cleave/control_flow.h"

@@ -1,5 +1,5 @@
-// What a training step is asked for beside its optimizer: groups of parameters, gradient
-// accumulation, averages of the weights, modes.
+// Options of a training step besides its optimizer: groups of parameters, gradient accumulation,
+// averages of the weights, modes.
 #include <gtest/gtest.h>
 
 #include <cmath>

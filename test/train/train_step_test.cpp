@@ -114,8 +114,8 @@ TEST(TrainStep, unused_parameters_stay) {
   EXPECT_EQ(step.graph_text().find("unused"), std::string::npos);
 }
 
-// What a pass finds unneeded was needed by the model: its gradient is 0, as in PyTorch, and decay
-// moves it.
+// A parameter that the model uses, but that a pass removes from the program: its gradient is 0, as
+// in PyTorch, and weight decay moves it.
 TEST(TrainStep, parameters_that_a_pass_cuts_off_have_gradients_of_zeros) {
   Generator rng(1);
   const nn::Linear used(2, 1, rng), cut(2, 1, rng);

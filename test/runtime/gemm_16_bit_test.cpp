@@ -1,5 +1,5 @@
-// Products of bf16 and f16: every kernel that this processor can run, and operands that are f32 in
-// memory, against sums in double.
+// Products of bf16 and f16, also with operands that are f32 in memory: every kernel that this
+// processor can run, against sums in double.
 // tests: gemm_block_avx512bf16.cpp
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ using test::Layout, test::kernels_for, test::make_scratch, test::Scratch, test::
 template <class H>
 struct Matrix {
   int64_t row = 0, column = 0;
-  std::vector<H> halves;
+  std::vector<H> narrow;
   std::vector<float> wide;
 
   Matrix(int64_t rows, int64_t columns, Layout layout, uint32_t seed)
@@ -36,11 +36,11 @@ struct Matrix {
     std::normal_distribution<float> number;
     for (size_t i = 0; i < size; ++i) {
       wide.push_back(number(random));
-      halves.push_back(H(wide.back()));
+      narrow.push_back(H(wide.back()));
     }
   }
   double at(int64_t i, int64_t j) const {
-    return static_cast<float>(halves[static_cast<size_t>(i * row + j * column)]);
+    return static_cast<float>(narrow[static_cast<size_t>(i * row + j * column)]);
   }
 };
 
@@ -58,9 +58,9 @@ std::vector<H> product(const GemmBlockKernel& kernel, const Case& c, const Matri
                        const Matrix<H>& b, const Matrix<H>& c_in, bool a_is_f32, bool b_is_f32) {
   const Scratch scratch = make_scratch(kernel.scratch_bytes(c.m, c.n, c.k));
   std::vector<H> out(static_cast<size_t>(c.m * (c.n + 3)), H(7.0f));
-  kernel.run({.a = a_is_f32 ? static_cast<const void*>(a.wide.data()) : a.halves.data(),
-              .b = b_is_f32 ? static_cast<const void*>(b.wide.data()) : b.halves.data(),
-              .c_in = c.has_c_in ? c_in.halves.data() : nullptr,
+  kernel.run({.a = a_is_f32 ? static_cast<const void*>(a.wide.data()) : a.narrow.data(),
+              .b = b_is_f32 ? static_cast<const void*>(b.wide.data()) : b.narrow.data(),
+              .c_in = c.has_c_in ? c_in.narrow.data() : nullptr,
               .c = out.data(),
               .scratch = scratch.get(),
               .m = c.m,
@@ -80,8 +80,8 @@ std::vector<H> product(const GemmBlockKernel& kernel, const Case& c, const Matri
   return out;
 }
 
-// Half a unit in the last place of H for the rounding, k sums in f32 in any order, and numbers too
-// small for H or counted as 0.
+// Half a unit in the last place of H for the rounding, k additions in f32 in any order, and numbers
+// that are too small for H or treated as 0.
 template <class H>
 double bound(double value, double size, int64_t k) {
   const double unit = std::is_same_v<H, Bf16> ? 0x1p-8 : 0x1p-11;
@@ -126,20 +126,20 @@ void expect_sums(DType dtype, const Case& c) {
   }
 }
 
-void expect_halves(const Case& c) {
+void expect_product(const Case& c) {
   expect_sums<Bf16>(DType::bf16, c);
   expect_sums<F16>(DType::f16, c);
 }
 
 constexpr Layout layouts[] = {Layout::rows, Layout::columns, Layout::strided};
 
-TEST(GemmHalves, EveryLayout) {
+TEST(Gemm16Bit, EveryLayout) {
   for (const Layout a : layouts)
     for (const Layout b : layouts)
-      for (const int64_t k : {1, 2, 7, 64, 67}) expect_halves({29, 75, k, a, b});
+      for (const int64_t k : {1, 2, 7, 64, 67}) expect_product({29, 75, k, a, b});
 }
 
-TEST(GemmHalves, OddSizes) {
+TEST(Gemm16Bit, OddSizes) {
   for (const int64_t m : {1, 2, 11, 12, 13, 25})
     for (const int64_t n : {1, 15, 16, 31, 32, 33, 48})
       for (const int64_t k : {1, 3, 31, 33})
@@ -147,33 +147,34 @@ TEST(GemmHalves, OddSizes) {
           expect_sums<Bf16>(DType::bf16, {m, n, k, layout, layout});
 }
 
-TEST(GemmHalves, LongSums) {
+TEST(Gemm16Bit, LongSums) {
   for (const int64_t k : {383, 767, 768, 769, 1537, 2000})
     for (const Layout layout : layouts) {
-      expect_halves({14, 70, k, layout, layout});
-      expect_halves({14, 70, k, layout, layout, true, true});
-      expect_halves({14, 70, k, layout, layout, true, false, 0.5, -3});
+      expect_product({14, 70, k, layout, layout});
+      expect_product({14, 70, k, layout, layout, true, true});
+      expect_product({14, 70, k, layout, layout, true, false, 0.5, -3});
     }
   for (const int64_t k : {49152, 49153, 100000}) {  // spans
-    expect_halves({3, 35, k, Layout::rows, Layout::columns});
-    expect_halves({3, 35, k, Layout::rows, Layout::rows, true, false, 0.5, -3});
+    expect_product({3, 35, k, Layout::rows, Layout::columns});
+    expect_product({3, 35, k, Layout::rows, Layout::rows, true, false, 0.5, -3});
   }
 }
 
-TEST(GemmHalves, Ends) {
+TEST(Gemm16Bit, Ends) {
   for (const bool row_vector : {false, true})
     for (const auto& [alpha, beta] : {std::pair{1.0, 1.0}, {1.0, 0.25}, {-2.0, 1.0}, {0.0, 1.0}})
-      expect_halves({37, 96, 50, Layout::rows, Layout::columns, true, row_vector, alpha, beta});
-  expect_halves({37, 96, 50, Layout::rows, Layout::rows, false, false, 3.0});
+      expect_product({37, 96, 50, Layout::rows, Layout::columns, true, row_vector, alpha, beta});
+  expect_product({37, 96, 50, Layout::rows, Layout::rows, false, false, 3.0});
 }
 
-TEST(GemmHalves, EmptySums) {
-  expect_halves({5, 40, 0});
-  expect_halves({5, 40, 0, Layout::rows, Layout::rows, true, false, 1, 2});
+TEST(Gemm16Bit, EmptySums) {
+  expect_product({5, 40, 0});
+  expect_product({5, 40, 0, Layout::rows, Layout::rows, true, false, 1, 2});
 }
 
-// One infinity or NaN in A or B: exactly the row or column that reads it, at every place of a pair.
-TEST(GemmHalves, NotANumberAndInfinityPassThrough) {
+// One infinity or NaN in A or B affects exactly the row or column that reads it, at both positions
+// of a pair.
+TEST(Gemm16Bit, NotANumberAndInfinityPassThrough) {
   constexpr int64_t m = 26, n = 70, k = 71;
   for (const float special : {std::numeric_limits<float>::infinity(), std::nanf("")})
     for (const int64_t p : {0L, 1L, 33L, 70L})
@@ -182,9 +183,9 @@ TEST(GemmHalves, NotANumberAndInfinityPassThrough) {
           Matrix<Bf16> a(m, k, Layout::rows, 1), b(k, n, Layout::columns, 2);
           const Matrix<Bf16> none(1, 1, Layout::rows, 3);
           const auto in_a = static_cast<size_t>(13 * a.row + p);
-          a.wide[in_a] = special, a.halves[in_a] = Bf16(special);
+          a.wide[in_a] = special, a.narrow[in_a] = Bf16(special);
           const auto in_b = static_cast<size_t>(p + 65 * b.column);
-          b.wide[in_b] = special, b.halves[in_b] = Bf16(special);
+          b.wide[in_b] = special, b.narrow[in_b] = Bf16(special);
           const std::vector<Bf16> c = product(kernel, {m, n, k}, a, b, none, is_f32, is_f32);
           for (int64_t i = 0; i < m; ++i)
             for (int64_t j = 0; j < n; ++j) {
@@ -197,7 +198,7 @@ TEST(GemmHalves, NotANumberAndInfinityPassThrough) {
 }
 
 // A batch whose operands are f32, in pieces: the same bits on any number of threads.
-TEST(GemmHalves, ThreadsDontChangeBits) {
+TEST(Gemm16Bit, ThreadsDontChangeBits) {
   for (const auto& [batch, m, n, k] :
        {std::array<int64_t, 4>{1, 515, 700, 900}, {3, 130, 65, 33}, {1, 40, 2100, 1601}}) {
     GemmSpec spec{.dtype = DType::bf16,
@@ -218,7 +219,7 @@ TEST(GemmHalves, ThreadsDontChangeBits) {
     for (const int threads : {1, 2, 3}) {
       const Scratch scratch = make_scratch(gemm->scratch_bytes());
       results.emplace_back(static_cast<size_t>(batch * m * n));
-      gemm->run(a.halves.data(), b.wide.data(), nullptr, results.back().data(), scratch.get(),
+      gemm->run(a.narrow.data(), b.wide.data(), nullptr, results.back().data(), scratch.get(),
                 *make_thread_pool(threads));
       EXPECT_EQ(0, std::memcmp(results.back().data(), results[0].data(),
                                results[0].size() * sizeof(Bf16)));
@@ -226,7 +227,7 @@ TEST(GemmHalves, ThreadsDontChangeBits) {
   }
 }
 
-TEST(GemmHalves, OnlyHalvesAreReadAsF32) {
+TEST(Gemm16Bit, OnlyHalvesAreReadAsF32) {
   const auto made = Gemm::make(
       {.dtype = DType::f64, .m = 2, .n = 2, .k = 2, .a_stored = DType::f32}, Target::here());
   ASSERT_FALSE(made.ok());
