@@ -3,7 +3,7 @@
 //   bench_attention           every shape as a table row
 //   bench_attention NAME      one shape as one JSON object: forward_ms, backward_ms
 //
-// Operands lie as a model's do: views of one [batch,time,3,heads,width].
+// Operands have the layout that models give them: views of one [batch,time,3,heads,width].
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -1,13 +1,13 @@
-// Kernels that only move memory, at 64 MB a tensor, beside the machine's copy bandwidth.
+// Kernels that only move memory, with 64 MB tensors, compared with the machine's copy bandwidth.
 //
 //   bench_bandwidth [--threads 0] [--mib 64] [NAME]
 //
-//   must move   every placeholder read once and every result written once
-//   share       of the bandwidth of memcpy by the same threads, run in turns with the kernel:
-//               100% is a kernel that computes while a copy of that many bytes would take as long
+//   must move   the bytes of every placeholder, read once, and of every result, written once
+//   share       of the bandwidth of memcpy by the same threads, run alternately with the kernel:
+//               100% means that a copy of as many bytes takes as long as the kernel
 //
-// Each case is a graph of its own, compiled as programs are; several steps in `kernels` move what
-// lies between them as well, which `must move` doesn't count.
+// Each case is a graph, compiled as programs are. If `kernels` is more than 1, values between the
+// kernels are moved too, which `must move` doesn't count.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -103,7 +103,7 @@ struct Settings {
   std::string only;  // a case; empty: all
 };
 
-// The text with sizes in the place of {n}, {r} and {c}.
+// The text with sizes substituted for {n}, {r} and {c}.
 std::string text_of(const Case& c, int64_t elements) {
   const std::pair<std::string_view, int64_t> sizes[] = {
       {"{n}", elements}, {"{r}", elements / c.columns}, {"{c}", c.columns}};
@@ -151,7 +151,7 @@ Memory filled(const Type& t) {
   return m;
 }
 
-// A copy by all threads of an executor, in as many parts.
+// A copy by all threads of an executor, one part for each thread.
 class Copy {
  public:
   Copy(Executor& executor, int64_t bytes)

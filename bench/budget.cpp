@@ -1,10 +1,11 @@
 // A whole training step (forward, backward, AdamW) under memory budgets.
 //
-//   bench_budget [MODEL] [--json]    demo, gpt2, resnet50; all of them where none is named
+//   bench_budget [MODEL] [--json]    demo, gpt2 or resnet50; default: all of them
 //
-// Budgets at 100, 75, 50, 25 and 0% of the way from the least peak of the step's programs to the
-// peak with nothing recomputed. For each: the planned and the measured peak, the median step, the
-// time recomputed by the cost table, and whether the losses have the bits of the first row's.
+// Budgets at 100, 75, 50, 25 and 0% of the way from the smallest peak of the step's programs to the
+// peak with nothing recomputed. For each: the planned and the measured peak, the median time of a
+// step, the recomputation time by the cost table, and whether the losses have the bits of the first
+// row.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

@@ -1,5 +1,5 @@
-// What a cold compile takes, stage by stage: from initialised parameters to a step that runs, in a
-// fresh process for each figure, the median of several.
+// The time of a cold compile, stage by stage: from initialised parameters to a step that can run,
+// in a fresh process for each measurement, the median of several.
 //
 //   bench_compile_time [--rounds 5] [--threads 0]         the table
 //   bench_compile_time MODEL [--layers N] [--threads 0] [--dump DIR]
@@ -8,9 +8,9 @@
 //   trace     the model's own code, gradients and optimizer
 //   graph     verify to tags        fuse, lower, emit     C text
 //   memory    in_place, plan_memory       build           clang, over all threads
-//   passes    what is ours: all stages from verify to emit
+//   passes    all stages of cleave itself, from verify to emit
 //
-// The last lines say what 48 layers of gpt2 take beside its 12.
+// The last lines compare 48 layers of gpt2 with its 12.
 #include <unistd.h>
 
 #include <algorithm>
@@ -74,7 +74,7 @@ std::optional<Figures> run_alone(const Settings& s, const std::string& program) 
 constexpr const char* columns[] = {"trace", "graph", "fuse",   "lower",   "emit", "memory",
                                    "build", "cold",  "passes", "kernels", "nodes"};
 
-// The median of each figure; nothing where a process failed.
+// The median of each figure; nullopt if a process failed.
 std::optional<Figures> row(const Settings& s, const std::string& program) {
   std::map<std::string, std::vector<double>> all;
   for (int k = 0; k < s.rounds; ++k) {
@@ -122,7 +122,7 @@ int table(const Settings& settings) {
   return 0;
 }
 
-// False for what isn't understood.
+// False if the arguments aren't valid.
 bool read(int argc, char** argv, Settings& out) {
   const std::vector<std::string> known = bench::step_model_names();
   for (int k = 1; k < argc; ++k) {

@@ -1,14 +1,13 @@
-// One minimum cut, its network built included, and the whole frontier, at 1,000 to 1,000,000 calls
-// of the random graphs of bench/graphs, with the limits of each size beside. A line over its limit
-// is marked, and the exit status is then 1.
+// A minimum cut, including building its network, and the whole frontier, at 1,000 to 1,000,000
+// calls of the random graphs of bench/graphs, with a limit for each size. A line over its limit is
+// marked, and the exit status is then 1.
 //
 //   bench_flow [LARGEST]               default 1000000
 //   bench_flow network KIND CALLS      one network: the cut's value and time in ms, then a line
 //                                      "tail head capacity" for each arc, for bench/peer_flow.py
 //
-// The price is the chord's: cost of recomputing all / bytes of saving all, where cuts are hardest.
-// Time is that of the thread (other programs on the machine don't count), the least of several
-// runs.
+// The price is that of the chord, cost of recomputing all / bytes of saving all, at which cuts are
+// hardest. Time is the thread's processor time, the minimum of several runs.
 #include <fmt/format.h>
 #include <algorithm>
 #include <cstdlib>

@@ -8,8 +8,8 @@
 // TYPE is f32, bf16 or cast: bf16 as under autocast, weights in f32 that are rounded while they are
 // packed.
 //
-// Forms, as of a linear layer: forward X W^T + b, input dY W, weight dY^T X. The figure is the
-// least of many runs, so that what else the machine does counts little.
+// Forms, as in a linear layer: forward X W^T + b, input dY W, weight dY^T X. The figure is the
+// minimum of many runs, so that other load on the machine matters little.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -97,7 +97,7 @@ double wall_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// The least of runs of about 0.2 s. Runs shorter than 0.1 ms are timed together.
+// The minimum over runs of about 0.2 s together. Runs shorter than 0.1 ms are timed in batches.
 template <class F>
 double min_ms(double (*now)(), const F& f) {
   f();
@@ -120,7 +120,7 @@ struct Figures {
   int64_t scratch_bytes = 0;
 };
 
-// In the memory that a step has.
+// In an arena, as in a training step.
 Arena make_numbers(int64_t count, DType dtype) {
   Arena arena = value_or_throw(Arena::make(count * size_of(dtype)));
   uint32_t state = 1;  // a normal distribution of such sizes would take longer than the products

@@ -4,9 +4,8 @@
 //
 //   bench_ir_scaling [LARGEST]       default 1000000
 //
-// The graph is bench/graphs/layer_graph.h's.
-// Time is that of the thread (other programs on the machine don't count), the least of several
-// runs.
+// The graph is that of bench/graphs/layer_graph.h. Time is the thread's processor time, the minimum
+// of several runs.
 #include <fmt/format.h>
 #include <algorithm>
 #include <functional>

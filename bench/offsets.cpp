@@ -1,11 +1,11 @@
-// The offset planner: height over the lower bound and time, beside their limits. A row that misses
-// one is marked, and the exit status is then 1.
+// The offset planner: height relative to the lower bound, and time, with limits for both. A row
+// that misses one is marked, and the exit status is then 1.
 //
-//   bench_offsets [FOLDER]       default ../shared/data/plan, where the public problems lie
+//   bench_offsets [FOLDER]       with the public problems; default ../shared/data/plan
 //
 // A to F are from MiniMalloc (capacity 1048576), resnet50 and pangu_2.6B from the planners' papers;
-// missing ones are named. The last row is a made-up training step of a million buffers. Time is
-// that of the thread, the least of several runs.
+// missing ones are named. The last row is a synthetic training step of a million buffers. Time is
+// the thread's processor time, the minimum of several runs.
 #include <fmt/format.h>
 #include <filesystem>
 #include <fstream>

@@ -1,12 +1,12 @@
-// What the passes do to whole training steps: those of bench/models/step_models.h.
+// The effect of the passes on the training steps of bench/models/step_models.h.
 //
 //   bench_pass_effect [MODEL ...] [--seconds 2] [--each]
 //
 // Of each model with all passes and with none: nodes after the passes, kernels, bytes that a step
 // moves, planned peak, milliseconds of a step (the median). Then a row for each pass that matched:
-// its matches and its time, and with --each what the step is without that pass alone, as
-// differences. The two sides run in turns; a step's factor is the median over the turns, as a
-// shared machine's speed changes more slowly than a turn takes.
+// its matches and its time, and with --each the differences when only that pass is left out. The
+// two programs run alternately; a step's factor is the median over the turns, since the speed of a
+// shared machine changes more slowly than that.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -63,7 +63,8 @@ class Step {
   std::vector<double> ms_;
 };
 
-// Turn by turn, so that both see the same machine: how many times b's time a takes.
+// Runs a and b alternately, so that both have the same conditions. Returns the time of a / that of
+// b.
 double run_both(Step& a, Step& b, double seconds) {
   std::vector<double> factors;
   const auto begin = bench::Clock::now();

@@ -3,8 +3,9 @@
 //
 //   bench_pass_scaling [LARGEST]       default 1000000
 //
-// Two graphs (bench/graphs/layer_graph.h): one in which next to nothing matches, and one in which
-// each layer has something for several passes. Time is that of the thread, the least of some runs.
+// Two graphs (bench/graphs/layer_graph.h): one in which hardly any rule matches, and one in which
+// several passes match in each layer. Time is the thread's processor time, the minimum of some
+// runs.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One minimum cut beside networkx's preflow_push, the seed system's solver, on the very same networks.
+"""A minimum cut compared with networkx's preflow_push, which PyTorch's partitioner uses, on the same networks.
 
     python3 bench/peer_flow.py [BENCH_FLOW]      (build/release/bin/bench_flow)
 

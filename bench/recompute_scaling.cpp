@@ -1,6 +1,6 @@
-// Least-peak orders at 1,000 to 1,000,000 tasks and plans with recomputations at 1,000 to 100,000,
-// on training steps made of the random graphs of bench/graphs, with the limits of each size beside.
-// A line over its limit is marked, and the exit status is then 1.
+// Orders with the lowest peak at 1,000 to 1,000,000 tasks, and plans with recomputations at 1,000
+// to 100,000, for training steps made of the random graphs of bench/graphs, with a limit for each
+// size. A line over its limit is marked, and the exit status is then 1.
 //
 //   bench_recompute_scaling [LARGEST] [PERCENT]      default 1000000 70
 //

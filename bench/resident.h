@@ -6,7 +6,7 @@
 
 namespace cleave::bench {
 
-// VmRSS: now; VmHWM: at its highest moment. 0 where the system doesn't tell.
+// VmRSS: now; VmHWM: the maximum so far. 0 if the system doesn't report it.
 inline int64_t resident_bytes(const std::string& key) {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;)

@@ -1,4 +1,4 @@
-// main() of the benchmarks that grow: up to LARGEST, the first argument, 1,000,000 by itself.
+// main() of the scaling benchmarks: sizes up to LARGEST, the first argument, default 1,000,000.
 #pragma once
 #include <fmt/format.h>
 

@@ -40,7 +40,7 @@ struct Settings {
   bool profile = false;
 };
 
-// So many steps that they take about `seconds`.
+// The times of as many steps as take about `seconds` together.
 std::vector<double> timed_steps(const std::function<void()>& run, double seconds) {
   for (int k = 0; k < 2; ++k) run();
   auto at = Clock::now();
@@ -145,7 +145,7 @@ void print_row(const nlohmann::ordered_json& f) {
   std::fflush(stdout);
 }
 
-// False for what isn't understood.
+// False if the arguments aren't valid.
 bool read(int argc, char** argv, Settings& out) {
   const std::vector<std::string> known = bench::step_model_names();
   for (int k = 1; k < argc; ++k) {

@@ -1,4 +1,4 @@
-// Clocks, and times of something that is run again and again.
+// Clocks, and the time of repeated runs.
 #pragma once
 #include <time.h>
 
@@ -14,7 +14,7 @@ inline double ms_since(Clock::time_point t) {
   return std::chrono::duration<double, std::milli>(Clock::now() - t).count();
 }
 
-// Of this thread: what other programs take doesn't count.
+// The processor time of this thread.
 inline double thread_seconds() {
   timespec t;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);

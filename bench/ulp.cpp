@@ -1,6 +1,6 @@
 // The largest errors of the elementary functions of kernels over all 2^32 inputs, in units in the
-// last place of the result, against libm in float64: what the table in
-// src/emit/elementary_functions.h says.
+// last place of the result, against libm in float64: the numbers of the table in
+// src/emit/elementary_functions.h.
 //
 //   bench_ulp exp        one function over all inputs: minutes
 //   bench_ulp exp 97     every 97th input

@@ -1,5 +1,6 @@
-// GPT-2's architecture (Radford et al., 2019) on characters: token and place embeddings, blocks of
-// causal attention and MLP after layer norms, the head tied to the embedding.
+// GPT-2's architecture (Radford et al., 2019) on characters: token and position embeddings, blocks
+// of causal attention and MLP with layer norms in front, the head shares the weight of the
+// embedding.
 #include <cmath>
 
 #include "text.h"
@@ -42,7 +43,7 @@ struct Gpt : nn::Module {
         blocks(add_module("blocks", nn::ModuleList<Block>())),
         lnf(add_module("lnf", nn::LayerNorm({width}))) {
     for (int64_t i = 0; i < layers; ++i) blocks.push_back(Block(rng));
-    // N(0, 0.02), less for what is added to the stream; biases 0.
+    // N(0, 0.02), less for layers that are added to the residual stream; biases 0.
     for (auto& [name, p] : named_parameters()) {
       const bool added = name.ends_with("proj.weight") || name.ends_with("out.weight");
       if (p.shape().size() == 2)
@@ -75,7 +76,7 @@ int main(int argc, char** argv) {
       [&](const Tensor& idx, const Tensor& target) {
         return cross_entropy(model(idx).flatten(0, 1), target.flatten());
       },
-      // Weight decay is of matrices alone.
+      // Weight decay only for matrices.
       optim::AdamW({.lr = peak_lr,
                     .beta2 = 0.99,
                     .weight_decay = 0.1,

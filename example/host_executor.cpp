@@ -1,5 +1,5 @@
-// The host program's own threads run the kernels. Here: a pool of std::thread made for the purpose;
-// a program that has one already hands its own over in the same way. The result has the same bits
+// The host program's own threads run the kernels. Here they are a pool of std::thread; a program
+// that has a pool already implements Executor with it in the same way. The result has the same bits
 // on one thread and on three.
 #include <cleave/cleave.h>
 

@@ -24,7 +24,7 @@ std::pair<HostTensor, HostTensor> rotation() {
   return {cosines, sines};
 }
 
-// x [n,h,time,head_width]: each pair of neighbours is turned by its place's angles.
+// x [n,h,time,head_width]: each pair of adjacent elements is rotated by the angles of its position.
 Tensor rotated(const Tensor& x, const Tensor& cosines, const Tensor& sines) {
   const Tensor pairs = x.view({x.size(0), x.size(1), x.size(2), head_width / 2, 2});
   const Tensor a = pairs.select(-1, 0), b = pairs.select(-1, 1);
@@ -43,7 +43,7 @@ struct Attention : nn::Module {
     const auto headed = [&](const Tensor& y, int64_t h) {
       return y.view({n, time, h, head_width}).transpose(1, 2);
     };
-    // Each key and value head serves heads / kv_heads queries that stand side by side.
+    // Each key and value head is shared by heads / kv_heads consecutive query heads.
     const auto shared = [&](const Tensor& y) {
       return y.unsqueeze(2)
           .expand({n, kv_heads, heads / kv_heads, time, head_width})

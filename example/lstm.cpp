@@ -1,6 +1,6 @@
-// A language model of two LSTM layers (Zaremba et al., 2014) by truncated backpropagation: each row
-// of the batch reads on through the text, and the states that a step ends with are buffers, from
-// which the next step starts. Gradients stop there.
+// A language model of two LSTM layers (Zaremba et al., 2014) with truncated backpropagation: each
+// row of the batch continues through the text, and the states at the end of a training step are
+// buffers, from which the next step starts. Gradients stop there.
 #include "text.h"
 #include "training_run.h"
 
@@ -18,7 +18,7 @@ struct LanguageModel : nn::Module {
         h(add_buffer("h", HostTensor(DType::f32, {layers, batch, width}), false)),
         c(add_buffer("c", HostTensor(DType::f32, {layers, batch, width}), false)) {}
 
-  // idx i64[n,time] -> f32[n,time,vocabulary]; goes on from the states, and leaves them after.
+  // idx i64[n,time] -> f32[n,time,vocabulary]; starts from the states and updates them.
   Tensor operator()(const Tensor& idx, const Variable& h_state, const Variable& c_state) const {
     const auto [output, h_n, c_n] = lstm(embed(idx), {h_state, c_state});
     assign(h_state, h_n);
@@ -32,7 +32,7 @@ struct LanguageModel : nn::Module {
   Variable h, c;
 };
 
-// One character after the other, with states of its own.
+// Generates one character after another, with separate states.
 std::string continued(const LanguageModel& model, const example::Text& text, std::string prompt,
                       int64_t count) {
   const Variable h("h", HostTensor(DType::f32, {layers, 1, width}), VariableKind::buffer);

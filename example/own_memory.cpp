@@ -1,5 +1,5 @@
-// Parameters in the host program's own memory: one block that it allocated, shares or maps. The
-// training step writes them there; the program reads them without a copy.
+// Parameters in the host program's memory: a block that it allocated, shares or maps. The training
+// step writes them there; the program reads them without a copy.
 #include <cleave/cleave.h>
 
 #include <cstdio>
@@ -11,7 +11,7 @@ int main() {
   Generator rng(1);
   nn::Sequential model(nn::Linear(4, 32, rng), nn::ReLU(), nn::Linear(32, 4, rng));
 
-  // The block, and each parameter in its place there; initial values move along.
+  // The block, and each parameter bound to its part of it; initial values are copied.
   std::vector<float> block(static_cast<size_t>(model.parameter_count()));
   float* at = block.data();
   for (auto& [name, parameter] : model.named_parameters()) {

@@ -1,4 +1,4 @@
-// Pictures to learn from, drawn at random: coloured shapes on a noisy ground, and digits.
+// Random pictures for training: coloured shapes on a noisy background, and digits.
 //
 //   Pictures p = draw_shapes(rng, 32, 32);       // one shape a picture: p.labels says which
 #pragma once
@@ -34,8 +34,8 @@ inline bool inside(int64_t kind, double u, double v) {
   }
 }
 
-// n pictures of size x size, each with `count` shapes of the first `kinds` kinds, later ones on
-// top; a single one is larger.
+// n pictures of size x size, each with `count` shapes of the first `kinds` kinds, later ones drawn
+// over earlier ones; a single shape is larger.
 inline Pictures draw_shapes(Generator& rng, int64_t n, int64_t size, int64_t count = 1,
                             int64_t kinds = shape_kinds) {
   Pictures p{rng.normal({n, 3, size, size}, 0, 0.3), HostTensor(DType::i64, {n}),
@@ -62,7 +62,7 @@ inline Pictures draw_shapes(Generator& rng, int64_t n, int64_t size, int64_t cou
   return p;
 }
 
-// n digits of seven bars, f32[n,1,16,16] in [0, 1], each moved and slanted a little.
+// n seven-segment digits, f32[n,1,16,16] in [0, 1], each shifted and slanted a little.
 inline HostTensor draw_digits(Generator& rng, int64_t n) {
   // Bars: top, upper left, upper right, middle, lower left, lower right, bottom.
   static constexpr const char* lit[10] = {"1110111", "0010010", "1011101", "1011011", "0111010",
@@ -93,7 +93,7 @@ inline HostTensor draw_digits(Generator& rng, int64_t n) {
   return images;
 }
 
-// The part of rows of logits f32[n,C] whose largest element is at labels i64[n].
+// The fraction of rows of logits f32[n,C] whose largest element is at labels i64[n].
 inline double accuracy(const HostTensor& logits, const HostTensor& labels) {
   const int64_t n = labels.numel(), classes = logits.numel() / n;
   int64_t right = 0;

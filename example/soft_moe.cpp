@@ -1,6 +1,6 @@
 // A soft mixture of experts (Puigcerver et al., 2023) in place of a vision transformer's MLPs. Each
-// expert works on a few slots. A slot is a mean of all tokens (dispatch), a token's result a mean
-// of all slots' results (combine), both weighed by softmaxes of the same scores.
+// expert computes a few slots. A slot is a weighted mean of all tokens (dispatch), a token's result
+// a weighted mean of all slots' results (combine), with weights by softmaxes of the same scores.
 #include <cmath>
 
 #include "pictures.h"

@@ -45,8 +45,8 @@ class Text {
   int64_t code(char c) const { return static_cast<int64_t>(vocabulary_.find(c)); }
   char character(int64_t code) const { return vocabulary_[static_cast<size_t>(code)]; }
 
-  // Rows of `time` characters from given places, and the characters after each; the text goes
-  // round.
+  // Rows of `time` characters from given positions, and for each the next character; the text is
+  // cyclic.
   std::pair<HostTensor, HostTensor> rows(const std::vector<int64_t>& starts, int64_t time) const {
     const auto batch = static_cast<int64_t>(starts.size());
     HostTensor idx(DType::i64, {batch, time}), target(DType::i64, {batch, time});
@@ -57,15 +57,15 @@ class Text {
       }
     return {idx, target};
   }
-  // From places drawn at random.
+  // The same from random positions.
   std::pair<HostTensor, HostTensor> windows(Generator& rng, int64_t batch, int64_t time) const {
     std::vector<int64_t> starts(static_cast<size_t>(batch));
     for (int64_t& s : starts) s = rng.integer(size());
     return rows(starts, time);
   }
 
-  // `prompt` and the likeliest characters after it. logits maps idx i64[1,context] to
-  // f32[1,context,vocabulary], each place seeing what is before it.
+  // `prompt` and the most likely characters after it. `logits` maps idx i64[1,context] to
+  // f32[1,context,vocabulary]; each position depends only on positions up to it.
   std::string continued(const nn::Module& model, const TracedFunction& logits, int64_t context,
                         std::string prompt, int64_t count) const {
     CompiledFunction f = compile(model, logits, {{"idx", DType::i64, {1, context}}});

@@ -1,5 +1,5 @@
-// The loop around the model programs of this folder: options, printed figures, and files with which
-// the same run can be repeated elsewhere (test/peer/examples.py does, in PyTorch).
+// The training loop of the model programs of this folder: options, printed figures, and files with
+// which the same run can be repeated elsewhere (test/peer/examples.py repeats it in PyTorch).
 //
 //   PROGRAM [--steps N] [--autocast T] [--init FILE] [--record DIR] [--NAME VALUE]
 //
@@ -108,8 +108,8 @@ class TrainingRun {
     step_ms_.push_back(ms.count());
   }
 
-  // Prints the figures and writes the files. The exit status: 0 where the loss has fallen to
-  // `ratio` of the first one, or where fewer steps were asked for than that takes.
+  // Prints the figures and writes the files. Returns the exit status: 0 if the loss has fallen to
+  // `ratio` of the first one, or if there were too few steps for that.
   int end(double ratio) {
     std::vector<double> sorted = step_ms_;
     std::sort(sorted.begin(), sorted.end());

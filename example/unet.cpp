@@ -1,6 +1,6 @@
-// U-Net (Ronneberger et al., 2015) with group norms: two halvings by max pooling, two doublings by
-// transposed convolutions, and at each size the way down joins the way up. Says for each pixel
-// whether it is ground or of which kind of shape.
+// U-Net (Ronneberger et al., 2015) with group norms: two downsamplings by max pooling, two
+// upsamplings by transposed convolutions, and skip connections at each size. Predicts for each
+// pixel whether it is background, or the kind of its shape.
 #include "pictures.h"
 #include "training_run.h"
 
@@ -45,7 +45,7 @@ struct UNet : nn::Module {
   nn::Conv2d head;
 };
 
-// A line of text for each second row of pixels: '.' is ground, letters are kinds.
+// A line of text for each second row of pixels: '.' is background, letters are kinds.
 void print_beside(const HostTensor& truth, const HostTensor& logits) {
   for (int64_t y = 0; y < size; y += 2) {
     std::string left, right;

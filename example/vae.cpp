@@ -1,5 +1,5 @@
-// A variational autoencoder (Kingma and Welling, 2014) of digits, by convolutions. Its noise is
-// drawn in the program, new in each step.
+// A convolutional variational autoencoder (Kingma and Welling, 2014) of digits. Its noise is drawn
+// in the program, anew in each training step.
 #include "pictures.h"
 #include "training_run.h"
 
@@ -45,7 +45,7 @@ struct Vae : nn::Module {
   nn::Sequential decoder;
 };
 
-// The pictures of f32[n,1,size,size] beside each other, every second row.
+// Prints the pictures of f32[n,1,size,size] side by side, every second row.
 void print(const HostTensor& pictures) {
   for (int64_t y = 0; y < size; y += 2) {
     std::string line;

@@ -1,5 +1,5 @@
 // A vision transformer (Dosovitskiy et al., 2021): patches by a strided convolution, a class token,
-// learnt places, encoder layers with the norms first; says which shape is in a picture.
+// learnt position embeddings, pre-norm encoder layers; predicts which shape is in a picture.
 #include "pictures.h"
 #include "training_run.h"
 

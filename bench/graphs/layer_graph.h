@@ -9,7 +9,7 @@
 
 namespace cleave::bench {
 
-// At least so many nodes.
+// With at least `nodes` nodes.
 Graph layer_graph(const OpRegistry& ops, int64_t nodes);
 
 // The same with something for passes in each layer: a second permute that undoes the first, and a

@@ -115,7 +115,7 @@ ForwardGraph layered(int32_t calls, uint64_t seed) {
     const int32_t from = before;
     before = layer;
     layer = out.g.values();
-    // A call may read what stands in its own layer too: such edges are few.
+    // A call may also read values of its own layer: such edges are few.
     for (int64_t k = out.random.between(10, 30); k > 0 && !out.full(); --k)
       add_random_call(out, from, 4);
   }

@@ -1,13 +1,13 @@
-// Random forward graphs of any size, the same for the same seed on every machine: what the
-// benchmarks of cut, order and rematerialization run on.
+// Random forward graphs of any size, the same for the same seed on every machine, for the
+// benchmarks of cuts, orders and rematerialization.
 //
 //   transformer  blocks of 20 calls: norm, projections, attention with views, dropout, residuals;
 //                each block has its own number of tokens and its own width
 //   layered      layers of 10 to 30 calls, each reading 1 to 4 values of the two layers before
 //   wide         each call reads 1 to 3 values of any earlier calls
 //
-// Bytes are those of f32 tensors, costs are ns: 200 flops or 30 bytes moved a ns, give or take a
-// tenth. `needed` is what the operators' gradients read.
+// Bytes are those of f32 tensors, costs are in ns: 200 flops or 30 bytes moved take 1 ns, within
+// 10% at random. `needed` are the values that the operators' gradients read.
 #pragma once
 #include "flow/forward_graph.h"
 

@@ -27,8 +27,8 @@ struct StepModel {
 };
 
 std::vector<std::string> step_model_names();
-// Initialised, with a batch of made-up data. `name` is one of the above; `layers` in the place of
-// the model's own where it is not 0, of those that have layers alike.
+// Initialised, with a batch of random data. `name` is one of the above; `layers`, if it isn't 0,
+// replaces the number of layers of a model with equal layers.
 StepModel make_step_model(const std::string& name, int64_t layers = 0);
 
 }  // namespace cleave::bench

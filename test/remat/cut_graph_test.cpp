@@ -22,9 +22,9 @@ TEST(CutGraph, contradictory_tags_name_the_path) {
   const std::vector<ConstrainedValue> path = CutGraph::conflict(view);
   ASSERT_EQ(path.size(), 3u);
   EXPECT_EQ(path[0].name, "m");
-  EXPECT_EQ(path[0].bound, "tagged must_recompute");
+  EXPECT_EQ(path[0].constraint, "tagged must_recompute");
   EXPECT_EQ(path[1].name, "v");
-  EXPECT_EQ(path[1].bound, "a view: its base is saved instead");
+  EXPECT_EQ(path[1].constraint, "a view: its base is saved instead");
   const auto graph = CutGraph::make(view, {});
   ASSERT_FALSE(graph.ok());
   EXPECT_EQ(graph.failure().kind, ErrorKind::user);
