@@ -1,4 +1,11 @@
-// All that running a program needs.
+// A program on its way from the graph as it is to run to code. Each type says what is made by then;
+// no stage can read what a later one makes (stages.h).
+//
+//   LoweredProgram   steps and loop nests                      lower/program.h
+//   EmittedProgram   and the text of the nests, in units
+//   LinkedProgram    and the functions of library calls, whose workspaces are storages now
+//   PlacedProgram    and where each storage lies; steps and storages are final
+//   BuiltProgram     all that running needs
 #pragma once
 #include "emit/bytecode.h"
 #include "emit/c_source.h"
@@ -7,6 +14,33 @@
 #include "runtime/library.h"
 
 namespace cleave {
+
+// The text of kernels; none where they run as bytecode.
+struct EmittedCode {
+  std::vector<std::string> units;      // those of kernels first, then those of the host program
+  std::vector<emit::CKernel> kernels;  // as in LoweredProgram, without their texts
+  std::vector<size_t> unit_of;         // for each kernel
+  size_t kernel_units = 0;
+};
+
+struct EmittedProgram {
+  LoweredProgram lowered;
+  EmittedCode code;
+};
+
+using LibraryFunctions = std::vector<runtime::LibraryFunctionPtr>;  // of LibraryCalls, in order
+
+struct LinkedProgram {
+  LoweredProgram lowered;
+  EmittedCode code;
+  LibraryFunctions library;
+};
+
+struct PlacedProgram {
+  PlannedProgram planned;
+  EmittedCode code;
+  LibraryFunctions library;
+};
 
 // A phase of a distinct kernel: machine code, or bytecode where there is no compiler. Pieces depend
 // on the shape alone.
@@ -31,13 +65,18 @@ struct BuiltKernel {
 
 using ForeignFunction = std::function<void(void* const*, void* const*)>;
 
-// All that running needs; shared by the instances.
-struct BuiltProgram {
-  LoweredProgram lowered;
+struct BuiltCode {
   std::vector<BuiltKernel> kernels;
-  std::vector<runtime::LibraryFunctionPtr> library;  // one for each LibraryCall, in order
-  std::vector<ForeignFunction> foreign;              // one for each ForeignCall, in order
-  std::vector<std::shared_ptr<runtime::LoadedCode>> code;
+  std::vector<ForeignFunction> foreign;                    // one for each ForeignCall, in order
+  std::vector<std::shared_ptr<runtime::LoadedCode>> code;  // holds the functions
+};
+
+// Shared by the instances.
+struct BuiltProgram {
+  PlannedProgram planned;
+  LibraryFunctions library;
+  BuiltCode code;
+  const LoweredProgram& lowered() const { return planned.lowered; }
 };
 
 constexpr int64_t max_pieces = 64;

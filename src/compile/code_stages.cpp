@@ -11,74 +11,40 @@
 namespace cleave {
 namespace {
 
-Status run_lower(CodeWork& w) {
-  CLEAVE_TRY(w.program.lowered, lower_graph(w.graph));
-  for (const loop::Kernel& k : w.program.lowered.kernels) CLEAVE_CHECK(loop::verify(k));
-  return {};
-}
-
-Status run_in_place(CodeWork& w) {
-  drop_redundant_checks(w.program.lowered);
-  update_in_place(w.program.lowered);
-  save_memory(w.program.lowered);
-  return {};
-}
-
 // Whether kernels run as bytecode. C text of the host program is compiled nevertheless.
-bool interprets(const CodeWork& w) { return w.options.compiler == CompilerChoice::none; }
+bool interprets(const CompileOptions& options) { return options.compiler == CompilerChoice::none; }
 
 // Kernels are spread over units so that the units can be compiled side by side: an even number of
 // them, alike in length, about this many bytes of text each. Each unit costs a prelude.
 constexpr size_t unit_bytes = 20 << 10, min_bytes = 4 << 10;
 
-void make_units(CodeWork& w) {
+EmittedCode make_units(std::vector<emit::CKernel> kernels) {
+  EmittedCode out;
   size_t bytes = 0;
-  for (const emit::CKernel& kernel : w.texts) bytes += kernel.text.size();
+  for (const emit::CKernel& kernel : kernels) bytes += kernel.text.size();
   const size_t pairs = (bytes + 2 * unit_bytes - 1) / (2 * unit_bytes);
-  if (bytes > 0) w.units.resize(bytes < min_bytes ? 1 : 2 * pairs);
-  std::vector<size_t> order(w.texts.size());
+  if (bytes > 0) out.units.resize(bytes < min_bytes ? 1 : 2 * pairs);
+  std::vector<size_t> order(kernels.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::stable_sort(order, std::greater(), [&](size_t k) { return w.texts[k].text.size(); });
+  std::ranges::stable_sort(order, std::greater(), [&](size_t k) { return kernels[k].text.size(); });
   std::unordered_map<std::string, size_t> unit_with;
   for (const size_t k : order) {  // the longest first, each to the shortest unit
-    const emit::CKernel& kernel = w.texts[k];
+    const emit::CKernel& kernel = kernels[k];
     if (kernel.text.empty()) continue;
-    const auto unit = std::ranges::min_element(w.units, {}, &std::string::size);
+    const auto unit = std::ranges::min_element(out.units, {}, &std::string::size);
     *unit += kernel.text;
-    unit_with[kernel.phases[0].symbol] = static_cast<size_t>(unit - w.units.begin());
+    unit_with[kernel.phases[0].symbol] = static_cast<size_t>(unit - out.units.begin());
   }
-  for (const emit::CKernel& kernel : w.texts)
-    w.unit_of.push_back(kernel.phases.empty() ? 0 : unit_with.at(kernel.phases[0].symbol));
-  while (!w.units.empty() && w.units.back().empty()) w.units.pop_back();
-  w.kernel_units = w.units.size();
-  for (std::string& unit : w.units) unit.insert(0, emit::c_prelude_for(unit));
+  for (emit::CKernel& kernel : kernels) {
+    out.unit_of.push_back(kernel.phases.empty() ? 0 : unit_with.at(kernel.phases[0].symbol));
+    kernel.text.clear();
+  }
+  while (!out.units.empty() && out.units.back().empty()) out.units.pop_back();
+  out.kernel_units = out.units.size();
+  for (std::string& unit : out.units) unit.insert(0, emit::c_prelude_for(unit));
+  out.kernels = std::move(kernels);
+  return out;
 }
-
-Status run_emit(CodeWork& w) {
-  const auto& kernels = w.program.lowered.kernels;
-  for (size_t i = 0; i < kernels.size() && !interprets(w); ++i)
-    w.texts.push_back(
-        emit::emit_c(kernels[i], fmt::format("k{}_{}", i, emit::c_identifier(kernels[i].name))));
-  const std::vector<std::vector<int64_t>> arguments = emit::share_functions(w.texts);
-  for (Step& s : w.program.lowered.steps)
-    if (auto* call = std::get_if<KernelCall>(&s.work); call && !interprets(w))
-      call->scalars.insert(call->scalars.end(), arguments[call->kernel].begin(),
-                           arguments[call->kernel].end());
-  make_units(w);
-  for (const Step& s : w.program.lowered.steps)
-    if (auto* f = std::get_if<ForeignCall>(&s.work); f && !f->code.c_text.empty()) {
-      w.units.push_back(f->code.c_text);  // alone: its names are the host program's
-    }
-  return {};
-}
-
-Status run_products(CodeWork& w) {
-  runtime::LibraryCache cache(w.options.target);
-  CLEAVE_TRY(w.program.library, add_library(w.program.lowered, cache));
-  return {};
-}
-
-Status run_plan(CodeWork& w) { return plan_memory(w.program.lowered); }
 
 // Pieces of about this many elements: enough to pay for handing one to another thread.
 constexpr int64_t piece_elements = 1 << 15;
@@ -88,91 +54,131 @@ void cut_into_pieces(BuiltPhase& p, int64_t work) {
   p.pieces = std::max<int64_t>(1, std::min(p.pieces, p.extent));
 }
 
-void write_bytecode(CodeWork& w) {
-  for (const loop::Kernel& kernel : w.program.lowered.kernels) {
+void write_bytecode(const LoweredProgram& program, BuiltCode& out) {
+  for (const loop::Kernel& kernel : program.kernels) {
     emit::BytecodeKernel code = emit::emit_bytecode(kernel);
     BuiltKernel built{{}, std::move(code.checks)};
     for (emit::BytecodePhase& phase : code.phases) {
       built.phases.push_back({nullptr, std::move(phase.code), phase.extent});
       cut_into_pieces(built.phases.back(), kernel.work);
     }
-    w.program.kernels.push_back(std::move(built));
+    out.kernels.push_back(std::move(built));
   }
 }
 
-Status load_kernels(CodeWork& w) {
-  for (size_t i = 0; i < w.texts.size(); ++i) {
-    BuiltKernel built{{}, w.texts[i].checks};
-    for (const emit::Phase& phase : w.texts[i].phases) {
+Status load_kernels(const LoweredProgram& program, const EmittedCode& emitted, BuiltCode& out) {
+  for (size_t i = 0; i < emitted.kernels.size(); ++i) {
+    BuiltKernel built{{}, emitted.kernels[i].checks};
+    for (const emit::Phase& phase : emitted.kernels[i].phases) {
       auto* function = reinterpret_cast<BuiltPhase::Function>(
-          w.program.code[w.unit_of[i]]->symbol(phase.symbol));
+          out.code[emitted.unit_of[i]]->symbol(phase.symbol));
       if (!function) return bug("build: the compiled unit has no {}", phase.symbol);
       built.phases.push_back({function, nullptr, phase.extent});
-      cut_into_pieces(built.phases.back(), w.program.lowered.kernels[i].work);
+      cut_into_pieces(built.phases.back(), program.kernels[i].work);
     }
-    w.program.kernels.push_back(std::move(built));
+    out.kernels.push_back(std::move(built));
   }
   return {};
 }
 
-Status load_foreign(CodeWork& w) {
-  size_t unit = w.kernel_units;
-  for (const Step& s : w.program.lowered.steps) {
+Status load_foreign(const LoweredProgram& program, const EmittedCode& emitted, BuiltCode& out) {
+  size_t unit = emitted.kernel_units;
+  for (const Step& s : program.steps) {
     auto* f = std::get_if<ForeignCall>(&s.work);
     if (!f) continue;
     if (f->code.c_text.empty()) {
-      w.program.foreign.push_back(f->code.call);
+      out.foreign.push_back(f->code.call);
       continue;
     }
     auto* function = reinterpret_cast<void (*)(void* const*, void* const*)>(
-        w.program.code[unit++]->symbol(f->code.symbol));
+        out.code[unit++]->symbol(f->code.symbol));
     if (!function) return user_error("{}: its C text does not define '{}'", s.name, f->code.symbol);
-    w.program.foreign.push_back(function);
+    out.foreign.push_back(function);
   }
   return {};
 }
 
-Status compile_units(CodeWork& w) {
-  if (w.units.empty()) return {};
-  CLEAVE_TRY(w.compiler,
-             runtime::make_compiler(interprets(w) ? CompilerChoice::automatic : w.options.compiler,
-                                    w.options.target));
+Status compile_units(const EmittedCode& emitted, const CompileOptions& options, BuiltCode& out) {
+  if (emitted.units.empty()) return {};
+  CLEAVE_TRY(
+      const std::shared_ptr<runtime::Compiler> compiler,
+      runtime::make_compiler(interprets(options) ? CompilerChoice::automatic : options.compiler,
+                             options.target));
   std::vector<Result<std::shared_ptr<runtime::LoadedCode>>> loaded(
-      w.units.size(), std::shared_ptr<runtime::LoadedCode>());
+      emitted.units.size(), std::shared_ptr<runtime::LoadedCode>());
   struct Context {
-    CodeWork& work;
+    const EmittedCode& emitted;
+    runtime::Compiler& compiler;
     decltype(loaded)& out;
-  } context{w, loaded};
+  } context{emitted, *compiler, loaded};
   auto compile_one = [](void* c, long i) {
-    auto& [work, out] = *static_cast<Context*>(c);
+    auto& [emitted, compiler, out] = *static_cast<Context*>(c);
     const auto unit = static_cast<size_t>(i);
-    out[unit] = work.compiler->compile(
-        work.units[unit], fmt::format("unit{}", i),
-        unit < work.kernel_units ? runtime::TextKind::kernels : runtime::TextKind::any);
+    out[unit] = compiler.compile(
+        emitted.units[unit], fmt::format("unit{}", i),
+        unit < emitted.kernel_units ? runtime::TextKind::kernels : runtime::TextKind::any);
   };
-  w.options.executor->parallel_for(static_cast<long>(w.units.size()), compile_one, &context);
+  options.executor->parallel_for(static_cast<long>(emitted.units.size()), compile_one, &context);
   for (auto& l : loaded) {
     if (!l.ok()) return std::move(l).failure();
-    w.program.code.push_back(*std::move(l));
+    out.code.push_back(*std::move(l));
   }
   return {};
-}
-
-Status run_build(CodeWork& w) {
-  if (interprets(w)) write_bytecode(w);
-  CLEAVE_CHECK(compile_units(w));
-  CLEAVE_CHECK(load_kernels(w));
-  return load_foreign(w);
 }
 
 }  // namespace
 
-const std::vector<CodeStage>& code_stages() {
-  static const std::vector<CodeStage> all = {
-      {Stage::lower, run_lower},       {Stage::in_place, run_in_place}, {Stage::emit, run_emit},
-      {Stage::products, run_products}, {Stage::plan_memory, run_plan},  {Stage::build, run_build},
-  };
-  return all;
+Result<LoweredProgram> lower(const Graph& graph) {
+  CLEAVE_TRY(LoweredProgram out, lower_graph(graph));
+  for (const loop::Kernel& k : out.kernels) CLEAVE_CHECK(loop::verify(k));
+  return out;
+}
+
+Result<LoweredProgram> lay_in_place(LoweredProgram program) {
+  drop_redundant_checks(program);
+  update_in_place(program);
+  save_memory(program);
+  return program;
+}
+
+Result<EmittedProgram> emit_kernels(LoweredProgram program, const CompileOptions& options) {
+  std::vector<emit::CKernel> texts;
+  for (size_t i = 0; i < program.kernels.size() && !interprets(options); ++i) {
+    const loop::Kernel& kernel = program.kernels[i];
+    texts.push_back(
+        emit::emit_c(kernel, fmt::format("k{}_{}", i, emit::c_identifier(kernel.name))));
+  }
+  const std::vector<std::vector<int64_t>> arguments = emit::share_functions(texts);
+  for (Step& s : program.steps)
+    if (auto* call = std::get_if<KernelCall>(&s.work); call && !interprets(options))
+      call->scalars.insert(call->scalars.end(), arguments[call->kernel].begin(),
+                           arguments[call->kernel].end());
+  EmittedCode code = make_units(std::move(texts));
+  for (const Step& s : program.steps)
+    if (auto* f = std::get_if<ForeignCall>(&s.work); f && !f->code.c_text.empty())
+      code.units.push_back(f->code.c_text);  // alone: its names are the host program's
+  return EmittedProgram{std::move(program), std::move(code)};
+}
+
+Result<LinkedProgram> link_library(EmittedProgram program, const Target& target) {
+  runtime::LibraryCache cache(target);
+  CLEAVE_TRY(LibraryFunctions library, add_library(program.lowered, cache));
+  return LinkedProgram{std::move(program.lowered), std::move(program.code), std::move(library)};
+}
+
+Result<PlacedProgram> place_storages(LinkedProgram program) {
+  CLEAVE_TRY(PlannedProgram planned, plan_memory(std::move(program.lowered)));
+  return PlacedProgram{std::move(planned), std::move(program.code), std::move(program.library)};
+}
+
+Result<BuiltProgram> build_code(PlacedProgram program, const CompileOptions& options) {
+  const LoweredProgram& lowered = program.planned.lowered;
+  BuiltCode code;
+  if (interprets(options)) write_bytecode(lowered, code);
+  CLEAVE_CHECK(compile_units(program.code, options, code));
+  CLEAVE_CHECK(load_kernels(lowered, program.code, code));
+  CLEAVE_CHECK(load_foreign(lowered, program.code, code));
+  return BuiltProgram{std::move(program.planned), std::move(program.library), std::move(code)};
 }
 
 }  // namespace cleave

@@ -47,7 +47,7 @@ class RunningInstance final : public Instance {
  public:
   static Result<std::unique_ptr<Instance>> make(std::shared_ptr<const Compiled> program,
                                                 std::shared_ptr<Executor> executor) {
-    CLEAVE_TRY(runtime::Arena arena, runtime::Arena::make(program->built().lowered.arena_bytes));
+    CLEAVE_TRY(runtime::Arena arena, runtime::Arena::make(program->built().planned.arena_bytes));
     return std::unique_ptr<Instance>(
         new RunningInstance(std::move(program), std::move(executor), std::move(arena)));
   }
@@ -89,13 +89,14 @@ class RunningInstance final : public Instance {
                   runtime::Arena arena)
       : program_(std::move(program)), executor_(std::move(executor)), arena_(std::move(arena)) {
     const auto& storages = lowered().storages;
+    const std::vector<int64_t>& offsets = program_->built().planned.offsets;
     base_.resize(storages.size());
     placeholder_storage_.resize(program_->graph().placeholders().size());
     for (size_t s = 0; s < storages.size(); ++s) {
       if (storages[s].placeholder >= 0)
         placeholder_storage_[static_cast<size_t>(storages[s].placeholder)] = s;
       else
-        base_[s] = storages[s].bytes > 0 ? arena_.data() + storages[s].offset : nothing_;
+        base_[s] = storages[s].bytes > 0 ? arena_.data() + offsets[s] : nothing_;
     }
     size_t library = 0, foreign = 0;
     for (const Step& step : lowered().steps) {
@@ -113,7 +114,7 @@ class RunningInstance final : public Instance {
     }
   }
 
-  const LoweredProgram& lowered() const { return program_->built().lowered; }
+  const LoweredProgram& lowered() const { return program_->built().lowered(); }
 
   void add_pointer(size_t storage) {
     pointers_.push_back(nullptr);
@@ -170,7 +171,7 @@ class RunningInstance final : public Instance {
                                                          *executor_);
       } else if (auto* f = std::get_if<ForeignCall>(&steps[i].work)) {
         void** at = pointers_.data() + first_pointer_[i];
-        program_->built().foreign[call_number_[i]](at, at + f->operands.size());
+        program_->built().code.foreign[call_number_[i]](at, at + f->operands.size());
       } else if (const auto& jump = std::get<JumpCall>(steps[i].work); is_taken(jump)) {
         i = jump.target - 1;  // of which the loop makes the target; 0 - 1 + 1 is 0
       }
@@ -250,7 +251,7 @@ class RunningInstance final : public Instance {
   }
 
   Status run_kernel(const KernelCall& call, const Step& step, void* const* buffers) {
-    const BuiltKernel& kernel = program_->built().kernels[call.kernel];
+    const BuiltKernel& kernel = program_->built().code.kernels[call.kernel];
     for (const BuiltPhase& phase : kernel.phases) {
       if (phase.extent == 0) continue;
       PhaseRun run{phase, buffers, call.scalars.data(), faults_};

@@ -15,22 +15,20 @@ Result<std::vector<runtime::LibraryFunctionPtr>> add_library(LoweredProgram& pro
   return functions;
 }
 
-Result<PlannedProgram> measure_program(const Graph& graph, runtime::LibraryCache& cache,
-                                       Save save) {
-  PlannedProgram out;
-  CLEAVE_TRY(out.lowered, lower_graph(graph));
-  drop_redundant_checks(out.lowered);
-  update_in_place(out.lowered);
-  if (save == Save::memory) save_memory(out.lowered);
-  CLEAVE_CHECK(add_library(out.lowered, cache));
-  measure_memory(out.lowered);
-  return out;
+Result<MeasuredProgram> measure_program(const Graph& graph, runtime::LibraryCache& cache,
+                                        Save save) {
+  CLEAVE_TRY(LoweredProgram lowered, lower_graph(graph));
+  drop_redundant_checks(lowered);
+  update_in_place(lowered);
+  if (save == Save::memory) save_memory(lowered);
+  CLEAVE_CHECK(add_library(lowered, cache));
+  const MemoryBound bound = measure_memory(lowered);
+  return MeasuredProgram{std::move(lowered), bound};
 }
 
 Result<PlannedProgram> plan_program(const Graph& graph, runtime::LibraryCache& cache) {
-  CLEAVE_TRY(PlannedProgram out, measure_program(graph, cache));
-  CLEAVE_CHECK(plan_memory(out.lowered));
-  return out;
+  CLEAVE_TRY(MeasuredProgram measured, measure_program(graph, cache));
+  return plan_memory(std::move(measured.lowered));
 }
 
 }  // namespace cleave

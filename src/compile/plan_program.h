@@ -5,10 +5,10 @@
 
 namespace cleave {
 
-struct PlannedProgram {
+// A lowered program with its workspaces and lifetimes, whose storages have no places yet.
+struct MeasuredProgram {
   LoweredProgram lowered;
-  int64_t peak_bytes() const { return lowered.arena_bytes + lowered.placeholder_bytes; }
-  int64_t min_bytes() const { return lowered.arena_lower_bound + lowered.placeholder_bytes; }
+  MemoryBound bound;
 };
 
 // The functions of a lowered program's library calls, one for each, in order; adds the workspaces
@@ -19,11 +19,10 @@ Result<std::vector<runtime::LibraryFunctionPtr>> add_library(LoweredProgram& pro
 // Whether save_memory is done. A bound on all programs must not depend on what one of them saves.
 enum class Save { nothing, memory };
 
-// A static, prepared graph for the target of `cache`, without offsets but with what they can't be
-// below. Errors: those of lowering.
-Result<PlannedProgram> measure_program(const Graph& graph, runtime::LibraryCache& cache,
-                                       Save save = Save::memory);
-// The same with offsets.
+// A static, prepared graph for the target of `cache`. Errors: those of lowering.
+Result<MeasuredProgram> measure_program(const Graph& graph, runtime::LibraryCache& cache,
+                                        Save save = Save::memory);
+// The same with places.
 Result<PlannedProgram> plan_program(const Graph& graph, runtime::LibraryCache& cache);
 
 }  // namespace cleave

@@ -25,16 +25,16 @@ Status StagePlanner::prepare_cut(Graph& graph) {
 }
 
 Result<StepProgram> StagePlanner::steps(const Graph& graph) {
-  CLEAVE_TRY(const PlannedProgram plain, measure_program(graph, library_, Save::nothing));
+  CLEAVE_TRY(const MeasuredProgram plain, measure_program(graph, library_, Save::nothing));
   return step_program(graph, plain.lowered);
 }
 
 Result<ProgramBytes> StagePlanner::bytes(const Graph& graph, const Wanted& wanted) {
-  CLEAVE_TRY(PlannedProgram plan, measure_program(graph, library_));
-  ProgramBytes out{plan.lowered.placeholder_bytes, plan.lowered.arena_lower_bound};
+  CLEAVE_TRY(MeasuredProgram measured, measure_program(graph, library_));
+  ProgramBytes out{measured.bound.placeholders, measured.bound.arena};
   if (!wanted(out)) return out;
-  CLEAVE_CHECK(plan_memory(plan.lowered));
-  out.arena = plan.lowered.arena_bytes;
+  CLEAVE_TRY(const PlannedProgram plan, plan_memory(std::move(measured.lowered)));
+  out.arena = plan.arena_bytes;
   out.is_exact = true;
   return out;
 }

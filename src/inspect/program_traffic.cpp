@@ -41,7 +41,7 @@ Result<ProgramTraffic> program_traffic(const Graph& g, const OpRegistry& ops,
   CLEAVE_CHECK(run_stages(Stage::verify, Stage::fuse, graph, ops, options));
   // What kernels move hangs on no target, only their workspaces do.
   runtime::LibraryCache products(Target{});
-  CLEAVE_TRY(const PlannedProgram program, measure_program(graph, products));
+  CLEAVE_TRY(const MeasuredProgram program, measure_program(graph, products));
   return ProgramTraffic{traffic_of(program.lowered), saved_in(graph)};
 }
 

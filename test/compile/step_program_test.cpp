@@ -42,7 +42,7 @@ Steps steps_of(const std::string& text) {
   Steps out{test::parsed(text), {}};
   value_or_throw(test::prepare(out.graph, false, {.none = true}));
   runtime::LibraryCache cache(Target::here());
-  const PlannedProgram plan = value_or_throw(measure_program(out.graph, cache, Save::nothing));
+  const MeasuredProgram plan = value_or_throw(measure_program(out.graph, cache, Save::nothing));
   out.program = step_program(out.graph, plan.lowered);
   return out;
 }

@@ -149,7 +149,7 @@ Outcome outcome_of(Graph g, const std::map<uint32_t, int>& numbers, Structures& 
   value_or_throw(test::prepare(g));
   runtime::LibraryCache cache(Target::here());
   const PlannedProgram plan = value_or_throw(plan_program(g, cache));
-  out.arena_bytes = plan.lowered.arena_bytes;
+  out.arena_bytes = plan.arena_bytes;
   out.kernels = plan.lowered.steps.size();
   return out;
 }
