@@ -2,7 +2,6 @@
 // made (build.h). build_program of stages.h calls them, in this order, and nothing else does.
 #pragma once
 #include "compile/build.h"
-#include "compile/executable.h"
 
 namespace cleave {
 
@@ -11,10 +10,11 @@ Result<LoweredProgram> lower(const Graph& graph);
 // Results over operands, updates in place, steps in the order that takes the least memory.
 Result<LoweredProgram> lay_in_place(LoweredProgram program);
 // Calls pass the numbers that shared kernels take.
-Result<EmittedProgram> emit_kernels(LoweredProgram program, const CompileOptions& options);
-Result<LinkedProgram> link_library(EmittedProgram program, const Target& target);
+Result<EmittedProgram> emit_kernels(LoweredProgram program, const Backend& backend);
+Result<LinkedProgram> link_library(EmittedProgram program, Backend& backend);
 Result<PlacedProgram> place_storages(LinkedProgram program);
 // Units are compiled side by side on the executor.
-Result<BuiltProgram> build_code(PlacedProgram program, const CompileOptions& options);
+Result<BuiltProgram> build_code(PlacedProgram program,
+                                const std::shared_ptr<const Backend>& backend, Executor& executor);
 
 }  // namespace cleave

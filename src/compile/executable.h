@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cleave/compiler_choice.h"
 #include "cleave/executor.h"
 #include "cleave/host_tensor.h"
 #include "cleave/memory_budget.h"
@@ -27,7 +28,6 @@
 #include "cut/call_cost.h"
 #include "ir/graph.h"
 #include "pass/pass.h"
-#include "runtime/compiler.h"
 
 namespace cleave {
 

@@ -83,8 +83,8 @@ Staged remat_stage(Graph graph, const std::shared_ptr<ProgramPlanner>& planner,
       .graph = std::move(graph), .is_another = request.budget.given(), .recompute_ns = ns};
 }
 
-Staged fuse_stage(Graph graph, const OpRegistry& ops, const MachineRates& rates) {
-  CLEAVE_CHECK(fuse_calls(graph, ops, rates));
+Staged fuse_stage(Graph graph, const OpRegistry& ops, const FuseCosts& costs) {
+  CLEAVE_CHECK(fuse_calls(graph, ops, costs));
   return unchanged(std::move(graph));
 }
 
@@ -122,15 +122,15 @@ const std::vector<GraphStage>& graph_stages() {
       {Stage::remat,
        [](Graph g, In in) {
          const CompileOptions& o = in.options;
-         return o.is_cut ? unchanged(std::move(g))
-                         : remat_stage(std::move(g), std::make_shared<StagePlanner>(in.ops, o),
-                                       {o.memory_budget, o.forward_results, o.family});
+         if (o.is_cut) return unchanged(std::move(g));
+         const auto planner = std::make_shared<StagePlanner>(in.ops, in.backend, o.fuse);
+         return remat_stage(std::move(g), planner, {o.memory_budget, o.forward_results, o.family});
        }},
       {Stage::fuse,
        [](Graph g, In in) {
          const CompileOptions& o = in.options;
          return o.fuse && !o.memory_budget.given()
-                    ? fuse_stage(std::move(g), in.ops, o.target.rates)
+                    ? fuse_stage(std::move(g), in.ops, in.backend->fuse_costs())
                     : unchanged(std::move(g));
        }},
   };

@@ -3,6 +3,7 @@
 #pragma once
 #include <vector>
 
+#include "backend/backend.h"
 #include "compile/stages.h"
 
 namespace cleave {
@@ -18,6 +19,7 @@ struct StagedGraph {
 struct StageInputs {
   const OpRegistry& ops;
   const CompileOptions& options;
+  std::shared_ptr<Backend> backend;
 };
 
 struct GraphStage {

@@ -10,6 +10,7 @@
 #include "base/write_file.h"
 #include "compile/code_stages.h"
 #include "compile/graph_stages.h"
+#include "compile/make_backend.h"
 #include "ir/result_strides.h"
 #include "ir/text.h"
 
@@ -51,7 +52,8 @@ class Dump {
   Status units(const EmittedCode& code) const {
     if (folder_.empty()) return {};
     for (size_t i = 0; i < code.units.size(); ++i)
-      CLEAVE_CHECK(write(Stage::emit, fmt::format("unit_{}.c", i), code.units[i]));
+      CLEAVE_CHECK(write(Stage::emit, fmt::format("unit_{}.{}", i, code.units[i].language),
+                         code.units[i].text));
     return {};
   }
 
@@ -117,21 +119,24 @@ Status run_part(Stage first, Stage last, Graph& graph, const StageInputs& in, Re
 }
 
 // From the graph as it is to run.
-Result<BuiltProgram> make_code(const Graph& graph, const CompileOptions& options, Report& report,
-                               const Dump& dump) {
-  const auto timed = [&](Stage stage, auto run, auto&&... in) {
+Result<BuiltProgram> make_code(const Graph& graph, const std::shared_ptr<Backend>& backend,
+                               Executor& executor, Report& report, const Dump& dump) {
+  const auto timed = [&](Stage stage, auto run) {
     const Timed clock(stage, graph, report);
-    return run(std::forward<decltype(in)>(in)...);
+    return run();
   };
-  CLEAVE_TRY(LoweredProgram lowered, timed(Stage::lower, lower, graph));
+  CLEAVE_TRY(LoweredProgram lowered, timed(Stage::lower, [&] { return lower(graph); }));
   CLEAVE_CHECK(dump.loops(lowered));
-  CLEAVE_TRY(LoweredProgram laid, timed(Stage::in_place, lay_in_place, std::move(lowered)));
-  CLEAVE_TRY(EmittedProgram emitted, timed(Stage::emit, emit_kernels, std::move(laid), options));
+  CLEAVE_TRY(LoweredProgram laid,
+             timed(Stage::in_place, [&] { return lay_in_place(std::move(lowered)); }));
+  CLEAVE_TRY(EmittedProgram emitted,
+             timed(Stage::emit, [&] { return emit_kernels(std::move(laid), *backend); }));
   CLEAVE_CHECK(dump.units(emitted.code));
   CLEAVE_TRY(LinkedProgram linked,
-             timed(Stage::products, link_library, std::move(emitted), options.target));
-  CLEAVE_TRY(PlacedProgram placed, timed(Stage::plan_memory, place_storages, std::move(linked)));
-  return timed(Stage::build, build_code, std::move(placed), options);
+             timed(Stage::products, [&] { return link_library(std::move(emitted), *backend); }));
+  CLEAVE_TRY(PlacedProgram placed,
+             timed(Stage::plan_memory, [&] { return place_storages(std::move(linked)); }));
+  return timed(Stage::build, [&] { return build_code(std::move(placed), backend, executor); });
 }
 
 }  // namespace
@@ -143,15 +148,17 @@ Status run_stages(Stage first, Stage last, Graph& graph, const OpRegistry& ops,
   if (last > Stage::fuse) return bug("stages: {} is no stage of the graph", name_of(last));
   Report unread;
   Dump none{std::string()};
-  return run_part(first, last, graph, {ops, options}, report == nullptr ? unread : *report, none);
+  const StageInputs in{ops, options, make_backend(options.target, options.compiler)};
+  return run_part(first, last, graph, in, report == nullptr ? unread : *report, none);
 }
 
 Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops,
                                    const CompileOptions& options, Report& report) {
   Dump dump(options.dump_dir);
   CLEAVE_CHECK(dump.begin());
-  CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, graph, {ops, options}, report, dump));
-  CLEAVE_TRY(BuiltProgram built, make_code(graph, options, report, dump));
+  const StageInputs in{ops, options, make_backend(options.target, options.compiler)};
+  CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, graph, in, report, dump));
+  CLEAVE_TRY(BuiltProgram built, make_code(graph, in.backend, *options.executor, report, dump));
   const LoweredProgram& lowered = built.lowered();
   report.kernels = std::ranges::count_if(
       lowered.steps, [](const Step& s) { return !std::holds_alternative<JumpCall>(s.work); });

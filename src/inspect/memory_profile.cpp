@@ -9,10 +9,9 @@
 namespace cleave {
 namespace {
 
-Result<PlannedProgram> planned(const Graph& half, ProgramPlanner& planner,
-                               runtime::LibraryCache& cache) {
+Result<PlannedProgram> planned(const Graph& half, ProgramPlanner& planner, Backend& backend) {
   CLEAVE_TRY(const Graph g, prepared_half(half, planner));
-  return plan_program(g, cache);
+  return plan_program(g, backend);
 }
 
 size_t index(Kept k) { return static_cast<size_t>(k); }
@@ -43,7 +42,8 @@ std::vector<Kept> kinds(const LoweredProgram& p, const std::vector<Kept>& of_ret
 
 Result<MemoryProfile> memory_profile(const Graph& joint, const Partition& cut,
                                      const OpRegistry& ops, const CompileOptions& options) {
-  StagePlanner planner(ops, options);
+  const std::shared_ptr<Backend> backend = make_backend(options.target);
+  StagePlanner planner(ops, backend, options.fuse);
   MemoryProfile out;
   CLEAVE_TRY(const ForwardBackwardPeak peak, forward_backward_peak(joint, cut, planner));
   out.planned_peak = peak.peak();
@@ -59,9 +59,8 @@ Result<MemoryProfile> memory_profile(const Graph& joint, const Partition& cut,
     of_returns.push_back(k < results ? Kept::results : Kept::saved);
   }
   forward.set_returns(std::move(returns));
-  runtime::LibraryCache cache(options.target);
-  CLEAVE_TRY(const PlannedProgram first, planned(forward, planner, cache));
-  CLEAVE_TRY(const PlannedProgram second, planned(cut.backward, planner, cache));
+  CLEAVE_TRY(const PlannedProgram first, planned(forward, planner, *backend));
+  CLEAVE_TRY(const PlannedProgram second, planned(cut.backward, planner, *backend));
   const LoweredProgram &f = first.lowered, &b = second.lowered;
 
   MemoryStep held{};

@@ -15,8 +15,8 @@
 //
 // Errors: Unsupported for what is not f32, bf16 or f16; Bug for sizes that no operator gives.
 #pragma once
+#include "library/library_function.h"
 #include "runtime/attention_block.h"
-#include "runtime/library_function.h"
 
 namespace cleave::runtime {
 

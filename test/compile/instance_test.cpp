@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "compile/executable.h"
+#include "runtime/compiler.h"
 #include "test/random_inputs.h"
 #include "test/targets.h"
 
