@@ -1,6 +1,6 @@
 // Programs as the stages make them, for the choices of remat/.
 #pragma once
-#include "compile/executable.h"
+#include "compile/compile_options.h"
 #include "compile/make_backend.h"
 #include "ir/op_def.h"
 #include "remat/program_planner.h"

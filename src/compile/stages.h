@@ -17,7 +17,7 @@
 // (NN_unit_K.c).
 #pragma once
 #include "compile/build.h"
-#include "compile/executable.h"
+#include "compile/compile_options.h"
 
 namespace cleave {
 

@@ -1,7 +1,7 @@
 // What the program moves that a graph becomes: its kernels, and what the backward reads of the
 // forward.
 #pragma once
-#include "compile/executable.h"
+#include "compile/compile_options.h"
 #include "ir/op_def.h"
 #include "lower/traffic.h"
 
