@@ -1,7 +1,7 @@
 // Programs as the stages make them, for the choices of remat/.
 #pragma once
+#include "backend/make_backend.h"
 #include "compile/compile_options.h"
-#include "compile/make_backend.h"
 #include "ir/op_def.h"
 #include "remat/program_planner.h"
 

@@ -7,10 +7,10 @@
 #include <iterator>
 #include <utility>
 
+#include "backend/make_backend.h"
 #include "base/write_file.h"
 #include "compile/code_stages.h"
 #include "compile/graph_stages.h"
-#include "compile/make_backend.h"
 #include "ir/result_strides.h"
 #include "ir/text.h"
 

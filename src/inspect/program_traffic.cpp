@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compile/make_backend.h"
+#include "backend/make_backend.h"
 #include "compile/plan_program.h"
 #include "compile/stages.h"
 #include "ir/specialize.h"

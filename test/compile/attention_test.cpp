@@ -1,7 +1,7 @@
 // Attention in a training graph: one forward and one backward call, views on both sides.
 #include <gtest/gtest.h>
 
-#include "compile/make_backend.h"
+#include "backend/make_backend.h"
 #include "compile/plan_program.h"
 #include "grad/grad.h"
 #include "interp/interpret.h"

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "backend/make_backend.h"
 #include "base/alignment.h"
-#include "compile/make_backend.h"
 #include "compile/plan_program.h"
 #include "test/prepared.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-#include "compile/make_backend.h"
+#include "backend/make_backend.h"
 #include "compile/plan_program.h"
 #include "ir/edit.h"
 #include "test/prepared.h"

@@ -1,4 +1,4 @@
-#include "compile/make_backend.h"
+#include "backend/make_backend.h"
 
 #include "backend/cpu/cpu_backend.h"
 
