@@ -1,6 +1,6 @@
 // cleave compile G.clv --dump DIR: the stages between a graph and code that runs.
-#include "compile/executable.h"
 #include "compile/stages.h"
+#include "exec/executable.h"
 #include "op/registry.h"
 #include "remat/parse_budget.h"
 #include "tool/autocast_option.h"

@@ -1,6 +1,6 @@
 // cleave tune: measures what work costs on this machine, for the choices that hang on it.
 #include "base/target_file.h"
-#include "compile/measure_rates.h"
+#include "exec/measure_rates.h"
 #include "op/registry.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"

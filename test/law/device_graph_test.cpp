@@ -2,9 +2,9 @@
 // run by the oracle, and refused by whatever would run them on the CPU instead.
 #include <gtest/gtest.h>
 
-#include "compile/executable.h"
-#include "compile/measure_call.h"
 #include "cut/default_partition.h"
+#include "exec/executable.h"
+#include "exec/measure_call.h"
 #include "grad/grad.h"
 #include "inspect/program_traffic.h"
 #include "interp/interpret.h"

@@ -1,7 +1,7 @@
 // How a program is compiled and run: what a user can choose, drawn from a seed. Whatever is chosen,
 // the results are the oracle's; what doesn't round has the bits of the plainest run.
 #pragma once
-#include "compile/executable.h"
+#include "exec/executable.h"
 #include "ir/array.h"
 
 namespace cleave::random {

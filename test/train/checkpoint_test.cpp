@@ -1,5 +1,5 @@
 // Checkpoints: a run that goes on bit for bit, weights under PyTorch's names, files that don't fit.
-// tests: compile/checkpoint.cpp
+// tests: checkpoint.cpp
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // One call, measured alone.
-#include "compile/measure_call.h"
+#include "exec/measure_call.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Running a built program: pointers resolved once, then one call a step and nothing allocated.
-#include "compile/executable.h"
+#include "exec/executable.h"
 
 #include <atomic>
 #include <chrono>

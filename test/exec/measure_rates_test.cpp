@@ -1,6 +1,6 @@
 // Rates are measured, not made up: what they are depends on the machine, so only their order of
 // size is known.
-#include "compile/measure_rates.h"
+#include "exec/measure_rates.h"
 
 #include <gtest/gtest.h>
 
