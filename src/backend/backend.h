@@ -1,7 +1,7 @@
 // What the pipeline asks about a machine, and what it gets for it. No other room knows facts of a
 // machine: graphs, loop nests and the plan of memory are the same for all.
 //
-//   auto backend = make_backend(target);                        // compile/make_backend.h
+//   auto backend = make_backend(target);                        // backend/make_backend.h
 //   fuse_calls(graph, ops, backend->fuse_costs());              // what is fused
 //   price(call, backend->rates());                              // what runs again
 //   CLEAVE_TRY(auto function, backend->library(call.spec));     // scratch bytes of library calls
@@ -10,7 +10,7 @@
 //   CLEAVE_TRY(auto arena, backend->make_arena(bytes));         // of each instance
 //
 // A second backend has to provide:
-//   - a Target that names it, and make_backend's row
+//   - a Target that names it, and its line in make_backend
 //   - rates of its own, and what fusion makes of them (FuseCosts), as numbers
 //   - a LibraryFunction for each kind of spec (library/spec.h), or Unsupported by name: products,
 //     attention, convolutions; the workspace that each asks for is planned as any other storage
@@ -34,9 +34,9 @@
 
 #include "cleave/executor.h"
 #include "cleave/target.h"
-#include "emit/phase.h"
 #include "library/library_function.h"
 #include "library/spec.h"
+#include "loop/phase.h"
 #include "lower/fuse_cost.h"
 #include "lower/program.h"
 
@@ -54,8 +54,8 @@ struct SourceUnit {
 // Where a kernel of LoweredProgram is, and what it takes.
 struct EmittedKernel {
   size_t unit = 0;
-  std::vector<emit::Phase> phases;
-  std::vector<emit::CheckText> checks;  // in the order of their numbers
+  std::vector<loop::Phase> phases;
+  std::vector<loop::CheckText> checks;  // in the order of their numbers
   std::vector<int64_t> numbers;         // that each call passes after the kernel's own scalars
 };
 

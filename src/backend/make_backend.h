@@ -1,4 +1,5 @@
-// Which backends there are: the one place that knows.
+// Chooses the backend of a target. Defined where each is known (cpu/make_backend.cpp), so that the
+// rooms that ask a backend see none.
 #pragma once
 #include "backend/backend.h"
 #include "cleave/compiler_choice.h"

@@ -12,10 +12,13 @@
 #include <string>
 #include <vector>
 
-#include "emit/phase.h"
 #include "loop/kernel.h"
+#include "loop/phase.h"
 
 namespace cleave::emit {
+
+using loop::CheckText;
+using loop::Phase;
 
 struct CKernel {
   std::string text;  // the functions, without the prelude

@@ -41,7 +41,7 @@ Result<Kernels> load_kernels(const std::vector<loop::Kernel>& kernels, const Emi
   for (size_t i = 0; i < code.kernels.size(); ++i) {
     const EmittedKernel& kernel = code.kernels[i];
     std::vector<CpuPhase> phases;
-    for (const emit::Phase& phase : kernel.phases) {
+    for (const loop::Phase& phase : kernel.phases) {
       auto* function =
           reinterpret_cast<CpuPhase::Function>(units[kernel.unit]->symbol(phase.symbol));
       if (!function) return bug("build: the compiled unit has no {}", phase.symbol);

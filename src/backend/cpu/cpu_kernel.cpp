@@ -32,7 +32,7 @@ void run_piece(void* context, long piece) {
 
 }  // namespace
 
-CpuKernel::CpuKernel(std::vector<CpuPhase> phases, std::vector<emit::CheckText> checks,
+CpuKernel::CpuKernel(std::vector<CpuPhase> phases, std::vector<loop::CheckText> checks,
                      int64_t work)
     : phases_(std::move(phases)), checks_(std::move(checks)) {
   for (CpuPhase& p : phases_) {
@@ -54,7 +54,7 @@ std::optional<Fault> CpuKernel::call(void* const* buffers, const int64_t* scalar
     if (checks_.empty()) continue;
     for (int64_t p = 0; p < phase.pieces; ++p)
       if (const PieceFault& f = faults[p]; f.check) {
-        const emit::CheckText& check = checks_[static_cast<size_t>(f.check - 1)];
+        const loop::CheckText& check = checks_[static_cast<size_t>(f.check - 1)];
         return Fault{check.message, check.from_zero, f.values[0], f.values[1]};
       }
   }

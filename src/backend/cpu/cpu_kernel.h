@@ -26,13 +26,13 @@ struct CpuPhase {
 class CpuKernel final : public KernelFunction {
  public:
   // `work`: elements that the kernel writes and folds (loop::Kernel::work).
-  CpuKernel(std::vector<CpuPhase> phases, std::vector<emit::CheckText> checks, int64_t work);
+  CpuKernel(std::vector<CpuPhase> phases, std::vector<loop::CheckText> checks, int64_t work);
   std::optional<Fault> call(void* const* buffers, const int64_t* scalars,
                             Executor& executor) const override;
 
  private:
   std::vector<CpuPhase> phases_;
-  const std::vector<emit::CheckText> checks_;
+  const std::vector<loop::CheckText> checks_;
 };
 
 }  // namespace cleave::cpu

@@ -1,10 +1,10 @@
-// What is known of an emitted kernel beside its text: its phases (c_source.h says what one is), and
-// what its failed checks say.
+// What every emitter says of a kernel beside its text: its phases, and what failed checks say. A
+// phase is a parallel loop, or a run of other statements, at the top of the body.
 #pragma once
 #include <cstdint>
 #include <string>
 
-namespace cleave::emit {
+namespace cleave::loop {
 
 struct Phase {
   std::string symbol;
@@ -17,4 +17,4 @@ struct CheckText {
   bool from_zero = false;  // the range is [0, bound), else [-bound, bound)
 };
 
-}  // namespace cleave::emit
+}  // namespace cleave::loop
