@@ -19,7 +19,7 @@
 
 #include "base/result.h"
 #include "cleave/executor.h"
-#include "compile/executable.h"
+#include "exec/executable.h"
 #include "grad/grad.h"
 #include "ir/text.h"
 #include "op/registry.h"

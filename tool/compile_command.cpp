@@ -1,6 +1,6 @@
 // cleave compile G.clv --dump DIR: compiles a graph, and writes each stage to a file.
-#include "compile/executable.h"
 #include "compile/stages.h"
+#include "exec/executable.h"
 #include "op/registry.h"
 #include "remat/parse_budget.h"
 #include "tool/autocast_option.h"

@@ -1,6 +1,6 @@
 // --plot DIR: the pictures of a cut as files.
 #pragma once
-#include "compile/executable.h"
+#include "compile/compile_options.h"
 #include "cut/pytorch_partition.h"
 
 namespace cleave::tool {

@@ -1,6 +1,6 @@
 #include "tool/kernel_times.h"
 
-#include "compile/executable.h"
+#include "exec/executable.h"
 #include "interp/array_memory.h"
 #include "ir/strides.h"
 #include "runtime/ceilings.h"

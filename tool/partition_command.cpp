@@ -2,10 +2,10 @@
 #include <chrono>
 
 #include "base/byte_size.h"
-#include "compile/measure_call.h"
 #include "compile/stage_planner.h"
 #include "cut/default_partition.h"
 #include "cut/pytorch_partition.h"
+#include "exec/measure_call.h"
 #include "op/registry.h"
 #include "remat/budget_partition.h"
 #include "remat/explain_cut.h"

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "base/alignment.h"
-#include "compile/executable.h"
 #include "compile/pytorch_program.h"
 #include "compile/stages.h"
+#include "exec/executable.h"
 #include "interp/array_memory.h"
 #include "interp/interpret.h"
 #include "ir/strides.h"

@@ -1,6 +1,6 @@
 // cleave tune: measures the rates of this machine, on which fusion and recomputation depend.
 #include "base/target_file.h"
-#include "compile/measure_rates.h"
+#include "exec/measure_rates.h"
 #include "op/registry.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"

@@ -1,29 +1,20 @@
-// The stages from a graph as it is to run to code: kernels, their text, memory, functions.
+// The stages from a graph as it is to run to code, each a function of what the one before it has
+// made (build.h). build_program of stages.h calls them, in this order, and nothing else does.
 #pragma once
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "compile/stages.h"
+#include "compile/build.h"
 
 namespace cleave {
 
-struct CodeWork {
-  const Graph& graph;
-  const CompileOptions& options;
-  BuiltProgram program = {};
-  std::vector<emit::CKernel> texts = {};
-  std::vector<std::string> units = {};  // those of kernels first
-  std::vector<size_t> unit_of = {};     // for each kernel
-  size_t kernel_units = 0;
-  std::shared_ptr<runtime::Compiler> compiler = nullptr;
-};
-
-struct CodeStage {
-  Stage stage;
-  Status (*run)(CodeWork&);
-};
-// In the order of Stage.
-const std::vector<CodeStage>& code_stages();
+// Each kernel is verified.
+Result<LoweredProgram> lower(const Graph& graph);
+// Results over operands, updates in place, steps in the order that takes the least memory.
+Result<LoweredProgram> lay_in_place(LoweredProgram program);
+// Calls pass the numbers that shared kernels take.
+Result<EmittedProgram> emit_kernels(LoweredProgram program, const Backend& backend);
+Result<LinkedProgram> link_library(EmittedProgram program, Backend& backend);
+Result<PlacedProgram> place_storages(LinkedProgram program);
+// Units are compiled side by side on the executor.
+Result<BuiltProgram> build_code(PlacedProgram program,
+                                const std::shared_ptr<const Backend>& backend, Executor& executor);
 
 }  // namespace cleave

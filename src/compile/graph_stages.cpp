@@ -1,8 +1,5 @@
 #include "compile/graph_stages.h"
 
-#include <algorithm>
-#include <iterator>
-
 #include "compile/stage_planner.h"
 #include "cut/honor_tags.h"
 #include "grad/grad.h"
@@ -19,99 +16,123 @@
 namespace cleave {
 namespace {
 
-Status run_passes(GraphWork& w, PassStage stage, const PassOptions& options) {
-  CLEAVE_TRY(std::vector<CompilePass> reports, run_stage(stage, w.graph, w.ops, options));
-  std::ranges::move(reports, std::back_inserter(w.report.passes));
-  return {};
+using Staged = Result<StagedGraph>;
+
+Staged unchanged(Graph graph) { return StagedGraph{std::move(graph)}; }
+
+Staged pass_stage(Graph graph, const OpRegistry& ops, PassStage stage, const PassOptions& options) {
+  CLEAVE_TRY(std::vector<CompilePass> passes, run_stage(stage, graph, ops, options));
+  return StagedGraph{.graph = std::move(graph), .passes = std::move(passes)};
 }
 
-Status run_autocast(GraphWork& w) {
-  return w.options.autocast ? autocast(w.graph, w.ops, *w.options.autocast) : Status();
-}
-
-Status run_pre_grad(GraphWork& w) {
-  return w.options.is_cut ? Status() : run_passes(w, PassStage::pre_grad, w.options.passes);
-}
-
-Status run_grad(GraphWork& w) {
-  if (!w.options.grad || w.graph.is_joint()) return {};
-  CLEAVE_TRY(w.graph, make_joint(w.graph, w.ops));
-  w.is_other_graph = true;
-  return {};
-}
-
-Status run_verify(GraphWork& w) {
-  CLEAVE_CHECK(verify(w.graph));
-  return check_devices(w.graph);
-}
-
-Status run_joint(GraphWork& w) {
-  return w.options.is_cut ? Status() : run_passes(w, PassStage::joint, w.options.passes);
-}
-
-Status run_post_grad(GraphWork& w) {
-  return w.options.is_cut ? Status() : run_passes(w, PassStage::post_grad, w.options.passes);
-}
-
-Status run_decompose(GraphWork& w) { return decompose_for_lowering(w.graph, w.ops); }
-
-Status run_copies(GraphWork& w) {
-  drop_copies(w.graph);
-  return {};
+// Passes of a graph that isn't cut yet.
+template <PassStage stage>
+Staged uncut_passes(Graph graph, const StageInputs& in) {
+  return in.options.is_cut ? unchanged(std::move(graph))
+                           : pass_stage(std::move(graph), in.ops, stage, in.options.passes);
 }
 
 // A graph that is cut already computes things twice on purpose.
-Status run_decomposed(GraphWork& w) {
-  PassOptions options = w.options.passes;
-  if (w.options.is_cut) options.off.emplace_back("merge_equal");
-  return run_passes(w, PassStage::decomposed, options);
+PassOptions decomposed_passes(const CompileOptions& options) {
+  PassOptions passes = options.passes;
+  if (options.is_cut) passes.off.emplace_back("merge_equal");
+  return passes;
 }
 
-Status run_dead_code(GraphWork& w) {
-  eliminate_dead_code(w.graph);
-  return {};
+Staged autocast_stage(Graph graph, const OpRegistry& ops, DType dtype) {
+  CLEAVE_CHECK(autocast(graph, ops, dtype));
+  return unchanged(std::move(graph));
 }
 
-Status run_tags(GraphWork& w) {
-  if (w.options.is_cut) return {};
-  CLEAVE_CHECK(honor_tags(w.graph, w.options.forward_results));
-  return {};
+Staged grad_stage(const Graph& graph, const OpRegistry& ops) {
+  CLEAVE_TRY(Graph joint, make_joint(graph, ops));
+  return StagedGraph{.graph = std::move(joint), .is_another = true};
 }
 
-Status run_remat(GraphWork& w) {
-  const CompileOptions& o = w.options;
-  if (o.is_cut) return {};
-  const auto planner = std::make_shared<StagePlanner>(w.ops, o);
-  const RematRequest request{o.memory_budget, o.forward_results, o.family};
-  CLEAVE_TRY(w.report.recompute_ns, rematerialize(w.graph, planner, request));
-  w.is_other_graph = o.memory_budget.given();
-  return {};
+Staged verify_stage(Graph graph) {
+  CLEAVE_CHECK(verify(graph));
+  CLEAVE_CHECK(check_devices(graph));
+  return unchanged(std::move(graph));
 }
 
-// What a budget has chosen is fused.
-Status run_fuse(GraphWork& w) {
-  return w.options.fuse && !w.options.memory_budget.given()
-             ? fuse_calls(w.graph, w.ops, w.options.target.rates)
-             : Status();
+Staged decompose_stage(Graph graph, const OpRegistry& ops) {
+  CLEAVE_CHECK(decompose_for_lowering(graph, ops));
+  return unchanged(std::move(graph));
+}
+
+Staged copies_stage(Graph graph) {
+  drop_copies(graph);
+  return unchanged(std::move(graph));
+}
+
+Staged dead_code_stage(Graph graph) {
+  eliminate_dead_code(graph);
+  return unchanged(std::move(graph));
+}
+
+Staged tags_stage(Graph graph, size_t forward_results) {
+  CLEAVE_CHECK(honor_tags(graph, forward_results));
+  return unchanged(std::move(graph));
+}
+
+// With a budget it gives a fused graph.
+Staged remat_stage(Graph graph, const std::shared_ptr<ProgramPlanner>& planner,
+                   const RematRequest& request) {
+  CLEAVE_TRY(const int64_t ns, rematerialize(graph, planner, request));
+  return StagedGraph{
+      .graph = std::move(graph), .is_another = request.budget.given(), .recompute_ns = ns};
+}
+
+Staged fuse_stage(Graph graph, const OpRegistry& ops, const FuseCosts& costs) {
+  CLEAVE_CHECK(fuse_calls(graph, ops, costs));
+  return unchanged(std::move(graph));
 }
 
 }  // namespace
 
 const std::vector<GraphStage>& graph_stages() {
+  using In = const StageInputs&;
   static const std::vector<GraphStage> all = {
-      {Stage::autocast, run_autocast},
-      {Stage::pre_grad, run_pre_grad},
-      {Stage::grad, run_grad},
-      {Stage::verify, run_verify},
-      {Stage::joint, run_joint},
-      {Stage::post_grad, run_post_grad},
-      {Stage::decompose, run_decompose},
-      {Stage::copies, run_copies},
-      {Stage::decomposed, run_decomposed},
-      {Stage::dead_code, run_dead_code},
-      {Stage::tags, run_tags},
-      {Stage::remat, run_remat},
-      {Stage::fuse, run_fuse},
+      {Stage::autocast,
+       [](Graph g, In in) {
+         return in.options.autocast ? autocast_stage(std::move(g), in.ops, *in.options.autocast)
+                                    : unchanged(std::move(g));
+       }},
+      {Stage::pre_grad, uncut_passes<PassStage::pre_grad>},
+      {Stage::grad,
+       [](Graph g, In in) {
+         return in.options.grad && !g.is_joint() ? grad_stage(g, in.ops) : unchanged(std::move(g));
+       }},
+      {Stage::verify, [](Graph g, In) { return verify_stage(std::move(g)); }},
+      {Stage::joint, uncut_passes<PassStage::joint>},
+      {Stage::post_grad, uncut_passes<PassStage::post_grad>},
+      {Stage::decompose, [](Graph g, In in) { return decompose_stage(std::move(g), in.ops); }},
+      {Stage::copies, [](Graph g, In) { return copies_stage(std::move(g)); }},
+      {Stage::decomposed,
+       [](Graph g, In in) {
+         return pass_stage(std::move(g), in.ops, PassStage::decomposed,
+                           decomposed_passes(in.options));
+       }},
+      {Stage::dead_code, [](Graph g, In) { return dead_code_stage(std::move(g)); }},
+      {Stage::tags,
+       [](Graph g, In in) {
+         return in.options.is_cut ? unchanged(std::move(g))
+                                  : tags_stage(std::move(g), in.options.forward_results);
+       }},
+      {Stage::remat,
+       [](Graph g, In in) {
+         const CompileOptions& o = in.options;
+         if (o.is_cut) return unchanged(std::move(g));
+         const auto planner = std::make_shared<StagePlanner>(in.ops, in.backend, o.fuse);
+         return remat_stage(std::move(g), planner, {o.memory_budget, o.forward_results, o.family});
+       }},
+      {Stage::fuse,
+       [](Graph g, In in) {
+         const CompileOptions& o = in.options;
+         return o.fuse && !o.memory_budget.given()
+                    ? fuse_stage(std::move(g), in.ops, in.backend->fuse_costs())
+                    : unchanged(std::move(g));
+       }},
   };
   return all;
 }

@@ -1,22 +1,30 @@
-// The stages that rewrite the graph: each is a function, called by the runner of stages.h alone.
+// The stages that rewrite the graph: functions Graph -> Graph, called by the runner of stages.h
+// alone. What each reads beside the graph stands in its row (graph_stages.cpp).
 #pragma once
 #include <vector>
 
+#include "backend/backend.h"
 #include "compile/stages.h"
 
 namespace cleave {
 
-struct GraphWork {
-  Graph& graph;
+// What a stage gives.
+struct StagedGraph {
+  Graph graph;
+  bool is_another = false;  // else the one that it was given: Graph::edits tells what has changed
+  std::vector<CompilePass> passes = {};  // that ran
+  int64_t recompute_ns = 0;              // of what is computed again
+};
+
+struct StageInputs {
   const OpRegistry& ops;
   const CompileOptions& options;
-  Report& report;
-  bool is_other_graph = false;  // the stage has put another one in the graph's place
+  std::shared_ptr<Backend> backend;
 };
 
 struct GraphStage {
   Stage stage;
-  Status (*run)(GraphWork&);
+  Result<StagedGraph> (*run)(Graph, const StageInputs&);
 };
 // In the order of Stage.
 const std::vector<GraphStage>& graph_stages();

@@ -2,35 +2,31 @@
 
 namespace cleave {
 
-Result<std::vector<runtime::LibraryFunctionPtr>> add_library(LoweredProgram& program,
-                                                             runtime::LibraryCache& cache) {
-  std::vector<runtime::LibraryFunctionPtr> functions;
+Result<LibraryFunctions> add_library(LoweredProgram& program, Backend& backend) {
+  LibraryFunctions functions;
   for (Step& step : program.steps) {
     auto* call = std::get_if<LibraryCall>(&step.work);
     if (!call) continue;
-    CLEAVE_TRY(runtime::LibraryFunctionPtr function, cache.get(call->spec));
+    CLEAVE_TRY(LibraryFunctionPtr function, backend.library(call->spec));
     call->workspace = add_workspace(program, step.name, function->scratch_bytes());
     functions.push_back(std::move(function));
   }
   return functions;
 }
 
-Result<PlannedProgram> measure_program(const Graph& graph, runtime::LibraryCache& cache,
-                                       Save save) {
-  PlannedProgram out;
-  CLEAVE_TRY(out.lowered, lower_graph(graph));
-  drop_redundant_checks(out.lowered);
-  update_in_place(out.lowered);
-  if (save == Save::memory) save_memory(out.lowered);
-  CLEAVE_CHECK(add_library(out.lowered, cache));
-  measure_memory(out.lowered);
-  return out;
+Result<MeasuredProgram> measure_program(const Graph& graph, Backend& backend, Save save) {
+  CLEAVE_TRY(LoweredProgram lowered, lower_graph(graph));
+  drop_redundant_checks(lowered);
+  update_in_place(lowered);
+  if (save == Save::memory) save_memory(lowered);
+  CLEAVE_CHECK(add_library(lowered, backend));
+  const MemoryBound bound = measure_memory(lowered);
+  return MeasuredProgram{std::move(lowered), bound};
 }
 
-Result<PlannedProgram> plan_program(const Graph& graph, runtime::LibraryCache& cache) {
-  CLEAVE_TRY(PlannedProgram out, measure_program(graph, cache));
-  CLEAVE_CHECK(plan_memory(out.lowered));
-  return out;
+Result<PlannedProgram> plan_program(const Graph& graph, Backend& backend) {
+  CLEAVE_TRY(MeasuredProgram measured, measure_program(graph, backend));
+  return plan_memory(std::move(measured.lowered));
 }
 
 }  // namespace cleave

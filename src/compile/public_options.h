@@ -1,7 +1,7 @@
 // What the host program's options ask of the stages.
 #pragma once
 #include "cleave/options.h"
-#include "compile/executable.h"
+#include "compile/compile_options.h"
 
 namespace cleave {
 

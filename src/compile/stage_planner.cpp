@@ -11,7 +11,7 @@ namespace cleave {
 Status StagePlanner::fuse(Graph& graph) {
   if (!fuses_) return {};
   const ResultStrides strides(graph);
-  CLEAVE_CHECK(fuse_calls(graph, ops_, rates_));
+  CLEAVE_CHECK(fuse_calls(graph, ops_, backend_->fuse_costs()));
   return strides.restore(graph, ops_);
 }
 
@@ -19,22 +19,22 @@ Status StagePlanner::prepare_cut(Graph& graph) {
   CompileOptions options;
   options.is_cut = true;
   options.passes.none = true;
-  options.target = library_.target();
+  options.target = backend_->target();
   options.fuse = fuses_;
   return run_stages(Stage::verify, Stage::fuse, graph, ops_, options);
 }
 
 Result<StepProgram> StagePlanner::steps(const Graph& graph) {
-  CLEAVE_TRY(const PlannedProgram plain, measure_program(graph, library_, Save::nothing));
+  CLEAVE_TRY(const MeasuredProgram plain, measure_program(graph, *backend_, Save::nothing));
   return step_program(graph, plain.lowered);
 }
 
 Result<ProgramBytes> StagePlanner::bytes(const Graph& graph, const Wanted& wanted) {
-  CLEAVE_TRY(PlannedProgram plan, measure_program(graph, library_));
-  ProgramBytes out{plan.lowered.placeholder_bytes, plan.lowered.arena_lower_bound};
+  CLEAVE_TRY(MeasuredProgram measured, measure_program(graph, *backend_));
+  ProgramBytes out{measured.bound.placeholders, measured.bound.arena};
   if (!wanted(out)) return out;
-  CLEAVE_CHECK(plan_memory(plan.lowered));
-  out.arena = plan.lowered.arena_bytes;
+  CLEAVE_TRY(const PlannedProgram plan, plan_memory(std::move(measured.lowered)));
+  out.arena = plan.arena_bytes;
   out.is_exact = true;
   return out;
 }

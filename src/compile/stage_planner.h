@@ -1,19 +1,21 @@
 // Programs as the stages make them, for the choices of remat/.
 #pragma once
-#include "compile/executable.h"
+#include "backend/make_backend.h"
+#include "compile/compile_options.h"
 #include "ir/op_def.h"
 #include "remat/program_planner.h"
-#include "runtime/library.h"
 
 namespace cleave {
 
-// `ops` must outlive it. Of the options it takes the target, the rates and `fuse`.
+// `ops` must outlive it. Of the options it takes the target and `fuse`.
 class StagePlanner : public ProgramPlanner {
  public:
   StagePlanner(const OpRegistry& ops, const CompileOptions& options)
-      : ops_(ops), rates_(options.target.rates), fuses_(options.fuse), library_(options.target) {}
+      : StagePlanner(ops, make_backend(options.target), options.fuse) {}
+  StagePlanner(const OpRegistry& ops, std::shared_ptr<Backend> backend, bool fuses)
+      : ops_(ops), backend_(std::move(backend)), fuses_(fuses) {}
 
-  const MachineRates& rates() const override { return rates_; }
+  const MachineRates& rates() const override { return backend_->rates(); }
   Status fuse(Graph& graph) override;
   Status prepare_cut(Graph& graph) override;
   Result<StepProgram> steps(const Graph& graph) override;
@@ -21,9 +23,8 @@ class StagePlanner : public ProgramPlanner {
 
  private:
   const OpRegistry& ops_;
-  const MachineRates rates_;
+  const std::shared_ptr<Backend> backend_;
   const bool fuses_;
-  runtime::LibraryCache library_;
 };
 
 }  // namespace cleave

@@ -4,8 +4,10 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
+#include "backend/make_backend.h"
 #include "base/write_file.h"
 #include "compile/code_stages.h"
 #include "compile/graph_stages.h"
@@ -41,16 +43,17 @@ class Dump {
     last_ = std::move(text);
     return {};
   }
-  Status code(Stage stage, const CodeWork& work) const {
+  Status loops(const LoweredProgram& program) const {
     if (folder_.empty()) return {};
-    if (stage == Stage::lower) {
-      std::string text;
-      for (const loop::Kernel& k : work.program.lowered.kernels) text += loop::print(k) + "\n";
-      return write(stage, "lower.loops", text);
-    }
-    if (stage == Stage::emit)
-      for (size_t i = 0; i < work.units.size(); ++i)
-        CLEAVE_CHECK(write(stage, fmt::format("unit_{}.c", i), work.units[i]));
+    std::string text;
+    for (const loop::Kernel& k : program.kernels) text += loop::print(k) + "\n";
+    return write(Stage::lower, "lower.loops", text);
+  }
+  Status units(const EmittedCode& code) const {
+    if (folder_.empty()) return {};
+    for (size_t i = 0; i < code.units.size(); ++i)
+      CLEAVE_CHECK(write(Stage::emit, fmt::format("unit_{}.{}", i, code.units[i].language),
+                         code.units[i].text));
     return {};
   }
 
@@ -86,28 +89,54 @@ class Timed {
   const Clock::time_point begin_ = Clock::now();
 };
 
-Status run_one(const GraphStage& stage, GraphWork& work, const ResultStrides& strides) {
-  const Timed timed(stage.stage, work.graph, work.report);
-  const int64_t edits = work.graph.edits();
-  CLEAVE_CHECK(stage.run(work));
-  const bool is_other = std::exchange(work.is_other_graph, false);
-  if (!is_other && work.graph.edits() == edits) return {};
+// Runs the stage, verifies what it has made.
+Status run_one(const GraphStage& stage, Graph& graph, const StageInputs& in,
+               const ResultStrides& strides, Report& report) {
+  const Timed timed(stage.stage, graph, report);
+  const int64_t edits = graph.edits();
+  CLEAVE_TRY(StagedGraph out, stage.run(std::move(graph), in));
+  graph = std::move(out.graph);
+  std::ranges::move(out.passes, std::back_inserter(report.passes));
+  report.recompute_ns += out.recompute_ns;
+  if (!out.is_another && graph.edits() == edits) return {};
   // The gradients of a graph return more than it does.
-  if (stage.stage > Stage::grad) CLEAVE_CHECK(strides.restore(work.graph, work.ops));
-  if (Status s = verify_edited(work.graph, is_other ? -1 : edits); !s.ok())
+  if (stage.stage > Stage::grad) CLEAVE_CHECK(strides.restore(graph, in.ops));
+  if (Status s = verify_edited(graph, out.is_another ? -1 : edits); !s.ok())
     return bug("stage {} made a wrong graph: {}", name_of(stage.stage), s.failure().message);
   return {};
 }
 
-Status run_part(Stage first, Stage last, GraphWork& work, Dump& dump) {
-  std::optional<ResultStrides> strides(work.graph);
+Status run_part(Stage first, Stage last, Graph& graph, const StageInputs& in, Report& report,
+                Dump& dump) {
+  std::optional<ResultStrides> strides(graph);
   for (const GraphStage& stage : graph_stages()) {
     if (stage.stage < first || stage.stage > last) continue;
-    if (stage.stage == Stage::verify) strides.emplace(work.graph);
-    CLEAVE_CHECK(run_one(stage, work, *strides));
-    if (stage.stage >= Stage::verify) CLEAVE_CHECK(dump.graph(stage.stage, work.graph));
+    if (stage.stage == Stage::verify) strides.emplace(graph);
+    CLEAVE_CHECK(run_one(stage, graph, in, *strides, report));
+    if (stage.stage >= Stage::verify) CLEAVE_CHECK(dump.graph(stage.stage, graph));
   }
   return {};
+}
+
+// From the graph as it is to run.
+Result<BuiltProgram> make_code(const Graph& graph, const std::shared_ptr<Backend>& backend,
+                               Executor& executor, Report& report, const Dump& dump) {
+  const auto timed = [&](Stage stage, auto run) {
+    const Timed clock(stage, graph, report);
+    return run();
+  };
+  CLEAVE_TRY(LoweredProgram lowered, timed(Stage::lower, [&] { return lower(graph); }));
+  CLEAVE_CHECK(dump.loops(lowered));
+  CLEAVE_TRY(LoweredProgram laid,
+             timed(Stage::in_place, [&] { return lay_in_place(std::move(lowered)); }));
+  CLEAVE_TRY(EmittedProgram emitted,
+             timed(Stage::emit, [&] { return emit_kernels(std::move(laid), *backend); }));
+  CLEAVE_CHECK(dump.units(emitted.code));
+  CLEAVE_TRY(LinkedProgram linked,
+             timed(Stage::products, [&] { return link_library(std::move(emitted), *backend); }));
+  CLEAVE_TRY(PlacedProgram placed,
+             timed(Stage::plan_memory, [&] { return place_storages(std::move(linked)); }));
+  return timed(Stage::build, [&] { return build_code(std::move(placed), backend, executor); });
 }
 
 }  // namespace
@@ -118,34 +147,26 @@ Status run_stages(Stage first, Stage last, Graph& graph, const OpRegistry& ops,
                   const CompileOptions& options, Report* report) {
   if (last > Stage::fuse) return bug("stages: {} is no stage of the graph", name_of(last));
   Report unread;
-  GraphWork work{graph, ops, options, report == nullptr ? unread : *report};
   Dump none{std::string()};
-  return run_part(first, last, work, none);
+  const StageInputs in{ops, options, make_backend(options.target, options.compiler)};
+  return run_part(first, last, graph, in, report == nullptr ? unread : *report, none);
 }
 
 Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops,
                                    const CompileOptions& options, Report& report) {
   Dump dump(options.dump_dir);
   CLEAVE_CHECK(dump.begin());
-  GraphWork on_graph{graph, ops, options, report};
-  CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, on_graph, dump));
-  CodeWork work{graph, options};
-  for (const CodeStage& stage : code_stages()) {
-    {
-      const Timed timed(stage.stage, graph, report);
-      CLEAVE_CHECK(stage.run(work));
-    }
-    CLEAVE_CHECK(dump.code(stage.stage, work));
-  }
-  const LoweredProgram& l = work.program.lowered;
-  report.kernels = std::count_if(l.steps.begin(), l.steps.end(), [](const Step& s) {
-    return !std::holds_alternative<JumpCall>(s.work);
-  });
-  report.distinct_kernels = static_cast<int64_t>(l.kernels.size());
-  report.arena_bytes = l.arena_bytes;
-  report.placeholder_bytes = l.placeholder_bytes;
-  report.planned_peak_bytes = l.arena_bytes + l.placeholder_bytes;
-  return std::move(work.program);
+  const StageInputs in{ops, options, make_backend(options.target, options.compiler)};
+  CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, graph, in, report, dump));
+  CLEAVE_TRY(BuiltProgram built, make_code(graph, in.backend, *options.executor, report, dump));
+  const LoweredProgram& lowered = built.lowered();
+  report.kernels = std::ranges::count_if(
+      lowered.steps, [](const Step& s) { return !std::holds_alternative<JumpCall>(s.work); });
+  report.distinct_kernels = static_cast<int64_t>(lowered.kernels.size());
+  report.arena_bytes = built.planned.arena_bytes;
+  report.placeholder_bytes = built.planned.bound.placeholders;
+  report.planned_peak_bytes = built.planned.peak_bytes();
+  return built;
 }
 
 }  // namespace cleave

@@ -9,12 +9,15 @@
 //   run_stages(Stage::verify, Stage::fuse, graph, ops, options);       // what is lowered
 //   BuiltProgram p = *build_program(graph, ops, options, report);      // verify to build
 //
+// Stages of the graph are functions Graph -> Graph (graph_stages.h); those of the code hand on
+// values of which each says what is made by then (build.h).
+//
 // A graph is verified after every stage that changed it, and written to the dump folder then
 // (NN_stage.clv); lower writes the kernels (NN_lower.loops), emit each unit of C text
 // (NN_unit_K.c).
 #pragma once
 #include "compile/build.h"
-#include "compile/executable.h"
+#include "compile/compile_options.h"
 
 namespace cleave {
 
@@ -41,8 +44,8 @@ enum class Stage : uint8_t {
 };
 std::string_view name_of(Stage stage);
 
-// Stages of the graph, which come before lower. Errors: those of the stages; bug: a stage made a
-// wrong graph, or `last` isn't one of them.
+// Stages of the graph, which come before lower. Errors, which leave nothing of the graph: those of
+// the stages; bug: a stage made a wrong graph, or `last` isn't one of them.
 Status run_stages(Stage first, Stage last, Graph& graph, const OpRegistry& ops,
                   const CompileOptions& options, Report* report = nullptr);
 

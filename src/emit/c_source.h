@@ -13,19 +13,12 @@
 #include <vector>
 
 #include "loop/kernel.h"
+#include "loop/phase.h"
 
 namespace cleave::emit {
 
-struct Phase {
-  std::string symbol;
-  int64_t extent = 1;  // iterations of the parallel loop; 1 for a serial phase
-};
-
-// The message of a failed check; a bound of -1 in the fault means that `message` is all of it.
-struct CheckText {
-  std::string message;
-  bool from_zero = false;  // the range is [0, bound), else [-bound, bound)
-};
+using loop::CheckText;
+using loop::Phase;
 
 struct CKernel {
   std::string text;  // the functions, without the prelude

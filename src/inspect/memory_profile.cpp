@@ -9,11 +9,9 @@
 namespace cleave {
 namespace {
 
-Result<LoweredProgram> planned(const Graph& half, ProgramPlanner& planner,
-                               runtime::LibraryCache& cache) {
+Result<PlannedProgram> planned(const Graph& half, ProgramPlanner& planner, Backend& backend) {
   CLEAVE_TRY(const Graph g, prepared_half(half, planner));
-  CLEAVE_TRY(PlannedProgram plan, plan_program(g, cache));
-  return std::move(plan.lowered);
+  return plan_program(g, backend);
 }
 
 size_t index(Kept k) { return static_cast<size_t>(k); }
@@ -44,7 +42,8 @@ std::vector<Kept> kinds(const LoweredProgram& p, const std::vector<Kept>& of_ret
 
 Result<MemoryProfile> memory_profile(const Graph& joint, const Partition& cut,
                                      const OpRegistry& ops, const CompileOptions& options) {
-  StagePlanner planner(ops, options);
+  const std::shared_ptr<Backend> backend = make_backend(options.target);
+  StagePlanner planner(ops, backend, options.fuse);
   MemoryProfile out;
   CLEAVE_TRY(const ForwardBackwardPeak peak, forward_backward_peak(joint, cut, planner));
   out.planned_peak = peak.peak();
@@ -60,15 +59,15 @@ Result<MemoryProfile> memory_profile(const Graph& joint, const Partition& cut,
     of_returns.push_back(k < results ? Kept::results : Kept::saved);
   }
   forward.set_returns(std::move(returns));
-  runtime::LibraryCache cache(options.target);
-  CLEAVE_TRY(const LoweredProgram f, planned(forward, planner, cache));
-  CLEAVE_TRY(const LoweredProgram b, planned(cut.backward, planner, cache));
+  CLEAVE_TRY(const PlannedProgram first, planned(forward, planner, *backend));
+  CLEAVE_TRY(const PlannedProgram second, planned(cut.backward, planner, *backend));
+  const LoweredProgram &f = first.lowered, &b = second.lowered;
 
   MemoryStep held{};
-  held[index(Kept::placeholders)] = f.placeholder_bytes;
+  held[index(Kept::placeholders)] = first.bound.placeholders;
   const std::vector<Kept> kind = kinds(f, of_returns);
   add_steps(f, kind, held, out.steps);
-  out.forward_alive = f.placeholder_bytes + f.arena_lower_bound;
+  out.forward_alive = first.bound.peak();
   out.forward_steps = out.steps.size();
   for (size_t s = 0; s < f.storages.size(); ++s)
     if (f.storages[s].placeholder < 0 && (kind[s] == Kept::results || kind[s] == Kept::saved))
@@ -78,7 +77,7 @@ Result<MemoryProfile> memory_profile(const Graph& joint, const Partition& cut,
       const Type& t = joint.type(p.value);
       held[index(Kept::placeholders)] += rounded(joint.env().hint_of(t.numel()) * size_of(t.dtype));
     }
-  out.backward_alive = b.arena_lower_bound;
+  out.backward_alive = second.bound.arena;
   for (const int64_t bytes : held) out.backward_alive += bytes;
   add_steps(b, kinds(b, std::vector<Kept>(b.returns.size(), Kept::gradients)), held, out.steps);
   return out;

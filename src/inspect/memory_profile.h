@@ -10,7 +10,7 @@
 #include <array>
 #include <string_view>
 
-#include "compile/executable.h"
+#include "compile/compile_options.h"
 #include "cut/partition.h"
 #include "ir/op_def.h"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/make_backend.h"
 #include "compile/plan_program.h"
 #include "compile/stages.h"
 #include "ir/specialize.h"
@@ -40,8 +41,8 @@ Result<ProgramTraffic> program_traffic(const Graph& g, const OpRegistry& ops,
   CLEAVE_TRY(Graph graph, specialize(g, values));
   CLEAVE_CHECK(run_stages(Stage::verify, Stage::fuse, graph, ops, options));
   // The bytes that kernels move don't depend on the target, only their workspaces do.
-  runtime::LibraryCache products(Target{});
-  CLEAVE_TRY(const PlannedProgram program, measure_program(graph, products));
+  const std::shared_ptr<Backend> backend = make_backend(Target{});
+  CLEAVE_TRY(const MeasuredProgram program, measure_program(graph, *backend));
   return ProgramTraffic{traffic_of(program.lowered), saved_in(graph)};
 }
 

@@ -1,7 +1,7 @@
 // The memory traffic of a graph's program: what each kernel reads and writes, and which values of
 // the forward the backward reads.
 #pragma once
-#include "compile/executable.h"
+#include "compile/compile_options.h"
 #include "ir/op_def.h"
 #include "lower/traffic.h"
 

@@ -117,11 +117,9 @@ void run_early(LoweredProgram& p) {
     for (const size_t i : by) out.push_back(std::move(p.steps[i]));
     p.steps = std::move(out);
   };
-  measure_memory(p);
-  const int64_t before = p.arena_lower_bound;
+  const MemoryBound before = measure_memory(p);
   ordered(order);
-  measure_memory(p);
-  if (p.arena_lower_bound <= before) return;
+  if (measure_memory(p).arena <= before.arena) return;
   std::vector<size_t> back(order.size());
   for (size_t i = 0; i < order.size(); ++i) back[order[i]] = i;
   ordered(back);

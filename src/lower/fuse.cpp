@@ -30,8 +30,7 @@ void collect_graph_names(const Graph& g, std::set<std::string>& names) {
 
 }  // namespace
 
-Status fuse_calls(Graph& graph, const OpRegistry& ops, const MachineRates& rates) {
-  const FuseCosts costs = FuseCosts::of(rates);
+Status fuse_calls(Graph& graph, const OpRegistry& ops, const FuseCosts& costs) {
   std::set<std::string> taken = {graph.name()};
   collect_graph_names(graph, taken);
   CLEAVE_CHECK(rewrite_subgraphs(graph, [&](Graph& sub) -> Result<bool> {

@@ -22,12 +22,12 @@
 //
 // Linear in the nodes. Static graphs; subgraphs of cond and while_loop are fused as well.
 #pragma once
-#include "cleave/target.h"
 #include "ir/graph.h"
 #include "ir/op_def.h"
+#include "lower/fuse_cost.h"
 
 namespace cleave {
 
-Status fuse_calls(Graph& graph, const OpRegistry& ops, const MachineRates& rates);
+Status fuse_calls(Graph& graph, const OpRegistry& ops, const FuseCosts& costs);
 
 }  // namespace cleave

@@ -33,17 +33,17 @@ void find_lifetimes(LoweredProgram& p) {
 struct Arena {
   std::vector<plan::Lifetime> lifetimes;
   std::vector<size_t> owner, low;
+  int64_t placeholder_bytes = 0;
 };
 
 // Finds lifetimes and adds up the placeholders on the way.
 Arena arena_of(LoweredProgram& p) {
   find_lifetimes(p);
   Arena arena;
-  p.placeholder_bytes = 0;
   for (size_t s = 0; s < p.storages.size(); ++s) {
     const Storage& storage = p.storages[s];
     if (storage.placeholder >= 0) {
-      p.placeholder_bytes += rounded(storage.bytes);
+      arena.placeholder_bytes += rounded(storage.bytes);
     } else if (storage.first >= 0 && storage.bytes > 0) {
       if (storage.workspace) arena.low.push_back(arena.owner.size());
       arena.owner.push_back(s);
@@ -66,19 +66,21 @@ std::optional<size_t> add_workspace(LoweredProgram& program, const std::string& 
   return program.storages.size() - 1;
 }
 
-void measure_memory(LoweredProgram& p) {
-  p.arena_lower_bound = plan::largest_alive(arena_of(p).lifetimes, storage_alignment);
+MemoryBound measure_memory(LoweredProgram& p) {
+  const Arena arena = arena_of(p);
+  return {arena.placeholder_bytes, plan::largest_alive(arena.lifetimes, storage_alignment)};
 }
 
-Status plan_memory(LoweredProgram& p) {
-  const Arena arena = arena_of(p);
+Result<PlannedProgram> plan_memory(LoweredProgram program) {
+  PlannedProgram out{std::move(program), {}};
+  const Arena arena = arena_of(out.lowered);
   plan::Offsets offsets = plan::plan_offsets(arena.lifetimes, storage_alignment, arena.low);
   CLEAVE_CHECK(plan::verify_offsets(arena.lifetimes, storage_alignment, offsets));
-  for (size_t i = 0; i < arena.owner.size(); ++i)
-    p.storages[arena.owner[i]].offset = offsets.offset[i];
-  p.arena_bytes = offsets.height;
-  p.arena_lower_bound = offsets.lower_bound;
-  return {};
+  out.offsets.resize(out.lowered.storages.size());
+  for (size_t i = 0; i < arena.owner.size(); ++i) out.offsets[arena.owner[i]] = offsets.offset[i];
+  out.arena_bytes = offsets.height;
+  out.bound = {arena.placeholder_bytes, offsets.lower_bound};
+  return out;
 }
 
 }  // namespace cleave

@@ -30,7 +30,6 @@ struct Storage {
   int placeholder = -1;  // its index; -1: in the arena
   bool workspace = false;
   int64_t first = -1, last = -1;  // steps that touch it; -1: none
-  int64_t offset = 0;             // in the arena, by plan_memory
   // Values of the graph that lie in it side by side, where not one node wrote it all: results of
   // their own nodes, written where a cat wants them (place.h).
   struct Part {
@@ -99,9 +98,23 @@ struct LoweredProgram {
   std::vector<Step> steps;
   // The storage of each entry of `return`; it lies there from the start on, with its strides.
   std::vector<size_t> returns;
+};
+
+// What a program takes at the least: no offsets are below that.
+struct MemoryBound {
+  int64_t placeholders = 0;  // bytes, each rounded up to 64
+  int64_t arena = 0;         // largest sum of arena storages alive at one step, or more by search
+  int64_t peak() const { return placeholders + arena; }
+};
+
+// A lowered program whose storages have lifetimes and places. Its steps and storages don't change
+// any more.
+struct PlannedProgram {
+  LoweredProgram lowered;
+  std::vector<int64_t> offsets;  // by storage, in the arena; 0 for those that aren't there
   int64_t arena_bytes = 0;
-  int64_t arena_lower_bound = 0;  // largest sum of arena storages alive at one step
-  int64_t placeholder_bytes = 0;  // each rounded up to 64
+  MemoryBound bound = {};
+  int64_t peak_bytes() const { return bound.placeholders + arena_bytes; }
 };
 
 // Memory for a step alone; none where it needs none.
@@ -130,10 +143,10 @@ void save_memory(LoweredProgram& program);
 void run_early(LoweredProgram& program);
 void reuse_dead(LoweredProgram& program);
 
-// Lifetimes, then offsets of all arena storages; workspaces get the lowest addresses. What a loop
-// touches and stands before it lives to its end.
-Status plan_memory(LoweredProgram& program);
-// Lifetimes, placeholder_bytes and arena_lower_bound alone: plan_memory's arena is no smaller.
-void measure_memory(LoweredProgram& program);
+// Lifetimes of all storages (Storage::first and last). What a loop touches and stands before it
+// lives to its end.
+MemoryBound measure_memory(LoweredProgram& program);
+// The same, then offsets of all arena storages; workspaces get the lowest addresses.
+Result<PlannedProgram> plan_memory(LoweredProgram program);
 
 }  // namespace cleave

@@ -16,8 +16,8 @@
 // Errors: Unsupported for dtypes other than f32, bf16 and f16; Bug for sizes that no operator
 // gives.
 #pragma once
+#include "library/library_function.h"
 #include "runtime/attention_block.h"
-#include "runtime/library_function.h"
 
 namespace cleave::runtime {
 

@@ -18,7 +18,7 @@
 #pragma once
 #include "cleave/target.h"
 #include "library/gemm_spec.h"
-#include "runtime/library_function.h"
+#include "library/library_function.h"
 
 namespace cleave::runtime {
 

@@ -12,12 +12,10 @@
 #include <mutex>
 
 #include "cleave/target.h"
+#include "library/library_function.h"
 #include "library/spec.h"
-#include "runtime/library_function.h"
 
 namespace cleave::runtime {
-
-using LibraryFunctionPtr = std::shared_ptr<const LibraryFunction>;
 
 Result<LibraryFunctionPtr> make_library_function(const LibrarySpec& spec, const Target& target);
 

@@ -1,6 +1,7 @@
 // Attention in a training graph: one forward and one backward call, views on both sides.
 #include <gtest/gtest.h>
 
+#include "backend/make_backend.h"
 #include "compile/plan_program.h"
 #include "grad/grad.h"
 #include "interp/interpret.h"
@@ -37,8 +38,8 @@ Graph joint_of(const std::string& dtype, const std::string& call) {
 
 PlannedProgram planned(Graph joint) {
   EXPECT_TRUE(test::prepare(joint).ok());
-  runtime::LibraryCache cache(Target::here());
-  return value_or_throw(plan_program(joint, cache));
+  const std::shared_ptr<Backend> backend = make_backend(Target::here());
+  return value_or_throw(plan_program(joint, *backend));
 }
 
 TEST(AttentionProgram, OneCallForwardAndOneBackward) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "exec/executable.h"
 #include "ir/text.h"
 #include "test/random_inputs.h"
 #include "test/sample/random_graph.h"

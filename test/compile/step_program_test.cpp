@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "backend/make_backend.h"
 #include "base/alignment.h"
 #include "compile/plan_program.h"
 #include "test/prepared.h"
@@ -42,8 +43,8 @@ struct Steps {
 Steps steps_of(const std::string& text) {
   Steps out{test::parsed(text), {}};
   value_or_throw(test::prepare(out.graph, false, {.none = true}));
-  runtime::LibraryCache cache(Target::here());
-  const PlannedProgram plan = value_or_throw(measure_program(out.graph, cache, Save::nothing));
+  const std::shared_ptr<Backend> backend = make_backend(Target::here());
+  const MeasuredProgram plan = value_or_throw(measure_program(out.graph, *backend, Save::nothing));
   out.program = step_program(out.graph, plan.lowered);
   return out;
 }

@@ -2,9 +2,9 @@
 // run by the oracle; everything that would run them on the CPU instead is an error.
 #include <gtest/gtest.h>
 
-#include "compile/executable.h"
-#include "compile/measure_call.h"
 #include "cut/default_partition.h"
+#include "exec/executable.h"
+#include "exec/measure_call.h"
 #include "grad/grad.h"
 #include "inspect/program_traffic.h"
 #include "interp/interpret.h"

@@ -82,6 +82,13 @@ class CheckLayers(unittest.TestCase):
         self.refuses("src/pass/joint/planted.cpp", '#include "lower/lower.h"',
                      "#include lower/lower.h: pass may not use lower")
 
+    def test_a_subfolder_may_be_a_room(self):
+        self.accepts("src/backend/cpu/planted.cpp", '#include "runtime/gemm.h"\n#include "backend/backend.h"')
+        self.refuses("src/backend/planted.h", '#include "runtime/gemm.h"',
+                     "#include runtime/gemm.h: backend may not use runtime")
+        self.refuses("src/backend/planted.h", '#include "backend/cpu/planted.h"',
+                     "#include backend/cpu/planted.h: backend may not use backend/cpu")
+
     def test_public_header_with_a_library(self):
         self.refuses("include/cleave/planted.h", "#include <fmt/format.h>",
                      "#include fmt/format.h: a public header may include only")

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "compile/executable.h"
+#include "exec/executable.h"
 #include "test/random_inputs.h"
 #include "test/sample/run_program.h"
 

@@ -94,13 +94,11 @@ TEST(RunEarly, an_update_runs_after_the_last_read_of_its_gradient) {
   apart.replace(apart.find("mm(%x, %gu)"), 11, "mm(%x, %x) ");
   p = lowered(apart);
   update_in_place(p);
-  measure_memory(p);
-  const int64_t before = p.arena_lower_bound;
+  const MemoryBound before = measure_memory(p);
   run_early(p);
   EXPECT_EQ(step_names(p), (Names{"gu", "un", "gv", "vn"}));
-  measure_memory(p);
-  EXPECT_EQ(before, 2 * 64 * 64 * 4);
-  EXPECT_EQ(p.arena_lower_bound, 64 * 64 * 4);
+  EXPECT_EQ(before.arena, 2 * 64 * 64 * 4);
+  EXPECT_EQ(measure_memory(p).arena, 64 * 64 * 4);
 }
 
 TEST(RunEarly, nothing_is_written_into_a_placeholder_before_a_step_that_may_fail) {
@@ -127,8 +125,7 @@ int64_t peak_of(const std::string& text) {
   LoweredProgram p = lowered(text);
   update_in_place(p);
   save_memory(p);
-  measure_memory(p);
-  return p.arena_lower_bound;
+  return measure_memory(p).arena;
 }
 
 TEST(ReuseDead, a_result_lies_over_an_operand_that_nothing_reads_any_more) {

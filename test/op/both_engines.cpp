@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "cleave/executor.h"
-#include "compile/executable.h"
+#include "exec/executable.h"
 #include "interp/array_memory.h"
 #include "ir/strides.h"
 #include "test/sample/run_program.h"

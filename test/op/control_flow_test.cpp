@@ -2,7 +2,7 @@
 // with random numbers, in place, in memory; and the passes that go into subgraphs.
 #include <gtest/gtest.h>
 
-#include "compile/executable.h"
+#include "exec/executable.h"
 #include "grad/grad.h"
 #include "ir/edit.h"
 #include "ir/specialize.h"

@@ -3,7 +3,7 @@
 // no layouts; both engines must agree.
 #include <gtest/gtest.h>
 
-#include "compile/executable.h"
+#include "exec/executable.h"
 #include "interp/array_memory.h"
 #include "test/op/both_engines.h"
 

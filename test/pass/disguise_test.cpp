@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <random>
 
+#include "backend/make_backend.h"
 #include "compile/plan_program.h"
 #include "ir/edit.h"
 #include "test/prepared.h"
@@ -147,9 +148,9 @@ Outcome outcome_of(Graph g, const std::map<uint32_t, int>& numbers, Structures& 
   for (const PassStage stage : pass_stages) value_or_throw(run_stage(stage, g, core(), options));
   out.rewritten = structures.of(g, numbers);
   value_or_throw(test::prepare(g));
-  runtime::LibraryCache cache(Target::here());
-  const PlannedProgram plan = value_or_throw(plan_program(g, cache));
-  out.arena_bytes = plan.lowered.arena_bytes;
+  const std::shared_ptr<Backend> backend = make_backend(Target::here());
+  const PlannedProgram plan = value_or_throw(plan_program(g, *backend));
+  out.arena_bytes = plan.arena_bytes;
   out.kernels = plan.lowered.steps.size();
   return out;
 }

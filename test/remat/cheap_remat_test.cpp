@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compile/executable.h"
+#include "exec/executable.h"
 #include "test/cut/halves.h"
 
 namespace cleave {

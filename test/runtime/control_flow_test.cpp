@@ -1,7 +1,7 @@
 // A program with branches and loops doesn't allocate while it runs.
 #include <gtest/gtest.h>
 
-#include "compile/executable.h"
+#include "exec/executable.h"
 #include "runtime/alloc_watch.h"
 #include "test/random_inputs.h"
 

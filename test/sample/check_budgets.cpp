@@ -6,9 +6,9 @@
 #include <span>
 
 #include "cleave/executor.h"
-#include "compile/executable.h"
 #include "compile/pytorch_program.h"
 #include "compile/stage_planner.h"
+#include "exec/executable.h"
 #include "interp/array_memory.h"
 #include "ir/edit.h"
 #include "ir/text.h"

@@ -1,7 +1,7 @@
 // How a program is compiled and run: options that a user can choose, drawn from a seed. With any
 // choice the results are the oracle's; choices that don't change the rounding give the same bits.
 #pragma once
-#include "compile/executable.h"
+#include "exec/executable.h"
 #include "ir/array.h"
 
 namespace cleave::random {

@@ -1,6 +1,6 @@
 // A graph on arrays, compiled or as bytecode.
 #pragma once
-#include "compile/executable.h"
+#include "exec/executable.h"
 #include "ir/array.h"
 
 namespace cleave::law {

@@ -1,6 +1,6 @@
 // A function of Tensors as a graph, and that graph run by the oracle.
 #pragma once
-#include "compile/bound_program.h"
+#include "exec/bound_program.h"
 #include "ir/edit.h"
 #include "test/random_inputs.h"
 

@@ -1,5 +1,5 @@
 // Checkpoints: a run resumes bit for bit, weights have PyTorch's names, files that don't match.
-// tests: compile/checkpoint.cpp
+// tests: checkpoint.cpp
 #include <gtest/gtest.h>
 
 #include <filesystem>

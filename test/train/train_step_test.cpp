@@ -1,6 +1,6 @@
 // The whole training step as one program: text, falling loss, frozen and tied parameters, shared
 // stores, threads, memory of the caller, errors.
-// tests: compile/train_step.cpp compile/step_trace.cpp
+// tests: train_step.cpp step_trace.cpp
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "compile/bound_program.h"
+#include "exec/bound_program.h"
 
 #include <algorithm>
 #include <set>

@@ -1,35 +1,30 @@
 // Running a built program: pointers resolved once, then one call a step and nothing allocated.
-#include "compile/executable.h"
+#include "exec/executable.h"
 
 #include <atomic>
 #include <chrono>
 
 #include "base/busy.h"
 #include "base/poison.h"
-#include "base/target.h"
 #include "compile/stages.h"
 #include "lower/step_uses.h"
 #include "lower/traffic.h"
-#include "runtime/arena.h"
 
 namespace cleave {
 namespace {
 
 class Compiled final : public CompiledProgram {
  public:
-  Compiled(Graph graph, BuiltProgram built, Report report, const Target& target)
-      : graph_(std::move(graph)), built_(std::move(built)), report_(std::move(report)),
-        target_(target) {}
+  Compiled(Graph graph, BuiltProgram built, Report report)
+      : graph_(std::move(graph)), built_(std::move(built)), report_(std::move(report)) {}
   const Graph& graph() const override { return graph_; }
   const Report& report() const override { return report_; }
   const BuiltProgram& built() const { return built_; }
-  const Target& target() const { return target_; }
 
  private:
   Graph graph_;
   BuiltProgram built_;
   Report report_;
-  const Target target_;
 };
 
 // Where an instance's steps find a storage: slots in one flat table of pointers.
@@ -39,15 +34,13 @@ struct Slot {
   int64_t offset;  // bytes
 };
 
-struct Fault {
-  int64_t check = 0, values[2] = {0, 0};
-};
-
 class RunningInstance final : public Instance {
  public:
   static Result<std::unique_ptr<Instance>> make(std::shared_ptr<const Compiled> program,
                                                 std::shared_ptr<Executor> executor) {
-    CLEAVE_TRY(runtime::Arena arena, runtime::Arena::make(program->built().lowered.arena_bytes));
+    const BuiltProgram& built = program->built();
+    CLEAVE_TRY(std::unique_ptr<ArenaMemory> arena,
+               built.backend->make_arena(built.planned.arena_bytes));
     return std::unique_ptr<Instance>(
         new RunningInstance(std::move(program), std::move(executor), std::move(arena)));
   }
@@ -66,13 +59,13 @@ class RunningInstance final : public Instance {
     if (!busy.is_mine())
       return user_error("this instance is running already; make a second one to run two at once");
     CLEAVE_CHECK(check_bound());
-    const Forbidden arena(arena_.data(), watches_memory ? arena_bytes() : 0);
+    const Forbidden arena(arena_->data(), watches_memory ? arena_bytes() : 0);
     return run_steps();
   }
 
   const void* result(size_t k) const override { return base_[lowered().returns[k]]; }
-  void fill_arena_pattern() override { arena_.fill_pattern(); }
-  int64_t touched_arena_bytes() const override { return arena_.touched_bytes(); }
+  void fill_arena_pattern() override { arena_->fill_pattern(); }
+  int64_t touched_arena_bytes() const override { return arena_->touched_bytes(); }
   void profile_kernels(bool on) override { times_.assign(on ? lowered().steps.size() : 0, {}); }
   std::vector<StepTime> step_times() const override {
     std::vector<StepTime> out;
@@ -86,16 +79,17 @@ class RunningInstance final : public Instance {
 
  private:
   RunningInstance(std::shared_ptr<const Compiled> program, std::shared_ptr<Executor> executor,
-                  runtime::Arena arena)
+                  std::unique_ptr<ArenaMemory> arena)
       : program_(std::move(program)), executor_(std::move(executor)), arena_(std::move(arena)) {
     const auto& storages = lowered().storages;
+    const std::vector<int64_t>& offsets = program_->built().planned.offsets;
     base_.resize(storages.size());
     placeholder_storage_.resize(program_->graph().placeholders().size());
     for (size_t s = 0; s < storages.size(); ++s) {
       if (storages[s].placeholder >= 0)
         placeholder_storage_[static_cast<size_t>(storages[s].placeholder)] = s;
       else
-        base_[s] = storages[s].bytes > 0 ? arena_.data() + storages[s].offset : nothing_;
+        base_[s] = storages[s].bytes > 0 ? arena_->data() + offsets[s] : nothing_;
     }
     size_t library = 0, foreign = 0;
     for (const Step& step : lowered().steps) {
@@ -113,7 +107,7 @@ class RunningInstance final : public Instance {
     }
   }
 
-  const LoweredProgram& lowered() const { return program_->built().lowered; }
+  const LoweredProgram& lowered() const { return program_->built().lowered(); }
 
   void add_pointer(size_t storage) {
     pointers_.push_back(nullptr);
@@ -170,7 +164,7 @@ class RunningInstance final : public Instance {
                                                          *executor_);
       } else if (auto* f = std::get_if<ForeignCall>(&steps[i].work)) {
         void** at = pointers_.data() + first_pointer_[i];
-        program_->built().foreign[call_number_[i]](at, at + f->operands.size());
+        program_->built().code.foreign[call_number_[i]](at, at + f->operands.size());
       } else if (const auto& jump = std::get<JumpCall>(steps[i].work); is_taken(jump)) {
         i = jump.target - 1;  // of which the loop makes the target; 0 - 1 + 1 is 0
       }
@@ -179,10 +173,10 @@ class RunningInstance final : public Instance {
   }
 
   bool is_taken(const JumpCall& jump) const {
-    return !jump.unless || base_[jump.unless->storage][jump.unless->offset] == std::byte{0};
+    return !jump.unless || !arena_->flag(base_[jump.unless->storage] + jump.unless->offset);
   }
 
-  size_t arena_bytes() const { return static_cast<size_t>(arena_.size_bytes()); }
+  size_t arena_bytes() const { return static_cast<size_t>(arena_->size_bytes()); }
 
   // Of the arena, a step may touch the storages that it names.
   class StepMemory {
@@ -231,51 +225,19 @@ class RunningInstance final : public Instance {
     Clock::time_point begin_;
   };
 
-  struct PhaseRun {
-    const BuiltPhase& phase;
-    void* const* buffers;
-    const int64_t* scalars;
-    Fault* faults;
-  };
-
-  static void run_piece(void* context, long piece) {
-    const auto& r = *static_cast<PhaseRun*>(context);
-    const int64_t n = r.phase.extent, pieces = r.phase.pieces;
-    // n * piece could not overflow for extents below 2^57: sizes are below 2^60 bytes, pieces <=
-    // 64.
-    const int64_t begin = n / pieces * piece + n % pieces * piece / pieces;
-    const int64_t end = n / pieces * (piece + 1) + n % pieces * (piece + 1) / pieces;
-    Fault& fault = r.faults[piece];
-    fault.check = r.phase.run(r.buffers, r.scalars, begin, end, fault.values);
-  }
-
   Status run_kernel(const KernelCall& call, const Step& step, void* const* buffers) {
-    const BuiltKernel& kernel = program_->built().kernels[call.kernel];
-    for (const BuiltPhase& phase : kernel.phases) {
-      if (phase.extent == 0) continue;
-      PhaseRun run{phase, buffers, call.scalars.data(), faults_};
-      if (phase.pieces == 1)
-        run_piece(&run, 0);
-      else
-        executor_->parallel_for(phase.pieces, run_piece, &run);
-      if (!step.may_fail) continue;
-      for (int64_t p = 0; p < phase.pieces; ++p)
-        if (const Fault& f = faults_[p]; f.check)
-          return failed(kernel.checks[static_cast<size_t>(f.check - 1)], f, step);
-    }
-    return {};
-  }
-
-  static Failure failed(const emit::CheckText& check, const Fault& f, const Step& step) {
-    const int64_t index = f.values[0], bound = f.values[1];
-    if (bound == -1) return user_error("{}, computing %{}", check.message, step.name);
-    return user_error("{}: index {} is out of range [{}, {}), computing %{}", check.message, index,
-                      check.from_zero ? 0 : -bound, bound, step.name);
+    const KernelFunction& kernel = *program_->built().code.kernels[call.kernel];
+    const std::optional<Fault> fault = kernel.call(buffers, call.scalars.data(), *executor_);
+    if (!fault) return {};
+    const int64_t bound = fault->bound;
+    if (bound == -1) return user_error("{}, computing %{}", fault->message, step.name);
+    return user_error("{}: index {} is out of range [{}, {}), computing %{}", fault->message,
+                      fault->index, fault->from_zero ? 0 : -bound, bound, step.name);
   }
 
   std::shared_ptr<const Compiled> program_;
   std::shared_ptr<Executor> executor_;
-  runtime::Arena arena_;
+  const std::unique_ptr<ArenaMemory> arena_;
   std::atomic<bool> running_ = false;
   std::vector<std::byte*> base_;  // by storage
   std::vector<size_t> placeholder_storage_;
@@ -284,7 +246,6 @@ class RunningInstance final : public Instance {
   std::vector<size_t> first_pointer_;
   std::vector<size_t> call_number_;  // by step: which of the calls of its kind it is
   std::vector<Slot> slots_;
-  Fault faults_[max_pieces];
   alignas(64) std::byte nothing_[64];  // where storages of no bytes point
 };
 
@@ -297,15 +258,15 @@ Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(
   Graph work = graph;
   Report report;
   CLEAVE_TRY(BuiltProgram built, build_program(work, ops, complete, report));
-  return std::shared_ptr<const CompiledProgram>(std::make_shared<Compiled>(
-      std::move(work), std::move(built), std::move(report), complete.target));
+  return std::shared_ptr<const CompiledProgram>(
+      std::make_shared<Compiled>(std::move(work), std::move(built), std::move(report)));
 }
 
 Result<std::unique_ptr<Instance>> Instance::make(std::shared_ptr<const CompiledProgram> program,
                                                  std::shared_ptr<Executor> executor) {
   auto compiled = std::dynamic_pointer_cast<const Compiled>(program);
   if (!compiled) return bug("instance: a program that cleave did not compile");
-  CLEAVE_CHECK(check_runs_here(compiled->target()));
+  CLEAVE_CHECK(compiled->built().backend->check_runs_here());
   if (!executor) executor = make_thread_pool();
   return RunningInstance::make(std::move(compiled), std::move(executor));
 }

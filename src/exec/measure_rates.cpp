@@ -1,4 +1,4 @@
-#include "compile/measure_rates.h"
+#include "exec/measure_rates.h"
 
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/alignment.h"
 #include "base/target.h"
-#include "compile/executable.h"
+#include "exec/executable.h"
 #include "ir/strides.h"
 #include "ir/text.h"
 #include "runtime/ceilings.h"

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "cleave/train.h"
-#include "compile/executable.h"
+#include "exec/executable.h"
 #include "trace/recording.h"
 
 namespace cleave {

@@ -10,7 +10,7 @@
 // optimizer.micro_step counts the runs since the last step.
 #pragma once
 #include "cleave/train.h"
-#include "compile/bound_program.h"
+#include "exec/bound_program.h"
 
 namespace cleave {
 

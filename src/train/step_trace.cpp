@@ -1,4 +1,4 @@
-#include "compile/step_trace.h"
+#include "train/step_trace.h"
 
 #include "compile/public_options.h"
 #include "compile/stages.h"

@@ -1,4 +1,4 @@
-#include "compile/measure_call.h"
+#include "exec/measure_call.h"
 
 #include <algorithm>
 #include <chrono>
@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "cleave/executor.h"
-#include "compile/executable.h"
+#include "exec/executable.h"
 #include "interp/array_memory.h"
 #include "ir/specialize.h"
 #include "ir/strides.h"

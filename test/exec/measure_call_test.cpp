@@ -1,5 +1,5 @@
 // Measuring a single call.
-#include "compile/measure_call.h"
+#include "exec/measure_call.h"
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,9 @@
 #include <chrono>
 
 #include "cleave/train.h"
-#include "compile/bound_program.h"
 #include "compile/public_options.h"
 #include "compile/stages.h"
+#include "exec/bound_program.h"
 #include "ir/text.h"
 
 namespace cleave {

@@ -1,5 +1,5 @@
 // Measured rates: they depend on the machine, so only their order of magnitude is checked.
-#include "compile/measure_rates.h"
+#include "exec/measure_rates.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "cleave/executor.h"
 
-namespace cleave::runtime {
+namespace cleave {
 
 class LibraryFunction {
  public:
@@ -19,4 +19,6 @@ class LibraryFunction {
   virtual void call(void* const* operands, void* scratch, Executor& executor) const = 0;
 };
 
-}  // namespace cleave::runtime
+using LibraryFunctionPtr = std::shared_ptr<const LibraryFunction>;
+
+}  // namespace cleave

@@ -5,9 +5,9 @@
 #include "compile/public_options.h"
 #include "compile/stage_planner.h"
 #include "compile/stages.h"
-#include "compile/step_trace.h"
 #include "ir/text.h"
 #include "remat/budget_family.h"
+#include "train/step_trace.h"
 
 namespace cleave {
 

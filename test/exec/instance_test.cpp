@@ -7,7 +7,8 @@
 #include <filesystem>
 #include <thread>
 
-#include "compile/executable.h"
+#include "exec/executable.h"
+#include "runtime/compiler.h"
 #include "test/random_inputs.h"
 #include "test/targets.h"
 

@@ -1,0 +1,90 @@
+#include "backend/cpu/build_units.h"
+
+#include <algorithm>
+
+#include "backend/cpu/cpu_kernel.h"
+
+namespace cleave::cpu {
+
+Result<LoadedUnits> compile_units(const std::vector<SourceUnit>& units, CompilerChoice choice,
+                                  const Target& target, Executor& executor) {
+  if (units.empty()) return LoadedUnits();
+  CLEAVE_TRY(const std::shared_ptr<runtime::Compiler> compiler,
+             runtime::make_compiler(choice, target));
+  std::vector<Result<std::shared_ptr<runtime::LoadedCode>>> loaded(
+      units.size(), std::shared_ptr<runtime::LoadedCode>());
+  struct Context {
+    const std::vector<SourceUnit>& units;
+    runtime::Compiler& compiler;
+    decltype(loaded)& out;
+  } context{units, *compiler, loaded};
+  auto compile_one = [](void* c, long i) {
+    auto& [units, compiler, out] = *static_cast<Context*>(c);
+    const SourceUnit& unit = units[static_cast<size_t>(i)];
+    out[static_cast<size_t>(i)] =
+        compiler.compile(unit.text, fmt::format("unit{}", i),
+                         unit.from == SourceUnit::From::kernels ? runtime::TextKind::kernels
+                                                                : runtime::TextKind::any);
+  };
+  executor.parallel_for(static_cast<long>(units.size()), compile_one, &context);
+  LoadedUnits out;
+  for (auto& l : loaded) {
+    if (!l.ok()) return std::move(l).failure();
+    out.push_back(*std::move(l));
+  }
+  return out;
+}
+
+Result<Kernels> load_kernels(const std::vector<loop::Kernel>& kernels, const EmittedCode& code,
+                             const LoadedUnits& units) {
+  Kernels out;
+  for (size_t i = 0; i < code.kernels.size(); ++i) {
+    const EmittedKernel& kernel = code.kernels[i];
+    std::vector<CpuPhase> phases;
+    for (const loop::Phase& phase : kernel.phases) {
+      auto* function =
+          reinterpret_cast<CpuPhase::Function>(units[kernel.unit]->symbol(phase.symbol));
+      if (!function) return bug("build: the compiled unit has no {}", phase.symbol);
+      phases.push_back({function, nullptr, phase.extent});
+    }
+    out.push_back(std::make_unique<CpuKernel>(std::move(phases), kernel.checks, kernels[i].work));
+  }
+  return out;
+}
+
+Kernels bytecode_kernels(const std::vector<loop::Kernel>& kernels) {
+  Kernels out;
+  for (const loop::Kernel& kernel : kernels) {
+    emit::BytecodeKernel code = emit::emit_bytecode(kernel);
+    std::vector<CpuPhase> phases;
+    for (emit::BytecodePhase& phase : code.phases)
+      phases.push_back({nullptr, std::move(phase.code), phase.extent});
+    out.push_back(
+        std::make_unique<CpuKernel>(std::move(phases), std::move(code.checks), kernel.work));
+  }
+  return out;
+}
+
+Result<std::vector<ForeignFunction>> load_foreign(const LoweredProgram& program,
+                                                  const EmittedCode& code,
+                                                  const LoadedUnits& units) {
+  std::vector<ForeignFunction> out;
+  auto unit = static_cast<size_t>(
+      std::ranges::find(code.units, SourceUnit::From::host_program, &SourceUnit::from) -
+      code.units.begin());
+  for (const Step& s : program.steps) {
+    auto* f = std::get_if<ForeignCall>(&s.work);
+    if (!f) continue;
+    if (f->code.c_text.empty()) {
+      out.push_back(f->code.call);
+      continue;
+    }
+    auto* function = reinterpret_cast<void (*)(void* const*, void* const*)>(
+        units[unit++]->symbol(f->code.symbol));
+    if (!function) return user_error("{}: its C text does not define '{}'", s.name, f->code.symbol);
+    out.push_back(function);
+  }
+  return out;
+}
+
+}  // namespace cleave::cpu

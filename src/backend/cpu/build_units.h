@@ -1,0 +1,21 @@
+// From units of C text to functions: compiled on the executor, looked up by symbol.
+#pragma once
+#include "backend/backend.h"
+#include "runtime/compiler.h"
+
+namespace cleave::cpu {
+
+using LoadedUnits = std::vector<std::shared_ptr<runtime::LoadedCode>>;
+using Kernels = std::vector<std::unique_ptr<const KernelFunction>>;
+
+Result<LoadedUnits> compile_units(const std::vector<SourceUnit>& units, CompilerChoice compiler,
+                                  const Target& target, Executor& executor);
+Result<Kernels> load_kernels(const std::vector<loop::Kernel>& kernels, const EmittedCode& code,
+                             const LoadedUnits& units);
+// Without units: each runs as bytecode, to the same bits.
+Kernels bytecode_kernels(const std::vector<loop::Kernel>& kernels);
+Result<std::vector<ForeignFunction>> load_foreign(const LoweredProgram& program,
+                                                  const EmittedCode& code,
+                                                  const LoadedUnits& units);
+
+}  // namespace cleave::cpu

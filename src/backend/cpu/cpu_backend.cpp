@@ -1,0 +1,56 @@
+#include "backend/cpu/cpu_backend.h"
+
+#include "backend/cpu/build_units.h"
+#include "backend/cpu/emit_units.h"
+#include "base/target.h"
+#include "runtime/arena.h"
+
+namespace cleave::cpu {
+namespace {
+
+class HostArena final : public ArenaMemory {
+ public:
+  explicit HostArena(runtime::Arena memory) : memory_(std::move(memory)) {}
+  std::byte* data() const override { return memory_.data(); }
+  int64_t size_bytes() const override { return memory_.size_bytes(); }
+  bool flag(const std::byte* at) const override { return *at != std::byte{0}; }
+  void fill_pattern() override { memory_.fill_pattern(); }
+  int64_t touched_bytes() const override { return memory_.touched_bytes(); }
+
+ private:
+  runtime::Arena memory_;
+};
+
+}  // namespace
+
+Result<EmittedCode> CpuBackend::emit(const LoweredProgram& program) const {
+  EmittedCode code;
+  if (!interprets()) code = emit_kernels(program.kernels);
+  add_host_units(program, code);
+  return code;
+}
+
+Result<BuiltCode> CpuBackend::build(const LoweredProgram& program, const EmittedCode& code,
+                                    Executor& executor) const {
+  CLEAVE_TRY(const LoadedUnits units,
+             compile_units(code.units, interprets() ? CompilerChoice::automatic : compiler_,
+                           target(), executor));
+  BuiltCode out;
+  if (interprets()) {
+    out.kernels = bytecode_kernels(program.kernels);
+  } else {
+    CLEAVE_TRY(out.kernels, load_kernels(program.kernels, code, units));
+  }
+  CLEAVE_TRY(out.foreign, load_foreign(program, code, units));
+  out.code = std::make_shared<const LoadedUnits>(units);
+  return out;
+}
+
+Status CpuBackend::check_runs_here() const { return cleave::check_runs_here(target()); }
+
+Result<std::unique_ptr<ArenaMemory>> CpuBackend::make_arena(int64_t bytes) const {
+  CLEAVE_TRY(runtime::Arena memory, runtime::Arena::make(bytes));
+  return std::unique_ptr<ArenaMemory>(std::make_unique<HostArena>(std::move(memory)));
+}
+
+}  // namespace cleave::cpu

@@ -1,0 +1,32 @@
+// x86-64: kernels as C text, compiled in process or by cc, or as bytecode; the library of runtime/.
+#pragma once
+#include "backend/backend.h"
+#include "cleave/compiler_choice.h"
+#include "runtime/library.h"
+
+namespace cleave::cpu {
+
+class CpuBackend final : public Backend {
+ public:
+  // none: kernels run as bytecode. C text of the host program is compiled nevertheless.
+  CpuBackend(const Target& target, CompilerChoice compiler)
+      : Backend(target), compiler_(compiler), library_(target) {}
+
+  FuseCosts fuse_costs() const override { return FuseCosts::of(rates()); }
+  Result<LibraryFunctionPtr> library(const LibrarySpec& spec) override {
+    return library_.get(spec);
+  }
+  Result<EmittedCode> emit(const LoweredProgram& program) const override;
+  Result<BuiltCode> build(const LoweredProgram& program, const EmittedCode& code,
+                          Executor& executor) const override;
+  Status check_runs_here() const override;
+  Result<std::unique_ptr<ArenaMemory>> make_arena(int64_t bytes) const override;
+
+ private:
+  bool interprets() const { return compiler_ == CompilerChoice::none; }
+
+  const CompilerChoice compiler_;
+  runtime::LibraryCache library_;
+};
+
+}  // namespace cleave::cpu

@@ -1,0 +1,38 @@
+// A kernel on the cores of the host: its phases one after the other, a parallel one in pieces
+// [begin, end) of its range, each on some thread. Pieces depend on the shape alone.
+#pragma once
+#include "backend/backend.h"
+#include "emit/bytecode.h"
+
+namespace cleave::cpu {
+
+constexpr int64_t max_pieces = 64;
+
+// Machine code, or bytecode where there is no compiler.
+struct CpuPhase {
+  using Function = int64_t (*)(void* const* buffer, const int64_t* scalar, int64_t begin,
+                               int64_t end, int64_t* fault);
+  Function function = nullptr;
+  std::shared_ptr<const emit::Bytecode> bytecode = nullptr;
+  int64_t extent = 1, pieces = 1;
+
+  int64_t run(void* const* buffer, const int64_t* scalar, int64_t begin, int64_t end,
+              int64_t* fault) const {
+    return function ? function(buffer, scalar, begin, end, fault)
+                    : bytecode->run(buffer, scalar, begin, end, fault);
+  }
+};
+
+class CpuKernel final : public KernelFunction {
+ public:
+  // `work`: elements that the kernel writes and folds (loop::Kernel::work).
+  CpuKernel(std::vector<CpuPhase> phases, std::vector<loop::CheckText> checks, int64_t work);
+  std::optional<Fault> call(void* const* buffers, const int64_t* scalars,
+                            Executor& executor) const override;
+
+ private:
+  std::vector<CpuPhase> phases_;
+  const std::vector<loop::CheckText> checks_;
+};
+
+}  // namespace cleave::cpu

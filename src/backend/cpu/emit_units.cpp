@@ -1,0 +1,68 @@
+#include "backend/cpu/emit_units.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <unordered_map>
+
+#include "emit/c_source.h"
+#include "emit/share_functions.h"
+
+namespace cleave::cpu {
+namespace {
+
+// Each unit costs a prelude: about this many bytes of text each; one for the smallest programs.
+constexpr size_t unit_bytes = 20 << 10, min_bytes = 4 << 10;
+
+EmittedCode make_units(std::vector<emit::CKernel> texts) {
+  size_t bytes = 0;
+  for (const emit::CKernel& kernel : texts) bytes += kernel.text.size();
+  const size_t pairs = (bytes + 2 * unit_bytes - 1) / (2 * unit_bytes);
+  std::vector<std::string> units;
+  if (bytes > 0) units.resize(bytes < min_bytes ? 1 : 2 * pairs);
+  std::vector<size_t> order(texts.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, std::greater(), [&](size_t k) { return texts[k].text.size(); });
+  std::unordered_map<std::string, size_t> unit_with;
+  for (const size_t k : order) {  // the longest first, each to the shortest unit
+    const emit::CKernel& kernel = texts[k];
+    if (kernel.text.empty()) continue;
+    const auto unit = std::ranges::min_element(units, {}, &std::string::size);
+    *unit += kernel.text;
+    unit_with[kernel.phases[0].symbol] = static_cast<size_t>(unit - units.begin());
+  }
+  EmittedCode out;
+  for (emit::CKernel& kernel : texts)
+    out.kernels.push_back(
+        {.unit = kernel.phases.empty() ? 0 : unit_with.at(kernel.phases[0].symbol),
+         .phases = std::move(kernel.phases),
+         .checks = std::move(kernel.checks),
+         .numbers = {}});
+  while (!units.empty() && units.back().empty()) units.pop_back();
+  for (std::string& unit : units) {
+    unit.insert(0, emit::c_prelude_for(unit));
+    out.units.push_back({std::move(unit)});
+  }
+  return out;
+}
+
+}  // namespace
+
+EmittedCode emit_kernels(const std::vector<loop::Kernel>& kernels) {
+  std::vector<emit::CKernel> texts;
+  for (size_t i = 0; i < kernels.size(); ++i)
+    texts.push_back(
+        emit::emit_c(kernels[i], fmt::format("k{}_{}", i, emit::c_identifier(kernels[i].name))));
+  std::vector<std::vector<int64_t>> numbers = emit::share_functions(texts);
+  EmittedCode out = make_units(std::move(texts));
+  for (size_t i = 0; i < numbers.size(); ++i) out.kernels[i].numbers = std::move(numbers[i]);
+  return out;
+}
+
+void add_host_units(const LoweredProgram& program, EmittedCode& code) {
+  for (const Step& s : program.steps)
+    if (auto* f = std::get_if<ForeignCall>(&s.work); f && !f->code.c_text.empty())
+      code.units.push_back({f->code.c_text, SourceUnit::From::host_program});
+}
+
+}  // namespace cleave::cpu
