@@ -7,6 +7,11 @@
 
 #include "compile/plan_program.h"
 #include "emit/share_functions.h"
+#include "lower/drop_redundant_checks.h"
+#include "lower/lower_graph.h"
+#include "lower/plan_memory.h"
+#include "lower/save_memory.h"
+#include "lower/update_in_place.h"
 
 namespace cleave {
 namespace {

@@ -1,3 +1,5 @@
+#include "lower/lower_graph.h"
+
 // A graph to steps: views, kernel calls, returns. Storages are in lower_storage.cpp, loops in
 // lower_loops.cpp, library calls in lower_library.cpp, subgraphs in lower_subgraph.cpp.
 #include <algorithm>
@@ -5,6 +7,7 @@
 
 #include "ir/strides.h"
 #include "lower/lower_node.h"
+#include "lower/undo_view.h"
 
 namespace cleave {
 

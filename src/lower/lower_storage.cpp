@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lower/lower_node.h"
+#include "lower/undo_view.h"
 
 namespace cleave {
 

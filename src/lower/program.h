@@ -104,36 +104,4 @@ struct LoweredProgram {
   int64_t placeholder_bytes = 0;  // each rounded up to 64
 };
 
-// Memory for a step alone; none where it needs none.
-std::optional<size_t> add_workspace(LoweredProgram& program, const std::string& step,
-                                    int64_t bytes);
-
-// A static, decomposed graph to steps: one kernel a node, views free. Unsupported names the
-// operator that has no lowering.
-Result<LoweredProgram> lower_graph(const Graph& graph);
-
-// Nodes whose operator is lowered by decomposition are replaced by it, until none is left.
-Status decompose_for_lowering(Graph& graph, const OpRegistry& ops);
-
-// Steps whose checks of indices earlier ones have made don't fail any more (Step::may_fail).
-void drop_redundant_checks(LoweredProgram& program);
-
-// An update whose value is computed after the last step that may fail, and not before the last read
-// of the placeholder, is written into the placeholder's memory at once. A kernel that reads the
-// placeholder itself must do so at the address that it writes, and stand in no loop.
-void update_in_place(LoweredProgram& program);
-
-// Less memory for the same steps: those that free more than they take run as soon as they can (an
-// optimizer after the gradient that it reads), results lie over operands that nothing reads any
-// more. Programs with jumps stay as they are.
-void save_memory(LoweredProgram& program);
-void run_early(LoweredProgram& program);
-void reuse_dead(LoweredProgram& program);
-
-// Lifetimes, then offsets of all arena storages; workspaces get the lowest addresses. What a loop
-// touches and stands before it lives to its end.
-Status plan_memory(LoweredProgram& program);
-// Lifetimes, placeholder_bytes and arena_lower_bound alone: plan_memory's arena is no smaller.
-void measure_memory(LoweredProgram& program);
-
 }  // namespace cleave

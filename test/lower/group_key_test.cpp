@@ -1,7 +1,7 @@
 // Calls share a kernel where their loops are the same but for names, and only there.
 #include <gtest/gtest.h>
 
-#include "lower/program.h"
+#include "lower/lower_graph.h"
 #include "test/random_inputs.h"
 
 namespace cleave {

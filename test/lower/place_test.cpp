@@ -6,7 +6,11 @@
 
 #include <algorithm>
 
+#include "lower/plan_memory.h"
+#include "lower/run_early.h"
+#include "lower/save_memory.h"
 #include "lower/step_uses.h"
+#include "lower/update_in_place.h"
 #include "test/lower/lowered.h"
 #include "test/sample/check_graph.h"
 

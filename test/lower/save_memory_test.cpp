@@ -1,10 +1,17 @@
 // Steps in another order, results over dead operands, checks that earlier steps have made.
-// tests: early_steps.cpp reuse_dead.cpp drop_redundant_checks.cpp step_uses.cpp
+// tests: run_early.cpp reuse_dead.cpp drop_redundant_checks.cpp step_uses.cpp
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "lower/drop_redundant_checks.h"
+#include "lower/kernel_checks.h"
+#include "lower/plan_memory.h"
+#include "lower/reuse_dead.h"
+#include "lower/run_early.h"
+#include "lower/save_memory.h"
 #include "lower/step_uses.h"
+#include "lower/update_in_place.h"
 #include "test/lower/lowered.h"
 #include "test/prepared.h"
 
