@@ -1,4 +1,5 @@
 // Calls share a kernel where their loops are the same but for names, and only there.
+// tests: lower_group.cpp
 #include <gtest/gtest.h>
 
 #include "lower/lower_graph.h"

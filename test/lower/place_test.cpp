@@ -1,5 +1,6 @@
 // Values that are written where a cat wants them, those that aren't, and that all of it computes
 // what it should.
+// tests: lower_join.cpp undo_view.cpp
 #include "lower/place.h"
 
 #include <gtest/gtest.h>

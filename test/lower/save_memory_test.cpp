@@ -1,5 +1,6 @@
 // Steps in another order, results over dead operands, checks that earlier steps have made.
 // tests: run_early.cpp reuse_dead.cpp drop_redundant_checks.cpp step_uses.cpp
+// tests: kernel_checks.cpp update_in_place.cpp plan_memory.cpp
 #include <gtest/gtest.h>
 
 #include <algorithm>
