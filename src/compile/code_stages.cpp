@@ -1,6 +1,11 @@
 #include "compile/code_stages.h"
 
 #include "compile/plan_program.h"
+#include "lower/drop_redundant_checks.h"
+#include "lower/lower_graph.h"
+#include "lower/plan_memory.h"
+#include "lower/save_memory.h"
+#include "lower/update_in_place.h"
 
 namespace cleave {
 

@@ -1,5 +1,12 @@
 #include "compile/plan_program.h"
 
+#include "lower/add_workspace.h"
+#include "lower/drop_redundant_checks.h"
+#include "lower/lower_graph.h"
+#include "lower/plan_memory.h"
+#include "lower/save_memory.h"
+#include "lower/update_in_place.h"
+
 namespace cleave {
 
 Result<LibraryFunctions> add_library(LoweredProgram& program, Backend& backend) {

@@ -5,6 +5,7 @@
 #include "compile/step_program.h"
 #include "ir/result_strides.h"
 #include "lower/fuse.h"
+#include "lower/plan_memory.h"
 
 namespace cleave {
 

@@ -1,8 +1,9 @@
-// Replaces nodes that are lowered by decomposition.
+#include "lower/decompose.h"
+
 #include "ir/builder.h"
 #include "ir/edit.h"
 #include "ir/subgraph.h"
-#include "lower/program.h"
+#include "loop/lower_rule.h"
 
 namespace cleave {
 namespace {

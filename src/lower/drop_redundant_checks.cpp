@@ -1,5 +1,8 @@
+#include "lower/drop_redundant_checks.h"
+
 #include <map>
 
+#include "lower/kernel_checks.h"
 #include "lower/step_uses.h"
 
 namespace cleave {

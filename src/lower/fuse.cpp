@@ -2,23 +2,12 @@
 
 #include <set>
 
-#include "ir/edit.h"
 #include "ir/subgraph.h"
-#include "lower/fuser.h"
+#include "lower/fuse_calls.h"
+#include "lower/fuse_groups.h"
+#include "lower/fuse_rewrite.h"
 
 namespace cleave {
-
-Status Fuser::run(const OpRegistry& ops) {
-  const OpDef* fused = ops.find("fused");
-  if (!fused) return {};
-  order_ = g_.order();
-  repeated_ = repeated_calls(g_);
-  for (const Return& r : g_.returns()) returned_[r.value.v] = true;
-  describe();
-  for (const NodeId n : order_) place(n);
-  return rewrite(*fused);
-}
-
 namespace {
 
 void collect_graph_names(const Graph& g, std::set<std::string>& names) {
@@ -31,13 +20,19 @@ void collect_graph_names(const Graph& g, std::set<std::string>& names) {
 }  // namespace
 
 Status fuse_calls(Graph& graph, const OpRegistry& ops, const FuseCosts& costs) {
+  const OpDef* fused = ops.find("fused");
+  if (!fused) return {};
   std::set<std::string> taken = {graph.name()};
   collect_graph_names(graph, taken);
+  const auto fuse_one = [&](Graph& g) -> Status {
+    const FuseCalls calls = describe_calls(g, costs);
+    return rewrite_groups(g, calls, group_calls(g, calls, costs), *fused, taken);
+  };
   CLEAVE_CHECK(rewrite_subgraphs(graph, [&](Graph& sub) -> Result<bool> {
-    CLEAVE_CHECK(Fuser(sub, costs, taken).run(ops));
+    CLEAVE_CHECK(fuse_one(sub));
     return true;
   }));
-  return Fuser(graph, costs, taken).run(ops);
+  return fuse_one(graph);
 }
 
 }  // namespace cleave

@@ -16,6 +16,13 @@ struct FuseCosts {
   int64_t row_bytes;         // of a row that several passes read: half of a second-level cache
 
   static FuseCosts of(const MachineRates& rates);
+
+  // Whether a value of so many elements, read by a larger one, may be computed again for each
+  // element of that. flops: an element.
+  bool is_worth_repeating(int64_t flops, int64_t elements, int64_t larger) const {
+    return larger <= elements ||
+           flops * (larger - elements) <= launch_flops + elements * flops_of_8_bytes;
+  }
 };
 
 namespace fuse_cost {

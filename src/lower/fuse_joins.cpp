@@ -1,79 +1,70 @@
-// Which joins stay apart: those whose operands kernels write in their places (place.h) that write
-// them anyway.
-//
-//   %p = mm(%a, %a)            %p in its place, %s too: one pass over each instead of %p being
-//   %s = sin(%b)               written, read and written again
-//   %z = cat([%p, %s])
-//
-// A join that isn't in memory when it is fused, for it is computed where it is read, is fused.
-#include "lower/fuse_cost.h"
-#include "lower/fuser.h"
+#include "lower/fuse_joins.h"
+
+#include "loop/lower_rule.h"
 #include "lower/place.h"
 
 namespace cleave {
+namespace {
 
-using namespace fuse_cost;
-
-void Fuser::describe() {
-  // A join of joins may make its operands ones that stay apart.
-  constexpr int max_rounds = 4;
-  describe_calls();
-  for (int round = 0; round < max_rounds && find_joins(); ++round) describe_calls();
-}
-
-bool Fuser::find_joins() {
-  bool found = false;
-  for (const NodeId n : order_)
-    if (call(n).kind == Kind::elementwise && is_join(g_.view(n)) && is_worth_placing(n))
-      found |= joins_.insert(n).second;
-  return found;
-}
-
-// Operands that aren't made apart and aren't there yet take a kernel each, which one would do for
-// when fused.
-bool Fuser::is_worth_placing(NodeId join) {
-  const Node& node = g_.node(join);
-  int64_t saved = 0, more_kernels = -1;
-  for (size_t k = 0; k < node.inputs.size(); ++k) {
-    const NodeId d = g_.value(node.inputs[k]).def;
-    const int64_t bytes = bytes_of(g_, node.inputs[k]);
-    if (bytes == 0) continue;
-    if (is_made_apart(join, k))
-      saved += 2 * bytes;
-    else
-      more_kernels += d.valid() && call(d).kind != Kind::other;
-  }
-  return saved > std::max<int64_t>(more_kernels, 0) * costs_.launch_bytes;
-}
-
-bool Fuser::is_made_apart(NodeId join, size_t operand) {
-  const Node& node = g_.node(join);
-  const OpView op = g_.view(join);
+// Whether a kernel that writes the operand anyway does so in its place: else it is computed where
+// the join is.
+bool is_made_apart(const Graph& g, const FuseCalls& calls, NodeId join, size_t operand) {
+  const Node& node = g.node(join);
+  const OpView op = g.view(join);
   const auto& rule = std::get<loop::KernelRule>((*node.op->lower)->form);
   const loop::Layout whole = loop::Layout::contiguous(static_shape(op.out_type(0)));
   ValueId v = node.inputs[operand];
-  const std::optional<Wanted> made = made_before_views(g_, v, rule.parts(op, whole)[operand]);
-  if (!made || g_.use_count(v) != 1 || !can_write(g_, *made)) return false;
-  for (; v != made->value; v = g_.node(g_.value(v).def).inputs[0])
-    if (returned_.contains(v.v)) return false;
-  if (returned_.contains(v.v)) return false;
-  const NodeId d = g_.value(v).def;
-  const Call& c = call(d);
-  if (c.kind == Kind::cheap) return false;
-  if (c.kind != Kind::waiting) return true;
-  if (is_join(g_.view(d))) {
-    for (size_t k = 0; k < g_.node(d).inputs.size(); ++k)
-      if (bytes_of(g_, g_.node(d).inputs[k]) > 0 && is_made_apart(d, k)) return true;
+  const std::optional<Wanted> made = made_before_views(g, v, rule.parts(op, whole)[operand]);
+  if (!made || g.use_count(v) != 1 || !can_write(g, *made)) return false;
+  for (; v != made->value; v = g.node(g.value(v).def).inputs[0])
+    if (calls.returned[v.v]) return false;
+  if (calls.returned[v.v]) return false;
+  const NodeId d = g.value(v).def;
+  const FuseCall& c = calls[d];
+  if (c.kind == FuseCall::Kind::cheap) return false;
+  if (c.kind != FuseCall::Kind::waiting) return true;
+  if (is_join(g.view(d))) {
+    for (size_t k = 0; k < g.node(d).inputs.size(); ++k)
+      if (bytes_of(g, g.node(d).inputs[k]) > 0 && is_made_apart(g, calls, d, k)) return true;
     return false;
   }
   // It goes with the kernel that makes what it reads, element by element.
   for (const ValueId leaf : c.materialized_reads) {
-    const NodeId from = g_.value(leaf).def;
-    if (from.valid() && is_fusible(from) && call(from).elements == c.elements &&
+    const FuseCall* from = calls.maker_of(g, leaf);
+    if (from && from->is_fusible() && from->elements == c.elements &&
         !contains(c.reordered_reads, leaf))
       return true;
   }
   return false;
+}
+
+// Operands that aren't made apart and aren't there yet take a kernel each, which one would do for
+// when fused.
+bool is_worth_placing(const Graph& g, const FuseCalls& calls, const FuseCosts& costs, NodeId join) {
+  const Node& node = g.node(join);
+  int64_t saved = 0, more_kernels = -1;
+  for (size_t k = 0; k < node.inputs.size(); ++k) {
+    const FuseCall* maker = calls.maker_of(g, node.inputs[k]);
+    const int64_t bytes = bytes_of(g, node.inputs[k]);
+    if (bytes == 0) continue;
+    if (is_made_apart(g, calls, join, k))
+      saved += 2 * bytes;
+    else
+      more_kernels += maker && maker->is_fusible();
+  }
+  return saved > std::max<int64_t>(more_kernels, 0) * costs.launch_bytes;
+}
+
+}  // namespace
+
+std::vector<NodeId> find_placed_joins(const Graph& graph, const FuseCalls& calls,
+                                      const FuseCosts& costs) {
+  std::vector<NodeId> out;
+  for (const NodeId n : calls.order)
+    if (calls[n].kind == FuseCall::Kind::elementwise && is_join(graph.view(n)) &&
+        is_worth_placing(graph, calls, costs, n))
+      out.push_back(n);
+  return out;
 }
 
 }  // namespace cleave

@@ -1,49 +1,77 @@
-#include "lower/fuser.h"
+#include "lower/fuse_rewrite.h"
 
 #include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "ir/edit.h"
 #include "lower/group_check.h"
 
 namespace cleave {
+namespace {
 
-Status Fuser::rewrite(const OpDef& fused) {
-  std::vector<int32_t> by_position;
-  for (size_t g = 0; g < groups_.size(); ++g)
-    if (!groups_[g].merged && is_group(static_cast<int32_t>(g)))
-      by_position.push_back(static_cast<int32_t>(g));
-  std::stable_sort(by_position.begin(), by_position.end(),
-                   [&](int32_t a, int32_t b) { return position(a) < position(b); });
-  // The old calls stay as they are until all are written.
-  for (const int32_t g : by_position) {
-    const Body body = body_of(g);
-    if (body.kernels < 2 || body.results.empty()) continue;
-    if (!check_group(g_, body.nodes, body.results).ok()) continue;
-    CLEAVE_TRY(const NodeId made, write(fused, g, body));
-    for (size_t k = 0; k < body.results.size(); ++k) {
-      now_[body.results[k].v] = g_.node(made).out(static_cast<uint32_t>(k));
-      replaced_.push_back(body.results[k]);
-    }
+// What a group's call computes.
+struct Body {
+  std::vector<NodeId> nodes;  // cheap calls and views among them
+  size_t kernels = 0;         // without the views
+  std::vector<ValueId> operands, results;
+};
+
+Body body_of(const Graph& g, const FuseCalls& calls, const FuseGroups& groups, int32_t group) {
+  Body out;
+  std::map<int64_t, NodeId> nodes;
+  std::unordered_set<uint32_t> inside;
+  std::vector<NodeId> open = groups.all[group].nodes;
+  while (!open.empty()) {
+    const NodeId n = open.back();
+    open.pop_back();
+    if (!nodes.emplace(calls[n].position, n).second) continue;
+    inside.insert(n.v);
+    for (const ValueId v : g.node(n).inputs)
+      if (v.valid())
+        if (const FuseCall* maker = calls.maker_of(g, v); maker && maker->is_through())
+          open.push_back(g.value(v).def);
   }
-  std::vector<std::string> names;
-  for (const ValueId v : replaced_) {
-    names.push_back(g_.name(v));
-    g_.replace_uses(v, current(v));
+  for (const auto& [position, n] : nodes) {
+    out.nodes.push_back(n);
+    out.kernels += calls[n].kind != FuseCall::Kind::view;
+    for (const ValueId v : g.node(n).inputs)
+      if (v.valid() && !(g.value(v).def.valid() && inside.contains(g.value(v).def.v)))
+        add_once(out.operands, v);
   }
-  eliminate_dead_code(g_);
-  CLEAVE_CHECK(g_.reorder(sorted()));
-  for (size_t k = 0; k < names.size(); ++k)
-    if (!g_.find(names[k]).valid()) CLEAVE_CHECK(g_.rename(current(replaced_[k]), names[k]));
-  return {};
+  for (const NodeId n : groups.all[group].nodes)
+    for (uint32_t k = 0; k < g.node(n).output_count; ++k)
+      if (const ValueId v = g.node(n).out(k); is_read_outside(g, calls, groups, v, group))
+        out.results.push_back(v);
+  return out;
 }
 
-std::vector<NodeId> Fuser::sorted() const {
+// The groups that are fused, in the order in which they run.
+std::vector<int32_t> by_position(const FuseCalls& calls, const FuseGroups& groups) {
+  std::vector<int32_t> out;
+  for (size_t i = 0; i < groups.all.size(); ++i)
+    if (const auto g = static_cast<int32_t>(i);
+        groups.all[i].merged_into < 0 && groups.is_fusible(calls, g))
+      out.push_back(g);
+  std::ranges::stable_sort(out, {}, [&](int32_t g) { return calls[groups.all[g].at].position; });
+  return out;
+}
+
+// A view none of whose results is returned.
+bool is_inner_view(const Graph& g, const FuseCalls& calls, NodeId n) {
+  if (!calls.knows(n) || calls[n].kind != FuseCall::Kind::view) return false;
+  for (uint32_t k = 0; k < g.node(n).output_count; ++k)
+    if (calls.returned[g.node(n).out(k).v]) return false;
+  return true;
+}
+
+// The nodes in order, each after its operands: views stand in front of their first reader.
+std::vector<NodeId> sorted_nodes(const Graph& g, const FuseCalls& calls) {
   std::vector<NodeId> out;
-  std::vector<bool> done(g_.node_capacity()), opened(g_.node_capacity());
-  for (NodeId root = g_.first_node(); root.valid(); root = g_.next_node(root)) {
-    const bool is_view =
-        root.v < calls_.size() && calls_[root.v].kind == Kind::view && !is_returned(root);
-    if (is_view) continue;
+  std::vector<bool> done(g.node_capacity()), opened(g.node_capacity());
+  for (NodeId root = g.first_node(); root.valid(); root = g.next_node(root)) {
+    if (is_inner_view(g, calls, root)) continue;
     std::vector<NodeId> open = {root};
     while (!open.empty()) {
       const NodeId n = open.back();
@@ -58,104 +86,95 @@ std::vector<NodeId> Fuser::sorted() const {
         continue;
       }
       opened[n.v] = true;
-      const Node& node = g_.node(n);
+      const Node& node = g.node(n);
       for (size_t i = node.inputs.size(); i-- > 0;)
         if (node.inputs[i].valid())
-          if (const NodeId d = g_.value(node.inputs[i]).def; d.valid() && !done[d.v])
+          if (const NodeId d = g.value(node.inputs[i]).def; d.valid() && !done[d.v])
             open.push_back(d);
     }
   }
   return out;
 }
 
-bool Fuser::is_returned(NodeId n) const {
-  const Node& node = g_.node(n);
-  for (uint32_t k = 0; k < node.output_count; ++k)
-    if (returned_.contains(node.out(k).v)) return true;
-  return false;
-}
+class Rewriter {
+ public:
+  Rewriter(Graph& graph, const FuseCalls& calls, const FuseGroups& groups, const OpDef& fused,
+           std::set<std::string>& taken)
+      : g_(graph), calls_(calls), groups_(groups), fused_(fused), taken_(taken) {}
 
-Fuser::Body Fuser::body_of(int32_t g) {
-  Body out;
-  std::map<int64_t, NodeId> nodes;
-  std::vector<NodeId> open = groups_[g].nodes;
-  std::unordered_map<uint32_t, bool> inside;
-  while (!open.empty()) {
-    const NodeId n = open.back();
-    open.pop_back();
-    if (!nodes.emplace(call(n).position, n).second) continue;
-    inside[n.v] = true;
-    for (const ValueId v : g_.node(n).inputs) {
-      if (!v.valid()) continue;
-      const NodeId d = g_.value(v).def;
-      if (d.valid() && is_through(d)) open.push_back(d);
+  Status run() {
+    // The old calls stay as they are until all are written.
+    for (const int32_t group : by_position(calls_, groups_)) {
+      const Body body = body_of(g_, calls_, groups_, group);
+      if (body.kernels < 2 || body.results.empty()) continue;
+      if (!check_group(g_, body.nodes, body.results).ok()) continue;
+      CLEAVE_CHECK(write(groups_.all[group], body));
     }
-  }
-  for (const auto& [position, n] : nodes) {
-    out.nodes.push_back(n);
-    if (call(n).kind != Kind::view) ++out.kernels;
-    const Node& node = g_.node(n);
-    for (const ValueId v : node.inputs)
-      if (v.valid() && !(g_.value(v).def.valid() && inside.contains(g_.value(v).def.v)))
-        add(out.operands, v);
-  }
-  for (const NodeId n : groups_[g].nodes) {
-    const Node& node = g_.node(n);
-    for (uint32_t k = 0; k < node.output_count; ++k) {
-      const ValueId v = node.out(k);
-      if (is_read_outside(v, g)) out.results.push_back(v);
+    std::vector<std::string> names;
+    for (const ValueId v : replaced_) {
+      names.push_back(g_.name(v));
+      g_.replace_uses(v, current(v));
     }
+    eliminate_dead_code(g_);
+    CLEAVE_CHECK(g_.reorder(sorted_nodes(g_, calls_)));
+    for (size_t k = 0; k < names.size(); ++k)
+      if (!g_.find(names[k]).valid()) CLEAVE_CHECK(g_.rename(current(replaced_[k]), names[k]));
+    return {};
   }
-  return out;
-}
 
-bool Fuser::is_read_outside(ValueId v, int32_t g) {
-  if (returned_.contains(v.v)) return true;
-  for (const Use& u : g_.uses(v)) {
-    if (u.node.v >= calls_.size()) continue;  // written in the place of one of those below
-    const Call& c = call(u.node);
-    if (is_through(u.node)) {
-      const Node& node = g_.node(u.node);
-      for (uint32_t k = 0; k < node.output_count; ++k)
-        if (is_read_outside(node.out(k), g)) return true;
-    } else if (find(c.group) != g) {
-      return true;
+ private:
+  Status write(const FuseGroup& group, const Body& body) {
+    Graph inner(fresh_name(g_.name(body.results[0])));
+    std::unordered_map<uint32_t, ValueId> map;
+    NodeSpec spec;
+    spec.op = &fused_;
+    for (const ValueId v : body.operands) {
+      Type type(g_.type(v).dtype, g_.type(v).shape);
+      type.device = g_.type(v).device;
+      CLEAVE_TRY(map[v.v], inner.add_placeholder(Role::input, g_.name(v), std::move(type)));
+      spec.inputs.push_back(current(v));
     }
+    spec.list_size = static_cast<uint32_t>(spec.inputs.size());
+    CLEAVE_CHECK(copy_nodes(g_, body.nodes, inner, map));
+    for (const ValueId v : body.results) inner.add_return({map.at(v.v)});
+    spec.loc = g_.node(group.nodes[0]).loc;
+    spec.before = group.at;
+    const int arg = fused_.schema.find("body");
+    spec.attrs.set(static_cast<uint16_t>(arg),
+                   GraphRef(std::make_shared<const Graph>(std::move(inner))));
+    CLEAVE_TRY(const NodeId made, g_.add_node(std::move(spec)));
+    for (size_t k = 0; k < body.results.size(); ++k) {
+      now_[body.results[k].v] = g_.node(made).out(static_cast<uint32_t>(k));
+      replaced_.push_back(body.results[k]);
+    }
+    return {};
   }
-  return false;
-}
 
-Result<NodeId> Fuser::write(const OpDef& fused, int32_t g, const Body& body) {
-  Graph inner(fresh_name(g_.name(body.results[0])));
-  std::unordered_map<uint32_t, ValueId> map;
-  NodeSpec spec;
-  spec.op = &fused;
-  for (const ValueId v : body.operands) {
-    Type type(g_.type(v).dtype, g_.type(v).shape);
-    type.device = g_.type(v).device;
-    CLEAVE_TRY(map[v.v], inner.add_placeholder(Role::input, g_.name(v), std::move(type)));
-    spec.inputs.push_back(current(v));
+  ValueId current(ValueId v) const {
+    const auto it = now_.find(v.v);
+    return it == now_.end() ? v : it->second;
   }
-  spec.list_size = static_cast<uint32_t>(spec.inputs.size());
-  CLEAVE_CHECK(copy_nodes(g_, body.nodes, inner, map));
-  for (const ValueId v : body.results) inner.add_return({map.at(v.v)});
-  spec.loc = g_.node(groups_[g].nodes[0]).loc;
-  spec.before = groups_[g].at;
-  const int arg = fused.schema.find("body");
-  spec.attrs.set(static_cast<uint16_t>(arg),
-                 GraphRef(std::make_shared<const Graph>(std::move(inner))));
-  return g_.add_node(std::move(spec));
-}
 
-ValueId Fuser::current(ValueId v) const {
-  const auto it = now_.find(v.v);
-  return it == now_.end() ? v : it->second;
-}
+  std::string fresh_name(const std::string& stem) {
+    std::string name = fmt::format("{}.{}", g_.name(), stem);
+    while (!taken_.insert(name).second) name += "_1";
+    return name;
+  }
 
-std::string Fuser::fresh_name(const std::string& stem) {
-  std::string name = fmt::format("{}.{}", g_.name(), stem);
-  while (!taken_.insert(name).second) name += "_1";
-  return name;
+  Graph& g_;
+  const FuseCalls& calls_;
+  const FuseGroups& groups_;
+  const OpDef& fused_;
+  std::set<std::string>& taken_;               // names of graphs
+  std::vector<ValueId> replaced_;              // in order
+  std::unordered_map<uint32_t, ValueId> now_;  // what stands for them
+};
+
+}  // namespace
+
+Status rewrite_groups(Graph& graph, const FuseCalls& calls, const FuseGroups& groups,
+                      const OpDef& fused, std::set<std::string>& taken) {
+  return Rewriter(graph, calls, groups, fused, taken).run();
 }
 
 }  // namespace cleave

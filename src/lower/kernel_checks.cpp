@@ -1,14 +1,8 @@
-// checks_of (step_uses.h): from the loops alone.
-//
-//   for p in 768 parallel {
-//     let i = idx[p]                       every element of idx, if it has 768
-//     fold over r in 128 {                 runs at least once
-//       check 0 <= i < 63
+#include "lower/kernel_checks.h"
+
 #include <algorithm>
 #include <map>
 #include <optional>
-
-#include "lower/step_uses.h"
 
 namespace cleave {
 

@@ -1,16 +1,6 @@
-// A cast of a placeholder that products alone read, directly or through views, is no step where
-// they convert what they read themselves, to the same numbers (LibraryOperand::converts). A weight
-// under autocast has no copy, and one of 8 bits no wider one.
-//
-//   %w.bf16 = _to_copy(%w; dtype=bf16)        at %w
-//   %t = permute(%w.bf16; dims=[1,0])         at %w, turned
-//   %y = mm(%x, %t)                           reads %w
-//
-// Placeholders are written by the program's last copies alone (returns()), so that whenever the
-// products run they read what the cast would have read.
-#include <algorithm>
+#include "lower/lower_cast.h"
 
-#include "lower/lower_node.h"
+#include <algorithm>
 
 namespace cleave {
 
@@ -29,46 +19,41 @@ bool converts(const LibraryRule& rule, const OpView& op, ValueId v, DType dtype,
   });
 }
 
+// Whether all readers convert what they read, where it is stored so.
+bool converters_alone_read(const Lowering& l, ValueId v, const LibraryMemory& stored) {
+  const Graph& g = l.graph;
+  if (l.values.is_returned(v)) return false;
+  return std::ranges::all_of(g.uses(v), [&](const Use& use) {
+    const OpView op = g.view(use.node);
+    if (!op.def().lower.present()) return false;
+    const LowerRule& rule = **op.def().lower;
+    if (const auto* library = std::get_if<LibraryRule>(&rule.form))
+      return converts(*library, op, v, g.type(v).dtype, stored);
+    const auto* view = std::get_if<ViewRule>(&rule.form);
+    if (!view) return false;
+    for (int k = 0; k < op.out_count(); ++k) {
+      const ValueId out = g.node(use.node).out(static_cast<uint32_t>(k));
+      if (op.out_type(k).is_none || !l.values.is_wanted(out)) continue;
+      const auto seen = view->layout(op, stored.layout, k);
+      if (!seen || op.out_type(k).dtype != op.in_type(0).dtype) return false;
+      if (!converters_alone_read(l, out, {stored.dtype, *seen})) return false;
+    }
+    return true;
+  });
+}
+
 }  // namespace
 
-bool Lowering::read_converted(NodeId n, const OpView& op) {
+bool lower_cast(Lowering& l, NodeId n) {
+  const OpView op = l.graph.view(n);
   if (op.name() != "_to_copy") return false;
   const DType stored = op.in_type(0).dtype;
   if (stored == op.out_type(0).dtype) return false;
-  const Location& from = location(op.in(0));
-  const ValueId v = graph_.node(n).out(0);
-  if (out_.storages[from.storage].placeholder < 0 || !is_wanted(v)) return false;
-  if (!converters_alone_read(v, {stored, from.layout})) return false;
-  at_[v.v] = Location(from);
-  return true;
-}
-
-bool Lowering::converters_alone_read(ValueId v, const LibraryMemory& stored) {
-  if (returned_.contains(v.v)) return false;
-  if (readers_.empty()) {
-    readers_.resize(graph_.value_capacity());
-    for (NodeId n = graph_.first_node(); n.valid(); n = graph_.next_node(n))
-      for (const ValueId read : graph_.node(n).inputs)
-        if (read.valid()) readers_[read.v].push_back(n);
-  }
-  for (const NodeId n : readers_[v.v]) {
-    const OpView op = graph_.view(n);
-    if (!graph_.node(n).op->lower.present()) return false;
-    const LowerRule& rule = **graph_.node(n).op->lower;
-    if (const auto* library = std::get_if<LibraryRule>(&rule.form)) {
-      if (!converts(*library, op, v, graph_.type(v).dtype, stored)) return false;
-    } else if (const auto* view = std::get_if<ViewRule>(&rule.form)) {
-      for (int k = 0; k < op.out_count(); ++k) {
-        const ValueId out = graph_.node(n).out(static_cast<uint32_t>(k));
-        if (op.out_type(k).is_none || (!is_wanted(out))) continue;
-        const auto seen = view->layout(op, stored.layout, k);
-        if (!seen || op.out_type(k).dtype != op.in_type(0).dtype) return false;
-        if (!converters_alone_read(out, {stored.dtype, *seen})) return false;
-      }
-    } else {
-      return false;
-    }
-  }
+  const Location& from = l.values.at(op.in(0));
+  const ValueId v = l.graph.node(n).out(0);
+  if (l.program.storages[from.storage].placeholder < 0 || !l.values.is_wanted(v)) return false;
+  if (!converters_alone_read(l, v, {stored, from.layout})) return false;
+  l.values.put(v, from);
   return true;
 }
 

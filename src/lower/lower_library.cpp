@@ -1,64 +1,72 @@
-// A library call to a step: what it reads where it lies, or copied where the library doesn't take
-// that; results in their places, or where they lie best.
-#include "lower/lower_node.h"
+#include "lower/lower_library.h"
+
+#include <algorithm>
+
+#include "lower/lower_copy.h"
 
 namespace cleave {
 
 using namespace cleave::loop;
 
-Location Lowering::library_operand(const OpView& op, const LibraryOperand& operand) {
-  const ValueId v = op.in(operand.index);
-  Location at = location(v);
-  if (operand.takes && !operand.takes(at.layout))
-    at = dense_copy(at, graph_.type(v).dtype, graph_.name(v));
+namespace {
+
+Location operand_location(Lowering& l, ValueId v, const LibraryOperand& operand) {
+  const Location& at = l.values.at(v);
+  if (!operand.takes || operand.takes(at.layout)) return at;
+  return dense_copy(l, at, l.graph.type(v).dtype, l.graph.name(v));
+}
+
+Location make_result(Lowering& l, ValueId v, const LibraryOperand& operand,
+                     const LibraryLayouts& layouts) {
+  Location& at = l.values.make(v);
+  if (operand.best && !l.values.has_place(v)) at.layout = operand.best(at.layout.shape, layouts);
   return at;
 }
 
-Location Lowering::library_result(ValueId v, const LibraryOperand& operand,
-                                  const LibraryLayouts& layouts) {
-  Location& at = at_[v.v] = new_result(v);
-  if (operand.best && !is_part(v)) at.layout = operand.best(at.layout.shape, layouts);
-  return at;
+bool is_wanted_result(const Lowering& l, NodeId n, const LibraryOperand& o) {
+  return o.access == LibraryAccess::write && !l.graph.view(n).out_type(o.index).is_none &&
+         l.values.is_wanted(l.graph.node(n).out(static_cast<uint32_t>(o.index)));
 }
 
-bool Lowering::is_wanted_result(const OpView& op, NodeId n, const LibraryOperand& o) const {
-  return o.access == LibraryAccess::write && !op.out_type(o.index).is_none &&
-         is_wanted(graph_.node(n).out(static_cast<uint32_t>(o.index)));
-}
-
-void Lowering::library(NodeId n, const OpView& op, const LibraryForm& form) {
-  const Node& node = graph_.node(n);
-  for (const auto& [result, element] : form.views) {
-    const Location& whole = location(op.in(element.operand));
-    at_[node.out(static_cast<uint32_t>(result)).v] = {whole.storage, element.part(whole.layout)};
-  }
-  if (std::ranges::any_of(form.operands,
-                          [&](const LibraryOperand& o) { return is_wanted_result(op, n, o); }))
-    library_step(n, op, form);
-  // Results that the call has no elements of, which may be all that is wanted.
-  for (uint32_t k = 0; k < node.output_count; ++k)
-    if (const ValueId v = node.out(k);
-        !op.out_type(static_cast<int>(k)).is_none && is_wanted(v) && !at_.contains(v.v))
-      at_[v.v] = new_result(v);
-}
-
-void Lowering::library_step(NodeId n, const OpView& op, const LibraryForm& form) {
+void add_library_call(Lowering& l, NodeId n, const LibraryForm& form) {
+  const OpView op = l.graph.view(n);
   LibraryCall call;
   LibraryLayouts layouts;
   ValueId first;
   for (const LibraryOperand& o : form.operands) {
     const bool writes = o.access == LibraryAccess::write;
-    const ValueId result = writes ? graph_.node(n).out(static_cast<uint32_t>(o.index)) : ValueId{};
+    const ValueId result = writes ? l.graph.node(n).out(static_cast<uint32_t>(o.index)) : ValueId{};
     if (!first.valid()) first = result;
-    if (writes && !o.is_required && !is_wanted_result(op, n, o)) continue;
-    Location at = writes ? library_result(result, o, layouts) : library_operand(op, o);
+    if (writes && !o.is_required && !is_wanted_result(l, n, o)) continue;
+    Location at =
+        writes ? make_result(l, result, o, layouts) : operand_location(l, op.in(o.index), o);
     if (o.part) at.layout = o.part(std::move(at.layout));
-    const DType dtype = out_.storages[at.storage].dtype;
+    const DType dtype = l.program.storages[at.storage].dtype;
     layouts[o.position] = {dtype, at.layout};
     call.operands.push_back({o.position, at.storage, o.access, dtype, std::move(at.layout)});
   }
   call.spec = form.spec(layouts);
-  out_.steps.push_back({graph_.name(first), std::move(call), false});
+  l.add_step(l.graph.name(first), std::move(call));
+}
+
+}  // namespace
+
+void lower_library(Lowering& l, NodeId n, const LibraryForm& form) {
+  const Node& node = l.graph.node(n);
+  const OpView op = l.graph.view(n);
+  for (const auto& [result, element] : form.views) {
+    const Location& whole = l.values.at(op.in(element.operand));
+    l.values.put(node.out(static_cast<uint32_t>(result)),
+                 {whole.storage, element.part(whole.layout)});
+  }
+  if (std::ranges::any_of(form.operands,
+                          [&](const LibraryOperand& o) { return is_wanted_result(l, n, o); }))
+    add_library_call(l, n, form);
+  // Results that the call has no elements of, which may be all that is wanted.
+  for (uint32_t k = 0; k < node.output_count; ++k)
+    if (const ValueId v = node.out(k);
+        !op.out_type(static_cast<int>(k)).is_none && l.values.is_wanted(v) && !l.values.is_made(v))
+      l.values.make(v);
 }
 
 }  // namespace cleave

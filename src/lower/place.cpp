@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lower/undo_view.h"
+
 namespace cleave {
 
 using namespace cleave::loop;

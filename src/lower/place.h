@@ -44,12 +44,4 @@ std::optional<Wanted> made_before_views(const Graph& graph, ValueId v, loop::Lay
 // Whether the call that makes it can write it so.
 bool can_write(const Graph& graph, const Wanted& wanted);
 
-// How operand 0 of a view lies whose result lies as given; nullopt where the result isn't all of
-// the operand's elements, each once, or there is no such layout.
-std::optional<loop::Layout> undo_view(const OpView& op, const loop::ViewRule& rule,
-                                      const loop::Layout& result);
-
-// Equal but for the strides of dims of one element.
-bool same_elements(const loop::Layout& a, const loop::Layout& b);
-
 }  // namespace cleave

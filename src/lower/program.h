@@ -117,36 +117,4 @@ struct PlannedProgram {
   int64_t peak_bytes() const { return bound.placeholders + arena_bytes; }
 };
 
-// Memory for a step alone; none where it needs none.
-std::optional<size_t> add_workspace(LoweredProgram& program, const std::string& step,
-                                    int64_t bytes);
-
-// A static, decomposed graph to steps: one kernel a node, views free. Unsupported names the
-// operator that has no lowering.
-Result<LoweredProgram> lower_graph(const Graph& graph);
-
-// Nodes whose operator is lowered by decomposition are replaced by it, until none is left.
-Status decompose_for_lowering(Graph& graph, const OpRegistry& ops);
-
-// Steps whose checks of indices earlier ones have made don't fail any more (Step::may_fail).
-void drop_redundant_checks(LoweredProgram& program);
-
-// An update whose value is computed after the last step that may fail, and not before the last read
-// of the placeholder, is written into the placeholder's memory at once. A kernel that reads the
-// placeholder itself must do so at the address that it writes, and stand in no loop.
-void update_in_place(LoweredProgram& program);
-
-// Less memory for the same steps: those that free more than they take run as soon as they can (an
-// optimizer after the gradient that it reads), results lie over operands that nothing reads any
-// more. Programs with jumps stay as they are.
-void save_memory(LoweredProgram& program);
-void run_early(LoweredProgram& program);
-void reuse_dead(LoweredProgram& program);
-
-// Lifetimes of all storages (Storage::first and last). What a loop touches and stands before it
-// lives to its end.
-MemoryBound measure_memory(LoweredProgram& program);
-// The same, then offsets of all arena storages; workspaces get the lowest addresses.
-Result<PlannedProgram> plan_memory(LoweredProgram program);
-
 }  // namespace cleave

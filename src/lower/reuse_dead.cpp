@@ -1,4 +1,5 @@
-// reuse_dead (program.h): a result takes the place of an operand that is read for the last time.
+#include "lower/reuse_dead.h"
+
 #include <algorithm>
 
 #include "lower/step_uses.h"
@@ -57,11 +58,6 @@ class Reuse {
 
 void reuse_dead(LoweredProgram& p) {
   if (!has_jumps(p)) Reuse(p).run();
-}
-
-void save_memory(LoweredProgram& p) {
-  run_early(p);
-  reuse_dead(p);
 }
 
 }  // namespace cleave

@@ -29,24 +29,4 @@ struct StepLoop {
 std::vector<StepLoop> loops_of(const LoweredProgram& program);
 bool has_jumps(const LoweredProgram& program);
 
-// What a kernel checks of the elements that it reads: that they are in [0, bound), or in
-// [-bound, bound).
-struct IndexRange {
-  size_t buffer = 0;
-  int64_t bound = 0;
-  bool from_zero = false;
-  // What holds here says that the other does.
-  bool implies(const IndexRange& other) const {
-    return bound <= other.bound && (from_zero || !other.from_zero);
-  }
-};
-struct KernelChecks {
-  bool any = false;
-  bool come_first = false;         // no element is stored before the last check
-  bool only_ranges = false;        // `needed` are all of them
-  std::vector<IndexRange> needed;  // of single elements
-  std::vector<IndexRange> proven;  // of every element of the buffer, read or written, once it ran
-};
-KernelChecks checks_of(const loop::Kernel& kernel);
-
 }  // namespace cleave

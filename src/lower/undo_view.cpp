@@ -1,8 +1,9 @@
+#include "lower/undo_view.h"
+
 #include <algorithm>
 #include <numeric>
 
 #include "loop/reshape_layout.h"
-#include "lower/place.h"
 
 namespace cleave {
 

@@ -1,5 +1,8 @@
+#include "lower/update_in_place.h"
+
 #include <algorithm>
 
+#include "lower/kernel_checks.h"
 #include "lower/step_uses.h"
 
 namespace cleave {

@@ -5,7 +5,7 @@
 #include "compile/plan_program.h"
 #include "loop/difference.h"
 #include "loop/parse.h"
-#include "lower/program.h"
+#include "lower/lower_graph.h"
 #include "op/entry.h"
 #include "test/prepared.h"
 #include "test/random_inputs.h"

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "compile/plan_program.h"
-#include "lower/program.h"
+#include "lower/lower_graph.h"
 #include "test/prepared.h"
 #include "test/random_inputs.h"
 #include "test/sample/check_graph.h"

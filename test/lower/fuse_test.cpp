@@ -1,5 +1,5 @@
 // Which calls become one kernel, and that they compute the same as unfused.
-// tests: fuse_calls.cpp fuse_groups.cpp fuse_joins.cpp fuse_rewrite.cpp
+// tests: fuse_rewrite.cpp
 #include "lower/fuse.h"
 
 #include <gtest/gtest.h>

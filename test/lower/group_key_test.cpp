@@ -1,7 +1,8 @@
 // Calls share a kernel if and only if their loops are the same but for names.
+// tests: lower_group.cpp
 #include <gtest/gtest.h>
 
-#include "lower/program.h"
+#include "lower/lower_graph.h"
 #include "test/random_inputs.h"
 
 namespace cleave {

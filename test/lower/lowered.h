@@ -1,7 +1,9 @@
 // Graphs from text as they are before lowering, and lowered call by call.
 #pragma once
-#include "lower/program.h"
 #include "test/random_inputs.h"
+
+#include "lower/decompose.h"
+#include "lower/lower_graph.h"
 
 namespace cleave::test {
 

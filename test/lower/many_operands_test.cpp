@@ -1,4 +1,5 @@
 // Long lists of operands: the code that is compiled doesn't grow with the list.
+// tests: lower_copy.cpp
 #include <gtest/gtest.h>
 
 #include <unistd.h>

@@ -1,11 +1,16 @@
 // Which values are written directly into the result of a cat, and that the programs are correct.
+// tests: lower_join.cpp undo_view.cpp
 #include "lower/place.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "lower/plan_memory.h"
+#include "lower/run_early.h"
+#include "lower/save_memory.h"
 #include "lower/step_uses.h"
+#include "lower/update_in_place.h"
 #include "test/lower/lowered.h"
 #include "test/sample/check_graph.h"
 

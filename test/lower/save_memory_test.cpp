@@ -1,10 +1,18 @@
 // Reordered steps, results over dead operands, checks that are redundant after earlier steps.
-// tests: early_steps.cpp reuse_dead.cpp drop_redundant_checks.cpp step_uses.cpp
+// tests: run_early.cpp reuse_dead.cpp drop_redundant_checks.cpp step_uses.cpp
+// tests: kernel_checks.cpp update_in_place.cpp plan_memory.cpp
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "lower/drop_redundant_checks.h"
+#include "lower/kernel_checks.h"
+#include "lower/plan_memory.h"
+#include "lower/reuse_dead.h"
+#include "lower/run_early.h"
+#include "lower/save_memory.h"
 #include "lower/step_uses.h"
+#include "lower/update_in_place.h"
 #include "test/lower/lowered.h"
 #include "test/prepared.h"
 

@@ -8,7 +8,8 @@
 #include <limits>
 
 #include "ir/specialize.h"
-#include "lower/program.h"
+#include "lower/decompose.h"
+#include "lower/lower_graph.h"
 #include "test/random_inputs.h"
 #include "test/sample/sample_call.h"
 

@@ -1,16 +1,8 @@
-// run_early (program.h).
-//
-//   before                       after
-//     grad.w1 = ...                grad.w1 = ...
-//     grad.x = ...                 w1, m1 = adam(grad.w1)     frees a gradient, takes nothing
-//     grad.w0 = ...                grad.x = ...
-//     w1, m1 = adam(grad.w1)       grad.w0 = ...
-//     w0, m0 = adam(grad.w0)       w0, m0 = adam(grad.w0)
-//
-// A step goes after the last one that it depends on. Steps that may fail stay where they are, and
-// nothing is written into a placeholder before them.
+#include "lower/run_early.h"
+
 #include <algorithm>
 
+#include "lower/plan_memory.h"
 #include "lower/step_uses.h"
 
 namespace cleave {

@@ -1,4 +1,5 @@
-// Lifetimes of storages, offsets in the arena.
+#include "lower/plan_memory.h"
+
 #include <algorithm>
 
 #include "lower/step_uses.h"
@@ -54,17 +55,6 @@ Arena arena_of(LoweredProgram& p) {
 }
 
 }  // namespace
-
-std::optional<size_t> add_workspace(LoweredProgram& program, const std::string& step,
-                                    int64_t bytes) {
-  if (bytes <= 0) return std::nullopt;
-  program.storages.push_back({.name = step + ".scratch",
-                              .dtype = DType::u8,
-                              .elements = bytes,
-                              .bytes = bytes,
-                              .workspace = true});
-  return program.storages.size() - 1;
-}
 
 MemoryBound measure_memory(LoweredProgram& p) {
   const Arena arena = arena_of(p);

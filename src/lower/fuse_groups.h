@@ -1,0 +1,54 @@
+// The second step of fusion: which calls are one group (fuse.h says how).
+//
+//   order:   a = sin(x)    p = mm(a, a)    b = exp(x)    c = mul(b, p)
+//   groups:  0: a, b       1: p            2: c
+//
+// Calls that aren't fused are groups of their own.
+#pragma once
+#include "lower/fold_form.h"
+#include "lower/fuse_calls.h"
+
+namespace cleave {
+
+struct FuseGroup {
+  std::vector<NodeId> nodes;  // in the graph's order
+  NodeId at;                  // runs where this one stood
+  int64_t elements = 0;       // of a full value
+  size_t calls = 0;           // that it computes, those without a group of their own too
+  std::vector<FoldForm> forms;
+  std::vector<ValueId> reads;            // materialised, each once
+  std::vector<ValueId> reordered_reads;  // some call reads them in another order
+  std::vector<int32_t> readers;          // other groups that read it, some of them twice
+  int64_t first_kernel = 0, last_kernel = 0;
+  int32_t merged_into = -1;
+};
+
+struct FuseGroups {
+  std::vector<FuseGroup> all;    // merged ones too, which have no nodes
+  std::vector<int32_t> by_node;  // -1: computed where it is read
+
+  // What a group is now.
+  int32_t find(int32_t g) const {
+    while (g >= 0 && all[g].merged_into >= 0) g = all[g].merged_into;
+    return g;
+  }
+  int32_t of(NodeId n) const { return find(by_node[n.v]); }
+  // Of the call that makes the value; -1 for a placeholder.
+  int32_t of(const Graph& graph, ValueId v) const {
+    const NodeId d = graph.value(v).def;
+    return d.valid() ? of(d) : -1;
+  }
+  // Whether calls of the graph are fused in it.
+  bool is_fusible(const FuseCalls& calls, int32_t g) const {
+    return g >= 0 && calls[all[g].nodes[0]].is_fusible();
+  }
+};
+
+FuseGroups group_calls(const Graph& graph, const FuseCalls& calls, const FuseCosts& costs);
+
+// Whether the value is returned, or read by a call that isn't copied into the group, directly or
+// through views and cheap calls that others read.
+bool is_read_outside(const Graph& graph, const FuseCalls& calls, const FuseGroups& groups,
+                     ValueId v, int32_t g);
+
+}  // namespace cleave

@@ -1,0 +1,90 @@
+#include "lower/fuse_rows.h"
+
+#include <algorithm>
+
+#include "loop/kernel.h"
+#include "lower/group_plan.h"
+
+namespace cleave {
+
+using namespace fuse_cost;
+using Fold = FoldForm::Kind;
+
+namespace {
+
+bool agree(const FoldForm& a, const FoldForm& b) {
+  if (a.runs == b.runs) return a.kind == b.kind;
+  if (a.kind == b.kind || a.kind == Fold::chunks || b.kind == Fold::chunks) return false;
+  return a.runs.size() == 2 && b.runs.size() == 2 && a.runs[0].extent == b.runs[0].extent &&
+         a.runs[1].extent == b.runs[1].extent;
+}
+
+bool reads_fold_of(const Graph& g, const FuseCalls& calls, const FuseCall& call,
+                   const FuseGroup& group) {
+  return std::ranges::any_of(call.materialized_reads, [&](ValueId v) {
+    const FuseCall* maker = calls.maker_of(g, v);
+    return maker && maker->kind == FuseCall::Kind::fold &&
+           std::ranges::find(group.nodes, g.value(v).def) != group.nodes.end();
+  });
+}
+
+// Read in its own kernel, what columns fold to would be known after a pass over all rows, in place
+// of parts of them.
+bool adds_up_parts(const FuseGroup& group) {
+  return group.elements > small_elements && std::ranges::all_of(group.forms, [](const FoldForm& f) {
+           return f.kind == Fold::columns;
+         });
+}
+
+// Whether a call of so many elements reads what n gives, directly or through others.
+bool leads_to(const Graph& g, const FuseCalls& calls, NodeId n, int64_t elements) {
+  std::vector<NodeId> next = {n};
+  for (size_t i = 0; i < next.size() && i < max_waiting; ++i) {
+    const Node& node = g.node(next[i]);
+    for (uint32_t k = 0; k < node.output_count; ++k)
+      for (const Use& u : g.uses(node.out(k))) {
+        const FuseCall& reader = calls[u.node];
+        if (!reader.is_fusible()) continue;
+        if (reader.elements == elements && reader.kind != FuseCall::Kind::view) return true;
+        if (std::ranges::find(next, u.node) == next.end()) next.push_back(u.node);
+      }
+  }
+  return false;
+}
+
+// Whether what the group's folds give may be read while the row is still near.
+bool keeps_row(const FuseGroup& group, int64_t row_bytes) {
+  for (const FoldForm& f : group.forms) {
+    if (f.kind == Fold::chunks) return false;
+    if (f.kind == Fold::rows && f.count * 4 > row_bytes) return false;
+    if (f.kind == Fold::columns && f.runs == group.forms[0].runs &&
+        (f.count * loop::column_lanes * 4 > row_bytes ||
+         (f.results < few_columns && group.elements > small_elements)))
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool rows_agree(const std::vector<FoldForm>& a, const std::vector<FoldForm>& b) {
+  return std::ranges::all_of(a, [&](const FoldForm& x) {
+    return std::ranges::all_of(b, [&](const FoldForm& y) { return agree(x, y); });
+  });
+}
+
+bool fits_rows(const Graph& graph, const FuseCalls& calls, const FuseCosts& costs, NodeId n,
+               const FuseGroup& group) {
+  const FuseCall& c = calls[n];
+  if (c.kind == FuseCall::Kind::fold)
+    return c.elements == group.elements && rows_agree({*fold_form_of(graph, n)}, group.forms);
+  if (group.forms.empty()) return c.elements == group.elements;
+  const FoldForm& f = group.forms[0];
+  const bool is_full = c.elements == group.elements;
+  if (!is_full && (f.kind == Fold::chunks || c.elements != f.results)) return false;
+  if (!reads_fold_of(graph, calls, c, group)) return true;
+  if (!is_full && adds_up_parts(group) && !leads_to(graph, calls, n, group.elements)) return false;
+  return keeps_row(group, costs.row_bytes);
+}
+
+}  // namespace cleave

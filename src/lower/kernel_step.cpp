@@ -1,0 +1,45 @@
+#include "lower/kernel_step.h"
+
+#include <algorithm>
+
+namespace cleave {
+
+using namespace cleave::loop;
+
+namespace {
+
+bool has_check(const Block& b) {
+  return std::ranges::any_of(b, [](const Stmt& s) {
+    if (std::holds_alternative<Check>(s.node)) return true;
+    if (auto* f = std::get_if<For>(&s.node)) return has_check(f->body);
+    if (auto* i = std::get_if<If>(&s.node)) return has_check(i->then);
+    if (auto* r = std::get_if<Reduce>(&s.node)) return has_check(r->body);
+    return false;
+  });
+}
+
+}  // namespace
+
+Bound KernelStep::bind(const LoweredProgram& program, const Location& at, DType dtype,
+                       Access access) {
+  size_t b = 0;
+  while (b < call.storages.size() && call.storages[b] != at.storage) ++b;
+  if (b == call.storages.size()) {
+    call.storages.push_back(at.storage);
+    const Storage& s = program.storages[at.storage];
+    kernel.buffers.push_back({s.name, dtype, s.elements, access});
+  } else if (kernel.buffers[b].access != access) {
+    kernel.buffers[b].access = Access::update;
+  }
+  return {static_cast<int64_t>(b), dtype, at.layout};
+}
+
+bool may_fail(const Kernel& kernel) { return has_check(kernel.body); }
+
+void add_step(Lowering& l, KernelStep step, const std::string& name) {
+  const bool fails = may_fail(step.kernel);
+  step.call.kernel = l.kernels.add(std::move(step.kernel));
+  l.program.steps.push_back({name, std::move(step.call), fails});
+}
+
+}  // namespace cleave

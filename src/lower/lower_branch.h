@@ -1,0 +1,9 @@
+// A cond: two arms, whose results are made in the memory of the call's (drawing in program.h).
+#pragma once
+#include "lower/lowering.h"
+
+namespace cleave {
+
+Status lower_branch(Lowering& lowering, NodeId n);
+
+}  // namespace cleave

@@ -1,0 +1,105 @@
+#include "lower/lower_copy.h"
+
+#include "lower/collapse.h"
+#include "lower/kernel_step.h"
+
+namespace cleave {
+
+using namespace cleave::loop;
+
+namespace {
+
+// The layout of an operand as the result's dims see it: broadcast dims have stride 0.
+std::vector<int64_t> broadcast_strides(const Layout& l, const std::vector<int64_t>& shape) {
+  std::vector<int64_t> out(shape.size());
+  const size_t lead = shape.size() - l.shape.size();
+  for (size_t d = lead; d < shape.size(); ++d)
+    out[d] = l.shape[d - lead] == 1 ? 0 : l.strides[d - lead];
+  return out;
+}
+
+// Loops over `shape`: all but the last dim as one parallel loop, the last one inside.
+void nest(KernelBuilder& b, const std::vector<int64_t>& shape,
+          const std::function<void(const Exprs&)>& body) {
+  if (shape.size() <= 1) return b.parallel(shape, body);
+  std::vector<int64_t> outer(shape.begin(), shape.end() - 1);
+  b.parallel(outer, [&](const Exprs& i) {
+    b.each(Expr(shape.back()), [&](Expr j) {
+      Exprs index = i;
+      index.push_back(j);
+      body(index);
+    });
+  });
+}
+
+// Merges dims of all operands and results of a call whose rule only broadcasts.
+std::vector<int64_t> collapse_call(std::vector<Bound>& operands, std::vector<Bound>& results,
+                                   const std::vector<int64_t>& shape) {
+  StridedDims dims{shape, {}};
+  std::vector<Bound*> bounds;
+  for (auto* list : {&operands, &results})
+    for (Bound& b : *list)
+      if (b.buffer >= 0) {
+        bounds.push_back(&b);
+        dims.strides.push_back(broadcast_strides(b.layout, shape));
+      }
+  collapse(dims);
+  for (size_t k = 0; k < bounds.size(); ++k) {
+    // A stride of 0 stands for a broadcast dim of size 1, but the loop still runs over the shape.
+    bounds[k]->layout.shape = dims.shape;
+    bounds[k]->layout.strides = dims.strides[k];
+  }
+  return dims.shape;
+}
+
+// Copies side by side, one kernel.
+void copy_together(Lowering& l, const std::vector<Copy>& copies, DType dtype,
+                   const std::string& name) {
+  KernelStep step;
+  step.kernel.name = name;
+  std::vector<Bound> operands, results;
+  std::vector<std::vector<int64_t>> shapes;
+  for (const auto& [from, to, stored] : copies) {
+    step.kernel.work += 2 * to.layout.numel();
+    std::vector<Bound> operand = {step.bind(l.program, from, stored.value_or(dtype), Access::read)};
+    std::vector<Bound> result = {step.bind(l.program, to, dtype, Access::write)};
+    shapes.push_back(collapse_call(operand, result, to.layout.shape));
+    operands.push_back(std::move(operand[0]));
+    results.push_back(std::move(result[0]));
+  }
+  const auto& [from, to, stored] = copies[0];
+  // All of the storage: only then may that lie where the other does.
+  const bool is_whole = copies.size() == 1 && from.storage != to.storage &&
+                        l.program.storages[to.storage].elements == to.layout.numel();
+  if (is_whole && operands[0].layout == results[0].layout)
+    step.call.in_place = {{from.storage, to.storage}};
+  step.call.whole_copy = !step.call.in_place.empty() && from.layout.is_contiguous() &&
+                         l.program.storages[from.storage].elements == from.layout.numel();
+  KernelBuilder b(step.kernel, operands, results);
+  for (size_t k = 0; k < copies.size(); ++k) {
+    const int at = static_cast<int>(k);
+    nest(b, shapes[k], [&](const Exprs& i) { b.store(at, i, b.load(at, i)); });
+  }
+  add_step(l, std::move(step), name);
+}
+
+}  // namespace
+
+void copy_all(Lowering& l, const std::vector<Copy>& copies, DType dtype, const std::string& name) {
+  if (copies.size() <= max_copies_of_a_kernel) return copy_together(l, copies, dtype, name);
+  for (const Copy& c : copies) copy_together(l, {c}, dtype, name);
+}
+
+void copy(Lowering& l, const Location& from, const Location& to, DType dtype,
+          const std::string& name) {
+  copy_all(l, {{from, to}}, dtype, name);
+}
+
+Location dense_copy(Lowering& l, const Location& from, DType dtype, const std::string& name) {
+  Layout layout = Layout::contiguous(from.layout.shape);
+  Location to{add_storage(l.program, name, dtype, layout.numel()), layout};
+  copy(l, from, to, dtype, name);
+  return to;
+}
+
+}  // namespace cleave

@@ -1,0 +1,72 @@
+// Which calls share a group.
+// tests: fuse_limits.cpp fuse_rows.cpp
+#include "lower/fuse_groups.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "test/lower/lowered.h"
+
+namespace cleave {
+namespace {
+
+// The groups of fused calls, each as the names of their calls' first results; calls that are
+// computed where they are read are in none.
+std::vector<std::string> groups_of(const std::string& text) {
+  const Graph g = test::decomposed(text);
+  const FuseCosts costs = FuseCosts::of({});
+  const FuseCalls calls = describe_calls(g, costs);
+  const FuseGroups groups = group_calls(g, calls, costs);
+  std::map<int32_t, std::string> names;
+  for (const NodeId n : calls.order)
+    if (calls[n].is_fusible() && !calls[n].is_through()) {
+      std::string& group = names[groups.of(n)];
+      group += (group.empty() ? "" : " ") + g.name(g.node(n).out(0));
+    }
+  std::vector<std::string> out;
+  for (const auto& [group, text] : names) out.push_back(text);
+  return out;
+}
+
+using Groups = std::vector<std::string>;
+
+TEST(FuseGroups, what_reads_one_value_and_what_it_gives) {
+  EXPECT_EQ(groups_of("graph @g(%x: input f32[64,64]) {\n"
+                      "  %a = sin(%x)\n  %b = exp(%x)\n  %c = mul(%a, %b)\n  %p = mm(%c, %c)\n"
+                      "  %s = sum(%a; dim=[1])\n  return %a, %b, %p, %s\n}\n"),
+            Groups{"a b c s"});
+}
+
+// %d can't run before the product that it reads, nor %b's group after it.
+TEST(FuseGroups, what_is_read_before_stays_before) {
+  EXPECT_EQ(groups_of("graph @g(%x: input f32[64,64]) {\n"
+                      "  %a = sin(%x)\n  %b = exp(%a)\n  %p = mm(%a, %b)\n"
+                      "  %d = mul(%p, %a)\n  return %b, %d\n}\n"),
+            (Groups{"a b", "d"}));
+}
+
+// %a is taken along to where %c runs.
+TEST(FuseGroups, an_unread_group_comes_along) {
+  EXPECT_EQ(groups_of("graph @g(%x: input f32[64,64], %y: input f32[64,64]) {\n"
+                      "  %a = sin(%x)\n  %p = mm(%y, %y)\n  %b = add(%p, %a)\n"
+                      "  %c = mul(%b, %a)\n  return %a, %b, %c\n}\n"),
+            Groups{"a b c"});
+}
+
+TEST(FuseGroups, rows_of_other_lengths_stay_apart) {
+  const std::string head = "graph @g(%x: input f32[8,32,32]) {\n  %a = amax(%x; dim=[2])\n";
+  EXPECT_EQ(groups_of(head + "  %b = sum(%x; dim=[2])\n  return %a, %b\n}\n"), Groups{"a b"});
+  EXPECT_EQ(groups_of(head + "  %b = sum(%x; dim=[1,2])\n  return %a, %b\n}\n"),
+            (Groups{"a", "b"}));
+}
+
+TEST(FuseGroups, another_order_of_elements_stays_apart) {
+  EXPECT_EQ(groups_of("graph @g(%x: input f32[64,64]) {\n"
+                      "  %a = sin(%x)\n  %t = permute(%a; dims=[1,0])\n  %b = exp(%t)\n"
+                      "  return %a, %b\n}\n"),
+            (Groups{"a", "b"}));
+}
+
+}  // namespace
+}  // namespace cleave
