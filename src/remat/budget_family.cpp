@@ -12,8 +12,6 @@
 namespace cleave {
 namespace {
 
-constexpr int budget_levels = 14;  // limits between the least peak of an order and the largest step
-
 // A level is searched again and again, from what was found, as long as that gains a hundredth.
 constexpr int max_searches = 8;
 constexpr int64_t longer = 8;  // where nothing is within the limit yet
@@ -39,9 +37,9 @@ Status BudgetFamily::build() {
   steps_ = std::make_unique<StepProgram>(std::move(steps));
   CLEAVE_TRY(StepTasks tasks, StepTasks::make(*graph_, *steps_, planner_->rates()));
   tasks_ = std::make_unique<StepTasks>(std::move(tasks));
-  add({tasks_->given()});
+  add(tasks_->given());
   const plan::Order order = plan::min_peak_order(tasks_->tasks(), tasks_->given());
-  add({tasks_->together(order.steps)});
+  add(order.steps);
   start_ = members_.back().modelled_peak <= members_.front().modelled_peak
                ? members_.back().sequence
                : tasks_->given();
@@ -62,33 +60,32 @@ Status BudgetFamily::find_candidates() {
   return {};
 }
 
-// Keeps the valid ones that aren't there yet, the cheapest as the level's main one.
-void BudgetFamily::add(std::vector<std::vector<plan::TaskId>> sequences) {
-  std::vector<FamilyMember> found;
-  for (const auto& sequence : sequences) {
-    FamilyMember m{.sequence = tasks_->needed(sequence), .budget_level = budget_level_};
-    const Result<plan::Simulated> run = plan::simulate(tasks_->tasks(), m.sequence);
-    if (!run.ok()) continue;
-    m.recompute_ns = tasks_->recompute_ns(m.sequence);
-    m.modelled_peak = run->peak;
-    found.push_back(std::move(m));
-  }
-  std::ranges::stable_sort(found, {}, &FamilyMember::recompute_ns);
-  for (FamilyMember& m : found) {
-    m.is_main = &m == &found.front();
+// Keeps it if it is valid and not there yet, as the level's main one; and where steps are above the
+// next level's limit, the same with their results made apart.
+void BudgetFamily::add(const std::vector<plan::TaskId>& sequence, bool with_apart) {
+  FamilyMember m{.sequence = tasks_->needed(sequence), .budget_level = budget_level_};
+  const Result<plan::Simulated> run = plan::simulate(tasks_->tasks(), m.sequence);
+  if (!run.ok()) return;
+  m.modelled_peak = run->peak;
+  m.is_main = true;
+  std::vector<FamilyMember> found{m};
+  m.is_main = false;
+  if (with_apart) m.apart = tasks_->divisible(m.sequence, limit_of(budget_level_ + 1));
+  if (!m.apart.empty()) found.push_back(std::move(m));
+  for (FamilyMember& f : found) {
+    f.recompute_ns = tasks_->recompute_ns(f.sequence, f.apart);
     const bool left_out = std::ranges::any_of(members_, [&](const FamilyMember& other) {
       const bool unseen = other.is_main && other.budget_level <= budget_level_ - 2 &&
-                          other.recompute_ns > m.recompute_ns;
-      return unseen || (!other.candidate && other.sequence == m.sequence);
+                          other.recompute_ns > f.recompute_ns;
+      return unseen || (!other.candidate && other.sequence == f.sequence && other.apart == f.apart);
     });
-    if (!left_out) members_.push_back(std::move(m));
+    if (!left_out) members_.push_back(std::move(f));
   }
 }
 
 // What a found sequence recomputes at least, as a program.
 int64_t BudgetFamily::cost_of(const plan::FoundSequence& found) const {
-  return std::min(tasks_->recompute_ns(tasks_->needed(found.steps)),
-                  tasks_->recompute_ns(tasks_->needed(tasks_->together(found.steps))));
+  return tasks_->recompute_ns(tasks_->needed(found.steps));
 }
 
 plan::FoundSequence BudgetFamily::search(int64_t limit) const {
@@ -116,8 +113,8 @@ plan::FoundSequence BudgetFamily::search(int64_t limit) const {
 bool BudgetFamily::add_level() {
   if (is_complete_ || budget_level_ == budget_levels) return false;
   ++budget_level_;
-  plan::FoundSequence best = search(top_ - (top_ - bottom_) * budget_level_ / budget_levels);
-  add({best.steps, tasks_->together(best.steps)});
+  plan::FoundSequence best = search(limit_of(budget_level_));
+  add(best.steps, true);
   last_ = std::move(best.steps);
   is_complete_ = !best.met;
   return true;
@@ -130,7 +127,7 @@ Status BudgetFamily::complete() {
 
 Result<Graph> BudgetFamily::program(size_t member) const {
   const FamilyMember& m = members_[member];
-  if (!m.candidate) return tasks_->program(m.sequence);
+  if (!m.candidate) return tasks_->program(m.sequence, m.apart);
   CLEAVE_TRY(Graph whole, (*candidates_)[*m.candidate].make());
   CLEAVE_CHECK(planner_->fuse(whole));
   return whole;
