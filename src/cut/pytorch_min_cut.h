@@ -48,6 +48,7 @@ struct PytorchCut {
   };
   std::vector<int32_t> saved;  // nodes, in order
   std::vector<Ban> banned;     // in the order in which they were
+  int64_t looks = 0;           // at nodes, in the searches for what is used far apart or in a chain
 };
 
 // `may_run_again` (by node, or empty) are banned by no rule. Errors (user): a value that the
