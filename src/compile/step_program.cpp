@@ -77,6 +77,7 @@ class Collector {
         out.bytes = part.bytes;
         out.value = part.value;
         out.part = true;
+        out.optional = is_optional(part.value);
       }
     }
     is_made_.resize(out_.storages.size());
@@ -121,6 +122,7 @@ class Collector {
           if (!(out_.storages[s].placeholder && written)) call.reads.push_back(id);
         } else if (last_[s] >= end || out_.storages[s].kept) {
           out_.storages[s].value = result_named(call.node, p_.storages[s].name);
+          out_.storages[s].optional = is_optional(out_.storages[s].value);
           call.makes.push_back(id);
         } else {
           own.push_back(s);
@@ -211,6 +213,25 @@ class Collector {
              return pair.result == result && p_.storages[pair.operand].placeholder < 0 &&
                     rounded(p_.storages[pair.operand].bytes) == rounded(p_.storages[result].bytes);
            });
+  }
+
+  // Lowering leaves out what nothing reads, but for what a loop carries, what the host program's code
+  // writes and what a library call asks for.
+  bool is_optional(ValueId v) const {
+    if (!v.valid()) return false;
+    const NodeId n = graph_.value(v).def;
+    const auto& lower = graph_.node(n).op->lower;
+    if (!lower.present()) return true;
+    const loop::LowerRule& rule = **lower;
+    if (std::holds_alternative<loop::LoopRule>(rule.form) ||
+        std::holds_alternative<loop::ForeignRule>(rule.form))
+      return false;
+    const auto* library = std::get_if<loop::LibraryRule>(&rule.form);
+    const auto form = library ? library->form(graph_.view(n)) : std::nullopt;
+    return !form || std::ranges::none_of(form->operands, [&](const loop::LibraryOperand& o) {
+      return o.access == loop::LibraryAccess::write && o.is_required &&
+             graph_.node(n).out(static_cast<uint32_t>(o.index)) == v;
+    });
   }
 
   ValueId result_named(NodeId n, const std::string& name) const {

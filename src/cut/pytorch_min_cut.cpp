@@ -137,12 +137,13 @@ class MinCut {
 
   // The position of the first node, from `readers` on along the uses, that doesn't fuse with its
   // operand; `last` where there is none up to it.
-  int32_t first_unfusible(const std::vector<int32_t>& readers, int32_t last) const {
+  int32_t first_unfusible(const std::vector<int32_t>& readers, int32_t last) {
     std::set<std::tuple<int32_t, int32_t, bool>> open;  // position, node, fuses
     for (int32_t n : readers) open.insert({node(n).forward_order, n, true});
     while (!open.empty()) {
       const auto [position, n, fuses] = *open.begin();
       open.erase(open.begin());
+      ++result_.looks;
       if (!fuses) return position;
       for (int32_t user : node(n).users)
         if (node(user).required_forward && node(user).forward_order <= last)
@@ -178,6 +179,7 @@ class MinCut {
       while (!open.empty()) {
         const auto [position, n] = open.top();
         open.pop();
+        ++result_.looks;
         if (visited[at(n)]) continue;
         visited[at(n)] = true;
         if (position > node(start).forward_order + 100 && open.empty()) {

@@ -48,6 +48,8 @@ struct PytorchCut {
   };
   std::vector<int32_t> saved;  // nodes, in the graph's order
   std::vector<Ban> banned;     // in the order in which the rules were applied
+  // Nodes that were looked at in the searches for values used far apart or in a chain.
+  int64_t looks = 0;
 };
 
 // `may_run_again`: by node, or empty; these nodes are banned by no rule. Errors (user): a value

@@ -60,22 +60,30 @@ std::optional<CutSequence> cut_to_limit(const TaskGraph& graph, std::span<const 
 }
 
 Result<TaskGraph> unrolled(const TaskGraph& graph, std::span<const TaskId> steps) {
-  constexpr TaskId none = UINT32_MAX;
+  constexpr ValueId none = UINT32_MAX;
   std::vector<Task> tasks;
+  std::vector<Value> values;
   std::vector<Link> links;
-  std::vector<TaskId> newest(graph.size(), none);
+  std::vector<ValueId> newest(graph.size(), none);  // the first value of each task's newest step
   for (TaskId i = 0; i < steps.size(); ++i) {
     const TaskId v = steps[i];
-    if (newest[v] != none) tasks[newest[v]].kept = false;
+    const auto made = graph.made_by(v);
+    if (newest[v] != none)
+      for (size_t k = 0; k < made.size(); ++k) values[newest[v] + k].kept = false;
     tasks.push_back(graph[v]);
-    for (TaskId x : graph.operands(v)) {
-      if (newest[x] == none)
-        return user_error("step {}: task {} reads task {}, which has not run yet", i, v, x);
-      links.emplace_back(newest[x], i);
+    for (const ValueId x : graph.operands(v)) {
+      const TaskId u = graph.maker(x);
+      if (newest[u] == none)
+        return user_error("step {}: task {} reads task {}, which has not run yet", i, v, u);
+      links.emplace_back(newest[u] + (x - graph.first_value(u)), i);
     }
-    newest[v] = i;
+    newest[v] = static_cast<ValueId>(values.size());
+    for (const ValueId x : made) {
+      values.push_back(graph.values[x]);
+      values.back().maker = i;
+    }
   }
-  return make_task_graph(std::move(tasks), links);
+  return make_task_graph(std::move(tasks), std::move(values), links);
 }
 
 std::vector<TaskId> with_recomputed(const TaskGraph& graph, std::span<const TaskId> order,
@@ -85,20 +93,23 @@ std::vector<TaskId> with_recomputed(const TaskGraph& graph, std::span<const Task
   for (size_t i = at + 1; i < order.size(); ++i) pending[order[i]] = false;  // not yet run
   std::vector<TaskId> out(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(at) + 1);
   std::vector<TaskId> stack;
-  for (size_t i = at + 1; i < order.size(); ++i) {
-    stack.assign(1, order[i]);
+  const auto run = [&](TaskId last) {
+    stack.assign(1, last);
     while (!stack.empty()) {
       const TaskId v = stack.back();
       const size_t depth = stack.size();
-      for (TaskId x : graph.operands(v))
-        if (pending[x]) stack.push_back(x);
+      for (TaskId u : graph.before(v))
+        if (pending[u]) stack.push_back(u);
       if (stack.size() > depth) continue;
       stack.pop_back();
-      if (!pending[v] && v != order[i]) continue;  // made meanwhile
+      if (!pending[v] && v != last) continue;  // made meanwhile
       pending[v] = false;
       out.push_back(v);
     }
-  }
+  };
+  for (size_t i = at + 1; i < order.size(); ++i) run(order[i]);
+  for (const TaskId v : again)
+    if (pending[v] && graph[v].kept) run(v);
   return out;
 }
 

@@ -29,7 +29,8 @@ std::optional<CutSequence> cut_to_limit(const TaskGraph& graph, std::span<const 
 Result<TaskGraph> unrolled(const TaskGraph& graph, std::span<const TaskId> steps);
 
 // Returns `order` with the tasks of `again` run a second time after step `at`, each right before
-// its first reader there. Readers before `at` don't change.
+// its first reader there, those of kept values that nobody reads there at the end. Readers before
+// `at` don't change.
 std::vector<TaskId> with_recomputed(const TaskGraph& graph, std::span<const TaskId> order,
                                     size_t at, std::span<const TaskId> again);
 

@@ -10,7 +10,7 @@
 namespace cleave::plan {
 namespace {
 
-using Set = uint32_t;  // of tasks
+using Set = uint32_t;  // of values; of tasks, as all the values that they make
 
 // The cost of a path so far: either only the peak, or time and steps.
 struct Cost {
@@ -22,20 +22,21 @@ struct Cost {
 class Search {
  public:
   Search(const TaskGraph& graph, std::span<const TaskId> first_runs)
-      : graph_(graph), tasks_(static_cast<TaskId>(graph.size())), operands_(graph.size()),
-        first_runs_(first_runs) {
+      : graph_(graph), values_(static_cast<ValueId>(graph.values.size())), operands_(graph.size()),
+        made_(graph.size()), first_runs_(first_runs) {
+    for (TaskId v = 0; v < graph.size(); ++v) {
+      for (const ValueId x : graph.operands(v)) operands_[v] |= bit(x);
+      for (const ValueId x : graph.made_by(v)) made_[v] |= bit(x);
+    }
     size_t states = 1;
-    for (TaskId v = 0; v < tasks_; ++v) {
-      for (const TaskId x : graph.operands(v)) operands_[v] |= bit(x);
-      if (graph[v].kept) kept_ |= bit(v);
-      states *= 3;
+    set_index_.assign(size_t{1} << values_, 0);
+    for (ValueId x = 0; x < values_; ++x, states *= 3) {
+      if (graph.values[x].kept) kept_ |= bit(x);
+      if (graph.values[x].optional) optional_ |= bit(x);
+      for (Set s = bit(x); s < bit(x) * 2; ++s) set_index_[s] = set_index_[s - bit(x)] + states;
     }
     cost_.assign(states, {});
-    by_.assign(states, none);
-    set_index_.assign(size_t{1} << tasks_, 0);
-    size_t power = 1;
-    for (TaskId v = 0; v < tasks_; ++v, power *= 3)
-      for (Set s = bit(v); s < bit(v) * 2; ++s) set_index_[s] = set_index_[s - bit(v)] + power;
+    by_.assign(states, {});
   }
 
   // The smallest possible largest step.
@@ -57,19 +58,24 @@ class Search {
   }
 
  private:
-  // Values of by_: the transition that led to a state, + the task.
-  static constexpr uint8_t runs_first = 0, runs_again = 32, forgets = 64, none = 255;
-  static Set bit(TaskId v) { return Set{1} << v; }
+  static Set bit(ValueId x) { return Set{1} << x; }
 
   struct State {
     Set run = 0, memory = 0;  // memory is a subset of run
+  };
+  enum class Move : uint8_t { start, forgets, runs_first, runs_again };
+  // The transition that led to a state, and what was in memory before.
+  struct By {
+    Move move = Move::start;
+    uint8_t task = 0;
+    uint16_t memory = 0;
   };
   size_t index(State s) const { return set_index_[s.run] + set_index_[s.memory]; }
 
   int64_t bytes_of(Set memory) const {
     int64_t bytes = 0;
     for (Set left = memory; left != 0; left &= left - 1)
-      bytes += graph_[static_cast<TaskId>(std::countr_zero(left))].bytes;
+      bytes += graph_.values[static_cast<ValueId>(std::countr_zero(left))].bytes;
     return bytes;
   }
 
@@ -78,8 +84,8 @@ class Search {
   // it.
   template <class Step>
   Cost run(const Step& step) {
-    const Set all = static_cast<Set>((uint64_t{1} << tasks_) - 1);
-    relax({}, {0, 0}, none);
+    const Set all = static_cast<Set>((uint64_t{1} << values_) - 1);
+    relax({}, {0, 0}, Move::start, 0, 0);
     while (!queue_.empty()) {
       const auto [cost, run, memory] = queue_.top();
       queue_.pop();
@@ -89,60 +95,61 @@ class Search {
         end_ = s;
         return cost;
       }
-      const int64_t bytes = bytes_of(memory);
-      for (TaskId v = 0; v < tasks_; ++v) {
-        if (memory & bit(v)) {
-          relax({run, memory & ~bit(v)}, cost, static_cast<uint8_t>(v + forgets));
-          continue;
-        }
+      for (TaskId v = 0; v < graph_.size(); ++v) {
+        for (Set left = memory & made_[v]; left != 0; left &= left - 1)
+          relax({run, memory & ~(left & -left)}, cost, Move::forgets, v, memory);
         if ((operands_[v] & ~memory) != 0 || !may_run(v, run)) continue;
-        if (const auto next = step(cost, v, bytes + graph_[v].bytes + graph_[v].workspace))
-          relax({run | bit(v), memory | bit(v)}, *next,
-                static_cast<uint8_t>(v + (run & bit(v) ? runs_again : runs_first)));
+        const Set missing = made_[v] & ~memory, required = missing & ~optional_;
+        for (Set chosen = missing & optional_;; chosen = (chosen - 1) & missing & optional_) {
+          const Set now = memory | required | chosen;
+          // What isn't optional is made anew with the others, over what is there.
+          if (const auto next = step(cost, v, bytes_of(now) + graph_[v].workspace);
+              next && now != memory)
+            relax({run | made_[v], now}, *next,
+                  run & made_[v] ? Move::runs_again : Move::runs_first, v, memory);
+          if (chosen == 0) break;
+        }
       }
     }
     return {};
   }
 
   bool may_run(TaskId v, Set run) const {
-    if (run & bit(v)) return !graph_[v].once;
-    return first_runs_.empty() || first_runs_[static_cast<size_t>(std::popcount(run))] == v;
+    if (run & made_[v]) return !graph_[v].once;
+    if (first_runs_.empty()) return true;
+    const auto has_run = [&](TaskId u) { return (run & made_[u]) != 0; };
+    return *std::ranges::find_if_not(first_runs_, has_run) == v;
   }
 
-  void relax(State s, const Cost& cost, uint8_t by) {
+  void relax(State s, const Cost& cost, Move move, TaskId v, Set memory) {
     const size_t at = index(s);
     if (cost_[at] <= cost) return;
     cost_[at] = cost;
-    by_[at] = by;
+    by_[at] = {move, static_cast<uint8_t>(v), static_cast<uint16_t>(memory)};
     queue_.emplace(cost, s.run, s.memory);
   }
 
   // Walks back from the final state.
   std::vector<TaskId> path() const {
     std::vector<TaskId> steps;
-    for (State s = end_; by_[index(s)] != none;) {
-      const uint8_t by = by_[index(s)];
-      const auto v = static_cast<TaskId>(by % runs_again);
-      if (by >= forgets) {
-        s.memory |= bit(v);
-        continue;
-      }
-      steps.push_back(v);
-      s.memory &= ~bit(v);
-      if (by < runs_again) s.run &= ~bit(v);
+    State s = end_;
+    for (By by = by_[index(s)]; by.move != Move::start; by = by_[index(s)]) {
+      if (by.move != Move::forgets) steps.push_back(by.task);
+      if (by.move == Move::runs_first) s.run &= ~made_[by.task];
+      s.memory = by.memory;
     }
     std::reverse(steps.begin(), steps.end());
     return steps;
   }
 
   const TaskGraph& graph_;
-  TaskId tasks_;
-  std::vector<Set> operands_;
+  ValueId values_;
+  std::vector<Set> operands_, made_;  // by task
   std::span<const TaskId> first_runs_;
-  Set kept_ = 0;
-  std::vector<size_t> set_index_;  // by set: the sum of 3^task
+  Set kept_ = 0, optional_ = 0;
+  std::vector<size_t> set_index_;  // by set: the sum of 3^value
   std::vector<Cost> cost_;         // by state
-  std::vector<uint8_t> by_;        // by state: how it was reached
+  std::vector<By> by_;             // by state: how it was reached
   State end_;
   using Entry = std::tuple<Cost, Set, Set>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue_;

@@ -10,7 +10,8 @@
 namespace cleave::plan {
 namespace {
 
-// The state of a task while others run, in one struct: reading it is one cache miss.
+// The state of a task and of a value while others run, in one struct: reading it is one cache miss.
+// The task's part is in its first value's.
 struct TaskState {
   int64_t growth = 0;  // what its step adds to memory
   int64_t freed = 0;   // when its last reader has run
@@ -23,34 +24,36 @@ struct TaskState {
 // Growth and readiness, updated as tasks run.
 class States {
  public:
-  explicit States(const TaskGraph& graph) : graph_(graph), state_(graph.size()) {
-    for (TaskId v = 0; v < graph.size(); ++v) {
-      TaskState& s = state_[v];
-      const auto users = graph.users(v);
-      s.growth += graph[v].kept || !users.empty() ? graph[v].bytes : 0;
-      s.freed = graph[v].kept ? 0 : graph[v].bytes;
+  explicit States(const TaskGraph& graph) : graph_(graph), state_(graph.values.size()) {
+    for (ValueId x = 0; x < graph.values.size(); ++x) {
+      TaskState& s = state_[x];
+      const Value& value = graph.values[x];
+      const auto users = graph.users(x);
+      (*this)[graph.maker(x)].growth += value.kept || !users.empty() ? value.bytes : 0;
+      s.freed = value.kept ? 0 : value.bytes;
       s.left = static_cast<uint32_t>(users.size());
-      s.open = static_cast<uint32_t>(graph.operands(v).size());
       for (TaskId u : users) s.readers_xor ^= u;
-      if (s.left == 1) state_[s.readers_xor].growth -= s.freed;
+      if (s.left == 1) (*this)[s.readers_xor].growth -= s.freed;
     }
+    for (TaskId v = 0; v < graph.size(); ++v)
+      (*this)[v].open = static_cast<uint32_t>(graph.before(v).size());
   }
-  TaskState& operator[](TaskId v) { return state_[v]; }
+  TaskState& operator[](TaskId v) { return state_[graph_.first_value(v)]; }
   // Calls `changed(u, state)` for each ready task whose growth falls and each that becomes ready.
   template <class Changed>
   void run(TaskId v, const Changed& changed) {
-    for (TaskId x : graph_.operands(v)) __builtin_prefetch(&state_[x], 1);
-    for (TaskId u : graph_.users(v)) __builtin_prefetch(&state_[u], 1);
-    for (TaskId x : graph_.operands(v)) {
+    for (const ValueId x : graph_.operands(v)) __builtin_prefetch(&state_[x], 1);
+    for (TaskId u : graph_.after(v)) __builtin_prefetch(&(*this)[u], 1);
+    for (const ValueId x : graph_.operands(v)) {
       TaskState& s = state_[x];
       s.readers_xor ^= v;
       if (--s.left != 1 || s.freed == 0) continue;
-      TaskState& last = state_[s.readers_xor];
+      TaskState& last = (*this)[s.readers_xor];
       last.growth -= s.freed;
       if (last.open == 0) changed(s.readers_xor, last);
     }
-    for (TaskId u : graph_.users(v))
-      if (TaskState& s = state_[u]; --s.open == 0) changed(u, s);
+    for (TaskId u : graph_.after(v))
+      if (TaskState& s = (*this)[u]; --s.open == 0) changed(u, s);
   }
 
  private:
@@ -177,7 +180,7 @@ std::vector<TaskId> schedule_by_age(const TaskGraph& graph, bool newest) {
   std::vector<uint32_t> open(graph.size());
   std::deque<TaskId> ready;
   for (TaskId v = 0; v < graph.size(); ++v) {
-    open[v] = static_cast<uint32_t>(graph.operands(v).size());
+    open[v] = static_cast<uint32_t>(graph.before(v).size());
     if (open[v] == 0) ready.push_back(v);
   }
   if (newest) std::reverse(ready.begin(), ready.end());
@@ -187,7 +190,7 @@ std::vector<TaskId> schedule_by_age(const TaskGraph& graph, bool newest) {
     const TaskId v = newest ? ready.back() : ready.front();
     newest ? ready.pop_back() : ready.pop_front();
     order.push_back(v);
-    for (TaskId u : graph.users(v))
+    for (TaskId u : graph.after(v))
       if (--open[u] == 0) ready.push_back(u);
   }
   return order;
@@ -204,17 +207,20 @@ std::vector<TaskId> list_schedule(const TaskGraph& graph, ListKey key) {
 std::vector<TaskId> list_schedule_backward(const TaskGraph& graph) {
   std::vector<int64_t> growth(graph.size());
   std::vector<uint32_t> open(graph.size());
-  std::vector<bool> live(graph.size()), placed(graph.size());
+  std::vector<bool> live(graph.values.size()), placed(graph.size());
   using Entry = std::tuple<int64_t, TaskId>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
   const auto push = [&](TaskId v) {
     ready.emplace(growth[v], static_cast<TaskId>(graph.size() - 1) - v);
   };
   for (TaskId v = 0; v < graph.size(); ++v) {
-    for (TaskId x : graph.operands(v)) growth[v] += graph[x].kept ? 0 : graph[x].bytes;
-    if (graph[v].kept || !graph.users(v).empty()) growth[v] -= graph[v].bytes;
-    open[v] = static_cast<uint32_t>(graph.users(v).size());
-    live[v] = graph[v].kept;
+    for (const ValueId x : graph.operands(v))
+      growth[v] += graph.values[x].kept ? 0 : graph.values[x].bytes;
+    for (const ValueId x : graph.made_by(v)) {
+      live[x] = graph.values[x].kept;
+      if (live[x] || !graph.users(x).empty()) growth[v] -= graph.values[x].bytes;
+    }
+    open[v] = static_cast<uint32_t>(graph.after(v).size());
     if (open[v] == 0) push(v);
   }
   std::vector<TaskId> order;
@@ -226,16 +232,16 @@ std::vector<TaskId> list_schedule_backward(const TaskGraph& graph) {
     if (placed[v] || key != growth[v]) continue;  // an older entry
     placed[v] = true;
     order.push_back(v);
-    for (TaskId x : graph.operands(v)) {
-      if (!live[x]) {
-        live[x] = true;
-        for (TaskId u : graph.users(x)) {
-          growth[u] -= graph[x].bytes;
-          if (open[u] == 0 && !placed[u] && u != v) push(u);
-        }
+    for (const ValueId x : graph.operands(v)) {
+      if (live[x]) continue;
+      live[x] = true;
+      for (TaskId u : graph.users(x)) {
+        growth[u] -= graph.values[x].bytes;
+        if (open[u] == 0 && !placed[u] && u != v) push(u);
       }
-      if (--open[x] == 0) push(x);
     }
+    for (TaskId u : graph.before(v))
+      if (--open[u] == 0) push(u);
   }
   std::reverse(order.begin(), order.end());
   return order;

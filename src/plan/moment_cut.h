@@ -5,10 +5,12 @@
 //   (`after`). A value that a task after it reads is either in memory at the moment, for
 //   price * bytes, or its task runs again after it, for its time (0 if it may not have run yet; not
 //   allowed for a `once` task that has run), and then its own operands are needed. Operands of q
-//   and its value are in memory anyway, so they cost nothing.
+//   and its value are in memory anyway, so they cost nothing; not so its optional values, which
+//   this run may leave out.
 //
-//   r_u: u runs after the moment     r_u -> a_x for each operand x of u
-//   a_u: u is needed after it        cost = sum r_u time_u + price * sum (a_u and not r_u) bytes_u
+//   r_u: task u runs after the moment    r_u -> a_x for each operand x of u
+//   a_x: value x is needed after it      cost = sum r_u time_u
+//                                               + price * sum (a_x and not r_(maker of x)) bytes_x
 //
 // It is the cut of a joint graph (remat/cut_graph.h), at a moment of any sequence. Capacities are
 // scaled integers, so each answer is exact for the price in its units.
@@ -33,7 +35,7 @@ class Moment {
   Moment(const TaskGraph& graph, TaskId q, std::vector<Side> side);
 
   TaskId task() const { return q_; }
-  // Bytes in memory when q runs, whatever is kept: its operands, value and workspace.
+  // Bytes in memory when q runs, whatever is kept: its operands, values and workspace.
   int64_t needed_bytes() const { return needed_bytes_; }
   // The cut that keeps everything that is read, and the one that keeps the fewest bytes.
   const MomentCut& keep_all() const { return keep_all_; }
@@ -57,13 +59,19 @@ class Moment {
     return side_[u] == Side::before && !graph_[u].once ? graph_[u].time : 0;
   }
 
+  void want(ValueId x);
+  void add_sizes();
+
   const TaskGraph& graph_;
   TaskId q_;
   std::vector<Side> side_;
-  std::vector<bool> free_;       // q and its operands
-  std::vector<TaskId> wanted_;   // read after the moment, and their possible recompute operands
-  std::vector<uint32_t> index_;  // in wanted_
-  std::vector<TaskId> read_;     // the part of wanted_ that tasks after read, or that is kept
+  std::vector<bool> free_;        // by value: q's and its operands
+  std::vector<TaskId> wanted_;    // read after the moment, and their possible recompute operands
+  std::vector<uint32_t> index_;   // in wanted_, by task
+  std::vector<bool> is_wanted_;   // by value
+  std::vector<ValueId> read_;     // that tasks after the moment read, or that are kept
+  std::vector<int32_t> node_of_;  // of the network, by wanted_; those of its values follow
+  int32_t nodes_ = 0;
   int64_t needed_bytes_ = 0, all_bytes_ = 0, all_time_ = 0, arcs_ = 0;
   MomentCut keep_all_, keep_least_;
 };

@@ -18,16 +18,17 @@ constexpr size_t sets_when_small = 20000;  // for graphs of up to max_window tas
 // Calls f(bytes at the step, bytes that stay live after it) for each step of an order.
 template <class F>
 void walk_memory(const TaskGraph& graph, const std::vector<TaskId>& steps, const F& f) {
-  std::vector<uint32_t> left(graph.size());
-  for (TaskId v = 0; v < graph.size(); ++v)
-    left[v] = static_cast<uint32_t>(graph.users(v).size()) + (graph[v].kept ? 1 : 0);
+  std::vector<uint32_t> left(graph.values.size());
+  for (ValueId x = 0; x < left.size(); ++x)
+    left[x] = static_cast<uint32_t>(graph.users(x).size()) + (graph.values[x].kept ? 1 : 0);
   int64_t live = 0;
   for (const TaskId v : steps) {
     live += graph[v].bytes;
     const int64_t at = live + graph[v].workspace;
-    for (TaskId x : graph.operands(v))
-      if (--left[x] == 0) live -= graph[x].bytes;
-    if (left[v] == 0) live -= graph[v].bytes;
+    for (const ValueId x : graph.operands(v))
+      if (--left[x] == 0) live -= graph.values[x].bytes;
+    for (const ValueId x : graph.made_by(v))
+      if (left[x] == 0) live -= graph.values[x].bytes;
     f(at, live);
   }
 }
@@ -102,22 +103,34 @@ class Improver {
 
 }  // namespace
 
+int64_t operand_bytes(const TaskGraph& graph, TaskId v) {
+  int64_t bytes = 0;
+  for (const ValueId x : graph.operands(v)) bytes += graph.values[x].bytes;
+  return bytes;
+}
+
 int64_t largest_step(const TaskGraph& graph) {
   int64_t largest = 0;
   for (TaskId v = 0; v < graph.size(); ++v) {
-    int64_t bytes = graph[v].bytes + graph[v].workspace;
-    for (TaskId x : graph.operands(v)) bytes += graph[x].bytes;
-    largest = std::max(largest, bytes);
+    int64_t required = 0, optional = 0;  // of the latter one may be made alone
+    for (const ValueId x : graph.made_by(v)) {
+      const Value& value = graph.values[x];
+      if (value.optional)
+        optional = std::max(optional, value.bytes);
+      else
+        required += value.bytes;
+    }
+    largest = std::max(largest, operand_bytes(graph, v) + required + optional + graph[v].workspace);
   }
   return largest;
 }
 
 Order min_peak_order(const TaskGraph& graph, std::span<const TaskId> given) {
   Order best;
-  best.lower_bound = largest_step(graph);
-  int64_t kept = 0;
-  for (const Task& t : graph.tasks) kept += t.kept ? t.bytes : 0;
-  best.lower_bound = std::max(best.lower_bound, kept);
+  for (const Value& value : graph.values) best.lower_bound += value.kept ? value.bytes : 0;
+  for (TaskId v = 0; v < graph.size(); ++v)
+    best.lower_bound =
+        std::max(best.lower_bound, operand_bytes(graph, v) + graph[v].bytes + graph[v].workspace);
   const auto offer = [&](std::vector<TaskId> steps) {
     if (!best.steps.empty() && best.peak == best.lower_bound) return;
     const int64_t peak = peak_of(graph, steps);

@@ -24,7 +24,8 @@ struct Order {
 // `given`: an order to include as a candidate, or empty.
 Order min_peak_order(const TaskGraph& graph, std::span<const TaskId> given = {});
 
-// The largest single step: its operands, its value, its workspace. A bound for any sequence.
+// The largest single step: its operands, its value, its workspace. A bound for any sequence: of
+// several optional values a run may make the largest alone.
 int64_t largest_step(const TaskGraph& graph);
 
 }  // namespace cleave::plan

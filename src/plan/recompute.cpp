@@ -118,7 +118,7 @@ Result<RecomputePlan> plan_recompute(const TaskGraph& graph, std::span<const Tas
   const BoundEffort effort = effort_for(graph.size());
   const RecomputeBound in_order = bound_given_order(graph, given, limit, effort);
   plan.bound_given_time = in_order.time;
-  if (is_exact(graph.size()))
+  if (is_exact(graph))
     if (const auto best = exact_min_time(graph, limit, given))
       plan.bound_given_time = best->time - plan.time_once;
   plan.min_peak = largest_step(graph);
@@ -128,7 +128,7 @@ Result<RecomputePlan> plan_recompute(const TaskGraph& graph, std::span<const Tas
     plan.found = {order.steps, order.peak, start.time_once, true};
     return plan;
   }
-  if (is_exact(graph.size())) {
+  if (is_exact(graph)) {
     plan_exactly(graph, limit, plan);
     return plan;
   }

@@ -3,11 +3,11 @@
 //
 //   orders (given, least peak) --> within the limit: done, overhead 0
 //        |
-//        +--> up to 12 tasks: complete search, exact (exact_sequence.h)
+//        +--> up to 12 values: complete search, exact (exact_sequence.h)
 //        +--> cuts at the peak choose what to recompute --> sequences --> search on the real peak
 //        +--> bounds, over every order and in the given order
 //
-// For up to 12 tasks these are exact: whether a sequence is within the limit, its time, which is
+// For up to 12 values these are exact: whether a sequence is within the limit, its time, which is
 // the bound, and if there is none the least peak of all. For larger graphs only the bounds are
 // certain.
 //

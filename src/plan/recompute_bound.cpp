@@ -47,10 +47,12 @@ std::vector<size_t> fullest_steps(const TaskGraph& graph, std::span<const TaskId
   std::vector<size_t> position(graph.size());
   for (size_t i = 0; i < n; ++i) position[order[i]] = i;
   for (size_t i = 0; i < n; ++i) {
-    size_t end = graph[order[i]].kept ? n - 1 : i;
-    for (TaskId u : graph.users(order[i])) end = std::max(end, position[u]);
-    change[i] += graph[order[i]].bytes;
-    change[end + 1] -= graph[order[i]].bytes;
+    for (const ValueId x : graph.made_by(order[i])) {
+      size_t end = graph.values[x].kept ? n - 1 : i;
+      for (TaskId u : graph.users(x)) end = std::max(end, position[u]);
+      change[i] += graph.values[x].bytes;
+      change[end + 1] -= graph.values[x].bytes;
+    }
   }
   std::vector<std::pair<int64_t, size_t>> full;
   int64_t live = 0;
@@ -72,14 +74,14 @@ Moment moment_in_any_order(const TaskGraph& graph, TaskId q) {
   side[q] = Side::before;
   std::vector<TaskId> walk{q};
   for (size_t i = 0; i < walk.size(); ++i)
-    for (TaskId x : graph.operands(walk[i]))
+    for (TaskId x : graph.before(walk[i]))
       if (side[x] == Side::open) {
         side[x] = Side::before;
         walk.push_back(x);
       }
   walk.assign(1, q);
   for (size_t i = 0; i < walk.size(); ++i)
-    for (TaskId u : graph.users(walk[i]))
+    for (TaskId u : graph.after(walk[i]))
       if (side[u] == Side::open) {
         side[u] = Side::after;
         walk.push_back(u);

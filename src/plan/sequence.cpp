@@ -12,7 +12,10 @@ constexpr size_t longest_shift = 24;  // steps moved to make room before all are
 
 Sequence::Sequence(const TaskGraph& graph, std::span<const TaskId> steps, int64_t limit)
     : graph_(graph), first_(graph.size(), none), last_copy_(graph.size(), none) {
+  for (TaskId v = 0; v < graph.size(); ++v)
+    most_values_ = std::max<size_t>(most_values_, graph.made_by(v).size());
   copies_.reserve(steps.size());
+  last_.reserve(steps.size() * most_values_);
   for (TaskId v : steps) {
     const CopyId c = new_copy(v);
     copies_[c].slot = c;
@@ -21,7 +24,10 @@ Sequence::Sequence(const TaskGraph& graph, std::span<const TaskId> steps, int64_
   steps_ = steps.size();
   for (CopyId c = 0; c < steps.size(); ++c) {
     const TaskId v = steps[c];
-    for (TaskId x : graph_.operands(v)) copies_[last_copy_[x]].last = c;
+    for (TaskId x : graph_.operands(v)) {
+      const CopyId read = last_copy_[graph.maker(x)];
+      last_[last_index(read, x)] = c;
+    }
     copies_[c].previous = last_copy_[v];
     if (last_copy_[v] == none) {
       first_[v] = c;
@@ -62,9 +68,11 @@ void Sequence::respread() {
   }
   std::vector<double> change(at_.size() + 1, 0), bytes(at_.size(), StepProfile::empty);
   for (CopyId c : order) {
-    const auto b = static_cast<double>(graph_[copies_[c].task].bytes);
-    change[copies_[c].slot] += b;
-    change[end_slot(c) + 1] -= b;
+    for (const ValueId x : graph_.made_by(copies_[c].task)) {
+      const auto b = static_cast<double>(graph_.values[x].bytes);
+      change[copies_[c].slot] += b;
+      change[end_slot(c, x)] -= b;
+    }
   }
   double live = 0;
   for (size_t s = 0; s < at_.size(); ++s) {
@@ -76,10 +84,12 @@ void Sequence::respread() {
   crowded_ = SIZE_MAX;
 }
 
-size_t Sequence::end_slot(CopyId c) const {
-  const Copy& copy = copies_[c];
-  if (copy.next == none && graph_[copy.task].kept) return at_.size() - 1;
-  return copy.last == none ? copy.slot : copies_[copy.last].slot;
+size_t Sequence::end_slot(CopyId c, ValueId x) const {
+  const Value& value = graph_.values[x];
+  if (value.kept && copies_[c].next == none) return at_.size();
+  const CopyId reader = last(c, x);
+  if (reader != none) return copies_[reader].slot + size_t{1};
+  return copies_[c].slot + size_t{!value.optional};
 }
 
 CopyId Sequence::source(TaskId v, size_t slot) const {
@@ -102,13 +112,13 @@ CopyId Sequence::step_after(size_t slot) const {
 
 size_t Sequence::earliest_slot(TaskId v) const {
   size_t slot = 0;
-  for (TaskId x : graph_.operands(v)) slot = std::max<size_t>(slot, copies_[first_[x]].slot + 1);
+  for (TaskId u : graph_.before(v)) slot = std::max<size_t>(slot, copies_[first_[u]].slot + 1);
   return slot;
 }
 
 size_t Sequence::latest_slot(TaskId v) const {
   size_t slot = at_.size();
-  for (TaskId w : graph_.users(v)) slot = std::min<size_t>(slot, copies_[first_[w]].slot);
+  for (TaskId w : graph_.after(v)) slot = std::min<size_t>(slot, copies_[first_[w]].slot);
   return slot - 1;
 }
 
@@ -119,8 +129,8 @@ uint32_t& Sequence::word(Field field, uint32_t index) {
     case Field::slot: return copies_[index].slot;
     case Field::previous: return copies_[index].previous;
     case Field::next: return copies_[index].next;
-    case Field::last: return copies_[index].last;
     case Field::extra_index: return copies_[index].extra_index;
+    case Field::last: return last_[index];
     case Field::at: return at_[index];
     case Field::first: return first_[index];
     case Field::last_copy: return last_copy_[index];
@@ -172,6 +182,8 @@ void Sequence::undo() {
     profile_ = std::move(snapshot_->profile);
     copies_ = std::move(snapshot_->copies);
     copies_.resize(copies);
+    last_ = std::move(snapshot_->last);
+    last_.resize(copies * most_values_, none);
     at_ = std::move(snapshot_->at);
     first_ = std::move(snapshot_->first);
     last_copy_ = std::move(snapshot_->last_copy);
@@ -194,7 +206,7 @@ void Sequence::undo() {
 // Words overwritten after this need no trail: undo() restores the snapshot.
 void Sequence::take_snapshot() {
   if (!snapshot_)
-    snapshot_ = Snapshot{profile_, copies_, at_, first_, last_copy_, extra_, trail_.size()};
+    snapshot_ = Snapshot{profile_, copies_, last_, at_, first_, last_copy_, extra_, trail_.size()};
 }
 
 // Spreads the steps around a slot evenly over a stretch that has room; all steps if none has.
@@ -266,9 +278,12 @@ double Sequence::through(size_t slot) const {
   if (before == none) return 0;
   const TaskId v = copies_[before].task;
   const size_t at = copies_[before].slot;
-  auto ends = [&](CopyId c) { return end_slot(c) == at ? graph_[copies_[c].task].bytes : 0; };
-  int64_t ending = graph_[v].workspace + ends(before);
-  for (TaskId x : graph_.operands(v)) ending += ends(source(x, at));
+  const auto ends = [&](CopyId c, ValueId x) {
+    return end_slot(c, x) == at + 1 ? graph_.values[x].bytes : 0;
+  };
+  int64_t ending = graph_[v].workspace;
+  for (const ValueId x : graph_.made_by(v)) ending += ends(before, x);
+  for (const ValueId x : graph_.operands(v)) ending += ends(source(graph_.maker(x), at), x);
   return profile_.at(at) - static_cast<double>(ending);
 }
 
@@ -277,6 +292,7 @@ double Sequence::through(size_t slot) const {
 CopyId Sequence::new_copy(TaskId v) {
   if (free_.empty()) {
     copies_.emplace_back();
+    last_.resize(copies_.size() * most_values_);
     free_.push_back(static_cast<CopyId>(copies_.size() - 1));
   }
   const CopyId c = free_.back();
@@ -284,35 +300,42 @@ CopyId Sequence::new_copy(TaskId v) {
   made_.push_back(c);
   copies_[c] = Copy{};
   copies_[c].task = v;
+  std::fill_n(last_.begin() + static_cast<std::ptrdiff_t>(c * most_values_), most_values_, none);
   return c;
 }
 
-CopyId Sequence::find_last(CopyId c) const {
+CopyId Sequence::find_last(CopyId c, ValueId x) const {
   const Copy& copy = copies_[c];
   const size_t bound = copy.next == none ? SIZE_MAX : copies_[copy.next].slot;
   CopyId last = none;
   size_t last_slot = copy.slot;
-  for (TaskId w : graph_.users(copy.task)) {
+  for (TaskId w : graph_.users(x)) {
     const CopyId r = source(w, bound);
     if (r != none && copies_[r].slot > last_slot) last = r, last_slot = copies_[r].slot;
   }
   return last;
 }
 
-// Sets the copy's last reader and updates the profile.
-void Sequence::set_last(CopyId c, CopyId reader) {
-  const size_t old_end = end_slot(c);
-  put(copies_[c].last, Field::last, c, reader);
-  const size_t end = end_slot(c);
-  const auto bytes = static_cast<double>(graph_[copies_[c].task].bytes);
+// Sets the last reader of the copy's value x and updates the profile.
+void Sequence::set_last(CopyId c, ValueId x, CopyId reader) {
+  const size_t old_end = end_slot(c, x);
+  put_last(c, x, reader);
+  const size_t end = end_slot(c, x);
+  const auto bytes = static_cast<double>(graph_.values[x].bytes);
   if (bytes == 0) return;
-  if (end > old_end) profile_.add(old_end + 1, end, bytes);
-  if (end < old_end) profile_.add(end + 1, old_end, -bytes);
+  if (end > old_end) profile_.add(old_end, end - 1, bytes);
+  if (end < old_end) profile_.add(end, old_end - 1, -bytes);
 }
 
-void Sequence::live(CopyId c, double sign) {
-  const int64_t bytes = graph_[copies_[c].task].bytes;
-  if (bytes != 0) profile_.add(copies_[c].slot, end_slot(c), sign * static_cast<double>(bytes));
+void Sequence::live(CopyId c, ValueId x, double sign) {
+  const int64_t bytes = graph_.values[x].bytes;
+  const size_t begin = copies_[c].slot, end = end_slot(c, x);
+  if (bytes != 0 && begin < end) profile_.add(begin, end - 1, sign * static_cast<double>(bytes));
+}
+
+void Sequence::live_kept(CopyId c, double sign) {
+  for (const ValueId x : graph_.made_by(copies_[c].task))
+    if (graph_.values[x].kept) live(c, x, sign);
 }
 
 void Sequence::attach(CopyId c, size_t slot) {
@@ -324,45 +347,49 @@ void Sequence::attach(CopyId c, size_t slot) {
   const CopyId before = source(v, slot);
   const CopyId after = before == none ? first_[v] : copies_[before].next;
   const bool tail = before != none && after == none && graph_[v].kept;
-  if (tail) live(before, -1);
+  if (tail) live_kept(before, -1);
   put(copies_[c].previous, Field::previous, c, before);
   put(copies_[c].next, Field::next, c, after);
   before == none ? put(first_[v], Field::first, v, c)
                  : put(copies_[before].next, Field::next, before, c);
   after == none ? put(last_copy_[v], Field::last_copy, v, c)
                 : put(copies_[after].previous, Field::previous, after, c);
-  if (tail) live(before, 1);
-  for (TaskId x : graph_.operands(v)) {
-    const CopyId s = source(x, slot);
-    const CopyId last = copies_[s].last;
-    if (last == none || copies_[last].slot < slot) set_last(s, c);
+  if (tail) live_kept(before, 1);
+  for (const ValueId x : graph_.operands(v)) {
+    const CopyId s = source(graph_.maker(x), slot);
+    const CopyId reader = last(s, x);
+    if (reader == none || copies_[reader].slot < slot) set_last(s, x, c);
   }
-  CopyId last = none;
-  if (before == none) {
-    last = find_last(c);
-  } else if (const CopyId l = copies_[before].last; l != none && copies_[l].slot > slot) {
-    last = l;
-    set_last(before, find_last(before));
+  for (const ValueId x : graph_.made_by(v)) {
+    CopyId reader = none;
+    if (before == none) {
+      reader = find_last(c, x);
+    } else if (const CopyId l = last(before, x); l != none && copies_[l].slot > slot) {
+      reader = l;
+      set_last(before, x, find_last(before, x));
+    }
+    put_last(c, x, reader);
+    live(c, x, 1);
   }
-  put(copies_[c].last, Field::last, c, last);
-  live(c, 1);
 }
 
 void Sequence::detach(CopyId c) {
   const Copy copy = copies_[c];
   const TaskId v = copy.task;
   const bool tail = copy.next == none && copy.previous != none && graph_[v].kept;
-  live(c, -1);
-  if (tail) live(copy.previous, -1);
+  for (const ValueId x : graph_.made_by(v)) live(c, x, -1);
+  if (tail) live_kept(copy.previous, -1);
   copy.previous == none ? put(first_[v], Field::first, v, copy.next)
                         : put(copies_[copy.previous].next, Field::next, copy.previous, copy.next);
   copy.next == none ? put(last_copy_[v], Field::last_copy, v, copy.previous)
                     : put(copies_[copy.next].previous, Field::previous, copy.next, copy.previous);
-  if (tail) live(copy.previous, 1);
-  if (copy.previous != none && copy.last != none) set_last(copy.previous, copy.last);
-  for (TaskId x : graph_.operands(v)) {
-    const CopyId s = source(x, copy.slot);
-    if (copies_[s].last == c) set_last(s, find_last(s));
+  if (tail) live_kept(copy.previous, 1);
+  if (copy.previous != none)
+    for (const ValueId x : graph_.made_by(v))
+      if (const CopyId reader = last(c, x); reader != none) set_last(copy.previous, x, reader);
+  for (const ValueId x : graph_.operands(v)) {
+    const CopyId s = source(graph_.maker(x), copy.slot);
+    if (last(s, x) == c) set_last(s, x, find_last(s, x));
   }
   put_at(copy.slot, none);
   --steps_;

@@ -1,7 +1,7 @@
 // An editable sequence with copies, whose memory at each step is kept up to date.
 //
 //   slots      [a][b][ ][c][a'][ ][d]...     steps in order, with room between them
-//   copies     a: first a, then a';  each knows its last reader
+//   copies     a: first a, then a';  each knows the last reader of each of its values
 //
 // A sequence is valid if and only if the first copies of all tasks are in an order that respects
 // the links: any later copy is after its own first one, hence after its operands'. So later copies
@@ -39,9 +39,8 @@ class Sequence {
   CopyId last_copy(TaskId v) const { return last_copy_[v]; }
   CopyId previous_copy(CopyId c) const { return copies_[c].previous; }
   CopyId next_copy(CopyId c) const { return copies_[c].next; }
-  CopyId last_reader(CopyId c) const { return copies_[c].last; }  // none if it has no reader
-  // The last slot at which the copy lives.
-  size_t end_slot(CopyId c) const;
+  // One after the last slot at which the copy's value x lives; its own slot if it leaves x out.
+  size_t end_slot(CopyId c, ValueId x) const;
   // The copy of v that a step at this slot reads; none if no copy is before it.
   CopyId source(TaskId v, size_t slot) const;
   CopyId step_before(size_t slot) const;  // the nearest step left of the slot, or none
@@ -69,15 +68,14 @@ class Sequence {
     TaskId task = 0;
     uint32_t slot = 0;
     CopyId previous = none, next = none;  // copies of the same task, by slot
-    CopyId last = none;
     uint32_t extra_index = 0;
   };
   enum class Field : uint8_t {
     slot,
     previous,
     next,
-    last,
     extra_index,  // of a copy
+    last,
     at,
     first,
     last_copy,
@@ -93,7 +91,7 @@ class Sequence {
   struct Snapshot {
     StepProfile profile;
     std::vector<Copy> copies;
-    std::vector<CopyId> at, first, last_copy, extra;
+    std::vector<CopyId> last, at, first, last_copy, extra;
     size_t trail = 0;  // entries before it
   };
 
@@ -118,15 +116,26 @@ class Sequence {
   double through(size_t slot) const;
   void attach(CopyId c, size_t slot);
   void detach(CopyId c);
-  CopyId find_last(CopyId c) const;
-  void set_last(CopyId c, CopyId reader);
-  void live(CopyId c, double sign);
+  // Where the last reader of the copy's value x is recorded, none if it has no reader.
+  uint32_t last_index(CopyId c, ValueId x) const {
+    return static_cast<uint32_t>(c * most_values_ + x - graph_.first_value(copies_[c].task));
+  }
+  CopyId last(CopyId c, ValueId x) const { return last_[last_index(c, x)]; }
+  CopyId find_last(CopyId c, ValueId x) const;
+  void put_last(CopyId c, ValueId x, CopyId reader) {
+    put(last_[last_index(c, x)], Field::last, last_index(c, x), reader);
+  }
+  void set_last(CopyId c, ValueId x, CopyId reader);
+  void live(CopyId c, ValueId x, double sign);
+  void live_kept(CopyId c, double sign);
   CopyId new_copy(TaskId v);
 
   const TaskGraph& graph_;
   StepProfile profile_;
+  size_t most_values_ = 1;  // of a task
   std::vector<CopyId> at_;  // by slot
   std::vector<Copy> copies_;
+  std::vector<CopyId> last_;  // by copy, most_values_ for each
   std::vector<CopyId> free_, first_, last_copy_, extra_;
   int64_t time_ = 0;
   size_t steps_ = 0;

@@ -25,6 +25,7 @@ constexpr Cooling cooling_of(SearchKind kind) {
 }
 // Shares of the moves in percent; the rest are runs of steps.
 constexpr int add_share = 30, remove_share = 20, swap_share = 10, move_share = 20;
+constexpr uint32_t kept_share = 4;    // one of so many additions, where there are tasks to take
 constexpr uint64_t usual_work = 300;  // a move that takes n times as much counts as n; about 0.8 us
 constexpr int deepest_chain = 6;      // of dead operands that are copied too
 constexpr int longest_chain = 24;     // the most links of it visited
@@ -43,6 +44,8 @@ class Annealer {
       time += static_cast<double>(t.time);
       bytes += static_cast<double>(t.bytes);
     }
+    for (TaskId v = 0; v < graph.size(); ++v)
+      if (graph[v].kept && !graph[v].once && !graph.after(v).empty()) kept_.push_back(v);
     const auto n = static_cast<double>(std::max<size_t>(graph.size(), 1));
     time_unit_ = std::max(time / n, 1e-3);
     bytes_unit_ = std::max(bytes / n, 1.0);
@@ -129,12 +132,13 @@ class Annealer {
   }
 
   bool add() {
+    if (!kept_.empty() && random_.below(kept_share) == 0) return add_kept();
     if (!sequence_.profile().within_limit() && random_.below(2) == 0) return add_where_over();
     const CopyId reader = any_step();
     const auto operands = graph_.operands(sequence_.task(reader));
     if (operands.empty()) return false;
-    return add_before(operands[random_.below(static_cast<uint32_t>(operands.size()))], reader,
-                      deepest_chain);
+    const ValueId x = operands[random_.below(static_cast<uint32_t>(operands.size()))];
+    return add_before(graph_.maker(x), reader, deepest_chain);
   }
 
   // Recomputes a value that lives across a step above the limit after that step.
@@ -149,15 +153,26 @@ class Annealer {
       if (reader == Sequence::none) continue;
       const auto operands = graph_.operands(sequence_.task(reader));
       if (operands.empty()) continue;
-      const TaskId v = operands[random_.below(static_cast<uint32_t>(operands.size()))];
+      const ValueId x = operands[random_.below(static_cast<uint32_t>(operands.size()))];
+      const TaskId v = graph_.maker(x);
       if (sequence_.slot(sequence_.source(v, sequence_.slot(reader))) >= over) continue;
-      return add_before(v, first_reader_after(v, over, reader), deepest_chain);
+      return add_before(v, first_reader_after(x, over, reader), deepest_chain);
     }
     return false;
   }
 
-  CopyId first_reader_after(TaskId v, size_t slot, CopyId first) const {
-    for (TaskId u : graph_.users(v))
+  // Makes a kept value again at a later step, so that what was made for readers need not be kept.
+  bool add_kept() {
+    const TaskId v = kept_[random_.below(static_cast<uint32_t>(kept_.size()))];
+    const CopyId after = any_step();
+    if (sequence_.slot(after) <= sequence_.slot(sequence_.last_copy(v))) return false;
+    const CopyId next = sequence_.step_after(sequence_.slot(after));
+    return add_at(v, after, next == Sequence::none ? sequence_.slots() : sequence_.slot(next),
+                  deepest_chain);
+  }
+
+  CopyId first_reader_after(ValueId x, size_t slot, CopyId first) const {
+    for (TaskId u : graph_.users(x))
       for (CopyId c = sequence_.last_copy(u); c != Sequence::none && sequence_.slot(c) > slot;
            c = sequence_.previous_copy(c))
         if (sequence_.slot(c) < sequence_.slot(first)) first = c;
@@ -165,21 +180,25 @@ class Annealer {
   }
 
   bool add_before(TaskId v, CopyId reader, int depth) {
-    if (graph_[v].once) return false;
-    const CopyId source = sequence_.source(v, sequence_.slot(reader));
-    const CopyId after = sequence_.step_before(sequence_.slot(reader));
-    if (source == after) return false;
     const size_t slot = sequence_.slot(reader);
+    return add_at(v, sequence_.step_before(slot), slot, depth);
+  }
+
+  // `slot` is that of the step that follows `after`.
+  bool add_at(TaskId v, CopyId after, size_t slot, int depth) {
+    if (graph_[v].once || sequence_.source(v, slot) == after) return false;
     std::vector<TaskId> dead;
     if (depth > 0)
-      for (TaskId x : graph_.operands(v)) {
-        const CopyId s = sequence_.source(x, slot);
-        if (sequence_.end_slot(s) < slot) dead.push_back(x);
+      for (const ValueId x : graph_.operands(v)) {
+        const TaskId u = graph_.maker(x);
+        if (sequence_.end_slot(sequence_.source(u, slot), x) <= slot &&
+            (dead.empty() || dead.back() != u))
+          dead.push_back(u);
       }
     const CopyId made = sequence_.insert(v, after);
-    for (TaskId x : dead) {
+    for (TaskId u : dead) {
       if (chain_left_-- == 0 || static_cast<double>(sequence_.time()) > max_energy_) return false;
-      if (random_.below(3) > 0) add_before(x, made, depth - 1);
+      if (random_.below(3) > 0) add_before(u, made, depth - 1);
     }
     return true;
   }
@@ -257,7 +276,7 @@ class Annealer {
     cone.assign(1, head);
     for (size_t i = 0; i < cone.size(); ++i) {
       const TaskId v = sequence_.task(cone[i]);
-      for (const TaskId x : back ? graph_.operands(v) : graph_.users(v)) {
+      for (const TaskId x : back ? graph_.before(v) : graph_.after(v)) {
         const CopyId c = sequence_.first_copy(x);
         const size_t at = sequence_.slot(c);
         if ((back ? at <= to : at > to) || std::find(cone.begin(), cone.end(), c) != cone.end())
@@ -283,6 +302,7 @@ class Annealer {
   Sequence sequence_;
   SplitMix random_;
   std::vector<CopyId> cone_;
+  std::vector<TaskId> kept_;  // tasks of kept values that somebody reads, or reads another of
   SearchOptions options_;
   int64_t within_ = 0;    // moves of this round that ended within the limit
   double min_worse_ = 0;  // of what isn't within the limit, while nothing is

@@ -20,9 +20,10 @@ class Releases {
       : graph_(graph), level_(graph.size(), 0), freed_(graph.size(), 0),
         reader_of_(graph.size(), UINT32_MAX), visited_by_(graph.size(), UINT32_MAX) {
     find_levels();
-    for (TaskId v = 0; v < graph.size(); ++v) {
-      if (graph[v].bytes == 0 || graph[v].kept) continue;
-      freed_[graph.users(v).empty() ? v : last_reader(v)] += graph[v].bytes;
+    for (ValueId x = 0; x < graph.values.size(); ++x) {
+      const Value& value = graph.values[x];
+      if (value.bytes == 0 || value.kept) continue;
+      freed_[graph.users(x).empty() ? graph.maker(x) : last_reader(x)] += value.bytes;
     }
   }
   int64_t freed(TaskId v) const { return freed_[v]; }
@@ -33,42 +34,42 @@ class Releases {
     std::vector<uint32_t> open(graph_.size());
     std::vector<TaskId> ready;
     for (TaskId v = 0; v < graph_.size(); ++v) {
-      open[v] = static_cast<uint32_t>(graph_.operands(v).size());
+      open[v] = static_cast<uint32_t>(graph_.before(v).size());
       if (open[v] == 0) ready.push_back(v);
     }
     while (!ready.empty()) {
       const TaskId v = ready.back();
       ready.pop_back();
-      for (TaskId u : graph_.users(v)) {
+      for (TaskId u : graph_.after(v)) {
         level_[u] = std::max(level_[u], level_[v] + 1);
         if (--open[u] == 0) ready.push_back(u);
       }
     }
   }
 
-  TaskId last_reader(TaskId v) {
-    TaskId last = graph_.users(v)[0];
+  TaskId last_reader(ValueId x) {
+    TaskId last = graph_.users(x)[0];
     uint32_t lowest = level_[last];
-    for (TaskId u : graph_.users(v)) {
+    for (TaskId u : graph_.users(x)) {
       if (level_[u] > level_[last]) last = u;
       lowest = std::min(lowest, level_[u]);
     }
-    if (graph_.users(v).size() > 1 && certain_) certain_ = reaches_all(v, last, lowest);
+    if (graph_.users(x).size() > 1 && certain_) certain_ = reaches_all(x, last, lowest);
     return last;
   }
 
-  // Whether `last` runs after all other readers of v.
-  bool reaches_all(TaskId v, TaskId last, uint32_t lowest) {
-    size_t left = graph_.users(v).size();
-    reader_of_[last] = v;
-    for (TaskId u : graph_.users(v)) reader_of_[u] = v;
+  // Whether `last` runs after all other readers of x.
+  bool reaches_all(ValueId x, TaskId last, uint32_t lowest) {
+    size_t left = graph_.users(x).size();
+    reader_of_[last] = x;
+    for (TaskId u : graph_.users(x)) reader_of_[u] = x;
     visited_.assign(1, last);
     for (size_t i = 0; i < visited_.size() && visited_.size() < max_visits; ++i) {
-      if (reader_of_[visited_[i]] == v && --left == 0) return true;
-      for (TaskId x : graph_.operands(visited_[i])) {
-        if (level_[x] < lowest || visited_by_[x] == v) continue;
-        visited_by_[x] = v;
-        visited_.push_back(x);
+      if (reader_of_[visited_[i]] == x && --left == 0) return true;
+      for (TaskId u : graph_.before(visited_[i])) {
+        if (level_[u] < lowest || visited_by_[u] == x) continue;
+        visited_by_[u] = x;
+        visited_.push_back(u);
       }
     }
     return false;
@@ -77,7 +78,8 @@ class Releases {
   const TaskGraph& graph_;
   std::vector<uint32_t> level_;
   std::vector<int64_t> freed_;
-  std::vector<TaskId> reader_of_, visited_by_, visited_;  // by the last value that searched
+  std::vector<ValueId> reader_of_, visited_by_;  // by the last value that searched
+  std::vector<TaskId> visited_;
   bool certain_ = true;
 };
 

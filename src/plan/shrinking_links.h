@@ -22,11 +22,11 @@ class ShrinkingLinks {
   };
 
   explicit ShrinkingLinks(const TaskGraph& graph) : place_(graph.size()) {
-    before_.assign(graph.operand_begin, graph.operand);
-    after_.assign(graph.user_begin, graph.user);
+    before_.assign(graph.one_each() ? graph.reads : graph.earlier);
+    after_.assign(graph.one_each() ? graph.readers : graph.later);
     for (TaskId v = 0; v < graph.size(); ++v) {
-      for (TaskId x : graph.operands(v)) place_[v].before += mixed(x);
-      for (TaskId u : graph.users(v)) place_[v].after += mixed(u);
+      for (TaskId x : graph.before(v)) place_[v].before += mixed(x);
+      for (TaskId u : graph.after(v)) place_[v].after += mixed(u);
     }
   }
 
@@ -66,12 +66,12 @@ class ShrinkingLinks {
   };
   class Rows {
    public:
-    void assign(const std::vector<size_t>& begin, const std::vector<TaskId>& words) {
-      words_ = words;
-      rows_.resize(begin.size() - 1);
+    void assign(const plan::Rows& links) {
+      words_ = links.to;
+      rows_.resize(links.begin.size() - 1);
       for (size_t v = 0; v < rows_.size(); ++v) {
-        const auto size = static_cast<uint32_t>(begin[v + 1] - begin[v]);
-        rows_[v] = {begin[v], size, size, size, false};
+        const auto size = static_cast<uint32_t>(links[v].size());
+        rows_[v] = {links.begin[v], size, size, size, false};
       }
     }
     Row& operator[](TaskId v) { return rows_[v]; }

@@ -7,22 +7,31 @@ namespace {
 
 constexpr size_t never = SIZE_MAX;
 
-// For each step, how many later steps read the copy that it makes.
-Result<std::vector<size_t>> count_reads(const TaskGraph& graph, std::span<const TaskId> sequence) {
-  std::vector<size_t> reads(sequence.size(), 0), made_at(graph.size(), never);
+// The values that each step may make, and how many later steps read them from it.
+struct Reads {
+  std::vector<size_t> begin;  // by step
+  std::vector<size_t> count;  // of the step's values, in their order
+};
+
+Result<Reads> count_reads(const TaskGraph& graph, std::span<const TaskId> sequence) {
+  Reads reads;
+  std::vector<size_t> made_at(graph.size(), never);
   for (size_t step = 0; step < sequence.size(); ++step) {
     const TaskId task = sequence[step];
     if (task >= graph.size())
       return user_error("step {}: there is no task {}, only {}", step, task, graph.size());
-    for (TaskId operand : graph.operands(task)) {
-      if (made_at[operand] == never)
+    for (const ValueId operand : graph.operands(task)) {
+      const TaskId maker = graph.maker(operand);
+      if (made_at[maker] == never)
         return user_error("step {}: task {} reads task {}, which has not run yet", step, task,
-                          operand);
-      ++reads[made_at[operand]];
+                          maker);
+      ++reads.count[reads.begin[made_at[maker]] + operand - graph.first_value(maker)];
     }
     if (graph[task].once && made_at[task] != never)
       return user_error("step {}: task {} runs again, which it must not", step, task);
     made_at[task] = step;
+    reads.begin.push_back(reads.count.size());
+    reads.count.resize(reads.count.size() + graph.made_by(task).size(), 0);
   }
   for (TaskId task = 0; task < graph.size(); ++task)
     if (made_at[task] == never) return user_error("task {} never runs", task);
@@ -32,7 +41,7 @@ Result<std::vector<size_t>> count_reads(const TaskGraph& graph, std::span<const 
 }  // namespace
 
 Result<Simulated> simulate(const TaskGraph& graph, std::span<const TaskId> sequence) {
-  CLEAVE_TRY(std::vector<size_t> reads, count_reads(graph, sequence));
+  CLEAVE_TRY(Reads reads, count_reads(graph, sequence));
   Simulated result;
   for (const Task& t : graph.tasks) result.time_once += t.time;
   std::vector<size_t> made_at(graph.size(), never), runs_left(graph.size(), 0);
@@ -41,18 +50,28 @@ Result<Simulated> simulate(const TaskGraph& graph, std::span<const TaskId> seque
   int64_t in_memory = 0;
   for (size_t step = 0; step < sequence.size(); ++step) {
     const TaskId task = sequence[step];
-    const Task& t = graph[task];
-    result.time += t.time;
-    in_memory += t.bytes;
-    const int64_t now = in_memory + t.workspace;
+    result.time += graph[task].time;
+    made_at[task] = step;
+    --runs_left[task];
+    int64_t unread = 0;
+    for (const ValueId x : graph.made_by(task)) {
+      const Value& value = graph.values[x];
+      const bool stays = value.kept && runs_left[task] == 0;
+      const bool is_read = reads.count[reads.begin[step] + x - graph.first_value(task)] > 0;
+      if (!is_read && !stays && value.optional) continue;
+      in_memory += value.bytes;
+      if (!is_read && !stays) unread += value.bytes;
+    }
+    const int64_t now = in_memory + graph[task].workspace;
     result.bytes_at.push_back(now);
     if (now > result.peak) result.peak = now, result.peak_step = step;
-    for (TaskId operand : graph.operands(task))
-      if (--reads[made_at[operand]] == 0 && !(graph[operand].kept && runs_left[operand] == 0))
-        in_memory -= graph[operand].bytes;
-    made_at[task] = step;
-    if (--runs_left[task], reads[step] == 0 && !(t.kept && runs_left[task] == 0))
-      in_memory -= t.bytes;
+    in_memory -= unread;
+    for (const ValueId operand : graph.operands(task)) {
+      const TaskId maker = graph.maker(operand);
+      const size_t at = reads.begin[made_at[maker]] + operand - graph.first_value(maker);
+      if (--reads.count[at] == 0 && !(graph.values[operand].kept && runs_left[maker] == 0))
+        in_memory -= graph.values[operand].bytes;
+    }
   }
   return result;
 }

@@ -20,6 +20,9 @@ struct Simulated {
   }
 };
 
+// Of a task's values a run makes those that are read before its next run, those that aren't
+// optional, and in the last run those that are kept.
+//
 // Errors (user): a task that isn't in the graph, one that never runs, one that runs before an
 // operand has, a `once` task that runs again. O(steps + operands read).
 Result<Simulated> simulate(const TaskGraph& graph, std::span<const TaskId> sequence);

@@ -92,9 +92,9 @@ class Search {
   void add_item(const TaskGraph& graph, TaskId v, const std::vector<uint32_t>& position,
                 size_t begin, size_t end) {
     // The readers of x inside the window; `escapes`: x also lives on after the window.
-    const auto readers = [&](TaskId x, bool& escapes) {
+    const auto readers = [&](ValueId x, bool& escapes) {
       uint64_t set = 0;
-      escapes = graph[x].kept;
+      escapes = graph.values[x].kept;
       for (TaskId u : graph.users(x)) {
         if (position[u] >= end) escapes = true;
         if (position[u] >= begin && position[u] < end) set |= bit(position[u] - begin);
@@ -105,11 +105,14 @@ class Search {
     item.task = v;
     item.step = graph[v].bytes + graph[v].workspace;
     bool escapes = false;
-    item.leaves = readers(v, escapes) != 0 || escapes ? graph[v].bytes : 0;
-    for (TaskId x : graph.operands(v)) {
-      if (position[x] >= begin) item.operands |= bit(position[x] - begin);
+    for (const ValueId x : graph.made_by(v))
+      item.leaves += readers(x, escapes) != 0 || escapes ? graph.values[x].bytes : 0;
+    for (TaskId u : graph.before(v))
+      if (position[u] >= begin) item.operands |= bit(position[u] - begin);
+    for (const ValueId x : graph.operands(v)) {
       const uint64_t set = readers(x, escapes);
-      if (!escapes && graph[x].bytes > 0) item.frees.emplace_back(set, graph[x].bytes);
+      const int64_t bytes = graph.values[x].bytes;
+      if (!escapes && bytes > 0) item.frees.emplace_back(set, bytes);
     }
     items_.push_back(std::move(item));
   }

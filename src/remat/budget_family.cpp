@@ -12,9 +12,6 @@
 namespace cleave {
 namespace {
 
-// Limits, evenly spaced between the lowest peak of an order and the largest need of a single task.
-constexpr int budget_levels = 14;
-
 // A level is searched repeatedly, each time from the last result, while that gains 1% or more.
 constexpr int max_searches = 8;
 constexpr int64_t unmet_moves_factor = 8;  // more moves while no sequence is within the limit
@@ -40,12 +37,12 @@ Status BudgetFamily::build() {
   steps_ = std::make_unique<StepProgram>(std::move(steps));
   CLEAVE_TRY(StepTasks tasks, StepTasks::make(*graph_, *steps_, planner_->rates()));
   tasks_ = std::make_unique<StepTasks>(std::move(tasks));
-  add({tasks_->given()});
+  add(tasks_->given());
   const plan::Order order = plan::min_peak_order(tasks_->tasks(), tasks_->given());
-  add({tasks_->together(order.steps)});
+  add(order.steps);
   first_sequence_ = members_.back().modelled_peak <= members_.front().modelled_peak
-                        ? members_.back().sequence
-                        : tasks_->given();
+               ? members_.back().sequence
+               : tasks_->given();
   last_sequence_ = first_sequence_;
   CLEAVE_TRY(const plan::Simulated run, plan::simulate(tasks_->tasks(), first_sequence_));
   top_ = run.peak;
@@ -63,34 +60,33 @@ Status BudgetFamily::find_candidates() {
   return {};
 }
 
-// Adds the valid sequences that aren't members yet; the cheapest is its level's main member.
-void BudgetFamily::add(std::vector<std::vector<plan::TaskId>> sequences) {
-  std::vector<FamilyMember> found;
-  for (const auto& sequence : sequences) {
-    FamilyMember m{.sequence = tasks_->needed(sequence), .budget_level = budget_level_};
-    const Result<plan::Simulated> run = plan::simulate(tasks_->tasks(), m.sequence);
-    if (!run.ok()) continue;
-    m.recompute_ns = tasks_->recompute_ns(m.sequence);
-    m.modelled_peak = run->peak;
-    found.push_back(std::move(m));
-  }
-  std::ranges::stable_sort(found, {}, &FamilyMember::recompute_ns);
-  for (FamilyMember& m : found) {
-    m.is_main = &m == &found.front();
+// Keeps it if it is valid and not there yet, as the level's main one; and where steps are above the
+// next level's limit, the same with their results made apart.
+void BudgetFamily::add(const std::vector<plan::TaskId>& sequence, bool with_apart) {
+  FamilyMember m{.sequence = tasks_->needed(sequence), .budget_level = budget_level_};
+  const Result<plan::Simulated> run = plan::simulate(tasks_->tasks(), m.sequence);
+  if (!run.ok()) return;
+  m.modelled_peak = run->peak;
+  m.is_main = true;
+  std::vector<FamilyMember> found{m};
+  m.is_main = false;
+  if (with_apart) m.apart = tasks_->divisible(m.sequence, limit_of(budget_level_ + 1));
+  if (!m.apart.empty()) found.push_back(std::move(m));
+  for (FamilyMember& f : found) {
+    f.recompute_ns = tasks_->recompute_ns(f.sequence, f.apart);
     const bool left_out = std::ranges::any_of(members_, [&](const FamilyMember& other) {
       const bool unseen = other.is_main && other.budget_level <= budget_level_ - 2 &&
-                          other.recompute_ns > m.recompute_ns;
-      return unseen || (!other.candidate && other.sequence == m.sequence);
+                          other.recompute_ns > f.recompute_ns;
+      return unseen || (!other.candidate && other.sequence == f.sequence && other.apart == f.apart);
     });
-    if (!left_out) members_.push_back(std::move(m));
+    if (!left_out) members_.push_back(std::move(f));
   }
 }
 
 // The recomputation time of a found sequence, in its order or with the values of each node
 // together, whichever is less.
 int64_t BudgetFamily::cost_of(const plan::FoundSequence& found) const {
-  return std::min(tasks_->recompute_ns(tasks_->needed(found.steps)),
-                  tasks_->recompute_ns(tasks_->needed(tasks_->together(found.steps))));
+  return tasks_->recompute_ns(tasks_->needed(found.steps));
 }
 
 plan::FoundSequence BudgetFamily::search(int64_t limit) const {
@@ -118,8 +114,8 @@ plan::FoundSequence BudgetFamily::search(int64_t limit) const {
 bool BudgetFamily::add_level() {
   if (is_complete_ || budget_level_ == budget_levels) return false;
   ++budget_level_;
-  plan::FoundSequence best = search(top_ - (top_ - bottom_) * budget_level_ / budget_levels);
-  add({best.steps, tasks_->together(best.steps)});
+  plan::FoundSequence best = search(limit_of(budget_level_));
+  add(best.steps, true);
   last_sequence_ = std::move(best.steps);
   is_complete_ = !best.met;
   return true;
@@ -132,7 +128,7 @@ Status BudgetFamily::complete() {
 
 Result<Graph> BudgetFamily::program(size_t member) const {
   const FamilyMember& m = members_[member];
-  if (!m.candidate) return tasks_->program(m.sequence);
+  if (!m.candidate) return tasks_->program(m.sequence, m.apart);
   CLEAVE_TRY(Graph whole, (*candidates_)[*m.candidate].make());
   CLEAVE_CHECK(planner_->fuse(whole));
   return whole;

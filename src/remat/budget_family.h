@@ -27,6 +27,7 @@ namespace cleave {
 
 struct FamilyMember {
   std::vector<plan::TaskId> sequence;
+  std::vector<size_t> apart;        // steps of it with a run for each result
   std::optional<size_t> candidate;  // index of a whole program; then there is no sequence
   int64_t recompute_ns = 0;
   int64_t modelled_peak = 0;    // of the tasks, without what lowering adds
@@ -65,6 +66,8 @@ class BudgetFamily {
   Result<size_t> choose(const MemoryBudget& budget);
 
  private:
+  // Limits between the least peak of an order and the largest step.
+  static constexpr int budget_levels = 14;
   BudgetFamily(const Graph& graph, std::shared_ptr<ProgramPlanner> planner, size_t forward_results)
       : graph_(std::make_unique<Graph>(graph)), unfused_(graph), planner_(std::move(planner)),
         forward_results_(forward_results) {}
@@ -72,7 +75,8 @@ class BudgetFamily {
   Status find_candidates();
   bool add_level();  // false: all levels are searched
   plan::FoundSequence search(int64_t limit) const;
-  void add(std::vector<std::vector<plan::TaskId>> sequences);
+  int64_t limit_of(int level) const { return top_ - (top_ - bottom_) * level / budget_levels; }
+  void add(const std::vector<plan::TaskId>& sequence, bool with_apart = false);
   int64_t cost_of(const plan::FoundSequence& found) const;
   Result<std::optional<size_t>> cheapest_sequence(int64_t room);
   Result<std::optional<size_t>> cheapest_candidate(int64_t room, int64_t below_ns);

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <utility>
 
 #include "base/alignment.h"
+#include "cut/joint_view.h"
 #include "ir/edit.h"
 #include "ir/subgraph.h"
+#include "plan/simulate.h"
 
 namespace cleave {
 
@@ -24,53 +27,39 @@ Result<StepTasks> StepTasks::make(const Graph& graph, const StepProgram& program
   StepTasks out(graph, program);
   out.add_tasks(rates);
   out.add_order();
-  CLEAVE_TRY(out.tasks_, plan::make_task_graph(std::move(out.list_), out.links_));
+  CLEAVE_TRY(out.tasks_,
+             plan::make_task_graph(std::move(out.list_), std::move(out.values_), out.links_));
   return out;
 }
 
+// The task of a call has the call's number.
 void StepTasks::add_tasks(const MachineRates& rates) {
-  std::vector<TaskId> maker(program_->storages.size(), ~TaskId{0});
-  for (uint32_t c = 0; c < program_->calls.size(); ++c) {
+  std::vector<plan::ValueId> made(program_->storages.size(), ~plan::ValueId{0});
+  for (TaskId c = 0; c < program_->calls.size(); ++c) {
     const StepProgram::Call& call = program_->calls[c];
     const Node& node = graph_->node(call.node);
-    const bool once = runs_once(traits_of(node)) || call.may_fail || !call.updates.empty() ||
-                      node.tag.policy == Recompute::must_save;
-    const bool apart = std::all_of(call.makes.begin(), call.makes.end(), [&](int32_t s) {
-      return program_->storages[at(s)].value.valid();
-    });
-    int64_t together = 0;
-    for (const int32_t s : call.makes) together += rounded(program_->storages[at(s)].bytes);
-    std::vector<TaskId>& mine = of_call_.emplace_back();
-    const auto add = [&](plan::Task task, ValueId value) {
-      task.time = call_ns(*graph_, call.node, rates);
-      task.workspace = call.workspace;
-      task.once = once;
-      const auto id = static_cast<TaskId>(list_.size());
-      for (const int32_t s : call.reads)
-        if (maker[at(s)] != ~TaskId{0}) links_.emplace_back(maker[at(s)], id);
-      for (const int32_t s : call.updates)  // of which another call has written a part
-        if (maker[at(s)] != ~TaskId{0}) links_.emplace_back(maker[at(s)], id);
-      list_.push_back(task);
-      owner_.push_back({c, value});
-      mine.push_back(id);
-      given_.push_back(id);
-    };
-    if (!apart || call.makes.empty()) {
-      plan::Task task{.bytes = together};
-      for (const int32_t s : call.makes) task.kept |= program_->storages[at(s)].kept;
-      add(task, {});
-    } else {
-      for (const int32_t s : call.makes) {
-        const StepProgram::Storage& storage = program_->storages[at(s)];
-        plan::Task task{.bytes = rounded(storage.bytes)};
-        task.kept = storage.kept;
-        add(task, storage.value);
-      }
+    list_.push_back({.workspace = call.workspace,
+                     .time = call_ns(*graph_, call.node, rates),
+                     .once = runs_once(traits_of(node)) || call.may_fail || !call.updates.empty() ||
+                             node.tag.policy == Recompute::must_save});
+    call_of_.push_back(c);
+    for (const auto* read : {&call.reads, &call.updates})  // of an update another wrote a part
+      for (const int32_t s : *read)
+        if (made[at(s)] != ~plan::ValueId{0}) links_.emplace_back(made[at(s)], c);
+    const auto first = static_cast<plan::ValueId>(values_.size());
+    for (const int32_t s : call.makes) {
+      const StepProgram::Storage& storage = program_->storages[at(s)];
+      made[at(s)] = static_cast<plan::ValueId>(values_.size());
+      values_.push_back({.maker = c,
+                         .kept = storage.kept,
+                         .optional = storage.optional && call.makes.size() > 1,
+                         .bytes = rounded(storage.bytes)});
     }
-    for (size_t k = 0; k < call.makes.size(); ++k)
-      maker[at(call.makes[k])] = mine[mine.size() == 1 ? 0 : k];
-    for (const int32_t s : call.updates) maker[at(s)] = mine[0];  // of readers after it
+    if (call.makes.empty()) values_.push_back({.maker = c});
+    for (const int32_t s : call.updates) made[at(s)] = first;  // of readers after it
   }
+  given_.resize(list_.size());
+  std::iota(given_.begin(), given_.end(), TaskId{0});
 }
 
 // What is written over a placeholder comes after its readers and after what may fail.
@@ -80,33 +69,45 @@ void StepTasks::add_order() {
     for (const int32_t s : program_->calls[c].updates) writers[s].push_back(c);
   if (writers.empty()) return;
   std::vector<TaskId> after(program_->calls.size(), ~TaskId{0});
-  const auto add = [&](uint32_t c) {
+  // The smallest value of each call, which is all that what only orders reads of it.
+  std::vector<plan::ValueId> smallest(program_->calls.size(), ~plan::ValueId{0});
+  for (plan::ValueId x = 0; x < values_.size(); ++x)
+    if (plan::ValueId& least = smallest[values_[x].maker];
+        least == ~plan::ValueId{0} || values_[x].bytes < values_[least].bytes)
+      least = x;
+  std::vector<plan::ValueId> value_of(list_.size());  // of tasks that only order
+  const auto add = [&] {
     const auto id = static_cast<TaskId>(list_.size());
     list_.push_back({.once = true});
-    owner_.push_back({});
-    if (c != no_call)
-      for (const TaskId t : of_call_[c]) links_.emplace_back(t, id);
+    call_of_.push_back(no_call);
+    value_of.push_back(static_cast<plan::ValueId>(values_.size()));
+    values_.push_back({.maker = id});
     return id;
   };
   const auto after_call = [&](uint32_t c) {
-    if (after[c] == ~TaskId{0}) after[c] = add(c);
+    if (after[c] == ~TaskId{0}) {
+      after[c] = add();
+      links_.emplace_back(smallest[c], after[c]);
+    }
     return after[c];
+  };
+  const auto order = [&](TaskId first, TaskId second) {
+    links_.emplace_back(value_of[first], second);
   };
   std::vector<TaskId> checks;
   for (uint32_t c = 0; c < program_->calls.size(); ++c)
     if (program_->calls[c].may_fail) checks.push_back(after_call(c));
   TaskId checked = ~TaskId{0};
   if (!checks.empty()) {
-    checked = add(no_call);
-    for (const TaskId t : checks) links_.emplace_back(t, checked);
+    checked = add();
+    for (const TaskId t : checks) order(t, checked);
   }
   for (uint32_t c = 0; c < program_->calls.size(); ++c)
     for (const int32_t s : program_->calls[c].reads) {
       const auto found = writers.find(s);
       if (found == writers.end()) continue;
       for (const uint32_t w : found->second)
-        if (c < w)
-          for (const TaskId t : of_call_[w]) links_.emplace_back(after_call(c), t);
+        if (c < w) order(after_call(c), w);
     }
   // One that checks before it writes comes after the others, of its kind those before it.
   const auto waits_for = [&](uint32_t w, uint32_t c) {
@@ -115,71 +116,37 @@ void StepTasks::add_order() {
   for (const auto& [s, calls] : writers)
     for (const uint32_t w : calls) {
       if (checked == ~TaskId{0}) break;
-      for (const TaskId t : of_call_[w]) {
-        if (!program_->calls[w].may_fail) {
-          links_.emplace_back(checked, t);
-          continue;
-        }
-        for (uint32_t c = 0; c < program_->calls.size(); ++c)
-          if (waits_for(w, c)) links_.emplace_back(after[c], t);
+      if (!program_->calls[w].may_fail) {
+        order(checked, w);
+        continue;
       }
+      for (uint32_t c = 0; c < program_->calls.size(); ++c)
+        if (waits_for(w, c)) order(after[c], w);
     }
   // Into the given order: right after the call, `checked` after the last check.
-  std::vector<TaskId> order;
+  given_.clear();
   size_t left = checks.size();
   for (uint32_t c = 0; c < program_->calls.size(); ++c) {
-    order.insert(order.end(), of_call_[c].begin(), of_call_[c].end());
+    given_.push_back(c);
     if (after[c] == ~TaskId{0}) continue;
-    order.push_back(after[c]);
-    if (program_->calls[c].may_fail && --left == 0) order.push_back(checked);
+    given_.push_back(after[c]);
+    if (program_->calls[c].may_fail && --left == 0) given_.push_back(checked);
   }
-  given_ = std::move(order);
-}
-
-// Tasks that become one node: neighbours of one call, each once; tasks that only order are left
-// out.
-std::vector<std::vector<TaskId>> StepTasks::runs(const std::vector<TaskId>& sequence) const {
-  std::vector<std::vector<TaskId>> out;
-  for (const TaskId t : sequence) {
-    if (owner_[t].call == no_call) continue;
-    if (!out.empty() && owner_[out.back()[0]].call == owner_[t].call &&
-        std::find(out.back().begin(), out.back().end(), t) == out.back().end())
-      out.back().push_back(t);
-    else
-      out.push_back({t});
-  }
-  return out;
-}
-
-std::vector<TaskId> StepTasks::together(const std::vector<TaskId>& order) const {
-  std::vector<bool> ran(owner_.size()), pulled(owner_.size());
-  std::vector<TaskId> out;
-  out.reserve(order.size());
-  for (const TaskId t : order) {
-    if (pulled[t]) {  // its first run stands further ahead
-      pulled[t] = false;
-      continue;
-    }
-    out.push_back(t);
-    if (ran[t] || owner_[t].call == no_call) continue;
-    ran[t] = true;
-    for (const TaskId other : of_call_[owner_[t].call])
-      if (!ran[other]) {
-        ran[other] = pulled[other] = true;
-        out.push_back(other);
-      }
-  }
-  return out;
 }
 
 std::vector<TaskId> StepTasks::needed(const std::vector<TaskId>& sequence) const {
-  std::vector<bool> wanted(owner_.size());
-  for (TaskId t = 0; t < tasks_.size(); ++t) wanted[t] = tasks_[t].kept || tasks_.users(t).empty();
+  std::vector<bool> wanted(tasks_.values.size());
+  for (plan::ValueId x = 0; x < wanted.size(); ++x)
+    wanted[x] = tasks_.values[x].kept || tasks_.after(tasks_.maker(x)).empty();
   std::vector<TaskId> out;
   for (auto it = sequence.rbegin(); it != sequence.rend(); ++it) {
-    if (!wanted[*it]) continue;
-    wanted[*it] = false;
-    for (const TaskId u : tasks_.operands(*it)) wanted[u] = true;
+    bool is_wanted = false;
+    for (const plan::ValueId x : tasks_.made_by(*it)) {
+      is_wanted = is_wanted || wanted[x];
+      wanted[x] = false;
+    }
+    if (!is_wanted) continue;
+    for (const plan::ValueId x : tasks_.operands(*it)) wanted[x] = true;
     out.push_back(*it);
   }
   std::reverse(out.begin(), out.end());
@@ -200,13 +167,43 @@ StepTasks::Bound StepTasks::lower_bound() const {
   return bound;
 }
 
-int64_t StepTasks::recompute_ns(const std::vector<TaskId>& sequence) const {
+// How many values the step makes.
+int64_t StepTasks::made_at(const std::vector<TaskId>& sequence, size_t step) const {
+  const TaskId task = sequence[step];
+  const auto begin = sequence.begin() + static_cast<std::ptrdiff_t>(step) + 1;
+  const auto again = std::find(begin, sequence.end(), task);
+  return std::ranges::count_if(tasks_.made_by(task), [&](plan::ValueId x) {
+    const plan::Value& value = tasks_.values[x];
+    return !value.optional || (value.kept && again == sequence.end()) ||
+           std::find_first_of(begin, again, tasks_.users(x).begin(), tasks_.users(x).end()) !=
+               again;
+  });
+}
+
+std::vector<size_t> StepTasks::divisible(const std::vector<TaskId>& sequence, int64_t limit) const {
+  std::vector<size_t> steps;
+  const Result<plan::Simulated> run = plan::simulate(tasks_, sequence);
+  if (!run.ok()) return steps;
+  for (size_t i = 0; i < sequence.size(); ++i) {
+    const auto values = tasks_.made_by(sequence[i]);
+    const bool can_be =
+        !tasks_[sequence[i]].once && values.size() > 1 &&
+        std::ranges::all_of(values, [&](plan::ValueId x) { return tasks_.values[x].optional; });
+    if (can_be && run->bytes_at[i] > limit && made_at(sequence, i) > 1) steps.push_back(i);
+  }
+  return steps;
+}
+
+int64_t StepTasks::recompute_ns(const std::vector<TaskId>& sequence,
+                                const std::vector<size_t>& apart) const {
   std::vector<bool> ran(program_->calls.size());
   int64_t sum = 0;
-  for (const auto& run : runs(sequence)) {
-    const uint32_t c = owner_[run[0]].call;
-    if (ran[c]) sum += tasks_[run[0]].time;
-    ran[c] = true;
+  for (const size_t step : apart)
+    sum += tasks_[sequence[step]].time * (made_at(sequence, step) - 1);
+  for (const TaskId t : sequence) {
+    if (call_of_[t] == no_call) continue;
+    if (ran[t]) sum += tasks_[t].time;
+    ran[t] = true;
   }
   return sum;
 }
@@ -220,12 +217,14 @@ class SequenceWriter {
     for (const StepProgram::Call& call : tasks.program_->calls) task_node_[call.node.v] = true;
   }
 
-  Result<Graph> run(const std::vector<TaskId>& sequence) {
+  Result<Graph> run(const std::vector<TaskId>& sequence, const std::vector<size_t>& apart) {
     for (const Placeholder& p : from_.placeholders()) {
       CLEAVE_TRY(map_[p.value.v], to_.add_placeholder(p.role, from_.name(p.value),
                                                       from_.type(p.value), p.wants_grad, p.sym));
     }
-    for (const auto& step : tasks_.runs(sequence)) CLEAVE_CHECK(write(step));
+    for (size_t i = 0; i < sequence.size(); ++i)
+      if (tasks_.call_of_[sequence[i]] != StepTasks::no_call)
+        CLEAVE_CHECK(write(sequence[i], std::ranges::binary_search(apart, i)));
     for (const Return& r : from_.returns()) {
       CLEAVE_CHECK(resolve(r.value));
       Return copy{map_.at(r.value.v), r.kind, {}};
@@ -237,31 +236,26 @@ class SequenceWriter {
   }
 
  private:
-  Status write(const std::vector<TaskId>& step) {
-    const NodeId n = tasks_.program_->calls[tasks_.owner_[step[0]].call].node;
-    const Node& node = from_.node(n);
-    for (const ValueId in : node.inputs)
+  Status write(TaskId task, bool apart) {
+    const NodeId n = tasks_.program_->calls[tasks_.call_of_[task]].node;
+    for (const ValueId in : from_.node(n).inputs)
       if (in.valid()) CLEAVE_CHECK(resolve(in));
-    std::vector<ValueId> before(node.output_count);
-    for (uint32_t k = 0; k < node.output_count; ++k)
-      if (const auto it = map_.find(node.out(k).v); it != map_.end()) before[k] = it->second;
-    CLEAVE_CHECK(copy_nodes(from_, {n}, to_, map_));
-    for (uint32_t k = 0; k < node.output_count; ++k)
-      if (before[k].valid() && !is_made(step, node.out(k))) map_[node.out(k).v] = before[k];
-    return {};
+    return apart ? write_apart(n) : copy_nodes(from_, {n}, to_, map_);
   }
 
-  // Whether the run makes this result; results without a task of their own are made by every run.
-  bool is_made(const std::vector<TaskId>& step, ValueId v) const {
-    bool of_other = false;
-    for (const TaskId t : tasks_.of_call_[tasks_.owner_[step[0]].call]) {
-      const ValueId made = tasks_.owner_[t].value;
-      if (!made.valid()) return true;
-      if (made != v) continue;
-      if (std::find(step.begin(), step.end(), t) != step.end()) return true;
-      of_other = true;
+  // A node for each result, the largest last: only the last may lie over an operand.
+  Status write_apart(NodeId n) {
+    const Node& node = from_.node(n);
+    std::vector<ValueId> results, made;
+    for (uint32_t k = 0; k < node.output_count; ++k)
+      if (!from_.type(node.out(k)).is_none) results.push_back(node.out(k));
+    std::ranges::stable_sort(results, {}, [&](ValueId v) { return hint_bytes_of(from_, v); });
+    for (const ValueId v : results) {
+      CLEAVE_CHECK(copy_nodes(from_, {n}, to_, map_));
+      made.push_back(map_.at(v.v));
     }
-    return !of_other;
+    for (size_t k = 0; k < results.size(); ++k) map_[results[k].v] = made[k];
+    return {};
   }
 
   // Makes map_ hold the newest copy of v: a node without a task is made anew where an operand of it
@@ -309,8 +303,9 @@ class SequenceWriter {
   std::unordered_map<uint32_t, ValueId> map_;  // the newest copy of each value
 };
 
-Result<Graph> StepTasks::program(const std::vector<TaskId>& sequence) const {
-  return SequenceWriter(*this).run(sequence);
+Result<Graph> StepTasks::program(const std::vector<TaskId>& sequence,
+                                 const std::vector<size_t>& apart) const {
+  return SequenceWriter(*this).run(sequence, apart);
 }
 
 }  // namespace cleave

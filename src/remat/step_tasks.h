@@ -6,8 +6,8 @@
 //                                 ▼
 //   graph whose nodes stand in a sequence's order, nodes that run again standing there again
 //
-//   task      one value of a node that takes memory; those of a node with several stand one after
-//             the other and become one node again, else the node runs for each
+//   task      a node that runs, with a value for each of its storages that others read or that is
+//             returned; a run makes those of its results that are wanted
 //   views     take no memory and no task: they are made anew in front of their readers
 //   in place  an update that is written over its placeholder takes no memory, but must come after
 //             every other reader of the placeholder and after every step that may fail: tasks of 0
@@ -30,6 +30,7 @@ struct StepProgram {
     bool kept = false;         // it lives to the end
     bool update = false;       // copied into a placeholder at the end, or in place in another order
     bool part = false;         // of another storage here, which no call makes
+    bool optional = false;     // its call leaves it out where nothing reads it
   };
   struct Call {
     NodeId node;
@@ -55,40 +56,39 @@ class StepTasks {
   const plan::TaskGraph& tasks() const { return tasks_; }
   // The graph's own order.
   const std::vector<plan::TaskId>& given() const { return given_; }
-  // The order with the values of each node together, where the first of them stands.
-  std::vector<plan::TaskId> together(const std::vector<plan::TaskId>& order) const;
   // No program takes less than this beside its placeholders; and what binds it.
   struct Bound {
     int64_t bytes = 0;
     std::string by;
   };
   Bound lower_bound() const;
-  // Without the runs that nobody reads before the next run of the same task.
+  // Without the runs of which nobody reads a value before the next run of the same task.
   std::vector<plan::TaskId> needed(const std::vector<plan::TaskId>& sequence) const;
-  // The program that runs the sequence, which must be all needed. Error (bug): a task before an
-  // operand.
-  Result<Graph> program(const std::vector<plan::TaskId>& sequence) const;
+  // The steps above `limit` bytes that make several results, which may be made by a run each:
+  // lowering may put one alone over an operand.
+  std::vector<size_t> divisible(const std::vector<plan::TaskId>& sequence, int64_t limit) const;
+  // The program that runs the sequence, which must be all needed, with the divisible steps `apart`
+  // as a node for each result. Error (bug): a task before an operand.
+  Result<Graph> program(const std::vector<plan::TaskId>& sequence,
+                        const std::vector<size_t>& apart = {}) const;
   // What the sequence's program runs longer than the graph: nodes that stand twice.
-  int64_t recompute_ns(const std::vector<plan::TaskId>& sequence) const;
+  int64_t recompute_ns(const std::vector<plan::TaskId>& sequence,
+                       const std::vector<size_t>& apart = {}) const;
 
  private:
   static constexpr uint32_t no_call = ~0u;
-  struct Owner {
-    uint32_t call = no_call;  // of the StepProgram; none of a task that only orders
-    ValueId value = {};       // none: all results of the node
-  };
   StepTasks(const Graph& graph, const StepProgram& program) : graph_(&graph), program_(&program) {}
   void add_tasks(const MachineRates& rates);
   void add_order();
-  std::vector<std::vector<plan::TaskId>> runs(const std::vector<plan::TaskId>& sequence) const;
+  int64_t made_at(const std::vector<plan::TaskId>& sequence, size_t step) const;
 
   friend class SequenceWriter;
   const Graph* graph_;
   const StepProgram* program_;
   std::vector<plan::Task> list_;
+  std::vector<plan::Value> values_;
   std::vector<plan::Link> links_;
-  std::vector<Owner> owner_;                        // by task
-  std::vector<std::vector<plan::TaskId>> of_call_;  // tasks by call
+  std::vector<uint32_t> call_of_;  // by task, of the StepProgram; none of one that only orders
   plan::TaskGraph tasks_;
   std::vector<plan::TaskId> given_;
 };

@@ -276,11 +276,13 @@ TEST(PytorchPartition, each_ban_can_be_turned_off) {
   }
 }
 
-TEST(PytorchPartition, must_finish) {
+// Values that each of the next three is made from, so that there are 1.8^layers ways through them.
+std::string many_ways(int layers) {
   std::string lines;
-  for (int i = 0; i < 32; ++i)
+  const int values = layers + 4;
+  for (int i = 0; i < values; ++i)
     lines += fmt::format("  %a{0} = add(%x; other={0})\n  %t{0}_0 = add(%x, %a{0})\n", i);
-  std::vector<int> version(32);
+  std::vector<int> version(static_cast<size_t>(values));
   const auto name = [&](int i) {
     return fmt::format("%t{}_{}", i, version[static_cast<size_t>(i)]);
   };
@@ -288,7 +290,7 @@ TEST(PytorchPartition, must_finish) {
     ++version[static_cast<size_t>(i)];
     return name(i);
   };
-  for (int i = 0; i < 28; ++i) {
+  for (int i = 0; i < layers; ++i) {
     lines += fmt::format("  %s{} = sin({})\n", i, name(i));
     const std::string before = name(i);
     lines += fmt::format("  {} = mul(%s{}, {})\n", next(i), i, before);
@@ -298,13 +300,26 @@ TEST(PytorchPartition, must_finish) {
     }
   }
   std::string total = name(0);
-  for (int i = 1; i < 32; ++i) {
+  for (int i = 1; i < values; ++i) {
     lines += fmt::format("  %u{} = add({}, {})\n", i, total, name(i));
     total = fmt::format("%u{}", i);
   }
-  const Partition p = cut(
-      fmt::format("graph @main(%x: input f32[4,4] grad) {{\n{}  return {}\n}}\n", lines, total), 1);
-  EXPECT_GT(p.saved.size(), 0u);
+  return fmt::format("graph @main(%x: input f32[4,4] grad) {{\n{}  return {}\n}}\n", lines, total);
+}
+
+// By counted work: each search looks at a node once, whatever the number of ways to it. From few
+// layers on, so that a search of all ways fails before it takes forever.
+TEST(PytorchPartition, must_finish) {
+  for (int layers = 2; layers <= 28; layers += 2) {
+    Graph joint = joint_of(many_ways(layers));
+    value_or_throw(simplify_as_pytorch(joint));
+    const JointView view = value_or_throw(JointView::make(joint));
+    const PytorchGraph graph(view);
+    const PytorchCut made = value_or_throw(pytorch_min_cut(graph, {}));
+    EXPECT_GT(made.looks, graph.size());
+    ASSERT_LE(made.looks, 12 * graph.size()) << layers << " layers";
+  }
+  EXPECT_GT(cut(many_ways(28), 1).saved.size(), 0u);
 }
 
 // The halves compute what the joint graph computes, bit for bit, at every budget and with every

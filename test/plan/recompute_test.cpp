@@ -28,7 +28,8 @@ int64_t min_time(const TaskGraph& g, int64_t limit, std::span<const TaskId> orde
   using State = std::pair<uint32_t, uint32_t>;
   const auto n = static_cast<uint32_t>(g.size());
   uint32_t kept = 0;
-  for (TaskId v = 0; v < n; ++v) kept |= static_cast<uint32_t>(g[v].kept) << v;
+  for (ValueId x = 0; x < g.values.size(); ++x)
+    kept |= static_cast<uint32_t>(g.values[x].kept) << x;
   std::map<State, int64_t> time{{{0, 0}, 0}};
   std::priority_queue<std::tuple<int64_t, uint32_t, uint32_t>,
                       std::vector<std::tuple<int64_t, uint32_t, uint32_t>>, std::greater<>>
@@ -45,18 +46,26 @@ int64_t min_time(const TaskGraph& g, int64_t limit, std::span<const TaskId> orde
       it->second = at;
       queue.emplace(at, m, r);
     };
-    int64_t bytes = 0;
-    for (TaskId v = 0; v < n; ++v) bytes += memory >> v & 1 ? g[v].bytes : 0;
+    for (ValueId x = 0; x < g.values.size(); ++x)
+      if (memory >> x & 1) go(memory & ~(1u << x), run, t);
     for (TaskId v = 0; v < n; ++v) {
-      if (memory >> v & 1) {
-        go(memory & ~(1u << v), run, t);
-        continue;
-      }
-      bool ready = bytes + g[v].bytes + g[v].workspace <= limit && !(g[v].once && (run >> v & 1));
-      for (TaskId x : g.operands(v)) ready = ready && (memory >> x & 1);
+      bool ready = !(g[v].once && (run >> v & 1));
+      for (const ValueId x : g.operands(v)) ready = ready && (memory >> x & 1);
       if (!order.empty() && !(run >> v & 1))
         ready = ready && order[static_cast<size_t>(__builtin_popcount(run))] == v;
-      if (ready) go(memory | 1u << v, run | 1u << v, t + g[v].time);
+      if (!ready) continue;
+      uint32_t made = 0, required = 0;
+      for (const ValueId x : g.made_by(v)) {
+        made |= 1u << x;
+        required |= g.values[x].optional ? 0 : 1u << x;
+      }
+      for (uint32_t now = 0; now <= made; ++now) {
+        if ((now & ~made) || (required & ~now)) continue;
+        int64_t bytes = g[v].workspace;
+        for (ValueId x = 0; x < g.values.size(); ++x)
+          bytes += (memory | now) >> x & 1 ? g.values[x].bytes : 0;
+        if (bytes <= limit) go(memory | now, run | 1u << v, t + g[v].time);
+      }
     }
   }
   return unreachable;
@@ -73,8 +82,9 @@ struct Case {
 Case random_case(uint64_t seed) {
   SplitMix random(seed);
   Case c;
-  c.graph = random_graph(random, {5 + random.below(4), 25 + random.below(20), 9, 5, seed % 3 == 0,
-                                  seed % 4 == 0, seed % 5 == 0});
+  const bool several = seed % 7 >= 4;
+  c.graph = random_graph(random, {5 + random.below(several ? 2 : 4), 25 + random.below(20), 9, 5,
+                                  seed % 3 == 0, seed % 4 == 0, seed % 5 == 0, several ? 2u : 1u});
   c.given = first_order(c.graph);
   const int64_t peak = value_or_throw(simulate(c.graph, c.given)).peak;
   const int64_t least = largest_step(c.graph) - (seed % 16 == 0);
@@ -229,27 +239,29 @@ TEST(RecomputeBound, FallsAsTheLimitRises) {
 int64_t min_cost(const TaskGraph& g, TaskId q, const std::vector<Side>& side, int64_t time_price,
                  int64_t bytes_price) {
   const auto n = static_cast<uint32_t>(g.size());
-  std::vector<bool> at_hand(n, false);
-  at_hand[q] = true;
-  for (TaskId x : g.operands(q)) at_hand[x] = true;
+  std::vector<bool> at_hand(g.values.size(), false);
+  for (const ValueId x : g.made_by(q)) at_hand[x] = !g.values[x].optional;
+  for (const ValueId x : g.operands(q)) at_hand[x] = true;
   int64_t best = unreachable;
   for (uint32_t again = 0; again < 1u << n; ++again) {
     bool possible = true;
     uint32_t needed = 0;
+    for (ValueId x = 0; x < g.values.size(); ++x)
+      if (g.values[x].kept) needed |= 1u << x;
     for (TaskId v = 0; v < n; ++v) {
       if (side[v] == Side::after) possible = possible && (again >> v & 1);
       if (side[v] == Side::before && g[v].once) possible = possible && !(again >> v & 1);
-      if (g[v].kept) needed |= 1u << v;
       if (again >> v & 1)
-        for (TaskId x : g.operands(v)) needed |= 1u << x;
+        for (const ValueId x : g.operands(v)) needed |= 1u << x;
     }
     if (!possible) continue;
     int64_t cost = 0;
     for (TaskId v = 0; v < n; ++v) {
       if (again >> v & 1)
         cost += side[v] == Side::before ? g[v].time * time_price : 0;
-      else if ((needed >> v & 1) && !at_hand[v])
-        cost += g[v].bytes * bytes_price;
+      else
+        for (const ValueId x : g.made_by(v))
+          cost += (needed >> x & 1) && !at_hand[x] ? g.values[x].bytes * bytes_price : 0;
     }
     best = std::min(best, cost);
   }
@@ -259,8 +271,8 @@ int64_t min_cost(const TaskGraph& g, TaskId q, const std::vector<Side>& side, in
 TEST(MomentCut, EqualsEveryChoice) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     SplitMix random(seed);
-    const TaskGraph g =
-        random_graph(random, {3 + random.below(7), 35, 9, 5, true, seed % 2 == 0, seed % 3 == 0});
+    const TaskGraph g = random_graph(random, {3 + random.below(7), 35, 9, 5, true, seed % 2 == 0,
+                                              seed % 3 == 0, 1 + static_cast<uint32_t>(seed % 4)});
     const std::vector<TaskId> order = first_order(g);
     const size_t at = random.below(static_cast<uint32_t>(order.size()));
     std::vector<Side> side(g.size(), Side::after);

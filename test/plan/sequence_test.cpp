@@ -1,8 +1,11 @@
-// The sequence under edit against the simulator, and the simulator against sums by hand.
+// The sequence under edit against the simulator, and the simulator against sums by hand and against
+// every live value looked up anew at every step.
 // tests: simulate.cpp
 #include "plan/sequence.h"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "plan/simulate.h"
 #include "test/plan/random_task_graph.h"
@@ -32,6 +35,78 @@ TEST(Simulate, KeptValuesLiveToTheEnd) {
   const TaskGraph g = value_or_throw(make_task_graph({{3, 0, 1}, {5, 0, 1, true}, {2}}, links));
   const Simulated s = value_or_throw(simulate(g, std::vector<TaskId>{0, 1, 2}));
   EXPECT_EQ(s.bytes_at, (std::vector<int64_t>{3, 8, 10}));
+}
+
+// m makes x (4) and y (3), n reads x, o reads y: x is freed early, y lives on.
+TEST(Simulate, each_of_several_values_lives_as_long_as_it_is_read) {
+  const std::vector<Value> values = {{0, false, false, 4},
+                                     {0, false, false, 3},
+                                     {1, false, false, 1},
+                                     {2, false, false, 2},
+                                     {3, false, false, 6}};
+  const std::vector<Link> links = {{0, 1}, {2, 2}, {1, 3}, {3, 3}};
+  const TaskGraph g =
+      value_or_throw(make_task_graph(std::vector<Task>(4, {.time = 1}), values, links));
+  EXPECT_EQ(g[0].bytes, 7);
+  const Simulated s = value_or_throw(simulate(g, std::vector<TaskId>{0, 1, 2, 3}));
+  EXPECT_EQ(s.bytes_at, (std::vector<int64_t>{7, 8, 3 + 1 + 2, 3 + 2 + 6}));
+  // Run again for y, all of it is made anew: x too, which nobody reads.
+  const Simulated again = value_or_throw(simulate(g, std::vector<TaskId>{0, 1, 2, 0, 3}));
+  EXPECT_EQ(again.bytes_at, (std::vector<int64_t>{7, 4 + 1, 1 + 2, 2 + 7, 3 + 2 + 6}));
+}
+
+TEST(Simulate, a_run_leaves_out_what_is_optional_and_unread) {
+  const std::vector<Value> values = {
+      {0, true, true, 4}, {0, false, true, 3}, {1, false, false, 1}, {2, false, false, 2}};
+  const std::vector<Link> links = {{0, 1}, {1, 2}};
+  const TaskGraph g = value_or_throw(make_task_graph(std::vector<Task>(3), values, links));
+  const auto bytes_at = [&](std::vector<TaskId> steps) {
+    return value_or_throw(simulate(g, steps)).bytes_at;
+  };
+  EXPECT_EQ(bytes_at({0, 1, 2}), (std::vector<int64_t>{7, 8, 9}));
+  EXPECT_EQ(bytes_at({0, 1, 0, 2}), (std::vector<int64_t>{4, 5, 7, 9}));
+  EXPECT_EQ(bytes_at({0, 0, 1, 2}), (std::vector<int64_t>{0, 7, 8, 9}));
+}
+
+// What is in memory at a step, by looking at all other steps for each value of each run.
+std::vector<int64_t> every_value_looked_up(const TaskGraph& g, const std::vector<TaskId>& steps) {
+  std::vector<int64_t> bytes(steps.size(), 0);
+  for (size_t run = 0; run < steps.size(); ++run) {
+    bytes[run] += g[steps[run]].workspace;
+    const size_t again = static_cast<size_t>(
+        std::find(steps.begin() + static_cast<std::ptrdiff_t>(run) + 1, steps.end(), steps[run]) -
+        steps.begin());
+    for (ValueId x = 0; x < g.values.size(); ++x) {
+      if (g.values[x].maker != steps[run]) continue;
+      size_t end = g.values[x].optional ? run : run + 1;
+      for (size_t reader = run + 1; reader < again; ++reader)
+        if (const auto users = g.users(x); std::ranges::count(users, steps[reader]) > 0)
+          end = reader + 1;
+      if (g.values[x].kept && again == steps.size()) end = steps.size();
+      for (size_t s = run; s < end; ++s) bytes[s] += g.values[x].bytes;
+    }
+  }
+  return bytes;
+}
+
+TEST(Simulate, equals_every_value_looked_up) {
+  size_t several = 0;
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    SplitMix random(seed);
+    const TaskGraph g = random_graph(random, {1 + random.below(10), 35, 9, 5, true, true, false,
+                                              1 + static_cast<uint32_t>(seed % 4)});
+    std::vector<TaskId> steps;
+    for (const TaskId v : first_order(g)) {
+      steps.push_back(v);
+      while (random.below(2) == 0)
+        steps.push_back(steps[random.below(static_cast<uint32_t>(steps.size()))]);
+    }
+    const Simulated s = value_or_throw(simulate(g, steps));
+    ASSERT_EQ(s.bytes_at, every_value_looked_up(g, steps)) << "seed " << seed;
+    ASSERT_EQ(s.peak, *std::ranges::max_element(s.bytes_at));
+    several += steps.size() > g.size() && g.values.size() > g.size();
+  }
+  EXPECT_GE(several, 200u);
 }
 
 TEST(Simulate, RejectsPlantedErrors) {
@@ -71,6 +146,22 @@ TEST(TaskGraph, RefusesWhatIsNoGraph) {
             "task 1: bytes -1, workspace 0, time 0: expected none below 0");
   EXPECT_EQ(message({{INT64_MAX}, {INT64_MAX}}, {}),
             "task 0: the sums of bytes and time must stay below 2^50; use larger units");
+}
+
+TEST(TaskGraph, refuses_values_that_do_not_stand_by_task) {
+  const auto message = [](size_t tasks, std::vector<Value> values, std::vector<Link> links) {
+    const auto g = make_task_graph(std::vector<Task>(tasks), std::move(values), links);
+    return g.ok() ? std::string("accepted") : g.failure().message;
+  };
+  EXPECT_EQ(message(2, {{0}, {0}, {1}}, {{1, 1}}), "accepted");
+  EXPECT_EQ(message(2, {{0}, {1}, {0}}, {}), "value 2 of task 0: expected one of task 2");
+  EXPECT_EQ(message(2, {{0}, {0}}, {}), "2 tasks, but values of 1");
+  EXPECT_EQ(message(2, {{0}, {0}, {1}}, {{3, 1}}), "a link from value 3 to 1: there are 3 values");
+  EXPECT_EQ(message(2, {{0}, {0}, {1}}, {{1, 1}, {2, 0}}),
+            "tasks 0 -> 1 -> 0 form a cycle; a task may not need itself");
+  EXPECT_EQ(message(1, {{.bytes = -1}}, {}), "value 0: bytes -1: expected none below 0");
+  EXPECT_EQ(message(1, {{.bytes = largest_sum}, {.bytes = 1}}, {}),
+            "task 0: the sums of bytes must stay below 2^50; use larger units");
 }
 
 void expect_like_simulator(const TaskGraph& g, const Sequence& s, int64_t limit) {
@@ -113,7 +204,8 @@ void random_edit(Sequence& s, SplitMix& random) {
 TEST(Sequence, MakesRoomAndGoesBack) {
   for (uint64_t seed = 0; seed < 30; ++seed) {
     SplitMix random(seed);
-    const TaskGraph g = random_graph(random, {3 + random.below(60), 25, 20, 5, true, true});
+    const TaskGraph g = random_graph(random, {3 + random.below(60), 25, 20, 5, true, true, false,
+                                              1 + static_cast<uint32_t>(seed % 4)});
     const int64_t limit = random.below(200);
     Sequence s(g, first_order(g), limit);
     for (int round = 0; round < 12; ++round) {
@@ -137,7 +229,8 @@ TEST(Sequence, StaysLikeTheSimulatorUnderRandomEdits) {
   size_t edits = 0;
   for (uint64_t seed = 0; seed < 150; ++seed) {
     SplitMix random(seed);
-    const TaskGraph g = random_graph(random, {2 + random.below(30), 25, 20, 5, true, true});
+    const TaskGraph g = random_graph(random, {2 + random.below(30), 25, 20, 5, true, true, false,
+                                              1 + static_cast<uint32_t>(seed % 3)});
     const int64_t limit = random.below(60);
     Sequence s(g, first_order(g), limit);
     ASSERT_NO_FATAL_FAILURE(expect_like_simulator(g, s, limit));
