@@ -21,8 +21,8 @@
 #pragma once
 #include <functional>
 
-#include "lower/group_plan.h"
-#include "lower/group_values.h"
+#include "ir/graph.h"
+#include "loop/kernel_builder.h"
 
 namespace cleave {
 

@@ -1,119 +1,133 @@
+// lanes: rows side by side, a block of them in lanes; each lane goes pass after pass over its row.
 #include <algorithm>
 
 #include "loop/sum_blocks.h"
-#include "lower/group_writer.h"
+#include "lower/group_fold.h"
+#include "lower/group_results.h"
+#include "lower/group_row.h"
+#include "lower/group_writers.h"
+#include "lower/lane_block.h"
 
 namespace cleave {
 
 using namespace cleave::loop;
 
-void GroupWriter::lanes() {
+namespace {
+
+// One lane's row.
+class LaneRow {
+ public:
+  // row: the frame's parts that are rows.
+  LaneRow(GroupContext& c, const Exprs& row) : c_(c), row_(row) {
+    for (size_t d = 0; d < row.size(); ++d)
+      if (!c.plan.frame.parts[d].is_row) {
+        row_[d] = Expr(0);
+        inner_.push_back(d);
+      }
+  }
+
+  void write() {
+    for (size_t pass = 0; pass <= c_.plan.last_pass; ++pass) {
+      store_row_results(c_, c_.element(row_), pass);
+      for (const FoldCall& f : c_.plan.folds)
+        if (f.pass == pass) fold(f);
+      if (has_results(c_, pass)) store_results(pass);
+    }
+  }
+
+ private:
+  int64_t extent(size_t k) const { return c_.plan.frame.parts[inner_[k]].extent; }
+
+  void store_results(size_t pass) {
+    Exprs extents;
+    for (size_t k = 0; k < inner_.size(); ++k) extents.emplace_back(extent(k));
+    nest(c_.builder, extents, false, [&](const Exprs& vars) {
+      const OpenScope scope(c_, vars);
+      Exprs parts = row_;
+      for (size_t k = 0; k < inner_.size(); ++k) parts[inner_[k]] = c_.declared(vars[k], extent(k));
+      store_all(c_, results_of(c_, c_.element(parts), pass));
+    });
+  }
+
+  // Part q of the row, which has `count` of the outermost inner part.
+  Expr part_sum(const FoldCall& f, const Expr& q, const Expr& count) {
+    Exprs extents = {count};
+    for (size_t k = 1; k < inner_.size(); ++k) extents.emplace_back(extent(k));
+    return c_.builder.folds(extents, [&](const Exprs& r) -> std::vector<KernelBuilder::Folded> {
+      const OpenScope scope(c_, r);
+      Exprs parts = row_;
+      for (size_t k = 0; k < inner_.size(); ++k) {
+        c_.declared(r[k], k == 0 ? std::min(f.form.step, extent(0)) : extent(k));
+        parts[inner_[k]] = r[k];
+      }
+      c_.math().declare_sum(q, f.form.step, r[0], extent(0));
+      // No variable: it would be one of each lane.
+      parts[inner_[0]] = q * Expr(f.form.step) + r[0];
+      return {{rule_of(c_.calls.graph, f).op, c_.mapped(f, c_.element(parts))}};
+    })[0];
+  }
+
+  // Part after part, as the sums of parts are folded where the columns stand alone (add_parts).
+  Expr sum_of_parts(const FoldCall& f) {
+    const ReduceOp op = rule_of(c_.calls.graph, f).op;
+    const DType t = parts_type(c_.calls.graph, f);
+    const Expr total = c_.builder.define(identity_of(op, t), "total");
+    c_.values.own(total);
+    const auto [whole, block] = column_terms;
+    const bool in_blocks = f.form.parts > whole && rounds(op, t);
+    Expr blocks;
+    if (in_blocks) blocks = c_.builder.define(identity_of(op, t), "blocks");
+    c_.builder.loop(Expr(f.form.parts), [&](const Expr& q) {
+      const OpenScope scope(c_, {q});
+      c_.declared(q, f.form.parts);
+      const Expr sum = part_sum(f, q, rows_of_part(q * Expr(f.form.step), f.form));
+      c_.builder.assign(total, combined(op, total, cast(sum, t)));
+      if (in_blocks)
+        c_.builder.if_(binary(Op::eq, binary(Op::truncmod, q, Expr(block)), Expr(block - 1)), [&] {
+          c_.builder.assign(blocks, combined(op, blocks, total));
+          c_.builder.assign(total, identity_of(op, t));
+        });
+    });
+    const Expr sum = in_blocks ? combined(op, blocks, total) : total;
+    return c_.builder.let(cast(sum, accumulator(c_.calls.graph, f)));
+  }
+
+  void fold(const FoldCall& f) {
+    const Expr sum = f.form.parts <= 1 ? part_sum(f, Expr(0), Expr(extent(0))) : sum_of_parts(f);
+    c_.values.own(sum);
+    c_.set_folded(f, sum, c_.element(row_));
+  }
+
+  GroupContext& c_;
+  Exprs row_;                  // 0 for the parts within a row
+  std::vector<size_t> inner_;  // which these are
+};
+
+}  // namespace
+
+void write_lanes(GroupContext& c) {
+  const std::vector<Frame::Part>& frame = c.plan.frame.parts;
   std::vector<int64_t> outer;
-  for (size_t d = 0; d + 1 < frame_.parts.size(); ++d)
-    if (frame_.parts[d].is_row) outer.push_back(frame_.parts[d].extent);
-  const int64_t last = frame_.parts.back().extent;
-  outer.push_back((last + column_lanes - 1) / column_lanes);
-  builder_.parallel(outer, [&](const Exprs& i) {
-    values_.open_scope(i);
-    for (size_t d = 0; d < i.size(); ++d) declared(i[d], outer[d]);
-    const Expr first = block_start(i.back(), last);
-    builder_.lanes(block_size(first, last), [&](const Expr& l) {
-      values_.open_scope({l});
-      declared(l, std::min<int64_t>(column_lanes, last));
-      Exprs parts(frame_.parts.size());
+  for (size_t d = 0; d + 1 < frame.size(); ++d)
+    if (frame[d].is_row) outer.push_back(frame[d].extent);
+  const int64_t last = frame.back().extent;
+  outer.push_back(lane_blocks(last));
+  c.builder.parallel(outer, [&](const Exprs& i) {
+    const OpenScope scope(c, i);
+    for (size_t d = 0; d < i.size(); ++d) c.declared(i[d], outer[d]);
+    const Expr first = first_of_block(c, i.back(), last);
+    c.values.own(first);
+    c.builder.lanes(size_of_block(first, last), [&](const Expr& l) {
+      const OpenScope lane(c, {l});
+      c.declared(l, std::min<int64_t>(column_lanes, last));
+      Exprs parts(frame.size());
       size_t row = 0;
       for (size_t d = 0; d + 1 < parts.size(); ++d)
-        if (frame_.parts[d].is_row) parts[d] = i[row++];
+        if (frame[d].is_row) parts[d] = i[row++];
       parts.back() = first + l;
-      lane_row(parts);
-      values_.close_scope();
+      LaneRow(c, parts).write();
     });
-    values_.close_scope();
   });
-}
-
-void GroupWriter::lane_row(const Exprs& rows) {
-  std::vector<size_t> inner;  // parts within a row
-  for (size_t d = 0; d < rows.size(); ++d)
-    if (!frame_.parts[d].is_row) inner.push_back(d);
-  Exprs only_rows = rows;
-  for (const size_t d : inner) only_rows[d] = Expr(0);
-  for (size_t pass = 0; pass <= last_pass_; ++pass) {
-    set_frame(only_rows);
-    row_results(pass);
-    for (const FoldCall& f : folds_) {
-      if (f.pass != pass) continue;
-      finish_lane_fold(f, rows, only_rows, inner);
-    }
-    bool stores = false;
-    for (const GroupResult& r : results_)
-      stores |= is_full(r.value) && !fold_of(r.value) && pass_of(r.value) == pass;
-    if (!stores) continue;
-    Exprs extents;
-    for (const size_t d : inner) extents.emplace_back(frame_.parts[d].extent);
-    nest(extents, false, {}, [&](const Exprs& vars) {
-      values_.open_scope(vars);
-      Exprs all = rows;
-      for (size_t k = 0; k < inner.size(); ++k)
-        all[inner[k]] = declared(vars[k], frame_.parts[inner[k]].extent);
-      set_frame(all);
-      store_all(results_of_pass(pass));
-      values_.close_scope();
-    });
-  }
-}
-
-void GroupWriter::finish_lane_fold(const FoldCall& f, const Exprs& rows, const Exprs& only_rows,
-                                   const std::vector<size_t>& inner) {
-  const int64_t extent = frame_.parts[inner[0]].extent;
-  // Part q of the rows, or all of them where q is 0 and there is one part.
-  const auto part_sum = [&](const Expr& q, const Expr& count) {
-    Exprs extents = {count};
-    for (size_t k = 1; k < inner.size(); ++k) extents.emplace_back(frame_.parts[inner[k]].extent);
-    return builder_.folds(extents, [&](const Exprs& r) {
-      values_.open_scope(r);
-      Exprs all = rows;
-      for (size_t k = 0; k < inner.size(); ++k) {
-        declared(r[k], k == 0 ? std::min(f.form.step, extent) : frame_.parts[inner[k]].extent);
-        all[inner[k]] = r[k];
-      }
-      values_.math().declare_sum(q, f.form.step, r[0], extent);
-      all[inner[0]] = q * Expr(f.form.step) + r[0];  // no variable: it would be one of each lane
-      set_frame(all);
-      std::vector<KernelBuilder::Folded> out = {{rule(f).op, mapped(f)}};
-      values_.close_scope();
-      return out;
-    })[0];
-  };
-  Expr total;
-  if (f.form.parts <= 1) {
-    total = part_sum(Expr(0), Expr(extent));
-  } else {
-    const DType t = parts_type(f);
-    total = builder_.define(identity_of(rule(f).op, t), "total");
-    values_.own(total);
-    const auto [whole, block] = column_terms;
-    const bool in_blocks = f.form.parts > whole && rounds(rule(f).op, t);  // as add_parts folds
-    Expr blocks;
-    if (in_blocks) blocks = builder_.define(identity_of(rule(f).op, t), "blocks");
-    builder_.loop(Expr(f.form.parts), [&](const Expr& q) {
-      values_.open_scope({q});
-      declared(q, f.form.parts);
-      const Expr sum = part_sum(q, rows_of_part(q * Expr(f.form.step), f.form));
-      builder_.assign(total, combined(rule(f).op, total, cast(sum, t)));
-      if (in_blocks)
-        builder_.if_(binary(Op::eq, binary(Op::truncmod, q, Expr(block)), Expr(block - 1)), [&] {
-          builder_.assign(blocks, combined(rule(f).op, blocks, total));
-          builder_.assign(total, identity_of(rule(f).op, t));
-        });
-      values_.close_scope();
-    });
-    const Expr sum = in_blocks ? combined(rule(f).op, blocks, total) : total;
-    total = builder_.let(cast(sum, accumulator(f)));
-  }
-  values_.own(total);
-  set_frame(only_rows);
-  finish_fold(f, total);
 }
 
 }  // namespace cleave

@@ -1,6 +1,9 @@
+// plain: no folds. Parallel over all but the last dims that every operand and result walks through
+// as one.
 #include <algorithm>
 
-#include "lower/group_writer.h"
+#include "lower/group_results.h"
+#include "lower/group_writers.h"
 
 namespace cleave {
 
@@ -59,44 +62,14 @@ void collect(const Stmt& s, Exprs& out) {
     for (const Stmt& b : i->then) collect(b, out);
 }
 
-}  // namespace
-
-void GroupWriter::plain() {
-  const std::vector<int64_t> shape = static_shape(graph_.type(results_[0].value));
-  if (numel_of(shape) == 0) return;
-  const size_t inner = inner_dims(shape);
-  const auto split = shape.end() - static_cast<std::ptrdiff_t>(inner);
-  const std::vector<int64_t> outer(shape.begin(), split), last(split, shape.end());
-  int64_t rows = numel_of(outer), columns = numel_of(last);
-  frame_.parts = {{rows, true}, {columns, false}};
-  const auto body = [&](const Exprs& vars, const Expr& number) {
-    values_.open_scope(vars);
-    number_ = number;
-    values_.set_element(number_, pass_);
-    store_all(results_of_pass(std::nullopt));
-    values_.close_scope();
-  };
-  if (rows == 1)
-    return builder_.parallel({columns}, [&](const Exprs& j) {
-      body(j, values_.math().simplify(declared(j[0], columns)));
-    });
-  builder_.parallel({rows}, [&](const Exprs& p) {
-    values_.open_scope(p);
-    declared(p[0], rows);
-    builder_.each(Expr(columns), [&](const Expr& j) {
-      declared(j, columns);
-      body({j}, values_.math().dot({p[0], j}, {columns, 1}));
-    });
-    values_.close_scope();
-  });
-}
-
-size_t GroupWriter::inner_dims(const std::vector<int64_t>& shape) {
+// How many of the last dims every operand and result walks through as one.
+size_t inner_dims(const GroupCalls& calls, const std::vector<int64_t>& shape) {
   // Written once into nothing, with a variable for each dim.
   Kernel nothing;
   KernelSheet sheet(nothing);
-  GroupValues probe(graph_, nodes_, sheet);
-  for (const auto& [v, at] : operands_) probe.bind(v, at);
+  AccessLog accesses;
+  GroupValues probe(calls.graph, calls.nodes, sheet, accesses);
+  for (const auto& [v, at] : calls.operands) probe.bind(v, at);
   Exprs vars;
   std::vector<int64_t> steps(shape.size());
   int64_t step = 1;
@@ -111,8 +84,8 @@ size_t GroupWriter::inner_dims(const std::vector<int64_t>& shape) {
   probe.open_scope(used);
   const Expr number = probe.math().dot(vars, steps);
   Exprs uses;
-  for (const GroupResult& r : results_) {
-    const Exprs index = probe.math().delinearise(number, static_shape(graph_.type(r.value)));
+  for (const GroupResult& r : calls.results) {
+    const Exprs index = probe.math().delinearise(number, static_shape(calls.graph.type(r.value)));
     uses.push_back(probe.address(r.at.layout, index));
     collect(probe.value(r.value, index), uses);
   }
@@ -130,33 +103,30 @@ size_t GroupWriter::inner_dims(const std::vector<int64_t>& shape) {
   return inner;
 }
 
-// Where every read of the operand is of the element that is worked on, in no later pass than every
-// write of the result, which is of that element too.
-std::vector<GroupCode::InPlace> GroupWriter::in_place() const {
-  struct Access {
-    bool any = false, of_element = true;
-    size_t first = ~size_t{0}, last = 0;  // passes
+}  // namespace
+
+void write_plain(GroupContext& c) {
+  const std::vector<int64_t> shape = static_shape(c.calls.graph.type(c.calls.results[0].value));
+  if (numel_of(shape) == 0) return;
+  const size_t inner = inner_dims(c.calls, shape);
+  const auto split = shape.end() - static_cast<std::ptrdiff_t>(inner);
+  const std::vector<int64_t> outer(shape.begin(), split), last(split, shape.end());
+  const int64_t rows = numel_of(outer), columns = numel_of(last);
+  const auto body = [&](const Exprs& vars, const Expr& number) {
+    const OpenScope scope(c, vars);
+    store_all(c, results_of(c, c.numbered(number), std::nullopt));
   };
-  const auto accesses = [&](const std::vector<GroupValues::Read>& list) {
-    std::vector<Access> out(kernel_.buffers.size());
-    for (const GroupValues::Read& r : list) {
-      Access& a = out[static_cast<size_t>(r.buffer)];
-      a.any = true, a.of_element &= r.of_element;
-      a.first = std::min(a.first, r.pass), a.last = std::max(a.last, r.pass);
-    }
-    return out;
-  };
-  const auto size = [&](size_t b) { return size_of(kernel_.buffers[b].dtype); };
-  const std::vector<Access> read = accesses(values_.reads()), written = accesses(writes_);
-  std::vector<GroupCode::InPlace> out;
-  for (size_t r = 0; r < read.size(); ++r) {
-    if (!read[r].any || !read[r].of_element || written[r].any) continue;
-    for (size_t w = 0; w < written.size(); ++w)
-      if (written[w].any && written[w].of_element && size(r) == size(w) &&
-          read[r].last <= written[w].first)
-        out.push_back({static_cast<int64_t>(r), static_cast<int64_t>(w)});
-  }
-  return out;
+  if (rows == 1)
+    return c.builder.parallel(
+        {columns}, [&](const Exprs& j) { body(j, c.math().simplify(c.declared(j[0], columns))); });
+  c.builder.parallel({rows}, [&](const Exprs& p) {
+    const OpenScope scope(c, p);
+    c.declared(p[0], rows);
+    c.builder.each(Expr(columns), [&](const Expr& j) {
+      c.declared(j, columns);
+      body({j}, c.math().dot({p[0], j}, {columns, 1}));
+    });
+  });
 }
 
 }  // namespace cleave

@@ -58,8 +58,9 @@ bool is_leaf(const Expr& e) { return e->op == Op::constant || e->op == Op::var; 
 
 }  // namespace
 
-GroupValues::GroupValues(const Graph& graph, const std::vector<NodeId>& nodes, KernelSheet& sheet)
-    : graph_(graph), sheet_(sheet) {
+GroupValues::GroupValues(const Graph& graph, const std::vector<NodeId>& nodes, KernelSheet& sheet,
+                         AccessLog& accesses)
+    : graph_(graph), sheet_(sheet), accesses_(accesses) {
   for (const NodeId n : nodes) {
     nodes_[n.v] = true;
     for (const ValueId v : graph.node(n).inputs)
@@ -141,13 +142,13 @@ void GroupValues::set_kept(ValueId v, const Exprs& index, int64_t buffer, DType 
 Expr GroupValues::outside(ValueId v, const Exprs& index) {
   const Bound& b = outside_.at(v.v);
   Expr at = address(b.layout, index);
-  reads_.push_back({b.buffer, pass_, is_of_element(at)});
+  accesses_.read(b.buffer, at);
   return load(b.buffer, b.dtype, std::move(at));
 }
 
 void GroupValues::record_reads_of(const Expr& e) {
   if (!extent_of(e).reads_memory) return;
-  if (e->op == Op::load) reads_.push_back({e->i, pass_, is_of_element(e->args[0])});
+  if (e->op == Op::load) accesses_.read(e->i, e->args[0]);
   for (const Expr& a : e->args) record_reads_of(a);
 }
 

@@ -15,12 +15,14 @@
 #include "loop/index_math.h"
 #include "loop/kernel_builder.h"
 #include "loop/lower_rule.h"
+#include "lower/access_log.h"
 
 namespace cleave {
 
 class GroupValues {
  public:
-  GroupValues(const Graph& graph, const std::vector<NodeId>& nodes, loop::KernelSheet& sheet);
+  GroupValues(const Graph& graph, const std::vector<NodeId>& nodes, loop::KernelSheet& sheet,
+              AccessLog& accesses);
 
   // The value is stored as well.
   void add_use(ValueId v) { ++uses_[v.v]; }
@@ -47,20 +49,6 @@ class GroupValues {
   loop::Expr address(const loop::Layout& layout, const loop::Exprs& index);
   // The random calls met, in the order of the kernel's scalars.
   const std::vector<NodeId>& streams() const { return streams_; }
-  // The element that is worked on: reads at its number are told from others.
-  void set_element(const loop::Expr& number, size_t pass) {
-    element_ = math_.simplify(number);
-    pass_ = pass;
-  }
-  bool is_of_element(const loop::Expr& address) const {
-    return element_.defined() && &*address == &*element_;
-  }
-  struct Read {
-    int64_t buffer;
-    size_t pass;
-    bool of_element;
-  };
-  const std::vector<Read>& reads() const { return reads_; }
 
  private:
   friend class CallBuilder;
@@ -100,6 +88,7 @@ class GroupValues {
 
   const Graph& graph_;
   loop::KernelSheet& sheet_;
+  AccessLog& accesses_;
   loop::IndexMath math_;
   std::unordered_map<uint32_t, uint32_t> uses_;  // of values inside, by calls of the group
   std::unordered_map<uint32_t, bool> nodes_;
@@ -112,9 +101,6 @@ class GroupValues {
   loop::Exprs sized_;
   std::unordered_map<uint32_t, int> scalar_of_;  // stream of a node
   std::vector<NodeId> streams_;
-  std::vector<Read> reads_;
-  loop::Expr element_;
-  size_t pass_ = 0;
   size_t writing_ = 0;    // the scope that is written in
   bool guarded_ = false;  // inside an operand that may not be read: nothing is named or moved
 };
