@@ -23,6 +23,7 @@ std::vector<GroupCode::InPlace> AccessLog::in_place(const loop::Kernel& kernel) 
   std::vector<GroupCode::InPlace> out;
   for (size_t r = 0; r < read.size(); ++r) {
     if (!read[r].any || !read[r].of_element || written[r].any) continue;
+    if (kernel.buffers[r].access == loop::Access::local) continue;  // no operand, without a storage
     for (size_t w = 0; w < written.size(); ++w)
       if (written[w].any && written[w].of_element && size(r) == size(w) &&
           read[r].last <= written[w].first)
