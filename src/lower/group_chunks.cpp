@@ -65,10 +65,9 @@ void write_chunks(GroupContext& c, const MakePartial& make_partial) {
     const OpenScope scope(c, i);
     c.declared(i[0], rows), c.declared(i[1], cut.parts);
     const Exprs row = c.row_parts(i[0]);
-    const Expr first = c.builder.let(i[1] * Expr(cut.step), "first");
-    c.values.own(first);
     const int64_t extent = cut.runs[cut.cut_run()].extent;
-    c.math().declare(first, std::max<int64_t>(extent - cut.step, 0) + 1);
+    const Expr first =
+        c.let(i[1] * Expr(cut.step), "first", std::max<int64_t>(extent - cut.step, 0) + 1);
     const Exprs folded = fold_chunk(c, cut, row, first);
     for (size_t k = 0; k < sums.size(); ++k)
       c.sheet.open.back()->push_back(

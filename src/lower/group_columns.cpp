@@ -93,11 +93,9 @@ void write_columns(GroupContext& c, const MakePartial& make_partial) {
     const OpenScope scope(c, i);
     for (size_t d = 0; d < i.size(); ++d) c.declared(i[d], outer[d]);
     const Expr first = first_of_block(c, i.back(), last);
-    c.values.own(first);
-    const Expr first_row = c.builder.let(i[0] * Expr(cut.step), "row");
-    c.values.own(first_row);
     const int64_t extent = cut.runs[cut.cut_run()].extent;
-    c.math().declare(first_row, std::max<int64_t>(extent - cut.step, 0) + 1);
+    const Expr first_row =
+        c.let(i[0] * Expr(cut.step), "row", std::max<int64_t>(extent - cut.step, 0) + 1);
     const Exprs kept(i.begin() + 1, i.end() - 1);
     c.builder.lanes(size_of_block(first, last), [&](const Expr& l) {
       const OpenScope lane(c, {l});

@@ -11,13 +11,20 @@ using namespace cleave::loop;
 GroupContext::GroupContext(const GroupCalls& calls, const GroupPlan& plan, Kernel& kernel)
     : calls(calls), plan(plan), kernel(kernel), sheet(kernel), builder(sheet, {}, {}),
       values(calls.graph, calls.nodes, sheet, accesses) {
-  for (const auto& [v, at] : calls.operands) values.bind(v, at);
-  for (const GroupResult& r : calls.results) values.add_use(r.value);
+  for (const auto& [v, at] : calls.operands) values.sources().bind(v, at);
+  for (const GroupResult& r : calls.results) values.sources().add_use(r.value);
 }
 
 Expr GroupContext::declared(const Expr& var, int64_t extent) {
   math().declare(var, extent);
   return extent == 1 ? Expr(0) : var;
+}
+
+Expr GroupContext::let(Expr value, const char* name, int64_t extent) {
+  Expr out = builder.let(std::move(value), name);
+  values.scopes().own(out);
+  math().declare(out, extent);
+  return out;
 }
 
 FrameElement GroupContext::element(const Exprs& parts, size_t pass) {
@@ -64,16 +71,17 @@ Exprs GroupContext::index_of(const Expr& number, ValueId v) {
 
 Expr GroupContext::mapped(const FoldCall& f, const FrameElement& at) {
   const OpView op = calls.graph.view(f.node);
-  return rule_of(calls.graph, f).map(op, values.operand(f.node, 0, index_of(at.number, f.operand)));
+  return rule_of(calls.graph, f).map(op, values.value(f.operand, index_of(at.number, f.operand)));
 }
 
 void GroupContext::set_folded(const FoldCall& f, const Expr& folded, const FrameElement& at) {
   const Expr done = builder.let(finished(calls.graph, f, folded), "folded");
-  values.set_folded(f.result, index_of(at.row, f.result), done);
+  values.scopes().own(done);
+  values.sources().set_folded(f.result, {index_of(at.row, f.result), done});
 }
 
 void GroupContext::store(const Bound& to, const Exprs& index, Expr value, bool is_last) {
-  Expr address = values.address(to.layout, index);
+  Expr address = address_of(math(), to.layout, index);
   accesses.write(to.buffer, address, is_last);
   sheet.open.back()->push_back({Store{to.buffer, std::move(address), std::move(value)}});
 }

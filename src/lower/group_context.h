@@ -28,6 +28,9 @@ struct GroupContext {
   // The variable, with values in [0, extent); 0 where that is all.
   loop::Expr declared(const loop::Expr& var, int64_t extent);
 
+  // A name, in the innermost scope, for a number that is read in [0, extent).
+  loop::Expr let(loop::Expr value, const char* name, int64_t extent);
+
   // Goes to the element at this index, one part for each of the frame's: what is read and stored
   // from here on belongs to it, in this pass over its row.
   FrameElement element(const loop::Exprs& parts, size_t pass = 0);
@@ -58,18 +61,18 @@ struct GroupContext {
   GroupValues values;
 };
 
-// The innermost scope of the values, as long as this lives.
+// The innermost scope of the values, with the variables of its loops, as long as this lives.
 class OpenScope {
  public:
-  OpenScope(GroupContext& c, const loop::Exprs& variables) : values_(c.values) {
-    values_.open_scope(variables);
+  OpenScope(GroupContext& c, const loop::Exprs& variables) : scopes_(c.values.scopes()) {
+    scopes_.open(variables);
   }
-  ~OpenScope() { values_.close_scope(); }
+  ~OpenScope() { scopes_.close(); }
   OpenScope(const OpenScope&) = delete;
   OpenScope& operator=(const OpenScope&) = delete;
 
  private:
-  GroupValues& values_;
+  ValueScopes& scopes_;
 };
 
 }  // namespace cleave

@@ -34,7 +34,7 @@ KeptValues::KeptValues(GroupContext& c, int64_t local_bytes) : c_(c), local_byte
       passes |= own;
     }
     for (const ValueId v : node.inputs)
-      if (v.valid() && c.values.is_inside(v)) needed[v.v] |= passes;
+      if (v.valid() && c.values.sources().call(v).valid()) needed[v.v] |= passes;
   }
   for (const Kept& k : kept_)
     if (k.result)
@@ -61,7 +61,7 @@ uint64_t KeptValues::keep(ValueId v, uint64_t passes) {
   if (!is_read_in_place(v)) return passes;
   local_bytes_ -= bytes;
   kept_.push_back({v, pass, std::ssize(c_.kernel.buffers), nullptr});
-  c_.values.add_use(v);
+  c_.values.sources().add_use(v);
   c_.kernel.buffers.push_back(
       {graph.name(v), dtype, std::max<int64_t>(row_elements, 1), Access::local});
   return first;
@@ -102,10 +102,11 @@ void KeptValues::read(const FrameElement& at, size_t pass) {
     const Exprs index = c_.index_at(at, k.value);
     if (k.local >= 0) {
       const DType dtype = compute_type(c_.calls.graph.type(k.value).dtype);
-      c_.values.set_kept(k.value, index, k.local, dtype, at.inner);
+      c_.values.sources().set_kept(k.value, {index, k.local, dtype, at.inner});
     } else {
       const Bound& to = k.result->at;
-      c_.values.set_kept(k.value, index, to.buffer, to.dtype, c_.values.address(to.layout, index));
+      const Expr address = address_of(c_.math(), to.layout, index);
+      c_.values.sources().set_kept(k.value, {index, to.buffer, to.dtype, address});
     }
   }
 }

@@ -72,7 +72,7 @@ class LaneRow {
     const ReduceOp op = rule_of(c_.calls.graph, f).op;
     const DType t = parts_type(c_.calls.graph, f);
     const Expr total = c_.builder.define(identity_of(op, t), "total");
-    c_.values.own(total);
+    c_.values.scopes().own(total);
     const auto [whole, block] = column_terms;
     const bool in_blocks = f.form.parts > whole && rounds(op, t);
     Expr blocks;
@@ -94,7 +94,7 @@ class LaneRow {
 
   void fold(const FoldCall& f) {
     const Expr sum = f.form.parts <= 1 ? part_sum(f, Expr(0), Expr(extent(0))) : sum_of_parts(f);
-    c_.values.own(sum);
+    c_.values.scopes().own(sum);
     c_.set_folded(f, sum, c_.element(row_));
   }
 
@@ -116,7 +116,6 @@ void write_lanes(GroupContext& c) {
     const OpenScope scope(c, i);
     for (size_t d = 0; d < i.size(); ++d) c.declared(i[d], outer[d]);
     const Expr first = first_of_block(c, i.back(), last);
-    c.values.own(first);
     c.builder.lanes(size_of_block(first, last), [&](const Expr& l) {
       const OpenScope lane(c, {l});
       c.declared(l, std::min<int64_t>(column_lanes, last));

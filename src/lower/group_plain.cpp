@@ -69,7 +69,7 @@ size_t inner_dims(const GroupCalls& calls, const std::vector<int64_t>& shape) {
   KernelSheet sheet(nothing);
   AccessLog accesses;
   GroupValues probe(calls.graph, calls.nodes, sheet, accesses);
-  for (const auto& [v, at] : calls.operands) probe.bind(v, at);
+  for (const auto& [v, at] : calls.operands) probe.sources().bind(v, at);
   Exprs vars;
   std::vector<int64_t> steps(shape.size());
   int64_t step = 1;
@@ -81,16 +81,16 @@ size_t inner_dims(const GroupCalls& calls, const std::vector<int64_t>& shape) {
   Exprs used;
   for (const Expr& v : vars)
     if (v->op == Op::var) used.push_back(v);
-  probe.open_scope(used);
+  probe.scopes().open(used);
   const Expr number = probe.math().dot(vars, steps);
   Exprs uses;
   for (const GroupResult& r : calls.results) {
     const Exprs index = probe.math().delinearise(number, static_shape(calls.graph.type(r.value)));
-    uses.push_back(probe.address(r.at.layout, index));
+    uses.push_back(address_of(probe.math(), r.at.layout, index));
     collect(probe.value(r.value, index), uses);
   }
   for (const Stmt& s : nothing.body) collect(s, uses);
-  probe.close_scope();
+  probe.scopes().close();
   std::vector<LinearIndex> forms;
   for (const Expr& e : uses) forms.push_back(probe.math().linear(e));
   size_t inner = shape.size();

@@ -1,20 +1,11 @@
 #include "lower/group_reads.h"
 
-#include <algorithm>
-
 #include "loop/lower_rule.h"
 #include "lower/read_recorder.h"
 
 namespace cleave {
 
 using namespace cleave::loop;
-
-bool same_index(const Exprs& a, const Exprs& b) {
-  return std::ranges::equal(a, b, [](const Expr& x, const Expr& y) {
-    const int64_t *i = x.as_const_int(), *j = y.as_const_int();
-    return &*x == &*y || (i && j && *i == *j);
-  });
-}
 
 GroupReads::GroupReads(const Graph& graph, const std::vector<NodeId>& nodes, const GroupPlan& plan)
     : graph_(graph), plan_(plan), sheet_(nothing_) {
@@ -52,16 +43,6 @@ std::vector<GroupReads::Read> GroupReads::roots(const std::vector<ValueId>& resu
   for (const ValueId v : results)
     if (!plan_.fold_of(v)) out.push_back({v, own_index(v)});
   return out;
-}
-
-bool GroupReads::is_new(const Read& read) {
-  std::vector<uintptr_t> key = {read.value.v};
-  for (const Expr& e : read.index) {
-    const int64_t* number = e.as_const_int();
-    key.push_back(number ? static_cast<uintptr_t>(*number) << 1 | 1
-                         : reinterpret_cast<uintptr_t>(&*e));
-  }
-  return seen_.insert(std::move(key)).second;
 }
 
 Result<std::vector<GroupReads::Read>> GroupReads::reads(ValueId v, const Exprs& index) {

@@ -7,6 +7,7 @@
 #include "loop/kernel.h"
 #include "loop/kernel_builder.h"
 #include "lower/group_plan.h"
+#include "lower/index_key.h"
 
 namespace cleave {
 
@@ -39,7 +40,8 @@ class GroupReads {
     while (!open.empty()) {
       const Read read = std::move(open.back());
       open.pop_back();
-      if (!is_inside(read.value) || !is_new(read)) continue;
+      if (!is_inside(read.value) || !seen_.insert(index_key(read.value, read.index)).second)
+        continue;
       CLEAVE_TRY(const bool further, visit(read));
       if (!further) continue;
       CLEAVE_TRY(const std::vector<Read> next, reads(read.value, read.index));
@@ -50,7 +52,6 @@ class GroupReads {
 
  private:
   std::vector<Read> roots(const std::vector<ValueId>& results);
-  bool is_new(const Read& read);
 
   const Graph& graph_;
   const GroupPlan& plan_;
@@ -59,9 +60,7 @@ class GroupReads {
   loop::IndexMath math_;
   loop::Expr element_, row_;
   std::unordered_set<uint32_t> inside_;
-  std::set<std::vector<uintptr_t>> seen_;
+  std::set<IndexKey> seen_;
 };
-
-bool same_index(const loop::Exprs& a, const loop::Exprs& b);
 
 }  // namespace cleave

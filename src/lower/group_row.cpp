@@ -59,7 +59,7 @@ void RowWriter::write_pass(const Exprs& row, size_t pass) {
   write_one_term(*c_.sheet.open.back());
   const FrameElement at = c_.element(only_row, pass);
   for (size_t k = 0; k < folds.size(); ++k) {
-    c_.values.own(sums[k]);
+    c_.values.scopes().own(sums[k]);
     c_.set_folded(*folds[k], sums[k], at);
   }
 }

@@ -28,13 +28,12 @@ void write_part(GroupContext& c, ColumnSums& sums, RowWriter& row, const Expr& f
   if (!sums.has_blocks()) return some(first, count, std::min(cut.step, rows));
   const int64_t blocks = (cut.step - 1) / block + 1;
   const Expr n = c.builder.let(count, "rows");
-  c.values.own(n);
+  c.values.scopes().own(n);
   c.builder.loop(binary(Op::truncdiv, n + Expr(block - 1), Expr(block)), [&](const Expr& b) {
     const OpenScope scope(c, {b});
     c.declared(b, blocks);
-    const Expr begin = c.builder.let(first + b * Expr(block), "begin");
-    c.values.own(begin);
-    c.math().declare(begin, std::max<int64_t>(rows - block, 0) + 1);
+    const Expr begin =
+        c.let(first + b * Expr(block), "begin", std::max<int64_t>(rows - block, 0) + 1);
     some(begin, binary(Op::min, n - b * Expr(block), Expr(block)), std::min(block, rows));
     sums.add_block();
   });
@@ -51,9 +50,8 @@ void write_rows_and_columns(GroupContext& c, const MakePartial& make_partial) {
     const OpenScope scope(c, i);
     const Expr part = c.declared(i[0], cut.parts);
     sums.begin(part);
-    const Expr first = c.builder.let(part * Expr(cut.step), "first");
-    c.values.own(first);
-    c.math().declare(first, std::max<int64_t>(c.plan.frame.rows() - cut.step, 0) + 1);
+    const Expr first = c.let(part * Expr(cut.step), "first",
+                             std::max<int64_t>(c.plan.frame.rows() - cut.step, 0) + 1);
     write_part(c, sums, row, first);
     sums.end_part();
   });

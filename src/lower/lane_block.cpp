@@ -7,10 +7,8 @@ namespace cleave {
 using namespace cleave::loop;
 
 Expr first_of_block(GroupContext& c, const Expr& block, int64_t n) {
-  const Expr first = c.builder.let(block * Expr(column_lanes), "first");
   // Only first + lane is read, which is below n.
-  c.math().declare(first, std::max<int64_t>(n - column_lanes, 0) + 1);
-  return first;
+  return c.let(block * Expr(column_lanes), "first", std::max<int64_t>(n - column_lanes, 0) + 1);
 }
 
 Expr size_of_block(const Expr& first, int64_t n) {
