@@ -12,8 +12,8 @@ using namespace cleave::loop;
 
 namespace {
 
-bool has_total(const Graph& graph, const FoldCall& f) {
-  return f.form.step > column_terms.whole && rounds(rule_of(graph, f).op, accumulator(graph, f));
+bool has_total(const GroupContext& c, const FoldCall& f) {
+  return f.form.step > column_terms.whole && rounds(rule_of(c, f).op, accumulator(c, f));
 }
 
 }  // namespace
@@ -23,8 +23,8 @@ ColumnSums::ColumnSums(GroupContext& c, const MakePartial& make_partial) : c_(c)
   for (const FoldCall& f : c.plan.folds) {
     if (f.in_rows) continue;
     folds_.push_back({&f, std::nullopt});
-    bytes += rounded(f.form.results * size_of(accumulator(c.calls.graph, f)));
-    if (has_total(c.calls.graph, f)) total_bytes += rounded(f.form.results * size_of(DType::f64));
+    bytes += rounded(f.form.results * size_of(accumulator(c, f)));
+    if (has_total(c, f)) total_bytes += rounded(f.form.results * size_of(DType::f64));
   }
   // Sums of a single part lie on the stack, if they are small; totals are of one part at a time.
   const bool local_totals = total_bytes <= max_local_bytes / 4;
@@ -41,9 +41,8 @@ void ColumnSums::make(bool is_local, bool local_totals, const MakePartial& make_
                       : PartSums::of_all(c_, *f.call, name, type, make_partial);
     };
     if (is_local == is_local_)
-      f.partial = sums(is_local ? ".sum" : ".partial", accumulator(c_.calls.graph, *f.call));
-    if (is_local == local_totals && has_total(c_.calls.graph, *f.call))
-      f.total = sums(".total", DType::f64);
+      f.partial = sums(is_local ? ".sum" : ".partial", accumulator(c_, *f.call));
+    if (is_local == local_totals && has_total(c_, *f.call)) f.total = sums(".total", DType::f64);
   }
 }
 
@@ -55,7 +54,7 @@ void ColumnSums::begin(const Expr& part) {
   part_ = part;
   c_.builder.each(Expr(c_.plan.frame.row_elements()), [&](const Expr& column) {
     for (const Fold& f : folds_) {
-      const ReduceOp op = rule_of(c_.calls.graph, *f.call).op;
+      const ReduceOp op = rule_of(c_, *f.call).op;
       f.partial->store(c_, part_, column, identity_of(op, f.partial->dtype()));
       if (f.total) f.total->store(c_, part_, column, identity_of(op, DType::f64));
     }
@@ -64,7 +63,7 @@ void ColumnSums::begin(const Expr& part) {
 
 void ColumnSums::add(const FoldCall& f, const Expr& column, const Expr& x) {
   const PartSums& sums = *std::ranges::find(folds_, &f, &Fold::call)->partial;
-  const ReduceOp op = rule_of(c_.calls.graph, f).op;
+  const ReduceOp op = rule_of(c_, f).op;
   sums.store(c_, part_, column, combined(op, sums.load(part_, column), x));
 }
 
@@ -72,7 +71,7 @@ void ColumnSums::add_block() {
   c_.builder.each(Expr(c_.plan.frame.row_elements()), [&](const Expr& column) {
     for (const Fold& f : folds_) {
       if (!f.total) continue;
-      const ReduceOp op = rule_of(c_.calls.graph, *f.call).op;
+      const ReduceOp op = rule_of(c_, *f.call).op;
       const Expr block = cast(f.partial->load(part_, column), DType::f64);
       f.total->store(c_, part_, column, combined(op, f.total->load(part_, column), block));
       f.partial->store(c_, part_, column, identity_of(op, f.partial->dtype()));
@@ -93,8 +92,8 @@ void ColumnSums::end_part() {
   const int64_t n = c_.plan.frame.row_elements();
   c_.builder.each(Expr(n), [&](const Expr& column) {
     for (const auto& [f, partial, total] : folds_)
-      c_.store(c_.result_of(*f).at, c_.index_of(c_.declared(column, n), f->result),
-               finished(c_.calls.graph, *f, partial->load(part_, column)));
+      c_.store(stored_at(c_, *f), c_.index_of(c_.declared(column, n), f->result),
+               finished(c_, *f, partial->load(part_, column)));
   });
 }
 

@@ -33,8 +33,7 @@ Exprs fold_chunk(GroupContext& c, const FoldForm& cut, const Exprs& row, const E
     }
     const FrameElement at = c.element(parts);
     std::vector<KernelBuilder::Folded> out;
-    for (const FoldCall& f : c.plan.folds)
-      out.push_back({rule_of(c.calls.graph, f).op, c.mapped(f, at)});
+    for (const FoldCall& f : c.plan.folds) out.push_back({rule_of(c, f).op, mapped(c, f, at)});
     store_all(c, results_of(c, at, std::nullopt));
     return out;
   });
@@ -44,12 +43,10 @@ Exprs fold_chunk(GroupContext& c, const FoldForm& cut, const Exprs& row, const E
 void add_chunks(GroupContext& c, const FoldCall& f, const PartSums& sums) {
   const int64_t rows = c.plan.frame.rows();
   c.builder.parallel({rows}, [&](const Exprs& p) {
-    const Expr sum =
-        c.builder.reduce(rule_of(c.calls.graph, f).op, {f.form.parts}, [&](const Exprs& q) {
-          return load(sums.buffer(), sums.dtype(), p[0] * Expr(f.form.parts) + q[0]);
-        });
-    c.store(c.result_of(f).at, c.index_of(c.declared(p[0], rows), f.result),
-            finished(c.calls.graph, f, sum));
+    const Expr sum = c.builder.reduce(rule_of(c, f).op, {f.form.parts}, [&](const Exprs& q) {
+      return load(sums.buffer(), sums.dtype(), p[0] * Expr(f.form.parts) + q[0]);
+    });
+    c.store(stored_at(c, f), c.index_of(c.declared(p[0], rows), f.result), finished(c, f, sum));
   });
 }
 
@@ -58,7 +55,7 @@ void add_chunks(GroupContext& c, const FoldCall& f, const PartSums& sums) {
 void write_chunks(GroupContext& c, const MakePartial& make_partial) {
   std::vector<PartSums> sums;
   for (const FoldCall& f : c.plan.folds)
-    sums.push_back(PartSums::of_all(c, f, ".partial", accumulator(c.calls.graph, f), make_partial));
+    sums.push_back(PartSums::of_all(c, f, ".partial", accumulator(c, f), make_partial));
   const FoldForm& cut = c.plan.folds[0].form;
   const int64_t rows = c.plan.frame.rows();
   c.builder.parallel({rows, cut.parts}, [&](const Exprs& i) {

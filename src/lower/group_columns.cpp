@@ -52,8 +52,7 @@ Column fold_column(GroupContext& c, const FoldForm& cut, const Expr& first_row, 
     const FrameElement at = c.element(parts);
     out.number = at.inner;
     std::vector<KernelBuilder::Folded> folded;
-    for (const FoldCall& f : c.plan.folds)
-      folded.push_back({rule_of(c.calls.graph, f).op, c.mapped(f, at)});
+    for (const FoldCall& f : c.plan.folds) folded.push_back({rule_of(c, f).op, mapped(c, f, at)});
     store_all(c, results_of(c, at, std::nullopt));
     return folded;
   });
@@ -68,8 +67,7 @@ void store_column(GroupContext& c, const std::vector<PartSums>& sums, const Expr
     if (!sums.empty())
       sums[k].store(c, part, column.number, column.sums[k]);
     else
-      c.store(c.result_of(f).at, c.index_of(column.number, f.result),
-              finished(c.calls.graph, f, column.sums[k]));
+      c.store(stored_at(c, f), c.index_of(column.number, f.result), finished(c, f, column.sums[k]));
   }
 }
 
@@ -80,8 +78,7 @@ void write_columns(GroupContext& c, const MakePartial& make_partial) {
   std::vector<PartSums> sums;
   if (cut.parts > 1)
     for (const FoldCall& f : c.plan.folds)
-      sums.push_back(
-          PartSums::of_all(c, f, ".partial", accumulator(c.calls.graph, f), make_partial));
+      sums.push_back(PartSums::of_all(c, f, ".partial", accumulator(c, f), make_partial));
   // Rows are folded: the last part is a column; other kept parts go with the block.
   const std::vector<Frame::Part>& frame = c.plan.frame.parts;
   std::vector<int64_t> outer = {cut.parts};

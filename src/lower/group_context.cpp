@@ -1,9 +1,5 @@
 #include "lower/group_context.h"
 
-#include <algorithm>
-
-#include "lower/group_fold.h"
-
 namespace cleave {
 
 using namespace cleave::loop;
@@ -69,25 +65,10 @@ Exprs GroupContext::index_of(const Expr& number, ValueId v) {
   return math().delinearise(number, static_shape(calls.graph.type(v)));
 }
 
-Expr GroupContext::mapped(const FoldCall& f, const FrameElement& at) {
-  const OpView op = calls.graph.view(f.node);
-  return rule_of(calls.graph, f).map(op, values.value(f.operand, index_of(at.number, f.operand)));
-}
-
-void GroupContext::set_folded(const FoldCall& f, const Expr& folded, const FrameElement& at) {
-  const Expr done = builder.let(finished(calls.graph, f, folded), "folded");
-  values.scopes().own(done);
-  values.sources().set_folded(f.result, {index_of(at.row, f.result), done});
-}
-
 void GroupContext::store(const Bound& to, const Exprs& index, Expr value, bool is_last) {
   Expr address = address_of(math(), to.layout, index);
   accesses.write(to.buffer, address, is_last);
   sheet.open.back()->push_back({Store{to.buffer, std::move(address), std::move(value)}});
-}
-
-const GroupResult& GroupContext::result_of(const FoldCall& f) const {
-  return *std::ranges::find(calls.results, f.result, &GroupResult::value);
 }
 
 }  // namespace cleave

@@ -44,13 +44,9 @@ struct GroupContext {
   loop::Exprs index_at(const FrameElement& at, ValueId v) {
     return index_of(is_full(v) ? at.number : at.row, v);
   }
-  // What a fold adds up of the element; from here on its result in the row of `at` is `folded`.
-  loop::Expr mapped(const FoldCall& f, const FrameElement& at);
-  void set_folded(const FoldCall& f, const loop::Expr& folded, const FrameElement& at);
   // is_last: its pass reads nothing of the element afterwards.
   void store(const loop::Bound& to, const loop::Exprs& index, loop::Expr value,
              bool is_last = false);
-  const GroupResult& result_of(const FoldCall& f) const;
 
   const GroupCalls& calls;
   const GroupPlan& plan;

@@ -63,14 +63,14 @@ class LaneRow {
       c_.math().declare_sum(q, f.form.step, r[0], extent(0));
       // No variable: it would be one of each lane.
       parts[inner_[0]] = q * Expr(f.form.step) + r[0];
-      return {{rule_of(c_.calls.graph, f).op, c_.mapped(f, c_.element(parts))}};
+      return {{rule_of(c_, f).op, mapped(c_, f, c_.element(parts))}};
     })[0];
   }
 
   // Part after part, as the sums of parts are folded where the columns stand alone (add_parts).
   Expr sum_of_parts(const FoldCall& f) {
-    const ReduceOp op = rule_of(c_.calls.graph, f).op;
-    const DType t = parts_type(c_.calls.graph, f);
+    const ReduceOp op = rule_of(c_, f).op;
+    const DType t = parts_type(c_, f);
     const Expr total = c_.builder.define(identity_of(op, t), "total");
     c_.values.scopes().own(total);
     const auto [whole, block] = column_terms;
@@ -89,13 +89,13 @@ class LaneRow {
         });
     });
     const Expr sum = in_blocks ? combined(op, blocks, total) : total;
-    return c_.builder.let(cast(sum, accumulator(c_.calls.graph, f)));
+    return c_.builder.let(cast(sum, accumulator(c_, f)));
   }
 
   void fold(const FoldCall& f) {
     const Expr sum = f.form.parts <= 1 ? part_sum(f, Expr(0), Expr(extent(0))) : sum_of_parts(f);
     c_.values.scopes().own(sum);
-    c_.set_folded(f, sum, c_.element(row_));
+    set_folded(c_, f, sum, c_.element(row_));
   }
 
   GroupContext& c_;

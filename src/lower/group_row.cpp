@@ -60,7 +60,7 @@ void RowWriter::write_pass(const Exprs& row, size_t pass) {
   const FrameElement at = c_.element(only_row, pass);
   for (size_t k = 0; k < folds.size(); ++k) {
     c_.values.scopes().own(sums[k]);
-    c_.set_folded(*folds[k], sums[k], at);
+    set_folded(c_, *folds[k], sums[k], at);
   }
 }
 
@@ -76,11 +76,10 @@ std::vector<KernelBuilder::Folded> RowWriter::element(const Exprs& row, const Ex
   kept_.read(at, pass);
   kept_.store(at, pass);
   std::vector<KernelBuilder::Folded> out;
-  for (const FoldCall* f : folds)
-    out.push_back({rule_of(c_.calls.graph, *f).op, c_.mapped(*f, at)});
+  for (const FoldCall* f : folds) out.push_back({rule_of(c_, *f).op, mapped(c_, *f, at)});
   std::vector<std::pair<const FoldCall*, Expr>> sums;
   for (const FoldCall& f : c_.plan.folds)
-    if (!f.in_rows && f.pass == pass) sums.emplace_back(&f, c_.builder.let(c_.mapped(f, at), "v"));
+    if (!f.in_rows && f.pass == pass) sums.emplace_back(&f, c_.builder.let(mapped(c_, f, at), "v"));
   std::vector<ResultValue> stored = results_of(c_, at, pass);
   if (!stored.empty())  // they may lie over what the folds read
     for (KernelBuilder::Folded& f : out) f.value = c_.builder.let(f.value, "v");

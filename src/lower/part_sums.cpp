@@ -37,18 +37,17 @@ void PartSums::store(GroupContext& c, const Expr& part, const Expr& column, Expr
 }
 
 void add_parts(GroupContext& c, const FoldCall& f, const PartSums& sums) {
-  const Graph& graph = c.calls.graph;
   const int64_t n = f.form.results;
   c.builder.parallel({lane_blocks(n)}, [&](const Exprs& i) {
     const Expr first = first_of_block(c, i[0], n);
     c.builder.lanes(size_of_block(first, n), [&](const Expr& l) {
       c.declared(l, std::min<int64_t>(column_lanes, n));
       const Expr column = first + l;
-      const Expr sum = c.builder.reduce(rule_of(graph, f).op, {f.form.parts}, [&](const Exprs& q) {
-        return cast(sums.load(q[0], column), parts_type(graph, f));
+      const Expr sum = c.builder.reduce(rule_of(c, f).op, {f.form.parts}, [&](const Exprs& q) {
+        return cast(sums.load(q[0], column), parts_type(c, f));
       });
-      c.store(c.result_of(f).at, c.index_of(column, f.result),
-              finished(graph, f, cast(sum, accumulator(graph, f))));
+      c.store(stored_at(c, f), c.index_of(column, f.result),
+              finished(c, f, cast(sum, accumulator(c, f))));
     });
   });
 }
