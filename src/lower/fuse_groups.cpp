@@ -4,7 +4,7 @@
 
 #include "loop/kernel.h"
 #include "lower/fuse_cost.h"
-#include "lower/group_plan.h"
+#include "schedule/group_plan.h"
 
 namespace cleave {
 

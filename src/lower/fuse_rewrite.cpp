@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ir/edit.h"
-#include "lower/group_check.h"
+#include "schedule/group_check.h"
 
 namespace cleave {
 

@@ -10,8 +10,8 @@
 
 #include "ir/graph.h"
 #include "ir/op_def.h"
-#include "lower/fold_form.h"
 #include "lower/fuse_cost.h"
+#include "schedule/fold_form.h"
 
 namespace cleave {
 

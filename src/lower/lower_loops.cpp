@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "lower/collapse.h"
-#include "lower/group_check.h"
-#include "lower/group_kernel.h"
-#include "lower/group_key.h"
 #include "lower/lower_node.h"
+#include "schedule/group_check.h"
+#include "schedule/group_kernel.h"
+#include "schedule/group_key.h"
 
 namespace cleave {
 

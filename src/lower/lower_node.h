@@ -2,9 +2,9 @@
 #pragma once
 #include <unordered_map>
 
-#include "lower/group_kernel.h"
 #include "lower/place.h"
 #include "lower/program.h"
+#include "schedule/group_kernel.h"
 
 namespace cleave {
 
@@ -30,7 +30,7 @@ struct LoweredGroup {
 struct LoweringOutput {
   LoweredProgram program;
   std::unordered_map<std::string, size_t> kernels;       // by text without names
-  std::unordered_map<std::string, LoweredGroup> groups;  // by key (group_key.h)
+  std::unordered_map<std::string, LoweredGroup> groups;  // by key (schedule/group_key.h)
 };
 
 class Lowering {
