@@ -2,7 +2,7 @@
 
 #include "ir/subgraph.h"
 #include "loop/lower_rule.h"
-#include "lower/read_recorder.h"
+#include "schedule/read_recorder.h"
 
 namespace cleave {
 

@@ -13,8 +13,8 @@
 //   order   A group runs where one of its calls stood: a call joins it there if all that it reads
 //           is known there, or takes it along to its own place if nobody has read the group yet.
 //           So there are no cycles, without any search for paths.
-//   rows    Folds of one group agree on the rows (group_kernel.h); what is read in another row than
-//           it was folded in isn't fused (group_check.h).
+//   rows    Folds of one group agree on the rows (schedule/group_kernel.h); what is read in another
+//           row than it was folded in is not fused (schedule/group_check.h).
 //   again   What is computed a second time is wanted late: it isn't computed early with the first,
 //           in front of a kernel that isn't fused, to be kept.
 //   near    Calls far apart, counted in kernels that aren't fused between them, stay apart: what

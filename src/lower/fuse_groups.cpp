@@ -5,7 +5,7 @@
 
 #include "ir/edit.h"
 #include "lower/fuse_limits.h"
-#include "lower/group_plan.h"
+#include "schedule/group_plan.h"
 
 namespace cleave {
 namespace {

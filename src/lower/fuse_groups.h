@@ -5,7 +5,7 @@
 //
 // Calls that aren't fused are groups of their own.
 #pragma once
-#include "lower/fold_form.h"
+#include "schedule/fold_form.h"
 #include "lower/fuse_calls.h"
 
 namespace cleave {

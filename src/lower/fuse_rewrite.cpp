@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "ir/edit.h"
-#include "lower/group_check.h"
+#include "schedule/group_check.h"
 
 namespace cleave {
 namespace {

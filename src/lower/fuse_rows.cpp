@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "loop/kernel.h"
-#include "lower/group_plan.h"
+#include "schedule/group_plan.h"
 
 namespace cleave {
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <unordered_map>
 
-#include "lower/group_kernel.h"
+#include "schedule/group_kernel.h"
 
 namespace cleave {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "lower/group_check.h"
-#include "lower/group_key.h"
+#include "schedule/group_check.h"
+#include "schedule/group_key.h"
 #include "lower/kernel_step.h"
 #include "lower/lower_subgraph.h"
 

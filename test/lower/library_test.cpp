@@ -137,5 +137,11 @@ TEST(Library, AResultThatIsNeededIsWrittenUnread) {
   EXPECT_TRUE(operand(*call, AttentionOperand::out));
 }
 
+TEST(Library, AResultWithoutElementsIsMadeWithoutTheCall) {
+  const LoweredProgram p = lowered(dropped_attention(false, "%l"));
+  EXPECT_TRUE(p.steps.empty());
+  EXPECT_EQ(p.storages[p.returns[0]].elements, 0);
+}
+
 }  // namespace
 }  // namespace cleave

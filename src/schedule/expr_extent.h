@@ -1,0 +1,25 @@
+// How long an expression is, written out: its parts count as often as they are read.
+//
+//   t = a + b         operations 3
+//   t * t + t         operations 11, though it is a tree of four nodes in memory
+#pragma once
+#include <unordered_map>
+
+#include "loop/expr.h"
+
+namespace cleave {
+
+class ExprExtents {
+ public:
+  struct Extent {
+    size_t operations;  // at most 65,536
+    bool reads_memory;
+  };
+  Extent of(const loop::Expr& e);
+
+ private:
+  std::unordered_map<const loop::ExprNode*, Extent> extents_;  // of those in kept_alive_
+  loop::Exprs kept_alive_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,48 @@
+#include "schedule/fold_form.h"
+
+#include <algorithm>
+
+#include "loop/kernel.h"
+
+namespace cleave {
+namespace {
+
+constexpr int64_t few_results = 32;          // below this a long fold is cut into chunks,
+constexpr int64_t long_fold = 1 << 15;       // when it is at least this long,
+constexpr int64_t chunk_elements = 1 << 13;  // into chunks of about this length,
+constexpr int64_t max_parts = 64;
+constexpr int64_t part_rows = 32;  // rows of a part of columns, at the least
+
+}  // namespace
+
+FoldForm FoldForm::of(const std::vector<int64_t>& shape, const std::vector<int64_t>& dims) {
+  FoldForm out;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const bool folded = std::find(dims.begin(), dims.end(), static_cast<int64_t>(d)) != dims.end();
+    (folded ? out.count : out.results) *= shape[d];
+    if (shape[d] == 1) continue;
+    if (!out.runs.empty() && out.runs.back().folded == folded)
+      out.runs.back().extent *= shape[d];
+    else
+      out.runs.push_back({shape[d], folded});
+  }
+  const auto first = std::find_if(out.runs.begin(), out.runs.end(), [](Run r) { return r.folded; });
+  if (first == out.runs.end()) return out;
+  const Run& last = out.runs.back();
+  if (!last.folded && last.extent >= loop::reduce_lanes) {
+    out.kind = Kind::columns;
+    out.parts = std::clamp<int64_t>(first->extent / part_rows, 1, max_parts);
+  } else if (out.results < few_results && out.count >= long_fold && first->extent >= max_parts) {
+    out.kind = Kind::chunks;
+    out.parts = std::min(max_parts, out.count / chunk_elements);
+  }
+  out.step = (first->extent + out.parts - 1) / out.parts;
+  return out;
+}
+
+size_t FoldForm::cut_run() const {
+  return static_cast<size_t>(
+      std::find_if(runs.begin(), runs.end(), [](Run r) { return r.folded; }) - runs.begin());
+}
+
+}  // namespace cleave

@@ -1,0 +1,114 @@
+#include "schedule/group_kept.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/alignment.h"
+#include "schedule/group_reads.h"
+
+namespace cleave {
+
+using namespace cleave::loop;
+
+// A value is kept for the next passes where computing it again would take longer than this.
+constexpr int64_t dear_flops = 8;
+
+KeptValues::KeptValues(GroupContext& c, int64_t local_bytes) : c_(c), local_bytes_(local_bytes) {
+  if (c.plan.last_pass == 0) return;
+  const Graph& graph = c.calls.graph;
+  std::unordered_map<uint32_t, uint64_t> needed;  // passes in which the value is computed
+  const auto need = [&](ValueId v, size_t pass) {
+    needed[v.v] |= uint64_t{1} << std::min<size_t>(pass, 63);
+  };
+  for (const FoldCall& f : c.plan.folds) need(f.operand, f.pass);
+  for (const GroupResult& r : c.calls.results)
+    if (!c.plan.fold_of(r.value)) need(r.value, c.plan.pass_of(r.value));
+  for (size_t i = c.calls.nodes.size(); i-- > 0;) {
+    const Node& node = graph.node(c.calls.nodes[i]);
+    if (fold_form_of(graph, c.calls.nodes[i])) continue;
+    uint64_t passes = 0;
+    for (uint32_t k = 0; k < node.output_count; ++k) {
+      const ValueId v = node.out(k);
+      uint64_t own = needed[v.v];
+      if (own & (own - 1)) own = keep(v, own);
+      passes |= own;
+    }
+    for (const ValueId v : node.inputs)
+      if (v.valid() && c.values.sources().call(v).valid()) needed[v.v] |= passes;
+  }
+  for (const Kept& k : kept_)
+    if (k.result)
+      c.kernel.buffers[static_cast<size_t>(k.result->at.buffer)].access = Access::update;
+}
+
+uint64_t KeptValues::keep(ValueId v, uint64_t passes) {
+  const Graph& graph = c_.calls.graph;
+  const NodeId n = graph.value(v).def;
+  const OpView op = graph.view(n);
+  if (!c_.is_full(v) || !elementwise_rule(**graph.node(n).op->lower, op)) return passes;
+  const uint64_t first = passes & ~(passes - 1);
+  const auto pass = static_cast<size_t>(std::countr_zero(first));
+  for (const GroupResult& r : c_.calls.results)
+    if (r.value == v) {
+      kept_.push_back({v, pass, -1, &r});
+      return first;
+    }
+  const int64_t elements = std::max<int64_t>(numel_of(static_shape(graph.type(v))), 1);
+  const int64_t row_elements = c_.plan.frame.row_elements();
+  const DType dtype = compute_type(graph.type(v).dtype);
+  const int64_t bytes = rounded(row_elements * size_of(dtype));
+  if ((*op.def().cost)(op).flops / elements < dear_flops || bytes > local_bytes_) return passes;
+  if (!is_read_in_place(v)) return passes;
+  local_bytes_ -= bytes;
+  kept_.push_back({v, pass, std::ssize(c_.kernel.buffers), nullptr});
+  c_.values.sources().add_use(v);
+  c_.kernel.buffers.push_back(
+      {graph.name(v), dtype, std::max<int64_t>(row_elements, 1), Access::local});
+  return first;
+}
+
+// Between two flips a value is read at other elements than the one that is worked on: there its
+// own element may need what another row folds to.
+bool KeptValues::is_read_in_place(ValueId v) {
+  if (!read_in_place_) {
+    read_in_place_.emplace();
+    std::vector<ValueId> results;
+    for (const GroupResult& r : c_.calls.results) results.push_back(r.value);
+    GroupReads reads(c_.calls.graph, c_.calls.nodes, c_.plan);
+    value_or_throw(reads.walk(results, [&](const GroupReads::Read& r) -> Result<bool> {
+      if (c_.plan.fold_of(r.value)) return false;
+      if (same_index(r.index, reads.own_index(r.value))) read_in_place_->insert(r.value.v);
+      return true;
+    }));
+  }
+  return read_in_place_->contains(v.v);
+}
+
+bool KeptValues::are_stored(size_t pass) const {
+  return std::ranges::any_of(kept_, [&](const Kept& k) { return k.local >= 0 && k.pass == pass; });
+}
+
+void KeptValues::store(const FrameElement& at, size_t pass) {
+  for (const Kept& k : kept_)
+    if (k.local >= 0 && k.pass == pass) {
+      Expr x = c_.values.value(k.value, c_.index_at(at, k.value));
+      c_.sheet.open.back()->push_back({Store{k.local, at.inner, std::move(x)}});
+    }
+}
+
+void KeptValues::read(const FrameElement& at, size_t pass) {
+  for (const Kept& k : kept_) {
+    if (k.pass >= pass) continue;
+    const Exprs index = c_.index_at(at, k.value);
+    if (k.local >= 0) {
+      const DType dtype = compute_type(c_.calls.graph.type(k.value).dtype);
+      c_.values.sources().set_kept(k.value, {index, k.local, dtype, at.inner});
+    } else {
+      const Bound& to = k.result->at;
+      const Expr address = address_of(c_.math(), to.layout, index);
+      c_.values.sources().set_kept(k.value, {index, to.buffer, to.dtype, address});
+    }
+  }
+}
+
+}  // namespace cleave

@@ -1,0 +1,33 @@
+#include "schedule/group_kernel.h"
+
+#include "schedule/group_writers.h"
+
+namespace cleave {
+
+using namespace cleave::loop;
+
+GroupCode write_group(const Graph& graph, const std::vector<NodeId>& nodes,
+                      const std::vector<std::pair<ValueId, Bound>>& operands,
+                      const std::vector<GroupResult>& results, Kernel& kernel,
+                      const MakePartial& make_partial) {
+  std::vector<ValueId> stored;
+  for (const GroupResult& r : results) stored.push_back(r.value);
+  const GroupPlan plan = value_or_throw(GroupPlan::make(graph, nodes, stored));
+  const GroupCalls calls{graph, nodes, operands, results};
+  GroupContext c(calls, plan, kernel);
+  switch (plan.mode) {
+    case GroupMode::plain: write_plain(c); break;
+    case GroupMode::rows: write_rows(c); break;
+    case GroupMode::rows_and_columns: write_rows_and_columns(c, make_partial); break;
+    case GroupMode::columns: write_columns(c, make_partial); break;
+    case GroupMode::lanes: write_lanes(c); break;
+    case GroupMode::chunks: write_chunks(c, make_partial); break;
+  }
+  GroupCode out;
+  out.streams = c.values.streams();
+  const bool by_rows = plan.mode == GroupMode::rows || plan.mode == GroupMode::rows_and_columns;
+  if (by_rows || plan.folds.empty()) out.in_place = c.accesses.in_place(kernel);
+  return out;
+}
+
+}  // namespace cleave

@@ -1,0 +1,144 @@
+#include "schedule/group_plan.h"
+
+#include <algorithm>
+
+#include "loop/lower_rule.h"
+
+namespace cleave {
+
+using namespace cleave::loop;
+
+Frame Frame::of(const FoldForm& form, bool folds_rows) {
+  Frame out;
+  for (const Run& r : form.runs) out.parts.push_back({r.extent, r.folded == folds_rows});
+  return out;
+}
+
+int64_t Frame::rows() const {
+  int64_t n = 1;
+  for (const Part& p : parts)
+    if (p.is_row) n *= p.extent;
+  return n;
+}
+
+int64_t Frame::row_elements() const {
+  int64_t n = 1;
+  for (const Part& p : parts)
+    if (!p.is_row) n *= p.extent;
+  return n;
+}
+
+std::optional<FoldForm> fold_form_of(const Graph& graph, NodeId n) {
+  const Node& node = graph.node(n);
+  const auto* rule = std::get_if<ReductionRule>(&(*node.op->lower)->form);
+  if (!rule) return std::nullopt;
+  const OpView op = graph.view(n);
+  return FoldForm::of(static_shape(op.in_type(0)), rule->dims(op));
+}
+
+size_t GroupPlan::pass_of(ValueId v) const {
+  const auto it = pass_.find(v.v);
+  return it == pass_.end() ? 0 : it->second;
+}
+
+const FoldCall* GroupPlan::fold_of(ValueId result) const {
+  for (const FoldCall& f : folds)
+    if (f.result == result) return &f;
+  return nullptr;
+}
+
+bool GroupPlan::is_full(const Graph& graph, ValueId v) const {
+  return numel_of(static_shape(graph.type(v))) == frame.rows() * frame.row_elements();
+}
+
+namespace {
+
+using Kind = FoldForm::Kind;
+
+// The folds, and which of them are known in their row.
+std::vector<FoldCall> folds_of(const Graph& graph, const std::vector<NodeId>& nodes) {
+  std::vector<FoldCall> out;
+  std::unordered_map<uint32_t, bool> is_read;
+  for (const NodeId n : nodes)
+    for (const ValueId v : graph.node(n).inputs)
+      if (v.valid()) is_read[v.v] = true;
+  for (const NodeId n : nodes) {
+    std::optional<FoldForm> form = fold_form_of(graph, n);
+    if (!form) continue;
+    const ValueId result = graph.node(n).out(0);
+    // A columns fold whose result is read in the kernel itself runs in lanes.
+    const bool in_rows =
+        form->kind == Kind::rows || (form->kind == Kind::columns && is_read.contains(result.v));
+    out.push_back({n, graph.node(n).inputs[0], result, *std::move(form), 0, in_rows});
+  }
+  // Beside one that runs in lanes, another of the same rows does so too.
+  for (FoldCall& f : out)
+    if (f.form.kind == Kind::columns)
+      f.in_rows = std::any_of(out.begin(), out.end(), [&](const FoldCall& g) {
+        return g.in_rows && g.form.runs == f.form.runs;
+      });
+  return out;
+}
+
+Frame frame_of(const FoldCall& f) {
+  return Frame::of(f.form, f.form.kind == Kind::columns && !f.in_rows);
+}
+
+}  // namespace
+
+Result<GroupPlan> GroupPlan::make(const Graph& graph, const std::vector<NodeId>& nodes,
+                                  const std::vector<ValueId>& results) {
+  GroupPlan out;
+  const auto wrong = [&](const char* why, ValueId v) {
+    return bug("lower: %{}: {}", graph.name(v), why);
+  };
+  out.folds = folds_of(graph, nodes);
+  for (const NodeId n : nodes) {
+    const Node& node = graph.node(n);
+    size_t pass = 0;
+    for (const ValueId v : node.inputs)
+      if (v.valid()) pass = std::max(pass, out.pass_of(v));
+    for (FoldCall& f : out.folds)
+      if (f.node == n) {
+        f.pass = pass;
+        if (f.in_rows) ++pass;
+      }
+    for (uint32_t k = 0; k < node.output_count; ++k) out.pass_[node.out(k).v] = pass;
+    out.last_pass = std::max(out.last_pass, pass);
+  }
+  if (out.folds.empty()) {
+    if (results.empty()) return bug("lower: a kernel without results");
+    const int64_t n = numel_of(static_shape(graph.type(results[0])));
+    out.frame.parts = {{1, true}, {n, false}};
+    for (const ValueId v : results)
+      if (!out.is_full(graph, v)) return wrong("another number of elements", v);
+    return out;
+  }
+  out.frame = frame_of(out.folds[0]);
+  bool rows = false, columns = false, chunks = false;
+  for (const FoldCall& f : out.folds) {
+    if (frame_of(f) != out.frame) return wrong("folds other rows", f.result);
+    rows |= f.in_rows;
+    columns |= f.form.kind == Kind::columns && !f.in_rows;
+    chunks |= f.form.kind == Kind::chunks;
+  }
+  if (chunks && (rows || columns)) return wrong("chunks beside rows", out.folds[0].result);
+  out.mode = chunks                  ? GroupMode::chunks
+             : columns && rows       ? GroupMode::rows_and_columns
+             : columns               ? GroupMode::columns
+             : out.frame.has_lanes() ? GroupMode::lanes
+                                     : GroupMode::rows;
+  if (out.mode == GroupMode::rows_and_columns && out.frame.parts.size() != 2)
+    return wrong("folds rows of several runs", out.folds[0].result);
+  for (const FoldCall& f : out.folds)
+    if (!f.in_rows && std::find(results.begin(), results.end(), f.result) == results.end())
+      return wrong("is folded for nobody", f.result);
+  for (const ValueId v : results) {
+    if (out.fold_of(v) || out.is_full(graph, v)) continue;
+    if (!rows || numel_of(static_shape(graph.type(v))) != out.frame.rows())
+      return wrong("has another number of rows", v);
+  }
+  return out;
+}
+
+}  // namespace cleave

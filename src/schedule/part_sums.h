@@ -1,0 +1,36 @@
+// Memory for sums that are added up in parts: a sum for each part and each result of the fold.
+//
+//   sums[part * results + column]    of all parts, in a buffer of the kernel
+//   sums[column]                     of one part, in a buffer of its own (Access::local)
+//
+// A second loop over the columns folds the parts in their order.
+#pragma once
+#include "schedule/group_context.h"
+
+namespace cleave {
+
+class PartSums {
+ public:
+  static PartSums of_all(GroupContext& c, const FoldCall& f, const char* name, DType type,
+                         const MakePartial& make_partial);
+  static PartSums of_one(GroupContext& c, const FoldCall& f, const char* name, DType type);
+
+  DType dtype() const { return dtype_; }
+  int64_t buffer() const { return buffer_; }
+  loop::Expr load(const loop::Expr& part, const loop::Expr& column) const;
+  void store(GroupContext& c, const loop::Expr& part, const loop::Expr& column, loop::Expr x) const;
+
+ private:
+  PartSums(int64_t buffer, DType dtype, int64_t results)
+      : buffer_(buffer), dtype_(dtype), results_(results) {}
+  loop::Expr index(const loop::Expr& part, const loop::Expr& column) const;
+
+  int64_t buffer_;
+  DType dtype_;
+  int64_t results_;  // of each part; -1: there is one part
+};
+
+// Stores the fold's result: block of columns after block, in f64 what rounds.
+void add_parts(GroupContext& c, const FoldCall& f, const PartSums& sums);
+
+}  // namespace cleave

@@ -1,0 +1,47 @@
+// Values that wait for a later pass over their row, each in a local buffer of the kernel.
+#include <gtest/gtest.h>
+
+#include "lower/program.h"
+#include "test/random_inputs.h"
+
+namespace cleave {
+namespace {
+
+// The program of one kernel, @body(%x: f32[shape]) -> %y.
+LoweredProgram fused(const std::string& shape, const std::string& calls) {
+  const std::string arguments = "(%x: input f32[" + shape + "]) {\n";
+  return value_or_throw(
+      lower_graph(test::parsed("graph @body" + arguments + calls + "  return %y\n}\ngraph @main" +
+                               arguments + "  %z = fused([%x]; body=@body)\n  return %z\n}\n")));
+}
+
+size_t local_buffers(const loop::Kernel& k) {
+  return static_cast<size_t>(
+      std::ranges::count(k.buffers, loop::Access::local, &loop::Buffer::access));
+}
+
+const std::string total_of_u = "  %t = sum(%u; dim=[1], keepdim=true)\n  %y = div(%u, %t)\n";
+
+TEST(GroupKept, a_dear_value_is_computed_once) {
+  const LoweredProgram p = fused("4,32", "  %u = erf(%x)\n" + total_of_u);
+  ASSERT_EQ(p.kernels.size(), 1u);
+  EXPECT_EQ(local_buffers(p.kernels[0]), 1u);
+  const std::string text = loop::print(p.kernels[0]);
+  EXPECT_EQ(text.find("erf("), text.rfind("erf(")) << text;
+}
+
+// The element that v's pass would keep is erf(x - s) of another row, whose sum isn't known there.
+TEST(GroupKept, what_is_read_between_two_flips_is_not) {
+  const LoweredProgram p = fused("4,32",
+                                 "  %s = sum(%x; dim=[1], keepdim=true)\n"
+                                 "  %w = sub(%x, %s)\n"
+                                 "  %f = flip(%w; dims=[0])\n"
+                                 "  %v = erf(%f)\n"
+                                 "  %u = flip(%v; dims=[0])\n" +
+                                     total_of_u);
+  ASSERT_EQ(p.kernels.size(), 1u);
+  EXPECT_EQ(local_buffers(p.kernels[0]), 0u) << loop::print(p.kernels[0]);
+}
+
+}  // namespace
+}  // namespace cleave
