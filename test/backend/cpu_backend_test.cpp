@@ -8,6 +8,7 @@
 
 #include "backend/make_backend.h"
 #include "loop/parse.h"
+#include "lower/lower_graph.h"
 #include "test/prepared.h"
 #include "test/random_inputs.h"
 

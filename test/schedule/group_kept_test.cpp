@@ -1,7 +1,7 @@
 // Values that wait for a later pass over their row, each in a local buffer of the kernel.
 #include <gtest/gtest.h>
 
-#include "lower/program.h"
+#include "lower/lower_graph.h"
 #include "test/random_inputs.h"
 
 namespace cleave {
