@@ -1,5 +1,5 @@
 // Calls share a kernel if and only if their loops are the same but for names.
-// tests: lower_group.cpp
+// tests: lower/lower_group.cpp
 #include <gtest/gtest.h>
 
 #include "lower/lower_graph.h"
