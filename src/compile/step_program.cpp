@@ -215,8 +215,8 @@ class Collector {
            });
   }
 
-  // Lowering leaves out what nothing reads, but for what a loop carries, what the host program's code
-  // writes and what a library call asks for.
+  // Lowering leaves out what nothing reads, but for what a loop carries, what the host program's
+  // code writes and what a library call asks for.
   bool is_optional(ValueId v) const {
     if (!v.valid()) return false;
     const NodeId n = graph_.value(v).def;

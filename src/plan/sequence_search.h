@@ -7,8 +7,9 @@
 // that the walk stays near the border. Moves: add a copy right before a reader (at random, or the
 // first after a step above the limit), with or without copies of its dead operands; add one of a
 // task with a kept value at any later step; remove a copy; do both; move a step, a run of steps, or
-// a step with all the steps in between that it needs. `once` tasks get no copies. Each move is made, evaluated and undone if rejected (Sequence). After
-// Huang et al., "A fast heuristic to optimize time-space tradeoff for large models" (FastSA),
+// a step with all the steps in between that it needs. `once` tasks get no copies. Each move is
+// made, evaluated and undone if rejected (Sequence). After Huang et al., "A fast heuristic to
+// optimize time-space tradeoff for large models" (FastSA),
 // NeurIPS 2023, section 4, which prices the peak instead of the sum; the sum distinguishes a
 // plateau that shrinks from one that doesn't.
 //
