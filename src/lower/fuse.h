@@ -20,7 +20,9 @@
 //   near    Calls far apart, counted in kernels that aren't fused between them, stay apart: what
 //           runs early takes memory until it is read.
 //
-// Linear in the nodes. Static graphs; subgraphs of cond and while_loop are fused as well.
+// Three steps: what each call is (fuse_calls.h), which calls are one group (fuse_groups.h), and the
+// new graph (fuse_rewrite.h). Linear in the nodes. Static graphs; subgraphs of cond and while_loop
+// are fused as well.
 #pragma once
 #include "ir/graph.h"
 #include "ir/op_def.h"

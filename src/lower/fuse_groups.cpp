@@ -20,7 +20,7 @@ class Grouper {
 
   FuseGroups run() {
     for (const NodeId n : p_.calls.order)
-      if (!p_.calls[n].is_through()) place(n);
+      if (!p_.calls[n].is_through()) put(n);
     return std::move(p_.groups);
   }
 
@@ -28,7 +28,7 @@ class Grouper {
   FuseGroup& group(int32_t g) { return p_.groups.all[g]; }
   bool is_fusible(int32_t g) const { return p_.groups.is_fusible(p_.calls, g); }
 
-  void place(NodeId n);
+  void put(NodeId n);
   void begin(NodeId n);
   void join(NodeId n, int32_t g);
   // The group that it saves most bytes to join; -1: none.
@@ -38,11 +38,11 @@ class Grouper {
   void pull_producers(NodeId n);
   void merge(int32_t from, int32_t to);
 
-  FusePlacement p_;
+  FuseGrouping p_;
   std::unordered_map<uint32_t, int32_t> last_reader_;  // groups by value
 };
 
-void Grouper::place(NodeId n) {
+void Grouper::put(NodeId n) {
   const FuseCall& c = p_.calls[n];
   const int32_t best = c.is_fusible() ? best_group(n) : -1;
   if (best >= 0)

@@ -10,14 +10,14 @@ using namespace fuse_cost;
 
 namespace {
 
-int64_t position(const FusePlacement& p, int32_t g) { return p.calls[p.groups.all[g].at].position; }
+int64_t position(const FuseGrouping& p, int32_t g) { return p.calls[p.groups.all[g].at].position; }
 
 // Whether n, computed a second time, would run in front of a kernel that it is to run after.
-bool is_too_early(const FusePlacement& p, NodeId n, int32_t g) {
+bool is_too_early(const FuseGrouping& p, NodeId n, int32_t g) {
   return p.repeated[n.v] && p.calls[p.groups.all[g].at].kernels_before < p.calls[n].kernels_before;
 }
 
-bool is_read(const FusePlacement& p, int32_t g) {
+bool is_read(const FuseGrouping& p, int32_t g) {
   return std::ranges::any_of(p.groups.all[g].readers,
                              [&](int32_t r) { return p.groups.find(r) != g; });
 }
@@ -28,7 +28,7 @@ bool are_few(size_t nodes, size_t calls, size_t buffers) {
 }
 
 // Values that g alone reads, and that it may compute again for each of its elements.
-bool is_small_part(const FusePlacement& p, int32_t from, int32_t g) {
+bool is_small_part(const FuseGrouping& p, int32_t from, int32_t g) {
   const FuseGroup &part = p.groups.all[from], &whole = p.groups.all[g];
   int64_t flops = 0;
   for (const NodeId n : part.nodes) {
@@ -42,14 +42,14 @@ bool is_small_part(const FusePlacement& p, int32_t from, int32_t g) {
 
 }  // namespace
 
-bool FusePlacement::is_known_at(const std::vector<ValueId>& values, int32_t g) const {
+bool FuseGrouping::is_known_at(const std::vector<ValueId>& values, int32_t g) const {
   return std::ranges::all_of(values, [&](ValueId v) {
     const int32_t from = group_of(v);
     return from < 0 || from == g || position(*this, from) < position(*this, g);
   });
 }
 
-bool may_join(const FusePlacement& p, NodeId n, int32_t g) {
+bool may_join(const FuseGrouping& p, NodeId n, int32_t g) {
   const FuseGroup& group = p.groups.all[g];
   const FuseCall& c = p.calls[n];
   size_t buffers = group.reads.size();
@@ -62,7 +62,7 @@ bool may_join(const FusePlacement& p, NodeId n, int32_t g) {
   return p.is_known_at(c.materialized_reads, g) ? !is_too_early(p, n, g) : !is_read(p, g);
 }
 
-bool may_merge(const FusePlacement& p, int32_t from, int32_t g) {
+bool may_merge(const FuseGrouping& p, int32_t from, int32_t g) {
   const FuseGroup &a = p.groups.all[from], &b = p.groups.all[g];
   if (a.elements == 0 || b.elements == 0) return false;
   for (const ValueId v : b.reordered_reads)

@@ -4,8 +4,8 @@
 
 namespace cleave {
 
-// The groups while calls are placed.
-struct FusePlacement {
+// The groups so far, and what they are made from.
+struct FuseGrouping {
   const Graph& graph;
   const FuseCalls& calls;
   const FuseCosts& costs;
@@ -17,9 +17,9 @@ struct FusePlacement {
   bool is_known_at(const std::vector<ValueId>& values, int32_t g) const;
 };
 
-bool may_join(const FusePlacement& placement, NodeId n, int32_t g);
+bool may_join(const FuseGrouping& grouping, NodeId n, int32_t g);
 
 // `from`, which g reads, would run where g does: nobody may read it before.
-bool may_merge(const FusePlacement& placement, int32_t from, int32_t g);
+bool may_merge(const FuseGrouping& grouping, int32_t from, int32_t g);
 
 }  // namespace cleave
