@@ -1,6 +1,6 @@
 // The cost model of fusion. Bytes decide; the rest keeps groups from growing into what a core can't
-// hold. What a target's rates say is FuseCosts; the other constants bound the search and what a
-// kernel's compiler and a core's prefetcher bear.
+// hold. What a target says is FuseCosts; the other constants bound the search and what a kernel's
+// compiler bears.
 #pragma once
 #include <cstdint>
 
@@ -14,7 +14,13 @@ struct FuseCosts {
   int64_t launch_flops;      // take as long as a kernel's begin
   int64_t launch_bytes;      // of a cache, take as long as a kernel's begin
   int64_t row_bytes;         // of a row that several passes read: half of a second-level cache
+  int64_t max_streams = 40;  // buffers of a group that a prefetcher follows
+  // Columns that are rows of a kernel are worked on in blocks of 64: with fewer than this many of
+  // them, unless there is little to do, cores would stand idle.
+  int64_t few_columns = 256;
+  int64_t small_elements = 1 << 15;
 
+  // The rest is the same for all processors that there are.
   static FuseCosts of(const MachineRates& rates);
 
   // Whether a value of so many elements, read by a larger one, may be computed again for each
@@ -31,12 +37,7 @@ constexpr int64_t small_part = 4;   // of what a cheap value takes: stored for i
 constexpr size_t max_waiting = 64;  // calls computed in one expression
 constexpr int64_t max_nodes = 128;  // of a group
 constexpr size_t max_calls = 256;  // of a group, waiting ones too: compilers take n^1.4 for n sines
-constexpr int64_t max_buffers = 40;          // of a group: streams that the prefetcher follows
 constexpr int64_t max_kernel_distance = 12;  // unfused kernels between calls that stay apart
-// Columns that are rows of a kernel are worked on in blocks of 64: with fewer than this many of
-// them, unless there is little to do, cores would stand idle.
-constexpr int64_t few_columns = 256;
-constexpr int64_t small_elements = 1 << 15;
 
 }  // namespace fuse_cost
 }  // namespace cleave

@@ -22,9 +22,9 @@ bool is_read(const FuseGrouping& p, int32_t g) {
                              [&](int32_t r) { return p.groups.find(r) != g; });
 }
 
-bool are_few(size_t nodes, size_t calls, size_t buffers) {
+bool are_few(const FuseGrouping& p, size_t nodes, size_t calls, size_t buffers) {
   return nodes <= static_cast<size_t>(max_nodes) && calls <= max_calls &&
-         buffers <= static_cast<size_t>(max_buffers);
+         buffers <= static_cast<size_t>(p.costs.max_streams);
 }
 
 // Values that g alone reads, and that it may compute again for each of its elements.
@@ -54,7 +54,7 @@ bool may_join(const FuseGrouping& p, NodeId n, int32_t g) {
   const FuseCall& c = p.calls[n];
   size_t buffers = group.reads.size();
   for (const ValueId v : c.materialized_reads) buffers += p.group_of(v) != g;
-  if (!are_few(group.nodes.size() + 1, group.calls + c.through, buffers)) return false;
+  if (!are_few(p, group.nodes.size() + 1, group.calls + c.through, buffers)) return false;
   if (c.kernels_before - group.first_kernel > max_kernel_distance) return false;
   for (const ValueId v : c.reordered_reads)
     if (p.group_of(v) == g) return false;
@@ -67,7 +67,8 @@ bool may_merge(const FuseGrouping& p, int32_t from, int32_t g) {
   if (a.elements == 0 || b.elements == 0) return false;
   for (const ValueId v : b.reordered_reads)
     if (p.group_of(v) == from) return false;
-  if (!are_few(a.nodes.size() + b.nodes.size(), a.calls + b.calls, a.reads.size() + b.reads.size()))
+  if (!are_few(p, a.nodes.size() + b.nodes.size(), a.calls + b.calls,
+               a.reads.size() + b.reads.size()))
     return false;
   if (b.last_kernel - a.first_kernel > max_kernel_distance) return false;
   if (position(p, from) > position(p, g)) return false;

@@ -30,10 +30,10 @@ bool reads_fold_of(const Graph& g, const FuseCalls& calls, const FuseCall& call,
 
 // Read in its own kernel, what columns fold to would be known after a pass over all rows, in place
 // of parts of them.
-bool adds_up_parts(const FuseGroup& group) {
-  return group.elements > small_elements && std::ranges::all_of(group.forms, [](const FoldForm& f) {
-           return f.kind == Fold::columns;
-         });
+bool adds_up_parts(const FuseGroup& group, const FuseCosts& costs) {
+  return group.elements > costs.small_elements &&
+         std::ranges::all_of(group.forms,
+                             [](const FoldForm& f) { return f.kind == Fold::columns; });
 }
 
 // Whether a call of so many elements reads what n gives, directly or through others.
@@ -53,13 +53,13 @@ bool leads_to(const Graph& g, const FuseCalls& calls, NodeId n, int64_t elements
 }
 
 // Whether what the group's folds give may be read while the row is still near.
-bool keeps_row(const FuseGroup& group, int64_t row_bytes) {
+bool keeps_row(const FuseGroup& group, const FuseCosts& costs) {
   for (const FoldForm& f : group.forms) {
     if (f.kind == Fold::chunks) return false;
-    if (f.kind == Fold::rows && f.count * 4 > row_bytes) return false;
+    if (f.kind == Fold::rows && f.count * 4 > costs.row_bytes) return false;
     if (f.kind == Fold::columns && f.runs == group.forms[0].runs &&
-        (f.count * loop::column_lanes * 4 > row_bytes ||
-         (f.results < few_columns && group.elements > small_elements)))
+        (f.count * loop::column_lanes * 4 > costs.row_bytes ||
+         (f.results < costs.few_columns && group.elements > costs.small_elements)))
       return false;
   }
   return true;
@@ -83,8 +83,9 @@ bool fits_rows(const Graph& graph, const FuseCalls& calls, const FuseCosts& cost
   const bool is_full = c.elements == group.elements;
   if (!is_full && (f.kind == Fold::chunks || c.elements != f.results)) return false;
   if (!reads_fold_of(graph, calls, c, group)) return true;
-  if (!is_full && adds_up_parts(group) && !leads_to(graph, calls, n, group.elements)) return false;
-  return keeps_row(group, costs.row_bytes);
+  if (!is_full && adds_up_parts(group, costs) && !leads_to(graph, calls, n, group.elements))
+    return false;
+  return keeps_row(group, costs);
 }
 
 }  // namespace cleave
