@@ -1,14 +1,17 @@
-# cleave_generated(var name source...): the rule that writes generated/NAME.inc of the sources by
-# cmake/write_NAME.cmake. It runs when a source changes, comes or goes; the script touches its output
-# only where a line changes.
-function(cleave_generated var name)
+# cleave_generated(var names source...): the rule that writes generated/NAME.inc, for each of the
+# names, of the sources by cmake/write_NAME.cmake of the first. It runs when a source changes, comes
+# or goes; the script touches its outputs only where a line changes.
+function(cleave_generated var names)
   list(JOIN ARGN "," sources)  # in the command, so that a file that goes runs the rule too
+  list(GET names 0 name)
   set(script ${PROJECT_SOURCE_DIR}/cmake/write_${name}.cmake)
-  set(output ${PROJECT_BINARY_DIR}/generated/${name}.inc)
+  set(folder ${PROJECT_BINARY_DIR}/generated)
+  list(TRANSFORM names REPLACE "(.+)" "${folder}/\\1.inc" OUTPUT_VARIABLE outputs)
   add_custom_command(
-    OUTPUT ${output}
-    COMMAND ${CMAKE_COMMAND} -DSOURCES=${sources} -DOUTPUT=${output} -P ${script}
+    OUTPUT ${outputs}
+    COMMAND ${CMAKE_COMMAND} -DSOURCES=${sources} -DOUTPUT=${folder}/${name}.inc
+            -DCXX=${CMAKE_CXX_COMPILER} -P ${script}
     DEPENDS ${ARGN} ${script}
     COMMENT "${name}.inc")
-  set(${var} ${output} PARENT_SCOPE)
+  set(${var} ${outputs} PARENT_SCOPE)
 endfunction()

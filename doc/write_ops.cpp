@@ -74,16 +74,17 @@ std::string entry_text(const OpDef& op) {
       if ((op.nondifferentiable >> i & 1U) != 0) results.push_back(i);
     text += fmt::format("- without gradient: result {}\n", fmt::join(results, ", "));
   }
-  if (!op.samples.empty()) {
+  const Samples samples = op.samples();
+  if (!samples.empty()) {
     std::vector<std::string> calls;
-    for (const Sample& sample : op.samples) {
+    for (const Sample& sample : samples) {
       std::string call = fmt::format("`{}`", call_text(op, sample));
       if (std::find(calls.begin(), calls.end(), call) == calls.end()) calls.push_back(call);
       if (calls.size() == 4) break;
     }
     text += fmt::format("- for example: {}\n", fmt::join(calls, ", "));
   }
-  for (const Reject& reject : op.rejects)
+  for (const Reject& reject : op.rejects())
     text += fmt::format("- refused: `{}`: `{}`\n", call_text(op, reject.call), reject.message);
   return text + "\n";
 }

@@ -1,5 +1,6 @@
-// kernel_functions.h and elementary_functions.h as C++, in a namespace of their own. A system
-// header, because of C casts and macros.
+// The prelude's functions on one element as C++, in a namespace of their own: the build takes them
+// from primitives.h, kernel_functions.h and elementary_functions.h (cmake/write_prelude.cmake). A
+// system header, because of C casts and macros.
 #pragma once
 #pragma GCC system_header
 #include <cmath>
@@ -7,8 +8,6 @@
 
 namespace cleave::emit::c {
 
-#include "emit/kernel_functions.h"
-//
-#include "emit/elementary_functions.h"
+#include "one_element.inc"
 
 }  // namespace cleave::emit::c

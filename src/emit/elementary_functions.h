@@ -1,8 +1,8 @@
-// Conversions of halves and elementary functions, written once for one element and for lanes: for
-// 16 lanes (c_prelude.cpp) the types float, int32_t, ... are replaced by f32x16, i32x16, ..., and
-// the suffix _f32 by _f32x16. So there is no branch and no ?:, comparisons give a truth value (1
-// for one element, -1 in a lane) that only choose_ and the bitwise operators accept, and a constant
-// that is an argument is written all_f32(c).
+// Conversions of halves and elementary functions, written once for one element and for lanes in the
+// primitives of primitives.h. For 16 lanes the build (cmake/write_prelude.cmake) replaces the types
+// float, int32_t, ... by f32x16, i32x16, ..., and the suffix _f32 by _f32x16. So there is no branch
+// and no ?:, comparisons give a truth value (1 for one element, -1 in a lane) that only choose_ and
+// the bitwise operators accept, and a constant that is an argument is written all_f32(c).
 //
 // Each fused multiply-add is explicit: it rounds once on every processor.
 //

@@ -68,7 +68,7 @@ Result<Graph> alone_graph(const Graph& g, NodeId n) {
 
 // The range in which the operator's first sample that gives this flat operand has it.
 std::pair<double, double> range_of(const OpDef& op, size_t operand) {
-  for (const Sample& s : op.samples) {
+  for (const Sample& s : op.samples()) {
     size_t at = 0;
     for (const SampleOperand& o : s.operands)
       for (const SampleTensor& t : o.tensors) {

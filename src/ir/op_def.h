@@ -11,7 +11,8 @@
 //   lower      loops, a view of an operand's memory, or a library call (loop/lower_rule.h)
 //   cost       flops and bytes
 //   ranks      collectives only: operand arrays of all ranks of a group -> their result arrays
-//   samples    legal calls: they drive the generic laws; rejects: illegal calls with exact messages
+//   samples    makes legal calls: they drive the generic laws
+//   rejects    makes illegal calls with exact messages
 #pragma once
 #include <functional>
 #include <memory>
@@ -123,8 +124,8 @@ struct OpDef {
   Slot<GradFn> grad;
   Slot<LowerPtr> lower;
   Slot<CostFn> cost;
-  std::vector<Sample> samples;
-  std::vector<Reject> rejects;
+  Lazy<Samples> samples;
+  Lazy<Rejects> rejects;
   // Results without a gradient (masks, indices, statistics), as bits: 1 << i.
   uint32_t nondifferentiable = 0;
   // What a collective computes over the ranks of a group; empty for all other operators. The

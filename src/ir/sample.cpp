@@ -54,7 +54,28 @@ SampleTensor boolean(std::vector<int64_t> s) {
   return sample(DType::boolean, std::move(s)).range(0, 2);
 }
 
+template <class List>
+Lazy<List>::Lazy(List (*make)())
+    : list_of_([](const void* m) { return (*static_cast<List (*const*)()>(m))(); }),
+      make_(std::make_shared<List (*const)()>(make)) {}
+template <class List>
+List Lazy<List>::operator()() const {
+  return list_of_ ? list_of_(make_.get()) : List();
+}
+template <class List>
+Lazy<List>::Lazy(const Lazy& from) = default;
+template <class List>
+Lazy<List>::Lazy(Lazy&& from) noexcept = default;
+template <class List>
+Lazy<List>& Lazy<List>::operator=(const Lazy& from) = default;
+template <class List>
+Lazy<List>& Lazy<List>::operator=(Lazy&& from) noexcept = default;
+template <class List>
+Lazy<List>::~Lazy() = default;
+
 }  // namespace cleave
 
 template class std::vector<cleave::Sample>;
 template class std::vector<cleave::Reject>;
+template class cleave::Lazy<cleave::Samples>;
+template class cleave::Lazy<cleave::Rejects>;

@@ -5,8 +5,10 @@
 // The files of operators hold thousands of samples. So that copying them isn't compiled in each of
 // these files, constructors, assignments and destructors are defined in sample.cpp.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -66,6 +68,41 @@ struct Reject {
   std::string message;  // all of the failure's text
 };
 
+using Samples = std::vector<Sample>;
+using Rejects = std::vector<Reject>;
+
+// A list that is made anew whenever it is read; without a function, an empty one. Few programs read
+// the samples, and making those of all operators takes longer than all else at the start. Copies
+// share the function.
+template <class List>
+class Lazy {
+ public:
+  Lazy() = default;
+  Lazy(List (*make)());
+  template <class Make>
+    requires(std::is_convertible_v<const Make&, List (*)()>)
+  Lazy(const Make& make) : Lazy(static_cast<List (*)()>(make)) {}
+  template <class Make>
+    requires(std::is_same_v<std::invoke_result_t<const Make&>, List> &&
+             !std::is_convertible_v<const Make&, List (*)()>)
+  Lazy(Make make)
+      : list_of_([](const void* m) { return (*static_cast<const Make*>(m))(); }),
+        make_(std::make_shared<const Make>(std::move(make))) {}
+
+  List operator()() const;
+
+  // Not inline, as those of a Slot.
+  Lazy(const Lazy& from);
+  Lazy(Lazy&& from) noexcept;
+  Lazy& operator=(const Lazy& from);
+  Lazy& operator=(Lazy&& from) noexcept;
+  ~Lazy();
+
+ private:
+  List (*list_of_)(const void* make) = nullptr;
+  std::shared_ptr<const void> make_;
+};
+
 // Tensors of a dtype and a shape; i64 and i32 in [-9, 10), boolean of both values.
 SampleTensor sample(DType d, std::vector<int64_t> shape);
 SampleTensor f64(std::vector<int64_t> s);
@@ -80,3 +117,5 @@ SampleTensor boolean(std::vector<int64_t> s);
 
 extern template class std::vector<cleave::Sample>;
 extern template class std::vector<cleave::Reject>;
+extern template class cleave::Lazy<cleave::Samples>;
+extern template class cleave::Lazy<cleave::Rejects>;

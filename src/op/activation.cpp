@@ -91,10 +91,13 @@ Values decompose_gelu(Builder& b, const OpView& op) {
 }
 
 OpDef gelu_entry() {
-  std::vector<Reject> rejects = integer_reject("gelu");
-  rejects.push_back({"C2",
-                     {{f32({2})}, {{"approximate", "erf"}}},
-                     "gelu: C2: approximate is \"erf\", expected \"none\" or \"tanh\""});
+  const auto rejects = [] {
+    Rejects out = integer_reject("gelu");
+    out.push_back({"C2",
+                   {{f32({2})}, {{"approximate", "erf"}}},
+                   "gelu: C2: approximate is \"erf\", expected \"none\" or \"tanh\""});
+    return out;
+  };
   return OpDef{
       .name = "gelu",
       .signature = "(Tensor self, *, str approximate='none') -> Tensor",
@@ -116,7 +119,10 @@ OpDef gelu_entry() {
       }),
       .lower = loop::pointwise(lower_gelu),
       .cost = cost_per_result(20),
-      .samples = joined({activation_samples({}), activation_samples({{"approximate", "tanh"}})}),
+      .samples =
+          [] {
+            return joined({activation_samples({}), activation_samples({{"approximate", "tanh"}})});
+          },
       .rejects = rejects,
   };
 }
@@ -146,8 +152,8 @@ OpDef silu_entry() {
         return x[0] * loop::unary(Op::sigmoid, x[0]);
       }),
       .cost = cost_per_result(13),
-      .samples = activation_samples({}),
-      .rejects = integer_reject("silu"),
+      .samples = [] { return activation_samples({}); },
+      .rejects = [] { return integer_reject("silu"); },
   };
 }
 
@@ -191,9 +197,13 @@ OpDef elu_entry() {
         return loop::select(loop::binary(Op::gt, x, loop::same(x, 0)), times(x, scale), below);
       }),
       .cost = cost_per_result(15),
-      .samples = joined({activation_samples({}),
-                         activation_samples({{"alpha", 2}, {"scale", 0.5}, {"input_scale", 1.5}})}),
-      .rejects = integer_reject("elu"),
+      .samples =
+          [] {
+            return joined(
+                {activation_samples({}),
+                 activation_samples({{"alpha", 2}, {"scale", 0.5}, {"input_scale", 1.5}})});
+          },
+      .rejects = [] { return integer_reject("elu"); },
   };
 }
 
@@ -224,18 +234,16 @@ OpDef leaky_relu_entry() {
                             times(x, op.float_attr("negative_slope")));
       }),
       .cost = cost_per_result(2),
-      .samples = joined({activation_samples({}), activation_samples({{"negative_slope", 0.5}}),
-                         activation_samples({{"negative_slope", -2}})}),
-      .rejects = integer_reject("leaky_relu"),
+      .samples =
+          [] {
+            return joined({activation_samples({}), activation_samples({{"negative_slope", 0.5}}),
+                           activation_samples({{"negative_slope", -2}})});
+          },
+      .rejects = [] { return integer_reject("leaky_relu"); },
   };
 }
 
 OpDef hardtanh_entry() {
-  const std::vector<Sample> integers = {
-      {{i64({5})}, {{"min_val", -1.5}, {"max_val", 2.5}}},
-      {{i32({5})}, {{"min_val", -4}, {"max_val", 3}}},
-      {{i64({5})}, {}},
-      {{sample(DType::i8, {4}).with({-128, 127, 0, 1})}, {{"min_val", -5}, {"max_val", 100}}}};
   return OpDef{
       .name = "hardtanh",
       .signature = "(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
@@ -271,11 +279,22 @@ OpDef hardtanh_entry() {
         return loop::binary(Op::min, loop::binary(Op::max, x[0], low), high);
       }),
       .cost = cost_per_result(2),
-      .samples = joined({activation_samples({}),
-                         activation_samples({{"min_val", -0.5}, {"max_val", 1.5}}), integers}),
-      .rejects = {{"C1",
-                   {{boolean({2})}},
-                   "hardtanh: C1: self is bool[2], expected a floating or integer dtype"}},
+      .samples =
+          [] {
+            const std::vector<Sample> integers = {
+                {{i64({5})}, {{"min_val", -1.5}, {"max_val", 2.5}}},
+                {{i32({5})}, {{"min_val", -4}, {"max_val", 3}}},
+                {{i64({5})}, {}},
+                {{sample(DType::i8, {4}).with({-128, 127, 0, 1})},
+                 {{"min_val", -5}, {"max_val", 100}}}};
+            return joined({activation_samples({}),
+                           activation_samples({{"min_val", -0.5}, {"max_val", 1.5}}), integers});
+          },
+      .rejects = []() -> Rejects {
+        return {{"C1",
+                 {{boolean({2})}},
+                 "hardtanh: C1: self is bool[2], expected a floating or integer dtype"}};
+      },
   };
 }
 

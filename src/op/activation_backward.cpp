@@ -188,8 +188,11 @@ std::vector<Reject> backward_rejects(const std::string& name, const SampleAttrs&
 }
 
 OpDef backward_entry(const BackwardRow& row, const std::vector<SampleAttrs>& variants) {
-  std::vector<Sample> samples;
-  for (const SampleAttrs& attrs : variants) samples = joined({samples, backward_samples(attrs)});
+  const auto samples = [variants] {
+    Samples out;
+    for (const SampleAttrs& attrs : variants) out = joined({out, backward_samples(attrs)});
+    return out;
+  };
   return OpDef{
       .name = row.name,
       .signature = row.signature,
@@ -215,12 +218,11 @@ OpDef backward_entry(const BackwardRow& row, const std::vector<SampleAttrs>& var
       }),
       .cost = cost_per_result(row.flops),
       .samples = samples,
-      .rejects = backward_rejects(row.name, {}, "dtype"),
+      .rejects = [name = row.name] { return backward_rejects(name, {}, "dtype"); },
   };
 }
 
 OpDef threshold_entry() {
-  const std::vector<Sample> integers = {{{i64({4}), i64({4})}, {{"threshold", 1}}}};
   return OpDef{
       .name = "threshold_backward",
       .signature = "(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
@@ -254,9 +256,17 @@ OpDef threshold_entry() {
         return loop::select(loop::binary(Op::le, at_x, at), loop::same(g, 0), g);
       }),
       .cost = cost_per_result(1),
-      .samples = joined(
-          {backward_samples({{"threshold", 0}}), backward_samples({{"threshold", 0.5}}), integers}),
-      .rejects = backward_rejects("threshold_backward", {{"threshold", 0}}, "dtype or an integer"),
+      .samples =
+          [] {
+            return joined({backward_samples({{"threshold", 0}}),
+                           backward_samples({{"threshold", 0.5}}),
+                           {{{i64({4}), i64({4})}, {{"threshold", 1}}}}});
+          },
+      .rejects =
+          [] {
+            return backward_rejects("threshold_backward", {{"threshold", 0}},
+                                    "dtype or an integer");
+          },
   };
 }
 
@@ -271,10 +281,14 @@ CLEAVE_OPS(activation_backward) {
     CLEAVE_CHECK(check_approximate(op, "C5"));
     return infer_backward(op, false);
   };
-  gelu.rejects.push_back({"C5",
-                          {{f32({2}), f32({2})}, {{"approximate", "erf"}}},
-                          "gelu_backward: C5: approximate is \"erf\", expected \"none\" or "
-                          "\"tanh\""});
+  gelu.rejects = [all = gelu.rejects] {
+    Rejects out = all();
+    out.push_back({"C5",
+                   {{f32({2}), f32({2})}, {{"approximate", "erf"}}},
+                   "gelu_backward: C5: approximate is \"erf\", expected \"none\" or "
+                   "\"tanh\""});
+    return out;
+  };
   return {
       threshold_entry(),
       backward_entry({"tanh_backward", "(Tensor grad_output, Tensor output) -> Tensor",

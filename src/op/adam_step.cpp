@@ -123,8 +123,8 @@ CLEAVE_OPS(adam_step) {
       .grad = Absent{"an optimizer's step is not differentiated"},
       .lower = loop::broadcasting(lower),
       .cost = cost_per_result(14),
-      .samples = samples(),
-      .rejects = rejects(),
+      .samples = samples,
+      .rejects = rejects,
   }};
 }
 

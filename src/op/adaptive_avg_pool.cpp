@@ -280,7 +280,7 @@ std::vector<Reject> backward_rejects_3d() {
            "[2], expected equal shapes"}};
 }
 
-OpDef forward(size_t rank, const std::vector<Case>& cases, std::vector<Reject> rejects) {
+OpDef forward(size_t rank, std::vector<Case> (*cases)(), Lazy<Rejects> rejects) {
   const std::string name = fmt::format("_adaptive_avg_pool{}d", rank);
   return OpDef{
       .name = name,
@@ -308,12 +308,12 @@ OpDef forward(size_t rank, const std::vector<Case>& cases, std::vector<Reject> r
         return lower(k, op, index, rank);
       }),
       .cost = cost_per_operand(1),
-      .samples = forward_samples(cases),
+      .samples = [cases] { return forward_samples(cases()); },
       .rejects = std::move(rejects),
   };
 }
 
-OpDef backward(size_t rank, const std::vector<Case>& cases, std::vector<Reject> rejects) {
+OpDef backward(size_t rank, std::vector<Case> (*cases)(), Lazy<Rejects> rejects) {
   const std::string forward = fmt::format("_adaptive_avg_pool{}d", rank),
                     name = forward + "_backward";
   return OpDef{
@@ -341,7 +341,7 @@ OpDef backward(size_t rank, const std::vector<Case>& cases, std::vector<Reject> 
         return lower_backward(k, op, index, rank);
       }),
       .cost = cost_per_result(1),
-      .samples = backward_samples(cases),
+      .samples = [cases] { return backward_samples(cases()); },
       .rejects = std::move(rejects),
   };
 }
@@ -349,8 +349,8 @@ OpDef backward(size_t rank, const std::vector<Case>& cases, std::vector<Reject> 
 }  // namespace
 
 CLEAVE_OPS(adaptive_avg_pool) {
-  return {forward(2, cases_2d(), rejects()), backward(2, cases_2d(), backward_rejects()),
-          forward(3, cases_3d(), rejects_3d()), backward(3, cases_3d(), backward_rejects_3d())};
+  return {forward(2, cases_2d, rejects), backward(2, cases_2d, backward_rejects),
+          forward(3, cases_3d, rejects_3d), backward(3, cases_3d, backward_rejects_3d)};
 }
 
 }  // namespace cleave

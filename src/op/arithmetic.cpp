@@ -181,8 +181,8 @@ OpDef add_entry() {
       .grad = grad_add,
       .lower = loop::pointwise(lower_add),
       .cost = cost_per_result(1),
-      .samples = joined({sum_samples(), bool_pairs()}),
-      .rejects = with(sum_rejects("add"), no_tensor_reject("add")),
+      .samples = [] { return joined({sum_samples(), bool_pairs()}); },
+      .rejects = [] { return with(sum_rejects("add"), no_tensor_reject("add")); },
   };
 }
 
@@ -200,14 +200,17 @@ OpDef sub_entry() {
       .grad = grad_sub,
       .lower = loop::pointwise(lower_sub),
       .cost = cost_per_result(1),
-      .samples = sum_samples(),
-      .rejects = with(difference_rejects("sub"), no_tensor_reject("sub")),
+      .samples = sum_samples,
+      .rejects = [] { return with(difference_rejects("sub"), no_tensor_reject("sub")); },
   };
 }
 
 OpDef rsub_entry() {
-  std::vector<Sample> samples = sum_samples();
-  std::erase_if(samples, [](const Sample& s) { return s.operands[0].tensors.empty(); });
+  const auto samples = [] {
+    Samples out = sum_samples();
+    std::erase_if(out, [](const Sample& s) { return s.operands[0].tensors.empty(); });
+    return out;
+  };
   return OpDef{
       .name = "rsub",
       .signature = "(Tensor self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor",
@@ -225,13 +228,16 @@ OpDef rsub_entry() {
       .lower = loop::by_decomposition(),
       .cost = cost_per_result(1),
       .samples = samples,
-      .rejects = difference_rejects("rsub"),
+      .rejects = [] { return difference_rejects("rsub"); },
   };
 }
 
 OpDef mul_entry() {
-  std::vector<Sample> samples = joined({sum_samples(), bool_pairs()});
-  std::erase_if(samples, [](const Sample& s) { return !s.attrs.empty(); });
+  const auto samples = [] {
+    Samples out = joined({sum_samples(), bool_pairs()});
+    std::erase_if(out, [](const Sample& s) { return !s.attrs.empty(); });
+    return out;
+  };
   return OpDef{
       .name = "mul",
       .signature = "(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
@@ -251,7 +257,7 @@ OpDef mul_entry() {
       .lower = loop::pointwise(lower_mul),
       .cost = cost_per_result(1),
       .samples = samples,
-      .rejects = with(pair_rejects("mul"), no_tensor_reject("mul")),
+      .rejects = [] { return with(pair_rejects("mul"), no_tensor_reject("mul")); },
   };
 }
 

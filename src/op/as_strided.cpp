@@ -103,23 +103,27 @@ OpDef as_strided() {
       .lower = loop::view(layout_as_strided),
       .cost = cost_of_view(),
       .samples =
-          joined({over_dtypes(all_dtypes, {3, 4}, {{"size", {2, 3}}, {"stride", {4, 1}}}),
-                  {call(f32({6}), {2, 2}, {1, 1}, 2), call(f32({2, 3}), {3, 2}, {1, 3}, 0),
-                   call(f32({2, 3}), {2, 2}, {0, 2}, 1), call(f32({2, 3}), {}, {}, 4),
-                   call(f32({2, 3}), {0, 9}, {100, 100}, 0), call(f32({6}), {6}, {1}, 0),
-                   call(f32({6}), {3}, {2}, 1), call(bf16({6}), {4, 3}, {1, 1}, 0),
-                   call(f64({2, 2, 2}), {2, 2}, {1, 4}, 1), call(f32({4}), {2, 3, 2}, {0, 1, 0}, 1),
-                   call(f32({1}), {5}, {0}, 0), call(f32({}), {2, 2}, {0, 0}, 0),
-                   call(f16({3, 3}), {3}, {4}, 0), call(f32({3, 70}), {2, 35}, {70, 2}, 71),
-                   call(f32({4}), {1, 1}, {7, 9}, 3)}}),
-      .rejects =
-          {{"C1", call(f32({4}), {2, 2}, {1}, 0),
-            "as_strided: C1: 1 strides for 2 sizes, expected as many"},
-           {"C2", call(f32({4}), {2}, {-1}, 0),
-            "as_strided: C2: size=[2], stride=[-1], storage_offset=0: expected none below 0"},
-           {"C3", call(f32({2, 3}), {2, 2}, {3, 1}, 2),
-            "as_strided: C3: the last element lies at 6, expected it within the 6 of self: "
-            "f32[2,3]"}},
+          [call] {
+            return joined(
+                {over_dtypes(all_dtypes, {3, 4}, {{"size", {2, 3}}, {"stride", {4, 1}}}),
+                 {call(f32({6}), {2, 2}, {1, 1}, 2), call(f32({2, 3}), {3, 2}, {1, 3}, 0),
+                  call(f32({2, 3}), {2, 2}, {0, 2}, 1), call(f32({2, 3}), {}, {}, 4),
+                  call(f32({2, 3}), {0, 9}, {100, 100}, 0), call(f32({6}), {6}, {1}, 0),
+                  call(f32({6}), {3}, {2}, 1), call(bf16({6}), {4, 3}, {1, 1}, 0),
+                  call(f64({2, 2, 2}), {2, 2}, {1, 4}, 1), call(f32({4}), {2, 3, 2}, {0, 1, 0}, 1),
+                  call(f32({1}), {5}, {0}, 0), call(f32({}), {2, 2}, {0, 0}, 0),
+                  call(f16({3, 3}), {3}, {4}, 0), call(f32({3, 70}), {2, 35}, {70, 2}, 71),
+                  call(f32({4}), {1, 1}, {7, 9}, 3)}});
+          },
+      .rejects = [call]() -> Rejects {
+        return {{"C1", call(f32({4}), {2, 2}, {1}, 0),
+                 "as_strided: C1: 1 strides for 2 sizes, expected as many"},
+                {"C2", call(f32({4}), {2}, {-1}, 0),
+                 "as_strided: C2: size=[2], stride=[-1], storage_offset=0: expected none below 0"},
+                {"C3", call(f32({2, 3}), {2, 2}, {3, 1}, 2),
+                 "as_strided: C3: the last element lies at 6, expected it within the 6 of self: "
+                 "f32[2,3]"}};
+      },
   };
 }
 

@@ -25,12 +25,16 @@ ValueId over_square(Builder& b, ValueId g, const OpView& op) {
   return b.div(g, b.add(b.mul(y, y), b.mul(x, x)));
 }
 
-}  // namespace
-
-CLEAVE_OPS(atan2) {
+Samples samples() {
   const std::vector<Sample> more = {{{f32({4, 1}).with({0.5, 1, -1, 2}), f32({2}).with({1, -1})}},
                                     {{i64({2, 3}), i32({3}).range(1, 4)}},
                                     {{f32({2}).range(0.5, 2), boolean({2})}}};
+  return joined({floating_pairs({-2, 2, 0.3, 2}), more});
+}
+
+}  // namespace
+
+CLEAVE_OPS(atan2) {
   return {OpDef{
       .name = "atan2",
       .signature = "(Tensor self, Tensor other) -> Tensor",
@@ -56,8 +60,8 @@ CLEAVE_OPS(atan2) {
                             loop::operand_as(op, x, 1, meet));
       }),
       .cost = cost_per_result(15),
-      .samples = joined({floating_pairs({-2, 2, 0.3, 2}), more}),
-      .rejects = pair_rejects("atan2"),
+      .samples = samples,
+      .rejects = [] { return pair_rejects("atan2"); },
   }};
 }
 

@@ -346,8 +346,8 @@ CLEAVE_OPS(attention) {
       .grad = grad,
       .lower = loop::by_decomposition(),
       .cost = cost,
-      .samples = samples(),
-      .rejects = rejects(),
+      .samples = samples,
+      .rejects = rejects,
   }};
 }
 

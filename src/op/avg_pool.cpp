@@ -307,7 +307,7 @@ std::vector<Reject> backward_rejects_3d() {
        "avg_pool3d_backward: C7: grad_output is f64[1,2,2,2], expected the dtype of self: f32"}};
 }
 
-OpDef forward(size_t rank, const std::vector<Case>& cases, std::vector<Reject> rejects) {
+OpDef forward(size_t rank, std::vector<Case> (*cases)(), Lazy<Rejects> rejects) {
   const std::string name = fmt::format("avg_pool{}d", rank);
   return OpDef{
       .name = name,
@@ -342,12 +342,12 @@ OpDef forward(size_t rank, const std::vector<Case>& cases, std::vector<Reject> r
             return Cost{numel_of(pool_windows(op, rank).kernel) * numel_hint(op, op.out_type(0)),
                         bytes_moved(op)};
           },
-      .samples = forward_samples(cases),
+      .samples = [cases] { return forward_samples(cases()); },
       .rejects = std::move(rejects),
   };
 }
 
-OpDef backward(size_t rank, const std::vector<Case>& cases, std::vector<Reject> rejects) {
+OpDef backward(size_t rank, std::vector<Case> (*cases)(), Lazy<Rejects> rejects) {
   const std::string forward = fmt::format("avg_pool{}d", rank), name = forward + "_backward";
   return OpDef{
       .name = name,
@@ -381,7 +381,7 @@ OpDef backward(size_t rank, const std::vector<Case>& cases, std::vector<Reject> 
             return Cost{numel_of(pool_windows(op, rank).kernel) * numel_hint(op, op.in_type(0)),
                         bytes_moved(op)};
           },
-      .samples = backward_samples(cases),
+      .samples = [cases] { return backward_samples(cases()); },
       .rejects = std::move(rejects),
   };
 }
@@ -389,8 +389,8 @@ OpDef backward(size_t rank, const std::vector<Case>& cases, std::vector<Reject> 
 }  // namespace
 
 CLEAVE_OPS(avg_pool) {
-  return {forward(2, cases_2d(), rejects()), backward(2, cases_2d(), backward_rejects()),
-          forward(3, cases_3d(), rejects_3d()), backward(3, cases_3d(), backward_rejects_3d())};
+  return {forward(2, cases_2d, rejects), backward(2, cases_2d, backward_rejects),
+          forward(3, cases_3d, rejects_3d), backward(3, cases_3d, backward_rejects_3d)};
 }
 
 }  // namespace cleave

@@ -138,8 +138,8 @@ CLEAVE_OPS(avg_pool1d) {
             return Cost{pool_windows(op, 1).kernel[0] * numel_hint(op, op.out_type(0)),
                         bytes_moved(op)};
           },
-      .samples = samples(),
-      .rejects = rejects(),
+      .samples = samples,
+      .rejects = rejects,
   }};
 }
 

@@ -324,8 +324,8 @@ OpDef entry(Form form, const std::string& name, const char* signature) {
       .grad = grad,
       .lower = loop::by_decomposition(),
       .cost = cost_per_operand(8),
-      .samples = samples(form),
-      .rejects = rejects(form, name),
+      .samples = [=] { return samples(form); },
+      .rejects = [=] { return rejects(form, name); },
       .nondifferentiable = form == Form::functional ? 0b11110U : 0b110U,
   };
 }

@@ -225,8 +225,8 @@ CLEAVE_OPS(batch_norm_backward) {
       .grad = grad,
       .lower = loop::by_decomposition(),
       .cost = cost_per_operand(14),
-      .samples = samples(),
-      .rejects = rejects(),
+      .samples = samples,
+      .rejects = rejects,
   }};
 }
 

@@ -97,8 +97,8 @@ OpDef bitwise_entry(const BitwiseRow& row) {
                                 loop::operand_as(op, x, 0, meet), loop::operand_as(op, x, 1, meet));
           }),
       .cost = cost_per_result(1),
-      .samples = bitwise_samples(),
-      .rejects = bitwise_rejects(row.name),
+      .samples = bitwise_samples,
+      .rejects = [name = row.name] { return bitwise_rejects(name); },
       .nondifferentiable = 1,
   };
 }
@@ -127,27 +127,31 @@ OpDef not_entry() {
         return loop::unary(boolean ? loop::Op::logical_not : loop::Op::bit_not, x[0]);
       }),
       .cost = cost_per_result(1),
-      .samples = {{{i64({2, 3})}},
-                  {{i32({0})}},
-                  {{i32({})}},
-                  {{boolean({4})}},
-                  {{sample(DType::u8, {3}).with({0, 1, 255})}},
-                  {{sample(DType::i8, {3}).with({-128, 0, 127})}},
-                  {{sample(DType::i16, {2}).range(-300, 300)}},
-                  {{i64({})}},
-                  {{i64({2}).with({-9223372036854775808.0, 4503599627370497.0})}},
-                  {{i32({2}).with({-2147483648.0, 2147483647.0})}},
-                  {{i64({2, 3, 2})}},
-                  {{i64({0, 2})}},
-                  {{boolean({})}},
-                  {{boolean({0})}},
-                  {{boolean({2, 3})}},
-                  {{sample(DType::i8, {2, 2})}},
-                  {{i32({1})}},
-                  {{i32({3, 67})}}},
-      .rejects = {{"C4",
-                   {{f32({2})}},
-                   "bitwise_not: C4: self is f32[2], expected an integer dtype or bool"}},
+      .samples = []() -> Samples {
+        return {{{i64({2, 3})}},
+                {{i32({0})}},
+                {{i32({})}},
+                {{boolean({4})}},
+                {{sample(DType::u8, {3}).with({0, 1, 255})}},
+                {{sample(DType::i8, {3}).with({-128, 0, 127})}},
+                {{sample(DType::i16, {2}).range(-300, 300)}},
+                {{i64({})}},
+                {{i64({2}).with({-9223372036854775808.0, 4503599627370497.0})}},
+                {{i32({2}).with({-2147483648.0, 2147483647.0})}},
+                {{i64({2, 3, 2})}},
+                {{i64({0, 2})}},
+                {{boolean({})}},
+                {{boolean({0})}},
+                {{boolean({2, 3})}},
+                {{sample(DType::i8, {2, 2})}},
+                {{i32({1})}},
+                {{i32({3, 67})}}};
+      },
+      .rejects = []() -> Rejects {
+        return {{"C4",
+                 {{f32({2})}},
+                 "bitwise_not: C4: self is f32[2], expected an integer dtype or bool"}};
+      },
       .nondifferentiable = 1,
   };
 }
@@ -176,18 +180,26 @@ OpDef shift_entry() {
     return pointwise_type(view, meet, {0, 1});
   };
   op.lower = loop::pointwise(lower_shift);
-  std::erase_if(op.samples, [](const Sample& s) {
-    const auto& self = s.operands[0].tensors;
-    return !self.empty() && self[0].type.dtype == DType::boolean;
-  });
-  op.samples.push_back({{sample(DType::u8, {4}).with({255, 128, 16, 15}), 4}});
-  op.samples.push_back({{sample(DType::i8, {4}).with({-128, -1, 127, 16}), 4}});
-  op.samples.push_back(
-      {{i32({3}).with({-2147483648.0, -1, 2147483647.0}), i32({3}).with({31, 32, 30})}});
-  op.samples.push_back({{i64({4}).with({-9, 9, -9, 9}), i64({4}).with({-1, -1, 64, 63})}});
-  op.rejects.push_back({"C5",
-                        {{boolean({2}), boolean({2})}},
-                        "__rshift__: C5: the operands meet in bool, expected integers"});
+  op.samples = [all = op.samples] {
+    Samples out = all();
+    std::erase_if(out, [](const Sample& s) {
+      const auto& self = s.operands[0].tensors;
+      return !self.empty() && self[0].type.dtype == DType::boolean;
+    });
+    out.push_back({{sample(DType::u8, {4}).with({255, 128, 16, 15}), 4}});
+    out.push_back({{sample(DType::i8, {4}).with({-128, -1, 127, 16}), 4}});
+    out.push_back(
+        {{i32({3}).with({-2147483648.0, -1, 2147483647.0}), i32({3}).with({31, 32, 30})}});
+    out.push_back({{i64({4}).with({-9, 9, -9, 9}), i64({4}).with({-1, -1, 64, 63})}});
+    return out;
+  };
+  op.rejects = [all = op.rejects] {
+    Rejects out = all();
+    out.push_back({"C5",
+                   {{boolean({2}), boolean({2})}},
+                   "__rshift__: C5: the operands meet in bool, expected integers"});
+    return out;
+  };
   return op;
 }
 

@@ -63,20 +63,23 @@ CLEAVE_OPS(class_index) {
       .grad = Absent{"integer result"},
       .lower = loop::elementwise(lower, true),
       .cost = cost_per_result(2),
-      .samples = {{{i64({5}).range(0, 3)}, attrs(3, -100)},
-                  {{i64({4}).with({1, 7, 0, 7})}, attrs(2, 7)},
-                  {{i32({3, 2}).range(0, 9)}, attrs(9, -1)},
-                  {{i64({}).with({2})}, attrs(3, 0)},
-                  {{i64({0})}, attrs(1, 0)}},
-      .rejects = {{"C1",
-                   {{f32({2})}, attrs(3, 0)},
-                   "class_index: C1: target is f32[2], expected an integer dtype"},
-                  {"C2",
-                   {{i64({2})}, attrs(0, 0)},
-                   "class_index: C2: classes is 0, expected at least 1"},
-                  {"index",
-                   {{i64({2}).with({1, 3})}, attrs(3, 0)},
-                   "loss: target: index 3 is out of range [0, 3)"}},
+      .samples = []() -> Samples {
+        return {{{i64({5}).range(0, 3)}, attrs(3, -100)},
+                {{i64({4}).with({1, 7, 0, 7})}, attrs(2, 7)},
+                {{i32({3, 2}).range(0, 9)}, attrs(9, -1)},
+                {{i64({}).with({2})}, attrs(3, 0)},
+                {{i64({0})}, attrs(1, 0)}};
+      },
+      .rejects = []() -> Rejects {
+        return {
+            {"C1",
+             {{f32({2})}, attrs(3, 0)},
+             "class_index: C1: target is f32[2], expected an integer dtype"},
+            {"C2", {{i64({2})}, attrs(0, 0)}, "class_index: C2: classes is 0, expected at least 1"},
+            {"index",
+             {{i64({2}).with({1, 3})}, attrs(3, 0)},
+             "loss: target: index 3 is out of range [0, 3)"}};
+      },
       .nondifferentiable = 1,
   }};
 }

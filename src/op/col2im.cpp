@@ -186,20 +186,22 @@ OpDef col2im() {
       },
       .lower = loop::kernel(lower_col2im),
       .cost = cost_per_operand(1),
-      .samples = col2im_samples(),
-      .rejects = {{"C1",
-                   {{f32({1, 4, 1})}, window_call({2, 2}, {1}, {0}, {1}, {2})},
-                   "col2im: C1: output_size has 1 entries, expected 2, as many as kernel_size"},
-                  {"C4",
-                   {{f32({4})}, window_call({2, 2}, {1}, {0}, {1}, {2, 2})},
-                   "col2im: C4: self is f32[4], expected rank 2 or 3"},
-                  {"C6",
-                   {{f32({1, 4, 2})}, window_call({2, 2}, {1}, {0}, {1}, {2, 2})},
-                   "col2im: C6: windows and the last dim of self: 1 and 2, expected equal"},
-                  {"C6",
-                   {{f32({1, 5, 1})}, window_call({2, 2}, {1}, {0}, {1}, {2, 2})},
-                   "col2im: C6: rows of self and a multiple of the kernel's elements: 5 and 4, "
-                   "expected equal"}},
+      .samples = col2im_samples,
+      .rejects = []() -> Rejects {
+        return {{"C1",
+                 {{f32({1, 4, 1})}, window_call({2, 2}, {1}, {0}, {1}, {2})},
+                 "col2im: C1: output_size has 1 entries, expected 2, as many as kernel_size"},
+                {"C4",
+                 {{f32({4})}, window_call({2, 2}, {1}, {0}, {1}, {2, 2})},
+                 "col2im: C4: self is f32[4], expected rank 2 or 3"},
+                {"C6",
+                 {{f32({1, 4, 2})}, window_call({2, 2}, {1}, {0}, {1}, {2, 2})},
+                 "col2im: C6: windows and the last dim of self: 1 and 2, expected equal"},
+                {"C6",
+                 {{f32({1, 5, 1})}, window_call({2, 2}, {1}, {0}, {1}, {2, 2})},
+                 "col2im: C6: rows of self and a multiple of the kernel's elements: 5 and 4, "
+                 "expected equal"}};
+      },
   };
 }
 

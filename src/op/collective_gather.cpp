@@ -42,7 +42,6 @@ Values grad_gather(Builder& b, const GradView& op) {
 
 OpDef all_gather_into_tensor() {
   const SampleAttrs alone = {{"group_size", 1}, {"group_name", "tp"}};
-  const SampleAttrs of_two = {{"group_size", 2}, {"group_name", "tp"}};
   return OpDef{
       .name = "all_gather_into_tensor",
       .signature = "(Tensor input, int group_size, str group_name) -> Tensor",
@@ -55,18 +54,24 @@ OpDef all_gather_into_tensor() {
       .grad = grad_gather,
       .lower = Absent{no_transport},
       .cost = cost_per_result(0),
-      .samples = joined(
-          {over_dtypes(all_dtypes, {3, 2}, alone), {{{f32({0, 2})}, alone}, {{f32({5})}, alone}}}),
-      .rejects = {{"C3",
-                   {{f32({2})}, {{"group_size", -1}, {"group_name", "tp"}}},
-                   "all_gather_into_tensor: C3: group_size is -1, expected at least 1"},
-                  {"C4",
-                   {{f32({})}, alone},
-                   "all_gather_into_tensor: C4: input is f32[], expected at least one dim"},
-                  {"C9",
-                   {{f32({2})}, of_two},
-                   "all_gather_into_tensor: C9: group_size is 2, but group \"tp\" has 1 "
-                   "here; interpret_ranks runs several"}},
+      .samples =
+          [alone] {
+            return joined({over_dtypes(all_dtypes, {3, 2}, alone),
+                           {{{f32({0, 2})}, alone}, {{f32({5})}, alone}}});
+          },
+      .rejects = [alone]() -> Rejects {
+        const SampleAttrs of_two = {{"group_size", 2}, {"group_name", "tp"}};
+        return {{"C3",
+                 {{f32({2})}, {{"group_size", -1}, {"group_name", "tp"}}},
+                 "all_gather_into_tensor: C3: group_size is -1, expected at least 1"},
+                {"C4",
+                 {{f32({})}, alone},
+                 "all_gather_into_tensor: C4: input is f32[], expected at least one dim"},
+                {"C9",
+                 {{f32({2})}, of_two},
+                 "all_gather_into_tensor: C9: group_size is 2, but group \"tp\" has 1 "
+                 "here; interpret_ranks runs several"}};
+      },
       .ranks = gather_over_ranks,
   };
 }
@@ -88,7 +93,8 @@ OpDef wait_tensor() {
       .grad = [](Builder&, const GradView& op) -> Values { return {op.dout(0)}; },
       .lower = Absent{no_transport},
       .cost = cost_of_view(),
-      .samples = joined({over_dtypes(all_dtypes, {3, 2}), {{{f32({})}}, {{f32({0})}}}}),
+      .samples =
+          [] { return joined({over_dtypes(all_dtypes, {3, 2}), {{{f32({})}}, {{f32({0})}}}}); },
       .rejects = {},
   };
 }

@@ -151,14 +151,16 @@ SampleAttrs gathered(int dim, int ranks, bool return_A = true) {
 
 OpDef fused_all_gather_matmul() {
   const char* name = "fused_all_gather_matmul";
-  std::vector<Sample> samples;
-  for (const DType t : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64, DType::i8})
-    samples.push_back({{any_of(t, {3, 4}), std::vector{any_of(t, {4, 2})}}, gathered(0, 1)});
-  samples.push_back({{f32({2, 3, 4}), std::vector{f32({4, 2}), f32({4, 5})}}, gathered(1, 1)});
-  samples.push_back({{f32({2, 3}), std::vector{f32({3, 2})}}, gathered(-1, 1)});
-  samples.push_back({{f32({0, 3}), std::vector{f32({3, 2})}}, gathered(0, 1)});
-  samples.push_back({{f32({2, 3}), std::vector{f32({3, 2})}}, gathered(0, 1, false)});
-  const auto refused = [&](const std::string& text) { return fmt::format("{}: {}", name, text); };
+  const auto samples = [] {
+    Samples out;
+    for (const DType t : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64, DType::i8})
+      out.push_back({{any_of(t, {3, 4}), std::vector{any_of(t, {4, 2})}}, gathered(0, 1)});
+    out.push_back({{f32({2, 3, 4}), std::vector{f32({4, 2}), f32({4, 5})}}, gathered(1, 1)});
+    out.push_back({{f32({2, 3}), std::vector{f32({3, 2})}}, gathered(-1, 1)});
+    out.push_back({{f32({0, 3}), std::vector{f32({3, 2})}}, gathered(0, 1)});
+    out.push_back({{f32({2, 3}), std::vector{f32({3, 2})}}, gathered(0, 1, false)});
+    return out;
+  };
   return OpDef{
       .name = name,
       .signature =
@@ -182,29 +184,34 @@ OpDef fused_all_gather_matmul() {
                   product_flops(op, op.out_type(k + 1), op.env().hint_of(op.list_type(k).shape[0]));
             return cost;
           },
-      .samples = std::move(samples),
-      .rejects = {{"C1",
-                   {{f32({4}), std::vector{f32({4, 2})}}, gathered(0, 1)},
-                   refused("C1: A is f32[4], expected rank 2 or more")},
-                  {"C1",
-                   {{f32({3, 4}), std::vector{f32({4, 2}), f32({4})}}, gathered(0, 1)},
-                   refused("C1: B 1 is f32[4], expected rank 2")},
-                  {"C2",
-                   {{f32({3, 4}), std::vector{f64({4, 2})}}, gathered(0, 1)},
-                   refused("C2: B 0 is f64[4,2], expected the dtype of A: f32")},
-                  {"C3",
-                   {{f32({3, 4}), std::vector{f32({4, 2})}}, gathered(0, 0)},
-                   refused("C3: group_size is 0, expected at least 1")},
-                  {"C4",
-                   {{f32({3, 4}), std::vector{f32({4, 2})}}, gathered(2, 1)},
-                   refused("C4: dim 2 is outside [-2, 2) of A: f32[3,4]")},
-                  {"C5",
-                   {{f32({3, 4}), std::vector{f32({4, 2})}}, gathered(1, 2)},
-                   refused("C5: inner sizes: 8 and 4, expected equal")},
-                  {"C9",
-                   {{f32({3, 4}), std::vector{f32({4, 2})}}, gathered(0, 2)},
-                   refused("C9: group_size is 2, but group \"tp\" has 1 here; interpret_ranks runs "
-                           "several")}},
+      .samples = samples,
+      .rejects = [name]() -> Rejects {
+        const auto refused = [&](const std::string& text) {
+          return fmt::format("{}: {}", name, text);
+        };
+        return {{"C1",
+                 {{f32({4}), std::vector{f32({4, 2})}}, gathered(0, 1)},
+                 refused("C1: A is f32[4], expected rank 2 or more")},
+                {"C1",
+                 {{f32({3, 4}), std::vector{f32({4, 2}), f32({4})}}, gathered(0, 1)},
+                 refused("C1: B 1 is f32[4], expected rank 2")},
+                {"C2",
+                 {{f32({3, 4}), std::vector{f64({4, 2})}}, gathered(0, 1)},
+                 refused("C2: B 0 is f64[4,2], expected the dtype of A: f32")},
+                {"C3",
+                 {{f32({3, 4}), std::vector{f32({4, 2})}}, gathered(0, 0)},
+                 refused("C3: group_size is 0, expected at least 1")},
+                {"C4",
+                 {{f32({3, 4}), std::vector{f32({4, 2})}}, gathered(2, 1)},
+                 refused("C4: dim 2 is outside [-2, 2) of A: f32[3,4]")},
+                {"C5",
+                 {{f32({3, 4}), std::vector{f32({4, 2})}}, gathered(1, 2)},
+                 refused("C5: inner sizes: 8 and 4, expected equal")},
+                {"C9",
+                 {{f32({3, 4}), std::vector{f32({4, 2})}}, gathered(0, 2)},
+                 refused("C9: group_size is 2, but group \"tp\" has 1 here; interpret_ranks runs "
+                         "several")}};
+      },
       .ranks = gather_and_multiply,
   };
 }
@@ -260,13 +267,15 @@ SampleAttrs scattered(const char* reduce_op, int dim, int ranks) {
 
 OpDef fused_matmul_reduce_scatter() {
   const char* name = "fused_matmul_reduce_scatter";
-  std::vector<Sample> samples;
-  for (const DType t : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64, DType::u8})
-    samples.push_back({{any_of(t, {3, 4}), any_of(t, {4, 2})}, scattered("sum", 0, 1)});
-  samples.push_back({{f32({2, 3, 4}), f32({4, 2})}, scattered("avg", 1, 1)});
-  samples.push_back({{f32({2, 3}), f32({3, 2})}, scattered("sum", -1, 1)});
-  samples.push_back({{f32({2, 0}), f32({0, 2})}, scattered("sum", 0, 1)});
-  const auto refused = [&](const std::string& text) { return fmt::format("{}: {}", name, text); };
+  const auto samples = [] {
+    Samples out;
+    for (const DType t : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64, DType::u8})
+      out.push_back({{any_of(t, {3, 4}), any_of(t, {4, 2})}, scattered("sum", 0, 1)});
+    out.push_back({{f32({2, 3, 4}), f32({4, 2})}, scattered("avg", 1, 1)});
+    out.push_back({{f32({2, 3}), f32({3, 2})}, scattered("sum", -1, 1)});
+    out.push_back({{f32({2, 0}), f32({0, 2})}, scattered("sum", 0, 1)});
+    return out;
+  };
   return OpDef{
       .name = name,
       .signature =
@@ -286,26 +295,31 @@ OpDef fused_matmul_reduce_scatter() {
             return Cost{product_flops(op, op.out_type(0), inner) * size_of_group(op),
                         bytes_moved(op)};
           },
-      .samples = std::move(samples),
-      .rejects = {{"C1",
-                   {{f32({3, 4}), f32({1, 4, 2})}, scattered("sum", 0, 1)},
-                   refused("C1: B is f32[1,4,2], expected rank 2")},
-                  {"C2",
-                   {{boolean({3, 4}), boolean({4, 2})}, scattered("sum", 0, 1)},
-                   refused("C2: A is bool[3,4], expected a floating or integer dtype")},
-                  {"C6",
-                   {{f32({3, 4}), on_cuda(f32({4, 2}))}, scattered("sum", 0, 1)},
-                   refused("C6: A is f32[3,4] and B is f32[4,2]@cuda:0, expected one device")},
-                  {"C7",
-                   {{f32({3, 4}), f32({4, 2})}, scattered("max", 0, 1)},
-                   refused("C7: reduce_op is \"max\", expected sum or avg")},
-                  {"C7",
-                   {{i64({3, 4}), i64({4, 2})}, scattered("avg", 0, 1)},
-                   refused("C7: A is i64[3,4], expected a floating dtype for avg")},
-                  {"C8",
-                   {{f32({3, 4}), f32({4, 2})}, scattered("sum", 0, 2)},
-                   refused("C8: dim 0 of the product: f32[3,2] is 3, expected a multiple of "
-                           "group_size 2")}},
+      .samples = samples,
+      .rejects = [name]() -> Rejects {
+        const auto refused = [&](const std::string& text) {
+          return fmt::format("{}: {}", name, text);
+        };
+        return {{"C1",
+                 {{f32({3, 4}), f32({1, 4, 2})}, scattered("sum", 0, 1)},
+                 refused("C1: B is f32[1,4,2], expected rank 2")},
+                {"C2",
+                 {{boolean({3, 4}), boolean({4, 2})}, scattered("sum", 0, 1)},
+                 refused("C2: A is bool[3,4], expected a floating or integer dtype")},
+                {"C6",
+                 {{f32({3, 4}), on_cuda(f32({4, 2}))}, scattered("sum", 0, 1)},
+                 refused("C6: A is f32[3,4] and B is f32[4,2]@cuda:0, expected one device")},
+                {"C7",
+                 {{f32({3, 4}), f32({4, 2})}, scattered("max", 0, 1)},
+                 refused("C7: reduce_op is \"max\", expected sum or avg")},
+                {"C7",
+                 {{i64({3, 4}), i64({4, 2})}, scattered("avg", 0, 1)},
+                 refused("C7: A is i64[3,4], expected a floating dtype for avg")},
+                {"C8",
+                 {{f32({3, 4}), f32({4, 2})}, scattered("sum", 0, 2)},
+                 refused("C8: dim 0 of the product: f32[3,2] is 3, expected a multiple of "
+                         "group_size 2")}};
+      },
       .ranks = multiply_and_scatter,
   };
 }

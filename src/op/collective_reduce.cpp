@@ -122,19 +122,23 @@ OpDef entry(const char* name, const char* signature, const char* summary, RanksF
 OpDef all_reduce() {
   OpDef op = entry("all_reduce", "(Tensor input, str reduce_op, str group_name) -> Tensor",
                    "The reduction over the ranks of a group, on each of them.", reduce_over_ranks);
-  op.samples = joined({over_dtypes(all_dtypes, {3, 2}, sum_over_dp),
-                       over_dtypes(floating_dtypes, {2, 2}, avg_over_dp),
-                       {{{f32({})}, sum_over_dp},
-                        {{f32({0, 3})}, sum_over_dp},
-                        {{i64({4})}, {{"reduce_op", "max"}, {"group_name", "dp"}}},
-                        {{boolean({4})}, {{"reduce_op", "product"}, {"group_name", "dp"}}}}});
-  op.rejects = {{"C1",
-                 {{f32({2})}, {{"reduce_op", "mean"}, {"group_name", "dp"}}},
-                 "all_reduce: C1: reduce_op is \"mean\", expected one of sum, avg, product, min, "
-                 "max"},
-                {"C2",
-                 {{i64({2})}, avg_over_dp},
-                 "all_reduce: C2: input is i64[2], expected a floating dtype for avg"}};
+  op.samples = [] {
+    return joined({over_dtypes(all_dtypes, {3, 2}, sum_over_dp),
+                   over_dtypes(floating_dtypes, {2, 2}, avg_over_dp),
+                   {{{f32({})}, sum_over_dp},
+                    {{f32({0, 3})}, sum_over_dp},
+                    {{i64({4})}, {{"reduce_op", "max"}, {"group_name", "dp"}}},
+                    {{boolean({4})}, {{"reduce_op", "product"}, {"group_name", "dp"}}}}});
+  };
+  op.rejects = []() -> Rejects {
+    return {{"C1",
+             {{f32({2})}, {{"reduce_op", "mean"}, {"group_name", "dp"}}},
+             "all_reduce: C1: reduce_op is \"mean\", expected one of sum, avg, product, min, "
+             "max"},
+            {"C2",
+             {{i64({2})}, avg_over_dp},
+             "all_reduce: C2: input is i64[2], expected a floating dtype for avg"}};
+  };
   return op;
 }
 
@@ -143,12 +147,16 @@ OpDef all_reduce_coalesced() {
       entry("all_reduce_coalesced", "(Tensor[] inputs, str reduce_op, str group_name) -> Tensor[]",
             "The reductions of a list over the ranks of a group, in one call.", reduce_over_ranks);
   op.infer = infer_coalesced;
-  op.samples = {{{std::vector{f32({2}), f32({3, 2})}}, sum_over_dp},
-                {{std::vector{f64({2}), bf16({}), f16({0})}}, avg_over_dp},
-                {{std::vector{i64({2}), f32({1})}}, {{"reduce_op", "sum"}, {"group_name", ""}}}};
-  op.rejects = {{"C2",
-                 {{std::vector{f32({2}), i64({2})}}, avg_over_dp},
-                 "all_reduce_coalesced: C2: input 1 is i64[2], expected a floating dtype for avg"}};
+  op.samples = []() -> Samples {
+    return {{{std::vector{f32({2}), f32({3, 2})}}, sum_over_dp},
+            {{std::vector{f64({2}), bf16({}), f16({0})}}, avg_over_dp},
+            {{std::vector{i64({2}), f32({1})}}, {{"reduce_op", "sum"}, {"group_name", ""}}}};
+  };
+  op.rejects = []() -> Rejects {
+    return {{"C2",
+             {{std::vector{f32({2}), i64({2})}}, avg_over_dp},
+             "all_reduce_coalesced: C2: input 1 is i64[2], expected a floating dtype for avg"}};
+  };
   return op;
 }
 
@@ -159,24 +167,28 @@ OpDef reduce_scatter_tensor() {
             "Each rank's part of the reduction over the ranks of a group.", scatter_over_ranks);
   op.infer = infer_scatter;
   op.grad = grad_scatter;
-  op.samples = joined({over_dtypes(all_dtypes, {4, 2}, alone("sum")),
-                       over_dtypes(floating_dtypes, {2}, alone("avg")),
-                       {{{f32({0, 3})}, alone("sum")}, {{i32({4})}, alone("min")}}});
-  const SampleAttrs of_two = {{"reduce_op", "sum"}, {"group_size", 2}, {"group_name", "dp"}};
-  op.rejects = {{"C3",
-                 {{f32({2})}, {{"reduce_op", "sum"}, {"group_size", 0}, {"group_name", "dp"}}},
-                 "reduce_scatter_tensor: C3: group_size is 0, expected at least 1"},
-                {"C4",
-                 {{f32({})}, of_two},
-                 "reduce_scatter_tensor: C4: input is f32[], expected at least one dim"},
-                {"C5",
-                 {{f32({3, 2})}, of_two},
-                 "reduce_scatter_tensor: C5: dim 0 of input: f32[3,2] is 3, expected a multiple of "
-                 "group_size 2"},
-                {"C9",
-                 {{f32({4, 2})}, of_two},
-                 "reduce_scatter_tensor: C9: group_size is 2, but group \"dp\" has 1 here; "
-                 "interpret_ranks runs several"}};
+  op.samples = [] {
+    return joined({over_dtypes(all_dtypes, {4, 2}, alone("sum")),
+                   over_dtypes(floating_dtypes, {2}, alone("avg")),
+                   {{{f32({0, 3})}, alone("sum")}, {{i32({4})}, alone("min")}}});
+  };
+  op.rejects = []() -> Rejects {
+    const SampleAttrs of_two = {{"reduce_op", "sum"}, {"group_size", 2}, {"group_name", "dp"}};
+    return {{"C3",
+             {{f32({2})}, {{"reduce_op", "sum"}, {"group_size", 0}, {"group_name", "dp"}}},
+             "reduce_scatter_tensor: C3: group_size is 0, expected at least 1"},
+            {"C4",
+             {{f32({})}, of_two},
+             "reduce_scatter_tensor: C4: input is f32[], expected at least one dim"},
+            {"C5",
+             {{f32({3, 2})}, of_two},
+             "reduce_scatter_tensor: C5: dim 0 of input: f32[3,2] is 3, expected a multiple of "
+             "group_size 2"},
+            {"C9",
+             {{f32({4, 2})}, of_two},
+             "reduce_scatter_tensor: C9: group_size is 2, but group \"dp\" has 1 here; "
+             "interpret_ranks runs several"}};
+  };
   return op;
 }
 

@@ -79,8 +79,8 @@ OpDef comparison_entry(const ComparisonRow& row) {
         return loop::binary(f, side(op, x, 0, meet), side(op, x, 1, meet));
       }),
       .cost = cost_per_result(1),
-      .samples = comparison_samples(),
-      .rejects = pair_rejects(row.name),
+      .samples = comparison_samples,
+      .rejects = [name = row.name] { return pair_rejects(name); },
       .nondifferentiable = 1,
   };
 }

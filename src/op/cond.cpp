@@ -114,8 +114,8 @@ CLEAVE_OPS(cond) {
         const Cost otherwise = cost_of_graph(*op.graph_attr("otherwise"));
         return then.flops > otherwise.flops ? then : otherwise;
       },
-      .samples = cond_samples(),
-      .rejects = cond_rejects(),
+      .samples = cond_samples,
+      .rejects = cond_rejects,
   }};
 }
 

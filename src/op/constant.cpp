@@ -55,39 +55,42 @@ std::vector<Reject> size_rejects(const std::string& name, SampleAttrs attrs) {
 }
 
 OpDef full_entry() {
-  constexpr double inf = std::numeric_limits<double>::infinity();
-  std::vector<Sample> samples;
-  const auto add = [&](std::vector<int64_t> size, AttrValue v, std::optional<DType> t = {}) {
-    Sample s{{}, {{"size", size}, {"fill_value", std::move(v)}}};
-    if (t) s.attrs.emplace_back("dtype", *t);
-    samples.push_back(std::move(s));
+  const auto samples = [] {
+    constexpr double inf = std::numeric_limits<double>::infinity();
+    Samples out;
+    const auto add = [&](std::vector<int64_t> size, AttrValue v, std::optional<DType> t = {}) {
+      Sample s{{}, {{"size", size}, {"fill_value", std::move(v)}}};
+      if (t) s.attrs.emplace_back("dtype", *t);
+      out.push_back(std::move(s));
+    };
+    add({2, 3}, 1.5);
+    add({2}, 3);
+    add({2}, true);
+    add({}, -inf);
+    add({0, 2}, 1.0);
+    add({3}, 0.1, DType::bf16);
+    add({3}, 1, DType::f16);
+    add({3}, 2.75, DType::i64);
+    add({3}, 300, DType::u8);
+    add({3}, -7, DType::i32);
+    add({3}, 0.5, DType::boolean);
+    add({3}, 0.1, DType::f64);
+    add({3}, 0.1);
+    add({3}, std::numeric_limits<double>::quiet_NaN());
+    add({2}, inf, DType::bf16);
+    add({2}, 1e30, DType::f32);
+    add({2}, 65504, DType::f16);
+    add({1, 2, 1, 3}, -0.0);
+    add({3}, -128, DType::i8);
+    add({3}, 1000, DType::i16);
+    add({3}, true, DType::f32);
+    add({3}, true, DType::i64);
+    add({}, 7);
+    add({0}, 7);
+    add({2, 70}, 1.25);
+    add({3}, -2.75, DType::i32);
+    return out;
   };
-  add({2, 3}, 1.5);
-  add({2}, 3);
-  add({2}, true);
-  add({}, -inf);
-  add({0, 2}, 1.0);
-  add({3}, 0.1, DType::bf16);
-  add({3}, 1, DType::f16);
-  add({3}, 2.75, DType::i64);
-  add({3}, 300, DType::u8);
-  add({3}, -7, DType::i32);
-  add({3}, 0.5, DType::boolean);
-  add({3}, 0.1, DType::f64);
-  add({3}, 0.1);
-  add({3}, std::numeric_limits<double>::quiet_NaN());
-  add({2}, inf, DType::bf16);
-  add({2}, 1e30, DType::f32);
-  add({2}, 65504, DType::f16);
-  add({1, 2, 1, 3}, -0.0);
-  add({3}, -128, DType::i8);
-  add({3}, 1000, DType::i16);
-  add({3}, true, DType::f32);
-  add({3}, true, DType::i64);
-  add({}, 7);
-  add({0}, 7);
-  add({2, 70}, 1.25);
-  add({3}, -2.75, DType::i32);
   return OpDef{
       .name = "full",
       .signature =
@@ -111,21 +114,23 @@ OpDef full_entry() {
       }),
       .cost = cost_per_result(0),
       .samples = samples,
-      .rejects = size_rejects("full", {{"fill_value", 1}}),
+      .rejects = [] { return size_rejects("full", {{"fill_value", 1}}); },
   };
 }
 
 // zeros, ones, empty: full with a fixed number.
 OpDef sized_entry(const char* name, const char* summary, int number, const char* more = "") {
-  const std::vector<int64_t> size = {2, 3}, none = {}, empty = {0, 3};
-  std::vector<Sample> samples = {
-      {{}, {{"size", size}}}, {{}, {{"size", none}}}, {{}, {{"size", empty}}}};
-  for (DType t : all_dtypes)
-    for (const std::vector<int64_t>& s : {size, none})
-      samples.push_back({{}, {{"size", s}, {"dtype", t}}});
-  for (const std::vector<int64_t>& s :
-       {std::vector<int64_t>{0}, {1}, {1, 1, 1}, {2, 3, 4, 5}, {3, 70}})
-    samples.push_back({{}, {{"size", s}}});
+  const auto samples = [] {
+    const std::vector<int64_t> size = {2, 3}, none = {}, empty = {0, 3};
+    Samples out = {{{}, {{"size", size}}}, {{}, {{"size", none}}}, {{}, {{"size", empty}}}};
+    for (DType t : all_dtypes)
+      for (const std::vector<int64_t>& s : {size, none})
+        out.push_back({{}, {{"size", s}, {"dtype", t}}});
+    for (const std::vector<int64_t>& s :
+         {std::vector<int64_t>{0}, {1}, {1, 1, 1}, {2, 3, 4, 5}, {3, 70}})
+      out.push_back({{}, {{"size", s}}});
+    return out;
+  };
   return OpDef{
       .name = name,
       .signature = fmt::format(
@@ -148,7 +153,7 @@ OpDef sized_entry(const char* name, const char* summary, int number, const char*
       .lower = loop::by_decomposition(),
       .cost = cost_per_result(0),
       .samples = samples,
-      .rejects = size_rejects(name, {}),
+      .rejects = [=] { return size_rejects(name, {}); },
   };
 }
 
@@ -162,13 +167,16 @@ struct LikeRow {
 };
 
 OpDef like_entry(const LikeRow& row) {
-  std::vector<Sample> samples =
-      joined({over_dtypes(all_dtypes, {2, 3}, row.attrs), over_dtypes({DType::f32}, {}, row.attrs),
-              over_dtypes({DType::f32}, {0, 3}, row.attrs)});
-  for (DType t : all_dtypes) {
-    samples.push_back({{f32({3})}, row.attrs});
-    samples.back().attrs.emplace_back("dtype", t);
-  }
+  const auto samples = [row] {
+    Samples out = joined({over_dtypes(all_dtypes, {2, 3}, row.attrs),
+                          over_dtypes({DType::f32}, {}, row.attrs),
+                          over_dtypes({DType::f32}, {0, 3}, row.attrs)});
+    for (DType t : all_dtypes) {
+      out.push_back({{f32({3})}, row.attrs});
+      out.back().attrs.emplace_back("dtype", t);
+    }
+    return out;
+  };
   return OpDef{
       .name = row.name,
       .signature = fmt::format("(Tensor self{}, *, ScalarType? dtype=None, MemoryFormat? "
@@ -215,33 +223,35 @@ OpDef scalar_entry() {
       .grad = Absent{"no operand"},
       .lower = loop::by_decomposition(),
       .cost = cost_per_result(0),
-      .samples = {{{}, {{"s", 1}}},
-                  {{}, {{"s", 2.5}}},
-                  {{}, {{"s", true}}},
-                  {{}, {{"s", 0.1}}},
-                  {{}, {{"s", -0.0}}},
-                  {{}, {{"s", std::numeric_limits<double>::quiet_NaN()}}},
-                  {{}, {{"s", -std::numeric_limits<double>::infinity()}}},
-                  {{}, {{"s", std::numeric_limits<double>::infinity()}, {"dtype", DType::bf16}}},
-                  {{}, {{"s", 0.1}, {"dtype", DType::f64}}},
-                  {{}, {{"s", 0.1}, {"dtype", DType::f16}}},
-                  {{}, {{"s", 3}, {"dtype", DType::f64}}},
-                  {{}, {{"s", 3}, {"dtype", DType::i32}}},
-                  {{}, {{"s", -300}, {"dtype", DType::i16}}},
-                  {{}, {{"s", -128}, {"dtype", DType::i8}}},
-                  {{}, {{"s", 255}, {"dtype", DType::u8}}},
-                  {{}, {{"s", 4503599627370497}, {"dtype", DType::i64}}},
-                  {{}, {{"s", true}, {"dtype", DType::i64}}},
-                  {{}, {{"s", true}, {"dtype", DType::bf16}}},
-                  {{}, {{"s", false}, {"dtype", DType::boolean}}},
-                  {{}, {{"s", 0.5}, {"dtype", DType::boolean}}},
-                  {{}, {{"s", 2.75}, {"dtype", DType::i64}}},
-                  {{}, {{"s", -2.75}, {"dtype", DType::i32}}},
-                  {{}, {{"s", 1e30}, {"dtype", DType::f32}}},
-                  {{}, {{"s", -3}, {"dtype", DType::i64}}},
-                  {{}, {{"s", 0.1}, {"dtype", DType::bf16}}},
-                  {{}, {{"s", 2}, {"dtype", DType::boolean}}}},
-      .rejects = {device_reject("scalar_tensor", {{"s", 1}})},
+      .samples = []() -> Samples {
+        return {{{}, {{"s", 1}}},
+                {{}, {{"s", 2.5}}},
+                {{}, {{"s", true}}},
+                {{}, {{"s", 0.1}}},
+                {{}, {{"s", -0.0}}},
+                {{}, {{"s", std::numeric_limits<double>::quiet_NaN()}}},
+                {{}, {{"s", -std::numeric_limits<double>::infinity()}}},
+                {{}, {{"s", std::numeric_limits<double>::infinity()}, {"dtype", DType::bf16}}},
+                {{}, {{"s", 0.1}, {"dtype", DType::f64}}},
+                {{}, {{"s", 0.1}, {"dtype", DType::f16}}},
+                {{}, {{"s", 3}, {"dtype", DType::f64}}},
+                {{}, {{"s", 3}, {"dtype", DType::i32}}},
+                {{}, {{"s", -300}, {"dtype", DType::i16}}},
+                {{}, {{"s", -128}, {"dtype", DType::i8}}},
+                {{}, {{"s", 255}, {"dtype", DType::u8}}},
+                {{}, {{"s", 4503599627370497}, {"dtype", DType::i64}}},
+                {{}, {{"s", true}, {"dtype", DType::i64}}},
+                {{}, {{"s", true}, {"dtype", DType::bf16}}},
+                {{}, {{"s", false}, {"dtype", DType::boolean}}},
+                {{}, {{"s", 0.5}, {"dtype", DType::boolean}}},
+                {{}, {{"s", 2.75}, {"dtype", DType::i64}}},
+                {{}, {{"s", -2.75}, {"dtype", DType::i32}}},
+                {{}, {{"s", 1e30}, {"dtype", DType::f32}}},
+                {{}, {{"s", -3}, {"dtype", DType::i64}}},
+                {{}, {{"s", 0.1}, {"dtype", DType::bf16}}},
+                {{}, {{"s", 2}, {"dtype", DType::boolean}}}};
+      },
+      .rejects = []() -> Rejects { return {device_reject("scalar_tensor", {{"s", 1}})}; },
   };
 }
 

@@ -67,18 +67,21 @@ std::vector<Sample> conversions() {
 OpDef to_copy_entry() {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   constexpr double inf = std::numeric_limits<double>::infinity();
-  const std::vector<Sample> more = {
-      {{f32({2, 3})}},
-      {{f32({})}, {{"dtype", DType::bf16}}},
-      {{f32({0, 3})}, {{"dtype", DType::i64}}},
-      {{f32({4}).with({nan, inf, -inf, -0.0})}, {{"dtype", DType::boolean}}},
-      {{f32({2, 2, 1, 1})}, {{"memory_format", MemoryFormat::channels_last}}},
-      {{i64({3}).with({4294967296.0, 4294967297.0, -2147483649.0})}, {{"dtype", DType::i32}}},
-      {{i64({2}).with({4503599627370497.0, -3})}, {{"dtype", DType::f64}}},
-      {{i32({3}).with({300, -129, 65536})}, {{"dtype", DType::u8}}},
-      {{f64({3}).with({1e10, -1e-10, 1.0000000001})}, {{"dtype", DType::f32}}},
-      {{f32({4}).with({65519, 65520, 5.9e-8, 2e-8})}, {{"dtype", DType::f16}}},
-      {{f32({2}).with({1.00390625, 1.01171875})}, {{"dtype", DType::bf16}}}};
+  const auto samples = [] {
+    const std::vector<Sample> more = {
+        {{f32({2, 3})}},
+        {{f32({})}, {{"dtype", DType::bf16}}},
+        {{f32({0, 3})}, {{"dtype", DType::i64}}},
+        {{f32({4}).with({nan, inf, -inf, -0.0})}, {{"dtype", DType::boolean}}},
+        {{f32({2, 2, 1, 1})}, {{"memory_format", MemoryFormat::channels_last}}},
+        {{i64({3}).with({4294967296.0, 4294967297.0, -2147483649.0})}, {{"dtype", DType::i32}}},
+        {{i64({2}).with({4503599627370497.0, -3})}, {{"dtype", DType::f64}}},
+        {{i32({3}).with({300, -129, 65536})}, {{"dtype", DType::u8}}},
+        {{f64({3}).with({1e10, -1e-10, 1.0000000001})}, {{"dtype", DType::f32}}},
+        {{f32({4}).with({65519, 65520, 5.9e-8, 2e-8})}, {{"dtype", DType::f16}}},
+        {{f32({2}).with({1.00390625, 1.01171875})}, {{"dtype", DType::bf16}}}};
+    return joined({conversions(), more});
+  };
   return OpDef{
       .name = "_to_copy",
       .signature =
@@ -101,7 +104,7 @@ OpDef to_copy_entry() {
         return loop::cast(x[0], loop::compute_type(op.out_type(0).dtype));
       }),
       .cost = cost_per_result(1),
-      .samples = joined({conversions(), more}),
+      .samples = samples,
       .rejects = {},
   };
 }
@@ -140,9 +143,12 @@ OpDef clone_entry(const char* name, const char* signature, const SampleAttrs& at
       .grad = identity_grad(),
       .lower = loop::pointwise([](const OpView&, const loop::Exprs& x) { return x[0]; }),
       .cost = cost_per_result(0),
-      .samples = joined({over_dtypes(all_dtypes, {2, 3}), over_dtypes({DType::f32}, {}),
-                         over_dtypes({DType::f32}, {0, 3}),
-                         over_dtypes({DType::f32}, {2, 3, 1, 2}, attrs), odd_copies()}),
+      .samples =
+          [=] {
+            return joined({over_dtypes(all_dtypes, {2, 3}), over_dtypes({DType::f32}, {}),
+                           over_dtypes({DType::f32}, {0, 3}),
+                           over_dtypes({DType::f32}, {2, 3, 1, 2}, attrs), odd_copies()});
+          },
       .rejects = {},
   };
 }
@@ -160,8 +166,11 @@ OpDef alias_entry(const char* name, const char* summary, const Slot<GradFn>& gra
       .grad = grad,
       .lower = loop::view([](const OpView&, const loop::Layout& in, int) { return in; }),
       .cost = cost_of_view(),
-      .samples = joined({over_dtypes(all_dtypes, {2, 3}), over_dtypes({DType::f32}, {}),
-                         over_dtypes({DType::f32}, {0, 3}), odd_copies()}),
+      .samples =
+          [] {
+            return joined({over_dtypes(all_dtypes, {2, 3}), over_dtypes({DType::f32}, {}),
+                           over_dtypes({DType::f32}, {0, 3}), odd_copies()});
+          },
       .rejects = {},
   };
 }
@@ -197,43 +206,47 @@ OpDef copy_entry() {
         return loop::cast(x[1], loop::compute_type(op.out_type(0).dtype));
       }),
       .cost = cost_per_result(1),
-      .samples = {{{f32({2, 3}), f32({2, 3})}},
-                  {{f32({2, 3}), f32({3})}},
-                  {{f32({2, 3}), f64({})}},
-                  {{f64({2, 3}), bf16({2, 1})}},
-                  {{bf16({3}), f32({3})}},
-                  {{i64({6}), f32({6}).with(convertible())}},
-                  {{boolean({6}), f32({6}).with(convertible())}},
-                  {{f32({3}), i32({3})}},
-                  {{f32({0, 3}), f32({1, 3})}},
-                  {{f16({2, 3}), f16({})}},
-                  {{f32({}), f64({})}},
-                  {{f64({2, 2}), i64({2})}},
-                  {{i32({6}), f64({6}).with(convertible())}},
-                  {{i64({2}), boolean({2})}},
-                  {{sample(DType::u8, {3}), i64({3}).range(0, 9)}},
-                  {{sample(DType::i8, {2}), i32({2})}},
-                  {{bf16({2, 3, 2}), f32({3, 1})}},
-                  {{f16({4}), f32({4}).with({65519, 1e-9, -0.0, 1})}},
-                  {{f32({3}), f32({3}).with({std::numeric_limits<double>::quiet_NaN(),
-                                             std::numeric_limits<double>::infinity(), -0.0})}},
-                  {{f32({3, 40}), bf16({40})}},
-                  {{boolean({2, 2}), i64({2}).with({0, 256})}},
-                  {{f32({2, 0}), f32({})}},
-                  {{i64({3}), i64({})}},
-                  {{f64({2, 3}), f32({2, 3})}}},
-      .rejects = {{"C1",
-                   {{f32({2}), f32({3})}},
-                   "copy: C1: shapes [3] and [2] don't broadcast: dim -1 is 3 and 2, expected "
-                   "equal sizes or 1"},
-                  {"C1",
-                   {{f32({1}), f32({3})}},
-                   "copy: C1: shape [3] doesn't broadcast to [1], expected dims that are equal or "
-                   "1"},
-                  {"C1",
-                   {{f32({3}), f32({1, 3})}},
-                   "copy: C1: shape [1,3] doesn't broadcast to [3], expected dims that are equal "
-                   "or 1"}},
+      .samples = []() -> Samples {
+        return {{{f32({2, 3}), f32({2, 3})}},
+                {{f32({2, 3}), f32({3})}},
+                {{f32({2, 3}), f64({})}},
+                {{f64({2, 3}), bf16({2, 1})}},
+                {{bf16({3}), f32({3})}},
+                {{i64({6}), f32({6}).with(convertible())}},
+                {{boolean({6}), f32({6}).with(convertible())}},
+                {{f32({3}), i32({3})}},
+                {{f32({0, 3}), f32({1, 3})}},
+                {{f16({2, 3}), f16({})}},
+                {{f32({}), f64({})}},
+                {{f64({2, 2}), i64({2})}},
+                {{i32({6}), f64({6}).with(convertible())}},
+                {{i64({2}), boolean({2})}},
+                {{sample(DType::u8, {3}), i64({3}).range(0, 9)}},
+                {{sample(DType::i8, {2}), i32({2})}},
+                {{bf16({2, 3, 2}), f32({3, 1})}},
+                {{f16({4}), f32({4}).with({65519, 1e-9, -0.0, 1})}},
+                {{f32({3}), f32({3}).with({std::numeric_limits<double>::quiet_NaN(),
+                                           std::numeric_limits<double>::infinity(), -0.0})}},
+                {{f32({3, 40}), bf16({40})}},
+                {{boolean({2, 2}), i64({2}).with({0, 256})}},
+                {{f32({2, 0}), f32({})}},
+                {{i64({3}), i64({})}},
+                {{f64({2, 3}), f32({2, 3})}}};
+      },
+      .rejects = []() -> Rejects {
+        return {{"C1",
+                 {{f32({2}), f32({3})}},
+                 "copy: C1: shapes [3] and [2] don't broadcast: dim -1 is 3 and 2, expected "
+                 "equal sizes or 1"},
+                {"C1",
+                 {{f32({1}), f32({3})}},
+                 "copy: C1: shape [3] doesn't broadcast to [1], expected dims that are equal or "
+                 "1"},
+                {"C1",
+                 {{f32({3}), f32({1, 3})}},
+                 "copy: C1: shape [1,3] doesn't broadcast to [3], expected dims that are equal "
+                 "or 1"}};
+      },
   };
 }
 
@@ -270,34 +283,38 @@ OpDef fill_entry() {
       },
       .lower = loop::by_decomposition(),
       .cost = cost_per_result(0),
-      .samples = {{{f32({2, 3}), 1.5}},
-                  {{f32({2, 3}), 2}},
-                  {{f32({2, 3}), f32({})}},
-                  {{f32({2, 3}), i64({})}},
-                  {{bf16({3}), 0.1}},
-                  {{f64({}), f32({})}},
-                  {{i64({3}), 2.5}},
-                  {{i32({3}), f32({}).with({-3.75})}},
-                  {{boolean({3}), 2}},
-                  {{f32({0}), 1}},
-                  {{f16({2}), true}},
-                  {{f32({}), 3}},
-                  {{f64({2, 2}), 0.1}},
-                  {{f32({2}), -INFINITY}},
-                  {{bf16({2, 3, 4}), f32({})}},
-                  {{boolean({2}), 0.0}},
-                  {{boolean({2}), f32({}).with({0.5})}},
-                  {{sample(DType::u8, {2}), 200}},
-                  {{sample(DType::i8, {2}), -100}},
-                  {{sample(DType::i16, {2}), i64({})}},
-                  {{f32({3, 40}), bf16({})}},
-                  {{f16({3}), f64({}).with({0.1})}},
-                  {{i64({2}), true}},
-                  {{i64({2}), -9007199254740991.0}},
-                  {{f32({2, 0}), f32({})}}},
-      .rejects = {{"C1",
-                   {{f32({2}), f32({2})}},
-                   "fill: C1: value is f32[2], expected a number or a 0-d tensor"}},
+      .samples = []() -> Samples {
+        return {{{f32({2, 3}), 1.5}},
+                {{f32({2, 3}), 2}},
+                {{f32({2, 3}), f32({})}},
+                {{f32({2, 3}), i64({})}},
+                {{bf16({3}), 0.1}},
+                {{f64({}), f32({})}},
+                {{i64({3}), 2.5}},
+                {{i32({3}), f32({}).with({-3.75})}},
+                {{boolean({3}), 2}},
+                {{f32({0}), 1}},
+                {{f16({2}), true}},
+                {{f32({}), 3}},
+                {{f64({2, 2}), 0.1}},
+                {{f32({2}), -INFINITY}},
+                {{bf16({2, 3, 4}), f32({})}},
+                {{boolean({2}), 0.0}},
+                {{boolean({2}), f32({}).with({0.5})}},
+                {{sample(DType::u8, {2}), 200}},
+                {{sample(DType::i8, {2}), -100}},
+                {{sample(DType::i16, {2}), i64({})}},
+                {{f32({3, 40}), bf16({})}},
+                {{f16({3}), f64({}).with({0.1})}},
+                {{i64({2}), true}},
+                {{i64({2}), -9007199254740991.0}},
+                {{f32({2, 0}), f32({})}}};
+      },
+      .rejects = []() -> Rejects {
+        return {{"C1",
+                 {{f32({2}), f32({2})}},
+                 "fill: C1: value is f32[2], expected a number or a 0-d tensor"}};
+      },
   };
 }
 

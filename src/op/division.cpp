@@ -290,19 +290,23 @@ OpDef div_entry() {
             return lower_quotient(k, op, index, mode_of(op));
           }),
       .cost = cost_per_result(1),
-      .samples = div_samples(),
-      .rejects = div_rejects(),
+      .samples = div_samples,
+      .rejects = div_rejects,
   };
 }
 
 OpDef rest_entry(const char* name, const char* signature, const char* summary, Quotient q,
                  const char* rounding) {
-  std::vector<Sample> samples = joined({step_samples(), integer_quotients()});
-  std::vector<Reject> rejects = rest_rejects(name, {{boolean({2}), boolean({2})}}, {{i64({2}), 0}});
-  if (q == Quotient::remainder) {
-    samples.push_back({{-5, i64({3}).with({2, 3, -3})}});
-    rejects.push_back(no_tensor_reject(name));
-  }
+  const auto samples = [q] {
+    Samples out = joined({step_samples(), integer_quotients()});
+    if (q == Quotient::remainder) out.push_back({{-5, i64({3}).with({2, 3, -3})}});
+    return out;
+  };
+  const auto rejects = [q, name] {
+    Rejects out = rest_rejects(name, {{boolean({2}), boolean({2})}}, {{i64({2}), 0}});
+    if (q == Quotient::remainder) out.push_back(no_tensor_reject(name));
+    return out;
+  };
   return OpDef{
       .name = name,
       .signature = signature,

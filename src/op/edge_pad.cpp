@@ -257,9 +257,12 @@ std::vector<Reject> rejects(Form form) {
 
 OpDef forward(Form form) {
   const std::string name = form.name();
-  std::vector<Sample> samples;
-  for (const Case& c : cases(form))
-    samples.push_back({{any_of(c.t, c.self)}, {{"padding", c.padding}}});
+  const auto samples = [form] {
+    Samples out;
+    for (const Case& c : cases(form))
+      out.push_back({{any_of(c.t, c.self)}, {{"padding", c.padding}}});
+    return out;
+  };
   return OpDef{
       .name = name,
       .signature = fmt::format("(Tensor self, SymInt[{}] padding) -> Tensor", 2 * form.rank),
@@ -286,16 +289,19 @@ OpDef forward(Form form) {
         return Exprs{sum_of_taps(k, 0, index, dims)};
       }),
       .cost = cost_per_result(0),
-      .samples = std::move(samples),
-      .rejects = rejects(form),
+      .samples = samples,
+      .rejects = [=] { return rejects(form); },
   };
 }
 
 OpDef backward(Form form) {
   const std::string forward = form.name(), name = forward + "_backward";
-  std::vector<Sample> samples;
-  for (const Case& c : cases(form))
-    samples.push_back({{any_of(c.t, result_of(c)), any_of(c.t, c.self)}, {{"padding", c.padding}}});
+  const auto samples = [form] {
+    Samples out;
+    for (const Case& c : cases(form))
+      out.push_back({{any_of(c.t, result_of(c)), any_of(c.t, c.self)}, {{"padding", c.padding}}});
+    return out;
+  };
   return OpDef{
       .name = name,
       .signature = fmt::format("(Tensor grad_output, Tensor self, SymInt[{}] padding) -> Tensor",
@@ -323,15 +329,17 @@ OpDef backward(Form form) {
         return Exprs{sum_of_taps(k, 0, index, dims)};
       }),
       .cost = cost_per_operand(1),
-      .samples = std::move(samples),
-      .rejects = {{"C4",
-                   {{cube(form), cube(form)}, pads_of_one(form)},
-                   fmt::format("{}: C4: grad_output and self padded: {} and [3{}], expected equal "
-                               "shapes",
-                               name, shape_text(cube(form).type.shape),
-                               form.rank == 1   ? ",5"
-                               : form.rank == 2 ? ",5,5"
-                                                : ",5,5,5")}},
+      .samples = samples,
+      .rejects = [=]() -> Rejects {
+        return {{"C4",
+                 {{cube(form), cube(form)}, pads_of_one(form)},
+                 fmt::format("{}: C4: grad_output and self padded: {} and [3{}], expected equal "
+                             "shapes",
+                             name, shape_text(cube(form).type.shape),
+                             form.rank == 1   ? ",5"
+                             : form.rank == 2 ? ",5,5"
+                                              : ",5,5,5")}};
+      },
   };
 }
 

@@ -272,8 +272,8 @@ CLEAVE_OPS(efficient_attention) {
       .grad = grad,
       .lower = loop::library(form),
       .cost = cost,
-      .samples = samples(),
-      .rejects = rejects(name),
+      .samples = samples,
+      .rejects = [=] { return rejects(name); },
       .nondifferentiable = 0b1110,
   }};
 }

@@ -282,8 +282,8 @@ CLEAVE_OPS(efficient_attention_backward) {
       .grad = Absent{"the second derivative of attention with dropout is not covered"},
       .lower = loop::library(form),
       .cost = cost,
-      .samples = samples(),
-      .rejects = rejects(name),
+      .samples = samples,
+      .rejects = [=] { return rejects(name); },
   }};
 }
 

@@ -190,17 +190,19 @@ std::vector<loop::KernelRule::Scratch> scratch_of_backward(const OpView& op) {
 constexpr Trait traits = Trait::fusible | Trait::recomputable | Trait::data_dependent;
 
 OpDef embedding() {
-  std::vector<Sample> samples;
-  for (DType t : all_dtypes) samples.push_back({{any_of(t, {5, 3}), i64({2, 4}).range(0, 5)}});
-  samples.insert(samples.end(),
-                 {{{f32({5, 3}), i32({6}).range(0, 5)}},
-                  {{f32({5, 3}), i64({}).range(0, 5)}},
-                  {{f32({5, 3}), i64({0})}},
-                  {{f32({5, 0}), i64({3}).range(0, 5)}},
-                  {{f32({1, 40}), i64({2, 1, 3}).range(0, 1)}},
-                  {{f32({5, 3}), i64({7}).with({0, 4, 1, 3})}, {{"padding_idx", 2}}},
-                  {{f32({5, 3}), i64({4}).range(0, 5)}, {{"sparse", true}}},
-                  {{bf16({4, 37}), i64({9}).with({0, 3, 2})}, {{"padding_idx", 1}}}});
+  const auto samples = [] {
+    Samples out;
+    for (DType t : all_dtypes) out.push_back({{any_of(t, {5, 3}), i64({2, 4}).range(0, 5)}});
+    out.insert(out.end(), {{{f32({5, 3}), i32({6}).range(0, 5)}},
+                           {{f32({5, 3}), i64({}).range(0, 5)}},
+                           {{f32({5, 3}), i64({0})}},
+                           {{f32({5, 0}), i64({3}).range(0, 5)}},
+                           {{f32({1, 40}), i64({2, 1, 3}).range(0, 1)}},
+                           {{f32({5, 3}), i64({7}).with({0, 4, 1, 3})}, {{"padding_idx", 2}}},
+                           {{f32({5, 3}), i64({4}).range(0, 5)}, {{"sparse", true}}},
+                           {{bf16({4, 37}), i64({9}).with({0, 3, 2})}, {{"padding_idx", 1}}}});
+    return out;
+  };
   return OpDef{
       .name = "embedding",
       .signature =
@@ -217,40 +219,41 @@ OpDef embedding() {
       .grad = grad_embedding,
       .lower = loop::elementwise(lower_embedding, true),
       .cost = cost_per_result(0),
-      .samples = std::move(samples),
-      .rejects = {{"C1",
-                   {{f32({5}), i64({2})}},
-                   "embedding: C1: weight is f32[5], expected rank 2"},
-                  {"C2",
-                   {{f32({5, 3}), f32({2})}},
-                   "embedding: C2: indices is f32[2], expected i64 or i32"},
-                  {"C3",
-                   {{f32({5, 3}), on_cuda(i64({2}))}},
-                   "embedding: C3: operands are on cpu and cuda:0, expected one device"}},
+      .samples = samples,
+      .rejects = []() -> Rejects {
+        return {{"C1", {{f32({5}), i64({2})}}, "embedding: C1: weight is f32[5], expected rank 2"},
+                {"C2",
+                 {{f32({5, 3}), f32({2})}},
+                 "embedding: C2: indices is f32[2], expected i64 or i32"},
+                {"C3",
+                 {{f32({5, 3}), on_cuda(i64({2}))}},
+                 "embedding: C3: operands are on cpu and cuda:0, expected one device"}};
+      },
   };
 }
 
 OpDef embedding_dense_backward() {
   const SampleAttrs plain = {
       {"num_weights", 5}, {"padding_idx", -1}, {"scale_grad_by_freq", false}};
-  std::vector<Sample> samples;
-  for (DType t : floating_dtypes)
-    samples.push_back({{any_of(t, {2, 4, 3}), i64({2, 4}).range(0, 5)}, plain});
-  samples.insert(samples.end(),
-                 {{{f32({6, 70}), i32({6}).range(0, 5)}, plain},
-                  {{f32({3}), i64({}).range(0, 5)}, plain},
-                  {{f32({0, 3}), i64({0})}, plain},
-                  {{f32({4, 0}), i64({4}).range(0, 5)}, plain},
-                  {{bf16({12, 35}), i64({12}).range(0, 5)}, plain},
-                  {{f16({3, 4, 2}), i64({3, 4}).range(0, 2)}, plain},
-                  {{f32({6, 3}), i64({6}).range(0, 5)},
-                   {{"num_weights", 5}, {"padding_idx", 2}, {"scale_grad_by_freq", false}}},
-                  {{f32({6, 3}), i64({6}).range(0, 3)},
-                   {{"num_weights", 5}, {"padding_idx", 1}, {"scale_grad_by_freq", true}}},
-                  {{bf16({6, 3}), i64({6}).range(0, 3)},
-                   {{"num_weights", 5}, {"padding_idx", -1}, {"scale_grad_by_freq", true}}}});
-  const SampleAttrs negative = {
-      {"num_weights", -1}, {"padding_idx", -1}, {"scale_grad_by_freq", false}};
+  const auto samples = [plain] {
+    Samples out;
+    for (DType t : floating_dtypes)
+      out.push_back({{any_of(t, {2, 4, 3}), i64({2, 4}).range(0, 5)}, plain});
+    out.insert(out.end(),
+               {{{f32({6, 70}), i32({6}).range(0, 5)}, plain},
+                {{f32({3}), i64({}).range(0, 5)}, plain},
+                {{f32({0, 3}), i64({0})}, plain},
+                {{f32({4, 0}), i64({4}).range(0, 5)}, plain},
+                {{bf16({12, 35}), i64({12}).range(0, 5)}, plain},
+                {{f16({3, 4, 2}), i64({3, 4}).range(0, 2)}, plain},
+                {{f32({6, 3}), i64({6}).range(0, 5)},
+                 {{"num_weights", 5}, {"padding_idx", 2}, {"scale_grad_by_freq", false}}},
+                {{f32({6, 3}), i64({6}).range(0, 3)},
+                 {{"num_weights", 5}, {"padding_idx", 1}, {"scale_grad_by_freq", true}}},
+                {{bf16({6, 3}), i64({6}).range(0, 3)},
+                 {{"num_weights", 5}, {"padding_idx", -1}, {"scale_grad_by_freq", true}}}});
+    return out;
+  };
   return OpDef{
       .name = "embedding_dense_backward",
       .signature =
@@ -265,29 +268,33 @@ OpDef embedding_dense_backward() {
       .grad = grad_backward,
       .lower = loop::kernel({.build = lower_backward, .scratch = scratch_of_backward}),
       .cost = cost_per_operand(1),
-      .samples = std::move(samples),
-      .rejects =
-          {{"C1",
-            {{i64({2, 3}), i64({2})}, plain},
-            "embedding_dense_backward: C1: grad_output is i64[2,3], expected a floating dtype"},
-           {"C2",
-            {{f32({2, 3}), boolean({2})}, plain},
-            "embedding_dense_backward: C2: indices is bool[2], expected i64 or i32"},
-           {"C3",
-            {{f32({3}), i64({2})}, plain},
-            "embedding_dense_backward: C3: grad_output is f32[3], expected rank 2, one more than "
-            "indices: i64[2]"},
-           {"C3",
-            {{f32({4, 3}), i64({2})}, plain},
-            "embedding_dense_backward: C3: leading dims of grad_output and dims of indices: [4] "
-            "and "
-            "[2], expected equal shapes"},
-           {"C4",
-            {{f32({2, 3}), i64({2})}, negative},
-            "embedding_dense_backward: C4: num_weights is -1, expected at least 0"},
-           {"C5",
-            {{f32({2, 3}), on_cuda(i64({2}))}, plain},
-            "embedding_dense_backward: C5: operands are on cpu and cuda:0, expected one device"}},
+      .samples = samples,
+      .rejects = [plain]() -> Rejects {
+        const SampleAttrs negative = {
+            {"num_weights", -1}, {"padding_idx", -1}, {"scale_grad_by_freq", false}};
+        return {
+            {"C1",
+             {{i64({2, 3}), i64({2})}, plain},
+             "embedding_dense_backward: C1: grad_output is i64[2,3], expected a floating dtype"},
+            {"C2",
+             {{f32({2, 3}), boolean({2})}, plain},
+             "embedding_dense_backward: C2: indices is bool[2], expected i64 or i32"},
+            {"C3",
+             {{f32({3}), i64({2})}, plain},
+             "embedding_dense_backward: C3: grad_output is f32[3], expected rank 2, one more than "
+             "indices: i64[2]"},
+            {"C3",
+             {{f32({4, 3}), i64({2})}, plain},
+             "embedding_dense_backward: C3: leading dims of grad_output and dims of indices: [4] "
+             "and "
+             "[2], expected equal shapes"},
+            {"C4",
+             {{f32({2, 3}), i64({2})}, negative},
+             "embedding_dense_backward: C4: num_weights is -1, expected at least 0"},
+            {"C5",
+             {{f32({2, 3}), on_cuda(i64({2}))}, plain},
+             "embedding_dense_backward: C5: operands are on cpu and cuda:0, expected one device"}};
+      },
   };
 }
 

@@ -54,8 +54,8 @@ Result<Types> infer_permuted(const OpView& op) {
   return sized_type(op);
 }
 
-OpDef entry(const char* name, const char* argument, InferFn infer, std::vector<Sample> samples,
-            std::vector<Reject> rejects) {
+OpDef entry(const char* name, const char* argument, InferFn infer, Lazy<Samples> samples,
+            Lazy<Rejects> rejects) {
   return OpDef{
       .name = name,
       .signature = fmt::format(
@@ -101,36 +101,45 @@ std::vector<Sample> layouts(const char* argument, std::vector<int64_t> two,
 }  // namespace
 
 CLEAVE_OPS(empty_layout) {
-  const std::vector<int64_t> size = {2, 3}, negative = {2, -1}, straight = {3, 1}, short_one = {1};
-  const std::vector<int64_t> backward = {-3, 1}, order = {1, 0}, twice = {1, 1};
   return {
-      entry("empty_strided", "SymInt[] stride", infer_strided,
-            layouts("stride", {1, 2}, {12, 1, 3}),
-            {{"C1",
-              {{}, {{"size", negative}, {"stride", straight}}},
-              "empty_strided: C1: size [2,-1] has a negative dim"},
-             {"C4",
-              {{}, {{"size", size}, {"stride", order}, {"device", "cuda:-1"}}},
-              "empty_strided: C4: device is \"cuda:-1\", expected cpu, cuda or cuda:N"},
-             {"C2",
-              {{}, {{"size", size}, {"stride", short_one}}},
-              "empty_strided: C2: stride is [1] for size [2,3], expected as many entries"},
-             {"C2",
-              {{}, {{"size", size}, {"stride", backward}}},
-              "empty_strided: C2: stride [-3,1] has a negative entry"}}),
-      entry("empty_permuted", "int[] physical_layout", infer_permuted,
-            layouts("physical_layout", {1, 0}, {0, 2, 1}),
-            {{"C1",
-              {{}, {{"size", negative}, {"physical_layout", order}}},
-              "empty_permuted: C1: size [2,-1] has a negative dim"},
-             {"C3",
-              {{}, {{"size", size}, {"physical_layout", twice}}},
-              "empty_permuted: C3: physical_layout is [1,1] for size [2,3], expected each dim "
-              "once"},
-             {"C3",
-              {{}, {{"size", size}, {"physical_layout", short_one}}},
-              "empty_permuted: C3: physical_layout is [1] for size [2,3], expected each dim "
-              "once"}}),
+      entry(
+          "empty_strided", "SymInt[] stride", infer_strided,
+          [] { return layouts("stride", {1, 2}, {12, 1, 3}); },
+          []() -> Rejects {
+            const std::vector<int64_t> size = {2, 3}, negative = {2, -1}, straight = {3, 1};
+            const std::vector<int64_t> short_one = {1}, backward = {-3, 1}, order = {1, 0};
+            return {{"C1",
+                     {{}, {{"size", negative}, {"stride", straight}}},
+                     "empty_strided: C1: size [2,-1] has a negative dim"},
+                    {"C4",
+                     {{}, {{"size", size}, {"stride", order}, {"device", "cuda:-1"}}},
+                     "empty_strided: C4: device is \"cuda:-1\", expected cpu, cuda or cuda:N"},
+                    {"C2",
+                     {{}, {{"size", size}, {"stride", short_one}}},
+                     "empty_strided: C2: stride is [1] for size [2,3], expected as many entries"},
+                    {"C2",
+                     {{}, {{"size", size}, {"stride", backward}}},
+                     "empty_strided: C2: stride [-3,1] has a negative entry"}};
+          }),
+      entry(
+          "empty_permuted", "int[] physical_layout", infer_permuted,
+          [] { return layouts("physical_layout", {1, 0}, {0, 2, 1}); },
+          []() -> Rejects {
+            const std::vector<int64_t> size = {2, 3}, negative = {2, -1}, order = {1, 0};
+            const std::vector<int64_t> short_one = {1}, twice = {1, 1};
+            return {
+                {"C1",
+                 {{}, {{"size", negative}, {"physical_layout", order}}},
+                 "empty_permuted: C1: size [2,-1] has a negative dim"},
+                {"C3",
+                 {{}, {{"size", size}, {"physical_layout", twice}}},
+                 "empty_permuted: C3: physical_layout is [1,1] for size [2,3], expected each dim "
+                 "once"},
+                {"C3",
+                 {{}, {{"size", size}, {"physical_layout", short_one}}},
+                 "empty_permuted: C3: physical_layout is [1] for size [2,3], expected each dim "
+                 "once"}};
+          }),
   };
 }
 

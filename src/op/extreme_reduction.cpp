@@ -78,7 +78,6 @@ loop::ReductionRule extreme_rule(loop::ReduceOp op) {
 }
 
 OpDef extreme(const std::string& name, bool largest) {
-  const double infinite = largest ? -INFINITY : INFINITY;
   return OpDef{
       .name = name,
       .signature = "(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
@@ -91,26 +90,32 @@ OpDef extreme(const std::string& name, bool largest) {
       .grad = grad_extreme,
       .lower = loop::reduction(extreme_rule(largest ? loop::ReduceOp::max : loop::ReduceOp::min)),
       .cost = cost_per_operand(1),
-      .samples = joined({fold_samples(DType::f32),
-                         fold_samples(DType::i64),
-                         over_dtypes(all_dtypes, {3, 4}, {{"dim", {0}}}),
-                         {{{i64({3, 4}).range(0, 3)}, {{"dim", {1}}}},
-                          {{f32({2, 3}).with({1, NAN, 3, 4, 5, 6})}, {{"dim", {1}}}},
-                          {{f32({2, 20}).with({NAN, 1, 2})}, {{"dim", {0}}}},
-                          {{f32({3}).with({infinite, infinite, infinite})}},
-                          {{sample(DType::u8, {3}).range(0, 200)}}}}),
-      .rejects = {{"C1",
-                   {{f32({2, 3})}, {{"dim", {-3}}}},
-                   name + ": C1: dim -3 is outside [-2, 2) of self: f32[2,3]"},
-                  {"C2",
-                   {{f32({2, 3})}, {{"dim", {0, 0}}}},
-                   name + ": C2: dim 0 is named twice in [0,0], expected once"},
-                  {"C3",
-                   {{f32({0, 3})}, {{"dim", {0}}}},
-                   name + ": C3: dim 0 of self: f32[0,3] is folded and empty, expected an element"},
-                  {"C3",
-                   {{f32({0})}},
-                   name + ": C3: dim 0 of self: f32[0] is folded and empty, expected an element"}},
+      .samples =
+          [largest] {
+            const double infinite = largest ? -INFINITY : INFINITY;
+            return joined({fold_samples(DType::f32),
+                           fold_samples(DType::i64),
+                           over_dtypes(all_dtypes, {3, 4}, {{"dim", {0}}}),
+                           {{{i64({3, 4}).range(0, 3)}, {{"dim", {1}}}},
+                            {{f32({2, 3}).with({1, NAN, 3, 4, 5, 6})}, {{"dim", {1}}}},
+                            {{f32({2, 20}).with({NAN, 1, 2})}, {{"dim", {0}}}},
+                            {{f32({3}).with({infinite, infinite, infinite})}},
+                            {{sample(DType::u8, {3}).range(0, 200)}}}});
+          },
+      .rejects = [=]() -> Rejects {
+        return {{"C1",
+                 {{f32({2, 3})}, {{"dim", {-3}}}},
+                 name + ": C1: dim -3 is outside [-2, 2) of self: f32[2,3]"},
+                {"C2",
+                 {{f32({2, 3})}, {{"dim", {0, 0}}}},
+                 name + ": C2: dim 0 is named twice in [0,0], expected once"},
+                {"C3",
+                 {{f32({0, 3})}, {{"dim", {0}}}},
+                 name + ": C3: dim 0 of self: f32[0,3] is folded and empty, expected an element"},
+                {"C3",
+                 {{f32({0})}},
+                 name + ": C3: dim 0 of self: f32[0] is folded and empty, expected an element"}};
+      },
   };
 }
 
@@ -205,21 +210,26 @@ OpDef position(const std::string& name, bool largest) {
       .lower = loop::kernel(
           [largest](loop::KernelBuilder& k, const OpView& op) { lower_position(k, op, largest); }),
       .cost = cost_per_operand(2),
-      .samples = joined(
-          {position_samples(DType::f32),
-           position_samples(DType::i64),
-           over_dtypes({DType::f64, DType::bf16, DType::f16, DType::i32}, {3, 4}, {{"dim", 0}}),
-           {{{f32({5}).with({1, NAN, 3, NAN, 9})}},
-            {{f32({2, 2}).with({NAN, 1, 2, NAN})}, {{"dim", 0}}},
-            {{f32({3}).with({-INFINITY, -INFINITY, INFINITY})}},
-            {{sample(DType::u8, {4}).with({200, 100, 250, 3})}}}}),
-      .rejects = {{"C1",
-                   {{f32({2, 3})}, {{"dim", 2}}},
-                   name + ": C1: dim 2 is outside [-2, 2) of self: f32[2,3]"},
-                  {"C3",
-                   {{f32({0, 3})}, {{"dim", 0}}},
-                   name + ": C3: dim 0 of self: f32[0,3] is folded and empty, expected an element"},
-                  {"C4", {{boolean({2})}}, name + ": C4: self is bool[2], expected numbers"}},
+      .samples =
+          [] {
+            return joined({position_samples(DType::f32),
+                           position_samples(DType::i64),
+                           over_dtypes({DType::f64, DType::bf16, DType::f16, DType::i32}, {3, 4},
+                                       {{"dim", 0}}),
+                           {{{f32({5}).with({1, NAN, 3, NAN, 9})}},
+                            {{f32({2, 2}).with({NAN, 1, 2, NAN})}, {{"dim", 0}}},
+                            {{f32({3}).with({-INFINITY, -INFINITY, INFINITY})}},
+                            {{sample(DType::u8, {4}).with({200, 100, 250, 3})}}}});
+          },
+      .rejects = [=]() -> Rejects {
+        return {{"C1",
+                 {{f32({2, 3})}, {{"dim", 2}}},
+                 name + ": C1: dim 2 is outside [-2, 2) of self: f32[2,3]"},
+                {"C3",
+                 {{f32({0, 3})}, {{"dim", 0}}},
+                 name + ": C3: dim 0 of self: f32[0,3] is folded and empty, expected an element"},
+                {"C4", {{boolean({2})}}, name + ": C4: self is bool[2], expected numbers"}};
+      },
   };
 }
 

@@ -75,8 +75,8 @@ OpDef extremum_entry(const ExtremumRow& row) {
                             loop::operand_as(op, x, 1, meet));
       }),
       .cost = cost_per_result(1),
-      .samples = extremum_samples(),
-      .rejects = pair_rejects(row.name),
+      .samples = extremum_samples,
+      .rejects = [name = row.name] { return pair_rejects(name); },
   };
 }
 

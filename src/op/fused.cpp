@@ -81,8 +81,8 @@ CLEAVE_OPS(fused) {
           [](const OpView& op) {
             return Cost{cost_of_graph(*op.graph_attr("body")).flops, bytes_moved(op)};
           },
-      .samples = samples(),
-      .rejects = rejects(),
+      .samples = samples,
+      .rejects = rejects,
   }};
 }
 

@@ -171,21 +171,23 @@ Exprs lower_select(loop::KernelBuilder& k, const OpView& op, const Exprs& index)
 constexpr Trait traits = Trait::fusible | Trait::recomputable | Trait::data_dependent;
 
 OpDef gather() {
-  std::vector<Sample> samples;
-  for (DType t : all_dtypes)
-    samples.push_back({{any_of(t, {3, 4}), i64({3, 2}).range(0, 4)}, {{"dim", 1}}});
-  samples.insert(samples.end(),
-                 {{{f32({3, 4}), i64({5, 4}).range(0, 3)}, {{"dim", 0}}},
-                  {{f32({3, 4}), i32({2, 3}).range(0, 3)}, {{"dim", -2}}},
-                  {{f32({2, 3, 4}), i64({2, 7, 4}).range(0, 3)}, {{"dim", 1}}},
-                  {{f32({2, 3, 4}), i64({1, 3, 0})}, {{"dim", 2}}},
-                  {{f32({5}), i64({9}).range(0, 5)}, {{"dim", 0}}},
-                  {{f32({5}), i64({}).range(0, 5)}, {{"dim", -1}}},
-                  {{f32({}), i64({4}).range(0, 1)}, {{"dim", 0}}},
-                  {{f32({}), i64({}).range(0, 1)}, {{"dim", -1}}},
-                  {{f32({4, 3}), i64({4, 1}).range(0, 3)}, {{"dim", 1}, {"sparse_grad", true}}},
-                  {{bf16({6, 2}), i64({11, 2}).range(0, 6)}, {{"dim", 0}}}});
-  const SampleAttrs at0 = {{"dim", 0}};
+  const auto samples = [] {
+    Samples out;
+    for (DType t : all_dtypes)
+      out.push_back({{any_of(t, {3, 4}), i64({3, 2}).range(0, 4)}, {{"dim", 1}}});
+    out.insert(out.end(),
+               {{{f32({3, 4}), i64({5, 4}).range(0, 3)}, {{"dim", 0}}},
+                {{f32({3, 4}), i32({2, 3}).range(0, 3)}, {{"dim", -2}}},
+                {{f32({2, 3, 4}), i64({2, 7, 4}).range(0, 3)}, {{"dim", 1}}},
+                {{f32({2, 3, 4}), i64({1, 3, 0})}, {{"dim", 2}}},
+                {{f32({5}), i64({9}).range(0, 5)}, {{"dim", 0}}},
+                {{f32({5}), i64({}).range(0, 5)}, {{"dim", -1}}},
+                {{f32({}), i64({4}).range(0, 1)}, {{"dim", 0}}},
+                {{f32({}), i64({}).range(0, 1)}, {{"dim", -1}}},
+                {{f32({4, 3}), i64({4, 1}).range(0, 3)}, {{"dim", 1}, {"sparse_grad", true}}},
+                {{bf16({6, 2}), i64({11, 2}).range(0, 6)}, {{"dim", 0}}}});
+    return out;
+  };
   return OpDef{
       .name = "gather",
       .signature = "(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
@@ -198,38 +200,43 @@ OpDef gather() {
       .grad = grad_gather,
       .lower = loop::elementwise(lower_gather, true),
       .cost = cost_per_result(0),
-      .samples = std::move(samples),
-      .rejects = {{"C1",
-                   {{f32({2, 3}), i64({2, 3})}, {{"dim", 2}}},
-                   "gather: C1: dim 2 is outside [-2, 2) of self: f32[2,3]"},
-                  {"C2",
-                   {{f32({2, 3}), f32({2, 3})}, at0},
-                   "gather: C2: index is f32[2,3], expected i64 or i32"},
-                  {"C3",
-                   {{f32({2, 3}), i64({2})}, at0},
-                   "gather: C3: index is i64[2], expected the rank of self: f32[2,3]"},
-                  {"C4",
-                   {{f32({2, 3}), i64({2, 4})}, at0},
-                   "gather: C4: dim 1 of index is 4, expected at most 3, that of self"},
-                  {"C5",
-                   {{on_cuda(f32({2})), i64({2})}, at0},
-                   "gather: C5: operands are on cuda:0 and cpu, expected one device"}},
+      .samples = samples,
+      .rejects = []() -> Rejects {
+        const SampleAttrs at0 = {{"dim", 0}};
+        return {{"C1",
+                 {{f32({2, 3}), i64({2, 3})}, {{"dim", 2}}},
+                 "gather: C1: dim 2 is outside [-2, 2) of self: f32[2,3]"},
+                {"C2",
+                 {{f32({2, 3}), f32({2, 3})}, at0},
+                 "gather: C2: index is f32[2,3], expected i64 or i32"},
+                {"C3",
+                 {{f32({2, 3}), i64({2})}, at0},
+                 "gather: C3: index is i64[2], expected the rank of self: f32[2,3]"},
+                {"C4",
+                 {{f32({2, 3}), i64({2, 4})}, at0},
+                 "gather: C4: dim 1 of index is 4, expected at most 3, that of self"},
+                {"C5",
+                 {{on_cuda(f32({2})), i64({2})}, at0},
+                 "gather: C5: operands are on cuda:0 and cpu, expected one device"}};
+      },
   };
 }
 
 OpDef index_select() {
-  std::vector<Sample> samples;
-  for (DType t : all_dtypes)
-    samples.push_back({{any_of(t, {3, 4}), i64({6}).range(0, 4)}, {{"dim", 1}}});
-  samples.insert(samples.end(), {{{f32({3, 4}), i32({5}).range(0, 3)}, {{"dim", 0}}},
-                                 {{f32({2, 3, 4}), i64({2}).range(0, 3)}, {{"dim", -2}}},
-                                 {{f32({3, 4}), i64({}).range(0, 3)}, {{"dim", 0}}},
-                                 {{f32({3, 4}), i64({0})}, {{"dim", 0}}},
-                                 {{f32({0, 4}), i64({2}).range(0, 4)}, {{"dim", 1}}},
-                                 {{f32({}), i64({1}).range(0, 1)}, {{"dim", 0}}},
-                                 {{f32({}), i64({}).range(0, 1)}, {{"dim", -1}}},
-                                 {{bf16({4, 3}), i64({9}).range(0, 4)}, {{"dim", 0}}}});
-  const SampleAttrs at0 = {{"dim", 0}};
+  const auto samples = [] {
+    Samples out;
+    for (DType t : all_dtypes)
+      out.push_back({{any_of(t, {3, 4}), i64({6}).range(0, 4)}, {{"dim", 1}}});
+    out.insert(out.end(), {{{f32({3, 4}), i32({5}).range(0, 3)}, {{"dim", 0}}},
+                           {{f32({2, 3, 4}), i64({2}).range(0, 3)}, {{"dim", -2}}},
+                           {{f32({3, 4}), i64({}).range(0, 3)}, {{"dim", 0}}},
+                           {{f32({3, 4}), i64({0})}, {{"dim", 0}}},
+                           {{f32({0, 4}), i64({2}).range(0, 4)}, {{"dim", 1}}},
+                           {{f32({}), i64({1}).range(0, 1)}, {{"dim", 0}}},
+                           {{f32({}), i64({}).range(0, 1)}, {{"dim", -1}}},
+                           {{bf16({4, 3}), i64({9}).range(0, 4)}, {{"dim", 0}}}});
+    return out;
+  };
   return OpDef{
       .name = "index_select",
       .signature = "(Tensor self, int dim, Tensor index) -> Tensor",
@@ -242,22 +249,25 @@ OpDef index_select() {
       .grad = grad_select,
       .lower = loop::elementwise(lower_select, true),
       .cost = cost_per_result(0),
-      .samples = std::move(samples),
-      .rejects = {{"C1",
-                   {{f32({2, 3}), i64({2})}, {{"dim", -3}}},
-                   "index_select: C1: dim -3 is outside [-2, 2) of self: f32[2,3]"},
-                  {"C2",
-                   {{f32({2, 3}), boolean({2})}, at0},
-                   "index_select: C2: index is bool[2], expected i64 or i32"},
-                  {"C3",
-                   {{f32({2, 3}), i64({2, 1})}, at0},
-                   "index_select: C3: index is i64[2,1], expected at most one dim"},
-                  {"C4",
-                   {{f32({}), i64({2})}, at0},
-                   "index_select: C4: index is i64[2] for a 0-d self, expected one index"},
-                  {"C5",
-                   {{f32({2}), on_cuda(i64({2}))}, at0},
-                   "index_select: C5: operands are on cpu and cuda:0, expected one device"}},
+      .samples = samples,
+      .rejects = []() -> Rejects {
+        const SampleAttrs at0 = {{"dim", 0}};
+        return {{"C1",
+                 {{f32({2, 3}), i64({2})}, {{"dim", -3}}},
+                 "index_select: C1: dim -3 is outside [-2, 2) of self: f32[2,3]"},
+                {"C2",
+                 {{f32({2, 3}), boolean({2})}, at0},
+                 "index_select: C2: index is bool[2], expected i64 or i32"},
+                {"C3",
+                 {{f32({2, 3}), i64({2, 1})}, at0},
+                 "index_select: C3: index is i64[2,1], expected at most one dim"},
+                {"C4",
+                 {{f32({}), i64({2})}, at0},
+                 "index_select: C4: index is i64[2] for a 0-d self, expected one index"},
+                {"C5",
+                 {{f32({2}), on_cuda(i64({2}))}, at0},
+                 "index_select: C5: operands are on cpu and cuda:0, expected one device"}};
+      },
   };
 }
 

@@ -223,8 +223,8 @@ CLEAVE_OPS(group_norm) {
       .grad = grad,
       .lower = loop::by_decomposition(),
       .cost = cost_per_operand(8),
-      .samples = samples(),
-      .rejects = rejects(),
+      .samples = samples,
+      .rejects = rejects,
   }};
 }
 

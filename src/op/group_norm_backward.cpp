@@ -178,8 +178,8 @@ CLEAVE_OPS(group_norm_backward) {
       .grad = grad,
       .lower = loop::by_decomposition(),
       .cost = cost_per_operand(14),
-      .samples = samples(),
-      .rejects = rejects(),
+      .samples = samples,
+      .rejects = rejects,
   }};
 }
 

@@ -214,8 +214,8 @@ CLEAVE_OPS(index_add) {
       .lower = loop::kernel(
           {.build = lower, .starts_as = [](const OpView&) { return at_self; }, .scratch = scratch}),
       .cost = cost_per_result(1),
-      .samples = samples(),
-      .rejects = rejects(),
+      .samples = samples,
+      .rejects = rejects,
   }};
 }
 

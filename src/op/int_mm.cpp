@@ -187,8 +187,8 @@ CLEAVE_OPS(int_mm) {
           .grad = Absent{"integer result"},
           .lower = loop::library([](const OpView& op) { return product_form(op, {}); }),
           .cost = cost,
-          .samples = sample_sums(),
-          .rejects = reject_sums(),
+          .samples = sample_sums,
+          .rejects = reject_sums,
       },
       OpDef{
           .name = "int_mm_scaled",
@@ -205,8 +205,8 @@ CLEAVE_OPS(int_mm) {
           .grad = Absent{"calls are fused after the gradient"},
           .lower = loop::library(scaled_form),
           .cost = cost,
-          .samples = sample_scaled(),
-          .rejects = reject_scaled(),
+          .samples = sample_scaled,
+          .rejects = reject_scaled,
       },
   };
 }

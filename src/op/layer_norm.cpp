@@ -204,8 +204,8 @@ OpDef layer_norm() {
       .grad = grad_layer_norm,
       .lower = loop::by_decomposition(),
       .cost = cost_per_operand(8),
-      .samples = samples(),
-      .rejects = layer_norm_rejects("native_layer_norm", {}),
+      .samples = samples,
+      .rejects = [] { return layer_norm_rejects("native_layer_norm", {}); },
       .nondifferentiable = 0b110,
   };
 }

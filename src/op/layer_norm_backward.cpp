@@ -294,8 +294,8 @@ OpDef layer_norm_backward() {
       .grad = grad_backward,
       .lower = loop::by_decomposition(),
       .cost = cost_per_operand(14),
-      .samples = samples(),
-      .rejects = rejects(),
+      .samples = samples,
+      .rejects = rejects,
   };
 }
 

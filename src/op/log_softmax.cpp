@@ -49,8 +49,8 @@ OpDef log_softmax() {
       .grad = softmax_grad("_log_softmax_backward_data"),
       .lower = loop::by_decomposition(),
       .cost = cost_per_operand(14),
-      .samples = softmax_samples(),
-      .rejects = softmax_rejects("_log_softmax"),
+      .samples = softmax_samples,
+      .rejects = [] { return softmax_rejects("_log_softmax"); },
   };
 }
 
@@ -96,8 +96,8 @@ OpDef log_softmax_backward() {
       .grad = wide_grad(grad_backward),
       .lower = loop::by_decomposition(),
       .cost = cost_per_operand(13),
-      .samples = softmax_backward_samples(-3, 0),
-      .rejects = softmax_backward_rejects("_log_softmax_backward_data"),
+      .samples = [] { return softmax_backward_samples(-3, 0); },
+      .rejects = [] { return softmax_backward_rejects("_log_softmax_backward_data"); },
   };
 }
 

@@ -36,21 +36,24 @@ Result<Arrays> reference_logical(const OpView& op, std::span<const Array* const>
 
 OpDef logical_entry(const LogicalRow& row) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-  const std::vector<Sample> more = {
-      {{boolean({4}).with({0, 0, 1, 1}), boolean({4}).with({0, 1, 0, 1})}},
-      {{boolean({2, 3}), boolean({3})}},
-      {{f32({3}).with({0, nan, 0.5}), i64({3, 1}).with({0, 1, -2})}},
-      {{bf16({3}).ties(2), boolean({3})}},
-      {{i32({4}).range(0, 2), i32({4}).range(0, 2)}},
-      {{sample(DType::u8, {3}).range(0, 2), sample(DType::i8, {3}).range(-1, 1)}},
-      {{sample(DType::i16, {3}).range(0, 2), boolean({})}},
-      {{boolean({}), boolean({})}},
-      {{boolean({0, 3}), boolean({1, 3})}},
-      {{f64({3}).with({-0.0, 0, 1e-300}), f64({3}).with({1, 1, 0})}},
-      {{f16({2, 1}).with({0, 6e-8}), bf16({1, 3}).ties(2)}},
-      {{i64({2}).with({-9223372036854775808.0, 0}), boolean({2, 1})}},
-      {{boolean({3, 40}), boolean({40})}},
-      {{f32({4}).with({nan, 0, nan, 1}), f32({4}).with({0, nan, nan, 0})}}};
+  const auto samples = [] {
+    const std::vector<Sample> more = {
+        {{boolean({4}).with({0, 0, 1, 1}), boolean({4}).with({0, 1, 0, 1})}},
+        {{boolean({2, 3}), boolean({3})}},
+        {{f32({3}).with({0, nan, 0.5}), i64({3, 1}).with({0, 1, -2})}},
+        {{bf16({3}).ties(2), boolean({3})}},
+        {{i32({4}).range(0, 2), i32({4}).range(0, 2)}},
+        {{sample(DType::u8, {3}).range(0, 2), sample(DType::i8, {3}).range(-1, 1)}},
+        {{sample(DType::i16, {3}).range(0, 2), boolean({})}},
+        {{boolean({}), boolean({})}},
+        {{boolean({0, 3}), boolean({1, 3})}},
+        {{f64({3}).with({-0.0, 0, 1e-300}), f64({3}).with({1, 1, 0})}},
+        {{f16({2, 1}).with({0, 6e-8}), bf16({1, 3}).ties(2)}},
+        {{i64({2}).with({-9223372036854775808.0, 0}), boolean({2, 1})}},
+        {{boolean({3, 40}), boolean({40})}},
+        {{f32({4}).with({nan, 0, nan, 1}), f32({4}).with({0, nan, nan, 0})}}};
+    return joined({floating_pairs({}), more});
+  };
   return OpDef{
       .name = row.name,
       .signature = "(Tensor self, Tensor other) -> Tensor",
@@ -67,8 +70,8 @@ OpDef logical_entry(const LogicalRow& row) {
         return loop::binary(f, loop::cast(x[0], DType::boolean), loop::cast(x[1], DType::boolean));
       }),
       .cost = cost_per_result(1),
-      .samples = joined({floating_pairs({}), more}),
-      .rejects = pair_rejects(row.name),
+      .samples = samples,
+      .rejects = [name = row.name] { return pair_rejects(name); },
       .nondifferentiable = 1,
   };
 }

@@ -54,7 +54,6 @@ loop::ReductionRule logical_rule(loop::ReduceOp op) {
 }
 
 OpDef logical(const std::string& name, bool all) {
-  const std::vector<int64_t> none;
   return OpDef{
       .name = name,
       .signature = "(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor",
@@ -67,21 +66,27 @@ OpDef logical(const std::string& name, bool all) {
       .grad = Absent{"the result is bool"},
       .lower = loop::reduction(logical_rule(all ? loop::ReduceOp::all : loop::ReduceOp::any)),
       .cost = cost_per_operand(1),
-      .samples = joined({fold_samples(DType::boolean),
-                         over_dtypes(all_dtypes, {3, 4}, {{"dim", {0}}}),
-                         {{{boolean({2, 3})}, {{"dim", none}}},
-                          {{boolean({0})}},
-                          {{boolean({2, 0})}, {{"dim", {1}}}},
-                          {{i64({3, 3}).range(0, 2)}, {{"dim", {1}}}},
-                          {{f32({2, 2}).with({0, NAN, 0, 0.5})}, {{"dim", {1}}}},
-                          {{f32({2, 2}).with({0, -0.0, 1, 2})}, {{"dim", {1}}}},
-                          {{sample(DType::u8, {2, 2}).range(0, 2)}, {{"dim", {0}}}}}}),
-      .rejects = {{"C1",
-                   {{boolean({2, 3})}, {{"dim", {2}}}},
-                   name + ": C1: dim 2 is outside [-2, 2) of self: bool[2,3]"},
-                  {"C2",
-                   {{boolean({2, 3})}, {{"dim", {0, 0}}}},
-                   name + ": C2: dim 0 is named twice in [0,0], expected once"}},
+      .samples =
+          [] {
+            const std::vector<int64_t> none;
+            return joined({fold_samples(DType::boolean),
+                           over_dtypes(all_dtypes, {3, 4}, {{"dim", {0}}}),
+                           {{{boolean({2, 3})}, {{"dim", none}}},
+                            {{boolean({0})}},
+                            {{boolean({2, 0})}, {{"dim", {1}}}},
+                            {{i64({3, 3}).range(0, 2)}, {{"dim", {1}}}},
+                            {{f32({2, 2}).with({0, NAN, 0, 0.5})}, {{"dim", {1}}}},
+                            {{f32({2, 2}).with({0, -0.0, 1, 2})}, {{"dim", {1}}}},
+                            {{sample(DType::u8, {2, 2}).range(0, 2)}, {{"dim", {0}}}}}});
+          },
+      .rejects = [=]() -> Rejects {
+        return {{"C1",
+                 {{boolean({2, 3})}, {{"dim", {2}}}},
+                 name + ": C1: dim 2 is outside [-2, 2) of self: bool[2,3]"},
+                {"C2",
+                 {{boolean({2, 3})}, {{"dim", {0, 0}}}},
+                 name + ": C2: dim 0 is named twice in [0,0], expected once"}};
+      },
   };
 }
 

@@ -211,22 +211,25 @@ constexpr Trait fill_traits = pointwise_traits;
 constexpr Trait scatter_traits = Trait::recomputable | Trait::data_dependent;
 
 OpDef masked_fill() {
-  std::vector<Sample> samples;
-  for (DType t : all_dtypes) {
-    samples.push_back({{any_of(t, {3, 4}), boolean({3, 4}), 1.75}});
-    samples.push_back({{any_of(t, {3, 4}), boolean({4}), any_of(t, {})}});
-  }
-  samples.insert(samples.end(), {{{f32({3, 4}), boolean({3, 1}), 2}},
-                                 {{f32({4}), boolean({3, 1}), -1.5}},
-                                 {{f32({3, 1}), boolean({4}), f32({})}},
-                                 {{f32({2, 3}), boolean({}), -INFINITY}},
-                                 {{f32({}), boolean({}), NAN}},
-                                 {{f32({}), boolean({2}), 3}},
-                                 {{f32({0, 3}), boolean({3}), 1}},
-                                 {{f32({2, 2}), boolean({2, 2}), i64({})}},
-                                 {{i64({2, 2}), boolean({2, 2}), f32({}).range(2, 9)}},
-                                 {{i32({5}), boolean({5}), -1}},
-                                 {{bf16({2, 5}), boolean({2, 5}), f32({})}}});
+  const auto samples = [] {
+    Samples out;
+    for (DType t : all_dtypes) {
+      out.push_back({{any_of(t, {3, 4}), boolean({3, 4}), 1.75}});
+      out.push_back({{any_of(t, {3, 4}), boolean({4}), any_of(t, {})}});
+    }
+    out.insert(out.end(), {{{f32({3, 4}), boolean({3, 1}), 2}},
+                           {{f32({4}), boolean({3, 1}), -1.5}},
+                           {{f32({3, 1}), boolean({4}), f32({})}},
+                           {{f32({2, 3}), boolean({}), -INFINITY}},
+                           {{f32({}), boolean({}), NAN}},
+                           {{f32({}), boolean({2}), 3}},
+                           {{f32({0, 3}), boolean({3}), 1}},
+                           {{f32({2, 2}), boolean({2, 2}), i64({})}},
+                           {{i64({2, 2}), boolean({2, 2}), f32({}).range(2, 9)}},
+                           {{i32({5}), boolean({5}), -1}},
+                           {{bf16({2, 5}), boolean({2, 5}), f32({})}}});
+    return out;
+  };
   return OpDef{
       .name = "masked_fill",
       .signature = "(Tensor self, Tensor mask, Tensor|Scalar value) -> Tensor",
@@ -239,41 +242,44 @@ OpDef masked_fill() {
       .grad = grad_fill,
       .lower = loop::by_decomposition(),
       .cost = cost_per_result(1),
-      .samples = std::move(samples),
-      .rejects = {{"C1",
-                   {{f32({2}), boolean({3}), 1}},
-                   "masked_fill: C1: shapes [2] and [3] don't broadcast: dim -1 is 2 and 3, "
-                   "expected equal sizes or 1"},
-                  {"C2",
-                   {{f32({2}), on_cuda(boolean({2})), 1}},
-                   "masked_fill: C2: operands are on cpu and cuda:0, expected one device"},
-                  {"C3",
-                   {{f32({2}), i64({2}), 1}},
-                   "masked_fill: C3: mask is i64[2], expected bool"},
-                  {"C4",
-                   {{f32({2}), boolean({2}), f32({1})}},
-                   "masked_fill: C4: value is f32[1], expected a 0-d tensor or a number"}},
+      .samples = samples,
+      .rejects = []() -> Rejects {
+        return {{"C1",
+                 {{f32({2}), boolean({3}), 1}},
+                 "masked_fill: C1: shapes [2] and [3] don't broadcast: dim -1 is 2 and 3, "
+                 "expected equal sizes or 1"},
+                {"C2",
+                 {{f32({2}), on_cuda(boolean({2})), 1}},
+                 "masked_fill: C2: operands are on cpu and cuda:0, expected one device"},
+                {"C3", {{f32({2}), i64({2}), 1}}, "masked_fill: C3: mask is i64[2], expected bool"},
+                {"C4",
+                 {{f32({2}), boolean({2}), f32({1})}},
+                 "masked_fill: C4: value is f32[1], expected a 0-d tensor or a number"}};
+      },
   };
 }
 
 OpDef masked_scatter() {
-  std::vector<Sample> samples;
-  for (DType t : all_dtypes) {
-    samples.push_back({{any_of(t, {3, 4}), boolean({3, 4}), any_of(t, {12})}});
-    samples.push_back({{any_of(t, {3, 4}), boolean({4}), any_of(t, {3, 5})}});
-  }
-  const SampleTensor two = boolean({2, 2}).with({1, 0, 0, 1});
-  samples.insert(samples.end(), {{{f32({2, 2}), two, f32({2})}},
-                                 {{f32({2, 2}), two, f32({1, 2, 1})}},
-                                 {{f32({2}), two, f32({3, 2})}},
-                                 {{f32({2, 1}), two, f32({3})}},
-                                 {{f32({2, 2}), boolean({}).with({1}), f32({2, 3})}},
-                                 {{f32({2, 2}), boolean({2, 2}).with({0}), f32({0})}},
-                                 {{f32({}), boolean({}).with({1}), f32({})}},
-                                 {{f32({}), boolean({3}), f32({4})}},
-                                 {{f32({0, 3}), boolean({3}), f32({0})}},
-                                 {{f32({2, 5, 7}), boolean({2, 5, 7}), f32({70})}},
-                                 {{f32({5, 7}), boolean({5, 1}), f32({7, 5})}}});
+  const auto samples = [] {
+    Samples out;
+    for (DType t : all_dtypes) {
+      out.push_back({{any_of(t, {3, 4}), boolean({3, 4}), any_of(t, {12})}});
+      out.push_back({{any_of(t, {3, 4}), boolean({4}), any_of(t, {3, 5})}});
+    }
+    const SampleTensor two = boolean({2, 2}).with({1, 0, 0, 1});
+    out.insert(out.end(), {{{f32({2, 2}), two, f32({2})}},
+                           {{f32({2, 2}), two, f32({1, 2, 1})}},
+                           {{f32({2}), two, f32({3, 2})}},
+                           {{f32({2, 1}), two, f32({3})}},
+                           {{f32({2, 2}), boolean({}).with({1}), f32({2, 3})}},
+                           {{f32({2, 2}), boolean({2, 2}).with({0}), f32({0})}},
+                           {{f32({}), boolean({}).with({1}), f32({})}},
+                           {{f32({}), boolean({3}), f32({4})}},
+                           {{f32({0, 3}), boolean({3}), f32({0})}},
+                           {{f32({2, 5, 7}), boolean({2, 5, 7}), f32({70})}},
+                           {{f32({5, 7}), boolean({5, 1}), f32({7, 5})}}});
+    return out;
+  };
   return OpDef{
       .name = "masked_scatter",
       .signature = "(Tensor self, Tensor mask, Tensor source) -> Tensor",
@@ -286,35 +292,40 @@ OpDef masked_scatter() {
       .grad = grad_scatter,
       .lower = loop::kernel(lower_scatter),
       .cost = cost_per_result(1),
-      .samples = std::move(samples),
-      .rejects = {{"C1",
-                   {{f32({2}), boolean({3}), f32({3})}},
-                   "masked_scatter: C1: shapes [2] and [3] don't broadcast: dim -1 is 2 and 3, "
-                   "expected equal sizes or 1"},
-                  {"C2",
-                   {{f32({2}), boolean({2}), on_cuda(f32({2}))}},
-                   "masked_scatter: C2: operands are on cpu and cuda:0, expected one device"},
-                  {"C3",
-                   {{f32({2}), f32({2}), f32({2})}},
-                   "masked_scatter: C3: mask is f32[2], expected bool"},
-                  {"C5",
-                   {{f32({2}), boolean({2}), i64({2})}},
-                   "masked_scatter: C5: source is i64[2], expected the dtype of self: f32"},
-                  {"C6",
-                   {{f32({2}), boolean({2}).with({1, 1}), f32({1})}},
-                   "masked_scatter: C6: mask is true at more places than there are elements for"}},
+      .samples = samples,
+      .rejects = []() -> Rejects {
+        return {{"C1",
+                 {{f32({2}), boolean({3}), f32({3})}},
+                 "masked_scatter: C1: shapes [2] and [3] don't broadcast: dim -1 is 2 and 3, "
+                 "expected equal sizes or 1"},
+                {"C2",
+                 {{f32({2}), boolean({2}), on_cuda(f32({2}))}},
+                 "masked_scatter: C2: operands are on cpu and cuda:0, expected one device"},
+                {"C3",
+                 {{f32({2}), f32({2}), f32({2})}},
+                 "masked_scatter: C3: mask is f32[2], expected bool"},
+                {"C5",
+                 {{f32({2}), boolean({2}), i64({2})}},
+                 "masked_scatter: C5: source is i64[2], expected the dtype of self: f32"},
+                {"C6",
+                 {{f32({2}), boolean({2}).with({1, 1}), f32({1})}},
+                 "masked_scatter: C6: mask is true at more places than there are elements for"}};
+      },
   };
 }
 
 OpDef masked_scatter_backward() {
-  std::vector<Sample> samples;
-  for (DType t : all_dtypes)
-    samples.push_back({{any_of(t, {3, 4}), boolean({3, 4})}, {{"sizes", {13}}}});
-  samples.insert(samples.end(), {{{f32({2, 3}), boolean({3})}, {{"sizes", {3, 2}}}},
-                                 {{f32({2, 3}), boolean({2, 1})}, {{"sizes", {1, 7}}}},
-                                 {{f32({}), boolean({}).with({1})}, {{"sizes", {2}}}},
-                                 {{f32({0, 3}), boolean({3})}, {{"sizes", {2}}}},
-                                 {{f32({3}), boolean({3}).with({0})}, {{"sizes", {0}}}}});
+  const auto samples = [] {
+    Samples out;
+    for (DType t : all_dtypes)
+      out.push_back({{any_of(t, {3, 4}), boolean({3, 4})}, {{"sizes", {13}}}});
+    out.insert(out.end(), {{{f32({2, 3}), boolean({3})}, {{"sizes", {3, 2}}}},
+                           {{f32({2, 3}), boolean({2, 1})}, {{"sizes", {1, 7}}}},
+                           {{f32({}), boolean({}).with({1})}, {{"sizes", {2}}}},
+                           {{f32({0, 3}), boolean({3})}, {{"sizes", {2}}}},
+                           {{f32({3}), boolean({3}).with({0})}, {{"sizes", {0}}}}});
+    return out;
+  };
   return OpDef{
       .name = "masked_scatter_backward",
       .signature = "(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor",
@@ -327,16 +338,18 @@ OpDef masked_scatter_backward() {
       .grad = grad_backward,
       .lower = loop::kernel(lower_backward),
       .cost = cost_per_operand(1),
-      .samples = std::move(samples),
-      .rejects =
-          {{"C1",
-            {{f32({2}), boolean({3})}, {{"sizes", {2}}}},
-            "masked_scatter_backward: C1: shapes [3] and [2] don't broadcast: dim -1 is 3 and 2, "
-            "expected equal sizes or 1"},
-           {"C6",
-            {{f32({2}), boolean({2}).with({1, 1})}, {{"sizes", {1}}}},
-            "masked_scatter_backward: C6: mask is true at more places than there are "
-            "elements for"}},
+      .samples = samples,
+      .rejects = []() -> Rejects {
+        return {
+            {"C1",
+             {{f32({2}), boolean({3})}, {{"sizes", {2}}}},
+             "masked_scatter_backward: C1: shapes [3] and [2] don't broadcast: dim -1 is 3 and 2, "
+             "expected equal sizes or 1"},
+            {"C6",
+             {{f32({2}), boolean({2}).with({1, 1})}, {{"sizes", {1}}}},
+             "masked_scatter_backward: C6: mask is true at more places than there are "
+             "elements for"}};
+      },
   };
 }
 

@@ -201,54 +201,65 @@ OpDef entry(const std::string& name, std::string signature, std::string summary,
 
 OpDef mm() {
   OpDef op = entry("mm", "(Tensor self, Tensor mat2) -> Tensor", "The matrix product.", plain);
-  for (DType t : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64, DType::i32,
-                  DType::i16, DType::i8, DType::u8})
-    op.samples.push_back({{any_of(t, {3, 4}), any_of(t, {4, 2})}});
-  for (const auto& [n, k, m] : {std::array<int64_t, 3>{1, 1, 1},
-                                {17, 5, 1},
-                                {1, 33, 9},
-                                {0, 3, 2},
-                                {2, 3, 0},
-                                {2, 0, 3},
-                                {6, 19, 21}})
-    op.samples.push_back({{f32({n, k}), f32({k, m})}});
-  op.rejects = {
-      {"C1", {{f32({3}), f32({3, 2})}}, "mm: C1: self is f32[3], expected rank 2"},
-      {"C2",
-       {{boolean({2, 3}), boolean({3, 2})}},
-       "mm: C2: self is bool[2,3], expected a floating or integer dtype"},
-      {"C2",
-       {{f32({2, 3}), f64({3, 2})}},
-       "mm: C2: mat2 is f64[3,2], expected the dtype of self: f32"},
-      {"C3", {{f32({2, 3}), f32({4, 2})}}, "mm: C3: inner sizes: 3 and 4, expected equal"},
-      {"C5",
-       {{f32({2, 3}), on_cuda(f32({3, 2}))}},
-       "mm: C5: operands are on cpu and cuda:0, expected one device"}};
+  op.samples = [] {
+    Samples out;
+    for (DType t : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64, DType::i32,
+                    DType::i16, DType::i8, DType::u8})
+      out.push_back({{any_of(t, {3, 4}), any_of(t, {4, 2})}});
+    for (const auto& [n, k, m] : {std::array<int64_t, 3>{1, 1, 1},
+                                  {17, 5, 1},
+                                  {1, 33, 9},
+                                  {0, 3, 2},
+                                  {2, 3, 0},
+                                  {2, 0, 3},
+                                  {6, 19, 21}})
+      out.push_back({{f32({n, k}), f32({k, m})}});
+    return out;
+  };
+  op.rejects = []() -> Rejects {
+    return {{"C1", {{f32({3}), f32({3, 2})}}, "mm: C1: self is f32[3], expected rank 2"},
+            {"C2",
+             {{boolean({2, 3}), boolean({3, 2})}},
+             "mm: C2: self is bool[2,3], expected a floating or integer dtype"},
+            {"C2",
+             {{f32({2, 3}), f64({3, 2})}},
+             "mm: C2: mat2 is f64[3,2], expected the dtype of self: f32"},
+            {"C3", {{f32({2, 3}), f32({4, 2})}}, "mm: C3: inner sizes: 3 and 4, expected equal"},
+            {"C5",
+             {{f32({2, 3}), on_cuda(f32({3, 2}))}},
+             "mm: C5: operands are on cpu and cuda:0, expected one device"}};
+  };
   return op;
 }
 
 OpDef bmm() {
   OpDef op = entry("bmm", "(Tensor self, Tensor mat2) -> Tensor",
                    "A matrix product for each batch.", batched);
-  for (DType t : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64, DType::i32})
-    op.samples.push_back({{any_of(t, {2, 3, 4}), any_of(t, {2, 4, 2})}});
-  for (const auto& [b, n, k, m] : {std::array<int64_t, 4>{1, 1, 1, 1},
-                                   {5, 7, 3, 1},
-                                   {0, 2, 3, 2},
-                                   {2, 0, 3, 2},
-                                   {2, 2, 0, 3},
-                                   {3, 2, 18, 17}})
-    op.samples.push_back({{f32({b, n, k}), f32({b, k, m})}});
-  op.rejects = {
-      {"C1", {{f32({2, 3, 4}), f32({4, 2})}}, "bmm: C1: mat2 is f32[4,2], expected rank 3"},
-      {"C2",
-       {{i64({1, 2, 3}), i32({1, 3, 2})}},
-       "bmm: C2: mat2 is i32[1,3,2], expected the dtype of self: i64"},
-      {"C3", {{f32({1, 2, 3}), f32({1, 4, 2})}}, "bmm: C3: inner sizes: 3 and 4, expected equal"},
-      {"C4", {{f32({2, 2, 3}), f32({1, 3, 2})}}, "bmm: C4: batch sizes: 2 and 1, expected equal"},
-      {"C5",
-       {{on_cuda(f32({1, 2, 3})), f32({1, 3, 2})}},
-       "bmm: C5: operands are on cuda:0 and cpu, expected one device"}};
+  op.samples = [] {
+    Samples out;
+    for (DType t : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64, DType::i32})
+      out.push_back({{any_of(t, {2, 3, 4}), any_of(t, {2, 4, 2})}});
+    for (const auto& [b, n, k, m] : {std::array<int64_t, 4>{1, 1, 1, 1},
+                                     {5, 7, 3, 1},
+                                     {0, 2, 3, 2},
+                                     {2, 0, 3, 2},
+                                     {2, 2, 0, 3},
+                                     {3, 2, 18, 17}})
+      out.push_back({{f32({b, n, k}), f32({b, k, m})}});
+    return out;
+  };
+  op.rejects = []() -> Rejects {
+    return {
+        {"C1", {{f32({2, 3, 4}), f32({4, 2})}}, "bmm: C1: mat2 is f32[4,2], expected rank 3"},
+        {"C2",
+         {{i64({1, 2, 3}), i32({1, 3, 2})}},
+         "bmm: C2: mat2 is i32[1,3,2], expected the dtype of self: i64"},
+        {"C3", {{f32({1, 2, 3}), f32({1, 4, 2})}}, "bmm: C3: inner sizes: 3 and 4, expected equal"},
+        {"C4", {{f32({2, 2, 3}), f32({1, 3, 2})}}, "bmm: C4: batch sizes: 2 and 1, expected equal"},
+        {"C5",
+         {{on_cuda(f32({1, 2, 3})), f32({1, 3, 2})}},
+         "bmm: C5: operands are on cuda:0 and cpu, expected one device"}};
+  };
   return op;
 }
 
@@ -258,34 +269,41 @@ OpDef addmm() {
             "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
             "A matrix product and an added term, each with a factor.", plain_added);
   op.decompose = decompose_added(plain_added);
-  for (DType t : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64, DType::i32})
-    op.samples.push_back({{any_of(t, {2}), any_of(t, {3, 4}), any_of(t, {4, 2})}});
-  for (const std::vector<int64_t>& self :
-       {std::vector<int64_t>{3, 2}, {1, 2}, {3, 1}, {1}, {}, {2}})
-    op.samples.push_back({{f32(self), f32({3, 4}), f32({4, 2})}, {{"beta", 0.5}, {"alpha", -2.0}}});
-  op.samples.push_back({{f32({2}), f32({3, 0}), f32({0, 2})}, {{"beta", 3}}});
-  op.samples.push_back({{f32({2}), f32({0, 4}), f32({4, 2})}});
-  op.samples.push_back({{i64({2}), i64({3, 4}), i64({4, 2})}, {{"beta", 2}, {"alpha", 1.75}}});
-  op.samples.push_back(
-      {{f32({2}).with({std::nan(""), INFINITY}), f32({3, 4}), f32({4, 2})}, {{"beta", 0}}});
-  op.rejects = {
-      {"C1", {{f32({2}), f32({3}), f32({3, 2})}}, "addmm: C1: mat1 is f32[3], expected rank 2"},
-      {"C2",
-       {{f64({2}), f32({2, 3}), f32({3, 2})}},
-       "addmm: C2: self is f64[2], expected the dtype of mat1: f32"},
-      {"C3",
-       {{f32({2}), f32({2, 3}), f32({4, 2})}},
-       "addmm: C3: inner sizes: 3 and 4, expected equal"},
-      {"C5",
-       {{f32({2}), f32({2, 3}), on_cuda(f32({3, 2}))}},
-       "addmm: C5: operands are on cpu and cuda:0, expected one device"},
-      {"C6",
-       {{f32({4, 2}), f32({3, 4}), f32({4, 2})}},
-       "addmm: C6: shapes [4,2] and [3,2] don't broadcast: dim -2 is 4 and 3, expected equal sizes "
-       "or 1"},
-      {"C6",
-       {{f32({1, 3, 2}), f32({3, 4}), f32({4, 2})}},
-       "addmm: C6: shape [1,3,2] doesn't broadcast to [3,2], expected dims that are equal or 1"}};
+  op.samples = [] {
+    Samples out;
+    for (DType t : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64, DType::i32})
+      out.push_back({{any_of(t, {2}), any_of(t, {3, 4}), any_of(t, {4, 2})}});
+    for (const std::vector<int64_t>& self :
+         {std::vector<int64_t>{3, 2}, {1, 2}, {3, 1}, {1}, {}, {2}})
+      out.push_back({{f32(self), f32({3, 4}), f32({4, 2})}, {{"beta", 0.5}, {"alpha", -2.0}}});
+    out.push_back({{f32({2}), f32({3, 0}), f32({0, 2})}, {{"beta", 3}}});
+    out.push_back({{f32({2}), f32({0, 4}), f32({4, 2})}});
+    out.push_back({{i64({2}), i64({3, 4}), i64({4, 2})}, {{"beta", 2}, {"alpha", 1.75}}});
+    out.push_back(
+        {{f32({2}).with({std::nan(""), INFINITY}), f32({3, 4}), f32({4, 2})}, {{"beta", 0}}});
+    return out;
+  };
+  op.rejects = []() -> Rejects {
+    return {
+        {"C1", {{f32({2}), f32({3}), f32({3, 2})}}, "addmm: C1: mat1 is f32[3], expected rank 2"},
+        {"C2",
+         {{f64({2}), f32({2, 3}), f32({3, 2})}},
+         "addmm: C2: self is f64[2], expected the dtype of mat1: f32"},
+        {"C3",
+         {{f32({2}), f32({2, 3}), f32({4, 2})}},
+         "addmm: C3: inner sizes: 3 and 4, expected equal"},
+        {"C5",
+         {{f32({2}), f32({2, 3}), on_cuda(f32({3, 2}))}},
+         "addmm: C5: operands are on cpu and cuda:0, expected one device"},
+        {"C6",
+         {{f32({4, 2}), f32({3, 4}), f32({4, 2})}},
+         "addmm: C6: shapes [4,2] and [3,2] don't broadcast: dim -2 is 4 and 3, expected equal "
+         "sizes "
+         "or 1"},
+        {"C6",
+         {{f32({1, 3, 2}), f32({3, 4}), f32({4, 2})}},
+         "addmm: C6: shape [1,3,2] doesn't broadcast to [3,2], expected dims that are equal or 1"}};
+  };
   return op;
 }
 
@@ -296,31 +314,37 @@ OpDef baddbmm() {
             "-> Tensor",
             "A batched matrix product and an added term, each with a factor.", batched_added);
   op.decompose = decompose_added(batched_added);
-  for (DType t : {DType::f64, DType::f32, DType::bf16, DType::i64})
-    op.samples.push_back({{any_of(t, {2, 3, 2}), any_of(t, {2, 3, 4}), any_of(t, {2, 4, 2})}});
-  for (const std::vector<int64_t>& self : {std::vector<int64_t>{2, 1, 1}, {3, 2}, {1, 1, 2}, {}})
-    op.samples.push_back(
-        {{f32(self), f32({2, 3, 4}), f32({2, 4, 2})}, {{"beta", -1.5}, {"alpha", 0.25}}});
-  op.rejects = {
-      {"C1",
-       {{f32({2}), f32({3, 2}), f32({1, 3, 2})}},
-       "baddbmm: C1: batch1 is f32[3,2], expected rank 3"},
-      {"C2",
-       {{boolean({2}), boolean({1, 2, 3}), boolean({1, 3, 2})}},
-       "baddbmm: C2: batch1 is bool[1,2,3], expected a floating or integer dtype"},
-      {"C3",
-       {{f32({2}), f32({1, 2, 3}), f32({1, 4, 2})}},
-       "baddbmm: C3: inner sizes: 3 and 4, expected equal"},
-      {"C4",
-       {{f32({2}), f32({3, 2, 3}), f32({2, 3, 2})}},
-       "baddbmm: C4: batch sizes: 3 and 2, expected equal"},
-      {"C5",
-       {{f32({2}), on_cuda(f32({1, 2, 3})), f32({1, 3, 2})}},
-       "baddbmm: C5: operands are on cuda:0 and cpu, expected one device"},
-      {"C6",
-       {{f32({3}), f32({1, 2, 3}), f32({1, 3, 2})}},
-       "baddbmm: C6: shapes [3] and [1,2,2] don't broadcast: dim -1 is 3 and 2, expected equal "
-       "sizes or 1"}};
+  op.samples = [] {
+    Samples out;
+    for (DType t : {DType::f64, DType::f32, DType::bf16, DType::i64})
+      out.push_back({{any_of(t, {2, 3, 2}), any_of(t, {2, 3, 4}), any_of(t, {2, 4, 2})}});
+    for (const std::vector<int64_t>& self : {std::vector<int64_t>{2, 1, 1}, {3, 2}, {1, 1, 2}, {}})
+      out.push_back(
+          {{f32(self), f32({2, 3, 4}), f32({2, 4, 2})}, {{"beta", -1.5}, {"alpha", 0.25}}});
+    return out;
+  };
+  op.rejects = []() -> Rejects {
+    return {
+        {"C1",
+         {{f32({2}), f32({3, 2}), f32({1, 3, 2})}},
+         "baddbmm: C1: batch1 is f32[3,2], expected rank 3"},
+        {"C2",
+         {{boolean({2}), boolean({1, 2, 3}), boolean({1, 3, 2})}},
+         "baddbmm: C2: batch1 is bool[1,2,3], expected a floating or integer dtype"},
+        {"C3",
+         {{f32({2}), f32({1, 2, 3}), f32({1, 4, 2})}},
+         "baddbmm: C3: inner sizes: 3 and 4, expected equal"},
+        {"C4",
+         {{f32({2}), f32({3, 2, 3}), f32({2, 3, 2})}},
+         "baddbmm: C4: batch sizes: 3 and 2, expected equal"},
+        {"C5",
+         {{f32({2}), on_cuda(f32({1, 2, 3})), f32({1, 3, 2})}},
+         "baddbmm: C5: operands are on cuda:0 and cpu, expected one device"},
+        {"C6",
+         {{f32({3}), f32({1, 2, 3}), f32({1, 3, 2})}},
+         "baddbmm: C6: shapes [3] and [1,2,2] don't broadcast: dim -1 is 3 and 2, expected equal "
+         "sizes or 1"}};
+  };
   return op;
 }
 

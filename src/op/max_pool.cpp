@@ -264,7 +264,7 @@ std::vector<Reject> rejects_3d() {
            name + ": C5: a window of 3 with dilation 1 doesn't fit into 2 padded by 0"}};
 }
 
-OpDef forward(size_t rank, std::vector<Sample> samples, std::vector<Reject> rejects) {
+OpDef forward(size_t rank, Lazy<Samples> samples, Lazy<Rejects> rejects) {
   const std::string name = fmt::format("max_pool{}d_with_indices", rank);
   return OpDef{
       .name = name,
@@ -300,8 +300,8 @@ OpDef forward(size_t rank, std::vector<Sample> samples, std::vector<Reject> reje
 }  // namespace
 
 CLEAVE_OPS(max_pool) {
-  return {forward(2, samples_2d(), rejects("max_pool2d_with_indices")),
-          forward(3, samples_3d(), rejects_3d())};
+  return {forward(2, samples_2d, [] { return rejects("max_pool2d_with_indices"); }),
+          forward(3, samples_3d, rejects_3d)};
 }
 
 }  // namespace cleave

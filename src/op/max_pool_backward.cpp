@@ -331,7 +331,7 @@ std::vector<Reject> backward_rejects_3d() {
            name + ": indices: index 8 is out of range [0, 8)"}};
 }
 
-OpDef backward(size_t rank, std::vector<Sample> samples, std::vector<Reject> rejects) {
+OpDef backward(size_t rank, Lazy<Samples> samples, Lazy<Rejects> rejects) {
   const std::string name = fmt::format("max_pool{}d_with_indices_backward", rank);
   return OpDef{
       .name = name,
@@ -360,8 +360,9 @@ OpDef backward(size_t rank, std::vector<Sample> samples, std::vector<Reject> rej
 }  // namespace
 
 CLEAVE_OPS(max_pool_backward) {
-  return {backward(2, backward_samples_2d(), backward_rejects("max_pool2d_with_indices_backward")),
-          backward(3, backward_samples_3d(), backward_rejects_3d())};
+  return {backward(2, backward_samples_2d,
+                   [] { return backward_rejects("max_pool2d_with_indices_backward"); }),
+          backward(3, backward_samples_3d, backward_rejects_3d)};
 }
 
 }  // namespace cleave

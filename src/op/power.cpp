@@ -163,8 +163,8 @@ CLEAVE_OPS(power) {
       }),
       .lower = loop::pointwise(lower_pow),
       .cost = cost_per_result(20),
-      .samples = pow_samples(),
-      .rejects = pow_rejects(),
+      .samples = pow_samples,
+      .rejects = pow_rejects,
   }};
 }
 

@@ -229,16 +229,18 @@ OpDef sized_entry(const char* name, const char* summary, int flops,
       .grad = Absent{"no floating operand"},
       .lower = loop::elementwise(lower, true),
       .cost = cost_per_result(flops),
-      .samples = sized_samples(),
-      .rejects = {{"C1",
-                   {{i64({3})}, attrs},
-                   fmt::format("{}: C1: rng is i64[3], expected i64[2]", name)},
-                  {"C2",
-                   {{rng_state()}, negative},
-                   fmt::format("{}: C2: size [-1] has a negative dim", name)},
-                  {"C3",
-                   {{rng_state()}, integer},
-                   fmt::format("{}: C3: dtype is i64, expected a floating dtype", name)}},
+      .samples = sized_samples,
+      .rejects = [=]() -> Rejects {
+        return {{"C1",
+                 {{i64({3})}, attrs},
+                 fmt::format("{}: C1: rng is i64[3], expected i64[2]", name)},
+                {"C2",
+                 {{rng_state()}, negative},
+                 fmt::format("{}: C2: size [-1] has a negative dim", name)},
+                {"C3",
+                 {{rng_state()}, integer},
+                 fmt::format("{}: C3: dtype is i64, expected a floating dtype", name)}};
+      },
   };
 }
 
@@ -264,8 +266,10 @@ OpDef rng_next_entry() {
         return {k.load(0, index) + index[0]};
       }),
       .cost = cost_per_result(1),
-      .samples = {{{rng_state()}}, {{rng_state(-1, 0)}}},
-      .rejects = {{"C1", {{i64({2, 1})}}, "rng_next: C1: rng is i64[2,1], expected i64[2]"}},
+      .samples = []() -> Samples { return {{{rng_state()}}, {{rng_state(-1, 0)}}}; },
+      .rejects = []() -> Rejects {
+        return {{"C1", {{i64({2, 1})}}, "rng_next: C1: rng is i64[2,1], expected i64[2]"}};
+      },
       .nondifferentiable = 1,
   };
 }
@@ -290,30 +294,34 @@ OpDef bernoulli_entry() {
       .grad = zero_grad(),
       .lower = loop::elementwise(lower_bernoulli, true),
       .cost = cost_per_result(40),
-      .samples = {{{f32({4, 5}).range(0.01, 0.99), rng_state()}, {{"stream", 1}}},
-                  {{f64({9}).with({0.125, 0.875, 0.5, 0.5, 0.5, 0.5, 0.25}), rng_state()},
-                   {{"stream", 2}}},
-                  {{bf16({6}).range(0.1, 0.9), rng_state()}, {{"stream", 3}}},
-                  {{f32({3, 7}), rng_state()}, {{"p", 0.7}, {"stream", 4}}},
-                  {{i64({5}), rng_state()}, {{"p", 0.5}, {"stream", 5}}},
-                  {{boolean({5}), rng_state()}, {{"p", 1.0}, {"stream", 6}}},
-                  {{f16({5}), rng_state()}, {{"p", 0.0}, {"stream", 7}}},
-                  {{f32({}).range(0.4, 0.6), rng_state()}, {{"stream", 8}}},
-                  {{f32({0, 2}), rng_state()}, {{"stream", 9}}},
-                  {{f64({2}).with({0.25, 0.75}), rng_state()}, {{"stream", 10}}},
-                  {{f16({2, 3}).range(0.1, 0.9), rng_state()}, {{"stream", 11}}},
-                  {{f32({3, 70}), rng_state()}, {{"p", 0.25}, {"stream", 12}}},
-                  {{i32({4}), rng_state()}, {{"p", 0.5}, {"stream", 13}}},
-                  {{bf16({4}), rng_state(-3, 1)}, {{"p", 0.5}, {"stream", 14}}}},
-      .rejects = {{"C1",
-                   {{f32({2}), f32({2})}, {{"stream", 0}}},
-                   "bernoulli: C1: rng is f32[2], expected i64[2]"},
-                  {"C3",
-                   {{i64({2}), rng_state()}, {{"stream", 0}}},
-                   "bernoulli: C3: self is i64[2], expected a floating dtype"},
-                  {"C4",
-                   {{f32({2}), rng_state()}, {{"p", 1.5}, {"stream", 0}}},
-                   "bernoulli: C4: p is 1.5, expected a number in [0, 1]"}},
+      .samples = []() -> Samples {
+        return {{{f32({4, 5}).range(0.01, 0.99), rng_state()}, {{"stream", 1}}},
+                {{f64({9}).with({0.125, 0.875, 0.5, 0.5, 0.5, 0.5, 0.25}), rng_state()},
+                 {{"stream", 2}}},
+                {{bf16({6}).range(0.1, 0.9), rng_state()}, {{"stream", 3}}},
+                {{f32({3, 7}), rng_state()}, {{"p", 0.7}, {"stream", 4}}},
+                {{i64({5}), rng_state()}, {{"p", 0.5}, {"stream", 5}}},
+                {{boolean({5}), rng_state()}, {{"p", 1.0}, {"stream", 6}}},
+                {{f16({5}), rng_state()}, {{"p", 0.0}, {"stream", 7}}},
+                {{f32({}).range(0.4, 0.6), rng_state()}, {{"stream", 8}}},
+                {{f32({0, 2}), rng_state()}, {{"stream", 9}}},
+                {{f64({2}).with({0.25, 0.75}), rng_state()}, {{"stream", 10}}},
+                {{f16({2, 3}).range(0.1, 0.9), rng_state()}, {{"stream", 11}}},
+                {{f32({3, 70}), rng_state()}, {{"p", 0.25}, {"stream", 12}}},
+                {{i32({4}), rng_state()}, {{"p", 0.5}, {"stream", 13}}},
+                {{bf16({4}), rng_state(-3, 1)}, {{"p", 0.5}, {"stream", 14}}}};
+      },
+      .rejects = []() -> Rejects {
+        return {{"C1",
+                 {{f32({2}), f32({2})}, {{"stream", 0}}},
+                 "bernoulli: C1: rng is f32[2], expected i64[2]"},
+                {"C3",
+                 {{i64({2}), rng_state()}, {{"stream", 0}}},
+                 "bernoulli: C3: self is i64[2], expected a floating dtype"},
+                {"C4",
+                 {{f32({2}), rng_state()}, {{"p", 1.5}, {"stream", 0}}},
+                 "bernoulli: C4: p is 1.5, expected a number in [0, 1]"}};
+      },
   };
 }
 
@@ -347,43 +355,50 @@ OpDef dropout_entry() {
       },
       .lower = loop::elementwise(lower_dropout, true),
       .cost = cost_per_result(40),
-      .samples = {{{f32({4, 5}), rng_state()}, attrs(0.3, 1)},
-                  {{f64({9}), rng_state()}, attrs(0.5, 2)},
-                  {{bf16({3, 7}), rng_state()}, attrs(0.1, 3)},
-                  {{f16({6}), rng_state()}, attrs(0.75, 4)},
-                  {{f32({}), rng_state()}, attrs(0.5, 5)},
-                  {{f32({0, 2}), rng_state()}, attrs(0.5, 6)},
-                  {{f32({5}), rng_state()}, attrs(0, 7)},
-                  {{f32({5}), rng_state()}, attrs(1, 8)},
-                  {{f32({5}), rng_state()}, {{"p", 0.5}, {"stream", 9}}},
-                  {{f32({5}), rng_state()}, {{"p", 0.5}, {"train", false}, {"stream", 10}}},
-                  {{i64({5}), rng_state()}, {{"p", 0.5}, {"train", false}, {"stream", 11}}},
-                  {{f32({2, 3, 4}), rng_state()}, attrs(0.2, 12)},
-                  {{f32({3, 70}), rng_state()}, attrs(0.9, 13)},
-                  {{bf16({}), rng_state()}, attrs(0.5, 14)},
-                  {{f64({2, 2}), rng_state(-5, 4294967297.0)}, attrs(0.5, 15)},
-                  {{bf16({5}), rng_state()}, {{"p", 0.5}, {"train", false}, {"stream", 16}}}},
-      .rejects = {{"C1",
-                   {{f32({2}), i64({2, 1})}, attrs(0.5, 0)},
-                   "native_dropout: C1: rng is i64[2,1], expected i64[2]"},
-                  {"C4",
-                   {{f32({2}), rng_state()}, attrs(-0.5, 0)},
-                   "native_dropout: C4: p is -0.5, expected a number in [0, 1]"},
-                  {"C5",
-                   {{i64({2}), rng_state()}, attrs(0.5, 0)},
-                   "native_dropout: C5: input is i64[2], expected a floating dtype"}},
+      .samples = [attrs]() -> Samples {
+        return {{{f32({4, 5}), rng_state()}, attrs(0.3, 1)},
+                {{f64({9}), rng_state()}, attrs(0.5, 2)},
+                {{bf16({3, 7}), rng_state()}, attrs(0.1, 3)},
+                {{f16({6}), rng_state()}, attrs(0.75, 4)},
+                {{f32({}), rng_state()}, attrs(0.5, 5)},
+                {{f32({0, 2}), rng_state()}, attrs(0.5, 6)},
+                {{f32({5}), rng_state()}, attrs(0, 7)},
+                {{f32({5}), rng_state()}, attrs(1, 8)},
+                {{f32({5}), rng_state()}, {{"p", 0.5}, {"stream", 9}}},
+                {{f32({5}), rng_state()}, {{"p", 0.5}, {"train", false}, {"stream", 10}}},
+                {{i64({5}), rng_state()}, {{"p", 0.5}, {"train", false}, {"stream", 11}}},
+                {{f32({2, 3, 4}), rng_state()}, attrs(0.2, 12)},
+                {{f32({3, 70}), rng_state()}, attrs(0.9, 13)},
+                {{bf16({}), rng_state()}, attrs(0.5, 14)},
+                {{f64({2, 2}), rng_state(-5, 4294967297.0)}, attrs(0.5, 15)},
+                {{bf16({5}), rng_state()}, {{"p", 0.5}, {"train", false}, {"stream", 16}}}};
+      },
+      .rejects = [attrs]() -> Rejects {
+        return {{"C1",
+                 {{f32({2}), i64({2, 1})}, attrs(0.5, 0)},
+                 "native_dropout: C1: rng is i64[2,1], expected i64[2]"},
+                {"C4",
+                 {{f32({2}), rng_state()}, attrs(-0.5, 0)},
+                 "native_dropout: C4: p is -0.5, expected a number in [0, 1]"},
+                {"C5",
+                 {{i64({2}), rng_state()}, attrs(0.5, 0)},
+                 "native_dropout: C5: input is i64[2], expected a floating dtype"}};
+      },
       .nondifferentiable = 2,
   };
 }
 
 OpDef dropout_backward_entry() {
   const SampleAttrs scale = {{"scale", 2.0}};
-  std::vector<Reject> rejects = pair_rejects("native_dropout_backward");
-  for (Reject& r : rejects) r.call.attrs = scale;
-  rejects.push_back({"C5",
-                     {{i64({2}), boolean({2})}, scale},
-                     "native_dropout_backward: C5: grad_output is i64[2], expected a floating "
-                     "dtype"});
+  const auto rejects = [scale] {
+    Rejects out = pair_rejects("native_dropout_backward");
+    for (Reject& r : out) r.call.attrs = scale;
+    out.push_back({"C5",
+                   {{i64({2}), boolean({2})}, scale},
+                   "native_dropout_backward: C5: grad_output is i64[2], expected a floating "
+                   "dtype"});
+    return out;
+  };
   return OpDef{
       .name = "native_dropout_backward",
       .signature = "(Tensor grad_output, Tensor mask, float scale) -> Tensor",
@@ -418,23 +433,25 @@ OpDef dropout_backward_entry() {
         return x[0] * loop::cast(x[1], x[0].type()) * loop::same(x[0], op.float_attr("scale"));
       }),
       .cost = cost_per_result(2),
-      .samples = {{{f32({2, 3}), boolean({2, 3})}, scale},
-                  {{f64({4}), boolean({4})}, {{"scale", 1.25}}},
-                  {{bf16({5}), boolean({5})}, scale},
-                  {{f16({5}), boolean({5})}, scale},
-                  {{f32({}), boolean({})}, scale},
-                  {{f32({0, 2}), boolean({0, 2})}, scale},
-                  {{f32({2, 3, 4}), boolean({2, 3, 4})}, scale},
-                  {{f32({5}), boolean({5})}, {{"scale", 1}}},
-                  {{f32({5}), boolean({5})}, {{"scale", 0}}},
-                  {{f32({3}).with({NAN, INFINITY, 1}), boolean({3}).with({1, 1, 0})}, scale},
-                  {{f32({3}), boolean({3}).with({0})}, scale},
-                  {{f32({3}), boolean({3}).with({1})}, scale},
-                  {{bf16({3, 67}), boolean({3, 67})}, scale},
-                  {{f16({2, 2}), boolean({2, 2})}, {{"scale", 3.5}}},
-                  {{f64({2, 1}), boolean({2, 1})}, scale},
-                  {{f32({1}), boolean({1})}, {{"scale", -2}}},
-                  {{bf16({}), boolean({})}, scale}},
+      .samples = [=]() -> Samples {
+        return {{{f32({2, 3}), boolean({2, 3})}, scale},
+                {{f64({4}), boolean({4})}, {{"scale", 1.25}}},
+                {{bf16({5}), boolean({5})}, scale},
+                {{f16({5}), boolean({5})}, scale},
+                {{f32({}), boolean({})}, scale},
+                {{f32({0, 2}), boolean({0, 2})}, scale},
+                {{f32({2, 3, 4}), boolean({2, 3, 4})}, scale},
+                {{f32({5}), boolean({5})}, {{"scale", 1}}},
+                {{f32({5}), boolean({5})}, {{"scale", 0}}},
+                {{f32({3}).with({NAN, INFINITY, 1}), boolean({3}).with({1, 1, 0})}, scale},
+                {{f32({3}), boolean({3}).with({0})}, scale},
+                {{f32({3}), boolean({3}).with({1})}, scale},
+                {{bf16({3, 67}), boolean({3, 67})}, scale},
+                {{f16({2, 2}), boolean({2, 2})}, {{"scale", 3.5}}},
+                {{f64({2, 1}), boolean({2, 1})}, scale},
+                {{f32({1}), boolean({1})}, {{"scale", -2}}},
+                {{bf16({}), boolean({})}, scale}};
+      },
       .rejects = rejects,
   };
 }

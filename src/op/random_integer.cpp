@@ -104,32 +104,35 @@ Values decompose_randperm(Builder& b, const OpView& op) {
 SampleTensor rng_state(double seed = 42, double step = 7) { return i64({2}).with({seed, step}); }
 
 OpDef randint() {
-  std::vector<Sample> samples;
-  const auto add = [&](std::vector<int64_t> size, int64_t low, int64_t high,
-                       std::optional<DType> t = {}) {
-    Sample s{{rng_state()},
-             {{"low", low},
-              {"high", high},
-              {"size", std::move(size)},
-              {"stream", static_cast<int64_t>(samples.size())}}};
-    if (t) s.attrs.emplace_back("dtype", *t);
-    samples.push_back(std::move(s));
+  const auto samples = [] {
+    Samples out;
+    const auto add = [&](std::vector<int64_t> size, int64_t low, int64_t high,
+                         std::optional<DType> t = {}) {
+      Sample s{{rng_state()},
+               {{"low", low},
+                {"high", high},
+                {"size", std::move(size)},
+                {"stream", static_cast<int64_t>(out.size())}}};
+      if (t) s.attrs.emplace_back("dtype", *t);
+      out.push_back(std::move(s));
+    };
+    for (int64_t high : {1, 2, 10, 50304, 1 << 30}) {
+      add({3, 5}, 0, high);
+      add({40}, -7, high);
+    }
+    for (DType t : {DType::i64, DType::i32, DType::f32, DType::f64, DType::f16, DType::bf16})
+      add({9}, -3, 8, t);
+    add({9}, 0, 256, DType::u8);
+    add({}, 0, 9);
+    add({0, 3}, 0, 9);
+    add({2, 1, 3}, 5, 6);
+    add({3}, int64_t{1} << 40, (int64_t{1} << 40) + (int64_t{1} << 31));
+    add({3}, -(int64_t{1} << 31), 0);
+    add({2, 70}, 0, 3);
+    out.push_back({{rng_state(-5, 4294967297.0)},
+                   {{"high", 6}, {"size", std::vector<int64_t>{6}}, {"stream", 8}}});
+    return out;
   };
-  for (int64_t high : {1, 2, 10, 50304, 1 << 30}) {
-    add({3, 5}, 0, high);
-    add({40}, -7, high);
-  }
-  for (DType t : {DType::i64, DType::i32, DType::f32, DType::f64, DType::f16, DType::bf16})
-    add({9}, -3, 8, t);
-  add({9}, 0, 256, DType::u8);
-  add({}, 0, 9);
-  add({0, 3}, 0, 9);
-  add({2, 1, 3}, 5, 6);
-  add({3}, int64_t{1} << 40, (int64_t{1} << 40) + (int64_t{1} << 31));
-  add({3}, -(int64_t{1} << 31), 0);
-  add({2, 70}, 0, 3);
-  samples.push_back({{rng_state(-5, 4294967297.0)},
-                     {{"high", 6}, {"size", std::vector<int64_t>{6}}, {"stream", 8}}});
   const std::vector<int64_t> two = {2}, negative = {2, -1};
   const auto call = [](SampleTensor rng, int64_t low, int64_t high, std::vector<int64_t> size) {
     return Sample{{std::move(rng)},
@@ -151,23 +154,28 @@ OpDef randint() {
       .grad = Absent{"no floating operand"},
       .lower = loop::elementwise(lower_randint, true),
       .cost = cost_per_result(35),
-      .samples = std::move(samples),
-      .rejects = {{"C1", call(i64({3}), 0, 5, two), "randint: C1: rng is i64[3], expected i64[2]"},
-                  {"C2", call(rng_state(), 0, 5, negative),
-                   "randint: C2: a dim is -1, expected none that is negative"},
-                  {"C3", call(rng_state(), 5, 5, two),
-                   "randint: C3: low is 5 and high is 5, expected low < high, at most 2^31 apart"},
-                  {"C4", to_bool, "randint: C4: dtype is bool, expected a number dtype"}},
+      .samples = samples,
+      .rejects = [=]() -> Rejects {
+        return {{"C1", call(i64({3}), 0, 5, two), "randint: C1: rng is i64[3], expected i64[2]"},
+                {"C2", call(rng_state(), 0, 5, negative),
+                 "randint: C2: a dim is -1, expected none that is negative"},
+                {"C3", call(rng_state(), 5, 5, two),
+                 "randint: C3: low is 5 and high is 5, expected low < high, at most 2^31 apart"},
+                {"C4", to_bool, "randint: C4: dtype is bool, expected a number dtype"}};
+      },
       .nondifferentiable = 1,
   };
 }
 
 OpDef randperm() {
-  std::vector<Sample> samples;
-  for (int64_t n : {0, 1, 2, 3, 5, 10, 33, 100, 257})
-    samples.push_back({{rng_state()}, {{"n", n}, {"stream", n + 1}}});
-  for (DType t : {DType::i64, DType::i32, DType::f32, DType::f64, DType::f16, DType::bf16})
-    samples.push_back({{rng_state(3, 9)}, {{"n", 20}, {"dtype", t}, {"stream", 2}}});
+  const auto samples = [] {
+    Samples out;
+    for (int64_t n : {0, 1, 2, 3, 5, 10, 33, 100, 257})
+      out.push_back({{rng_state()}, {{"n", n}, {"stream", n + 1}}});
+    for (DType t : {DType::i64, DType::i32, DType::f32, DType::f64, DType::f16, DType::bf16})
+      out.push_back({{rng_state(3, 9)}, {{"n", 20}, {"dtype", t}, {"stream", 2}}});
+    return out;
+  };
   return OpDef{
       .name = "randperm",
       .signature = "(Tensor rng, SymInt n, *, ScalarType? dtype=None, int stream) -> Tensor",
@@ -180,16 +188,18 @@ OpDef randperm() {
       .grad = Absent{"no floating operand"},
       .lower = loop::by_decomposition(),
       .cost = cost_per_result(50),
-      .samples = std::move(samples),
-      .rejects = {{"C1",
-                   {{i64({3})}, {{"n", 3}, {"stream", 0}}},
-                   "randperm: C1: rng is i64[3], expected i64[2]"},
-                  {"C2",
-                   {{rng_state()}, {{"n", -1}, {"stream", 0}}},
-                   "randperm: C2: a dim is -1, expected none that is negative"},
-                  {"C4",
-                   {{rng_state()}, {{"n", 3}, {"dtype", DType::boolean}, {"stream", 0}}},
-                   "randperm: C4: dtype is bool, expected a number dtype"}},
+      .samples = samples,
+      .rejects = []() -> Rejects {
+        return {{"C1",
+                 {{i64({3})}, {{"n", 3}, {"stream", 0}}},
+                 "randperm: C1: rng is i64[3], expected i64[2]"},
+                {"C2",
+                 {{rng_state()}, {{"n", -1}, {"stream", 0}}},
+                 "randperm: C2: a dim is -1, expected none that is negative"},
+                {"C4",
+                 {{rng_state()}, {{"n", 3}, {"dtype", DType::boolean}, {"stream", 0}}},
+                 "randperm: C4: dtype is bool, expected a number dtype"}};
+      },
       .nondifferentiable = 1,
   };
 }

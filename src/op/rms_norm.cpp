@@ -139,8 +139,8 @@ CLEAVE_OPS(rms_norm) {
       .grad = grad,
       .lower = loop::by_decomposition(),
       .cost = cost_per_operand(5),
-      .samples = samples(),
-      .rejects = layer_norm_rejects("_fused_rms_norm", {}),
+      .samples = samples,
+      .rejects = [] { return layer_norm_rejects("_fused_rms_norm", {}); },
   }};
 }
 

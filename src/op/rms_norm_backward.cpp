@@ -191,8 +191,8 @@ CLEAVE_OPS(rms_norm_backward) {
       .grad = grad,
       .lower = loop::by_decomposition(),
       .cost = cost_per_operand(10),
-      .samples = samples(),
-      .rejects = rejects(),
+      .samples = samples,
+      .rejects = rejects,
   }};
 }
 

@@ -208,8 +208,8 @@ CLEAVE_OPS(scatter_reduce) {
       .grad = wide_grad(grad_scatter_reduce),
       .lower = loop::kernel(lower_scatter_reduce),
       .cost = [](const OpView& op) { return Cost{numel_hint(op, op.in_type(1)), bytes_moved(op)}; },
-      .samples = samples(),
-      .rejects = rejects(),
+      .samples = samples,
+      .rejects = rejects,
   }};
 }
 

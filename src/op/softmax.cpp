@@ -49,8 +49,8 @@ OpDef softmax() {
       .grad = softmax_grad("_softmax_backward_data"),
       .lower = loop::by_decomposition(),
       .cost = cost_per_operand(25),
-      .samples = softmax_samples(),
-      .rejects = softmax_rejects("_softmax"),
+      .samples = softmax_samples,
+      .rejects = [] { return softmax_rejects("_softmax"); },
   };
 }
 
@@ -100,8 +100,8 @@ OpDef softmax_backward() {
       .grad = wide_grad(grad_backward),
       .lower = loop::by_decomposition(),
       .cost = cost_per_operand(4),
-      .samples = softmax_backward_samples(0, 1),
-      .rejects = softmax_backward_rejects("_softmax_backward_data"),
+      .samples = [] { return softmax_backward_samples(0, 1); },
+      .rejects = [] { return softmax_backward_rejects("_softmax_backward_data"); },
   };
 }
 

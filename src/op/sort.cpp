@@ -158,13 +158,14 @@ OpDef sort() {
                       op.bool_attr("descending") ? Order::descending : Order::ascending);
       }),
       .cost = cost,
-      .samples = samples("sort"),
-      .rejects = {{"C1",
-                   {{f32({2, 3})}, {{"dim", 2}}},
-                   "sort: C1: dim 2 is outside [-2, 2) of self: f32[2,3]"},
-                  {"C1",
-                   {{f32({})}, {{"dim", 1}}},
-                   "sort: C1: dim 1 is outside [-1, 1) of self: f32[]"}},
+      .samples = [] { return samples("sort"); },
+      .rejects = []() -> Rejects {
+        return {
+            {"C1",
+             {{f32({2, 3})}, {{"dim", 2}}},
+             "sort: C1: dim 2 is outside [-2, 2) of self: f32[2,3]"},
+            {"C1", {{f32({})}, {{"dim", 1}}}, "sort: C1: dim 1 is outside [-1, 1) of self: f32[]"}};
+      },
       .nondifferentiable = 0b10,
   };
 }
@@ -190,14 +191,16 @@ OpDef topk() {
                       op.bool_attr("largest") ? Order::descending : Order::ascending);
       }),
       .cost = cost,
-      .samples = samples("topk"),
-      .rejects =
-          {{"C1",
-            {{f32({2, 3})}, {{"dim", -3}, {"k", 1}}},
-            "topk: C1: dim -3 is outside [-2, 2) of self: f32[2,3]"},
-           {"C2", {{f32({2, 3})}, {{"k", 4}}}, "topk: C2: k is 4, expected a number in [0, 3]"},
-           {"C2", {{f32({2, 3})}, {{"k", -1}}}, "topk: C2: k is -1, expected a number in [0, 3]"},
-           {"C3", {{boolean({3})}, {{"k", 1}}}, "topk: C3: self is bool[3], expected numbers"}},
+      .samples = [] { return samples("topk"); },
+      .rejects = []() -> Rejects {
+        return {
+            {"C1",
+             {{f32({2, 3})}, {{"dim", -3}, {"k", 1}}},
+             "topk: C1: dim -3 is outside [-2, 2) of self: f32[2,3]"},
+            {"C2", {{f32({2, 3})}, {{"k", 4}}}, "topk: C2: k is 4, expected a number in [0, 3]"},
+            {"C2", {{f32({2, 3})}, {{"k", -1}}}, "topk: C2: k is -1, expected a number in [0, 3]"},
+            {"C3", {{boolean({3})}, {{"k", 1}}}, "topk: C3: self is bool[3], expected numbers"}};
+      },
       .nondifferentiable = 0b10,
   };
 }

@@ -224,15 +224,19 @@ std::optional<Layout> layout_part(const OpView& op, const Layout& in, int k) {
 }
 
 OpDef parts_entry(const char* name, const char* signature, const char* summary,
-                  std::vector<Sample> samples, std::vector<Reject> rejects) {
-  const auto c1 = fmt::format("{}: C1: self is f32[], expected at least one dim", name);
-  const auto c2 = fmt::format("{}: C2: dim 2 is outside [-2, 2) of self: f32[2,3]", name);
-  SampleAttrs attrs = samples[0].attrs, outside;
-  for (const auto& [attr, value] : attrs)
-    if (attr != "dim") outside.emplace_back(attr, value);
-  outside.emplace_back("dim", 2);
-  rejects.push_back({"C1", {{f32({})}, attrs}, c1});
-  rejects.push_back({"C2", {{f32({2, 3})}, outside}, c2});
+                  Lazy<Samples> samples, Lazy<Rejects> rejects) {
+  const auto all_rejects = [=] {
+    const auto c1 = fmt::format("{}: C1: self is f32[], expected at least one dim", name);
+    const auto c2 = fmt::format("{}: C2: dim 2 is outside [-2, 2) of self: f32[2,3]", name);
+    SampleAttrs attrs = samples()[0].attrs, outside;
+    for (const auto& [attr, value] : attrs)
+      if (attr != "dim") outside.emplace_back(attr, value);
+    outside.emplace_back("dim", 2);
+    Rejects out = rejects();
+    out.push_back({"C1", {{f32({})}, attrs}, c1});
+    out.push_back({"C2", {{f32({2, 3})}, outside}, c2});
+    return out;
+  };
   return OpDef{
       .name = name,
       .signature = signature,
@@ -245,8 +249,8 @@ OpDef parts_entry(const char* name, const char* signature, const char* summary,
       .grad = grad_parts,
       .lower = loop::view(layout_part),
       .cost = cost_of_view(),
-      .samples = std::move(samples),
-      .rejects = std::move(rejects),
+      .samples = samples,
+      .rejects = all_rejects,
   };
 }
 
@@ -254,106 +258,125 @@ OpDef split_with_sizes() {
   return parts_entry(
       "split_with_sizes", "(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
       "Consecutive parts of a dim, of these sizes.",
-      joined({over_dtypes(all_dtypes, {2, 6}, {{"split_sizes", {1, 2, 3}}, {"dim", 1}}),
-              {{{f32({5})}, {{"split_sizes", {2, 3}}}},
-               {{f32({2, 4, 2})}, {{"split_sizes", {3, 0, 1}}, {"dim", -2}}},
-               {{f32({3})}, {{"split_sizes", {3}}}},
-               {{f32({0, 2})}, {{"split_sizes", {0, 0}}}},
-               {{f32({5})}, {{"split_sizes", {1, 1, 1, 1, 1}}}},
-               {{bf16({2, 3, 4})}, {{"split_sizes", {1, 3}}, {"dim", 2}}},
-               {{f64({4, 2})}, {{"split_sizes", {0, 4}}}},
-               {{f32({2, 70})}, {{"split_sizes", {33, 37}}, {"dim", 1}}},
-               {{f16({1, 6})}, {{"split_sizes", {2, 2, 2}}, {"dim", -1}}},
-               {{f32({3, 0})}, {{"split_sizes", {2, 1}}}},
-               {{f32({2, 2, 2, 3})}, {{"split_sizes", {1, 1}}, {"dim", -3}}},
-               {{f32({3}).with({NAN, INFINITY, -0.0})}, {{"split_sizes", {1, 2}}}}}}),
-      {{"C3",
-        {{f32({3})}, {{"split_sizes", {-1, 4}}}},
-        "split_with_sizes: C3: size -1 of [-1,4]: expected none below 0"},
-       {"C4",
-        {{f32({3})}, {{"split_sizes", {1, 1}}}},
-        "split_with_sizes: C4: the sum of [1,1] and dim 0 of self: f32[3]: 2 and 3, expected "
-        "equal"}});
+      [] {
+        return joined({over_dtypes(all_dtypes, {2, 6}, {{"split_sizes", {1, 2, 3}}, {"dim", 1}}),
+                       {{{f32({5})}, {{"split_sizes", {2, 3}}}},
+                        {{f32({2, 4, 2})}, {{"split_sizes", {3, 0, 1}}, {"dim", -2}}},
+                        {{f32({3})}, {{"split_sizes", {3}}}},
+                        {{f32({0, 2})}, {{"split_sizes", {0, 0}}}},
+                        {{f32({5})}, {{"split_sizes", {1, 1, 1, 1, 1}}}},
+                        {{bf16({2, 3, 4})}, {{"split_sizes", {1, 3}}, {"dim", 2}}},
+                        {{f64({4, 2})}, {{"split_sizes", {0, 4}}}},
+                        {{f32({2, 70})}, {{"split_sizes", {33, 37}}, {"dim", 1}}},
+                        {{f16({1, 6})}, {{"split_sizes", {2, 2, 2}}, {"dim", -1}}},
+                        {{f32({3, 0})}, {{"split_sizes", {2, 1}}}},
+                        {{f32({2, 2, 2, 3})}, {{"split_sizes", {1, 1}}, {"dim", -3}}},
+                        {{f32({3}).with({NAN, INFINITY, -0.0})}, {{"split_sizes", {1, 2}}}}}});
+      },
+      []() -> Rejects {
+        return {
+            {"C3",
+             {{f32({3})}, {{"split_sizes", {-1, 4}}}},
+             "split_with_sizes: C3: size -1 of [-1,4]: expected none below 0"},
+            {"C4",
+             {{f32({3})}, {{"split_sizes", {1, 1}}}},
+             "split_with_sizes: C4: the sum of [1,1] and dim 0 of self: f32[3]: 2 and 3, expected "
+             "equal"}};
+      });
 }
 
 OpDef split() {
-  return parts_entry("split", "(Tensor self, SymInt[1] split_size, int dim=0) -> Tensor[]",
-                     "Consecutive parts of a dim, of one size or of these sizes.",
-                     joined({over_dtypes(all_dtypes, {2, 5}, {{"split_size", 2}, {"dim", 1}}),
-                             {{{f32({6})}, {{"split_size", {3}}}},
-                              {{f32({4, 2})}, {{"split_size", {1, 3}}, {"dim", -2}}},
-                              {{f32({3})}, {{"split_size", 8}}},
-                              {{f32({0})}, {{"split_size", 0}}},
-                              {{f32({0})}, {{"split_size", 2}}},
-                              {{f32({5})}, {{"split_size", 1}}},
-                              {{bf16({2, 3, 4})}, {{"split_size", 3}, {"dim", 2}}},
-                              {{f32({4})}, {{"split_size", 4}}},
-                              {{f64({4, 2})}, {{"split_size", {0, 4}}}},
-                              {{f32({2, 70})}, {{"split_size", 33}, {"dim", 1}}},
-                              {{f16({1, 6})}, {{"split_size", {2, 2, 2}}, {"dim", -1}}},
-                              {{f32({3, 0})}, {{"split_size", 2}}},
-                              {{f32({2, 2, 2, 3})}, {{"split_size", 1}, {"dim", -3}}},
-                              {{f32({3}).with({NAN, INFINITY, -0.0})}, {{"split_size", 2}}}}}),
-                     {{"C4",
-                       {{f32({3})}, {{"split_size", {1, 1}}}},
-                       "split: C4: the sum of [1,1] and dim 0 of self: f32[3]: 2 and 3, expected "
-                       "equal"},
-                      {"C5",
-                       {{f32({3})}, {{"split_size", 0}}},
-                       "split: C5: split_size is 0 for a dim of 3, expected a positive integer"},
-                      {"C6",
-                       {{i32({70000})}, {{"split_size", 1}}},
-                       "split: C6: 70000 parts of dim 0 of self: i32[70000], expected at most "
-                       "65536"}});
+  return parts_entry(
+      "split", "(Tensor self, SymInt[1] split_size, int dim=0) -> Tensor[]",
+      "Consecutive parts of a dim, of one size or of these sizes.",
+      [] {
+        return joined({over_dtypes(all_dtypes, {2, 5}, {{"split_size", 2}, {"dim", 1}}),
+                       {{{f32({6})}, {{"split_size", {3}}}},
+                        {{f32({4, 2})}, {{"split_size", {1, 3}}, {"dim", -2}}},
+                        {{f32({3})}, {{"split_size", 8}}},
+                        {{f32({0})}, {{"split_size", 0}}},
+                        {{f32({0})}, {{"split_size", 2}}},
+                        {{f32({5})}, {{"split_size", 1}}},
+                        {{bf16({2, 3, 4})}, {{"split_size", 3}, {"dim", 2}}},
+                        {{f32({4})}, {{"split_size", 4}}},
+                        {{f64({4, 2})}, {{"split_size", {0, 4}}}},
+                        {{f32({2, 70})}, {{"split_size", 33}, {"dim", 1}}},
+                        {{f16({1, 6})}, {{"split_size", {2, 2, 2}}, {"dim", -1}}},
+                        {{f32({3, 0})}, {{"split_size", 2}}},
+                        {{f32({2, 2, 2, 3})}, {{"split_size", 1}, {"dim", -3}}},
+                        {{f32({3}).with({NAN, INFINITY, -0.0})}, {{"split_size", 2}}}}});
+      },
+      []() -> Rejects {
+        return {{"C4",
+                 {{f32({3})}, {{"split_size", {1, 1}}}},
+                 "split: C4: the sum of [1,1] and dim 0 of self: f32[3]: 2 and 3, expected "
+                 "equal"},
+                {"C5",
+                 {{f32({3})}, {{"split_size", 0}}},
+                 "split: C5: split_size is 0 for a dim of 3, expected a positive integer"},
+                {"C6",
+                 {{i32({70000})}, {{"split_size", 1}}},
+                 "split: C6: 70000 parts of dim 0 of self: i32[70000], expected at most "
+                 "65536"}};
+      });
 }
 
 OpDef chunk() {
   return parts_entry(
       "chunk", "(Tensor self, int chunks, int dim=0) -> Tensor[]",
       "At most so many consecutive parts of a dim, all but the last of one size.",
-      joined({over_dtypes(all_dtypes, {2, 6}, {{"chunks", 3}, {"dim", 1}}),
-              {{{f32({7})}, {{"chunks", 3}}},
-               {{f32({7})}, {{"chunks", 5}}},
-               {{f32({2, 3})}, {{"chunks", 9}, {"dim", -1}}},
-               {{f32({0})}, {{"chunks", 3}}},
-               {{f32({3})}, {{"chunks", 1}}},
-               {{bf16({2, 3, 4})}, {{"chunks", 2}, {"dim", 2}}},
-               {{f32({6})}, {{"chunks", 6}}},
-               {{f64({4, 2})}, {{"chunks", 3}}},
-               {{f32({2, 70})}, {{"chunks", 4}, {"dim", 1}}},
-               {{f16({1, 6})}, {{"chunks", 4}, {"dim", -1}}},
-               {{f32({3, 0})}, {{"chunks", 2}}},
-               {{f32({1})}, {{"chunks", 2}}},
-               {{f32({2, 2, 2, 3})}, {{"chunks", 2}, {"dim", -3}}},
-               {{f32({9})}, {{"chunks", 4}}},
-               {{f32({3}).with({NAN, INFINITY, -0.0})}, {{"chunks", 2}}}}}),
-      {{"C5", {{f32({3})}, {{"chunks", 0}}}, "chunk: C5: chunks is 0, expected at least 1"},
-       {"C6",
-        {{f32({0})}, {{"chunks", 70000}}},
-        "chunk: C6: 70000 parts of dim 0 of self: f32[0], expected at most 65536"}});
+      [] {
+        return joined({over_dtypes(all_dtypes, {2, 6}, {{"chunks", 3}, {"dim", 1}}),
+                       {{{f32({7})}, {{"chunks", 3}}},
+                        {{f32({7})}, {{"chunks", 5}}},
+                        {{f32({2, 3})}, {{"chunks", 9}, {"dim", -1}}},
+                        {{f32({0})}, {{"chunks", 3}}},
+                        {{f32({3})}, {{"chunks", 1}}},
+                        {{bf16({2, 3, 4})}, {{"chunks", 2}, {"dim", 2}}},
+                        {{f32({6})}, {{"chunks", 6}}},
+                        {{f64({4, 2})}, {{"chunks", 3}}},
+                        {{f32({2, 70})}, {{"chunks", 4}, {"dim", 1}}},
+                        {{f16({1, 6})}, {{"chunks", 4}, {"dim", -1}}},
+                        {{f32({3, 0})}, {{"chunks", 2}}},
+                        {{f32({1})}, {{"chunks", 2}}},
+                        {{f32({2, 2, 2, 3})}, {{"chunks", 2}, {"dim", -3}}},
+                        {{f32({9})}, {{"chunks", 4}}},
+                        {{f32({3}).with({NAN, INFINITY, -0.0})}, {{"chunks", 2}}}}});
+      },
+      []() -> Rejects {
+        return {
+            {"C5", {{f32({3})}, {{"chunks", 0}}}, "chunk: C5: chunks is 0, expected at least 1"},
+            {"C6",
+             {{f32({0})}, {{"chunks", 70000}}},
+             "chunk: C6: 70000 parts of dim 0 of self: f32[0], expected at most 65536"}};
+      });
 }
 
 OpDef unbind() {
-  return parts_entry("unbind", "(Tensor self, int dim=0) -> Tensor[]",
-                     "One result for each position of a dim.",
-                     joined({over_dtypes(all_dtypes, {3, 2}, {{"dim", 0}}),
-                             {{{f32({2, 3})}, {{"dim", -1}}},
-                              {{f32({2})}},
-                              {{f32({2, 0})}},
-                              {{f32({1, 2, 2})}, {{"dim", 1}}},
-                              {{bf16({2, 3, 4})}, {{"dim", 2}}},
-                              {{f64({1})}},
-                              {{f32({2, 5})}, {{"dim", 1}}},
-                              {{f16({1, 6})}, {{"dim", -1}}},
-                              {{f32({3, 0})}, {{"dim", 0}}},
-                              {{f32({2, 2, 2, 3})}, {{"dim", -3}}},
-                              {{f32({3, 70})}},
-                              {{f32({2, 1})}, {{"dim", -2}}},
-                              {{f32({3}).with({NAN, INFINITY, -0.0})}}}}),
-                     {{"C6",
-                       {{f32({70000, 0})}},
-                       "unbind: C6: 70000 parts of dim 0 of self: f32[70000,0], expected at most "
-                       "65536"}});
+  return parts_entry(
+      "unbind", "(Tensor self, int dim=0) -> Tensor[]", "One result for each position of a dim.",
+      [] {
+        return joined({over_dtypes(all_dtypes, {3, 2}, {{"dim", 0}}),
+                       {{{f32({2, 3})}, {{"dim", -1}}},
+                        {{f32({2})}},
+                        {{f32({2, 0})}},
+                        {{f32({1, 2, 2})}, {{"dim", 1}}},
+                        {{bf16({2, 3, 4})}, {{"dim", 2}}},
+                        {{f64({1})}},
+                        {{f32({2, 5})}, {{"dim", 1}}},
+                        {{f16({1, 6})}, {{"dim", -1}}},
+                        {{f32({3, 0})}, {{"dim", 0}}},
+                        {{f32({2, 2, 2, 3})}, {{"dim", -3}}},
+                        {{f32({3, 70})}},
+                        {{f32({2, 1})}, {{"dim", -2}}},
+                        {{f32({3}).with({NAN, INFINITY, -0.0})}}}});
+      },
+      []() -> Rejects {
+        return {{"C6",
+                 {{f32({70000, 0})}},
+                 "unbind: C6: 70000 parts of dim 0 of self: f32[70000,0], expected at most "
+                 "65536"}};
+      });
 }
 
 }  // namespace

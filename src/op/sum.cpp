@@ -92,16 +92,19 @@ OpDef sum() {
       .grad = grad_sum,
       .lower = loop::reduction(reduction_rule(loop::ReduceOp::sum)),
       .cost = cost_per_operand(1),
-      .samples = joined({fold_samples(DType::f32),
-                         fold_samples(DType::i64),
-                         over_dtypes(all_dtypes, {3, 4}, {{"dim", {0}}}),
-                         dtype_samples({DType::f64, DType::bf16, DType::i64, DType::boolean}),
-                         {{{f32({0, 2})}, {{"dim", {0}}}},
-                          {{i64({0})}},
-                          {{sample(DType::i32, {3}).with({2147483647, 1, 5})}},
-                          {{sample(DType::u8, {3}).with({200, 100, 5})}, {{"dtype", DType::u8}}},
-                          {{f32({3}).with({1.0, -INFINITY, 2.0})}}}}),
-      .rejects = dim_rejects("sum"),
+      .samples =
+          [] {
+            return joined({fold_samples(DType::f32),
+                           fold_samples(DType::i64),
+                           over_dtypes(all_dtypes, {3, 4}, {{"dim", {0}}}),
+                           dtype_samples({DType::f64, DType::bf16, DType::i64, DType::boolean}),
+                           {{{f32({0, 2})}, {{"dim", {0}}}},
+                            {{i64({0})}},
+                            {{sample(DType::i32, {3}).with({2147483647, 1, 5})}},
+                            {{sample(DType::u8, {3}).with({200, 100, 5})}, {{"dtype", DType::u8}}},
+                            {{f32({3}).with({1.0, -INFINITY, 2.0})}}}});
+          },
+      .rejects = [] { return dim_rejects("sum"); },
   };
 }
 
@@ -151,14 +154,17 @@ loop::ReductionRule mean_rule() {
 }
 
 OpDef mean() {
-  std::vector<Reject> rejects = dim_rejects("mean");
-  rejects.push_back({"C3",
-                     {{i64({2})}},
-                     "mean: C3: the dtype of self is i64, expected a floating "
-                     "dtype"});
-  rejects.push_back({"C3",
-                     {{f32({2})}, {{"dtype", DType::i64}}},
-                     "mean: C3: dtype is i64, expected a floating dtype"});
+  const auto rejects = [] {
+    Rejects out = dim_rejects("mean");
+    out.push_back({"C3",
+                   {{i64({2})}},
+                   "mean: C3: the dtype of self is i64, expected a floating "
+                   "dtype"});
+    out.push_back({"C3",
+                   {{f32({2})}, {{"dtype", DType::i64}}},
+                   "mean: C3: dtype is i64, expected a floating dtype"});
+    return out;
+  };
   return OpDef{
       .name = "mean",
       .signature =
@@ -173,12 +179,15 @@ OpDef mean() {
       .grad = grad_mean,
       .lower = loop::reduction(mean_rule()),
       .cost = cost_per_operand(1),
-      .samples = joined({fold_samples(DType::f32),
-                         fold_samples(DType::bf16),
-                         over_dtypes(floating_dtypes, {3, 4}, {{"dim", {0}}}),
-                         dtype_samples({DType::f64, DType::f16}),
-                         {{{f32({0, 2})}, {{"dim", {0}}}}, {{f32({0})}}}}),
-      .rejects = std::move(rejects),
+      .samples =
+          [] {
+            return joined({fold_samples(DType::f32),
+                           fold_samples(DType::bf16),
+                           over_dtypes(floating_dtypes, {3, 4}, {{"dim", {0}}}),
+                           dtype_samples({DType::f64, DType::f16}),
+                           {{{f32({0, 2})}, {{"dim", {0}}}}, {{f32({0})}}}});
+          },
+      .rejects = rejects,
   };
 }
 
@@ -220,16 +229,6 @@ Values grad_prod(Builder& b, const GradView& op) {
 }
 
 OpDef prod() {
-  const auto one_dim = [](DType t) {
-    return std::vector<Sample>{{{any_of(t, {2, 3})}},
-                               {{any_of(t, {2, 3})}, {{"dim", 1}}},
-                               {{any_of(t, {3, 2})}, {{"dim", 0}, {"keepdim", true}}},
-                               {{any_of(t, {2, 20})}, {{"dim", -2}}},
-                               {{any_of(t, {})}},
-                               {{any_of(t, {})}, {{"dim", 0}}},
-                               {{any_of(t, {0, 2})}, {{"dim", 1}}},
-                               {{any_of(t, {0, 2})}, {{"dim", 0}}}};
-  };
   return OpDef{
       .name = "prod",
       .signature =
@@ -244,19 +243,34 @@ OpDef prod() {
       .grad = wide_grad(grad_prod),
       .lower = loop::reduction(reduction_rule(loop::ReduceOp::prod)),
       .cost = cost_per_operand(1),
-      .samples = joined({one_dim(DType::f32),
-                         one_dim(DType::i64),
-                         over_dtypes(all_dtypes, {3, 4}, {{"dim", 0}}),
-                         {{{f32({2, 3}).with({1.5, 0, 2, 0.5, 3, -1})}, {{"dim", 1}}},
-                          {{f32({3}).with({0, 2, 0})}},
-                          {{f32({4}).with({0, 2, 0, 0})}},
-                          {{bf16({3})}, {{"dtype", DType::f32}}},
-                          {{f32({3}).range(1, 4)}, {{"dtype", DType::i64}}},
-                          {{boolean({4})}, {{"dtype", DType::boolean}}},
-                          {{i64({3})}, {{"dtype", DType::f32}}}}}),
-      .rejects = {{"C1",
-                   {{f32({2, 3})}, {{"dim", 2}}},
-                   "prod: C1: dim 2 is outside [-2, 2) of self: f32[2,3]"}},
+      .samples =
+          [] {
+            const auto one_dim = [](DType t) {
+              return std::vector<Sample>{{{any_of(t, {2, 3})}},
+                                         {{any_of(t, {2, 3})}, {{"dim", 1}}},
+                                         {{any_of(t, {3, 2})}, {{"dim", 0}, {"keepdim", true}}},
+                                         {{any_of(t, {2, 20})}, {{"dim", -2}}},
+                                         {{any_of(t, {})}},
+                                         {{any_of(t, {})}, {{"dim", 0}}},
+                                         {{any_of(t, {0, 2})}, {{"dim", 1}}},
+                                         {{any_of(t, {0, 2})}, {{"dim", 0}}}};
+            };
+            return joined({one_dim(DType::f32),
+                           one_dim(DType::i64),
+                           over_dtypes(all_dtypes, {3, 4}, {{"dim", 0}}),
+                           {{{f32({2, 3}).with({1.5, 0, 2, 0.5, 3, -1})}, {{"dim", 1}}},
+                            {{f32({3}).with({0, 2, 0})}},
+                            {{f32({4}).with({0, 2, 0, 0})}},
+                            {{bf16({3})}, {{"dtype", DType::f32}}},
+                            {{f32({3}).range(1, 4)}, {{"dtype", DType::i64}}},
+                            {{boolean({4})}, {{"dtype", DType::boolean}}},
+                            {{i64({3})}, {{"dtype", DType::f32}}}}});
+          },
+      .rejects = []() -> Rejects {
+        return {{"C1",
+                 {{f32({2, 3})}, {{"dim", 2}}},
+                 "prod: C1: dim 2 is outside [-2, 2) of self: f32[2,3]"}};
+      },
   };
 }
 

@@ -117,8 +117,8 @@ CLEAVE_OPS(uint4x2_mm) {
       .grad = Absent{"calls are fused after the gradient"},
       .lower = loop::library(form),
       .cost = cost,
-      .samples = samples(),
-      .rejects = rejects(),
+      .samples = samples,
+      .rejects = rejects,
   }};
 }
 

@@ -132,21 +132,28 @@ OpDef unfold() {
       .grad = grad,
       .lower = loop::view(layout),
       .cost = cost_of_view(),
-      .samples = joined(
-          {over_dtypes(all_dtypes, {5, 2}, {{"dimension", 0}, {"size", 2}, {"step", 1}}),
-           {call(f32({7}), 0, 3, 2), call(f32({6}), 0, 2, 2), call(f32({7}), 0, 2, 3),
-            call(f32({8}), -1, 2, 3), call(f32({2, 9, 3}), 1, 4, 3), call(f32({2, 9, 3}), -2, 3, 4),
-            call(f32({2, 3, 4}), 0, 2, 1), call(f32({4}), 0, 4, 1), call(f32({4}), 0, 0, 1),
-            call(f32({4}), 0, 1, 9), call(f32({}), 0, 1, 1), call(f32({}), -1, 0, 2),
-            call(f32({0, 3}), 1, 2, 1), call(bf16({3, 40}), 1, 16, 8), call(f16({3, 40}), 1, 8, 8),
-            call(f64({2, 5, 5}), 2, 3, 1), call(f32({4}).with({NAN, 1, INFINITY, 2}), 0, 2, 1)}}),
-      .rejects = {{"C1", call(f32({4}), 1, 2, 1),
-                   "unfold: C1: dim 1 is outside [-1, 1) of self: f32[4]"},
-                  {"C2", call(f32({3, 4}), 1, 5, 1),
-                   "unfold: C2: size is 5, expected 0 to 4, the size of dim 1 of self: f32[3,4]"},
-                  {"C2", call(f32({4}), 0, -1, 1),
-                   "unfold: C2: size is -1, expected 0 to 4, the size of dim 0 of self: f32[4]"},
-                  {"C3", call(f32({4}), 0, 2, 0), "unfold: C3: step is 0, expected at least 1"}},
+      .samples =
+          [call] {
+            return joined(
+                {over_dtypes(all_dtypes, {5, 2}, {{"dimension", 0}, {"size", 2}, {"step", 1}}),
+                 {call(f32({7}), 0, 3, 2), call(f32({6}), 0, 2, 2), call(f32({7}), 0, 2, 3),
+                  call(f32({8}), -1, 2, 3), call(f32({2, 9, 3}), 1, 4, 3),
+                  call(f32({2, 9, 3}), -2, 3, 4), call(f32({2, 3, 4}), 0, 2, 1),
+                  call(f32({4}), 0, 4, 1), call(f32({4}), 0, 0, 1), call(f32({4}), 0, 1, 9),
+                  call(f32({}), 0, 1, 1), call(f32({}), -1, 0, 2), call(f32({0, 3}), 1, 2, 1),
+                  call(bf16({3, 40}), 1, 16, 8), call(f16({3, 40}), 1, 8, 8),
+                  call(f64({2, 5, 5}), 2, 3, 1),
+                  call(f32({4}).with({NAN, 1, INFINITY, 2}), 0, 2, 1)}});
+          },
+      .rejects = [call]() -> Rejects {
+        return {
+            {"C1", call(f32({4}), 1, 2, 1), "unfold: C1: dim 1 is outside [-1, 1) of self: f32[4]"},
+            {"C2", call(f32({3, 4}), 1, 5, 1),
+             "unfold: C2: size is 5, expected 0 to 4, the size of dim 1 of self: f32[3,4]"},
+            {"C2", call(f32({4}), 0, -1, 1),
+             "unfold: C2: size is -1, expected 0 to 4, the size of dim 0 of self: f32[4]"},
+            {"C3", call(f32({4}), 0, 2, 0), "unfold: C3: step is 0, expected at least 1"}};
+      },
   };
 }
 

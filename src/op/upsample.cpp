@@ -309,23 +309,25 @@ OpDef forward(Mode mode) {
         return Exprs{sum_of_taps(k, 0, index, dims)};
       }),
       .cost = cost_per_result(mode == Mode::nearest ? 0 : 8),
-      .samples = forward_samples(mode),
-      .rejects = {{"C1",
-                   {{f32({2, 2})}, attrs_for(mode, {{"output_size", {2, 2}}})},
-                   name + ": C1: input is f32[2,2], expected rank 4"},
-                  {"C2",
-                   {{i64({1, 1, 2, 2})}, attrs_for(mode, {{"output_size", {2, 2}}})},
-                   name + ": C2: input is i64[1,1,2,2], expected a floating dtype"},
-                  {"C3",
-                   {{x}, attrs_for(mode, {})},
-                   name + ": C3: neither output_size nor scale_factors is given, expected one of "
-                          "them"},
-                  {"C3",
-                   {{x}, attrs_for(mode, {{"output_size", {0, 2}}})},
-                   name + ": C3: the result has size 0, expected at least 1"},
-                  {"C4",
-                   {{x}, attrs_for(mode, {{"output_size", {2, 2}}, {"scales_h", -1.0}})},
-                   name + ": C4: a scale is -1, expected a number above 0, in [2^-24, 2^24]"}},
+      .samples = [=] { return forward_samples(mode); },
+      .rejects = [=]() -> Rejects {
+        return {{"C1",
+                 {{f32({2, 2})}, attrs_for(mode, {{"output_size", {2, 2}}})},
+                 name + ": C1: input is f32[2,2], expected rank 4"},
+                {"C2",
+                 {{i64({1, 1, 2, 2})}, attrs_for(mode, {{"output_size", {2, 2}}})},
+                 name + ": C2: input is i64[1,1,2,2], expected a floating dtype"},
+                {"C3",
+                 {{x}, attrs_for(mode, {})},
+                 name + ": C3: neither output_size nor scale_factors is given, expected one of "
+                        "them"},
+                {"C3",
+                 {{x}, attrs_for(mode, {{"output_size", {0, 2}}})},
+                 name + ": C3: the result has size 0, expected at least 1"},
+                {"C4",
+                 {{x}, attrs_for(mode, {{"output_size", {2, 2}}, {"scales_h", -1.0}})},
+                 name + ": C4: a scale is -1, expected a number above 0, in [2^-24, 2^24]"}};
+      },
   };
 }
 
@@ -355,17 +357,18 @@ OpDef backward(Mode mode) {
         return Exprs{sum_of_taps(k, 0, index, dims)};
       }),
       .cost = cost_per_operand(mode == Mode::nearest ? 1 : 8),
-      .samples = backward_samples(mode),
-      .rejects = {{"C5",
-                   {{f32({1, 1, 2, 2})},
-                    attrs_for(mode, {{"output_size", {2, 2}}, {"input_size", {1, 1, 4}}})},
-                   name + ": C5: input_size has 3 entries, expected 4"},
-                  {"C5",
-                   {{f32({1, 1, 2, 3})},
-                    attrs_for(mode, {{"output_size", {2, 2}}, {"input_size", {1, 1, 4, 4}}})},
-                   name +
-                       ": C5: grad_output and the result: [1,1,2,3] and [1,1,2,2], expected equal "
-                       "shapes"}},
+      .samples = [=] { return backward_samples(mode); },
+      .rejects = [=]() -> Rejects {
+        return {{"C5",
+                 {{f32({1, 1, 2, 2})},
+                  attrs_for(mode, {{"output_size", {2, 2}}, {"input_size", {1, 1, 4}}})},
+                 name + ": C5: input_size has 3 entries, expected 4"},
+                {"C5",
+                 {{f32({1, 1, 2, 3})},
+                  attrs_for(mode, {{"output_size", {2, 2}}, {"input_size", {1, 1, 4, 4}}})},
+                 name + ": C5: grad_output and the result: [1,1,2,3] and [1,1,2,2], expected equal "
+                        "shapes"}};
+      },
   };
 }
 

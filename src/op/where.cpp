@@ -76,17 +76,19 @@ CLEAVE_OPS(where) {
       .grad = grad_where,
       .lower = loop::pointwise(lower_where),
       .cost = cost_per_result(1),
-      .samples = where_samples(),
-      .rejects = {{"C1",
-                   {{boolean({2}), f32({3}), f32({})}},
-                   "where: C1: shapes [2] and [3] don't broadcast: dim -1 is 2 and 3, expected "
-                   "equal sizes or 1"},
-                  {"C2",
-                   {{boolean({3}), f32({3}), far}},
-                   "where: C2: operands are on cpu and cuda:0, expected one device"},
-                  {"C4",
-                   {{f32({2}), f32({2}), f32({2})}},
-                   "where: C4: condition is f32[2], expected a bool dtype"}},
+      .samples = where_samples,
+      .rejects = [far]() -> Rejects {
+        return {{"C1",
+                 {{boolean({2}), f32({3}), f32({})}},
+                 "where: C1: shapes [2] and [3] don't broadcast: dim -1 is 2 and 3, expected "
+                 "equal sizes or 1"},
+                {"C2",
+                 {{boolean({3}), f32({3}), far}},
+                 "where: C2: operands are on cpu and cuda:0, expected one device"},
+                {"C4",
+                 {{f32({2}), f32({2}), f32({2})}},
+                 "where: C4: condition is f32[2], expected a bool dtype"}};
+      },
   }};
 }
 

@@ -144,8 +144,8 @@ CLEAVE_OPS(while_loop) {
         const Cost body = cost_of_graph(*op.graph_attr("body"));
         return {test.flops + body.flops, test.bytes + body.bytes};
       },
-      .samples = while_loop_samples(),
-      .rejects = while_loop_rejects(),
+      .samples = while_loop_samples,
+      .rejects = while_loop_rejects,
   }};
 }
 

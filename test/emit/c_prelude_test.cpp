@@ -90,6 +90,16 @@ class Elementary : public testing::TestWithParam<CompilerChoice> {
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
+// No name is defined twice, and none before what it uses.
+TEST(Prelude, AllOfItCompiles) {
+  for (const CompilerChoice choice : {CompilerChoice::clang, CompilerChoice::cc})
+    if (auto compiler = runtime::make_compiler(choice, Target::here()); compiler.ok()) {
+      const auto code =
+          (*compiler)->compile(emit::c_prelude() + "int one(void) { return 1; }\n", "all");
+      EXPECT_TRUE(code.ok()) << code.failure().message;
+    }
+}
+
 TEST_P(Elementary, ErrorsAreAtMostTwoUlp) {
   EXPECT_LE(worst_ulp("exp_f32", [](double x) { return std::exp(x); }), 1.1);
   EXPECT_LE(worst_ulp("exp2_f32", [](double x) { return std::exp2(x); }), 1.1);

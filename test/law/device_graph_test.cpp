@@ -142,8 +142,9 @@ Result<Types> inferred(const OpDef& op, const Sample& sample, std::optional<size
 TEST(MixedDevices, are_refused_by_every_operator_and_results_lie_where_operands_do) {
   int refused = 0, moved = 0;
   for (const auto& op : core().all()) {
-    if (op->samples.empty() || op->schema.operands.empty()) continue;
-    const Sample& sample = op->samples[0];
+    const Samples samples = op->samples();
+    if (samples.empty() || op->schema.operands.empty()) continue;
+    const Sample& sample = samples[0];
     if (std::ranges::any_of(op->schema.args,
                             [](const ArgDef& a) { return a.kind == ArgKind::graph; }))
       continue;  // subgraphs say what they take

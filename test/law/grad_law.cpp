@@ -279,16 +279,18 @@ Result<bool> check_grad(const OpRegistry& ops, const OpDef& op, const Sample& s,
 
 Status grad_law(const OpRegistry& ops, const OpDef& op) {
   if (!op.grad.present() || !op.reference.present()) return {};
-  for (size_t k = 0; k < op.samples.size(); ++k)
-    if (auto checked = check_grad(ops, op, op.samples[k], k); !checked.ok())
+  const Samples samples = op.samples();
+  for (size_t k = 0; k < samples.size(); ++k)
+    if (auto checked = check_grad(ops, op, samples[k], k); !checked.ok())
       return std::move(checked).failure().within(fmt::format("{}, sample {}", op.name, k));
   return {};
 }
 
 int64_t grad_samples(const OpRegistry& ops, const OpDef& op) {
   int64_t count = 0;
-  for (size_t k = 0; k < op.samples.size(); ++k)
-    if (auto checked = check_grad(ops, op, op.samples[k], k); checked.ok() && *checked) ++count;
+  const Samples samples = op.samples();
+  for (size_t k = 0; k < samples.size(); ++k)
+    if (auto checked = check_grad(ops, op, samples[k], k); checked.ok() && *checked) ++count;
   return count;
 }
 

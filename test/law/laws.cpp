@@ -20,9 +20,9 @@ Failure at_sample(Failure f, const OpDef& op, size_t index) {
 
 template <class F>
 Status each_sample(const OpDef& op, F check) {
-  for (size_t k = 0; k < op.samples.size(); ++k)
-    if (Status s = check(op.samples[k], k); !s.ok())
-      return at_sample(std::move(s).failure(), op, k);
+  const Samples samples = op.samples();
+  for (size_t k = 0; k < samples.size(); ++k)
+    if (Status s = check(samples[k], k); !s.ok()) return at_sample(std::move(s).failure(), op, k);
   return {};
 }
 
@@ -53,7 +53,7 @@ bool has_subgraph(const OpDef& op) {
 Status entry_law(const OpDef& op) {
   if (op.summary.empty()) return user_error("{}: no summary", op.name);
   if (op.source.empty()) return user_error("{}: no source", op.name);
-  if (op.samples.empty()) return user_error("{}: no samples", op.name);
+  if (op.samples().empty()) return user_error("{}: no samples", op.name);
   if (!op.infer.present()) return user_error("{}: infer is absent", op.name);
   CLEAVE_CHECK(check_slot(op, op.reference, "reference"));
   CLEAVE_CHECK(check_slot(op, op.decompose, "decompose"));
@@ -156,8 +156,9 @@ Status text_law(const OpRegistry& ops, const OpDef& op) {
 }
 
 Status reject_law(const OpDef& op) {
-  for (size_t k = 0; k < op.rejects.size(); ++k) {
-    const Reject& reject = op.rejects[k];
+  const Rejects rejects = op.rejects();
+  for (size_t k = 0; k < rejects.size(); ++k) {
+    const Reject& reject = rejects[k];
     const std::string where = fmt::format("{}, reject {} ({})", op.name, k, reject.rule);
     Graph g;
     Arrays inputs;

@@ -20,9 +20,10 @@ struct Batch {
 // Every static sample as a call of one graph.
 Result<Batch> batch_of(const OpDef& op) {
   Batch batch;
-  for (size_t k = 0; k < op.samples.size(); ++k) {
-    if (!is_static(op.samples[k])) continue;
-    CLEAVE_TRY(SampleCall call, add_sample(batch.g, op, op.samples[k], k, Floats::own,
+  const Samples samples = op.samples();
+  for (size_t k = 0; k < samples.size(); ++k) {
+    if (!is_static(samples[k])) continue;
+    CLEAVE_TRY(SampleCall call, add_sample(batch.g, op, samples[k], k, Floats::own,
                                            fmt::format("s{}", k), batch.inputs));
     const Node& node = batch.g.node(call.node);
     for (uint32_t r = 0; r < node.output_count; ++r) {
@@ -58,16 +59,17 @@ Array as_stored(Array a) {
 
 // Rejects that only the values of operands show: the loops say the same as the reference.
 Status rejects_when_run(const OpRegistry& ops, const OpDef& op) {
-  for (size_t k = 0; k < op.rejects.size(); ++k) {
+  const Rejects rejects = op.rejects();
+  for (size_t k = 0; k < rejects.size(); ++k) {
     Batch batch;
-    auto call = add_sample(batch.g, op, op.rejects[k].call, k, Floats::own, "s", batch.inputs);
+    auto call = add_sample(batch.g, op, rejects[k].call, k, Floats::own, "s", batch.inputs);
     if (!call.ok()) continue;
     const Node& node = batch.g.node(call->node);
     for (uint32_t r = 0; r < node.output_count; ++r)
       if (!batch.g.type(node.out(r)).is_none)
         batch.g.add_return({node.out(r), ReturnKind::result, {}});
     auto results = run_graph(batch.g, ops, batch.inputs, CompilerChoice::none);
-    const std::string& want = op.rejects[k].message;
+    const std::string& want = rejects[k].message;
     const std::string got = results.ok() ? "it is accepted" : results.failure().message;
     if (!got.starts_with(want))
       return user_error("{}, reject {}: compiled,\n  {}\nexpected\n  {}", op.name, k, got, want);

@@ -79,7 +79,7 @@ TEST(LoweredToys, a_reject_that_the_loops_accept) {
   toy.reference = [](const OpView&, std::span<const Array* const>) -> Result<Arrays> {
     return user_error("toy_sin: C1: refused");
   };
-  toy.rejects = {{"C1", {{f32({2})}}, "toy_sin: C1: refused"}};
+  toy.rejects = []() -> Rejects { return {{"C1", {{f32({2})}}, "toy_sin: C1: refused"}}; };
   value_or_throw(all.add(toy));
   const Status s = lowered_law(all, *all.find("toy_sin"));
   ASSERT_FALSE(s.ok());

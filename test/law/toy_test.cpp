@@ -40,8 +40,12 @@ OpDef square() {
       },
       .lower = loop::pointwise([](const OpView&, const loop::Exprs& x) { return x[0] * x[0]; }),
       .cost = cost_per_result(1),
-      .samples = {{{f32({2, 3})}}, {{f64({5})}}, {{f32({1, 0})}}, {{bf16({4})}}},
-      .rejects = {{"C1", {{f32({})}}, "square: C1: self is f32[], expected at least one dim"}},
+      .samples = []() -> Samples {
+        return {{{f32({2, 3})}}, {{f64({5})}}, {{f32({1, 0})}}, {{bf16({4})}}};
+      },
+      .rejects = []() -> Rejects {
+        return {{"C1", {{f32({})}}, "square: C1: self is f32[], expected at least one dim"}};
+      },
   };
 }
 
@@ -51,7 +55,11 @@ struct Toy {
   const OpDef* op;
   explicit Toy(OpDef def) {
     def.name = "toy_" + def.name;
-    for (Reject& r : def.rejects) r.message = "toy_" + r.message;
+    def.rejects = [all = def.rejects] {
+      Rejects out = all();
+      for (Reject& r : out) r.message = "toy_" + r.message;
+      return out;
+    };
     value_or_throw(ops.add(def));
     op = ops.find(def.name);
   }
@@ -77,7 +85,7 @@ TEST(Toys, right_entry_keeps_every_law) {
 
 TEST(Toys, entry_without_samples) {
   OpDef def = square();
-  def.samples.clear();
+  def.samples = {};
   expect_broken(entry_law(*Toy(def).op), "no samples");
 }
 
@@ -171,7 +179,7 @@ TEST(Toys, gradient_that_asks_for_the_other_operand) {
     if (!op.needs(1)) return op.no_grads();
     return {b.mul(op.dout(0), op.in(1)), b.mul(op.dout(0), op.in(0))};
   };
-  def.samples = {{{f32({3}), f32({3})}}};
+  def.samples = []() -> Samples { return {{{f32({3}), f32({3})}}}; };
   Toy t(def);
   expect_broken(grad_law(t.ops, *t.op), "the only gradient of %s.self");
 }
@@ -199,13 +207,13 @@ TEST(Toys, text_that_is_no_name) {
 
 TEST(Toys, reject_that_is_accepted) {
   OpDef def = square();
-  def.rejects = {{"C1", {{f32({2})}}, "square: C1: self is f32[2]"}};
+  def.rejects = []() -> Rejects { return {{"C1", {{f32({2})}}, "square: C1: self is f32[2]"}}; };
   expect_broken(reject_law(*Toy(def).op), "reject 0 (C1): is accepted");
 }
 
 TEST(Toys, reject_with_another_text) {
   OpDef def = square();
-  def.rejects[0].message = "square: C1: self is f32[]";
+  def.rejects = []() -> Rejects { return {{"C1", {{f32({})}}, "square: C1: self is f32[]"}}; };
   expect_broken(reject_law(*Toy(def).op), "expected at least one dim");
 }
 

@@ -43,10 +43,11 @@ int read_back(Graph g, bool fused, const std::string& what) {
 Graph samples_of(const OpDef& op) {
   Graph g("samples");
   Arrays inputs;
-  for (size_t k = 0; k < op.samples.size(); ++k) {
-    if (!law::is_static(op.samples[k])) continue;
+  const Samples samples = op.samples();
+  for (size_t k = 0; k < samples.size(); ++k) {
+    if (!law::is_static(samples[k])) continue;
     const law::SampleCall call = value_or_throw(
-        law::add_sample(g, op, op.samples[k], k, law::Floats::own, fmt::format("s{}", k), inputs));
+        law::add_sample(g, op, samples[k], k, law::Floats::own, fmt::format("s{}", k), inputs));
     const Node& node = g.node(call.node);
     for (uint32_t r = 0; r < node.output_count; ++r)
       if (!g.type(node.out(r)).is_none) g.add_return({node.out(r), ReturnKind::result, {}});

@@ -53,11 +53,12 @@ TEST(Cast, operands_of_products_are_what_they_were) {
   for (const auto& entry : core().all()) {
     const OpDef& op = *entry;
     if (!library_rule(op)) continue;
-    for (size_t index = 0; index < op.samples.size(); ++index) {
-      if (!law::is_static(op.samples[index])) continue;
+    const Samples samples = op.samples();
+    for (size_t index = 0; index < samples.size(); ++index) {
+      if (!law::is_static(samples[index])) continue;
       for (size_t operand = 0; operand < 4; ++operand)
         for (const DType from : {DType::i8, DType::u8, DType::bf16, DType::f16, DType::f32}) {
-          const auto r = with_cast(op, op.samples[index], index, operand, from);
+          const auto r = with_cast(op, samples[index], index, operand, from);
           if (!r) continue;
           ++graphs;
           const Verdict v = value_or_throw(check_graph(*r, core(), CompilerChoice::none));

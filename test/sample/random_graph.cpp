@@ -48,7 +48,7 @@ class Writer {
   }
 
   Result<RandomGraph> write() {
-    if (drawn_.empty()) return user_error("random_graph: no operator has samples and rules");
+    if (drawn_.empty()) return user_error("random_graph: no operator has rules");
     const int nodes = between(options_.min_nodes, options_.max_nodes);
     for (int tries = 0; std::cmp_less(out_.g.node_count(), nodes) && tries < 4 * nodes; ++tries) {
       if (options_.sized && has_reductions_ && chance(0.15))
@@ -61,8 +61,7 @@ class Writer {
 
  private:
   bool can_draw(const OpDef& op) const {
-    return !op.samples.empty() && op.reference.present() && op.lower.present() &&
-           !has(op.traits, Trait::effect) &&
+    return op.reference.present() && op.lower.present() && !has(op.traits, Trait::effect) &&
            std::find(options_.without.begin(), options_.without.end(), op.name) ==
                options_.without.end();
   }
@@ -229,7 +228,9 @@ class Writer {
 
   Status call() {
     const OpDef& op = *drawn_[rng_() % drawn_.size()];
-    const Sample& usual = op.samples[rng_() % op.samples.size()];
+    const Samples samples = op.samples();
+    if (samples.empty()) return {};
+    const Sample& usual = samples[rng_() % samples.size()];
     if (!can_call(op, usual)) return {};
     if (options_.sized && chance(0.5)) {
       CLEAVE_TRY(const bool taken, call(op, resized(op, usual, rng_, options_.elements), true));

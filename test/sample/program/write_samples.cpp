@@ -24,7 +24,7 @@
 namespace cleave::law {
 namespace {
 
-struct Samples {
+struct SampleGraph {
   Graph g{"samples"};
   Arrays inputs;
   Json json = Json::array();
@@ -39,10 +39,11 @@ void ask_for_gradients(Graph& g, size_t first) {
 }
 
 // Whether the entry has a gradient for this call; else why not.
-std::string missing_gradient(const OpRegistry& ops, const OpDef& op, size_t k) {
+std::string missing_gradient(const OpRegistry& ops, const OpDef& op, const Sample& sample,
+                             size_t k) {
   Graph g;
   Arrays inputs;
-  auto call = add_sample(g, op, op.samples[k], k, Floats::own, "s", inputs);
+  auto call = add_sample(g, op, sample, k, Floats::own, "s", inputs);
   if (!call.ok()) return call.failure().message;
   ask_for_gradients(g, 0);
   const Node& node = g.node(call->node);
@@ -53,14 +54,15 @@ std::string missing_gradient(const OpRegistry& ops, const OpDef& op, size_t k) {
   return joint.failure().kind == ErrorKind::unsupported ? joint.failure().message : "";
 }
 
-Result<Samples> samples_of(const OpRegistry& ops, const OpDef& op) {
-  Samples out;
-  for (size_t k = 0; k < op.samples.size(); ++k) {
-    if (!is_static(op.samples[k])) continue;
+Result<SampleGraph> samples_of(const OpRegistry& ops, const OpDef& op) {
+  SampleGraph out;
+  const Samples samples = op.samples();
+  for (size_t k = 0; k < samples.size(); ++k) {
+    if (!is_static(samples[k])) continue;
     const size_t first = out.g.placeholders().size();
-    CLEAVE_TRY(SampleCall call, add_sample(out.g, op, op.samples[k], k, Floats::own,
+    CLEAVE_TRY(SampleCall call, add_sample(out.g, op, samples[k], k, Floats::own,
                                            fmt::format("s{}", k), out.inputs));
-    if (std::string why = missing_gradient(ops, op, k); why.empty())
+    if (std::string why = missing_gradient(ops, op, samples[k], k); why.empty())
       ask_for_gradients(out.g, first);
     else
       out.without_gradient = std::move(why);
@@ -110,7 +112,7 @@ bool is_left_out(const OpDef& op, const Graph& forward, const std::string& tange
 }
 
 Status write_operator(const OpRegistry& ops, const OpDef& op, const std::string& folder) {
-  CLEAVE_TRY(Samples s, samples_of(ops, op));
+  CLEAVE_TRY(SampleGraph s, samples_of(ops, op));
   std::string why = s.without_gradient;
   const Graph g = joint_or_forward(s.g, op, ops, why);
   Arrays inputs = s.inputs;

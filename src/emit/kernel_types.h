@@ -1,0 +1,54 @@
+// What comes first in the emitted text: fixed-width types and the functions of libm. C++ has them
+// from its library.
+// clang-format off
+
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef short int16_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned int uint32_t;
+typedef long int64_t;
+typedef unsigned long uint64_t;
+float sinf(float);
+float cosf(float);
+float tanf(float);
+float asinf(float);
+float acosf(float);
+float atanf(float);
+float sinhf(float);
+float coshf(float);
+float asinhf(float);
+float acoshf(float);
+float atanhf(float);
+float expm1f(float);
+float log1pf(float);
+float log2f(float);
+float log10f(float);
+float exp2f(float);
+float powf(float, float);
+float fmodf(float, float);
+float atan2f(float, float);
+double sin(double);
+double cos(double);
+double tan(double);
+double asin(double);
+double acos(double);
+double atan(double);
+double sinh(double);
+double cosh(double);
+double tanh(double);
+double asinh(double);
+double acosh(double);
+double atanh(double);
+double exp(double);
+double exp2(double);
+double expm1(double);
+double log(double);
+double log1p(double);
+double log2(double);
+double log10(double);
+double erf(double);
+double pow(double, double);
+double fmod(double, double);
+double atan2(double, double);

@@ -1,0 +1,169 @@
+// Functions on lanes that differ by type alone: memory and folds of 16 lanes, and those of 64, which
+// are four times 16. lane_memory.h says what the memory's are called.
+// clang-format off
+
+#define MEMORY(T, S, B)                                                                          \
+  INLINE S##x16 get_##S##x16(const T *p) {                                                       \
+    S##x16 v; __builtin_memcpy(&v, p, sizeof v); return v; }                                     \
+  INLINE S##x16 get_##S##x16_first(const T *p, int64_t left) {                                   \
+    return (S##x16)get_first_##B(p, left); }                                                     \
+  INLINE S##x16 get_##S##x16_where(const T *p, i32x16 on) {                                      \
+    return (S##x16)get_where_##B(p, on); }                                                       \
+  INLINE void put_##S##x16(T *p, S##x16 v) { __builtin_memcpy(p, &v, sizeof v); }                \
+  INLINE void put_##S##x16_first(T *p, S##x16 v, int64_t left) {                                 \
+    put_first_##B(p, (__typeof__(get_first_##B(p, 0)))v, left); }                                \
+  INLINE S##x16 same_##S##x16_where(const T *p, i32x16 on) {                                     \
+    const T x = any_i32x16(on) ? *p : 0; return x - (S##x16){}; }                                \
+  INLINE S##x16 strided_##S##x16(const T *p, int64_t step) {                                     \
+    return (S##x16){                                                                             \
+                   p[0], p[step], p[2 * step], p[3 * step], p[4 * step], p[5 * step],            \
+                   p[6 * step], p[7 * step], p[8 * step], p[9 * step], p[10 * step],             \
+                   p[11 * step], p[12 * step], p[13 * step], p[14 * step], p[15 * step]}; }      \
+  INLINE S##x16 strided_##S##x16_first(const T *p, int64_t step, int64_t left) {                 \
+    const int64_t last = left < 16 ? left - 1 : 15;                                              \
+    return (S##x16){                                                                             \
+                   p[0], p[(1 < last ? 1 : last) * step], p[(2 < last ? 2 : last) * step],       \
+                   p[(3 < last ? 3 : last) * step], p[(4 < last ? 4 : last) * step],             \
+                   p[(5 < last ? 5 : last) * step], p[(6 < last ? 6 : last) * step],             \
+                   p[(7 < last ? 7 : last) * step], p[(8 < last ? 8 : last) * step],             \
+                   p[(9 < last ? 9 : last) * step], p[(10 < last ? 10 : last) * step],           \
+                   p[(11 < last ? 11 : last) * step], p[(12 < last ? 12 : last) * step],         \
+                   p[(13 < last ? 13 : last) * step], p[(14 < last ? 14 : last) * step],         \
+                   p[(15 < last ? 15 : last) * step]}; }                                         \
+  INLINE S##x16 gather_##S##x16(const T *p, i64x16 i) {                                          \
+    return (S##x16){                                                                             \
+                   p[i[0]], p[i[1]], p[i[2]], p[i[3]], p[i[4]], p[i[5]], p[i[6]], p[i[7]],       \
+                   p[i[8]], p[i[9]], p[i[10]], p[i[11]], p[i[12]], p[i[13]], p[i[14]],           \
+                   p[i[15]]}; }                                                                  \
+  INLINE S##x16 gather_##S##x16_where(const T *p, i64x16 i, i32x16 on) {                         \
+    S##x16 v = {};                                                                               \
+    for (int l = 0; l < 16; ++l) if (on[l]) v[l] = p[i[l]];                                      \
+    return v; }                                                                                  \
+  INLINE void scatter_##S##x16(T *p, i64x16 i, S##x16 v) {                                       \
+    p[i[0]] = v[0], p[i[1]] = v[1], p[i[2]] = v[2], p[i[3]] = v[3], p[i[4]] = v[4],              \
+    p[i[5]] = v[5], p[i[6]] = v[6], p[i[7]] = v[7], p[i[8]] = v[8], p[i[9]] = v[9],              \
+    p[i[10]] = v[10], p[i[11]] = v[11], p[i[12]] = v[12], p[i[13]] = v[13],                      \
+    p[i[14]] = v[14], p[i[15]] = v[15]; }                                                        \
+  INLINE void scatter_##S##x16_first(T *p, i64x16 i, S##x16 v, int64_t left) {                   \
+    for (int l = 0; l < 16; ++l) if (l < left) p[i[l]] = v[l]; }
+MEMORY(float, f32, 4)
+MEMORY(double, f64, 8)
+MEMORY(int64_t, i64, 8)
+MEMORY(int32_t, i32, 4)
+MEMORY(int16_t, i16, 2)
+MEMORY(uint16_t, u16, 2)
+MEMORY(int8_t, i8, 1)
+MEMORY(uint8_t, u8, 1)
+
+// The lanes folded pairwise: 8, 4, 2, 1.
+#define FOLD(T, S, NAME, COMBINED)                                                               \
+  INLINE T NAME##_of_##S##x16(S##x16 a) {                                                        \
+    S##x16 b;                                                                                    \
+    b = __builtin_shufflevector(a, a, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);     \
+    a = COMBINED;                                                                                \
+    b = __builtin_shufflevector(a, a, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3);     \
+    a = COMBINED;                                                                                \
+    b = __builtin_shufflevector(a, a, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1);     \
+    a = COMBINED;                                                                                \
+    b = __builtin_shufflevector(a, a, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0);     \
+    a = COMBINED;                                                                                \
+    return a[0]; }
+FOLD(float, f32, sum, a + b)
+FOLD(float, f32, prod, a * b)
+FOLD(float, f32, max, max_f32x16(a, b))
+FOLD(float, f32, min, min_f32x16(a, b))
+FOLD(double, f64, sum, a + b)
+FOLD(double, f64, prod, a * b)
+FOLD(double, f64, max, max_f64x16(a, b))
+FOLD(double, f64, min, min_f64x16(a, b))
+FOLD(int64_t, i64, sum, a + b)
+FOLD(int64_t, i64, prod, a * b)
+FOLD(int64_t, i64, max, max_i64x16(a, b))
+FOLD(int64_t, i64, min, min_i64x16(a, b))
+FOLD(int32_t, i32, sum, a + b)
+FOLD(int32_t, i32, prod, a * b)
+FOLD(int32_t, i32, max, max_i32x16(a, b))
+FOLD(int32_t, i32, min, min_i32x16(a, b))
+FOLD(int32_t, i32, any, a | b)
+FOLD(int32_t, i32, all, a & b)
+
+// Columns: 64 lanes are four times 16.
+INLINE i32x64 lane_numbers_x64(void) {
+  return (i32x64){
+      0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23,
+      24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44,
+      45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+}
+INLINE i32x64 first_i32x64(int64_t left) {
+  return lane_numbers_x64() < (int32_t)(left < 64 ? left : 64);
+}
+INLINE i32x64 lane_at_i32x64(int64_t first, int64_t number) {
+  const uint64_t at = (uint64_t)number - (uint64_t)first;
+  return lane_numbers_x64() == (int32_t)(at < 64 ? at : 64);
+}
+INLINE i64x64 lanes_i64x64(int64_t first, int64_t step) {
+  return to_i64x64(lane_numbers_x64()) * step + first;
+}
+#define BY_FOUR(R, A, f)                                                                         \
+  INLINE R##x64 f##x64(A##x64 a) {                                                               \
+    A##x16 p[4]; __builtin_memcpy(p, &a, sizeof a);                                              \
+    R##x16 r[4] = {f##x16(p[0]), f##x16(p[1]), f##x16(p[2]), f##x16(p[3])};                      \
+    R##x64 out; __builtin_memcpy(&out, r, sizeof r); return out; }
+BY_FOUR(f32, f32, abs_f32)
+BY_FOUR(f32, f32, exp_f32)
+BY_FOUR(f32, f32, exp2_f32)
+BY_FOUR(f32, f32, expm1_f32)
+BY_FOUR(f32, f32, log_f32)
+BY_FOUR(f32, f32, log2_f32)
+BY_FOUR(f32, f32, log1p_f32)
+BY_FOUR(f32, f32, tanh_f32)
+BY_FOUR(f32, f32, erf_f32)
+BY_FOUR(f32, f32, sigmoid_f32)
+BY_FOUR(f32, f32, sin_f32)
+BY_FOUR(f32, f32, cos_f32)
+BY_FOUR(f32, f32, sign_f32)
+BY_FOUR(f64, f64, sign_f64)
+BY_FOUR(i64, i64, sign_i64)
+BY_FOUR(i32, i32, sign_i32)
+BY_FOUR(f32, u16, load_bf16)
+BY_FOUR(f32, u16, load_f16)
+BY_FOUR(u16, f32, store_bf16)
+BY_FOUR(u16, f32, store_f16)
+BY_FOUR(f32, f32, round_bf16)
+BY_FOUR(f32, f32, round_f16)
+#define BY_FOUR_2(S, f)                                                                          \
+  INLINE S##x64 f##_##S##x64(S##x64 a, S##x64 b) {                                               \
+    S##x16 p[4], q[4]; __builtin_memcpy(p, &a, sizeof a); __builtin_memcpy(q, &b, sizeof b);     \
+    S##x16 r[4] = {f##_##S##x16(p[0], q[0]), f##_##S##x16(p[1], q[1]),                           \
+                   f##_##S##x16(p[2], q[2]), f##_##S##x16(p[3], q[3])};                          \
+    S##x64 out; __builtin_memcpy(&out, r, sizeof r); return out; }
+BY_FOUR_2(f32, min)
+BY_FOUR_2(f32, max)
+BY_FOUR_2(f64, min)
+BY_FOUR_2(f64, max)
+BY_FOUR_2(i64, min)
+BY_FOUR_2(i64, max)
+BY_FOUR_2(i32, min)
+BY_FOUR_2(i32, max)
+#define WIDE(T, S)                                                                               \
+  INLINE S##x64 get_##S##x64(const T *p) {                                                       \
+    S##x64 v; __builtin_memcpy(&v, p, sizeof v); return v; }                                     \
+  INLINE S##x64 get_##S##x64_first(const T *p, int64_t left) {                                   \
+    S##x16 part[4] = {                                                                           \
+        get_##S##x16_first(p, left), get_##S##x16_first(p + 16, left - 16),                      \
+        get_##S##x16_first(p + 32, left - 32), get_##S##x16_first(p + 48, left - 48)};           \
+    S##x64 v; __builtin_memcpy(&v, part, sizeof v); return v; }                                  \
+  INLINE void put_##S##x64(T *p, S##x64 v) { __builtin_memcpy(p, &v, sizeof v); }                \
+  INLINE void put_##S##x64_first(T *p, S##x64 v, int64_t left) {                                 \
+    S##x16 part[4]; __builtin_memcpy(part, &v, sizeof v);                                        \
+    put_##S##x16_first(p, part[0], left); put_##S##x16_first(p + 16, part[1], left - 16);        \
+    put_##S##x16_first(p + 32, part[2], left - 32);                                              \
+    put_##S##x16_first(p + 48, part[3], left - 48); }
+WIDE(float, f32)
+WIDE(double, f64)
+WIDE(int64_t, i64)
+WIDE(int32_t, i32)
+WIDE(int16_t, i16)
+WIDE(uint16_t, u16)
+WIDE(int8_t, i8)
+WIDE(uint8_t, u8)
