@@ -90,7 +90,7 @@ class KernelWriter {
                        c_storage_type(buffer.dtype), buffers_.name(b), b));
     }
     for (size_t s = 0; s < k_.scalars.size(); ++s)
-      line(fmt::format("const int64_t {} = scalar[{}];", k_.scalars[s], s));
+      line(fmt::format("const int64_t {} = scalar[{}];", k_.scalars[s].name, s));
     line("(void)buffer, (void)scalar, (void)begin, (void)end, (void)fault;");
     out_.text += text_.take() + body + "  return 0;\n}\n";
   }

@@ -35,10 +35,9 @@ class CallBuilder final : public KernelBuilder {
     const auto [it, fresh] = values_.scalar_of_.try_emplace(node_.v, next);
     if (fresh) {
       values_.streams_.push_back(node_);
-      sheet().kernel.scalars.push_back(next == 0 ? "stream" : fmt::format("stream{}", next));
+      sheet().kernel.scalars.push_back({next == 0 ? "stream" : fmt::format("stream{}", next)});
     }
-    return make_var(-1 - it->second, sheet().kernel.scalars[static_cast<size_t>(it->second)],
-                    DType::i64);
+    return scalar_var(sheet().kernel, static_cast<size_t>(it->second));
   }
 
  private:
