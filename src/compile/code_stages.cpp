@@ -7,6 +7,7 @@
 
 #include "compile/plan_program.h"
 #include "emit/share_functions.h"
+#include "schedule/schedule.h"
 
 namespace cleave {
 namespace {
@@ -55,7 +56,8 @@ void make_units(CodeWork& w) {
 }
 
 Status run_emit(CodeWork& w) {
-  const auto& kernels = w.program.lowered.kernels;
+  auto& kernels = w.program.lowered.kernels;
+  for (loop::Kernel& k : kernels) k = schedule::schedule(k);
   for (size_t i = 0; i < kernels.size() && !interprets(w); ++i)
     w.texts.push_back(
         emit::emit_c(kernels[i], fmt::format("k{}_{}", i, emit::c_identifier(kernels[i].name))));

@@ -41,12 +41,10 @@ class KernelWriter {
       if (loop && loop->kind == ForKind::parallel) {
         const int64_t* extent = loop->loop.extent.as_const_int();
         begin_phase(extent ? *extent : 1);
-        if (!vectors_.write(*loop)) {
-          open(fmt::format("for (int64_t {0} = begin; {0} < end; ++{0})", loop->loop.var->var));
-          look_ahead(*loop, "end");
-          block(loop->body);
-          close();
-        }
+        if (loop->vectors.any())
+          vectors_.write(*loop);
+        else
+          one_by_one(*loop, "begin", "end");
         ++i;
       } else {
         begin_phase(1);
@@ -177,26 +175,20 @@ class KernelWriter {
                      out_.checks.size()));
     close_lanes();
   }
-  void look_ahead(const For& rows, const std::string& end) {
-    const Expr& p = rows.loop.var;
-    const Expr next = make_var(p->i, p->var + "_next", DType::i64);
-    RowAhead ahead = row_ahead(k_, rows, next);
-    if (ahead.empty() || in_lanes()) return;
-    line(fmt::format("const int64_t {0} = min_i64({1} + 1, {2} - 1);", next->var, p->var, end));
-    vectors_.set_ahead(std::move(ahead));
+  void one_by_one(const For& f, const std::string& begin, const std::string& end) {
+    const std::string& v = f.loop.var->var;
+    open(fmt::format("for (int64_t {0} = {1}; {0} < {2}; ++{0})", v, begin, end));
+    if (f.next.defined())
+      line(fmt::format("const int64_t {} = min_i64({} + 1, {} - 1);", f.next->var, v, end));
+    block(f.body);
+    close();
   }
   void write(const For& f) {
-    if (!in_lanes() && vectors_.write(f)) return;
-    std::string extent = expr(f.loop.extent);
-    const std::string& v = f.loop.var->var;
-    if (f.kind != ForKind::lanes) {
-      open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", v, extent));
-      look_ahead(f, extent);
-      block(f.body);
-      return close();
-    }
+    if (f.vectors.any()) return vectors_.write(f);
+    const std::string extent = expr(f.loop.extent);
+    if (f.kind != ForKind::lanes) return one_by_one(f, "0", extent);
     // The full block with a constant count, which vectorizes completely, and the remainder.
-    lane_var_ = v;
+    lane_var_ = f.loop.var->var;
     open("");
     line(fmt::format("const int64_t count = {};", extent));
     for (const char* bound : {"", "count"}) {
@@ -287,10 +279,9 @@ class KernelWriter {
   }
 
   void write(const Reduce& r) {
-    const bool in_order = in_lanes() || is_short(r);
-    if (!in_order && vectors_.write(r)) return;
-    const Width w = in_lanes() ? Width::columns : in_order ? Width::one : Width::lanes;
-    const std::optional<SumBlocks> blocks = sum_blocks(r, in_order);
+    if (r.vectors.any()) return vectors_.write(r);
+    const Width w = in_lanes() ? Width::columns : r.ordered ? Width::one : Width::lanes;
+    const std::optional<SumBlocks>& blocks = r.blocks;
     const std::string suffix = w == Width::lanes ? "_lane" : blocks ? "_block" : "";
     const auto has_total = [&](const Fold& f) { return blocks && rounds(f.op, f.var.type()); };
     for (const Fold& f : r.folds)
@@ -360,6 +351,7 @@ class KernelWriter {
 }  // namespace
 
 CKernel emit_c(const Kernel& kernel, const std::string& symbol) {
+  if (!kernel.is_scheduled) throw_failure(bug("emit: {} is not scheduled", kernel.name));
   return KernelWriter(kernel, symbol).write();
 }
 

@@ -34,7 +34,8 @@ struct CKernel {
   size_t scalars = 0;             // number that each call passes
 };
 
-// `symbol` is the stem of the function names; it must be a C identifier.
+// Of a kernel that is scheduled. `symbol` is the stem of the function names; it must be a C
+// identifier.
 CKernel emit_c(const loop::Kernel& kernel, const std::string& symbol);
 
 // The typedefs and inline functions that kernels may use; written once before them.
