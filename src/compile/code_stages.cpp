@@ -6,7 +6,6 @@
 #include <unordered_map>
 
 #include "compile/plan_program.h"
-#include "emit/share_functions.h"
 #include "schedule/schedule.h"
 
 namespace cleave {
@@ -55,17 +54,45 @@ void make_units(CodeWork& w) {
   for (std::string& unit : w.units) unit.insert(0, emit::c_prelude_for(unit));
 }
 
+Status run_schedule(CodeWork& w) {
+  LoweredProgram& lowered = w.program.lowered;
+  for (loop::Kernel& k : lowered.kernels) {
+    k = schedule::schedule(k);
+    CLEAVE_CHECK(loop::verify(k));
+  }
+  if (interprets(w)) return {};
+  w.shared = schedule::share_kernels(lowered.kernels);
+  for (const loop::Kernel& k : w.shared.kernels) CLEAVE_CHECK(loop::verify(k));
+  for (Step& s : lowered.steps) {
+    auto* call = std::get_if<KernelCall>(&s.work);
+    if (!call) continue;
+    const std::vector<int64_t>& numbers = w.shared.uses[call->kernel].scalars;
+    call->scalars.insert(call->scalars.end(), numbers.begin(), numbers.end());
+  }
+  return {};
+}
+
+// The C text of each kernel; those that share one have the first one's symbols.
+void write_texts(CodeWork& w) {
+  const std::vector<loop::Kernel>& kernels = w.program.lowered.kernels;
+  std::vector<std::optional<size_t>> first(w.shared.kernels.size());
+  for (size_t k = 0; k < w.shared.uses.size(); ++k) {
+    const size_t shared = w.shared.uses[k].kernel;
+    if (first[shared]) {
+      emit::CKernel& text = w.texts.emplace_back(w.texts[*first[shared]]);
+      text.text.clear();
+      const std::vector<int64_t> extents = emit::phase_extents(kernels[k]);
+      for (size_t p = 0; p < extents.size(); ++p) text.phases[p].extent = extents[p];
+    } else {
+      first[shared] = k;
+      w.texts.push_back(emit::emit_c(
+          w.shared.kernels[shared], fmt::format("k{}_{}", k, emit::c_identifier(kernels[k].name))));
+    }
+  }
+}
+
 Status run_emit(CodeWork& w) {
-  auto& kernels = w.program.lowered.kernels;
-  for (loop::Kernel& k : kernels) k = schedule::schedule(k);
-  for (size_t i = 0; i < kernels.size() && !interprets(w); ++i)
-    w.texts.push_back(
-        emit::emit_c(kernels[i], fmt::format("k{}_{}", i, emit::c_identifier(kernels[i].name))));
-  const std::vector<std::vector<int64_t>> arguments = emit::share_functions(w.texts);
-  for (Step& s : w.program.lowered.steps)
-    if (auto* call = std::get_if<KernelCall>(&s.work); call && !interprets(w))
-      call->scalars.insert(call->scalars.end(), arguments[call->kernel].begin(),
-                           arguments[call->kernel].end());
+  write_texts(w);
   make_units(w);
   for (const Step& s : w.program.lowered.steps)
     if (auto* f = std::get_if<ForeignCall>(&s.work); f && !f->code.c_text.empty()) {
@@ -171,8 +198,9 @@ Status run_build(CodeWork& w) {
 
 const std::vector<CodeStage>& code_stages() {
   static const std::vector<CodeStage> all = {
-      {Stage::lower, run_lower},       {Stage::in_place, run_in_place}, {Stage::emit, run_emit},
-      {Stage::products, run_products}, {Stage::plan_memory, run_plan},  {Stage::build, run_build},
+      {Stage::lower, run_lower}, {Stage::in_place, run_in_place}, {Stage::schedule, run_schedule},
+      {Stage::emit, run_emit},   {Stage::products, run_products}, {Stage::plan_memory, run_plan},
+      {Stage::build, run_build},
   };
   return all;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compile/stages.h"
+#include "schedule/share_kernels.h"
 
 namespace cleave {
 
@@ -12,9 +13,10 @@ struct CodeWork {
   const Graph& graph;
   const CompileOptions& options;
   BuiltProgram program = {};
-  std::vector<emit::CKernel> texts = {};
-  std::vector<std::string> units = {};  // those of kernels first
-  std::vector<size_t> unit_of = {};     // for each kernel
+  schedule::SharedKernels shared = {};    // none for bytecode
+  std::vector<emit::CKernel> texts = {};  // for each kernel; of those that share one the first's
+  std::vector<std::string> units = {};    // those of kernels first
+  std::vector<size_t> unit_of = {};       // for each kernel
   size_t kernel_units = 0;
   std::shared_ptr<runtime::Compiler> compiler = nullptr;
 };

@@ -15,10 +15,10 @@
 namespace cleave {
 namespace {
 
-constexpr std::array<std::string_view, 19> names = {  // in the order of Stage
-    "autocast", "pre_grad",   "grad",      "verify",      "joint", "post_grad", "decompose",
-    "copies",   "decomposed", "dead_code", "tags",        "remat", "fuse",      "lower",
-    "in_place", "emit",       "products",  "plan_memory", "build"};
+constexpr std::array<std::string_view, 20> names = {  // in the order of Stage
+    "autocast", "pre_grad",   "grad",      "verify",   "joint",       "post_grad", "decompose",
+    "copies",   "decomposed", "dead_code", "tags",     "remat",       "fuse",      "lower",
+    "in_place", "schedule",   "emit",      "products", "plan_memory", "build"};
 static_assert(names.size() == static_cast<size_t>(Stage::build) + 1);
 
 // NN_name files in the dump folder; nothing where there is none. Numbers count from verify on.
@@ -43,11 +43,10 @@ class Dump {
   }
   Status code(Stage stage, const CodeWork& work) const {
     if (folder_.empty()) return {};
-    if (stage == Stage::lower) {
-      std::string text;
-      for (const loop::Kernel& k : work.program.lowered.kernels) text += loop::print(k) + "\n";
-      return write(stage, "lower.loops", text);
-    }
+    const std::vector<loop::Kernel>& lowered = work.program.lowered.kernels;
+    if (stage == Stage::lower) return kernels(stage, lowered);
+    if (stage == Stage::schedule)
+      return kernels(stage, work.shared.kernels.empty() ? lowered : work.shared.kernels);
     if (stage == Stage::emit)
       for (size_t i = 0; i < work.units.size(); ++i)
         CLEAVE_CHECK(write(stage, fmt::format("unit_{}.c", i), work.units[i]));
@@ -55,6 +54,11 @@ class Dump {
   }
 
  private:
+  Status kernels(Stage stage, const std::vector<loop::Kernel>& kernels) const {
+    std::string text;
+    for (const loop::Kernel& k : kernels) text += loop::print(k) + "\n";
+    return write(stage, fmt::format("{}.loops", name_of(stage)), text);
+  }
   Status write(Stage stage, const std::string& name, const std::string& text) const {
     const int number = static_cast<int>(stage) - static_cast<int>(Stage::verify);
     const std::span<const std::byte> bytes = std::as_bytes(std::span(text));

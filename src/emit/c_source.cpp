@@ -25,7 +25,8 @@ namespace {
 class KernelWriter {
  public:
   KernelWriter(const Kernel& k, const std::string& symbol)
-      : k_(k), symbol_(symbol), vectors_(k, text_, buffers_, out_.checks, next_temp_) {
+      : k_(k), symbol_(symbol), extents_(phase_extents(k)), buffers_(k),
+        vectors_(k, text_, buffers_, out_.checks, next_temp_) {
     std::set<std::string> taken = {"buffer", "scalar", "begin", "end", "fault", "stream"};
     for (const Buffer& b : k.buffers) {
       std::string stem = c_identifier(b.name) + "_", name = stem;  // '_' avoids C's keywords
@@ -39,15 +40,14 @@ class KernelWriter {
     while (i < k_.body.size()) {
       auto* loop = std::get_if<For>(&k_.body[i].node);
       if (loop && loop->kind == ForKind::parallel) {
-        const int64_t* extent = loop->loop.extent.as_const_int();
-        begin_phase(extent ? *extent : 1);
+        begin_phase();
         if (loop->vectors.any())
           vectors_.write(*loop);
         else
           one_by_one(*loop, "begin", "end");
         ++i;
       } else {
-        begin_phase(1);
+        begin_phase();
         for (; i < k_.body.size(); ++i) {
           auto* next = std::get_if<For>(&k_.body[i].node);
           if (next && next->kind == ForKind::parallel) break;
@@ -61,9 +61,10 @@ class KernelWriter {
   }
 
  private:
-  void begin_phase(int64_t extent) {
-    std::string name = fmt::format("{}_{}", symbol_, out_.phases.size());
-    out_.phases.push_back({name, extent});
+  void begin_phase() {
+    const size_t phase = out_.phases.size();
+    std::string name = fmt::format("{}_{}", symbol_, phase);
+    out_.phases.push_back({name, extents_[phase]});
     out_.text += fmt::format(
         "\nint64_t {}(void *const *buffer, const int64_t *scalar, int64_t begin, int64_t end,\n"
         "            int64_t *fault) {{\n",
@@ -88,9 +89,23 @@ class KernelWriter {
                        c_storage_type(buffer.dtype), buffers_.name(b), b));
     }
     for (size_t s = 0; s < k_.scalars.size(); ++s)
-      line(fmt::format("const int64_t {} = scalar[{}];", k_.scalars[s].name, s));
+      if (buffers_.scalar_used(s)) scalar(s);
     line("(void)buffer, (void)scalar, (void)begin, (void)end, (void)fault;");
     out_.text += text_.take() + body + "  return 0;\n}\n";
+  }
+
+  // const int64_t number0 = scalar[0];  // 256, 64
+  void scalar(size_t s) {
+    constexpr size_t max_values_told = 6;
+    const Scalar& scalar = k_.scalars[s];
+    std::string told;
+    for (size_t k = 0; k < scalar.values.size() && k <= max_values_told; ++k)
+      told += (k == 0 ? "  // " : ", ") +
+              (k < max_values_told ? c_constant(*scalar.values[k]) : std::string("..."));
+    const bool single = scalar.type == DType::f32;
+    const std::string from = fmt::format("scalar[{}]", s);
+    line(fmt::format("const {} {} = {};{}", c_type(scalar.type), scalar.name,
+                     single ? fmt::format("bits_f32((uint32_t){})", from) : from, told));
   }
 
   void line(const std::string& s) { text_.line(s); }
@@ -339,6 +354,7 @@ class KernelWriter {
 
   const Kernel& k_;
   std::string symbol_;
+  std::vector<int64_t> extents_;
   BufferNames buffers_;
   std::unordered_map<int64_t, std::string> lane_vars_;
   std::string lane_var_, lane_bound_;
@@ -349,6 +365,19 @@ class KernelWriter {
 };
 
 }  // namespace
+
+std::vector<int64_t> phase_extents(const Kernel& kernel) {
+  std::vector<int64_t> out;
+  bool in_serial = false;
+  for (const Stmt& s : kernel.body) {
+    auto* loop = std::get_if<For>(&s.node);
+    const bool parallel = loop && loop->kind == ForKind::parallel;
+    const int64_t* extent = parallel ? loop->loop.extent.as_const_int() : nullptr;
+    if (parallel || !in_serial) out.push_back(extent ? *extent : 1);
+    in_serial = !parallel;
+  }
+  return out;
+}
 
 CKernel emit_c(const Kernel& kernel, const std::string& symbol) {
   if (!kernel.is_scheduled) throw_failure(bug("emit: {} is not scheduled", kernel.name));

@@ -63,9 +63,9 @@ void Lowering::copy(const Location& from, const Location& to, DType dtype,
   copy_all({{from, to}}, dtype, name);
 }
 
-// Of more copies than this each is a kernel. Kernels that differ in numbers alone are one function
-// (emit/share_functions.h), however many there are; the loops of one kernel are functions of their
-// own, and 4,000 of them took clang 10 s.
+// Of more copies than this each is a kernel. Kernels that differ in numbers alone are one
+// (schedule/share_kernels.h), however many there are; the loops of one kernel are functions of
+// their own, and 4,000 of them took clang 10 s.
 void Lowering::copy_all(const std::vector<Copy>& copies, DType dtype, const std::string& name) {
   if (copies.size() <= max_copies_of_a_kernel) return copy_together(copies, dtype, name);
   for (const Copy& c : copies) copy_together({c}, dtype, name);
