@@ -12,6 +12,7 @@
 #include "emit/c_source.h"
 #include "loop/kernel_builder.h"
 #include "runtime/compiler.h"
+#include "schedule/schedule.h"
 
 namespace cleave {
 namespace {
@@ -150,7 +151,7 @@ Code compile(runtime::Compiler& compiler, const std::vector<std::string>& texts)
 using Function = int64_t (*)(void* const*, const int64_t*, int64_t, int64_t, int64_t*);
 
 double ns_per_element(runtime::Compiler& compiler, const Written& w) {
-  const emit::CKernel c = emit::emit_c(w.kernel, "k");
+  const emit::CKernel c = emit::emit_c(schedule::schedule(w.kernel), "k");
   const Code code = compile(compiler, {c.text});
   const auto f = reinterpret_cast<Function>(code.units[0]->symbol(c.phases[0].symbol));
   const int64_t elements = w.rows * w.columns;
@@ -194,10 +195,11 @@ void run() {
   std::vector<std::string> four, many;
   for (const Row& r : rows)
     if (r.columns != 63)
-      four.push_back(
-          emit::emit_c(r.write(512, r.columns).kernel, fmt::format("k{}", four.size())).text);
+      four.push_back(emit::emit_c(schedule::schedule(r.write(512, r.columns).kernel),
+                                  fmt::format("k{}", four.size()))
+                         .text);
   for (int64_t n = 0; n < 64; ++n)
-    many.push_back(emit::emit_c(small(n).kernel, fmt::format("k{}", n)).text);
+    many.push_back(emit::emit_c(schedule::schedule(small(n).kernel), fmt::format("k{}", n)).text);
   fmt::print("the four compile in {:.1f} ms, 64 small kernels in {:.1f} ms\n",
              compile(*compiler, four).seconds * 1e3, compile(*compiler, many).seconds * 1e3);
 }

@@ -106,7 +106,8 @@ Command compile_command() {
             o->autocast.add_to(options);
             options.option("--dump", o->dump,
                            "a folder for each stage that changes something: NN_STAGE.clv the "
-                           "graph, NN_lower.loops its kernels, NN_unit_K.c their C text");
+                           "graph, NN_lower.loops its kernels, NN_schedule.loops with how their "
+                           "loops run, NN_unit_K.c their C text");
             options.option("--size", o->sizes, "of a symint: s0=64; several between commas");
             options.option("--in", o->in, "tensors whose shapes give the symints (.safetensors)");
             options.option("--budget", o->budget,

@@ -5,7 +5,8 @@
 //   fuse_calls(graph, ops, backend->fuse_costs());              // what is fused
 //   price(call, backend->rates());                              // what runs again
 //   CLEAVE_TRY(auto function, backend->library(call.spec));     // scratch bytes of library calls
-//   CLEAVE_TRY(EmittedCode code, backend->emit(program));       // text
+//   CLEAVE_TRY(KernelSchedules s, backend->schedule(kernels));  // how loops run
+//   CLEAVE_TRY(EmittedCode code, backend->emit(program, s.functions));       // text
 //   CLEAVE_TRY(BuiltCode built, backend->build(program, code, executor));
 //   CLEAVE_TRY(auto arena, backend->make_arena(bytes));         // of each instance
 //
@@ -14,9 +15,10 @@
 //   - rates of its own, and what fusion makes of them (FuseCosts), as numbers
 //   - a LibraryFunction for each kind of spec (library/spec.h), or Unsupported by name: products,
 //     attention, convolutions; the workspace that each asks for is planned as any other storage
-//   - the text of a loop nest (loop/kernel.h) in a language of its own, spread over units, with the
-//     numeric rules of the nests: the order of each Reduce, no contracted multiply-add. It may
-//     merge kernels that differ in numbers, which their calls pass then
+//   - how the loops of a nest (loop/kernel.h) run, with the order of each Reduce; it may merge
+//     kernels that differ in numbers, which their calls pass then (schedule/share_kernels.h)
+//   - the text of a scheduled nest in a language of its own, spread over units, with the numeric
+//     rules of the nests: no contracted multiply-add
 //   - KernelFunctions of compiled units: all phases of a nest, and the check that failed
 //   - the arena. All pointers that functions are given are of that memory, of storages that the
 //     caller has bound, or of scratch: none is read here but flags of jumps (ArenaMemory::flag)
@@ -39,8 +41,15 @@
 #include "loop/phase.h"
 #include "lower/fuse_cost.h"
 #include "lower/program.h"
+#include "schedule/share_kernels.h"
 
 namespace cleave {
+
+struct KernelSchedules {
+  std::vector<loop::Kernel> kernels;  // as they were given, each loop with how it runs
+  // What is emitted of them; none where nests run as they are.
+  schedule::SharedKernels functions = {};
+};
 
 // Text that is compiled at once.
 struct SourceUnit {
@@ -56,7 +65,6 @@ struct EmittedKernel {
   size_t unit = 0;
   std::vector<loop::Phase> phases;
   std::vector<loop::CheckText> checks;  // in the order of their numbers
-  std::vector<int64_t> numbers;         // that each call passes after the kernel's own scalars
 };
 
 struct EmittedCode {
@@ -116,8 +124,11 @@ class Backend {
   virtual FuseCosts fuse_costs() const = 0;
   // Equal specs share one. Errors: unsupported dtypes; bug for sizes that no operator gives.
   virtual Result<LibraryFunctionPtr> library(const LibrarySpec& spec) = 0;
-  // Of all kernels and custom operators of the program.
-  virtual Result<EmittedCode> emit(const LoweredProgram& program) const = 0;
+  virtual Result<KernelSchedules> schedule(const std::vector<loop::Kernel>& kernels) const = 0;
+  // Of all kernels and custom operators of the program. `functions`: what schedule gave for its
+  // kernels.
+  virtual Result<EmittedCode> emit(const LoweredProgram& program,
+                                   const schedule::SharedKernels& functions) const = 0;
   // `code` is what emit gave for the program. Units are compiled side by side on the executor.
   // Errors: those of compilers; user: the text of a custom operator lacks its function.
   virtual Result<BuiltCode> build(const LoweredProgram& program, const EmittedCode& code,

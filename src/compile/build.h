@@ -2,6 +2,7 @@
 // no stage can read what a later one makes (stages.h).
 //
 //   LoweredProgram   steps and loop nests                      lower/program.h
+//   ScheduledProgram and how their loops run, and which of them are one function
 //   EmittedProgram   and the text of the nests, in units
 //   LinkedProgram    and the functions of library calls, whose workspaces are storages now
 //   PlacedProgram    and where each storage lies; steps and storages are final
@@ -11,6 +12,11 @@
 #include "lower/program.h"
 
 namespace cleave {
+
+struct ScheduledProgram {
+  LoweredProgram lowered;
+  schedule::SharedKernels functions;  // none where nests run as they are
+};
 
 struct EmittedProgram {
   LoweredProgram lowered;

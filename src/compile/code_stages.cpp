@@ -22,14 +22,22 @@ Result<LoweredProgram> lay_in_place(LoweredProgram program) {
   return program;
 }
 
-Result<EmittedProgram> emit_kernels(LoweredProgram program, const Backend& backend) {
-  CLEAVE_TRY(EmittedCode code, backend.emit(program));
+Result<ScheduledProgram> schedule_kernels(LoweredProgram program, const Backend& backend) {
+  CLEAVE_TRY(KernelSchedules schedules, backend.schedule(program.kernels));
+  for (const loop::Kernel& k : schedules.kernels) CLEAVE_CHECK(loop::verify(k));
+  for (const loop::Kernel& k : schedules.functions.kernels) CLEAVE_CHECK(loop::verify(k));
+  program.kernels = std::move(schedules.kernels);
   for (Step& s : program.steps)
-    if (auto* call = std::get_if<KernelCall>(&s.work); call && !code.kernels.empty()) {
-      const std::vector<int64_t>& numbers = code.kernels[call->kernel].numbers;
+    if (auto* call = std::get_if<KernelCall>(&s.work); call && !schedules.functions.uses.empty()) {
+      const std::vector<int64_t>& numbers = schedules.functions.uses[call->kernel].scalars;
       call->scalars.insert(call->scalars.end(), numbers.begin(), numbers.end());
     }
-  return EmittedProgram{std::move(program), std::move(code)};
+  return ScheduledProgram{std::move(program), std::move(schedules.functions)};
+}
+
+Result<EmittedProgram> emit_kernels(ScheduledProgram program, const Backend& backend) {
+  CLEAVE_TRY(EmittedCode code, backend.emit(program.lowered, program.functions));
+  return EmittedProgram{std::move(program.lowered), std::move(code)};
 }
 
 Result<LinkedProgram> link_library(EmittedProgram program, Backend& backend) {

@@ -9,8 +9,9 @@ namespace cleave {
 Result<LoweredProgram> lower(const Graph& graph);
 // Results over operands, updates in place, steps in the order that takes the least memory.
 Result<LoweredProgram> lay_in_place(LoweredProgram program);
-// Calls pass the numbers that shared kernels take.
-Result<EmittedProgram> emit_kernels(LoweredProgram program, const Backend& backend);
+// Kernels are those that run, each verified; calls pass the numbers that shared ones take.
+Result<ScheduledProgram> schedule_kernels(LoweredProgram program, const Backend& backend);
+Result<EmittedProgram> emit_kernels(ScheduledProgram program, const Backend& backend);
 Result<LinkedProgram> link_library(EmittedProgram program, Backend& backend);
 Result<PlacedProgram> place_storages(LinkedProgram program);
 // Units are compiled side by side on the executor.

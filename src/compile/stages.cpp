@@ -17,10 +17,10 @@
 namespace cleave {
 namespace {
 
-constexpr std::array<std::string_view, 19> names = {  // in the order of Stage
+constexpr std::array<std::string_view, 20> names = {  // in the order of Stage
     "autocast", "pre_grad",   "grad",      "verify",      "joint", "post_grad", "decompose",
     "copies",   "decomposed", "dead_code", "tags",        "remat", "fuse",      "lower",
-    "in_place", "emit",       "products",  "plan_memory", "build"};
+    "in_place", "schedule",   "emit",      "products",    "plan_memory", "build"};
 static_assert(names.size() == static_cast<size_t>(Stage::build) + 1);
 
 // NN_name files in the dump folder; nothing where there is none. Numbers count from verify on.
@@ -43,11 +43,11 @@ class Dump {
     last_ = std::move(text);
     return {};
   }
-  Status loops(const LoweredProgram& program) const {
+  Status loops(Stage stage, const std::vector<loop::Kernel>& kernels) const {
     if (folder_.empty()) return {};
     std::string text;
-    for (const loop::Kernel& k : program.kernels) text += loop::print(k) + "\n";
-    return write(Stage::lower, "lower.loops", text);
+    for (const loop::Kernel& k : kernels) text += loop::print(k) + "\n";
+    return write(stage, fmt::format("{}.loops", name_of(stage)), text);
   }
   Status units(const EmittedCode& code) const {
     if (folder_.empty()) return {};
@@ -126,11 +126,16 @@ Result<BuiltProgram> make_code(const Graph& graph, const std::shared_ptr<Backend
     return run();
   };
   CLEAVE_TRY(LoweredProgram lowered, timed(Stage::lower, [&] { return lower(graph); }));
-  CLEAVE_CHECK(dump.loops(lowered));
+  CLEAVE_CHECK(dump.loops(Stage::lower, lowered.kernels));
   CLEAVE_TRY(LoweredProgram laid,
              timed(Stage::in_place, [&] { return lay_in_place(std::move(lowered)); }));
+  CLEAVE_TRY(ScheduledProgram scheduled,
+             timed(Stage::schedule, [&] { return schedule_kernels(std::move(laid), *backend); }));
+  const auto& functions = scheduled.functions.kernels;
+  CLEAVE_CHECK(
+      dump.loops(Stage::schedule, functions.empty() ? scheduled.lowered.kernels : functions));
   CLEAVE_TRY(EmittedProgram emitted,
-             timed(Stage::emit, [&] { return emit_kernels(std::move(laid), *backend); }));
+             timed(Stage::emit, [&] { return emit_kernels(std::move(scheduled), *backend); }));
   CLEAVE_CHECK(dump.units(emitted.code));
   CLEAVE_TRY(LinkedProgram linked,
              timed(Stage::products, [&] { return link_library(std::move(emitted), *backend); }));

@@ -3,7 +3,7 @@
 //   autocast   pre_grad   grad        a forward graph; a joint graph enters at pre_grad
 //   verify   joint   post_grad   decompose   copies   decomposed   dead_code   tags   remat
 //   fuse                              the graph as it is to run
-//   lower   in_place   emit   products   plan_memory   build         kernels, memory, code
+//   lower   in_place   schedule   emit   products   plan_memory   build     kernels, memory, code
 //
 //   run_stages(Stage::autocast, Stage::grad, graph, ops, options);     // its joint graph
 //   run_stages(Stage::verify, Stage::fuse, graph, ops, options);       // what is lowered
@@ -13,8 +13,8 @@
 // values of which each says what is made by then (build.h).
 //
 // A graph is verified after every stage that changed it, and written to the dump folder then
-// (NN_stage.clv); lower writes the kernels (NN_lower.loops), emit each unit of C text
-// (NN_unit_K.c).
+// (NN_stage.clv); lower writes the kernels (NN_lower.loops), schedule those that are emitted, with
+// how their loops run (NN_schedule.loops), emit each unit of C text (NN_unit_K.c).
 #pragma once
 #include "compile/build.h"
 #include "compile/compile_options.h"
@@ -37,6 +37,7 @@ enum class Stage : uint8_t {
   fuse,
   lower,
   in_place,
+  schedule,  // how loops run, and which kernels are one function
   emit,
   products,
   plan_memory,

@@ -173,9 +173,7 @@ class BytecodeWriter {
     std::visit([&](const auto& n) { write(n); }, s.node);
   }
   void write(const For& f) {
-    const bool outer = std::exchange(in_lanes_, in_lanes_ || f.kind == ForKind::lanes);
     loop(f.loop, [&] { block(f.body); });
-    in_lanes_ = outer;
   }
   void write(const Let& s) { assign(s.var, s.value); }
   void write(const Define& s) { assign(s.var, s.value); }
@@ -194,10 +192,7 @@ class BytecodeWriter {
   }
   void write(const If& s) {
     const size_t skip = put({.kind = Kind::jump_if_zero, .a = value_of(s.condition)});
-    const bool outer =
-        std::exchange(in_lanes_, false);  // as emit_c: a reduction here has its lanes
     block(s.then);
-    in_lanes_ = outer;
     land(skip);
   }
   void write(const Check& s) {
@@ -215,9 +210,8 @@ class BytecodeWriter {
   struct Sums {
     const Reduce& r;
     size_t count;
-    std::optional<SumBlocks> blocks;
     std::vector<int32_t> of_fold, totals;  // totals: of blocks, in f64
-    bool has_total(const Fold& f) const { return blocks && rounds(f.op, f.var.type()); }
+    bool has_total(const Fold& f) const { return r.blocks && rounds(f.op, f.var.type()); }
   };
   void fill(const Sums& sums, size_t fold, const std::vector<int32_t>& slots, DType type) {
     const int32_t identity = value_of(identity_of(sums.r.folds[fold].op, type));
@@ -233,19 +227,17 @@ class BytecodeWriter {
     }
   }
 
-  // In a lanes loop each lane folds in sequential order; elsewhere the order is that of emit_c.
   void write(const Reduce& r) {
-    const bool in_order = in_lanes_ || is_short(r);
-    Sums sums{r, in_order ? size_t{1} : size_t{reduce_lanes}, sum_blocks(r, in_order), {}, {}};
+    Sums sums{r, r.ordered ? size_t{1} : size_t{reduce_lanes}, {}, {}};
     for (size_t k = 0; k < sums.count * r.folds.size(); ++k) sums.of_fold.push_back(slot());
-    if (sums.blocks)
+    if (r.blocks)
       for (size_t k = 0; k < sums.of_fold.size(); ++k) sums.totals.push_back(slot());
     for (size_t k = 0; k < r.folds.size(); ++k)
       if (sums.has_total(r.folds[k]))
         fill(sums, k, sums.totals, DType::f64);
       else
         fill(sums, k, sums.of_fold, r.folds[k].var.type());
-    nest(sums, 0, in_order);
+    nest(sums, 0);
     for (size_t k = 0; k < r.folds.size(); ++k) {
       const Fold& f = r.folds[k];
       const bool total = sums.has_total(f);
@@ -260,14 +252,14 @@ class BytecodeWriter {
         put({.dst = variable(f.var), .a = lane[0], .function = cast_function(t, f.var.type())});
     }
   }
-  void nest(const Sums& sums, size_t depth, bool in_order) {
+  void nest(const Sums& sums, size_t depth) {
     const Reduce& r = sums.r;
-    if (depth == r.loops.size()) return element(sums, in_order);
-    const auto inside = [&] { nest(sums, depth + 1, in_order); };
-    if (!sums.blocks || sums.blocks->loop != depth) return loop(r.loops[depth], inside);
+    if (depth == r.loops.size()) return element(sums);
+    const auto inside = [&] { nest(sums, depth + 1); };
+    if (!r.blocks || r.blocks->loop != depth) return loop(r.loops[depth], inside);
     // Block by block: `begin` and `end` are the first iterations of this block and the next.
     const int32_t extent = value_of(r.loops[depth].extent), var = variable(r.loops[depth].var);
-    const int32_t step = integer(sums.blocks->iterations), begin = slot(), end = slot();
+    const int32_t step = integer(r.blocks->iterations), begin = slot(), end = slot();
     const int32_t less = slot();
     move(begin, integer(0));
     const int32_t top = here();
@@ -284,7 +276,7 @@ class BytecodeWriter {
     put({.kind = Kind::jump, .target = top});
     land(leave);
   }
-  void element(const Sums& sums, bool in_order) {
+  void element(const Sums& sums) {
     const Reduce& r = sums.r;
     block(r.body);
     known_.clear();
@@ -294,7 +286,7 @@ class BytecodeWriter {
       const ReduceOp op = r.folds[k].op;
       const DType t = r.folds[k].var.type();
       const int32_t sum = sums.of_fold[k * sums.count];
-      if (in_order)
+      if (r.ordered)
         put({.dst = sum, .a = values[k], .function = fold_function(op, t)});
       else
         put({.dst = sum,
@@ -315,10 +307,12 @@ class BytecodeWriter {
   std::unordered_map<int64_t, int32_t> variables_;
   std::unordered_map<std::pair<DType, int64_t>, int32_t, ConstantHash> constants_;
   std::unordered_map<const ExprNode*, int32_t> known_;
-  bool in_lanes_ = false;
 };
 
-BytecodeKernel emit_bytecode(const Kernel& kernel) { return BytecodeWriter(kernel).write(); }
+BytecodeKernel emit_bytecode(const Kernel& kernel) {
+  if (!kernel.is_scheduled) throw_failure(bug("emit: {} is not scheduled", kernel.name));
+  return BytecodeWriter(kernel).write();
+}
 
 Bytecode::Bytecode(size_t buffers, size_t scalars)
     : slots_(buffers + scalars + 2), buffers_(buffers), scalars_(scalars),

@@ -56,6 +56,7 @@ struct BytecodeKernel {
   std::vector<CheckText> checks;
 };
 
+// Of a kernel that is scheduled.
 BytecodeKernel emit_bytecode(const loop::Kernel& kernel);
 
 }  // namespace cleave::emit

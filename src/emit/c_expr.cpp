@@ -1,5 +1,6 @@
 #include "emit/c_expr.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -55,6 +56,23 @@ std::string c_stored(DType t, const std::string& value) {
   }
 }
 
+std::string c_constant(const loop::ExprNode& e) {
+  if (is_floating(e.type)) {
+    const bool single = e.type == DType::f32;
+    if (std::isnan(e.f)) return single ? "__builtin_nanf(\"\")" : "__builtin_nan(\"\")";
+    if (std::isinf(e.f))
+      return fmt::format("{}{}", e.f < 0 ? "-" : "",
+                         single ? "__builtin_inff()" : "__builtin_inf()");
+    if (!single) return double_text(e.f);
+    std::string s = fmt::format("{}", static_cast<float>(e.f));
+    return s + (s.find_first_of(".e") == std::string::npos ? ".0f" : "f");
+  }
+  if (e.i == std::numeric_limits<int64_t>::min()) return "(-9223372036854775807 - 1)";
+  if (e.type == DType::i32 && e.i == std::numeric_limits<int32_t>::min())
+    return "(-2147483647 - 1)";
+  return std::to_string(e.i);
+}
+
 bool is_elementary(Op op) {
   switch (op) {
     case Op::exp:
@@ -75,23 +93,6 @@ bool is_elementary(Op op) {
 namespace {
 
 std::string suffix(DType t) { return std::string(name_of(t)); }
-
-std::string constant_text(const loop::ExprNode& e) {
-  if (is_floating(e.type)) {
-    const bool single = e.type == DType::f32;
-    if (std::isnan(e.f)) return single ? "__builtin_nanf(\"\")" : "__builtin_nan(\"\")";
-    if (std::isinf(e.f))
-      return fmt::format("{}{}", e.f < 0 ? "-" : "",
-                         single ? "__builtin_inff()" : "__builtin_inf()");
-    if (!single) return double_text(e.f);
-    std::string s = fmt::format("{}", static_cast<float>(e.f));
-    return s + (s.find_first_of(".e") == std::string::npos ? ".0f" : "f");
-  }
-  if (e.i == std::numeric_limits<int64_t>::min()) return "(-9223372036854775807 - 1)";
-  if (e.type == DType::i32 && e.i == std::numeric_limits<int32_t>::min())
-    return "(-2147483647 - 1)";
-  return std::to_string(e.i);
-}
 
 // Infix operators; empty for other operations.
 std::string_view infix(Op op) {
@@ -166,9 +167,6 @@ std::string call(const loop::ExprNode& e, const std::vector<std::string>& a) {
     case Op::sign: return t == DType::boolean ? a[0] : one("sign_" + suffix(t));
     case Op::truncdiv:
     case Op::truncmod:
-      if (const int64_t* by = e.args[1].as_const_int(); by && *by > 0)
-        return fmt::format("({} {} {})", a[0], e.op == Op::truncdiv ? "/" : "%", *by);
-      [[fallthrough]];
     case Op::floordiv:
     case Op::floormod:
     case Op::shl:
@@ -249,12 +247,21 @@ std::string ExprWriter::text(const Expr& e, std::vector<std::string>& lines) {
   return name;
 }
 
+// A positive number, or a scalar that is one in each call.
+bool ExprWriter::is_positive(const Expr& e) const {
+  if (const int64_t* n = e.as_const_int()) return *n > 0;
+  if (e->op != Op::var || e->i >= 0) return false;
+  const loop::Exprs& values = kernel_.scalars[static_cast<size_t>(-1 - e->i)].values;
+  return !values.empty() && std::ranges::all_of(values, [](const Expr& v) { return v->i > 0; });
+}
+
 std::string ExprWriter::plain(const Expr& e, std::vector<std::string>& lines) {
   if (e->op == Op::constant) {
-    std::string c = constant_text(*e);
+    std::string c = c_constant(*e);
     return c[0] == '-' ? fmt::format("({})", c) : c;
   }
   if (e->op == Op::var) {
+    buffers_.use_variable(e->i);
     auto lane = lane_vars_.find(e->i);
     return lane == lane_vars_.end() ? e->var : fmt::format("{}[{}]", e->var, lane->second);
   }
@@ -275,6 +282,8 @@ std::string ExprWriter::plain(const Expr& e, std::vector<std::string>& lines) {
       return fmt::format("({} {} {})", a[0], e->op == Op::add ? "|" : "&", a[1]);
     return fmt::format("({} {} {})", a[0], sign, a[1]);
   }
+  if ((e->op == Op::truncdiv || e->op == Op::truncmod) && is_positive(e->args[1]))
+    return fmt::format("({} {} {})", a[0], e->op == Op::truncdiv ? "/" : "%", a[1]);
   return call(*e, a);
 }
 

@@ -9,6 +9,8 @@
 
 namespace cleave::emit {
 
+// A number: 1.5f, 256
+std::string c_constant(const loop::ExprNode& e);
 // float, double, int64_t, int32_t, int
 std::string_view c_type(DType compute);
 // The element type of a buffer in memory: float, uint16_t for bf16, uint8_t for bool, ...
@@ -21,9 +23,10 @@ const loop::Expr& before_rounding(const loop::Expr& value, DType stored);
 // Whether the f32 function is one of elementary_functions.h.
 bool is_elementary(loop::Op op);
 
-// The C names of a kernel's buffers, and which of them a phase uses.
+// The C names of a kernel's buffers, and which of these and of its scalars a phase uses.
 class BufferNames {
  public:
+  explicit BufferNames(const loop::Kernel& kernel) : scalars_(kernel.scalars.size()) {}
   void add(std::string name) { names_.push_back({std::move(name), false}); }
   const std::string& use(size_t buffer) {
     names_[buffer].second = true;
@@ -31,12 +34,19 @@ class BufferNames {
   }
   const std::string& name(size_t buffer) const { return names_[buffer].first; }
   bool used(size_t buffer) const { return names_[buffer].second; }
+  // A variable; those of scalars count down from -1.
+  void use_variable(int64_t id) {
+    if (id < 0) scalars_[static_cast<size_t>(-1 - id)] = true;
+  }
+  bool scalar_used(size_t scalar) const { return scalars_[scalar]; }
   void forget_uses() {
     for (auto& n : names_) n.second = false;
+    scalars_.assign(scalars_.size(), false);
   }
 
  private:
   std::vector<std::pair<std::string, bool>> names_;
+  std::vector<bool> scalars_;
 };
 
 // Writes the expressions of one statement. Subtrees that occur twice become constants in `lines`
@@ -60,6 +70,7 @@ class ExprWriter {
   void count(const loop::Expr& e, bool always);
   std::string text(const loop::Expr& e, std::vector<std::string>& lines);
   std::string plain(const loop::Expr& e, std::vector<std::string>& lines);
+  bool is_positive(const loop::Expr& e) const;
 
   const loop::Kernel& kernel_;
   BufferNames& buffers_;

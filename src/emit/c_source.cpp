@@ -25,7 +25,8 @@ namespace {
 class KernelWriter {
  public:
   KernelWriter(const Kernel& k, const std::string& symbol)
-      : k_(k), symbol_(symbol), vectors_(k, text_, buffers_, out_.checks, next_temp_) {
+      : k_(k), symbol_(symbol), extents_(phase_extents(k)), buffers_(k),
+        vectors_(k, text_, buffers_, out_.checks, next_temp_) {
     std::set<std::string> taken = {"buffer", "scalar", "begin", "end", "fault", "stream"};
     for (const Buffer& b : k.buffers) {
       std::string stem = c_identifier(b.name) + "_", name = stem;  // '_' avoids C's keywords
@@ -39,17 +40,14 @@ class KernelWriter {
     while (i < k_.body.size()) {
       auto* loop = std::get_if<For>(&k_.body[i].node);
       if (loop && loop->kind == ForKind::parallel) {
-        const int64_t* extent = loop->loop.extent.as_const_int();
-        begin_phase(extent ? *extent : 1);
-        if (!vectors_.write(*loop)) {
-          open(fmt::format("for (int64_t {0} = begin; {0} < end; ++{0})", loop->loop.var->var));
-          look_ahead(*loop, "end");
-          block(loop->body);
-          close();
-        }
+        begin_phase();
+        if (loop->vectors.any())
+          vectors_.write(*loop);
+        else
+          one_by_one(*loop, "begin", "end");
         ++i;
       } else {
-        begin_phase(1);
+        begin_phase();
         for (; i < k_.body.size(); ++i) {
           auto* next = std::get_if<For>(&k_.body[i].node);
           if (next && next->kind == ForKind::parallel) break;
@@ -63,9 +61,10 @@ class KernelWriter {
   }
 
  private:
-  void begin_phase(int64_t extent) {
-    std::string name = fmt::format("{}_{}", symbol_, out_.phases.size());
-    out_.phases.push_back({name, extent});
+  void begin_phase() {
+    const size_t phase = out_.phases.size();
+    std::string name = fmt::format("{}_{}", symbol_, phase);
+    out_.phases.push_back({name, extents_[phase]});
     out_.text += fmt::format(
         "\nint64_t {}(void *const *buffer, const int64_t *scalar, int64_t begin, int64_t end,\n"
         "            int64_t *fault) {{\n",
@@ -90,9 +89,23 @@ class KernelWriter {
                        c_storage_type(buffer.dtype), buffers_.name(b), b));
     }
     for (size_t s = 0; s < k_.scalars.size(); ++s)
-      line(fmt::format("const int64_t {} = scalar[{}];", k_.scalars[s], s));
+      if (buffers_.scalar_used(s)) scalar(s);
     line("(void)buffer, (void)scalar, (void)begin, (void)end, (void)fault;");
     out_.text += text_.take() + body + "  return 0;\n}\n";
+  }
+
+  // const int64_t number0 = scalar[0];  // 256, 64
+  void scalar(size_t s) {
+    constexpr size_t max_values_told = 6;
+    const Scalar& scalar = k_.scalars[s];
+    std::string told;
+    for (size_t k = 0; k < scalar.values.size() && k <= max_values_told; ++k)
+      told += (k == 0 ? "  // " : ", ") +
+              (k < max_values_told ? c_constant(*scalar.values[k]) : std::string("..."));
+    const bool single = scalar.type == DType::f32;
+    const std::string from = fmt::format("scalar[{}]", s);
+    line(fmt::format("const {} {} = {};{}", c_type(scalar.type), scalar.name,
+                     single ? fmt::format("bits_f32((uint32_t){})", from) : from, told));
   }
 
   void line(const std::string& s) { text_.line(s); }
@@ -177,26 +190,20 @@ class KernelWriter {
                      out_.checks.size()));
     close_lanes();
   }
-  void look_ahead(const For& rows, const std::string& end) {
-    const Expr& p = rows.loop.var;
-    const Expr next = make_var(p->i, p->var + "_next", DType::i64);
-    RowAhead ahead = row_ahead(k_, rows, next);
-    if (ahead.empty() || in_lanes()) return;
-    line(fmt::format("const int64_t {0} = min_i64({1} + 1, {2} - 1);", next->var, p->var, end));
-    vectors_.set_ahead(std::move(ahead));
+  void one_by_one(const For& f, const std::string& begin, const std::string& end) {
+    const std::string& v = f.loop.var->var;
+    open(fmt::format("for (int64_t {0} = {1}; {0} < {2}; ++{0})", v, begin, end));
+    if (f.next.defined())
+      line(fmt::format("const int64_t {} = min_i64({} + 1, {} - 1);", f.next->var, v, end));
+    block(f.body);
+    close();
   }
   void write(const For& f) {
-    if (!in_lanes() && vectors_.write(f)) return;
-    std::string extent = expr(f.loop.extent);
-    const std::string& v = f.loop.var->var;
-    if (f.kind != ForKind::lanes) {
-      open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", v, extent));
-      look_ahead(f, extent);
-      block(f.body);
-      return close();
-    }
+    if (f.vectors.any()) return vectors_.write(f);
+    const std::string extent = expr(f.loop.extent);
+    if (f.kind != ForKind::lanes) return one_by_one(f, "0", extent);
     // The full block with a constant count, which vectorizes completely, and the remainder.
-    lane_var_ = v;
+    lane_var_ = f.loop.var->var;
     open("");
     line(fmt::format("const int64_t count = {};", extent));
     for (const char* bound : {"", "count"}) {
@@ -287,10 +294,9 @@ class KernelWriter {
   }
 
   void write(const Reduce& r) {
-    const bool in_order = in_lanes() || is_short(r);
-    if (!in_order && vectors_.write(r)) return;
-    const Width w = in_lanes() ? Width::columns : in_order ? Width::one : Width::lanes;
-    const std::optional<SumBlocks> blocks = sum_blocks(r, in_order);
+    if (r.vectors.any()) return vectors_.write(r);
+    const Width w = in_lanes() ? Width::columns : r.ordered ? Width::one : Width::lanes;
+    const std::optional<SumBlocks>& blocks = r.blocks;
     const std::string suffix = w == Width::lanes ? "_lane" : blocks ? "_block" : "";
     const auto has_total = [&](const Fold& f) { return blocks && rounds(f.op, f.var.type()); };
     for (const Fold& f : r.folds)
@@ -348,6 +354,7 @@ class KernelWriter {
 
   const Kernel& k_;
   std::string symbol_;
+  std::vector<int64_t> extents_;
   BufferNames buffers_;
   std::unordered_map<int64_t, std::string> lane_vars_;
   std::string lane_var_, lane_bound_;
@@ -359,7 +366,21 @@ class KernelWriter {
 
 }  // namespace
 
+std::vector<int64_t> phase_extents(const Kernel& kernel) {
+  std::vector<int64_t> out;
+  bool in_serial = false;
+  for (const Stmt& s : kernel.body) {
+    auto* loop = std::get_if<For>(&s.node);
+    const bool parallel = loop && loop->kind == ForKind::parallel;
+    const int64_t* extent = parallel ? loop->loop.extent.as_const_int() : nullptr;
+    if (parallel || !in_serial) out.push_back(extent ? *extent : 1);
+    in_serial = !parallel;
+  }
+  return out;
+}
+
 CKernel emit_c(const Kernel& kernel, const std::string& symbol) {
+  if (!kernel.is_scheduled) throw_failure(bug("emit: {} is not scheduled", kernel.name));
   return KernelWriter(kernel, symbol).write();
 }
 

@@ -1,5 +1,9 @@
 // Emits loop nests as C text: one function for each phase of a kernel, without headers.
 //
+// Arguments that a phase uses are declared in it, numbers with the values that calls pass:
+//
+//   const int64_t number0 = scalar[0];  // 256, 64
+//
 // A phase is a parallel loop, or a run of other statements, at the top of the kernel's body. Phases
 // run one after the other; a parallel one may be cut into pieces [begin, end) of its range:
 //
@@ -27,8 +31,12 @@ struct CKernel {
   size_t scalars = 0;             // number that each call passes
 };
 
-// `symbol` is the stem of the function names; it must be a C identifier.
+// Of a kernel that is scheduled. `symbol` is the stem of the function names; it must be a C
+// identifier.
 CKernel emit_c(const loop::Kernel& kernel, const std::string& symbol);
+
+// Of each phase: those of another kernel with the same functions.
+std::vector<int64_t> phase_extents(const loop::Kernel& kernel);
 
 // The typedefs and inline functions that kernels may use; written once before them.
 std::string c_prelude();

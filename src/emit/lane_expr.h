@@ -10,9 +10,14 @@
 #include <vector>
 
 #include "emit/c_expr.h"
-#include "emit/lane_strides.h"
+#include "schedule/lane_strides.h"
 
 namespace cleave::emit {
+
+using schedule::LaneStride;
+using schedule::LaneStrides;
+using schedule::loop_lanes;
+using schedule::reads_memory;
 
 // "f32x16"; truth values are i32 lanes.
 std::string lane_type(DType compute, int lanes);

@@ -18,17 +18,6 @@ using namespace cleave::loop;
 
 namespace {
 
-bool folds_in_lanes(const Reduce& r) {
-  for (const Fold& f : r.folds) {
-    const bool logical = f.op == ReduceOp::any || f.op == ReduceOp::all;
-    const DType t = f.var.type();
-    if (logical ? t != DType::boolean && t != DType::i32
-                : t == DType::boolean && f.op != ReduceOp::max && f.op != ReduceOp::min)
-      return false;
-  }
-  return true;
-}
-
 // For bool lanes, -1 and 0: max is any, min is all.
 ReduceOp lane_op(const Fold& f) {
   if (f.var.type() != DType::boolean) return f.op;
@@ -77,8 +66,8 @@ void LaneWriter::open_loops(const Reduce& r, const Sums& sums) {
     const std::string next = in_lanes ? fmt::format("{} += {}", v, loop_lanes) : "++" + v;
     text_.open(fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3})", v, begin, end, next));
     if (!in_lanes) continue;
-    set_left(l.extent, extent, v);
-    fetch(&r);
+    set_left(r.vectors, extent, v);
+    fetch(r.ahead);
   }
 }
 
@@ -123,7 +112,7 @@ void LaneWriter::element(const Reduce& r, const Sums& sums) {
 
 // Each lane folds in sequential order.
 void LaneWriter::stmt(const Reduce& r) {
-  Sums sums{sum_blocks(r, true), "", false};
+  Sums sums{r.blocks, "", false};
   if (sums.blocks) sums.suffix = "_block";
   define_sums(r, sums);
   open_loops(r, sums);
@@ -139,10 +128,9 @@ void LaneWriter::stmt(const Reduce& r) {
   }
 }
 
-bool LaneWriter::write(const Reduce& r) {
-  if (!folds_in_lanes(r) || !runs_in_lanes(kernel_, r)) return false;
+void LaneWriter::write(const Reduce& r) {
   loop_ = {};
-  const Sums sums{sum_blocks(r, false), "_lanes", true};
+  const Sums sums{r.blocks, "_lanes", true};
   define_sums(r, sums);
   const size_t at = text_.here();
   open_loops(r, sums);
@@ -160,7 +148,6 @@ bool LaneWriter::write(const Reduce& r) {
       text_.line(fmt::format("const {} {} = {}_of_{}({}{}{});", type, v, op, type_of(f.var), v,
                              sums.suffix, of_bool ? " & 1" : ""));
   }
-  return true;
 }
 
 }  // namespace cleave::emit

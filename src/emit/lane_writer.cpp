@@ -23,11 +23,9 @@ void LaneWriter::open_loop(const Loop& l) {
   text_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", l.var->var, first(l.extent)));
 }
 
-void LaneWriter::fetch(const void* loop) {
-  const auto it = ahead_.find(loop);
-  if (it == ahead_.end()) return;
+void LaneWriter::fetch(const Exprs& ahead) {
   constexpr int64_t line_bytes = 64;
-  for (const Expr& e : it->second) {
+  for (const Expr& e : ahead) {
     const auto buffer = static_cast<size_t>(e->i);
     const std::string at = first(e->args[0]);
     const int64_t step = line_bytes / size_of(kernel_.buffers[buffer].dtype);
@@ -37,63 +35,60 @@ void LaneWriter::fetch(const void* loop) {
   }
 }
 
-void LaneWriter::set_left(const Expr& count, const std::string& text, const std::string& at) {
-  const int64_t* n = count.defined() ? count.as_const_int() : nullptr;
-  if (n && *n % loop_.lanes == 0) return;
-  text_.line(fmt::format("const int64_t left = {} - {};", text, at));
+void LaneWriter::set_left(const Vectors& vectors, const std::string& end, const std::string& at) {
+  if (!vectors.has_tail) return;
+  text_.line(fmt::format("const int64_t left = {} - {};", end, at));
   loop_.left = "left";
 }
 
-bool LaneWriter::write(const For& f) {
-  if (f.kind == ForKind::parallel) {
-    if (auto rows = rows_of(f); rows && runs_in_lanes(kernel_, f.loop.var, rows->elements)) {
-      loop_ = {};
-      const size_t at = text_.here();
-      write_rows(f, *rows);
-      text_.insert(at, loop_.before);
-      return true;
-    }
-  }
-  if (!runs_in_lanes(kernel_, f)) return false;
-  loop_ = {.lanes = f.kind == ForKind::lanes ? column_lanes : loop_lanes};
+void LaneWriter::write(const For& f) {
+  loop_ = {.lanes = f.vectors.lanes};
+  const size_t at = text_.here();
+  if (f.rows.length.defined())
+    write_rows(f);
+  else
+    write_loop(f);
+  text_.insert(at, loop_.before);
+}
+
+void LaneWriter::write_loop(const For& f) {
   loop_.strides.set(f.loop.var, 1);
   const std::string& v = f.loop.var->var;
-  const size_t at = text_.here();
-  if (f.kind == ForKind::parallel) {
-    text_.open(fmt::format("for (int64_t {0} = begin; {0} < end; {0} += {1})", v, loop_lanes));
-    set_left({}, "end", v);
-  } else if (f.kind == ForKind::lanes) {
+  if (f.kind == ForKind::lanes) {
     text_.open("");
     text_.line(fmt::format("const int64_t {} = 0;", v));
-    set_left(f.loop.extent, first(f.loop.extent), v);
+    set_left(f.vectors, first(f.loop.extent), v);
   } else {
-    const std::string extent = first(f.loop.extent);
-    text_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; {0} += {2})", v, extent, loop_lanes));
-    set_left(f.loop.extent, extent, v);
-    fetch(&f);
+    const bool parallel = f.kind == ForKind::parallel;
+    const std::string begin = parallel ? "begin" : "0",
+                      end = parallel ? "end" : first(f.loop.extent);
+    text_.open(
+        fmt::format("for (int64_t {0} = {1}; {0} < {2}; {0} += {3})", v, begin, end, loop_.lanes));
+    set_left(f.vectors, end, v);
+    fetch(f.ahead);
   }
   block(f.body);
   text_.close();
-  text_.insert(at, loop_.before);
-  return true;
 }
 
-void LaneWriter::write_rows(const For& f, const Rows& rows) {
+void LaneWriter::write_rows(const For& f) {
+  const auto elements = f.body.begin() + static_cast<std::ptrdiff_t>(f.rows.shared);
   const std::string& p = f.loop.var->var;
-  const std::string& q = std::get<Let>(rows.row[0].node).var->var;
+  const std::string& q = std::get<Let>(f.body[0].node).var->var;
   text_.open(fmt::format("for (int64_t {0} = begin; {0} < end;)", p));
-  block(rows.row);
-  text_.line(fmt::format("const int64_t row_end = min_i64(end, ({} + 1) * {});", q, rows.length));
+  block({f.body.begin(), elements});
+  text_.line(
+      fmt::format("const int64_t row_end = min_i64(end, ({} + 1) * {});", q, first(f.rows.length)));
   loop_.strides.set(f.loop.var, 1);
-  text_.open(fmt::format("for (; {0} < row_end; {0} += {1})", p, loop_lanes));
-  set_left({}, "row_end", p);
-  block(rows.elements);
+  text_.open(fmt::format("for (; {0} < row_end; {0} += {1})", p, loop_.lanes));
+  set_left(f.vectors, "row_end", p);
+  block({elements, f.body.end()});
   text_.close();
   text_.line(fmt::format("{} = row_end;", p));
   text_.close();
 }
 
-void LaneWriter::block(const Block& b) {
+void LaneWriter::block(std::span<const Stmt> b) {
   for (const Stmt& s : b) std::visit([&](const auto& n) { stmt(n); }, s.node);
 }
 

@@ -10,10 +10,11 @@
 // A Reduce keeps its 16 lanes in a vector (lane_reduce.cpp). Values and their order are those of
 // bytecode.cpp.
 #pragma once
+#include <span>
+
 #include "emit/c_source.h"
 #include "emit/c_text.h"
 #include "emit/lane_expr.h"
-#include "emit/row_ahead.h"
 #include "loop/sum_blocks.h"
 
 namespace cleave::emit {
@@ -24,15 +25,14 @@ class LaneWriter {
              std::vector<CheckText>& checks, int& next_temp)
       : kernel_(kernel), text_(text), buffers_(buffers), checks_(checks), next_temp_(next_temp) {}
 
-  // Returns whether the loop was written; a parallel one runs from `begin` to `end`.
-  bool write(const loop::For& f);
-  bool write(const loop::Reduce& r);
-  // Sets what inner loops prefetch of the next row.
-  void set_ahead(RowAhead ahead) { ahead_.merge(ahead); }
+  // Loops in vectors; a parallel one runs from `begin` to `end`.
+  void write(const loop::For& f);
+  void write(const loop::Reduce& r);
 
  private:
-  void write_rows(const loop::For& f, const Rows& rows);
-  void block(const loop::Block& b);
+  void write_loop(const loop::For& f);
+  void write_rows(const loop::For& f);
+  void block(std::span<const loop::Stmt> b);
   void stmt(const loop::For& f);
   void stmt(const loop::Let& s);
   void stmt(const loop::Define& s);
@@ -57,9 +57,9 @@ class LaneWriter {
   // Writes one step.
   void element(const loop::Reduce& r, const Sums& sums);
   void open_loop(const loop::Loop& l);
-  void fetch(const void* loop);
-  // Inside the loop: sets the number of active lanes, for `count` iterations from `at`.
-  void set_left(const loop::Expr& count, const std::string& text, const std::string& at);
+  void fetch(const loop::Exprs& ahead);
+  // Inside the loop: sets the number of active lanes, for the iterations from `at` to `end`.
+  void set_left(const loop::Vectors& vectors, const std::string& end, const std::string& at);
   std::vector<std::string> vectors(const std::vector<loop::Expr>& e);
   std::string vector(const loop::Expr& e) { return vectors({e})[0]; }
   std::string first(const loop::Expr& e);
@@ -71,7 +71,6 @@ class LaneWriter {
   std::vector<CheckText>& checks_;
   int& next_temp_;
   LaneLoop loop_;
-  RowAhead ahead_;
 };
 
 }  // namespace cleave::emit

@@ -32,8 +32,12 @@ class Comparison {
                            x.elements, cleave::name_of(y.dtype), y.elements);
       if (x.access != y.access) return fmt::format("the access of %{}", x.name);
     }
-    if (a_.scalars != b_.scalars) return "the scalars";
+    if (a_.is_scheduled != b_.is_scheduled) return "whether it is scheduled";
+    if (a_.scalars.size() != b_.scalars.size()) return "the number of scalars";
     for (size_t s = 0; s < a_.scalars.size(); ++s) {
+      const Scalar &x = a_.scalars[s], &y = b_.scalars[s];
+      if (x.name != y.name || x.type != y.type || !exprs(x.values, y.values).empty())
+        return fmt::format("the scalar {}", x.name);
       const int64_t id = -1 - static_cast<int64_t>(s);
       to_b_[id] = id;
     }
@@ -63,7 +67,18 @@ class Comparison {
   std::string same(const For& x, const For& y) {
     if (x.kind != y.kind) return "the kind of loop";
     std::string why = loop(x.loop, y.loop);
+    if (why.empty()) why = way(x, y);
+    if (why.empty() && x.next.defined()) why = bind(x.next, y.next);
     return why.empty() ? block(x.body, y.body) : why;
+  }
+  std::string way(const For& x, const For& y) {
+    if (x.vectors != y.vectors) return "the vectors";
+    if (x.rows.shared != y.rows.shared || x.rows.length.defined() != y.rows.length.defined())
+      return "the rows";
+    if (x.next.defined() != y.next.defined()) return "the next row";
+    std::string why = exprs(x.ahead, y.ahead);
+    if (why.empty() && x.rows.length.defined()) why = expr(x.rows.length, y.rows.length);
+    return why;
   }
   std::string same(const Let& x, const Let& y) { return definition(x, y); }
   std::string same(const Define& x, const Define& y) { return definition(x, y); }
@@ -80,6 +95,9 @@ class Comparison {
     if (x.loops.size() != y.loops.size()) return "the number of loops";
     std::string why;
     for (size_t i = 0; why.empty() && i < x.loops.size(); ++i) why = loop(x.loops[i], y.loops[i]);
+    if (x.ordered != y.ordered || x.vectors != y.vectors) return "the order";
+    if (x.blocks != y.blocks) return "the blocks";
+    if (why.empty()) why = exprs(x.ahead, y.ahead);
     if (why.empty()) why = block(x.body, y.body);
     if (why.empty() && x.folds.size() != y.folds.size()) why = "the number of folds";
     for (size_t i = 0; why.empty() && i < x.folds.size(); ++i) {
@@ -128,6 +146,12 @@ class Comparison {
   }
   static bool same_number(double x, double y) {
     return (std::isnan(x) && std::isnan(y)) || (x == y && std::signbit(x) == std::signbit(y));
+  }
+  std::string exprs(const Exprs& x, const Exprs& y) {
+    if (x.size() != y.size()) return "the number of expressions";
+    for (size_t i = 0; i < x.size(); ++i)
+      if (std::string why = expr(x[i], y[i]); !why.empty()) return why;
+    return "";
   }
   std::string expr(const Expr& x, const Expr& y) {
     const auto texts = [&](const char* more) {

@@ -43,6 +43,11 @@ Expr identity_of(ReduceOp op, DType type) {
   return constant_int(type, 0);
 }
 
+Expr scalar_var(const Kernel& k, size_t scalar) {
+  return make_var(-1 - static_cast<int64_t>(scalar), k.scalars[scalar].name,
+                  k.scalars[scalar].type);
+}
+
 namespace {
 
 // Walks a kernel with the set of variables in scope.
@@ -86,8 +91,24 @@ struct Verifier {
     if (f.kind == ForKind::parallel && !outermost) fail(bug("a parallel loop inside another loop"));
     const size_t before = entered.size();
     open(f.loop);
+    if (f.rows.length.defined()) {
+      expr(f.rows.length);
+      if (f.kind != ForKind::parallel || f.rows.shared == 0 || f.rows.shared > f.body.size() ||
+          !std::holds_alternative<Let>(f.body[0].node))
+        fail(bug("{} is no loop over rows", f.loop.var->var));
+    }
+    vectors(f.vectors, f.kind == ForKind::lanes ? column_lanes : reduce_lanes);
+    for (const Expr& e : f.ahead) ahead(e);
+    if (f.next.defined()) enter(f.next->i);
     block(f.body, false);
     leave(before);
+  }
+  void vectors(const Vectors& v, int lanes) {
+    if (v.lanes != 1 && v.lanes != lanes) fail(bug("vectors of {}", v.lanes));
+  }
+  void ahead(const Expr& e) {
+    expr(e);
+    if (e.defined() && e->op != Op::load) fail(bug("what is prefetched is no load"));
   }
   void stmt(const Let& s, bool) {
     expr(s.value);
@@ -105,6 +126,10 @@ struct Verifier {
   void stmt(const Reduce& r, bool) {
     const size_t before = entered.size();
     for (const Loop& l : r.loops) open(l);
+    vectors(r.vectors, reduce_lanes);
+    for (const Expr& e : r.ahead) ahead(e);
+    if (r.blocks && (r.blocks->loop >= r.loops.size() || r.blocks->iterations < 1))
+      fail(bug("blocks of {} iterations", r.blocks->iterations));
     for (const Stmt& s : r.body) std::visit([&](const auto& n) { stmt(n, false); }, s.node);
     for (const Fold& f : r.folds) expr(f.value);
     leave(before);

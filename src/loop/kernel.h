@@ -17,7 +17,15 @@
 // 16 is folded in plain order, a long sum in blocks (sum_blocks.h). So the shape fixes the order.
 //
 // A local buffer is memory of each iteration of a parallel loop: a row that waits for its sum.
+//
+// src/schedule decides how each loop runs, and says so in the kernel; what it computes is the same:
+//
+//   for p in 8192 parallel rows 128 shared 2 by 16 {        rows of 128; 16 iterations in a vector
+//   for j in 100 independent by 16 tail {                   the last vector is not full
+//   fold over i in 500 blocks 2, j in 40 by 16 tail {       added up in blocks of 2 * 40
+//   fold over i in 9, j in 7 ordered {                      one accumulator, in plain order
 #pragma once
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -51,10 +59,31 @@ struct Loop {
   Expr var;  // i64
   Expr extent;
 };
+// How many iterations of a loop run side by side in a vector.
+struct Vectors {
+  int lanes = 1;          // 1, 16, or in a loop over columns 64
+  bool has_tail = false;  // the last vector may have fewer
+  bool any() const { return lanes > 1; }
+  friend bool operator==(const Vectors&, const Vectors&) = default;
+};
+// A parallel loop over the elements of rows:
+//
+//   for p in 64*n parallel { let q = p / n   ...   let i = p - q*n   ... }
+//
+// The first statements have the same values in a row: they run at its begin.
+struct Rows {
+  Expr length;        // iterations of a row; undefined: the loop is none over rows
+  size_t shared = 0;  // statements; the first of them is the let of the row's number
+};
 struct For {
   Loop loop;
   ForKind kind = ForKind::serial;
   Block body;
+  // ---- how it runs
+  Vectors vectors = {};
+  Rows rows = {};
+  Expr next = {};    // the number of the row after this one, where loops inside prefetch of it
+  Exprs ahead = {};  // loads of the next row, which each vector prefetches
 };
 struct Let {
   Expr var, value;
@@ -70,10 +99,21 @@ struct Fold {
   Expr var;  // gets the result
   Expr value;
 };
+// Where a long sum is cut (sum_blocks.h).
+struct SumBlocks {
+  size_t loop = 0;         // of the Reduce
+  int64_t iterations = 1;  // of that loop in a block; of the innermost one a multiple of the lanes
+  friend bool operator==(const SumBlocks&, const SumBlocks&) = default;
+};
 struct Reduce {
   std::vector<Loop> loops;  // outermost first
   Block body;               // Lets, Stores and Checks of each element, before the values
   std::vector<Fold> folds;
+  // ---- how it runs
+  bool ordered = false;  // one accumulator a fold, else one for each of the 16 lanes
+  Vectors vectors = {};  // of the innermost loop
+  std::optional<SumBlocks> blocks = {};
+  Exprs ahead = {};  // as of a For
 };
 struct Store {
   int64_t buffer = 0;
@@ -115,17 +155,28 @@ struct Buffer {
   Access access = Access::read;
 };
 
+// An argument of 8 bytes: a stream, or a number in which calls of the kernel differ.
+struct Scalar {
+  std::string name;
+  DType type = DType::i64;  // or f32, in the lower 4 bytes
+  Exprs values = {};        // constants that calls pass, if known: for the reader
+};
+
 struct Kernel {
-  std::string name;                  // of the graph's value that it computes
-  std::vector<Buffer> buffers;       // local ones last: they are no arguments
-  std::vector<std::string> scalars;  // i64 arguments: streams
+  std::string name;             // of the graph's value that it computes
+  std::vector<Buffer> buffers;  // local ones last: they are no arguments
+  std::vector<Scalar> scalars;
   Block body;
   // Elements that the whole kernel visits; decides how many pieces a parallel loop is cut into.
   int64_t work = 0;
+  bool is_scheduled = false;  // it says how its loops run
 };
+// The variable of a scalar: -1 for the first, -2, ...
+Expr scalar_var(const Kernel& k, size_t scalar);
 
 std::string print(const Kernel& k);
-// Scopes, types, buffer numbers, parallel loops outermost, stores only to writable buffers.
+// Scopes, types, buffer numbers, parallel loops outermost, stores only to writable buffers, vectors
+// and blocks that there are.
 Status verify(const Kernel& k);
 
 }  // namespace cleave::loop

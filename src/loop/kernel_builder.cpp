@@ -205,7 +205,7 @@ void KernelBuilder::check(Expr condition, const std::string& what) {
 }
 
 Expr KernelBuilder::stream() {
-  if (sheet_.kernel.scalars.empty()) sheet_.kernel.scalars.push_back("stream");
+  if (sheet_.kernel.scalars.empty()) sheet_.kernel.scalars.push_back({"stream"});
   return make_var(-1, "stream", DType::i64);
 }
 

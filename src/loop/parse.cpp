@@ -67,6 +67,7 @@ Result<Kernel> FileParser::read_kernel() {
   if (lex_.accept_word("work")) {
     CLEAVE_TRY(kernel_.work, statements.exprs().read_integer(0, INT64_MAX));
   }
+  kernel_.is_scheduled = lex_.accept_word("scheduled");
   CLEAVE_CHECK(statements.read_body());
   if (!lex_.at(TokenKind::newline) && !lex_.at(TokenKind::end))
     return lex_.unexpected("the end of the line");
@@ -130,13 +131,20 @@ Status FileParser::read_buffer() {
 Status FileParser::read_scalar() {
   const Token name = lex_.take();
   CLEAVE_CHECK(lex_.expect_mark(':'));
+  Scalar out{std::string(name.text)};
+  if (lex_.accept_word("f32")) out.type = DType::f32;
   if (!lex_.accept_word("scalar"))
     return lex_.unexpected("'scalar'; a buffer's name begins by '%'");
-  const int64_t id = -1 - std::ssize(kernel_.scalars);
   StatementParser statements(lex_, kernel_, names_);
-  CLEAVE_CHECK(statements.declare(name, make_var(id, std::string(name.text), DType::i64)));
-  kernel_.scalars.emplace_back(name.text);
-  return {};
+  if (lex_.accept_mark('(')) {
+    do {
+      CLEAVE_TRY(Expr value, statements.exprs().read_typed(out.type, "a value"));
+      out.values.push_back(std::move(value));
+    } while (lex_.accept_mark(','));
+    CLEAVE_CHECK(lex_.expect_mark(')'));
+  }
+  kernel_.scalars.push_back(std::move(out));
+  return statements.declare(name, scalar_var(kernel_, kernel_.scalars.size() - 1));
 }
 
 Status check_size(std::string_view text, const std::string& file) {

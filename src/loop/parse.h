@@ -12,21 +12,28 @@
 //   }
 //
 //   file      = {kernel}
-//   kernel    = "kernel" %name "(" [argument {"," argument}] ")" ["work" integer] block
+//   kernel    = "kernel" %name "(" [argument {"," argument}] ")" ["work" integer] ["scheduled"]
+//               block
 //   argument  = %name ":" dtype "[" integer "]" access     buffers first, of them `local` ones last
-//             | name ":" "scalar"                          an i64
+//             | name ":" ["f32"] "scalar" [values]         an i64, or an f32
+//   values    = "(" expr {"," expr} ")"                    those of its calls, for the reader
 //   access    = "read" | "write" | "update" | "local"
 //   block     = "{" {statement newline} "}"
-//   statement = "for" loop ["parallel" | "lanes" | "independent"] block
+//   statement = "for" loop ["parallel" | "lanes" | "independent"] [rows] [vectors] [next] block
 //             | "let" name "=" expr                        immutable
 //             | "var" name "=" expr                        mutable
 //             | name "=" expr                              of a var
-//             | "fold" "over" loop {"," loop} block        the folds end its block
-//             | name "=" fold "of" expr                    a fold
+//             | "fold" "over" part {"," part} ["ordered"] [vectors] block
+//             | name "=" fold "of" expr                    a fold, at the end of that block
 //             | %name "[" expr "]" "=" expr                an element, counted in elements
 //             | "if" expr block
 //             | "check" expr string ["index" expr "bound" expr ["from" "0"]]
 //   loop      = name "in" expr                             0 <= name < expr
+//   part      = loop ["blocks" integer]
+//   how loops run, in a scheduled kernel (kernel.h):
+//   rows      = "rows" expr "shared" integer               iterations, statements
+//   vectors   = ["by" ("16" | "64") ["tail"]] ["ahead" load {"," load}]
+//   next      = "next" name                                the number of the next row
 //   fold      = "sum" | "prod" | "max" | "min" | "any" | "all"
 //   expr      = product {("+"|"-") product};  product = factor {"*" factor}
 //   factor    = ["-"] number | "true" | "false" | name | %name "[" expr "]" | "(" expr ")"

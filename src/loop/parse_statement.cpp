@@ -142,10 +142,63 @@ Status StatementParser::read_for(Block& to) {
     return lex_.error(
         kind_at, rule::place,
         "a parallel loop inside a block, expected it outermost; leave 'parallel' out");
+  const uint32_t rows_at = lex_.peek().at;
+  CLEAVE_CHECK(read_rows(out));
+  CLEAVE_CHECK(read_vectors(out.vectors, out.ahead,
+                            out.kind == ForKind::lanes ? column_lanes : reduce_lanes));
+  if (accept_way("next")) {
+    CLEAVE_TRY(const Token next, read_new_name());
+    out.next = fresh(next, DType::i64);
+    CLEAVE_CHECK(declare(next, out.next));
+  }
   if (!lex_.at_mark('{'))
     return lex_.unexpected("an operator, 'parallel', 'lanes', 'independent' or '{'");
   CLEAVE_CHECK(read_block(out.body, nullptr, nullptr));
+  if (out.rows.shared > out.body.size() ||
+      (out.rows.shared > 0 && !std::holds_alternative<Let>(out.body[0].node)))
+    return lex_.error(rows_at, rule::place,
+                      "{} statements of a row, expected a let of its number and no more statements "
+                      "than there are",
+                      out.rows.shared);
   to.push_back({std::move(out)});
+  return {};
+}
+
+// ---- how loops run
+
+Status StatementParser::read_rows(For& to) {
+  if (to.kind != ForKind::parallel || !accept_way("rows")) return {};
+  CLEAVE_TRY(to.rows.length, exprs_.read_typed(DType::i64, "a row's length"));
+  if (!lex_.accept_word("shared")) return lex_.unexpected("an operator or 'shared'");
+  CLEAVE_TRY(const int64_t shared, exprs_.read_integer(1, INT32_MAX));
+  to.rows.shared = static_cast<size_t>(shared);
+  return {};
+}
+
+Status StatementParser::read_vectors(Vectors& to, Exprs& ahead, int lanes) {
+  if (accept_way("by")) {
+    CLEAVE_TRY(const int64_t read, exprs_.read_integer(lanes, lanes));
+    to.lanes = static_cast<int>(read);
+    to.has_tail = lex_.accept_word("tail");
+  }
+  if (!accept_way("ahead")) return {};
+  do {
+    const uint32_t at = lex_.peek().at;
+    CLEAVE_TRY(Expr e, exprs_.read({}));
+    if (e->op != Op::load)
+      return lex_.error(at, rule::place, "what is prefetched, expected an element such as %x[i]");
+    ahead.push_back(std::move(e));
+  } while (lex_.accept_mark(','));
+  return {};
+}
+
+Status StatementParser::read_blocks(Reduce& to) {
+  const uint32_t at = lex_.peek().at;
+  if (!accept_way("blocks")) return {};
+  if (to.blocks)
+    return lex_.error(at, rule::place, "a second loop in blocks, expected one in a fold");
+  CLEAVE_TRY(const int64_t iterations, exprs_.read_integer(1, INT64_MAX));
+  to.blocks = SumBlocks{to.loops.size() - 1, iterations};
   return {};
 }
 
@@ -163,7 +216,10 @@ Status StatementParser::read_reduce(Block& to) {
                           text_limit::folded_loops);
       CLEAVE_TRY(Loop l, read_loop());
       out.loops.push_back(std::move(l));
+      CLEAVE_CHECK(read_blocks(out));
     } while (lex_.accept_mark(','));
+    out.ordered = accept_way("ordered");
+    CLEAVE_CHECK(read_vectors(out.vectors, out.ahead, reduce_lanes));
     if (!lex_.at_mark('{')) return lex_.unexpected("an operator, ',' or '{'");
     CLEAVE_CHECK(read_block(out.body, &out.folds, &fold_names));
   }

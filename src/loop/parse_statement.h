@@ -28,6 +28,12 @@ class StatementParser {
   Status read_store(Block& to);
   Status read_if(Block& to);
   Status read_check(Block& to);
+  // A word about how a loop runs, which only a scheduled kernel has.
+  bool accept_way(std::string_view word) { return kernel_.is_scheduled && lex_.accept_word(word); }
+  Status read_rows(For& to);
+  // `lanes`: how many a vector of this loop has.
+  Status read_vectors(Vectors& to, Exprs& ahead, int lanes);
+  Status read_blocks(Reduce& to);
   Result<Loop> read_loop();
   Result<Token> read_new_name();
   Expr fresh(const Token& name, DType type) {

@@ -42,10 +42,13 @@ class Printer {
       out += fmt::format("{}%{}: {}[{}] {}", i ? ", " : "", b.name, cleave::name_of(b.dtype),
                          b.elements, access[static_cast<int>(b.access)]);
     }
-    for (size_t s = 0; s < k_.scalars.size(); ++s)
-      out += fmt::format("{}{}: scalar", s || !k_.buffers.empty() ? ", " : "", k_.scalars[s]);
+    for (size_t s = 0; s < k_.scalars.size(); ++s) {
+      if (s || !k_.buffers.empty()) out += ", ";
+      scalar(k_.scalars[s]);
+    }
     out += ')';
     if (k_.work) out += fmt::format(" work {}", k_.work);
+    if (k_.is_scheduled) out += " scheduled";
     out += " {\n";
     block(k_.body, 1);
     out += "}\n";
@@ -91,6 +94,15 @@ class Printer {
   }
   void indent(size_t depth) { out.append(2 * depth, ' '); }
 
+  void scalar(const Scalar& s) {
+    out += fmt::format("{}: {}scalar", s.name, s.type == DType::f32 ? "f32 " : "");
+    for (size_t k = 0; k < s.values.size(); ++k) {
+      out += k ? ", " : " (";
+      expr(s.values[k], s.type);
+    }
+    if (!s.values.empty()) out += ')';
+  }
+
   // ---- statements
   void loop(const Loop& l) {
     out += l.var->var + " in ";
@@ -101,7 +113,21 @@ class Printer {
     out += "for ";
     loop(f.loop);
     out += kinds[static_cast<int>(f.kind)];
+    if (f.rows.length.defined()) {
+      out += " rows ";
+      expr(f.rows.length, DType::i64);
+      out += fmt::format(" shared {}", f.rows.shared);
+    }
+    vectors(f.vectors, f.ahead);
+    if (f.next.defined()) out += " next " + f.next->var;
     out += " {";
+  }
+  void vectors(const Vectors& v, const Exprs& ahead) {
+    if (v.any()) out += fmt::format(" by {}{}", v.lanes, v.has_tail ? " tail" : "");
+    for (size_t k = 0; k < ahead.size(); ++k) {
+      out += k ? ", " : " ahead ";
+      expr(ahead[k], {});
+    }
   }
   void head(const Let& s) { define("let ", s.var, s.value); }
   void head(const Define& s) { define("var ", s.var, s.value); }
@@ -118,7 +144,10 @@ class Printer {
     for (size_t i = 0; i < r.loops.size(); ++i) {
       if (i) out += ", ";
       loop(r.loops[i]);
+      if (r.blocks && r.blocks->loop == i) out += fmt::format(" blocks {}", r.blocks->iterations);
     }
+    if (r.ordered) out += " ordered";
+    vectors(r.vectors, r.ahead);
     out += " {";
   }
   void fold(const Fold& f, size_t depth) {

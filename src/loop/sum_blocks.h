@@ -31,11 +31,6 @@ constexpr BlockTerms column_terms = {16, 16}, window_terms = {64, 16};
 // Whether it rounds, so that the order matters: sums and products of f32 and f64.
 bool rounds(ReduceOp op, DType type);
 
-struct SumBlocks {
-  size_t loop = 0;         // of the Reduce
-  int64_t iterations = 1;  // of that loop in a block; of the innermost one a multiple of the lanes
-};
-
 // in_order: each fold has one accumulator, else the innermost loop runs in lanes. nullopt: it is
 // short enough, or folds nothing that rounds.
 std::optional<SumBlocks> sum_blocks(const Reduce& r, bool in_order);

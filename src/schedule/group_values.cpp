@@ -32,13 +32,12 @@ class CallBuilder final : public KernelBuilder {
   }
   Expr stream() override {
     std::vector<NodeId>& streams = values_.streams_;
-    std::vector<std::string>& scalars = sheet().kernel.scalars;
     const auto at = static_cast<size_t>(std::ranges::find(streams, node_) - streams.begin());
     if (at == streams.size()) {
       streams.push_back(node_);
-      scalars.push_back(at == 0 ? "stream" : fmt::format("stream{}", at));
+      sheet().kernel.scalars.push_back({at == 0 ? "stream" : fmt::format("stream{}", at)});
     }
-    return make_var(-1 - static_cast<int64_t>(at), scalars[at], DType::i64);
+    return scalar_var(sheet().kernel, at);
   }
 
  private:

@@ -36,6 +36,16 @@ LoweredProgram sines(int n) {
   return out;
 }
 
+// Scheduled and emitted; the program's kernels are the scheduled ones then.
+EmittedCode emitted(const Backend& backend, LoweredProgram& program) {
+  KernelSchedules schedules = value_or_throw(backend.schedule(program.kernels));
+  program.kernels = std::move(schedules.kernels);
+  return value_or_throw(backend.emit(program, schedules.functions));
+}
+EmittedCode emitted(const Backend& backend, LoweredProgram&& program) {
+  return emitted(backend, program);
+}
+
 TEST(CpuBackend, costs_follow_the_rates) {
   Target target = Target::here();
   const auto usual = make_backend(target);
@@ -47,8 +57,8 @@ TEST(CpuBackend, costs_follow_the_rates) {
 
 TEST(CpuBackend, units_are_an_even_number_alike_in_length) {
   const auto backend = make_backend(Target::here());
-  EXPECT_EQ(value_or_throw(backend->emit(sines(1))).units.size(), 1u);
-  const EmittedCode code = value_or_throw(backend->emit(sines(120)));
+  EXPECT_EQ(emitted(*backend, sines(1)).units.size(), 1u);
+  const EmittedCode code = emitted(*backend, sines(120));
   ASSERT_GT(code.units.size(), 1u);
   EXPECT_EQ(code.units.size() % 2, 0u);
   size_t shortest = ~size_t{0}, longest = 0;
@@ -67,12 +77,12 @@ TEST(CpuBackend, units_are_an_even_number_alike_in_length) {
 
 // Both are there, and do the same.
 TEST(CpuBackend, kernels_are_compiled_or_interpreted) {
-  const LoweredProgram program = sines(3);
   const auto executor = make_thread_pool(1);
   std::vector<std::vector<float>> results;
   for (const CompilerChoice choice : {CompilerChoice::automatic, CompilerChoice::none}) {
     const auto backend = make_backend(Target::here(), choice);
-    const EmittedCode code = value_or_throw(backend->emit(program));
+    LoweredProgram program = sines(3);
+    const EmittedCode code = emitted(*backend, program);
     EXPECT_EQ(code.units.empty(), choice == CompilerChoice::none);
     const BuiltCode built = value_or_throw(backend->build(program, code, *executor));
     ASSERT_EQ(built.kernels.size(), 3u);

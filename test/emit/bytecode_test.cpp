@@ -6,6 +6,7 @@
 
 #include "emit/bytecode.h"
 #include "loop/parse.h"
+#include "schedule/schedule.h"
 
 namespace cleave::emit {
 namespace {
@@ -17,7 +18,8 @@ using Integers = std::vector<int64_t>;
 class TextKernel {
  public:
   explicit TextKernel(const std::string& text)
-      : kernel_(value_or_throw(loop::parse_kernel(text, "t"))), code_(emit_bytecode(kernel_)) {
+      : kernel_(schedule::schedule(value_or_throw(loop::parse_kernel(text, "t")))),
+        code_(emit_bytecode(kernel_)) {
     value_or_throw(loop::verify(kernel_));
     for (const loop::Buffer& b : kernel_.buffers)
       memory_.emplace_back(static_cast<size_t>(b.elements * size_of(b.dtype)));

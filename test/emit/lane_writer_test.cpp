@@ -11,6 +11,7 @@
 #include "emit/c_source.h"
 #include "loop/kernel_builder.h"
 #include "runtime/compiler.h"
+#include "schedule/schedule.h"
 #include "test/targets.h"
 
 namespace cleave {
@@ -94,11 +95,11 @@ using Function = int64_t (*)(void* const*, const int64_t*, int64_t, int64_t, int
 // Runs the kernel in all ways, in two pieces; returns its C text.
 std::string check(const Kernel& k) {
   EXPECT_TRUE(loop::verify(k).ok()) << loop::print(k);
-  const emit::BytecodeKernel code = emit::emit_bytecode(k);
+  const emit::BytecodeKernel code = emit::emit_bytecode(schedule::schedule(k));
   const Outcome want = outcome(k, code.phases.size(), [&](size_t p, void** b, int64_t* fault) {
     return code.phases[p].code->run(b, nullptr, 0, code.phases[p].extent, fault);
   });
-  const emit::CKernel c = emit::emit_c(k, "k");
+  const emit::CKernel c = emit::emit_c(schedule::schedule(k), "k");
   std::vector<std::pair<CompilerChoice, Target>> ways = {{CompilerChoice::cc, Target::here()}};
   for (const Target& target : test::targets_here())
     ways.emplace_back(CompilerChoice::clang, target);

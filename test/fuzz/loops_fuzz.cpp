@@ -8,6 +8,7 @@
 #include "emit/bytecode.h"
 #include "loop/difference.h"
 #include "loop/parse.h"
+#include "schedule/schedule.h"
 
 namespace cleave {
 namespace {
@@ -26,7 +27,7 @@ void check(const loop::Kernel& k) {
   if (const std::string d = loop::difference(k, *again); !d.empty())
     found("a difference", d + "\n" + text);
   if (loop::print(*again) != text) found("another print", text + "\n" + loop::print(*again));
-  emit::emit_bytecode(k);
+  emit::emit_bytecode(schedule::schedule(k));
 }
 
 }  // namespace

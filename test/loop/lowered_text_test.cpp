@@ -1,5 +1,5 @@
-// The kernels of operators' samples and of random training graphs: print writes a kernel
-// completely, and parse reads it back.
+// The kernels of operators' samples and of random training graphs, and these scheduled: print writes
+// a kernel completely, and parse reads it back.
 #include <gtest/gtest.h>
 
 #include "compile/plan_program.h"
@@ -7,6 +7,7 @@
 #include "loop/parse.h"
 #include "lower/lower_graph.h"
 #include "op/entry.h"
+#include "schedule/schedule.h"
 #include "test/prepared.h"
 #include "test/random_inputs.h"
 #include "test/sample/random_graph.h"
@@ -16,6 +17,17 @@ namespace {
 
 using test::core;
 
+// Its text is read back as it is.
+void check(const Kernel& k, const std::string& what) {
+  const std::string text = print(k);
+  const Result<Kernel> again = parse_kernel(text, what);
+  ASSERT_TRUE(again.ok()) << again.failure().message << "\n" << text;
+  EXPECT_EQ(difference(k, *again), "") << what << "\n" << text;
+  EXPECT_EQ(print(*again), text) << what;
+  const Status s = verify(*again);
+  EXPECT_TRUE(s.ok()) << s.failure().message << "\n" << text;
+}
+
 // Lowers the graph; how many kernels were read back. -1: the graph can't be lowered.
 int read_back(Graph g, bool fused, const std::string& what) {
   if (const Status s = test::prepare(g, fused); !s.ok()) return -1;
@@ -23,15 +35,10 @@ int read_back(Graph g, bool fused, const std::string& what) {
   if (!lowered.ok()) return -1;
   std::string file;
   for (const Kernel& k : lowered->kernels) {
-    const std::string text = print(k);
-    file += text + "\n";
-    const Result<Kernel> again = parse_kernel(text, what);
-    EXPECT_TRUE(again.ok()) << again.failure().message << "\n" << text;
-    if (!again.ok()) return 0;
-    EXPECT_EQ(difference(k, *again), "") << what << "\n" << text;
-    EXPECT_EQ(print(*again), text) << what;
-    const Status s = verify(*again);
-    EXPECT_TRUE(s.ok()) << s.failure().message << "\n" << text;
+    file += print(k) + "\n";
+    check(k, what);
+    check(schedule::schedule(k), what + ", scheduled");
+    if (testing::Test::HasFailure()) return 0;
   }
   const auto all = parse_kernels(file, what);
   EXPECT_TRUE(all.ok()) << all.failure().message;

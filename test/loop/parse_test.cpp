@@ -82,9 +82,66 @@ TEST(KernelText, is_written_as_it_was_read) {
   EXPECT_EQ(print(k), with_n);
   EXPECT_TRUE(verify(k).ok());
   EXPECT_EQ(k.work, 8256);
-  EXPECT_EQ(k.scalars, (std::vector<std::string>{"stream", "n"}));
+  ASSERT_EQ(k.scalars.size(), 2u);
+  EXPECT_EQ(k.scalars[1].name, "n");
   EXPECT_EQ(k.buffers[3].access, Access::update);
   EXPECT_EQ(std::get<For>(k.body[1].node).kind, ForKind::parallel);
+}
+
+// How loops run, and which numbers calls pass.
+TEST(KernelText, says_how_loops_run) {
+  const std::string text =
+      "kernel %y(%x: f32[8192] read, %y: f32[8192] update, stream: scalar, n: scalar (256, -64), "
+      "f: f32 scalar (0.1, 2048.0)) work 8192 scheduled {\n"
+      "  for p in 8192 parallel rows n shared 2 by 16 tail {\n"
+      "    let q = truncdiv(p, n)\n"
+      "    let a = %x[q]\n"
+      "    let i = p - q*n\n"
+      "    %y[p] = %x[i]*a + f\n"
+      "  }\n"
+      "  for p in 4 parallel next p_next {\n"
+      "    for j in n independent by 16 {\n"
+      "      %y[p*n + j] = %x[p*n + j]\n"
+      "    }\n"
+      "    for c in min(64, n) lanes by 64 tail {\n"
+      "      fold over r in 9, w in 300 blocks 16 ordered {\n"
+      "        s = sum of %x[r + w + c]\n"
+      "      }\n"
+      "    }\n"
+      "    fold over i in 500 blocks 2, j in 40 by 16 tail ahead %x[p_next*n + j], %y[j] {\n"
+      "      s = sum of %x[p*n + j]\n"
+      "    }\n"
+      "  }\n"
+      "}\n";
+  const Kernel k = read(text);
+  EXPECT_EQ(print(k), text);
+  EXPECT_EQ(difference(k, read(print(k))), "");
+  EXPECT_TRUE(verify(k).ok());
+  EXPECT_TRUE(k.is_scheduled);
+  EXPECT_EQ(k.scalars[1].values[1]->i, -64);
+  EXPECT_EQ(k.scalars[2].type, DType::f32);
+  const For& rows = std::get<For>(k.body[0].node);
+  EXPECT_EQ(rows.rows.shared, 2u);
+  EXPECT_EQ(rows.vectors, (Vectors{16, true}));
+  const Reduce& fold = std::get<Reduce>(std::get<For>(k.body[1].node).body[2].node);
+  EXPECT_EQ(fold.blocks, (SumBlocks{0, 2}));
+  EXPECT_EQ(fold.ahead.size(), 2u);
+  // Each of these makes another kernel.
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {"by 16 tail {\n    let", "by 16 {\n    let"},
+           {"shared 2", "shared 1"},
+           {"rows n", "rows 64"},
+           {"blocks 2", "blocks 4"},
+           {" ordered", ""},
+           {", %y[j] {", " {"},
+           {"(256, -64)", "(256, 64)"},
+           {"by 64 tail", "by 64"},
+           {"f32 scalar (0.1, 2048.0)", "f32 scalar (0.1)"}}) {
+    std::string other = text;
+    ASSERT_NE(other.find(from), other.npos) << from;
+    other.replace(other.find(from), from.size(), to);
+    EXPECT_NE(difference(k, read(other)), "") << from;
+  }
 }
 
 TEST(KernelText, may_be_wrapped_and_commented) {
@@ -186,6 +243,27 @@ TEST(KernelTextErrors, show_the_line) {
             "let, var or fold before it\n"
             "    %w[i] = a\n"
             "       ^");
+}
+
+// How loops run is said in a scheduled kernel, each in its place.
+TEST(KernelTextErrors, of_how_loops_run) {
+  const auto first_line = [](const std::string& body) {
+    const std::string all = refused("kernel %k(%x: f32[8] read) scheduled {\n" + body + "\n}\n");
+    return all.substr(0, all.find('\n'));
+  };
+  EXPECT_NE(refused(around("for i in 32 by 16 { }")).find("found 'by'"), std::string::npos);
+  EXPECT_NE(first_line("for i in 32 by 8 { }").find("8 is outside [16, 16]"), std::string::npos);
+  EXPECT_NE(first_line("for i in 32 lanes by 16 { }").find("[64, 64]"), std::string::npos);
+  EXPECT_NE(first_line("for i in 32 rows 8 shared 1 { }").find("found 'rows'"), std::string::npos);
+  EXPECT_NE(first_line("for i in 32 parallel rows 8 shared 2 {\nlet q = i\n}")
+                .find("L5: 2 statements of a row"),
+            std::string::npos);
+  EXPECT_NE(first_line("for i in 32 ahead 1.0 { }").find("L5: what is prefetched"),
+            std::string::npos);
+  EXPECT_NE(first_line("fold over i in 3 blocks 2, j in 3 blocks 2 {\n}")
+                .find("L5: a second loop in blocks"),
+            std::string::npos);
+  EXPECT_NE(first_line("fold over i in 3 blocks 0 {\n}").find("0 is outside"), std::string::npos);
 }
 
 struct Refusal {
@@ -316,7 +394,7 @@ TEST(KernelTextErrors, of_headers) {
       {"kernel %k(%x: f32[2] read, %x: f32[2] write) {\n}",
        "1:28: L1: the buffer %x stands before, expected a new name"},
       {"kernel %k(x: f32[2] read) {\n}",
-       "1:14: P1: found 'f32', expected 'scalar'; a buffer's name begins by '%'"},
+       "1:17: P1: found '[', expected 'scalar'; a buffer's name begins by '%'"},
       {"kernel %k(n: scalar, n: scalar) {\n}",
        "1:22: L1: the variable 'n' stands before, expected a new name"},
       {"kernel %k(n: scalar, %x: f32[2] read) {\n}",

@@ -4,6 +4,7 @@
 #include "emit/bytecode.h"
 #include "loop/parse.h"
 #include "runtime/alloc_watch.h"
+#include "schedule/schedule.h"
 
 namespace cleave::emit {
 namespace {
@@ -19,7 +20,7 @@ TEST(LongKernel, allocates_in_its_first_run_alone) {
   text += fmt::format("    %y[i] = v{}\n  }}\n}}\n", lets);
   const loop::Kernel kernel = value_or_throw(loop::parse_kernel(text, "long"));
   value_or_throw(loop::verify(kernel));
-  const BytecodeKernel code = emit_bytecode(kernel);
+  const BytecodeKernel code = emit_bytecode(schedule::schedule(kernel));
   ASSERT_EQ(code.phases.size(), 1u);
   float x[4] = {0, 1, 2, 3}, y[4] = {};
   void* buffers[] = {x, y};

@@ -43,10 +43,12 @@ class Compile(Case):
                 if json.loads(r.stdout)["graphs"] == 1: self.assertEqual(json.loads(r.stdout)["nodes"], by_name[f[3:-4]])
             self.assertEqual(contents(os.path.join(d, graphs[0])).decode(), cleave("print", g).stdout)
             self.assertTrue(any(f.endswith(".c") for f in files), files)
-            [loops] = [os.path.join(d, f) for f in files if f.endswith(".loops")]
-            r = cleave("check", loops, "--json")
-            self.assertEqual(r.returncode, 0, r.stderr)
-            self.assertEqual(json.loads(r.stdout)["kernels"], contents(loops).count(b"kernel %"))
+            loops = [os.path.join(d, f) for f in files if f.endswith(".loops")]
+            self.assertEqual([f.split("_")[-1] for f in loops], ["lower.loops", "schedule.loops"])
+            for f in loops:
+                r = cleave("check", f, "--json")
+                self.assertEqual(r.returncode, 0, r.stderr)
+                self.assertEqual(json.loads(r.stdout)["kernels"], contents(f).count(b"kernel %"))
 
     def test_kernels_are_refused_by_place(self):
         f = self.file("k.loops", "kernel %y(%y: f32[4] write) {\n  %y[i] = 1.0\n}\n")

@@ -4,6 +4,7 @@
 #include "backend/cpu/emit_units.h"
 #include "base/target.h"
 #include "runtime/arena.h"
+#include "schedule/schedule.h"
 
 namespace cleave::cpu {
 namespace {
@@ -23,9 +24,17 @@ class HostArena final : public ArenaMemory {
 
 }  // namespace
 
-Result<EmittedCode> CpuBackend::emit(const LoweredProgram& program) const {
+Result<KernelSchedules> CpuBackend::schedule(const std::vector<loop::Kernel>& kernels) const {
+  KernelSchedules out;
+  for (const loop::Kernel& k : kernels) out.kernels.push_back(schedule::schedule(k));
+  if (!interprets()) out.functions = schedule::share_kernels(out.kernels);
+  return out;
+}
+
+Result<EmittedCode> CpuBackend::emit(const LoweredProgram& program,
+                                     const schedule::SharedKernels& functions) const {
   EmittedCode code;
-  if (!interprets()) code = emit_kernels(program.kernels);
+  if (!interprets()) code = emit_kernels(program.kernels, functions);
   add_host_units(program, code);
   return code;
 }

@@ -16,7 +16,9 @@ class CpuBackend final : public Backend {
   Result<LibraryFunctionPtr> library(const LibrarySpec& spec) override {
     return library_.get(spec);
   }
-  Result<EmittedCode> emit(const LoweredProgram& program) const override;
+  Result<KernelSchedules> schedule(const std::vector<loop::Kernel>& kernels) const override;
+  Result<EmittedCode> emit(const LoweredProgram& program,
+                           const schedule::SharedKernels& functions) const override;
   Result<BuiltCode> build(const LoweredProgram& program, const EmittedCode& code,
                           Executor& executor) const override;
   Status check_runs_here() const override;

@@ -6,7 +6,6 @@
 #include <unordered_map>
 
 #include "emit/c_source.h"
-#include "emit/share_functions.h"
 
 namespace cleave::cpu {
 namespace {
@@ -36,8 +35,7 @@ EmittedCode make_units(std::vector<emit::CKernel> texts) {
     out.kernels.push_back(
         {.unit = kernel.phases.empty() ? 0 : unit_with.at(kernel.phases[0].symbol),
          .phases = std::move(kernel.phases),
-         .checks = std::move(kernel.checks),
-         .numbers = {}});
+         .checks = std::move(kernel.checks)});
   while (!units.empty() && units.back().empty()) units.pop_back();
   for (std::string& unit : units) {
     unit.insert(0, emit::c_prelude_for(unit));
@@ -46,17 +44,34 @@ EmittedCode make_units(std::vector<emit::CKernel> texts) {
   return out;
 }
 
+// One text for each kernel; those that share a function have the first one's symbols, and no text.
+std::vector<emit::CKernel> kernel_texts(const std::vector<loop::Kernel>& kernels,
+                                        const schedule::SharedKernels& functions) {
+  std::vector<emit::CKernel> texts;
+  std::vector<std::optional<size_t>> first(functions.kernels.size());
+  for (size_t k = 0; k < functions.uses.size(); ++k) {
+    const size_t function = functions.uses[k].kernel;
+    if (first[function]) {
+      emit::CKernel shared = texts[*first[function]];
+      shared.text.clear();
+      const std::vector<int64_t> extents = emit::phase_extents(kernels[k]);
+      for (size_t p = 0; p < extents.size(); ++p) shared.phases[p].extent = extents[p];
+      texts.push_back(std::move(shared));
+    } else {
+      first[function] = k;
+      texts.push_back(
+          emit::emit_c(functions.kernels[function],
+                       fmt::format("k{}_{}", k, emit::c_identifier(kernels[k].name))));
+    }
+  }
+  return texts;
+}
+
 }  // namespace
 
-EmittedCode emit_kernels(const std::vector<loop::Kernel>& kernels) {
-  std::vector<emit::CKernel> texts;
-  for (size_t i = 0; i < kernels.size(); ++i)
-    texts.push_back(
-        emit::emit_c(kernels[i], fmt::format("k{}_{}", i, emit::c_identifier(kernels[i].name))));
-  std::vector<std::vector<int64_t>> numbers = emit::share_functions(texts);
-  EmittedCode out = make_units(std::move(texts));
-  for (size_t i = 0; i < numbers.size(); ++i) out.kernels[i].numbers = std::move(numbers[i]);
-  return out;
+EmittedCode emit_kernels(const std::vector<loop::Kernel>& kernels,
+                         const schedule::SharedKernels& functions) {
+  return make_units(kernel_texts(kernels, functions));
 }
 
 void add_host_units(const LoweredProgram& program, EmittedCode& code) {

@@ -4,9 +4,10 @@
 
 namespace cleave::cpu {
 
-// Kernels that differ in numbers alone share their functions. Units are an even number, alike in
-// length, the same for every number of threads; each has a prelude.
-EmittedCode emit_kernels(const std::vector<loop::Kernel>& kernels);
+// `kernels` are scheduled, `functions` what share_kernels made of them. Units are an even number,
+// alike in length, the same for every number of threads; each has a prelude.
+EmittedCode emit_kernels(const std::vector<loop::Kernel>& kernels,
+                         const schedule::SharedKernels& functions);
 
 // A unit for each custom operator with C text, in the order of the calls.
 void add_host_units(const LoweredProgram& program, EmittedCode& code);

@@ -1,11 +1,11 @@
-#include "emit/row_ahead.h"
+#include "schedule/row_ahead.h"
 
 #include <algorithm>
 #include <unordered_set>
 
-#include "emit/lane_strides.h"
+#include "schedule/lane_strides.h"
 
-namespace cleave::emit {
+namespace cleave::schedule {
 
 using namespace cleave::loop;
 
@@ -124,4 +124,4 @@ RowAhead row_ahead(const Kernel& kernel, const For& rows, const Expr& next) {
   return finder.found();
 }
 
-}  // namespace cleave::emit
+}  // namespace cleave::schedule

@@ -12,11 +12,11 @@
 
 #include "loop/kernel.h"
 
-namespace cleave::emit {
+namespace cleave::schedule {
 
 // For each inner loop (a For or a Reduce): its loads that an earlier loop has made too, with `next`
 // in place of the row's number.
 using RowAhead = std::unordered_map<const void*, loop::Exprs>;
 RowAhead row_ahead(const loop::Kernel& kernel, const loop::For& rows, const loop::Expr& next);
 
-}  // namespace cleave::emit
+}  // namespace cleave::schedule

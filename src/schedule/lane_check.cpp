@@ -1,61 +1,18 @@
-#include "emit/lane_strides.h"
+#include "schedule/lane_check.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 
-namespace cleave::emit {
+#include "schedule/lane_strides.h"
+
+namespace cleave::schedule {
 
 using namespace cleave::loop;
-
-LaneStride LaneStrides::of(const Expr& e) const {
-  if (e->op == Op::constant) return 0;
-  if (e->op == Op::var) {
-    auto it = strides_.find(e->i);
-    return it == strides_.end() ? LaneStride(0) : it->second;
-  }
-  // Each operand is visited once: twice at every level would be 2^depth times.
-  bool shared = true;
-  std::array<LaneStride, 2> strides;
-  for (size_t k = 0; k < e->args.size(); ++k) {
-    const LaneStride stride = of(e->args[k]);
-    shared = shared && stride == LaneStride(0);
-    if (k < strides.size()) strides[k] = stride;
-    if (!shared && e.type() != DType::i64) return std::nullopt;
-  }
-  if (shared) return 0;
-  switch (e->op) {
-    case Op::add:
-    case Op::sub:
-      if (!strides[0] || !strides[1]) return std::nullopt;
-      return e->op == Op::add ? *strides[0] + *strides[1] : *strides[0] - *strides[1];
-    case Op::mul:
-      for (size_t k : {0, 1}) {
-        const int64_t* factor = e->args[1 - k].as_const_int();
-        if (strides[k] && factor) return *strides[k] * *factor;
-      }
-      return std::nullopt;
-    default: return std::nullopt;
-  }
-}
-
-bool reads_memory(const Expr& e) {
-  return e->op == Op::load || std::ranges::any_of(e->args, reads_memory);
-}
-
-bool same(const Expr& a, const Expr& b) {
-  if (&*a == &*b) return true;
-  return a->op == b->op && a->type == b->type && a->i == b->i && a->args.size() == b->args.size() &&
-         (a->f == b->f || a->op != Op::constant) &&
-         std::equal(a->args.begin(), a->args.end(), b->args.begin(), same);
-}
 
 namespace {
 
 // The most iterations of loops inside a loop that runs in lanes: they access memory lane by lane.
 constexpr int64_t max_inner_iterations = 64;
-// In shorter rows most lanes would be inactive.
-constexpr int64_t min_row = 16;
 constexpr int64_t min_iterations = 8;
 // Elements further apart are in different cache lines, and are read one by one: the steps of a
 // GPT-2 whose gradients are read transposed take 2.1 times as long if their lanes are gathered into
@@ -237,6 +194,17 @@ struct Accesses {
   }
 };
 
+bool folds_in_lanes(const Reduce& r) {
+  for (const Fold& f : r.folds) {
+    const bool logical = f.op == ReduceOp::any || f.op == ReduceOp::all;
+    const DType t = f.var.type();
+    if (logical ? t != DType::boolean && t != DType::i32
+                : t == DType::boolean && f.op != ReduceOp::max && f.op != ReduceOp::min)
+      return false;
+  }
+  return true;
+}
+
 bool independent(const Kernel& k, const For& f, const LaneStrides& strides) {
   if (f.kind != ForKind::serial) return true;
   Accesses a{k};
@@ -261,6 +229,7 @@ bool runs_in_lanes(const Kernel& k, const For& f) {
 }
 
 bool runs_in_lanes(const Kernel& k, const Reduce& r) {
+  if (!folds_in_lanes(r)) return false;
   LaneCheck check(k, loop_lanes);
   check.strides.set(r.loops.back().var, 1);
   const bool plain = std::ranges::all_of(r.body, [](const Stmt& s) {
@@ -277,43 +246,4 @@ bool runs_in_lanes(const Kernel& k, const Reduce& r) {
   return a.apart(check.strides);
 }
 
-std::optional<Rows> rows_of(const For& f) {
-  if (f.kind != ForKind::parallel) return std::nullopt;
-  const Expr& p = f.loop.var;
-  const auto taken = [&](const Stmt& s, Op op) -> const Let* {
-    auto* let = std::get_if<Let>(&s.node);
-    const bool is = let && let->value->op == op && let->value->args[0]->op == Op::var &&
-                    let->value->args[0]->i == p->i && let->value->args[1].as_const_int();
-    return is ? let : nullptr;
-  };
-  if (f.body.size() < 2) return std::nullopt;
-  const Let *rest = taken(f.body[0], Op::truncmod), *row = taken(f.body[1], Op::truncdiv);
-  if (!rest || !row) return std::nullopt;
-  const Expr length = row->value->args[1];
-  if (*length.as_const_int() != *rest->value->args[1].as_const_int()) return std::nullopt;
-  if (*length.as_const_int() < min_row) return std::nullopt;
-
-  Rows out{*length.as_const_int(), {f.body[1]}, {}};
-  LaneStrides strides;
-  strides.set(p, 1);
-  strides.set(rest->var, 1);
-  out.elements.push_back({Let{rest->var, p - row->var * length}});
-  bool leading = true;  // no earlier statement may guard a later one
-  for (size_t s = 2; s < f.body.size(); ++s) {
-    bool shared = false;
-    if (auto* let = std::get_if<Let>(&f.body[s].node)) {
-      shared = leading && strides.of(let->value) == LaneStride(0);
-      if (!shared) strides.set(let->var, strides.of(let->value));
-    } else if (auto* check = std::get_if<Check>(&f.body[s].node)) {
-      shared = leading && strides.of(check->condition) == LaneStride(0) &&
-               strides.of(check->value) == LaneStride(0);
-      leading = leading && shared;
-    } else {
-      leading = false;
-    }
-    (shared ? out.row : out.elements).push_back(f.body[s]);
-  }
-  return out;
-}
-
-}  // namespace cleave::emit
+}  // namespace cleave::schedule

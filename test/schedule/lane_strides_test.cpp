@@ -1,9 +1,9 @@
 // Lane strides of expressions.
-#include "emit/lane_strides.h"
+#include "schedule/lane_strides.h"
 
 #include <gtest/gtest.h>
 
-namespace cleave::emit {
+namespace cleave::schedule {
 namespace {
 
 using loop::Expr;
@@ -37,4 +37,4 @@ TEST(LaneStrides, look_once_at_what_a_deep_expression_reads) {
 }
 
 }  // namespace
-}  // namespace cleave::emit
+}  // namespace cleave::schedule

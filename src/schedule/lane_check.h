@@ -1,0 +1,14 @@
+// Which loops may run in lanes: 16 iterations (64 in a loop over columns) side by side, each
+// statement for all of them.
+#pragma once
+#include "loop/kernel.h"
+
+namespace cleave::schedule {
+
+// Whether the iterations of a loop run in lanes; it may contain short loops that don't. For a
+// Reduce: whether its innermost loop does.
+bool runs_in_lanes(const loop::Kernel& k, const loop::For& f);
+bool runs_in_lanes(const loop::Kernel& k, const loop::Reduce& r);
+bool runs_in_lanes(const loop::Kernel& k, const loop::Expr& var, const loop::Block& independent);
+
+}  // namespace cleave::schedule

@@ -1,0 +1,52 @@
+#include "schedule/lane_strides.h"
+
+#include <algorithm>
+#include <array>
+
+namespace cleave::schedule {
+
+using namespace cleave::loop;
+
+LaneStride LaneStrides::of(const Expr& e) const {
+  if (e->op == Op::constant) return 0;
+  if (e->op == Op::var) {
+    auto it = strides_.find(e->i);
+    return it == strides_.end() ? LaneStride(0) : it->second;
+  }
+  // Each operand is visited once: twice at every level would be 2^depth times.
+  bool shared = true;
+  std::array<LaneStride, 2> strides;
+  for (size_t k = 0; k < e->args.size(); ++k) {
+    const LaneStride stride = of(e->args[k]);
+    shared = shared && stride == LaneStride(0);
+    if (k < strides.size()) strides[k] = stride;
+    if (!shared && e.type() != DType::i64) return std::nullopt;
+  }
+  if (shared) return 0;
+  switch (e->op) {
+    case Op::add:
+    case Op::sub:
+      if (!strides[0] || !strides[1]) return std::nullopt;
+      return e->op == Op::add ? *strides[0] + *strides[1] : *strides[0] - *strides[1];
+    case Op::mul:
+      for (size_t k : {0, 1}) {
+        const int64_t* factor = e->args[1 - k].as_const_int();
+        if (strides[k] && factor) return *strides[k] * *factor;
+      }
+      return std::nullopt;
+    default: return std::nullopt;
+  }
+}
+
+bool reads_memory(const Expr& e) {
+  return e->op == Op::load || std::ranges::any_of(e->args, reads_memory);
+}
+
+bool same(const Expr& a, const Expr& b) {
+  if (&*a == &*b) return true;
+  return a->op == b->op && a->type == b->type && a->i == b->i && a->args.size() == b->args.size() &&
+         (a->f == b->f || a->op != Op::constant) &&
+         std::equal(a->args.begin(), a->args.end(), b->args.begin(), same);
+}
+
+}  // namespace cleave::schedule

@@ -1,0 +1,33 @@
+// How values change from one iteration of a loop to the next.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+
+#include "loop/kernel.h"
+
+namespace cleave::schedule {
+
+constexpr int loop_lanes = loop::reduce_lanes;
+
+// How much a value grows from lane to lane: 0: all lanes share one value; nothing: unknown.
+using LaneStride = std::optional<int64_t>;
+
+class LaneStrides {
+ public:
+  void set(const loop::Expr& var, LaneStride stride) { strides_[var->i] = stride; }
+  LaneStride of(const loop::Expr& e) const;
+  // Whether the variable was set, that is, defined inside the loop.
+  bool changes_inside(const loop::Expr& var) const { return strides_.contains(var->i); }
+
+ private:
+  std::unordered_map<int64_t, LaneStride> strides_;  // of the variables inside the loop
+};
+
+// Whether both are the same expression, possibly as two copies.
+bool same(const loop::Expr& a, const loop::Expr& b);
+
+// Whether it reads memory, so that the expression must not be evaluated unless it is reached.
+bool reads_memory(const loop::Expr& e);
+
+}  // namespace cleave::schedule

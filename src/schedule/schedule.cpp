@@ -1,0 +1,141 @@
+#include "schedule/schedule.h"
+
+#include <algorithm>
+
+#include "loop/sum_blocks.h"
+#include "schedule/lane_check.h"
+#include "schedule/row_ahead.h"
+#include "schedule/split_rows.h"
+
+namespace cleave::schedule {
+
+using namespace cleave::loop;
+
+namespace {
+
+class Scheduler {
+ public:
+  explicit Scheduler(Kernel& kernel) : kernel_(kernel), variables_(variables_of(kernel.body)) {}
+
+  void run() {
+    block(kernel_.body, Inside::loop);
+    kernel_.is_scheduled = true;
+  }
+
+ private:
+  // columns: a loop over columns that isn't in vectors: each statement for all of them.
+  enum class Inside : uint8_t { loop, columns, vectors };
+  struct Ahead {
+    For* rows;
+    Expr next;
+    Exprs loads;
+  };
+
+  // One more than the largest number of a variable.
+  static int64_t variables_of(const Block& b) {
+    int64_t out = 0;
+    const auto with = [&](const Expr& var) { out = std::max(out, var->i + 1); };
+    for (const Stmt& s : b) {
+      if (auto* f = std::get_if<For>(&s.node)) {
+        with(f->loop.var);
+        out = std::max(out, variables_of(f->body));
+      } else if (auto* r = std::get_if<Reduce>(&s.node)) {
+        for (const Loop& l : r->loops) with(l.var);
+        for (const Fold& f : r->folds) with(f.var);
+        out = std::max(out, variables_of(r->body));
+      } else if (auto* i = std::get_if<If>(&s.node)) {
+        out = std::max(out, variables_of(i->then));
+      } else if (auto* let = std::get_if<Let>(&s.node)) {
+        with(let->var);
+      } else if (auto* define = std::get_if<Define>(&s.node)) {
+        with(define->var);
+      }
+    }
+    return out;
+  }
+
+  // Whether the last vector of a loop of this extent may have fewer lanes.
+  static bool has_tail(const Expr& extent, int lanes) {
+    const int64_t* n = extent.as_const_int();
+    return !n || *n % lanes != 0;
+  }
+
+  void block(Block& b, Inside inside) {
+    for (Stmt& s : b) {
+      if (auto* f = std::get_if<For>(&s.node))
+        loop(*f, inside);
+      else if (auto* r = std::get_if<Reduce>(&s.node))
+        reduce(*r, inside);
+      else if (auto* i = std::get_if<If>(&s.node))
+        block(i->then, inside == Inside::vectors ? inside : Inside::loop);
+    }
+  }
+
+  void loop(For& f, Inside inside) {
+    if (inside == Inside::loop && in_vectors(f)) return block(f.body, Inside::vectors);
+    if (inside == Inside::loop && f.kind == ForKind::lanes) inside = Inside::columns;
+    if (inside == Inside::loop) look_ahead(f);
+    block(f.body, inside);
+  }
+
+  bool in_vectors(For& f) {
+    if (f.kind == ForKind::parallel) {
+      auto rows = split_rows(f);
+      const auto elements = [&] {
+        const auto first = rows->body.begin() + static_cast<std::ptrdiff_t>(rows->rows.shared);
+        return Block(first, rows->body.end());
+      };
+      if (rows && runs_in_lanes(kernel_, f.loop.var, elements())) {
+        f = std::move(*rows);
+        f.vectors = {reduce_lanes, true};
+        return true;
+      }
+    }
+    if (!runs_in_lanes(kernel_, f)) return false;
+    const int lanes = f.kind == ForKind::lanes ? column_lanes : reduce_lanes;
+    // A piece of a parallel loop may end anywhere.
+    f.vectors = {lanes, f.kind == ForKind::parallel || has_tail(f.loop.extent, lanes)};
+    if (f.kind != ForKind::parallel) f.ahead = ahead_of(&f);
+    return true;
+  }
+
+  void reduce(Reduce& r, Inside inside) {
+    r.ordered = inside != Inside::loop || is_short(r);
+    r.blocks = sum_blocks(r, r.ordered);
+    if (!r.ordered && runs_in_lanes(kernel_, r)) {
+      r.vectors = {reduce_lanes, has_tail(r.loops.back().extent, reduce_lanes)};
+      r.ahead = ahead_of(&r);
+      inside = Inside::vectors;
+    }
+    block(r.body, inside == Inside::vectors ? inside : Inside::loop);
+  }
+
+  // ---- prefetches
+  void look_ahead(For& rows) {
+    const Expr& p = rows.loop.var;
+    const Expr next = make_var(variables_, p->var + "_next", DType::i64);
+    for (auto& [loop, loads] : row_ahead(kernel_, rows, next))
+      ahead_.try_emplace(loop, Ahead{&rows, next, loads});
+    ++variables_;
+  }
+  Exprs ahead_of(const void* loop) {
+    const auto found = ahead_.find(loop);
+    if (found == ahead_.end()) return {};
+    found->second.rows->next = found->second.next;
+    return found->second.loads;
+  }
+
+  Kernel& kernel_;
+  int64_t variables_;  // the number of the next one
+  std::unordered_map<const void*, Ahead> ahead_;
+};
+
+}  // namespace
+
+Kernel schedule(const Kernel& kernel) {
+  Kernel out = kernel;
+  if (!kernel.is_scheduled) Scheduler(out).run();
+  return out;
+}
+
+}  // namespace cleave::schedule

@@ -1,0 +1,21 @@
+// Decides how each loop of a kernel runs: the text and the bytecode of src/emit do what it says.
+//
+//   for p in 8192 parallel { let i = truncmod(p, 128)   let q = truncdiv(p, 128)   ... }
+//   for p in 8192 parallel rows 128 shared 1 by 16 tail { let q = ...   let i = p - q*128   ... }
+//
+//   for j in 100 independent                 for j in 100 independent by 16 tail
+//   for c in min(64, n) lanes                for c in min(64, n) lanes by 64 tail
+//   fold over r in 3000                      fold over r in 3000 blocks 128 by 16 tail
+//   fold over i in 9, j in 7                 fold over i in 9, j in 7 ordered
+//
+// A loop without `by` runs one iteration after the other; a `lanes` one runs each statement for
+// all of its iterations. Values and their order are those of the kernel as it was.
+#pragma once
+#include "loop/kernel.h"
+
+namespace cleave::schedule {
+
+// A kernel that is scheduled stays as it is.
+loop::Kernel schedule(const loop::Kernel& kernel);
+
+}  // namespace cleave::schedule

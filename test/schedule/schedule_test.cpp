@@ -1,0 +1,101 @@
+// How loops run: what the text of a kernel says after it is scheduled.
+// tests: lane_check.cpp split_rows.cpp
+#include "schedule/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include "loop/difference.h"
+#include "loop/parse.h"
+
+namespace cleave::schedule {
+namespace {
+
+// The kernel of this body, scheduled; its text reads back, and twice is once.
+std::string scheduled(const std::string& body) {
+  const std::string text =
+      "kernel %y(%x: f32[65536] read, %i: i64[65536] read, %y: f32[65536] write) {\n" + body +
+      "}\n";
+  const loop::Kernel k = schedule(value_or_throw(loop::parse_kernel(text, "t")));
+  EXPECT_TRUE(verify(k).ok()) << print(k);
+  EXPECT_EQ(difference(k, value_or_throw(loop::parse_kernel(print(k), "t"))), "") << print(k);
+  EXPECT_EQ(print(schedule(k)), print(k));
+  std::string out = print(k);
+  return out.substr(out.find("scheduled {\n") + 12);
+}
+
+// The first line of the kernel of this body that begins so.
+std::string line_of(const std::string& body, const std::string& begin) {
+  const std::string text = scheduled(body);
+  const size_t at = text.find(begin);
+  return at == text.npos ? text : text.substr(at, text.find('\n', at) - at);
+}
+
+std::string row_of(const std::string& head, const std::string& value) {
+  return line_of("  for p in 64 parallel {\n    " + head + " {\n      " + value + "\n    }\n  }\n",
+                 head.substr(0, head.find(" in ")));
+}
+
+TEST(Schedule, independent_iterations_run_in_vectors) {
+  const std::string copy = "%y[p*100 + j] = %x[p*100 + j]";
+  EXPECT_EQ(row_of("for j in 96 independent", copy), "for j in 96 independent by 16 {");
+  EXPECT_EQ(row_of("for j in 100 independent", copy), "for j in 100 independent by 16 tail {");
+  EXPECT_EQ(row_of("for j in 100", copy), "for j in 100 by 16 tail {");
+  EXPECT_EQ(row_of("for j in 7 independent", copy), "for j in 7 independent {");
+}
+
+TEST(Schedule, what_has_no_form_in_lanes_runs_one_by_one) {
+  for (const char* value : {"%y[p*100 + j] = %x[truncdiv(j, 3)]",  // an index that is divided
+                            "%y[p*100 + j] = %x[p + j*64]",        // lines far apart
+                            "%y[p*100] = %x[j]"})                  // one element
+    EXPECT_EQ(row_of("for j in 96 independent", value), "for j in 96 independent {") << value;
+  EXPECT_EQ(row_of("for j in 96", "%y[p*100 + j] = %x[j] + 1.0\n      %y[p*100 + j + 1] = 0.0"),
+            "for j in 96 {");
+  EXPECT_EQ(row_of("for j in 96 independent", "%y[p*100 + j] = %x[p + j*4]"),
+            "for j in 96 independent by 16 {");
+}
+
+TEST(Schedule, columns_run_64_at_once) {
+  const std::string sums =
+      "fold over r in 9 {\n        s = sum of %x[r*64 + c]\n      }\n      %y[p*64 + c] = s";
+  EXPECT_EQ(row_of("for c in 64 lanes", sums), "for c in 64 lanes by 64 {");
+  EXPECT_EQ(row_of("for c in min(64, p) lanes", sums), "for c in min(64, p) lanes by 64 tail {");
+  EXPECT_EQ(row_of("for c in 64 lanes", "%y[p*64 + c] = %x[c*2]"), "for c in 64 lanes {");
+  const std::string in_order = scheduled(
+      "  for p in 64 parallel {\n    for c in 64 lanes {\n      fold over r in 900 {\n"
+      "        s = sum of %x[r*64 + c]\n      }\n      %y[p*64 + c] = s\n    }\n  }\n");
+  EXPECT_NE(in_order.find("fold over r in 900 blocks 16 ordered {"), in_order.npos) << in_order;
+}
+
+TEST(Schedule, folds_go_in_lanes_and_blocks) {
+  const auto fold = [](const std::string& loops, const std::string& value) {
+    return line_of("  for p in 64 parallel {\n    fold over " + loops + " {\n      s = sum of " +
+                       value + "\n    }\n    %y[p] = s\n  }\n",
+                   "fold");
+  };
+  EXPECT_EQ(fold("r in 64", "%x[r]"), "fold over r in 64 by 16 {");
+  EXPECT_EQ(fold("r in 3000", "%x[r]"), "fold over r in 3000 blocks 128 by 16 tail {");
+  EXPECT_EQ(fold("q in 500, r in 40", "%x[q*40 + r]"),
+            "fold over q in 500 blocks 2, r in 40 by 16 tail {");
+  EXPECT_EQ(fold("q in 9, r in 7", "%x[q*7 + r]"), "fold over q in 9, r in 7 ordered {");
+  EXPECT_EQ(fold("r in 64", "%x[truncdiv(r, 3)]"), "fold over r in 64 {");
+}
+
+TEST(Schedule, a_flat_loop_is_one_over_rows) {
+  const auto flat = [](const std::string& n) {
+    return scheduled("  for p in 4096 parallel {\n    let i = truncmod(p, " + n +
+                     ")\n    let q = truncdiv(p, " + n +
+                     ")\n    let a = %x[i]\n    let b = %x[q]\n    %y[p] = a*b\n  }\n");
+  };
+  EXPECT_EQ(flat("64"),
+            "  for p in 4096 parallel rows 64 shared 2 by 16 tail {\n"
+            "    let q = truncdiv(p, 64)\n"
+            "    let b = %x[q]\n"
+            "    let i = p - q*64\n"
+            "    let a = %x[i]\n"
+            "    %y[p] = a*b\n"
+            "  }\n}\n");
+  EXPECT_EQ(flat("8").find("rows"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cleave::schedule
