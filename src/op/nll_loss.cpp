@@ -16,6 +16,7 @@
 //   (C1) self is floating and has rank 1 or 2   (C2) target is i64 or u8 with one dim less, or one
 //   class for rank 1 (C3) weight is [c] of self's dtype   (C4) reduction is 0, 1 or 2
 //   (C5) operands are on one device   (C6) grad_output has the shape of y, total_weight is []
+//   (C7) self has a class; PyTorch takes none where every target is ignored
 //
 // With reduction 1, ignoring all rows gives 0 / 0, NaN, as in PyTorch. Sums are in f32 (f64).
 #include <cmath>
@@ -65,6 +66,8 @@ Status check_operands(const OpView& op, Operands at) {
         check_same_shape(op, "C3", "weight and classes of self", weight.shape, {x.shape.back()}));
     CLEAVE_CHECK(check_same_dtype(op, "C3", at.weight(), at.self));
   }
+  if (op.env().range_of(x.shape.back()).lo < 1)
+    return op.broken("C7", "self is {}, expected at least one class", x.text());
   const int64_t reduction = op.int_attr("reduction");
   if (reduction < none || reduction > sum)
     return op.broken("C4", "reduction is {}, expected 0, 1 or 2", reduction);
@@ -325,6 +328,9 @@ OpDef nll_loss_forward() {
             {"C1",
              {{f32({2, 5, 3}), t5}, attrs(mean)},
              "nll_loss_forward: C1: self is f32[2,5,3], expected a floating dtype and rank 1 or 2"},
+            {"C7",
+             {{f32({5, 0}), t5}, attrs(mean)},
+             "nll_loss_forward: C7: self is f32[5,0], expected at least one class"},
             {"C2",
              {{x, i32({5})}, attrs(mean)},
              "nll_loss_forward: C2: target is i32[5], expected i64 or u8"},
@@ -394,6 +400,9 @@ OpDef nll_loss_backward() {
             {"C1",
              {{g, i64({5, 3}), t5, none_operand, total}, attrs(mean)},
              "nll_loss_backward: C1: self is i64[5,3], expected a floating dtype and rank 1 or 2"},
+            {"C7",
+             {{g, f32({5, 0}), t5, none_operand, total}, attrs(mean)},
+             "nll_loss_backward: C7: self is f32[5,0], expected at least one class"},
             {"C5",
              {{g, x, t5, none_operand, on_cuda(f32({1}))}, attrs(mean)},
              "nll_loss_backward: C5: operands are on cpu and cuda:0, expected one device"},
