@@ -18,9 +18,9 @@ namespace cleave {
 namespace {
 
 constexpr std::array<std::string_view, 20> names = {  // in the order of Stage
-    "autocast", "pre_grad",   "grad",      "verify",      "joint", "post_grad", "decompose",
-    "copies",   "decomposed", "dead_code", "tags",        "remat", "fuse",      "lower",
-    "in_place", "schedule",   "emit",      "products",    "plan_memory", "build"};
+    "autocast", "pre_grad",   "grad",      "verify",   "joint",       "post_grad", "decompose",
+    "copies",   "decomposed", "dead_code", "tags",     "remat",       "fuse",      "lower",
+    "in_place", "schedule",   "emit",      "products", "plan_memory", "build"};
 static_assert(names.size() == static_cast<size_t>(Stage::build) + 1);
 
 // NN_name files in the dump folder; nothing where there is none. Numbers count from verify on.

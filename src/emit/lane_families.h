@@ -1,5 +1,5 @@
-// Functions on lanes that differ by type alone: memory and folds of 16 lanes, and those of 64, which
-// are four times 16. lane_memory.h says what the memory's are called.
+// Functions on lanes that differ by type alone: memory and folds of 16 lanes, and those of 64,
+// which are four times 16. lane_memory.h says what the memory's are called.
 // clang-format off
 
 #define MEMORY(T, S, B)                                                                          \

@@ -3,8 +3,8 @@
 //
 //   INLINE      one element, in the emitted text and in C++ (c_functions.h)
 //   LANES       16 lanes; with x16 replaced by x64, 64 lanes; so are macros named ..x16
-//   LANES_16    16 lanes alone, one AVX-512 instruction each: 64 lanes call them four times (BY_FOUR
-//               in lane_families.h)
+//   LANES_16    16 lanes alone, one AVX-512 instruction each: 64 lanes call them four times
+//               (BY_FOUR in lane_families.h)
 //
 // A truth value of lanes is i32 or i64 lanes of 0 and -1: choose_ takes the width of its operands.
 // clang-format off

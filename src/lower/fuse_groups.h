@@ -5,8 +5,8 @@
 //
 // Calls that aren't fused are groups of their own.
 #pragma once
-#include "schedule/fold_form.h"
 #include "lower/fuse_calls.h"
+#include "schedule/fold_form.h"
 
 namespace cleave {
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "schedule/group_check.h"
-#include "schedule/group_key.h"
 #include "lower/kernel_step.h"
 #include "lower/lower_subgraph.h"
+#include "schedule/group_check.h"
+#include "schedule/group_key.h"
 
 namespace cleave {
 

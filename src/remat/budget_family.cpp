@@ -41,8 +41,8 @@ Status BudgetFamily::build() {
   const plan::Order order = plan::min_peak_order(tasks_->tasks(), tasks_->given());
   add(order.steps);
   first_sequence_ = members_.back().modelled_peak <= members_.front().modelled_peak
-               ? members_.back().sequence
-               : tasks_->given();
+                        ? members_.back().sequence
+                        : tasks_->given();
   last_sequence_ = first_sequence_;
   CLEAVE_TRY(const plan::Simulated run, plan::simulate(tasks_->tasks(), first_sequence_));
   top_ = run.peak;

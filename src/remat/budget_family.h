@@ -88,8 +88,8 @@ class BudgetFamily {
   std::unique_ptr<StepProgram> steps_;
   std::unique_ptr<StepTasks> tasks_;
   std::vector<FamilyMember> members_;
-  std::vector<plan::TaskId> first_sequence_,
-      last_sequence_;  // of the levels: their order, and the level above
+  std::vector<plan::TaskId> first_sequence_;  // that the levels start from
+  std::vector<plan::TaskId> last_sequence_;   // of the level above
   size_t forward_results_;
   int64_t top_ = 0, bottom_ = 0;  // modelled peaks between which the levels lie
   int budget_level_ = 0;          // the last one searched

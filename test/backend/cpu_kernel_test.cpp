@@ -5,6 +5,7 @@
 
 #include "backend/cpu/build_units.h"
 #include "loop/parse.h"
+#include "schedule/schedule.h"
 
 namespace cleave::cpu {
 namespace {
@@ -20,7 +21,8 @@ struct Counting : Executor {
 };
 
 std::unique_ptr<const KernelFunction> kernel(const std::string& text) {
-  return std::move(bytecode_kernels({value_or_throw(loop::parse_kernel(text, "t"))}).at(0));
+  const loop::Kernel kernel = value_or_throw(loop::parse_kernel(text, "t"));
+  return std::move(bytecode_kernels({schedule::schedule(kernel)}).at(0));
 }
 
 // y = x + 1, 64 rows of 4.

@@ -1,5 +1,5 @@
-// The kernels of operators' samples and of random training graphs, and these scheduled: print writes
-// a kernel completely, and parse reads it back.
+// The kernels of operators' samples and of random training graphs, and these scheduled: print
+// writes a kernel completely, and parse reads it back.
 #include <gtest/gtest.h>
 
 #include "compile/plan_program.h"

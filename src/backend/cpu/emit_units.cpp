@@ -59,9 +59,8 @@ std::vector<emit::CKernel> kernel_texts(const std::vector<loop::Kernel>& kernels
       texts.push_back(std::move(shared));
     } else {
       first[function] = k;
-      texts.push_back(
-          emit::emit_c(functions.kernels[function],
-                       fmt::format("k{}_{}", k, emit::c_identifier(kernels[k].name))));
+      texts.push_back(emit::emit_c(functions.kernels[function],
+                                   fmt::format("k{}_{}", k, emit::c_identifier(kernels[k].name))));
     }
   }
   return texts;
