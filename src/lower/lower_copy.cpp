@@ -67,7 +67,7 @@ void copy_together(Lowering& l, const std::vector<Copy>& copies, DType dtype,
     operands.push_back(std::move(operand[0]));
     results.push_back(std::move(result[0]));
   }
-  const auto& [from, to, stored] = copies[0];
+  const auto& [from, to, stored] = copies.front();
   // All of the storage: only then may that lie where the other does.
   const bool is_whole = copies.size() == 1 && from.storage != to.storage &&
                         l.program.storages[to.storage].elements == to.layout.numel();
@@ -86,6 +86,7 @@ void copy_together(Lowering& l, const std::vector<Copy>& copies, DType dtype,
 }  // namespace
 
 void copy_all(Lowering& l, const std::vector<Copy>& copies, DType dtype, const std::string& name) {
+  if (copies.empty()) return;
   if (copies.size() <= max_copies_of_a_kernel) return copy_together(l, copies, dtype, name);
   for (const Copy& c : copies) copy_together(l, {c}, dtype, name);
 }

@@ -297,7 +297,9 @@ void Block<S, P>::add_tile(int64_t i, int64_t j, int64_t first, int64_t k, const
       return;
     }
   }
-  TileEndOf<U> to{.c = sums_ + i * padded_n_ + j, .c_row = padded_n_, .add_c = add};
+  // Without any k there is no scratch.
+  T* const sums = k > 0 ? sums_ + i * padded_n_ + j : nullptr;
+  TileEndOf<U> to{.c = sums, .c_row = padded_n_, .add_c = add};
   if constexpr (std::is_same_v<S, typename SumsOf<U>::rounded> && !sums_in_c) {
     if (last && columns == nr && (plain_ || adds_)) {
       to.rounded = c_ + i * block_.c_row + j;

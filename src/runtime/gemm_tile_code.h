@@ -90,7 +90,7 @@ void tile(int64_t k, const U* a, const U* b, int64_t b_row, const TileEndOf<U>& 
   }
 #pragma GCC unroll 16
   for (int i = 0; i < rows; ++i) {
-    T* row = end.c + i * end.c_row;
+    T* row = end.c == nullptr ? nullptr : end.c + i * end.c_row;  // null: rounded alone
     if (end.add_c) {
       sums[i][0] = V::add(V::load(row), sums[i][0]);
       sums[i][1] = V::add(V::load(row + V::lanes), sums[i][1]);

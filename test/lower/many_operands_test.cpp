@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "exec/executable.h"
+#include "lower/lower_graph.h"
 #include "test/random_inputs.h"
 #include "test/sample/run_program.h"
 
@@ -67,6 +68,15 @@ TEST(ManyOperands, are_joined_as_the_oracle_says) {
       const Arrays got = value_or_throw(law::run_graph(g, core(), inputs));
       EXPECT_EQ(test::mismatch(got[0], want[0], 1e-6), "") << op << " " << dim;
     }
+}
+
+TEST(ManyOperands, without_elements_are_no_step) {
+  Graph g = test::parsed(join_text("cat", 100, {0}, "1"));
+  const LoweredProgram p = value_or_throw(lower_graph(g));
+  EXPECT_TRUE(p.steps.empty());
+  const Arrays got =
+      value_or_throw(law::run_graph(g, core(), Arrays(100, Array(DType::f32, {3, 0}))));
+  EXPECT_EQ(got[0].shape, (std::vector<int64_t>{3, 0}));
 }
 
 }  // namespace
