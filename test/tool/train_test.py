@@ -32,32 +32,32 @@ class Train(Case):
 
     def test_resumed_run_repeats_the_losses_bit_for_bit(self):
         for extra in ([], ["--dropout", "0.2"]):
-            out = self.path("run.safetensors")
-            whole = losses(self.train("--steps", 12, *extra))
-            first = self.train("--steps", 12, "--checkpoint-every", 5, "--out", out, *extra)
-            self.assertEqual(losses(first), whole)
+            run = ["--steps", 300, *extra]
+            whole = losses(self.train(*run))
+            self.assertEqual(len(whole), 300)
+            saving = self.train(*run, "--checkpoint-every", 70, "--out", self.path("run.safetensors"))
+            self.assertEqual(losses(saving), whole)
             half = self.path("half.safetensors")
-            self.interrupt_after(5, half, *extra)
-            done = self.train("--steps", 12, "--resume", half, *extra)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            rest = losses(done)
-            self.assertEqual(rest, whole[-len(rest):])
-            self.assertLess(len(rest), 12)
+            steps = self.interrupt(5, half, *run)
+            resumed = self.train(*run, "--resume", half)
+            self.assertEqual(resumed.returncode, 0, resumed.stderr)
+            self.assertEqual(losses(resumed), whole[steps:])
 
-    def interrupt_after(self, lines, out, *extra):
-        """Of a run of 12 steps; where all of them were done before the signal came, another run is."""
-        args = targeted(["train", "--text", self.text, *TINY, "--json", "--steps", "12", "--out", out, *extra])
-        for _ in range(30):
-            p = subprocess.Popen([CLEAVE, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            for _ in range(lines): p.stdout.readline()
-            p.send_signal(signal.SIGSTOP)
+    def interrupt(self, lines, out, *run):
+        """A signal when `lines` steps have been read; the steps done when it was seen. The pipe is shorter than
+        what 300 steps print, so that a run can't be over before."""
+        args = targeted(["train", "--text", self.text, *TINY, "--json", "--out", out, *map(str, run)])
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "pipesize": 4096}
+        with subprocess.Popen([CLEAVE, *args], text=True, **pipes) as p:
+            seen = [p.stdout.readline() for _ in range(lines)]
             p.send_signal(signal.SIGINT)
-            p.send_signal(signal.SIGCONT)
-            _, err = p.communicate(timeout=60)
-            if p.returncode != 0: break
-            os.remove(out)
+            seen += [l for l in p.stdout if '"loss"' in l]
+            err = p.stderr.read()
         self.assertEqual(p.returncode, 130, err)
+        self.assertIn(f"interrupted after {len(seen)} steps", err)
         self.assertIn("--resume", err)
+        self.assertLess(len(seen), 300)
+        return len(seen)
 
     def test_bad_texts_are_refused(self):
         for name, contents, part in (("empty", "", "empty"), ("short", "abc", "too few"), ("binary", b"ab\0cd" * 999, "no text"),
