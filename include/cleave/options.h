@@ -75,7 +75,7 @@ struct Options {
 // The time of one step of a program: a generated kernel, or a call of the runtime.
 struct StepTime {
   std::string name;    // of the first value that it computes
-  std::string kind;    // kernel, product, attention, convolution, foreign, jump
+  std::string kind;    // kernel, product, attention, convolution, sort, foreign, jump
   int64_t ns = 0;      // sum over all measured runs; in a loop, over all iterations
   int64_t min_ns = 0;  // of the fastest run
   int64_t bytes = 0;   // read and written by one execution

@@ -12,16 +12,19 @@
 #include "library/attention_spec.h"
 #include "library/convolution_spec.h"
 #include "library/gemm_spec.h"
+#include "library/sort_spec.h"
 
 namespace cleave {
 
-using LibrarySpec = std::variant<GemmSpec, AttentionSpec, AttentionBackwardSpec, ConvolutionSpec>;
+using LibrarySpec =
+    std::variant<GemmSpec, AttentionSpec, AttentionBackwardSpec, ConvolutionSpec, SortSpec>;
 
 // The pointers that a call has at most: operands and results.
 constexpr size_t max_library_operands = 12;
 static_assert(GemmOperand::c < max_library_operands);
 static_assert(AttentionOperand::dvalue < max_library_operands);
 static_assert(ConvolutionOperand::out < max_library_operands);
+static_assert(SortOperand::indices < max_library_operands);
 
 inline const char* kind_of(const LibrarySpec& spec) {
   return std::visit([](const auto& s) { return s.kind; }, spec);

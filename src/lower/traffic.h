@@ -14,7 +14,7 @@ namespace cleave {
 
 struct KernelTraffic {
   std::string name;               // of the first value that it computes
-  std::string kind;               // kernel, product, attention, convolution, foreign, jump
+  std::string kind;               // kernel, product, attention, convolution, sort, foreign, jump
   int64_t read = 0, written = 0;  // bytes
   int64_t flops = 0;              // of a product, an attention or a convolution
 };

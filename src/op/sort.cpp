@@ -16,7 +16,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "op/order_kernel.h"
+#include "loop/lower_rule.h"
 #include "op/reduction.h"
 
 namespace cleave {
@@ -91,6 +91,29 @@ Values decompose_topk(Builder& b, const OpView& op) {
   return all;
 }
 
+// Lines along the dim of each call; results lie as their operand, which is copied unless it is
+// row-major.
+std::optional<loop::LibraryForm> form(const OpView& op, const char* descending) {
+  const std::vector<int64_t> shape = static_shape(op.in_type(0)), to = static_shape(op.out_type(0));
+  SortSpec spec{.dtype = op.in_type(0).dtype, .length = 1, .count = 1};
+  spec.is_descending = op.bool_attr(descending);
+  if (!shape.empty()) {
+    const auto dim = shape.begin() + dim_of(op);
+    spec.outer = numel_of({shape.begin(), dim});
+    spec.length = *dim;
+    spec.inner = numel_of({dim + 1, shape.end()});
+    spec.count = to[dim - shape.begin()];
+  }
+  using At = SortOperand;
+  using loop::LibraryAccess;
+  loop::LibraryForm form;
+  form.operands = {{.position = At::self, .index = 0, .takes = loop::is_without_gaps},
+                   {.position = At::values, .access = LibraryAccess::write, .index = 0},
+                   {.position = At::indices, .access = LibraryAccess::write, .index = 1}};
+  form.spec = [spec](const loop::LibraryLayouts&) { return spec; };
+  return form;
+}
+
 Cost cost(const OpView& op) {
   const int64_t n = numel_hint(op, op.in_type(0));
   return {n * static_cast<int64_t>(2 * std::log2(static_cast<double>(n) + 2)), bytes_moved(op)};
@@ -153,10 +176,7 @@ OpDef sort() {
           },
       .decompose = Absent{"a primitive of data movement"},
       .grad = grad,
-      .lower = loop::kernel([](loop::KernelBuilder& k, const OpView& op) {
-        lower_ordered(k, dim_of(op),
-                      op.bool_attr("descending") ? Order::descending : Order::ascending);
-      }),
+      .lower = loop::library([](const OpView& op) { return form(op, "descending"); }),
       .cost = cost,
       .samples = [] { return samples("sort"); },
       .rejects = []() -> Rejects {
@@ -186,10 +206,7 @@ OpDef topk() {
           },
       .decompose = decompose_topk,
       .grad = grad,
-      .lower = loop::kernel([](loop::KernelBuilder& k, const OpView& op) {
-        lower_ordered(k, dim_of(op),
-                      op.bool_attr("largest") ? Order::descending : Order::ascending);
-      }),
+      .lower = loop::library([](const OpView& op) { return form(op, "largest"); }),
       .cost = cost,
       .samples = [] { return samples("topk"); },
       .rejects = []() -> Rejects {

@@ -4,6 +4,7 @@
 #include "runtime/attention.h"
 #include "runtime/convolution.h"
 #include "runtime/gemm.h"
+#include "runtime/sort.h"
 
 namespace cleave::runtime {
 namespace {
@@ -23,6 +24,7 @@ struct Maker {
     return made(AttentionGradient::make(s, target));
   }
   auto operator()(const ConvolutionSpec& s) const { return made(Convolution::make(s, target)); }
+  auto operator()(const SortSpec& s) const { return make_sort(s); }
 };
 
 }  // namespace
