@@ -23,6 +23,7 @@ Pass normalize_dims();
 Pass normalize_splits();
 Pass permute_linear();
 Pass sink_cat();
+Pass sort_to_topk();
 
 // joint
 Pass bmm_to_mm();

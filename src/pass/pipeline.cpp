@@ -22,6 +22,8 @@ constexpr PassRow table[] = {
     {pre_grad, 0, normalize_dims, "equal calls are equal, whatever wrote them", "nothing"},
     {pre_grad, 0, drop_identity, "what it drops stands between calls that other patterns name",
      "nothing is written in place: a copy is as good as what is copied"},
+    {pre_grad, 1, sort_to_topk, "before grad, whose rule for a sort reads all of its indices",
+     "dims and views of nothing don't stand between"},
     {pre_grad, 1, fuse_conv_bn,
      "asked for: frozen weights are folded in each run, which pays for large images alone",
      "running statistics don't change within a call", asked},

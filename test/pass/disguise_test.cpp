@@ -162,7 +162,7 @@ struct Seen {
 
 Seen compare(const Disguise& what) {
   Seen seen;
-  for (uint64_t seed = 0; seed < 130; ++seed) {
+  for (uint64_t seed = 0; seed < 150; ++seed) {
     RandomGraph r = value_or_throw(pass_graph(core(), seed));
     if (seed % 2 == 1) r = value_or_throw(with_gradients(r, core(), seed));
     eliminate_dead_code(r.g);
