@@ -5,7 +5,9 @@
 //
 //   (C1) dim in range; a 0-d tensor counts as one dim
 // Integers and bool give i64 without dtype; with dtype, x is converted first. Floating elements are
-// accumulated in f64: one by one in f32, a million of them would be 1e-2 off.
+// accumulated in f64: one by one in f32, a million of them would be 1e-2 off. Sums that stay f64 keep
+// what each addition rounds away, and add it to each result: one by one, n equal numbers lose n / 4
+// roundings.
 //
 // The gradient of cumsum is the cumulative sum from the other end, that of cumprod is
 // cumprod_backward.
@@ -70,6 +72,17 @@ ReferenceFn reference_cumulative(Fold fold) {
   };
 }
 
+// The sum s and what it has lost, after x:  t = s + x   lost += (s - (t - p)) + (x - p), p = t - s
+// The error of an infinite sum is no number, and isn't counted.
+Expr add_exactly(loop::KernelBuilder& k, const Expr& sum, const Expr& lost, const Expr& x) {
+  const Expr next = k.let(sum + x, "next"), part = k.let(next - sum, "part");
+  const Expr error = k.let((sum - (next - part)) + (x - part), "error");
+  const Expr counted = select(unary(loop::Op::isnan, error), loop::constant(DType::f64, 0), error);
+  k.assign(lost, lost + counted);
+  k.assign(sum, next);
+  return sum + lost;
+}
+
 auto lower_cumulative(Fold fold) {
   return [fold](loop::KernelBuilder& k, const OpView& op) {
     const std::vector<int64_t> shape = static_shape(op.in_type(0));
@@ -80,8 +93,11 @@ auto lower_cumulative(Fold fold) {
       const bool sums = fold == Fold::sum;
       const DType kept = is_floating(to) ? DType::f64 : accumulator(to);
       const Expr y = k.define(loop::constant(kept, sums ? 0 : 1), sums ? "sum" : "product");
+      const bool is_exact = sums && to == DType::f64;
+      const Expr lost = is_exact ? k.define(loop::constant(kept, 0), "lost") : Expr();
       line.each(k, [&](const Exprs& i) {
         const Expr x = cast(converted_for(k.load(0, i), from, to), kept);
+        if (is_exact) return k.store(0, i, add_exactly(k, y, lost, k.let(x, "x")));
         k.assign(y, sums ? y + x : y * x);
         k.store(0, i, y);
       });

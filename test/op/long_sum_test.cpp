@@ -88,6 +88,11 @@ TEST(LongSum, cumulative) {
   const Array y = compiled("%y = cumsum(%x; dim=0)", {{"x", equal({n})}});
   for (int64_t k = 0; k < n; k += 9973)
     ASSERT_LT(relative(y.f[static_cast<size_t>(k)], 0.1f * static_cast<double>(k + 1)), 1e-7);
+  // In f64 what each addition rounds away is kept: one by one, 1e-13 would be lost here.
+  const Array d = compiled("%y = cumsum(%x; dim=0, dtype=f64)", {{"x", equal({1 << 20})}});
+  for (int64_t k = 0; k < 1 << 20; k += 997)
+    ASSERT_LT(relative(d.f[static_cast<size_t>(k)], double{0.1f} * static_cast<double>(k + 1)),
+              3e-16);
   const Array p = compiled("%y = cumprod(%x; dim=0)", {{"x", equal({100000}, 1.0001f)}});
   EXPECT_LT(relative(p.f.back(), std::pow(static_cast<double>(1.0001f), 100000)), 1e-7);
 }
