@@ -284,7 +284,23 @@ CLEAVE_API void assign(const Variable& target, const Tensor& next,
                        Location at = Location::current());
 
 // ---- any operator by its name, as the graph text writes it; cleave/op.h adds new ones
-using Attribute = std::variant<Number, std::string, DType, Sizes>;
+class Attribute {
+ public:
+  using Value = std::variant<Number, std::string, DType, Sizes>;
+  template <class T>
+    requires(std::integral<T> || std::floating_point<T>)
+  Attribute(T v) : value_(Number(v)) {}
+  Attribute(const Number& v) : value_(v) {}
+  Attribute(const char* v) : value_(std::string(v)) {}
+  Attribute(std::string v) : value_(std::move(v)) {}
+  Attribute(DType v) : value_(v) {}
+  Attribute(Sizes v) : value_(std::move(v)) {}
+  Attribute(std::initializer_list<int64_t> v) : value_(Sizes(v)) {}
+  const Value& value() const { return value_; }
+
+ private:
+  Value value_;
+};
 using Attributes = std::vector<std::pair<std::string, Attribute>>;
 CLEAVE_API Tensors call(const std::string& op, const std::vector<Operand>& operands,
                         const Attributes& attributes = {}, Location at = Location::current());

@@ -6,13 +6,19 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 namespace cleave {
 
 class MemoryBudget {
  public:
   MemoryBudget() = default;  // none: see Options::memory_budget
-  MemoryBudget(int64_t bytes) : bytes_(bytes), given_(true) {}
+  template <class T>
+  MemoryBudget(T bytes) : bytes_(static_cast<int64_t>(bytes)), given_(true) {
+    static_assert(std::is_integral_v<T>,
+                  "a memory budget is a number of bytes; MemoryBudget::percent(60) is 60% of the "
+                  "peak");
+  }
   // A percentage, in (0, 100], of the planned peak of the program that recomputes nothing.
   static MemoryBudget percent(double percent) {
     MemoryBudget b;

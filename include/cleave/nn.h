@@ -32,6 +32,9 @@ struct ModuleState;
 class CLEAVE_API Module {
  public:
   Module();
+  // A module that was moved from is still the same one.
+  Module(const Module&) = default;
+  Module& operator=(const Module&) = default;
 
   // ---- building
   Variable add_parameter(const std::string& name, HostTensor initial);
@@ -63,6 +66,10 @@ class CLEAVE_API Module {
   bool is_training() const;
   // false freezes every parameter.
   void set_requires_grad(bool on);
+
+ protected:
+  // Error (user): a list of `size` modules has none with this number.
+  static void require_item(size_t number, size_t size);
 
  private:
   void add_child(const std::string& name, const Module& child);
@@ -246,7 +253,11 @@ class ModuleList : public Module {
     items_.push_back(add_module(std::to_string(items_.size()), std::move(module)));
   }
   size_t size() const { return items_.size(); }
-  const M& operator[](size_t i) const { return items_[i]; }
+  // Error (user): i is not below size().
+  const M& operator[](size_t i) const {
+    this->require_item(i, items_.size());
+    return items_[i];
+  }
   auto begin() const { return items_.begin(); }
   auto end() const { return items_.end(); }
 

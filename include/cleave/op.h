@@ -71,25 +71,34 @@ class CLEAVE_API OpGradCall : public OpCall {
 };
 
 // The memory that a callback reads and writes, row-major.
-class OpMemory {
+class CLEAVE_API OpMemory {
  public:
   struct Types {
     std::vector<TensorType> operands, results;
   };
   OpMemory(const Types& types, void* const* operands, void* const* results)
       : types_(types), operands_(operands), results_(results) {}
-  const TensorType& operand_type(int k) const { return types_.operands[k]; }
-  const TensorType& result_type(int k) const { return types_.results[k]; }
+  const TensorType& operand_type(int k) const { return of("operand", types_.operands, k); }
+  const TensorType& result_type(int k) const { return of("result", types_.results, k); }
+  // Elements as T. Errors (user): there is no such operand or result, or its dtype isn't T's
+  // (holds() in host_tensor.h).
   template <class T>
   std::span<const T> operand(int k) const {
-    return {static_cast<const T*>(operands_[k]), size_t(types_.operands[k].numel())};
+    return {static_cast<const T*>(operands_[k]), count<T>("operand", k, operand_type(k))};
   }
   template <class T>
   std::span<T> result(int k) const {
-    return {static_cast<T*>(results_[k]), size_t(types_.results[k].numel())};
+    return {static_cast<T*>(results_[k]), count<T>("result", k, result_type(k))};
   }
 
  private:
+  static const TensorType& of(const char* what, const std::vector<TensorType>& types, int k);
+  [[noreturn]] static void refuse_type(const char* what, int k, DType given, DType asked);
+  template <class T>
+  static size_t count(const char* what, int k, const TensorType& type) {
+    if (!holds<T>(type.dtype)) refuse_type(what, k, type.dtype, dtype_of<T>());
+    return static_cast<size_t>(type.numel());
+  }
   const Types& types_;
   void* const* operands_;
   void* const* results_;

@@ -65,7 +65,8 @@ using Decays = ParameterFilter;
 //   optim::Groups({{optim::named("head."), optim::AdamW({.lr = 1e-3})},
 //                  {optim::others(), optim::SGD({.lr = 1e-2, .momentum = 0.9})}})
 //   step.set_learning_rate(1, 5e-3);
-// A parameter belongs to the first group that selects it. Error (user): no group selects it.
+// A parameter belongs to the first group that selects it. Errors (user): no group selects it; a
+// group other than others() selects none.
 struct CLEAVE_API Group {
   ParameterFilter selects;
   std::shared_ptr<const Optimizer> optimizer;

@@ -30,7 +30,7 @@ enum class Contents : uint8_t { of_variable, of_memory };
 
 class CLEAVE_API Variable {
  public:
-  Variable() = default;  // undefined
+  Variable() = default;  // undefined: asking it for anything but that is an error (user)
   Variable(std::string name, HostTensor value, VariableKind kind = VariableKind::parameter);
 
   bool defined() const { return state_ != nullptr; }
@@ -64,6 +64,7 @@ class CLEAVE_API Variable {
 
  private:
   friend struct trace::Access;
+  trace::VariableState& state() const;
   HostTensor& memory();
   std::shared_ptr<trace::VariableState> state_;
 };
@@ -73,6 +74,9 @@ class CLEAVE_API Variable {
 class CLEAVE_API Store {
  public:
   Store();
+  // A store that was moved from is still the same one.
+  Store(const Store&) = default;
+  Store& operator=(const Store&) = default;
   // Error (user): another Variable has this name.
   void add(const std::string& name, const Variable& variable);
   // Error (user): no such name; the message suggests the nearest one.

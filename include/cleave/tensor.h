@@ -65,6 +65,14 @@ class CLEAVE_API Tensor {
   Tensor(const Variable& variable);  // its value, in whichever program uses it
 
   bool defined() const { return recording_ != nullptr || leaf_.defined(); }
+  // Its elements aren't known while it is recorded. Doesn't compile.
+  template <class T = int>
+  explicit operator bool() const {
+    static_assert(std::is_void_v<T>,
+                  "a Tensor has no value while it is traced: use cond(), where() or while_loop() "
+                  "instead of if and while, and logical_and() instead of &&");
+    return false;
+  }
   DType dtype() const;
   int64_t dim() const;  // the number of dims
   std::vector<int64_t> sizes() const;
@@ -113,16 +121,18 @@ class CLEAVE_API Operand {
   Operand(const Variable& v, Location at = Location::current()) : tensor_(v), at_(at) {}
   template <class T>
     requires(std::integral<T> || std::floating_point<T>)
-  Operand(T v, Location at = Location::current()) : number_(v), at_(at) {}
-  Operand(const Number& n, Location at = Location::current()) : number_(n), at_(at) {}
+  Operand(T v, Location at = Location::current()) : Operand(Number(v), at) {}
+  Operand(const Number& n, Location at = Location::current())
+      : is_number_(true), number_(n), at_(at) {}
 
-  bool is_number() const { return !tensor_.defined(); }
+  bool is_number() const { return is_number_; }
   const Tensor& tensor() const { return tensor_; }
   const Number& number() const { return number_; }
   Location at() const { return at_; }
 
  private:
-  Tensor tensor_;
+  Tensor tensor_;  // may be undefined, which operators refuse
+  bool is_number_ = false;
   Number number_ = 0;
   Location at_;
 };

@@ -23,7 +23,9 @@ Status lower_foreign(Lowering& l, NodeId n, const ForeignRule& rule) {
   }
   for (uint32_t k = 0; k < node.output_count; ++k)
     call.results.push_back(l.values.make_dense(node.out(k)).storage);
+  const bool may_throw = call.code.call != nullptr;
   l.add_step(l.graph.name(node.out(0)), std::move(call));
+  l.program.steps.back().may_fail = may_throw;
   return {};
 }
 

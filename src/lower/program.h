@@ -88,7 +88,7 @@ struct JumpCall {
 struct Step {
   std::string name;  // of the value that it computes
   std::variant<KernelCall, LibraryCall, ForeignCall, JumpCall> work;
-  bool may_fail = false;  // checks indices
+  bool may_fail = false;  // checks indices, or calls the host program, which may throw
   NodeId node = {};       // of the graph that was lowered; none for copies of what is returned
 };
 

@@ -220,7 +220,20 @@ OpDef entry_of(const Operator& op) {
   };
 }
 
+void require_index(const char* what, int64_t k, int64_t count) {
+  if (k < 0 || k >= count) throw_failure(user_error("{} {} is outside [0, {})", what, k, count));
+}
+
 }  // namespace
+
+const TensorType& OpMemory::of(const char* what, const std::vector<TensorType>& types, int k) {
+  require_index(what, k, std::ssize(types));
+  return types[k];
+}
+void OpMemory::refuse_type(const char* what, int k, DType given, DType asked) {
+  throw_failure(
+      user_error("{} {} is {}, and was asked for as {}", what, k, name_of(given), name_of(asked)));
+}
 
 Operators::Operators() = default;
 
@@ -253,9 +266,18 @@ std::vector<std::string> Operators::names() const {
 }
 
 int OpCall::operand_count() const { return view_->operand_count(); }
-bool OpCall::has(int operand) const { return view_->has(operand); }
-TensorType OpCall::operand(int k) const { return public_type(view_->in_type(k)); }
-TensorType OpCall::result(int k) const { return public_type(view_->out_type(k)); }
+bool OpCall::has(int operand) const {
+  require_index("operand", operand, view_->operand_count());
+  return view_->has(operand);
+}
+TensorType OpCall::operand(int k) const {
+  require_index("operand", k, view_->operand_count());
+  return public_type(view_->in_type(k));
+}
+TensorType OpCall::result(int k) const {
+  require_index("result", k, view_->out_count());
+  return public_type(view_->out_type(k));
+}
 bool OpCall::bool_attr(const std::string& name) const { return view_->bool_attr(name); }
 int64_t OpCall::int_attr(const std::string& name) const { return view_->int_attr(name); }
 double OpCall::float_attr(const std::string& name) const { return view_->float_attr(name); }

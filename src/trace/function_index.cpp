@@ -45,8 +45,16 @@ Tensor index(const Tensor& self, const Tensors& indices, Location at) {
 
 Tensor one_hot(const Tensor& self, int64_t num_classes, Location at) {
   require_defined("one_hot", "self", self, at);
+  if (is_floating(self.dtype()) || self.dtype() == DType::boolean)
+    trace::refuse(at, "one_hot: self is {}, expected an integer dtype", self.type_text());
+  if (num_classes < 1)
+    trace::refuse(at, "one_hot: num_classes is {}, expected at least 1", num_classes);
+  constexpr int64_t ignored = std::numeric_limits<int64_t>::min();  // no index
+  const Tensor index = trace::record1(
+      "class_index", {self},
+      {{"classes", num_classes}, {"ignore_index", ignored}, {"what", std::string("one_hot")}}, at);
   const Tensor classes = arange(0, num_classes, 1, DType::i64, at);
-  return to(eq(unsqueeze(self, -1, at), classes, at), DType::i64, at);
+  return to(eq(unsqueeze(index, -1, at), classes, at), DType::i64, at);
 }
 
 Tensor full(const Sizes& size, const Number& fill_value, DType dtype, Location at) {
@@ -107,10 +115,10 @@ void assign(const Variable& target, const Tensor& next, Location at) {
 namespace {
 
 AttrValue attr_of(const Attribute& a) {
-  if (const auto* n = std::get_if<Number>(&a)) return trace::attr_of(*n);
-  if (const auto* s = std::get_if<std::string>(&a)) return {*s};
-  if (const auto* d = std::get_if<DType>(&a)) return {*d};
-  return {std::get<Sizes>(a)};
+  if (const auto* n = std::get_if<Number>(&a.value())) return trace::attr_of(*n);
+  if (const auto* s = std::get_if<std::string>(&a.value())) return {*s};
+  if (const auto* d = std::get_if<DType>(&a.value())) return {*d};
+  return {std::get<Sizes>(a.value())};
 }
 
 }  // namespace
@@ -118,7 +126,8 @@ AttrValue attr_of(const Attribute& a) {
 Tensors call(const std::string& op, const std::vector<Operand>& operands,
              const Attributes& attributes, Location at) {
   std::vector<trace::Arg> args;
-  for (const Operand& o : operands) args.emplace_back(o);
+  for (const Operand& o : operands)  // an empty Tensor is an operand that isn't given
+    o.is_number() ? args.emplace_back(o) : args.emplace_back(o.tensor());
   const OpRegistry& ops = trace::common_recording(op, args, at)->ops();
   const OpDef* def = ops.find(op);
   if (def == nullptr) {

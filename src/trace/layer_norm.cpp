@@ -67,6 +67,11 @@ Tensor BatchNorm::normalized(const Tensor& x, bool by_batch, Location at) const 
     weight = parameter("weight");
     bias = parameter("bias");
   }
+  if (by_batch && x.numel() == x.size(1))
+    trace::refuse(at,
+                  "nn::{}: {} has one value in each channel, whose variance is 0 and average the "
+                  "value itself; a training step takes at least two",
+                  name_, x.type_text());
   if (!by_batch)
     return trace::record1("_native_batch_norm_legit_no_training",
                           {x, weight, bias, Tensor(mean_), Tensor(var_)},

@@ -50,6 +50,11 @@ bool reaches(const ModuleState& from, const ModuleState* what) {
 
 }  // namespace
 
+void Module::require_item(size_t number, size_t size) {
+  if (number >= size)
+    throw_failure(user_error("nn::ModuleList: module {} is outside [0, {})", number, size));
+}
+
 Module::Module() : state_(std::make_shared<ModuleState>()) {}
 
 Variable Module::add_parameter(const std::string& name, HostTensor initial) {

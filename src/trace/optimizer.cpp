@@ -54,15 +54,32 @@ void Update::set(const Parameter& of, const Tensor& next) {
   trace::refuse(state_->at, "optimizer: {} is no parameter of this update", of.name);
 }
 
-ParameterFilter named(std::string prefix) {
-  return [prefix = std::move(prefix)](const std::string& name, const Tensor&) {
-    return name.starts_with(prefix);
-  };
+namespace {
+
+struct Named {
+  std::string prefix;
+  bool operator()(const std::string& name, const Tensor&) const { return name.starts_with(prefix); }
+};
+struct Others {
+  bool operator()(const std::string&, const Tensor&) const { return true; }
+};
+
+// A group that selects nothing is a name that is misspelled; nothing may be left for others().
+void refuse_empty_group(const std::vector<Group>& groups, size_t g,
+                        const std::vector<Update::Parameter>& all, Location at) {
+  if (groups[g].selects.target<Others>()) return;
+  const Named* named = groups[g].selects.target<Named>();
+  std::string names;
+  for (size_t i = 0; i < all.size() && i < 8; ++i) names += (i ? ", " : "") + all[i].name;
+  if (all.size() > 8) names += ", ...";
+  trace::refuse(at, "optim::Groups: group {}{} selects no parameter that is left; trained are {}",
+                g, named ? fmt::format(", named(\"{}\"),", named->prefix) : "", names);
 }
 
-ParameterFilter others() {
-  return [](const std::string&, const Tensor&) { return true; };
-}
+}  // namespace
+
+ParameterFilter named(std::string prefix) { return Named{std::move(prefix)}; }
+ParameterFilter others() { return Others(); }
 
 Groups::Groups(std::vector<Group> groups, Location at) : groups_(std::move(groups)), at_(at) {
   if (groups_.empty()) trace::refuse(at, "optim::Groups: there is no group");
@@ -95,6 +112,7 @@ void Groups::record(Update& update) const {
   auto lr = all.learning_rates.begin();
   for (size_t g = 0; g < groups_.size(); ++g) {
     UpdateState& part = parts[g];
+    if (part.parameters.empty()) refuse_empty_group(groups_, g, all.parameters, at_);
     const auto count = static_cast<std::ptrdiff_t>(groups_[g].optimizer->learning_rates().size());
     part.learning_rates.assign(lr, lr + count);
     lr += count;

@@ -50,6 +50,8 @@ Tensors record(const std::string& op, const std::vector<Arg>& args, NamedAttrs a
       operands.emplace_back(ValueId::none());
     } else if (a.operand.is_number()) {
       operands.emplace_back(attr_of(a.operand.number()));
+    } else if (!a.operand.tensor().defined()) {
+      refuse(at, "{}: an operand is an empty Tensor, expected a value", op);
     } else {
       operands.emplace_back(r->value_of(a.operand.tensor(), at));
     }

@@ -18,20 +18,28 @@ Variable::Variable(std::string name, HostTensor value, VariableKind kind)
   state_->requires_grad = kind == VariableKind::parameter && is_floating(state_->value.dtype());
 }
 
-const std::string& Variable::name() const { return state_->name; }
-VariableKind Variable::kind() const { return state_->kind; }
-DType Variable::dtype() const { return state_->value.dtype(); }
-const std::vector<int64_t>& Variable::shape() const { return state_->value.shape(); }
-const HostTensor& Variable::value() const { return state_->value; }
-HostTensor& Variable::memory() { return state_->value; }
-void Variable::set(const HostTensor& value) { state_->value.copy_from(value); }
-bool Variable::requires_grad() const { return state_->requires_grad; }
+trace::VariableState& Variable::state() const {
+  if (!state_)
+    throw_failure(
+        user_error("Variable: it is undefined; Store::find gives such a one "
+                   "for a name that isn't there, Store::at an error"));
+  return *state_;
+}
+
+const std::string& Variable::name() const { return state().name; }
+VariableKind Variable::kind() const { return state().kind; }
+DType Variable::dtype() const { return value().dtype(); }
+const std::vector<int64_t>& Variable::shape() const { return value().shape(); }
+const HostTensor& Variable::value() const { return state().value; }
+HostTensor& Variable::memory() { return state().value; }
+void Variable::set(const HostTensor& value) { memory().copy_from(value); }
+bool Variable::requires_grad() const { return state().requires_grad; }
 
 void Variable::set_requires_grad(bool on) {
   if (on && !is_floating(dtype()))
     throw_failure(
         user_error("{}: requires_grad: {} is not floating", name(), state_->value.type_text()));
-  state_->requires_grad = on;
+  state().requires_grad = on;
 }
 
 void Variable::bind(HostTensor memory, Contents contents) {

@@ -1,0 +1,123 @@
+// Calls that mean nothing are refused at their line, in plain words.
+#include <gtest/gtest.h>
+
+#include "cleave/nn_norm.h"
+#include "cleave/op.h"
+#include "test/trace/traced.h"
+
+namespace cleave {
+namespace {
+
+using test::after_line;
+using test::message;
+using test::traced;
+
+// The error of a function of x: f32[2,3], without the test's file and line.
+std::string refused(const TracedFunction& f) {
+  std::string text = message([&] { traced({{"x", DType::f32, {2, 3}}}, f); });
+  int line = 0;
+  return after_line(text.substr(std::min(text.size(), text.rfind("misuse_test.cpp:"))),
+                    "misuse_test.cpp", &line);
+}
+
+TEST(Misuse, an_undefined_operand_is_no_number) {
+  const Tensor none;
+  const Variable nothing;
+  EXPECT_EQ(refused([&](const Tensor& x) { return x * nothing; }),
+            "mul: an operand is an empty Tensor, expected a value");
+  EXPECT_EQ(refused([&](const Tensor& x) { return x / none; }),
+            "div: an operand is an empty Tensor, expected a value");
+  EXPECT_EQ(refused([&](const Tensor& x) { return none - x; }),
+            "sub: an operand is an empty Tensor, expected a value");
+  EXPECT_EQ(refused([&](const Tensor& x) { return -none + x; }),
+            "neg: self is an empty Tensor, expected a value");
+}
+
+TEST(Misuse, an_undefined_variable) {
+  const std::string text =
+      "Variable: it is undefined; Store::find gives such a one for a name that isn't there, "
+      "Store::at an error";
+  EXPECT_EQ(message([] { Store().find("typo").shape(); }), text);
+  EXPECT_EQ(message([] { Variable().name(); }), text);
+  EXPECT_EQ(message([] { Variable().set(HostTensor()); }), text);
+  EXPECT_EQ(message([] { Variable().bind(HostTensor(), Contents::of_memory); }), text);
+  EXPECT_EQ(message([] { Variable().set_requires_grad(true); }), text);
+}
+
+TEST(Misuse, handles_that_were_moved_from_are_still_the_same) {
+  Generator rng(1);
+  nn::Linear first(2, 3, rng);
+  const nn::Linear second = std::move(first);
+  EXPECT_EQ(first.parameter("weight"), second.parameter("weight"));
+  Store store = second.store();
+  const Store other = std::move(store);
+  EXPECT_EQ(store.entries().size(), 2u);
+}
+
+TEST(Misuse, a_module_that_a_list_does_not_have) {
+  Generator rng(1);
+  nn::ModuleList<nn::Linear> list;
+  list.push_back(nn::Linear(2, 3, rng));
+  EXPECT_EQ(message([&] { list[9].parameter("weight"); }),
+            "nn::ModuleList: module 9 is outside [0, 1)");
+}
+
+TEST(Misuse, attributes_of_any_kind_in_a_call) {
+  const Graph g = traced({{"x", DType::f32, {2, 3}}}, [](const Tensor& x) {
+    return call("gelu", {call("permute", {x}, {{"dims", {1, 0}}})[0]},
+                {{"approximate", "tanh"}})[0];
+  });
+  EXPECT_EQ(test::bare(g),
+            "graph @main(%x: input f32[2,3]) {\n"
+            "  %permute = permute(%x; dims=[1,0])\n"
+            "  %gelu = gelu(%permute; approximate=\"tanh\")\n"
+            "  return %gelu\n}\n");
+}
+
+TEST(Misuse, one_hot_of_what_is_no_class) {
+  EXPECT_EQ(refused([](const Tensor& x) { return one_hot(x, 3); }),
+            "one_hot: self is f32[2,3], expected an integer dtype");
+  const std::vector<InputSpec> specs = {{"i", DType::i64, {2}}};
+  const Graph g = traced(specs, [](const Tensor& i) { return one_hot(i, 3); });
+  const auto run = [&](double index) {
+    return test::run(g, {{"i", test::filled({2}, {1, index}, DType::i64)}});
+  };
+  EXPECT_EQ(run(2)[0].i, (std::vector<int64_t>{0, 1, 0, 0, 0, 1}));
+  for (const char* index : {"3", "-1"})
+    EXPECT_TRUE(message([&] {
+                  run(std::atof(index));
+                }).starts_with(fmt::format("one_hot: index {} is out of range [0, 3)", index)));
+}
+
+TEST(Misuse, statistics_of_one_value) {
+  const nn::BatchNorm1d norm(4);
+  const std::string text = message([&] {
+    traced(
+        {{"x", DType::f32, {1, 4}}}, [&](const Tensor& x) { return norm(x); },
+        trace::Mode::training, &norm);
+  });
+  EXPECT_TRUE(text.ends_with(
+      "nn::BatchNorm1d: f32[1,4] has one value in each channel, whose variance is 0 and average "
+      "the value itself; a training step takes at least two"))
+      << text;
+  traced(
+      {{"x", DType::f32, {1, 4}}}, [&](const Tensor& x) { return norm(x); },
+      trace::Mode::evaluation, &norm);
+}
+
+// The memory of a callback: a type that it isn't, an operand that there isn't.
+TEST(Misuse, memory_of_a_callback) {
+  const OpMemory::Types types{{{DType::f32, {2}}}, {{DType::f32, {2}}}};
+  float x[2] = {1, 2}, y[2] = {};
+  void* in[] = {x};
+  void* out[] = {y};
+  const OpMemory memory(types, in, out);
+  EXPECT_EQ(memory.operand<float>(0).size(), 2u);
+  EXPECT_EQ(message([&] { memory.result<double>(0); }),
+            "result 0 is f32, and was asked for as f64");
+  EXPECT_EQ(message([&] { memory.operand<float>(1); }), "operand 1 is outside [0, 1)");
+  EXPECT_EQ(message([&] { memory.result_type(-1); }), "result -1 is outside [0, 1)");
+}
+
+}  // namespace
+}  // namespace cleave
