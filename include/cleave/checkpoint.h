@@ -12,36 +12,32 @@
 // Loading reads and checks everything first, then copies: an error leaves the store unchanged. The
 // error lists the names that are missing, that the store doesn't have, and that have another type.
 #pragma once
-#include <map>
-#include <string>
-
-#include "cleave/nn.h"
+#include "cleave/weights.h"
 
 namespace cleave {
-
-using Metadata = std::map<std::string, std::string>;
 
 CLEAVE_API void save_checkpoint(const std::string& path, const Store& store,
                                 const Metadata& metadata = {});
 CLEAVE_API Metadata load_checkpoint(const std::string& path, const Store& store);
+
+// A store whose names begin with `prefix` in the file.
+struct PrefixedStore {
+  std::string prefix;
+  Store store;
+};
+// Several stores in one file, such as those of the two training steps of a GAN:
+//   save_checkpoint("gan.safetensors", {{"generator.", g.store()}, {"critic.", d.store()}});
+// Error (user): a name occurs twice with its prefix.
+CLEAVE_API void save_checkpoint(const std::string& path, const std::vector<PrefixedStore>& stores,
+                                const Metadata& metadata = {});
+CLEAVE_API Metadata load_checkpoint(const std::string& path,
+                                    const std::vector<PrefixedStore>& stores);
+
 // What inspect_checkpoint returns: the metadata and the tensors' names and types, without values.
 struct CheckpointInfo {
   Metadata metadata;
   std::vector<std::pair<std::string, std::string>> tensors;  // name, "f32[2,3]"
 };
 CLEAVE_API CheckpointInfo inspect_checkpoint(const std::string& path);
-
-// Which files load_weights accepts.
-enum class Strictness : uint8_t {
-  exact,        // exactly the names of the model
-  ignore_extra  // every name of the model; extra ones (an optimizer's state) are ignored
-};
-// Loads a state_dict of PyTorch, or a checkpoint: the tensors under the names of `model.store()`.
-// The file may hold a tied weight under one of its names, or under each with the same contents.
-CLEAVE_API void load_weights(const std::string& path, const nn::Module& model,
-                             Strictness strictness = Strictness::exact);
-// Writes a state_dict for load_state_dict, with a tied weight under each of its names.
-CLEAVE_API void save_weights(const std::string& path, const nn::Module& model,
-                             const Metadata& metadata = {});
 
 }  // namespace cleave

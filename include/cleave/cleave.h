@@ -2,6 +2,7 @@
 #pragma once
 #include "cleave/checkpoint.h"
 #include "cleave/control_flow.h"
+#include "cleave/data.h"
 #include "cleave/dtype.h"
 #include "cleave/error.h"
 #include "cleave/executor.h"
@@ -27,3 +28,4 @@
 #include "cleave/tensor.h"
 #include "cleave/traced_function.h"
 #include "cleave/train.h"
+#include "cleave/weights.h"

@@ -149,4 +149,17 @@ class CLEAVE_API HostTensor {
   std::shared_ptr<void> data_;
 };
 
+using HostTensors = std::vector<HostTensor>;
+
+struct TensorType {
+  DType dtype = DType::f32;
+  std::vector<int64_t> shape;
+  int64_t numel() const {
+    int64_t n = 1;
+    for (const int64_t d : shape) n *= d;
+    return n;
+  }
+  int64_t bytes() const { return numel() * size_of(dtype); }
+};
+
 }  // namespace cleave

@@ -23,18 +23,6 @@ namespace cleave {
 class OpRegistry;
 class OpView;
 
-using HostTensors = std::vector<HostTensor>;
-
-struct TensorType {
-  DType dtype = DType::f32;
-  std::vector<int64_t> shape;
-  int64_t numel() const {
-    int64_t n = 1;
-    for (const int64_t d : shape) n *= d;
-    return n;
-  }
-};
-
 // One call, as the rules of an operator see it.
 class CLEAVE_API OpCall {
  public:

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <numeric>
 #include <system_error>
 
@@ -314,6 +315,18 @@ Result<std::shared_ptr<std::byte[]>> allocate(uint64_t bytes) {
   return user_error("read: its tensors take {} bytes, this machine has {}", bytes, memory);
 }
 
+// What torch.save writes: a zip, or a pickle of protocol 2 in old versions.
+Status check_is_no_pickle(std::span<const std::byte, 8> first) {
+  const auto begins = [&](std::string_view magic) {
+    return std::memcmp(first.data(), magic.data(), magic.size()) == 0;
+  };
+  if (!begins("PK\3\4") && !begins("\x80\2\x8a\x0a")) return {};
+  return user_error(
+      "format: this is a file of torch.save, which can run any code when it is "
+      "read; write it again in Python: safetensors.torch.save_file("
+      "torch.load(PATH, weights_only=True), \"weights.safetensors\")");
+}
+
 Result<SafetensorsFile> read_file(const std::string& path) {
   const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (fd.get() < 0) return system_failure("open", errno);
@@ -321,6 +334,7 @@ Result<SafetensorsFile> read_file(const std::string& path) {
   if (file_bytes < 8) return user_error("length: the file has {} bytes, at least 8", file_bytes);
   std::array<std::byte, 8> prefix{};
   CLEAVE_CHECK(read_fully(fd.get(), 0, prefix));
+  CLEAVE_CHECK(check_is_no_pickle(prefix));
   const uint64_t length = read_length(prefix);
   CLEAVE_CHECK(check_length(length, file_bytes));
   std::string header(length, ' ');

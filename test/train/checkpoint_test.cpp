@@ -1,5 +1,5 @@
 // Checkpoints: a run resumes bit for bit, weights have PyTorch's names, files that don't match.
-// tests: checkpoint.cpp
+// tests: checkpoint.cpp, weights.cpp, match_tensors.cpp
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -138,7 +138,7 @@ TEST_F(Checkpoint, weights_of_a_state_dict) {
   EXPECT_EQ(message([&] { load_weights(path("extra"), model); }),
             path("extra") + ": tensors: the file does not fit the model: 1 unexpected: 3.weight");
   EXPECT_EQ(weight(), (std::vector<double>{1, 2, 3, 5}));
-  load_weights(path("extra"), model, Strictness::ignore_extra);
+  load_weights(path("extra"), model, {.allow_extra = true});
   EXPECT_EQ(weight(), (std::vector<double>{1, 2, 3, 4}));
 
   save_weights(path("out"), model);
@@ -153,7 +153,7 @@ TEST_F(Checkpoint, weights_of_a_checkpoint) {
   Session run, fresh;
   run.losses(3);
   save_checkpoint(path("a"), run.step.store());
-  load_weights(path("a"), fresh.model, Strictness::ignore_extra);
+  load_weights(path("a"), fresh.model, {.allow_extra = true});
   EXPECT_TRUE(
       fresh.first.parameter("weight").value().same_bits(run.first.parameter("weight").value()));
   EXPECT_EQ(fresh.step.steps(), 0);
@@ -194,6 +194,92 @@ TEST_F(Checkpoint, errors_leave_the_store_as_it_was) {
       path("a") + ": metadata: cleave_checkpoint is cleave's own");
   EXPECT_NE(message([&] { save_checkpoint(path("no/such/a"), run.step.store()); }).find("no/such"),
             std::string::npos);
+}
+
+// Two training steps of one program in one file, each under a name of its own.
+TEST_F(Checkpoint, of_several_steps) {
+  Session a, b;
+  a.losses(3), b.losses(5);
+  save_checkpoint(path("both"), {{"a.", a.step.store()}, {"b.", b.step.store()}});
+  const std::vector<double> want_a = a.losses(2), want_b = b.losses(2);
+  Session c, d;
+  load_checkpoint(path("both"), {{"a.", c.step.store()}, {"b.", d.step.store()}});
+  EXPECT_EQ(c.step.steps(), 3);
+  EXPECT_EQ(d.step.steps(), 5);
+  c.data = Generator(2), d.data = Generator(2);
+  for (int i = 0; i < 3; ++i) c.data.normal({8, 4});
+  for (int i = 0; i < 5; ++i) d.data.normal({8, 4});
+  EXPECT_EQ(c.losses(2), want_a);
+  EXPECT_EQ(d.losses(2), want_b);
+  EXPECT_NE(message([&] {
+              save_checkpoint(path("x"), {{"", c.step.store()}, {"", d.step.store()}});
+            }).find("seen"),
+            std::string::npos);
+}
+
+using Names = std::vector<std::string>;
+
+TEST_F(Checkpoint, weights_under_other_names_and_of_other_dtypes) {
+  Generator rng(1);
+  const nn::Sequential model(nn::Linear(2, 1, rng));
+  const HostTensor w = HostTensor::from<float>({1, 2}, {1, 2}), b = HostTensor::from<float>({3});
+  write(path("ddp"), {{"module.0.weight", w.to(DType::bf16)}, {"module.0.bias", b}, {"epoch", b}});
+  EXPECT_EQ(message([&] { load_weights(path("ddp"), model, {.prefix = "module."}); }),
+            path("ddp") +
+                ": tensors: the file does not fit the model: 1 unexpected: epoch; 1 of "
+                "another type: 0.weight is bf16[1,2], expected f32[1,2]");
+  const LoadReport r =
+      load_weights(path("ddp"), model, {.allow_extra = true, .cast = true, .prefix = "module."});
+  EXPECT_EQ(r.loaded, (Names{"0.weight", "0.bias"}));
+  EXPECT_EQ(r.converted, (Names{"0.weight"}));
+  EXPECT_EQ(r.extra, (Names{"epoch"}));
+  EXPECT_EQ(model.parameter("0.weight").value().to_vector<double>(), (std::vector<double>{1, 2}));
+
+  // The head alone, from a file that calls it otherwise; an integer is never converted.
+  write(path("head"),
+        {{"fc.b", HostTensor::from<float>({7})}, {"fc.w", HostTensor(DType::i64, {1, 2})}});
+  const auto head = [](const std::string& name) {
+    return name == "fc.b" ? "0.bias" : std::string();
+  };
+  EXPECT_EQ(message([&] { load_weights(path("head"), model, {.rename = head}); }),
+            path("head") +
+                ": tensors: the file does not fit the model: 1 missing: 0.weight; 1 "
+                "unexpected: fc.w");
+  const LoadReport part = load_weights(
+      path("head"), model, {.allow_missing = true, .allow_extra = true, .rename = head});
+  EXPECT_EQ(part.missing, (Names{"0.weight"}));
+  EXPECT_EQ(model.parameter("0.bias").value().item(), 7);
+  EXPECT_EQ(message([&] {
+              load_weights(path("head"), model, {.cast = true, .rename = [](const std::string&) {
+                                                   return std::string("0.bias");
+                                                 }});
+            }),
+            path("head") + ": rename: fc.w and fc.b are both 0.bias");
+}
+
+TEST_F(Checkpoint, tensors_by_name) {
+  const NamedTensors all = {{"x", HostTensor::from<int64_t>({1, 2, 3})},
+                            {"y", HostTensor(DType::bf16, {0, 4})},
+                            {"z", HostTensor::from<bool>({true, false})}};
+  save_tensors(path("t"), all, {{"about", "a test"}});
+  const NamedTensors read = load_tensors(path("t"));
+  ASSERT_EQ(read.size(), all.size());
+  for (const auto& [name, t] : all) EXPECT_TRUE(read.at(name).same_bits(t)) << name;
+  EXPECT_EQ(inspect_checkpoint(path("t")).metadata.at("about"), "a test");
+}
+
+TEST_F(Checkpoint, files_that_are_no_weights) {
+  Session run;
+  save_checkpoint(path("whole"), run.step.store());
+  EXPECT_TRUE(message([&] { load_weights(path("whole"), run.model); })
+                  .ends_with("; it is a checkpoint, whose weights alone are loaded with "
+                             "{.allow_extra = true}"));
+  std::ofstream(path("model.pt")) << "PK\3\4 and so on, as a zip";
+  EXPECT_EQ(message([&] { load_weights(path("model.pt"), run.model); }),
+            path("model.pt") +
+                ": format: this is a file of torch.save, which can run any code when it is read; "
+                "write it again in Python: safetensors.torch.save_file(torch.load(PATH, "
+                "weights_only=True), \"weights.safetensors\")");
 }
 
 }  // namespace

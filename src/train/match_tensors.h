@@ -1,0 +1,36 @@
+// Which tensor of a file goes into which Variable.
+#pragma once
+#include "cleave/checkpoint.h"
+#include "import/safetensors.h"
+
+namespace cleave {
+
+// A Variable and all its names in the file.
+struct LoadTarget {
+  Variable variable;
+  std::vector<std::string> names;
+};
+std::vector<LoadTarget> load_targets(const std::vector<PrefixedStore>& stores);
+
+struct TensorMatch {
+  Variable variable;
+  const TensorEntry* entry = nullptr;
+};
+struct MatchedTensors {
+  std::vector<TensorMatch> matches;
+  LoadReport report;
+};
+// Error (user): lists all that doesn't fit.
+Result<MatchedTensors> match_tensors(const std::string& path, const SafetensorsFile& file,
+                                     const std::vector<LoadTarget>& targets,
+                                     const LoadOptions& options);
+// Copies, and converts where the dtype is another one.
+void copy_tensors(const std::vector<TensorMatch>& matches);
+
+// The tensor of the file in memory of its own.
+HostTensor host_tensor(const TensorEntry& entry);
+// A tensor as an entry to write; refers to its memory.
+TensorEntry entry_of(const std::string& name, const HostTensor& tensor);
+std::string type_text(const TensorEntry& entry);
+
+}  // namespace cleave
