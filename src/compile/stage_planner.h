@@ -1,4 +1,4 @@
-// Programs as the stages make them, for the choices of remat/.
+// Programs as the stages make them, for the decisions of src/remat.
 #pragma once
 #include "backend/make_backend.h"
 #include "compile/compile_options.h"
@@ -7,7 +7,7 @@
 
 namespace cleave {
 
-// `ops` must outlive it. Of the options it takes the target and `fuse`.
+// `ops` must outlive it. Reads only `target` and `fuse` of the options.
 class StagePlanner : public ProgramPlanner {
  public:
   StagePlanner(const OpRegistry& ops, const CompileOptions& options)

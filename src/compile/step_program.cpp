@@ -58,7 +58,7 @@ class Collector {
     size_t id;  // in out_.storages
   };
 
-  // What several calls write is a storage for each of them, here.
+  // A storage that several calls write is replaced by one storage for each of its parts.
   void add_parts() {
     std::vector<NodeId> writer(p_.storages.size());
     parts_.resize(p_.storages.size());
@@ -84,8 +84,8 @@ class Collector {
   }
   bool has_parts(size_t s) const { return !parts_[s].empty(); }
 
-  // The call's parts of a storage are what it makes, all others what it reads: of those that other
-  // calls write a call that makes one reads what it joins.
+  // Of a storage with parts a call makes its own and reads the others. A call that makes a part
+  // itself reads others only if it is a join, and only those made before it.
   void add_parts_of(size_t s, StepProgram::Call& call) const {
     const auto is_own = [&](const Part& part) { return part.maker == call.node; };
     const bool makes = std::ranges::any_of(parts_[s], is_own);
@@ -135,18 +135,21 @@ class Collector {
     steps_.emplace_back(begin, end);
   }
 
-  // The most that its steps have in memory at once: what they read up to the last of them that
-  // does, and what they make. Updates may be written in place, and take nothing then; nor does what
-  // lies over an operand, result or not, in the step that may put it there. A part takes nothing:
-  // alone it may lie over an operand too. A join has nothing in memory but its result, where a
-  // program has its operands in it.
+  // A lower bound of the memory of a call: the largest sum, over its thunks, of the bytes that they
+  // read (from the call's begin to the last read) and write. Not counted are
   //
-  // Of several results a program may make each by a call of its own, which reads what that result
-  // needs and may write it over an operand: only the largest single storage is sure.
+  //   placeholders, and updates, which may be written in place
+  //   a result in the thunk that may write it over an operand
+  //   a result that is part of another storage: on its own it might lie over an operand
+  //   the operands of a join, which may be parts of its result
   //
-  // A program that makes an operand for this call only may lay it out differently. Then products
-  // read a placeholder without its conversion, the workspace of a library call is another one, and
-  // a view that copies doesn't copy, so that only its result is certain.
+  // With several results only the largest single storage counts: a program may make each of them by
+  // a call of its own, which reads only what that result needs and may write it over an operand.
+  //
+  // A program that makes an operand for this call alone may choose another layout for it. Then a
+  // library call may read a placeholder without its conversion and need another workspace, and a
+  // view that copies may not have to; so conversions, such workspaces, and the operands of such a
+  // view are not counted either.
   void set_at_least(size_t c) {
     const auto [begin, end] = steps_[c];
     const bool joins = is_join(graph_.view(out_.calls[c].node));
@@ -194,7 +197,7 @@ class Collector {
     const auto& rule = graph_.node(call.node).op->lower;
     return rule.present() && std::holds_alternative<Rule>((*rule)->form);
   }
-  // Of a placeholder, which may be seen through views. Not a part of a join.
+  // Whether the storage is a conversion of a placeholder, maybe read through views; parts are not.
   bool is_conversion(size_t s) const {
     if (s >= first_.size() || first_[s] == none || out_.storages[s].placeholder) return false;
     const Step& maker = p_.steps[first_[s]];
@@ -215,8 +218,8 @@ class Collector {
            });
   }
 
-  // Lowering leaves out what nothing reads, but for what a loop carries, what the host program's
-  // code writes and what a library call asks for.
+  // Whether lowering leaves the value out if nothing reads it: not if a loop carries it, a foreign
+  // call writes it, or a library call requires it.
   bool is_optional(ValueId v) const {
     if (!v.valid()) return false;
     const NodeId n = graph_.value(v).def;
@@ -250,8 +253,9 @@ class Collector {
     return most;
   }
 
-  // An operand of which no step reads an element, an empty one for example, or that lies in a
-  // placeholder's memory, has to be made nevertheless: as a storage of 0 bytes.
+  // An operand may be in no storage that the call's thunks read: it is empty, for example, or lies
+  // in a placeholder's memory. Its call must come first nevertheless, so it gets a storage of 0
+  // bytes.
   void add_unread_operands() {
     std::vector<size_t> call_of(graph_.node_capacity(), none);
     for (size_t c = 0; c < out_.calls.size(); ++c) call_of[out_.calls[c].node.v] = c;
@@ -283,7 +287,7 @@ class Collector {
     }
   }
 
-  // What calls make of the values, each seen through the nodes without steps.
+  // The values that calls make and `open` is made of, through nodes without thunks.
   Values made_operands(Values open, const std::vector<size_t>& call_of) const {
     Values found;
     std::set<ValueId> seen;
@@ -300,7 +304,7 @@ class Collector {
     return found;
   }
 
-  // Copies of what is returned, after everything.
+  // Copies of returned values, after all calls.
   void add_copies(size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i)
       for (const size_t s : storages_of(p_.steps[i])) {
@@ -315,7 +319,7 @@ class Collector {
 
   const Graph& graph_;
   const LoweredProgram& p_;
-  std::vector<size_t> first_, last_;              // steps, by storage
+  std::vector<size_t> first_, last_;              // thunks, by storage
   std::vector<std::pair<size_t, size_t>> steps_;  // of each call
   std::vector<std::vector<Part>> parts_;          // by storage
   std::vector<bool> is_made_;                     // by storage of out_
