@@ -1,4 +1,5 @@
-// Running a built program: pointers resolved once, then one call a step and nothing allocated.
+// Runs a built program: pointers are resolved once; a run makes one call per thunk and allocates
+// nothing.
 #include "exec/executable.h"
 
 #include <atomic>
@@ -27,7 +28,7 @@ class Compiled final : public CompiledProgram {
   Report report_;
 };
 
-// Where an instance's steps find a storage: slots in one flat table of pointers.
+// An entry of an instance's table of pointers, from which its thunks take their arguments.
 struct Slot {
   size_t storage;
   size_t position;
@@ -117,7 +118,7 @@ class RunningInstance final : public Instance {
     slots_.push_back({storage, position, offset});
     pointers_[position] = at(base_[storage], offset);
   }
-  // Operands by position, and the workspace.
+  // Pointers to the operands by position, then to the workspace.
   void add_pointers(const LibraryCall& call) {
     const size_t first = pointers_.size();
     pointers_.resize(first + max_library_operands + 1);
@@ -125,7 +126,7 @@ class RunningInstance final : public Instance {
       set_pointer(first + o.position, o.storage, o.layout.offset * size_of(o.dtype));
     if (call.workspace) set_pointer(first + max_library_operands, *call.workspace, 0);
   }
-  // Placeholders are bound later.
+  // Null until the placeholder is bound.
   static std::byte* at(std::byte* base, int64_t offset) { return base ? base + offset : nullptr; }
 
   Status check_memory(size_t placeholder, const HostMemory& memory) const {
@@ -166,7 +167,7 @@ class RunningInstance final : public Instance {
         void** at = pointers_.data() + first_pointer_[i];
         program_->built().code.foreign[call_number_[i]](at, at + f->operands.size());
       } else if (const auto& jump = std::get<JumpCall>(steps[i].work); is_taken(jump)) {
-        i = jump.target - 1;  // of which the loop makes the target; 0 - 1 + 1 is 0
+        i = jump.target - 1;  // ++i makes it the target, also for target 0
       }
     }
     return {};
@@ -178,7 +179,7 @@ class RunningInstance final : public Instance {
 
   size_t arena_bytes() const { return static_cast<size_t>(arena_->size_bytes()); }
 
-  // Of the arena, a step may touch the storages that it names.
+  // In AddressSanitizer builds a thunk may touch only the arena storages that it names.
   class StepMemory {
    public:
     StepMemory(const RunningInstance& run, const Step& step) : run_(run), step_(step) {
@@ -203,9 +204,9 @@ class RunningInstance final : public Instance {
   };
 
   struct MeasuredTime {
-    int64_t sum = 0, least = 0;  // ns; least 0: never run
+    int64_t sum = 0, least = 0;  // ns; least is 0 before the first run
   };
-  // Adds the time of its life, where there is something to add to.
+  // Adds the time from its construction to its destruction to `to`, if that isn't null.
   class StepClock {
    public:
     explicit StepClock(MeasuredTime* to) : to_(to) {
@@ -241,12 +242,12 @@ class RunningInstance final : public Instance {
   std::atomic<bool> running_ = false;
   std::vector<std::byte*> base_;  // by storage
   std::vector<size_t> placeholder_storage_;
-  std::vector<MeasuredTime> times_;  // by step; empty where steps are not timed
-  std::vector<void*> pointers_;      // all steps' buffers, one after the other
+  std::vector<MeasuredTime> times_;  // by thunk; empty while thunks are not timed
+  std::vector<void*> pointers_;      // the arguments of all thunks, one after the other
   std::vector<size_t> first_pointer_;
-  std::vector<size_t> call_number_;  // by step: which of the calls of its kind it is
+  std::vector<size_t> call_number_;  // by thunk: its number among the calls of its kind
   std::vector<Slot> slots_;
-  alignas(64) std::byte nothing_[64];  // where storages of no bytes point
+  alignas(64) std::byte nothing_[64];  // the address of storages of 0 bytes
 };
 
 }  // namespace

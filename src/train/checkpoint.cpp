@@ -1,4 +1,5 @@
-// Checkpoints and state_dicts as .safetensors files. Everything is checked before the first copy.
+// Checkpoints and state_dicts as .safetensors files. Nothing is copied before everything is
+// checked.
 #include "cleave/checkpoint.h"
 
 #include <algorithm>
@@ -37,7 +38,7 @@ std::string type_text(const TensorEntry& e) {
   return fmt::format("{}[{}]", name_of(e.dtype), fmt::join(e.shape, ","));
 }
 
-// The first few of a list, and how many more there are.
+// The first few names, and how many more there are.
 std::string some_of(const std::vector<std::string>& names) {
   constexpr size_t shown = 6;
   std::vector<std::string> first(names.begin(), names.begin() + std::min(names.size(), shown));
@@ -51,7 +52,7 @@ struct Match {
   const TensorEntry* entry = nullptr;
 };
 
-// What of the file goes where; a failure lists all that doesn't fit.
+// Matches the file's tensors to Variables; the error lists everything that doesn't fit.
 Result<std::vector<Match>> match(const std::string& path, const SafetensorsFile& file,
                                  const std::vector<Target>& targets, Strictness strictness) {
   std::vector<Match> matches;
