@@ -1,4 +1,4 @@
-// Memory for a step alone.
+// The workspace of a thunk.
 #pragma once
 #include <optional>
 
@@ -6,7 +6,7 @@
 
 namespace cleave {
 
-// None where it needs none.
+// Adds a workspace storage of `bytes`; nullopt for 0.
 std::optional<size_t> add_workspace(LoweredProgram& program, const std::string& step,
                                     int64_t bytes);
 

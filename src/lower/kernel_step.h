@@ -1,4 +1,4 @@
-// A kernel under construction, and the step that calls it.
+// A kernel under construction, and the thunk that calls it.
 #pragma once
 #include "lower/lowering.h"
 
@@ -8,12 +8,13 @@ struct KernelStep {
   loop::Kernel kernel;
   KernelCall call;
 
-  // What lies there, as the kernel's loops see it. One buffer for all that share the storage.
+  // The buffer of this memory, as the kernel's loops see it. All that share a storage share a
+  // buffer.
   loop::Bound bind(const LoweredProgram& program, const Location& at, DType dtype,
                    loop::Access access);
 };
 
-// Checks indices.
+// Whether it checks indices.
 bool may_fail(const loop::Kernel& kernel);
 
 void add_step(Lowering& lowering, KernelStep step, const std::string& name);

@@ -9,7 +9,7 @@ using namespace cleave::loop;
 
 namespace {
 
-// The layout of an operand as the result's dims see it: broadcast dims have stride 0.
+// The operand's strides for the result's dims; 0 for broadcast dims.
 std::vector<int64_t> broadcast_strides(const Layout& l, const std::vector<int64_t>& shape) {
   std::vector<int64_t> out(shape.size());
   const size_t lead = shape.size() - l.shape.size();
@@ -32,7 +32,7 @@ void nest(KernelBuilder& b, const std::vector<int64_t>& shape,
   });
 }
 
-// Merges dims of all operands and results of a call whose rule only broadcasts.
+// Merges the dims that are contiguous in all operands and results of a broadcasting call.
 std::vector<int64_t> collapse_call(std::vector<Bound>& operands, std::vector<Bound>& results,
                                    const std::vector<int64_t>& shape) {
   StridedDims dims{shape, {}};
@@ -45,14 +45,14 @@ std::vector<int64_t> collapse_call(std::vector<Bound>& operands, std::vector<Bou
       }
   collapse(dims);
   for (size_t k = 0; k < bounds.size(); ++k) {
-    // A stride of 0 stands for a broadcast dim of size 1, but the loop still runs over the shape.
+    // A dim of size 1 that is broadcast has stride 0 here, and the shape that the loop runs over.
     bounds[k]->layout.shape = dims.shape;
     bounds[k]->layout.strides = dims.strides[k];
   }
   return dims.shape;
 }
 
-// Copies side by side, one kernel.
+// Independent copies as one kernel.
 void copy_together(Lowering& l, const std::vector<Copy>& copies, DType dtype,
                    const std::string& name) {
   KernelStep step;
@@ -68,7 +68,7 @@ void copy_together(Lowering& l, const std::vector<Copy>& copies, DType dtype,
     results.push_back(std::move(result[0]));
   }
   const auto& [from, to, stored] = copies.front();
-  // All of the storage: only then may that lie where the other does.
+  // Only a copy that fills the storage may be done in place.
   const bool is_whole = copies.size() == 1 && from.storage != to.storage &&
                         l.program.storages[to.storage].elements == to.layout.numel();
   if (is_whole && operands[0].layout == results[0].layout)

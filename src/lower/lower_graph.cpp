@@ -35,7 +35,8 @@ void add_placeholders(Lowering& l) {
   }
 }
 
-// Where the value alone lies as its type says: in the arena, copied there where it doesn't yet.
+// A storage of the arena that holds only this value, laid out as its type says: the value's own, or
+// that of a copy.
 size_t result_storage(Lowering& l, ValueId v) {
   const Type& t = l.graph.type(v);
   const Location& at = l.values.at(v);
@@ -50,7 +51,8 @@ size_t result_storage(Lowering& l, ValueId v) {
   return to.storage;
 }
 
-// Results get arena memory of their own, updates are copied into their placeholders at the end.
+// Results get storages of their own in the arena; updates are copied into their placeholders at the
+// end.
 void add_returns(Lowering& l) {
   LoweredProgram& p = l.program;
   std::vector<std::pair<Location, ValueId>> updates;
@@ -63,7 +65,7 @@ void add_returns(Lowering& l) {
     const Location& target = l.values.at(r.target);
     p.returns.push_back(target.storage);
     if (from.storage == target.storage && from.layout == target.layout) continue;
-    if (p.storages[from.storage].placeholder >= 0)  // it may be written before it is copied
+    if (p.storages[from.storage].placeholder >= 0)  // it may be overwritten before it is copied
       from = dense_copy(l, from, l.graph.type(r.value).dtype, l.graph.name(r.value));
     updates.emplace_back(std::move(from), r.target);
   }

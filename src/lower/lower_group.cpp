@@ -13,8 +13,8 @@ using namespace cleave::loop;
 
 namespace {
 
-// Calls of a graph that become a kernel, and how they meet the graph that is lowered, which may be
-// the same one.
+// Calls of a graph that become a kernel, and the values that they read and make in the graph that
+// is being lowered, which may be the same graph.
 struct Group {
   const Graph& graph;
   std::vector<NodeId> nodes;
@@ -42,7 +42,7 @@ LoweredGroup write(Lowering& l, const Group& group,
   return made;
 }
 
-// The call of the group's kernel as a step; `parts` are storages of more than one result.
+// Adds the thunk that calls the group's kernel. `parts` are storages that hold other values too.
 void add_call(Lowering& l, const Group& group, const LoweredGroup& lowered,
               const std::vector<size_t>& parts, KernelCall call) {
   call.kernel = lowered.kernel;
@@ -89,7 +89,7 @@ void lower(Lowering& l, const Group& group) {
   add_call(l, group, *lowered, parts, std::move(step.call));
 }
 
-// The nodes that the values need, in order.
+// The nodes that compute the values, in order.
 std::vector<NodeId> needed_nodes(const Graph& g, const std::vector<ValueId>& values) {
   std::vector<bool> needed(g.node_capacity());
   std::vector<NodeId> out;
@@ -105,7 +105,7 @@ std::vector<NodeId> needed_nodes(const Graph& g, const std::vector<ValueId>& val
   return out;
 }
 
-// Whether the values, returns of the body, are all made by calls of their own.
+// Whether the values, returned by the body, are made by calls other than views, and are distinct.
 bool are_made_apart(const Graph& body, const std::vector<ValueId>& values) {
   for (size_t k = 0; k < values.size(); ++k) {
     const NodeId def = body.value(values[k]).def;

@@ -9,7 +9,7 @@ using namespace cleave::loop;
 
 namespace {
 
-// Whether some operands are in their places: then the others are copied.
+// If some operands have been made in the result, copies the others there; false if none has.
 bool finish_join(Lowering& l, NodeId n, const KernelRule& rule) {
   const Node& node = l.graph.node(n);
   const ValueId y = node.out(0);

@@ -11,12 +11,12 @@ using namespace cleave::loop;
 
 namespace {
 
-// The loops' operands and results, in the operator's order.
+// The kernel's operands and results, in the operator's order.
 struct Bounds {
   std::vector<Bound> operands, results;
 };
 
-// start: the flat operand that result 0 begins as a copy of; -1: none.
+// start: the flat operand of which result 0 starts as a copy; -1: none.
 Bounds bind_all(Lowering& l, NodeId n, int start, KernelStep& step) {
   const Node& node = l.graph.node(n);
   const OpView op = l.graph.view(n);

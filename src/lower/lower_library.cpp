@@ -62,7 +62,7 @@ void lower_library(Lowering& l, NodeId n, const LibraryForm& form) {
   if (std::ranges::any_of(form.operands,
                           [&](const LibraryOperand& o) { return is_wanted_result(l, n, o); }))
     add_library_call(l, n, form);
-  // Results that the call has no elements of, which may be all that is wanted.
+  // Results that the call doesn't write, which may be the only ones wanted.
   for (uint32_t k = 0; k < node.output_count; ++k)
     if (const ValueId v = node.out(k);
         !op.out_type(static_cast<int>(k)).is_none && l.values.is_wanted(v) && !l.values.is_made(v))

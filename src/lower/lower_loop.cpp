@@ -12,7 +12,8 @@ using namespace cleave::loop;
 
 namespace {
 
-// From the step on that first touches `from`, no other one touches `to`.
+// Whether `from` can be made in `to`: the first thunk that touches `from` can write over `to`, and
+// no later one touches `to`.
 bool can_be_made_in_place(const LoweredProgram& program, size_t first_step, size_t from,
                           size_t to) {
   const auto touches = [&](size_t step, size_t storage) {
@@ -28,9 +29,10 @@ bool can_be_made_in_place(const LoweredProgram& program, size_t first_step, size
   return true;
 }
 
-// The next values are given to the carried ones side by side: what lies in the memory of one of
-// them (an exchange, a view) is put aside first. One that is made last of all is made in place.
-// The body's steps begin with `first`, its storages with `own`.
+// Assigns the body's results to the carried values, all at once: a result that lies in the memory
+// of a carried value (a swap, a view) is copied to other memory first. A result is made in the
+// carried value's memory where can_be_made_in_place allows. The body's first thunk is `first`, its
+// first storage `own`.
 void give_next(Lowering& l, NodeId n, const Locations& carried, Locations next, size_t first,
                size_t own) {
   const Graph& g = l.graph;

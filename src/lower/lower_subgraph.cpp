@@ -11,7 +11,7 @@ using namespace cleave::loop;
 
 namespace {
 
-// Graphs that refer twice to graphs that refer twice ...: a small text can ask for 2^64 steps.
+// Each of n nested graphs may call the next one twice: a small text can ask for 2^64 thunks.
 constexpr size_t max_steps = 1 << 18;
 
 }  // namespace

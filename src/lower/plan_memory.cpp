@@ -30,14 +30,14 @@ void find_lifetimes(LoweredProgram& p) {
   }
 }
 
-// The storages of the arena; those of `low` want the lowest addresses.
+// The storages of the arena; `low` are those that get the lowest addresses.
 struct Arena {
   std::vector<plan::Lifetime> lifetimes;
   std::vector<size_t> owner, low;
   int64_t placeholder_bytes = 0;
 };
 
-// Finds lifetimes and adds up the placeholders on the way.
+// Finds the lifetimes, and adds up the placeholders.
 Arena arena_of(LoweredProgram& p) {
   find_lifetimes(p);
   Arena arena;

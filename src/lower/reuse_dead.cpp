@@ -50,7 +50,7 @@ class Reuse {
   }
 
   LoweredProgram& p_;
-  std::vector<size_t> place_;  // where each storage lies
+  std::vector<size_t> place_;  // what replaces each storage
   std::vector<int64_t> first_, last_;
 };
 

@@ -8,12 +8,13 @@
 namespace cleave {
 namespace {
 
-// What makes no more than this runs early too: others may wait for it (the number of the step).
+// What makes no more than this runs early too: others may wait for it, as for an optimizer's step
+// number.
 constexpr int64_t small_bytes = 1 << 10;
 
 struct Uses {
   int64_t first = -1, last = -1;                // steps
-  int64_t last_write = -1, latest_access = -1;  // slots, while steps are placed
+  int64_t last_write = -1, latest_access = -1;  // slots, while thunks are placed
 };
 
 class Mover {
@@ -27,7 +28,7 @@ class Mover {
     for (const size_t s : p.returns) uses_[s].last = static_cast<int64_t>(p.steps.size());
   }
 
-  // For each step the one after which it goes; its own number where it stays.
+  // For each thunk the one after which it goes; its own number if it stays.
   std::vector<int64_t> slots() {
     const auto n = static_cast<int64_t>(p_.steps.size());
     std::vector<int64_t> out(p_.steps.size());
@@ -42,9 +43,9 @@ class Mover {
         slot = 0;
         for (size_t k = 0; k < touched.size(); ++k) {
           const Uses& u = uses_[touched[k]];
-          // What others have written of it so far are other parts.
+          // Others so far have written other parts of it.
           if (written[k] && !p_.storages[touched[k]].parts.empty()) continue;
-          // What it is to free, others have read by then.
+          // What it frees, others must have read before.
           const bool waits = written[k] || u.last == i;
           slot = std::max(slot, waits ? u.latest_access : u.last_write);
           if (written[k] && p_.storages[touched[k]].placeholder >= 0)
@@ -63,7 +64,7 @@ class Mover {
   }
 
  private:
-  // The only step of its node: the steps of a node stay together.
+  // The only thunk of its node: the thunks of a node stay together.
   bool is_alone(int64_t i) const {
     const NodeId node = p_.steps[static_cast<size_t>(i)].node;
     const auto is_same = [&](int64_t k) {
@@ -73,7 +74,7 @@ class Mover {
     return !is_same(i - 1) && !is_same(i + 1);
   }
 
-  // Whether more is read for the last time than is new, or next to nothing is.
+  // Whether it frees more than it allocates, or allocates next to nothing.
   bool is_worth_it(int64_t i, std::vector<size_t> touched) const {
     std::ranges::sort(touched);
     touched.erase(std::unique(touched.begin(), touched.end()), touched.end());

@@ -5,7 +5,7 @@
 namespace cleave {
 namespace {
 
-// Calls f(storage, whether it is written) for each of them, some several times.
+// Calls f(storage, whether it is written) for each storage, for some several times.
 template <class StepType, class F>
 void each_storage(StepType& step, const std::vector<loop::Kernel>* kernels, const F& f) {
   if (auto* k = std::get_if<KernelCall>(&step.work)) {

@@ -8,7 +8,7 @@
 namespace cleave {
 namespace {
 
-// The final copy `from -> to` of an update, as lower_graph writes it.
+// The final copy `from -> to` of an update, as lower_graph adds it.
 struct UpdateCopy {
   size_t step, from, to;
 };
@@ -30,7 +30,7 @@ bool is_foreign_result(const Step& step, size_t storage) {
   return f && std::find(f->results.begin(), f->results.end(), storage) != f->results.end();
 }
 
-// A kernel whose checks come before its stores leaves everything as it is where it fails.
+// A kernel whose checks precede its stores changes nothing when it fails.
 bool checks_first(const LoweredProgram& p, const Step& step) {
   auto* call = std::get_if<KernelCall>(&step.work);
   return call && checks_of(p.kernels[call->kernel]).come_first;
@@ -59,7 +59,8 @@ void update_in_place(LoweredProgram& p) {
   for (const UpdateCopy& u : update_copies(p)) {
     const std::vector<size_t>&from = touched[u.from], &to = touched[u.to];
     if (returned[u.from] || renamed[u.from] || from.empty()) continue;
-    // What begins as a copy of the placeholder is one of it until another step writes.
+    // A storage that starts as a copy of the placeholder is equal to it until another thunk writes
+    // it.
     const bool is_copy = from.size() > 2 && is_copy_of(p.steps[from.front()], u.to);
     const size_t first = from.front(), writer = is_copy ? from[1] : first;
     const auto failure = static_cast<int64_t>(writer);
@@ -69,11 +70,11 @@ void update_in_place(LoweredProgram& p) {
     if (!can_write_over(p.steps[first], u.from, u.to)) continue;
     if (!can_write_over(p.steps[writer], u.from, u.to)) continue;
     if (p.storages[u.from].elements != p.storages[u.to].elements) continue;
-    // The other arm of a branch may write it too.
+    // The other arm of a cond may write it too.
     if (std::any_of(from.begin(), from.end(),
                     [&](size_t step) { return is_foreign_result(p.steps[step], u.from); }))
       continue;
-    // Every other step on the placeholder comes no later than the writer.
+    // No thunk but the copy touches the placeholder after the writer.
     if (to.size() > 1 && to[to.size() - 2] > writer) continue;
     for (size_t step : from)
       rename_storages(p.steps[step], [&](size_t s) { return s == u.from ? u.to : s; });
