@@ -22,16 +22,6 @@ size_t at(int32_t i) { return static_cast<size_t>(i); }
 
 }  // namespace
 
-Result<StepTasks> StepTasks::make(const Graph& graph, const StepProgram& program,
-                                  const MachineRates& rates) {
-  StepTasks out(graph, program);
-  out.add_tasks(rates);
-  out.add_order();
-  CLEAVE_TRY(out.tasks_,
-             plan::make_task_graph(std::move(out.list_), std::move(out.values_), out.links_));
-  return out;
-}
-
 // The task of a call has the call's number.
 void StepTasks::add_tasks(const MachineRates& rates) {
   std::vector<plan::ValueId> made(program_->storages.size(), ~plan::ValueId{0});
@@ -62,76 +52,119 @@ void StepTasks::add_tasks(const MachineRates& rates) {
   std::iota(given_.begin(), given_.end(), TaskId{0});
 }
 
-// What is written over a placeholder comes after its readers and after what may fail.
-void StepTasks::add_order() {
-  std::map<int32_t, std::vector<uint32_t>> writers;  // by storage: calls
-  for (uint32_t c = 0; c < program_->calls.size(); ++c)
-    for (const int32_t s : program_->calls[c].updates) writers[s].push_back(c);
-  if (writers.empty()) return;
-  std::vector<TaskId> after(program_->calls.size(), ~TaskId{0});
-  // The smallest value of each call, which is all that what only orders reads of it.
-  std::vector<plan::ValueId> smallest(program_->calls.size(), ~plan::ValueId{0});
-  for (plan::ValueId x = 0; x < values_.size(); ++x)
-    if (plan::ValueId& least = smallest[values_[x].maker];
-        least == ~plan::ValueId{0} || values_[x].bytes < values_[least].bytes)
-      least = x;
-  std::vector<plan::ValueId> value_of(list_.size());  // of tasks that only order
-  const auto add = [&] {
-    const auto id = static_cast<TaskId>(list_.size());
-    list_.push_back({.once = true});
-    call_of_.push_back(no_call);
-    value_of.push_back(static_cast<plan::ValueId>(values_.size()));
-    values_.push_back({.maker = id});
+// Adds tasks of 0 bytes that only order others: what is written over a placeholder runs after the
+// placeholder's readers and after everything that may fail.
+class StepTasks::Ordering {
+ public:
+  explicit Ordering(StepTasks& tasks)
+      : t_(tasks), calls_(tasks.program_->calls), after_(calls_.size(), none),
+        smallest_(calls_.size(), no_value), value_of_(tasks.list_.size()) {
+    for (uint32_t c = 0; c < calls_.size(); ++c)
+      for (const int32_t s : calls_[c].updates) writers_[s].push_back(c);
+    for (plan::ValueId x = 0; x < t_.values_.size(); ++x)
+      if (plan::ValueId& least = smallest_[t_.values_[x].maker];
+          least == no_value || t_.values_[x].bytes < t_.values_[least].bytes)
+        least = x;
+  }
+
+  void run() {
+    if (writers_.empty()) return;
+    add_checks();
+    order_after_readers();
+    order_after_checks();
+    put_into_given_order();
+  }
+
+ private:
+  static constexpr TaskId none = ~TaskId{0};
+  static constexpr plan::ValueId no_value = ~plan::ValueId{0};
+
+  TaskId add() {
+    const auto id = static_cast<TaskId>(t_.list_.size());
+    t_.list_.push_back({.once = true});
+    t_.call_of_.push_back(no_call);
+    value_of_.push_back(static_cast<plan::ValueId>(t_.values_.size()));
+    t_.values_.push_back({.maker = id});
     return id;
-  };
-  const auto after_call = [&](uint32_t c) {
-    if (after[c] == ~TaskId{0}) {
-      after[c] = add();
-      links_.emplace_back(smallest[c], after[c]);
-    }
-    return after[c];
-  };
-  const auto order = [&](TaskId first, TaskId second) {
-    links_.emplace_back(value_of[first], second);
-  };
-  std::vector<TaskId> checks;
-  for (uint32_t c = 0; c < program_->calls.size(); ++c)
-    if (program_->calls[c].may_fail) checks.push_back(after_call(c));
-  TaskId checked = ~TaskId{0};
-  if (!checks.empty()) {
-    checked = add();
-    for (const TaskId t : checks) order(t, checked);
   }
-  for (uint32_t c = 0; c < program_->calls.size(); ++c)
-    for (const int32_t s : program_->calls[c].reads) {
-      const auto found = writers.find(s);
-      if (found == writers.end()) continue;
-      for (const uint32_t w : found->second)
-        if (c < w) order(after_call(c), w);
+  // The task that follows a call, which stands for it in what is ordered.
+  TaskId after_call(uint32_t c) {
+    if (after_[c] == none) {
+      after_[c] = add();
+      t_.links_.emplace_back(smallest_[c], after_[c]);
     }
-  // One that checks before it writes comes after the others, of its kind those before it.
-  const auto waits_for = [&](uint32_t w, uint32_t c) {
-    return program_->calls[c].may_fail && c != w && (program_->calls[c].updates.empty() || c < w);
-  };
-  for (const auto& [s, calls] : writers)
-    for (const uint32_t w : calls) {
-      if (checked == ~TaskId{0}) break;
-      if (!program_->calls[w].may_fail) {
-        order(checked, w);
-        continue;
+    return after_[c];
+  }
+  void order(TaskId first, TaskId second) { t_.links_.emplace_back(value_of_[first], second); }
+
+  void add_checks() {
+    std::vector<TaskId> checks;
+    for (uint32_t c = 0; c < calls_.size(); ++c)
+      if (calls_[c].may_fail) checks.push_back(after_call(c));
+    checks_ = checks.size();
+    if (checks.empty()) return;
+    checked_ = add();
+    for (const TaskId t : checks) order(t, checked_);
+  }
+
+  void order_after_readers() {
+    for (uint32_t c = 0; c < calls_.size(); ++c)
+      for (const int32_t s : calls_[c].reads) {
+        const auto found = writers_.find(s);
+        if (found == writers_.end()) continue;
+        for (const uint32_t w : found->second)
+          if (c < w) order(after_call(c), w);
       }
-      for (uint32_t c = 0; c < program_->calls.size(); ++c)
-        if (waits_for(w, c)) order(after[c], w);
-    }
-  // Into the given order: right after the call, `checked` after the last check.
-  given_.clear();
-  size_t left = checks.size();
-  for (uint32_t c = 0; c < program_->calls.size(); ++c) {
-    given_.push_back(c);
-    if (after[c] == ~TaskId{0}) continue;
-    given_.push_back(after[c]);
-    if (program_->calls[c].may_fail && --left == 0) given_.push_back(checked);
   }
+
+  // A writer that may fail itself runs after all other calls that may fail, among such writers in
+  // the given order.
+  void order_after_checks() {
+    if (checked_ == none) return;
+    const auto waits_for = [&](uint32_t w, uint32_t c) {
+      return calls_[c].may_fail && c != w && (calls_[c].updates.empty() || c < w);
+    };
+    for (const auto& [s, calls] : writers_)
+      for (const uint32_t w : calls) {
+        if (!calls_[w].may_fail) {
+          order(checked_, w);
+          continue;
+        }
+        for (uint32_t c = 0; c < calls_.size(); ++c)
+          if (waits_for(w, c)) order(after_[c], w);
+      }
+  }
+
+  // Each right after its call, `checked_` after the last check.
+  void put_into_given_order() {
+    t_.given_.clear();
+    size_t left = checks_;
+    for (uint32_t c = 0; c < calls_.size(); ++c) {
+      t_.given_.push_back(c);
+      if (after_[c] == none) continue;
+      t_.given_.push_back(after_[c]);
+      if (calls_[c].may_fail && --left == 0) t_.given_.push_back(checked_);
+    }
+  }
+
+  StepTasks& t_;
+  const std::vector<StepProgram::Call>& calls_;
+  std::map<int32_t, std::vector<uint32_t>> writers_;  // by placeholder's storage: calls
+  std::vector<TaskId> after_;                         // by call
+  std::vector<plan::ValueId> smallest_;  // by call: its smallest value, which after_ reads
+  std::vector<plan::ValueId> value_of_;  // by task, for those added here
+  size_t checks_ = 0;                    // calls that may fail
+  TaskId checked_ = none;                // runs after all of those
+};
+
+Result<StepTasks> StepTasks::make(const Graph& graph, const StepProgram& program,
+                                  const MachineRates& rates) {
+  StepTasks out(graph, program);
+  out.add_tasks(rates);
+  Ordering(out).run();
+  CLEAVE_TRY(out.tasks_,
+             plan::make_task_graph(std::move(out.list_), std::move(out.values_), out.links_));
+  return out;
 }
 
 std::vector<TaskId> StepTasks::needed(const std::vector<TaskId>& sequence) const {

@@ -79,7 +79,7 @@ class StepTasks {
   static constexpr uint32_t no_call = ~0u;
   StepTasks(const Graph& graph, const StepProgram& program) : graph_(&graph), program_(&program) {}
   void add_tasks(const MachineRates& rates);
-  void add_order();
+  class Ordering;
   int64_t made_at(const std::vector<plan::TaskId>& sequence, size_t step) const;
 
   friend class SequenceWriter;
