@@ -38,6 +38,50 @@ Columns columns_of(const MemoryProfile& p) {
   return out;
 }
 
+struct Chart {
+  const std::vector<MemoryStep>& steps;
+  const Axis& y;
+  double count() const { return static_cast<double>(steps.size()); }
+  double x(size_t k) const { return left + frame.width * static_cast<double>(k) / count(); }
+};
+
+// Draws the kinds as areas on top of each other, and the legend. Returns their sum by column.
+std::vector<double> draw_kinds(Svg& svg, const Chart& chart) {
+  double legend = left;
+  std::vector<double> below(chart.steps.size());
+  for (size_t kind = 0; kind < kept_kinds; ++kind) {
+    std::vector<Point> upper, lower;
+    bool any = false;
+    for (size_t k = 0; k < chart.steps.size(); ++k) {
+      const auto bytes = static_cast<double>(chart.steps[k][kind]);
+      any |= bytes > 0;
+      for (const size_t edge : {k, k + 1}) {
+        lower.emplace_back(chart.x(edge), chart.y.at(below[k]));
+        upper.emplace_back(chart.x(edge), chart.y.at(below[k] + bytes));
+      }
+      below[k] += bytes;
+    }
+    if (!any) continue;
+    upper.insert(upper.end(), lower.rbegin(), lower.rend());
+    svg.area(upper, colours[kind]);
+    svg.rectangle({legend, top - 26, 14, 12}, colours[kind], {"none", 0, ""});
+    svg.text({legend + 19, top - 16}, kept_names[kind]);
+    legend += 19 + Svg::text_width(kept_names[kind]) + 16;
+  }
+  return below;
+}
+
+// The base line, and the boundary between forward and backward at `middle`.
+void draw_halves(Svg& svg, const MemoryProfile& profile, double middle) {
+  svg.line({middle, top}, {middle, height - bottom}, {"#333", 1, "2 3"});
+  svg.line({left, height - bottom}, {width - right, height - bottom}, {"#333", 1, ""});
+  svg.text({(left + middle) / 2, height - bottom + 18},
+           fmt::format("forward, {} steps", profile.forward_steps), 12, Anchor::middle);
+  svg.text({(middle + width - right) / 2, height - bottom + 18},
+           fmt::format("backward, {} steps", profile.steps.size() - profile.forward_steps), 12,
+           Anchor::middle);
+}
+
 }  // namespace
 
 std::string memory_chart(const std::string& title, const MemoryProfile& profile,
@@ -50,54 +94,27 @@ std::string memory_chart(const std::string& title, const MemoryProfile& profile,
   const int64_t top_bytes =
       std::max({sum_of(steps[peak]), profile.planned_peak, budget.value_or(0)});
   Svg svg(width, height);
-  const auto count = static_cast<double>(steps.size());
   const Axis y(Unit::bytes, 0, static_cast<double>(std::max<int64_t>(top_bytes, 1)) * 1.08,
                height - bottom, top);
-  const auto x = [&](size_t k) { return left + frame.width * static_cast<double>(k) / count; };
   svg.text({left, 28}, title, 16);
   y.draw(svg, false, left, width - right);
   svg.upright_text({24, top + frame.height / 2}, y.title("in memory"));
-  double legend = left;
-  std::vector<double> below(steps.size());
-  for (size_t kind = 0; kind < kept_kinds; ++kind) {
-    std::vector<Point> upper, lower;
-    bool any = false;
-    for (size_t k = 0; k < steps.size(); ++k) {
-      const auto bytes = static_cast<double>(steps[k][kind]);
-      any |= bytes > 0;
-      for (const size_t edge : {k, k + 1}) {
-        lower.emplace_back(x(edge), y.at(below[k]));
-        upper.emplace_back(x(edge), y.at(below[k] + bytes));
-      }
-      below[k] += bytes;
-    }
-    if (!any) continue;
-    upper.insert(upper.end(), lower.rbegin(), lower.rend());
-    svg.area(upper, colours[kind]);
-    svg.rectangle({legend, top - 26, 14, 12}, colours[kind], {"none", 0, ""});
-    svg.text({legend + 19, top - 16}, kept_names[kind]);
-    legend += 19 + Svg::text_width(kept_names[kind]) + 16;
-  }
+  const Chart chart{steps, y};
+  const std::vector<double> below = draw_kinds(svg, chart);
   Labels labels(frame);
   for (size_t k = 0; k < steps.size(); ++k) {
     const double at = y.at(below[k]);
-    labels.keep_free({x(k), at, frame.width / count, height - bottom - at});
+    labels.keep_free({chart.x(k), at, frame.width / chart.count(), height - bottom - at});
   }
-  const double middle = x(columns.forward);
-  svg.line({middle, top}, {middle, height - bottom}, {"#333", 1, "2 3"});
-  svg.line({left, height - bottom}, {width - right, height - bottom}, {"#333", 1, ""});
-  svg.text({(left + middle) / 2, height - bottom + 18},
-           fmt::format("forward, {} steps", profile.forward_steps), 12, Anchor::middle);
-  svg.text({(middle + width - right) / 2, height - bottom + 18},
-           fmt::format("backward, {} steps", profile.steps.size() - profile.forward_steps), 12,
-           Anchor::middle);
+  draw_halves(svg, profile, chart.x(columns.forward));
   if (budget) {
     const double at = y.at(static_cast<double>(*budget));
     svg.line({left, at}, {width - right, at}, {"#d62728", 1.5, "6 3"});
     labels.keep_free({left, at - 3, frame.width, 6});
     labels.put(svg, {left + 60, at}, "budget " + bytes_text(*budget), "#d62728");
   }
-  const Point tip{(x(peak) + x(peak + 1)) / 2, y.at(static_cast<double>(sum_of(steps[peak])))};
+  const Point tip{(chart.x(peak) + chart.x(peak + 1)) / 2,
+                  y.at(static_cast<double>(sum_of(steps[peak])))};
   svg.dot(tip, 4, "#222", {"white", 1, ""});
   const int64_t gaps = profile.planned_peak - sum_of(steps[peak]);
   labels.put(svg, tip,
