@@ -1,4 +1,4 @@
-// Library calls as thunks: which memory they access, with which layout, and what is copied for them.
+// Library calls as thunks: which memory they access, in which layout, what is copied for them.
 // tests: lower_library.cpp traffic.cpp
 #include <gtest/gtest.h>
 
