@@ -1,31 +1,31 @@
-// What the pipeline asks about a machine, and what it gets for it. No other room knows facts of a
-// machine: graphs, loop nests and the plan of memory are the same for all.
+// The interface between the pipeline and one kind of machine. Only src/backend knows facts of a
+// machine: graphs, loop nests and memory plans have the same form for all.
 //
 //   auto backend = make_backend(target);                        // backend/make_backend.h
 //   fuse_calls(graph, ops, backend->fuse_costs());              // what is fused
-//   price(call, backend->rates());                              // what runs again
-//   CLEAVE_TRY(auto function, backend->library(call.spec));     // scratch bytes of library calls
+//   price(call, backend->rates());                              // what is recomputed
+//   CLEAVE_TRY(auto function, backend->library(call.spec));     // functions of library calls
 //   CLEAVE_TRY(KernelSchedules s, backend->schedule(kernels));  // how loops run
 //   CLEAVE_TRY(EmittedCode code, backend->emit(program, s.functions));       // text
-//   CLEAVE_TRY(BuiltCode built, backend->build(program, code, executor));
-//   CLEAVE_TRY(auto arena, backend->make_arena(bytes));         // of each instance
+//   CLEAVE_TRY(BuiltCode built, backend->build(program, code, executor));  // functions
+//   CLEAVE_TRY(auto arena, backend->make_arena(bytes));         // memory of an instance
 //
-// A second backend has to provide:
-//   - a Target that names it, and its line in make_backend
-//   - rates of its own, and what fusion makes of them (FuseCosts), as numbers
-//   - a LibraryFunction for each kind of spec (library/spec.h), or Unsupported by name: products,
-//     attention, convolutions; the workspace that each asks for is planned as any other storage
+// A new backend provides:
+//   - a Target that names it, and a case in make_backend
+//   - its rates, and the numbers of fusion that follow from them (FuseCosts)
+//   - a LibraryFunction for each kind of spec (library/spec.h): products, attention, convolutions;
+//     or Unsupported, by name. Their workspaces are planned as any other storage
 //   - how the loops of a nest (loop/kernel.h) run, with the order of each Reduce; it may merge
-//     kernels that differ in numbers, which their calls pass then (schedule/share_kernels.h)
-//   - the text of a scheduled nest in a language of its own, spread over units, with the numeric
-//     rules of the nests: no contracted multiply-add
-//   - KernelFunctions of compiled units: all phases of a nest, and the check that failed
-//   - the arena. All pointers that functions are given are of that memory, of storages that the
-//     caller has bound, or of scratch: none is read here but flags of jumps (ArenaMemory::flag)
-// It decides by itself how a parallel loop is cut and on what its functions run; the Executor has
-// the threads of the host.
+//     kernels that differ only in numbers, which calls then pass (schedule/share_kernels.h)
+//   - the text of a scheduled nest in some language, in units, with the numeric rules of loop
+//     nests: no multiply-add is contracted
+//   - a KernelFunction for each kernel: all phases of its nest, and the check that failed
+//   - the arena. All pointers passed to functions are into it or into memory that the caller bound;
+//     the pipeline itself reads only the flags of jumps through them (ArenaMemory::flag)
+// It decides how a parallel loop is split and on what its functions run; the Executor has the
+// threads of the host.
 //
-// Objects of one backend don't go to another. Any thread may ask.
+// Objects of one backend can't be passed to another. Thread-safe.
 #pragma once
 #include <functional>
 #include <memory>
@@ -46,21 +46,21 @@
 namespace cleave {
 
 struct KernelSchedules {
-  std::vector<loop::Kernel> kernels;  // as they were given, each loop with how it runs
-  // What is emitted of them; none where nests run as they are.
+  std::vector<loop::Kernel> kernels;  // the given ones, scheduled
+  // The functions to emit for them; empty where kernels are interpreted.
   schedule::SharedKernels functions = {};
 };
 
 // Text that is compiled at once.
 struct SourceUnit {
-  // host_program: the text of a custom operator, compiled alone since its names are its own.
+  // host_program: the text of a custom operator, a unit of its own because it chooses its names.
   enum class From : uint8_t { kernels, host_program };
   std::string text;
   From from = From::kernels;
-  std::string_view language = "c";  // ends the name of its file in a dump
+  std::string_view language = "c";  // suffix of its file in a dump
 };
 
-// Where a kernel of LoweredProgram is, and what it takes.
+// The unit and the symbols of a kernel of LoweredProgram.
 struct EmittedKernel {
   size_t unit = 0;
   std::vector<loop::Phase> phases;
@@ -69,42 +69,42 @@ struct EmittedKernel {
 
 struct EmittedCode {
   std::vector<SourceUnit> units;
-  std::vector<EmittedKernel> kernels;  // as in LoweredProgram; none where nests run as they are
+  std::vector<EmittedKernel> kernels;  // as in LoweredProgram; empty where kernels are interpreted
 };
 
-// A failed check of a kernel. With bound -1 the message is all of it, else the index is outside
-// [0, bound), or [-bound, bound).
+// A failed check of a kernel. With bound -1 the message says all; else `index` is outside [0,
+// bound) if from_zero, outside [-bound, bound) if not.
 struct Fault {
   std::string_view message;
   bool from_zero = false;
   int64_t index = 0, bound = 0;
 };
 
-// A distinct kernel as it runs. Any number of threads may call one at once. Nothing is allocated.
+// A kernel that can be called, by several threads at a time. Allocates nothing.
 class KernelFunction {
  public:
   virtual ~KernelFunction() = default;
-  // Pointers in the order of the kernel's buffers; the call's scalars and numbers.
+  // `buffers` in the order of the kernel's; `scalars` those of the KernelCall.
   virtual std::optional<Fault> call(void* const* buffers, const int64_t* scalars,
                                     Executor& executor) const = 0;
 };
 
-// Operands, null where one isn't given, and results.
+// Takes the operands (null where one isn't given) and the results.
 using ForeignFunction = std::function<void(void* const*, void* const*)>;
 
 struct BuiltCode {
   std::vector<std::unique_ptr<const KernelFunction>> kernels;  // as in LoweredProgram
   std::vector<ForeignFunction> foreign;                        // of ForeignCalls, in order
-  std::shared_ptr<const void> code;                            // holds what functions point to
+  std::shared_ptr<const void> code;                            // owns what the functions point to
 };
 
-// The transient memory of one instance, and how much of it was used.
+// The memory of one instance, and how much of it was used.
 class ArenaMemory {
  public:
   virtual ~ArenaMemory() = default;
   virtual std::byte* data() const = 0;  // aligned to storage_alignment; null for 0 bytes
   virtual int64_t size_bytes() const = 0;
-  // Whether the flag of a jump is set, once all that was called before is done.
+  // Whether the flag of a jump is set, after all calls before it have finished.
   virtual bool flag(const std::byte* at) const = 0;
   // After fill_pattern, touched_bytes is one past the highest byte written, rounded up to 64.
   virtual void fill_pattern() = 0;
@@ -119,21 +119,21 @@ class Backend {
   Backend& operator=(const Backend&) = delete;
 
   const Target& target() const { return target_; }
-  // Prices of calls: the cut, budgets and cheap recomputation.
+  // For the costs of calls: partition, budgets, cheap recomputation.
   const MachineRates& rates() const { return target_.rates; }
   virtual FuseCosts fuse_costs() const = 0;
-  // Equal specs share one. Errors: unsupported dtypes; bug for sizes that no operator gives.
+  // Equal specs share a function. Errors: unsupported dtypes; bug for sizes that no operator makes.
   virtual Result<LibraryFunctionPtr> library(const LibrarySpec& spec) = 0;
   virtual Result<KernelSchedules> schedule(const std::vector<loop::Kernel>& kernels) const = 0;
-  // Of all kernels and custom operators of the program. `functions`: what schedule gave for its
-  // kernels.
+  // For all kernels and custom operators of the program. `functions` is what schedule returned for
+  // its kernels.
   virtual Result<EmittedCode> emit(const LoweredProgram& program,
                                    const schedule::SharedKernels& functions) const = 0;
-  // `code` is what emit gave for the program. Units are compiled side by side on the executor.
+  // `code` is what emit returned for the program. Compiles the units in parallel on the executor.
   // Errors: those of compilers; user: the text of a custom operator lacks its function.
   virtual Result<BuiltCode> build(const LoweredProgram& program, const EmittedCode& code,
                                   Executor& executor) const = 0;
-  // Unsupported, with what the machine has: programs can be built for the target, not run.
+  // Unsupported, naming what this machine lacks; programs can still be built for the target.
   virtual Status check_runs_here() const = 0;
   virtual Result<std::unique_ptr<ArenaMemory>> make_arena(int64_t bytes) const = 0;
 

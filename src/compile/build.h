@@ -1,12 +1,12 @@
-// A program on its way from the graph as it is to run to code. Each type says what is made by then;
-// no stage can read what a later one makes (stages.h).
+// The results of the stages between the final graph and machine code. Each stage has a type of its
+// own, so that none can read what a later one makes (stages.h).
 //
-//   LoweredProgram   steps and loop nests                      lower/program.h
-//   ScheduledProgram and how their loops run, and which of them are one function
-//   EmittedProgram   and the text of the nests, in units
-//   LinkedProgram    and the functions of library calls, whose workspaces are storages now
-//   PlacedProgram    and where each storage lies; steps and storages are final
-//   BuiltProgram     all that running needs
+//   LoweredProgram    thunks and loop nests (lower/program.h)
+//   ScheduledProgram  + how each loop runs, and which nests share a function
+//   EmittedProgram    + the text of the nests, in units
+//   LinkedProgram     + the functions of library calls; their workspaces are storages from here on
+//   PlacedProgram     + the offset of each storage; thunks and storages are final
+//   BuiltProgram      all that a run needs
 #pragma once
 #include "backend/backend.h"
 #include "lower/program.h"
@@ -15,7 +15,7 @@ namespace cleave {
 
 struct ScheduledProgram {
   LoweredProgram lowered;
-  schedule::SharedKernels functions;  // none where nests run as they are
+  schedule::SharedKernels functions;  // empty where kernels run as bytecode
 };
 
 struct EmittedProgram {
@@ -23,7 +23,7 @@ struct EmittedProgram {
   EmittedCode code;
 };
 
-using LibraryFunctions = std::vector<LibraryFunctionPtr>;  // of LibraryCalls, in order
+using LibraryFunctions = std::vector<LibraryFunctionPtr>;  // one for each LibraryCall, in order
 
 struct LinkedProgram {
   LoweredProgram lowered;
@@ -37,12 +37,12 @@ struct PlacedProgram {
   LibraryFunctions library;
 };
 
-// Shared by the instances.
+// The instances of a program share it.
 struct BuiltProgram {
   PlannedProgram planned;
   LibraryFunctions library;
   BuiltCode code;
-  std::shared_ptr<const Backend> backend;  // that has made the functions
+  std::shared_ptr<const Backend> backend;  // made the functions
   const LoweredProgram& lowered() const { return planned.lowered; }
 };
 

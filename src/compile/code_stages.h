@@ -1,20 +1,21 @@
-// The stages from a graph as it is to run to code, each a function of what the one before it has
-// made (build.h). build_program of stages.h calls them, in this order, and nothing else does.
+// The stages from the final graph to code. Each takes what the one before it made (build.h); only
+// build_program (stages.h) calls them, in this order.
 #pragma once
 #include "compile/build.h"
 
 namespace cleave {
 
-// Each kernel is verified.
+// Verifies each kernel.
 Result<LoweredProgram> lower(const Graph& graph);
-// Results over operands, updates in place, steps in the order that takes the least memory.
+// Drops redundant checks, writes updates in place, and reuses memory (save_memory.h).
 Result<LoweredProgram> lay_in_place(LoweredProgram program);
-// Kernels are those that run, each verified; calls pass the numbers that shared ones take.
+// Replaces the kernels by scheduled ones, which are verified, and appends the numbers that a shared
+// kernel takes to the scalars of its calls.
 Result<ScheduledProgram> schedule_kernels(LoweredProgram program, const Backend& backend);
 Result<EmittedProgram> emit_kernels(ScheduledProgram program, const Backend& backend);
 Result<LinkedProgram> link_library(EmittedProgram program, Backend& backend);
 Result<PlacedProgram> place_storages(LinkedProgram program);
-// Units are compiled side by side on the executor.
+// Compiles the units in parallel on the executor.
 Result<BuiltProgram> build_code(PlacedProgram program,
                                 const std::shared_ptr<const Backend>& backend, Executor& executor);
 

@@ -25,14 +25,14 @@ Staged pass_stage(Graph graph, const OpRegistry& ops, PassStage stage, const Pas
   return StagedGraph{.graph = std::move(graph), .passes = std::move(passes)};
 }
 
-// Passes of a graph that isn't cut yet.
+// Passes that run unless the graph is partitioned already.
 template <PassStage stage>
 Staged uncut_passes(Graph graph, const StageInputs& in) {
   return in.options.is_cut ? unchanged(std::move(graph))
                            : pass_stage(std::move(graph), in.ops, stage, in.options.passes);
 }
 
-// A graph that is cut already computes things twice on purpose.
+// A partitioned graph repeats calls on purpose; merge_equal would undo that.
 PassOptions decomposed_passes(const CompileOptions& options) {
   PassOptions passes = options.passes;
   if (options.is_cut) passes.off.emplace_back("merge_equal");
@@ -75,7 +75,7 @@ Staged tags_stage(Graph graph, size_t forward_results) {
   return unchanged(std::move(graph));
 }
 
-// With a budget it gives a fused graph.
+// With a budget the result is a fused graph.
 Staged remat_stage(Graph graph, const std::shared_ptr<ProgramPlanner>& planner,
                    const RematRequest& request) {
   CLEAVE_TRY(const int64_t ns, rematerialize(graph, planner, request));

@@ -1,5 +1,5 @@
-// The stages that rewrite the graph: functions Graph -> Graph, called by the runner of stages.h
-// alone. What each reads beside the graph stands in its row (graph_stages.cpp).
+// The stages that rewrite the graph: functions Graph -> Graph, called only by the runner in
+// stages.cpp. The table in graph_stages.cpp shows which options each of them reads.
 #pragma once
 #include <vector>
 
@@ -8,12 +8,12 @@
 
 namespace cleave {
 
-// What a stage gives.
+// The result of a stage.
 struct StagedGraph {
   Graph graph;
-  bool is_another = false;  // else the one that it was given: Graph::edits tells what has changed
-  std::vector<CompilePass> passes = {};  // that ran
-  int64_t recompute_ns = 0;              // of what is computed again
+  bool is_another = false;               // a new graph; else the given one, see Graph::edits
+  std::vector<CompilePass> passes = {};  // those that ran
+  int64_t recompute_ns = 0;              // time of the recomputed calls
 };
 
 struct StageInputs {

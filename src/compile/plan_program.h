@@ -1,26 +1,26 @@
-// What a graph takes in memory, without emitting or compiling anything.
+// The memory that a graph's program takes, without emitting or compiling it.
 #pragma once
 #include "compile/build.h"
 
 namespace cleave {
 
-// A lowered program with its workspaces and lifetimes, whose storages have no places yet.
+// A lowered program with its workspaces and lifetimes; its storages have no offsets yet.
 struct MeasuredProgram {
   LoweredProgram lowered;
   MemoryBound bound;
 };
 
-// The functions of a lowered program's library calls, one for each, in order; adds the workspaces
-// that they ask for.
+// Returns a function for each library call of a lowered program, in order, and adds the workspaces
+// that these need as storages.
 Result<LibraryFunctions> add_library(LoweredProgram& program, Backend& backend);
 
-// Whether save_memory is done. A bound on all programs must not depend on what one of them saves.
+// Whether save_memory runs. A bound that holds for every program must not depend on it.
 enum class Save { nothing, memory };
 
-// A static, prepared graph for the backend's target. Errors: those of lowering.
+// For a static, decomposed graph and the backend's target. Errors: those of lowering.
 Result<MeasuredProgram> measure_program(const Graph& graph, Backend& backend,
                                         Save save = Save::memory);
-// The same with places.
+// The same, with offsets.
 Result<PlannedProgram> plan_program(const Graph& graph, Backend& backend);
 
 }  // namespace cleave

@@ -1,17 +1,16 @@
-// A joint graph with what PyTorch's partitioner computes again: the program of mode pytorch.
+// A joint graph partitioned by PyTorch's partitioner: the program of mode pytorch.
 //
-// Passes run before the cut, as in every other mode (and as PyTorch's own joint passes do). They
-// round otherwise than the graph says, and match what has no other reader: after the cut, where
-// calls stand twice, they would find less, and results would depend on the mode. So the cut is one
-// of the graph that the passes leave.
+// Passes run before the partition, as in every other mode (and as PyTorch's own joint passes do).
+// Some of them change rounding, and some match only values with a single reader: after the
+// partition, which repeats calls, they would match less, and results would depend on the mode.
 #pragma once
 #include "cut/pytorch_partition.h"
 #include "pass/pass.h"
 
 namespace cleave {
 
-// Compiled with CompileOptions::is_cut, which runs no such passes again. Errors: those of passes
-// and of pytorch_partition.
+// Compile it with CompileOptions::is_cut, which skips these passes. Errors: those of the passes and
+// of pytorch_partition.
 Result<Graph> pytorch_program(Graph joint, const OpRegistry& ops, const PassOptions& passes,
                               const PytorchOptions& options);
 

@@ -1,4 +1,4 @@
-// Programs as the stages make them, for the choices of remat/.
+// Programs as the stages make them, for the decisions of src/remat.
 #pragma once
 #include "backend/make_backend.h"
 #include "compile/compile_options.h"
@@ -7,7 +7,7 @@
 
 namespace cleave {
 
-// `ops` must outlive it. Of the options it takes the target and `fuse`.
+// `ops` must outlive it. Reads only `target` and `fuse` of the options.
 class StagePlanner : public ProgramPlanner {
  public:
   StagePlanner(const OpRegistry& ops, const CompileOptions& options)
@@ -18,7 +18,7 @@ class StagePlanner : public ProgramPlanner {
   const MachineRates& rates() const override { return backend_->rates(); }
   Status fuse(Graph& graph) override;
   Status prepare_cut(Graph& graph) override;
-  Result<StepProgram> steps(const Graph& graph) override;
+  Result<ProgramCalls> calls(const Graph& graph) override;
   Result<ProgramBytes> bytes(const Graph& graph, const Wanted& wanted) override;
 
  private:

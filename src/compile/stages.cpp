@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 20> names = {  // in the order of Stage
     "in_place", "schedule",   "emit",      "products", "plan_memory", "build"};
 static_assert(names.size() == static_cast<size_t>(Stage::build) + 1);
 
-// NN_name files in the dump folder; nothing where there is none. Numbers count from verify on.
+// Writes NN_name files to the dump folder, if there is one. NN counts from the stage verify on.
 class Dump {
  public:
   explicit Dump(const std::string& folder) : folder_(folder) {}
@@ -68,7 +68,7 @@ class Dump {
   std::string last_;
 };
 
-// Adds a row to the report when it goes.
+// Times a stage: the destructor adds a row to the report.
 class Timed {
  public:
   Timed(Stage stage, const Graph& graph, Report& report)
@@ -89,7 +89,7 @@ class Timed {
   const Clock::time_point begin_ = Clock::now();
 };
 
-// Runs the stage, verifies what it has made.
+// Runs a stage and verifies its result.
 Status run_one(const GraphStage& stage, Graph& graph, const StageInputs& in,
                const ResultStrides& strides, Report& report) {
   const Timed timed(stage.stage, graph, report);
@@ -99,7 +99,7 @@ Status run_one(const GraphStage& stage, Graph& graph, const StageInputs& in,
   std::ranges::move(out.passes, std::back_inserter(report.passes));
   report.recompute_ns += out.recompute_ns;
   if (!out.is_another && graph.edits() == edits) return {};
-  // The gradients of a graph return more than it does.
+  // A joint graph returns gradients too, so the strides of the forward results don't apply to it.
   if (stage.stage > Stage::grad) CLEAVE_CHECK(strides.restore(graph, in.ops));
   if (Status s = verify_edited(graph, out.is_another ? -1 : edits); !s.ok())
     return bug("stage {} made a wrong graph: {}", name_of(stage.stage), s.failure().message);
@@ -118,7 +118,7 @@ Status run_part(Stage first, Stage last, Graph& graph, const StageInputs& in, Re
   return {};
 }
 
-// From the graph as it is to run.
+// The stages from lower to build.
 Result<BuiltProgram> make_code(const Graph& graph, const std::shared_ptr<Backend>& backend,
                                Executor& executor, Report& report, const Dump& dump) {
   const auto timed = [&](Stage stage, auto run) {
@@ -166,7 +166,7 @@ Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops,
   CLEAVE_TRY(BuiltProgram built, make_code(graph, in.backend, *options.executor, report, dump));
   const LoweredProgram& lowered = built.lowered();
   report.kernels = std::ranges::count_if(
-      lowered.steps, [](const Step& s) { return !std::holds_alternative<JumpCall>(s.work); });
+      lowered.thunks, [](const Thunk& s) { return !std::holds_alternative<JumpCall>(s.work); });
   report.distinct_kernels = static_cast<int64_t>(lowered.kernels.size());
   report.arena_bytes = built.planned.arena_bytes;
   report.placeholder_bytes = built.planned.bound.placeholders;

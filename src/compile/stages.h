@@ -1,20 +1,21 @@
-// The one way of a graph to running code: a table of named stages, of which callers run a part.
+// The only way from a graph to running code: a table of named stages; callers run a part of it.
 //
 //   autocast   pre_grad   grad        a forward graph; a joint graph enters at pre_grad
 //   verify   joint   post_grad   decompose   copies   decomposed   dead_code   tags   remat
 //   fuse                              the graph as it is to run
 //   lower   in_place   schedule   emit   products   plan_memory   build     kernels, memory, code
 //
-//   run_stages(Stage::autocast, Stage::grad, graph, ops, options);     // its joint graph
-//   run_stages(Stage::verify, Stage::fuse, graph, ops, options);       // what is lowered
+//   run_stages(Stage::autocast, Stage::grad, graph, ops, options);     // to the joint graph
+//   run_stages(Stage::verify, Stage::fuse, graph, ops, options);       // to what is lowered
 //   BuiltProgram p = *build_program(graph, ops, options, report);      // verify to build
 //
-// Stages of the graph are functions Graph -> Graph (graph_stages.h); those of the code hand on
-// values of which each says what is made by then (build.h).
+// The stages up to fuse are functions Graph -> Graph (graph_stages.h); those after it pass on a
+// type of their own each (build.h).
 //
-// A graph is verified after every stage that changed it, and written to the dump folder then
-// (NN_stage.clv); lower writes the kernels (NN_lower.loops), schedule those that are emitted, with
-// how their loops run (NN_schedule.loops), emit each unit of C text (NN_unit_K.c).
+// A graph is verified after every stage that changed it. From verify on, changed graphs are written
+// to the dump folder (NN_stage.clv); lower writes the kernels (NN_lower.loops), schedule the
+// kernels that are emitted, with how their loops run (NN_schedule.loops), emit each unit of C text
+// (NN_unit_K.c).
 #pragma once
 #include "compile/build.h"
 #include "compile/compile_options.h"
@@ -24,20 +25,20 @@ namespace cleave {
 enum class Stage : uint8_t {
   autocast,    // CompileOptions::autocast
   pre_grad,    // passes
-  grad,        // the joint graph, where CompileOptions::grad asks for it and something wants it
-  verify,      // and no device but the CPU
+  grad,        // the joint graph, if CompileOptions::grad is set and a placeholder wants a gradient
+  verify,      // types, and that every device is the CPU
   joint,       // passes
   post_grad,   // passes
-  decompose,   // to what has a lowering
-  copies,      // of values that nothing writes
+  decompose,   // into calls that have a lowering
+  copies,      // drops calls that return an operand unchanged
   decomposed,  // passes
   dead_code,
-  tags,   // what is marked for recomputation runs again
-  remat,  // what else runs again (remat/rematerialize.h); with a budget it gives a fused graph
+  tags,   // what `!recompute` tags ask for
+  remat,  // what else is recomputed (remat/rematerialize.h); with a budget the result is fused
   fuse,
   lower,
   in_place,
-  schedule,  // how loops run, and which kernels are one function
+  schedule,  // how each loop runs, and which kernels share a function
   emit,
   products,
   plan_memory,
@@ -45,12 +46,12 @@ enum class Stage : uint8_t {
 };
 std::string_view name_of(Stage stage);
 
-// Stages of the graph, which come before lower. Errors, which leave nothing of the graph: those of
-// the stages; bug: a stage made a wrong graph, or `last` isn't one of them.
+// Runs the stages [first, last], all of which come before lower. On an error `graph` is lost.
+// Errors: those of the stages; bug: a stage made a wrong graph, or `last` comes after fuse.
 Status run_stages(Stage first, Stage last, Graph& graph, const OpRegistry& ops,
                   const CompileOptions& options, Report* report = nullptr);
 
-// From verify on; `graph` is changed to what was lowered.
+// Runs verify to build; `graph` becomes the graph that was lowered.
 Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops,
                                    const CompileOptions& options, Report& report);
 

@@ -38,7 +38,7 @@ Result<std::unique_ptr<BoundProgram>> BoundProgram::make(Parts parts, const std:
   passes.insert(passes.begin(), parts.passes.begin(), parts.passes.end());
   CLEAVE_TRY(p->instance_, Instance::make(p->program_, executor));
 
-  // Where each placeholder's memory comes from, by its position.
+  // The memory of each placeholder, by its position.
   const auto& placeholders = p->traced_.placeholders();
   std::map<ValueId, size_t> position;
   for (size_t i = 0; i < placeholders.size(); ++i) position[placeholders[i].value] = i;

@@ -1,7 +1,7 @@
-// A traced program, compiled, with its placeholders bound: Variables where they live, inputs where
-// the caller of run() has them, cleave's own memory for the rest.
+// A traced program, compiled, with its placeholders bound: Variables to their memory, inputs to the
+// memory that the caller of run() passes, the rest to memory of cleave.
 //
-// Variables are looked up at each run, so that one that has moved (Variable::bind) is followed.
+// Each run looks up where the Variables are, because Variable::bind may move them.
 #pragma once
 #include <atomic>
 #include <span>
@@ -14,17 +14,16 @@ namespace cleave {
 
 class BoundProgram {
  public:
-  // `graph` is that of a recording; `variables` are its bound() ones, `inputs` the placeholders
-  // that run() is given, in order, `own` placeholders and the memory that the caller of make()
-  // keeps.
+  // `graph` is a recording's and `variables` what it has bound(); `inputs` are the placeholders
+  // that run() is given, in order, `own` placeholders with memory that the caller of make() keeps.
   struct Parts {
     Graph graph;
     std::vector<trace::Recording::Bound> variables;
     std::vector<ValueId> inputs;
     std::vector<InputSpec> specs;
     std::vector<std::pair<ValueId, HostTensor*>> own;
-    size_t forward_results = 0;            // CompileOptions'
-    std::vector<CompilePass> passes = {};  // that ran while it was traced
+    size_t forward_results = 0;            // as in CompileOptions
+    std::vector<CompilePass> passes = {};  // those that ran before compiling
   };
   static Result<std::unique_ptr<BoundProgram>> make(Parts parts, const std::string& what,
                                                     const Options& options);
@@ -32,7 +31,7 @@ class BoundProgram {
   Status run(std::span<const InputRef> inputs);
   // Result k of the last run, in the program's memory.
   HostTensor result(size_t k) const;
-  double number(size_t k) const;  // of one element
+  double number(size_t k) const;  // of a result with one element
 
   const Graph& traced() const { return traced_; }
   Report& report() { return report_; }
@@ -58,17 +57,18 @@ class BoundProgram {
   std::atomic<bool> running_ = false;
 };
 
-// The specs as placeholders of the recording. Errors: a name that is taken or twice there.
+// Adds a placeholder for each spec. Throws (user): a name that is taken, a negative dim.
 std::vector<ValueId> declare_inputs(trace::Recording& recording,
                                     const std::vector<InputSpec>& inputs);
-// The Tensors of the specs given to the function; errors at `at` where their number doesn't fit.
+// Calls the function on the inputs' Tensors. Throws (user, at `at`): a wrong number of inputs, an
+// undefined Tensor among the results.
 Tensors run_traced(const TracedFunction& function, const trace::RecordingPtr& recording,
                    const std::vector<ValueId>& inputs, Location at);
 
-// Names of the model's Variables, and their placeholders in this order: parameters, then buffers.
+// Declares the model's Variables by name, in this order: parameters, then buffers.
 void declare_model(trace::Recording& recording, const nn::Module& model);
 
-// Removes what no result needs: nodes, and placeholders of Variables.
+// Removes nodes and placeholders that no return needs, except the placeholders in `keep`.
 void drop_unused(Graph& graph, const std::vector<ValueId>& keep);
 
 }  // namespace cleave

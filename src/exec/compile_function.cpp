@@ -1,4 +1,4 @@
-// compile(): a function of Tensors as a program for inference.
+// compile(): compiles a function of Tensors for inference.
 #include <chrono>
 
 #include "cleave/train.h"
@@ -11,13 +11,13 @@ namespace cleave {
 
 struct CompiledFunction::State {
   std::unique_ptr<BoundProgram> program;
-  Operators ops;  // the graph's entries
+  Operators ops;  // owns the graph's operators
   size_t results = 0;
 };
 
 namespace {
 
-// Options that a program without a training step would ignore.
+// Options that only a training step has.
 void refuse_training_options(const Options& given, Location at) {
   const Options usual;
   const std::pair<bool, const char*> set[] = {{given.clip_norm != usual.clip_norm, "clip_norm"},

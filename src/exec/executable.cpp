@@ -1,4 +1,5 @@
-// Running a built program: pointers resolved once, then one call a step and nothing allocated.
+// Runs a built program: pointers are resolved once; a run makes one call per thunk and allocates
+// nothing.
 #include "exec/executable.h"
 
 #include <atomic>
@@ -7,7 +8,7 @@
 #include "base/busy.h"
 #include "base/poison.h"
 #include "compile/stages.h"
-#include "lower/step_uses.h"
+#include "lower/thunk_uses.h"
 #include "lower/traffic.h"
 
 namespace cleave {
@@ -27,7 +28,7 @@ class Compiled final : public CompiledProgram {
   Report report_;
 };
 
-// Where an instance's steps find a storage: slots in one flat table of pointers.
+// An entry of an instance's table of pointers, from which its thunks take their arguments.
 struct Slot {
   size_t storage;
   size_t position;
@@ -60,17 +61,17 @@ class RunningInstance final : public Instance {
       return user_error("this instance is running already; make a second one to run two at once");
     CLEAVE_CHECK(check_bound());
     const Forbidden arena(arena_->data(), watches_memory ? arena_bytes() : 0);
-    return run_steps();
+    return run_thunks();
   }
 
   const void* result(size_t k) const override { return base_[lowered().returns[k]]; }
   void fill_arena_pattern() override { arena_->fill_pattern(); }
   int64_t touched_arena_bytes() const override { return arena_->touched_bytes(); }
-  void profile_kernels(bool on) override { times_.assign(on ? lowered().steps.size() : 0, {}); }
+  void profile_kernels(bool on) override { times_.assign(on ? lowered().thunks.size() : 0, {}); }
   std::vector<StepTime> step_times() const override {
     std::vector<StepTime> out;
     for (size_t i = 0; i < times_.size(); ++i) {
-      const KernelTraffic moved = traffic_of(lowered(), lowered().steps[i]);
+      const KernelTraffic moved = traffic_of(lowered(), lowered().thunks[i]);
       out.push_back({moved.name, moved.kind, times_[i].sum, times_[i].least,
                      moved.read + moved.written, moved.flops});
     }
@@ -92,15 +93,15 @@ class RunningInstance final : public Instance {
         base_[s] = storages[s].bytes > 0 ? arena_->data() + offsets[s] : nothing_;
     }
     size_t library = 0, foreign = 0;
-    for (const Step& step : lowered().steps) {
+    for (const Thunk& thunk : lowered().thunks) {
       first_pointer_.push_back(pointers_.size());
-      call_number_.push_back(std::holds_alternative<LibraryCall>(step.work)   ? library++
-                             : std::holds_alternative<ForeignCall>(step.work) ? foreign++
-                                                                              : 0);
-      if (auto* k = std::get_if<KernelCall>(&step.work))
+      call_number_.push_back(std::holds_alternative<LibraryCall>(thunk.work)   ? library++
+                             : std::holds_alternative<ForeignCall>(thunk.work) ? foreign++
+                                                                               : 0);
+      if (auto* k = std::get_if<KernelCall>(&thunk.work))
         for (size_t s : k->storages) add_pointer(s);
-      if (auto* l = std::get_if<LibraryCall>(&step.work)) add_pointers(*l);
-      if (auto* f = std::get_if<ForeignCall>(&step.work)) {
+      if (auto* l = std::get_if<LibraryCall>(&thunk.work)) add_pointers(*l);
+      if (auto* f = std::get_if<ForeignCall>(&thunk.work)) {
         for (const auto& s : f->operands) s ? add_pointer(*s) : pointers_.push_back(nullptr);
         for (size_t s : f->results) add_pointer(s);
       }
@@ -117,7 +118,7 @@ class RunningInstance final : public Instance {
     slots_.push_back({storage, position, offset});
     pointers_[position] = at(base_[storage], offset);
   }
-  // Operands by position, and the workspace.
+  // Pointers to the operands by position, then to the workspace.
   void add_pointers(const LibraryCall& call) {
     const size_t first = pointers_.size();
     pointers_.resize(first + max_library_operands + 1);
@@ -125,7 +126,7 @@ class RunningInstance final : public Instance {
       set_pointer(first + o.position, o.storage, o.layout.offset * size_of(o.dtype));
     if (call.workspace) set_pointer(first + max_library_operands, *call.workspace, 0);
   }
-  // Placeholders are bound later.
+  // Null until the placeholder is bound.
   static std::byte* at(std::byte* base, int64_t offset) { return base ? base + offset : nullptr; }
 
   Status check_memory(size_t placeholder, const HostMemory& memory) const {
@@ -151,22 +152,22 @@ class RunningInstance final : public Instance {
     return {};
   }
 
-  Status run_steps() {
-    const auto& steps = lowered().steps;
-    for (size_t i = 0; i < steps.size(); ++i) {
-      const StepMemory memory(*this, steps[i]);
-      const StepClock clock(times_.empty() ? nullptr : &times_[i]);
-      if (auto* k = std::get_if<KernelCall>(&steps[i].work)) {
-        CLEAVE_CHECK(run_kernel(*k, steps[i], pointers_.data() + first_pointer_[i]));
-      } else if (std::holds_alternative<LibraryCall>(steps[i].work)) {
+  Status run_thunks() {
+    const auto& thunks = lowered().thunks;
+    for (size_t i = 0; i < thunks.size(); ++i) {
+      const ThunkMemory memory(*this, thunks[i]);
+      const ThunkClock clock(times_.empty() ? nullptr : &times_[i]);
+      if (auto* k = std::get_if<KernelCall>(&thunks[i].work)) {
+        CLEAVE_CHECK(run_kernel(*k, thunks[i], pointers_.data() + first_pointer_[i]));
+      } else if (std::holds_alternative<LibraryCall>(thunks[i].work)) {
         void* const* operands = pointers_.data() + first_pointer_[i];
         program_->built().library[call_number_[i]]->call(operands, operands[max_library_operands],
                                                          *executor_);
-      } else if (auto* f = std::get_if<ForeignCall>(&steps[i].work)) {
+      } else if (auto* f = std::get_if<ForeignCall>(&thunks[i].work)) {
         void** at = pointers_.data() + first_pointer_[i];
         program_->built().code.foreign[call_number_[i]](at, at + f->operands.size());
-      } else if (const auto& jump = std::get<JumpCall>(steps[i].work); is_taken(jump)) {
-        i = jump.target - 1;  // of which the loop makes the target; 0 - 1 + 1 is 0
+      } else if (const auto& jump = std::get<JumpCall>(thunks[i].work); is_taken(jump)) {
+        i = jump.target - 1;  // ++i makes it the target, also for target 0
       }
     }
     return {};
@@ -178,40 +179,40 @@ class RunningInstance final : public Instance {
 
   size_t arena_bytes() const { return static_cast<size_t>(arena_->size_bytes()); }
 
-  // Of the arena, a step may touch the storages that it names.
-  class StepMemory {
+  // In AddressSanitizer builds a thunk may touch only the arena storages that it names.
+  class ThunkMemory {
    public:
-    StepMemory(const RunningInstance& run, const Step& step) : run_(run), step_(step) {
+    ThunkMemory(const RunningInstance& run, const Thunk& thunk) : run_(run), thunk_(thunk) {
       if (watches_memory) each(allow);
     }
-    ~StepMemory() {
+    ~ThunkMemory() {
       if (watches_memory) each(forbid);
     }
-    StepMemory(const StepMemory&) = delete;
-    StepMemory& operator=(const StepMemory&) = delete;
+    ThunkMemory(const ThunkMemory&) = delete;
+    ThunkMemory& operator=(const ThunkMemory&) = delete;
 
    private:
     void each(void (*mark)(const void*, size_t)) const {
-      for (const size_t s : storages_of(step_)) {
+      for (const size_t s : storages_of(thunk_)) {
         const Storage& storage = run_.lowered().storages[s];
         if (storage.placeholder < 0 && storage.bytes > 0)
           mark(run_.base_[s], static_cast<size_t>(storage.bytes));
       }
     }
     const RunningInstance& run_;
-    const Step& step_;
+    const Thunk& thunk_;
   };
 
   struct MeasuredTime {
-    int64_t sum = 0, least = 0;  // ns; least 0: never run
+    int64_t sum = 0, least = 0;  // ns; least is 0 before the first run
   };
-  // Adds the time of its life, where there is something to add to.
-  class StepClock {
+  // Adds the time from its construction to its destruction to `to`, if that isn't null.
+  class ThunkClock {
    public:
-    explicit StepClock(MeasuredTime* to) : to_(to) {
+    explicit ThunkClock(MeasuredTime* to) : to_(to) {
       if (to_) begin_ = Clock::now();
     }
-    ~StepClock() {
+    ~ThunkClock() {
       if (!to_) return;
       const int64_t ns =
           std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin_).count();
@@ -225,14 +226,14 @@ class RunningInstance final : public Instance {
     Clock::time_point begin_;
   };
 
-  Status run_kernel(const KernelCall& call, const Step& step, void* const* buffers) {
+  Status run_kernel(const KernelCall& call, const Thunk& thunk, void* const* buffers) {
     const KernelFunction& kernel = *program_->built().code.kernels[call.kernel];
     const std::optional<Fault> fault = kernel.call(buffers, call.scalars.data(), *executor_);
     if (!fault) return {};
     const int64_t bound = fault->bound;
-    if (bound == -1) return user_error("{}, computing %{}", fault->message, step.name);
+    if (bound == -1) return user_error("{}, computing %{}", fault->message, thunk.name);
     return user_error("{}: index {} is out of range [{}, {}), computing %{}", fault->message,
-                      fault->index, fault->from_zero ? 0 : -bound, bound, step.name);
+                      fault->index, fault->from_zero ? 0 : -bound, bound, thunk.name);
   }
 
   std::shared_ptr<const Compiled> program_;
@@ -241,12 +242,12 @@ class RunningInstance final : public Instance {
   std::atomic<bool> running_ = false;
   std::vector<std::byte*> base_;  // by storage
   std::vector<size_t> placeholder_storage_;
-  std::vector<MeasuredTime> times_;  // by step; empty where steps are not timed
-  std::vector<void*> pointers_;      // all steps' buffers, one after the other
+  std::vector<MeasuredTime> times_;  // by thunk; empty while thunks are not timed
+  std::vector<void*> pointers_;      // the arguments of all thunks, one after the other
   std::vector<size_t> first_pointer_;
-  std::vector<size_t> call_number_;  // by step: which of the calls of its kind it is
+  std::vector<size_t> call_number_;  // by thunk: its number among the calls of its kind
   std::vector<Slot> slots_;
-  alignas(64) std::byte nothing_[64];  // where storages of no bytes point
+  alignas(64) std::byte nothing_[64];  // the address of storages of 0 bytes
 };
 
 }  // namespace

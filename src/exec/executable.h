@@ -4,11 +4,10 @@
 //   Instance run(program, executor);                                // one arena each
 //   run.bind(0, std::span(x));  run.run();  run.result(0);
 //
-// Placeholders are bound to the caller's memory, in which they lie by the strides of their types,
-// row-major where these have none (64-byte aligned is faster but not needed); an update in `return`
-// is written to that memory in place, after every check of the step, and what lies between its
-// elements stays. Results live in the instance's arena until the next run. Nothing is allocated
-// during run().
+// Placeholders are bound to the caller's memory, laid out by the strides of their types, row-major
+// where these have none (64-byte alignment is faster but not required). An update in `return` is
+// written to that memory in place, after every check of the run; memory between its elements is
+// untouched. Results stay in the instance's arena until the next run. run() allocates nothing.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -30,11 +29,11 @@ class CompiledProgram {
                                                                 const OpRegistry& ops,
                                                                 const CompileOptions& options);
   virtual ~CompiledProgram() = default;
-  virtual const Graph& graph() const = 0;  // after the pipeline; same placeholders and returns
+  virtual const Graph& graph() const = 0;  // as lowered; same placeholders and returns
   virtual const Report& report() const = 0;
 };
 
-// The caller's; without a dtype it is bytes, of which nothing more is known.
+// Memory of the caller. Without a dtype it may hold any.
 struct HostMemory {
   void* data = nullptr;
   int64_t bytes = 0;
@@ -57,8 +56,8 @@ class Instance {
       if (!holds<T>(DType::bf16)) all.dtype = dtype_of<T>();  // 16 bits may be either half
     return bind(placeholder, all);
   }
-  // One step. A failure (index out of range, unbound placeholder, entered twice) leaves every bound
-  // placeholder as it was.
+  // Runs the program once. A failure (index out of range, unbound placeholder, entered twice)
+  // leaves every bound placeholder as it was.
   virtual Status run() = 0;
   // Memory of returns()[k], by the strides of the value; for an update, the placeholder's own
   // memory, by that one's.
@@ -66,8 +65,8 @@ class Instance {
   // Fills the arena with a pattern; after a run, the highest byte touched (rounded up to 64).
   virtual void fill_arena_pattern() = 0;
   virtual int64_t touched_arena_bytes() const = 0;
-  // Measures each step of the following runs, or stops doing so. Times are in the steps' order; a
-  // step in a loop has the sum over its iterations.
+  // Turns the timing of thunks on, with all times at 0, or off. step_times() has an entry for each
+  // thunk, in order; its sum goes over all runs and iterations since then.
   virtual void profile_kernels(bool on) = 0;
   virtual std::vector<StepTime> step_times() const = 0;
 };

@@ -23,7 +23,7 @@ struct Released {
 };
 using Memory = std::unique_ptr<std::byte[], Released>;
 
-// Symbols become numbers; attributes too, by the operator's own rule on the new graph.
+// Replaces the symbols in types and attributes by their hints.
 Result<Graph> at_hints(const Graph& alone) {
   SymbolValues values;
   for (const Placeholder& p : alone.placeholders())
@@ -66,7 +66,7 @@ Result<Graph> alone_graph(const Graph& g, NodeId n) {
   return at_hints(out);
 }
 
-// The range in which the operator's first sample that gives this flat operand has it.
+// The value range of this flat floating operand in the first of the operator's samples that has it.
 std::pair<double, double> range_of(const OpDef& op, size_t operand) {
   for (const Sample& s : op.samples()) {
     size_t at = 0;
@@ -79,7 +79,7 @@ std::pair<double, double> range_of(const OpDef& op, size_t operand) {
   return {-2, 2};
 }
 
-// A fixed sequence in the range; integers 0, flags in turn.
+// Pseudo-random numbers in the range, always the same; integers are 0, booleans alternate.
 Array contents(const Type& t, std::pair<double, double> range) {
   Array a(t.dtype, static_shape(t));
   uint32_t bits = 12345;

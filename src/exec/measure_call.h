@@ -1,11 +1,11 @@
-// How long one call takes on this machine. The only part of cleave whose answer depends on a clock:
-// a plan made from it may differ from run to run, so nothing takes it unless asked
-// (`cleave partition --mode pytorch --estimator profile`).
+// How long one call takes on this machine. A plan made from measured times may differ from run to
+// run, so nothing measures calls unless asked to (`cleave partition --mode pytorch --estimator
+// profile`).
 //
-//   call ─► a graph of it alone ─► compiled as a program is ─► run several times ─► median, in ns
+//   call ─► a graph of this call ─► compiled as any program ─► run several times ─► median, ns
 //
-// Symbolic sizes are at their hints. Inputs are made up: floating ones in the range of the
-// operator's own samples, integers 0 (an index of any list), flags alternate.
+// Symbolic sizes take their hints. Inputs are made up: floating ones in the range of the operator's
+// own samples, integers 0 (a valid index), booleans alternating.
 #pragma once
 #include <map>
 #include <string>
@@ -27,8 +27,8 @@ class CallTimer {
  public:
   explicit CallTimer(const OpRegistry& ops, MeasureOptions options = {})
       : ops_(ops), options_(options) {}
-  // In ns, 0 for views, at least 1 for others. Calls that differ in nothing are measured once.
-  // Errors: those of compiling and running the call alone.
+  // In ns; 0 for views, at least 1 for others. Equal calls are measured once. Errors: those of
+  // compiling and running the call.
   Result<int64_t> measure(const Graph& g, NodeId n);
 
  private:

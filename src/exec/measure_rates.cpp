@@ -16,8 +16,8 @@ namespace {
 
 constexpr int64_t enough_ns = 300'000'000;  // of runs of one program
 constexpr int chain = 128;                  // operations on each element
-constexpr int calls = 32;                   // one after the other
-constexpr double min_call_ns = 10;          // less is noise of the clock
+constexpr int calls = 32;                   // unfused, each reads the result of the one before
+constexpr double min_call_ns = 10;          // less is noise
 
 int64_t second_level_cache() {
   const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
@@ -31,7 +31,7 @@ std::string wrapped(int64_t elements, const std::string& body, const std::string
                      last);
 }
 
-// Multiplications and additions in turns, each of the result before it.
+// A chain of alternating multiplications and additions.
 std::string chain_of(int64_t elements, int length) {
   std::string body;
   for (int k = 1; k <= length; ++k)
@@ -45,7 +45,7 @@ class Meter {
   Meter(const OpRegistry& ops, const Target& target, std::shared_ptr<Executor> executor)
       : ops_(ops), target_(target), executor_(std::move(executor)) {}
 
-  // The shortest run of the graph, as it is written.
+  // The shortest time of a run in ns. No pass rewrites the graph.
   Result<double> ns(const std::string& text, bool fuse) const {
     CLEAVE_TRY(const Program parsed, parse(text, "rates", ops_));
     CompileOptions options;
@@ -84,7 +84,7 @@ Result<MachineRates> measure_rates(const OpRegistry& ops, const Target& target,
   CLEAVE_CHECK(check_runs_here(target));
   const Meter meter(ops, target, executor);
   const int64_t cache = second_level_cache();
-  // What is read and written takes half of the caches.
+  // Operand and result together take half of the second-level caches.
   const int64_t elements = executor->threads() * cache / 16;
   MachineRates out;
   out.product_gflops = runtime::product_flops_per_us(*executor, DType::f32, target) / 1e3;

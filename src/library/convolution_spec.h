@@ -1,4 +1,6 @@
-// What one product of a convolution computes: sizes of the image sides, of the kernel, its strides.
+// What a convolution call computes: sizes of both images and of the kernel, stride, padding,
+// dilation. `large` is the input and `small` the output of a forward convolution; a transposed one
+// swaps them.
 //
 //   large [images, large_channels, *large]  --- weight ---  small [images, small_channels, *small]
 //   weight [small_channels, large_channels/groups, *kernel];  all row-major without gaps
@@ -12,8 +14,8 @@
 
 namespace cleave {
 
-// What a call touches, in the order of its pointers (LibraryCall). `sizes` is an operand of the
-// operator that gives its sizes alone: it is there, and not read.
+// The operands in the order of the call's pointers (LibraryCall). `sizes` is an operand of which
+// only the shape matters; it isn't read.
 struct ConvolutionOperand {
   enum : size_t { image, other, bias, sizes, out };
 };
@@ -22,18 +24,18 @@ using Sizes3 = std::array<int64_t, 3>;  // depth, height, width
 
 enum class ConvolutionProduct { to_small, to_large, to_weight };
 
-// Fewer than three spatial dims are the last ones, the others are 1. Positions of the small side
-// may be fewer than fit, or more: what lies outside of the large side is 0.
+// With fewer than three spatial dims the leading ones are 1. The small image may have fewer or more
+// positions than fit in the large one; outside of the large image everything is 0.
 struct ConvolutionSpec {
   ConvolutionProduct product = ConvolutionProduct::to_small;
   DType dtype = DType::f32;
   int64_t images = 1, large_channels = 1, small_channels = 1, groups = 1;
   Sizes3 large = {1, 1, 1}, small = {1, 1, 1}, kernel = {1, 1, 1};
   Sizes3 stride = {1, 1, 1}, padding = {0, 0, 0}, dilation = {1, 1, 1};
-  bool has_bias = false;  // of the result's channels; not with to_weight
+  bool has_bias = false;  // one element for each channel of the result; not with to_weight
 
   static constexpr const char* kind = "convolution";
-  // A multiplication and an addition are two.
+  // A multiply-add counts as two.
   int64_t flops() const {
     return 2 * images * small_channels * (large_channels / groups) * small[0] * small[1] *
            small[2] * kernel[0] * kernel[1] * kernel[2];

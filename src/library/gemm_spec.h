@@ -12,14 +12,14 @@
 
 namespace cleave {
 
-// What a call touches, in the order of its pointers (LibraryCall).
+// The operands in the order of the call's pointers (LibraryCall).
 struct GemmOperand {
   enum : size_t { a, b, c_in, scale, other_scale, c };
 };
 
-// A [batch, m, k], B [batch, k, n], C [batch, m, n] row-major without gaps, C_in [batch, m, n].
-// Strides are in elements and may be 0 or in any order: a transposed operand is one whose row and
-// col are exchanged, a row vector C_in has c_in_row = 0. C overlaps nothing.
+// A [batch, m, k], B [batch, k, n], C_in [batch, m, n]; C [batch, m, n] is row-major and dense.
+// Strides are in elements, may be 0 and in any order: a transposed operand has row and col
+// exchanged, a row vector C_in has c_in_row = 0. C overlaps no operand.
 struct GemmSpec {
   DType dtype = DType::f32;
   int64_t batch = 1, m = 0, n = 0, k = 0;
@@ -28,10 +28,11 @@ struct GemmSpec {
   bool has_c_in = false;
   int64_t c_in_batch = 0, c_in_row = 0, c_in_col = 1;
   double alpha = 1, beta = 1;
-  // The operand's type in memory, where it is another: gemm_reads_as.
+  // The dtype of the operand in memory if it isn't `dtype`; see gemm_reads_as.
   std::optional<DType> a_stored, b_stored;
-  // Of f32 whose operands are i8: sums in i32, converted, then multiplied by alpha and by the
-  // scales of f32 that there are, rounded each time, before C_in is added; beta is 1 then.
+  // With dtype f32 and operands of i8: the sums are i32, are converted to f32, then multiplied by
+  // alpha and by each f32 scale that is given, rounding each time; then C_in is added. beta must be
+  // 1.
   struct Scale {
     bool is_given = false;
     int64_t row = 0, col = 0;
@@ -39,18 +40,18 @@ struct GemmSpec {
   };
   bool scales_sums = false;
   std::array<Scale, 2> scales = {};
-  // B is u8 [k / 2, n]: steps 2i and 2i + 1 of k are the low and high four bits of its row i, each
-  // less 8. Of f32 and the halves, without a batch.
+  // B is packed four-bit numbers, u8 [k / 2, n]: row i has row 2i of B in its low and row 2i + 1 in
+  // its high four bits, each plus 8. dtype is f32, bf16 or f16; no batch.
   bool b_is_nibbles = false;
 
   static constexpr const char* kind = "product";
-  // A multiplication and an addition are two.
+  // A multiply-add counts as two.
   int64_t flops() const { return 2 * batch * m * n * k; }
   auto operator<=>(const GemmSpec&) const = default;
 };
 
-// Whether a product in `dtype` reads an operand that is `stored` in memory, to the same numbers as
-// a cast gives.
+// Whether a product in `dtype` reads an operand stored as `stored`, to the numbers that a cast
+// gives.
 //
 //   f32 and the halves   i8, u8
 //   f32                  bf16, f16

@@ -1,4 +1,5 @@
-// A library call: made once for a spec and a target, called in each run of a program.
+// The function of a library call: made once for a spec and a target, called in each run of a
+// program.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -11,11 +12,11 @@ namespace cleave {
 class LibraryFunction {
  public:
   virtual ~LibraryFunction() = default;
-  // Scratch of a call, a multiple of 64. Depends on the spec and the target.
+  // Workspace of a call, a multiple of 64. Depends only on the spec and the target.
   virtual int64_t scratch_bytes() const = 0;
   // `operands` are max_library_operands pointers in the order of the spec's kind (GemmOperand and
-  // others); null for operands that the call doesn't have. scratch is aligned to 64. Any number of
-  // threads may call one function at once, each with its own scratch. Nothing is allocated.
+  // others), null for those that the call doesn't have. `scratch` is aligned to 64. Threads may
+  // call one function at the same time, each with its own scratch. Allocates nothing.
   virtual void call(void* const* operands, void* scratch, Executor& executor) const = 0;
 };
 

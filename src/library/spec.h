@@ -1,11 +1,11 @@
-// What a library call computes, whatever library there is: a value that operators make, that a
-// lowered program holds, and that a runtime makes a function of (runtime/library.h).
+// What a library call computes, for any library: a value that an operator makes, that a lowered
+// program holds, and that the runtime makes a function of (runtime/library.h).
 //
 // A kind of call is a type with
 //
-//   sizes, strides in elements, factors   and no memory; equal specs are one function
+//   sizes, strides in elements, factors   but no memory; equal specs share a function
 //   kind                                  its name in reports
-//   flops()                               a multiplication and an addition are two
+//   flops()                               a multiply-add counts as two
 #pragma once
 #include <variant>
 
@@ -19,7 +19,7 @@ namespace cleave {
 using LibrarySpec =
     std::variant<GemmSpec, AttentionSpec, AttentionBackwardSpec, ConvolutionSpec, SortSpec>;
 
-// The pointers that a call has at most: operands and results.
+// The most pointers of a call: operands and results.
 constexpr size_t max_library_operands = 12;
 static_assert(GemmOperand::c < max_library_operands);
 static_assert(AttentionOperand::dvalue < max_library_operands);

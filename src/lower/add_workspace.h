@@ -1,4 +1,4 @@
-// Memory for a step alone.
+// The workspace of a thunk.
 #pragma once
 #include <optional>
 
@@ -6,8 +6,8 @@
 
 namespace cleave {
 
-// None where it needs none.
-std::optional<size_t> add_workspace(LoweredProgram& program, const std::string& step,
+// Adds a workspace storage of `bytes`; nullopt for 0.
+std::optional<size_t> add_workspace(LoweredProgram& program, const std::string& thunk,
                                     int64_t bytes);
 
 }  // namespace cleave

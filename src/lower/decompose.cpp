@@ -8,10 +8,10 @@
 namespace cleave {
 namespace {
 
-// Says whether there were any.
+// Returns whether any was replaced.
 Result<bool> decompose_nodes(Graph& graph, const OpRegistry& ops) {
   bool changed = false;
-  // New nodes stand before the old one, so a walk from the back sees each of them once.
+  // New nodes are inserted before the old one, so a walk from the back visits each of them once.
   NodeId n = graph.last_node();
   while (n.valid()) {
     const Node& node = graph.node(n);
@@ -33,13 +33,13 @@ Result<bool> decompose_nodes(Graph& graph, const OpRegistry& ops) {
     std::vector<std::string> names;
     for (uint32_t k = 0; k < node.output_count; ++k) {
       names.push_back(graph.name(node.out(k)));
-      // A result that was not asked for (output_mask) has no users and no part.
+      // A result that isn't wanted (output_mask) has no users, and no value in the decomposition.
       if (parts[k].valid()) graph.replace_uses(node.out(k), parts[k]);
     }
     changed = true;
     NodeId before = graph.prev_node(n);
     graph.erase(n);
-    for (size_t k = 0; k < names.size(); ++k)  // the value keeps its name where it can
+    for (size_t k = 0; k < names.size(); ++k)  // keep the name if it is free
       if (parts[k].valid() && graph.value(parts[k]).def.valid() && !graph.find(names[k]).valid())
         CLEAVE_CHECK(graph.rename(parts[k], names[k]));
     n = before;

@@ -1,4 +1,4 @@
-// Nodes whose operator is lowered by decomposition are replaced by it, until none is left.
+// Replaces nodes whose operator is lowered by decomposition, until none is left.
 #pragma once
 #include "ir/graph.h"
 #include "ir/op_def.h"

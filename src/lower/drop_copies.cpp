@@ -15,7 +15,7 @@ bool equal_types(const Type& a, const Type& b) {
          a.strides == b.strides && a.device == b.device;
 }
 
-// The operand that the call gives as it is; none.
+// The operand that the call returns unchanged; invalid if none.
 ValueId copied(const Graph& g, NodeId n) {
   const Node& node = g.node(n);
   if (node.output_count != 1 || !node.op->lower.present() || has(node.op->traits, Trait::effect))

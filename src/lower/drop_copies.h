@@ -1,8 +1,8 @@
-// Calls that give an operand as it is: clones, conversions to the dtype that it has, a cat of one
-// tensor, a whole slice put in place. Their readers read the operand.
+// Drops calls that return an operand unchanged: clones, conversions to the dtype that it has, a cat
+// of one tensor, a slice_scatter of the whole. Their readers read the operand.
 //
-// Found by what the call's rule computes, not by its name: element i of the result is element i of
-// an operand of the same type.
+// They are found by what the call's lowering rule computes, not by name: element i of the result is
+// element i of an operand of the same type.
 #pragma once
 #include "ir/graph.h"
 

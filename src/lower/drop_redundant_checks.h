@@ -1,4 +1,4 @@
-// Steps whose checks of indices earlier ones have made don't fail any more (Step::may_fail).
+// Clears may_fail of the thunks whose index checks earlier thunks have made already.
 #pragma once
 #include "lower/program.h"
 

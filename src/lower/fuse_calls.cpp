@@ -34,12 +34,12 @@ Kind kind_of(const Graph& g, NodeId n) {
   if (std::holds_alternative<loop::ViewRule>(form))
     return g.type(node.inputs[0]).dtype == g.type(node.out(0)).dtype ? Kind::view : Kind::other;
   if (std::holds_alternative<loop::ReductionRule>(form)) return Kind::fold;
-  // Others have loops of their own, or read what they may not use.
+  // Others have loops of their own, or loads that are in range only if a select takes them.
   const loop::ElementwiseRule* rule = loop::elementwise_rule(**node.op->lower, g.view(n));
   return rule && rule->in_range ? Kind::elementwise : Kind::other;
 }
 
-// Whether the view's elements come in the order of its operand's, some of them several times.
+// Whether the view keeps the order of its operand's elements, maybe repeating some.
 bool keeps_order(const Graph& g, NodeId n) {
   const OpView op = g.view(n);
   if (op.name() == "expand") return true;
@@ -49,7 +49,7 @@ bool keeps_order(const Graph& g, NodeId n) {
          layout->numel() == in.numel();
 }
 
-// Describes all calls, given the joins that stay apart.
+// Describes all calls; `joins` are the joins that aren't fused.
 class Describer {
  public:
   Describer(const Graph& graph, const FuseCosts& costs) : g_(graph), costs_(costs) {
@@ -85,10 +85,12 @@ class Describer {
  private:
   FuseCall& call(NodeId n) { return out_.by_node[n.v]; }
   void find_reads(NodeId n);
-  // Computed wherever it is read: of at most one operand of its size, which takes no more to read.
+  // Whether it is computed wherever it is read: few flops, and operands that are hardly larger than
+  // the result.
   bool is_cheap(NodeId n) const;
   bool every_reader_inlines(ValueId v) const;
-  // Whether it goes where its only reader does, directly or after views.
+  // Whether it is computed in the group of its only reader, which reads it directly or through
+  // views.
   bool waits(NodeId n) const;
 
   const Graph& g_;
@@ -129,7 +131,7 @@ bool Describer::is_cheap(NodeId n) const {
   const int64_t own_bytes = bytes_of(g_, y);
   int64_t bytes = 0;
   for (const ValueId v : c.materialized_reads) {
-    // What a group makes is stored for it: little, as a fold's result, one value a row.
+    // A fused operand is stored for this call's sake: worth it if small, as one value per row is.
     const FuseCall* maker = out_.maker_of(g_, v);
     if (maker && maker->is_fusible() && bytes_of(g_, v) * fuse_cost::small_part > own_bytes)
       return false;
@@ -173,7 +175,7 @@ bool Describer::waits(NodeId n) const {
 }  // namespace
 
 FuseCalls describe_calls(const Graph& graph, const FuseCosts& costs) {
-  // A join of joins may make its operands ones that stay apart.
+  // When a join isn't fused, joins among its operands may no longer be either.
   constexpr int max_rounds = 4;
   std::set<NodeId> joins;
   FuseCalls calls = Describer(graph, costs).run(joins);

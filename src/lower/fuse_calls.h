@@ -1,9 +1,10 @@
-// The first step of fusion: what each call of a graph is, and which materialised values it reads.
+// Phase 1 of fusion: classifies each call of a graph, and finds the materialized values that it
+// reads.
 //
-//   %a = exp(%x)                 cheap where little work: computed wherever it is read
+//   %a = exp(%x)                 cheap, if little work: computed wherever it is read
 //   %t = permute(%a)             view
-//   %y = add(%t, %b)             elementwise; materialised reads %x, %b; %x reordered
-//   %s = sum(%y; dim=[1])        fold; materialised read %y
+//   %y = add(%t, %b)             elementwise; materialized reads %x, %b; %x reordered
+//   %s = sum(%y; dim=[1])        fold; materialized read %y
 //   %p = mm(%s, %w)              other: a kernel of its own
 #pragma once
 #include <vector>
@@ -14,22 +15,22 @@
 namespace cleave {
 
 struct FuseCall {
-  // cheap: computed in every group that reads it. waiting: read by one call, into whose group it
-  // goes.
+  // cheap: computed in every group that reads it. waiting: computed in the group of its only
+  // reader.
   enum class Kind : uint8_t { other, view, cheap, waiting, elementwise, fold };
 
   Kind kind = Kind::other;
-  int64_t elements = 0;        // of the first result; of a fold, of the operand
+  int64_t elements = 0;        // of the first result; for a fold, of the operand
   int64_t position = 0;        // in the graph's order
-  int64_t kernels_before = 0;  // kernels that aren't fused, up to here
-  // Materialised values that it reads, through cheap calls and views; those of them that it reads
-  // in another order than its elements'.
+  int64_t kernels_before = 0;  // unfused calls up to and including this one
+  // Materialized values that it reads, maybe through cheap calls and views; reordered_reads are
+  // those of them that it reads in another order than their elements'.
   std::vector<ValueId> materialized_reads, reordered_reads;
-  int64_t flops = 0;   // an element, of the calls without a group in front of it too
-  size_t through = 1;  // how many those are
+  int64_t flops = 0;   // per element, including the calls computed with it
+  size_t through = 1;  // calls computed with it, itself included
 
   bool is_fusible() const { return kind != Kind::other; }
-  // Has no group of its own.
+  // It has no group of its own.
   bool is_through() const {
     return kind == Kind::view || kind == Kind::cheap || kind == Kind::waiting;
   }
@@ -37,11 +38,11 @@ struct FuseCall {
 
 struct FuseCalls {
   std::vector<NodeId> order;      // the graph's
-  std::vector<FuseCall> by_node;  // of the nodes that were there when it was made
+  std::vector<FuseCall> by_node;  // of the nodes at that time
   std::vector<bool> returned;     // by value
 
   const FuseCall& operator[](NodeId n) const { return by_node[n.v]; }
-  // Nodes that fusion adds are not known.
+  // False for nodes that fusion adds.
   bool knows(NodeId n) const { return n.v < by_node.size(); }
   // The call that makes a value; null for a placeholder.
   const FuseCall* maker_of(const Graph& graph, ValueId v) const {
@@ -52,7 +53,7 @@ struct FuseCalls {
 
 FuseCalls describe_calls(const Graph& graph, const FuseCosts& costs);
 
-// ---- of all three steps
+// ---- used by all three phases
 int64_t bytes_of(const Graph& graph, ValueId v);
 bool contains(const std::vector<ValueId>& list, ValueId v);
 void add_once(std::vector<ValueId>& list, ValueId v);

@@ -1,6 +1,6 @@
-// The cost model of fusion. Bytes decide; the rest keeps groups from growing into what a core can't
-// hold. What a target says is FuseCosts; the other constants bound the search and what a kernel's
-// compiler bears.
+// The cost model of fusion. Memory traffic in bytes decides; the other numbers limit the size of a
+// group. Those that depend on the target are in FuseCosts; the constants bound the search, and the
+// compile time of a kernel.
 #pragma once
 #include <cstdint>
 
@@ -9,22 +9,22 @@
 namespace cleave {
 
 struct FuseCosts {
-  int64_t cheap_flops;       // an element: no more than reading 4 bytes of memory takes
-  int64_t flops_of_8_bytes;  // take as long as writing and reading a value
-  int64_t launch_flops;      // take as long as a kernel's begin
-  int64_t launch_bytes;      // of a cache, take as long as a kernel's begin
-  int64_t row_bytes;         // of a row that several passes read: half of a second-level cache
-  int64_t max_streams = 40;  // buffers of a group that a prefetcher follows
-  // Columns that are rows of a kernel are worked on in blocks of 64: with fewer than this many of
-  // them, unless there is little to do, cores would stand idle.
+  int64_t cheap_flops;       // per element: at most the time of reading 4 bytes
+  int64_t flops_of_8_bytes;  // take as long as writing and reading an f32
+  int64_t launch_flops;      // take as long as starting a kernel
+  int64_t launch_bytes;      // of a cache, take as long as starting a kernel
+  int64_t row_bytes;         // of a row read in several passes: half of a second-level cache
+  int64_t max_streams = 40;  // buffers of a group that prefetchers follow
+  // Columns are reduced in blocks of 64. With fewer than this many columns there are so few blocks
+  // that cores stay idle, which matters above small_elements.
   int64_t few_columns = 256;
   int64_t small_elements = 1 << 15;
 
-  // The rest is the same for all processors that there are.
+  // The other fields are the same for all targets so far.
   static FuseCosts of(const MachineRates& rates);
 
-  // Whether a value of so many elements, read by a larger one, may be computed again for each
-  // element of that. flops: an element.
+  // Whether a value of `elements`, each of which takes `flops`, may be recomputed for each of the
+  // `larger` elements of its reader.
   bool is_worth_repeating(int64_t flops, int64_t elements, int64_t larger) const {
     return larger <= elements ||
            flops * (larger - elements) <= launch_flops + elements * flops_of_8_bytes;
@@ -33,11 +33,11 @@ struct FuseCosts {
 
 namespace fuse_cost {
 
-constexpr int64_t small_part = 4;   // of what a cheap value takes: stored for its sake
+constexpr int64_t small_part = 4;   // a stored operand takes at most 1/4 of its cheap result
 constexpr size_t max_waiting = 64;  // calls computed in one expression
 constexpr int64_t max_nodes = 128;  // of a group
 constexpr size_t max_calls = 256;  // of a group, waiting ones too: compilers take n^1.4 for n sines
-constexpr int64_t max_kernel_distance = 12;  // unfused kernels between calls that stay apart
+constexpr int64_t max_kernel_distance = 12;  // unfused kernels between two calls of a group
 
 }  // namespace fuse_cost
 }  // namespace cleave

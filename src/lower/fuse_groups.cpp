@@ -10,7 +10,7 @@
 namespace cleave {
 namespace {
 
-// Walks over the calls, and puts each into a group.
+// Visits the calls in order and puts each into a group.
 class Grouper {
  public:
   Grouper(const Graph& graph, const FuseCalls& calls, const FuseCosts& costs)
@@ -31,10 +31,10 @@ class Grouper {
   void put(NodeId n);
   void begin(NodeId n);
   void join(NodeId n, int32_t g);
-  // The group that it saves most bytes to join; -1: none.
+  // The group whose joining saves the most bytes; -1: none.
   int32_t best_group(NodeId n) const;
   int64_t saved_bytes(NodeId n, int32_t g) const;
-  // The groups of its other operands come along where they can.
+  // Merges the groups of its other operands into its group, where they may.
   void pull_producers(NodeId n);
   void merge(int32_t from, int32_t to);
 
@@ -97,8 +97,8 @@ int32_t Grouper::best_group(NodeId n) const {
     consider(p_.group_of(v));
     if (const auto it = last_reader_.find(v.v); it != last_reader_.end()) consider(it->second);
   }
-  // Large calls that share next to nothing stay apart: each can run, and free what it reads, as
-  // soon as its operands are there.
+  // Large calls that share next to nothing stay apart: each can then run as soon as its operands
+  // are made, and free them.
   const int64_t bytes = p_.calls[n].elements * 4;
   const auto is_worth_waiting = [&](int64_t saved) {
     return bytes <= p_.costs.launch_bytes || saved * 16 >= bytes;
@@ -163,7 +163,7 @@ bool is_read_outside(const Graph& graph, const FuseCalls& calls, const FuseGroup
                      ValueId v, int32_t g) {
   if (calls.returned[v.v]) return true;
   for (const Use& u : graph.uses(v)) {
-    if (!calls.knows(u.node)) continue;  // written in the place of one of those below
+    if (!calls.knows(u.node)) continue;  // a `fused` call, beside those it replaces
     if (!calls[u.node].is_through()) {
       if (groups.of(u.node) != g) return true;
       continue;

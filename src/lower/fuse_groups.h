@@ -1,4 +1,4 @@
-// The second step of fusion: which calls are one group (fuse.h says how).
+// Phase 2 of fusion: groups the calls (fuse.h says how).
 //
 //   order:   a = sin(x)    p = mm(a, a)    b = exp(x)    c = mul(b, p)
 //   groups:  0: a, b       1: p            2: c
@@ -12,13 +12,13 @@ namespace cleave {
 
 struct FuseGroup {
   std::vector<NodeId> nodes;  // in the graph's order
-  NodeId at;                  // runs where this one stood
-  int64_t elements = 0;       // of a full value
-  size_t calls = 0;           // that it computes, those without a group of their own too
+  NodeId at;                  // the group runs at its position
+  int64_t elements = 0;       // of its values before any fold
+  size_t calls = 0;           // that it computes, inlined ones included
   std::vector<FoldForm> forms;
-  std::vector<ValueId> reads;            // materialised, each once
-  std::vector<ValueId> reordered_reads;  // some call reads them in another order
-  std::vector<int32_t> readers;          // other groups that read it, some of them twice
+  std::vector<ValueId> reads;            // materialized, each once
+  std::vector<ValueId> reordered_reads;  // those that some call reads in another order
+  std::vector<int32_t> readers;          // groups that read it; may repeat
   int64_t first_kernel = 0, last_kernel = 0;
   int32_t merged_into = -1;
 };
@@ -27,18 +27,18 @@ struct FuseGroups {
   std::vector<FuseGroup> all;    // merged ones too, which have no nodes
   std::vector<int32_t> by_node;  // -1: computed where it is read
 
-  // What a group is now.
+  // The group that g has become by merging.
   int32_t find(int32_t g) const {
     while (g >= 0 && all[g].merged_into >= 0) g = all[g].merged_into;
     return g;
   }
   int32_t of(NodeId n) const { return find(by_node[n.v]); }
-  // Of the call that makes the value; -1 for a placeholder.
+  // The group of the call that makes the value; -1 for a placeholder.
   int32_t of(const Graph& graph, ValueId v) const {
     const NodeId d = graph.value(v).def;
     return d.valid() ? of(d) : -1;
   }
-  // Whether calls of the graph are fused in it.
+  // Whether the group becomes a `fused` call.
   bool is_fusible(const FuseCalls& calls, int32_t g) const {
     return g >= 0 && calls[all[g].nodes[0]].is_fusible();
   }
@@ -46,8 +46,8 @@ struct FuseGroups {
 
 FuseGroups group_calls(const Graph& graph, const FuseCalls& calls, const FuseCosts& costs);
 
-// Whether the value is returned, or read by a call that isn't copied into the group, directly or
-// through views and cheap calls that others read.
+// Whether the value is returned, or read by a call of another group, directly or through views and
+// inlined calls.
 bool is_read_outside(const Graph& graph, const FuseCalls& calls, const FuseGroups& groups,
                      ValueId v, int32_t g);
 

@@ -6,8 +6,8 @@
 namespace cleave {
 namespace {
 
-// Whether a kernel that writes the operand anyway does so in its place: else it is computed where
-// the join is.
+// Whether the operand is written by a kernel of its own anyway, which can write it into the join's
+// result. If not, a fused join computes it.
 bool is_made_apart(const Graph& g, const FuseCalls& calls, NodeId join, size_t operand) {
   const Node& node = g.node(join);
   const OpView op = g.view(join);
@@ -28,7 +28,7 @@ bool is_made_apart(const Graph& g, const FuseCalls& calls, NodeId join, size_t o
       if (bytes_of(g, g.node(d).inputs[k]) > 0 && is_made_apart(g, calls, d, k)) return true;
     return false;
   }
-  // It goes with the kernel that makes what it reads, element by element.
+  // It is fused with the kernel that makes one of its operands, element by element.
   for (const ValueId leaf : c.materialized_reads) {
     const FuseCall* from = calls.maker_of(g, leaf);
     if (from && from->is_fusible() && from->elements == c.elements &&
@@ -38,8 +38,8 @@ bool is_made_apart(const Graph& g, const FuseCalls& calls, NodeId join, size_t o
   return false;
 }
 
-// Operands that aren't made apart and aren't there yet take a kernel each, which one would do for
-// when fused.
+// Writing an operand into the result at once saves a store and a load of it. But each other operand
+// that isn't in memory yet then needs a kernel, where one kernel does for all if the join is fused.
 bool is_worth_placing(const Graph& g, const FuseCalls& calls, const FuseCosts& costs, NodeId join) {
   const Node& node = g.node(join);
   int64_t saved = 0, more_kernels = -1;

@@ -12,7 +12,7 @@ namespace {
 
 int64_t position(const FuseGrouping& p, int32_t g) { return p.calls[p.groups.all[g].at].position; }
 
-// Whether n, computed a second time, would run in front of a kernel that it is to run after.
+// Whether n recomputes a value and would move up across an unfused kernel.
 bool is_too_early(const FuseGrouping& p, NodeId n, int32_t g) {
   return p.repeated[n.v] && p.calls[p.groups.all[g].at].kernels_before < p.calls[n].kernels_before;
 }
@@ -27,7 +27,7 @@ bool are_few(const FuseGrouping& p, size_t nodes, size_t calls, size_t buffers) 
          buffers <= static_cast<size_t>(p.costs.max_streams);
 }
 
-// Values that g alone reads, and that it may compute again for each of its elements.
+// Whether only g reads the values of `from`, and may recompute them for each of its elements.
 bool is_small_part(const FuseGrouping& p, int32_t from, int32_t g) {
   const FuseGroup &part = p.groups.all[from], &whole = p.groups.all[g];
   int64_t flops = 0;

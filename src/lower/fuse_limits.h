@@ -1,4 +1,4 @@
-// Whether a call may join a group, and a group another one: rows, order, and limits of size.
+// Whether a call may join a group, and whether two groups may merge: rows, order, limits of size.
 #pragma once
 #include "lower/fuse_groups.h"
 
@@ -9,17 +9,17 @@ struct FuseGrouping {
   const Graph& graph;
   const FuseCalls& calls;
   const FuseCosts& costs;
-  std::vector<bool> repeated;  // by node: computes again what an earlier one gives
+  std::vector<bool> repeated;  // by node: it recomputes the value of an earlier one
   FuseGroups groups = {};
 
   int32_t group_of(ValueId v) const { return groups.of(graph, v); }
-  // Whether all of it is there when g runs, made by others or by g itself.
+  // Whether all values are known when g runs, made before it or by g itself.
   bool is_known_at(const std::vector<ValueId>& values, int32_t g) const;
 };
 
 bool may_join(const FuseGrouping& grouping, NodeId n, int32_t g);
 
-// `from`, which g reads, would run where g does: nobody may read it before.
+// `from`, which g reads, then runs where g does, so that nobody may read it before.
 bool may_merge(const FuseGrouping& grouping, int32_t from, int32_t g);
 
 }  // namespace cleave

@@ -11,9 +11,9 @@
 namespace cleave {
 namespace {
 
-// What a group's call computes.
+// The body of a group's `fused` call.
 struct Body {
-  std::vector<NodeId> nodes;  // cheap calls and views among them
+  std::vector<NodeId> nodes;  // inlined calls and views too
   size_t kernels = 0;         // without the views
   std::vector<ValueId> operands, results;
 };
@@ -66,7 +66,7 @@ bool is_inner_view(const Graph& g, const FuseCalls& calls, NodeId n) {
   return true;
 }
 
-// The nodes in order, each after its operands: views stand in front of their first reader.
+// The nodes in order, each after its operands; a view moves to its first reader.
 std::vector<NodeId> sorted_nodes(const Graph& g, const FuseCalls& calls) {
   std::vector<NodeId> out;
   std::vector<bool> done(g.node_capacity()), opened(g.node_capacity());
@@ -103,7 +103,7 @@ class Rewriter {
       : g_(graph), calls_(calls), groups_(groups), fused_(fused), taken_(taken) {}
 
   Status run() {
-    // The old calls stay as they are until all are written.
+    // The old calls stay until all groups are written.
     for (const int32_t group : by_position(calls_, groups_)) {
       const Body body = body_of(g_, calls_, groups_, group);
       if (body.kernels < 2 || body.results.empty()) continue;
@@ -167,7 +167,7 @@ class Rewriter {
   const OpDef& fused_;
   std::set<std::string>& taken_;               // names of graphs
   std::vector<ValueId> replaced_;              // in order
-  std::unordered_map<uint32_t, ValueId> now_;  // what stands for them
+  std::unordered_map<uint32_t, ValueId> now_;  // what replaces them
 };
 
 }  // namespace

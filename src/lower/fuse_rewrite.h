@@ -1,4 +1,4 @@
-// The third step of fusion: a call `fused` in the place of each group, with its calls as the body.
+// Phase 3 of fusion: replaces each group by a call of `fused` whose body is the group's calls.
 #pragma once
 #include <set>
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace cleave {
 
-// `taken` are the names of graphs, to which those of the bodies are added. Groups of one kernel
-// alone, and those that are no kernel after all (group_check.h), stay calls.
+// `taken` are names of graphs; adds those of the bodies. A group of a single call that isn't a
+// view, and one that check_group refuses (group_check.h), is left as it is.
 Status rewrite_groups(Graph& graph, const FuseCalls& calls, const FuseGroups& groups,
                       const OpDef& fused, std::set<std::string>& taken);
 

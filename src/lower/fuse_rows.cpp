@@ -28,15 +28,15 @@ bool reads_fold_of(const Graph& g, const FuseCalls& calls, const FuseCall& call,
   });
 }
 
-// Read in its own kernel, what columns fold to would be known after a pass over all rows, in place
-// of parts of them.
+// Whether the group has column folds alone, which can be computed as partial sums over blocks of
+// rows. A reader in the same kernel would prevent that: it needs the results of all rows first.
 bool adds_up_parts(const FuseGroup& group, const FuseCosts& costs) {
   return group.elements > costs.small_elements &&
          std::ranges::all_of(group.forms,
                              [](const FoldForm& f) { return f.kind == Fold::columns; });
 }
 
-// Whether a call of so many elements reads what n gives, directly or through others.
+// Whether a call of `elements` elements reads the result of n, directly or through others.
 bool leads_to(const Graph& g, const FuseCalls& calls, NodeId n, int64_t elements) {
   std::vector<NodeId> next = {n};
   for (size_t i = 0; i < next.size() && i < max_waiting; ++i) {
@@ -52,7 +52,7 @@ bool leads_to(const Graph& g, const FuseCalls& calls, NodeId n, int64_t elements
   return false;
 }
 
-// Whether what the group's folds give may be read while the row is still near.
+// Whether the results of the group's folds can be read while the row is still in the cache.
 bool keeps_row(const FuseGroup& group, const FuseCosts& costs) {
   for (const FoldForm& f : group.forms) {
     if (f.kind == Fold::chunks) return false;

@@ -1,14 +1,15 @@
-// Whether the folds of a group, and what reads them, agree on the rows (group_kernel.h).
+// Whether the folds of a group and their readers agree on the rows (group_kernel.h).
 #pragma once
 #include "lower/fuse_groups.h"
 
 namespace cleave {
 
-// Two folds can be of one kernel: the same rows, or rows of the one are what the other adds up.
+// Whether the folds fit in one kernel: they have the same rows, or one folds the rows of a matrix
+// and the other its columns.
 bool rows_agree(const std::vector<FoldForm>& a, const std::vector<FoldForm>& b);
 
-// The call can be computed in the rows of the group, and what it reads of the group's folds be read
-// there while the row is still near.
+// Whether the call can be computed in the rows of the group; if it reads folds of the group, while
+// the row is still in the cache.
 bool fits_rows(const Graph& graph, const FuseCalls& calls, const FuseCosts& costs, NodeId n,
                const FuseGroup& group);
 

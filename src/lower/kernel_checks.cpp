@@ -78,7 +78,7 @@ class CheckReader {
     }
   }
 
-  // After names and casts between integers.
+  // Without a cast from i32 to an integer.
   static const Expr& uncast(const Expr& e) {
     const bool is_index = e->op == Op::cast && (e.type() == DType::i64 || e.type() == DType::i32) &&
                           e->args[0].type() == DType::i32;
@@ -121,7 +121,7 @@ class CheckReader {
     }
     return n;
   }
-  // A sum of variables times numbers, each variable and each number once.
+  // Splits a sum of variables with factors; the factors must differ.
   bool add_terms(const Expr& e, int64_t factor, std::map<int64_t, int64_t>& terms) const {
     if (const int64_t* c = e.as_const_int()) return *c == 0;
     if (e->op == Op::add)

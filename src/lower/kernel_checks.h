@@ -1,4 +1,4 @@
-// What a kernel checks of the elements that it reads, from its loops alone.
+// The index checks of a kernel, and the ranges of buffer elements that they prove.
 //
 //   for p in 768 parallel {
 //     let i = idx[p]                       every element of idx, if it has 768
@@ -11,22 +11,22 @@
 
 namespace cleave {
 
-// That elements are in [0, bound), or in [-bound, bound).
+// Elements are in [0, bound) if from_zero, else in [-bound, bound).
 struct IndexRange {
   size_t buffer = 0;
   int64_t bound = 0;
   bool from_zero = false;
-  // What holds here says that the other does.
+  // Whether elements in this range are in the other one too.
   bool implies(const IndexRange& other) const {
     return bound <= other.bound && (from_zero || !other.from_zero);
   }
 };
 struct KernelChecks {
   bool any = false;
-  bool come_first = false;         // no element is stored before the last check
-  bool only_ranges = false;        // `needed` are all of them
-  std::vector<IndexRange> needed;  // of single elements
-  std::vector<IndexRange> proven;  // of every element of the buffer, read or written, once it ran
+  bool come_first = false;         // nothing is stored before the last check
+  bool only_ranges = false;        // `needed` has all checks
+  std::vector<IndexRange> needed;  // of the elements that are checked
+  std::vector<IndexRange> proven;  // after it ran, of all elements of a buffer read or written
 };
 KernelChecks checks_of(const loop::Kernel& kernel);
 

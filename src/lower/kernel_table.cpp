@@ -8,7 +8,7 @@ using namespace cleave::loop;
 
 namespace {
 
-// The text with names of values left out: equal for kernels that differ in names alone.
+// The text without names and work: equal for kernels that differ only in these.
 std::string nameless(Kernel k) {
   k.name = "k";
   k.work = 0;
@@ -16,7 +16,7 @@ std::string nameless(Kernel k) {
   return print(k);
 }
 
-// A value and a copy of it may bear one name: the second is %x.2 in the kernel.
+// A value and a copy of it may have the same name: in the kernel the second is %x.2.
 void give_each_a_name(std::vector<Buffer>& buffers) {
   std::unordered_set<std::string> taken;
   for (Buffer& b : buffers) {

@@ -1,5 +1,5 @@
-// The kernels of a program that is being lowered. Equal ones are one, and groups of calls like
-// those of one before (group_key.h) are not written again.
+// The kernels of a program that is being lowered, without duplicates. A group of calls that equals
+// an earlier one (group_key.h) reuses its kernel without building it.
 #pragma once
 #include <unordered_map>
 
@@ -7,11 +7,11 @@
 
 namespace cleave {
 
-// What is known of a group of calls once its kernel is written.
+// What is known of a group of calls once its kernel is built.
 struct LoweredGroup {
   size_t kernel = 0;
   std::vector<GroupCode::InPlace> in_place;
-  std::vector<size_t> streams;  // positions in the list of calls
+  std::vector<size_t> streams;  // positions in the group of its random calls
   struct Partial {
     DType dtype;
     int64_t elements;
@@ -22,10 +22,11 @@ struct LoweredGroup {
 
 class KernelTable {
  public:
-  // The number of the kernel, or of its equal: names, and the work, make no difference.
+  // Adds the kernel, and returns its number; an equal one's number if there is one. Names and work
+  // don't count.
   size_t add(loop::Kernel kernel);
 
-  // Null for a key that is new.
+  // Null for a new key.
   const LoweredGroup* find_group(const std::string& key) const;
   const LoweredGroup& add_group(std::string key, LoweredGroup group);
 

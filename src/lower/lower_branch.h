@@ -1,4 +1,4 @@
-// A cond: two arms, whose results are made in the memory of the call's (drawing in program.h).
+// Lowers a cond: both arms write their results to the memory of the call's (drawing in program.h).
 #pragma once
 #include "lower/lowering.h"
 

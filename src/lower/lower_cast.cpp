@@ -8,7 +8,7 @@ using namespace cleave::loop;
 
 namespace {
 
-// That a call reads `v`, which is stored so, as operands that it converts alone.
+// Whether the call converts `v` itself wherever it reads it, with `v` stored so.
 bool converts(const LibraryRule& rule, const OpView& op, ValueId v, DType dtype,
               const LibraryMemory& stored) {
   const std::optional<LibraryForm> form = rule.form(op);
@@ -19,7 +19,7 @@ bool converts(const LibraryRule& rule, const OpView& op, ValueId v, DType dtype,
   });
 }
 
-// Whether all readers convert what they read, where it is stored so.
+// Whether all readers of `v`, also through views, convert it themselves, with `v` stored so.
 bool converters_alone_read(const Lowering& l, ValueId v, const LibraryMemory& stored) {
   const Graph& g = l.graph;
   if (l.values.is_returned(v)) return false;
@@ -49,7 +49,7 @@ bool lower_cast(Lowering& l, NodeId n) {
   if (op.name() != "_to_copy") return false;
   const DType stored = op.in_type(0).dtype;
   if (stored == op.out_type(0).dtype) return false;
-  const Location& from = l.values.at(op.in(0));
+  const MemRef& from = l.values.at(op.in(0));
   const ValueId v = l.graph.node(n).out(0);
   if (l.program.storages[from.storage].placeholder < 0 || !l.values.is_wanted(v)) return false;
   if (!converters_alone_read(l, v, {stored, from.layout})) return false;

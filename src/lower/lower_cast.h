@@ -1,19 +1,19 @@
-// A cast of a placeholder that products alone read, directly or through views, is no step where
-// they convert what they read themselves, to the same numbers (LibraryOperand::converts). A weight
-// under autocast has no copy, and one of 8 bits no wider one.
+// A cast of a placeholder needs no thunk if only library calls read it, directly or through views,
+// and they convert what they read themselves, to the same numbers (LibraryOperand::converts). So
+// under autocast a weight has no copy, and a weight of 8 bits none in a wider dtype.
 //
-//   %w.bf16 = _to_copy(%w; dtype=bf16)        at %w
-//   %t = permute(%w.bf16; dims=[1,0])         at %w, turned
+//   %w.bf16 = _to_copy(%w; dtype=bf16)        memory of %w
+//   %t = permute(%w.bf16; dims=[1,0])         memory of %w, transposed
 //   %y = mm(%x, %t)                           reads %w
 //
-// Placeholders are written by the program's last copies alone (lower_graph.cpp), so that whenever
-// the products run they read what the cast would have read.
+// This is correct whenever the library calls run, because placeholders are written only by copies
+// at the program's end (lower_graph.cpp).
 #pragma once
 #include "lower/lowering.h"
 
 namespace cleave {
 
-// Whether the call is such a cast: then its result is where its operand is.
+// Whether the call is such a cast; if so, gives its result the memory of its operand.
 bool lower_cast(Lowering& lowering, NodeId n);
 
 }  // namespace cleave

@@ -1,7 +1,7 @@
 #include "lower/lower_copy.h"
 
 #include "lower/collapse.h"
-#include "lower/kernel_step.h"
+#include "lower/kernel_thunk.h"
 
 namespace cleave {
 
@@ -9,7 +9,7 @@ using namespace cleave::loop;
 
 namespace {
 
-// The layout of an operand as the result's dims see it: broadcast dims have stride 0.
+// The operand's strides for the result's dims; 0 for broadcast dims.
 std::vector<int64_t> broadcast_strides(const Layout& l, const std::vector<int64_t>& shape) {
   std::vector<int64_t> out(shape.size());
   const size_t lead = shape.size() - l.shape.size();
@@ -32,7 +32,7 @@ void nest(KernelBuilder& b, const std::vector<int64_t>& shape,
   });
 }
 
-// Merges dims of all operands and results of a call whose rule only broadcasts.
+// Merges the dims that are contiguous in all operands and results of a broadcasting call.
 std::vector<int64_t> collapse_call(std::vector<Bound>& operands, std::vector<Bound>& results,
                                    const std::vector<int64_t>& shape) {
   StridedDims dims{shape, {}};
@@ -45,42 +45,43 @@ std::vector<int64_t> collapse_call(std::vector<Bound>& operands, std::vector<Bou
       }
   collapse(dims);
   for (size_t k = 0; k < bounds.size(); ++k) {
-    // A stride of 0 stands for a broadcast dim of size 1, but the loop still runs over the shape.
+    // A dim of size 1 that is broadcast has stride 0 here, and the shape that the loop runs over.
     bounds[k]->layout.shape = dims.shape;
     bounds[k]->layout.strides = dims.strides[k];
   }
   return dims.shape;
 }
 
-// Copies side by side, one kernel.
+// Independent copies as one kernel.
 void copy_together(Lowering& l, const std::vector<Copy>& copies, DType dtype,
                    const std::string& name) {
-  KernelStep step;
-  step.kernel.name = name;
+  KernelThunk thunk;
+  thunk.kernel.name = name;
   std::vector<Bound> operands, results;
   std::vector<std::vector<int64_t>> shapes;
   for (const auto& [from, to, stored] : copies) {
-    step.kernel.work += 2 * to.layout.numel();
-    std::vector<Bound> operand = {step.bind(l.program, from, stored.value_or(dtype), Access::read)};
-    std::vector<Bound> result = {step.bind(l.program, to, dtype, Access::write)};
+    thunk.kernel.work += 2 * to.layout.numel();
+    std::vector<Bound> operand = {
+        thunk.bind(l.program, from, stored.value_or(dtype), Access::read)};
+    std::vector<Bound> result = {thunk.bind(l.program, to, dtype, Access::write)};
     shapes.push_back(collapse_call(operand, result, to.layout.shape));
     operands.push_back(std::move(operand[0]));
     results.push_back(std::move(result[0]));
   }
   const auto& [from, to, stored] = copies.front();
-  // All of the storage: only then may that lie where the other does.
+  // Only a copy that fills the storage may be done in place.
   const bool is_whole = copies.size() == 1 && from.storage != to.storage &&
                         l.program.storages[to.storage].elements == to.layout.numel();
   if (is_whole && operands[0].layout == results[0].layout)
-    step.call.in_place = {{from.storage, to.storage}};
-  step.call.whole_copy = !step.call.in_place.empty() && from.layout.is_contiguous() &&
-                         l.program.storages[from.storage].elements == from.layout.numel();
-  KernelBuilder b(step.kernel, operands, results);
+    thunk.call.in_place = {{from.storage, to.storage}};
+  thunk.call.whole_copy = !thunk.call.in_place.empty() && from.layout.is_contiguous() &&
+                          l.program.storages[from.storage].elements == from.layout.numel();
+  KernelBuilder b(thunk.kernel, operands, results);
   for (size_t k = 0; k < copies.size(); ++k) {
     const int at = static_cast<int>(k);
     nest(b, shapes[k], [&](const Exprs& i) { b.store(at, i, b.load(at, i)); });
   }
-  add_step(l, std::move(step), name);
+  add_thunk(l, std::move(thunk), name);
 }
 
 }  // namespace
@@ -91,14 +92,13 @@ void copy_all(Lowering& l, const std::vector<Copy>& copies, DType dtype, const s
   for (const Copy& c : copies) copy_together(l, {c}, dtype, name);
 }
 
-void copy(Lowering& l, const Location& from, const Location& to, DType dtype,
-          const std::string& name) {
+void copy(Lowering& l, const MemRef& from, const MemRef& to, DType dtype, const std::string& name) {
   copy_all(l, {{from, to}}, dtype, name);
 }
 
-Location dense_copy(Lowering& l, const Location& from, DType dtype, const std::string& name) {
+MemRef dense_copy(Lowering& l, const MemRef& from, DType dtype, const std::string& name) {
   Layout layout = Layout::contiguous(from.layout.shape);
-  Location to{add_storage(l.program, name, dtype, layout.numel()), layout};
+  MemRef to{add_storage(l.program, name, dtype, layout.numel()), layout};
   copy(l, from, to, dtype, name);
   return to;
 }

@@ -16,7 +16,7 @@ Status lower_foreign(Lowering& l, NodeId n, const ForeignRule& rule) {
       call.operands.emplace_back();
       continue;
     }
-    const Location& at = l.values.at(v);
+    const MemRef& at = l.values.at(v);
     const bool is_dense = at.layout.is_contiguous();
     call.operands.emplace_back(
         (is_dense ? at : dense_copy(l, at, l.graph.type(v).dtype, l.graph.name(v))).storage);
@@ -24,8 +24,8 @@ Status lower_foreign(Lowering& l, NodeId n, const ForeignRule& rule) {
   for (uint32_t k = 0; k < node.output_count; ++k)
     call.results.push_back(l.values.make_dense(node.out(k)).storage);
   const bool may_throw = call.code.call != nullptr;
-  l.add_step(l.graph.name(node.out(0)), std::move(call));
-  l.program.steps.back().may_fail = may_throw;
+  l.add_thunk(l.graph.name(node.out(0)), std::move(call));
+  l.program.thunks.back().may_fail = may_throw;
   return {};
 }
 

@@ -1,4 +1,5 @@
-// A call of the host program's code: operands row-major, results in memory of their own.
+// Lowers a call of the host program's code: operands are row-major, results in storages of their
+// own.
 #pragma once
 #include "lower/lowering.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lower/kernel_step.h"
+#include "lower/kernel_thunk.h"
 #include "lower/lower_subgraph.h"
 #include "schedule/group_check.h"
 #include "schedule/group_key.h"
@@ -13,12 +13,12 @@ using namespace cleave::loop;
 
 namespace {
 
-// Calls of a graph that become a kernel, and how they meet the graph that is lowered, which may be
-// the same one.
+// Calls of a graph that become a kernel, and the values that they read and make in the graph that
+// is being lowered, which may be the same graph.
 struct Group {
   const Graph& graph;
   std::vector<NodeId> nodes;
-  std::vector<std::pair<ValueId, Location>> operands;
+  std::vector<std::pair<ValueId, MemRef>> operands;
   std::vector<std::pair<ValueId, ValueId>> results;  // in `graph`, and in the one that is lowered
   std::string name;
 };
@@ -42,7 +42,7 @@ LoweredGroup write(Lowering& l, const Group& group,
   return made;
 }
 
-// The call of the group's kernel as a step; `parts` are storages of more than one result.
+// Adds the thunk that calls the group's kernel. `parts` are storages that hold other values too.
 void add_call(Lowering& l, const Group& group, const LoweredGroup& lowered,
               const std::vector<size_t>& parts, KernelCall call) {
   call.kernel = lowered.kernel;
@@ -53,43 +53,42 @@ void add_call(Lowering& l, const Group& group, const LoweredGroup& lowered,
   }
   for (const size_t at : lowered.streams)
     call.scalars.push_back(group.graph.view(group.nodes[at]).int_attr("stream"));
-  l.program.steps.push_back({group.name, std::move(call), lowered.may_fail});
+  l.program.thunks.push_back({group.name, std::move(call), lowered.may_fail});
 }
 
 void lower(Lowering& l, const Group& group) {
-  KernelStep step;
-  step.kernel.name = group.name;
+  KernelThunk thunk;
+  thunk.kernel.name = group.name;
   std::vector<std::pair<ValueId, Bound>> operands;
   for (const auto& [v, at] : group.operands) {
-    operands.emplace_back(v, step.bind(l.program, at, group.graph.type(v).dtype, Access::read));
-    step.kernel.work += at.layout.numel();
+    operands.emplace_back(v, thunk.bind(l.program, at, group.graph.type(v).dtype, Access::read));
+    thunk.kernel.work += at.layout.numel();
   }
   std::vector<GroupResult> results;
   std::vector<size_t> parts;
   for (const auto& [inside, v] : group.results) {
-    const Location& at = l.values.make(v);
+    const MemRef& at = l.values.make(v);
     if (l.values.has_place(v)) parts.push_back(at.storage);
     results.push_back(
-        {inside, step.bind(l.program, at, group.graph.type(inside).dtype, Access::write)});
-    step.kernel.work += at.layout.numel();
+        {inside, thunk.bind(l.program, at, group.graph.type(inside).dtype, Access::write)});
+    thunk.kernel.work += at.layout.numel();
   }
   const auto add_partial = [&](const std::string& name, DType dtype, int64_t elements) {
-    const Location at{add_storage(l.program, name, dtype, elements),
-                      Layout::contiguous({elements})};
-    return step.bind(l.program, at, dtype, Access::write);
+    const MemRef at{add_storage(l.program, name, dtype, elements), Layout::contiguous({elements})};
+    return thunk.bind(l.program, at, dtype, Access::write);
   };
-  std::string key = group_key(group.graph, group.nodes, operands, results, step.kernel);
+  std::string key = group_key(group.graph, group.nodes, operands, results, thunk.kernel);
   const LoweredGroup* lowered = l.kernels.find_group(key);
   if (lowered)
     for (const auto& [dtype, elements] : lowered->partials)
       add_partial(group.name + ".partial", dtype, elements);
   else
     lowered = &l.kernels.add_group(std::move(key),
-                                   write(l, group, operands, results, add_partial, step.kernel));
-  add_call(l, group, *lowered, parts, std::move(step.call));
+                                   write(l, group, operands, results, add_partial, thunk.kernel));
+  add_call(l, group, *lowered, parts, std::move(thunk.call));
 }
 
-// The nodes that the values need, in order.
+// The nodes that compute the values, in order.
 std::vector<NodeId> needed_nodes(const Graph& g, const std::vector<ValueId>& values) {
   std::vector<bool> needed(g.node_capacity());
   std::vector<NodeId> out;
@@ -105,7 +104,7 @@ std::vector<NodeId> needed_nodes(const Graph& g, const std::vector<ValueId>& val
   return out;
 }
 
-// Whether the values, returns of the body, are all made by calls of their own.
+// Whether the values, returned by the body, are made by calls other than views, and are distinct.
 bool are_made_apart(const Graph& body, const std::vector<ValueId>& values) {
   for (size_t k = 0; k < values.size(); ++k) {
     const NodeId def = body.value(values[k]).def;
@@ -145,9 +144,9 @@ Status lower_group(Lowering& l, NodeId fused) {
   }
   if (results.empty()) return {};
   group.nodes = needed_nodes(body, results);
-  const Locations operands = list_locations(l, op);
+  const MemRefs operands = list_memory(l, op);
   if (!are_made_apart(body, results) || !check_group(body, group.nodes, results).ok()) {
-    CLEAVE_TRY(const Locations made, inline_subgraph(l, body, operands));
+    CLEAVE_TRY(const MemRefs made, inline_subgraph(l, body, operands));
     for (uint32_t k = 0; k < node.output_count; ++k) l.values.put(node.out(k), made[k]);
     return {};
   }

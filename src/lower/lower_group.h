@@ -1,10 +1,10 @@
-// Calls as one kernel: those of a `fused` call, or one call alone (group_kernel.h).
+// Lowers calls to one kernel: those of a `fused` call, or a single call (group_kernel.h).
 #pragma once
 #include "lower/lowering.h"
 
 namespace cleave {
 
-// A body of the host program's own may be no single kernel: then it runs call by call.
+// A body that the user wrote may not fit in a single kernel; then it is lowered call by call.
 Status lower_group(Lowering& lowering, NodeId fused);
 
 // An elementwise call or a reduction.

@@ -1,4 +1,4 @@
-// A call with loops of its operator's own: a kernel of them, or copies where it is a join.
+// Lowers a call whose operator writes its own loops: to a kernel, or to copies if it is a join.
 #pragma once
 #include "lower/lowering.h"
 

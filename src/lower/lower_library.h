@@ -1,5 +1,5 @@
-// A library call to a step: what it reads where it lies, or copied where the library doesn't take
-// that; results in their places, or where they lie best.
+// Lowers a library call. Operands are read where they are, or copied first if the library doesn't
+// take their layout. Results are made in their place, or in the layout that the library prefers.
 #pragma once
 #include "lower/lowering.h"
 

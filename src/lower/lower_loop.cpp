@@ -4,7 +4,7 @@
 
 #include "lower/lower_copy.h"
 #include "lower/lower_subgraph.h"
-#include "lower/step_uses.h"
+#include "lower/thunk_uses.h"
 
 namespace cleave {
 
@@ -12,31 +12,33 @@ using namespace cleave::loop;
 
 namespace {
 
-// From the step on that first touches `from`, no other one touches `to`.
-bool can_be_made_in_place(const LoweredProgram& program, size_t first_step, size_t from,
+// Whether `from` can be made in `to`: the first thunk that touches `from` can write over `to`, and
+// no later one touches `to`.
+bool can_be_made_in_place(const LoweredProgram& program, size_t first_thunk, size_t from,
                           size_t to) {
-  const auto touches = [&](size_t step, size_t storage) {
-    const std::vector<size_t> touched = storages_of(program.steps[step]);
+  const auto touches = [&](size_t thunk, size_t storage) {
+    const std::vector<size_t> touched = storages_of(program.thunks[thunk]);
     return std::find(touched.begin(), touched.end(), storage) != touched.end();
   };
-  size_t writer = first_step;
-  while (writer < program.steps.size() && !touches(writer, from)) ++writer;
-  if (writer == program.steps.size() || !can_write_over(program.steps[writer], from, to))
+  size_t writer = first_thunk;
+  while (writer < program.thunks.size() && !touches(writer, from)) ++writer;
+  if (writer == program.thunks.size() || !can_write_over(program.thunks[writer], from, to))
     return false;
-  for (size_t i = writer + 1; i < program.steps.size(); ++i)
+  for (size_t i = writer + 1; i < program.thunks.size(); ++i)
     if (touches(i, to)) return false;
   return true;
 }
 
-// The next values are given to the carried ones side by side: what lies in the memory of one of
-// them (an exchange, a view) is put aside first. One that is made last of all is made in place.
-// The body's steps begin with `first`, its storages with `own`.
-void give_next(Lowering& l, NodeId n, const Locations& carried, Locations next, size_t first,
+// Assigns the body's results to the carried values, all at once: a result that lies in the memory
+// of a carried value (a swap, a view) is copied to other memory first. A result is made in the
+// carried value's memory where can_be_made_in_place allows. The body's first thunk is `first`, its
+// first storage `own`.
+void give_next(Lowering& l, NodeId n, const MemRefs& carried, MemRefs next, size_t first,
                size_t own) {
   const Graph& g = l.graph;
   const Node& node = g.node(n);
-  const auto is_carried = [&](const Location& at) {
-    return std::ranges::find(carried, at.storage, &Location::storage) != carried.end();
+  const auto is_carried = [&](const MemRef& at) {
+    return std::ranges::find(carried, at.storage, &MemRef::storage) != carried.end();
   };
   const auto stays = [&](size_t k) {
     return next[k].storage == carried[k].storage && next[k].layout == carried[k].layout;
@@ -63,8 +65,8 @@ Status lower_loop(Lowering& l, NodeId n) {
   const Node& node = g.node(n);
   const OpView op = g.view(n);
   const std::string& name = g.name(node.out(0));
-  Locations operands = list_locations(l, op);
-  Locations carried;
+  MemRefs operands = list_memory(l, op);
+  MemRefs carried;
   for (uint32_t k = 0; k < node.output_count; ++k)
     carried.push_back(l.values.make_dense(node.out(k)));
   for (uint32_t k = 0; k < node.output_count; ++k) {
@@ -73,14 +75,14 @@ Status lower_loop(Lowering& l, NodeId n) {
     operands[k] = carried[k];
   }
   LoweredProgram& p = l.program;
-  const size_t begin = p.steps.size();
-  CLEAVE_TRY(const Locations flag, inline_subgraph(l, *op.graph_attr("condition"), operands));
+  const size_t begin = p.thunks.size();
+  CLEAVE_TRY(const MemRefs flag, inline_subgraph(l, *op.graph_attr("condition"), operands));
   const size_t to_end = add_jump(l, name, flag[0]);
-  const size_t first = p.steps.size(), own = p.storages.size();
-  CLEAVE_TRY(Locations next, inline_subgraph(l, *op.graph_attr("body"), operands));
+  const size_t first = p.thunks.size(), own = p.storages.size();
+  CLEAVE_TRY(MemRefs next, inline_subgraph(l, *op.graph_attr("body"), operands));
   give_next(l, n, carried, std::move(next), first, own);
   const size_t back = add_jump(l, name, {});
-  std::get<JumpCall>(p.steps[back].work).target = begin;
+  std::get<JumpCall>(p.thunks[back].work).target = begin;
   set_target(p, to_end);
   return {};
 }

@@ -1,5 +1,5 @@
-// A while_loop: carried values have a memory each, to which every iteration gives their next values
-// (drawing in program.h).
+// Lowers a while_loop: each carried value has a storage, to which every iteration writes its next
+// value (drawing in program.h).
 #pragma once
 #include "lower/lowering.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lower/lower_node.h"
-#include "lower/step_uses.h"
+#include "lower/thunk_uses.h"
 
 namespace cleave {
 
@@ -11,23 +11,23 @@ using namespace cleave::loop;
 
 namespace {
 
-// Graphs that refer twice to graphs that refer twice ...: a small text can ask for 2^64 steps.
-constexpr size_t max_steps = 1 << 18;
+// Each of n nested graphs may call the next one twice: a small text can ask for 2^64 thunks.
+constexpr size_t max_thunks = 1 << 18;
 
 }  // namespace
 
-Locations list_locations(const Lowering& l, const OpView& op) {
-  Locations out;
+MemRefs list_memory(const Lowering& l, const OpView& op) {
+  MemRefs out;
   for (int k = 0; k < op.list_size(); ++k) out.push_back(l.values.at(op.list_in(k)));
   return out;
 }
 
-Result<Locations> inline_subgraph(Lowering& l, const Graph& g, const Locations& operands) {
-  if (l.program.steps.size() > max_steps)
+Result<MemRefs> inline_subgraph(Lowering& l, const Graph& g, const MemRefs& operands) {
+  if (l.program.thunks.size() > max_thunks)
     return unsupported(
         "more than {} steps once subgraphs stand in their places "
         "(src/lower/lower_subgraph.cpp)",
-        max_steps);
+        max_thunks);
   Lowering inner(g, l.program, l.kernels);
   size_t next = 0;
   for (const Placeholder& p : g.placeholders()) {
@@ -41,35 +41,35 @@ Result<Locations> inline_subgraph(Lowering& l, const Graph& g, const Locations& 
     inner.values.put(p.value, l.values.at(outer));
   }
   CLEAVE_CHECK(lower_nodes(inner));
-  Locations results;
+  MemRefs results;
   for (const Return& r : g.returns()) results.push_back(inner.values.at(r.value));
   return results;
 }
 
-std::optional<size_t> own_storage(const LoweredProgram& program, const Locations& values, size_t k,
+std::optional<size_t> own_storage(const LoweredProgram& program, const MemRefs& values, size_t k,
                                   size_t own) {
-  const Location& l = values[k];
+  const MemRef& l = values[k];
   if (l.storage < own || !l.layout.is_contiguous() ||
       program.storages[l.storage].elements != l.layout.numel())
     return std::nullopt;
-  if (std::ranges::count(values, l.storage, &Location::storage) != 1) return std::nullopt;
+  if (std::ranges::count(values, l.storage, &MemRef::storage) != 1) return std::nullopt;
   return l.storage;
 }
 
-void replace_storage(LoweredProgram& program, size_t first_step, size_t from, size_t to) {
-  for (size_t i = first_step; i < program.steps.size(); ++i)
-    rename_storages(program.steps[i], [&](size_t s) { return s == from ? to : s; });
+void replace_storage(LoweredProgram& program, size_t first_thunk, size_t from, size_t to) {
+  for (size_t i = first_thunk; i < program.thunks.size(); ++i)
+    rename_storages(program.thunks[i], [&](size_t s) { return s == from ? to : s; });
 }
 
-size_t add_jump(Lowering& l, const std::string& name, std::optional<Location> unless) {
+size_t add_jump(Lowering& l, const std::string& name, std::optional<MemRef> unless) {
   JumpCall call;
   if (unless) call.unless = {unless->storage, unless->layout.offset};
-  l.add_step(name, call);
-  return l.program.steps.size() - 1;
+  l.add_thunk(name, call);
+  return l.program.thunks.size() - 1;
 }
 
 void set_target(LoweredProgram& program, size_t jump) {
-  std::get<JumpCall>(program.steps[jump].work).target = program.steps.size();
+  std::get<JumpCall>(program.thunks[jump].work).target = program.thunks.size();
 }
 
 }  // namespace cleave

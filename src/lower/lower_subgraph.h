@@ -1,26 +1,26 @@
-// The steps of subgraphs in the places of their callers, and jumps between them (drawings in
-// program.h).
+// Inlines subgraphs at their callers, with jumps between them (drawings in program.h).
 #pragma once
 #include "lower/lowering.h"
 
 namespace cleave {
 
-// Where the items of the call's list of operands are.
-Locations list_locations(const Lowering& lowering, const OpView& op);
+// The memory of the items of the call's list operand.
+MemRefs list_memory(const Lowering& lowering, const OpView& op);
 
-// The steps of a subgraph, its operands being where they are; gives where its results are.
-Result<Locations> inline_subgraph(Lowering& lowering, const Graph& graph,
-                                  const Locations& operands);
+// Appends the thunks of a subgraph whose operands are in the given memory; returns the memory of
+// its results.
+Result<MemRefs> inline_subgraph(Lowering& lowering, const Graph& graph, const MemRefs& operands);
 
-// The storage of values[k], when it was made since `own`, holds that value alone, and is whole.
-std::optional<size_t> own_storage(const LoweredProgram& program, const Locations& values, size_t k,
+// The storage of values[k], if it was added since `own`, no other of the values is in it, and the
+// value fills it.
+std::optional<size_t> own_storage(const LoweredProgram& program, const MemRefs& values, size_t k,
                                   size_t own);
 
-// Puts a storage in the place of another in the steps from the first one on.
-void replace_storage(LoweredProgram& program, size_t first_step, size_t from, size_t to);
+// Replaces storage `from` by `to` in all thunks since the given one.
+void replace_storage(LoweredProgram& program, size_t first_thunk, size_t from, size_t to);
 
-// Appends a jump; set_target gives it the place after the steps so far.
-size_t add_jump(Lowering& lowering, const std::string& name, std::optional<Location> unless);
+// Appends a jump and returns its number; set_target lets it jump to the end of the thunks so far.
+size_t add_jump(Lowering& lowering, const std::string& name, std::optional<MemRef> unless);
 void set_target(LoweredProgram& program, size_t jump);
 
 }  // namespace cleave

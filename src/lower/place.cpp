@@ -10,7 +10,7 @@ using namespace cleave::loop;
 
 namespace {
 
-constexpr int64_t near_calls = 12;  // between a part and the last one
+constexpr int64_t near_calls = 12;  // at most, from a part to the last one
 
 const LowerRule* rule_of(const Node& node) {
   return node.op->lower.present() ? &**node.op->lower : nullptr;
@@ -41,7 +41,7 @@ class Placer {
     int64_t calls = 0;
     for (NodeId n = g_.first_node(); n.valid(); n = g_.next_node(n))
       position_[n.v] = calls += form_of<ViewRule>(g_.node(n)) == nullptr;
-    // Joins of joins: the outer one first.
+    // Backwards, so that of nested joins the outer one comes first.
     for (NodeId n = g_.last_node(); n.valid(); n = g_.prev_node(n)) {
       for (uint32_t k = 0; k < g_.node(n).output_count; ++k) place_for_views(g_.node(n).out(k));
       if (const auto* rule = form_of<KernelRule>(g_.node(n));
@@ -86,7 +86,7 @@ class Placer {
       if (!is_far(p)) out_[p.wanted.value.v] = {whole.whole, std::move(p.wanted.layout)};
   }
 
-  // What is read through a view of which row-major memory has none is made so that the view's
+  // A value read through a view that row-major memory doesn't allow is laid out so that the view's
   // result is row-major.
   void place_for_views(ValueId v) {
     if (g_.use_count(v) != 1 || out_.contains(v.v)) return;
@@ -108,14 +108,14 @@ class Placer {
     }
   }
 
-  // Lines of the last dim are written as such.
+  // The last dim must stay contiguous.
   static bool keeps_lines(const Layout& l) {
     return l.shape.empty() || l.shape.back() == 1 || l.strides.back() == 1;
   }
 
   bool is_returned(ValueId v) const { return std::ranges::binary_search(returned_, v); }
 
-  // The operand, what it is made as, or a view between the two.
+  // Whether the operand, the value that it is a view of, or a view between them is returned.
   bool is_returned(ValueId v, const Wanted& wanted) const {
     for (; !std::ranges::binary_search(returned_, v); v = g_.node(g_.value(v).def).inputs[0])
       if (v == wanted.value) return false;
@@ -123,7 +123,7 @@ class Placer {
   }
 
   const Graph& g_;
-  std::vector<int64_t> position_;  // by node: in steps, about
+  std::vector<int64_t> position_;  // by node: calls up to it, views left out
   std::vector<ValueId> returned_;  // sorted
   Places out_;
 };
@@ -177,7 +177,8 @@ bool can_write(const Graph& g, const Wanted& wanted) {
     bool operator()(const LoopRule&) { return false; }
   };
   const LowerRule* rule = rule_of(g.node(n));
-  // One number: copied with others, as kernels are alike that differ in where they write it.
+  // A single element is copied together with others: kernels that write it at different offsets
+  // would be different kernels.
   if (wanted.layout.numel() == 1) return false;
   return rule && !has(g.node(n).op->traits, Trait::effect) &&
          std::visit(Form{g.view(n), g.value(wanted.value).index, wanted.layout}, rule->form);

@@ -1,13 +1,13 @@
-// Lifetimes of storages, and their offsets in the arena. What a loop touches and stands before it
-// lives to its end.
+// Finds lifetimes of storages, and offsets in the arena. A storage that is made before a loop and
+// touched in it lives to the loop's end.
 #pragma once
 #include "lower/program.h"
 
 namespace cleave {
 
-// Lifetimes of all storages (Storage::first and last).
+// Sets the lifetimes of all storages (Storage::first and last).
 MemoryBound measure_memory(LoweredProgram& program);
-// The same, then offsets of all arena storages; workspaces get the lowest addresses.
+// The same, then offsets for all arena storages; workspaces get the lowest addresses.
 Result<PlannedProgram> plan_memory(LoweredProgram program);
 
 }  // namespace cleave

@@ -1,15 +1,17 @@
-// A lowered program: a list of steps over storages, before code is emitted.
+// A lowered program: a list of thunks over storages, before code is emitted.
 //
-//   step      a kernel call, a library call, a foreign call, or a jump
-//   storage   a placeholder's memory (bound by the caller), or a range of the arena
+//   thunk     a call with its arguments, as in XLA: of a kernel, of the library, of code of the
+//             host program; or a jump
+//   storage   memory of a placeholder, bound by the caller; or a range of the arena
 //
-// A view has its base's storage. Lifetimes are steps [first, last]; a result lives to the end.
+// A view shares its base's storage. A lifetime is a range of thunks [first, last]; returned
+// storages live to the end.
 //
 //   cond                          while_loop
 //     jump unless pred: B           x = operands
-//     steps of then               A: steps of condition
+//     thunks of then              A: thunks of condition
 //     jump: C                       jump unless flag: B
-//   B: steps of otherwise           steps of body, x = its results
+//   B: thunks of otherwise          thunks of body, x = its results
 //   C:                              jump: A
 //                                 B:
 #pragma once
@@ -26,12 +28,12 @@ struct Storage {
   std::string name;  // of the value that it was made for
   DType dtype = DType::f32;
   int64_t elements = 0;
-  int64_t bytes = 0;     // elements * size; for workspace as asked for
+  int64_t bytes = 0;     // elements * size; for a workspace the bytes asked for
   int placeholder = -1;  // its index; -1: in the arena
   bool workspace = false;
-  int64_t first = -1, last = -1;  // steps that touch it; -1: none
-  // Values of the graph that lie in it side by side, where not one node wrote it all: results of
-  // their own nodes, written where a cat wants them (place.h).
+  int64_t first = -1, last = -1;  // thunks that touch it; -1: none
+  // Values in it that their own nodes write there, because a join reads them (place.h). Empty if
+  // one node writes all of it.
   struct Part {
     ValueId value;
     int64_t bytes = 0;
@@ -39,8 +41,8 @@ struct Storage {
   std::vector<Part> parts = {};
 };
 
-// A result may lie over an operand that is read, where an element of the result is written, at its
-// address alone, and never after it was written.
+// A result that may share the storage of an operand: an element of the operand is read only where
+// the result's element at the same address is computed, and never after that is written.
 struct InPlace {
   size_t operand = 0, result = 0;  // storages
 };
@@ -53,8 +55,8 @@ struct KernelCall {
   bool whole_copy = false;  // storages[1] = storages[0], element by element
 };
 
-// A product, an attention, a convolution: what it computes, and the memory that it touches, in any
-// order. Offsets and strides are in elements.
+// A product, an attention or a convolution: what it computes, and the memory that it touches, in
+// any order. Offsets and strides are in elements.
 struct LibraryCall {
   struct Operand {
     size_t position = 0;  // among the pointers of the call (GemmOperand and others)
@@ -65,7 +67,7 @@ struct LibraryCall {
   };
   LibrarySpec spec;
   std::vector<Operand> operands;
-  std::optional<size_t> workspace;  // a storage, set when the library says how much
+  std::optional<size_t> workspace;  // a storage; set once the library function is known
 };
 
 struct ForeignCall {
@@ -74,8 +76,8 @@ struct ForeignCall {
   std::vector<size_t> results;
 };
 
-// The run goes on at step `target`, which may be the end of the list. With a flag only where it is
-// false: a bool, one byte.
+// Continues at thunk `target`, which may be the end of the list. If there is a flag, a bool of one
+// byte, only where that is false.
 struct JumpCall {
   struct Flag {
     size_t storage = 0;
@@ -85,33 +87,32 @@ struct JumpCall {
   size_t target = 0;
 };
 
-struct Step {
+struct Thunk {
   std::string name;  // of the value that it computes
   std::variant<KernelCall, LibraryCall, ForeignCall, JumpCall> work;
   bool may_fail = false;  // checks indices, or calls the host program, which may throw
-  NodeId node = {};       // of the graph that was lowered; none for copies of what is returned
+  NodeId node = {};       // of the lowered graph; invalid for copies of returned values
 };
 
 struct LoweredProgram {
   std::vector<Storage> storages;
   std::vector<loop::Kernel> kernels;  // distinct ones
-  std::vector<Step> steps;
-  // The storage of each entry of `return`; it lies there from the start on, with its strides.
+  std::vector<Thunk> thunks;
+  // The storage of each entry of `return`; the value is at its start, with the strides of its type.
   std::vector<size_t> returns;
 };
 
-// What a program takes at the least: no offsets are below that.
+// A lower bound of a program's memory, whatever the offsets.
 struct MemoryBound {
   int64_t placeholders = 0;  // bytes, each rounded up to 64
-  int64_t arena = 0;         // largest sum of arena storages alive at one step, or more by search
+  int64_t arena = 0;         // largest sum of arena storages alive at one thunk, or more by search
   int64_t peak() const { return placeholders + arena; }
 };
 
-// A lowered program whose storages have lifetimes and places. Its steps and storages don't change
-// any more.
+// A lowered program whose storages have lifetimes and offsets. Its thunks and storages are final.
 struct PlannedProgram {
   LoweredProgram lowered;
-  std::vector<int64_t> offsets;  // by storage, in the arena; 0 for those that aren't there
+  std::vector<int64_t> offsets;  // by storage, in the arena; 0 for others
   int64_t arena_bytes = 0;
   MemoryBound bound = {};
   int64_t peak_bytes() const { return bound.placeholders + arena_bytes; }

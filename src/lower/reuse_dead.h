@@ -1,4 +1,5 @@
-// Results lie over operands that nothing reads any more. Programs with jumps stay as they are.
+// Lets a result share the storage of an operand that nothing reads afterwards. Programs with jumps
+// stay as they are.
 #pragma once
 #include "lower/program.h"
 

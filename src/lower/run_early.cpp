@@ -3,48 +3,49 @@
 #include <algorithm>
 
 #include "lower/plan_memory.h"
-#include "lower/step_uses.h"
+#include "lower/thunk_uses.h"
 
 namespace cleave {
 namespace {
 
-// What makes no more than this runs early too: others may wait for it (the number of the step).
+// What makes no more than this runs early too: others may wait for it, as for an optimizer's step
+// number.
 constexpr int64_t small_bytes = 1 << 10;
 
 struct Uses {
-  int64_t first = -1, last = -1;                // steps
-  int64_t last_write = -1, latest_access = -1;  // slots, while steps are placed
+  int64_t first = -1, last = -1;                // thunks
+  int64_t last_write = -1, latest_access = -1;  // slots, while thunks are placed
 };
 
 class Mover {
  public:
   explicit Mover(const LoweredProgram& p) : p_(p), uses_(p.storages.size()) {
-    for (size_t i = 0; i < p.steps.size(); ++i)
-      for (const size_t s : storages_of(p.steps[i])) {
+    for (size_t i = 0; i < p.thunks.size(); ++i)
+      for (const size_t s : storages_of(p.thunks[i])) {
         if (uses_[s].first < 0) uses_[s].first = static_cast<int64_t>(i);
         uses_[s].last = static_cast<int64_t>(i);
       }
-    for (const size_t s : p.returns) uses_[s].last = static_cast<int64_t>(p.steps.size());
+    for (const size_t s : p.returns) uses_[s].last = static_cast<int64_t>(p.thunks.size());
   }
 
-  // For each step the one after which it goes; its own number where it stays.
+  // For each thunk the one after which it goes; its own number if it stays.
   std::vector<int64_t> slots() {
-    const auto n = static_cast<int64_t>(p_.steps.size());
-    std::vector<int64_t> out(p_.steps.size());
+    const auto n = static_cast<int64_t>(p_.thunks.size());
+    std::vector<int64_t> out(p_.thunks.size());
     int64_t last_failure = -1;
     for (int64_t i = 0; i < n; ++i) {
-      const Step& step = p_.steps[static_cast<size_t>(i)];
-      const std::vector<size_t> touched = storages_of(step);
+      const Thunk& thunk = p_.thunks[static_cast<size_t>(i)];
+      const std::vector<size_t> touched = storages_of(thunk);
       std::vector<bool> written;
-      for (const size_t s : touched) written.push_back(writes(p_, step, s));
+      for (const size_t s : touched) written.push_back(writes(p_, thunk, s));
       int64_t slot = i;
-      if (!step.may_fail && is_alone(i) && is_worth_it(i, touched)) {
+      if (!thunk.may_fail && is_alone(i) && is_worth_it(i, touched)) {
         slot = 0;
         for (size_t k = 0; k < touched.size(); ++k) {
           const Uses& u = uses_[touched[k]];
-          // What others have written of it so far are other parts.
+          // Others so far have written other parts of it.
           if (written[k] && !p_.storages[touched[k]].parts.empty()) continue;
-          // What it is to free, others have read by then.
+          // What it frees, others must have read before.
           const bool waits = written[k] || u.last == i;
           slot = std::max(slot, waits ? u.latest_access : u.last_write);
           if (written[k] && p_.storages[touched[k]].placeholder >= 0)
@@ -52,7 +53,7 @@ class Mover {
         }
       }
       out[static_cast<size_t>(i)] = slot;
-      if (step.may_fail) last_failure = i;
+      if (thunk.may_fail) last_failure = i;
       for (size_t k = 0; k < touched.size(); ++k) {
         Uses& u = uses_[touched[k]];
         u.latest_access = std::max(u.latest_access, slot);
@@ -63,17 +64,17 @@ class Mover {
   }
 
  private:
-  // The only step of its node: the steps of a node stay together.
+  // The only thunk of its node: the thunks of a node stay together.
   bool is_alone(int64_t i) const {
-    const NodeId node = p_.steps[static_cast<size_t>(i)].node;
+    const NodeId node = p_.thunks[static_cast<size_t>(i)].node;
     const auto is_same = [&](int64_t k) {
-      return k >= 0 && k < static_cast<int64_t>(p_.steps.size()) && node.valid() &&
-             p_.steps[static_cast<size_t>(k)].node == node;
+      return k >= 0 && k < static_cast<int64_t>(p_.thunks.size()) && node.valid() &&
+             p_.thunks[static_cast<size_t>(k)].node == node;
     };
     return !is_same(i - 1) && !is_same(i + 1);
   }
 
-  // Whether more is read for the last time than is new, or next to nothing is.
+  // Whether it frees more than it allocates, or allocates next to nothing.
   bool is_worth_it(int64_t i, std::vector<size_t> touched) const {
     std::ranges::sort(touched);
     touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
@@ -97,7 +98,7 @@ class Mover {
 void run_early(LoweredProgram& p) {
   if (has_jumps(p)) return;
   const std::vector<int64_t> slots = Mover(p).slots();
-  std::vector<size_t> order(p.steps.size());
+  std::vector<size_t> order(p.thunks.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   const auto key = [&](size_t i) {
     return std::pair(slots[i], slots[i] != static_cast<int64_t>(i));
@@ -105,9 +106,9 @@ void run_early(LoweredProgram& p) {
   std::ranges::stable_sort(order, {}, key);
   if (std::ranges::is_sorted(order)) return;
   const auto ordered = [&p](const std::vector<size_t>& by) {
-    std::vector<Step> out;
-    for (const size_t i : by) out.push_back(std::move(p.steps[i]));
-    p.steps = std::move(out);
+    std::vector<Thunk> out;
+    for (const size_t i : by) out.push_back(std::move(p.thunks[i]));
+    p.thunks = std::move(out);
   };
   const MemoryBound before = measure_memory(p);
   ordered(order);

@@ -1,5 +1,5 @@
-// Steps that free more than they take, or take next to nothing, run as soon as they can: an
-// optimizer after the gradient that it reads.
+// Thunks that free more than they allocate, or allocate next to nothing, run as soon as they can,
+// such as an optimizer after the gradient that it reads.
 //
 //   before                       after
 //     grad.w1 = ...                grad.w1 = ...
@@ -8,10 +8,10 @@
 //     w1, m1 = adam(grad.w1)       grad.w0 = ...
 //     w0, m0 = adam(grad.w0)       w0, m0 = adam(grad.w0)
 //
-// A step goes after the last one that it depends on. Steps that may fail stay where they are, and
-// nothing is written into a placeholder before them.
+// A thunk goes after the last one that it depends on. Thunks that may fail stay where they are, and
+// nothing is written to a placeholder before them.
 //
-// Kept only where the peak isn't larger. Programs with jumps stay as they are.
+// The new order is kept only if the peak isn't larger. Programs with jumps stay as they are.
 #pragma once
 #include "lower/program.h"
 

@@ -1,5 +1,5 @@
-// Less memory for the same steps: what frees memory runs early (run_early.h), results lie over
-// operands that nothing reads any more (reuse_dead.h).
+// Reduces the memory of a program: runs early what frees memory (run_early.h), and lets results
+// share the storages of operands that nothing reads afterwards (reuse_dead.h).
 #pragma once
 #include "lower/program.h"
 

@@ -30,7 +30,7 @@ class Counter {
     if (buffer.access == Access::local) return 0;
     return std::min(accesses, buffer.elements) * size_of(buffer.dtype);
   }
-  // A computed extent counts at most what `min` bounds it by.
+  // A computed extent counts as much as its `min` allows at most.
   static int64_t extent_of(const Expr& e) {
     if (const int64_t* n = e.as_const_int()) return *n;
     int64_t bound = most;
@@ -41,7 +41,7 @@ class Counter {
       }
     return bound;
   }
-  // An expression that several values share is computed once in its statement.
+  // A shared subexpression is computed once per statement.
   void expr(const Expr& e, int64_t n, std::set<const ExprNode*>& seen) {
     if (!seen.insert(&*e).second) return;
     if (e->op == Op::load)
@@ -97,8 +97,8 @@ void count_kernel(const LoweredProgram& p, const KernelCall& call, KernelTraffic
   }
 }
 
-// Each distinct operand once; what is there for its sizes alone, not at all. A result may be a part
-// of a larger storage.
+// Each distinct operand counts once; one of which only the shape matters, not at all. A result may
+// be part of a larger storage.
 void count_call(const LoweredProgram& p, const LibraryCall& call, KernelTraffic& out) {
   std::set<size_t> read;
   for (const LibraryCall::Operand& o : call.operands) {
@@ -118,15 +118,15 @@ void count_call(const LoweredProgram& p, const ForeignCall& call, KernelTraffic&
 
 }  // namespace
 
-KernelTraffic traffic_of(const LoweredProgram& program, const Step& step) {
-  KernelTraffic out{.name = step.name, .kind = "kernel"};
-  if (auto* k = std::get_if<KernelCall>(&step.work)) {
+KernelTraffic traffic_of(const LoweredProgram& program, const Thunk& thunk) {
+  KernelTraffic out{.name = thunk.name, .kind = "kernel"};
+  if (auto* k = std::get_if<KernelCall>(&thunk.work)) {
     count_kernel(program, *k, out);
-  } else if (auto* l = std::get_if<LibraryCall>(&step.work)) {
+  } else if (auto* l = std::get_if<LibraryCall>(&thunk.work)) {
     out.kind = kind_of(l->spec);
     out.flops = flops_of(l->spec);
     count_call(program, *l, out);
-  } else if (auto* f = std::get_if<ForeignCall>(&step.work)) {
+  } else if (auto* f = std::get_if<ForeignCall>(&thunk.work)) {
     out.kind = "foreign";
     count_call(program, *f, out);
   } else {
@@ -137,8 +137,8 @@ KernelTraffic traffic_of(const LoweredProgram& program, const Step& step) {
 
 std::vector<KernelTraffic> traffic_of(const LoweredProgram& program) {
   std::vector<KernelTraffic> out;
-  for (const Step& step : program.steps) {
-    KernelTraffic t = traffic_of(program, step);
+  for (const Thunk& thunk : program.thunks) {
+    KernelTraffic t = traffic_of(program, thunk);
     if (t.read + t.written > 0) out.push_back(std::move(t));
   }
   return out;

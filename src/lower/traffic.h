@@ -1,9 +1,9 @@
-// What the kernels of a lowered program move, read off their loops.
+// The memory traffic of a lowered program in bytes, counted from its loops.
 //
-// Of each buffer of a kernel: the accesses times the iterations around them, but at most its size;
-// once as read and once as written. Memory of its own that a kernel needs counts like any other;
-// what stays in registers or on the stack counts nothing. A library call reads its distinct
-// operands and writes its result. Unit: 4 bytes.
+// For each buffer of a kernel: its accesses times the iterations of the loops around them, at most
+// its size; separately for reads and writes. Partial sums and scratch in memory count like any
+// other buffer, local buffers (registers, stack) not at all. A library call or a call of the host
+// program's code reads its distinct operands and writes its results.
 #pragma once
 #include <string>
 #include <vector>
@@ -16,11 +16,11 @@ struct KernelTraffic {
   std::string name;               // of the first value that it computes
   std::string kind;               // kernel, product, attention, convolution, sort, foreign, jump
   int64_t read = 0, written = 0;  // bytes
-  int64_t flops = 0;              // of a product, an attention or a convolution
+  int64_t flops = 0;              // of a library call
 };
 
-KernelTraffic traffic_of(const LoweredProgram& program, const Step& step);
-// One for each step that moves something.
+KernelTraffic traffic_of(const LoweredProgram& program, const Thunk& thunk);
+// One for each thunk that moves anything.
 std::vector<KernelTraffic> traffic_of(const LoweredProgram& program);
 
 int64_t total_bytes(const std::vector<KernelTraffic>& kernels);

@@ -16,8 +16,8 @@ bool same_elements(const Layout& a, const Layout& b) {
   return true;
 }
 
-// Of a row-major operand the view's strides say in which order the result's dims walk through it;
-// in that order they are the operand's elements in theirs.
+// For a row-major operand, the strides of the view give the order in which the result's dims run
+// through it. In that order the result's dims are the operand's elements in row-major order.
 std::optional<Layout> undo_view(const OpView& op, const ViewRule& rule, const Layout& result) {
   const std::vector<int64_t> shape = static_shape(op.in_type(0));
   if (numel_of(shape) != result.numel() || result.numel() == 0) return std::nullopt;

@@ -1,6 +1,7 @@
-// An update whose value is computed after the last step that may fail, and not before the last read
-// of the placeholder, is written into the placeholder's memory at once. A kernel that reads the
-// placeholder itself must do so at the address that it writes, and stand in no loop.
+// Writes an update directly into the placeholder's memory if its value is computed after the last
+// thunk that may fail and after the last read of the placeholder by others. A thunk that reads the
+// placeholder itself must be a kernel that reads each element at the address that it writes. Thunks
+// in loops are excluded.
 #pragma once
 #include "lower/program.h"
 

@@ -1,43 +1,44 @@
-// Where the values of a graph lie while it is lowered: a storage, and a layout in it.
+// The memory of a graph's values while it is lowered: a storage, and a layout in it.
 //
 //   %x: f32[8,8]            storage 0, [8,1]
 //   %t = permute(%x)        storage 0, [1,8]      a view
-//   %y = sin(%t)            storage 2, [8,1] from 64 on      its place in %z (place.h)
-//   %z = cat([%a, %y])      storage 2             made for the first of its parts
+//   %y = sin(%t)            storage 2, [8,1] at offset 64    its place in %z (place.h)
+//   %z = cat([%a, %y])      storage 2             added for the first of its parts
 #pragma once
 #include "lower/place.h"
 #include "lower/program.h"
 
 namespace cleave {
 
-struct Location {
+// A storage and a layout in it, as a memref of MLIR.
+struct MemRef {
   size_t storage = 0;
   loop::Layout layout;
 };
-using Locations = std::vector<Location>;
+using MemRefs = std::vector<MemRef>;
 
-// A new storage; one for a row-major value.
+// Adds a storage; add_dense adds one for a row-major value of the type.
 size_t add_storage(LoweredProgram& program, const std::string& name, DType dtype, int64_t elements);
-Location add_dense(LoweredProgram& program, const std::string& name, const Type& type);
+MemRef add_dense(LoweredProgram& program, const std::string& name, const Type& type);
 
 class ValueStorages {
  public:
-  // Types are static; new storages go to `program`.
+  // Types must be static. Adds storages to `program`.
   ValueStorages(const Graph& graph, LoweredProgram& program);
 
-  const Location& at(ValueId v) const;  // throws (bug) before it is made
+  const MemRef& at(ValueId v) const;  // throws (bug) before it is made
   bool is_made(ValueId v) const { return at_.contains(v.v); }
-  Location& put(ValueId v, Location at) { return at_[v.v] = std::move(at); }
+  MemRef& put(ValueId v, MemRef at) { return at_[v.v] = std::move(at); }
 
-  // Memory of its own.
-  Location& make_dense(ValueId v) {
+  // In a storage of its own.
+  MemRef& make_dense(ValueId v) {
     return put(v, add_dense(program_, graph_.name(v), graph_.type(v)));
   }
-  // Where a result is made: its place, or memory of its own.
-  Location& make(ValueId v);
+  // The memory in which a result is made: its place, or a storage of its own.
+  MemRef& make(ValueId v);
   bool has_place(ValueId v) const { return places_.contains(v.v); }
-  // Where a join's result lies whose operands may have places in it; none where none was made yet.
-  std::optional<Location> begun(ValueId v) const;
+  // The memory of a join's result, if an operand has been made in it; else none.
+  std::optional<MemRef> begun(ValueId v) const;
 
   bool is_returned(ValueId v) const { return returned_[v.v]; }
   bool is_wanted(ValueId v) const { return graph_.use_count(v) > 0 || is_returned(v); }
@@ -47,8 +48,8 @@ class ValueStorages {
   LoweredProgram& program_;
   const Places places_;
   std::vector<bool> returned_;                   // by value
-  std::unordered_map<uint32_t, Location> at_;    // by value
-  std::unordered_map<uint32_t, size_t> wholes_;  // storages of what has places in it, once made
+  std::unordered_map<uint32_t, MemRef> at_;      // by value
+  std::unordered_map<uint32_t, size_t> wholes_;  // storages that have parts, once added
 };
 
 }  // namespace cleave

@@ -28,6 +28,20 @@ ValueId as_sums(Builder& b, const AttentionShape& s, ValueId x) {
   return b.squeeze(with_batch(b, s, x), {-1});
 }
 
+// P, given or from the scores.
+ValueId flat_weights(Builder& b, const AttentionParts& p, const BackwardInputs& in, DType work) {
+  if (in.weights.valid()) return without_batch(b, b.convert(in.weights, work));
+  return without_batch(b, b.exp(b.sub(p.scores, b.unsqueeze(in.sums, -1))));
+}
+
+// T' without its scale; none where dQ and dK have no cotangents.
+ValueId product_cotangent(Builder& b, const AttentionParts& p, ValueId of_dq, ValueId of_dk) {
+  ValueId t;
+  if (of_dq.valid()) t = b.bmm(of_dq, flipped(b, p.key));
+  if (of_dk.valid()) t = plus(b, t, b.bmm(p.query, flipped(b, of_dk)));
+  return t;
+}
+
 }  // namespace
 
 Values sums_grad(Builder& b, const AttentionView& call, ValueId sums, ValueId dsums) {
@@ -48,9 +62,7 @@ BackwardGrads backward_grads(Builder& b, const AttentionView& call, const Backwa
   const double scale = call.scale();
   const ValueId g = without_batch(b, b.convert(in.dout, work));
   const ValueId y = without_batch(b, b.convert(in.out, work));
-  const ValueId weights = in.weights.valid()
-                              ? without_batch(b, b.convert(in.weights, work))
-                              : without_batch(b, b.exp(b.sub(p.scores, b.unsqueeze(in.sums, -1))));
+  const ValueId weights = flat_weights(b, p, in, work);
   const auto drop = [&](ValueId x) {
     return in.kept.valid() ? b.where(in.kept, b.mul(x, in.keep_scale), 0.0) : x;
   };
@@ -66,9 +78,7 @@ BackwardGrads backward_grads(Builder& b, const AttentionView& call, const Backwa
     dweights = drop(b.bmm(g, flipped(b, of_dv)));
     dg = b.bmm(drop(weights), of_dv);
   }
-  ValueId t;  // the cotangent of T
-  if (of_dq.valid()) t = b.bmm(of_dq, flipped(b, p.key));
-  if (of_dk.valid()) t = plus(b, t, b.bmm(p.query, flipped(b, of_dk)));
+  ValueId t = product_cotangent(b, p, of_dq, of_dk);
   if (of_dq.valid()) dk = b.bmm(flipped(b, dscores), of_dq);
   if (of_dk.valid()) dq = b.bmm(dscores, of_dk);
   if (t.valid()) {

@@ -149,18 +149,19 @@ SampleAttrs gathered(int dim, int ranks, bool return_A = true) {
   return {{"gather_dim", dim}, {"group_size", ranks}, {"group_name", "tp"}, {"return_A", return_A}};
 }
 
+Samples gathered_samples() {
+  Samples out;
+  for (const DType t : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64, DType::i8})
+    out.push_back({{any_of(t, {3, 4}), std::vector{any_of(t, {4, 2})}}, gathered(0, 1)});
+  out.push_back({{f32({2, 3, 4}), std::vector{f32({4, 2}), f32({4, 5})}}, gathered(1, 1)});
+  out.push_back({{f32({2, 3}), std::vector{f32({3, 2})}}, gathered(-1, 1)});
+  out.push_back({{f32({0, 3}), std::vector{f32({3, 2})}}, gathered(0, 1)});
+  out.push_back({{f32({2, 3}), std::vector{f32({3, 2})}}, gathered(0, 1, false)});
+  return out;
+}
+
 OpDef fused_all_gather_matmul() {
   const char* name = "fused_all_gather_matmul";
-  const auto samples = [] {
-    Samples out;
-    for (const DType t : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64, DType::i8})
-      out.push_back({{any_of(t, {3, 4}), std::vector{any_of(t, {4, 2})}}, gathered(0, 1)});
-    out.push_back({{f32({2, 3, 4}), std::vector{f32({4, 2}), f32({4, 5})}}, gathered(1, 1)});
-    out.push_back({{f32({2, 3}), std::vector{f32({3, 2})}}, gathered(-1, 1)});
-    out.push_back({{f32({0, 3}), std::vector{f32({3, 2})}}, gathered(0, 1)});
-    out.push_back({{f32({2, 3}), std::vector{f32({3, 2})}}, gathered(0, 1, false)});
-    return out;
-  };
   return OpDef{
       .name = name,
       .signature =
@@ -184,7 +185,7 @@ OpDef fused_all_gather_matmul() {
                   product_flops(op, op.out_type(k + 1), op.env().hint_of(op.list_type(k).shape[0]));
             return cost;
           },
-      .samples = samples,
+      .samples = gathered_samples,
       .rejects = [name]() -> Rejects {
         const auto refused = [&](const std::string& text) {
           return fmt::format("{}: {}", name, text);

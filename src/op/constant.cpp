@@ -54,43 +54,44 @@ std::vector<Reject> size_rejects(const std::string& name, SampleAttrs attrs) {
           device_reject(name, far)};
 }
 
-OpDef full_entry() {
-  const auto samples = [] {
-    constexpr double inf = std::numeric_limits<double>::infinity();
-    Samples out;
-    const auto add = [&](std::vector<int64_t> size, AttrValue v, std::optional<DType> t = {}) {
-      Sample s{{}, {{"size", size}, {"fill_value", std::move(v)}}};
-      if (t) s.attrs.emplace_back("dtype", *t);
-      out.push_back(std::move(s));
-    };
-    add({2, 3}, 1.5);
-    add({2}, 3);
-    add({2}, true);
-    add({}, -inf);
-    add({0, 2}, 1.0);
-    add({3}, 0.1, DType::bf16);
-    add({3}, 1, DType::f16);
-    add({3}, 2.75, DType::i64);
-    add({3}, 300, DType::u8);
-    add({3}, -7, DType::i32);
-    add({3}, 0.5, DType::boolean);
-    add({3}, 0.1, DType::f64);
-    add({3}, 0.1);
-    add({3}, std::numeric_limits<double>::quiet_NaN());
-    add({2}, inf, DType::bf16);
-    add({2}, 1e30, DType::f32);
-    add({2}, 65504, DType::f16);
-    add({1, 2, 1, 3}, -0.0);
-    add({3}, -128, DType::i8);
-    add({3}, 1000, DType::i16);
-    add({3}, true, DType::f32);
-    add({3}, true, DType::i64);
-    add({}, 7);
-    add({0}, 7);
-    add({2, 70}, 1.25);
-    add({3}, -2.75, DType::i32);
-    return out;
+Samples full_samples() {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  Samples out;
+  const auto add = [&](std::vector<int64_t> size, AttrValue v, std::optional<DType> t = {}) {
+    Sample s{{}, {{"size", size}, {"fill_value", std::move(v)}}};
+    if (t) s.attrs.emplace_back("dtype", *t);
+    out.push_back(std::move(s));
   };
+  add({2, 3}, 1.5);
+  add({2}, 3);
+  add({2}, true);
+  add({}, -inf);
+  add({0, 2}, 1.0);
+  add({3}, 0.1, DType::bf16);
+  add({3}, 1, DType::f16);
+  add({3}, 2.75, DType::i64);
+  add({3}, 300, DType::u8);
+  add({3}, -7, DType::i32);
+  add({3}, 0.5, DType::boolean);
+  add({3}, 0.1, DType::f64);
+  add({3}, 0.1);
+  add({3}, std::numeric_limits<double>::quiet_NaN());
+  add({2}, inf, DType::bf16);
+  add({2}, 1e30, DType::f32);
+  add({2}, 65504, DType::f16);
+  add({1, 2, 1, 3}, -0.0);
+  add({3}, -128, DType::i8);
+  add({3}, 1000, DType::i16);
+  add({3}, true, DType::f32);
+  add({3}, true, DType::i64);
+  add({}, 7);
+  add({0}, 7);
+  add({2, 70}, 1.25);
+  add({3}, -2.75, DType::i32);
+  return out;
+}
+
+OpDef full_entry() {
   return OpDef{
       .name = "full",
       .signature =
@@ -113,7 +114,7 @@ OpDef full_entry() {
         return loop::number_constant(op.attr("fill_value"), op.out_type(0).dtype);
       }),
       .cost = cost_per_result(0),
-      .samples = samples,
+      .samples = full_samples,
       .rejects = [] { return size_rejects("full", {{"fill_value", 1}}); },
   };
 }

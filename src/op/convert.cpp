@@ -175,6 +175,34 @@ OpDef alias_entry(const char* name, const char* summary, const Slot<GradFn>& gra
   };
 }
 
+Samples copy_samples() {
+  return {{{f32({2, 3}), f32({2, 3})}},
+          {{f32({2, 3}), f32({3})}},
+          {{f32({2, 3}), f64({})}},
+          {{f64({2, 3}), bf16({2, 1})}},
+          {{bf16({3}), f32({3})}},
+          {{i64({6}), f32({6}).with(convertible())}},
+          {{boolean({6}), f32({6}).with(convertible())}},
+          {{f32({3}), i32({3})}},
+          {{f32({0, 3}), f32({1, 3})}},
+          {{f16({2, 3}), f16({})}},
+          {{f32({}), f64({})}},
+          {{f64({2, 2}), i64({2})}},
+          {{i32({6}), f64({6}).with(convertible())}},
+          {{i64({2}), boolean({2})}},
+          {{sample(DType::u8, {3}), i64({3}).range(0, 9)}},
+          {{sample(DType::i8, {2}), i32({2})}},
+          {{bf16({2, 3, 2}), f32({3, 1})}},
+          {{f16({4}), f32({4}).with({65519, 1e-9, -0.0, 1})}},
+          {{f32({3}), f32({3}).with({std::numeric_limits<double>::quiet_NaN(),
+                                     std::numeric_limits<double>::infinity(), -0.0})}},
+          {{f32({3, 40}), bf16({40})}},
+          {{boolean({2, 2}), i64({2}).with({0, 256})}},
+          {{f32({2, 0}), f32({})}},
+          {{i64({3}), i64({})}},
+          {{f64({2, 3}), f32({2, 3})}}};
+}
+
 OpDef copy_entry() {
   return OpDef{
       .name = "copy",
@@ -206,33 +234,7 @@ OpDef copy_entry() {
         return loop::cast(x[1], loop::compute_type(op.out_type(0).dtype));
       }),
       .cost = cost_per_result(1),
-      .samples = []() -> Samples {
-        return {{{f32({2, 3}), f32({2, 3})}},
-                {{f32({2, 3}), f32({3})}},
-                {{f32({2, 3}), f64({})}},
-                {{f64({2, 3}), bf16({2, 1})}},
-                {{bf16({3}), f32({3})}},
-                {{i64({6}), f32({6}).with(convertible())}},
-                {{boolean({6}), f32({6}).with(convertible())}},
-                {{f32({3}), i32({3})}},
-                {{f32({0, 3}), f32({1, 3})}},
-                {{f16({2, 3}), f16({})}},
-                {{f32({}), f64({})}},
-                {{f64({2, 2}), i64({2})}},
-                {{i32({6}), f64({6}).with(convertible())}},
-                {{i64({2}), boolean({2})}},
-                {{sample(DType::u8, {3}), i64({3}).range(0, 9)}},
-                {{sample(DType::i8, {2}), i32({2})}},
-                {{bf16({2, 3, 2}), f32({3, 1})}},
-                {{f16({4}), f32({4}).with({65519, 1e-9, -0.0, 1})}},
-                {{f32({3}), f32({3}).with({std::numeric_limits<double>::quiet_NaN(),
-                                           std::numeric_limits<double>::infinity(), -0.0})}},
-                {{f32({3, 40}), bf16({40})}},
-                {{boolean({2, 2}), i64({2}).with({0, 256})}},
-                {{f32({2, 0}), f32({})}},
-                {{i64({3}), i64({})}},
-                {{f64({2, 3}), f32({2, 3})}}};
-      },
+      .samples = copy_samples,
       .rejects = []() -> Rejects {
         return {{"C1",
                  {{f32({2}), f32({3})}},
@@ -248,6 +250,34 @@ OpDef copy_entry() {
                  "or 1"}};
       },
   };
+}
+
+Samples fill_samples() {
+  return {{{f32({2, 3}), 1.5}},
+          {{f32({2, 3}), 2}},
+          {{f32({2, 3}), f32({})}},
+          {{f32({2, 3}), i64({})}},
+          {{bf16({3}), 0.1}},
+          {{f64({}), f32({})}},
+          {{i64({3}), 2.5}},
+          {{i32({3}), f32({}).with({-3.75})}},
+          {{boolean({3}), 2}},
+          {{f32({0}), 1}},
+          {{f16({2}), true}},
+          {{f32({}), 3}},
+          {{f64({2, 2}), 0.1}},
+          {{f32({2}), -INFINITY}},
+          {{bf16({2, 3, 4}), f32({})}},
+          {{boolean({2}), 0.0}},
+          {{boolean({2}), f32({}).with({0.5})}},
+          {{sample(DType::u8, {2}), 200}},
+          {{sample(DType::i8, {2}), -100}},
+          {{sample(DType::i16, {2}), i64({})}},
+          {{f32({3, 40}), bf16({})}},
+          {{f16({3}), f64({}).with({0.1})}},
+          {{i64({2}), true}},
+          {{i64({2}), -9007199254740991.0}},
+          {{f32({2, 0}), f32({})}}};
 }
 
 OpDef fill_entry() {
@@ -283,33 +313,7 @@ OpDef fill_entry() {
       },
       .lower = loop::by_decomposition(),
       .cost = cost_per_result(0),
-      .samples = []() -> Samples {
-        return {{{f32({2, 3}), 1.5}},
-                {{f32({2, 3}), 2}},
-                {{f32({2, 3}), f32({})}},
-                {{f32({2, 3}), i64({})}},
-                {{bf16({3}), 0.1}},
-                {{f64({}), f32({})}},
-                {{i64({3}), 2.5}},
-                {{i32({3}), f32({}).with({-3.75})}},
-                {{boolean({3}), 2}},
-                {{f32({0}), 1}},
-                {{f16({2}), true}},
-                {{f32({}), 3}},
-                {{f64({2, 2}), 0.1}},
-                {{f32({2}), -INFINITY}},
-                {{bf16({2, 3, 4}), f32({})}},
-                {{boolean({2}), 0.0}},
-                {{boolean({2}), f32({}).with({0.5})}},
-                {{sample(DType::u8, {2}), 200}},
-                {{sample(DType::i8, {2}), -100}},
-                {{sample(DType::i16, {2}), i64({})}},
-                {{f32({3, 40}), bf16({})}},
-                {{f16({3}), f64({}).with({0.1})}},
-                {{i64({2}), true}},
-                {{i64({2}), -9007199254740991.0}},
-                {{f32({2, 0}), f32({})}}};
-      },
+      .samples = fill_samples,
       .rejects = []() -> Rejects {
         return {{"C1",
                  {{f32({2}), f32({2})}},

@@ -232,28 +232,55 @@ OpDef embedding() {
   };
 }
 
+SampleAttrs backward_attrs(int num_weights, int padding_idx = -1, bool scale_grad_by_freq = false) {
+  return {{"num_weights", num_weights},
+          {"padding_idx", padding_idx},
+          {"scale_grad_by_freq", scale_grad_by_freq}};
+}
+
+Samples backward_samples() {
+  const SampleAttrs plain = backward_attrs(5);
+  Samples out;
+  for (DType t : floating_dtypes)
+    out.push_back({{any_of(t, {2, 4, 3}), i64({2, 4}).range(0, 5)}, plain});
+  out.insert(out.end(), {{{f32({6, 70}), i32({6}).range(0, 5)}, plain},
+                         {{f32({3}), i64({}).range(0, 5)}, plain},
+                         {{f32({0, 3}), i64({0})}, plain},
+                         {{f32({4, 0}), i64({4}).range(0, 5)}, plain},
+                         {{bf16({12, 35}), i64({12}).range(0, 5)}, plain},
+                         {{f16({3, 4, 2}), i64({3, 4}).range(0, 2)}, plain},
+                         {{f32({6, 3}), i64({6}).range(0, 5)}, backward_attrs(5, 2)},
+                         {{f32({6, 3}), i64({6}).range(0, 3)}, backward_attrs(5, 1, true)},
+                         {{bf16({6, 3}), i64({6}).range(0, 3)}, backward_attrs(5, -1, true)}});
+  return out;
+}
+
+Rejects backward_rejects() {
+  const SampleAttrs plain = backward_attrs(5);
+  return {{"C1",
+           {{i64({2, 3}), i64({2})}, plain},
+           "embedding_dense_backward: C1: grad_output is i64[2,3], expected a floating dtype"},
+          {"C2",
+           {{f32({2, 3}), boolean({2})}, plain},
+           "embedding_dense_backward: C2: indices is bool[2], expected i64 or i32"},
+          {"C3",
+           {{f32({3}), i64({2})}, plain},
+           "embedding_dense_backward: C3: grad_output is f32[3], expected rank 2, one more than "
+           "indices: i64[2]"},
+          {"C3",
+           {{f32({4, 3}), i64({2})}, plain},
+           "embedding_dense_backward: C3: leading dims of grad_output and dims of indices: [4] "
+           "and "
+           "[2], expected equal shapes"},
+          {"C4",
+           {{f32({2, 3}), i64({2})}, backward_attrs(-1)},
+           "embedding_dense_backward: C4: num_weights is -1, expected at least 0"},
+          {"C5",
+           {{f32({2, 3}), on_cuda(i64({2}))}, plain},
+           "embedding_dense_backward: C5: operands are on cpu and cuda:0, expected one device"}};
+}
+
 OpDef embedding_dense_backward() {
-  const SampleAttrs plain = {
-      {"num_weights", 5}, {"padding_idx", -1}, {"scale_grad_by_freq", false}};
-  const auto samples = [plain] {
-    Samples out;
-    for (DType t : floating_dtypes)
-      out.push_back({{any_of(t, {2, 4, 3}), i64({2, 4}).range(0, 5)}, plain});
-    out.insert(out.end(),
-               {{{f32({6, 70}), i32({6}).range(0, 5)}, plain},
-                {{f32({3}), i64({}).range(0, 5)}, plain},
-                {{f32({0, 3}), i64({0})}, plain},
-                {{f32({4, 0}), i64({4}).range(0, 5)}, plain},
-                {{bf16({12, 35}), i64({12}).range(0, 5)}, plain},
-                {{f16({3, 4, 2}), i64({3, 4}).range(0, 2)}, plain},
-                {{f32({6, 3}), i64({6}).range(0, 5)},
-                 {{"num_weights", 5}, {"padding_idx", 2}, {"scale_grad_by_freq", false}}},
-                {{f32({6, 3}), i64({6}).range(0, 3)},
-                 {{"num_weights", 5}, {"padding_idx", 1}, {"scale_grad_by_freq", true}}},
-                {{bf16({6, 3}), i64({6}).range(0, 3)},
-                 {{"num_weights", 5}, {"padding_idx", -1}, {"scale_grad_by_freq", true}}}});
-    return out;
-  };
   return OpDef{
       .name = "embedding_dense_backward",
       .signature =
@@ -268,33 +295,8 @@ OpDef embedding_dense_backward() {
       .grad = grad_backward,
       .lower = loop::kernel({.build = lower_backward, .scratch = scratch_of_backward}),
       .cost = cost_per_operand(1),
-      .samples = samples,
-      .rejects = [plain]() -> Rejects {
-        const SampleAttrs negative = {
-            {"num_weights", -1}, {"padding_idx", -1}, {"scale_grad_by_freq", false}};
-        return {
-            {"C1",
-             {{i64({2, 3}), i64({2})}, plain},
-             "embedding_dense_backward: C1: grad_output is i64[2,3], expected a floating dtype"},
-            {"C2",
-             {{f32({2, 3}), boolean({2})}, plain},
-             "embedding_dense_backward: C2: indices is bool[2], expected i64 or i32"},
-            {"C3",
-             {{f32({3}), i64({2})}, plain},
-             "embedding_dense_backward: C3: grad_output is f32[3], expected rank 2, one more than "
-             "indices: i64[2]"},
-            {"C3",
-             {{f32({4, 3}), i64({2})}, plain},
-             "embedding_dense_backward: C3: leading dims of grad_output and dims of indices: [4] "
-             "and "
-             "[2], expected equal shapes"},
-            {"C4",
-             {{f32({2, 3}), i64({2})}, negative},
-             "embedding_dense_backward: C4: num_weights is -1, expected at least 0"},
-            {"C5",
-             {{f32({2, 3}), on_cuda(i64({2}))}, plain},
-             "embedding_dense_backward: C5: operands are on cpu and cuda:0, expected one device"}};
-      },
+      .samples = backward_samples,
+      .rejects = backward_rejects,
   };
 }
 

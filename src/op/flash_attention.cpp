@@ -224,45 +224,46 @@ CostFn cost(AttentionView (*call_of)(const OpView&), int64_t products) {
 
 constexpr Trait traits = Trait::compute_intensive | Trait::recomputable;
 
-OpDef flash_forward() {
-  const auto samples = [] {
-    const auto same = [](DType t, std::vector<int64_t> s) {
-      return std::vector<SampleOperand>(3, SampleOperand(any_of(t, std::move(s))));
-    };
-    Samples out;
-    for (DType t : floating_dtypes) out.push_back({same(t, {1, 2, 3, 4}), {{"is_causal", true}}});
-    out.push_back({{f32({2, 2, 3, 4}), f32({2, 2, 5, 4}), f32({2, 2, 5, 6})}, {{"scale", 0.4}}});
-    out.push_back({{f32({1, 1, 2, 3}), f32({1, 1, 2, 3}), f32({1, 1, 2, 3}),
-                    boolean({2, 2}).with({1, 0, 0, 0})}});
-    std::vector<SampleOperand> masked = same(DType::f64, {1, 2, 3, 2});
-    masked.push_back(f64({3, 3}).with({0, 1, 2, -INFINITY, 0.5, 1, -1, 0, 0}));
-    out.push_back({masked});
-    // A mask has no gradient; finite differences can't handle these values.
-    const std::vector<double> closing = {0, 1, 2, -INFINITY, 0.5, 1, -1};
-    for (DType t : floating_dtypes) {
-      out.push_back({{any_of(t, {2, 1, 2, 3}), any_of(t, {2, 1, 4, 3}), any_of(t, {2, 1, 4, 3})},
-                     {{"is_causal", true}, {"scale", 0.5}}});
-      out.push_back({{any_of(t, {1, 2, 3, 2}), any_of(t, {1, 2, 5, 2}), any_of(t, {1, 2, 5, 2}),
-                      sample(t, {3, 5}).with(closing)}});
-    }
-    const auto with_mask = [&](std::vector<int64_t> mask) {
-      out.push_back({{f32({2, 2, 3, 4}), f32({2, 2, 5, 4}), f32({2, 2, 5, 4}),
-                      f32(std::move(mask)).with(closing)}});
-    };
-    with_mask({2, 2, 3, 5});
-    with_mask({2, 1, 3, 5});
-    with_mask({1, 2, 3, 5});
-    with_mask({1, 1, 1, 5});
-    for (bool causal : {false, true})
-      out.push_back(
-          {{f32({2, 4, 3, 2}), f32({2, 2, 3, 2}), f32({2, 2, 3, 2})}, {{"is_causal", causal}}});
-    out.push_back({same(DType::f32, {1, 1, 1, 1})});
-    out.push_back({same(DType::f32, {1, 1, 40, 4}), {{"is_causal", true}}});
-    out.push_back({same(DType::bf16, {1, 1, 33, 6})});
-    out.push_back(
-        {{f32({1, 1, 2, 2}).range(-30, 30), f32({1, 1, 3, 2}).range(-30, 30), f32({1, 1, 3, 2})}});
-    return out;
+Samples forward_samples() {
+  const auto same = [](DType t, std::vector<int64_t> s) {
+    return std::vector<SampleOperand>(3, SampleOperand(any_of(t, std::move(s))));
   };
+  Samples out;
+  for (DType t : floating_dtypes) out.push_back({same(t, {1, 2, 3, 4}), {{"is_causal", true}}});
+  out.push_back({{f32({2, 2, 3, 4}), f32({2, 2, 5, 4}), f32({2, 2, 5, 6})}, {{"scale", 0.4}}});
+  out.push_back({{f32({1, 1, 2, 3}), f32({1, 1, 2, 3}), f32({1, 1, 2, 3}),
+                  boolean({2, 2}).with({1, 0, 0, 0})}});
+  std::vector<SampleOperand> masked = same(DType::f64, {1, 2, 3, 2});
+  masked.push_back(f64({3, 3}).with({0, 1, 2, -INFINITY, 0.5, 1, -1, 0, 0}));
+  out.push_back({masked});
+  // A mask has no gradient; finite differences can't handle these values.
+  const std::vector<double> closing = {0, 1, 2, -INFINITY, 0.5, 1, -1};
+  for (DType t : floating_dtypes) {
+    out.push_back({{any_of(t, {2, 1, 2, 3}), any_of(t, {2, 1, 4, 3}), any_of(t, {2, 1, 4, 3})},
+                   {{"is_causal", true}, {"scale", 0.5}}});
+    out.push_back({{any_of(t, {1, 2, 3, 2}), any_of(t, {1, 2, 5, 2}), any_of(t, {1, 2, 5, 2}),
+                    sample(t, {3, 5}).with(closing)}});
+  }
+  const auto with_mask = [&](std::vector<int64_t> mask) {
+    out.push_back({{f32({2, 2, 3, 4}), f32({2, 2, 5, 4}), f32({2, 2, 5, 4}),
+                    f32(std::move(mask)).with(closing)}});
+  };
+  with_mask({2, 2, 3, 5});
+  with_mask({2, 1, 3, 5});
+  with_mask({1, 2, 3, 5});
+  with_mask({1, 1, 1, 5});
+  for (bool causal : {false, true})
+    out.push_back(
+        {{f32({2, 4, 3, 2}), f32({2, 2, 3, 2}), f32({2, 2, 3, 2})}, {{"is_causal", causal}}});
+  out.push_back({same(DType::f32, {1, 1, 1, 1})});
+  out.push_back({same(DType::f32, {1, 1, 40, 4}), {{"is_causal", true}}});
+  out.push_back({same(DType::bf16, {1, 1, 33, 6})});
+  out.push_back(
+      {{f32({1, 1, 2, 2}).range(-30, 30), f32({1, 1, 3, 2}).range(-30, 30), f32({1, 1, 3, 2})}});
+  return out;
+}
+
+OpDef flash_forward() {
   const std::string name = "_scaled_dot_product_flash_attention_for_cpu";
   return OpDef{
       .name = name,
@@ -279,7 +280,7 @@ OpDef flash_forward() {
       .grad = grad,
       .lower = loop::library([](const OpView& op) { return attention_form(forward_call(op)); }),
       .cost = cost(forward_call, 2),
-      .samples = samples,
+      .samples = forward_samples,
       .rejects = [=]() -> Rejects {
         const SampleTensor x = f32({1, 2, 3, 4});
         return {{"C11",
@@ -292,44 +293,46 @@ OpDef flash_forward() {
   };
 }
 
+SampleAttrs flash_attrs(bool is_causal) { return {{"dropout_p", 0.0}, {"is_causal", is_causal}}; }
+
+Samples backward_samples() {
+  const SampleAttrs plain = flash_attrs(false), causal = flash_attrs(true);
+  Samples out;
+  for (DType t : floating_dtypes) {
+    const SampleTensor x = any_of(t, {1, 2, 3, 4});
+    out.push_back(
+        {{x, x, x, x, x, sample(t == DType::f64 ? t : DType::f32, {1, 2, 3}).range(1, 2)}, causal});
+  }
+  const SampleTensor y = f32({2, 2, 3, 6}), q = f32({2, 2, 3, 4}), k = f32({2, 2, 5, 4}),
+                     v = f32({2, 2, 5, 6}), sums = f32({2, 2, 3}).range(1, 2);
+  out.push_back({{y, q, k, v, y, sums}, plain});
+  out.push_back({{y, q, k, v, y, f32({2, 2, 3, 5}).range(0, 1)}, causal});
+  out.push_back({{y, q, k, v, y, sums, f32({3, 5})},
+                 {{"dropout_p", 0.0}, {"is_causal", false}, {"scale", 0.4}}});
+  for (DType t : floating_dtypes) {
+    const SampleTensor r = any_of(t, {2, 1, 2, 3}), c = any_of(t, {2, 1, 4, 3}),
+                       lse = sample(t == DType::f64 ? t : DType::f32, {2, 1, 2}).range(1, 2);
+    out.push_back(
+        {{r, r, c, c, r, lse}, {{"dropout_p", 0.0}, {"is_causal", true}, {"scale", 0.5}}});
+    out.push_back({{r, r, c, c, r, lse, any_of(t, {2, 4})}, plain});
+  }
+  const SampleTensor z = f32({2, 2, 3, 4}), w = f32({2, 2, 5, 4});
+  for (const std::vector<int64_t>& mask :
+       {std::vector<int64_t>{2, 2, 3, 5}, {2, 1, 3, 5}, {1, 2, 3, 5}, {1, 1, 1, 5}})
+    out.push_back({{z, z, w, w, z, sums, f32(mask)}, plain});
+  for (const DType t : {DType::bf16, DType::f64})  // sums from another source
+    out.push_back({{z, z, w, w, z, sample(t, {2, 2, 3}).range(1, 2)}, plain});
+  const SampleTensor shared = f32({2, 2, 3, 2}), reads = f32({2, 4, 3, 2});
+  for (const SampleAttrs& attrs : {plain, causal})
+    out.push_back({{reads, reads, shared, shared, reads, f32({2, 4, 3}).range(1, 2)}, attrs});
+  const SampleTensor one = f32({1, 1, 1, 1}), many = f32({1, 1, 40, 4});
+  out.push_back({{one, one, one, one, one, f32({1, 1, 1})}, plain});
+  out.push_back({{many, many, many, many, many, f32({1, 1, 40}).range(3, 5)}, causal});
+  return out;
+}
+
 OpDef flash_backward() {
-  const SampleAttrs plain = {{"dropout_p", 0.0}, {"is_causal", false}};
-  const auto samples = [plain] {
-    const SampleAttrs causal = {{"dropout_p", 0.0}, {"is_causal", true}};
-    Samples out;
-    for (DType t : floating_dtypes) {
-      const SampleTensor x = any_of(t, {1, 2, 3, 4});
-      out.push_back(
-          {{x, x, x, x, x, sample(t == DType::f64 ? t : DType::f32, {1, 2, 3}).range(1, 2)},
-           causal});
-    }
-    const SampleTensor y = f32({2, 2, 3, 6}), q = f32({2, 2, 3, 4}), k = f32({2, 2, 5, 4}),
-                       v = f32({2, 2, 5, 6}), sums = f32({2, 2, 3}).range(1, 2);
-    out.push_back({{y, q, k, v, y, sums}, plain});
-    out.push_back({{y, q, k, v, y, f32({2, 2, 3, 5}).range(0, 1)}, causal});
-    out.push_back({{y, q, k, v, y, sums, f32({3, 5})},
-                   {{"dropout_p", 0.0}, {"is_causal", false}, {"scale", 0.4}}});
-    for (DType t : floating_dtypes) {
-      const SampleTensor r = any_of(t, {2, 1, 2, 3}), c = any_of(t, {2, 1, 4, 3}),
-                         lse = sample(t == DType::f64 ? t : DType::f32, {2, 1, 2}).range(1, 2);
-      out.push_back(
-          {{r, r, c, c, r, lse}, {{"dropout_p", 0.0}, {"is_causal", true}, {"scale", 0.5}}});
-      out.push_back({{r, r, c, c, r, lse, any_of(t, {2, 4})}, plain});
-    }
-    const SampleTensor z = f32({2, 2, 3, 4}), w = f32({2, 2, 5, 4});
-    for (const std::vector<int64_t>& mask :
-         {std::vector<int64_t>{2, 2, 3, 5}, {2, 1, 3, 5}, {1, 2, 3, 5}, {1, 1, 1, 5}})
-      out.push_back({{z, z, w, w, z, sums, f32(mask)}, plain});
-    for (const DType t : {DType::bf16, DType::f64})  // sums from another source
-      out.push_back({{z, z, w, w, z, sample(t, {2, 2, 3}).range(1, 2)}, plain});
-    const SampleTensor shared = f32({2, 2, 3, 2}), reads = f32({2, 4, 3, 2});
-    for (const SampleAttrs& attrs : {plain, causal})
-      out.push_back({{reads, reads, shared, shared, reads, f32({2, 4, 3}).range(1, 2)}, attrs});
-    const SampleTensor one = f32({1, 1, 1, 1}), many = f32({1, 1, 40, 4});
-    out.push_back({{one, one, one, one, one, f32({1, 1, 1})}, plain});
-    out.push_back({{many, many, many, many, many, f32({1, 1, 40}).range(3, 5)}, causal});
-    return out;
-  };
+  const SampleAttrs plain = flash_attrs(false);
   const std::string name = "_scaled_dot_product_flash_attention_for_cpu_backward";
   return OpDef{
       .name = name,
@@ -348,7 +351,7 @@ OpDef flash_backward() {
         return attention_backward_form(backward_call(op), grad_out, out, logsumexp);
       }),
       .cost = cost(backward_call, 5),
-      .samples = samples,
+      .samples = backward_samples,
       .rejects = [=]() -> Rejects {
         const SampleTensor y = f32({2, 2, 3, 6}), q = f32({2, 2, 3, 4}), k = f32({2, 2, 5, 4}),
                            v = f32({2, 2, 5, 6}), sums = f32({2, 2, 3}).range(1, 2);

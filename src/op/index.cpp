@@ -327,64 +327,66 @@ OpDef index() {
   };
 }
 
+Samples put_samples() {
+  const SampleAttrs add = {{"accumulate", true}};
+  const SampleTensor rows = i64({3}).with({2, -4, -1});  // all positions differ
+  const SampleTensor met = i64({6}).range(-4, 4);
+  Samples out;
+  for (DType t : all_dtypes) {
+    out.push_back({{any_of(t, {4, 3}), List{rows}, any_of(t, {3, 3})}});
+    out.push_back({{any_of(t, {4, 3}), List{met}, any_of(t, {6, 3})}, add});
+  }
+  out.insert(
+      out.end(),
+      {{{f32({4, 3}), List{rows}, f32({})}},
+       {{f32({4, 3}), List{rows}, f32({3})}},
+       {{f32({4, 3}), List{rows}, f32({3, 1})}},
+       {{i64({4, 3}), List{met}, i64({6, 3})}},
+       {{f32({4, 3}), List{absent(), i64({2}).with({-1, 0})}, f32({4, 2})}},
+       {{f32({4, 3, 2}), List{i64({2}).with({3, 1}), absent(), i32({2}).with({0, 1})},
+         f32({2, 3})}},
+       {{f32({4, 3}), List{i64({2, 1}).with({3, 1}), i64({3}).with({0, -1, 1})}, f32({2, 3})}},
+       {{f32({4, 3}), List{met, i64({6}).range(-3, 3)}, f32({6})}, add},
+       {{f32({4, 3}), List{i64({2, 1}).range(0, 4), i64({5}).range(0, 3)}, f32({5})}, add},
+       {{f32({4, 3, 2}), List{absent(), i64({5}).range(-3, 3)}, f32({4, 5, 2})}, add},
+       {{f32({4, 3, 70}), List{met, absent()}, f32({6, 1, 70})}, add},
+       {{f32({5}), List{i64({}).range(0, 5)}, f32({})}, add},
+       {{f32({4, 3}), List{i64({0})}, f32({0, 3})}},
+       {{f32({4, 0}), List{i64({2}).range(0, 4)}, f32({2, 0})}, add},
+       {{bf16({4, 35}), List{i64({13}).range(-4, 4)}, bf16({13, 35})}, add},
+       {{bf16({4, 3}), List{absent(), i64({7}).range(-3, 3)}, bf16({4, 7})}, add},
+       {{f16({4, 3}), List{i64({2, 1}).range(0, 4), i64({5}).range(0, 3)}, f16({2, 5})}, add}});
+  for (Sample& of_mask : mask_put_samples()) out.push_back(std::move(of_mask));
+  return out;
+}
+
+Rejects put_rejects() {
+  Rejects out = {
+      {"C1",
+       {{f32({4}), List{i64({2}), i64({2})}, f32({2})}},
+       "index_put: C1: 2 indices are given for self: f32[4], expected at most 1"},
+      {"C2",
+       {{f32({4}), List{f32({2})}, f32({2})}},
+       "index_put: C2: indices[0] is f32[2], expected i64 or i32"},
+      {"C3",
+       {{f32({4, 3}), List{i64({2}), i64({3})}, f32({})}},
+       "index_put: C3: shapes [2] and [3] don't broadcast: dim -1 is 2 and 3, expected equal "
+       "sizes or 1"},
+      {"C4",
+       {{f32({4}), List{i64({2})}, on_cuda(f32({2}))}},
+       "index_put: C4: operands are on cpu and cuda:0, expected one device"},
+      {"C5",
+       {{f32({4}), List{i64({2})}, i64({2})}},
+       "index_put: C5: values is i64[2], expected the dtype of self: f32"},
+      {"C6",
+       {{f32({4}), List{i64({2})}, f32({1, 2})}},
+       "index_put: C6: shape [1,2] doesn't broadcast to [2], expected dims that are equal or "
+       "1"}};
+  for (Reject& of_mask : mask_put_rejects()) out.push_back(std::move(of_mask));
+  return out;
+}
+
 OpDef index_put() {
-  const auto samples = [] {
-    const SampleAttrs add = {{"accumulate", true}};
-    const SampleTensor rows = i64({3}).with({2, -4, -1});  // all positions differ
-    const SampleTensor met = i64({6}).range(-4, 4);
-    Samples out;
-    for (DType t : all_dtypes) {
-      out.push_back({{any_of(t, {4, 3}), List{rows}, any_of(t, {3, 3})}});
-      out.push_back({{any_of(t, {4, 3}), List{met}, any_of(t, {6, 3})}, add});
-    }
-    out.insert(
-        out.end(),
-        {{{f32({4, 3}), List{rows}, f32({})}},
-         {{f32({4, 3}), List{rows}, f32({3})}},
-         {{f32({4, 3}), List{rows}, f32({3, 1})}},
-         {{i64({4, 3}), List{met}, i64({6, 3})}},
-         {{f32({4, 3}), List{absent(), i64({2}).with({-1, 0})}, f32({4, 2})}},
-         {{f32({4, 3, 2}), List{i64({2}).with({3, 1}), absent(), i32({2}).with({0, 1})},
-           f32({2, 3})}},
-         {{f32({4, 3}), List{i64({2, 1}).with({3, 1}), i64({3}).with({0, -1, 1})}, f32({2, 3})}},
-         {{f32({4, 3}), List{met, i64({6}).range(-3, 3)}, f32({6})}, add},
-         {{f32({4, 3}), List{i64({2, 1}).range(0, 4), i64({5}).range(0, 3)}, f32({5})}, add},
-         {{f32({4, 3, 2}), List{absent(), i64({5}).range(-3, 3)}, f32({4, 5, 2})}, add},
-         {{f32({4, 3, 70}), List{met, absent()}, f32({6, 1, 70})}, add},
-         {{f32({5}), List{i64({}).range(0, 5)}, f32({})}, add},
-         {{f32({4, 3}), List{i64({0})}, f32({0, 3})}},
-         {{f32({4, 0}), List{i64({2}).range(0, 4)}, f32({2, 0})}, add},
-         {{bf16({4, 35}), List{i64({13}).range(-4, 4)}, bf16({13, 35})}, add},
-         {{bf16({4, 3}), List{absent(), i64({7}).range(-3, 3)}, bf16({4, 7})}, add},
-         {{f16({4, 3}), List{i64({2, 1}).range(0, 4), i64({5}).range(0, 3)}, f16({2, 5})}, add}});
-    for (Sample& of_mask : mask_put_samples()) out.push_back(std::move(of_mask));
-    return out;
-  };
-  const auto refused = [] {
-    Rejects out = {
-        {"C1",
-         {{f32({4}), List{i64({2}), i64({2})}, f32({2})}},
-         "index_put: C1: 2 indices are given for self: f32[4], expected at most 1"},
-        {"C2",
-         {{f32({4}), List{f32({2})}, f32({2})}},
-         "index_put: C2: indices[0] is f32[2], expected i64 or i32"},
-        {"C3",
-         {{f32({4, 3}), List{i64({2}), i64({3})}, f32({})}},
-         "index_put: C3: shapes [2] and [3] don't broadcast: dim -1 is 2 and 3, expected equal "
-         "sizes or 1"},
-        {"C4",
-         {{f32({4}), List{i64({2})}, on_cuda(f32({2}))}},
-         "index_put: C4: operands are on cpu and cuda:0, expected one device"},
-        {"C5",
-         {{f32({4}), List{i64({2})}, i64({2})}},
-         "index_put: C5: values is i64[2], expected the dtype of self: f32"},
-        {"C6",
-         {{f32({4}), List{i64({2})}, f32({1, 2})}},
-         "index_put: C6: shape [1,2] doesn't broadcast to [2], expected dims that are equal or "
-         "1"}};
-    for (Reject& of_mask : mask_put_rejects()) out.push_back(std::move(of_mask));
-    return out;
-  };
   return OpDef{
       .name = "index_put",
       .signature =
@@ -400,8 +402,8 @@ OpDef index_put() {
                              .starts_as = [](const OpView& op) { return is_mask_put(op) ? -1 : 0; },
                              .scratch = scratch_of_put}),
       .cost = cost_per_result(1),
-      .samples = samples,
-      .rejects = refused,
+      .samples = put_samples,
+      .rejects = put_rejects,
   };
 }
 

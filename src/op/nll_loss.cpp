@@ -289,24 +289,63 @@ SampleAttrs attrs(int64_t reduction, int64_t ignore = -100) {
 
 constexpr std::nullopt_t none_operand = std::nullopt;
 
-OpDef nll_loss_forward() {
+Samples forward_samples() {
   const SampleTensor t5 = i64({5}).range(0, 3);
-  const auto samples = [t5] {
-    SampleTensor bytes = sample(DType::u8, {5}).range(0, 3);
-    Samples out;
-    for (DType t : floating_dtypes) out.push_back({{any_of(t, {5, 3}), t5}, attrs(mean)});
-    for (int64_t r : {none, mean, sum}) {
-      out.push_back({{f32({5, 3}), t5, f32({3}).range(0.5, 2)}, attrs(r, 1)});
-      out.push_back({{f32({3}), i64({}).range(0, 3)}, attrs(r)});
-      out.push_back({{f32({3}), i64({1}).with({2}), f32({3})}, attrs(r, 2)});
-      out.push_back({{f32({0, 3}), i64({0})}, attrs(r)});
-    }
-    out.push_back({{f32({5, 3}), bytes}, attrs(sum)});
-    out.push_back({{f32({3, 3}), i64({3}).with({-7, 0, 2})}, attrs(mean, -7)});
-    out.push_back({{f32({3, 3}), i64({3}).with({1, 1, 1})}, attrs(mean, 1)});
-    out.push_back({{bf16({70, 9}), i64({70}).range(0, 9)}, attrs(mean, 4)});
-    return out;
-  };
+  SampleTensor bytes = sample(DType::u8, {5}).range(0, 3);
+  Samples out;
+  for (DType t : floating_dtypes) out.push_back({{any_of(t, {5, 3}), t5}, attrs(mean)});
+  for (int64_t r : {none, mean, sum}) {
+    out.push_back({{f32({5, 3}), t5, f32({3}).range(0.5, 2)}, attrs(r, 1)});
+    out.push_back({{f32({3}), i64({}).range(0, 3)}, attrs(r)});
+    out.push_back({{f32({3}), i64({1}).with({2}), f32({3})}, attrs(r, 2)});
+    out.push_back({{f32({0, 3}), i64({0})}, attrs(r)});
+  }
+  out.push_back({{f32({5, 3}), bytes}, attrs(sum)});
+  out.push_back({{f32({3, 3}), i64({3}).with({-7, 0, 2})}, attrs(mean, -7)});
+  out.push_back({{f32({3, 3}), i64({3}).with({1, 1, 1})}, attrs(mean, 1)});
+  out.push_back({{bf16({70, 9}), i64({70}).range(0, 9)}, attrs(mean, 4)});
+  return out;
+}
+
+Rejects forward_rejects() {
+  const SampleTensor t5 = i64({5}).range(0, 3);
+  const SampleTensor x = f32({5, 3});
+  return {{"C1",
+           {{f32({2, 5, 3}), t5}, attrs(mean)},
+           "nll_loss_forward: C1: self is f32[2,5,3], expected a floating dtype and rank 1 or 2"},
+          {"C7",
+           {{f32({5, 0}), t5}, attrs(mean)},
+           "nll_loss_forward: C7: self is f32[5,0], expected at least one class"},
+          {"C2",
+           {{x, i32({5})}, attrs(mean)},
+           "nll_loss_forward: C2: target is i32[5], expected i64 or u8"},
+          {"C2",
+           {{x, i64({4})}, attrs(mean)},
+           "nll_loss_forward: C2: rows of self and dims of target: [5] and [4], expected equal "
+           "shapes"},
+          {"C2",
+           {{f32({3}), i64({4})}, attrs(mean)},
+           "nll_loss_forward: C2: target is i64[4], expected one class for self: f32[3]"},
+          {"C3",
+           {{x, t5, f32({2})}, attrs(mean)},
+           "nll_loss_forward: C3: weight and classes of self: [2] and [3], expected equal "
+           "shapes"},
+          {"C3",
+           {{x, t5, f64({3})}, attrs(mean)},
+           "nll_loss_forward: C3: weight is f64[3], expected the dtype of self: f32"},
+          {"C4", {{x, t5}, attrs(3)}, "nll_loss_forward: C4: reduction is 3, expected 0, 1 or 2"},
+          {"C5",
+           {{x, on_cuda(t5)}, attrs(mean)},
+           "nll_loss_forward: C5: operands are on cpu and cuda:0, expected one device"},
+          {"target",
+           {{x, i64({5}).with({0, 1, 3})}, attrs(mean)},
+           "nll_loss_forward: target: index 3 is out of range [0, 3)"},
+          {"target",
+           {{x, i64({5}).with({0, 1, -1})}, attrs(none)},
+           "nll_loss_forward: target: index -1 is out of range [0, 3)"}};
+}
+
+OpDef nll_loss_forward() {
   return OpDef{
       .name = "nll_loss_forward",
       .signature =
@@ -321,44 +360,8 @@ OpDef nll_loss_forward() {
       .grad = grad_forward,
       .lower = loop::by_decomposition(),
       .cost = cost_per_operand(1),
-      .samples = samples,
-      .rejects = [t5]() -> Rejects {
-        const SampleTensor x = f32({5, 3});
-        return {
-            {"C1",
-             {{f32({2, 5, 3}), t5}, attrs(mean)},
-             "nll_loss_forward: C1: self is f32[2,5,3], expected a floating dtype and rank 1 or 2"},
-            {"C7",
-             {{f32({5, 0}), t5}, attrs(mean)},
-             "nll_loss_forward: C7: self is f32[5,0], expected at least one class"},
-            {"C2",
-             {{x, i32({5})}, attrs(mean)},
-             "nll_loss_forward: C2: target is i32[5], expected i64 or u8"},
-            {"C2",
-             {{x, i64({4})}, attrs(mean)},
-             "nll_loss_forward: C2: rows of self and dims of target: [5] and [4], expected equal "
-             "shapes"},
-            {"C2",
-             {{f32({3}), i64({4})}, attrs(mean)},
-             "nll_loss_forward: C2: target is i64[4], expected one class for self: f32[3]"},
-            {"C3",
-             {{x, t5, f32({2})}, attrs(mean)},
-             "nll_loss_forward: C3: weight and classes of self: [2] and [3], expected equal "
-             "shapes"},
-            {"C3",
-             {{x, t5, f64({3})}, attrs(mean)},
-             "nll_loss_forward: C3: weight is f64[3], expected the dtype of self: f32"},
-            {"C4", {{x, t5}, attrs(3)}, "nll_loss_forward: C4: reduction is 3, expected 0, 1 or 2"},
-            {"C5",
-             {{x, on_cuda(t5)}, attrs(mean)},
-             "nll_loss_forward: C5: operands are on cpu and cuda:0, expected one device"},
-            {"target",
-             {{x, i64({5}).with({0, 1, 3})}, attrs(mean)},
-             "nll_loss_forward: target: index 3 is out of range [0, 3)"},
-            {"target",
-             {{x, i64({5}).with({0, 1, -1})}, attrs(none)},
-             "nll_loss_forward: target: index -1 is out of range [0, 3)"}};
-      },
+      .samples = forward_samples,
+      .rejects = forward_rejects,
       .nondifferentiable = 1 << 1,
   };
 }

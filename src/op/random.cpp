@@ -325,10 +325,42 @@ OpDef bernoulli_entry() {
   };
 }
 
+SampleAttrs dropout_attrs(double p, int stream) {
+  return {{"p", p}, {"train", true}, {"stream", stream}};
+}
+
+Samples dropout_samples() {
+  return {{{f32({4, 5}), rng_state()}, dropout_attrs(0.3, 1)},
+          {{f64({9}), rng_state()}, dropout_attrs(0.5, 2)},
+          {{bf16({3, 7}), rng_state()}, dropout_attrs(0.1, 3)},
+          {{f16({6}), rng_state()}, dropout_attrs(0.75, 4)},
+          {{f32({}), rng_state()}, dropout_attrs(0.5, 5)},
+          {{f32({0, 2}), rng_state()}, dropout_attrs(0.5, 6)},
+          {{f32({5}), rng_state()}, dropout_attrs(0, 7)},
+          {{f32({5}), rng_state()}, dropout_attrs(1, 8)},
+          {{f32({5}), rng_state()}, {{"p", 0.5}, {"stream", 9}}},
+          {{f32({5}), rng_state()}, {{"p", 0.5}, {"train", false}, {"stream", 10}}},
+          {{i64({5}), rng_state()}, {{"p", 0.5}, {"train", false}, {"stream", 11}}},
+          {{f32({2, 3, 4}), rng_state()}, dropout_attrs(0.2, 12)},
+          {{f32({3, 70}), rng_state()}, dropout_attrs(0.9, 13)},
+          {{bf16({}), rng_state()}, dropout_attrs(0.5, 14)},
+          {{f64({2, 2}), rng_state(-5, 4294967297.0)}, dropout_attrs(0.5, 15)},
+          {{bf16({5}), rng_state()}, {{"p", 0.5}, {"train", false}, {"stream", 16}}}};
+}
+
+Rejects dropout_rejects() {
+  return {{"C1",
+           {{f32({2}), i64({2, 1})}, dropout_attrs(0.5, 0)},
+           "native_dropout: C1: rng is i64[2,1], expected i64[2]"},
+          {"C4",
+           {{f32({2}), rng_state()}, dropout_attrs(-0.5, 0)},
+           "native_dropout: C4: p is -0.5, expected a number in [0, 1]"},
+          {"C5",
+           {{i64({2}), rng_state()}, dropout_attrs(0.5, 0)},
+           "native_dropout: C5: input is i64[2], expected a floating dtype"}};
+}
+
 OpDef dropout_entry() {
-  const auto attrs = [](double p, int stream) -> SampleAttrs {
-    return {{"p", p}, {"train", true}, {"stream", stream}};
-  };
   return OpDef{
       .name = "native_dropout",
       .signature =
@@ -355,37 +387,31 @@ OpDef dropout_entry() {
       },
       .lower = loop::elementwise(lower_dropout, true),
       .cost = cost_per_result(40),
-      .samples = [attrs]() -> Samples {
-        return {{{f32({4, 5}), rng_state()}, attrs(0.3, 1)},
-                {{f64({9}), rng_state()}, attrs(0.5, 2)},
-                {{bf16({3, 7}), rng_state()}, attrs(0.1, 3)},
-                {{f16({6}), rng_state()}, attrs(0.75, 4)},
-                {{f32({}), rng_state()}, attrs(0.5, 5)},
-                {{f32({0, 2}), rng_state()}, attrs(0.5, 6)},
-                {{f32({5}), rng_state()}, attrs(0, 7)},
-                {{f32({5}), rng_state()}, attrs(1, 8)},
-                {{f32({5}), rng_state()}, {{"p", 0.5}, {"stream", 9}}},
-                {{f32({5}), rng_state()}, {{"p", 0.5}, {"train", false}, {"stream", 10}}},
-                {{i64({5}), rng_state()}, {{"p", 0.5}, {"train", false}, {"stream", 11}}},
-                {{f32({2, 3, 4}), rng_state()}, attrs(0.2, 12)},
-                {{f32({3, 70}), rng_state()}, attrs(0.9, 13)},
-                {{bf16({}), rng_state()}, attrs(0.5, 14)},
-                {{f64({2, 2}), rng_state(-5, 4294967297.0)}, attrs(0.5, 15)},
-                {{bf16({5}), rng_state()}, {{"p", 0.5}, {"train", false}, {"stream", 16}}}};
-      },
-      .rejects = [attrs]() -> Rejects {
-        return {{"C1",
-                 {{f32({2}), i64({2, 1})}, attrs(0.5, 0)},
-                 "native_dropout: C1: rng is i64[2,1], expected i64[2]"},
-                {"C4",
-                 {{f32({2}), rng_state()}, attrs(-0.5, 0)},
-                 "native_dropout: C4: p is -0.5, expected a number in [0, 1]"},
-                {"C5",
-                 {{i64({2}), rng_state()}, attrs(0.5, 0)},
-                 "native_dropout: C5: input is i64[2], expected a floating dtype"}};
-      },
+      .samples = dropout_samples,
+      .rejects = dropout_rejects,
       .nondifferentiable = 2,
   };
+}
+
+Samples dropout_backward_samples() {
+  const SampleAttrs scale = {{"scale", 2.0}};
+  return {{{f32({2, 3}), boolean({2, 3})}, scale},
+          {{f64({4}), boolean({4})}, {{"scale", 1.25}}},
+          {{bf16({5}), boolean({5})}, scale},
+          {{f16({5}), boolean({5})}, scale},
+          {{f32({}), boolean({})}, scale},
+          {{f32({0, 2}), boolean({0, 2})}, scale},
+          {{f32({2, 3, 4}), boolean({2, 3, 4})}, scale},
+          {{f32({5}), boolean({5})}, {{"scale", 1}}},
+          {{f32({5}), boolean({5})}, {{"scale", 0}}},
+          {{f32({3}).with({NAN, INFINITY, 1}), boolean({3}).with({1, 1, 0})}, scale},
+          {{f32({3}), boolean({3}).with({0})}, scale},
+          {{f32({3}), boolean({3}).with({1})}, scale},
+          {{bf16({3, 67}), boolean({3, 67})}, scale},
+          {{f16({2, 2}), boolean({2, 2})}, {{"scale", 3.5}}},
+          {{f64({2, 1}), boolean({2, 1})}, scale},
+          {{f32({1}), boolean({1})}, {{"scale", -2}}},
+          {{bf16({}), boolean({})}, scale}};
 }
 
 OpDef dropout_backward_entry() {
@@ -433,25 +459,7 @@ OpDef dropout_backward_entry() {
         return x[0] * loop::cast(x[1], x[0].type()) * loop::same(x[0], op.float_attr("scale"));
       }),
       .cost = cost_per_result(2),
-      .samples = [=]() -> Samples {
-        return {{{f32({2, 3}), boolean({2, 3})}, scale},
-                {{f64({4}), boolean({4})}, {{"scale", 1.25}}},
-                {{bf16({5}), boolean({5})}, scale},
-                {{f16({5}), boolean({5})}, scale},
-                {{f32({}), boolean({})}, scale},
-                {{f32({0, 2}), boolean({0, 2})}, scale},
-                {{f32({2, 3, 4}), boolean({2, 3, 4})}, scale},
-                {{f32({5}), boolean({5})}, {{"scale", 1}}},
-                {{f32({5}), boolean({5})}, {{"scale", 0}}},
-                {{f32({3}).with({NAN, INFINITY, 1}), boolean({3}).with({1, 1, 0})}, scale},
-                {{f32({3}), boolean({3}).with({0})}, scale},
-                {{f32({3}), boolean({3}).with({1})}, scale},
-                {{bf16({3, 67}), boolean({3, 67})}, scale},
-                {{f16({2, 2}), boolean({2, 2})}, {{"scale", 3.5}}},
-                {{f64({2, 1}), boolean({2, 1})}, scale},
-                {{f32({1}), boolean({1})}, {{"scale", -2}}},
-                {{bf16({}), boolean({})}, scale}};
-      },
+      .samples = dropout_backward_samples,
       .rejects = rejects,
   };
 }

@@ -103,36 +103,37 @@ Values decompose_randperm(Builder& b, const OpView& op) {
 
 SampleTensor rng_state(double seed = 42, double step = 7) { return i64({2}).with({seed, step}); }
 
-OpDef randint() {
-  const auto samples = [] {
-    Samples out;
-    const auto add = [&](std::vector<int64_t> size, int64_t low, int64_t high,
-                         std::optional<DType> t = {}) {
-      Sample s{{rng_state()},
-               {{"low", low},
-                {"high", high},
-                {"size", std::move(size)},
-                {"stream", static_cast<int64_t>(out.size())}}};
-      if (t) s.attrs.emplace_back("dtype", *t);
-      out.push_back(std::move(s));
-    };
-    for (int64_t high : {1, 2, 10, 50304, 1 << 30}) {
-      add({3, 5}, 0, high);
-      add({40}, -7, high);
-    }
-    for (DType t : {DType::i64, DType::i32, DType::f32, DType::f64, DType::f16, DType::bf16})
-      add({9}, -3, 8, t);
-    add({9}, 0, 256, DType::u8);
-    add({}, 0, 9);
-    add({0, 3}, 0, 9);
-    add({2, 1, 3}, 5, 6);
-    add({3}, int64_t{1} << 40, (int64_t{1} << 40) + (int64_t{1} << 31));
-    add({3}, -(int64_t{1} << 31), 0);
-    add({2, 70}, 0, 3);
-    out.push_back({{rng_state(-5, 4294967297.0)},
-                   {{"high", 6}, {"size", std::vector<int64_t>{6}}, {"stream", 8}}});
-    return out;
+Samples randint_samples() {
+  Samples out;
+  const auto add = [&](std::vector<int64_t> size, int64_t low, int64_t high,
+                       std::optional<DType> t = {}) {
+    Sample s{{rng_state()},
+             {{"low", low},
+              {"high", high},
+              {"size", std::move(size)},
+              {"stream", static_cast<int64_t>(out.size())}}};
+    if (t) s.attrs.emplace_back("dtype", *t);
+    out.push_back(std::move(s));
   };
+  for (int64_t high : {1, 2, 10, 50304, 1 << 30}) {
+    add({3, 5}, 0, high);
+    add({40}, -7, high);
+  }
+  for (DType t : {DType::i64, DType::i32, DType::f32, DType::f64, DType::f16, DType::bf16})
+    add({9}, -3, 8, t);
+  add({9}, 0, 256, DType::u8);
+  add({}, 0, 9);
+  add({0, 3}, 0, 9);
+  add({2, 1, 3}, 5, 6);
+  add({3}, int64_t{1} << 40, (int64_t{1} << 40) + (int64_t{1} << 31));
+  add({3}, -(int64_t{1} << 31), 0);
+  add({2, 70}, 0, 3);
+  out.push_back({{rng_state(-5, 4294967297.0)},
+                 {{"high", 6}, {"size", std::vector<int64_t>{6}}, {"stream", 8}}});
+  return out;
+}
+
+OpDef randint() {
   const std::vector<int64_t> two = {2}, negative = {2, -1};
   const auto call = [](SampleTensor rng, int64_t low, int64_t high, std::vector<int64_t> size) {
     return Sample{{std::move(rng)},
@@ -154,7 +155,7 @@ OpDef randint() {
       .grad = Absent{"no floating operand"},
       .lower = loop::elementwise(lower_randint, true),
       .cost = cost_per_result(35),
-      .samples = samples,
+      .samples = randint_samples,
       .rejects = [=]() -> Rejects {
         return {{"C1", call(i64({3}), 0, 5, two), "randint: C1: rng is i64[3], expected i64[2]"},
                 {"C2", call(rng_state(), 0, 5, negative),

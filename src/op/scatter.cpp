@@ -242,69 +242,71 @@ std::vector<Reject> rejects(const std::string& name) {
            name + ": C6: operands are on cuda:0 and cpu, expected one device"}};
 }
 
-OpDef scatter() {
-  const auto samples = [] {
-    const SampleTensor two_rows = i64({2, 3}).with({3, 0, 1, 0, 2, 3});  // all positions differ
-    Samples out;
+Samples scatter_samples() {
+  const SampleTensor two_rows = i64({2, 3}).with({3, 0, 1, 0, 2, 3});  // all positions differ
+  Samples out;
+  for (DType t : all_dtypes) {
+    out.push_back({{any_of(t, {4, 3}), two_rows, any_of(t, {2, 3})}, {{"dim", 0}}});
+    out.push_back({{any_of(t, {4, 3}), two_rows}, {{"dim", 0}, {"value", 1.75}}});
+  }
+  out.insert(
+      out.end(),
+      {{{f32({3, 5}), i64({3, 1}).range(0, 5)}, {{"dim", 1}, {"value", -1.0}}},
+       {{f32({3, 5}), i32({2, 2}).with({4, 1, 0, 2}), f32({3, 4})}, {{"dim", -1}}},
+       {{f32({2, 3, 4}), i64({2, 2, 4}).with({0, 1, 2, 0, 1, 2, 0, 1, 2, 2, 1, 1, 0, 0, 2, 2}),
+         f32({2, 3, 5})},
+        {{"dim", 1}}},
+       {{f64({3}), i64({7}).range(0, 3)}, {{"dim", 0}, {"value", 2}}},
+       {{i64({3}), i64({7}).range(0, 3), i64({7})}, {{"dim", 0}}},
+       {{f32({5}), i64({}).range(0, 5), f32({})}, {{"dim", 0}}},
+       {{f32({}), i64({}).range(0, 1), f32({})}, {{"dim", -1}}},
+       {{f32({}), i64({1}).range(0, 1), f32({3})}, {{"dim", 0}}},
+       {{f32({}), i64({0}), f32({})}, {{"dim", 0}}},
+       {{f32({5}), i64({}).range(0, 5), f32({3})}, {{"dim", 0}}},
+       {{f32({2, 3}), i64({0, 3}), f32({4, 3})}, {{"dim", 0}}},
+       {{i32({40}), i64({1}).range(0, 40)}, {{"dim", 0}, {"value", true}}}});
+  for (const char* reduce : {"add", "multiply"}) {
+    const SampleAttrs first = {{"dim", 0}, {"reduce", reduce}};
+    const SampleAttrs last = {{"dim", -1}, {"reduce", reduce}};
+    const auto with = [](SampleAttrs attrs, AttrValue value) {
+      attrs.emplace_back("value", std::move(value));
+      return attrs;
+    };
+    const SampleTensor rows = i64({5, 3}).range(0, 4);
     for (DType t : all_dtypes) {
-      out.push_back({{any_of(t, {4, 3}), two_rows, any_of(t, {2, 3})}, {{"dim", 0}}});
-      out.push_back({{any_of(t, {4, 3}), two_rows}, {{"dim", 0}, {"value", 1.75}}});
+      out.push_back({{any_of(t, {4, 3}), rows, any_of(t, {5, 3})}, first});
+      out.push_back({{any_of(t, {4, 3}), rows}, with(first, 1.75)});
     }
     out.insert(
         out.end(),
-        {{{f32({3, 5}), i64({3, 1}).range(0, 5)}, {{"dim", 1}, {"value", -1.0}}},
-         {{f32({3, 5}), i32({2, 2}).with({4, 1, 0, 2}), f32({3, 4})}, {{"dim", -1}}},
-         {{f32({2, 3, 4}), i64({2, 2, 4}).with({0, 1, 2, 0, 1, 2, 0, 1, 2, 2, 1, 1, 0, 0, 2, 2}),
-           f32({2, 3, 5})},
-          {{"dim", 1}}},
-         {{f64({3}), i64({7}).range(0, 3)}, {{"dim", 0}, {"value", 2}}},
-         {{i64({3}), i64({7}).range(0, 3), i64({7})}, {{"dim", 0}}},
-         {{f32({5}), i64({}).range(0, 5), f32({})}, {{"dim", 0}}},
-         {{f32({}), i64({}).range(0, 1), f32({})}, {{"dim", -1}}},
-         {{f32({}), i64({1}).range(0, 1), f32({3})}, {{"dim", 0}}},
-         {{f32({}), i64({0}), f32({})}, {{"dim", 0}}},
-         {{f32({5}), i64({}).range(0, 5), f32({3})}, {{"dim", 0}}},
-         {{f32({2, 3}), i64({0, 3}), f32({4, 3})}, {{"dim", 0}}},
-         {{i32({40}), i64({1}).range(0, 40)}, {{"dim", 0}, {"value", true}}}});
-    for (const char* reduce : {"add", "multiply"}) {
-      const SampleAttrs first = {{"dim", 0}, {"reduce", reduce}};
-      const SampleAttrs last = {{"dim", -1}, {"reduce", reduce}};
-      const auto with = [](SampleAttrs attrs, AttrValue value) {
-        attrs.emplace_back("value", std::move(value));
-        return attrs;
-      };
-      const SampleTensor rows = i64({5, 3}).range(0, 4);
-      for (DType t : all_dtypes) {
-        out.push_back({{any_of(t, {4, 3}), rows, any_of(t, {5, 3})}, first});
-        out.push_back({{any_of(t, {4, 3}), rows}, with(first, 1.75)});
-      }
-      out.insert(out.end(),
-                 {{{f32({2, 3}), i32({2, 2}).range(0, 3), f32({2, 4}).range(0.5, 2)}, last},
-                  {{f32({2, 3}), i64({1, 4}).range(0, 3)}, with(last, -2)},
-                  {{f32({}), i64({4}).range(0, 1), f32({4})}, first},
-                  {{f32({3, 2}), i64({0, 2}), f32({1, 2})}, first},
-                  {{boolean({3}), i64({2}).range(0, 3)}, with(first, false)},
-                  {{f32({2}).with({1, NAN}), i64({3}).with({0, 1, 0}), f32({3}).with({NAN, 2, 3})},
-                   first}});
-    }
-    return out;
-  };
-  const auto refused = [] {
-    Rejects out = rejects("scatter");
-    out.push_back({"C6",
-                   {{on_cuda(f32({2})), i64({2})}, {{"dim", 0}, {"value", 1}}},
-                   "scatter: C6: operands are on cuda:0 and cpu, expected one device"});
-    out.push_back({"C8",
-                   {{f32({2}), i64({2}), f32({2})}, {{"dim", 0}, {"reduce", "sum"}}},
-                   "scatter: C8: reduce is \"sum\", expected add or multiply"});
-    out.push_back({"C7",
-                   {{f32({2}), i64({2})}, {{"dim", 0}}},
-                   "scatter: C7: neither src nor value is given, expected one of them"});
-    out.push_back({"C7",
-                   {{f32({2}), i64({2}), f32({2})}, {{"dim", 0}, {"value", 1}}},
-                   "scatter: C7: src and value are given, expected one of them"});
-    return out;
-  };
+        {{{f32({2, 3}), i32({2, 2}).range(0, 3), f32({2, 4}).range(0.5, 2)}, last},
+         {{f32({2, 3}), i64({1, 4}).range(0, 3)}, with(last, -2)},
+         {{f32({}), i64({4}).range(0, 1), f32({4})}, first},
+         {{f32({3, 2}), i64({0, 2}), f32({1, 2})}, first},
+         {{boolean({3}), i64({2}).range(0, 3)}, with(first, false)},
+         {{f32({2}).with({1, NAN}), i64({3}).with({0, 1, 0}), f32({3}).with({NAN, 2, 3})}, first}});
+  }
+  return out;
+}
+
+Rejects scatter_rejects() {
+  Rejects out = rejects("scatter");
+  out.push_back({"C6",
+                 {{on_cuda(f32({2})), i64({2})}, {{"dim", 0}, {"value", 1}}},
+                 "scatter: C6: operands are on cuda:0 and cpu, expected one device"});
+  out.push_back({"C8",
+                 {{f32({2}), i64({2}), f32({2})}, {{"dim", 0}, {"reduce", "sum"}}},
+                 "scatter: C8: reduce is \"sum\", expected add or multiply"});
+  out.push_back({"C7",
+                 {{f32({2}), i64({2})}, {{"dim", 0}}},
+                 "scatter: C7: neither src nor value is given, expected one of them"});
+  out.push_back({"C7",
+                 {{f32({2}), i64({2}), f32({2})}, {{"dim", 0}, {"value", 1}}},
+                 "scatter: C7: src and value are given, expected one of them"});
+  return out;
+}
+
+OpDef scatter() {
   return OpDef{
       .name = "scatter",
       .signature =
@@ -320,8 +322,8 @@ OpDef scatter() {
       .grad = grad,
       .lower = loop::kernel({.build = lower, .starts_as = start, .scratch = scratch}),
       .cost = cost(0),
-      .samples = samples,
-      .rejects = refused,
+      .samples = scatter_samples,
+      .rejects = scatter_rejects,
   };
 }
 

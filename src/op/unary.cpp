@@ -88,9 +88,38 @@ OpDef float_entry(const FloatRow& row) {
   };
 }
 
+Samples numeric_samples() {
+  const std::vector<double> mixed = {-2.25, -1.75, -0.625, 0.25, 1.375, 2.75};
+  return {{{f32({2, 3}).with(mixed)}},
+          {{f64({6}).with(mixed)}},
+          {{f32({}).range(0.1, 0.4)}},
+          {{f32({0, 3})}},
+          {{bf16({6}).with(mixed)}},
+          {{f16({3, 2}).with(mixed)}},
+          {{i64({5})}},
+          {{i64({2}).with({-4611686018427387904.0, 4503599627370497.0})}},
+          {{i32({2, 3})}},
+          {{sample(DType::i8, {3}).with({-128, -1, 127})}},
+          {{sample(DType::u8, {3}).with({0, 3, 255})}},
+          {{sample(DType::i16, {3}).with({-32768, 0, 32767})}},
+          {{i32({2}).with({-2147483648.0, 2147483647.0})}},
+          {{f32({11}).with(special)}},
+          {{f64({11}).with(special)}},
+          {{bf16({11}).with(special)}},
+          {{f16({11}).with(special)}},
+          {{bf16({})}},
+          {{i64({})}},
+          {{i64({0, 2})}},
+          {{bf16({0})}},
+          {{f32({5}).with({0.5, -0.5, 1.5, 2.5, -1.5})}},
+          {{bf16({5}).with({0.5, -0.5, 1.5, 2.5, -1.5})}},
+          {{f64({2, 3, 4})}},
+          {{bf16({3, 67})}},
+          {{f32({4, 33})}}};
+}
+
 OpDef numeric_entry(const NumericRow& row) {
   const bool on_integers = row.integer != nullptr;
-  const std::vector<double> mixed = {-2.25, -1.75, -0.625, 0.25, 1.375, 2.75};
   return OpDef{
       .name = row.name,
       .signature = "(Tensor self) -> Tensor",
@@ -113,34 +142,7 @@ OpDef numeric_entry(const NumericRow& row) {
             return is_floating(op.in_type(0).dtype) || on_integers ? f(x[0]) : x[0];
           }),
       .cost = cost_per_result(1),
-      .samples = [=]() -> Samples {
-        return {{{f32({2, 3}).with(mixed)}},
-                {{f64({6}).with(mixed)}},
-                {{f32({}).range(0.1, 0.4)}},
-                {{f32({0, 3})}},
-                {{bf16({6}).with(mixed)}},
-                {{f16({3, 2}).with(mixed)}},
-                {{i64({5})}},
-                {{i64({2}).with({-4611686018427387904.0, 4503599627370497.0})}},
-                {{i32({2, 3})}},
-                {{sample(DType::i8, {3}).with({-128, -1, 127})}},
-                {{sample(DType::u8, {3}).with({0, 3, 255})}},
-                {{sample(DType::i16, {3}).with({-32768, 0, 32767})}},
-                {{i32({2}).with({-2147483648.0, 2147483647.0})}},
-                {{f32({11}).with(special)}},
-                {{f64({11}).with(special)}},
-                {{bf16({11}).with(special)}},
-                {{f16({11}).with(special)}},
-                {{bf16({})}},
-                {{i64({})}},
-                {{i64({0, 2})}},
-                {{bf16({0})}},
-                {{f32({5}).with({0.5, -0.5, 1.5, 2.5, -1.5})}},
-                {{bf16({5}).with({0.5, -0.5, 1.5, 2.5, -1.5})}},
-                {{f64({2, 3, 4})}},
-                {{bf16({3, 67})}},
-                {{f32({4, 33})}}};
-      },
+      .samples = numeric_samples,
       .rejects = [=]() -> Rejects {
         return {{"C1",
                  {{boolean({2})}},

@@ -33,20 +33,20 @@ Result<BudgetFamily> BudgetFamily::make(const Graph& graph, std::shared_ptr<Prog
 
 Status BudgetFamily::build() {
   CLEAVE_CHECK(planner_->fuse(*graph_));
-  CLEAVE_TRY(StepProgram steps, planner_->steps(*graph_));
-  steps_ = std::make_unique<StepProgram>(std::move(steps));
-  CLEAVE_TRY(StepTasks tasks, StepTasks::make(*graph_, *steps_, planner_->rates()));
-  tasks_ = std::make_unique<StepTasks>(std::move(tasks));
+  CLEAVE_TRY(ProgramCalls calls, planner_->calls(*graph_));
+  calls_ = std::make_unique<ProgramCalls>(std::move(calls));
+  CLEAVE_TRY(ProgramTasks tasks, ProgramTasks::make(*graph_, *calls_, planner_->rates()));
+  tasks_ = std::make_unique<ProgramTasks>(std::move(tasks));
   add(tasks_->given());
   const plan::Order order = plan::min_peak_order(tasks_->tasks(), tasks_->given());
-  add(order.steps);
+  add(order.tasks);
   first_sequence_ = members_.back().modelled_peak <= members_.front().modelled_peak
                         ? members_.back().sequence
                         : tasks_->given();
   last_sequence_ = first_sequence_;
   CLEAVE_TRY(const plan::Simulated run, plan::simulate(tasks_->tasks(), first_sequence_));
   top_ = run.peak;
-  bottom_ = plan::largest_step(tasks_->tasks());
+  bottom_ = plan::largest_task(tasks_->tasks());
   return {};
 }
 
@@ -60,8 +60,8 @@ Status BudgetFamily::find_candidates() {
   return {};
 }
 
-// Keeps it if it is valid and not there yet, as the level's main one; and where steps are above the
-// next level's limit, the same with their results made apart.
+// Keeps it if it is valid and not there yet, as the level's main one; and where positions are above
+// the next level's limit, the same with their results made apart.
 void BudgetFamily::add(const std::vector<plan::TaskId>& sequence, bool with_apart) {
   FamilyMember m{.sequence = tasks_->needed(sequence), .budget_level = budget_level_};
   const Result<plan::Simulated> run = plan::simulate(tasks_->tasks(), m.sequence);
@@ -86,7 +86,7 @@ void BudgetFamily::add(const std::vector<plan::TaskId>& sequence, bool with_apar
 // The recomputation time of a found sequence, in its order or with the values of each node
 // together, whichever is less.
 int64_t BudgetFamily::cost_of(const plan::FoundSequence& found) const {
-  return tasks_->recompute_ns(tasks_->needed(found.steps));
+  return tasks_->recompute_ns(tasks_->needed(found.tasks));
 }
 
 plan::FoundSequence BudgetFamily::search(int64_t limit) const {
@@ -98,7 +98,7 @@ plan::FoundSequence BudgetFamily::search(int64_t limit) const {
         .seed = static_cast<uint64_t>(budget_level_ + budget_levels * attempt),
         .moves = moves_of(graph.size())};
     if (attempt > 0 && !best.met) options.moves *= unmet_moves_factor;
-    options.seeds = {attempt == 0 ? &last_sequence_ : &best.steps, 1};
+    options.seeds = {attempt == 0 ? &last_sequence_ : &best.tasks, 1};
     plan::FoundSequence found = plan::find_recompute(graph, {&first_sequence_, 1}, limit, options);
     const int64_t cost = cost_of(found);
     const bool gains = attempt == 0 || (found.met != best.met ? found.met
@@ -115,8 +115,8 @@ bool BudgetFamily::add_level() {
   if (is_complete_ || budget_level_ == budget_levels) return false;
   ++budget_level_;
   plan::FoundSequence best = search(limit_of(budget_level_));
-  add(best.steps, true);
-  last_sequence_ = std::move(best.steps);
+  add(best.tasks, true);
+  last_sequence_ = std::move(best.tasks);
   is_complete_ = !best.met;
   return true;
 }
@@ -160,18 +160,18 @@ Result<int64_t> BudgetFamily::whole_peak() {
   return *least;
 }
 
-Result<StepTasks::Bound> BudgetFamily::lower_bound() {
+Result<ProgramTasks::Bound> BudgetFamily::lower_bound() {
   CLEAVE_CHECK(find_candidates());
-  StepTasks::Bound least = tasks_->lower_bound();
+  ProgramTasks::Bound least = tasks_->lower_bound();
   for (size_t k = 0; k < members_.size(); ++k) {
     if (!members_[k].candidate) continue;
     CLEAVE_TRY(const Graph g, program(k));
-    CLEAVE_TRY(const StepProgram steps, planner_->steps(g));
-    CLEAVE_TRY(const StepTasks tasks, StepTasks::make(g, steps, planner_->rates()));
-    StepTasks::Bound bound = tasks.lower_bound();
+    CLEAVE_TRY(const ProgramCalls calls, planner_->calls(g));
+    CLEAVE_TRY(const ProgramTasks tasks, ProgramTasks::make(g, calls, planner_->rates()));
+    ProgramTasks::Bound bound = tasks.lower_bound();
     if (bound.bytes < least.bytes) least = std::move(bound);
   }
-  least.bytes += steps_->placeholder_bytes;
+  least.bytes += calls_->placeholder_bytes;
   return least;
 }
 
@@ -226,11 +226,11 @@ Result<size_t> BudgetFamily::choose(const MemoryBudget& budget) {
     CLEAVE_TRY(const int64_t bytes, peak_within(k, least));
     least = std::min(least, bytes);
   }
-  CLEAVE_TRY(const StepTasks::Bound bound, lower_bound());
+  CLEAVE_TRY(const ProgramTasks::Bound bound, lower_bound());
   return user_error(
       "a memory budget of {} ({} B) is below the least peak found, {} B; no program takes less "
       "than {} B, where {} are placeholders and the rest is alive at {}. Give at least {} B.",
-      budget.text(), room, least, bound.bytes, steps_->placeholder_bytes, bound.by, least);
+      budget.text(), room, least, bound.bytes, calls_->placeholder_bytes, bound.by, least);
 }
 
 }  // namespace cleave

@@ -121,66 +121,80 @@ bool Matcher::solve(const Goal* goal) {
     case Kind::any:
       return v.valid() && ((bind_value(p.name, v) && solve(goal->next)) || back(begin));
     case Kind::absent: return v.is_none() && solve(goal->next);
-    case Kind::number: {
-      const AttrValue* number = number_at(*goal);
-      if (!number) return false;
-      if (!p.source->value.is_none() && number->as_double() != p.source->value.as_double())
-        return false;
-      return ((p.name < 0 || bind_attr(p.name, *number)) && solve(goal->next)) || back(begin);
-    }
+    case Kind::number: return solve_number(*goal, p);
     case Kind::optional: {
       if (v.is_none()) return solve(goal->next);
       const Goal child{p.children[0], v, goal->user, goal->operand, goal->next};
       return solve(&child);
     }
-    case Kind::either:
-      for (const int c : p.children) {
-        const Goal child{c, v, goal->user, goal->operand, goal->next};
-        if (bind_value(v.valid() ? p.name : -1, v) && solve(&child)) return true;
-        undo(begin);
-      }
-      return false;
-    case Kind::through: {
-      size_t passed = begin;
-      for (ValueId at = v; at.valid();) {
-        const Goal child{p.children[0], at, goal->user, goal->operand, goal->next};
-        if (solve(&child)) return true;
-        undo(passed);
-        const NodeId def = graph_.value(at).def;
-        if (!def.valid() || !op_of(p, graph_.node(def).op)) return back(begin);
-        note_call(goal->pattern, def);
-        passed = mark();
-        at = graph_.node(def).inputs[0];
-      }
-      return back(begin);
-    }
+    case Kind::either: return solve_either(*goal, p);
+    case Kind::through: return solve_through(*goal, p);
     case Kind::call:
+      return v.valid() && graph_.value(v).def.valid() && graph_.value(v).index == 0 &&
+             ((bind_value(p.name, v) && solve_call(*goal, p, graph_.value(v).def)) || back(begin));
     case Kind::result:
-    case Kind::results: {
-      if (!v.valid()) return false;
-      const ValueInfo& info = graph_.value(v);
-      if (!info.def.valid()) return false;
-      if (p.kind == Kind::call)
-        return info.index == 0 &&
-               ((bind_value(p.name, v) && solve_call(*goal, p, info.def)) || back(begin));
-      if (p.kind == Kind::result && p.source->index >= 0 &&
-          info.index != static_cast<uint32_t>(p.source->index))
-        return false;
-      if (!bind_value(p.name, v)) return back(begin);
-      if (p.kind == Kind::result && goal->user.valid()) {
-        ++match_.picked_;
-        trail_.push_back({Undo::Kind::picked, 0});
-      }
-      const CompiledPattern& call = rule_.patterns[p.children[0]];
-      const Goal child{p.children[0], v, goal->user, goal->operand, goal->next};
-      return (bind_value(call.name, graph_.node(info.def).out(0)) &&
-              solve_call(child, call, info.def)) ||
-             back(begin);
-    }
+    case Kind::results: return solve_result(*goal, p);
     case Kind::list: return solve_list(*goal, p);
     case Kind::each: return solve_each(*goal, p);
   }
   return false;
+}
+
+bool Matcher::solve_number(const Goal& goal, const CompiledPattern& p) {
+  const AttrValue* number = number_at(goal);
+  if (!number) return false;
+  if (!p.source->value.is_none() && number->as_double() != p.source->value.as_double())
+    return false;
+  const size_t begin = mark();
+  return ((p.name < 0 || bind_attr(p.name, *number)) && solve(goal.next)) || back(begin);
+}
+
+bool Matcher::solve_either(const Goal& goal, const CompiledPattern& p) {
+  const ValueId v = goal.value;
+  const size_t begin = mark();
+  for (const int c : p.children) {
+    const Goal child{c, v, goal.user, goal.operand, goal.next};
+    if (bind_value(v.valid() ? p.name : -1, v) && solve(&child)) return true;
+    undo(begin);
+  }
+  return false;
+}
+
+bool Matcher::solve_through(const Goal& goal, const CompiledPattern& p) {
+  const size_t begin = mark();
+  size_t passed = begin;
+  for (ValueId at = goal.value; at.valid();) {
+    const Goal child{p.children[0], at, goal.user, goal.operand, goal.next};
+    if (solve(&child)) return true;
+    undo(passed);
+    const NodeId def = graph_.value(at).def;
+    if (!def.valid() || !op_of(p, graph_.node(def).op)) return back(begin);
+    note_call(goal.pattern, def);
+    passed = mark();
+    at = graph_.node(def).inputs[0];
+  }
+  return back(begin);
+}
+
+bool Matcher::solve_result(const Goal& goal, const CompiledPattern& p) {
+  const ValueId v = goal.value;
+  if (!v.valid()) return false;
+  const ValueInfo& info = graph_.value(v);
+  if (!info.def.valid()) return false;
+  if (p.kind == Kind::result && p.source->index >= 0 &&
+      info.index != static_cast<uint32_t>(p.source->index))
+    return false;
+  const size_t begin = mark();
+  if (!bind_value(p.name, v)) return back(begin);
+  if (p.kind == Kind::result && goal.user.valid()) {
+    ++match_.picked_;
+    trail_.push_back({Undo::Kind::picked, 0});
+  }
+  const CompiledPattern& call = rule_.patterns[p.children[0]];
+  const Goal child{p.children[0], v, goal.user, goal.operand, goal.next};
+  return (bind_value(call.name, graph_.node(info.def).out(0)) &&
+          solve_call(child, call, info.def)) ||
+         back(begin);
 }
 
 void Matcher::note_call(int pattern, NodeId n) {

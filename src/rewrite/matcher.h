@@ -35,6 +35,10 @@ class Matcher {
 
   bool solve(const Goal* goal);
   void note_call(int pattern, NodeId n);
+  bool solve_number(const Goal& goal, const CompiledPattern& p);
+  bool solve_either(const Goal& goal, const CompiledPattern& p);
+  bool solve_through(const Goal& goal, const CompiledPattern& p);
+  bool solve_result(const Goal& goal, const CompiledPattern& p);
   bool solve_call(const Goal& goal, const CompiledPattern& p, NodeId n);
   bool solve_operands(const Goal& goal, const CompiledPattern& p, NodeId n, bool swapped);
   bool solve_each(const Goal& goal, const CompiledPattern& p);

@@ -29,15 +29,23 @@ Replacer::Replacer(Graph& graph, const OpRegistry& ops)
   for (const Return& r : graph.returns()) is_returned_[r.value.v] = true;
 }
 
+NodeId Replacer::last_maker(const Match& match) {
+  NodeId last = graph_.value(match.outputs()[0]).def;
+  if (!has_several(match)) return last;
+  if (!order_) order_.emplace(graph_);
+  for (const ValueId v : match.outputs())
+    if (const NodeId def = graph_.value(v).def; order_->before(last, def)) last = def;
+  return last;
+}
+
+bool Replacer::has_several(const Match& match) const {
+  const NodeId first = graph_.value(match.outputs()[0]).def;
+  return std::ranges::any_of(match.outputs(),
+                             [&](ValueId v) { return graph_.value(v).def != first; });
+}
+
 Result<Replaced> Replacer::replace(const Rule& rule, const Match& match) {
-  NodeId root = graph_.value(match.outputs()[0]).def;
-  const bool has_several =
-      std::ranges::any_of(match.outputs(), [&](ValueId v) { return graph_.value(v).def != root; });
-  if (has_several) {
-    if (!order_) order_.emplace(graph_);
-    for (const ValueId v : match.outputs())
-      if (const NodeId def = graph_.value(v).def; order_->before(root, def)) root = def;
-  }
+  const NodeId root = last_maker(match);
   const std::string root_name = graph_.name(match.outputs()[0]);
 
   const NodeId before = graph_.prev_node(root);
@@ -64,13 +72,19 @@ Result<Replaced> Replacer::replace(const Rule& rule, const Match& match) {
   if (order_)
     for (const NodeId n : out.made) order_->place(n);
   if (!keeps_interface(match, values) || loses_tag(match, values, out.made) ||
-      (has_several && !settle_places(match, values, out.made, root))) {
+      (has_several(match) && !settle_places(match, values, out.made, root))) {
     take_back();
     return out;
   }
 
   out.is_done = true;
   out.values = values;
+  CLEAVE_CHECK(take_over(match, out));
+  return out;
+}
+
+Status Replacer::take_over(const Match& match, Replaced& out) {
+  const Values& values = out.values;
   is_returned_.resize(graph_.value_capacity());
   std::vector<std::string> names;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -91,7 +105,7 @@ Result<Replaced> Replacer::replace(const Rule& rule, const Match& match) {
       CLEAVE_CHECK(graph_.rename(values[i], names[i]));
   }
   for (size_t i = out.made.size(); i-- > 0;) erase_unread(out.made[i]);
-  return out;
+  return {};
 }
 
 Status Replacer::check_values(const Match& match, const Values& values,

@@ -27,6 +27,9 @@ class Replacer {
   const std::vector<bool>& is_returned() const { return is_returned_; }
 
  private:
+  // Whether several calls make the outputs; the last of them.
+  bool has_several(const Match& match) const;
+  NodeId last_maker(const Match& match);
   Status check_values(const Match& match, const Values& values,
                       const std::vector<NodeId>& made) const;
   // Used by a call outside the match, or returned.
@@ -35,6 +38,8 @@ class Replacer {
   bool loses_tag(const Match& match, const Values& values, const std::vector<NodeId>& made) const;
   bool settle_places(const Match& match, const Values& values, const std::vector<NodeId>& made,
                      NodeId root);
+  // Lets the new values replace the outputs, with their names, and erases calls without users.
+  Status take_over(const Match& match, Replaced& out);
   void erase_unread(NodeId n);
 
   Graph& graph_;

@@ -101,6 +101,8 @@ class ImageProduct final : public Convolution {
   template <class T>
   void transpose_rows(const Phase& p, int64_t group, int64_t first, const T* weight,
                       T* transposed) const;
+  void set_weight(GemmBlock& block, const Phase& p, int64_t group, int64_t first_row,
+                  const ConvolutionOperands& at, const char* transposed) const;
   void run_piece(const Phase& p, const GemmPiece& piece, const ConvolutionOperands& at,
                  const char* transposed, char* scratch) const;
   void scatter(const Phase& p, const GemmPiece& piece, int64_t group, const char* from,
@@ -217,9 +219,30 @@ void ImageProduct::run(const ConvolutionOperands& at, void* scratch, Executor& e
   });
 }
 
+// A: the rows of the group's weight from `first_row` on.
+void ImageProduct::set_weight(GemmBlock& block, const Phase& p, int64_t group, int64_t first_row,
+                              const ConvolutionOperands& at, const char* transposed) const {
+  const int64_t kernel = product_of(s_.kernel), row = group * rows_ + first_row;
+  const char* weight = static_cast<const char*>(at.other);
+  if (to_small_) {
+    block.a = weight + row * block.k * bytes_;
+    block.a_row = block.k, block.a_col = 1;
+  } else if (p.transposed >= 0) {
+    block.a = transposed + (p.transposed + row * block.k) * bytes_;
+    block.a_row = block.k, block.a_col = 1;
+  } else if (kernel > 1) {  // [channel, row, tap]
+    block.a = weight + (group * channels_ * rows_ + first_row) * kernel * bytes_;
+    block.a_row = kernel, block.a_col = 1;
+    block.a_run = kernel, block.a_next = rows_ * kernel;
+  } else {
+    block.a = weight + (group * channels_ * rows_ + first_row) * kernel * bytes_;
+    block.a_row = kernel, block.a_col = rows_ * kernel;
+  }
+}
+
 void ImageProduct::run_piece(const Phase& p, const GemmPiece& piece, const ConvolutionOperands& at,
                              const char* transposed, char* scratch) const {
-  const int64_t taps = std::ssize(p.taps), k = channels_ * taps, kernel = product_of(s_.kernel);
+  const int64_t taps = std::ssize(p.taps), k = channels_ * taps;
   const int64_t in_plane = product_of(in_), out_plane = product_of(out_);
   const int64_t positions = product_of(p.positions);
   for (int64_t b = piece.first_batch; b < piece.first_batch + piece.batch; ++b) {
@@ -236,22 +259,7 @@ void ImageProduct::run_piece(const Phase& p, const GemmPiece& piece, const Convo
     GemmBlock block;
     block.m = piece.m, block.n = piece.n, block.k = k;
     const int64_t row = group * rows_ + piece.first_row;
-    if (to_small_) {
-      block.a = static_cast<const char*>(at.other) + row * k * bytes_;
-      block.a_row = k, block.a_col = 1;
-    } else if (p.transposed >= 0) {
-      block.a = transposed + (p.transposed + row * k) * bytes_;
-      block.a_row = k, block.a_col = 1;
-    } else if (kernel > 1) {  // [channel, row, tap]
-      block.a = static_cast<const char*>(at.other) +
-                (group * channels_ * rows_ + piece.first_row) * kernel * bytes_;
-      block.a_row = kernel, block.a_col = 1;
-      block.a_run = kernel, block.a_next = rows_ * kernel;
-    } else {
-      block.a = static_cast<const char*>(at.other) +
-                (group * channels_ * rows_ + piece.first_row) * kernel * bytes_;
-      block.a_row = kernel, block.a_col = rows_ * kernel;
-    }
+    set_weight(block, p, group, piece.first_row, at, transposed);
     if (p.reads_in_place) {
       block.b = in + (image * windows.image_stride + piece.first_column) * bytes_;
       block.b_row = in_plane, block.b_col = 1;

@@ -30,7 +30,8 @@ void StepTrace::record() {
   average();
 }
 
-// The Variable of this name and type in the store, made of `initial` where there is none.
+// The store's Variable of this name, which must have the type of `initial`; added with that value
+// if there is none.
 Variable StepTrace::kept(const std::string& name, const HostTensor& initial,
                          VariableKind kind) const {
   Variable v = store.find(name);
@@ -75,8 +76,8 @@ void StepTrace::declare() {
         recording->add_input(groups == 1 ? "lr" : fmt::format("lr.{}", i), DType::f64, {}));
 }
 
-// The recorded function as the passes before grad leave it: its results and what it assigns become
-// other values.
+// Runs autocast and the pre_grad passes on the recorded function, and replaces its results and the
+// values that it assigns by theirs.
 void StepTrace::rewrite_recorded() {
   Graph& g = recording->graph();
   std::vector<Return> returns;
@@ -121,8 +122,8 @@ void StepTrace::differentiate() {
   }
   Result<Values> gradients = add_gradients(g, recording->ops(), request);
   if (!gradients.ok()) trace::throw_at(at, std::move(gradients).failure().within("train_step"));
-  // What the loss doesn't depend on has no gradient and no update, as in PyTorch; what it depended
-  // on before a pass took that part away has one of zeros.
+  // As in PyTorch, a parameter that the loss doesn't depend on has no gradient and no update. One
+  // on which it depends no more because of a pass has a gradient of zeros.
   const std::vector<bool> after = reached_from(g, request.outputs[0]);
   for (size_t i = 0; i < wanted.size(); ++i) {
     const ValueId leaf = request.wrt[i], gradient = (*gradients)[i];
@@ -136,7 +137,7 @@ void StepTrace::differentiate() {
     trace::refuse(at, "train_step: the loss depends on no parameter that is trained");
 }
 
-// Sums of bf16 and f16 gradients are kept in f32, and rounded once.
+// Gradients of bf16 and f16 are summed in f32, and the sum is rounded once.
 void StepTrace::gather() {
   if (part == StepPart::whole) return;
   for (size_t i = 0; i < trained.size(); ++i) {
@@ -190,8 +191,8 @@ void StepTrace::optimize() {
   recording->update(step, Access::value(state.step));
 }
 
-// ema = p after the first step, then ema + (1 - decay)(p - ema): torch.lerp, whose other form
-// serves weights from 1/2 on.
+// ema = p after the first step, then lerp(ema, p, 1 - decay) as torch.lerp computes it: by one
+// formula for weights below 1/2, by another from 1/2 on.
 void StepTrace::average() {
   const double decay = options.ema_decay;
   if (decay == 0) return;

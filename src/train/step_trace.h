@@ -1,13 +1,12 @@
-// A training step while it is traced:
+// Traces a training step; with Options::accumulate = k, its two programs:
 //
-//   whole       loss = f(inputs)  [autocast]  gradients  [clip]  optimizer  [averages]
-//               returns loss, ..., [norm], updates
-//   gathering   with accumulate = k, the first k - 1 runs: f, gradients of loss / k added to
-//               optimizer.accumulated.*, which are updates
-//   stepping    the last run: whole, with the sums in the place of the gradients; the sums are 0
-//               again
+//   whole       loss = f(inputs), [autocast], gradients, [clipping], optimizer, [averages];
+//               returns loss, the other results of f, [gradient norm], updates
+//   gathering   the first k - 1 micro steps: f, and gradients of loss / k, which are added to
+//               optimizer.accumulated.* as updates
+//   stepping    the last micro step: whole, with the sums of all k as gradients; resets the sums
 //
-// optimizer.micro_step counts the runs since the last step.
+// optimizer.micro_step counts the micro steps since the last optimizer step.
 #pragma once
 #include "cleave/train.h"
 #include "exec/bound_program.h"
@@ -35,9 +34,9 @@ struct StepTrace {
   std::vector<std::pair<std::string, Variable>> trained = {};  // that the loss depends on
   Tensors grads = {};
   std::vector<std::pair<Variable, Variable>> averages = {};  // parameter, its average
-  std::vector<CompilePass> passes = {};                      // of pre_grad
+  std::vector<CompilePass> passes = {};                      // of autocast and pre_grad
 
-  // Everything; close() then gives the graph.
+  // Traces everything; close() then returns the graph.
   void record();
   Graph close();
 

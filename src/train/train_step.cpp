@@ -1,4 +1,4 @@
-// The program, or two with gradient accumulation, of a training step.
+// The program of a training step; with gradient accumulation there are two.
 #include <chrono>
 
 #include "base/result.h"
@@ -16,10 +16,10 @@ struct TrainStep::State {
     std::unique_ptr<BoundProgram> bound;
     bool clips = false;
   };
-  Program step;    // the one that moves the parameters
-  Program gather;  // with gradient accumulation, that of the runs before
+  Program step;    // updates the parameters
+  Program gather;  // with gradient accumulation: all micro steps but the last
   const Program* last = nullptr;
-  Operators ops;  // the graphs' entries
+  Operators ops;  // owns the graphs' operators
   std::vector<std::unique_ptr<HostTensor>> learning_rates;
   Variable steps, micro_steps;
   int64_t accumulate = 1;
@@ -115,7 +115,7 @@ std::vector<MemoryTrade> memory_trades(const nn::Module& model, const TracedFunc
                          compile.forward_results));
   value_or_throw(family.complete());
   std::vector<MemoryTrade> all, trades;
-  // What is chosen where the budget is just a member's peak; some members are never chosen.
+  // What is chosen at a budget of each member's peak: some members never are.
   for (size_t k = 0; k < family.members().size(); ++k) {
     const Result<size_t> chosen = family.choose(value_or_throw(family.peak(k)));
     if (chosen.ok())

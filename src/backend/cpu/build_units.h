@@ -1,4 +1,4 @@
-// From units of C text to functions: compiled on the executor, looked up by symbol.
+// Compiles units of C text on the executor, and looks up their functions by symbol.
 #pragma once
 #include "backend/backend.h"
 #include "runtime/compiler.h"
@@ -12,7 +12,7 @@ Result<LoadedUnits> compile_units(const std::vector<SourceUnit>& units, Compiler
                                   const Target& target, Executor& executor);
 Result<Kernels> load_kernels(const std::vector<loop::Kernel>& kernels, const EmittedCode& code,
                              const LoadedUnits& units);
-// Without units: each runs as bytecode, to the same bits.
+// Kernels as bytecode, without units. It computes the same bits.
 Kernels bytecode_kernels(const std::vector<loop::Kernel>& kernels);
 Result<std::vector<ForeignFunction>> load_foreign(const LoweredProgram& program,
                                                   const EmittedCode& code,

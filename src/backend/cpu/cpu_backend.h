@@ -1,4 +1,5 @@
-// x86-64: kernels as C text, compiled in process or by cc, or as bytecode; the library of runtime/.
+// The CPU backend: kernels as C text, compiled in process or by cc, or as bytecode; library calls
+// by src/runtime.
 #pragma once
 #include "backend/backend.h"
 #include "cleave/compiler_choice.h"
@@ -8,7 +9,7 @@ namespace cleave::cpu {
 
 class CpuBackend final : public Backend {
  public:
-  // none: kernels run as bytecode. C text of the host program is compiled nevertheless.
+  // CompilerChoice::none: kernels run as bytecode; C text of custom operators is compiled even so.
   CpuBackend(const Target& target, CompilerChoice compiler)
       : Backend(target), compiler_(compiler), library_(target) {}
 

@@ -5,11 +5,11 @@
 namespace cleave::cpu {
 namespace {
 
-// Pieces of about this many elements: enough to pay for handing one to another thread.
+// Elements of a piece: enough work to be worth passing to another thread.
 constexpr int64_t piece_elements = 1 << 15;
 
 struct PieceFault {
-  int64_t check, values[2];  // 0: none failed, and no values
+  int64_t check, values[2];  // check 0: none failed; values are not set
 };
 
 struct PhaseRun {
@@ -22,8 +22,7 @@ struct PhaseRun {
 void run_piece(void* context, long piece) {
   const auto& r = *static_cast<PhaseRun*>(context);
   const int64_t n = r.phase.extent, pieces = r.phase.pieces;
-  // n * piece could not overflow for extents below 2^57: sizes are below 2^60 bytes, pieces <=
-  // 64.
+  // n * piece / pieces, written so that the product can't overflow.
   const int64_t begin = n / pieces * piece + n % pieces * piece / pieces;
   const int64_t end = n / pieces * (piece + 1) + n % pieces * (piece + 1) / pieces;
   PieceFault& fault = r.faults[piece];

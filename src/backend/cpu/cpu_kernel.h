@@ -1,5 +1,5 @@
-// A kernel on the cores of the host: its phases one after the other, a parallel one in pieces
-// [begin, end) of its range, each on some thread. Pieces depend on the shape alone.
+// A kernel on the cores of the host: its phases run one after the other, a parallel one in pieces
+// [begin, end) of its range, on any threads. The pieces don't depend on the number of threads.
 #pragma once
 #include "backend/backend.h"
 #include "emit/bytecode.h"
@@ -25,7 +25,7 @@ struct CpuPhase {
 
 class CpuKernel final : public KernelFunction {
  public:
-  // `work`: elements that the kernel writes and folds (loop::Kernel::work).
+  // `work`: elements that the kernel visits (loop::Kernel::work).
   CpuKernel(std::vector<CpuPhase> phases, std::vector<loop::CheckText> checks, int64_t work);
   std::optional<Fault> call(void* const* buffers, const int64_t* scalars,
                             Executor& executor) const override;

@@ -10,7 +10,7 @@
 namespace cleave::cpu {
 namespace {
 
-// Each unit costs a prelude: about this many bytes of text each; one for the smallest programs.
+// Text bytes of a unit, which starts with a prelude; a program of less than min_bytes is one unit.
 constexpr size_t unit_bytes = 20 << 10, min_bytes = 4 << 10;
 
 EmittedCode make_units(std::vector<emit::CKernel> texts) {
@@ -23,7 +23,7 @@ EmittedCode make_units(std::vector<emit::CKernel> texts) {
   std::iota(order.begin(), order.end(), size_t{0});
   std::ranges::stable_sort(order, std::greater(), [&](size_t k) { return texts[k].text.size(); });
   std::unordered_map<std::string, size_t> unit_with;
-  for (const size_t k : order) {  // the longest first, each to the shortest unit
+  for (const size_t k : order) {  // the longest text first, each to the shortest unit
     const emit::CKernel& kernel = texts[k];
     if (kernel.text.empty()) continue;
     const auto unit = std::ranges::min_element(units, {}, &std::string::size);
@@ -44,7 +44,8 @@ EmittedCode make_units(std::vector<emit::CKernel> texts) {
   return out;
 }
 
-// One text for each kernel; those that share a function have the first one's symbols, and no text.
+// An entry for each kernel. Kernels that share a function have the symbols of the first, and no
+// text.
 std::vector<emit::CKernel> kernel_texts(const std::vector<loop::Kernel>& kernels,
                                         const schedule::SharedKernels& functions) {
   std::vector<emit::CKernel> texts;
@@ -74,7 +75,7 @@ EmittedCode emit_kernels(const std::vector<loop::Kernel>& kernels,
 }
 
 void add_host_units(const LoweredProgram& program, EmittedCode& code) {
-  for (const Step& s : program.steps)
+  for (const Thunk& s : program.thunks)
     if (auto* f = std::get_if<ForeignCall>(&s.work); f && !f->code.c_text.empty())
       code.units.push_back({f->code.c_text, SourceUnit::From::host_program});
 }

@@ -1,11 +1,11 @@
-// Kernels as C text, spread over units that are compiled side by side.
+// Kernels as C text, in units that are compiled in parallel.
 #pragma once
 #include "backend/backend.h"
 
 namespace cleave::cpu {
 
-// `kernels` are scheduled, `functions` what share_kernels made of them. Units are an even number,
-// alike in length, the same for every number of threads; each has a prelude.
+// `kernels` are scheduled, `functions` is what share_kernels made of them. Units are of about the
+// same length and don't depend on the number of threads; each starts with a prelude.
 EmittedCode emit_kernels(const std::vector<loop::Kernel>& kernels,
                          const schedule::SharedKernels& functions);
 

@@ -1,4 +1,4 @@
-#include "remat/step_tasks.h"
+#include "remat/program_tasks.h"
 
 #include <algorithm>
 #include <map>
@@ -22,21 +22,11 @@ size_t at(int32_t i) { return static_cast<size_t>(i); }
 
 }  // namespace
 
-Result<StepTasks> StepTasks::make(const Graph& graph, const StepProgram& program,
-                                  const MachineRates& rates) {
-  StepTasks out(graph, program);
-  out.add_tasks(rates);
-  out.add_order();
-  CLEAVE_TRY(out.tasks_,
-             plan::make_task_graph(std::move(out.list_), std::move(out.values_), out.links_));
-  return out;
-}
-
 // The task of a call has the call's number.
-void StepTasks::add_tasks(const MachineRates& rates) {
+void ProgramTasks::add_tasks(const MachineRates& rates) {
   std::vector<plan::ValueId> made(program_->storages.size(), ~plan::ValueId{0});
   for (TaskId c = 0; c < program_->calls.size(); ++c) {
-    const StepProgram::Call& call = program_->calls[c];
+    const ProgramCalls::Call& call = program_->calls[c];
     const Node& node = graph_->node(call.node);
     list_.push_back({.workspace = call.workspace,
                      .time = call_ns(*graph_, call.node, rates),
@@ -48,7 +38,7 @@ void StepTasks::add_tasks(const MachineRates& rates) {
         if (made[at(s)] != ~plan::ValueId{0}) links_.emplace_back(made[at(s)], c);
     const auto first = static_cast<plan::ValueId>(values_.size());
     for (const int32_t s : call.makes) {
-      const StepProgram::Storage& storage = program_->storages[at(s)];
+      const ProgramCalls::Storage& storage = program_->storages[at(s)];
       made[at(s)] = static_cast<plan::ValueId>(values_.size());
       values_.push_back({.maker = c,
                          .kept = storage.kept,
@@ -62,79 +52,122 @@ void StepTasks::add_tasks(const MachineRates& rates) {
   std::iota(given_.begin(), given_.end(), TaskId{0});
 }
 
-// What is written over a placeholder comes after its readers and after what may fail.
-void StepTasks::add_order() {
-  std::map<int32_t, std::vector<uint32_t>> writers;  // by storage: calls
-  for (uint32_t c = 0; c < program_->calls.size(); ++c)
-    for (const int32_t s : program_->calls[c].updates) writers[s].push_back(c);
-  if (writers.empty()) return;
-  std::vector<TaskId> after(program_->calls.size(), ~TaskId{0});
-  // The smallest value of each call, which is all that what only orders reads of it.
-  std::vector<plan::ValueId> smallest(program_->calls.size(), ~plan::ValueId{0});
-  for (plan::ValueId x = 0; x < values_.size(); ++x)
-    if (plan::ValueId& least = smallest[values_[x].maker];
-        least == ~plan::ValueId{0} || values_[x].bytes < values_[least].bytes)
-      least = x;
-  std::vector<plan::ValueId> value_of(list_.size());  // of tasks that only order
-  const auto add = [&] {
-    const auto id = static_cast<TaskId>(list_.size());
-    list_.push_back({.once = true});
-    call_of_.push_back(no_call);
-    value_of.push_back(static_cast<plan::ValueId>(values_.size()));
-    values_.push_back({.maker = id});
+// Adds tasks of 0 bytes that only order others: what is written over a placeholder runs after the
+// placeholder's readers and after everything that may fail.
+class ProgramTasks::Ordering {
+ public:
+  explicit Ordering(ProgramTasks& tasks)
+      : t_(tasks), calls_(tasks.program_->calls), after_(calls_.size(), none),
+        smallest_(calls_.size(), no_value), value_of_(tasks.list_.size()) {
+    for (uint32_t c = 0; c < calls_.size(); ++c)
+      for (const int32_t s : calls_[c].updates) writers_[s].push_back(c);
+    for (plan::ValueId x = 0; x < t_.values_.size(); ++x)
+      if (plan::ValueId& least = smallest_[t_.values_[x].maker];
+          least == no_value || t_.values_[x].bytes < t_.values_[least].bytes)
+        least = x;
+  }
+
+  void run() {
+    if (writers_.empty()) return;
+    add_checks();
+    order_after_readers();
+    order_after_checks();
+    put_into_given_order();
+  }
+
+ private:
+  static constexpr TaskId none = ~TaskId{0};
+  static constexpr plan::ValueId no_value = ~plan::ValueId{0};
+
+  TaskId add() {
+    const auto id = static_cast<TaskId>(t_.list_.size());
+    t_.list_.push_back({.once = true});
+    t_.call_of_.push_back(no_call);
+    value_of_.push_back(static_cast<plan::ValueId>(t_.values_.size()));
+    t_.values_.push_back({.maker = id});
     return id;
-  };
-  const auto after_call = [&](uint32_t c) {
-    if (after[c] == ~TaskId{0}) {
-      after[c] = add();
-      links_.emplace_back(smallest[c], after[c]);
-    }
-    return after[c];
-  };
-  const auto order = [&](TaskId first, TaskId second) {
-    links_.emplace_back(value_of[first], second);
-  };
-  std::vector<TaskId> checks;
-  for (uint32_t c = 0; c < program_->calls.size(); ++c)
-    if (program_->calls[c].may_fail) checks.push_back(after_call(c));
-  TaskId checked = ~TaskId{0};
-  if (!checks.empty()) {
-    checked = add();
-    for (const TaskId t : checks) order(t, checked);
   }
-  for (uint32_t c = 0; c < program_->calls.size(); ++c)
-    for (const int32_t s : program_->calls[c].reads) {
-      const auto found = writers.find(s);
-      if (found == writers.end()) continue;
-      for (const uint32_t w : found->second)
-        if (c < w) order(after_call(c), w);
+  // The task that follows a call, which stands for it in what is ordered.
+  TaskId after_call(uint32_t c) {
+    if (after_[c] == none) {
+      after_[c] = add();
+      t_.links_.emplace_back(smallest_[c], after_[c]);
     }
-  // One that checks before it writes comes after the others, of its kind those before it.
-  const auto waits_for = [&](uint32_t w, uint32_t c) {
-    return program_->calls[c].may_fail && c != w && (program_->calls[c].updates.empty() || c < w);
-  };
-  for (const auto& [s, calls] : writers)
-    for (const uint32_t w : calls) {
-      if (checked == ~TaskId{0}) break;
-      if (!program_->calls[w].may_fail) {
-        order(checked, w);
-        continue;
+    return after_[c];
+  }
+  void order(TaskId first, TaskId second) { t_.links_.emplace_back(value_of_[first], second); }
+
+  void add_checks() {
+    std::vector<TaskId> checks;
+    for (uint32_t c = 0; c < calls_.size(); ++c)
+      if (calls_[c].may_fail) checks.push_back(after_call(c));
+    checks_ = checks.size();
+    if (checks.empty()) return;
+    checked_ = add();
+    for (const TaskId t : checks) order(t, checked_);
+  }
+
+  void order_after_readers() {
+    for (uint32_t c = 0; c < calls_.size(); ++c)
+      for (const int32_t s : calls_[c].reads) {
+        const auto found = writers_.find(s);
+        if (found == writers_.end()) continue;
+        for (const uint32_t w : found->second)
+          if (c < w) order(after_call(c), w);
       }
-      for (uint32_t c = 0; c < program_->calls.size(); ++c)
-        if (waits_for(w, c)) order(after[c], w);
-    }
-  // Into the given order: right after the call, `checked` after the last check.
-  given_.clear();
-  size_t left = checks.size();
-  for (uint32_t c = 0; c < program_->calls.size(); ++c) {
-    given_.push_back(c);
-    if (after[c] == ~TaskId{0}) continue;
-    given_.push_back(after[c]);
-    if (program_->calls[c].may_fail && --left == 0) given_.push_back(checked);
   }
+
+  // A writer that may fail itself runs after all other calls that may fail, among such writers in
+  // the given order.
+  void order_after_checks() {
+    if (checked_ == none) return;
+    const auto waits_for = [&](uint32_t w, uint32_t c) {
+      return calls_[c].may_fail && c != w && (calls_[c].updates.empty() || c < w);
+    };
+    for (const auto& [s, calls] : writers_)
+      for (const uint32_t w : calls) {
+        if (!calls_[w].may_fail) {
+          order(checked_, w);
+          continue;
+        }
+        for (uint32_t c = 0; c < calls_.size(); ++c)
+          if (waits_for(w, c)) order(after_[c], w);
+      }
+  }
+
+  // Each right after its call, `checked_` after the last check.
+  void put_into_given_order() {
+    t_.given_.clear();
+    size_t left = checks_;
+    for (uint32_t c = 0; c < calls_.size(); ++c) {
+      t_.given_.push_back(c);
+      if (after_[c] == none) continue;
+      t_.given_.push_back(after_[c]);
+      if (calls_[c].may_fail && --left == 0) t_.given_.push_back(checked_);
+    }
+  }
+
+  ProgramTasks& t_;
+  const std::vector<ProgramCalls::Call>& calls_;
+  std::map<int32_t, std::vector<uint32_t>> writers_;  // by placeholder's storage: calls
+  std::vector<TaskId> after_;                         // by call
+  std::vector<plan::ValueId> smallest_;  // by call: its smallest value, which after_ reads
+  std::vector<plan::ValueId> value_of_;  // by task, for those added here
+  size_t checks_ = 0;                    // calls that may fail
+  TaskId checked_ = none;                // runs after all of those
+};
+
+Result<ProgramTasks> ProgramTasks::make(const Graph& graph, const ProgramCalls& program,
+                                        const MachineRates& rates) {
+  ProgramTasks out(graph, program);
+  out.add_tasks(rates);
+  Ordering(out).run();
+  CLEAVE_TRY(out.tasks_,
+             plan::make_task_graph(std::move(out.list_), std::move(out.values_), out.links_));
+  return out;
 }
 
-std::vector<TaskId> StepTasks::needed(const std::vector<TaskId>& sequence) const {
+std::vector<TaskId> ProgramTasks::needed(const std::vector<TaskId>& sequence) const {
   std::vector<bool> wanted(tasks_.values.size());
   for (plan::ValueId x = 0; x < wanted.size(); ++x)
     wanted[x] = tasks_.values[x].kept || tasks_.after(tasks_.maker(x)).empty();
@@ -153,12 +186,12 @@ std::vector<TaskId> StepTasks::needed(const std::vector<TaskId>& sequence) const
   return out;
 }
 
-StepTasks::Bound StepTasks::lower_bound() const {
+ProgramTasks::Bound ProgramTasks::lower_bound() const {
   Bound bound;
-  for (const StepProgram::Storage& s : program_->storages)
+  for (const ProgramCalls::Storage& s : program_->storages)
     if (s.kept && !s.update && !s.part) bound.bytes += rounded(s.bytes);
   bound.by = "what is returned";
-  for (const StepProgram::Call& call : program_->calls) {
+  for (const ProgramCalls::Call& call : program_->calls) {
     if (call.at_least <= bound.bytes) continue;
     const Node& node = graph_->node(call.node);
     bound.bytes = call.at_least;
@@ -167,10 +200,10 @@ StepTasks::Bound StepTasks::lower_bound() const {
   return bound;
 }
 
-// How many values the step makes.
-int64_t StepTasks::made_at(const std::vector<TaskId>& sequence, size_t step) const {
-  const TaskId task = sequence[step];
-  const auto begin = sequence.begin() + static_cast<std::ptrdiff_t>(step) + 1;
+// How many values the run at this position makes.
+int64_t ProgramTasks::made_at(const std::vector<TaskId>& sequence, size_t position) const {
+  const TaskId task = sequence[position];
+  const auto begin = sequence.begin() + static_cast<std::ptrdiff_t>(position) + 1;
   const auto again = std::find(begin, sequence.end(), task);
   return std::ranges::count_if(tasks_.made_by(task), [&](plan::ValueId x) {
     const plan::Value& value = tasks_.values[x];
@@ -180,26 +213,27 @@ int64_t StepTasks::made_at(const std::vector<TaskId>& sequence, size_t step) con
   });
 }
 
-std::vector<size_t> StepTasks::divisible(const std::vector<TaskId>& sequence, int64_t limit) const {
-  std::vector<size_t> steps;
+std::vector<size_t> ProgramTasks::divisible(const std::vector<TaskId>& sequence,
+                                            int64_t limit) const {
+  std::vector<size_t> positions;
   const Result<plan::Simulated> run = plan::simulate(tasks_, sequence);
-  if (!run.ok()) return steps;
+  if (!run.ok()) return positions;
   for (size_t i = 0; i < sequence.size(); ++i) {
     const auto values = tasks_.made_by(sequence[i]);
     const bool can_be =
         !tasks_[sequence[i]].once && values.size() > 1 &&
         std::ranges::all_of(values, [&](plan::ValueId x) { return tasks_.values[x].optional; });
-    if (can_be && run->bytes_at[i] > limit && made_at(sequence, i) > 1) steps.push_back(i);
+    if (can_be && run->bytes_at[i] > limit && made_at(sequence, i) > 1) positions.push_back(i);
   }
-  return steps;
+  return positions;
 }
 
-int64_t StepTasks::recompute_ns(const std::vector<TaskId>& sequence,
-                                const std::vector<size_t>& apart) const {
+int64_t ProgramTasks::recompute_ns(const std::vector<TaskId>& sequence,
+                                   const std::vector<size_t>& apart) const {
   std::vector<bool> ran(program_->calls.size());
   int64_t sum = 0;
-  for (const size_t step : apart)
-    sum += tasks_[sequence[step]].time * (made_at(sequence, step) - 1);
+  for (const size_t position : apart)
+    sum += tasks_[sequence[position]].time * (made_at(sequence, position) - 1);
   for (const TaskId t : sequence) {
     if (call_of_[t] == no_call) continue;
     if (ran[t]) sum += tasks_[t].time;
@@ -211,10 +245,10 @@ int64_t StepTasks::recompute_ns(const std::vector<TaskId>& sequence,
 // Writes the nodes of a sequence into a new graph.
 class SequenceWriter {
  public:
-  explicit SequenceWriter(const StepTasks& tasks)
+  explicit SequenceWriter(const ProgramTasks& tasks)
       : tasks_(tasks), from_(*tasks.graph_), to_(from_.name()), task_node_(from_.node_capacity()),
         made_of_(from_.node_capacity()), seen_(from_.node_capacity()) {
-    for (const StepProgram::Call& call : tasks.program_->calls) task_node_[call.node.v] = true;
+    for (const ProgramCalls::Call& call : tasks.program_->calls) task_node_[call.node.v] = true;
   }
 
   Result<Graph> run(const std::vector<TaskId>& sequence, const std::vector<size_t>& apart) {
@@ -223,7 +257,7 @@ class SequenceWriter {
                                                       from_.type(p.value), p.wants_grad, p.sym));
     }
     for (size_t i = 0; i < sequence.size(); ++i)
-      if (tasks_.call_of_[sequence[i]] != StepTasks::no_call)
+      if (tasks_.call_of_[sequence[i]] != ProgramTasks::no_call)
         CLEAVE_CHECK(write(sequence[i], std::ranges::binary_search(apart, i)));
     for (const Return& r : from_.returns()) {
       CLEAVE_CHECK(resolve(r.value));
@@ -292,7 +326,7 @@ class SequenceWriter {
     return copy_nodes(from_, {n}, to_, map_);
   }
 
-  const StepTasks& tasks_;
+  const ProgramTasks& tasks_;
   const Graph& from_;
   Graph to_;
   std::vector<bool> task_node_;  // by node
@@ -303,8 +337,8 @@ class SequenceWriter {
   std::unordered_map<uint32_t, ValueId> map_;  // the newest copy of each value
 };
 
-Result<Graph> StepTasks::program(const std::vector<TaskId>& sequence,
-                                 const std::vector<size_t>& apart) const {
+Result<Graph> ProgramTasks::program(const std::vector<TaskId>& sequence,
+                                    const std::vector<size_t>& apart) const {
   return SequenceWriter(*this).run(sequence, apart);
 }
 

@@ -1,4 +1,4 @@
-#include "compile/step_program.h"
+#include "compile/program_calls.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 
 #include "loop/lower_rule.h"
 #include "lower/place.h"
-#include "lower/step_uses.h"
+#include "lower/thunk_uses.h"
 
 namespace cleave {
 namespace {
@@ -17,24 +17,24 @@ class Collector {
   Collector(const Graph& graph, const LoweredProgram& program)
       : graph_(graph), p_(program), first_(p_.storages.size(), none), last_(first_) {}
 
-  StepProgram run() {
-    for (size_t i = 0; i < p_.steps.size(); ++i)
-      for (const size_t s : storages_of(p_.steps[i])) {
+  ProgramCalls run() {
+    for (size_t i = 0; i < p_.thunks.size(); ++i)
+      for (const size_t s : storages_of(p_.thunks[i])) {
         if (first_[s] == none) first_[s] = i;
         last_[s] = i;
       }
     for (const Storage& s : p_.storages) {
-      StepProgram::Storage& out = out_.storages.emplace_back();
+      ProgramCalls::Storage& out = out_.storages.emplace_back();
       out.bytes = s.placeholder >= 0 ? 0 : s.bytes;
       out.placeholder = s.placeholder >= 0;
       if (out.placeholder) out_.placeholder_bytes += rounded(s.bytes);
     }
     for (const size_t s : p_.returns) out_.storages[s].kept = p_.storages[s].placeholder < 0;
     add_parts();
-    for (size_t i = 0; i < p_.steps.size();) {
+    for (size_t i = 0; i < p_.thunks.size();) {
       size_t end = i;
-      while (end < p_.steps.size() && p_.steps[end].node == p_.steps[i].node) ++end;
-      if (p_.steps[i].node.valid())
+      while (end < p_.thunks.size() && p_.thunks[end].node == p_.thunks[i].node) ++end;
+      if (p_.thunks[i].node.valid())
         add_call(i, end);
       else
         add_copies(i, end);
@@ -58,22 +58,22 @@ class Collector {
     size_t id;  // in out_.storages
   };
 
-  // What several calls write is a storage for each of them, here.
+  // A storage that several calls write is replaced by one storage for each of its parts.
   void add_parts() {
     std::vector<NodeId> writer(p_.storages.size());
     parts_.resize(p_.storages.size());
     std::vector<bool> several(p_.storages.size());
-    for (const Step& step : p_.steps)
-      for (const size_t s : storages_of(step)) {
-        if (p_.storages[s].parts.empty() || !writes(p_, step, s)) continue;
-        several[s] = several[s] || (writer[s].valid() && writer[s] != step.node);
-        writer[s] = step.node;
+    for (const Thunk& thunk : p_.thunks)
+      for (const size_t s : storages_of(thunk)) {
+        if (p_.storages[s].parts.empty() || !writes(p_, thunk, s)) continue;
+        several[s] = several[s] || (writer[s].valid() && writer[s] != thunk.node);
+        writer[s] = thunk.node;
       }
     for (size_t s = 0; s < several.size(); ++s) {
       if (!several[s]) continue;
       for (const Storage::Part& part : p_.storages[s].parts) {
         parts_[s].push_back({graph_.value(part.value).def, out_.storages.size()});
-        StepProgram::Storage& out = out_.storages.emplace_back();
+        ProgramCalls::Storage& out = out_.storages.emplace_back();
         out.bytes = part.bytes;
         out.value = part.value;
         out.part = true;
@@ -84,9 +84,9 @@ class Collector {
   }
   bool has_parts(size_t s) const { return !parts_[s].empty(); }
 
-  // The call's parts of a storage are what it makes, all others what it reads: of those that other
-  // calls write a call that makes one reads what it joins.
-  void add_parts_of(size_t s, StepProgram::Call& call) const {
+  // Of a storage with parts a call makes its own and reads the others. A call that makes a part
+  // itself reads others only if it is a join, and only those made before it.
+  void add_parts_of(size_t s, ProgramCalls::Call& call) const {
     const auto is_own = [&](const Part& part) { return part.maker == call.node; };
     const bool makes = std::ranges::any_of(parts_[s], is_own);
     const bool joins = is_join(graph_.view(call.node));
@@ -100,15 +100,15 @@ class Collector {
   }
 
   void add_call(size_t begin, size_t end) {
-    StepProgram::Call call;
-    call.node = p_.steps[begin].node;
+    ProgramCalls::Call call;
+    call.node = p_.thunks[begin].node;
     std::vector<size_t> own;
     std::vector<int32_t> seen;
     for (size_t i = begin; i < end; ++i) {
-      call.may_fail |= p_.steps[i].may_fail;
-      for (const size_t s : storages_of(p_.steps[i])) {
+      call.may_fail |= p_.thunks[i].may_fail;
+      for (const size_t s : storages_of(p_.thunks[i])) {
         const auto id = static_cast<int32_t>(s);
-        const bool written = writes(p_, p_.steps[i], s);
+        const bool written = writes(p_, p_.thunks[i], s);
         if (out_.storages[s].placeholder && written &&
             std::ranges::find(call.updates, id) == call.updates.end())
           call.updates.push_back(id);
@@ -132,23 +132,26 @@ class Collector {
     call.workspace = max_alive(begin, end, own);
     for (const int32_t m : call.makes) is_made_[static_cast<size_t>(m)] = true;
     out_.calls.push_back(std::move(call));
-    steps_.emplace_back(begin, end);
+    thunks_.emplace_back(begin, end);
   }
 
-  // The most that its steps have in memory at once: what they read up to the last of them that
-  // does, and what they make. Updates may be written in place, and take nothing then; nor does what
-  // lies over an operand, result or not, in the step that may put it there. A part takes nothing:
-  // alone it may lie over an operand too. A join has nothing in memory but its result, where a
-  // program has its operands in it.
+  // A lower bound of the memory of a call: the largest sum, over its thunks, of the bytes that they
+  // read (from the call's begin to the last read) and write. Not counted are
   //
-  // Of several results a program may make each by a call of its own, which reads what that result
-  // needs and may write it over an operand: only the largest single storage is sure.
+  //   placeholders, and updates, which may be written in place
+  //   a result in the thunk that may write it over an operand
+  //   a result that is part of another storage: on its own it might lie over an operand
+  //   the operands of a join, which may be parts of its result
   //
-  // A program that makes an operand for this call only may lay it out differently. Then products
-  // read a placeholder without its conversion, the workspace of a library call is another one, and
-  // a view that copies doesn't copy, so that only its result is certain.
+  // With several results only the largest single storage counts: a program may make each of them by
+  // a call of its own, which reads only what that result needs and may write it over an operand.
+  //
+  // A program that makes an operand for this call alone may choose another layout for it. Then a
+  // library call may read a placeholder without its conversion and need another workspace, and a
+  // view that copies may not have to; so conversions, such workspaces, and the operands of such a
+  // view are not counted either.
   void set_at_least(size_t c) {
-    const auto [begin, end] = steps_[c];
+    const auto [begin, end] = thunks_[c];
     const bool joins = is_join(graph_.view(out_.calls[c].node));
     const bool copies_view = has_rule<loop::ViewRule>(out_.calls[c]);
     const bool is_library_call = has_rule<loop::LibraryRule>(out_.calls[c]);
@@ -159,45 +162,45 @@ class Collector {
       if (out_.storages[s].placeholder || out_.storages[s].update) return false;
       if (is_library_call && (is_conversion(s) || (reads_made && is_within(s, begin, end))))
         return false;
-      if (writes(p_, p_.steps[i], s)) return joins || p_.storages[s].parts.empty();
+      if (writes(p_, p_.thunks[i], s)) return joins || p_.storages[s].parts.empty();
       return !joins && !copies_view;
     };
-    std::map<size_t, std::pair<size_t, size_t>> alive;  // by storage: first and last step here
+    std::map<size_t, std::pair<size_t, size_t>> alive;  // by storage: first and last thunk here
     for (size_t i = begin; i < end; ++i)
-      for (const size_t s : storages_of(p_.steps[i]))
+      for (const size_t s : storages_of(p_.thunks[i]))
         if (counts(i, s)) alive.emplace(s, std::pair{i, i}).first->second.second = i;
     int64_t& least = out_.calls[c].at_least;
     if (out_.calls[c].makes.size() > 1) {
-      for (const auto& [s, steps] : alive)
+      for (const auto& [s, thunks] : alive)
         if (first_[s] < begin || last_[s] >= end || out_.storages[s].kept)
           least = std::max(least, rounded(p_.storages[s].bytes));
       return;
     }
     for (auto it = alive.begin(); it != alive.end();) {
-      auto& [s, steps] = *it;
-      const bool is_over = first_[s] >= begin && may_lie_over_operand(p_.steps[steps.first], s);
-      it = is_over && ++steps.first > steps.second ? alive.erase(it) : std::next(it);
+      auto& [s, thunks] = *it;
+      const bool is_over = first_[s] >= begin && may_lie_over_operand(p_.thunks[thunks.first], s);
+      it = is_over && ++thunks.first > thunks.second ? alive.erase(it) : std::next(it);
     }
     std::vector<int64_t> change(end - begin + 1);
-    for (const auto& [s, steps] : alive) {
+    for (const auto& [s, thunks] : alive) {
       const int64_t bytes = rounded(p_.storages[s].bytes);
       const bool read = first_[s] < begin;
-      change[read ? 0 : steps.first - begin] += bytes;
-      change[steps.second - begin + 1] -= bytes;
+      change[read ? 0 : thunks.first - begin] += bytes;
+      change[thunks.second - begin + 1] -= bytes;
     }
     int64_t now = 0;
     for (size_t i = 0; i + begin < end; ++i) least = std::max(least, now += change[i]);
   }
 
   template <class Rule>
-  bool has_rule(const StepProgram::Call& call) const {
+  bool has_rule(const ProgramCalls::Call& call) const {
     const auto& rule = graph_.node(call.node).op->lower;
     return rule.present() && std::holds_alternative<Rule>((*rule)->form);
   }
-  // Of a placeholder, which may be seen through views. Not a part of a join.
+  // Whether the storage is a conversion of a placeholder, maybe read through views; parts are not.
   bool is_conversion(size_t s) const {
     if (s >= first_.size() || first_[s] == none || out_.storages[s].placeholder) return false;
-    const Step& maker = p_.steps[first_[s]];
+    const Thunk& maker = p_.thunks[first_[s]];
     return maker.node.valid() && graph_.node(maker.node).op->name == "_to_copy" &&
            std::ranges::all_of(storages_of(maker), [&](size_t used) {
              return used == s || out_.storages[used].placeholder;
@@ -207,16 +210,16 @@ class Collector {
     return first_[s] >= begin && last_[s] < end && !out_.storages[s].kept;
   }
 
-  bool may_lie_over_operand(const Step& step, size_t result) const {
-    auto* call = std::get_if<KernelCall>(&step.work);
+  bool may_lie_over_operand(const Thunk& thunk, size_t result) const {
+    auto* call = std::get_if<KernelCall>(&thunk.work);
     return call && std::ranges::any_of(call->in_place, [&](const InPlace& pair) {
              return pair.result == result && p_.storages[pair.operand].placeholder < 0 &&
                     rounded(p_.storages[pair.operand].bytes) == rounded(p_.storages[result].bytes);
            });
   }
 
-  // Lowering leaves out what nothing reads, but for what a loop carries, what the host program's
-  // code writes and what a library call asks for.
+  // Whether lowering leaves the value out if nothing reads it: not if a loop carries it, a foreign
+  // call writes it, or a library call requires it.
   bool is_optional(ValueId v) const {
     if (!v.valid()) return false;
     const NodeId n = graph_.value(v).def;
@@ -250,13 +253,14 @@ class Collector {
     return most;
   }
 
-  // An operand of which no step reads an element, an empty one for example, or that lies in a
-  // placeholder's memory, has to be made nevertheless: as a storage of 0 bytes.
+  // An operand may be in no storage that the call's thunks read: it is empty, for example, or lies
+  // in a placeholder's memory. Its call must come first nevertheless, so it gets a storage of 0
+  // bytes.
   void add_unread_operands() {
     std::vector<size_t> call_of(graph_.node_capacity(), none);
     for (size_t c = 0; c < out_.calls.size(); ++c) call_of[out_.calls[c].node.v] = c;
     std::map<ValueId, int32_t> made;
-    const auto storage_for = [&](ValueId v, StepProgram::Call& maker) {
+    const auto storage_for = [&](ValueId v, ProgramCalls::Call& maker) {
       const auto [it, is_new] = made.emplace(v, static_cast<int32_t>(out_.storages.size()));
       if (is_new) {
         out_.storages.emplace_back().value = v;
@@ -264,9 +268,9 @@ class Collector {
       }
       return it->second;
     };
-    for (StepProgram::Call& call : out_.calls)
+    for (ProgramCalls::Call& call : out_.calls)
       for (const ValueId v : made_operands(graph_.node(call.node).inputs, call_of)) {
-        StepProgram::Call& maker = out_.calls[call_of[graph_.value(v).def.v]];
+        ProgramCalls::Call& maker = out_.calls[call_of[graph_.value(v).def.v]];
         const bool is_after = std::ranges::any_of(call.reads, [&](int32_t s) {
           return std::ranges::find(maker.makes, s) != maker.makes.end();
         });
@@ -275,7 +279,7 @@ class Collector {
     Values returned;
     for (const Return& r : graph_.returns()) returned.push_back(r.value);
     for (const ValueId v : made_operands(returned, call_of)) {
-      StepProgram::Call& maker = out_.calls[call_of[graph_.value(v).def.v]];
+      ProgramCalls::Call& maker = out_.calls[call_of[graph_.value(v).def.v]];
       const bool is_kept = std::ranges::any_of(
           maker.makes, [&](int32_t s) { return out_.storages[static_cast<size_t>(s)].kept; });
       if (!is_kept && maker.updates.empty())
@@ -283,7 +287,7 @@ class Collector {
     }
   }
 
-  // What calls make of the values, each seen through the nodes without steps.
+  // The values that calls make and `open` is made of, through nodes without thunks.
   Values made_operands(Values open, const std::vector<size_t>& call_of) const {
     Values found;
     std::set<ValueId> seen;
@@ -300,10 +304,10 @@ class Collector {
     return found;
   }
 
-  // Copies of what is returned, after everything.
+  // Copies of returned values, after all calls.
   void add_copies(size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i)
-      for (const size_t s : storages_of(p_.steps[i])) {
+      for (const size_t s : storages_of(p_.thunks[i])) {
         if (first_[s] < begin && !out_.storages[s].placeholder) {
           out_.storages[s].update |= !out_.storages[s].kept;
           out_.storages[s].kept = true;
@@ -315,16 +319,16 @@ class Collector {
 
   const Graph& graph_;
   const LoweredProgram& p_;
-  std::vector<size_t> first_, last_;              // steps, by storage
-  std::vector<std::pair<size_t, size_t>> steps_;  // of each call
-  std::vector<std::vector<Part>> parts_;          // by storage
-  std::vector<bool> is_made_;                     // by storage of out_
-  StepProgram out_;
+  std::vector<size_t> first_, last_;               // thunks, by storage
+  std::vector<std::pair<size_t, size_t>> thunks_;  // of each call
+  std::vector<std::vector<Part>> parts_;           // by storage
+  std::vector<bool> is_made_;                      // by storage of out_
+  ProgramCalls out_;
 };
 
 }  // namespace
 
-StepProgram step_program(const Graph& graph, const LoweredProgram& program) {
+ProgramCalls program_calls(const Graph& graph, const LoweredProgram& program) {
   return Collector(graph, program).run();
 }
 
