@@ -1,8 +1,8 @@
 // How much memory a program may use at its peak: placeholders (parameters, buffers, optimizer
 // state, inputs), results, live values and workspace, each rounded up to 64 bytes.
 //
-//   Options options{.memory_budget = 64 << 20};
-//   Options options{.memory_budget = MemoryBudget::percent(60)};
+//   CompileOptions options{.memory_budget = 64 << 20};
+//   CompileOptions options{.memory_budget = MemoryBudget::percent(60)};
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@ namespace cleave {
 
 class MemoryBudget {
  public:
-  MemoryBudget() = default;  // none: see Options::memory_budget
+  MemoryBudget() = default;  // none: see CompileOptions::memory_budget
   template <class T>
   MemoryBudget(T bytes) : bytes_(static_cast<int64_t>(bytes)), given_(true) {
     static_assert(std::is_integral_v<T>,

@@ -9,9 +9,9 @@
 
 namespace cleave {
 
-// Compile it with CompileOptions::is_cut, which skips these passes. Errors: those of the passes and
+// Compile it with StageOptions::is_cut, which skips these passes. Errors: those of the passes and
 // of pytorch_partition.
-Result<Graph> pytorch_program(Graph joint, const OpRegistry& ops, const PassOptions& passes,
+Result<Graph> pytorch_program(Graph joint, const OpRegistry& ops, const CompileOptions& compile,
                               const PytorchOptions& options);
 
 }  // namespace cleave

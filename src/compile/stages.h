@@ -18,14 +18,14 @@
 // (NN_unit_K.c).
 #pragma once
 #include "compile/build.h"
-#include "compile/compile_options.h"
+#include "compile/stage_options.h"
 
 namespace cleave {
 
 enum class Stage : uint8_t {
   autocast,    // CompileOptions::autocast
   pre_grad,    // passes
-  grad,        // the joint graph, if CompileOptions::grad is set and a placeholder wants a gradient
+  grad,        // the joint graph, if StageOptions::grad is set and a placeholder wants a gradient
   verify,      // types, and that every device is the CPU
   joint,       // passes
   post_grad,   // passes
@@ -49,10 +49,10 @@ std::string_view name_of(Stage stage);
 // Runs the stages [first, last], all of which come before lower. On an error `graph` is lost.
 // Errors: those of the stages; bug: a stage made a wrong graph, or `last` comes after fuse.
 Status run_stages(Stage first, Stage last, Graph& graph, const OpRegistry& ops,
-                  const CompileOptions& options, Report* report = nullptr);
+                  const StageOptions& options, Report* report = nullptr);
 
 // Runs verify to build; `graph` becomes the graph that was lowered.
-Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops,
-                                   const CompileOptions& options, Report& report);
+Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops, const StageOptions& options,
+                                   Report& report);
 
 }  // namespace cleave

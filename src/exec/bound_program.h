@@ -22,11 +22,11 @@ class BoundProgram {
     std::vector<ValueId> inputs;
     std::vector<InputSpec> specs;
     std::vector<std::pair<ValueId, HostTensor*>> own;
-    size_t forward_results = 0;            // as in CompileOptions
+    size_t forward_results = 0;            // as in StageOptions
     std::vector<CompilePass> passes = {};  // those that ran before compiling
   };
   static Result<std::unique_ptr<BoundProgram>> make(Parts parts, const std::string& what,
-                                                    const Options& options);
+                                                    const CompileOptions& options);
 
   Status run(std::span<const InputRef> inputs);
   // Result k of the last run, in the program's memory.

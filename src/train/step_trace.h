@@ -1,4 +1,4 @@
-// Traces a training step; with Options::accumulate = k, its two programs:
+// Traces a training step; with TrainOptions::accumulate = k, its two programs:
 //
 //   whole       loss = f(inputs), [autocast], gradients, [clipping], optimizer, [averages];
 //               returns loss, the other results of f, [gradient norm], updates
@@ -20,7 +20,7 @@ struct StepTrace {
   const TracedFunction& loss_function;
   const optim::Optimizer& optimizer;
   const std::vector<InputSpec>& specs;
-  const Options& options;
+  const TrainOptions& options;
   Location at;
   StepPart part = StepPart::whole;
   Store store = {};

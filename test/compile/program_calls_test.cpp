@@ -43,7 +43,7 @@ struct Calls {
 
 Calls calls_of(const std::string& text) {
   Calls out{test::parsed(text), {}};
-  value_or_throw(test::prepare(out.graph, false, {.none = true}));
+  value_or_throw(test::prepare(out.graph, false, {.passes_off = {"all"}}));
   const std::shared_ptr<Backend> backend = make_backend(Target::here());
   const MeasuredProgram plan = value_or_throw(measure_program(out.graph, *backend, Save::nothing));
   out.program = program_calls(out.graph, plan.lowered);
