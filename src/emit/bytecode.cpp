@@ -20,10 +20,10 @@ int32_t narrow(size_t n) { return static_cast<int32_t>(n); }
 Slot constant_slot(const ExprNode& e) {
   Slot s{};
   switch (e.type) {
-    case DType::f64: s.f64 = e.f; break;
-    case DType::f32: s.f32 = static_cast<float>(e.f); break;
-    case DType::i64: s.i64 = e.i; break;
-    default: s.i32 = static_cast<int32_t>(e.i); break;
+    case DType::f64: s.f64 = e.real(); break;
+    case DType::f32: s.f32 = static_cast<float>(e.real()); break;
+    case DType::i64: s.i64 = e.integer(); break;
+    default: s.i32 = static_cast<int32_t>(e.integer()); break;
   }
   return s;
 }
@@ -77,7 +77,7 @@ class BytecodeWriter {
     return narrow(code_->slots_.size() - 1);
   }
   int32_t variable(const Expr& var) {
-    auto [it, fresh] = variables_.try_emplace(var->i, 0);
+    auto [it, fresh] = variables_.try_emplace(var->id(), 0);
     if (fresh) it->second = slot();
     return it->second;
   }
@@ -139,11 +139,12 @@ class BytecodeWriter {
     const size_t first = e.op == Op::load ? 1 : 0;
     for (size_t k = 0; k < e.args.size(); ++k) *operands[first + k] = value(e.args[k]);
     if (e.op == Op::load) {
-      i.a = static_cast<int32_t>(e.i);
-      i.function = memory_functions(k_.buffers[static_cast<size_t>(e.i)].dtype).load;
+      i.a = static_cast<int32_t>(e.buffer());
+      i.function = memory_functions(k_.buffers[e.buffer()].dtype).load;
+    } else if (e.op == Op::round_to) {
+      i.function = round_function(e.stored());
     } else if (e.op == Op::cast) {
-      i.function = e.i ? round_function(static_cast<DType>(e.i - 1))
-                       : cast_function(e.args[0].type(), e.type);
+      i.function = cast_function(e.args[0].type(), e.type);
     } else {
       i.function = function_of(e.op, e.args[0].type());
     }

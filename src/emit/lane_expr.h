@@ -17,7 +17,6 @@ namespace cleave::emit {
 using schedule::LaneStride;
 using schedule::LaneStrides;
 using schedule::loop_lanes;
-using schedule::reads_memory;
 
 // "f32x16"; truth values are i32 lanes.
 std::string lane_type(DType compute, int lanes);
@@ -63,6 +62,7 @@ class LaneExprWriter {
   std::string select(const loop::Expr& e, const std::string& on);
   std::string infix(const loop::Expr& e, std::string_view sign, const std::string& on);
   std::string cast(const loop::Expr& e, const std::string& on);
+  std::string rounded(const loop::Expr& e, const std::string& on);
   std::string call(const loop::Expr& e, const std::string& on);
   // Whether there is one value for the whole loop, not only for the lanes of an iteration.
   bool is_fixed(const loop::Expr& e) const;
