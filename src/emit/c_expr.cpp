@@ -205,41 +205,22 @@ std::string call(const loop::ExprNode& e, const std::vector<std::string>& a) {
   }
 }
 
-bool is_leaf(const loop::ExprNode& e) { return e.op == Op::constant || e.op == Op::var; }
-
 }  // namespace
-
-void ExprWriter::count(const Expr& e, bool always) {
-  if (!e.defined() || is_leaf(*e)) return;
-  Seen& s = seen_[&*e];
-  ++s.count;
-  if (s.count > 1 && (!always || s.always)) return;
-  s.always = s.always || always;
-  bool reads = e->op == Op::load;
-  for (size_t i = 0; i < e->args.size(); ++i) {
-    count(e->args[i], always && (e->op != Op::select || i == 0));
-    auto it = seen_.find(&*e->args[i]);
-    reads = reads || (it != seen_.end() && it->second.reads);
-  }
-  seen_[&*e].reads = reads;
-}
 
 std::vector<std::string> ExprWriter::write(const std::vector<Expr>& roots,
                                            std::vector<std::string>& lines) {
-  seen_.clear();
+  parts_ = loop::SharedParts(roots);
   named_.clear();
-  for (const Expr& e : roots) count(e, true);
   std::vector<std::string> out;
   for (const Expr& e : roots) out.push_back(text(e, lines));
   return out;
 }
 
 std::string ExprWriter::text(const Expr& e, std::vector<std::string>& lines) {
-  if (is_leaf(*e)) return plain(e, lines);
+  if (is_leaf(e)) return plain(e, lines);
   if (auto it = named_.find(&*e); it != named_.end()) return it->second;
-  const Seen& s = seen_.at(&*e);
   std::string t = plain(e, lines);
-  if (s.count < 2 || (s.reads && !s.always)) return t;
+  if (!parts_.is_computed_before(e)) return t;
   std::string name = fmt::format("c{}", next_temp_++);
   lines.push_back(fmt::format("const {} {} = {};", c_type(e.type()), name, t));
   named_.emplace(&*e, name);

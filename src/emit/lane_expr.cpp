@@ -54,15 +54,6 @@ std::string LaneExprWriter::x(std::string_view name) const {
   return fmt::format("{}x{}", name, loop_.lanes);
 }
 
-void LaneExprWriter::count(const Expr& e, bool always) {
-  if (e->op == Op::constant || e->op == Op::var) return;
-  Seen& s = seen_[&*e];
-  if (++s.count > 1 && (!always || s.always)) return;
-  s.always = s.always || always;
-  for (size_t i = 0; i < e->args.size(); ++i)
-    count(e->args[i], always && (e->op != Op::select || i == 0));
-}
-
 std::string LaneExprWriter::first(const Expr& e, std::vector<std::string>& lines) {
   static const std::unordered_map<int64_t, std::string> no_arrays;
   return ExprWriter(kernel_, buffers_, no_arrays, next_temp_).write({e}, lines)[0];
@@ -70,10 +61,9 @@ std::string LaneExprWriter::first(const Expr& e, std::vector<std::string>& lines
 
 std::vector<std::string> LaneExprWriter::vectors(const std::vector<Expr>& roots,
                                                  std::vector<std::string>& lines) {
-  seen_.clear();
+  parts_ = loop::SharedParts(roots);
   named_.clear();
   lines_ = &lines;
-  for (const Expr& e : roots) count(e, true);
   std::vector<std::string> out;
   for (const Expr& e : roots) out.push_back(vector(e, ""));
   return out;
@@ -86,9 +76,8 @@ std::string LaneExprWriter::named(DType type, const std::string& text) {
 }
 
 LaneExprWriter::Text LaneExprWriter::value(const Expr& e, const std::string& reached) {
-  const bool leaf = e->op == Op::constant || e->op == Op::var;
   // Expressions that are always reached read their memory in all lanes, wherever they occur.
-  const std::string on = leaf || seen_.at(&*e).always ? "" : reached;
+  const std::string on = is_leaf(e) || parts_.is_always_reached(e) ? "" : reached;
   const bool guarded = !on.empty() && e->reads_memory;
   const LaneStride stride = loop_.strides.of(e);
   if (stride == LaneStride(0) && !guarded) return {first(e, *lines_), true};
@@ -98,8 +87,7 @@ LaneExprWriter::Text LaneExprWriter::value(const Expr& e, const std::string& rea
   if (e->op == Op::var) return {e->name(), false};
   if (auto it = named_.find(&*e); it != named_.end()) return {it->second, false};
   std::string text = made(e, on);
-  const bool again = seen_.at(&*e).count > 1 && !guarded;
-  if (again || text.size() > long_text) {
+  if (parts_.is_computed_before(e) || text.size() > long_text) {
     text = named(e.type(), text);
     if (!guarded) named_.emplace(&*e, text);
   }

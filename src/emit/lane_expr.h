@@ -48,11 +48,6 @@ class LaneExprWriter {
     std::string text;
     bool shared = false;  // a scalar
   };
-  struct Seen {
-    int count = 0;
-    bool always = false;
-  };
-  void count(const loop::Expr& e, bool always);
   // `on` is the vector of the lanes that reach the expression; empty: all.
   Text value(const loop::Expr& e, const std::string& on);
   std::string vector(const loop::Expr& e, const std::string& on);
@@ -75,7 +70,7 @@ class LaneExprWriter {
   LaneLoop& loop_;
   int& next_temp_;
   std::vector<std::string>* lines_ = nullptr;
-  std::unordered_map<const loop::ExprNode*, Seen> seen_;
+  loop::SharedParts parts_;
   std::unordered_map<const loop::ExprNode*, std::string> named_;
 };
 

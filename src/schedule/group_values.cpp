@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/result.h"
+#include "loop/shared_parts.h"
 #include "schedule/read_recorder.h"
 
 namespace cleave {
@@ -52,8 +53,6 @@ Expr as_stored(Expr x, DType stored) {
   x = cast(std::move(x), compute_type(stored));
   return compute_type(stored) == stored ? x : round_to_stored(std::move(x), stored);
 }
-
-bool is_leaf(const Expr& e) { return e->op == Op::constant || e->op == Op::var; }
 
 // An expression without a name that was written before is written once more, maybe in a loop
 // further inside: it reads its operands there.
