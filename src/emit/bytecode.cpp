@@ -6,6 +6,7 @@
 
 #include "base/alignment.h"
 #include "emit/instruction.h"
+#include "loop/shared_parts.h"
 #include "loop/sum_blocks.h"
 
 namespace cleave::emit {
@@ -20,10 +21,10 @@ int32_t narrow(size_t n) { return static_cast<int32_t>(n); }
 Slot constant_slot(const ExprNode& e) {
   Slot s{};
   switch (e.type) {
-    case DType::f64: s.f64 = e.f; break;
-    case DType::f32: s.f32 = static_cast<float>(e.f); break;
-    case DType::i64: s.i64 = e.i; break;
-    default: s.i32 = static_cast<int32_t>(e.i); break;
+    case DType::f64: s.f64 = e.real(); break;
+    case DType::f32: s.f32 = static_cast<float>(e.real()); break;
+    case DType::i64: s.i64 = e.integer(); break;
+    default: s.i32 = static_cast<int32_t>(e.integer()); break;
   }
   return s;
 }
@@ -77,7 +78,7 @@ class BytecodeWriter {
     return narrow(code_->slots_.size() - 1);
   }
   int32_t variable(const Expr& var) {
-    auto [it, fresh] = variables_.try_emplace(var->i, 0);
+    auto [it, fresh] = variables_.try_emplace(var->id(), 0);
     if (fresh) it->second = slot();
     return it->second;
   }
@@ -110,18 +111,22 @@ class BytecodeWriter {
     counted(var, extent, std::move(body));
   }
 
-  // ---- expressions. Shared subtrees of one statement are computed once; values computed in an arm
-  // of a select aren't reused outside it.
-  int32_t value_of(const Expr& e) {
+  // ---- expressions. What the values of one statement share is computed once; in an arm of a
+  // select, for that arm alone.
+  std::vector<int32_t> values_of(const Exprs& values) {
+    parts_ = SharedParts(values);
     known_.clear();
-    return value(e);
+    std::vector<int32_t> out;
+    for (const Expr& e : values) out.push_back(value(e));
+    return out;
   }
+  int32_t value_of(const Expr& e) { return values_of({e})[0]; }
   int32_t value(const Expr& e) {
     if (e->op == Op::constant) return constant_of(*e);
     if (e->op == Op::var) return variable(e);
     if (auto it = known_.find(&*e); it != known_.end()) return it->second;
     const int32_t dst = e->op == Op::select ? select(*e) : computed(*e);
-    known_[&*e] = dst;
+    if (parts_.is_shared(e)) known_[&*e] = dst;
     return dst;
   }
   int32_t constant_of(const ExprNode& e) {
@@ -139,11 +144,12 @@ class BytecodeWriter {
     const size_t first = e.op == Op::load ? 1 : 0;
     for (size_t k = 0; k < e.args.size(); ++k) *operands[first + k] = value(e.args[k]);
     if (e.op == Op::load) {
-      i.a = static_cast<int32_t>(e.i);
-      i.function = memory_functions(k_.buffers[static_cast<size_t>(e.i)].dtype).load;
+      i.a = static_cast<int32_t>(e.buffer());
+      i.function = memory_functions(k_.buffers[e.buffer()].dtype).load;
+    } else if (e.op == Op::round_to) {
+      i.function = round_function(e.stored());
     } else if (e.op == Op::cast) {
-      i.function = e.i ? round_function(static_cast<DType>(e.i - 1))
-                       : cast_function(e.args[0].type(), e.type);
+      i.function = cast_function(e.args[0].type(), e.type);
     } else {
       i.function = function_of(e.op, e.args[0].type());
     }
@@ -183,11 +189,10 @@ class BytecodeWriter {
     move(variable(var), from);
   }
   void write(const Store& s) {
-    known_.clear();
-    const int32_t index = value(s.index), stored = value(s.value);
+    const std::vector<int32_t> at = values_of({s.index, s.value});
     put({.a = static_cast<int32_t>(s.buffer),
-         .b = index,
-         .c = stored,
+         .b = at[0],
+         .c = at[1],
          .function = memory_functions(k_.buffers[static_cast<size_t>(s.buffer)].dtype).store});
   }
   void write(const If& s) {
@@ -197,12 +202,11 @@ class BytecodeWriter {
   }
   void write(const Check& s) {
     out_.checks.push_back({s.message, s.from_zero});
-    known_.clear();
-    const int32_t condition = value(s.condition), at = value(s.value), bound = value(s.bound);
+    const std::vector<int32_t> at = values_of({s.condition, s.value, s.bound});
     put({.kind = Kind::check,
-         .a = condition,
-         .b = at,
-         .c = bound,
+         .a = at[0],
+         .b = at[1],
+         .c = at[2],
          .target = narrow(out_.checks.size())});
   }
 
@@ -279,9 +283,9 @@ class BytecodeWriter {
   void element(const Sums& sums) {
     const Reduce& r = sums.r;
     block(r.body);
-    known_.clear();
-    std::vector<int32_t> values;
-    for (const Fold& f : r.folds) values.push_back(value(f.value));
+    Exprs folded;
+    for (const Fold& f : r.folds) folded.push_back(f.value);
+    const std::vector<int32_t> values = values_of(folded);
     for (size_t k = 0; k < r.folds.size(); ++k) {
       const ReduceOp op = r.folds[k].op;
       const DType t = r.folds[k].var.type();
@@ -306,7 +310,8 @@ class BytecodeWriter {
   std::shared_ptr<Bytecode> code_;
   std::unordered_map<int64_t, int32_t> variables_;
   std::unordered_map<std::pair<DType, int64_t>, int32_t, ConstantHash> constants_;
-  std::unordered_map<const ExprNode*, int32_t> known_;
+  SharedParts parts_;                                   // of the statement
+  std::unordered_map<const ExprNode*, int32_t> known_;  // the slots of those shared
 };
 
 BytecodeKernel emit_bytecode(const Kernel& kernel) {

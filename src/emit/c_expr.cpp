@@ -40,7 +40,7 @@ std::string_view c_storage_type(DType t) {
 
 const loop::Expr& before_rounding(const loop::Expr& value, DType stored) {
   const bool halves = stored == DType::bf16 || stored == DType::f16;
-  const bool rounded = value->op == loop::Op::cast && value->i == 1 + static_cast<int64_t>(stored);
+  const bool rounded = value->op == Op::round_to && value->stored() == stored;
   return halves && rounded ? value->args[0] : value;
 }
 
@@ -59,18 +59,20 @@ std::string c_stored(DType t, const std::string& value) {
 std::string c_constant(const loop::ExprNode& e) {
   if (is_floating(e.type)) {
     const bool single = e.type == DType::f32;
-    if (std::isnan(e.f)) return single ? "__builtin_nanf(\"\")" : "__builtin_nan(\"\")";
-    if (std::isinf(e.f))
-      return fmt::format("{}{}", e.f < 0 ? "-" : "",
+    const double value = e.real();
+    if (std::isnan(value)) return single ? "__builtin_nanf(\"\")" : "__builtin_nan(\"\")";
+    if (std::isinf(value))
+      return fmt::format("{}{}", value < 0 ? "-" : "",
                          single ? "__builtin_inff()" : "__builtin_inf()");
-    if (!single) return double_text(e.f);
-    std::string s = fmt::format("{}", static_cast<float>(e.f));
+    if (!single) return double_text(value);
+    std::string s = fmt::format("{}", static_cast<float>(value));
     return s + (s.find_first_of(".e") == std::string::npos ? ".0f" : "f");
   }
-  if (e.i == std::numeric_limits<int64_t>::min()) return "(-9223372036854775807 - 1)";
-  if (e.type == DType::i32 && e.i == std::numeric_limits<int32_t>::min())
+  const int64_t value = e.integer();
+  if (value == std::numeric_limits<int64_t>::min()) return "(-9223372036854775807 - 1)";
+  if (e.type == DType::i32 && value == std::numeric_limits<int32_t>::min())
     return "(-2147483647 - 1)";
-  return std::to_string(e.i);
+  return std::to_string(value);
 }
 
 bool is_elementary(Op op) {
@@ -191,56 +193,34 @@ std::string call(const loop::ExprNode& e, const std::vector<std::string>& a) {
                       : "0";
     case Op::select: return fmt::format("({} ? {} : {})", a[0], a[1], a[2]);
     case Op::philox: return fmt::format("philox({}, {}, {}, {})", a[0], a[1], a[2], a[3]);
-    case Op::cast: {
-      if (e.i) {  // rounded or wrapped to a narrower dtype
-        DType stored = static_cast<DType>(e.i - 1);
-        if (is_floating(stored)) return one(fmt::format("round_{}", name_of(stored)));
-        return fmt::format("(({})({}){})", c_type(e.type), c_storage_type(stored), a[0]);
-      }
+    case Op::round_to:
+      if (is_floating(e.stored())) return one(fmt::format("round_{}", name_of(e.stored())));
+      return fmt::format("(({})({}){})", c_type(e.type), c_storage_type(e.stored()), a[0]);
+    case Op::cast:
       if (e.type == DType::boolean) return fmt::format("({} != 0)", a[0]);
       if (floating && !is_floating(e.type))
         return one(fmt::format("{}_to_{}", name_of(t), name_of(e.type)));
       return fmt::format("(({}){})", c_type(e.type), a[0]);
-    }
     default: throw_failure(bug("emit: no C for {}", name_of(e.op)));
   }
 }
 
-bool is_leaf(const loop::ExprNode& e) { return e.op == Op::constant || e.op == Op::var; }
-
 }  // namespace
-
-void ExprWriter::count(const Expr& e, bool always) {
-  if (!e.defined() || is_leaf(*e)) return;
-  Seen& s = seen_[&*e];
-  ++s.count;
-  if (s.count > 1 && (!always || s.always)) return;
-  s.always = s.always || always;
-  bool reads = e->op == Op::load;
-  for (size_t i = 0; i < e->args.size(); ++i) {
-    count(e->args[i], always && (e->op != Op::select || i == 0));
-    auto it = seen_.find(&*e->args[i]);
-    reads = reads || (it != seen_.end() && it->second.reads);
-  }
-  seen_[&*e].reads = reads;
-}
 
 std::vector<std::string> ExprWriter::write(const std::vector<Expr>& roots,
                                            std::vector<std::string>& lines) {
-  seen_.clear();
+  parts_ = loop::SharedParts(roots);
   named_.clear();
-  for (const Expr& e : roots) count(e, true);
   std::vector<std::string> out;
   for (const Expr& e : roots) out.push_back(text(e, lines));
   return out;
 }
 
 std::string ExprWriter::text(const Expr& e, std::vector<std::string>& lines) {
-  if (is_leaf(*e)) return plain(e, lines);
+  if (is_leaf(e)) return plain(e, lines);
   if (auto it = named_.find(&*e); it != named_.end()) return it->second;
-  const Seen& s = seen_.at(&*e);
   std::string t = plain(e, lines);
-  if (s.count < 2 || (s.reads && !s.always)) return t;
+  if (!parts_.is_computed_before(e)) return t;
   std::string name = fmt::format("c{}", next_temp_++);
   lines.push_back(fmt::format("const {} {} = {};", c_type(e.type()), name, t));
   named_.emplace(&*e, name);
@@ -250,9 +230,10 @@ std::string ExprWriter::text(const Expr& e, std::vector<std::string>& lines) {
 // A positive number, or a scalar that is one in each call.
 bool ExprWriter::is_positive(const Expr& e) const {
   if (const int64_t* n = e.as_const_int()) return *n > 0;
-  if (e->op != Op::var || e->i >= 0) return false;
-  const loop::Exprs& values = kernel_.scalars[static_cast<size_t>(-1 - e->i)].values;
-  return !values.empty() && std::ranges::all_of(values, [](const Expr& v) { return v->i > 0; });
+  if (e->op != Op::var || e->id() >= 0) return false;
+  const loop::Exprs& values = kernel_.scalars[static_cast<size_t>(-1 - e->id())].values;
+  return !values.empty() &&
+         std::ranges::all_of(values, [](const Expr& v) { return v->integer() > 0; });
 }
 
 std::string ExprWriter::plain(const Expr& e, std::vector<std::string>& lines) {
@@ -261,15 +242,15 @@ std::string ExprWriter::plain(const Expr& e, std::vector<std::string>& lines) {
     return c[0] == '-' ? fmt::format("({})", c) : c;
   }
   if (e->op == Op::var) {
-    buffers_.use_variable(e->i);
-    auto lane = lane_vars_.find(e->i);
-    return lane == lane_vars_.end() ? e->var : fmt::format("{}[{}]", e->var, lane->second);
+    buffers_.use_variable(e->id());
+    auto lane = lane_vars_.find(e->id());
+    return lane == lane_vars_.end() ? e->name() : fmt::format("{}[{}]", e->name(), lane->second);
   }
   std::vector<std::string> a;
   for (const Expr& x : e->args) a.push_back(text(x, lines));
   if (e->op == Op::load) {
-    const DType t = kernel_.buffers[static_cast<size_t>(e->i)].dtype;
-    std::string element = fmt::format("{}[{}]", buffers_.use(static_cast<size_t>(e->i)), a[0]);
+    const DType t = kernel_.buffers[e->buffer()].dtype;
+    std::string element = fmt::format("{}[{}]", buffers_.use(e->buffer()), a[0]);
     if (t == DType::bf16) return fmt::format("load_bf16({})", element);
     if (t == DType::f16) return fmt::format("load_f16({})", element);
     return element;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "loop/kernel.h"
+#include "loop/shared_parts.h"
 
 namespace cleave::emit {
 
@@ -49,8 +50,8 @@ class BufferNames {
   std::vector<bool> scalars_;
 };
 
-// Writes the expressions of one statement. Subtrees that occur twice become constants in `lines`
-// before the statement, unless that would read memory that only an untaken arm of a select reads.
+// Writes the expressions of one statement. What is computed before it (loop/shared_parts.h) becomes
+// constants in `lines`.
 class ExprWriter {
  public:
   ExprWriter(const loop::Kernel& kernel, BufferNames& buffers,
@@ -62,12 +63,6 @@ class ExprWriter {
                                  std::vector<std::string>& lines);
 
  private:
-  struct Seen {
-    int count = 0;
-    bool always = false;
-    bool reads = false;
-  };
-  void count(const loop::Expr& e, bool always);
   std::string text(const loop::Expr& e, std::vector<std::string>& lines);
   std::string plain(const loop::Expr& e, std::vector<std::string>& lines);
   bool is_positive(const loop::Expr& e) const;
@@ -76,7 +71,7 @@ class ExprWriter {
   BufferNames& buffers_;
   const std::unordered_map<int64_t, std::string>& lane_vars_;
   int& next_temp_;
-  std::unordered_map<const loop::ExprNode*, Seen> seen_;
+  loop::SharedParts parts_;
   std::unordered_map<const loop::ExprNode*, std::string> named_;
 };
 

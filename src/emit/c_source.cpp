@@ -139,14 +139,15 @@ class KernelWriter {
   // The left side that defines or assigns a variable of the current scope.
   std::string define(const Expr& var, bool constant) {
     if (!in_lanes())
-      return fmt::format("{}{} {}", constant ? "const " : "", c_type(var.type()), var->var);
-    line(fmt::format("{} {}[{}];", c_type(var.type()), var->var, column_lanes));
-    lane_vars_[var->i] = lane_var_;
-    return fmt::format("{}[{}]", var->var, lane_var_);
+      return fmt::format("{}{} {}", constant ? "const " : "", c_type(var.type()), var->name());
+    line(fmt::format("{} {}[{}];", c_type(var.type()), var->name(), column_lanes));
+    lane_vars_[var->id()] = lane_var_;
+    return fmt::format("{}[{}]", var->name(), lane_var_);
   }
   std::string target(const Expr& var) const {
-    auto lane = lane_vars_.find(var->i);
-    return lane == lane_vars_.end() ? var->var : fmt::format("{}[{}]", var->var, lane->second);
+    auto lane = lane_vars_.find(var->id());
+    return lane == lane_vars_.end() ? var->name()
+                                    : fmt::format("{}[{}]", var->name(), lane->second);
   }
 
   void write(const Let& s) { write_definition(s.var, s.value, true); }
@@ -191,10 +192,10 @@ class KernelWriter {
     close_lanes();
   }
   void one_by_one(const For& f, const std::string& begin, const std::string& end) {
-    const std::string& v = f.loop.var->var;
+    const std::string& v = f.loop.var->name();
     open(fmt::format("for (int64_t {0} = {1}; {0} < {2}; ++{0})", v, begin, end));
     if (f.next.defined())
-      line(fmt::format("const int64_t {} = min_i64({} + 1, {} - 1);", f.next->var, v, end));
+      line(fmt::format("const int64_t {} = min_i64({} + 1, {} - 1);", f.next->name(), v, end));
     block(f.body);
     close();
   }
@@ -203,7 +204,7 @@ class KernelWriter {
     const std::string extent = expr(f.loop.extent);
     if (f.kind != ForKind::lanes) return one_by_one(f, "0", extent);
     // The full block with a constant count, which vectorizes completely, and the remainder.
-    lane_var_ = f.loop.var->var;
+    lane_var_ = f.loop.var->name();
     open("");
     line(fmt::format("const int64_t count = {};", extent));
     for (const char* bound : {"", "count"}) {
@@ -248,7 +249,7 @@ class KernelWriter {
     close_lanes();
   }
   void define_sum(Width w, const Fold& f, DType type, const std::string& suffix) {
-    const std::string name = f.var->var + suffix, identity = expr(identity_of(f.op, type));
+    const std::string name = f.var->name() + suffix, identity = expr(identity_of(f.op, type));
     if (w == Width::one) return line(fmt::format("{} {} = {};", c_type(type), name, identity));
     line(fmt::format("{} {}[{}];", c_type(type), name,
                      w == Width::lanes ? reduce_lanes : column_lanes));
@@ -261,14 +262,14 @@ class KernelWriter {
     for (const Fold& f : r.folds) values.push_back(f.value);
     const std::vector<std::string> text = exprs(values);
     for (size_t k = 0; k < r.folds.size(); ++k) {
-      const std::string sum = r.folds[k].var->var + suffix;
+      const std::string sum = r.folds[k].var->name() + suffix;
       line(fmt::format("{} = {};", sum, combine(r.folds[k], sum, text[k])));
     }
   }
   // The innermost loop's iterations from `begin` to `end`.
   void elements(Width w, const Reduce& r, const std::string& begin, const std::string& end,
                 const std::string& suffix) {
-    const std::string& j = r.loops.back().var->var;
+    const std::string& j = r.loops.back().var->name();
     if (w == Width::lanes) {
       open("");
       line(fmt::format("int64_t at = {};", begin));
@@ -305,7 +306,7 @@ class KernelWriter {
       else
         define_sum(w, f, f.var.type(), suffix);
     for (size_t d = 0; d < r.loops.size(); ++d) {
-      const std::string &v = r.loops[d].var->var, n = expr(r.loops[d].extent);
+      const std::string &v = r.loops[d].var->name(), n = expr(r.loops[d].extent);
       std::string begin = "0", end = n;
       if (blocks && blocks->loop == d) {
         begin = v + "_block", end = v + "_end";
@@ -325,19 +326,20 @@ class KernelWriter {
       if (d + 1 < r.loops.size()) close();
       if (!blocks || blocks->loop != d) continue;
       for (const Fold& f : r.folds) {
-        const std::string total = f.var->var + "_total" + at(w),
-                          block = f.var->var + suffix + at(w);
+        const std::string total = f.var->name() + "_total" + at(w),
+                          block = f.var->name() + suffix + at(w);
         if (has_total(f)) each(w, fmt::format("{} = {};", total, combine(f, total, block)));
       }
       close();
     }
-    for (const Fold& f : r.folds) finish_sum(w, f, f.var->var + (has_total(f) ? "_total" : suffix));
+    for (const Fold& f : r.folds)
+      finish_sum(w, f, f.var->name() + (has_total(f) ? "_total" : suffix));
   }
 
   // Sets the fold's variable from its accumulator.
   void finish_sum(Width w, const Fold& f, const std::string& sum) {
     const std::string_view type = c_type(f.var.type());
-    const std::string& v = f.var->var;
+    const std::string& v = f.var->name();
     if (w == Width::lanes) {
       line(fmt::format("for (int w = {}; w; w >>= 1)", reduce_lanes / 2));
       line(fmt::format("  for (int l = 0; l < w; ++l) {}[l] = {};", sum,
@@ -346,7 +348,7 @@ class KernelWriter {
     } else if (w == Width::one) {
       if (sum != v) line(fmt::format("const {0} {1} = ({0}){2};", type, v, sum));
     } else if (sum == v) {
-      lane_vars_[f.var->i] = lane_var_;
+      lane_vars_[f.var->id()] = lane_var_;
     } else {
       each(w, fmt::format("{} = ({}){}{};", define(f.var, true), type, sum, at(w)));
     }

@@ -54,15 +54,6 @@ std::string LaneExprWriter::x(std::string_view name) const {
   return fmt::format("{}x{}", name, loop_.lanes);
 }
 
-void LaneExprWriter::count(const Expr& e, bool always) {
-  if (e->op == Op::constant || e->op == Op::var) return;
-  Seen& s = seen_[&*e];
-  if (++s.count > 1 && (!always || s.always)) return;
-  s.always = s.always || always;
-  for (size_t i = 0; i < e->args.size(); ++i)
-    count(e->args[i], always && (e->op != Op::select || i == 0));
-}
-
 std::string LaneExprWriter::first(const Expr& e, std::vector<std::string>& lines) {
   static const std::unordered_map<int64_t, std::string> no_arrays;
   return ExprWriter(kernel_, buffers_, no_arrays, next_temp_).write({e}, lines)[0];
@@ -70,10 +61,9 @@ std::string LaneExprWriter::first(const Expr& e, std::vector<std::string>& lines
 
 std::vector<std::string> LaneExprWriter::vectors(const std::vector<Expr>& roots,
                                                  std::vector<std::string>& lines) {
-  seen_.clear();
+  parts_ = loop::SharedParts(roots);
   named_.clear();
   lines_ = &lines;
-  for (const Expr& e : roots) count(e, true);
   std::vector<std::string> out;
   for (const Expr& e : roots) out.push_back(vector(e, ""));
   return out;
@@ -86,20 +76,18 @@ std::string LaneExprWriter::named(DType type, const std::string& text) {
 }
 
 LaneExprWriter::Text LaneExprWriter::value(const Expr& e, const std::string& reached) {
-  const bool leaf = e->op == Op::constant || e->op == Op::var;
   // Expressions that are always reached read their memory in all lanes, wherever they occur.
-  const std::string on = leaf || seen_.at(&*e).always ? "" : reached;
-  const bool guarded = !on.empty() && reads_memory(e);
+  const std::string on = is_leaf(e) || parts_.is_always_reached(e) ? "" : reached;
+  const bool guarded = !on.empty() && e->reads_memory;
   const LaneStride stride = loop_.strides.of(e);
   if (stride == LaneStride(0) && !guarded) return {first(e, *lines_), true};
   if (stride && !guarded)
     return {fmt::format("{}({}, {})", x("lanes_i64"), first(e, *lines_), stride.value_or(0)),
             false};
-  if (e->op == Op::var) return {e->var, false};
+  if (e->op == Op::var) return {e->name(), false};
   if (auto it = named_.find(&*e); it != named_.end()) return {it->second, false};
   std::string text = made(e, on);
-  const bool again = seen_.at(&*e).count > 1 && !guarded;
-  if (again || text.size() > long_text) {
+  if (parts_.is_computed_before(e) || text.size() > long_text) {
     text = named(e.type(), text);
     if (!guarded) named_.emplace(&*e, text);
   }
@@ -119,6 +107,7 @@ std::string LaneExprWriter::made(const Expr& e, const std::string& on) {
   if (e->op == Op::load) return load(e, on);
   if (e->op == Op::select) return select(e, on);
   if (e->op == Op::cast) return cast(e, on);
+  if (e->op == Op::round_to) return rounded(e, on);
   const bool of_bool = e->args[0].type() == DType::boolean;
   switch (e->op) {
     case Op::add: return infix(e, of_bool ? "|" : "+", on);
@@ -152,7 +141,7 @@ std::string LaneExprWriter::made(const Expr& e, const std::string& on) {
 
 std::string LaneExprWriter::infix(const Expr& e, std::string_view sign, const std::string& on) {
   const DType t = e->args[0].type();
-  const bool guarded = !on.empty() && reads_memory(e);
+  const bool guarded = !on.empty() && e->reads_memory;
   if (t == DType::i64 && !guarded && (e->op == Op::eq || e->op == Op::ne))
     for (size_t k : {0, 1})
       if (loop_.strides.of(e->args[k]) == LaneStride(1) &&
@@ -170,11 +159,11 @@ std::string LaneExprWriter::infix(const Expr& e, std::string_view sign, const st
 }
 
 std::string LaneExprWriter::load(const Expr& e, const std::string& on) {
-  const size_t buffer = static_cast<size_t>(e->i);
+  const auto buffer = static_cast<size_t>(e->buffer());
   const DType stored = kernel_.buffers[buffer].dtype;
   const std::string base = buffers_.use(buffer), type = memory_lane_type(stored, loop_.lanes);
   const Expr& index = e->args[0];
-  const bool indirect = !on.empty() && reads_memory(index);
+  const bool indirect = !on.empty() && index->reads_memory;
   const LaneStride found = loop_.strides.of(index);
   const bool regular = found.has_value() && !indirect;
   const int64_t stride = regular ? *found : 0;
@@ -215,7 +204,7 @@ std::string LaneExprWriter::load(const Expr& e, const std::string& on) {
 
 std::string LaneExprWriter::select(const Expr& e, const std::string& on) {
   const Expr &c = e->args[0], &a = e->args[1], &b = e->args[2];
-  const bool reads = reads_memory(a) || reads_memory(b);
+  const bool reads = a->reads_memory || b->reads_memory;
   const Text test = value(c, on);
   if (test.shared && !reads)
     return fmt::format("({} ? {} : {})", test.text, vector(a, on), vector(b, on));
@@ -228,8 +217,8 @@ std::string LaneExprWriter::select(const Expr& e, const std::string& on) {
   const auto arm = [&](const std::string& lanes) {
     return on.empty() ? lanes : named(DType::boolean, fmt::format("{} & {}", on, lanes));
   };
-  const std::string then = reads_memory(a) ? vector(a, arm(condition)) : vector(a, on);
-  const std::string otherwise = reads_memory(b) ? vector(b, arm("~" + condition)) : vector(b, on);
+  const std::string then = a->reads_memory ? vector(a, arm(condition)) : vector(a, on);
+  const std::string otherwise = b->reads_memory ? vector(b, arm("~" + condition)) : vector(b, on);
   return fmt::format("{}({}, {}, {})", x("select_" + std::string(element(e.type()))), condition,
                      then, otherwise);
 }
@@ -237,11 +226,6 @@ std::string LaneExprWriter::select(const Expr& e, const std::string& on) {
 std::string LaneExprWriter::cast(const Expr& e, const std::string& on) {
   const DType from = e->args[0].type(), to = e.type();
   const std::string v = vector(e->args[0], on);
-  if (e->i) {  // rounded or wrapped to a narrower dtype
-    const DType stored = static_cast<DType>(e->i - 1);
-    if (is_floating(stored)) return fmt::format("round_{}({})", x(name_of(stored)), v);
-    return fmt::format("{}(to_{}({}))", x("to_i32"), memory_lane_type(stored, loop_.lanes), v);
-  }
   if (to == DType::boolean) {
     const std::string truth = fmt::format("({} != 0)", v);
     return is_wide(from) ? fmt::format("{}{}", x("to_i32"), truth) : truth;
@@ -255,10 +239,16 @@ std::string LaneExprWriter::cast(const Expr& e, const std::string& on) {
   return fmt::format("to_{}({})", type_of(e), v);
 }
 
+std::string LaneExprWriter::rounded(const Expr& e, const std::string& on) {
+  const DType stored = e->stored();
+  const std::string v = vector(e->args[0], on);
+  if (is_floating(stored)) return fmt::format("round_{}({})", x(name_of(stored)), v);
+  return fmt::format("{}(to_{}({}))", x("to_i32"), memory_lane_type(stored, loop_.lanes), v);
+}
+
 bool LaneExprWriter::is_fixed(const Expr& e) const {
   if (e->op == Op::var) return !loop_.strides.changes_inside(e);
-  if (e->op == Op::load && kernel_.buffers[static_cast<size_t>(e->i)].access != loop::Access::read)
-    return false;
+  if (e->op == Op::load && kernel_.buffers[e->buffer()].access != loop::Access::read) return false;
   return std::ranges::all_of(e->args, [&](const Expr& a) { return is_fixed(a); });
 }
 

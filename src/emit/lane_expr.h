@@ -17,7 +17,6 @@ namespace cleave::emit {
 using schedule::LaneStride;
 using schedule::LaneStrides;
 using schedule::loop_lanes;
-using schedule::reads_memory;
 
 // "f32x16"; truth values are i32 lanes.
 std::string lane_type(DType compute, int lanes);
@@ -49,11 +48,6 @@ class LaneExprWriter {
     std::string text;
     bool shared = false;  // a scalar
   };
-  struct Seen {
-    int count = 0;
-    bool always = false;
-  };
-  void count(const loop::Expr& e, bool always);
   // `on` is the vector of the lanes that reach the expression; empty: all.
   Text value(const loop::Expr& e, const std::string& on);
   std::string vector(const loop::Expr& e, const std::string& on);
@@ -63,6 +57,7 @@ class LaneExprWriter {
   std::string select(const loop::Expr& e, const std::string& on);
   std::string infix(const loop::Expr& e, std::string_view sign, const std::string& on);
   std::string cast(const loop::Expr& e, const std::string& on);
+  std::string rounded(const loop::Expr& e, const std::string& on);
   std::string call(const loop::Expr& e, const std::string& on);
   // Whether there is one value for the whole loop, not only for the lanes of an iteration.
   bool is_fixed(const loop::Expr& e) const;
@@ -75,7 +70,7 @@ class LaneExprWriter {
   LaneLoop& loop_;
   int& next_temp_;
   std::vector<std::string>* lines_ = nullptr;
-  std::unordered_map<const loop::ExprNode*, Seen> seen_;
+  loop::SharedParts parts_;
   std::unordered_map<const loop::ExprNode*, std::string> named_;
 };
 

@@ -43,14 +43,14 @@ bool LaneWriter::Sums::has_total(const Fold& f) const {
 }
 
 void LaneWriter::define_sum(const Fold& f, DType type, const std::string& suffix) {
-  text_.line(fmt::format("{} {}{} = {};", lane_type(type, loop_.lanes), f.var->var, suffix,
+  text_.line(fmt::format("{} {}{} = {};", lane_type(type, loop_.lanes), f.var->name(), suffix,
                          vector(identity_of(f.op, type))));
 }
 
 void LaneWriter::open_loops(const Reduce& r, const Sums& sums) {
   for (size_t d = 0; d < r.loops.size(); ++d) {
     const Loop& l = r.loops[d];
-    const std::string& v = l.var->var;
+    const std::string& v = l.var->name();
     const bool in_lanes = sums.in_lanes && d + 1 == r.loops.size();
     const std::string extent = first(l.extent);
     std::string begin = "0", end = extent;
@@ -77,9 +77,9 @@ void LaneWriter::close_loops(const Reduce& r, const Sums& sums) {
     if (!sums.blocks || sums.blocks->loop != d) continue;
     for (const Fold& f : r.folds) {
       if (!sums.has_total(f)) continue;
-      const std::string total = f.var->var + "_total";
-      const std::string block =
-          fmt::format("to_{}({}{})", lane_type(DType::f64, loop_.lanes), f.var->var, sums.suffix);
+      const std::string total = f.var->name() + "_total";
+      const std::string block = fmt::format("to_{}({}{})", lane_type(DType::f64, loop_.lanes),
+                                            f.var->name(), sums.suffix);
       text_.line(fmt::format("{} = {};", total, combined(f, loop_.lanes, total, block)));
     }
     text_.close();
@@ -103,7 +103,7 @@ void LaneWriter::element(const Reduce& r, const Sums& sums) {
   if (tail) text_.line("const i32x16 on = first_i32x16(left);");
   for (size_t k = 0; k < r.folds.size(); ++k) {
     const Fold& f = r.folds[k];
-    const std::string sum = f.var->var + sums.suffix;
+    const std::string sum = f.var->name() + sums.suffix;
     std::string next = combined(f, loop_.lanes, sum, text[k]);
     if (tail) next = fmt::format("select_{}(on, {}, {})", type_of(f.var), next, sum);
     text_.line(fmt::format("{} = {};", sum, next));
@@ -119,7 +119,7 @@ void LaneWriter::stmt(const Reduce& r) {
   element(r, sums);
   close_loops(r, sums);
   for (const Fold& f : r.folds) {
-    const std::string type = type_of(f.var), &v = f.var->var;
+    const std::string type = type_of(f.var), &v = f.var->name();
     if (sums.has_total(f))
       text_.line(fmt::format("const {0} {1} = to_{0}({1}_total);", type, v));
     else if (sums.blocks)
@@ -140,7 +140,7 @@ void LaneWriter::write(const Reduce& r) {
   for (const Fold& f : r.folds) {
     const bool of_bool = f.var.type() == DType::boolean;
     const std::string_view type = c_type(f.var.type());
-    const std::string &v = f.var->var, op(name_of(lane_op(f)));
+    const std::string &v = f.var->name(), op(name_of(lane_op(f)));
     if (sums.has_total(f))
       text_.line(fmt::format("const {0} {1} = ({0}){2}_of_{3}({1}_total);", type, v, op,
                              lane_type(DType::f64, loop_.lanes)));

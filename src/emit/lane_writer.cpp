@@ -20,13 +20,14 @@ std::string LaneWriter::first(const Expr& e) {
 
 void LaneWriter::open_loop(const Loop& l) {
   loop_.strides.set(l.var, 0);
-  text_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", l.var->var, first(l.extent)));
+  text_.open(
+      fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0})", l.var->name(), first(l.extent)));
 }
 
 void LaneWriter::fetch(const Exprs& ahead) {
   constexpr int64_t line_bytes = 64;
   for (const Expr& e : ahead) {
-    const auto buffer = static_cast<size_t>(e->i);
+    const auto buffer = static_cast<size_t>(e->buffer());
     const std::string at = first(e->args[0]);
     const int64_t step = line_bytes / size_of(kernel_.buffers[buffer].dtype);
     for (int64_t k = 0; k < loop_.lanes; k += step)
@@ -53,7 +54,7 @@ void LaneWriter::write(const For& f) {
 
 void LaneWriter::write_loop(const For& f) {
   loop_.strides.set(f.loop.var, 1);
-  const std::string& v = f.loop.var->var;
+  const std::string& v = f.loop.var->name();
   if (f.kind == ForKind::lanes) {
     text_.open("");
     text_.line(fmt::format("const int64_t {} = 0;", v));
@@ -73,8 +74,8 @@ void LaneWriter::write_loop(const For& f) {
 
 void LaneWriter::write_rows(const For& f) {
   const auto elements = f.body.begin() + static_cast<std::ptrdiff_t>(f.rows.shared);
-  const std::string& p = f.loop.var->var;
-  const std::string& q = std::get<Let>(f.body[0].node).var->var;
+  const std::string& p = f.loop.var->name();
+  const std::string& q = std::get<Let>(f.body[0].node).var->name();
   text_.open(fmt::format("for (int64_t {0} = begin; {0} < end;)", p));
   block({f.body.begin(), elements});
   text_.line(
@@ -103,17 +104,17 @@ void LaneWriter::stmt(const Let& s) {
   const std::string value = stride ? first(s.value) : vector(s.value);
   loop_.strides.set(s.var, stride);
   text_.line(fmt::format("const {} {} = {};", stride ? c_type(s.var.type()) : type_of(s.var),
-                         s.var->var, value));
+                         s.var->name(), value));
 }
 
 void LaneWriter::stmt(const Define& s) {
   const std::string value = vector(s.value);
   loop_.strides.set(s.var, std::nullopt);
-  text_.line(fmt::format("{} {} = {};", type_of(s.var), s.var->var, value));
+  text_.line(fmt::format("{} {} = {};", type_of(s.var), s.var->name(), value));
 }
 
 void LaneWriter::stmt(const Assign& s) {
-  text_.line(fmt::format("{} = {};", s.var->var, vector(s.value)));
+  text_.line(fmt::format("{} = {};", s.var->name(), vector(s.value)));
 }
 
 void LaneWriter::stmt(const Store& s) {

@@ -1,6 +1,5 @@
 #include "loop/difference.h"
 
-#include <cmath>
 #include <unordered_map>
 
 #include "loop/print.h"
@@ -103,7 +102,7 @@ class Comparison {
     for (size_t i = 0; why.empty() && i < x.folds.size(); ++i) {
       const Fold &f = x.folds[i], &g = y.folds[i];
       if (f.op != g.op)
-        return fmt::format("{} is a {} against a {}", f.var->var, name_of(f.op), name_of(g.op));
+        return fmt::format("{} is a {} against a {}", f.var->name(), name_of(f.op), name_of(g.op));
       why = expr(f.value, g.value);
     }
     for (size_t i = 0; why.empty() && i < x.folds.size(); ++i)
@@ -134,18 +133,16 @@ class Comparison {
   }
   // From here on the two are the same variable.
   std::string bind(const Expr& x, const Expr& y) {
-    to_b_[x->i] = y->i;
-    if (x->var != y->var) return fmt::format("the variable {} against {}", x->var, y->var);
+    to_b_[x->id()] = y->id();
+    if (x->name() != y->name())
+      return fmt::format("the variable {} against {}", x->name(), y->name());
     if (x.type() == y.type()) return "";
-    return fmt::format("{} is {} against {}", x->var, cleave::name_of(x.type()),
+    return fmt::format("{} is {} against {}", x->name(), cleave::name_of(x.type()),
                        cleave::name_of(y.type()));
   }
   bool same_variable(const ExprNode& x, const ExprNode& y) const {
-    const auto found = to_b_.find(x.i);
-    return found != to_b_.end() && found->second == y.i && x.var == y.var;
-  }
-  static bool same_number(double x, double y) {
-    return (std::isnan(x) && std::isnan(y)) || (x == y && std::signbit(x) == std::signbit(y));
+    const auto found = to_b_.find(x.id());
+    return found != to_b_.end() && found->second == y.id() && x.name() == y.name();
   }
   std::string exprs(const Exprs& x, const Exprs& y) {
     if (x.size() != y.size()) return "the number of expressions";
@@ -163,7 +160,7 @@ class Comparison {
           fmt::format(", {} against {}", cleave::name_of(x.type()), cleave::name_of(y.type()))
               .c_str());
     if (x->op == Op::var) return same_variable(*x, *y) ? "" : texts(", another variable");
-    if (x->i != y->i || !same_number(x->f, y->f)) return texts("");
+    if (!x->is_same_operation(*y)) return texts("");
     for (size_t i = 0; i < x->args.size(); ++i)
       if (std::string why = expr(x->args[i], y->args[i]); !why.empty()) return why;
     return "";

@@ -1,31 +1,56 @@
 // Scalar expressions: construction and the folding that keeps index arithmetic short.
 #include "loop/expr.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/result.h"
 #include "ir/array.h"
 
 namespace cleave::loop {
 
-std::string_view name_of(Op op) {
-  constexpr std::string_view names[] = {
-      "constant",   "var",      "load",    "add",    "sub",         "mul",      "div",
-      "min",        "max",      "pow",     "fmod",   "atan2",       "truncdiv", "truncmod",
-      "floordiv",   "floormod", "bit_and", "bit_or", "bit_xor",     "shl",      "shr",
-      "eq",         "ne",       "lt",      "le",     "gt",          "ge",       "logical_and",
-      "logical_or", "neg",      "abs",     "sign",   "logical_not", "bit_not",  "exp",
-      "exp2",       "expm1",    "log",     "log2",   "log10",       "log1p",    "sqrt",
-      "rsqrt",      "sin",      "cos",     "tan",    "asin",        "acos",     "atan",
-      "sinh",       "cosh",     "tanh",    "asinh",  "acosh",       "atanh",    "erf",
-      "sigmoid",    "floor",    "ceil",    "trunc",  "round",       "isnan",    "isinf",
-      "select",     "cast",     "philox"};
-  return names[static_cast<int>(op)];
+namespace {
+
+uint32_t operations_of(const Operands& args) {
+  constexpr uint32_t most = 1 << 16;
+  uint32_t out = 1;
+  for (const Expr& a : args) out = std::min(out + a->operations, most);
+  return out;
+}
+
+}  // namespace
+
+ExprNode::ExprNode(Op o, DType t, Operands a, int64_t own, std::string name)
+    : op(o), type(t), operations(operations_of(a)),
+      reads_memory(o == Op::load ||
+                   std::ranges::any_of(a, [](const Expr& e) { return e->reads_memory; })),
+      args(std::move(a)), own_(own), name_(std::move(name)) {}
+
+Expr ExprNode::make(Op op, DType type, Operands args, int64_t own, std::string name) {
+  Expr out;
+  out.node_ = new ExprNode(op, type, std::move(args), own, std::move(name));
+  return out;
+}
+
+void ExprNode::end() const { delete this; }
+
+bool ExprNode::is_same_operation(const ExprNode& b) const {
+  return op == b.op && type == b.type && own_ == b.own_ && name_ == b.name_;
+}
+
+void ExprNode::misread(Op as) const {
+  throw_failure(bug("loop: {} of {} is read as {}", loop::name_of(op), cleave::name_of(type),
+                    loop::name_of(as)));
 }
 
 namespace {
 
-Expr make(ExprNode n) { return Expr(std::make_shared<const ExprNode>(std::move(n))); }
+Expr real_constant(DType type, double value) {
+  if (type == DType::f32) value = static_cast<float>(value);
+  if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();  // has no sign in texts
+  return ExprNode::make(Op::constant, type, Operands(), std::bit_cast<int64_t>(value));
+}
 
 bool is_compare(Op op) { return op >= Op::eq && op <= Op::ge; }
 
@@ -57,95 +82,73 @@ Expr fold_index(Op op, const Expr& a, const Expr& b) {
 
 Expr::Expr(int64_t v) : Expr(constant_int(DType::i64, v)) {}
 
-DType Expr::type() const { return node_->type; }
-
 const int64_t* Expr::as_const_int() const {
   return node_->op == Op::constant && (node_->type == DType::i64 || node_->type == DType::i32)
-             ? &node_->i
+             ? &node_->own_
              : nullptr;
 }
 
 Expr constant(DType type, double value) {
-  ExprNode n{.op = Op::constant, .type = type};
-  if (is_floating(type))
-    n.f = type == DType::f32 ? static_cast<float>(value) : value;
-  else
-    n.i = type == DType::boolean ? value != 0 : truncate_to(type, value);
-  return make(n);
+  if (is_floating(type)) return real_constant(type, value);
+  return ExprNode::make(Op::constant, type, {},
+                        type == DType::boolean ? value != 0 : truncate_to(type, value));
 }
 
 Expr constant_int(DType type, int64_t value) {
-  ExprNode n{.op = Op::constant, .type = type};
-  if (is_floating(type))
-    n.f = type == DType::f32 ? static_cast<float>(value) : static_cast<double>(value);
-  else
-    n.i = wrap_to(type, value);
-  return make(n);
+  if (is_floating(type)) return real_constant(type, static_cast<double>(value));
+  return ExprNode::make(Op::constant, type, Operands(), wrap_to(type, value));
 }
 
 Expr make_var(int64_t id, std::string name, DType type) {
-  ExprNode n{.op = Op::var, .type = type};
-  n.i = id;
-  n.var = std::move(name);
-  return make(n);
+  return ExprNode::make(Op::var, type, Operands(), id, std::move(name));
 }
 
 Expr load(int64_t buffer, DType stored, Expr index) {
-  ExprNode n{.op = Op::load, .type = compute_type(stored)};
-  n.i = buffer;
-  n.args = {std::move(index)};
-  return make(n);
+  return ExprNode::make(Op::load, compute_type(stored), Operands(std::move(index)), buffer);
 }
 
 Expr unary(Op op, Expr x) {
   const bool to_bool = op == Op::isnan || op == Op::isinf || op == Op::logical_not;
-  ExprNode n{.op = op, .type = to_bool ? DType::boolean : x.type()};
-  n.args = {std::move(x)};
-  return make(n);
+  const DType type = to_bool ? DType::boolean : x.type();
+  return ExprNode::make(op, type, Operands(std::move(x)));
 }
 
 Expr binary(Op op, Expr a, Expr b) {
   if (a.type() != b.type()) ill_typed(op, a.type(), b.type());
   if (a.type() == DType::i64)
     if (Expr folded = fold_index(op, a, b); folded.defined()) return folded;
-  ExprNode n{.op = op, .type = is_compare(op) ? DType::boolean : a.type()};
-  n.args = {std::move(a), std::move(b)};
-  return make(n);
+  const DType type = is_compare(op) ? DType::boolean : a.type();
+  return ExprNode::make(op, type, Operands(std::move(a), std::move(b)));
 }
 
 Expr select(Expr condition, Expr a, Expr b) {
   if (condition.type() != DType::boolean) ill_typed(Op::select, condition.type(), DType::boolean);
   if (a.type() != b.type()) ill_typed(Op::select, a.type(), b.type());
-  ExprNode n{.op = Op::select, .type = a.type()};
-  n.args = {std::move(condition), std::move(a), std::move(b)};
-  return make(n);
+  const DType type = a.type();
+  return ExprNode::make(Op::select, type,
+                        Operands(std::move(condition), std::move(a), std::move(b)));
 }
 
 Expr cast(Expr x, DType type) {
   if (x.type() == type) return x;
   if (x->op == Op::constant) {
-    if (is_floating(x.type())) return constant(type, x->f);
-    return constant_int(type, type == DType::boolean ? x->i != 0 : x->i);
+    if (is_floating(x.type())) return constant(type, x->real());
+    return constant_int(type, type == DType::boolean ? x->integer() != 0 : x->integer());
   }
-  ExprNode n{.op = Op::cast, .type = type};
-  n.args = {std::move(x)};
-  return make(n);
+  return ExprNode::make(Op::cast, type, Operands(std::move(x)));
 }
 
 Expr round_to_stored(Expr x, DType stored) {
-  if (compute_type(stored) == stored) return cast(std::move(x), stored);
-  // A cast whose `i` names the narrower dtype: rounded (or wrapped) there, held in the compute
-  // type.
-  ExprNode n{.op = Op::cast, .type = compute_type(stored)};
-  n.i = 1 + static_cast<int64_t>(stored);
-  n.args = {cast(std::move(x), compute_type(stored))};
-  return make(n);
+  const DType type = compute_type(stored);
+  if (type == stored) return cast(std::move(x), stored);
+  return ExprNode::make(Op::round_to, type, Operands(cast(std::move(x), type)),
+                        static_cast<int64_t>(stored));
 }
 
 Expr philox(Expr seed, Expr step, Expr stream, Expr index) {
-  ExprNode n{.op = Op::philox, .type = DType::i64};
-  n.args = {std::move(seed), std::move(step), std::move(stream), std::move(index)};
-  return make(n);
+  return ExprNode::make(
+      Op::philox, DType::i64,
+      Operands(std::move(seed), std::move(step), std::move(stream), std::move(index)));
 }
 
 }  // namespace cleave::loop

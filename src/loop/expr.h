@@ -1,142 +1,129 @@
-// Scalar expressions of the loop IR: immutable trees, typed.
+// Scalar expressions of the loop IR: immutable, typed; what several share is one node.
 //
-// Arithmetic happens in five types: f64 f32 i64 i32 bool. bf16 and f16 are loaded as f32 and
-// rounded when stored; i16 i8 u8 are loaded as i32 and wrapped when stored (compute_type below).
-// Integers wrap; integer division by zero gives 0 (the operators that divide check first where ATen
-// does). min and max give NaN when either side is NaN. Comparisons give bool. Logical operators
-// take bool.
+//   load(0, DType::f32, i * Expr(8) + j) + constant(DType::f32, 1)        %x[i*8 + j] + 1.0
 #pragma once
-#include <cstdint>
-#include <memory>
-#include <span>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <concepts>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "cleave/dtype.h"
+#include "loop/op.h"
 
 namespace cleave::loop {
 
-enum class Op : uint8_t {
-  constant,
-  var,
-  load,
-  // two operands of one type
-  add,
-  sub,
-  mul,
-  div,
-  min,
-  max,
-  pow,
-  fmod,
-  atan2,
-  truncdiv,
-  truncmod,
-  floordiv,
-  floormod,  // integers
-  bit_and,
-  bit_or,
-  bit_xor,
-  shl,
-  shr,  // integers; shr is arithmetic
-  eq,
-  ne,
-  lt,
-  le,
-  gt,
-  ge,  // -> bool
-  logical_and,
-  logical_or,  // bool
-  // one operand
-  neg,
-  abs,
-  sign,
-  logical_not,
-  bit_not,
-  exp,
-  exp2,
-  expm1,
-  log,
-  log2,
-  log10,
-  log1p,
-  sqrt,
-  rsqrt,
-  sin,
-  cos,
-  tan,
-  asin,
-  acos,
-  atan,
-  sinh,
-  cosh,
-  tanh,
-  asinh,
-  acosh,
-  atanh,
-  erf,
-  sigmoid,
-  floor,
-  ceil,
-  trunc,
-  round /* half to even */,
-  isnan,
-  isinf,
-  // others
-  select,  // (condition, then, else)
-  cast,    // to `type`
-  philox,  // (seed, step, stream, index) i64 -> i64 in [0, 2^32): word index mod 4 of the block
-};
+class ExprNode;
 
-std::string_view name_of(Op op);
-
-// The type that arithmetic on a stored dtype happens in.
-constexpr DType compute_type(DType t) {
-  switch (t) {
-    case DType::f64: return DType::f64;
-    case DType::f32:
-    case DType::bf16:
-    case DType::f16: return DType::f32;
-    case DType::i64: return DType::i64;
-    case DType::i32:
-    case DType::i16:
-    case DType::i8:
-    case DType::u8: return DType::i32;
-    case DType::boolean: return DType::boolean;
-    case DType::c64: return DType::f32;
-  }
-  return DType::f32;
-}
-
-struct ExprNode;
-
+// A node, held as long as an Expr refers to it. Any number of threads may hold it.
 class Expr {
  public:
   Expr() = default;
-  explicit Expr(std::shared_ptr<const ExprNode> node) : node_(std::move(node)) {}
   Expr(int64_t v);  // an i64 constant, for indices
   Expr(int v) : Expr(int64_t{v}) {}
-  const ExprNode* operator->() const { return node_.get(); }
+  Expr(const Expr& e) : node_(e.node_) { hold(); }
+  Expr(Expr&& e) noexcept : node_(std::exchange(e.node_, nullptr)) {}
+  Expr& operator=(Expr e) noexcept {
+    std::swap(node_, e.node_);
+    return *this;
+  }
+  ~Expr() { drop(); }
+
+  const ExprNode* operator->() const { return node_; }
   const ExprNode& operator*() const { return *node_; }
   bool defined() const { return node_ != nullptr; }
   DType type() const;
   // The value of an i64 or i32 constant.
   const int64_t* as_const_int() const;
+  // Whether both are one node.
+  friend bool operator==(const Expr& a, const Expr& b) { return a.node_ == b.node_; }
 
  private:
-  std::shared_ptr<const ExprNode> node_;
-};
+  friend class ExprNode;
+  friend struct std::hash<Expr>;
+  void hold() const;
+  void drop() const;
 
-struct ExprNode {
-  Op op = Op::constant;
-  DType type = DType::i64;
-  double f = 0;          // floating constant
-  int64_t i = 0;         // integer or bool constant; variable id; buffer number of a load
-  std::string var = {};  // name of a variable, for the text
-  std::vector<Expr> args = {};
+  const ExprNode* node_ = nullptr;
 };
-
 using Exprs = std::vector<Expr>;
+
+// The operands of an operation, in place.
+class Operands {
+ public:
+  Operands() = default;
+  template <std::same_as<Expr>... E>
+  explicit Operands(E... e) : size_(sizeof...(E)), at_{std::move(e)...} {}
+
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  const Expr& operator[](size_t k) const { return at_[k]; }
+  Expr& operator[](size_t k) { return at_[k]; }
+  const Expr* begin() const { return at_.data(); }
+  const Expr* end() const { return begin() + size_; }
+  Expr* begin() { return at_.data(); }
+  Expr* end() { return begin() + size_; }
+  void push_back(Expr e) { at_.at(size_++) = std::move(e); }
+  friend bool operator==(const Operands&, const Operands&) = default;
+
+ private:
+  size_t size_ = 0;
+  std::array<Expr, 4> at_ = {};
+};
+
+// An operation, its type and operands, and what it says beside them: asking for what another
+// operation says is a Bug.
+class ExprNode {
+ public:
+  const Op op;
+  const DType type;
+  // Of the expression, written out: parts count as often as they are read, to 65,536 at most.
+  const uint32_t operations;
+  const bool reads_memory;  // so that it must not be evaluated unless it is reached
+  const Operands args;
+
+  double real() const { return std::bit_cast<double>(own(Op::constant, is_floating(type))); }
+  int64_t integer() const { return own(Op::constant, !is_floating(type)); }  // or bool: 0, 1
+  // A variable's number (those of a kernel's scalars count down from -1), and its name in texts.
+  int64_t id() const { return own(Op::var); }
+  const std::string& name() const { return own(Op::var), name_; }
+  // Of a load, in Kernel::buffers.
+  int64_t buffer() const { return own(Op::load); }
+  // What a round_to rounds to.
+  DType stored() const { return static_cast<DType>(own(Op::round_to)); }
+
+  // An operation as it is written: nothing is folded, and no type is looked at. `own` are the bits
+  // of what the accessors above give.
+  static Expr make(Op op, DType type, Operands args, int64_t own = 0, std::string name = {});
+  // The same operation of other operands; nothing is folded.
+  Expr with(Operands other) const { return make(op, type, std::move(other), own_, name_); }
+  // Whether both are one operation, of whatever operands.
+  bool is_same_operation(const ExprNode& b) const;
+
+ private:
+  friend class Expr;
+  friend class ExprTable;
+  ExprNode(Op op, DType type, Operands args, int64_t own, std::string name);
+  int64_t own(Op of, bool is_right = true) const {
+    if (op != of || !is_right) misread(of);
+    return own_;
+  }
+  [[noreturn]] void misread(Op as) const;
+  void end() const;  // nobody holds it
+
+  mutable std::atomic<uint32_t> holders_ = 1;
+  const int64_t own_;
+  const std::string name_;
+};
+
+inline void Expr::hold() const {
+  if (node_) node_->holders_.fetch_add(1, std::memory_order_relaxed);
+}
+inline void Expr::drop() const {
+  if (node_ && node_->holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) node_->end();
+}
+inline DType Expr::type() const { return node_->type; }
 
 // Leaves. The value of `constant` is converted to the type.
 Expr constant(DType type, double value);
@@ -163,3 +150,10 @@ inline Expr operator/(const Expr& a, const Expr& b) { return binary(Op::div, a, 
 inline Expr operator-(const Expr& a) { return unary(Op::neg, a); }
 
 }  // namespace cleave::loop
+
+template <>
+struct std::hash<cleave::loop::Expr> {
+  size_t operator()(const cleave::loop::Expr& e) const {
+    return std::hash<const cleave::loop::ExprNode*>()(e.node_);
+  }
+};

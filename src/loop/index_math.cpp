@@ -25,7 +25,8 @@ int64_t LinearIndex::factor_of(int32_t atom) const {
 }
 
 void IndexMath::declare(const Expr& var, int64_t extent) {
-  const auto [it, fresh] = variable_.try_emplace(var->i, static_cast<int32_t>(atoms_.size()));
+  if (var->op != Op::var) return;  // a constant: it says all
+  const auto [it, fresh] = variable_.try_emplace(var->id(), static_cast<int32_t>(atoms_.size()));
   if (fresh) atoms_.push_back({var, Kind::variable, std::max<int64_t>(extent - 1, 0)});
 }
 
@@ -40,12 +41,9 @@ void IndexMath::declare_sum(const Expr& a, int64_t factor, const Expr& b, int64_
 
 int32_t IndexMath::atom_of(const Expr& e) {
   if (e->op == Op::var)
-    if (const auto it = variable_.find(e->i); it != variable_.end()) return it->second;
-  const auto [it, fresh] = atom_of_.try_emplace(&*e, static_cast<int32_t>(atoms_.size()));
-  if (fresh) {
-    atoms_.push_back({e, Kind::opaque, -1});
-    kept_.push_back(e);
-  }
+    if (const auto it = variable_.find(e->id()); it != variable_.end()) return it->second;
+  const auto [it, fresh] = atom_of_.try_emplace(e, static_cast<int32_t>(atoms_.size()));
+  if (fresh) atoms_.push_back({e, Kind::opaque, -1});
   return it->second;
 }
 
@@ -212,14 +210,14 @@ IndexMath::Split IndexMath::split(const LinearIndex& x, int64_t divisor) {
 }
 
 LinearIndex IndexMath::linear(const Expr& e) {
-  if (const auto it = linear_.find(&*e); it != linear_.end()) return it->second;
+  if (const auto it = linear_.find(e); it != linear_.end()) return it->second;
   LinearIndex out;
   const auto divisor = [&]() -> int64_t {
     const int64_t* d = e->args[1].as_const_int();
     return d && *d > 0 ? *d : 0;
   };
   switch (e->op) {
-    case Op::constant: out.constant = e->i; return out;
+    case Op::constant: out.constant = e->integer(); return out;
     case Op::add:
     case Op::sub:
       out = linear(e->args[0]);
@@ -272,8 +270,7 @@ Expr IndexMath::expr_of(LinearIndex x) {
   Expr out(0);
   for (const LinearIndex::Term& t : terms) out = out + atoms_[t.atom].expr * Expr(t.factor);
   out = out + Expr(x.constant);
-  linear_.emplace(&*out, x);
-  kept_.push_back(out);
+  linear_.emplace(out, x);
   same.push_back({std::move(x), out});
   return out;
 }
@@ -313,15 +310,14 @@ Expr IndexMath::dot(const Exprs& index, const std::vector<int64_t>& factors) {
 }
 
 const std::vector<int64_t>& IndexMath::variables(const Expr& e) {
-  const auto it = variables_.find(&*e);
+  const auto it = variables_.find(e);
   if (it != variables_.end()) return it->second;
   std::vector<int64_t> out;
-  if (e->op == Op::var) out.push_back(e->i);
+  if (e->op == Op::var) out.push_back(e->id());
   for (const Expr& a : e->args)
     for (const int64_t v : variables(a))
       if (std::find(out.begin(), out.end(), v) == out.end()) out.push_back(v);
-  kept_.push_back(e);
-  return variables_.emplace(&*e, std::move(out)).first->second;
+  return variables_.emplace(e, std::move(out)).first->second;
 }
 
 bool IndexMath::is_nested(const LinearIndex& index, int64_t variable) {

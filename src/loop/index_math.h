@@ -35,7 +35,7 @@ struct LinearIndex {
 
 class IndexMath {
  public:
-  // A variable with values in [0, extent).
+  // A variable, or a constant in its place, with values in [0, extent).
   void declare(const Expr& var, int64_t extent);
   // The sum of a * factor + b, both declared, lies in [0, extent), which is less than their ranges
   // say: the last of several parts is shorter. b is declared for this sum alone.
@@ -91,13 +91,12 @@ class IndexMath {
     Expr expr;
   };
   std::deque<Atom> atoms_;
-  std::unordered_map<const ExprNode*, int32_t> atom_of_;    // opaque ones and variables' nodes
+  std::unordered_map<Expr, int32_t> atom_of_;               // opaque ones
   std::unordered_map<int64_t, int32_t> variable_;           // by id
   std::unordered_map<size_t, std::vector<int32_t>> parts_;  // those of indices, by hash
   std::unordered_map<size_t, std::vector<Known>> known_;
-  std::unordered_map<const ExprNode*, LinearIndex> linear_;  // of normal forms
-  std::unordered_map<const ExprNode*, std::vector<int64_t>> variables_;
-  std::vector<Expr> kept_;  // keeps the keys alive
+  std::unordered_map<Expr, LinearIndex> linear_;  // of normal forms
+  std::unordered_map<Expr, std::vector<int64_t>> variables_;
 };
 
 }  // namespace cleave::loop

@@ -70,11 +70,12 @@ struct Verifier {
   }
   void expr(const Expr& e) {
     if (!e.defined()) return fail(bug("an expression is missing"));
-    if (e->op == Op::var && !scope.contains(e->i)) fail(bug("{} is not in scope", e->var));
+    if (e->op == Op::var && !scope.contains(e->id())) fail(bug("{} is not in scope", e->name()));
     if (e->op == Op::load) {
-      if (e->i < 0 || e->i >= std::ssize(k.buffers)) return fail(bug("a load of buffer {}", e->i));
-      if (k.buffers[e->i].access == Access::write)
-        fail(bug("a load of {}, which is only written", k.buffers[e->i].name));
+      const int64_t b = e->buffer();
+      if (b < 0 || b >= std::ssize(k.buffers)) return fail(bug("a load of buffer {}", b));
+      if (k.buffers[b].access == Access::write)
+        fail(bug("a load of {}, which is only written", k.buffers[b].name));
     }
     for (const Expr& a : e->args) expr(a);
   }
@@ -85,7 +86,7 @@ struct Verifier {
   }
   void open(const Loop& l) {
     expr(l.extent);
-    enter(l.var->i);
+    enter(l.var->id());
   }
   void stmt(const For& f, bool outermost) {
     if (f.kind == ForKind::parallel && !outermost) fail(bug("a parallel loop inside another loop"));
@@ -95,11 +96,11 @@ struct Verifier {
       expr(f.rows.length);
       if (f.kind != ForKind::parallel || f.rows.shared == 0 || f.rows.shared > f.body.size() ||
           !std::holds_alternative<Let>(f.body[0].node))
-        fail(bug("{} is no loop over rows", f.loop.var->var));
+        fail(bug("{} is no loop over rows", f.loop.var->name()));
     }
     vectors(f.vectors, f.kind == ForKind::lanes ? column_lanes : reduce_lanes);
     for (const Expr& e : f.ahead) ahead(e);
-    if (f.next.defined()) enter(f.next->i);
+    if (f.next.defined()) enter(f.next->id());
     block(f.body, false);
     leave(before);
   }
@@ -112,16 +113,16 @@ struct Verifier {
   }
   void stmt(const Let& s, bool) {
     expr(s.value);
-    enter(s.var->i);
+    enter(s.var->id());
   }
   void stmt(const Define& s, bool) {
     expr(s.value);
-    enter(s.var->i);
+    enter(s.var->id());
   }
   void stmt(const Assign& s, bool) {
     expr(s.var);
     expr(s.value);
-    if (s.var.type() != s.value.type()) fail(bug("{} gets a value of another type", s.var->var));
+    if (s.var.type() != s.value.type()) fail(bug("{} gets a value of another type", s.var->name()));
   }
   void stmt(const Reduce& r, bool) {
     const size_t before = entered.size();
@@ -133,7 +134,7 @@ struct Verifier {
     for (const Stmt& s : r.body) std::visit([&](const auto& n) { stmt(n, false); }, s.node);
     for (const Fold& f : r.folds) expr(f.value);
     leave(before);
-    for (const Fold& f : r.folds) enter(f.var->i);
+    for (const Fold& f : r.folds) enter(f.var->id());
   }
   void stmt(const Store& s, bool) {
     expr(s.index);

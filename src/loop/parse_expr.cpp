@@ -159,8 +159,8 @@ Result<ExprParser::Operand> ExprParser::read_load() {
                       shortened(name.text));
   std::vector<Operand> index(1);
   CLEAVE_TRY(index[0], read_index_operand());
-  return made(name.at, {.op = Op::load, .type = compute_type(b.dtype), .i = buffer},
-              std::move(index));
+  return made(name.at, std::move(index),
+              [&](Operands at) { return load(buffer, b.dtype, std::move(at[0])); });
 }
 
 // ---- calls
@@ -184,7 +184,8 @@ Result<ExprParser::Operand> ExprParser::read_cast(const Token& word, DType type)
     return lex_.error(word.at, rule::type,
                       "{}() of what is {}, expected another type; leave it out", word.text,
                       word.text);
-  return made(word.at, {.op = Op::cast, .type = type}, std::move(x));
+  return made(word.at, std::move(x),
+              [&](Operands e) { return ExprNode::make(Op::cast, type, std::move(e)); });
 }
 
 Result<ExprParser::Operand> ExprParser::read_rounding(const Token& word, DType stored) {
@@ -197,8 +198,8 @@ Result<ExprParser::Operand> ExprParser::read_rounding(const Token& word, DType s
                       word.text, cleave::name_of(x[0].expr.type()), cleave::name_of(type),
                       cleave::name_of(type));
   if (!lex_.accept_mark(')')) return lex_.unexpected("an operator or ')'");
-  return made(word.at, {.op = Op::cast, .type = type, .i = 1 + static_cast<int64_t>(stored)},
-              std::move(x));
+  return made(word.at, std::move(x),
+              [&](Operands e) { return round_to_stored(std::move(e[0]), stored); });
 }
 
 Result<ExprParser::Operand> ExprParser::read_call(const Token& word, Op op, Wanted wanted) {
@@ -260,22 +261,24 @@ Result<ExprParser::Operand> ExprParser::call(uint32_t at, Op op, std::vector<Ope
                         cleave::name_of(type), types_taken(op));
   }
   const DType type = result_type(op, operands.back().expr.type());
-  return made(at, {.op = op, .type = type}, std::move(operands));
+  return made(at, std::move(operands),
+              [&](Operands e) { return ExprNode::make(op, type, std::move(e)); });
 }
 
-Result<ExprParser::Operand> ExprParser::made(uint32_t at, ExprNode node,
-                                             std::vector<Operand> operands) const {
+Result<ExprParser::Operand> ExprParser::made(uint32_t at, std::vector<Operand> operands,
+                                             const std::function<Expr(Operands)>& operation) const {
   Operand out;
+  Operands exprs;
   out.at = operands[0].at < at ? operands[0].at : at;
   for (Operand& o : operands) {
     out.levels = std::max(out.levels, 1 + o.levels);
-    node.args.push_back(std::move(o.expr));
+    exprs.push_back(std::move(o.expr));
   }
   if (out.levels > text_limit::expression_levels)
     return lex_.error(at, rule::limit,
                       "more than {} levels in an expression; name inner values by `let`",
                       text_limit::expression_levels);
-  out.expr = Expr(std::make_shared<const ExprNode>(std::move(node)));
+  out.expr = operation(std::move(exprs));
   return out;
 }
 

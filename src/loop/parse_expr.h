@@ -3,6 +3,7 @@
 // A number gets its type from where it is: the place (an index is i64), else the expression beside
 // it, else f32 for 1.0 and i64 for 1. It is kept as text until then.
 #pragma once
+#include <functional>
 #include <unordered_map>
 
 #include "ir/nested.h"
@@ -93,7 +94,9 @@ class ExprParser {
   Result<Expr> settled(Operand o, Wanted wanted) const;
   Result<int64_t> integer_of(const Operand& number, DType type) const;
   Result<double> real_of(const Operand& number, DType type) const;
-  Result<Operand> made(uint32_t at, ExprNode node, std::vector<Operand> operands) const;
+  // The operation of these operands, which have their types.
+  Result<Operand> made(uint32_t at, std::vector<Operand> operands,
+                       const std::function<Expr(Operands)>& operation) const;
 
   Lexer& lex_;
   const Kernel& kernel_;

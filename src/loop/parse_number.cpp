@@ -58,13 +58,13 @@ Status ExprParser::settle(Operand& o, Wanted wanted) const {
   if (!is_integer && !is_floating(type))
     return lex_.error(o.at, rule::type, "found {}{}, expected an integer, since an {} stands here",
                       sign, shortened(o.number.text), cleave::name_of(type));
-  ExprNode n{.op = Op::constant, .type = type};
   if (is_integer) {
-    CLEAVE_TRY(n.i, integer_of(o, type));
+    CLEAVE_TRY(const int64_t v, integer_of(o, type));
+    o.expr = constant_int(type, v);
   } else {
-    CLEAVE_TRY(n.f, real_of(o, type));
+    CLEAVE_TRY(const double v, real_of(o, type));
+    o.expr = constant(type, v);
   }
-  o.expr = Expr(std::make_shared<const ExprNode>(std::move(n)));
   return {};
 }
 

@@ -260,7 +260,7 @@ Status StatementParser::read_assignment(Block& to, const Token& name, const Toke
   CLEAVE_TRY(Expr value, word ? exprs_.read_from(*word, var.type()) : exprs_.read(var.type()));
   if (value.type() != var.type())
     return lex_.error(at, rule::type, "a value of {} for '{}', expected {}; convert it by {}(...)",
-                      cleave::name_of(value.type()), var->var, cleave::name_of(var.type()),
+                      cleave::name_of(value.type()), var->name(), cleave::name_of(var.type()),
                       cleave::name_of(var.type()));
   to.push_back({Assign{var, std::move(value)}});
   return {};

@@ -21,10 +21,11 @@ int strength_of(Op op) {
 }
 
 std::string number_text(const ExprNode& e) {
-  if (!is_floating(e.type)) return std::to_string(e.i);
-  const auto single = static_cast<float>(e.f);
-  if (e.type != DType::f32 || std::isnan(e.f) || std::isinf(e.f) || single != e.f)
-    return double_text(e.f);
+  if (!is_floating(e.type)) return std::to_string(e.integer());
+  const double value = e.real();
+  const auto single = static_cast<float>(value);
+  if (e.type != DType::f32 || std::isnan(value) || std::isinf(value) || single != value)
+    return double_text(value);
   std::string s = fmt::format("{}", single);
   return s.find_first_of(".e") == std::string::npos ? s + ".0" : s;
 }
@@ -60,8 +61,8 @@ class Printer {
   void expr(const Expr& e, Wanted wanted, int strength = 1) {
     switch (e->op) {
       case Op::constant: return constant(*e, wanted);
-      case Op::var: out += e->var; return;
-      case Op::load: return element(e->i, e->args[0]);
+      case Op::var: out += e->name(); return;
+      case Op::load: return element(e->buffer(), e->args[0]);
       case Op::add:
       case Op::sub:
       case Op::mul: return infix(*e, wanted, strength);
@@ -105,7 +106,7 @@ class Printer {
 
   // ---- statements
   void loop(const Loop& l) {
-    out += l.var->var + " in ";
+    out += l.var->name() + " in ";
     expr(l.extent, DType::i64);
   }
   void head(const For& f) {
@@ -119,7 +120,7 @@ class Printer {
       out += fmt::format(" shared {}", f.rows.shared);
     }
     vectors(f.vectors, f.ahead);
-    if (f.next.defined()) out += " next " + f.next->var;
+    if (f.next.defined()) out += " next " + f.next->name();
     out += " {";
   }
   void vectors(const Vectors& v, const Exprs& ahead) {
@@ -132,11 +133,11 @@ class Printer {
   void head(const Let& s) { define("let ", s.var, s.value); }
   void head(const Define& s) { define("var ", s.var, s.value); }
   void define(const char* word, const Expr& var, const Expr& value) {
-    out += word + var->var + " = ";
+    out += word + var->name() + " = ";
     expr(value, {});
   }
   void head(const Assign& s) {
-    out += s.var->var + " = ";
+    out += s.var->name() + " = ";
     expr(s.value, s.var.type());
   }
   void head(const Reduce& r) {
@@ -152,7 +153,7 @@ class Printer {
   }
   void fold(const Fold& f, size_t depth) {
     indent(depth);
-    out += fmt::format("{} = {} of ", f.var->var, name_of(f.op));
+    out += fmt::format("{} = {} of ", f.var->name(), name_of(f.op));
     expr(f.value, {});
     out += '\n';
   }
@@ -181,7 +182,7 @@ class Printer {
   // Whether the message names an index.
   static bool is_index(const Check& s) {
     const auto is = [](const Expr& e, int64_t v) {
-      return e->op == Op::constant && e.type() == DType::i64 && e->i == v;
+      return e->op == Op::constant && e.type() == DType::i64 && e->integer() == v;
     };
     return s.from_zero || !is(s.value, 0) || !is(s.bound, -1);
   }
@@ -189,7 +190,7 @@ class Printer {
   // ---- expressions
   void constant(const ExprNode& e, Wanted wanted) {
     if (e.type == DType::boolean) {
-      out += e.i ? "true" : "false";
+      out += e.integer() ? "true" : "false";
       return;
     }
     const DType usual = is_floating(e.type) ? DType::f32 : DType::i64;
@@ -217,8 +218,8 @@ class Printer {
     if (own < strength) out += ')';
   }
   void call(const ExprNode& e, Wanted wanted) {
-    if (e.op == Op::cast && e.i)
-      out += fmt::format("round_{}(", cleave::name_of(static_cast<DType>(e.i - 1)));
+    if (e.op == Op::round_to)
+      out += fmt::format("round_{}(", cleave::name_of(e.stored()));
     else
       out += fmt::format("{}(", e.op == Op::cast ? cleave::name_of(e.type) : name_of(e.op));
     for (size_t i = 0; i < e.args.size(); ++i) {
@@ -229,12 +230,12 @@ class Printer {
   }
   static Wanted wanted_by_call(const ExprNode& e, size_t i, Wanted wanted) {
     const Expr& a = e.args[i];
+    if (e.op == Op::round_to) return e.type;
     if (e.op != Op::cast) {
       const auto partner = partner_of(e.op, i);
       wanted = wanted_by(e.op, i, wanted);
       return partner ? beside(a, e.args[*partner], wanted) : wanted;
     }
-    if (e.i) return e.type;
     // T(1) is a number of type T, so one that is converted says its own.
     return is_number(a) ? Wanted(DType::boolean) : Wanted();
   }

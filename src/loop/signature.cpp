@@ -7,12 +7,12 @@ namespace {
 
 constexpr Op last_op = Op::philox;
 
-enum class Operands { any, floating, integer, boolean, wide };
+enum class OperandTypes { any, floating, integer, boolean, wide };
 
-Operands operands_of(Op op) {
+OperandTypes operands_of(Op op) {
   switch (op) {
     case Op::fmod:
-    case Op::atan2: return Operands::floating;
+    case Op::atan2: return OperandTypes::floating;
     case Op::truncdiv:
     case Op::truncmod:
     case Op::floordiv:
@@ -22,17 +22,17 @@ Operands operands_of(Op op) {
     case Op::bit_xor:
     case Op::bit_not:
     case Op::shl:
-    case Op::shr: return Operands::integer;
+    case Op::shr: return OperandTypes::integer;
     case Op::logical_and:
-    case Op::logical_or: return Operands::boolean;
-    case Op::philox: return Operands::wide;
+    case Op::logical_or: return OperandTypes::boolean;
+    case Op::philox: return OperandTypes::wide;
     case Op::floor:
     case Op::ceil:
     case Op::trunc:
     case Op::round:
     case Op::isnan:
-    case Op::isinf: return Operands::any;
-    default: return op >= Op::exp && op <= Op::sigmoid ? Operands::floating : Operands::any;
+    case Op::isinf: return OperandTypes::any;
+    default: return op >= Op::exp && op <= Op::sigmoid ? OperandTypes::floating : OperandTypes::any;
   }
 }
 
@@ -70,22 +70,22 @@ size_t operand_count(Op op) {
 bool takes(Op op, DType type) {
   if (compute_type(type) != type) return false;
   switch (operands_of(op)) {
-    case Operands::any: return true;
-    case Operands::floating: return is_floating(type);
-    case Operands::integer: return !is_floating(type);
-    case Operands::boolean: return type == DType::boolean;
-    case Operands::wide: return type == DType::i64;
+    case OperandTypes::any: return true;
+    case OperandTypes::floating: return is_floating(type);
+    case OperandTypes::integer: return !is_floating(type);
+    case OperandTypes::boolean: return type == DType::boolean;
+    case OperandTypes::wide: return type == DType::i64;
   }
   return false;
 }
 
 std::string_view types_taken(Op op) {
   switch (operands_of(op)) {
-    case Operands::any: return "f64, f32, i64, i32 or bool";
-    case Operands::floating: return "f64 or f32";
-    case Operands::integer: return "i64, i32 or bool";
-    case Operands::boolean: return "bool";
-    case Operands::wide: return "i64";
+    case OperandTypes::any: return "f64, f32, i64, i32 or bool";
+    case OperandTypes::floating: return "f64 or f32";
+    case OperandTypes::integer: return "i64, i32 or bool";
+    case OperandTypes::boolean: return "bool";
+    case OperandTypes::wide: return "i64";
   }
   return "";
 }

@@ -35,11 +35,9 @@ ValueId copied(const Graph& g, NodeId n) {
   const Exprs values = rule->value(recorder, op, index);
   if (!nothing.body.empty()) return {};
   for (const ReadRecorder::Read& r : recorder.reads()) {
-    if (&*r.value != &*values[0]) continue;
+    if (r.value != values[0]) continue;
     const ValueId v = node.inputs[static_cast<size_t>(r.flat)];
-    bool same = equal_types(g.type(v), g.type(node.out(0)));
-    for (size_t d = 0; same && d < index.size(); ++d) same = &*r.index[d] == &*index[d];
-    return same ? v : ValueId{};
+    return equal_types(g.type(v), g.type(node.out(0))) && r.index == index ? v : ValueId{};
   }
   return {};
 }

@@ -34,7 +34,7 @@ class CheckReader {
     }
   }
   void loops(std::vector<Loop> loops, const Block& body) {
-    for (const Loop& l : loops) extents_[l.var->i] = l.extent;
+    for (const Loop& l : loops) extents_[l.var->id()] = l.extent;
     const bool outer = runs_;
     for (const Loop& l : loops) {
       const int64_t* n = l.extent.as_const_int();
@@ -46,7 +46,7 @@ class CheckReader {
   void stmt(const Stmt& s) {
     if (auto* f = std::get_if<For>(&s.node)) loops({f->loop}, f->body);
     if (auto* r = std::get_if<Reduce>(&s.node)) loops(r->loops, r->body);
-    if (auto* l = std::get_if<Let>(&s.node)) lets_[l->var->i] = l->value;
+    if (auto* l = std::get_if<Let>(&s.node)) lets_[l->var->id()] = l->value;
     if (auto* i = std::get_if<If>(&s.node)) {
       const bool outer = std::exchange(runs_, false);
       block(i->then);
@@ -65,7 +65,7 @@ class CheckReader {
     if (!bound || *bound < 0 || !read) {
       out_.only_ranges = false;
     } else {
-      const IndexRange range{static_cast<size_t>((*read)->i), *bound, c.from_zero};
+      const IndexRange range{static_cast<size_t>((*read)->buffer()), *bound, c.from_zero};
       out_.needed.push_back(range);
       if (covers((*read)->args[0], range.buffer)) out_.proven.push_back(range);
     }
@@ -88,12 +88,12 @@ class CheckReader {
     const Expr& x = uncast(e);
     if (x->op == Op::load) return x;
     if (x->op != Op::var) return std::nullopt;
-    const auto it = lets_.find(x->i);
+    const auto it = lets_.find(x->id());
     return it == lets_.end() ? std::nullopt : loaded(it->second);
   }
   static bool same_variable(const Expr& a, const Expr& b) {
     const Expr &x = uncast(a), &y = uncast(b);
-    return x->op == Op::var && y->op == Op::var && x->i == y->i;
+    return x->op == Op::var && y->op == Op::var && x->id() == y->id();
   }
 
   // Whether the index takes every value in [0, elements of the buffer) in loops that all run.
@@ -132,7 +132,7 @@ class CheckReader {
              add_terms(e->args[0], factor, terms);
     }
     if (e->op != Op::var) return false;
-    const auto it = extents_.find(e->i);
+    const auto it = extents_.find(e->id());
     const int64_t* n = it == extents_.end() ? nullptr : it->second.as_const_int();
     return n && terms.emplace(factor, *n).second;
   }

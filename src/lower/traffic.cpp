@@ -44,8 +44,7 @@ class Counter {
   // A shared subexpression is computed once per statement.
   void expr(const Expr& e, int64_t n, std::set<const ExprNode*>& seen) {
     if (!seen.insert(&*e).second) return;
-    if (e->op == Op::load)
-      read_[static_cast<size_t>(e->i)] = std::min(read_[static_cast<size_t>(e->i)] + n, most);
+    if (e->op == Op::load) read_[e->buffer()] = std::min(read_[e->buffer()] + n, most);
     for (const Expr& a : e->args) expr(a, n, seen);
   }
   void expr(const Expr& e, int64_t n) {

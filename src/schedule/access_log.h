@@ -38,9 +38,7 @@ class AccessLog {
     size_t pass;
     bool of_element;
   };
-  bool is_of_element(const loop::Expr& address) const {
-    return element_.defined() && &*address == &*element_;
-  }
+  bool is_of_element(const loop::Expr& address) const { return address == element_; }
 
   std::vector<Access> reads_, writes_;
   loop::Expr element_;

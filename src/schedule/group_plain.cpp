@@ -23,14 +23,14 @@ bool joins(IndexMath& math, const std::vector<LinearIndex>& forms, const Exprs& 
   const int32_t outer = math.atom_of(vars[before]), inner = math.atom_of(vars[d]);
   return std::all_of(forms.begin(), forms.end(), [&](const LinearIndex& x) {
     return x.factor_of(outer) == x.factor_of(inner) * shape[d] &&
-           !math.is_nested(x, vars[before]->i) && !math.is_nested(x, vars[d]->i);
+           !math.is_nested(x, vars[before]->id()) && !math.is_nested(x, vars[d]->id());
   });
 }
 
 // Whether it is more than index arithmetic.
 bool computes(const Expr& e) {
-  return e->op == Op::load || e->op == Op::cast || e->op == Op::philox ||
-         std::any_of(e->args.begin(), e->args.end(), [](const Expr& a) { return computes(a); });
+  return e->op == Op::load || e->op == Op::cast || e->op == Op::round_to || e->op == Op::philox ||
+         std::ranges::any_of(e->args, computes);
 }
 
 // Collects the outermost index expressions.

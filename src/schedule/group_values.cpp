@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/result.h"
+#include "loop/shared_parts.h"
 #include "schedule/read_recorder.h"
 
 namespace cleave {
@@ -53,14 +54,12 @@ Expr as_stored(Expr x, DType stored) {
   return compute_type(stored) == stored ? x : round_to_stored(std::move(x), stored);
 }
 
-bool is_leaf(const Expr& e) { return e->op == Op::constant || e->op == Op::var; }
-
 // An unnamed expression that is used again is written out again, maybe in an inner loop, and reads
 // its operands there.
-void record_reads_of(const Expr& e, ExprExtents& extents, AccessLog& accesses) {
-  if (!extents.of(e).reads_memory) return;
-  if (e->op == Op::load) accesses.read(e->i, e->args[0]);
-  for (const Expr& a : e->args) record_reads_of(a, extents, accesses);
+void record_reads_of(const Expr& e, AccessLog& accesses) {
+  if (!e->reads_memory) return;
+  if (e->op == Op::load) accesses.read(e->buffer(), e->args[0]);
+  for (const Expr& a : e->args) record_reads_of(a, accesses);
 }
 
 }  // namespace
@@ -96,8 +95,7 @@ Exprs GroupValues::through_view(const OpView& op, const ViewRule& rule, int k, c
   if (!layout) throw_failure(bug("{}: no view of row-major memory", op.name()));
   Exprs out = math_.delinearise(address_of(math_, *layout, index), shape);
   for (size_t d = 0; d < out.size(); ++d) {
-    const auto [operations, reads_memory] = extents_.of(out[d]);
-    if (operations > longest && !(guarded_ && reads_memory))
+    if (out[d]->operations > longest && !(guarded_ && out[d]->reads_memory))
       out[d] = scopes_.name_part(out[d], shape[d]);
   }
   return out;
@@ -121,7 +119,7 @@ Expr GroupValues::value(ValueId v, const Exprs& index) {
   const IndexKey key = index_key(v, index);
   const size_t depth = guarded_ ? scopes_.innermost() : scopes_.depth_of(index);
   if (const Expr* e = scopes_.known(key, depth)) {
-    record_reads_of(*e, extents_, accesses_);
+    record_reads_of(*e, accesses_);
     return *e;
   }
   if (const auto* kept = sources_.kept(v); kept && same_index(kept->index, index)) {
@@ -158,8 +156,8 @@ Expr GroupValues::compute(ValueId v, NodeId n, const Exprs& index, size_t depth)
 // its operand twice, so twenty in a row, written out, would be a million operations.
 Expr GroupValues::named(ValueId v, Expr e, size_t depth) {
   constexpr size_t longest = 256;
-  if (is_leaf(e) || (depth == scopes_.innermost() && !sources_.is_shared(v) &&
-                     extents_.of(e).operations <= longest))
+  if (is_leaf(e) ||
+      (depth == scopes_.innermost() && !sources_.is_shared(v) && e->operations <= longest))
     return e;
   std::string name = graph_.name(v);
   for (char& c : name)

@@ -9,7 +9,6 @@
 #pragma once
 #include "loop/lower_rule.h"
 #include "schedule/access_log.h"
-#include "schedule/expr_extent.h"
 #include "schedule/value_scopes.h"
 #include "schedule/value_sources.h"
 
@@ -46,7 +45,6 @@ class GroupValues {
   loop::IndexMath math_;
   ValueSources sources_;
   ValueScopes scopes_;
-  ExprExtents extents_;
   std::vector<NodeId> streams_;
   bool guarded_ = false;  // in an operand that may be out of range: names and hoists nothing
 };

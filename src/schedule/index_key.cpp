@@ -19,7 +19,7 @@ IndexKey index_key(ValueId v, const Exprs& index) {
 bool same_index(const Exprs& a, const Exprs& b) {
   return std::ranges::equal(a, b, [](const Expr& x, const Expr& y) {
     const int64_t *i = x.as_const_int(), *j = y.as_const_int();
-    return &*x == &*y || (i && j && *i == *j);
+    return x == y || (i && j && *i == *j);
   });
 }
 

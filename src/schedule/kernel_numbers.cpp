@@ -42,7 +42,7 @@ class Replacement {
     ((key_ += std::to_string(static_cast<int64_t>(values)), key_ += ' '), ...);
   }
   void bind(const Expr& var) {
-    number_of_[var->i] = std::ssize(number_of_);
+    number_of_[var->id()] = std::ssize(number_of_);
     put('v', var.type());
   }
 
@@ -156,15 +156,12 @@ class Replacement {
   }
 
   // ---- expressions
-  void expr(Expr& e, bool may_vary = true) {
-    kept_.push_back(e);
-    e = replaced(e, may_vary);
-  }
+  void expr(Expr& e, bool may_vary = true) { e = replaced(e, may_vary); }
 
   Expr replaced(const Expr& e, bool may_vary) {
     put(e->op, e->type);
     if (e->op == Op::var) {
-      put(e->i < 0 ? e->i : number_of_.at(e->i));
+      put(e->id() < 0 ? e->id() : number_of_.at(e->id()));
       return e;
     }
     if (e->op == Op::constant) {
@@ -172,33 +169,27 @@ class Replacement {
         put('n');
         return replace_(e);
       }
-      put(e->i, std::bit_cast<int64_t>(e->f));
+      put(is_floating(e->type) ? std::bit_cast<int64_t>(e->real()) : e->integer());
       return e;
     }
-    put(e->i);
-    Exprs args;
-    bool is_same = true;
-    for (size_t k = 0; k < e->args.size(); ++k) {
-      args.push_back(replaced(e->args[k], operand_may_vary(*e, k)));
-      is_same = is_same && is_one(args[k], e->args[k]);
-    }
-    return is_same ? e : made(e, std::move(args));
+    if (e->op == Op::load) put(e->buffer());
+    if (e->op == Op::round_to) put(e->stored());
+    Operands args = e->args;
+    for (size_t k = 0; k < args.size(); ++k) args[k] = replaced(args[k], operand_may_vary(*e, k));
+    return args == e->args ? e : made(e, std::move(args));
   }
-  static bool is_one(const Expr& a, const Expr& b) { return &*a == &*b; }
   // One object for equal replacements of one: what is shared is computed once.
-  Expr made(const Expr& e, Exprs args) {
-    auto& known = made_[&*e];
+  Expr made(const Expr& e, Operands args) {
+    Exprs& known = made_[e];
     for (const Expr& m : known)
-      if (std::ranges::equal(m->args, args, is_one)) return m;
-    auto copy = std::make_shared<ExprNode>(*e);
-    copy->args = std::move(args);
-    return known.emplace_back(std::move(copy));
+      if (m->args == args) return m;
+    return known.emplace_back(e->with(std::move(args)));
   }
 
   bool varies(const ExprNode& e) const {
-    if (e.type == DType::i64) return e.i >= least_ || e.i <= -least_;
-    if (e.type != DType::f32 || !std::isfinite(e.f)) return false;
-    const double size = std::abs(e.f);
+    if (e.type == DType::i64) return e.integer() >= least_ || e.integer() <= -least_;
+    if (e.type != DType::f32 || !std::isfinite(e.real())) return false;
+    const double size = std::abs(e.real());
     return size != 0 && size != 0.5 && size != 1 && size != 2;
   }
   bool operand_may_vary(const ExprNode& e, size_t k) const {
@@ -224,8 +215,7 @@ class Replacement {
   const ReplaceNumber& replace_;
   std::string key_;
   std::unordered_map<int64_t, int64_t> number_of_;  // of variables, by where they are bound
-  std::unordered_map<const ExprNode*, Exprs> made_;
-  Exprs kept_;           // keeps its keys alive
+  std::unordered_map<Expr, Exprs> made_;
   LaneStrides strides_;  // in vectors
   bool in_vectors_ = false;
   bool loops_follow_ = false;  // in the block

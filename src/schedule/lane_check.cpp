@@ -79,7 +79,7 @@ class LaneCheck {
       for (size_t k : {0, 1, 2})
         if (strides.of(e->args[k]) != LaneStride(0)) return false;
     }
-    if (e->op == Op::select && columns_ && (reads_memory(e->args[1]) || reads_memory(e->args[2])))
+    if (e->op == Op::select && columns_ && (e->args[1]->reads_memory || e->args[2]->reads_memory))
       return false;
     return std::ranges::all_of(e->args, [&](const Expr& a) { return expr(a); });
   }
@@ -88,15 +88,15 @@ class LaneCheck {
   bool stmt(const Let& s) {
     if (!expr(s.value)) return false;
     strides.set(s.var, strides.of(s.value));
-    inside_.insert({s.var->i, true});
+    inside_.insert({s.var->id(), true});
     return true;
   }
   bool stmt(const Define& s) {
     strides.set(s.var, std::nullopt);
-    inside_.insert({s.var->i, true});
+    inside_.insert({s.var->id(), true});
     return expr(s.value);
   }
-  bool stmt(const Assign& s) { return inside_.contains(s.var->i) && expr(s.value); }
+  bool stmt(const Assign& s) { return inside_.contains(s.var->id()) && expr(s.value); }
   bool stmt(const Store& s) {
     const LaneStride at = strides.of(s.index);
     if (at == LaneStride(0) || (columns_ && at != LaneStride(1)) || (at && is_far(*at)))
@@ -190,7 +190,8 @@ struct Accesses {
       return at && *at != 0 &&
              std::ranges::all_of(stores,
                                  [&](const Store* t) { return far(t->buffer, t->index); }) &&
-             std::ranges::all_of(loads, [&](const Expr& l) { return far(l->i, l->args[0]); });
+             std::ranges::all_of(loads,
+                                 [&](const Expr& l) { return far(l->buffer(), l->args[0]); });
     });
   }
 };

@@ -10,7 +10,7 @@ using namespace cleave::loop;
 LaneStride LaneStrides::of(const Expr& e) const {
   if (e->op == Op::constant) return 0;
   if (e->op == Op::var) {
-    auto it = strides_.find(e->i);
+    auto it = strides_.find(e->id());
     return it == strides_.end() ? LaneStride(0) : it->second;
   }
   // Each operand is visited once: twice at every level would be 2^depth times.
@@ -38,15 +38,8 @@ LaneStride LaneStrides::of(const Expr& e) const {
   }
 }
 
-bool reads_memory(const Expr& e) {
-  return e->op == Op::load || std::ranges::any_of(e->args, reads_memory);
-}
-
 bool same(const Expr& a, const Expr& b) {
-  if (&*a == &*b) return true;
-  return a->op == b->op && a->type == b->type && a->i == b->i && a->args.size() == b->args.size() &&
-         (a->f == b->f || a->op != Op::constant) &&
-         std::equal(a->args.begin(), a->args.end(), b->args.begin(), same);
+  return a == b || (a->is_same_operation(*b) && std::ranges::equal(a->args, b->args, same));
 }
 
 }  // namespace cleave::schedule

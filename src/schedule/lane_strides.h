@@ -15,10 +15,10 @@ using LaneStride = std::optional<int64_t>;
 
 class LaneStrides {
  public:
-  void set(const loop::Expr& var, LaneStride stride) { strides_[var->i] = stride; }
+  void set(const loop::Expr& var, LaneStride stride) { strides_[var->id()] = stride; }
   LaneStride of(const loop::Expr& e) const;
   // Whether the variable was set, that is, defined inside the loop.
-  bool changes_inside(const loop::Expr& var) const { return strides_.contains(var->i); }
+  bool changes_inside(const loop::Expr& var) const { return strides_.contains(var->id()); }
 
  private:
   std::unordered_map<int64_t, LaneStride> strides_;  // of the variables inside the loop
@@ -26,8 +26,5 @@ class LaneStrides {
 
 // Whether both are the same expression, possibly as two copies.
 bool same(const loop::Expr& a, const loop::Expr& b);
-
-// Whether it reads memory, so that the expression must not be evaluated unless it is reached.
-bool reads_memory(const loop::Expr& e);
 
 }  // namespace cleave::schedule

@@ -23,7 +23,7 @@ class OneTerm {
     for (const Stmt& s : reduce_.body) {
       if (auto* let = std::get_if<Let>(&s.node)) {
         if (changes(let->value))
-          lets_[let->var->i] = let->value;
+          lets_[let->var->id()] = let->value;
         else
           out.push_back(s);
       } else if (auto* check = std::get_if<Check>(&s.node);
@@ -44,19 +44,19 @@ class OneTerm {
  private:
   const Expr& meant(const Expr& e) const {
     if (e->op != Op::var) return e;
-    const auto it = lets_.find(e->i);
+    const auto it = lets_.find(e->id());
     return it == lets_.end() ? e : it->second;
   }
   bool changes(const Expr& e) const {
-    if (e->op == Op::var) return e->i == reduce_.loops[0].var->i || lets_.contains(e->i);
+    if (e->op == Op::var) return e->id() == reduce_.loops[0].var->id() || lets_.contains(e->id());
     return std::ranges::any_of(e->args, [&](const Expr& a) { return changes(a); });
   }
   bool is_number(const Expr& e) const {
-    return e->op == Op::var && e->i == reduce_.loops[0].var->i;
+    return e->op == Op::var && e->id() == reduce_.loops[0].var->id();
   }
 
   static Expr both(const Expr& a, const Expr& b) {
-    if (a->op == Op::constant) return a->i ? b : a;
+    if (a->op == Op::constant) return a->integer() ? b : a;
     return b->op == Op::constant ? both(b, a) : binary(Op::logical_and, a, b);
   }
 
@@ -64,7 +64,8 @@ class OneTerm {
     const Expr& e = meant(value);
     if (e->op != Op::select || e.type() != DType::f32) return std::nullopt;
     const Expr &then = e->args[1], &zero = e->args[2];
-    if (changes(then) || zero->op != Op::constant || zero->f != 0 || std::signbit(zero->f))
+    if (changes(then) || zero->op != Op::constant || zero->real() != 0 ||
+        std::signbit(zero->real()))
       return std::nullopt;
     Expr at;
     const auto condition = fixed(meant(e->args[0]), at);

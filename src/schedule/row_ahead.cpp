@@ -14,16 +14,16 @@ namespace {
 constexpr int64_t min_row_bytes = 8 << 10;  // shorter ones the processor prefetches itself
 
 bool has(const Expr& e, int64_t variable) {
-  return (e->op == Op::var && e->i == variable) ||
+  return (e->op == Op::var && e->id() == variable) ||
          std::ranges::any_of(e->args, [&](const Expr& a) { return has(a, variable); });
 }
 
 Expr replaced(const Expr& e, int64_t variable, const Expr& by) {
-  if (e->op == Op::var) return e->i == variable ? by : e;
+  if (e->op == Op::var) return e->id() == variable ? by : e;
   if (!has(e, variable)) return e;
-  auto copy = std::make_shared<ExprNode>(*e);
-  for (Expr& a : copy->args) a = replaced(a, variable, by);
-  return Expr(std::move(copy));
+  Operands operands = e->args;
+  for (Expr& a : operands) a = replaced(a, variable, by);
+  return e->with(std::move(operands));
 }
 
 class Finder {
@@ -52,7 +52,7 @@ class Finder {
     RowAhead out;
     for (Read& read : reads_)
       if (read.loops > 1 && !storing_.contains(read.last))
-        out[read.last].push_back(replaced(read.load, row_->i, next_));
+        out[read.last].push_back(replaced(read.load, row_->id(), next_));
     return out;
   }
 
@@ -80,9 +80,9 @@ class Finder {
   }
 
   void expr(const void* loop, const Expr& e) {
-    if (e->op == Op::load && kernel_.buffers[static_cast<size_t>(e->i)].access == Access::read &&
-        strides_.of(e->args[0]) == LaneStride(1) && has(e->args[0], row_->i) &&
-        row_elements() * size_of(kernel_.buffers[static_cast<size_t>(e->i)].dtype) >= min_row_bytes)
+    if (e->op == Op::load && kernel_.buffers[e->buffer()].access == Access::read &&
+        strides_.of(e->args[0]) == LaneStride(1) && has(e->args[0], row_->id()) &&
+        row_elements() * size_of(kernel_.buffers[e->buffer()].dtype) >= min_row_bytes)
       load(loop, e);
     for (const Expr& a : e->args) expr(loop, a);
   }
@@ -99,7 +99,7 @@ class Finder {
   void load(const void* loop, const Expr& e) {
     Expr key = e;
     for (size_t d = 0; d < loops_.size(); ++d)
-      key = replaced(key, loops_[d].var->i,
+      key = replaced(key, loops_[d].var->id(),
                      make_var(-1000 - static_cast<int64_t>(d), "", DType::i64));
     const auto it = std::ranges::find_if(reads_, [&](const Read& r) { return same(r.key, key); });
     if (it == reads_.end())

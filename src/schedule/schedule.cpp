@@ -35,7 +35,7 @@ class Scheduler {
   // One more than the largest number of a variable.
   static int64_t variables_of(const Block& b) {
     int64_t out = 0;
-    const auto with = [&](const Expr& var) { out = std::max(out, var->i + 1); };
+    const auto with = [&](const Expr& var) { out = std::max(out, var->id() + 1); };
     for (const Stmt& s : b) {
       if (auto* f = std::get_if<For>(&s.node)) {
         with(f->loop.var);
@@ -114,7 +114,7 @@ class Scheduler {
   // ---- prefetches
   void look_ahead(For& rows) {
     const Expr& p = rows.loop.var;
-    const Expr next = make_var(variables_, p->var + "_next", DType::i64);
+    const Expr next = make_var(variables_, p->name() + "_next", DType::i64);
     for (auto& [loop, loads] : row_ahead(kernel_, rows, next))
       ahead_.try_emplace(loop, Ahead{&rows, next, loads});
     ++variables_;

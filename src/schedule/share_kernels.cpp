@@ -16,8 +16,8 @@ using namespace cleave::loop;
 namespace {
 
 int64_t bits_of(const Expr& constant) {
-  if (constant.type() == DType::i64) return constant->i;
-  return std::bit_cast<uint32_t>(static_cast<float>(constant->f));
+  if (constant.type() == DType::i64) return constant->integer();
+  return std::bit_cast<uint32_t>(static_cast<float>(constant->real()));
 }
 
 // The kernels of one key.

@@ -15,7 +15,7 @@ constexpr int64_t min_row = 16;
 const Let* divided(const Stmt& s, Op op, const Expr& var) {
   auto* let = std::get_if<Let>(&s.node);
   const bool is = let && let->value->op == op && let->value->args[0]->op == Op::var &&
-                  let->value->args[0]->i == var->i && let->value->args[1].as_const_int();
+                  let->value->args[0]->id() == var->id() && let->value->args[1].as_const_int();
   return is ? let : nullptr;
 }
 

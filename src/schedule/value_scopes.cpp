@@ -19,7 +19,7 @@ void ValueScopes::close() {
 }
 
 void ValueScopes::own(const Expr& variable) {
-  if (variable->op == Op::var && !scopes_.empty()) scope_of_[variable->i] = innermost();
+  if (variable->op == Op::var && !scopes_.empty()) scope_of_[variable->id()] = innermost();
 }
 
 size_t ValueScopes::depth_of(const Exprs& index) const {
@@ -63,11 +63,11 @@ Expr ValueScopes::name(const std::string& prefix, Expr e, size_t depth) {
 
 Expr ValueScopes::name_part(const Expr& part, int64_t extent) {
   const size_t depth = depth_of({part});
-  const auto [it, fresh] = scopes_[depth].parts.try_emplace(&*part);
+  const auto [it, fresh] = scopes_[depth].parts.try_emplace(part);
   if (!fresh) return it->second;
   it->second = name("i", part, depth);
   math_.declare(it->second, extent);
-  scope_of_[it->second->i] = depth;
+  scope_of_[it->second->id()] = depth;
   return it->second;
 }
 

@@ -46,7 +46,7 @@ class ValueScopes {
   struct Scope {
     loop::Block* block;
     std::map<IndexKey, loop::Expr> known;
-    std::unordered_map<const loop::ExprNode*, loop::Expr> parts;
+    std::unordered_map<loop::Expr, loop::Expr> parts;
   };
 
   loop::KernelSheet& sheet_;

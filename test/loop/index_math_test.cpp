@@ -11,8 +11,8 @@ namespace {
 
 int64_t value_of(const Expr& e, const std::vector<int64_t>& vars) {
   switch (e->op) {
-    case Op::constant: return e->i;
-    case Op::var: return vars[static_cast<size_t>(e->i)];
+    case Op::constant: return e->integer();
+    case Op::var: return vars[static_cast<size_t>(e->id())];
     default: break;
   }
   const int64_t a = value_of(e->args[0], vars), b = value_of(e->args[1], vars);
@@ -37,7 +37,7 @@ class IndexMathTest : public testing::Test {
     math.declare(v, extent);
     return v;
   }
-  bool same(const Expr& a, const Expr& b) { return &*math.simplify(a) == &*math.simplify(b); }
+  bool same(const Expr& a, const Expr& b) { return math.simplify(a) == math.simplify(b); }
   IndexMath math;
   std::vector<int64_t> extents;
 };

@@ -118,7 +118,7 @@ TEST(KernelText, says_how_loops_run) {
   EXPECT_EQ(difference(k, read(print(k))), "");
   EXPECT_TRUE(verify(k).ok());
   EXPECT_TRUE(k.is_scheduled);
-  EXPECT_EQ(k.scalars[1].values[1]->i, -64);
+  EXPECT_EQ(k.scalars[1].values[1]->integer(), -64);
   EXPECT_EQ(k.scalars[2].type, DType::f32);
   const For& rows = std::get<For>(k.body[0].node);
   EXPECT_EQ(rows.rows.shared, 2u);

@@ -1,5 +1,6 @@
 // Long chains of views between calls that are computed where they are read: correct, and the text
 // doesn't double with each of them.
+// tests: group_values.cpp
 #include <gtest/gtest.h>
 
 #include <numeric>
