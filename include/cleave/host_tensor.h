@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <memory>
 #include <span>
 #include <string>
@@ -150,6 +151,13 @@ class CLEAVE_API HostTensor {
 };
 
 using HostTensors = std::vector<HostTensor>;
+
+// Its type, and its elements in rows; of a dim of more than eight, where there are more than 200
+// elements, the first and the last three.
+//   f32[2,3]
+//   [[1, 2, 3],
+//    [4, 5, 6]]
+CLEAVE_API std::ostream& operator<<(std::ostream& out, const HostTensor& t);
 
 struct TensorType {
   DType dtype = DType::f32;

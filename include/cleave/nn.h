@@ -216,18 +216,19 @@ class CLEAVE_API Flatten : public Module {
   int64_t start_, end_;
 };
 
-// Applies modules in sequence, named 0, 1, ... Accepts any Module that maps a Tensor to a Tensor.
+// Applies modules in sequence, named 0, 1, ... Accepts any Module that maps a Tensor to a Tensor, and
+// functions of one Tensor, which have no parameters: Sequential(linear, [](const Tensor& x) { ... }).
 class CLEAVE_API Sequential : public Module {
  public:
   Sequential() = default;
-  template <std::derived_from<Module>... M>
+  template <class... M>
     requires(sizeof...(M) > 0 && !(sizeof...(M) == 1 && (std::same_as<M, Sequential> && ...)))
   explicit Sequential(const M&... modules) {
     (push_back(modules), ...);
   }
-  template <std::derived_from<Module> M>
+  template <class M>
   void push_back(const M& module) {
-    add_module(std::to_string(steps_.size()), module);
+    if constexpr (std::derived_from<M, Module>) add_module(std::to_string(steps_.size()), module);
     steps_.push_back([module](const Tensor& x, Location at) {
       if constexpr (std::invocable<const M&, const Tensor&, Location>)
         return module(x, at);

@@ -13,6 +13,7 @@
 // prefixed with that line. A trace must stay on one thread.
 #pragma once
 #include <concepts>
+#include <iosfwd>
 #include <source_location>
 
 #include "cleave/store.h"
@@ -42,6 +43,14 @@ class Number {
   double floating_ = 0;
 };
 
+// An index, and the line of the call.
+struct Index {
+  template <std::integral T>
+  Index(T i, Location at = Location::current()) : i(static_cast<int64_t>(i)), at(at) {}
+  int64_t i = 0;
+  Location at;
+};
+
 // Dims of a reduction: one or several; empty means all.
 class DimList {
  public:
@@ -58,6 +67,8 @@ class DimList {
 namespace trace {
 class Recording;
 }
+
+class Operand;
 
 class CLEAVE_API Tensor {
  public:
@@ -102,9 +113,25 @@ class CLEAVE_API Tensor {
              Location at = Location::current()) const;
   Tensor mean(const DimList& dim = {}, bool keepdim = false,
               Location at = Location::current()) const;
+  Tensor relu(Location at = Location::current()) const;
+  Tensor sigmoid(Location at = Location::current()) const;
+  Tensor tanh(Location at = Location::current()) const;
+  Tensor exp(Location at = Location::current()) const;
+  Tensor log(Location at = Location::current()) const;
+  Tensor sqrt(Location at = Location::current()) const;
+  Tensor abs(Location at = Location::current()) const;
+  Tensor softmax(int64_t dim, Location at = Location::current()) const;
+  Tensor matmul(const Tensor& other, Location at = Location::current()) const;
   Tensor to(DType dtype, Location at = Location::current()) const;
   Tensor masked_fill(const Tensor& mask, const Number& value,
                      Location at = Location::current()) const;
+  // x[i]: index i of the first dim, which is left out; negative ones count from the end.
+  Tensor operator[](Index index) const { return select(0, index.i, index.at); }
+  // This handle becomes the result; other copies keep their value.
+  Tensor& operator+=(const Operand& other);
+  Tensor& operator-=(const Operand& other);
+  Tensor& operator*=(const Operand& other);
+  Tensor& operator/=(const Operand& other);
 
  private:
   friend struct trace::Access;
@@ -153,5 +180,8 @@ CLEAVE_API Tensor operator!=(const Operand& a, const Operand& b);
 CLEAVE_API Tensor operator&(const Operand& a, const Operand& b);
 CLEAVE_API Tensor operator|(const Operand& a, const Operand& b);
 CLEAVE_API Tensor operator~(const Operand& a);
+
+// "%h: f32[64,10], model.cpp:12": its name, type, and the line that recorded it.
+CLEAVE_API std::ostream& operator<<(std::ostream& out, const Tensor& t);
 
 }  // namespace cleave

@@ -18,10 +18,17 @@ class TracedFunction {
   template <class F>
     requires(!std::derived_from<std::decay_t<F>, TracedFunction>)
   TracedFunction(F f) {
-    if constexpr (std::invocable<F, const Tensors&> && !std::invocable<F, const Tensor&>)
+    // In this order: to ask whether a generic lambda takes a Tensors would compile its body for it.
+    constexpr int count = arity_of<F>();
+    if constexpr (count >= 0) {
+      set(count, [f](const Tensors& in) {
+        return invoke(f, in, std::make_index_sequence<static_cast<size_t>(count)>());
+      });
+    } else {
+      static_assert(std::invocable<F, const Tensors&>,
+                    "expected a function of up to 8 Tensors, or of a Tensors");
       set(-1, [f](const Tensors& in) { return listed(f(in)); });
-    else
-      bind<0>(std::move(f));
+    }
   }
   int arity() const { return arity_; }  // -1: any
   Tensors operator()(const Tensors& inputs) const { return form_(inputs); }
@@ -29,13 +36,15 @@ class TracedFunction {
  private:
   static Tensors listed(Tensor t) { return {std::move(t)}; }
   static Tensors listed(Tensors t) { return t; }
-  template <size_t N, class F>
-  void bind(F f) {
-    static_assert(N <= 8, "expected a function of up to 8 Tensors, or of a Tensors");
+  // The least number of Tensors that it can be called with; -1: none up to 8.
+  template <class F, size_t N = 0>
+  static constexpr int arity_of() {
     if constexpr (callable<F>(std::make_index_sequence<N>()))
-      set(N, [f](const Tensors& in) { return invoke(f, in, std::make_index_sequence<N>()); });
+      return N;
+    else if constexpr (N < 8)
+      return arity_of<F, N + 1>();
     else
-      bind<N + 1>(std::move(f));
+      return -1;
   }
   template <class F, size_t... I>
   static constexpr bool callable(std::index_sequence<I...>) {

@@ -17,6 +17,7 @@
 // kernels that are emitted, with how their loops run (NN_schedule.loops), emit each unit of C text
 // (NN_unit_K.c).
 #pragma once
+#include "cleave/report.h"
 #include "compile/build.h"
 #include "compile/stage_options.h"
 

@@ -101,7 +101,7 @@ Result<NpyFile> open_npy(const std::string& path) {
     return NpyFile{std::move(file), std::move(row), (*shape)[0], head + length};
   }
   return unsupported("{}: descr: {}, expected one of <f8 <f4 <f2 <i8 <i4 <i2 |i1 |u1 |b1", path,
-                     descr->substr(0, 6));
+                     descr->substr(0, descr->find(',')));
 }
 
 class NpyRows final : public Source {

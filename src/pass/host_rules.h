@@ -1,5 +1,6 @@
 // Runs the host program's rewrite rules as passes.
 #pragma once
+#include "cleave/rewrite.h"
 #include "pass/pass.h"
 
 namespace cleave {

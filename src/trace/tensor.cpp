@@ -1,6 +1,8 @@
 // Tensor: its properties, and the member functions.
 #include "cleave/tensor.h"
 
+#include <ostream>
+
 #include "cleave/function.h"
 #include "trace/recording.h"
 
@@ -111,9 +113,47 @@ Tensor Tensor::sum(const DimList& dim, bool keepdim, Location at) const {
 Tensor Tensor::mean(const DimList& dim, bool keepdim, Location at) const {
   return cleave::mean(*this, dim, keepdim, at);
 }
+Tensor Tensor::relu(Location at) const { return cleave::relu(*this, at); }
+Tensor Tensor::sigmoid(Location at) const { return cleave::sigmoid(*this, at); }
+Tensor Tensor::tanh(Location at) const { return cleave::tanh(*this, at); }
+Tensor Tensor::exp(Location at) const { return cleave::exp(*this, at); }
+Tensor Tensor::log(Location at) const { return cleave::log(*this, at); }
+Tensor Tensor::sqrt(Location at) const { return cleave::sqrt(*this, at); }
+Tensor Tensor::abs(Location at) const { return cleave::abs(*this, at); }
+Tensor Tensor::softmax(int64_t dim, Location at) const { return cleave::softmax(*this, dim, at); }
+Tensor Tensor::matmul(const Tensor& other, Location at) const {
+  return cleave::matmul(*this, other, at);
+}
 Tensor Tensor::to(DType dtype, Location at) const { return cleave::to(*this, dtype, at); }
 Tensor Tensor::masked_fill(const Tensor& mask, const Number& value, Location at) const {
   return cleave::masked_fill(*this, mask, value, at);
+}
+
+Tensor& Tensor::operator+=(const Operand& other) {
+  return *this = Operand(*this, other.at()) + other;
+}
+Tensor& Tensor::operator-=(const Operand& other) {
+  return *this = Operand(*this, other.at()) - other;
+}
+Tensor& Tensor::operator*=(const Operand& other) {
+  return *this = Operand(*this, other.at()) * other;
+}
+Tensor& Tensor::operator/=(const Operand& other) {
+  return *this = Operand(*this, other.at()) / other;
+}
+
+std::ostream& operator<<(std::ostream& out, const Tensor& t) {
+  if (!t.defined()) return out << "an empty Tensor";
+  const Variable& leaf = trace::Access::leaf(t);
+  if (leaf.defined()) return out << leaf.name() << ": " << t.type_text();
+  const trace::RecordingPtr& r = trace::Access::recording(t);
+  if (!r->open()) return out << "a Tensor of " << r->what() << ", whose trace is over";
+  const Graph& g = r->graph();
+  const ValueId v = trace::Access::value(t);
+  out << "%" << g.name(v) << ": " << g.type(v).text();
+  const NodeId n = g.value(v).def;
+  const std::string line = n.valid() ? g.loc_text(g.node(n).loc) : "";
+  return line.empty() ? out : out << ", " << line;
 }
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
 // Batches: every example once an epoch, in an order that the seed decides; errors of sources.
-// tests: batches.cpp, permutation.cpp, memory_source.cpp
+// tests: batches.cpp permutation.cpp memory_source.cpp
 #include <gtest/gtest.h>
 
 #include <algorithm>

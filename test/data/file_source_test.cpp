@@ -1,5 +1,5 @@
 // Examples from files: .npy, tables of text, tokens, .safetensors; files that are wrong.
-// tests: npy_source.cpp, csv_source.cpp, token_source.cpp, input_file.cpp
+// tests: npy_source.cpp csv_source.cpp token_source.cpp input_file.cpp
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -99,7 +99,7 @@ TEST_F(Files, npy_files_that_are_wrong) {
   EXPECT_EQ(refused(npy_bytes(head("<f4", "(2, 1)", "True"), data)),
             "fortran_order: it is column-major; save numpy.ascontiguousarray(x)");
   EXPECT_EQ(refused(npy_bytes(head(">f4", "(2,)"), data)),
-            "descr: >f4', expected one of <f8 <f4 <f2 <i8 <i4 <i2 |i1 |u1 |b1");
+            "descr: '>f4', expected one of <f8 <f4 <f2 <i8 <i4 <i2 |i1 |u1 |b1");
   EXPECT_EQ(refused(npy_bytes(head("<f4", "(3,)"), data)),
             "shape: it says 12 bytes of data, the file has 8");
   EXPECT_EQ(refused(npy_bytes(head("<f4", "()"), data)), "shape: it has no rows: ()");
@@ -108,7 +108,7 @@ TEST_F(Files, npy_files_that_are_wrong) {
   // Any bytes at all: an error, never a crash.
   std::mt19937 random(1);
   const std::string good = npy_bytes(head("<f4", "(2,)"), data);
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < 500; ++i) {
     std::string bytes = good.substr(0, random() % (good.size() + 1));
     for (int k = 0; k < 3 && !bytes.empty(); ++k)
       bytes[random() % bytes.size()] = static_cast<char>(random());

@@ -1,6 +1,5 @@
 // Sorted lines beside std::stable_sort, of every dtype: lengths around the chunks of long lines,
 // equal elements, NaN, signed zeros, several threads.
-// tests: sort.cpp, sort_items.h
 #include "runtime/sort.h"
 
 #include <gtest/gtest.h>

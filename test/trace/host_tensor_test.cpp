@@ -2,6 +2,8 @@
 // tests: generator.cpp base/host_tensor.cpp
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include <cmath>
 
 #include "cleave/generator.h"
@@ -106,6 +108,19 @@ TEST(HostTensor, conversions) {
 }
 
 // Salmon et al.'s known answer for Philox 4x32-10 with counter and key 0.
+TEST(HostTensor, as_text) {
+  const auto text = [](const HostTensor& t) { return (std::ostringstream() << t).str(); };
+  EXPECT_EQ(text(HostTensor::from<float>({1, -0.5, 3e-7f, INFINITY, NAN, 1234567}, {2, 3})),
+            "f32[2,3]\n[[1, -0.5, 3e-07],\n [inf, nan, 1.23457e+06]]");
+  EXPECT_EQ(text(HostTensor::from<int64_t>({9007199254740993})), "i64[1]\n[9007199254740993]");
+  EXPECT_EQ(text(HostTensor::from<bool>({true, false})), "bool[2]\n[true, false]");
+  EXPECT_EQ(text(HostTensor::scalar(2)), "f32[]\n2");
+  EXPECT_EQ(text(HostTensor(DType::f32, {2, 0})), "f32[2,0]\n[[],\n []]");
+  EXPECT_EQ(text(HostTensor(DType::i32, {3, 100})),
+            "i32[3,100]\n[[0, 0, 0, ..., 0, 0, 0],\n [0, 0, 0, ..., 0, 0, 0],\n "
+            "[0, 0, 0, ..., 0, 0, 0]]");
+}
+
 TEST(Generator, philox_known_answer) {
   Generator rng(0);
   EXPECT_EQ(rng.next(), 0x6627e8d5u);

@@ -3,6 +3,8 @@
 // tests: record.cpp
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "test/trace/traced.h"
 
 namespace cleave {
@@ -274,6 +276,46 @@ TEST_F(RecordError, inputs) {
               traced({{"x", DType::f32, {1}}}, [](const Tensor& a, const Tensor&) { return a; });
             }).find("the function takes 2 Tensors, the specs name 1 inputs"),
             std::string::npos);
+}
+
+TEST(Record, members_and_changes_in_place) {
+  const Graph g = traced(two_matrices, [](auto a, auto b) {  // a generic lambda takes what is given
+    Tensor y = a[1].relu();
+    y += 1;
+    y *= b.matmul(b[0])[-1];
+    return y;
+  });
+  EXPECT_EQ(bare(g),
+            "graph @main(%a: input f32[2,3], %b: input f32[3,4]) {\n"
+            "  %select = select(%a; dim=0, index=1)\n"
+            "  %relu = relu(%select)\n"
+            "  %add = add(%relu; other=1)\n"
+            "  %select_1 = select(%b; dim=0, index=0)\n"
+            "  %matmul = mv(%b, %select_1)\n"
+            "  return %add\n}\n");
+}
+
+TEST(Record, a_tensor_says_what_it_is) {
+  std::string text;
+  traced(two_matrices, [&](const Tensor& a, const Tensor& b) {
+    const Tensor y = mm(a, b).named("hidden");
+    text = (std::ostringstream() << y << "; " << a << "; " << Tensor()).str();
+    return y;
+  });
+  EXPECT_EQ(text, fmt::format("%hidden: f32[2,4], recording_test.cpp:{}; %a: f32[2,3]; an empty "
+                              "Tensor",
+                              __LINE__ - 6));
+}
+
+TEST(Record, functions_in_a_sequence) {
+  Generator rng(1);
+  const nn::Sequential model(
+      nn::Linear(3, 2, rng), [](const Tensor& x) { return x * 2.0; }, nn::Linear(2, 1, rng));
+  EXPECT_EQ(model.named_parameters()[2].first, "2.weight");
+  const Graph g = traced(
+      {{"x", DType::f32, {5, 3}}}, [&](const Tensor& x) { return model(x); },
+      trace::Mode::evaluation, &model);
+  EXPECT_EQ(g.type(g.returns()[0].value).text(), "f32[5,1]");
 }
 
 }  // namespace

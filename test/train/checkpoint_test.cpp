@@ -1,5 +1,5 @@
 // Checkpoints: a run resumes bit for bit, weights have PyTorch's names, files that don't match.
-// tests: checkpoint.cpp, weights.cpp, match_tensors.cpp
+// tests: checkpoint.cpp weights.cpp match_tensors.cpp
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -211,10 +211,9 @@ TEST_F(Checkpoint, of_several_steps) {
   for (int i = 0; i < 5; ++i) d.data.normal({8, 4});
   EXPECT_EQ(c.losses(2), want_a);
   EXPECT_EQ(d.losses(2), want_b);
-  EXPECT_NE(message([&] {
-              save_checkpoint(path("x"), {{"", c.step.store()}, {"", d.step.store()}});
-            }).find("seen"),
-            std::string::npos);
+  EXPECT_NE(
+      message([&] { save_checkpoint(path("x"), {{"", c.step.store()}, {"", d.step.store()}}); }),
+      "no error");
 }
 
 using Names = std::vector<std::string>;
