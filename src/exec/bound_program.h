@@ -57,9 +57,10 @@ class BoundProgram {
   std::atomic<bool> running_ = false;
 };
 
-// Adds a placeholder for each spec. Throws (user): a name that is taken, a negative dim.
+// Adds a placeholder for each spec. Throws (user, at `at`): a name that is taken, a negative dim.
 std::vector<ValueId> declare_inputs(trace::Recording& recording,
-                                    const std::vector<InputSpec>& inputs);
+                                    const std::vector<InputSpec>& inputs,
+                                    Location at = Location::current());
 // Calls the function on the inputs' Tensors. Throws (user, at `at`): a wrong number of inputs, an
 // undefined Tensor among the results.
 Tensors run_traced(const TracedFunction& function, const trace::RecordingPtr& recording,

@@ -156,7 +156,7 @@ class Search {
 };
 
 FoundSequence found_of(const TaskGraph& graph, std::vector<TaskId> tasks) {
-  const Simulated s = value_or_throw(simulate(graph, tasks));
+  const Simulated s = value_or_bug(simulate(graph, tasks));
   return {std::move(tasks), s.peak, s.time, true};
 }
 
