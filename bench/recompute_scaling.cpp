@@ -134,7 +134,7 @@ bool measure(GraphKind kind, const Limits& limit, int percent) {
     const double begin = thread_seconds();
     const plan::RecomputePlan made = value_or_throw(plan_recompute(g, given, peak / 100 * percent));
     const double s = thread_seconds() - begin;
-    const plan::Simulated checked = value_or_throw(simulate(g, made.found.steps));
+    const plan::Simulated checked = value_or_throw(simulate(g, made.found.tasks));
     fmt::print("; plan {:.2f} s ({} s{}), {} {:.3f}% (bounds {:.3f}, {:.3f}), peak {:.1f}%", s,
                limit.plan_s, s <= limit.plan_s ? "" : ", OVER",
                made.found.met ? "met," : "NOT met,", checked.overhead_percent(),

@@ -56,7 +56,7 @@ Result<Answer> solve(const RematGraph& r, double percent, const Options& o) {
   options.moves = o.moves;
   CLEAVE_TRY(a.made, plan::plan_recompute(r.graph, r.given_order, a.limit, options));
   a.solve_ms = now_ms() - begin;
-  auto checked = plan::simulate(r.graph, a.made.found.steps);
+  auto checked = plan::simulate(r.graph, a.made.found.tasks);
   if (!checked.ok()) return bug("remat: the sequence found: {}", checked.failure().message);
   a.checked = *std::move(checked);
   if (a.checked.peak != a.made.found.peak || a.checked.time != a.made.found.time ||
@@ -75,7 +75,7 @@ Json to_json(const RematGraph& r, const Answer& a) {
   out["bound_given_order_percent"] = a.made.percent(a.made.bound_given_time);
   out["met"] = a.made.found.met;
   out["sequence"] = Json::array();
-  for (const plan::TaskId v : a.made.found.steps)
+  for (const plan::TaskId v : a.made.found.tasks)
     std::visit([&](const auto& name) { out["sequence"].push_back(name); }, r.names[v]);
   out["solve_ms"] = a.solve_ms;
   out["given_peak_bytes"] = a.given_peak;
@@ -89,8 +89,8 @@ void print_text(const RematGraph& r, const Answer& a) {
       "order of first runs less than {:.4f}%\n",
       a.checked.overhead_percent(), a.made.percent(a.made.bound_time),
       a.made.percent(a.made.bound_given_time));
-  fmt::print("{} steps, {} of them recomputations; {:.1f} ms\n", a.made.found.steps.size(),
-             a.made.found.steps.size() - r.graph.size(), a.solve_ms);
+  fmt::print("{} steps, {} of them recomputations; {:.1f} ms\n", a.made.found.tasks.size(),
+             a.made.found.tasks.size() - r.graph.size(), a.solve_ms);
 }
 
 Status run(const Options& o) {
@@ -106,9 +106,9 @@ Status run(const Options& o) {
   else
     print_text(r, a);
   if (a.made.found.met) return {};
-  if (plan::largest_step(r.graph) > a.limit)
+  if (plan::largest_task(r.graph) > a.limit)
     return user_error("the limit of {} B can't be met by any sequence: a single step needs {} B",
-                      a.limit, plan::largest_step(r.graph));
+                      a.limit, plan::largest_task(r.graph));
   if (!a.made.reachable)
     return user_error(
         "the limit of {} B can't be met by any sequence; the best one found has a peak of {} B, "

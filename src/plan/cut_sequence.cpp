@@ -12,23 +12,23 @@ namespace {
 
 constexpr double slack = 0.98;  // factor of the room for the next cut of the order
 
-// Cuts at the peak of `from`, so that the peak step fits `room` bytes. Returns the sequence with
-// the copies that the cut adds; nothing if the cut recomputes nothing.
+// Cuts at the peak of `from`, so that the peak position fits `room` bytes. Returns the sequence
+// with the copies that the cut adds; nothing if the cut recomputes nothing.
 std::optional<CutSequence> cut_at_peak(const TaskGraph& graph, const CutSequence& from,
                                        int64_t room) {
-  const auto steps = unrolled(graph, from.steps);
-  if (!steps.ok()) return std::nullopt;
-  std::vector<TaskId> order(from.steps.size());
+  const auto runs = unrolled(graph, from.tasks);
+  if (!runs.ok()) return std::nullopt;
+  std::vector<TaskId> order(from.tasks.size());
   std::iota(order.begin(), order.end(), TaskId{0});
-  const MomentBound cut =
-      bound_at(moment_in_order(*steps, order, from.peak_step), room, effort_for(graph.size()).cuts);
+  const MomentBound cut = bound_at(moment_in_order(*runs, order, from.peak_position), room,
+                                   effort_for(graph.size()).cuts);
   if (!cut.reachable || cut.fits.again.empty()) return std::nullopt;
-  CutSequence made{with_recomputed(*steps, order, from.peak_step, cut.fits.again), 0, 0};
-  for (TaskId& step : made.steps) step = from.steps[step];
-  const auto run = simulate(graph, made.steps);
+  CutSequence made{with_recomputed(*runs, order, from.peak_position, cut.fits.again), 0, 0};
+  for (TaskId& task : made.tasks) task = from.tasks[task];
+  const auto run = simulate(graph, made.tasks);
   if (!run.ok()) return std::nullopt;
   made.peak = run->peak;
-  made.peak_step = run->peak_step;
+  made.peak_position = run->peak_position;
   return made;
 }
 
@@ -38,7 +38,7 @@ std::optional<CutSequence> cut_to_limit(const TaskGraph& graph, std::span<const 
                                         int64_t limit, int cuts) {
   const auto in_order = simulate(graph, order);
   if (!in_order.ok()) return std::nullopt;
-  const CutSequence first{{order.begin(), order.end()}, in_order->peak, in_order->peak_step};
+  const CutSequence first{{order.begin(), order.end()}, in_order->peak, in_order->peak_position};
   std::optional<CutSequence> best;
   auto room = static_cast<double>(limit);
   while (cuts > 0) {
@@ -59,14 +59,14 @@ std::optional<CutSequence> cut_to_limit(const TaskGraph& graph, std::span<const 
   return best;
 }
 
-Result<TaskGraph> unrolled(const TaskGraph& graph, std::span<const TaskId> steps) {
+Result<TaskGraph> unrolled(const TaskGraph& graph, std::span<const TaskId> sequence) {
   constexpr ValueId none = UINT32_MAX;
   std::vector<Task> tasks;
   std::vector<Value> values;
   std::vector<Link> links;
-  std::vector<ValueId> newest(graph.size(), none);  // the first value of each task's newest step
-  for (TaskId i = 0; i < steps.size(); ++i) {
-    const TaskId v = steps[i];
+  std::vector<ValueId> newest(graph.size(), none);  // the first value of each task's newest run
+  for (TaskId i = 0; i < sequence.size(); ++i) {
+    const TaskId v = sequence[i];
     const auto made = graph.made_by(v);
     if (newest[v] != none)
       for (size_t k = 0; k < made.size(); ++k) values[newest[v] + k].kept = false;
@@ -74,7 +74,7 @@ Result<TaskGraph> unrolled(const TaskGraph& graph, std::span<const TaskId> steps
     for (const ValueId x : graph.operands(v)) {
       const TaskId u = graph.maker(x);
       if (newest[u] == none)
-        return user_error("step {}: task {} reads task {}, which has not run yet", i, v, u);
+        return user_error("position {}: task {} reads task {}, which has not run yet", i, v, u);
       links.emplace_back(newest[u] + (x - graph.first_value(u)), i);
     }
     newest[v] = static_cast<ValueId>(values.size());

@@ -4,7 +4,7 @@
 //
 // A cut determines what to recompute after a moment (moment_cut.h). Recomputed values take memory
 // of their own there, so the new sequence may have a peak above the limit after the old one: it is
-// unrolled into a graph of its steps, and cut in turn. When that stops helping, the order is cut
+// unrolled into a graph of its runs, and cut in turn. When that stops helping, the order is cut
 // again with less room, reduced by as much as the result was above the limit.
 #pragma once
 #include <optional>
@@ -14,9 +14,9 @@
 namespace cleave::plan {
 
 struct CutSequence {
-  std::vector<TaskId> steps;
+  std::vector<TaskId> tasks;
   int64_t peak = 0;
-  size_t peak_step = 0;
+  size_t peak_position = 0;
 };
 
 // Makes at most `cuts` cuts, starting from `order`, and stops at the first sequence within the
@@ -24,13 +24,13 @@ struct CutSequence {
 std::optional<CutSequence> cut_to_limit(const TaskGraph& graph, std::span<const TaskId> order,
                                         int64_t limit, int cuts);
 
-// Returns a graph with one task for each step, whose operands are the steps whose copies the step
-// reads. Errors (user): a step reads a task that has not run.
-Result<TaskGraph> unrolled(const TaskGraph& graph, std::span<const TaskId> steps);
+// Returns a graph with one task for each run, whose operands are the runs whose values the run
+// reads. Errors (user): a run reads a task that has not run.
+Result<TaskGraph> unrolled(const TaskGraph& graph, std::span<const TaskId> sequence);
 
-// Returns `order` with the tasks of `again` run a second time after step `at`, each right before
-// its first reader there, those of kept values that nobody reads there at the end. Readers before
-// `at` don't change.
+// Returns `order` with the tasks of `again` run a second time after position `at`, each right
+// before its first reader there, those of kept values that nobody reads there at the end. Readers
+// before `at` don't change.
 std::vector<TaskId> with_recomputed(const TaskGraph& graph, std::span<const TaskId> order,
                                     size_t at, std::span<const TaskId> again);
 

@@ -12,7 +12,7 @@ namespace {
 
 using Set = uint32_t;  // of values; of tasks, as all the values that they make
 
-// The cost of a path so far: either only the peak, or time and steps.
+// The cost of a path so far: either only the peak, or time and runs.
 struct Cost {
   int64_t first = unreached, second = 0;
   static constexpr int64_t unreached = INT64_MAX;
@@ -39,7 +39,7 @@ class Search {
     by_.assign(states, {});
   }
 
-  // The smallest possible largest step.
+  // The smallest peak.
   int64_t min_peak() {
     const Cost end = run([&](const Cost& c, TaskId, int64_t bytes) -> std::optional<Cost> {
       return Cost{std::max(c.first, bytes), 0};
@@ -47,7 +47,7 @@ class Search {
     return end.first;
   }
 
-  // The steps of least time within the limit; nothing if there are none.
+  // The sequence of least time within the limit; nothing if there are none.
   std::optional<std::vector<TaskId>> min_time(int64_t limit) {
     const Cost end = run([&](const Cost& c, TaskId v, int64_t bytes) -> std::optional<Cost> {
       if (bytes > limit) return std::nullopt;
@@ -79,11 +79,11 @@ class Search {
     return bytes;
   }
 
-  // `step(cost so far, task, bytes at the step)` returns the cost after it, or nothing if it isn't
+  // `extend(cost so far, task, bytes at its run)` returns the cost after it, or nothing if it isn't
   // allowed; forgetting costs nothing. Returns the cost of the final state, and records the path to
   // it.
-  template <class Step>
-  Cost run(const Step& step) {
+  template <class Extend>
+  Cost run(const Extend& extend) {
     const Set all = static_cast<Set>((uint64_t{1} << values_) - 1);
     relax({}, {0, 0}, Move::start, 0, 0);
     while (!queue_.empty()) {
@@ -103,7 +103,7 @@ class Search {
         for (Set chosen = missing & optional_;; chosen = (chosen - 1) & missing & optional_) {
           const Set now = memory | required | chosen;
           // What isn't optional is made anew with the others, over what is there.
-          if (const auto next = step(cost, v, bytes_of(now) + graph_[v].workspace);
+          if (const auto next = extend(cost, v, bytes_of(now) + graph_[v].workspace);
               next && now != memory)
             relax({run | made_[v], now}, *next,
                   run & made_[v] ? Move::runs_again : Move::runs_first, v, memory);
@@ -131,15 +131,15 @@ class Search {
 
   // Walks back from the final state.
   std::vector<TaskId> path() const {
-    std::vector<TaskId> steps;
+    std::vector<TaskId> tasks;
     State s = end_;
     for (By by = by_[index(s)]; by.move != Move::start; by = by_[index(s)]) {
-      if (by.move != Move::forgets) steps.push_back(by.task);
+      if (by.move != Move::forgets) tasks.push_back(by.task);
       if (by.move == Move::runs_first) s.run &= ~made_[by.task];
       s.memory = by.memory;
     }
-    std::reverse(steps.begin(), steps.end());
-    return steps;
+    std::reverse(tasks.begin(), tasks.end());
+    return tasks;
   }
 
   const TaskGraph& graph_;
@@ -155,9 +155,9 @@ class Search {
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue_;
 };
 
-FoundSequence found_of(const TaskGraph& graph, std::vector<TaskId> steps) {
-  const Simulated s = value_or_throw(simulate(graph, steps));
-  return {std::move(steps), s.peak, s.time, true};
+FoundSequence found_of(const TaskGraph& graph, std::vector<TaskId> tasks) {
+  const Simulated s = value_or_throw(simulate(graph, tasks));
+  return {std::move(tasks), s.peak, s.time, true};
 }
 
 }  // namespace
@@ -166,9 +166,9 @@ int64_t exact_min_peak(const TaskGraph& graph) { return Search(graph, {}).min_pe
 
 std::optional<FoundSequence> exact_min_time(const TaskGraph& graph, int64_t limit,
                                             std::span<const TaskId> first_runs) {
-  std::optional<std::vector<TaskId>> steps = Search(graph, first_runs).min_time(limit);
-  if (!steps) return std::nullopt;
-  return found_of(graph, *std::move(steps));
+  std::optional<std::vector<TaskId>> tasks = Search(graph, first_runs).min_time(limit);
+  if (!tasks) return std::nullopt;
+  return found_of(graph, *std::move(tasks));
 }
 
 FoundSequence exact_lowest(const TaskGraph& graph) {

@@ -3,13 +3,13 @@
 //
 //   not run ──run──► in memory ──forget──► gone ──run again──► in memory
 //
-// A sequence of task_graph.h is a path through such states: a step runs a task whose operands are
-// in memory, and values that no later step reads are forgotten after it. A run makes any of the
+// A sequence of task_graph.h is a path through such states: each edge runs a task whose operands
+// are in memory, and values that no later run reads are forgotten after it. A run makes any of the
 // task's optional values, and all others. Running a task whose values are in memory gains nothing.
 // So each useful sequence corresponds to a path of states, and
 //
-//   min_peak     the path whose largest step is least: no sequence of any length has a lower peak
-//   min_time     within a limit, the path of least time, then of fewest steps: no sequence
+//   min_peak     the path whose peak is least: no sequence of any length has a lower peak
+//   min_time     within a limit, the path of least time, then of fewest runs: no sequence
 //                  within it takes less time
 //
 // are exact, including recomputations, workspaces, kept values and `once` tasks. Dijkstra's

@@ -13,7 +13,7 @@ namespace {
 // The state of a task and of a value while others run, in one struct: reading it is one cache miss.
 // The task's part is in its first value's.
 struct TaskState {
-  int64_t growth = 0;  // what its step adds to memory
+  int64_t growth = 0;  // what its run adds to memory
   int64_t freed = 0;   // when its last reader has run
   uint32_t left = 0;   // readers that have not run; if one, it is readers_xor
   TaskId readers_xor = 0;
@@ -61,7 +61,7 @@ class States {
   std::vector<TaskState> state_;
 };
 
-// The ready tasks sorted by what their step needs, in blocks of neighbours, with the least (growth,
+// The ready tasks sorted by what their run needs, in blocks of neighbours, with the least (growth,
 // number) of each block in a tree above them.
 //
 //   tree     (-4, c)                          ranks: tasks by (need, number)

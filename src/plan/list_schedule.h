@@ -1,7 +1,7 @@
 // Orders by list scheduling: of the ready tasks, the one with the least key runs next.
 //
 //   min_peak    (max(peak so far, live + bytes + workspace), growth, number); growth is what
-//                 the step leaves in memory: bytes - operands that it reads last. Source: PyTorch's
+//                 the task leaves in memory: bytes - operands that it reads last. Source: PyTorch's
 //                 `topological_sort_lpmf` (torch/_inductor/memory.py, 2.6), there quadratic
 //   min_growth  (growth, number)
 //   newest        the last to become ready: depth first

@@ -5,7 +5,7 @@
 //     |   |   b   |  +---+        two buffers may share an address only when
 //     |   +---+---+--+ d |        their lifetimes [lower, upper) do not meet
 //     |   | a |   c  |---+
-//     +---+---+------+------> step
+//     +---+---+------+------> time
 //
 // Integers only; units are the caller's (bytes here). Offsets are multiples of `alignment`, and
 // every size is rounded up to it. The sum of all rounded sizes must fit in 62 bits (check_lifetimes
@@ -23,14 +23,14 @@
 namespace cleave::plan {
 
 struct Lifetime {
-  int64_t lower = 0, upper = 0;  // half-open range of steps
+  int64_t lower = 0, upper = 0;  // half-open range of time
   int64_t size = 0;              // 0 takes no space
 };
 
 struct Offsets {
   std::vector<int64_t> offset;
   int64_t height = 0;       // largest offset + rounded size
-  int64_t lower_bound = 0;  // proven: the largest sum of sizes alive at a step, or more by search
+  int64_t lower_bound = 0;  // proven: the largest sum of sizes alive at a time, or more by search
   bool optimal = false;     // height = lower_bound
 };
 
@@ -52,7 +52,7 @@ struct OffsetOptions {
 // Returns a UserError: lower >= upper, a negative size, an overflowing sum of sizes, alignment < 1.
 Status check_lifetimes(const std::vector<Lifetime>& buffers, int64_t alignment);
 
-// The largest sum of rounded sizes alive at a step: a lower bound for every plan. The buffers,
+// The largest sum of rounded sizes alive at a time: a lower bound for every plan. The buffers,
 // except empty ones, must pass check_lifetimes. O(n log n).
 int64_t largest_alive(const std::vector<Lifetime>& buffers, int64_t alignment);
 

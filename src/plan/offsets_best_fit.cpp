@@ -119,12 +119,12 @@ class Fill {
 using Key = std::tuple<double, double, double>;  // larger first
 
 Key key_of(const OffsetProblem::Buffer& b, FitOrder order) {
-  const auto size = static_cast<double>(b.size), steps = static_cast<double>(b.steps);
+  const auto size = static_cast<double>(b.size), time = static_cast<double>(b.time);
   switch (order) {
-    case FitOrder::tightest_steps: return {static_cast<double>(b.tightest), steps, size};
-    case FitOrder::size: return {size, steps, 0};
-    case FitOrder::area: return {size * steps, size, 0};
-    case FitOrder::steps: return {steps, size, 0};
+    case FitOrder::tightest_time: return {static_cast<double>(b.tightest), time, size};
+    case FitOrder::size: return {size, time, 0};
+    case FitOrder::area: return {size * time, size, 0};
+    case FitOrder::time: return {time, size, 0};
   }
   return {};
 }

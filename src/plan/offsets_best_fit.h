@@ -16,7 +16,7 @@
 
 namespace cleave::plan {
 
-enum class FitOrder { tightest_steps, size, area, steps };
+enum class FitOrder { tightest_time, size, area, time };
 
 // `low` (by buffer of the problem, may be empty): placed before all others. `fixed` (may be empty):
 // offsets of buffers that are already placed, at most some tens, and -1 for the others.

@@ -8,12 +8,12 @@ namespace cleave::plan {
 namespace {
 
 struct Event {
-  int64_t step;
+  int64_t time;
   bool birth;  // deaths come first: lifetimes are half-open
   uint32_t buffer;
 };
 
-void join_steps(OffsetProblem& p, const std::vector<Lifetime>& lifetimes) {
+void join_times(OffsetProblem& p, const std::vector<Lifetime>& lifetimes) {
   std::vector<Event> events;
   events.reserve(2 * p.size());
   for (uint32_t i = 0; i < p.size(); ++i) {
@@ -22,7 +22,7 @@ void join_steps(OffsetProblem& p, const std::vector<Lifetime>& lifetimes) {
     events.push_back({l.upper, false, i});
   }
   std::sort(events.begin(), events.end(), [](const Event& x, const Event& y) {
-    return x.step != y.step ? x.step < y.step : x.birth < y.birth;
+    return x.time != y.time ? x.time < y.time : x.birth < y.birth;
   });
   bool births = false;
   int64_t alive = 0;
@@ -63,7 +63,7 @@ OffsetProblem make_offset_problem(const std::vector<Lifetime>& buffers, int64_t 
     const Lifetime& b = buffers[i];
     if (b.size == 0 || b.lower >= b.upper) continue;
     const int64_t units = b.size / alignment + (b.size % alignment != 0);
-    p.buffers.push_back({.size = units, .steps = b.upper - b.lower, .index = i});
+    p.buffers.push_back({.size = units, .time = b.upper - b.lower, .index = i});
   }
   // After pushing all buffers down, offsets are sums of sizes: nothing is lost by counting in units
   // of their common divisor.
@@ -71,7 +71,7 @@ OffsetProblem make_offset_problem(const std::vector<Lifetime>& buffers, int64_t 
   for (const OffsetProblem::Buffer& b : p.buffers) divisor = std::gcd(divisor, b.size);
   for (OffsetProblem::Buffer& b : p.buffers) b.size /= divisor;
   p.unit = alignment * std::max<int64_t>(divisor, 1);
-  join_steps(p, buffers);
+  join_times(p, buffers);
   find_tightest(p);
   for (int64_t t : p.total) p.bound = std::max(p.bound, t);
   return p;

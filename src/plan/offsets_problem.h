@@ -1,7 +1,7 @@
 // An offset problem in reduced form: without empty buffers, sizes divided by their common divisor,
-// steps merged into sections.
+// times merged into sections.
 //
-//   steps     0   1   2   3   4   5         a section is a longest run of births followed by
+//   time      0   1   2   3   4   5         a section is a longest run of births followed by
 //   a         |-------|                     deaths: only there can the memory be at its peak, and
 //   b             |-------|                 two buffers overlap exactly if they share a section
 //   c                     |-------|
@@ -18,7 +18,7 @@ struct OffsetProblem {
   struct Buffer {
     int32_t first = 0, last = 0;  // sections [first, last)
     int64_t size = 0;             // in units, at least 1
-    int64_t steps = 0;            // length of the lifetime
+    int64_t time = 0;             // length of the lifetime
     int64_t tightest = 0;         // the largest total among its sections
     size_t index = 0;             // in the caller's list
   };

@@ -57,7 +57,7 @@ class Search {
       const int64_t size = turn_.ties == Ties::random        ? 0
                            : turn_.ties == Ties::large_first ? -b.size
                                                              : b.size;
-      keyed.push_back({{-b.steps, size, turn_.ties == Ties::random ? random.next() : 0}, i});
+      keyed.push_back({{-b.time, size, turn_.ties == Ties::random ? random.next() : 0}, i});
     }
     std::sort(keyed.begin(), keyed.end());
     for (uint32_t k = 0; k < keyed.size(); ++k) rank_[keyed[k].second] = k;

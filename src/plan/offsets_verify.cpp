@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t largest_sum = int64_t{1} << 62;
 
 struct Event {
-  int64_t step;
+  int64_t time;
   bool begins;
   size_t buffer;
 };
@@ -52,7 +52,7 @@ Status verify_offsets(const std::vector<Lifetime>& buffers, int64_t alignment,
     return bug("plan: {} offsets for {} buffers", plan.offset.size(), buffers.size());
   if (plan.height < plan.lower_bound)
     return bug("plan: the height {} is below the bound {}", plan.height, plan.lower_bound);
-  // Sweeps over steps; live buffers are kept by offset, so that only neighbours need comparing.
+  // Sweeps over time; live buffers are kept by offset, so that only neighbours need comparing.
   std::vector<Event> events;
   for (size_t i = 0; i < buffers.size(); ++i) {
     const Lifetime& b = buffers[i];
@@ -62,7 +62,7 @@ Status verify_offsets(const std::vector<Lifetime>& buffers, int64_t alignment,
     events.push_back({b.upper, false, i});
   }
   std::sort(events.begin(), events.end(), [](const Event& x, const Event& y) {
-    return std::tie(x.step, x.begins, x.buffer) < std::tie(y.step, y.begins, y.buffer);
+    return std::tie(x.time, x.begins, x.buffer) < std::tie(y.time, y.begins, y.buffer);
   });
   std::map<int64_t, size_t> alive;
   for (const Event& e : events) {

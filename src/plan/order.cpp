@@ -12,17 +12,17 @@ namespace {
 // Graphs of more tasks skip the keys that rarely win.
 constexpr size_t max_for_growth = 20000, max_for_backward = 200000;
 constexpr size_t max_window = 64;
-constexpr size_t sets_a_look = 16;         // scanning that many steps takes as long as one set
+constexpr size_t sets_a_look = 16;         // scanning that many tasks takes as long as one set
 constexpr size_t sets_when_small = 20000;  // for graphs of up to max_window tasks
 
-// Calls f(bytes at the step, bytes that stay live after it) for each step of an order.
+// Calls f(bytes at the task, bytes that stay live after it) for each task of an order.
 template <class F>
-void walk_memory(const TaskGraph& graph, const std::vector<TaskId>& steps, const F& f) {
+void walk_memory(const TaskGraph& graph, const std::vector<TaskId>& tasks, const F& f) {
   std::vector<uint32_t> left(graph.values.size());
   for (ValueId x = 0; x < left.size(); ++x)
     left[x] = static_cast<uint32_t>(graph.users(x).size()) + (graph.values[x].kept ? 1 : 0);
   int64_t live = 0;
-  for (const TaskId v : steps) {
+  for (const TaskId v : tasks) {
     live += graph[v].bytes;
     const int64_t at = live + graph[v].workspace;
     for (const ValueId x : graph.operands(v))
@@ -33,23 +33,23 @@ void walk_memory(const TaskGraph& graph, const std::vector<TaskId>& steps, const
   }
 }
 
-int64_t peak_of(const TaskGraph& graph, const std::vector<TaskId>& steps) {
+int64_t peak_of(const TaskGraph& graph, const std::vector<TaskId>& tasks) {
   int64_t peak = 0;
-  walk_memory(graph, steps, [&](int64_t at, int64_t) { peak = std::max(peak, at); });
+  walk_memory(graph, tasks, [&](int64_t at, int64_t) { peak = std::max(peak, at); });
   return peak;
 }
 
 struct Memory {
   std::vector<int64_t> after;
   int64_t peak = 0;
-  size_t peak_step = 0;
+  size_t peak_position = 0;
 };
 
-Memory memory_of(const TaskGraph& graph, const std::vector<TaskId>& steps) {
+Memory memory_of(const TaskGraph& graph, const std::vector<TaskId>& tasks) {
   Memory m;
-  m.after.reserve(steps.size());
-  walk_memory(graph, steps, [&](int64_t at, int64_t after) {
-    if (at > m.peak) m.peak = at, m.peak_step = m.after.size();
+  m.after.reserve(tasks.size());
+  walk_memory(graph, tasks, [&](int64_t at, int64_t after) {
+    if (at > m.peak) m.peak = at, m.peak_position = m.after.size();
     m.after.push_back(after);
   });
   return m;
@@ -59,9 +59,9 @@ class Improver {
  public:
   Improver(const TaskGraph& graph, Order& order)
       : graph_(graph), order_(order), position_(graph.size()),
-        memory_(memory_of(graph, order.steps)) {
-    for (size_t i = 0; i < order.steps.size(); ++i)
-      position_[order.steps[i]] = static_cast<uint32_t>(i);
+        memory_(memory_of(graph, order.tasks)) {
+    for (size_t i = 0; i < order.tasks.size(); ++i)
+      position_[order.tasks[i]] = static_cast<uint32_t>(i);
   }
 
   void run() {
@@ -72,20 +72,20 @@ class Improver {
   }
 
  private:
-  // Tries increasingly wide windows around the first step with the peak.
+  // Tries increasingly wide windows around the first task at the peak.
   bool improve_peak(size_t& sets_left) {
     const size_t n = graph_.size();
     for (const size_t width : {size_t{16}, size_t{32}, max_window}) {
       const size_t wide = std::min(width, n);
       const size_t begin =
-          std::min(memory_.peak_step - std::min(memory_.peak_step, wide / 2), n - wide);
+          std::min(memory_.peak_position - std::min(memory_.peak_position, wide / 2), n - wide);
       const int64_t before = begin == 0 ? 0 : memory_.after[begin - 1];
       const WindowOrder w =
-          order_window(graph_, order_.steps, position_, begin, begin + wide, before, sets_left);
+          order_window(graph_, order_.tasks, position_, begin, begin + wide, before, sets_left);
       sets_left -= std::min(sets_left, w.sets);
       if (wide == n && w.end != WindowEnd::unknown) order_.optimal = true;
       if (w.end == WindowEnd::improved) {
-        memory_ = memory_of(graph_, order_.steps);
+        memory_ = memory_of(graph_, order_.tasks);
         order_.peak = memory_.peak;
         sets_left -= std::min(sets_left, n / sets_a_look);
         return wide < n;
@@ -109,7 +109,7 @@ int64_t operand_bytes(const TaskGraph& graph, TaskId v) {
   return bytes;
 }
 
-int64_t largest_step(const TaskGraph& graph) {
+int64_t largest_task(const TaskGraph& graph) {
   int64_t largest = 0;
   for (TaskId v = 0; v < graph.size(); ++v) {
     int64_t required = 0, optional = 0;  // of the latter one may be made alone
@@ -131,10 +131,10 @@ Order min_peak_order(const TaskGraph& graph, std::span<const TaskId> given) {
   for (TaskId v = 0; v < graph.size(); ++v)
     best.lower_bound =
         std::max(best.lower_bound, operand_bytes(graph, v) + graph[v].bytes + graph[v].workspace);
-  const auto offer = [&](std::vector<TaskId> steps) {
-    if (!best.steps.empty() && best.peak == best.lower_bound) return;
-    const int64_t peak = peak_of(graph, steps);
-    if (best.steps.empty() || peak < best.peak) best.steps = std::move(steps), best.peak = peak;
+  const auto offer = [&](std::vector<TaskId> tasks) {
+    if (!best.tasks.empty() && best.peak == best.lower_bound) return;
+    const int64_t peak = peak_of(graph, tasks);
+    if (best.tasks.empty() || peak < best.peak) best.tasks = std::move(tasks), best.peak = peak;
   };
   offer(list_schedule(graph, ListKey::min_peak));
   if (!given.empty()) offer({given.begin(), given.end()});
@@ -144,7 +144,7 @@ Order min_peak_order(const TaskGraph& graph, std::span<const TaskId> given) {
   if (best.peak > best.lower_bound) {
     MergedOrder merged = merge_series_parallel(graph);
     const bool exact = merged.exact;
-    offer(std::move(merged.steps));
+    offer(std::move(merged.tasks));
     if (exact) best.lower_bound = best.peak;
   }
   if (!graph.tasks.empty()) Improver(graph, best).run();

@@ -32,7 +32,7 @@ class Planner {
       const FoundSequence f = search(order, moves_ * 3 / 8 / static_cast<int64_t>(orders.size()),
                                      SearchKind::order_only);
       if (done()) return best_;
-      if (!is_large(graph_.size())) add_starts(f.steps, starts);
+      if (!is_large(graph_.size())) add_starts(f.tasks, starts);
     }
     const int64_t each = moves_ * 3 / 8 / static_cast<int64_t>(starts.size());
     for (const auto& start : starts) {
@@ -40,7 +40,7 @@ class Planner {
       if (done()) return best_;
     }
     for (int again = 0; again < 3 && !done(); ++again) {
-      const std::vector<TaskId> start = best_.steps;
+      const std::vector<TaskId> start = best_.tasks;
       search(start, moves_ / 12, SearchKind::near_start);
     }
     return best_;
@@ -51,19 +51,19 @@ class Planner {
 
   // Adds the sequence and the result of cutting it.
   void add_starts(std::span<const TaskId> from, std::vector<std::vector<TaskId>>& starts) const {
-    const auto add = [&](std::vector<TaskId> steps) {
-      if (std::find(starts.begin(), starts.end(), steps) == starts.end())
-        starts.push_back(std::move(steps));
+    const auto add = [&](std::vector<TaskId> tasks) {
+      if (std::find(starts.begin(), starts.end(), tasks) == starts.end())
+        starts.push_back(std::move(tasks));
     };
     add({from.begin(), from.end()});
     std::optional<CutSequence> cut =
         cut_to_limit(graph_, from, limit_, is_large(graph_.size()) ? cuts_of_large : cuts_of_small);
-    if (cut) add(std::move(cut->steps));
+    if (cut) add(std::move(cut->tasks));
   }
 
   FoundSequence search(std::span<const TaskId> start, int64_t moves, SearchKind kind) {
     FoundSequence found = search_sequence(graph_, start, limit_, {++seed_, moves, min_time_, kind});
-    if (best_.steps.empty() || better(found, best_)) best_ = found;
+    if (best_.tasks.empty() || better(found, best_)) best_ = found;
     return found;
   }
 
@@ -107,7 +107,7 @@ Result<RecomputePlan> plan_recompute(const TaskGraph& graph, std::span<const Tas
                                      int64_t limit, const RecomputeOptions& options) {
   CLEAVE_TRY(const Simulated start, simulate(graph, given));
   if (given.size() != graph.size())
-    return user_error("an order of {} steps for {} tasks: expected each task once", given.size(),
+    return user_error("an order of {} entries for {} tasks: expected each task once", given.size(),
                       graph.size());
   RecomputePlan plan;
   plan.time_once = start.time_once;
@@ -121,23 +121,23 @@ Result<RecomputePlan> plan_recompute(const TaskGraph& graph, std::span<const Tas
   if (is_exact(graph))
     if (const auto best = exact_min_time(graph, limit, given))
       plan.bound_given_time = best->time - plan.time_once;
-  plan.min_peak = largest_step(graph);
+  plan.min_peak = largest_task(graph);
   plan.reachable = plan.min_peak <= limit;
   const Order order = min_peak_order(graph, given);
   if (order.peak <= limit) {
-    plan.found = {order.steps, order.peak, start.time_once, true};
+    plan.found = {order.tasks, order.peak, start.time_once, true};
     return plan;
   }
   if (is_exact(graph)) {
     plan_exactly(graph, limit, plan);
     return plan;
   }
-  const RecomputeBound any = bound_any_order(graph, order.steps, limit, effort);
+  const RecomputeBound any = bound_any_order(graph, order.tasks, limit, effort);
   plan.bound_time = any.time;
   plan.reachable = plan.reachable && any.reachable;
   plan.bound_given_time = std::max(plan.bound_given_time, any.time);
   std::vector<std::vector<TaskId>> orders{{given.begin(), given.end()}};
-  if (order.peak < start.peak) orders.push_back(order.steps);
+  if (order.peak < start.peak) orders.push_back(order.tasks);
   const int64_t moves = options.moves > 0 ? options.moves : recompute_moves(graph.size());
   plan.found = Planner(graph, limit, options.seed, moves, plan.time_once + plan.bound_time)
                    .run(orders, {options.seeds.data(), options.seeds.size()});

@@ -38,10 +38,10 @@ int64_t proven(const MomentCut& cut, Price p, int64_t room) {
   return static_cast<int64_t>((value + p.time - 1) / p.time);
 }
 
-// The steps of the order that are above the limit, the fullest first, thinned out so that the
+// The positions of the order that are above the limit, the fullest first, thinned out so that the
 // moments are far apart.
-std::vector<size_t> fullest_steps(const TaskGraph& graph, std::span<const TaskId> order,
-                                  int64_t limit, size_t most) {
+std::vector<size_t> fullest_positions(const TaskGraph& graph, std::span<const TaskId> order,
+                                      int64_t limit, size_t most) {
   const size_t n = order.size();
   std::vector<int64_t> change(n + 1, 0);
   std::vector<size_t> position(graph.size());
@@ -62,11 +62,11 @@ std::vector<size_t> fullest_steps(const TaskGraph& graph, std::span<const TaskId
     if (bytes > limit) full.emplace_back(-bytes, i);
   }
   std::sort(full.begin(), full.end());
-  std::vector<size_t> steps;
+  std::vector<size_t> positions;
   const size_t stride = std::max<size_t>(1, full.size() / std::max<size_t>(most, 1));
-  for (size_t i = 0; i < full.size() && steps.size() < most; i += i < most / 2 ? 1 : stride)
-    steps.push_back(full[i].second);
-  return steps;
+  for (size_t i = 0; i < full.size() && positions.size() < most; i += i < most / 2 ? 1 : stride)
+    positions.push_back(full[i].second);
+  return positions;
 }
 
 Moment moment_in_any_order(const TaskGraph& graph, TaskId q) {
@@ -90,13 +90,13 @@ Moment moment_in_any_order(const TaskGraph& graph, TaskId q) {
 }
 
 template <class MakeMoment>
-RecomputeBound largest(const TaskGraph& graph, const std::vector<size_t>& steps, int64_t limit,
+RecomputeBound largest(const TaskGraph& graph, const std::vector<size_t>& positions, int64_t limit,
                        int cuts, const MakeMoment& make) {
   RecomputeBound bound;
-  bound.reachable = largest_step(graph) <= limit;
+  bound.reachable = largest_task(graph) <= limit;
   if (!bound.reachable) return bound;
-  for (const size_t step : steps) {
-    const MomentBound at = bound_at(make(step), limit, cuts);
+  for (const size_t position : positions) {
+    const MomentBound at = bound_at(make(position), limit, cuts);
     bound.time = std::max(bound.time, at.time);
     bound.reachable = bound.reachable && at.reachable;
   }
@@ -157,14 +157,14 @@ MomentBound bound_at(const Moment& moment, int64_t limit, int max_cuts) {
 
 RecomputeBound bound_given_order(const TaskGraph& graph, std::span<const TaskId> order,
                                  int64_t limit, const BoundEffort& effort) {
-  return largest(graph, fullest_steps(graph, order, limit, effort.moments), limit, effort.cuts,
-                 [&](size_t step) { return moment_in_order(graph, order, step); });
+  return largest(graph, fullest_positions(graph, order, limit, effort.moments), limit, effort.cuts,
+                 [&](size_t position) { return moment_in_order(graph, order, position); });
 }
 
 RecomputeBound bound_any_order(const TaskGraph& graph, std::span<const TaskId> order, int64_t limit,
                                const BoundEffort& effort) {
-  return largest(graph, fullest_steps(graph, order, limit, effort.moments), limit, effort.cuts,
-                 [&](size_t step) { return moment_in_any_order(graph, order[step]); });
+  return largest(graph, fullest_positions(graph, order, limit, effort.moments), limit, effort.cuts,
+                 [&](size_t position) { return moment_in_any_order(graph, order[position]); });
 }
 
 }  // namespace cleave::plan

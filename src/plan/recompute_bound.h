@@ -14,7 +14,7 @@
 // earlier tasks have run and all later ones have not, which gives the second, larger bound; it
 // holds for sequences whose first runs are in that order, with copies anywhere.
 //
-// A limit below a task's own step (operands, value, workspace) can't be met: `reachable` is false.
+// A limit below a task's own bytes (operands, value, workspace) can't be met: `reachable` is false.
 // Which moments are tried, and how many cuts, depends only on counts. O(moments * cuts), a cut as
 // in moment_cut.h.
 #pragma once
@@ -49,7 +49,7 @@ struct MomentBound {
 };
 MomentBound bound_at(const Moment& moment, int64_t limit, int max_cuts = 40);
 
-// The moment of the order's step `at`: all tasks before it have run, all after have not.
+// The moment of position `at` of the order: all tasks before it have run, all after have not.
 Moment moment_in_order(const TaskGraph& graph, std::span<const TaskId> order, size_t at);
 
 }  // namespace cleave::plan

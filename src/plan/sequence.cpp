@@ -5,25 +5,25 @@
 namespace cleave::plan {
 namespace {
 
-constexpr size_t room = 4;            // slots for each step
-constexpr size_t longest_shift = 24;  // steps moved to make room before all are spread out again
+constexpr size_t room = 4;            // slots for each copy
+constexpr size_t longest_shift = 24;  // copies moved to make room before all are spread out again
 
 }  // namespace
 
-Sequence::Sequence(const TaskGraph& graph, std::span<const TaskId> steps, int64_t limit)
+Sequence::Sequence(const TaskGraph& graph, std::span<const TaskId> tasks, int64_t limit)
     : graph_(graph), first_(graph.size(), none), last_copy_(graph.size(), none) {
   for (TaskId v = 0; v < graph.size(); ++v)
     most_values_ = std::max<size_t>(most_values_, graph.made_by(v).size());
-  copies_.reserve(steps.size());
-  last_.reserve(steps.size() * most_values_);
-  for (TaskId v : steps) {
+  copies_.reserve(tasks.size());
+  last_.reserve(tasks.size() * most_values_);
+  for (TaskId v : tasks) {
     const CopyId c = new_copy(v);
     copies_[c].slot = c;
     time_ += graph[v].time;
   }
-  steps_ = steps.size();
-  for (CopyId c = 0; c < steps.size(); ++c) {
-    const TaskId v = steps[c];
+  runs_ = tasks.size();
+  for (CopyId c = 0; c < tasks.size(); ++c) {
+    const TaskId v = tasks[c];
     for (TaskId x : graph_.operands(v)) {
       const CopyId read = last_copy_[graph.maker(x)];
       last_[last_index(read, x)] = c;
@@ -38,26 +38,26 @@ Sequence::Sequence(const TaskGraph& graph, std::span<const TaskId> steps, int64_
     }
     last_copy_[v] = c;
   }
-  at_.resize(steps.size());
-  for (CopyId c = 0; c < steps.size(); ++c) at_[c] = c;
+  at_.resize(tasks.size());
+  for (CopyId c = 0; c < tasks.size(); ++c) at_[c] = c;
   profile_.reset(0, static_cast<double>(limit));
   respread();
   mark();
 }
 
-std::vector<TaskId> Sequence::steps() const {
+std::vector<TaskId> Sequence::tasks() const {
   std::vector<TaskId> out;
-  out.reserve(steps_);
+  out.reserve(runs_);
   for (CopyId c : at_)
     if (c != none) out.push_back(copies_[c].task);
   return out;
 }
 
-// Spreads the steps evenly, with `room` slots for each, and recomputes the profile.
+// Spreads the copies evenly, with `room` slots for each, and recomputes the profile.
 void Sequence::respread() {
   work_ += at_.size();
   std::vector<CopyId> order;
-  order.reserve(steps_);
+  order.reserve(runs_);
   for (CopyId c : at_)
     if (c != none) order.push_back(c);
   profile_.reset(room * order.size() + 2 * longest_shift, profile_.limit());
@@ -66,7 +66,7 @@ void Sequence::respread() {
     at_[room * i + room / 2] = order[i];
     copies_[order[i]].slot = static_cast<uint32_t>(room * i + room / 2);
   }
-  std::vector<double> change(at_.size() + 1, 0), bytes(at_.size(), StepProfile::empty);
+  std::vector<double> change(at_.size() + 1, 0), bytes(at_.size(), SequenceProfile::empty);
   for (CopyId c : order) {
     for (const ValueId x : graph_.made_by(copies_[c].task)) {
       const auto b = static_cast<double>(graph_.values[x].bytes);
@@ -98,13 +98,13 @@ CopyId Sequence::source(TaskId v, size_t slot) const {
   return c;
 }
 
-CopyId Sequence::step_before(size_t slot) const {
+CopyId Sequence::copy_before(size_t slot) const {
   while (slot > 0)
     if (at_[--slot] != none) return at_[slot];
   return none;
 }
 
-CopyId Sequence::step_after(size_t slot) const {
+CopyId Sequence::copy_after(size_t slot) const {
   while (++slot < at_.size())
     if (at_[slot] != none) return at_[slot];
   return none;
@@ -173,7 +173,7 @@ void Sequence::mark() {
   snapshot_.reset();
   profile_.mark();
   marked_time_ = time_;
-  marked_steps_ = steps_;
+  marked_runs_ = runs_;
 }
 
 void Sequence::undo() {
@@ -198,7 +198,7 @@ void Sequence::undo() {
   made_.clear();
   removed_.clear();
   time_ = marked_time_;
-  steps_ = marked_steps_;
+  runs_ = marked_runs_;
 }
 
 // --- Room ----------------------------------------------------------------------------------------
@@ -209,24 +209,24 @@ void Sequence::take_snapshot() {
     snapshot_ = Snapshot{profile_, copies_, last_, at_, first_, last_copy_, extra_, trail_.size()};
 }
 
-// Spreads the steps around a slot evenly over a stretch that has room; all steps if none has.
+// Spreads the copies around a slot evenly over a stretch that has room; all copies if none has.
 void Sequence::make_room(size_t slot) {
   crowded_ = SIZE_MAX;
   for (size_t width = 4 * longest_shift; width < at_.size(); width *= 2) {
     const size_t begin = std::min(slot - std::min(slot, width / 2), at_.size() - width);
-    std::vector<std::pair<CopyId, double>> steps;
+    std::vector<std::pair<CopyId, double>> moved;
     for (size_t s = begin; s < begin + width; ++s)
-      if (at_[s] != none) steps.emplace_back(at_[s], profile_.at(s));
-    if (steps.size() * 5 > width * 3) continue;
+      if (at_[s] != none) moved.emplace_back(at_[s], profile_.at(s));
+    if (moved.size() * 5 > width * 3) continue;
     for (size_t s = begin; s < begin + width; ++s) {
-      if (at_[s] != none) profile_.set(s, StepProfile::empty);
+      if (at_[s] != none) profile_.set(s, SequenceProfile::empty);
       if (at_[s] != none) put_at(s, none);
     }
-    for (size_t i = 0; i < steps.size(); ++i) {
-      const size_t s = begin + (2 * i + 1) * width / (2 * steps.size());
-      put_at(s, steps[i].first);
-      put_slot(steps[i].first, s);
-      profile_.set(s, steps[i].second);
+    for (size_t i = 0; i < moved.size(); ++i) {
+      const size_t s = begin + (2 * i + 1) * width / (2 * moved.size());
+      put_at(s, moved[i].first);
+      put_slot(moved[i].first, s);
+      profile_.set(s, moved[i].second);
     }
     return;
   }
@@ -234,13 +234,13 @@ void Sequence::make_room(size_t slot) {
   respread();
 }
 
-// Returns an empty slot between `after` and the step that follows it.
+// Returns an empty slot between `after` and the copy that follows it.
 size_t Sequence::gap_after(CopyId after) {
   const size_t at = after == none ? SIZE_MAX : copies_[after].slot;  // SIZE_MAX + 1 == 0
   const size_t end = std::min(at_.size(), at + 1 + longest_shift);
   for (size_t s = at + 1; s < end; ++s) {
     if (at_[s] != none) continue;
-    if (s == at + 1) {  // halfway to the next step, to leave room on both sides
+    if (s == at + 1) {  // halfway to the next copy, to leave room on both sides
       while (s + 1 < end && s < at + 2 * room && at_[s + 1] == none) ++s;
       return at + 1 + (s - at - 1) / 2;
     }
@@ -269,12 +269,12 @@ void Sequence::shift(size_t from, size_t to) {
   for (; to < from; ++to) take(to, to + 1);
   if (at_[from] == none) return;
   put_at(from, none);
-  profile_.set(from, StepProfile::empty);
+  profile_.set(from, SequenceProfile::empty);
 }
 
-// Bytes that live across an empty slot: those of the step before minus those that end there.
+// Bytes that live across an empty slot: those of the copy before minus those that end there.
 double Sequence::through(size_t slot) const {
-  const CopyId before = step_before(slot);
+  const CopyId before = copy_before(slot);
   if (before == none) return 0;
   const TaskId v = copies_[before].task;
   const size_t at = copies_[before].slot;
@@ -343,7 +343,7 @@ void Sequence::attach(CopyId c, size_t slot) {
   profile_.set(slot, through(slot) + static_cast<double>(graph_[v].workspace));
   put_at(slot, c);
   put_slot(c, slot);
-  ++steps_;
+  ++runs_;
   const CopyId before = source(v, slot);
   const CopyId after = before == none ? first_[v] : copies_[before].next;
   const bool tail = before != none && after == none && graph_[v].kept;
@@ -392,8 +392,8 @@ void Sequence::detach(CopyId c) {
     if (last(s, x) == c) set_last(s, x, find_last(s, x));
   }
   put_at(copy.slot, none);
-  --steps_;
-  profile_.set(copy.slot, StepProfile::empty);
+  --runs_;
+  profile_.set(copy.slot, SequenceProfile::empty);
 }
 
 CopyId Sequence::insert(TaskId v, CopyId after) {
@@ -414,8 +414,8 @@ void Sequence::remove(CopyId c) {
 
 bool Sequence::move(CopyId c, CopyId after) {
   const Copy& copy = copies_[c];
-  if (after == c || step_before(copy.slot) == after) return false;
-  // The copy goes between after's slot and the next step's.
+  if (after == c || copy_before(copy.slot) == after) return false;
+  // The copy goes between after's slot and the next copy's.
   const size_t at = after == none ? 0 : copies_[after].slot + 1;
   const bool left = at <= copy.slot;
   if (copy.next != none && !left && at > copies_[copy.next].slot) return false;

@@ -1,17 +1,17 @@
-// An editable sequence with copies, whose memory at each step is kept up to date.
+// An editable sequence with copies, whose memory at each position is kept up to date.
 //
-//   slots      [a][b][ ][c][a'][ ][d]...     steps in order, with room between them
+//   slots      [a][b][ ][c][a'][ ][d]...     copies in order, with room between them
 //   copies     a: first a, then a';  each knows the last reader of each of its values
 //
 // A sequence is valid if and only if the first copies of all tasks are in an order that respects
 // the links: any later copy is after its own first one, hence after its operands'. So later copies
 // may be inserted anywhere after their first one, and removed, without further checks. An edit
-// costs O(operands x users x copies), and reading the profile after it O(sqrt(steps)). Every word
+// costs O(operands x users x copies), and reading the profile after it O(sqrt(slots)). Every word
 // that an edit overwrites is recorded in a trail, which undo() rolls back to the last mark().
 #pragma once
 #include <optional>
 
-#include "plan/step_profile.h"
+#include "plan/sequence_profile.h"
 #include "plan/task_graph.h"
 
 namespace cleave::plan {
@@ -22,11 +22,11 @@ class Sequence {
  public:
   static constexpr CopyId none = UINT32_MAX;
 
-  // Precondition: the steps are valid (as simulate() checks).
-  Sequence(const TaskGraph& graph, std::span<const TaskId> steps, int64_t limit);
+  // Precondition: the sequence is valid (as simulate() checks).
+  Sequence(const TaskGraph& graph, std::span<const TaskId> tasks, int64_t limit);
 
-  std::vector<TaskId> steps() const;
-  const StepProfile& profile() const { return profile_; }
+  std::vector<TaskId> tasks() const;
+  const SequenceProfile& profile() const { return profile_; }
   int64_t time() const { return time_; }
   size_t slots() const { return at_.size(); }
   const TaskGraph& graph() const { return graph_; }
@@ -41,17 +41,17 @@ class Sequence {
   CopyId next_copy(CopyId c) const { return copies_[c].next; }
   // One after the last slot at which the copy's value x lives; its own slot if it leaves x out.
   size_t end_slot(CopyId c, ValueId x) const;
-  // The copy of v that a step at this slot reads; none if no copy is before it.
+  // The copy of v that a reader at this slot reads; none if no copy is before it.
   CopyId source(TaskId v, size_t slot) const;
-  CopyId step_before(size_t slot) const;  // the nearest step left of the slot, or none
-  CopyId step_after(size_t slot) const;
+  CopyId copy_before(size_t slot) const;  // the nearest copy left of the slot, or none
+  CopyId copy_after(size_t slot) const;
   // Copies that aren't first, in no particular order.
   const std::vector<CopyId>& extra() const { return extra_; }
   // The range of slots for a first copy, between those of its operands' and users' first copies.
   size_t earliest_slot(TaskId v) const;  // the last operand's slot + 1, or 0
   size_t latest_slot(TaskId v) const;    // the first user's slot - 1, or slots() - 1
 
-  // Edits. `after` is a step or none (the start).
+  // Edits. `after` is a copy or none (the start).
   CopyId insert(TaskId v, CopyId after);  // v must have an earlier first copy
   void remove(CopyId c);                  // not a first copy
   // A first copy must stay within [earliest_slot, latest_slot] and before the next copy of its
@@ -89,7 +89,7 @@ class Sequence {
   };
   // State that changes its size or moves as a whole.
   struct Snapshot {
-    StepProfile profile;
+    SequenceProfile profile;
     std::vector<Copy> copies;
     std::vector<CopyId> last, at, first, last_copy, extra;
     size_t trail = 0;  // entries before it
@@ -131,14 +131,14 @@ class Sequence {
   CopyId new_copy(TaskId v);
 
   const TaskGraph& graph_;
-  StepProfile profile_;
+  SequenceProfile profile_;
   size_t most_values_ = 1;  // of a task
   std::vector<CopyId> at_;  // by slot
   std::vector<Copy> copies_;
   std::vector<CopyId> last_;  // by copy, most_values_ for each
   std::vector<CopyId> free_, first_, last_copy_, extra_;
   int64_t time_ = 0;
-  size_t steps_ = 0;
+  size_t runs_ = 0;
   uint64_t work_ = 0;
   size_t crowded_ = SIZE_MAX;  // a slot around which room is short
 
@@ -146,7 +146,7 @@ class Sequence {
   std::vector<CopyId> made_, removed_;  // since mark()
   std::optional<Snapshot> snapshot_;
   int64_t marked_time_ = 0;
-  size_t marked_steps_ = 0;
+  size_t marked_runs_ = 0;
 };
 
 }  // namespace cleave::plan

@@ -23,15 +23,15 @@ constexpr Cooling cooling_of(SearchKind kind) {
   }
   return {};
 }
-// Shares of the moves in percent; the rest are runs of steps.
+// Shares of the moves in percent; the rest are stretches.
 constexpr int add_share = 30, remove_share = 20, swap_share = 10, move_share = 20;
 constexpr uint32_t kept_share = 4;    // one of so many additions, where there are tasks to take
 constexpr uint64_t usual_work = 300;  // a move that takes n times as much counts as n; about 0.8 us
 constexpr int deepest_chain = 6;      // of dead operands that are copied too
 constexpr int longest_chain = 24;     // the most links of it visited
-constexpr uint32_t longest_step = 12;  // slots that a short move spans
+constexpr uint32_t longest_move = 12;  // slots that a short move spans
 constexpr uint32_t longest_run = 7;
-constexpr uint32_t farthest_cone = 40;  // steps by which a cone moves
+constexpr uint32_t farthest_cone = 40;  // copies by which a cone moves
 constexpr size_t largest_cone = 16;
 
 class Annealer {
@@ -65,7 +65,7 @@ class Annealer {
         next_round += round;
       }
       const uint64_t before = sequence_.work();
-      step();
+      try_move();
       m += std::max<int64_t>(1, static_cast<int64_t>((sequence_.work() - before) / usual_work));
       ++in_round;
       if (!sequence_.profile().within_limit()) continue;
@@ -99,12 +99,12 @@ class Annealer {
     const auto peak = static_cast<int64_t>(sequence_.profile().peak());
     const double worse = options_.kind == SearchKind::order_only ? sequence_.profile().over()
                                                                  : sequence_.profile().peak();
-    if (!met && !best_.steps.empty() && worse >= min_worse_) return;
+    if (!met && !best_.tasks.empty() && worse >= min_worse_) return;
     min_worse_ = worse;
-    best_ = {sequence_.steps(), peak, sequence_.time(), met};
+    best_ = {sequence_.tasks(), peak, sequence_.time(), met};
   }
 
-  void step() {
+  void try_move() {
     max_energy_ = energy() - temperature_ * std::log(std::max(random_.uniform(), 1e-12));
     chain_left_ = longest_chain;
     sequence_.mark();
@@ -125,7 +125,7 @@ class Annealer {
     return random_.below(5) < 2 ? move_run() : move_cone();
   }
 
-  CopyId any_step() {
+  CopyId any_copy() {
     const auto slots = static_cast<uint32_t>(sequence_.slots());
     for (;;)
       if (const CopyId c = sequence_.at_slot(random_.below(slots)); c != Sequence::none) return c;
@@ -134,16 +134,16 @@ class Annealer {
   bool add() {
     if (!kept_.empty() && random_.below(kept_share) == 0) return add_kept();
     if (!sequence_.profile().within_limit() && random_.below(2) == 0) return add_where_over();
-    const CopyId reader = any_step();
+    const CopyId reader = any_copy();
     const auto operands = graph_.operands(sequence_.task(reader));
     if (operands.empty()) return false;
     const ValueId x = operands[random_.below(static_cast<uint32_t>(operands.size()))];
     return add_before(graph_.maker(x), reader, deepest_chain);
   }
 
-  // Recomputes a value that lives across a step above the limit after that step.
+  // Recomputes a value that lives across a position above the limit after that position.
   bool add_where_over() {
-    const StepProfile& profile = sequence_.profile();
+    const SequenceProfile& profile = sequence_.profile();
     const auto block = static_cast<uint32_t>(profile.block_size());
     const size_t over = std::min(profile.block_over(random_.below(1u << 30)) + random_.below(block),
                                  sequence_.slots() - 2);
@@ -161,12 +161,13 @@ class Annealer {
     return false;
   }
 
-  // Makes a kept value again at a later step, so that what was made for readers need not be kept.
+  // Makes a kept value again at a later position, so that what was made for readers need not be
+  // kept.
   bool add_kept() {
     const TaskId v = kept_[random_.below(static_cast<uint32_t>(kept_.size()))];
-    const CopyId after = any_step();
+    const CopyId after = any_copy();
     if (sequence_.slot(after) <= sequence_.slot(sequence_.last_copy(v))) return false;
-    const CopyId next = sequence_.step_after(sequence_.slot(after));
+    const CopyId next = sequence_.copy_after(sequence_.slot(after));
     return add_at(v, after, next == Sequence::none ? sequence_.slots() : sequence_.slot(next),
                   deepest_chain);
   }
@@ -181,10 +182,10 @@ class Annealer {
 
   bool add_before(TaskId v, CopyId reader, int depth) {
     const size_t slot = sequence_.slot(reader);
-    return add_at(v, sequence_.step_before(slot), slot, depth);
+    return add_at(v, sequence_.copy_before(slot), slot, depth);
   }
 
-  // `slot` is that of the step that follows `after`.
+  // `slot` is that of the copy that follows `after`.
   bool add_at(TaskId v, CopyId after, size_t slot, int depth) {
     if (graph_[v].once || sequence_.source(v, slot) == after) return false;
     std::vector<TaskId> dead;
@@ -211,7 +212,7 @@ class Annealer {
   }
 
   bool move() {
-    const CopyId c = any_step();
+    const CopyId c = any_copy();
     const TaskId v = sequence_.task(c);
     size_t low, high;
     if (sequence_.is_first(c)) {
@@ -226,25 +227,25 @@ class Annealer {
     if (low >= high) return false;
     size_t target;
     if (random_.below(2) == 0) {
-      const uint32_t reach = 1 + random_.below(longest_step);
+      const uint32_t reach = 1 + random_.below(longest_move);
       const size_t at = sequence_.slot(c);
       target = random_.below(2) == 0 ? at - std::min<size_t>(reach, at - std::min(at, low))
                                      : std::min(high, at + reach);
     } else {
       target = low + random_.below(static_cast<uint32_t>(high - low + 1));
     }
-    return sequence_.move(c, sequence_.step_before(target));
+    return sequence_.move(c, sequence_.copy_before(target));
   }
 
-  // Moves a run of consecutive steps after another step.
+  // Moves a stretch of consecutive copies after another copy.
   bool move_run() {
-    const CopyId head = any_step();
+    const CopyId head = any_copy();
     const uint32_t length = 2 + random_.below(longest_run - 1);
     std::vector<CopyId> run;
     for (CopyId c = head; c != Sequence::none && run.size() < length;
-         c = sequence_.step_after(sequence_.slot(c)))
+         c = sequence_.copy_after(sequence_.slot(c)))
       run.push_back(c);
-    CopyId after = any_step();
+    CopyId after = any_copy();
     if (std::find(run.begin(), run.end(), after) != run.end()) return false;
     if (sequence_.slot(after) > sequence_.slot(head)) {
       for (size_t i = run.size(); i-- > 0;)
@@ -266,7 +267,7 @@ class Annealer {
     CopyId target = head;
     for (uint32_t n = 1 + random_.below(farthest_cone); n > 0; --n) {
       const size_t at = sequence_.slot(target);
-      const CopyId next = back ? sequence_.step_before(at) : sequence_.step_after(at);
+      const CopyId next = back ? sequence_.copy_before(at) : sequence_.copy_after(at);
       if (next == Sequence::none) break;
       target = next;
     }
@@ -291,7 +292,7 @@ class Annealer {
     CopyId after = target;
     for (const CopyId c : cone) {
       if (c == target) return false;
-      if (!sequence_.move(c, after) && sequence_.step_before(sequence_.slot(c)) != after)
+      if (!sequence_.move(c, after) && sequence_.copy_before(sequence_.slot(c)) != after)
         return false;
       if (back) after = c;
     }

@@ -194,13 +194,13 @@ class Merger {
     };
     for (TaskId v = 0; v < graph_.size(); ++v)
       if (!gone_[v] && (open[v] = static_cast<uint32_t>(links_.before_count(v))) == 0) start(v);
-    std::vector<TaskId> steps;
-    steps.reserve(graph_.size());
+    std::vector<TaskId> tasks;
+    tasks.reserve(graph_.size());
     while (!heads.empty()) {
       const auto [segment, v] = heads.top();
       heads.pop();
       for (TaskId t = segment.first;; t = next_[t]) {
-        steps.push_back(t);
+        tasks.push_back(t);
         if (t == segment.last) break;
       }
       if (++at[v] != end[v]) {
@@ -210,7 +210,7 @@ class Merger {
           if (--open[u] == 0) start(u);
       }
     }
-    return steps;
+    return tasks;
   }
 
   const TaskGraph& graph_;

@@ -3,9 +3,9 @@
 //   segment        memory ^      __              hill:   highest above its start
 //                         |  __/   \_            growth: end relative to start
 //                         | /        \___
-//                         +---------------> step
+//                         +---------------> position
 //
-// A step climbs by its value and workspace and ends with what it adds or frees; a value is freed by
+// A task climbs by its value and workspace and ends with what it adds or frees; a value is freed by
 // the reader that is after all its other readers in every order. Segments of independent chains run
 // in this order: those that don't grow, lowest hill first; then those that grow, by falling (hill -
 // growth). Segments of a chain that are out of that order are joined into one. Two rules merge
@@ -20,7 +20,7 @@
 namespace cleave::plan {
 
 struct MergedOrder {
-  std::vector<TaskId> steps;
+  std::vector<TaskId> tasks;
   bool exact = false;  // no order has a smaller peak
 };
 

@@ -1,17 +1,17 @@
 // Simulates a sequence: the validator of orders and of plans with recomputations. It shares nothing
 // with the solvers: no profile, no lifetimes; it tracks the set of values that are in memory from
-// step to step by the rule drawn in task_graph.h.
+// run by run by the rule drawn in task_graph.h.
 #pragma once
 #include "plan/task_graph.h"
 
 namespace cleave::plan {
 
 struct Simulated {
-  int64_t peak = 0;               // most bytes at one step
-  size_t peak_step = 0;           // the first such step
+  int64_t peak = 0;               // most bytes at one position
+  size_t peak_position = 0;       // the first such position
   int64_t time = 0;               // of the whole sequence
   int64_t time_once = 0;          // of all tasks once
-  std::vector<int64_t> bytes_at;  // of each step
+  std::vector<int64_t> bytes_at;  // by position
 
   double overhead_percent() const {
     return time_once == 0
@@ -24,7 +24,7 @@ struct Simulated {
 // optional, and in the last run those that are kept.
 //
 // Errors (user): a task that isn't in the graph, one that never runs, one that runs before an
-// operand has, a `once` task that runs again. O(steps + operands read).
+// operand has, a `once` task that runs again. O(runs + operands read).
 Result<Simulated> simulate(const TaskGraph& graph, std::span<const TaskId> sequence);
 
 }  // namespace cleave::plan

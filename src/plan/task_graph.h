@@ -1,18 +1,18 @@
 // A graph of tasks, each producing one value or several that its users read: the input for planning
 // orders and recomputations. Integers only; bytes and time are in the caller's units.
 //
-//   memory at a step = workspace of the task that runs + bytes of every live value
+//   memory at a position = workspace of the task that runs + bytes of every live value
 //
-//   step        0   1   2   3   4      a sequence may run a task more than once; a reader takes the
-//   runs        a   b   c   a'  d      newest run's value, and a value lives from the step that
-//   a           #-------#              makes it to its last reader, both steps included (its own
-//   b (reads a)     #---------------#  step if it has no reader)
+//   position    0   1   2   3   4      a sequence may run a task more than once; a reader takes the
+//   runs        a   b   c   a'  d      newest run's value, and a value lives from the run that
+//   a           #-------#              makes it to its last reader, both included (its own run
+//   b (reads a)     #---------------#  if it has no reader)
 //   a'                      #-------#  the newest copy of a `kept` value lives to the end
 //
 // A task that makes several values runs once for all of them, and each lives as long as it is read
 // itself. Where a value is `optional`, a run that nobody reads it from leaves it out:
 //
-//   step        0   1   2   3          m makes x (kept) and y; n reads x, o reads y
+//   position    0   1   2   3          m makes x (kept) and y; n reads x, o reads y
 //   runs        m   n   m'  o
 //   x           #---#   #------#       the newest run's is the one that is kept
 //   y                   #---#          m leaves it out: o reads it from m'

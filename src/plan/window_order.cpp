@@ -13,8 +13,8 @@ namespace {
 struct Item {
   TaskId task = 0;
   uint64_t operands = 0;  // in the window
-  int64_t step = 0;       // bytes + workspace
-  int64_t leaves = 0;     // bytes that stay after the step, if it has readers or is kept
+  int64_t during = 0;     // bytes + workspace
+  int64_t leaves = 0;     // bytes that stay after the task, if it has readers or is kept
   std::vector<std::pair<uint64_t, int64_t>> frees;  // when all these have run, these bytes
 };
 
@@ -37,7 +37,7 @@ class Search {
     int64_t peak = 0;
     uint64_t set = 0;
     for (size_t i = 0; i < count_; ++i) {
-      peak = std::max(peak, live + items_[i].step);
+      peak = std::max(peak, live + items_[i].during);
       live = after(set, live, i);
       set |= bit(i);
     }
@@ -103,7 +103,7 @@ class Search {
     };
     Item item;
     item.task = v;
-    item.step = graph[v].bytes + graph[v].workspace;
+    item.during = graph[v].bytes + graph[v].workspace;
     bool escapes = false;
     for (const ValueId x : graph.made_by(v))
       item.leaves += readers(x, escapes) != 0 || escapes ? graph.values[x].bytes : 0;
@@ -130,7 +130,7 @@ class Search {
     for (const bool at_once : {true, false})
       for (size_t i = 0; i < count_; ++i) {
         if ((set & bit(i)) || (items_[i].operands & ~set)) continue;
-        const int64_t peak = std::max(here.peak, here.live + items_[i].step);
+        const int64_t peak = std::max(here.peak, here.live + items_[i].during);
         if (peak >= bound) continue;
         const int64_t live = after(set, here.live, i);
         if (at_once && (peak > here.peak || live > here.live)) continue;

@@ -39,14 +39,14 @@ Status BudgetFamily::build() {
   tasks_ = std::make_unique<StepTasks>(std::move(tasks));
   add(tasks_->given());
   const plan::Order order = plan::min_peak_order(tasks_->tasks(), tasks_->given());
-  add(order.steps);
+  add(order.tasks);
   first_sequence_ = members_.back().modelled_peak <= members_.front().modelled_peak
                         ? members_.back().sequence
                         : tasks_->given();
   last_sequence_ = first_sequence_;
   CLEAVE_TRY(const plan::Simulated run, plan::simulate(tasks_->tasks(), first_sequence_));
   top_ = run.peak;
-  bottom_ = plan::largest_step(tasks_->tasks());
+  bottom_ = plan::largest_task(tasks_->tasks());
   return {};
 }
 
@@ -86,7 +86,7 @@ void BudgetFamily::add(const std::vector<plan::TaskId>& sequence, bool with_apar
 // The recomputation time of a found sequence, in its order or with the values of each node
 // together, whichever is less.
 int64_t BudgetFamily::cost_of(const plan::FoundSequence& found) const {
-  return tasks_->recompute_ns(tasks_->needed(found.steps));
+  return tasks_->recompute_ns(tasks_->needed(found.tasks));
 }
 
 plan::FoundSequence BudgetFamily::search(int64_t limit) const {
@@ -98,7 +98,7 @@ plan::FoundSequence BudgetFamily::search(int64_t limit) const {
         .seed = static_cast<uint64_t>(budget_level_ + budget_levels * attempt),
         .moves = moves_of(graph.size())};
     if (attempt > 0 && !best.met) options.moves *= unmet_moves_factor;
-    options.seeds = {attempt == 0 ? &last_sequence_ : &best.steps, 1};
+    options.seeds = {attempt == 0 ? &last_sequence_ : &best.tasks, 1};
     plan::FoundSequence found = plan::find_recompute(graph, {&first_sequence_, 1}, limit, options);
     const int64_t cost = cost_of(found);
     const bool gains = attempt == 0 || (found.met != best.met ? found.met
@@ -115,8 +115,8 @@ bool BudgetFamily::add_level() {
   if (is_complete_ || budget_level_ == budget_levels) return false;
   ++budget_level_;
   plan::FoundSequence best = search(limit_of(budget_level_));
-  add(best.steps, true);
-  last_sequence_ = std::move(best.steps);
+  add(best.tasks, true);
+  last_sequence_ = std::move(best.tasks);
   is_complete_ = !best.met;
   return true;
 }

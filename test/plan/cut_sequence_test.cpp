@@ -1,4 +1,4 @@
-// Cuts at the peak, one after the other; a sequence as a graph of its steps.
+// Cuts at the peak, one after the other; a sequence as a graph of its runs.
 #include "plan/cut_sequence.h"
 
 #include <gtest/gtest.h>
@@ -19,46 +19,46 @@ std::vector<TaskId> numbers(size_t count) {
 
 // The first order with some tasks run again, each somewhere after its first run.
 std::vector<TaskId> with_copies(SplitMix& random, const TaskGraph& g) {
-  std::vector<TaskId> steps;
+  std::vector<TaskId> tasks;
   for (const TaskId v : first_order(g)) {
-    steps.push_back(v);
-    const TaskId again = steps[random.below(static_cast<uint32_t>(steps.size()))];
-    if (random.below(2) == 0 && !g[again].once) steps.push_back(again);
+    tasks.push_back(v);
+    const TaskId again = tasks[random.below(static_cast<uint32_t>(tasks.size()))];
+    if (random.below(2) == 0 && !g[again].once) tasks.push_back(again);
   }
-  return steps;
+  return tasks;
 }
 
 TEST(CutSequence, a_reader_takes_the_newest_copy) {
   // a, b reads a, c, a again, d reads a and b
   const std::vector<Link> links = {{0, 1}, {0, 3}, {1, 3}};
   const TaskGraph g = value_or_throw(make_task_graph(std::vector<Task>(4), links));
-  const TaskGraph steps = value_or_throw(unrolled(g, std::vector<TaskId>{0, 1, 2, 0, 3}));
-  ASSERT_EQ(steps.size(), 5u);
-  EXPECT_EQ(steps.operands(1).size(), 1u);
-  EXPECT_EQ(steps.operands(1)[0], 0u);
-  EXPECT_EQ((std::vector<TaskId>(steps.operands(4).begin(), steps.operands(4).end())),
+  const TaskGraph runs = value_or_throw(unrolled(g, std::vector<TaskId>{0, 1, 2, 0, 3}));
+  ASSERT_EQ(runs.size(), 5u);
+  EXPECT_EQ(runs.operands(1).size(), 1u);
+  EXPECT_EQ(runs.operands(1)[0], 0u);
+  EXPECT_EQ((std::vector<TaskId>(runs.operands(4).begin(), runs.operands(4).end())),
             (std::vector<TaskId>{1, 3}));
 }
 
-TEST(CutSequence, steps_hold_what_the_sequence_holds) {
+TEST(CutSequence, runs_hold_what_the_sequence_holds) {
   SplitMix random(11);
   for (int i = 0; i < 300; ++i) {
     RandomShape shape{.tasks = 12, .percent = 25, .workspace = true, .kept = true, .once = true};
     shape.most_values = i % 2 == 0 ? 1 : 3;
     const TaskGraph g = random_graph(random, shape);
     const std::vector<TaskId> sequence = with_copies(random, g);
-    const TaskGraph steps = value_or_throw(unrolled(g, sequence));
-    EXPECT_EQ(value_or_throw(simulate(steps, numbers(steps.size()))).bytes_at,
+    const TaskGraph runs = value_or_throw(unrolled(g, sequence));
+    EXPECT_EQ(value_or_throw(simulate(runs, numbers(runs.size()))).bytes_at,
               value_or_throw(simulate(g, sequence)).bytes_at);
   }
 }
 
-TEST(CutSequence, a_step_before_its_operand_is_refused) {
+TEST(CutSequence, a_task_before_its_operand_is_refused) {
   const std::vector<Link> links = {{0, 1}};
   const TaskGraph g = value_or_throw(make_task_graph(std::vector<Task>(2), links));
   const auto r = unrolled(g, std::vector<TaskId>{1, 0});
   ASSERT_FALSE(r.ok());
-  EXPECT_EQ(r.failure().message, "step 0: task 1 reads task 0, which has not run yet");
+  EXPECT_EQ(r.failure().message, "position 0: task 1 reads task 0, which has not run yet");
 }
 
 // A forward chain with links from afar, and a backward that reads it in the other direction: what a
@@ -87,9 +87,9 @@ TEST(CutSequence, more_cuts_reach_more_limits) {
     const auto one = cut_to_limit(g, order, limit, 1), many = cut_to_limit(g, order, limit, 16);
     if (!one) continue;
     ASSERT_TRUE(many);
-    const Simulated checked = value_or_throw(simulate(g, many->steps));
+    const Simulated checked = value_or_throw(simulate(g, many->tasks));
     EXPECT_EQ(checked.peak, many->peak);
-    EXPECT_EQ(checked.peak_step, many->peak_step);
+    EXPECT_EQ(checked.peak_position, many->peak_position);
     EXPECT_LE(many->peak, one->peak);
     by_one += one->peak <= limit;
     by_many += many->peak <= limit;

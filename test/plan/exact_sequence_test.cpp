@@ -13,25 +13,25 @@
 namespace cleave::plan {
 namespace {
 
-// Calls f for each valid sequence of at most `longest` steps.
+// Calls f for each valid sequence of at most `longest` runs.
 void for_each_sequence(const TaskGraph& g, size_t longest,
                        const std::function<void(const Simulated&)>& f) {
-  std::vector<TaskId> steps;
+  std::vector<TaskId> tasks;
   const std::function<void()> extend = [&] {
-    if (const auto s = simulate(g, steps); s.ok()) f(*s);
-    if (steps.size() == longest) return;
+    if (const auto s = simulate(g, tasks); s.ok()) f(*s);
+    if (tasks.size() == longest) return;
     for (TaskId v = 0; v < g.size(); ++v) {
-      const auto has_run = [&](TaskId x) { return std::ranges::count(steps, x) > 0; };
+      const auto has_run = [&](TaskId x) { return std::ranges::count(tasks, x) > 0; };
       if (!std::ranges::all_of(g.before(v), has_run) || (g[v].once && has_run(v))) continue;
-      steps.push_back(v);
+      tasks.push_back(v);
       extend();
-      steps.pop_back();
+      tasks.pop_back();
     }
   };
   extend();
 }
 
-// Of five tasks; a best sequence has at most as many steps again as there are tasks to keep alive.
+// Of five tasks; a best sequence has at most as many runs again as there are tasks to keep alive.
 TEST(ExactSequence, equals_every_sequence) {
   size_t with_copies = 0;
   for (uint64_t seed = 0; seed < 60; ++seed) {
@@ -52,7 +52,7 @@ TEST(ExactSequence, equals_every_sequence) {
       const int64_t want = least[static_cast<size_t>(limit)];
       ASSERT_EQ(found ? found->time : INT64_MAX, want) << "seed " << seed << ", limit " << limit;
       if (found) { ASSERT_LE(found->peak, limit); }
-      with_copies += found && found->steps.size() > g.size();
+      with_copies += found && found->tasks.size() > g.size();
     }
   }
   EXPECT_GE(with_copies, 5u);
@@ -70,7 +70,7 @@ TEST(ExactSequence, follows_the_order_of_first_runs) {
       const auto found = exact_min_time(g, limit, order);
       if (!found) continue;
       std::vector<TaskId> first;
-      for (const TaskId v : found->steps)
+      for (const TaskId v : found->tasks)
         if (std::ranges::count(first, v) == 0) first.push_back(v);
       EXPECT_EQ(first, order) << "seed " << seed;
       EXPECT_GE(found->time, exact_min_time(g, limit)->time) << "seed " << seed;
@@ -81,14 +81,14 @@ TEST(ExactSequence, follows_the_order_of_first_runs) {
 TEST(ExactSequence, of_nothing) {
   const TaskGraph g = value_or_throw(make_task_graph({}, {}));
   EXPECT_EQ(exact_min_peak(g), 0);
-  EXPECT_TRUE(exact_lowest(g).steps.empty());
+  EXPECT_TRUE(exact_lowest(g).tasks.empty());
 }
 
 // As large as it gets, nothing pruned: every state is reached.
 TEST(ExactSequence, of_twelve_tasks) {
   std::vector<Task> tasks(max_values_for_exact, Task{.bytes = 1, .time = 1});
   const TaskGraph g = value_or_throw(make_task_graph(std::move(tasks), {}));
-  EXPECT_EQ(exact_min_time(g, 1)->steps.size(), max_values_for_exact);
+  EXPECT_EQ(exact_min_time(g, 1)->tasks.size(), max_values_for_exact);
 }
 
 }  // namespace

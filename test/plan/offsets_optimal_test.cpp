@@ -42,13 +42,13 @@ int64_t min_height(const std::vector<Lifetime>& b, int64_t alignment) {
   return least;
 }
 
-std::vector<Lifetime> random_buffers(std::mt19937& random, size_t count, int64_t steps,
+std::vector<Lifetime> random_buffers(std::mt19937& random, size_t count, int64_t time,
                                      int64_t largest) {
   const auto below = [&](int64_t n) { return static_cast<int64_t>(random()) % n; };
   std::vector<Lifetime> b;
   for (size_t i = 0; i < count; ++i) {
-    const int64_t lower = below(steps);
-    b.push_back({lower, lower + 1 + below(steps), 1 + below(largest)});
+    const int64_t lower = below(time);
+    b.push_back({lower, lower + 1 + below(time), 1 + below(largest)});
   }
   return b;
 }
@@ -144,7 +144,7 @@ TEST(OffsetsOptimal, TrainingStepsWasteLittle) {
   }
 }
 
-TEST(OffsetsOptimal, HugeSizesAndStepsDoNotWrap) {
+TEST(OffsetsOptimal, HugeSizesAndTimesDoNotWrap) {
   const int64_t big = int64_t{1} << 60;
   const std::vector<Lifetime> b = {{0, INT64_MAX, big}, {0, 3, big}, {3, INT64_MAX, big}};
   ASSERT_TRUE(check_lifetimes(b, 1).ok());

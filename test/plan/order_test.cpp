@@ -41,8 +41,8 @@ class AllOrders {
       bool ready = !(set >> v & 1);
       for (TaskId u : graph_.before(v)) ready = ready && (set >> u & 1);
       if (!ready) continue;
-      const int64_t step = before + graph_[v].bytes + graph_[v].workspace;
-      least = std::min(least, std::max(step, from(set | 1u << v)));
+      const int64_t during = before + graph_[v].bytes + graph_[v].workspace;
+      least = std::min(least, std::max(during, from(set | 1u << v)));
     }
     return best = set + 1 == best_.size() ? 0 : least;
   }
@@ -51,9 +51,9 @@ class AllOrders {
   std::vector<int64_t> best_;
 };
 
-int64_t simulated_peak(const TaskGraph& g, const std::vector<TaskId>& steps) {
-  EXPECT_EQ(steps.size(), g.size());
-  return value_or_throw(simulate(g, steps)).peak;
+int64_t simulated_peak(const TaskGraph& g, const std::vector<TaskId>& tasks) {
+  EXPECT_EQ(tasks.size(), g.size());
+  return value_or_throw(simulate(g, tasks)).peak;
 }
 
 TEST(Order, IsOptimalOnSmallGraphs) {
@@ -65,7 +65,7 @@ TEST(Order, IsOptimalOnSmallGraphs) {
     shape.most_values = seed % 4 < 2 ? 1 : 3;
     const TaskGraph g = random_graph(random, shape);
     const Order order = min_peak_order(g);
-    ASSERT_EQ(simulated_peak(g, order.steps), order.peak) << "seed " << seed;
+    ASSERT_EQ(simulated_peak(g, order.tasks), order.peak) << "seed " << seed;
     ASSERT_EQ(order.peak, AllOrders(g).peak()) << "seed " << seed;
     ASSERT_TRUE(order.optimal);
     ASSERT_EQ(order.lower_bound, order.peak);
@@ -79,9 +79,9 @@ TEST(Order, ListSchedulesAreValidOrders) {
                                               1 + static_cast<uint32_t>(seed % 3)});
     for (const ListKey key :
          {ListKey::min_peak, ListKey::min_growth, ListKey::newest, ListKey::oldest})
-      ASSERT_GE(simulated_peak(g, list_schedule(g, key)), largest_step(g));
-    ASSERT_GE(simulated_peak(g, list_schedule_backward(g)), largest_step(g));
-    ASSERT_GE(simulated_peak(g, merge_series_parallel(g).steps), largest_step(g));
+      ASSERT_GE(simulated_peak(g, list_schedule(g, key)), largest_task(g));
+    ASSERT_GE(simulated_peak(g, list_schedule_backward(g)), largest_task(g));
+    ASSERT_GE(simulated_peak(g, merge_series_parallel(g).tasks), largest_task(g));
   }
 }
 
@@ -92,10 +92,10 @@ TEST(Order, GraphsAboveTheSearchAreNeverWorseThanGiven) {
         random, {200, 2, 20, 1, true, false, false, 1 + static_cast<uint32_t>(seed % 2)});
     const std::vector<TaskId> given = first_order(g);
     const Order order = min_peak_order(g, given);
-    ASSERT_EQ(simulated_peak(g, order.steps), order.peak);
+    ASSERT_EQ(simulated_peak(g, order.tasks), order.peak);
     ASSERT_LE(order.peak, simulated_peak(g, given));
     ASSERT_GE(order.peak, order.lower_bound);
-    ASSERT_EQ(min_peak_order(g, given).steps, order.steps);
+    ASSERT_EQ(min_peak_order(g, given).tasks, order.tasks);
   }
 }
 
@@ -115,7 +115,7 @@ TEST(SeriesParallel, TreesAreOptimal) {
     const TaskGraph g = random_tree(random, 1 + random.below(12));
     const MergedOrder merged = merge_series_parallel(g);
     ASSERT_TRUE(merged.exact) << "seed " << seed;
-    ASSERT_EQ(simulated_peak(g, merged.steps), AllOrders(g).peak()) << "seed " << seed;
+    ASSERT_EQ(simulated_peak(g, merged.tasks), AllOrders(g).peak()) << "seed " << seed;
   }
 }
 
@@ -155,7 +155,7 @@ TEST(SeriesParallel, several_values_are_exact_where_it_says_so) {
     shape.most_values = 3;
     const TaskGraph g = random_graph(random, shape);
     const MergedOrder merged = merge_series_parallel(g);
-    const int64_t best = AllOrders(g).peak(), got = simulated_peak(g, merged.steps);
+    const int64_t best = AllOrders(g).peak(), got = simulated_peak(g, merged.tasks);
     ASSERT_GE(got, best);
     if (!merged.exact) continue;
     exact += g.values.size() > g.size();
@@ -174,7 +174,7 @@ TEST(SeriesParallel, PiecesWithSkipsAreOptimal) {
     if (tasks.size() > 14) continue;
     const TaskGraph g = value_or_throw(make_task_graph(tasks, links));
     const MergedOrder merged = merge_series_parallel(g);
-    const int64_t best = AllOrders(g).peak(), got = simulated_peak(g, merged.steps);
+    const int64_t best = AllOrders(g).peak(), got = simulated_peak(g, merged.tasks);
     ASSERT_GE(got, best);
     if (!merged.exact) continue;
     ++exact;
@@ -194,7 +194,7 @@ TEST(Order, KnownCaseOfTwoChains) {
   EXPECT_EQ(list_schedule(g, ListKey::min_peak), least);
   EXPECT_EQ(list_schedule(g, ListKey::oldest), (std::vector<TaskId>{0, 1, 2, 3, 4, 5, 6, 7}));
   const Order order = min_peak_order(g);
-  EXPECT_EQ(order.steps, least);
+  EXPECT_EQ(order.tasks, least);
   EXPECT_TRUE(order.optimal);
   EXPECT_EQ(order.peak, AllOrders(g).peak());
 }
@@ -218,7 +218,7 @@ TEST(Order, DeepGraphsDoNotRecurse) {
     for (TaskId back = 1; back <= 3 && back <= v; ++back) links.emplace_back(v - back, v);
   }
   const TaskGraph g = value_or_throw(make_task_graph(std::move(tasks), links));
-  EXPECT_EQ(simulated_peak(g, min_peak_order(g).steps), largest_step(g));
+  EXPECT_EQ(simulated_peak(g, min_peak_order(g).tasks), largest_task(g));
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ struct Case {
   int64_t limit = 0;
 };
 
-// Mostly with a limit at which a plan is asked for and possible: from the largest step to below
+// Mostly with a limit at which a plan is asked for and possible: from the largest task to below
 // the given order's peak.
 Case random_case(uint64_t seed) {
   SplitMix random(seed);
@@ -87,7 +87,7 @@ Case random_case(uint64_t seed) {
                                   seed % 3 == 0, seed % 4 == 0, seed % 5 == 0, several ? 2u : 1u});
   c.given = first_order(c.graph);
   const int64_t peak = value_or_throw(simulate(c.graph, c.given)).peak;
-  const int64_t least = largest_step(c.graph) - (seed % 16 == 0);
+  const int64_t least = largest_task(c.graph) - (seed % 16 == 0);
   c.limit = least + random.below(static_cast<uint32_t>(std::max<int64_t>(1, peak - least)));
   return c;
 }
@@ -100,7 +100,7 @@ TEST(Recompute, SmallGraphsAreExact) {
     const int64_t best = min_time(c.graph, c.limit);
     const int64_t best_in_order = min_time(c.graph, c.limit, c.given);
     const RecomputePlan plan = value_or_throw(plan_recompute(c.graph, c.given, c.limit));
-    const Simulated s = value_or_throw(simulate(c.graph, plan.found.steps));
+    const Simulated s = value_or_throw(simulate(c.graph, plan.found.tasks));
     ASSERT_EQ(s.peak, plan.found.peak) << "seed " << seed;
     ASSERT_EQ(s.time, plan.found.time) << "seed " << seed;
     ASSERT_EQ(plan.found.met, s.peak <= c.limit) << "seed " << seed;
@@ -132,10 +132,10 @@ TEST(Recompute, SearchMostlyEqualsCompleteSearchOnTinyGraphs) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     const Case c = random_case(seed);
     const int64_t best = min_time(c.graph, c.limit);
-    const std::vector<TaskId> orders[] = {c.given, min_peak_order(c.graph, c.given).steps};
+    const std::vector<TaskId> orders[] = {c.given, min_peak_order(c.graph, c.given).tasks};
     const FoundSequence found =
         find_recompute(c.graph, orders, c.limit, {.seed = 1, .moves = 3000});
-    const Simulated s = value_or_throw(simulate(c.graph, found.steps));
+    const Simulated s = value_or_throw(simulate(c.graph, found.tasks));
     ASSERT_EQ(s.peak, found.peak) << "seed " << seed;
     ASSERT_EQ(s.time, found.time) << "seed " << seed;
     ASSERT_EQ(found.met, s.peak <= c.limit) << "seed " << seed;
@@ -177,7 +177,7 @@ TEST(Recompute, SameSeedSamePlan) {
   const RecomputeOptions options{.seed = 3, .moves = 20000};
   const RecomputePlan a = value_or_throw(plan_recompute(g, given, limit, options));
   const RecomputePlan b = value_or_throw(plan_recompute(g, given, limit, options));
-  EXPECT_EQ(a.found.steps, b.found.steps);
+  EXPECT_EQ(a.found.tasks, b.found.tasks);
   EXPECT_EQ(a.bound_time, b.bound_time);
 }
 
@@ -186,7 +186,7 @@ TEST(Recompute, NothingIsRunAgainWhereTheGivenOrderFits) {
   const int64_t peak = value_or_throw(simulate(c.graph, c.given)).peak;
   const RecomputePlan plan = value_or_throw(plan_recompute(c.graph, c.given, peak));
   EXPECT_TRUE(plan.found.met);
-  EXPECT_EQ(plan.found.steps, c.given);
+  EXPECT_EQ(plan.found.tasks, c.given);
   EXPECT_EQ(plan.found.time, plan.time_once);
 }
 

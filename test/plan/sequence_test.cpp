@@ -1,5 +1,5 @@
 // The sequence under edit against the simulator, and the simulator against sums by hand and against
-// every live value looked up anew at every step.
+// every live value looked up anew at every position.
 // tests: simulate.cpp
 #include "plan/sequence.h"
 
@@ -23,7 +23,7 @@ TEST(Simulate, AddsUpTheDrawnRule) {
   const Simulated once = value_or_throw(simulate(g, std::vector<TaskId>{0, 1, 2, 3}));
   EXPECT_EQ(once.bytes_at, (std::vector<int64_t>{4, 6, 12, 6}));
   EXPECT_EQ(once.peak, 12);
-  EXPECT_EQ(once.peak_step, 2u);
+  EXPECT_EQ(once.peak_position, 2u);
   EXPECT_EQ(once.time, 10);
   const Simulated again = value_or_throw(simulate(g, std::vector<TaskId>{0, 1, 2, 0, 3}));
   EXPECT_EQ(again.bytes_at, (std::vector<int64_t>{4, 6, 8, 5, 6}));
@@ -60,29 +60,29 @@ TEST(Simulate, a_run_leaves_out_what_is_optional_and_unread) {
       {0, true, true, 4}, {0, false, true, 3}, {1, false, false, 1}, {2, false, false, 2}};
   const std::vector<Link> links = {{0, 1}, {1, 2}};
   const TaskGraph g = value_or_throw(make_task_graph(std::vector<Task>(3), values, links));
-  const auto bytes_at = [&](std::vector<TaskId> steps) {
-    return value_or_throw(simulate(g, steps)).bytes_at;
+  const auto bytes_at = [&](std::vector<TaskId> tasks) {
+    return value_or_throw(simulate(g, tasks)).bytes_at;
   };
   EXPECT_EQ(bytes_at({0, 1, 2}), (std::vector<int64_t>{7, 8, 9}));
   EXPECT_EQ(bytes_at({0, 1, 0, 2}), (std::vector<int64_t>{4, 5, 7, 9}));
   EXPECT_EQ(bytes_at({0, 0, 1, 2}), (std::vector<int64_t>{0, 7, 8, 9}));
 }
 
-// What is in memory at a step, by looking at all other steps for each value of each run.
-std::vector<int64_t> every_value_looked_up(const TaskGraph& g, const std::vector<TaskId>& steps) {
-  std::vector<int64_t> bytes(steps.size(), 0);
-  for (size_t run = 0; run < steps.size(); ++run) {
-    bytes[run] += g[steps[run]].workspace;
+// What is in memory at a position, by looking at all other runs for each value of each run.
+std::vector<int64_t> every_value_looked_up(const TaskGraph& g, const std::vector<TaskId>& tasks) {
+  std::vector<int64_t> bytes(tasks.size(), 0);
+  for (size_t run = 0; run < tasks.size(); ++run) {
+    bytes[run] += g[tasks[run]].workspace;
     const size_t again = static_cast<size_t>(
-        std::find(steps.begin() + static_cast<std::ptrdiff_t>(run) + 1, steps.end(), steps[run]) -
-        steps.begin());
+        std::find(tasks.begin() + static_cast<std::ptrdiff_t>(run) + 1, tasks.end(), tasks[run]) -
+        tasks.begin());
     for (ValueId x = 0; x < g.values.size(); ++x) {
-      if (g.values[x].maker != steps[run]) continue;
+      if (g.values[x].maker != tasks[run]) continue;
       size_t end = g.values[x].optional ? run : run + 1;
       for (size_t reader = run + 1; reader < again; ++reader)
-        if (const auto users = g.users(x); std::ranges::count(users, steps[reader]) > 0)
+        if (const auto users = g.users(x); std::ranges::count(users, tasks[reader]) > 0)
           end = reader + 1;
-      if (g.values[x].kept && again == steps.size()) end = steps.size();
+      if (g.values[x].kept && again == tasks.size()) end = tasks.size();
       for (size_t s = run; s < end; ++s) bytes[s] += g.values[x].bytes;
     }
   }
@@ -95,16 +95,16 @@ TEST(Simulate, equals_every_value_looked_up) {
     SplitMix random(seed);
     const TaskGraph g = random_graph(random, {1 + random.below(10), 35, 9, 5, true, true, false,
                                               1 + static_cast<uint32_t>(seed % 4)});
-    std::vector<TaskId> steps;
+    std::vector<TaskId> tasks;
     for (const TaskId v : first_order(g)) {
-      steps.push_back(v);
+      tasks.push_back(v);
       while (random.below(2) == 0)
-        steps.push_back(steps[random.below(static_cast<uint32_t>(steps.size()))]);
+        tasks.push_back(tasks[random.below(static_cast<uint32_t>(tasks.size()))]);
     }
-    const Simulated s = value_or_throw(simulate(g, steps));
-    ASSERT_EQ(s.bytes_at, every_value_looked_up(g, steps)) << "seed " << seed;
+    const Simulated s = value_or_throw(simulate(g, tasks));
+    ASSERT_EQ(s.bytes_at, every_value_looked_up(g, tasks)) << "seed " << seed;
     ASSERT_EQ(s.peak, *std::ranges::max_element(s.bytes_at));
-    several += steps.size() > g.size() && g.values.size() > g.size();
+    several += tasks.size() > g.size() && g.values.size() > g.size();
   }
   EXPECT_GE(several, 200u);
 }
@@ -113,8 +113,8 @@ TEST(Simulate, RejectsPlantedErrors) {
   const TaskGraph g = chain_with_skip();
   const std::vector<std::pair<std::vector<TaskId>, std::string>> wrong = {
       {{0, 1, 2}, "task 3 never runs"},
-      {{0, 2, 1, 3}, "step 1: task 2 reads task 1, which has not run yet"},
-      {{0, 1, 2, 3, 4}, "step 4: there is no task 4, only 4"},
+      {{0, 2, 1, 3}, "position 1: task 2 reads task 1, which has not run yet"},
+      {{0, 1, 2, 3, 4}, "position 4: there is no task 4, only 4"},
       {{}, "task 0 never runs"}};
   for (const auto& [sequence, message] : wrong) {
     const auto s = simulate(g, sequence);
@@ -130,7 +130,7 @@ TEST(Simulate, RejectsASecondRunOfWhatRunsOnce) {
   EXPECT_TRUE(simulate(g, std::vector<TaskId>{0, 1, 1}).ok());
   const auto s = simulate(g, std::vector<TaskId>{0, 1, 0});
   ASSERT_FALSE(s.ok());
-  EXPECT_EQ(s.failure().message, "step 2: task 0 runs again, which it must not");
+  EXPECT_EQ(s.failure().message, "position 2: task 0 runs again, which it must not");
 }
 
 TEST(TaskGraph, RefusesWhatIsNoGraph) {
@@ -165,7 +165,7 @@ TEST(TaskGraph, refuses_values_that_do_not_stand_by_task) {
 }
 
 void expect_like_simulator(const TaskGraph& g, const Sequence& s, int64_t limit) {
-  const Simulated want = value_or_throw(simulate(g, s.steps()));
+  const Simulated want = value_or_throw(simulate(g, s.tasks()));
   std::vector<int64_t> got;
   int64_t over = 0;
   for (size_t slot = 0; slot < s.slots(); ++slot)
@@ -181,7 +181,7 @@ void expect_like_simulator(const TaskGraph& g, const Sequence& s, int64_t limit)
 
 void random_edit(Sequence& s, SplitMix& random) {
   const TaskGraph& g = s.graph();
-  const auto any_step = [&] {
+  const auto any_copy = [&] {
     for (;;)
       if (CopyId c = s.at_slot(random.below(static_cast<uint32_t>(s.slots()))); c != Sequence::none)
         return c;
@@ -189,13 +189,13 @@ void random_edit(Sequence& s, SplitMix& random) {
   const uint32_t kind = random.below(4);
   if (kind == 0) {
     const TaskId v = random.below(static_cast<uint32_t>(g.size()));
-    if (const CopyId after = any_step(); s.slot(after) >= s.slot(s.first_copy(v)))
+    if (const CopyId after = any_copy(); s.slot(after) >= s.slot(s.first_copy(v)))
       s.insert(v, after);
   } else if (kind == 1 && !s.extra().empty()) {
     s.remove(s.extra()[random.below(static_cast<uint32_t>(s.extra().size()))]);
   } else {
-    const CopyId c = any_step();
-    s.move(c, random.below(9) == 0 ? Sequence::none : any_step());
+    const CopyId c = any_copy();
+    s.move(c, random.below(9) == 0 ? Sequence::none : any_copy());
   }
 }
 
@@ -209,7 +209,7 @@ TEST(Sequence, MakesRoomAndGoesBack) {
     const int64_t limit = random.below(200);
     Sequence s(g, first_order(g), limit);
     for (int round = 0; round < 12; ++round) {
-      const std::vector<TaskId> before = s.steps();
+      const std::vector<TaskId> before = s.tasks();
       s.mark();
       for (uint32_t n = 1 + random.below(150); n > 0; --n) {
         const TaskId v = random.below(static_cast<uint32_t>(g.size()));
@@ -219,7 +219,7 @@ TEST(Sequence, MakesRoomAndGoesBack) {
       ASSERT_NO_FATAL_FAILURE(expect_like_simulator(g, s, limit)) << "seed " << seed;
       if (round % 3 == 0) continue;
       s.undo();
-      ASSERT_EQ(s.steps(), before);
+      ASSERT_EQ(s.tasks(), before);
       ASSERT_NO_FATAL_FAILURE(expect_like_simulator(g, s, limit)) << "undo, seed " << seed;
     }
   }
@@ -235,13 +235,13 @@ TEST(Sequence, StaysLikeTheSimulatorUnderRandomEdits) {
     Sequence s(g, first_order(g), limit);
     ASSERT_NO_FATAL_FAILURE(expect_like_simulator(g, s, limit));
     for (int round = 0; round < 60; ++round, ++edits) {
-      const std::vector<TaskId> before = s.steps();
+      const std::vector<TaskId> before = s.tasks();
       s.mark();
       for (uint32_t n = 1 + random.below(4); n > 0; --n) random_edit(s, random);
       ASSERT_NO_FATAL_FAILURE(expect_like_simulator(g, s, limit)) << "seed " << seed;
       if (random.below(2) == 0) continue;
       s.undo();
-      ASSERT_EQ(s.steps(), before);
+      ASSERT_EQ(s.tasks(), before);
       ASSERT_NO_FATAL_FAILURE(expect_like_simulator(g, s, limit)) << "undo, seed " << seed;
     }
   }

@@ -1,13 +1,13 @@
-#include "plan/step_profile.h"
+#include "plan/sequence_profile.h"
 
 #include <algorithm>
 
 namespace cleave::plan {
 
-void StepProfile::reset(size_t steps, double limit) {
+void SequenceProfile::reset(size_t size, double limit) {
   shift_ = 4;
-  while ((size_t{1} << (2 * shift_)) < steps) ++shift_;
-  const size_t blocks = (steps + block_size() - 1) >> shift_;
+  while ((size_t{1} << (2 * shift_)) < size) ++shift_;
+  const size_t blocks = (size + block_size() - 1) >> shift_;
   value_.assign(blocks << shift_, empty);
   change_.assign((blocks << shift_) + 1, 0);
   block_.assign(blocks, {});
@@ -19,7 +19,7 @@ void StepProfile::reset(size_t steps, double limit) {
   mark();
 }
 
-void StepProfile::assign(const std::vector<double>& bytes) {
+void SequenceProfile::assign(const std::vector<double>& bytes) {
   std::copy(bytes.begin(), bytes.end(), value_.begin());
   over_ = 0;
   blocks_over_ = 0;
@@ -32,7 +32,7 @@ void StepProfile::assign(const std::vector<double>& bytes) {
 
 // --- The way back --------------------------------------------------------------------------------
 
-void StepProfile::mark() {
+void SequenceProfile::mark() {
   settle();
   saved_.clear();
   saved_values_.clear();
@@ -41,7 +41,7 @@ void StepProfile::mark() {
   marked_blocks_over_ = blocks_over_;
 }
 
-void StepProfile::undo() {
+void SequenceProfile::undo() {
   for (const size_t b : touched_) block_[b].touched = 0;
   touched_.clear();
   waiting_.clear();
@@ -59,11 +59,11 @@ void StepProfile::undo() {
   blocks_over_ = marked_blocks_over_;
 }
 
-void StepProfile::save_header(size_t block) const {
+void SequenceProfile::save_header(size_t block) const {
   if (block_[block].saved_at != mark_) saved_.push_back({block, block_[block], SIZE_MAX});
 }
 
-void StepProfile::save_values(size_t block) const {
+void SequenceProfile::save_values(size_t block) const {
   Block& b = block_[block];
   if (b.saved_at == mark_) return;
   saved_.push_back({block, b, saved_values_.size()});
@@ -74,21 +74,21 @@ void StepProfile::save_values(size_t block) const {
 
 // --- Changes -------------------------------------------------------------------------------------
 
-void StepProfile::touch(size_t block) const {
+void SequenceProfile::touch(size_t block) const {
   if (block_[block].touched) return;
   block_[block].touched = 1;
   touched_.push_back(block);
 }
 
-void StepProfile::set(size_t step, double bytes) {
+void SequenceProfile::set(size_t position, double bytes) {
   if (waiting_.size() > max_waiting) apply();
-  const size_t block = step >> shift_;
+  const size_t block = position >> shift_;
   save_values(block);
   touch(block);
-  value_[step] = bytes - block_[block].shift - waiting_at(step);
+  value_[position] = bytes - block_[block].shift - waiting_at(position);
 }
 
-void StepProfile::apply() const {
+void SequenceProfile::apply() const {
   for (const Range& r : waiting_) {
     change_[r.first] += r.bytes;
     change_[r.last + 1] -= r.bytes;
@@ -117,7 +117,7 @@ void StepProfile::apply() const {
 }
 
 // Applies the changes in the block, starting from the carry into it; returns the carry out of it.
-double StepProfile::apply_inside(size_t block, double carry) const {
+double SequenceProfile::apply_inside(size_t block, double carry) const {
   work_ += 2 * block_size();
   double* v = value_.data() + (block << shift_);
   double* change = change_.data() + (block << shift_);
@@ -135,13 +135,13 @@ double StepProfile::apply_inside(size_t block, double carry) const {
   return carry;
 }
 
-void StepProfile::replace_over(Block& b, double over) const {
+void SequenceProfile::replace_over(Block& b, double over) const {
   blocks_over_ += static_cast<size_t>(over > 0) - static_cast<size_t>(b.over > 0);
   over_ = blocks_over_ == 0 ? 0 : over_ + (over - b.over);
   b.over = over;
 }
 
-void StepProfile::scan_over(size_t block) const {
+void SequenceProfile::scan_over(size_t block) const {
   Block& b = block_[block];
   double over = 0;
   if (b.most > limit_) {
@@ -158,14 +158,14 @@ void StepProfile::scan_over(size_t block) const {
 
 // --- Figures -------------------------------------------------------------------------------------
 
-double StepProfile::peak() const {
+double SequenceProfile::peak() const {
   settle();
   double most = empty;
   for (const Block& b : block_) most = std::max(most, b.most);
   return most;
 }
 
-size_t StepProfile::peak_step() const {
+size_t SequenceProfile::peak_position() const {
   const double most = peak();
   for (size_t b = 0; b < block_.size(); ++b)
     if (block_[b].most == most)
@@ -174,7 +174,7 @@ size_t StepProfile::peak_step() const {
   return 0;
 }
 
-size_t StepProfile::block_over(uint32_t n) const {
+size_t SequenceProfile::block_over(uint32_t n) const {
   settle();
   size_t left = n % blocks_over_;
   for (size_t b = 0; b < block_.size(); ++b)
