@@ -46,7 +46,7 @@ class Builder {
   const Status& status() const { return status_; }
   void fail(Failure f);
 
-  // Where new nodes are inserted (invalid: at the end), and the location and tag they get.
+  // Where new nodes are inserted (invalid: at the end), and the source location and tag they get.
   void insert_before(NodeId n) { before_ = n; }
   void set_loc(SourceLoc loc) { loc_ = loc; }
   void set_tag(CheckpointTag tag) { tag_ = tag; }

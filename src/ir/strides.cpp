@@ -23,7 +23,7 @@ struct Dimension {
 };
 
 // Whether sum_k d_k stride_k = 0 for some |d_k| < size_k, not all 0: d is the difference between
-// the indices of two elements at one location. Dims are sorted by decreasing stride; the dims from
+// the indices of two elements at one address. Dims are sorted by decreasing stride; the dims from
 // k on can add at most reach_[k] and a multiple of unit_[k].
 class Search {
  public:

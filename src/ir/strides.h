@@ -24,7 +24,7 @@ int64_t memory_bytes(const Type& t);
 // Whether the elements are contiguous in row-major order.
 bool is_row_major(const Type& t);
 
-// Whether two elements share a location. Also true if the search takes more than a million steps,
+// Whether two elements share an address. Also true if the search takes more than a million steps,
 // as for many dims with interleaved strides.
 bool overlaps_itself(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides);
 bool overlaps_itself(const Type& t);
@@ -32,7 +32,7 @@ bool overlaps_itself(const Type& t);
 // The layout of entry k of `return`: that of its value's type; for an update, of its target's.
 const Type& returned_type(const Graph& g, size_t k);
 
-// A written type must not overlap itself: of two elements at one location one would be lost. The
+// A written type must not overlap itself: of two elements at one address one would be lost. The
 // error (user) names `name` and the type. Symbolic types pass: they are checked again once
 // specialised.
 Status check_written(const std::string& name, const Type& t);

@@ -20,7 +20,7 @@ bool has_check(const Block& b) {
 
 }  // namespace
 
-Bound KernelStep::bind(const LoweredProgram& program, const Location& at, DType dtype,
+Bound KernelStep::bind(const LoweredProgram& program, const MemRef& at, DType dtype,
                        Access access) {
   size_t b = 0;
   while (b < call.storages.size() && call.storages[b] != at.storage) ++b;

@@ -10,7 +10,7 @@ struct KernelStep {
 
   // The buffer of this memory, as the kernel's loops see it. All that share a storage share a
   // buffer.
-  loop::Bound bind(const LoweredProgram& program, const Location& at, DType dtype,
+  loop::Bound bind(const LoweredProgram& program, const MemRef& at, DType dtype,
                    loop::Access access);
 };
 

@@ -49,7 +49,7 @@ bool lower_cast(Lowering& l, NodeId n) {
   if (op.name() != "_to_copy") return false;
   const DType stored = op.in_type(0).dtype;
   if (stored == op.out_type(0).dtype) return false;
-  const Location& from = l.values.at(op.in(0));
+  const MemRef& from = l.values.at(op.in(0));
   const ValueId v = l.graph.node(n).out(0);
   if (l.program.storages[from.storage].placeholder < 0 || !l.values.is_wanted(v)) return false;
   if (!converters_alone_read(l, v, {stored, from.layout})) return false;

@@ -91,14 +91,13 @@ void copy_all(Lowering& l, const std::vector<Copy>& copies, DType dtype, const s
   for (const Copy& c : copies) copy_together(l, {c}, dtype, name);
 }
 
-void copy(Lowering& l, const Location& from, const Location& to, DType dtype,
-          const std::string& name) {
+void copy(Lowering& l, const MemRef& from, const MemRef& to, DType dtype, const std::string& name) {
   copy_all(l, {{from, to}}, dtype, name);
 }
 
-Location dense_copy(Lowering& l, const Location& from, DType dtype, const std::string& name) {
+MemRef dense_copy(Lowering& l, const MemRef& from, DType dtype, const std::string& name) {
   Layout layout = Layout::contiguous(from.layout.shape);
-  Location to{add_storage(l.program, name, dtype, layout.numel()), layout};
+  MemRef to{add_storage(l.program, name, dtype, layout.numel()), layout};
   copy(l, from, to, dtype, name);
   return to;
 }

@@ -1,11 +1,11 @@
-// Copies between memory of the same shape, as kernels.
+// Copies between MemRefs of the same shape, as kernels.
 #pragma once
 #include "lower/lowering.h"
 
 namespace cleave {
 
 struct Copy {
-  Location from, to;
+  MemRef from, to;
   std::optional<DType> stored = {};  // dtype of `from`, if it isn't that of `to`
 };
 
@@ -16,10 +16,10 @@ constexpr size_t max_copies_of_a_kernel = 64;
 
 void copy_all(Lowering& lowering, const std::vector<Copy>& copies, DType dtype,
               const std::string& name);
-void copy(Lowering& lowering, const Location& from, const Location& to, DType dtype,
+void copy(Lowering& lowering, const MemRef& from, const MemRef& to, DType dtype,
           const std::string& name);
 
 // A row-major copy in a new storage.
-Location dense_copy(Lowering& lowering, const Location& from, DType dtype, const std::string& name);
+MemRef dense_copy(Lowering& lowering, const MemRef& from, DType dtype, const std::string& name);
 
 }  // namespace cleave

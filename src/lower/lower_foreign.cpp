@@ -16,7 +16,7 @@ Status lower_foreign(Lowering& l, NodeId n, const ForeignRule& rule) {
       call.operands.emplace_back();
       continue;
     }
-    const Location& at = l.values.at(v);
+    const MemRef& at = l.values.at(v);
     const bool is_dense = at.layout.is_contiguous();
     call.operands.emplace_back(
         (is_dense ? at : dense_copy(l, at, l.graph.type(v).dtype, l.graph.name(v))).storage);

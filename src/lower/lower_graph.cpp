@@ -39,14 +39,14 @@ void add_placeholders(Lowering& l) {
 // that of a copy.
 size_t result_storage(Lowering& l, ValueId v) {
   const Type& t = l.graph.type(v);
-  const Location& at = l.values.at(v);
+  const MemRef& at = l.values.at(v);
   const Layout wanted = layout_of(t);
   const Storage& s = l.program.storages[at.storage];
   const bool lies_so =
       at.layout.offset == 0 &&
       (wanted.is_contiguous() ? at.layout.is_contiguous() : same_elements(at.layout, wanted));
   if (lies_so && s.placeholder < 0 && s.elements == memory_elements(t)) return at.storage;
-  const Location to{add_storage(l.program, l.graph.name(v), t.dtype, memory_elements(t)), wanted};
+  const MemRef to{add_storage(l.program, l.graph.name(v), t.dtype, memory_elements(t)), wanted};
   copy(l, at, to, t.dtype, l.graph.name(v));
   return to.storage;
 }
@@ -55,14 +55,14 @@ size_t result_storage(Lowering& l, ValueId v) {
 // end.
 void add_returns(Lowering& l) {
   LoweredProgram& p = l.program;
-  std::vector<std::pair<Location, ValueId>> updates;
+  std::vector<std::pair<MemRef, ValueId>> updates;
   for (const Return& r : l.graph.returns()) {
     if (r.kind != ReturnKind::update) {
       p.returns.push_back(result_storage(l, r.value));
       continue;
     }
-    Location from = l.values.at(r.value);
-    const Location& target = l.values.at(r.target);
+    MemRef from = l.values.at(r.value);
+    const MemRef& target = l.values.at(r.target);
     p.returns.push_back(target.storage);
     if (from.storage == target.storage && from.layout == target.layout) continue;
     if (p.storages[from.storage].placeholder >= 0)  // it may be overwritten before it is copied
@@ -70,7 +70,7 @@ void add_returns(Lowering& l) {
     updates.emplace_back(std::move(from), r.target);
   }
   for (const auto& [from, target] : updates) {
-    const Location& to = l.values.at(target);
+    const MemRef& to = l.values.at(target);
     const Storage& s = p.storages[to.storage];
     copy(l, from, to, s.dtype, s.name);
   }

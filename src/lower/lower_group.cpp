@@ -18,7 +18,7 @@ namespace {
 struct Group {
   const Graph& graph;
   std::vector<NodeId> nodes;
-  std::vector<std::pair<ValueId, Location>> operands;
+  std::vector<std::pair<ValueId, MemRef>> operands;
   std::vector<std::pair<ValueId, ValueId>> results;  // in `graph`, and in the one that is lowered
   std::string name;
 };
@@ -67,15 +67,14 @@ void lower(Lowering& l, const Group& group) {
   std::vector<GroupResult> results;
   std::vector<size_t> parts;
   for (const auto& [inside, v] : group.results) {
-    const Location& at = l.values.make(v);
+    const MemRef& at = l.values.make(v);
     if (l.values.has_place(v)) parts.push_back(at.storage);
     results.push_back(
         {inside, step.bind(l.program, at, group.graph.type(inside).dtype, Access::write)});
     step.kernel.work += at.layout.numel();
   }
   const auto add_partial = [&](const std::string& name, DType dtype, int64_t elements) {
-    const Location at{add_storage(l.program, name, dtype, elements),
-                      Layout::contiguous({elements})};
+    const MemRef at{add_storage(l.program, name, dtype, elements), Layout::contiguous({elements})};
     return step.bind(l.program, at, dtype, Access::write);
   };
   std::string key = group_key(group.graph, group.nodes, operands, results, step.kernel);
@@ -145,9 +144,9 @@ Status lower_group(Lowering& l, NodeId fused) {
   }
   if (results.empty()) return {};
   group.nodes = needed_nodes(body, results);
-  const Locations operands = list_locations(l, op);
+  const MemRefs operands = list_memory(l, op);
   if (!are_made_apart(body, results) || !check_group(body, group.nodes, results).ok()) {
-    CLEAVE_TRY(const Locations made, inline_subgraph(l, body, operands));
+    CLEAVE_TRY(const MemRefs made, inline_subgraph(l, body, operands));
     for (uint32_t k = 0; k < node.output_count; ++k) l.values.put(node.out(k), made[k]);
     return {};
   }

@@ -13,15 +13,15 @@ namespace {
 bool finish_join(Lowering& l, NodeId n, const KernelRule& rule) {
   const Node& node = l.graph.node(n);
   const ValueId y = node.out(0);
-  const std::optional<Location> to = l.values.begun(y);
+  const std::optional<MemRef> to = l.values.begun(y);
   if (!to) return false;
   const std::vector<Layout> layouts = rule.parts(l.graph.view(n), to->layout);
   std::vector<Copy> copies;
   size_t parts = 0;
   for (size_t k = 0; k < node.inputs.size(); ++k) {
-    const Location part{to->storage, layouts[k]};
+    const MemRef part{to->storage, layouts[k]};
     if (part.layout.numel() == 0) continue;
-    const Location& is = l.values.at(node.inputs[k]);
+    const MemRef& is = l.values.at(node.inputs[k]);
     ++parts;
     if (is.storage != part.storage || !same_elements(is.layout, part.layout))
       copies.push_back({is, part});
@@ -41,7 +41,7 @@ void copy_operands(Lowering& l, NodeId n, const KernelRule& rule) {
   const Node& node = l.graph.node(n);
   const ValueId y = node.out(0);
   if (!l.values.is_wanted(y)) return;
-  const Location to = l.values.make(y);
+  const MemRef to = l.values.make(y);
   const std::vector<Layout> layouts = rule.parts(l.graph.view(n), to.layout);
   std::vector<Copy> copies;
   for (size_t k = 0; k < node.inputs.size(); ++k) {

@@ -21,7 +21,7 @@ Bounds bind_all(Lowering& l, NodeId n, int start, KernelStep& step) {
   const Node& node = l.graph.node(n);
   const OpView op = l.graph.view(n);
   Bounds out;
-  std::optional<Location> begun;
+  std::optional<MemRef> begun;
   if (start >= 0) {
     const ValueId v = node.inputs[static_cast<size_t>(start)];
     begun = dense_copy(l, l.values.at(v), l.graph.type(v).dtype, step.kernel.name);
@@ -32,7 +32,7 @@ Bounds bind_all(Lowering& l, NodeId n, int start, KernelStep& step) {
       out.operands.emplace_back();
       continue;
     }
-    const Location& at = begun && static_cast<int>(i) == start ? *begun : l.values.at(v);
+    const MemRef& at = begun && static_cast<int>(i) == start ? *begun : l.values.at(v);
     out.operands.push_back(step.bind(l.program, at, l.graph.type(v).dtype, Access::read));
     step.kernel.work += l.graph.type(v).numel().value();
   }
@@ -44,7 +44,7 @@ Bounds bind_all(Lowering& l, NodeId n, int start, KernelStep& step) {
       out.results.push_back({-1, type.dtype, layout});
       continue;
     }
-    const Location& at = begun && k == 0 ? l.values.put(v, *begun) : l.values.make(v);
+    const MemRef& at = begun && k == 0 ? l.values.put(v, *begun) : l.values.make(v);
     out.results.push_back(step.bind(l.program, at, type.dtype, Access::write));
     step.kernel.work += type.numel().value();
   }
@@ -64,7 +64,7 @@ void lower_kernel(Lowering& l, NodeId n, const KernelRule& rule) {
   if (rule.scratch)
     for (const auto& [dtype, shape] : rule.scratch(op)) {
       const Layout layout = Layout::contiguous(shape);
-      const Location at{add_storage(l.program, name + ".scratch", dtype, layout.numel()), layout};
+      const MemRef at{add_storage(l.program, name + ".scratch", dtype, layout.numel()), layout};
       bounds.results.push_back(step.bind(l.program, at, dtype, Access::write));
     }
   KernelBuilder b(step.kernel, bounds.operands, bounds.results);

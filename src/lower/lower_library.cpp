@@ -10,15 +10,15 @@ using namespace cleave::loop;
 
 namespace {
 
-Location operand_location(Lowering& l, ValueId v, const LibraryOperand& operand) {
-  const Location& at = l.values.at(v);
+MemRef operand_memory(Lowering& l, ValueId v, const LibraryOperand& operand) {
+  const MemRef& at = l.values.at(v);
   if (!operand.takes || operand.takes(at.layout)) return at;
   return dense_copy(l, at, l.graph.type(v).dtype, l.graph.name(v));
 }
 
-Location make_result(Lowering& l, ValueId v, const LibraryOperand& operand,
-                     const LibraryLayouts& layouts) {
-  Location& at = l.values.make(v);
+MemRef make_result(Lowering& l, ValueId v, const LibraryOperand& operand,
+                   const LibraryLayouts& layouts) {
+  MemRef& at = l.values.make(v);
   if (operand.best && !l.values.has_place(v)) at.layout = operand.best(at.layout.shape, layouts);
   return at;
 }
@@ -38,8 +38,7 @@ void add_library_call(Lowering& l, NodeId n, const LibraryForm& form) {
     const ValueId result = writes ? l.graph.node(n).out(static_cast<uint32_t>(o.index)) : ValueId{};
     if (!first.valid()) first = result;
     if (writes && !o.is_required && !is_wanted_result(l, n, o)) continue;
-    Location at =
-        writes ? make_result(l, result, o, layouts) : operand_location(l, op.in(o.index), o);
+    MemRef at = writes ? make_result(l, result, o, layouts) : operand_memory(l, op.in(o.index), o);
     if (o.part) at.layout = o.part(std::move(at.layout));
     const DType dtype = l.program.storages[at.storage].dtype;
     layouts[o.position] = {dtype, at.layout};
@@ -55,7 +54,7 @@ void lower_library(Lowering& l, NodeId n, const LibraryForm& form) {
   const Node& node = l.graph.node(n);
   const OpView op = l.graph.view(n);
   for (const auto& [result, element] : form.views) {
-    const Location& whole = l.values.at(op.in(element.operand));
+    const MemRef& whole = l.values.at(op.in(element.operand));
     l.values.put(node.out(static_cast<uint32_t>(result)),
                  {whole.storage, element.part(whole.layout)});
   }

@@ -33,12 +33,12 @@ bool can_be_made_in_place(const LoweredProgram& program, size_t first_step, size
 // of a carried value (a swap, a view) is copied to other memory first. A result is made in the
 // carried value's memory where can_be_made_in_place allows. The body's first thunk is `first`, its
 // first storage `own`.
-void give_next(Lowering& l, NodeId n, const Locations& carried, Locations next, size_t first,
+void give_next(Lowering& l, NodeId n, const MemRefs& carried, MemRefs next, size_t first,
                size_t own) {
   const Graph& g = l.graph;
   const Node& node = g.node(n);
-  const auto is_carried = [&](const Location& at) {
-    return std::ranges::find(carried, at.storage, &Location::storage) != carried.end();
+  const auto is_carried = [&](const MemRef& at) {
+    return std::ranges::find(carried, at.storage, &MemRef::storage) != carried.end();
   };
   const auto stays = [&](size_t k) {
     return next[k].storage == carried[k].storage && next[k].layout == carried[k].layout;
@@ -65,8 +65,8 @@ Status lower_loop(Lowering& l, NodeId n) {
   const Node& node = g.node(n);
   const OpView op = g.view(n);
   const std::string& name = g.name(node.out(0));
-  Locations operands = list_locations(l, op);
-  Locations carried;
+  MemRefs operands = list_memory(l, op);
+  MemRefs carried;
   for (uint32_t k = 0; k < node.output_count; ++k)
     carried.push_back(l.values.make_dense(node.out(k)));
   for (uint32_t k = 0; k < node.output_count; ++k) {
@@ -76,10 +76,10 @@ Status lower_loop(Lowering& l, NodeId n) {
   }
   LoweredProgram& p = l.program;
   const size_t begin = p.steps.size();
-  CLEAVE_TRY(const Locations flag, inline_subgraph(l, *op.graph_attr("condition"), operands));
+  CLEAVE_TRY(const MemRefs flag, inline_subgraph(l, *op.graph_attr("condition"), operands));
   const size_t to_end = add_jump(l, name, flag[0]);
   const size_t first = p.steps.size(), own = p.storages.size();
-  CLEAVE_TRY(Locations next, inline_subgraph(l, *op.graph_attr("body"), operands));
+  CLEAVE_TRY(MemRefs next, inline_subgraph(l, *op.graph_attr("body"), operands));
   give_next(l, n, carried, std::move(next), first, own);
   const size_t back = add_jump(l, name, {});
   std::get<JumpCall>(p.steps[back].work).target = begin;

@@ -16,13 +16,13 @@ constexpr size_t max_steps = 1 << 18;
 
 }  // namespace
 
-Locations list_locations(const Lowering& l, const OpView& op) {
-  Locations out;
+MemRefs list_memory(const Lowering& l, const OpView& op) {
+  MemRefs out;
   for (int k = 0; k < op.list_size(); ++k) out.push_back(l.values.at(op.list_in(k)));
   return out;
 }
 
-Result<Locations> inline_subgraph(Lowering& l, const Graph& g, const Locations& operands) {
+Result<MemRefs> inline_subgraph(Lowering& l, const Graph& g, const MemRefs& operands) {
   if (l.program.steps.size() > max_steps)
     return unsupported(
         "more than {} steps once subgraphs stand in their places "
@@ -41,18 +41,18 @@ Result<Locations> inline_subgraph(Lowering& l, const Graph& g, const Locations& 
     inner.values.put(p.value, l.values.at(outer));
   }
   CLEAVE_CHECK(lower_nodes(inner));
-  Locations results;
+  MemRefs results;
   for (const Return& r : g.returns()) results.push_back(inner.values.at(r.value));
   return results;
 }
 
-std::optional<size_t> own_storage(const LoweredProgram& program, const Locations& values, size_t k,
+std::optional<size_t> own_storage(const LoweredProgram& program, const MemRefs& values, size_t k,
                                   size_t own) {
-  const Location& l = values[k];
+  const MemRef& l = values[k];
   if (l.storage < own || !l.layout.is_contiguous() ||
       program.storages[l.storage].elements != l.layout.numel())
     return std::nullopt;
-  if (std::ranges::count(values, l.storage, &Location::storage) != 1) return std::nullopt;
+  if (std::ranges::count(values, l.storage, &MemRef::storage) != 1) return std::nullopt;
   return l.storage;
 }
 
@@ -61,7 +61,7 @@ void replace_storage(LoweredProgram& program, size_t first_step, size_t from, si
     rename_storages(program.steps[i], [&](size_t s) { return s == from ? to : s; });
 }
 
-size_t add_jump(Lowering& l, const std::string& name, std::optional<Location> unless) {
+size_t add_jump(Lowering& l, const std::string& name, std::optional<MemRef> unless) {
   JumpCall call;
   if (unless) call.unless = {unless->storage, unless->layout.offset};
   l.add_step(name, call);

@@ -12,7 +12,7 @@ Status lower_view(Lowering& l, NodeId n, const ViewRule& rule) {
   for (uint32_t k = 0; k < node.output_count; ++k) {
     const ValueId v = node.out(k);
     if (op.out_type(static_cast<int>(k)).is_none || !l.values.is_wanted(v)) continue;
-    Location in = l.values.at(node.inputs[0]);
+    MemRef in = l.values.at(node.inputs[0]);
     auto layout = rule.layout(op, in.layout, static_cast<int>(k));
     if (!layout) {
       in = dense_copy(l, in, l.graph.type(node.inputs[0]).dtype, l.graph.name(v));

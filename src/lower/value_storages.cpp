@@ -15,7 +15,7 @@ size_t add_storage(LoweredProgram& program, const std::string& name, DType dtype
   return program.storages.size() - 1;
 }
 
-Location add_dense(LoweredProgram& program, const std::string& name, const Type& type) {
+MemRef add_dense(LoweredProgram& program, const std::string& name, const Type& type) {
   Layout layout = Layout::contiguous(static_shape(type));
   return {add_storage(program, name, type.dtype, layout.numel()), layout};
 }
@@ -26,14 +26,14 @@ ValueStorages::ValueStorages(const Graph& graph, LoweredProgram& program)
   for (const Return& r : graph.returns()) returned_[r.value.v] = true;
 }
 
-const Location& ValueStorages::at(ValueId v) const {
+const MemRef& ValueStorages::at(ValueId v) const {
   const auto it = at_.find(v.v);
   if (it == at_.end())
     throw_failure(bug("lower: %{} is read where nothing has made it", graph_.name(v)));
   return it->second;
 }
 
-Location& ValueStorages::make(ValueId v) {
+MemRef& ValueStorages::make(ValueId v) {
   const auto place = places_.find(v.v);
   if (place == places_.end()) return make_dense(v);
   const auto& [whole, layout] = place->second;
@@ -44,13 +44,13 @@ Location& ValueStorages::make(ValueId v) {
   return put(v, {it->second, layout});
 }
 
-std::optional<Location> ValueStorages::begun(ValueId v) const {
+std::optional<MemRef> ValueStorages::begun(ValueId v) const {
   const auto place = places_.find(v.v);
   const bool is_part = place != places_.end();
   const auto whole = wholes_.find(is_part ? place->second.whole.v : v.v);
   if (whole == wholes_.end()) return std::nullopt;
-  return Location{whole->second, is_part ? place->second.layout
-                                         : Layout::contiguous(static_shape(graph_.type(v)))};
+  return MemRef{whole->second,
+                is_part ? place->second.layout : Layout::contiguous(static_shape(graph_.type(v)))};
 }
 
 }  // namespace cleave

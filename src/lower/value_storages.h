@@ -10,34 +10,35 @@
 
 namespace cleave {
 
-struct Location {
+// A storage and a layout in it, as a memref of MLIR.
+struct MemRef {
   size_t storage = 0;
   loop::Layout layout;
 };
-using Locations = std::vector<Location>;
+using MemRefs = std::vector<MemRef>;
 
 // Adds a storage; add_dense adds one for a row-major value of the type.
 size_t add_storage(LoweredProgram& program, const std::string& name, DType dtype, int64_t elements);
-Location add_dense(LoweredProgram& program, const std::string& name, const Type& type);
+MemRef add_dense(LoweredProgram& program, const std::string& name, const Type& type);
 
 class ValueStorages {
  public:
   // Types must be static. Adds storages to `program`.
   ValueStorages(const Graph& graph, LoweredProgram& program);
 
-  const Location& at(ValueId v) const;  // throws (bug) before it is made
+  const MemRef& at(ValueId v) const;  // throws (bug) before it is made
   bool is_made(ValueId v) const { return at_.contains(v.v); }
-  Location& put(ValueId v, Location at) { return at_[v.v] = std::move(at); }
+  MemRef& put(ValueId v, MemRef at) { return at_[v.v] = std::move(at); }
 
   // In a storage of its own.
-  Location& make_dense(ValueId v) {
+  MemRef& make_dense(ValueId v) {
     return put(v, add_dense(program_, graph_.name(v), graph_.type(v)));
   }
   // The memory in which a result is made: its place, or a storage of its own.
-  Location& make(ValueId v);
+  MemRef& make(ValueId v);
   bool has_place(ValueId v) const { return places_.contains(v.v); }
   // The memory of a join's result, if an operand has been made in it; else none.
-  std::optional<Location> begun(ValueId v) const;
+  std::optional<MemRef> begun(ValueId v) const;
 
   bool is_returned(ValueId v) const { return returned_[v.v]; }
   bool is_wanted(ValueId v) const { return graph_.use_count(v) > 0 || is_returned(v); }
@@ -47,7 +48,7 @@ class ValueStorages {
   LoweredProgram& program_;
   const Places places_;
   std::vector<bool> returned_;                   // by value
-  std::unordered_map<uint32_t, Location> at_;    // by value
+  std::unordered_map<uint32_t, MemRef> at_;      // by value
   std::unordered_map<uint32_t, size_t> wholes_;  // storages that have parts, once added
 };
 

@@ -16,7 +16,7 @@ TEST(ValueStorages, parts_share_the_storage_of_their_whole) {
   LoweredProgram program;
   ValueStorages values(g, program);
   EXPECT_FALSE(values.begun(z));
-  const Location first = values.make(x), second = values.make(y), own = values.make(t);
+  const MemRef first = values.make(x), second = values.make(y), own = values.make(t);
   EXPECT_EQ(first.storage, second.storage);
   EXPECT_EQ(second.layout.offset, 64);
   EXPECT_NE(own.storage, first.storage);
