@@ -1,4 +1,4 @@
-// How long the steps of a program take, compared with a copy of as many bytes.
+// How long the thunks of a program take, compared with a copy of as many bytes.
 #pragma once
 #include <string>
 #include <vector>

@@ -27,7 +27,7 @@ Result<ScheduledProgram> schedule_kernels(LoweredProgram program, const Backend&
   for (const loop::Kernel& k : schedules.kernels) CLEAVE_CHECK(loop::verify(k));
   for (const loop::Kernel& k : schedules.functions.kernels) CLEAVE_CHECK(loop::verify(k));
   program.kernels = std::move(schedules.kernels);
-  for (Step& s : program.steps)
+  for (Thunk& s : program.thunks)
     if (auto* call = std::get_if<KernelCall>(&s.work); call && !schedules.functions.uses.empty()) {
       const std::vector<int64_t>& numbers = schedules.functions.uses[call->kernel].scalars;
       call->scalars.insert(call->scalars.end(), numbers.begin(), numbers.end());

@@ -11,11 +11,11 @@ namespace cleave {
 
 Result<LibraryFunctions> add_library(LoweredProgram& program, Backend& backend) {
   LibraryFunctions functions;
-  for (Step& step : program.steps) {
-    auto* call = std::get_if<LibraryCall>(&step.work);
+  for (Thunk& thunk : program.thunks) {
+    auto* call = std::get_if<LibraryCall>(&thunk.work);
     if (!call) continue;
     CLEAVE_TRY(LibraryFunctionPtr function, backend.library(call->spec));
-    call->workspace = add_workspace(program, step.name, function->scratch_bytes());
+    call->workspace = add_workspace(program, thunk.name, function->scratch_bytes());
     functions.push_back(std::move(function));
   }
   return functions;

@@ -166,7 +166,7 @@ Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops,
   CLEAVE_TRY(BuiltProgram built, make_code(graph, in.backend, *options.executor, report, dump));
   const LoweredProgram& lowered = built.lowered();
   report.kernels = std::ranges::count_if(
-      lowered.steps, [](const Step& s) { return !std::holds_alternative<JumpCall>(s.work); });
+      lowered.thunks, [](const Thunk& s) { return !std::holds_alternative<JumpCall>(s.work); });
   report.distinct_kernels = static_cast<int64_t>(lowered.kernels.size());
   report.arena_bytes = built.planned.arena_bytes;
   report.placeholder_bytes = built.planned.bound.placeholders;

@@ -7,7 +7,7 @@
 
 #include "loop/lower_rule.h"
 #include "lower/place.h"
-#include "lower/step_uses.h"
+#include "lower/thunk_uses.h"
 
 namespace cleave {
 namespace {
@@ -18,8 +18,8 @@ class Collector {
       : graph_(graph), p_(program), first_(p_.storages.size(), none), last_(first_) {}
 
   StepProgram run() {
-    for (size_t i = 0; i < p_.steps.size(); ++i)
-      for (const size_t s : storages_of(p_.steps[i])) {
+    for (size_t i = 0; i < p_.thunks.size(); ++i)
+      for (const size_t s : storages_of(p_.thunks[i])) {
         if (first_[s] == none) first_[s] = i;
         last_[s] = i;
       }
@@ -31,10 +31,10 @@ class Collector {
     }
     for (const size_t s : p_.returns) out_.storages[s].kept = p_.storages[s].placeholder < 0;
     add_parts();
-    for (size_t i = 0; i < p_.steps.size();) {
+    for (size_t i = 0; i < p_.thunks.size();) {
       size_t end = i;
-      while (end < p_.steps.size() && p_.steps[end].node == p_.steps[i].node) ++end;
-      if (p_.steps[i].node.valid())
+      while (end < p_.thunks.size() && p_.thunks[end].node == p_.thunks[i].node) ++end;
+      if (p_.thunks[i].node.valid())
         add_call(i, end);
       else
         add_copies(i, end);
@@ -63,11 +63,11 @@ class Collector {
     std::vector<NodeId> writer(p_.storages.size());
     parts_.resize(p_.storages.size());
     std::vector<bool> several(p_.storages.size());
-    for (const Step& step : p_.steps)
-      for (const size_t s : storages_of(step)) {
-        if (p_.storages[s].parts.empty() || !writes(p_, step, s)) continue;
-        several[s] = several[s] || (writer[s].valid() && writer[s] != step.node);
-        writer[s] = step.node;
+    for (const Thunk& thunk : p_.thunks)
+      for (const size_t s : storages_of(thunk)) {
+        if (p_.storages[s].parts.empty() || !writes(p_, thunk, s)) continue;
+        several[s] = several[s] || (writer[s].valid() && writer[s] != thunk.node);
+        writer[s] = thunk.node;
       }
     for (size_t s = 0; s < several.size(); ++s) {
       if (!several[s]) continue;
@@ -101,14 +101,14 @@ class Collector {
 
   void add_call(size_t begin, size_t end) {
     StepProgram::Call call;
-    call.node = p_.steps[begin].node;
+    call.node = p_.thunks[begin].node;
     std::vector<size_t> own;
     std::vector<int32_t> seen;
     for (size_t i = begin; i < end; ++i) {
-      call.may_fail |= p_.steps[i].may_fail;
-      for (const size_t s : storages_of(p_.steps[i])) {
+      call.may_fail |= p_.thunks[i].may_fail;
+      for (const size_t s : storages_of(p_.thunks[i])) {
         const auto id = static_cast<int32_t>(s);
-        const bool written = writes(p_, p_.steps[i], s);
+        const bool written = writes(p_, p_.thunks[i], s);
         if (out_.storages[s].placeholder && written &&
             std::ranges::find(call.updates, id) == call.updates.end())
           call.updates.push_back(id);
@@ -132,7 +132,7 @@ class Collector {
     call.workspace = max_alive(begin, end, own);
     for (const int32_t m : call.makes) is_made_[static_cast<size_t>(m)] = true;
     out_.calls.push_back(std::move(call));
-    steps_.emplace_back(begin, end);
+    thunks_.emplace_back(begin, end);
   }
 
   // A lower bound of the memory of a call: the largest sum, over its thunks, of the bytes that they
@@ -151,7 +151,7 @@ class Collector {
   // view that copies may not have to; so conversions, such workspaces, and the operands of such a
   // view are not counted either.
   void set_at_least(size_t c) {
-    const auto [begin, end] = steps_[c];
+    const auto [begin, end] = thunks_[c];
     const bool joins = is_join(graph_.view(out_.calls[c].node));
     const bool copies_view = has_rule<loop::ViewRule>(out_.calls[c]);
     const bool is_library_call = has_rule<loop::LibraryRule>(out_.calls[c]);
@@ -162,31 +162,31 @@ class Collector {
       if (out_.storages[s].placeholder || out_.storages[s].update) return false;
       if (is_library_call && (is_conversion(s) || (reads_made && is_within(s, begin, end))))
         return false;
-      if (writes(p_, p_.steps[i], s)) return joins || p_.storages[s].parts.empty();
+      if (writes(p_, p_.thunks[i], s)) return joins || p_.storages[s].parts.empty();
       return !joins && !copies_view;
     };
-    std::map<size_t, std::pair<size_t, size_t>> alive;  // by storage: first and last step here
+    std::map<size_t, std::pair<size_t, size_t>> alive;  // by storage: first and last thunk here
     for (size_t i = begin; i < end; ++i)
-      for (const size_t s : storages_of(p_.steps[i]))
+      for (const size_t s : storages_of(p_.thunks[i]))
         if (counts(i, s)) alive.emplace(s, std::pair{i, i}).first->second.second = i;
     int64_t& least = out_.calls[c].at_least;
     if (out_.calls[c].makes.size() > 1) {
-      for (const auto& [s, steps] : alive)
+      for (const auto& [s, thunks] : alive)
         if (first_[s] < begin || last_[s] >= end || out_.storages[s].kept)
           least = std::max(least, rounded(p_.storages[s].bytes));
       return;
     }
     for (auto it = alive.begin(); it != alive.end();) {
-      auto& [s, steps] = *it;
-      const bool is_over = first_[s] >= begin && may_lie_over_operand(p_.steps[steps.first], s);
-      it = is_over && ++steps.first > steps.second ? alive.erase(it) : std::next(it);
+      auto& [s, thunks] = *it;
+      const bool is_over = first_[s] >= begin && may_lie_over_operand(p_.thunks[thunks.first], s);
+      it = is_over && ++thunks.first > thunks.second ? alive.erase(it) : std::next(it);
     }
     std::vector<int64_t> change(end - begin + 1);
-    for (const auto& [s, steps] : alive) {
+    for (const auto& [s, thunks] : alive) {
       const int64_t bytes = rounded(p_.storages[s].bytes);
       const bool read = first_[s] < begin;
-      change[read ? 0 : steps.first - begin] += bytes;
-      change[steps.second - begin + 1] -= bytes;
+      change[read ? 0 : thunks.first - begin] += bytes;
+      change[thunks.second - begin + 1] -= bytes;
     }
     int64_t now = 0;
     for (size_t i = 0; i + begin < end; ++i) least = std::max(least, now += change[i]);
@@ -200,7 +200,7 @@ class Collector {
   // Whether the storage is a conversion of a placeholder, maybe read through views; parts are not.
   bool is_conversion(size_t s) const {
     if (s >= first_.size() || first_[s] == none || out_.storages[s].placeholder) return false;
-    const Step& maker = p_.steps[first_[s]];
+    const Thunk& maker = p_.thunks[first_[s]];
     return maker.node.valid() && graph_.node(maker.node).op->name == "_to_copy" &&
            std::ranges::all_of(storages_of(maker), [&](size_t used) {
              return used == s || out_.storages[used].placeholder;
@@ -210,8 +210,8 @@ class Collector {
     return first_[s] >= begin && last_[s] < end && !out_.storages[s].kept;
   }
 
-  bool may_lie_over_operand(const Step& step, size_t result) const {
-    auto* call = std::get_if<KernelCall>(&step.work);
+  bool may_lie_over_operand(const Thunk& thunk, size_t result) const {
+    auto* call = std::get_if<KernelCall>(&thunk.work);
     return call && std::ranges::any_of(call->in_place, [&](const InPlace& pair) {
              return pair.result == result && p_.storages[pair.operand].placeholder < 0 &&
                     rounded(p_.storages[pair.operand].bytes) == rounded(p_.storages[result].bytes);
@@ -307,7 +307,7 @@ class Collector {
   // Copies of returned values, after all calls.
   void add_copies(size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i)
-      for (const size_t s : storages_of(p_.steps[i])) {
+      for (const size_t s : storages_of(p_.thunks[i])) {
         if (first_[s] < begin && !out_.storages[s].placeholder) {
           out_.storages[s].update |= !out_.storages[s].kept;
           out_.storages[s].kept = true;
@@ -319,10 +319,10 @@ class Collector {
 
   const Graph& graph_;
   const LoweredProgram& p_;
-  std::vector<size_t> first_, last_;              // thunks, by storage
-  std::vector<std::pair<size_t, size_t>> steps_;  // of each call
-  std::vector<std::vector<Part>> parts_;          // by storage
-  std::vector<bool> is_made_;                     // by storage of out_
+  std::vector<size_t> first_, last_;               // thunks, by storage
+  std::vector<std::pair<size_t, size_t>> thunks_;  // of each call
+  std::vector<std::vector<Part>> parts_;           // by storage
+  std::vector<bool> is_made_;                      // by storage of out_
   StepProgram out_;
 };
 

@@ -8,7 +8,7 @@
 #include "base/busy.h"
 #include "base/poison.h"
 #include "compile/stages.h"
-#include "lower/step_uses.h"
+#include "lower/thunk_uses.h"
 #include "lower/traffic.h"
 
 namespace cleave {
@@ -61,17 +61,17 @@ class RunningInstance final : public Instance {
       return user_error("this instance is running already; make a second one to run two at once");
     CLEAVE_CHECK(check_bound());
     const Forbidden arena(arena_->data(), watches_memory ? arena_bytes() : 0);
-    return run_steps();
+    return run_thunks();
   }
 
   const void* result(size_t k) const override { return base_[lowered().returns[k]]; }
   void fill_arena_pattern() override { arena_->fill_pattern(); }
   int64_t touched_arena_bytes() const override { return arena_->touched_bytes(); }
-  void profile_kernels(bool on) override { times_.assign(on ? lowered().steps.size() : 0, {}); }
+  void profile_kernels(bool on) override { times_.assign(on ? lowered().thunks.size() : 0, {}); }
   std::vector<StepTime> step_times() const override {
     std::vector<StepTime> out;
     for (size_t i = 0; i < times_.size(); ++i) {
-      const KernelTraffic moved = traffic_of(lowered(), lowered().steps[i]);
+      const KernelTraffic moved = traffic_of(lowered(), lowered().thunks[i]);
       out.push_back({moved.name, moved.kind, times_[i].sum, times_[i].least,
                      moved.read + moved.written, moved.flops});
     }
@@ -93,15 +93,15 @@ class RunningInstance final : public Instance {
         base_[s] = storages[s].bytes > 0 ? arena_->data() + offsets[s] : nothing_;
     }
     size_t library = 0, foreign = 0;
-    for (const Step& step : lowered().steps) {
+    for (const Thunk& thunk : lowered().thunks) {
       first_pointer_.push_back(pointers_.size());
-      call_number_.push_back(std::holds_alternative<LibraryCall>(step.work)   ? library++
-                             : std::holds_alternative<ForeignCall>(step.work) ? foreign++
-                                                                              : 0);
-      if (auto* k = std::get_if<KernelCall>(&step.work))
+      call_number_.push_back(std::holds_alternative<LibraryCall>(thunk.work)   ? library++
+                             : std::holds_alternative<ForeignCall>(thunk.work) ? foreign++
+                                                                               : 0);
+      if (auto* k = std::get_if<KernelCall>(&thunk.work))
         for (size_t s : k->storages) add_pointer(s);
-      if (auto* l = std::get_if<LibraryCall>(&step.work)) add_pointers(*l);
-      if (auto* f = std::get_if<ForeignCall>(&step.work)) {
+      if (auto* l = std::get_if<LibraryCall>(&thunk.work)) add_pointers(*l);
+      if (auto* f = std::get_if<ForeignCall>(&thunk.work)) {
         for (const auto& s : f->operands) s ? add_pointer(*s) : pointers_.push_back(nullptr);
         for (size_t s : f->results) add_pointer(s);
       }
@@ -152,21 +152,21 @@ class RunningInstance final : public Instance {
     return {};
   }
 
-  Status run_steps() {
-    const auto& steps = lowered().steps;
-    for (size_t i = 0; i < steps.size(); ++i) {
-      const StepMemory memory(*this, steps[i]);
-      const StepClock clock(times_.empty() ? nullptr : &times_[i]);
-      if (auto* k = std::get_if<KernelCall>(&steps[i].work)) {
-        CLEAVE_CHECK(run_kernel(*k, steps[i], pointers_.data() + first_pointer_[i]));
-      } else if (std::holds_alternative<LibraryCall>(steps[i].work)) {
+  Status run_thunks() {
+    const auto& thunks = lowered().thunks;
+    for (size_t i = 0; i < thunks.size(); ++i) {
+      const ThunkMemory memory(*this, thunks[i]);
+      const ThunkClock clock(times_.empty() ? nullptr : &times_[i]);
+      if (auto* k = std::get_if<KernelCall>(&thunks[i].work)) {
+        CLEAVE_CHECK(run_kernel(*k, thunks[i], pointers_.data() + first_pointer_[i]));
+      } else if (std::holds_alternative<LibraryCall>(thunks[i].work)) {
         void* const* operands = pointers_.data() + first_pointer_[i];
         program_->built().library[call_number_[i]]->call(operands, operands[max_library_operands],
                                                          *executor_);
-      } else if (auto* f = std::get_if<ForeignCall>(&steps[i].work)) {
+      } else if (auto* f = std::get_if<ForeignCall>(&thunks[i].work)) {
         void** at = pointers_.data() + first_pointer_[i];
         program_->built().code.foreign[call_number_[i]](at, at + f->operands.size());
-      } else if (const auto& jump = std::get<JumpCall>(steps[i].work); is_taken(jump)) {
+      } else if (const auto& jump = std::get<JumpCall>(thunks[i].work); is_taken(jump)) {
         i = jump.target - 1;  // ++i makes it the target, also for target 0
       }
     }
@@ -180,39 +180,39 @@ class RunningInstance final : public Instance {
   size_t arena_bytes() const { return static_cast<size_t>(arena_->size_bytes()); }
 
   // In AddressSanitizer builds a thunk may touch only the arena storages that it names.
-  class StepMemory {
+  class ThunkMemory {
    public:
-    StepMemory(const RunningInstance& run, const Step& step) : run_(run), step_(step) {
+    ThunkMemory(const RunningInstance& run, const Thunk& thunk) : run_(run), thunk_(thunk) {
       if (watches_memory) each(allow);
     }
-    ~StepMemory() {
+    ~ThunkMemory() {
       if (watches_memory) each(forbid);
     }
-    StepMemory(const StepMemory&) = delete;
-    StepMemory& operator=(const StepMemory&) = delete;
+    ThunkMemory(const ThunkMemory&) = delete;
+    ThunkMemory& operator=(const ThunkMemory&) = delete;
 
    private:
     void each(void (*mark)(const void*, size_t)) const {
-      for (const size_t s : storages_of(step_)) {
+      for (const size_t s : storages_of(thunk_)) {
         const Storage& storage = run_.lowered().storages[s];
         if (storage.placeholder < 0 && storage.bytes > 0)
           mark(run_.base_[s], static_cast<size_t>(storage.bytes));
       }
     }
     const RunningInstance& run_;
-    const Step& step_;
+    const Thunk& thunk_;
   };
 
   struct MeasuredTime {
     int64_t sum = 0, least = 0;  // ns; least is 0 before the first run
   };
   // Adds the time from its construction to its destruction to `to`, if that isn't null.
-  class StepClock {
+  class ThunkClock {
    public:
-    explicit StepClock(MeasuredTime* to) : to_(to) {
+    explicit ThunkClock(MeasuredTime* to) : to_(to) {
       if (to_) begin_ = Clock::now();
     }
-    ~StepClock() {
+    ~ThunkClock() {
       if (!to_) return;
       const int64_t ns =
           std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin_).count();
@@ -226,14 +226,14 @@ class RunningInstance final : public Instance {
     Clock::time_point begin_;
   };
 
-  Status run_kernel(const KernelCall& call, const Step& step, void* const* buffers) {
+  Status run_kernel(const KernelCall& call, const Thunk& thunk, void* const* buffers) {
     const KernelFunction& kernel = *program_->built().code.kernels[call.kernel];
     const std::optional<Fault> fault = kernel.call(buffers, call.scalars.data(), *executor_);
     if (!fault) return {};
     const int64_t bound = fault->bound;
-    if (bound == -1) return user_error("{}, computing %{}", fault->message, step.name);
+    if (bound == -1) return user_error("{}, computing %{}", fault->message, thunk.name);
     return user_error("{}: index {} is out of range [{}, {}), computing %{}", fault->message,
-                      fault->index, fault->from_zero ? 0 : -bound, bound, step.name);
+                      fault->index, fault->from_zero ? 0 : -bound, bound, thunk.name);
   }
 
   std::shared_ptr<const Compiled> program_;

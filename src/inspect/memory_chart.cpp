@@ -14,46 +14,47 @@ constexpr Box frame{left, top, width - left - right, height - top - bottom};
 constexpr std::array<std::string_view, kept_kinds> colours = {"#b9bec7", "#8c6bb1", "#f28e2b",
                                                               "#59a14f", "#4e79a7", "#76b7b2"};
 
-int64_t sum_of(const MemoryStep& step) {
-  return std::accumulate(step.begin(), step.end(), int64_t{0});
+int64_t sum_of(const MemoryByKind& bytes) {
+  return std::accumulate(bytes.begin(), bytes.end(), int64_t{0});
 }
 
-// At most about 1500 columns: of neighbouring steps of one half the one with the most bytes.
+// At most about 1500 columns: of neighbouring thunks of one half the one with the most bytes.
 struct Columns {
-  std::vector<MemoryStep> steps;
+  std::vector<MemoryByKind> thunks;
   size_t forward = 0;
 };
 Columns columns_of(const MemoryProfile& p) {
   constexpr size_t max_columns = 1500;
-  const size_t each = (p.steps.size() + max_columns - 1) / max_columns;
+  const size_t each = (p.thunks.size() + max_columns - 1) / max_columns;
   Columns out;
-  for (size_t k = 0; k < p.steps.size();) {
-    const size_t end = std::min(k + each, k < p.forward_steps ? p.forward_steps : p.steps.size());
+  for (size_t k = 0; k < p.thunks.size();) {
+    const size_t end =
+        std::min(k + each, k < p.forward_thunks ? p.forward_thunks : p.thunks.size());
     size_t best = k;
     for (; k < end; ++k)
-      if (sum_of(p.steps[k]) > sum_of(p.steps[best])) best = k;
-    out.steps.push_back(p.steps[best]);
-    if (k <= p.forward_steps) out.forward = out.steps.size();
+      if (sum_of(p.thunks[k]) > sum_of(p.thunks[best])) best = k;
+    out.thunks.push_back(p.thunks[best]);
+    if (k <= p.forward_thunks) out.forward = out.thunks.size();
   }
   return out;
 }
 
 struct Chart {
-  const std::vector<MemoryStep>& steps;
+  const std::vector<MemoryByKind>& thunks;
   const Axis& y;
-  double count() const { return static_cast<double>(steps.size()); }
+  double count() const { return static_cast<double>(thunks.size()); }
   double x(size_t k) const { return left + frame.width * static_cast<double>(k) / count(); }
 };
 
 // Draws the kinds as areas on top of each other, and the legend. Returns their sum by column.
 std::vector<double> draw_kinds(Svg& svg, const Chart& chart) {
   double legend = left;
-  std::vector<double> below(chart.steps.size());
+  std::vector<double> below(chart.thunks.size());
   for (size_t kind = 0; kind < kept_kinds; ++kind) {
     std::vector<Point> upper, lower;
     bool any = false;
-    for (size_t k = 0; k < chart.steps.size(); ++k) {
-      const auto bytes = static_cast<double>(chart.steps[k][kind]);
+    for (size_t k = 0; k < chart.thunks.size(); ++k) {
+      const auto bytes = static_cast<double>(chart.thunks[k][kind]);
       any |= bytes > 0;
       for (const size_t edge : {k, k + 1}) {
         lower.emplace_back(chart.x(edge), chart.y.at(below[k]));
@@ -76,9 +77,9 @@ void draw_halves(Svg& svg, const MemoryProfile& profile, double middle) {
   svg.line({middle, top}, {middle, height - bottom}, {"#333", 1, "2 3"});
   svg.line({left, height - bottom}, {width - right, height - bottom}, {"#333", 1, ""});
   svg.text({(left + middle) / 2, height - bottom + 18},
-           fmt::format("forward, {} steps", profile.forward_steps), 12, Anchor::middle);
+           fmt::format("forward, {} steps", profile.forward_thunks), 12, Anchor::middle);
   svg.text({(middle + width - right) / 2, height - bottom + 18},
-           fmt::format("backward, {} steps", profile.steps.size() - profile.forward_steps), 12,
+           fmt::format("backward, {} steps", profile.thunks.size() - profile.forward_thunks), 12,
            Anchor::middle);
 }
 
@@ -87,22 +88,22 @@ void draw_halves(Svg& svg, const MemoryProfile& profile, double middle) {
 std::string memory_chart(const std::string& title, const MemoryProfile& profile,
                          std::optional<int64_t> budget) {
   const Columns columns = columns_of(profile);
-  const std::vector<MemoryStep>& steps = columns.steps;
+  const std::vector<MemoryByKind>& thunks = columns.thunks;
   size_t peak = 0;
-  for (size_t k = 1; k < steps.size(); ++k)
-    if (sum_of(steps[k]) > sum_of(steps[peak])) peak = k;
+  for (size_t k = 1; k < thunks.size(); ++k)
+    if (sum_of(thunks[k]) > sum_of(thunks[peak])) peak = k;
   const int64_t top_bytes =
-      std::max({sum_of(steps[peak]), profile.planned_peak, budget.value_or(0)});
+      std::max({sum_of(thunks[peak]), profile.planned_peak, budget.value_or(0)});
   Svg svg(width, height);
   const Axis y(Unit::bytes, 0, static_cast<double>(std::max<int64_t>(top_bytes, 1)) * 1.08,
                height - bottom, top);
   svg.text({left, 28}, title, 16);
   y.draw(svg, false, left, width - right);
   svg.upright_text({24, top + frame.height / 2}, y.title("in memory"));
-  const Chart chart{steps, y};
+  const Chart chart{thunks, y};
   const std::vector<double> below = draw_kinds(svg, chart);
   Labels labels(frame);
-  for (size_t k = 0; k < steps.size(); ++k) {
+  for (size_t k = 0; k < thunks.size(); ++k) {
     const double at = y.at(below[k]);
     labels.keep_free({chart.x(k), at, frame.width / chart.count(), height - bottom - at});
   }
@@ -114,9 +115,9 @@ std::string memory_chart(const std::string& title, const MemoryProfile& profile,
     labels.put(svg, {left + 60, at}, "budget " + bytes_text(*budget), "#d62728");
   }
   const Point tip{(chart.x(peak) + chart.x(peak + 1)) / 2,
-                  y.at(static_cast<double>(sum_of(steps[peak])))};
+                  y.at(static_cast<double>(sum_of(thunks[peak])))};
   svg.dot(tip, 4, "#222", {"white", 1, ""});
-  const int64_t gaps = profile.planned_peak - sum_of(steps[peak]);
+  const int64_t gaps = profile.planned_peak - sum_of(thunks[peak]);
   labels.put(svg, tip,
              fmt::format("peak {}{}", bytes_text(profile.planned_peak),
                          gaps > 0 ? fmt::format(", {} of it gaps", bytes_text(gaps)) : ""),

@@ -1,4 +1,4 @@
-// memory.svg: bytes over the steps of both halves, stacked by kind; the budget as a line, the peak
+// memory.svg: bytes over the thunks of both halves, stacked by kind; the budget as a line, the peak
 // marked.
 #pragma once
 #include <optional>

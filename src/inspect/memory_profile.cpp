@@ -16,17 +16,17 @@ Result<PlannedProgram> planned(const Graph& half, ProgramPlanner& planner, Backe
 
 size_t index(Kept k) { return static_cast<size_t>(k); }
 
-// Appends the program's steps: `held` and what is alive in the arena; `kind` by storage.
-void add_steps(const LoweredProgram& p, const std::vector<Kept>& kind, const MemoryStep& held,
-               std::vector<MemoryStep>& out) {
+// Appends the program's thunks: `held` and what is alive in the arena; `kind` by storage.
+void add_thunks(const LoweredProgram& p, const std::vector<Kept>& kind, const MemoryByKind& held,
+                std::vector<MemoryByKind>& out) {
   const size_t begin = out.size();
-  out.resize(begin + std::max<size_t>(p.steps.size(), 1), held);
+  out.resize(begin + std::max<size_t>(p.thunks.size(), 1), held);
   for (size_t s = 0; s < p.storages.size(); ++s) {
     const Storage& storage = p.storages[s];
     if (storage.placeholder >= 0 || storage.first < 0) continue;
-    const auto last = std::min<int64_t>(storage.last + 1, std::ssize(p.steps));
-    for (int64_t step = storage.first; step < last; ++step)
-      out[begin + static_cast<size_t>(step)][index(kind[s])] += rounded(storage.bytes);
+    const auto last = std::min<int64_t>(storage.last + 1, std::ssize(p.thunks));
+    for (int64_t thunk = storage.first; thunk < last; ++thunk)
+      out[begin + static_cast<size_t>(thunk)][index(kind[s])] += rounded(storage.bytes);
   }
 }
 
@@ -63,12 +63,12 @@ Result<MemoryProfile> memory_profile(const Graph& joint, const Partition& cut,
   CLEAVE_TRY(const PlannedProgram second, planned(cut.backward, planner, *backend));
   const LoweredProgram &f = first.lowered, &b = second.lowered;
 
-  MemoryStep held{};
+  MemoryByKind held{};
   held[index(Kept::placeholders)] = first.bound.placeholders;
   const std::vector<Kept> kind = kinds(f, of_returns);
-  add_steps(f, kind, held, out.steps);
+  add_thunks(f, kind, held, out.thunks);
   out.forward_alive = first.bound.peak();
-  out.forward_steps = out.steps.size();
+  out.forward_thunks = out.thunks.size();
   for (size_t s = 0; s < f.storages.size(); ++s)
     if (f.storages[s].placeholder < 0 && (kind[s] == Kept::results || kind[s] == Kept::saved))
       held[index(kind[s])] += rounded(f.storages[s].bytes);
@@ -79,7 +79,7 @@ Result<MemoryProfile> memory_profile(const Graph& joint, const Partition& cut,
     }
   out.backward_alive = second.bound.arena;
   for (const int64_t bytes : held) out.backward_alive += bytes;
-  add_steps(b, kinds(b, std::vector<Kept>(b.returns.size(), Kept::gradients)), held, out.steps);
+  add_thunks(b, kinds(b, std::vector<Kept>(b.returns.size(), Kept::gradients)), held, out.thunks);
   return out;
 }
 

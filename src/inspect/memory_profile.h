@@ -1,4 +1,4 @@
-// The bytes in memory at each step of the two halves, by kind.
+// The bytes in memory at each thunk of the two halves, by kind.
 //
 //   forward    placeholders but tangents | results | saved values | other values | workspace
 //   between    placeholders | results | saved values
@@ -21,13 +21,13 @@ constexpr size_t kept_kinds = 6;
 constexpr std::array<std::string_view, kept_kinds> kept_names = {
     "placeholders", "results", "saved", "gradients", "other values", "workspace"};
 
-using MemoryStep = std::array<int64_t, kept_kinds>;  // bytes by Kept
+using MemoryByKind = std::array<int64_t, kept_kinds>;  // bytes by Kept
 
 struct MemoryProfile {
-  std::vector<MemoryStep> steps;
-  size_t forward_steps = 0;  // how many of `steps`, from the first, are the forward's
-  int64_t planned_peak = 0;  // of both halves, gaps included
-  // The most that is alive at a step of each half, as the plan counts it.
+  std::vector<MemoryByKind> thunks;
+  size_t forward_thunks = 0;  // how many of `thunks`, from the first, are the forward's
+  int64_t planned_peak = 0;   // of both halves, gaps included
+  // The most that is alive at a thunk of each half, as the plan counts it.
   int64_t forward_alive = 0, backward_alive = 0;
 };
 

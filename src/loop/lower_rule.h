@@ -8,7 +8,7 @@
 //                 else the entry's decompose
 //   decomposition the entry's decompose, before lowering
 //   foreign       the host program's own code: C text, or a callback
-//   branch, loop  the steps of subgraphs, and jumps
+//   branch, loop  the thunks of subgraphs, and jumps
 //   group         the calls of a subgraph as one kernel
 #pragma once
 #include <functional>

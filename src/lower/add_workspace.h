@@ -7,7 +7,7 @@
 namespace cleave {
 
 // Adds a workspace storage of `bytes`; nullopt for 0.
-std::optional<size_t> add_workspace(LoweredProgram& program, const std::string& step,
+std::optional<size_t> add_workspace(LoweredProgram& program, const std::string& thunk,
                                     int64_t bytes);
 
 }  // namespace cleave

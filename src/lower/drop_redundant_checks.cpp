@@ -3,22 +3,22 @@
 #include <map>
 
 #include "lower/kernel_checks.h"
-#include "lower/step_uses.h"
+#include "lower/thunk_uses.h"
 
 namespace cleave {
 
 void drop_redundant_checks(LoweredProgram& p) {
   std::vector<std::optional<KernelChecks>> kernels(p.kernels.size());
-  std::vector<bool> is_target(p.steps.size() + 1);
-  for (const Step& step : p.steps)
-    if (auto* j = std::get_if<JumpCall>(&step.work)) is_target[j->target] = true;
+  std::vector<bool> is_target(p.thunks.size() + 1);
+  for (const Thunk& thunk : p.thunks)
+    if (auto* j = std::get_if<JumpCall>(&thunk.work)) is_target[j->target] = true;
   std::map<size_t, std::vector<IndexRange>> known;  // by storage
-  for (size_t i = 0; i < p.steps.size(); ++i) {
-    Step& step = p.steps[i];
-    if (is_target[i] || std::holds_alternative<JumpCall>(step.work)) known.clear();
-    const auto* call = std::get_if<KernelCall>(&step.work);
+  for (size_t i = 0; i < p.thunks.size(); ++i) {
+    Thunk& thunk = p.thunks[i];
+    if (is_target[i] || std::holds_alternative<JumpCall>(thunk.work)) known.clear();
+    const auto* call = std::get_if<KernelCall>(&thunk.work);
     const KernelChecks* checks = nullptr;
-    if (call && step.may_fail) {
+    if (call && thunk.may_fail) {
       std::optional<KernelChecks>& found = kernels[call->kernel];
       if (!found) found = checks_of(p.kernels[call->kernel]);
       checks = &*found;
@@ -29,10 +29,10 @@ void drop_redundant_checks(LoweredProgram& p) {
                });
       };
       if (checks->only_ranges && std::ranges::all_of(checks->needed, is_known))
-        step.may_fail = false;
+        thunk.may_fail = false;
     }
-    for (const size_t s : storages_of(step))
-      if (known.contains(s) && writes(p, step, s)) known.erase(s);
+    for (const size_t s : storages_of(thunk))
+      if (known.contains(s) && writes(p, thunk, s)) known.erase(s);
     if (checks)
       for (const IndexRange& r : checks->proven) known[call->storages[r.buffer]].push_back(r);
   }

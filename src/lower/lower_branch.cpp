@@ -10,7 +10,7 @@ using namespace cleave::loop;
 namespace {
 
 Status add_arm(Lowering& l, NodeId n, const Graph& arm, const MemRefs& operands) {
-  const size_t first = l.program.steps.size(), own = l.program.storages.size();
+  const size_t first = l.program.thunks.size(), own = l.program.storages.size();
   CLEAVE_TRY(const MemRefs values, inline_subgraph(l, arm, operands));
   for (size_t k = 0; k < values.size(); ++k) {
     const ValueId v = l.graph.node(n).out(static_cast<uint32_t>(k));

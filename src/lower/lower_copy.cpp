@@ -1,7 +1,7 @@
 #include "lower/lower_copy.h"
 
 #include "lower/collapse.h"
-#include "lower/kernel_step.h"
+#include "lower/kernel_thunk.h"
 
 namespace cleave {
 
@@ -55,14 +55,15 @@ std::vector<int64_t> collapse_call(std::vector<Bound>& operands, std::vector<Bou
 // Independent copies as one kernel.
 void copy_together(Lowering& l, const std::vector<Copy>& copies, DType dtype,
                    const std::string& name) {
-  KernelStep step;
-  step.kernel.name = name;
+  KernelThunk thunk;
+  thunk.kernel.name = name;
   std::vector<Bound> operands, results;
   std::vector<std::vector<int64_t>> shapes;
   for (const auto& [from, to, stored] : copies) {
-    step.kernel.work += 2 * to.layout.numel();
-    std::vector<Bound> operand = {step.bind(l.program, from, stored.value_or(dtype), Access::read)};
-    std::vector<Bound> result = {step.bind(l.program, to, dtype, Access::write)};
+    thunk.kernel.work += 2 * to.layout.numel();
+    std::vector<Bound> operand = {
+        thunk.bind(l.program, from, stored.value_or(dtype), Access::read)};
+    std::vector<Bound> result = {thunk.bind(l.program, to, dtype, Access::write)};
     shapes.push_back(collapse_call(operand, result, to.layout.shape));
     operands.push_back(std::move(operand[0]));
     results.push_back(std::move(result[0]));
@@ -72,15 +73,15 @@ void copy_together(Lowering& l, const std::vector<Copy>& copies, DType dtype,
   const bool is_whole = copies.size() == 1 && from.storage != to.storage &&
                         l.program.storages[to.storage].elements == to.layout.numel();
   if (is_whole && operands[0].layout == results[0].layout)
-    step.call.in_place = {{from.storage, to.storage}};
-  step.call.whole_copy = !step.call.in_place.empty() && from.layout.is_contiguous() &&
-                         l.program.storages[from.storage].elements == from.layout.numel();
-  KernelBuilder b(step.kernel, operands, results);
+    thunk.call.in_place = {{from.storage, to.storage}};
+  thunk.call.whole_copy = !thunk.call.in_place.empty() && from.layout.is_contiguous() &&
+                          l.program.storages[from.storage].elements == from.layout.numel();
+  KernelBuilder b(thunk.kernel, operands, results);
   for (size_t k = 0; k < copies.size(); ++k) {
     const int at = static_cast<int>(k);
     nest(b, shapes[k], [&](const Exprs& i) { b.store(at, i, b.load(at, i)); });
   }
-  add_step(l, std::move(step), name);
+  add_thunk(l, std::move(thunk), name);
 }
 
 }  // namespace

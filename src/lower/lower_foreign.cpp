@@ -23,7 +23,7 @@ Status lower_foreign(Lowering& l, NodeId n, const ForeignRule& rule) {
   }
   for (uint32_t k = 0; k < node.output_count; ++k)
     call.results.push_back(l.values.make_dense(node.out(k)).storage);
-  l.add_step(l.graph.name(node.out(0)), std::move(call));
+  l.add_thunk(l.graph.name(node.out(0)), std::move(call));
   return {};
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lower/kernel_step.h"
+#include "lower/kernel_thunk.h"
 #include "lower/lower_subgraph.h"
 #include "schedule/group_check.h"
 #include "schedule/group_key.h"
@@ -53,16 +53,16 @@ void add_call(Lowering& l, const Group& group, const LoweredGroup& lowered,
   }
   for (const size_t at : lowered.streams)
     call.scalars.push_back(group.graph.view(group.nodes[at]).int_attr("stream"));
-  l.program.steps.push_back({group.name, std::move(call), lowered.may_fail});
+  l.program.thunks.push_back({group.name, std::move(call), lowered.may_fail});
 }
 
 void lower(Lowering& l, const Group& group) {
-  KernelStep step;
-  step.kernel.name = group.name;
+  KernelThunk thunk;
+  thunk.kernel.name = group.name;
   std::vector<std::pair<ValueId, Bound>> operands;
   for (const auto& [v, at] : group.operands) {
-    operands.emplace_back(v, step.bind(l.program, at, group.graph.type(v).dtype, Access::read));
-    step.kernel.work += at.layout.numel();
+    operands.emplace_back(v, thunk.bind(l.program, at, group.graph.type(v).dtype, Access::read));
+    thunk.kernel.work += at.layout.numel();
   }
   std::vector<GroupResult> results;
   std::vector<size_t> parts;
@@ -70,22 +70,22 @@ void lower(Lowering& l, const Group& group) {
     const MemRef& at = l.values.make(v);
     if (l.values.has_place(v)) parts.push_back(at.storage);
     results.push_back(
-        {inside, step.bind(l.program, at, group.graph.type(inside).dtype, Access::write)});
-    step.kernel.work += at.layout.numel();
+        {inside, thunk.bind(l.program, at, group.graph.type(inside).dtype, Access::write)});
+    thunk.kernel.work += at.layout.numel();
   }
   const auto add_partial = [&](const std::string& name, DType dtype, int64_t elements) {
     const MemRef at{add_storage(l.program, name, dtype, elements), Layout::contiguous({elements})};
-    return step.bind(l.program, at, dtype, Access::write);
+    return thunk.bind(l.program, at, dtype, Access::write);
   };
-  std::string key = group_key(group.graph, group.nodes, operands, results, step.kernel);
+  std::string key = group_key(group.graph, group.nodes, operands, results, thunk.kernel);
   const LoweredGroup* lowered = l.kernels.find_group(key);
   if (lowered)
     for (const auto& [dtype, elements] : lowered->partials)
       add_partial(group.name + ".partial", dtype, elements);
   else
     lowered = &l.kernels.add_group(std::move(key),
-                                   write(l, group, operands, results, add_partial, step.kernel));
-  add_call(l, group, *lowered, parts, std::move(step.call));
+                                   write(l, group, operands, results, add_partial, thunk.kernel));
+  add_call(l, group, *lowered, parts, std::move(thunk.call));
 }
 
 // The nodes that compute the values, in order.

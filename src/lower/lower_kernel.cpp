@@ -1,7 +1,7 @@
 #include "lower/lower_kernel.h"
 
 #include "loop/kernel_builder.h"
-#include "lower/kernel_step.h"
+#include "lower/kernel_thunk.h"
 #include "lower/lower_copy.h"
 #include "lower/lower_join.h"
 
@@ -17,14 +17,14 @@ struct Bounds {
 };
 
 // start: the flat operand of which result 0 starts as a copy; -1: none.
-Bounds bind_all(Lowering& l, NodeId n, int start, KernelStep& step) {
+Bounds bind_all(Lowering& l, NodeId n, int start, KernelThunk& thunk) {
   const Node& node = l.graph.node(n);
   const OpView op = l.graph.view(n);
   Bounds out;
   std::optional<MemRef> begun;
   if (start >= 0) {
     const ValueId v = node.inputs[static_cast<size_t>(start)];
-    begun = dense_copy(l, l.values.at(v), l.graph.type(v).dtype, step.kernel.name);
+    begun = dense_copy(l, l.values.at(v), l.graph.type(v).dtype, thunk.kernel.name);
   }
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const ValueId v = node.inputs[i];
@@ -33,8 +33,8 @@ Bounds bind_all(Lowering& l, NodeId n, int start, KernelStep& step) {
       continue;
     }
     const MemRef& at = begun && static_cast<int>(i) == start ? *begun : l.values.at(v);
-    out.operands.push_back(step.bind(l.program, at, l.graph.type(v).dtype, Access::read));
-    step.kernel.work += l.graph.type(v).numel().value();
+    out.operands.push_back(thunk.bind(l.program, at, l.graph.type(v).dtype, Access::read));
+    thunk.kernel.work += l.graph.type(v).numel().value();
   }
   for (int k = 0; k < op.out_count(); ++k) {
     const ValueId v = node.out(static_cast<uint32_t>(k));
@@ -45,8 +45,8 @@ Bounds bind_all(Lowering& l, NodeId n, int start, KernelStep& step) {
       continue;
     }
     const MemRef& at = begun && k == 0 ? l.values.put(v, *begun) : l.values.make(v);
-    out.results.push_back(step.bind(l.program, at, type.dtype, Access::write));
-    step.kernel.work += type.numel().value();
+    out.results.push_back(thunk.bind(l.program, at, type.dtype, Access::write));
+    thunk.kernel.work += type.numel().value();
   }
   return out;
 }
@@ -58,19 +58,19 @@ void lower_kernel(Lowering& l, NodeId n, const KernelRule& rule) {
   const int start = rule.starts_as ? rule.starts_as(op) : -1;
   if (start >= 0 && !l.values.is_wanted(l.graph.node(n).out(0))) return;
   if (lower_join(l, n, rule)) return;
-  KernelStep step;
-  const std::string& name = step.kernel.name = l.graph.name(l.graph.node(n).out(0));
-  Bounds bounds = bind_all(l, n, start, step);
+  KernelThunk thunk;
+  const std::string& name = thunk.kernel.name = l.graph.name(l.graph.node(n).out(0));
+  Bounds bounds = bind_all(l, n, start, thunk);
   if (rule.scratch)
     for (const auto& [dtype, shape] : rule.scratch(op)) {
       const Layout layout = Layout::contiguous(shape);
       const MemRef at{add_storage(l.program, name + ".scratch", dtype, layout.numel()), layout};
-      bounds.results.push_back(step.bind(l.program, at, dtype, Access::write));
+      bounds.results.push_back(thunk.bind(l.program, at, dtype, Access::write));
     }
-  KernelBuilder b(step.kernel, bounds.operands, bounds.results);
+  KernelBuilder b(thunk.kernel, bounds.operands, bounds.results);
   rule.build(b, op);
-  if (!step.kernel.scalars.empty()) step.call.scalars = {op.int_attr("stream")};
-  add_step(l, std::move(step), l.graph.name(l.graph.node(n).out(0)));
+  if (!thunk.kernel.scalars.empty()) thunk.call.scalars = {op.int_attr("stream")};
+  add_thunk(l, std::move(thunk), l.graph.name(l.graph.node(n).out(0)));
 }
 
 }  // namespace cleave

@@ -45,7 +45,7 @@ void add_library_call(Lowering& l, NodeId n, const LibraryForm& form) {
     call.operands.push_back({o.position, at.storage, o.access, dtype, std::move(at.layout)});
   }
   call.spec = form.spec(layouts);
-  l.add_step(l.graph.name(first), std::move(call));
+  l.add_thunk(l.graph.name(first), std::move(call));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include "lower/lower_copy.h"
 #include "lower/lower_subgraph.h"
-#include "lower/step_uses.h"
+#include "lower/thunk_uses.h"
 
 namespace cleave {
 
@@ -14,17 +14,17 @@ namespace {
 
 // Whether `from` can be made in `to`: the first thunk that touches `from` can write over `to`, and
 // no later one touches `to`.
-bool can_be_made_in_place(const LoweredProgram& program, size_t first_step, size_t from,
+bool can_be_made_in_place(const LoweredProgram& program, size_t first_thunk, size_t from,
                           size_t to) {
-  const auto touches = [&](size_t step, size_t storage) {
-    const std::vector<size_t> touched = storages_of(program.steps[step]);
+  const auto touches = [&](size_t thunk, size_t storage) {
+    const std::vector<size_t> touched = storages_of(program.thunks[thunk]);
     return std::find(touched.begin(), touched.end(), storage) != touched.end();
   };
-  size_t writer = first_step;
-  while (writer < program.steps.size() && !touches(writer, from)) ++writer;
-  if (writer == program.steps.size() || !can_write_over(program.steps[writer], from, to))
+  size_t writer = first_thunk;
+  while (writer < program.thunks.size() && !touches(writer, from)) ++writer;
+  if (writer == program.thunks.size() || !can_write_over(program.thunks[writer], from, to))
     return false;
-  for (size_t i = writer + 1; i < program.steps.size(); ++i)
+  for (size_t i = writer + 1; i < program.thunks.size(); ++i)
     if (touches(i, to)) return false;
   return true;
 }
@@ -75,14 +75,14 @@ Status lower_loop(Lowering& l, NodeId n) {
     operands[k] = carried[k];
   }
   LoweredProgram& p = l.program;
-  const size_t begin = p.steps.size();
+  const size_t begin = p.thunks.size();
   CLEAVE_TRY(const MemRefs flag, inline_subgraph(l, *op.graph_attr("condition"), operands));
   const size_t to_end = add_jump(l, name, flag[0]);
-  const size_t first = p.steps.size(), own = p.storages.size();
+  const size_t first = p.thunks.size(), own = p.storages.size();
   CLEAVE_TRY(MemRefs next, inline_subgraph(l, *op.graph_attr("body"), operands));
   give_next(l, n, carried, std::move(next), first, own);
   const size_t back = add_jump(l, name, {});
-  std::get<JumpCall>(p.steps[back].work).target = begin;
+  std::get<JumpCall>(p.thunks[back].work).target = begin;
   set_target(p, to_end);
   return {};
 }

@@ -60,14 +60,14 @@ Status lower_node(Lowering& l, NodeId n) {
 Status lower_nodes(Lowering& l) {
   const Graph& g = l.graph;
   for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) {
-    const size_t first_step = l.program.steps.size();
+    const size_t first_thunk = l.program.thunks.size();
     if (Status s = lower_node(l, n); !s.ok()) {
       const Node& node = g.node(n);
       const std::string where = g.loc_text(node.loc);
       return std::move(s).failure().within(fmt::format("lower: %{}{}", g.name(node.out(0)),
                                                        where.empty() ? "" : " (" + where + ")"));
     }
-    for (size_t i = first_step; i < l.program.steps.size(); ++i) l.program.steps[i].node = n;
+    for (size_t i = first_thunk; i < l.program.thunks.size(); ++i) l.program.thunks[i].node = n;
   }
   return {};
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lower/lower_node.h"
-#include "lower/step_uses.h"
+#include "lower/thunk_uses.h"
 
 namespace cleave {
 
@@ -12,7 +12,7 @@ using namespace cleave::loop;
 namespace {
 
 // Each of n nested graphs may call the next one twice: a small text can ask for 2^64 thunks.
-constexpr size_t max_steps = 1 << 18;
+constexpr size_t max_thunks = 1 << 18;
 
 }  // namespace
 
@@ -23,11 +23,11 @@ MemRefs list_memory(const Lowering& l, const OpView& op) {
 }
 
 Result<MemRefs> inline_subgraph(Lowering& l, const Graph& g, const MemRefs& operands) {
-  if (l.program.steps.size() > max_steps)
+  if (l.program.thunks.size() > max_thunks)
     return unsupported(
         "more than {} steps once subgraphs stand in their places "
         "(src/lower/lower_subgraph.cpp)",
-        max_steps);
+        max_thunks);
   Lowering inner(g, l.program, l.kernels);
   size_t next = 0;
   for (const Placeholder& p : g.placeholders()) {
@@ -56,20 +56,20 @@ std::optional<size_t> own_storage(const LoweredProgram& program, const MemRefs& 
   return l.storage;
 }
 
-void replace_storage(LoweredProgram& program, size_t first_step, size_t from, size_t to) {
-  for (size_t i = first_step; i < program.steps.size(); ++i)
-    rename_storages(program.steps[i], [&](size_t s) { return s == from ? to : s; });
+void replace_storage(LoweredProgram& program, size_t first_thunk, size_t from, size_t to) {
+  for (size_t i = first_thunk; i < program.thunks.size(); ++i)
+    rename_storages(program.thunks[i], [&](size_t s) { return s == from ? to : s; });
 }
 
 size_t add_jump(Lowering& l, const std::string& name, std::optional<MemRef> unless) {
   JumpCall call;
   if (unless) call.unless = {unless->storage, unless->layout.offset};
-  l.add_step(name, call);
-  return l.program.steps.size() - 1;
+  l.add_thunk(name, call);
+  return l.program.thunks.size() - 1;
 }
 
 void set_target(LoweredProgram& program, size_t jump) {
-  std::get<JumpCall>(program.steps[jump].work).target = program.steps.size();
+  std::get<JumpCall>(program.thunks[jump].work).target = program.thunks.size();
 }
 
 }  // namespace cleave

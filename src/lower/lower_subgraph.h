@@ -17,7 +17,7 @@ std::optional<size_t> own_storage(const LoweredProgram& program, const MemRefs& 
                                   size_t own);
 
 // Replaces storage `from` by `to` in all thunks since the given one.
-void replace_storage(LoweredProgram& program, size_t first_step, size_t from, size_t to);
+void replace_storage(LoweredProgram& program, size_t first_thunk, size_t from, size_t to);
 
 // Appends a jump and returns its number; set_target lets it jump to the end of the thunks so far.
 size_t add_jump(Lowering& lowering, const std::string& name, std::optional<MemRef> unless);

@@ -24,8 +24,8 @@ struct Lowering {
 
   // Adds a thunk that can't fail.
   template <class Work>
-  void add_step(const std::string& name, Work work) {
-    program.steps.push_back({name, std::move(work), false});
+  void add_thunk(const std::string& name, Work work) {
+    program.thunks.push_back({name, std::move(work), false});
   }
 };
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lower/step_uses.h"
+#include "lower/thunk_uses.h"
 #include "plan/offsets.h"
 
 namespace cleave {
@@ -11,14 +11,14 @@ namespace {
 
 void find_lifetimes(LoweredProgram& p) {
   for (Storage& s : p.storages) s.first = s.last = -1;
-  for (size_t i = 0; i < p.steps.size(); ++i)
-    for (size_t s : storages_of(p.steps[i])) {
+  for (size_t i = 0; i < p.thunks.size(); ++i)
+    for (size_t s : storages_of(p.thunks[i])) {
       Storage& storage = p.storages[s];
       if (storage.first < 0) storage.first = static_cast<int64_t>(i);
       storage.last = static_cast<int64_t>(i);
     }
   // Inner loops end before the loops around them.
-  for (const StepLoop& loop : loops_of(p))
+  for (const ThunkLoop& loop : loops_of(p))
     for (Storage& s : p.storages) {
       const auto begin = static_cast<int64_t>(loop.begin), end = static_cast<int64_t>(loop.end);
       if (s.first >= 0 && s.first < begin && s.last >= begin) s.last = std::max(s.last, end);
@@ -26,7 +26,7 @@ void find_lifetimes(LoweredProgram& p) {
   for (size_t s : p.returns) {
     Storage& storage = p.storages[s];
     if (storage.first < 0) storage.first = 0;
-    storage.last = static_cast<int64_t>(p.steps.size());
+    storage.last = static_cast<int64_t>(p.thunks.size());
   }
 }
 

@@ -87,7 +87,7 @@ struct JumpCall {
   size_t target = 0;
 };
 
-struct Step {
+struct Thunk {
   std::string name;  // of the value that it computes
   std::variant<KernelCall, LibraryCall, ForeignCall, JumpCall> work;
   bool may_fail = false;  // checks indices
@@ -97,7 +97,7 @@ struct Step {
 struct LoweredProgram {
   std::vector<Storage> storages;
   std::vector<loop::Kernel> kernels;  // distinct ones
-  std::vector<Step> steps;
+  std::vector<Thunk> thunks;
   // The storage of each entry of `return`; the value is at its start, with the strides of its type.
   std::vector<size_t> returns;
 };

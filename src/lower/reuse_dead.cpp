@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lower/step_uses.h"
+#include "lower/thunk_uses.h"
 
 namespace cleave {
 namespace {
@@ -12,33 +12,33 @@ class Reuse {
   explicit Reuse(LoweredProgram& p)
       : p_(p), place_(p.storages.size()), first_(p.storages.size(), -1), last_(first_) {
     for (size_t s = 0; s < place_.size(); ++s) place_[s] = s;
-    for (size_t i = 0; i < p.steps.size(); ++i)
-      for (const size_t s : storages_of(p.steps[i])) {
+    for (size_t i = 0; i < p.thunks.size(); ++i)
+      for (const size_t s : storages_of(p.thunks[i])) {
         if (first_[s] < 0) first_[s] = static_cast<int64_t>(i);
         last_[s] = static_cast<int64_t>(i);
       }
-    for (const size_t s : p.returns) last_[s] = static_cast<int64_t>(p.steps.size());
+    for (const size_t s : p.returns) last_[s] = static_cast<int64_t>(p.thunks.size());
   }
 
   void run() {
-    for (size_t i = 0; i < p_.steps.size(); ++i)
-      if (auto* call = std::get_if<KernelCall>(&p_.steps[i].work))
+    for (size_t i = 0; i < p_.thunks.size(); ++i)
+      if (auto* call = std::get_if<KernelCall>(&p_.thunks[i].work))
         choose(*call, static_cast<int64_t>(i));
     const auto renamed = [&](size_t s) { return place_[s]; };
-    for (Step& step : p_.steps) rename_storages(step, renamed);
+    for (Thunk& thunk : p_.thunks) rename_storages(thunk, renamed);
     for (size_t& s : p_.returns) s = renamed(s);
-    std::vector<bool> dropped(p_.steps.size());
-    for (size_t i = 0; i < p_.steps.size(); ++i) dropped[i] = copies_to_itself(p_.steps[i]);
-    drop_steps(p_, dropped);
+    std::vector<bool> dropped(p_.thunks.size());
+    for (size_t i = 0; i < p_.thunks.size(); ++i) dropped[i] = copies_to_itself(p_.thunks[i]);
+    drop_thunks(p_, dropped);
   }
 
  private:
-  void choose(const KernelCall& call, int64_t step) {
+  void choose(const KernelCall& call, int64_t thunk) {
     std::vector<size_t> taken;
     for (const InPlace& pair : call.in_place) {
       const size_t from = pair.operand, to = pair.result;
       if (place_[to] != to || !is_plain(from) || !is_plain(to)) continue;
-      if (first_[to] != step || first_[from] >= step || last_[from] != step) continue;
+      if (first_[to] != thunk || first_[from] >= thunk || last_[from] != thunk) continue;
       if (rounded(p_.storages[from].bytes) != rounded(p_.storages[to].bytes)) continue;
       if (std::ranges::find(taken, from) != taken.end()) continue;
       taken.push_back(from);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lower/plan_memory.h"
-#include "lower/step_uses.h"
+#include "lower/thunk_uses.h"
 
 namespace cleave {
 namespace {
@@ -13,33 +13,33 @@ namespace {
 constexpr int64_t small_bytes = 1 << 10;
 
 struct Uses {
-  int64_t first = -1, last = -1;                // steps
+  int64_t first = -1, last = -1;                // thunks
   int64_t last_write = -1, latest_access = -1;  // slots, while thunks are placed
 };
 
 class Mover {
  public:
   explicit Mover(const LoweredProgram& p) : p_(p), uses_(p.storages.size()) {
-    for (size_t i = 0; i < p.steps.size(); ++i)
-      for (const size_t s : storages_of(p.steps[i])) {
+    for (size_t i = 0; i < p.thunks.size(); ++i)
+      for (const size_t s : storages_of(p.thunks[i])) {
         if (uses_[s].first < 0) uses_[s].first = static_cast<int64_t>(i);
         uses_[s].last = static_cast<int64_t>(i);
       }
-    for (const size_t s : p.returns) uses_[s].last = static_cast<int64_t>(p.steps.size());
+    for (const size_t s : p.returns) uses_[s].last = static_cast<int64_t>(p.thunks.size());
   }
 
   // For each thunk the one after which it goes; its own number if it stays.
   std::vector<int64_t> slots() {
-    const auto n = static_cast<int64_t>(p_.steps.size());
-    std::vector<int64_t> out(p_.steps.size());
+    const auto n = static_cast<int64_t>(p_.thunks.size());
+    std::vector<int64_t> out(p_.thunks.size());
     int64_t last_failure = -1;
     for (int64_t i = 0; i < n; ++i) {
-      const Step& step = p_.steps[static_cast<size_t>(i)];
-      const std::vector<size_t> touched = storages_of(step);
+      const Thunk& thunk = p_.thunks[static_cast<size_t>(i)];
+      const std::vector<size_t> touched = storages_of(thunk);
       std::vector<bool> written;
-      for (const size_t s : touched) written.push_back(writes(p_, step, s));
+      for (const size_t s : touched) written.push_back(writes(p_, thunk, s));
       int64_t slot = i;
-      if (!step.may_fail && is_alone(i) && is_worth_it(i, touched)) {
+      if (!thunk.may_fail && is_alone(i) && is_worth_it(i, touched)) {
         slot = 0;
         for (size_t k = 0; k < touched.size(); ++k) {
           const Uses& u = uses_[touched[k]];
@@ -53,7 +53,7 @@ class Mover {
         }
       }
       out[static_cast<size_t>(i)] = slot;
-      if (step.may_fail) last_failure = i;
+      if (thunk.may_fail) last_failure = i;
       for (size_t k = 0; k < touched.size(); ++k) {
         Uses& u = uses_[touched[k]];
         u.latest_access = std::max(u.latest_access, slot);
@@ -66,10 +66,10 @@ class Mover {
  private:
   // The only thunk of its node: the thunks of a node stay together.
   bool is_alone(int64_t i) const {
-    const NodeId node = p_.steps[static_cast<size_t>(i)].node;
+    const NodeId node = p_.thunks[static_cast<size_t>(i)].node;
     const auto is_same = [&](int64_t k) {
-      return k >= 0 && k < static_cast<int64_t>(p_.steps.size()) && node.valid() &&
-             p_.steps[static_cast<size_t>(k)].node == node;
+      return k >= 0 && k < static_cast<int64_t>(p_.thunks.size()) && node.valid() &&
+             p_.thunks[static_cast<size_t>(k)].node == node;
     };
     return !is_same(i - 1) && !is_same(i + 1);
   }
@@ -98,7 +98,7 @@ class Mover {
 void run_early(LoweredProgram& p) {
   if (has_jumps(p)) return;
   const std::vector<int64_t> slots = Mover(p).slots();
-  std::vector<size_t> order(p.steps.size());
+  std::vector<size_t> order(p.thunks.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   const auto key = [&](size_t i) {
     return std::pair(slots[i], slots[i] != static_cast<int64_t>(i));
@@ -106,9 +106,9 @@ void run_early(LoweredProgram& p) {
   std::ranges::stable_sort(order, {}, key);
   if (std::ranges::is_sorted(order)) return;
   const auto ordered = [&p](const std::vector<size_t>& by) {
-    std::vector<Step> out;
-    for (const size_t i : by) out.push_back(std::move(p.steps[i]));
-    p.steps = std::move(out);
+    std::vector<Thunk> out;
+    for (const size_t i : by) out.push_back(std::move(p.thunks[i]));
+    p.thunks = std::move(out);
   };
   const MemoryBound before = measure_memory(p);
   ordered(order);

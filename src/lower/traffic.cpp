@@ -118,15 +118,15 @@ void count_call(const LoweredProgram& p, const ForeignCall& call, KernelTraffic&
 
 }  // namespace
 
-KernelTraffic traffic_of(const LoweredProgram& program, const Step& step) {
-  KernelTraffic out{.name = step.name, .kind = "kernel"};
-  if (auto* k = std::get_if<KernelCall>(&step.work)) {
+KernelTraffic traffic_of(const LoweredProgram& program, const Thunk& thunk) {
+  KernelTraffic out{.name = thunk.name, .kind = "kernel"};
+  if (auto* k = std::get_if<KernelCall>(&thunk.work)) {
     count_kernel(program, *k, out);
-  } else if (auto* l = std::get_if<LibraryCall>(&step.work)) {
+  } else if (auto* l = std::get_if<LibraryCall>(&thunk.work)) {
     out.kind = kind_of(l->spec);
     out.flops = flops_of(l->spec);
     count_call(program, *l, out);
-  } else if (auto* f = std::get_if<ForeignCall>(&step.work)) {
+  } else if (auto* f = std::get_if<ForeignCall>(&thunk.work)) {
     out.kind = "foreign";
     count_call(program, *f, out);
   } else {
@@ -137,8 +137,8 @@ KernelTraffic traffic_of(const LoweredProgram& program, const Step& step) {
 
 std::vector<KernelTraffic> traffic_of(const LoweredProgram& program) {
   std::vector<KernelTraffic> out;
-  for (const Step& step : program.steps) {
-    KernelTraffic t = traffic_of(program, step);
+  for (const Thunk& thunk : program.thunks) {
+    KernelTraffic t = traffic_of(program, thunk);
     if (t.read + t.written > 0) out.push_back(std::move(t));
   }
   return out;

@@ -19,7 +19,7 @@ struct KernelTraffic {
   int64_t flops = 0;              // of a library call
 };
 
-KernelTraffic traffic_of(const LoweredProgram& program, const Step& step);
+KernelTraffic traffic_of(const LoweredProgram& program, const Thunk& thunk);
 // One for each thunk that moves anything.
 std::vector<KernelTraffic> traffic_of(const LoweredProgram& program);
 

@@ -121,7 +121,7 @@ TEST(CpuBackend, equal_specs_share_a_function) {
       "graph @g(%x: input f32[8,8]) {\n  %y = mm(%x, %x)\n  %z = mm(%y, %y)\n  return %z\n}\n");
   std::set<const LibraryFunction*> made;
   size_t calls = 0;
-  for (const Step& s : p.steps)
+  for (const Thunk& s : p.thunks)
     if (auto* call = std::get_if<LibraryCall>(&s.work)) {
       made.insert(value_or_throw(backend->library(call->spec)).get());
       ++calls;

@@ -47,7 +47,7 @@ TEST(AttentionProgram, OneCallForwardAndOneBackward) {
     const PlannedProgram p = planned(joint_of("f32", call));
     std::vector<bool> backward;
     size_t products = 0;
-    for (const Step& s : p.lowered.steps) {
+    for (const Thunk& s : p.lowered.thunks) {
       const auto* call = std::get_if<LibraryCall>(&s.work);
       if (!call) continue;
       if (std::holds_alternative<GemmSpec>(call->spec))
@@ -62,9 +62,9 @@ TEST(AttentionProgram, OneCallForwardAndOneBackward) {
 
 TEST(AttentionProgram, OperandsAreReadAsTheyLie) {
   const PlannedProgram p = planned(joint_of("f32", plain));
-  ASSERT_FALSE(p.lowered.steps.empty());
-  const auto* forward = std::get_if<LibraryCall>(&p.lowered.steps[0].work);
-  ASSERT_TRUE(forward) << p.lowered.steps[0].name;
+  ASSERT_FALSE(p.lowered.thunks.empty());
+  const auto* forward = std::get_if<LibraryCall>(&p.lowered.thunks[0].work);
+  ASSERT_TRUE(forward) << p.lowered.thunks[0].name;
   const auto storage = [&](size_t position) {
     return std::ranges::find(forward->operands, position, &LibraryCall::Operand::position)->storage;
   };

@@ -79,20 +79,20 @@ TEST(MemoryProfile, adds_up_to_the_planned_peak) {
   const ForwardBackwardPeak peak = value_or_throw(forward_backward_peak(joint, cut, planner));
   const MemoryProfile profile = value_or_throw(memory_profile(joint, cut, test::core(), {}));
   EXPECT_EQ(profile.planned_peak, peak.peak());
-  const auto sum = [](const MemoryStep& s) {
+  const auto sum = [](const MemoryByKind& s) {
     int64_t n = 0;
     for (const int64_t bytes : s) n += bytes;
     return n;
   };
   int64_t forward = 0, backward = 0;
-  for (size_t k = 0; k < profile.steps.size(); ++k)
-    (k < profile.forward_steps ? forward : backward) =
-        std::max(k < profile.forward_steps ? forward : backward, sum(profile.steps[k]));
+  for (size_t k = 0; k < profile.thunks.size(); ++k)
+    (k < profile.forward_thunks ? forward : backward) =
+        std::max(k < profile.forward_thunks ? forward : backward, sum(profile.thunks[k]));
   EXPECT_EQ(forward, profile.forward_alive);
   EXPECT_EQ(backward, profile.backward_alive);
   EXPECT_LE(forward, peak.forward);
   EXPECT_LE(backward, peak.backward);
-  const MemoryStep& first = profile.steps[profile.forward_steps];
+  const MemoryByKind& first = profile.thunks[profile.forward_thunks];
   EXPECT_EQ(first[static_cast<size_t>(Kept::saved)], 32 * 64 * 4 + 32 * 8 * 4);
   EXPECT_EQ(first[static_cast<size_t>(Kept::results)], 64);
   const std::string svg = memory_chart("m", profile, peak.peak() + 1000);
@@ -102,13 +102,13 @@ TEST(MemoryProfile, adds_up_to_the_planned_peak) {
 
 TEST(MemoryChart, long_programs_keep_their_highest_steps) {
   MemoryProfile profile;
-  profile.steps.assign(20000, MemoryStep{100, 0, 0, 0, 0, 0});
-  profile.steps[12345][static_cast<size_t>(Kept::others)] = 900;
-  profile.forward_steps = 7000;
+  profile.thunks.assign(20000, MemoryByKind{100, 0, 0, 0, 0, 0});
+  profile.thunks[12345][static_cast<size_t>(Kept::others)] = 900;
+  profile.forward_thunks = 7000;
   profile.planned_peak = 1000;
   const std::string svg = memory_chart("m", profile, std::nullopt);
   EXPECT_LT(svg.size(), 200000u);
-  EXPECT_NE(svg.find(">peak 1000 B<"), std::string::npos);  // no gaps: the step is there
+  EXPECT_NE(svg.find(">peak 1000 B<"), std::string::npos);  // no gaps: the thunk is there
   EXPECT_NE(svg.find("forward, 7000 steps"), std::string::npos);
   EXPECT_NE(svg.find("backward, 13000 steps"), std::string::npos);
 }

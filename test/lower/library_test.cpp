@@ -1,10 +1,10 @@
-// Library calls as steps: which memory they access, with which layout, and what is copied for them.
+// Library calls as thunks: which memory they access, in which layout, what is copied for them.
 // tests: lower_library.cpp traffic.cpp
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "lower/step_uses.h"
+#include "lower/thunk_uses.h"
 #include "lower/traffic.h"
 #include "test/lower/lowered.h"
 
@@ -13,9 +13,9 @@ namespace {
 
 using test::lowered;
 
-const LibraryCall* library_call(const LoweredProgram& p, const std::string& step) {
-  for (const Step& s : p.steps)
-    if (s.name == step) return std::get_if<LibraryCall>(&s.work);
+const LibraryCall* library_call(const LoweredProgram& p, const std::string& thunk) {
+  for (const Thunk& s : p.thunks)
+    if (s.name == thunk) return std::get_if<LibraryCall>(&s.work);
   return nullptr;
 }
 
@@ -29,7 +29,7 @@ TEST(Library, AProductReadsAsItLies) {
       "graph @g(%a: input f32[4,3], %b: input f32[5,4], %c: input f32[5]) {\n"
       "  %t = permute(%a; dims=[1,0])\n  %u = permute(%b; dims=[1,0])\n"
       "  %y = addmm(%c, %t, %u; beta=2.0, alpha=3.0)\n  return %y\n}\n");
-  ASSERT_EQ(p.steps.size(), 1u);
+  ASSERT_EQ(p.thunks.size(), 1u);
   const LibraryCall* call = library_call(p, "y");
   ASSERT_TRUE(call);
   EXPECT_EQ(std::get<GemmSpec>(call->spec), (GemmSpec{.m = 3,
@@ -56,7 +56,7 @@ TEST(Library, ATermTimesZeroIsNotRead) {
   ASSERT_TRUE(call);
   EXPECT_EQ(operand(*call, GemmOperand::c_in), nullptr);
   EXPECT_EQ(std::get<GemmSpec>(call->spec).beta, 1);
-  EXPECT_EQ(uses_of(p, p.steps[0]).size(), 3u);
+  EXPECT_EQ(uses_of(p, p.thunks[0]).size(), 3u);
 }
 
 const std::string convolution =
@@ -88,16 +88,16 @@ TEST(Library, WhatGivesItsSizesIsThereAndNotRead) {
   const LibraryCall* call = library_call(apart, "dx");
   ASSERT_TRUE(call);
   EXPECT_EQ(operand(*call, ConvolutionOperand::sizes)->access, loop::LibraryAccess::sizes);
-  EXPECT_EQ(storages_of(apart.steps[0]).size(), 4u);
-  EXPECT_EQ(traffic_of(apart, apart.steps[0]).read, (8 + 36) * 4);
+  EXPECT_EQ(storages_of(apart.thunks[0]).size(), 4u);
+  EXPECT_EQ(traffic_of(apart, apart.thunks[0]).read, (8 + 36) * 4);
 
   const LoweredProgram shared = lowered(
       "graph @g(%d: input f32[1,2,2,2], %m: input f32[68]) {\n"
       "  %a = slice(%m; dim=0, start=0, end=32)\n  %x = view(%a; size=[1,2,4,4])\n"
       "  %b = slice(%m; dim=0, start=32, end=68)\n  %w = view(%b; size=[2,2,3,3])\n" +
       backward);
-  ASSERT_EQ(shared.steps.size(), 1u);
-  EXPECT_EQ(traffic_of(shared, shared.steps[0]).read, (8 + 68) * 4);
+  ASSERT_EQ(shared.thunks.size(), 1u);
+  EXPECT_EQ(traffic_of(shared, shared.thunks[0]).read, (8 + 68) * 4);
 }
 
 std::string dropped_attention(bool sums, const std::string& returns) {
@@ -118,7 +118,7 @@ TEST(Library, AnAttentionTouchesElementsAndRows) {
   EXPECT_EQ(std::get<AttentionSpec>(call->spec).sum_rows, 32);
   EXPECT_EQ(p.storages[p.returns[1]].elements, 64);
   EXPECT_EQ(p.storages[p.returns[2]].elements, 1);  // a copy of the element
-  EXPECT_EQ(traffic_of(p, p.steps[0]).written, (40 + 10) * 4);
+  EXPECT_EQ(traffic_of(p, p.thunks[0]).written, (40 + 10) * 4);
 }
 
 TEST(Library, SumsThatAreNotAskedForAreNoOperand) {
@@ -139,7 +139,7 @@ TEST(Library, AResultThatIsNeededIsWrittenUnread) {
 
 TEST(Library, AResultWithoutElementsIsMadeWithoutTheCall) {
   const LoweredProgram p = lowered(dropped_attention(false, "%l"));
-  EXPECT_TRUE(p.steps.empty());
+  EXPECT_TRUE(p.thunks.empty());
   EXPECT_EQ(p.storages[p.returns[0]].elements, 0);
 }
 

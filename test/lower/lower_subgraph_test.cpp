@@ -1,4 +1,4 @@
-// Branches and loops as steps and jumps.
+// Branches and loops as thunks and jumps.
 // tests: lower_branch.cpp lower_loop.cpp lower_node.cpp
 #include <gtest/gtest.h>
 
@@ -9,10 +9,10 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-// A line a step: its name, or where it jumps to, with `unless` where it asks for a flag.
-Lines steps_of(const LoweredProgram& p) {
+// A line a thunk: its name, or where it jumps to, with `unless` where it asks for a flag.
+Lines thunks_of(const LoweredProgram& p) {
   Lines out;
-  for (const Step& s : p.steps)
+  for (const Thunk& s : p.thunks)
     if (const auto* j = std::get_if<JumpCall>(&s.work))
       out.push_back(fmt::format("jump {}{}", j->target, j->unless ? " unless" : ""));
     else
@@ -20,8 +20,8 @@ Lines steps_of(const LoweredProgram& p) {
   return out;
 }
 
-const KernelCall& kernel_call(const LoweredProgram& p, size_t step) {
-  return std::get<KernelCall>(p.steps[step].work);
+const KernelCall& kernel_call(const LoweredProgram& p, size_t thunk) {
+  return std::get<KernelCall>(p.thunks[thunk].work);
 }
 
 TEST(LowerBranch, arms_write_the_results_of_the_call) {
@@ -30,9 +30,9 @@ TEST(LowerBranch, arms_write_the_results_of_the_call) {
       "graph @otherwise(%x: input f32[8]) {\n  %v = exp(%x)\n  return %v\n}\n"
       "graph @g(%c: input bool[], %a: input f32[8]) {\n"
       "  %y = cond(%c, [%a]; then=@then, otherwise=@otherwise)\n  return %y\n}\n");
-  EXPECT_EQ(steps_of(p), (Lines{"jump 3 unless", "u", "jump 4", "v"}));
-  for (const size_t step : {1, 3})
-    EXPECT_EQ(kernel_call(p, step).storages, (std::vector<size_t>{1, p.returns[0]}));
+  EXPECT_EQ(thunks_of(p), (Lines{"jump 3 unless", "u", "jump 4", "v"}));
+  for (const size_t thunk : {1, 3})
+    EXPECT_EQ(kernel_call(p, thunk).storages, (std::vector<size_t>{1, p.returns[0]}));
 }
 
 // What is returned as it came lies in memory of its own nevertheless.
@@ -42,7 +42,7 @@ TEST(LowerBranch, an_operand_that_is_returned_is_copied) {
       "graph @otherwise(%x: input f32[8]) {\n  %v = exp(%x)\n  return %v\n}\n"
       "graph @g(%c: input bool[], %a: input f32[8]) {\n"
       "  %y = cond(%c, [%a]; then=@then, otherwise=@otherwise)\n  return %y\n}\n");
-  EXPECT_EQ(steps_of(p), (Lines{"jump 3 unless", "y", "jump 4", "v"}));
+  EXPECT_EQ(thunks_of(p), (Lines{"jump 3 unless", "y", "jump 4", "v"}));
   EXPECT_TRUE(kernel_call(p, 1).whole_copy);
 }
 
@@ -60,7 +60,7 @@ TEST(LowerLoop, a_value_is_made_in_the_place_of_the_one_before) {
   const LoweredProgram p = test::lowered(
       less + next + "  %j = add(%i; other=1)\n  %s = mul(%x, %y)\n  return %j, %s, %y\n}\n" +
       main_graph);
-  EXPECT_EQ(steps_of(p), (Lines{"n", "p", "q", "c", "jump 8 unless", "j", "s", "jump 3"}));
+  EXPECT_EQ(thunks_of(p), (Lines{"n", "p", "q", "c", "jump 8 unless", "j", "s", "jump 3"}));
   EXPECT_EQ(kernel_call(p, 6).storages[0], p.returns[1]);
 }
 
@@ -68,7 +68,7 @@ TEST(LowerLoop, a_value_is_made_in_the_place_of_the_one_before) {
 TEST(LowerLoop, values_that_change_places_are_put_aside) {
   const LoweredProgram p =
       test::lowered(less + next + "  %j = add(%i; other=1)\n  return %j, %y, %x\n}\n" + main_graph);
-  EXPECT_EQ(steps_of(p),
+  EXPECT_EQ(thunks_of(p),
             (Lines{"n", "p", "q", "c", "jump 10 unless", "j", "p", "q", "p", "jump 3"}));
   const size_t x = p.returns[1], y = p.returns[2], aside = kernel_call(p, 6).storages[1];
   EXPECT_EQ(kernel_call(p, 6).storages, (std::vector<size_t>{y, aside}));

@@ -70,10 +70,10 @@ TEST(ManyOperands, are_joined_as_the_oracle_says) {
     }
 }
 
-TEST(ManyOperands, without_elements_are_no_step) {
+TEST(ManyOperands, without_elements_are_no_thunk) {
   Graph g = test::parsed(join_text("cat", 100, {0}, "1"));
   const LoweredProgram p = value_or_throw(lower_graph(g));
-  EXPECT_TRUE(p.steps.empty());
+  EXPECT_TRUE(p.thunks.empty());
   const Arrays got =
       value_or_throw(law::run_graph(g, core(), Arrays(100, Array(DType::f32, {3, 0}))));
   EXPECT_EQ(got[0].shape, (std::vector<int64_t>{3, 0}));

@@ -9,7 +9,7 @@
 #include "lower/plan_memory.h"
 #include "lower/run_early.h"
 #include "lower/save_memory.h"
-#include "lower/step_uses.h"
+#include "lower/thunk_uses.h"
 #include "lower/update_in_place.h"
 #include "test/lower/lowered.h"
 #include "test/sample/check_graph.h"
@@ -49,9 +49,9 @@ Names placed(const std::string& body) {
   return out;
 }
 
-Names step_names(const LoweredProgram& p) {
+Names thunk_names(const LoweredProgram& p) {
   Names out;
-  for (const Step& s : p.steps) out.push_back(s.name);
+  for (const Thunk& s : p.thunks) out.push_back(s.name);
   return out;
 }
 
@@ -68,12 +68,12 @@ TEST(Place, products_reductions_and_elementwise_calls_are_made_in_the_cat) {
 TEST(Place, the_steps_write_their_parts_and_the_cat_is_none) {
   const LoweredProgram p =
       lowered(header + "  %y = sin(%b)\n  %x = mm(%a, %a)\n  %z = cat([%y, %x])\n  return %z\n}\n");
-  EXPECT_EQ(step_names(p), (Names{"y", "x"}));
-  const auto& product = std::get<LibraryCall>(p.steps[1].work);
+  EXPECT_EQ(thunk_names(p), (Names{"y", "x"}));
+  const auto& product = std::get<LibraryCall>(p.thunks[1].work);
   const LibraryCall::Operand& c = operand(product, GemmOperand::c);
   EXPECT_EQ(c.storage, p.returns[0]);
   EXPECT_EQ(c.layout.offset, 64);
-  EXPECT_TRUE(writes(p, p.steps[0], p.returns[0]));
+  EXPECT_TRUE(writes(p, p.thunks[0], p.returns[0]));
   EXPECT_EQ(p.storages[p.returns[0]].elements, 128);
   EXPECT_EQ(p.storages[p.returns[0]].parts.size(), 2u);
 }
@@ -141,8 +141,8 @@ TEST(Place, attention_writes_its_gradients_into_one_tensor) {
   expect_right(text);
   const LoweredProgram p = lowered(text);
   const LibraryCall* attention = nullptr;
-  for (const Step& step : p.steps)
-    if (const auto* call = std::get_if<LibraryCall>(&step.work);
+  for (const Thunk& thunk : p.thunks)
+    if (const auto* call = std::get_if<LibraryCall>(&thunk.work);
         call && std::holds_alternative<AttentionBackwardSpec>(call->spec))
       attention = call;
   ASSERT_TRUE(attention);
@@ -151,7 +151,7 @@ TEST(Place, attention_writes_its_gradients_into_one_tensor) {
   // After both of dq in each row.
   EXPECT_EQ(operand(*attention, At::dkey).layout.offset, 16);
   EXPECT_EQ(std::get<AttentionBackwardSpec>(attention->spec).dkey.row, 48);
-  EXPECT_EQ(p.steps.back().name, "dq");
+  EXPECT_EQ(p.thunks.back().name, "dq");
 }
 
 TEST(Place, what_another_call_reads_is_copied) {
@@ -205,23 +205,23 @@ TEST(Place, what_is_made_long_before_is_copied) {
 
 // Parts that are written one after the other, where the second one reads what is to be updated.
 TEST(Place, an_update_waits_until_its_placeholder_is_read) {
-  const auto steps = [](const std::string& body) {
+  const auto thunks = [](const std::string& body) {
     const std::string text = header + body + "}\n";
     expect_right(text);
     LoweredProgram p = lowered(text);
     update_in_place(p);
     save_memory(p);
-    return step_names(p);
+    return thunk_names(p);
   };
   const std::string reads = "  %h = slice(%t; dim=0, start=0, end=8)\n";
   EXPECT_EQ(
-      steps("  %x = mm(%a, %a)\n  %y = mm(%a, %b)\n  %z = cat([%x, %y])\n  return %z -> %t\n"),
+      thunks("  %x = mm(%a, %a)\n  %y = mm(%a, %b)\n  %z = cat([%x, %y])\n  return %z -> %t\n"),
       (Names{"x", "y"}));
-  EXPECT_EQ(steps(reads + "  %x = mm(%h, %a)\n  %y = mm(%a, %b)\n  %z = cat([%y, %x])\n"
-                          "  return %z -> %t\n"),
+  EXPECT_EQ(thunks(reads + "  %x = mm(%h, %a)\n  %y = mm(%a, %b)\n  %z = cat([%y, %x])\n"
+                           "  return %z -> %t\n"),
             (Names{"x", "y", "t"}));
-  EXPECT_EQ(steps(reads + "  %y = mm(%a, %b)\n  %x = sin(%h)\n  %z = cat([%x, %y])\n"
-                          "  return %z -> %t\n"),
+  EXPECT_EQ(thunks(reads + "  %y = mm(%a, %b)\n  %x = sin(%h)\n  %z = cat([%x, %y])\n"
+                           "  return %z -> %t\n"),
             (Names{"y", "x", "t"}));
 }
 
@@ -266,7 +266,7 @@ TEST(Place, parts_run_early_each_for_itself) {
       "  %y = sum(%b; dim=[0], keepdim=true)\n  %z = cat([%x, %y])\n"
       "  %t = mm(%b, %b)\n  %u = mm(%t, %b)\n  %v = mm(%t, %u)\n  return %z, %v\n}\n");
   run_early(p);
-  EXPECT_EQ(step_names(p), (Names{"p", "y", "q", "x", "t", "u", "v"}));
+  EXPECT_EQ(thunk_names(p), (Names{"p", "y", "q", "x", "t", "u", "v"}));
 }
 
 TEST(Place, a_part_takes_memory_of_the_whole_alone) {

@@ -1,5 +1,5 @@
-// Reordered steps, results over dead operands, checks that are redundant after earlier steps.
-// tests: run_early.cpp reuse_dead.cpp drop_redundant_checks.cpp step_uses.cpp
+// Reordered thunks, results over dead operands, checks that are redundant after earlier thunks.
+// tests: run_early.cpp reuse_dead.cpp drop_redundant_checks.cpp thunk_uses.cpp
 // tests: kernel_checks.cpp update_in_place.cpp plan_memory.cpp
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include "lower/reuse_dead.h"
 #include "lower/run_early.h"
 #include "lower/save_memory.h"
-#include "lower/step_uses.h"
+#include "lower/thunk_uses.h"
 #include "lower/update_in_place.h"
 #include "test/lower/lowered.h"
 #include "test/prepared.h"
@@ -24,19 +24,19 @@ using test::parsed;
 
 using Names = std::vector<std::string>;
 
-Names step_names(const LoweredProgram& p) {
+Names thunk_names(const LoweredProgram& p) {
   Names out;
-  for (const Step& s : p.steps) out.push_back(s.name);
+  for (const Thunk& s : p.thunks) out.push_back(s.name);
   return out;
 }
 
-// The steps that may fail once those whose checks were made before are settled.
+// The thunks that may fail once those whose checks were made before are settled.
 Names failing(const std::string& body) {
   LoweredProgram p = lowered(
       "graph @g(%w: param f32[9,4], %i: input i64[2,3], %d: input f32[2,3,4]) {\n" + body + "}\n");
   drop_redundant_checks(p);
   Names out;
-  for (const Step& s : p.steps)
+  for (const Thunk& s : p.thunks)
     if (s.may_fail) out.push_back(s.name);
   return out;
 }
@@ -79,10 +79,10 @@ TEST(SettleChecks, an_updated_placeholder_is_checked_again) {
   LoweredProgram p = lowered(
       "graph @g(%w: param f32[9,4], %i: buffer i64[6]) {\n  %e = embedding(%w, %i)\n"
       "  %n = add(%i; other=1)\n  return %e, %n -> %i\n}\n");
-  // A step that reads the indices after the copy of the update.
-  p.steps.push_back(p.steps[0]);
+  // A thunk that reads the indices after the copy of the update.
+  p.thunks.push_back(p.thunks[0]);
   drop_redundant_checks(p);
-  EXPECT_TRUE(p.steps.back().may_fail);
+  EXPECT_TRUE(p.thunks.back().may_fail);
 }
 
 constexpr const char* training =
@@ -94,9 +94,9 @@ constexpr const char* training =
 TEST(RunEarly, an_update_runs_after_the_last_read_of_its_gradient) {
   LoweredProgram p = lowered(training);
   update_in_place(p);
-  EXPECT_EQ(step_names(p), (Names{"gu", "gv", "un", "vn"}));
+  EXPECT_EQ(thunk_names(p), (Names{"gu", "gv", "un", "vn"}));
   run_early(p);
-  EXPECT_EQ(step_names(p), (Names{"gu", "gv", "un", "vn"}));  // gv reads gu
+  EXPECT_EQ(thunk_names(p), (Names{"gu", "gv", "un", "vn"}));  // gv reads gu
 
   std::string apart = training;
   apart.replace(apart.find("mm(%x, %gu)"), 11, "mm(%x, %x) ");
@@ -104,19 +104,19 @@ TEST(RunEarly, an_update_runs_after_the_last_read_of_its_gradient) {
   update_in_place(p);
   const MemoryBound before = measure_memory(p);
   run_early(p);
-  EXPECT_EQ(step_names(p), (Names{"gu", "un", "gv", "vn"}));
+  EXPECT_EQ(thunk_names(p), (Names{"gu", "un", "gv", "vn"}));
   EXPECT_EQ(before.arena, 2 * 64 * 64 * 4);
   EXPECT_EQ(measure_memory(p).arena, 64 * 64 * 4);
 }
 
-TEST(RunEarly, nothing_is_written_into_a_placeholder_before_a_step_that_may_fail) {
+TEST(RunEarly, nothing_is_written_into_a_placeholder_before_a_thunk_that_may_fail) {
   LoweredProgram p = lowered(
       "graph @g(%u: param f32[64,64], %x: input f32[64,64], %i: input i64[3]) {\n"
       "  %gu = mm(%x, %x)\n  %p = mm(%x, %x)\n  %e = embedding(%p, %i)\n  %un = sub(%u, %gu)\n"
       "  return %e, %un -> %u\n}\n");
   update_in_place(p);
   run_early(p);
-  EXPECT_EQ(step_names(p), (Names{"gu", "p", "e", "un"}));
+  EXPECT_EQ(thunk_names(p), (Names{"gu", "p", "e", "un"}));
 }
 
 TEST(RunEarly, a_placeholder_is_written_after_its_last_read) {
@@ -126,7 +126,7 @@ TEST(RunEarly, a_placeholder_is_written_after_its_last_read) {
       "  return %q, %un -> %u\n}\n");
   update_in_place(p);
   run_early(p);
-  EXPECT_EQ(step_names(p), (Names{"gu", "p", "un", "q"}));
+  EXPECT_EQ(thunk_names(p), (Names{"gu", "p", "un", "q"}));
 }
 
 int64_t peak_of(const std::string& text) {
@@ -169,10 +169,10 @@ TEST(ReuseDead, what_a_later_loop_reads_again_stays) {
       "  %z = add(%y, %q)\n  return %n, %z\n}\n");
   value_or_throw(test::prepare(g));
   const LoweredProgram p = value_or_throw(lower_graph(g));
-  ASSERT_EQ(step_names(p), (Names{"m", "n"}));
-  const size_t m = std::get<KernelCall>(p.steps[0].work).storages.back();
+  ASSERT_EQ(thunk_names(p), (Names{"m", "n"}));
+  const size_t m = std::get<KernelCall>(p.thunks[0].work).storages.back();
   EXPECT_EQ(p.storages[m].name, "m");
-  for (const InPlace& pair : std::get<KernelCall>(p.steps[1].work).in_place)
+  for (const InPlace& pair : std::get<KernelCall>(p.thunks[1].work).in_place)
     EXPECT_NE(pair.operand, m) << p.storages[pair.result].name;
 }
 
@@ -181,9 +181,9 @@ TEST(ReuseDead, index_put_writes_into_its_dead_operand) {
       "graph @g(%x: input f32[10], %i: input i64[2], %v: input f32[]) {\n  %c = cos(%x)\n"
       "  %y = index_put(%c, [%i], %v)\n  return %y\n}\n");
   update_in_place(p);
-  EXPECT_EQ(p.steps.size(), 3u);  // cos, the copy, the put
+  EXPECT_EQ(p.thunks.size(), 3u);  // cos, the copy, the put
   save_memory(p);
-  EXPECT_EQ(p.steps.size(), 2u);
+  EXPECT_EQ(p.thunks.size(), 2u);
 }
 
 TEST(UpdateInPlace, index_put_writes_into_the_placeholder_once_it_has_checked) {
@@ -191,9 +191,9 @@ TEST(UpdateInPlace, index_put_writes_into_the_placeholder_once_it_has_checked) {
       "graph @g(%x: buffer f32[10], %i: input i64[2], %v: input f32[]) {\n"
       "  %y = index_put(%x, [%i], %v)\n  return %y -> %x\n}\n");
   update_in_place(p);
-  ASSERT_EQ(p.steps.size(), 1u);
-  EXPECT_TRUE(p.steps[0].may_fail);
-  EXPECT_TRUE(checks_of(p.kernels[std::get<KernelCall>(p.steps[0].work).kernel]).come_first);
+  ASSERT_EQ(p.thunks.size(), 1u);
+  EXPECT_TRUE(p.thunks[0].may_fail);
+  EXPECT_TRUE(checks_of(p.kernels[std::get<KernelCall>(p.thunks[0].work).kernel]).come_first);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Where values are made before any step writes them.
+// Where values are made before any thunk writes them.
 #include "lower/value_storages.h"
 
 #include <gtest/gtest.h>

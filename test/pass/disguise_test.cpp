@@ -151,7 +151,7 @@ Outcome outcome_of(Graph g, const std::map<uint32_t, int>& numbers, Structures& 
   const std::shared_ptr<Backend> backend = make_backend(Target::here());
   const PlannedProgram plan = value_or_throw(plan_program(g, *backend));
   out.arena_bytes = plan.arena_bytes;
-  out.kernels = plan.lowered.steps.size();
+  out.kernels = plan.lowered.thunks.size();
   return out;
 }
 

@@ -72,7 +72,7 @@ Result<std::vector<ForeignFunction>> load_foreign(const LoweredProgram& program,
   auto unit = static_cast<size_t>(
       std::ranges::find(code.units, SourceUnit::From::host_program, &SourceUnit::from) -
       code.units.begin());
-  for (const Step& s : program.steps) {
+  for (const Thunk& s : program.thunks) {
     auto* f = std::get_if<ForeignCall>(&s.work);
     if (!f) continue;
     if (f->code.c_text.empty()) {

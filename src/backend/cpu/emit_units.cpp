@@ -75,7 +75,7 @@ EmittedCode emit_kernels(const std::vector<loop::Kernel>& kernels,
 }
 
 void add_host_units(const LoweredProgram& program, EmittedCode& code) {
-  for (const Step& s : program.steps)
+  for (const Thunk& s : program.thunks)
     if (auto* f = std::get_if<ForeignCall>(&s.work); f && !f->code.c_text.empty())
       code.units.push_back({f->code.c_text, SourceUnit::From::host_program});
 }

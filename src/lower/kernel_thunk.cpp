@@ -1,4 +1,4 @@
-#include "lower/kernel_step.h"
+#include "lower/kernel_thunk.h"
 
 #include <algorithm>
 
@@ -20,8 +20,8 @@ bool has_check(const Block& b) {
 
 }  // namespace
 
-Bound KernelStep::bind(const LoweredProgram& program, const MemRef& at, DType dtype,
-                       Access access) {
+Bound KernelThunk::bind(const LoweredProgram& program, const MemRef& at, DType dtype,
+                        Access access) {
   size_t b = 0;
   while (b < call.storages.size() && call.storages[b] != at.storage) ++b;
   if (b == call.storages.size()) {
@@ -36,10 +36,10 @@ Bound KernelStep::bind(const LoweredProgram& program, const MemRef& at, DType dt
 
 bool may_fail(const Kernel& kernel) { return has_check(kernel.body); }
 
-void add_step(Lowering& l, KernelStep step, const std::string& name) {
-  const bool fails = may_fail(step.kernel);
-  step.call.kernel = l.kernels.add(std::move(step.kernel));
-  l.program.steps.push_back({name, std::move(step.call), fails});
+void add_thunk(Lowering& l, KernelThunk thunk, const std::string& name) {
+  const bool fails = may_fail(thunk.kernel);
+  thunk.call.kernel = l.kernels.add(std::move(thunk.kernel));
+  l.program.thunks.push_back({name, std::move(thunk.call), fails});
 }
 
 }  // namespace cleave

@@ -4,7 +4,7 @@
 
 namespace cleave {
 
-struct KernelStep {
+struct KernelThunk {
   loop::Kernel kernel;
   KernelCall call;
 
@@ -17,6 +17,6 @@ struct KernelStep {
 // Whether it checks indices.
 bool may_fail(const loop::Kernel& kernel);
 
-void add_step(Lowering& lowering, KernelStep step, const std::string& name);
+void add_thunk(Lowering& lowering, KernelThunk thunk, const std::string& name);
 
 }  // namespace cleave

@@ -11,22 +11,22 @@ struct StorageUse {
   bool is_written = false;
 };
 // Every storage that a thunk reads or writes; may repeat.
-std::vector<StorageUse> uses_of(const LoweredProgram& program, const Step& step);
-std::vector<size_t> storages_of(const Step& step);
-bool writes(const LoweredProgram& program, const Step& step, size_t storage);
+std::vector<StorageUse> uses_of(const LoweredProgram& program, const Thunk& thunk);
+std::vector<size_t> storages_of(const Thunk& thunk);
+bool writes(const LoweredProgram& program, const Thunk& thunk, size_t storage);
 // Replaces the storages that the thunk touches.
-void rename_storages(Step& step, const std::function<size_t(size_t)>& renamed);
+void rename_storages(Thunk& thunk, const std::function<size_t(size_t)>& renamed);
 // Whether the thunk's result may be in `storage`, which the thunk may also read.
-bool can_write_over(const Step& step, size_t result, size_t storage);
+bool can_write_over(const Thunk& thunk, size_t result, size_t storage);
 // Whether it copies a storage to itself.
-bool copies_to_itself(const Step& step);
+bool copies_to_itself(const Thunk& thunk);
 // Removes thunks; a jump to one of them goes to the next that stays.
-void drop_steps(LoweredProgram& program, const std::vector<bool>& dropped);
+void drop_thunks(LoweredProgram& program, const std::vector<bool>& dropped);
 
-struct StepLoop {
+struct ThunkLoop {
   size_t begin, end;  // the first thunk, and the jump back
 };
-std::vector<StepLoop> loops_of(const LoweredProgram& program);
+std::vector<ThunkLoop> loops_of(const LoweredProgram& program);
 bool has_jumps(const LoweredProgram& program);
 
 }  // namespace cleave

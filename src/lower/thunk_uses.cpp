@@ -1,0 +1,94 @@
+#include "lower/thunk_uses.h"
+
+#include <algorithm>
+
+namespace cleave {
+namespace {
+
+// Calls f(storage, whether it is written) for each storage, for some several times.
+template <class ThunkType, class F>
+void each_storage(ThunkType& thunk, const std::vector<loop::Kernel>* kernels, const F& f) {
+  if (auto* k = std::get_if<KernelCall>(&thunk.work)) {
+    for (size_t b = 0; b < k->storages.size(); ++b)
+      f(k->storages[b], kernels && (*kernels)[k->kernel].buffers[b].access != loop::Access::read);
+  } else if (auto* l = std::get_if<LibraryCall>(&thunk.work)) {
+    for (auto& o : l->operands) f(o.storage, o.access == loop::LibraryAccess::write);
+    if (l->workspace) f(*l->workspace, true);
+  } else if (auto* h = std::get_if<ForeignCall>(&thunk.work)) {
+    for (auto& s : h->operands)
+      if (s) f(*s, false);
+    for (auto& s : h->results) f(s, true);
+  } else if (auto* j = std::get_if<JumpCall>(&thunk.work); j && j->unless) {
+    f(j->unless->storage, false);
+  }
+}
+
+}  // namespace
+
+std::vector<StorageUse> uses_of(const LoweredProgram& program, const Thunk& thunk) {
+  std::vector<StorageUse> out;
+  each_storage(thunk, &program.kernels, [&](size_t s, bool w) { out.push_back({s, w}); });
+  return out;
+}
+
+std::vector<size_t> storages_of(const Thunk& thunk) {
+  std::vector<size_t> out;
+  each_storage(thunk, nullptr, [&](size_t s, bool) { out.push_back(s); });
+  return out;
+}
+
+bool writes(const LoweredProgram& program, const Thunk& thunk, size_t storage) {
+  bool out = false;
+  each_storage(thunk, &program.kernels,
+               [&](size_t s, bool written) { out |= written && s == storage; });
+  return out;
+}
+
+void rename_storages(Thunk& thunk, const std::function<size_t(size_t)>& renamed) {
+  each_storage(thunk, nullptr, [&](size_t& s, bool) { s = renamed(s); });
+  if (auto* k = std::get_if<KernelCall>(&thunk.work))
+    for (InPlace& i : k->in_place) i = {renamed(i.operand), renamed(i.result)};
+}
+
+bool can_write_over(const Thunk& thunk, size_t result, size_t storage) {
+  const std::vector<size_t> touched = storages_of(thunk);
+  if (std::find(touched.begin(), touched.end(), storage) == touched.end())
+    return !std::holds_alternative<ForeignCall>(thunk.work);
+  auto* call = std::get_if<KernelCall>(&thunk.work);
+  return call && std::any_of(call->in_place.begin(), call->in_place.end(), [&](const InPlace& i) {
+           return i.operand == storage && i.result == result;
+         });
+}
+
+bool copies_to_itself(const Thunk& thunk) {
+  auto* call = std::get_if<KernelCall>(&thunk.work);
+  return call && call->whole_copy && call->storages[0] == call->storages[1];
+}
+
+void drop_thunks(LoweredProgram& p, const std::vector<bool>& dropped) {
+  std::vector<size_t> place(p.thunks.size() + 1);
+  std::vector<Thunk> kept;
+  for (size_t i = 0; i < p.thunks.size(); ++i) {
+    place[i] = kept.size();
+    if (!dropped[i]) kept.push_back(std::move(p.thunks[i]));
+  }
+  place[p.thunks.size()] = kept.size();
+  for (Thunk& thunk : kept)
+    if (auto* j = std::get_if<JumpCall>(&thunk.work)) j->target = place[j->target];
+  p.thunks = std::move(kept);
+}
+
+std::vector<ThunkLoop> loops_of(const LoweredProgram& p) {
+  std::vector<ThunkLoop> out;
+  for (size_t i = 0; i < p.thunks.size(); ++i)
+    if (auto* j = std::get_if<JumpCall>(&p.thunks[i].work); j && j->target <= i)
+      out.push_back({j->target, i});
+  return out;
+}
+
+bool has_jumps(const LoweredProgram& p) {
+  return std::any_of(p.thunks.begin(), p.thunks.end(),
+                     [](const Thunk& s) { return std::holds_alternative<JumpCall>(s.work); });
+}
+
+}  // namespace cleave
