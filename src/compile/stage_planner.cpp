@@ -1,8 +1,8 @@
 #include "compile/stage_planner.h"
 
 #include "compile/plan_program.h"
+#include "compile/program_calls.h"
 #include "compile/stages.h"
-#include "compile/step_program.h"
 #include "ir/result_strides.h"
 #include "lower/fuse.h"
 #include "lower/plan_memory.h"
@@ -25,9 +25,9 @@ Status StagePlanner::prepare_cut(Graph& graph) {
   return run_stages(Stage::verify, Stage::fuse, graph, ops_, options);
 }
 
-Result<StepProgram> StagePlanner::steps(const Graph& graph) {
+Result<ProgramCalls> StagePlanner::calls(const Graph& graph) {
   CLEAVE_TRY(const MeasuredProgram plain, measure_program(graph, *backend_, Save::nothing));
-  return step_program(graph, plain.lowered);
+  return program_calls(graph, plain.lowered);
 }
 
 Result<ProgramBytes> StagePlanner::bytes(const Graph& graph, const Wanted& wanted) {

@@ -18,7 +18,7 @@ class StagePlanner : public ProgramPlanner {
   const MachineRates& rates() const override { return backend_->rates(); }
   Status fuse(Graph& graph) override;
   Status prepare_cut(Graph& graph) override;
-  Result<StepProgram> steps(const Graph& graph) override;
+  Result<ProgramCalls> calls(const Graph& graph) override;
   Result<ProgramBytes> bytes(const Graph& graph, const Wanted& wanted) override;
 
  private:

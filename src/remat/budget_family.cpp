@@ -33,10 +33,10 @@ Result<BudgetFamily> BudgetFamily::make(const Graph& graph, std::shared_ptr<Prog
 
 Status BudgetFamily::build() {
   CLEAVE_CHECK(planner_->fuse(*graph_));
-  CLEAVE_TRY(StepProgram steps, planner_->steps(*graph_));
-  steps_ = std::make_unique<StepProgram>(std::move(steps));
-  CLEAVE_TRY(StepTasks tasks, StepTasks::make(*graph_, *steps_, planner_->rates()));
-  tasks_ = std::make_unique<StepTasks>(std::move(tasks));
+  CLEAVE_TRY(ProgramCalls calls, planner_->calls(*graph_));
+  calls_ = std::make_unique<ProgramCalls>(std::move(calls));
+  CLEAVE_TRY(ProgramTasks tasks, ProgramTasks::make(*graph_, *calls_, planner_->rates()));
+  tasks_ = std::make_unique<ProgramTasks>(std::move(tasks));
   add(tasks_->given());
   const plan::Order order = plan::min_peak_order(tasks_->tasks(), tasks_->given());
   add(order.tasks);
@@ -60,8 +60,8 @@ Status BudgetFamily::find_candidates() {
   return {};
 }
 
-// Keeps it if it is valid and not there yet, as the level's main one; and where steps are above the
-// next level's limit, the same with their results made apart.
+// Keeps it if it is valid and not there yet, as the level's main one; and where positions are above
+// the next level's limit, the same with their results made apart.
 void BudgetFamily::add(const std::vector<plan::TaskId>& sequence, bool with_apart) {
   FamilyMember m{.sequence = tasks_->needed(sequence), .budget_level = budget_level_};
   const Result<plan::Simulated> run = plan::simulate(tasks_->tasks(), m.sequence);
@@ -160,18 +160,18 @@ Result<int64_t> BudgetFamily::whole_peak() {
   return *least;
 }
 
-Result<StepTasks::Bound> BudgetFamily::lower_bound() {
+Result<ProgramTasks::Bound> BudgetFamily::lower_bound() {
   CLEAVE_CHECK(find_candidates());
-  StepTasks::Bound least = tasks_->lower_bound();
+  ProgramTasks::Bound least = tasks_->lower_bound();
   for (size_t k = 0; k < members_.size(); ++k) {
     if (!members_[k].candidate) continue;
     CLEAVE_TRY(const Graph g, program(k));
-    CLEAVE_TRY(const StepProgram steps, planner_->steps(g));
-    CLEAVE_TRY(const StepTasks tasks, StepTasks::make(g, steps, planner_->rates()));
-    StepTasks::Bound bound = tasks.lower_bound();
+    CLEAVE_TRY(const ProgramCalls calls, planner_->calls(g));
+    CLEAVE_TRY(const ProgramTasks tasks, ProgramTasks::make(g, calls, planner_->rates()));
+    ProgramTasks::Bound bound = tasks.lower_bound();
     if (bound.bytes < least.bytes) least = std::move(bound);
   }
-  least.bytes += steps_->placeholder_bytes;
+  least.bytes += calls_->placeholder_bytes;
   return least;
 }
 
@@ -226,11 +226,11 @@ Result<size_t> BudgetFamily::choose(const MemoryBudget& budget) {
     CLEAVE_TRY(const int64_t bytes, peak_within(k, least));
     least = std::min(least, bytes);
   }
-  CLEAVE_TRY(const StepTasks::Bound bound, lower_bound());
+  CLEAVE_TRY(const ProgramTasks::Bound bound, lower_bound());
   return user_error(
       "a memory budget of {} ({} B) is below the least peak found, {} B; no program takes less "
       "than {} B, where {} are placeholders and the rest is alive at {}. Give at least {} B.",
-      budget.text(), room, least, bound.bytes, steps_->placeholder_bytes, bound.by, least);
+      budget.text(), room, least, bound.bytes, calls_->placeholder_bytes, bound.by, least);
 }
 
 }  // namespace cleave

@@ -27,7 +27,7 @@ namespace cleave {
 
 struct FamilyMember {
   std::vector<plan::TaskId> sequence;
-  std::vector<size_t> apart;        // steps of it with a run for each result
+  std::vector<size_t> apart;        // positions in it with a run for each result
   std::optional<size_t> candidate;  // index of a whole program; then there is no sequence
   int64_t recompute_ns = 0;
   int64_t modelled_peak = 0;    // of the tasks, without what lowering adds
@@ -58,7 +58,7 @@ class BudgetFamily {
   Result<int64_t> whole_peak();
   // No order and recomputation of these calls, fused as in the members, has a smaller peak; and the
   // name of the call that needs it. Lowers each whole program.
-  Result<StepTasks::Bound> lower_bound();
+  Result<ProgramTasks::Bound> lower_bound();
 
   // The cheapest member whose exact peak is within the budget, ties to sequences, then to the
   // smaller peak. Error (user): none is; names the smallest peak found, the lower bound and the
@@ -66,7 +66,7 @@ class BudgetFamily {
   Result<size_t> choose(const MemoryBudget& budget);
 
  private:
-  // Limits between the least peak of an order and the largest step.
+  // Limits between the least peak of an order and the largest task.
   static constexpr int budget_levels = 14;
   BudgetFamily(const Graph& graph, std::shared_ptr<ProgramPlanner> planner, size_t forward_results)
       : graph_(std::make_unique<Graph>(graph)), unfused_(graph), planner_(std::move(planner)),
@@ -85,8 +85,8 @@ class BudgetFamily {
   Graph unfused_;
   std::shared_ptr<ProgramPlanner> planner_;
   std::optional<std::vector<WholeCandidate>> candidates_;  // nullopt: not searched yet
-  std::unique_ptr<StepProgram> steps_;
-  std::unique_ptr<StepTasks> tasks_;
+  std::unique_ptr<ProgramCalls> calls_;
+  std::unique_ptr<ProgramTasks> tasks_;
   std::vector<FamilyMember> members_;
   std::vector<plan::TaskId> first_sequence_;  // that the levels start from
   std::vector<plan::TaskId> last_sequence_;   // of the level above

@@ -5,7 +5,7 @@
 
 #include "cut/call_cost.h"
 #include "ir/graph.h"
-#include "remat/step_tasks.h"
+#include "remat/program_tasks.h"
 
 namespace cleave {
 
@@ -27,7 +27,7 @@ class ProgramPlanner {
   // Runs the stages from verify to fuse on a half of a cut, without optional passes.
   virtual Status prepare_cut(Graph& graph) = 0;
   // What each call of a fused graph reads, makes and needs.
-  virtual Result<StepProgram> steps(const Graph& graph) = 0;
+  virtual Result<ProgramCalls> calls(const Graph& graph) = 0;
   // The bytes of a fused graph; offsets are planned only if `wanted` accepts the lower bound.
   using Wanted = std::function<bool(const ProgramBytes& least)>;
   virtual Result<ProgramBytes> bytes(const Graph& graph, const Wanted& wanted) = 0;

@@ -67,7 +67,7 @@ class Checker {
       CLEAVE_TRY(const int64_t peak, options_.family->peak(k));
       least = std::min(least, peak);
     }
-    CLEAVE_TRY(const StepTasks::Bound bound, options_.family->lower_bound());
+    CLEAVE_TRY(const ProgramTasks::Bound bound, options_.family->lower_bound());
     if (least < bound.bytes)
       violate(fmt::format("a peak of {} below the lower bound {}", least, bound.bytes));
     if (run_with(least - 1).ok()) violate("a budget below the least peak is taken");

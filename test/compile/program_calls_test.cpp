@@ -1,6 +1,6 @@
 // What the calls of a lowered program read, make and need, from which the tasks of budgets are
 // made.
-#include "compile/step_program.h"
+#include "compile/program_calls.h"
 
 #include <gtest/gtest.h>
 
@@ -14,13 +14,13 @@
 namespace cleave {
 namespace {
 
-struct Steps {
+struct Calls {
   Graph graph;
-  StepProgram program;
+  ProgramCalls program;
 
-  const StepProgram::Call& call(const std::string& result) const {
+  const ProgramCalls::Call& call(const std::string& result) const {
     const NodeId maker = graph.value(graph.find(result)).def;
-    return *std::ranges::find(program.calls, maker, &StepProgram::Call::node);
+    return *std::ranges::find(program.calls, maker, &ProgramCalls::Call::node);
   }
   // Names of the values that a call makes; "-" for a storage that is no result of the call.
   std::vector<std::string> made_by(const std::string& result) const {
@@ -40,19 +40,19 @@ struct Steps {
   }
 };
 
-Steps steps_of(const std::string& text) {
-  Steps out{test::parsed(text), {}};
+Calls calls_of(const std::string& text) {
+  Calls out{test::parsed(text), {}};
   value_or_throw(test::prepare(out.graph, false, {.none = true}));
   const std::shared_ptr<Backend> backend = make_backend(Target::here());
   const MeasuredProgram plan = value_or_throw(measure_program(out.graph, *backend, Save::nothing));
-  out.program = step_program(out.graph, plan.lowered);
+  out.program = program_calls(out.graph, plan.lowered);
   return out;
 }
 
 constexpr int64_t matrix = 64 * 64 * 4;
 
-TEST(StepProgram, calls_read_what_others_make) {
-  const Steps s = steps_of(
+TEST(ProgramCalls, calls_read_what_others_make) {
+  const Calls s = calls_of(
       "graph @main(%x: input f32[64,64]) {\n"
       "  %a = mm(%x, %x)\n  %t = permute(%a; dims=[1,0])\n  %b = mm(%t, %a)\n  return %b\n}\n");
   ASSERT_EQ(s.program.calls.size(), 2u);  // a view is no call
@@ -64,8 +64,8 @@ TEST(StepProgram, calls_read_what_others_make) {
 }
 
 // %y may be written over %a, which nothing else reads: the lower bound counts one of them.
-TEST(StepProgram, a_result_over_its_operand_counts_once) {
-  const Steps s = steps_of(
+TEST(ProgramCalls, a_result_over_its_operand_counts_once) {
+  const Calls s = calls_of(
       "graph @main(%x: input f32[64,64]) {\n"
       "  %a = mm(%x, %x)\n  %y = exp(%a)\n  %b = mm(%y, %x)\n  return %b\n}\n");
   EXPECT_EQ(s.bytes_read_by("y"), matrix);
@@ -73,8 +73,8 @@ TEST(StepProgram, a_result_over_its_operand_counts_once) {
 }
 
 // Another program may make each of two results with a separate call.
-TEST(StepProgram, of_several_results_the_largest_storage_is_sure) {
-  const Steps s = steps_of(
+TEST(ProgramCalls, of_several_results_the_largest_storage_is_sure) {
+  const Calls s = calls_of(
       "graph @body(%a: input f32[64,64]) {\n"
       "  %e = exp(%a)\n  %r = sum(%e; dim=[1])\n  return %e, %r\n}\n"
       "graph @main(%x: input f32[64,64]) {\n"
@@ -84,25 +84,25 @@ TEST(StepProgram, of_several_results_the_largest_storage_is_sure) {
   EXPECT_EQ(s.call("e").at_least, matrix);
 }
 
-TEST(StepProgram, updates_in_place_take_no_memory) {
-  const Steps s = steps_of(
+TEST(ProgramCalls, updates_in_place_take_no_memory) {
+  const Calls s = calls_of(
       "graph @main(%w: param f32[64,64], %x: input f32[64,64]) {\n"
       "  %p = mm(%x, %x)\n  %n = add(%w, %p)\n  return %n -> %w\n}\n");
-  const StepProgram::Call& update = s.call("n");
+  const ProgramCalls::Call& update = s.call("n");
   ASSERT_EQ(update.updates.size(), 1u);
   EXPECT_TRUE(s.program.storages[static_cast<size_t>(update.updates[0])].placeholder);
   EXPECT_TRUE(update.makes.empty());
   EXPECT_EQ(update.at_least, matrix);  // %p
 }
 
-TEST(StepProgram, a_placeholder_that_is_returned_is_copied_at_the_end) {
-  const Steps s =
-      steps_of("graph @main(%x: input f32[64,64]) {\n  %y = sin(%x)\n  return %x, %y\n}\n");
+TEST(ProgramCalls, a_placeholder_that_is_returned_is_copied_at_the_end) {
+  const Calls s =
+      calls_of("graph @main(%x: input f32[64,64]) {\n  %y = sin(%x)\n  return %x, %y\n}\n");
   EXPECT_EQ(s.program.copied_at_end, matrix);
 }
 
-TEST(StepProgram, checks_and_views_of_placeholders) {
-  const Steps s = steps_of(
+TEST(ProgramCalls, checks_and_views_of_placeholders) {
+  const Calls s = calls_of(
       "graph @main(%x: input f32[64,64], %i: input i64[8], %q: input f32[1,1,8,16],"
       " %rng: rng_state i64[2]) {\n"
       "  %e = index_select(%x, %i; dim=0)\n"

@@ -1,11 +1,11 @@
 // What each call of a lowered program reads, makes and needs, as src/remat sees it.
 #pragma once
 #include "lower/program.h"
-#include "remat/step_tasks.h"
+#include "remat/program_tasks.h"
 
 namespace cleave {
 
 // `program` is the lowered `graph`, with updates in place and the workspaces of library calls.
-StepProgram step_program(const Graph& graph, const LoweredProgram& program);
+ProgramCalls program_calls(const Graph& graph, const LoweredProgram& program);
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-#include "remat/step_tasks.h"
+#include "remat/program_tasks.h"
 
 #include <algorithm>
 #include <map>
@@ -23,10 +23,10 @@ size_t at(int32_t i) { return static_cast<size_t>(i); }
 }  // namespace
 
 // The task of a call has the call's number.
-void StepTasks::add_tasks(const MachineRates& rates) {
+void ProgramTasks::add_tasks(const MachineRates& rates) {
   std::vector<plan::ValueId> made(program_->storages.size(), ~plan::ValueId{0});
   for (TaskId c = 0; c < program_->calls.size(); ++c) {
-    const StepProgram::Call& call = program_->calls[c];
+    const ProgramCalls::Call& call = program_->calls[c];
     const Node& node = graph_->node(call.node);
     list_.push_back({.workspace = call.workspace,
                      .time = call_ns(*graph_, call.node, rates),
@@ -38,7 +38,7 @@ void StepTasks::add_tasks(const MachineRates& rates) {
         if (made[at(s)] != ~plan::ValueId{0}) links_.emplace_back(made[at(s)], c);
     const auto first = static_cast<plan::ValueId>(values_.size());
     for (const int32_t s : call.makes) {
-      const StepProgram::Storage& storage = program_->storages[at(s)];
+      const ProgramCalls::Storage& storage = program_->storages[at(s)];
       made[at(s)] = static_cast<plan::ValueId>(values_.size());
       values_.push_back({.maker = c,
                          .kept = storage.kept,
@@ -54,9 +54,9 @@ void StepTasks::add_tasks(const MachineRates& rates) {
 
 // Adds tasks of 0 bytes that only order others: what is written over a placeholder runs after the
 // placeholder's readers and after everything that may fail.
-class StepTasks::Ordering {
+class ProgramTasks::Ordering {
  public:
-  explicit Ordering(StepTasks& tasks)
+  explicit Ordering(ProgramTasks& tasks)
       : t_(tasks), calls_(tasks.program_->calls), after_(calls_.size(), none),
         smallest_(calls_.size(), no_value), value_of_(tasks.list_.size()) {
     for (uint32_t c = 0; c < calls_.size(); ++c)
@@ -147,8 +147,8 @@ class StepTasks::Ordering {
     }
   }
 
-  StepTasks& t_;
-  const std::vector<StepProgram::Call>& calls_;
+  ProgramTasks& t_;
+  const std::vector<ProgramCalls::Call>& calls_;
   std::map<int32_t, std::vector<uint32_t>> writers_;  // by placeholder's storage: calls
   std::vector<TaskId> after_;                         // by call
   std::vector<plan::ValueId> smallest_;  // by call: its smallest value, which after_ reads
@@ -157,9 +157,9 @@ class StepTasks::Ordering {
   TaskId checked_ = none;                // runs after all of those
 };
 
-Result<StepTasks> StepTasks::make(const Graph& graph, const StepProgram& program,
-                                  const MachineRates& rates) {
-  StepTasks out(graph, program);
+Result<ProgramTasks> ProgramTasks::make(const Graph& graph, const ProgramCalls& program,
+                                        const MachineRates& rates) {
+  ProgramTasks out(graph, program);
   out.add_tasks(rates);
   Ordering(out).run();
   CLEAVE_TRY(out.tasks_,
@@ -167,7 +167,7 @@ Result<StepTasks> StepTasks::make(const Graph& graph, const StepProgram& program
   return out;
 }
 
-std::vector<TaskId> StepTasks::needed(const std::vector<TaskId>& sequence) const {
+std::vector<TaskId> ProgramTasks::needed(const std::vector<TaskId>& sequence) const {
   std::vector<bool> wanted(tasks_.values.size());
   for (plan::ValueId x = 0; x < wanted.size(); ++x)
     wanted[x] = tasks_.values[x].kept || tasks_.after(tasks_.maker(x)).empty();
@@ -186,12 +186,12 @@ std::vector<TaskId> StepTasks::needed(const std::vector<TaskId>& sequence) const
   return out;
 }
 
-StepTasks::Bound StepTasks::lower_bound() const {
+ProgramTasks::Bound ProgramTasks::lower_bound() const {
   Bound bound;
-  for (const StepProgram::Storage& s : program_->storages)
+  for (const ProgramCalls::Storage& s : program_->storages)
     if (s.kept && !s.update && !s.part) bound.bytes += rounded(s.bytes);
   bound.by = "what is returned";
-  for (const StepProgram::Call& call : program_->calls) {
+  for (const ProgramCalls::Call& call : program_->calls) {
     if (call.at_least <= bound.bytes) continue;
     const Node& node = graph_->node(call.node);
     bound.bytes = call.at_least;
@@ -200,10 +200,10 @@ StepTasks::Bound StepTasks::lower_bound() const {
   return bound;
 }
 
-// How many values the step makes.
-int64_t StepTasks::made_at(const std::vector<TaskId>& sequence, size_t step) const {
-  const TaskId task = sequence[step];
-  const auto begin = sequence.begin() + static_cast<std::ptrdiff_t>(step) + 1;
+// How many values the run at this position makes.
+int64_t ProgramTasks::made_at(const std::vector<TaskId>& sequence, size_t position) const {
+  const TaskId task = sequence[position];
+  const auto begin = sequence.begin() + static_cast<std::ptrdiff_t>(position) + 1;
   const auto again = std::find(begin, sequence.end(), task);
   return std::ranges::count_if(tasks_.made_by(task), [&](plan::ValueId x) {
     const plan::Value& value = tasks_.values[x];
@@ -213,26 +213,27 @@ int64_t StepTasks::made_at(const std::vector<TaskId>& sequence, size_t step) con
   });
 }
 
-std::vector<size_t> StepTasks::divisible(const std::vector<TaskId>& sequence, int64_t limit) const {
-  std::vector<size_t> steps;
+std::vector<size_t> ProgramTasks::divisible(const std::vector<TaskId>& sequence,
+                                            int64_t limit) const {
+  std::vector<size_t> positions;
   const Result<plan::Simulated> run = plan::simulate(tasks_, sequence);
-  if (!run.ok()) return steps;
+  if (!run.ok()) return positions;
   for (size_t i = 0; i < sequence.size(); ++i) {
     const auto values = tasks_.made_by(sequence[i]);
     const bool can_be =
         !tasks_[sequence[i]].once && values.size() > 1 &&
         std::ranges::all_of(values, [&](plan::ValueId x) { return tasks_.values[x].optional; });
-    if (can_be && run->bytes_at[i] > limit && made_at(sequence, i) > 1) steps.push_back(i);
+    if (can_be && run->bytes_at[i] > limit && made_at(sequence, i) > 1) positions.push_back(i);
   }
-  return steps;
+  return positions;
 }
 
-int64_t StepTasks::recompute_ns(const std::vector<TaskId>& sequence,
-                                const std::vector<size_t>& apart) const {
+int64_t ProgramTasks::recompute_ns(const std::vector<TaskId>& sequence,
+                                   const std::vector<size_t>& apart) const {
   std::vector<bool> ran(program_->calls.size());
   int64_t sum = 0;
-  for (const size_t step : apart)
-    sum += tasks_[sequence[step]].time * (made_at(sequence, step) - 1);
+  for (const size_t position : apart)
+    sum += tasks_[sequence[position]].time * (made_at(sequence, position) - 1);
   for (const TaskId t : sequence) {
     if (call_of_[t] == no_call) continue;
     if (ran[t]) sum += tasks_[t].time;
@@ -244,10 +245,10 @@ int64_t StepTasks::recompute_ns(const std::vector<TaskId>& sequence,
 // Writes the nodes of a sequence into a new graph.
 class SequenceWriter {
  public:
-  explicit SequenceWriter(const StepTasks& tasks)
+  explicit SequenceWriter(const ProgramTasks& tasks)
       : tasks_(tasks), from_(*tasks.graph_), to_(from_.name()), task_node_(from_.node_capacity()),
         made_of_(from_.node_capacity()), seen_(from_.node_capacity()) {
-    for (const StepProgram::Call& call : tasks.program_->calls) task_node_[call.node.v] = true;
+    for (const ProgramCalls::Call& call : tasks.program_->calls) task_node_[call.node.v] = true;
   }
 
   Result<Graph> run(const std::vector<TaskId>& sequence, const std::vector<size_t>& apart) {
@@ -256,7 +257,7 @@ class SequenceWriter {
                                                       from_.type(p.value), p.wants_grad, p.sym));
     }
     for (size_t i = 0; i < sequence.size(); ++i)
-      if (tasks_.call_of_[sequence[i]] != StepTasks::no_call)
+      if (tasks_.call_of_[sequence[i]] != ProgramTasks::no_call)
         CLEAVE_CHECK(write(sequence[i], std::ranges::binary_search(apart, i)));
     for (const Return& r : from_.returns()) {
       CLEAVE_CHECK(resolve(r.value));
@@ -325,7 +326,7 @@ class SequenceWriter {
     return copy_nodes(from_, {n}, to_, map_);
   }
 
-  const StepTasks& tasks_;
+  const ProgramTasks& tasks_;
   const Graph& from_;
   Graph to_;
   std::vector<bool> task_node_;  // by node
@@ -336,8 +337,8 @@ class SequenceWriter {
   std::unordered_map<uint32_t, ValueId> map_;  // the newest copy of each value
 };
 
-Result<Graph> StepTasks::program(const std::vector<TaskId>& sequence,
-                                 const std::vector<size_t>& apart) const {
+Result<Graph> ProgramTasks::program(const std::vector<TaskId>& sequence,
+                                    const std::vector<size_t>& apart) const {
   return SequenceWriter(*this).run(sequence, apart);
 }
 

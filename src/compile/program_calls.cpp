@@ -1,4 +1,4 @@
-#include "compile/step_program.h"
+#include "compile/program_calls.h"
 
 #include <algorithm>
 #include <map>
@@ -17,14 +17,14 @@ class Collector {
   Collector(const Graph& graph, const LoweredProgram& program)
       : graph_(graph), p_(program), first_(p_.storages.size(), none), last_(first_) {}
 
-  StepProgram run() {
+  ProgramCalls run() {
     for (size_t i = 0; i < p_.thunks.size(); ++i)
       for (const size_t s : storages_of(p_.thunks[i])) {
         if (first_[s] == none) first_[s] = i;
         last_[s] = i;
       }
     for (const Storage& s : p_.storages) {
-      StepProgram::Storage& out = out_.storages.emplace_back();
+      ProgramCalls::Storage& out = out_.storages.emplace_back();
       out.bytes = s.placeholder >= 0 ? 0 : s.bytes;
       out.placeholder = s.placeholder >= 0;
       if (out.placeholder) out_.placeholder_bytes += rounded(s.bytes);
@@ -73,7 +73,7 @@ class Collector {
       if (!several[s]) continue;
       for (const Storage::Part& part : p_.storages[s].parts) {
         parts_[s].push_back({graph_.value(part.value).def, out_.storages.size()});
-        StepProgram::Storage& out = out_.storages.emplace_back();
+        ProgramCalls::Storage& out = out_.storages.emplace_back();
         out.bytes = part.bytes;
         out.value = part.value;
         out.part = true;
@@ -86,7 +86,7 @@ class Collector {
 
   // Of a storage with parts a call makes its own and reads the others. A call that makes a part
   // itself reads others only if it is a join, and only those made before it.
-  void add_parts_of(size_t s, StepProgram::Call& call) const {
+  void add_parts_of(size_t s, ProgramCalls::Call& call) const {
     const auto is_own = [&](const Part& part) { return part.maker == call.node; };
     const bool makes = std::ranges::any_of(parts_[s], is_own);
     const bool joins = is_join(graph_.view(call.node));
@@ -100,7 +100,7 @@ class Collector {
   }
 
   void add_call(size_t begin, size_t end) {
-    StepProgram::Call call;
+    ProgramCalls::Call call;
     call.node = p_.thunks[begin].node;
     std::vector<size_t> own;
     std::vector<int32_t> seen;
@@ -193,7 +193,7 @@ class Collector {
   }
 
   template <class Rule>
-  bool has_rule(const StepProgram::Call& call) const {
+  bool has_rule(const ProgramCalls::Call& call) const {
     const auto& rule = graph_.node(call.node).op->lower;
     return rule.present() && std::holds_alternative<Rule>((*rule)->form);
   }
@@ -260,7 +260,7 @@ class Collector {
     std::vector<size_t> call_of(graph_.node_capacity(), none);
     for (size_t c = 0; c < out_.calls.size(); ++c) call_of[out_.calls[c].node.v] = c;
     std::map<ValueId, int32_t> made;
-    const auto storage_for = [&](ValueId v, StepProgram::Call& maker) {
+    const auto storage_for = [&](ValueId v, ProgramCalls::Call& maker) {
       const auto [it, is_new] = made.emplace(v, static_cast<int32_t>(out_.storages.size()));
       if (is_new) {
         out_.storages.emplace_back().value = v;
@@ -268,9 +268,9 @@ class Collector {
       }
       return it->second;
     };
-    for (StepProgram::Call& call : out_.calls)
+    for (ProgramCalls::Call& call : out_.calls)
       for (const ValueId v : made_operands(graph_.node(call.node).inputs, call_of)) {
-        StepProgram::Call& maker = out_.calls[call_of[graph_.value(v).def.v]];
+        ProgramCalls::Call& maker = out_.calls[call_of[graph_.value(v).def.v]];
         const bool is_after = std::ranges::any_of(call.reads, [&](int32_t s) {
           return std::ranges::find(maker.makes, s) != maker.makes.end();
         });
@@ -279,7 +279,7 @@ class Collector {
     Values returned;
     for (const Return& r : graph_.returns()) returned.push_back(r.value);
     for (const ValueId v : made_operands(returned, call_of)) {
-      StepProgram::Call& maker = out_.calls[call_of[graph_.value(v).def.v]];
+      ProgramCalls::Call& maker = out_.calls[call_of[graph_.value(v).def.v]];
       const bool is_kept = std::ranges::any_of(
           maker.makes, [&](int32_t s) { return out_.storages[static_cast<size_t>(s)].kept; });
       if (!is_kept && maker.updates.empty())
@@ -323,12 +323,12 @@ class Collector {
   std::vector<std::pair<size_t, size_t>> thunks_;  // of each call
   std::vector<std::vector<Part>> parts_;           // by storage
   std::vector<bool> is_made_;                      // by storage of out_
-  StepProgram out_;
+  ProgramCalls out_;
 };
 
 }  // namespace
 
-StepProgram step_program(const Graph& graph, const LoweredProgram& program) {
+ProgramCalls program_calls(const Graph& graph, const LoweredProgram& program) {
   return Collector(graph, program).run();
 }
 
