@@ -19,7 +19,7 @@
 namespace cleave::runtime {
 namespace {
 
-using test::Layout, test::kernels_for, test::make_scratch, test::Scratch, test::strides_of;
+using test::Layout, test::layouts, test::kernels_for, test::make_scratch, test::Scratch, test::strides_of;
 
 // [rows, columns] as H and as the f32 that rounds to it, in equal layouts.
 template <class H>
@@ -131,12 +131,8 @@ void expect_product(const Case& c) {
   expect_sums<F16>(DType::f16, c);
 }
 
-constexpr Layout layouts[] = {Layout::rows, Layout::columns, Layout::strided};
-
 TEST(Gemm16Bit, EveryLayout) {
-  for (const Layout a : layouts)
-    for (const Layout b : layouts)
-      for (const int64_t k : {1, 2, 7, 64, 67}) expect_product({29, 75, k, a, b});
+  test::for_each_layout<Case>(expect_product);
 }
 
 TEST(Gemm16Bit, OddSizes) {

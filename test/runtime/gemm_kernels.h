@@ -32,6 +32,7 @@ inline Scratch make_scratch(int64_t bytes) {
 }
 
 enum class Layout { rows, columns, strided };
+constexpr Layout layouts[] = {Layout::rows, Layout::columns, Layout::strided};
 
 // Of a matrix, in elements, with gaps.
 struct Strides {
@@ -44,6 +45,15 @@ inline Strides strides_of(Layout layout, int64_t rows, int64_t columns) {
     case Layout::strided: return {3 * columns, 3};
   }
   return {};
+}
+
+// Calls expect({m, n, k, layout of A, layout of B}) for all pairs of layouts and several k; m and n
+// are no multiples of a tile.
+template <class Case, class Expect>
+void for_each_layout(const Expect& expect) {
+  for (const Layout a : layouts)
+    for (const Layout b : layouts)
+      for (const int64_t k : {1, 2, 7, 64, 67}) expect(Case{29, 75, k, a, b});
 }
 
 }  // namespace cleave::runtime::test

@@ -16,7 +16,7 @@
 namespace cleave::runtime {
 namespace {
 
-using test::kernels_for, test::Layout, test::make_scratch, test::Scratch, test::strides_of;
+using test::kernels_for, test::Layout, test::layouts, test::make_scratch, test::Scratch, test::strides_of;
 
 // [rows, columns] as X and as what X converts to, in equal layouts.
 template <class X, class S>
@@ -95,12 +95,8 @@ void expect_all(const Case& c) {
   expect_same_bits<uint8_t, F16>(DType::u8, DType::f16, c);
 }
 
-constexpr Layout layouts[] = {Layout::rows, Layout::columns, Layout::strided};
-
 TEST(GemmStored, EveryLayout) {
-  for (const Layout a : layouts)
-    for (const Layout b : layouts)
-      for (const int64_t k : {1, 2, 7, 64, 67}) expect_all({29, 75, k, a, b});
+  test::for_each_layout<Case>(expect_all);
 }
 
 TEST(GemmStored, FewRowsAndLongSums) {

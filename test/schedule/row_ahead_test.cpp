@@ -1,20 +1,13 @@
 // Which loops fetch the next row.
 #include <gtest/gtest.h>
 
-#include "loop/parse.h"
-#include "schedule/schedule.h"
+#include "test/schedule/long_row.h"
 
 namespace cleave::schedule {
 namespace {
 
 std::string scheduled(const std::string& n, const std::string& second) {
-  std::string text =
-      "kernel %y(%x: f32[65536] read, %y: f32[65536] write, %z: f32[65536] write) work 65536 {\n"
-      "  for p0 in 8 parallel {\n    fold over r1 in N {\n      s2 = max of %x[p0*N + r1]\n    "
-      "}\n" +
-      second + "  }\n}\n";
-  for (size_t at; (at = text.find('N')) != text.npos;) text.replace(at, 1, n);
-  return print(schedule(value_or_throw(loop::parse_kernel(text, "t"))));
+  return print(test::long_row(n, second));
 }
 
 constexpr const char* sum =
