@@ -1,11 +1,11 @@
 // Emits loop nests as C text: one function for each phase of a kernel, without headers.
 //
-// Arguments that a phase uses are declared in it, numbers with the values that calls pass:
+// The arguments that a phase uses are declared in it; numbers with the values that calls pass:
 //
 //   const int64_t number0 = scalar[0];  // 256, 64
 //
-// A phase is a parallel loop, or a run of other statements, at the top of the kernel's body. Phases
-// run one after the other; a parallel one may be cut into pieces [begin, end) of its range:
+// A phase is a parallel loop, or consecutive other statements, at the top level of the kernel's
+// body. Phases run in order; a parallel one may be split into pieces [begin, end) of its range:
 //
 //   int64_t NAME_PHASE(void *const *buffer, const int64_t *scalar,
 //                      int64_t begin, int64_t end, int64_t *fault);
@@ -28,14 +28,13 @@ struct CKernel {
   std::string text;  // the functions, without the prelude
   std::vector<Phase> phases;
   std::vector<CheckText> checks;  // in the order of their numbers
-  size_t scalars = 0;             // number that each call passes
+  size_t scalars = 0;             // how many each call passes
 };
 
-// Of a kernel that is scheduled. `symbol` is the stem of the function names; it must be a C
-// identifier.
+// The kernel must be scheduled. `symbol` begins the functions' names; it must be a C identifier.
 CKernel emit_c(const loop::Kernel& kernel, const std::string& symbol);
 
-// Of each phase: those of another kernel with the same functions.
+// Of each phase, for a kernel that shares the functions of another.
 std::vector<int64_t> phase_extents(const loop::Kernel& kernel);
 
 // The typedefs and inline functions that kernels may use; written once before them.

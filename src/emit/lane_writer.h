@@ -1,4 +1,4 @@
-// Writes loops in lanes as C text: 16 iterations a step, or the 64 of a loop over columns at once.
+// Writes loops in lanes as C text: 16 iterations at a time, or the 64 of a loop over columns.
 //
 //   for j in 100 independent { y[j] = x[j] * s }
 //
@@ -54,7 +54,7 @@ class LaneWriter {
   void define_sums(const loop::Reduce& r, const Sums& sums);
   void open_loops(const loop::Reduce& r, const Sums& sums);
   void close_loops(const loop::Reduce& r, const Sums& sums);
-  // Writes one step.
+  // Writes one vector of iterations.
   void element(const loop::Reduce& r, const Sums& sums);
   void open_loop(const loop::Loop& l);
   void fetch(const loop::Exprs& ahead);

@@ -59,7 +59,7 @@ class Comparison {
       why = std::visit(
           [&](const auto& n) { return same(n, std::get<std::decay_t<decltype(n)>>(y.node)); },
           x.node);
-    if (why.empty() || why.starts_with('\'')) return why;  // it is about an inner statement
+    if (why.empty() || why.starts_with('\'')) return why;  // an inner statement's difference
     return fmt::format("'{}' against '{}': {}", first_line(x, a_), first_line(y, b_), why);
   }
 
@@ -132,7 +132,7 @@ class Comparison {
     std::string why = expr(x.extent, y.extent);
     return why.empty() ? bind(x.var, y.var) : why;
   }
-  // The two stand for each other from here on.
+  // From here on the two are the same variable.
   std::string bind(const Expr& x, const Expr& y) {
     to_b_[x->i] = y->i;
     if (x->var != y->var) return fmt::format("the variable {} against {}", x->var, y->var);

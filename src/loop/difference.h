@@ -4,9 +4,9 @@
 
 namespace cleave::loop {
 
-// Where two kernels differ, as a sentence; empty where they are equal: names, arguments, work, and
-// statements in order with all that they hold. Variables are the same where the same statement
-// gives them, and bear the same name; their numbers mean nothing.
+// Returns where two kernels differ, as a sentence; empty if they are equal: names, arguments, work,
+// and statements in order with all their parts. Variables are equal if the same statement binds
+// them and they have the same name; their numbers don't count.
 std::string difference(const Kernel& a, const Kernel& b);
 
 }  // namespace cleave::loop

@@ -10,19 +10,20 @@
 //
 // parse.h has the grammar of this text, which holds all of a kernel.
 //
-// Buffers are linear memory; layouts are already folded into the index expressions. A parallel loop
-// stands only outermost and its iterations write disjoint elements. A Reduce folds values over its
-// loops, several in one pass: the innermost loop is folded in 16 interleaved lanes (element j into
-// lane j mod 16), the lanes are combined pairwise at the end (8, 4, 2, 1); an innermost loop below
-// 16 is folded in plain order, a long sum in blocks (sum_blocks.h). So the shape fixes the order.
+// Buffers are linear memory; layouts are already folded into the index expressions. Parallel loops
+// are outermost only, and their iterations write disjoint elements. A Reduce folds one or several
+// values over its loops: the innermost loop in 16 interleaved lanes (element j in lane j mod 16),
+// which are combined pairwise at the end (8, 4, 2, 1); an innermost loop of less than 16 in plain
+// order; a long sum in blocks (sum_blocks.h). So the shape fixes the order.
 //
-// A local buffer is memory of each iteration of a parallel loop: a row that waits for its sum.
+// A local buffer belongs to one iteration of a parallel loop: a row that is read again after its
+// sum.
 //
-// src/schedule decides how each loop runs, and says so in the kernel; what it computes is the same:
+// src/schedule decides how each loop runs, and writes it into the kernel; the values don't change:
 //
 //   for p in 8192 parallel rows 128 shared 2 by 16 {        rows of 128; 16 iterations in a vector
-//   for j in 100 independent by 16 tail {                   the last vector is not full
-//   fold over i in 500 blocks 2, j in 40 by 16 tail {       added up in blocks of 2 * 40
+//   for j in 100 independent by 16 tail {                   the last vector is partial
+//   fold over i in 500 blocks 2, j in 40 by 16 tail {       summed in blocks of 2 * 40
 //   fold over i in 9, j in 7 ordered {                      one accumulator, in plain order
 #pragma once
 #include <optional>
@@ -37,19 +38,18 @@ namespace cleave::loop {
 
 constexpr int reduce_lanes = 16;
 
-// lanes: a loop of at most `column_lanes` iterations that stands directly in a parallel loop; each
-// of its statements runs for all lanes before the next one does, and a Reduce in it keeps one
-// accumulator a lane, folded in plain order (sums over leading dims read whole cache lines this
-// way).
-// independent: iterations store disjoint elements and read none that another one stores, so that
-// they may run side by side in a vector.
+// lanes: a loop of at most `column_lanes` iterations directly inside a parallel loop. Each
+// statement runs for all lanes before the next one does, and a Reduce in it has one accumulator per
+// lane, folded in plain order (so sums over leading dims read whole cache lines). independent:
+// iterations store disjoint elements and read none that another stores, so that they may run in a
+// vector.
 enum class ForKind : uint8_t { serial, parallel, lanes, independent };
 constexpr int column_lanes = 64;
-// Local buffers lie on the stack of the thread that runs a piece.
+// Local buffers are on the stack of the thread that runs a piece.
 constexpr int64_t max_local_bytes = 64 << 10;
 enum class ReduceOp : uint8_t { sum, prod, max, min, any, all };  // max and min propagate NaN
 std::string_view name_of(ReduceOp op);
-// 0, 1, -inf or the least integer, ...
+// The neutral element: 0, 1, -inf or the least integer, ...
 Expr identity_of(ReduceOp op, DType type);
 
 struct Stmt;
@@ -59,21 +59,21 @@ struct Loop {
   Expr var;  // i64
   Expr extent;
 };
-// How many iterations of a loop run side by side in a vector.
+// The iterations of a loop in a vector.
 struct Vectors {
-  int lanes = 1;          // 1, 16, or in a loop over columns 64
-  bool has_tail = false;  // the last vector may have fewer
+  int lanes = 1;          // 1, 16, or 64 in a loop over columns
+  bool has_tail = false;  // the last vector may be partial
   bool any() const { return lanes > 1; }
   friend bool operator==(const Vectors&, const Vectors&) = default;
 };
-// A parallel loop over the elements of rows:
+// A parallel loop over the elements of rows of n:
 //
 //   for p in 64*n parallel { let q = p / n   ...   let i = p - q*n   ... }
 //
-// The first statements have the same values in a row: they run at its begin.
+// The first statements have equal values within a row, so they run once per row.
 struct Rows {
-  Expr length;        // iterations of a row; undefined: the loop is none over rows
-  size_t shared = 0;  // statements; the first of them is the let of the row's number
+  Expr length;        // iterations of a row; undefined if the loop isn't over rows
+  size_t shared = 0;  // statements run once per row; the first is the let of the row's number
 };
 struct For {
   Loop loop;
@@ -82,8 +82,8 @@ struct For {
   // ---- how it runs
   Vectors vectors = {};
   Rows rows = {};
-  Expr next = {};    // the number of the row after this one, where loops inside prefetch of it
-  Exprs ahead = {};  // loads of the next row, which each vector prefetches
+  Expr next = {};    // the next row's number, if loops inside prefetch from it
+  Exprs ahead = {};  // loads of the next row that each vector prefetches
 };
 struct Let {
   Expr var, value;
@@ -96,13 +96,13 @@ struct Assign {
 };
 struct Fold {
   ReduceOp op = ReduceOp::sum;
-  Expr var;  // gets the result
+  Expr var;  // the result
   Expr value;
 };
-// Where a long sum is cut (sum_blocks.h).
+// How a long sum is split into blocks (sum_blocks.h).
 struct SumBlocks {
-  size_t loop = 0;         // of the Reduce
-  int64_t iterations = 1;  // of that loop in a block; of the innermost one a multiple of the lanes
+  size_t loop = 0;         // which loop of the Reduce
+  int64_t iterations = 1;  // of that loop in a block; for the innermost one a multiple of the lanes
   friend bool operator==(const SumBlocks&, const SumBlocks&) = default;
 };
 struct Reduce {
@@ -110,10 +110,10 @@ struct Reduce {
   Block body;               // Lets, Stores and Checks of each element, before the values
   std::vector<Fold> folds;
   // ---- how it runs
-  bool ordered = false;  // one accumulator a fold, else one for each of the 16 lanes
+  bool ordered = false;  // one accumulator per fold, else one per lane
   Vectors vectors = {};  // of the innermost loop
   std::optional<SumBlocks> blocks = {};
-  Exprs ahead = {};  // as of a For
+  Exprs ahead = {};  // as in For
 };
 struct Store {
   int64_t buffer = 0;
@@ -124,15 +124,14 @@ struct If {
   Expr condition;
   Block then;
 };
-// Stops the program with a UserError when the condition is false.
+// Stops the program with a UserError if the condition is false.
 struct Check {
   Expr condition;
   Expr value, bound;       // i64, for the message "index {value} is out of range [-bound, bound)"
-  std::string message;     // operator and operand: "embedding: indices"; a bound of -1 says that it
-                           // is the whole message
-  bool from_zero = false;  // the range is [0, bound), and the message says so
+  std::string message;     // such as "embedding: indices"; with bound -1 it is the whole message
+  bool from_zero = false;  // the range is [0, bound)
 };
-// Its copies are not inline: a variant of eight kinds is large in each file that makes one.
+// Its copy operations aren't inline: a variant of eight kinds is large code in each file.
 struct Stmt {
   using Node = std::variant<For, Let, Define, Assign, Reduce, Store, If, Check>;
   Node node;
@@ -155,28 +154,28 @@ struct Buffer {
   Access access = Access::read;
 };
 
-// An argument of 8 bytes: a stream, or a number in which calls of the kernel differ.
+// An argument of 8 bytes: a stream, or a number that differs between calls of the kernel.
 struct Scalar {
   std::string name;
   DType type = DType::i64;  // or f32, in the lower 4 bytes
-  Exprs values = {};        // constants that calls pass, if known: for the reader
+  Exprs values = {};        // for the reader: the constants that calls pass, if known
 };
 
 struct Kernel {
   std::string name;             // of the graph's value that it computes
-  std::vector<Buffer> buffers;  // local ones last: they are no arguments
+  std::vector<Buffer> buffers;  // local ones, which are no arguments, come last
   std::vector<Scalar> scalars;
   Block body;
-  // Elements that the whole kernel visits; decides how many pieces a parallel loop is cut into.
+  // Elements that the whole kernel visits; decides into how many pieces a parallel loop is split.
   int64_t work = 0;
-  bool is_scheduled = false;  // it says how its loops run
+  bool is_scheduled = false;  // says how its loops run
 };
 // The variable of a scalar: -1 for the first, -2, ...
 Expr scalar_var(const Kernel& k, size_t scalar);
 
 std::string print(const Kernel& k);
-// Scopes, types, buffer numbers, parallel loops outermost, stores only to writable buffers, vectors
-// and blocks that there are.
+// Checks scopes, types, buffer numbers, parallel loops (outermost only), stores (to writable
+// buffers only), and how loops run.
 Status verify(const Kernel& k);
 
 }  // namespace cleave::loop

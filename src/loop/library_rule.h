@@ -1,6 +1,6 @@
-// A library call in the place of an operator (library/spec.h): what it touches, how that may lie,
-// and what it computes of it. Lowering finds the memory and asks for the spec; it knows no kind of
-// call.
+// How an operator becomes a library call (library/spec.h): which operands and results it accesses,
+// in which layouts, and what it computes. Lowering finds the memory and asks for the spec; it knows
+// no kind of call.
 #pragma once
 #include <array>
 #include <functional>
@@ -13,35 +13,35 @@
 namespace cleave::loop {
 
 enum class LibraryAccess {
-  sizes,  // it gives its sizes alone: to be there, not to be read
+  sizes,  // only its shape matters; isn't read
   read,
   write
 };
 
-// How the memory of an operand or result lies, which may be stored in another dtype than the
-// value's where the call converts it.
+// The memory of an operand or result. Its dtype may differ from the value's if the call converts
+// it.
 struct LibraryMemory {
   DType dtype = DType::f32;
   Layout layout;
 };
-// By position among the call's pointers; none where the call has no such operand.
+// By position among the call's pointers; nullopt if the call has no such operand.
 using LibraryLayouts = std::array<std::optional<LibraryMemory>, max_library_operands>;
 
 struct LibraryOperand {
   size_t position = 0;  // among the call's pointers (GemmOperand and others)
   LibraryAccess access = LibraryAccess::read;
-  int index = 0;  // of the operator's flat operands; of its results where it is written
-  // What is read is copied where this is false for its layout; null: any will do. What is written
-  // may lie in a larger tensor where this is true; null: nowhere.
+  int index = 0;  // of the operator's flat operands, or of its results if written
+  // For an operand: whether the call reads this layout, else it is copied; null: any. For a result:
+  // whether the call can write it as part of a larger tensor in this layout; null: never.
   bool (*takes)(const Layout&) = nullptr;
-  // Of what is read: whether the call converts it itself from the dtype that it is stored in, to
-  // the same numbers as a cast (lower_cast.cpp); null: from none.
+  // For an operand: whether the call converts it from the dtype in which it is stored, to the
+  // numbers of a cast (lower_cast.cpp); null: no.
   bool (*converts)(DType stored, DType dtype) = nullptr;
-  // Of what is written: there even where nothing reads it.
+  // For a result: written even if nothing reads it.
   bool is_required = false;
-  // The part that the call touches; null: all of it.
+  // The part that the call accesses; null: all of it.
   std::function<Layout(Layout)> part = nullptr;
-  // How a result is best laid out in memory of its own; null: row-major.
+  // The best layout of a result in a storage of its own; null: row-major.
   std::function<Layout(const std::vector<int64_t>& shape, const LibraryLayouts&)> best = nullptr;
 };
 
@@ -53,10 +53,10 @@ struct LibraryElement {
 };
 
 struct LibraryForm {
-  // In the order in which they are found, results last; the step has the name of the first result.
+  // Results come last. The thunk is named after the first result.
   std::vector<LibraryOperand> operands;
   std::function<LibrarySpec(const LibraryLayouts&)> spec;
-  // Results that are elements of operands, where they lie.
+  // Results that are elements of operands, and share their memory.
   struct View {
     int result = 0;
     LibraryElement of;
@@ -64,14 +64,14 @@ struct LibraryForm {
   std::vector<View> views = {};
 };
 
-// nullopt: decomposed.
+// nullopt: the call is decomposed.
 struct LibraryRule {
   std::function<std::optional<LibraryForm>(const OpView&)> form;
 };
 
-// Row-major without gaps, wherever it begins.
+// Whether the layout is row-major and dense, at any offset.
 bool is_without_gaps(const Layout& layout);
-// The stride of the dim so far from the last one (1); 0 where one element serves for all.
+// The stride of the dim at this distance from the last one (1); 0 if it is broadcast.
 int64_t stride_from_last(const Layout& layout, size_t from_last);
 
 }  // namespace cleave::loop

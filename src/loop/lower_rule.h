@@ -1,11 +1,11 @@
-// How an operator becomes loops: one of ten forms.
+// How an operator is lowered, in one of ten forms.
 //
-//   elementwise   each result element is an expression of operand elements: what fuses best
+//   elementwise   each result element is an expression of operand elements; fuses best
 //   reduction     folds an operand over dims
 //   kernel        loops written by hand (scatter, sort, windows)
-//   view          the result is a view of operand 0's memory; a copy where that can't be
-//   library       one call of the library (products, attention, convolutions) where that covers it,
-//                 else the entry's decompose
+//   view          the result is a view of operand 0's memory, or a copy if that isn't possible
+//   library       a library call (products, attention, convolutions) if the library covers it, else
+//                 the entry's decompose
 //   decomposition the entry's decompose, before lowering
 //   foreign       the host program's own code: C text, or a callback
 //   branch, loop  the thunks of subgraphs, and jumps
@@ -24,8 +24,9 @@ namespace cleave::loop {
 // Loads, checks and streams go through the builder.
 struct ElementwiseRule {
   std::function<Exprs(KernelBuilder&, const OpView&, const Exprs& index)> value;
-  // Every load is in range, whatever becomes of it: operands may be computed where they are read,
-  // before the rule decides. False: a load may stand in an arm of a select that isn't taken.
+  // Whether every load is in range even if its value isn't used: operands may then be computed
+  // where they are read, before the rule selects. False: a load may be in a branch of a select that
+  // isn't taken.
   bool in_range = false;
 };
 
@@ -33,23 +34,23 @@ struct ElementwiseRule {
 struct ReductionRule {
   ReduceOp op = ReduceOp::sum;
   std::function<std::vector<int64_t>(const OpView&)> dims;
-  std::function<Expr(const OpView&, Expr x)> map;  // to the type that is accumulated
+  std::function<Expr(const OpView&, Expr x)> map;  // to the accumulator's type
   std::function<Expr(const OpView&, Expr folded, int64_t count)> finish;
 };
 
 struct KernelRule {
   std::function<void(KernelBuilder&, const OpView&)> build;
-  // Calls for which `is_elementwise` holds may be computed element by element as well.
+  // Calls for which `is_elementwise` holds may also be computed element by element.
   std::optional<ElementwiseRule> elementwise = std::nullopt;
   std::function<bool(const OpView&)> is_elementwise = nullptr;
-  // The flat operand that result 0 is a copy of when the loops begin, -1 for none: they write what
-  // differs. That operand may not be read afterwards but where nothing was written.
+  // The flat operand of which result 0 is a copy when the loops begin, -1 for none: the loops write
+  // only what differs. They may read that operand only where nothing has been written yet.
   std::function<int(const OpView&)> starts_as = nullptr;
-  // Where each flat operand lies in result 0, which lies as given: for calls that put operands side
-  // by side, each as it is. An operand may then be written there at once. No elements: it is left
-  // out.
+  // The layout of each flat operand within result 0, given that of the result: for calls that only
+  // put operands side by side. An operand may then be written there directly. Operands without
+  // elements are skipped.
   std::function<std::vector<Layout>(const OpView&, const Layout& result)> parts = nullptr;
-  // Memory of the kernel's own: results after those of the call, with nothing in them.
+  // Buffers of the kernel itself, passed as additional results, uninitialized.
   struct Scratch {
     DType dtype;
     std::vector<int64_t> shape;
@@ -57,31 +58,32 @@ struct KernelRule {
   std::function<std::vector<Scratch>(const OpView&)> scratch = nullptr;
 };
 
-// The layout of result k as a view of operand 0's storage, or nullopt where only a copy will do.
+// The layout of result k as a view of operand 0's storage; nullopt if it needs a copy.
 struct ViewRule {
   std::function<std::optional<Layout>(const OpView&, const Layout& in, int k)> layout;
 };
 
 struct DecompositionRule {};
 
-// The host program's code for one call. Operands and results are row-major and dense; one call does
-// the whole operator, on one thread. `operands` has one pointer for each flat operand (null: none).
-// Either `c_text` defines `void symbol(void* const* operands, void* const* results)`, with c_text
-// free of headers, or `call` is given. It must not keep the pointers, and writes every element.
+// The host program's code for one call. Operands and results are row-major and dense; one call
+// computes the whole operator, on one thread. `operands` has one pointer for each flat operand
+// (null: none). Either `c_text` defines `void symbol(void* const* operands, void* const* results)`,
+// including no headers, or `call` is given. The code must write every element and not keep the
+// pointers.
 struct CustomOpCode {
   std::string c_text;
   std::string symbol;
   std::function<void(void* const* operands, void* const* results)> call;
 };
-// Sizes and attributes are those of the OpView: they are no arguments of the code.
+// The code gets no sizes and attributes: it is made for those of the OpView.
 struct ForeignRule {
   std::function<Result<CustomOpCode>(const OpView&)> code;
 };
 
-// Operand 0, a bool, chooses the attribute `then` or `otherwise`, which takes the list operand.
+// Operand 0, a bool, selects the attribute `then` or `otherwise`, which takes the list operand.
 struct BranchRule {};
-// The attribute `body` turns the first items of the list operand into their next values, as many as
-// there are results, as long as the attribute `condition` gives true.
+// While the attribute `condition` gives true, the attribute `body` maps the first items of the list
+// operand, as many as there are results, to their next values.
 struct LoopRule {};
 
 // The attribute `body`, whose placeholders stand for the items of the list operand.
@@ -95,15 +97,15 @@ struct LowerRule {
   bool decomposes(const OpView& op) const;
 };
 
-// The rule by which a call is computed element by element; null: it isn't.
+// The rule for computing a call element by element; null if there is none.
 const ElementwiseRule* elementwise_rule(const LowerRule& rule, const OpView& op);
 
 // Constructors for the entries: `.lower = loop::elementwise(...)`.
 using LowerPtr = std::shared_ptr<const LowerRule>;
 LowerPtr elementwise(std::function<Exprs(KernelBuilder&, const OpView&, const Exprs&)> value,
                      bool in_range = false);
-// One result from operand scalars in the compute type of each operand's dtype, broadcast; numbers
-// come as constants of the result's compute type.
+// One result from operand scalars, broadcast, each in the compute type of its dtype; numbers are
+// constants of the result's compute type.
 LowerPtr pointwise(std::function<Expr(const OpView&, const Exprs& x)> value);
 LowerPtr reduction(ReductionRule rule);
 LowerPtr kernel(std::function<void(KernelBuilder&, const OpView&)> build);

@@ -41,11 +41,11 @@
 //             | type "(" expr ")"                          a conversion, of a number its type
 //             | "round_" dtype "(" expr ")"                to what the dtype holds
 //
-// What is computed is f64, f32, i64, i32 or bool. A number has the type of its place: indices,
-// extents and bounds are i64, a stored value is as its buffer, one operand is as the other; else
-// 1.0 is f32 and 1 is i64, and another type is said: f64(1.0). A comment goes from `#` to the end
-// of its line. The list of arguments may be wrapped. A kernel is named after the value that it
-// computes, and several may bear one name.
+// Values are f64, f32, i64, i32 or bool. A number gets its type from where it is: indices, extents
+// and bounds are i64, a stored value has its buffer's type, an operand that of the other operand;
+// else 1.0 is f32 and 1 is i64, and other types are written f64(1.0). A comment goes from `#` to
+// the end of its line. The list of arguments may be wrapped. A kernel is named after the value that
+// it computes; several may have the same name.
 //
 // Errors are file:line:column: rule: what is, what was expected, with the line (ir/lex.h):
 //
@@ -55,8 +55,8 @@
 //   L5 the place of a statement or a buffer
 //   L6 a function, or the number of its operands
 //
-// What is read keeps the rules of verify (kernel.h). Both are linear in the text, which nests no
-// deeper than text_limit of parse_expr.h says.
+// The result passes verify (kernel.h). Both are linear in the text, whose nesting is limited by
+// text_limit of parse_expr.h.
 #pragma once
 #include "loop/kernel.h"
 

@@ -1,7 +1,7 @@
 // Reads the expressions of a kernel's text (grammar in parse.h).
 //
-// A number gets its type from where it stands: the place (an index is i64), the expression beside
-// it, else f32 for 1.0 and i64 for 1. So it is kept as text until that is known.
+// A number gets its type from where it is: the place (an index is i64), else the expression beside
+// it, else f32 for 1.0 and i64 for 1. It is kept as text until then.
 #pragma once
 #include <unordered_map>
 
@@ -10,8 +10,8 @@
 
 namespace cleave::loop {
 
-// Bounds beside those of ir/lex.h, that keep what walks a kernel within 8 MiB of stack, also under
-// AddressSanitizer. A sum and product of 2500 calls, as long as fusion makes one, has 1268
+// Limits besides those of ir/lex.h, which keep recursion over a kernel within 8 MiB of stack, also
+// under AddressSanitizer. A sum of products of 2500 calls, the most that fusion makes, has 1268
 // parentheses and 2536 levels (2026-11-22).
 namespace text_limit {
 constexpr int nesting = 1500;            // of parentheses, calls and indices in an expression
@@ -39,7 +39,7 @@ struct Variable {
   bool is_mutable = false;
 };
 
-// The names that may be used, each once.
+// The names in scope, each once.
 struct KernelNames {
   std::unordered_map<std::string_view, int64_t> buffers;
   std::unordered_map<std::string_view, Variable> variables;
@@ -52,11 +52,11 @@ class ExprParser {
   ExprParser(Lexer& lex, const Kernel& kernel, const KernelNames& names)
       : lex_(lex), kernel_(kernel), names_(names) {}
 
-  // An expression; the type that is wanted is that of a number alone.
+  // Reads an expression. `wanted` is the type of a number that is all of it.
   Result<Expr> read(Wanted wanted);
-  // The same where its first word has been taken.
+  // The same, after its first word has been taken.
   Result<Expr> read_from(const Token& word, Wanted wanted);
-  // An expression of this type; `what` it is called in a message: "an index".
+  // Reads an expression of this type; `what` names it in messages: "an index".
   Result<Expr> read_typed(DType type, std::string_view what);
   // The buffer that a token names.
   Result<int64_t> buffer_of(const Token& name) const;

@@ -11,14 +11,14 @@ class StatementParser {
 
   // "{" {statement newline} "}" as the kernel's body.
   Status read_body();
-  // The variable can be used from here on, to the end of its block.
+  // Declares a variable, to the end of its block.
   Status declare(const Token& name, Expr var, bool is_mutable = false);
   ExprParser& exprs() { return exprs_; }
 
  private:
   class Scope;
 
-  // `folds`: of the Reduce whose block it is, else null.
+  // `folds`: those of the Reduce whose block it is, else null.
   Status read_block(Block& to, std::vector<Fold>* folds, std::vector<Token>* fold_names);
   Status read_statement(Block& to, std::vector<Fold>* folds, std::vector<Token>* fold_names);
   Status read_for(Block& to);
@@ -28,10 +28,10 @@ class StatementParser {
   Status read_store(Block& to);
   Status read_if(Block& to);
   Status read_check(Block& to);
-  // A word about how a loop runs, which only a scheduled kernel has.
+  // Accepts a word about how a loop runs; only scheduled kernels have them.
   bool accept_way(std::string_view word) { return kernel_.is_scheduled && lex_.accept_word(word); }
   Status read_rows(For& to);
-  // `lanes`: how many a vector of this loop has.
+  // `lanes`: of a vector of this loop.
   Status read_vectors(Vectors& to, Exprs& ahead, int lanes);
   Status read_blocks(Reduce& to);
   Result<Loop> read_loop();

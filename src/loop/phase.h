@@ -1,5 +1,6 @@
-// What every emitter says of a kernel beside its text: its phases, and what failed checks say. A
-// phase is a parallel loop, or a run of other statements, at the top of the body.
+// What every emitter returns besides the code of a kernel: its phases, and the messages of its
+// checks. A phase is a parallel loop, or consecutive other statements, at the top level of the
+// body.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,7 +12,7 @@ struct Phase {
   int64_t extent = 1;  // iterations of the parallel loop; 1 for a serial phase
 };
 
-// The message of a failed check; a bound of -1 in the fault means that `message` is all of it.
+// The message of a failed check. With a bound of -1 in the fault, `message` is all of it.
 struct CheckText {
   std::string message;
   bool from_zero = false;  // the range is [0, bound), else [-bound, bound)

@@ -14,13 +14,13 @@ std::vector<Run> merged_runs(const std::vector<Run>& runs) {
   return out;
 }
 
-// Takes each run apart, from the right, into dims of the new shape.
+// Splits each run, from the right, into dims of the new shape.
 std::optional<Layout> layout_of_runs(const std::vector<Run>& runs,
                                      const std::vector<int64_t>& shape, int64_t offset) {
   const std::vector<Run> merged = merged_runs(runs);
   Layout out{shape, std::vector<int64_t>(shape.size()), offset};
   size_t next = merged.size();
-  int64_t left = 1, stride = 1;  // what of the current run is not used up
+  int64_t left = 1, stride = 1;  // the part of the current run not used yet
   for (size_t d = shape.size(); d-- > 0;) {
     if (left == 1 && shape[d] != 1 && next > 0) {
       left = merged[--next].size;

@@ -1,4 +1,4 @@
-// Layouts of the same elements in the same order, under another shape.
+// The layout of the same elements in the same order, with another shape.
 #pragma once
 #include <optional>
 #include <vector>
@@ -7,14 +7,14 @@
 
 namespace cleave::loop {
 
-struct Run {  // dims of a memory order that one stride covers
+struct Run {  // adjacent dims that one stride covers
   int64_t size = 1, stride = 1;
 };
 
-// Neighbours merged where one continues the next; runs of size 1 vanish.
+// Merges neighbours if one continues the next; drops runs of size 1.
 std::vector<Run> merged_runs(const std::vector<Run>& runs);
 
-// The elements of the runs under a shape of as many; nullopt where a dim would need two runs.
+// The layout of the runs' elements in a shape of as many; nullopt if a dim would need two runs.
 std::optional<Layout> layout_of_runs(const std::vector<Run>& runs,
                                      const std::vector<int64_t>& shape, int64_t offset);
 

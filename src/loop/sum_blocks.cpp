@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t any_number = std::numeric_limits<int64_t>::max();
 
-// What an extent is at the most.
+// The largest value of an extent.
 int64_t most(const Expr& e) {
   if (const int64_t* n = e.as_const_int()) return *n;
   if (e->op == Op::min) return std::min(most(e->args[0]), most(e->args[1]));

@@ -7,7 +7,7 @@ namespace cleave {
 std::vector<GroupCode::InPlace> AccessLog::in_place(const loop::Kernel& kernel) const {
   struct Accesses {
     bool any = false, of_element = true;
-    size_t first = ~size_t{0}, last = 0;  // passes
+    size_t first = ~size_t{0}, last = 0;  // passes over the row
   };
   const auto by_buffer = [&](const std::vector<Access>& list) {
     std::vector<Accesses> out(kernel.buffers.size());
@@ -23,7 +23,7 @@ std::vector<GroupCode::InPlace> AccessLog::in_place(const loop::Kernel& kernel) 
   std::vector<GroupCode::InPlace> out;
   for (size_t r = 0; r < read.size(); ++r) {
     if (!read[r].any || !read[r].of_element || written[r].any) continue;
-    if (kernel.buffers[r].access == loop::Access::local) continue;  // no operand, without a storage
+    if (kernel.buffers[r].access == loop::Access::local) continue;  // has no storage
     for (size_t w = 0; w < written.size(); ++w)
       if (written[w].any && written[w].of_element && size(r) == size(w) &&
           read[r].last <= written[w].first)

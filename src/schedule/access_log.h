@@ -1,7 +1,7 @@
-// Which elements of its buffers a kernel reads and writes, as its loops are written: enough to see
-// which results may lie over operands.
+// Records which elements of its buffers a kernel reads and writes as its loops are written, in
+// order to tell which results may share the storage of an operand.
 //
-//   y[p,j] = exp(x[p,j])                           y may lie over x
+//   y[p,j] = exp(x[p,j])                           y may be written over x
 //   y[p,j] = x[p,j] + x[p,0]                       not: x[p,0] is read after y[p,0] is written
 //   pass 0: y[p,j] = x[p,j]; pass 1: s += x[p,j]   not: read in a later pass over the row
 #pragma once
@@ -14,8 +14,8 @@ namespace cleave {
 
 class AccessLog {
  public:
-  // The element that is worked on, by the normal form of its number: reads and writes at this
-  // address are told from others.
+  // Sets the current element by its row-major number in normal form; reads and writes at exactly
+  // this address count as accesses to the element.
   void set_element(loop::Expr number, size_t pass) {
     element_ = std::move(number);
     pass_ = pass;
@@ -23,12 +23,13 @@ class AccessLog {
   void read(int64_t buffer, const loop::Expr& address) {
     reads_.push_back({buffer, pass_, is_of_element(address)});
   }
-  // is_last: its pass reads nothing of the element afterwards.
+  // is_last: the pass doesn't read the element afterwards.
   void write(int64_t buffer, const loop::Expr& address, bool is_last) {
     writes_.push_back({buffer, pass_, is_last && is_of_element(address)});
   }
-  // Where every read of the operand is of the element that is worked on, in no later pass than
-  // every write of the result, which is of that element too.
+  // Pairs of an operand and a result of one element size, where the operand is read only at the
+  // current element, in no later pass than the result's first write, and the result is written only
+  // there.
   std::vector<GroupCode::InPlace> in_place(const loop::Kernel& kernel) const;
 
  private:

@@ -26,12 +26,12 @@ ColumnSums::ColumnSums(GroupContext& c, const MakePartial& make_partial) : c_(c)
     bytes += rounded(f.form.results * size_of(accumulator(c, f)));
     if (has_total(c, f)) total_bytes += rounded(f.form.results * size_of(DType::f64));
   }
-  // Sums of a single part lie on the stack, if they are small; totals are of one part at a time.
+  // The sums of a single part are local if they are small. Totals belong to one part at a time.
   const bool local_totals = total_bytes <= max_local_bytes / 4;
   is_local_ = cut().parts == 1 && bytes <= max_local_bytes / 2;
   local_bytes_ = (local_totals ? total_bytes : 0) + (is_local_ ? bytes : 0);
   make(false, local_totals, make_partial);
-  make(true, local_totals, make_partial);  // after the others, which have a storage each
+  make(true, local_totals, make_partial);  // local buffers come last
 }
 
 void ColumnSums::make(bool is_local, bool local_totals, const MakePartial& make_partial) {

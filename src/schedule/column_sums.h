@@ -1,6 +1,6 @@
-// What a row adds to the sums of its part, beside passes of its own (a norm's backward: dx beside
-// dweight and dbias). Long parts are added up in blocks of rows: a block in the fold's own type,
-// the blocks in f64.
+// Column sums of a kernel that also works on each row (the backward of a norm: dweight and dbias
+// beside dx). Long parts are summed in blocks of rows: a block in the fold's own type, the blocks
+// in f64.
 //
 //   for part in parts parallel {
 //     partial[part, :] = 0; total[part, :] = 0                     begin
@@ -44,8 +44,8 @@ class ColumnSums {
   GroupContext& c_;
   std::vector<Fold> folds_;
   loop::Expr part_;
-  bool is_local_ = false;    // the only part's sums lie on the stack
-  int64_t local_bytes_ = 0;  // of local buffers
+  bool is_local_ = false;    // there is one part, whose sums are local
+  int64_t local_bytes_ = 0;  // of the local buffers
 };
 
 }  // namespace cleave

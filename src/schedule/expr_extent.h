@@ -1,7 +1,7 @@
-// How long an expression is, written out: its parts count as often as they are read.
+// The size of an expression when written out: a shared subexpression counts as often as it is used.
 //
 //   t = a + b         operations 3
-//   t * t + t         operations 11, though it is a tree of four nodes in memory
+//   t * t + t         operations 11, though it has four nodes in memory
 #pragma once
 #include <unordered_map>
 

@@ -7,11 +7,11 @@
 namespace cleave {
 namespace {
 
-constexpr int64_t few_results = 32;          // below this a long fold is cut into chunks,
-constexpr int64_t long_fold = 1 << 15;       // when it is at least this long,
-constexpr int64_t chunk_elements = 1 << 13;  // into chunks of about this length,
+constexpr int64_t few_results = 32;     // with fewer results, a long fold is split into chunks,
+constexpr int64_t long_fold = 1 << 15;  // if it is at least this long,
+constexpr int64_t chunk_elements = 1 << 13;  // of about this length
 constexpr int64_t max_parts = 64;
-constexpr int64_t part_rows = 32;  // rows of a part of columns, at the least
+constexpr int64_t part_rows = 32;  // at least, in a part of a columns fold
 
 }  // namespace
 

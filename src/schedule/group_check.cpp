@@ -27,7 +27,7 @@ class Checker {
     return bug("lower: %{}: {}", graph_.name(v), why);
   }
 
-  // Sets folded_.
+  // Checks each call's rule, and sets folded_.
   Status check_rules() {
     for (const NodeId n : nodes_) {
       const Node& node = graph_.node(n);
@@ -52,7 +52,7 @@ class Checker {
     return {};
   }
 
-  // Whether what is folded is read in its own row, and is all that is left to see.
+  // Checks that a fold's result is read in its own row. Returns whether to go on to what it reads.
   Result<bool> read(const GroupReads::Read& r) {
     if (!folded_.contains(r.value.v)) return false;
     const FoldCall* f = plan_.fold_of(r.value);
@@ -67,7 +67,7 @@ class Checker {
   const std::vector<NodeId>& nodes_;
   const GroupPlan& plan_;
   GroupReads reads_;
-  std::unordered_set<uint32_t> folded_;  // values that hold something folded
+  std::unordered_set<uint32_t> folded_;  // values that depend on a fold
 };
 
 }  // namespace

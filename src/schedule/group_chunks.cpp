@@ -1,5 +1,5 @@
-// chunks: few results of long folds. Chunks of the elements of each row in parallel, then a loop
-// over the chunks' sums, which lie row by row.
+// chunks: few results of long folds. Chunks of each row are folded in parallel, then a second loop
+// folds the chunks' sums, which are stored row by row.
 #include <algorithm>
 
 #include "schedule/group_fold.h"
@@ -13,7 +13,7 @@ using namespace cleave::loop;
 
 namespace {
 
-// All folds of a chunk of a row: `row` has the frame's parts that are rows.
+// All folds of a chunk of a row. `row`: the index of the frame's row dims.
 Exprs fold_chunk(GroupContext& c, const FoldForm& cut, const Exprs& row, const Expr& first) {
   const std::vector<Frame::Part>& frame = c.plan.frame.parts;
   const int64_t extent = cut.runs[cut.cut_run()].extent;
@@ -39,7 +39,7 @@ Exprs fold_chunk(GroupContext& c, const FoldForm& cut, const Exprs& row, const E
   });
 }
 
-// The second loop: the chunks of a row in their order.
+// The second loop: folds the chunks of each row in order.
 void add_chunks(GroupContext& c, const FoldCall& f, const PartSums& sums) {
   const int64_t rows = c.plan.frame.rows();
   c.builder.parallel({rows}, [&](const Exprs& p) {

@@ -1,5 +1,5 @@
-// columns: folds over rows, result beside result. Parts of the rows add up blocks of columns, a
-// second loop adds up the parts (part_sums.h).
+// columns: folds over rows with adjacent results. Blocks of columns are folded over parts of the
+// rows, then a second loop adds the parts (part_sums.h).
 #include <algorithm>
 #include <utility>
 
@@ -18,10 +18,10 @@ namespace {
 // The folds of one column over the rows of one part.
 struct Column {
   Exprs sums;
-  Expr number;  // among the columns
+  Expr number;  // column number
 };
 
-// kept: the loops' index of the frame's parts that aren't rows, but for the last one: `column`.
+// kept: the index of the frame's dims that aren't rows, except the last one, which is `column`.
 Column fold_column(GroupContext& c, const FoldForm& cut, const Expr& first_row, const Exprs& kept,
                    const Expr& column) {
   const std::vector<Frame::Part>& frame = c.plan.frame.parts;
@@ -59,7 +59,7 @@ Column fold_column(GroupContext& c, const FoldForm& cut, const Expr& first_row, 
   return out;
 }
 
-// Of several parts their sums are stored, of a single one the results.
+// Stores the sums of a part, or the results if there is only one part.
 void store_column(GroupContext& c, const std::vector<PartSums>& sums, const Expr& part,
                   const Column& column) {
   for (size_t k = 0; k < c.plan.folds.size(); ++k) {
@@ -79,7 +79,7 @@ void write_columns(GroupContext& c, const MakePartial& make_partial) {
   if (cut.parts > 1)
     for (const FoldCall& f : c.plan.folds)
       sums.push_back(PartSums::of_all(c, f, ".partial", accumulator(c, f), make_partial));
-  // Rows are folded: the last part is a column; other kept parts go with the block.
+  // The last dim is the columns; the other kept dims are outer loops around a block of columns.
   const std::vector<Frame::Part>& frame = c.plan.frame.parts;
   std::vector<int64_t> outer = {cut.parts};
   for (size_t d = 0; d + 1 < frame.size(); ++d)

@@ -1,5 +1,5 @@
-// What the writers of a group's loops share (group_writers.h): the calls, their plan, the kernel
-// that is written, and from an element of the frame to indices and values.
+// The state shared by the writers of a group's loops (group_writers.h): the calls, their plan, the
+// kernel, and the mapping from elements of the frame to indices and values.
 #pragma once
 #include "schedule/access_log.h"
 #include "schedule/group_kernel.h"
@@ -15,7 +15,7 @@ struct GroupCalls {
   const std::vector<GroupResult>& results;
 };
 
-// An element of the frame: its number, the number of its row, and its number within the row.
+// An element of the frame: its row-major number, its row's number, and its number in the row.
 struct FrameElement {
   loop::Expr number, row, inner;
 };
@@ -25,26 +25,26 @@ struct GroupContext {
 
   loop::IndexMath& math() { return values.math(); }
   bool is_full(ValueId v) const { return plan.is_full(calls.graph, v); }
-  // The variable, with values in [0, extent); 0 where that is all.
+  // Declares that the variable is in [0, extent); returns 0 if the extent is 1.
   loop::Expr declared(const loop::Expr& var, int64_t extent);
 
-  // A name, in the innermost scope, for a number that is read in [0, extent).
+  // Names a value in the innermost scope. Where it is read, it is in [0, extent).
   loop::Expr let(loop::Expr value, const char* name, int64_t extent);
 
-  // Goes to the element at this index, one part for each of the frame's: what is read and stored
-  // from here on belongs to it, in this pass over its row.
+  // Sets the current element by its index in the frame: reads and stores from here on belong to it,
+  // in this pass over its row.
   FrameElement element(const loop::Exprs& parts, size_t pass = 0);
-  FrameElement numbered(const loop::Expr& number);  // without rows
-  // The parts of the frame that are rows, from the number of the row; others aren't defined.
+  FrameElement numbered(const loop::Expr& number);  // where the frame has no rows
+  // The index of the frame's row dims from the row's number; other dims stay undefined.
   loop::Exprs row_parts(const loop::Expr& row);
 
-  // The index of v's element with this row-major number; of the element `at` or, where v has one
-  // for each row, of its row.
+  // The index in v of a row-major number; index_at: of the element `at`, or of its row if v has one
+  // element per row.
   loop::Exprs index_of(const loop::Expr& number, ValueId v);
   loop::Exprs index_at(const FrameElement& at, ValueId v) {
     return index_of(is_full(v) ? at.number : at.row, v);
   }
-  // is_last: its pass reads nothing of the element afterwards.
+  // is_last: the pass doesn't read the element afterwards.
   void store(const loop::Bound& to, const loop::Exprs& index, loop::Expr value,
              bool is_last = false);
 
@@ -57,7 +57,7 @@ struct GroupContext {
   GroupValues values;
 };
 
-// The innermost scope of the values, with the variables of its loops, as long as this lives.
+// Opens an innermost scope for values, with the variables of its loops, for its own lifetime.
 class OpenScope {
  public:
   OpenScope(GroupContext& c, const loop::Exprs& variables) : scopes_(c.values.scopes()) {

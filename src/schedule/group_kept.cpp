@@ -10,7 +10,7 @@ namespace cleave {
 
 using namespace cleave::loop;
 
-// A value is kept for the next passes where computing it again would take longer than this.
+// A value is kept for later passes if computing it takes more flops than this.
 constexpr int64_t dear_flops = 8;
 
 KeptValues::KeptValues(GroupContext& c, int64_t local_bytes) : c_(c), local_bytes_(local_bytes) {
@@ -67,8 +67,8 @@ uint64_t KeptValues::keep(ValueId v, uint64_t passes) {
   return first;
 }
 
-// Between two flips a value is read at other elements than the one that is worked on: there its
-// own element may need what another row folds to.
+// Between two flips, for example, a value is read at other elements than the current one. Its
+// current element may then depend on the fold of another row.
 bool KeptValues::is_read_in_place(ValueId v) {
   if (!read_in_place_) {
     read_in_place_.emplace();

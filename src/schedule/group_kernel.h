@@ -1,7 +1,7 @@
-// A group of calls as one kernel: its loops.
+// The loops of a group of calls as one kernel.
 //
-//   rows      parallel over rows; in a row pass after pass over its elements, where a pass reads
-//             what the folds of the one before have given
+//   rows      parallel over rows, with several passes over the elements of a row; a pass reads the
+//             results of the folds of earlier passes
 //
 //               for p in rows parallel {
 //                 fold j { mean += x[p,j] }                                   pass 0
@@ -10,14 +10,16 @@
 //                 for j { y[p,j] = (x[p,j] - mean) * rstd * w[j] + b[j] }     pass 2
 //               }
 //
-//   columns   folds over rows, result beside result: parts of the rows add up blocks of columns, a
-//             second loop adds up the parts
-//   both      parts of the rows; in each row first the passes, and what they give is added to the
-//             part's sums (a norm's backward: dx beside dweight and dbias)
+//   columns   folds over rows with adjacent results: parts of the rows are folded for blocks of
+//             columns, then a second loop adds the parts
+//   both      parts of the rows; for each row first the passes, which also add to the part's column
+//             sums (the backward of a norm: dx beside dweight and dbias)
+//   lanes     rows side by side in the innermost dim: a block of rows in lanes, with several passes
 //   chunks    few results of long folds: chunks of the elements, then a loop over the chunks
-//   plain     no folds: parallel over all but the last dims that every operand walks through as one
+//   plain     no folds: parallel over all dims except the last ones that every operand traverses as
+//             one
 //
-// In which mode a group runs follows from its folds (group_plan.h); all of them agree on the rows.
+// The mode follows from the folds (group_plan.h), which must agree on the rows.
 #pragma once
 #include <functional>
 
@@ -32,18 +34,18 @@ struct GroupResult {
 };
 
 struct GroupCode {
-  std::vector<NodeId> streams;  // the random calls whose streams are the kernel's scalars
+  std::vector<NodeId> streams;  // random calls, whose streams are the kernel's scalars
   struct InPlace {
     int64_t operand, result;  // buffers
   };
-  std::vector<InPlace> in_place;  // results that may lie over operands (InPlace of program.h)
+  std::vector<InPlace> in_place;  // what may share a storage (InPlace of program.h)
 };
 
-// Memory for the sums of parts: a buffer of the kernel with this many elements.
+// Adds a buffer with this many elements to the kernel, for the sums of parts.
 using MakePartial = std::function<loop::Bound(const std::string& name, DType, int64_t elements)>;
 
-// `operands` are the values from outside, and where they lie. Results that nobody wants are left
-// out. The calls fit together (group_check.h).
+// `operands` are the values from outside and their memory. Unwanted results are left out of
+// `results`. Precondition: check_group accepts the calls.
 GroupCode write_group(const Graph& graph, const std::vector<NodeId>& nodes,
                       const std::vector<std::pair<ValueId, loop::Bound>>& operands,
                       const std::vector<GroupResult>& results, loop::Kernel& kernel,

@@ -1,9 +1,9 @@
-// What a group's kernel is made from, as bytes: groups with equal keys have equal kernels, but for
-// the names in them. So that a repeated layer is lowered once.
+// Everything that a group's kernel depends on, as bytes: groups with equal keys have kernels that
+// are equal except for names, so that a repeated layer is lowered once.
 //
-//   calls       operator, attributes (but streams, which are arguments), operands by number
-//   operands    dtype, layout, and which of them share a buffer of which size
-//   results     by number, and where they lie
+//   calls       operator, attributes (except streams, which are arguments), operands by number
+//   operands    dtype, layout, the buffer and its size
+//   results     by number, and their memory
 #pragma once
 #include <string>
 

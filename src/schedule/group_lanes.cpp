@@ -1,4 +1,5 @@
-// lanes: rows side by side, a block of them in lanes; each lane goes pass after pass over its row.
+// lanes: rows that are adjacent in the innermost dim, in blocks. Each lane makes the passes of a
+// row.
 #include <algorithm>
 
 #include "loop/sum_blocks.h"
@@ -14,10 +15,10 @@ using namespace cleave::loop;
 
 namespace {
 
-// One lane's row.
+// The row of one lane.
 class LaneRow {
  public:
-  // row: the frame's parts that are rows.
+  // row: the index of the frame's row dims.
   LaneRow(GroupContext& c, const Exprs& row) : c_(c), row_(row) {
     for (size_t d = 0; d < row.size(); ++d)
       if (!c.plan.frame.parts[d].is_row) {
@@ -49,7 +50,7 @@ class LaneRow {
     });
   }
 
-  // Part q of the row, which has `count` of the outermost inner part.
+  // The fold over part q of the row, which has `count` elements of the outermost inner dim.
   Expr part_sum(const FoldCall& f, const Expr& q, const Expr& count) {
     Exprs extents = {count};
     for (size_t k = 1; k < inner_.size(); ++k) extents.emplace_back(extent(k));
@@ -61,13 +62,14 @@ class LaneRow {
         parts[inner_[k]] = r[k];
       }
       c_.math().declare_sum(q, f.form.step, r[0], extent(0));
-      // No variable: it would be one of each lane.
+      // Not named, since a let would be a variable of each lane.
       parts[inner_[0]] = q * Expr(f.form.step) + r[0];
       return {{rule_of(c_, f).op, mapped(c_, f, c_.element(parts))}};
     })[0];
   }
 
-  // Part after part, as the sums of parts are folded where the columns stand alone (add_parts).
+  // Adds the parts in the order in which add_parts adds them if the columns are a kernel of their
+  // own.
   Expr sum_of_parts(const FoldCall& f) {
     const ReduceOp op = rule_of(c_, f).op;
     const DType t = parts_type(c_, f);
@@ -99,8 +101,8 @@ class LaneRow {
   }
 
   GroupContext& c_;
-  Exprs row_;                  // 0 for the parts within a row
-  std::vector<size_t> inner_;  // which these are
+  Exprs row_;                  // 0 for the inner dims
+  std::vector<size_t> inner_;  // the inner dims
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// plain: no folds. Parallel over all but the last dims that every operand and result walks through
-// as one.
+// plain: no folds. Parallel over all dims except the last ones that every operand and result
+// traverses as one.
 #include <algorithm>
 
 #include "schedule/group_results.h"
@@ -11,8 +11,8 @@ using namespace cleave::loop;
 
 namespace {
 
-// Whether dim d and what lies before it up to the next dim of more than one element are walked
-// through as one by all of these indices.
+// Whether all of these indices traverse dim d and the next outer dim of more than one element as
+// one.
 bool joins(IndexMath& math, const std::vector<LinearIndex>& forms, const Exprs& vars,
            const std::vector<int64_t>& shape, size_t d) {
   if (shape[d] == 1) return true;
@@ -27,13 +27,13 @@ bool joins(IndexMath& math, const std::vector<LinearIndex>& forms, const Exprs& 
   });
 }
 
-// Whether it is more than arithmetic of indices.
+// Whether it is more than index arithmetic.
 bool computes(const Expr& e) {
   return e->op == Op::load || e->op == Op::cast || e->op == Op::philox ||
          std::any_of(e->args.begin(), e->args.end(), [](const Expr& a) { return computes(a); });
 }
 
-// Every index expression in it, outermost ones alone.
+// Collects the outermost index expressions.
 void collect(const Expr& e, Exprs& out) {
   if (e.type() == DType::i64 && !computes(e)) {
     out.push_back(e);
@@ -62,9 +62,9 @@ void collect(const Stmt& s, Exprs& out) {
     for (const Stmt& b : i->then) collect(b, out);
 }
 
-// How many of the last dims every operand and result walks through as one.
+// The number of last dims that every operand and result traverses as one.
 size_t inner_dims(const GroupCalls& calls, const std::vector<int64_t>& shape) {
-  // Written once into nothing, with a variable for each dim.
+  // Computes the values once into a scratch kernel, with a variable for each dim.
   Kernel nothing;
   KernelSheet sheet(nothing);
   AccessLog accesses;
@@ -99,7 +99,7 @@ size_t inner_dims(const GroupCalls& calls, const std::vector<int64_t>& shape) {
     inner = shape.size() - d;
     break;
   }
-  // A short last run is no loop to be fast in; its index is taken apart instead.
+  // A short innermost loop would be slow, so its index is computed by division instead.
   return inner;
 }
 

@@ -55,7 +55,7 @@ namespace {
 
 using Kind = FoldForm::Kind;
 
-// The folds, and which of them are known in their row.
+// The folds, and which of them are complete within their row.
 std::vector<FoldCall> folds_of(const Graph& graph, const std::vector<NodeId>& nodes) {
   std::vector<FoldCall> out;
   std::unordered_map<uint32_t, bool> is_read;
@@ -66,12 +66,12 @@ std::vector<FoldCall> folds_of(const Graph& graph, const std::vector<NodeId>& no
     std::optional<FoldForm> form = fold_form_of(graph, n);
     if (!form) continue;
     const ValueId result = graph.node(n).out(0);
-    // A columns fold whose result is read in the kernel itself runs in lanes.
+    // A columns fold whose result is read in this kernel runs in lanes;
     const bool in_rows =
         form->kind == Kind::rows || (form->kind == Kind::columns && is_read.contains(result.v));
     out.push_back({n, graph.node(n).inputs[0], result, *std::move(form), 0, in_rows});
   }
-  // Beside one that runs in lanes, another of the same rows does so too.
+  // and with it the other columns folds of the same rows.
   for (FoldCall& f : out)
     if (f.form.kind == Kind::columns)
       f.in_rows = std::any_of(out.begin(), out.end(), [&](const FoldCall& g) {

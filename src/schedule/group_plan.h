@@ -1,5 +1,5 @@
-// How a group of calls runs as one kernel: its folds, what a row is, and which pass over a row
-// computes what; or why it can't.
+// The plan of a group of calls as one kernel: its folds, what a row is, and which pass over a row
+// computes what; or the reason why it can't be one.
 #pragma once
 #include <optional>
 #include <unordered_map>
@@ -9,7 +9,8 @@
 
 namespace cleave {
 
-// Runs of dims that are rows, or lie within a row: what the folds of one group have in common.
+// The iteration space of a group as runs of dims: each is part of the row's number, or of the
+// position in the row. The folds of a group agree on it.
 struct Frame {
   struct Part {
     int64_t extent = 1;
@@ -19,11 +20,11 @@ struct Frame {
   std::vector<Part> parts;
   friend bool operator==(const Frame&, const Frame&) = default;
 
-  // Rows are what a fold keeps; `folds_rows`: what it folds.
+  // Rows are the dims that a fold keeps; with folds_rows, those that it folds.
   static Frame of(const FoldForm& form, bool folds_rows);
   int64_t rows() const;
   int64_t row_elements() const;
-  // Rows lie side by side in the innermost part, so that a block of them runs in lanes.
+  // Rows are adjacent in the innermost dim, so that a block of them runs in lanes.
   bool has_lanes() const { return parts.size() > 1 && parts.back().is_row; }
 };
 
@@ -31,8 +32,8 @@ struct FoldCall {
   NodeId node;
   ValueId operand, result;
   FoldForm form;
-  size_t pass = 0;      // over a row, in which it runs
-  bool in_rows = true;  // its result is known in the kernel; else it is one of parts or chunks
+  size_t pass = 0;      // the pass over a row that runs it
+  bool in_rows = true;  // its result is complete in the row; else it is folded in parts or chunks
 };
 
 enum class GroupMode : uint8_t { plain, rows, rows_and_columns, columns, lanes, chunks };
@@ -40,18 +41,18 @@ enum class GroupMode : uint8_t { plain, rows, rows_and_columns, columns, lanes, 
 struct GroupPlan {
   GroupMode mode = GroupMode::plain;
   std::vector<FoldCall> folds;
-  Frame frame;           // plain: one row
-  size_t last_pass = 0;  // 0: one pass
+  Frame frame;           // one row if plain
+  size_t last_pass = 0;  // 0 if there is one pass
 
-  // `nodes` in the graph's order; all of them are elementwise, views or folds. Fails (bug), saying
-  // why, where they are no single kernel.
+  // `nodes` are in the graph's order, and all elementwise, views or reductions. Fails (bug), with
+  // the reason, if they can't be one kernel.
   static Result<GroupPlan> make(const Graph& graph, const std::vector<NodeId>& nodes,
                                 const std::vector<ValueId>& results);
 
-  // The first pass in which the value is known.
+  // The first pass in which the value can be computed.
   size_t pass_of(ValueId v) const;
   const FoldCall* fold_of(ValueId result) const;
-  // Whether it has an element for each of the frame, else one for each row.
+  // Whether it has one element per element of the frame; else it has one per row.
   bool is_full(const Graph& graph, ValueId v) const;
 
  private:

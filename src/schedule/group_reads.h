@@ -1,4 +1,4 @@
-// Which elements the calls of a group read of each other's results, as indices over the frame.
+// The elements that the calls of a group read of each other's results, as indices over the frame.
 #pragma once
 #include <set>
 #include <unordered_set>
@@ -15,7 +15,7 @@ class GroupReads {
  public:
   GroupReads(const Graph& graph, const std::vector<NodeId>& nodes, const GroupPlan& plan);
 
-  // The element of `v` that is worked on, and of a value with one element for each row.
+  // The index of v's current element; row_index: of a value with one element per row.
   loop::Exprs element_index(ValueId v);
   loop::Exprs row_index(ValueId v);
   loop::Exprs own_index(ValueId v) {
@@ -28,12 +28,12 @@ class GroupReads {
     ValueId value;
     loop::Exprs index;
   };
-  // What an elementwise call or a view inside reads of its operands for the element `index` of
-  // `v`. Errors: bug, a view of no row-major memory.
+  // The reads of the elementwise call or view that makes v, for the element `index` of v. Errors:
+  // bug, a view that row-major memory doesn't allow.
   Result<std::vector<Read>> reads(ValueId v, const loop::Exprs& index);
 
-  // Everything that the folds and the results of the group read inside, in any order, each element
-  // once. visit(read) -> Result<bool>: whether to go on to what it is computed from.
+  // Visits everything inside the group that its folds and results read, in any order, each element
+  // once. visit(read) -> Result<bool>: whether to go on to what that value reads.
   template <class Visit>
   Status walk(const std::vector<ValueId>& results, Visit&& visit) {
     std::vector<Read> open = roots(results);

@@ -1,5 +1,5 @@
-// The results of a group that are stored in a pass over a row: those with one value for each
-// element, and those with one for each row.
+// Stores the results of a group in a pass over a row: those with one value per element, and those
+// with one per row.
 #pragma once
 #include <optional>
 
@@ -7,7 +7,7 @@
 
 namespace cleave {
 
-// Whether results with one value for each element are known in this pass.
+// Whether this pass computes results with one value per element.
 bool has_results(const GroupContext& c, size_t pass);
 
 struct ResultValue {
@@ -15,13 +15,13 @@ struct ResultValue {
   loop::Exprs index;
   loop::Expr value;
 };
-// Those of one element; pass nullopt: whichever pass they are known in.
+// The results at one element; of all passes if `pass` is nullopt.
 std::vector<ResultValue> results_of(GroupContext& c, const FrameElement& at,
                                     std::optional<size_t> pass);
-// All values are computed before the first is stored: it may lie over an operand. is_last: as of
+// Computes all values before it stores the first, which may overwrite an operand. is_last: see
 // GroupContext::store.
 void store_all(GroupContext& c, std::vector<ResultValue> list, bool is_last = true);
-// One value a row: stored between the passes, as soon as it is known.
+// Stores the results with one value per row, between passes, as soon as they are known.
 void store_row_results(GroupContext& c, const FrameElement& row, size_t pass);
 
 }  // namespace cleave

@@ -38,7 +38,7 @@ void RowWriter::write(const Expr& row) {
 }
 
 void RowWriter::write_pass(const Exprs& row, size_t pass) {
-  // Nothing has been said about the inner variables yet.
+  // The inner variables aren't declared yet.
   Exprs only_row = row, inner_extents;
   for (size_t d = 0; d < row.size(); ++d)
     if (const auto& [extent, is_row] = c_.plan.frame.parts[d]; !is_row) {
@@ -81,7 +81,7 @@ std::vector<KernelBuilder::Folded> RowWriter::element(const Exprs& row, const Ex
   for (const FoldCall& f : c_.plan.folds)
     if (!f.in_rows && f.pass == pass) sums.emplace_back(&f, c_.builder.let(mapped(c_, f, at), "v"));
   std::vector<ResultValue> stored = results_of(c_, at, pass);
-  if (!stored.empty())  // they may lie over what the folds read
+  if (!stored.empty())  // they may overwrite what the folds read
     for (KernelBuilder::Folded& f : out) f.value = c_.builder.let(f.value, "v");
   store_all(c_, std::move(stored));
   for (const auto& [f, x] : sums) columns_->add(*f, at.inner, x);

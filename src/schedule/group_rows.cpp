@@ -1,4 +1,4 @@
-// rows: parallel over rows, each folded by itself.
+// rows: parallel over rows, each folded on its own.
 #include "schedule/group_row.h"
 #include "schedule/group_writers.h"
 

@@ -1,5 +1,5 @@
-// rows and columns: parts of the rows in parallel; in each row first its passes, and what they give
-// is added to the part's sums (column_sums.h).
+// rows and columns: parts of the rows in parallel; the passes over a row also add to the part's
+// column sums (column_sums.h).
 #include <algorithm>
 
 #include "loop/sum_blocks.h"
@@ -13,7 +13,7 @@ using namespace cleave::loop;
 
 namespace {
 
-// Rows `first` to first + step of a part, in blocks where that is what a Reduce over them does.
+// The rows [first, first + step) of a part, in blocks if a Reduce over them is summed in blocks.
 void write_part(GroupContext& c, ColumnSums& sums, RowWriter& row, const Expr& first) {
   const int64_t rows = c.plan.frame.rows(), block = column_terms.block;
   const auto some = [&](const Expr& begin, const Expr& count, int64_t most) {

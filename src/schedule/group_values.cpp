@@ -11,7 +11,7 @@ namespace cleave {
 
 using namespace cleave::loop;
 
-// What a rule writes one call of the group with.
+// The builder that a call's rule writes into: loads give the values of the operands.
 class CallBuilder final : public KernelBuilder {
  public:
   CallBuilder(GroupValues& values, NodeId n, bool guards, std::vector<Bound> operands,
@@ -55,8 +55,8 @@ Expr as_stored(Expr x, DType stored) {
 
 bool is_leaf(const Expr& e) { return e->op == Op::constant || e->op == Op::var; }
 
-// An expression without a name that was written before is written once more, maybe in a loop
-// further inside: it reads its operands there.
+// An unnamed expression that is used again is written out again, maybe in an inner loop, and reads
+// its operands there.
 void record_reads_of(const Expr& e, ExprExtents& extents, AccessLog& accesses) {
   if (!extents.of(e).reads_memory) return;
   if (e->op == Op::load) accesses.read(e->i, e->args[0]);
@@ -87,7 +87,8 @@ Expr GroupValues::outside(ValueId v, const Exprs& index) {
   return load(b.buffer, b.dtype, std::move(at));
 }
 
-// Long parts of the index get names: views of views read what is below them several times each.
+// Long subexpressions of the index are named: with several views in a row each index is used
+// several times by the next.
 Exprs GroupValues::through_view(const OpView& op, const ViewRule& rule, int k, const Exprs& index) {
   constexpr size_t longest = 128;
   const std::vector<int64_t> shape = static_shape(op.in_type(0));
@@ -111,7 +112,7 @@ Expr GroupValues::value(ValueId v, const Exprs& index) {
   }
   const NodeId n = sources_.call(v);
   const auto k = static_cast<int>(graph_.value(v).index);
-  // Views have no value of their own.
+  // A view only maps the index.
   if (n.valid())
     if (const auto* rule = std::get_if<ViewRule>(&(*graph_.node(n).op->lower)->form)) {
       const OpView op = graph_.view(n);
@@ -153,8 +154,8 @@ Expr GroupValues::compute(ValueId v, NodeId n, const Exprs& index, size_t depth)
   return out;
 }
 
-// What is read more than once, was taken out of a loop, or is long, gets a name: silu reads its
-// operand twice, and twenty in a row, written out, are a million operations.
+// A value is named if it is read more than once, is hoisted out of a loop, or is long: silu reads
+// its operand twice, so twenty in a row, written out, would be a million operations.
 Expr GroupValues::named(ValueId v, Expr e, size_t depth) {
   constexpr size_t longest = 256;
   if (is_leaf(e) || (depth == scopes_.innermost() && !sources_.is_shared(v) &&

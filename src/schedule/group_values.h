@@ -1,11 +1,11 @@
-// The values of a group of calls that become one kernel, as expressions at an index: what isn't
-// stored is computed where it is read.
+// The values of a group of calls that become one kernel, as expressions at an index: a value that
+// isn't stored is computed where it is read.
 //
 //   %a = mul(%x, %w)    %b = add(%a, %y)      value(%b, [i, j]) = x[i*8 + j] * w[j] + y[i*8 + j]
 //
-// Views map the index. A value that several calls read is computed once in each pass and named;
-// what doesn't depend on the inner loops stands outside of them (value_scopes.h). Folded values are
-// variables, given by the writer of the loops (group_kernel.h).
+// Views map the index. A value that several calls read is computed once per pass and named; what
+// doesn't depend on inner loops is hoisted out of them (value_scopes.h). Results of folds are
+// variables that the writer of the loops sets (group_kernel.h).
 #pragma once
 #include "loop/lower_rule.h"
 #include "schedule/access_log.h"
@@ -17,7 +17,7 @@ namespace cleave {
 
 class GroupValues {
  public:
-  // What is read is written down in `accesses`.
+  // Records all reads in `accesses`.
   GroupValues(const Graph& graph, const std::vector<NodeId>& nodes, loop::KernelSheet& sheet,
               AccessLog& accesses);
 
@@ -25,16 +25,16 @@ class GroupValues {
   ValueSources& sources() { return sources_; }
   ValueScopes& scopes() { return scopes_; }
 
-  // The value at an index of its own shape, as it is when stored: rounded to its dtype.
+  // The value at an index of its own shape, rounded to its dtype.
   loop::Expr value(ValueId v, const loop::Exprs& index);
-  // The random calls met, in the order of the kernel's scalars.
+  // The random calls so far, in the order of the kernel's scalars.
   const std::vector<NodeId>& streams() const { return streams_; }
 
  private:
   friend class CallBuilder;
   loop::Exprs through_view(const OpView& op, const loop::ViewRule& rule, int k,
                            const loop::Exprs& index);
-  // Computes all results of the call; gives that of v.
+  // Computes all results of the call; returns that of v.
   loop::Expr compute(ValueId v, NodeId n, const loop::Exprs& index, size_t depth);
   loop::Exprs results(NodeId n, const loop::Exprs& index);
   loop::Expr outside(ValueId v, const loop::Exprs& index);
@@ -48,10 +48,10 @@ class GroupValues {
   ValueScopes scopes_;
   ExprExtents extents_;
   std::vector<NodeId> streams_;
-  bool guarded_ = false;  // inside an operand that may not be read: nothing is named or moved
+  bool guarded_ = false;  // in an operand that may be out of range: names and hoists nothing
 };
 
-// Where the element lies in its buffer.
+// The element's offset in its buffer.
 loop::Expr address_of(loop::IndexMath& math, const loop::Layout& layout, const loop::Exprs& index);
 
 }  // namespace cleave

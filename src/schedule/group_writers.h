@@ -1,4 +1,4 @@
-// The loops of a group, a writer for each way to run (GroupMode; drawn in group_kernel.h).
+// Writers of a group's loops, one for each GroupMode (drawn in group_kernel.h).
 #pragma once
 #include "schedule/group_context.h"
 

@@ -1,5 +1,5 @@
-// A value at an index, as a key: indices are in normal form (loop/index_math.h), where equal ones
-// are the same expression.
+// A value at an index as a key. Indices are in normal form (loop/index_math.h): equal ones are the
+// same expression.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -11,7 +11,7 @@ namespace cleave {
 
 using IndexKey = std::vector<uintptr_t>;
 
-// Holds as long as the index lives.
+// Valid as long as the index lives.
 IndexKey index_key(ValueId v, const loop::Exprs& index);
 bool same_index(const loop::Exprs& a, const loop::Exprs& b);
 

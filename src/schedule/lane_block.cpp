@@ -7,7 +7,7 @@ namespace cleave {
 using namespace cleave::loop;
 
 Expr first_of_block(GroupContext& c, const Expr& block, int64_t n) {
-  // Only first + lane is read, which is below n.
+  // Only first + lane is read, and is below n.
   return c.let(block * Expr(column_lanes), "first", std::max<int64_t>(n - column_lanes, 0) + 1);
 }
 

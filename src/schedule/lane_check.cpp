@@ -11,16 +11,17 @@ using namespace cleave::loop;
 
 namespace {
 
-// The most iterations of loops inside a loop that runs in lanes: they access memory lane by lane.
+// The most iterations of serial loops inside a loop in lanes: their memory is accessed lane by
+// lane.
 constexpr int64_t max_inner_iterations = 64;
 constexpr int64_t min_iterations = 8;
-// Elements further apart are in different cache lines, and are read one by one: the steps of a
-// GPT-2 whose gradients are read transposed take 2.1 times as long if their lanes are gathered into
-// vectors (Cascade Lake, 2026-11).
+// Elements further apart are in different cache lines, and such loops are left scalar: the kernels
+// of a GPT-2 whose gradients are read transposed take 2.1 times as long if their lanes are gathered
+// into vectors (Cascade Lake, 2026-11).
 constexpr int64_t max_stride = 16;
 bool is_far(int64_t stride) { return stride > max_stride || stride < -max_stride; }
 
-// The operations that have a form for bool lanes.
+// The operations on bool lanes.
 bool of_bool(Op op) {
   switch (op) {
     case Op::add:
@@ -70,7 +71,7 @@ class LaneCheck {
       if (at && is_far(*at)) return false;
       return at || expr(e->args[0]);
     }
-    // These have no vector form, and such a loop does little else.
+    // No vector instructions, and such a loop does little else.
     const bool divides = e->op >= Op::truncdiv && e->op <= Op::floormod;
     if (e.type() == DType::i64 && (divides || e->op == Op::div)) return false;
     if (e->op == Op::philox) {
@@ -103,7 +104,7 @@ class LaneCheck {
     return (at || expr(s.index)) && expr(s.value);
   }
   bool stmt(const If& s) { return strides.of(s.condition) == LaneStride(0) && block(s.then); }
-  // A failed check reports the first index in order: so only one check may differ by lane.
+  // A failed check reports the first failing index, so only one check may differ by lane.
   bool stmt(const Check& s) {
     if (strides.of(s.condition) == LaneStride(0) && strides.of(s.value) == LaneStride(0))
       return true;
@@ -119,7 +120,7 @@ class LaneCheck {
   }
   bool stmt(const For& f) {
     if (f.kind == ForKind::lanes || f.kind == ForKind::parallel) return false;
-    if (!columns_ && runs_in_lanes(kernel_, f)) return false;  // the inner loop does
+    if (!columns_ && runs_in_lanes(kernel_, f)) return false;  // the inner loop runs in lanes
     const int64_t outside = iterations_;
     ++depth_;
     const bool good = few(f.loop) && block(f.body);
@@ -150,7 +151,7 @@ class LaneCheck {
   int depth_ = 0, checks_ = 0;
 };
 
-// Gathers all stores and loads of a block.
+// All stores and loads of a block.
 struct Accesses {
   const Kernel& kernel;
   std::vector<const Store*> stores = {};
@@ -176,9 +177,9 @@ struct Accesses {
       }
     }
   }
-  // Whether no iteration touches what another one stores: each buffer that is stored to is accessed
-  // at only one index expression, which differs in each iteration. Two buffers of a kernel are two
-  // storages, or a result over an operand that is read at the same index (same_address of the
+  // Whether no iteration accesses what another stores: each stored buffer is accessed at a single
+  // index expression, which differs in each iteration. Two buffers of a kernel are different
+  // storages, or a result over an operand that is read at the same index (InPlace of the
   // KernelCall).
   bool apart(const LaneStrides& strides) const {
     return std::ranges::all_of(stores, [&](const Store* s) {

@@ -1,4 +1,4 @@
-// Which loops may run in lanes: 16 iterations (64 in a loop over columns) side by side, each
+// Decides which loops run in lanes: 16 iterations (64 in a loop over columns) at a time, each
 // statement for all of them.
 #pragma once
 #include "loop/kernel.h"
@@ -6,7 +6,8 @@
 namespace cleave::schedule {
 
 // Whether the iterations of a loop run in lanes; it may contain short loops that don't. For a
-// Reduce: whether its innermost loop does.
+// Reduce: whether its innermost loop does. For a variable: whether the block may run for lanes of
+// it.
 bool runs_in_lanes(const loop::Kernel& k, const loop::For& f);
 bool runs_in_lanes(const loop::Kernel& k, const loop::Reduce& r);
 bool runs_in_lanes(const loop::Kernel& k, const loop::Expr& var, const loop::Block& independent);

@@ -15,7 +15,7 @@ class OneTerm {
  public:
   explicit OneTerm(const Reduce& r) : reduce_(r) {}
 
-  // What the Reduce becomes; nothing: it adds up more.
+  // What replaces the Reduce; nullopt if it has more terms.
   std::optional<Block> written() {
     const int64_t* n = reduce_.loops.back().extent.as_const_int();
     if (reduce_.loops.size() != 1 || !n || *n < 1) return std::nullopt;
@@ -73,7 +73,7 @@ class OneTerm {
     return select(both(*condition, inside), zero + then, zero);
   }
 
-  // The condition without its one comparison of the loop's variable, which is with `at`.
+  // The condition without its only comparison of the loop's variable, with `at`.
   std::optional<Expr> fixed(const Expr& e, Expr& at) const {
     if (!changes(e)) return e;
     if (e->op == Op::logical_and) {
@@ -91,7 +91,7 @@ class OneTerm {
   }
 
   const Reduce& reduce_;
-  std::unordered_map<int64_t, Expr> lets_;  // of what differs from one iteration to the next
+  std::unordered_map<int64_t, Expr> lets_;  // those that differ by iteration
 };
 
 }  // namespace

@@ -1,9 +1,9 @@
-// Memory for sums that are added up in parts: a sum for each part and each result of the fold.
+// Memory for sums that are taken in parts: one for each part and result of the fold.
 //
 //   sums[part * results + column]    of all parts, in a buffer of the kernel
 //   sums[column]                     of one part, in a buffer of its own (Access::local)
 //
-// A second loop over the columns folds the parts in their order.
+// A second loop over the columns folds the parts in order.
 #pragma once
 #include "schedule/group_context.h"
 
@@ -27,10 +27,10 @@ class PartSums {
 
   int64_t buffer_;
   DType dtype_;
-  int64_t results_;  // of each part; -1: there is one part
+  int64_t results_;  // of each part; -1 if there is one part
 };
 
-// Stores the fold's result: block of columns after block, in f64 what rounds.
+// Folds the parts and stores the result, in blocks of columns; rounding sums are added in f64.
 void add_parts(GroupContext& c, const FoldCall& f, const PartSums& sums);
 
 }  // namespace cleave

@@ -1,11 +1,11 @@
-// Runs an elementwise rule for where it reads its operands.
+// Runs an elementwise rule to record where it reads its operands.
 #pragma once
 #include "ir/graph.h"
 #include "loop/kernel_builder.h"
 
 namespace cleave {
 
-// Stands for an operand or result that a rule only asks for its shape; none has no buffer.
+// Placeholder for an operand or result whose shape alone matters; for no value it has no buffer.
 loop::Bound shape_bound(const Graph& graph, ValueId v);
 
 class ReadRecorder final : public loop::KernelBuilder {
@@ -17,7 +17,7 @@ class ReadRecorder final : public loop::KernelBuilder {
   struct Read {
     int flat;
     loop::Exprs index;
-    loop::Expr value;  // what stands for the element
+    loop::Expr value;  // the variable in place of the element
   };
   const std::vector<Read>& reads() const { return reads_; }
 

@@ -11,7 +11,7 @@ using namespace cleave::loop;
 
 namespace {
 
-constexpr int64_t min_row_bytes = 8 << 10;  // the processor prefetches shorter ones
+constexpr int64_t min_row_bytes = 8 << 10;  // shorter ones the processor prefetches itself
 
 bool has(const Expr& e, int64_t variable) {
   return (e->op == Op::var && e->i == variable) ||

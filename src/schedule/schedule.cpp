@@ -23,7 +23,8 @@ class Scheduler {
   }
 
  private:
-  // columns: a loop over columns that isn't in vectors: each statement for all of them.
+  // columns: in a loop over columns that isn't in vectors, which runs each statement for all
+  // columns.
   enum class Inside : uint8_t { loop, columns, vectors };
   struct Ahead {
     For* rows;
@@ -54,7 +55,7 @@ class Scheduler {
     return out;
   }
 
-  // Whether the last vector of a loop of this extent may have fewer lanes.
+  // Whether the last vector of a loop of this extent may be partial.
   static bool has_tail(const Expr& extent, int lanes) {
     const int64_t* n = extent.as_const_int();
     return !n || *n % lanes != 0;
@@ -126,7 +127,7 @@ class Scheduler {
   }
 
   Kernel& kernel_;
-  int64_t variables_;  // the number of the next one
+  int64_t variables_;  // the next variable's number
   std::unordered_map<const void*, Ahead> ahead_;
 };
 

@@ -1,4 +1,4 @@
-// Decides how each loop of a kernel runs: the text and the bytecode of src/emit do what it says.
+// Decides how each loop of a kernel runs; the C text and the bytecode of src/emit follow it.
 //
 //   for p in 8192 parallel { let i = truncmod(p, 128)   let q = truncdiv(p, 128)   ... }
 //   for p in 8192 parallel rows 128 shared 1 by 16 tail { let q = ...   let i = p - q*128   ... }
@@ -8,14 +8,14 @@
 //   fold over r in 3000                      fold over r in 3000 blocks 128 by 16 tail
 //   fold over i in 9, j in 7                 fold over i in 9, j in 7 ordered
 //
-// A loop without `by` runs one iteration after the other; a `lanes` one runs each statement for
-// all of its iterations. Values and their order are those of the kernel as it was.
+// A loop without `by` runs its iterations one by one; a `lanes` loop runs each statement for all of
+// its iterations. Values and their order don't change.
 #pragma once
 #include "loop/kernel.h"
 
 namespace cleave::schedule {
 
-// A kernel that is scheduled stays as it is.
+// A scheduled kernel is returned as it is.
 loop::Kernel schedule(const loop::Kernel& kernel);
 
 }  // namespace cleave::schedule

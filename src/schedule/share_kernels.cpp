@@ -1,5 +1,5 @@
-// Kernels with equal keys (kernel_numbers.h) are a family. Only numbers that differ within a family
-// become scalars, and those that differ in the same way share one.
+// Kernels with equal keys (kernel_numbers.h) are a family. Only numbers that differ within it
+// become scalars; numbers that are equal in every member share one.
 #include "schedule/share_kernels.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct Family {
   std::vector<Exprs> numbers;  // of each member
 };
 
-// The names that variables have begin otherwise.
+// A prefix that no name in the kernel begins with.
 std::string free_stem(const Kernel& kernel) {
   const std::string text = print(kernel);
   std::string stem = "number";
@@ -87,9 +87,9 @@ class Merge {
   const Family& family_;
   Kernel& kernel_;
   std::map<std::vector<int64_t>, size_t> known_;
-  std::vector<Exprs> values_;                 // of each scalar, those of the members
-  Exprs variables_;                           // of each scalar
-  std::vector<std::optional<size_t>> place_;  // for each number, its scalar
+  std::vector<Exprs> values_;                 // by scalar: the value in each member
+  Exprs variables_;                           // by scalar
+  std::vector<std::optional<size_t>> place_;  // by number: its scalar, if any
 };
 
 }  // namespace

@@ -6,11 +6,11 @@
 //   kernel %y(..., number0: scalar (256, 64)) ...
 //   for p0 in 64 parallel { fold over r2 in number0 by 16 { s = sum of %x[p0*number0 + r2] } ... }
 //
-// Kernels are scheduled before, and what the numbers decided there must be equal: which loops run
-// in vectors, with tails or without, in which blocks sums are taken. A number stays a constant
-// where the machine code would be worse without it, or vectors would be others: divisors in inner
-// loops, distances between lanes, sizes of local buffers, shifts, all small ones, and all but i64
-// and f32. The bits are the same. Extents of parallel loops are arguments of each call anyway.
+// Kernels must be scheduled, and what the numbers decided in that must be equal: which loops run in
+// vectors, with or without a tail, and in which blocks sums are taken. A number stays a constant if
+// the machine code would be slower or vectorized differently without it: divisors in inner loops,
+// strides between lanes, sizes of local buffers, shifts, small numbers, and all types but i64 and
+// f32. The bits don't change. The extents of parallel loops are arguments of each call anyway.
 #pragma once
 #include <span>
 
@@ -20,10 +20,10 @@ namespace cleave::schedule {
 
 struct SharedKernels {
   struct Use {
-    size_t kernel = 0;             // of `kernels`
+    size_t kernel = 0;             // in `kernels`
     std::vector<int64_t> scalars;  // passed after the kernel's own
   };
-  std::vector<loop::Kernel> kernels;  // with the names and extents of the first that use them
+  std::vector<loop::Kernel> kernels;  // with the names and extents of their first users
   std::vector<Use> uses;              // for each kernel that was given
 };
 

@@ -11,7 +11,7 @@ namespace {
 // In shorter rows most lanes would be inactive.
 constexpr int64_t min_row = 16;
 
-// The let of `var` divided by a number, or of what is left.
+// The statement if it is a let of `op`, a division of `var` by a number or its remainder.
 const Let* divided(const Stmt& s, Op op, const Expr& var) {
   auto* let = std::get_if<Let>(&s.node);
   const bool is = let && let->value->op == op && let->value->args[0]->op == Op::var &&

@@ -1,5 +1,5 @@
-// Where the values of a group come from: a call of the group, a buffer of the kernel, or, from some
-// point on, a variable that holds what was folded or a buffer in which it was kept.
+// The source of each value of a group: a call of the group, a buffer of the kernel, or from some
+// point on a variable (the result of a fold) or a buffer in which it was kept.
 #pragma once
 #include <unordered_map>
 #include <unordered_set>
@@ -13,25 +13,25 @@ class ValueSources {
  public:
   ValueSources(const Graph& graph, const std::vector<NodeId>& nodes);
 
-  // The value is stored as well.
+  // The value is also stored.
   void add_use(ValueId v) { ++uses_[v.v]; }
-  // Whether several calls of the group read it, or one does and it is stored.
+  // Whether it has several uses: reads by calls of the group, and being stored.
   bool is_shared(ValueId v) const;
 
-  // A value from outside, in a buffer of the kernel.
+  // A value from outside the group, in a buffer of the kernel.
   void bind(ValueId v, loop::Bound at) { outside_.emplace(v.v, std::move(at)); }
   const loop::Bound& outside(ValueId v) const { return outside_.at(v.v); }
-  // The call of the group that computes it; invalid: it is from outside.
+  // The call of the group that computes it; invalid if it is from outside.
   NodeId call(ValueId v) const;
 
-  // From here on the fold's result is this variable, at this index alone.
+  // From here on the fold's result is this variable, at this index only.
   struct Folded {
     loop::Exprs index;
     loop::Expr variable;
   };
   void set_folded(ValueId v, Folded folded) { folded_[v.v] = std::move(folded); }
   const Folded* folded(ValueId v) const;
-  // From here on the value is read from the buffer, at this index alone.
+  // From here on the value is read from the buffer, at this index only.
   struct Kept {
     loop::Exprs index;
     int64_t buffer;
