@@ -1,5 +1,6 @@
 // What the calls of a lowered program read, make and need, from which the tasks of budgets are
 // made.
+// tests: plan_program.cpp
 #include "compile/program_calls.h"
 
 #include <gtest/gtest.h>

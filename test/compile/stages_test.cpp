@@ -1,4 +1,5 @@
 // Running some of the stages gives the same graph as running all of them up to there.
+// tests: graph_stages.cpp
 #include "compile/stages.h"
 
 #include <gtest/gtest.h>

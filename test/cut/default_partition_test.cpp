@@ -1,5 +1,6 @@
 // The default partition: arity, what is saved and why, checkpoint tags, and that the halves, run
 // one after the other, compute what the joint graph computes.
+// tests: split_joint.cpp tags.cpp
 #include <gtest/gtest.h>
 
 #include "cut/default_partition.h"

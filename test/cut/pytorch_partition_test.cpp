@@ -1,5 +1,6 @@
 // Mode pytorch against the numbers in PyTorch's own tests (test_ac.py, test_aotdispatch.py): bytes
 // saved for the backward, flops of the backward, arity of the halves.
+// tests: pytorch_graph.cpp pytorch_min_cut.cpp pytorch_ops.cpp
 #include "cut/pytorch_partition.h"
 
 #include "test/cut/halves.h"

@@ -1,5 +1,6 @@
 // The frontier against all choices for small graphs, and on large graphs with a known answer.
 // tests: partition_frontier.cpp
+// tests: trade_network.cpp
 #include "flow/partition_frontier.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Both solvers against all cuts of small networks, against each other, and after changes.
+// tests: search_trees.cpp settle_flow.cpp verify_flow.cpp infinite_path.cpp network.cpp
 #include "flow/max_flow.h"
 
 #include <algorithm>

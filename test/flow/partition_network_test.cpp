@@ -1,4 +1,5 @@
 // The partition's network against the meaning of save and recompute, simulated.
+// tests: forward_graph.cpp
 #include "flow/partition_network.h"
 
 #include <algorithm>

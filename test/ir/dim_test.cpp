@@ -1,4 +1,5 @@
 // Sizes: canonical form, ranges, hints, values, bounds.
+// tests: type.cpp
 #include "ir/dim.h"
 
 #include <gtest/gtest.h>

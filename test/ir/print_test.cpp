@@ -1,5 +1,6 @@
 // parse(print(g)) == g, and the one form in which a graph is printed.
 // tests: print_text.cpp parse.cpp
+// tests: difference.cpp
 #include "test/ir/toy_text.h"
 
 namespace cleave {

@@ -1,5 +1,6 @@
 // Which calls become one kernel, and that they compute the same as unfused.
 // tests: fuse_rewrite.cpp
+// tests: drop_copies.cpp
 #include "lower/fuse.h"
 
 #include <gtest/gtest.h>

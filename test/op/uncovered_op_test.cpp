@@ -1,4 +1,5 @@
 // The table of operators that are refused by name holds none that has an entry.
+// tests: ir/uncovered_op.cpp
 #include "ir/uncovered_op.h"
 
 #include <gtest/gtest.h>

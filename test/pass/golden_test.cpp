@@ -1,4 +1,5 @@
 // Each pass gives its golden's text, and both sides of the golden compute the same.
+// tests: pipeline.cpp pass.cpp
 #include "test/sample/golden.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // Orders against complete enumeration on small graphs, and the cases of known answers.
 // tests: list_schedule.cpp series_parallel.cpp
+// tests: window_order.cpp
 #include "plan/order.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // Plans with recomputations against complete search on tiny graphs; bounds never above it.
 // tests: recompute_bound.cpp moment_cut.cpp
+// tests: sequence_search.cpp
 #include "plan/recompute.h"
 
 #include <gtest/gtest.h>

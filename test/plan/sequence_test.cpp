@@ -1,6 +1,7 @@
 // The sequence under edit against the simulator, and the simulator against sums by hand and against
 // every live value looked up anew at every position.
 // tests: simulate.cpp
+// tests: sequence_profile.cpp task_graph.cpp
 #include "plan/sequence.h"
 
 #include <gtest/gtest.h>

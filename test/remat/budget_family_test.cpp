@@ -1,5 +1,6 @@
 // Programs under memory budgets.
 // tests: parse_budget.cpp
+// tests: program_tasks.cpp
 #include "test/sample/check_budgets.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // The engine: what patterns match, what becomes of the graph, what is refused.
 // tests: match.cpp matcher.cpp pattern.cpp replace.cpp
+// tests: compiled_rule.cpp node_order.cpp
 #include "rewrite/rule_set.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // Reductions in a chain over a middle dim whose extent is no multiple of its parts, beside columns
 // that run in lanes.
+// tests: group_lanes.cpp
 #include <gtest/gtest.h>
 
 #include "test/random_inputs.h"

@@ -1,4 +1,5 @@
 // cond and while_loop of Tensors: what is recorded where, what they compute, and what is refused.
+// tests: function_control.cpp
 #include <gtest/gtest.h>
 
 #include "cleave/control_flow.h"

@@ -1,5 +1,6 @@
 // What is recorded: nodes, source lines, values from outside of the program; errors and their
 // lines.
+// tests: record.cpp
 #include <gtest/gtest.h>
 
 #include "test/trace/traced.h"
