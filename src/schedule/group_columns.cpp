@@ -85,19 +85,13 @@ void write_columns(GroupContext& c, const MakePartial& make_partial) {
   for (size_t d = 0; d + 1 < frame.size(); ++d)
     if (!frame[d].is_row) outer.push_back(frame[d].extent);
   const int64_t last = frame.back().extent;
-  outer.push_back(lane_blocks(last));
-  c.builder.parallel(outer, [&](const Exprs& i) {
-    const OpenScope scope(c, i);
-    for (size_t d = 0; d < i.size(); ++d) c.declared(i[d], outer[d]);
-    const Expr first = first_of_block(c, i.back(), last);
+  for_blocks(c, outer, last, [&](const Exprs& i, const Expr& first) {
     const int64_t extent = cut.runs[cut.cut_run()].extent;
     const Expr first_row =
         c.let(i[0] * Expr(cut.step), "row", std::max<int64_t>(extent - cut.step, 0) + 1);
-    const Exprs kept(i.begin() + 1, i.end() - 1);
-    c.builder.lanes(size_of_block(first, last), [&](const Expr& l) {
-      const OpenScope lane(c, {l});
-      c.declared(l, std::min<int64_t>(column_lanes, last));
-      store_column(c, sums, i[0], fold_column(c, cut, first_row, kept, first + l));
+    const Exprs kept(i.begin() + 1, i.end());
+    for_lanes(c, first, last, [&](const Expr& column) {
+      store_column(c, sums, i[0], fold_column(c, cut, first_row, kept, column));
     });
   });
   for (size_t k = 0; k < sums.size(); ++k) add_parts(c, c.plan.folds[k], sums[k]);

@@ -113,19 +113,13 @@ void write_lanes(GroupContext& c) {
   for (size_t d = 0; d + 1 < frame.size(); ++d)
     if (frame[d].is_row) outer.push_back(frame[d].extent);
   const int64_t last = frame.back().extent;
-  outer.push_back(lane_blocks(last));
-  c.builder.parallel(outer, [&](const Exprs& i) {
-    const OpenScope scope(c, i);
-    for (size_t d = 0; d < i.size(); ++d) c.declared(i[d], outer[d]);
-    const Expr first = first_of_block(c, i.back(), last);
-    c.builder.lanes(size_of_block(first, last), [&](const Expr& l) {
-      const OpenScope lane(c, {l});
-      c.declared(l, std::min<int64_t>(column_lanes, last));
+  for_blocks(c, outer, last, [&](const Exprs& i, const Expr& first) {
+    for_lanes(c, first, last, [&](const Expr& element) {
       Exprs parts(frame.size());
       size_t row = 0;
       for (size_t d = 0; d + 1 < parts.size(); ++d)
         if (frame[d].is_row) parts[d] = i[row++];
-      parts.back() = first + l;
+      parts.back() = element;
       LaneRow(c, parts).write();
     });
   });

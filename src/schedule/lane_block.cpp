@@ -15,4 +15,24 @@ Expr size_of_block(const Expr& first, int64_t n) {
   return binary(Op::min, Expr(n) - first, Expr(column_lanes));
 }
 
+void for_blocks(GroupContext& c, std::vector<int64_t> outer, int64_t n,
+                const std::function<void(const Exprs& index, const Expr& first)>& body) {
+  outer.push_back(lane_blocks(n));
+  c.builder.parallel(outer, [&](const Exprs& i) {
+    const OpenScope scope(c, i);
+    for (size_t d = 0; d < i.size(); ++d) c.declared(i[d], outer[d]);
+    const Expr first = first_of_block(c, i.back(), n);
+    body(Exprs(i.begin(), i.end() - 1), first);
+  });
+}
+
+void for_lanes(GroupContext& c, const Expr& first, int64_t n,
+               const std::function<void(const Expr& element)>& body) {
+  c.builder.lanes(size_of_block(first, n), [&](const Expr& l) {
+    const OpenScope lane(c, {l});
+    c.declared(l, std::min<int64_t>(column_lanes, n));
+    body(first + l);
+  });
+}
+
 }  // namespace cleave
