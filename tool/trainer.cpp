@@ -5,13 +5,14 @@
 #include <csignal>
 
 #include "base/write_file.h"
+#include "cleave/progress.h"
 #include "remat/parse_budget.h"
 #include "runtime/alloc_watch.h"
 #include "runtime/thread_pool.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
+#include "tool/grouped.h"
 #include "tool/named_files.h"
-#include "tool/progress.h"
 #include "tool/standard_streams.h"
 
 namespace cleave::tool {
@@ -193,10 +194,9 @@ class Trainer {
   Status steps() {
     using Clock = std::chrono::steady_clock;
     const double tokens = static_cast<double>(o_.batch * o_.shape.context);
-    Progress progress(o_.steps);
+    ProgressLine progress(o_.steps, step_.steps());
     const int64_t first = step_->steps();
     auto begin = Clock::now();
-    double left = 0;
     for (int64_t i = first; i < o_.steps; ++i) {
       data_.train_batch(o_.seed, i, batch_);
       step_->set_learning_rate(learning_rate(o_, i));
@@ -215,8 +215,7 @@ class Trainer {
       const double rate = tokens * static_cast<double>(i - first + 1) / now;
       if (!std::isfinite(loss))
         return user_error("step {}: the loss is {}; a smaller --lr may help", i, loss);
-      left = static_cast<double>(o_.steps - i - 1) * tokens / rate;
-      if (Status reported = report(i, loss, rate, left, progress); !reported.ok()) {
+      if (Status reported = report(i, loss, rate, progress); !reported.ok()) {
         if (!o_.out.empty()) save_checkpoint(o_.out, step_->store(), identity(o_, data_));
         return reported;
       }
@@ -228,7 +227,7 @@ class Trainer {
   }
 
   // Error (user): stdout can't be written.
-  Status report(int64_t i, double loss, double rate, double left, Progress& progress) const {
+  Status report(int64_t i, double loss, double rate, ProgressLine& progress) const {
     if (o_.json) return print_json({{"step", i}, {"loss", loss}, {"tokens_per_s", rate}});
     if (i % o_.every == 0 || i + 1 == o_.steps) {
       progress.clear();
@@ -236,8 +235,8 @@ class Trainer {
                       grouped(std::llround(rate))));
       CLEAVE_CHECK(check_stdout());
     }
-    progress.show(i + 1, fmt::format("loss {:.4f}  {} tokens/s  {} left", loss,
-                                     grouped(std::llround(rate)), clock_text(left)));
+    progress.show(i + 1,
+                  fmt::format("loss {:.4f}  {} tokens/s", loss, grouped(std::llround(rate))));
     return {};
   }
 

@@ -21,8 +21,7 @@ void ProgressLine::show(int64_t done, const std::string& text) {
   constexpr int64_t width = 20;
   const int64_t filled = total_ > 0 ? std::clamp<int64_t>(width * done / total_, 0, width) : width;
   fmt::print(stderr, "\r\033[K[{}{}] {}/{}  {}{}", std::string(static_cast<size_t>(filled), '#'),
-             std::string(static_cast<size_t>(width - filled), '.'), done, total_, text,
-             left(done));
+             std::string(static_cast<size_t>(width - filled), '.'), done, total_, text, left(done));
   std::fflush(stderr);
   is_drawn_ = true;
 }

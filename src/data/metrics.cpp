@@ -19,9 +19,10 @@ namespace cleave {
 double accuracy(const HostTensor& scores, const HostTensor& classes, int64_t top) {
   if (scores.rank() != 2 || classes.rank() != 1 || scores.shape()[0] != classes.shape()[0] ||
       is_floating(classes.dtype()))
-    throw_failure(user_error("accuracy: got scores {} and classes {}, expected [rows,classes] and "
-                             "integers [rows]",
-                             scores.type_text(), classes.type_text()));
+    throw_failure(
+        user_error("accuracy: got scores {} and classes {}, expected [rows,classes] and "
+                   "integers [rows]",
+                   scores.type_text(), classes.type_text()));
   const int64_t rows = scores.shape()[0], width = scores.shape()[1];
   if (top < 1 || top > width)
     throw_failure(user_error("accuracy: top is {}, expected a number in [1, {}]", top, width));
@@ -73,8 +74,8 @@ ScalarLog& ScalarLog::operator=(ScalarLog&&) noexcept = default;
 ScalarLog::~ScalarLog() = default;
 
 ScalarLog ScalarLog::csv(const std::string& path) {
-  auto state = std::make_unique<State>(
-      path, "ae", [](int64_t step, const std::string& name, double value) {
+  auto state =
+      std::make_unique<State>(path, "ae", [](int64_t step, const std::string& name, double value) {
         return fmt::format("{},{},{}\n", step, name, value);
       });
   if (std::fseek(state->file, 0, SEEK_END) == 0 && std::ftell(state->file) == 0)
@@ -96,10 +97,10 @@ ScalarLog ScalarLog::tensorboard(const std::string& folder) {
   for (int k = 0; path.empty() || std::filesystem::exists(path); ++k)
     path = fmt::format("{}/events.out.tfevents.{}.{}.{}.{}", folder, static_cast<int64_t>(now()),
                        host, getpid(), k);
-  auto state = std::make_unique<State>(
-      path, "wbe", [now](int64_t step, const std::string& name, double value) {
-        return data::scalar_record(now(), step, name, value);
-      });
+  auto state = std::make_unique<State>(path, "wbe",
+                                       [now](int64_t step, const std::string& name, double value) {
+                                         return data::scalar_record(now(), step, name, value);
+                                       });
   state->write(data::version_record(now()));
   return ScalarLog(std::move(state));
 }

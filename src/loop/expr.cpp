@@ -40,8 +40,8 @@ bool ExprNode::is_same_operation(const ExprNode& b) const {
 }
 
 void ExprNode::misread(Op as) const {
-  throw_failure(bug("loop: {} of {} is read as {}", loop::name_of(op), cleave::name_of(type),
-                    loop::name_of(as)));
+  throw_bug("loop: {} of {} is read as {}", loop::name_of(op), cleave::name_of(type),
+            loop::name_of(as));
 }
 
 namespace {

@@ -81,7 +81,9 @@ TEST(Metrics, scalars_as_text) {
   ScalarLog::csv(path.string()).add(2, "loss", 0.1);
   EXPECT_EQ(contents(path), "step,name,value\n1,loss,0.5\n2,loss,0.1\n");
   std::filesystem::remove(path);
-  EXPECT_NE(message([] { ScalarLog::csv("/no/such/folder/x.csv"); }).find("/no/such/folder/x.csv: cannot write"),
+  EXPECT_NE(message([] {
+              ScalarLog::csv("/no/such/folder/x.csv");
+            }).find("/no/such/folder/x.csv: cannot write"),
             std::string::npos);
   if (std::filesystem::exists("/dev/full")) {
     EXPECT_EQ(message([] { ScalarLog::csv("/dev/full"); }),
@@ -108,7 +110,8 @@ TEST(Metrics, records_of_tensorboard) {
   EXPECT_EQ(number_at(r, 8, 4), masked(r.substr(0, 8)));
   EXPECT_EQ(number_at(r, 12 + length, 4), masked(r.substr(12, length)));
   // 1: 1.5; 2: 300; 5: { 1: { 1: "loss", 2: 0.25 } }
-  const std::string event("\x09\0\0\0\0\0\0\xf8\x3f\x10\xac\x02\x2a\x0d\x0a\x0b\x0a\x04loss\x15\0\0\x80\x3e", 27);
+  const std::string event(
+      "\x09\0\0\0\0\0\0\xf8\x3f\x10\xac\x02\x2a\x0d\x0a\x0b\x0a\x04loss\x15\0\0\x80\x3e", 27);
   EXPECT_EQ(r.substr(12, length), event);
 }
 
@@ -116,7 +119,8 @@ TEST(Metrics, a_folder_of_event_files) {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / fmt::format("cleave_events_{}/a/b", getpid());
   {
-    ScalarLog one = ScalarLog::tensorboard(folder.string()), two = ScalarLog::tensorboard(folder.string());
+    ScalarLog one = ScalarLog::tensorboard(folder.string()),
+              two = ScalarLog::tensorboard(folder.string());
     one.add(1, "x", 2);
     two.add(1, "x", 3);
   }
