@@ -194,7 +194,7 @@ class Trainer {
   Status steps() {
     using Clock = std::chrono::steady_clock;
     const double tokens = static_cast<double>(o_.batch * o_.shape.context);
-    ProgressLine progress(o_.steps, step_.steps());
+    ProgressLine progress(o_.steps, step_->steps());
     const int64_t first = step_->steps();
     auto begin = Clock::now();
     for (int64_t i = first; i < o_.steps; ++i) {
@@ -264,7 +264,7 @@ class Trainer {
           HostTensor::borrow(DType::i64, specs_[1].shape, batch_.target.data())};
       const InputRef refs[] = {inputs[0], inputs[1]};
       f.run_in_place(refs);
-      sum += f.output(0).item();
+      sum += f.output_view(0).item();
     }
     return sum / static_cast<double>(batches);
   }
@@ -285,7 +285,7 @@ class Trainer {
     while (static_cast<int64_t>(out.size()) < o_.sample) {
       const InputRef refs[] = {idx};
       f.run_in_place(refs);
-      const HostTensor logits = f.output(0);
+      const HostTensor logits = f.output_view(0);
       const float* row = logits.data<float>() + (length - 1) * vocabulary;
       const int64_t next = draw(row, vocabulary, rng.uniform());
       out += data_.vocabulary()[static_cast<size_t>(next)];

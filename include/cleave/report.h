@@ -45,6 +45,8 @@ struct Report {
   int64_t planned_peak_bytes = 0;
   int64_t arena_bytes = 0;
   int64_t placeholder_bytes = 0;
+  // Inputs that were copied before a run, since they lay in memory that the run writes.
+  int64_t copied_inputs = 0;
   // How much longer a run takes because it recomputes values, by the cost table.
   int64_t recompute_ns = 0;
 };

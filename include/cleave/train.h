@@ -21,6 +21,7 @@
 #pragma once
 #include <initializer_list>
 #include <span>
+#include <type_traits>
 
 #include "cleave/nn.h"
 #include "cleave/optim.h"
@@ -37,14 +38,24 @@ struct InputSpec {
   std::vector<int64_t> shape;
 };
 
-// A tensor that is read only during the call.
+// A tensor that is read during the call: the caller's, which must live as long, or one that the
+// InputRef was given for its own.
 class InputRef {
  public:
   InputRef(const HostTensor& tensor) : tensor_(&tensor) {}
+  InputRef(HostTensor&& tensor)
+      : own_(std::make_shared<const HostTensor>(std::move(tensor))), tensor_(own_.get()) {}
   const HostTensor& tensor() const { return *tensor_; }
 
  private:
+  std::shared_ptr<const HostTensor> own_;
   const HostTensor* tensor_;
+};
+
+// An input by the name of its spec: step.run({{"x", x}, {"y", y}}).
+struct NamedInput {
+  std::string name;
+  InputRef tensor;
 };
 
 struct StepResult {
@@ -52,18 +63,34 @@ struct StepResult {
   double grad_norm = 0;  // before clipping; 0 if the run doesn't clip
 };
 
+// A handle: copies are the same step, and a step that was moved from is still the same one. A
+// default-constructed one is empty: everything but assigning another one to it is an error (user).
 class CLEAVE_API TrainStep {
  public:
-  // Inputs in the order of the specs. Runs one step, or with TrainOptions::accumulate = k one of
-  // the k runs that make a step; the results are valid until the next run.
+  TrainStep() = default;
+  TrainStep(const TrainStep&) = default;
+  TrainStep& operator=(const TrainStep&) = default;
+
+  // Inputs in the order of the specs, or by name. Runs one step, or with TrainOptions::accumulate =
+  // k one of the k runs that make a step. An input that lies in the program's own memory, or in
+  // that of a Variable, is copied (Report::copied_inputs). Error (user): a parameter was frozen or
+  // released, or the model switched to eval(), after the step was compiled, which has no effect.
   StepResult run(std::initializer_list<InputRef> inputs) {
     return run(std::span<const InputRef>(inputs.begin(), inputs.size()));
   }
   StepResult run(std::span<const InputRef> inputs);
-  // Result k of the loss function after the loss; borrows the program's memory until the next run.
+  template <class T = NamedInput>  // a template, so that run({}) is the first one
+  StepResult run(std::initializer_list<std::type_identity_t<T>> inputs) {
+    return run_named({inputs.begin(), inputs.size()});
+  }
+  // Result k of the loss function after the loss, of the last run: a copy; or the program's memory,
+  // which the next run overwrites, and which the view keeps alive.
   HostTensor output(size_t k) const;
+  HostTensor output_view(size_t k) const;
 
-  // The rate of a group of parameters; the setters set that of all groups, or of one.
+  // The rate of a group of parameters, which the store keeps as `optimizer.lr` (of several groups
+  // `optimizer.lr.K`); the setters set that of all groups, or of one. Error (user): a rate that is
+  // below 0 or no finite number.
   double learning_rate(size_t group = 0) const;
   void set_learning_rate(double lr);
   void set_learning_rate(size_t group, double lr);
@@ -73,8 +100,8 @@ class CLEAVE_API TrainStep {
   Store store() const;
 
   // Swaps the averages of TrainOptions::ema_decay in for the parameters, for evaluation and
-  // save_weights; false swaps the parameters back. No run and no checkpoint may happen in between.
-  // Error (user): no averages are kept.
+  // save_weights; false swaps the parameters back. A training step that updates these parameters,
+  // and a checkpoint, are errors (user) in between. Error (user): no averages are kept.
   void use_ema(bool on);
 
   const Report& report() const;
@@ -93,18 +120,32 @@ class CLEAVE_API TrainStep {
   explicit TrainStep(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
  private:
+  StepResult run_named(std::span<const NamedInput> inputs);
+  State& state() const;
   std::shared_ptr<State> state_;
 };
 
+// A handle, as a TrainStep is.
 class CLEAVE_API CompiledFunction {
  public:
-  std::vector<HostTensor> run(std::initializer_list<InputRef> inputs) {
+  CompiledFunction() = default;
+  CompiledFunction(const CompiledFunction&) = default;
+  CompiledFunction& operator=(const CompiledFunction&) = default;
+
+  // Inputs in the order of the specs, or by name. The results are copies.
+  HostTensors run(std::initializer_list<InputRef> inputs) {
     return run(std::span<const InputRef>(inputs.begin(), inputs.size()));
   }
-  std::vector<HostTensor> run(std::span<const InputRef> inputs);
-  // Runs without allocating; output(k) borrows the program's memory until the next run.
+  HostTensors run(std::span<const InputRef> inputs);
+  template <class T = NamedInput>
+  HostTensors run(std::initializer_list<std::type_identity_t<T>> inputs) {
+    return run_named({inputs.begin(), inputs.size()});
+  }
+  // Runs without allocating. output(k) copies a result; output_view(k) is the program's memory,
+  // which the next run overwrites, and which the view keeps alive.
   void run_in_place(std::span<const InputRef> inputs);
   HostTensor output(size_t k) const;
+  HostTensor output_view(size_t k) const;
 
   const Report& report() const;
   std::string graph_text() const;
@@ -113,6 +154,8 @@ class CLEAVE_API CompiledFunction {
   explicit CompiledFunction(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
  private:
+  HostTensors run_named(std::span<const NamedInput> inputs);
+  State& state() const;
   std::shared_ptr<State> state_;
 };
 
@@ -124,7 +167,8 @@ class CLEAVE_API CompiledFunction {
 // what is there is continued from, so another step of the same model, for other shapes or options,
 // is given the first one's: train_step(model, loss, optimizer, wider, {}, step.store()). If none is
 // given, the step has a new one, which it shares with no other. Error (user): the store has a
-// tensor of another shape, dtype or model under a name that the step needs.
+// tensor of another shape, dtype or model under a name that the step needs. Steps that share a store
+// share the learning rates in it, too.
 CLEAVE_API TrainStep train_step(const nn::Module& model, const TracedFunction& loss,
                                 const optim::Optimizer& optimizer,
                                 const std::vector<InputSpec>& inputs,

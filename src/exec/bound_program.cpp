@@ -88,17 +88,56 @@ Status BoundProgram::run(std::span<const InputRef> inputs) {
   }
   for (size_t k = 0; k < inputs.size(); ++k) {
     // Inputs are never written: an update of one is refused when the program is traced.
-    const HostTensor& tensor = inputs[k].tensor();
-    void* data = const_cast<void*>(tensor.data());
-    CLEAVE_CHECK(instance_->bind(inputs_[k], memory_of(data, tensor)));
+    const HostTensor* tensor = &inputs[k].tensor();
+    if (is_written(*tensor)) {
+      copies_.resize(inputs_.size());
+      copies_[k] = *tensor;
+      tensor = &copies_[k];
+      ++report_.copied_inputs;
+    }
+    void* data = const_cast<void*>(tensor->data());
+    CLEAVE_CHECK(instance_->bind(inputs_[k], memory_of(data, *tensor)));
   }
   return instance_->run();
 }
 
-HostTensor BoundProgram::result(size_t k) const {
+// Results of an earlier run lie in the arena; a Variable may be updated in place.
+bool BoundProgram::is_written(const HostTensor& input) const {
+  if (input.bytes() == 0) return false;
+  if (instance_->overlaps_arena(input.data(), input.bytes())) return true;
+  const auto* begin = static_cast<const std::byte*>(input.data());
+  return std::ranges::any_of(variables_, [&](const Bound& b) {
+    const auto* memory = static_cast<const std::byte*>(b.data);
+    return begin < memory + b.variable.value().bytes() && memory < begin + input.bytes();
+  });
+}
+
+Result<std::vector<InputRef>> BoundProgram::in_order(std::span<const NamedInput> inputs) const {
+  std::vector<const NamedInput*> found(specs_.size());
+  for (const NamedInput& in : inputs) {
+    const auto spec = std::ranges::find(specs_, in.name, &InputSpec::name);
+    if (spec == specs_.end()) {
+      std::vector<std::string> names;
+      for (const InputSpec& s : specs_) names.push_back(s.name);
+      return user_error("{}: there is no input `{}`; inputs are {}", what_, in.name,
+                        fmt::join(names, ", "));
+    }
+    const NamedInput*& place = found[static_cast<size_t>(spec - specs_.begin())];
+    if (place) return user_error("{}: input `{}` is given twice", what_, in.name);
+    place = &in;
+  }
+  std::vector<InputRef> out;
+  for (size_t k = 0; k < found.size(); ++k) {
+    if (!found[k]) return user_error("{}: input `{}` is missing", what_, specs_[k].name);
+    out.push_back(found[k]->tensor);
+  }
+  return out;
+}
+
+HostTensor BoundProgram::result(size_t k, std::shared_ptr<void> keep) const {
   const Type& type = traced_.type(traced_.returns()[k].value);
-  return HostTensor::borrow(type.dtype, static_shape(type),
-                            const_cast<void*>(instance_->result(k)));
+  return HostTensor::borrow(type.dtype, static_shape(type), const_cast<void*>(instance_->result(k)),
+                            std::move(keep));
 }
 
 double BoundProgram::number(size_t k) const {

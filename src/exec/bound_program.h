@@ -29,8 +29,11 @@ class BoundProgram {
                                                     const CompileOptions& options);
 
   Status run(std::span<const InputRef> inputs);
-  // Result k of the last run, in the program's memory.
-  HostTensor result(size_t k) const;
+  // The same in the order of the specs. Errors (user): a name that is unknown, missing or twice
+  // there.
+  Result<std::vector<InputRef>> in_order(std::span<const NamedInput> inputs) const;
+  // Result k of the last run, in the program's memory, which `keep` keeps.
+  HostTensor result(size_t k, std::shared_ptr<void> keep = nullptr) const;
   double number(size_t k) const;  // of a result with one element
 
   const Graph& traced() const { return traced_; }
@@ -40,6 +43,7 @@ class BoundProgram {
  private:
   BoundProgram() = default;
   Status check_input(const InputRef& input, size_t k) const;
+  bool is_written(const HostTensor& input) const;
 
   struct Bound {
     size_t placeholder = 0;
@@ -54,6 +58,7 @@ class BoundProgram {
   std::vector<Bound> variables_;
   std::vector<size_t> inputs_;  // placeholders
   std::vector<InputSpec> specs_;
+  std::vector<HostTensor> copies_;  // of inputs, for the run
   std::atomic<bool> running_ = false;
 };
 

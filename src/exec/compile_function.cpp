@@ -69,27 +69,38 @@ CompiledFunction compile(const TracedFunction& function, const std::vector<Input
   return CompiledFunction(compiled(nullptr, function, inputs, options, at));
 }
 
-void CompiledFunction::run_in_place(std::span<const InputRef> inputs) {
-  value_or_throw(state_->program->run(inputs));
+CompiledFunction::State& CompiledFunction::state() const {
+  if (!state_) throw_failure(user_error("CompiledFunction: it is empty; compile() makes one"));
+  return *state_;
 }
 
-std::vector<HostTensor> CompiledFunction::run(std::span<const InputRef> inputs) {
+void CompiledFunction::run_in_place(std::span<const InputRef> inputs) {
+  value_or_throw(state().program->run(inputs));
+}
+
+HostTensors CompiledFunction::run(std::span<const InputRef> inputs) {
   run_in_place(inputs);
-  std::vector<HostTensor> out;
-  for (size_t k = 0; k < state_->results; ++k) {
-    const HostTensor borrowed = output(k);
-    out.push_back(borrowed);  // a copy owns its memory
-  }
+  HostTensors out;
+  for (size_t k = 0; k < state().results; ++k) out.push_back(output(k));
   return out;
 }
 
-HostTensor CompiledFunction::output(size_t k) const {
-  if (k >= state_->results)
-    throw_failure(user_error("compile: output {} is outside [0, {})", k, state_->results));
-  return state_->program->result(k);
+HostTensors CompiledFunction::run_named(std::span<const NamedInput> inputs) {
+  return run(value_or_throw(state().program->in_order(inputs)));
 }
 
-const Report& CompiledFunction::report() const { return state_->program->report(); }
-std::string CompiledFunction::graph_text() const { return print(state_->program->traced()); }
+HostTensor CompiledFunction::output_view(size_t k) const {
+  if (k >= state().results)
+    throw_failure(user_error("compile: output {} is outside [0, {})", k, state().results));
+  return state().program->result(k, state_);
+}
+
+HostTensor CompiledFunction::output(size_t k) const {
+  const HostTensor view = output_view(k);
+  return view;  // a copy owns its memory
+}
+
+const Report& CompiledFunction::report() const { return state().program->report(); }
+std::string CompiledFunction::graph_text() const { return print(state().program->traced()); }
 
 }  // namespace cleave

@@ -65,6 +65,10 @@ class RunningInstance final : public Instance {
     return run_thunks();
   }
 
+  bool overlaps_arena(const void* data, int64_t bytes) const override {
+    const auto* begin = static_cast<const std::byte*>(data);
+    return begin < arena_->data() + arena_bytes() && arena_->data() < begin + bytes;
+  }
   const void* result(size_t k) const override { return base_[lowered().returns[k]]; }
   void fill_arena_pattern() override { arena_->fill_pattern(); }
   int64_t touched_arena_bytes() const override { return arena_->touched_bytes(); }

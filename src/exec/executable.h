@@ -57,6 +57,8 @@ class Instance {
       if (!holds<T>(DType::bf16)) all.dtype = dtype_of<T>();  // 16 bits may be either half
     return bind(placeholder, all);
   }
+  // Whether memory of the arena, which holds results, lies there.
+  virtual bool overlaps_arena(const void* data, int64_t bytes) const = 0;
   // Runs the program once. A failure (index out of range, unbound placeholder, entered twice)
   // leaves every bound placeholder as it was.
   virtual Status run() = 0;

@@ -13,6 +13,7 @@ struct VariableState {
   VariableKind kind = VariableKind::parameter;
   HostTensor value;
   bool requires_grad = true;
+  bool holds_average = false;  // TrainStep::use_ema has put it in the parameter's place
   // The value that assign() set during a trace, if it is made only of numbers and Variables: such a
   // value belongs to no program, so the trace looks here when it ends.
   Tensor assigned = {};

@@ -1,6 +1,7 @@
 // Checkpoints as .safetensors files.
 #include "cleave/checkpoint.h"
 
+#include "trace/variable_state.h"
 #include "train/match_tensors.h"
 
 namespace cleave {
@@ -9,13 +10,31 @@ namespace {
 constexpr const char* version_key = "cleave_checkpoint";
 constexpr const char* version = "1";
 
+// Averages would be saved, or overwritten, as weights.
+Status check_no_averages(const std::string& path, const std::vector<LoadTarget>& targets) {
+  for (const LoadTarget& t : targets)
+    if (trace::Access::state(t.variable)->holds_average)
+      return user_error("{}: an average stands in the place of {}; use_ema(false) first", path,
+                        t.names[0]);
+  return {};
+}
+
+// Files written before the store kept learning rates have none.
+void drop_missing_rates(std::vector<LoadTarget>& targets, const SafetensorsFile& file) {
+  std::erase_if(targets, [&](const LoadTarget& t) {
+    const std::string& name = t.names[0];
+    return name.find("optimizer.lr") != std::string::npos && !file.find(name);
+  });
+}
+
 Status save(const std::string& path, const std::vector<PrefixedStore>& stores, Metadata metadata) {
   if (metadata.contains(version_key))
     return user_error("{}: metadata: {} is cleave's own", path, version_key);
   metadata[version_key] = version;
   std::vector<TensorEntry> entries;
-  for (const LoadTarget& t : load_targets(stores))
-    entries.push_back(entry_of(t.names[0], t.variable.value()));
+  const std::vector<LoadTarget> targets = load_targets(stores);
+  CLEAVE_CHECK(check_no_averages(path, targets));
+  for (const LoadTarget& t : targets) entries.push_back(entry_of(t.names[0], t.variable.value()));
   return write_safetensors(path, entries, metadata);
 }
 
@@ -30,7 +49,10 @@ Result<Metadata> load(const std::string& path, const std::vector<PrefixedStore>&
   if (known->second != version)
     return user_error("{}: version: the checkpoint has version {}, expected {}", path,
                       known->second, version);
-  CLEAVE_TRY(const MatchedTensors matched, match_tensors(path, file, load_targets(stores), {}));
+  std::vector<LoadTarget> targets = load_targets(stores);
+  CLEAVE_CHECK(check_no_averages(path, targets));
+  drop_missing_rates(targets, file);
+  CLEAVE_TRY(const MatchedTensors matched, match_tensors(path, file, targets, {}));
   copy_tensors(matched.matches);
   Metadata about = file.metadata();
   about.erase(version_key);

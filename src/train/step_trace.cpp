@@ -69,10 +69,13 @@ void StepTrace::declare() {
   if (part != StepPart::whole)
     micro_step = kept(micro_step_name, HostTensor(DType::i64, {}), VariableKind::state);
   if (part == StepPart::gathering) return;
-  const size_t groups = optimizer.learning_rates().size();
-  for (size_t i = 0; i < groups; ++i)
-    learning_rates.push_back(
-        recording->add_input(groups == 1 ? "lr" : fmt::format("lr.{}", i), DType::f64, {}));
+  const std::vector<double> initial = optimizer.learning_rates();
+  for (size_t i = 0; i < initial.size(); ++i) {
+    const std::string name = initial.size() == 1 ? "lr" : fmt::format("lr.{}", i);
+    learning_rates.push_back(recording->add_input(name, DType::f64, {}));
+    rates.push_back(
+        kept("optimizer." + name, HostTensor::scalar(initial[i], DType::f64), VariableKind::state));
+  }
 }
 
 // Runs autocast and the pre_grad passes on the recorded function, and replaces its results and the

@@ -28,6 +28,7 @@ struct StepTrace {
   trace::RecordingPtr recording = {};
   std::vector<ValueId> inputs = {};
   std::vector<ValueId> learning_rates = {};
+  std::vector<Variable> rates = {};  // of the store, in the same order
   Variable step = {}, micro_step = {};
   Tensors results = {};
   Tensor norm = {};

@@ -1,5 +1,6 @@
 // The program of a training step; with gradient accumulation there are two.
 #include <chrono>
+#include <cmath>
 
 #include "base/result.h"
 #include "compile/stage_planner.h"
@@ -19,14 +20,24 @@ struct TrainStep::State {
   Program step;    // updates the parameters
   Program gather;  // with gradient accumulation: all micro steps but the last
   const Program* last = nullptr;
-  Operators ops;  // owns the graphs' operators
-  std::vector<std::unique_ptr<HostTensor>> learning_rates;
+  Operators ops;                                            // owns the graphs' operators
+  std::vector<std::unique_ptr<HostTensor>> learning_rates;  // as the programs read them
+  std::vector<Variable> rates;                              // of the store
   Variable steps, micro_steps;
   int64_t accumulate = 1;
   Store store;
   size_t extra_results = 0;
   std::vector<std::pair<Variable, Variable>> averages;
-  std::vector<HostTensor> trained;  // while the averages are in use
+  std::vector<HostTensor> before_averages;  // the parameters, while the averages are in use
+  // ---- of the model, as it was traced
+  nn::Module model;
+  bool was_training = true;
+  struct Parameter {
+    std::string name;
+    Variable variable;
+    bool requires_grad = true, is_trained = false;
+  };
+  std::vector<Parameter> parameters;
 };
 
 namespace {
@@ -70,6 +81,10 @@ TrainStep train_step(const nn::Module& model, const TracedFunction& loss,
   auto state = std::make_shared<TrainStep::State>();
   state->ops = compile.ops;
   state->store = std::move(store);
+  state->model = model;
+  state->was_training = model.is_training();
+  for (const auto& [name, v] : model.named_parameters())
+    state->parameters.push_back({name, v, v.requires_grad()});
   state->accumulate = options.accumulate;
   for (const double lr : optimizer.learning_rates()) {
     state->learning_rates.push_back(std::make_unique<HostTensor>(DType::f64, Sizes{}));
@@ -95,6 +110,9 @@ TrainStep train_step(const nn::Module& model, const TracedFunction& loss,
   state->steps = trace.step;
   state->micro_steps = trace.micro_step;
   state->extra_results = trace.results.size() - 1;
+  state->rates = trace.rates;
+  for (const auto& [name, v] : trace.trained)
+    for (TrainStep::State::Parameter& p : state->parameters) p.is_trained |= p.variable == v;
   state->averages = std::move(trace.averages);
   state->last = &state->step;
   return TrainStep(std::move(state));
@@ -137,81 +155,126 @@ std::vector<MemoryTrade> memory_trades(const nn::Module& model, const TracedFunc
   return trace::value_or_throw_at(at, trades_of(trace.close(), stages));
 }
 
-StepResult TrainStep::run(std::span<const InputRef> inputs) {
-  if (!state_->trained.empty())
-    throw_failure(user_error(
-        "train_step: the averages stand in the place of the parameters; use_ema(false) first"));
-  const bool gathers =
-      state_->accumulate > 1 && *state_->micro_steps.data<int64_t>() + 1 < state_->accumulate;
-  const State::Program& p = gathers ? state_->gather : state_->step;
-  value_or_throw(p.bound->run(inputs));
-  state_->last = &p;
-  StepResult r;
-  r.loss = p.bound->number(0);
-  if (p.clips) r.grad_norm = p.bound->number(1 + state_->extra_results);
-  return r;
-}
-
-HostTensor TrainStep::output(size_t k) const {
-  if (k >= state_->extra_results)
-    throw_failure(user_error("train_step: output {} is outside [0, {})", k, state_->extra_results));
-  return state_->last->bound->result(1 + k);
-}
-
 namespace {
+
+// What the host program has changed since the step was traced, and has no effect on it.
+Status check_unchanged(const TrainStep::State& s) {
+  for (const TrainStep::State::Parameter& p : s.parameters) {
+    if (p.is_trained && trace::Access::state(p.variable)->holds_average)
+      return user_error("train_step: an average stands in the place of %{}; use_ema(false) first",
+                        p.name);
+    if (p.variable.requires_grad() != p.requires_grad)
+      return user_error(
+          "train_step: %{} was {} after the step was compiled, which has no effect "
+          "on it; compile another step, with this one's store()",
+          p.name, p.requires_grad ? "frozen" : "released");
+  }
+  if (s.model.is_training() != s.was_training)
+    return user_error(
+        "train_step: the model was switched to {} after the step was compiled, which "
+        "has no effect on it; switch it back (compile() needs no eval())",
+        s.was_training ? "eval()" : "train()");
+  return {};
+}
 
 void require_group(size_t group, size_t count) {
   if (group >= count)
     throw_failure(user_error("train_step: group {} is outside [0, {})", group, count));
 }
+void require_rate(double lr) {
+  if (!(lr >= 0) || std::isinf(lr))
+    throw_failure(
+        user_error("train_step: the learning rate is {}, expected a number of at least 0", lr));
+}
 
 }  // namespace
 
+TrainStep::State& TrainStep::state() const {
+  if (!state_) throw_failure(user_error("TrainStep: it is empty; train_step() makes one"));
+  return *state_;
+}
+
+StepResult TrainStep::run(std::span<const InputRef> inputs) {
+  State& s = state();
+  value_or_throw(check_unchanged(s));
+  const bool gathers = s.accumulate > 1 && *s.micro_steps.data<int64_t>() + 1 < s.accumulate;
+  const State::Program& p = gathers ? s.gather : s.step;
+  for (size_t i = 0; i < s.rates.size(); ++i)
+    s.learning_rates[i]->set_number(0, s.rates[i].value().item());
+  value_or_throw(p.bound->run(inputs));
+  s.last = &p;
+  StepResult r;
+  r.loss = p.bound->number(0);
+  if (p.clips) r.grad_norm = p.bound->number(1 + s.extra_results);
+  return r;
+}
+
+StepResult TrainStep::run_named(std::span<const NamedInput> inputs) {
+  return run(value_or_throw(state().step.bound->in_order(inputs)));
+}
+
+HostTensor TrainStep::output_view(size_t k) const {
+  if (k >= state().extra_results)
+    throw_failure(user_error("train_step: output {} is outside [0, {})", k, state().extra_results));
+  return state().last->bound->result(1 + k, state_);
+}
+
+HostTensor TrainStep::output(size_t k) const {
+  const HostTensor view = output_view(k);
+  return view;  // a copy owns its memory
+}
+
 double TrainStep::learning_rate(size_t group) const {
-  require_group(group, state_->learning_rates.size());
-  return state_->learning_rates[group]->number(0);
+  require_group(group, state().rates.size());
+  return state().rates[group].value().item();
 }
 void TrainStep::set_learning_rate(double lr) {
-  for (const auto& own : state_->learning_rates) own->set_number(0, lr);
+  require_rate(lr);
+  for (Variable& rate : state().rates) *rate.data<double>() = lr;
 }
 void TrainStep::set_learning_rate(size_t group, double lr) {
-  require_group(group, state_->learning_rates.size());
-  state_->learning_rates[group]->set_number(0, lr);
+  require_rate(lr);
+  require_group(group, state().rates.size());
+  *state().rates[group].data<double>() = lr;
 }
-int64_t TrainStep::steps() const { return *state_->steps.data<int64_t>(); }
-Store TrainStep::store() const { return state_->store; }
+int64_t TrainStep::steps() const { return *state().steps.data<int64_t>(); }
+Store TrainStep::store() const { return state().store; }
 
 void TrainStep::use_ema(bool on) {
-  State& s = *state_;
+  State& s = state();
   if (s.averages.empty())
     throw_failure(
         user_error("train_step: use_ema: no averages are kept (TrainOptions::ema_decay)"));
-  if (on == !s.trained.empty()) return;
+  if (on == !s.before_averages.empty()) return;
   for (size_t i = 0; i < s.averages.size(); ++i) {
     auto& [parameter, average] = s.averages[i];
+    trace::VariableState& variable = *trace::Access::state(parameter);
+    if (on && variable.holds_average)
+      throw_failure(user_error("train_step: use_ema: another step has put its averages there"));
+    variable.holds_average = on;
     if (on) {
-      s.trained.push_back(parameter.value());
+      s.before_averages.push_back(parameter.value());
       parameter.set(average.value().to(parameter.dtype()));
     } else {
-      parameter.set(s.trained[i]);
+      parameter.set(s.before_averages[i]);
     }
   }
-  if (!on) s.trained.clear();
+  if (!on) s.before_averages.clear();
 }
 
-const Report& TrainStep::report() const { return state_->step.bound->report(); }
-std::string TrainStep::graph_text() const { return print(state_->step.bound->traced()); }
+const Report& TrainStep::report() const { return state().step.bound->report(); }
+std::string TrainStep::graph_text() const { return print(state().step.bound->traced()); }
 void TrainStep::watch_memory() {
-  for (const State::Program* p : {&state_->step, &state_->gather})
+  for (const State::Program* p : {&state().step, &state().gather})
     if (p->bound) p->bound->instance().fill_arena_pattern();
 }
 int64_t TrainStep::measured_peak_bytes() const {
-  return state_->last->bound->instance().touched_arena_bytes() +
-         state_->last->bound->report().placeholder_bytes;
+  return state().last->bound->instance().touched_arena_bytes() +
+         state().last->bound->report().placeholder_bytes;
 }
-void TrainStep::profile_kernels(bool on) { state_->step.bound->instance().profile_kernels(on); }
+void TrainStep::profile_kernels(bool on) { state().step.bound->instance().profile_kernels(on); }
 std::vector<StepTime> TrainStep::step_times() const {
-  return state_->step.bound->instance().step_times();
+  return state().step.bound->instance().step_times();
 }
 
 }  // namespace cleave

@@ -1,0 +1,196 @@
+// What host programs do with programs by mistake: an error, or the right thing, never a wrong number.
+// tests: train_step.cpp compile_function.cpp bound_program.cpp
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "cleave/cleave.h"
+#include "test/trace/traced.h"
+
+namespace cleave {
+namespace {
+
+using test::message;
+
+struct Fitted {
+  Generator rng{1};
+  nn::Linear model{2, 2, rng};
+  TrainStep step;
+  HostTensor x = rng.normal({4, 2}), y = rng.normal({4, 2});
+
+  explicit Fitted(const TrainOptions& options = {})
+      : step(train_step(
+            model,
+            [this](const Tensor& in, const Tensor& want) {
+              const Tensor out = model(in);
+              return Tensors{mse_loss(out, want), out};
+            },
+            optim::SGD({.lr = 0.1}), {{"x", DType::f32, {4, 2}}, {"y", DType::f32, {4, 2}}},
+            options)) {}
+};
+
+TEST(MisuseStep, an_output_is_a_copy) {
+  Fitted f;
+  std::vector<HostTensor> kept;
+  for (int i = 0; i < 3; ++i) {
+    f.step.run({f.x, f.y});
+    kept.push_back(f.step.output(0));
+  }
+  EXPECT_FALSE(kept[0].same_bits(kept[1]));
+  EXPECT_TRUE(kept[2].same_bits(f.step.output_view(0)));
+  EXPECT_FALSE(kept[2].borrows());
+  EXPECT_TRUE(f.step.output_view(0).borrows());
+}
+
+// A view keeps the program's memory after the program is gone.
+TEST(MisuseStep, a_view_outlives_its_program) {
+  HostTensor view, copy;
+  {
+    CompiledFunction f = compile([](const Tensor& x) { return x * 2.0; }, {{"x", DType::f32, {3}}});
+    f.run_in_place(std::vector<InputRef>{HostTensor::from<float>({1, 2, 3})});
+    view = f.output_view(0);
+    copy = f.output(0);
+  }
+  EXPECT_TRUE(view.same_bits(copy));
+  EXPECT_EQ(view.to_vector<double>(), (std::vector<double>{2, 4, 6}));
+}
+
+// A state that is fed back from the program's own memory, as recurrent programs do.
+TEST(MisuseStep, an_input_in_the_programs_own_memory_is_copied) {
+  const auto next = [](const Tensor& h) {
+    const Tensor turned = tanh(matmul(h, h.transpose(0, 1)) * 0.3);
+    return softmax(turned, 1) + h * 0.5;
+  };
+  CompiledFunction f = compile(next, {{"h", DType::f32, {8, 8}}});
+  HostTensor h = Generator(3).normal({8, 8}), fed = h;
+  for (int i = 0; i < 4; ++i) {
+    h = f.run({h})[0];
+    EXPECT_EQ(f.report().copied_inputs, i);
+    f.run_in_place(std::vector<InputRef>{i == 0 ? InputRef(fed) : InputRef(f.output_view(0))});
+  }
+  EXPECT_TRUE(f.output(0).same_bits(h));
+}
+
+TEST(MisuseStep, an_input_that_the_step_updates_is_copied) {
+  Fitted a, b;
+  const HostTensor weight = a.model.parameter("weight").value();
+  const auto step_of = [](Fitted& f, TrainStep& out) {
+    out =
+        train_step(f.model, [&f](const Tensor& w) { return sum(f.model.parameter("weight") * w); },
+                   optim::SGD({.lr = 1}), {{"w", DType::f32, {2, 2}}});
+  };
+  TrainStep aliased, apart;
+  step_of(a, aliased), step_of(b, apart);
+  const double one = aliased.run({a.model.parameter("weight").value()}).loss;
+  EXPECT_EQ(one, apart.run({weight}).loss);
+  EXPECT_TRUE(a.model.parameter("weight").value().same_bits(b.model.parameter("weight").value()));
+  EXPECT_EQ(aliased.report().copied_inputs, 1);
+  EXPECT_EQ(apart.report().copied_inputs, 0);
+}
+
+TEST(MisuseStep, inputs_by_name) {
+  Fitted a, b;
+  EXPECT_EQ(a.step.run({{"y", a.y}, {"x", a.x}}).loss, b.step.run({b.x, b.y}).loss);
+  EXPECT_EQ(message([&] { a.step.run({{"x", a.x}, {"z", a.y}}); }),
+            "train_step: there is no input `z`; inputs are x, y");
+  EXPECT_EQ(message([&] { a.step.run({{"x", a.x}, {"x", a.y}}); }),
+            "train_step: input `x` is given twice");
+  EXPECT_EQ(message([&] { a.step.run({{"x", a.x}}); }), "train_step: input `y` is missing");
+}
+
+TEST(MisuseStep, empty_and_moved_programs) {
+  TrainStep none;
+  const CompiledFunction nothing;
+  EXPECT_EQ(message([&] { none.run({}); }), "TrainStep: it is empty; train_step() makes one");
+  EXPECT_EQ(message([&] { none.set_learning_rate(1); }),
+            "TrainStep: it is empty; train_step() makes one");
+  EXPECT_EQ(message([&] { none.store(); }), "TrainStep: it is empty; train_step() makes one");
+  EXPECT_EQ(message([&] { nothing.report(); }),
+            "CompiledFunction: it is empty; compile() makes one");
+  Fitted f;
+  none = std::move(f.step);
+  f.step.run({f.x, f.y});
+  EXPECT_EQ(none.steps(), 1);
+}
+
+TEST(MisuseStep, rates_that_are_none) {
+  Fitted f;
+  for (const double lr : {-0.1, double{NAN}, double{INFINITY}})
+    EXPECT_EQ(
+        message([&] { f.step.set_learning_rate(lr); }),
+        fmt::format("train_step: the learning rate is {}, expected a number of at least 0", lr));
+  EXPECT_EQ(f.step.learning_rate(), 0.1);
+}
+
+TEST(MisuseStep, the_rate_is_part_of_the_state) {
+  Fitted a, b;
+  a.step.set_learning_rate(0.007);
+  const std::string path = testing::TempDir() + "cleave_rate.safetensors";
+  save_checkpoint(path, a.step.store());
+  load_checkpoint(path, b.step.store());
+  EXPECT_EQ(b.step.learning_rate(), 0.007);
+  EXPECT_EQ(a.step.run({a.x, a.y}).loss, b.step.run({b.x, b.y}).loss);
+  EXPECT_TRUE(a.model.parameter("weight").value().same_bits(b.model.parameter("weight").value()));
+  // A file of before, which has none, leaves the rate as it is.
+  NamedTensors old = load_tensors(path);
+  old.erase("optimizer.lr");
+  save_tensors(path, old, {{"cleave_checkpoint", "1"}});
+  b.step.set_learning_rate(0.5);
+  load_checkpoint(path, b.step.store());
+  EXPECT_EQ(b.step.learning_rate(), 0.5);
+}
+
+TEST(MisuseStep, switches_after_compiling) {
+  Fitted f;
+  f.model.parameter("bias").set_requires_grad(false);
+  EXPECT_EQ(message([&] { f.step.run({f.x, f.y}); }),
+            "train_step: %bias was frozen after the step was compiled, which has no effect on it; "
+            "compile another step, with this one's store()");
+  f.model.set_requires_grad(true);
+  f.model.eval();
+  EXPECT_EQ(
+      message([&] { f.step.run({f.x, f.y}); }),
+      "train_step: the model was switched to eval() after the step was compiled, which has no "
+      "effect on it; switch it back (compile() needs no eval())");
+  f.model.train();
+  f.step.run({f.x, f.y});
+  EXPECT_EQ(f.step.steps(), 1);
+}
+
+TEST(MisuseStep, averages_are_never_taken_for_weights) {
+  Fitted f({.ema_decay = 0.9});
+  const std::string path = testing::TempDir() + "cleave_ema.safetensors";
+  TrainStep other = train_step(f.model, [&](const Tensor& x) { return sum(f.model(x)); },
+                               optim::SGD({}), {{"x", DType::f32, {4, 2}}});
+  f.step.run({f.x, f.y});
+  f.step.use_ema(true);
+  const std::string text = "an average stands in the place of ";
+  EXPECT_EQ(message([&] { save_checkpoint(path, f.step.store()); }),
+            path + ": " + text + "weight; use_ema(false) first");
+  EXPECT_EQ(message([&] { load_checkpoint(path, f.step.store()); }).find(path), 0u);
+  for (const auto& run : {std::function<void()>([&] { f.step.run({f.x, f.y}); }),
+                          std::function<void()>([&] { other.run({f.x}); })})
+    EXPECT_EQ(message(run), "train_step: " + text + "%weight; use_ema(false) first");
+  f.step.use_ema(false);
+  other.run({f.x});
+  save_checkpoint(path, f.step.store());
+}
+
+TEST(MisuseStep, groups_that_select_nothing) {
+  Generator rng(1);
+  const nn::Linear model(2, 2, rng);
+  const auto made = [&](optim::ParameterFilter which) {
+    return message([&] {
+      train_step(model, [&](const Tensor& x) { return sum(model(x)); },
+                 optim::Groups({{which, optim::SGD({})}, {optim::others(), optim::SGD({})}}),
+                 {{"x", DType::f32, {4, 2}}});
+    });
+  };
+  EXPECT_TRUE(made(optim::named("haed."))
+                  .ends_with("optim::Groups: group 0, named(\"haed.\"), selects no parameter that "
+                             "is left; trained are weight, bias"));
+  EXPECT_EQ(made([](const std::string&, const Tensor&) { return true; }), "no error");
+}
+
+}  // namespace
+}  // namespace cleave
