@@ -85,6 +85,48 @@ TEST(ProgramCalls, of_several_results_the_largest_storage_is_sure) {
   EXPECT_EQ(s.call("e").at_least, matrix);
 }
 
+// A program that converts %x for the product alone reads it without a conversion, with another
+// workspace: the lower bound counts %d and %p.
+TEST(ProgramCalls, conversions_and_workspaces_of_a_product_are_not_sure) {
+  const Calls s = calls_of(
+      "graph @main(%x: input f16[64,64], %w: input f32[64,64]) {\n"
+      "  %c = _to_copy(%x; dtype=f32)\n  %d = exp(%w)\n  %p = mm(%c, %d)\n"
+      "  %r = add(%p, %c)\n  return %r\n}\n");
+  EXPECT_EQ(s.bytes_read_by("p"), 2 * matrix);
+  EXPECT_GT(s.call("p").workspace, 0);
+  EXPECT_EQ(s.call("p").at_least, 2 * matrix);
+}
+
+// Another program may make the operands in the result.
+TEST(ProgramCalls, of_a_join_its_result_is_sure) {
+  const Calls s = calls_of(
+      "graph @main(%x: input f32[64,64]) {\n"
+      "  %a = mm(%x, %x)\n  %b = sin(%a)\n  %z = cat([%a, %b])\n  %c = mm(%b, %a)\n"
+      "  return %z, %c\n}\n");
+  EXPECT_EQ(s.bytes_read_by("z"), 2 * matrix);
+  EXPECT_EQ(s.call("z").at_least, 2 * matrix);
+}
+
+// On its own %a may be written over an operand.
+TEST(ProgramCalls, a_part_of_another_storage_is_not_sure) {
+  const Calls s = calls_of(
+      "graph @main(%x: input f32[64,64], %w: input f32[64,64]) {\n"
+      "  %a = sin(%x)\n  %b = mm(%x, %w)\n  %z = cat([%a, %b])\n  return %z\n}\n");
+  ASSERT_EQ(s.program.calls.size(), 2u);
+  EXPECT_EQ(s.made_by("a"), std::vector<std::string>{"a"});
+  EXPECT_EQ(s.call("a").at_least, 0);
+}
+
+// %w is read after %n, which is copied at the end; in another order it is written in place.
+TEST(ProgramCalls, an_update_that_is_copied_is_not_sure) {
+  const Calls s = calls_of(
+      "graph @main(%w: param f32[64,64], %x: input f32[64,64]) {\n"
+      "  %p = mm(%x, %x)\n  %n = mm(%w, %p)\n  %q = mul(%w, %p)\n"
+      "  return %q, %n -> %w\n}\n");
+  EXPECT_EQ(s.made_by("n"), std::vector<std::string>{"n"});
+  EXPECT_EQ(s.call("n").at_least, matrix);  // %p
+}
+
 TEST(ProgramCalls, updates_in_place_take_no_memory) {
   const Calls s = calls_of(
       "graph @main(%w: param f32[64,64], %x: input f32[64,64]) {\n"

@@ -33,7 +33,7 @@ TEST(KernelTable, groups_by_key) {
   KernelTable table;
   EXPECT_EQ(table.find_group("key"), nullptr);
   const LoweredGroup& added = table.add_group("key", {.kernel = 7});
-  EXPECT_EQ(table.find_group("key"), &added);
+  ASSERT_EQ(table.find_group("key"), &added);
   EXPECT_EQ(table.find_group("key")->kernel, 7u);
   EXPECT_EQ(table.find_group("other"), nullptr);
 }

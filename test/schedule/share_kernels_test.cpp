@@ -160,6 +160,48 @@ TEST(ShareKernels, kernels_that_run_otherwise_stay_apart) {
   EXPECT_FALSE(are_one({flat("32"), flat("8")}));
 }
 
+TEST(ShareKernels, other_code_is_another_kernel) {
+  const std::pair<const char*, const char*> pairs[] = {
+      {"%y[p] = f32(f64(%x[p]))", "%y[p] = f32(i32(%x[p]))"},
+      {"%y[p] = %x[7]", "%y[p] = %x[8]"},
+      {"for j in 64 {\n%y[j] = %x[p]\n}", "for j in 64 {\n%y[j] = %x[j]\n}"},
+      {"for j in 64 lanes {\n%y[j*32] = 0.0\n}", "for j in 64 {\n%y[j*32] = 0.0\n}"},
+      {"fold over r in 64 {\ns = sum of %x[r]\n}", "fold over r in 64 {\ns = max of %x[r]\n}"},
+      {"check true \"i\" index %i[p] bound 64", "check true \"i\" index %i[p] bound 64 from 0"},
+      // The compiler needs the divisor: it is in an inner loop.
+      {"for j in 64 {\nlet q = truncdiv(j, 64)\nfor k in 64 {\n%y[q*64 + k] = 0.0\n}\n}",
+       "for j in 64 {\nlet q = truncdiv(j, 160)\nfor k in 64 {\n%y[q*64 + k] = 0.0\n}\n}"},
+  };
+  for (const auto& [a, b] : pairs)
+    EXPECT_FALSE(are_one({kernel(in_row(a)), kernel(in_row(b))})) << a << "\n" << b;
+}
+
+TEST(ShareKernels, other_buffers_are_another_kernel) {
+  const auto copy = [](const std::string& buffers, const std::string& from, const std::string& to) {
+    return scheduled("kernel %k(" + buffers + ") {\n  for p in 64 parallel {\n    %" + to +
+                     "[p] = %" + from + "[p]\n  }\n}\n");
+  };
+  const std::string two =
+      "%a: f32[64] read, %b: f32[64] read, %y: f32[64] write, %z: f32[64] write";
+  EXPECT_TRUE(are_one({copy(two, "a", "y"), copy(two, "a", "y")}));
+  EXPECT_FALSE(are_one({copy(two, "a", "y"), copy(two, "b", "y")}));
+  EXPECT_FALSE(are_one({copy(two, "a", "y"), copy(two, "a", "z")}));
+  const auto from = [&](const std::string& dtype) {
+    return copy("%a: " + dtype + "[64] read, %y: f32[64] write", "a", "y");
+  };
+  EXPECT_FALSE(are_one({from("bf16"), from("f16")}));  // both are computed in f32
+}
+
+TEST(ShareKernels, each_kernel_is_told_its_own) {
+  const SharedKernels s = share_kernels(std::vector<Kernel>{kernel(in_row("%y[p] = %x[p]*3.0")),
+                                                            kernel(in_row("%y[p] = exp(%x[p])")),
+                                                            kernel(in_row("%y[p] = %x[p]*5.0"))});
+  ASSERT_EQ(s.kernels.size(), 2u);
+  EXPECT_EQ(s.uses[0].kernel, 0u);
+  EXPECT_EQ(s.uses[1].kernel, 1u);
+  EXPECT_EQ(s.uses[2].kernel, 0u);
+}
+
 // Two places of one expression differ in one kernel and not in the other.
 TEST(ShareKernels, what_is_shared_stays_one_object) {
   const auto square = [](int64_t n, int64_t m) {
