@@ -191,7 +191,7 @@ Status measure(const Case& c, const OpRegistry& ops, const Settings& settings,
   const int64_t tensor = settings.mib << 20;
   CLEAVE_TRY(Program p, parse(text_of(c, tensor / 4), c.name, ops));
   if (c.with_gradient) { CLEAVE_TRY(p.main, make_joint(p.main, ops)); }
-  CompileOptions options;
+  StageOptions options;
   options.executor = executor;
   CLEAVE_TRY(auto program, CompiledProgram::compile(p.main, ops, options));
   CLEAVE_TRY(auto instance, Instance::make(program, executor));

@@ -69,7 +69,7 @@ Row measure(const Work& w, const MemoryBudget& budget) {
   const std::unique_ptr<nn::Module> model = w.make(rng);
   const auto begin = Clock::now();
   TrainStep step = train_step(*model, w.loss(*model), optim::AdamW({.lr = 1e-4}), w.specs,
-                              {.memory_budget = budget});
+                              {.compile = {.memory_budget = budget}});
   Row row;
   row.compile_ms = ms_since(begin);
   row.planned = step.report().planned_peak_bytes;

@@ -41,8 +41,9 @@ const std::map<std::string, std::string> column_of = {
 Figures measure(const Settings& s) {
   const bench::StepModel m = bench::make_step_model(s.model, s.layers);
   const auto begin = bench::Clock::now();
-  TrainStep step = train_step(*m.module, m.loss, optim::AdamW({.lr = 1e-4}), m.specs,
-                              {.threads = s.threads, .dump_dir = s.dump, .clip_norm = m.clip_norm});
+  TrainStep step =
+      train_step(*m.module, m.loss, optim::AdamW({.lr = 1e-4}), m.specs,
+                 {.compile = {.threads = s.threads, .dump_dir = s.dump}, .clip_norm = m.clip_norm});
   const double cold = bench::ms_since(begin);
   const Report& r = step.report();
   Figures out = {{"cold", cold},

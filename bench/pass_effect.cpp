@@ -35,8 +35,9 @@ class Step {
  public:
   Step(const std::string& model, std::vector<std::string> off)
       : model_(bench::make_step_model(model)),
-        step_(train_step(*model_.module, model_.loss, optim::AdamW({.lr = 1e-4}), model_.specs,
-                         {.passes_off = std::move(off), .clip_norm = model_.clip_norm})) {
+        step_(train_step(
+            *model_.module, model_.loss, optim::AdamW({.lr = 1e-4}), model_.specs,
+            {.compile = {.passes_off = std::move(off)}, .clip_norm = model_.clip_norm})) {
     for (int k = 0; k < 2; ++k) run();
     ms_.clear();
   }

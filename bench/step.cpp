@@ -86,13 +86,14 @@ nlohmann::ordered_json measure(const std::string& name, const Settings& settings
   const bench::StepModel m = bench::make_step_model(name);
   const int64_t before = bench::resident_bytes("VmRSS");
   const auto begin = Clock::now();
-  TrainStep step = train_step(
-      *m.module, m.loss, optim::AdamW({.lr = 1e-4}), m.specs,
-      {.threads = settings.threads,
-       .memory_budget = settings.budget_percent > 0 ? MemoryBudget::percent(settings.budget_percent)
-                                                    : MemoryBudget(),
-       .autocast = settings.autocast,
-       .clip_norm = m.clip_norm});
+  TrainStep step =
+      train_step(*m.module, m.loss, optim::AdamW({.lr = 1e-4}), m.specs,
+                 {.compile = {.threads = settings.threads,
+                              .memory_budget = settings.budget_percent > 0
+                                                   ? MemoryBudget::percent(settings.budget_percent)
+                                                   : MemoryBudget(),
+                              .autocast = settings.autocast},
+                  .clip_norm = m.clip_norm});
   const double cold_ms = ms_since(begin);
   const double loss = step.run({m.inputs[0], m.inputs[1]}).loss;
   const double first_ms = ms_since(begin);

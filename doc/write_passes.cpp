@@ -13,10 +13,10 @@ constexpr const char* head =
     "its golden, "
     "which shows\neach rule at work, beside it in `NAME.clv`. The passes of one list run together "
     "until "
-    "none of their rules fits.\n`cleave opt G.clv --pass NAME` runs one, `Options::passes_off` "
-    "leaves it "
-    "out. A rule marked ~ changes how results\nare rounded and is off under `Options::strict`; so "
-    "are all of pre_grad where something is "
+    "none of their rules fits.\n`cleave opt G.clv --pass NAME` runs one, `CompileOptions::"
+    "passes_off` leaves it "
+    "out. A rule marked ~ changes how results\nare rounded and is off under "
+    "`CompileOptions::strict`; so are all of pre_grad where something is "
     "trained, as gradients\nwould be summed up in another order.\n";
 
 constexpr const char* stage_text(PassStage stage) {

@@ -103,10 +103,10 @@ int main() {
     const Tensor h = call("snake", {in(x)}, {{"a", 1.5}})[0];
     return out(call("clip_rows", {h}, {{"limit", 4.0}})[0]);
   };
-  TrainStep step =
-      train_step(model, [&](const Tensor& x, const Tensor& y) { return mse_loss(f(x), y); },
-                 optim::Adam({.lr = 1e-2}),
-                 {{"x", DType::f32, {128, 2}}, {"y", DType::f32, {128, 1}}}, {.ops = ops});
+  TrainStep step = train_step(
+      model, [&](const Tensor& x, const Tensor& y) { return mse_loss(f(x), y); },
+      optim::Adam({.lr = 1e-2}), {{"x", DType::f32, {128, 2}}, {"y", DType::f32, {128, 1}}},
+      {.compile = {.ops = ops}});
   double first = 0, last = 0;
   for (int i = 0; i < 300; ++i) {
     HostTensor x = rng.uniform({128, 2}, -1, 1), y(DType::f32, {128, 1});

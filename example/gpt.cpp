@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
                     .weight_decay = 0.1,
                     .decays = [](const std::string&, const Tensor& p) { return p.dim() >= 2; }}),
       {{"idx", DType::i64, {batch, context}}, {"target", DType::i64, {batch, context}}},
-      {.autocast = run.autocast(), .clip_norm = 1.0});
+      {.compile = {.autocast = run.autocast()}, .clip_norm = 1.0});
 
   run.begin(model, step);
   while (run.more()) {

@@ -79,9 +79,9 @@ class Pool : public Executor {
 HostTensor trained(const std::shared_ptr<Executor>& executor) {
   Generator rng(7);
   nn::Sequential model(nn::Linear(256, 512, rng), nn::GELU(), nn::Linear(512, 256, rng));
-  TrainStep step =
-      train_step(model, [&](const Tensor& x) { return mse_loss(model(x), x); },
-                 optim::SGD({.lr = 0.1}), {{"x", DType::f32, {512, 256}}}, {.executor = executor});
+  TrainStep step = train_step(model, [&](const Tensor& x) { return mse_loss(model(x), x); },
+                              optim::SGD({.lr = 0.1}), {{"x", DType::f32, {512, 256}}},
+                              {.compile = {.executor = executor}});
   const HostTensor x = rng.normal({512, 256});
   for (int i = 0; i < 20; ++i) step.run({x});
   return model.parameter("0.weight").value();

@@ -121,7 +121,7 @@ int main(int argc, char** argv) {
                  },
                  optim::AdamW({.lr = 3e-3, .beta2 = 0.95, .weight_decay = 0.1}),
                  {{"idx", DType::i64, {batch, context}}, {"target", DType::i64, {batch, context}}},
-                 {.autocast = run.autocast(), .clip_norm = 1.0});
+                 {.compile = {.autocast = run.autocast()}, .clip_norm = 1.0});
 
   run.begin(model, step);
   while (run.more()) {

@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
                               optim::Adam({.lr = 5e-3}),
                               {{"idx", DType::i64, {batch, profile_kernels}},
                                {"target", DType::i64, {batch, profile_kernels}}},
-                              {.autocast = run.autocast(), .clip_norm = 1.0});
+                              {.compile = {.autocast = run.autocast()}, .clip_norm = 1.0});
 
   std::vector<int64_t> places(static_cast<size_t>(batch));
   for (int64_t b = 0; b < batch; ++b) places[b] = b * text.size() / batch;

@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
         return cross_entropy(model(images), labels);
       },
       optim::SGD({.lr = peak_lr, .momentum = 0.9, .weight_decay = 5e-4, .nesterov = true}), inputs,
-      {.autocast = run.autocast()});
+      {.compile = {.autocast = run.autocast()}});
 
   run.begin(model, step);
   while (run.more()) {

@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
                                 return cross_entropy(model(images), labels);
                               },
                               optim::AdamW({.lr = peak_lr, .amsgrad = true}), inputs,
-                              {.autocast = run.autocast(), .clip_norm = 1.0});
+                              {.compile = {.autocast = run.autocast()}, .clip_norm = 1.0});
 
   run.begin(model, step);
   while (run.more()) {

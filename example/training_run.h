@@ -72,7 +72,7 @@ class TrainingRun {
     return node.empty() ? "" : node.mapped();
   }
 
-  // For Options::autocast.
+  // For CompileOptions::autocast.
   std::optional<DType> autocast() const {
     if (autocast_.empty()) return std::nullopt;
     return autocast_ == "bf16" ? DType::bf16 : DType::f16;

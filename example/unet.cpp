@@ -66,12 +66,12 @@ int main(int argc, char** argv) {
   UNet model(rng);
   const std::vector<InputSpec> inputs = {{"images", DType::f32, {batch, 3, size, size}},
                                          {"masks", DType::i64, {batch, size, size}}};
-  TrainStep step =
-      train_step(model,
-                 [&](const Tensor& images, const Tensor& masks) {
-                   return cross_entropy(model(images), masks);
-                 },
-                 optim::RMSprop({.lr = 1e-3, .alpha = 0.9}), inputs, {.autocast = run.autocast()});
+  TrainStep step = train_step(model,
+                              [&](const Tensor& images, const Tensor& masks) {
+                                return cross_entropy(model(images), masks);
+                              },
+                              optim::RMSprop({.lr = 1e-3, .alpha = 0.9}), inputs,
+                              {.compile = {.autocast = run.autocast()}});
 
   run.begin(model, step);
   while (run.more()) {

@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
   Vae model(rng);
   TrainStep step = train_step(
       model, [&](const Tensor& images) { return model.loss(images); }, optim::Adam({.lr = 2e-3}),
-      {{"images", DType::f32, {batch, 1, size, size}}}, {.autocast = run.autocast()});
+      {{"images", DType::f32, {batch, 1, size, size}}}, {.compile = {.autocast = run.autocast()}});
 
   run.begin(model, step);
   while (run.more()) run.step({example::draw_digits(rng, batch)});

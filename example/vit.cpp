@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
                    return cross_entropy(model(images), labels, {.label_smoothing = 0.05});
                  },
                  optim::AdamW({.lr = peak_lr, .weight_decay = 0.05}), inputs,
-                 {.autocast = run.autocast(), .clip_norm = 1.0});
+                 {.compile = {.autocast = run.autocast()}, .clip_norm = 1.0});
 
   run.begin(model, step);
   while (run.more()) {

@@ -5,14 +5,12 @@
 
 namespace cleave::test {
 
-inline Status prepare_unfused(Graph& g, const PassOptions& passes = {},
+inline Status prepare_unfused(Graph& g, const CompileOptions& passes = {},
                               const OpRegistry& ops = core()) {
-  CompileOptions options;
-  options.passes = passes;
-  return run_stages(Stage::verify, Stage::tags, g, ops, options);
+  return run_stages(Stage::verify, Stage::tags, g, ops, {passes});
 }
 
-inline Status prepare(Graph& g, bool fuse = true, const PassOptions& passes = {},
+inline Status prepare(Graph& g, bool fuse = true, const CompileOptions& passes = {},
                       const OpRegistry& ops = core()) {
   CLEAVE_CHECK(prepare_unfused(g, passes, ops));
   return fuse ? run_stages(Stage::fuse, Stage::fuse, g, ops, {}) : Status();

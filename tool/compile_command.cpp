@@ -74,12 +74,12 @@ Status run(const Options& o) {
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
   CLEAVE_TRY(Graph graph, at_sizes(std::move(p.main), o));
-  CompileOptions options;
+  StageOptions options;
   CLEAVE_TRY(options.autocast, o.autocast.dtype());
   CLEAVE_TRY(options.target, o.target.target());
   options.executor = make_thread_pool(o.threads);
   options.dump_dir = o.dump;
-  options.passes = o.choice.pass_options();
+  o.choice.apply(options);
   if (!o.budget.empty()) { CLEAVE_TRY(options.memory_budget, parse_budget(o.budget)); }
   Report front;
   CLEAVE_CHECK(run_stages(Stage::autocast, Stage::pre_grad, graph, ops, options, &front));

@@ -32,8 +32,7 @@ Status plot_frontier(const std::string& folder, const Graph& joint, const Pytorc
 }
 
 Status plot_cut(const std::string& folder, const Graph& joint, const Partition& cut,
-                std::optional<int64_t> budget, const OpRegistry& ops,
-                const CompileOptions& options) {
+                std::optional<int64_t> budget, const OpRegistry& ops, const StageOptions& options) {
   const Result<MemoryProfile> memory = memory_profile(joint, cut, ops, options);
   if (memory.ok())
     CLEAVE_CHECK(write_picture(

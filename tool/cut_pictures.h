@@ -1,6 +1,6 @@
 // --plot DIR: the pictures of a cut as files.
 #pragma once
-#include "compile/compile_options.h"
+#include "compile/stage_options.h"
 #include "cut/pytorch_partition.h"
 
 namespace cleave::tool {
@@ -11,8 +11,7 @@ Status plot_frontier(const std::string& folder, const Graph& joint, const Pytorc
 // Writes memory.svg, if the halves can be lowered, and cut.svg, if they are small enough; reports
 // on stderr what is left out.
 Status plot_cut(const std::string& folder, const Graph& joint, const Partition& cut,
-                std::optional<int64_t> budget, const OpRegistry& ops,
-                const CompileOptions& options);
+                std::optional<int64_t> budget, const OpRegistry& ops, const StageOptions& options);
 // Writes conflict.svg if the tags of `joint` contradict each other.
 Status plot_conflict(const std::string& folder, const Graph& joint);
 

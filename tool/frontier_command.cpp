@@ -21,7 +21,7 @@ struct Options {
 };
 
 Status run(const Options& o) {
-  CompileOptions options;
+  StageOptions options;
   CLEAVE_TRY(options.target, o.target.target());
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));

@@ -7,9 +7,9 @@ namespace cleave::tool {
 Status make_joint_graph(Graph& g, const OpRegistry& ops, const JointOptions& options) {
   CLEAVE_CHECK(options.choice.check());
   if (g.is_joint()) return options.autocast.apply(g, ops);
-  CompileOptions compile;
+  StageOptions compile;
   CLEAVE_TRY(compile.autocast, options.autocast.dtype());
-  compile.passes = options.choice.pass_options();
+  options.choice.apply(compile);
   compile.grad = true;
   return run_stages(Stage::autocast, Stage::grad, g, ops, compile);
 }

@@ -8,15 +8,11 @@
 
 namespace cleave::tool {
 
-Result<KernelTimes> time_kernels(const Graph& g, const OpRegistry& ops,
-                                 const TimeOptions& options) {
-  CompileOptions compile;
-  compile.executor = make_thread_pool(options.threads);
-  compile.fuse = options.fuse;
-  compile.target = options.target;
-  compile.passes = options.passes;
-  CLEAVE_TRY(const auto program, CompiledProgram::compile(g, ops, compile));
-  CLEAVE_TRY(const auto instance, Instance::make(program, compile.executor));
+Result<KernelTimes> time_kernels(const Graph& g, const OpRegistry& ops, StageOptions options,
+                                 int runs) {
+  if (!options.executor) options.executor = make_thread_pool(options.threads);
+  CLEAVE_TRY(const auto program, CompiledProgram::compile(g, ops, options));
+  CLEAVE_TRY(const auto instance, Instance::make(program, options.executor));
   CLEAVE_TRY(const Arrays inputs, complete_inputs(g, {}, {.random = true}));
   std::vector<std::vector<std::byte>> memory;
   const auto fill = [&](size_t i) {
@@ -30,16 +26,16 @@ Result<KernelTimes> time_kernels(const Graph& g, const OpRegistry& ops,
   }
   CLEAVE_CHECK(instance->run());  // warm-up: touches the memory, loads the code
   instance->profile_kernels(true);
-  for (int k = 0; k < options.runs; ++k) {
+  for (int k = 0; k < runs; ++k) {
     for (size_t i = 0; i < inputs.size(); ++i) fill(i);
     CLEAVE_CHECK(instance->run());
   }
   KernelTimes out;
-  out.copy_bytes_per_us = runtime::copy_bytes_per_us(*compile.executor);
+  out.copy_bytes_per_us = runtime::copy_bytes_per_us(*options.executor);
   for (StepTime& s : instance->step_times())
     if (s.kind != "jump")
-      out.kernels.push_back({std::move(s.name), std::move(s.kind), s.bytes,
-                             static_cast<double>(s.ns) / 1e3 / options.runs});
+      out.kernels.push_back(
+          {std::move(s.name), std::move(s.kind), s.bytes, static_cast<double>(s.ns) / 1e3 / runs});
   return out;
 }
 

@@ -4,10 +4,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cleave/target.h"
+#include "compile/stage_options.h"
 #include "ir/graph.h"
 #include "ir/op_def.h"
-#include "pass/pass.h"
 
 namespace cleave::tool {
 
@@ -26,15 +25,9 @@ struct KernelTimes {
   }
 };
 
-struct TimeOptions {
-  bool fuse = true;
-  int runs = 1;
-  int threads = 0;  // 0: all cores
-  Target target = Target::here();
-  PassOptions passes = {};
-};
-
-// Compiles a static graph and runs it with random inputs. Errors: those of compiling and running.
-Result<KernelTimes> time_kernels(const Graph& g, const OpRegistry& ops, const TimeOptions& options);
+// Compiles a static graph and runs it `runs` times with random inputs. Errors: those of compiling
+// and running.
+Result<KernelTimes> time_kernels(const Graph& g, const OpRegistry& ops, StageOptions options,
+                                 int runs);
 
 }  // namespace cleave::tool

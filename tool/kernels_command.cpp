@@ -50,11 +50,12 @@ Status run(const Options& o) {
   CLEAVE_TRY(const Target target, o.time > 0 ? o.target.runnable() : o.target.target());
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
-  CompileOptions options;
+  StageOptions options;
+  options.threads = o.threads;
   options.target = target;
   options.fuse = o.fuse == "on";
   CLEAVE_CHECK(o.joint.choice.check());
-  options.passes = o.joint.choice.pass_options();
+  o.joint.choice.apply(options);
   CLEAVE_TRY(options.autocast, o.joint.autocast.dtype());
   options.grad = o.grad;
   CLEAVE_CHECK(run_stages(Stage::autocast, Stage::grad, p.main, ops, options));
@@ -62,8 +63,7 @@ Status run(const Options& o) {
   std::optional<KernelTimes> times;
   if (o.time > 0) {
     CLEAVE_TRY(const Graph graph, graph_at_hints(p.main));
-    CLEAVE_TRY(times,
-               time_kernels(graph, ops, {options.fuse, o.time, o.threads, target, options.passes}));
+    CLEAVE_TRY(times, time_kernels(graph, ops, options, o.time));
   }
   const double elements = static_cast<double>(total_bytes(report.kernels)) / 4;
   if (!o.json) {

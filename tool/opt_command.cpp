@@ -76,25 +76,26 @@ void print_reports(const std::vector<CompilePass>& reports, bool rules) {
 
 Result<std::vector<CompilePass>> run_passes(const Options& o, Graph& g, const OpRegistry& ops) {
   CLEAVE_CHECK(o.choice.check());
-  PassOptions options = o.choice.pass_options();
-  options.times = true;
+  CompileOptions options;
+  o.choice.apply(options);
+  constexpr RuleTimes times = RuleTimes::measured;
   if (!o.stage.empty()) {
     if (!o.passes.empty()) return user_error("--stage and --pass: expected one of them");
     for (const PassStage stage : pass_stages)
-      if (name_of(stage) == o.stage) return run_stage(stage, g, ops, options);
+      if (name_of(stage) == o.stage) return run_stage(stage, g, ops, options, times);
     return user_error("--stage {}: expected pre_grad, joint, post_grad or decomposed", o.stage);
   }
   std::vector<CompilePass> reports;
   if (!o.rule.empty()) {
     CLEAVE_TRY(std::string text, read_text(o.rule));
-    PassOptions host{.times = true};
+    CompileOptions host;
     host.rules.push_back(
         {.name = std::filesystem::path(o.rule).stem().string(), .text = std::move(text)});
-    CLEAVE_CHECK(run_host_rules(RulePoint::pre_grad, g, ops, host, reports));
+    CLEAVE_CHECK(run_host_rules(RulePoint::pre_grad, g, ops, host, times, reports));
   }
   for (const std::string& name : split_names(o.passes)) {
     CLEAVE_TRY(const Pass pass, find_pass(name));
-    CLEAVE_TRY(CompilePass report, run_pass(pass, g, ops, options));
+    CLEAVE_TRY(CompilePass report, run_pass(pass, g, ops, options, times));
     reports.push_back(std::move(report));
   }
   return reports;

@@ -61,7 +61,7 @@ Result<PytorchOptions> pytorch_options(const Options& o) {
 }
 
 Result<Partition> cut_as_pytorch(const Options& o, Graph& joint, const OpRegistry& ops,
-                                 const CompileOptions& compile) {
+                                 const StageOptions& compile) {
   CLEAVE_TRY(PytorchOptions options, pytorch_options(o));
   CallTimer timer(ops, {.target = compile.target});
   options.measure = [&](const Graph& g, NodeId n) { return timer.measure(g, n); };
@@ -134,7 +134,7 @@ Result<Partition> cut_exactly(const Options& o, Graph& joint, ProgramPlanner& pl
 }
 
 Result<Partition> cut_in_mode(const Options& o, Graph& joint, const OpRegistry& ops,
-                              const CompileOptions& compile, Figures& figures) {
+                              const StageOptions& compile, Figures& figures) {
   StagePlanner planner(ops, compile);
   const auto begin = std::chrono::steady_clock::now();
   Result<Partition> cut = o.mode == "pytorch" ? cut_as_pytorch(o, joint, ops, compile)
@@ -187,7 +187,7 @@ void explain(std::FILE* to, const Partition& p, const Figures& figures) {
 }
 
 Status plot(const Options& o, const Graph& given, const Graph& joint, const Partition& cut,
-            const Figures& figures, const OpRegistry& ops, const CompileOptions& compile) {
+            const Figures& figures, const OpRegistry& ops, const StageOptions& compile) {
   CLEAVE_TRY(PytorchOptions options, pytorch_options(o));
   CallTimer timer(ops, {.target = compile.target});
   options.measure = [&](const Graph& g, NodeId n) { return timer.measure(g, n); };
@@ -207,7 +207,7 @@ Status run(const Options& o) {
     return user_error(
         "--solver, --estimator, --ban, --aggressive, --recompute-views, --pay-for-params, "
         "--max-distance: of mode pytorch alone");
-  CompileOptions compile;
+  StageOptions compile;
   CLEAVE_TRY(compile.target, o.target.target());
   CLEAVE_CHECK(check_files({{"GRAPH", o.graph}},
                            {{"--forward", o.forward}, {"--backward", o.backward}},

@@ -37,13 +37,11 @@ Status PassChoice::check() const {
   return {};
 }
 
-PassOptions PassChoice::pass_options() const {
-  PassOptions out;
-  out.none = passes == "off";
-  out.strict = strict;
-  out.off = split_names(off);
-  out.on = split_names(on);
-  return out;
+void PassChoice::apply(CompileOptions& options) const {
+  options.passes_off = split_names(off);
+  if (passes == "off") options.passes_off.emplace_back("all");
+  options.passes_on = split_names(on);
+  options.strict = strict;
 }
 
 }  // namespace cleave::tool

@@ -1,6 +1,6 @@
 // --passes off, --on a,b --off a,b --strict: which passes run.
 #pragma once
-#include "pass/pass.h"
+#include "cleave/options.h"
 #include "tool/option_list.h"
 
 namespace cleave::tool {
@@ -17,7 +17,7 @@ struct PassChoice {
   void add_all_to(OptionList& options);
   // Errors (user): --passes is neither on nor off; a name of no pass.
   Status check() const;
-  PassOptions pass_options() const;
+  void apply(CompileOptions& options) const;
 };
 
 }  // namespace cleave::tool

@@ -107,7 +107,7 @@ void print_profile(std::vector<StepTime> steps, int runs) {
 
 Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays& inputs,
                             const Options& o, RunReport& report) {
-  CompileOptions options;
+  StageOptions options;
   CLEAVE_TRY(options.target, o.target.runnable());
   options.executor = make_thread_pool(o.threads);
   options.dump_dir = o.dump;
@@ -116,7 +116,7 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
                      : o.compiler == "none"  ? CompilerChoice::none
                                              : CompilerChoice::automatic;
   options.fuse = o.fuse != "off";
-  options.passes = o.choice.pass_options();
+  o.choice.apply(options);
   options.is_cut = o.mode == "pytorch";
   if (!o.budget.empty() && !options.is_cut) {
     CLEAVE_TRY(options.memory_budget, parse_budget(o.budget));
@@ -184,9 +184,11 @@ Result<Graph> cut_as_pytorch(Graph joint, const OpRegistry& ops, const Options& 
         "@{}: --mode pytorch cuts a joint graph: expected one, or --grad and placeholders that are "
         "marked grad",
         joint.name());
+  CompileOptions compile;
+  o.choice.apply(compile);
   PytorchOptions options;
   if (!o.budget.empty()) { CLEAVE_TRY(options.budget, pytorch_budget(o.budget)); }
-  return pytorch_program(std::move(joint), ops, o.choice.pass_options(), options);
+  return pytorch_program(std::move(joint), ops, compile, options);
 }
 
 Status run(const Options& o) {
@@ -199,10 +201,10 @@ Status run(const Options& o) {
   std::map<std::string, Array> given;
   if (!o.in.empty()) { CLEAVE_TRY(given, read_tensors(o.in)); }
   if (!is_static(p.main)) { CLEAVE_TRY(p.main, static_graph(p.main, given)); }
-  CompileOptions options;
+  StageOptions options;
   CLEAVE_TRY(options.autocast, o.autocast.dtype());
-  options.passes = o.choice.pass_options();
-  options.passes.none |= o.engine == "reference";
+  o.choice.apply(options);
+  if (o.engine == "reference") options.passes_off.emplace_back("all");
   options.grad = o.grad && std::ranges::any_of(p.main.placeholders(), &Placeholder::wants_grad);
   CLEAVE_CHECK(run_stages(Stage::autocast, Stage::grad, p.main, ops, options));
   if (o.mode == "pytorch") { CLEAVE_TRY(p.main, cut_as_pytorch(std::move(p.main), ops, o)); }

@@ -5,7 +5,7 @@
 namespace cleave::tool {
 namespace {
 
-void model_options(OptionList& options, TrainOptions& o) {
+void model_options(OptionList& options, TrainArguments& o) {
   options.option("--layers", o.shape.layers, "transformer blocks (4)");
   options.option("--width", o.shape.width, "of the residual stream (128)");
   options.option("--heads", o.shape.heads, "of attention; they divide the width (4)");
@@ -13,7 +13,7 @@ void model_options(OptionList& options, TrainOptions& o) {
   options.option("--dropout", o.shape.dropout, "probability, 0 to 1 (0)");
 }
 
-void run_options(OptionList& options, TrainOptions& o) {
+void run_options(OptionList& options, TrainArguments& o) {
   options.option("--batch", o.batch, "windows a step (12)");
   options.option("--steps", o.steps, "training steps of the whole run (1000)");
   options.option("--seed", o.seed, "of initial weights, batches, dropout and the sample (0)");
@@ -27,7 +27,7 @@ void run_options(OptionList& options, TrainOptions& o) {
   o.target.add_to(options);
 }
 
-void file_options(OptionList& options, TrainOptions& o) {
+void file_options(OptionList& options, TrainArguments& o) {
   options.required("--text", o.text, "the text file; a tenth at its end is held out");
   options.option("--out", o.out, "checkpoint, written at the end and after Ctrl-C (.safetensors)");
   options.option("--resume", o.resume, "go on from this checkpoint, bit for bit");
@@ -50,7 +50,7 @@ Command train_command() {
       "  cleave train --text book.txt --steps 1000 --out gpt.safetensors\n"
       "  cleave train --text book.txt --steps 1000 --resume gpt.safetensors --out gpt.safetensors",
       [](OptionList& options) {
-        auto o = std::make_shared<TrainOptions>();
+        auto o = std::make_shared<TrainArguments>();
         file_options(options, *o);
         model_options(options, *o);
         run_options(options, *o);

@@ -34,7 +34,7 @@ class InterruptGuard {
   struct sigaction before_{};
 };
 
-Status check(const TrainOptions& o) {
+Status check(const TrainArguments& o) {
   const GptShape& s = o.shape;
   const std::pair<const char*, int64_t> positive[] = {
       {"--layers", s.layers},   {"--width", s.width}, {"--heads", s.heads},
@@ -70,14 +70,14 @@ Status check(const TrainOptions& o) {
 // For errors in the model's program: they name no source line, which would be one of this file.
 constexpr Location no_line{};
 
-double learning_rate(const TrainOptions& o, int64_t step) {
+double learning_rate(const TrainArguments& o, int64_t step) {
   if (o.schedule == "constant") return optim::constant(step, o.lr, o.warmup);
   if (o.schedule == "linear") return optim::linear(step, o.lr, o.warmup, o.steps, o.final_lr);
   return optim::cosine(step, o.lr, o.warmup, o.steps, o.final_lr);
 }
 
 // The metadata of a checkpoint that must equal those of a run that resumes from it.
-Metadata identity(const TrainOptions& o, const TextData& data) {
+Metadata identity(const TrainArguments& o, const TextData& data) {
   auto number = [](auto v) { return fmt::format("{}", v); };
   std::string vocabulary;
   for (unsigned char c : data.vocabulary()) vocabulary += fmt::format("{:02x}", c);
@@ -91,7 +91,7 @@ Metadata identity(const TrainOptions& o, const TextData& data) {
           {"vocabulary", vocabulary}};
 }
 
-Status resume(const TrainOptions& o, const TextData& data, const Store& store) {
+Status resume(const TrainArguments& o, const TextData& data, const Store& store) {
   const Metadata have = inspect_checkpoint(o.resume).metadata;
   for (const auto& [key, want] : identity(o, data)) {
     auto at = have.find(key);
@@ -119,20 +119,20 @@ Status check_writable(const std::string& path) {
 
 class Trainer {
  public:
-  Trainer(const TrainOptions& o, const TextData& data)
+  Trainer(const TrainArguments& o, const TextData& data)
       : o_(o), data_(data), rng_(o.seed), model_(o.shape, rng_),
         specs_{{"idx", DType::i64, {o.batch, o.shape.context}},
                {"target", DType::i64, {o.batch, o.shape.context}}},
         batch_{HostTensor(DType::i64, specs_[0].shape), HostTensor(DType::i64, specs_[1].shape)},
         executor_(make_thread_pool(o.threads)), step_(compiled_step()) {}
 
-  static MemoryBudget budget(const TrainOptions& o) {
+  static MemoryBudget budget(const TrainArguments& o) {
     return o.budget.empty() ? MemoryBudget() : value_or_throw(parse_budget(o.budget));
   }
 
-  static Target target(const TrainOptions& o) { return value_or_throw(o.target.runnable()); }
+  static Target target(const TrainArguments& o) { return value_or_throw(o.target.runnable()); }
 
-  static std::optional<DType> autocast(const TrainOptions& o) {
+  static std::optional<DType> autocast(const TrainArguments& o) {
     return value_or_throw(o.autocast.dtype());
   }
 
@@ -152,14 +152,14 @@ class Trainer {
   TrainStep compiled_step() {
     try {
       return train_step(model_, loss(), adamw(), specs_,
-                        {.executor = executor_,
-                         .target = target(o_),
-                         .dump_dir = o_.dump,
-                         .memory_budget = budget(o_),
-                         .autocast = autocast(o_),
+                        {.compile = {.executor = executor_,
+                                     .target = target(o_),
+                                     .dump_dir = o_.dump,
+                                     .memory_budget = budget(o_),
+                                     .autocast = autocast(o_)},
                          .clip_norm = o_.clip,
                          .seed = o_.seed},
-                        no_line);
+                        {}, no_line);
     } catch (const Error& e) {
       if (o_.budget.empty() || e.kind() != ErrorKind::user) throw;
       throw_failure(user_error("--budget {}: {}", o_.budget, e.what()));
@@ -332,7 +332,7 @@ class Trainer {
     return {};
   }
 
-  TrainOptions o_;
+  TrainArguments o_;
   const TextData& data_;
   Generator rng_;
   Gpt model_;
@@ -346,7 +346,7 @@ class Trainer {
 
 }  // namespace
 
-Status train(TrainOptions o) {
+Status train(TrainArguments o) {
   CLEAVE_CHECK(check(o));
   CLEAVE_TRY(TextData data, TextData::open(o.text, o.shape.context));
   CLEAVE_CHECK(check_writable(o.out));

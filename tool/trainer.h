@@ -1,4 +1,4 @@
-// A run of `cleave train`: its options, and the loop over training steps.
+// A run of `cleave train`: its arguments, and the loop over training steps.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace cleave::tool {
 
-struct TrainOptions {
+struct TrainArguments {
   std::string text, out, resume, init;
   GptShape shape;  // vocabulary is the text's
   int64_t batch = 12, steps = 1000, every = 100, sample = 400, checkpoint_every = 0;
@@ -25,6 +25,6 @@ struct TrainOptions {
 };
 
 // Trains, validates, samples. Throws Interrupted after SIGINT, when the checkpoint is written.
-Status train(TrainOptions options);
+Status train(TrainArguments arguments);
 
 }  // namespace cleave::tool

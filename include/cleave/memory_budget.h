@@ -1,8 +1,8 @@
 // How much memory a program may use at its peak: placeholders (parameters, buffers, optimizer
 // state, inputs), results, live values and workspace, each rounded up to 64 bytes.
 //
-//   Options options{.memory_budget = 64 << 20};
-//   Options options{.memory_budget = MemoryBudget::percent(60)};
+//   CompileOptions options{.memory_budget = 64 << 20};
+//   CompileOptions options{.memory_budget = MemoryBudget::percent(60)};
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,7 +11,7 @@ namespace cleave {
 
 class MemoryBudget {
  public:
-  MemoryBudget() = default;  // none: see Options::memory_budget
+  MemoryBudget() = default;  // none: see CompileOptions::memory_budget
   MemoryBudget(int64_t bytes) : bytes_(bytes), given_(true) {}
   // A percentage, in (0, 100], of the planned peak of the program that recomputes nothing.
   static MemoryBudget percent(double percent) {

@@ -8,7 +8,7 @@
 //            .grad = [](const OpGradCall& op) { return Tensors{op.cotangent(0) * 2.0}; },
 //            .kernel = [](const OpCall& op) { return "for (long i = 0; ...) y[i] = ...;"; }});
 //   Tensor y = call("scale_shift", {x}, {{"scale", 2.0}})[0];
-//   train_step(model, loss, optimizer, inputs, {.ops = ops});
+//   train_step(model, loss, optimizer, inputs, {.compile = {.ops = ops}});
 //
 // The signature uses ATen's notation; Tensor and Tensor? arguments are operands, all others
 // attributes. Rules may throw cleave::Error, which reaches the caller prefixed with the line of the

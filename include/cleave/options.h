@@ -1,6 +1,11 @@
-// How a program is compiled and run. One value, passed down; no environment variables are read.
+// How a program is compiled and run, and how a step trains: plain values; no environment variables
+// are read.
 //
-//   Options options{.threads = 4, .clip_norm = 1.0, .seed = 7};
+//   compile(model, f, inputs, {.threads = 4, .autocast = DType::bf16});
+//   train_step(model, loss, optimizer, inputs, {.compile = {.threads = 4}, .clip_norm = 1.0});
+//
+// A copy is another value: what two programs share, they are given as an argument (the store of
+// train_step) or as a pointer (the executor).
 #pragma once
 #include <memory>
 #include <optional>
@@ -12,14 +17,13 @@
 #include "cleave/executor.h"
 #include "cleave/memory_budget.h"
 #include "cleave/op.h"
-#include "cleave/report.h"
 #include "cleave/rewrite.h"
-#include "cleave/store.h"
 #include "cleave/target.h"
 
 namespace cleave {
 
-struct Options {
+struct CompileOptions {
+  // ---- what runs it
   // The host program's threads; null: `threads` many of cleave's own (0: one for each core).
   std::shared_ptr<Executor> executor = nullptr;
   int threads = 0;
@@ -28,9 +32,12 @@ struct Options {
   Target target = Target::here();
   // Custom operators beside cleave's own.
   Operators ops = {};
+
+  // ---- what is shown of it
   // The folder for a dump of each compilation stage, one file each; empty: nothing is dumped.
   std::string dump_dir = {};
 
+  // ---- memory and precision
   // Limits the peak: of a family of programs that recompute more and more instead of keeping it,
   // the cheapest one within the budget is chosen. The bits of results do not depend on it. Error
   // (user): no program fits; the message gives the smallest peak found and a lower bound. If unset,
@@ -45,6 +52,7 @@ struct Options {
   // training step by hand, or use bf16. Error (user): another dtype. If unset, nothing is cast.
   std::optional<DType> autocast = {};
 
+  // ---- rewrites
   // Passes that don't run, by the names that `cleave opt --list` prints; "all" disables every pass.
   // Error (user): there is no such pass.
   std::vector<std::string> passes_off = {};
@@ -55,31 +63,23 @@ struct Options {
   // Rewrite rules beside cleave's own. Errors (user): a text that isn't a rule, a replacement of
   // another type; the message names the rule and the call.
   std::vector<RewriteRule> rules = {};
+};
 
-  // ---- of training steps; compile() refuses them (error: user)
-  // Gradients are scaled so that their global norm is at most this; 0: they aren't scaled.
+struct TrainOptions {
+  CompileOptions compile = {};
+
+  // ---- gradients
+  // They are scaled so that their global norm is at most this; 0: they aren't scaled.
   double clip_norm = 0;
-  // The gradients of this many runs are averaged before the optimizer updates the parameters once.
+  // Those of this many runs are averaged before the optimizer updates the parameters once.
   int64_t accumulate = 1;
+
+  // ---- state
   // Keeps averages of the trained parameters, ema = ema_decay ema + (1 - ema_decay) p, starting
   // from the parameters after the first step (torch.optim.swa_utils.AveragedModel); 0: no averages.
   double ema_decay = 0;
-  // The seed of the program's random numbers, if the store has none yet.
+  // The seed of the step's random numbers, if its store has none yet.
   uint64_t seed = 0;
-  // The store of optimizer state and random numbers. If unset, the step creates a new one. Pass the
-  // store of another step of the same model to continue from its state, with other shapes or
-  // options.
-  std::optional<Store> store = {};
-};
-
-// The time of one step of a program: a generated kernel, or a call of the runtime.
-struct StepTime {
-  std::string name;    // of the first value that it computes
-  std::string kind;    // kernel, product, attention, convolution, foreign, jump
-  int64_t ns = 0;      // sum over all measured runs; in a loop, over all iterations
-  int64_t min_ns = 0;  // of the fastest run
-  int64_t bytes = 0;   // read and written by one execution
-  int64_t flops = 0;   // of a product, attention or convolution, one execution; else 0
 };
 
 }  // namespace cleave

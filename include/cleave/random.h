@@ -3,9 +3,9 @@
 //   Tensor z = mean + randn_like(mean) * exp(0.5 * log_variance);
 //
 // Philox 4x32-10: element k of call number n of a program has the same bits on every machine and
-// for any number of threads (Options::seed is the key). No gradient flows into them. Errors (user),
-// at the caller's line: `self` isn't floating, or belongs to no program, or to one of compile(),
-// which draws no random numbers: pass them as an input (Generator).
+// for any number of threads (TrainOptions::seed is the key). No gradient flows into them. Errors
+// (user), at the caller's line: `self` isn't floating, or belongs to no program, or to one of
+// compile(), which draws no random numbers: pass them as an input (Generator).
 #pragma once
 #include "cleave/function.h"
 

@@ -9,7 +9,7 @@
 //
 // What the function records is marked, and a training step obeys the marks at every memory budget:
 // they take precedence. A budget alone usually finds better programs than marks by hand
-// (Options::memory_budget).
+// (CompileOptions::memory_budget).
 #pragma once
 #include <functional>
 #include <string_view>

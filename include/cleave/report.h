@@ -1,4 +1,5 @@
-// What a compilation did: its stages and passes, and the program's size.
+// What a compilation did: its stages and passes, the program's size; and what the program's steps
+// took.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -46,6 +47,16 @@ struct Report {
   int64_t placeholder_bytes = 0;
   // How much longer a run takes because it recomputes values, by the cost table.
   int64_t recompute_ns = 0;
+};
+
+// The time of one step of a program: a generated kernel, or a call of the runtime.
+struct StepTime {
+  std::string name;    // of the first value that it computes
+  std::string kind;    // kernel, product, attention, convolution, foreign, jump
+  int64_t ns = 0;      // sum over all measured runs; in a loop, over all iterations
+  int64_t min_ns = 0;  // of the fastest run
+  int64_t bytes = 0;   // read and written by one execution
+  int64_t flops = 0;   // of a product, attention or convolution, one execution; else 0
 };
 
 }  // namespace cleave

@@ -1,6 +1,6 @@
 // Custom rewrite rules: a pattern to find in a program, and its replacement.
 //
-//   Options options;
+//   CompileOptions options;
 //   options.rules.push_back({.name = "quick_gelu",
 //                            .text = R"(
 //     graph @search(%n: symint, %x: input f32[n]) {

@@ -1,6 +1,6 @@
 // The processor that a program is compiled for: a plain value.
 //
-//   Options options{.target = Target::named("x86-64-v3")};
+//   CompileOptions options{.target = Target::named("x86-64-v3")};
 //
 //   text             requires                     generated code uses the x86-64-psABI level, and
 //   native           -                            all else that this machine has
@@ -17,7 +17,7 @@
 // table of rates unless a file provides others; `cleave tune` measures those of this machine and
 // writes them:
 //
-//   Options options{.target = Target::read("this_machine.target")};
+//   CompileOptions options{.target = Target::read("this_machine.target")};
 #pragma once
 #include <cstdint>
 #include <string>

@@ -9,7 +9,7 @@
 //       model, [&](const Tensor& x) { return model(x); }, {{"x", DType::f32, {1, 2}}});
 //   HostTensor y = predict.run({x})[0];
 //
-// A function is called once (twice by train_step with Options::accumulate), with Tensors that
+// A function is called once (twice by train_step with TrainOptions::accumulate), with Tensors that
 // record. Both programs read the model's Variables where they are stored; the training step writes
 // them in place. A run allocates nothing (run() of a function allocates its results), has the same
 // bits on any number of threads, and, if it fails, leaves every Variable unchanged.
@@ -25,6 +25,8 @@
 #include "cleave/nn.h"
 #include "cleave/optim.h"
 #include "cleave/options.h"
+#include "cleave/report.h"
+#include "cleave/store.h"
 #include "cleave/traced_function.h"
 
 namespace cleave {
@@ -52,8 +54,8 @@ struct StepResult {
 
 class CLEAVE_API TrainStep {
  public:
-  // Inputs in the order of the specs. Runs one step, or with Options::accumulate = k one of the k
-  // runs that make a step; the results are valid until the next run.
+  // Inputs in the order of the specs. Runs one step, or with TrainOptions::accumulate = k one of
+  // the k runs that make a step; the results are valid until the next run.
   StepResult run(std::initializer_list<InputRef> inputs) {
     return run(std::span<const InputRef>(inputs.begin(), inputs.size()));
   }
@@ -70,7 +72,7 @@ class CLEAVE_API TrainStep {
   // Parameters and buffers under their names, optimizer.*, ema.*, and rng = (seed, step).
   Store store() const;
 
-  // Swaps the averages of Options::ema_decay in for the parameters, for evaluation and
+  // Swaps the averages of TrainOptions::ema_decay in for the parameters, for evaluation and
   // save_weights; false swaps the parameters back. No run and no checkpoint may happen in between.
   // Error (user): no averages are kept.
   void use_ema(bool on);
@@ -116,9 +118,17 @@ class CLEAVE_API CompiledFunction {
 
 // Compiles forward, backward, clipping and optimizer as one program. `loss` returns the loss, a
 // floating Tensor of one element, optionally followed by more results (as Tensors).
+//
+// `store` keeps what the step has beside the model: the state of the optimizer, the averages, the
+// random numbers; the model's Variables are added to it. What is missing is created as for step 0;
+// what is there is continued from, so another step of the same model, for other shapes or options,
+// is given the first one's: train_step(model, loss, optimizer, wider, {}, step.store()). If none is
+// given, the step has a new one, which it shares with no other. Error (user): the store has a
+// tensor of another shape, dtype or model under a name that the step needs.
 CLEAVE_API TrainStep train_step(const nn::Module& model, const TracedFunction& loss,
                                 const optim::Optimizer& optimizer,
-                                const std::vector<InputSpec>& inputs, const Options& options = {},
+                                const std::vector<InputSpec>& inputs,
+                                const TrainOptions& options = {}, Store store = {},
                                 Location at = Location::current());
 
 // A program that a memory budget may choose.
@@ -127,23 +137,25 @@ struct MemoryTrade {
   int64_t recompute_ns = 0;  // by the cost table
 };
 // Returns all of them for a training step, by falling peak and rising time; the first recomputes
-// nothing. Compiles nothing.
+// nothing. Compiles nothing, and creates no state.
 CLEAVE_API std::vector<MemoryTrade> memory_trades(const nn::Module& model,
                                                   const TracedFunction& loss,
                                                   const optim::Optimizer& optimizer,
                                                   const std::vector<InputSpec>& inputs,
-                                                  const Options& options = {},
+                                                  const TrainOptions& options = {},
                                                   Location at = Location::current());
 
 // Compiles a function for inference: nothing is dropped, whatever the mode of the modules.
 CLEAVE_API CompiledFunction compile(const nn::Module& model, const TracedFunction& function,
                                     const std::vector<InputSpec>& inputs,
-                                    const Options& options = {}, Location at = Location::current());
+                                    const CompileOptions& options = {},
+                                    Location at = Location::current());
 // The same without a model to name the Variables that the function reads: they keep their own
 // names. A Variable that is assigned must be read as well, or be assigned a value that depends on
 // an input.
 CLEAVE_API CompiledFunction compile(const TracedFunction& function,
                                     const std::vector<InputSpec>& inputs,
-                                    const Options& options = {}, Location at = Location::current());
+                                    const CompileOptions& options = {},
+                                    Location at = Location::current());
 
 }  // namespace cleave

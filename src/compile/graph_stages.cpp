@@ -20,7 +20,8 @@ using Staged = Result<StagedGraph>;
 
 Staged unchanged(Graph graph) { return StagedGraph{std::move(graph)}; }
 
-Staged pass_stage(Graph graph, const OpRegistry& ops, PassStage stage, const PassOptions& options) {
+Staged pass_stage(Graph graph, const OpRegistry& ops, PassStage stage,
+                  const CompileOptions& options) {
   CLEAVE_TRY(std::vector<CompilePass> passes, run_stage(stage, graph, ops, options));
   return StagedGraph{.graph = std::move(graph), .passes = std::move(passes)};
 }
@@ -29,14 +30,14 @@ Staged pass_stage(Graph graph, const OpRegistry& ops, PassStage stage, const Pas
 template <PassStage stage>
 Staged uncut_passes(Graph graph, const StageInputs& in) {
   return in.options.is_cut ? unchanged(std::move(graph))
-                           : pass_stage(std::move(graph), in.ops, stage, in.options.passes);
+                           : pass_stage(std::move(graph), in.ops, stage, in.options);
 }
 
 // A graph that is cut already computes things twice on purpose.
-PassOptions decomposed_passes(const CompileOptions& options) {
-  PassOptions passes = options.passes;
-  if (options.is_cut) passes.off.emplace_back("merge_equal");
-  return passes;
+Staged decomposed_passes(Graph graph, const StageInputs& in) {
+  CompileOptions options = in.options;
+  if (in.options.is_cut) options.passes_off.emplace_back("merge_equal");
+  return pass_stage(std::move(graph), in.ops, PassStage::decomposed, options);
 }
 
 Staged autocast_stage(Graph graph, const OpRegistry& ops, DType dtype) {
@@ -108,11 +109,7 @@ const std::vector<GraphStage>& graph_stages() {
       {Stage::post_grad, uncut_passes<PassStage::post_grad>},
       {Stage::decompose, [](Graph g, In in) { return decompose_stage(std::move(g), in.ops); }},
       {Stage::copies, [](Graph g, In) { return copies_stage(std::move(g)); }},
-      {Stage::decomposed,
-       [](Graph g, In in) {
-         return pass_stage(std::move(g), in.ops, PassStage::decomposed,
-                           decomposed_passes(in.options));
-       }},
+      {Stage::decomposed, decomposed_passes},
       {Stage::dead_code, [](Graph g, In) { return dead_code_stage(std::move(g)); }},
       {Stage::tags,
        [](Graph g, In in) {
@@ -121,14 +118,14 @@ const std::vector<GraphStage>& graph_stages() {
        }},
       {Stage::remat,
        [](Graph g, In in) {
-         const CompileOptions& o = in.options;
+         const StageOptions& o = in.options;
          if (o.is_cut) return unchanged(std::move(g));
          const auto planner = std::make_shared<StagePlanner>(in.ops, in.backend, o.fuse);
          return remat_stage(std::move(g), planner, {o.memory_budget, o.forward_results, o.family});
        }},
       {Stage::fuse,
        [](Graph g, In in) {
-         const CompileOptions& o = in.options;
+         const StageOptions& o = in.options;
          return o.fuse && !o.memory_budget.given()
                     ? fuse_stage(std::move(g), in.ops, in.backend->fuse_costs())
                     : unchanged(std::move(g));

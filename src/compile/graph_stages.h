@@ -18,7 +18,7 @@ struct StagedGraph {
 
 struct StageInputs {
   const OpRegistry& ops;
-  const CompileOptions& options;
+  const StageOptions& options;
   std::shared_ptr<Backend> backend;
 };
 

@@ -5,10 +5,10 @@
 
 namespace cleave {
 
-Result<Graph> pytorch_program(Graph joint, const OpRegistry& ops, const PassOptions& passes,
+Result<Graph> pytorch_program(Graph joint, const OpRegistry& ops, const CompileOptions& compile,
                               const PytorchOptions& options) {
   for (const PassStage stage : {PassStage::joint, PassStage::post_grad})
-    if (const auto reports = run_stage(stage, joint, ops, passes); !reports.ok())
+    if (const auto reports = run_stage(stage, joint, ops, compile); !reports.ok())
       return Failure(reports.failure());
   CLEAVE_CHECK(simplify_as_pytorch(joint));
   CLEAVE_TRY(const Partition cut, pytorch_partition(joint, options));

@@ -10,9 +10,9 @@
 
 namespace cleave {
 
-// Compiled with CompileOptions::is_cut, which runs no such passes again. Errors: those of passes
+// Compiled with StageOptions::is_cut, which runs no such passes again. Errors: those of passes
 // and of pytorch_partition.
-Result<Graph> pytorch_program(Graph joint, const OpRegistry& ops, const PassOptions& passes,
+Result<Graph> pytorch_program(Graph joint, const OpRegistry& ops, const CompileOptions& compile,
                               const PytorchOptions& options);
 
 }  // namespace cleave

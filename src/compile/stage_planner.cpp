@@ -17,9 +17,9 @@ Status StagePlanner::fuse(Graph& graph) {
 }
 
 Status StagePlanner::prepare_cut(Graph& graph) {
-  CompileOptions options;
+  StageOptions options;
   options.is_cut = true;
-  options.passes.none = true;
+  options.passes_off = {"all"};
   options.target = backend_->target();
   options.fuse = fuses_;
   return run_stages(Stage::verify, Stage::fuse, graph, ops_, options);

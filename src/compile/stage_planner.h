@@ -1,7 +1,7 @@
 // Programs as the stages make them, for the choices of remat/.
 #pragma once
 #include "backend/make_backend.h"
-#include "compile/compile_options.h"
+#include "compile/stage_options.h"
 #include "ir/op_def.h"
 #include "remat/program_planner.h"
 
@@ -10,7 +10,7 @@ namespace cleave {
 // `ops` must outlive it. Of the options it takes the target and `fuse`.
 class StagePlanner : public ProgramPlanner {
  public:
-  StagePlanner(const OpRegistry& ops, const CompileOptions& options)
+  StagePlanner(const OpRegistry& ops, const StageOptions& options)
       : StagePlanner(ops, make_backend(options.target), options.fuse) {}
   StagePlanner(const OpRegistry& ops, std::shared_ptr<Backend> backend, bool fuses)
       : ops_(ops), backend_(std::move(backend)), fuses_(fuses) {}

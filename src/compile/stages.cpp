@@ -149,7 +149,7 @@ Result<BuiltProgram> make_code(const Graph& graph, const std::shared_ptr<Backend
 std::string_view name_of(Stage stage) { return names[static_cast<size_t>(stage)]; }
 
 Status run_stages(Stage first, Stage last, Graph& graph, const OpRegistry& ops,
-                  const CompileOptions& options, Report* report) {
+                  const StageOptions& options, Report* report) {
   if (last > Stage::fuse) return bug("stages: {} is no stage of the graph", name_of(last));
   Report unread;
   Dump none{std::string()};
@@ -157,8 +157,8 @@ Status run_stages(Stage first, Stage last, Graph& graph, const OpRegistry& ops,
   return run_part(first, last, graph, in, report == nullptr ? unread : *report, none);
 }
 
-Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops,
-                                   const CompileOptions& options, Report& report) {
+Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops, const StageOptions& options,
+                                   Report& report) {
   Dump dump(options.dump_dir);
   CLEAVE_CHECK(dump.begin());
   const StageInputs in{ops, options, make_backend(options.target, options.compiler)};

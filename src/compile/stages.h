@@ -16,15 +16,16 @@
 // (NN_stage.clv); lower writes the kernels (NN_lower.loops), schedule those that are emitted, with
 // how their loops run (NN_schedule.loops), emit each unit of C text (NN_unit_K.c).
 #pragma once
+#include "cleave/report.h"
 #include "compile/build.h"
-#include "compile/compile_options.h"
+#include "compile/stage_options.h"
 
 namespace cleave {
 
 enum class Stage : uint8_t {
   autocast,    // CompileOptions::autocast
   pre_grad,    // passes
-  grad,        // the joint graph, where CompileOptions::grad asks for it and something wants it
+  grad,        // the joint graph, where StageOptions::grad asks for it and something wants it
   verify,      // and no device but the CPU
   joint,       // passes
   post_grad,   // passes
@@ -48,10 +49,10 @@ std::string_view name_of(Stage stage);
 // Stages of the graph, which come before lower. Errors, which leave nothing of the graph: those of
 // the stages; bug: a stage made a wrong graph, or `last` isn't one of them.
 Status run_stages(Stage first, Stage last, Graph& graph, const OpRegistry& ops,
-                  const CompileOptions& options, Report* report = nullptr);
+                  const StageOptions& options, Report* report = nullptr);
 
 // From verify on; `graph` is changed to what was lowered.
-Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops,
-                                   const CompileOptions& options, Report& report);
+Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops, const StageOptions& options,
+                                   Report& report);
 
 }  // namespace cleave

@@ -3,7 +3,7 @@
 //   the forward's calls, then the backward's; a recomputed call is there twice
 //
 // Returns and placeholders are those of the joint graph, in its order. Equal calls must not be
-// merged afterwards (CompileOptions::is_cut).
+// merged afterwards (StageOptions::is_cut).
 #pragma once
 #include "cut/partition.h"
 

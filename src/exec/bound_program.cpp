@@ -4,7 +4,6 @@
 #include <set>
 
 #include "base/busy.h"
-#include "compile/public_options.h"
 #include "ir/edit.h"
 #include "ir/text.h"
 
@@ -20,23 +19,21 @@ std::string spec_text(const InputSpec& s) {
 }  // namespace
 
 Result<std::unique_ptr<BoundProgram>> BoundProgram::make(Parts parts, const std::string& what,
-                                                         const Options& options) {
+                                                         const CompileOptions& options) {
   std::unique_ptr<BoundProgram> p(new BoundProgram);
   p->what_ = what;
   p->specs_ = std::move(parts.specs);
   p->traced_ = std::move(parts.graph);
 
-  const std::shared_ptr<Executor> executor =
-      options.executor ? options.executor : make_thread_pool(options.threads);
-  CompileOptions compile = compile_options(options);
-  compile.executor = executor;
-  compile.forward_results = parts.forward_results;
-  CLEAVE_TRY(p->program_, CompiledProgram::compile(p->traced_, options.ops.registry(), compile));
+  StageOptions stages{options};
+  if (!stages.executor) stages.executor = make_thread_pool(options.threads);
+  stages.forward_results = parts.forward_results;
+  CLEAVE_TRY(p->program_, CompiledProgram::compile(p->traced_, options.ops.registry(), stages));
   p->report_ = p->program_->report();
   p->report_.nodes = static_cast<int64_t>(p->traced_.node_count());
   std::vector<CompilePass>& passes = p->report_.passes;
   passes.insert(passes.begin(), parts.passes.begin(), parts.passes.end());
-  CLEAVE_TRY(p->instance_, Instance::make(p->program_, executor));
+  CLEAVE_TRY(p->instance_, Instance::make(p->program_, stages.executor));
 
   // Where each placeholder's memory comes from, by its position.
   const auto& placeholders = p->traced_.placeholders();

@@ -23,11 +23,11 @@ class BoundProgram {
     std::vector<ValueId> inputs;
     std::vector<InputSpec> specs;
     std::vector<std::pair<ValueId, HostTensor*>> own;
-    size_t forward_results = 0;            // CompileOptions'
+    size_t forward_results = 0;            // StageOptions'
     std::vector<CompilePass> passes = {};  // that ran while it was traced
   };
   static Result<std::unique_ptr<BoundProgram>> make(Parts parts, const std::string& what,
-                                                    const Options& options);
+                                                    const CompileOptions& options);
 
   Status run(std::span<const InputRef> inputs);
   // Result k of the last run, in the program's memory.

@@ -2,7 +2,6 @@
 #include <chrono>
 
 #include "cleave/train.h"
-#include "compile/public_options.h"
 #include "compile/stages.h"
 #include "exec/bound_program.h"
 #include "ir/text.h"
@@ -17,25 +16,11 @@ struct CompiledFunction::State {
 
 namespace {
 
-// Options that a program without a training step would ignore.
-void refuse_training_options(const Options& given, Location at) {
-  const Options usual;
-  const std::pair<bool, const char*> set[] = {{given.clip_norm != usual.clip_norm, "clip_norm"},
-                                              {given.accumulate != usual.accumulate, "accumulate"},
-                                              {given.ema_decay != usual.ema_decay, "ema_decay"},
-                                              {given.seed != usual.seed, "seed"},
-                                              {given.store.has_value(), "store"}};
-  for (const auto& [is_set, name] : set)
-    if (is_set)
-      trace::refuse(at, "compile: {} is an option of training steps; give it to train_step", name);
-}
-
 std::shared_ptr<CompiledFunction::State> compiled(const nn::Module* model,
                                                   const TracedFunction& function,
                                                   const std::vector<InputSpec>& inputs,
-                                                  const Options& options, Location at) {
+                                                  const CompileOptions& options, Location at) {
   const auto start = std::chrono::steady_clock::now();
-  refuse_training_options(options, at);
   const trace::RecordingPtr recording = trace::Recording::program(
       options.ops.registry(), trace::Mode::evaluation, "compile", model == nullptr);
   if (options.autocast) recording->set_autocast();
@@ -50,7 +35,7 @@ std::shared_ptr<CompiledFunction::State> compiled(const nn::Module* model,
   recording->graph().set_returns(std::move(returns));
   Report report;
   Status rewritten = run_stages(Stage::autocast, Stage::pre_grad, recording->graph(),
-                                recording->ops(), compile_options(options), &report);
+                                recording->ops(), {options}, &report);
   if (!rewritten.ok()) trace::throw_at(at, std::move(rewritten).failure().within("compile"));
   drop_unused(recording->graph(), values);
 
@@ -76,13 +61,13 @@ std::shared_ptr<CompiledFunction::State> compiled(const nn::Module* model,
 }  // namespace
 
 CompiledFunction compile(const nn::Module& model, const TracedFunction& function,
-                         const std::vector<InputSpec>& inputs, const Options& options,
+                         const std::vector<InputSpec>& inputs, const CompileOptions& options,
                          Location at) {
   return CompiledFunction(compiled(&model, function, inputs, options, at));
 }
 
 CompiledFunction compile(const TracedFunction& function, const std::vector<InputSpec>& inputs,
-                         const Options& options, Location at) {
+                         const CompileOptions& options, Location at) {
   return CompiledFunction(compiled(nullptr, function, inputs, options, at));
 }
 

@@ -252,9 +252,9 @@ class RunningInstance final : public Instance {
 }  // namespace
 
 Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(
-    const Graph& graph, const OpRegistry& ops, const CompileOptions& options) {
-  CompileOptions complete = options;
-  if (!complete.executor) complete.executor = make_thread_pool();
+    const Graph& graph, const OpRegistry& ops, const StageOptions& options) {
+  StageOptions complete = options;
+  if (!complete.executor) complete.executor = make_thread_pool(options.threads);
   Graph work = graph;
   Report report;
   CLEAVE_TRY(BuiltProgram built, build_program(work, ops, complete, report));

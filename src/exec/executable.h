@@ -18,7 +18,8 @@
 
 #include "cleave/executor.h"
 #include "cleave/host_tensor.h"
-#include "compile/compile_options.h"
+#include "cleave/report.h"
+#include "compile/stage_options.h"
 #include "ir/graph.h"
 
 namespace cleave {
@@ -28,7 +29,7 @@ class CompiledProgram {
   // Any static graph (symints are specialised beforehand, see specialize.h).
   static Result<std::shared_ptr<const CompiledProgram>> compile(const Graph& graph,
                                                                 const OpRegistry& ops,
-                                                                const CompileOptions& options);
+                                                                const StageOptions& options);
   virtual ~CompiledProgram() = default;
   virtual const Graph& graph() const = 0;  // after the pipeline; same placeholders and returns
   virtual const Report& report() const = 0;

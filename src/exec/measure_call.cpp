@@ -106,8 +106,8 @@ Result<int64_t> CallTimer::measure(const Graph& g, NodeId n) {
 }
 
 Result<int64_t> CallTimer::run_alone(const Graph& alone) {
-  CompileOptions options;
-  options.passes.none = true;  // this call and no other
+  StageOptions options;
+  options.passes_off = {"all"};  // this call and no other
   options.executor = make_thread_pool(options_.threads);
   options.target = options_.target;
   CLEAVE_TRY(auto program, CompiledProgram::compile(alone, ops_, options));

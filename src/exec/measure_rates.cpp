@@ -48,10 +48,10 @@ class Meter {
   // The shortest run of the graph, as it is written.
   Result<double> ns(const std::string& text, bool fuse) const {
     CLEAVE_TRY(const Program parsed, parse(text, "rates", ops_));
-    CompileOptions options;
+    StageOptions options;
     options.target = target_;
     options.executor = executor_;
-    options.passes.none = true;
+    options.passes_off = {"all"};
     options.fuse = fuse;
     CLEAVE_TRY(auto program, CompiledProgram::compile(parsed.main, ops_, options));
     CLEAVE_TRY(auto instance, Instance::make(program, executor_));

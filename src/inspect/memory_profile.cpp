@@ -41,7 +41,7 @@ std::vector<Kept> kinds(const LoweredProgram& p, const std::vector<Kept>& of_ret
 }  // namespace
 
 Result<MemoryProfile> memory_profile(const Graph& joint, const Partition& cut,
-                                     const OpRegistry& ops, const CompileOptions& options) {
+                                     const OpRegistry& ops, const StageOptions& options) {
   const std::shared_ptr<Backend> backend = make_backend(options.target);
   StagePlanner planner(ops, backend, options.fuse);
   MemoryProfile out;

@@ -10,7 +10,7 @@
 #include <array>
 #include <string_view>
 
-#include "compile/compile_options.h"
+#include "compile/stage_options.h"
 #include "cut/partition.h"
 #include "ir/op_def.h"
 
@@ -33,6 +33,6 @@ struct MemoryProfile {
 
 // Errors: those of lowering.
 Result<MemoryProfile> memory_profile(const Graph& joint, const Partition& cut,
-                                     const OpRegistry& ops, const CompileOptions& options);
+                                     const OpRegistry& ops, const StageOptions& options);
 
 }  // namespace cleave

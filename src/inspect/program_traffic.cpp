@@ -32,7 +32,7 @@ std::vector<std::string> saved_in(const Graph& g) {
 }  // namespace
 
 Result<ProgramTraffic> program_traffic(const Graph& g, const OpRegistry& ops,
-                                       const CompileOptions& options) {
+                                       const StageOptions& options) {
   CLEAVE_CHECK(check_devices(g));
   SymbolValues values;
   for (const Placeholder& p : g.placeholders())

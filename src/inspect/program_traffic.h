@@ -1,7 +1,7 @@
 // The memory traffic of a graph's program: what each kernel reads and writes, and which values of
 // the forward the backward reads.
 #pragma once
-#include "compile/compile_options.h"
+#include "compile/stage_options.h"
 #include "ir/op_def.h"
 #include "lower/traffic.h"
 
@@ -17,6 +17,6 @@ struct ProgramTraffic {
 // Runs the stages from Stage::verify on the graph, with these options and symbolic sizes at their
 // hints. Errors: those of the stages and of lowering.
 Result<ProgramTraffic> program_traffic(const Graph& graph, const OpRegistry& ops,
-                                       const CompileOptions& options = {});
+                                       const StageOptions& options = {});
 
 }  // namespace cleave

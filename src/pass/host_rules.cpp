@@ -1,5 +1,6 @@
 #include "pass/host_rules.h"
 
+#include "cleave/options.h"
 #include "grad/grad.h"
 #include "rewrite/graph_rule.h"
 
@@ -33,12 +34,13 @@ Result<Pass> pass_of(const RewriteRule& rule, const OpRegistry& ops) {
 }  // namespace
 
 Status run_host_rules(RulePoint point, Graph& graph, const OpRegistry& ops,
-                      const PassOptions& options, std::vector<CompilePass>& reports) {
+                      const CompileOptions& options, RuleTimes times,
+                      std::vector<CompilePass>& reports) {
   for (const RewriteRule& rule : options.rules) {
     if (rule.point != point) continue;
     Result<Pass> pass = pass_of(rule, ops);
     if (!pass.ok()) return as_users(std::move(pass).failure());
-    Result<CompilePass> report = run_pass(*pass, graph, ops, options);
+    Result<CompilePass> report = run_pass(*pass, graph, ops, options, times);
     if (!report.ok()) return as_users(std::move(report).failure());
     reports.push_back(*std::move(report));
   }

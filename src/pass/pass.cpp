@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "cleave/options.h"
 #include "ir/edit.h"
 #include "ir/result_strides.h"
 #include "ir/subgraph.h"
@@ -10,11 +11,10 @@
 namespace cleave {
 namespace {
 
-Status run_rules(const Pass& pass, Graph& graph, const OpRegistry& ops, const PassOptions& options,
-                 CompilePass& report) {
+Status run_rules(const Pass& pass, Graph& graph, const OpRegistry& ops,
+                 const RuleSet::Options& options, CompilePass& report) {
   CLEAVE_TRY(const RuleSet rules, RuleSet::make(pass.rules, ops));
-  CLEAVE_TRY(report.rules,
-             rules.apply(graph, ops, {.strict = options.strict, .times = options.times}));
+  CLEAVE_TRY(report.rules, rules.apply(graph, ops, options));
   for (const RuleCount& c : report.rules) {
     report.matches += c.matches;
     report.nodes += c.nodes;
@@ -37,7 +37,7 @@ Status run_function(const Pass& pass, Graph& graph, const OpRegistry& ops, Compi
 }  // namespace
 
 Result<CompilePass> run_pass(const Pass& pass, Graph& graph, const OpRegistry& ops,
-                             const PassOptions& options) {
+                             const CompileOptions& options, RuleTimes times) {
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
   CompilePass report{pass.name};
@@ -46,7 +46,8 @@ Result<CompilePass> run_pass(const Pass& pass, Graph& graph, const OpRegistry& o
   if (pass.run) {
     if (!(pass.rounds && options.strict)) status = run_function(pass, graph, ops, report);
   } else {
-    status = run_rules(pass, graph, ops, options, report);
+    status = run_rules(pass, graph, ops,
+                       {.strict = options.strict, .times = times == RuleTimes::measured}, report);
   }
   if (!status.ok()) return std::move(status).failure().within(fmt::format("pass {}", pass.name));
   if (report.matches > 0) {

@@ -9,7 +9,6 @@
 // It has either rules, which are applied until none matches, or a function for what patterns can't
 // express. A pass is pure: it maps graph and options to a graph; a second run changes nothing.
 #pragma once
-#include "cleave/rewrite.h"
 #include "rewrite/rule.h"
 
 namespace cleave {
@@ -28,18 +27,14 @@ struct Pass {
   bool assumes_open_rows = false;
 };
 
-struct PassOptions {
-  bool none = false;                    // run_stage runs no pass
-  bool strict = false;                  // no pass or rule that rounds differently (run_stage)
-  std::vector<std::string> off;         // names of passes to skip
-  std::vector<std::string> on;          // names of passes that run only on request
-  bool times = false;                   // fill the reports' ms
-  std::vector<RewriteRule> rules = {};  // the host program's
-};
+struct CompileOptions;  // cleave/options.h
 
-// Runs one pass on the graph and the subgraphs that its nodes refer to, then erases dead code.
-// Errors (bug) name pass, rule and node.
+// Whether the ms of each rule are measured, beside those of each pass.
+enum class RuleTimes : uint8_t { none, measured };
+
+// Runs one pass on the graph and the subgraphs that its nodes refer to, then erases dead code. Of
+// the options it reads `strict`. Errors (bug) name pass, rule and node.
 Result<CompilePass> run_pass(const Pass& pass, Graph& graph, const OpRegistry& ops,
-                             const PassOptions& options);
+                             const CompileOptions& options, RuleTimes times = RuleTimes::none);
 
 }  // namespace cleave

@@ -126,11 +126,14 @@ constexpr PassRow table[] = {
      "calls are what is lowered: steps stand in their order", asked},
 };
 
-bool runs(const PassRow& row, const PassOptions& options, const std::string& name) {
-  const auto names = [&](const std::vector<std::string>& list) {
-    return std::ranges::find(list, name) != list.end();
-  };
-  return !names(options.off) && (!row.asked || names(options.on));
+constexpr std::string_view all_passes = "all";  // in CompileOptions::passes_off
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+bool runs(const PassRow& row, const CompileOptions& options, const std::string& name) {
+  return !contains(options.passes_off, name) && (!row.asked || contains(options.passes_on, name));
 }
 
 // Consecutive rule passes, run as one set of rules.
@@ -141,13 +144,12 @@ class Group {
     std::ranges::move(pass.rules, std::back_inserter(rules_));
   }
 
-  Status run(Graph& graph, const OpRegistry& ops, const PassOptions& options,
+  Status run(Graph& graph, const OpRegistry& ops, const RuleSet::Options& options,
              std::vector<CompilePass>& reports) {
     if (passes_.empty()) return {};
     const auto begin = std::chrono::steady_clock::now();
     CLEAVE_TRY(const RuleSet set, RuleSet::make(std::move(rules_), ops));
-    CLEAVE_TRY(std::vector<RuleCount> counts,
-               set.apply(graph, ops, {.strict = options.strict, .times = options.times}));
+    CLEAVE_TRY(std::vector<RuleCount> counts, set.apply(graph, ops, options));
     auto count = counts.begin();
     int64_t matches = 0;
     const size_t first = reports.size();
@@ -188,24 +190,26 @@ Status check_names(const std::vector<std::string>& names) {
   return {};
 }
 
-Status run_table(PassStage stage, Graph& graph, const OpRegistry& ops, const PassOptions& options,
+Status run_table(PassStage stage, Graph& graph, const OpRegistry& ops,
+                 const CompileOptions& options, RuleTimes times,
                  std::vector<CompilePass>& reports) {
+  const RuleSet::Options rules{.strict = options.strict, .times = times == RuleTimes::measured};
   Group group;
   int list = 0;
   for (const PassRow& row : table) {
     if (row.stage != stage) continue;
     Pass pass = row.pass();
     if (!runs(row, options, pass.name)) continue;
-    if (row.list != list || pass.run) CLEAVE_CHECK(group.run(graph, ops, options, reports));
+    if (row.list != list || pass.run) CLEAVE_CHECK(group.run(graph, ops, rules, reports));
     list = row.list;
     if (!pass.run) {
       group.add(std::move(pass));
       continue;
     }
-    CLEAVE_TRY(CompilePass report, run_pass(pass, graph, ops, options));
+    CLEAVE_TRY(CompilePass report, run_pass(pass, graph, ops, options, times));
     reports.push_back(std::move(report));
   }
-  CLEAVE_CHECK(group.run(graph, ops, options, reports));
+  CLEAVE_CHECK(group.run(graph, ops, rules, reports));
   return {};
 }
 
@@ -232,22 +236,24 @@ std::string_view name_of(PassStage stage) {
 std::span<const PassRow> pass_table() { return table; }
 
 Result<std::vector<CompilePass>> run_stage(PassStage stage, Graph& graph, const OpRegistry& ops,
-                                           const PassOptions& options) {
-  CLEAVE_CHECK(check_names(options.off));
-  CLEAVE_CHECK(check_names(options.on));
+                                           const CompileOptions& options, RuleTimes times) {
+  std::vector<std::string> off = options.passes_off;
+  const bool none = std::erase(off, all_passes) > 0;
+  CLEAVE_CHECK(check_names(off));
+  CLEAVE_CHECK(check_names(options.passes_on));
   eliminate_dead_code(graph);  // a dead user must not count as one
   const ResultStrides strides(graph);
   std::vector<CompilePass> reports;
-  if (stage == PassStage::pre_grad)
-    CLEAVE_CHECK(run_host_rules(RulePoint::pre_grad, graph, ops, options, reports));
-  if (stage == PassStage::joint)
-    CLEAVE_CHECK(run_host_rules(RulePoint::joint, graph, ops, options, reports));
-  if (stage == PassStage::post_grad)
-    CLEAVE_CHECK(run_host_rules(RulePoint::before_post_grad, graph, ops, options, reports));
-  if (!options.none && !(options.strict && moves_gradients(stage, graph)))
-    CLEAVE_CHECK(run_table(stage, graph, ops, options, reports));
-  if (stage == PassStage::post_grad)
-    CLEAVE_CHECK(run_host_rules(RulePoint::after_post_grad, graph, ops, options, reports));
+  const auto host_rules = [&](PassStage of, RulePoint point) -> Status {
+    if (stage != of) return {};
+    return run_host_rules(point, graph, ops, options, times, reports);
+  };
+  CLEAVE_CHECK(host_rules(PassStage::pre_grad, RulePoint::pre_grad));
+  CLEAVE_CHECK(host_rules(PassStage::joint, RulePoint::joint));
+  CLEAVE_CHECK(host_rules(PassStage::post_grad, RulePoint::before_post_grad));
+  if (!none && !(options.strict && moves_gradients(stage, graph)))
+    CLEAVE_CHECK(run_table(stage, graph, ops, options, times, reports));
+  CLEAVE_CHECK(host_rules(PassStage::post_grad, RulePoint::after_post_grad));
   CLEAVE_CHECK(strides.restore(graph, ops));
   return reports;
 }

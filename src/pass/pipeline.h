@@ -2,6 +2,7 @@
 #pragma once
 #include <span>
 
+#include "cleave/options.h"
 #include "pass/pass.h"
 
 namespace cleave {
@@ -22,16 +23,18 @@ struct PassRow {
   Pass (*pass)();
   const char* why;      // why it is at this place
   const char* assumes;  // what it may assume
-  bool asked = false;   // runs only if PassOptions::on names it
+  bool asked = false;   // runs only if CompileOptions::passes_on names it
   bool again = false;   // an earlier row has the same pass
 };
 std::span<const PassRow> pass_table();
 
-// Erases dead code and runs the passes of a stage in order. In strict programs none runs before
-// grad if anything is trained: gradients would be summed in another order. Errors (user): a name in
-// options.off or options.on that isn't a pass.
+// Erases dead code and runs the passes of a stage in order, and the host program's rules of this
+// point. In strict programs none runs before grad if anything is trained: gradients would be summed
+// in another order. Of the options it reads passes_off, passes_on, strict and rules. Errors (user):
+// a name in passes_off or passes_on that isn't a pass.
 Result<std::vector<CompilePass>> run_stage(PassStage stage, Graph& graph, const OpRegistry& ops,
-                                           const PassOptions& options);
+                                           const CompileOptions& options,
+                                           RuleTimes times = RuleTimes::none);
 
 // Returns the pass of this name. Error (user): unknown name, with the nearest one.
 Result<Pass> find_pass(const std::string& name);

@@ -39,7 +39,7 @@ struct FamilyMember {
 
 class BudgetFamily {
  public:
-  // `graph` is static, decomposed and not yet fused; `forward_results` as in CompileOptions.
+  // `graph` is static, decomposed and not yet fused; `forward_results` as in StageOptions.
   // Errors: those of lowering.
   static Result<BudgetFamily> make(const Graph& graph, std::shared_ptr<ProgramPlanner> planner,
                                    size_t forward_results = 0);

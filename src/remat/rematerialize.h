@@ -12,7 +12,7 @@ namespace cleave {
 
 struct RematRequest {
   MemoryBudget budget = {};
-  size_t forward_results = 0;                      // as in CompileOptions
+  size_t forward_results = 0;                      // as in StageOptions
   std::shared_ptr<BudgetFamily> family = nullptr;  // of the same graph; null: one is made
 };
 

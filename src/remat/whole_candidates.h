@@ -21,7 +21,7 @@ struct WholeCandidate {
   std::function<Result<Graph>()> make;  // not fused yet
 };
 
-// For a decomposed static graph, the cheapest first; `forward_results` as in CompileOptions. If the
+// For a decomposed static graph, the cheapest first; `forward_results` as in StageOptions. If the
 // frontier can't be made (user error: contradicting tags, a result that needs a tangent), there are
 // no candidates of it.
 Result<std::vector<WholeCandidate>> whole_candidates(const Graph& graph, size_t forward_results,

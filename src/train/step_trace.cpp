@@ -1,6 +1,5 @@
 #include "train/step_trace.h"
 
-#include "compile/public_options.h"
 #include "compile/stages.h"
 #include "grad/grad.h"
 #include "trace/optimizer_update.h"
@@ -54,12 +53,12 @@ void StepTrace::write(const Variable& v, const std::string& name, const Tensor& 
 }
 
 void StepTrace::declare() {
-  recording =
-      trace::Recording::program(options.ops.registry(), trace::Mode::training, "train_step", false);
+  recording = trace::Recording::program(options.compile.ops.registry(), trace::Mode::training,
+                                        "train_step", false);
   declare_model(*recording, model);
   const Store named = model.store();
   for (const auto& [name, v] : named.entries()) store.add(name, v);
-  if (options.autocast) recording->set_autocast();
+  if (options.compile.autocast) recording->set_autocast();
   inputs = declare_inputs(*recording, specs);
   step = kept(step_name, HostTensor(DType::i64, {}), VariableKind::state);
   HostTensor seeds(DType::i64, {2});
@@ -85,8 +84,8 @@ void StepTrace::rewrite_recorded() {
     returns.push_back({u.placeholder, ReturnKind::update, recording->leaf(u.variable, at)});
   g.set_returns(std::move(returns));
   Report report;
-  Status rewritten = run_stages(Stage::autocast, Stage::pre_grad, g, recording->ops(),
-                                compile_options(options), &report);
+  Status rewritten =
+      run_stages(Stage::autocast, Stage::pre_grad, g, recording->ops(), {options.compile}, &report);
   if (!rewritten.ok()) trace::throw_at(at, std::move(rewritten).failure().within("train_step"));
   passes = std::move(report.passes);
   recording->forget_copies();

@@ -21,7 +21,7 @@ struct StepTrace {
   const TracedFunction& loss_function;
   const optim::Optimizer& optimizer;
   const std::vector<InputSpec>& specs;
-  const Options& options;
+  const TrainOptions& options;
   Location at;
   StepPart part = StepPart::whole;
   Store store = {};

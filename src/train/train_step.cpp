@@ -2,7 +2,6 @@
 #include <chrono>
 
 #include "base/result.h"
-#include "compile/public_options.h"
 #include "compile/stage_planner.h"
 #include "compile/stages.h"
 #include "ir/text.h"
@@ -53,7 +52,7 @@ TrainStep::State::Program made(TrainStep::State& state, StepTrace& trace) {
     parts.own.emplace_back(trace.learning_rates[i], state.learning_rates[i].get());
   const double trace_ms = ms_since(start);
   Result<std::unique_ptr<BoundProgram>> program =
-      BoundProgram::make(std::move(parts), "train_step", trace.options);
+      BoundProgram::make(std::move(parts), "train_step", trace.options.compile);
   if (!program.ok()) trace::throw_at(trace.at, std::move(program).failure());
   out.bound = *std::move(program);
   out.bound->report().trace_ms = trace_ms;
@@ -64,24 +63,25 @@ TrainStep::State::Program made(TrainStep::State& state, StepTrace& trace) {
 
 TrainStep train_step(const nn::Module& model, const TracedFunction& loss,
                      const optim::Optimizer& optimizer, const std::vector<InputSpec>& inputs,
-                     const Options& given, Location at) {
+                     const TrainOptions& given, Store store, Location at) {
   if (given.accumulate < 1)
     trace::refuse(at, "train_step: accumulate is {}, expected 1 or more", given.accumulate);
-  Options options = given;
+  TrainOptions options = given;
+  CompileOptions& compile = options.compile;
   auto state = std::make_shared<TrainStep::State>();
-  state->ops = options.ops;
-  if (options.store) state->store = *options.store;
+  state->ops = compile.ops;
+  state->store = std::move(store);
   state->accumulate = options.accumulate;
   for (const double lr : optimizer.learning_rates()) {
     state->learning_rates.push_back(std::make_unique<HostTensor>(DType::f64, Sizes{}));
     state->learning_rates.back()->set_number(0, lr);
   }
   if (options.accumulate > 1) {
-    if (options.executor == nullptr) options.executor = make_thread_pool(options.threads);
+    if (compile.executor == nullptr) compile.executor = make_thread_pool(compile.threads);
     StepTrace gather{model,   loss, optimizer,           inputs,
                      options, at,   StepPart::gathering, state->store};
     state->gather = made(*state, gather);
-    if (!options.dump_dir.empty()) options.dump_dir += "/step";
+    if (!compile.dump_dir.empty()) compile.dump_dir += "/step";
   }
   StepTrace trace{model,
                   loss,
@@ -102,17 +102,17 @@ TrainStep train_step(const nn::Module& model, const TracedFunction& loss,
 
 std::vector<MemoryTrade> memory_trades(const nn::Module& model, const TracedFunction& loss,
                                        const optim::Optimizer& optimizer,
-                                       const std::vector<InputSpec>& inputs, const Options& options,
-                                       Location at) {
+                                       const std::vector<InputSpec>& inputs,
+                                       const TrainOptions& options, Location at) {
   StepTrace trace{model, loss, optimizer, inputs, options, at, StepPart::whole, Store()};
   trace.record();
   Graph graph = trace.close();
-  CompileOptions compile = compile_options(options);
-  compile.forward_results = trace.results.size();
-  value_or_throw(run_stages(Stage::verify, Stage::tags, graph, options.ops.registry(), compile));
-  BudgetFamily family = value_or_throw(
-      BudgetFamily::make(graph, std::make_shared<StagePlanner>(options.ops.registry(), compile),
-                         compile.forward_results));
+  const OpRegistry& ops = options.compile.ops.registry();
+  StageOptions stages{options.compile};
+  stages.forward_results = trace.results.size();
+  value_or_throw(run_stages(Stage::verify, Stage::tags, graph, ops, stages));
+  BudgetFamily family = value_or_throw(BudgetFamily::make(
+      graph, std::make_shared<StagePlanner>(ops, stages), stages.forward_results));
   value_or_throw(family.complete());
   std::vector<MemoryTrade> all, trades;
   // What is chosen where the budget is just a member's peak; some members are never chosen.
@@ -175,7 +175,8 @@ Store TrainStep::store() const { return state_->store; }
 void TrainStep::use_ema(bool on) {
   State& s = *state_;
   if (s.averages.empty())
-    throw_failure(user_error("train_step: use_ema: no averages are kept (Options::ema_decay)"));
+    throw_failure(
+        user_error("train_step: use_ema: no averages are kept (TrainOptions::ema_decay)"));
   if (on == !s.trained.empty()) return;
   for (size_t i = 0; i < s.averages.size(); ++i) {
     auto& [parameter, average] = s.averages[i];

@@ -18,9 +18,9 @@ TEST(Stages, a_part_is_the_beginning_of_the_whole) {
   for (uint64_t seed = 0; seed < 24; ++seed) {
     const random::RandomGraph r = value_or_throw(random::with_gradients(
         value_or_throw(random::random_graph(core(), seed, {})), core(), seed));
-    CompileOptions options;
+    StageOptions options;
     options.compiler = CompilerChoice::none;
-    options.passes.none = seed % 3 == 0;
+    if (seed % 3 == 0) options.passes_off = {"all"};
     options.fuse = seed % 4 != 1;
     if (seed % 2 == 1) options.memory_budget = MemoryBudget::percent(100);
     Graph part = r.g;
@@ -43,7 +43,7 @@ TEST(Stages, parts_join) {
   const Graph forward = test::parsed(
       "graph @main(%x: input f32[4,8] grad, %w: param f32[8,8] grad) {\n"
       "  %h = mm(%x, %w)\n  %t = tanh(%h)\n  %y = sum(%t; dim=[1])\n  return %y\n}\n");
-  CompileOptions options;
+  StageOptions options;
   options.autocast = DType::bf16;
   options.grad = true;
   Graph once = forward, twice = forward;

@@ -42,7 +42,7 @@ struct Steps {
 
 Steps steps_of(const std::string& text) {
   Steps out{test::parsed(text), {}};
-  value_or_throw(test::prepare(out.graph, false, {.none = true}));
+  value_or_throw(test::prepare(out.graph, false, {.passes_off = {"all"}}));
   const std::shared_ptr<Backend> backend = make_backend(Target::here());
   const MeasuredProgram plan = value_or_throw(measure_program(out.graph, *backend, Save::nothing));
   out.program = step_program(out.graph, plan.lowered);

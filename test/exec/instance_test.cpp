@@ -21,7 +21,7 @@ using test::parsed;
 std::shared_ptr<const CompiledProgram> compiled(const std::string& text, int threads = 2,
                                                 CompilerChoice kind = CompilerChoice::automatic,
                                                 const Target& target = Target::here()) {
-  CompileOptions options;
+  StageOptions options;
   options.target = target;
   options.executor = make_thread_pool(threads);
   options.compiler = kind;
@@ -256,7 +256,7 @@ TEST(Compile, EqualKernelsAreEmittedOnce) {
 TEST(Compile, DumpHoldsStagesThatReadBack) {
   const auto folder =
       std::filesystem::temp_directory_path() / fmt::format("cleave_dump_{}", getpid());
-  CompileOptions options;
+  StageOptions options;
   options.executor = make_thread_pool(1);
   options.dump_dir = folder.string();
   value_or_throw(CompiledProgram::compile(parsed(norm_text), core(), options));

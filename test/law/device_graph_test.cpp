@@ -43,7 +43,7 @@ std::string refusal(const Status& s) {
 }
 
 Status compiled(const Graph& g) {
-  CompileOptions options;
+  StageOptions options;
   options.compiler = CompilerChoice::none;
   const auto program = CompiledProgram::compile(g, core(), options);
   return program.ok() ? Status() : Status(program.failure());

@@ -86,13 +86,13 @@ Status lowered_law(const OpRegistry& ops, const OpDef& op, const Target& target)
   std::vector<const Array*> in;
   for (const Array& a : batch.inputs) in.push_back(&a);
   CLEAVE_TRY(Arrays want, interpret(batch.g, in));
-  CompileOptions as_it_is;
+  StageOptions as_it_is;
   as_it_is.target = target;
-  as_it_is.passes.none = true;  // the samples' calls and no others
+  as_it_is.passes_off = {"all"};  // the samples' calls and no others
   CLEAVE_TRY(auto program, CompiledProgram::compile(batch.g, ops, as_it_is));
   CLEAVE_TRY(const Memory one, run_program(program, batch.inputs, 1));
   CLEAVE_TRY(const Memory two, run_program(program, batch.inputs, 2));
-  CompileOptions bytecode = as_it_is;
+  StageOptions bytecode = as_it_is;
   bytecode.compiler = CompilerChoice::none;
   CLEAVE_TRY(auto interpreted, CompiledProgram::compile(batch.g, ops, bytecode));
   CLEAVE_TRY(const Memory again, run_program(interpreted, batch.inputs, 2));

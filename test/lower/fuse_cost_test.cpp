@@ -23,7 +23,7 @@ size_t stored_with(const MachineRates& rates) {
       "graph @main(%x: input f32[100000]) {\n"
       "  %a = mul(%x, %x)\n  %b = add(%a, %x)\n"
       "  %s = sum(%b)\n  %t = div(%b, %s)\n  return %t\n}\n");
-  CompileOptions options;
+  StageOptions options;
   options.memory_budget = MemoryBudget::percent(100);
   options.target.rates = rates;
   value_or_throw(run_stages(Stage::verify, Stage::fuse, g, test::core(), options));

@@ -19,7 +19,7 @@ using test::parsed;
 // The calls that are left, in order, fused ones with the number of calls within.
 std::vector<std::string> fused_calls(const std::string& text) {
   Graph g = parsed(text);
-  value_or_throw(test::prepare(g, true, {.none = true}));
+  value_or_throw(test::prepare(g, true, {.passes_off = {"all"}}));
   EXPECT_TRUE(verify(g).ok()) << print(g);
   std::vector<std::string> out;
   for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) {
@@ -57,7 +57,7 @@ TEST(Fuse, log_softmax_is_computed_where_it_is_read) {
       "  %p = gather(%l, %t; dim=1)\n  %k = mm(%w, %p)\n  %q = exp(%l)\n"
       "  %d = mul(%q, %k)\n  return %k, %d\n}\n";
   Graph g = parsed(text);
-  value_or_throw(test::prepare(g, true, {.none = true}));
+  value_or_throw(test::prepare(g, true, {.passes_off = {"all"}}));
   std::vector<std::string> full;
   for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
     for (uint32_t k = 0; k < g.node(n).output_count; ++k)

@@ -33,7 +33,7 @@ std::string join_text(const std::string& op, int operands, const std::vector<int
 uintmax_t text_bytes(const std::string& text) {
   const std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / fmt::format("many_operands_{}", getpid());
-  CompileOptions options;
+  StageOptions options;
   options.dump_dir = folder;
   value_or_throw(CompiledProgram::compile(test::parsed(text), core(), options));
   uintmax_t bytes = 0;

@@ -37,7 +37,7 @@ namespace {
 
 Status run_compiled(const Graph& g, const Inputs& inputs, int threads, CompilerChoice compiler,
                     CompiledRun& out) {
-  CompileOptions options;
+  StageOptions options;
   options.compiler = compiler;
   options.executor = make_thread_pool(threads);
   CLEAVE_TRY(auto program, CompiledProgram::compile(g, core(), options));

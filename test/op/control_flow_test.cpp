@@ -224,7 +224,7 @@ struct Running {
   std::unique_ptr<Instance> instance;
 
   explicit Running(const std::string& text) {
-    CompileOptions options;
+    StageOptions options;
     options.executor = make_thread_pool(2);
     program = value_or_throw(CompiledProgram::compile(parsed(text), core(), options));
     instance = value_or_throw(Instance::make(program, options.executor));

@@ -99,7 +99,7 @@ TEST(StridedPlaceholder, odd_strides_where_they_mean_nothing) {
 }
 
 TEST(StridedResult, lies_by_its_strides) {
-  CompileOptions options;
+  StageOptions options;
   options.compiler = CompilerChoice::none;
   const Graph g = parsed(
       "graph @main(%x: input f32[2,3]) {\n  %y = mul(%x; other=2.0) : f32[2,3]{1,4}\n"

@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "cleave/options.h"
 #include "ir/edit.h"
 #include "pass/passes.h"
 #include "test/random_inputs.h"

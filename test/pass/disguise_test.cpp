@@ -144,7 +144,7 @@ struct Outcome {
 Outcome outcome_of(Graph g, const std::map<uint32_t, int>& numbers, Structures& structures) {
   Outcome out;
   // What is far away hangs on the order of calls.
-  const PassOptions options{.off = {"recompute_dropout_masks"}};
+  const CompileOptions options{.passes_off = {"recompute_dropout_masks"}};
   for (const PassStage stage : pass_stages) value_or_throw(run_stage(stage, g, core(), options));
   out.rewritten = structures.of(g, numbers);
   value_or_throw(test::prepare(g));

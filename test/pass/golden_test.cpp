@@ -20,7 +20,7 @@ struct Done {
   CompilePass report;
 };
 
-Result<Done> done(const Pass& pass, const std::string& text, const PassOptions& options = {}) {
+Result<Done> done(const Pass& pass, const std::string& text, const CompileOptions& options = {}) {
   CLEAVE_TRY(Program p, parse(text, "golden", core()));
   CLEAVE_TRY(CompilePass report, run_pass(pass, p.main, core(), options));
   CLEAVE_CHECK(verify(p.main));
@@ -143,7 +143,7 @@ TEST(Passes, unknown_names_are_refused_with_those_that_there_are) {
       "there is no pass 'fold_permut', did you mean 'fold_permute'?"))
       << p.failure().message;
   Graph g = parsed("graph @main(%x: input f32[2]) {\n  return %x\n}\n");
-  EXPECT_FALSE(run_stage(PassStage::joint, g, core(), {.off = {"nothing"}}).ok());
+  EXPECT_FALSE(run_stage(PassStage::joint, g, core(), {.passes_off = {"nothing"}}).ok());
 }
 
 TEST(Passes, what_is_asked_for_runs_only_where_it_is_named) {
@@ -154,7 +154,7 @@ TEST(Passes, what_is_asked_for_runs_only_where_it_is_named) {
   }
   const std::string text =
       "graph @main(%x: input f32[2]) {\n" + calls + "  return " + results + "\n}\n";
-  const auto reports_of = [&](const PassOptions& options) {
+  const auto reports_of = [&](const CompileOptions& options) {
     Graph g = parsed(text);
     int64_t matches = -1;
     for (const CompilePass& r : value_or_throw(run_stage(PassStage::pre_grad, g, core(), options)))
@@ -162,8 +162,9 @@ TEST(Passes, what_is_asked_for_runs_only_where_it_is_named) {
     return matches;
   };
   EXPECT_EQ(reports_of({}), -1);
-  EXPECT_EQ(reports_of({.on = {"batch_activation"}}), 1);
-  EXPECT_EQ(reports_of({.off = {"batch_activation"}, .on = {"batch_activation"}}), -1);
+  EXPECT_EQ(reports_of({.passes_on = {"batch_activation"}}), 1);
+  EXPECT_EQ(reports_of({.passes_off = {"batch_activation"}, .passes_on = {"batch_activation"}}),
+            -1);
 }
 
 // Two readers of a view and of its base give the base one gradient each, or the view gives it one.

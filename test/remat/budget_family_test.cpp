@@ -61,7 +61,7 @@ TEST(Budget, random_graphs_keep_their_bits_and_their_budgets) {
 BudgetFamily family_of(const std::string& text, bool fuse = true) {
   Graph g = test::parsed(text);
   value_or_throw(test::prepare_unfused(g));
-  CompileOptions options;
+  StageOptions options;
   options.fuse = fuse;
   BudgetFamily family =
       value_or_throw(BudgetFamily::make(g, std::make_shared<StagePlanner>(test::core(), options)));
@@ -274,8 +274,8 @@ struct Ran {
   int64_t peak = 0, products = 0;
 };
 
-std::vector<double> losses(const TracedFunction& loss, const Dropped& model, const Options& options,
-                           Ran* ran = nullptr) {
+std::vector<double> losses(const TracedFunction& loss, const Dropped& model,
+                           const TrainOptions& options, Ran* ran = nullptr) {
   TrainStep step = train_step(model, loss, optim::SGD({.lr = 0.1}), wide, options);
   Generator rng(3);
   const HostTensor x = rng.normal({256, 32});
@@ -313,7 +313,7 @@ TEST(Budget, a_training_step_with_dropout_has_the_same_losses) {
     Dropped other(again);
     Ran ran;
     EXPECT_EQ(losses([&other](const Tensor& x) { return other.loss(x); }, other,
-                     {.memory_budget = trades[k].peak_bytes, .seed = 9}, &ran),
+                     {.compile = {.memory_budget = trades[k].peak_bytes}, .seed = 9}, &ran),
               want);
     EXPECT_EQ(ran.peak, trades[k].peak_bytes);
   }
@@ -337,16 +337,17 @@ TEST(Budget, trades_are_those_of_the_program_that_runs) {
                          .point = RulePoint::joint};
   const std::vector<InputSpec> specs = {{"x", DType::f32, {4, 24, 16}}};
   std::set<std::vector<int64_t>> seen;
-  for (const Options& options :
-       {Options{}, Options{.passes_off = {"all"}}, Options{.strict = true},
-        Options{.passes_off = {"all"}, .rules = {rule}}, Options{.rules = {rule}}}) {
+  for (const CompileOptions& compile :
+       {CompileOptions{}, CompileOptions{.passes_off = {"all"}}, CompileOptions{.strict = true},
+        CompileOptions{.passes_off = {"all"}, .rules = {rule}}, CompileOptions{.rules = {rule}}}) {
     Generator rng(1);
     nn::Linear layer(16, 16, rng);
     const optim::AdamW adamw({});
     std::vector<int64_t> peaks;
-    for (const MemoryTrade& t : memory_trades(layer, loss_of(layer), adamw, specs, options)) {
-      Options within = options;
-      within.memory_budget = t.peak_bytes;
+    for (const MemoryTrade& t :
+         memory_trades(layer, loss_of(layer), adamw, specs, {.compile = compile})) {
+      TrainOptions within{.compile = compile};
+      within.compile.memory_budget = t.peak_bytes;
       const TrainStep step = train_step(layer, loss_of(layer), adamw, specs, within);
       EXPECT_EQ(step.report().planned_peak_bytes, t.peak_bytes);
       EXPECT_EQ(step.report().recompute_ns, t.recompute_ns);
@@ -363,7 +364,7 @@ TEST(Budget, one_that_cannot_be_met_names_the_least) {
   Dropped model(rng);
   const auto loss = [&model](const Tensor& x) { return model.loss(x); };
   try {
-    train_step(model, loss, optim::SGD({.lr = 0.1}), wide, {.memory_budget = 1000});
+    train_step(model, loss, optim::SGD({.lr = 0.1}), wide, {.compile = {.memory_budget = 1000}});
     FAIL() << "a budget of 1000 B was met";
   } catch (const Error& e) {
     EXPECT_EQ(e.kind(), ErrorKind::user);
@@ -372,7 +373,9 @@ TEST(Budget, one_that_cannot_be_met_names_the_least) {
     EXPECT_NE(text.find("least peak found"), std::string::npos) << text;
     EXPECT_NE(text.find("no program takes less than"), std::string::npos) << text;
   }
-  EXPECT_THROW(train_step(model, loss, optim::SGD({.lr = 0.1}), wide, {.memory_budget = 0}), Error);
+  EXPECT_THROW(
+      train_step(model, loss, optim::SGD({.lr = 0.1}), wide, {.compile = {.memory_budget = 0}}),
+      Error);
 }
 
 class CheckpointOn : public testing::TestWithParam<Target> {};
@@ -383,7 +386,7 @@ TEST_P(CheckpointOn, marked_blocks_run_again_with_the_same_bits) {
   Generator one(0), two(0), three(0);
   Dropped plain(one), marked(two), chosen(three);
   Ran whole, less, kept;
-  const Options options{.target = GetParam(), .seed = 9};
+  const TrainOptions options{.compile = {.target = GetParam()}, .seed = 9};
   const std::vector<double> want =
       losses([&](const Tensor& x) { return plain.loss(x); }, plain, options, &whole);
   const auto in_blocks = [](const Dropped& m, const PolicyFunction& policy) {

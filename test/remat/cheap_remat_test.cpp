@@ -32,7 +32,7 @@ constexpr CheapRematLimits anything = {
 
 // The peak in the graph's own order.
 int64_t peak_of(const Graph& g) {
-  CompileOptions options;
+  StageOptions options;
   options.compiler = CompilerChoice::none;
   options.is_cut = true;
   return value_or_throw(CompiledProgram::compile(g, core(), options))->report().planned_peak_bytes;

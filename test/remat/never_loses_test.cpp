@@ -34,7 +34,7 @@ int64_t min_recompute_ns(BudgetFamily& family, int64_t room) {
 // Planned for a target that may be another than this machine's: nothing runs.
 Compared compare(const Graph& joint, InstructionSet set) {
   Compared out;
-  CompileOptions options;
+  StageOptions options;
   options.target = {set};
   const auto planner = std::make_shared<StagePlanner>(test::core(), options);
   const Result<ExactCut> exact = ExactCut::of(joint, planner->rates());
@@ -105,7 +105,7 @@ TEST(Remat, rates_are_the_callers) {
                           .cache_gigabytes = 16.4,
                           .call_ns = 4000};
   const auto prices = [&](const MachineRates& rates) {
-    CompileOptions options;
+    StageOptions options;
     options.target.rates = rates;
     BudgetFamily family = value_or_throw(
         BudgetFamily::make(joint, std::make_shared<StagePlanner>(test::core(), options)));
@@ -131,12 +131,12 @@ TEST(Remat, a_training_step_has_points_of_its_frontier) {
       "  %d = sin(%s)\n  %e = cos(%h)\n  %g = mul(%d, %e)\n  %t = t(%x)\n"
       "  %dw = mm(%t, %g)\n  %new = sub(%w, %dw)\n"
       "  return %loss, %new -> %w\n}\n");
-  value_or_throw(test::prepare_unfused(step, {.none = true}));
+  value_or_throw(test::prepare_unfused(step, {.passes_off = {"all"}}));
   const std::vector<WholeCandidate> all = value_or_throw(whole_candidates(step, 1, {}));
   ASSERT_GT(all.size(), 1u);
-  CompileOptions options;
+  StageOptions options;
   options.is_cut = true;
-  options.passes.none = true;
+  options.passes_off = {"all"};
   options.compiler = CompilerChoice::none;
   const std::map<std::string, Array> given = test::random_inputs(step);
   const Arrays inputs{given.at("x"), given.at("w")};

@@ -20,7 +20,7 @@ TEST(ControlFlow, a_step_allocates_nothing) {
       "  %m = add(%n; other=1)\n  return %m, %y\n}\n"
       "graph @main(%n: input i64[], %x: input f32[64,64]) {\n"
       "  %m, %y = while_loop([%n, %x]; condition=@few, body=@next)\n  return %m, %y\n}\n");
-  CompileOptions options;
+  StageOptions options;
   options.executor = make_thread_pool(2);
   const auto program = value_or_throw(CompiledProgram::compile(g, test::core(), options));
   const auto run = value_or_throw(Instance::make(program, options.executor));

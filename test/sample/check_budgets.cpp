@@ -42,13 +42,10 @@ class Checker {
  public:
   Checker(const RandomGraph& r, const OpRegistry& ops, const RunChoice& choice,
           size_t forward_results)
-      : r_(r), threads_(choice.threads) {
+      : r_(r), options_{choice.compile} {
     options_.forward_results = forward_results;
-    options_.target = choice.target;
-    options_.compiler = choice.compiler;
     options_.fuse = choice.fuse;
-    options_.passes = choice.passes;
-    options_.executor = make_thread_pool(threads_);
+    options_.executor = make_thread_pool(options_.threads);
     ops_ = &ops;
     for (const NodeId n : r.g.order())
       branches_ |= r.g.node(n).op->name == "cond" || r.g.node(n).op->name == "while_loop";
@@ -57,7 +54,7 @@ class Checker {
   Result<BudgetVerdict> run(const std::vector<double>& parts) {
     CLEAVE_TRY(const Run whole, run_with({}));
     Graph prepared = r_.g;
-    CLEAVE_CHECK(test::prepare_unfused(prepared, options_.passes, *ops_));
+    CLEAVE_CHECK(test::prepare_unfused(prepared, options_, *ops_));
     CLEAVE_TRY(BudgetFamily family, family_of(prepared));
     options_.family = std::make_shared<BudgetFamily>(std::move(family));
     CLEAVE_TRY(int64_t most, options_.family->whole_peak());
@@ -129,7 +126,7 @@ class Checker {
   Status check_pytorch(const Run& whole) {
     if (!r_.g.is_joint()) return {};
     for (const double part : {1.0, 0.5, 0.1, 0.0}) {
-      const Result<Graph> cut = pytorch_program(r_.g, *ops_, options_.passes, {.budget = part});
+      const Result<Graph> cut = pytorch_program(r_.g, *ops_, options_, {.budget = part});
       if (!cut.ok()) return Failure(cut.failure());
       options_.is_cut = true;
       const Result<Run> now = run_graph(*cut, {});
@@ -199,7 +196,7 @@ class Checker {
     // Equal calls of random operators are never merged.
     options_.memory_budget = {};
     CLEAVE_TRY(auto program, CompiledProgram::compile(g, *ops_, options_));
-    CLEAVE_TRY(const law::Memory all, law::run_program(program, r_.inputs, threads_));
+    CLEAVE_TRY(const law::Memory all, law::run_program(program, r_.inputs, options_.threads));
     for (const auto& [call, places] : equal)
       for (size_t k = 1; k < places.size(); ++k) {
         ++verdict_.masks;
@@ -209,9 +206,8 @@ class Checker {
   }
 
   const RandomGraph& r_;
-  int threads_;
   const OpRegistry* ops_;
-  CompileOptions options_;
+  StageOptions options_;
   bool branches_ = false;
   BudgetVerdict verdict_;
 };

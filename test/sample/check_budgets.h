@@ -29,7 +29,7 @@ struct RandomStep {
 Result<RandomStep> as_step(const RandomGraph& joint);
 
 // Budgets at `parts` between the least and the largest peak of the graph's family, rising, from 0
-// to 1; `forward_results` as in CompileOptions. Unsupported is an error; other failures are
+// to 1; `forward_results` as in StageOptions. Unsupported is an error; other failures are
 // violations.
 Result<BudgetVerdict> check_budgets(const RandomGraph& r, const OpRegistry& ops,
                                     const std::vector<double>& parts, const RunChoice& choice = {},

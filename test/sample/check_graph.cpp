@@ -302,7 +302,7 @@ void compare(const Array& got, const Array& want, const std::vector<Arrays>& mov
 }  // namespace
 
 Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops, CompilerChoice compiler) {
-  return check_graph(r, ops, RunChoice{.compiler = compiler});
+  return check_graph(r, ops, RunChoice{.compile = {.threads = 2, .compiler = compiler}});
 }
 
 Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops, const RunChoice& choice) {
@@ -320,8 +320,9 @@ Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops, const R
   }
   // Fused or not, compiled or not, cut or not, on any threads: the same bits, but for the sign of a
   // NaN. Only passes may round otherwise.
-  const RunChoice plainest{
-      .fuse = false, .threads = 1, .target = choice.target, .passes = choice.passes};
+  RunChoice plainest{.compile = choice.compile, .fuse = false};
+  plainest.compile.threads = 1;
+  plainest.compile.compiler = CompilerChoice::none;
   CLEAVE_TRY(const Arrays single, run_chosen(plainest, r.g, ops, r.inputs));
   for (size_t at = 0; at < want.size() && verdict.difference.empty(); ++at)
     if (std::string why = law::difference((*got)[at], single[at], 0); !why.empty())

@@ -54,7 +54,7 @@ Result<Arrays> computed(const Graph& g, const RandomGraph& r) {
   return interpret(g, inputs);
 }
 
-Result<int64_t> run_stages(Graph& g, const OpRegistry& ops, const PassOptions& options,
+Result<int64_t> run_stages(Graph& g, const OpRegistry& ops, const CompileOptions& options,
                            std::span<const PassStage> stages) {
   int64_t matches = 0;
   for (const PassStage stage : stages) {
@@ -74,11 +74,12 @@ Result<RandomGraph> pass_graph(const OpRegistry& ops, uint64_t seed) {
   return seed % 4 == 2 ? with_strides(std::move(r), seed) : r;
 }
 
-Result<int64_t> run_all_stages(Graph& g, const OpRegistry& ops, const PassOptions& options) {
+Result<int64_t> run_all_stages(Graph& g, const OpRegistry& ops, const CompileOptions& options) {
   return run_stages(g, ops, options, pass_stages);
 }
 
-Result<PassVerdict> check_passes(const OpRegistry& ops, uint64_t seed, const PassOptions& options) {
+Result<PassVerdict> check_passes(const OpRegistry& ops, uint64_t seed,
+                                 const CompileOptions& options) {
   CLEAVE_TRY(RandomGraph before, pass_graph(ops, seed));
   const bool is_imported = seed % 8 == 5;  // a joint graph from the first pass on
   if (is_imported) { CLEAVE_TRY(before, with_gradients(before, ops, seed)); }

@@ -21,14 +21,13 @@ std::vector<std::string> pass_names(bool asked) {
 }  // namespace
 
 std::string RunChoice::text() const {
-  std::string out = fmt::format("threads {}", threads);
-  if (target != Target::here()) out += fmt::format(", target {}", target.text());
-  if (compiler == CompilerChoice::none) out += ", interpreted";
+  std::string out = fmt::format("threads {}", compile.threads);
+  if (compile.target != Target::here()) out += fmt::format(", target {}", compile.target.text());
+  if (compile.compiler == CompilerChoice::none) out += ", interpreted";
   if (!fuse) out += ", fuse off";
-  if (passes.none) out += ", passes off";
-  if (passes.strict) out += ", strict";
-  for (const std::string& name : passes.off) out += ", without " + name;
-  if (!passes.on.empty()) out += ", all passes";
+  if (compile.strict) out += ", strict";
+  for (const std::string& name : compile.passes_off) out += ", without " + name;
+  if (!compile.passes_on.empty()) out += ", all passes";
   if (pytorch_budget >= 0) out += fmt::format(", mode pytorch at {}", pytorch_budget);
   return out;
 }
@@ -36,20 +35,20 @@ std::string RunChoice::text() const {
 RunChoice draw_choice(uint64_t seed, bool ships) {
   std::mt19937_64 rng(seed ^ 0x5eed);
   RunChoice out;
-  if (ships) out.compiler = CompilerChoice::automatic;
+  if (ships) out.compile.compiler = CompilerChoice::automatic;
   constexpr int threads[] = {1, 2, 3, 16};
-  out.threads = threads[rng() % 4];
+  out.compile.threads = threads[rng() % 4];
   out.fuse = rng() % 5 != 0;
-  out.target = test::target_of(rng());
+  out.compile.target = test::target_of(rng());
   switch (rng() % 6) {
-    case 0: out.passes.none = true; break;
-    case 1: out.passes.strict = true; break;
+    case 0: out.compile.passes_off = {"all"}; break;
+    case 1: out.compile.strict = true; break;
     case 2: {
       const std::vector<std::string> usual = pass_names(false);
-      out.passes.off = {usual[rng() % usual.size()]};
+      out.compile.passes_off = {usual[rng() % usual.size()]};
       break;
     }
-    case 3: out.passes.on = pass_names(true); break;
+    case 3: out.compile.passes_on = pass_names(true); break;
     default: break;
   }
   if (rng() % 6 == 0) out.pytorch_budget = static_cast<double>(rng() % 5) / 4;
@@ -58,18 +57,15 @@ RunChoice draw_choice(uint64_t seed, bool ships) {
 
 Result<Arrays> run_chosen(const RunChoice& choice, const Graph& g, const OpRegistry& ops,
                           const Arrays& inputs) {
-  CompileOptions options;
-  options.compiler = choice.compiler;
+  StageOptions options{choice.compile};
   options.fuse = choice.fuse;
-  options.passes = choice.passes;
-  options.target = choice.target;
-  options.executor = make_thread_pool(choice.threads);
+  options.executor = make_thread_pool(options.threads);
   std::optional<Graph> cut;
   if (choice.pytorch_budget >= 0 && g.is_joint()) {
-    CLEAVE_TRY(cut, pytorch_program(g, ops, choice.passes, {.budget = choice.pytorch_budget}));
+    CLEAVE_TRY(cut, pytorch_program(g, ops, choice.compile, {.budget = choice.pytorch_budget}));
     options.is_cut = true;
   }
-  return law::run_graph(cut ? *cut : g, ops, inputs, options, choice.threads);
+  return law::run_graph(cut ? *cut : g, ops, inputs, options, options.threads);
 }
 
 }  // namespace cleave::random

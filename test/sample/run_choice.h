@@ -7,11 +7,9 @@
 namespace cleave::random {
 
 struct RunChoice {
-  CompilerChoice compiler = CompilerChoice::none;
+  // For a target that this machine can run.
+  CompileOptions compile = {.threads = 2, .compiler = CompilerChoice::none};
   bool fuse = true;
-  int threads = 2;
-  Target target = Target::here();  // one that this machine can run
-  PassOptions passes = {};
   // Cut as PyTorch would at this budget, a part of 1; none where it is negative.
   double pytorch_budget = -1;
 

@@ -65,7 +65,7 @@ Result<Memory> run_program(std::shared_ptr<const CompiledProgram> program, const
 }
 
 Result<Arrays> run_graph(const Graph& g, const OpRegistry& ops, const Arrays& inputs,
-                         const CompileOptions& options, int threads) {
+                         const StageOptions& options, int threads) {
   CLEAVE_TRY(auto program, CompiledProgram::compile(g, ops, options));
   CLEAVE_TRY(const Memory memory, run_program(program, inputs, threads));
   Arrays out;
@@ -78,7 +78,7 @@ Result<Arrays> run_graph(const Graph& g, const OpRegistry& ops, const Arrays& in
 
 Result<Arrays> run_graph(const Graph& g, const OpRegistry& ops, const Arrays& inputs,
                          CompilerChoice compiler, int threads, bool fuse, const Target& target) {
-  CompileOptions options;
+  StageOptions options;
   options.target = target;
   options.fuse = fuse;
   options.compiler = compiler;

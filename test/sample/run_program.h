@@ -25,7 +25,7 @@ Result<Memory> run_program(std::shared_ptr<const CompiledProgram> program, const
 
 // Compiles and runs; the entries of `return`.
 Result<Arrays> run_graph(const Graph& g, const OpRegistry& ops, const Arrays& inputs,
-                         const CompileOptions& options, int threads);
+                         const StageOptions& options, int threads);
 Result<Arrays> run_graph(const Graph& g, const OpRegistry& ops, const Arrays& inputs,
                          CompilerChoice compiler = CompilerChoice::automatic, int threads = 2,
                          bool fuse = true, const Target& target = Target::here());

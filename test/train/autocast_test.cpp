@@ -34,7 +34,7 @@ struct Data {
 };
 
 // The losses of a few steps from the same start.
-std::vector<double> losses(const Options& options, int steps = 12, int64_t rows = 8) {
+std::vector<double> losses(const TrainOptions& options, int steps = 12, int64_t rows = 8) {
   Generator rng(5);
   const Net net(rng);
   const Data d(rng, rows);
@@ -55,7 +55,7 @@ size_t count(const std::string& text, const std::string& what) {
 TEST(Autocast, losses_stay_near_those_of_f32) {
   const std::vector<double> exact = losses({});
   for (const DType t : {DType::bf16, DType::f16}) {
-    const std::vector<double> cast = losses({.autocast = t});
+    const std::vector<double> cast = losses({.compile = {.autocast = t}});
     EXPECT_NE(cast, exact);
     // A rounding of the dtype is 2^-9 of bf16, 2^-12 of f16.
     const double limit = t == DType::bf16 ? 0x1p-8 : 0x1p-11;
@@ -68,9 +68,10 @@ TEST(Autocast, weights_state_and_gradients_stay_f32) {
   Generator rng(5);
   const Net net(rng);
   const Data d(rng, 8);
-  TrainStep step = train_step(
-      net, [&](const Tensor& x, const Tensor& y) { return cross_entropy(net(x), y); },
-      optim::AdamW({}), specs, {.autocast = DType::bf16, .clip_norm = 1.0, .ema_decay = 0.9});
+  TrainStep step =
+      train_step(net, [&](const Tensor& x, const Tensor& y) { return cross_entropy(net(x), y); },
+                 optim::AdamW({}), specs,
+                 {.compile = {.autocast = DType::bf16}, .clip_norm = 1.0, .ema_decay = 0.9});
   step.run({d.x, d.y});
   const Store store = step.store();
   for (const auto& [name, v] : store.entries())
@@ -82,17 +83,19 @@ TEST(Autocast, weights_state_and_gradients_stay_f32) {
 }
 
 TEST(Autocast, bits_depend_on_neither_threads_nor_budget_nor_compiler) {
-  const std::vector<double> want = losses({.threads = 1, .autocast = DType::bf16});
-  EXPECT_EQ(losses({.threads = 2, .autocast = DType::bf16}), want);
-  EXPECT_EQ(losses({.compiler = CompilerChoice::none, .autocast = DType::bf16}), want);
+  const std::vector<double> want = losses({.compile = {.threads = 1, .autocast = DType::bf16}});
+  EXPECT_EQ(losses({.compile = {.threads = 2, .autocast = DType::bf16}}), want);
+  EXPECT_EQ(losses({.compile = {.compiler = CompilerChoice::none, .autocast = DType::bf16}}), want);
   Generator rng(5);
   const Net net(rng);
   const std::vector<MemoryTrade> trades =
       memory_trades(net, [&](const Tensor& x, const Tensor& y) { return cross_entropy(net(x), y); },
-                    optim::AdamW({}), specs_of(4096), {.autocast = DType::bf16});
+                    optim::AdamW({}), specs_of(4096), {.compile = {.autocast = DType::bf16}});
   ASSERT_GT(trades.size(), 1);
-  EXPECT_EQ(losses({.memory_budget = trades.back().peak_bytes, .autocast = DType::bf16}, 3, 4096),
-            losses({.autocast = DType::bf16}, 3, 4096));
+  EXPECT_EQ(
+      losses({.compile = {.memory_budget = trades.back().peak_bytes, .autocast = DType::bf16}}, 3,
+             4096),
+      losses({.compile = {.autocast = DType::bf16}}, 3, 4096));
 }
 
 TEST(Autocast, weights_have_no_copy_in_the_lower_dtype) {
@@ -100,7 +103,7 @@ TEST(Autocast, weights_have_no_copy_in_the_lower_dtype) {
     Generator rng(5);
     return nn::Sequential(nn::Linear(64, 64, rng), nn::Linear(64, 64, rng));
   }();
-  const auto arena_bytes = [&](const Options& options) {
+  const auto arena_bytes = [&](const CompileOptions& options) {
     return compile(
                net, [&](const Tensor& x) { return net(x); }, {{"x", DType::f32, {1, 64}}}, options)
         .report()
@@ -111,8 +114,9 @@ TEST(Autocast, weights_have_no_copy_in_the_lower_dtype) {
 }
 
 TEST(Autocast, gathered_gradients_are_those_of_one_run) {
-  const std::vector<double> twice = losses({.autocast = DType::bf16, .accumulate = 2}, 12);
-  const std::vector<double> once = losses({.autocast = DType::bf16}, 6);
+  const std::vector<double> twice =
+      losses({.compile = {.autocast = DType::bf16}, .accumulate = 2}, 12);
+  const std::vector<double> once = losses({.compile = {.autocast = DType::bf16}}, 6);
   for (size_t k = 0; k < once.size(); ++k) EXPECT_NEAR(twice[2 * k], once[k], 2e-3);
 }
 
@@ -149,7 +153,7 @@ TEST(Autocast, results_assigned_buffers_and_branches_keep_their_dtypes) {
                                 return Tensors{mean(z), y};
                               },
                               optim::SGD({.lr = 0.1}), {{"x", DType::f32, {2, 3, 6, 6}}},
-                              {.autocast = DType::bf16});
+                              {.compile = {.autocast = DType::bf16}});
   step.run({rng.normal({2, 3, 6, 6})});
   EXPECT_EQ(step.output(0).dtype(), DType::f32);
 }
@@ -159,7 +163,7 @@ TEST(Autocast, other_dtypes_are_refused_where_the_program_is_made) {
   const Net net(rng);
   const auto made = [&] {
     train_step(net, [&](const Tensor& x, const Tensor& y) { return cross_entropy(net(x), y); },
-               optim::SGD({.lr = 0.1}), specs, {.autocast = DType::f32});
+               optim::SGD({.lr = 0.1}), specs, {.compile = {.autocast = DType::f32}});
   };
   EXPECT_NE(message(made).find("train_step: autocast: f32: expected bf16 or f16"),
             std::string::npos)

@@ -26,7 +26,7 @@ Tensor twice(const Tensor& x) { return exp(relu(relu(x))); }
 TEST(HostRules, rewrite_what_is_compiled) {
   for (const RulePoint point : {RulePoint::pre_grad, RulePoint::joint, RulePoint::before_post_grad,
                                 RulePoint::after_post_grad}) {
-    Options options{.passes_off = {"all"}};  // of which one would leave the rule nothing
+    CompileOptions options{.passes_off = {"all"}};  // of which one would leave the rule nothing
     CompiledFunction plain = compile(twice, input, options);
     options.rules.push_back({.name = "double_relu", .text = double_relu, .point = point});
     CompiledFunction rewritten = compile(twice, input, options);
@@ -45,7 +45,7 @@ TEST(HostRules, rewrite_what_is_compiled) {
 }
 
 std::string error(RewriteRule rule) {
-  Options options;
+  CompileOptions options;
   options.rules.push_back(std::move(rule));
   try {
     compile(twice, input, options);
@@ -67,7 +67,7 @@ TEST(HostRules, that_are_none_are_refused_with_their_name) {
 }
 
 TEST(HostRules, unknown_passes_cannot_be_turned_off) {
-  Options options;
+  CompileOptions options;
   options.passes_off = {"fold_permut"};
   try {
     compile(twice, input, options);

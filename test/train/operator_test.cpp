@@ -229,7 +229,7 @@ TEST(CustomOperator, without_a_gradient_is_not_trained_through) {
   const Variable w = model.add_parameter("w", HostTensor(DType::f32, {2, 2}));
   const std::string text = message([&] {
     train_step(model, [&](const Tensor& x) { return sum(call("cube", {x * w})[0]); },
-               optim::SGD({.lr = 0.1}), {{"x", DType::f32, {2, 2}}}, {.ops = ops});
+               optim::SGD({.lr = 0.1}), {{"x", DType::f32, {2, 2}}}, {.compile = {.ops = ops}});
   });
   EXPECT_NE(text.find("cube"), std::string::npos) << text;
 }

@@ -122,12 +122,12 @@ TEST(Groups, errors) {
   EXPECT_NE(message([] { optim::Groups({}); }).find("there is no group"), std::string::npos);
 }
 
-// ---- options are a value
+// ---- options are a value, the store is given
 
 TEST(TrainOptions, two_steps_of_one_value_share_nothing) {
   Generator rng(1), again(2), seed(3);
   const Net one(rng), other(again);
-  const Options options{.threads = 1};
+  const TrainOptions options{.compile = {.threads = 1}};
   TrainStep a = train_step(one, loss_of(one), optim::AdamW({}), specs(2), options);
   TrainStep b = train_step(other, loss_of(other), optim::AdamW({}), specs(2), options);
   const Data d(seed, 2);
@@ -135,32 +135,29 @@ TEST(TrainOptions, two_steps_of_one_value_share_nothing) {
   EXPECT_EQ(a.steps(), 1);
   EXPECT_EQ(b.steps(), 0);
   EXPECT_FALSE(a.store() == b.store());
-  EXPECT_FALSE(options.store.has_value());
 }
 
-TEST(TrainOptions, prices_leave_a_given_store_as_it_is) {
-  Generator rng(1);
+TEST(StepStore, keeps_what_a_step_adds_to_it) {
+  Generator rng(1), seed(3);
   const Net net(rng);
   const Store store;
-  memory_trades(net, loss_of(net), optim::AdamW({}), specs(2), {.store = store});
-  EXPECT_TRUE(store.entries().empty());
+  TrainStep step =
+      train_step(net, loss_of(net), optim::AdamW({}), specs(2), {.ema_decay = 0.9}, store);
+  EXPECT_TRUE(step.store() == store);
+  EXPECT_TRUE(store.at("body.weight") == net.body.parameter("weight"));
+  for (const char* name :
+       {"rng", "optimizer.step", "optimizer.exp_avg.body.weight", "ema.body.weight"})
+    EXPECT_TRUE(store.find(name).defined()) << name;
 }
 
-TEST(TrainOptions, are_refused_where_nothing_trains) {
-  const auto error = [](const Options& options) {
-    return message(
-        [&] { compile([](const Tensor& x) { return x; }, {{"x", DType::f32, {2}}}, options); });
-  };
-  const std::pair<Options, const char*> wrong[] = {{{.clip_norm = 1}, "clip_norm"},
-                                                   {{.accumulate = 2}, "accumulate"},
-                                                   {{.ema_decay = 0.9}, "ema_decay"},
-                                                   {{.seed = 1}, "seed"},
-                                                   {{.store = Store()}, "store"}};
-  for (const auto& [options, name] : wrong)
-    EXPECT_NE(error(options).find(fmt::format("compile: {} is an option of training steps", name)),
-              std::string::npos)
-        << error(options);
-  EXPECT_EQ(error({}), "no error");
+TEST(StepStore, of_another_model_is_refused) {
+  Generator rng(1), again(2);
+  const Net one(rng), other(again);
+  const TrainStep step = train_step(one, loss_of(one), optim::AdamW({}), specs(2));
+  EXPECT_NE(message([&] {
+              train_step(other, loss_of(other), optim::AdamW({}), specs(2), {}, step.store());
+            }).find("body.weight is there already, and is another tensor"),
+            std::string::npos);
 }
 
 // ---- accumulation
@@ -301,7 +298,7 @@ TEST(Ema, errors) {
   const Net net(rng);
   TrainStep step = train_step(net, loss_of(net), optim::SGD({}), specs(2));
   EXPECT_EQ(message([&] { step.use_ema(true); }),
-            "train_step: use_ema: no averages are kept (Options::ema_decay)");
+            "train_step: use_ema: no averages are kept (TrainOptions::ema_decay)");
   EXPECT_NE(message([&] {
               train_step(net, loss_of(net), optim::SGD({}), specs(2), {.ema_decay = 1});
             }).find("train_step: ema_decay is 1, expected 0 <= ema_decay < 1"),

@@ -131,7 +131,7 @@ TEST(TrainStep, parameters_that_a_pass_cuts_off_have_gradients_of_zeros) {
                                   return mse_loss(slice(both, 1, 0, 1), y);
                                 },
                                 optim::AdamW({.lr = 0.1, .weight_decay = 0.5}), xy,
-                                {.passes_off = std::move(passes_off)});
+                                {.compile = {.passes_off = std::move(passes_off)}});
     const Batch b(rng);
     step.run({b.x, b.y});
     return cut.parameter("weight").value().to_vector<float>();
@@ -226,7 +226,7 @@ TEST(TrainStep, recompiled_programs_share_the_state) {
     TrainStep step = train_step(model, loss, adamw, xy);
     const Batch b(rng);
     for (int i = 0; i < 6; ++i) {
-      if (recompile && i == 3) step = train_step(model, loss, adamw, xy, {.store = step.store()});
+      if (recompile && i == 3) step = train_step(model, loss, adamw, xy, {}, step.store());
       step.run({b.x, b.y});
     }
     EXPECT_EQ(step.steps(), 6);
@@ -241,7 +241,7 @@ TEST(TrainStep, dropout_depends_on_seed_and_step_alone) {
     const nn::Sequential model(nn::Linear(2, 32, rng), nn::Dropout(0.5), nn::Linear(32, 1, rng));
     TrainStep step =
         train_step(model, [&](const Tensor& x, const Tensor& y) { return mse_loss(model(x), y); },
-                   optim::SGD({.lr = 0.0}), xy, {.threads = threads, .seed = seed});
+                   optim::SGD({.lr = 0.0}), xy, {.compile = {.threads = threads}, .seed = seed});
     const Batch b(rng);
     std::vector<double> out;
     for (int i = 0; i < 4; ++i) out.push_back(step.run({b.x, b.y}).loss);
@@ -335,7 +335,7 @@ TEST(TrainStep, executors_give_the_same_bits) {
     const nn::Sequential model(nn::Linear(256, 256, rng), nn::GELU(), nn::Linear(256, 256, rng));
     TrainStep step = train_step(model, [&](const Tensor& x) { return mse_loss(model(x), x); },
                                 optim::AdamW({.lr = 1e-3}), {{"x", DType::f32, {256, 256}}},
-                                {.executor = executor, .clip_norm = 1.0});
+                                {.compile = {.executor = executor}, .clip_norm = 1.0});
     const HostTensor x = rng.normal({256, 256});
     for (int i = 0; i < 3; ++i) step.run({x});
     return model.parameter("0.weight").value();
@@ -385,7 +385,7 @@ TEST(TrainStepError, index_out_of_range) {
 }
 
 std::string trace_error(const nn::Module& model, const TracedFunction& f, int* line,
-                        const Options& options = {}) {
+                        const TrainOptions& options = {}) {
   return after_line(message([&] {
                       train_step(model, f, optim::SGD({.lr = 0.1}), {{"x", DType::f32, {4, 2}}},
                                  options);

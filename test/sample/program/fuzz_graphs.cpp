@@ -83,7 +83,7 @@ void one(const OpRegistry& ops, uint64_t seed, const std::string& folder, Totals
   totals.cast += value_or_throw(cast_some(forward, ops, seed));
   const bool ships = seed % 10 == 0;
   const RunChoice choice = draw_choice(seed, ships);
-  if (seed % 2 == 0) value_or_throw(run_stage(PassStage::pre_grad, forward.g, ops, choice.passes));
+  if (seed % 2 == 0) value_or_throw(run_stage(PassStage::pre_grad, forward.g, ops, choice.compile));
   RandomGraph r = value_or_throw(with_gradients(forward, ops, seed));
   if (seed % 3 == 0) try_symbol(ops, seed, forward, r, totals);
   if (seed % 4 == 1) {

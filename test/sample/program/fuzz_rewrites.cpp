@@ -19,10 +19,10 @@ std::vector<std::string> asked_passes() {
 int run(const Arguments& given) {
   const uint64_t n = given.number(1, "N", 1000), seed = given.number(2, "SEED", 0);
   const OpRegistry ops = value_or_throw(core_ops());
-  const PassOptions usual, strict{.strict = true}, all{.on = asked_passes()};
+  const CompileOptions usual, strict{.strict = true}, all{.passes_on = asked_passes()};
   int64_t rewritten = 0, matches = 0, wrong = 0;
   for (uint64_t k = seed; k < seed + n; ++k)
-    for (const PassOptions* options : {&usual, k % 4 < 2 ? &strict : &all}) {
+    for (const CompileOptions* options : {&usual, k % 4 < 2 ? &strict : &all}) {
       const std::string at = fmt::format("seed {}{}", k,
                                          options == &strict ? ", strict"
                                          : options == &all  ? ", with those asked for"
