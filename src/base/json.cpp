@@ -92,7 +92,9 @@ std::string Json::text() const {
 std::optional<std::string> json_string(std::string_view text) {
   try {
     return Library(text).dump();
-  } catch (const Library::exception&) { return std::nullopt; }
+  } catch (const Library::exception&) {  // how the library says that a text is no UTF-8
+    return std::nullopt;
+  }
 }
 
 }  // namespace cleave

@@ -4,6 +4,12 @@
 //   CLEAVE_TRY(Graph g, parse(text));          // returns the failure to the caller
 //   CLEAVE_CHECK(verify(g));                   // the same for a Status
 //   return user_error("dim {} is outside [{}, {})", dim, lo, hi);
+//
+// They become exceptions in two ways, and no other code of src/ throws (script/check_failures):
+//
+//   throw_failure, value_or_throw   where a public call returns to the host program
+//   throw_bug, value_or_bug         where an invariant is broken and the caller expects a plain
+//                                   value; the stages catch it (compile/at_stage.h)
 #pragma once
 #include <fmt/format.h>
 
@@ -113,12 +119,22 @@ Failure bug(fmt::format_string<Args...> text, Args&&... args) {
   return {ErrorKind::bug, fmt::format(text, std::forward<Args>(args)...)};
 }
 
+// Of public calls alone.
 [[noreturn]] inline void throw_failure(const Failure& f) { throw Error(f.kind, f.message); }
-
-// Returns the value or throws cleave::Error: the boundary between the library and public calls.
 template <class T>
 T value_or_throw(Result<T> r) {
   if (!r.ok()) throw_failure(r.failure());
+  if constexpr (!std::is_void_v<T>) return *std::move(r);
+}
+
+template <class... Args>
+[[noreturn]] void throw_bug(fmt::format_string<Args...> text, Args&&... args) {
+  throw Error(ErrorKind::bug, fmt::format(text, std::forward<Args>(args)...));
+}
+// The value of a call that can't fail with these arguments.
+template <class T>
+T value_or_bug(Result<T> r) {
+  if (!r.ok()) throw_bug("{}", r.failure().message);
   if constexpr (!std::is_void_v<T>) return *std::move(r);
 }
 

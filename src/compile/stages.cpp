@@ -9,6 +9,7 @@
 
 #include "backend/make_backend.h"
 #include "base/write_file.h"
+#include "compile/at_stage.h"
 #include "compile/code_stages.h"
 #include "compile/graph_stages.h"
 #include "ir/result_strides.h"
@@ -112,7 +113,8 @@ Status run_part(Stage first, Stage last, Graph& graph, const StageInputs& in, Re
   for (const GraphStage& stage : graph_stages()) {
     if (stage.stage < first || stage.stage > last) continue;
     if (stage.stage == Stage::verify) strides.emplace(graph);
-    CLEAVE_CHECK(run_one(stage, graph, in, *strides, report));
+    CLEAVE_CHECK(
+        at_stage(stage.stage, [&] { return run_one(stage, graph, in, *strides, report); }));
     if (stage.stage >= Stage::verify) CLEAVE_CHECK(dump.graph(stage.stage, graph));
   }
   return {};
@@ -123,7 +125,7 @@ Result<BuiltProgram> make_code(const Graph& graph, const std::shared_ptr<Backend
                                Executor& executor, Report& report, const Dump& dump) {
   const auto timed = [&](Stage stage, auto run) {
     const Timed clock(stage, graph, report);
-    return run();
+    return at_stage(stage, run);
   };
   CLEAVE_TRY(LoweredProgram lowered, timed(Stage::lower, [&] { return lower(graph); }));
   CLEAVE_CHECK(dump.loops(Stage::lower, lowered.kernels));

@@ -310,7 +310,7 @@ class BytecodeWriter {
 };
 
 BytecodeKernel emit_bytecode(const Kernel& kernel) {
-  if (!kernel.is_scheduled) throw_failure(bug("emit: {} is not scheduled", kernel.name));
+  if (!kernel.is_scheduled) throw_bug("emit: {} is not scheduled", kernel.name);
   return BytecodeWriter(kernel).write();
 }
 

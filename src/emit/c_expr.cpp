@@ -202,7 +202,7 @@ std::string call(const loop::ExprNode& e, const std::vector<std::string>& a) {
         return one(fmt::format("{}_to_{}", name_of(t), name_of(e.type)));
       return fmt::format("(({}){})", c_type(e.type), a[0]);
     }
-    default: throw_failure(bug("emit: no C for {}", name_of(e.op)));
+    default: throw_bug("emit: no C for {}", name_of(e.op));
   }
 }
 

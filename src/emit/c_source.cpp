@@ -380,7 +380,7 @@ std::vector<int64_t> phase_extents(const Kernel& kernel) {
 }
 
 CKernel emit_c(const Kernel& kernel, const std::string& symbol) {
-  if (!kernel.is_scheduled) throw_failure(bug("emit: {} is not scheduled", kernel.name));
+  if (!kernel.is_scheduled) throw_bug("emit: {} is not scheduled", kernel.name);
   return KernelWriter(kernel, symbol).write();
 }
 

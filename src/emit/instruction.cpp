@@ -294,7 +294,7 @@ InstructionFunction combine(ReduceOp op, bool boolean) {
       if constexpr (std::is_integral_v<T>) return Apply<T, [](T a, T b) { return a & b; }>::run;
       break;
   }
-  throw_failure(bug("bytecode: no {} of this type", name_of(op)));
+  throw_bug("bytecode: no {} of this type", name_of(op));
 }
 template <class T, auto F>
 struct Fold {
@@ -327,7 +327,7 @@ InstructionFunction function_of(Op op, DType t) {
       case DType::i64: f = shared_function<int64_t>(op); break;
       default: f = shared_function<int32_t>(op); break;
     }
-  if (!f) throw_failure(bug("bytecode: no {} of {}", name_of(op), cleave::name_of(t)));
+  if (!f) throw_bug("bytecode: no {} of {}", name_of(op), cleave::name_of(t));
   return f;
 }
 
@@ -348,7 +348,7 @@ InstructionFunction round_function(DType stored) {
       return one<int32_t, int32_t, [](int32_t x) { return static_cast<int16_t>(x); }>;
     case DType::i8: return one<int32_t, int32_t, [](int32_t x) { return static_cast<int8_t>(x); }>;
     case DType::u8: return one<int32_t, int32_t, [](int32_t x) { return static_cast<uint8_t>(x); }>;
-    default: throw_failure(bug("bytecode: no rounding to {}", cleave::name_of(stored)));
+    default: throw_bug("bytecode: no rounding to {}", cleave::name_of(stored));
   }
 }
 

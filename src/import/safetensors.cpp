@@ -310,7 +310,8 @@ Result<std::shared_ptr<std::byte[]>> allocate(uint64_t bytes) {
                       static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   try {
     if (bytes <= memory) return std::make_shared_for_overwrite<std::byte[]>(bytes);
-  } catch (const std::bad_alloc&) {}
+  } catch (const std::bad_alloc&) {  // the size is the file's: an error that names it
+  }
   return user_error("read: its tensors take {} bytes, this machine has {}", bytes, memory);
 }
 

@@ -41,12 +41,11 @@ int64_t drop_dead_code(Graph& g) {
 // The same edit for the subgraphs of g.
 int64_t in_subgraphs(Graph& g, int64_t (*edit)(Graph&)) {
   int64_t count = 0;
-  const Status done = rewrite_subgraphs(g, [&](Graph& sub) -> Result<bool> {
+  value_or_bug(rewrite_subgraphs(g, [&](Graph& sub) -> Result<bool> {
     const int64_t here = edit(sub);
     count += here;
     return here > 0;
-  });
-  if (!done.ok()) throw_failure(done.failure());  // the edits never fail
+  }));
   return count;
 }
 

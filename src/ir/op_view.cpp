@@ -28,7 +28,7 @@ const AttrValue& OpView::number(int operand) const {
 
 const AttrValue& OpView::attr(std::string_view name) const {
   int i = def_->schema.find(name);
-  if (i < 0) throw_failure(bug("{} has no attribute '{}'", this->name(), name));
+  if (i < 0) throw_bug("{} has no attribute '{}'", this->name(), name);
   const AttrValue* v = attrs_->find(static_cast<uint16_t>(i));
   return v ? *v : def_->schema.args[i].default_value;
 }
@@ -54,7 +54,7 @@ double OpView::float_attr(std::string_view name) const { return attr(name).as_do
 
 const std::string& OpView::str_attr(std::string_view name) const {
   const std::string* s = attr(name).get<std::string>();
-  if (!s) throw_failure(bug("{}: attribute '{}' is no string", this->name(), name));
+  if (!s) throw_bug("{}: attribute '{}' is no string", this->name(), name);
   return *s;
 }
 

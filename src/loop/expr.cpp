@@ -30,8 +30,8 @@ Expr make(ExprNode n) { return Expr(std::make_shared<const ExprNode>(std::move(n
 bool is_compare(Op op) { return op >= Op::eq && op <= Op::ge; }
 
 [[noreturn]] void ill_typed(Op op, DType a, DType b) {
-  throw_failure(bug("loop: {}({}, {}): operands of one type expected; cast one of them",
-                    name_of(op), cleave::name_of(a), cleave::name_of(b)));
+  throw_bug("loop: {}({}, {}): operands of one type expected; cast one of them", name_of(op),
+            cleave::name_of(a), cleave::name_of(b));
 }
 
 // i64 index arithmetic on constants; nullptr-like undefined Expr where nothing folds.

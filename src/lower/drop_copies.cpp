@@ -60,12 +60,11 @@ int64_t drop_in(Graph& g) {
 
 int64_t drop_copies(Graph& graph) {
   int64_t dropped = drop_in(graph);
-  Status s = rewrite_subgraphs(graph, [&](Graph& sub) -> Result<bool> {
+  value_or_bug(rewrite_subgraphs(graph, [&](Graph& sub) -> Result<bool> {
     const int64_t inside = drop_in(sub);
     dropped += inside;
     return inside > 0;
-  });
-  if (!s.ok()) throw_failure(s.failure());
+  }));
   return dropped;
 }
 

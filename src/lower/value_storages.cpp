@@ -28,8 +28,7 @@ ValueStorages::ValueStorages(const Graph& graph, LoweredProgram& program)
 
 const Location& ValueStorages::at(ValueId v) const {
   const auto it = at_.find(v.v);
-  if (it == at_.end())
-    throw_failure(bug("lower: %{} is read where nothing has made it", graph_.name(v)));
+  if (it == at_.end()) throw_bug("lower: %{} is read where nothing has made it", graph_.name(v));
   return it->second;
 }
 

@@ -102,7 +102,7 @@ Result<AttentionShape> checked_attention(const AttentionView& call) {
 }
 
 AttentionShape attention_shape(const AttentionView& call) {
-  return value_or_throw(checked_attention(call));
+  return value_or_bug(checked_attention(call));
 }
 
 }  // namespace cleave

@@ -156,7 +156,7 @@ class Search {
 };
 
 FoundSequence found_of(const TaskGraph& graph, std::vector<TaskId> steps) {
-  const Simulated s = value_or_throw(simulate(graph, steps));
+  const Simulated s = value_or_bug(simulate(graph, steps));
   return {std::move(steps), s.peak, s.time, true};
 }
 

@@ -1,15 +1,12 @@
 #include "rewrite/match.h"
 
 #include <algorithm>
-#include <stdexcept>
 
 namespace cleave {
 
 const Capture& Match::capture(std::string_view name) const {
   const auto it = std::ranges::find(*names_, name);
-  if (it == names_->end())
-    throw std::logic_error(
-        fmt::format("a rule asks for '{}', which its pattern doesn't have", name));
+  if (it == names_->end()) throw_bug("a rule asks for '{}', which its pattern doesn't have", name);
   return captures_[it - names_->begin()];
 }
 

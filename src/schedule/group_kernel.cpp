@@ -12,7 +12,7 @@ GroupCode write_group(const Graph& graph, const std::vector<NodeId>& nodes,
                       const MakePartial& make_partial) {
   std::vector<ValueId> stored;
   for (const GroupResult& r : results) stored.push_back(r.value);
-  const GroupPlan plan = value_or_throw(GroupPlan::make(graph, nodes, stored));
+  const GroupPlan plan = value_or_bug(GroupPlan::make(graph, nodes, stored));
   const GroupCalls calls{graph, nodes, operands, results};
   GroupContext c(calls, plan, kernel);
   switch (plan.mode) {

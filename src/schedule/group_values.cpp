@@ -92,7 +92,7 @@ Exprs GroupValues::through_view(const OpView& op, const ViewRule& rule, int k, c
   constexpr size_t longest = 128;
   const std::vector<int64_t> shape = static_shape(op.in_type(0));
   const auto layout = rule.layout(op, Layout::contiguous(shape), k);
-  if (!layout) throw_failure(bug("{}: no view of row-major memory", op.name()));
+  if (!layout) throw_bug("{}: no view of row-major memory", op.name());
   Exprs out = math_.delinearise(address_of(math_, *layout, index), shape);
   for (size_t d = 0; d < out.size(); ++d) {
     const auto [operations, reads_memory] = extents_.of(out[d]);
@@ -105,8 +105,7 @@ Exprs GroupValues::through_view(const OpView& op, const ViewRule& rule, int k, c
 Expr GroupValues::value(ValueId v, const Exprs& index) {
   if (const auto* folded = sources_.folded(v)) {
     if (!same_index(folded->index, index))
-      throw_failure(
-          bug("lower: %{} is read at another index than it was folded at", graph_.name(v)));
+      throw_bug("lower: %{} is read at another index than it was folded at", graph_.name(v));
     return folded->variable;
   }
   const NodeId n = sources_.call(v);
@@ -170,7 +169,7 @@ Exprs GroupValues::results(NodeId n, const Exprs& index) {
   const OpView op = graph_.view(n);
   const Node& node = graph_.node(n);
   const ElementwiseRule* rule = elementwise_rule(**node.op->lower, op);
-  if (!rule) throw_failure(bug("lower: {} is no call that can be computed in place", op.name()));
+  if (!rule) throw_bug("lower: {} is no call that can be computed in place", op.name());
   std::vector<Bound> operands, given;
   for (const ValueId v : node.inputs) operands.push_back(shape_bound(graph_, v));
   for (uint32_t k = 0; k < node.output_count; ++k)

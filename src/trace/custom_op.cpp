@@ -13,7 +13,7 @@ namespace cleave {
 namespace trace {
 
 const OpRegistry& core_registry() {
-  static const OpRegistry ops = value_or_throw(core_ops());
+  static const OpRegistry ops = value_or_bug(core_ops());
   return ops;
 }
 
@@ -23,14 +23,15 @@ namespace {
 
 TensorType public_type(const Type& t) { return {t.dtype, static_shape(t)}; }
 
-// Returns what f returns; turns what f throws into a failure.
+// Returns what f returns; turns what f throws into a failure. f calls a rule of the host program,
+// which stands between stages that return values: nothing that it throws may pass through them.
 template <class T, class F>
 Result<T> guarded(const std::string& op, const char* rule, const F& f) {
   try {
     return f();
   } catch (const Error& e) { return Failure{e.kind(), e.what()}; } catch (const std::exception& e) {
     return user_error("{}: {}: {}", op, rule, e.what());
-  }
+  } catch (...) { return user_error("{}: {}: throws no std::exception", op, rule); }
 }
 
 Status require_static(const OpView& op) {

@@ -216,6 +216,10 @@ TEST(CustomOperator, errors) {
   op.infer = [](const OpCall&) -> std::vector<TensorType> { throw std::runtime_error("oh"); };
   broken.add(op);
   EXPECT_EQ(text(broken, "cube"), "cube: infer: oh\n  in cube(%x: f32[2])");
+  Operators strange;
+  op.infer = [](const OpCall&) -> std::vector<TensorType> { throw 42; };
+  strange.add(op);
+  EXPECT_EQ(text(strange, "cube"), "cube: infer: throws no std::exception\n  in cube(%x: f32[2])");
   // Without the operator it is unknown.
   EXPECT_EQ(text({}, "cube").rfind("call: there is no operator cube", 0), 0u);
 }
