@@ -30,7 +30,7 @@ void read(const std::string& name, std::string_view text, T& value) {
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || stop != end)
-    throw CLI::ValidationError(name,
+    throw CLI::ValidationError(name,  // which the parser catches, and adds the option to
                                fmt::format("'{}' is not {}", text.substr(0, 60), range_of<T>()));
 }
 
@@ -128,7 +128,7 @@ Status CommandLine::read(const std::string& command, int argc, char** argv) {
       return user_error("{}: expected a value after `=`", word);
   try {
     app_->parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
+  } catch (const CLI::ParseError& e) {  // how the parser says what is wrong
     return option_failure(*app_->get_subcommand(command), e, words);
   }
   return {};

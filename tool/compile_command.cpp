@@ -3,6 +3,7 @@
 #include "exec/executable.h"
 #include "op/registry.h"
 #include "remat/parse_budget.h"
+#include "runtime/thread_pool.h"
 #include "tool/autocast_option.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
@@ -77,7 +78,7 @@ Status run(const Options& o) {
   StageOptions options;
   CLEAVE_TRY(options.autocast, o.autocast.dtype());
   CLEAVE_TRY(options.target, o.target.target());
-  options.executor = make_thread_pool(o.threads);
+  CLEAVE_TRY(options.executor, runtime::start_threads(o.threads));
   options.dump_dir = o.dump;
   o.choice.apply(options);
   if (!o.budget.empty()) { CLEAVE_TRY(options.memory_budget, parse_budget(o.budget)); }

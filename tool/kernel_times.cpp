@@ -4,13 +4,14 @@
 #include "interp/array_memory.h"
 #include "ir/strides.h"
 #include "runtime/ceilings.h"
+#include "runtime/thread_pool.h"
 #include "tool/run_inputs.h"
 
 namespace cleave::tool {
 
 Result<KernelTimes> time_kernels(const Graph& g, const OpRegistry& ops, StageOptions options,
                                  int runs) {
-  if (!options.executor) options.executor = make_thread_pool(options.threads);
+  if (!options.executor) { CLEAVE_TRY(options.executor, runtime::start_threads(options.threads)); }
   CLEAVE_TRY(const auto program, CompiledProgram::compile(g, ops, options));
   CLEAVE_TRY(const auto instance, Instance::make(program, options.executor));
   CLEAVE_TRY(const Arrays inputs, complete_inputs(g, {}, {.random = true}));

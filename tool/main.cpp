@@ -82,6 +82,7 @@ int run(int argc, char** argv) {
   return 0;
 }
 
+// The one catch of the command: what public calls of the library throw, and what nobody foresaw.
 int run_guarded(int argc, char** argv) {
   try {
     return run(argc, argv);

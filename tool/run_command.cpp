@@ -14,6 +14,7 @@
 #include "op/registry.h"
 #include "remat/parse_budget.h"
 #include "runtime/alloc_watch.h"
+#include "runtime/thread_pool.h"
 #include "tool/autocast_option.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
@@ -109,7 +110,7 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
                             const Options& o, RunReport& report) {
   StageOptions options;
   CLEAVE_TRY(options.target, o.target.runnable());
-  options.executor = make_thread_pool(o.threads);
+  CLEAVE_TRY(options.executor, runtime::start_threads(o.threads));
   options.dump_dir = o.dump;
   options.compiler = o.compiler == "cc"      ? CompilerChoice::cc
                      : o.compiler == "clang" ? CompilerChoice::clang

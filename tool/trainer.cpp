@@ -7,6 +7,7 @@
 #include "base/write_file.h"
 #include "remat/parse_budget.h"
 #include "runtime/alloc_watch.h"
+#include "runtime/thread_pool.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
 #include "tool/named_files.h"
@@ -56,15 +57,22 @@ Status check(const TrainArguments& o) {
     return user_error("--schedule {}: expected cosine, linear or constant", o.schedule);
   if (o.threads < 0 || o.threads > 1024)
     return user_error("--threads {}: expected 0 to 1024", o.threads);
-  if (auto target = o.target.runnable(); !target.ok()) return std::move(target).failure();
-  if (auto dtype = o.autocast.dtype(); !dtype.ok()) return std::move(dtype).failure();
-  if (!o.budget.empty())
-    if (auto budget = parse_budget(o.budget); !budget.ok()) return std::move(budget).failure();
   for (const auto& [name, path] : {std::pair("--out", &o.out), std::pair("--save-init", &o.init)})
     if (*path == "-") return user_error("{} -: a checkpoint needs a file", name);
   return check_files({{"--text", o.text}, {"--resume", o.resume, true}},
                      {{"--out", o.out}, {"--save-init", o.init}},
                      o.json ? Stdout::json : Stdout::free);
+}
+
+// Of the step; the other programs take none of its budget and dump.
+Result<CompileOptions> compile_options(const TrainArguments& o) {
+  CompileOptions out;
+  CLEAVE_TRY(out.target, o.target.runnable());
+  CLEAVE_TRY(out.autocast, o.autocast.dtype());
+  if (!o.budget.empty()) { CLEAVE_TRY(out.memory_budget, parse_budget(o.budget)); }
+  out.dump_dir = o.dump;
+  CLEAVE_TRY(out.executor, runtime::start_threads(o.threads));
+  return out;
 }
 
 // For errors in the model's program: they name no source line, which would be one of this file.
@@ -119,51 +127,42 @@ Status check_writable(const std::string& path) {
 
 class Trainer {
  public:
-  Trainer(const TrainArguments& o, const TextData& data)
-      : o_(o), data_(data), rng_(o.seed), model_(o.shape, rng_),
+  Trainer(const TrainArguments& o, CompileOptions compile, const TextData& data)
+      : o_(o), compile_(std::move(compile)), data_(data), rng_(o.seed), model_(o.shape, rng_),
         specs_{{"idx", DType::i64, {o.batch, o.shape.context}},
                {"target", DType::i64, {o.batch, o.shape.context}}},
-        batch_{HostTensor(DType::i64, specs_[0].shape), HostTensor(DType::i64, specs_[1].shape)},
-        executor_(make_thread_pool(o.threads)), step_(compiled_step()) {}
-
-  static MemoryBudget budget(const TrainArguments& o) {
-    return o.budget.empty() ? MemoryBudget() : value_or_throw(parse_budget(o.budget));
-  }
-
-  static Target target(const TrainArguments& o) { return value_or_throw(o.target.runnable()); }
-
-  static std::optional<DType> autocast(const TrainArguments& o) {
-    return value_or_throw(o.autocast.dtype());
-  }
+        batch_{HostTensor(DType::i64, specs_[0].shape), HostTensor(DType::i64, specs_[1].shape)} {}
 
   Status run() {
-    if (!o_.resume.empty()) CLEAVE_CHECK(resume(o_, data_, step_.store()));
-    if (!o_.init.empty()) save_checkpoint(o_.init, step_.store(), identity(o_, data_));
+    CLEAVE_CHECK(compile_step());
+    if (!o_.resume.empty()) CLEAVE_CHECK(resume(o_, data_, step_->store()));
+    if (!o_.init.empty()) save_checkpoint(o_.init, step_->store(), identity(o_, data_));
     describe();
     CLEAVE_CHECK(check_stdout());
     InterruptGuard guard;
     CLEAVE_CHECK(steps());
-    if (!o_.out.empty()) save_checkpoint(o_.out, step_.store(), identity(o_, data_));
+    if (!o_.out.empty()) save_checkpoint(o_.out, step_->store(), identity(o_, data_));
     const double val_loss = validate();
     return finish(val_loss);
   }
 
  private:
-  TrainStep compiled_step() {
+  // A public call throws: here its error becomes a value, and names the option that it is about.
+  Status compile_step() {
     try {
-      return train_step(model_, loss(), adamw(), specs_,
-                        {.compile = {.executor = executor_,
-                                     .target = target(o_),
-                                     .dump_dir = o_.dump,
-                                     .memory_budget = budget(o_),
-                                     .autocast = autocast(o_)},
-                         .clip_norm = o_.clip,
-                         .seed = o_.seed},
-                        {}, no_line);
+      step_.emplace(train_step(model_, loss(), adamw(), specs_,
+                               {.compile = compile_, .clip_norm = o_.clip, .seed = o_.seed}, {},
+                               no_line));
     } catch (const Error& e) {
-      if (o_.budget.empty() || e.kind() != ErrorKind::user) throw;
-      throw_failure(user_error("--budget {}: {}", o_.budget, e.what()));
+      Failure failure{e.kind(), e.what()};
+      if (o_.budget.empty() || e.kind() != ErrorKind::user) return failure;
+      return std::move(failure).within("--budget " + o_.budget);
     }
+    return {};
+  }
+  CompileOptions evaluation() const {
+    return {
+        .executor = compile_.executor, .target = compile_.target, .autocast = compile_.autocast};
   }
   TracedFunction loss() {
     return [this](const Tensor& idx, const Tensor& target) { return model_.loss(idx, target); };
@@ -175,11 +174,11 @@ class Trainer {
          .weight_decay = o_.weight_decay,
          .decays = [](const std::string&, const Tensor& p) { return p.dim() >= 2; }});
   }
-  double compile_ms() const { return step_.report().trace_ms + step_.report().compile_ms; }
+  double compile_ms() const { return step_->report().trace_ms + step_->report().compile_ms; }
 
   void describe() const {
     if (o_.json) return;
-    const Report& r = step_.report();
+    const Report& r = step_->report();
     fmt::print("text     {}: {} characters to learn from, {} held out, {} different\n", o_.text,
                grouped(data_.train_size()), grouped(data_.held_out_size()),
                data_.vocabulary().size());
@@ -195,21 +194,21 @@ class Trainer {
     using Clock = std::chrono::steady_clock;
     const double tokens = static_cast<double>(o_.batch * o_.shape.context);
     Progress progress(o_.steps);
-    const int64_t first = step_.steps();
+    const int64_t first = step_->steps();
     auto begin = Clock::now();
     double left = 0;
     for (int64_t i = first; i < o_.steps; ++i) {
       data_.train_batch(o_.seed, i, batch_);
-      step_.set_learning_rate(learning_rate(o_, i));
+      step_->set_learning_rate(learning_rate(o_, i));
       const bool measured = i == first + 1 || (i == first && i + 1 == o_.steps);
-      if (measured) step_.watch_memory();
+      if (measured) step_->watch_memory();
       runtime::AllocWatch watch;
       if (measured) watch.start();
-      const double loss = step_.run({batch_.input, batch_.target}).loss;
+      const double loss = step_->run({batch_.input, batch_.target}).loss;
       if (measured) {
         const runtime::AllocCounts seen = watch.stop();
         allocations_ = seen.allocations;
-        peak_bytes_ = step_.measured_peak_bytes() + seen.peak_live_bytes;
+        peak_bytes_ = step_->measured_peak_bytes() + seen.peak_live_bytes;
       }
       const double now = std::chrono::duration<double>(Clock::now() - begin).count();
       seconds_ = now;
@@ -218,12 +217,12 @@ class Trainer {
         return user_error("step {}: the loss is {}; a smaller --lr may help", i, loss);
       left = static_cast<double>(o_.steps - i - 1) * tokens / rate;
       if (Status reported = report(i, loss, rate, left, progress); !reported.ok()) {
-        if (!o_.out.empty()) save_checkpoint(o_.out, step_.store(), identity(o_, data_));
+        if (!o_.out.empty()) save_checkpoint(o_.out, step_->store(), identity(o_, data_));
         return reported;
       }
       if (interrupted) return interrupt(i + 1);
       if (o_.checkpoint_every && (i + 1) % o_.checkpoint_every == 0 && !o_.out.empty())
-        save_checkpoint(o_.out, step_.store(), identity(o_, data_));
+        save_checkpoint(o_.out, step_->store(), identity(o_, data_));
     }
     return {};
   }
@@ -248,7 +247,7 @@ class Trainer {
                  "\ninterrupted after {} steps; nothing was saved, since --out is not given\n",
                  done);
     } else {
-      save_checkpoint(o_.out, step_.store(), identity(o_, data_));
+      save_checkpoint(o_.out, step_->store(), identity(o_, data_));
       fmt::print(stderr, "\ninterrupted after {} steps; go on with --resume {}\n", done, o_.out);
     }
     throw Interrupted();
@@ -256,9 +255,7 @@ class Trainer {
 
   // Mean loss over the held-out windows.
   double validate() {
-    CompiledFunction f =
-        compile(model_, loss(), specs_,
-                {.executor = executor_, .target = target(o_), .autocast = autocast(o_)}, no_line);
+    CompiledFunction f = compile(model_, loss(), specs_, evaluation(), no_line);
     const int64_t batches = data_.held_out_batches(o_.batch, o_.shape.context);
     double sum = 0;
     for (int64_t b = 0; b < batches; ++b) {
@@ -278,8 +275,7 @@ class Trainer {
     const int64_t context = o_.shape.context;
     CompiledFunction f = compile(
         model_, [this](const Tensor& idx) { return model_.logits(idx); },
-        {{"idx", DType::i64, {1, context}}},
-        {.executor = executor_, .target = target(o_), .autocast = autocast(o_)}, no_line);
+        {{"idx", DType::i64, {1, context}}}, evaluation(), no_line);
     Generator rng(o_.seed + 1);
     HostTensor idx(DType::i64, {1, context});
     const size_t newline = data_.vocabulary().find('\n');
@@ -315,14 +311,14 @@ class Trainer {
   }
 
   Status finish(double val_loss) {
-    const int64_t planned = step_.report().planned_peak_bytes;
+    const int64_t planned = step_->report().planned_peak_bytes;
     if (o_.json)
       return print_json({{"val_loss", val_loss},
                          {"compile_ms", compile_ms()},
                          {"peak_bytes", peak_bytes_},
                          {"planned_peak_bytes", planned},
                          {"allocations_per_step", allocations_}});
-    fmt::print("validation loss {:.4f} after {} steps in {}\n", val_loss, step_.steps(),
+    fmt::print("validation loss {:.4f} after {} steps in {}\n", val_loss, step_->steps(),
                clock_text(seconds_));
     if (peak_bytes_)
       fmt::print("memory   planned peak {} bytes, measured {}; {} allocations in a step\n",
@@ -333,13 +329,13 @@ class Trainer {
   }
 
   TrainArguments o_;
+  CompileOptions compile_;
   const TextData& data_;
   Generator rng_;
   Gpt model_;
   std::vector<InputSpec> specs_;
   Batch batch_;
-  std::shared_ptr<Executor> executor_;
-  TrainStep step_;
+  std::optional<TrainStep> step_;  // from run() on
   double seconds_ = 0;
   int64_t peak_bytes_ = 0, allocations_ = 0;
 };
@@ -348,11 +344,12 @@ class Trainer {
 
 Status train(TrainArguments o) {
   CLEAVE_CHECK(check(o));
+  CLEAVE_TRY(CompileOptions compile, compile_options(o));
   CLEAVE_TRY(TextData data, TextData::open(o.text, o.shape.context));
   CLEAVE_CHECK(check_writable(o.out));
   CLEAVE_CHECK(check_writable(o.init));
   o.shape.vocabulary = static_cast<int64_t>(data.vocabulary().size());
-  return Trainer(o, data).run();
+  return Trainer(o, std::move(compile), data).run();
 }
 
 }  // namespace cleave::tool

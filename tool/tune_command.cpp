@@ -2,6 +2,7 @@
 #include "base/target_file.h"
 #include "exec/measure_rates.h"
 #include "op/registry.h"
+#include "runtime/thread_pool.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
 #include "tool/named_files.h"
@@ -32,7 +33,8 @@ Status run(const Options& o) {
   CLEAVE_CHECK(check_files({}, {{"-o", o.out}}, o.json ? Stdout::json : Stdout::free));
   CLEAVE_TRY(Target target, o.target.runnable());
   CLEAVE_TRY(const OpRegistry ops, core_ops());
-  CLEAVE_TRY(target.rates, measure_rates(ops, target, make_thread_pool(o.threads)));
+  CLEAVE_TRY(const auto executor, runtime::start_threads(o.threads));
+  CLEAVE_TRY(target.rates, measure_rates(ops, target, executor));
   if (!o.out.empty()) CLEAVE_CHECK(write_text(o.out, print_target_file(target)));
   if (o.json) return print_json(to_json(target));
   if (o.out.empty()) fmt::print("{}", print_target_file(target));

@@ -4,8 +4,10 @@
 //   Unsupported  legal, but not covered: names the operator and the file    exit status 2
 //   Bug          cleave's own defect: names the stage and how to repeat it  exit status 3
 //
-// Every public call that can fail throws `cleave::Error`, with the caller's line. Inside the
-// library errors are values (src/base/result.h).
+// Every public call that can fail throws `cleave::Error`, with the caller's line; inside the
+// library errors are values (src/base/result.h). Memory that the system refuses is a UserError
+// where a tensor, a program's arena or a compilation asks for it; from other calls std::bad_alloc
+// passes. What a function of the host program throws while it is traced passes too, as it is.
 #pragma once
 #include <stdexcept>
 #include <string>
@@ -17,7 +19,7 @@ namespace cleave {
 
 enum class ErrorKind { user, unsupported, bug };
 
-// The only exception type. `what()` is the whole message: where: rule: what was found, what was
+// cleave's own exception. `what()` is the whole message: where: rule: what was found, what was
 // expected; then the line of the graph and the user's source line; then a suggestion.
 class CLEAVE_API Error : public std::runtime_error {
  public:

@@ -6,6 +6,7 @@
 #include "base/busy.h"
 #include "ir/edit.h"
 #include "ir/text.h"
+#include "runtime/thread_pool.h"
 
 namespace cleave {
 namespace {
@@ -15,6 +16,15 @@ HostMemory memory_of(void* data, const HostTensor& t) { return {data, t.bytes(),
 std::string spec_text(const InputSpec& s) {
   return fmt::format("{}[{}]", name_of(s.dtype), fmt::join(s.shape, ","));
 }
+
+// What the host program's function assigns, and is forgotten if the function throws.
+struct Assigned {
+  trace::Recording& recording;
+  bool are_taken = false;
+  ~Assigned() {
+    if (!are_taken) recording.forget_assigned();
+  }
+};
 
 }  // namespace
 
@@ -26,7 +36,7 @@ Result<std::unique_ptr<BoundProgram>> BoundProgram::make(Parts parts, const std:
   p->traced_ = std::move(parts.graph);
 
   StageOptions stages{options};
-  if (!stages.executor) stages.executor = make_thread_pool(options.threads);
+  if (!stages.executor) { CLEAVE_TRY(stages.executor, runtime::start_threads(options.threads)); }
   stages.forward_results = parts.forward_results;
   CLEAVE_TRY(p->program_, CompiledProgram::compile(p->traced_, options.ops.registry(), stages));
   p->report_ = p->program_->report();
@@ -101,14 +111,14 @@ double BoundProgram::number(size_t k) const {
 }
 
 std::vector<ValueId> declare_inputs(trace::Recording& recording,
-                                    const std::vector<InputSpec>& inputs) {
+                                    const std::vector<InputSpec>& inputs, Location at) {
   std::vector<ValueId> out;
   for (const InputSpec& s : inputs) {
     for (const int64_t d : s.shape)
       if (d < 0)
-        throw_failure(user_error("{}: input `{}`: dim {} is negative: {}", recording.what(), s.name,
-                                 d, spec_text(s)));
-    out.push_back(recording.add_input(s.name, s.dtype, s.shape));
+        trace::refuse(at, "{}: input `{}`: dim {} is negative: {}", recording.what(), s.name, d,
+                      spec_text(s));
+    out.push_back(recording.add_input(s.name, s.dtype, s.shape, Role::input, at));
   }
   return out;
 }
@@ -121,13 +131,9 @@ Tensors run_traced(const TracedFunction& function, const trace::RecordingPtr& re
   Tensors tensors;
   for (const ValueId v : inputs) tensors.push_back(trace::Access::tensor(recording, v));
   recording->forget_assigned();
-  Tensors results;
-  try {
-    results = function(tensors);
-  } catch (...) {
-    recording->forget_assigned();
-    throw;
-  }
+  Assigned assigned{*recording};
+  Tensors results = function(tensors);
+  assigned.are_taken = true;
   recording->take_assigned(at);
   for (size_t k = 0; k < results.size(); ++k)
     if (!results[k].defined())

@@ -58,9 +58,11 @@ class BoundProgram {
   std::atomic<bool> running_ = false;
 };
 
-// The specs as placeholders of the recording. Errors: a name that is taken or twice there.
+// The specs as placeholders of the recording. Errors at `at`: a name that is taken or twice there,
+// a negative dim.
 std::vector<ValueId> declare_inputs(trace::Recording& recording,
-                                    const std::vector<InputSpec>& inputs);
+                                    const std::vector<InputSpec>& inputs,
+                                    Location at = Location::current());
 // The Tensors of the specs given to the function; errors at `at` where their number doesn't fit.
 Tensors run_traced(const TracedFunction& function, const trace::RecordingPtr& recording,
                    const std::vector<ValueId>& inputs, Location at);

@@ -25,7 +25,7 @@ std::shared_ptr<CompiledFunction::State> compiled(const nn::Module* model,
       options.ops.registry(), trace::Mode::evaluation, "compile", model == nullptr);
   if (options.autocast) recording->set_autocast();
   if (model != nullptr) declare_model(*recording, *model);
-  const std::vector<ValueId> values = declare_inputs(*recording, inputs);
+  const std::vector<ValueId> values = declare_inputs(*recording, inputs, at);
   const Tensors results = run_traced(function, recording, values, at);
 
   std::vector<Return> returns;
@@ -50,10 +50,8 @@ std::shared_ptr<CompiledFunction::State> compiled(const nn::Module* model,
   parts.passes = std::move(report.passes);
   const double trace_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  Result<std::unique_ptr<BoundProgram>> program =
-      BoundProgram::make(std::move(parts), "compile", options);
-  if (!program.ok()) trace::throw_at(at, std::move(program).failure());
-  state->program = *std::move(program);
+  state->program =
+      trace::value_or_throw_at(at, BoundProgram::make(std::move(parts), "compile", options));
   state->program->report().trace_ms = trace_ms;
   return state;
 }

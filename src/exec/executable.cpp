@@ -9,6 +9,7 @@
 #include "compile/stages.h"
 #include "lower/step_uses.h"
 #include "lower/traffic.h"
+#include "runtime/thread_pool.h"
 
 namespace cleave {
 namespace {
@@ -254,7 +255,9 @@ class RunningInstance final : public Instance {
 Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(
     const Graph& graph, const OpRegistry& ops, const StageOptions& options) {
   StageOptions complete = options;
-  if (!complete.executor) complete.executor = make_thread_pool(options.threads);
+  if (!complete.executor) {
+    CLEAVE_TRY(complete.executor, runtime::start_threads(options.threads));
+  }
   Graph work = graph;
   Report report;
   CLEAVE_TRY(BuiltProgram built, build_program(work, ops, complete, report));
@@ -267,7 +270,7 @@ Result<std::unique_ptr<Instance>> Instance::make(std::shared_ptr<const CompiledP
   auto compiled = std::dynamic_pointer_cast<const Compiled>(program);
   if (!compiled) return bug("instance: a program that cleave did not compile");
   CLEAVE_CHECK(compiled->built().backend->check_runs_here());
-  if (!executor) executor = make_thread_pool();
+  if (!executor) { CLEAVE_TRY(executor, runtime::start_threads(0)); }
   return RunningInstance::make(std::move(compiled), std::move(executor));
 }
 

@@ -5,13 +5,13 @@
 #include <new>
 
 #include "base/result.h"
-#include "cleave/executor.h"
 #include "exec/executable.h"
 #include "interp/array_memory.h"
 #include "ir/specialize.h"
 #include "ir/strides.h"
 #include "ir/text.h"
 #include "lower/program.h"
+#include "runtime/thread_pool.h"
 
 namespace cleave {
 namespace {
@@ -108,7 +108,7 @@ Result<int64_t> CallTimer::measure(const Graph& g, NodeId n) {
 Result<int64_t> CallTimer::run_alone(const Graph& alone) {
   StageOptions options;
   options.passes_off = {"all"};  // this call and no other
-  options.executor = make_thread_pool(options_.threads);
+  CLEAVE_TRY(options.executor, runtime::start_threads(options_.threads));
   options.target = options_.target;
   CLEAVE_TRY(auto program, CompiledProgram::compile(alone, ops_, options));
   CLEAVE_TRY(auto instance, Instance::make(program, options.executor));

@@ -13,8 +13,10 @@
 // nobody is inside, all pieces are done and nobody reads the job: the next one can be written.
 //
 // A call from inside a piece, or from a second thread while a job runs, runs its pieces on the
-// calling thread. Waiting spins for a bounded time, then sleeps in the kernel. Only the constructor
+// calling thread. Waiting spins for a bounded time, then sleeps in the kernel. Only start()
 // allocates. Workers block all signals, which are left to the threads of the host program.
+#include "runtime/thread_pool.h"
+
 #include <pthread.h>
 #include <signal.h>
 
@@ -22,9 +24,6 @@
 #include <system_error>
 #include <thread>
 #include <vector>
-
-#include "base/result.h"
-#include "cleave/executor.h"
 
 namespace cleave {
 namespace {
@@ -51,7 +50,8 @@ void wait_while(const std::atomic<T>& value, T seen) {
 
 class ThreadPool final : public Executor {
  public:
-  explicit ThreadPool(int threads);
+  // Once. Error (user): the system starts no more threads.
+  Status start(int threads);
   ~ThreadPool() override { stop(); }
   int threads() const override { return static_cast<int>(workers_.size()) + 1; }
   void parallel_for(long pieces, void (*f)(void*, long), void* context) override;
@@ -76,19 +76,19 @@ class ThreadPool final : public Executor {
   std::vector<std::thread> workers_;
 };
 
-ThreadPool::ThreadPool(int threads) {
+Status ThreadPool::start(int threads) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
+  Status started;
   try {
     for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
-  } catch (const std::system_error& error) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    stop();
-    throw Error(ErrorKind::user, fmt::format("make_thread_pool: {} threads can't be started: {}",
-                                             threads, error.what()));
+  } catch (const std::system_error& error) {  // how std::thread says that there is no thread left
+    started =
+        user_error("make_thread_pool: {} threads can't be started: {}", threads, error.what());
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return started;
 }
 
 void ThreadPool::stop() {
@@ -143,12 +143,16 @@ void ThreadPool::parallel_for(long pieces, void (*f)(void*, long), void* context
 
 }  // namespace
 
-std::shared_ptr<Executor> make_thread_pool(int threads) {
-  if (threads < 0)
-    throw Error(ErrorKind::user,
-                fmt::format("make_thread_pool: threads: {}, expected 0 or more", threads));
+Result<std::shared_ptr<Executor>> runtime::start_threads(int threads) {
+  if (threads < 0) return user_error("make_thread_pool: threads: {}, expected 0 or more", threads);
   if (threads == 0) threads = static_cast<int>(std::thread::hardware_concurrency());
-  return std::make_shared<ThreadPool>(threads < 1 ? 1 : threads);
+  const auto pool = std::make_shared<ThreadPool>();
+  CLEAVE_CHECK(pool->start(threads));
+  return std::shared_ptr<Executor>(pool);
+}
+
+std::shared_ptr<Executor> make_thread_pool(int threads) {
+  return value_or_throw(runtime::start_threads(threads));
 }
 
 }  // namespace cleave

@@ -138,9 +138,9 @@ Graph Recording::close() {
 }
 
 ValueId Recording::add_input(const std::string& name, DType dtype,
-                             const std::vector<int64_t>& shape, Role role) {
-  return value_or_throw(
-      graph().add_placeholder(role, name, Type(dtype, Shape(shape.begin(), shape.end()))));
+                             const std::vector<int64_t>& shape, Role role, Location at) {
+  return value_or_throw_at(
+      at, graph().add_placeholder(role, name, Type(dtype, Shape(shape.begin(), shape.end()))));
 }
 
 ValueId Recording::declare(const Variable& v, const std::string& name) {

@@ -54,7 +54,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
 
   // ---- placeholders
   ValueId add_input(const std::string& name, DType dtype, const std::vector<int64_t>& shape,
-                    Role role = Role::input);
+                    Role role = Role::input, Location at = {});
   // The placeholder of a Variable, named `name`. Call once for each Variable.
   ValueId declare(const Variable& v, const std::string& name);
   // The placeholder of a Variable, declared or not.
@@ -143,6 +143,11 @@ std::string text_of(Location at);
 // Throws the failure with a line: "path/model.cpp:12: " before its message; without a prefix if
 // `at` is Location{}, when the caller knows no line.
 [[noreturn]] void throw_at(Location at, Failure failure);
+template <class T>
+T value_or_throw_at(Location at, Result<T> r) {
+  if (!r.ok()) throw_at(at, std::move(r).failure());
+  if constexpr (!std::is_void_v<T>) return *std::move(r);
+}
 template <class... Args>
 [[noreturn]] void refuse(Location at, fmt::format_string<Args...> text, Args&&... args) {
   throw_at(at, user_error(text, std::forward<Args>(args)...));

@@ -59,7 +59,7 @@ void StepTrace::declare() {
   const Store named = model.store();
   for (const auto& [name, v] : named.entries()) store.add(name, v);
   if (options.compile.autocast) recording->set_autocast();
-  inputs = declare_inputs(*recording, specs);
+  inputs = declare_inputs(*recording, specs, at);
   step = kept(step_name, HostTensor(DType::i64, {}), VariableKind::state);
   HostTensor seeds(DType::i64, {2});
   seeds.data<int64_t>()[0] = static_cast<int64_t>(options.seed);

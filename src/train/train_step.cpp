@@ -1,4 +1,5 @@
 // The program, or two with gradient accumulation, of a training step.
+#include <algorithm>
 #include <chrono>
 
 #include "base/result.h"
@@ -6,6 +7,7 @@
 #include "compile/stages.h"
 #include "ir/text.h"
 #include "remat/budget_family.h"
+#include "runtime/thread_pool.h"
 #include "train/step_trace.h"
 
 namespace cleave {
@@ -51,10 +53,8 @@ TrainStep::State::Program made(TrainStep::State& state, StepTrace& trace) {
   for (size_t i = 0; i < trace.learning_rates.size(); ++i)
     parts.own.emplace_back(trace.learning_rates[i], state.learning_rates[i].get());
   const double trace_ms = ms_since(start);
-  Result<std::unique_ptr<BoundProgram>> program =
-      BoundProgram::make(std::move(parts), "train_step", trace.options.compile);
-  if (!program.ok()) trace::throw_at(trace.at, std::move(program).failure());
-  out.bound = *std::move(program);
+  out.bound = trace::value_or_throw_at(
+      trace.at, BoundProgram::make(std::move(parts), "train_step", trace.options.compile));
   out.bound->report().trace_ms = trace_ms;
   return out;
 }
@@ -77,7 +77,8 @@ TrainStep train_step(const nn::Module& model, const TracedFunction& loss,
     state->learning_rates.back()->set_number(0, lr);
   }
   if (options.accumulate > 1) {
-    if (compile.executor == nullptr) compile.executor = make_thread_pool(compile.threads);
+    if (compile.executor == nullptr)
+      compile.executor = trace::value_or_throw_at(at, runtime::start_threads(compile.threads));
     StepTrace gather{model,   loss, optimizer,           inputs,
                      options, at,   StepPart::gathering, state->store};
     state->gather = made(*state, gather);
@@ -100,32 +101,41 @@ TrainStep train_step(const nn::Module& model, const TracedFunction& loss,
   return TrainStep(std::move(state));
 }
 
-std::vector<MemoryTrade> memory_trades(const nn::Module& model, const TracedFunction& loss,
-                                       const optim::Optimizer& optimizer,
-                                       const std::vector<InputSpec>& inputs,
-                                       const TrainOptions& options, Location at) {
-  StepTrace trace{model, loss, optimizer, inputs, options, at, StepPart::whole, Store()};
-  trace.record();
-  Graph graph = trace.close();
-  const OpRegistry& ops = options.compile.ops.registry();
-  StageOptions stages{options.compile};
-  stages.forward_results = trace.results.size();
-  value_or_throw(run_stages(Stage::verify, Stage::tags, graph, ops, stages));
-  BudgetFamily family = value_or_throw(BudgetFamily::make(
-      graph, std::make_shared<StagePlanner>(ops, stages), stages.forward_results));
-  value_or_throw(family.complete());
+namespace {
+
+Result<std::vector<MemoryTrade>> trades_of(Graph graph, const StageOptions& options) {
+  const OpRegistry& ops = options.ops.registry();
+  CLEAVE_CHECK(run_stages(Stage::verify, Stage::tags, graph, ops, options));
+  const auto planner = std::make_shared<StagePlanner>(ops, options);
+  CLEAVE_TRY(BudgetFamily family, BudgetFamily::make(graph, planner, options.forward_results));
+  CLEAVE_CHECK(family.complete());
   std::vector<MemoryTrade> all, trades;
   // What is chosen where the budget is just a member's peak; some members are never chosen.
   for (size_t k = 0; k < family.members().size(); ++k) {
-    const Result<size_t> chosen = family.choose(value_or_throw(family.peak(k)));
-    if (chosen.ok())
-      all.push_back({value_or_throw(family.peak(*chosen)), family.members()[*chosen].recompute_ns});
+    CLEAVE_TRY(const int64_t budget, family.peak(k));
+    const Result<size_t> chosen = family.choose(budget);
+    if (!chosen.ok()) continue;
+    CLEAVE_TRY(const int64_t peak, family.peak(*chosen));
+    all.push_back({peak, family.members()[*chosen].recompute_ns});
   }
   std::ranges::sort(all, {},
                     [](const MemoryTrade& t) { return std::pair(t.recompute_ns, t.peak_bytes); });
   for (const MemoryTrade& t : all)
     if (trades.empty() || t.peak_bytes < trades.back().peak_bytes) trades.push_back(t);
   return trades;
+}
+
+}  // namespace
+
+std::vector<MemoryTrade> memory_trades(const nn::Module& model, const TracedFunction& loss,
+                                       const optim::Optimizer& optimizer,
+                                       const std::vector<InputSpec>& inputs,
+                                       const TrainOptions& options, Location at) {
+  StepTrace trace{model, loss, optimizer, inputs, options, at, StepPart::whole, Store()};
+  trace.record();
+  StageOptions stages{options.compile};
+  stages.forward_results = trace.results.size();
+  return trace::value_or_throw_at(at, trades_of(trace.close(), stages));
 }
 
 StepResult TrainStep::run(std::span<const InputRef> inputs) {
