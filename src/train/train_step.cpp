@@ -1,9 +1,5 @@
-<<<<<<< ours
 // The program of a training step; with gradient accumulation there are two.
-=======
-// The program, or two with gradient accumulation, of a training step.
 #include <algorithm>
->>>>>>> theirs
 #include <chrono>
 #include <cmath>
 
