@@ -97,7 +97,7 @@ HostTensor CompiledFunction::output_view(size_t k) const {
 
 HostTensor CompiledFunction::output(size_t k) const {
   const HostTensor view = output_view(k);
-  return view;  // a copy owns its memory
+  return HostTensor(view);  // a copy, which owns its memory
 }
 
 const Report& CompiledFunction::report() const { return state().program->report(); }

@@ -222,7 +222,7 @@ HostTensor TrainStep::output_view(size_t k) const {
 
 HostTensor TrainStep::output(size_t k) const {
   const HostTensor view = output_view(k);
-  return view;  // a copy owns its memory
+  return HostTensor(view);  // a copy, which owns its memory
 }
 
 double TrainStep::learning_rate(size_t group) const {

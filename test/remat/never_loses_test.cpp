@@ -63,7 +63,7 @@ Compared compare(const Graph& joint, InstructionSet set) {
 
 TEST(Remat, never_loses_to_the_exact_frontier_alone) {
   Compared all;
-  for (uint64_t seed = 0; seed < 40; ++seed) {
+  for (uint64_t seed = 0; seed < 100; ++seed) {
     const random::RandomGraph r = value_or_throw(random::with_gradients(
         value_or_throw(random::random_graph(test::core(), seed, {})), test::core(), seed));
     Graph joint = r.g;

@@ -291,8 +291,12 @@ TEST(Record, members_and_changes_in_place) {
             "  %relu = relu(%select)\n"
             "  %add = add(%relu; other=1)\n"
             "  %select_1 = select(%b; dim=0, index=0)\n"
-            "  %matmul = mv(%b, %select_1)\n"
-            "  return %add\n}\n");
+            "  %unsqueeze = unsqueeze(%select_1; dim=1)\n"
+            "  %mm = mm(%b, %unsqueeze)\n"
+            "  %squeeze = squeeze(%mm; dim=[-1])\n"
+            "  %select_2 = select(%squeeze; dim=0, index=-1)\n"
+            "  %mul = mul(%add, %select_2)\n"
+            "  return %mul\n}\n");
 }
 
 TEST(Record, a_tensor_says_what_it_is) {

@@ -93,6 +93,7 @@ TEST_F(Checkpoint, holds_everything_under_its_name) {
                                                 {"seen", "f32[]"},
                                                 {"optimizer.step", "i64[]"},
                                                 {"rng", "i64[2]"},
+                                                {"optimizer.lr", "f64[]"},
                                                 {"optimizer.exp_avg.first.weight", "f32[16,4]"},
                                                 {"optimizer.exp_avg.first.bias", "f32[16]"},
                                                 {"optimizer.exp_avg.second.weight", "f32[4,16]"},
