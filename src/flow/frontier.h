@@ -34,7 +34,7 @@ struct Frontier {
     int64_t cost = 0;   // how much it rises
     int64_t bytes = 0;  // how much they fall, more than 0
   };
-  std::vector<Segment> segments;  // corner k is reached by the first k steps
+  std::vector<Segment> segments;  // corner k is reached by the first k
   std::vector<int32_t> corner;    // by node: on the sink's side from this corner on, or never
 };
 

@@ -73,10 +73,10 @@ int64_t truncate_to(DType t, double x) {
 
 std::vector<int64_t> row_major(const std::vector<int64_t>& shape) {
   std::vector<int64_t> strides(shape.size());
-  int64_t step = 1;
+  int64_t stride = 1;
   for (size_t d = shape.size(); d-- > 0;) {
-    strides[d] = step;
-    step *= shape[d];
+    strides[d] = stride;
+    stride *= shape[d];
   }
   return strides;
 }

@@ -15,9 +15,9 @@ namespace {
 // lane.
 constexpr int64_t max_inner_iterations = 64;
 constexpr int64_t min_iterations = 8;
-// Elements further apart are in different cache lines, and such loops are left scalar: the kernels
-// of a GPT-2 whose gradients are read transposed take 2.1 times as long if their lanes are gathered
-// into vectors (Cascade Lake, 2026-11).
+// Elements further apart are in different cache lines, and such loops are left scalar: a training
+// step of a GPT-2 whose gradients are read transposed takes 2.1 times as long if their lanes are
+// gathered into vectors (Cascade Lake, 2026-11).
 constexpr int64_t max_stride = 16;
 bool is_far(int64_t stride) { return stride > max_stride || stride < -max_stride; }
 

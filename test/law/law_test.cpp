@@ -9,12 +9,6 @@ namespace {
 
 using test::core;
 
-std::vector<std::string> names() {
-  std::vector<std::string> out;
-  for (const auto& op : core().all()) out.push_back(op->name);
-  return out;
-}
-
 class Law : public testing::TestWithParam<std::string> {
  protected:
   const OpDef& op() const { return *core().find(GetParam()); }
@@ -33,7 +27,7 @@ TEST_P(Law, grad) {
   EXPECT_GT(grad_samples(core(), op()), 0) << "no sample can be compared with differences";
 }
 
-INSTANTIATE_TEST_SUITE_P(, Law, testing::ValuesIn(names()),
+INSTANTIATE_TEST_SUITE_P(, Law, testing::ValuesIn(op_names(core())),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

@@ -50,6 +50,12 @@ bool has_subgraph(const OpDef& op) {
 
 }  // namespace
 
+std::vector<std::string> op_names(const OpRegistry& ops) {
+  std::vector<std::string> out;
+  for (const auto& op : ops.all()) out.push_back(op->name);
+  return out;
+}
+
 Status entry_law(const OpDef& op) {
   if (op.summary.empty()) return user_error("{}: no summary", op.name);
   if (op.source.empty()) return user_error("{}: no source", op.name);

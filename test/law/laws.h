@@ -9,6 +9,9 @@
 
 namespace cleave::law {
 
+// Of all entries, for a test of each.
+std::vector<std::string> op_names(const OpRegistry& ops);
+
 // Summary, source and samples are there, absent rules have a reason, samples hold as many operands
 // as the signature. A call's cost counts the bytes of all operands and results once, or none (a
 // view's); with subgraphs, whatever these cost.

@@ -11,12 +11,6 @@ namespace {
 
 using test::core;
 
-std::vector<std::string> names() {
-  std::vector<std::string> out;
-  for (const auto& op : core().all()) out.push_back(op->name);
-  return out;
-}
-
 class Lowered : public testing::TestWithParam<std::string> {};
 
 TEST_P(Lowered, values) {
@@ -24,7 +18,7 @@ TEST_P(Lowered, values) {
   EXPECT_TRUE(s.ok()) << (s.ok() ? "" : s.failure().message);
 }
 
-INSTANTIATE_TEST_SUITE_P(, Lowered, testing::ValuesIn(names()),
+INSTANTIATE_TEST_SUITE_P(, Lowered, testing::ValuesIn(op_names(core())),
                          [](const auto& info) { return info.param; });
 
 // The same for the targets below AVX-512, where this machine has more.
@@ -45,7 +39,8 @@ std::vector<Target> lesser() {
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LoweredFor);
 INSTANTIATE_TEST_SUITE_P(, LoweredFor,
-                         testing::Combine(testing::ValuesIn(lesser()), testing::ValuesIn(names())),
+                         testing::Combine(testing::ValuesIn(lesser()),
+                                          testing::ValuesIn(op_names(core()))),
                          [](const auto& info) {
                            return test::name_of(std::get<0>(info.param)) + "_" +
                                   std::get<1>(info.param);

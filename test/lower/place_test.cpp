@@ -65,7 +65,7 @@ TEST(Place, products_reductions_and_elementwise_calls_are_made_in_the_cat) {
             (Names{"x", "y", "s"}));
 }
 
-TEST(Place, the_steps_write_their_parts_and_the_cat_is_none) {
+TEST(Place, the_thunks_write_their_parts_and_the_cat_is_none) {
   const LoweredProgram p =
       lowered(header + "  %y = sin(%b)\n  %x = mm(%a, %a)\n  %z = cat([%y, %x])\n  return %z\n}\n");
   EXPECT_EQ(thunk_names(p), (Names{"y", "x"}));
