@@ -84,6 +84,21 @@ TEST(ExprTable, it_holds_nothing) {
   EXPECT_EQ(ExprTable::all().size(), before);
 }
 
+TEST(ExprTable, what_stays_is_found_when_others_have_left) {
+  constexpr int64_t count = 6000;
+  Exprs held;
+  for (int64_t k = 0; k < count; ++k) held.push_back(var(k));
+  std::mt19937 rng(1);
+  for (int round = 0; round < 3; ++round) {
+    for (Expr& e : held)
+      if (rng() % 3 == 0) e = Expr();
+    for (int64_t k = 0; k < count; ++k) {
+      const Expr& e = held[static_cast<size_t>(k)];
+      ASSERT_TRUE(!e.defined() || e == var(k)) << k;
+    }
+  }
+}
+
 TEST(ExprTable, threads_find_the_same_nodes) {
   const size_t before = ExprTable::all().size();
   constexpr int rounds = 200;
