@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "ir/array.h"
+#include "loop/expr_table.h"
 
 namespace cleave::loop {
 
@@ -29,11 +30,14 @@ ExprNode::ExprNode(Op o, DType t, Operands a, int64_t own, std::string name)
 
 Expr ExprNode::make(Op op, DType type, Operands args, int64_t own, std::string name) {
   Expr out;
-  out.node_ = new ExprNode(op, type, std::move(args), own, std::move(name));
+  out.node_ = ExprTable::all().find_or_make(op, type, std::move(args), own, std::move(name));
   return out;
 }
 
-void ExprNode::end() const { delete this; }
+void ExprNode::end() const {
+  ExprTable::all().remove(this);
+  delete this;
+}
 
 bool ExprNode::is_same_operation(const ExprNode& b) const {
   return op == b.op && type == b.type && own_ == b.own_ && name_ == b.name_;

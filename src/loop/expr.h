@@ -1,10 +1,11 @@
-// Scalar expressions of the loop IR: immutable, typed; what several share is one node.
+// Scalar expressions of the loop IR: immutable, typed; equal ones are one node (expr_table.h).
 //
 //   load(0, DType::f32, i * Expr(8) + j) + constant(DType::f32, 1)        %x[i*8 + j] + 1.0
 #pragma once
 #include <array>
 #include <atomic>
 #include <bit>
+#include <compare>
 #include <concepts>
 #include <string>
 #include <utility>
@@ -36,8 +37,12 @@ class Expr {
   DType type() const;
   // The value of an i64 or i32 constant.
   const int64_t* as_const_int() const;
-  // Whether both are one node.
+  // Whether they are equal: of the same operations, operands and constants, bit by bit.
   friend bool operator==(const Expr& a, const Expr& b) { return a.node_ == b.node_; }
+  // Some order, another one in each run: for keys alone.
+  friend auto operator<=>(const Expr& a, const Expr& b) {
+    return std::compare_three_way()(a.node_, b.node_);
+  }
 
  private:
   friend class ExprNode;

@@ -6,17 +6,6 @@
 #include "base/result.h"
 
 namespace cleave::loop {
-namespace {
-
-size_t hash_of(const LinearIndex& x, size_t seed) {
-  size_t h = seed * 0x9e3779b97f4a7c15 + static_cast<size_t>(x.constant);
-  for (const LinearIndex::Term& t : x.terms)
-    h = (h ^ (static_cast<size_t>(t.atom) * 31 + static_cast<size_t>(t.factor))) *
-        0x9e3779b97f4a7c15;
-  return h;
-}
-
-}  // namespace
 
 int64_t LinearIndex::factor_of(int32_t atom) const {
   for (const Term& t : terms)
@@ -24,10 +13,19 @@ int64_t LinearIndex::factor_of(int32_t atom) const {
   return 0;
 }
 
+size_t IndexMath::Hash::operator()(const LinearIndex& x) const {
+  size_t h = static_cast<size_t>(x.constant);
+  for (const LinearIndex::Term& t : x.terms)
+    h = (h ^ (static_cast<size_t>(t.atom) * 31 + static_cast<size_t>(t.factor))) *
+        0x9e3779b97f4a7c15;
+  return h;
+}
+
 void IndexMath::declare(const Expr& var, int64_t extent) {
   if (var->op != Op::var) return;  // a constant: it says all
-  const auto [it, fresh] = variable_.try_emplace(var->id(), static_cast<int32_t>(atoms_.size()));
-  if (fresh) atoms_.push_back({var, Kind::variable, std::max<int64_t>(extent - 1, 0)});
+  Atom& atom = atoms_[atom_of(var)];
+  if (atom.kind == Kind::opaque) atom.largest = std::max<int64_t>(extent - 1, 0);
+  atom.kind = Kind::variable;
 }
 
 void IndexMath::declare_sum(const Expr& a, int64_t factor, const Expr& b, int64_t extent) {
@@ -40,49 +38,33 @@ void IndexMath::declare_sum(const Expr& a, int64_t factor, const Expr& b, int64_
 }
 
 int32_t IndexMath::atom_of(const Expr& e) {
-  if (e->op == Op::var)
-    if (const auto it = variable_.find(e->id()); it != variable_.end()) return it->second;
   const auto [it, fresh] = atom_of_.try_emplace(e, static_cast<int32_t>(atoms_.size()));
-  if (fresh) atoms_.push_back({e, Kind::opaque, -1});
+  if (fresh) atoms_.push_back({e});
   return it->second;
 }
 
-int32_t IndexMath::atom(Kind kind, const LinearIndex& inner, int64_t divisor) {
-  std::vector<int32_t>& same =
-      parts_[hash_of(inner, static_cast<size_t>(divisor) * 4 + static_cast<size_t>(kind))];
-  for (const int32_t a : same)
-    if (atoms_[a].kind == kind && atoms_[a].divisor == divisor && atoms_[a].inner == inner)
-      return a;
-  const int64_t most = largest(inner);
+int32_t IndexMath::part(Kind kind, const LinearIndex& inner, int64_t divisor) {
   const Op op = kind == Kind::quotient ? Op::truncdiv : Op::truncmod;
-  const int64_t bound = kind == Kind::remainder ? divisor - 1 : most < 0 ? -1 : most / divisor;
-  const auto number = static_cast<int32_t>(atoms_.size());
-  Expr e = binary(op, expr_of(inner), Expr(divisor));
-  atoms_.push_back({std::move(e), kind, bound, inner, divisor});
-  same.push_back(number);
+  const int32_t number = atom_of(binary(op, expr_of(inner), Expr(divisor)));
+  Atom& atom = atoms_[number];
+  if (atom.kind != Kind::opaque) return number;
+  const int64_t most = largest(inner);
+  atom.kind = kind;
+  atom.inner = inner;
+  atom.divisor = divisor;
+  atom.largest = kind == Kind::remainder ? divisor - 1 : most < 0 ? -1 : most / divisor;
   return number;
 }
 
-LinearIndex IndexMath::chosen(Kind kind, LinearIndex a, LinearIndex b) {
-  const bool larger = kind == Kind::larger;
+LinearIndex IndexMath::chosen(Op op, const LinearIndex& a, const LinearIndex& b) {
+  const bool larger = op == Op::max;
   const std::optional<Range> x = range(a), y = range(b);
   if (x && y && (larger ? x->low >= y->high : x->high <= y->low)) return a;
   if (x && y && (larger ? y->low >= x->high : y->high <= x->low)) return b;
-  LinearIndex out;
-  std::vector<int32_t>& same = parts_[hash_of(a, hash_of(b, static_cast<size_t>(kind)))];
-  for (const int32_t known : same)
-    if (atoms_[known].kind == kind && atoms_[known].inner == a && atoms_[known].second == b) {
-      add_term(out, known, 1);
-      return out;
-    }
-  int64_t most = -1;
+  const int32_t number = atom_of(binary(op, expr_of(a), expr_of(b)));
   if (x && y && (larger ? std::max(x->low, y->low) : std::min(x->low, y->low)) >= 0)
-    most = larger ? std::max(x->high, y->high) : std::min(x->high, y->high);
-  const Expr first = expr_of(a), second = expr_of(b);
-  const auto number = static_cast<int32_t>(atoms_.size());
-  atoms_.push_back({binary(larger ? Op::max : Op::min, first, second), kind, most, std::move(a), 1,
-                    std::move(b)});
-  same.push_back(number);
+    atoms_[number].largest = larger ? std::max(x->high, y->high) : std::min(x->high, y->high);
+  LinearIndex out;
   add_term(out, number, 1);
   return out;
 }
@@ -203,9 +185,9 @@ IndexMath::Split IndexMath::split(const LinearIndex& x, int64_t divisor) {
     const LinearIndex inner = whole->inner;
     add(out.quotient, split(inner, whole->divisor * divisor).quotient, 1);
   } else {
-    add_term(out.quotient, atom(Kind::quotient, rest, divisor), 1);
+    add_term(out.quotient, part(Kind::quotient, rest, divisor), 1);
   }
-  add_term(out.remainder, atom(Kind::remainder, rest, divisor), 1);
+  add_term(out.remainder, part(Kind::remainder, rest, divisor), 1);
   return out;
 }
 
@@ -249,20 +231,16 @@ LinearIndex IndexMath::linear(const Expr& e) {
       break;
     }
     case Op::max:
-    case Op::min:
-      out = chosen(e->op == Op::max ? Kind::larger : Kind::smaller, linear(e->args[0]),
-                   linear(e->args[1]));
-      break;
+    case Op::min: out = chosen(e->op, linear(e->args[0]), linear(e->args[1])); break;
     default: add_term(out, atom_of(e), 1); break;
   }
   join_parts(out);
   return out;
 }
 
-Expr IndexMath::expr_of(LinearIndex x) {
-  std::vector<Known>& same = known_[hash_of(x, 7)];
-  for (const Known& k : same)
-    if (k.index == x) return k.expr;
+Expr IndexMath::expr_of(const LinearIndex& x) {
+  const auto [known, fresh] = known_.try_emplace(x);
+  if (!fresh) return known->second;
   // The largest factors first: rows before columns.
   std::vector<LinearIndex::Term> terms = x.terms;
   std::stable_sort(terms.begin(), terms.end(),
@@ -271,8 +249,7 @@ Expr IndexMath::expr_of(LinearIndex x) {
   for (const LinearIndex::Term& t : terms) out = out + atoms_[t.atom].expr * Expr(t.factor);
   out = out + Expr(x.constant);
   linear_.emplace(out, x);
-  same.push_back({std::move(x), out});
-  return out;
+  return known->second = out;
 }
 
 Expr IndexMath::simplify(const Expr& e) { return expr_of(linear(e)); }
@@ -306,7 +283,7 @@ Expr IndexMath::dot(const Exprs& index, const std::vector<int64_t>& factors) {
   LinearIndex out;
   for (size_t d = 0; d < index.size(); ++d) add(out, linear(index[d]), factors[d]);
   join_parts(out);
-  return expr_of(std::move(out));
+  return expr_of(out);
 }
 
 const std::vector<int64_t>& IndexMath::variables(const Expr& e) {

@@ -53,17 +53,16 @@ class IndexMath {
   const std::vector<int64_t>& variables(const Expr& e);
   // Whether the variable stands anywhere but as factor * variable.
   bool is_nested(const LinearIndex& index, int64_t variable);
-  int32_t atom_of(const Expr& var);
+  int32_t atom_of(const Expr& e);
 
  private:
-  enum class Kind : uint8_t { opaque, variable, quotient, remainder, larger, smaller };
+  enum class Kind : uint8_t { opaque, variable, quotient, remainder };
   struct Atom {
     Expr expr;
     Kind kind = Kind::opaque;
     int64_t largest = -1;  // -1: unknown
     LinearIndex inner = {};
     int64_t divisor = 1;
-    LinearIndex second = {};  // of larger, smaller
     // Of a sum that is known to be smaller than its parts tell: this atom + factor * other.
     int32_t other = -1;
     int64_t factor = 0, largest_sum = 0;
@@ -74,8 +73,8 @@ class IndexMath {
   struct Split {
     LinearIndex quotient, remainder;
   };
-  int32_t atom(Kind kind, const LinearIndex& inner, int64_t divisor);
-  LinearIndex chosen(Kind kind, LinearIndex a, LinearIndex b);
+  int32_t part(Kind kind, const LinearIndex& inner, int64_t divisor);
+  LinearIndex chosen(Op op, const LinearIndex& a, const LinearIndex& b);
   void add(LinearIndex& to, const LinearIndex& x, int64_t factor);
   void add_term(LinearIndex& to, int32_t atom, int64_t factor);
   void join_parts(LinearIndex& x);
@@ -84,17 +83,14 @@ class IndexMath {
   // How much less than its terms' own largest values the index reaches.
   int64_t less_by_sums(const LinearIndex& x) const;
   std::optional<Range> range(const LinearIndex& x) const;
-  Expr expr_of(LinearIndex x);
+  Expr expr_of(const LinearIndex& x);
 
-  struct Known {
-    LinearIndex index;
-    Expr expr;
+  struct Hash {
+    size_t operator()(const LinearIndex& x) const;
   };
   std::deque<Atom> atoms_;
-  std::unordered_map<Expr, int32_t> atom_of_;               // opaque ones
-  std::unordered_map<int64_t, int32_t> variable_;           // by id
-  std::unordered_map<size_t, std::vector<int32_t>> parts_;  // those of indices, by hash
-  std::unordered_map<size_t, std::vector<Known>> known_;
+  std::unordered_map<Expr, int32_t> atom_of_;
+  std::unordered_map<LinearIndex, Expr, Hash> known_;
   std::unordered_map<Expr, LinearIndex> linear_;  // of normal forms
   std::unordered_map<Expr, std::vector<int64_t>> variables_;
 };

@@ -58,8 +58,7 @@ class Checker {
     const FoldCall* f = plan_.fold_of(r.value);
     if (!f) return true;
     if (!f->in_rows) return wrong("is read before its parts are added up", r.value);
-    if (!same_index(r.index, reads_.row_index(r.value)))
-      return wrong("is read in another row", r.value);
+    if (r.index != reads_.row_index(r.value)) return wrong("is read in another row", r.value);
     return false;
   }
 

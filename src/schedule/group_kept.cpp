@@ -77,7 +77,7 @@ bool KeptValues::is_read_in_place(ValueId v) {
     GroupReads reads(c_.calls.graph, c_.calls.nodes, c_.plan);
     value_or_throw(reads.walk(results, [&](const GroupReads::Read& r) -> Result<bool> {
       if (c_.plan.fold_of(r.value)) return false;
-      if (same_index(r.index, reads.own_index(r.value))) read_in_place_->insert(r.value.v);
+      if (r.index == reads.own_index(r.value)) read_in_place_->insert(r.value.v);
       return true;
     }));
   }

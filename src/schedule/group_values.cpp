@@ -102,7 +102,7 @@ Exprs GroupValues::through_view(const OpView& op, const ViewRule& rule, int k, c
 
 Expr GroupValues::value(ValueId v, const Exprs& index) {
   if (const auto* folded = sources_.folded(v)) {
-    if (!same_index(folded->index, index))
+    if (folded->index != index)
       throw_failure(
           bug("lower: %{} is read at another index than it was folded at", graph_.name(v)));
     return folded->variable;
@@ -121,7 +121,7 @@ Expr GroupValues::value(ValueId v, const Exprs& index) {
     record_reads_of(*e, accesses_);
     return *e;
   }
-  if (const auto* kept = sources_.kept(v); kept && same_index(kept->index, index)) {
+  if (const auto* kept = sources_.kept(v); kept && kept->index == index) {
     Expr e = load(kept->buffer, kept->dtype, kept->at);
     if (!guarded_) scopes_.remember(key, depth, e);
     return e;

@@ -1,18 +1,15 @@
 // A value at an index, as a key: indices are in normal form (loop/index_math.h), where equal ones
 // are the same expression.
 #pragma once
-#include <cstdint>
-#include <vector>
+#include <utility>
 
 #include "ir/graph.h"
 #include "loop/expr.h"
 
 namespace cleave {
 
-using IndexKey = std::vector<uintptr_t>;
+using IndexKey = std::pair<uint32_t, loop::Exprs>;
 
-// Holds as long as the index lives.
-IndexKey index_key(ValueId v, const loop::Exprs& index);
-bool same_index(const loop::Exprs& a, const loop::Exprs& b);
+inline IndexKey index_key(ValueId v, loop::Exprs index) { return {v.v, std::move(index)}; }
 
 }  // namespace cleave

@@ -176,14 +176,7 @@ class Replacement {
     if (e->op == Op::round_to) put(e->stored());
     Operands args = e->args;
     for (size_t k = 0; k < args.size(); ++k) args[k] = replaced(args[k], operand_may_vary(*e, k));
-    return args == e->args ? e : made(e, std::move(args));
-  }
-  // One object for equal replacements of one: what is shared is computed once.
-  Expr made(const Expr& e, Operands args) {
-    Exprs& known = made_[e];
-    for (const Expr& m : known)
-      if (m->args == args) return m;
-    return known.emplace_back(e->with(std::move(args)));
+    return args == e->args ? e : e->with(std::move(args));
   }
 
   bool varies(const ExprNode& e) const {
@@ -215,8 +208,7 @@ class Replacement {
   const ReplaceNumber& replace_;
   std::string key_;
   std::unordered_map<int64_t, int64_t> number_of_;  // of variables, by where they are bound
-  std::unordered_map<Expr, Exprs> made_;
-  LaneStrides strides_;  // in vectors
+  LaneStrides strides_;                             // in vectors
   bool in_vectors_ = false;
   bool loops_follow_ = false;  // in the block
   int64_t least_ = min_number;

@@ -183,7 +183,7 @@ struct Accesses {
   bool apart(const LaneStrides& strides) const {
     return std::ranges::all_of(stores, [&](const Store* s) {
       const auto far = [&](int64_t buffer, const Expr& index) {
-        return buffer != s->buffer || same(index, s->index);
+        return buffer != s->buffer || index == s->index;
       };
       const LaneStride at = strides.of(s->index);
       return at && *at != 0 &&

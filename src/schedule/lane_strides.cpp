@@ -1,6 +1,5 @@
 #include "schedule/lane_strides.h"
 
-#include <algorithm>
 #include <array>
 
 namespace cleave::schedule {
@@ -36,10 +35,6 @@ LaneStride LaneStrides::of(const Expr& e) const {
       return std::nullopt;
     default: return std::nullopt;
   }
-}
-
-bool same(const Expr& a, const Expr& b) {
-  return a == b || (a->is_same_operation(*b) && std::ranges::equal(a->args, b->args, same));
 }
 
 }  // namespace cleave::schedule

@@ -24,7 +24,4 @@ class LaneStrides {
   std::unordered_map<int64_t, LaneStride> strides_;  // of the variables inside the loop
 };
 
-// Whether both are the same expression, possibly as two copies.
-bool same(const loop::Expr& a, const loop::Expr& b);
-
 }  // namespace cleave::schedule

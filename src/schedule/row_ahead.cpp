@@ -101,7 +101,7 @@ class Finder {
     for (size_t d = 0; d < loops_.size(); ++d)
       key = replaced(key, loops_[d].var->id(),
                      make_var(-1000 - static_cast<int64_t>(d), "", DType::i64));
-    const auto it = std::ranges::find_if(reads_, [&](const Read& r) { return same(r.key, key); });
+    const auto it = std::ranges::find(reads_, key, &Read::key);
     if (it == reads_.end())
       reads_.push_back({e, key, loop});
     else if (it->last != loop)
