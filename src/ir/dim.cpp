@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/floor_division.h"
+
 namespace cleave {
 namespace {
 
@@ -22,13 +24,7 @@ int64_t sat_mul(int64_t a, int64_t b) {
   int64_t v = 0;
   return __builtin_mul_overflow(a, b, &v) ? ((a < 0) != (b < 0) ? -limit : limit) : clamp(v);
 }
-int64_t floor_div(int64_t a, int64_t b) {
-  if (b == 0) return 0;
-  if (b == -1) return sat_mul(a, b);  // -2^63 / -1 is no int64_t
-  int64_t q = a / b;
-  return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
-}
-int64_t floor_mod(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a - floor_div(a, b) * b; }
+int64_t sat_div(int64_t a, int64_t b) { return b == -1 ? sat_mul(a, b) : floor_div(a, b); }
 
 enum class AtomKind { symbol, floordiv, mod, min, max };
 
@@ -179,7 +175,7 @@ Dim call(AtomKind kind, const char* name, const Dim& a, const Dim& b) {
 
 Dim Dim::floordiv(const Dim& a, const Dim& b) {
   if (is_saturated(a, b)) return Dim(limit);
-  if (a.is_const() && b.is_const()) return floor_div(a.value_, b.value_);
+  if (a.is_const() && b.is_const()) return sat_div(a.value_, b.value_);
   if (b.is_const() && b.value_ == 0) return 0;
   if (auto q = exact_quotient(a, b)) return *q;
   return call(AtomKind::floordiv, "floordiv", a, b);

@@ -7,20 +7,6 @@
 
 namespace cleave::loop {
 
-int64_t LinearIndex::factor_of(int32_t atom) const {
-  for (const Term& t : terms)
-    if (t.atom == atom) return t.factor;
-  return 0;
-}
-
-size_t IndexMath::Hash::operator()(const LinearIndex& x) const {
-  size_t h = static_cast<size_t>(x.constant);
-  for (const LinearIndex::Term& t : x.terms)
-    h = (h ^ (static_cast<size_t>(t.atom) * 31 + static_cast<size_t>(t.factor))) *
-        0x9e3779b97f4a7c15;
-  return h;
-}
-
 void IndexMath::declare(const Expr& var, int64_t extent) {
   if (var->op != Op::var) return;  // a constant: it says all
   Atom& atom = atoms_[atom_of(var)];
@@ -65,25 +51,8 @@ LinearIndex IndexMath::chosen(Op op, const LinearIndex& a, const LinearIndex& b)
   if (x && y && (larger ? std::max(x->low, y->low) : std::min(x->low, y->low)) >= 0)
     atoms_[number].largest = larger ? std::max(x->high, y->high) : std::min(x->high, y->high);
   LinearIndex out;
-  add_term(out, number, 1);
+  out.add(number, 1);
   return out;
-}
-
-void IndexMath::add_term(LinearIndex& to, int32_t atom, int64_t factor) {
-  if (factor == 0) return;
-  auto at = std::lower_bound(to.terms.begin(), to.terms.end(), atom,
-                             [](const LinearIndex::Term& t, int32_t a) { return t.atom < a; });
-  if (at != to.terms.end() && at->atom == atom) {
-    at->factor += factor;
-    if (at->factor == 0) to.terms.erase(at);
-  } else {
-    to.terms.insert(at, {atom, factor});
-  }
-}
-
-void IndexMath::add(LinearIndex& to, const LinearIndex& x, int64_t factor) {
-  to.constant += x.constant * factor;
-  for (const LinearIndex::Term& t : x.terms) add_term(to, t.atom, t.factor * factor);
 }
 
 // x / d * (d * f) + x % d * f = x * f
@@ -102,9 +71,9 @@ void IndexMath::join_parts(LinearIndex& x) {
       if (!whole || quotient.terms.empty()) continue;
       const LinearIndex inner = remainder.inner;
       const int64_t f = t.factor;
-      add(x, quotient, -factor);
-      add_term(x, t.atom, -f);
-      add(x, inner, f);
+      x.add(quotient, -factor);
+      x.add(t.atom, -f);
+      x.add(inner, f);
       again = true;
       break;
     }
@@ -148,14 +117,8 @@ IndexMath::Split IndexMath::split(const LinearIndex& x, int64_t divisor) {
     out.quotient = x;
     return out;
   }
-  LinearIndex rest;
-  for (const LinearIndex::Term& t : x.terms)
-    if (t.factor % divisor == 0)
-      add_term(out.quotient, t.atom, t.factor / divisor);
-    else
-      add_term(rest, t.atom, t.factor);
-  rest.constant = ((x.constant % divisor) + divisor) % divisor;
-  out.quotient.constant = (x.constant - rest.constant) / divisor;
+  LinearIndex rest = x;
+  out.quotient = rest.take_multiples(divisor);
   if (const int64_t most = largest(rest); most >= 0 && most < divisor) {
     out.remainder = std::move(rest);
     return out;
@@ -166,15 +129,15 @@ IndexMath::Split IndexMath::split(const LinearIndex& x, int64_t divisor) {
     if (g <= 1) continue;
     LinearIndex high, low;
     for (const LinearIndex::Term& u : rest.terms)
-      add_term(u.factor % g == 0 ? high : low, u.atom, u.factor % g == 0 ? u.factor / g : u.factor);
+      (u.factor % g == 0 ? high : low).add(u.atom, u.factor % g == 0 ? u.factor / g : u.factor);
     low.constant = rest.constant % g;
     high.constant = rest.constant / g;
     const int64_t most = largest(low);
     if (most < 0 || most >= g || high == rest) continue;
     const Split inner = split(high, divisor / g);
-    add(out.quotient, inner.quotient, 1);
-    add(out.remainder, inner.remainder, g);
-    add(out.remainder, low, 1);
+    out.quotient.add(inner.quotient, 1);
+    out.remainder.add(inner.remainder, g);
+    out.remainder.add(low, 1);
     return out;
   }
   // x / a / b = x / (a * b)
@@ -183,11 +146,11 @@ IndexMath::Split IndexMath::split(const LinearIndex& x, int64_t divisor) {
                           : nullptr;
   if (whole && whole->kind == Kind::quotient) {
     const LinearIndex inner = whole->inner;
-    add(out.quotient, split(inner, whole->divisor * divisor).quotient, 1);
+    out.quotient.add(split(inner, whole->divisor * divisor).quotient, 1);
   } else {
-    add_term(out.quotient, part(Kind::quotient, rest, divisor), 1);
+    out.quotient.add(part(Kind::quotient, rest, divisor), 1);
   }
-  add_term(out.remainder, part(Kind::remainder, rest, divisor), 1);
+  out.remainder.add(part(Kind::remainder, rest, divisor), 1);
   return out;
 }
 
@@ -203,16 +166,16 @@ LinearIndex IndexMath::linear(const Expr& e) {
     case Op::add:
     case Op::sub:
       out = linear(e->args[0]);
-      add(out, linear(e->args[1]), e->op == Op::add ? 1 : -1);
+      out.add(linear(e->args[1]), e->op == Op::add ? 1 : -1);
       break;
     case Op::mul: {
       const LinearIndex a = linear(e->args[0]), b = linear(e->args[1]);
       if (b.terms.empty()) {
-        add(out, a, b.constant);
+        out.add(a, b.constant);
       } else if (a.terms.empty()) {
-        add(out, b, a.constant);
+        out.add(b, a.constant);
       } else {
-        add_term(out, atom_of(e), 1);
+        out.add(atom_of(e), 1);
       }
       break;
     }
@@ -223,7 +186,7 @@ LinearIndex IndexMath::linear(const Expr& e) {
       const int64_t d = divisor();
       const LinearIndex a = linear(e->args[0]);
       if (d == 0 || largest(a) < 0) {
-        add_term(out, atom_of(e), 1);
+        out.add(atom_of(e), 1);
         break;
       }
       Split s = split(a, d);
@@ -232,7 +195,7 @@ LinearIndex IndexMath::linear(const Expr& e) {
     }
     case Op::max:
     case Op::min: out = chosen(e->op, linear(e->args[0]), linear(e->args[1])); break;
-    default: add_term(out, atom_of(e), 1); break;
+    default: out.add(atom_of(e), 1); break;
   }
   join_parts(out);
   return out;
@@ -281,7 +244,7 @@ Exprs IndexMath::delinearise(const Expr& number, const std::vector<int64_t>& sha
 
 Expr IndexMath::dot(const Exprs& index, const std::vector<int64_t>& factors) {
   LinearIndex out;
-  for (size_t d = 0; d < index.size(); ++d) add(out, linear(index[d]), factors[d]);
+  for (size_t d = 0; d < index.size(); ++d) out.add(linear(index[d]), factors[d]);
   join_parts(out);
   return expr_of(out);
 }

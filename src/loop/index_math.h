@@ -17,21 +17,9 @@
 #include <vector>
 
 #include "loop/expr.h"
+#include "loop/linear_index.h"
 
 namespace cleave::loop {
-
-// c + the sum of factor * atom; atoms in the order in which they were first seen.
-struct LinearIndex {
-  struct Term {
-    int32_t atom;
-    int64_t factor;
-    friend bool operator==(const Term&, const Term&) = default;
-  };
-  int64_t constant = 0;
-  std::vector<Term> terms;
-  friend bool operator==(const LinearIndex&, const LinearIndex&) = default;
-  int64_t factor_of(int32_t atom) const;
-};
 
 class IndexMath {
  public:
@@ -75,8 +63,6 @@ class IndexMath {
   };
   int32_t part(Kind kind, const LinearIndex& inner, int64_t divisor);
   LinearIndex chosen(Op op, const LinearIndex& a, const LinearIndex& b);
-  void add(LinearIndex& to, const LinearIndex& x, int64_t factor);
-  void add_term(LinearIndex& to, int32_t atom, int64_t factor);
   void join_parts(LinearIndex& x);
   Split split(const LinearIndex& x, int64_t divisor);
   int64_t largest(const LinearIndex& x) const;  // -1: unknown
@@ -85,12 +71,9 @@ class IndexMath {
   std::optional<Range> range(const LinearIndex& x) const;
   Expr expr_of(const LinearIndex& x);
 
-  struct Hash {
-    size_t operator()(const LinearIndex& x) const;
-  };
-  std::deque<Atom> atoms_;
+  std::deque<Atom> atoms_;  // in the order in which they were first seen
   std::unordered_map<Expr, int32_t> atom_of_;
-  std::unordered_map<LinearIndex, Expr, Hash> known_;
+  std::unordered_map<LinearIndex, Expr, LinearIndex::Hash> known_;
   std::unordered_map<Expr, LinearIndex> linear_;  // of normal forms
   std::unordered_map<Expr, std::vector<int64_t>> variables_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <span>
 #include <unordered_map>
 
 #include "schedule/lane_strides.h"

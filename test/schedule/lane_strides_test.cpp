@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
+#include "loop/index_math.h"
+
 namespace cleave::schedule {
 namespace {
 
@@ -34,6 +38,34 @@ TEST(LaneStrides, look_once_at_what_a_deep_expression_reads) {
   constexpr int64_t depth = 400;
   for (int64_t k = 0; k < depth; ++k) e = e + binary(Op::floordiv, other, Expr(k + 2));
   EXPECT_EQ(stride_of(e), LaneStride(1));
+}
+
+// Where a stride is known, it is the lane's factor in the normal form.
+TEST(LaneStrides, are_factors_of_the_lane) {
+  std::mt19937 rng(3);
+  int known = 0;
+  for (int round = 0; round < 2000; ++round) {
+    loop::IndexMath math;
+    math.declare(lane, 64), math.declare(other, 48);
+    loop::Exprs pool = {lane, other, other};
+    for (int k = 0; k < 6; ++k) {
+      const Expr a = pool[rng() % pool.size()], b = pool[rng() % pool.size()];
+      const Expr n(static_cast<int64_t>(rng() % 9 + 1));
+      switch (rng() % 5) {
+        case 0: pool.push_back(a + b); break;
+        case 1: pool.push_back(a - b); break;
+        case 2: pool.push_back(n * a); break;
+        case 3: pool.push_back(binary(Op::truncdiv, other, n)); break;
+        default: pool.push_back(binary(Op::truncmod, a * n, Expr(97))); break;
+      }
+    }
+    const LaneStride stride = stride_of(pool.back());
+    const loop::LinearIndex form = math.linear(pool.back());
+    if (!stride) continue;
+    EXPECT_EQ(*stride, form.factor_of(math.atom_of(lane))) << "round " << round;
+    known += *stride != 0;
+  }
+  EXPECT_GT(known, 300);
 }
 
 }  // namespace
