@@ -19,7 +19,8 @@
 namespace cleave::runtime {
 namespace {
 
-using test::Layout, test::layouts, test::kernels_for, test::make_scratch, test::Scratch, test::strides_of;
+using test::Layout, test::layouts, test::kernels_for, test::make_scratch, test::Scratch,
+    test::strides_of;
 
 // [rows, columns] as H and as the f32 that rounds to it, in equal layouts.
 template <class H>
@@ -131,9 +132,7 @@ void expect_product(const Case& c) {
   expect_sums<F16>(DType::f16, c);
 }
 
-TEST(Gemm16Bit, EveryLayout) {
-  test::for_each_layout<Case>(expect_product);
-}
+TEST(Gemm16Bit, EveryLayout) { test::for_each_layout<Case>(expect_product); }
 
 TEST(Gemm16Bit, OddSizes) {
   for (const int64_t m : {1, 2, 11, 12, 13, 25})

@@ -16,7 +16,8 @@
 namespace cleave::runtime {
 namespace {
 
-using test::kernels_for, test::Layout, test::layouts, test::make_scratch, test::Scratch, test::strides_of;
+using test::kernels_for, test::Layout, test::layouts, test::make_scratch, test::Scratch;
+using test::strides_of;
 
 // [rows, columns] as X and as what X converts to, in equal layouts.
 template <class X, class S>
@@ -95,9 +96,7 @@ void expect_all(const Case& c) {
   expect_same_bits<uint8_t, F16>(DType::u8, DType::f16, c);
 }
 
-TEST(GemmStored, EveryLayout) {
-  test::for_each_layout<Case>(expect_all);
-}
+TEST(GemmStored, EveryLayout) { test::for_each_layout<Case>(expect_all); }
 
 TEST(GemmStored, FewRowsAndLongSums) {
   for (const int64_t m : {1, 13})
