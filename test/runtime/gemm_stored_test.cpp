@@ -16,8 +16,8 @@
 namespace cleave::runtime {
 namespace {
 
-using test::kernels_for, test::Layout, test::layouts, test::make_scratch, test::Scratch,
-    test::strides_of;
+using test::kernels_for, test::Layout, test::layouts, test::make_scratch, test::Scratch;
+using test::strides_of;
 
 // [rows, columns] as X and as what X converts to, in equal layouts.
 template <class X, class S>

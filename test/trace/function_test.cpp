@@ -1,5 +1,6 @@
 // Functions against plain formulas, run by the oracle in float64.
-// tests: function_product.cpp function_view.cpp function_reduce.cpp function_index.cpp function_loss.cpp function_nn.cpp
+// tests: function_product.cpp function_view.cpp function_reduce.cpp function_index.cpp
+// tests: function_loss.cpp function_nn.cpp
 #include <gtest/gtest.h>
 
 #include <cmath>
