@@ -32,8 +32,8 @@ class CLEAVE_API Source {
   virtual int64_t size() const = 0;
   // Of the tensors of one example.
   virtual std::vector<TensorType> types() const = 0;
-  // Writes the tensors of an example, row-major and without gaps, tensor k to to[k]. One thread at a
-  // time calls it; may throw.
+  // Writes the tensors of an example, row-major and without gaps, tensor k to to[k]. One thread at
+  // a time calls it; may throw.
   virtual void read(int64_t example, std::span<void* const> to) const = 0;
 };
 using SourcePtr = std::shared_ptr<const Source>;
@@ -63,8 +63,8 @@ struct CsvOptions {
 CLEAVE_API SourcePtr csv(const std::string& path, const std::vector<Columns>& tensors,
                          const CsvOptions& options = {});
 
-// A file of token numbers, without a head: example i is the tokens [i * stride, i * stride + context)
-// and those one further, both i64[context]. Tokens are read when they are asked for.
+// A file of token numbers, without a head: example i is the tokens from i * stride on, and those one
+// further, both i64[context]. Tokens are read when they are asked for.
 struct TokenOptions {
   DType stored = DType::i32;  // an integer dtype
   bool is_u16 = false;        // instead: two bytes a token, without a sign

@@ -216,8 +216,8 @@ class CLEAVE_API Flatten : public Module {
   int64_t start_, end_;
 };
 
-// Applies modules in sequence, named 0, 1, ... Accepts any Module that maps a Tensor to a Tensor, and
-// functions of one Tensor, which have no parameters: Sequential(linear, [](const Tensor& x) { ... }).
+// Applies modules in sequence, named 0, 1, ... Accepts any Module that maps a Tensor to a Tensor,
+// and functions of one Tensor, which have no parameters: Sequential(linear, relu_twice, linear).
 class CLEAVE_API Sequential : public Module {
  public:
   Sequential() = default;

@@ -167,8 +167,8 @@ class CLEAVE_API CompiledFunction {
 // what is there is continued from, so another step of the same model, for other shapes or options,
 // is given the first one's: train_step(model, loss, optimizer, wider, {}, step.store()). If none is
 // given, the step has a new one, which it shares with no other. Error (user): the store has a
-// tensor of another shape, dtype or model under a name that the step needs. Steps that share a store
-// share the learning rates in it, too.
+// tensor of another shape, dtype or model under a name that the step needs. Steps that share a
+// store share the learning rates in it, too.
 CLEAVE_API TrainStep train_step(const nn::Module& model, const TracedFunction& loss,
                                 const optim::Optimizer& optimizer,
                                 const std::vector<InputSpec>& inputs,

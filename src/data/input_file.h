@@ -1,5 +1,5 @@
-// Bytes of a file, read where they are asked for. Not mapped, since a mapping kills the process with
-// SIGBUS if another process truncates the file; here that is an error.
+// Bytes of a file, read where they are asked for. Not mapped, since a mapping kills the process
+// with SIGBUS if another process truncates the file; here that is an error.
 #pragma once
 #include <span>
 #include <string>

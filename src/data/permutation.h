@@ -1,8 +1,8 @@
 // A random order of [0, size) that is computed element by element: it takes no memory, so that any
 // place of any epoch of a large dataset is found at once.
 //
-// A Feistel network of 8 rounds over the next even number of bits; numbers beyond the size go through
-// it again (cycle walking), at most four times on average.
+// A Feistel network of 8 rounds over the next even number of bits; numbers beyond the size go
+// through it again (cycle walking), at most four times on average.
 #pragma once
 #include <cstdint>
 

@@ -5,9 +5,9 @@
 //
 //   (C1) dim in range; a 0-d tensor counts as one dim
 // Integers and bool give i64 without dtype; with dtype, x is converted first. Floating elements are
-// accumulated in f64: one by one in f32, a million of them would be 1e-2 off. Sums that stay f64 keep
-// what each addition rounds away, and add it to each result: one by one, n equal numbers lose n / 4
-// roundings.
+// accumulated in f64: one by one in f32, a million of them would be 1e-2 off. Sums that stay f64
+// keep what each addition rounds away, and add it to each result: one by one, n equal numbers lose
+// n / 4 roundings.
 //
 // The gradient of cumsum is the cumulative sum from the other end, that of cumprod is
 // cumprod_backward.

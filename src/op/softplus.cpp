@@ -1,4 +1,5 @@
-// softplus(self; beta=1, threshold=20)    beta * x > threshold: x,  else log(1 + exp(beta * x)) / beta
+// softplus(self; beta=1, threshold=20)    beta * x > threshold: x
+//                                         else log(1 + exp(beta * x)) / beta
 //
 //   self  (C1) floating, (C2) beta isn't 0
 //   y     shape and dtype of self; NaN stays NaN. The slope is 1 above the threshold, as in ATen,

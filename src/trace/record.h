@@ -7,8 +7,8 @@
 
 namespace cleave::trace {
 
-// A Tensor (no operand if it isn't defined), a number or a Tensor that must be defined, or a list of
-// Tensors.
+// A Tensor (no operand if it isn't defined), a number or a Tensor that must be defined, or a list
+// of Tensors.
 struct Arg {
   Operand operand = 0;
   Tensors list;

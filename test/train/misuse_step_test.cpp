@@ -1,4 +1,5 @@
-// What host programs do with programs by mistake: an error, or the right thing, never a wrong number.
+// What host programs do with programs by mistake: an error, or the right thing, never a wrong
+// number.
 #include <gtest/gtest.h>
 
 #include <cmath>
