@@ -63,8 +63,8 @@ struct CsvOptions {
 CLEAVE_API SourcePtr csv(const std::string& path, const std::vector<Columns>& tensors,
                          const CsvOptions& options = {});
 
-// A file of token numbers, without a head: example i is the tokens from i * stride on, and those one
-// further, both i64[context]. Tokens are read when they are asked for.
+// A file of token numbers, without a head: example i is the tokens from i * stride on, and those
+// one further, both i64[context]. Tokens are read when they are asked for.
 struct TokenOptions {
   DType stored = DType::i32;  // an integer dtype
   bool is_u16 = false;        // instead: two bytes a token, without a sign
