@@ -2,20 +2,10 @@
 
 #include <algorithm>
 
+#include "base/split_mix.h"
 #include "tool/graph_file.h"
 
 namespace cleave::tool {
-namespace {
-
-uint64_t splitmix64(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-constexpr uint64_t golden = 0x9e3779b97f4a7c15u;
-
-}  // namespace
-
 Result<TextData> TextData::open(const std::string& path, int64_t context) {
   CLEAVE_TRY(std::string text, read_text(path));
   if (text.empty()) return user_error("{}: the file is empty; give a text", path);
@@ -57,7 +47,7 @@ void TextData::train_batch(uint64_t seed, int64_t step, Batch& into) const {
   const auto starts = static_cast<uint64_t>(train_size_ - time);
   for (int64_t b = 0; b < batch; ++b) {
     const auto n = static_cast<uint64_t>(step * batch + b + 1);
-    window(static_cast<int64_t>(splitmix64(seed + golden * n) % starts), b, into);
+    window(static_cast<int64_t>(split_mix(seed + split_mix_step * n) % starts), b, into);
   }
 }
 

@@ -3,31 +3,22 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/split_mix.h"
+
 namespace cleave::data {
-namespace {
-
-// The finalizer of SplitMix64 (Steele, Lea and Flood, 2014).
-uint64_t mixed(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
-}  // namespace
-
 Permutation::Permutation(int64_t size, uint64_t seed, uint64_t stream)
     : size_(static_cast<uint64_t>(size)) {
   const int bits = size_ > 1 ? std::bit_width(size_ - 1) : 1;
   half_bits_ = std::max(1, (bits + 1) / 2);
-  uint64_t state = mixed(seed + 0x9e3779b97f4a7c15u) ^ mixed(stream * 2 + 1);
-  for (uint64_t& key : keys_) key = mixed(state += 0x9e3779b97f4a7c15u);
+  uint64_t state = split_mix(seed + split_mix_step) ^ split_mix(stream * 2 + 1);
+  for (uint64_t& key : keys_) key = split_mix(state += split_mix_step);
 }
 
 uint64_t Permutation::pass(uint64_t x) const {
   const uint64_t mask = (uint64_t{1} << half_bits_) - 1;
   uint64_t left = x >> half_bits_, right = x & mask;
   for (const uint64_t key : keys_) {
-    const uint64_t next = left ^ (mixed(right + key) & mask);
+    const uint64_t next = left ^ (split_mix(right + key) & mask);
     left = right;
     right = next;
   }

@@ -23,7 +23,8 @@ Status check_no_averages(const std::string& path, const std::vector<LoadTarget>&
 void drop_missing_rates(std::vector<LoadTarget>& targets, const SafetensorsFile& file) {
   std::erase_if(targets, [&](const LoadTarget& t) {
     const std::string& name = t.names[0];
-    return name.find("optimizer.lr") != std::string::npos && !file.find(name);
+    return t.variable.kind() == VariableKind::state &&
+           name.find("optimizer.lr") != std::string::npos && !file.find(name);
   });
 }
 

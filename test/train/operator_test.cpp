@@ -145,6 +145,48 @@ TEST(CustomOperator, a_callback_that_throws) {
   EXPECT_EQ(runs, 2);
 }
 
+// One parameter is updated by SGD, the other one by a callback, which throws: both stay as they
+// were.
+TEST(CustomOperator, a_callback_that_throws_leaves_every_parameter_as_it_was) {
+  bool throws = true;
+  Operators ops;
+  ops.add({.name = "moved",
+           .signature = "(Tensor p, Tensor g) -> Tensor",
+           .infer = [](const OpCall& op) { return std::vector{op.operand(0)}; },
+           .reference = [](const OpCall&, const HostTensors&, HostTensors&) {},
+           .callback =
+               [&throws](const OpCall&) {
+                 return [&throws](const OpMemory& m) {
+                   if (throws) throw std::runtime_error("no");
+                   for (size_t i = 0; i < m.result<float>(0).size(); ++i)
+                     m.result<float>(0)[i] = m.operand<float>(0)[i] - m.operand<float>(1)[i];
+                 };
+               }});
+  struct Moved : optim::Optimizer {
+    void record(optim::Update& update) const override {
+      for (const auto& p : update.parameters()) update.set(p, call("moved", {p.value, p.grad})[0]);
+    }
+    double learning_rate() const override { return 1; }
+  };
+  Generator rng(1);
+  const nn::Linear model(3, 2, rng);
+  TrainStep step = train_step(
+      model, [&](const Tensor& x) { return sum(model(x)); },
+      optim::Groups({{optim::named("weight"), optim::SGD({.lr = 1})}, {optim::others(), Moved()}}),
+      {{"x", DType::f32, {4, 3}}}, {.compile = {.ops = ops}});
+  const HostTensor x = rng.normal({4, 3});
+  const HostTensor weight = model.parameter("weight").value(),
+                   bias = model.parameter("bias").value();
+  EXPECT_THROW(step.run({x}), std::runtime_error);
+  EXPECT_TRUE(model.parameter("weight").value().same_bits(weight));
+  EXPECT_TRUE(model.parameter("bias").value().same_bits(bias));
+  EXPECT_EQ(step.steps(), 0);
+  throws = false;
+  step.run({x});
+  EXPECT_FALSE(model.parameter("weight").value().same_bits(weight));
+  EXPECT_NEAR(model.parameter("bias").value().number(0), bias.number(0) - 4, 1e-6);
+}
+
 // The gradient rule against finite differences of the reference, in f64.
 TEST(CustomOperator, gradient) {
   Operators ops;
