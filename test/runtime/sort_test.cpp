@@ -103,6 +103,7 @@ std::vector<T> drawn(int64_t count, int64_t kinds, std::mt19937_64& random) {
 template <class T>
 void sort_all(DType dtype) {
   std::mt19937_64 random(static_cast<uint64_t>(dtype) + 1);
+  int threads = 0;  // of 1 to 16
   for (const bool descending : {false, true})
     for (const auto& [outer, length, inner] : {std::array<int64_t, 3>{1, 1, 1},
                                                {3, 2, 5},
@@ -122,7 +123,8 @@ void sort_all(DType dtype) {
                             .inner = inner,
                             .count = count,
                             .is_descending = descending},
-                           drawn<T>(outer * length * inner, 1 + length / 2, random), 3);
+                           drawn<T>(outer * length * inner, 1 + length / 2, random),
+                           threads = (threads + 5) % 16 + 1);
 }
 
 TEST(Sort, f64) { sort_all<double>(DType::f64); }
