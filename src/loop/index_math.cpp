@@ -140,10 +140,19 @@ IndexMath::Split IndexMath::split(const LinearIndex& x, int64_t divisor) {
     out.remainder.add(low, 1);
     return out;
   }
-  // x / a / b = x / (a * b)
   const Atom* whole = rest.constant == 0 && rest.terms.size() == 1 && rest.terms[0].factor == 1
                           ? &atoms_[rest.terms[0].atom]
                           : nullptr;
+  // x % (a * b) / a = x / a % b, and x % (a * b) % a = x % a.
+  if (whole && whole->kind == Kind::remainder && whole->divisor % divisor == 0) {
+    const int64_t kept = whole->divisor / divisor;
+    const LinearIndex inner = whole->inner;
+    const Split of_all = split(inner, divisor);
+    out.quotient.add(split(of_all.quotient, kept).remainder, 1);
+    out.remainder = of_all.remainder;
+    return out;
+  }
+  // x / a / b = x / (a * b)
   if (whole && whole->kind == Kind::quotient) {
     const LinearIndex inner = whole->inner;
     out.quotient.add(split(inner, whole->divisor * divisor).quotient, 1);

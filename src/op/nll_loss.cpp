@@ -29,6 +29,7 @@
 #include "op/kernel_loops.h"
 #include "op/reference_sum.h"
 #include "op/sample_sets.h"
+#include "op/wide_grad.h"
 
 namespace cleave {
 namespace {
@@ -178,11 +179,15 @@ Values decompose_forward(Builder& b, const OpView& op) {
   const Rows r = rows_of(b, op, forward);
   const ValueId picked =
       b.where(r.counted, b.call1("gather", {r.self, r.target}, {{"dim", 1}}), 0.0);
-  const ValueId y = b.neg(b.mul(picked, r.weight));
+  const DType t = op.out_type(0).dtype;
   if (by_row(op, forward))
-    return {b.view(y, op.out_type(0).shape), b.full({}, 0, op.out_type(1).dtype)};
-  const ValueId total = b.sum(r.weight, {0, 1}), all = b.sum(y, {0, 1});
-  return {op.int_attr("reduction") == mean ? b.div(all, total) : all, total};
+    return {b.view(b.neg(b.mul(picked, r.weight)), op.out_type(0).shape), b.full({}, 0, t)};
+  // Wide: a mean is in f16's range where the sum isn't.
+  const ValueId weight = b.convert(r.weight, wide(t));
+  const ValueId total = b.sum(weight, {0, 1});
+  const ValueId all = b.sum(b.neg(b.mul(b.convert(picked, wide(t)), weight)), {0, 1});
+  const ValueId y = op.int_attr("reduction") == mean ? b.div(all, total) : all;
+  return {b.convert(y, t), b.convert(total, t)};
 }
 
 Values decompose_backward(Builder& b, const OpView& op) {
@@ -304,6 +309,7 @@ Samples forward_samples() {
   out.push_back({{f32({3, 3}), i64({3}).with({-7, 0, 2})}, attrs(mean, -7)});
   out.push_back({{f32({3, 3}), i64({3}).with({1, 1, 1})}, attrs(mean, 1)});
   out.push_back({{bf16({70, 9}), i64({70}).range(0, 9)}, attrs(mean, 4)});
+  out.push_back({{f16({992, 2}).range(-130, -120), i64({992}).range(0, 2)}, attrs(mean)});
   return out;
 }
 

@@ -54,8 +54,7 @@ Status BudgetFamily::find_candidates() {
   if (candidates_) return {};
   CLEAVE_TRY(candidates_, whole_candidates(unfused_, forward_results_, planner_->rates()));
   for (size_t k = 0; k < candidates_->size(); ++k) {
-    const WholeCandidate& c = (*candidates_)[k];
-    members_.push_back({.candidate = k, .recompute_ns = c.recompute_ns, .min_peak = c.min_peak});
+    members_.push_back({.candidate = k, .recompute_ns = (*candidates_)[k].recompute_ns});
   }
   return {};
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/alignment.h"
 #include "cut/join_forward_backward.h"
 #include "cut/repeat_calls.h"
 #include "ir/edit.h"
@@ -16,7 +15,6 @@ namespace {
 // Each candidate that is considered is fused and lowered, so together they have at most so many
 // calls, but there are at least min_points.
 constexpr int64_t max_calls = 10000, min_points = 8;
-constexpr int64_t max_exact = 5000;   // with more calls together, candidates get a min_peak
 constexpr size_t max_searched = 200;  // in larger graphs the search would dominate the compile time
 
 // The frontier of a graph, which it owns.
@@ -71,14 +69,10 @@ Status add_points(const Graph& graph, size_t forward_results, const MachineRates
   const auto calls = std::max<int64_t>(1, static_cast<int64_t>(graph.node_count()));
   const auto most =
       std::min<int64_t>(std::ssize(frontier->points()), std::max(min_points, max_calls / calls));
-  int64_t placeholders = 0;
-  for (const Placeholder& p : graph.placeholders())
-    placeholders += rounded(hint_bytes_of(graph, p.value));
   for (int64_t k = 0; k < most; ++k) {
     const size_t point =
         most == 1 ? 0 : static_cast<size_t>(k) * (count - 1) / static_cast<size_t>(most - 1);
-    const CutPoint& p = frontier->points()[point];
-    out.push_back({p.cost_ns, most * calls > max_exact ? placeholders + p.saved_bytes : 0,
+    out.push_back({frontier->points()[point].cost_ns,
                    [frontier, point] { return frontier->program(point); }});
   }
   return {};
@@ -94,7 +88,7 @@ Result<std::vector<WholeCandidate>> whole_candidates(const Graph& graph, size_t 
   auto cheap = std::make_shared<Graph>(graph);
   CLEAVE_TRY(const CheapRemat kept, cheap_remat(*cheap, rates));
   if (kept.calls > 0)
-    out.push_back({kept.recompute_ns, 0, [cheap]() -> Result<Graph> { return *cheap; }});
+    out.push_back({kept.recompute_ns, [cheap]() -> Result<Graph> { return *cheap; }});
   std::ranges::stable_sort(out, {}, &WholeCandidate::recompute_ns);
   return out;
 }

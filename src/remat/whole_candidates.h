@@ -5,8 +5,8 @@
 //     └────► cheap_remat
 //
 // They don't depend on a budget. For a large graph only some points of the frontier are used,
-// evenly spaced, and each has a lower bound of its peak: the bytes in memory between its halves. It
-// holds if fusion makes no kernel of calls of both halves.
+// evenly spaced. What a point keeps bounds no peak from below: fusion may make one kernel of calls
+// of both halves, and then a kept value is never in memory.
 #pragma once
 #include <functional>
 
@@ -17,7 +17,6 @@ namespace cleave {
 
 struct WholeCandidate {
   int64_t recompute_ns = 0;             // of the calls that run twice
-  int64_t min_peak = 0;                 // placeholders and what is saved; 0: not known
   std::function<Result<Graph>()> make;  // not fused yet
 };
 

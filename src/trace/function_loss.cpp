@@ -80,11 +80,14 @@ Picked pick(const Tensor& logp, const Tensor& target, int64_t ignore_index, cons
   return p;
 }
 
+// f16 and bf16 are summed in f32: a mean is in their range where the sum and the count aren't.
 Tensor reduced(const char* op, const Picked& p, Reduction reduction, Location at) {
   if (reduction != Reduction::mean) return reduced(op, p.losses, reduction, at);
-  const Tensor total = p.weights.defined() ? sum(p.weights, {}, false, at)
-                                           : to(sum(p.counts, {}, false, at), p.losses.dtype(), at);
-  return div(sum(p.losses, {}, false, at), total, "", at);
+  const DType t = p.losses.dtype(), sums = t == DType::f64 ? t : DType::f32;
+  const auto sum_of = [&](const Tensor& x) { return sum(to(x, sums, at), {}, false, at); };
+  const Tensor count = p.weights.defined() ? sum_of(p.weights)
+                                           : to(sum(p.counts, {}, false, at), sums, at);
+  return to(div(sum_of(p.losses), count, "", at), t, at);
 }
 
 // Reshapes weight [C] so that it broadcasts along the classes of `like`.

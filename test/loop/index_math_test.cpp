@@ -72,6 +72,54 @@ TEST_F(IndexMathTest, equal_indices_are_one_expression) {
   EXPECT_FALSE(same(i, j));
 }
 
+// The kept dims of an element have the same index expressions whether they are taken from the row's
+// number or from the element's, as a fold over the other dims needs: for random shapes and dims,
+// with adjacent dims of a kind as one.
+TEST(IndexMathRows, a_row_has_the_indices_of_its_elements) {
+  std::mt19937 rng(1);
+  for (int round = 0; round < 2000; ++round) {
+    IndexMath math;
+    std::vector<int64_t> shape(rng() % 6 + 1), result, extents;
+    std::vector<bool> kept(shape.size()), is_row;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      shape[d] = static_cast<int64_t>(rng() % 6 + 1);
+      kept[d] = rng() % 2 == 0;
+      result.push_back(kept[d] ? shape[d] : 1);
+      if (is_row.empty() || is_row.back() != kept[d]) {
+        is_row.push_back(kept[d]);
+        extents.push_back(1);
+      }
+      extents.back() *= shape[d];
+    }
+    std::vector<int64_t> rows, steps(extents.size()), row_steps(extents.size());
+    int64_t step = 1, row_step = 1;
+    for (size_t k = extents.size(); k-- > 0;) {
+      steps[k] = step;
+      step *= extents[k];
+      row_steps[k] = is_row[k] ? row_step : 0;
+      if (!is_row[k]) continue;
+      row_step *= extents[k];
+      rows.insert(rows.begin(), extents[k]);
+    }
+    const Expr row = make_var(0, "row", DType::i64);
+    math.declare(row, row_step);
+    const Exprs of_row = math.delinearise(row_step == 1 ? Expr(0) : row, rows);
+    Exprs parts;
+    size_t next = 0;
+    for (size_t k = 0; k < extents.size(); ++k) {
+      const Expr inner = make_var(static_cast<int64_t>(k) + 1, "i", DType::i64);
+      if (!is_row[k]) math.declare(inner, extents[k]);
+      parts.push_back(is_row[k] ? of_row[next++] : extents[k] == 1 ? Expr(0) : inner);
+    }
+    const Exprs of_element = math.delinearise(math.dot(parts, steps), shape);
+    const Exprs of_number = math.delinearise(math.dot(parts, row_steps), result);
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (!kept[d]) continue;
+      ASSERT_EQ(of_element[d], of_number[d]) << "round " << round << " dim " << d;
+    }
+  }
+}
+
 TEST_F(IndexMathTest, delinearise_gives_the_dims_back) {
   const Expr b = var(4), t = var(64), h = var(12), d = var(5);
   const Expr number = math.dot({b, t, h, d}, {64 * 12 * 5, 12 * 5, 5, 1});

@@ -62,8 +62,10 @@ Compared compare(const Graph& joint, InstructionSet set) {
 }
 
 TEST(Remat, never_loses_to_the_exact_frontier_alone) {
+  // As many graphs as it takes to see the sequences lose often: what a seed draws changes with the
+  // operators.
   Compared all;
-  for (uint64_t seed = 0; seed < 100; ++seed) {
+  for (uint64_t seed = 0; seed < 60 || (seed < 400 && all.lost_by_sequences <= 20); ++seed) {
     const random::RandomGraph r = value_or_throw(random::with_gradients(
         value_or_throw(random::random_graph(test::core(), seed, {})), test::core(), seed));
     Graph joint = r.g;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
+#include <limits>
 #include <random>
 
 #include "grad/grad.h"
@@ -23,7 +25,8 @@ constexpr int64_t max_elements = 4096;
 struct Known {
   ValueId id;
   Array array;
-  bool hidden = false;  // a detached copy stands for it
+  bool is_exact = true;  // integers that no float decides
+  bool hidden = false;   // a detached copy stands for it
 };
 
 bool is_tame(const Array& a, double most = tame) {
@@ -81,15 +84,38 @@ class Writer {
       return false;
     }
     const Node& node = out_.g.node(n);
+    CLEAVE_TRY(const bool takes, takes_any_rounding(n, operands));
+    if (!takes) return false;
+    const bool is_exact = std::ranges::all_of(
+        node.inputs, [&](ValueId v) { return !v.valid() || known_[where_[v.v]].is_exact; });
     for (uint32_t r = 0; r < node.output_count; ++r)
-      remember(node.out(r), std::move((*results)[r]));
+      remember(node.out(r), std::move((*results)[r]), is_exact);
     return true;
   }
-  void remember(ValueId v, Array a) {
+  // Integers made of floats hang on their rounding: an index may be in its range here and NaN in a
+  // program. Whether the call takes any number in their place.
+  Result<bool> takes_any_rounding(NodeId n, std::vector<const Array*> operands) {
+    std::deque<Array> others;
+    for (size_t k = 0; k < operands.size(); ++k) {
+      if (operands[k] == nullptr || known_[where_[out_.g.node(n).inputs[k].v]].is_exact) continue;
+      const DType t = operands[k]->dtype;
+      if (t != DType::i64 && t != DType::i32) continue;
+      others.push_back(*operands[k]);
+      for (int64_t& x : others.back().i)
+        x = t == DType::i64 ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int>::min();
+      operands[k] = &others.back();
+    }
+    if (others.empty()) return true;
+    const Result<Arrays> results = run_node(out_.g, n, operands);
+    if (!results.ok() && results.failure().kind == ErrorKind::bug) return results.failure();
+    return results.ok();
+  }
+  void remember(ValueId v, Array a, bool is_exact) {
     if (out_.g.type(v).is_none) return;
     where_.resize(std::max<size_t>(where_.size(), v.v + 1), SIZE_MAX);
     where_[v.v] = known_.size();
-    known_.push_back({v, std::move(a)});
+    is_exact &= !a.floating();
+    known_.push_back({v, std::move(a), is_exact});
   }
   const Array& array(ValueId v) const { return known_[where_[v.v]].array; }
 
@@ -115,7 +141,7 @@ class Writer {
     out_.inputs.push_back(law::sample_array(t, rng_()));
     if (options_.sized && may_spoil_ && role != Role::rng_state) spoil(t, out_.inputs.back());
     Array a = out_.inputs.back();
-    remember(v, std::move(a));
+    remember(v, std::move(a), true);
     return v;
   }
   Role other_role() {

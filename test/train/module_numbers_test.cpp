@@ -361,5 +361,22 @@ TEST(ModuleNumbers, activations) {
     expect_numbers(c, HostTensor::from<double>(points, {12}));
 }
 
+// 4,096 losses of 20 are beyond f16 together, and so is a count of 70,000.
+TEST(Losses, means_of_f16_are_in_range_where_their_sums_are_not) {
+  for (const int64_t rows : {4096, 70000})
+    for (const bool strict : {false, true}) {
+      HostTensor x(DType::f16, {rows, 2}), target(DType::i64, {rows});
+      for (int64_t k = 0; k < rows; ++k) x.set_number(2 * k + 1, 20);
+      CompiledFunction f = compile(
+          [](const Tensor& a, const Tensor& t) {
+            return Tensors{cross_entropy(a, t), nll_loss(log_softmax(a, 1), t)};
+          },
+          {{"x", DType::f16, {rows, 2}}, {"target", DType::i64, {rows}}}, {.strict = strict});
+      f.run({x, target});
+      EXPECT_NEAR(f.output(0).number(0), 20, 0.02) << rows << strict;
+      EXPECT_NEAR(f.output(1).number(0), 20, 0.02) << rows << strict;
+    }
+}
+
 }  // namespace
 }  // namespace cleave
