@@ -85,8 +85,8 @@ Tensor reduced(const char* op, const Picked& p, Reduction reduction, Location at
   if (reduction != Reduction::mean) return reduced(op, p.losses, reduction, at);
   const DType t = p.losses.dtype(), sums = t == DType::f64 ? t : DType::f32;
   const auto sum_of = [&](const Tensor& x) { return sum(to(x, sums, at), {}, false, at); };
-  const Tensor count = p.weights.defined() ? sum_of(p.weights)
-                                           : to(sum(p.counts, {}, false, at), sums, at);
+  const Tensor count =
+      p.weights.defined() ? sum_of(p.weights) : to(sum(p.counts, {}, false, at), sums, at);
   return to(div(sum_of(p.losses), count, "", at), t, at);
 }
 
