@@ -16,6 +16,7 @@ add_library(cleave_test_samples STATIC EXCLUDE_FROM_ALL ${sample_sources} ${thre
 target_include_directories(cleave_test_samples PRIVATE ${PROJECT_BINARY_DIR}/generated)
 target_link_libraries(cleave_test_samples PUBLIC cleave_test_settings)
 target_precompile_headers(cleave_test_samples REUSE_FROM cleave_test_pch)
+cleave_compile_together(cleave_test_samples)
 if(CLEAVE_FUZZ OR CLEAVE_ROOMS)
   return()
 endif()
