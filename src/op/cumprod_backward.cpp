@@ -7,7 +7,8 @@
 // One pass from each end and no division: zeros and products that underflow don't destroy the
 // gradients of other elements. A product with a factor 0 is 0, whatever its other factors: elements
 // after the first 0 have no gradient, even where an after_j has overflowed. The kernel's products
-// are in f64.
+// are in f64, and before_j stays f64 until it is multiplied: a gradient may be in the range of f16
+// where before_j isn't.
 //
 //   (C1) dim in range; a 0-d tensor counts as one dim
 //   (C2) input is floating and grad has its type
@@ -56,6 +57,11 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   return Arrays{dx};
 }
 
+std::vector<loop::KernelRule::Scratch> scratch(const OpView& op) {
+  if (op.in_type(at_input).dtype == DType::f64) return {};
+  return {{DType::f64, static_shape(op.in_type(at_input))}};
+}
+
 void lower(loop::KernelBuilder& k, const OpView& op) {
   const std::vector<int64_t> shape = static_shape(op.in_type(at_input));
   std::vector<int64_t> dims;
@@ -69,8 +75,9 @@ void lower(loop::KernelBuilder& k, const OpView& op) {
   };
   for_each_line_in(k, shape, dims, [&](const Line& line) {
     const Expr before = k.define(loop::constant(DType::f64, 1), "before");
+    const int kept = scratch(op).empty() ? 0 : 1;  // the result that holds before_j
     line.each(k, [&](const Exprs& i) {
-      k.store(0, i, before);
+      k.store(kept, i, before);
       k.assign(before, times(loaded(at_input, i), before));
     });
     const Expr later = k.define(zero, "later");
@@ -78,7 +85,7 @@ void lower(loop::KernelBuilder& k, const OpView& op) {
       Exprs at = i;
       for (const int64_t d : dims) at[d] = Expr(shape[d] - 1) - i[d];
       const Expr after = k.let(loaded(at_grad, at) + later, "after");
-      k.store(0, at, times(k.let(cast(k.load_result(0, at), DType::f64)), after));
+      k.store(0, at, times(k.let(k.load_result(kept, at)), after));
       k.assign(later, times(loaded(at_input, at), after));
     });
   });
@@ -124,20 +131,22 @@ std::vector<Sample> samples() {
   std::vector<Sample> out;
   for (const DType t : floating_dtypes) out.push_back(call(sample(t, {3, 4}), 1));
   for (const DType t : floating_dtypes) out.push_back(call(sample(t, {3, 4}), 0));
-  const std::vector<Sample> more = {call(f32({2, 3, 2}), -2),
-                                    call(f32({3, 20}).range(0.8, 1.2), 1),
-                                    call(f32({20, 70}).range(0.8, 1.2), 0),
-                                    call(f64({5}).with({2, 0, -3, 0.5, 1}), 0),
-                                    call(f64({5}).with({2, 0, -3, 0, 1}), 0),
-                                    call(f64({4}).with({0, 0, 0, 0}), 0),
-                                    call(f64({2, 3}).with({0, 2, 3, 2, 3, 0}), 1),
-                                    call(f64({4}).with({1e-200, 1e-200, 1e200, 2}), 0),
-                                    call(f64({4}).with({1e-200, 1e-200, 0, 1e200}), 0),
-                                    call(f32({3}).with({NAN, 0, INFINITY}), 0),
-                                    call(f32({}), -1),
-                                    call(f32({0, 2}), 0),
-                                    call(f32({2, 0}), 0),
-                                    call(f32({2, 1}), 1)};
+  const std::vector<Sample> more = {
+      call(f32({2, 3, 2}), -2),
+      call(f32({3, 20}).range(0.8, 1.2), 1),
+      call(f32({20, 70}).range(0.8, 1.2), 0),
+      call(f64({5}).with({2, 0, -3, 0.5, 1}), 0),
+      call(f64({5}).with({2, 0, -3, 0, 1}), 0),
+      call(f64({4}).with({0, 0, 0, 0}), 0),
+      call(f64({2, 3}).with({0, 2, 3, 2, 3, 0}), 1),
+      call(f64({4}).with({1e-200, 1e-200, 1e200, 2}), 0),
+      call(f64({4}).with({1e-200, 1e-200, 0, 1e200}), 0),
+      call(f32({3}).with({NAN, 0, INFINITY}), 0),
+      {{f32({3}).with({1, 1, 1e-20}), f32({3}).with({1e25, 1e25, 1e-9})}, {{"dim", 0}}},
+      call(f32({}), -1),
+      call(f32({0, 2}), 0),
+      call(f32({2, 0}), 0),
+      call(f32({2, 1}), 1)};
   out.insert(out.end(), more.begin(), more.end());
   return out;
 }
@@ -155,7 +164,7 @@ CLEAVE_OPS(cumprod_backward) {
       .reference = reference,
       .decompose = Absent{"a primitive: each element depends on those before and after it"},
       .grad = grad,
-      .lower = loop::kernel(lower),
+      .lower = loop::kernel({.build = lower, .scratch = scratch}),
       .cost = cost_per_result(4),
       .samples = samples,
       .rejects = []() -> Rejects {
