@@ -135,7 +135,7 @@ Status CommandLine::read(const std::string& command, int argc, char** argv) {
 }
 
 std::string CommandLine::help(const std::string& command) const {
-  return app_->get_subcommand(command)->help();
+  return app_->get_subcommand(command)->help("cleave");
 }
 
 }  // namespace cleave::tool

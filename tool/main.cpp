@@ -5,6 +5,7 @@
 
 #include "tool/command.h"
 #include "tool/command_line.h"
+#include "tool/help.h"
 #include "tool/standard_streams.h"
 
 namespace cleave::tool {
@@ -41,12 +42,8 @@ int report(const Failure& f) {
 }
 
 int help(const CommandLine& line, const std::vector<Command>& commands, const std::string& about) {
-  if (about.empty()) {
-    fmt::print(
-        "cleave compiles tensor programs for training.\n\nusage: cleave COMMAND [OPTIONS]\n\n");
-    for (const Command& c : commands) fmt::print("  {:<11}{}\n", c.name, c.summary);
-    fmt::print("  {:<11}{}\n\n`cleave help COMMAND` explains one, with an example.\n", "help",
-               "explain the commands");
+  if (about.empty() || about == "--man") {
+    fmt::print("{}", about.empty() ? overview(commands) : manual_page(line, commands));
     return 0;
   }
   for (const Command& c : commands)
@@ -54,7 +51,7 @@ int help(const CommandLine& line, const std::vector<Command>& commands, const st
       fmt::print("{}\nexample:\n{}\n", line.help(c.name), c.example);
       return 0;
     }
-  std::vector<std::string> names;
+  std::vector<std::string> names = {"help"};
   for (const Command& c : commands) names.push_back(c.name);
   std::string near = nearest_word(about, names);
   return report(user_error("there is no command '{}'{}", about,
@@ -72,6 +69,10 @@ int run(int argc, char** argv) {
   }
   if (words.empty() || words[0] == "help" || words[0] == "--help" || words[0] == "-h")
     return help(line, commands, words.size() > 1 ? words[1] : "");
+  if (words[0] == "--version" || words[0] == "version") {
+    fmt::print("{}", version_text());
+    return 0;
+  }
   if (words.size() > 1 && (words[1] == "--help" || words[1] == "-h"))
     return help(line, commands, words[0]);
   const auto called = std::ranges::find(commands, words[0], &Command::name);

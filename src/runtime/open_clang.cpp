@@ -22,7 +22,8 @@ std::filesystem::path own_folder() {
 Result<const ClangPlugin*> open_plugin() {
   const std::filesystem::path folder = own_folder();
   const std::filesystem::path places[] = {folder / clang_plugin_file,
-                                          folder.parent_path() / "lib" / clang_plugin_file};
+                                          folder.parent_path() / "lib" / clang_plugin_file,
+                                          folder.parent_path() / CLEAVE_LIBDIR / clang_plugin_file};
   for (const std::filesystem::path& place : places) {
     std::error_code error;
     if (folder.empty() || !std::filesystem::exists(place, error)) continue;

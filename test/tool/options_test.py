@@ -24,6 +24,18 @@ class Options(Case):
         self.refused(cleave("train", "--text", self.text, "--lr", "1e999"), 1, "--lr", "is not a number")
         for word in ("9223372036854775807", "-9223372036854775808", "+3"): self.assertEqual(cleave("run", g, "--random", "--seed", word).returncode, 0)
 
+    def test_the_command_says_what_it_is(self):
+        self.assertRegex(cleave("--version").stdout, r"^cleave \d+\.\d+\.\d+, built by \S+ .*\d+\.\d+")
+        self.refused(cleave("hlep"), 1, "no command 'hlep'; did you mean help?")
+        overview, page = cleave("help").stdout, cleave("help", "--man").stdout
+        self.assertIn("FILE.clv", overview)
+        self.assertTrue(page.startswith(".TH CLEAVE 1"))
+        commands = [line.split()[0] for line in overview.splitlines() if line.startswith("  ")]
+        self.assertEqual(commands[-1], "help")
+        for name in commands[:-1]:
+            self.assertIn(f".SS {name}\n", page)
+            self.assertIn(f"Usage: cleave {name} ", cleave("help", name).stdout)
+
     def test_an_empty_value_takes_no_other_word(self):
         self.refused(cleave("frontier", self.file("m.clv", MLP), "--plot=", "--json"), 1, "--plot=", "expected a value")
 
