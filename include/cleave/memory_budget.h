@@ -19,7 +19,8 @@ class MemoryBudget {
                   "a memory budget is a number of bytes; MemoryBudget::percent(60) is 60% of the "
                   "peak");
   }
-  // A percentage, in (0, 100], of the planned peak of the program that recomputes nothing.
+  // A percentage, in (0, 100], of the planned peak that the program has without a budget: the one
+  // that it reports.
   static MemoryBudget percent(double percent) {
     MemoryBudget b;
     b.percent_ = percent;
@@ -28,9 +29,10 @@ class MemoryBudget {
   }
 
   bool given() const { return given_; }
-  // The budget in bytes, for a program whose peak is `whole` when it recomputes nothing.
+  bool is_percent() const { return percent_ > 0; }
+  // The budget in bytes, for a program whose peak is `whole` without a budget.
   int64_t bytes(int64_t whole) const {
-    return percent_ > 0 ? static_cast<int64_t>(percent_ / 100 * static_cast<double>(whole))
+    return is_percent() ? static_cast<int64_t>(percent_ / 100 * static_cast<double>(whole))
                         : bytes_;
   }
   bool valid() const { return percent_ > 0 ? percent_ <= 100 : bytes_ > 0; }

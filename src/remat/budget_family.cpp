@@ -7,6 +7,7 @@
 #include "plan/order.h"
 #include "plan/recompute.h"
 #include "plan/simulate.h"
+#include "remat/cheap_remat.h"
 #include "remat/parse_budget.h"
 
 namespace cleave {
@@ -159,6 +160,15 @@ Result<int64_t> BudgetFamily::whole_peak() {
   return *least;
 }
 
+Result<int64_t> BudgetFamily::peak_without_budget() const {
+  Graph g = unfused_;
+  CLEAVE_CHECK(cheap_remat(g, planner_->rates()));
+  CLEAVE_CHECK(planner_->fuse(g));
+  CLEAVE_TRY(const ProgramBytes bytes,
+             planner_->bytes(g, [](const ProgramBytes&) { return true; }));
+  return bytes.peak();
+}
+
 Result<ProgramTasks::Bound> BudgetFamily::lower_bound() {
   CLEAVE_CHECK(find_candidates());
   ProgramTasks::Bound least = tasks_->lower_bound();
@@ -213,7 +223,11 @@ Result<std::optional<size_t>> BudgetFamily::cheapest_candidate(int64_t room, int
 Result<size_t> BudgetFamily::choose(const MemoryBudget& budget) {
   CLEAVE_CHECK(check_budget(budget));
   CLEAVE_TRY(const int64_t whole, whole_peak());
-  const int64_t room = budget.given() ? budget.bytes(whole) : whole;
+  int64_t room = budget.given() ? budget.bytes(0) : whole;
+  if (budget.is_percent()) {
+    CLEAVE_TRY(const int64_t peak, peak_without_budget());
+    room = budget.bytes(peak);
+  }
   CLEAVE_TRY(const std::optional<size_t> sequence, cheapest_sequence(room));
   CLEAVE_TRY(const std::optional<size_t> candidate,
              cheapest_candidate(room, sequence ? members_[*sequence].recompute_ns

@@ -56,6 +56,8 @@ class BudgetFamily {
   Result<int64_t> peak_within(size_t member, int64_t room);
   // The smallest peak of the sequences that recompute nothing.
   Result<int64_t> whole_peak();
+  // The peak of the program that is made without a budget; what a percentage counts from.
+  Result<int64_t> peak_without_budget() const;
   // No order and recomputation of these calls, fused as in the members, has a smaller peak; and the
   // name of the call that needs it. Lowers each whole program.
   Result<ProgramTasks::Bound> lower_bound();

@@ -38,6 +38,8 @@ LEFT = [
      "divides by the elements and starts from products that underflow; the product of the others is a number"),
     ("cumprod_backward", "*", lambda a: divides_in_cumprod(a["input"], a["dim"]),
      "divides by the elements and starts from products that underflow; the product of the others is a number"),
+    ("cumprod_backward", "grad.input", lambda a: a["input"].numel() > 1 and a["input"].abs().max() > 1e20,
+     "its products overflow; the gradient is a number"),
     ("rsqrt", "grad.self", lambda a: is_narrow(a["self"]), "the result is rounded before its third power is taken"),
     ("div", "grad.other", lambda a: is_narrow(a["self"]) and a["other"].dtype == torch.float32, "reads the result, rounded to 16 bits"),
     ("pow", "grad.exponent", lambda a: is_narrow(a["self"]) and a["exponent"].dtype == torch.float32, "reads the result, rounded to 16 bits"),

@@ -57,6 +57,12 @@ class Checker {
     CLEAVE_CHECK(test::prepare_unfused(prepared, options_, *ops_));
     CLEAVE_TRY(BudgetFamily family, family_of(prepared));
     options_.family = std::make_shared<BudgetFamily>(std::move(family));
+    CLEAVE_TRY(const int64_t all, options_.family->peak_without_budget());
+    if (all != whole.planned)
+      violate(fmt::format("percentages count from {}, and the peak is {}", all, whole.planned));
+    CLEAVE_TRY(const size_t at_all, options_.family->choose(MemoryBudget::percent(100)));
+    CLEAVE_TRY(const int64_t peak_at_all, options_.family->peak(at_all));
+    if (peak_at_all > all) violate(fmt::format("all of it takes {} of {}", peak_at_all, all));
     CLEAVE_TRY(int64_t most, options_.family->whole_peak());
     CLEAVE_CHECK(options_.family->complete());
     int64_t least = most;
