@@ -59,10 +59,11 @@ TEST(Budget, random_graphs_keep_their_bits_and_their_budgets) {
   EXPECT_GT(recomputing, 10);
 }
 
-BudgetFamily family_of(const std::string& text, bool fuse = true) {
+BudgetFamily family_of(const std::string& text, bool fuse = true, Target target = Target::here()) {
   Graph g = test::parsed(text);
   value_or_throw(test::prepare_unfused(g));
   StageOptions options;
+  options.target = target;
   options.fuse = fuse;
   BudgetFamily family =
       value_or_throw(BudgetFamily::make(g, std::make_shared<StagePlanner>(test::core(), options)));
@@ -231,7 +232,7 @@ TEST(Budget, the_lower_bound_knows_that_products_may_convert) {
       "  %f = mul(%c, %z)\n"
       "  %r = add(%f, %e)\n"
       "  return %r\n}\n",
-      false);
+      false, {InstructionSet::avx512});
   expect_bound_below_gain(family);
 }
 
