@@ -1,6 +1,6 @@
 # Files of one folder that are compiled as one, a few at a time: most of a small file's compile time
-# goes into the headers that it shares with its neighbours (half the time of src/, a third of that of
-# tests). A name at file scope is then known to the files after it, so what declares a name that a
+# goes into the headers that it shares with its neighbours (src/ takes half the time then, tests a
+# third). A name at file scope is then known to the files after it, so what declares a name that a
 # neighbour declares too is compiled alone: rooms whose files have the same parts by design (an
 # operator's infer, a command's Options, a kernel for each instruction set), and the files below.
 set(CLEAVE_TOGETHER 6 CACHE STRING "Files that are compiled as one; 1: each alone")

@@ -223,11 +223,9 @@ Result<std::optional<size_t>> BudgetFamily::cheapest_candidate(int64_t room, int
 Result<size_t> BudgetFamily::choose(const MemoryBudget& budget) {
   CLEAVE_CHECK(check_budget(budget));
   CLEAVE_TRY(const int64_t whole, whole_peak());
-  int64_t room = budget.given() ? budget.bytes(0) : whole;
-  if (budget.is_percent()) {
-    CLEAVE_TRY(const int64_t peak, peak_without_budget());
-    room = budget.bytes(peak);
-  }
+  int64_t base = whole;  // what a percentage counts from
+  if (budget.is_percent()) { CLEAVE_TRY(base, peak_without_budget()); }
+  const int64_t room = budget.given() ? budget.bytes(base) : whole;
   CLEAVE_TRY(const std::optional<size_t> sequence, cheapest_sequence(room));
   CLEAVE_TRY(const std::optional<size_t> candidate,
              cheapest_candidate(room, sequence ? members_[*sequence].recompute_ns

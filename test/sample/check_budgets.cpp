@@ -60,9 +60,12 @@ class Checker {
     CLEAVE_TRY(const int64_t all, options_.family->peak_without_budget());
     if (all != whole.planned)
       violate(fmt::format("percentages count from {}, and the peak is {}", all, whole.planned));
-    CLEAVE_TRY(const size_t at_all, options_.family->choose(MemoryBudget::percent(100)));
-    CLEAVE_TRY(const int64_t peak_at_all, options_.family->peak(at_all));
-    if (peak_at_all > all) violate(fmt::format("all of it takes {} of {}", peak_at_all, all));
+    for (const int percent : {100, 80}) {
+      const auto one = options_.family->choose(MemoryBudget::percent(percent));
+      const auto other = options_.family->choose(all * percent / 100);
+      if (one.ok() != other.ok() || (one.ok() && *one != *other))
+        violate(fmt::format("{}% of {} isn't what its bytes are", percent, all));
+    }
     CLEAVE_TRY(int64_t most, options_.family->whole_peak());
     CLEAVE_CHECK(options_.family->complete());
     int64_t least = most;
