@@ -151,9 +151,8 @@ Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntro
   Picked p = pick(logp, target, options.ignore_index, weight, at);
   if (smoothing > 0) {
     const Tensor each = weight.defined() ? mul(logp, along_classes(weight, logp, at), at) : logp;
-    const Tensor spread = where(p.counts, neg(sum(each, dim, false, at), at), 0.0, at);
-    p.losses = add(mul(p.losses, 1 - smoothing, at),
-                   mul(spread, smoothing / static_cast<double>(input.size(dim)), at), 1, at);
+    const Tensor spread = where(p.counts, neg(mean(each, {dim}, false, at), at), 0.0, at);
+    p.losses = add(mul(p.losses, 1 - smoothing, at), mul(spread, smoothing, at), 1, at);
   }
   return reduced("cross_entropy", p, options.reduction, at);
 }

@@ -378,5 +378,17 @@ TEST(Losses, means_of_f16_are_in_range_where_their_sums_are_not) {
     }
 }
 
+// The log probabilities of 6,000 classes, -20 each, are beyond f16 together.
+TEST(Losses, smoothing_over_many_classes_is_in_range) {
+  HostTensor x(DType::f16, {2, 6000}), target(DType::i64, {2});
+  for (int64_t k = 0; k < 2; ++k) x.set_number(6000 * k, 20);
+  CompiledFunction f =
+      compile([](const Tensor& a,
+                 const Tensor& t) { return cross_entropy(a, t, {.label_smoothing = 0.1}); },
+              {{"x", DType::f16, {2, 6000}}, {"target", DType::i64, {2}}}, {.strict = true});
+  f.run({x, target});
+  EXPECT_NEAR(f.output(0).number(0), 2, 0.01);
+}
+
 }  // namespace
 }  // namespace cleave
