@@ -8,6 +8,7 @@
 #include "cleave/executor.h"
 #include "cleave/function.h"
 #include "cleave/generator.h"
+#include "cleave/grad.h"
 #include "cleave/host_tensor.h"
 #include "cleave/loss.h"
 #include "cleave/memory_budget.h"

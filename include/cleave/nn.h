@@ -28,12 +28,13 @@
 namespace cleave::nn {
 
 struct ModuleState;
+struct CloneMap;
 
 class CLEAVE_API Module {
  public:
   Module();
   // A module that was moved from is still the same one.
-  Module(const Module&) = default;
+  Module(const Module& other);
   Module& operator=(const Module&) = default;
 
   // ---- building
@@ -67,14 +68,42 @@ class CLEAVE_API Module {
   // false freezes every parameter.
   void set_requires_grad(bool on);
 
+  // ---- the values of another module of the same names, dtypes and shapes (the names of both that
+  // don't fit are an error, user, which changes nothing). With tau below 1, floating parameters p
+  // become tau * other + (1 - tau) * p, computed in f64: a target network's. Buffers are copied.
+  void copy_from(const Module& other, double tau = 1);
+
  protected:
   // Error (user): a list of `size` modules has none with this number.
   static void require_item(size_t number, size_t size);
 
  private:
+  friend class Cloning;
   void add_child(const std::string& name, const Module& child);
   std::shared_ptr<ModuleState> state_;
 };
+
+// While one lives, copies of handles of `from` and its children, made by this thread, are handles
+// of the clone.
+class CLEAVE_API Cloning {
+ public:
+  explicit Cloning(const Module& from);
+  Cloning(const Cloning&) = delete;
+  Cloning& operator=(const Cloning&) = delete;
+  ~Cloning();
+
+ private:
+  std::unique_ptr<CloneMap> map_;
+};
+// A module of its own with the same values, modes, frozen parameters and ties: a target network, a
+// teacher. Copies the object, and with it each module and Variable of this module that the object
+// holds: as a member, in a container, or in a lambda that captured it by value. What it holds by
+// pointer or reference is still the original's, as is a Variable that isn't registered.
+template <std::derived_from<Module> M>
+M clone(const M& module) {
+  const Cloning cloning(module);
+  return M(module);
+}
 
 // y = x @ weight^T + bias. weight [out,in] and bias [out] are initially uniform in +-1/sqrt(in).
 class CLEAVE_API Linear : public Module {

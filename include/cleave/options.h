@@ -16,6 +16,7 @@
 #include "cleave/dtype.h"
 #include "cleave/executor.h"
 #include "cleave/memory_budget.h"
+#include "cleave/nn.h"
 #include "cleave/op.h"
 #include "cleave/rewrite.h"
 #include "cleave/target.h"
@@ -67,6 +68,13 @@ struct CompileOptions {
 
 struct TrainOptions {
   CompileOptions compile = {};
+
+  // Other modules that the loss reads, by the prefix of their names in the graph: a GAN's other
+  // half, a teacher, a target network. Their parameters are constants of this step, whether they
+  // are frozen elsewhere or not; gradients flow through them. Each run reads their current values.
+  // Buffers are updated as the modules' modes say (BatchNorm's statistics in training mode). A
+  // Variable that the model holds too is the model's. They are no part of the step's store.
+  std::vector<std::pair<std::string, nn::Module>> frozen = {};
 
   // ---- gradients
   // They are scaled so that their global norm is at most this; 0: they aren't scaled.

@@ -32,6 +32,10 @@ class CLEAVE_API Variable {
  public:
   Variable() = default;  // undefined: asking it for anything but that is an error (user)
   Variable(std::string name, HostTensor value, VariableKind kind = VariableKind::parameter);
+  Variable(const Variable& other) noexcept;  // while a module is cloned, the clone's (nn::clone)
+  Variable& operator=(const Variable&) = default;
+  Variable(Variable&&) noexcept = default;
+  Variable& operator=(Variable&&) noexcept = default;
 
   bool defined() const { return state_ != nullptr; }
   const std::string& name() const;  // its name in its module: "weight"

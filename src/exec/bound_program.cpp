@@ -180,9 +180,10 @@ Tensors run_traced(const TracedFunction& function, const trace::RecordingPtr& re
   return results;
 }
 
-void declare_model(trace::Recording& recording, const nn::Module& model) {
-  for (const auto& [name, v] : model.named_parameters()) recording.declare(v, name);
-  for (const auto& [name, v] : model.named_buffers()) recording.declare(v, name);
+void declare_model(trace::Recording& recording, const nn::Module& model,
+                   const std::string& prefix) {
+  for (const auto& [name, v] : model.named_parameters()) recording.declare(v, prefix + name);
+  for (const auto& [name, v] : model.named_buffers()) recording.declare(v, prefix + name);
 }
 
 void drop_unused(Graph& graph, const std::vector<ValueId>& keep) {

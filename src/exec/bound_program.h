@@ -71,8 +71,9 @@ std::vector<ValueId> declare_inputs(trace::Recording& recording,
 Tensors run_traced(const TracedFunction& function, const trace::RecordingPtr& recording,
                    const std::vector<ValueId>& inputs, Location at);
 
-// Declares the model's Variables by name, in this order: parameters, then buffers.
-void declare_model(trace::Recording& recording, const nn::Module& model);
+// Declares the model's Variables as prefix + name, in this order: parameters, then buffers.
+void declare_model(trace::Recording& recording, const nn::Module& model,
+                   const std::string& prefix = "");
 
 // Removes nodes and placeholders that no return needs, except the placeholders in `keep`.
 void drop_unused(Graph& graph, const std::vector<ValueId>& keep);

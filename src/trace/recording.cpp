@@ -162,9 +162,11 @@ ValueId Recording::leaf(const Variable& v, Location at) {
   if (kind_ == Kind::program && !names_foreign_ && v.kind() != VariableKind::constant)
     refuse(at,
            "{}: {} `{}`, {}, is used, but the model given to {} doesn't hold it; register it "
-           "in its module (Module::add_module, add_parameter, add_buffer)",
+           "in its module (Module::add_module, add_parameter, add_buffer){}",
            what_, v.kind() == VariableKind::buffer ? "buffer" : "parameter", v.name(),
-           v.value().type_text(), what_);
+           v.value().type_text(), what_,
+           mode_ == Mode::training ? ", or give the module that holds it in TrainOptions::frozen"
+                                   : "");
   return declare(v, graph().fresh_name(v.name()));
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/edit_distance.h"
 #include "base/result.h"
-#include "trace/variable_state.h"
+#include "trace/clone_map.h"
 
 namespace cleave {
 
@@ -17,6 +17,8 @@ Variable::Variable(std::string name, HostTensor value, VariableKind kind)
   state_->value = std::move(value);
   state_->requires_grad = kind == VariableKind::parameter && is_floating(state_->value.dtype());
 }
+
+Variable::Variable(const Variable& other) noexcept : state_(nn::clone_of(other.state_)) {}
 
 trace::VariableState& Variable::state() const {
   if (!state_)

@@ -1,5 +1,7 @@
 #include "train/step_trace.h"
 
+#include <set>
+
 #include "compile/stages.h"
 #include "grad/grad.h"
 #include "trace/optimizer_update.h"
@@ -57,6 +59,7 @@ void StepTrace::declare() {
   recording = trace::Recording::program(options.compile.ops.registry(), trace::Mode::training,
                                         "train_step", false);
   declare_model(*recording, model);
+  declare_frozen();
   const Store named = model.store();
   for (const auto& [name, v] : named.entries()) store.add(name, v);
   if (options.compile.autocast) recording->set_autocast();
@@ -75,6 +78,18 @@ void StepTrace::declare() {
     learning_rates.push_back(recording->add_input(name, DType::f64, {}));
     rates.push_back(
         kept("optimizer." + name, HostTensor::scalar(initial[i], DType::f64), VariableKind::state));
+  }
+}
+
+void StepTrace::declare_frozen() {
+  std::set<std::string> names;
+  for (const auto& [name, module] : options.frozen) {
+    if (name.empty())
+      trace::refuse(at, "train_step: TrainOptions::frozen: the name of module {} is ``",
+                    names.size());
+    if (!names.insert(name).second)
+      trace::refuse(at, "train_step: TrainOptions::frozen: two modules are named `{}`", name);
+    declare_model(*recording, module, name + ".");
   }
 }
 

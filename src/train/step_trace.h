@@ -43,6 +43,7 @@ struct StepTrace {
 
  private:
   void declare();
+  void declare_frozen();
   void rewrite_recorded();
   void differentiate();
   void gather();

@@ -31,8 +31,12 @@ struct TrainStep::State {
   std::vector<std::pair<Variable, Variable>> averages;
   std::vector<HostTensor> before_averages;  // the parameters, while the averages are in use
   // ---- of the model, as it was traced
-  nn::Module model;
-  bool was_training = true;
+  struct Mode {
+    std::string name;
+    nn::Module module;
+    bool was_training = true;
+  };
+  std::vector<Mode> modes;  // of the model, and of TrainOptions::frozen
   struct Parameter {
     std::string name;
     Variable variable;
@@ -82,8 +86,9 @@ TrainStep train_step(const nn::Module& model, const TracedFunction& loss,
   auto state = std::make_shared<TrainStep::State>();
   state->ops = compile.ops;
   state->store = std::move(store);
-  state->model = model;
-  state->was_training = model.is_training();
+  state->modes.push_back({"the model", model, model.is_training()});
+  for (const auto& [name, module] : options.frozen)
+    state->modes.push_back({name, module, module.is_training()});
   for (const auto& [name, v] : model.named_parameters())
     state->parameters.push_back({name, v, v.requires_grad()});
   state->accumulate = options.accumulate;
@@ -170,11 +175,12 @@ Status check_unchanged(const TrainStep::State& s) {
           "on it; compile another step, with this one's store()",
           p.name, p.requires_grad ? "frozen" : "released");
   }
-  if (s.model.is_training() != s.was_training)
-    return user_error(
-        "train_step: the model was switched to {} after the step was compiled, which "
-        "has no effect on it; switch it back (compile() needs no eval())",
-        s.was_training ? "eval()" : "train()");
+  for (const TrainStep::State::Mode& m : s.modes)
+    if (m.module.is_training() != m.was_training)
+      return user_error(
+          "train_step: {} was switched to {} after the step was compiled, which "
+          "has no effect on it; switch it back (compile() needs no eval())",
+          m.name, m.was_training ? "eval()" : "train()");
   return {};
 }
 

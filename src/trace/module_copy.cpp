@@ -1,0 +1,124 @@
+// Modules that are cloned, and the values of one copied into another.
+#include <cmath>
+
+#include "trace/clone_map.h"
+
+namespace cleave::nn {
+namespace {
+
+thread_local const CloneMap* cloning = nullptr;
+
+using ModulePtr = std::shared_ptr<ModuleState>;
+
+Variable cloned(CloneMap& map, const Variable& v) {
+  trace::VariablePtr& known = map.variables[trace::Access::state(v).get()];
+  if (!known) {
+    const Variable made(v.name(), HostTensor(v.value()), v.kind());
+    known = trace::Access::state(made);
+    known->requires_grad = v.requires_grad();
+  }
+  return trace::Access::variable(known);
+}
+
+ModulePtr cloned(CloneMap& map, const ModulePtr& from) {
+  if (const auto known = map.modules.find(from.get()); known != map.modules.end())
+    return known->second;
+  const auto made = std::make_shared<ModuleState>();
+  map.modules.emplace(from.get(), made);
+  made->training = from->training;
+  for (const auto& [slots, copies] :
+       {std::pair(&from->parameters, &made->parameters), std::pair(&from->buffers, &made->buffers)})
+    for (const ModuleState::Slot& s : *slots)
+      copies->push_back({s.name, cloned(map, s.variable), s.persistent});
+  for (const auto& [name, child] : from->children)
+    made->children.emplace_back(name, cloned(map, child));
+  return made;
+}
+
+}  // namespace
+
+ModulePtr clone_of(const ModulePtr& state) noexcept {
+  for (const CloneMap* map = cloning; map != nullptr; map = map->outer)
+    if (const auto found = map->modules.find(state.get()); found != map->modules.end())
+      return found->second;
+  return state;
+}
+
+trace::VariablePtr clone_of(const trace::VariablePtr& state) noexcept {
+  for (const CloneMap* map = cloning; map != nullptr; map = map->outer)
+    if (const auto found = map->variables.find(state.get()); found != map->variables.end())
+      return found->second;
+  return state;
+}
+
+Cloning::Cloning(const Module& from) : map_(std::make_unique<CloneMap>()) {
+  cloned(*map_, from.state_);
+  map_->outer = std::exchange(cloning, map_.get());
+}
+Cloning::~Cloning() { cloning = map_->outer; }
+
+namespace {
+
+// p = tau q + (1 - tau) p.
+template <class T>
+void mix(T* p, const T* q, int64_t n, double tau) {
+  for (int64_t k = 0; k < n; ++k)
+    p[k] = static_cast<T>(tau * static_cast<double>(q[k]) + (1 - tau) * static_cast<double>(p[k]));
+}
+
+void mix(Variable& to, const Variable& from, double tau) {
+  const int64_t n = to.value().numel();
+  if (tau == 1 || !is_floating(to.dtype())) {
+    to.set(from.value());
+  } else if (to.dtype() == DType::f32) {
+    mix(to.data<float>(), from.data<float>(), n, tau);
+  } else if (to.dtype() == DType::f64) {
+    mix(to.data<double>(), from.data<double>(), n, tau);
+  } else {
+    HostTensor mixed = to.value();
+    for (int64_t k = 0; k < n; ++k)
+      mixed.set_number(k, tau * from.value().number(k) + (1 - tau) * mixed.number(k));
+    to.set(mixed);
+  }
+}
+
+using Named = std::vector<std::pair<std::string, Variable>>;
+
+// "weight f32[2,3]" of those in `a` that `b` hasn't alike.
+std::vector<std::string> unlike(const Named& a, const Named& b) {
+  std::vector<std::string> out;
+  for (const auto& [name, v] : a) {
+    const auto same = std::ranges::find(b, name, &Named::value_type::first);
+    const std::string text = v.value().type_text();
+    if (same == b.end() || same->second.value().type_text() != text)
+      out.push_back(name + " " + text);
+  }
+  return out;
+}
+
+void require_alike(const Named& to, const Named& from) {
+  const std::vector<std::string> here = unlike(to, from), there = unlike(from, to);
+  if (here.empty() && there.empty()) return;
+  const auto listed = [](const std::vector<std::string>& v) {
+    return v.empty() ? std::string("nothing") : fmt::format("{}", fmt::join(v, ", "));
+  };
+  throw_failure(user_error("Module: copy_from: the modules differ: {} here, {} there", listed(here),
+                           listed(there)));
+}
+
+}  // namespace
+
+void Module::copy_from(const Module& other, double tau) {
+  if (!(tau >= 0 && tau <= 1))
+    throw_failure(user_error("Module: copy_from: tau is {}, expected 0 <= tau <= 1", tau));
+  Named parameters = named_parameters(), buffers = named_buffers();
+  const Named from = other.named_parameters(), from_buffers = other.named_buffers();
+  require_alike(parameters, from);
+  require_alike(buffers, from_buffers);
+  for (auto& [name, v] : parameters)
+    mix(v, std::ranges::find(from, name, &Named::value_type::first)->second, tau);
+  for (auto& [name, v] : buffers)
+    v.set(std::ranges::find(from_buffers, name, &Named::value_type::first)->second.value());
+}
+
+}  // namespace cleave::nn
