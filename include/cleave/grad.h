@@ -3,9 +3,10 @@
 //
 //   const Tensor score = critic(x);
 //   const Tensor slope = grad(score.sum(), {x})[0];  // d score / d x, of x's type
-//   return loss + 10 * ((slope * slope).sum(1).sqrt() - 1).square().mean();
+//   return loss + 10 * square((slope * slope).sum(1).sqrt() - 1).mean();
 //
-// A training step differentiates its loss by itself; this is for gradients that the loss is made of.
+// A training step differentiates its loss by itself; this is for gradients that the loss is made
+// of.
 #pragma once
 #include "cleave/tensor.h"
 
