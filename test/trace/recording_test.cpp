@@ -260,10 +260,11 @@ TEST_F(RecordError, a_variable_that_the_model_does_not_hold) {
   };
   const std::string all =
       message([&] { traced({{"x", DType::f32, {2, 3}}}, f, trace::Mode::training, &inside); });
-  EXPECT_EQ(after_line(all, __FILE__, &line),
-            "test: parameter `weight`, f32[3,3], is used, but the model given to test doesn't hold "
-            "it; register it in its module (Module::add_module, add_parameter, add_buffer), or give "
-            "the module that holds it in TrainOptions::frozen");
+  EXPECT_EQ(
+      after_line(all, __FILE__, &line),
+      "test: parameter `weight`, f32[3,3], is used, but the model given to test doesn't hold "
+      "it; register it in its module (Module::add_module, add_parameter, add_buffer), or give "
+      "the module that holds it in TrainOptions::frozen");
   EXPECT_EQ(line, wanted);
 }
 
