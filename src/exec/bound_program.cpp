@@ -6,7 +6,7 @@
 #include "base/busy.h"
 #include "ir/edit.h"
 #include "ir/text.h"
-#include "runtime/thread_pool.h"
+#include "runtime/shared_threads.h"
 
 namespace cleave {
 namespace {
@@ -36,7 +36,7 @@ Result<std::unique_ptr<BoundProgram>> BoundProgram::make(Parts parts, const std:
   p->traced_ = std::move(parts.graph);
 
   StageOptions stages{options};
-  if (!stages.executor) { CLEAVE_TRY(stages.executor, runtime::start_threads(options.threads)); }
+  if (!stages.executor) { CLEAVE_TRY(stages.executor, runtime::shared_threads(options.threads)); }
   stages.forward_results = parts.forward_results;
   CLEAVE_TRY(p->program_, CompiledProgram::compile(p->traced_, options.ops.registry(), stages));
   p->report_ = p->program_->report();

@@ -10,7 +10,7 @@
 #include "compile/stages.h"
 #include "lower/thunk_uses.h"
 #include "lower/traffic.h"
-#include "runtime/thread_pool.h"
+#include "runtime/shared_threads.h"
 
 namespace cleave {
 namespace {
@@ -261,7 +261,7 @@ Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(
     const Graph& graph, const OpRegistry& ops, const StageOptions& options) {
   StageOptions complete = options;
   if (!complete.executor) {
-    CLEAVE_TRY(complete.executor, runtime::start_threads(options.threads));
+    CLEAVE_TRY(complete.executor, runtime::shared_threads(options.threads));
   }
   Graph work = graph;
   Report report;
@@ -275,7 +275,7 @@ Result<std::unique_ptr<Instance>> Instance::make(std::shared_ptr<const CompiledP
   auto compiled = std::dynamic_pointer_cast<const Compiled>(program);
   if (!compiled) return bug("instance: a program that cleave did not compile");
   CLEAVE_CHECK(compiled->built().backend->check_runs_here());
-  if (!executor) { CLEAVE_TRY(executor, runtime::start_threads(0)); }
+  if (!executor) { CLEAVE_TRY(executor, runtime::shared_threads(0)); }
   return RunningInstance::make(std::move(compiled), std::move(executor));
 }
 

@@ -8,7 +8,6 @@
 #include "compile/stages.h"
 #include "ir/text.h"
 #include "remat/budget_family.h"
-#include "runtime/thread_pool.h"
 #include "train/step_trace.h"
 
 namespace cleave {
@@ -92,8 +91,6 @@ TrainStep train_step(const nn::Module& model, const TracedFunction& loss,
     state->learning_rates.back()->set_number(0, lr);
   }
   if (options.accumulate > 1) {
-    if (compile.executor == nullptr)
-      compile.executor = trace::value_or_throw_at(at, runtime::start_threads(compile.threads));
     StepTrace gather{model,   loss, optimizer,           inputs,
                      options, at,   StepPart::gathering, state->store};
     state->gather = made(*state, gather);
