@@ -24,7 +24,8 @@ namespace cleave {
 
 struct CompileOptions {
   // ---- what runs it
-  // The host program's threads; null: `threads` many of cleave's own (0: one for each core).
+  // The host program's threads; null: `threads` many of cleave's own (0: one for each core), which
+  // all programs with this number share.
   std::shared_ptr<Executor> executor = nullptr;
   int threads = 0;
   CompilerChoice compiler = CompilerChoice::automatic;
@@ -32,6 +33,10 @@ struct CompileOptions {
   Target target = Target::here();
   // Custom operators beside cleave's own.
   Operators ops = {};
+  // Where sizes of inputs vary (dyn()), how many programs are kept beside that for the largest
+  // sizes: beyond, the one that wasn't run for the longest time is dropped, and made again when it
+  // is needed. Error (user): below 1.
+  int64_t kept_sizes = 16;
 
   // ---- what is shown of it
   // The folder for a dump of each compilation stage, one file each; empty: nothing is dumped.

@@ -1,8 +1,8 @@
 // The thread pools of this process that programs share: one for each number of threads.
 //
 // A pool lives as long as somebody holds it, so its threads end with the last program that uses it.
-// In the child of a fork the pools of the parent are not found: a program that is compiled there has
-// a new one, those of the parent run on the calling thread (thread_pool.cpp).
+// In the child of a fork the pools of the parent are not found: a program that is compiled there
+// has a new one, those of the parent run on the calling thread (thread_pool.cpp).
 #pragma once
 #include <memory>
 

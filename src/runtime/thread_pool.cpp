@@ -17,9 +17,9 @@
 // soon as the other one is done. So callers never wait for each other, and workers are idle only
 // while nobody has work.
 //
-// Waiting spins for a bounded time, then sleeps in the kernel. Only start() allocates. Workers block
-// all signals, which are left to the threads of the host program. In the child of a fork there are
-// no workers: all pieces run on the calling thread, and nothing is joined.
+// Waiting spins for a bounded time, then sleeps in the kernel. Only start() allocates. Workers
+// block all signals, which are left to the threads of the host program. In the child of a fork
+// there are no workers: all pieces run on the calling thread, and nothing is joined.
 #include "runtime/thread_pool.h"
 
 #include <pthread.h>
