@@ -33,9 +33,9 @@ struct CompileOptions {
   Target target = Target::here();
   // Custom operators beside cleave's own.
   Operators ops = {};
-  // Where sizes of inputs vary (dyn()), how many programs are kept beside that for the largest
-  // sizes: beyond, the one that wasn't run for the longest time is dropped, and made again when it
-  // is needed. Error (user): below 1.
+  // Where sizes of inputs vary (dyn()), how many programs a step or function keeps beside that for
+  // the largest sizes, and how many each of its instances: beyond, the one that wasn't used for the
+  // longest time is dropped, and made again when it is needed. Error (user): below 1.
   int64_t kept_sizes = 16;
 
   // ---- what is shown of it

@@ -2,8 +2,11 @@
 // size varies.
 //
 //   Family           the sizes, and the code for each: what instances share
-//   SizedPrograms    an instance: for each size that it has run a BoundProgram, in one arena
+//   SizedPrograms    an instance: a BoundProgram for each size that it has run, in one arena
 //
+// Both keep kept_sizes of them: the family what was made or asked for last, so that instances that
+// live shortly find it; an instance what it has run last, so that it asks the family, which locks,
+// for new sizes alone.
 // The code for the largest sizes is made first and never dropped. Its arena serves smaller programs
 // as well; one that needs more has its own, which serves those after it.
 #pragma once
