@@ -8,8 +8,8 @@
 //   copies      compile() for each thread; one thread pool
 //   own pools   compile() for each thread, each with make_thread_pool()
 //
-// `one caller` is the requests a second of one thread that has the machine for itself; each way runs
-// in a fresh process. The model: four times Linear, LayerNorm, GELU.
+// `one caller` is the requests a second of one thread that has the machine for itself. The model is
+// four times Linear, LayerNorm, GELU. Each way runs in a fresh process.
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>

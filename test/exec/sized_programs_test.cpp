@@ -92,6 +92,18 @@ TEST(SizedPrograms, a_result_of_another_size_may_be_given_back) {
   }
 }
 
+TEST(SizedPrograms, share_the_arena_of_the_largest) {
+  SizedNet net;
+  CompiledFunction f = net.compiled(dyn("B", 1, 40));
+  const int64_t arena_bytes = f.report().arena_bytes;
+  std::vector<const std::byte*> at;
+  for (const int64_t rows : {40, 1, 7, 39}) {
+    f.run_in_place(std::vector<InputRef>{net.rng.normal({rows, 5})});
+    at.push_back(static_cast<const std::byte*>(f.output_view(0).data()));
+    EXPECT_LT(std::abs(at.back() - at.front()), arena_bytes) << rows;
+  }
+}
+
 TEST(SizedPrograms, a_view_outlives_its_program_and_that_it_is_dropped) {
   HostTensor view, copy;
   {
