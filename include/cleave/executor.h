@@ -26,6 +26,10 @@ class CLEAVE_API Executor {
 
 // cleave's own threads: threads - 1 workers and the caller; bounded spinning, then sleeping; no
 // pinning. threads = 0 means one for each core the process may use. The destructor joins them.
+//
+// A caller that finds the workers at the work of another thread runs its pieces itself, and gets
+// them as soon as they are free: several programs may run on one pool at the same time. In the
+// child of fork() a pool has no workers: its pieces run on the calling thread.
 CLEAVE_API std::shared_ptr<Executor> make_thread_pool(int threads = 0);
 
 }  // namespace cleave

@@ -25,7 +25,8 @@ namespace cleave {
 
 struct CompileOptions {
   // ---- what runs it
-  // The host program's threads; null: `threads` many of cleave's own (0: one for each core).
+  // The host program's threads; null: `threads` many of cleave's own (0: one for each core), which
+  // all programs with this number share.
   std::shared_ptr<Executor> executor = nullptr;
   int threads = 0;
   CompilerChoice compiler = CompilerChoice::automatic;
@@ -33,6 +34,10 @@ struct CompileOptions {
   Target target = Target::here();
   // Custom operators beside cleave's own.
   Operators ops = {};
+  // Where sizes of inputs vary (dyn()), how many programs a step or function keeps beside that for
+  // the largest sizes, and how many each of its instances: beyond, the one that wasn't used for the
+  // longest time is dropped, and made again when it is needed. Error (user): below 1.
+  int64_t kept_sizes = 16;
 
   // ---- what is shown of it
   // The folder for a dump of each compilation stage, one file each; empty: nothing is dumped.

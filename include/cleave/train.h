@@ -9,34 +9,36 @@
 //       model, [&](const Tensor& x) { return model(x); }, {{"x", DType::f32, {1, 2}}});
 //   HostTensor y = predict.run({x})[0];
 //
-// A function is called once (twice by train_step with TrainOptions::accumulate), with Tensors that
-// record. Both programs read the model's Variables where they are stored; the training step writes
-// them in place. A run allocates nothing (run() of a function allocates its results), has the same
-// bits on any number of threads, and, if it fails, leaves every Variable unchanged.
+// A function is called once (twice by train_step with TrainOptions::accumulate; again for each size
+// of inputs whose sizes vary, dyn()), with Tensors that record. Both programs read the model's
+// Variables where they are stored; the training step writes them in place. A run allocates nothing
+// (run() of a function allocates its results), has the same bits on any number of threads, and, if
+// it fails, leaves every Variable unchanged.
 //
 // Errors: those of the trace, at the lines of the model (user); an input that is missing, or of
 // another dtype or shape (user); an index out of range in a run (user); an operator that has no
 // gradient or no kernel (unsupported). Threads: a program runs once at a time, and a second caller
-// gets an error; different programs may run concurrently, unless they update the same Variables.
+// gets an error; different programs, and instances of one (CompiledFunction::instance), may run
+// concurrently, unless they update the same Variables. Programs without an executor of the host
+// program share one thread pool for each number of threads (CompileOptions::threads), which ends
+// with the last of them; while one of them has its threads, the others run on the threads that call
+// them. In the child of fork(), programs of the parent run on the calling thread, with the same
+// bits; one that was running on another thread of the parent stays marked as running, but
+// instance() of it can run. Don't fork() while another thread compiles, if the child is to compile.
 #pragma once
 #include <initializer_list>
 #include <span>
 #include <type_traits>
 
+#include "cleave/input_spec.h"
 #include "cleave/nn.h"
-#include "cleave/optim.h"
+#include "cleave/optimizer_ref.h"
 #include "cleave/options.h"
 #include "cleave/report.h"
 #include "cleave/store.h"
 #include "cleave/traced_function.h"
 
 namespace cleave {
-
-struct InputSpec {
-  std::string name;  // of the placeholder
-  DType dtype = DType::f32;
-  std::vector<int64_t> shape;
-};
 
 // A tensor that is read during the call: the caller's, which must live as long, or one that the
 // InputRef was given for its own.
@@ -104,6 +106,8 @@ class CLEAVE_API TrainStep {
   // and a checkpoint, are errors (user) in between. Error (user): no averages are kept.
   void use_ema(bool on);
 
+  // Of inputs whose sizes vary, this and what follows speak of the last program that was run;
+  // before the first run, of that for the largest sizes.
   const Report& report() const;
   // The traced program: forward, backward, clipping and optimizer.
   std::string graph_text() const;
@@ -147,6 +151,15 @@ class CLEAVE_API CompiledFunction {
   HostTensor output(size_t k) const;
   HostTensor output_view(size_t k) const;
 
+  // The same compiled code with its own arena, inputs and results, so that each thread of a server
+  // runs one of its own: microseconds instead of a compilation. The Variables are shared, and so
+  // are programs for sizes that vary. May be called while this one, or an instance of it, runs. Of
+  // a function that assigns Variables one instance runs at a time; a second one gets an error
+  // (user).
+  CompiledFunction instance() const;
+
+  // Of the compilation, which an instance shares; copied_inputs are this one's own. With sizes that
+  // vary, of the last program that was run, before the first run of that for the largest sizes.
   const Report& report() const;
   std::string graph_text() const;
 
@@ -169,9 +182,11 @@ class CLEAVE_API CompiledFunction {
 // given, the step has a new one, which it shares with no other. Error (user): the store has a
 // tensor of another shape, dtype or model under a name that the step needs. Steps that share a
 // store share the learning rates in it, too.
+//
+// If sizes of the inputs vary (dyn()), the step keeps a copy of the optimizer; error (user): it is
+// given by a base of its type. A std::shared_ptr is always kept.
 CLEAVE_API TrainStep train_step(const nn::Module& model, const TracedFunction& loss,
-                                const optim::Optimizer& optimizer,
-                                const std::vector<InputSpec>& inputs,
+                                const OptimizerRef& optimizer, const std::vector<InputSpec>& inputs,
                                 const TrainOptions& options = {}, Store store = {},
                                 Location at = Location::current());
 
@@ -181,10 +196,10 @@ struct MemoryTrade {
   int64_t recompute_ns = 0;  // by the cost table
 };
 // Returns all of them for a training step, by falling peak and rising time; the first recomputes
-// nothing. Compiles nothing, and creates no state.
+// nothing. Compiles nothing, and creates no state. Sizes that vary are taken at their largest.
 CLEAVE_API std::vector<MemoryTrade> memory_trades(const nn::Module& model,
                                                   const TracedFunction& loss,
-                                                  const optim::Optimizer& optimizer,
+                                                  const OptimizerRef& optimizer,
                                                   const std::vector<InputSpec>& inputs,
                                                   const TrainOptions& options = {},
                                                   Location at = Location::current());

@@ -3,19 +3,14 @@
 #include <algorithm>
 #include <set>
 
-#include "base/busy.h"
 #include "ir/edit.h"
 #include "ir/text.h"
-#include "runtime/thread_pool.h"
+#include "runtime/shared_threads.h"
 
 namespace cleave {
 namespace {
 
 HostMemory memory_of(void* data, const HostTensor& t) { return {data, t.bytes(), t.dtype()}; }
-
-std::string spec_text(const InputSpec& s) {
-  return fmt::format("{}[{}]", name_of(s.dtype), fmt::join(s.shape, ","));
-}
 
 // What the host program's function assigns, and is forgotten if the function throws.
 struct Assigned {
@@ -28,57 +23,57 @@ struct Assigned {
 
 }  // namespace
 
-Result<std::unique_ptr<BoundProgram>> BoundProgram::make(Parts parts, const std::string& what,
-                                                         const CompileOptions& options) {
-  std::unique_ptr<BoundProgram> p(new BoundProgram);
-  p->what_ = what;
-  p->specs_ = std::move(parts.specs);
-  p->traced_ = std::move(parts.graph);
+Result<std::shared_ptr<const ProgramCode>> ProgramCode::make(Parts parts,
+                                                             const CompileOptions& options) {
+  auto p = std::make_shared<ProgramCode>();
+  p->options = options;
+  p->traced = std::move(parts.graph);
+  p->results = parts.results;
 
   StageOptions stages{options};
-  if (!stages.executor) { CLEAVE_TRY(stages.executor, runtime::start_threads(options.threads)); }
+  if (!stages.executor) { CLEAVE_TRY(stages.executor, runtime::shared_threads(options.threads)); }
+  p->executor = stages.executor;
   stages.forward_results = parts.forward_results;
-  CLEAVE_TRY(p->program_, CompiledProgram::compile(p->traced_, options.ops.registry(), stages));
-  p->report_ = p->program_->report();
-  p->report_.nodes = static_cast<int64_t>(p->traced_.node_count());
-  std::vector<CompilePass>& passes = p->report_.passes;
+  CLEAVE_TRY(p->program, CompiledProgram::compile(p->traced, options.ops.registry(), stages));
+  p->report = p->program->report();
+  p->report.trace_ms = parts.trace_ms;
+  p->report.nodes = static_cast<int64_t>(p->traced.node_count());
+  std::vector<CompilePass>& passes = p->report.passes;
   passes.insert(passes.begin(), parts.passes.begin(), parts.passes.end());
-  CLEAVE_TRY(p->instance_, Instance::make(p->program_, stages.executor));
 
   // The memory of each placeholder, by its position.
-  const auto& placeholders = p->traced_.placeholders();
+  const auto& placeholders = p->traced.placeholders();
   std::map<ValueId, size_t> position;
   for (size_t i = 0; i < placeholders.size(); ++i) position[placeholders[i].value] = i;
   for (const trace::Recording::Bound& b : parts.variables)
     if (const auto at = position.find(b.placeholder); at != position.end())
-      p->variables_.push_back({at->second, b.variable, nullptr});
-  for (const ValueId v : parts.inputs) p->inputs_.push_back(position.at(v));
+      p->variables.emplace_back(at->second, b.variable);
+  for (const ValueId v : parts.inputs) p->inputs.push_back(position.at(v));
   for (const auto& [v, memory] : parts.own)
     if (const auto at = position.find(v); at != position.end())
-      CLEAVE_CHECK(p->instance_->bind(at->second, memory_of(memory->data(), *memory)));
+      p->own.emplace_back(at->second, memory);
+  return std::shared_ptr<const ProgramCode>(std::move(p));
+}
+
+Result<std::unique_ptr<BoundProgram>> BoundProgram::make(std::shared_ptr<const ProgramCode> code,
+                                                         std::shared_ptr<ArenaMemory> arena) {
+  std::unique_ptr<BoundProgram> p(new BoundProgram);
+  CLEAVE_TRY(p->instance_, Instance::make(code->program, code->executor, std::move(arena)));
+  for (const auto& [placeholder, variable] : code->variables)
+    p->variables_.push_back({placeholder, variable, nullptr});
+  for (const auto& [placeholder, memory] : code->own)
+    CLEAVE_CHECK(p->instance_->bind(placeholder, memory_of(memory->data(), *memory)));
+  p->report_ = code->report;
+  p->code_ = std::move(code);
   return p;
 }
 
-Status BoundProgram::check_input(const InputRef& input, size_t k) const {
-  const InputSpec& spec = specs_[k];
-  const HostTensor& t = input.tensor();
-  if (t.dtype() == spec.dtype && t.shape() == spec.shape) return {};
-  return user_error("{}: input {} `{}`: got {}, expected {}", what_, k, spec.name, t.type_text(),
-                    spec_text(spec));
+bool BoundProgram::assigns_variables() const {
+  return std::ranges::any_of(traced().returns(),
+                             [](const Return& r) { return r.kind == ReturnKind::update; });
 }
 
 Status BoundProgram::run(std::span<const InputRef> inputs) {
-  if (inputs.size() != inputs_.size()) {
-    std::vector<std::string> names;
-    for (const InputSpec& s : specs_) names.push_back(s.name + ": " + spec_text(s));
-    return user_error("{}: {} inputs were given, expected {}: {}", what_, inputs.size(),
-                      inputs_.size(), fmt::join(names, ", "));
-  }
-  for (size_t k = 0; k < inputs.size(); ++k) CLEAVE_CHECK(check_input(inputs[k], k));
-  const Busy busy(running_);
-  if (!busy.is_mine())
-    return user_error("{}: it is running on another thread; one program runs once at a time",
-                      what_);
   for (Bound& b : variables_) {
     HostTensor& tensor = trace::Access::memory(b.variable);
     void* data = tensor.data();
@@ -90,13 +85,13 @@ Status BoundProgram::run(std::span<const InputRef> inputs) {
     // Inputs are never written: an update of one is refused when the program is traced.
     const HostTensor* tensor = &inputs[k].tensor();
     if (is_written(*tensor)) {
-      copies_.resize(inputs_.size());
+      copies_.resize(inputs.size());
       copies_[k] = *tensor;
       tensor = &copies_[k];
       ++report_.copied_inputs;
     }
     void* data = const_cast<void*>(tensor->data());
-    CLEAVE_CHECK(instance_->bind(inputs_[k], memory_of(data, *tensor)));
+    CLEAVE_CHECK(instance_->bind(code_->inputs[k], memory_of(data, *tensor)));
   }
   return instance_->run();
 }
@@ -112,37 +107,15 @@ bool BoundProgram::is_written(const HostTensor& input) const {
   });
 }
 
-Result<std::vector<InputRef>> BoundProgram::in_order(std::span<const NamedInput> inputs) const {
-  std::vector<const NamedInput*> found(specs_.size());
-  for (const NamedInput& in : inputs) {
-    const auto spec = std::ranges::find(specs_, in.name, &InputSpec::name);
-    if (spec == specs_.end()) {
-      std::vector<std::string> names;
-      for (const InputSpec& s : specs_) names.push_back(s.name);
-      return user_error("{}: there is no input `{}`; inputs are {}", what_, in.name,
-                        fmt::join(names, ", "));
-    }
-    const NamedInput*& place = found[static_cast<size_t>(spec - specs_.begin())];
-    if (place) return user_error("{}: input `{}` is given twice", what_, in.name);
-    place = &in;
-  }
-  std::vector<InputRef> out;
-  for (size_t k = 0; k < found.size(); ++k) {
-    if (!found[k]) return user_error("{}: input `{}` is missing", what_, specs_[k].name);
-    out.push_back(found[k]->tensor);
-  }
-  return out;
-}
-
 HostTensor BoundProgram::result(size_t k, std::shared_ptr<void> keep) const {
-  const Type& type = traced_.type(traced_.returns()[k].value);
+  const Type& type = traced().type(traced().returns()[k].value);
   return HostTensor::borrow(type.dtype, static_shape(type), const_cast<void*>(instance_->result(k)),
                             std::move(keep));
 }
 
 double BoundProgram::number(size_t k) const {
   const void* data = instance_->result(k);
-  switch (traced_.type(traced_.returns()[k].value).dtype) {
+  switch (traced().type(traced().returns()[k].value).dtype) {
     case DType::f64: return *static_cast<const double*>(data);
     case DType::f32: return *static_cast<const float*>(data);
     default: return result(k).number(0);
@@ -152,13 +125,8 @@ double BoundProgram::number(size_t k) const {
 std::vector<ValueId> declare_inputs(trace::Recording& recording,
                                     const std::vector<InputSpec>& inputs, Location at) {
   std::vector<ValueId> out;
-  for (const InputSpec& s : inputs) {
-    for (const int64_t d : s.shape)
-      if (d < 0)
-        trace::refuse(at, "{}: input `{}`: dim {} is negative: {}", recording.what(), s.name, d,
-                      spec_text(s));
+  for (const InputSpec& s : inputs)
     out.push_back(recording.add_input(s.name, s.dtype, s.shape, Role::input, at));
-  }
   return out;
 }
 

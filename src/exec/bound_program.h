@@ -1,9 +1,9 @@
-// A traced program, compiled, with its placeholders bound: Variables to their memory, inputs to the
-// memory that the caller of run() passes, the rest to memory of cleave.
+// A traced program, compiled: ProgramCode, which doesn't change and which several may run; and with
+// its placeholders bound, a BoundProgram: Variables to their memory, inputs to the memory that the
+// caller of run() passes, the rest to memory of cleave.
 //
 // Each run looks up where the Variables are, because Variable::bind may move them.
 #pragma once
-#include <atomic>
 #include <span>
 
 #include "cleave/train.h"
@@ -12,37 +12,53 @@
 
 namespace cleave {
 
-class BoundProgram {
- public:
+struct ProgramCode {
   // `graph` is a recording's and `variables` what it has bound(); `inputs` are the placeholders
   // that run() is given, in order, `own` placeholders with memory that the caller of make() keeps.
   struct Parts {
     Graph graph;
     std::vector<trace::Recording::Bound> variables;
     std::vector<ValueId> inputs;
-    std::vector<InputSpec> specs;
     std::vector<std::pair<ValueId, HostTensor*>> own;
+    size_t results = 0;                    // of the function: the first returns
     size_t forward_results = 0;            // as in StageOptions
     std::vector<CompilePass> passes = {};  // those that ran before compiling
+    double trace_ms = 0;
   };
-  static Result<std::unique_ptr<BoundProgram>> make(Parts parts, const std::string& what,
-                                                    const CompileOptions& options);
+  static Result<std::shared_ptr<const ProgramCode>> make(Parts parts,
+                                                         const CompileOptions& options);
 
+  CompileOptions options;  // among them the graph's operators
+  Graph traced;
+  Report report;
+  size_t results = 0;
+  std::shared_ptr<const CompiledProgram> program;
+  std::shared_ptr<Executor> executor;
+  // By the number of the placeholder.
+  std::vector<std::pair<size_t, Variable>> variables;
+  std::vector<std::pair<size_t, HostTensor*>> own;
+  std::vector<size_t> inputs;
+};
+
+class BoundProgram {
+ public:
+  // Its own arena, or the given one if that is large enough (Instance::make).
+  static Result<std::unique_ptr<BoundProgram>> make(std::shared_ptr<const ProgramCode> code,
+                                                    std::shared_ptr<ArenaMemory> arena = nullptr);
+
+  // The inputs have the types of the program's, which InputSizes has compared.
   Status run(std::span<const InputRef> inputs);
-  // The same in the order of the specs. Errors (user): a name that is unknown, missing or twice
-  // there.
-  Result<std::vector<InputRef>> in_order(std::span<const NamedInput> inputs) const;
   // Result k of the last run, in the program's memory, which `keep` keeps.
   HostTensor result(size_t k, std::shared_ptr<void> keep = nullptr) const;
   double number(size_t k) const;  // of a result with one element
 
-  const Graph& traced() const { return traced_; }
-  Report& report() { return report_; }
+  const Graph& traced() const { return code_->traced; }
+  const Report& report() const { return report_; }
+  bool assigns_variables() const;
   Instance& instance() { return *instance_; }
 
  private:
   BoundProgram() = default;
-  Status check_input(const InputRef& input, size_t k) const;
   bool is_written(const HostTensor& input) const;
 
   struct Bound {
@@ -50,19 +66,15 @@ class BoundProgram {
     Variable variable;
     void* data = nullptr;  // where it is bound
   };
-  std::string what_;
-  Graph traced_;
+  std::shared_ptr<const ProgramCode> code_;
   Report report_;
-  std::shared_ptr<const CompiledProgram> program_;
   std::unique_ptr<Instance> instance_;
   std::vector<Bound> variables_;
-  std::vector<size_t> inputs_;  // placeholders
-  std::vector<InputSpec> specs_;
   std::vector<HostTensor> copies_;  // of inputs, for the run
-  std::atomic<bool> running_ = false;
 };
 
-// Adds a placeholder for each spec. Throws (user, at `at`): a name that is taken, a negative dim.
+// Adds a placeholder for each spec, whose sizes are numbers. Throws (user, at `at`): a name that is
+// taken.
 std::vector<ValueId> declare_inputs(trace::Recording& recording,
                                     const std::vector<InputSpec>& inputs,
                                     Location at = Location::current());

@@ -3,23 +3,21 @@
 
 #include "cleave/train.h"
 #include "compile/stages.h"
-#include "exec/bound_program.h"
+#include "exec/sized_programs.h"
 #include "ir/text.h"
 
 namespace cleave {
 
 struct CompiledFunction::State {
-  std::unique_ptr<BoundProgram> program;
-  Operators ops;  // owns the graph's operators
-  size_t results = 0;
+  std::unique_ptr<SizedPrograms> programs;
 };
 
 namespace {
 
-std::shared_ptr<CompiledFunction::State> compiled(const nn::Module* model,
-                                                  const TracedFunction& function,
-                                                  const std::vector<InputSpec>& inputs,
-                                                  const CompileOptions& options, Location at) {
+// Traces and compiles it for static specs.
+SizedPrograms::CodePtr made(const nn::Module* model, const TracedFunction& function,
+                            const std::vector<InputSpec>& inputs, const CompileOptions& options,
+                            Location at) {
   const auto start = std::chrono::steady_clock::now();
   const trace::RecordingPtr recording = trace::Recording::program(
       options.ops.registry(), trace::Mode::evaluation, "compile", model == nullptr);
@@ -39,20 +37,28 @@ std::shared_ptr<CompiledFunction::State> compiled(const nn::Module* model,
   if (!rewritten.ok()) trace::throw_at(at, std::move(rewritten).failure().within("compile"));
   drop_unused(recording->graph(), values);
 
-  auto state = std::make_shared<CompiledFunction::State>();
-  state->ops = options.ops;
-  state->results = results.size();
-  BoundProgram::Parts parts;
+  ProgramCode::Parts parts;
   parts.graph = recording->close();
   parts.variables = recording->bound();
   parts.inputs = values;
-  parts.specs = inputs;
+  parts.results = results.size();
   parts.passes = std::move(report.passes);
-  const double trace_ms =
+  parts.trace_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  state->program =
-      trace::value_or_throw_at(at, BoundProgram::make(std::move(parts), "compile", options));
-  state->program->report().trace_ms = trace_ms;
+  return trace::value_or_throw_at(at, ProgramCode::make(std::move(parts), options));
+}
+
+std::shared_ptr<CompiledFunction::State> compiled(std::optional<nn::Module> model,
+                                                  const TracedFunction& function,
+                                                  const std::vector<InputSpec>& inputs,
+                                                  const CompileOptions& options, Location at) {
+  auto make = [=](const std::vector<InputSpec>& specs, const std::string& sizes) {
+    CompileOptions own = options;
+    if (!own.dump_dir.empty() && !sizes.empty()) own.dump_dir += "/" + sizes;
+    return made(model ? &*model : nullptr, function, specs, own, at);
+  };
+  auto state = std::make_shared<CompiledFunction::State>();
+  state->programs = SizedPrograms::make("compile", inputs, options.kept_sizes, std::move(make), at);
   return state;
 }
 
@@ -61,12 +67,12 @@ std::shared_ptr<CompiledFunction::State> compiled(const nn::Module* model,
 CompiledFunction compile(const nn::Module& model, const TracedFunction& function,
                          const std::vector<InputSpec>& inputs, const CompileOptions& options,
                          Location at) {
-  return CompiledFunction(compiled(&model, function, inputs, options, at));
+  return CompiledFunction(compiled(model, function, inputs, options, at));
 }
 
 CompiledFunction compile(const TracedFunction& function, const std::vector<InputSpec>& inputs,
                          const CompileOptions& options, Location at) {
-  return CompiledFunction(compiled(nullptr, function, inputs, options, at));
+  return CompiledFunction(compiled(std::nullopt, function, inputs, options, at));
 }
 
 CompiledFunction::State& CompiledFunction::state() const {
@@ -75,24 +81,24 @@ CompiledFunction::State& CompiledFunction::state() const {
 }
 
 void CompiledFunction::run_in_place(std::span<const InputRef> inputs) {
-  value_or_throw(state().program->run(inputs));
+  value_or_throw(state().programs->run(inputs));
 }
 
 HostTensors CompiledFunction::run(std::span<const InputRef> inputs) {
   run_in_place(inputs);
   HostTensors out;
-  for (size_t k = 0; k < state().results; ++k) out.push_back(output(k));
+  for (size_t k = 0; k < state().programs->results(); ++k) out.push_back(output(k));
   return out;
 }
 
 HostTensors CompiledFunction::run_named(std::span<const NamedInput> inputs) {
-  return run(value_or_throw(state().program->in_order(inputs)));
+  return run(value_or_throw(state().programs->sizes().in_order(inputs)));
 }
 
 HostTensor CompiledFunction::output_view(size_t k) const {
-  if (k >= state().results)
-    throw_failure(user_error("compile: output {} is outside [0, {})", k, state().results));
-  return state().program->result(k, state_);
+  const size_t results = state().programs->results();
+  if (k >= results) throw_failure(user_error("compile: output {} is outside [0, {})", k, results));
+  return state().programs->result(k);
 }
 
 HostTensor CompiledFunction::output(size_t k) const {
@@ -100,7 +106,15 @@ HostTensor CompiledFunction::output(size_t k) const {
   return HostTensor(view);  // a copy, which owns its memory
 }
 
-const Report& CompiledFunction::report() const { return state().program->report(); }
-std::string CompiledFunction::graph_text() const { return print(state().program->traced()); }
+CompiledFunction CompiledFunction::instance() const {
+  auto other = std::make_shared<State>();
+  other->programs = value_or_throw(state().programs->instance());
+  return CompiledFunction(std::move(other));
+}
+
+const Report& CompiledFunction::report() const { return state().programs->last().report(); }
+std::string CompiledFunction::graph_text() const {
+  return print(state().programs->last().traced());
+}
 
 }  // namespace cleave

@@ -10,7 +10,7 @@
 #include "compile/stages.h"
 #include "lower/thunk_uses.h"
 #include "lower/traffic.h"
-#include "runtime/thread_pool.h"
+#include "runtime/shared_threads.h"
 
 namespace cleave {
 namespace {
@@ -39,10 +39,12 @@ struct Slot {
 class RunningInstance final : public Instance {
  public:
   static Result<std::unique_ptr<Instance>> make(std::shared_ptr<const Compiled> program,
-                                                std::shared_ptr<Executor> executor) {
+                                                std::shared_ptr<Executor> executor,
+                                                std::shared_ptr<ArenaMemory> arena) {
     const BuiltProgram& built = program->built();
-    CLEAVE_TRY(std::unique_ptr<ArenaMemory> arena,
-               built.backend->make_arena(built.planned.arena_bytes));
+    if (!arena || arena->size_bytes() < built.planned.arena_bytes) {
+      CLEAVE_TRY(arena, built.backend->make_arena(built.planned.arena_bytes));
+    }
     return std::unique_ptr<Instance>(
         new RunningInstance(std::move(program), std::move(executor), std::move(arena)));
   }
@@ -65,6 +67,7 @@ class RunningInstance final : public Instance {
     return run_thunks();
   }
 
+  const std::shared_ptr<ArenaMemory>& arena() const override { return arena_; }
   bool overlaps_arena(const void* data, int64_t bytes) const override {
     const auto* begin = static_cast<const std::byte*>(data);
     return begin < arena_->data() + arena_bytes() && arena_->data() < begin + bytes;
@@ -85,7 +88,7 @@ class RunningInstance final : public Instance {
 
  private:
   RunningInstance(std::shared_ptr<const Compiled> program, std::shared_ptr<Executor> executor,
-                  std::unique_ptr<ArenaMemory> arena)
+                  std::shared_ptr<ArenaMemory> arena)
       : program_(std::move(program)), executor_(std::move(executor)), arena_(std::move(arena)) {
     const auto& storages = lowered().storages;
     const std::vector<int64_t>& offsets = program_->built().planned.offsets;
@@ -243,7 +246,7 @@ class RunningInstance final : public Instance {
 
   std::shared_ptr<const Compiled> program_;
   std::shared_ptr<Executor> executor_;
-  const std::unique_ptr<ArenaMemory> arena_;
+  const std::shared_ptr<ArenaMemory> arena_;
   std::atomic<bool> running_ = false;
   std::vector<std::byte*> base_;  // by storage
   std::vector<size_t> placeholder_storage_;
@@ -261,7 +264,7 @@ Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(
     const Graph& graph, const OpRegistry& ops, const StageOptions& options) {
   StageOptions complete = options;
   if (!complete.executor) {
-    CLEAVE_TRY(complete.executor, runtime::start_threads(options.threads));
+    CLEAVE_TRY(complete.executor, runtime::shared_threads(options.threads));
   }
   Graph work = graph;
   Report report;
@@ -271,12 +274,13 @@ Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(
 }
 
 Result<std::unique_ptr<Instance>> Instance::make(std::shared_ptr<const CompiledProgram> program,
-                                                 std::shared_ptr<Executor> executor) {
+                                                 std::shared_ptr<Executor> executor,
+                                                 std::shared_ptr<ArenaMemory> arena) {
   auto compiled = std::dynamic_pointer_cast<const Compiled>(program);
   if (!compiled) return bug("instance: a program that cleave did not compile");
   CLEAVE_CHECK(compiled->built().backend->check_runs_here());
-  if (!executor) { CLEAVE_TRY(executor, runtime::start_threads(0)); }
-  return RunningInstance::make(std::move(compiled), std::move(executor));
+  if (!executor) { CLEAVE_TRY(executor, runtime::shared_threads(0)); }
+  return RunningInstance::make(std::move(compiled), std::move(executor), std::move(arena));
 }
 
 }  // namespace cleave

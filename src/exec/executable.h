@@ -23,6 +23,8 @@
 
 namespace cleave {
 
+class ArenaMemory;
+
 class CompiledProgram {
  public:
   // Any static graph (symints are specialised beforehand, see specialize.h).
@@ -43,8 +45,11 @@ struct HostMemory {
 
 class Instance {
  public:
+  // With an arena it takes that if it is large enough: instances that share one run one at a time,
+  // and each run overwrites the results of all.
   static Result<std::unique_ptr<Instance>> make(std::shared_ptr<const CompiledProgram> program,
-                                                std::shared_ptr<Executor> executor);
+                                                std::shared_ptr<Executor> executor,
+                                                std::shared_ptr<ArenaMemory> arena = nullptr);
   virtual ~Instance() = default;
   // Memory of placeholder i (graph().placeholders()[i]); kept by the caller while bound. Errors
   // (user), naming what is given and what is expected: no such placeholder, another dtype, fewer
@@ -57,6 +62,7 @@ class Instance {
       if (!holds<T>(DType::bf16)) all.dtype = dtype_of<T>();  // 16 bits may be either half
     return bind(placeholder, all);
   }
+  virtual const std::shared_ptr<ArenaMemory>& arena() const = 0;
   // Whether memory of the arena, which holds results, lies there.
   virtual bool overlaps_arena(const void* data, int64_t bytes) const = 0;
   // Runs the program once. A failure (index out of range, unbound placeholder, entered twice)

@@ -11,7 +11,7 @@
 #include "ir/strides.h"
 #include "ir/text.h"
 #include "lower/program.h"
-#include "runtime/thread_pool.h"
+#include "runtime/shared_threads.h"
 
 namespace cleave {
 namespace {
@@ -108,7 +108,7 @@ Result<int64_t> CallTimer::measure(const Graph& g, NodeId n) {
 Result<int64_t> CallTimer::run_alone(const Graph& alone) {
   StageOptions options;
   options.passes_off = {"all"};  // this call and no other
-  CLEAVE_TRY(options.executor, runtime::start_threads(options_.threads));
+  CLEAVE_TRY(options.executor, runtime::shared_threads(options_.threads));
   options.target = options_.target;
   CLEAVE_TRY(auto program, CompiledProgram::compile(alone, ops_, options));
   CLEAVE_TRY(auto instance, Instance::make(program, options.executor));

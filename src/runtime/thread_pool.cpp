@@ -13,17 +13,24 @@
 // nobody is inside, all pieces are done and nobody reads the job: the next one can be written.
 //
 // A call from inside a piece, or from a second thread while a job runs, runs its pieces on the
-// calling thread. Waiting spins for a bounded time, then sleeps in the kernel. Only start()
-// allocates. Workers block all signals, which are left to the threads of the host program.
+// calling thread, and before each of them asks for the workers again: what is left becomes a job as
+// soon as the other one is done. So callers never wait for each other, and workers are idle only
+// while nobody has work.
+//
+// Waiting spins for a bounded time, then sleeps in the kernel. Only start() allocates. Workers
+// block all signals, which are left to the threads of the host program. In the child of a fork
+// there are no workers: all pieces run on the calling thread, and nothing is joined.
 #include "runtime/thread_pool.h"
 
 #include <pthread.h>
 #include <signal.h>
 
 #include <atomic>
-#include <system_error>
+#include <cstring>
 #include <thread>
 #include <vector>
+
+#include "runtime/fork_count.h"
 
 namespace cleave {
 namespace {
@@ -59,6 +66,7 @@ class ThreadPool final : public Executor {
  private:
   static constexpr uint32_t open_bit = uint32_t{1} << 31;
 
+  bool is_forked() const { return runtime::fork_count() != fork_count_; }
   void work();
   void take_pieces();
   void stop();
@@ -73,7 +81,8 @@ class ThreadPool final : public Executor {
   alignas(64) std::atomic<uint32_t> round_{0};
   alignas(64) std::atomic<bool> busy_{false};
   std::atomic<bool> stopping_{false};
-  std::vector<std::thread> workers_;
+  const uint32_t fork_count_ = runtime::fork_count();
+  std::vector<pthread_t> workers_;  // no std::thread: in the child of a fork it can't be let go
 };
 
 Status ThreadPool::start(int threads) {
@@ -81,22 +90,28 @@ Status ThreadPool::start(int threads) {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   Status started;
-  try {
-    for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
-  } catch (const std::system_error& error) {  // how std::thread says that there is no thread left
-    started =
-        user_error("make_thread_pool: {} threads can't be started: {}", threads, error.what());
+  for (int i = 1; i < threads && started.ok(); ++i) {
+    const auto enter = [](void* pool) -> void* {
+      static_cast<ThreadPool*>(pool)->work();
+      return nullptr;
+    };
+    pthread_t worker;
+    if (const int error = pthread_create(&worker, nullptr, enter, this); error == 0)
+      workers_.push_back(worker);
+    else
+      started = user_error("make_thread_pool: {} threads can't be started: {}", threads,
+                           std::strerror(error));
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return started;
 }
 
 void ThreadPool::stop() {
+  if (is_forked()) return;
   stopping_.store(true, std::memory_order_relaxed);
   round_.fetch_add(1);
   round_.notify_all();
-  for (std::thread& worker : workers_) worker.join();
-  workers_.clear();
+  for (const pthread_t worker : workers_) pthread_join(worker, nullptr);
 }
 
 void ThreadPool::take_pieces() {
@@ -120,15 +135,17 @@ void ThreadPool::work() {
 }
 
 void ThreadPool::parallel_for(long pieces, void (*f)(void*, long), void* context) {
-  const bool alone = workers_.empty() || pieces <= 1 || busy_.exchange(true);
-  if (alone) {
-    for (long piece = 0; piece < pieces; ++piece) f(context, piece);
-    return;
-  }
+  const bool alone = workers_.empty() || is_forked();
+  long first = 0;
+  // The last piece needs no workers.
+  while (first < pieces && (alone || first == pieces - 1 || busy_.load(std::memory_order_relaxed) ||
+                            busy_.exchange(true)))
+    f(context, first++);
+  if (first >= pieces) return;
   f_ = f;
   context_ = context;
   pieces_ = pieces;
-  next_.store(0, std::memory_order_relaxed);
+  next_.store(first, std::memory_order_relaxed);
   gate_.fetch_or(open_bit);
   round_.fetch_add(1);
   round_.notify_all();

@@ -9,7 +9,7 @@
 // optimizer.micro_step counts the micro steps since the last optimizer step.
 #pragma once
 #include "cleave/train.h"
-#include "exec/bound_program.h"
+#include "exec/sized_programs.h"
 
 namespace cleave {
 

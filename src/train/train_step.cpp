@@ -8,20 +8,15 @@
 #include "compile/stages.h"
 #include "ir/text.h"
 #include "remat/budget_family.h"
-#include "runtime/thread_pool.h"
 #include "train/step_trace.h"
 
 namespace cleave {
 
 struct TrainStep::State {
-  struct Program {
-    std::unique_ptr<BoundProgram> bound;
-    bool clips = false;
-  };
-  Program step;    // updates the parameters
-  Program gather;  // with gradient accumulation: all micro steps but the last
-  const Program* last = nullptr;
-  Operators ops;                                            // owns the graphs' operators
+  std::unique_ptr<SizedPrograms> step;    // updates the parameters
+  std::unique_ptr<SizedPrograms> gather;  // with gradient accumulation: all other micro steps
+  const SizedPrograms* last = nullptr;
+  bool clips = false;                                       // the step
   std::vector<std::unique_ptr<HostTensor>> learning_rates;  // as the programs read them
   std::vector<Variable> rates;                              // of the store
   Variable steps, micro_steps;
@@ -53,38 +48,51 @@ double ms_since(std::chrono::steady_clock::time_point start) {
 }
 
 // Traces and compiles one part.
-TrainStep::State::Program made(TrainStep::State& state, StepTrace& trace) {
+SizedPrograms::CodePtr made(const TrainStep::State& state, StepTrace& trace) {
   const auto start = std::chrono::steady_clock::now();
   trace.record();
-  TrainStep::State::Program out;
-  out.clips = trace.norm.defined();
-  BoundProgram::Parts parts;
+  ProgramCode::Parts parts;
   parts.graph = trace.close();
   parts.variables = trace.recording->bound();
   parts.inputs = trace.inputs;
-  parts.specs = trace.specs;
+  parts.results = trace.results.size();
   parts.forward_results = trace.results.size();
   parts.passes = trace.passes;
   for (size_t i = 0; i < trace.learning_rates.size(); ++i)
     parts.own.emplace_back(trace.learning_rates[i], state.learning_rates[i].get());
-  const double trace_ms = ms_since(start);
-  out.bound = trace::value_or_throw_at(
-      trace.at, BoundProgram::make(std::move(parts), "train_step", trace.options.compile));
-  out.bound->report().trace_ms = trace_ms;
-  return out;
+  parts.trace_ms = ms_since(start);
+  return trace::value_or_throw_at(trace.at,
+                                  ProgramCode::make(std::move(parts), trace.options.compile));
+}
+
+// What the trace of the step says of it, which is the same for all sizes.
+void take(TrainStep::State& state, StepTrace& trace) {
+  state.clips = trace.norm.defined();
+  state.steps = trace.step;
+  state.micro_steps = trace.micro_step;
+  state.extra_results = trace.results.size() - 1;
+  state.rates = trace.rates;
+  for (const auto& [name, v] : trace.trained)
+    for (TrainStep::State::Parameter& p : state.parameters) p.is_trained |= p.variable == v;
+  state.averages = std::move(trace.averages);
 }
 
 }  // namespace
 
-TrainStep train_step(const nn::Module& model, const TracedFunction& loss,
-                     const optim::Optimizer& optimizer, const std::vector<InputSpec>& inputs,
-                     const TrainOptions& given, Store store, Location at) {
-  if (given.accumulate < 1)
-    trace::refuse(at, "train_step: accumulate is {}, expected 1 or more", given.accumulate);
-  TrainOptions options = given;
-  CompileOptions& compile = options.compile;
+TrainStep train_step(const nn::Module& model, const TracedFunction& loss, const OptimizerRef& given,
+                     const std::vector<InputSpec>& inputs, const TrainOptions& options, Store store,
+                     Location at) {
+  if (options.accumulate < 1)
+    trace::refuse(at, "train_step: accumulate is {}, expected 1 or more", options.accumulate);
+  const auto varies = [](const InputSpec& s) {
+    return std::ranges::any_of(s.shape.dims(), &InputDim::varies);
+  };
+  if (!given.is_kept() && std::ranges::any_of(inputs, varies))
+    trace::refuse(at,
+                  "train_step: sizes of the inputs vary, so the step keeps the optimizer, which is "
+                  "given by a base of its type; give it by its own type or as a std::shared_ptr");
+  const std::shared_ptr<const optim::Optimizer> optimizer = given.optimizer();
   auto state = std::make_shared<TrainStep::State>();
-  state->ops = compile.ops;
   state->store = std::move(store);
   state->modes.push_back({"the model", model, model.is_training()});
   for (const auto& [name, module] : options.frozen)
@@ -92,35 +100,30 @@ TrainStep train_step(const nn::Module& model, const TracedFunction& loss,
   for (const auto& [name, v] : model.named_parameters())
     state->parameters.push_back({name, v, v.requires_grad()});
   state->accumulate = options.accumulate;
-  for (const double lr : optimizer.learning_rates()) {
+  for (const double lr : optimizer->learning_rates()) {
     state->learning_rates.push_back(std::make_unique<HostTensor>(DType::f64, Sizes{}));
     state->learning_rates.back()->set_number(0, lr);
   }
-  if (options.accumulate > 1) {
-    if (compile.executor == nullptr)
-      compile.executor = trace::value_or_throw_at(at, runtime::start_threads(compile.threads));
-    StepTrace gather{model,   loss, optimizer,           inputs,
-                     options, at,   StepPart::gathering, state->store};
-    state->gather = made(*state, gather);
-    if (!compile.dump_dir.empty()) compile.dump_dir += "/step";
-  }
-  StepTrace trace{model,
-                  loss,
-                  optimizer,
-                  inputs,
-                  options,
-                  at,
-                  options.accumulate > 1 ? StepPart::stepping : StepPart::whole,
-                  state->store};
-  state->step = made(*state, trace);
-  state->steps = trace.step;
-  state->micro_steps = trace.micro_step;
-  state->extra_results = trace.results.size() - 1;
-  state->rates = trace.rates;
-  for (const auto& [name, v] : trace.trained)
-    for (TrainStep::State::Parameter& p : state->parameters) p.is_trained |= p.variable == v;
-  state->averages = std::move(trace.averages);
-  state->last = &state->step;
+  // The programs are the state's own, so they refer to it.
+  const auto programs = [&](StepPart part) {
+    auto make = [=, s = state.get()](const std::vector<InputSpec>& specs,
+                                     const std::string& sizes) {
+      TrainOptions own = options;
+      std::string& dump = own.compile.dump_dir;
+      if (!dump.empty() && !sizes.empty()) dump += "/" + sizes;
+      if (!dump.empty() && part == StepPart::stepping) dump += "/step";
+      StepTrace trace{s->model, loss, *optimizer, specs, own, at, part, s->store};
+      auto code = made(*s, trace);
+      if (part != StepPart::gathering) take(*s, trace);
+      return code;
+    };
+    return SizedPrograms::make("train_step", inputs, options.compile.kept_sizes, std::move(make),
+                               at);
+  };
+  const bool gathers = options.accumulate > 1;
+  if (gathers) state->gather = programs(StepPart::gathering);
+  state->step = programs(gathers ? StepPart::stepping : StepPart::whole);
+  state->last = state->step.get();
   return TrainStep(std::move(state));
 }
 
@@ -151,10 +154,13 @@ Result<std::vector<MemoryTrade>> trades_of(Graph graph, const StageOptions& opti
 }  // namespace
 
 std::vector<MemoryTrade> memory_trades(const nn::Module& model, const TracedFunction& loss,
-                                       const optim::Optimizer& optimizer,
+                                       const OptimizerRef& optimizer,
                                        const std::vector<InputSpec>& inputs,
                                        const TrainOptions& options, Location at) {
-  StepTrace trace{model, loss, optimizer, inputs, options, at, StepPart::whole, Store()};
+  const InputSizes sizes = trace::value_or_throw_at(at, InputSizes::make("train_step", inputs));
+  const std::vector<InputSpec> largest = sizes.at(sizes.largest());
+  StepTrace trace{model,   loss, *optimizer.optimizer(), largest,
+                  options, at,   StepPart::whole,        Store()};
   trace.record();
   StageOptions stages{options.compile};
   stages.forward_results = trace.results.size();
@@ -205,25 +211,25 @@ StepResult TrainStep::run(std::span<const InputRef> inputs) {
   State& s = state();
   value_or_throw(check_unchanged(s));
   const bool gathers = s.accumulate > 1 && *s.micro_steps.data<int64_t>() + 1 < s.accumulate;
-  const State::Program& p = gathers ? s.gather : s.step;
+  SizedPrograms& p = gathers ? *s.gather : *s.step;
   for (size_t i = 0; i < s.rates.size(); ++i)
     s.learning_rates[i]->set_number(0, s.rates[i].value().item());
-  value_or_throw(p.bound->run(inputs));
+  value_or_throw(p.run(inputs));
   s.last = &p;
   StepResult r;
-  r.loss = p.bound->number(0);
-  if (p.clips) r.grad_norm = p.bound->number(1 + s.extra_results);
+  r.loss = p.last().number(0);
+  if (s.clips && !gathers) r.grad_norm = p.last().number(1 + s.extra_results);
   return r;
 }
 
 StepResult TrainStep::run_named(std::span<const NamedInput> inputs) {
-  return run(value_or_throw(state().step.bound->in_order(inputs)));
+  return run(value_or_throw(state().step->sizes().in_order(inputs)));
 }
 
 HostTensor TrainStep::output_view(size_t k) const {
   if (k >= state().extra_results)
     throw_failure(user_error("train_step: output {} is outside [0, {})", k, state().extra_results));
-  return state().last->bound->result(1 + k, state_);
+  return state().last->result(1 + k);
 }
 
 HostTensor TrainStep::output(size_t k) const {
@@ -269,19 +275,19 @@ void TrainStep::use_ema(bool on) {
   if (!on) s.before_averages.clear();
 }
 
-const Report& TrainStep::report() const { return state().step.bound->report(); }
-std::string TrainStep::graph_text() const { return print(state().step.bound->traced()); }
+const Report& TrainStep::report() const { return state().step->last().report(); }
+std::string TrainStep::graph_text() const { return print(state().step->last().traced()); }
 void TrainStep::watch_memory() {
-  for (const State::Program* p : {&state().step, &state().gather})
-    if (p->bound) p->bound->instance().fill_arena_pattern();
+  for (SizedPrograms* p : {state().step.get(), state().gather.get()})
+    if (p) p->watch_memory();
 }
 int64_t TrainStep::measured_peak_bytes() const {
-  return state().last->bound->instance().touched_arena_bytes() +
-         state().last->bound->report().placeholder_bytes;
+  BoundProgram& last = state().last->last();
+  return last.instance().touched_arena_bytes() + last.report().placeholder_bytes;
 }
-void TrainStep::profile_kernels(bool on) { state().step.bound->instance().profile_kernels(on); }
+void TrainStep::profile_kernels(bool on) { state().step->profile_kernels(on); }
 std::vector<StepTime> TrainStep::step_times() const {
-  return state().step.bound->instance().step_times();
+  return state().step->last().instance().step_times();
 }
 
 }  // namespace cleave

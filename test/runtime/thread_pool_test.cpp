@@ -111,6 +111,42 @@ TEST(ThreadPoolUse, PiecesRunOnMoreThanOneThread) {
   EXPECT_EQ(arrived.load(), 2);
 }
 
+// The first caller has the workers until its job ends. The second one begins alone; its last two
+// pieces wait for each other, so they need the workers that became free in between.
+TEST(ThreadPoolUse, ASecondCallerGetsTheWorkersWhenTheyAreFree) {
+  const auto pool = make_thread_pool(2);
+  struct Shared {
+    std::atomic<int> first_inside{0}, second_begun{0}, arrived{0};
+    std::atomic<bool> first_done{false};
+  } shared;
+  std::jthread first([&] {
+    pool->parallel_for(
+        2,
+        [](void* context, long) {
+          auto& s = *static_cast<Shared*>(context);
+          s.first_inside.fetch_add(1);
+          while (s.second_begun.load() == 0) std::this_thread::yield();
+        },
+        &shared);
+    shared.first_done.store(true);
+  });
+  while (shared.first_inside.load() < 2) std::this_thread::yield();
+  pool->parallel_for(
+      3,
+      [](void* context, long piece) {
+        auto& s = *static_cast<Shared*>(context);
+        if (piece == 0) {
+          s.second_begun.store(1);
+          while (!s.first_done.load()) std::this_thread::yield();
+          return;
+        }
+        s.arrived.fetch_add(1);
+        while (s.arrived.load() < 2) std::this_thread::yield();
+      },
+      &shared);
+  EXPECT_EQ(shared.arrived.load(), 2);
+}
+
 TEST(ThreadPoolUse, WakesAfterSleeping) {
   const auto pool = make_thread_pool(2);
   for (int round = 0; round < 5; ++round) {

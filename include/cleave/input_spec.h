@@ -1,0 +1,82 @@
+// What a program is compiled for: the name, dtype and shape of each input.
+//
+//   {"x", DType::f32, {64, 2}}                  always 64 x 2
+//   {"x", DType::f32, {dyn("B", 1, 64), 2}}     1 to 64 rows, as each run gives them
+#pragma once
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "cleave/dtype.h"
+#include "cleave/error.h"
+
+namespace cleave {
+
+// A size that may be another one in each run, from `least` to `most`, both included.
+struct DynamicSize {
+  std::string name;
+  int64_t least = 1, most = 1;
+};
+
+// A size that varies, for the dims of InputSpecs: {"x", DType::f32, {dyn("B", 1, 64), 2}}. Dims of
+// the same name have the same size in each run, in all inputs; their bounds have to be the same.
+//
+// The program for the largest sizes is made at once, with the errors of the model; for others at
+// the first run with them: the function is then called and compiled again, which takes as long as
+// train_step or compile took. So the function, and what it refers to, have to live as long as the
+// program, and what it makes for one size it has to make for each. Results have the bits of a
+// program compiled for that size alone; all share the Variables, the store, learning rates and
+// random numbers, the threads and the memory of the arena. CompileOptions::kept_sizes says how many
+// are kept.
+//
+// Errors (user) of a run: a size outside the bounds; two sizes for one name; and those of the
+// trace, which name the sizes. A memory budget holds for each size by itself.
+inline DynamicSize dyn(std::string name, int64_t least, int64_t most) {
+  return {std::move(name), least, most};
+}
+
+class InputDim {
+ public:
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  InputDim(T size) : size_{{}, static_cast<int64_t>(size), static_cast<int64_t>(size)} {}
+  InputDim(DynamicSize size) : size_(std::move(size)), varies_(true) {}
+  bool varies() const { return varies_; }
+  // Of a number: without a name, both bounds are it.
+  const DynamicSize& size() const { return size_; }
+
+ private:
+  DynamicSize size_;
+  bool varies_ = false;
+};
+
+// The dims of an input: numbers, or sizes that vary.
+class InputShape {
+ public:
+  InputShape() = default;
+  InputShape(std::initializer_list<InputDim> dims) : dims_(dims) { set_largest(); }
+  InputShape(const std::vector<int64_t>& sizes) : dims_(sizes.begin(), sizes.end()) {
+    set_largest();
+  }
+  const std::vector<InputDim>& dims() const { return dims_; }
+  // The sizes; of those that vary, the largest.
+  const std::vector<int64_t>& largest() const { return largest_; }
+  operator const std::vector<int64_t>&() const { return largest_; }
+
+ private:
+  void set_largest() {
+    for (const InputDim& d : dims_) largest_.push_back(d.size().most);
+  }
+  std::vector<InputDim> dims_;
+  std::vector<int64_t> largest_;
+};
+
+struct InputSpec {
+  std::string name;  // of the placeholder
+  DType dtype = DType::f32;
+  InputShape shape;
+};
+
+}  // namespace cleave

@@ -1,0 +1,152 @@
+#include "exec/input_sizes.h"
+
+#include <algorithm>
+
+namespace cleave {
+namespace {
+
+std::string bounds_text(const DynamicSize& s) { return fmt::format("{} to {}", s.least, s.most); }
+
+}  // namespace
+
+std::string spec_text(const InputSpec& spec) {
+  std::vector<std::string> dims;
+  for (const InputDim& d : spec.shape.dims())
+    dims.push_back(d.varies() ? d.size().name : std::to_string(d.size().most));
+  return fmt::format("{}[{}]", name_of(spec.dtype), fmt::join(dims, ","));
+}
+
+Result<InputSizes> InputSizes::make(std::string what, std::vector<InputSpec> specs) {
+  InputSizes out;
+  out.what_ = std::move(what);
+  out.specs_ = std::move(specs);
+  for (size_t k = 0; k < out.specs_.size(); ++k)
+    for (size_t d = 0; d < out.specs_[k].shape.dims().size(); ++d) CLEAVE_CHECK(out.add({k, d}));
+  return out;
+}
+
+Status InputSizes::add(Place place) {
+  const InputSpec& spec = specs_[place.input];
+  const InputDim& dim = spec.shape.dims()[place.dim];
+  const DynamicSize& size = dim.size();
+  if (!dim.varies()) {
+    if (size.most >= 0) return {};
+    return user_error(
+        "{}: input `{}`: dim {} is negative: {}; sizes are static; give one that varies by name "
+        "and bounds, as dyn(\"B\", 1, 64)",
+        what_, spec.name, place.dim, spec_text(spec));
+  }
+  if (size.name.empty() || size.least < 0 || size.most < size.least)
+    return user_error(
+        "{}: input `{}`: dim {} is dyn(\"{}\", {}, {}), expected a name and 0 <= "
+        "least <= most",
+        what_, spec.name, place.dim, size.name, size.least, size.most);
+  for (Size& known : sizes_) {
+    if (known.bounds.name != size.name) continue;
+    if (known.bounds.least != size.least || known.bounds.most != size.most)
+      return user_error("{}: {} is {} in {} and {} in {}; one name has the same bounds everywhere",
+                        what_, size.name, bounds_text(known.bounds),
+                        place_text(known.places.front()), bounds_text(size), place_text(place));
+    known.places.push_back(place);
+    return {};
+  }
+  sizes_.push_back({size, {place}});
+  return {};
+}
+
+std::string InputSizes::place_text(Place place) const {
+  return fmt::format("input {} `{}` (dim {})", place.input, specs_[place.input].name, place.dim);
+}
+
+std::vector<int64_t> InputSizes::largest() const {
+  std::vector<int64_t> out;
+  for (const Size& s : sizes_) out.push_back(s.bounds.most);
+  return out;
+}
+
+std::vector<InputSpec> InputSizes::at(const std::vector<int64_t>& sizes) const {
+  std::vector<std::vector<int64_t>> shapes;
+  for (const InputSpec& s : specs_) shapes.push_back(s.shape.largest());
+  for (size_t i = 0; i < sizes_.size(); ++i)
+    for (const Place& p : sizes_[i].places) shapes[p.input][p.dim] = sizes[i];
+  std::vector<InputSpec> out;
+  for (size_t k = 0; k < specs_.size(); ++k)
+    out.push_back({specs_[k].name, specs_[k].dtype, shapes[k]});
+  return out;
+}
+
+std::string InputSizes::text(const std::vector<int64_t>& sizes) const {
+  std::vector<std::string> items;
+  for (size_t i = 0; i < sizes_.size(); ++i)
+    items.push_back(fmt::format("{}={}", sizes_[i].bounds.name, sizes[i]));
+  return fmt::format("{}", fmt::join(items, ","));
+}
+
+Status InputSizes::read(std::span<const InputRef> inputs, std::vector<int64_t>& sizes) const {
+  if (inputs.size() != specs_.size()) {
+    std::vector<std::string> names;
+    for (const InputSpec& s : specs_) names.push_back(s.name + ": " + spec_text(s));
+    return user_error("{}: {} inputs were given, expected {}: {}", what_, inputs.size(),
+                      specs_.size(), fmt::join(names, ", "));
+  }
+  for (size_t k = 0; k < inputs.size(); ++k) CLEAVE_CHECK(read_input(inputs[k].tensor(), k));
+  sizes.clear();
+  for (const Size& s : sizes_) {
+    CLEAVE_CHECK(read_size(s, inputs));
+    const Place& first = s.places.front();
+    sizes.push_back(inputs[first.input].tensor().shape()[first.dim]);
+  }
+  return {};
+}
+
+Status InputSizes::read_input(const HostTensor& input, size_t k) const {
+  const InputSpec& spec = specs_[k];
+  const std::vector<InputDim>& dims = spec.shape.dims();
+  const bool agrees =
+      input.dtype() == spec.dtype &&
+      std::ranges::equal(input.shape(), dims, [](int64_t size, const InputDim& dim) {
+        return dim.varies() || size == dim.size().most;
+      });
+  if (agrees) return {};
+  return user_error("{}: input {} `{}`: got {}, expected {}", what_, k, spec.name,
+                    input.type_text(), spec_text(spec));
+}
+
+Status InputSizes::read_size(const Size& size, std::span<const InputRef> inputs) const {
+  const auto given = [&](const Place& p) { return inputs[p.input].tensor().shape()[p.dim]; };
+  const Place& first = size.places.front();
+  for (const Place& p : size.places) {
+    if (given(p) < size.bounds.least || given(p) > size.bounds.most)
+      return user_error("{}: {}: {} is {}, expected {}: got {}", what_, place_text(p),
+                        size.bounds.name, given(p), bounds_text(size.bounds),
+                        inputs[p.input].tensor().type_text());
+    if (given(p) != given(first))
+      return user_error("{}: {} is {} in {} and {} in {}", what_, size.bounds.name, given(first),
+                        place_text(first), given(p), place_text(p));
+  }
+  return {};
+}
+
+Result<std::vector<InputRef>> InputSizes::in_order(std::span<const NamedInput> inputs) const {
+  std::vector<const NamedInput*> found(specs_.size());
+  for (const NamedInput& in : inputs) {
+    const auto spec = std::ranges::find(specs_, in.name, &InputSpec::name);
+    if (spec == specs_.end()) {
+      std::vector<std::string> names;
+      for (const InputSpec& s : specs_) names.push_back(s.name);
+      return user_error("{}: there is no input `{}`; inputs are {}", what_, in.name,
+                        fmt::join(names, ", "));
+    }
+    const NamedInput*& place = found[static_cast<size_t>(spec - specs_.begin())];
+    if (place) return user_error("{}: input `{}` is given twice", what_, in.name);
+    place = &in;
+  }
+  std::vector<InputRef> out;
+  for (size_t k = 0; k < found.size(); ++k) {
+    if (!found[k]) return user_error("{}: input `{}` is missing", what_, specs_[k].name);
+    out.push_back(found[k]->tensor);
+  }
+  return out;
+}
+
+}  // namespace cleave

@@ -1,0 +1,61 @@
+// The inputs that a program was declared with, and the sizes that a run gives to their dims.
+//
+//   {"x", f32, {dyn("B", 1, 64), 2}}, {"y", f32, {dyn("B", 1, 64)}}     one size: B
+//   read(x: f32[7,2], y: f32[7])     {7}
+//   at({7})                          {"x", f32, {7, 2}}, {"y", f32, {7}}
+//
+// Where no dim varies there are no sizes, and read() compares types alone.
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cleave/train.h"
+
+namespace cleave {
+
+class InputSizes {
+ public:
+  // `what` names the program in errors. Errors (user): a number below 0, bounds that are none, a
+  // name with other bounds elsewhere.
+  static Result<InputSizes> make(std::string what, std::vector<InputSpec> specs);
+
+  const std::string& what() const { return what_; }
+  bool vary() const { return !sizes_.empty(); }
+  std::vector<int64_t> largest() const;
+  // The static specs for these sizes.
+  std::vector<InputSpec> at(const std::vector<int64_t>& sizes) const;
+  // "B=7,T=3".
+  std::string text(const std::vector<int64_t>& sizes) const;
+
+  // Writes the sizes of these inputs, in the order of the specs, to `sizes`; allocates nothing if
+  // it has room. Errors (user): another number of inputs, another dtype or rank, other sizes than
+  // the numbers, a size that is out of bounds, two sizes for a name.
+  Status read(std::span<const InputRef> inputs, std::vector<int64_t>& sizes) const;
+  // The same inputs in the order of the specs. Errors (user): a name that is unknown, missing or
+  // twice there.
+  Result<std::vector<InputRef>> in_order(std::span<const NamedInput> inputs) const;
+
+ private:
+  struct Place {
+    size_t input = 0, dim = 0;
+  };
+  struct Size {
+    DynamicSize bounds;
+    std::vector<Place> places;
+  };
+  Status add(Place place);
+  Status read_input(const HostTensor& input, size_t k) const;
+  Status read_size(const Size& size, std::span<const InputRef> inputs) const;
+  std::string place_text(Place place) const;
+
+  std::string what_;
+  std::vector<InputSpec> specs_;
+  std::vector<Size> sizes_;
+};
+
+// "f32[B,2]".
+std::string spec_text(const InputSpec& spec);
+
+}  // namespace cleave

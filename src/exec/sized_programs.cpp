@@ -1,0 +1,130 @@
+#include "exec/sized_programs.h"
+
+#include "base/busy.h"
+
+namespace cleave {
+
+struct SizedPrograms::Family {
+  Family(InputSizes s, int64_t kept, Make m)
+      : sizes(std::move(s)), largest_sizes(sizes.largest()), kept_sizes(static_cast<size_t>(kept)),
+        make(std::move(m)), others(kept_sizes) {}
+
+  Result<CodePtr> code(const std::vector<int64_t>& wanted);
+  Result<CodePtr> made(const std::vector<int64_t>& wanted) const;
+
+  const InputSizes sizes;
+  const std::vector<int64_t> largest_sizes;
+  const size_t kept_sizes;
+  Make make;
+  CodePtr largest;
+  std::mutex mutex;  // of what follows, and of the calls of the host program's function
+  RecentlyUsed<CodePtr> others;
+  std::atomic<bool> assigns = false;  // an instance runs that assigns Variables
+};
+
+// What the trace throws passes with the sizes that it was for.
+Result<SizedPrograms::CodePtr> SizedPrograms::Family::made(
+    const std::vector<int64_t>& wanted) const {
+  const std::string text = sizes.text(wanted);
+  if (!sizes.vary()) return make(sizes.at(wanted), text);
+  const auto failed = [&](ErrorKind kind, const std::string& message) {
+    return Failure{kind, fmt::format("{}\n  in the program for {}", message, text)};
+  };
+  try {
+    CodePtr code = make(sizes.at(wanted), text);
+    if (largest && code->results != largest->results)
+      return failed(
+          ErrorKind::user,
+          fmt::format("{}: the function returns {} results, expected {}, as for {}", sizes.what(),
+                      code->results, largest->results, sizes.text(largest_sizes)));
+    return code;
+  } catch (const Error& error) { return failed(error.kind(), error.what()); }
+}
+
+Result<SizedPrograms::CodePtr> SizedPrograms::Family::code(const std::vector<int64_t>& wanted) {
+  if (wanted == largest_sizes) return largest;
+  const std::lock_guard lock(mutex);
+  if (const CodePtr* known = others.find(wanted)) return *known;
+  CLEAVE_TRY(CodePtr code, made(wanted));
+  others.add(wanted, code);
+  return code;
+}
+
+std::unique_ptr<SizedPrograms> SizedPrograms::make(const std::string& what,
+                                                   const std::vector<InputSpec>& specs,
+                                                   int64_t kept_sizes, Make make, Location at) {
+  InputSizes sizes = trace::value_or_throw_at(at, InputSizes::make(what, specs));
+  if (kept_sizes < 1)
+    trace::refuse(at, "{}: kept_sizes is {}, expected 1 or more", what, kept_sizes);
+  auto family = std::make_shared<Family>(std::move(sizes), kept_sizes, std::move(make));
+  family->largest = value_or_throw(family->made(family->largest_sizes));
+  if (!family->sizes.vary()) family->make = nullptr;
+  return trace::value_or_throw_at(at, instance_of(std::move(family)));
+}
+
+Result<std::unique_ptr<SizedPrograms>> SizedPrograms::instance() const {
+  return instance_of(family_);
+}
+
+Result<std::unique_ptr<SizedPrograms>> SizedPrograms::instance_of(std::shared_ptr<Family> family) {
+  std::unique_ptr<SizedPrograms> out(new SizedPrograms);
+  out->family_ = std::move(family);
+  out->others_ = std::make_unique<RecentlyUsed<ProgramPtr>>(out->family_->kept_sizes);
+  out->given_.reserve(out->family_->largest_sizes.size());
+  CLEAVE_TRY(out->largest_, out->bound(out->family_->largest));
+  out->last_ = out->largest_;
+  return out;
+}
+
+Result<SizedPrograms::ProgramPtr> SizedPrograms::bound(CodePtr code) {
+  CLEAVE_TRY(std::unique_ptr<BoundProgram> made, BoundProgram::make(std::move(code), arena_));
+  arena_ = made->instance().arena();
+  made->instance().profile_kernels(profiles_);
+  return ProgramPtr(std::move(made));
+}
+
+Result<SizedPrograms::ProgramPtr> SizedPrograms::program(const std::vector<int64_t>& sizes) {
+  if (sizes == family_->largest_sizes) return largest_;
+  if (const ProgramPtr* known = others_->find(sizes)) return *known;
+  CLEAVE_TRY(CodePtr code, family_->code(sizes));
+  CLEAVE_TRY(ProgramPtr made, bound(std::move(code)));
+  others_->add(sizes, made);
+  return made;
+}
+
+Status SizedPrograms::run(std::span<const InputRef> inputs) {
+  const std::string& what = sizes().what();
+  const Busy busy(running_);
+  if (!busy.is_mine())
+    return user_error("{}: it is running on another thread; one program runs once at a time", what);
+  CLEAVE_CHECK(sizes().read(inputs, given_));
+  CLEAVE_TRY(const ProgramPtr ours, program(given_));
+  std::atomic<bool> reads_alone = false;
+  const Busy assigning(ours->assigns_variables() ? family_->assigns : reads_alone);
+  if (!assigning.is_mine())
+    return user_error("{}: it assigns Variables, and another instance is running on another thread",
+                      what);
+  CLEAVE_CHECK(ours->run(inputs));
+  last_ = ours;
+  return {};
+}
+
+const InputSizes& SizedPrograms::sizes() const { return family_->sizes; }
+size_t SizedPrograms::results() const { return family_->largest->results; }
+
+template <class F>
+void SizedPrograms::each(const F& f) const {
+  f(largest_);
+  others_->each(f);
+}
+
+void SizedPrograms::watch_memory() {
+  each([](const ProgramPtr& p) { p->instance().fill_arena_pattern(); });
+}
+
+void SizedPrograms::profile_kernels(bool on) {
+  profiles_ = on;
+  each([&](const ProgramPtr& p) { p->instance().profile_kernels(on); });
+}
+
+}  // namespace cleave

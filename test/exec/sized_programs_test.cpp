@@ -1,0 +1,181 @@
+// Functions whose inputs have sizes that vary: the numbers of a program for each size alone.
+// tests: bound_program.cpp
+#include "exec/sized_programs.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "cleave/cleave.h"
+#include "test/thread_count.h"
+#include "test/trace/traced.h"
+
+namespace cleave {
+namespace {
+
+using test::message;
+
+struct SizedNet {
+  Generator rng{3};
+  nn::Sequential model{nn::Linear(5, 16, rng), nn::Tanh(), nn::Linear(16, 3, rng)};
+  int calls = 0;  // of the function
+
+  CompiledFunction compiled(InputDim rows, const CompileOptions& options = {}) {
+    return compile(
+        model,
+        [this](const Tensor& x) {
+          ++calls;
+          return Tensors{model(x), sum(x)};
+        },
+        {{"x", DType::f32, {rows, 5}}}, options);
+  }
+};
+
+TEST(SizedPrograms, have_the_bits_of_a_program_for_that_size) {
+  SizedNet net;
+  CompiledFunction varying = net.compiled(dyn("B", 1, 40));
+  for (const int64_t rows : {1, 7, 40, 16, 7, 2, 1}) {
+    const HostTensor x = net.rng.normal({rows, 5});
+    const HostTensors want = net.compiled(rows).run({x}), got = varying.run({x});
+    EXPECT_EQ(got[0].shape(), (std::vector<int64_t>{rows, 3}));
+    EXPECT_TRUE(got[0].same_bits(want[0])) << rows;
+    EXPECT_TRUE(got[1].same_bits(want[1])) << rows;
+    EXPECT_TRUE(varying.output(0).same_bits(want[0]));
+    EXPECT_TRUE(varying.run({{"x", x}})[0].same_bits(want[0]));
+  }
+}
+
+TEST(SizedPrograms, are_made_once_for_each_size) {
+  SizedNet net;
+  CompiledFunction f = net.compiled(dyn("B", 1, 40));
+  EXPECT_EQ(net.calls, 1);  // for the largest size
+  for (const int64_t rows : {40, 3, 40, 3, 4, 3}) f.run({net.rng.normal({rows, 5})});
+  EXPECT_EQ(net.calls, 3);
+}
+
+TEST(SizedPrograms, the_one_not_used_for_the_longest_time_is_dropped) {
+  SizedNet net;
+  CompiledFunction f = net.compiled(dyn("B", 1, 40), {.kept_sizes = 2});
+  const auto calls_of = [&](int64_t rows) {
+    const int before = net.calls;
+    f.run({net.rng.normal({rows, 5})});
+    return net.calls - before;
+  };
+  for (int round = 0; round < 2; ++round)
+    for (const int64_t rows : {3, 4, 5}) EXPECT_EQ(calls_of(rows), 1);
+  for (const int64_t rows : {4, 5, 40, 4, 40, 40, 5}) EXPECT_EQ(calls_of(rows), 0);
+}
+
+TEST(SizedPrograms, what_is_told_is_of_the_last_program) {
+  SizedNet net;
+  CompiledFunction f = net.compiled(dyn("B", 1, 40));
+  EXPECT_NE(f.graph_text().find("f32[40,5]"), std::string::npos) << f.graph_text();
+  const int64_t largest = f.report().planned_peak_bytes;
+  EXPECT_EQ(largest, net.compiled(40).report().planned_peak_bytes);
+  f.run({net.rng.normal({2, 5})});
+  EXPECT_NE(f.graph_text().find("f32[2,5]"), std::string::npos) << f.graph_text();
+  EXPECT_EQ(f.report().planned_peak_bytes, net.compiled(2).report().planned_peak_bytes);
+  EXPECT_LT(f.report().planned_peak_bytes, largest);
+}
+
+// All sizes share the arena: what was run before lies in memory that the next run writes.
+TEST(SizedPrograms, a_result_of_another_size_may_be_given_back) {
+  const auto f = [](const Tensor& x) { return cat({x * 2.0, x + 1.0}, 0); };
+  CompiledFunction varying = compile(f, {{"x", DType::f32, {dyn("N", 1, 32)}}});
+  HostTensor x = HostTensor::from<float>({1});
+  varying.run_in_place(std::vector<InputRef>{x});
+  for (int64_t n = 2; n <= 32; n *= 2) {
+    x = compile(f, {{"x", DType::f32, {n / 2}}}).run({x})[0];
+    EXPECT_TRUE(varying.output_view(0).same_bits(x)) << n;
+    varying.run_in_place(std::vector<InputRef>{varying.output_view(0)});
+    EXPECT_EQ(varying.report().copied_inputs, 1) << n;
+  }
+}
+
+TEST(SizedPrograms, share_the_arena_of_the_largest) {
+  SizedNet net;
+  CompiledFunction f = net.compiled(dyn("B", 1, 40));
+  const int64_t arena_bytes = f.report().arena_bytes;
+  std::vector<const std::byte*> at;
+  for (const int64_t rows : {40, 1, 7, 39}) {
+    f.run_in_place(std::vector<InputRef>{net.rng.normal({rows, 5})});
+    at.push_back(static_cast<const std::byte*>(f.output_view(0).data()));
+    EXPECT_LT(std::abs(at.back() - at.front()), arena_bytes) << rows;
+  }
+}
+
+TEST(SizedPrograms, a_view_outlives_its_program_and_that_it_is_dropped) {
+  HostTensor view, copy;
+  {
+    CompiledFunction f = compile([](const Tensor& x) { return x * 2.0; },
+                                 {{"x", DType::f32, {dyn("N", 1, 9)}}}, {.kept_sizes = 1});
+    f.run({HostTensor::from<float>({1, 2})});
+    f.run({HostTensor::from<float>({1, 2, 3})});
+    view = f.output_view(0);
+    copy = f.output(0);
+  }
+  EXPECT_TRUE(view.same_bits(copy));
+}
+
+TEST(SizedPrograms, a_failed_trace_names_the_sizes_and_changes_nothing) {
+  CompiledFunction f = compile([](const Tensor& x) { return reshape(x, {2, x.numel() / 2}); },
+                               {{"x", DType::f32, {dyn("N", 1, 32)}}});
+  EXPECT_EQ(f.run({HostTensor(DType::f32, {6})})[0].shape(), (std::vector<int64_t>{2, 3}));
+  const std::string text = message([&] { f.run({HostTensor(DType::f32, {7})}); });
+  EXPECT_NE(text.find("sized_programs_test.cpp:"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("\n  in the program for N=7")) << text;
+  EXPECT_EQ(f.output(0).shape(), (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(f.run({HostTensor(DType::f32, {8})})[0].shape(), (std::vector<int64_t>{2, 4}));
+  EXPECT_TRUE(message([] {
+                compile([](const Tensor& x) { return reshape(x, {2, 4}); },
+                        {{"x", DType::f32, {dyn("N", 1, 9)}}});
+              }).ends_with("\n  in the program for N=9"));
+}
+
+TEST(SizedPrograms, another_number_of_results_is_refused) {
+  CompiledFunction f = compile(
+      [](const Tensor& x) { return x.numel() == 3 ? Tensors{x * 2.0, x} : Tensors{x * 2.0}; },
+      {{"x", DType::f32, {dyn("N", 1, 9)}}});
+  EXPECT_EQ(message([&] { f.run({HostTensor(DType::f32, {3})}); }),
+            "compile: the function returns 2 results, expected 1, as for N=9\n"
+            "  in the program for N=3");
+}
+
+TEST(SizedPrograms, specs_are_checked_at_the_call) {
+  const auto text = [](const std::vector<InputSpec>& specs, const CompileOptions& options = {}) {
+    const std::string all =
+        message([&] { compile([](const Tensor& x) { return x * 2.0; }, specs, options); });
+    return all.substr(all.find(": ") + 2);
+  };
+  EXPECT_EQ(text({{"x", DType::f32, {-1}}}),
+            "compile: input `x`: dim 0 is negative: f32[-1]; sizes are static; give one that "
+            "varies by name and bounds, as dyn(\"B\", 1, 64)");
+  EXPECT_EQ(text({{"x", DType::f32, {1}}}, {.kept_sizes = 0}),
+            "compile: kept_sizes is 0, expected 1 or more");
+}
+
+TEST(SizedPrograms, each_size_is_dumped_in_a_folder_of_its_own) {
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("cleave_sized_dump." + std::to_string(getpid()));
+  CompiledFunction f = compile([](const Tensor& x) { return x * 2.0; },
+                               {{"x", DType::f32, {dyn("N", 1, 9)}}}, {.dump_dir = folder});
+  f.run({HostTensor(DType::f32, {3})});
+  EXPECT_TRUE(std::filesystem::exists(folder / "N=9"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "N=3"));
+  std::filesystem::remove_all(folder);
+}
+
+// Programs are not all made beforehand, so what a run allocates is known only of sizes seen before.
+TEST(SizedPrograms, programs_share_the_threads) {
+  const int before = test::thread_count();
+  {
+    SizedNet net;
+    CompiledFunction f = net.compiled(dyn("B", 1, 40), {.threads = 3});
+    for (const int64_t rows : {1, 2, 3, 4, 5}) f.run({net.rng.normal({rows, 5})});
+    EXPECT_EQ(test::thread_count_near(before + 2), before + 2);
+  }
+  EXPECT_EQ(test::thread_count_near(before), before);
+}
+
+}  // namespace
+}  // namespace cleave
