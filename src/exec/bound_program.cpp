@@ -34,6 +34,7 @@ Result<std::unique_ptr<BoundProgram>> BoundProgram::make(Parts parts, const std:
   p->what_ = what;
   p->specs_ = std::move(parts.specs);
   p->traced_ = std::move(parts.graph);
+  p->options_ = options;
 
   StageOptions stages{options};
   if (!stages.executor) { CLEAVE_TRY(stages.executor, runtime::start_threads(options.threads)); }
@@ -55,7 +56,9 @@ Result<std::unique_ptr<BoundProgram>> BoundProgram::make(Parts parts, const std:
   for (const ValueId v : parts.inputs) p->inputs_.push_back(position.at(v));
   for (const auto& [v, memory] : parts.own)
     if (const auto at = position.find(v); at != position.end())
-      CLEAVE_CHECK(p->instance_->bind(at->second, memory_of(memory->data(), *memory)));
+      p->own_.emplace_back(at->second, memory);
+  for (const auto& [placeholder, memory] : p->own_)
+    CLEAVE_CHECK(p->instance_->bind(placeholder, memory_of(memory->data(), *memory)));
   return p;
 }
 
@@ -99,6 +102,48 @@ Status BoundProgram::run(std::span<const InputRef> inputs) {
     CLEAVE_CHECK(instance_->bind(inputs_[k], memory_of(data, *tensor)));
   }
   return instance_->run();
+}
+
+Result<HostTensors> BoundProgram::recompute(const Values& values,
+                                            std::span<const InputRef> inputs) const {
+  Graph g = traced_;
+  std::vector<Return> returns;
+  for (const ValueId v : values) returns.push_back({v});
+  g.set_returns(std::move(returns));
+  eliminate_dead_code(g);
+  CompileOptions plain;
+  plain.compiler = CompilerChoice::none;
+  plain.target = options_.target;
+  plain.passes_off = {"all"};
+  StageOptions stages{plain};
+  CLEAVE_TRY(stages.executor, runtime::start_threads(options_.threads));
+  stages.fuse = false;
+  const OpRegistry& ops = options_.ops.registry();
+  auto made = CompiledProgram::compile(g, ops, stages);
+  if (!made.ok() && made.failure().kind == ErrorKind::unsupported) {  // a kernel in C
+    stages.compiler = options_.compiler;
+    made = CompiledProgram::compile(g, ops, stages);
+  }
+  CLEAVE_TRY(const auto program, std::move(made));
+  CLEAVE_TRY(const std::unique_ptr<Instance> run, Instance::make(program, stages.executor));
+  const auto bind = [&](size_t placeholder, const HostTensor& t) {
+    return run->bind(placeholder, memory_of(const_cast<void*>(t.data()), t));
+  };
+  for (const auto& [placeholder, memory] : own_) CLEAVE_CHECK(bind(placeholder, *memory));
+  for (const Bound& b : variables_) CLEAVE_CHECK(bind(b.placeholder, b.variable.value()));
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const HostTensor& given = inputs[k].tensor();
+    CLEAVE_CHECK(bind(inputs_[k], is_written(given) ? copies_[k] : given));
+  }
+  CLEAVE_CHECK(run->run());
+  HostTensors out;
+  for (size_t k = 0; k < values.size(); ++k) {
+    const Type& type = g.type(values[k]);
+    const HostTensor view =
+        HostTensor::borrow(type.dtype, static_shape(type), const_cast<void*>(run->result(k)));
+    out.push_back(HostTensor(view));
+  }
+  return out;
 }
 
 // Results of an earlier run lie in the arena; a Variable may be updated in place.

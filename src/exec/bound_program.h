@@ -35,6 +35,10 @@ class BoundProgram {
   // Result k of the last run, in the program's memory, which `keep` keeps.
   HostTensor result(size_t k, std::shared_ptr<void> keep = nullptr) const;
   double number(size_t k) const;  // of a result with one element
+  // What values of traced() are for these inputs and what is bound now, computed call by call, as
+  // the last run would compute them without any pass; changes nothing, and takes memory for all of
+  // them. Compiles a program: for failures.
+  Result<HostTensors> recompute(const Values& values, std::span<const InputRef> inputs) const;
 
   const Graph& traced() const { return traced_; }
   Report& report() { return report_; }
@@ -55,8 +59,10 @@ class BoundProgram {
   Report report_;
   std::shared_ptr<const CompiledProgram> program_;
   std::unique_ptr<Instance> instance_;
+  CompileOptions options_;
   std::vector<Bound> variables_;
-  std::vector<size_t> inputs_;  // placeholders
+  std::vector<std::pair<size_t, HostTensor*>> own_;  // by placeholder
+  std::vector<size_t> inputs_;                       // placeholders
   std::vector<InputSpec> specs_;
   std::vector<HostTensor> copies_;  // of inputs, for the run
   std::atomic<bool> running_ = false;

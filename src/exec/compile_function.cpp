@@ -4,6 +4,7 @@
 #include "cleave/train.h"
 #include "compile/stages.h"
 #include "exec/bound_program.h"
+#include "exec/watch.h"
 #include "ir/text.h"
 
 namespace cleave {
@@ -12,6 +13,8 @@ struct CompiledFunction::State {
   std::unique_ptr<BoundProgram> program;
   Operators ops;  // owns the graph's operators
   size_t results = 0;
+  std::map<std::string, size_t> watched_at;
+  bool has_results = false;  // of the last run
 };
 
 namespace {
@@ -32,16 +35,29 @@ std::shared_ptr<CompiledFunction::State> compiled(const nn::Module* model,
   for (const Tensor& t : results) returns.push_back({recording->value_of(t, at)});
   for (const auto& u : recording->updates())
     returns.push_back({u.placeholder, ReturnKind::update, recording->leaf(u.variable, at)});
+  Watch watch(options.watch);
+  watch.find(recording->graph());
+  const size_t first_watched = returns.size();
+  watch.add_returns(returns);
   recording->graph().set_returns(std::move(returns));
   Report report;
   Status rewritten = run_stages(Stage::autocast, Stage::pre_grad, recording->graph(),
                                 recording->ops(), {options}, &report);
   if (!rewritten.ok()) trace::throw_at(at, std::move(rewritten).failure().within("compile"));
+  size_t next = first_watched;
+  watch.take_returns(recording->graph(), next);
+  watch.find(recording->graph());  // what passes have made
+  trace::value_or_throw_at(at, watch.require_all(recording->graph()));
+  returns = recording->graph().returns();
+  returns.resize(first_watched);
+  watch.add_returns(returns);
+  recording->graph().set_returns(std::move(returns));
   drop_unused(recording->graph(), values);
 
   auto state = std::make_shared<CompiledFunction::State>();
   state->ops = options.ops;
   state->results = results.size();
+  state->watched_at = watch.positions(first_watched);
   BoundProgram::Parts parts;
   parts.graph = recording->close();
   parts.variables = recording->bound();
@@ -75,7 +91,10 @@ CompiledFunction::State& CompiledFunction::state() const {
 }
 
 void CompiledFunction::run_in_place(std::span<const InputRef> inputs) {
-  value_or_throw(state().program->run(inputs));
+  State& s = state();
+  s.has_results = false;
+  value_or_throw(s.program->run(inputs));
+  s.has_results = true;
 }
 
 HostTensors CompiledFunction::run(std::span<const InputRef> inputs) {
@@ -89,10 +108,29 @@ HostTensors CompiledFunction::run_named(std::span<const NamedInput> inputs) {
   return run(value_or_throw(state().program->in_order(inputs)));
 }
 
+namespace {
+
+void require_results(const CompiledFunction::State& s) {
+  if (!s.has_results)
+    throw_failure(
+        user_error("compile: it has no outputs: it did not run yet, or the last run "
+                   "failed"));
+}
+
+}  // namespace
+
 HostTensor CompiledFunction::output_view(size_t k) const {
   if (k >= state().results)
     throw_failure(user_error("compile: output {} is outside [0, {})", k, state().results));
+  require_results(state());
   return state().program->result(k, state_);
+}
+
+HostTensor CompiledFunction::value(const std::string& name) const {
+  const size_t k = value_or_throw(watched_position("compile", state().watched_at, name));
+  require_results(state());
+  const HostTensor view = state().program->result(k);
+  return HostTensor(view);  // a copy, which owns its memory
 }
 
 HostTensor CompiledFunction::output(size_t k) const {

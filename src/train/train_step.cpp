@@ -9,6 +9,7 @@
 #include "ir/text.h"
 #include "remat/budget_family.h"
 #include "runtime/thread_pool.h"
+#include "train/nonfinite.h"
 #include "train/step_trace.h"
 
 namespace cleave {
@@ -16,11 +17,16 @@ namespace cleave {
 struct TrainStep::State {
   struct Program {
     std::unique_ptr<BoundProgram> bound;
-    bool clips = false;
+    std::optional<size_t> norm_at;  // of its results
+    std::map<std::string, size_t> watched_at;
+    Values checked;
+    Variable rng;  // if the program draws random numbers
   };
   Program step;    // updates the parameters
   Program gather;  // with gradient accumulation: all micro steps but the last
   const Program* last = nullptr;
+  bool has_results = false;  // of the last run
+  NonFinite on_nonfinite = NonFinite::keep;
   Operators ops;                                            // owns the graphs' operators
   std::vector<std::unique_ptr<HostTensor>> learning_rates;  // as the programs read them
   std::vector<Variable> rates;                              // of the store
@@ -53,10 +59,14 @@ TrainStep::State::Program made(TrainStep::State& state, StepTrace& trace) {
   const auto start = std::chrono::steady_clock::now();
   trace.record();
   TrainStep::State::Program out;
-  out.clips = trace.norm.defined();
   BoundProgram::Parts parts;
   parts.graph = trace.close();
+  out.norm_at = trace.norm_at;
+  out.watched_at = trace.watched_at;
+  out.checked = trace.checked;
   parts.variables = trace.recording->bound();
+  for (const auto& b : parts.variables)
+    if (b.variable.kind() == VariableKind::random) out.rng = b.variable;
   parts.inputs = trace.inputs;
   parts.specs = trace.specs;
   parts.forward_results = trace.results.size();
@@ -87,6 +97,7 @@ TrainStep train_step(const nn::Module& model, const TracedFunction& loss,
   for (const auto& [name, v] : model.named_parameters())
     state->parameters.push_back({name, v, v.requires_grad()});
   state->accumulate = options.accumulate;
+  state->on_nonfinite = options.on_nonfinite;
   for (const double lr : optimizer.learning_rates()) {
     state->learning_rates.push_back(std::make_unique<HostTensor>(DType::f64, Sizes{}));
     state->learning_rates.back()->set_number(0, lr);
@@ -195,6 +206,20 @@ TrainStep::State& TrainStep::state() const {
   return *state_;
 }
 
+namespace {
+
+bool is_nonfinite(const Failure& f) { return f.message.starts_with(not_finite); }
+
+void require_results(const TrainStep::State& s) {
+  if (!s.has_results)
+    throw_failure(user_error("train_step: the last run has no outputs: {}",
+                             s.on_nonfinite == NonFinite::skip_step
+                                 ? "there was none, it failed or was skipped"
+                                 : "there was none, or it failed"));
+}
+
+}  // namespace
+
 StepResult TrainStep::run(std::span<const InputRef> inputs) {
   State& s = state();
   value_or_throw(check_unchanged(s));
@@ -202,11 +227,18 @@ StepResult TrainStep::run(std::span<const InputRef> inputs) {
   const State::Program& p = gathers ? s.gather : s.step;
   for (size_t i = 0; i < s.rates.size(); ++i)
     s.learning_rates[i]->set_number(0, s.rates[i].value().item());
-  value_or_throw(p.bound->run(inputs));
-  s.last = &p;
+  s.has_results = false;
+  Status ran = p.bound->run(inputs);
   StepResult r;
+  r.skipped = !ran.ok() && is_nonfinite(ran.failure()) && s.on_nonfinite == NonFinite::skip_step;
+  if (!ran.ok() && is_nonfinite(ran.failure()) && !r.skipped)
+    throw_failure(nonfinite_failure(*p.bound, p.checked, inputs));
+  if (!r.skipped) value_or_throw(std::move(ran));
+  s.has_results = !r.skipped;
+  s.last = &p;
   r.loss = p.bound->number(0);
-  if (p.clips) r.grad_norm = p.bound->number(1 + s.extra_results);
+  if (p.norm_at) r.grad_norm = p.bound->number(*p.norm_at);
+  if (r.skipped && p.rng.defined()) ++Variable(p.rng).data<int64_t>()[1];  // as rng_next
   return r;
 }
 
@@ -217,7 +249,22 @@ StepResult TrainStep::run_named(std::span<const NamedInput> inputs) {
 HostTensor TrainStep::output_view(size_t k) const {
   if (k >= state().extra_results)
     throw_failure(user_error("train_step: output {} is outside [0, {})", k, state().extra_results));
+  require_results(state());
   return state().last->bound->result(1 + k, state_);
+}
+
+HostTensor TrainStep::value(const std::string& name) const {
+  const State& s = state();
+  value_or_throw(watched_position("train_step", s.step.watched_at, name));
+  require_results(s);
+  const auto at = s.last->watched_at.find(plain_name(name));
+  if (at == s.last->watched_at.end())
+    throw_failure(user_error(
+        "train_step: value(\"{}\"): the last run doesn't update the parameters and doesn't compute "
+        "it",
+        name));
+  const HostTensor view = s.last->bound->result(at->second);
+  return HostTensor(view);
 }
 
 HostTensor TrainStep::output(size_t k) const {
