@@ -45,6 +45,7 @@ Array array_of(const HostTensor& t, DType type) {
 Call recorded(const Asked& asked, std::optional<DType> floats) {
   const trace::RecordingPtr r = trace::Recording::program(
       asked.ops.registry(), trace::Mode::training, "check_operator", true);
+  const trace::AbandonAtEnd over{*r};
   Call call;
   std::vector<Operand> operands;
   for (size_t k = 0; k < asked.operands.size(); ++k) {

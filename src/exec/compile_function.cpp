@@ -26,6 +26,7 @@ std::shared_ptr<CompiledFunction::State> compiled(const nn::Module* model,
   const auto start = std::chrono::steady_clock::now();
   const trace::RecordingPtr recording = trace::Recording::program(
       options.ops.registry(), trace::Mode::evaluation, "compile", model == nullptr);
+  const trace::AbandonAtEnd over{*recording};
   if (options.autocast) recording->set_autocast();
   if (model != nullptr) declare_model(*recording, *model);
   const std::vector<ValueId> values = declare_inputs(*recording, inputs, at);

@@ -48,6 +48,9 @@ Result<Types> infer_types(const Operator& def, const OpView& op) {
     Types types;
     for (const TensorType& t : def.infer(OpCall(op)))
       types.emplace_back(t.dtype, Shape(t.shape.begin(), t.shape.end()));
+    if (std::ssize(types) != op.def().schema.results)
+      OpCall(op).refuse("infer", fmt::format("{} types for {} results", types.size(),
+                                             op.def().schema.results));
     return types;
   });
 }
@@ -85,16 +88,10 @@ Result<Arrays> run_reference(const Operator& def, const OpView& op,
   });
 }
 
-// Abandons the recording, so that a Tensor that the rule keeps can't use the Builder later.
-struct Abandon {
-  trace::Recording& recording;
-  ~Abandon() { recording.abandon(); }
-};
-
 Result<Values> record_gradient(const Operator& def, Builder& b, const GradView& op) {
   return guarded<Values>(def.name, "grad", [&] {
     const trace::RecordingPtr r = trace::Recording::borrowed(b);
-    const Abandon over{*r};
+    const trace::AbandonAtEnd over{*r};
     const auto tensor = [&](ValueId v) {
       return v.valid() ? trace::Access::tensor(r, v) : Tensor();
     };

@@ -90,6 +90,7 @@ void StepTrace::declare() {
     micro_step = kept(micro_step_name, HostTensor(DType::i64, {}), VariableKind::state);
   if (part == StepPart::gathering) return;
   const std::vector<double> initial = optimizer.learning_rates();
+  if (initial.empty()) trace::refuse(at, "train_step: the optimizer's learning_rates() gave none");
   for (size_t i = 0; i < initial.size(); ++i) {
     const std::string name = initial.size() == 1 ? "lr" : fmt::format("lr.{}", i);
     learning_rates.push_back(recording->add_input(name, DType::f64, {}));

@@ -47,6 +47,10 @@ struct StepTrace {
   std::vector<std::pair<Variable, Variable>> averages = {};  // parameter, its average
   std::vector<CompilePass> passes = {};                      // of autocast and pre_grad
 
+  ~StepTrace() {
+    if (recording) recording->abandon();
+  }
+
   // Traces everything; close() then returns the graph.
   void record();
   Graph close();

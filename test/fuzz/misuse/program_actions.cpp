@@ -198,7 +198,8 @@ void make_step(World& w) {
   if (w.maybe(4)) store = w.step().store();
   if (w.maybe(2)) {
     TracedFunction loss([body](const Tensors& t) {
-      const Tensor h = body(t.at(0)).named("h");
+      if (t.empty()) throw HostThrows();
+      const Tensor h = body(t[0]).named("h");
       return Tensors{mean(square(h)), h};
     });
     w.steps.add(train_step(model, loss, *how, in, train_options(w), store));

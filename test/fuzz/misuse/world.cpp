@@ -20,6 +20,19 @@ World::World(uint64_t seed, std::string where) : rng(seed), folder(std::move(whe
   layers.add([linear](const Tensor& x) { return linear(x); });
 }
 
+void World::sweep() {
+  arrays.sweep();
+  variables.sweep();
+  stores.sweep();
+  modules.sweep();
+  layers.sweep();
+  tensors.sweep();
+  steps.sweep();
+  functions.sweep();
+  operators.sweep();
+  texts.sweep();
+}
+
 int64_t World::size() {
   return maybe(24) ? one_of<int64_t>({-1, -7, 70, int64_t{1} << 62,
                                       std::numeric_limits<int64_t>::min()})
@@ -80,6 +93,7 @@ std::string run(uint64_t seed, int actions, const std::string& folder,
     };
     w.maybe(20) ? std::thread(act).join() : act();
     if (!found.empty()) return found;
+    w.sweep();
   }
   return "";
 }

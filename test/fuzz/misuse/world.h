@@ -11,6 +11,7 @@
 // one action, an Executor that breaks its contract.
 #pragma once
 #include <functional>
+#include <list>
 #include <random>
 #include <string>
 #include <vector>
@@ -24,22 +25,22 @@ struct HostThrows : std::runtime_error {
   HostThrows() : std::runtime_error("the host program") {}
 };
 
-// Handles of one type; the oldest goes when there are too many.
+// Handles of one type; the oldest goes when there are too many. References stay valid until sweep().
 template <class T>
 class Pool {
  public:
   void add(T item) {
-    if (items_.size() >= 12) items_.erase(items_.begin());
+    if (items_.size() >= 12) gone_.splice(gone_.end(), items_, items_.begin());
     items_.push_back(std::move(item));
   }
   T& any(std::mt19937_64& rng) {
-    if (items_.empty() || rng() % 16 == 0) return empty_ = T();
-    return items_[rng() % items_.size()];
+    if (items_.empty() || rng() % 16 == 0) return gone_.emplace_back();
+    return *std::next(items_.begin(), static_cast<std::ptrdiff_t>(rng() % items_.size()));
   }
+  void sweep() { gone_.clear(); }
 
  private:
-  std::vector<T> items_;
-  T empty_{};
+  std::list<T> items_, gone_;
 };
 
 struct World {
@@ -59,6 +60,7 @@ struct World {
   int depth = 0;                 // of traces
 
   explicit World(uint64_t seed, std::string folder);
+  void sweep();  // between actions
 
   bool maybe(int one_in) { return rng() % static_cast<uint64_t>(one_in) == 0; }
   int64_t below(int64_t n) { return static_cast<int64_t>(rng() % static_cast<uint64_t>(n)); }
