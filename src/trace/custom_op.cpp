@@ -222,6 +222,15 @@ void require_index(const char* what, int64_t k, int64_t count) {
   if (k < 0 || k >= count) throw_failure(user_error("{} {} is outside [0, {})", what, k, count));
 }
 
+// The view, whose operator must have the attribute.
+const OpView& view_of_attr(const OpView& view, const std::string& name) {
+  const Schema& schema = view.def().schema;
+  if (const int arg = schema.find(name); arg < 0 || schema.args[arg].is_operand())
+    throw_failure(user_error("{}: it has no attribute {}: {}", view.name(), name,
+                             view.def().signature));
+  return view;
+}
+
 }  // namespace
 
 const TensorType& OpMemory::of(const char* what, const std::vector<TensorType>& types, int k) {
@@ -276,12 +285,24 @@ TensorType OpCall::result(int k) const {
   require_index("result", k, view_->out_count());
   return public_type(view_->out_type(k));
 }
-bool OpCall::bool_attr(const std::string& name) const { return view_->bool_attr(name); }
-int64_t OpCall::int_attr(const std::string& name) const { return view_->int_attr(name); }
-double OpCall::float_attr(const std::string& name) const { return view_->float_attr(name); }
-std::string OpCall::string_attr(const std::string& name) const { return view_->str_attr(name); }
+bool OpCall::bool_attr(const std::string& name) const {
+  return view_of_attr(*view_, name).bool_attr(name);
+}
+int64_t OpCall::int_attr(const std::string& name) const {
+  return view_of_attr(*view_, name).int_attr(name);
+}
+double OpCall::float_attr(const std::string& name) const {
+  return view_of_attr(*view_, name).float_attr(name);
+}
+std::string OpCall::string_attr(const std::string& name) const {
+  const OpView& view = view_of_attr(*view_, name);
+  if (!view.attr(name).get<std::string>())
+    throw_failure(user_error("{}: attribute {} is {}, no string", view.name(), name,
+                             view.attr(name).text()));
+  return view.str_attr(name);
+}
 std::vector<int64_t> OpCall::ints_attr(const std::string& name) const {
-  return view_->ints_attr(name);
+  return view_of_attr(*view_, name).ints_attr(name);
 }
 void OpCall::refuse(const std::string& rule, const std::string& text) const {
   throw_failure(user_error("{}: {}: {}", view_->name(), rule, text));

@@ -71,7 +71,7 @@ TrainStep::State::Program made(TrainStep::State& state, StepTrace& trace) {
   parts.specs = trace.specs;
   parts.forward_results = trace.results.size();
   parts.passes = trace.passes;
-  if (trace.learning_rates.size() != state.learning_rates.size())
+  if (trace.learning_rates.size() > state.learning_rates.size())
     trace::refuse(trace.at, "train_step: the optimizer's learning_rates() gave {} rates, then {}",
                   state.learning_rates.size(), trace.learning_rates.size());
   for (size_t i = 0; i < trace.learning_rates.size(); ++i)
