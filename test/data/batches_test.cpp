@@ -160,9 +160,9 @@ TEST(Sources, parts) {
 TEST(Batches, moved_from) {
   Batches from(tensors({HostTensor(DType::f32, {4, 2})}), {.size = 2});
   const Batches to = std::move(from);
-  for (const auto& use : std::vector<std::function<void()>>{
-           [&] { from.next(); }, [&] { from.seek(1); }, [&] { from.position(); },
-           [&] { from.per_epoch(); }}) {
+  for (const auto& use :
+       std::vector<std::function<void()>>{[&] { from.next(); }, [&] { from.seek(1); },
+                                          [&] { from.position(); }, [&] { from.per_epoch(); }}) {
     try {
       use();
       ADD_FAILURE();

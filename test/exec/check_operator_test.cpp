@@ -178,6 +178,21 @@ TEST(CheckOperator, errors) {
   };
   ops.add(throwing);
   EXPECT_NE(refused("throwing", {x}).find("throwing: reference: no reference"), std::string::npos);
+  Operator replacing = square_sign();
+  replacing.name = "replacing";
+  replacing.reference = [](const OpCall&, const HostTensors&, HostTensors& out) {
+    out[1] = HostTensor(DType::i64, {1});
+  };
+  ops.add(replacing);
+  EXPECT_NE(
+      refused("replacing", {x}).find("replacing: reference: result 1 is i64[1], expected i64[2,3]"),
+      std::string::npos);
+  Operator clearing = square_sign();
+  clearing.name = "clearing";
+  clearing.reference = [](const OpCall&, const HostTensors&, HostTensors& out) { out.clear(); };
+  ops.add(clearing);
+  EXPECT_NE(refused("clearing", {x}).find("clearing: reference: it left 0 results, expected 2"),
+            std::string::npos);
 }
 
 }  // namespace

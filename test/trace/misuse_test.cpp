@@ -1,9 +1,15 @@
 // Calls that mean nothing are refused at their line, in plain words.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+#include <numbers>
+
 #include "cleave/control_flow.h"
 #include "cleave/nn_norm.h"
+#include "cleave/nn_spatial.h"
 #include "cleave/op.h"
+#include "cleave/optim.h"
 #include "test/trace/traced.h"
 
 namespace cleave {
@@ -135,22 +141,23 @@ TEST(Misuse, a_tensor_that_was_moved_from) {
 }
 
 TEST(Misuse, an_undefined_variable_in_a_store) {
-  EXPECT_EQ(message([] { Store().add("w", Variable()); }),
-            "store: add: w is an empty Variable");
+  EXPECT_EQ(message([] { Store().add("w", Variable()); }), "store: add: w is an empty Variable");
 }
 
 TEST(Misuse, names_that_a_graph_cannot_have) {
   const std::string rest = " is empty, too long, or holds more than A-Za-z0-9_.-/";
-  EXPECT_EQ(message([] { traced({{"x", DType::f32, {2}}}, [](const Tensor& x) {
-                return (x * 2.0).named("a b");
-              }); }),
+  EXPECT_EQ(message([] {
+              traced({{"x", DType::f32, {2}}},
+                     [](const Tensor& x) { return (x * 2.0).named("a b"); });
+            }),
             "the name `a b`" + rest);
-  EXPECT_TRUE(message([] { traced({{"", DType::f32, {2}}}, [](const Tensor& x) { return x; }); })
-                  .ends_with("the name ``" + rest));
+  EXPECT_TRUE(message([] {
+                traced({{"", DType::f32, {2}}}, [](const Tensor& x) { return x; });
+              }).ends_with("the name ``" + rest));
   const Variable odd("50%", HostTensor(DType::f32, {2}));
-  EXPECT_NE(message([&] { traced({{"x", DType::f32, {2}}},
-                                 [&](const Tensor& x) { return x + odd; }); })
-                .find("the name `50%`" + rest),
+  EXPECT_NE(message([&] {
+              traced({{"x", DType::f32, {2}}}, [&](const Tensor& x) { return x + odd; });
+            }).find("the name `50%`" + rest),
             std::string::npos);
 }
 
@@ -172,8 +179,9 @@ TEST(Misuse, rules_of_an_operator) {
     }
     return std::string("no error");
   };
-  EXPECT_NE(refused_by([](const OpCall&) { return std::vector<TensorType>(); })
-                .find("odd: infer: 0 types for 1 results"),
+  EXPECT_NE(refused_by([](const OpCall&) {
+              return std::vector<TensorType>();
+            }).find("odd: infer: 0 types for 1 results"),
             std::string::npos);
   EXPECT_NE(refused_by([](const OpCall& op) {
               op.float_attr("times");
@@ -216,6 +224,25 @@ TEST(Misuse, a_trace_that_threw) {
             std::string::npos);
   EXPECT_NE(message([&] { kept.dtype(); }).find("is used after its trace is over"),
             std::string::npos);
+}
+
+// Numbers at the ends of their type.
+TEST(Misuse, limits_of_numbers) {
+  constexpr int64_t least = std::numeric_limits<int64_t>::min(),
+                    most = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(optim::cosine(0, 1, least, 100, 0.5), 0.5 + 0.25 * (1 + std::cos(std::numbers::pi)));
+  EXPECT_EQ(optim::linear(most - 1, 1, 0, most), 0);
+  EXPECT_EQ(optim::constant(most - 1, 1, most), 1);
+  Generator rng(1);
+  EXPECT_EQ(message([&] { nn::Linear(most, 2, rng); }),
+            "nn::Linear: size 9223372036854775807 is beyond 2^47");
+  EXPECT_NE(message([&] { nn::Conv1d(2, 2, int64_t{1} << 47, rng); }).find("more than 2^60 bytes"),
+            std::string::npos);
+  EXPECT_EQ(refused([&](const Tensor& x) { return triu(x, least); }),
+            refused([](const Tensor& x) { return triu(x, -5); }));
+  traced({{"x", DType::f32, {2, 3}}}, [](const Tensor& x) { return x.chunk(most, 1).at(2); });
+  EXPECT_EQ(message([&] { Generator(1).integers({2}, least, 5); }),
+            "Generator: integers: the range [-9223372036854775808, 5) is wider than 2^63");
 }
 
 }  // namespace

@@ -208,7 +208,7 @@ TEST(MisuseStep, a_trace_that_is_over) {
   };
   const std::vector<InputSpec> specs = {{"x", DType::f32, {4, 2}}};
   const auto expect_over = [&] {
-    EXPECT_NE(message([&] { kept * kept; }).find("is used after its trace is over"),
+    EXPECT_NE(message([&] { kept* kept; }).find("is used after its trace is over"),
               std::string::npos);
   };
   memory_trades(model, loss, optim::SGD({}), specs);
@@ -237,18 +237,18 @@ TEST(MisuseStep, an_optimizer_without_learning_rates) {
   const nn::Linear model(2, 2, rng);
   const auto refused = [&](const optim::Optimizer& optimizer) {
     return message([&] {
-      train_step(
-          model, [&](const Tensor& x) { return mean(model(x)); }, optimizer,
-          {{"x", DType::f32, {4, 2}}});
+      train_step(model, [&](const Tensor& x) { return mean(model(x)); }, optimizer,
+                 {{"x", DType::f32, {4, 2}}});
     });
   };
-  EXPECT_TRUE(refused(WithoutRates()).ends_with(
-      ": train_step: the optimizer's learning_rates() gave none"));
+  EXPECT_TRUE(refused(WithoutRates())
+                  .ends_with(": train_step: the optimizer's learning_rates() gave none"));
   EXPECT_TRUE(refused(optim::Groups({{optim::named("weight"), WithoutRates()},
                                      {optim::others(), optim::SGD({})}}))
                   .ends_with(": optimizer: learning_rates() gave none"));
-  EXPECT_TRUE(refused(MoreRates()).ends_with(
-      ": train_step: the optimizer's learning_rates() gave 1 rates, then 2"));
+  EXPECT_TRUE(
+      refused(MoreRates())
+          .ends_with(": train_step: the optimizer's learning_rates() gave 1 rates, then 2"));
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ void fill(World& w) {
   for (int64_t k = 0; k < t.numel(); ++k) t.set_number(k, w.real());
 }
 void from(World& w) {
-  w.arrays.add(HostTensor::from(std::vector<float>(static_cast<size_t>(w.below(13)), 1), w.shape()));
+  w.arrays.add(
+      HostTensor::from(std::vector<float>(static_cast<size_t>(w.below(13)), 1), w.shape()));
 }
 void scalar(World& w) { w.arrays.add(HostTensor::scalar(w.real(), w.dtype())); }
 void draw(World& w) {

@@ -22,9 +22,12 @@ void load(World& w) {
     case 0: load_checkpoint(w.path(), w.store()); break;
     case 1: load_checkpoint(w.path(), w.step().store()); break;
     case 2:
-      load_weights(w.path(), w.module(), {.allow_missing = w.maybe(2), .allow_extra = w.maybe(2),
-                                          .cast = w.maybe(2), .prefix = w.maybe(4) ? w.name() : "",
-                                          .rename = rename});
+      load_weights(w.path(), w.module(),
+                   {.allow_missing = w.maybe(2),
+                    .allow_extra = w.maybe(2),
+                    .cast = w.maybe(2),
+                    .prefix = w.maybe(4) ? w.name() : "",
+                    .rename = rename});
       break;
     case 3: load_checkpoint(w.path(), {{w.name(), w.store()}, {w.name(), w.store()}}); break;
     case 4: inspect_checkpoint(w.path()); break;
@@ -44,15 +47,18 @@ void spoil(World& w) {
 data::SourcePtr source(World& w) {
   switch (w.below(9)) {
     case 0: return data::tensors({w.array(), w.array()});
-    case 1: return data::function(w.size(), {{w.dtype(), w.shape()}},
-                                  [&w](int64_t, std::span<void* const>) {
-                                    if (w.maybe(12)) throw HostThrows();
-                                  });
+    case 1:
+      return data::function(w.size(), {{w.dtype(), w.shape()}},
+                            [&w](int64_t, std::span<void* const>) {
+                              if (w.maybe(12)) throw HostThrows();
+                            });
     case 2: return data::npy({w.path()});
     case 3: return data::safetensors(w.path(), {w.name()});
     case 4: return data::csv(w.path(), {{{w.name()}, w.dtype()}});
-    case 5: return data::tokens(w.path(), {.stored = w.dtype(), .is_u16 = w.maybe(2),
-                                           .context = w.number(), .stride = w.number()});
+    case 5:
+      return data::tokens(
+          w.path(),
+          {.stored = w.dtype(), .is_u16 = w.maybe(2), .context = w.number(), .stride = w.number()});
     case 6: return data::part(source(w), w.number(), w.number());
     case 7: return data::split(source(w), w.real(), w.rng()).first;
     default: return data::tensors({Generator(1).normal({8, 3}), Generator(2).normal({8, 1})});
@@ -60,8 +66,11 @@ data::SourcePtr source(World& w) {
 }
 void batches(World& w) {
   data::Batches b(w.maybe(24) ? data::SourcePtr() : source(w),
-                  {.size = w.size(), .shuffle = w.maybe(2), .seed = w.rng(),
-                   .last = w.maybe(2) ? data::LastBatch::keep : data::LastBatch::drop, .prefetch = 0});
+                  {.size = w.size(),
+                   .shuffle = w.maybe(2),
+                   .seed = w.rng(),
+                   .last = w.maybe(2) ? data::LastBatch::keep : data::LastBatch::drop,
+                   .prefetch = 0});
   for (int64_t k = w.below(4); k > 0; --k) {
     for (const HostTensor& t : b.next()) w.arrays.add(t);
     if (w.maybe(3)) b.seek(w.number());
@@ -95,8 +104,8 @@ void target(World& w) {
 
 const std::vector<NamedAction>& file_actions() {
   static const std::vector<NamedAction> all = {
-      {"file.save", save},       {"file.save", save},     {"file.load", load},
-      {"file.load", load},       {"file.tensors", tensors}, {"file.spoil", spoil},
+      {"file.save", save},       {"file.save", save},         {"file.load", load},
+      {"file.load", load},       {"file.tensors", tensors},   {"file.spoil", spoil},
       {"data.batches", batches}, {"data.prefetch", prefetch}, {"log.scalars", scalars},
       {"target.file", target}};
   return all;

@@ -26,14 +26,15 @@ int run_all(const random::Arguments& arguments) {
       std::filesystem::remove_all(entry);
     std::ofstream log(folder / "misuse.log");
     log << "seed " << seed << std::endl;
-    const std::string found =
-        run(seed, actions, folder.string(), [&](const std::string& line) { log << line << std::endl; });
+    const std::string found = run(seed, actions, folder.string(),
+                                  [&](const std::string& line) { log << line << std::endl; });
     if (found.empty()) continue;
     ++wrong;
     random::report(fmt::format("seed {}: {}\n", seed, found));
   }
   std::filesystem::remove_all(folder);
-  random::report(fmt::format("fuzz_misuse: {} sequences of {} calls, {} wrong\n", count, actions, wrong));
+  random::report(
+      fmt::format("fuzz_misuse: {} sequences of {} calls, {} wrong\n", count, actions, wrong));
   return wrong == 0 ? 0 : 1;
 }
 

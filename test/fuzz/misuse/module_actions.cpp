@@ -11,7 +11,8 @@ void keep(World& w, const M& m) {
 
 void linear(World& w) {
   Generator g(w.rng());
-  keep(w, w.maybe(2) ? nn::Linear(3, 3, g) : nn::Linear(w.size(), w.size(), g, {.dtype = w.dtype()}));
+  keep(w,
+       w.maybe(2) ? nn::Linear(3, 3, g) : nn::Linear(w.size(), w.size(), g, {.dtype = w.dtype()}));
 }
 void others(World& w) {
   Generator g(w.rng());
@@ -77,7 +78,8 @@ void use_variable(World& w) {
   switch (w.below(8)) {
     case 0: v.set(w.array()); break;
     case 1: v.bind(HostTensor(w.array()), Contents::of_variable); break;
-    case 2: v.bind(HostTensor(v.value()), w.maybe(2) ? Contents::of_memory : Contents::of_variable);
+    case 2:
+      v.bind(HostTensor(v.value()), w.maybe(2) ? Contents::of_memory : Contents::of_variable);
       break;
     case 3: v.set_requires_grad(w.maybe(2)); break;
     case 4: v.data<float>(); break;
@@ -119,14 +121,22 @@ void move_store(World& w) {
 
 const std::vector<NamedAction>& module_actions() {
   static const std::vector<NamedAction> all = {
-      {"module.linear", linear},       {"module.others", others},
-      {"module.sequence", sequence},   {"module.nest", nest},
-      {"module.parameter", parameter}, {"module.buffer", buffer},
-      {"module.share", share},         {"module.look", look},
-      {"module.mode", mode},           {"module.move", move_away},
-      {"variable.make", variable},     {"variable.use", use_variable},
-      {"variable.move", move_variable}, {"store.make", store},
-      {"store.use", use_store},        {"store.move", move_store},
+      {"module.linear", linear},
+      {"module.others", others},
+      {"module.sequence", sequence},
+      {"module.nest", nest},
+      {"module.parameter", parameter},
+      {"module.buffer", buffer},
+      {"module.share", share},
+      {"module.look", look},
+      {"module.mode", mode},
+      {"module.move", move_away},
+      {"variable.make", variable},
+      {"variable.use", use_variable},
+      {"variable.move", move_variable},
+      {"store.make", store},
+      {"store.use", use_store},
+      {"store.move", move_store},
   };
   return all;
 }

@@ -82,9 +82,10 @@ void move_away(World& w) {
 }  // namespace
 
 const std::vector<NamedAction>& operator_actions() {
-  static const std::vector<NamedAction> all = {
-      {"operator.add", add}, {"operator.check", check}, {"operator.use", use},
-      {"operator.move", move_away}};
+  static const std::vector<NamedAction> all = {{"operator.add", add},
+                                               {"operator.check", check},
+                                               {"operator.use", use},
+                                               {"operator.move", move_away}};
   return all;
 }
 

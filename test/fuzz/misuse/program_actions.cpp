@@ -22,12 +22,12 @@ void distract(World& w, Tensors& known) {
       break;
     }
     case 7:
-      known.push_back(cond(w.tensor(), random_function(w, 0, false), random_function(w, 0, false))[0]);
+      known.push_back(cond(w.tensor(), random_function(w, false), random_function(w, false))[0]);
       break;
     case 8: {
       const Tensor x = known[w.rng() % known.size()];
-      known.push_back(cond(sum(x) > 0, random_function(w, 1, false), random_function(w, 1, false),
-                           {x})[0]);
+      known.push_back(
+          cond(sum(x) > 0, random_function(w, false), random_function(w, false), {x})[0]);
       break;
     }
     case 9: {
@@ -40,7 +40,11 @@ void distract(World& w, Tensors& known) {
       known.push_back(out[1]);
       break;
     }
-    case 10: known.push_back(checkpoint(random_function(w, 1, false), {known.back()})[0]); break;
+    case 10: {
+      const Tensors out = checkpoint(random_function(w, false), {known.back()});
+      if (!out.empty()) known.push_back(out[0]);
+      break;
+    }
     default: known.push_back(w.layers.any(w.rng) ? random_call(w, known) : known[0]);
   }
 }
@@ -53,7 +57,7 @@ struct DepthOf {
 
 }  // namespace
 
-TracedFunction random_function(World& w, size_t inputs, bool is_loss) {
+TracedFunction random_function(World& w, bool is_loss) {
   const uint64_t seed = w.rng();
   const bool is_plain = w.maybe(2);
   const auto f = [&w, seed, is_loss, is_plain](const Tensors& in) -> Tensors {
@@ -84,7 +88,6 @@ TracedFunction random_function(World& w, size_t inputs, bool is_loss) {
     if (w.maybe(3)) out.push_back(known[w.rng() % known.size()]);
     return out;
   };
-  (void)inputs;
   return TracedFunction(std::function<Tensors(const Tensors&)>(f));
 }
 
@@ -160,9 +163,11 @@ struct OddOptimizer : optim::Optimizer {
 std::shared_ptr<optim::Optimizer> optimizer(World& w) {
   switch (w.below(8)) {
     case 0: return std::make_shared<OddOptimizer>(w);
-    case 1: return std::make_shared<optim::SGD>(optim::SGD::Options{
+    case 1:
+      return std::make_shared<optim::SGD>(optim::SGD::Options{
           .lr = w.real(), .momentum = w.real(), .weight_decay = w.real(), .nesterov = w.maybe(2)});
-    case 2: return std::make_shared<optim::RMSprop>(
+    case 2:
+      return std::make_shared<optim::RMSprop>(
           optim::RMSprop::Options{.lr = w.real(), .alpha = w.real(), .centered = w.maybe(2)});
     case 3: return std::make_shared<optim::Adagrad>(optim::Adagrad::Options{.lr = w.real()});
     case 4: {
@@ -171,14 +176,47 @@ std::shared_ptr<optim::Optimizer> optimizer(World& w) {
       if (!w.maybe(6)) groups.emplace_back(optim::others(), optim::AdamW({.lr = w.real()}));
       return std::make_shared<optim::Groups>(groups);
     }
-    default: return std::make_shared<optim::AdamW>(optim::AdamW::Options{
+    default:
+      return std::make_shared<optim::AdamW>(optim::AdamW::Options{
           .decays = [](const std::string&, const Tensor& p) { return p.dim() == 2; }});
   }
 }
 
+}  // namespace
+
+void make_good(World& w) {
+  Generator g(1);
+  nn::Module model;
+  const nn::Linear body(3, 3, g);
+  const nn::Dropout drop(0.2);
+  model.add_module("body", body);
+  model.add_module("drop", drop);
+  w.modules.add(model);
+  TrainOptions o;
+  o.compile.compiler = CompilerChoice::none;
+  o.compile.threads = static_cast<int>(w.below(2)) + 1;
+  o.compile.watch = {"h", "grad.h"};
+  o.clip_norm = w.one_of({0.0, 1.0});
+  o.accumulate = w.below(3) + 1;
+  o.on_nonfinite = static_cast<NonFinite>(w.below(3));
+  o.ema_decay = w.one_of({0.0, 0.9});
+  const TracedFunction loss([=](const Tensor& x) {
+    const Tensor h = drop(body(x)).named("h");
+    return Tensors{mean(square(h)), h};
+  });
+  w.steps.add(train_step(model, loss, optim::AdamW({}), {{"x", DType::f32, {4, 3}}}, o));
+  CompileOptions compiled = o.compile;
+  compiled.watch = {"h"};
+  w.functions.add(compile(
+      model, [=](const Tensor& x) { return tanh(body(x).named("h")); }, {{"x", DType::f32, {4, 3}}},
+      compiled));
+}
+
+namespace {
+
 void make_function(World& w) {
   const std::vector<InputSpec> in = specs(w);
-  const TracedFunction f = random_function(w, in.size(), false);
+  const TracedFunction f = random_function(w, false);
   w.functions.add(w.maybe(4) ? compile(f, in, compile_options(w))
                              : compile(w.module(), f, in, compile_options(w)));
 }
@@ -204,14 +242,13 @@ void make_step(World& w) {
     });
     w.steps.add(train_step(model, loss, *how, in, train_options(w), store));
   } else {
-    w.steps.add(train_step(w.maybe(3) ? w.module() : model, random_function(w, in.size(), true),
-                           *how, in, train_options(w), store));
+    w.steps.add(train_step(w.maybe(3) ? w.module() : model, random_function(w, true), *how, in,
+                           train_options(w), store));
   }
 }
 void trades(World& w) {
   const std::vector<InputSpec> in = specs(w);
-  memory_trades(w.module(), random_function(w, in.size(), true), *optimizer(w), in,
-                train_options(w));
+  memory_trades(w.module(), random_function(w, true), *optimizer(w), in, train_options(w));
 }
 
 std::vector<InputRef> inputs(World& w) {
@@ -255,9 +292,7 @@ void ask_step(World& w) {
     case 10: s.watch_memory(); break;
     case 11: s.measured_peak_bytes(); break;
     case 12: s.profile_kernels(w.maybe(2)); break;
-    default:
-      s.step_times();
-      (void)s.report().planned_peak_bytes;
+    default: s.step_times(); (void)s.report().planned_peak_bytes;
   }
 }
 void ask_function(World& w) {
@@ -291,13 +326,20 @@ void move_away(World& w) {
 
 const std::vector<NamedAction>& program_actions() {
   static const std::vector<NamedAction> all = {
-      {"program.compile", make_function}, {"program.train_step", make_step},
-      {"program.train_step", make_step},  {"program.trades", trades},
-      {"step.run", run_step},             {"step.run", run_step},
-      {"program.run_named", run_named},   {"function.run", run_function},
-      {"function.run_in_place", run_in_place}, {"step.ask", ask_step},
-      {"step.ask", ask_step},             {"function.ask", ask_function},
-      {"step.spoil", spoil_state},        {"program.move", move_away},
+      {"program.compile", make_function},
+      {"program.train_step", make_step},
+      {"program.train_step", make_step},
+      {"program.trades", trades},
+      {"step.run", run_step},
+      {"step.run", run_step},
+      {"program.run_named", run_named},
+      {"function.run", run_function},
+      {"function.run_in_place", run_in_place},
+      {"step.ask", ask_step},
+      {"step.ask", ask_step},
+      {"function.ask", ask_function},
+      {"step.spoil", spoil_state},
+      {"program.move", move_away},
   };
   return all;
 }

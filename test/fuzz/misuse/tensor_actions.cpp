@@ -89,8 +89,9 @@ Tensor random_call(World& w, Tensors& known) {
     case 35: y = sqrt(x); break;
     case 36: y = embedding(pick(w, known), x); break;
     case 37: y = optim::global_norm({x, pick(w, known)}); break;
-    case 38: y = scaled_dot_product_attention(x, pick(w, known), pick(w, known),
-                                              {.is_causal = w.maybe(2)});
+    case 38:
+      y = scaled_dot_product_attention(x, pick(w, known), pick(w, known),
+                                       {.is_causal = w.maybe(2)});
       break;
     default: {
       const auto& layer = w.layers.any(w.rng);
@@ -136,8 +137,9 @@ void assign_outside(World& w) { assign(w.variable(), w.tensor()); }
 
 const std::vector<NamedAction>& tensor_actions() {
   static const std::vector<NamedAction> all = {
-      {"tensor.call", free_call}, {"tensor.variable", of_variable}, {"tensor.ask", ask},
-      {"tensor.change", change},  {"tensor.move", move_away},       {"tensor.assign", assign_outside},
+      {"tensor.call", free_call}, {"tensor.variable", of_variable},
+      {"tensor.ask", ask},        {"tensor.change", change},
+      {"tensor.move", move_away}, {"tensor.assign", assign_outside},
   };
   return all;
 }

@@ -34,9 +34,9 @@ void World::sweep() {
 }
 
 int64_t World::size() {
-  return maybe(24) ? one_of<int64_t>({-1, -7, 70, int64_t{1} << 62,
-                                      std::numeric_limits<int64_t>::min()})
-                   : below(5);
+  return maybe(24)
+             ? one_of<int64_t>({-1, -7, 70, int64_t{1} << 62, std::numeric_limits<int64_t>::min()})
+             : below(5);
 }
 int64_t World::number() {
   return maybe(16) ? one_of<int64_t>({std::numeric_limits<int64_t>::min(), -100,
@@ -49,9 +49,7 @@ double World::real() {
                            std::numeric_limits<double>::infinity(), 1e18, -0.0});
   return static_cast<double>(below(11)) / 10;
 }
-DType World::dtype() {
-  return maybe(3) ? static_cast<DType>(below(dtype_count)) : DType::f32;
-}
+DType World::dtype() { return maybe(3) ? static_cast<DType>(below(dtype_count)) : DType::f32; }
 std::vector<int64_t> World::shape() {
   if (!maybe(3)) return {4, 3};
   std::vector<int64_t> out(static_cast<size_t>(below(4)));
@@ -74,6 +72,7 @@ std::string run(uint64_t seed, int actions, const std::string& folder,
                            &program_actions(), &operator_actions(), &file_actions()})
     all.insert(all.end(), list->begin(), list->end());
   World w(seed, folder);
+  if (!w.maybe(3)) make_good(w);
   for (int k = 0; k < actions; ++k) {
     // Programs are what all else is for.
     const auto& from = w.maybe(2) ? program_actions() : all;
@@ -86,7 +85,8 @@ std::string run(uint64_t seed, int actions, const std::string& folder,
     const auto act = [&] {
       try {
         action.act(w);
-      } catch (const HostThrows&) {} catch (const Error& e) {
+      } catch (const HostThrows&) {
+      } catch (const Error& e) {
         if (e.kind() == ErrorKind::bug) found = wrong(std::string("a bug: ") + e.what());
         if (log) log(std::string("  ") + e.what());
       } catch (const std::exception& e) { found = wrong(std::string("throws ") + e.what()); }

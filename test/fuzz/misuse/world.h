@@ -98,8 +98,10 @@ const std::vector<NamedAction>& program_actions();
 const std::vector<NamedAction>& operator_actions();
 const std::vector<NamedAction>& file_actions();
 
+// Adds a training step and a function that work.
+void make_good(World& w);
 // A function for a trace: some calls on its inputs and on what the world has; may throw.
-TracedFunction random_function(World& w, size_t inputs, bool is_loss);
+TracedFunction random_function(World& w, bool is_loss);
 // One call on these Tensors and others.
 Tensor random_call(World& w, Tensors& known);
 
