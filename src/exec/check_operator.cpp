@@ -1,6 +1,8 @@
 #include "cleave/check_operator.h"
 
 #include <cmath>
+#include <limits>
+#include <map>
 
 #include "cleave/generator.h"
 #include "exec/executable.h"
@@ -34,15 +36,8 @@ struct Asked {
   }
 };
 
-Array array_of(const HostTensor& t, DType type) {
-  if (t.dtype() == type) return from_memory(type, t.shape(), t.data());
-  Array a(type, t.shape());
-  for (int64_t k = 0; k < a.numel(); ++k) a.set(k, t.number(k));
-  return a;
-}
-
-// The call with floating operands in `floats`, or as they are. Throws what the operator refuses.
-Call recorded(const Asked& asked, std::optional<DType> floats) {
+// Throws what the operator refuses.
+Call recorded(const Asked& asked) {
   const trace::RecordingPtr r = trace::Recording::program(
       asked.ops.registry(), trace::Mode::training, "check_operator", true);
   const trace::AbandonAtEnd over{*r};
@@ -56,12 +51,11 @@ Call recorded(const Asked& asked, std::optional<DType> floats) {
       operands.emplace_back(Tensor(), asked.at);
       continue;
     }
-    const DType type = floats && is_floating(t.dtype()) ? *floats : t.dtype();
     const std::string name =
         k < asked.def.schema.operands.size() ? asked.operand_name(k) : fmt::format("operand{}", k);
-    const ValueId v = r->add_input(name, type, t.shape(), Role::input, asked.at);
+    const ValueId v = r->add_input(name, t.dtype(), t.shape(), Role::input, asked.at);
     operands.emplace_back(trace::Access::tensor(r, v), asked.at);
-    call.inputs.push_back(array_of(t, type));
+    call.inputs.push_back(from_memory(t.dtype(), t.shape(), t.data()));
     call.names.push_back(name);
   }
   if (call.inputs.empty())
@@ -116,8 +110,8 @@ double tolerance_of(DType t) {
   }
 }
 
-Status check_kernel(const Asked& asked, double tolerance, OperatorReport& report) {
-  const Call call = recorded(asked, std::nullopt);
+Status check_kernel(const Asked& asked, const Call& call, double tolerance,
+                    OperatorReport& report) {
   CLEAVE_TRY(Arrays want, interpret(call.g, pointers(call.inputs), Results::stored));
   StageOptions plain;
   plain.passes_off = {"all"};
@@ -144,24 +138,39 @@ Status check_kernel(const Asked& asked, double tolerance, OperatorReport& report
   return {};
 }
 
-// The call in the first of f64 and f32 that the operator takes.
-std::optional<Call> in_wide_type(const Asked& asked) {
-  for (const DType type : {DType::f64, DType::f32}) {
-    try {
-      return recorded(asked, type);
-    } catch (const Error&) {}
+// The same call with floating operands in another dtype.
+Result<Call> in_type(const Call& from, DType floats) {
+  Call to;
+  to.names = from.names;
+  std::map<ValueId, ValueId> made;
+  for (size_t k = 0; k < from.inputs.size(); ++k) {
+    const ValueId v = from.g.placeholders()[k].value;
+    Type type = from.g.type(v);
+    to.inputs.push_back(from.inputs[k]);
+    if (is_floating(type.dtype)) type.dtype = to.inputs.back().dtype = floats;
+    CLEAVE_TRY(made[v], to.g.add_placeholder(Role::input, from.g.name(v), type));
   }
-  return std::nullopt;
+  const Node& node = from.g.node(from.g.first_node());
+  NodeSpec spec;
+  spec.op = node.op;
+  for (const ValueId v : node.inputs) spec.inputs.push_back(v.valid() ? made.at(v) : v);
+  spec.list_size = node.list_size;
+  spec.attrs = node.attrs;
+  CLEAVE_TRY(const NodeId n, to.g.add_node(std::move(spec)));
+  for (uint32_t k = 0; k < node.output_count; ++k) to.results.push_back(to.g.node(n).out(k));
+  return to;
 }
 
-Status check_gradient(const Asked& asked, double tolerance, OperatorReport& report) {
+Status check_gradient(const Asked& asked, const Call& own, double tolerance,
+                      OperatorReport& report) {
   const auto skip = [&](const std::string& why) {
     report.not_checked.push_back("gradient: " + why);
     return Status();
   };
   if (!asked.def.grad.present()) return skip("the operator has none: " + asked.def.grad.reason());
-  std::optional<Call> call = in_wide_type(asked);
-  if (!call) return skip("infer takes the operands neither in f64 nor in f32");
+  Result<Call> call = in_type(own, DType::f64);
+  if (!call.ok()) call = in_type(own, DType::f32);
+  if (!call.ok()) return skip("infer takes the operands neither in f64 nor in f32");
   WeightedGraph p;
   p.g = std::move(call->g);
   p.inputs = std::move(call->inputs);
@@ -174,7 +183,8 @@ Status check_gradient(const Asked& asked, double tolerance, OperatorReport& repo
       continue;
     p.results.push_back(call->results[k]);
     const HostTensor weights = rng.uniform(static_shape(t), 0.25, 1);
-    p.weights.push_back(array_of(weights, t.dtype));
+    p.weights.push_back(Array(t.dtype, weights.shape()));
+    p.weights.back().f = weights.to_vector<double>();
   }
   if (p.varied.empty() || p.results.empty()) return skip("no operand or no result is floating");
   CLEAVE_TRY(const Arrays values, values_of(p));
@@ -212,8 +222,9 @@ OperatorReport check_operator(const Operators& ops, const std::string& name,
   }
   const Asked asked{ops, *def, operands, attributes, at};
   OperatorReport report;
-  trace::value_or_throw_at(at, check_kernel(asked, tolerance.kernel, report));
-  trace::value_or_throw_at(at, check_gradient(asked, tolerance.gradient, report));
+  const Call call = recorded(asked);
+  trace::value_or_throw_at(at, check_kernel(asked, call, tolerance.kernel, report));
+  trace::value_or_throw_at(at, check_gradient(asked, call, tolerance.gradient, report));
   return report;
 }
 

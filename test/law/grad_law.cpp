@@ -1,6 +1,6 @@
-// Gradients against central differences (exec/finite_difference.h), under random weights. The second
-// order is compared where differences with h and h/2 agree, that is, where the gradient is smooth
-// (not at a tie).
+// Gradients against central differences (exec/finite_difference.h), under random weights. The
+// second order is compared where differences with h and h/2 agree, that is, where the gradient is
+// smooth (not at a tie).
 //
 // Also checked for every rule: an operand's gradient is the same when it is the only one asked for;
 // the gradient of each result alone is right, not only that of the sum of all; results that the

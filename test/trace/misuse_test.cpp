@@ -236,8 +236,10 @@ TEST(Misuse, limits_of_numbers) {
   Generator rng(1);
   EXPECT_EQ(message([&] { nn::Linear(most, 2, rng); }),
             "nn::Linear: size 9223372036854775807 is beyond 2^47");
-  EXPECT_NE(message([&] { nn::Conv1d(2, 2, int64_t{1} << 47, rng); }).find("more than 2^60 bytes"),
-            std::string::npos);
+  constexpr int64_t long_side = int64_t{1} << 47;
+  EXPECT_NE(
+      message([&] { nn::Conv2d(2, 2, {long_side, long_side}, rng); }).find("more than 2^60 bytes"),
+      std::string::npos);
   EXPECT_EQ(refused([&](const Tensor& x) { return triu(x, least); }),
             refused([](const Tensor& x) { return triu(x, -5); }));
   traced({{"x", DType::f32, {2, 3}}}, [](const Tensor& x) { return x.chunk(most, 1).at(2); });

@@ -25,7 +25,8 @@ struct HostThrows : std::runtime_error {
   HostThrows() : std::runtime_error("the host program") {}
 };
 
-// Handles of one type; the oldest goes when there are too many. References stay valid until sweep().
+// Handles of one type; the oldest goes when there are too many. References stay valid until
+// sweep().
 template <class T>
 class Pool {
  public:
