@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "cleave/cleave.h"
 #include "test/trace/traced.h"
@@ -129,6 +130,32 @@ TEST(NonFinite, the_others_are_as_without_it) {
   };
   const auto kept = trained(NonFinite::keep, false), skipping = trained(NonFinite::skip_step, true);
   for (const auto& [name, t] : kept) EXPECT_TRUE(t.same_bits(skipping.at(name))) << name;
+}
+
+// Under a budget values run again, in mixed precision losses are f32: the guard sees the same.
+TEST(NonFinite, with_a_budget_and_mixed_precision) {
+  nn::Module model;
+  Generator rng(1);
+  nn::Linear in(32, 32, rng), out(32, 32, rng);
+  model.add_module("in", in);
+  model.add_module("out", out);
+  const HostTensor x = Generator(2).normal({64, 32});
+  for (const std::optional<DType> autocast : {std::optional<DType>(), {DType::f16}}) {
+    TrainStep step = train_step(
+        model, [&](const Tensor& t) { return mean(square(out(tanh(exp(tanh(in(t))))))); },
+        optim::SGD({.lr = 0.1}), {{"x", DType::f32, {64, 32}}},
+        {.compile = {.threads = 1,
+                     .memory_budget = MemoryBudget::percent(autocast ? 100 : 95),
+                     .autocast = autocast},
+         .on_nonfinite = NonFinite::skip_step});
+    EXPECT_FALSE(step.run({x}).skipped);
+    const auto before = contents(step.store());
+    HostTensor wrong(x);
+    wrong.at<float>({63, 31}) = std::nanf("");
+    EXPECT_TRUE(step.run({wrong}).skipped);
+    EXPECT_TRUE(changed(before, step.store()).empty());
+    EXPECT_EQ(step.steps(), 1);
+  }
 }
 
 // A loss that is finite, of which a gradient isn't: the root of 0.
