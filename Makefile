@@ -3,7 +3,7 @@ JOBS ?= $(shell nproc)
 NINJA = ninja -j$(JOBS)
 CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
-.PHONY: release demo test test-target bench asan fuzz fuzz-commands fuzz-passes fuzz-rewrites \
+.PHONY: release demo test test-target bench asan fuzz fuzz-commands fuzz-misuse fuzz-passes fuzz-rewrites \
   fuzz-strides bless fuzz-budgets peer peer-fuzz peer-partition mutate fuzz-build doc \
   format tidy setup clean
 release: build/release/build.ninja
@@ -100,6 +100,13 @@ fuzz-budgets: build/release/build.ninja
 fuzz-commands: build/release/build.ninja
 	@$(NINJA) -C build/release cleave_tool
 	@python3 test/tool/fuzz_commands.py build/release/bin/cleave $(N) $(SEED) --jobs $(JOBS)
+
+# Random sequences of calls of the public API, under AddressSanitizer and
+# UndefinedBehaviorSanitizer: make fuzz-misuse N=1000 SEED=0.
+fuzz-misuse: build/asan/build.ninja
+	@$(NINJA) -C build/asan fuzz_misuse
+	@ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1 \
+	  build/asan/bin/fuzz_misuse $(N) $(SEED)
 
 # Every sample of every operator, and the examples' models, beside PyTorch 2.13.
 peer: build/release/build.ninja

@@ -1,5 +1,6 @@
 // Includes every public header of cleave.
 #pragma once
+#include "cleave/check_operator.h"
 #include "cleave/checkpoint.h"
 #include "cleave/control_flow.h"
 #include "cleave/data.h"

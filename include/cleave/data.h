@@ -91,6 +91,7 @@ struct BatchOptions {
   int prefetch = 2;  // batches made ahead by a thread; 0: next() makes them
 };
 
+// One that was moved from takes another one; anything else is an error.
 class CLEAVE_API Batches {
  public:
   // Errors: a size below 1, or above the number of examples with LastBatch::drop.
@@ -111,6 +112,7 @@ class CLEAVE_API Batches {
 
  private:
   struct State;
+  State& state() const;
   std::unique_ptr<State> state_;
 };
 

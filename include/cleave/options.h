@@ -42,6 +42,14 @@ struct CompileOptions {
   // ---- what is shown of it
   // The folder for a dump of each compilation stage, one file each; empty: nothing is dumped.
   std::string dump_dir = {};
+  // Values whose contents value() of the program returns after a run, by the names that .named() or
+  // graph_text() gives them: "h"; in a training step "grad.h" is the gradient of %h, too, whether
+  // or not the step computes it otherwise (of an accumulating run its own part, before clipping).
+  // Each is kept until the end of the run: that costs its memory, and keeps passes from replacing
+  // what surrounds it by something that doesn't compute it (a fused attention, whose sums have
+  // another order); where nothing is replaced, no other bits change. Errors (user): no value has
+  // the name, it is inside a branch or a loop, nothing leads from it to the loss.
+  std::vector<std::string> watch = {};
 
   // ---- memory and precision
   // Limits the peak: of a family of programs that recompute more and more instead of keeping it,
@@ -71,6 +79,13 @@ struct CompileOptions {
   std::vector<RewriteRule> rules = {};
 };
 
+// What becomes of a run of a training step whose loss or gradients are not all finite.
+enum class NonFinite : uint8_t {
+  keep,       // nothing is checked: parameters become NaN
+  skip_step,  // the run changes nothing: StepResult::skipped
+  error,      // an error (user), and the run changes nothing
+};
+
 struct TrainOptions {
   CompileOptions compile = {};
 
@@ -83,9 +98,25 @@ struct TrainOptions {
 
   // ---- gradients
   // They are scaled so that their global norm is at most this; 0: they aren't scaled.
+  // Infinity: the norm is computed, as for report_grad_norm, and nothing is scaled.
   double clip_norm = 0;
+  // If true, StepResult::grad_norm is computed without clipping, too.
+  bool report_grad_norm = false;
   // Those of this many runs are averaged before the optimizer updates the parameters once.
   int64_t accumulate = 1;
+  // If not `keep`, a run is checked by its loss and the global norm of its gradients, so the norm
+  // is computed, and gradients whose norm is beyond the range of f32 count as not finite. No
+  // parameter is written before all gradients are there, as with clipping.
+  //
+  // A run that is skipped is as if it had not been made: parameters, optimizer, averages, buffers
+  // (the statistics of a BatchNorm as well, which PyTorch would leave as NaN) and steps() keep
+  // their values; an accumulating step needs one more run instead. But random numbers go on, so
+  // that the next run draws others. After an error they don't: the run can be repeated.
+  //
+  // The error names the first value that isn't finite, in the order of the program, of those that
+  // the loss or gradient got it from, and the line that computed it. To find it, the run is
+  // repeated call by call, which takes memory for all its values.
+  NonFinite on_nonfinite = NonFinite::keep;
 
   // ---- state
   // Keeps averages of the trained parameters, ema = ema_decay ema + (1 - ema_decay) p, starting

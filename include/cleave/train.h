@@ -62,7 +62,10 @@ struct NamedInput {
 
 struct StepResult {
   double loss = 0;
-  double grad_norm = 0;  // before clipping; 0 if the run doesn't clip
+  // Of the gradients before clipping. 0 where it isn't computed: without clip_norm,
+  // report_grad_norm and on_nonfinite, and in runs that don't update the parameters.
+  double grad_norm = 0;
+  bool skipped = false;  // NonFinite::skip_step: the run changed nothing, and has no outputs
 };
 
 // A handle: copies are the same step, and a step that was moved from is still the same one. A
@@ -89,6 +92,9 @@ class CLEAVE_API TrainStep {
   // which the next run overwrites, and which the view keeps alive.
   HostTensor output(size_t k) const;
   HostTensor output_view(size_t k) const;
+  // A copy of what a value of CompileOptions::watch was in the last run. Error (user): it isn't
+  // watched, or the last run didn't compute it.
+  HostTensor value(const std::string& name) const;
 
   // The rate of a group of parameters, which the store keeps as `optimizer.lr` (of several groups
   // `optimizer.lr.K`); the setters set that of all groups, or of one. Error (user): a rate that is
@@ -150,6 +156,8 @@ class CLEAVE_API CompiledFunction {
   void run_in_place(std::span<const InputRef> inputs);
   HostTensor output(size_t k) const;
   HostTensor output_view(size_t k) const;
+  // As of a TrainStep.
+  HostTensor value(const std::string& name) const;
 
   // The same compiled code with its own arena, inputs and results, so that each thread of a server
   // runs one of its own: microseconds instead of a compilation. The Variables are shared, and so

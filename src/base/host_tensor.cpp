@@ -129,16 +129,15 @@ HostTensor::HostTensor(DType dtype, std::vector<int64_t> shape)
       data_(aligned_zeros(numel_ * size_of(dtype_))) {}
 
 HostTensor::HostTensor(const HostTensor& other) : HostTensor(other.dtype_, other.shape_) {
-  std::memcpy(data(), other.data(), static_cast<size_t>(bytes()));
+  if (bytes() > 0) std::memcpy(data(), other.data(), static_cast<size_t>(bytes()));
 }
 
-// The moved-from tensor is empty: f32[0] without memory.
+// The moved-from tensor is f32[0] without memory.
 HostTensor::HostTensor(HostTensor&& other) noexcept
-    : dtype_(other.dtype_), borrows_(other.borrows_), shape_(std::move(other.shape_)),
-      numel_(std::exchange(other.numel_, 0)), data_(std::move(other.data_)) {
-  other.shape_.clear();
-  other.data_.reset();
-}
+    : dtype_(std::exchange(other.dtype_, DType::f32)),
+      borrows_(std::exchange(other.borrows_, false)),
+      shape_(std::exchange(other.shape_, std::vector<int64_t>{0})),
+      numel_(std::exchange(other.numel_, 0)), data_(std::move(other.data_)) {}
 
 HostTensor& HostTensor::operator=(const HostTensor& other) {
   if (this != &other) *this = HostTensor(other);
@@ -146,11 +145,12 @@ HostTensor& HostTensor::operator=(const HostTensor& other) {
 }
 
 HostTensor& HostTensor::operator=(HostTensor&& other) noexcept {
-  dtype_ = other.dtype_;
-  borrows_ = other.borrows_;
-  shape_.swap(other.shape_);
-  numel_ = std::exchange(other.numel_, 0);
-  data_.swap(other.data_);
+  HostTensor taken(std::move(other));
+  dtype_ = taken.dtype_;
+  borrows_ = taken.borrows_;
+  shape_.swap(taken.shape_);
+  numel_ = taken.numel_;
+  data_.swap(taken.data_);
   return *this;
 }
 

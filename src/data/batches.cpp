@@ -47,11 +47,13 @@ struct Batches::State {
   void resize(HostTensors& tensors, int64_t count) const {
     if (!tensors.empty() && tensors[0].shape()[0] == count) return;
     tensors.clear();
+    HostTensors made;  // all of them, or none where memory is refused
     for (const TensorType& t : types) {
       std::vector<int64_t> shape{count};
       shape.insert(shape.end(), t.shape.begin(), t.shape.end());
-      tensors.emplace_back(t.dtype, std::move(shape));
+      made.emplace_back(t.dtype, std::move(shape));
     }
+    tensors = std::move(made);
   }
 
   Slot& slot_of(int64_t batch) { return slots[static_cast<size_t>(batch) % slots.size()]; }
@@ -143,12 +145,16 @@ Batches::~Batches() = default;
 Batches::Batches(Batches&&) noexcept = default;
 Batches& Batches::operator=(Batches&&) noexcept = default;
 
-const HostTensors& Batches::next() { return state_->next(); }
-int64_t Batches::per_epoch() const { return state_->per_epoch; }
-int64_t Batches::position() const { return state_->position; }
+Batches::State& Batches::state() const {
+  if (!state_) throw_failure(user_error("data::Batches: it was moved from"));
+  return *state_;
+}
+const HostTensors& Batches::next() { return state().next(); }
+int64_t Batches::per_epoch() const { return state().per_epoch; }
+int64_t Batches::position() const { return state().position; }
 void Batches::seek(int64_t position) {
   if (position < 0) throw_failure(user_error("data::Batches: seek: {} is negative", position));
-  state_->seek(position);
+  state().seek(position);
 }
 
 }  // namespace cleave::data

@@ -106,6 +106,7 @@ ScalarLog ScalarLog::tensorboard(const std::string& folder) {
 }
 
 void ScalarLog::add(int64_t step, const std::string& name, double value) {
+  if (!state_) throw_failure(user_error("ScalarLog: it was moved from"));
   state_->write(state_->line_of(step, name, value));
 }
 

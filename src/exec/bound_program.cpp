@@ -29,6 +29,7 @@ Result<std::shared_ptr<const ProgramCode>> ProgramCode::make(Parts parts,
   p->options = options;
   p->traced = std::move(parts.graph);
   p->results = parts.results;
+  p->marks = std::move(parts.marks);
 
   StageOptions stages{options};
   if (!stages.executor) { CLEAVE_TRY(stages.executor, runtime::shared_threads(options.threads)); }
@@ -94,6 +95,48 @@ Status BoundProgram::run(std::span<const InputRef> inputs) {
     CLEAVE_CHECK(instance_->bind(code_->inputs[k], memory_of(data, *tensor)));
   }
   return instance_->run();
+}
+
+Result<HostTensors> BoundProgram::recompute(const Values& values,
+                                            std::span<const InputRef> inputs) const {
+  Graph g = code_->traced;
+  std::vector<Return> returns;
+  for (const ValueId v : values) returns.push_back({v});
+  g.set_returns(std::move(returns));
+  eliminate_dead_code(g);
+  CompileOptions plain;
+  plain.compiler = CompilerChoice::none;
+  plain.target = code_->options.target;
+  plain.passes_off = {"all"};
+  StageOptions stages{plain};
+  stages.executor = code_->executor;
+  stages.fuse = false;
+  const OpRegistry& ops = code_->options.ops.registry();
+  auto made = CompiledProgram::compile(g, ops, stages);
+  if (!made.ok() && made.failure().kind == ErrorKind::unsupported) {  // a kernel in C
+    stages.compiler = code_->options.compiler;
+    made = CompiledProgram::compile(g, ops, stages);
+  }
+  CLEAVE_TRY(const auto program, std::move(made));
+  CLEAVE_TRY(const std::unique_ptr<Instance> run, Instance::make(program, stages.executor));
+  const auto bind = [&](size_t placeholder, const HostTensor& t) {
+    return run->bind(placeholder, memory_of(const_cast<void*>(t.data()), t));
+  };
+  for (const auto& [placeholder, memory] : code_->own) CLEAVE_CHECK(bind(placeholder, *memory));
+  for (const Bound& b : variables_) CLEAVE_CHECK(bind(b.placeholder, b.variable.value()));
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const HostTensor& given = inputs[k].tensor();
+    CLEAVE_CHECK(bind(code_->inputs[k], is_written(given) ? copies_[k] : given));
+  }
+  CLEAVE_CHECK(run->run());
+  HostTensors out;
+  for (size_t k = 0; k < values.size(); ++k) {
+    const Type& type = g.type(values[k]);
+    const HostTensor view =
+        HostTensor::borrow(type.dtype, static_shape(type), const_cast<void*>(run->result(k)));
+    out.push_back(HostTensor(view));
+  }
+  return out;
 }
 
 // Results of an earlier run lie in the arena; a Variable may be updated in place.

@@ -4,6 +4,8 @@
 //
 // Each run looks up where the Variables are, because Variable::bind may move them.
 #pragma once
+#include <map>
+#include <optional>
 #include <span>
 
 #include "cleave/train.h"
@@ -13,6 +15,13 @@
 namespace cleave {
 
 struct ProgramCode {
+  // What else the program computes, beside its results.
+  struct Marks {
+    std::optional<size_t> norm_at = {};            // the gradient norm's position in `return`
+    std::map<std::string, size_t> watched_at = {};  // that of each watched value
+    Values checked = {};                            // of the graph (train/nonfinite.h)
+    Variable rng = {};                              // if it draws random numbers
+  };
   // `graph` is a recording's and `variables` what it has bound(); `inputs` are the placeholders
   // that run() is given, in order, `own` placeholders with memory that the caller of make() keeps.
   struct Parts {
@@ -24,6 +33,7 @@ struct ProgramCode {
     size_t forward_results = 0;            // as in StageOptions
     std::vector<CompilePass> passes = {};  // those that ran before compiling
     double trace_ms = 0;
+    Marks marks = {};
   };
   static Result<std::shared_ptr<const ProgramCode>> make(Parts parts,
                                                          const CompileOptions& options);
@@ -32,6 +42,7 @@ struct ProgramCode {
   Graph traced;
   Report report;
   size_t results = 0;
+  Marks marks;
   std::shared_ptr<const CompiledProgram> program;
   std::shared_ptr<Executor> executor;
   // By the number of the placeholder.
@@ -51,9 +62,14 @@ class BoundProgram {
   // Result k of the last run, in the program's memory, which `keep` keeps.
   HostTensor result(size_t k, std::shared_ptr<void> keep = nullptr) const;
   double number(size_t k) const;  // of a result with one element
+  // What values of traced() are for these inputs and what is bound now, computed call by call, as
+  // the last run would compute them without any pass; changes nothing, and takes memory for all of
+  // them. Compiles a program: for failures.
+  Result<HostTensors> recompute(const Values& values, std::span<const InputRef> inputs) const;
 
   const Graph& traced() const { return code_->traced; }
   const Report& report() const { return report_; }
+  const ProgramCode::Marks& marks() const { return code_->marks; }
   bool assigns_variables() const;
   Instance& instance() { return *instance_; }
 

@@ -4,12 +4,14 @@
 #include "cleave/train.h"
 #include "compile/stages.h"
 #include "exec/sized_programs.h"
+#include "exec/watch.h"
 #include "ir/text.h"
 
 namespace cleave {
 
 struct CompiledFunction::State {
   std::unique_ptr<SizedPrograms> programs;
+  bool has_results = false;  // of the last run
 };
 
 namespace {
@@ -21,6 +23,7 @@ SizedPrograms::CodePtr made(const nn::Module* model, const TracedFunction& funct
   const auto start = std::chrono::steady_clock::now();
   const trace::RecordingPtr recording = trace::Recording::program(
       options.ops.registry(), trace::Mode::evaluation, "compile", model == nullptr);
+  const trace::AbandonAtEnd over{*recording};
   if (options.autocast) recording->set_autocast();
   if (model != nullptr) declare_model(*recording, *model);
   const std::vector<ValueId> values = declare_inputs(*recording, inputs, at);
@@ -30,14 +33,27 @@ SizedPrograms::CodePtr made(const nn::Module* model, const TracedFunction& funct
   for (const Tensor& t : results) returns.push_back({recording->value_of(t, at)});
   for (const auto& u : recording->updates())
     returns.push_back({u.placeholder, ReturnKind::update, recording->leaf(u.variable, at)});
+  Watch watch(options.watch);
+  watch.find(recording->graph());
+  const size_t first_watched = returns.size();
+  watch.add_returns(returns);
   recording->graph().set_returns(std::move(returns));
   Report report;
   Status rewritten = run_stages(Stage::autocast, Stage::pre_grad, recording->graph(),
                                 recording->ops(), {options}, &report);
   if (!rewritten.ok()) trace::throw_at(at, std::move(rewritten).failure().within("compile"));
+  size_t next = first_watched;
+  watch.take_returns(recording->graph(), next);
+  watch.find(recording->graph());  // what passes have made
+  trace::value_or_throw_at(at, watch.require_all(recording->graph()));
+  returns = recording->graph().returns();
+  returns.resize(first_watched);
+  watch.add_returns(returns);
+  recording->graph().set_returns(std::move(returns));
   drop_unused(recording->graph(), values);
 
   ProgramCode::Parts parts;
+  parts.marks.watched_at = watch.positions(first_watched);
   parts.graph = recording->close();
   parts.variables = recording->bound();
   parts.inputs = values;
@@ -81,7 +97,10 @@ CompiledFunction::State& CompiledFunction::state() const {
 }
 
 void CompiledFunction::run_in_place(std::span<const InputRef> inputs) {
-  value_or_throw(state().programs->run(inputs));
+  State& s = state();
+  s.has_results = false;
+  value_or_throw(s.programs->run(inputs));
+  s.has_results = true;
 }
 
 HostTensors CompiledFunction::run(std::span<const InputRef> inputs) {
@@ -95,10 +114,30 @@ HostTensors CompiledFunction::run_named(std::span<const NamedInput> inputs) {
   return run(value_or_throw(state().programs->sizes().in_order(inputs)));
 }
 
+namespace {
+
+void require_results(const CompiledFunction::State& s) {
+  if (!s.has_results)
+    throw_failure(
+        user_error("compile: it has no outputs: it did not run yet, or the last run "
+                   "failed"));
+}
+
+}  // namespace
+
 HostTensor CompiledFunction::output_view(size_t k) const {
   const size_t results = state().programs->results();
   if (k >= results) throw_failure(user_error("compile: output {} is outside [0, {})", k, results));
+  require_results(state());
   return state().programs->result(k);
+}
+
+HostTensor CompiledFunction::value(const std::string& name) const {
+  const BoundProgram& program = state().programs->last();
+  const size_t k = value_or_throw(watched_position("compile", program.marks().watched_at, name));
+  require_results(state());
+  const HostTensor view = program.result(k);
+  return HostTensor(view);  // a copy, which owns its memory
 }
 
 HostTensor CompiledFunction::output(size_t k) const {

@@ -104,9 +104,8 @@ Status SizedPrograms::run(std::span<const InputRef> inputs) {
   if (!assigning.is_mine())
     return user_error("{}: it assigns Variables, and another instance is running on another thread",
                       what);
-  CLEAVE_CHECK(ours->run(inputs));
   last_ = ours;
-  return {};
+  return ours->run(inputs);
 }
 
 const InputSizes& SizedPrograms::sizes() const { return family_->sizes; }

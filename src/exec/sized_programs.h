@@ -41,7 +41,7 @@ class SizedPrograms {
   // InputSizes::read; it is running, or another instance that assigns Variables is.
   Status run(std::span<const InputRef> inputs);
   const InputSizes& sizes() const;
-  // The program of the last run that succeeded; before, that for the largest sizes.
+  // The program of the last run, even if that failed; before, that for the largest sizes.
   BoundProgram& last() const { return *last_; }
   size_t results() const;
   // Result k of the last run: a view that keeps its memory.

@@ -1,6 +1,8 @@
 #include "lower/lower_graph.h"
 
+#include "ir/print.h"
 #include "ir/strides.h"
+#include "ir/text.h"
 #include "lower/lower_copy.h"
 #include "lower/lower_node.h"
 #include "lower/undo_view.h"
@@ -22,6 +24,14 @@ Status check_placeholders(const Graph& g) {
     if (t.dtype == DType::c64)
       return unsupported("lower: %{}: complex numbers have no kernels", g.name(p.value));
   }
+  return {};
+}
+
+Status check_results(const Graph& g) {
+  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
+    for (uint32_t k = 0; k < g.node(n).output_count; ++k)
+      if (const Type& t = g.type(g.node(n).out(k)); !t.is_none && t.dtype == DType::c64)
+        return unsupported("lower: complex numbers have no kernels\n  {}", print_node(g, n));
   return {};
 }
 
@@ -80,6 +90,8 @@ void add_returns(Lowering& l) {
 
 Result<LoweredProgram> lower_graph(const Graph& graph) {
   CLEAVE_CHECK(check_placeholders(graph));
+  CLEAVE_CHECK(check_results(graph));
+  for (const GraphRef& sub : subgraphs_in_order(graph, {})) CLEAVE_CHECK(check_results(*sub));
   LoweredProgram program;
   KernelTable kernels;
   Lowering lowering(graph, program, kernels);

@@ -48,6 +48,9 @@ Result<Types> infer_types(const Operator& def, const OpView& op) {
     Types types;
     for (const TensorType& t : def.infer(OpCall(op)))
       types.emplace_back(t.dtype, Shape(t.shape.begin(), t.shape.end()));
+    if (std::ssize(types) != op.def().schema.results)
+      OpCall(op).refuse(
+          "infer", fmt::format("{} types for {} results", types.size(), op.def().schema.results));
     return types;
   });
 }
@@ -61,6 +64,17 @@ HostTensor host_of(const Array& a) {
   return t;
 }
 
+// A reference may replace results, by some of the same types.
+void require_types(const OpView& op, const HostTensors& got, const HostTensors& expected) {
+  if (got.size() != expected.size())
+    OpCall(op).refuse("reference",
+                      fmt::format("it left {} results, expected {}", got.size(), expected.size()));
+  for (size_t k = 0; k < got.size(); ++k)
+    if (got[k].dtype() != expected[k].dtype() || got[k].shape() != expected[k].shape())
+      OpCall(op).refuse("reference", fmt::format("result {} is {}, expected {}", k,
+                                                 got[k].type_text(), expected[k].type_text()));
+}
+
 Result<Arrays> run_reference(const Operator& def, const OpView& op,
                              std::span<const Array* const> in) {
   return guarded<Arrays>(def.name, "reference", [&] {
@@ -69,7 +83,9 @@ Result<Arrays> run_reference(const Operator& def, const OpView& op,
     for (int k = 0; k < op.out_count(); ++k)
       results.emplace_back(is_floating(op.out_type(k).dtype) ? DType::f64 : DType::i64,
                            static_shape(op.out_type(k)));
+    const HostTensors expected = results;
     def.reference(OpCall(op), operands, results);
+    require_types(op, results, expected);
     Arrays out;
     for (int k = 0; k < op.out_count(); ++k) {
       Array a(op.out_type(k).dtype, static_shape(op.out_type(k)));
@@ -85,16 +101,10 @@ Result<Arrays> run_reference(const Operator& def, const OpView& op,
   });
 }
 
-// Abandons the recording, so that a Tensor that the rule keeps can't use the Builder later.
-struct Abandon {
-  trace::Recording& recording;
-  ~Abandon() { recording.abandon(); }
-};
-
 Result<Values> record_gradient(const Operator& def, Builder& b, const GradView& op) {
   return guarded<Values>(def.name, "grad", [&] {
     const trace::RecordingPtr r = trace::Recording::borrowed(b);
-    const Abandon over{*r};
+    const trace::AbandonAtEnd over{*r};
     const auto tensor = [&](ValueId v) {
       return v.valid() ? trace::Access::tensor(r, v) : Tensor();
     };
@@ -225,6 +235,15 @@ void require_index(const char* what, int64_t k, int64_t count) {
   if (k < 0 || k >= count) throw_failure(user_error("{} {} is outside [0, {})", what, k, count));
 }
 
+// The view, whose operator must have the attribute.
+const OpView& view_of_attr(const OpView& view, const std::string& name) {
+  const Schema& schema = view.def().schema;
+  if (const int arg = schema.find(name); arg < 0 || schema.args[arg].is_operand())
+    throw_failure(
+        user_error("{}: it has no attribute {}: {}", view.name(), name, view.def().signature));
+  return view;
+}
+
 }  // namespace
 
 const TensorType& OpMemory::of(const char* what, const std::vector<TensorType>& types, int k) {
@@ -279,12 +298,24 @@ TensorType OpCall::result(int k) const {
   require_index("result", k, view_->out_count());
   return public_type(view_->out_type(k));
 }
-bool OpCall::bool_attr(const std::string& name) const { return view_->bool_attr(name); }
-int64_t OpCall::int_attr(const std::string& name) const { return view_->int_attr(name); }
-double OpCall::float_attr(const std::string& name) const { return view_->float_attr(name); }
-std::string OpCall::string_attr(const std::string& name) const { return view_->str_attr(name); }
+bool OpCall::bool_attr(const std::string& name) const {
+  return view_of_attr(*view_, name).bool_attr(name);
+}
+int64_t OpCall::int_attr(const std::string& name) const {
+  return view_of_attr(*view_, name).int_attr(name);
+}
+double OpCall::float_attr(const std::string& name) const {
+  return view_of_attr(*view_, name).float_attr(name);
+}
+std::string OpCall::string_attr(const std::string& name) const {
+  const OpView& view = view_of_attr(*view_, name);
+  if (!view.attr(name).get<std::string>())
+    throw_failure(
+        user_error("{}: attribute {} is {}, no string", view.name(), name, view.attr(name).text()));
+  return view.str_attr(name);
+}
 std::vector<int64_t> OpCall::ints_attr(const std::string& name) const {
-  return view_->ints_attr(name);
+  return view_of_attr(*view_, name).ints_attr(name);
 }
 void OpCall::refuse(const std::string& rule, const std::string& text) const {
   throw_failure(user_error("{}: {}: {}", view_->name(), rule, text));

@@ -1,5 +1,6 @@
 // Shape functions: views, slices, concatenations.
 #include <algorithm>
+#include <limits>
 
 #include "trace/record.h"
 
@@ -111,7 +112,7 @@ Tensors chunk(const Tensor& self, int64_t chunks, int64_t dim, Location at) {
   require_defined("chunk", "self", self, at);
   if (chunks < 1) trace::refuse(at, "chunk: {} chunks, expected at least 1", chunks);
   const int64_t size = self.size(normal_dim("chunk", dim, self.dim(), at));
-  return split(self, std::max<int64_t>((size + chunks - 1) / chunks, 1), dim, at);
+  return split(self, std::max<int64_t>(size / chunks + (size % chunks != 0), 1), dim, at);
 }
 
 Tensor cat(const Tensors& tensors, int64_t dim, Location at) {
@@ -162,7 +163,8 @@ Tensor tril(const Tensor& self, int64_t diagonal, Location at) {
 }
 
 Tensor triu(const Tensor& self, int64_t diagonal, Location at) {
-  const Tensor drop = lower_triangle(self, diagonal - 1, "triu", at);
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  const Tensor drop = lower_triangle(self, std::max(diagonal, -most) - 1, "triu", at);
   if (self.dtype() == DType::boolean) return logical_and(logical_not(drop, at), self, at);
   return where(drop, zeros_like(self, at), self, at);
 }

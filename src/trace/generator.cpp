@@ -79,8 +79,12 @@ HostTensor Generator::normal(std::vector<int64_t> shape, double mean, double dev
 HostTensor Generator::integers(std::vector<int64_t> shape, int64_t low, int64_t high) {
   if (high <= low)
     throw_failure(user_error("Generator: integers: the range [{}, {}) is empty", low, high));
+  int64_t width = 0;
+  if (__builtin_sub_overflow(high, low, &width))
+    throw_failure(
+        user_error("Generator: integers: the range [{}, {}) is wider than 2^63", low, high));
   HostTensor t(DType::i64, std::move(shape));
-  for (int64_t& x : t.span<int64_t>()) x = low + integer(high - low);
+  for (int64_t& x : t.span<int64_t>()) x = low + integer(width);
   return t;
 }
 

@@ -24,12 +24,12 @@ void add_weights(Module& m, const ConvShape& s, bool bias, DType dtype, Generato
                    "groups {}",
                    s.name, s.in, s.out, s.groups));
   Sizes shape = s.transposed ? Sizes{s.in, s.out / s.groups} : Sizes{s.out, s.in / s.groups};
-  int64_t fan_in = shape[1];
+  auto fan_in = static_cast<double>(shape[1]);
   for (const int64_t k : s.kernel) {
     shape.push_back(k);
-    fan_in *= k;
+    fan_in *= static_cast<double>(k);
   }
-  const double bound = 1 / std::sqrt(static_cast<double>(fan_in));
+  const double bound = 1 / std::sqrt(fan_in);
   m.add_parameter("weight", uniform(rng, shape, bound, dtype));
   if (bias) m.add_parameter("bias", uniform(rng, {s.out}, bound, dtype));
 }

@@ -7,7 +7,11 @@
 namespace cleave::optim {
 
 const std::vector<Update::Parameter>& Update::parameters() const { return state_->parameters; }
-Tensor Update::learning_rate() const { return state_->learning_rates.front(); }
+Tensor Update::learning_rate() const {
+  if (state_->learning_rates.empty())
+    trace::refuse(state_->at, "optimizer: learning_rates() gave none");
+  return state_->learning_rates.front();
+}
 Tensor Update::step() const { return state_->step; }
 
 namespace {

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "ir/lex.h"
 #include "trace/custom_op.h"
 
 namespace cleave::trace {
@@ -46,6 +47,11 @@ std::string call_text(const Graph& g, const std::string& op,
 }
 
 }  // namespace
+
+Status check_name(const std::string& name) {
+  if (is_name(name)) return {};
+  return user_error("the name `{}` is empty, too long, or holds more than A-Za-z0-9_.-/", name);
+}
 
 std::string text_of(Location at) { return fmt::format("{}:{}", at.file_name(), at.line()); }
 
@@ -139,6 +145,7 @@ Graph Recording::close() {
 
 ValueId Recording::add_input(const std::string& name, DType dtype,
                              const std::vector<int64_t>& shape, Role role, Location at) {
+  value_or_throw_at(at, check_name(name));
   return value_or_throw_at(
       at, graph().add_placeholder(role, name, Type(dtype, Shape(shape.begin(), shape.end()))));
 }

@@ -138,6 +138,16 @@ class Recording : public std::enable_shared_from_this<Recording> {
   std::map<std::weak_ptr<Recording>, Copies, std::owner_less<>> copies_;
 };
 
+// Abandons the recording where a function ends, even by an exception, so that Tensors of it that
+// outlive the function can't add to it.
+struct AbandonAtEnd {
+  Recording& recording;
+  ~AbandonAtEnd() { recording.abandon(); }
+};
+
+// Whether a graph's value may have the name (user).
+Status check_name(const std::string& name);
+
 // "path/model.cpp:12".
 std::string text_of(Location at);
 // Throws the failure with a line: "path/model.cpp:12: " before its message; without a prefix if

@@ -9,12 +9,13 @@ namespace cleave::optim {
 namespace {
 
 double warmed_up(int64_t step, double peak, int64_t warmup) {
-  return peak * static_cast<double>(step + 1) / static_cast<double>(warmup);
+  return peak * (static_cast<double>(step) + 1) / static_cast<double>(warmup);
 }
 
 // 0 at the end of the warm-up, 1 at `total`.
 double progress(int64_t step, int64_t warmup, int64_t total) {
-  return static_cast<double>(step - warmup) / static_cast<double>(total - warmup);
+  const auto begin = static_cast<double>(warmup);
+  return (static_cast<double>(step) - begin) / (static_cast<double>(total) - begin);
 }
 
 }  // namespace

@@ -60,6 +60,7 @@ struct Store::State {
 Store::Store() : state_(std::make_shared<State>()) {}
 
 void Store::add(const std::string& name, const Variable& variable) {
+  if (!variable.defined()) throw_failure(user_error("store: add: {} is an empty Variable", name));
   const auto known = state_->by_name.find(name);
   if (known == state_->by_name.end()) {
     state_->by_name.emplace(name, state_->entries.size());

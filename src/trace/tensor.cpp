@@ -66,6 +66,7 @@ std::string Tensor::type_text() const {
 
 Tensor Tensor::named(const std::string& name) const {
   require(*this);
+  value_or_throw(trace::check_name(name));
   if (leaf_.defined() || !recording_->open()) return *this;
   Graph& g = recording_->graph();
   const ValueId v{value_};

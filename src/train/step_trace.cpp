@@ -1,10 +1,13 @@
 #include "train/step_trace.h"
 
+#include <cmath>
+#include <limits>
 #include <set>
 
 #include "compile/stages.h"
 #include "grad/grad.h"
 #include "trace/optimizer_update.h"
+#include "trace/record.h"
 
 namespace cleave {
 
@@ -16,6 +19,22 @@ constexpr const char* step_name = "optimizer.step";
 constexpr const char* micro_step_name = "optimizer.micro_step";
 constexpr const char* averaged_name = "ema.n_averaged";
 constexpr const char* rng_name = "rng";
+
+constexpr std::string_view gradient_prefix = "grad.";
+
+// Adds the value %h to `wrt` for each name grad.h that is watched and no value of the function;
+// returns these names.
+std::vector<std::string> watch_gradients_of(const Watch& watch, const Graph& g, Values& wrt) {
+  std::vector<std::string> out;
+  for (const std::string& name : watch.missing()) {
+    if (!name.starts_with(gradient_prefix)) continue;
+    const ValueId v = g.find(name.substr(gradient_prefix.size()));
+    if (!v.valid() || !is_floating(g.type(v).dtype)) continue;
+    wrt.push_back(v);
+    out.push_back(name);
+  }
+  return out;
+}
 
 bool narrow(DType t) { return t == DType::bf16 || t == DType::f16; }
 
@@ -73,6 +92,7 @@ void StepTrace::declare() {
     micro_step = kept(micro_step_name, HostTensor(DType::i64, {}), VariableKind::state);
   if (part == StepPart::gathering) return;
   const std::vector<double> initial = optimizer.learning_rates();
+  if (initial.empty()) trace::refuse(at, "train_step: the optimizer's learning_rates() gave none");
   for (size_t i = 0; i < initial.size(); ++i) {
     const std::string name = initial.size() == 1 ? "lr" : fmt::format("lr.{}", i);
     learning_rates.push_back(recording->add_input(name, DType::f64, {}));
@@ -101,6 +121,8 @@ void StepTrace::rewrite_recorded() {
   for (const Tensor& t : results) returns.push_back({recording->value_of(t, at)});
   for (const auto& u : recording->updates())
     returns.push_back({u.placeholder, ReturnKind::update, recording->leaf(u.variable, at)});
+  watch.find(g);
+  watch.add_returns(returns);
   g.set_returns(std::move(returns));
   Report report;
   Status rewritten =
@@ -112,6 +134,7 @@ void StepTrace::rewrite_recorded() {
   for (Tensor& t : results) t = Access::tensor(recording, g.returns()[k++].value);
   const auto updates = recording->updates();
   for (const auto& u : updates) recording->update(u.variable, g.returns()[k++].value);
+  watch.take_returns(g, k);
 }
 
 void StepTrace::differentiate() {
@@ -137,8 +160,16 @@ void StepTrace::differentiate() {
     wanted.emplace_back(name, v);
     request.wrt.push_back(recording->leaf(v, at));
   }
+  const std::vector<std::string> of_watched = watch_gradients_of(watch, g, request.wrt);
   Result<Values> gradients = add_gradients(g, recording->ops(), request);
   if (!gradients.ok()) trace::throw_at(at, std::move(gradients).failure().within("train_step"));
+  for (size_t i = 0; i < of_watched.size(); ++i) {
+    const ValueId gradient = (*gradients)[wanted.size() + i];
+    if (!gradient.valid())
+      trace::refuse(at, "watch: %{} has no gradient: the loss doesn't depend on it",
+                    of_watched[i].substr(gradient_prefix.size()));
+    watch.set(of_watched[i], gradient);
+  }
   // As in PyTorch, a parameter that the loss doesn't depend on has no gradient and no update. One
   // on which it depends no more because of a pass has a gradient of zeros.
   const std::vector<bool> after = reached_from(g, request.outputs[0]);
@@ -157,6 +188,7 @@ void StepTrace::differentiate() {
 // Gradients of bf16 and f16 are summed in f32, and the sum is rounded once.
 void StepTrace::gather() {
   if (part == StepPart::whole) return;
+  Tensors sums;
   for (size_t i = 0; i < trained.size(); ++i) {
     const auto& [name, v] = trained[i];
     const std::string sum_name = "optimizer.accumulated." + name;
@@ -166,6 +198,7 @@ void StepTrace::gather() {
     const Tensor next = add(read(sum, sum_name), to(grads[i], type, at), 1, at);
     if (part == StepPart::gathering) {
       write(sum, sum_name, next);
+      sums.push_back(next);
     } else {
       write(sum, sum_name, full(v.shape(), 0.0, type, at));
       grads[i] = to(next, v.dtype(), at);
@@ -174,14 +207,38 @@ void StepTrace::gather() {
   const Tensor count = read(micro_step, micro_step_name);
   write(micro_step, micro_step_name,
         part == StepPart::gathering ? add(count, 1, 1, at) : full({}, 0, DType::i64, at));
+  if (part == StepPart::gathering && options.on_nonfinite != NonFinite::keep)
+    check_finite(sums, optim::global_norm(sums, at));
 }
 
+// The norm of the gradients, if it is asked for, and what is made of it.
 void StepTrace::clip() {
-  if (options.clip_norm == 0) return;
-  if (!(options.clip_norm > 0))
+  if (!(options.clip_norm >= 0))
     trace::refuse(at, "train_step: clip_norm is {}, expected 0 or more", options.clip_norm);
+  const bool checks = options.on_nonfinite != NonFinite::keep;
+  if (options.clip_norm == 0 && !options.report_grad_norm && !checks) return;
   norm = optim::global_norm(grads, at).named("grad_norm");
-  grads = optim::clip_by_norm(grads, norm, options.clip_norm, at);
+  if (checks) norm = check_finite(grads, norm);
+  if (options.clip_norm > 0 && !std::isinf(options.clip_norm))
+    grads = optim::clip_by_norm(grads, norm, options.clip_norm, at);
+}
+
+// Adds the guard. What is reported of a run that it stops, the loss and the norm, is written before
+// it: `opaque` is a call that no pass moves or repeats.
+Tensor StepTrace::check_finite(const Tensors& tensors, const Tensor& given) {
+  checked = {Access::value(results[0])};
+  for (const Tensor& t : tensors) checked.push_back(recording->value_of(t, at));
+  checked.push_back(Access::value(given));
+  const auto written = [&](const Tensor& t) { return trace::record1("opaque", {t}, {}, at); };
+  const auto is_finite = [&](const Tensor& t) {
+    return lt(abs(reshape(t, {}, at), at), std::numeric_limits<double>::infinity(), at);
+  };
+  results[0] = written(results[0]);
+  const Tensor of = written(given);
+  guard = trace::record1("_functional_assert_async",
+                         {logical_and(is_finite(results[0]), is_finite(of), at), of},
+                         {{"assert_msg", AttrValue(std::string(not_finite))}}, at);
+  return of;
 }
 
 void StepTrace::optimize() {
@@ -240,7 +297,12 @@ Graph StepTrace::close() {
   Graph& g = recording->graph();
   std::vector<Return> returns;
   for (const Tensor& t : results) returns.push_back({recording->value_of(t, at)});
-  if (norm.defined()) returns.push_back({Access::value(norm)});
+  const auto add = [&](const Tensor& t) {
+    returns.push_back({Access::value(t)});
+    return returns.size() - 1;
+  };
+  if (norm.defined()) norm_at = add(norm);
+  if (guard.defined()) add(guard);
   for (const auto& b : recording->bound()) {
     if (b.variable.kind() != VariableKind::random) continue;
     Builder builder(g, recording->ops());
@@ -250,6 +312,11 @@ Graph StepTrace::close() {
     value_or_throw(builder.status());
     recording->update(b.variable, next);
   }
+  watch.find(g);
+  // What only the runs that update the parameters compute is asked for when these are traced.
+  if (part != StepPart::gathering) trace::value_or_throw_at(at, watch.require_all(g));
+  watched_at = watch.positions(returns.size());
+  watch.add_returns(returns);
   for (const auto& u : recording->updates())
     returns.push_back({u.placeholder, ReturnKind::update, recording->leaf(u.variable, at)});
   g.set_returns(std::move(returns));

@@ -1,17 +1,25 @@
 // Traces a training step; with TrainOptions::accumulate = k, its two programs:
 //
 //   whole       loss = f(inputs), [autocast], gradients, [clipping], optimizer, [averages];
-//               returns loss, the other results of f, [gradient norm], updates
+//               returns loss, the other results of f, [gradient norm], [guard], [what is watched],
+//               updates
 //   gathering   the first k - 1 micro steps: f, and gradients of loss / k, which are added to
 //               optimizer.accumulated.* as updates
 //   stepping    the last micro step: whole, with the sums of all k as gradients; resets the sums
+//
+// With TrainOptions::on_nonfinite, the run fails at the guard, before any update, unless the loss
+// and the norm of the gradients (gathering: of their sums) are finite.
 //
 // optimizer.micro_step counts the micro steps since the last optimizer step.
 #pragma once
 #include "cleave/train.h"
 #include "exec/sized_programs.h"
+#include "exec/watch.h"
 
 namespace cleave {
+
+// The text of the guard's failure.
+constexpr std::string_view not_finite = "train_step: the loss or a gradient is not finite";
 
 enum class StepPart : uint8_t { whole, gathering, stepping };
 
@@ -31,15 +39,25 @@ struct StepTrace {
   std::vector<Variable> rates = {};  // of the store, in the same order
   Variable step = {}, micro_step = {};
   Tensors results = {};
-  Tensor norm = {};
+  Tensor norm = {}, guard = {};
+  Values checked = {};  // what the guard looks at: the loss, the gradients or sums, their norm
+  Watch watch{options.compile.watch};
   std::vector<std::pair<std::string, Variable>> trained = {};  // that the loss depends on
   Tensors grads = {};
   std::vector<std::pair<Variable, Variable>> averages = {};  // parameter, its average
   std::vector<CompilePass> passes = {};                      // of autocast and pre_grad
 
+  ~StepTrace() {
+    if (recording) recording->abandon();
+  }
+
   // Traces everything; close() then returns the graph.
   void record();
   Graph close();
+
+  // Positions in what the graph returns, from close() on.
+  std::optional<size_t> norm_at = {};
+  std::map<std::string, size_t> watched_at = {};
 
  private:
   void declare();
@@ -48,6 +66,7 @@ struct StepTrace {
   void differentiate();
   void gather();
   void clip();
+  Tensor check_finite(const Tensors& tensors, const Tensor& norm);
   void optimize();
   void average();
   Variable kept(const std::string& name, const HostTensor& initial, VariableKind kind) const;

@@ -8,6 +8,7 @@
 #include "compile/stages.h"
 #include "ir/text.h"
 #include "remat/budget_family.h"
+#include "train/nonfinite.h"
 #include "train/step_trace.h"
 
 namespace cleave {
@@ -16,7 +17,8 @@ struct TrainStep::State {
   std::unique_ptr<SizedPrograms> step;    // updates the parameters
   std::unique_ptr<SizedPrograms> gather;  // with gradient accumulation: all other micro steps
   const SizedPrograms* last = nullptr;
-  bool clips = false;                                       // the step
+  bool has_results = false;  // of the last run
+  NonFinite on_nonfinite = NonFinite::keep;
   std::vector<std::unique_ptr<HostTensor>> learning_rates;  // as the programs read them
   std::vector<Variable> rates;                              // of the store
   Variable steps, micro_steps;
@@ -26,6 +28,7 @@ struct TrainStep::State {
   std::vector<std::pair<Variable, Variable>> averages;
   std::vector<HostTensor> before_averages;  // the parameters, while the averages are in use
   // ---- of the model, as it was traced
+  nn::Module model;
   struct Mode {
     std::string name;
     nn::Module module;
@@ -54,10 +57,16 @@ SizedPrograms::CodePtr made(const TrainStep::State& state, StepTrace& trace) {
   ProgramCode::Parts parts;
   parts.graph = trace.close();
   parts.variables = trace.recording->bound();
+  parts.marks = {trace.norm_at, trace.watched_at, trace.checked};
+  for (const auto& b : parts.variables)
+    if (b.variable.kind() == VariableKind::random) parts.marks.rng = b.variable;
   parts.inputs = trace.inputs;
   parts.results = trace.results.size();
   parts.forward_results = trace.results.size();
   parts.passes = trace.passes;
+  if (trace.learning_rates.size() > state.learning_rates.size())
+    trace::refuse(trace.at, "train_step: the optimizer's learning_rates() gave {} rates, then {}",
+                  state.learning_rates.size(), trace.learning_rates.size());
   for (size_t i = 0; i < trace.learning_rates.size(); ++i)
     parts.own.emplace_back(trace.learning_rates[i], state.learning_rates[i].get());
   parts.trace_ms = ms_since(start);
@@ -67,7 +76,6 @@ SizedPrograms::CodePtr made(const TrainStep::State& state, StepTrace& trace) {
 
 // What the trace of the step says of it, which is the same for all sizes.
 void take(TrainStep::State& state, StepTrace& trace) {
-  state.clips = trace.norm.defined();
   state.steps = trace.step;
   state.micro_steps = trace.micro_step;
   state.extra_results = trace.results.size() - 1;
@@ -94,12 +102,14 @@ TrainStep train_step(const nn::Module& model, const TracedFunction& loss, const 
   const std::shared_ptr<const optim::Optimizer> optimizer = given.optimizer();
   auto state = std::make_shared<TrainStep::State>();
   state->store = std::move(store);
+  state->model = model;
   state->modes.push_back({"the model", model, model.is_training()});
   for (const auto& [name, module] : options.frozen)
     state->modes.push_back({name, module, module.is_training()});
   for (const auto& [name, v] : model.named_parameters())
     state->parameters.push_back({name, v, v.requires_grad()});
   state->accumulate = options.accumulate;
+  state->on_nonfinite = options.on_nonfinite;
   for (const double lr : optimizer->learning_rates()) {
     state->learning_rates.push_back(std::make_unique<HostTensor>(DType::f64, Sizes{}));
     state->learning_rates.back()->set_number(0, lr);
@@ -207,6 +217,20 @@ TrainStep::State& TrainStep::state() const {
   return *state_;
 }
 
+namespace {
+
+bool is_nonfinite(const Failure& f) { return f.message.starts_with(not_finite); }
+
+void require_results(const TrainStep::State& s) {
+  if (!s.has_results)
+    throw_failure(user_error("train_step: the last run has no outputs: {}",
+                             s.on_nonfinite == NonFinite::skip_step
+                                 ? "there was none, it failed or was skipped"
+                                 : "there was none, or it failed"));
+}
+
+}  // namespace
+
 StepResult TrainStep::run(std::span<const InputRef> inputs) {
   State& s = state();
   value_or_throw(check_unchanged(s));
@@ -214,11 +238,20 @@ StepResult TrainStep::run(std::span<const InputRef> inputs) {
   SizedPrograms& p = gathers ? *s.gather : *s.step;
   for (size_t i = 0; i < s.rates.size(); ++i)
     s.learning_rates[i]->set_number(0, s.rates[i].value().item());
-  value_or_throw(p.run(inputs));
-  s.last = &p;
+  s.has_results = false;
+  Status ran = p.run(inputs);
+  const BoundProgram& program = p.last();
+  const ProgramCode::Marks& marks = program.marks();
   StepResult r;
-  r.loss = p.last().number(0);
-  if (s.clips && !gathers) r.grad_norm = p.last().number(1 + s.extra_results);
+  r.skipped = !ran.ok() && is_nonfinite(ran.failure()) && s.on_nonfinite == NonFinite::skip_step;
+  if (!ran.ok() && is_nonfinite(ran.failure()) && !r.skipped)
+    throw_failure(nonfinite_failure(program, marks.checked, inputs));
+  if (!r.skipped) value_or_throw(std::move(ran));
+  s.has_results = !r.skipped;
+  s.last = &p;
+  r.loss = program.number(0);
+  if (marks.norm_at) r.grad_norm = program.number(*marks.norm_at);
+  if (r.skipped && marks.rng.defined()) ++Variable(marks.rng).data<int64_t>()[1];  // as rng_next
   return r;
 }
 
@@ -229,7 +262,23 @@ StepResult TrainStep::run_named(std::span<const NamedInput> inputs) {
 HostTensor TrainStep::output_view(size_t k) const {
   if (k >= state().extra_results)
     throw_failure(user_error("train_step: output {} is outside [0, {})", k, state().extra_results));
+  require_results(state());
   return state().last->result(1 + k);
+}
+
+HostTensor TrainStep::value(const std::string& name) const {
+  const State& s = state();
+  value_or_throw(watched_position("train_step", s.step->last().marks().watched_at, name));
+  require_results(s);
+  const BoundProgram& program = s.last->last();
+  const auto at = program.marks().watched_at.find(plain_name(name));
+  if (at == program.marks().watched_at.end())
+    throw_failure(user_error(
+        "train_step: value(\"{}\"): the last run doesn't update the parameters and doesn't compute "
+        "it",
+        name));
+  const HostTensor view = program.result(at->second);
+  return HostTensor(view);
 }
 
 HostTensor TrainStep::output(size_t k) const {

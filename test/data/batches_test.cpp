@@ -157,5 +157,18 @@ TEST(Sources, parts) {
             "data::tensors: tensor 1 is f32[3,1], tensor 0 f32[2]; expected as many rows");
 }
 
+TEST(Batches, moved_from) {
+  Batches from(tensors({HostTensor(DType::f32, {4, 2})}), {.size = 2});
+  const Batches to = std::move(from);
+  for (const auto& use :
+       std::vector<std::function<void()>>{[&] { from.next(); }, [&] { from.seek(1); },
+                                          [&] { from.position(); }, [&] { from.per_epoch(); }}) {
+    try {
+      use();
+      ADD_FAILURE();
+    } catch (const Error& e) { EXPECT_STREQ(e.what(), "data::Batches: it was moved from"); }
+  }
+}
+
 }  // namespace
 }  // namespace cleave::data

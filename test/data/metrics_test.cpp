@@ -139,5 +139,14 @@ TEST(Metrics, times) {
   EXPECT_EQ(clock_text(3661), "1:01:01");
 }
 
+TEST(ScalarLog, moved_from) {
+  ScalarLog from = ScalarLog::csv("/dev/null");
+  const ScalarLog to = std::move(from);
+  try {
+    from.add(1, "loss", 2);
+    ADD_FAILURE();
+  } catch (const Error& e) { EXPECT_STREQ(e.what(), "ScalarLog: it was moved from"); }
+}
+
 }  // namespace
 }  // namespace cleave

@@ -1,12 +1,6 @@
-// Gradients against central differences of the reference, in float64.
-//
-//   s(x) = sum over results r and elements k of w_r[k] * y_r[k](x),   w random
-//   ds/dx_i = (8 (s(x+h) - s(x-h)) - (s(x+2h) - s(x-2h))) / 12h,      h = 2^-13
-//
-// The error of the difference is h^4 |s^(5)| / 30 + 1e-16 |s| / h, about 1e-11 here. A sample can't
-// be compared where an operand or result is infinite, NaN or beyond 1e4. The second order is
-// compared where differences with h and h/2 agree, that is, where the gradient is smooth (not at a
-// tie).
+// Gradients against central differences (exec/finite_difference.h), under random weights. The
+// second order is compared where differences with h and h/2 agree, that is, where the gradient is
+// smooth (not at a tie).
 //
 // Also checked for every rule: an operand's gradient is the same when it is the only one asked for;
 // the gradient of each result alone is right, not only that of the sum of all; results that the
@@ -15,8 +9,7 @@
 // cancellation.
 #include <cmath>
 
-#include "grad/grad.h"
-#include "interp/interpret.h"
+#include "exec/finite_difference.h"
 #include "ir/builder.h"
 #include "test/law/laws.h"
 #include "test/sample/sample_call.h"
@@ -24,107 +17,10 @@
 namespace cleave::law {
 namespace {
 
-constexpr double step = 0x1p-13;
 constexpr double tolerance = 1e-6;
-constexpr double largest = 1e4;
 constexpr int64_t second_order_elements = 16;  // larger samples are checked at the first order only
 
-// A graph whose results are differentiated: its varied inputs, and the weights of its results.
-struct Problem {
-  Graph g;
-  Arrays inputs;                 // by placeholder
-  std::vector<size_t> varied;    // placeholders
-  std::vector<ValueId> results;  // floating values that are summed with weights
-  Arrays weights;                // by result
-};
-
-Result<double> weighted_sum(const Problem& p, const Graph& g, const Arrays& inputs) {
-  std::vector<const Array*> in;
-  for (const Array& a : inputs) in.push_back(&a);
-  CLEAVE_TRY(Arrays out, interpret(g, in));
-  double sum = 0;
-  for (size_t r = 0; r < p.weights.size(); ++r)
-    for (int64_t k = 0; k < out[r].numel(); ++k) sum += p.weights[r].f[k] * out[r].f[k];
-  return sum;
-}
-
-// Central differences by each element of each varied input; the graph returns p.results.
-Result<Arrays> differences(const Problem& p, double h) {
-  Graph g = p.g;
-  g.set_returns({});
-  for (ValueId v : p.results) g.add_return({v, ReturnKind::result, {}});
-  Arrays inputs = p.inputs, out;
-  for (size_t i : p.varied) {
-    Array d(DType::f64, inputs[i].shape);
-    for (int64_t k = 0; k < d.numel(); ++k) {
-      const double x = inputs[i].f[k];
-      double s[4];
-      const double at[4] = {x + h, x - h, x + 2 * h, x - 2 * h};
-      for (int j = 0; j < 4; ++j) {
-        inputs[i].f[k] = at[j];
-        CLEAVE_TRY(s[j], weighted_sum(p, g, inputs));
-      }
-      inputs[i].f[k] = x;
-      d.f[k] = (8 * (s[0] - s[1]) - (s[2] - s[3])) / (12 * h);
-    }
-    out.push_back(std::move(d));
-  }
-  return out;
-}
-
-// Appends the gradient of the weighted sum; weights become placeholders. Zeros stand where nothing
-// reaches an input.
-Result<Values> append_gradient(Problem& p, const OpRegistry& ops, const std::string& name) {
-  GradRequest request;
-  for (size_t r = 0; r < p.results.size(); ++r) {
-    CLEAVE_TRY(ValueId w, p.g.add_placeholder(Role::tangent, fmt::format("{}.{}", name, r),
-                                              p.g.type(p.results[r])));
-    p.inputs.push_back(p.weights[r]);
-    request.outputs.push_back(p.results[r]);
-    request.cotangents.push_back(w);
-  }
-  for (size_t i : p.varied) request.wrt.push_back(p.g.placeholders()[i].value);
-  return add_gradients(p.g, ops, request);
-}
-
-bool all_moderate(const Arrays& arrays) {
-  for (const Array& a : arrays)
-    for (double x : a.f)
-      if (!(std::fabs(x) <= largest)) return false;
-  return true;
-}
-
-// The results that are differentiated, at the inputs.
-Result<Arrays> values_of(const Problem& p) {
-  Graph g = p.g;
-  g.set_returns({});
-  for (ValueId v : p.results) g.add_return({v, ReturnKind::result, {}});
-  std::vector<const Array*> in;
-  for (const Array& a : p.inputs) in.push_back(&a);
-  return interpret(g, in);
-}
-
-// The gradients at the inputs, as f64; zeros where nothing reaches an input.
-Result<Arrays> gradients_at(const Problem& p, const Values& grads) {
-  Graph g = p.g;
-  g.set_returns({});
-  for (ValueId v : grads)
-    if (v.valid()) g.add_return({v, ReturnKind::result, {}});
-  std::vector<const Array*> in;
-  for (const Array& a : p.inputs) in.push_back(&a);
-  CLEAVE_TRY(Arrays got, interpret(g, in));
-  Arrays out;
-  size_t next = 0;
-  for (size_t k = 0; k < grads.size(); ++k) {
-    out.emplace_back(DType::f64, p.inputs[p.varied[k]].shape);
-    if (!grads[k].valid()) continue;
-    out.back().shape = got[next].shape;
-    out.back().f = std::move(got[next++].f);
-  }
-  return out;
-}
-
-Status compare(const Problem& p, const Arrays& got, const Arrays& want, double within,
+Status compare(const WeightedGraph& p, const Arrays& got, const Arrays& want, double within,
                const char* which) {
   for (size_t k = 0; k < got.size(); ++k)
     if (std::string why = difference(got[k], want[k], within); !why.empty())
@@ -135,8 +31,9 @@ Status compare(const Problem& p, const Arrays& got, const Arrays& want, double w
 
 // The call with floating operands in f64, or as they are; nullopt where it can't be differentiated:
 // no floating operand or result, values that are not finite, a constraint that ties dtypes.
-std::optional<Problem> problem_of(const OpDef& op, const Sample& s, size_t index, Floats floats) {
-  Problem p;
+std::optional<WeightedGraph> problem_of(const OpDef& op, const Sample& s, size_t index,
+                                        Floats floats) {
+  WeightedGraph p;
   auto call = add_sample(p.g, op, s, index, floats, "s", p.inputs);
   if (!call.ok() || !all_moderate(p.inputs)) return std::nullopt;
   const auto& placeholders = p.g.placeholders();
@@ -155,7 +52,7 @@ std::optional<Problem> problem_of(const OpDef& op, const Sample& s, size_t index
   return p;
 }
 
-Status second_order(Problem p, const Values& grads, const OpRegistry& ops) {
+Status second_order(WeightedGraph p, const Values& grads, const OpRegistry& ops) {
   std::vector<size_t> varied = p.varied;
   p.results.clear();
   p.weights.clear();
@@ -170,8 +67,8 @@ Status second_order(Problem p, const Values& grads, const OpRegistry& ops) {
   int64_t elements = 0;
   for (size_t i : varied) elements += p.inputs[i].numel();
   if (elements > second_order_elements || p.results.empty()) return {};
-  CLEAVE_TRY(Arrays want, differences(p, step));
-  CLEAVE_TRY(Arrays closer, differences(p, step / 2));
+  CLEAVE_TRY(Arrays want, differences(p, difference_step));
+  CLEAVE_TRY(Arrays closer, differences(p, difference_step / 2));
   if (!all_moderate(want)) return {};
   for (size_t k = 0; k < want.size(); ++k)
     if (!difference(closer[k], want[k], tolerance).empty()) return {};
@@ -185,9 +82,9 @@ Status second_order(Problem p, const Values& grads, const OpRegistry& ops) {
 }
 
 // Each operand's gradient where it alone is asked for.
-Status each_alone(const Problem& all, const Arrays& want, const OpRegistry& ops) {
+Status each_alone(const WeightedGraph& all, const Arrays& want, const OpRegistry& ops) {
   for (size_t k = 0; k < all.varied.size() && all.varied.size() > 1; ++k) {
-    Problem p = all;
+    WeightedGraph p = all;
     p.varied = {all.varied[k]};
     CLEAVE_TRY(const Values grads, append_gradient(p, ops, "w"));
     CLEAVE_TRY(const Arrays got, gradients_at(p, grads));
@@ -197,12 +94,12 @@ Status each_alone(const Problem& all, const Arrays& want, const OpRegistry& ops)
 }
 
 // The gradient of each result where nothing else has a cotangent.
-Status each_result_alone(const Problem& all, const OpRegistry& ops) {
+Status each_result_alone(const WeightedGraph& all, const OpRegistry& ops) {
   for (size_t r = 0; r < all.results.size() && all.results.size() > 1; ++r) {
-    Problem p = all;
+    WeightedGraph p = all;
     p.results = {all.results[r]};
     p.weights = {all.weights[r]};
-    CLEAVE_TRY(const Arrays want, differences(p, step));
+    CLEAVE_TRY(const Arrays want, differences(p, difference_step));
     CLEAVE_TRY(const Values grads, append_gradient(p, ops, "w"));
     CLEAVE_TRY(const Arrays got, gradients_at(p, grads));
     const std::string which = fmt::format("result {}'s own", all.g.value(all.results[r]).index);
@@ -212,8 +109,8 @@ Status each_result_alone(const Problem& all, const OpRegistry& ops) {
 }
 
 // Results that are marked as not differentiable give no gradient.
-Status marked_give_nothing(const Problem& all, const OpRegistry& ops, const OpDef& op) {
-  Problem p = all;
+Status marked_give_nothing(const WeightedGraph& all, const OpRegistry& ops, const OpDef& op) {
+  WeightedGraph p = all;
   p.results.clear();
   p.weights.clear();
   const Node& node = p.g.node(p.g.value(all.results[0]).def);
@@ -237,7 +134,7 @@ double narrow_tolerance(const Arrays& inputs) {
 }
 
 // bf16 and f16 beside f64, of the same contents and cotangents.
-Status in_own_dtypes(Problem wide, const OpRegistry& ops, const OpDef& op, const Sample& s,
+Status in_own_dtypes(WeightedGraph wide, const OpRegistry& ops, const OpDef& op, const Sample& s,
                      size_t index) {
   auto own = problem_of(op, s, index, Floats::own);
   const auto narrow = [](const Array& a) {
@@ -263,7 +160,7 @@ Result<bool> check_grad(const OpRegistry& ops, const OpDef& op, const Sample& s,
   if (!p) return false;
   CLEAVE_TRY(Arrays values, values_of(*p));
   if (!all_moderate(values)) return false;
-  CLEAVE_TRY(Arrays want, differences(*p, step));
+  CLEAVE_TRY(Arrays want, differences(*p, difference_step));
   CLEAVE_CHECK(each_alone(*p, want, ops));
   CLEAVE_CHECK(each_result_alone(*p, ops));
   CLEAVE_CHECK(marked_give_nothing(*p, ops, op));

@@ -1,8 +1,15 @@
 // Calls that mean nothing are refused at their line, in plain words.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "cleave/control_flow.h"
 #include "cleave/nn_norm.h"
+#include "cleave/nn_spatial.h"
 #include "cleave/op.h"
+#include "cleave/optim.h"
 #include "test/trace/traced.h"
 
 namespace cleave {
@@ -117,6 +124,127 @@ TEST(Misuse, memory_of_a_callback) {
             "result 0 is f32, and was asked for as f64");
   EXPECT_EQ(message([&] { memory.operand<float>(1); }), "operand 1 is outside [0, 1)");
   EXPECT_EQ(message([&] { memory.result_type(-1); }), "result -1 is outside [0, 1)");
+}
+
+TEST(Misuse, a_tensor_that_was_moved_from) {
+  HostTensor x(DType::i64, {}), y(DType::f64, {4, 3});
+  const HostTensor gone = std::move(x);
+  EXPECT_EQ(x.type_text(), "f32[0]");
+  EXPECT_EQ(HostTensor(x).type_text(), "f32[0]");
+  x = gone;
+  EXPECT_EQ(x.type_text(), "i64[]");
+  x = std::move(y);
+  EXPECT_EQ(y.type_text(), "f32[0]");
+  EXPECT_EQ(x.type_text(), "f64[4,3]");
+  y = HostTensor(y);
+  EXPECT_EQ(y.to(DType::f64).numel(), 0);
+}
+
+TEST(Misuse, an_undefined_variable_in_a_store) {
+  EXPECT_EQ(message([] { Store().add("w", Variable()); }), "store: add: w is an empty Variable");
+}
+
+TEST(Misuse, names_that_a_graph_cannot_have) {
+  const std::string rest = " is empty, too long, or holds more than A-Za-z0-9_.-/";
+  EXPECT_EQ(message([] {
+              traced({{"x", DType::f32, {2}}},
+                     [](const Tensor& x) { return (x * 2.0).named("a b"); });
+            }),
+            "the name `a b`" + rest);
+  EXPECT_TRUE(message([] {
+                traced({{"", DType::f32, {2}}}, [](const Tensor& x) { return x; });
+              }).ends_with("the name ``" + rest));
+  const Variable odd("50%", HostTensor(DType::f32, {2}));
+  EXPECT_NE(message([&] {
+              traced({{"x", DType::f32, {2}}}, [&](const Tensor& x) { return x + odd; });
+            }).find("the name `50%`" + rest),
+            std::string::npos);
+}
+
+// What an operator's own rules do wrong is the user's error.
+TEST(Misuse, rules_of_an_operator) {
+  const auto refused_by = [](const std::function<std::vector<TensorType>(const OpCall&)>& infer) {
+    Operators ops;
+    ops.add({.name = "odd",
+             .signature = "(Tensor x, *, float by=2.0) -> Tensor",
+             .infer = infer,
+             .reference = [](const OpCall&, const HostTensors&, HostTensors&) {},
+             .kernel = [](const OpCall&) { return ""; }});
+    try {
+      compile([](const Tensor& x) { return call("odd", {x})[0]; }, {{"x", DType::f32, {2}}},
+              {.ops = ops});
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), ErrorKind::user);
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_NE(refused_by([](const OpCall&) {
+              return std::vector<TensorType>();
+            }).find("odd: infer: 0 types for 1 results"),
+            std::string::npos);
+  EXPECT_NE(refused_by([](const OpCall& op) {
+              op.float_attr("times");
+              return std::vector{op.operand(0)};
+            }).find("odd: it has no attribute times: (Tensor x, *, float by=2.0) -> Tensor"),
+            std::string::npos);
+  EXPECT_NE(refused_by([](const OpCall& op) {
+              op.string_attr("by");
+              return std::vector{op.operand(0)};
+            }).find("odd: attribute by is 2.0, no string"),
+            std::string::npos);
+}
+
+TEST(Misuse, complex_numbers) {
+  for (const bool in_branch : {false, true}) {
+    const std::string text = message([&] {
+      compile(
+          [&](const Tensor& x) {
+            if (!in_branch) return x.to(DType::c64);
+            const auto f = [](const Tensor& v) { return v.to(DType::c64).to(DType::f32); };
+            return cond(sum(x) > 0, f, f, {x})[0];
+          },
+          {{"x", DType::f32, {2}}}, {.compiler = CompilerChoice::none});
+    });
+    EXPECT_NE(text.find("complex numbers have no kernels"), std::string::npos) << text;
+  }
+}
+
+// A Tensor of a trace that an exception ended adds nothing to it.
+TEST(Misuse, a_trace_that_threw) {
+  Tensor kept;
+  struct Thrown {};
+  const auto f = [&](const Tensor& x) {
+    kept = x * 2.0;
+    if (kept.defined()) throw Thrown();
+    return x;
+  };
+  EXPECT_THROW(compile(f, {{"x", DType::f32, {2}}}), Thrown);
+  EXPECT_NE(message([&] { kept + 1.0; }).find("is used after its trace is over"),
+            std::string::npos);
+  EXPECT_NE(message([&] { kept.dtype(); }).find("is used after its trace is over"),
+            std::string::npos);
+}
+
+// Numbers at the ends of their type.
+TEST(Misuse, limits_of_numbers) {
+  constexpr int64_t least = std::numeric_limits<int64_t>::min(),
+                    most = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(optim::cosine(0, 1, least, 100, 0.5), 0.5 + 0.25 * (1 + std::cos(std::numbers::pi)));
+  EXPECT_EQ(optim::linear(most - 1, 1, 0, most), 0);
+  EXPECT_EQ(optim::constant(most - 1, 1, most), 1);
+  Generator rng(1);
+  EXPECT_EQ(message([&] { nn::Linear(most, 2, rng); }),
+            "nn::Linear: size 9223372036854775807 is beyond 2^47");
+  constexpr int64_t long_side = int64_t{1} << 47;
+  EXPECT_NE(
+      message([&] { nn::Conv2d(2, 2, {long_side, long_side}, rng); }).find("more than 2^60 bytes"),
+      std::string::npos);
+  EXPECT_EQ(refused([&](const Tensor& x) { return triu(x, least); }),
+            refused([](const Tensor& x) { return triu(x, -5); }));
+  traced({{"x", DType::f32, {2, 3}}}, [](const Tensor& x) { return x.chunk(most, 1).at(2); });
+  EXPECT_EQ(message([&] { Generator(1).integers({2}, least, 5); }),
+            "Generator: integers: the range [-9223372036854775808, 5) is wider than 2^63");
 }
 
 }  // namespace

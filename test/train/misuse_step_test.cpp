@@ -196,5 +196,60 @@ TEST(MisuseStep, groups_that_select_nothing) {
   EXPECT_EQ(made([](const std::string&, const Tensor&) { return true; }), "no error");
 }
 
+// A Tensor of a step whose trace an exception ended adds nothing to it; nor does one of
+// memory_trades, which compiles nothing.
+TEST(MisuseStep, a_trace_that_is_over) {
+  Generator rng(1);
+  const nn::Linear model(2, 2, rng);
+  Tensor kept;
+  const auto loss = [&](const Tensor& x) {
+    kept = model(x);
+    return mean(square(kept));
+  };
+  const std::vector<InputSpec> specs = {{"x", DType::f32, {4, 2}}};
+  const auto expect_over = [&] {
+    EXPECT_NE(message([&] { kept* kept; }).find("is used after its trace is over"),
+              std::string::npos);
+  };
+  memory_trades(model, loss, optim::SGD({}), specs);
+  expect_over();
+  EXPECT_NE(message([&] { train_step(model, loss, optim::SGD({}), specs, {.clip_norm = -1}); }),
+            "no error");
+  expect_over();
+}
+
+struct WithoutRates : optim::Optimizer {
+  std::vector<double> learning_rates() const override { return rates; }
+  double learning_rate() const override { return 0; }
+  void record(optim::Update& update) const override { update.learning_rate(); }
+  mutable std::vector<double> rates;
+};
+// One that gives more rates each time it is asked.
+struct MoreRates : WithoutRates {
+  std::vector<double> learning_rates() const override {
+    rates.push_back(1);
+    return rates;
+  }
+};
+
+TEST(MisuseStep, an_optimizer_without_learning_rates) {
+  Generator rng(1);
+  const nn::Linear model(2, 2, rng);
+  const auto refused = [&](const optim::Optimizer& optimizer) {
+    return message([&] {
+      train_step(model, [&](const Tensor& x) { return mean(model(x)); }, optimizer,
+                 {{"x", DType::f32, {4, 2}}});
+    });
+  };
+  EXPECT_TRUE(refused(WithoutRates())
+                  .ends_with(": train_step: the optimizer's learning_rates() gave none"));
+  EXPECT_TRUE(refused(optim::Groups({{optim::named("weight"), WithoutRates()},
+                                     {optim::others(), optim::SGD({})}}))
+                  .ends_with(": optimizer: learning_rates() gave none"));
+  EXPECT_TRUE(
+      refused(MoreRates())
+          .ends_with(": train_step: the optimizer's learning_rates() gave 1 rates, then 2"));
+}
+
 }  // namespace
 }  // namespace cleave
