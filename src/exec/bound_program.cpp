@@ -7,6 +7,7 @@
 #include "ir/edit.h"
 #include "ir/text.h"
 #include "runtime/thread_pool.h"
+#include "trace/tracing.h"
 
 namespace cleave {
 namespace {
@@ -152,7 +153,14 @@ double BoundProgram::number(size_t k) const {
 std::vector<ValueId> declare_inputs(trace::Recording& recording,
                                     const std::vector<InputSpec>& inputs, Location at) {
   std::vector<ValueId> out;
+  const Graph& graph = recording.graph();
   for (const InputSpec& s : inputs) {
+    if (const ValueId taken = graph.find(s.name); taken.valid()) {
+      if (std::ranges::find(out, taken) != out.end())
+        trace::refuse(at, "{}: two inputs have the name `{}`", recording.what(), s.name);
+      trace::refuse(at, "{}: input `{}`: the model has a {} of this name", recording.what(), s.name,
+                    graph.placeholder_of(taken)->role == Role::buffer ? "buffer" : "parameter");
+    }
     for (const int64_t d : s.shape)
       if (d < 0)
         trace::refuse(at, "{}: input `{}`: dim {} is negative: {}", recording.what(), s.name, d,
@@ -171,7 +179,11 @@ Tensors run_traced(const TracedFunction& function, const trace::RecordingPtr& re
   for (const ValueId v : inputs) tensors.push_back(trace::Access::tensor(recording, v));
   recording->forget_assigned();
   Assigned assigned{*recording};
-  Tensors results = function(tensors);
+  Tensors results;
+  {
+    const trace::Within program(&trace::Tracing::program, recording.get());
+    results = function(tensors);
+  }
   assigned.are_taken = true;
   recording->take_assigned(at);
   for (size_t k = 0; k < results.size(); ++k)
@@ -181,6 +193,7 @@ Tensors run_traced(const TracedFunction& function, const trace::RecordingPtr& re
 }
 
 void declare_model(trace::Recording& recording, const nn::Module& model) {
+  recording.set_modules(trace::ModulePaths::of(model));
   for (const auto& [name, v] : model.named_parameters()) recording.declare(v, name);
   for (const auto& [name, v] : model.named_buffers()) recording.declare(v, name);
 }

@@ -53,6 +53,7 @@ std::shared_ptr<CompiledFunction::State> compiled(const nn::Module* model,
   state->program =
       trace::value_or_throw_at(at, BoundProgram::make(std::move(parts), "compile", options));
   state->program->report().trace_ms = trace_ms;
+  state->program->report().warnings = recording->warnings();
   return state;
 }
 

@@ -177,7 +177,8 @@ Result<loop::CustomOpCode> code_of(const Operator& def, const OpView& op) {
     const std::vector<std::string> names = result_names(def.signature, op.out_count());
     for (int k = 0; k < op.out_count(); ++k)
       text += fmt::format("  {}* {} = results[{}];\n", c_type(op.out_type(k).dtype), names[k], k);
-    text += def.kernel(OpCall(op)) + "\n}\n";
+    // Messages of the compiler then have the host program's own lines.
+    text += fmt::format("#line 1 \"kernel of {}\"\n{}\n}}\n", def.name, def.kernel(OpCall(op)));
     return code;
   });
 }

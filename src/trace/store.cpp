@@ -6,7 +6,7 @@
 
 #include "base/edit_distance.h"
 #include "base/result.h"
-#include "trace/variable_state.h"
+#include "trace/tracing.h"
 
 namespace cleave {
 
@@ -28,11 +28,17 @@ trace::VariableState& Variable::state() const {
 
 const std::string& Variable::name() const { return state().name; }
 VariableKind Variable::kind() const { return state().kind; }
-DType Variable::dtype() const { return value().dtype(); }
-const std::vector<int64_t>& Variable::shape() const { return value().shape(); }
-const HostTensor& Variable::value() const { return state().value; }
-HostTensor& Variable::memory() { return state().value; }
-void Variable::set(const HostTensor& value) { memory().copy_from(value); }
+DType Variable::dtype() const { return state().value.dtype(); }
+const std::vector<int64_t>& Variable::shape() const { return state().value.shape(); }
+const HostTensor& Variable::value(Location at) const {
+  trace::note_reading(state(), at);
+  return state().value;
+}
+HostTensor& Variable::memory(Location at) {
+  trace::note_reading(state(), at);
+  return state().value;
+}
+void Variable::set(const HostTensor& value) { state().value.copy_from(value); }
 bool Variable::requires_grad() const { return state().requires_grad; }
 
 void Variable::set_requires_grad(bool on) {
@@ -64,7 +70,7 @@ void Store::add(const std::string& name, const Variable& variable) {
     state_->entries.emplace_back(name, variable);
   } else if (!(state_->entries[known->second].second == variable)) {
     throw_failure(user_error("store: {} is there already, and is another tensor: {}", name,
-                             state_->entries[known->second].second.value().type_text()));
+                             trace::Access::memory(state_->entries[known->second].second).type_text()));
   }
 }
 
@@ -97,7 +103,7 @@ int64_t Store::bytes() const {
   std::set<const void*> seen;
   int64_t total = 0;
   for (const auto& [name, v] : state_->entries)
-    if (seen.insert(trace::Access::state(v).get()).second) total += v.value().bytes();
+    if (seen.insert(trace::Access::state(v).get()).second) total += trace::Access::memory(v).bytes();
   return total;
 }
 

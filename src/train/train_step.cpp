@@ -67,6 +67,7 @@ TrainStep::State::Program made(TrainStep::State& state, StepTrace& trace) {
   out.bound = trace::value_or_throw_at(
       trace.at, BoundProgram::make(std::move(parts), "train_step", trace.options.compile));
   out.bound->report().trace_ms = trace_ms;
+  out.bound->report().warnings = trace.recording->warnings();
   return out;
 }
 

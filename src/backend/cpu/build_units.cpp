@@ -5,6 +5,28 @@
 #include "backend/cpu/cpu_kernel.h"
 
 namespace cleave::cpu {
+namespace {
+
+// A compiler's refusal of an operator's C text, which is the host program's error: its messages,
+// and the line of the first one where they don't show it ("kernel of NAME:LINE:...").
+Failure refused_kernel(const SourceUnit& unit, const std::string& what) {
+  const std::string name = unit.host_symbol.substr(unit.host_symbol.find('_') + 1);
+  const std::string file = "kernel of " + name;
+  std::string text =
+      fmt::format("operator {}: its kernel doesn't compile:\n{}", name,
+                  what.substr(what.find('\n') == std::string::npos ? 0 : what.find('\n') + 1));
+  while (text.ends_with('\n')) text.pop_back();
+  const size_t at = what.find(file + ":"), begin = unit.text.find(file + "\"\n");
+  if (at == std::string::npos || begin == std::string::npos) return user_error("{}", text);
+  size_t from = begin + file.size() + 2;
+  for (int line = std::atoi(what.c_str() + at + file.size() + 1); line > 1; --line)
+    from = std::min(unit.text.find('\n', from), unit.text.size() - 1) + 1;
+  const std::string line = unit.text.substr(from, unit.text.find('\n', from) - from);
+  if (text.find(line) == std::string::npos) text += "\n  in the line: " + line;
+  return user_error("{}", text);
+}
+
+}  // namespace
 
 Result<LoadedUnits> compile_units(const std::vector<SourceUnit>& units, CompilerChoice choice,
                                   const Target& target, Executor& executor) {
@@ -28,9 +50,14 @@ Result<LoadedUnits> compile_units(const std::vector<SourceUnit>& units, Compiler
   };
   executor.parallel_for(static_cast<long>(units.size()), compile_one, &context);
   LoadedUnits out;
-  for (auto& l : loaded) {
-    if (!l.ok()) return std::move(l).failure();
-    out.push_back(*std::move(l));
+  for (size_t i = 0; i < units.size(); ++i) {
+    if (!loaded[i].ok()) {
+      Failure failure = std::move(loaded[i]).failure();
+      if (failure.kind == ErrorKind::bug && units[i].from == SourceUnit::From::host_program)
+        return refused_kernel(units[i], failure.message);
+      return failure;
+    }
+    out.push_back(*std::move(loaded[i]));
   }
   return out;
 }
