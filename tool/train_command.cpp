@@ -37,7 +37,7 @@ void file_options(OptionList& options, TrainArguments& o) {
   options.option("--sample", o.sample, "characters to write at the end (400)");
   options.option("--threads", o.threads, "0: one a core");
   options.option("--budget", o.budget,
-                 "of the step's peak memory: 64MiB, or 60% of that with nothing recomputed");
+                 "of the step's peak memory: 64MiB, or 60% of that without a budget");
   options.option("--dump", o.dump, "folder for every stage of the compilation");
   options.flag("--json", o.json, "one JSON object a step, and one at the end");
 }

@@ -36,6 +36,8 @@ Result<std::unique_ptr<BoundProgram>> BoundProgram::make(Parts parts, const std:
   p->specs_ = std::move(parts.specs);
   p->traced_ = std::move(parts.graph);
 
+  if (options.threads < 0)
+    return user_error("{}: threads is {}, expected 0 or more", what, options.threads);
   StageOptions stages{options};
   if (!stages.executor) { CLEAVE_TRY(stages.executor, runtime::start_threads(options.threads)); }
   stages.forward_results = parts.forward_results;

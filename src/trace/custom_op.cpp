@@ -195,7 +195,7 @@ Cost moved_bytes(const OpView& op) {
 }
 
 Slot<GradFn> gradient_slot(const std::shared_ptr<const Operator>& def) {
-  if (!def->grad) return Absent{"the host program gave it none"};
+  if (!def->grad) return Absent{"Operator::grad is not set"};
   return GradFn([def](Builder& b, const GradView& op) -> Values {
     Result<Values> grads = record_gradient(*def, b, op);
     if (grads.ok()) return *std::move(grads);

@@ -124,7 +124,8 @@ Tensor nll_loss(const Tensor& input, const Tensor& target, const NllLossOptions&
                   input.type_text(), target.type_text());
   require_classes("nll_loss", input, options.weight, at);
   const Widening wide("nll_loss", {input, target}, at);
-  const Picked p = pick("nll_loss", wide(input), target, options.ignore_index, wide(options.weight), at);
+  const Picked p =
+      pick("nll_loss", wide(input), target, options.ignore_index, wide(options.weight), at);
   return reduced("nll_loss", p, options.reduction, at);
 }
 

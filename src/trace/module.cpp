@@ -165,7 +165,8 @@ namespace cleave::trace {
 
 std::map<const void*, std::string> ModulePaths::of(const nn::Module& model) {
   std::map<const void*, std::string> paths;
-  const auto add = [&](const auto& self, const nn::ModuleState& m, const std::string& path) -> void {
+  const auto add = [&](const auto& self, const nn::ModuleState& m,
+                       const std::string& path) -> void {
     if (!paths.emplace(&m, path).second) return;  // its first path names it
     for (const auto& [name, child] : m.children)
       self(self, *child, path.empty() ? name : path + "." + name);

@@ -69,8 +69,9 @@ void Store::add(const std::string& name, const Variable& variable) {
     state_->by_name.emplace(name, state_->entries.size());
     state_->entries.emplace_back(name, variable);
   } else if (!(state_->entries[known->second].second == variable)) {
-    throw_failure(user_error("store: {} is there already, and is another tensor: {}", name,
-                             trace::Access::memory(state_->entries[known->second].second).type_text()));
+    throw_failure(
+        user_error("store: {} is there already, and is another tensor: {}", name,
+                   trace::Access::memory(state_->entries[known->second].second).type_text()));
   }
 }
 
@@ -103,7 +104,8 @@ int64_t Store::bytes() const {
   std::set<const void*> seen;
   int64_t total = 0;
   for (const auto& [name, v] : state_->entries)
-    if (seen.insert(trace::Access::state(v).get()).second) total += trace::Access::memory(v).bytes();
+    if (seen.insert(trace::Access::state(v).get()).second)
+      total += trace::Access::memory(v).bytes();
   return total;
 }
 

@@ -78,6 +78,8 @@ TrainStep train_step(const nn::Module& model, const TracedFunction& loss,
                      const TrainOptions& given, Store store, Location at) {
   if (given.accumulate < 1)
     trace::refuse(at, "train_step: accumulate is {}, expected 1 or more", given.accumulate);
+  if (given.compile.threads < 0)
+    trace::refuse(at, "train_step: threads is {}, expected 0 or more", given.compile.threads);
   TrainOptions options = given;
   CompileOptions& compile = options.compile;
   auto state = std::make_shared<TrainStep::State>();
@@ -217,7 +219,10 @@ StepResult TrainStep::run_named(std::span<const NamedInput> inputs) {
 
 HostTensor TrainStep::output_view(size_t k) const {
   if (k >= state().extra_results)
-    throw_failure(user_error("train_step: output {} is outside [0, {})", k, state().extra_results));
+    throw_failure(
+        user_error("train_step: output {} is outside [0, {}): outputs are what the function "
+                   "returns after the loss",
+                   k, state().extra_results));
   return state().last->bound->result(1 + k, state_);
 }
 

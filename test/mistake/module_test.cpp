@@ -4,8 +4,7 @@
 namespace cleave::mistake {
 namespace {
 
-MISTAKE(name_that_is_taken, "A name that is taken",
-        R"(@)") {
+MISTAKE(name_that_is_taken, "A name that is taken", "Module: name: `fc` is taken already") {
   Generator rng(1);
   nn::Module model;
   model.add_module("fc", nn::Linear(2, 2, rng));
@@ -13,14 +12,14 @@ MISTAKE(name_that_is_taken, "A name that is taken",
 }
 
 MISTAKE(name_with_a_dot, "A name with a dot",
-        R"(@)") {
+        "Module: name: `encoder.fc`: expected letters, digits, _ and -") {
   Generator rng(1);
   nn::Module model;
   model.add_module("encoder.fc", nn::Linear(2, 2, rng));
 }
 
 MISTAKE(weights_that_are_not_tied, "Tied weights of two types",
-        R"(@)") {
+        "Module: share: `weight` is f32[16,100], got f32[100,16]") {
   Generator rng(1);
   nn::Embedding tokens(100, 16, rng);
   nn::Linear head(100, 16, rng);  // expected (16, 100)
@@ -28,34 +27,34 @@ MISTAKE(weights_that_are_not_tied, "Tied weights of two types",
 }
 
 MISTAKE(typo_in_a_parameter, "A typo in the name of a parameter",
-        R"(@)") {
+        "store: there is no fc1.wieght; the nearest name is fc1.weight") {
   Generator rng(1);
   Mlp(rng).parameter("fc1.wieght");
 }
 
 MISTAKE(layer_beyond_the_last, "A layer beyond the last",
-        R"(@)") {
+        "nn::ModuleList: module 1 is outside [0, 1)") {
   Generator rng(1);
   nn::ModuleList<nn::Linear> layers;
   layers.push_back(nn::Linear(2, 2, rng));
   layers[1].parameter("weight");
 }
 
-MISTAKE(layer_of_no_outputs, "A layer of no outputs",
-        R"(@)") {
+MISTAKE(layer_of_no_outputs, "A layer of no outputs", "nn::Linear: size 0 is less than 1") {
   Generator rng(1);
   nn::Linear head(8, 0, rng);
 }
 
 MISTAKE(module_in_itself, "A module in itself",
-        R"(@)") {
+        "Module: add_module: `model` holds this module itself") {
   nn::Module model, part;
   model.add_module("part", part);
   part.add_module("model", model);
 }
 
 MISTAKE(assigned_and_trained, "A parameter that is assigned and trained",
-        R"(@)") {
+        "program.cpp:3: train_step: %fc2.bias is assigned by the model and trained; "
+        "freeze it (set_requires_grad(false)) or make it a buffer") {
   Generator rng(1);
   Mlp model(rng);
   train_step(model,

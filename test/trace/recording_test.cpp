@@ -226,7 +226,7 @@ TEST_F(RecordError, of_calls_by_name) {
     wanted = __LINE__ + 1;
     return call("exp", {a, b});
   });
-  EXPECT_EQ(text, "call: exp takes 1 operands, got 2");
+  EXPECT_EQ(text, "call: exp takes 1 operand, got 2");
   EXPECT_EQ(line, wanted);
 }
 
