@@ -59,7 +59,13 @@ MISTAKE(result_over_an_input, "A result in the place of an input",
   command("cleave run model.clv --in x.safetensors --out x.safetensors");
 }
 
-MISTAKE(graph_that_does_not_parse, "A graph with a typo", "@") { command("cleave check typo.clv"); }
+MISTAKE(graph_that_does_not_parse, "A graph with a typo",
+        "cleave: error: typo.clv:2:8: P13: the operator 'rleu' is not known, expected "
+        "one of doc/ops.md; the nearest is 'elu'\n"
+        "    %y = rleu(%x)\n"
+        "         ^") {
+  command("cleave check typo.clv");
+}
 
 MISTAKE(value_that_is_not_there, "A value that isn't computed",
         "cleave: error: undefined.clv:3:10: P12: %z is not defined, expected a "
