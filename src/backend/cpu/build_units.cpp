@@ -7,6 +7,14 @@
 namespace cleave::cpu {
 namespace {
 
+// N of the first "FILE:N:"; 0 if there is none.
+int line_number(const std::string& messages, const std::string& file) {
+  const std::string mark = file + ":";
+  for (size_t at = messages.find(mark); at != std::string::npos; at = messages.find(mark, at + 1))
+    if (const int line = std::atoi(messages.c_str() + at + mark.size()); line > 0) return line;
+  return 0;
+}
+
 // A compiler's refusal of an operator's C text, which is the host program's error: its messages,
 // and the line of the first one where they don't show it ("kernel of NAME:LINE:...").
 Failure refused_kernel(const SourceUnit& unit, const std::string& what) {
@@ -16,10 +24,10 @@ Failure refused_kernel(const SourceUnit& unit, const std::string& what) {
       fmt::format("operator {}: its kernel doesn't compile:\n{}", name,
                   what.substr(what.find('\n') == std::string::npos ? 0 : what.find('\n') + 1));
   while (text.ends_with('\n')) text.pop_back();
-  const size_t at = what.find(file + ":"), begin = unit.text.find(file + "\"\n");
-  if (at == std::string::npos || begin == std::string::npos) return user_error("{}", text);
-  size_t from = begin + file.size() + 2;
-  for (int line = std::atoi(what.c_str() + at + file.size() + 1); line > 1; --line)
+  size_t from = unit.text.find(file + "\"\n");
+  int number = line_number(what, file);
+  if (from == std::string::npos || number == 0) return user_error("{}", text);
+  for (; number > 0; --number)
     from = std::min(unit.text.find('\n', from), unit.text.size() - 1) + 1;
   const std::string line = unit.text.substr(from, unit.text.find('\n', from) - from);
   if (text.find(line) == std::string::npos) text += "\n  in the line: " + line;
