@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cleave/cleave.h"
+#include "ir/text.h"
 #include "test/trace/traced.h"
 
 namespace cleave {
@@ -37,6 +38,16 @@ TEST(IndexFault, a_class_of_cross_entropy) {
               "cross_entropy: class -1 is out of range [0, 5), %y[1]");
     EXPECT_EQ(message([&] { f.run({x, integers({0, -100, 1, 4}, {4}, t)}); }), "no error");
   }
+}
+
+// The graph's text says whose call it is, and is read again.
+TEST(IndexFault, the_function_in_the_text) {
+  const Graph g =
+      test::traced({{"x", DType::f32, {4, 5}}, {"y", DType::i64, {4}}},
+                   [](const Tensor& x, const Tensor& y) { return cross_entropy(x, y); });
+  const std::string text = print(g);
+  EXPECT_NE(text.find("# \"cross_entropy at index_fault_test.cpp\":"), std::string::npos) << text;
+  EXPECT_EQ(print(value_or_throw(parse(text, "text", test::core())).main), text);
 }
 
 TEST(IndexFault, a_class_of_nll_loss_by_pixel_with_weights) {

@@ -55,12 +55,13 @@ MISTAKE(rate_of_a_group, "The rate of a group that there isn't",
 }
 
 MISTAKE(group_that_selects_nothing, "A group that selects nothing",
-        "program.cpp:4: optim::Groups: group 0, named(\"head.\"), selects no parameter "
+        "program.cpp:5: optim::Groups: group 0, named(\"head.\"), selects no parameter "
         "that is left; trained are fc1.weight, fc1.bias, fc2.weight, fc2.bias") {
   Generator rng(1);
   Mlp model(rng);
-  optim::Groups groups({{optim::named("head."), optim::SGD({.lr = 1e-3})},
-                        {optim::others(), optim::SGD({.lr = 1e-2})}});
+  const optim::Group head(optim::named("head."), optim::SGD({.lr = 1e-3}));
+  const optim::Group rest(optim::others(), optim::SGD({.lr = 1e-2}));
+  const optim::Groups groups({head, rest});
   train_step(model, [&](const Tensor& x) { return mean(model(x)); }, groups, {{"x", f32, {4, 2}}});
 }
 
