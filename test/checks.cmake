@@ -25,6 +25,8 @@ else()
   add_check(tests ${scripts}/check_tests)
   add_check(format ${scripts}/format)
   add_check(readme ${scripts}/check_readme)
+  add_check(how_do_i ${scripts}/check_readme doc/how_do_i.md)
+  add_check(mistakes ${scripts}/mistakes)
   add_check(example ${CMAKE_COMMAND} -E env CXX=${CMAKE_CXX_COMPILER} ${scripts}/check_example
             ${PROJECT_BINARY_DIR})
   set_tests_properties(check.example PROPERTIES PROCESSORS 2)

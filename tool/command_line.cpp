@@ -39,6 +39,7 @@ void add_number(CLI::App& app, const std::string& names, T& value, const std::st
   const std::string name = names.substr(names.rfind(',') + 1);
   app.add_option_function<std::string>(
          names, [name, &value](const std::string& text) { read(name, text, value); }, what)
+      ->default_str(fmt::format("{}", value))
       ->type_name(std::is_floating_point_v<T> ? "FLOAT"
                   : std::is_signed_v<T>       ? "INT"
                                               : "UINT");
@@ -78,7 +79,7 @@ void OptionList::optional(const std::string& name, std::string& value, const std
   app_.add_option(name, value, what);
 }
 void OptionList::option(const std::string& names, std::string& value, const std::string& what) {
-  app_.add_option(names, value, what);
+  app_.add_option(names, value, what)->default_str(value);
 }
 void OptionList::option(const std::string& names, int& value, const std::string& what) {
   add_number(app_, names, value, what);
@@ -94,7 +95,10 @@ void OptionList::option(const std::string& names, double& value, const std::stri
 }
 void OptionList::option(const std::string& names, std::vector<std::string>& value,
                         const std::string& what) {
-  app_.add_option(names, value, what)->delimiter(',')->allow_extra_args(false);
+  app_.add_option(names, value, what)
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->default_str(fmt::format("{}", fmt::join(value, ",")));
 }
 void OptionList::flag(const std::string& name, bool& value, const std::string& what) {
   app_.add_flag(name, value, what);

@@ -25,29 +25,6 @@ struct Options {
   bool json = false;
 };
 
-// The graph with its symints bound by --size and --in.
-Result<Graph> at_sizes(Graph g, const Options& o) {
-  CLEAVE_TRY(const SymbolValues sizes, parse_sizes(g, o.sizes, "--size"));
-  if (is_static(g) && sizes.empty()) return g;
-  if (sizes.empty() && o.in.empty()) {
-    std::string ranges, words;
-    for (const Placeholder& p : g.placeholders()) {
-      if (p.role != Role::symint) continue;
-      const std::string& name = g.name(p.value);
-      ranges += fmt::format("{}%{} in [{}, {}]", ranges.empty() ? "" : ", ", name, p.sym.range.lo,
-                            p.sym.range.hi);
-      words += fmt::format("{}{}=N", words.empty() ? "" : ",", name);
-    }
-    return user_error(
-        "@{}: sizes depend on {}, and a program has fixed sizes: give them with --size {}, or "
-        "tensors of these shapes with --in",
-        g.name(), ranges, words);
-  }
-  std::map<std::string, Array> given;
-  if (!o.in.empty()) { CLEAVE_TRY(given, read_tensors(o.in)); }
-  return static_graph(g, given, sizes);
-}
-
 // The stages that the command ran itself, followed by those of the program.
 Report joined(Report front, Report program) {
   program.compile_ms += front.compile_ms;
@@ -74,7 +51,9 @@ Status run(const Options& o) {
   CLEAVE_CHECK(check_files({{"GRAPH", o.graph}, {"--in", o.in}}, {}, Stdout::free));
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
-  CLEAVE_TRY(Graph graph, at_sizes(std::move(p.main), o));
+  std::map<std::string, Array> given;
+  if (!o.in.empty()) { CLEAVE_TRY(given, read_tensors(o.in)); }
+  CLEAVE_TRY(Graph graph, sized_graph(std::move(p.main), given, o.sizes));
   StageOptions options;
   CLEAVE_TRY(options.autocast, o.autocast.dtype());
   CLEAVE_TRY(options.target, o.target.target());
@@ -109,10 +88,10 @@ Command compile_command() {
                            "a folder for each stage that changes something: NN_STAGE.clv the "
                            "graph, NN_lower.loops its kernels, NN_schedule.loops with how their "
                            "loops run, NN_unit_K.c their C text");
-            options.option("--size", o->sizes, "of a symint: s0=64; several between commas");
+            options.option("--size", o->sizes, size_help);
             options.option("--in", o->in, "tensors whose shapes give the symints (.safetensors)");
             options.option("--budget", o->budget,
-                           "of the peak: 64MiB, or 60% of that with nothing recomputed");
+                           "of the peak: 64MiB, or 60% of that without a budget");
             o->choice.add_all_to(options);
             o->target.add_to(options);
             options.option("--threads", o->threads, "that compile; 0: one a core");

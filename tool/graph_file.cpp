@@ -64,14 +64,15 @@ Result<Program> read_program(const std::string& path, const OpRegistry& ops) {
   return p;
 }
 
+Result<SafetensorsFile> open_tensors(const std::string& path) {
+  if (path != "-") return SafetensorsFile::open(path);
+  CLEAVE_TRY(std::string text, read_bytes(path, largest_text_mib));
+  auto bytes = std::as_bytes(std::span(text));
+  return SafetensorsFile::from_bytes({bytes.begin(), bytes.end()}, "stdin");
+}
+
 Result<std::map<std::string, Array>> read_tensors(const std::string& path) {
-  auto load = [&]() -> Result<SafetensorsFile> {
-    if (path != "-") return SafetensorsFile::open(path);
-    CLEAVE_TRY(std::string text, read_bytes(path, largest_text_mib));
-    auto bytes = std::as_bytes(std::span(text));
-    return SafetensorsFile::from_bytes({bytes.begin(), bytes.end()}, "stdin");
-  };
-  CLEAVE_TRY(SafetensorsFile file, load());
+  CLEAVE_TRY(SafetensorsFile file, open_tensors(path));
   std::map<std::string, Array> out;
   for (const TensorEntry& e : file.entries()) {
     if (e.dtype == DType::c64) return unsupported("{}: {}: complex tensors", path, e.name);

@@ -18,6 +18,8 @@ Status write_text(const std::string& path, const std::string& text);
 // Reads, parses and verifies. At most 256 MiB.
 Result<Program> read_program(const std::string& path, const OpRegistry& ops);
 
+// `-` is stdin.
+Result<SafetensorsFile> open_tensors(const std::string& path);
 // Tensors by name; `-` is stdin or stdout.
 Result<std::map<std::string, Array>> read_tensors(const std::string& path);
 Status write_tensors(const std::string& path, const std::map<std::string, Array>& tensors);

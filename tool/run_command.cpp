@@ -31,6 +31,7 @@ namespace {
 struct Options {
   std::string graph, in, out, engine = "compiled", budget, mode = "exact", fuse = "on",
                               compiler = "automatic", dump;
+  std::vector<std::string> sizes;
   int threads = 0, repeat = 1;
   AutocastOption autocast;
   TargetOption target;
@@ -201,7 +202,7 @@ Status run(const Options& o) {
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
   std::map<std::string, Array> given;
   if (!o.in.empty()) { CLEAVE_TRY(given, read_tensors(o.in)); }
-  if (!is_static(p.main)) { CLEAVE_TRY(p.main, static_graph(p.main, given)); }
+  CLEAVE_TRY(p.main, sized_graph(std::move(p.main), given, o.sizes));
   StageOptions options;
   CLEAVE_TRY(options.autocast, o.autocast.dtype());
   o.choice.apply(options);
@@ -243,7 +244,8 @@ Command run_command() {
   return {
       "run", "run a graph on tensors from a file",
       "  cleave run model.clv --in x.safetensors --out y.safetensors --grad\n"
-      "  cleave run model.clv --random --repeat 20 --json",
+      "  cleave run model.clv --random --repeat 20 --json\n"
+      "  cleave run dynamic.clv --random --size s0=8,s1=128",
       [](OptionList& options) {
         auto o = std::make_shared<Options>();
         options.required("GRAPH", o->graph, "the graph's text; - is stdin");
@@ -260,7 +262,7 @@ Command run_command() {
         o->autocast.add_to(options);
         options.option(
             "--budget", o->budget,
-            "of the peak: 64MiB, or 60% of that with nothing recomputed; pytorch: its fraction");
+            "of the peak: 64MiB, or 60% of that without a budget; pytorch: its fraction");
         options.option("--mode", o->mode, "exact, pytorch, or default: nothing is recomputed");
         o->choice.add_all_to(options);
         options.option("--fuse", o->fuse, "on or off");
@@ -272,6 +274,7 @@ Command run_command() {
         options.flag("--random", o->inputs.random, "make the inputs that are not given");
         options.option("--dump", o->dump, "folder for every stage of the compilation");
         options.flag("--profile", o->profile, "the time of each step, longest first");
+        options.option("--size", o->sizes, size_help);
         options.flag("--json", o->json, "print one JSON object");
         return [o] { return run(*o); };
       }};

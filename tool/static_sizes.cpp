@@ -22,6 +22,26 @@ Result<Graph> static_graph(const Graph& g, const std::map<std::string, Array>& g
   return specialize(g, values);
 }
 
+Result<Graph> sized_graph(Graph g, const std::map<std::string, Array>& given,
+                          const std::vector<std::string>& words) {
+  CLEAVE_TRY(const SymbolValues sizes, parse_sizes(g, words, "--size"));
+  if (is_static(g) && sizes.empty()) return g;
+  if (!sizes.empty() || !given.empty()) return static_graph(g, given, sizes);
+  std::string ranges, example;
+  for (const Placeholder& p : g.placeholders()) {
+    if (p.role != Role::symint) continue;
+    const std::string& name = g.name(p.value);
+    ranges += fmt::format("{}%{} in [{}, {}]", ranges.empty() ? "" : ", ", name, p.sym.range.lo,
+                          p.sym.range.hi);
+    example += fmt::format("{}{}=N", example.empty() ? "" : ",", name);
+  }
+  return user_error(
+      "@{}: sizes depend on {}, and a program has fixed sizes: give them with --size {}, or "
+      "tensors "
+      "of these shapes with --in",
+      g.name(), ranges, example);
+}
+
 Result<Graph> graph_at_hints(const Graph& g) {
   SymbolValues values;
   for (const Placeholder& p : g.placeholders())

@@ -14,6 +14,13 @@ namespace cleave::tool {
 Result<Graph> static_graph(const Graph& g, const std::map<std::string, Array>& given,
                            const SymbolValues& sizes = {});
 
+// The graph with its symints bound by words "s0=64" of --size and by the tensors that are given; a
+// static graph as it is. Errors (user): neither is given, which lists the symints; those of
+// static_graph and parse_sizes.
+Result<Graph> sized_graph(Graph g, const std::map<std::string, Array>& given,
+                          const std::vector<std::string>& sizes);
+inline constexpr const char* size_help = "of a symint: s0=64; several between commas";
+
 // The graph with its symints bound to their hints, as `cleave kernels` uses it.
 Result<Graph> graph_at_hints(const Graph& g);
 

@@ -25,6 +25,10 @@
 #include "cleave/generator.h"
 #include "cleave/loss.h"
 
+namespace cleave::trace {
+struct ModulePaths;
+}
+
 namespace cleave::nn {
 
 struct ModuleState;
@@ -76,9 +80,24 @@ class CLEAVE_API Module {
  protected:
   // Error (user): a list of `size` modules has none with this number.
   static void require_item(size_t number, size_t size);
+  // While it lives, errors of operations on this thread name this module by its path in the model
+  // that is traced. Calls of cleave's layers have one; those of your own modules may have one too:
+  //   Tensor operator()(const Tensor& x) const {
+  //     const Call call(*this);
+  class CLEAVE_API Call {
+   public:
+    explicit Call(const Module& module);
+    ~Call();
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+   private:
+    const void* outer_;
+  };
 
  private:
   friend class Cloning;
+  friend struct trace::ModulePaths;
   void add_child(const std::string& name, const Module& child);
   std::shared_ptr<ModuleState> state_;
 };
@@ -257,21 +276,31 @@ class CLEAVE_API Sequential : public Module {
   }
   template <class M>
   void push_back(const M& module) {
-    if constexpr (std::derived_from<M, Module>) add_module(std::to_string(steps_.size()), module);
-    steps_.push_back([module](const Tensor& x, Location at) {
-      if constexpr (std::invocable<const M&, const Tensor&, Location>)
-        return module(x, at);
-      else
-        return module(x);
-    });
+    if constexpr (std::derived_from<M, Module>) {
+      add_module(std::to_string(steps_.size()), module);
+      steps_.push_back([module](const Tensor& x, Location at) {
+        const Call call(module);
+        return called(module, x, at);
+      });
+    } else {
+      steps_.push_back([module](const Tensor& x, Location at) { return called(module, x, at); });
+    }
   }
   Tensor operator()(const Tensor& x, Location at = Location::current()) const {
+    const Call call(*this);
     Tensor y = x;
     for (const auto& step : steps_) y = step(y, at);
     return y;
   }
 
  private:
+  template <class M>
+  static Tensor called(const M& module, const Tensor& x, Location at) {
+    if constexpr (std::invocable<const M&, const Tensor&, Location>)
+      return module(x, at);
+    else
+      return module(x);
+  }
   std::vector<std::function<Tensor(const Tensor&, Location)>> steps_;
 };
 

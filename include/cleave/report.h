@@ -32,11 +32,18 @@ struct CompilePass {
   std::vector<RuleCount> rules = {};  // of a pass of patterns
 };
 
+// What is legal and probably a mistake. Each text is also written to stderr, once a process.
+//   traced_value   a Variable's value was read while the function was traced, and is a constant now
+struct Warning {
+  std::string code, text;
+};
+
 struct Report {
   double trace_ms = 0;    // the model's own code, gradients and optimizer
   double compile_ms = 0;  // from the traced graph to a program that runs
   std::vector<CompileStage> stages;
   std::vector<CompilePass> passes;  // in execution order
+  std::vector<Warning> warnings;    // of the trace
   int64_t nodes = 0;                // of the traced graph
   int64_t kernels = 0;              // calls in a run: generated kernels and library calls
   int64_t distinct_kernels = 0;     // generated kernels, each compiled once

@@ -9,6 +9,7 @@
 // only one thread at a time may write a Variable; a step writes those that it updates.
 #pragma once
 #include <memory>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,16 +43,18 @@ class CLEAVE_API Variable {
   VariableKind kind() const;
   DType dtype() const;
   const std::vector<int64_t>& shape() const;
-  const HostTensor& value() const;
+  // While a function is traced, what is read here or by data() becomes a constant of the program;
+  // an operand (`w * x`) is read by each run. A trace that reads one says so: Report::warnings.
+  const HostTensor& value(std::source_location at = std::source_location::current()) const;
   // Copies the elements of a tensor of the same dtype and shape.
   void set(const HostTensor& value);
   template <class T>
-  T* data() {
-    return memory().data<T>();
+  T* data(std::source_location at = std::source_location::current()) {
+    return memory(at).data<T>();
   }
   template <class T>
-  const T* data() const {
-    return value().data<T>();
+  const T* data(std::source_location at = std::source_location::current()) const {
+    return value(at).data<T>();
   }
 
   // A parameter that doesn't require a gradient is a constant of the training step ("frozen"). Read
@@ -69,7 +72,7 @@ class CLEAVE_API Variable {
  private:
   friend struct trace::Access;
   trace::VariableState& state() const;
-  HostTensor& memory();
+  HostTensor& memory(std::source_location at);
   std::shared_ptr<trace::VariableState> state_;
 };
 

@@ -58,6 +58,7 @@ struct SourceUnit {
   std::string text;
   From from = From::kernels;
   std::string_view language = "c";  // suffix of its file in a dump
+  std::string host_symbol = {};     // of host_program: operator_NAME
 };
 
 // The unit and the symbols of a kernel of LoweredProgram.

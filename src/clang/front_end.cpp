@@ -59,6 +59,7 @@ Result<std::unique_ptr<llvm::Module>> parse_c(const std::string& text, const std
   std::string messages;
   llvm::raw_string_ostream stream(messages);
   llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options(new clang::DiagnosticOptions);
+  options->ShowPresumedLoc = true;  // what #line says
   clang::CompilerInstance instance;
   instance.createDiagnostics(new clang::TextDiagnosticPrinter(stream, options.get()));
   instance.setVerboseOutputStream(stream);

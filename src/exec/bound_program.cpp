@@ -6,6 +6,7 @@
 #include "ir/edit.h"
 #include "ir/text.h"
 #include "runtime/shared_threads.h"
+#include "trace/tracing.h"
 
 namespace cleave {
 namespace {
@@ -38,6 +39,7 @@ Result<std::shared_ptr<const ProgramCode>> ProgramCode::make(Parts parts,
   CLEAVE_TRY(p->program, CompiledProgram::compile(p->traced, options.ops.registry(), stages));
   p->report = p->program->report();
   p->report.trace_ms = parts.trace_ms;
+  p->report.warnings = std::move(parts.warnings);
   p->report.nodes = static_cast<int64_t>(p->traced.node_count());
   std::vector<CompilePass>& passes = p->report.passes;
   passes.insert(passes.begin(), parts.passes.begin(), parts.passes.end());
@@ -168,8 +170,16 @@ double BoundProgram::number(size_t k) const {
 std::vector<ValueId> declare_inputs(trace::Recording& recording,
                                     const std::vector<InputSpec>& inputs, Location at) {
   std::vector<ValueId> out;
-  for (const InputSpec& s : inputs)
+  const Graph& graph = recording.graph();
+  for (const InputSpec& s : inputs) {
+    if (const ValueId taken = graph.find(s.name); taken.valid()) {
+      if (std::ranges::find(out, taken) != out.end())
+        trace::refuse(at, "{}: two inputs have the name `{}`", recording.what(), s.name);
+      trace::refuse(at, "{}: input `{}`: the model has a {} of this name", recording.what(), s.name,
+                    graph.placeholder_of(taken)->role == Role::buffer ? "buffer" : "parameter");
+    }
     out.push_back(recording.add_input(s.name, s.dtype, s.shape, Role::input, at));
+  }
   return out;
 }
 
@@ -182,7 +192,11 @@ Tensors run_traced(const TracedFunction& function, const trace::RecordingPtr& re
   for (const ValueId v : inputs) tensors.push_back(trace::Access::tensor(recording, v));
   recording->forget_assigned();
   Assigned assigned{*recording};
-  Tensors results = function(tensors);
+  Tensors results;
+  {
+    const trace::Within program(&trace::Tracing::program, recording.get());
+    results = function(tensors);
+  }
   assigned.are_taken = true;
   recording->take_assigned(at);
   for (size_t k = 0; k < results.size(); ++k)
@@ -193,6 +207,7 @@ Tensors run_traced(const TracedFunction& function, const trace::RecordingPtr& re
 
 void declare_model(trace::Recording& recording, const nn::Module& model,
                    const std::string& prefix) {
+  recording.add_modules(trace::ModulePaths::of(model), prefix);
   for (const auto& [name, v] : model.named_parameters()) recording.declare(v, prefix + name);
   for (const auto& [name, v] : model.named_buffers()) recording.declare(v, prefix + name);
 }

@@ -33,6 +33,7 @@ struct ProgramCode {
     size_t forward_results = 0;            // as in StageOptions
     std::vector<CompilePass> passes = {};  // those that ran before compiling
     double trace_ms = 0;
+    std::vector<Warning> warnings = {};  // of the trace
     Marks marks = {};
   };
   static Result<std::shared_ptr<const ProgramCode>> make(Parts parts,

@@ -61,6 +61,7 @@ SizedPrograms::CodePtr made(const nn::Module* model, const TracedFunction& funct
   parts.passes = std::move(report.passes);
   parts.trace_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  parts.warnings = recording->warnings();
   return trace::value_or_throw_at(at, ProgramCode::make(std::move(parts), options));
 }
 
@@ -68,6 +69,8 @@ std::shared_ptr<CompiledFunction::State> compiled(std::optional<nn::Module> mode
                                                   const TracedFunction& function,
                                                   const std::vector<InputSpec>& inputs,
                                                   const CompileOptions& options, Location at) {
+  if (options.threads < 0)
+    trace::refuse(at, "compile: threads is {}, expected 0 or more", options.threads);
   auto make = [=](const std::vector<InputSpec>& specs, const std::string& sizes) {
     CompileOptions own = options;
     if (!own.dump_dir.empty() && !sizes.empty()) own.dump_dir += "/" + sizes;

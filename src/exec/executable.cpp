@@ -8,6 +8,7 @@
 #include "base/busy.h"
 #include "base/poison.h"
 #include "compile/stages.h"
+#include "exec/index_fault.h"
 #include "lower/thunk_uses.h"
 #include "lower/traffic.h"
 #include "runtime/shared_threads.h"
@@ -238,10 +239,8 @@ class RunningInstance final : public Instance {
     const KernelFunction& kernel = *program_->built().code.kernels[call.kernel];
     const std::optional<Fault> fault = kernel.call(buffers, call.scalars.data(), *executor_);
     if (!fault) return {};
-    const int64_t bound = fault->bound;
-    if (bound == -1) return user_error("{}, computing %{}", fault->message, thunk.name);
-    return user_error("{}: index {} is out of range [{}, {}), computing %{}", fault->message,
-                      fault->index, fault->from_zero ? 0 : -bound, bound, thunk.name);
+    return user_error("{}", fault_text(program_->graph(), thunk.node, thunk.name, *fault,
+                                       [&](size_t k) { return base_[placeholder_storage_[k]]; }));
   }
 
   std::shared_ptr<const Compiled> program_;

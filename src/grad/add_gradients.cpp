@@ -123,9 +123,12 @@ class Sweep {
     for (ValueId v : node.inputs) needs.push_back(is_active(v));
     if (!any || std::none_of(needs.begin(), needs.end(), [](bool b) { return b; })) return {};
     if (!node.op->grad.present())
-      return unsupported("{}: has no gradient: {}; its rule belongs into its entry in {}\n  {}",
-                         node.op->name, node.op->grad.reason(), entry_of(*node.op),
-                         print_node(g_, n));
+      return unsupported(
+          "{}: has no gradient: {}{}\n  {}", node.op->name, node.op->grad.reason(),
+          node.op->file.empty()
+              ? ""
+              : fmt::format("; its rule belongs into its entry in {}", node.op->file),
+          print_node(g_, n));
     b_.set_loc(node.loc);
     b_.set_tag(node.tag);
     GradView view(g_.view(n), outs, douts, needs);
@@ -162,10 +165,6 @@ class Sweep {
       CLEAVE_CHECK(add_part(node.inputs[i], part));
     }
     return {};
-  }
-
-  static std::string entry_of(const OpDef& op) {
-    return op.file.empty() ? "the program's own registry" : op.file;
   }
 
   Graph& g_;

@@ -239,9 +239,10 @@ Result<size_t> BudgetFamily::choose(const MemoryBudget& budget) {
   }
   CLEAVE_TRY(const ProgramTasks::Bound bound, lower_bound());
   return user_error(
-      "a memory budget of {} ({} B) is below the least peak found, {} B; no program takes less "
-      "than {} B, where {} are placeholders and the rest is alive at {}. Give at least {} B.",
-      budget.text(), room, least, bound.bytes, calls_->placeholder_bytes, bound.by, least);
+      "a memory budget of {}{} is below the least peak found, {} B; no program takes less than {} "
+      "B, where {} are placeholders and the rest is alive at {}. Give at least {} B.",
+      budget.text(), budget.is_percent() ? fmt::format(" ({} B)", room) : "", least, bound.bytes,
+      calls_->placeholder_bytes, bound.by, least);
 }
 
 }  // namespace cleave

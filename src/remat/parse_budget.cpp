@@ -10,7 +10,7 @@ Status check_budget(const MemoryBudget& budget) {
   if (!budget.given() || budget.valid()) return {};
   return user_error(
       "a memory budget of {}: expected more than 0 bytes, or more than 0% and at most 100% of the "
-      "peak with nothing recomputed",
+      "peak without a budget",
       budget.text());
 }
 
@@ -21,7 +21,7 @@ Result<MemoryBudget> parse_budget(const std::string& text) {
     const auto read = std::from_chars(text.data(), end, percent);
     if (read.ec != std::errc{} || read.ptr != end || !(percent > 0 && percent <= 100))
       return user_error(
-          "--budget {}: expected more than 0% and at most 100% of the peak with nothing recomputed",
+          "--budget {}: expected more than 0% and at most 100% of the peak without a budget",
           text.substr(0, 60));
     return MemoryBudget::percent(percent);
   }

@@ -187,7 +187,8 @@ Result<loop::CustomOpCode> code_of(const Operator& def, const OpView& op) {
     const std::vector<std::string> names = result_names(def.signature, op.out_count());
     for (int k = 0; k < op.out_count(); ++k)
       text += fmt::format("  {}* {} = results[{}];\n", c_type(op.out_type(k).dtype), names[k], k);
-    text += def.kernel(OpCall(op)) + "\n}\n";
+    // Messages of the compiler then have the host program's own lines.
+    text += fmt::format("#line 1 \"kernel of {}\"\n{}\n}}\n", def.name, def.kernel(OpCall(op)));
     return code;
   });
 }
@@ -204,7 +205,7 @@ Cost moved_bytes(const OpView& op) {
 }
 
 Slot<GradFn> gradient_slot(const std::shared_ptr<const Operator>& def) {
-  if (!def->grad) return Absent{"the host program gave it none"};
+  if (!def->grad) return Absent{"Operator::grad is not set"};
   return GradFn([def](Builder& b, const GradView& op) -> Values {
     Result<Values> grads = record_gradient(*def, b, op);
     if (grads.ok()) return *std::move(grads);

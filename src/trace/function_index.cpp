@@ -132,12 +132,13 @@ Tensors call(const std::string& op, const std::vector<Operand>& operands,
   const OpDef* def = ops.find(op);
   if (def == nullptr) {
     const std::string nearest = ops.nearest(op);
-    trace::refuse(at, "call: there is no operator {}{}", op,
-                  nearest.empty() ? "" : fmt::format("; the nearest name is {}", nearest));
+    trace::refuse(
+        at, "call: there is no operator {}{}; one of your own is given with CompileOptions::ops",
+        op, nearest.empty() ? "" : fmt::format("; the nearest name is {}", nearest));
   }
   if (operands.size() > def->schema.operands.size())
-    trace::refuse(at, "call: {} takes {} operands, got {}", op, def->schema.operands.size(),
-                  operands.size());
+    trace::refuse(at, "call: {} takes {} operand{}, got {}", op, def->schema.operands.size(),
+                  def->schema.operands.size() == 1 ? "" : "s", operands.size());
   NamedAttrs attrs;
   for (const auto& [name, value] : attributes) {
     const int arg = def->schema.find(name);

@@ -3,6 +3,7 @@
 // they are composed of would follow their operands' dtype.
 #include "cleave/loss.h"
 #include "trace/record.h"
+#include "trace/tracing.h"
 
 namespace cleave {
 
@@ -65,8 +66,9 @@ struct Picked {
   Tensor losses;
 };
 
-Picked pick(const Tensor& logp, const Tensor& target, int64_t ignore_index, const Tensor& weight,
-            Location at) {
+Picked pick(const char* op, const Tensor& logp, const Tensor& target, int64_t ignore_index,
+            const Tensor& weight, Location at) {
+  const trace::Within function(&trace::Tracing::function, op);
   const int64_t dim = class_dim(logp);
   Picked p;
   p.counts = ne(target, ignore_index, at);
@@ -122,7 +124,8 @@ Tensor nll_loss(const Tensor& input, const Tensor& target, const NllLossOptions&
                   input.type_text(), target.type_text());
   require_classes("nll_loss", input, options.weight, at);
   const Widening wide("nll_loss", {input, target}, at);
-  const Picked p = pick(wide(input), target, options.ignore_index, wide(options.weight), at);
+  const Picked p =
+      pick("nll_loss", wide(input), target, options.ignore_index, wide(options.weight), at);
   return reduced("nll_loss", p, options.reduction, at);
 }
 
@@ -148,7 +151,7 @@ Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntro
   const Tensor logp = log_softmax(wide(input), dim, at);
   const Tensor weight = wide(options.weight);
   if (probabilities) return expected_loss(logp, wide(target), weight, options, at);
-  Picked p = pick(logp, target, options.ignore_index, weight, at);
+  Picked p = pick("cross_entropy", logp, target, options.ignore_index, weight, at);
   if (smoothing > 0) {
     const Tensor each = weight.defined() ? mul(logp, along_classes(weight, logp, at), at) : logp;
     const Tensor spread = where(p.counts, neg(mean(each, {dim}, false, at), at), 0.0, at);

@@ -21,6 +21,7 @@ Linear::Linear(int64_t in_features, int64_t out_features, Generator& rng, const 
 }
 
 Tensor Linear::operator()(const Tensor& x, Location at) const {
+  const Call call(*this);
   return linear(x, parameter("weight"), bias_ ? Tensor(parameter("bias")) : Tensor(), at);
 }
 
@@ -41,6 +42,7 @@ Embedding::Embedding(int64_t num_embeddings, int64_t embedding_dim, Generator& r
 }
 
 Tensor Embedding::operator()(const Tensor& indices, Location at) const {
+  const Call call(*this);
   return embedding(indices, parameter("weight"), padding_idx_, at);
 }
 
@@ -53,6 +55,7 @@ LayerNorm::LayerNorm(std::vector<int64_t> normalized_shape, const Options& optio
 }
 
 Tensor LayerNorm::operator()(const Tensor& x, Location at) const {
+  const Call call(*this);
   Tensor weight, bias;
   if (options_.elementwise_affine) {
     weight = parameter("weight");
@@ -116,6 +119,7 @@ Tensor additive(const Tensor& mask, DType dtype, Location at) {
 
 Tensor MultiheadAttention::operator()(const Tensor& query, const Tensor& key, const Tensor& value,
                                       const Masks& masks, Location at) const {
+  const Call call(*this);
   for (const Tensor* t : {&query, &key, &value})
     if (!t->defined() || t->dim() != 3 || t->size(2) != embed_dim_)
       trace::refuse(at, "nn::MultiheadAttention: got {}, expected [batch, length, {}]",

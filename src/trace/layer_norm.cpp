@@ -15,6 +15,7 @@ RMSNorm::RMSNorm(std::vector<int64_t> normalized_shape, const Options& options)
 }
 
 Tensor RMSNorm::operator()(const Tensor& x, Location at) const {
+  const Call call(*this);
   const Tensor weight = options_.elementwise_affine ? Tensor(parameter("weight")) : Tensor();
   return rms_norm(x, shape_, weight, options_.eps, at);
 }
@@ -31,6 +32,7 @@ GroupNorm::GroupNorm(int64_t num_groups, int64_t num_channels, const Options& op
 }
 
 Tensor GroupNorm::operator()(const Tensor& x, Location at) const {
+  const Call call(*this);
   if (!x.defined() || x.dim() < 2 || x.size(1) != num_channels_)
     trace::refuse(at, "nn::GroupNorm: got {}, expected [N,{},*]", x.type_text(), num_channels_);
   if (!options_.affine) return group_norm(x, num_groups_, {}, {}, options_.eps, at);
@@ -52,6 +54,7 @@ BatchNorm::BatchNorm(const char* name, std::vector<int64_t> ranks, int64_t num_f
 }
 
 Tensor BatchNorm::operator()(const Tensor& x, Location at) const {
+  const Call call(*this);
   if (!x.defined() || std::ranges::find(ranks_, x.dim()) == ranks_.end() ||
       x.size(1) != num_features_)
     trace::refuse(at, "nn::{}: got {}, expected [N,{}{}]", name_, x.type_text(), num_features_,

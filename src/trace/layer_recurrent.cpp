@@ -123,11 +123,13 @@ Recurrent::States Recurrent::run(const Tensor& input, const Tensors& initial, Lo
 }
 
 LSTM::Result LSTM::operator()(const Tensor& x, const Initial& initial, Location at) const {
+  const Call call(*this);
   const States s = run(x, {initial.h_0, initial.c_0}, at);
   return {s.output, s.last[0], s.last[1]};
 }
 
 GRU::Result GRU::operator()(const Tensor& x, const Tensor& h_0, Location at) const {
+  const Call call(*this);
   const States s = run(x, {h_0}, at);
   return {s.output, s.last[0]};
 }

@@ -46,6 +46,7 @@ Conv1d::Conv1d(int64_t in_channels, int64_t out_channels, int64_t kernel_size, G
 }
 
 Tensor Conv1d::operator()(const Tensor& x, Location at) const {
+  const Call call(*this);
   const Options& o = options_;
   return conv1d(x, parameter("weight"), bias_of(*this, o.bias),
                 {o.stride, o.padding, o.dilation, o.groups}, at);
@@ -60,6 +61,7 @@ Conv2d::Conv2d(int64_t in_channels, int64_t out_channels, const Spatial& kernel_
 }
 
 Tensor Conv2d::operator()(const Tensor& x, Location at) const {
+  const Call call(*this);
   const Options& o = options_;
   return conv2d(x, parameter("weight"), bias_of(*this, o.bias),
                 {o.stride, o.padding, o.dilation, o.groups}, at);
@@ -74,6 +76,7 @@ ConvTranspose2d::ConvTranspose2d(int64_t in_channels, int64_t out_channels,
 }
 
 Tensor ConvTranspose2d::operator()(const Tensor& x, Location at) const {
+  const Call call(*this);
   const Options& o = options_;
   return conv_transpose2d(x, parameter("weight"), bias_of(*this, o.bias),
                           {o.stride, o.padding, o.output_padding, o.groups, o.dilation}, at);

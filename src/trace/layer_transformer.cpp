@@ -36,6 +36,7 @@ Tensor TransformerEncoderLayer::fed_forward(const Tensor& x, Location at) const 
 }
 
 Tensor TransformerEncoderLayer::operator()(const Tensor& x, const Masks& masks, Location at) const {
+  const Call call(*this);
   if (options_.norm_first) {
     const Tensor h = add(x, attended(norm1_(x, at), masks, at), 1, at);
     return add(h, fed_forward(norm2_(h, at), at), 1, at);

@@ -6,6 +6,7 @@
 #include "cleave/nn.h"
 #include "trace/clone_map.h"
 #include "trace/module_state.h"
+#include "trace/tracing.h"
 
 namespace cleave::nn {
 
@@ -105,7 +106,7 @@ Store Module::store() const {
 
 int64_t Module::parameter_count() const {
   int64_t count = 0;
-  for (const auto& [name, v] : named_parameters()) count += v.value().numel();
+  for (const auto& [name, v] : named_parameters()) count += trace::Access::memory(v).numel();
   return count;
 }
 
@@ -118,6 +119,10 @@ void set_training(ModuleState& m, bool on) {
 
 }  // namespace
 
+Module::Call::Call(const Module& module)
+    : outer_(std::exchange(trace::tracing().module, module.state_.get())) {}
+Module::Call::~Call() { trace::tracing().module = outer_; }
+
 void Module::train(bool on) { set_training(*state_, on); }
 bool Module::is_training() const { return state_->training; }
 
@@ -127,3 +132,19 @@ void Module::set_requires_grad(bool on) {
 }
 
 }  // namespace cleave::nn
+
+namespace cleave::trace {
+
+std::map<const void*, std::string> ModulePaths::of(const nn::Module& model) {
+  std::map<const void*, std::string> paths;
+  const auto add = [&](const auto& self, const nn::ModuleState& m,
+                       const std::string& path) -> void {
+    if (!paths.emplace(&m, path).second) return;  // its first path names it
+    for (const auto& [name, child] : m.children)
+      self(self, *child, path.empty() ? name : path + "." + name);
+  };
+  add(add, *model.state_, "");
+  return paths;
+}
+
+}  // namespace cleave::trace

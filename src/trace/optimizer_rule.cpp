@@ -25,8 +25,9 @@ class StepNumber {
   Location at_;
 };
 
-void require_range(const char* optimizer, const char* what, double value, bool ok, Location at) {
-  if (!ok) trace::refuse(at, "optim::{}: {} is {}, which is out of range", optimizer, what, value);
+void require_range(const char* optimizer, const char* what, double value, bool ok,
+                   const char* expected, Location at) {
+  if (!ok) trace::refuse(at, "optim::{}: {} is {}, expected {}", optimizer, what, value, expected);
 }
 
 bool decays(const Decays& rule, double weight_decay, const Update::Parameter& p) {
@@ -58,11 +59,13 @@ struct Stepped {
 
 SGD::SGD(Options options, Location at) : options_(std::move(options)), at_(at) {
   const Options& o = options_;
-  require_range("SGD", "lr", o.lr, o.lr >= 0, at);
-  require_range("SGD", "momentum", o.momentum, o.momentum >= 0, at);
-  require_range("SGD", "weight_decay", o.weight_decay, o.weight_decay >= 0, at);
-  require_range("SGD", "momentum of nesterov", o.momentum, !o.nesterov || o.momentum > 0, at);
-  require_range("SGD", "dampening of nesterov", o.dampening, !o.nesterov || o.dampening == 0, at);
+  require_range("SGD", "lr", o.lr, o.lr >= 0, "0 or more", at);
+  require_range("SGD", "momentum", o.momentum, o.momentum >= 0, "0 or more", at);
+  require_range("SGD", "weight_decay", o.weight_decay, o.weight_decay >= 0, "0 or more", at);
+  require_range("SGD", "momentum of nesterov", o.momentum, !o.nesterov || o.momentum > 0,
+                "more than 0", at);
+  require_range("SGD", "dampening of nesterov", o.dampening, !o.nesterov || o.dampening == 0, "0",
+                at);
 }
 
 void SGD::record(Update& update) const {
@@ -92,11 +95,11 @@ Adam::Adam(AdamOptions options, Location at) : Adam(std::move(options), false, "
 Adam::Adam(AdamOptions options, bool decoupled, const char* name, Location at)
     : options_(std::move(options)), decoupled_(decoupled), at_(at) {
   const AdamOptions& o = options_;
-  require_range(name, "lr", o.lr, o.lr >= 0, at);
-  require_range(name, "beta1", o.beta1, o.beta1 >= 0 && o.beta1 < 1, at);
-  require_range(name, "beta2", o.beta2, o.beta2 >= 0 && o.beta2 < 1, at);
-  require_range(name, "eps", o.eps, o.eps >= 0, at);
-  require_range(name, "weight_decay", o.weight_decay, o.weight_decay >= 0, at);
+  require_range(name, "lr", o.lr, o.lr >= 0, "0 or more", at);
+  require_range(name, "beta1", o.beta1, o.beta1 >= 0 && o.beta1 < 1, "a number in [0, 1)", at);
+  require_range(name, "beta2", o.beta2, o.beta2 >= 0 && o.beta2 < 1, "a number in [0, 1)", at);
+  require_range(name, "eps", o.eps, o.eps >= 0, "0 or more", at);
+  require_range(name, "weight_decay", o.weight_decay, o.weight_decay >= 0, "0 or more", at);
 }
 
 AdamW::AdamW(Options o, Location at)
@@ -159,11 +162,11 @@ void Adam::record(Update& update) const {
 
 RMSprop::RMSprop(Options options, Location at) : options_(std::move(options)), at_(at) {
   const Options& o = options_;
-  require_range("RMSprop", "lr", o.lr, o.lr >= 0, at);
-  require_range("RMSprop", "alpha", o.alpha, o.alpha >= 0, at);
-  require_range("RMSprop", "eps", o.eps, o.eps >= 0, at);
-  require_range("RMSprop", "weight_decay", o.weight_decay, o.weight_decay >= 0, at);
-  require_range("RMSprop", "momentum", o.momentum, o.momentum >= 0, at);
+  require_range("RMSprop", "lr", o.lr, o.lr >= 0, "0 or more", at);
+  require_range("RMSprop", "alpha", o.alpha, o.alpha >= 0, "0 or more", at);
+  require_range("RMSprop", "eps", o.eps, o.eps >= 0, "0 or more", at);
+  require_range("RMSprop", "weight_decay", o.weight_decay, o.weight_decay >= 0, "0 or more", at);
+  require_range("RMSprop", "momentum", o.momentum, o.momentum >= 0, "0 or more", at);
 }
 
 void RMSprop::record(Update& update) const {
@@ -198,12 +201,12 @@ void RMSprop::record(Update& update) const {
 
 Adagrad::Adagrad(Options options, Location at) : options_(std::move(options)), at_(at) {
   const Options& o = options_;
-  require_range("Adagrad", "lr", o.lr, o.lr >= 0, at);
-  require_range("Adagrad", "lr_decay", o.lr_decay, o.lr_decay >= 0, at);
-  require_range("Adagrad", "weight_decay", o.weight_decay, o.weight_decay >= 0, at);
+  require_range("Adagrad", "lr", o.lr, o.lr >= 0, "0 or more", at);
+  require_range("Adagrad", "lr_decay", o.lr_decay, o.lr_decay >= 0, "0 or more", at);
+  require_range("Adagrad", "weight_decay", o.weight_decay, o.weight_decay >= 0, "0 or more", at);
   require_range("Adagrad", "initial_accumulator_value", o.initial_accumulator_value,
-                o.initial_accumulator_value >= 0, at);
-  require_range("Adagrad", "eps", o.eps, o.eps >= 0, at);
+                o.initial_accumulator_value >= 0, "0 or more", at);
+  require_range("Adagrad", "eps", o.eps, o.eps >= 0, "0 or more", at);
 }
 
 void Adagrad::record(Update& update) const {

@@ -4,6 +4,7 @@
 
 #include "ir/lex.h"
 #include "trace/custom_op.h"
+#include "trace/tracing.h"
 
 namespace cleave::trace {
 namespace {
@@ -46,6 +47,19 @@ std::string call_text(const Graph& g, const std::string& op,
   return fmt::format("\n  in {}({})", op, text);
 }
 
+// The module whose parameter or buffer an operand is, for modules that don't say where they are.
+std::string owner_note(const Graph& g, const std::vector<CallOperand>& operands) {
+  for (const CallOperand& o : operands)
+    for (const ValueId v : o.values) {
+      const Placeholder* p = v.valid() ? g.placeholder_of(v) : nullptr;
+      if (p == nullptr || (p->role != Role::param && p->role != Role::buffer)) continue;
+      const size_t dot = g.name(v).rfind('.');
+      if (dot != std::string::npos)
+        return fmt::format("\n  in module `{}`", g.name(v).substr(0, dot));
+    }
+  return "";
+}
+
 }  // namespace
 
 Status check_name(const std::string& name) {
@@ -56,6 +70,7 @@ Status check_name(const std::string& name) {
 std::string text_of(Location at) { return fmt::format("{}:{}", at.file_name(), at.line()); }
 
 void throw_at(Location at, Failure failure) {
+  failure.message += module_note();
   if (*at.file_name() == '\0') throw_failure(failure);
   throw_failure(std::move(failure).within(text_of(at)));
 }
@@ -171,7 +186,7 @@ ValueId Recording::leaf(const Variable& v, Location at) {
            "{}: {} `{}`, {}, is used, but the model given to {} doesn't hold it; register it "
            "in its module (Module::add_module, add_parameter, add_buffer){}",
            what_, v.kind() == VariableKind::buffer ? "buffer" : "parameter", v.name(),
-           v.value().type_text(), what_,
+           Access::memory(v).type_text(), what_,
            mode_ == Mode::training ? ", or give the module that holds it in TrainOptions::frozen"
                                    : "");
   return declare(v, graph().fresh_name(v.name()));
@@ -221,7 +236,21 @@ int64_t Recording::begin_region() {
 }
 
 SourceLoc Recording::loc(Location at) {
-  return {graph().file_id(base_name(at.file_name())), at.line()};
+  const char* const function = tracing().function;
+  const std::string file = base_name(at.file_name());
+  return {graph().file_id(function != nullptr ? fmt::format("{} at {}", function, file) : file),
+          at.line()};
+}
+
+std::string Recording::module_path(const void* module) const {
+  const auto known = modules_.find(module);
+  return known == modules_.end() ? "" : known->second;
+}
+
+bool Recording::warn(const std::string& code, const void* subject, const std::string& text) {
+  if (!warned_.emplace(code, subject).second) return false;
+  warnings_.push_back({code, text});
+  return true;
 }
 
 ValueId Recording::value_of(const Tensor& t, Location at) {
@@ -290,6 +319,7 @@ Values Recording::call(const std::string& op, std::vector<CallOperand> operands,
   if (!builder.status().ok()) {
     Failure failure = builder.status().failure();
     failure.message += call_text(own_graph_, op, operands);
+    if (module_note().empty()) failure.message += owner_note(own_graph_, operands);
     throw_at(at, std::move(failure));
   }
   return out;

@@ -13,9 +13,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "cleave/report.h"
 #include "ir/builder.h"
 #include "trace/variable_state.h"
 
@@ -93,6 +95,18 @@ class Recording : public std::enable_shared_from_this<Recording> {
   void forget_assigned();
   void take_assigned(Location at);
 
+  // ---- messages
+  // Paths of the model's modules, as ModulePaths gives them.
+  // Those of another model are named with its prefix; the first name of a module is kept.
+  void add_modules(const std::map<const void*, std::string>& paths, const std::string& prefix) {
+    for (const auto& [module, path] : paths) modules_.emplace(module, prefix + path);
+  }
+  // Empty for the model itself, and for a module that it doesn't hold.
+  std::string module_path(const void* module) const;
+  // Returns false if it has been said of this subject.
+  bool warn(const std::string& code, const void* subject, const std::string& text);
+  const std::vector<Warning>& warnings() const { return warnings_; }
+
   // ---- checkpointed regions
   // The number of the outermost open region, from 1 on; each begin needs an end.
   int64_t begin_region();
@@ -133,6 +147,9 @@ class Recording : public std::enable_shared_from_this<Recording> {
   int64_t region_ = 0, region_depth_ = 0;
   std::vector<Bound> bound_, updates_;
   std::map<const VariableState*, ValueId> placeholders_;
+  std::map<const void*, std::string> modules_;
+  std::vector<Warning> warnings_;
+  std::set<std::pair<std::string, const void*>> warned_;
   // Values that were copied in from free recordings.
   using Copies = std::map<uint32_t, ValueId>;
   std::map<std::weak_ptr<Recording>, Copies, std::owner_less<>> copies_;

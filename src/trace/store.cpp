@@ -7,6 +7,7 @@
 #include "base/edit_distance.h"
 #include "base/result.h"
 #include "trace/clone_map.h"
+#include "trace/tracing.h"
 
 namespace cleave {
 
@@ -30,11 +31,17 @@ trace::VariableState& Variable::state() const {
 
 const std::string& Variable::name() const { return state().name; }
 VariableKind Variable::kind() const { return state().kind; }
-DType Variable::dtype() const { return value().dtype(); }
-const std::vector<int64_t>& Variable::shape() const { return value().shape(); }
-const HostTensor& Variable::value() const { return state().value; }
-HostTensor& Variable::memory() { return state().value; }
-void Variable::set(const HostTensor& value) { memory().copy_from(value); }
+DType Variable::dtype() const { return state().value.dtype(); }
+const std::vector<int64_t>& Variable::shape() const { return state().value.shape(); }
+const HostTensor& Variable::value(Location at) const {
+  trace::note_reading(state(), at);
+  return state().value;
+}
+HostTensor& Variable::memory(Location at) {
+  trace::note_reading(state(), at);
+  return state().value;
+}
+void Variable::set(const HostTensor& value) { state().value.copy_from(value); }
 bool Variable::requires_grad() const { return state().requires_grad; }
 
 void Variable::set_requires_grad(bool on) {
@@ -66,8 +73,9 @@ void Store::add(const std::string& name, const Variable& variable) {
     state_->by_name.emplace(name, state_->entries.size());
     state_->entries.emplace_back(name, variable);
   } else if (!(state_->entries[known->second].second == variable)) {
-    throw_failure(user_error("store: {} is there already, and is another tensor: {}", name,
-                             state_->entries[known->second].second.value().type_text()));
+    throw_failure(
+        user_error("store: {} is there already, and is another tensor: {}", name,
+                   trace::Access::memory(state_->entries[known->second].second).type_text()));
   }
 }
 
@@ -100,7 +108,8 @@ int64_t Store::bytes() const {
   std::set<const void*> seen;
   int64_t total = 0;
   for (const auto& [name, v] : state_->entries)
-    if (seen.insert(trace::Access::state(v).get()).second) total += v.value().bytes();
+    if (seen.insert(trace::Access::state(v).get()).second)
+      total += trace::Access::memory(v).bytes();
   return total;
 }
 

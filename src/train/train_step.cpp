@@ -70,6 +70,7 @@ SizedPrograms::CodePtr made(const TrainStep::State& state, StepTrace& trace) {
   for (size_t i = 0; i < trace.learning_rates.size(); ++i)
     parts.own.emplace_back(trace.learning_rates[i], state.learning_rates[i].get());
   parts.trace_ms = ms_since(start);
+  parts.warnings = trace.recording->warnings();
   return trace::value_or_throw_at(trace.at,
                                   ProgramCode::make(std::move(parts), trace.options.compile));
 }
@@ -92,6 +93,8 @@ TrainStep train_step(const nn::Module& model, const TracedFunction& loss, const 
                      Location at) {
   if (options.accumulate < 1)
     trace::refuse(at, "train_step: accumulate is {}, expected 1 or more", options.accumulate);
+  if (options.compile.threads < 0)
+    trace::refuse(at, "train_step: threads is {}, expected 0 or more", options.compile.threads);
   const auto varies = [](const InputSpec& s) {
     return std::ranges::any_of(s.shape.dims(), &InputDim::varies);
   };
@@ -261,7 +264,10 @@ StepResult TrainStep::run_named(std::span<const NamedInput> inputs) {
 
 HostTensor TrainStep::output_view(size_t k) const {
   if (k >= state().extra_results)
-    throw_failure(user_error("train_step: output {} is outside [0, {})", k, state().extra_results));
+    throw_failure(
+        user_error("train_step: output {} is outside [0, {}): outputs are what the function "
+                   "returns after the loss",
+                   k, state().extra_results));
   require_results(state());
   return state().last->result(1 + k);
 }

@@ -112,6 +112,39 @@ TEST(Misuse, statistics_of_one_value) {
       trace::Mode::evaluation, &norm);
 }
 
+// Errors name the innermost module: a layer of cleave, or the one whose parameter is an operand.
+struct ScaledLinear : nn::Module {
+  nn::Linear fc;
+  Variable scale;
+  explicit ScaledLinear(Generator& rng, int64_t in)
+      : fc(add_module("fc", nn::Linear(in, 4, rng))),
+        scale(add_parameter("scale", HostTensor(DType::f32, {4}))) {}
+  Tensor operator()(const Tensor& x) const { return fc(x) * scale; }
+};
+
+TEST(Misuse, the_path_of_a_module) {
+  Generator rng(1);
+  nn::Module model;
+  auto layers = model.add_module("layers", nn::ModuleList<ScaledLinear>());
+  for (const int64_t in : {3, 4, 5}) layers.push_back(ScaledLinear(rng, in));
+  nn::Sequential head(nn::Flatten(7), [](const Tensor& x) { return x.view({5}); });
+  model.add_module("head", head);
+  const nn::MultiheadAttention attention =
+      model.add_module("attention", nn::MultiheadAttention(4, 2, rng));
+  const auto path = [&](const TracedFunction& f) {
+    const std::string text =
+        message([&] { traced({{"x", DType::f32, {2, 3}}}, f, trace::Mode::evaluation, &model); });
+    const size_t at = text.find("\n  in module ");
+    return at == std::string::npos ? "none: " + text : text.substr(at + 13);
+  };
+  EXPECT_EQ(path([&](const Tensor& x) { return layers[2](layers[1](layers[0](x))); }),
+            "`layers.2.fc`");
+  EXPECT_EQ(path([&](const Tensor& x) { return x * layers[1].scale; }), "`layers.1`");
+  EXPECT_EQ(path([&](const Tensor& x) { return head(x); }), "`head.0`");
+  EXPECT_EQ(path([&](const Tensor& x) { return attention(x, x, x); }), "`attention`");
+  EXPECT_TRUE(path([&](const Tensor& x) { return x + zeros({4}); }).starts_with("none: "));
+}
+
 // The memory of a callback: a type that it isn't, an operand that there isn't.
 TEST(Misuse, memory_of_a_callback) {
   const OpMemory::Types types{{{DType::f32, {2}}}, {{DType::f32, {2}}}};

@@ -71,7 +71,7 @@ TEST(ErrorKind, what_is_not_covered) {
 
 TEST(ErrorKind, what_the_caller_did_wrong) {
   EXPECT_PART(thrown([&] { compile(twice, input, {.threads = -1}); }),
-              "make_thread_pool: threads: -1, expected 0 or more");
+              "compile: threads is -1, expected 0 or more");
   EXPECT_PART(thrown([&] {
                 compile([](const Tensor& x) { return mm(x, x); }, {{"x", DType::f32, {2, 3}}});
               }),

@@ -180,6 +180,59 @@ TEST(MisuseStep, averages_are_never_taken_for_weights) {
   save_checkpoint(path, f.step.store());
 }
 
+// A value that is read in a trace is a constant of the program: each Variable is named once, though
+// accumulation traces twice.
+TEST(MisuseStep, values_that_are_read_while_tracing) {
+  Generator rng(1);
+  nn::Sequential model(nn::Linear(2, 4, rng), nn::BatchNorm1d(4), nn::Linear(4, 1, rng));
+  Variable scale = model.add_buffer("scale", HostTensor::scalar(0.5));
+  testing::internal::CaptureStderr();
+  TrainStep step = train_step(model,
+                              [&](const Tensor& x) {
+                                Tensor y = model(x) * scale.value().item() * scale.data<float>()[0];
+                                return mean(y * Tensor(scale)) +
+                                       0.0 * static_cast<double>(model.parameter_count());
+                              },
+                              optim::SGD({}), {{"x", DType::f32, {4, 2}}}, {.accumulate = 2});
+  const std::string said = testing::internal::GetCapturedStderr();
+  ASSERT_EQ(step.report().warnings.size(), 1u);
+  const Warning& w = step.report().warnings[0];
+  EXPECT_EQ(w.code, "traced_value");
+  EXPECT_NE(w.text.find("misuse_step_test.cpp:"), std::string::npos) << w.text;
+  EXPECT_NE(w.text.find("the value of `scale` is read while train_step traces the function"),
+            std::string::npos)
+      << w.text;
+  EXPECT_EQ(said, "cleave: warning: " + w.text + "\n");
+  // Outside of a trace, reading is what it is for.
+  scale.value();
+  EXPECT_EQ(compile(model, [&](const Tensor& x) { return model(x) * Tensor(scale); },
+                    {{"x", DType::f32, {4, 2}}})
+                .report()
+                .warnings.size(),
+            0u);
+}
+
+TEST(MisuseStep, names_of_inputs) {
+  const auto made = [](std::vector<InputSpec> inputs) {
+    Generator rng(1);
+    nn::BatchNorm1d model(2);
+    return message([&] {
+      train_step(
+          model, [&](const Tensor& a, const Tensor& b) { return mean(model(a) * b); },
+          optim::SGD({}), inputs);
+    });
+  };
+  const std::vector<int64_t> s = {4, 2};
+  const auto says = [](const std::string& text, const std::string& end) {
+    EXPECT_TRUE(text.ends_with(": train_step: " + end)) << text;
+  };
+  says(made({{"x", DType::f32, s}, {"x", DType::f32, s}}), "two inputs have the name `x`");
+  says(made({{"weight", DType::f32, s}, {"x", DType::f32, s}}),
+       "input `weight`: the model has a parameter of this name");
+  says(made({{"x", DType::f32, s}, {"running_mean", DType::f32, s}}),
+       "input `running_mean`: the model has a buffer of this name");
+}
+
 TEST(MisuseStep, groups_that_select_nothing) {
   Generator rng(1);
   const nn::Linear model(2, 2, rng);

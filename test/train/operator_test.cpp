@@ -109,6 +109,37 @@ TEST(CustomOperator, c_text_gives_what_the_reference_gives) {
     EXPECT_EQ(test::mismatch(test::array_of(got[k]), want[k], 1e-6), "") << k;
 }
 
+// The C text is the host program's: its errors are too, with the line of it.
+TEST(CustomOperator, c_text_that_does_not_compile) {
+  const auto refused = [](CompilerChoice compiler, const std::string& text) {
+    Operators ops;
+    Operator op = cube();
+    op.kernel = [text](const OpCall&) { return text; };
+    ops.add(op);
+    try {
+      compile([](const Tensor& x) { return call("cube", {x})[0]; }, {{"x", DType::f32, {3, 4}}},
+              {.compiler = compiler, .ops = ops});
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), ErrorKind::user) << e.what();
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  std::vector<CompilerChoice> compilers = {CompilerChoice::cc};
+  if (CLEAVE_HAVE_CLANG) compilers.push_back(CompilerChoice::clang);
+  for (const CompilerChoice c : compilers) {
+    std::string text = refused(c, "for (long i = 0; i < 12; ++i)\n  y[i] = x[i]\nresult1[0] = 1;");
+    for (const char* part : {"operator_test.cpp:", ": operator cube: its kernel doesn't compile:\n",
+                             "kernel of cube:2:", "expected ", "y[i] = x[i]"})
+      EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+    EXPECT_EQ(text.find("unit"), std::string::npos) << text;
+    text = refused(c, "y[0] = no_such_function(x[0]);");
+    EXPECT_NE(text.find(": operator cube: its kernel doesn't compile:\n"), std::string::npos)
+        << text;
+    EXPECT_NE(text.find("no_such_function"), std::string::npos) << text;
+  }
+}
+
 TEST(CustomOperator, a_callback_runs_once_a_run) {
   int runs = 0;
   Operators ops;

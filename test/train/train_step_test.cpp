@@ -363,7 +363,9 @@ TEST(TrainStepError, inputs_of_a_run) {
             "train_step: input 0 `x`: got f32[64,1], expected f32[64,2]");
   EXPECT_EQ(message([&] { step.run({b.x.to(DType::f64), b.y}); }),
             "train_step: input 0 `x`: got f64[64,2], expected f32[64,2]");
-  EXPECT_EQ(message([&] { step.output(0); }), "train_step: output 0 is outside [0, 0)");
+  EXPECT_EQ(message([&] { step.output(0); }),
+            "train_step: output 0 is outside [0, 0): outputs are what the function returns after "
+            "the loss");
   EXPECT_TRUE(model.parameter("0.weight").value().same_bits(before));
 }
 

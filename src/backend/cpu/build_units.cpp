@@ -5,6 +5,36 @@
 #include "backend/cpu/cpu_kernel.h"
 
 namespace cleave::cpu {
+namespace {
+
+// N of the first "FILE:N:"; 0 if there is none.
+int line_number(const std::string& messages, const std::string& file) {
+  const std::string mark = file + ":";
+  for (size_t at = messages.find(mark); at != std::string::npos; at = messages.find(mark, at + 1))
+    if (const int line = std::atoi(messages.c_str() + at + mark.size()); line > 0) return line;
+  return 0;
+}
+
+// A compiler's refusal of an operator's C text, which is the host program's error: its messages,
+// and the line of the first one where they don't show it ("kernel of NAME:LINE:...").
+Failure refused_kernel(const SourceUnit& unit, const std::string& what) {
+  const std::string name = unit.host_symbol.substr(unit.host_symbol.find('_') + 1);
+  const std::string file = "kernel of " + name;
+  std::string text =
+      fmt::format("operator {}: its kernel doesn't compile:\n{}", name,
+                  what.substr(what.find('\n') == std::string::npos ? 0 : what.find('\n') + 1));
+  while (text.ends_with('\n')) text.pop_back();
+  size_t from = unit.text.find(file + "\"\n");
+  int number = line_number(what, file);
+  if (from == std::string::npos || number == 0) return user_error("{}", text);
+  for (; number > 0; --number)
+    from = std::min(unit.text.find('\n', from), unit.text.size() - 1) + 1;
+  const std::string line = unit.text.substr(from, unit.text.find('\n', from) - from);
+  if (text.find(line) == std::string::npos) text += "\n  in the line: " + line;
+  return user_error("{}", text);
+}
+
+}  // namespace
 
 Result<LoadedUnits> compile_units(const std::vector<SourceUnit>& units, CompilerChoice choice,
                                   const Target& target, Executor& executor) {
@@ -28,9 +58,14 @@ Result<LoadedUnits> compile_units(const std::vector<SourceUnit>& units, Compiler
   };
   executor.parallel_for(static_cast<long>(units.size()), compile_one, &context);
   LoadedUnits out;
-  for (auto& l : loaded) {
-    if (!l.ok()) return std::move(l).failure();
-    out.push_back(*std::move(l));
+  for (size_t i = 0; i < units.size(); ++i) {
+    if (!loaded[i].ok()) {
+      Failure failure = std::move(loaded[i]).failure();
+      if (failure.kind == ErrorKind::bug && units[i].from == SourceUnit::From::host_program)
+        return refused_kernel(units[i], failure.message);
+      return failure;
+    }
+    out.push_back(*std::move(loaded[i]));
   }
   return out;
 }

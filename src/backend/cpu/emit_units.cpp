@@ -77,7 +77,9 @@ EmittedCode emit_kernels(const std::vector<loop::Kernel>& kernels,
 void add_host_units(const LoweredProgram& program, EmittedCode& code) {
   for (const Thunk& s : program.thunks)
     if (auto* f = std::get_if<ForeignCall>(&s.work); f && !f->code.c_text.empty())
-      code.units.push_back({f->code.c_text, SourceUnit::From::host_program});
+      code.units.push_back({.text = f->code.c_text,
+                            .from = SourceUnit::From::host_program,
+                            .host_symbol = f->code.symbol});
 }
 
 }  // namespace cleave::cpu

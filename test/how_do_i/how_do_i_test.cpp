@@ -1,0 +1,255 @@
+// The code of doc/how_do_i.md, between the lines `// [NAME]` and `// [end]`; script/check_readme
+// compares the page with it.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+
+#include "cleave/cleave.h"
+
+namespace cleave {
+namespace {
+
+std::string tmp(const std::string& name) {
+  return testing::TempDir() + std::to_string(getpid()) + "_" + name;
+}
+
+// A classifier of points: is x0 x1 above 0?
+struct Points : testing::Test {
+  Generator rng{7};
+  nn::Sequential model{nn::Linear(2, 32, rng), nn::ReLU(), nn::Linear(32, 2, rng)};
+  const int64_t size = 32;
+
+  TracedFunction loss() {
+    return [this](const Tensor& x, const Tensor& y) { return cross_entropy(model(x), y); };
+  }
+  std::vector<InputSpec> inputs() {
+    return {{"x", DType::f32, {size, 2}}, {"y", DType::i64, {size}}};
+  }
+  data::SourcePtr points(int64_t count) {
+    HostTensor x = rng.uniform({count, 2}, -1, 1), y(DType::i64, {count});
+    for (int64_t i = 0; i < count; ++i)
+      y.at<int64_t>({i}) = x.at<float>({i, 0}) * x.at<float>({i, 1}) > 0;
+    return data::tensors({x, y});
+  }
+};
+
+TEST_F(Points, validate) {
+  data::SourcePtr examples = points(1000);
+  TrainStep step = train_step(model, loss(), optim::AdamW({.lr = 1e-2}), inputs());
+  // [validate]
+  auto [train, held_out] = data::split(examples, 0.8, /*seed=*/7);
+  data::Batches batches(train, {.size = size, .seed = 7});
+  data::Batches checks(held_out, {.size = size, .shuffle = false});
+  // A program of its own: it reads the parameters where the training step writes them, and drops
+  // nothing, whatever the mode of the model.
+  CompiledFunction scores =
+      compile(model, [&](const Tensor& x) { return model(x); }, {{"x", DType::f32, {size, 2}}});
+  EarlyStopping stopping({.patience = 5, .maximize = true});
+  RunningMean right;
+  do {
+    for (int64_t i = 0; i < batches.per_epoch(); ++i) {
+      const HostTensors& b = batches.next();
+      step.run({{"x", b[0]}, {"y", b[1]}});
+    }
+    right.reset();
+    for (int64_t i = 0; i < checks.per_epoch(); ++i) {
+      const HostTensors& b = checks.next();
+      right.add(accuracy(scores.run({b[0]})[0], b[1]), static_cast<double>(size));
+    }
+  } while (!stopping.should_stop(right.value()));
+  // [end]
+  EXPECT_GT(stopping.best(), 0.9);
+}
+
+TEST_F(Points, save_and_resume) {
+  data::SourcePtr examples = points(320);
+  const auto run = [&](int64_t steps) {
+    Generator fresh(7);
+    nn::Sequential model(nn::Linear(2, 32, fresh), nn::ReLU(), nn::Linear(32, 2, fresh));
+    const auto loss = [&](const Tensor& x, const Tensor& y) { return cross_entropy(model(x), y); };
+    const std::string path = tmp("how_do_i_run.safetensors");
+    double last = 0;
+    // [resume]
+    TrainStep step = train_step(model, loss, optim::AdamW({.lr = 1e-2}), inputs());
+    data::Batches batches(examples, {.size = size, .seed = 7});
+    if (std::filesystem::exists(path)) {
+      load_checkpoint(path, step.store());  // parameters, moments, rates, the step, random numbers
+      batches.seek(step.steps());           // the batch that was next
+    }
+    while (step.steps() < steps) {
+      const HostTensors& b = batches.next();
+      last = step.run({b[0], b[1]}).loss;
+      if (step.steps() % 5 == 0) save_checkpoint(path, step.store());
+    }
+    // [end]
+    return last;
+  };
+  const std::string path = tmp("how_do_i_run.safetensors");
+  std::filesystem::remove(path);
+  const double whole = run(20);
+  std::filesystem::remove(path);
+  run(12);  // killed after step 12; the file is of step 10
+  EXPECT_EQ(run(20), whole);
+}
+
+TEST_F(Points, save) {
+  const std::string path = tmp("how_do_i_weights.safetensors");
+  // [save]
+  save_weights(path, model, {{"made by", "train.cpp"}});  // PyTorch: load_file, load_state_dict
+  nn::Sequential other(nn::Linear(2, 32, rng), nn::ReLU(), nn::Linear(32, 2, rng));
+  load_weights(path, other);
+  // [end]
+  EXPECT_TRUE(other.parameter("2.bias").value().same_bits(model.parameter("2.bias").value()));
+}
+
+TEST_F(Points, pytorch) {
+  const std::string path = tmp("how_do_i_backbone.safetensors");
+  save_tensors(path, {{"module.body.weight", HostTensor(DType::bf16, {32, 2})},
+                      {"module.body.bias", HostTensor(DType::bf16, {32})},
+                      {"module.old_head.weight", HostTensor(DType::bf16, {1000, 32})}});
+  // In PyTorch: safetensors.torch.save_file(model.state_dict(), "backbone.safetensors")
+  // [pytorch]
+  LoadReport report =
+      load_weights(path, model,
+                   {.allow_missing = true,  // "2.*", the new head, stays as it is
+                    .allow_extra = true,    // the old head is skipped
+                    .cast = true,           // the file is bf16, the model f32
+                    .prefix = "module.",    // of DistributedDataParallel
+                    .rename = [](const std::string& name) -> std::string {
+                      return name.starts_with("body.") ? "0" + name.substr(4) : name;
+                    }});
+  for (const std::string& name : report.missing) std::cout << name << " is new\n";
+  // [end]
+  EXPECT_EQ(report.loaded, (std::vector<std::string>{"0.weight", "0.bias"}));
+  EXPECT_EQ(report.missing, (std::vector<std::string>{"2.weight", "2.bias"}));
+}
+
+TEST_F(Points, freeze) {
+  // [freeze]
+  nn::Linear body(2, 32, rng), head(32, 2, rng);
+  nn::Sequential both(body, nn::ReLU(), head);
+  body.set_requires_grad(false);  // before the step is compiled: it then has no gradients of these
+  const auto loss = [&](const Tensor& x, const Tensor& y) { return cross_entropy(both(x), y); };
+  TrainStep step = train_step(both, loss, optim::SGD({.lr = 0.1}), inputs());
+  // Later, everything: another step, which goes on with the state of the first.
+  body.set_requires_grad(true);
+  TrainStep fine = train_step(both, loss, optim::SGD({.lr = 0.01}), inputs(), {}, step.store());
+  // [end]
+  body.set_requires_grad(false);
+  const HostTensor before = body.parameter("weight").value();
+  const HostTensor x = rng.uniform({size, 2}, -1, 1), y(DType::i64, {size});
+  step.run({x, y});
+  EXPECT_TRUE(body.parameter("weight").value().same_bits(before));
+  body.set_requires_grad(true);
+  fine.run({x, y});
+  EXPECT_FALSE(body.parameter("weight").value().same_bits(before));
+}
+
+TEST_F(Points, groups) {
+  // [groups]
+  optim::Groups groups(
+      {{optim::named("2."), optim::AdamW({.lr = 1e-2})},                  // the last layer
+       {[](const std::string&, const Tensor& p) { return p.dim() < 2; },  // other biases
+        optim::SGD({.lr = 1e-3, .momentum = 0.9})},
+       {optim::others(), optim::AdamW({.lr = 1e-3, .weight_decay = 0.1})}});
+  TrainStep step = train_step(model, loss(), groups, inputs());
+  step.set_learning_rate(0, optim::cosine(step.steps(), 1e-2, 20, 500));  // of the first group
+  // [end]
+  EXPECT_EQ(step.learning_rate(2), 1e-3);
+}
+
+TEST_F(Points, own_operator) {
+  // [operator]
+  Operators ops;
+  ops.add({.name = "cube",
+           .signature = "(Tensor x, *, float scale=1.0) -> (Tensor y)",
+           .infer = [](const OpCall& op) { return std::vector{op.operand(0)}; },
+           // What it means, in float64: tests compare the kernel with it.
+           .reference =
+               [](const OpCall& op, const HostTensors& in, HostTensors& out) {
+                 for (int64_t i = 0; i < in[0].numel(); ++i)
+                   out[0].data<double>()[i] = op.float_attr("scale") * std::pow(in[0].number(i), 3);
+               },
+           .grad =
+               [](const OpGradCall& op) {
+                 const Tensor& x = op.operand_value(0);
+                 return Tensors{op.cotangent(0) * x * x * (3 * op.float_attr("scale"))};
+               },
+           // The body of a C function over x and y, for these sizes and attributes.
+           .kernel =
+               [](const OpCall& op) {
+                 return "for (long i = 0; i < " + std::to_string(op.operand(0).numel()) +
+                        "; ++i) y[i] = " + std::to_string(op.float_attr("scale")) +
+                        "f * x[i] * x[i] * x[i];";
+               }});
+  CompiledFunction f =
+      compile([](const Tensor& x) { return call("cube", {x}, {{"scale", 2.0}})[0]; },
+              {{"x", DType::f32, {3}}}, {.ops = ops});
+  // [end]
+  EXPECT_EQ(f.run({HostTensor::from<float>({1, 2, 3})})[0].to_vector<double>(),
+            (std::vector<double>{2, 16, 54}));
+}
+
+TEST_F(Points, budget) {
+  // [budget]
+  for (const MemoryTrade& t : memory_trades(model, loss(), optim::AdamW({}), inputs()))
+    std::printf("%ld B  +%ld ns\n", t.peak_bytes, t.recompute_ns);
+  TrainStep step = train_step(model, loss(), optim::AdamW({}), inputs(),
+                              {.compile = {.memory_budget = 1 << 20}});
+  // [end]
+  EXPECT_LE(step.report().planned_peak_bytes, 1 << 20);
+}
+
+TEST_F(Points, accumulate) {
+  // [accumulate]
+  TrainStep step = train_step(model, loss(), optim::AdamW({}), inputs(),
+                              {.clip_norm = 1.0, .accumulate = 4});  // four runs make a step
+  // [end]
+  const HostTensor x = rng.uniform({size, 2}, -1, 1), y(DType::i64, {size});
+  for (int i = 0; i < 8; ++i) step.run({x, y});
+  EXPECT_EQ(step.steps(), 2);
+}
+
+TEST_F(Points, averages) {
+  const std::string path = tmp("how_do_i_averages.safetensors");
+  const HostTensor x = rng.uniform({size, 2}, -1, 1), y(DType::i64, {size});
+  // [averages]
+  TrainStep step = train_step(model, loss(), optim::AdamW({}), inputs(), {.ema_decay = 0.99});
+  step.run({x, y});
+  step.use_ema(true);  // the averages stand in the place of the parameters
+  save_weights(path, model);
+  step.use_ema(false);  // before the next step, and before a checkpoint
+  // [end]
+  step.run({x, y});
+}
+
+TEST_F(Points, debug) {
+  std::ostringstream out;
+  // [debug]
+  TrainStep step = train_step(
+      model,
+      [&](const Tensor& x, const Tensor& y) {
+        const Tensor h = model(x).named("logits");
+        out << h << "\n";  // while it is traced: "%logits: f32[32,2], train.cpp:12"
+        return Tensors{cross_entropy(h, y), h};  // what follows the loss is an output
+      },
+      optim::AdamW({}), inputs());
+  const HostTensor x = rng.uniform({size, 2}, -1, 1), y(DType::i64, {size});
+  step.run({x, y});
+  out << step.output(0).at<float>({0, 1}) << "\n";  // the values of a run
+  out << step.graph_text();                         // forward, backward and optimizer
+  for (const Warning& w : step.report().warnings) out << w.text << "\n";
+  step.profile_kernels(true);
+  step.run({x, y});
+  for (const StepTime& t : step.step_times()) out << t.name << " " << t.ns << " ns\n";
+  // [end]
+  EXPECT_TRUE(out.str().starts_with("%logits: f32[32,2], ")) << out.str();
+}
+
+}  // namespace
+}  // namespace cleave
