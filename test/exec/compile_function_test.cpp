@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "cleave/cleave.h"
-#include "runtime/alloc_watch.h"
 #include "test/thread_count.h"
 #include "test/trace/traced.h"
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "cleave/cleave.h"
+#include "runtime/alloc_watch.h"
 #include "test/thread_count.h"
 #include "test/trace/traced.h"
 
@@ -165,7 +166,20 @@ TEST(SizedPrograms, each_size_is_dumped_in_a_folder_of_its_own) {
   std::filesystem::remove_all(folder);
 }
 
-// Programs are not all made beforehand, so what a run allocates is known only of sizes seen before.
+TEST(SizedPrograms, runs_of_sizes_seen_before_allocate_nothing) {
+  if (!runtime::AllocWatch::available()) GTEST_SKIP() << "malloc is not interposed";
+  SizedNet net;
+  CompiledFunction f = net.compiled(dyn("B", 1, 40));
+  std::vector<std::vector<InputRef>> inputs;
+  for (const int64_t rows : {3, 40, 4}) inputs.push_back({net.rng.normal({rows, 5})});
+  for (const auto& in : inputs) f.run_in_place(in);
+  runtime::AllocWatch watch;
+  watch.start();
+  for (int round = 0; round < 3; ++round)
+    for (const auto& in : inputs) f.run_in_place(in);
+  EXPECT_EQ(watch.stop().allocations, 0);
+}
+
 TEST(SizedPrograms, programs_share_the_threads) {
   const int before = test::thread_count();
   {
