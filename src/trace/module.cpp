@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/edit_distance.h"
 #include "base/result.h"
 #include "cleave/nn.h"
 #include "trace/clone_map.h"
@@ -68,11 +69,18 @@ Variable Module::parameter(const std::string& path) const {
   // The common case, a layer's own parameter, doesn't walk the tree.
   for (const ModuleState::Slot& s : state_->parameters)
     if (s.name == path) return s.variable;
-  Store names;
+  Variable found;
+  NearestName nearest(path);
   state_->visit("", [&](const std::string& name, const ModuleState::Slot& s, bool is_parameter) {
-    if (is_parameter) names.add(name, s.variable);
+    if (!is_parameter) return;
+    if (name == path) found = s.variable;
+    nearest.offer(name);
   });
-  return names.at(path);
+  if (!found.defined())
+    throw_failure(
+        user_error("Module: there is no parameter {}{}", path,
+                   nearest.best().empty() ? "" : "; the nearest name is " + nearest.best()));
+  return found;
 }
 
 namespace {

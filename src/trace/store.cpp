@@ -87,17 +87,11 @@ Variable Store::find(const std::string& name) const {
 Variable Store::at(const std::string& name) const {
   Variable v = find(name);
   if (v.defined()) return v;
-  std::string nearest;
-  size_t least = name.size() / 3 + 2;
-  for (const auto& [other, variable] : state_->entries) {
-    const size_t distance = edit_distance(name, other);
-    if (distance < least) {
-      least = distance;
-      nearest = other;
-    }
-  }
-  throw_failure(user_error("store: there is no {}{}", name,
-                           nearest.empty() ? "" : "; the nearest name is " + nearest));
+  NearestName nearest(name);
+  for (const auto& [other, variable] : state_->entries) nearest.offer(other);
+  throw_failure(
+      user_error("store: there is no {}{}", name,
+                 nearest.best().empty() ? "" : "; the nearest name is " + nearest.best()));
 }
 
 const std::vector<std::pair<std::string, Variable>>& Store::entries() const& {

@@ -27,7 +27,7 @@ MISTAKE(weights_that_are_not_tied, "Tied weights of two types",
 }
 
 MISTAKE(typo_in_a_parameter, "A typo in the name of a parameter",
-        "store: there is no fc1.wieght; the nearest name is fc1.weight") {
+        "Module: there is no parameter fc1.wieght; the nearest name is fc1.weight") {
   Generator rng(1);
   Mlp(rng).parameter("fc1.wieght");
 }

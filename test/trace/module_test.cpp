@@ -185,7 +185,8 @@ TEST(Module, errors) {
             "Module: name: `a.b`: expected letters, digits, _ and -");
   EXPECT_EQ(message([&] { m.add_module("self", m); }),
             "Module: add_module: `self` holds this module itself");
-  EXPECT_EQ(message([&] { m.parameter("v"); }), "store: there is no v; the nearest name is w");
+  EXPECT_EQ(message([&] { m.parameter("v"); }),
+            "Module: there is no parameter v; the nearest name is w");
   EXPECT_EQ(message([&] { m.share("w", Variable("x", HostTensor(DType::f32, {3}))); }),
             "Module: share: `w` is f32[2], got f32[3]");
   EXPECT_EQ(message([&] { m.share("v", Variable("x", HostTensor(DType::f32, {3}))); }),
