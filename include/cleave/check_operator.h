@@ -22,7 +22,7 @@ struct OperatorDifference {
   std::string text() const;  // "kernel: result y [0,3]: got 1.5, expected 1.25"
 };
 
-struct OperatorReport {
+struct CLEAVE_API OperatorReport {
   // Of each result and operand that differs, the element that differs most.
   std::vector<OperatorDifference> differences;
   // What couldn't be compared, and why: "gradient: the operator has none".
