@@ -17,7 +17,7 @@ namespace cleave {
 struct ProgramCode {
   // What else the program computes, beside its results.
   struct Marks {
-    std::optional<size_t> norm_at = {};            // the gradient norm's position in `return`
+    std::optional<size_t> norm_at = {};             // the gradient norm's position in `return`
     std::map<std::string, size_t> watched_at = {};  // that of each watched value
     Values checked = {};                            // of the graph (train/nonfinite.h)
     Variable rng = {};                              // if it draws random numbers

@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <sstream>
+#include <thread>
 
 #include "cleave/cleave.h"
 
@@ -228,20 +230,131 @@ TEST_F(Points, averages) {
   step.run({x, y});
 }
 
+TEST_F(Points, lengths) {
+  const HostTensor few = rng.uniform({5, 2}, -1, 1), many = rng.uniform({60, 2}, -1, 1);
+  // [lengths]
+  CompiledFunction scores = compile(model, [&](const Tensor& x) { return model(x); },
+                                    {{"x", DType::f32, {dyn("N", 1, 64), 2}}});
+  HostTensors a = scores.run({few});   // [5,2]: compiled at the first run of 5 rows, and kept
+  HostTensors b = scores.run({many});  // [60,2]
+  // [end]
+  EXPECT_EQ(a[0].shape(), (Sizes{5, 2}));
+  EXPECT_EQ(b[0].shape(), (Sizes{60, 2}));
+}
+
+TEST_F(Points, serve) {
+  const HostTensor request = rng.uniform({1, 2}, -1, 1);
+  std::atomic<int> answered = 0;
+  // [serve]
+  CompiledFunction scores =
+      compile(model, [&](const Tensor& x) { return model(x); }, {{"x", DType::f32, {1, 2}}});
+  std::vector<std::thread> workers;
+  for (int k = 0; k < 4; ++k)
+    workers.emplace_back([&, mine = scores.instance()]() mutable {  // its own memory, in 20 us
+      for (int i = 0; i < 10; ++i) {
+        mine.run_in_place({{request}});  // allocates nothing
+        answered += mine.output_view(0).data<float>()[0] == mine.output_view(0).number(0);
+      }
+    });
+  for (std::thread& w : workers) w.join();
+  // [end]
+  EXPECT_EQ(answered, 40);
+}
+
+TEST_F(Points, gan) {
+  nn::Sequential maker(nn::Linear(4, 32, rng), nn::ReLU(), nn::Linear(32, 2, rng));
+  nn::Sequential critic(nn::Linear(2, 32, rng), nn::ReLU(), nn::Linear(32, 1, rng));
+  const HostTensor real = rng.uniform({size, 2}, -1, 1), z = rng.normal({size, 4});
+  // [gan]
+  const auto zero = [](const Tensor& t) { return zeros_like(t); };
+  const auto one = [](const Tensor& t) { return ones_like(t); };
+  TrainStep critic_step =
+      train_step(critic,
+                 [&](const Tensor& x, const Tensor& noise) {
+                   const Tensor good = critic(x), bad = critic(maker(noise));
+                   return binary_cross_entropy_with_logits(good, one(good)) +
+                          binary_cross_entropy_with_logits(bad, zero(bad));
+                 },
+                 optim::Adam({.lr = 1e-3}),
+                 {{"real", DType::f32, {size, 2}}, {"noise", DType::f32, {size, 4}}},
+                 {.frozen = {{"maker", maker}}});
+  TrainStep maker_step =
+      train_step(maker,
+                 [&](const Tensor& noise) {
+                   const Tensor made = critic(maker(noise));
+                   return binary_cross_entropy_with_logits(made, one(made));
+                 },
+                 optim::Adam({.lr = 1e-3}), {{"noise", DType::f32, {size, 4}}},
+                 {.frozen = {{"critic", critic}}});  // gradients flow through it, and it stays
+  critic_step.run({real, z});
+  maker_step.run({z});
+  // [end]
+  EXPECT_EQ(critic_step.steps() + maker_step.steps(), 2);
+}
+
+TEST_F(Points, target) {
+  const HostTensor x = rng.uniform({size, 2}, -1, 1), y(DType::i64, {size});
+  // [target]
+  nn::Sequential target = nn::clone(model);  // parameters of its own, with the same values
+  TrainStep step =
+      train_step(model,
+                 [&](const Tensor& in, const Tensor& label) {
+                   return cross_entropy(model(in), label) + mse_loss(model(in), target(in));
+                 },
+                 optim::AdamW({}), inputs(), {.frozen = {{"target", target}}});
+  step.run({x, y});
+  target.copy_from(model, 0.01);  // target = 0.01 model + 0.99 target; the step reads it
+  // [end]
+  step.run({x, y});
+}
+
+TEST_F(Points, penalty) {
+  const HostTensor x = rng.uniform({size, 2}, -1, 1), y(DType::i64, {size});
+  // [gradient]
+  TrainStep step = train_step(
+      model,
+      [&](const Tensor& in, const Tensor& label) {
+        const Tensor score = model(in).select(1, 1);
+        const Tensor slope = grad(score.sum(), {in})[0];  // of in's shape
+        return cross_entropy(model(in), label) + 0.1 * square(slope).mean();
+      },
+      optim::AdamW({}), inputs());
+  // [end]
+  EXPECT_GT(step.run({x, y}).loss, 0);
+}
+
+TEST_F(Points, nonfinite) {
+  const HostTensor x(DType::f32, {size, 2}), y(DType::i64, {size});
+  std::string what;
+  // [nonfinite]
+  TrainStep step = train_step(
+      model,
+      [&](const Tensor& in, const Tensor& label) { return cross_entropy(model(log(in)), label); },
+      optim::AdamW({}), inputs(), {.on_nonfinite = NonFinite::error});
+  try {
+    step.run({x, y});
+  } catch (const Error& e) { what = e.what(); }  // every Variable is as it was
+  // [end]
+  EXPECT_NE(what.find("the first value that isn't finite is %log, -inf at [0,0]"),
+            std::string::npos)
+      << what;
+}
+
 TEST_F(Points, debug) {
   std::ostringstream out;
   // [debug]
-  TrainStep step = train_step(
-      model,
-      [&](const Tensor& x, const Tensor& y) {
-        const Tensor h = model(x).named("logits");
-        out << h << "\n";  // while it is traced: "%logits: f32[32,2], train.cpp:12"
-        return Tensors{cross_entropy(h, y), h};  // what follows the loss is an output
-      },
-      optim::AdamW({}), inputs());
+  TrainStep step =
+      train_step(model,
+                 [&](const Tensor& x, const Tensor& y) {
+                   const Tensor h = model(x).named("logits");
+                   out << h << "\n";  // while it is traced: "%logits: f32[32,2], train.cpp:12"
+                   return Tensors{cross_entropy(h, y), h};  // what follows the loss is an output
+                 },
+                 optim::AdamW({}), inputs(), {.compile = {.watch = {"logits", "grad.logits"}}});
   const HostTensor x = rng.uniform({size, 2}, -1, 1), y(DType::i64, {size});
   step.run({x, y});
   out << step.output(0).at<float>({0, 1}) << "\n";  // the values of a run
+  out << step.value("grad.logits") << "\n";         // what is watched, gradients too
   out << step.graph_text();                         // forward, backward and optimizer
   for (const Warning& w : step.report().warnings) out << w.text << "\n";
   step.profile_kernels(true);
