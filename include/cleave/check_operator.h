@@ -15,14 +15,14 @@
 namespace cleave {
 
 // An element in which two ways to compute it differ by more than the tolerance.
-struct OperatorDifference {
+struct CLEAVE_API OperatorDifference {
   std::string what;  // "kernel: result y", "gradient: operand x"
   std::vector<int64_t> element;
   double got = 0, expected = 0;
   std::string text() const;  // "kernel: result y [0,3]: got 1.5, expected 1.25"
 };
 
-struct OperatorReport {
+struct CLEAVE_API OperatorReport {
   // Of each result and operand that differs, the element that differs most.
   std::vector<OperatorDifference> differences;
   // What couldn't be compared, and why: "gradient: the operator has none".
