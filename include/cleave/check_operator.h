@@ -15,7 +15,7 @@
 namespace cleave {
 
 // An element in which two ways to compute it differ by more than the tolerance.
-struct OperatorDifference {
+struct CLEAVE_API OperatorDifference {
   std::string what;  // "kernel: result y", "gradient: operand x"
   std::vector<int64_t> element;
   double got = 0, expected = 0;

@@ -89,7 +89,8 @@ class CLEAVE_API TrainStep {
     return run_named({inputs.begin(), inputs.size()});
   }
   // Result k of the loss function after the loss, of the last run: a copy; or the program's memory,
-  // which the next run overwrites, and which the view keeps alive.
+  // which the next run overwrites, and which the view keeps alive. Error (user): there was no run
+  // yet, or the last one failed or was skipped.
   HostTensor output(size_t k) const;
   HostTensor output_view(size_t k) const;
   // A copy of what a value of CompileOptions::watch was in the last run. Error (user): it isn't
@@ -152,7 +153,8 @@ class CLEAVE_API CompiledFunction {
     return run_named({inputs.begin(), inputs.size()});
   }
   // Runs without allocating. output(k) copies a result; output_view(k) is the program's memory,
-  // which the next run overwrites, and which the view keeps alive.
+  // which the next run overwrites, and which the view keeps alive. Error (user): there was no run
+  // yet, or the last one failed.
   void run_in_place(std::span<const InputRef> inputs);
   HostTensor output(size_t k) const;
   HostTensor output_view(size_t k) const;

@@ -84,6 +84,7 @@ ScalarLog ScalarLog::csv(const std::string& path) {
 }
 
 ScalarLog ScalarLog::tensorboard(const std::string& folder) {
+  if (folder.empty()) throw_failure(user_error("ScalarLog: tensorboard: the folder is empty"));
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw_failure(user_error("{}: cannot make the folder: {}", folder, error.message()));

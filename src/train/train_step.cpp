@@ -226,10 +226,9 @@ bool is_nonfinite(const Failure& f) { return f.message.starts_with(not_finite); 
 
 void require_results(const TrainStep::State& s) {
   if (!s.has_results)
-    throw_failure(user_error("train_step: the last run has no outputs: {}",
-                             s.on_nonfinite == NonFinite::skip_step
-                                 ? "there was none, it failed or was skipped"
-                                 : "there was none, or it failed"));
+    throw_failure(
+        user_error("train_step: it has no outputs: it did not run yet, or the last run failed or "
+                   "was skipped"));
 }
 
 }  // namespace

@@ -139,6 +139,15 @@ TEST(Metrics, times) {
   EXPECT_EQ(clock_text(3661), "1:01:01");
 }
 
+TEST(ScalarLog, no_folder) {
+  try {
+    ScalarLog::tensorboard("");
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "ScalarLog: tensorboard: the folder is empty");
+  }
+}
+
 TEST(ScalarLog, moved_from) {
   ScalarLog from = ScalarLog::csv("/dev/null");
   const ScalarLog to = std::move(from);

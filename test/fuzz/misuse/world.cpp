@@ -60,8 +60,9 @@ std::string World::name() {
   if (maybe(12)) return one_of<const char*>({"", " ", "a.b.c", "%", "\n", "\xff", "..", "-"});
   return text();
 }
+// Nothing is written outside of the folder, whatever takes the path.
 std::string World::path() {
-  if (maybe(10)) return one_of<const char*>({"", "/dev/null", "/dev/null/at/all", "/proc/none"});
+  if (maybe(10)) return one_of<std::string>({"", "/dev/null/x", folder, folder + "/a/b"});
   return folder + "/" + std::string(1, static_cast<char>('a' + below(4)));
 }
 
