@@ -96,8 +96,8 @@ class Recording : public std::enable_shared_from_this<Recording> {
   void take_assigned(Location at);
 
   // ---- messages
-  // Paths of the model's modules, as ModulePaths gives them.
-  // Those of another model are named with its prefix; the first name of a module is kept.
+  // Paths of a model's modules, as ModulePaths gives them, after `prefix`; a module that has a path
+  // already keeps it.
   void add_modules(const std::map<const void*, std::string>& paths, const std::string& prefix) {
     for (const auto& [module, path] : paths) modules_.emplace(module, prefix + path);
   }

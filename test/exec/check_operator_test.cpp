@@ -132,7 +132,7 @@ TEST(CheckOperator, what_is_not_checked) {
   Operator op = square_sign();
   op.grad = {};
   EXPECT_EQ(checked(op, {x}).text(),
-            "gradient: the operator has none: the host program gave it none (not checked)\n");
+            "gradient: the operator has none: Operator::grad is not set (not checked)\n");
   EXPECT_EQ(checked(square_sign(), {HostTensor::from<float>({2e4f})}).text(),
             "gradient: an operand or a result is not finite, or beyond 1e4 (not checked)\n");
   Operator half = square_sign(DType::bf16);

@@ -75,7 +75,8 @@ MISTAKE(tensor_of_another_program, "A Tensor of another program",
 MISTAKE(layer_that_is_not_registered, "A layer that its module doesn't hold",
         "program.cpp:4: train_step: parameter `bias`, f32[1], is used, but the model "
         "given to train_step doesn't hold it; register it in its module "
-        "(Module::add_module, add_parameter, add_buffer)") {
+        "(Module::add_module, add_parameter, add_buffer), or give the module that holds it in "
+        "TrainOptions::frozen") {
   Generator rng(1);
   nn::Linear head(2, 1, rng);
   nn::Module model;  // model.add_module("head", head) is missing
