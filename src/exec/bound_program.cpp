@@ -125,7 +125,8 @@ Result<HostTensors> BoundProgram::recompute(const Values& values,
     return run->bind(placeholder, memory_of(const_cast<void*>(t.data()), t));
   };
   for (const auto& [placeholder, memory] : code_->own) CLEAVE_CHECK(bind(placeholder, *memory));
-  for (const Bound& b : variables_) CLEAVE_CHECK(bind(b.placeholder, b.variable.value()));
+  for (const Bound& b : variables_)
+    CLEAVE_CHECK(bind(b.placeholder, trace::Access::memory(b.variable)));
   for (size_t k = 0; k < inputs.size(); ++k) {
     const HostTensor& given = inputs[k].tensor();
     CLEAVE_CHECK(bind(code_->inputs[k], is_written(given) ? copies_[k] : given));
@@ -148,7 +149,8 @@ bool BoundProgram::is_written(const HostTensor& input) const {
   const auto* begin = static_cast<const std::byte*>(input.data());
   return std::ranges::any_of(variables_, [&](const Bound& b) {
     const auto* memory = static_cast<const std::byte*>(b.data);
-    return begin < memory + b.variable.value().bytes() && memory < begin + input.bytes();
+    return begin < memory + trace::Access::memory(b.variable).bytes() &&
+           memory < begin + input.bytes();
   });
 }
 

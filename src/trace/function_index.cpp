@@ -101,7 +101,7 @@ void assign(const Variable& target, const Tensor& next, Location at) {
                   target.name(), r->what());
   if (target.dtype() != next.dtype() || target.shape() != next.sizes())
     trace::refuse(at, "assign: got {} for %{}, expected {}", next.type_text(), target.name(),
-                  target.value().type_text());
+                  trace::Access::memory(target).type_text());
   Tensor& later = trace::Access::state(target)->assigned;
   later = Tensor();
   if (r->is_free()) {

@@ -57,7 +57,7 @@ void Module::share(const std::string& name, const Variable& other) {
     if (!other.defined() || other.dtype() != s.variable.dtype() ||
         other.shape() != s.variable.shape())
       throw_failure(user_error("Module: share: `{}` is {}, got {}", name,
-                               s.variable.value().type_text(),
+                               trace::Access::memory(s.variable).type_text(),
                                other.defined() ? other.value().type_text() : "none"));
     s.variable = other;
     return;

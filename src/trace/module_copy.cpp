@@ -4,6 +4,9 @@
 #include "trace/clone_map.h"
 
 namespace cleave::nn {
+
+using trace::Access;
+
 namespace {
 
 thread_local const CloneMap* cloning = nullptr;
@@ -11,13 +14,13 @@ thread_local const CloneMap* cloning = nullptr;
 using ModulePtr = std::shared_ptr<ModuleState>;
 
 Variable cloned(CloneMap& map, const Variable& v) {
-  trace::VariablePtr& known = map.variables[trace::Access::state(v).get()];
+  trace::VariablePtr& known = map.variables[Access::state(v).get()];
   if (!known) {
-    const Variable made(v.name(), HostTensor(v.value()), v.kind());
-    known = trace::Access::state(made);
+    const Variable made(v.name(), HostTensor(Access::memory(v)), v.kind());
+    known = Access::state(made);
     known->requires_grad = v.requires_grad();
   }
-  return trace::Access::variable(known);
+  return Access::variable(known);
 }
 
 ModulePtr cloned(CloneMap& map, const ModulePtr& from) {
@@ -66,19 +69,17 @@ void mix(T* p, const T* q, int64_t n, double tau) {
     p[k] = static_cast<T>(tau * static_cast<double>(q[k]) + (1 - tau) * static_cast<double>(p[k]));
 }
 
-void mix(Variable& to, const Variable& from, double tau) {
-  const int64_t n = to.value().numel();
+void mix(HostTensor& to, const HostTensor& from, double tau) {
+  const int64_t n = to.numel();
   if (tau == 1 || !is_floating(to.dtype())) {
-    to.set(from.value());
+    to.copy_from(from);
   } else if (to.dtype() == DType::f32) {
     mix(to.data<float>(), from.data<float>(), n, tau);
   } else if (to.dtype() == DType::f64) {
     mix(to.data<double>(), from.data<double>(), n, tau);
   } else {
-    HostTensor mixed = to.value();
     for (int64_t k = 0; k < n; ++k)
-      mixed.set_number(k, tau * from.value().number(k) + (1 - tau) * mixed.number(k));
-    to.set(mixed);
+      to.set_number(k, tau * from.number(k) + (1 - tau) * to.number(k));
   }
 }
 
@@ -89,7 +90,7 @@ std::vector<std::string> unlike(const Named& a, const Named& b) {
   std::vector<std::string> out;
   for (const auto& [name, v] : a) {
     const auto same = std::ranges::find(b, name, &Named::value_type::first);
-    const std::string text = v.value().type_text();
+    const std::string text = Access::memory(v).type_text();
     if (same == b.end() || same->second.value().type_text() != text)
       out.push_back(name + " " + text);
   }
@@ -111,14 +112,16 @@ void require_alike(const Named& to, const Named& from) {
 void Module::copy_from(const Module& other, double tau) {
   if (!(tau >= 0 && tau <= 1))
     throw_failure(user_error("Module: copy_from: tau is {}, expected 0 <= tau <= 1", tau));
-  Named parameters = named_parameters(), buffers = named_buffers();
-  const Named from = other.named_parameters(), from_buffers = other.named_buffers();
-  require_alike(parameters, from);
-  require_alike(buffers, from_buffers);
-  for (auto& [name, v] : parameters)
-    mix(v, std::ranges::find(from, name, &Named::value_type::first)->second, tau);
-  for (auto& [name, v] : buffers)
-    v.set(std::ranges::find(from_buffers, name, &Named::value_type::first)->second.value());
+  for (auto list : {&Module::named_parameters, &Module::named_buffers})
+    require_alike((this->*list)(), (other.*list)());
+  const auto copy = [](const Named& to, const Named& from, double part) {
+    for (const auto& [name, v] : to) {
+      const auto same = std::ranges::find(from, name, &Named::value_type::first);
+      mix(Access::memory(v), Access::memory(same->second), part);
+    }
+  };
+  copy(named_parameters(), other.named_parameters(), tau);
+  copy(named_buffers(), other.named_buffers(), 1);
 }
 
 }  // namespace cleave::nn

@@ -28,8 +28,8 @@ Variable state_variable(UpdateState& s, const std::string& key, const Update::Pa
     s.store.add(name, v);
   }
   if (v.dtype() != of.value.dtype() || v.shape() != of.value.sizes())
-    trace::refuse(s.at, "optimizer: the store's {} is {}, expected {}", name, v.value().type_text(),
-                  of.value.type_text());
+    trace::refuse(s.at, "optimizer: the store's {} is {}, expected {}", name,
+                  trace::Access::memory(v).type_text(), of.value.type_text());
   return v;
 }
 

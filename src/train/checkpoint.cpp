@@ -35,7 +35,8 @@ Status save(const std::string& path, const std::vector<PrefixedStore>& stores, M
   std::vector<TensorEntry> entries;
   const std::vector<LoadTarget> targets = load_targets(stores);
   CLEAVE_CHECK(check_no_averages(path, targets));
-  for (const LoadTarget& t : targets) entries.push_back(entry_of(t.names[0], t.variable.value()));
+  for (const LoadTarget& t : targets)
+    entries.push_back(entry_of(t.names[0], trace::Access::memory(t.variable)));
   return write_safetensors(path, entries, metadata);
 }
 

@@ -60,8 +60,8 @@ Variable StepTrace::kept(const std::string& name, const HostTensor& initial,
     Store(store).add(name, v);
   }
   if (v.dtype() != initial.dtype() || v.shape() != initial.shape())
-    trace::refuse(at, "train_step: the store's {} is {}, expected {}", name, v.value().type_text(),
-                  initial.type_text());
+    trace::refuse(at, "train_step: the store's {} is {}, expected {}", name,
+                  Access::memory(v).type_text(), initial.type_text());
   return v;
 }
 
@@ -278,7 +278,7 @@ void StepTrace::average() {
   for (const auto& [name, v] : trained) {
     const std::string ema_name = "ema." + name;
     const DType type = narrow(v.dtype()) ? DType::f32 : v.dtype();
-    const Variable ema = kept(ema_name, v.value().to(type), VariableKind::state);
+    const Variable ema = kept(ema_name, Access::memory(v).to(type), VariableKind::state);
     Tensor next;
     for (const auto& u : recording->updates())
       if (u.variable == v) next = Access::tensor(recording, u.placeholder);

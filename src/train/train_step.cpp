@@ -45,6 +45,10 @@ struct TrainStep::State {
 
 namespace {
 
+using trace::Access;
+
+int64_t number_of(const Variable& v) { return *Access::memory(v).data<int64_t>(); }
+
 double ms_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
       .count();
@@ -185,7 +189,7 @@ namespace {
 // What the host program has changed since the step was traced, and has no effect on it.
 Status check_unchanged(const TrainStep::State& s) {
   for (const TrainStep::State::Parameter& p : s.parameters) {
-    if (p.is_trained && trace::Access::state(p.variable)->holds_average)
+    if (p.is_trained && Access::state(p.variable)->holds_average)
       return user_error("train_step: an average stands in the place of %{}; use_ema(false) first",
                         p.name);
     if (p.variable.requires_grad() != p.requires_grad)
@@ -236,10 +240,10 @@ void require_results(const TrainStep::State& s) {
 StepResult TrainStep::run(std::span<const InputRef> inputs) {
   State& s = state();
   value_or_throw(check_unchanged(s));
-  const bool gathers = s.accumulate > 1 && *s.micro_steps.data<int64_t>() + 1 < s.accumulate;
+  const bool gathers = s.accumulate > 1 && number_of(s.micro_steps) + 1 < s.accumulate;
   SizedPrograms& p = gathers ? *s.gather : *s.step;
   for (size_t i = 0; i < s.rates.size(); ++i)
-    s.learning_rates[i]->set_number(0, s.rates[i].value().item());
+    s.learning_rates[i]->set_number(0, Access::memory(s.rates[i]).item());
   s.has_results = false;
   Status ran = p.run(inputs);
   const BoundProgram& program = p.last();
@@ -253,7 +257,8 @@ StepResult TrainStep::run(std::span<const InputRef> inputs) {
   s.last = &p;
   r.loss = program.number(0);
   if (marks.norm_at) r.grad_norm = program.number(*marks.norm_at);
-  if (r.skipped && marks.rng.defined()) ++Variable(marks.rng).data<int64_t>()[1];  // as rng_next
+  if (r.skipped && marks.rng.defined())
+    ++Access::memory(marks.rng).data<int64_t>()[1];  // as rng_next
   return r;
 }
 
@@ -293,18 +298,18 @@ HostTensor TrainStep::output(size_t k) const {
 
 double TrainStep::learning_rate(size_t group) const {
   require_group(group, state().rates.size());
-  return state().rates[group].value().item();
+  return Access::memory(state().rates[group]).item();
 }
 void TrainStep::set_learning_rate(double lr) {
   require_rate(lr);
-  for (Variable& rate : state().rates) *rate.data<double>() = lr;
+  for (Variable& rate : state().rates) *Access::memory(rate).data<double>() = lr;
 }
 void TrainStep::set_learning_rate(size_t group, double lr) {
   require_rate(lr);
   require_group(group, state().rates.size());
-  *state().rates[group].data<double>() = lr;
+  *Access::memory(state().rates[group]).data<double>() = lr;
 }
-int64_t TrainStep::steps() const { return *state().steps.data<int64_t>(); }
+int64_t TrainStep::steps() const { return number_of(state().steps); }
 Store TrainStep::store() const { return state().store; }
 
 void TrainStep::use_ema(bool on) {
@@ -315,13 +320,13 @@ void TrainStep::use_ema(bool on) {
   if (on == !s.before_averages.empty()) return;
   for (size_t i = 0; i < s.averages.size(); ++i) {
     auto& [parameter, average] = s.averages[i];
-    trace::VariableState& variable = *trace::Access::state(parameter);
+    trace::VariableState& variable = *Access::state(parameter);
     if (on && variable.holds_average)
       throw_failure(user_error("train_step: use_ema: another step has put its averages there"));
     variable.holds_average = on;
     if (on) {
-      s.before_averages.push_back(parameter.value());
-      parameter.set(average.value().to(parameter.dtype()));
+      s.before_averages.push_back(Access::memory(parameter));
+      parameter.set(Access::memory(average).to(parameter.dtype()));
     } else {
       parameter.set(s.before_averages[i]);
     }

@@ -35,7 +35,8 @@ Status save(const std::string& path, const nn::Module& model, const Metadata& me
   std::vector<TensorEntry> entries;
   // A state_dict holds a tied weight under each of its names.
   for (const LoadTarget& t : load_targets({{"", model.store()}}))
-    for (const std::string& name : t.names) entries.push_back(entry_of(name, t.variable.value()));
+    for (const std::string& name : t.names)
+      entries.push_back(entry_of(name, trace::Access::memory(t.variable)));
   return write_safetensors(path, entries, metadata);
 }
 

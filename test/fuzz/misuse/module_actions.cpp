@@ -65,6 +65,17 @@ void mode(World& w) {
   if (w.maybe(3)) m.set_requires_grad(!w.maybe(3));
   if (w.maybe(4)) m.eval();
 }
+void copy(World& w) {
+  if (w.maybe(2)) {
+    w.modules.add(nn::clone(w.module()));
+  } else if (w.maybe(2)) {
+    Generator g(w.rng());
+    const nn::Sequential s(nn::Linear(3, 3, g), nn::BatchNorm1d(3));
+    keep(w, nn::clone(s));
+  } else {
+    w.module().copy_from(w.module(), w.maybe(2) ? 1 : w.real());
+  }
+}
 void move_away(World& w) {
   const nn::Module moved = std::move(w.module());
   (void)moved.is_training();
@@ -121,21 +132,14 @@ void move_store(World& w) {
 
 const std::vector<NamedAction>& module_actions() {
   static const std::vector<NamedAction> all = {
-      {"module.linear", linear},
-      {"module.others", others},
-      {"module.sequence", sequence},
-      {"module.nest", nest},
-      {"module.parameter", parameter},
-      {"module.buffer", buffer},
-      {"module.share", share},
-      {"module.look", look},
-      {"module.mode", mode},
-      {"module.move", move_away},
-      {"variable.make", variable},
-      {"variable.use", use_variable},
-      {"variable.move", move_variable},
-      {"store.make", store},
-      {"store.use", use_store},
+      {"module.linear", linear},       {"module.others", others},
+      {"module.sequence", sequence},   {"module.nest", nest},
+      {"module.parameter", parameter}, {"module.buffer", buffer},
+      {"module.share", share},         {"module.look", look},
+      {"module.mode", mode},           {"module.copy", copy},
+      {"module.move", move_away},      {"variable.make", variable},
+      {"variable.use", use_variable},  {"variable.move", move_variable},
+      {"store.make", store},           {"store.use", use_store},
       {"store.move", move_store},
   };
   return all;

@@ -8,7 +8,7 @@ namespace {
 
 // What a function does beside its calls.
 void distract(World& w, Tensors& known) {
-  switch (w.below(14)) {
+  switch (w.below(15)) {
     case 0: throw HostThrows();
     case 1: throw Error(ErrorKind::user, "the host program's own");
     case 2: w.tensors.add(known[w.rng() % known.size()]); break;  // leaked
@@ -43,6 +43,15 @@ void distract(World& w, Tensors& known) {
     case 10: {
       const Tensors out = checkpoint(random_function(w, false), {known.back()});
       if (!out.empty()) known.push_back(out[0]);
+      break;
+    }
+    case 11: {
+      const Tensor x = known[w.rng() % known.size()];
+      Tensor y = w.maybe(2) ? sum(known.back()) : w.tensor();
+      GradOptions o{.allow_unused = w.maybe(2)};
+      if (w.maybe(4)) o.cotangent = w.tensor();
+      for (const Tensor& d : grad(y, {x, w.maybe(3) ? w.tensor() : known[0]}, o))
+        known.push_back(d);
       break;
     }
     default: known.push_back(w.layers.any(w.rng) ? random_call(w, known) : known[0]);
@@ -97,6 +106,10 @@ std::vector<InputSpec> specs(World& w) {
   std::vector<InputSpec> out = {{"x", DType::f32, {4, 3}}};
   if (w.maybe(2)) out.push_back({"y", DType::f32, {4, 3}});
   if (w.maybe(6)) out.push_back({w.name(), w.dtype(), w.shape()});
+  if (w.maybe(6)) {
+    const std::string n = w.maybe(2) ? "N" : w.name();
+    for (InputSpec& s : out) s.shape = {dyn(n, w.below(5), w.maybe(8) ? w.number() : 4), 3};
+  }
   if (w.maybe(24)) out.clear();
   return out;
 }
@@ -122,6 +135,7 @@ CompileOptions compile_options(World& w) {
   if (w.maybe(12)) o.passes_off = {w.maybe(2) ? "all" : w.name()};
   if (w.maybe(12)) o.passes_on = {w.name()};
   if (w.maybe(12)) o.strict = true;
+  if (w.maybe(12)) o.kept_sizes = w.number();
   if (w.maybe(24)) o.target = Target::named(w.maybe(2) ? "x86-64-v2" : w.name());
   if (w.maybe(24)) o.rules = {{.name = w.name(), .text = w.name()}};
   return o;
@@ -134,6 +148,8 @@ TrainOptions train_options(World& w) {
   if (w.maybe(4)) o.accumulate = w.maybe(12) ? w.number() : w.below(3) + 1;
   if (w.maybe(3)) o.on_nonfinite = static_cast<NonFinite>(w.below(3));
   if (w.maybe(4)) o.ema_decay = w.real();
+  for (int64_t k = w.below(3); k > 0 && w.maybe(3); --k)
+    o.frozen.emplace_back(w.name(), w.module());
   o.seed = w.rng();
   return o;
 }
@@ -223,7 +239,8 @@ void make_function(World& w) {
 // Mostly one that fits.
 void make_step(World& w) {
   const std::vector<InputSpec> in = specs(w);
-  const auto how = optimizer(w);
+  const auto own = optimizer(w);
+  const OptimizerRef how = w.maybe(4) ? OptimizerRef(*own) : OptimizerRef(own);
   nn::Module model;
   std::vector<std::string> paths;
   model.add_module("0", w.module());
@@ -240,9 +257,9 @@ void make_step(World& w) {
       const Tensor h = body(t[0]).named("h");
       return Tensors{mean(square(h)), h};
     });
-    w.steps.add(train_step(model, loss, *how, in, train_options(w), store));
+    w.steps.add(train_step(model, loss, how, in, train_options(w), store));
   } else {
-    w.steps.add(train_step(w.maybe(3) ? w.module() : model, random_function(w, true), *how, in,
+    w.steps.add(train_step(w.maybe(3) ? w.module() : model, random_function(w, true), how, in,
                            train_options(w), store));
   }
 }
@@ -259,7 +276,7 @@ std::vector<InputRef> inputs(World& w) {
     else if (w.maybe(6))
       out.emplace_back(w.function().output_view(0));
     else
-      out.emplace_back(Generator(w.rng()).normal({4, 3}, 0, w.real()));
+      out.emplace_back(Generator(w.rng()).normal({w.maybe(6) ? w.below(5) : 4, 3}, 0, w.real()));
   }
   return out;
 }
@@ -297,11 +314,12 @@ void ask_step(World& w) {
 }
 void ask_function(World& w) {
   CompiledFunction& f = w.function();
-  switch (w.below(5)) {
+  switch (w.below(6)) {
     case 0: w.arrays.add(f.output(static_cast<size_t>(w.number()))); break;
     case 1: w.arrays.add(f.output_view(0)); break;
     case 2: w.arrays.add(f.value(w.name())); break;
     case 3: f.graph_text(); break;
+    case 4: w.functions.add(f.instance()); break;
     default: (void)f.report().kernels;
   }
 }
