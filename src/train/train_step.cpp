@@ -106,7 +106,7 @@ TrainStep train_step(const nn::Module& model, const TracedFunction& loss, const 
     trace::refuse(at,
                   "train_step: sizes of the inputs vary, so the step keeps the optimizer, which is "
                   "given by a base of its type; give it by its own type or as a std::shared_ptr");
-  const std::shared_ptr<const optim::Optimizer> optimizer = given.optimizer();
+  const std::shared_ptr<const optim::Optimizer>& optimizer = given.optimizer();
   auto state = std::make_shared<TrainStep::State>();
   state->store = std::move(store);
   state->model = model;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "trace/variable_state.h"
 #include "train/match_tensors.h"
 
 namespace cleave {
