@@ -220,8 +220,7 @@ CLEAVE_API CompiledFunction compile(const nn::Module& model, const TracedFunctio
                                     const CompileOptions& options = {},
                                     Location at = Location::current());
 // The same without a model to name the Variables that the function reads: they keep their own
-// names. A Variable that is assigned must be read as well, or be assigned a value that depends on
-// an input.
+// names.
 CLEAVE_API CompiledFunction compile(const TracedFunction& function,
                                     const std::vector<InputSpec>& inputs,
                                     const CompileOptions& options = {},

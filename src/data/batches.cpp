@@ -153,7 +153,9 @@ const HostTensors& Batches::next() { return state().next(); }
 int64_t Batches::per_epoch() const { return state().per_epoch; }
 int64_t Batches::position() const { return state().position; }
 void Batches::seek(int64_t position) {
-  if (position < 0) throw_failure(user_error("data::Batches: seek: {} is negative", position));
+  constexpr int64_t limit = int64_t{1} << 60;  // later ones can still be counted
+  if (position < 0 || position > limit)
+    throw_failure(user_error("data::Batches: seek: {} is outside [0, {}]", position, limit));
   state().seek(position);
 }
 

@@ -13,15 +13,6 @@ namespace {
 
 HostMemory memory_of(void* data, const HostTensor& t) { return {data, t.bytes(), t.dtype()}; }
 
-// What the host program's function assigns, and is forgotten if the function throws.
-struct Assigned {
-  trace::Recording& recording;
-  bool are_taken = false;
-  ~Assigned() {
-    if (!are_taken) recording.forget_assigned();
-  }
-};
-
 }  // namespace
 
 Result<std::shared_ptr<const ProgramCode>> ProgramCode::make(Parts parts,
@@ -192,15 +183,11 @@ Tensors run_traced(const TracedFunction& function, const trace::RecordingPtr& re
                   recording->what(), function.arity(), inputs.size());
   Tensors tensors;
   for (const ValueId v : inputs) tensors.push_back(trace::Access::tensor(recording, v));
-  recording->forget_assigned();
-  Assigned assigned{*recording};
   Tensors results;
   {
     const trace::Within program(&trace::Tracing::program, recording.get());
     results = function(tensors);
   }
-  assigned.are_taken = true;
-  recording->take_assigned(at);
   for (size_t k = 0; k < results.size(); ++k)
     if (!results[k].defined())
       trace::refuse(at, "{}: result {} of the function is an empty Tensor", recording->what(), k);

@@ -28,25 +28,6 @@ struct Traced {
   Graph& graph() const { return recording->graph(); }
 };
 
-// assign() of a value made only of numbers and Variables belongs to no program, so this looks for
-// what it left in the Variables.
-struct AssignGuard {
-  std::vector<std::pair<Variable, Tensor>> before;
-  explicit AssignGuard(const std::vector<Recording::Bound>& bound) {
-    for (const auto& b : bound)
-      before.emplace_back(b.variable, std::exchange(Access::state(b.variable)->assigned, Tensor()));
-  }
-  ~AssignGuard() {
-    for (auto& [v, t] : before) Access::state(v)->assigned = t;
-  }
-  void check(const std::string& what, Location at) const {
-    for (const auto& [v, t] : before)
-      if (Access::state(v)->assigned.defined())
-        refuse(at, "assign: %{} is assigned in {}; return the value, and assign it after", v.name(),
-               what);
-  }
-};
-
 void add_parameters(Traced& traced, const std::vector<Type>& types,
                     const std::vector<std::string>& names) {
   for (size_t k = 0; k < types.size(); ++k)
@@ -61,9 +42,7 @@ void record(Traced& traced, const TracedFunction& function, size_t arguments, Lo
            arguments);
   Tensors given;
   for (size_t k = 0; k < arguments; ++k) given.push_back(Access::tensor(r, traced.parameters[k]));
-  const AssignGuard guard(r->root_bound());
   const Tensors results = function(given);
-  guard.check(r->what(), at);
   if (results.empty()) refuse(at, "{}: the function returns nothing", r->what());
   for (size_t k = 0; k < results.size(); ++k) {
     if (!results[k].defined())

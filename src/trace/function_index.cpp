@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "trace/record.h"
+#include "trace/tracing.h"
 
 namespace cleave {
 
@@ -95,21 +96,21 @@ Tensor detach(const Tensor& self, Location at) {
 
 void assign(const Variable& target, const Tensor& next, Location at) {
   require_defined("assign", "next", next, at);
-  const trace::RecordingPtr r = trace::common_recording("assign", {next}, at);
+  trace::RecordingPtr r = trace::common_recording("assign", {next}, at);
+  if (r->is_free()) {  // made only of numbers and Variables: the program is the one being traced
+    if (trace::tracing().program == nullptr)
+      trace::refuse(at, "assign: no function is being traced; Variable::set() sets %{} at once",
+                    target.name());
+    r = trace::tracing().program->innermost();
+  }
   if (r->is_subgraph())
     trace::refuse(at, "assign: %{} is assigned in {}; return the value, and assign it after",
                   target.name(), r->what());
   if (target.dtype() != next.dtype() || target.shape() != next.sizes())
     trace::refuse(at, "assign: got {} for %{}, expected {}", next.type_text(), target.name(),
                   trace::Access::memory(target).type_text());
-  Tensor& later = trace::Access::state(target)->assigned;
-  later = Tensor();
-  if (r->is_free()) {
-    later = next;
-  } else {
-    r->leaf(target, at);
-    r->update(target, r->value_of(next, at));
-  }
+  r->leaf(target, at);
+  r->update(target, r->value_of(next, at));
 }
 
 namespace {

@@ -218,18 +218,6 @@ void Recording::update(const Variable& v, ValueId next) {
   updates_.push_back({next, v});
 }
 
-void Recording::forget_assigned() {
-  for (const Bound& b : bound_) Access::state(b.variable)->assigned = Tensor();
-}
-
-void Recording::take_assigned(Location at) {
-  const std::vector<Bound> known = bound_;  // value_of() below may bind more Variables
-  for (const Bound& b : known) {
-    const Tensor next = std::exchange(Access::state(b.variable)->assigned, Tensor());
-    if (next.defined()) update(b.variable, value_of(next, at));
-  }
-}
-
 int64_t Recording::begin_region() {
   if (region_depth_++ == 0) ++region_;
   return region_;

@@ -82,18 +82,12 @@ class Recording : public std::enable_shared_from_this<Recording> {
   };
   // In the order of the placeholders.
   const std::vector<Bound>& bound() const { return bound_; }
-  // The bound Variables of the outermost program.
-  const std::vector<Bound>& root_bound() const { return parent_ ? parent_->root_bound() : bound_; }
 
   // Sets a Variable's value at the end of the step; a second call replaces the first.
   void update(const Variable& v, ValueId next);
   const std::vector<Bound>& updates() const { return updates_; }
   // Values of free recordings that are used after this are copied again.
   void forget_copies() { copies_.clear(); }
-
-  // Discards, or takes over, the values that assign() left in the Variables of this program.
-  void forget_assigned();
-  void take_assigned(Location at);
 
   // ---- messages
   // Paths of a model's modules, as ModulePaths gives them, after `prefix`; a module that has a path

@@ -14,9 +14,6 @@ struct VariableState {
   HostTensor value;
   bool requires_grad = true;
   bool holds_average = false;  // TrainStep::use_ema has put it in the parameter's place
-  // The value that assign() set during a trace, if it is made only of numbers and Variables: such a
-  // value belongs to no program, so the trace looks here when it ends.
-  Tensor assigned = {};
 };
 
 using VariablePtr = std::shared_ptr<VariableState>;

@@ -90,6 +90,17 @@ TEST(Batches, each_example_once_an_epoch) {
   }
 }
 
+TEST(Batches, seek_refuses_what_cannot_be_counted) {
+  Batches batches(numbers(6), {.size = 2, .shuffle = false, .prefetch = 0});
+  const int64_t limit = int64_t{1} << 60;
+  batches.seek(limit);
+  batches.next();
+  EXPECT_EQ(batches.position(), limit + 1);
+  for (const int64_t odd : {int64_t{-1}, limit + 1, std::numeric_limits<int64_t>::max()})
+    EXPECT_EQ(message([&] { batches.seek(odd); }),
+              fmt::format("data::Batches: seek: {} is outside [0, {}]", odd, limit));
+}
+
 TEST(Batches, the_seed_decides_the_order_and_seek_finds_it_again) {
   Batches ahead(numbers(100), {.size = 7, .seed = 9}),
       alone(numbers(100), {.size = 7, .seed = 9, .prefetch = 0});

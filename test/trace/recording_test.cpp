@@ -115,6 +115,24 @@ TEST(Record, assignments) {
             "  return %mul, %add_1 -> %count\n}\n");
 }
 
+// A value made only of Variables belongs to the program that is being traced, even if the Variable
+// that it is assigned to is never read.
+TEST(Record, assignments_of_values_that_no_input_reaches) {
+  const Variable a("a", HostTensor(DType::f32, {2}), VariableKind::buffer);
+  const Variable b("b", HostTensor(DType::f32, {2}), VariableKind::buffer);
+  const Graph g = traced({{"x", DType::f32, {2}}}, [&](const Tensor& x) {
+    assign(b, Tensor(a) * 2);
+    return x;
+  });
+  EXPECT_EQ(bare(g),
+            "graph @main(%x: input f32[2], %b: buffer f32[2], %a: buffer f32[2]) {\n"
+            "  %mul = mul(%a; other=2)\n"
+            "  return %x, %mul -> %b\n}\n");
+  int line = 0;
+  EXPECT_EQ(after_line(message([&] { assign(b, Tensor(a) * 2); }), __FILE__, &line),
+            "assign: no function is being traced; Variable::set() sets %b at once");
+}
+
 TEST(Record, dropout_has_a_stream_of_its_own) {
   const auto f = [](const Tensor& x) { return dropout(dropout(x, 0.1), 0.2); };
   const Graph g = traced({{"x", DType::f32, {8}}}, f, trace::Mode::training);
