@@ -16,7 +16,7 @@ namespace cleave::data {
 struct Batches::State {
   State(SourcePtr from, const BatchOptions& options)
       : source(std::move(from)), o(options), types(source->types()), size(source->size()),
-        per_epoch(o.last == LastBatch::drop ? size / o.size : (size + o.size - 1) / o.size),
+        per_epoch(size / o.size + (o.last == LastBatch::keep && size % o.size != 0)),
         slots(static_cast<size_t>(std::max(0, o.prefetch)) + 1) {
     start();
   }

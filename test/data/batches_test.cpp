@@ -90,6 +90,15 @@ TEST(Batches, each_example_once_an_epoch) {
   }
 }
 
+TEST(Batches, a_size_beyond_all_examples_makes_one_batch) {
+  Batches all(numbers(6), {.size = std::numeric_limits<int64_t>::max(),
+                           .shuffle = false,
+                           .last = LastBatch::keep,
+                           .prefetch = 0});
+  EXPECT_EQ(all.per_epoch(), 1);
+  EXPECT_EQ(all.next()[0].shape()[0], 6);
+}
+
 TEST(Batches, seek_refuses_what_cannot_be_counted) {
   Batches batches(numbers(6), {.size = 2, .shuffle = false, .prefetch = 0});
   const int64_t limit = int64_t{1} << 60;
