@@ -169,6 +169,9 @@ ValueId Recording::declare(const Variable& v, const std::string& name) {
   const VariableState* state = Access::state(v).get();
   if (const auto known = placeholders_.find(state); known != placeholders_.end())
     return known->second;
+  if (v.kind() == VariableKind::random && (v.dtype() != DType::i64 || v.shape() != Sizes{2}))
+    throw_failure(user_error("{}: %{} holds the state of random numbers: got {}, expected i64[2]",
+                             what_, name, Access::memory(v).type_text()));
   const ValueId id = add_input(name, v.dtype(), v.shape(), role_of(v.kind()));
   placeholders_.emplace(state, id);
   bound_.push_back({id, v});

@@ -115,6 +115,13 @@ TEST(Record, assignments) {
             "  return %mul, %add_1 -> %count\n}\n");
 }
 
+TEST(Record, random_states_have_one_type) {
+  const Variable v("odd", HostTensor(DType::i64, {4}), VariableKind::random);
+  EXPECT_EQ(
+      message([&] { traced({{"x", DType::i64, {4}}}, [&](const Tensor& x) { return x + v; }); }),
+      "test: %odd holds the state of random numbers: got i64[4], expected i64[2]");
+}
+
 // A value made only of Variables belongs to the program that is being traced, even if the Variable
 // that it is assigned to is never read.
 TEST(Record, assignments_of_values_that_no_input_reaches) {
