@@ -280,7 +280,7 @@ CLEAVE_API Tensor scaled_dot_product_attention(const Tensor& query, const Tensor
 
 // Sets the value of the Variable after the run (a running mean, a cache). Within this trace it
 // still reads as its old value; a second call replaces the first. `next` has its dtype and shape.
-// Errors (user): no function is being traced; or a branch or the body of a loop is.
+// Errors (user): no function is being traced; or a branch or the body of a loop is; a constant.
 CLEAVE_API void assign(const Variable& target, const Tensor& next,
                        Location at = Location::current());
 

@@ -1,10 +1,10 @@
 // The results of the stages between the final graph and machine code. Each stage has a type of its
 // own, so that none can read what a later one makes (stages.h).
 //
-//   LoweredProgram    thunks and loop nests (lower/program.h)
+//   LoweredProgram    thunks and loop nests (lower/program.h); once it is linked, the functions of
+//                     library calls, whose workspaces are storages from then on
 //   ScheduledProgram  + how each loop runs, and which nests share a function
 //   EmittedProgram    + the text of the nests, in units
-//   LinkedProgram     + the functions of library calls; their workspaces are storages from here on
 //   PlacedProgram     + the offset of each storage; thunks and storages are final
 //   BuiltProgram      all that a run needs
 #pragma once
@@ -23,24 +23,14 @@ struct EmittedProgram {
   EmittedCode code;
 };
 
-using LibraryFunctions = std::vector<LibraryFunctionPtr>;  // one for each LibraryCall, in order
-
-struct LinkedProgram {
-  LoweredProgram lowered;
-  EmittedCode code;
-  LibraryFunctions library;
-};
-
 struct PlacedProgram {
   PlannedProgram planned;
   EmittedCode code;
-  LibraryFunctions library;
 };
 
 // The instances of a program share it.
 struct BuiltProgram {
   PlannedProgram planned;
-  LibraryFunctions library;
   BuiltCode code;
   std::shared_ptr<const Backend> backend;  // made the functions
   const LoweredProgram& lowered() const { return planned.lowered; }

@@ -1,6 +1,6 @@
 #include "compile/code_stages.h"
 
-#include "compile/plan_program.h"
+#include "lower/add_workspace.h"
 #include "lower/drop_redundant_checks.h"
 #include "lower/lower_graph.h"
 #include "lower/plan_memory.h"
@@ -15,10 +15,20 @@ Result<LoweredProgram> lower(const Graph& graph) {
   return out;
 }
 
-Result<LoweredProgram> lay_in_place(LoweredProgram program) {
+Result<LoweredProgram> link_library(LoweredProgram program, Backend& backend) {
+  for (Thunk& thunk : program.thunks) {
+    auto* call = std::get_if<LibraryCall>(&thunk.work);
+    if (!call) continue;
+    CLEAVE_TRY(call->function, backend.library(call->spec));
+    call->workspace = add_workspace(program, thunk.name, call->function->scratch_bytes());
+  }
+  return program;
+}
+
+Result<LoweredProgram> lay_in_place(LoweredProgram program, Save save) {
   drop_redundant_checks(program);
   update_in_place(program);
-  save_memory(program);
+  if (save == Save::memory) CLEAVE_CHECK(save_memory(program));
   return program;
 }
 
@@ -40,21 +50,15 @@ Result<EmittedProgram> emit_kernels(ScheduledProgram program, const Backend& bac
   return EmittedProgram{std::move(program.lowered), std::move(code)};
 }
 
-Result<LinkedProgram> link_library(EmittedProgram program, Backend& backend) {
-  CLEAVE_TRY(LibraryFunctions library, add_library(program.lowered, backend));
-  return LinkedProgram{std::move(program.lowered), std::move(program.code), std::move(library)};
-}
-
-Result<PlacedProgram> place_storages(LinkedProgram program) {
+Result<PlacedProgram> place_storages(EmittedProgram program) {
   CLEAVE_TRY(PlannedProgram planned, plan_memory(std::move(program.lowered)));
-  return PlacedProgram{std::move(planned), std::move(program.code), std::move(program.library)};
+  return PlacedProgram{std::move(planned), std::move(program.code)};
 }
 
 Result<BuiltProgram> build_code(PlacedProgram program,
                                 const std::shared_ptr<const Backend>& backend, Executor& executor) {
   CLEAVE_TRY(BuiltCode code, backend->build(program.planned.lowered, program.code, executor));
-  return BuiltProgram{std::move(program.planned), std::move(program.library), std::move(code),
-                      backend};
+  return BuiltProgram{std::move(program.planned), std::move(code), backend};
 }
 
 }  // namespace cleave

@@ -7,14 +7,17 @@ namespace cleave {
 
 // Verifies each kernel.
 Result<LoweredProgram> lower(const Graph& graph);
-// Drops redundant checks, writes updates in place, and reuses memory (save_memory.h).
-Result<LoweredProgram> lay_in_place(LoweredProgram program);
+// Gives each library call its function, and a workspace if that needs one.
+Result<LoweredProgram> link_library(LoweredProgram program, Backend& backend);
+// Whether save_memory runs. A bound that holds for every program must not depend on it.
+enum class Save { nothing, memory };
+// Drops redundant checks, writes updates in place, and saves memory (save_memory.h).
+Result<LoweredProgram> lay_in_place(LoweredProgram program, Save save = Save::memory);
 // Replaces the kernels by scheduled ones, which are verified, and appends the numbers that a shared
 // kernel takes to the scalars of its calls.
 Result<ScheduledProgram> schedule_kernels(LoweredProgram program, const Backend& backend);
 Result<EmittedProgram> emit_kernels(ScheduledProgram program, const Backend& backend);
-Result<LinkedProgram> link_library(EmittedProgram program, Backend& backend);
-Result<PlacedProgram> place_storages(LinkedProgram program);
+Result<PlacedProgram> place_storages(EmittedProgram program);
 // Compiles the units in parallel on the executor.
 Result<BuiltProgram> build_code(PlacedProgram program,
                                 const std::shared_ptr<const Backend>& backend, Executor& executor);

@@ -19,9 +19,9 @@ namespace cleave {
 namespace {
 
 constexpr std::array<std::string_view, 20> names = {  // in the order of Stage
-    "autocast", "pre_grad",   "grad",      "verify",   "joint",       "post_grad", "decompose",
-    "copies",   "decomposed", "dead_code", "tags",     "remat",       "fuse",      "lower",
-    "in_place", "schedule",   "emit",      "products", "plan_memory", "build"};
+    "autocast", "pre_grad",   "grad",      "verify", "joint",       "post_grad", "decompose",
+    "copies",   "decomposed", "dead_code", "tags",   "remat",       "fuse",      "lower",
+    "products", "in_place",   "schedule",  "emit",   "plan_memory", "build"};
 static_assert(names.size() == static_cast<size_t>(Stage::build) + 1);
 
 // Writes NN_name files to the dump folder, if there is one. NN counts from the stage verify on.
@@ -129,8 +129,10 @@ Result<BuiltProgram> make_code(const Graph& graph, const std::shared_ptr<Backend
   };
   CLEAVE_TRY(LoweredProgram lowered, timed(Stage::lower, [&] { return lower(graph); }));
   CLEAVE_CHECK(dump.loops(Stage::lower, lowered.kernels));
+  CLEAVE_TRY(LoweredProgram linked,
+             timed(Stage::products, [&] { return link_library(std::move(lowered), *backend); }));
   CLEAVE_TRY(LoweredProgram laid,
-             timed(Stage::in_place, [&] { return lay_in_place(std::move(lowered)); }));
+             timed(Stage::in_place, [&] { return lay_in_place(std::move(linked)); }));
   CLEAVE_TRY(ScheduledProgram scheduled,
              timed(Stage::schedule, [&] { return schedule_kernels(std::move(laid), *backend); }));
   const auto& functions = scheduled.functions.kernels;
@@ -139,10 +141,8 @@ Result<BuiltProgram> make_code(const Graph& graph, const std::shared_ptr<Backend
   CLEAVE_TRY(EmittedProgram emitted,
              timed(Stage::emit, [&] { return emit_kernels(std::move(scheduled), *backend); }));
   CLEAVE_CHECK(dump.units(emitted.code));
-  CLEAVE_TRY(LinkedProgram linked,
-             timed(Stage::products, [&] { return link_library(std::move(emitted), *backend); }));
   CLEAVE_TRY(PlacedProgram placed,
-             timed(Stage::plan_memory, [&] { return place_storages(std::move(linked)); }));
+             timed(Stage::plan_memory, [&] { return place_storages(std::move(emitted)); }));
   return timed(Stage::build, [&] { return build_code(std::move(placed), backend, executor); });
 }
 

@@ -3,7 +3,7 @@
 //   autocast   pre_grad   grad        a forward graph; a joint graph enters at pre_grad
 //   verify   joint   post_grad   decompose   copies   decomposed   dead_code   tags   remat
 //   fuse                              the graph as it is to run
-//   lower   in_place   schedule   emit   products   plan_memory   build     kernels, memory, code
+//   lower   products   in_place   schedule   emit   plan_memory   build     kernels, memory, code
 //
 //   run_stages(Stage::autocast, Stage::grad, graph, ops, options);     // to the joint graph
 //   run_stages(Stage::verify, Stage::fuse, graph, ops, options);       // to what is lowered
@@ -38,10 +38,10 @@ enum class Stage : uint8_t {
   remat,  // what else is recomputed (remat/rematerialize.h); with a budget the result is fused
   fuse,
   lower,
-  in_place,
+  products,  // links library calls to their functions
+  in_place,  // memory is saved: what is written over what, and in which order thunks run
   schedule,  // how each loop runs, and which kernels share a function
   emit,
-  products,
   plan_memory,
   build,
 };

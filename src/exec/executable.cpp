@@ -101,12 +101,10 @@ class RunningInstance final : public Instance {
       else
         base_[s] = storages[s].bytes > 0 ? arena_->data() + offsets[s] : nothing_;
     }
-    size_t library = 0, foreign = 0;
+    size_t foreign = 0;
     for (const Thunk& thunk : lowered().thunks) {
       first_pointer_.push_back(pointers_.size());
-      call_number_.push_back(std::holds_alternative<LibraryCall>(thunk.work)   ? library++
-                             : std::holds_alternative<ForeignCall>(thunk.work) ? foreign++
-                                                                               : 0);
+      foreign_number_.push_back(std::holds_alternative<ForeignCall>(thunk.work) ? foreign++ : 0);
       if (auto* k = std::get_if<KernelCall>(&thunk.work))
         for (size_t s : k->storages) add_pointer(s);
       if (auto* l = std::get_if<LibraryCall>(&thunk.work)) add_pointers(*l);
@@ -168,13 +166,12 @@ class RunningInstance final : public Instance {
       const ThunkClock clock(times_.empty() ? nullptr : &times_[i]);
       if (auto* k = std::get_if<KernelCall>(&thunks[i].work)) {
         CLEAVE_CHECK(run_kernel(*k, thunks[i], pointers_.data() + first_pointer_[i]));
-      } else if (std::holds_alternative<LibraryCall>(thunks[i].work)) {
+      } else if (auto* l = std::get_if<LibraryCall>(&thunks[i].work)) {
         void* const* operands = pointers_.data() + first_pointer_[i];
-        program_->built().library[call_number_[i]]->call(operands, operands[max_library_operands],
-                                                         *executor_);
+        l->function->call(operands, operands[max_library_operands], *executor_);
       } else if (auto* f = std::get_if<ForeignCall>(&thunks[i].work)) {
         void** at = pointers_.data() + first_pointer_[i];
-        program_->built().code.foreign[call_number_[i]](at, at + f->operands.size());
+        program_->built().code.foreign[foreign_number_[i]](at, at + f->operands.size());
       } else if (const auto& jump = std::get<JumpCall>(thunks[i].work); is_taken(jump)) {
         i = jump.target - 1;  // ++i makes it the target, also for target 0
       }
@@ -252,7 +249,7 @@ class RunningInstance final : public Instance {
   std::vector<MeasuredTime> times_;  // by thunk; empty while thunks are not timed
   std::vector<void*> pointers_;      // the arguments of all thunks, one after the other
   std::vector<size_t> first_pointer_;
-  std::vector<size_t> call_number_;  // by thunk: its number among the calls of its kind
+  std::vector<size_t> foreign_number_;  // by thunk: its number among the calls of the host program
   std::vector<Slot> slots_;
   alignas(64) std::byte nothing_[64];  // the address of storages of 0 bytes
 };

@@ -19,6 +19,7 @@
 
 #include "base/alignment.h"
 #include "ir/graph.h"
+#include "library/library_function.h"
 #include "loop/kernel.h"
 #include "loop/lower_rule.h"
 
@@ -67,7 +68,9 @@ struct LibraryCall {
   };
   LibrarySpec spec;
   std::vector<Operand> operands;
-  std::optional<size_t> workspace;  // a storage; set once the library function is known
+  // Set when the program is linked: the function, and the storage of its workspace, if it has one.
+  LibraryFunctionPtr function;
+  std::optional<size_t> workspace;
 };
 
 struct ForeignCall {

@@ -1,10 +1,12 @@
-// Reduces the memory of a program: runs early what frees memory (run_early.h), and lets results
-// share the storages of operands that nothing reads afterwards (reuse_dead.h).
+// Reduces the memory of a linked program: runs early what frees memory (run_early.h), lets results
+// share the storages of operands that nothing reads afterwards (reuse_dead.h), and looks for a
+// better order (order_thunks.h).
 #pragma once
 #include "lower/program.h"
 
 namespace cleave {
 
-void save_memory(LoweredProgram& program);
+// Errors: those of order_thunks.
+Status save_memory(LoweredProgram& program);
 
 }  // namespace cleave

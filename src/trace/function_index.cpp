@@ -106,6 +106,9 @@ void assign(const Variable& target, const Tensor& next, Location at) {
   if (r->is_subgraph())
     trace::refuse(at, "assign: %{} is assigned in {}; return the value, and assign it after",
                   target.name(), r->what());
+  if (target.kind() == VariableKind::constant)
+    trace::refuse(at, "assign: %{} is a constant, which no program changes; make it a buffer",
+                  target.name());
   if (target.dtype() != next.dtype() || target.shape() != next.sizes())
     trace::refuse(at, "assign: got {} for %{}, expected {}", next.type_text(), target.name(),
                   trace::Access::memory(target).type_text());

@@ -115,6 +115,19 @@ TEST(Record, assignments) {
             "  return %mul, %add_1 -> %count\n}\n");
 }
 
+TEST(Record, a_constant_is_not_assigned_to) {
+  const Variable c("c", HostTensor(DType::f32, {2}), VariableKind::constant);
+  int line = 0;
+  const std::string text = message([&] {
+    traced({{"x", DType::f32, {2}}}, [&](const Tensor& x) {
+      assign(c, x);
+      return x * c;
+    });
+  });
+  EXPECT_EQ(after_line(text, __FILE__, &line),
+            "assign: %c is a constant, which no program changes; make it a buffer");
+}
+
 TEST(Record, random_states_have_one_type) {
   const Variable v("odd", HostTensor(DType::i64, {4}), VariableKind::random);
   EXPECT_EQ(
