@@ -13,7 +13,7 @@ namespace {
 
 using plan::TaskId;
 
-// Of the peak. Less isn't worth another order: neighbours in the given one often find their
+// Of the arena. Less isn't worth another order: neighbours in the given one often find their
 // operands in the cache.
 constexpr int64_t min_gain_divisor = 64;
 
@@ -198,9 +198,9 @@ Status order_thunks(LoweredProgram& p) {
   if (has_jumps(p)) return {};
   CLEAVE_TRY(const auto order, ThunkTasks(p).better_order());
   if (!order) return {};
-  const int64_t before = measure_memory(p).peak();
+  const int64_t before = measure_memory(p).arena;
   put_in_order(p, *order);
-  if (before - measure_memory(p).peak() >= std::max<int64_t>(1, before / min_gain_divisor))
+  if (before - measure_memory(p).arena >= std::max<int64_t>(1, before / min_gain_divisor))
     return {};
   std::vector<size_t> back(order->size());
   for (size_t i = 0; i < back.size(); ++i) back[(*order)[i]] = i;

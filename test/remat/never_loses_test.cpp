@@ -80,9 +80,9 @@ TEST(Remat, never_loses_to_the_exact_frontier_alone) {
 }
 
 const char* const two_blocks =
-    "graph @four(%x: input f32[512,256], %w1: param f32[256,1024] grad,\n"
-    "            %v1: param f32[1024,256] grad, %w2: param f32[256,1024] grad,\n"
-    "            %v2: param f32[1024,256] grad) {\n"
+    "graph @four(%x: input f32[512,256], %w1: param f32[256,512] grad,\n"
+    "            %v1: param f32[512,256] grad, %w2: param f32[256,512] grad,\n"
+    "            %v2: param f32[512,256] grad) {\n"
     "  %h1 = mm(%x, %w1)\n  %g1 = gelu(%h1)\n  %y1 = mm(%g1, %v1)\n  %x1 = add(%x, %y1)\n"
     "  %h2 = mm(%x1, %w2)\n  %g2 = gelu(%h2)\n  %y2 = mm(%g2, %v2)\n  %x2 = add(%x1, %y2)\n"
     "  %loss = mean(%x2)\n  return %loss\n}\n";
