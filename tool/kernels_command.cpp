@@ -17,7 +17,6 @@ struct Options {
   JointOptions joint;
   TargetOption target;
   bool grad = false, json = false;
-  std::vector<std::string> sizes;
   int time = 0, threads = 0;
 };
 
@@ -51,7 +50,7 @@ Status run(const Options& o) {
   CLEAVE_TRY(const Target target, o.time > 0 ? o.target.runnable() : o.target.target());
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
-  if (!o.sizes.empty()) { CLEAVE_TRY(p.main, sized_graph(std::move(p.main), {}, o.sizes)); }
+  CLEAVE_CHECK(bind_sizes(p.main, o.joint));
   StageOptions options;
   options.threads = o.threads;
   options.target = target;
@@ -106,8 +105,6 @@ Command kernels_command() {
                          "of its forward and backward, as `cleave run --grad` runs them");
             o->joint.add_to(options);
             options.option("--fuse", o->fuse, "on or off: a kernel for each call");
-            options.option("--size", o->sizes,
-                           "of a symint: s0=64; several between commas; otherwise its hint");
             options.option("--time", o->time,
                            "runs of the whole program with made-up inputs: the time of each of its "
                            "steps, and how fast it moves its bytes");

@@ -1,8 +1,10 @@
 // The program of a training step; with gradient accumulation there are two.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 
+#include "base/busy.h"
 #include "base/result.h"
 #include "compile/stage_planner.h"
 #include "compile/stages.h"
@@ -17,6 +19,7 @@ struct TrainStep::State {
   std::unique_ptr<SizedPrograms> step;    // updates the parameters
   std::unique_ptr<SizedPrograms> gather;  // with gradient accumulation: all other micro steps
   const SizedPrograms* last = nullptr;
+  std::atomic<bool> running = false;
   bool has_results = false;  // of the last run
   NonFinite on_nonfinite = NonFinite::keep;
   std::vector<std::unique_ptr<HostTensor>> learning_rates;  // as the programs read them
@@ -239,6 +242,10 @@ void require_results(const TrainStep::State& s) {
 
 StepResult TrainStep::run(std::span<const InputRef> inputs) {
   State& s = state();
+  const Busy busy(s.running);  // of what is kept here too, such as learning rates
+  if (!busy.is_mine())
+    throw_failure(
+        user_error("train_step: it is running on another thread; one program runs once at a time"));
   value_or_throw(check_unchanged(s));
   const bool gathers = s.accumulate > 1 && number_of(s.micro_steps) + 1 < s.accumulate;
   SizedPrograms& p = gathers ? *s.gather : *s.step;

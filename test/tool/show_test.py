@@ -80,6 +80,23 @@ class Sizes(Case):
         self.refused(cleave("run", self.file("m.clv", MLP), "--random", "--size", "s0=5"), 1, "no symint %s0")
         self.refused(cleave("run", g, "--in", y, "--size", "s0=5"), 1)
 
+    def test_sizes_of_joint_graphs(self):
+        """Of each command that derives one; without --size the hint, 8."""
+        text = "graph @main(%s0: symint range(1, 64) hint(8), %x: input f32[s0,4], %w: param f32[4] grad) {\n" \
+               "  %y = mul(%x, %w)\n  %z = exp(%y)\n  %l = sum(%z)\n  return %l\n}\n"
+        g = self.file("j.clv", text)
+        def saved(*size):
+            return json.loads(cleave("partition", g, "--json", *size).stdout)["saved_bytes"]
+        self.assertEqual(saved("--size", "s0=32") - saved("--size", "s0=8"), 24 * 4 * 4 * 2)
+        self.assertEqual(saved(), saved("--size", "s0=8") + 8)  # and the symint itself
+        def most(*size):
+            return json.loads(cleave("frontier", g, "--json", *size).stdout)["points"][0]["saved_bytes"]
+        self.assertEqual(most("--size", "s0=32"), 4 * most("--size", "s0=8"))
+        self.assertIn("[32,4]", cleave("grad", g, "--size", "s0=32").stdout)
+        for command in ("partition", "frontier", "grad", "kernels"):
+            self.refused(cleave(command, g, "--size", "s0=65"), 1, "expected a value in [1, 64]")
+            self.refused(cleave(command, g, "--size", "s1=5"), 1, "no symint %s1")
+
     def test_sizes_that_are_counted(self):
         g = self.file("s.clv", self.GRAPH)
         count = lambda *words: json.loads(cleave("kernels", g, "--json", *words).stdout)["elements"]

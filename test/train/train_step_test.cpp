@@ -435,15 +435,16 @@ TEST(TrainStepError, of_optimizer_options) {
 }
 
 // A program entered twice says so; whichever comes second.
+struct Blocking : Executor {
+  std::function<void()> inside;
+  int threads() const override { return 1; }
+  void parallel_for(long pieces, void (*f)(void*, long), void* context) override {
+    if (inside) inside();
+    for (long i = 0; i < pieces; ++i) f(context, i);
+  }
+};
+
 TEST(TrainStepError, of_a_run_that_was_entered_twice) {
-  struct Blocking : Executor {
-    std::function<void()> inside;
-    int threads() const override { return 1; }
-    void parallel_for(long pieces, void (*f)(void*, long), void* context) override {
-      if (inside) inside();
-      for (long i = 0; i < pieces; ++i) f(context, i);
-    }
-  };
   const auto executor = std::make_shared<Blocking>();
   CompiledFunction f = compile([](const Tensor& x) { return mm(exp(x), x); },
                                {{"x", DType::f32, {512, 512}}}, {.executor = executor});
@@ -454,6 +455,36 @@ TEST(TrainStepError, of_a_run_that_was_entered_twice) {
   };
   f.run({x});
   EXPECT_EQ(second, "compile: it is running on another thread; one program runs once at a time");
+}
+
+// The second run stops before anything changes: the first one's learning rate, for one.
+TEST(TrainStepError, of_a_step_that_was_entered_twice) {
+  const auto executor = std::make_shared<Blocking>();
+  const auto trained = [&](bool enters) {
+    Generator rng(1);
+    const nn::Linear model(256, 256, rng);
+    TrainOptions options;
+    options.compile.executor = executor;
+    TrainStep step = train_step(
+        model, [&](const Tensor& x) { return mean(exp(model(x))); }, optim::SGD({.lr = 0.1}),
+        {{"x", DType::f32, {256, 256}}}, options);
+    const HostTensor x(DType::f32, {256, 256});
+    std::string second;
+    executor->inside = [&] {
+      if (!enters || !second.empty()) return;
+      step.set_learning_rate(0.5);
+      second = message([&] { step.run({x}); });
+      step.set_learning_rate(0.1);
+    };
+    step.run({x});
+    executor->inside = {};
+    EXPECT_EQ(second, enters ? "train_step: it is running on another thread; one program runs once "
+                               "at a time"
+                             : "");
+    EXPECT_EQ(step.steps(), 1);
+    return model.parameter("bias").value();
+  };
+  EXPECT_TRUE(trained(true).same_bits(trained(false)));
 }
 
 }  // namespace
