@@ -1,14 +1,13 @@
-// The in-process compiler: clang's front end, LLVM's passes, the ORC linker.
+// The in-process compiler: clang's front end, LLVM's passes and code generator.
 //
-//   text --parse_c--> IR --optimise--> IR --generate--> object --load_object--> addresses
+//   text --parse_c--> IR --optimise--> IR --generate--> object
 //
-// Each compile has its own LLVM context, target machine and linker, so that any number may run at
-// once. Vector code needs little optimization beyond inlining, so few passes are kept, no
-// vectorizer and no unroller. On a Cascade Lake they take 0.55 of the time of -O3 without
-// interleaving, unrolling and SLP, and the code is no slower: gelu 0.85 of its time, softmax 1.04,
-// layer norm 1.0, Adam 1.0 (bench_kernels, 2026-11). Other text gets that -O3. With AVX-512,
-// vectors are 512 bits wide: on a Sapphire Rapids those kernels take 0.65 of the time of 256 bits
-// (softmax and norm 0.9; 2026-11).
+// Each compile has its own LLVM context and target machine, so that any number may run at once.
+// Vector code needs little optimization beyond inlining, so few passes are kept, no vectorizer and
+// no unroller. On a Cascade Lake they take 0.55 of the time of -O3 without interleaving, unrolling
+// and SLP, and the code is no slower: gelu 0.85 of its time, softmax 1.04, layer norm 1.0, Adam 1.0
+// (bench_kernels, 2026-11). Other text gets that -O3. With AVX-512, vectors are 512 bits wide: on a
+// Sapphire Rapids those kernels take 0.65 of the time of 256 bits (softmax and norm 0.9; 2026-11).
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
@@ -29,7 +28,6 @@
 #include "base/poison.h"
 #include "clang/front_end.h"
 #include "clang/host_target.h"
-#include "clang/jit_loader.h"
 #include "runtime/clang_plugin.h"
 
 namespace cleave::runtime {
@@ -113,14 +111,16 @@ Status optimise(llvm::Module& module, LLVMTargetMachineRef machine, TextKind kin
   return failure;
 }
 
-Result<std::unique_ptr<llvm::MemoryBuffer>> generate(llvm::Module& module,
-                                                     LLVMTargetMachineRef machine) {
+Result<ObjectCode> generate(llvm::Module& module, LLVMTargetMachineRef machine) {
   char* message = nullptr;
   LLVMMemoryBufferRef buffer = nullptr;
   if (LLVMTargetMachineEmitToMemoryBuffer(machine, llvm::wrap(&module), LLVMObjectFile, &message,
                                           &buffer) != 0)
     return bug("compiler: clang: code generation: {}", taken(message));
-  return std::unique_ptr<llvm::MemoryBuffer>(llvm::unwrap(buffer));
+  const std::unique_ptr<llvm::MemoryBuffer> object(llvm::unwrap(buffer));
+  const auto* begin = reinterpret_cast<const std::byte*>(object->getBufferStart());
+  return ObjectCode{.form = ObjectCode::Form::relocatable,
+                    .bytes = {begin, begin + object->getBufferSize()}};
 }
 
 // The code generator's search for better induction variables takes a quarter of its time and makes
@@ -133,52 +133,38 @@ void leave_out_passes() {
     at->second->addOccurrence(0, "disable-lsr", "true");
 }
 
-std::vector<std::string> visible_functions(const llvm::Module& module) {
-  std::vector<std::string> names;
-  for (const llvm::Function& function : module)
-    if (!function.isDeclaration() && function.hasExternalLinkage())
-      names.push_back(function.getName().str());
-  return names;
-}
-
 class ClangCompiler final : public Compiler {
  public:
-  ClangCompiler(HostTarget host, std::span<const ExternalSymbol> outside)
-      : host_(std::move(host)), outside_(outside),
+  explicit ClangCompiler(HostTarget host)
+      : host_(std::move(host)),
         identity_(fmt::format("clang {} [{}; {}], {}, {}, {}, {} bits", LLVM_VERSION_STRING,
                               lane_passes, scalar_passes, host_.triple, host_.cpu,
                               host_.feature_text, host_.vector_bits)) {}
 
-  Result<std::shared_ptr<LoadedCode>> compile(const std::string& c_text,
-                                              const std::string& unit_name,
-                                              TextKind kind) override {
+  Result<ObjectCode> object(const std::string& c_text, const std::string& unit_name,
+                            TextKind kind) override {
     llvm::LLVMContext context;
     CLEAVE_TRY(std::unique_ptr<llvm::Module> module, parse_c(c_text, unit_name, host_, context));
     CLEAVE_TRY(Machine machine, make_machine(host_));
-    const std::vector<std::string> names = visible_functions(*module);
     CLEAVE_CHECK(optimise(*module, machine.get(), kind));
-    CLEAVE_TRY(std::unique_ptr<llvm::MemoryBuffer> object, generate(*module, machine.get()));
-    return load_object(std::move(object), host_.triple, names, outside_);
+    return generate(*module, machine.get());
   }
   std::string_view name() const override { return "clang"; }
   const std::string& identity() const override { return identity_; }
 
  private:
   const HostTarget host_;
-  const std::span<const ExternalSymbol> outside_;
   const std::string identity_;
 };
 
-Result<std::shared_ptr<Compiler>> make(const Target& target, std::string_view text,
-                                       std::span<const ExternalSymbol> outside) {
+Result<std::shared_ptr<Compiler>> make(const Target& target, std::string_view text) {
   static std::once_flag registered;
   std::call_once(registered, [] {
     LLVMInitializeNativeTarget();
     LLVMInitializeNativeAsmPrinter();
     leave_out_passes();
   });
-  return std::shared_ptr<Compiler>(
-      std::make_shared<ClangCompiler>(HostTarget::of(target, text), outside));
+  return std::shared_ptr<Compiler>(std::make_shared<ClangCompiler>(HostTarget::of(target, text)));
 }
 
 }  // namespace

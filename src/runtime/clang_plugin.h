@@ -6,20 +6,17 @@
 // compiles none neither loads nor needs LLVM. It is searched in the folder of the library or
 // program that contains this code, then in ../lib of that folder; both must come from one build.
 #pragma once
-#include <span>
 #include <string_view>
 
 #include "runtime/compiler.h"
-#include "runtime/external_symbols.h"
 #include "version.h"
 
 namespace cleave::runtime {
 
 struct ClangPlugin {
   const char* build;  // the plug-in's clang_plugin_build
-  // `target_text` is target.text(); `outside` is what generated code may call.
-  Result<std::shared_ptr<Compiler>> (*make)(const Target& target, std::string_view target_text,
-                                            std::span<const ExternalSymbol> outside);
+  // `target_text` is target.text().
+  Result<std::shared_ptr<Compiler>> (*make)(const Target& target, std::string_view target_text);
 };
 
 // C++ objects are passed between the two, so both must be compiled in the same way.

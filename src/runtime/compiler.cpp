@@ -1,7 +1,15 @@
-// Chooses a compiler.
+// Chooses a compiler, and loads what it made.
 #include "runtime/compiler.h"
 
 namespace cleave::runtime {
+
+Result<std::shared_ptr<LoadedCode>> Compiler::compile(const std::string& c_text,
+                                                      const std::string& unit_name, TextKind kind) {
+  CLEAVE_TRY(const ObjectCode code, object(c_text, unit_name, kind));
+  Result<std::shared_ptr<LoadedCode>> loaded = load_code(code);
+  if (!loaded.ok()) return std::move(loaded).failure().within(unit_name);
+  return loaded;
+}
 
 Result<std::shared_ptr<Compiler>> make_compiler(CompilerChoice kind, const Target& target) {
   switch (kind) {

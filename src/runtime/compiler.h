@@ -1,4 +1,4 @@
-// Compiles C text to functions that can be called.
+// Compiles C text to machine code, and that to functions that can be called.
 //
 //   CLEAVE_TRY(auto compiler, make_compiler(CompilerChoice::automatic, target));
 //   CLEAVE_TRY(auto code, compiler->compile(text, "unit0"));
@@ -11,7 +11,7 @@
 // if the target has one.
 //
 //   clang   in this process, through the clang and LLVM 19 libraries (clang_plugin.h)
-//   cc      the system's compiler in another process, and dlopen
+//   cc      the system's compiler in another process
 //
 // Errors: Bug with the compiler's diagnostics if the text doesn't compile; Unsupported if there is
 // no such compiler; UserError if the temporary folder can't be written.
@@ -24,15 +24,9 @@
 #include "base/result.h"
 #include "cleave/compiler_choice.h"
 #include "cleave/target.h"
+#include "runtime/object_code.h"
 
 namespace cleave::runtime {
-
-// Compiled functions, which stay loaded as long as this object lives.
-struct LoadedCode {
-  virtual ~LoadedCode() = default;
-  // The address of a function of the text that isn't static; null if there is none. Thread safe.
-  virtual void* symbol(const std::string& name) const = 0;
-};
 
 // kernels: text of src/emit, which needs few of a compiler's passes.
 enum class TextKind : uint8_t { any, kernels };
@@ -41,9 +35,12 @@ class Compiler {
  public:
   virtual ~Compiler() = default;
   // `unit_name` is used in diagnostics. Any number of threads may compile at once.
-  virtual Result<std::shared_ptr<LoadedCode>> compile(const std::string& c_text,
-                                                      const std::string& unit_name,
-                                                      TextKind kind = TextKind::any) = 0;
+  virtual Result<ObjectCode> object(const std::string& c_text, const std::string& unit_name,
+                                    TextKind kind = TextKind::any) = 0;
+  // The same, loaded.
+  Result<std::shared_ptr<LoadedCode>> compile(const std::string& c_text,
+                                              const std::string& unit_name,
+                                              TextKind kind = TextKind::any);
   // "clang" or "cc".
   virtual std::string_view name() const = 0;
   // Everything but the text that the machine code depends on: version, target, flags.

@@ -47,7 +47,7 @@ Result<const ClangPlugin*> open_plugin() {
 Result<std::shared_ptr<Compiler>> make_clang_compiler(const Target& target) {
   static const Result<const ClangPlugin*> plugin = open_plugin();
   if (!plugin.ok()) return Failure(plugin.failure());
-  return (*plugin)->make(target, target.text(), external_symbols());
+  return (*plugin)->make(target, target.text());
 }
 
 }  // namespace cleave::runtime

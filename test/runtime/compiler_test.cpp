@@ -1,7 +1,7 @@
 // Both compilers: text that compiles runs, other text gives an error; from several threads, and
 // reproducibly.
-// tests: cc_compiler.cpp subprocess.cpp open_clang.cpp
-// tests: clang/clang_compiler.cpp clang/front_end.cpp clang/jit_loader.cpp
+// tests: private_folder.cpp cc_compiler.cpp subprocess.cpp open_clang.cpp
+// tests: clang/clang_compiler.cpp clang/front_end.cpp
 #include "runtime/compiler.h"
 
 #include <gtest/gtest.h>
@@ -218,7 +218,7 @@ TEST(CcCompiler, UnwritableFolderIsTheUsersError) {
   ASSERT_FALSE(code.ok());
   EXPECT_EQ(code.failure().kind, ErrorKind::user);
   EXPECT_EQ(code.failure().message,
-            "compiler: cc: no folder can be made in /nowhere/at/all: No such file or directory");
+            "compiler: no folder can be made in /nowhere/at/all: No such file or directory");
 }
 
 TEST(ClangCompiler, SanitizersWatchItsCode) {
