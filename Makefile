@@ -62,7 +62,7 @@ bench: build/release/build.ninja
 # The whole test suite under AddressSanitizer and UndefinedBehaviorSanitizer.
 asan: build/asan/build.ninja
 	@$(NINJA) -C build/asan all tests
-	@ASAN_OPTIONS=detect_stack_use_after_return=1 $(CTEST) --test-dir build/asan
+	@ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1 $(CTEST) --test-dir build/asan
 
 # Random graphs against the oracle: make fuzz N=1000 SEED=0.
 N ?= 1000

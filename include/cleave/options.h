@@ -39,6 +39,15 @@ struct CompileOptions {
   // longest time is dropped, and made again when it is needed. Error (user): below 1.
   int64_t kept_sizes = 16;
 
+  // ---- what is kept of it
+  // A folder that keeps compiled code, for programs of any process of this user: where equal code
+  // was compiled before, no compiler is opened. It is made if it isn't there; it must be this
+  // user's alone, else the program is compiled without it (Report::cache says why). Empty: nothing
+  // is kept. What is altered or torn is never loaded.
+  std::string cache_dir = {};
+  // What isn't used for longest is dropped beyond about this many bytes.
+  int64_t cache_bytes = int64_t{2} << 30;
+
   // ---- what is shown of it
   // The folder for a dump of each compilation stage, one file each; empty: nothing is dumped.
   std::string dump_dir = {};

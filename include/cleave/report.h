@@ -39,6 +39,9 @@ struct Warning {
 };
 
 struct Report {
+  // off: CompileOptions::cache_dir is empty. hit: nothing was compiled. miss: some of the code was.
+  // bypass: the cache can't be used; cache_reason says why.
+  std::string cache = "off", cache_reason;
   double trace_ms = 0;    // the model's own code, gradients and optimizer
   double compile_ms = 0;  // from the traced graph to a program that runs
   std::vector<CompileStage> stages;

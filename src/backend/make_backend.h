@@ -6,9 +6,14 @@
 
 namespace cleave {
 
-// `compiler` compiles C text; with `none` kernels run as bytecode. Nothing is opened or compiled
-// yet.
+namespace cache {
+class DiskCache;
+}
+
+// `compiler` compiles C text; with `none` kernels run as bytecode. `cache` keeps what it compiled;
+// null: nothing does. Nothing is opened or compiled yet.
 std::shared_ptr<Backend> make_backend(const Target& target,
-                                      CompilerChoice compiler = CompilerChoice::automatic);
+                                      CompilerChoice compiler = CompilerChoice::automatic,
+                                      std::shared_ptr<cache::DiskCache> cache = nullptr);
 
 }  // namespace cleave

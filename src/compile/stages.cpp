@@ -9,6 +9,7 @@
 
 #include "backend/make_backend.h"
 #include "base/write_file.h"
+#include "cache/disk_cache.h"
 #include "compile/at_stage.h"
 #include "compile/code_stages.h"
 #include "compile/graph_stages.h"
@@ -159,13 +160,30 @@ Status run_stages(Stage first, Stage last, Graph& graph, const OpRegistry& ops,
   return run_part(first, last, graph, in, report == nullptr ? unread : *report, none);
 }
 
+namespace {
+
+// Null where there is none, or none that can be used.
+std::shared_ptr<cache::DiskCache> open_cache(const StageOptions& options, Report& report) {
+  if (options.cache_dir.empty()) return nullptr;
+  Result<std::unique_ptr<cache::DiskCache>> cache =
+      cache::DiskCache::open(options.cache_dir, options.cache_bytes);
+  if (cache.ok()) return *std::move(cache);
+  report.cache = "bypass";
+  report.cache_reason = cache.failure().message;
+  return nullptr;
+}
+
+}  // namespace
+
 Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops, const StageOptions& options,
                                    Report& report) {
   Dump dump(options.dump_dir);
   CLEAVE_CHECK(dump.begin());
-  const StageInputs in{ops, options, make_backend(options.target, options.compiler)};
+  const std::shared_ptr<cache::DiskCache> cache = open_cache(options, report);
+  const StageInputs in{ops, options, make_backend(options.target, options.compiler, cache)};
   CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, graph, in, report, dump));
   CLEAVE_TRY(BuiltProgram built, make_code(graph, in.backend, *options.executor, report, dump));
+  if (cache) report.cache = built.code.compiled_units == 0 ? "hit" : "miss";
   const LoweredProgram& lowered = built.lowered();
   report.kernels = std::ranges::count_if(
       lowered.thunks, [](const Thunk& s) { return !std::holds_alternative<JumpCall>(s.work); });

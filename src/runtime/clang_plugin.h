@@ -25,4 +25,7 @@ constexpr const char* clang_plugin_build = CLEAVE_VERSION ", compiled by " __VER
 constexpr const char* clang_plugin_file = "libcleave_clang.so";
 constexpr const char* clang_plugin_symbol = "cleave_clang_plugin";
 
+// Where it is; empty: nowhere. Opens nothing.
+std::string clang_plugin_path();
+
 }  // namespace cleave::runtime

@@ -1,5 +1,4 @@
-// Finds and opens the plug-in of clang_plugin.h, once, and never closes it, since the code that it
-// compiled stays in use.
+// Finds and opens the plug-in of clang_plugin.h, once, and never closes it.
 #include <dlfcn.h>
 
 #include <filesystem>
@@ -19,30 +18,44 @@ std::filesystem::path own_folder() {
   return error ? std::filesystem::path() : file.parent_path();
 }
 
-Result<const ClangPlugin*> open_plugin() {
+// The folders that may hold the plug-in; none if this code's own isn't known.
+std::vector<std::filesystem::path> plugin_folders() {
   const std::filesystem::path folder = own_folder();
-  const std::filesystem::path places[] = {folder / clang_plugin_file,
-                                          folder.parent_path() / "lib" / clang_plugin_file,
-                                          folder.parent_path() / CLEAVE_LIBDIR / clang_plugin_file};
-  for (const std::filesystem::path& place : places) {
-    std::error_code error;
-    if (folder.empty() || !std::filesystem::exists(place, error)) continue;
-    void* handle = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) return unsupported("compiler: clang: {}", dlerror());
-    const auto* plugin = static_cast<const ClangPlugin*>(dlsym(handle, clang_plugin_symbol));
-    if (plugin == nullptr || std::string_view(plugin->build) != clang_plugin_build)
-      return unsupported(
-          "compiler: clang: {} is of another build than this library ({}); install both together",
-          place.string(), clang_plugin_build);
-    return plugin;
+  if (folder.empty()) return {};
+  return {folder, folder.parent_path() / "lib", folder.parent_path() / CLEAVE_LIBDIR};
+}
+
+Result<const ClangPlugin*> open_plugin() {
+  const std::string place = clang_plugin_path();
+  if (place.empty()) {
+    std::string folders;
+    for (const std::filesystem::path& folder : plugin_folders())
+      folders += (folders.empty() ? "" : " or in ") + folder.string();
+    return unsupported(
+        "compiler: clang: there is no {} in {}; build cleave with clang/LLVM 19 (CLEAVE_CLANG=ON) "
+        "and keep the file beside the library, or ask for the compiler cc",
+        clang_plugin_file, folders);
   }
-  return unsupported(
-      "compiler: clang: there is no {} in {} or in {}; build cleave with clang/LLVM 19 "
-      "(CLEAVE_CLANG=ON) and keep the file beside the library, or ask for the compiler cc",
-      clang_plugin_file, places[0].parent_path().string(), places[1].parent_path().string());
+  void* handle = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return unsupported("compiler: clang: {}", dlerror());
+  const auto* plugin = static_cast<const ClangPlugin*>(dlsym(handle, clang_plugin_symbol));
+  if (plugin == nullptr || std::string_view(plugin->build) != clang_plugin_build)
+    return unsupported(
+        "compiler: clang: {} is of another build than this library ({}); install both together",
+        place, clang_plugin_build);
+  return plugin;
 }
 
 }  // namespace
+
+std::string clang_plugin_path() {
+  for (const std::filesystem::path& folder : plugin_folders()) {
+    std::error_code error;
+    const std::filesystem::path place = folder / clang_plugin_file;
+    if (std::filesystem::exists(place, error)) return place.string();
+  }
+  return "";
+}
 
 Result<std::shared_ptr<Compiler>> make_clang_compiler(const Target& target) {
   static const Result<const ClangPlugin*> plugin = open_plugin();

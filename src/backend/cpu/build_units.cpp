@@ -36,27 +36,21 @@ Failure refused_kernel(const SourceUnit& unit, const std::string& what) {
 
 }  // namespace
 
-Result<LoadedUnits> compile_units(const std::vector<SourceUnit>& units, CompilerChoice choice,
-                                  const Target& target, Executor& executor) {
+Result<LoadedUnits> load_units(const std::vector<SourceUnit>& units, UnitLoader& loader,
+                               Executor& executor) {
   if (units.empty()) return LoadedUnits();
-  CLEAVE_TRY(const std::shared_ptr<runtime::Compiler> compiler,
-             runtime::make_compiler(choice, target));
-  std::vector<Result<std::shared_ptr<runtime::LoadedCode>>> loaded(
-      units.size(), std::shared_ptr<runtime::LoadedCode>());
+  std::vector<Result<CodePtr>> loaded(units.size(), CodePtr());
   struct Context {
     const std::vector<SourceUnit>& units;
-    runtime::Compiler& compiler;
+    UnitLoader& loader;
     decltype(loaded)& out;
-  } context{units, *compiler, loaded};
-  auto compile_one = [](void* c, long i) {
-    auto& [units, compiler, out] = *static_cast<Context*>(c);
-    const SourceUnit& unit = units[static_cast<size_t>(i)];
-    out[static_cast<size_t>(i)] =
-        compiler.compile(unit.text, fmt::format("unit{}", i),
-                         unit.from == SourceUnit::From::kernels ? runtime::TextKind::kernels
-                                                                : runtime::TextKind::any);
+  } context{units, loader, loaded};
+  auto load_one = [](void* c, long i) {
+    auto& [units, loader, out] = *static_cast<Context*>(c);
+    const auto k = static_cast<size_t>(i);
+    out[k] = loader.load(units[k], fmt::format("unit{}", i));
   };
-  executor.parallel_for(static_cast<long>(units.size()), compile_one, &context);
+  executor.parallel_for(static_cast<long>(units.size()), load_one, &context);
   LoadedUnits out;
   for (size_t i = 0; i < units.size(); ++i) {
     if (!loaded[i].ok()) {

@@ -1,15 +1,15 @@
-// Compiles units of C text on the executor, and looks up their functions by symbol.
+// Loads units of C text on the executor, and looks up their functions by symbol.
 #pragma once
 #include "backend/backend.h"
-#include "runtime/compiler.h"
+#include "backend/cpu/unit_loader.h"
 
 namespace cleave::cpu {
 
-using LoadedUnits = std::vector<std::shared_ptr<runtime::LoadedCode>>;
+using LoadedUnits = std::vector<CodePtr>;
 using Kernels = std::vector<std::unique_ptr<const KernelFunction>>;
 
-Result<LoadedUnits> compile_units(const std::vector<SourceUnit>& units, CompilerChoice compiler,
-                                  const Target& target, Executor& executor);
+Result<LoadedUnits> load_units(const std::vector<SourceUnit>& units, UnitLoader& loader,
+                               Executor& executor);
 Result<Kernels> load_kernels(const std::vector<loop::Kernel>& kernels, const EmittedCode& code,
                              const LoadedUnits& units);
 // Kernels as bytecode, without units. It computes the same bits.

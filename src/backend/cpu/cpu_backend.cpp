@@ -41,10 +41,11 @@ Result<EmittedCode> CpuBackend::emit(const LoweredProgram& program,
 
 Result<BuiltCode> CpuBackend::build(const LoweredProgram& program, const EmittedCode& code,
                                     Executor& executor) const {
-  CLEAVE_TRY(const LoadedUnits units,
-             compile_units(code.units, interprets() ? CompilerChoice::automatic : compiler_,
-                           target(), executor));
+  UnitLoader loader(interprets() ? CompilerChoice::automatic : compiler_, target(), cache_);
+  CLEAVE_TRY(const LoadedUnits units, load_units(code.units, loader, executor));
   BuiltCode out;
+  out.units = static_cast<int64_t>(units.size());
+  out.compiled_units = loader.compiled();
   if (interprets()) {
     out.kernels = bytecode_kernels(program.kernels);
   } else {

@@ -2,6 +2,7 @@
 // by src/runtime.
 #pragma once
 #include "backend/backend.h"
+#include "cache/disk_cache.h"
 #include "cleave/compiler_choice.h"
 #include "runtime/library.h"
 
@@ -10,8 +11,8 @@ namespace cleave::cpu {
 class CpuBackend final : public Backend {
  public:
   // CompilerChoice::none: kernels run as bytecode; C text of custom operators is compiled even so.
-  CpuBackend(const Target& target, CompilerChoice compiler)
-      : Backend(target), compiler_(compiler), library_(target) {}
+  CpuBackend(const Target& target, CompilerChoice compiler, std::shared_ptr<cache::DiskCache> cache)
+      : Backend(target), compiler_(compiler), cache_(std::move(cache)), library_(target) {}
 
   FuseCosts fuse_costs() const override { return FuseCosts::of(rates()); }
   Result<LibraryFunctionPtr> library(const LibrarySpec& spec) override {
@@ -29,6 +30,7 @@ class CpuBackend final : public Backend {
   bool interprets() const { return compiler_ == CompilerChoice::none; }
 
   const CompilerChoice compiler_;
+  const std::shared_ptr<cache::DiskCache> cache_;  // may be null
   runtime::LibraryCache library_;
 };
 

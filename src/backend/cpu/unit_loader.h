@@ -1,0 +1,49 @@
+// Code of units, loaded: from a cache on disk if there is one and a process of this user has
+// compiled the same text before; else compiled, and kept there.
+//
+//   key       the compiler's identity, the kind of the text, the text
+//   entry     a byte for the form of the object, its bytes
+//
+// Which compiler it would be is remembered in the cache, too (runtime/known_compiler.h), so that
+// none is opened where nothing is left to compile. The cache's failures are never the caller's.
+#pragma once
+#include <atomic>
+#include <mutex>
+#include <optional>
+
+#include "backend/backend.h"
+#include "cache/disk_cache.h"
+#include "runtime/compiler.h"
+
+namespace cleave::cpu {
+
+using CodePtr = std::shared_ptr<runtime::LoadedCode>;
+
+class UnitLoader {
+ public:
+  // `cache` may be null.
+  UnitLoader(CompilerChoice choice, const Target& target, std::shared_ptr<cache::DiskCache> cache)
+      : choice_(choice), target_(target), cache_(std::move(cache)) {}
+
+  // Any number of threads may call it. `unit_name` is used in diagnostics. Errors: those of
+  // make_compiler and Compiler::compile.
+  Result<CodePtr> load(const SourceUnit& unit, const std::string& unit_name);
+  // Units compiled so far.
+  int64_t compiled() const { return compiled_; }
+
+ private:
+  Result<std::shared_ptr<runtime::Compiler>> compiler();
+  Result<std::string> identity();
+  Result<std::shared_ptr<runtime::Compiler>> make_compiler();
+  std::optional<std::string> remembered_identity(const std::string& key);
+
+  const CompilerChoice choice_;
+  const Target target_;
+  const std::shared_ptr<cache::DiskCache> cache_;
+  std::mutex mutex_;
+  std::shared_ptr<runtime::Compiler> compiler_;  // once it was needed
+  std::optional<std::string> identity_;
+  std::atomic<int64_t> compiled_ = 0;
+};
+
+}  // namespace cleave::cpu
