@@ -38,6 +38,7 @@ Command kernels_command();
 Command opt_command();
 Command train_command();
 Command tune_command();
+Command cache_command();
 
 // In the order in which help lists them.
 std::vector<Command> all_commands();

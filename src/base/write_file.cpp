@@ -1,7 +1,6 @@
 #include "base/write_file.h"
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,67 +9,46 @@
 #include <memory>
 #include <system_error>
 
+#include "base/descriptor.h"
+
 namespace cleave {
 namespace {
-
-using Pieces = std::span<const std::span<const std::byte>>;
 
 Failure system_failure(const std::string& path, std::string_view step, int error) {
   return user_error("{}: {}: {}; nothing was changed", path, step,
                     std::generic_category().message(error));
 }
 
-// Closes the file at the end of its scope, and removes it unless it was kept.
-class OpenFile {
+// Removes the file at the end of its scope, unless it was kept.
+class Removal {
  public:
-  OpenFile(int fd, std::string remove) : fd_(fd), remove_(std::move(remove)) {}
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  ~OpenFile() {
-    if (fd_ >= 0) ::close(fd_);
-    if (!remove_.empty()) ::unlink(remove_.c_str());
+  explicit Removal(const std::string& path) : path_(&path) {}
+  Removal(const Removal&) = delete;
+  Removal& operator=(const Removal&) = delete;
+  ~Removal() {
+    if (path_) ::unlink(path_->c_str());
   }
-  int fd() const { return fd_; }
-  void keep() { remove_.clear(); }
-  int close() { return ::close(std::exchange(fd_, -1)); }
+  void keep() { path_ = nullptr; }
 
  private:
-  int fd_;
-  std::string remove_;
+  const std::string* path_;
 };
 
-// Returns 0, or the errno of the failed write.
-int write_all(int fd, Pieces pieces) {
-  for (std::span<const std::byte> piece : pieces) {
-    while (!piece.empty()) {
-      constexpr size_t most = size_t{1} << 30;
-      const ssize_t n = ::write(fd, piece.data(), std::min(piece.size(), most));
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return errno;
-      if (n == 0) return ENOSPC;
-      piece = piece.subspan(static_cast<size_t>(n));
-    }
-  }
-  return 0;
-}
-
-// A write past this limit kills the process with a signal, so the limit is checked first.
 Status check_size_limit(const std::string& path, Pieces pieces) {
   uint64_t bytes = 0;
   for (std::span<const std::byte> piece : pieces) bytes += piece.size();
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur)
+  if (const uint64_t most = largest_file_bytes(); bytes > most)
     return user_error(
         "{}: write: {} bytes are more than the {} that this process may write to a "
         "file (ulimit -f); nothing was changed",
-        path, bytes, static_cast<uint64_t>(limit.rlim_cur));
+        path, bytes, most);
   return {};
 }
 
 Status write_directly(const std::string& path, Pieces pieces) {
-  OpenFile out(::open(path.c_str(), O_WRONLY | O_CLOEXEC), "");
-  if (out.fd() < 0) return system_failure(path, "open", errno);
-  if (const int error = write_all(out.fd(), pieces))
+  const Descriptor out(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!out.is_open()) return system_failure(path, "open", errno);
+  if (const int error = write_all(out.get(), pieces))
     return user_error("{}: write: {}", path, std::generic_category().message(error));
   return {};
 }
@@ -88,10 +66,8 @@ int create_aside(const std::string& target, std::string& aside) {
 void sync_folder(const std::string& target) {
   const size_t slash = target.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : target.substr(0, slash + 1);
-  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  ::fsync(fd);
-  ::close(fd);
+  const Descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd.is_open()) ::fsync(fd.get());
 }
 
 }  // namespace
@@ -110,14 +86,14 @@ Status write_file(const std::string& path, Pieces pieces) {
   CLEAVE_CHECK(check_size_limit(path, pieces));
 
   std::string aside;
-  const int fd = create_aside(target, aside);
-  if (fd < 0) return system_failure(path, "create", errno);
-  OpenFile out(fd, aside);
-  if (const int error = write_all(out.fd(), pieces)) return system_failure(path, "write", error);
-  if (::fsync(out.fd()) != 0) return system_failure(path, "fsync", errno);
+  Descriptor out(create_aside(target, aside));
+  if (!out.is_open()) return system_failure(path, "create", errno);
+  Removal half(aside);
+  if (const int error = write_all(out.get(), pieces)) return system_failure(path, "write", error);
+  if (::fsync(out.get()) != 0) return system_failure(path, "fsync", errno);
   if (out.close() != 0) return system_failure(path, "close", errno);
   if (::rename(aside.c_str(), target.c_str()) != 0) return system_failure(path, "rename", errno);
-  out.keep();
+  half.keep();
   sync_folder(target);
   return {};
 }

@@ -1,4 +1,5 @@
 // A file is written completely, or nothing is changed.
+// tests: descriptor.cpp
 #include "base/write_file.h"
 
 #include <gtest/gtest.h>

@@ -70,7 +70,8 @@ def run(cleave, words, stdin, stdout, cwd, limited):
         if limited: limit()
         if stdout == "closed": os.close(1)
     try:
-        p = subprocess.Popen([cleave, *words], stdin=stdin, stdout=out, stderr=subprocess.PIPE, cwd=cwd, preexec_fn=begin, restore_signals=True)
+        p = subprocess.Popen([cleave, *words], stdin=stdin, stdout=out, stderr=subprocess.PIPE, cwd=cwd, preexec_fn=begin, restore_signals=True,
+                             env={**os.environ, "XDG_CACHE_HOME": os.path.join(cwd, "caches")})  # never the cache of who runs this
         try: output, messages = p.communicate(timeout=WALL_SECONDS)
         except subprocess.TimeoutExpired:
             p.kill()
