@@ -2,13 +2,14 @@
 // in a fresh process for each measurement, the median of several.
 //
 //   bench_compile_time [--rounds 5] [--threads 0]         the table
-//   bench_compile_time MODEL [--layers N] [--threads 0] [--dump DIR]
+//   bench_compile_time MODEL [--layers N] [--threads 0] [--dump DIR] [--cache DIR]
 //                                                         one figure in this process, as JSON
 //
 //   trace     the model's own code, gradients and optimizer
 //   graph     verify to tags        fuse, lower, emit     C text
 //   memory    in_place, plan_memory       build           clang, over all threads
 //   passes    all stages of cleave itself, from verify to emit
+//   warm      cold, where another process has compiled the same before: code is loaded
 //
 // The last lines compare 48 layers of gpt2 with its 12.
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -29,7 +31,8 @@ using namespace cleave;
 using Figures = std::map<std::string, double>;
 
 struct Settings {
-  std::string model, dump;
+  std::string model, dump, cache;
+  std::string cache_inside;  // folders for the warm runs
   int64_t layers = 0;
   int threads = 0, rounds = 5;
 };
@@ -43,7 +46,8 @@ Figures measure(const Settings& s) {
   const auto begin = bench::Clock::now();
   TrainStep step =
       train_step(*m.module, m.loss, optim::AdamW({.lr = 1e-4}), m.specs,
-                 {.compile = {.threads = s.threads, .dump_dir = s.dump}, .clip_norm = m.clip_norm});
+                 {.compile = {.threads = s.threads, .cache_dir = s.cache, .dump_dir = s.dump},
+                  .clip_norm = m.clip_norm});
   const double cold = bench::ms_since(begin);
   const Report& r = step.report();
   Figures out = {{"cold", cold},
@@ -62,7 +66,8 @@ Figures measure(const Settings& s) {
 // The figures of one process.
 std::optional<Figures> run_alone(const Settings& s, const std::string& program) {
   const std::string command = program + " " + s.model + " --layers " + std::to_string(s.layers) +
-                              " --threads " + std::to_string(s.threads);
+                              " --threads " + std::to_string(s.threads) +
+                              (s.cache.empty() ? "" : " --cache " + s.cache);
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return std::nullopt;
   std::string text;
@@ -72,8 +77,8 @@ std::optional<Figures> run_alone(const Settings& s, const std::string& program) 
   return nlohmann::json::parse(text).get<Figures>();
 }
 
-constexpr const char* columns[] = {"trace", "graph", "fuse",   "lower",   "emit", "memory",
-                                   "build", "cold",  "passes", "kernels", "nodes"};
+constexpr const char* columns[] = {"trace", "graph", "fuse", "lower",  "emit",    "memory",
+                                   "build", "cold",  "warm", "passes", "kernels", "nodes"};
 
 // The median of each figure; nullopt if a process failed.
 std::optional<Figures> row(const Settings& s, const std::string& program) {
@@ -82,6 +87,13 @@ std::optional<Figures> row(const Settings& s, const std::string& program) {
     const std::optional<Figures> one = run_alone(s, program);
     if (!one) return std::nullopt;
     for (const auto& [name, value] : *one) all[name].push_back(value);
+  }
+  Settings warm = s;
+  warm.cache = s.cache_inside + "/" + s.model + std::to_string(s.layers);
+  for (int k = 0; k <= s.rounds; ++k) {
+    const std::optional<Figures> one = run_alone(warm, program);
+    if (!one) return std::nullopt;
+    if (k > 0) all["warm"].push_back(one->at("cold"));
   }
   Figures out;
   for (auto& [name, values] : all) {
@@ -96,6 +108,24 @@ std::optional<Figures> row(const Settings& s, const std::string& program) {
   return out;
 }
 
+// A folder that is removed with what is in it.
+class Scratch {
+ public:
+  Scratch() {
+    if (mkdtemp(path_.data()) == nullptr) path_.clear();
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ = (std::filesystem::temp_directory_path() / "cleave-bench-XXXXXX").string();
+};
+
 int table(const Settings& settings) {
   char program[4096];
   const ssize_t length = readlink("/proc/self/exe", program, sizeof program);
@@ -105,7 +135,9 @@ int table(const Settings& settings) {
   for (const char* name : columns) std::printf(" %8s", name);
   std::printf("\n");
   std::fflush(stdout);
+  const Scratch scratch;
   Settings s = settings;
+  s.cache_inside = scratch.path();
   double deep[2] = {};
   for (const std::string& name : bench::step_model_names()) {
     s.model = name;
@@ -140,6 +172,8 @@ bool read(int argc, char** argv, Settings& out) {
       out.rounds = std::max(1, std::atoi(argv[++k]));
     else if (word == "--dump")
       out.dump = argv[++k];
+    else if (word == "--cache")
+      out.cache = argv[++k];
     else
       return false;
   }
@@ -153,7 +187,8 @@ int main(int argc, char** argv) {
   if (!read(argc, argv, settings)) {
     std::fprintf(stderr,
                  "usage: bench_compile_time [--rounds N] [--threads N]\n"
-                 "       bench_compile_time MODEL [--layers N] [--threads N] [--dump DIR]\n");
+                 "       bench_compile_time MODEL [--layers N] [--threads N] [--dump DIR] "
+                 "[--cache DIR]\n");
     return 1;
   }
   if (settings.model.empty()) return table(settings);

@@ -16,6 +16,7 @@
 #include "runtime/alloc_watch.h"
 #include "runtime/thread_pool.h"
 #include "tool/autocast_option.h"
+#include "tool/cache_option.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
 #include "tool/named_files.h"
@@ -34,6 +35,7 @@ struct Options {
   std::vector<std::string> sizes;
   int threads = 0, repeat = 1;
   AutocastOption autocast;
+  CacheOption cache;
   TargetOption target;
   PassChoice choice;
   InputOptions inputs;
@@ -112,6 +114,7 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
   StageOptions options;
   CLEAVE_TRY(options.target, o.target.runnable());
   CLEAVE_TRY(options.executor, runtime::start_threads(o.threads));
+  CLEAVE_CHECK(o.cache.apply(options));
   options.dump_dir = o.dump;
   options.compiler = o.compiler == "cc"      ? CompilerChoice::cc
                      : o.compiler == "clang" ? CompilerChoice::clang
@@ -260,6 +263,7 @@ Command run_command() {
             "also the gradients of sum(out.i * cotangent.i) by the placeholders marked `grad`, "
             "missing cotangents are 1");
         o->autocast.add_to(options);
+        o->cache.add_to(options);
         options.option(
             "--budget", o->budget,
             "of the peak: 64MiB, or 60% of that without a budget; pytorch: its fraction");

@@ -39,9 +39,10 @@ struct Warning {
 };
 
 struct Report {
-  // off: CompileOptions::cache_dir is empty. hit: nothing was compiled. miss: some of the code was.
-  // bypass: the cache can't be used; cache_reason says why.
-  std::string cache = "off", cache_reason;
+  // How the code was had. hit: from the cache, nothing was compiled. miss: some of it was compiled.
+  // bypass: there is no cache (CompileOptions::cache_dir), or it can't be used; cache_reason says
+  // why.
+  std::string cache = "bypass", cache_reason = "off";
   double trace_ms = 0;    // the model's own code, gradients and optimizer
   double compile_ms = 0;  // from the traced graph to a program that runs
   std::vector<CompileStage> stages;

@@ -24,8 +24,9 @@ namespace cleave::cache {
 
 // Numbers on disk: they stay.
 enum class EntryKind : uint32_t {
-  unit = 1,     // a compiled piece of C text
-  program = 2,  // a compiled program
+  unit = 1,      // a compiled piece of C text
+  program = 2,   // a compiled program
+  compiler = 3,  // what a compiler's identity was (runtime/known_compiler.h)
 };
 
 using UserKey = std::array<std::byte, 32>;

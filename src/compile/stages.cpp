@@ -183,7 +183,10 @@ Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops, const St
   const StageInputs in{ops, options, make_backend(options.target, options.compiler, cache)};
   CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, graph, in, report, dump));
   CLEAVE_TRY(BuiltProgram built, make_code(graph, in.backend, *options.executor, report, dump));
-  if (cache) report.cache = built.code.compiled_units == 0 ? "hit" : "miss";
+  if (cache) {
+    report.cache = built.code.compiled_units == 0 ? "hit" : "miss";
+    report.cache_reason.clear();
+  }
   const LoweredProgram& lowered = built.lowered();
   report.kernels = std::ranges::count_if(
       lowered.thunks, [](const Thunk& s) { return !std::holds_alternative<JumpCall>(s.work); });

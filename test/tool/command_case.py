@@ -30,6 +30,11 @@ CHAIN = """graph @main(%x: input f32[64,64] grad, %w: input f32[64,64], %rng: rn
 TINY = ["--layers", "2", "--width", "32", "--heads", "2", "--context", "16", "--batch", "3", "--sample", "0"]
 
 
+# Of this test alone, so that no test finds what another one compiled, or writes into a home.
+CACHE = tempfile.TemporaryDirectory(prefix="cleave_cache_")
+os.environ["XDG_CACHE_HOME"] = CACHE.name
+
+
 def targeted(args):
     if TARGET and args and args[0] in TAKES_TARGET and not any(str(a).startswith("--target") for a in args):
         return [*args, "--target", TARGET]

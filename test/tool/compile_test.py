@@ -86,6 +86,50 @@ class Compile(Case):
         self.refused(cleave("compile", g, "--threads", "-1"), 1, "--threads")
 
 
+class Cached(Case):
+    """Code that is kept from one run of the command to the next."""
+
+    def compiled(self, *args, **kw):
+        r = cleave("compile", self.file("m.clv", MLP), "--json", *args, **kw)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        return json.loads(r.stdout)
+
+    def test_the_second_run_compiles_nothing(self):
+        at = ("--cache", self.path("c"))
+        first, second = self.compiled(*at), self.compiled(*at)
+        self.assertEqual((first["cache"], second["cache"]), ("miss", "hit"))
+        self.assertEqual((second["reason"], second["cache_dir"]), ("", self.path("c")))
+        self.assertEqual(self.compiled(*at, "--target", "x86-64-v2")["cache"], "miss")
+        stats = json.loads(cleave("cache", "stats", *at, "--json").stdout)
+        self.assertGreaterEqual(stats["hits"], 1)
+        self.assertGreaterEqual(stats["entries"], 2)
+
+    def test_without_a_cache(self):
+        off = self.compiled("--cache", "off")
+        self.assertEqual((off["cache"], off["reason"], off["cache_dir"]), ("bypass", "off", ""))
+        unusable = self.compiled("--cache", self.file("file", "x"))
+        self.assertEqual(unusable["cache"], "bypass")
+        self.assertIn(self.path("file"), unusable["reason"])
+
+    def test_the_usual_folder_and_a_fresh_one(self):
+        env = {**os.environ, "XDG_CACHE_HOME": self.path("home")}
+        os.mkdir(self.path("home"), 0o700)
+        self.assertEqual([self.compiled(env=env)["cache"] for _ in range(2)], ["miss", "hit"])
+        fresh = [self.compiled("--cache", "fresh", env=env) for _ in range(2)]
+        self.assertEqual([r["cache"] for r in fresh], ["miss", "miss"])
+        self.assertNotEqual(fresh[0]["cache_dir"], fresh[1]["cache_dir"])
+        for r in fresh: self.assertTrue(r["cache_dir"].startswith(self.path("home/cleave/fresh-")))
+        nowhere = {k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME")}
+        self.assertEqual(self.compiled(env=nowhere)["cache"], "bypass")
+
+    def test_results_are_those_of_compiled_code(self):
+        g = self.file("m.clv", MLP)
+        for name in ("a", "b"):
+            r = cleave("run", g, "--random", "--cache", self.path("c"), "--out", self.path(name))
+            self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertEqual(contents(self.path("a")), contents(self.path("b")))
+
+
 class Kernels(Case):
     """What a graph becomes, and what that moves."""
 
