@@ -333,6 +333,27 @@ TEST(OptionText, errors) {
             "CompileOptions: watch=a, b: expected names between commas, such as watch=h,grad.h");
 }
 
+// Texts with a letter of another's in the place of one: options, or an error of the caller's.
+TEST(OptionText, of_no_text_is_anything_else) {
+  RandomOptions random(8);
+  int wrong = 0;
+  for (int k = 0; k < 1000; ++k) {
+    std::string text = random.options().text();
+    const std::string other = random.options().text();
+    for (uint64_t n = random.below(3); n < 3; ++n)
+      text[random.below(text.size())] = other[random.below(other.size())];
+    try {
+      const std::string read = TrainOptions::parse(text).text();
+      EXPECT_EQ(TrainOptions::parse(read).text(), read) << text;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), ErrorKind::user) << text;
+      EXPECT_TRUE(std::string(e.what()).starts_with("TrainOptions: ")) << e.what();
+      ++wrong;
+    }
+  }
+  EXPECT_GT(wrong, 500);
+}
+
 TEST(OptionText, a_target_that_is_not_covered_is_unsupported) {
   try {
     CompileOptions::parse("target=aarch64");
