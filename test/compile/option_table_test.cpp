@@ -40,9 +40,10 @@ TEST(OptionTable, examples_are_values_and_no_defaults) {
   for (const OptionRow& row : option_table()) {
     if (!row.has_text()) continue;
     const std::string text = fmt::format("{}={}", row.name, row.example);
-    EXPECT_EQ(TrainOptions::parse(text).text(), text);
-    EXPECT_EQ(TrainOptions().with({{std::string(row.name), std::string(row.example)}}).text(),
-              text);
+    const TrainOptions options = TrainOptions::parse(text);
+    EXPECT_EQ(row.get(options), row.example);
+    // CLEAVE_TEST_TARGET may make the target of the example the default.
+    if (row.name != "target") { EXPECT_EQ(options.text(), text); }
   }
 }
 
