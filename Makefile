@@ -134,7 +134,7 @@ fuzz-build: build/fuzz/build.ninja
 	@$(NINJA) -C build/fuzz fuzzers
 
 doc: build/release/build.ninja
-	@$(NINJA) -C build/release write_ops write_passes
+	@$(NINJA) -C build/release write_ops write_passes write_options
 	@script/doc build/release
 
 format:

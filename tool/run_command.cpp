@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/alignment.h"
+#include "compile/option_value.h"
 #include "compile/pytorch_program.h"
 #include "compile/stages.h"
 #include "exec/executable.h"
@@ -64,9 +65,9 @@ Status check_options(const Options& o) {
     return user_error("--threads {}: expected 0 to 1024", o.threads);
   CLEAVE_CHECK(o.choice.check());
   if (o.fuse != "on" && o.fuse != "off") return user_error("--fuse {}: expected on or off", o.fuse);
-  constexpr std::string_view compilers[] = {"automatic", "clang", "cc", "none"};
-  if (std::ranges::find(compilers, o.compiler) == std::end(compilers))
-    return user_error("--compiler {}: expected automatic, clang, cc or none", o.compiler);
+  CompilerChoice compiler{};
+  if (!read_value(o.compiler, compiler).ok())
+    return user_error("--compiler {}: expected {}", o.compiler, kind_of(&compiler));
   if (o.mode != "exact" && o.mode != "default" && o.mode != "pytorch")
     return user_error("--mode {}: expected exact, default or pytorch", o.mode);
   if (o.mode == "default" && !o.budget.empty())
@@ -116,10 +117,7 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
   CLEAVE_TRY(options.executor, runtime::start_threads(o.threads));
   CLEAVE_CHECK(o.cache.apply(options));
   options.dump_dir = o.dump;
-  options.compiler = o.compiler == "cc"      ? CompilerChoice::cc
-                     : o.compiler == "clang" ? CompilerChoice::clang
-                     : o.compiler == "none"  ? CompilerChoice::none
-                                             : CompilerChoice::automatic;
+  CLEAVE_CHECK(read_value(o.compiler, options.compiler));
   options.fuse = o.fuse != "off";
   o.choice.apply(options);
   options.is_cut = o.mode == "pytorch";

@@ -30,6 +30,7 @@ class MemoryBudget {
 
   bool given() const { return given_; }
   bool is_percent() const { return percent_ > 0; }
+  double percentage() const { return percent_; }  // 0 where the budget is in bytes
   // The budget in bytes, for a program whose peak is `whole` without a budget.
   int64_t bytes(int64_t whole) const {
     return is_percent() ? static_cast<int64_t>(percent_ / 100 * static_cast<double>(whole))

@@ -6,10 +6,18 @@
 //
 // A copy is another value: what two programs share, they are given as an argument (the store of
 // train_step) or as a pointer (the executor).
+//
+// Options have a text of one line (doc/options.md lists them):
+//
+//   CompileOptions options = CompileOptions::parse("strict=true memory_budget=60%");
+//   options.with({{"threads", "4"}}).text();  // "threads=4 memory_budget=60% strict=true"
 #pragma once
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cleave/compiler_choice.h"
@@ -86,6 +94,20 @@ struct CompileOptions {
   // Rewrite rules beside cleave's own. Errors (user): a text that isn't a rule, a replacement of
   // another type; the message names the rule and the call.
   std::vector<RewriteRule> rules = {};
+
+  // ---- as text
+  // The options that differ from their defaults, in the order of doc/options.md: NAME=VALUE between
+  // spaces, with "..." around a value that has a space or a quote in it. What is set in C++ alone
+  // (executor, ops, rules) is left out. Equal texts are equal options but for that.
+  CLEAVE_API std::string text() const;
+  // The options of a text, in any order; the rest has its defaults. Errors (user): an unknown name,
+  // one that is given twice or is set in C++ alone, a value of another kind. A value of the right
+  // kind that no program can have, such as threads=-1, is an error of compile().
+  CLEAVE_API static CompileOptions parse(std::string_view text);
+  // A copy with other values, each NAME, VALUE: with({{"strict", "true"}, {"watch", "h,grad.h"}}).
+  // A text needs no quotes here, the items of a list do. Errors: as parse.
+  CLEAVE_API CompileOptions
+  with(std::initializer_list<std::pair<std::string, std::string>> changes) const;
 };
 
 // What becomes of a run of a training step whose loss or gradients are not all finite.
@@ -133,6 +155,14 @@ struct TrainOptions {
   double ema_decay = 0;
   // The seed of the step's random numbers, if its store has none yet.
   uint64_t seed = 0;
+
+  // ---- as text
+  // As those of CompileOptions, whose names stand beside these: "strict=true clip_norm=1". `frozen`
+  // has no text either.
+  CLEAVE_API std::string text() const;
+  CLEAVE_API static TrainOptions parse(std::string_view text);
+  CLEAVE_API TrainOptions
+  with(std::initializer_list<std::pair<std::string, std::string>> changes) const;
 };
 
 }  // namespace cleave

@@ -1,5 +1,6 @@
 #include "base/target_file.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -51,6 +52,11 @@ Result<double> read_rate(std::string_view text) {
   return x;
 }
 
+const Field* find_field(std::string_view name) {
+  const auto at = std::ranges::find(fields, name, &Field::name);
+  return at == fields.end() ? nullptr : &*at;
+}
+
 Status read_field(std::string_view name, std::string_view value, Target& into) {
   if (name == "set") {
     CLEAVE_TRY(const Target named, parse_target(value));
@@ -58,17 +64,37 @@ Status read_field(std::string_view name, std::string_view value, Target& into) {
     into.is_native = named.is_native;
     return {};
   }
-  for (const Field& f : fields)
-    if (f.name == name) {
-      Result<double> rate = read_rate(value);
-      if (!rate.ok()) return std::move(rate).failure().within(std::string(name));
-      into.rates.*f.rate = *rate;
-      return {};
-    }
+  if (const Field* f = find_field(name)) {
+    Result<double> rate = read_rate(value);
+    if (!rate.ok()) return std::move(rate).failure().within(std::string(name));
+    into.rates.*f->rate = *rate;
+    return {};
+  }
   std::vector<std::string_view> names = {"set"};
   for (const Field& f : fields) names.push_back(f.name);
   return user_error("`{}` is no name of a target file, expected {}", name.substr(0, 40),
                     fmt::join(names, ", "));
+}
+
+// Never empty.
+std::vector<std::string_view> split(std::string_view text, char mark) {
+  std::vector<std::string_view> out;
+  for (size_t from = 0; from <= text.size(); from += out.back().size() + 1)
+    out.push_back(text.substr(from, text.find(mark, from) - from));
+  return out;
+}
+
+// "call_ns:300"
+Status read_rate_of(std::string_view item, Target& into) {
+  const size_t colon = std::min(item.find(':'), item.size());
+  const std::string_view name = item.substr(0, colon);
+  if (!find_field(name)) {
+    std::vector<std::string_view> names;
+    for (const Field& f : fields) names.push_back(f.name);
+    return user_error("`{}`, expected a rate such as call_ns:300, of {}", item.substr(0, 40),
+                      fmt::join(names, ", "));
+  }
+  return read_field(name, item.substr(std::min(colon + 1, item.size())), into);
 }
 
 }  // namespace
@@ -95,6 +121,23 @@ Result<Target> parse_target_file(std::string_view text) {
 std::string print_target_file(const Target& target) {
   std::string out = fmt::format("{}\nset {}\n", version, target.text());
   for (const Field& f : fields) out += fmt::format("{} {}\n", f.name, target.rates.*f.rate);
+  return out;
+}
+
+std::string target_word(const Target& target) {
+  std::string out(target.text());
+  for (const Field& f : fields)
+    if (target.rates.*f.rate != MachineRates().*f.rate)
+      out += fmt::format(",{}:{}", f.name, target.rates.*f.rate);
+  return out;
+}
+
+Result<Target> parse_target_word(std::string_view word) {
+  const std::vector<std::string_view> items = split(word, ',');
+  CLEAVE_TRY(Target out, parse_target(items[0]));
+  for (size_t k = 1; k < items.size(); ++k)
+    if (Status read = read_rate_of(items[k], out); !read.ok())
+      return std::move(read).failure().within(fmt::format("target {}", word.substr(0, 60)));
   return out;
 }
 

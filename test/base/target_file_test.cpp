@@ -68,5 +68,17 @@ TEST(TargetFile, a_name_or_a_path) {
   EXPECT_THROW(Target::read(path), Error);
 }
 
+TEST(TargetFile, in_one_word) {
+  Target target = value_or_throw(parse_target("x86-64-v3"));
+  EXPECT_EQ(target_word(target), "x86-64-v3");
+  target.rates.cache_bytes = 524288;
+  target.rates.product_gflops = 0.1;
+  EXPECT_EQ(target_word(target), "x86-64-v3,product_gflops:0.1,cache_bytes:524288");
+  EXPECT_EQ(value_or_throw(parse_target_word(target_word(target))), target);
+  for (const char* word : {"", "x86", "x86-64-v3,", "x86-64-v3,call_ns", "x86-64-v3,set:native",
+                           "x86-64-v3,call_ns:0", "x86-64-v3,,call_ns:1"})
+    EXPECT_FALSE(parse_target_word(word).ok()) << word;
+}
+
 }  // namespace
 }  // namespace cleave

@@ -31,6 +31,20 @@ MISTAKE(pass_that_is_not_there, "A pass that there isn't",
           {.passes_off = {"fold_permut"}});
 }
 
+MISTAKE(option_that_is_not_there, "An option that there isn't",
+        "CompileOptions: there is no option 'memory_buget', did you mean 'memory_budget'?; "
+        "doc/options.md lists all") {
+  compile([](const Tensor& x) { return exp(x); }, {{"x", f32, {4}}},
+          CompileOptions::parse("strict=true memory_buget=60%"));
+}
+
+MISTAKE(option_of_another_kind, "An option of another kind",
+        "TrainOptions: autocast=true: expected a dtype, or none, such as autocast=bf16") {
+  Generator rng(1);
+  Mlp model(rng);
+  mlp_step(model, TrainOptions().with({{"autocast", "true"}}));
+}
+
 MISTAKE(target_that_is_not_there, "A target that there isn't",
         "target x86-64-v9: expected native, x86-64-v2, x86-64-v3, x86-64-v4, "
         "x86-64-v4-bf16") {
