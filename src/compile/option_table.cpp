@@ -58,6 +58,11 @@ constexpr OptionRow rows[] = {
     set_in_cpp<&CompileOptions::ops>("ops", "operators", "custom operators beside cleave's own"),
     row<&CompileOptions::kept_sizes>("kept_sizes", "4",
                                      "how many programs are kept for inputs whose sizes vary"),
+    row<&CompileOptions::cache_dir>(
+        "cache_dir", "/var/cache/cleave",
+        "the folder that keeps compiled code for other processes; empty: nothing is kept"),
+    row<&CompileOptions::cache_bytes>("cache_bytes", "1073741824",
+                                      "how large it may grow; then what is used least is dropped"),
     row<&CompileOptions::dump_dir>(
         "dump_dir", "stages",
         "the folder that each stage of the compilation is written to; empty: none"),
