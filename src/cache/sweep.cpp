@@ -64,8 +64,8 @@ void for_each_file(int folder,
   }
 }
 
-// The entries; temporaries that are older than `age_ns` are removed on the way. A time to come, of a
-// clock that was wrong, counts as the oldest: that entry would stay for years without being used.
+// The entries; temporaries that are older than `age_ns` are removed on the way. A time to come, of
+// a clock that was wrong, counts as the oldest: unused, that entry would stay for years.
 std::vector<Item> list_entries(int folder, int64_t age_ns) {
   std::vector<Item> out;
   const int64_t now = now_ns();

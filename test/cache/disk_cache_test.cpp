@@ -193,9 +193,9 @@ TEST_F(Cache, only_files_of_ours_are_removed) {
   const fs::path sub = file_of("k").parent_path();
   const std::string name = file_of("k").filename().string();
   const fs::path old = sub / (name + ".1.0.tmp"), fresh = sub / (name + ".1.1.tmp");
-  const fs::path foreign[] = {
-      sub / "notes.tmp", sub / "README", folder_ / "README", sub / std::string(64, '0'),
-      sub / (name.substr(0, 2) + std::string(62, 'z') + ".1.0.tmp")};
+  const fs::path foreign[] = {sub / "notes.tmp", sub / "README", folder_ / "README",
+                              sub / std::string(64, '0'),
+                              sub / (name.substr(0, 2) + std::string(62, 'z') + ".1.0.tmp")};
   for (const fs::path& file : {old, fresh}) put_file(file, "half");
   for (const fs::path& file : foreign) put_file(file, "mine");
   for (const fs::path& file : {old, foreign[0], foreign[1], foreign[4]}) set_age(file, 3700);
