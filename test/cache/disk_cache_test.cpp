@@ -47,6 +47,13 @@ TEST_F(Cache, find_creates_nothing) {
   EXPECT_TRUE(fs::is_empty(folder_));
   open();
   EXPECT_TRUE(found());
+  fs::remove(folder_ / "key");
+  EXPECT_FALSE(found());
+  open()->write(unit, "k", bytes("v"));
+  fs::remove(folder_ / "key");
+  const auto cache = *DiskCache::find(folder_.string());
+  ASSERT_TRUE(cache);
+  EXPECT_EQ(cache->verify().removed, 1);
 }
 
 TEST_F(Cache, an_altered_or_cut_file_is_a_miss_and_removed) {
