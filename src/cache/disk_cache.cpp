@@ -23,8 +23,11 @@ Result<std::unique_ptr<DiskCache>> DiskCache::make(const std::string& folder, in
                                                    IfMissing if_missing) {
   CLEAVE_TRY(Descriptor open, open_cache_folder(folder, if_missing));
   if (!open.is_open()) return std::unique_ptr<DiskCache>();
-  CLEAVE_TRY(const auto key, read_user_key(open.get(), folder, if_missing));
-  if (!key) return std::unique_ptr<DiskCache>();
+  CLEAVE_TRY(auto key, read_user_key(open.get(), folder, if_missing));
+  if (!key) {
+    if (count_entries(open.get()).entries == 0) return std::unique_ptr<DiskCache>();
+    CLEAVE_TRY(key, read_user_key(open.get(), folder, IfMissing::create));
+  }
   return std::unique_ptr<DiskCache>(new DiskCache(std::move(open), *key, max_bytes));
 }
 

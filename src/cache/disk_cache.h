@@ -46,8 +46,8 @@ class DiskCache {
   // without.
   static Result<std::unique_ptr<DiskCache>> open(const std::string& folder,
                                                  int64_t max_bytes = default_cache_bytes);
-  // As open, but creates nothing: null where there is no folder, or no key that can be trusted in
-  // it, so that no entry is valid.
+  // As open, but makes no cache: null where there is no folder, or neither a key nor an entry in
+  // it. Entries whose key is gone can be cleared so.
   static Result<std::unique_ptr<DiskCache>> find(const std::string& folder,
                                                  int64_t max_bytes = default_cache_bytes);
   DiskCache(const DiskCache&) = delete;

@@ -24,7 +24,8 @@ struct Item {
 };
 
 constexpr int64_t ns_per_s = 1'000'000'000;
-constexpr int64_t temporary_age_ns = 3600 * ns_per_s;
+constexpr int64_t hour_ns = 3600 * ns_per_s;
+constexpr int64_t temporary_age_ns = hour_ns;
 
 int64_t ns_of(const timespec& t) { return int64_t{t.tv_sec} * ns_per_s + t.tv_nsec; }
 
@@ -63,15 +64,15 @@ void for_each_file(int folder,
   }
 }
 
-// The entries; temporaries that are older than `age_ns` are removed on the way.
+// The entries; temporaries that are older than `age_ns` are removed on the way. A time to come, of
+// a clock that was wrong, counts as the oldest: unused, that entry would stay for years.
 std::vector<Item> list_entries(int folder, int64_t age_ns) {
   std::vector<Item> out;
   const int64_t now = now_ns();
   for_each_file(folder, [&](int sub, const std::string& name, const struct stat& info) {
     const int64_t used = ns_of(info.st_mtim);
-    // A time to come, of a clock that was wrong, counts as now: it would be kept for ever.
     if (is_entry_name(name))
-      out.push_back({name, int64_t{info.st_size}, std::min(used, now)});
+      out.push_back({name, int64_t{info.st_size}, used > now + hour_ns ? 0 : used});
     else if (now - used > age_ns)
       ::unlinkat(sub, name.c_str(), 0);
   });

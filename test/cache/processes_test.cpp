@@ -63,7 +63,7 @@ TEST_F(CacheProcesses, eight_read_write_and_evict_at_once) {
 TEST_F(CacheProcesses, one_that_is_killed_leaves_nothing_wrong) {
   open();
   uint64_t seed = 7;
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < 30; ++round) {
     const uint64_t first = split_mix(seed += split_mix_step);
     const pid_t child = fork();
     if (child == 0) {
@@ -91,6 +91,21 @@ TEST_F(CacheProcesses, one_that_is_killed_leaves_nothing_wrong) {
       fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(2));
   cache->evict(default_cache_bytes);
   EXPECT_EQ(static_cast<int64_t>(files().size()), cache->count().entries);
+}
+
+TEST_F(CacheProcesses, totals_lose_nothing_that_was_added) {
+  fs::create_directory(folder_);
+  const auto fd = open_cache_folder(folder_.string(), IfMissing::leave);
+  ASSERT_TRUE(fd.ok());
+  std::vector<pid_t> children;
+  for (int p = 0; p < 4; ++p) {
+    children.push_back(fork());
+    if (children.back() != 0) continue;
+    for (int added = 0; added < 50;) added += add_to_totals(fd->get(), {.hits = 1});
+    _exit(0);
+  }
+  for (const pid_t child : children) waitpid(child, nullptr, 0);
+  EXPECT_EQ(read_totals(fd->get()).hits, 4 * 50);
 }
 
 TEST_F(CacheProcesses, threads_share_one_object) {
