@@ -261,6 +261,21 @@ TEST_F(Points, serve) {
   EXPECT_EQ(answered, 40);
 }
 
+TEST_F(Points, start_again) {
+  const std::string folder = tmp("how_do_i_cache");
+  // [start_again]
+  const CompileOptions kept{.cache_dir = folder};  // such as ~/.cache/my_program
+  CompiledFunction first =
+      compile([](const Tensor& x) { return exp(x) * 2; }, {{"x", DType::f32, {64}}}, kept);
+  CompiledFunction again =
+      compile([](const Tensor& x) { return exp(x) * 2; }, {{"x", DType::f32, {64}}}, kept);
+  std::cout << first.report().cache << ", then " << again.report().cache << "\n";  // miss, then hit
+  // [end]
+  EXPECT_EQ(first.report().cache, "miss");
+  EXPECT_EQ(again.report().cache, "hit");
+  std::filesystem::remove_all(folder);
+}
+
 TEST_F(Points, gan) {
   nn::Sequential maker(nn::Linear(4, 32, rng), nn::ReLU(), nn::Linear(32, 2, rng));
   nn::Sequential critic(nn::Linear(2, 32, rng), nn::ReLU(), nn::Linear(32, 1, rng));
