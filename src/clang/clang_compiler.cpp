@@ -137,9 +137,9 @@ class ClangCompiler final : public Compiler {
  public:
   explicit ClangCompiler(HostTarget host)
       : host_(std::move(host)),
-        identity_(fmt::format("clang {} [{}; {}], {}, {}, {}, {} bits", LLVM_VERSION_STRING,
-                              lane_passes, scalar_passes, host_.triple, host_.cpu,
-                              host_.feature_text, host_.vector_bits)) {}
+        identity_(fmt::format("clang {} [{}; {}]{}, {}, {}, {}, {} bits", LLVM_VERSION_STRING,
+                              lane_passes, scalar_passes, watches_memory ? " watched" : "",
+                              host_.triple, host_.cpu, host_.feature_text, host_.vector_bits)) {}
 
   Result<ObjectCode> object(const std::string& c_text, const std::string& unit_name,
                             TextKind kind) override {

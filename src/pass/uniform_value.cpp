@@ -134,6 +134,7 @@ Number UniformValues::result_of(const OpView& call) const {
   if (is_one_of(arithmetic, call.name())) return computed(call);
   if (call.name() == "cat" || call.name() == "stack" || call.name() == "constant_pad_nd")
     return joined(call);
+  if (call.name() == "mm" || call.name() == "bmm") return product(call);
   return reduced(call);
 }
 
@@ -163,6 +164,19 @@ Number UniformValues::reduced(const OpView& call) const {
   const Number sum = as_dtype(name == "sum" ? v.as_double() * count : v.as_double(), y.dtype);
   const bool is_exact = sum && (name == "mean" || sum->as_double() == v.as_double() * count);
   return is_exact ? sum : Number();
+}
+
+// Of matrices; exact, in whatever order it is summed.
+Number UniformValues::product(const OpView& call) const {
+  const AttrValue* second = find(call.inputs()[1]);
+  const Type& x = call.in_type(0);
+  if (!second || !x.is_static()) return {};
+  const double term = find(call.inputs()[0])->as_double() * second->as_double();
+  const auto terms = static_cast<double>(x.shape.back().value());
+  if (!sums_exactly(term, terms)) return {};
+  const double exact = term * terms + 0.0;  // 0, not -0: sums begin with 0
+  const Number sum = as_dtype(exact, call.out_type(0).dtype);
+  return sum && sum->as_double() == exact ? sum : Number();
 }
 
 bool UniformValues::is_zero_product(const OpView& call) const {

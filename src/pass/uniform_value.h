@@ -5,6 +5,7 @@
 //   joins           cat, stack, constant_pad_nd              where all parts have the same
 //   arithmetic      add, mul, where, eq, _to_copy, ...       as the operator's reference computes
 //   reductions      sum, mean, amax, amin, any, all          if every order of summation is exact
+//   mm, bmm                                          the same, of uniform matrices
 //   mul by 0        of integers, whatever the other operand
 //
 // The numbers are bit for bit those that a kernel computes: f32 arithmetic rounds once, as does
@@ -31,6 +32,7 @@ class UniformValues {
   std::optional<AttrValue> result_of(const OpView& call) const;
   std::optional<AttrValue> joined(const OpView& call) const;
   std::optional<AttrValue> reduced(const OpView& call) const;
+  std::optional<AttrValue> product(const OpView& call) const;
   std::optional<AttrValue> computed(const OpView& call) const;
   bool is_zero_product(const OpView& call) const;
 

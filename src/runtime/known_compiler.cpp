@@ -23,18 +23,22 @@ std::string stamp_of(const std::string& path) {
   return fmt::format("{} {}.{:09} {}", s.st_size, s.st_mtim.tv_sec, s.st_mtim.tv_nsec, path);
 }
 
-// What LLVM asks a processor for its name and its features.
+// What LLVM asks a processor for its name and features, and what the system has enabled of them.
 std::string processor() {
   std::string text;
-  for (const unsigned leaf : {0u, 1u, 7u, 0xdu, 0x14u, 0x19u, 0x24u, 0x80000001u, 0x80000008u})
+  bool asks_system = false;
+  for (const unsigned leaf : {0u, 1u, 7u, 0x14u, 0x19u, 0x24u, 0x80000001u, 0x80000008u})
     for (const unsigned part : {0u, 1u}) {
       unsigned a = 0, b = 0, c = 0, d = 0;
       if (!__get_cpuid_count(leaf, part, &a, &b, &c, &d)) continue;
-      if (leaf == 1) b = 0;        // the number of the core that answers
-      if (leaf == 0xd) b = c = 0;  // sizes of what is saved now
+      if (leaf == 1) b = 0;  // the number of the core that answers
+      if (leaf == 1) asks_system = c & bit_OSXSAVE;
       text += fmt::format("{:x}.{}:{:x},{:x},{:x},{:x};", leaf, part, a, b, c, d);
     }
-  return text;
+  if (!asks_system) return text;
+  unsigned low = 0, high = 0;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return fmt::format("{}system:{:x},{:x}", text, high, low);
 }
 
 }  // namespace
