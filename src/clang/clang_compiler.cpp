@@ -125,12 +125,17 @@ Result<ObjectCode> generate(llvm::Module& module, LLVMTargetMachineRef machine) 
 
 // The code generator's search for better induction variables takes a quarter of its time and makes
 // such kernels no faster, since x86 adds and scales in its addressing modes (bench_kernels, Cascade
-// Lake, 2026-11). This switch is global to the process.
-void leave_out_passes() {
+// Lake, 2026-11). AddressSanitizer doesn't watch variables of the text: nothing would run the
+// constructors that register them. These switches are global to the process.
+void set_switches() {
   auto& options = llvm::cl::getRegisteredOptions();
-  const auto at = options.find("disable-lsr");
-  if (at != options.end() && at->second->getNumOccurrences() == 0)
-    at->second->addOccurrence(0, "disable-lsr", "true");
+  const auto set = [&](const char* name, const char* value) {
+    const auto at = options.find(name);
+    if (at != options.end() && at->second->getNumOccurrences() == 0)
+      at->second->addOccurrence(0, name, value);
+  };
+  set("disable-lsr", "true");
+  if (watches_memory) set("asan-globals", "false");
 }
 
 class ClangCompiler final : public Compiler {
@@ -162,7 +167,7 @@ Result<std::shared_ptr<Compiler>> make(const Target& target, std::string_view te
   std::call_once(registered, [] {
     LLVMInitializeNativeTarget();
     LLVMInitializeNativeAsmPrinter();
-    leave_out_passes();
+    set_switches();
   });
   return std::shared_ptr<Compiler>(std::make_shared<ClangCompiler>(HostTarget::of(target, text)));
 }

@@ -4,10 +4,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <system_error>
+
+#include "base/descriptor.h"
 
 namespace cleave::runtime {
 
@@ -24,15 +25,9 @@ PrivateFolder::~PrivateFolder() {
 }
 
 Status write_private_file(const std::string& path, std::span<const std::byte> bytes) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0) return user_error("compiler: {}: {}", path, strerror(errno));
-  int error = 0;
-  while (!bytes.empty() && error == 0) {
-    const ssize_t wrote = write(file, bytes.data(), bytes.size());
-    if (wrote >= 0) bytes = bytes.subspan(static_cast<size_t>(wrote));
-    if (wrote < 0 && errno != EINTR) error = errno;
-  }
-  if (close(file) != 0 && error == 0) error = errno;
+  Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  int error = file.is_open() ? write_all(file.get(), {&bytes, 1}) : errno;
+  if (file.close() != 0 && error == 0) error = errno;
   if (error != 0) return user_error("compiler: {}: {}", path, strerror(error));
   return {};
 }
