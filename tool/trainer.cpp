@@ -65,13 +65,14 @@ Status check(const TrainArguments& o) {
                      o.json ? Stdout::json : Stdout::free);
 }
 
-// Of the step; the other programs take none of its budget and dump.
+// Of the step; the other programs take none of its budget, dump and cache.
 Result<CompileOptions> compile_options(const TrainArguments& o) {
   CompileOptions out;
   CLEAVE_TRY(out.target, o.target.runnable());
   CLEAVE_TRY(out.autocast, o.autocast.dtype());
   if (!o.budget.empty()) { CLEAVE_TRY(out.memory_budget, parse_budget(o.budget)); }
   out.dump_dir = o.dump;
+  CLEAVE_CHECK(o.cache.apply(out));
   CLEAVE_TRY(out.executor, runtime::start_threads(o.threads));
   return out;
 }

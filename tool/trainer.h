@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tool/autocast_option.h"
+#include "tool/cache_option.h"
 #include "tool/gpt.h"
 #include "tool/target_option.h"
 #include "tool/text_data.h"
@@ -19,6 +20,7 @@ struct TrainArguments {
   int64_t warmup = 100;
   std::string schedule = "cosine", dump, budget;
   AutocastOption autocast;
+  CacheOption cache;
   TargetOption target;
   int threads = 0;
   bool json = false;

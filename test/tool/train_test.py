@@ -20,6 +20,14 @@ class Train(Case):
         self.assertEqual(last["peak_bytes"], last["planned_peak_bytes"])
         self.assertEqual(last["allocations_per_step"], 0)
 
+    def test_losses_of_code_that_an_earlier_run_has_kept(self):
+        at = ("--cache", self.path("c"))
+        first, second = (losses(self.train("--steps", 4, *at)) for _ in range(2))
+        self.assertEqual(len(first), 4)
+        self.assertEqual(first, second)
+        self.assertEqual(first, losses(self.train("--steps", 4, "--cache", "off")))
+        self.assertGreater(json.loads(cleave("cache", "stats", *at, "--json").stdout)["hits"], 1)
+
     def test_mixed_precision_has_the_same_losses_on_one_and_two_threads(self):
         one, two = (self.train("--steps", 6, "--threads", n, "--autocast", "bf16") for n in (1, 2))
         self.assertEqual(one.returncode, 0, one.stderr)
