@@ -24,6 +24,7 @@
 
 #include "bench/models/step_models.h"
 #include "bench/timing.h"
+#include "runtime/private_folder.h"
 
 namespace {
 
@@ -108,24 +109,6 @@ std::optional<Figures> row(const Settings& s, const std::string& program) {
   return out;
 }
 
-// A folder that is removed with what is in it.
-class Scratch {
- public:
-  Scratch() {
-    if (mkdtemp(path_.data()) == nullptr) path_.clear();
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_ = (std::filesystem::temp_directory_path() / "cleave-bench-XXXXXX").string();
-};
-
 int table(const Settings& settings) {
   char program[4096];
   const ssize_t length = readlink("/proc/self/exe", program, sizeof program);
@@ -135,9 +118,10 @@ int table(const Settings& settings) {
   for (const char* name : columns) std::printf(" %8s", name);
   std::printf("\n");
   std::fflush(stdout);
-  const Scratch scratch;
+  const auto scratch =
+      value_or_throw(runtime::PrivateFolder::make(std::filesystem::temp_directory_path()));
   Settings s = settings;
-  s.cache_inside = scratch.path();
+  s.cache_inside = scratch->path();
   double deep[2] = {};
   for (const std::string& name : bench::step_model_names()) {
     s.model = name;

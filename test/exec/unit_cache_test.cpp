@@ -1,5 +1,5 @@
 // Compiled code that is kept in a folder: what is found again, and what is not.
-// tests: backend/unit_loader.cpp runtime/known_compiler.cpp
+// tests: backend/unit_loader.cpp
 #include <gtest/gtest.h>
 
 #include <filesystem>

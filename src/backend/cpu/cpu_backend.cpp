@@ -44,7 +44,6 @@ Result<BuiltCode> CpuBackend::build(const LoweredProgram& program, const Emitted
   UnitLoader loader(interprets() ? CompilerChoice::automatic : compiler_, target(), cache_);
   CLEAVE_TRY(const LoadedUnits units, load_units(code.units, loader, executor));
   BuiltCode out;
-  out.units = static_cast<int64_t>(units.size());
   out.compiled_units = loader.compiled();
   if (interprets()) {
     out.kernels = bytecode_kernels(program.kernels);

@@ -40,11 +40,10 @@ Result<CodePtr> UnitLoader::load(const SourceUnit& unit, const std::string& unit
   }
   CLEAVE_TRY(const std::shared_ptr<runtime::Compiler> used, compiler());
   ++compiled_;
-  if (!cache_) return used->compile(unit.text, unit_name, kind_of(unit));
   CLEAVE_TRY(const ObjectCode object, used->object(unit.text, unit_name, kind_of(unit)));
   Result<CodePtr> code = runtime::load_code(object);
   if (!code.ok()) return std::move(code).failure().within(unit_name);
-  cache_->write(EntryKind::unit, key_of(used->identity(), unit), entry_of(object));
+  if (cache_) cache_->write(EntryKind::unit, key_of(used->identity(), unit), entry_of(object));
   return code;
 }
 
