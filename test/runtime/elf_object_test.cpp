@@ -3,6 +3,7 @@
 // tests: elf_object.cpp object_code.cpp
 #include "runtime/elf_object.h"
 
+#include <elf.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -147,6 +148,29 @@ TEST_F(ElfObject, other_files_are_refused) {
   Bytes bytes(program.size());
   std::memcpy(bytes.data(), program.data(), program.size());
   EXPECT_NE(refusal(bytes).find("it is none of x86-64"), std::string::npos);
+}
+
+TEST_F(ElfObject, a_function_behind_its_section_is_refused) {
+  Bytes bytes = object("int seven(void) { return 7; }\n");
+  Elf64_Ehdr head;
+  std::memcpy(&head, bytes.data(), sizeof head);
+  int functions = 0;
+  for (size_t i = 0; i < head.e_shnum; ++i) {
+    Elf64_Shdr section;
+    std::memcpy(&section, bytes.data() + head.e_shoff + i * sizeof section, sizeof section);
+    if (section.sh_type != SHT_SYMTAB) continue;
+    for (size_t at = section.sh_offset; at < section.sh_offset + section.sh_size;
+         at += sizeof(Elf64_Sym)) {
+      Elf64_Sym symbol;
+      std::memcpy(&symbol, bytes.data() + at, sizeof symbol);
+      if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC) continue;
+      symbol.st_value = 4096;
+      std::memcpy(bytes.data() + at, &symbol, sizeof symbol);
+      ++functions;
+    }
+  }
+  EXPECT_EQ(functions, 1);
+  EXPECT_NE(refusal(bytes).find("a symbol lies behind its section"), std::string::npos);
 }
 
 // In its own allocation, so that AddressSanitizer sees a read behind the end.
