@@ -15,3 +15,19 @@ function(cleave_generated var names)
     COMMENT "${name}.inc")
   set(${var} ${outputs} PARENT_SCOPE)
 endfunction()
+
+# cleave_source_digest(var): generated/source_digest.inc, a digest of all that is compiled into
+# cleave (base/build_identity.h).
+function(cleave_source_digest var)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS
+       ${PROJECT_SOURCE_DIR}/src/*.cpp ${PROJECT_SOURCE_DIR}/src/*.h
+       ${PROJECT_SOURCE_DIR}/include/cleave/*.h)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/write_source_digest.cmake)
+  set(output ${PROJECT_BINARY_DIR}/generated/source_digest.inc)
+  add_custom_command(
+    OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -DOUTPUT=${output} -P ${script}
+    DEPENDS ${sources} ${script}
+    COMMENT "source_digest.inc")
+  set(${var} ${output} PARENT_SCOPE)
+endfunction()

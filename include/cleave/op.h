@@ -96,6 +96,10 @@ struct Operator {
   std::string name;
   std::string signature;
   std::string summary = {};
+  // Anything that you change whenever the operator computes something else: a cache
+  // (CompileOptions::cache_dir) keeps programs that call it under this text, or, where it is empty,
+  // doesn't keep them.
+  std::string version = {};
   // The types of the results.
   std::function<std::vector<TensorType>(const OpCall&)> infer;
   // The reference implementation, in plain loops: floating operands and results are f64, all others

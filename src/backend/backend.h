@@ -59,6 +59,8 @@ struct SourceUnit {
   From from = From::kernels;
   std::string_view language = "c";  // suffix of its file in a dump
   std::string host_symbol = {};     // of host_program: operator_NAME
+  // Of its compiled code in the cache. A unit of a kept program has it and no text.
+  std::string key = {};
 };
 
 // The unit and the symbols of a kernel of LoweredProgram.
@@ -66,6 +68,7 @@ struct EmittedKernel {
   size_t unit = 0;
   std::vector<loop::Phase> phases;
   std::vector<loop::CheckText> checks;  // in the order of their numbers
+  int64_t work = 0;                     // loop::Kernel::work
 };
 
 struct EmittedCode {
@@ -95,6 +98,7 @@ using ForeignFunction = std::function<void(void* const*, void* const*)>;
 
 struct BuiltCode {
   int64_t compiled_units = 0;                                  // others came from a cache
+  std::vector<std::string> unit_keys;                          // with a cache: SourceUnit::key
   std::vector<std::unique_ptr<const KernelFunction>> kernels;  // as in LoweredProgram
   std::vector<ForeignFunction> foreign;                        // of ForeignCalls, in order
   std::shared_ptr<const void> code;                            // owns what the functions point to
@@ -131,10 +135,15 @@ class Backend {
   // its kernels.
   virtual Result<EmittedCode> emit(const LoweredProgram& program,
                                    const schedule::SharedKernels& functions) const = 0;
+  // What programs depend on beside their graphs and options: the target, its rates, the compiler.
+  // Errors: those of compilers.
+  virtual Result<std::string> identity() = 0;
   // `code` is what emit returned for the program. Compiles the units in parallel on the executor.
-  // Errors: those of compilers; user: the text of a custom operator lacks its function.
+  // Of a kept program the units have keys alone, and the program has kernels only where they are
+  // interpreted. Errors: those of compilers; user: the text of a custom operator lacks its
+  // function; bug: a unit of a kept program is in no cache.
   virtual Result<BuiltCode> build(const LoweredProgram& program, const EmittedCode& code,
-                                  Executor& executor) const = 0;
+                                  Executor& executor) = 0;
   // Unsupported, naming what this machine lacks; programs can still be built for the target.
   virtual Status check_runs_here() const = 0;
   virtual Result<std::unique_ptr<ArenaMemory>> make_arena(int64_t bytes) const = 0;

@@ -6,10 +6,12 @@
 //   ScheduledProgram  + how each loop runs, and which nests share a function
 //   EmittedProgram    + the text of the nests, in units
 //   PlacedProgram     + the offset of each storage; thunks and storages are final
-//   BuiltProgram      all that a run needs
+//   BuiltProgram      all that a run needs: no loop nests any more
 #pragma once
 #include "backend/backend.h"
+#include "compile/lowered_graph.h"
 #include "lower/program.h"
+#include "lower/traffic.h"
 
 namespace cleave {
 
@@ -31,8 +33,10 @@ struct PlacedProgram {
 // The instances of a program share it.
 struct BuiltProgram {
   PlannedProgram planned;
-  BuiltCode code;
+  BuiltCode code = {};
   std::shared_ptr<const Backend> backend;  // made the functions
+  std::shared_ptr<const LoweredGraph> graph = {};
+  std::vector<KernelTraffic> traffic = {};  // by thunk
   const LoweredProgram& lowered() const { return planned.lowered; }
 };
 

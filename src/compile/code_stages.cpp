@@ -55,10 +55,14 @@ Result<PlacedProgram> place_storages(EmittedProgram program) {
   return PlacedProgram{std::move(planned), std::move(program.code)};
 }
 
-Result<BuiltProgram> build_code(PlacedProgram program,
-                                const std::shared_ptr<const Backend>& backend, Executor& executor) {
-  CLEAVE_TRY(BuiltCode code, backend->build(program.planned.lowered, program.code, executor));
-  return BuiltProgram{std::move(program.planned), std::move(code), backend};
+Result<BuiltProgram> build_code(PlacedProgram program, const std::shared_ptr<Backend>& backend,
+                                Executor& executor) {
+  BuiltProgram out{.planned = std::move(program.planned), .backend = backend};
+  LoweredProgram& lowered = out.planned.lowered;
+  CLEAVE_TRY(out.code, backend->build(lowered, program.code, executor));
+  for (const Thunk& thunk : lowered.thunks) out.traffic.push_back(traffic_of(lowered, thunk));
+  lowered.kernels = {};
+  return out;
 }
 
 }  // namespace cleave

@@ -9,10 +9,10 @@
 
 #include "backend/make_backend.h"
 #include "base/write_file.h"
-#include "cache/disk_cache.h"
 #include "compile/at_stage.h"
 #include "compile/code_stages.h"
 #include "compile/graph_stages.h"
+#include "compile/program_cache.h"
 #include "ir/result_strides.h"
 #include "ir/text.h"
 
@@ -73,11 +73,11 @@ class Dump {
 // Times a stage: the destructor adds a row to the report.
 class Timed {
  public:
-  Timed(Stage stage, const Graph& graph, Report& report)
-      : stage_(stage), graph_(graph), report_(report) {}
+  Timed(std::string_view name, const Graph& graph, Report& report)
+      : name_(name), graph_(graph), report_(report) {}
   ~Timed() {
     const std::chrono::duration<double, std::milli> ms = Clock::now() - begin_;
-    report_.stages.push_back({std::string(name_of(stage_)), ms.count(), graph_.node_count()});
+    report_.stages.push_back({std::string(name_), ms.count(), graph_.node_count()});
     report_.compile_ms += ms.count();
   }
   Timed(const Timed&) = delete;
@@ -85,7 +85,7 @@ class Timed {
 
  private:
   using Clock = std::chrono::steady_clock;
-  const Stage stage_;
+  const std::string_view name_;
   const Graph& graph_;
   Report& report_;
   const Clock::time_point begin_ = Clock::now();
@@ -94,7 +94,7 @@ class Timed {
 // Runs a stage and verifies its result.
 Status run_one(const GraphStage& stage, Graph& graph, const StageInputs& in,
                const ResultStrides& strides, Report& report) {
-  const Timed timed(stage.stage, graph, report);
+  const Timed timed(name_of(stage.stage), graph, report);
   const int64_t edits = graph.edits();
   CLEAVE_TRY(StagedGraph out, stage.run(std::move(graph), in));
   graph = std::move(out.graph);
@@ -121,30 +121,29 @@ Status run_part(Stage first, Stage last, Graph& graph, const StageInputs& in, Re
   return {};
 }
 
-// The stages from lower to build.
-Result<BuiltProgram> make_code(const Graph& graph, const std::shared_ptr<Backend>& backend,
-                               Executor& executor, Report& report, const Dump& dump) {
+// The stages from lower to plan_memory. The report gets the kernels, which end with the stages.
+Result<PlacedProgram> make_code(const Graph& graph, Backend& backend, Report& report,
+                                const Dump& dump) {
   const auto timed = [&](Stage stage, auto run) {
-    const Timed clock(stage, graph, report);
+    const Timed clock(name_of(stage), graph, report);
     return at_stage(stage, run);
   };
   CLEAVE_TRY(LoweredProgram lowered, timed(Stage::lower, [&] { return lower(graph); }));
   CLEAVE_CHECK(dump.loops(Stage::lower, lowered.kernels));
   CLEAVE_TRY(LoweredProgram linked,
-             timed(Stage::products, [&] { return link_library(std::move(lowered), *backend); }));
+             timed(Stage::products, [&] { return link_library(std::move(lowered), backend); }));
   CLEAVE_TRY(LoweredProgram laid,
              timed(Stage::in_place, [&] { return lay_in_place(std::move(linked)); }));
   CLEAVE_TRY(ScheduledProgram scheduled,
-             timed(Stage::schedule, [&] { return schedule_kernels(std::move(laid), *backend); }));
+             timed(Stage::schedule, [&] { return schedule_kernels(std::move(laid), backend); }));
+  report.distinct_kernels = static_cast<int64_t>(scheduled.lowered.kernels.size());
   const auto& functions = scheduled.functions.kernels;
   CLEAVE_CHECK(
       dump.loops(Stage::schedule, functions.empty() ? scheduled.lowered.kernels : functions));
   CLEAVE_TRY(EmittedProgram emitted,
-             timed(Stage::emit, [&] { return emit_kernels(std::move(scheduled), *backend); }));
+             timed(Stage::emit, [&] { return emit_kernels(std::move(scheduled), backend); }));
   CLEAVE_CHECK(dump.units(emitted.code));
-  CLEAVE_TRY(PlacedProgram placed,
-             timed(Stage::plan_memory, [&] { return place_storages(std::move(emitted)); }));
-  return timed(Stage::build, [&] { return build_code(std::move(placed), backend, executor); });
+  return timed(Stage::plan_memory, [&] { return place_storages(std::move(emitted)); });
 }
 
 }  // namespace
@@ -162,39 +161,47 @@ Status run_stages(Stage first, Stage last, Graph& graph, const OpRegistry& ops,
 
 namespace {
 
-// Null where there is none, or none that can be used.
-std::shared_ptr<cache::DiskCache> open_cache(const StageOptions& options, Report& report) {
-  if (options.cache_dir.empty()) return nullptr;
-  Result<std::unique_ptr<cache::DiskCache>> cache =
-      cache::DiskCache::open(options.cache_dir, options.cache_bytes);
-  if (cache.ok()) return *std::move(cache);
-  report.cache = "bypass";
-  report.cache_reason = cache.failure().message;
-  return nullptr;
+Result<BuiltProgram> build_anew(Graph graph, const StageInputs& in, Report& report,
+                                ProgramCache& kept) {
+  Dump dump(in.options.dump_dir);
+  CLEAVE_CHECK(dump.begin());
+  CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, graph, in, report, dump));
+  CLEAVE_TRY(PlacedProgram placed, make_code(graph, *in.backend, report, dump));
+  KeptCode code = kept.cache() ? KeptCode::of(placed) : KeptCode();
+  const auto build = [&] {
+    const Timed clock(name_of(Stage::build), graph, report);
+    return at_stage(Stage::build, [&] {
+      return build_code(std::move(placed), in.backend, *in.options.executor);
+    });
+  };
+  CLEAVE_TRY(BuiltProgram built, build());
+  if (kept.cache()) {
+    const Timed clock("keep", graph, report);
+    kept.keep(graph, built, std::move(code), report);
+  }
+  built.graph = std::make_shared<LoweredGraph>(std::move(graph));
+  return built;
 }
 
 }  // namespace
 
-Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops, const StageOptions& options,
+Result<BuiltProgram> build_program(Graph graph, const OpRegistry& ops, const StageOptions& options,
                                    Report& report) {
-  Dump dump(options.dump_dir);
-  CLEAVE_CHECK(dump.begin());
-  const std::shared_ptr<cache::DiskCache> cache = open_cache(options, report);
-  const StageInputs in{ops, options, make_backend(options.target, options.compiler, cache)};
-  CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, graph, in, report, dump));
-  CLEAVE_TRY(BuiltProgram built, make_code(graph, in.backend, *options.executor, report, dump));
-  if (cache) {
-    report.cache = built.code.compiled_units == 0 ? "hit" : "miss";
-    report.cache_reason.clear();
+  ProgramCache kept(options, report);
+  const StageInputs in{ops, options, make_backend(options.target, options.compiler, kept.cache())};
+  std::optional<BuiltProgram> built;
+  if (kept.cache()) {
+    const Timed clock("find", graph, report);
+    built = kept.find(graph, ops, in.backend, report);
   }
-  const LoweredProgram& lowered = built.lowered();
-  report.kernels = std::ranges::count_if(
-      lowered.thunks, [](const Thunk& s) { return !std::holds_alternative<JumpCall>(s.work); });
-  report.distinct_kernels = static_cast<int64_t>(lowered.kernels.size());
-  report.arena_bytes = built.planned.arena_bytes;
-  report.placeholder_bytes = built.planned.bound.placeholders;
-  report.planned_peak_bytes = built.planned.peak_bytes();
-  return built;
+  if (!built) { CLEAVE_TRY(built, build_anew(std::move(graph), in, report, kept)); }
+  report.kernels = std::ranges::count_if(built->lowered().thunks, [](const Thunk& s) {
+    return !std::holds_alternative<JumpCall>(s.work);
+  });
+  report.arena_bytes = built->planned.arena_bytes;
+  report.placeholder_bytes = built->planned.bound.placeholders;
+  report.planned_peak_bytes = built->planned.peak_bytes();
+  return *std::move(built);
 }
 
 }  // namespace cleave

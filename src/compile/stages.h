@@ -7,7 +7,7 @@
 //
 //   run_stages(Stage::autocast, Stage::grad, graph, ops, options);     // to the joint graph
 //   run_stages(Stage::verify, Stage::fuse, graph, ops, options);       // to what is lowered
-//   BuiltProgram p = *build_program(graph, ops, options, report);      // verify to build
+//   BuiltProgram p = *build_program(graph, ops, options, report);      // verify to build, or kept
 //
 // The stages up to fuse are functions Graph -> Graph (graph_stages.h); those after it pass on a
 // type of their own each (build.h).
@@ -52,8 +52,8 @@ std::string_view name_of(Stage stage);
 Status run_stages(Stage first, Stage last, Graph& graph, const OpRegistry& ops,
                   const StageOptions& options, Report* report = nullptr);
 
-// Runs verify to build; `graph` becomes the graph that was lowered.
-Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops, const StageOptions& options,
+// Runs verify to build; or none of them, where a cache has the program (kept_program.h).
+Result<BuiltProgram> build_program(Graph graph, const OpRegistry& ops, const StageOptions& options,
                                    Report& report);
 
 }  // namespace cleave

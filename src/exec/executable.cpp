@@ -10,7 +10,6 @@
 #include "compile/stages.h"
 #include "exec/index_fault.h"
 #include "lower/thunk_uses.h"
-#include "lower/traffic.h"
 #include "runtime/shared_threads.h"
 
 namespace cleave {
@@ -18,14 +17,13 @@ namespace {
 
 class Compiled final : public CompiledProgram {
  public:
-  Compiled(Graph graph, BuiltProgram built, Report report)
-      : graph_(std::move(graph)), built_(std::move(built)), report_(std::move(report)) {}
-  const Graph& graph() const override { return graph_; }
+  Compiled(BuiltProgram built, Report report)
+      : built_(std::move(built)), report_(std::move(report)) {}
+  const Graph& graph() const override { return built_.graph->get(); }
   const Report& report() const override { return report_; }
   const BuiltProgram& built() const { return built_; }
 
  private:
-  Graph graph_;
   BuiltProgram built_;
   Report report_;
 };
@@ -80,7 +78,7 @@ class RunningInstance final : public Instance {
   std::vector<StepTime> step_times() const override {
     std::vector<StepTime> out;
     for (size_t i = 0; i < times_.size(); ++i) {
-      const KernelTraffic moved = traffic_of(lowered(), lowered().thunks[i]);
+      const KernelTraffic& moved = program_->built().traffic[i];
       out.push_back({moved.name, moved.kind, times_[i].sum, times_[i].least,
                      moved.read + moved.written, moved.flops});
     }
@@ -94,12 +92,15 @@ class RunningInstance final : public Instance {
     const auto& storages = lowered().storages;
     const std::vector<int64_t>& offsets = program_->built().planned.offsets;
     base_.resize(storages.size());
-    placeholder_storage_.resize(program_->graph().placeholders().size());
     for (size_t s = 0; s < storages.size(); ++s) {
-      if (storages[s].placeholder >= 0)
-        placeholder_storage_[static_cast<size_t>(storages[s].placeholder)] = s;
-      else
+      if (storages[s].placeholder >= 0) {
+        const auto placeholder = static_cast<size_t>(storages[s].placeholder);
+        if (placeholder >= placeholder_storage_.size())
+          placeholder_storage_.resize(placeholder + 1);
+        placeholder_storage_[placeholder] = s;
+      } else {
         base_[s] = storages[s].bytes > 0 ? arena_->data() + offsets[s] : nothing_;
+      }
     }
     size_t foreign = 0;
     for (const Thunk& thunk : lowered().thunks) {
@@ -262,11 +263,10 @@ Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(
   if (!complete.executor) {
     CLEAVE_TRY(complete.executor, runtime::shared_threads(options.threads));
   }
-  Graph work = graph;
   Report report;
-  CLEAVE_TRY(BuiltProgram built, build_program(work, ops, complete, report));
+  CLEAVE_TRY(BuiltProgram built, build_program(graph, ops, complete, report));
   return std::shared_ptr<const CompiledProgram>(
-      std::make_shared<Compiled>(std::move(work), std::move(built), std::move(report)));
+      std::make_shared<Compiled>(std::move(built), std::move(report)));
 }
 
 Result<std::unique_ptr<Instance>> Instance::make(std::shared_ptr<const CompiledProgram> program,

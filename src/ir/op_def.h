@@ -114,9 +114,10 @@ constexpr bool runs_once(Trait set) { return has(set, Trait::effect | Trait::col
 
 struct OpDef {
   std::string name;
-  std::string signature;  // ATen's notation, parsed into `schema` by the registry
-  std::string summary;    // one line; constraints are named C1, C2, ... in the entry's comment
-  std::string source;     // "aten::exp, PyTorch 2.13"
+  std::string signature;     // ATen's notation, parsed into `schema` by the registry
+  std::string summary;       // one line; constraints are named C1, C2, ... in the entry's comment
+  std::string source;        // "aten::exp, PyTorch 2.13"
+  std::string version = {};  // of a host program's own operator (Operator::version)
   Trait traits;
   Slot<InferFn> infer;
   Slot<ReferenceFn> reference;

@@ -1,5 +1,6 @@
 // Prints graphs as text. ` : ` has one space on each side and a source comment two before it; lists
 // of sizes have no blanks, lists of operands and attributes have one after each comma.
+#include <charconv>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -34,7 +35,9 @@ void collect_in_order(const GraphRef& g, std::unordered_set<const Graph*>& seen,
 
 class Printer {
  public:
-  Printer(const Graph& g, Naming naming) : g_(g) {
+  // With `sources`, source lines are printed as their numbers there.
+  Printer(const Graph& g, Naming naming, SourceLines* sources = nullptr)
+      : g_(g), sources_(sources) {
     if (naming == Naming::canonical) number_values();
   }
 
@@ -51,6 +54,7 @@ class Printer {
   void source(std::string& out, SourceLoc loc) const;
 
   const Graph& g_;
+  SourceLines* const sources_;
   std::vector<std::string> numbers_;  // by value, empty for own names
 };
 
@@ -128,11 +132,16 @@ void Printer::source(std::string& out, SourceLoc loc) const {
            std::string_view("_.-+/@~").find(c) != std::string_view::npos;
   });
   out += "  # ";
+  const size_t begin = out.size();
   if (!plain) out += '"';
   out += file;
   if (!plain) out += '"';
   out += ':';
   out += std::to_string(loc.line);
+  if (!sources_) return;
+  const size_t number = sources_->number_of(out.substr(begin));
+  out.resize(begin);
+  out += fmt::format("@{}:1", number);
 }
 
 void Printer::node(std::string& out, NodeId id) const {
@@ -212,9 +221,9 @@ void Printer::graph(std::string& out) const {
   out += "}\n";
 }
 
-void append_graph(std::string& out, const Graph& g, Naming naming) {
+void append_graph(std::string& out, const Graph& g, Naming naming, SourceLines* sources = nullptr) {
   if (!out.empty()) out += '\n';
-  Printer(g, naming).graph(out);
+  Printer(g, naming, sources).graph(out);
 }
 
 }  // namespace
@@ -239,6 +248,43 @@ std::string print(const Graph& g, Naming naming) {
   std::string out;
   for (const GraphRef& sub : subgraphs_in_order(g, {})) append_graph(out, *sub, naming);
   append_graph(out, g, naming);
+  return out;
+}
+
+size_t SourceLines::number_of(const std::string& line) {
+  const auto [at, is_new] = numbers_.try_emplace(line, lines_.size());
+  if (is_new) lines_.push_back(line);
+  return at->second;
+}
+
+std::string print(const Graph& g, SourceLines& sources) {
+  std::string out;
+  for (const GraphRef& sub : subgraphs_in_order(g, {}))
+    append_graph(out, *sub, Naming::own, &sources);
+  append_graph(out, g, Naming::own, &sources);
+  return out;
+}
+
+// A comment is the end of its line, and a text in quotes has no line breaks.
+std::string with_lines(std::string_view text, const std::vector<std::string>& lines) {
+  constexpr std::string_view begin = "  # @", end = ":1";
+  std::string out;
+  while (!text.empty()) {
+    const size_t length = std::min(text.find('\n'), text.size() - 1) + 1;
+    std::string_view line = text.substr(0, length);
+    text.remove_prefix(length);
+    if (const size_t at = line.rfind(begin); at != std::string_view::npos) {
+      const char* from = line.data() + at + begin.size();
+      size_t number = 0;
+      const auto [stop, error] = std::from_chars(from, line.data() + line.size(), number);
+      const std::string_view rest(stop, static_cast<size_t>(line.data() + line.size() - stop));
+      if (error == std::errc() && (rest == ":1\n" || rest == end) && number < lines.size()) {
+        out.append(line.substr(0, at)).append("  # ").append(lines[number]);
+        line = rest.substr(end.size());
+      }
+    }
+    out += line;
+  }
   return out;
 }
 

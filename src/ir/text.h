@@ -19,6 +19,21 @@ enum class Naming { own, canonical };
 // interface.
 std::string print(const Graph& g, Naming naming = Naming::own);
 std::string print(const Program& p, Naming naming = Naming::own);
+// Lines of a program's source by number, for texts that don't depend on where a program stands.
+class SourceLines {
+ public:
+  // Of "gpt.cpp:12", as it is printed. Equal lines have equal numbers.
+  size_t number_of(const std::string& line);
+  const std::vector<std::string>& lines() const { return lines_; }
+
+ private:
+  std::unordered_map<std::string, size_t> numbers_;
+  std::vector<std::string> lines_;  // by number
+};
+// As print(g), with "# @3:1" for line 3 of `sources`, to which new lines are added.
+std::string print(const Graph& g, SourceLines& sources);
+// Such a text with lines in the place of their numbers; numbers that have no line stay.
+std::string with_lines(std::string_view text, const std::vector<std::string>& lines);
 // One node as a line without indentation, for error messages.
 std::string print_node(const Graph& g, NodeId n);
 // "must_save", ...

@@ -221,6 +221,7 @@ OpDef entry_of(const Operator& op) {
       .signature = op.signature,
       .summary = op.summary,
       .source = "the host program",
+      .version = op.version,
       .traits = Trait::none,
       .infer = [def](const OpView& v) { return infer_types(*def, v); },
       .reference = [def](const OpView& v,

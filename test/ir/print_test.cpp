@@ -252,6 +252,33 @@ TEST(RoundTrip, exported_forms) {
       "  %z = zero() : f32[]\n  %t = permute(%0.weight; dims=[1,0]) : f32[12,7]\n  return\n}\n");
 }
 
+// A text that doesn't depend on where its lines stand, and back.
+TEST(Print, sources_as_numbers) {
+  const std::string head = "%x: input f32[2]";
+  auto body = [](const char* a, const char* b) {
+    return fmt::format(
+        "  %a = exp(%x) : f32[2]  # {0}\n  %b = exp(%a) : f32[2]  # {1}\n"
+        "  print_line(%b; text=\"  # @0:1\")\n  %d = exp(%b) : f32[2]  # {0}\n"
+        "  return %d\n",
+        a, b);
+  };
+  const Graph first = read(graph_text(head, body("\"my model.cpp\":3", "@7:1"))).main;
+  const Graph second = read(graph_text(head, body("net.cpp:4", "net.cpp:5"))).main;
+  const Graph one_line = read(graph_text(head, body("net.cpp:4", "net.cpp:4"))).main;
+  SourceLines lines, others, one;
+  const std::string text = print(first, lines);
+  EXPECT_EQ(text, graph_text(head, body("@0:1", "@1:1")));
+  EXPECT_EQ(print(second, others), text);
+  EXPECT_NE(print(one_line, one), text);  // lines that are equal stay equal
+  EXPECT_EQ(lines.lines(), (std::vector<std::string>{"\"my model.cpp\":3", "@7:1"}));
+  EXPECT_EQ(with_lines(text, lines.lines()), print(first));
+  EXPECT_EQ(with_lines(text, others.lines()), print(second));
+  EXPECT_EQ(with_lines(text, {"a.cpp:1"}), graph_text(head, body("a.cpp:1", "@1:1")));
+  EXPECT_EQ(with_lines("  # @0:1", {"a.cpp:1"}), "  # a.cpp:1");
+  EXPECT_EQ(with_lines("  # @0:12\n  # @99999999999999999999:1\n", {"a.cpp:1"}),
+            "  # @0:12\n  # @99999999999999999999:1\n");
+}
+
 TEST(Difference, names_the_first) {
   const std::string head = "%x: input f32[2], %y: input f32[2]";
   auto graph = [&](const std::string& body) { return read(graph_text(head, body)).main; };

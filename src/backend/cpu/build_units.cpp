@@ -37,9 +37,9 @@ Failure refused_kernel(const SourceUnit& unit, const std::string& what) {
 }  // namespace
 
 Result<LoadedUnits> load_units(const std::vector<SourceUnit>& units, UnitLoader& loader,
-                               Executor& executor) {
+                               Executor& executor, std::vector<std::string>& keys) {
   if (units.empty()) return LoadedUnits();
-  std::vector<Result<CodePtr>> loaded(units.size(), CodePtr());
+  std::vector<Result<LoadedUnit>> loaded(units.size(), LoadedUnit());
   struct Context {
     const std::vector<SourceUnit>& units;
     UnitLoader& loader;
@@ -59,16 +59,15 @@ Result<LoadedUnits> load_units(const std::vector<SourceUnit>& units, UnitLoader&
         return refused_kernel(units[i], failure.message);
       return failure;
     }
-    out.push_back(*std::move(loaded[i]));
+    out.push_back(std::move(loaded[i]->code));
+    keys.push_back(std::move(loaded[i]->key));
   }
   return out;
 }
 
-Result<Kernels> load_kernels(const std::vector<loop::Kernel>& kernels, const EmittedCode& code,
-                             const LoadedUnits& units) {
+Result<Kernels> load_kernels(const EmittedCode& code, const LoadedUnits& units) {
   Kernels out;
-  for (size_t i = 0; i < code.kernels.size(); ++i) {
-    const EmittedKernel& kernel = code.kernels[i];
+  for (const EmittedKernel& kernel : code.kernels) {
     std::vector<CpuPhase> phases;
     for (const loop::Phase& phase : kernel.phases) {
       auto* function =
@@ -76,7 +75,7 @@ Result<Kernels> load_kernels(const std::vector<loop::Kernel>& kernels, const Emi
       if (!function) return bug("build: the compiled unit has no {}", phase.symbol);
       phases.push_back({function, nullptr, phase.extent});
     }
-    out.push_back(std::make_unique<CpuKernel>(std::move(phases), kernel.checks, kernels[i].work));
+    out.push_back(std::make_unique<CpuKernel>(std::move(phases), kernel.checks, kernel.work));
   }
   return out;
 }

@@ -3,6 +3,7 @@
 #include "backend/cpu/build_units.h"
 #include "backend/cpu/emit_units.h"
 #include "base/target.h"
+#include "base/target_file.h"
 #include "runtime/arena.h"
 #include "schedule/schedule.h"
 
@@ -39,16 +40,22 @@ Result<EmittedCode> CpuBackend::emit(const LoweredProgram& program,
   return code;
 }
 
+Result<std::string> CpuBackend::identity() {
+  std::string compiler = "bytecode";
+  if (!interprets()) { CLEAVE_TRY(compiler, units_.identity()); }
+  return fmt::format("{} {}\n{}", target_word(target()), static_cast<int>(target().set), compiler);
+}
+
 Result<BuiltCode> CpuBackend::build(const LoweredProgram& program, const EmittedCode& code,
-                                    Executor& executor) const {
-  UnitLoader loader(interprets() ? CompilerChoice::automatic : compiler_, target(), cache_);
-  CLEAVE_TRY(const LoadedUnits units, load_units(code.units, loader, executor));
+                                    Executor& executor) {
+  const int64_t compiled = units_.compiled();
   BuiltCode out;
-  out.compiled_units = loader.compiled();
+  CLEAVE_TRY(const LoadedUnits units, load_units(code.units, units_, executor, out.unit_keys));
+  out.compiled_units = units_.compiled() - compiled;
   if (interprets()) {
     out.kernels = bytecode_kernels(program.kernels);
   } else {
-    CLEAVE_TRY(out.kernels, load_kernels(program.kernels, code, units));
+    CLEAVE_TRY(out.kernels, load_kernels(code, units));
   }
   CLEAVE_TRY(out.foreign, load_foreign(program, code, units));
   out.code = std::make_shared<const LoadedUnits>(units);

@@ -2,7 +2,7 @@
 // by src/runtime.
 #pragma once
 #include "backend/backend.h"
-#include "cache/disk_cache.h"
+#include "backend/cpu/unit_loader.h"
 #include "cleave/compiler_choice.h"
 #include "runtime/library.h"
 
@@ -12,7 +12,9 @@ class CpuBackend final : public Backend {
  public:
   // CompilerChoice::none: kernels run as bytecode; C text of custom operators is compiled even so.
   CpuBackend(const Target& target, CompilerChoice compiler, std::shared_ptr<cache::DiskCache> cache)
-      : Backend(target), compiler_(compiler), cache_(std::move(cache)), library_(target) {}
+      : Backend(target), compiler_(compiler),
+        units_(interprets() ? CompilerChoice::automatic : compiler, target, std::move(cache)),
+        library_(target) {}
 
   FuseCosts fuse_costs() const override { return FuseCosts::of(rates()); }
   Result<LibraryFunctionPtr> library(const LibrarySpec& spec) override {
@@ -21,8 +23,9 @@ class CpuBackend final : public Backend {
   Result<KernelSchedules> schedule(const std::vector<loop::Kernel>& kernels) const override;
   Result<EmittedCode> emit(const LoweredProgram& program,
                            const schedule::SharedKernels& functions) const override;
+  Result<std::string> identity() override;
   Result<BuiltCode> build(const LoweredProgram& program, const EmittedCode& code,
-                          Executor& executor) const override;
+                          Executor& executor) override;
   Status check_runs_here() const override;
   Result<std::unique_ptr<ArenaMemory>> make_arena(int64_t bytes) const override;
 
@@ -30,7 +33,7 @@ class CpuBackend final : public Backend {
   bool interprets() const { return compiler_ == CompilerChoice::none; }
 
   const CompilerChoice compiler_;
-  const std::shared_ptr<cache::DiskCache> cache_;  // may be null
+  UnitLoader units_;
   runtime::LibraryCache library_;
 };
 

@@ -13,7 +13,7 @@ namespace {
 // Text bytes of a unit, which starts with a prelude; a program of less than min_bytes is one unit.
 constexpr size_t unit_bytes = 20 << 10, min_bytes = 4 << 10;
 
-EmittedCode make_units(std::vector<emit::CKernel> texts) {
+EmittedCode make_units(std::vector<emit::CKernel> texts, const std::vector<loop::Kernel>& kernels) {
   size_t bytes = 0;
   for (const emit::CKernel& kernel : texts) bytes += kernel.text.size();
   const size_t pairs = (bytes + 2 * unit_bytes - 1) / (2 * unit_bytes);
@@ -31,11 +31,14 @@ EmittedCode make_units(std::vector<emit::CKernel> texts) {
     unit_with[kernel.phases[0].symbol] = static_cast<size_t>(unit - units.begin());
   }
   EmittedCode out;
-  for (emit::CKernel& kernel : texts)
+  for (size_t k = 0; k < texts.size(); ++k) {
+    emit::CKernel& kernel = texts[k];
     out.kernels.push_back(
         {.unit = kernel.phases.empty() ? 0 : unit_with.at(kernel.phases[0].symbol),
          .phases = std::move(kernel.phases),
-         .checks = std::move(kernel.checks)});
+         .checks = std::move(kernel.checks),
+         .work = kernels[k].work});
+  }
   while (!units.empty() && units.back().empty()) units.pop_back();
   for (std::string& unit : units) {
     unit.insert(0, emit::c_prelude_for(unit));
@@ -71,7 +74,7 @@ std::vector<emit::CKernel> kernel_texts(const std::vector<loop::Kernel>& kernels
 
 EmittedCode emit_kernels(const std::vector<loop::Kernel>& kernels,
                          const schedule::SharedKernels& functions) {
-  return make_units(kernel_texts(kernels, functions));
+  return make_units(kernel_texts(kernels, functions), kernels);
 }
 
 void add_host_units(const LoweredProgram& program, EmittedCode& code) {

@@ -1,5 +1,6 @@
 #include "backend/cpu/unit_loader.h"
 
+#include "cache/sha256.h"
 #include "runtime/known_compiler.h"
 
 namespace cleave::cpu {
@@ -14,7 +15,12 @@ runtime::TextKind kind_of(const SourceUnit& unit) {
 }
 
 std::string key_of(const std::string& identity, const SourceUnit& unit) {
-  return fmt::format("{}\n{}\n{}", identity, static_cast<int>(kind_of(unit)), unit.text);
+  cache::Sha256 sum;
+  const std::string head =
+      fmt::format("{} {}\n{}\n", identity.size(), identity, static_cast<int>(kind_of(unit)));
+  sum.update(std::as_bytes(std::span(head)));
+  sum.update(std::as_bytes(std::span(unit.text)));
+  return cache::hex(sum.finish());
 }
 
 std::vector<std::byte> entry_of(const ObjectCode& object) {
@@ -31,20 +37,37 @@ std::optional<ObjectCode> object_in(std::span<const std::byte> entry) {
 
 }  // namespace
 
-Result<CodePtr> UnitLoader::load(const SourceUnit& unit, const std::string& unit_name) {
+std::optional<CodePtr> UnitLoader::kept(const std::string& key) {
+  const auto entry = cache_->read(EntryKind::unit, key);
+  if (!entry) return {};
+  const auto object = object_in(*entry);
+  if (!object) return {};
+  Result<CodePtr> code = runtime::load_code(*object);
+  return code.ok() ? std::optional(*std::move(code)) : std::nullopt;
+}
+
+Result<LoadedUnit> UnitLoader::load(const SourceUnit& unit, const std::string& unit_name) {
+  const bool has_text = unit.key.empty();
   if (cache_) {
-    CLEAVE_TRY(const std::string known, identity());
-    if (const auto entry = cache_->read(EntryKind::unit, key_of(known, unit)))
-      if (const auto object = object_in(*entry))
-        if (Result<CodePtr> code = runtime::load_code(*object); code.ok()) return code;
+    std::string key = unit.key;
+    if (has_text) {
+      CLEAVE_TRY(const std::string known, identity());
+      key = key_of(known, unit);
+    }
+    if (auto code = kept(key)) return LoadedUnit{*std::move(code), std::move(key)};
   }
+  if (!has_text) return bug("{}: the cache has no unit {}", unit_name, unit.key);
   CLEAVE_TRY(const std::shared_ptr<runtime::Compiler> used, compiler());
   ++compiled_;
   CLEAVE_TRY(const ObjectCode object, used->object(unit.text, unit_name, kind_of(unit)));
   Result<CodePtr> code = runtime::load_code(object);
   if (!code.ok()) return std::move(code).failure().within(unit_name);
-  if (cache_) cache_->write(EntryKind::unit, key_of(used->identity(), unit), entry_of(object));
-  return code;
+  LoadedUnit out{*std::move(code), ""};
+  if (cache_) {
+    out.key = key_of(used->identity(), unit);
+    cache_->write(EntryKind::unit, out.key, entry_of(object));
+  }
+  return out;
 }
 
 Result<std::shared_ptr<runtime::Compiler>> UnitLoader::compiler() {

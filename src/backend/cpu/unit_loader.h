@@ -1,7 +1,7 @@
 // Code of units, loaded: from a cache on disk if there is one and a process of this user has
 // compiled the same text before; else compiled, and kept there.
 //
-//   key       the compiler's identity, the kind of the text, the text
+//   key       the digest of the compiler's identity, the kind of the text, and the text
 //   entry     a byte for the form of the object, its bytes
 //
 // Which compiler it would be is remembered in the cache, too (runtime/known_compiler.h), so that
@@ -19,6 +19,11 @@ namespace cleave::cpu {
 
 using CodePtr = std::shared_ptr<runtime::LoadedCode>;
 
+struct LoadedUnit {
+  CodePtr code;
+  std::string key;  // in the cache; empty without one
+};
+
 class UnitLoader {
  public:
   // `cache` may be null.
@@ -26,14 +31,16 @@ class UnitLoader {
       : choice_(choice), target_(target), cache_(std::move(cache)) {}
 
   // Any number of threads may call it. `unit_name` is used in diagnostics. Errors: those of
-  // make_compiler and Compiler::compile.
-  Result<CodePtr> load(const SourceUnit& unit, const std::string& unit_name);
+  // make_compiler and Compiler::compile; bug: a unit without text is not in the cache.
+  Result<LoadedUnit> load(const SourceUnit& unit, const std::string& unit_name);
+  // Of the compiler. Errors: those of make_compiler.
+  Result<std::string> identity();
   // Units compiled so far.
   int64_t compiled() const { return compiled_; }
 
  private:
   Result<std::shared_ptr<runtime::Compiler>> compiler();
-  Result<std::string> identity();
+  std::optional<CodePtr> kept(const std::string& key);
   Result<std::shared_ptr<runtime::Compiler>> make_compiler();
   std::optional<std::string> remembered_identity(const std::string& key);
 

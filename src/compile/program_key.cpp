@@ -1,0 +1,79 @@
+#include "compile/program_key.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/build_identity.h"
+#include "cache/sha256.h"
+#include "compile/option_table.h"
+#include "ir/print.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::string_view in_no_key[] = {"threads",   "compiler",    "target",  "kept_sizes",
+                                          "cache_dir", "cache_bytes", "dump_dir"};
+
+// Each option that differs from its default, with the length of its text.
+void add_options(std::string& out, const StageOptions& options) {
+  const TrainOptions usual, given{.compile = options};
+  for (const OptionRow& row : option_table()) {
+    if (row.owner != OptionOwner::compile || !row.has_text() ||
+        std::ranges::find(in_no_key, row.name) != std::end(in_no_key))
+      continue;
+    const std::string value = row.get(given);
+    if (value != row.get(usual)) out += fmt::format("{} {} {}\n", row.name, value.size(), value);
+  }
+  out += fmt::format("stages {} {} {} {}\n", options.grad, options.forward_results, options.is_cut,
+                     options.fuse);
+  for (const RewriteRule& rule : options.rules) {
+    const auto& [name, text, point, numbers, dtypes, derive_backward] = rule;
+    out += fmt::format("rule {} {} {} {}", name.size(), name, static_cast<int>(point),
+                       derive_backward);
+    for (const auto& [number, value] : numbers) out += fmt::format(" {}={}", number, value);
+    for (const DType t : dtypes) out += fmt::format(" {}", name_of(t));
+    out += fmt::format(" {}\n{}\n", text.size(), text);
+  }
+}
+
+void add_called(const Graph& g, std::set<const OpDef*>& out) {
+  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
+    if (g.node(n).op->file.empty()) out.insert(g.node(n).op);
+}
+
+// Of the host program's own operators those that the program may call: with rules of its own, any.
+std::set<const OpDef*> own_operators(const Graph& graph, const OpRegistry& ops,
+                                     const StageOptions& options) {
+  std::set<const OpDef*> out;
+  add_called(graph, out);
+  for (const GraphRef& sub : subgraphs_in_order(graph, {})) add_called(*sub, out);
+  if (!options.rules.empty())
+    for (const auto& op : ops.all())
+      if (op->file.empty()) out.insert(op.get());
+  return out;
+}
+
+}  // namespace
+
+std::span<const std::string_view> options_in_no_key() { return in_no_key; }
+
+ProgramKey program_key(const Graph& graph, const OpRegistry& ops, const StageOptions& options,
+                       const std::string& backend_identity) {
+  ProgramKey key;
+  std::string text = fmt::format("{}\n{}\n", build_identity(), backend_identity);
+  add_options(text, options);
+  std::set<std::string> operators;  // by name
+  for (const OpDef* op : own_operators(graph, ops, options)) {
+    if (op->version.empty()) key.refusal = fmt::format("operator {} has no version", op->name);
+    operators.insert(fmt::format("operator {} {} {}\n{}\n", op->name, op->version.size(),
+                                 op->version, op->signature));
+  }
+  for (const std::string& op : operators) text += op;
+  text += print(graph, key.lines);
+  cache::Sha256 sum;
+  sum.update(std::as_bytes(std::span(text)));
+  key.digest = cache::hex(sum.finish());
+  return key;
+}
+
+}  // namespace cleave

@@ -1,0 +1,84 @@
+// Planned programs as bytes (base/archive.h): all that a run reads, so neither loop nests nor the
+// graph. What is read lacks the functions of library calls and of callbacks.
+#pragma once
+#include "base/archive.h"
+#include "library/archive_spec.h"
+#include "lower/program.h"
+
+namespace cleave {
+
+template <class A>
+void archive(A& a, Is<Storage> auto& s) {
+  auto& [name, dtype, elements, bytes, placeholder, workspace, first, last, parts] = s;
+  a(name, dtype, elements, bytes, placeholder, workspace, first, last);
+}
+
+template <class A>
+void archive(A& a, Is<InPlace> auto& p) {
+  auto& [operand, result] = p;
+  a(operand, result);
+}
+
+template <class A>
+void archive(A& a, Is<KernelCall> auto& c) {
+  auto& [kernel, storages, scalars, in_place, whole_copy] = c;
+  a(kernel, storages, scalars, in_place, whole_copy);
+}
+
+template <class A>
+void archive(A& a, Is<loop::Layout> auto& l) {
+  auto& [shape, strides, offset] = l;
+  a(shape, strides, offset);
+}
+
+template <class A>
+void archive(A& a, Is<LibraryCall::Operand> auto& o) {
+  auto& [position, storage, access, dtype, layout] = o;
+  a(position, storage, access, dtype, layout);
+}
+
+template <class A>
+void archive(A& a, Is<LibraryCall> auto& c) {
+  auto& [spec, operands, function, workspace] = c;
+  a(spec, operands, workspace);
+}
+
+template <class A>
+void archive(A& a, Is<ForeignCall> auto& c) {
+  auto& [code, operands, results] = c;
+  auto& [c_text, symbol, call] = code;
+  a(c_text, symbol, operands, results);
+}
+
+template <class A>
+void archive(A& a, Is<JumpCall::Flag> auto& f) {
+  auto& [storage, offset] = f;
+  a(storage, offset);
+}
+
+template <class A>
+void archive(A& a, Is<JumpCall> auto& c) {
+  auto& [unless, target] = c;
+  a(unless, target);
+}
+
+template <class A>
+void archive(A& a, Is<Thunk> auto& t) {
+  auto& [name, work, may_fail, node] = t;
+  a(name, work, may_fail, node.v);
+}
+
+template <class A>
+void archive(A& a, Is<MemoryBound> auto& b) {
+  auto& [placeholders, arena] = b;
+  a(placeholders, arena);
+}
+
+template <class A>
+void archive(A& a, Is<PlannedProgram> auto& p) {
+  auto& [lowered, offsets, arena_bytes, bound] = p;
+  auto& [storages, kernels, thunks, returns] = lowered;
+  a(storages, thunks, returns, offsets, arena_bytes, bound);
+}
+
+}  // namespace cleave
