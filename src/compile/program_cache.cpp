@@ -1,6 +1,7 @@
 #include "compile/program_cache.h"
 
 #include "loop/lower_rule.h"
+#include "loop/parse.h"
 
 namespace cleave {
 namespace {
@@ -47,7 +48,7 @@ Result<BuiltProgram> built_from(ProgramEntry entry, const ProgramKey& key, const
   out.graph = std::make_shared<LoweredGraph>(std::move(entry.graph), std::move(lines), ops);
   CLEAVE_CHECK(link(out.planned.lowered, *out.graph, *backend));
   for (const std::string& text : entry.code.loops) {
-    CLEAVE_TRY(loop::Kernel kernel, loop::parse(text));
+    CLEAVE_TRY(loop::Kernel kernel, loop::parse_kernel(text, "kept program"));
     out.planned.lowered.kernels.push_back(std::move(kernel));
   }
   EmittedCode code{.units = {}, .kernels = std::move(entry.code.kernels)};

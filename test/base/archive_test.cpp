@@ -35,7 +35,7 @@ void archive(A& a, Is<Outer> auto& o) {
 }
 
 Outer example() {
-  return {-7,     Colour::green,         true,         {{0.1, "a"}, {-0.0, std::nullopt}},
+  return {-7,     Colour::green,         true,        {{0.1, "a"}, {-0.0, std::nullopt}},
           {3, 4}, {{"x", 1}, {"y", -2}}, Inner{2, ""}};
 }
 

@@ -88,6 +88,5 @@ TEST_F(UnitCache, a_folder_that_cannot_be_used_is_passed_by) {
   EXPECT_EQ(result_of(f).numel(), 32);
 }
 
-
 }  // namespace
 }  // namespace cleave

@@ -5,6 +5,7 @@
 #include "interp/array_memory.h"
 #include "interp/interpret.h"
 #include "test/law/laws.h"
+#include "test/sample/kept_program.h"
 #include "test/sample/run_program.h"
 #include "test/sample/sample_call.h"
 
@@ -89,20 +90,21 @@ Status lowered_law(const OpRegistry& ops, const OpDef& op, const Target& target)
   StageOptions as_it_is;
   as_it_is.target = target;
   as_it_is.passes_off = {"all"};  // the samples' calls and no others
-  CLEAVE_TRY(auto program, CompiledProgram::compile(batch.g, ops, as_it_is));
-  CLEAVE_TRY(const Memory one, run_program(program, batch.inputs, 1));
-  CLEAVE_TRY(const Memory two, run_program(program, batch.inputs, 2));
+  CLEAVE_TRY(const KeptProgram program, build_and_find(batch.g, ops, as_it_is));
+  CLEAVE_TRY(const Memory one, run_program(program.built, batch.inputs, 1));
+  CLEAVE_TRY(const Memory two, run_program(program.found, batch.inputs, 2));
   StageOptions bytecode = as_it_is;
   bytecode.compiler = CompilerChoice::none;
-  CLEAVE_TRY(auto interpreted, CompiledProgram::compile(batch.g, ops, bytecode));
-  CLEAVE_TRY(const Memory again, run_program(interpreted, batch.inputs, 2));
+  CLEAVE_TRY(const KeptProgram interpreted, build_and_find(batch.g, ops, bytecode));
+  CLEAVE_TRY(const Memory again, run_program(interpreted.found, batch.inputs, 2));
   for (size_t k = 0; k < want.size(); ++k) {
     const auto where = [&] { return fmt::format("{}, sample {}", op.name, batch.sample_of[k]); };
     const Array got = from_memory(want[k].dtype, want[k].shape, one[k].data());
     const double tolerance = tolerance_of(batch.g, batch.g.returns()[k]);
     if (std::string why = difference(got, as_stored(want[k]), tolerance); !why.empty())
       return user_error("{}: compiled, it {}", where(), why);
-    if (one[k] != two[k]) return user_error("{}: other bits on 2 threads than on 1", where());
+    if (one[k] != two[k])
+      return user_error("{}: other bits on 2 threads, and from the cache, than on 1", where());
     // All but the sign of a NaN, which compilers choose.
     const Array b = from_memory(want[k].dtype, want[k].shape, again[k].data());
     if (std::string why = difference(b, got, 0); !why.empty())

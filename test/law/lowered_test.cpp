@@ -51,6 +51,8 @@ std::string law_of_scaled_sin(double factor) {
   OpRegistry all = value_or_throw(core_ops());
   OpDef toy = *all.find("sin");
   toy.name = "toy_sin";
+  toy.file.clear();  // not cleave's own
+  toy.version = fmt::format("{}", factor);
   toy.lower = loop::pointwise([factor](const OpView& op, const loop::Exprs& x) {
     const loop::Expr y = loop::cast(x[0], loop::compute_type(op.out_type(0).dtype));
     return loop::unary(loop::Op::sin, y) * loop::constant(y.type(), factor);
@@ -71,6 +73,8 @@ TEST(LoweredToys, a_reject_that_the_loops_accept) {
   OpRegistry all = value_or_throw(core_ops());
   OpDef toy = *all.find("sin");
   toy.name = "toy_sin";
+  toy.file.clear();
+  toy.version = "C1";
   toy.reference = [](const OpView&, std::span<const Array* const>) -> Result<Arrays> {
     return user_error("toy_sin: C1: refused");
   };
