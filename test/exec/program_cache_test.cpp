@@ -1,0 +1,205 @@
+// Programs that a cache gives back: no stage runs, and nothing else is another.
+// tests: compile/program_cache.cpp compile/program_entry.cpp compile/lowered_graph.cpp
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "cache/disk_cache.h"
+#include "cleave/cleave.h"
+#include "runtime/private_folder.h"
+#include "test/trace/traced.h"
+
+namespace cleave {
+namespace {
+
+using test::message;
+
+class ProgramCache : public testing::Test {
+ protected:
+  CompileOptions options() const { return {.cache_dir = folder_->path()}; }
+  CompiledFunction compiled(const TracedFunction& f, const std::vector<InputSpec>& inputs,
+                            CompileOptions o = {}) const {
+    o.cache_dir = folder_->path();
+    return compile(f, inputs, o);
+  }
+  int64_t bypasses(const std::string& reason) const {
+    const auto totals = value_or_throw(cache::DiskCache::open(folder_->path()))->totals();
+    const auto at = totals.bypasses.find(reason);
+    return at == totals.bypasses.end() ? 0 : at->second;
+  }
+
+  std::unique_ptr<runtime::PrivateFolder> folder_ =
+      value_or_throw(runtime::PrivateFolder::make(std::filesystem::temp_directory_path()));
+};
+
+std::vector<std::string> stages_of(const Report& r) {
+  std::vector<std::string> out;
+  for (const CompileStage& s : r.stages) out.push_back(s.name);
+  return out;
+}
+
+// A training step with dropout and attention from a folder that has it: bit for bit the same.
+TEST_F(ProgramCache, training_steps_go_on_as_without_it) {
+  const auto losses = [&](const CompileOptions& o, Report& report) {
+    std::vector<float> out;
+    Generator rng(3);
+    const nn::Sequential model(nn::Linear(16, 32, rng), nn::Dropout(0.3), nn::LayerNorm({32}),
+                               nn::Linear(32, 4, rng));
+    TrainStep step = train_step(
+        model, [model](const Tensor& x, const Tensor& y) { return cross_entropy(model(x), y); },
+        optim::AdamW({.lr = 1e-2}), {{"x", DType::f32, {8, 16}}, {"y", DType::i64, {8}}},
+        {.compile = o, .clip_norm = 1.0, .seed = 5});
+    report = step.report();
+    HostTensor x(DType::f32, {8, 16}), y(DType::i64, {8});
+    for (int64_t i = 0; i < x.numel(); ++i) x.set_number(i, std::sin(double(i)));
+    for (int64_t i = 0; i < 8; ++i) y.set_number(i, double(i % 4));
+    for (int k = 0; k < 4; ++k) out.push_back(float(step.run({x, y}).loss));
+    return out;
+  };
+  Report none, miss, hit;
+  const std::vector<float> want = losses({}, none);
+  EXPECT_EQ(losses(options(), miss), want);
+  EXPECT_EQ(losses(options(), hit), want);
+  EXPECT_EQ(none.cache, "bypass");
+  EXPECT_EQ(miss.cache, "miss");
+  EXPECT_EQ(hit.cache, "hit");
+  EXPECT_EQ(stages_of(hit), (std::vector<std::string>{"find"}));
+  EXPECT_EQ(stages_of(miss).front(), "find");
+  EXPECT_EQ(stages_of(miss).back(), "keep");
+  EXPECT_EQ(hit.passes.size(), miss.passes.size());
+  EXPECT_EQ(hit.planned_peak_bytes, none.planned_peak_bytes);
+}
+
+// The message of a failed run has the lines of the program that runs.
+TEST_F(ProgramCache, lines_are_those_of_the_present_program) {
+  const std::vector<InputSpec> inputs = {{"x", DType::f32, {5}}, {"i", DType::i64, {2}}};
+  int first = 0, second = 0;
+  CompiledFunction one = compiled(
+      [&](const Tensor& x, const Tensor& i) {
+        first = __LINE__ + 1;
+        return index_select(x, 0, i);
+      },
+      inputs);
+  CompiledFunction two = compiled(
+      [&](const Tensor& x, const Tensor& i) {
+        second = __LINE__ + 1;
+        return index_select(x, 0, i);
+      },
+      inputs);
+  ASSERT_EQ(two.report().cache, "hit");
+  HostTensor i(DType::i64, {2});
+  i.set_number(1, 7);
+  const HostTensor x(DType::f32, {5});
+  const auto text = [&](CompiledFunction& f) { return message([&] { f.run({x, i}); }); };
+  const std::string format =
+      "program_cache_test.cpp:{}: index_select: index: index 7 is out of range [0, 5), %i[1]";
+  EXPECT_TRUE(text(one).ends_with(fmt::format(fmt::runtime(format), first))) << text(one);
+  EXPECT_TRUE(text(two).ends_with(fmt::format(fmt::runtime(format), second))) << text(two);
+}
+
+Operator scaled(const std::string& version, double factor, bool in_c) {
+  Operator op{.name = "scaled",
+              .signature = "(Tensor x) -> Tensor",
+              .version = version,
+              .infer = [](const OpCall& c) { return std::vector{c.operand(0)}; },
+              .reference = [](const OpCall&, const HostTensors&, HostTensors&) {}};
+  if (in_c)
+    op.kernel = [factor](const OpCall& c) {
+      return fmt::format("for (long i = 0; i < {}; ++i) result0[i] = x[i] * {}f;",
+                         c.operand(0).numel(), factor);
+    };
+  else
+    op.callback = [factor](const OpCall&) {
+      return [factor](const OpMemory& m) {
+        for (size_t i = 0; i < m.operand<float>(0).size(); ++i)
+          m.result<float>(0)[i] = float(m.operand<float>(0)[i] * factor);
+      };
+    };
+  return op;
+}
+
+TEST_F(ProgramCache, own_operators) {
+  const auto f = [](const Tensor& x) { return exp(call("scaled", {x + 1.0}, {})[0]); };
+  const HostTensor x(DType::f32, {3});
+  for (const bool in_c : {true, false}) {
+    const auto run = [&](const std::string& version, double factor, const char* cache) {
+      Operators ops;
+      ops.add(scaled(version + (in_c ? " in C" : ""), factor, in_c));
+      CompiledFunction g = compiled(f, {{"x", DType::f32, {3}}}, {.ops = ops});
+      EXPECT_EQ(g.report().cache, cache) << version << in_c;
+      return std::log(g.run({x})[0].number(2));
+    };
+    EXPECT_NEAR(run("2", 2.5, "miss"), 2.5, 1e-6);
+    EXPECT_NEAR(run("2", 2.5, "hit"), 2.5, 1e-6);
+    EXPECT_NEAR(run("3", 3.5, "miss"), 3.5, 1e-6);
+    // A callback is the present program's, whatever the version promises.
+    if (!in_c) { EXPECT_NEAR(run("3", 4.5, "hit"), 4.5, 1e-6); }
+  }
+  Operators ops;
+  ops.add(scaled("", 1.5, true));
+  for (int k = 1; k <= 2; ++k) {
+    CompiledFunction g = compiled(f, {{"x", DType::f32, {3}}}, {.ops = ops});
+    EXPECT_EQ(g.report().cache, "bypass");
+    EXPECT_EQ(g.report().cache_reason, "operator scaled has no version");
+    EXPECT_NEAR(std::log(g.run({x})[0].number(2)), 1.5, 1e-6);
+    EXPECT_EQ(bypasses("operator scaled has no version"), k);
+  }
+}
+
+// Where a unit or the program itself is gone, all is built again.
+TEST_F(ProgramCache, what_is_gone_is_built_again) {
+  const auto f = [](const Tensor& x) { return tanh(x) * 3.0; };
+  const auto run = [&] {
+    CompiledFunction g = compiled(f, {{"x", DType::f32, {40}}});
+    return std::pair(g.report().cache, g.run({HostTensor(DType::f32, {40})})[0].number(7));
+  };
+  EXPECT_EQ(run(), std::pair(std::string("miss"), 0.0));
+  std::vector<std::filesystem::path> entries;
+  for (const auto& e : std::filesystem::recursive_directory_iterator(folder_->path()))
+    if (e.is_regular_file() && e.path().parent_path() != folder_->path())
+      entries.push_back(e.path());
+  EXPECT_GE(entries.size(), 2u);
+  for (const auto& path : entries) {
+    EXPECT_EQ(run().first, "hit");
+    std::filesystem::remove(path);
+    // But for what was remembered of the compiler, which is asked again.
+    const bool is_compiler = std::filesystem::exists(path);
+    EXPECT_FALSE(is_compiler);
+    run();
+    EXPECT_TRUE(std::filesystem::exists(path)) << path;
+  }
+  EXPECT_EQ(run(), std::pair(std::string("hit"), 0.0));
+}
+
+TEST_F(ProgramCache, a_dump_has_every_stage) {
+  const auto f = [](const Tensor& x) { return sin(x); };
+  CompileOptions o;
+  o.dump_dir = folder_->path() + "/dump";
+  compiled(f, {{"x", DType::f32, {4}}});
+  for (int k = 0; k < 2; ++k) {
+    std::filesystem::remove_all(o.dump_dir);
+    CompiledFunction g = compiled(f, {{"x", DType::f32, {4}}}, o);
+    EXPECT_EQ(g.report().cache, "bypass");
+    EXPECT_EQ(g.report().cache_reason, "all stages are dumped");
+    EXPECT_TRUE(std::filesystem::exists(o.dump_dir + "/10_lower.loops"));
+  }
+}
+
+// One text from the budget's family, with its recomputation.
+TEST_F(ProgramCache, budgets_and_dyn_sizes) {
+  const auto f = [](const Tensor& x) { return sum(exp(tanh(x) * x), {1}); };
+  for (const char* cache : {"miss", "hit"}) {
+    CompiledFunction g = compiled(f, {{"x", DType::f32, {dyn("n", 1, 8), 6}}},
+                                  {.memory_budget = MemoryBudget::percent(100)});
+    EXPECT_EQ(g.report().cache, cache);
+    for (const int64_t n : {3, 8, 1}) {
+      g.run({HostTensor(DType::f32, {n, 6})});
+      EXPECT_EQ(g.report().cache, n == 8 || std::string(cache) == "hit" ? cache : "miss") << n;
+      EXPECT_EQ(g.output(0).numel(), n);
+      EXPECT_EQ(g.output(0).number(0), 6.0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cleave
