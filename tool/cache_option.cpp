@@ -1,9 +1,5 @@
 #include "tool/cache_option.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cache/disk_cache.h"
 #include "tool/cache_location.h"
 
@@ -22,11 +18,7 @@ Status CacheOption::apply(CompileOptions& options) const {
     return {};
   }
   if (!usual.ok()) return Failure(usual.failure());
-  CLEAVE_TRY(const auto cache, cache::DiskCache::open(*usual));
-  std::string folder = *usual + "/fresh-XXXXXX";
-  if (mkdtemp(folder.data()) == nullptr)
-    return user_error("--cache fresh: {}: {}", folder, strerror(errno));
-  options.cache_dir = folder;
+  CLEAVE_TRY(options.cache_dir, cache::make_fresh_folder(*usual));
   return {};
 }
 

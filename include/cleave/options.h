@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "cleave/cache.h"
 #include "cleave/compiler_choice.h"
 #include "cleave/dtype.h"
 #include "cleave/executor.h"
@@ -48,13 +49,18 @@ struct CompileOptions {
   int64_t kept_sizes = 16;
 
   // ---- what is kept of it
-  // A folder that keeps compiled code, for programs of any process of this user: where equal code
-  // was compiled before, no compiler is opened. It is made if it isn't there; it must be this
-  // user's alone, else the program is compiled without it (Report::cache says why). Empty: nothing
-  // is kept. What is altered or torn is never loaded.
+  // A cache that several programs share, in the place of cache_dir (cleave/cache.h).
+  std::shared_ptr<Cache> cache = nullptr;
+  // A folder that keeps programs and their code, for any process of this user: where an equal
+  // program was compiled before, no pass runs; where equal code was, no compiler is opened. It is
+  // made if it isn't there; it must be this user's alone, else the program is compiled without it
+  // (Report::cache says why). Empty: nothing is kept. What is altered or torn is never loaded.
   std::string cache_dir = {};
   // What isn't used for longest is dropped beyond about this many bytes.
   int64_t cache_bytes = int64_t{2} << 30;
+  // A program that the cache has is compiled as well, and compared with it bit for bit. Error
+  // (bug): they differ.
+  bool cache_check = false;
 
   // ---- what is shown of it
   // The folder for a dump of each compilation stage, one file each; empty: nothing is dumped.

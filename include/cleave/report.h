@@ -34,14 +34,15 @@ struct CompilePass {
 
 // What is legal and probably a mistake. Each text is also written to stderr, once a process.
 //   traced_value   a Variable's value was read while the function was traced, and is a constant now
+//   remote_cache   the remote cache can't be used (Cache::remote)
 struct Warning {
   std::string code, text;
 };
 
 struct Report {
-  // How the code was had. hit: from the cache, nothing was compiled. miss: some of it was compiled.
-  // bypass: there is no cache (CompileOptions::cache_dir), or it can't be used; cache_reason says
-  // why.
+  // How the program was had. hit: from the cache, no pass ran. miss: it was compiled, and is kept.
+  // bypass: there is no cache (CompileOptions::cache_dir), or it can't keep this program;
+  // cache_reason says why.
   std::string cache = "bypass", cache_reason = "off";
   double trace_ms = 0;    // the model's own code, gradients and optimizer
   double compile_ms = 0;  // from the traced graph to a program that runs

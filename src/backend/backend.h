@@ -34,6 +34,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cache/store.h"
 #include "cleave/executor.h"
 #include "cleave/target.h"
 #include "library/library_function.h"
@@ -137,13 +138,15 @@ class Backend {
                                    const schedule::SharedKernels& functions) const = 0;
   // What programs depend on beside their graphs and options: the target, its rates, the compiler.
   // Errors: those of compilers.
-  virtual Result<std::string> identity() = 0;
-  // `code` is what emit returned for the program. Compiles the units in parallel on the executor.
+  // Which compiler it would be is remembered in the cache, if that isn't null.
+  virtual Result<std::string> identity(cache::Store* cache) = 0;
+  // `code` is what emit returned for the program. Compiles the units in parallel on the executor,
+  // or takes from the cache those that it has.
   // Of a kept program the units have keys alone, and the program has kernels only where they are
   // interpreted. Errors: those of compilers; user: the text of a custom operator lacks its
   // function; bug: a unit of a kept program is in no cache.
   virtual Result<BuiltCode> build(const LoweredProgram& program, const EmittedCode& code,
-                                  Executor& executor) = 0;
+                                  Executor& executor, cache::Store* cache = nullptr) = 0;
   // Unsupported, naming what this machine lacks; programs can still be built for the target.
   virtual Status check_runs_here() const = 0;
   virtual Result<std::unique_ptr<ArenaMemory>> make_arena(int64_t bytes) const = 0;

@@ -6,14 +6,9 @@
 
 namespace cleave {
 
-namespace cache {
-class DiskCache;
-}
-
-// `compiler` compiles C text; with `none` kernels run as bytecode. `cache` keeps what it compiled;
-// null: nothing does. Nothing is opened or compiled yet.
+// `compiler` compiles C text; with `none` kernels run as bytecode. Nothing is opened or compiled
+// yet.
 std::shared_ptr<Backend> make_backend(const Target& target,
-                                      CompilerChoice compiler = CompilerChoice::automatic,
-                                      std::shared_ptr<cache::DiskCache> cache = nullptr);
+                                      CompilerChoice compiler = CompilerChoice::automatic);
 
 }  // namespace cleave

@@ -1,5 +1,8 @@
 #include "cache/disk_cache.h"
 
+#include <stdlib.h>
+
+#include <cerrno>
 #include <system_error>
 
 #include "cache/entry_file.h"
@@ -37,6 +40,14 @@ Result<std::unique_ptr<DiskCache>> DiskCache::open(const std::string& folder, in
 
 Result<std::unique_ptr<DiskCache>> DiskCache::find(const std::string& folder, int64_t max_bytes) {
   return make(folder, max_bytes, IfMissing::leave);
+}
+
+Result<std::string> make_fresh_folder(const std::string& inside) {
+  CLEAVE_TRY(const auto cache, DiskCache::open(inside));
+  std::string folder = inside + "/fresh-XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr)
+    return user_error("{}: {}", folder, std::generic_category().message(errno));
+  return folder;
 }
 
 DiskCache::~DiskCache() { save_counts(); }

@@ -18,28 +18,21 @@
 #pragma once
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/result.h"
 #include "cache/cache_folder.h"
-#include "cache/counts.h"
-#include "cache/entry.h"
+#include "cache/store.h"
 #include "cache/sweep.h"
 
 namespace cleave::cache {
 
 constexpr int64_t default_cache_bytes = int64_t{2} << 30;
 
-struct WriteOutcome {
-  bool stored = false;
-  std::string reason;  // where it isn't
-};
+// A new, empty folder inside of one that can be a cache, which is made if need be; its path. Errors
+// (user): as DiskCache::open.
+Result<std::string> make_fresh_folder(const std::string& inside);
 
-class DiskCache {
+class DiskCache final : public Store {
  public:
   // Creates what is missing. The files together take about max_bytes at most (see write). Errors
   // (user): no safe folder can be had there (cache_folder.h), or no key; the caller goes on
@@ -50,20 +43,17 @@ class DiskCache {
   // it. Entries whose key is gone can be cleared so.
   static Result<std::unique_ptr<DiskCache>> find(const std::string& folder,
                                                  int64_t max_bytes = default_cache_bytes);
-  DiskCache(const DiskCache&) = delete;
-  DiskCache& operator=(const DiskCache&) = delete;
-  ~DiskCache();  // saves the counts
+  ~DiskCache() override;  // saves the counts
 
-  std::optional<std::vector<std::byte>> read(EntryKind kind, std::string_view key);
+  std::optional<std::vector<std::byte>> read(EntryKind kind, std::string_view key) override;
   // Replaces what was there. Refused where it takes more than a half of max_bytes, or more than
   // largest_entry_bytes. Evicts when a share of max_bytes/64 was written since the last time, on
   // average: which write does is drawn by its name, so that processes need no common count.
-  WriteOutcome write(EntryKind kind, std::string_view key, std::span<const std::byte> payload);
-  // Counts a program that was compiled without the cache.
-  void count_bypass(std::string_view reason);
-
-  // Of this object.
-  Counts counts() const;
+  WriteOutcome write(EntryKind kind, std::string_view key,
+                     std::span<const std::byte> payload) override;
+  void count_bypass(std::string_view reason) override;
+  Counts counts() const override;
+  void finish() override { save_counts(); }
   // Adds what was counted since the last call to the folder's totals.
   void save_counts();
   // Of all processes, as far as they were saved.

@@ -56,10 +56,10 @@ Result<PlacedProgram> place_storages(EmittedProgram program) {
 }
 
 Result<BuiltProgram> build_code(PlacedProgram program, const std::shared_ptr<Backend>& backend,
-                                Executor& executor) {
+                                Executor& executor, cache::Store* cache) {
   BuiltProgram out{.planned = std::move(program.planned), .backend = backend};
   LoweredProgram& lowered = out.planned.lowered;
-  CLEAVE_TRY(out.code, backend->build(lowered, program.code, executor));
+  CLEAVE_TRY(out.code, backend->build(lowered, program.code, executor, cache));
   for (const Thunk& thunk : lowered.thunks) out.traffic.push_back(traffic_of(lowered, thunk));
   lowered.kernels = {};
   return out;

@@ -20,6 +20,6 @@ Result<EmittedProgram> emit_kernels(ScheduledProgram program, const Backend& bac
 Result<PlacedProgram> place_storages(EmittedProgram program);
 // Compiles the units in parallel on the executor.
 Result<BuiltProgram> build_code(PlacedProgram program, const std::shared_ptr<Backend>& backend,
-                                Executor& executor);
+                                Executor& executor, cache::Store* cache);
 
 }  // namespace cleave

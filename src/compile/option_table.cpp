@@ -58,11 +58,17 @@ constexpr OptionRow rows[] = {
     set_in_cpp<&CompileOptions::ops>("ops", "operators", "custom operators beside cleave's own"),
     row<&CompileOptions::kept_sizes>("kept_sizes", "4",
                                      "how many programs are kept for inputs whose sizes vary"),
+    set_in_cpp<&CompileOptions::cache>("cache", "Cache::memory()",
+                                       "a cache that several programs share, in the place of "
+                                       "cache_dir"),
     row<&CompileOptions::cache_dir>(
         "cache_dir", "/var/cache/cleave",
         "the folder that keeps compiled code for other processes; empty: nothing is kept"),
     row<&CompileOptions::cache_bytes>("cache_bytes", "1073741824",
                                       "how large it may grow; then what is used least is dropped"),
+    row<&CompileOptions::cache_check>(
+        "cache_check", "true",
+        "what the cache has is compiled as well, and compared with it bit for bit"),
     row<&CompileOptions::dump_dir>(
         "dump_dir", "stages",
         "the folder that each stage of the compilation is written to; empty: none"),

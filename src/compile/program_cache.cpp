@@ -1,5 +1,7 @@
 #include "compile/program_cache.h"
 
+#include "cache/disk_cache.h"
+#include "cleave/cache.h"
 #include "loop/lower_rule.h"
 #include "loop/parse.h"
 
@@ -39,7 +41,8 @@ Status link(LoweredProgram& program, const LoweredGraph& graph, Backend& backend
 }
 
 Result<BuiltProgram> built_from(ProgramEntry entry, const ProgramKey& key, const OpRegistry& ops,
-                                const std::shared_ptr<Backend>& backend, Executor& executor) {
+                                const std::shared_ptr<Backend>& backend, Executor& executor,
+                                cache::Store& cache) {
   if (entry.known_lines != key.lines.lines().size()) return bug("the lines of another program");
   std::vector<std::string> lines = key.lines.lines();
   lines.insert(lines.end(), entry.lines.begin(), entry.lines.end());
@@ -58,12 +61,12 @@ Result<BuiltProgram> built_from(ProgramEntry entry, const ProgramKey& key, const
   for (const Thunk& thunk : out.planned.lowered.thunks)
     if (std::holds_alternative<ForeignCall>(thunk.work) && !is_callback(thunk)) --host;
   for (; host < code.units.size(); ++host) code.units[host].from = SourceUnit::From::host_program;
-  CLEAVE_TRY(out.code, backend->build(out.planned.lowered, code, executor));
+  CLEAVE_TRY(out.code, backend->build(out.planned.lowered, code, executor, &cache));
   out.planned.lowered.kernels = {};
   return out;
 }
 
-std::optional<BuiltProgram> read_program(cache::DiskCache& cache, const ProgramKey& key,
+std::optional<BuiltProgram> read_program(cache::Store& cache, const ProgramKey& key,
                                          const OpRegistry& ops,
                                          const std::shared_ptr<Backend>& backend,
                                          Executor& executor, Report& report) {
@@ -76,7 +79,7 @@ std::optional<BuiltProgram> read_program(cache::DiskCache& cache, const ProgramK
   found.warnings = std::move(entry->warnings);
   found.recompute_ns = entry->recompute_ns;
   found.distinct_kernels = entry->distinct_kernels;
-  Result<BuiltProgram> built = built_from(*std::move(entry), key, ops, backend, executor);
+  Result<BuiltProgram> built = built_from(*std::move(entry), key, ops, backend, executor, cache);
   if (!built.ok()) return {};
   report = std::move(found);
   return *std::move(built);
@@ -84,26 +87,35 @@ std::optional<BuiltProgram> read_program(cache::DiskCache& cache, const ProgramK
 
 }  // namespace
 
-ProgramCache::ProgramCache(const StageOptions& options, Report& report) : options_(options) {
-  if (options.cache_dir.empty()) return;
-  Result<std::unique_ptr<cache::DiskCache>> cache =
-      cache::DiskCache::open(options.cache_dir, options.cache_bytes);
-  if (cache.ok())
-    cache_ = *std::move(cache);
-  else
-    bypass(cache.failure().message, report);
+ProgramCache::ProgramCache(const StageOptions& options, Report& report)
+    : options_(options), report_(report) {
+  if (options.cache) {
+    cache_ = options.cache->store();
+  } else if (!options.cache_dir.empty()) {
+    auto cache = cache::DiskCache::open(options.cache_dir, options.cache_bytes);
+    if (cache.ok())
+      cache_ = *std::move(cache);
+    else
+      bypass(cache.failure().message);
+  }
 }
 
-void ProgramCache::bypass(const std::string& reason, Report& report) {
-  report.cache = "bypass";
-  report.cache_reason = reason;
+ProgramCache::~ProgramCache() {
+  if (!cache_) return;
+  cache_->finish();
+  if (auto warning = cache_->take_warning())
+    report_.warnings.push_back({"remote_cache", *std::move(warning)});
+}
+
+void ProgramCache::bypass(const std::string& reason) {
+  report_.cache = "bypass";
+  report_.cache_reason = reason;
   if (cache_) cache_->count_bypass(reason);
 }
 
 std::optional<BuiltProgram> ProgramCache::find(const Graph& graph, const OpRegistry& ops,
-                                               const std::shared_ptr<Backend>& backend,
-                                               Report& report) {
-  const Result<std::string> identity = backend->identity();
+                                               const std::shared_ptr<Backend>& backend) {
+  const Result<std::string> identity = backend->identity(cache_.get());
   std::string refusal = "there is no compiler";
   if (identity.ok()) {
     key_ = program_key(graph, ops, options_, *identity);
@@ -111,17 +123,36 @@ std::optional<BuiltProgram> ProgramCache::find(const Graph& graph, const OpRegis
   }
   if (!refusal.empty()) {
     key_.reset();
-    bypass(refusal, report);
+    bypass(refusal);
     return {};
   }
-  auto found = read_program(*cache_, *key_, ops, backend, *options_.executor, report);
-  report.cache = found ? "hit" : "miss";
-  report.cache_reason.clear();
+  auto found = read_program(*cache_, *key_, ops, backend, *options_.executor, report_);
+  report_.cache = found ? "hit" : "miss";
+  report_.cache_reason.clear();
   return found;
 }
 
-void ProgramCache::keep(const Graph& graph, const BuiltProgram& built, KeptCode code,
-                        Report& report) {
+Status ProgramCache::compare(const ProgramCache& other) const {
+  if (!key_) return {};
+  const auto differ = [](std::string_view what) {
+    return bug("cache_check: {} of the program in the cache isn't what is compiled now", what);
+  };
+  const auto mine = cache_->read(cache::EntryKind::program, key_->digest);
+  const auto theirs = other.cache_->read(cache::EntryKind::program, key_->digest);
+  if (!mine || !theirs) return bug("cache_check: the program is gone");
+  CLEAVE_TRY(const ProgramEntry a, ProgramEntry::parse(*mine));
+  CLEAVE_TRY(const ProgramEntry b, ProgramEntry::parse(*theirs));
+  if (a.graph != b.graph) return differ("the graph");
+  if (a.unit_keys != b.unit_keys) return differ("the text");
+  if (*mine != *theirs) return differ("the plan");
+  for (const std::string& unit : a.unit_keys)
+    if (cache_->read(cache::EntryKind::unit, unit) !=
+        other.cache_->read(cache::EntryKind::unit, unit))
+      return differ("the code");
+  return {};
+}
+
+void ProgramCache::keep(const Graph& graph, const BuiltProgram& built, KeptCode code) {
   if (!key_) return;
   ProgramEntry entry;
   entry.known_lines = key_->lines.lines().size();
@@ -134,17 +165,16 @@ void ProgramCache::keep(const Graph& graph, const BuiltProgram& built, KeptCode 
   for (NodeId n = graph.first_node(); n.valid(); n = graph.next_node(n)) number[n.v].v = next++;
   for (Thunk& thunk : entry.planned.lowered.thunks) {
     if (is_callback(thunk) && !callback_rule(graph, thunk))
-      return bypass(fmt::format("%{} calls the host program in a branch or a loop", thunk.name),
-                    report);
+      return bypass(fmt::format("%{} calls the host program in a branch or a loop", thunk.name));
     if (thunk.node.valid()) thunk.node = number[thunk.node.v];
   }
   entry.unit_keys = built.code.unit_keys;
   entry.code = std::move(code);
   entry.traffic = built.traffic;
-  entry.passes = report.passes;
-  entry.warnings = report.warnings;
-  entry.recompute_ns = report.recompute_ns;
-  entry.distinct_kernels = report.distinct_kernels;
+  entry.passes = report_.passes;
+  entry.warnings = report_.warnings;
+  entry.recompute_ns = report_.recompute_ns;
+  entry.distinct_kernels = report_.distinct_kernels;
   const std::string bytes = entry.bytes();
   cache_->write(cache::EntryKind::program, key_->digest, std::as_bytes(std::span(bytes)));
 }

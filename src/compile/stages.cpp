@@ -9,6 +9,7 @@
 
 #include "backend/make_backend.h"
 #include "base/write_file.h"
+#include "cache/memory_cache.h"
 #include "compile/at_stage.h"
 #include "compile/code_stages.h"
 #include "compile/graph_stages.h"
@@ -161,6 +162,8 @@ Status run_stages(Stage first, Stage last, Graph& graph, const OpRegistry& ops,
 
 namespace {
 
+constexpr int64_t most_checked_bytes = int64_t{1} << 40;
+
 Result<BuiltProgram> build_anew(Graph graph, const StageInputs& in, Report& report,
                                 ProgramCache& kept) {
   Dump dump(in.options.dump_dir);
@@ -171,16 +174,25 @@ Result<BuiltProgram> build_anew(Graph graph, const StageInputs& in, Report& repo
   const auto build = [&] {
     const Timed clock(name_of(Stage::build), graph, report);
     return at_stage(Stage::build, [&] {
-      return build_code(std::move(placed), in.backend, *in.options.executor);
+      return build_code(std::move(placed), in.backend, *in.options.executor, kept.cache());
     });
   };
   CLEAVE_TRY(BuiltProgram built, build());
   if (kept.cache()) {
     const Timed clock("keep", graph, report);
-    kept.keep(graph, built, std::move(code), report);
+    kept.keep(graph, built, std::move(code));
   }
   built.graph = std::make_shared<LoweredGraph>(std::move(graph));
   return built;
+}
+
+// Compares what was found with a program that is built now, into a store of its own.
+Status check_found(const Graph& graph, const StageInputs& in, ProgramCache& found) {
+  Report report;
+  ProgramCache fresh(in.options, report, std::make_shared<cache::MemoryCache>(most_checked_bytes));
+  fresh.find(graph, in.ops, in.backend);
+  CLEAVE_CHECK(build_anew(graph, in, report, fresh));
+  return found.compare(fresh);
 }
 
 }  // namespace
@@ -188,12 +200,13 @@ Result<BuiltProgram> build_anew(Graph graph, const StageInputs& in, Report& repo
 Result<BuiltProgram> build_program(Graph graph, const OpRegistry& ops, const StageOptions& options,
                                    Report& report) {
   ProgramCache kept(options, report);
-  const StageInputs in{ops, options, make_backend(options.target, options.compiler, kept.cache())};
+  const StageInputs in{ops, options, make_backend(options.target, options.compiler)};
   std::optional<BuiltProgram> built;
   if (kept.cache()) {
     const Timed clock("find", graph, report);
-    built = kept.find(graph, ops, in.backend, report);
+    built = kept.find(graph, ops, in.backend);
   }
+  if (built && options.cache_check) CLEAVE_CHECK(check_found(graph, in, kept));
   if (!built) { CLEAVE_TRY(built, build_anew(std::move(graph), in, report, kept)); }
   report.kernels = std::ranges::count_if(built->lowered().thunks, [](const Thunk& s) {
     return !std::holds_alternative<JumpCall>(s.work);

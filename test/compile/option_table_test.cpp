@@ -14,9 +14,9 @@ namespace cleave {
 namespace {
 
 // The fields of the two values, by name: a field more, and neither of the bindings compiles.
-#define COMPILE_FIELDS                                                                           \
-  executor, threads, compiler, target, ops, kept_sizes, cache_dir, cache_bytes, dump_dir, watch, \
-      memory_budget, autocast, passes_off, passes_on, strict, rules
+#define COMPILE_FIELDS                                                                 \
+  executor, threads, compiler, target, ops, kept_sizes, cache, cache_dir, cache_bytes, \
+      cache_check, dump_dir, watch, memory_budget, autocast, passes_off, passes_on, strict, rules
 #define TRAIN_FIELDS \
   compile, frozen, clip_norm, report_grad_norm, accumulate, on_nonfinite, ema_decay, seed
 #define TEXT_OF_(...) #__VA_ARGS__
@@ -64,8 +64,10 @@ std::string difference(const TrainOptions& a, const TrainOptions& b) {
   compare("compiler", x.compiler == y.compiler);
   compare("target", x.target == y.target);
   compare("kept_sizes", x.kept_sizes == y.kept_sizes);
+  compare("cache", x.cache == y.cache);
   compare("cache_dir", x.cache_dir == y.cache_dir);
   compare("cache_bytes", x.cache_bytes == y.cache_bytes);
+  compare("cache_check", x.cache_check == y.cache_check);
   compare("dump_dir", x.dump_dir == y.dump_dir);
   compare("watch", x.watch == y.watch);
   compare("memory_budget", same(x.memory_budget, y.memory_budget));
@@ -138,6 +140,7 @@ class RandomOptions {
                         .kept_sizes = static_cast<int64_t>(bits()),
                         .cache_dir = word(),
                         .cache_bytes = static_cast<int64_t>(bits()),
+                        .cache_check = below(2) == 1,
                         .dump_dir = word(),
                         .watch = words(),
                         .memory_budget = budget(),

@@ -37,18 +37,20 @@ Failure refused_kernel(const SourceUnit& unit, const std::string& what) {
 }  // namespace
 
 Result<LoadedUnits> load_units(const std::vector<SourceUnit>& units, UnitLoader& loader,
-                               Executor& executor, std::vector<std::string>& keys) {
+                               Executor& executor, cache::Store* cache,
+                               std::vector<std::string>& keys) {
   if (units.empty()) return LoadedUnits();
   std::vector<Result<LoadedUnit>> loaded(units.size(), LoadedUnit());
   struct Context {
     const std::vector<SourceUnit>& units;
     UnitLoader& loader;
+    cache::Store* cache;
     decltype(loaded)& out;
-  } context{units, loader, loaded};
+  } context{units, loader, cache, loaded};
   auto load_one = [](void* c, long i) {
-    auto& [units, loader, out] = *static_cast<Context*>(c);
+    auto& [units, loader, cache, out] = *static_cast<Context*>(c);
     const auto k = static_cast<size_t>(i);
-    out[k] = loader.load(units[k], fmt::format("unit{}", i));
+    out[k] = loader.load(units[k], fmt::format("unit{}", i), cache);
   };
   executor.parallel_for(static_cast<long>(units.size()), load_one, &context);
   LoadedUnits out;

@@ -10,7 +10,8 @@ using Kernels = std::vector<std::unique_ptr<const KernelFunction>>;
 
 // `keys` becomes those of the units.
 Result<LoadedUnits> load_units(const std::vector<SourceUnit>& units, UnitLoader& loader,
-                               Executor& executor, std::vector<std::string>& keys);
+                               Executor& executor, cache::Store* cache,
+                               std::vector<std::string>& keys);
 Result<Kernels> load_kernels(const EmittedCode& code, const LoadedUnits& units);
 // Kernels as bytecode, without units. It computes the same bits.
 Kernels bytecode_kernels(const std::vector<loop::Kernel>& kernels);

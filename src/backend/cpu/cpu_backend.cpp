@@ -40,17 +40,18 @@ Result<EmittedCode> CpuBackend::emit(const LoweredProgram& program,
   return code;
 }
 
-Result<std::string> CpuBackend::identity() {
+Result<std::string> CpuBackend::identity(cache::Store* cache) {
   std::string compiler = "bytecode";
-  if (!interprets()) { CLEAVE_TRY(compiler, units_.identity()); }
+  if (!interprets()) { CLEAVE_TRY(compiler, units_.identity(cache)); }
   return fmt::format("{} {}\n{}", target_word(target()), static_cast<int>(target().set), compiler);
 }
 
 Result<BuiltCode> CpuBackend::build(const LoweredProgram& program, const EmittedCode& code,
-                                    Executor& executor) {
+                                    Executor& executor, cache::Store* cache) {
   const int64_t compiled = units_.compiled();
   BuiltCode out;
-  CLEAVE_TRY(const LoadedUnits units, load_units(code.units, units_, executor, out.unit_keys));
+  CLEAVE_TRY(const LoadedUnits units,
+             load_units(code.units, units_, executor, cache, out.unit_keys));
   out.compiled_units = units_.compiled() - compiled;
   if (interprets()) {
     out.kernels = bytecode_kernels(program.kernels);

@@ -11,10 +11,9 @@ namespace cleave::cpu {
 class CpuBackend final : public Backend {
  public:
   // CompilerChoice::none: kernels run as bytecode; C text of custom operators is compiled even so.
-  CpuBackend(const Target& target, CompilerChoice compiler, std::shared_ptr<cache::DiskCache> cache)
+  CpuBackend(const Target& target, CompilerChoice compiler)
       : Backend(target), compiler_(compiler),
-        units_(interprets() ? CompilerChoice::automatic : compiler, target, std::move(cache)),
-        library_(target) {}
+        units_(interprets() ? CompilerChoice::automatic : compiler, target), library_(target) {}
 
   FuseCosts fuse_costs() const override { return FuseCosts::of(rates()); }
   Result<LibraryFunctionPtr> library(const LibrarySpec& spec) override {
@@ -23,9 +22,9 @@ class CpuBackend final : public Backend {
   Result<KernelSchedules> schedule(const std::vector<loop::Kernel>& kernels) const override;
   Result<EmittedCode> emit(const LoweredProgram& program,
                            const schedule::SharedKernels& functions) const override;
-  Result<std::string> identity() override;
+  Result<std::string> identity(cache::Store* cache) override;
   Result<BuiltCode> build(const LoweredProgram& program, const EmittedCode& code,
-                          Executor& executor) override;
+                          Executor& executor, cache::Store* cache) override;
   Status check_runs_here() const override;
   Result<std::unique_ptr<ArenaMemory>> make_arena(int64_t bytes) const override;
 

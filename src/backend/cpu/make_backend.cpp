@@ -4,9 +4,8 @@
 
 namespace cleave {
 
-std::shared_ptr<Backend> make_backend(const Target& target, CompilerChoice compiler,
-                                      std::shared_ptr<cache::DiskCache> cache) {
-  return std::make_shared<cpu::CpuBackend>(target, compiler, std::move(cache));
+std::shared_ptr<Backend> make_backend(const Target& target, CompilerChoice compiler) {
+  return std::make_shared<cpu::CpuBackend>(target, compiler);
 }
 
 }  // namespace cleave

@@ -35,10 +35,8 @@ std::optional<ObjectCode> object_in(std::span<const std::byte> entry) {
                     .bytes = {entry.begin() + 1, entry.end()}};
 }
 
-}  // namespace
-
-std::optional<CodePtr> UnitLoader::kept(const std::string& key) {
-  const auto entry = cache_->read(EntryKind::unit, key);
+std::optional<CodePtr> kept(cache::Store& cache, const std::string& key) {
+  const auto entry = cache.read(EntryKind::unit, key);
   if (!entry) return {};
   const auto object = object_in(*entry);
   if (!object) return {};
@@ -46,15 +44,25 @@ std::optional<CodePtr> UnitLoader::kept(const std::string& key) {
   return code.ok() ? std::optional(*std::move(code)) : std::nullopt;
 }
 
-Result<LoadedUnit> UnitLoader::load(const SourceUnit& unit, const std::string& unit_name) {
+std::optional<std::string> remembered_identity(cache::Store& cache, const std::string& key) {
+  const auto entry = cache.read(EntryKind::compiler, key);
+  if (!entry) return {};
+  return runtime::known_identity(
+      std::string(reinterpret_cast<const char*>(entry->data()), entry->size()));
+}
+
+}  // namespace
+
+Result<LoadedUnit> UnitLoader::load(const SourceUnit& unit, const std::string& unit_name,
+                                    cache::Store* cache) {
   const bool has_text = unit.key.empty();
-  if (cache_) {
+  if (cache) {
     std::string key = unit.key;
     if (has_text) {
-      CLEAVE_TRY(const std::string known, identity());
+      CLEAVE_TRY(const std::string known, identity(cache));
       key = key_of(known, unit);
     }
-    if (auto code = kept(key)) return LoadedUnit{*std::move(code), std::move(key)};
+    if (auto code = kept(*cache, key)) return LoadedUnit{*std::move(code), std::move(key)};
   }
   if (!has_text) return bug("{}: the cache has no unit {}", unit_name, unit.key);
   CLEAVE_TRY(const std::shared_ptr<runtime::Compiler> used, compiler());
@@ -63,9 +71,9 @@ Result<LoadedUnit> UnitLoader::load(const SourceUnit& unit, const std::string& u
   Result<CodePtr> code = runtime::load_code(object);
   if (!code.ok()) return std::move(code).failure().within(unit_name);
   LoadedUnit out{*std::move(code), ""};
-  if (cache_) {
+  if (cache) {
     out.key = key_of(used->identity(), unit);
-    cache_->write(EntryKind::unit, out.key, entry_of(object));
+    cache->write(EntryKind::unit, out.key, entry_of(object));
   }
   return out;
 }
@@ -81,28 +89,21 @@ Result<std::shared_ptr<runtime::Compiler>> UnitLoader::make_compiler() {
   return compiler_;
 }
 
-Result<std::string> UnitLoader::identity() {
+Result<std::string> UnitLoader::identity(cache::Store* cache) {
   const std::lock_guard lock(mutex_);
   if (identity_) return *identity_;
   const bool may_be_clang =
       choice_ == CompilerChoice::clang || choice_ == CompilerChoice::automatic;
-  const std::string key = may_be_clang ? runtime::known_clang_key(target_) : "";
-  if (!key.empty()) identity_ = remembered_identity(key);
+  const std::string key = cache && may_be_clang ? runtime::known_clang_key(target_) : "";
+  if (!key.empty()) identity_ = remembered_identity(*cache, key);
   if (identity_) return *identity_;
   CLEAVE_TRY(const std::shared_ptr<runtime::Compiler> made, make_compiler());
   identity_ = made->identity();
   if (!key.empty() && made->name() == "clang") {
     const std::string text = runtime::remembered_clang(*identity_);
-    cache_->write(EntryKind::compiler, key, std::as_bytes(std::span(text)));
+    cache->write(EntryKind::compiler, key, std::as_bytes(std::span(text)));
   }
   return *identity_;
-}
-
-std::optional<std::string> UnitLoader::remembered_identity(const std::string& key) {
-  const auto entry = cache_->read(EntryKind::compiler, key);
-  if (!entry) return {};
-  return runtime::known_identity(
-      std::string(reinterpret_cast<const char*>(entry->data()), entry->size()));
 }
 
 }  // namespace cleave::cpu

@@ -5,14 +5,14 @@
 //   entry     a byte for the form of the object, its bytes
 //
 // Which compiler it would be is remembered in the cache, too (runtime/known_compiler.h), so that
-// none is opened where nothing is left to compile. The cache's failures are never the caller's.
+// none is opened where nothing is left to compile. The cache may be null; its failures are never
+// the caller's.
 #pragma once
 #include <atomic>
 #include <mutex>
 #include <optional>
 
 #include "backend/backend.h"
-#include "cache/disk_cache.h"
 #include "runtime/compiler.h"
 
 namespace cleave::cpu {
@@ -26,27 +26,23 @@ struct LoadedUnit {
 
 class UnitLoader {
  public:
-  // `cache` may be null.
-  UnitLoader(CompilerChoice choice, const Target& target, std::shared_ptr<cache::DiskCache> cache)
-      : choice_(choice), target_(target), cache_(std::move(cache)) {}
+  UnitLoader(CompilerChoice choice, const Target& target) : choice_(choice), target_(target) {}
 
   // Any number of threads may call it. `unit_name` is used in diagnostics. Errors: those of
   // make_compiler and Compiler::compile; bug: a unit without text is not in the cache.
-  Result<LoadedUnit> load(const SourceUnit& unit, const std::string& unit_name);
+  Result<LoadedUnit> load(const SourceUnit& unit, const std::string& unit_name,
+                          cache::Store* cache);
   // Of the compiler. Errors: those of make_compiler.
-  Result<std::string> identity();
+  Result<std::string> identity(cache::Store* cache);
   // Units compiled so far.
   int64_t compiled() const { return compiled_; }
 
  private:
   Result<std::shared_ptr<runtime::Compiler>> compiler();
-  std::optional<CodePtr> kept(const std::string& key);
   Result<std::shared_ptr<runtime::Compiler>> make_compiler();
-  std::optional<std::string> remembered_identity(const std::string& key);
 
   const CompilerChoice choice_;
   const Target target_;
-  const std::shared_ptr<cache::DiskCache> cache_;
   std::mutex mutex_;
   std::shared_ptr<runtime::Compiler> compiler_;  // once it was needed
   std::optional<std::string> identity_;
