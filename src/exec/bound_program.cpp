@@ -30,7 +30,8 @@ Result<std::shared_ptr<const ProgramCode>> ProgramCode::make(Parts parts,
   CLEAVE_TRY(p->program, CompiledProgram::compile(p->traced, options.ops.registry(), stages));
   p->report = p->program->report();
   p->report.trace_ms = parts.trace_ms;
-  p->report.warnings = std::move(parts.warnings);
+  std::vector<Warning>& warnings = p->report.warnings;
+  warnings.insert(warnings.begin(), parts.warnings.begin(), parts.warnings.end());
   p->report.nodes = static_cast<int64_t>(p->traced.node_count());
   std::vector<CompilePass>& passes = p->report.passes;
   passes.insert(passes.begin(), parts.passes.begin(), parts.passes.end());

@@ -15,6 +15,7 @@
 namespace cleave::cache::test {
 
 namespace fs = std::filesystem;
+constexpr EntryKind unit = EntryKind::unit, program = EntryKind::program;
 
 inline std::vector<std::byte> bytes(std::string_view text) {
   const auto span = std::as_bytes(std::span(text));

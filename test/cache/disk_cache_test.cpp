@@ -15,8 +15,6 @@ namespace cleave::cache::test {
 namespace {
 
 using Cache = CacheFolder;
-constexpr EntryKind unit = EntryKind::unit, program = EntryKind::program;
-
 TEST_F(Cache, what_is_written_comes_back) {
   const auto cache = open();
   const std::string keys[] = {"", "k", std::string("a\0b", 3), std::string(100'000, 'x')};

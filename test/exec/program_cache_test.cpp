@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "cache/disk_cache.h"
 #include "cleave/cleave.h"
@@ -169,6 +170,71 @@ TEST_F(ProgramCache, what_is_gone_is_built_again) {
     EXPECT_TRUE(std::filesystem::exists(path)) << path;
   }
   EXPECT_EQ(run(), std::pair(std::string("hit"), 0.0));
+}
+
+// Whatever is behind CompileOptions::cache.
+TEST_F(ProgramCache, caches_that_programs_share) {
+  const auto f = [](const Tensor& x) { return exp(x) * 2.0; };
+  const auto memory = Cache::memory(), fresh = Cache::fresh(folder_->path());
+  EXPECT_EQ(memory->folder(), "");
+  EXPECT_TRUE(fresh->folder().starts_with(folder_->path() + "/fresh-")) << fresh->folder();
+  for (const auto& cache : {memory, fresh, Cache::disk(folder_->path() + "/disk")}) {
+    for (const char* want : {"miss", "hit"}) {
+      CompiledFunction g = compile(f, {{"x", DType::f32, {4}}}, {.cache = cache});
+      EXPECT_EQ(g.report().cache, want);
+      EXPECT_EQ(g.run({HostTensor(DType::f32, {4})})[0].number(0), 2.0);
+    }
+    const Cache::Counts c = cache->counts();
+    EXPECT_EQ(c.hits - (CLEAVE_HAVE_CLANG ? 1 : 0), 2) << "the program, its unit";
+    EXPECT_EQ(c.failures, 0);
+  }
+  // A small one that evicts what it has: compiled each time.
+  const auto tiny = Cache::memory(10);
+  for (int k = 0; k < 2; ++k)
+    EXPECT_EQ(compile(f, {{"x", DType::f32, {4}}}, {.cache = tiny}).report().cache, "miss");
+  EXPECT_GT(tiny->counts().failures, 0);
+}
+
+TEST_F(ProgramCache, a_check_compiles_and_compares) {
+  const auto run = [&](double factor) {
+    Operators ops;
+    ops.add(scaled("1", factor, true));
+    return message([&] {
+      compiled([](const Tensor& x) { return call("scaled", {x}, {})[0] + 1.0; },
+               {{"x", DType::f32, {3}}}, {.ops = ops, .cache_check = true});
+    });
+  };
+  EXPECT_EQ(run(2.5), "no error");    // a miss
+  EXPECT_EQ(run(2.5), "no error");    // a hit, and equal
+  const std::string text = run(3.5);  // the operator's version lies
+  EXPECT_NE(text.find("cache_check: the text of the program in the cache isn't what is compiled"),
+            std::string::npos)
+      << text;
+}
+
+// A remote cache that fails is a warning of the program that met it, and of no other.
+TEST_F(ProgramCache, a_remote_cache) {
+  const std::string key = folder_->path() + "/secret", place = folder_->path() + "/place";
+  const std::string secret(32, 'k');
+  value_or_throw(runtime::write_private_file(key, std::as_bytes(std::span(secret))));
+  std::filesystem::create_directory(place);
+  const auto f = [](const Tensor& x) { return exp(x) * 2.0; };
+  for (const char* want : {"miss", "hit"}) {  // two machines
+    const auto cache = Cache::remote(Cache::memory(), {.place = place, .key_file = key});
+    EXPECT_EQ(compile(f, {{"x", DType::f32, {4}}}, {.cache = cache}).report().cache, want);
+  }
+  const auto cache = Cache::remote(Cache::memory(), {.place = place, .key_file = key});
+  std::filesystem::remove_all(place);
+  std::ofstream(place) << "no folder any more";
+  for (const size_t warnings : {1u, 0u}) {
+    const Report r = compile(f, {{"x", DType::f32, {5}}}, {.cache = cache}).report();
+    EXPECT_EQ(r.warnings.size(), warnings);
+    if (warnings == 1) { EXPECT_EQ(r.warnings[0].code, "remote_cache"); }
+  }
+  EXPECT_NE(message([&] { Cache::remote(nullptr, {}); }).find("expected a local one"),
+            std::string::npos);
+  EXPECT_NE(message([&] { Cache::remote(Cache::memory(), {place, place}); }).find("key"),
+            std::string::npos);
 }
 
 TEST_F(ProgramCache, a_dump_has_every_stage) {

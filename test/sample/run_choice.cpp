@@ -5,6 +5,7 @@
 #include "cleave/executor.h"
 #include "compile/pytorch_program.h"
 #include "pass/pipeline.h"
+#include "test/sample/kept_program.h"
 #include "test/sample/run_program.h"
 #include "test/targets.h"
 
@@ -29,6 +30,7 @@ std::string RunChoice::text() const {
   for (const std::string& name : compile.passes_off) out += ", without " + name;
   if (!compile.passes_on.empty()) out += ", all passes";
   if (pytorch_budget >= 0) out += fmt::format(", mode pytorch at {}", pytorch_budget);
+  if (kept) out += ", kept";
   return out;
 }
 
@@ -52,8 +54,28 @@ RunChoice draw_choice(uint64_t seed, bool ships) {
     default: break;
   }
   if (rng() % 6 == 0) out.pytorch_budget = static_cast<double>(rng() % 5) / 4;
+  out.kept = rng() % 2 == 0;
   return out;
 }
+
+namespace {
+
+Result<Arrays> run_kept(const Graph& g, const OpRegistry& ops, const Arrays& inputs,
+                        const StageOptions& options) {
+  CLEAVE_TRY(const law::KeptProgram program, law::build_and_find(g, ops, options));
+  const Result<law::Memory> built = law::run_program(program.built, inputs, options.threads);
+  const Result<law::Memory> found = law::run_program(program.found, inputs, options.threads);
+  if (built.ok() != found.ok() ||
+      (!built.ok() && built.failure().message != found.failure().message))
+    return bug("from the cache, the run says '{}', as it is built '{}'",
+               found.ok() ? "" : found.failure().message,
+               built.ok() ? "" : built.failure().message);
+  if (!found.ok()) return Failure(found.failure());
+  if (*found != *built) return bug("from the cache, the results have other bits");
+  return law::result_arrays(g, *found);
+}
+
+}  // namespace
 
 Result<Arrays> run_chosen(const RunChoice& choice, const Graph& g, const OpRegistry& ops,
                           const Arrays& inputs) {
@@ -65,6 +87,7 @@ Result<Arrays> run_chosen(const RunChoice& choice, const Graph& g, const OpRegis
     CLEAVE_TRY(cut, pytorch_program(g, ops, choice.compile, {.budget = choice.pytorch_budget}));
     options.is_cut = true;
   }
+  if (choice.kept) return run_kept(cut ? *cut : g, ops, inputs, options);
   return law::run_graph(cut ? *cut : g, ops, inputs, options, options.threads);
 }
 

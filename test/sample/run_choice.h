@@ -12,6 +12,8 @@ struct RunChoice {
   bool fuse = true;
   // Cut as PyTorch would at this budget, a part of 1; none where it is negative.
   double pytorch_budget = -1;
+  // As a cache gives it back, which must be what is built, bit for bit.
+  bool kept = false;
 
   std::string text() const;  // "threads 3, fuse off, strict"
 };

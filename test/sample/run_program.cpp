@@ -64,16 +64,20 @@ Result<Memory> run_program(std::shared_ptr<const CompiledProgram> program, const
   return out;
 }
 
+Arrays result_arrays(const Graph& g, const Memory& results) {
+  Arrays out;
+  for (size_t k = 0; k < g.returns().size(); ++k) {
+    const Type& t = g.type(g.returns()[k].value);
+    out.push_back(from_memory(t.dtype, static_shape(t), results[k].data()));
+  }
+  return out;
+}
+
 Result<Arrays> run_graph(const Graph& g, const OpRegistry& ops, const Arrays& inputs,
                          const StageOptions& options, int threads) {
   CLEAVE_TRY(auto program, CompiledProgram::compile(g, ops, options));
   CLEAVE_TRY(const Memory memory, run_program(program, inputs, threads));
-  Arrays out;
-  for (size_t k = 0; k < g.returns().size(); ++k) {
-    const Type& t = g.type(g.returns()[k].value);
-    out.push_back(from_memory(t.dtype, static_shape(t), memory[k].data()));
-  }
-  return out;
+  return result_arrays(g, memory);
 }
 
 Result<Arrays> run_graph(const Graph& g, const OpRegistry& ops, const Arrays& inputs,

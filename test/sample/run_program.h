@@ -23,6 +23,9 @@ std::vector<std::byte> result_bytes(const Instance& instance, const Graph& g, si
 Result<Memory> run_program(std::shared_ptr<const CompiledProgram> program, const Arrays& inputs,
                            int threads);
 
+// Those bytes as the entries of `return`.
+Arrays result_arrays(const Graph& g, const Memory& results);
+
 // Compiles and runs; the entries of `return`.
 Result<Arrays> run_graph(const Graph& g, const OpRegistry& ops, const Arrays& inputs,
                          const StageOptions& options, int threads);
