@@ -4,7 +4,7 @@ NINJA = ninja -j$(JOBS)
 CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
 .PHONY: release demo test test-target bench asan fuzz fuzz-commands fuzz-misuse fuzz-passes fuzz-rewrites \
-  fuzz-strides bless fuzz-budgets peer peer-fuzz peer-partition mutate fuzz-build doc \
+  fuzz-strides fuzz-cache bless fuzz-budgets peer peer-fuzz peer-partition mutate fuzz-build doc \
   format tidy setup clean
 release: build/release/build.ninja
 	@$(NINJA) -C build/release
@@ -85,6 +85,14 @@ fuzz-rewrites: build/release/build.ninja
 fuzz-strides: build/release/build.ninja
 	@$(NINJA) -C build/release fuzz_strides
 	@build/release/bin/fuzz_strides $(N) $(SEED) build/wrong_graphs
+
+# Many processes on one cache, faults at each of its calls, altered entries:
+# make fuzz-cache P=64 G=200 R=20 N=1000000 SEED=0.
+fuzz-cache: build/release/build.ninja
+	@$(NINJA) -C build/release fuzz_cache
+	@build/release/bin/fuzz_cache processes $(or $(P),8) $(or $(G),20) $(or $(R),3) $(SEED)
+	@build/release/bin/fuzz_cache faults $(SEED)
+	@build/release/bin/fuzz_cache altered $(N) $(SEED)
 
 # What passes make of their goldens' cases, into the goldens: make bless PASS=.
 bless: build/release/build.ninja
