@@ -98,6 +98,10 @@ ProgramCache::ProgramCache(const StageOptions& options, Report& report)
     else
       bypass(cache.failure().message);
   }
+  if (cache_ && !options.dump_dir.empty()) {
+    bypass("all stages are dumped");
+    cache_.reset();
+  }
 }
 
 ProgramCache::~ProgramCache() {
@@ -119,7 +123,7 @@ std::optional<BuiltProgram> ProgramCache::find(const Graph& graph, const OpRegis
   std::string refusal = "there is no compiler";
   if (identity.ok()) {
     key_ = program_key(graph, ops, options_, *identity);
-    refusal = options_.dump_dir.empty() ? key_->refusal : "all stages are dumped";
+    refusal = key_->refusal;
   }
   if (!refusal.empty()) {
     key_.reset();
