@@ -55,10 +55,10 @@ Result<PlacedProgram> place_storages(EmittedProgram program) {
   return PlacedProgram{std::move(planned), std::move(program.code)};
 }
 
-Result<BuiltProgram> build_code(PlacedProgram program,
+Result<BuiltProgram> build_code(PlannedProgram planned, const EmittedCode& code,
                                 const std::shared_ptr<const Backend>& backend, Executor& executor) {
-  CLEAVE_TRY(BuiltCode code, backend->build(program.planned.lowered, program.code, executor));
-  return BuiltProgram{std::move(program.planned), std::move(code), backend};
+  CLEAVE_TRY(BuiltCode built, backend->build(planned.lowered, code, executor));
+  return BuiltProgram{std::move(planned), std::move(built), backend};
 }
 
 }  // namespace cleave

@@ -2,19 +2,18 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <filesystem>
 #include <iterator>
 #include <utility>
 
 #include "backend/make_backend.h"
-#include "base/write_file.h"
 #include "cache/disk_cache.h"
-#include "compile/at_stage.h"
 #include "compile/code_stages.h"
 #include "compile/graph_stages.h"
+#include "compile/stage_runner.h"
+#include "compile/target_warnings.h"
 #include "ir/result_strides.h"
 #include "ir/text.h"
+#include "lower/traffic.h"
 
 namespace cleave {
 namespace {
@@ -25,80 +24,17 @@ constexpr std::array<std::string_view, 20> names = {  // in the order of Stage
     "products", "in_place",   "schedule",  "emit",   "plan_memory", "build"};
 static_assert(names.size() == static_cast<size_t>(Stage::build) + 1);
 
-// Writes NN_name files to the dump folder, if there is one. NN counts from the stage verify on.
-class Dump {
- public:
-  explicit Dump(const std::string& folder) : folder_(folder) {}
-
-  Status begin() const {
-    if (folder_.empty()) return {};
-    std::error_code error;
-    std::filesystem::create_directories(folder_, error);
-    if (error) return user_error("dump: {}: {}", folder_.string(), error.message());
-    return {};
-  }
-  Status graph(Stage stage, const Graph& graph) {
-    if (folder_.empty()) return {};
-    std::string text = print(graph);
-    if (text == last_) return {};
-    CLEAVE_CHECK(write(stage, fmt::format("{}.clv", name_of(stage)), text));
-    last_ = std::move(text);
-    return {};
-  }
-  Status loops(Stage stage, const std::vector<loop::Kernel>& kernels) const {
-    if (folder_.empty()) return {};
-    std::string text;
-    for (const loop::Kernel& k : kernels) text += loop::print(k) + "\n";
-    return write(stage, fmt::format("{}.loops", name_of(stage)), text);
-  }
-  Status units(const EmittedCode& code) const {
-    if (folder_.empty()) return {};
-    for (size_t i = 0; i < code.units.size(); ++i)
-      CLEAVE_CHECK(write(Stage::emit, fmt::format("unit_{}.{}", i, code.units[i].language),
-                         code.units[i].text));
-    return {};
-  }
-
- private:
-  Status write(Stage stage, const std::string& name, const std::string& text) const {
-    const int number = static_cast<int>(stage) - static_cast<int>(Stage::verify);
-    const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
-    return write_file((folder_ / fmt::format("{:02}_{}", number, name)).string(), {&bytes, 1});
-  }
-
-  const std::filesystem::path folder_;
-  std::string last_;
-};
-
-// Times a stage: the destructor adds a row to the report.
-class Timed {
- public:
-  Timed(Stage stage, const Graph& graph, Report& report)
-      : stage_(stage), graph_(graph), report_(report) {}
-  ~Timed() {
-    const std::chrono::duration<double, std::milli> ms = Clock::now() - begin_;
-    report_.stages.push_back({std::string(name_of(stage_)), ms.count(), graph_.node_count()});
-    report_.compile_ms += ms.count();
-  }
-  Timed(const Timed&) = delete;
-  Timed& operator=(const Timed&) = delete;
-
- private:
-  using Clock = std::chrono::steady_clock;
-  const Stage stage_;
-  const Graph& graph_;
-  Report& report_;
-  const Clock::time_point begin_ = Clock::now();
-};
-
 // Runs a stage and verifies its result.
 Status run_one(const GraphStage& stage, Graph& graph, const StageInputs& in,
-               const ResultStrides& strides, Report& report) {
-  const Timed timed(stage.stage, graph, report);
+               const ResultStrides& strides, Report& report, StageRunner& runner) {
   const int64_t edits = graph.edits();
   CLEAVE_TRY(StagedGraph out, stage.run(std::move(graph), in));
   graph = std::move(out.graph);
-  std::ranges::move(out.passes, std::back_inserter(report.passes));
+  if (out.is_another) runner.made_another_graph();
+  for (CompilePass& pass : out.passes) {
+    if (pass.matches > 0) report.counters["passes"] += pass.matches;
+    report.passes.push_back(std::move(pass));
+  }
   report.recompute_ns += out.recompute_ns;
   if (!out.is_another && graph.edits() == edits) return {};
   // A joint graph returns gradients too, so the strides of the forward results don't apply to it.
@@ -109,42 +45,36 @@ Status run_one(const GraphStage& stage, Graph& graph, const StageInputs& in,
 }
 
 Status run_part(Stage first, Stage last, Graph& graph, const StageInputs& in, Report& report,
-                Dump& dump) {
+                StageRunner& runner) {
   std::optional<ResultStrides> strides(graph);
   for (const GraphStage& stage : graph_stages()) {
     if (stage.stage < first || stage.stage > last) continue;
     if (stage.stage == Stage::verify) strides.emplace(graph);
-    CLEAVE_CHECK(
-        at_stage(stage.stage, [&] { return run_one(stage, graph, in, *strides, report); }));
-    if (stage.stage >= Stage::verify) CLEAVE_CHECK(dump.graph(stage.stage, graph));
+    CLEAVE_CHECK(runner(stage.stage, graph,
+                        [&] { return run_one(stage, graph, in, *strides, report, runner); }));
   }
   return {};
 }
 
 // The stages from lower to build.
 Result<BuiltProgram> make_code(const Graph& graph, const std::shared_ptr<Backend>& backend,
-                               Executor& executor, Report& report, const Dump& dump) {
-  const auto timed = [&](Stage stage, auto run) {
-    const Timed clock(stage, graph, report);
-    return at_stage(stage, run);
-  };
-  CLEAVE_TRY(LoweredProgram lowered, timed(Stage::lower, [&] { return lower(graph); }));
-  CLEAVE_CHECK(dump.loops(Stage::lower, lowered.kernels));
-  CLEAVE_TRY(LoweredProgram linked,
-             timed(Stage::products, [&] { return link_library(std::move(lowered), *backend); }));
+                               Executor& executor, StageRunner& run) {
+  CLEAVE_TRY(LoweredProgram lowered, run(Stage::lower, graph, [&] { return lower(graph); }));
+  CLEAVE_TRY(LoweredProgram linked, run(Stage::products, lowered, [&] {
+               return link_library(std::move(lowered), *backend);
+             }));
   CLEAVE_TRY(LoweredProgram laid,
-             timed(Stage::in_place, [&] { return lay_in_place(std::move(linked)); }));
-  CLEAVE_TRY(ScheduledProgram scheduled,
-             timed(Stage::schedule, [&] { return schedule_kernels(std::move(laid), *backend); }));
-  const auto& functions = scheduled.functions.kernels;
-  CLEAVE_CHECK(
-      dump.loops(Stage::schedule, functions.empty() ? scheduled.lowered.kernels : functions));
-  CLEAVE_TRY(EmittedProgram emitted,
-             timed(Stage::emit, [&] { return emit_kernels(std::move(scheduled), *backend); }));
-  CLEAVE_CHECK(dump.units(emitted.code));
+             run(Stage::in_place, linked, [&] { return lay_in_place(std::move(linked)); }));
+  CLEAVE_TRY(ScheduledProgram scheduled, run(Stage::schedule, laid, [&] {
+               return schedule_kernels(std::move(laid), *backend);
+             }));
+  CLEAVE_TRY(EmittedProgram emitted, run(Stage::emit, scheduled, [&] {
+               return emit_kernels(std::move(scheduled), *backend);
+             }));
   CLEAVE_TRY(PlacedProgram placed,
-             timed(Stage::plan_memory, [&] { return place_storages(std::move(emitted)); }));
-  return timed(Stage::build, [&] { return build_code(std::move(placed), backend, executor); });
+             run(Stage::plan_memory, emitted, [&] { return place_storages(std::move(emitted)); }));
+  return run(Stage::build, placed,
+             [&] { return build_code(std::move(placed.planned), placed.code, backend, executor); });
 }
 
 }  // namespace
@@ -155,9 +85,23 @@ Status run_stages(Stage first, Stage last, Graph& graph, const OpRegistry& ops,
                   const StageOptions& options, Report* report) {
   if (last > Stage::fuse) return bug("stages: {} is no stage of the graph", name_of(last));
   Report unread;
-  Dump none{std::string()};
+  Report& told = report == nullptr ? unread : *report;
+  StageRunner runner(options, graph, told);
+  CLEAVE_CHECK(runner.begin());
   const StageInputs in{ops, options, make_backend(options.target, options.compiler)};
-  return run_part(first, last, graph, in, report == nullptr ? unread : *report, none);
+  return run_part(first, last, graph, in, told, runner);
+}
+
+Report joined(Report front, Report rest) {
+  const auto prepend = [](auto& to, const auto& items) {
+    to.insert(to.begin(), items.begin(), items.end());
+  };
+  rest.compile_ms += front.compile_ms;
+  prepend(rest.stages, front.stages);
+  prepend(rest.passes, front.passes);
+  prepend(rest.warnings, front.warnings);
+  for (const auto& [name, count] : front.counters) rest.counters[name] += count;
+  return rest;
 }
 
 namespace {
@@ -177,12 +121,13 @@ std::shared_ptr<cache::DiskCache> open_cache(const StageOptions& options, Report
 
 Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops, const StageOptions& options,
                                    Report& report) {
-  Dump dump(options.dump_dir);
-  CLEAVE_CHECK(dump.begin());
+  StageRunner runner(options, graph, report, Dump(options.dump_dir));
+  CLEAVE_CHECK(runner.begin());
   const std::shared_ptr<cache::DiskCache> cache = open_cache(options, report);
   const StageInputs in{ops, options, make_backend(options.target, options.compiler, cache)};
-  CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, graph, in, report, dump));
-  CLEAVE_TRY(BuiltProgram built, make_code(graph, in.backend, *options.executor, report, dump));
+  CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, graph, in, report, runner));
+  CLEAVE_TRY(BuiltProgram built, make_code(graph, in.backend, *options.executor, runner));
+  if (built.code.cached_units > 0) report.counters["cache"] = built.code.cached_units;
   if (cache) {
     report.cache = built.code.compiled_units == 0 ? "hit" : "miss";
     report.cache_reason.clear();
@@ -194,6 +139,9 @@ Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops, const St
   report.arena_bytes = built.planned.arena_bytes;
   report.placeholder_bytes = built.planned.bound.placeholders;
   report.planned_peak_bytes = built.planned.peak_bytes();
+  report.moved_bytes = total_bytes(traffic_of(lowered));
+  std::ranges::move(target_warnings(lowered, options.target), std::back_inserter(report.warnings));
+  if (graph.is_joint() || options.forward_results > 0) report.direction = "training";
   return built;
 }
 

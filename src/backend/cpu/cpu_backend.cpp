@@ -45,6 +45,7 @@ Result<BuiltCode> CpuBackend::build(const LoweredProgram& program, const Emitted
   CLEAVE_TRY(const LoadedUnits units, load_units(code.units, loader, executor));
   BuiltCode out;
   out.compiled_units = loader.compiled();
+  out.cached_units = static_cast<int64_t>(units.size()) - out.compiled_units;
   if (interprets()) {
     out.kernels = bytecode_kernels(program.kernels);
   } else {
