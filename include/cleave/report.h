@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cleave {
@@ -47,6 +48,7 @@ struct CompilePass {
 //                   now
 //   bf16_emulated   products, convolutions or attention of bf16 values for a processor without
 //                   AVX512_BF16: they run as those of f32, behind conversions
+//   no_compiler     there is none for CompilerChoice::automatic: kernels are interpreted
 struct Warning {
   std::string code, text;
 };
@@ -74,15 +76,20 @@ struct Report {
   // What one execution of each step reads and writes, in bytes (StepTime::bytes): of a run without
   // loops or branches. Values in registers don't count, nor does a cache between the steps.
   int64_t moved_bytes = 0;
-  // What happened how often, by name; what isn't there didn't happen.
+  // What happened how often, by name.
   //   of the compilation   passes       matches of all passes
   //                        cache        units of code that came from the cache
-  //   of this instance     rebinds      Variables that a run found elsewhere than the one before
+  //   of this instance     copies       inputs that were copied before a run, since they lay in
+  //                                     memory that the run writes
+  //                        rebinds      Variables that a run found elsewhere than the one before
   //                        recompiles   programs compiled for other sizes than the largest, by all
   //                                     instances, when this one met its last new sizes
   std::map<std::string, int64_t, std::less<>> counters = {};
-  // Inputs that were copied before a run, since they lay in memory that the run writes.
-  int64_t copied_inputs = 0;
+  // 0 where there is none.
+  int64_t count(std::string_view name) const {
+    const auto at = counters.find(name);
+    return at == counters.end() ? 0 : at->second;
+  }
   // How much longer a run takes because it recomputes values, by the cost table.
   int64_t recompute_ns = 0;
 };

@@ -10,6 +10,9 @@ namespace cache {
 class DiskCache;
 }
 
+// automatic becomes none where this machine has no compiler.
+CompilerChoice found_compiler(CompilerChoice choice);
+
 // `compiler` compiles C text; with `none` kernels run as bytecode. `cache` keeps what it compiled;
 // null: nothing does. Nothing is opened or compiled yet.
 std::shared_ptr<Backend> make_backend(const Target& target,

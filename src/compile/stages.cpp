@@ -124,7 +124,8 @@ Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops, const St
   StageRunner runner(options, graph, report, Dump(options.dump_dir));
   CLEAVE_CHECK(runner.begin());
   const std::shared_ptr<cache::DiskCache> cache = open_cache(options, report);
-  const StageInputs in{ops, options, make_backend(options.target, options.compiler, cache)};
+  const CompilerChoice compiler = found_compiler(options.compiler);
+  const StageInputs in{ops, options, make_backend(options.target, compiler, cache)};
   CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, graph, in, report, runner));
   CLEAVE_TRY(BuiltProgram built, make_code(graph, in.backend, *options.executor, runner));
   if (built.code.cached_units > 0) report.counters["cache"] = built.code.cached_units;
@@ -140,6 +141,8 @@ Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops, const St
   report.placeholder_bytes = built.planned.bound.placeholders;
   report.planned_peak_bytes = built.planned.peak_bytes();
   report.moved_bytes = total_bytes(traffic_of(lowered));
+  if (compiler != options.compiler && !lowered.kernels.empty())
+    report.warnings.push_back(no_compiler_warning());
   std::ranges::move(target_warnings(lowered, options.target), std::back_inserter(report.warnings));
   if (graph.is_joint() || options.forward_results > 0) report.direction = "training";
   return built;

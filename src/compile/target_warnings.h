@@ -1,4 +1,4 @@
-// What a program asks of a processor that lacks it: Report::warnings.
+// What a program asks of a machine that lacks it: Report::warnings.
 #pragma once
 #include "cleave/report.h"
 #include "lower/program.h"
@@ -7,5 +7,8 @@ namespace cleave {
 
 // bf16_emulated, once.
 std::vector<Warning> target_warnings(const LoweredProgram& program, const Target& target);
+
+// no_compiler.
+Warning no_compiler_warning();
 
 }  // namespace cleave

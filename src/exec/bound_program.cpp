@@ -82,7 +82,7 @@ Status BoundProgram::run(std::span<const InputRef> inputs) {
       copies_.resize(inputs.size());
       copies_[k] = *tensor;
       tensor = &copies_[k];
-      ++report_.copied_inputs;
+      ++report_.counters["copies"];
     }
     void* data = const_cast<void*>(tensor->data());
     CLEAVE_CHECK(instance_->bind(code_->inputs[k], memory_of(data, *tensor)));

@@ -56,7 +56,7 @@ TEST(Log, says_what_the_cache_did) {
     const Report report = compile([](const Tensor& x) { return exp(x); }, {{"x", DType::f32, {4}}},
                                   {.cache_dir = folder, .log = log.function()})
                               .report();
-    if (k == 1) cached = report.counters.at("cache");
+    if (k == 1) cached = report.count("cache");
   }
   expect_match(log.lines.at(1).second, "compile: " + ready + ", cache: miss");
   expect_match(log.lines.at(3).second, "compile: " + ready + ", cache: hit");
