@@ -144,6 +144,26 @@ TEST(Observers, end_the_compilation_at_any_place_and_leave_nothing) {
   std::filesystem::remove_all(folder);
 }
 
+// The model and the store are then as good as before.
+TEST(Observers, end_a_training_step_at_any_place) {
+  const auto loss_of = [](bool stops_before) {
+    Generator rng(1);
+    const nn::Sequential model(nn::Linear(4, 8, rng), nn::Dropout(0.5), nn::Linear(8, 1, rng));
+    const Store store;
+    const auto made = [&](const CompileOptions& options) {
+      return train_step(
+          model, [&](const Tensor& x) { return mean(square(model(x))); }, optim::Adam({}),
+          {{"x", DType::f32, {6, 4}}}, {.compile = options}, store);
+    };
+    for (int k = 0; stops_before && k < 2 * static_cast<int>(Stage::build); k += 5)
+      EXPECT_THROW(made({.observers = {std::make_shared<Stopping>(k)}}), Stop) << k;
+    TrainStep step = made({});
+    step.run({rng.normal({6, 4})});
+    return step.run({rng.normal({6, 4})}).loss;
+  };
+  EXPECT_EQ(loss_of(true), loss_of(false));
+}
+
 // An Error, too, arrives as it was thrown: without the places and sizes that cleave's own name.
 TEST(Observers, end_the_program_for_other_sizes) {
   struct Refusing : CompileObserver {
