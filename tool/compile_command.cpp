@@ -1,6 +1,7 @@
 // cleave compile G.clv --dump DIR: compiles a graph, and writes each stage to a file.
 #include "compile/stages.h"
 #include "exec/executable.h"
+#include "exec/notices.h"
 #include "op/registry.h"
 #include "remat/parse_budget.h"
 #include "runtime/thread_pool.h"
@@ -27,26 +28,27 @@ struct Options {
   bool json = false;
 };
 
-// The stages that the command ran itself, followed by those of the program.
-Report joined(Report front, Report program) {
-  program.compile_ms += front.compile_ms;
-  program.stages.insert(program.stages.begin(), front.stages.begin(), front.stages.end());
-  program.passes.insert(program.passes.begin(), front.passes.begin(), front.passes.end());
-  return program;
-}
-
 Json to_json(const Report& r, const StageOptions& options) {
   Json stages = Json::array();
   for (const CompileStage& s : r.stages)
-    stages.push_back({{"name", s.name}, {"ms", s.ms}, {"nodes", s.nodes}});
+    stages.push_back({{"name", s.name},
+                      {"ms", s.ms},
+                      {"nodes", s.nodes},
+                      {"edits", s.edits},
+                      {"inferred", s.inferred},
+                      {"grown_bytes", s.grown_bytes}});
   Json passes = Json::array();
   for (const CompilePass& p : r.passes)
     passes.push_back({{"name", p.name}, {"matches", p.matches}});
   Json warnings = Json::array();
   for (const Warning& w : r.warnings) warnings.push_back({{"code", w.code}, {"text", w.text}});
+  Json counters = Json::object();
+  for (const auto& [name, count] : r.counters) counters[name] = count;
   return {{"stages", stages},
           {"passes", passes},
           {"warnings", warnings},
+          {"direction", r.direction},
+          {"counters", counters},
           {"cache", r.cache},
           {"reason", r.cache_reason},
           {"cache_dir", options.cache_dir},
@@ -54,6 +56,7 @@ Json to_json(const Report& r, const StageOptions& options) {
           {"kernels", r.kernels},
           {"distinct_kernels", r.distinct_kernels},
           {"planned_peak_bytes", r.planned_peak_bytes},
+          {"moved_bytes", r.moved_bytes},
           {"target", options.target.text()}};
 }
 
@@ -79,12 +82,18 @@ Status run(const Options& o) {
   CLEAVE_CHECK(run_stages(Stage::autocast, Stage::pre_grad, graph, ops, options, &front));
   CLEAVE_TRY(const auto program, CompiledProgram::compile(graph, ops, options));
   const Report report = joined(std::move(front), program->report());
+  Notices().warn(report.warnings);
   if (o.json) return print_json(to_json(report, options));
-  fmt::print("{:<24}{:>12}{:>10}\n", "stage", "ms", "nodes");
+  fmt::print("{:<24}{:>12}{:>10}{:>10}{:>10}{:>14}\n", "stage", "ms", "nodes", "edits", "inferred",
+             "grown bytes");
   for (const CompileStage& s : report.stages)
-    fmt::print("{:<24}{:>12.3f}{:>10}\n", s.name, s.ms, s.nodes);
-  fmt::print("compiled in {:.1f} ms; {} kernels, {} of them distinct; planned peak {} B\n",
-             report.compile_ms, report.kernels, report.distinct_kernels, report.planned_peak_bytes);
+    fmt::print("{:<24}{:>12.3f}{:>10}{:>10}{:>10}{:>14}\n", s.name, s.ms, s.nodes, s.edits,
+               s.inferred, s.grown_bytes);
+  fmt::print(
+      "compiled in {:.1f} ms; {} kernels, {} of them distinct; planned peak {} B; a run moves "
+      "{} B\n",
+      report.compile_ms, report.kernels, report.distinct_kernels, report.planned_peak_bytes,
+      report.moved_bytes);
   fmt::print("cache: {}{}{}\n", report.cache, report.cache_reason.empty() ? "" : ": ",
              report.cache_reason);
   return {};
@@ -112,7 +121,7 @@ Command compile_command() {
             o->target.add_to(options);
             o->cache.add_to(options);
             options.option("--threads", o->threads, "that compile; 0: one a core");
-            options.flag("--json", o->json, "print one JSON object: stages, compile_ms, kernels");
+            options.flag("--json", o->json, "print one JSON object: stages, passes, warnings, ...");
             return [o] { return run(*o); };
           }};
 }

@@ -9,6 +9,7 @@
 #include "compile/pytorch_program.h"
 #include "compile/stages.h"
 #include "exec/executable.h"
+#include "exec/notices.h"
 #include "interp/array_memory.h"
 #include "interp/interpret.h"
 #include "ir/strides.h"
@@ -125,6 +126,7 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
     CLEAVE_TRY(options.memory_budget, parse_budget(o.budget));
   }
   CLEAVE_TRY(auto program, CompiledProgram::compile(g, ops, options));
+  Notices().warn(program->report().warnings);
   report.compile_ms = program->report().compile_ms;
   report.kernels = program->report().kernels;
   report.planned_peak_bytes = program->report().planned_peak_bytes;

@@ -21,9 +21,12 @@
 #include <vector>
 
 #include "cleave/cache.h"
+#include "cleave/compile_log.h"
+#include "cleave/compile_observer.h"
 #include "cleave/compiler_choice.h"
 #include "cleave/dtype.h"
 #include "cleave/executor.h"
+#include "cleave/function_pass.h"
 #include "cleave/memory_budget.h"
 #include "cleave/nn.h"
 #include "cleave/op.h"
@@ -73,6 +76,11 @@ struct CompileOptions {
   // another order); where nothing is replaced, no other bits change. Errors (user): no value has
   // the name, it is inside a branch or a loop, nothing leads from it to the loss.
   std::vector<std::string> watch = {};
+  // Called before and after each stage, in this order. Error (user): a null one.
+  std::vector<std::shared_ptr<CompileObserver>> observers = {};
+  // Gets warnings, and the begin and end of each compilation. Empty: warnings go to stderr, each
+  // text once a process.
+  CompileLog log = {};
 
   // ---- memory and precision
   // Limits the peak: of a family of programs that recompute more and more instead of keeping it,
@@ -90,8 +98,8 @@ struct CompileOptions {
   std::optional<DType> autocast = {};
 
   // ---- rewrites
-  // Passes that don't run, by the names that `cleave opt --list` prints; "all" disables every pass.
-  // Error (user): there is no such pass.
+  // Passes that don't run, by the names that `cleave opt --list` prints or those of `rules` and
+  // `functions`; "all" disables every pass of cleave. Error (user): there is no such pass.
   std::vector<std::string> passes_off = {};
   // Passes that run only on request (doc/passes.md says why).
   std::vector<std::string> passes_on = {};
@@ -100,11 +108,16 @@ struct CompileOptions {
   // Rewrite rules beside cleave's own. Errors (user): a text that isn't a rule, a replacement of
   // another type; the message names the rule and the call.
   std::vector<RewriteRule> rules = {};
+  // Passes beside cleave's own. Errors (user), naming the pass: a result that is no graph, or one
+  // with other placeholders or results; what it throws; no name or function, a name that another
+  // pass has.
+  std::vector<FunctionPass> functions = {};
 
   // ---- as text
   // The options that differ from their defaults, in the order of doc/options.md: NAME=VALUE between
   // spaces, with "..." around a value that has a space or a quote in it. What is set in C++ alone
-  // (executor, ops, rules) is left out. Equal texts are equal options but for that.
+  // (executor, ops, observers, log, rules, functions) is left out. Equal texts are equal options
+  // but for that.
   CLEAVE_API std::string text() const;
   // The options of a text, in any order; the rest has its defaults. Errors (user): an unknown name,
   // one that is given twice or is set in C++ alone, a value of another kind. A value of the right

@@ -1,9 +1,12 @@
-// What a compilation did: its stages and passes, the program's size; and what the program's steps
-// took.
+// What a compilation did: its stages and passes, the program's size; what its runs did beside
+// running; and what the program's steps took.
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cleave {
@@ -11,7 +14,15 @@ namespace cleave {
 struct CompileStage {
   std::string name;
   double ms = 0;
-  size_t nodes = 0;
+  size_t nodes = 0;  // of the graph, after it
+  // Changes to the graph: calls, operands, attributes, types, returns. Of a stage that makes a new
+  // graph, all that made that one. A changed branch or loop counts as one.
+  int64_t edits = 0;
+  int64_t inferred = 0;  // calls whose types were inferred, new ones and again; as edits
+  // How much more memory of the process was resident at its end than at its beginning, in whole
+  // pages: what other threads took as well. What was freed before and is taken again isn't seen;
+  // below 0 where memory went back to the system.
+  int64_t grown_bytes = 0;
 };
 
 // Statistics of a rewrite rule in one run.
@@ -32,14 +43,20 @@ struct CompilePass {
   std::vector<RuleCount> rules = {};  // of a pass of patterns
 };
 
-// What is legal and probably a mistake. Each text is also written to stderr, once a process.
-//   traced_value   a Variable's value was read while the function was traced, and is a constant now
-//   remote_cache   the remote cache can't be used (Cache::remote)
+// What is legal and probably not meant. Each goes to CompileOptions::log too, or to stderr.
+//   traced_value    a Variable's value was read while the function was traced, and is a constant
+//                   now
+//   bf16_emulated   products, convolutions or attention of bf16 values for a processor without
+//                   AVX512_BF16: they run as those of f32, behind conversions
+//   no_compiler     there is none for CompilerChoice::automatic: kernels are interpreted
+//   remote_cache    the remote cache can't be used (Cache::remote)
 struct Warning {
   std::string code, text;
 };
 
 struct Report {
+  // inference: results alone. training: gradients too, and what is made of them.
+  std::string direction = "inference";
   // How the program was had. hit: from the cache, no pass ran. miss: it was compiled, and is kept.
   // bypass: there is no cache (CompileOptions::cache_dir), or it can't keep this program;
   // cache_reason says why.
@@ -48,7 +65,7 @@ struct Report {
   double compile_ms = 0;  // from the traced graph to a program that runs
   std::vector<CompileStage> stages;
   std::vector<CompilePass> passes;  // in execution order
-  std::vector<Warning> warnings;    // of the trace
+  std::vector<Warning> warnings;    // each once
   int64_t nodes = 0;                // of the traced graph
   int64_t kernels = 0;              // calls in a run: generated kernels and library calls
   int64_t distinct_kernels = 0;     // generated kernels, each compiled once
@@ -57,8 +74,23 @@ struct Report {
   int64_t planned_peak_bytes = 0;
   int64_t arena_bytes = 0;
   int64_t placeholder_bytes = 0;
-  // Inputs that were copied before a run, since they lay in memory that the run writes.
-  int64_t copied_inputs = 0;
+  // What one execution of each step reads and writes, in bytes (StepTime::bytes): of a run without
+  // loops or branches. Values in registers don't count, nor does a cache between the steps.
+  int64_t moved_bytes = 0;
+  // What happened how often, by name.
+  //   of the compilation   passes       matches of all passes
+  //                        cache        units of code that came from the cache
+  //   of this instance     copies       inputs that were copied before a run, since they lay in
+  //                                     memory that the run writes
+  //                        rebinds      Variables that a run found elsewhere than the one before
+  //                        recompiles   programs compiled for other sizes than the largest, by all
+  //                                     instances, when this one met its last new sizes
+  std::map<std::string, int64_t, std::less<>> counters = {};
+  // 0 where there is none.
+  int64_t count(std::string_view name) const {
+    const auto at = counters.find(name);
+    return at == counters.end() ? 0 : at->second;
+  }
   // How much longer a run takes because it recomputes values, by the cost table.
   int64_t recompute_ns = 0;
 };

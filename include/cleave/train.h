@@ -78,8 +78,8 @@ class CLEAVE_API TrainStep {
 
   // Inputs in the order of the specs, or by name. Runs one step, or with TrainOptions::accumulate =
   // k one of the k runs that make a step. An input that lies in the program's own memory, or in
-  // that of a Variable, is copied (Report::copied_inputs). Error (user): a parameter was frozen or
-  // released, or the model switched to eval(), after the step was compiled, which has no effect.
+  // that of a Variable, is copied (Report::counters: copies). Error (user): a parameter was frozen
+  // or released, or the model switched to eval(), after the step was compiled, which has no effect.
   StepResult run(std::initializer_list<InputRef> inputs) {
     return run(std::span<const InputRef>(inputs.begin(), inputs.size()));
   }
@@ -168,8 +168,9 @@ class CLEAVE_API CompiledFunction {
   // (user).
   CompiledFunction instance() const;
 
-  // Of the compilation, which an instance shares; copied_inputs are this one's own. With sizes that
-  // vary, of the last program that was run, before the first run of that for the largest sizes.
+  // Of the compilation, which an instance shares, but for what it counts of its own runs
+  // (Report::counters). With sizes that vary, of the last program that was run, before the first
+  // run of that for the largest sizes.
   const Report& report() const;
   std::string graph_text() const;
 

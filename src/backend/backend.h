@@ -98,7 +98,7 @@ class KernelFunction {
 using ForeignFunction = std::function<void(void* const*, void* const*)>;
 
 struct BuiltCode {
-  int64_t compiled_units = 0;                                  // others came from a cache
+  int64_t compiled_units = 0, cached_units = 0;                // the latter came from a cache
   std::vector<std::string> unit_keys;                          // with a cache: SourceUnit::key
   std::vector<std::unique_ptr<const KernelFunction>> kernels;  // as in LoweredProgram
   std::vector<ForeignFunction> foreign;                        // of ForeignCalls, in order

@@ -6,6 +6,9 @@
 
 namespace cleave {
 
+// automatic becomes none where this machine has no compiler.
+CompilerChoice found_compiler(CompilerChoice choice);
+
 // `compiler` compiles C text; with `none` kernels run as bytecode. Nothing is opened or compiled
 // yet.
 std::shared_ptr<Backend> make_backend(const Target& target,

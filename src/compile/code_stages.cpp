@@ -55,11 +55,12 @@ Result<PlacedProgram> place_storages(EmittedProgram program) {
   return PlacedProgram{std::move(planned), std::move(program.code)};
 }
 
-Result<BuiltProgram> build_code(PlacedProgram program, const std::shared_ptr<Backend>& backend,
-                                Executor& executor, cache::Store* cache) {
-  BuiltProgram out{.planned = std::move(program.planned), .backend = backend};
+Result<BuiltProgram> build_code(PlannedProgram planned, const EmittedCode& code,
+                                const std::shared_ptr<Backend>& backend, Executor& executor,
+                                cache::Store* cache) {
+  BuiltProgram out{.planned = std::move(planned), .backend = backend};
   LoweredProgram& lowered = out.planned.lowered;
-  CLEAVE_TRY(out.code, backend->build(lowered, program.code, executor, cache));
+  CLEAVE_TRY(out.code, backend->build(lowered, code, executor, cache));
   for (const Thunk& thunk : lowered.thunks) out.traffic.push_back(traffic_of(lowered, thunk));
   lowered.kernels = {};
   return out;

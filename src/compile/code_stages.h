@@ -19,7 +19,8 @@ Result<ScheduledProgram> schedule_kernels(LoweredProgram program, const Backend&
 Result<EmittedProgram> emit_kernels(ScheduledProgram program, const Backend& backend);
 Result<PlacedProgram> place_storages(EmittedProgram program);
 // Compiles the units in parallel on the executor.
-Result<BuiltProgram> build_code(PlacedProgram program, const std::shared_ptr<Backend>& backend,
-                                Executor& executor, cache::Store* cache);
+Result<BuiltProgram> build_code(PlannedProgram planned, const EmittedCode& code,
+                                const std::shared_ptr<Backend>& backend, Executor& executor,
+                                cache::Store* cache);
 
 }  // namespace cleave

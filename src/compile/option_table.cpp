@@ -74,6 +74,11 @@ constexpr OptionRow rows[] = {
         "the folder that each stage of the compilation is written to; empty: none"),
     row<&CompileOptions::watch>("watch", "h,grad.h",
                                 "values whose contents are there after a run, by name"),
+    set_in_cpp<&CompileOptions::observers>("observers", "{std::make_shared<MyObserver>()}",
+                                           "called before and after each stage of the compilation"),
+    set_in_cpp<&CompileOptions::log>(
+        "log", "[](LogLevel, const std::string& text) { ... }",
+        "gets warnings, and begin and end of each compilation; without it warnings go to stderr"),
     row<&CompileOptions::memory_budget>(
         "memory_budget", "60%",
         "the most that the peak may be: bytes, or a share of what it is "
@@ -87,6 +92,9 @@ constexpr OptionRow rows[] = {
     row<&CompileOptions::strict>("strict", "true", "no pass may change how a result is rounded"),
     set_in_cpp<&CompileOptions::rules>("rules", "{{.name = \"quick_gelu\", .text = text}}",
                                        "rewrite rules beside cleave's own"),
+    set_in_cpp<&CompileOptions::functions>(
+        "functions", "{{.name = \"mine\", .version = \"1\", .function = f}}",
+        "passes beside cleave's own: functions from a graph's text to another's"),
     set_in_cpp<&TrainOptions::frozen>(
         "frozen", "{{\"teacher.\", teacher}}",
         "other modules that the loss reads, whose parameters are constants"),

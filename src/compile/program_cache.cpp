@@ -76,7 +76,6 @@ std::optional<BuiltProgram> read_program(cache::Store& cache, const ProgramKey& 
   if (!entry.ok()) return {};
   Report found = report;
   found.passes = std::move(entry->passes);
-  found.warnings = std::move(entry->warnings);
   found.recompute_ns = entry->recompute_ns;
   found.distinct_kernels = entry->distinct_kernels;
   Result<BuiltProgram> built = built_from(*std::move(entry), key, ops, backend, executor, cache);
@@ -130,6 +129,10 @@ std::optional<BuiltProgram> ProgramCache::find(const Graph& graph, const OpRegis
     bypass(refusal);
     return {};
   }
+  if (!options_.observers.empty()) {
+    bypass("observers see every stage");
+    return {};  // but it is kept
+  }
   auto found = read_program(*cache_, *key_, ops, backend, *options_.executor, report_);
   report_.cache = found ? "hit" : "miss";
   report_.cache_reason.clear();
@@ -176,7 +179,6 @@ void ProgramCache::keep(const Graph& graph, const BuiltProgram& built, KeptCode 
   entry.code = std::move(code);
   entry.traffic = built.traffic;
   entry.passes = report_.passes;
-  entry.warnings = report_.warnings;
   entry.recompute_ns = report_.recompute_ns;
   entry.distinct_kernels = report_.distinct_kernels;
   const std::string bytes = entry.bytes();

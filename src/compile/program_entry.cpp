@@ -47,16 +47,10 @@ void archive(A& a, Is<CompilePass> auto& p) {
 }
 
 template <class A>
-void archive(A& a, Is<Warning> auto& w) {
-  auto& [code, text] = w;
-  a(code, text);
-}
-
-template <class A>
 void archive(A& a, Is<ProgramEntry> auto& e) {
-  auto& [planned, unit_keys, code, traffic, graph, known_lines, lines, passes, warnings,
-         recompute_ns, distinct_kernels] = e;
-  a(planned, unit_keys, code, traffic, graph, known_lines, lines, passes, warnings, recompute_ns,
+  auto& [planned, unit_keys, code, traffic, graph, known_lines, lines, passes, recompute_ns,
+         distinct_kernels] = e;
+  a(planned, unit_keys, code, traffic, graph, known_lines, lines, passes, recompute_ns,
     distinct_kernels);
 }
 

@@ -29,7 +29,6 @@ struct ProgramEntry {
   size_t known_lines = 0;
   std::vector<std::string> lines;
   std::vector<CompilePass> passes;
-  std::vector<Warning> warnings;
   int64_t recompute_ns = 0, distinct_kernels = 0;
 
   std::string bytes() const;

@@ -41,13 +41,25 @@ void add_called(const Graph& g, std::set<const OpDef*>& out) {
     if (g.node(n).op->file.empty()) out.insert(g.node(n).op);
 }
 
+// Passes of the host program; the one that has no version, if any.
+std::string add_functions(std::string& out, const StageOptions& options) {
+  std::string refusal;
+  for (const FunctionPass& pass : options.functions) {
+    const auto& [name, version, point, function] = pass;
+    out += fmt::format("pass {} {} {} {} {}\n", name.size(), name, version.size(), version,
+                       static_cast<int>(point));
+    if (version.empty()) refusal = fmt::format("{} has no version", name);
+  }
+  return refusal;
+}
+
 // Of the host program's own operators those that the program may call: with rules of its own, any.
 std::set<const OpDef*> own_operators(const Graph& graph, const OpRegistry& ops,
                                      const StageOptions& options) {
   std::set<const OpDef*> out;
   add_called(graph, out);
   for (const GraphRef& sub : subgraphs_in_order(graph, {})) add_called(*sub, out);
-  if (!options.rules.empty())
+  if (!options.rules.empty() || !options.functions.empty())
     for (const auto& op : ops.all())
       if (op->file.empty()) out.insert(op.get());
   return out;
@@ -62,6 +74,7 @@ ProgramKey program_key(const Graph& graph, const OpRegistry& ops, const StageOpt
   ProgramKey key;
   std::string text = fmt::format("{}\n{}\n", build_identity(), backend_identity);
   add_options(text, options);
+  key.refusal = add_functions(text, options);
   std::set<std::string> operators;  // by name
   for (const OpDef* op : own_operators(graph, ops, options)) {
     if (op->version.empty()) key.refusal = fmt::format("operator {} has no version", op->name);

@@ -2,20 +2,19 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <filesystem>
 #include <iterator>
 #include <utility>
 
 #include "backend/make_backend.h"
-#include "base/write_file.h"
 #include "cache/memory_cache.h"
-#include "compile/at_stage.h"
 #include "compile/code_stages.h"
 #include "compile/graph_stages.h"
 #include "compile/program_cache.h"
+#include "compile/stage_runner.h"
+#include "compile/target_warnings.h"
 #include "ir/result_strides.h"
 #include "ir/text.h"
+#include "lower/traffic.h"
 
 namespace cleave {
 namespace {
@@ -26,79 +25,13 @@ constexpr std::array<std::string_view, 20> names = {  // in the order of Stage
     "products", "in_place",   "schedule",  "emit",   "plan_memory", "build"};
 static_assert(names.size() == static_cast<size_t>(Stage::build) + 1);
 
-// Writes NN_name files to the dump folder, if there is one. NN counts from the stage verify on.
-class Dump {
- public:
-  explicit Dump(const std::string& folder) : folder_(folder) {}
-
-  Status begin() const {
-    if (folder_.empty()) return {};
-    std::error_code error;
-    std::filesystem::create_directories(folder_, error);
-    if (error) return user_error("dump: {}: {}", folder_.string(), error.message());
-    return {};
-  }
-  Status graph(Stage stage, const Graph& graph) {
-    if (folder_.empty()) return {};
-    std::string text = print(graph);
-    if (text == last_) return {};
-    CLEAVE_CHECK(write(stage, fmt::format("{}.clv", name_of(stage)), text));
-    last_ = std::move(text);
-    return {};
-  }
-  Status loops(Stage stage, const std::vector<loop::Kernel>& kernels) const {
-    if (folder_.empty()) return {};
-    std::string text;
-    for (const loop::Kernel& k : kernels) text += loop::print(k) + "\n";
-    return write(stage, fmt::format("{}.loops", name_of(stage)), text);
-  }
-  Status units(const EmittedCode& code) const {
-    if (folder_.empty()) return {};
-    for (size_t i = 0; i < code.units.size(); ++i)
-      CLEAVE_CHECK(write(Stage::emit, fmt::format("unit_{}.{}", i, code.units[i].language),
-                         code.units[i].text));
-    return {};
-  }
-
- private:
-  Status write(Stage stage, const std::string& name, const std::string& text) const {
-    const int number = static_cast<int>(stage) - static_cast<int>(Stage::verify);
-    const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
-    return write_file((folder_ / fmt::format("{:02}_{}", number, name)).string(), {&bytes, 1});
-  }
-
-  const std::filesystem::path folder_;
-  std::string last_;
-};
-
-// Times a stage: the destructor adds a row to the report.
-class Timed {
- public:
-  Timed(std::string_view name, const Graph& graph, Report& report)
-      : name_(name), graph_(graph), report_(report) {}
-  ~Timed() {
-    const std::chrono::duration<double, std::milli> ms = Clock::now() - begin_;
-    report_.stages.push_back({std::string(name_), ms.count(), graph_.node_count()});
-    report_.compile_ms += ms.count();
-  }
-  Timed(const Timed&) = delete;
-  Timed& operator=(const Timed&) = delete;
-
- private:
-  using Clock = std::chrono::steady_clock;
-  const std::string_view name_;
-  const Graph& graph_;
-  Report& report_;
-  const Clock::time_point begin_ = Clock::now();
-};
-
 // Runs a stage and verifies its result.
 Status run_one(const GraphStage& stage, Graph& graph, const StageInputs& in,
-               const ResultStrides& strides, Report& report) {
-  const Timed timed(name_of(stage.stage), graph, report);
+               const ResultStrides& strides, Report& report, StageRunner& runner) {
   const int64_t edits = graph.edits();
   CLEAVE_TRY(StagedGraph out, stage.run(std::move(graph), in));
   graph = std::move(out.graph);
+  if (out.is_another) runner.made_another_graph();
   std::ranges::move(out.passes, std::back_inserter(report.passes));
   report.recompute_ns += out.recompute_ns;
   if (!out.is_another && graph.edits() == edits) return {};
@@ -110,41 +43,33 @@ Status run_one(const GraphStage& stage, Graph& graph, const StageInputs& in,
 }
 
 Status run_part(Stage first, Stage last, Graph& graph, const StageInputs& in, Report& report,
-                Dump& dump) {
+                StageRunner& runner) {
   std::optional<ResultStrides> strides(graph);
   for (const GraphStage& stage : graph_stages()) {
     if (stage.stage < first || stage.stage > last) continue;
     if (stage.stage == Stage::verify) strides.emplace(graph);
-    CLEAVE_CHECK(
-        at_stage(stage.stage, [&] { return run_one(stage, graph, in, *strides, report); }));
-    if (stage.stage >= Stage::verify) CLEAVE_CHECK(dump.graph(stage.stage, graph));
+    CLEAVE_CHECK(runner(stage.stage, graph,
+                        [&] { return run_one(stage, graph, in, *strides, report, runner); }));
   }
   return {};
 }
 
-// The stages from lower to plan_memory. The report gets the kernels, which end with the stages.
+// The stages from lower to plan_memory. The report gets the kernels, which end with `build`.
 Result<PlacedProgram> make_code(const Graph& graph, Backend& backend, Report& report,
-                                const Dump& dump) {
-  const auto timed = [&](Stage stage, auto run) {
-    const Timed clock(name_of(stage), graph, report);
-    return at_stage(stage, run);
-  };
-  CLEAVE_TRY(LoweredProgram lowered, timed(Stage::lower, [&] { return lower(graph); }));
-  CLEAVE_CHECK(dump.loops(Stage::lower, lowered.kernels));
-  CLEAVE_TRY(LoweredProgram linked,
-             timed(Stage::products, [&] { return link_library(std::move(lowered), backend); }));
+                                StageRunner& run) {
+  CLEAVE_TRY(LoweredProgram lowered, run(Stage::lower, graph, [&] { return lower(graph); }));
+  CLEAVE_TRY(LoweredProgram linked, run(Stage::products, lowered,
+                                        [&] { return link_library(std::move(lowered), backend); }));
   CLEAVE_TRY(LoweredProgram laid,
-             timed(Stage::in_place, [&] { return lay_in_place(std::move(linked)); }));
-  CLEAVE_TRY(ScheduledProgram scheduled,
-             timed(Stage::schedule, [&] { return schedule_kernels(std::move(laid), backend); }));
+             run(Stage::in_place, linked, [&] { return lay_in_place(std::move(linked)); }));
+  CLEAVE_TRY(ScheduledProgram scheduled, run(Stage::schedule, laid, [&] {
+               return schedule_kernels(std::move(laid), backend);
+             }));
   report.distinct_kernels = static_cast<int64_t>(scheduled.lowered.kernels.size());
-  const auto& functions = scheduled.functions.kernels;
-  CLEAVE_CHECK(
-      dump.loops(Stage::schedule, functions.empty() ? scheduled.lowered.kernels : functions));
-  CLEAVE_TRY(EmittedProgram emitted,
-             timed(Stage::emit, [&] { return emit_kernels(std::move(scheduled), backend); }));
-  CLEAVE_CHECK(dump.units(emitted.code));
-  return timed(Stage::plan_memory, [&] { return place_storages(std::move(emitted)); });
+  CLEAVE_TRY(EmittedProgram emitted, run(Stage::emit, scheduled, [&] {
+               return emit_kernels(std::move(scheduled), backend);
+             }));
+  return run(Stage::plan_memory, emitted, [&] { return place_storages(std::move(emitted)); });
 }
 
 }  // namespace
@@ -155,9 +80,33 @@ Status run_stages(Stage first, Stage last, Graph& graph, const OpRegistry& ops,
                   const StageOptions& options, Report* report) {
   if (last > Stage::fuse) return bug("stages: {} is no stage of the graph", name_of(last));
   Report unread;
-  Dump none{std::string()};
+  Report& told = report == nullptr ? unread : *report;
+  StageRunner runner(options, graph, told);
+  CLEAVE_CHECK(runner.begin());
   const StageInputs in{ops, options, make_backend(options.target, options.compiler)};
-  return run_part(first, last, graph, in, report == nullptr ? unread : *report, none);
+  return run_part(first, last, graph, in, told, runner);
+}
+
+namespace {
+
+void count_passes(const std::vector<CompilePass>& passes, Report& report) {
+  for (const CompilePass& pass : passes)
+    if (pass.matches > 0) report.counters["passes"] += pass.matches;
+}
+
+}  // namespace
+
+Report joined(Report front, Report rest) {
+  const auto prepend = [](auto& to, const auto& items) {
+    to.insert(to.begin(), items.begin(), items.end());
+  };
+  rest.compile_ms += front.compile_ms;
+  prepend(rest.stages, front.stages);
+  prepend(rest.passes, front.passes);
+  prepend(rest.warnings, front.warnings);
+  for (const auto& [name, count] : front.counters) rest.counters[name] += count;
+  count_passes(front.passes, rest);
+  return rest;
 }
 
 namespace {
@@ -166,22 +115,16 @@ constexpr int64_t most_checked_bytes = int64_t{1} << 40;
 
 Result<BuiltProgram> build_anew(Graph graph, const StageInputs& in, Report& report,
                                 ProgramCache& kept) {
-  Dump dump(in.options.dump_dir);
-  CLEAVE_CHECK(dump.begin());
-  CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, graph, in, report, dump));
-  CLEAVE_TRY(PlacedProgram placed, make_code(graph, *in.backend, report, dump));
+  StageRunner run(in.options, graph, report, Dump(in.options.dump_dir));
+  CLEAVE_CHECK(run.begin());
+  CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, graph, in, report, run));
+  CLEAVE_TRY(PlacedProgram placed, make_code(graph, *in.backend, report, run));
   KeptCode code = kept.cache() ? KeptCode::of(placed) : KeptCode();
-  const auto build = [&] {
-    const Timed clock(name_of(Stage::build), graph, report);
-    return at_stage(Stage::build, [&] {
-      return build_code(std::move(placed), in.backend, *in.options.executor, kept.cache());
-    });
-  };
-  CLEAVE_TRY(BuiltProgram built, build());
-  if (kept.cache()) {
-    const Timed clock("keep", graph, report);
-    kept.keep(graph, built, std::move(code));
-  }
+  CLEAVE_TRY(BuiltProgram built, run(Stage::build, placed, [&] {
+               return build_code(std::move(placed.planned), placed.code, in.backend,
+                                 *in.options.executor, kept.cache());
+             }));
+  if (kept.cache()) run.apart("keep", [&] { kept.keep(graph, built, std::move(code)); });
   built.graph = std::make_shared<LoweredGraph>(std::move(graph));
   return built;
 }
@@ -199,21 +142,29 @@ Status check_found(const Graph& graph, const StageInputs& in, ProgramCache& foun
 
 Result<BuiltProgram> build_program(Graph graph, const OpRegistry& ops, const StageOptions& options,
                                    Report& report) {
+  const CompilerChoice compiler = found_compiler(options.compiler);
+  const StageInputs in{ops, options, make_backend(options.target, compiler)};
   ProgramCache kept(options, report);
-  const StageInputs in{ops, options, make_backend(options.target, options.compiler)};
   std::optional<BuiltProgram> built;
   if (kept.cache()) {
-    const Timed clock("find", graph, report);
-    built = kept.find(graph, ops, in.backend);
+    StageRunner runner(options, graph, report);
+    built = runner.apart("find", [&] { return kept.find(graph, ops, in.backend); });
   }
   if (built && options.cache_check) CLEAVE_CHECK(check_found(graph, in, kept));
+  if (graph.is_joint() || options.forward_results > 0) report.direction = "training";
   if (!built) { CLEAVE_TRY(built, build_anew(std::move(graph), in, report, kept)); }
-  report.kernels = std::ranges::count_if(built->lowered().thunks, [](const Thunk& s) {
-    return !std::holds_alternative<JumpCall>(s.work);
-  });
+  count_passes(report.passes, report);
+  if (built->code.cached_units > 0) report.counters["cache"] = built->code.cached_units;
+  const LoweredProgram& lowered = built->lowered();
+  report.kernels = std::ranges::count_if(
+      lowered.thunks, [](const Thunk& s) { return !std::holds_alternative<JumpCall>(s.work); });
   report.arena_bytes = built->planned.arena_bytes;
   report.placeholder_bytes = built->planned.bound.placeholders;
   report.planned_peak_bytes = built->planned.peak_bytes();
+  report.moved_bytes = total_bytes(built->traffic);
+  if (compiler != options.compiler && report.distinct_kernels > 0)
+    report.warnings.push_back(no_compiler_warning());
+  std::ranges::move(target_warnings(lowered, options.target), std::back_inserter(report.warnings));
   return *std::move(built);
 }
 

@@ -12,10 +12,8 @@
 // The stages up to fuse are functions Graph -> Graph (graph_stages.h); those after it pass on a
 // type of their own each (build.h).
 //
-// A graph is verified after every stage that changed it. From verify on, changed graphs are written
-// to the dump folder (NN_stage.clv); lower writes the kernels (NN_lower.loops), schedule the
-// kernels that are emitted, with how their loops run (NN_schedule.loops), emit each unit of C text
-// (NN_unit_K.c).
+// A graph is verified after every stage that changed it. What is around each stage is in
+// stage_runner.h: observers, the dump (dump.h), the report.
 #pragma once
 #include "cleave/report.h"
 #include "compile/build.h"
@@ -52,7 +50,10 @@ std::string_view name_of(Stage stage);
 Status run_stages(Stage first, Stage last, Graph& graph, const OpRegistry& ops,
                   const StageOptions& options, Report* report = nullptr);
 
-// Runs verify to build; or none of them, where a cache has the program (kept_program.h).
+// The report of a program whose first stages were run before, apart.
+Report joined(Report front, Report rest);
+
+// Runs verify to build; or none of them, where a cache has the program (program_cache.h).
 Result<BuiltProgram> build_program(Graph graph, const OpRegistry& ops, const StageOptions& options,
                                    Report& report);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "compile/stages.h"
 #include "ir/edit.h"
 #include "ir/text.h"
 #include "runtime/shared_threads.h"
@@ -27,14 +28,11 @@ Result<std::shared_ptr<const ProgramCode>> ProgramCode::make(Parts parts,
   if (!stages.executor) { CLEAVE_TRY(stages.executor, runtime::shared_threads(options.threads)); }
   p->executor = stages.executor;
   stages.forward_results = parts.forward_results;
+  const double front_ms = parts.front.compile_ms;
   CLEAVE_TRY(p->program, CompiledProgram::compile(p->traced, options.ops.registry(), stages));
-  p->report = p->program->report();
-  p->report.trace_ms = parts.trace_ms;
-  std::vector<Warning>& warnings = p->report.warnings;
-  warnings.insert(warnings.begin(), parts.warnings.begin(), parts.warnings.end());
+  p->report = joined(std::move(parts.front), p->program->report());
+  p->report.trace_ms = parts.trace_ms - front_ms;
   p->report.nodes = static_cast<int64_t>(p->traced.node_count());
-  std::vector<CompilePass>& passes = p->report.passes;
-  passes.insert(passes.begin(), parts.passes.begin(), parts.passes.end());
 
   // The memory of each placeholder, by its position.
   const auto& placeholders = p->traced.placeholders();
@@ -74,6 +72,7 @@ Status BoundProgram::run(std::span<const InputRef> inputs) {
     void* data = tensor.data();
     if (data == b.data) continue;
     CLEAVE_CHECK(instance_->bind(b.placeholder, memory_of(data, tensor)));
+    if (b.data != nullptr) ++report_.counters["rebinds"];
     b.data = data;
   }
   for (size_t k = 0; k < inputs.size(); ++k) {
@@ -83,7 +82,7 @@ Status BoundProgram::run(std::span<const InputRef> inputs) {
       copies_.resize(inputs.size());
       copies_[k] = *tensor;
       tensor = &copies_[k];
-      ++report_.copied_inputs;
+      ++report_.counters["copies"];
     }
     void* data = const_cast<void*>(tensor->data());
     CLEAVE_CHECK(instance_->bind(code_->inputs[k], memory_of(data, *tensor)));

@@ -29,11 +29,10 @@ struct ProgramCode {
     std::vector<trace::Recording::Bound> variables;
     std::vector<ValueId> inputs;
     std::vector<std::pair<ValueId, HostTensor*>> own;
-    size_t results = 0;                    // of the function: the first returns
-    size_t forward_results = 0;            // as in StageOptions
-    std::vector<CompilePass> passes = {};  // those that ran before compiling
-    double trace_ms = 0;
-    std::vector<Warning> warnings = {};  // of the trace
+    size_t results = 0;          // of the function: the first returns
+    size_t forward_results = 0;  // as in StageOptions
+    Report front = {};           // of the trace: its warnings, and the stages in it
+    double trace_ms = 0;         // these stages included
     Marks marks = {};
   };
   static Result<std::shared_ptr<const ProgramCode>> make(Parts parts,
@@ -71,6 +70,8 @@ class BoundProgram {
   const Graph& traced() const { return code_->traced; }
   const Report& report() const { return report_; }
   const ProgramCode::Marks& marks() const { return code_->marks; }
+  // The count `recompiles` of the report.
+  void set_recompiles(int64_t count) { report_.counters["recompiles"] = count; }
   bool assigns_variables() const;
   Instance& instance() { return *instance_; }
 

@@ -58,10 +58,10 @@ SizedPrograms::CodePtr made(const nn::Module* model, const TracedFunction& funct
   parts.variables = recording->bound();
   parts.inputs = values;
   parts.results = results.size();
-  parts.passes = std::move(report.passes);
+  parts.front = std::move(report);
   parts.trace_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  parts.warnings = recording->warnings();
+  parts.front.warnings = recording->warnings();
   return trace::value_or_throw_at(at, ProgramCode::make(std::move(parts), options));
 }
 
@@ -77,7 +77,9 @@ std::shared_ptr<CompiledFunction::State> compiled(std::optional<nn::Module> mode
     return made(model ? &*model : nullptr, function, specs, own, at);
   };
   auto state = std::make_shared<CompiledFunction::State>();
-  state->programs = SizedPrograms::make("compile", inputs, options.kept_sizes, std::move(make), at);
+  state->programs =
+      SizedPrograms::make("compile", inputs, options.kept_sizes,
+                          std::make_shared<Notices>(options.log), std::move(make), at);
   return state;
 }
 

@@ -1,44 +1,42 @@
 #include "exec/sized_programs.h"
 
 #include "base/busy.h"
+#include "trace/tracing.h"
 
 namespace cleave {
 
 struct SizedPrograms::Family {
-  Family(InputSizes s, int64_t kept, Make m)
+  Family(InputSizes s, int64_t kept, std::shared_ptr<Notices> n, Make m)
       : sizes(std::move(s)), largest_sizes(sizes.largest()), kept_sizes(static_cast<size_t>(kept)),
-        make(std::move(m)), others(kept_sizes) {}
+        notices(std::move(n)), make(std::move(m)), others(kept_sizes) {}
 
+  // Both throw what `make` throws.
   Result<CodePtr> code(const std::vector<int64_t>& wanted);
-  Result<CodePtr> made(const std::vector<int64_t>& wanted) const;
+  Result<CodePtr> made(const std::vector<int64_t>& wanted);
 
   const InputSizes sizes;
   const std::vector<int64_t> largest_sizes;
   const size_t kept_sizes;
+  const std::shared_ptr<Notices> notices;
   Make make;
   CodePtr largest;
   std::mutex mutex;  // of what follows, and of the calls of the host program's function
   RecentlyUsed<CodePtr> others;
+  std::atomic<int64_t> recompiles = 0;
   std::atomic<bool> assigns = false;  // an instance runs that assigns Variables
 };
 
-// What the trace throws passes with the sizes that it was for.
-Result<SizedPrograms::CodePtr> SizedPrograms::Family::made(
-    const std::vector<int64_t>& wanted) const {
+Result<SizedPrograms::CodePtr> SizedPrograms::Family::made(const std::vector<int64_t>& wanted) {
   const std::string text = sizes.text(wanted);
-  if (!sizes.vary()) return make(sizes.at(wanted), text);
-  const auto failed = [&](ErrorKind kind, const std::string& message) {
-    return Failure{kind, fmt::format("{}\n  in the program for {}", message, text)};
-  };
-  try {
-    CodePtr code = make(sizes.at(wanted), text);
-    if (largest && code->results != largest->results)
-      return failed(
-          ErrorKind::user,
-          fmt::format("{}: the function returns {} results, expected {}, as for {}", sizes.what(),
-                      code->results, largest->results, sizes.text(largest_sizes)));
-    return code;
-  } catch (const Error& error) { return failed(error.kind(), error.what()); }
+  const trace::Within program(&trace::Tracing::sizes, text.empty() ? nullptr : text.c_str());
+  notices->begins(sizes.what(), text);
+  CodePtr code = make(sizes.at(wanted), text);
+  if (largest && code->results != largest->results)
+    return user_error("{}: the function returns {} results, expected {}, as for {}{}", sizes.what(),
+                      code->results, largest->results, sizes.text(largest_sizes),
+                      trace::sizes_note());
+  notices->is_ready(sizes.what(), text, code->report);
+  return code;
 }
 
 Result<SizedPrograms::CodePtr> SizedPrograms::Family::code(const std::vector<int64_t>& wanted) {
@@ -47,16 +45,20 @@ Result<SizedPrograms::CodePtr> SizedPrograms::Family::code(const std::vector<int
   if (const CodePtr* known = others.find(wanted)) return *known;
   CLEAVE_TRY(CodePtr code, made(wanted));
   others.add(wanted, code);
+  ++recompiles;
   return code;
 }
 
 std::unique_ptr<SizedPrograms> SizedPrograms::make(const std::string& what,
                                                    const std::vector<InputSpec>& specs,
-                                                   int64_t kept_sizes, Make make, Location at) {
+                                                   int64_t kept_sizes,
+                                                   std::shared_ptr<Notices> notices, Make make,
+                                                   Location at) {
   InputSizes sizes = trace::value_or_throw_at(at, InputSizes::make(what, specs));
   if (kept_sizes < 1)
     trace::refuse(at, "{}: kept_sizes is {}, expected 1 or more", what, kept_sizes);
-  auto family = std::make_shared<Family>(std::move(sizes), kept_sizes, std::move(make));
+  auto family =
+      std::make_shared<Family>(std::move(sizes), kept_sizes, std::move(notices), std::move(make));
   family->largest = value_or_throw(family->made(family->largest_sizes));
   if (!family->sizes.vary()) family->make = nullptr;
   return trace::value_or_throw_at(at, instance_of(std::move(family)));
@@ -89,6 +91,7 @@ Result<SizedPrograms::ProgramPtr> SizedPrograms::program(const std::vector<int64
   CLEAVE_TRY(CodePtr code, family_->code(sizes));
   CLEAVE_TRY(ProgramPtr made, bound(std::move(code)));
   others_->add(sizes, made);
+  each([&](const ProgramPtr& p) { p->set_recompiles(family_->recompiles); });
   return made;
 }
 

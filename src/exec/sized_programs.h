@@ -17,6 +17,7 @@
 
 #include "exec/bound_program.h"
 #include "exec/input_sizes.h"
+#include "exec/notices.h"
 #include "exec/recently_used.h"
 
 namespace cleave {
@@ -30,10 +31,11 @@ class SizedPrograms {
       std::function<CodePtr(const std::vector<InputSpec>& specs, const std::string& sizes)>;
 
   // Makes the code for the largest sizes. Throws what `make` throws, and at `at` (user): the errors
-  // of InputSizes; kept_sizes below 1.
+  // of InputSizes; kept_sizes below 1. `notices` may be another's too.
   static std::unique_ptr<SizedPrograms> make(const std::string& what,
                                              const std::vector<InputSpec>& specs,
-                                             int64_t kept_sizes, Make make, Location at);
+                                             int64_t kept_sizes, std::shared_ptr<Notices> notices,
+                                             Make make, Location at);
   // Thread-safe, also while this one runs.
   Result<std::unique_ptr<SizedPrograms>> instance() const;
 

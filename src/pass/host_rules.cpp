@@ -1,5 +1,7 @@
 #include "pass/host_rules.h"
 
+#include <algorithm>
+
 #include "cleave/options.h"
 #include "grad/grad.h"
 #include "rewrite/graph_rule.h"
@@ -37,7 +39,7 @@ Status run_host_rules(RulePoint point, Graph& graph, const OpRegistry& ops,
                       const CompileOptions& options, RuleTimes times,
                       std::vector<CompilePass>& reports) {
   for (const RewriteRule& rule : options.rules) {
-    if (rule.point != point) continue;
+    if (rule.point != point || std::ranges::count(options.passes_off, rule.name) > 0) continue;
     Result<Pass> pass = pass_of(rule, ops);
     if (!pass.ok()) return as_users(std::move(pass).failure());
     Result<CompilePass> report = run_pass(*pass, graph, ops, options, times);

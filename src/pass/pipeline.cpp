@@ -6,6 +6,7 @@
 #include "base/edit_distance.h"
 #include "ir/edit.h"
 #include "ir/result_strides.h"
+#include "pass/function_passes.h"
 #include "pass/host_rules.h"
 #include "pass/passes.h"
 #include "rewrite/rule_set.h"
@@ -241,24 +242,30 @@ Result<std::vector<CompilePass>> run_stage(PassStage stage, Graph& graph, const 
                                            const CompileOptions& options, RuleTimes times) {
   std::vector<std::string> off = options.passes_off;
   const bool none = std::erase(off, all_passes) > 0;
+  for (const RewriteRule& rule : options.rules) std::erase(off, rule.name);
+  for (const FunctionPass& pass : options.functions) std::erase(off, pass.name);
+  CLEAVE_CHECK(check_function_passes(options));
   CLEAVE_CHECK(check_names(off));
   CLEAVE_CHECK(check_names(options.passes_on));
   eliminate_dead_code(graph);  // a dead user must not count as one
   const ResultStrides strides(graph);
   std::vector<CompilePass> reports;
-  const auto host_rules = [&](PassStage of, RulePoint point) -> Status {
+  const auto of_host = [&](PassStage of, RulePoint point) -> Status {
     if (stage != of) return {};
-    return run_host_rules(point, graph, ops, options, times, reports);
+    CLEAVE_CHECK(run_host_rules(point, graph, ops, options, times, reports));
+    return run_function_passes(point, graph, ops, options, reports);
   };
-  CLEAVE_CHECK(host_rules(PassStage::pre_grad, RulePoint::pre_grad));
-  CLEAVE_CHECK(host_rules(PassStage::joint, RulePoint::joint));
-  CLEAVE_CHECK(host_rules(PassStage::post_grad, RulePoint::before_post_grad));
+  CLEAVE_CHECK(of_host(PassStage::pre_grad, RulePoint::pre_grad));
+  CLEAVE_CHECK(of_host(PassStage::joint, RulePoint::joint));
+  CLEAVE_CHECK(of_host(PassStage::post_grad, RulePoint::before_post_grad));
   if (!none && !(options.strict && moves_gradients(stage, graph)))
     CLEAVE_CHECK(run_table(stage, graph, ops, options, times, reports));
-  CLEAVE_CHECK(host_rules(PassStage::post_grad, RulePoint::after_post_grad));
+  CLEAVE_CHECK(of_host(PassStage::post_grad, RulePoint::after_post_grad));
   CLEAVE_CHECK(strides.restore(graph, ops));
   return reports;
 }
+
+bool is_pass(const std::string& name) { return name == all_passes || find_pass(name).ok(); }
 
 Result<Pass> find_pass(const std::string& name) {
   NearestName nearest(name);

@@ -28,14 +28,17 @@ struct PassRow {
 };
 std::span<const PassRow> pass_table();
 
-// Erases dead code and runs the passes of a stage in order, and the host program's rules of this
-// point. In strict programs none runs before grad if anything is trained: gradients would be summed
-// in another order. Of the options it reads passes_off, passes_on, strict and rules. Errors (user):
-// a name in passes_off or passes_on that isn't a pass.
+// Erases dead code and runs the passes of a stage in order, and the host program's rules and
+// function passes of this point. In strict programs none of cleave's own runs before grad if
+// anything is trained: gradients would be summed in another order. Of the options it reads
+// passes_off, passes_on, strict, rules and functions. Errors (user): a name in passes_off or
+// passes_on that isn't a pass; those of the host program's passes.
 Result<std::vector<CompilePass>> run_stage(PassStage stage, Graph& graph, const OpRegistry& ops,
                                            const CompileOptions& options,
                                            RuleTimes times = RuleTimes::none);
 
+// Whether a pass of the table, or all of them in passes_off, bear this name.
+bool is_pass(const std::string& name);
 // Returns the pass of this name. Error (user): unknown name, with the nearest one.
 Result<Pass> find_pass(const std::string& name);
 

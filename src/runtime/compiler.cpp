@@ -1,6 +1,8 @@
 // Chooses a compiler, and loads what it made.
 #include "runtime/compiler.h"
 
+#include "runtime/clang_plugin.h"
+
 namespace cleave::runtime {
 
 Result<std::shared_ptr<LoadedCode>> Compiler::compile(const std::string& c_text,
@@ -9,6 +11,12 @@ Result<std::shared_ptr<LoadedCode>> Compiler::compile(const std::string& c_text,
   Result<std::shared_ptr<LoadedCode>> loaded = load_code(code);
   if (!loaded.ok()) return std::move(loaded).failure().within(unit_name);
   return loaded;
+}
+
+bool finds_compiler() {
+  if (!clang_plugin_path().empty()) return true;
+  static const bool has_cc = make_cc_compiler(Target::here()).ok();
+  return has_cc;
 }
 
 Result<std::shared_ptr<Compiler>> make_compiler(CompilerChoice kind, const Target& target) {

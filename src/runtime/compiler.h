@@ -51,6 +51,10 @@ class Compiler {
 // are then interpreted (emit/bytecode.h).
 Result<std::shared_ptr<Compiler>> make_compiler(CompilerChoice kind, const Target& target);
 
+// Whether automatic would be either of them: the plug-in is there, or cc is, of which the system is
+// asked once a process. Opens nothing.
+bool finds_compiler();
+
 // The two compilers. `folder` is where cc makes its private temporary folders.
 Result<std::shared_ptr<Compiler>> make_clang_compiler(const Target& target);
 Result<std::shared_ptr<Compiler>> make_cc_compiler(const Target& target,

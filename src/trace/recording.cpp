@@ -70,7 +70,7 @@ Status check_name(const std::string& name) {
 std::string text_of(Location at) { return fmt::format("{}:{}", at.file_name(), at.line()); }
 
 void throw_at(Location at, Failure failure) {
-  failure.message += module_note();
+  failure.message += module_note() + sizes_note();
   if (*at.file_name() == '\0') throw_failure(failure);
   throw_failure(std::move(failure).within(text_of(at)));
 }
@@ -238,10 +238,8 @@ std::string Recording::module_path(const void* module) const {
   return known == modules_.end() ? "" : known->second;
 }
 
-bool Recording::warn(const std::string& code, const void* subject, const std::string& text) {
-  if (!warned_.emplace(code, subject).second) return false;
-  warnings_.push_back({code, text});
-  return true;
+void Recording::warn(const std::string& code, const void* subject, const std::string& text) {
+  if (warned_.emplace(code, subject).second) warnings_.push_back({code, text});
 }
 
 ValueId Recording::value_of(const Tensor& t, Location at) {

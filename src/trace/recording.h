@@ -97,8 +97,8 @@ class Recording : public std::enable_shared_from_this<Recording> {
   }
   // Empty for the model itself, and for a module that it doesn't hold.
   std::string module_path(const void* module) const;
-  // Returns false if it has been said of this subject.
-  bool warn(const std::string& code, const void* subject, const std::string& text);
+  // Once of each subject.
+  void warn(const std::string& code, const void* subject, const std::string& text);
   const std::vector<Warning>& warnings() const { return warnings_; }
 
   // ---- checkpointed regions

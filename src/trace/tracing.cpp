@@ -1,9 +1,5 @@
 #include "trace/tracing.h"
 
-#include <cstdio>
-#include <mutex>
-#include <set>
-
 #include "trace/recording.h"
 
 namespace cleave::trace {
@@ -20,17 +16,10 @@ std::string module_note() {
   return path.empty() ? "" : fmt::format("\n  in module `{}`", path);
 }
 
-namespace {
-
-// A process says each text once.
-void say_once(const std::string& text) {
-  static std::mutex mutex;
-  static std::set<std::string> said;
-  const std::scoped_lock lock(mutex);
-  if (said.insert(text).second) std::fprintf(stderr, "cleave: warning: %s\n", text.c_str());
+std::string sizes_note() {
+  const char* const sizes = tracing().sizes;
+  return sizes == nullptr ? "" : fmt::format("\n  in the program for {}", sizes);
 }
-
-}  // namespace
 
 void note_reading(const VariableState& variable, Location at) {
   Recording* const program = tracing().program;
@@ -39,7 +28,7 @@ void note_reading(const VariableState& variable, Location at) {
       "{}: the value of `{}` is read while {} traces the function: it becomes a constant of the "
       "program; use the Variable as an operand, which each run reads, or read it before",
       text_of(at), variable.name, program->what());
-  if (program->warn("traced_value", &variable, text)) say_once(text);
+  program->warn("traced_value", &variable, text);
 }
 
 }  // namespace cleave::trace

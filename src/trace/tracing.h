@@ -12,6 +12,7 @@ struct Tracing {
   Recording* program = nullptr;    // whose function is being called
   const void* module = nullptr;    // the innermost one that is being called (nn::Module::Call)
   const char* function = nullptr;  // of cleave, of whose operands the recorded indices are classes
+  const char* sizes = nullptr;     // "B=7", where sizes of the inputs vary: what the program is for
 };
 Tracing& tracing();
 
@@ -38,6 +39,8 @@ struct ModulePaths {
 // "\n  in module `encoder.layers.3`": the one that is being called; empty if there is none, or if
 // the traced model doesn't hold it.
 std::string module_note();
+// "\n  in the program for B=7"; empty if no sizes vary.
+std::string sizes_note();
 
 // Warns if the value of a Variable is read while a function is traced.
 void note_reading(const VariableState& variable, Location at);

@@ -124,11 +124,9 @@ void StepTrace::rewrite_recorded() {
   watch.find(g);
   watch.add_returns(returns);
   g.set_returns(std::move(returns));
-  Report report;
   Status rewritten =
-      run_stages(Stage::autocast, Stage::pre_grad, g, recording->ops(), {options.compile}, &report);
+      run_stages(Stage::autocast, Stage::pre_grad, g, recording->ops(), {options.compile}, &front);
   if (!rewritten.ok()) trace::throw_at(at, std::move(rewritten).failure().within("train_step"));
-  passes = std::move(report.passes);
   recording->forget_copies();
   size_t k = 0;
   for (Tensor& t : results) t = Access::tensor(recording, g.returns()[k++].value);

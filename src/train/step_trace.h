@@ -45,7 +45,7 @@ struct StepTrace {
   std::vector<std::pair<std::string, Variable>> trained = {};  // that the loss depends on
   Tensors grads = {};
   std::vector<std::pair<Variable, Variable>> averages = {};  // parameter, its average
-  std::vector<CompilePass> passes = {};                      // of autocast and pre_grad
+  Report front = {};                                         // of autocast and pre_grad
 
   ~StepTrace() {
     if (recording) recording->abandon();

@@ -70,14 +70,14 @@ SizedPrograms::CodePtr made(const TrainStep::State& state, StepTrace& trace) {
   parts.inputs = trace.inputs;
   parts.results = trace.results.size();
   parts.forward_results = trace.results.size();
-  parts.passes = trace.passes;
+  parts.front = std::move(trace.front);
   if (trace.learning_rates.size() > state.learning_rates.size())
     trace::refuse(trace.at, "train_step: the optimizer's learning_rates() gave {} rates, then {}",
                   state.learning_rates.size(), trace.learning_rates.size());
   for (size_t i = 0; i < trace.learning_rates.size(); ++i)
     parts.own.emplace_back(trace.learning_rates[i], state.learning_rates[i].get());
   parts.trace_ms = ms_since(start);
-  parts.warnings = trace.recording->warnings();
+  parts.front.warnings = trace.recording->warnings();
   return trace::value_or_throw_at(trace.at,
                                   ProgramCode::make(std::move(parts), trace.options.compile));
 }
@@ -124,6 +124,7 @@ TrainStep train_step(const nn::Module& model, const TracedFunction& loss, const 
     state->learning_rates.push_back(std::make_unique<HostTensor>(DType::f64, Sizes{}));
     state->learning_rates.back()->set_number(0, lr);
   }
+  const auto notices = std::make_shared<Notices>(options.compile.log);
   // The programs are the state's own, so they refer to it.
   const auto programs = [&](StepPart part) {
     auto make = [=, s = state.get()](const std::vector<InputSpec>& specs,
@@ -137,8 +138,8 @@ TrainStep train_step(const nn::Module& model, const TracedFunction& loss, const 
       if (part != StepPart::gathering) take(*s, trace);
       return code;
     };
-    return SizedPrograms::make("train_step", inputs, options.compile.kept_sizes, std::move(make),
-                               at);
+    return SizedPrograms::make("train_step", inputs, options.compile.kept_sizes, notices,
+                               std::move(make), at);
   };
   const bool gathers = options.accumulate > 1;
   if (gathers) state->gather = programs(StepPart::gathering);
@@ -182,6 +183,7 @@ std::vector<MemoryTrade> memory_trades(const nn::Module& model, const TracedFunc
   StepTrace trace{model,   loss, *optimizer.optimizer(), largest,
                   options, at,   StepPart::whole,        Store()};
   trace.record();
+  Notices(options.compile.log).warn(trace.recording->warnings());
   StageOptions stages{options.compile};
   stages.forward_results = trace.results.size();
   return trace::value_or_throw_at(at, trades_of(trace.close(), stages));

@@ -14,9 +14,10 @@ namespace cleave {
 namespace {
 
 // The fields of the two values, by name: a field more, and neither of the bindings compiles.
-#define COMPILE_FIELDS                                                                 \
-  executor, threads, compiler, target, ops, kept_sizes, cache, cache_dir, cache_bytes, \
-      cache_check, dump_dir, watch, memory_budget, autocast, passes_off, passes_on, strict, rules
+#define COMPILE_FIELDS                                                                   \
+  executor, threads, compiler, target, ops, kept_sizes, cache, cache_dir, cache_bytes,   \
+      cache_check, dump_dir, watch, observers, log, memory_budget, autocast, passes_off, \
+      passes_on, strict, rules, functions
 #define TRAIN_FIELDS \
   compile, frozen, clip_norm, report_grad_norm, accumulate, on_nonfinite, ema_decay, seed
 #define TEXT_OF_(...) #__VA_ARGS__
@@ -70,12 +71,15 @@ std::string difference(const TrainOptions& a, const TrainOptions& b) {
   compare("cache_check", x.cache_check == y.cache_check);
   compare("dump_dir", x.dump_dir == y.dump_dir);
   compare("watch", x.watch == y.watch);
+  compare("observers", x.observers == y.observers);
+  compare("log", static_cast<bool>(x.log) == static_cast<bool>(y.log));
   compare("memory_budget", same(x.memory_budget, y.memory_budget));
   compare("autocast", x.autocast == y.autocast);
   compare("passes_off", x.passes_off == y.passes_off);
   compare("passes_on", x.passes_on == y.passes_on);
   compare("strict", x.strict == y.strict);
   compare("rules", x.rules.size() == y.rules.size());
+  compare("functions", x.functions.size() == y.functions.size());
   compare("frozen", a.frozen.size() == b.frozen.size());
   compare("clip_norm", same(a.clip_norm, b.clip_norm));
   compare("report_grad_norm", a.report_grad_norm == b.report_grad_norm);

@@ -118,6 +118,23 @@ TEST(ProgramKey, each_part_of_a_rule) {
   EXPECT_EQ(keys.size(), 15u);
 }
 
+TEST(ProgramKey, passes_of_the_host_program_by_version) {
+  const FunctionPass pass = {.name = "p", .version = "1"};
+  std::vector<FunctionPass> changed(4, pass);
+  changed[1].name = "q";
+  changed[2].version = "2";
+  changed[3].point = RulePoint::joint;
+  std::set<std::string> keys = {key(whole)};
+  StageOptions options;
+  for (const FunctionPass& p : changed) {
+    options.functions = {p};
+    keys.insert(key(whole, options));
+  }
+  EXPECT_EQ(keys.size(), 5u);
+  options.functions = {pass, {.name = "loose"}};
+  EXPECT_EQ(whole_key(whole, options).refusal, "loose has no version");
+}
+
 // Own operators: sin under the names of others.
 OpRegistry with_own(const std::string& version, const std::string& signature = {}) {
   OpRegistry all = value_or_throw(core_ops());

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <regex>
 #include <sstream>
 #include <thread>
 
@@ -377,6 +378,38 @@ TEST_F(Points, debug) {
   for (const StepTime& t : step.step_times()) out << t.name << " " << t.ns << " ns\n";
   // [end]
   EXPECT_TRUE(out.str().starts_with("%logits: f32[32,2], ")) << out.str();
+}
+
+TEST_F(Points, observe) {
+  std::ostringstream out;
+  const std::vector<InputSpec> inputs_of_one = {{"x", DType::f32, {1, 2}}};
+  // [observe]
+  struct FinalGraph : CompileObserver {
+    explicit FinalGraph(std::ostream& to) : out(to) {}
+    void after(std::string_view stage, const StageText& text) override {
+      if (stage == "fuse") out << text();  // made here; files() has the parts of later stages apart
+    }
+    std::ostream& out;
+  };
+  CompileOptions options{.observers = {std::make_shared<FinalGraph>(out)},
+                         .log = [&](LogLevel level, const std::string& text) {
+                           out << (level == LogLevel::warning ? "warning: " : "") << text << "\n";
+                         }};
+  // A pass from text to text: what it returns is parsed, verified, and compared in its interface.
+  options.functions.push_back({.name = "relu_is_gelu",
+                               .version = "1",
+                               .point = RulePoint::joint,
+                               .function = [](const std::string& graph) {
+                                 return std::regex_replace(graph, std::regex(" relu\\("), " gelu(");
+                               }});
+  const CompiledFunction scores =
+      compile(model, [&](const Tensor& x) { return model(x); }, inputs_of_one, options);
+  for (const CompileStage& s : scores.report().stages)
+    out << s.name << ": " << s.ms << " ms, " << s.edits << " edits\n";
+  // [end]
+  EXPECT_TRUE(out.str().starts_with("compile: begins\ngraph @")) << out.str();
+  EXPECT_NE(out.str().find("compile: ready after "), std::string::npos) << out.str();
+  EXPECT_NE(out.str().find("build: "), std::string::npos) << out.str();
 }
 
 }  // namespace

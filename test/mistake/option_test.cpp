@@ -98,6 +98,16 @@ MISTAKE(accumulating_nothing, "Gradients of 0 runs",
   mlp_step(model, {.accumulate = 0});
 }
 
+MISTAKE(pass_without_an_input, "A pass of the program that forgets the input",
+        "program.cpp:6: compile: pass to_zero: its graph has 0 placeholders, expected 1") {
+  CompileOptions options;
+  options.functions.push_back({.name = "to_zero", .function = [](const std::string&) {
+                                 return "graph @main() {\n  %y = full(size=[4], fill_value=0.0)\n"
+                                        "  return %y\n}\n";
+                               }});
+  compile([](const Tensor& x) { return exp(x); }, {{"x", f32, {4}}}, options);
+}
+
 MISTAKE(smoothing, "Label smoothing of 10 instead of 0.1",
         "program.cpp:2: cross_entropy: label_smoothing is 10, expected 0 <= "
         "label_smoothing <= 1") {

@@ -8,7 +8,9 @@
 
 #include "grad/grad.h"
 #include "pass/autocast_policy.h"
+#include "pass/pipeline.h"
 #include "test/random_inputs.h"
+#include "test/sample/random_graph.h"
 
 namespace cleave {
 namespace {
@@ -68,6 +70,26 @@ TEST(Autocast, twice_is_once) {
     const std::string once = cast(c.before);
     EXPECT_EQ(cast(once), once);
   }
+}
+
+// Nor after the passes that follow it, which move casts.
+TEST(Autocast, of_a_graph_that_was_cast_changes_nothing) {
+  int cast = 0;
+  for (uint64_t seed = 0; seed < 150; ++seed) {
+    SCOPED_TRACE(seed);
+    Graph g = value_or_throw(random::random_graph(core(), seed, {})).g;
+    const DType dtype = seed % 2 == 0 ? DType::bf16 : DType::f16;
+    const std::string given = print(g);
+    value_or_throw(autocast(g, core(), dtype));
+    cast += print(g) != given;
+    for (const bool rewritten : {false, true}) {
+      if (rewritten) value_or_throw(run_stage(PassStage::pre_grad, g, core(), {}));
+      const std::string once = print(g);
+      value_or_throw(autocast(g, core(), dtype));
+      EXPECT_EQ(print(g), once) << rewritten;
+    }
+  }
+  EXPECT_GT(cast, 30);  // others hold no products, or are of other dtypes
 }
 
 TEST(Autocast, f16_by_the_same_lists) {

@@ -16,9 +16,12 @@ const std::string& folder() {
 
 // What both reports must say alike.
 std::string text_of(const Report& r) {
-  std::string out = fmt::format("{} kernels, {} distinct, {} + {} = {} bytes, {} ns recomputed;",
-                                r.kernels, r.distinct_kernels, r.placeholder_bytes, r.arena_bytes,
-                                r.planned_peak_bytes, r.recompute_ns);
+  std::string out =
+      fmt::format("{}: {} kernels, {} distinct, {} + {} = {} bytes, {} ns recomputed, {} moved;",
+                  r.direction, r.kernels, r.distinct_kernels, r.placeholder_bytes, r.arena_bytes,
+                  r.planned_peak_bytes, r.recompute_ns, r.moved_bytes);
+  if (const auto at = r.counters.find("passes"); at != r.counters.end())
+    out += fmt::format(" {} matches", at->second);
   for (const CompilePass& p : r.passes) {
     out += fmt::format(" {} {}/{}", p.name, p.matches, p.nodes);
     for (const RuleCount& c : p.rules)

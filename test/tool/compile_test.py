@@ -22,7 +22,7 @@ class Compile(Case):
         self.assertEqual(r.returncode, 0, r.stderr)
         report = json.loads(r.stdout)
         self.assertLessEqual({"stages", "compile_ms"}, set(report))
-        for s in report["stages"]: self.assertEqual(set(s), {"name", "ms", "nodes"})
+        for s in report["stages"]: self.assertEqual(set(s), {"name", "ms", "nodes", "edits", "inferred", "grown_bytes"})
         self.assertAlmostEqual(sum(s["ms"] for s in report["stages"]), report["compile_ms"], delta=0.01)
         return report
 
@@ -61,6 +61,25 @@ class Compile(Case):
         self.assertEqual(nodes("--off", "merge_equal"), nodes() + 1)
         self.refused(cleave("compile", g, "--passes", "some"), 1, "--passes some", "on or off")
         self.refused(cleave("compile", g, "--off", "no_such"), 1, "no_such")
+
+    def test_the_report_is_json(self):
+        report = self.stages(self.file("m.clv", TWICE), "--cache", "off")
+        by_name = {s["name"]: s for s in report["stages"]}
+        self.assertEqual((by_name["verify"]["edits"], by_name["verify"]["inferred"]), (0, 0))
+        self.assertGreater(by_name["decomposed"]["edits"], 0)
+        self.assertGreaterEqual(report["counters"]["passes"], 1)
+        self.assertEqual((report["direction"], report["warnings"]), ("inference", []))
+        self.assertGreater(report["moved_bytes"], 0)
+        joint = self.stages(self.file("j.clv", cleave("grad", "-", stdin=TWICE).stdout))
+        self.assertEqual(joint["direction"], "training")
+
+    def test_bf16_without_the_instruction_warns(self):
+        args = (self.file("m.clv", MLP), "--autocast", "bf16", "--target")
+        r = cleave("compile", *args, "x86-64-v3", "--json")
+        self.assertEqual([w["code"] for w in json.loads(r.stdout)["warnings"]], ["bf16_emulated"])
+        self.assertIn("cleave: warning: the target x86-64-v3 has no AVX512_BF16", r.stderr)
+        r = cleave("compile", *args, "x86-64-v4-bf16", "--json")
+        self.assertEqual((json.loads(r.stdout)["warnings"], r.stderr), ([], ""))
 
     def test_text_lists_the_stages(self):
         r = cleave("compile", "-", stdin=MLP)

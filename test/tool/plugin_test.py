@@ -3,11 +3,17 @@
 
     python3 test/tool/plugin_test.py CLEAVE_BINARY
 """
-import os, shutil, subprocess, unittest
+import json, os, shutil, subprocess, unittest
 
-from command_case import CLEAVE, MLP, Case, cleave
+from command_case import CLEAVE, MLP, Case, cleave, contents
 
 PLUGIN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(CLEAVE))), "lib", "libcleave_clang.so")
+
+PRODUCT = """graph @main(%x: input f32[4,4]) {
+  %y = mm(%x, %x)
+  return %y
+}
+"""
 
 
 @unittest.skipUnless(os.path.exists(PLUGIN), "built without clang")
@@ -40,6 +46,25 @@ class Plugin(Case):
         self.assertIn("there is no libcleave_clang.so in ", r.stderr)
         self.assertEqual(self.run_mlp(command, "--compiler", "none").returncode, 0)
         if shutil.which("cc"): self.assertEqual(self.run_mlp(command).returncode, 0)
+
+    def test_no_compiler_at_all(self):
+        """Kernels are interpreted then, which is said; what is asked for by name is refused."""
+        command, out = self.alone(), self.path("out")
+        def run(*args):
+            args = [command, *args, "--json"]
+            return subprocess.run(args, capture_output=True, text=True, timeout=120, env={"PATH": self.path("none")})
+        g = self.file("g.clv", MLP)
+        r = run("compile", g)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertEqual([w["code"] for w in json.loads(r.stdout)["warnings"]], ["no_compiler"])
+        self.assertIn("cleave: warning: this machine has no compiler", r.stderr)
+        r = run("run", g, "--random", "--out", out)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        compiled = cleave("run", g, "--random", "--out", self.path("compiled"))
+        self.assertEqual(compiled.returncode, 0, compiled.stderr)
+        self.assertEqual(contents(out), contents(self.path("compiled")))
+        self.assertEqual(run("run", g, "--random", "--compiler", "cc").returncode, 2)
+        self.assertEqual(json.loads(run("compile", self.file("mm.clv", PRODUCT)).stdout)["warnings"], [])
 
     def test_no_library(self):
         r = self.run_mlp(self.alone(self.file("text.so", "not an object")), "--compiler", "clang")

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <numbers>
 
 #include "cleave/cleave.h"
@@ -58,6 +59,36 @@ TEST(Random, is_of_training_steps_alone) {
             "rand_like: self belongs to no program yet, so it has no random numbers");
   EXPECT_EQ(refusal([](const Tensor& x) { return rand_like(x); }, DType::i64),
             "rand_like: self is i64[2], expected a floating dtype");
+}
+
+// Neither the program's numbers nor the host program's.
+TEST(Random, compiling_draws_none) {
+  Generator rng(1);
+  const nn::Sequential model(nn::Linear(4, 8, rng), nn::Dropout(0.5), nn::Linear(8, 1, rng));
+  const TracedFunction loss([&](const Tensor& x) { return mean(model(x)); });
+  const std::vector<InputSpec> specs = {{"x", DType::f32, {dyn("B", 1, 6), 4}}};
+  const auto made = [&](const Store& store, MemoryBudget budget = {}) {
+    return train_step(model, loss, optim::SGD({}), specs,
+                      {.compile = {.memory_budget = budget, .autocast = DType::bf16}, .seed = 5},
+                      store);
+  };
+  const auto state = [](const Store& store) {
+    const HostTensor v = store.find("rng").value();
+    return std::pair(v.at<int64_t>({0}), v.at<int64_t>({1}));
+  };
+  const Store store;
+  std::srand(7);
+  const int first = std::rand(), second = std::rand();
+  std::srand(7);
+  TrainStep step = made(store);
+  EXPECT_EQ(std::rand(), first);
+  EXPECT_EQ(state(store), std::pair(int64_t{5}, int64_t{0}));
+  step.run({HostTensor(DType::f32, {2, 4})});  // compiles another program
+  EXPECT_EQ(state(store), std::pair(int64_t{5}, int64_t{1}));
+  made(store, MemoryBudget::percent(100));
+  memory_trades(model, loss, optim::SGD({}), specs);
+  EXPECT_EQ(state(store), std::pair(int64_t{5}, int64_t{1}));
+  EXPECT_EQ(std::rand(), second);
 }
 
 }  // namespace
