@@ -38,6 +38,13 @@ struct Warning {
   std::string code, text;
 };
 
+// How a result lies in memory.
+struct OutputLayout {
+  std::string name;                  // of its value in the graph
+  std::string type;                  // "f32[2,3]", with strides where it isn't row-major
+  std::vector<std::string> strides;  // one a dim, in elements: {"3", "1"}
+};
+
 struct Report {
   // How the code was had. hit: from the cache, nothing was compiled. miss: some of it was compiled.
   // bypass: there is no cache (CompileOptions::cache_dir), or it can't be used; cache_reason says
@@ -58,6 +65,11 @@ struct Report {
   int64_t placeholder_bytes = 0;
   // Inputs that were copied before a run, since they lay in memory that the run writes.
   int64_t copied_inputs = 0;
+  // Inputs that were copied before a run because of their strides (InputSpec::copy_strides).
+  int64_t copied_strides = 0;
+  // Variables, and inputs with InputSpec::is_static, that a run found elsewhere than the last one.
+  int64_t rebinds = 0;
+  std::vector<OutputLayout> outputs;  // the function's results, in order
   // How much longer a run takes because it recomputes values, by the cost table.
   int64_t recompute_ns = 0;
 };

@@ -13,7 +13,7 @@ MISTAKE(missing_input, "A missing input",
 }
 
 MISTAKE(wrong_order, "Inputs in the wrong order",
-        "train_step: input 0 `x`: got f32[4,1], expected f32[4,2]") {
+        "train_step: input 0 `x`: got f32[4,1] on cpu, expected f32[4,2] on cpu") {
   Generator rng(1);
   Mlp model(rng);
   TrainStep step = mlp_step(model);  // x: f32[4,2], y: f32[4,1]
@@ -21,7 +21,7 @@ MISTAKE(wrong_order, "Inputs in the wrong order",
 }
 
 MISTAKE(batch_of_another_size, "The last, smaller batch",
-        "train_step: input 0 `x`: got f32[3,2], expected f32[4,2]") {
+        "train_step: input 0 `x`: got f32[3,2] on cpu, expected f32[4,2] on cpu") {
   Generator rng(1);
   Mlp model(rng);
   TrainStep step = mlp_step(model);
@@ -29,7 +29,7 @@ MISTAKE(batch_of_another_size, "The last, smaller batch",
 }
 
 MISTAKE(input_of_another_dtype, "An input of another dtype",
-        "train_step: input 0 `x`: got f64[4,2], expected f32[4,2]") {
+        "train_step: input 0 `x`: got f64[4,2] on cpu, expected f32[4,2] on cpu") {
   Generator rng(1);
   Mlp model(rng);
   TrainStep step = mlp_step(model);
