@@ -153,8 +153,8 @@ class CLEAVE_API CompiledFunction {
     return run(std::span<const InputRef>(inputs.begin(), inputs.size()));
   }
   HostTensors run(std::span<const InputRef> inputs);
-  // Takes the inputs over, so that each is freed behind its last reader, while the run goes on: its
-  // memory serves what comes later. Inputs that are returned or updated live to the end of the run.
+  // Takes the inputs over, so that each is freed behind its last reader, while the run goes on:
+  // behind the loop or branch that may read it, and where it is updated at the end of the run.
   // The vector is empty afterwards, unless the inputs are refused.
   HostTensors run(HostTensors&& inputs);
   template <class T = NamedInput>

@@ -171,13 +171,12 @@ Status BoundProgram::run_boxed(HostTensors&& inputs) {
   std::vector<std::optional<HostTensor>> owned;
   for (HostTensor& t : inputs) owned.emplace_back(std::move(t));
   inputs.clear();
-  owned.swap(owned_);  // an input may lie in one of the last run
   const Instance::Release release = [&](size_t placeholder) {
     const auto at = std::ranges::find(code_->inputs, placeholder);
     if (at == code_->inputs.end()) return false;
     const auto k = static_cast<size_t>(at - code_->inputs.begin());
     bound_inputs_[k] = nullptr;
-    owned_[k].reset();
+    owned[k].reset();
     return true;
   };
   return instance_->run(&release);

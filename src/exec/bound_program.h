@@ -67,7 +67,7 @@ class BoundProgram {
   Status bind(std::span<const InputRef> inputs);
   Status run() { return instance_->run(); }
   // Takes the inputs, which are bound, and drops each when it is read no more; those that are
-  // returned or updated after the next run.
+  // updated at the end.
   Status run_boxed(HostTensors&& inputs);
   // Result k of the last run, in the program's memory, which `keep` keeps.
   HostTensor result(size_t k, std::shared_ptr<void> keep = nullptr) const;
@@ -109,7 +109,6 @@ class BoundProgram {
   bool updates_inputs_ = false, updates_variables_ = false;
   bool is_moved_ = true;  // some address is another one than when shared memory was looked for
   SharedMemory shared_;
-  std::vector<std::optional<HostTensor>> owned_;  // of a boxed run
 };
 
 // Adds a placeholder for each spec, whose sizes are numbers. Throws (user, at `at`): a name that is
