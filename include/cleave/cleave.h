@@ -37,4 +37,5 @@
 #include "cleave/tensor.h"
 #include "cleave/traced_function.h"
 #include "cleave/train.h"
+#include "cleave/tree.h"
 #include "cleave/weights.h"

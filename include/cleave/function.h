@@ -283,6 +283,9 @@ CLEAVE_API Tensor scaled_dot_product_attention(const Tensor& query, const Tensor
 // Errors (user): no function is being traced; or a branch or the body of a loop is; a constant.
 CLEAVE_API void assign(const Variable& target, const Tensor& next,
                        Location at = Location::current());
+// The same of an input of the program with InputSpec::is_updated: the run writes the tensor that it
+// is given. Errors (user): `target` is no input, or one that isn't updated.
+CLEAVE_API void assign(const Tensor& target, const Tensor& next, Location at = Location::current());
 
 // ---- any operator by its name, as the graph text writes it; cleave/op.h adds new ones
 class Attribute {

@@ -1,7 +1,10 @@
-// What a program is compiled for: the name, dtype and shape of each input.
+// What a program is compiled for: the name, dtype, shape and strides of each input, and what the
+// program does with its memory.
 //
 //   {"x", DType::f32, {64, 2}}                  always 64 x 2
 //   {"x", DType::f32, {dyn("B", 1, 64), 2}}     1 to 64 rows, as each run gives them
+//   {"x", DType::f32, {64, 2}, {1, 64}}         column-major
+//   {.name = "cache", .shape = {8, 64}, .is_static = true, .is_updated = true}
 #pragma once
 #include <concepts>
 #include <cstdint>
@@ -74,9 +77,23 @@ class InputShape {
 };
 
 struct InputSpec {
-  std::string name;  // of the placeholder
+  std::string name = {};  // of the placeholder
   DType dtype = DType::f32;
-  InputShape shape;
+  InputShape shape = {};
+  // One a dim, in elements, the same for all sizes that vary; empty: row-major. A run's tensor has
+  // to have these strides, dims of size 1 aside. What is only read may lie over itself: a stride of
+  // 0 repeats a row.
+  std::vector<int64_t> strides = {};
+  // A tensor with other strides is copied before the run (`stride_copies` of Report::counters) instead of
+  // refused. Error (user): the input is updated, too, and the update would be lost.
+  bool copy_strides = false;
+  // The caller gives the same memory in each run, which spares looking at it again. One that lies
+  // elsewhere is taken all the same, and counted (Report::rebinds).
+  bool is_static = false;
+  // The function may assign() the input: the run writes the caller's tensor, at its end and only if
+  // nothing fails. Errors (user): strides by which two elements lie in one place; a run is given a
+  // const tensor, or one whose memory overlaps that of another input, of a Variable, or results.
+  bool is_updated = false;
 };
 
 }  // namespace cleave

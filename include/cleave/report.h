@@ -54,6 +54,13 @@ struct Warning {
   std::string code, text;
 };
 
+// How a result lies in memory.
+struct OutputLayout {
+  std::string name;                  // of its value in the graph
+  std::string type;                  // "f32[2,3]", with strides where it isn't row-major
+  std::vector<std::string> strides;  // one a dim, in elements: {"3", "1"}
+};
+
 struct Report {
   // inference: results alone. training: gradients too, and what is made of them.
   std::string direction = "inference";
@@ -82,7 +89,10 @@ struct Report {
   //                        cache        units of code that came from the cache
   //   of this instance     copies       inputs that were copied before a run, since they lay in
   //                                     memory that the run writes
-  //                        rebinds      Variables that a run found elsewhere than the one before
+  //                        stride_copies  inputs that were copied because of their strides
+  //                                     (InputSpec::copy_strides)
+  //                        rebinds      Variables, and inputs with InputSpec::is_static, that a
+  //                                     run found elsewhere than the one before
   //                        recompiles   programs compiled for other sizes than the largest, by all
   //                                     instances, when this one met its last new sizes
   std::map<std::string, int64_t, std::less<>> counters = {};
@@ -91,6 +101,7 @@ struct Report {
     const auto at = counters.find(name);
     return at == counters.end() ? 0 : at->second;
   }
+  std::vector<OutputLayout> outputs;  // the function's results, in order
   // How much longer a run takes because it recomputes values, by the cost table.
   int64_t recompute_ns = 0;
 };

@@ -32,6 +32,7 @@ enum class Contents : uint8_t { of_variable, of_memory };
 class CLEAVE_API Variable {
  public:
   Variable() = default;  // undefined: asking it for anything but that is an error (user)
+  // Its memory is row-major: a value that isn't is copied.
   Variable(std::string name, HostTensor value, VariableKind kind = VariableKind::parameter);
   Variable(const Variable& other) noexcept;  // while a module is cloned, the clone's (nn::clone)
   Variable& operator=(const Variable&) = default;
@@ -46,7 +47,7 @@ class CLEAVE_API Variable {
   // While a function is traced, what is read here or by data() becomes a constant of the program;
   // an operand (`w * x`) is read by each run. A trace that reads one says so: Report::warnings.
   const HostTensor& value(std::source_location at = std::source_location::current()) const;
-  // Copies the elements of a tensor of the same dtype and shape.
+  // Copies the elements of a tensor of the same dtype and shape, and any strides.
   void set(const HostTensor& value);
   template <class T>
   T* data(std::source_location at = std::source_location::current()) {
@@ -63,7 +64,8 @@ class CLEAVE_API Variable {
   void set_requires_grad(bool on);
 
   // Moves the tensor to memory of the same dtype and shape that the caller keeps alive as long as
-  // the Variable. Programs use it from their next run on. Error (user): another dtype or shape.
+  // the Variable. Programs use it from their next run on (Report::rebinds). Errors (user): another
+  // dtype or shape, strides that aren't row-major, an address that doesn't suit the elements.
   void bind(HostTensor memory, Contents contents);
 
   // Whether both are the same tensor, not whether their elements are equal.

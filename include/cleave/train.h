@@ -16,8 +16,9 @@
 // it fails, leaves every Variable unchanged.
 //
 // Errors: those of the trace, at the lines of the model (user); an input that is missing, or of
-// another dtype or shape (user); an index out of range in a run (user); an operator that has no
-// gradient or no kernel (unsupported). Threads: a program runs once at a time, and a second caller
+// another dtype, shape or strides, or whose address doesn't suit its elements (user); an index out
+// of range in a run (user); an operator that has no gradient or no kernel (unsupported). Threads: a
+// program runs once at a time, and a second caller
 // gets an error; different programs, and instances of one (CompiledFunction::instance), may run
 // concurrently, unless they update the same Variables. Programs without an executor of the host
 // program share one thread pool for each number of threads (CompileOptions::threads), which ends
@@ -40,18 +41,21 @@
 
 namespace cleave {
 
-// A tensor that is read during the call: the caller's, which must live as long, or one that the
-// InputRef was given for its own.
+// A tensor that is read during the call, or written where InputSpec::is_updated says so: the
+// caller's, which must live as long, or one that the InputRef was given for its own.
 class InputRef {
  public:
-  InputRef(const HostTensor& tensor) : tensor_(&tensor) {}
+  InputRef(const HostTensor& tensor) : tensor_(&tensor), is_const_(true) {}
+  InputRef(HostTensor& tensor) : tensor_(&tensor) {}
   InputRef(HostTensor&& tensor)
-      : own_(std::make_shared<const HostTensor>(std::move(tensor))), tensor_(own_.get()) {}
+      : own_(std::make_shared<HostTensor>(std::move(tensor))), tensor_(own_.get()) {}
   const HostTensor& tensor() const { return *tensor_; }
+  bool is_const() const { return is_const_; }
 
  private:
-  std::shared_ptr<const HostTensor> own_;
+  std::shared_ptr<HostTensor> own_;
   const HostTensor* tensor_;
+  bool is_const_ = false;
 };
 
 // An input by the name of its spec: step.run({{"x", x}, {"y", y}}).
@@ -143,11 +147,16 @@ class CLEAVE_API CompiledFunction {
   CompiledFunction(const CompiledFunction&) = default;
   CompiledFunction& operator=(const CompiledFunction&) = default;
 
-  // Inputs in the order of the specs, or by name. The results are copies.
+  // Inputs in the order of the specs, or by name. The results are copies, with the strides that
+  // Report::outputs shows.
   HostTensors run(std::initializer_list<InputRef> inputs) {
     return run(std::span<const InputRef>(inputs.begin(), inputs.size()));
   }
   HostTensors run(std::span<const InputRef> inputs);
+  // Takes the inputs over, so that each is freed behind its last reader, while the run goes on:
+  // behind the loop or branch that may read it, and where it is updated at the end of the run.
+  // The vector is empty afterwards, unless the inputs are refused.
+  HostTensors run(HostTensors&& inputs);
   template <class T = NamedInput>
   HostTensors run(std::initializer_list<std::type_identity_t<T>> inputs) {
     return run_named({inputs.begin(), inputs.size()});
@@ -179,6 +188,7 @@ class CLEAVE_API CompiledFunction {
 
  private:
   HostTensors run_named(std::span<const NamedInput> inputs);
+  HostTensors outputs() const;
   State& state() const;
   std::shared_ptr<State> state_;
 };

@@ -1,9 +1,10 @@
-// HostTensor: memory, element access, conversion. bf16 and f16 are converted by their bits.
+// HostTensor: memory, layout, element access, conversion. bf16 and f16 are converted by their bits.
 #include "cleave/host_tensor.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
@@ -38,6 +39,63 @@ int64_t checked_numel(DType dtype, const std::vector<int64_t>& shape) {
   }
   return empty ? 0 : product / size_of(dtype);
 }
+
+std::vector<int64_t> row_major_strides(const std::vector<int64_t>& shape) {
+  std::vector<int64_t> out(shape.size());
+  int64_t inner = 1;
+  for (size_t d = shape.size(); d-- > 0; inner *= std::max<int64_t>(shape[d], 1)) out[d] = inner;
+  return out;
+}
+
+// From the first element to the end of the last, in elements; refuses what is too much.
+int64_t checked_extent(DType dtype, const std::vector<int64_t>& shape,
+                       const std::vector<int64_t>& strides) {
+  const auto text = [&] {
+    return fmt::format("{}{{{}}}", text_of(dtype, shape), fmt::join(strides, ","));
+  };
+  if (strides.size() != shape.size())
+    refuse(fmt::format("HostTensor: strides: {} for {} dims: {}", strides.size(), shape.size(),
+                       text()));
+  int64_t last = 0, step = 0;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (strides[d] < 0)
+      refuse(fmt::format("HostTensor: strides: {} is negative: {}", strides[d], text()));
+    if (shape[d] > 1 &&
+        (__builtin_mul_overflow(shape[d] - 1, strides[d], &step) ||
+         __builtin_add_overflow(last, step, &last) || last >= max_bytes / size_of(dtype)))
+      refuse(fmt::format("HostTensor: strides: more than 2^60 bytes: {}", text()));
+  }
+  return last + 1;
+}
+
+// The bytes of elements of one shape from one layout to another, dim by dim.
+class ElementCopy {
+ public:
+  ElementCopy(const HostTensor& to, const HostTensor& from)
+      : to_(to), from_(from), dims_(to.rank()) {
+    // Inner dims that are dense in both are one run of bytes.
+    int64_t inner = 1;
+    while (dims_ > 0 && (size(dims_ - 1) == 1 ||
+                         (to.stride(dims_ - 1) == inner && from.stride(dims_ - 1) == inner)))
+      inner *= size(--dims_);
+    run_bytes_ = static_cast<size_t>(inner * size_of(to.dtype()));
+  }
+  void run(std::byte* to, const std::byte* from, int64_t d = 0) const {
+    if (d == dims_) {
+      std::memmove(to, from, run_bytes_);
+      return;
+    }
+    const int64_t to_step = to_.stride(d) * size_of(to_.dtype());
+    const int64_t from_step = from_.stride(d) * size_of(to_.dtype());
+    for (int64_t i = 0; i < size(d); ++i) run(to + i * to_step, from + i * from_step, d + 1);
+  }
+
+ private:
+  int64_t size(int64_t d) const { return to_.shape()[static_cast<size_t>(d)]; }
+  const HostTensor &to_, &from_;
+  int64_t dims_;
+  size_t run_bytes_ = 0;
+};
 
 // Large memory is mapped page by page, already zero: for gigabytes of optimizer state the cost is
 // paid when they are first written, not here, where calloc may clear memory that was used before.
@@ -128,8 +186,15 @@ HostTensor::HostTensor(DType dtype, std::vector<int64_t> shape)
     : dtype_(dtype), shape_(std::move(shape)), numel_(checked_numel(dtype_, shape_)),
       data_(aligned_zeros(numel_ * size_of(dtype_))) {}
 
-HostTensor::HostTensor(const HostTensor& other) : HostTensor(other.dtype_, other.shape_) {
-  if (bytes() > 0) std::memcpy(data(), other.data(), static_cast<size_t>(bytes()));
+HostTensor::HostTensor(DType dtype, std::vector<int64_t> shape, std::vector<int64_t> strides) {
+  set_layout(dtype, std::move(shape), std::move(strides));
+  data_ = aligned_zeros(extent_bytes());
+}
+
+HostTensor::HostTensor(const HostTensor& other)
+    : dtype_(other.dtype_), shape_(other.shape_), strides_(other.strides_), numel_(other.numel_),
+      data_(aligned_zeros(other.extent_bytes())) {
+  copy_from(other);
 }
 
 // The moved-from tensor is f32[0] without memory.
@@ -137,7 +202,8 @@ HostTensor::HostTensor(HostTensor&& other) noexcept
     : dtype_(std::exchange(other.dtype_, DType::f32)),
       borrows_(std::exchange(other.borrows_, false)),
       shape_(std::exchange(other.shape_, std::vector<int64_t>{0})),
-      numel_(std::exchange(other.numel_, 0)), data_(std::move(other.data_)) {}
+      strides_(std::exchange(other.strides_, {})), numel_(std::exchange(other.numel_, 0)),
+      data_(std::move(other.data_)) {}
 
 HostTensor& HostTensor::operator=(const HostTensor& other) {
   if (this != &other) *this = HostTensor(other);
@@ -149,6 +215,7 @@ HostTensor& HostTensor::operator=(HostTensor&& other) noexcept {
   dtype_ = taken.dtype_;
   borrows_ = taken.borrows_;
   shape_.swap(taken.shape_);
+  strides_.swap(taken.strides_);
   numel_ = taken.numel_;
   data_.swap(taken.data_);
   return *this;
@@ -156,15 +223,63 @@ HostTensor& HostTensor::operator=(HostTensor&& other) noexcept {
 
 HostTensor HostTensor::borrow(DType dtype, std::vector<int64_t> shape, void* data,
                               std::shared_ptr<void> keep) {
+  checked_numel(dtype, shape);  // before products of its sizes
+  std::vector<int64_t> strides = row_major_strides(shape);
+  return borrow(dtype, std::move(shape), std::move(strides), data, std::move(keep));
+}
+
+HostTensor HostTensor::borrow(DType dtype, std::vector<int64_t> shape, std::vector<int64_t> strides,
+                              void* data, std::shared_ptr<void> keep) {
   HostTensor t;
-  t.numel_ = checked_numel(dtype, shape);
+  t.set_layout(dtype, std::move(shape), std::move(strides));
   if (data == nullptr && t.numel_ > 0)
-    refuse(fmt::format("HostTensor: memory: a null pointer for {}", text_of(dtype, shape)));
-  t.dtype_ = dtype;
-  t.shape_ = std::move(shape);
+    refuse(fmt::format("HostTensor: memory: a null pointer for {}", t.type_text()));
   t.borrows_ = true;
   t.data_ = std::shared_ptr<void>(std::move(keep), data);
   return t;
+}
+
+// Keeps no strides where they are row-major.
+void HostTensor::set_layout(DType dtype, std::vector<int64_t> shape, std::vector<int64_t> strides) {
+  numel_ = checked_numel(dtype, shape);
+  checked_extent(dtype, shape, strides);
+  bool differs = false;
+  int64_t inner = 1, row_major = 1;  // the stride that a dense next dim would have
+  for (size_t d = shape.size(); d-- > 0 && numel_ > 0;) {
+    if (shape[d] == 1) strides[d] = inner;
+    differs |= shape[d] != 1 && strides[d] != row_major;
+    inner = shape[d] * strides[d];
+    row_major *= shape[d];
+  }
+  dtype_ = dtype;
+  shape_ = std::move(shape);
+  strides_ = differs ? std::move(strides) : std::vector<int64_t>();
+}
+
+std::vector<int64_t> HostTensor::strides() const {
+  return strides_.empty() ? row_major_strides(shape_) : strides_;
+}
+
+int64_t HostTensor::stride(int64_t dim) const {
+  if (dim < 0 || dim >= rank())
+    refuse(fmt::format("HostTensor: stride: dim {} is outside [0, {}) of {}", dim, rank(),
+                       type_text()));
+  if (!strides_.empty()) return strides_[static_cast<size_t>(dim)];
+  int64_t inner = 1;
+  for (int64_t d = rank(); --d > dim;)
+    inner *= std::max<int64_t>(shape_[static_cast<size_t>(d)], 1);
+  return inner;
+}
+
+int64_t HostTensor::extent_bytes() const {
+  return strides_.empty() ? bytes() : checked_extent(dtype_, shape_, strides_) * size_of(dtype_);
+}
+
+int64_t HostTensor::place_of(int64_t k) const {
+  if (strides_.empty()) return k;
+  int64_t place = 0;
+  for (size_t d = shape_.size(); d-- > 0; k /= shape_[d]) place += k % shape_[d] * strides_[d];
+  return place;
 }
 
 HostTensor HostTensor::scalar(double value, DType dtype) {
@@ -173,16 +288,19 @@ HostTensor HostTensor::scalar(double value, DType dtype) {
   return t;
 }
 
-std::string HostTensor::type_text() const { return text_of(dtype_, shape_); }
+std::string HostTensor::type_text() const {
+  if (strides_.empty()) return text_of(dtype_, shape_);
+  return fmt::format("{}{{{}}}", text_of(dtype_, shape_), fmt::join(strides_, ","));
+}
 
 int64_t HostTensor::integer(int64_t k) const {
   switch (dtype_) {
-    case DType::i64: return element<int64_t>(data(), k);
-    case DType::i32: return element<int32_t>(data(), k);
-    case DType::i16: return element<int16_t>(data(), k);
-    case DType::i8: return element<int8_t>(data(), k);
-    case DType::u8: return element<uint8_t>(data(), k);
-    case DType::boolean: return element<uint8_t>(data(), k) != 0;
+    case DType::i64: return element<int64_t>(data(), place_of(k));
+    case DType::i32: return element<int32_t>(data(), place_of(k));
+    case DType::i16: return element<int16_t>(data(), place_of(k));
+    case DType::i8: return element<int8_t>(data(), place_of(k));
+    case DType::u8: return element<uint8_t>(data(), place_of(k));
+    case DType::boolean: return element<uint8_t>(data(), place_of(k)) != 0;
     default: return truncated(number(k));
   }
 }
@@ -191,10 +309,10 @@ double HostTensor::number(int64_t k) const {
   if (k < 0 || k >= numel_)
     refuse(fmt::format("HostTensor: index: {} is outside [0, {}) of {}", k, numel_, type_text()));
   switch (dtype_) {
-    case DType::f64: return element<double>(data(), k);
-    case DType::f32: return element<float>(data(), k);
-    case DType::bf16: return from_half_bits(element<uint16_t>(data(), k), 8);
-    case DType::f16: return from_half_bits(element<uint16_t>(data(), k), 5);
+    case DType::f64: return element<double>(data(), place_of(k));
+    case DType::f32: return element<float>(data(), place_of(k));
+    case DType::bf16: return from_half_bits(element<uint16_t>(data(), place_of(k)), 8);
+    case DType::f16: return from_half_bits(element<uint16_t>(data(), place_of(k)), 5);
     case DType::c64: refuse("HostTensor: dtype: c64 has no elements as numbers");
     default: return static_cast<double>(integer(k));
   }
@@ -204,13 +322,13 @@ void HostTensor::set_number(int64_t k, double value) {
   if (k < 0 || k >= numel_)
     refuse(fmt::format("HostTensor: index: {} is outside [0, {}) of {}", k, numel_, type_text()));
   switch (dtype_) {
-    case DType::f64: return put(data(), k, value);
-    case DType::f32: return put(data(), k, static_cast<float>(value));
-    case DType::bf16: return put(data(), k, to_half_bits(value, 8));
-    case DType::f16: return put(data(), k, to_half_bits(value, 5));
+    case DType::f64: return put(data(), place_of(k), value);
+    case DType::f32: return put(data(), place_of(k), static_cast<float>(value));
+    case DType::bf16: return put(data(), place_of(k), to_half_bits(value, 8));
+    case DType::f16: return put(data(), place_of(k), to_half_bits(value, 5));
     case DType::c64: refuse("HostTensor: dtype: c64 has no elements as numbers");
-    case DType::boolean: return put(data(), k, static_cast<uint8_t>(value != 0));
-    default: return put_integer(dtype_, data(), k, truncated(value));
+    case DType::boolean: return put(data(), place_of(k), static_cast<uint8_t>(value != 0));
+    default: return put_integer(dtype_, data(), place_of(k), truncated(value));
   }
 }
 
@@ -221,7 +339,7 @@ double HostTensor::item() const {
 }
 
 HostTensor HostTensor::to(DType dtype) const {
-  if (dtype == dtype_) return *this;
+  if (dtype == dtype_) return contiguous();
   HostTensor out(dtype, shape_);
   for (int64_t k = 0; k < numel_; ++k) {
     if (is_floating(dtype) || is_floating(dtype_))
@@ -236,8 +354,14 @@ HostTensor HostTensor::reshaped(std::vector<int64_t> shape) const {
   if (checked_numel(dtype_, shape) != numel_)
     refuse(fmt::format("HostTensor: reshaped: {} has {} elements, {} has another number",
                        type_text(), numel_, text_of(dtype_, shape)));
-  HostTensor out = *this;
+  HostTensor out = contiguous();
   out.shape_ = std::move(shape);
+  return out;
+}
+
+HostTensor HostTensor::contiguous() const {
+  HostTensor out(dtype_, shape_);
+  out.copy_from(*this);
   return out;
 }
 
@@ -245,12 +369,20 @@ void HostTensor::copy_from(const HostTensor& other) {
   if (dtype_ != other.dtype_ || shape_ != other.shape_)
     refuse(
         fmt::format("HostTensor: copy_from: got {}, expected {}", other.type_text(), type_text()));
-  if (bytes() > 0) std::memmove(data(), other.data(), static_cast<size_t>(bytes()));
+  if (bytes() == 0) return;
+  if (is_row_major() && other.is_row_major()) {
+    std::memmove(data(), other.data(), static_cast<size_t>(bytes()));
+    return;
+  }
+  ElementCopy(*this, other)
+      .run(static_cast<std::byte*>(data()), static_cast<const std::byte*>(other.data()));
 }
 
 bool HostTensor::same_bits(const HostTensor& other) const {
-  return dtype_ == other.dtype_ && shape_ == other.shape_ &&
-         (bytes() == 0 || std::memcmp(data(), other.data(), static_cast<size_t>(bytes())) == 0);
+  if (dtype_ != other.dtype_ || shape_ != other.shape_) return false;
+  if (!is_row_major()) return contiguous().same_bits(other);
+  if (!other.is_row_major()) return same_bits(other.contiguous());
+  return bytes() == 0 || std::memcmp(data(), other.data(), static_cast<size_t>(bytes())) == 0;
 }
 
 int64_t HostTensor::position(std::initializer_list<int64_t> index) const {
@@ -261,7 +393,8 @@ int64_t HostTensor::position(std::initializer_list<int64_t> index) const {
     if (!fits || i < 0 || i >= shape_[d])
       refuse(
           fmt::format("HostTensor: index: [{}] is outside {}", fmt::join(index, ","), type_text()));
-    at = at * shape_[d++] + i;
+    at = strides_.empty() ? at * shape_[d] + i : at + i * strides_[d];
+    ++d;
   }
   if (!fits) refuse(fmt::format("HostTensor: index: [] is outside {}", type_text()));
   return at;
@@ -270,6 +403,14 @@ int64_t HostTensor::position(std::initializer_list<int64_t> index) const {
 void HostTensor::require_type(bool ok, std::string_view asked) const {
   if (!ok)
     refuse(fmt::format("HostTensor: dtype: {} elements of {} were asked for", asked, type_text()));
+}
+
+void HostTensor::require_row_major() const {
+  if (!is_row_major())
+    refuse(fmt::format(
+        "HostTensor: strides: data<T>() and span<T>() are row-major, and {} isn't; at() and "
+        "number() go by index, contiguous() makes a row-major copy, data() is its first element",
+        type_text()));
 }
 
 void HostTensor::require_count(size_t count) const {

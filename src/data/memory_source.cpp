@@ -14,8 +14,10 @@ namespace {
 class Rows final : public Source {
  public:
   explicit Rows(HostTensors rows) : rows_(std::move(rows)) {
-    for (const HostTensor& t : rows_)
+    for (HostTensor& t : rows_) {
+      if (!t.is_row_major()) t = t.contiguous();
       types_.push_back({t.dtype(), {t.shape().begin() + 1, t.shape().end()}});
+    }
   }
   int64_t size() const override { return rows_[0].shape()[0]; }
   std::vector<TensorType> types() const override { return types_; }

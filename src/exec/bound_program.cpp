@@ -4,7 +4,9 @@
 #include <set>
 
 #include "compile/stages.h"
+#include "exec/input_sizes.h"
 #include "ir/edit.h"
+#include "ir/strides.h"
 #include "ir/text.h"
 #include "runtime/shared_threads.h"
 #include "trace/tracing.h"
@@ -12,7 +14,21 @@
 namespace cleave {
 namespace {
 
-HostMemory memory_of(void* data, const HostTensor& t) { return {data, t.bytes(), t.dtype()}; }
+HostMemory memory_of(const HostTensor& t) {
+  return {const_cast<void*>(t.data()), t.extent_bytes(), t.dtype()};
+}
+
+// How the results of the function lie; strides are numbers, since sizes are.
+std::vector<OutputLayout> layouts_of(const Graph& g, size_t results) {
+  std::vector<OutputLayout> out;
+  for (size_t k = 0; k < results; ++k) {
+    const Type& type = g.type(g.returns()[k].value);
+    OutputLayout layout{g.name(g.returns()[k].value), type.text(), {}};
+    for (const int64_t s : strides_of(type)) layout.strides.push_back(std::to_string(s));
+    out.push_back(std::move(layout));
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -32,6 +48,7 @@ Result<std::shared_ptr<const ProgramCode>> ProgramCode::make(Parts parts,
   CLEAVE_TRY(p->program, CompiledProgram::compile(p->traced, options.ops.registry(), stages));
   p->report = joined(std::move(parts.front), p->program->report());
   p->report.trace_ms = parts.trace_ms - front_ms;
+  p->report.outputs = layouts_of(p->traced, p->results);
   p->report.nodes = static_cast<int64_t>(p->traced.node_count());
 
   // The memory of each placeholder, by its position.
@@ -42,6 +59,7 @@ Result<std::shared_ptr<const ProgramCode>> ProgramCode::make(Parts parts,
     if (const auto at = position.find(b.placeholder); at != position.end())
       p->variables.emplace_back(at->second, b.variable);
   for (const ValueId v : parts.inputs) p->inputs.push_back(position.at(v));
+  p->specs = std::move(parts.specs);
   for (const auto& [v, memory] : parts.own)
     if (const auto at = position.find(v); at != position.end())
       p->own.emplace_back(at->second, memory);
@@ -52,46 +70,118 @@ Result<std::unique_ptr<BoundProgram>> BoundProgram::make(std::shared_ptr<const P
                                                          std::shared_ptr<ArenaMemory> arena) {
   std::unique_ptr<BoundProgram> p(new BoundProgram);
   CLEAVE_TRY(p->instance_, Instance::make(code->program, code->executor, std::move(arena)));
-  for (const auto& [placeholder, variable] : code->variables)
-    p->variables_.push_back({placeholder, variable, nullptr});
-  for (const auto& [placeholder, memory] : code->own)
-    CLEAVE_CHECK(p->instance_->bind(placeholder, memory_of(memory->data(), *memory)));
   p->report_ = code->report;
   p->code_ = std::move(code);
+  const ProgramCode& c = *p->code_;
+  for (const auto& [placeholder, variable] : c.variables)
+    p->variables_.push_back({placeholder, variable, nullptr, p->is_updated(placeholder)});
+  for (const auto& [placeholder, memory] : c.own)
+    CLEAVE_CHECK(p->instance_->bind(placeholder, memory_of(*memory)));
+  p->updates_variables_ = std::ranges::any_of(p->variables_, &Bound::is_updated);
+  p->updates_inputs_ = std::ranges::any_of(c.specs, &InputSpec::is_updated);
+  p->bound_inputs_.resize(c.inputs.size());
+  p->copies_.resize(c.inputs.size());
+  p->tensors_.resize(c.inputs.size());
+  p->shared_.reserve(c.inputs.size() + p->variables_.size());
   return p;
 }
 
-bool BoundProgram::assigns_variables() const {
-  return std::ranges::any_of(traced().returns(),
-                             [](const Return& r) { return r.kind == ReturnKind::update; });
+bool BoundProgram::is_updated(size_t placeholder) const {
+  const ValueId value = traced().placeholders()[placeholder].value;
+  return std::ranges::any_of(traced().returns(), [&](const Return& r) {
+    return r.kind == ReturnKind::update && r.target == value;
+  });
 }
 
-Status BoundProgram::run(std::span<const InputRef> inputs) {
+bool BoundProgram::assigns_variables() const { return updates_variables_; }
+
+Status BoundProgram::bind_variables() {
   for (Bound& b : variables_) {
-    HostTensor& tensor = trace::Access::memory(b.variable);
-    void* data = tensor.data();
-    if (data == b.data) continue;
-    CLEAVE_CHECK(instance_->bind(b.placeholder, memory_of(data, tensor)));
+    const HostTensor& tensor = trace::Access::memory(b.variable);
+    if (tensor.data() == b.data) continue;
+    CLEAVE_CHECK(instance_->bind(b.placeholder, memory_of(tensor)));
     if (b.data != nullptr) ++report_.counters["rebinds"];
-    b.data = data;
+    b.data = const_cast<void*>(tensor.data());
+    is_moved_ = true;
   }
-  for (size_t k = 0; k < inputs.size(); ++k) {
-    // Inputs are never written: an update of one is refused when the program is traced.
-    const HostTensor* tensor = &inputs[k].tensor();
-    if (is_written(*tensor)) {
-      copies_.resize(inputs.size());
-      copies_[k] = *tensor;
-      tensor = &copies_[k];
-      ++report_.counters["copies"];
-    }
-    void* data = const_cast<void*>(tensor->data());
-    CLEAVE_CHECK(instance_->bind(code_->inputs[k], memory_of(data, *tensor)));
-  }
-  return instance_->run();
+  return {};
 }
 
-Result<HostTensors> BoundProgram::recompute(const Values& values,
-                                            std::span<const InputRef> inputs) const {
+// The tensor, or its copy: where it has other strides than the program's, or is only read and lies
+// in memory that the program writes.
+const HostTensor& BoundProgram::bindable(const HostTensor& input, size_t k) {
+  const InputSpec& spec = code_->specs[k];
+  const bool lies = has_strides_of(input, spec);
+  if (lies && (spec.is_updated || !is_written(input))) return input;
+  ++report_.counters[lies ? "copies" : "stride_copies"];
+  std::optional<HostTensor>& copy = copies_[k];
+  if (!copy && spec.strides.empty()) copy.emplace(input.dtype(), input.shape());
+  if (!copy) copy.emplace(input.dtype(), input.shape(), spec.strides);
+  copy->copy_from(input);
+  return *copy;
+}
+
+Status BoundProgram::bind(std::span<const InputRef> inputs) {
+  CLEAVE_CHECK(bind_variables());
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const HostTensor& tensor = bindable(inputs[k].tensor(), k);
+    tensors_[k] = &tensor;
+    const void*& bound = bound_inputs_[k];
+    const bool is_same = tensor.data() == bound;
+    is_moved_ |= !is_same;
+    if (is_same && code_->specs[k].is_static) continue;
+    if (bound != nullptr && code_->specs[k].is_static) ++report_.counters["rebinds"];
+    CLEAVE_CHECK(instance_->bind(code_->inputs[k], memory_of(tensor)));
+    bound = tensor.data();
+  }
+  if (is_moved_ && (updates_inputs_ || updates_variables_)) CLEAVE_CHECK(check_shared(inputs));
+  is_moved_ = false;
+  return {};
+}
+
+// Numbers are those of inputs, and behind them of Variables. Inputs that are only read have been
+// copied out of the way of Variables.
+Status BoundProgram::check_shared(std::span<const InputRef> inputs) {
+  shared_.clear();
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const bool is_updated = code_->specs[k].is_updated;
+    if (is_updated && instance_->overlaps_arena(tensors_[k]->data(), tensors_[k]->extent_bytes()))
+      return user_error("{} is updated, and lies in memory of the program: results of its last run",
+                        operand_text(k));
+    shared_.add({tensors_[k], k, is_updated});
+  }
+  for (size_t i = 0; i < variables_.size(); ++i)
+    shared_.add({&trace::Access::memory(variables_[i].variable), inputs.size() + i,
+                 variables_[i].is_updated});
+  const auto pair = shared_.find();
+  if (!pair) return {};
+  return user_error("{} is updated, and its memory is also that of {}",
+                    operand_text(pair->first.number), operand_text(pair->second.number));
+}
+
+std::string BoundProgram::operand_text(size_t number) const {
+  const size_t inputs = code_->inputs.size();
+  if (number < inputs) return fmt::format("input {} `{}`", number, code_->specs[number].name);
+  const Graph& g = traced();
+  return "%" + g.name(g.placeholders()[variables_[number - inputs].placeholder].value);
+}
+
+Status BoundProgram::run_boxed(HostTensors&& inputs) {
+  std::vector<std::optional<HostTensor>> owned;
+  for (HostTensor& t : inputs) owned.emplace_back(std::move(t));
+  inputs.clear();
+  const Instance::Release release = [&](size_t placeholder) {
+    const auto at = std::ranges::find(code_->inputs, placeholder);
+    if (at == code_->inputs.end()) return false;
+    const auto k = static_cast<size_t>(at - code_->inputs.begin());
+    bound_inputs_[k] = nullptr;
+    owned[k].reset();
+    return true;
+  };
+  return instance_->run(&release);
+}
+
+Result<HostTensors> BoundProgram::recompute(const Values& values) const {
   Graph g = code_->traced;
   std::vector<Return> returns;
   for (const ValueId v : values) returns.push_back({v});
@@ -113,21 +203,18 @@ Result<HostTensors> BoundProgram::recompute(const Values& values,
   CLEAVE_TRY(const auto program, std::move(made));
   CLEAVE_TRY(const std::unique_ptr<Instance> run, Instance::make(program, stages.executor));
   const auto bind = [&](size_t placeholder, const HostTensor& t) {
-    return run->bind(placeholder, memory_of(const_cast<void*>(t.data()), t));
+    return run->bind(placeholder, memory_of(t));
   };
   for (const auto& [placeholder, memory] : code_->own) CLEAVE_CHECK(bind(placeholder, *memory));
   for (const Bound& b : variables_)
     CLEAVE_CHECK(bind(b.placeholder, trace::Access::memory(b.variable)));
-  for (size_t k = 0; k < inputs.size(); ++k) {
-    const HostTensor& given = inputs[k].tensor();
-    CLEAVE_CHECK(bind(code_->inputs[k], is_written(given) ? copies_[k] : given));
-  }
+  for (size_t k = 0; k < tensors_.size(); ++k) CLEAVE_CHECK(bind(code_->inputs[k], *tensors_[k]));
   CLEAVE_CHECK(run->run());
   HostTensors out;
   for (size_t k = 0; k < values.size(); ++k) {
     const Type& type = g.type(values[k]);
-    const HostTensor view =
-        HostTensor::borrow(type.dtype, static_shape(type), const_cast<void*>(run->result(k)));
+    const HostTensor view = HostTensor::borrow(type.dtype, static_shape(type), strides_of(type),
+                                               const_cast<void*>(run->result(k)));
     out.push_back(HostTensor(view));
   }
   return out;
@@ -136,19 +223,19 @@ Result<HostTensors> BoundProgram::recompute(const Values& values,
 // Results of an earlier run lie in the arena; a Variable may be updated in place.
 bool BoundProgram::is_written(const HostTensor& input) const {
   if (input.bytes() == 0) return false;
-  if (instance_->overlaps_arena(input.data(), input.bytes())) return true;
+  if (instance_->overlaps_arena(input.data(), input.extent_bytes())) return true;
   const auto* begin = static_cast<const std::byte*>(input.data());
   return std::ranges::any_of(variables_, [&](const Bound& b) {
     const auto* memory = static_cast<const std::byte*>(b.data);
     return begin < memory + trace::Access::memory(b.variable).bytes() &&
-           memory < begin + input.bytes();
+           memory < begin + input.extent_bytes();
   });
 }
 
 HostTensor BoundProgram::result(size_t k, std::shared_ptr<void> keep) const {
-  const Type& type = traced().type(traced().returns()[k].value);
-  return HostTensor::borrow(type.dtype, static_shape(type), const_cast<void*>(instance_->result(k)),
-                            std::move(keep));
+  const Type& type = returned_type(traced(), k);
+  return HostTensor::borrow(type.dtype, static_shape(type), strides_of(type),
+                            const_cast<void*>(instance_->result(k)), std::move(keep));
 }
 
 double BoundProgram::number(size_t k) const {
@@ -171,7 +258,12 @@ std::vector<ValueId> declare_inputs(trace::Recording& recording,
       trace::refuse(at, "{}: input `{}`: the model has a {} of this name", recording.what(), s.name,
                     graph.placeholder_of(taken)->role == Role::buffer ? "buffer" : "parameter");
     }
-    out.push_back(recording.add_input(s.name, s.dtype, s.shape, Role::input, at));
+    const std::vector<int64_t>& shape = s.shape.largest();
+    Type type(s.dtype, Shape(shape.begin(), shape.end()));
+    if (!s.strides.empty()) type.strides.emplace(s.strides.begin(), s.strides.end());
+    if (s.is_updated || s.copy_strides) trace::value_or_throw_at(at, check_written(s.name, type));
+    out.push_back(recording.add_input(s.name, std::move(type), Role::input, at));
+    if (s.is_updated) recording.allow_update(out.back());
   }
   return out;
 }

@@ -2,7 +2,8 @@
 // its placeholders bound, a BoundProgram: Variables to their memory, inputs to the memory that the
 // caller of run() passes, the rest to memory of cleave.
 //
-// Each run looks up where the Variables are, because Variable::bind may move them.
+// Each run looks up where the Variables are, because Variable::bind may move them, and binds inputs
+// but static ones that lie where they lay.
 #pragma once
 #include <map>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "cleave/train.h"
 #include "exec/executable.h"
+#include "exec/shared_memory.h"
 #include "trace/recording.h"
 
 namespace cleave {
@@ -28,6 +30,7 @@ struct ProgramCode {
     Graph graph;
     std::vector<trace::Recording::Bound> variables;
     std::vector<ValueId> inputs;
+    std::vector<InputSpec> specs;  // of the inputs; their sizes are numbers
     std::vector<std::pair<ValueId, HostTensor*>> own;
     size_t results = 0;          // of the function: the first returns
     size_t forward_results = 0;  // as in StageOptions
@@ -49,6 +52,7 @@ struct ProgramCode {
   std::vector<std::pair<size_t, Variable>> variables;
   std::vector<std::pair<size_t, HostTensor*>> own;
   std::vector<size_t> inputs;
+  std::vector<InputSpec> specs;  // of the inputs
 };
 
 class BoundProgram {
@@ -57,15 +61,20 @@ class BoundProgram {
   static Result<std::unique_ptr<BoundProgram>> make(std::shared_ptr<const ProgramCode> code,
                                                     std::shared_ptr<ArenaMemory> arena = nullptr);
 
-  // The inputs have the types of the program's, which InputSizes has compared.
-  Status run(std::span<const InputRef> inputs);
+  // The inputs have the types of the program's, which InputSizes has compared. Errors (user): the
+  // memory of what is updated is that of another operand, too; both are named.
+  Status bind(std::span<const InputRef> inputs);
+  Status run() { return instance_->run(); }
+  // Takes the inputs, which are bound, and drops each when it is read no more; those that are
+  // updated at the end.
+  Status run_boxed(HostTensors&& inputs);
   // Result k of the last run, in the program's memory, which `keep` keeps.
   HostTensor result(size_t k, std::shared_ptr<void> keep = nullptr) const;
   double number(size_t k) const;  // of a result with one element
-  // What values of traced() are for these inputs and what is bound now, computed call by call, as
-  // the last run would compute them without any pass; changes nothing, and takes memory for all of
-  // them. Compiles a program: for failures.
-  Result<HostTensors> recompute(const Values& values, std::span<const InputRef> inputs) const;
+  // What values of traced() are for what is bound now, computed call by call, as the last run would
+  // compute them without any pass; changes nothing, and takes memory for all of them. Compiles a
+  // program: for failures.
+  Result<HostTensors> recompute(const Values& values) const;
 
   const Graph& traced() const { return code_->traced; }
   const Report& report() const { return report_; }
@@ -78,17 +87,29 @@ class BoundProgram {
  private:
   BoundProgram() = default;
   bool is_written(const HostTensor& input) const;
+  const HostTensor& bindable(const HostTensor& input, size_t k);
+  Status bind_variables();
+  Status check_shared(std::span<const InputRef> inputs);
+  std::string operand_text(size_t number) const;
+  bool is_updated(size_t placeholder) const;
 
   struct Bound {
     size_t placeholder = 0;
     Variable variable;
     void* data = nullptr;  // where it is bound
+    bool is_updated = false;
   };
   std::shared_ptr<const ProgramCode> code_;
   Report report_;
   std::unique_ptr<Instance> instance_;
   std::vector<Bound> variables_;
-  std::vector<HostTensor> copies_;  // of inputs, for the run
+  // By input: where it is bound, and the memory of its copy.
+  std::vector<const void*> bound_inputs_;
+  std::vector<std::optional<HostTensor>> copies_;
+  std::vector<const HostTensor*> tensors_;  // what is bound: the caller's, or copies
+  bool updates_inputs_ = false, updates_variables_ = false;
+  bool is_moved_ = true;  // some address is another one than when shared memory was looked for
+  SharedMemory shared_;
 };
 
 // Adds a placeholder for each spec, whose sizes are numbers. Throws (user, at `at`): a name that is

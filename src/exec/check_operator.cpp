@@ -53,9 +53,10 @@ Call recorded(const Asked& asked) {
     }
     const std::string name =
         k < asked.def.schema.operands.size() ? asked.operand_name(k) : fmt::format("operand{}", k);
-    const ValueId v = r->add_input(name, t.dtype(), t.shape(), Role::input, asked.at);
+    const Type type(t.dtype(), Shape(t.shape().begin(), t.shape().end()));
+    const ValueId v = r->add_input(name, type, Role::input, asked.at);
     operands.emplace_back(trace::Access::tensor(r, v), asked.at);
-    call.inputs.push_back(from_memory(t.dtype(), t.shape(), t.data()));
+    call.inputs.push_back(from_memory(t.dtype(), t.shape(), t.contiguous().data()));
     call.names.push_back(name);
   }
   if (call.inputs.empty())

@@ -32,7 +32,7 @@ SizedPrograms::CodePtr made(const nn::Module* model, const TracedFunction& funct
   std::vector<Return> returns;
   for (const Tensor& t : results) returns.push_back({recording->value_of(t, at)});
   for (const auto& u : recording->updates())
-    returns.push_back({u.placeholder, ReturnKind::update, recording->leaf(u.variable, at)});
+    returns.push_back({u.next, ReturnKind::update, u.target});
   Watch watch(options.watch);
   watch.find(recording->graph());
   const size_t first_watched = returns.size();
@@ -57,6 +57,7 @@ SizedPrograms::CodePtr made(const nn::Module* model, const TracedFunction& funct
   parts.graph = recording->close();
   parts.variables = recording->bound();
   parts.inputs = values;
+  parts.specs = inputs;
   parts.results = results.size();
   parts.front = std::move(report);
   parts.trace_ms =
@@ -110,6 +111,18 @@ void CompiledFunction::run_in_place(std::span<const InputRef> inputs) {
 
 HostTensors CompiledFunction::run(std::span<const InputRef> inputs) {
   run_in_place(inputs);
+  return outputs();
+}
+
+HostTensors CompiledFunction::run(HostTensors&& inputs) {
+  State& s = state();
+  s.has_results = false;
+  value_or_throw(s.programs->run_boxed(std::move(inputs)));
+  s.has_results = true;
+  return outputs();
+}
+
+HostTensors CompiledFunction::outputs() const {
   HostTensors out;
   for (size_t k = 0; k < state().programs->results(); ++k) out.push_back(output(k));
   return out;

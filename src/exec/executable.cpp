@@ -6,9 +6,11 @@
 #include <chrono>
 
 #include "base/busy.h"
+#include "base/element_address.h"
 #include "base/poison.h"
 #include "compile/stages.h"
 #include "exec/index_fault.h"
+#include "exec/last_read.h"
 #include "lower/thunk_uses.h"
 #include "runtime/shared_threads.h"
 
@@ -57,13 +59,13 @@ class RunningInstance final : public Instance {
     return {};
   }
 
-  Status run() override {
+  Status run(const Release* release) override {
     const Busy busy(running_);
     if (!busy.is_mine())
       return user_error("this instance is running already; make a second one to run two at once");
     CLEAVE_CHECK(check_bound());
     const Forbidden arena(arena_->data(), watches_memory ? arena_bytes() : 0);
-    return run_thunks();
+    return run_thunks(release);
   }
 
   const std::shared_ptr<ArenaMemory>& arena() const override { return arena_; }
@@ -114,6 +116,7 @@ class RunningInstance final : public Instance {
         for (size_t s : f->results) add_pointer(s);
       }
     }
+    last_reads_ = last_reads(lowered());
   }
 
   const LoweredProgram& lowered() const { return program_->built().lowered(); }
@@ -143,6 +146,9 @@ class RunningInstance final : public Instance {
                         placeholder_storage_.size());
     const Storage& s = lowered().storages[placeholder_storage_[placeholder]];
     const bool same_dtype = !memory.dtype || *memory.dtype == s.dtype;
+    if (s.bytes > 0 && !is_aligned(memory.data, s.dtype))
+      return user_error("placeholder %{}: its address is no multiple of the {} bytes of {}", s.name,
+                        alignment_of(s.dtype), name_of(s.dtype));
     if (same_dtype && memory.bytes >= s.bytes) return {};
     const Graph& g = program_->graph();
     return user_error(
@@ -160,9 +166,17 @@ class RunningInstance final : public Instance {
     return {};
   }
 
-  Status run_thunks() {
+  Status run_thunks(const Release* release) {
     const auto& thunks = lowered().thunks;
+    size_t released = 0;
+    const auto passes = [&](size_t thunk) {
+      for (; released < last_reads_.size() && last_reads_[released].end <= thunk; ++released) {
+        const size_t placeholder = last_reads_[released].placeholder;
+        if ((*release)(placeholder)) base_[placeholder_storage_[placeholder]] = nullptr;
+      }
+    };
     for (size_t i = 0; i < thunks.size(); ++i) {
+      if (release != nullptr) passes(i);
       const ThunkMemory memory(*this, thunks[i]);
       const ThunkClock clock(times_.empty() ? nullptr : &times_[i]);
       if (auto* k = std::get_if<KernelCall>(&thunks[i].work)) {
@@ -177,6 +191,7 @@ class RunningInstance final : public Instance {
         i = jump.target - 1;  // ++i makes it the target, also for target 0
       }
     }
+    if (release != nullptr) passes(thunks.size());
     return {};
   }
 
@@ -243,6 +258,7 @@ class RunningInstance final : public Instance {
 
   std::shared_ptr<const Compiled> program_;
   std::shared_ptr<Executor> executor_;
+  std::vector<LastRead> last_reads_;
   const std::shared_ptr<ArenaMemory> arena_;
   std::atomic<bool> running_ = false;
   std::vector<std::byte*> base_;  // by storage
@@ -263,6 +279,8 @@ Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(
   if (!complete.executor) {
     CLEAVE_TRY(complete.executor, runtime::shared_threads(options.threads));
   }
+  // Copies of placeholders alone are interpreted: no compiler is opened for them.
+  if (graph.node_count() == 0) complete.compiler = CompilerChoice::none;
   Report report;
   CLEAVE_TRY(BuiltProgram built, build_program(graph, ops, complete, report));
   return std::shared_ptr<const CompiledProgram>(

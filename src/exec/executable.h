@@ -10,6 +10,7 @@
 // untouched. Results stay in the instance's arena until the next run. run() allocates nothing.
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -53,7 +54,7 @@ class Instance {
   virtual ~Instance() = default;
   // Memory of placeholder i (graph().placeholders()[i]); kept by the caller while bound. Errors
   // (user), naming what is given and what is expected: no such placeholder, another dtype, fewer
-  // bytes than the type reaches over (ir/strides.h).
+  // bytes than the type reaches over (ir/strides.h), an address that doesn't suit its elements.
   virtual Status bind(size_t placeholder, const HostMemory& memory) = 0;
   template <class T>
   Status bind(size_t placeholder, std::span<T> memory) {
@@ -67,7 +68,12 @@ class Instance {
   virtual bool overlaps_arena(const void* data, int64_t bytes) const = 0;
   // Runs the program once. A failure (index out of range, unbound placeholder, entered twice)
   // leaves every bound placeholder as it was.
-  virtual Status run() = 0;
+  Status run() { return run(nullptr); }
+  // The same, and asks `release` of each placeholder that isn't returned, behind its last reader:
+  // of a reader in a loop, behind the loop; of a branch that isn't taken, behind the branch. If it
+  // is true, the placeholder's memory is gone and it is unbound. A failure stops asking.
+  using Release = std::function<bool(size_t placeholder)>;
+  virtual Status run(const Release* release) = 0;
   // Memory of returns()[k], by the strides of the value; for an update, the placeholder's own
   // memory, by that one's.
   virtual const void* result(size_t k) const = 0;

@@ -4,7 +4,9 @@
 #include <optional>
 #include <vector>
 
+#include "cleave/host_tensor.h"
 #include "ir/op_def.h"
+#include "ir/strides.h"
 
 namespace cleave {
 namespace {
@@ -66,14 +68,13 @@ void sources(const Place& place, ValueId v, std::vector<size_t>& out) {
 }
 
 std::optional<int64_t> position_of(int64_t index, const Type& type, const void* memory) {
-  if (memory == nullptr || type.strides || !type.is_static()) return std::nullopt;
-  int64_t count = 1;
-  for (const int64_t d : static_shape(type)) count *= d;
-  for (int64_t k = 0; k < count; ++k)
-    if ((type.dtype == DType::i64 ? static_cast<const int64_t*>(memory)[k]
-                                  : int64_t{static_cast<const int32_t*>(memory)[k]}) == index)
-      return k;
-  return std::nullopt;
+  if (memory == nullptr || !type.is_static()) return std::nullopt;
+  const HostTensor t = HostTensor::borrow(type.dtype, static_shape(type), strides_of(type),
+                                          const_cast<void*>(memory));
+  const std::vector<int64_t> elements = t.to_vector<int64_t>();
+  const auto found = std::ranges::find(elements, index);
+  if (found == elements.end()) return std::nullopt;
+  return found - elements.begin();
 }
 
 // "%target[3,0]"

@@ -2,27 +2,88 @@
 
 #include <algorithm>
 
+#include "base/element_address.h"
+
 namespace cleave {
 namespace {
 
 std::string bounds_text(const DynamicSize& s) { return fmt::format("{} to {}", s.least, s.most); }
 
-}  // namespace
-
-std::string spec_text(const InputSpec& spec) {
+std::string shape_text(const InputSpec& spec) {
   std::vector<std::string> dims;
   for (const InputDim& d : spec.shape.dims())
     dims.push_back(d.varies() ? d.size().name : std::to_string(d.size().most));
   return fmt::format("{}[{}]", name_of(spec.dtype), fmt::join(dims, ","));
 }
 
+// "{B*2,1}": those of the spec, row-major ones if it gives none.
+std::string strides_text(const InputSpec& spec) {
+  if (!spec.strides.empty()) return fmt::format("{{{}}}", fmt::join(spec.strides, ","));
+  std::vector<std::string> out;
+  const std::vector<InputDim>& dims = spec.shape.dims();
+  for (size_t d = 0; d < dims.size(); ++d) {
+    int64_t number = 1;
+    std::vector<std::string> factors;
+    for (size_t inner = d + 1; inner < dims.size(); ++inner)
+      if (dims[inner].varies())
+        factors.push_back(dims[inner].size().name);
+      else
+        number *= dims[inner].size().most;
+    if (number != 1 || factors.empty()) factors.push_back(std::to_string(number));
+    out.push_back(fmt::format("{}", fmt::join(factors, "*")));
+  }
+  return fmt::format("{{{}}}", fmt::join(out, ","));
+}
+
+// Without strides.
+std::string plain_text(const HostTensor& t) {
+  const std::string text = t.type_text();
+  return text.substr(0, text.find('{'));
+}
+
+}  // namespace
+
+std::string spec_text(const InputSpec& spec) {
+  return shape_text(spec) + (spec.strides.empty() ? "" : strides_text(spec));
+}
+
+bool has_strides_of(const HostTensor& input, const InputSpec& spec) {
+  if (spec.strides.empty() || input.numel() == 0) return input.is_row_major();
+  if (input.rank() != std::ssize(spec.strides)) return false;
+  for (int64_t d = 0; d < input.rank(); ++d) {
+    const auto k = static_cast<size_t>(d);
+    if (input.shape()[k] != 1 && input.stride(d) != spec.strides[k]) return false;
+  }
+  return true;
+}
+
 Result<InputSizes> InputSizes::make(std::string what, std::vector<InputSpec> specs) {
   InputSizes out;
   out.what_ = std::move(what);
   out.specs_ = std::move(specs);
-  for (size_t k = 0; k < out.specs_.size(); ++k)
+  for (size_t k = 0; k < out.specs_.size(); ++k) {
     for (size_t d = 0; d < out.specs_[k].shape.dims().size(); ++d) CLEAVE_CHECK(out.add({k, d}));
+    CLEAVE_CHECK(out.check_memory(k));
+  }
   return out;
+}
+
+Status InputSizes::check_memory(size_t k) const {
+  const InputSpec& s = specs_[k];
+  const size_t rank = s.shape.dims().size();
+  if (!s.strides.empty() && s.strides.size() != rank)
+    return user_error("{}: input {} `{}`: {} strides for {} dims: {}", what_, k, s.name,
+                      s.strides.size(), rank, spec_text(s));
+  for (const int64_t stride : s.strides)
+    if (stride < 0)
+      return user_error("{}: input {} `{}`: stride {} is negative: {}", what_, k, s.name, stride,
+                        spec_text(s));
+  if (s.is_updated && s.copy_strides)
+    return user_error(
+        "{}: input {} `{}`: is_updated and copy_strides are both set: the update of a copy would "
+        "be lost",
+        what_, k, s.name);
+  return {};
 }
 
 Status InputSizes::add(Place place) {
@@ -70,8 +131,10 @@ std::vector<InputSpec> InputSizes::at(const std::vector<int64_t>& sizes) const {
   for (size_t i = 0; i < sizes_.size(); ++i)
     for (const Place& p : sizes_[i].places) shapes[p.input][p.dim] = sizes[i];
   std::vector<InputSpec> out;
-  for (size_t k = 0; k < specs_.size(); ++k)
-    out.push_back({specs_[k].name, specs_[k].dtype, shapes[k]});
+  for (size_t k = 0; k < specs_.size(); ++k) {
+    out.push_back(specs_[k]);
+    out.back().shape = shapes[k];
+  }
   return out;
 }
 
@@ -89,7 +152,7 @@ Status InputSizes::read(std::span<const InputRef> inputs, std::vector<int64_t>& 
     return user_error("{}: {} inputs were given, expected {}: {}", what_, inputs.size(),
                       specs_.size(), fmt::join(names, ", "));
   }
-  for (size_t k = 0; k < inputs.size(); ++k) CLEAVE_CHECK(read_input(inputs[k].tensor(), k));
+  for (size_t k = 0; k < inputs.size(); ++k) CLEAVE_CHECK(read_input(inputs[k], k));
   sizes.clear();
   for (const Size& s : sizes_) {
     CLEAVE_CHECK(read_size(s, inputs));
@@ -99,17 +162,30 @@ Status InputSizes::read(std::span<const InputRef> inputs, std::vector<int64_t>& 
   return {};
 }
 
-Status InputSizes::read_input(const HostTensor& input, size_t k) const {
+Status InputSizes::read_input(const InputRef& given, size_t k) const {
   const InputSpec& spec = specs_[k];
+  const HostTensor& input = given.tensor();
   const std::vector<InputDim>& dims = spec.shape.dims();
-  const bool agrees =
-      input.dtype() == spec.dtype &&
-      std::ranges::equal(input.shape(), dims, [](int64_t size, const InputDim& dim) {
-        return dim.varies() || size == dim.size().most;
-      });
-  if (agrees) return {};
-  return user_error("{}: input {} `{}`: got {}, expected {}", what_, k, spec.name,
-                    input.type_text(), spec_text(spec));
+  const bool fits = input.dtype() == spec.dtype &&
+                    std::ranges::equal(input.shape(), dims, [](int64_t size, const InputDim& dim) {
+                      return dim.varies() || size == dim.size().most;
+                    });
+  const bool lies = has_strides_of(input, spec);
+  if (!fits || !(lies || spec.copy_strides)) {
+    const bool shows = !lies && !(spec.strides.empty() && input.is_row_major());
+    return user_error(
+        "{}: input {} `{}`: got {}{} on cpu, expected {}{} on cpu", what_, k, spec.name,
+        plain_text(input),
+        shows ? fmt::format("{{{}}}", fmt::join(input.strides(), ",")) : std::string(),
+        shape_text(spec), shows ? strides_text(spec) : std::string());
+  }
+  if (!is_aligned(input.data(), input.dtype()) && input.numel() > 0)
+    return user_error("{}: input {} `{}`: its address is no multiple of the {} bytes of {}", what_,
+                      k, spec.name, alignment_of(input.dtype()), name_of(input.dtype()));
+  if (spec.is_updated && given.is_const())
+    return user_error("{}: input {} `{}`: it is updated, and the tensor given for it is const",
+                      what_, k, spec.name);
+  return {};
 }
 
 Status InputSizes::read_size(const Size& size, std::span<const InputRef> inputs) const {

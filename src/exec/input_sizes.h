@@ -22,6 +22,7 @@ class InputSizes {
   static Result<InputSizes> make(std::string what, std::vector<InputSpec> specs);
 
   const std::string& what() const { return what_; }
+  const std::vector<InputSpec>& specs() const { return specs_; }
   bool vary() const { return !sizes_.empty(); }
   std::vector<int64_t> largest() const;
   // The static specs for these sizes.
@@ -31,7 +32,8 @@ class InputSizes {
 
   // Writes the sizes of these inputs, in the order of the specs, to `sizes`; allocates nothing if
   // it has room. Errors (user): another number of inputs, another dtype or rank, other sizes than
-  // the numbers, a size that is out of bounds, two sizes for a name.
+  // the numbers, other strides without copy_strides, an address that doesn't suit the elements, a
+  // const tensor for an input that is updated, a size that is out of bounds, two sizes for a name.
   Status read(std::span<const InputRef> inputs, std::vector<int64_t>& sizes) const;
   // The same inputs in the order of the specs. Errors (user): a name that is unknown, missing or
   // twice there.
@@ -46,7 +48,8 @@ class InputSizes {
     std::vector<Place> places;
   };
   Status add(Place place);
-  Status read_input(const HostTensor& input, size_t k) const;
+  Status check_memory(size_t k) const;
+  Status read_input(const InputRef& input, size_t k) const;
   Status read_size(const Size& size, std::span<const InputRef> inputs) const;
   std::string place_text(Place place) const;
 
@@ -55,7 +58,9 @@ class InputSizes {
   std::vector<Size> sizes_;
 };
 
-// "f32[B,2]".
+// "f32[B,2]", with strides if they are given.
 std::string spec_text(const InputSpec& spec);
+// Whether the tensor lies by the strides of its spec, dims of size 1 aside; allocates nothing.
+bool has_strides_of(const HostTensor& input, const InputSpec& spec);
 
 }  // namespace cleave

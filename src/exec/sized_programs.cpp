@@ -95,7 +95,12 @@ Result<SizedPrograms::ProgramPtr> SizedPrograms::program(const std::vector<int64
   return made;
 }
 
-Status SizedPrograms::run(std::span<const InputRef> inputs) {
+Status SizedPrograms::run_boxed(HostTensors&& inputs) {
+  const std::vector<InputRef> refs(inputs.begin(), inputs.end());
+  return run(refs, &inputs);
+}
+
+Status SizedPrograms::run(std::span<const InputRef> inputs, HostTensors* boxed) {
   const std::string& what = sizes().what();
   const Busy busy(running_);
   if (!busy.is_mine())
@@ -108,7 +113,9 @@ Status SizedPrograms::run(std::span<const InputRef> inputs) {
     return user_error("{}: it assigns Variables, and another instance is running on another thread",
                       what);
   last_ = ours;
-  return ours->run(inputs);
+  Status bound = ours->bind(inputs);
+  if (!bound.ok()) return std::move(bound).failure().within(what);
+  return boxed ? ours->run_boxed(std::move(*boxed)) : ours->run();
 }
 
 const InputSizes& SizedPrograms::sizes() const { return family_->sizes; }

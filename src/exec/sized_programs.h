@@ -41,7 +41,9 @@ class SizedPrograms {
 
   // Makes the program for these inputs if need be, and runs it. Errors (user): those of
   // InputSizes::read; it is running, or another instance that assigns Variables is.
-  Status run(std::span<const InputRef> inputs);
+  Status run(std::span<const InputRef> inputs) { return run(inputs, nullptr); }
+  // Takes the inputs when they are found right, and frees each behind its last reader.
+  Status run_boxed(HostTensors&& inputs);
   const InputSizes& sizes() const;
   // The program of the last run, even if that failed; before, that for the largest sizes.
   BoundProgram& last() const { return *last_; }
@@ -56,6 +58,7 @@ class SizedPrograms {
   using ProgramPtr = std::shared_ptr<BoundProgram>;
   SizedPrograms() = default;
   static Result<std::unique_ptr<SizedPrograms>> instance_of(std::shared_ptr<Family> family);
+  Status run(std::span<const InputRef> inputs, HostTensors* boxed);
   Result<ProgramPtr> program(const std::vector<int64_t>& sizes);
   Result<ProgramPtr> bound(CodePtr code);
   template <class F>

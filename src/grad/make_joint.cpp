@@ -8,10 +8,15 @@
 //                                                 return %y, %grad.x -> grad %x
 //                                               }
 //
-// A result is differentiable if it is floating, isn't an update, and depends on a placeholder
+// A gradient lies as its placeholder does, row-major where that lies over itself. A result is
+// differentiable if it is floating, isn't an update, and depends on a placeholder
 // marked `grad` through differentiable results.
+#include <algorithm>
+
 #include "grad/grad.h"
 #include "ir/edit.h"
+#include "ir/result_strides.h"
+#include "ir/strides.h"
 
 namespace cleave {
 namespace {
@@ -64,6 +69,20 @@ std::vector<bool> reached_from(const Graph& g, ValueId result) {
   return reached;
 }
 
+// Gradients get their placeholders' strides, unless elements would lie in one place.
+Status lay_as_placeholders(Graph& g, const OpRegistry& ops) {
+  ResultStrides layout(g);
+  for (size_t k = 0; k < g.returns().size(); ++k) {
+    const Return& r = g.returns()[k];
+    if (r.kind != ReturnKind::grad) continue;
+    const Type& t = g.type(r.target);
+    const bool repeats = t.is_static() ? overlaps_itself(t)
+                                       : t.strides && std::ranges::count(*t.strides, Dim(0)) > 0;
+    if (!repeats) layout.set(k, t.strides);
+  }
+  return layout.restore(g, ops);
+}
+
 Result<Graph> make_joint(const Graph& forward, const OpRegistry& ops) {
   CLEAVE_CHECK(check_forward(forward));
   Graph g = forward;
@@ -94,6 +113,7 @@ Result<Graph> make_joint(const Graph& forward, const OpRegistry& ops) {
     g.add_return({grads[k], ReturnKind::grad, targets[k]});
   }
   eliminate_dead_code(g);
+  CLEAVE_CHECK(lay_as_placeholders(g, ops));
   return g;
 }
 

@@ -15,6 +15,8 @@ namespace cleave {
 class ResultStrides {
  public:
   explicit ResultStrides(const Graph& g);
+  // Another layout for entry k of return.
+  void set(size_t k, std::optional<std::vector<Dim>> strides) { strides_[k] = std::move(strides); }
   // Gives results and gradients their strides again: on the value itself, or on a clone of it if
   // the value is a placeholder or is also returned with other strides. Updates have no strides of
   // their own.

@@ -94,26 +94,58 @@ Tensor detach(const Tensor& self, Location at) {
   return record1("detach", {self}, {}, at);
 }
 
-void assign(const Variable& target, const Tensor& next, Location at) {
+namespace {
+
+// The program that `next` is recorded in, whose outermost function is to assign `target`.
+trace::RecordingPtr assigning(const std::string& target, const Tensor& next, Location at) {
   require_defined("assign", "next", next, at);
   trace::RecordingPtr r = trace::common_recording("assign", {next}, at);
   if (r->is_free()) {  // made only of numbers and Variables: the program is the one being traced
     if (trace::tracing().program == nullptr)
       trace::refuse(at, "assign: no function is being traced; Variable::set() sets %{} at once",
-                    target.name());
+                    target);
     r = trace::tracing().program->innermost();
   }
   if (r->is_subgraph())
     trace::refuse(at, "assign: %{} is assigned in {}; return the value, and assign it after",
-                  target.name(), r->what());
+                  target, r->what());
+  return r;
+}
+
+void require_assigned_type(const std::string& target, DType dtype, const Sizes& shape,
+                           const std::string& type, const Tensor& next, Location at) {
+  if (dtype != next.dtype() || shape != next.sizes())
+    trace::refuse(at, "assign: got {} for %{}, expected {}", next.type_text(), target, type);
+}
+
+}  // namespace
+
+void assign(const Variable& target, const Tensor& next, Location at) {
+  const trace::RecordingPtr r = assigning(target.name(), next, at);
   if (target.kind() == VariableKind::constant)
     trace::refuse(at, "assign: %{} is a constant, which no program changes; make it a buffer",
                   target.name());
-  if (target.dtype() != next.dtype() || target.shape() != next.sizes())
-    trace::refuse(at, "assign: got {} for %{}, expected {}", next.type_text(), target.name(),
-                  trace::Access::memory(target).type_text());
+  require_assigned_type(target.name(), target.dtype(), target.shape(),
+                        trace::Access::memory(target).type_text(), next, at);
   r->leaf(target, at);
   r->update(target, r->value_of(next, at));
+}
+
+void assign(const Tensor& target, const Tensor& next, Location at) {
+  require_defined("assign", "target", target, at);
+  if (const Variable& v = trace::Access::leaf(target); v.defined()) return assign(v, next, at);
+  const trace::RecordingPtr& of = trace::Access::recording(target);
+  const ValueId input = trace::Access::value(target);
+  const std::string name = of->open() ? of->graph().name(input) : "target";
+  const trace::RecordingPtr r = assigning(name, next, at);
+  if (of != r)
+    trace::refuse(at, "assign: %{} belongs to {}, not to {}", name, of->what(), r->what());
+  if (r->graph().placeholder_of(input) == nullptr)
+    trace::refuse(at, "assign: %{} is no input, but computed by the function", name);
+  if (!r->may_update(input))
+    trace::refuse(at, "assign: %{} is an input that is only read; set InputSpec::is_updated", name);
+  require_assigned_type(name, target.dtype(), target.sizes(), target.type_text(), next, at);
+  r->update(input, r->value_of(next, at));
 }
 
 namespace {

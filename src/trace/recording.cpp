@@ -1,5 +1,6 @@
 #include "trace/recording.h"
 
+#include <algorithm>
 #include <set>
 
 #include "ir/lex.h"
@@ -158,11 +159,9 @@ Graph Recording::close() {
   return std::move(own_graph_);
 }
 
-ValueId Recording::add_input(const std::string& name, DType dtype,
-                             const std::vector<int64_t>& shape, Role role, Location at) {
+ValueId Recording::add_input(const std::string& name, Type type, Role role, Location at) {
   value_or_throw_at(at, check_name(name));
-  return value_or_throw_at(
-      at, graph().add_placeholder(role, name, Type(dtype, Shape(shape.begin(), shape.end()))));
+  return value_or_throw_at(at, graph().add_placeholder(role, name, std::move(type)));
 }
 
 ValueId Recording::declare(const Variable& v, const std::string& name) {
@@ -172,7 +171,8 @@ ValueId Recording::declare(const Variable& v, const std::string& name) {
   if (v.kind() == VariableKind::random && (v.dtype() != DType::i64 || v.shape() != Sizes{2}))
     throw_failure(user_error("{}: %{} holds the state of random numbers: got {}, expected i64[2]",
                              what_, name, Access::memory(v).type_text()));
-  const ValueId id = add_input(name, v.dtype(), v.shape(), role_of(v.kind()));
+  const Type type(v.dtype(), Shape(v.shape().begin(), v.shape().end()));
+  const ValueId id = add_input(name, type, role_of(v.kind()));
   placeholders_.emplace(state, id);
   bound_.push_back({id, v});
   return id;
@@ -209,16 +209,20 @@ ValueId Recording::rng() {
 
 void Recording::update(const Variable& v, ValueId next) {
   const ValueId target = placeholders_.at(Access::state(v).get());
-  if (graph().type(next) != graph().type(target))
+  update(target, next);
+  std::ranges::find(updates_, target, &Update::target)->variable = v;
+}
+
+void Recording::update(ValueId target, ValueId next) {
+  const Type &got = graph().type(next), &expected = graph().type(target);
+  if (got.dtype != expected.dtype || got.shape != expected.shape || got.device != expected.device)
     throw_failure(user_error("{}: update of %{}: got {}, expected {}", what_, graph().name(target),
-                             graph().type(next).text(), graph().type(target).text()));
-  for (Bound& u : updates_) {
-    if (u.variable == v) {
-      u.placeholder = next;
-      return;
-    }
-  }
-  updates_.push_back({next, v});
+                             got.text(), expected.text()));
+  const auto known = std::ranges::find(updates_, target, &Update::target);
+  if (known != updates_.end())
+    known->next = next;
+  else
+    updates_.push_back({target, next, {}});
 }
 
 int64_t Recording::begin_region() {

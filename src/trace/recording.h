@@ -55,8 +55,9 @@ class Recording : public std::enable_shared_from_this<Recording> {
   void abandon();
 
   // ---- placeholders
-  ValueId add_input(const std::string& name, DType dtype, const std::vector<int64_t>& shape,
-                    Role role = Role::input, Location at = {});
+  ValueId add_input(const std::string& name, Type type, Role role = Role::input, Location at = {});
+  // Lets assign() update this input.
+  void allow_update(ValueId input) { updatable_.insert(input); }
   // The placeholder of a Variable, named `name`. Call once for each Variable.
   ValueId declare(const Variable& v, const std::string& name);
   // The placeholder of a Variable, declared or not.
@@ -83,9 +84,16 @@ class Recording : public std::enable_shared_from_this<Recording> {
   // In the order of the placeholders.
   const std::vector<Bound>& bound() const { return bound_; }
 
-  // Sets a Variable's value at the end of the step; a second call replaces the first.
+  struct Update {
+    ValueId target, next;
+    Variable variable;  // undefined: the target is an input
+  };
+  // Sets the value of a Variable, or of an input that allows it, at the end of the step; a second
+  // call replaces the first.
   void update(const Variable& v, ValueId next);
-  const std::vector<Bound>& updates() const { return updates_; }
+  void update(ValueId target, ValueId next);
+  bool may_update(ValueId input) const { return updatable_.contains(input); }
+  const std::vector<Update>& updates() const { return updates_; }
   // Values of free recordings that are used after this are copied again.
   void forget_copies() { copies_.clear(); }
 
@@ -139,7 +147,9 @@ class Recording : public std::enable_shared_from_this<Recording> {
   Variable rng_;
   int64_t next_stream_ = 0;
   int64_t region_ = 0, region_depth_ = 0;
-  std::vector<Bound> bound_, updates_;
+  std::vector<Bound> bound_;
+  std::vector<Update> updates_;
+  std::set<ValueId> updatable_;
   std::map<const VariableState*, ValueId> placeholders_;
   std::map<const void*, std::string> modules_;
   std::vector<Warning> warnings_;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/edit_distance.h"
+#include "base/element_address.h"
 #include "base/result.h"
 #include "trace/clone_map.h"
 #include "trace/tracing.h"
@@ -15,7 +16,7 @@ Variable::Variable(std::string name, HostTensor value, VariableKind kind)
     : state_(std::make_shared<trace::VariableState>()) {
   state_->name = std::move(name);
   state_->kind = kind;
-  state_->value = std::move(value);
+  state_->value = value.is_row_major() ? std::move(value) : value.contiguous();
   state_->requires_grad = kind == VariableKind::parameter && is_floating(state_->value.dtype());
 }
 
@@ -52,9 +53,12 @@ void Variable::set_requires_grad(bool on) {
 }
 
 void Variable::bind(HostTensor memory, Contents contents) {
-  if (memory.dtype() != dtype() || memory.shape() != shape())
+  if (memory.dtype() != dtype() || memory.shape() != shape() || !memory.is_row_major())
     throw_failure(user_error("{}: bind: got memory of {}, expected {}", name(), memory.type_text(),
                              state_->value.type_text()));
+  if (memory.numel() > 0 && !is_aligned(memory.data(), dtype()))
+    throw_failure(user_error("{}: bind: its address is no multiple of the {} bytes of {}", name(),
+                             alignment_of(dtype()), name_of(dtype())));
   if (contents == Contents::of_variable) memory.copy_from(state_->value);
   state_->value = std::move(memory);
 }

@@ -29,7 +29,7 @@ void copy_tensors(const std::vector<TensorMatch>& matches);
 
 // The tensor of the file in memory of its own.
 HostTensor host_tensor(const TensorEntry& entry);
-// A tensor as an entry to write; refers to its memory.
+// A row-major tensor as an entry to write; refers to its memory.
 TensorEntry entry_of(const std::string& name, const HostTensor& tensor);
 std::string type_text(const TensorEntry& entry);
 

@@ -136,10 +136,9 @@ class Search {
 
 }  // namespace
 
-Failure nonfinite_failure(const BoundProgram& program, const Values& checked,
-                          std::span<const InputRef> inputs) {
+Failure nonfinite_failure(const BoundProgram& program, const Values& checked) {
   Search search(program, checked);
-  const Result<HostTensors> tensors = program.recompute(search.values(), inputs);
+  const Result<HostTensors> tensors = program.recompute(search.values());
   if (!tensors.ok())
     return user_error(
         "train_step: the loss or a gradient is not finite (which value is the first "

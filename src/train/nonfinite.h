@@ -13,7 +13,6 @@
 namespace cleave {
 
 // `checked` are values of program.traced(): the loss, the gradients, their norm.
-Failure nonfinite_failure(const BoundProgram& program, const Values& checked,
-                          std::span<const InputRef> inputs);
+Failure nonfinite_failure(const BoundProgram& program, const Values& checked);
 
 }  // namespace cleave

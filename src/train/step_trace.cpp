@@ -95,7 +95,7 @@ void StepTrace::declare() {
   if (initial.empty()) trace::refuse(at, "train_step: the optimizer's learning_rates() gave none");
   for (size_t i = 0; i < initial.size(); ++i) {
     const std::string name = initial.size() == 1 ? "lr" : fmt::format("lr.{}", i);
-    learning_rates.push_back(recording->add_input(name, DType::f64, {}));
+    learning_rates.push_back(recording->add_input(name, Type(DType::f64, {})));
     rates.push_back(
         kept("optimizer." + name, HostTensor::scalar(initial[i], DType::f64), VariableKind::state));
   }
@@ -120,7 +120,7 @@ void StepTrace::rewrite_recorded() {
   std::vector<Return> returns;
   for (const Tensor& t : results) returns.push_back({recording->value_of(t, at)});
   for (const auto& u : recording->updates())
-    returns.push_back({u.placeholder, ReturnKind::update, recording->leaf(u.variable, at)});
+    returns.push_back({u.next, ReturnKind::update, u.target});
   watch.find(g);
   watch.add_returns(returns);
   g.set_returns(std::move(returns));
@@ -131,7 +131,7 @@ void StepTrace::rewrite_recorded() {
   size_t k = 0;
   for (Tensor& t : results) t = Access::tensor(recording, g.returns()[k++].value);
   const auto updates = recording->updates();
-  for (const auto& u : updates) recording->update(u.variable, g.returns()[k++].value);
+  for (const auto& u : updates) recording->update(u.target, g.returns()[k++].value);
   watch.take_returns(g, k);
 }
 
@@ -279,7 +279,7 @@ void StepTrace::average() {
     const Variable ema = kept(ema_name, Access::memory(v).to(type), VariableKind::state);
     Tensor next;
     for (const auto& u : recording->updates())
-      if (u.variable == v) next = Access::tensor(recording, u.placeholder);
+      if (u.variable == v) next = Access::tensor(recording, u.next);
     next = to(next.defined() ? next : Tensor(v), type, at);
     const Tensor old = read(ema, ema_name);
     const Tensor way = sub(next, old, 1, at);
@@ -316,7 +316,7 @@ Graph StepTrace::close() {
   watched_at = watch.positions(returns.size());
   watch.add_returns(returns);
   for (const auto& u : recording->updates())
-    returns.push_back({u.placeholder, ReturnKind::update, recording->leaf(u.variable, at)});
+    returns.push_back({u.next, ReturnKind::update, u.target});
   g.set_returns(std::move(returns));
   std::vector<ValueId> keep = inputs;
   keep.insert(keep.end(), learning_rates.begin(), learning_rates.end());

@@ -68,6 +68,7 @@ SizedPrograms::CodePtr made(const TrainStep::State& state, StepTrace& trace) {
   for (const auto& b : parts.variables)
     if (b.variable.kind() == VariableKind::random) parts.marks.rng = b.variable;
   parts.inputs = trace.inputs;
+  parts.specs = trace.specs;
   parts.results = trace.results.size();
   parts.forward_results = trace.results.size();
   parts.front = std::move(trace.front);
@@ -260,7 +261,7 @@ StepResult TrainStep::run(std::span<const InputRef> inputs) {
   StepResult r;
   r.skipped = !ran.ok() && is_nonfinite(ran.failure()) && s.on_nonfinite == NonFinite::skip_step;
   if (!ran.ok() && is_nonfinite(ran.failure()) && !r.skipped)
-    throw_failure(nonfinite_failure(program, marks.checked, inputs));
+    throw_failure(nonfinite_failure(program, marks.checked));
   if (!r.skipped) value_or_throw(std::move(ran));
   s.has_results = !r.skipped;
   s.last = &p;

@@ -2,6 +2,7 @@
 #include "cleave/weights.h"
 
 #include <algorithm>
+#include <list>
 
 #include "trace/variable_state.h"
 #include "train/match_tensors.h"
@@ -50,7 +51,9 @@ Result<NamedTensors> load(const std::string& path) {
 
 Status save(const std::string& path, const NamedTensors& tensors, const Metadata& metadata) {
   std::vector<TensorEntry> entries;
-  for (const auto& [name, t] : tensors) entries.push_back(entry_of(name, t));
+  std::list<HostTensor> copies;  // what an entry refers to
+  for (const auto& [name, t] : tensors)
+    entries.push_back(entry_of(name, t.is_row_major() ? t : copies.emplace_back(t.contiguous())));
   return write_safetensors(path, entries, metadata);
 }
 

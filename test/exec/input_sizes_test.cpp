@@ -78,11 +78,11 @@ TEST(InputSizes, an_input_that_does_not_fit_is_named) {
   EXPECT_EQ(read_failure(sizes, {f32_zeros({1, 2}), f32_zeros({1})}),
             "compile: input 0 `x` (dim 0): B is 1, expected 2 to 64: got f32[1,2]");
   EXPECT_EQ(read_failure(sizes, {f32_zeros({7, 3}), f32_zeros({7})}),
-            "compile: input 0 `x`: got f32[7,3], expected f32[B,2]");
+            "compile: input 0 `x`: got f32[7,3] on cpu, expected f32[B,2] on cpu");
   EXPECT_EQ(read_failure(sizes, {f32_zeros({7, 2}), f32_zeros({7, 1})}),
-            "compile: input 1 `y`: got f32[7,1], expected f32[B]");
+            "compile: input 1 `y`: got f32[7,1] on cpu, expected f32[B] on cpu");
   EXPECT_EQ(read_failure(sizes, {HostTensor(DType::f64, {7, 2}), f32_zeros({7})}),
-            "compile: input 0 `x`: got f64[7,2], expected f32[B,2]");
+            "compile: input 0 `x`: got f64[7,2] on cpu, expected f32[B,2] on cpu");
   EXPECT_EQ(read_failure(sizes, {f32_zeros({7, 2})}),
             "compile: 1 inputs were given, expected 2: x: f32[B,2], y: f32[B]");
 }

@@ -1,7 +1,9 @@
 // Joint graphs of forward graphs.
 #include <gtest/gtest.h>
 
+#include "exec/executable.h"
 #include "grad/grad.h"
+#include "ir/strides.h"
 #include "test/random_inputs.h"
 
 namespace cleave {
@@ -122,6 +124,69 @@ TEST(MakeJoint, zeros_where_nothing_reaches) {
   EXPECT_NE(text.find("%grad.w = full(size=[2,1], fill_value=0.0, dtype=f64)"), std::string::npos)
       << text;
   EXPECT_NE(text.find("%grad.x -> grad %x, %grad.w -> grad %w"), std::string::npos) << text;
+}
+
+// Elements of row-major inputs in memory by a type's strides; what is between them is 77.
+std::vector<float> memory_of(const Type& t, const std::vector<float>& elements) {
+  HostTensor laid(t.dtype, static_shape(t), strides_of(t));
+  std::vector<float> out(static_cast<size_t>(memory_elements(t)), 77.0f);
+  HostTensor view = HostTensor::borrow(t.dtype, static_shape(t), strides_of(t), out.data());
+  view.copy_from(HostTensor::from(elements, static_shape(t)));
+  return out;
+}
+
+TEST(MakeJoint, a_gradient_lies_as_its_placeholder_does) {
+  const char* layouts[] = {"", "{1,2}", "{6,2}", "{3,1}", "{1,5}"};
+  for (const char* sx : layouts)
+    for (const char* sw : layouts) {
+      const Graph g = value_or_throw(
+          make_joint(parsed(fmt::format(
+                         "graph @main(%x: input f32[2,3]{} grad, %w: param f32[2,3]{} grad) {{\n"
+                         "  %y = mul(%x, %w)\n  return %y, %x\n}}\n",
+                         sx, sw)),
+                     core()));
+      SCOPED_TRACE(print(g));
+      for (const Return& r : g.returns()) {
+        if (r.kind != ReturnKind::grad) continue;
+        EXPECT_EQ(strides_of(g.type(r.value)), strides_of(g.type(r.target)));
+      }
+      StageOptions options;
+      options.compiler = CompilerChoice::none;
+      const auto program = value_or_throw(CompiledProgram::compile(g, core(), options));
+      const auto run = value_or_throw(Instance::make(program, nullptr));
+      std::vector<std::vector<float>> memory;
+      for (const Placeholder& p : g.placeholders()) {
+        std::vector<float> elements;
+        for (int k = 0; k < 6; ++k)
+          elements.push_back(static_cast<float>(k + 10 * static_cast<int>(memory.size())));
+        memory.push_back(memory_of(g.type(p.value), elements));
+      }
+      for (size_t i = 0; i < memory.size(); ++i) value_or_throw(run->bind(i, std::span(memory[i])));
+      value_or_throw(run->run());
+      for (size_t k = 0; k < g.returns().size(); ++k) {
+        if (g.returns()[k].kind != ReturnKind::grad) continue;
+        const bool of_x = g.returns()[k].target == g.placeholders()[0].value;
+        const HostTensor grad =
+            HostTensor::borrow(DType::f32, {2, 3}, strides_of(g.type(g.returns()[k].target)),
+                               const_cast<void*>(run->result(k)));
+        // dx = t0 w + t1, dw = t0 x, where x is 0.., w 10.., t0 20.., t1 30..
+        for (int64_t e = 0; e < 6; ++e) {
+          const double i = static_cast<double>(e);
+          EXPECT_EQ(grad.number(e), of_x ? (20 + i) * (10 + i) + 30 + i : (20 + i) * i);
+        }
+      }
+    }
+}
+
+TEST(MakeJoint, a_gradient_of_a_placeholder_over_itself_is_row_major) {
+  for (const char* strides : {"{0,1}", "{0,0}", "{1,1}"}) {
+    const Graph g =
+        value_or_throw(make_joint(parsed(fmt::format("graph @main(%x: input f32[2,3]{} grad) {{\n"
+                                                     "  %y = sin(%x)\n  return %y\n}}\n",
+                                                     strides)),
+                                  core()));
+    EXPECT_TRUE(is_row_major(g.type(g.returns()[1].value))) << print(g);
+  }
 }
 
 TEST(MakeJoint, the_tangent_itself_may_be_the_gradient) {

@@ -243,6 +243,79 @@ TEST_F(Points, lengths) {
   EXPECT_EQ(b[0].shape(), (Sizes{60, 2}));
 }
 
+TEST_F(Points, layouts) {
+  // [layouts]
+  // Rows of pixels of 3 colors each, for a program that reads channels first.
+  CompiledFunction brightness = compile([](const Tensor& x) { return mean(x, {1, 2}); },
+                                        {{"x", DType::f32, {3, 4, 6}, /*strides=*/{1, 18, 3}}});
+  std::vector<float> pixels(4 * 6 * 3, 0.5f);
+  HostTensor picture = HostTensor::borrow(DType::f32, {3, 4, 6}, {1, 18, 3}, pixels.data());
+  HostTensor colors = brightness.run({picture})[0];  // nothing is moved
+  // One that takes any layout, and copies what isn't row-major (`stride_copies` of Report::counters).
+  CompiledFunction any = compile([](const Tensor& x) { return mean(x, {1, 2}); },
+                                 {{.name = "x", .shape = {3, 4, 6}, .copy_strides = true}});
+  HostTensor same = any.run({picture})[0];
+  // [end]
+  EXPECT_EQ(colors.number(2), 0.5);
+  EXPECT_TRUE(same.same_bits(colors));
+  EXPECT_EQ(any.report().count("stride_copies"), 1);
+}
+
+TEST_F(Points, update) {
+  // [update]
+  // Keys of the last 8 tokens: one row is replaced in each run, in the caller's memory.
+  CompiledFunction append = compile(
+      [](const Tensor& key, const Tensor& at, const Tensor& cache) {
+        const Tensor row = eq(arange(0, 8), at).view({8, 1});
+        assign(cache, where(row, key, cache));
+        return sum(cache * key, {1});  // reads the old value
+      },
+      {{"key", DType::f32, {4}},
+       {"at", DType::i64, {}},
+       {.name = "cache", .shape = {8, 4}, .is_static = true, .is_updated = true}});
+  HostTensor cache(DType::f32, {8, 4});
+  for (int64_t i = 0; i < 3; ++i) {
+    HostTensor at = HostTensor::scalar(static_cast<double>(i), DType::i64);
+    append.run({rng.normal({4}), at, cache});
+  }
+  // [end]
+  EXPECT_NE(cache.number(11), 0);
+  EXPECT_EQ(cache.number(12), 0);
+  EXPECT_EQ(append.report().count("rebinds"), 0);
+}
+
+TEST_F(Points, tree) {
+  const HostTensor x = rng.normal({4, 2});
+  // [tree]
+  CompiledTree step = compile_tree(
+      model,
+      [&](const Tree<Tensor>& in) {
+        const Tensor h = add(model(in["x"]), in["state"][0].leaf());
+        return Tree<Tensor>::map({{"y", relu(h)}, {"state", Tree<Tensor>::list({h})}});
+      },
+      Tree<InputSpec>::map({{"x", InputSpec{.shape = {4, 2}}},
+                            {"state", Tree<InputSpec>::list({InputSpec{.shape = {4, 2}}})}}));
+  Tree<HostTensor> out = step.run(Tree<InputRef>::map(
+      {{"state", Tree<InputRef>::list({HostTensor(DType::f32, {4, 2})})}, {"x", x}}));
+  out = step.run(Tree<InputRef>::map({{"x", x}, {"state", out["state"]}}));  // the next step
+  HostTensor y = out["y"];
+  // [end]
+  EXPECT_EQ(y.type_text(), "f32[4,2]");
+  EXPECT_EQ(out.shape_text(), "{y: *, state: [*]}");
+}
+
+TEST_F(Points, boxed) {
+  // [boxed]
+  CompiledFunction scores = compile(model, [&](const Tensor& x) { return softmax(model(x), 1); },
+                                    {{"x", DType::f32, {size, 2}}});
+  HostTensors batch;
+  batch.push_back(rng.normal({size, 2}));
+  HostTensors out = scores.run(std::move(batch));  // x is freed behind the first layer
+  // [end]
+  EXPECT_TRUE(batch.empty());
+  EXPECT_EQ(out[0].shape(), (std::vector<int64_t>{32, 2}));
+}
+
 TEST_F(Points, serve) {
   const HostTensor request = rng.uniform({1, 2}, -1, 1);
   std::atomic<int> answered = 0;

@@ -13,7 +13,7 @@ MISTAKE(missing_input, "A missing input",
 }
 
 MISTAKE(wrong_order, "Inputs in the wrong order",
-        "train_step: input 0 `x`: got f32[4,1], expected f32[4,2]") {
+        "train_step: input 0 `x`: got f32[4,1] on cpu, expected f32[4,2] on cpu") {
   Generator rng(1);
   Mlp model(rng);
   TrainStep step = mlp_step(model);  // x: f32[4,2], y: f32[4,1]
@@ -21,7 +21,7 @@ MISTAKE(wrong_order, "Inputs in the wrong order",
 }
 
 MISTAKE(batch_of_another_size, "The last, smaller batch",
-        "train_step: input 0 `x`: got f32[3,2], expected f32[4,2]") {
+        "train_step: input 0 `x`: got f32[3,2] on cpu, expected f32[4,2] on cpu") {
   Generator rng(1);
   Mlp model(rng);
   TrainStep step = mlp_step(model);
@@ -29,11 +29,77 @@ MISTAKE(batch_of_another_size, "The last, smaller batch",
 }
 
 MISTAKE(input_of_another_dtype, "An input of another dtype",
-        "train_step: input 0 `x`: got f64[4,2], expected f32[4,2]") {
+        "train_step: input 0 `x`: got f64[4,2] on cpu, expected f32[4,2] on cpu") {
   Generator rng(1);
   Mlp model(rng);
   TrainStep step = mlp_step(model);
   step.run({HostTensor::from<double>({1, 2, 3, 4, 5, 6, 7, 8}, {4, 2}), HostTensor(f32, {4, 1})});
+}
+
+MISTAKE(input_of_other_strides, "A column-major input",
+        "compile: input 0 `x`: got f32[4,2]{1,4} on cpu, expected f32[4,2]{2,1} on cpu") {
+  CompiledFunction f = compile([](const Tensor& x) { return exp(x); }, {{"x", f32, {4, 2}}});
+  std::vector<float> columns(8);
+  f.run({HostTensor::borrow(f32, {4, 2}, {1, 4}, columns.data())});  // or {.copy_strides = true}
+}
+
+MISTAKE(input_at_an_odd_address, "An input that begins inside of an element",
+        "compile: input 0 `x`: its address is no multiple of the 4 bytes of f32") {
+  CompiledFunction f = compile([](const Tensor& x) { return exp(x); }, {{"x", f32, {4}}});
+  std::vector<float> message(8);
+  f.run({HostTensor::borrow(f32, {4}, reinterpret_cast<char*>(message.data()) + 2)});
+}
+
+MISTAKE(const_tensor_to_update, "A const tensor for an input that is updated",
+        "compile: input 0 `x`: it is updated, and the tensor given for it is const") {
+  CompiledFunction f = compile(
+      [](const Tensor& x) {
+        assign(x, x + 1);
+        return x;
+      },
+      {{.name = "x", .shape = {4}, .is_updated = true}});
+  const HostTensor x(f32, {4});
+  f.run({x});
+}
+
+MISTAKE(update_that_shares_memory, "An update of memory that another input reads",
+        "compile: input 0 `x` is updated, and its memory is also that of input 1 `y`") {
+  CompiledFunction f = compile(
+      [](const Tensor& x, const Tensor& y) {
+        assign(x, x + y);
+        return sum(y);
+      },
+      {{.name = "x", .shape = {4}, .is_updated = true}, {"y", f32, {4}}});
+  HostTensor both(f32, {8});
+  f.run({HostTensor::borrow(f32, {4}, both.data()),
+         HostTensor::borrow(f32, {4}, both.data<float>() + 2)});
+}
+
+MISTAKE(update_of_repeated_rows, "An update of one row in the place of many",
+        "program.cpp:1: %x is written, and elements of f32[3,4]{0,1} lie in one place, expected "
+        "strides that keep them apart; what is only read may overlap") {
+  compile([](const Tensor& x) { return exp(x); },
+          {{.name = "x", .shape = {3, 4}, .strides = {0, 1}, .is_updated = true}});
+}
+
+MISTAKE(assigned_input, "An input that is assigned and not declared so",
+        "program.cpp:3: assign: %x is an input that is only read; set InputSpec::is_updated") {
+  compile(
+      [](const Tensor& x) {
+        assign(x, x + 1);
+        return x;
+      },
+      {{"x", f32, {4}}});
+}
+
+MISTAKE(tree_of_another_shape, "Nested inputs of another shape",
+        "compile: inputs are {x: *, state: [*]}, expected {x: *, state: [*, *]}") {
+  const InputSpec row{.dtype = f32, .shape = {4}};
+  CompiledTree f = compile_tree(
+      [](const Tree<Tensor>& in) { return add(in["x"].leaf(), in["state"][1].leaf()); },
+      Tree<InputSpec>::map({{"x", row}, {"state", Tree<InputSpec>::list({row, row})}}));
+  HostTensor x(f32, {4}), h(f32, {4});
+  f.run(Tree<InputRef>::map({{"x", x}, {"state", Tree<InputRef>::list({h})}}));
 }
 
 MISTAKE(unknown_input, "A name that no input has",

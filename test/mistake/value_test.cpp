@@ -24,6 +24,14 @@ MISTAKE(found_nothing, "What Store::find didn't find",
   model.store().find("fc1.wieght").set(HostTensor(f32, {8, 2}));
 }
 
+MISTAKE(pointer_to_a_strided_tensor, "A pointer to elements that aren't row-major",
+        "HostTensor: strides: data<T>() and span<T>() are row-major, and f32[2,3]{1,2} isn't; at() "
+        "and number() go by index, contiguous() makes a row-major copy, data() is its first "
+        "element") {
+  HostTensor columns(f32, {2, 3}, {1, 2});
+  columns.data<float>()[1] = 7;
+}
+
 MISTAKE(class_out_of_range, "A class that there isn't",
         "program.cpp:2: cross_entropy: class 7 is out of range [0, 5), %target[3]") {
   CompiledFunction loss =

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include <cmath>
+#include <cstring>
 
 #include "cleave/generator.h"
 #include "test/trace/traced.h"
@@ -37,6 +38,108 @@ TEST(HostTensor, copies_own_their_memory) {
   HostTensor moved = std::move(borrowed);
   EXPECT_EQ(moved.data(), memory);
   EXPECT_EQ(moved.shape(), std::vector<int64_t>{3});
+}
+
+// Of every rank, with dims in any order, gaps between them, dims of sizes 0 and 1, repeated rows.
+struct RandomLayout {
+  std::vector<int64_t> shape, strides;
+  explicit RandomLayout(Generator& rng, bool repeats = true) {
+    const auto rank = static_cast<size_t>(rng.integer(5));
+    shape.resize(rank);
+    strides.resize(rank);
+    std::vector<size_t> order(rank);
+    for (size_t d = 0; d < rank; ++d) {
+      shape[d] = rng.integer(8) == 0 ? 0 : 1 + rng.integer(4);
+      order[d] = d;
+    }
+    for (size_t d = rank; d > 1; --d)
+      std::swap(order[d - 1], order[static_cast<size_t>(rng.integer(static_cast<int64_t>(d)))]);
+    int64_t inner = 1 + rng.integer(2);
+    for (const size_t d : order) {
+      strides[d] = repeats && rng.integer(6) == 0 ? 0 : inner;
+      inner = inner * std::max<int64_t>(shape[d], 1) + rng.integer(2);
+    }
+  }
+};
+
+TEST(HostTensor, strides_say_where_elements_lie_and_change_no_value) {
+  Generator rng(21);
+  for (int round = 0; round < 300; ++round) {
+    const auto dtype = static_cast<DType>(rng.integer(dtype_count));
+    if (dtype == DType::c64) continue;
+    const RandomLayout layout(rng, round % 2 == 0);
+    HostTensor t(dtype, layout.shape, layout.strides);
+    SCOPED_TRACE(t.type_text());
+    EXPECT_EQ(t.bytes(), t.numel() * size_of(dtype));
+    std::memset(t.data(), 1, static_cast<size_t>(t.extent_bytes()));  // all of it is there
+    for (int64_t k = 0; k < t.numel(); ++k) t.set_number(k, static_cast<double>(k % 100));
+    const HostTensor rows = t.contiguous(), copy = t;
+    ASSERT_TRUE(rows.is_row_major());
+    ASSERT_EQ(copy.strides(), t.strides());
+    ASSERT_EQ(copy.type_text(), t.type_text());
+    for (const HostTensor* other : {&rows, &copy}) {
+      ASSERT_TRUE(other->same_bits(t) && t.same_bits(*other));
+      for (int64_t k = 0; k < t.numel(); ++k) ASSERT_EQ(other->number(k), t.number(k));
+    }
+    EXPECT_TRUE(t.to(DType::f64).is_row_major());
+    EXPECT_EQ(t.to(DType::f64).to_vector<double>(), t.to_vector<double>());
+    EXPECT_TRUE(t.reshaped({t.numel()}).same_bits(rows.reshaped({t.numel()})));
+    HostTensor zeros(dtype, layout.shape);
+    HostTensor moved = std::move(t);
+    zeros.copy_from(moved);
+    EXPECT_TRUE(zeros.same_bits(rows));
+    EXPECT_EQ(moved.is_row_major(), moved.strides() == HostTensor(dtype, layout.shape).strides());
+  }
+}
+
+TEST(HostTensor, an_element_lies_at_its_strides) {
+  float memory[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+  HostTensor t = HostTensor::borrow(DType::f32, {2, 3}, {1, 2}, memory);
+  EXPECT_EQ(t.type_text(), "f32[2,3]{1,2}");
+  EXPECT_EQ(t.at<float>({1, 2}), 5);
+  t.at<float>({1, 0}) = 9;
+  EXPECT_EQ(memory[1], 9);
+  EXPECT_EQ(t.extent_bytes(), 24);
+  EXPECT_EQ(t.to_vector<float>(), (std::vector<float>{0, 2, 4, 9, 3, 5}));
+  EXPECT_EQ((std::ostringstream() << t).str(), "f32[2,3]{1,2}\n[[0, 2, 4],\n [9, 3, 5]]");
+  const HostTensor row = HostTensor::borrow(DType::f32, {3, 2}, {0, 4}, memory);
+  EXPECT_EQ(row.to_vector<float>(), (std::vector<float>{0, 4, 0, 4, 0, 4}));
+  // What means nothing is as if row-major.
+  EXPECT_TRUE(HostTensor::borrow(DType::f32, {2, 1, 3}, {3, 77, 1}, memory).is_row_major());
+  EXPECT_TRUE(HostTensor(DType::f32, {2, 0}, {5, 6}).is_row_major());
+  // Memory between elements isn't read or written.
+  const HostTensor copy = HostTensor::borrow(DType::f32, {3}, {2}, memory);
+  EXPECT_EQ(static_cast<const float*>(copy.data())[2], 2);
+  const HostTensor owned = copy;
+  EXPECT_EQ(static_cast<const float*>(owned.data())[1], 0);
+  HostTensor::borrow(DType::f32, {4}, {2}, memory).copy_from(HostTensor(DType::f32, {4}));
+  EXPECT_EQ(memory[3], 3);
+  EXPECT_EQ(memory[2], 0);
+}
+
+TEST(HostTensor, errors_of_strides) {
+  HostTensor t(DType::f32, {2, 3}, {1, 2});
+  EXPECT_EQ(message([] { HostTensor(DType::f32, {2, 3}, {1}); }),
+            "HostTensor: strides: 1 for 2 dims: f32[2,3]{1}");
+  EXPECT_EQ(message([] { HostTensor(DType::f32, {2, 3}, {-1, 2}); }),
+            "HostTensor: strides: -1 is negative: f32[2,3]{-1,2}");
+  EXPECT_EQ(message([] { HostTensor(DType::f32, {2, 3}, {1, int64_t{1} << 58}); }),
+            "HostTensor: strides: more than 2^60 bytes: f32[2,3]{1,288230376151711744}");
+  EXPECT_EQ(message([] { HostTensor(DType::u8, {3}, {int64_t{1} << 62}); }),
+            "HostTensor: strides: more than 2^60 bytes: u8[3]{4611686018427387904}");
+  EXPECT_EQ(message([&] { t.data<float>(); }),
+            "HostTensor: strides: data<T>() and span<T>() are row-major, and f32[2,3]{1,2} isn't; "
+            "at() and number() go by index, contiguous() makes a row-major copy, data() is its "
+            "first element");
+  EXPECT_EQ(message([&] { std::as_const(t).span<float>(); }).substr(0, 20), "HostTensor: strides:");
+  EXPECT_EQ(message([&] { t.at<float>({2, 0}); }),
+            "HostTensor: index: [2,0] is outside f32[2,3]{1,2}");
+  EXPECT_EQ(message([&] { t.at<double>({0, 0}); }),
+            "HostTensor: dtype: f64 elements of f32[2,3]{1,2} were asked for");
+  EXPECT_EQ(message([&] { t.stride(2); }),
+            "HostTensor: stride: dim 2 is outside [0, 2) of f32[2,3]{1,2}");
+  EXPECT_EQ(message([] { HostTensor::borrow(DType::f32, {2}, {2}, nullptr); }),
+            "HostTensor: memory: a null pointer for f32[2]{2}");
 }
 
 TEST(HostTensor, errors) {

@@ -17,9 +17,7 @@ inline Graph traced(const std::vector<InputSpec>& specs, const TracedFunction& f
   const Tensors results = run_traced(f, r, inputs, Location::current());
   std::vector<Return> returns;
   for (const Tensor& t : results) returns.push_back({r->value_of(t, Location::current())});
-  for (const auto& u : r->updates())
-    returns.push_back(
-        {u.placeholder, ReturnKind::update, r->leaf(u.variable, Location::current())});
+  for (const auto& u : r->updates()) returns.push_back({u.next, ReturnKind::update, u.target});
   r->graph().set_returns(std::move(returns));
   drop_unused(r->graph(), inputs);
   return r->close();

@@ -360,9 +360,9 @@ TEST(TrainStepError, inputs_of_a_run) {
   EXPECT_EQ(message([&] { step.run({b.x}); }),
             "train_step: 1 inputs were given, expected 2: x: f32[64,2], y: f32[64,1]");
   EXPECT_EQ(message([&] { step.run({b.y, b.x}); }),
-            "train_step: input 0 `x`: got f32[64,1], expected f32[64,2]");
+            "train_step: input 0 `x`: got f32[64,1] on cpu, expected f32[64,2] on cpu");
   EXPECT_EQ(message([&] { step.run({b.x.to(DType::f64), b.y}); }),
-            "train_step: input 0 `x`: got f64[64,2], expected f32[64,2]");
+            "train_step: input 0 `x`: got f64[64,2] on cpu, expected f32[64,2] on cpu");
   EXPECT_EQ(message([&] { step.output(0); }),
             "train_step: output 0 is outside [0, 0): outputs are what the function returns after "
             "the loss");

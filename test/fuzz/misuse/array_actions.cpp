@@ -6,6 +6,13 @@ namespace cleave::misuse {
 namespace {
 
 void make(World& w) { w.arrays.add(HostTensor(w.dtype(), w.shape())); }
+void lay(World& w) {
+  const std::vector<int64_t> shape = w.shape();
+  HostTensor t(w.dtype(), shape, w.strides(shape));
+  if (t.numel() <= 1 << 16)
+    for (int64_t k = 0; k < t.numel(); ++k) t.set_number(k, w.real());
+  w.arrays.add(std::move(t));
+}
 void fill(World& w) {
   HostTensor& t = w.array();
   if (t.numel() > 1 << 16) return;
@@ -25,7 +32,7 @@ void draw(World& w) {
 }
 void read(World& w) {
   HostTensor& t = w.array();
-  switch (w.below(8)) {
+  switch (w.below(11)) {
     case 0: t.number(w.number()); break;
     case 1: t.set_number(w.number(), w.real()); break;
     case 2: t.item(); break;
@@ -33,6 +40,9 @@ void read(World& w) {
     case 4: t.data<double>(); break;
     case 5: t.span<uint16_t>(); break;
     case 6: t.at<int64_t>({w.number()}) = 1; break;
+    case 7: t.stride(w.number()); break;
+    case 8: w.arrays.add(t.contiguous()); break;
+    case 9: (void)t.extent_bytes(); break;
     default: t.type_text();
   }
 }
@@ -75,11 +85,11 @@ void figures(World& w) {
 
 const std::vector<NamedAction>& array_actions() {
   static const std::vector<NamedAction> all = {
-      {"array.make", make},       {"array.fill", fill},       {"array.from", from},
-      {"array.scalar", scalar},   {"array.draw", draw},       {"array.read", read},
-      {"array.convert", convert}, {"array.copy", copy},       {"array.same", same},
-      {"array.move", move_away},  {"array.assign", assign},   {"array.print", print},
-      {"array.score", score},     {"array.figures", figures},
+      {"array.make", make},   {"array.lay", lay},         {"array.fill", fill},
+      {"array.from", from},   {"array.scalar", scalar},   {"array.draw", draw},
+      {"array.read", read},   {"array.convert", convert}, {"array.copy", copy},
+      {"array.same", same},   {"array.move", move_away},  {"array.assign", assign},
+      {"array.print", print}, {"array.score", score},     {"array.figures", figures},
   };
   return all;
 }

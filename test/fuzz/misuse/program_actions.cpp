@@ -13,7 +13,12 @@ void distract(World& w, Tensors& known) {
     case 1: throw Error(ErrorKind::user, "the host program's own");
     case 2: w.tensors.add(known[w.rng() % known.size()]); break;  // leaked
     case 3: known.push_back(w.tensor()); break;                   // of another trace
-    case 4: assign(w.variable(), known[w.rng() % known.size()]); break;
+    case 4:
+      if (w.maybe(2))
+        assign(w.variable(), known[w.rng() % known.size()]);
+      else
+        assign(known[w.rng() % known.size()], known[w.rng() % known.size()]);
+      break;
     case 5: w.step().run({w.array(), w.array()}); break;
     case 6: {
       const auto& list = w.one_of<const std::vector<NamedAction>*>(
@@ -109,6 +114,12 @@ std::vector<InputSpec> specs(World& w) {
   if (w.maybe(6)) {
     const std::string n = w.maybe(2) ? "N" : w.name();
     for (InputSpec& s : out) s.shape = {dyn(n, w.below(5), w.maybe(8) ? w.number() : 4), 3};
+  }
+  for (InputSpec& s : out) {
+    if (w.maybe(6)) s.strides = w.strides(s.shape.largest());
+    s.copy_strides = w.maybe(4);
+    s.is_static = w.maybe(4);
+    s.is_updated = w.maybe(4);
   }
   if (w.maybe(24)) out.clear();
   return out;
@@ -273,6 +284,8 @@ std::vector<InputRef> inputs(World& w) {
   for (int64_t k = w.maybe(2) ? 1 : w.below(4); k > 0; --k) {
     if (w.maybe(3))
       out.emplace_back(HostTensor(w.array()));
+    else if (w.maybe(4))
+      out.emplace_back(w.array());  // maybe two times the same
     else if (w.maybe(6))
       out.emplace_back(w.function().output_view(0));
     else
@@ -287,6 +300,50 @@ void run_named(World& w) {
 }
 void run_function(World& w) {
   for (const HostTensor& t : w.function().run(inputs(w))) w.arrays.add(t);
+}
+void run_boxed(World& w) {
+  HostTensors given;
+  for (const InputRef& in : inputs(w)) given.push_back(in.tensor());
+  for (const HostTensor& t : w.function().run(std::move(given))) w.arrays.add(t);
+}
+Tree<InputSpec> tree_of(World& w, const std::vector<InputSpec>& in, size_t& at) {
+  if (w.maybe(6)) return w.number();
+  if (w.maybe(8)) return Tree<InputSpec>();
+  if (at < in.size() && w.maybe(2)) return in[at++];
+  std::vector<Tree<InputSpec>> items;
+  while (at < in.size() && !w.maybe(4)) items.push_back(tree_of(w, in, at));
+  if (w.maybe(2)) return Tree<InputSpec>::list(std::move(items));
+  std::vector<std::pair<std::string, Tree<InputSpec>>> entries;
+  for (Tree<InputSpec>& t : items) entries.emplace_back(w.name(), std::move(t));
+  return Tree<InputSpec>::map(std::move(entries));
+}
+// The same tree of arrays, or nearly.
+Tree<HostTensor> arrays_of(World& w, const Tree<InputSpec>& t) {
+  if (w.maybe(40)) return w.array();
+  if (t.kind() == Tree<InputSpec>::Kind::number) return t.number();
+  if (t.kind() == Tree<InputSpec>::Kind::leaf)
+    return w.maybe(4) ? w.array() : HostTensor(t.leaf().dtype, t.leaf().shape.largest());
+  std::vector<Tree<HostTensor>> items;
+  std::vector<std::pair<std::string, Tree<HostTensor>>> entries;
+  for (size_t k = 0; k < t.size(); ++k) {
+    items.push_back(arrays_of(w, t[k]));
+    if (!t.keys().empty()) entries.emplace_back(t.keys()[k], items.back());
+  }
+  return entries.empty() ? Tree<HostTensor>::list(std::move(items))
+                         : Tree<HostTensor>::map(std::move(entries));
+}
+void run_tree(World& w) {
+  size_t at = 0;
+  const Tree<InputSpec> in = tree_of(w, specs(w), at);
+  CompiledTree f = compile_tree(
+      [&](const Tree<Tensor>& t) {
+        if (w.maybe(4)) w.tensors.add(t[w.number()]);
+        return w.maybe(6) ? Tree<Tensor>(w.tensor()) : Tree<Tensor>::list({t, w.number()});
+      },
+      in);
+  Tree<HostTensor> given = arrays_of(w, in);
+  f.run(given);
+  f.instance().run(std::move(given)).shape_text();
 }
 void run_in_place(World& w) {
   CompiledFunction& f = w.function();
@@ -353,6 +410,8 @@ const std::vector<NamedAction>& program_actions() {
       {"program.run_named", run_named},
       {"function.run", run_function},
       {"function.run_in_place", run_in_place},
+      {"function.run_boxed", run_boxed},
+      {"function.run_tree", run_tree},
       {"step.ask", ask_step},
       {"step.ask", ask_step},
       {"function.ask", ask_function},

@@ -56,6 +56,18 @@ std::vector<int64_t> World::shape() {
   for (int64_t& d : out) d = size();
   return out;
 }
+std::vector<int64_t> World::strides(const std::vector<int64_t>& shape) {
+  if (maybe(12)) return this->shape();
+  std::vector<int64_t> out(shape.size());
+  int64_t inner = 1;
+  const bool columns = maybe(2);
+  for (size_t k = 0; k < out.size(); ++k) {
+    const size_t d = columns ? k : out.size() - 1 - k;
+    out[d] = maybe(10) ? 0 : maybe(40) ? number() : inner;
+    inner *= std::clamp<int64_t>(shape[d], 1, 8) + (maybe(4) ? 1 : 0);
+  }
+  return out;
+}
 std::string World::name() {
   if (maybe(12)) return one_of<const char*>({"", " ", "a.b.c", "%", "\n", "\xff", "..", "-"});
   return text();

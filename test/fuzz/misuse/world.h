@@ -83,7 +83,9 @@ struct World {
   double real();                 // mostly small, at times NaN, infinite, negative
   DType dtype();                 // mostly f32
   std::vector<int64_t> shape();  // mostly [4,3]
-  std::string name();            // mostly one that is used somewhere
+  // Of a shape; mostly ones by which elements lie apart.
+  std::vector<int64_t> strides(const std::vector<int64_t>& shape);
+  std::string name();  // mostly one that is used somewhere
   std::string path();
 };
 
