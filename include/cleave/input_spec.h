@@ -84,11 +84,11 @@ struct InputSpec {
   // to have these strides, dims of size 1 aside. What is only read may lie over itself: a stride of
   // 0 repeats a row.
   std::vector<int64_t> strides = {};
-  // A tensor with other strides is copied before the run (`stride_copies` of Report::counters) instead of
-  // refused. Error (user): the input is updated, too, and the update would be lost.
+  // A tensor with other strides is copied before the run (stride_copies in Report::counters)
+  // instead of refused. Error (user): the input is updated, too, and the update would be lost.
   bool copy_strides = false;
   // The caller gives the same memory in each run, which spares looking at it again. One that lies
-  // elsewhere is taken all the same, and counted (Report::rebinds).
+  // elsewhere is taken all the same, and counted (rebinds).
   bool is_static = false;
   // The function may assign() the input: the run writes the caller's tensor, at its end and only if
   // nothing fails. Errors (user): strides by which two elements lie in one place; a run is given a

@@ -251,7 +251,7 @@ TEST_F(Points, layouts) {
   std::vector<float> pixels(4 * 6 * 3, 0.5f);
   HostTensor picture = HostTensor::borrow(DType::f32, {3, 4, 6}, {1, 18, 3}, pixels.data());
   HostTensor colors = brightness.run({picture})[0];  // nothing is moved
-  // One that takes any layout, and copies what isn't row-major (`stride_copies` of Report::counters).
+  // One that takes any layout, and copies what isn't row-major (counted).
   CompiledFunction any = compile([](const Tensor& x) { return mean(x, {1, 2}); },
                                  {{.name = "x", .shape = {3, 4, 6}, .copy_strides = true}});
   HostTensor same = any.run({picture})[0];
