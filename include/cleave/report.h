@@ -38,6 +38,17 @@ struct Warning {
   std::string code, text;
 };
 
+// What CompileOptions::freeze did.
+struct FrozenReport {
+  struct Part {
+    int64_t count = 0, bytes = 0;
+  };
+  Part folded = {};   // values that were computed once and belong to the program
+  Part packed = {};   // those of them that are weights in the order that a product reads
+  Part kept = {};     // Variables that each run reads where they are
+  Part dropped = {};  // Variables that no run reads: the program doesn't keep them alive
+};
+
 struct Report {
   // How the code was had. hit: from the cache, nothing was compiled. miss: some of it was compiled.
   // bypass: there is no cache (CompileOptions::cache_dir), or it can't be used; cache_reason says
@@ -60,6 +71,7 @@ struct Report {
   int64_t copied_inputs = 0;
   // How much longer a run takes because it recomputes values, by the cost table.
   int64_t recompute_ns = 0;
+  FrozenReport frozen = {};
 };
 
 // The time of one step of a program: a generated kernel, or a call of the runtime.

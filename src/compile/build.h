@@ -33,6 +33,9 @@ struct BuiltProgram {
   PlannedProgram planned;
   BuiltCode code;
   std::shared_ptr<const Backend> backend;  // made the functions
+  // Computes the placeholders of the same names (freeze/frozen_values.h); no returns: there are
+  // none.
+  Graph frozen = Graph("frozen");
   const LoweredProgram& lowered() const { return planned.lowered; }
 };
 

@@ -19,10 +19,10 @@
 namespace cleave {
 namespace {
 
-constexpr std::array<std::string_view, 20> names = {  // in the order of Stage
-    "autocast", "pre_grad",   "grad",      "verify", "joint",       "post_grad", "decompose",
-    "copies",   "decomposed", "dead_code", "tags",   "remat",       "fuse",      "lower",
-    "products", "in_place",   "schedule",  "emit",   "plan_memory", "build"};
+constexpr std::array<std::string_view, 21> names = {  // in the order of Stage
+    "autocast",  "pre_grad", "grad",       "verify",    "joint", "freeze",      "post_grad",
+    "decompose", "copies",   "decomposed", "dead_code", "tags",  "remat",       "fuse",
+    "lower",     "products", "in_place",   "schedule",  "emit",  "plan_memory", "build"};
 static_assert(names.size() == static_cast<size_t>(Stage::build) + 1);
 
 // Writes NN_name files to the dump folder, if there is one. NN counts from the stage verify on.
@@ -93,13 +93,14 @@ class Timed {
 
 // Runs a stage and verifies its result.
 Status run_one(const GraphStage& stage, Graph& graph, const StageInputs& in,
-               const ResultStrides& strides, Report& report) {
+               const ResultStrides& strides, Report& report, Graph* frozen) {
   const Timed timed(stage.stage, graph, report);
   const int64_t edits = graph.edits();
   CLEAVE_TRY(StagedGraph out, stage.run(std::move(graph), in));
   graph = std::move(out.graph);
   std::ranges::move(out.passes, std::back_inserter(report.passes));
   report.recompute_ns += out.recompute_ns;
+  if (out.frozen && frozen != nullptr) *frozen = *std::move(out.frozen);
   if (!out.is_another && graph.edits() == edits) return {};
   // A joint graph returns gradients too, so the strides of the forward results don't apply to it.
   if (stage.stage > Stage::grad) CLEAVE_CHECK(strides.restore(graph, in.ops));
@@ -108,14 +109,15 @@ Status run_one(const GraphStage& stage, Graph& graph, const StageInputs& in,
   return {};
 }
 
+// `frozen`, if it isn't null, gets what the stage freeze takes out.
 Status run_part(Stage first, Stage last, Graph& graph, const StageInputs& in, Report& report,
-                Dump& dump) {
+                Dump& dump, Graph* frozen = nullptr) {
   std::optional<ResultStrides> strides(graph);
   for (const GraphStage& stage : graph_stages()) {
     if (stage.stage < first || stage.stage > last) continue;
     if (stage.stage == Stage::verify) strides.emplace(graph);
     CLEAVE_CHECK(
-        at_stage(stage.stage, [&] { return run_one(stage, graph, in, *strides, report); }));
+        at_stage(stage.stage, [&] { return run_one(stage, graph, in, *strides, report, frozen); }));
     if (stage.stage >= Stage::verify) CLEAVE_CHECK(dump.graph(stage.stage, graph));
   }
   return {};
@@ -181,8 +183,10 @@ Result<BuiltProgram> build_program(Graph& graph, const OpRegistry& ops, const St
   CLEAVE_CHECK(dump.begin());
   const std::shared_ptr<cache::DiskCache> cache = open_cache(options, report);
   const StageInputs in{ops, options, make_backend(options.target, options.compiler, cache)};
-  CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, graph, in, report, dump));
+  Graph frozen("frozen");
+  CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, graph, in, report, dump, &frozen));
   CLEAVE_TRY(BuiltProgram built, make_code(graph, in.backend, *options.executor, report, dump));
+  built.frozen = std::move(frozen);
   if (cache) {
     report.cache = built.code.compiled_units == 0 ? "hit" : "miss";
     report.cache_reason.clear();

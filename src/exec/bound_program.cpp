@@ -5,6 +5,7 @@
 
 #include "ir/edit.h"
 #include "ir/text.h"
+#include "pass/freeze/frozen_values.h"
 #include "runtime/shared_threads.h"
 #include "trace/tracing.h"
 
@@ -35,10 +36,13 @@ Result<std::shared_ptr<const ProgramCode>> ProgramCode::make(Parts parts,
   std::vector<CompilePass>& passes = p->report.passes;
   passes.insert(passes.begin(), parts.passes.begin(), parts.passes.end());
 
-  // The memory of each placeholder, by its position.
-  const auto& placeholders = p->traced.placeholders();
+  // The memory of each placeholder, by its position. A frozen program lacks some, and has others.
+  const Graph& lowered = p->program->graph();
   std::map<ValueId, size_t> position;
-  for (size_t i = 0; i < placeholders.size(); ++i) position[placeholders[i].value] = i;
+  for (const Placeholder& q : p->traced.placeholders())
+    if (const ValueId v = lowered.find(p->traced.name(q.value));
+        v.valid() && lowered.placeholder_of(v))
+      position[q.value] = lowered.value(v).index;
   for (const trace::Recording::Bound& b : parts.variables)
     if (const auto at = position.find(b.placeholder); at != position.end())
       p->variables.emplace_back(at->second, b.variable);
@@ -46,6 +50,17 @@ Result<std::shared_ptr<const ProgramCode>> ProgramCode::make(Parts parts,
   for (const auto& [v, memory] : parts.own)
     if (const auto at = position.find(v); at != position.end())
       p->own.emplace_back(at->second, memory);
+  if (options.freeze) {
+    std::vector<FoldedValues::Frozen> frozen;
+    for (const auto& [v, variable] : parts.variables)
+      if (is_kept(p->traced, v))
+        frozen.push_back({p->traced.name(v), variable, !position.contains(v)});
+    const auto& part = p->program->frozen_part();
+    CLEAVE_TRY(p->folded, parts.folded->get(part, frozen, p->executor));
+    if (part)
+      for (const Return& r : part->graph().returns())
+        p->folded_at.push_back(lowered.value(lowered.find(part->graph().name(r.value))).index);
+  }
   return std::shared_ptr<const ProgramCode>(std::move(p));
 }
 
@@ -53,8 +68,14 @@ Result<std::unique_ptr<BoundProgram>> BoundProgram::make(std::shared_ptr<const P
                                                          std::shared_ptr<ArenaMemory> arena) {
   std::unique_ptr<BoundProgram> p(new BoundProgram);
   CLEAVE_TRY(p->instance_, Instance::make(code->program, code->executor, std::move(arena)));
-  for (const auto& [placeholder, variable] : code->variables)
+  const Graph& g = code->program->graph();
+  std::set<size_t> updated;
+  for (const Return& r : g.returns())
+    if (r.kind == ReturnKind::update) updated.insert(g.value(r.target).index);
+  for (const auto& [placeholder, variable] : code->variables) {
+    if (updated.contains(placeholder)) p->assigned_.push_back(p->variables_.size());
     p->variables_.push_back({placeholder, variable, nullptr});
+  }
   for (const auto& [placeholder, memory] : code->own)
     CLEAVE_CHECK(p->instance_->bind(placeholder, memory_of(memory->data(), *memory)));
   p->report_ = code->report;
@@ -67,7 +88,21 @@ bool BoundProgram::assigns_variables() const {
                              [](const Return& r) { return r.kind == ReturnKind::update; });
 }
 
+Status BoundProgram::bind_folded() {
+  CLEAVE_CHECK(code_->folded->check());
+  const std::shared_ptr<const FoldedValues::List> newer = code_->folded->newer_than(folded_);
+  if (!newer) return {};
+  for (size_t k = 0; k < newer->size(); ++k) {
+    const HostTensor& bytes = (*newer)[k];
+    void* data = const_cast<void*>(bytes.data());  // placeholders of role const aren't written
+    CLEAVE_CHECK(instance_->bind(code_->folded_at[k], {data, bytes.bytes()}));
+  }
+  folded_ = newer;
+  return {};
+}
+
 Status BoundProgram::run(std::span<const InputRef> inputs) {
+  if (code_->folded) CLEAVE_CHECK(bind_folded());
   for (Bound& b : variables_) {
     HostTensor& tensor = trace::Access::memory(b.variable);
     void* data = tensor.data();
@@ -87,7 +122,9 @@ Status BoundProgram::run(std::span<const InputRef> inputs) {
     void* data = const_cast<void*>(tensor->data());
     CLEAVE_CHECK(instance_->bind(code_->inputs[k], memory_of(data, *tensor)));
   }
-  return instance_->run();
+  CLEAVE_CHECK(instance_->run());
+  for (const size_t k : assigned_) trace::Access::written(variables_[k].variable);
+  return {};
 }
 
 Result<HostTensors> BoundProgram::recompute(const Values& values,

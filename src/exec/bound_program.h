@@ -10,6 +10,7 @@
 
 #include "cleave/train.h"
 #include "exec/executable.h"
+#include "exec/folded_values.h"
 #include "trace/recording.h"
 
 namespace cleave {
@@ -35,6 +36,7 @@ struct ProgramCode {
     double trace_ms = 0;
     std::vector<Warning> warnings = {};  // of the trace
     Marks marks = {};
+    std::shared_ptr<FoldedPool> folded = nullptr;  // with CompileOptions::freeze
   };
   static Result<std::shared_ptr<const ProgramCode>> make(Parts parts,
                                                          const CompileOptions& options);
@@ -46,10 +48,12 @@ struct ProgramCode {
   Marks marks;
   std::shared_ptr<const CompiledProgram> program;
   std::shared_ptr<Executor> executor;
-  // By the number of the placeholder.
+  // By the number of the placeholder, in `program`.
   std::vector<std::pair<size_t, Variable>> variables;
   std::vector<std::pair<size_t, HostTensor*>> own;
   std::vector<size_t> inputs;
+  std::shared_ptr<FoldedValues> folded;  // null unless it is frozen
+  std::vector<size_t> folded_at;         // the placeholder of each
 };
 
 class BoundProgram {
@@ -77,6 +81,7 @@ class BoundProgram {
  private:
   BoundProgram() = default;
   bool is_written(const HostTensor& input) const;
+  Status bind_folded();
 
   struct Bound {
     size_t placeholder = 0;
@@ -87,7 +92,9 @@ class BoundProgram {
   Report report_;
   std::unique_ptr<Instance> instance_;
   std::vector<Bound> variables_;
-  std::vector<HostTensor> copies_;  // of inputs, for the run
+  std::shared_ptr<const FoldedValues::List> folded_;  // what is bound
+  std::vector<size_t> assigned_;                      // of variables_, those that a run writes
+  std::vector<HostTensor> copies_;                    // of inputs, for the run
 };
 
 // Adds a placeholder for each spec, whose sizes are numbers. Throws (user, at `at`): a name that is

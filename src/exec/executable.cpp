@@ -9,8 +9,10 @@
 #include "base/poison.h"
 #include "compile/stages.h"
 #include "exec/index_fault.h"
+#include "ir/strides.h"
 #include "lower/thunk_uses.h"
 #include "lower/traffic.h"
+#include "pass/freeze/frozen_values.h"
 #include "runtime/shared_threads.h"
 
 namespace cleave {
@@ -18,16 +20,22 @@ namespace {
 
 class Compiled final : public CompiledProgram {
  public:
-  Compiled(Graph graph, BuiltProgram built, Report report)
-      : graph_(std::move(graph)), built_(std::move(built)), report_(std::move(report)) {}
+  Compiled(Graph graph, BuiltProgram built, Report report,
+           std::shared_ptr<const CompiledProgram> frozen_part)
+      : graph_(std::move(graph)), built_(std::move(built)), report_(std::move(report)),
+        frozen_part_(std::move(frozen_part)) {}
   const Graph& graph() const override { return graph_; }
   const Report& report() const override { return report_; }
+  const std::shared_ptr<const CompiledProgram>& frozen_part() const override {
+    return frozen_part_;
+  }
   const BuiltProgram& built() const { return built_; }
 
  private:
   Graph graph_;
   BuiltProgram built_;
   Report report_;
+  std::shared_ptr<const CompiledProgram> frozen_part_;
 };
 
 // An entry of an instance's table of pointers, from which its thunks take their arguments.
@@ -254,6 +262,29 @@ class RunningInstance final : public Instance {
   alignas(64) std::byte nothing_[64];  // the address of storages of 0 bytes
 };
 
+FrozenReport report_of(const Graph& given, const Graph& lowered, const BuiltProgram& built) {
+  FrozenReport out;
+  const auto count = [](FrozenReport::Part& part, const Type& type) {
+    ++part.count;
+    part.bytes += memory_bytes(type);
+  };
+  for (const Return& r : built.frozen.returns()) count(out.folded, built.frozen.type(r.value));
+  for (const Placeholder& p : given.placeholders())
+    if (is_kept(given, p.value)) {
+      const bool is_read = lowered.find(given.name(p.value)).valid();
+      count(is_read ? out.kept : out.dropped, given.type(p.value));
+    }
+  return out;
+}
+
+StageOptions options_of_part(StageOptions options) {
+  options.is_frozen_part = true;
+  options.memory_budget = {};
+  options.family = nullptr;
+  if (!options.dump_dir.empty()) options.dump_dir += "/frozen";
+  return options;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(
@@ -265,8 +296,15 @@ Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(
   Graph work = graph;
   Report report;
   CLEAVE_TRY(BuiltProgram built, build_program(work, ops, complete, report));
-  return std::shared_ptr<const CompiledProgram>(
-      std::make_shared<Compiled>(std::move(work), std::move(built), std::move(report)));
+  std::shared_ptr<const CompiledProgram> part;
+  if (complete.freeze && !complete.is_frozen_part) report.frozen = report_of(graph, work, built);
+  if (!built.frozen.returns().empty()) {
+    CLEAVE_TRY(part, compile(built.frozen, ops, options_of_part(std::move(complete))));
+    report.compile_ms += part->report().compile_ms;
+    if (report.cache == "hit") report.cache = part->report().cache;
+  }
+  return std::shared_ptr<const CompiledProgram>(std::make_shared<Compiled>(
+      std::move(work), std::move(built), std::move(report), std::move(part)));
 }
 
 Result<std::unique_ptr<Instance>> Instance::make(std::shared_ptr<const CompiledProgram> program,

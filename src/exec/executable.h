@@ -32,8 +32,12 @@ class CompiledProgram {
                                                                 const OpRegistry& ops,
                                                                 const StageOptions& options);
   virtual ~CompiledProgram() = default;
-  virtual const Graph& graph() const = 0;  // as lowered; same placeholders and returns
+  // As lowered: same placeholders and returns. A frozen program (CompileOptions::freeze) lacks
+  // those that it doesn't read, and has the results of frozen_part() besides, by their names.
+  virtual const Graph& graph() const = 0;
   virtual const Report& report() const = 0;
+  // Computes what doesn't change from run to run, of placeholders of the program; null: nothing.
+  virtual const std::shared_ptr<const CompiledProgram>& frozen_part() const = 0;
 };
 
 // Memory of the caller. Without a dtype it may hold any.

@@ -39,9 +39,13 @@ const HostTensor& Variable::value(Location at) const {
 }
 HostTensor& Variable::memory(Location at) {
   trace::note_reading(state(), at);
+  ++state().version;
   return state().value;
 }
-void Variable::set(const HostTensor& value) { state().value.copy_from(value); }
+void Variable::set(const HostTensor& value) {
+  ++state().version;
+  state().value.copy_from(value);
+}
 bool Variable::requires_grad() const { return state().requires_grad; }
 
 void Variable::set_requires_grad(bool on) {
@@ -55,7 +59,10 @@ void Variable::bind(HostTensor memory, Contents contents) {
   if (memory.dtype() != dtype() || memory.shape() != shape())
     throw_failure(user_error("{}: bind: got memory of {}, expected {}", name(), memory.type_text(),
                              state_->value.type_text()));
-  if (contents == Contents::of_variable) memory.copy_from(state_->value);
+  if (contents == Contents::of_variable)
+    memory.copy_from(state_->value);
+  else
+    ++state_->version;
   state_->value = std::move(memory);
 }
 

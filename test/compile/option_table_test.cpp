@@ -16,7 +16,7 @@ namespace {
 // The fields of the two values, by name: a field more, and neither of the bindings compiles.
 #define COMPILE_FIELDS                                                                           \
   executor, threads, compiler, target, ops, kept_sizes, cache_dir, cache_bytes, dump_dir, watch, \
-      memory_budget, autocast, passes_off, passes_on, strict, rules
+      memory_budget, autocast, passes_off, passes_on, strict, freeze, rules
 #define TRAIN_FIELDS \
   compile, frozen, clip_norm, report_grad_norm, accumulate, on_nonfinite, ema_decay, seed
 #define TEXT_OF_(...) #__VA_ARGS__
@@ -73,6 +73,7 @@ std::string difference(const TrainOptions& a, const TrainOptions& b) {
   compare("passes_off", x.passes_off == y.passes_off);
   compare("passes_on", x.passes_on == y.passes_on);
   compare("strict", x.strict == y.strict);
+  compare("freeze", x.freeze == y.freeze);
   compare("rules", x.rules.size() == y.rules.size());
   compare("frozen", a.frozen.size() == b.frozen.size());
   compare("clip_norm", same(a.clip_norm, b.clip_norm));
@@ -146,7 +147,8 @@ class RandomOptions {
                                              : std::nullopt,
                         .passes_off = words(),
                         .passes_on = words(),
-                        .strict = below(2) == 1},
+                        .strict = below(2) == 1,
+                        .freeze = below(2) == 1},
             .clip_norm = number(),
             .report_grad_norm = below(2) == 1,
             .accumulate = static_cast<int64_t>(bits()),
