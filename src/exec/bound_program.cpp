@@ -57,9 +57,8 @@ Result<std::shared_ptr<const ProgramCode>> ProgramCode::make(Parts parts,
         frozen.push_back({p->traced.name(v), variable, !position.contains(v)});
     const auto& part = p->program->frozen_part();
     CLEAVE_TRY(p->folded, parts.folded->get(part, frozen, p->executor));
-    if (part)
-      for (const Return& r : part->graph().returns())
-        p->folded_at.push_back(lowered.value(lowered.find(part->graph().name(r.value))).index);
+    for (const std::string& name : p->program->folded())
+      p->folded_at.push_back(lowered.value(lowered.find(name)).index);
   }
   return std::shared_ptr<const ProgramCode>(std::move(p));
 }

@@ -23,12 +23,15 @@ class Compiled final : public CompiledProgram {
   Compiled(Graph graph, BuiltProgram built, Report report,
            std::shared_ptr<const CompiledProgram> frozen_part)
       : graph_(std::move(graph)), built_(std::move(built)), report_(std::move(report)),
-        frozen_part_(std::move(frozen_part)) {}
+        frozen_part_(std::move(frozen_part)) {
+    for (const Return& r : built_.frozen.returns()) folded_.push_back(built_.frozen.name(r.value));
+  }
   const Graph& graph() const override { return graph_; }
   const Report& report() const override { return report_; }
   const std::shared_ptr<const CompiledProgram>& frozen_part() const override {
     return frozen_part_;
   }
+  const std::vector<std::string>& folded() const override { return folded_; }
   const BuiltProgram& built() const { return built_; }
 
  private:
@@ -36,6 +39,7 @@ class Compiled final : public CompiledProgram {
   BuiltProgram built_;
   Report report_;
   std::shared_ptr<const CompiledProgram> frozen_part_;
+  std::vector<std::string> folded_;
 };
 
 // An entry of an instance's table of pointers, from which its thunks take their arguments.
@@ -262,13 +266,23 @@ class RunningInstance final : public Instance {
   alignas(64) std::byte nothing_[64];  // the address of storages of 0 bytes
 };
 
+bool is_packed(const Graph& g, ValueId v) {
+  return std::ranges::any_of(g.uses(v), [&](const Use& use) {
+    return g.node(use.node).op->name == "packed_addmm" && use.operand == 1;
+  });
+}
+
 FrozenReport report_of(const Graph& given, const Graph& lowered, const BuiltProgram& built) {
   FrozenReport out;
   const auto count = [](FrozenReport::Part& part, const Type& type) {
     ++part.count;
     part.bytes += memory_bytes(type);
   };
-  for (const Return& r : built.frozen.returns()) count(out.folded, built.frozen.type(r.value));
+  for (const Return& r : built.frozen.returns()) {
+    count(out.folded, built.frozen.type(r.value));
+    if (is_packed(lowered, lowered.find(built.frozen.name(r.value))))
+      count(out.packed, built.frozen.type(r.value));
+  }
   for (const Placeholder& p : given.placeholders())
     if (is_kept(given, p.value)) {
       const bool is_read = lowered.find(given.name(p.value)).valid();

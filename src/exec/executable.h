@@ -33,11 +33,13 @@ class CompiledProgram {
                                                                 const StageOptions& options);
   virtual ~CompiledProgram() = default;
   // As lowered: same placeholders and returns. A frozen program (CompileOptions::freeze) lacks
-  // those that it doesn't read, and has the results of frozen_part() besides, by their names.
+  // those that it doesn't read, and has folded() besides.
   virtual const Graph& graph() const = 0;
   virtual const Report& report() const = 0;
   // Computes what doesn't change from run to run, of placeholders of the program; null: nothing.
   virtual const std::shared_ptr<const CompiledProgram>& frozen_part() const = 0;
+  // The names of the placeholders that its results are for.
+  virtual const std::vector<std::string>& folded() const = 0;
 };
 
 // Memory of the caller. Without a dtype it may hold any.

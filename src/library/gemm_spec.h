@@ -46,8 +46,8 @@ struct GemmSpec {
   // B is packed four-bit numbers, u8 [k / 2, n]: row i has row 2i of B in its low and row 2i + 1 in
   // its high four bits, each plus 8. dtype is f32, bf16 or f16; no batch.
   bool b_is_nibbles = false;
-  // B, in f32 without a batch, is in panels: [n / gemm_panel rounded up, k, gemm_panel], zeros after
-  // the last column. Its strides don't matter.
+  // B, in f32 without a batch, is in panels: [n / gemm_panel rounded up, k, gemm_panel], numbers
+  // after the last column don't matter, nor do its strides.
   bool b_packed = false;
 
   static constexpr const char* kind = "product";

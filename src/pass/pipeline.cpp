@@ -95,7 +95,10 @@ constexpr PassRow table[] = {
     {joint, 2, fold_view, "products that became sums leave them",
      "views are functional: none is written through", !asked, again},
 
-    {freeze, 0, fold_frozen,
+    {freeze, 0, pack_weights,
+     "in frozen programs: the copy in another order is made once, by what fold_frozen takes out",
+     "Variables keep their values", asked, !again, pays_frozen},
+    {freeze, 1, fold_frozen,
      "in frozen programs: constants are folded, no pass before it is undone",
      "Variables keep their values", asked, !again, pays_frozen},
 

@@ -399,7 +399,10 @@ void Block<S, P>::finish(const T* sums, int64_t sums_row, int64_t i, int64_t j, 
       continue;
     }
     alignas(64) T row[nr];
-    if (c_in_ != nullptr && block_.c_in_col == 1) {
+    if (columns == nr && c_in_ != nullptr && block_.c_in_col == 0) {  // nr times: vectorized
+      const T added = beta_ * static_cast<T>(c_in_[(i + r) * block_.c_in_row]);
+      for (int64_t x = 0; x < nr; ++x) row[x] = alpha_ * from[x] + added;
+    } else if (c_in_ != nullptr && block_.c_in_col == 1) {
       const S* added = c_in_ + (i + r) * block_.c_in_row + j;
       for (int64_t x = 0; x < columns; ++x)
         row[x] = alpha_ * from[x] + beta_ * static_cast<T>(added[x]);

@@ -19,7 +19,7 @@ const std::vector<std::string> frozen_passes = {"fuse_conv_bn", "fold_binary", "
 // y = x (w v): what is computed once is one product.
 struct TwoWeights : nn::Module {
   explicit TwoWeights(Generator& rng)
-      : w(add_parameter("w", rng.normal({8, 32}))), v(add_parameter("v", rng.normal({32, 8}))) {}
+      : w(add_parameter("w", rng.normal({8, 32}))), v(add_parameter("v", rng.normal({32, 32}))) {}
   Tensor operator()(const Tensor& x) const { return matmul(x, matmul(Tensor(w), Tensor(v))); }
   Variable w, v;
 };
@@ -71,12 +71,14 @@ TEST(Frozen, the_report_counts_values_and_bytes) {
   const CompiledFunction f = net.compiled();
   const FrozenReport& frozen = f.report().frozen;
   EXPECT_EQ(frozen.folded.count, 1);
-  EXPECT_EQ(frozen.folded.bytes, 8 * 8 * 4);
+  EXPECT_EQ(frozen.folded.bytes, 8 * 32 * 4);
+  EXPECT_EQ(frozen.packed.count, 1);  // the product that x is multiplied with
+  EXPECT_EQ(frozen.packed.bytes, 8 * 32 * 4);
   EXPECT_EQ(frozen.dropped.count, 2);
-  EXPECT_EQ(frozen.dropped.bytes, 2 * 8 * 32 * 4);
+  EXPECT_EQ(frozen.dropped.bytes, (8 + 32) * 32 * 4);
   EXPECT_EQ(frozen.kept.count, 0);
   // x and the product; nothing but the result is in the arena.
-  EXPECT_EQ(f.report().placeholder_bytes, 4 * 8 * 4 + 8 * 8 * 4);
+  EXPECT_EQ(f.report().placeholder_bytes, 4 * 8 * 4 + 8 * 32 * 4);
   EXPECT_EQ(f.report().kernels, 1);
   const CompiledFunction plain = net.compiled({});
   EXPECT_EQ(plain.report().kernels, 2);
@@ -99,7 +101,7 @@ TEST(Frozen, a_variable_that_is_written_is_an_error_until_it_is_frozen_again) {
   CompiledFunction g = f.instance();
   const HostTensor before = f.run({net.x})[0];
   EXPECT_TRUE(g.run({net.x})[0].same_bits(before));
-  net.model.v.set(net.rng.normal({32, 8}));
+  net.model.v.set(net.rng.normal({32, 32}));
   for (CompiledFunction* one : {&f, &g})
     EXPECT_EQ(message([&] { one->run({net.x}); }),
               "compile: `v` was written after it was frozen; refreeze() takes its values");
@@ -236,7 +238,7 @@ TEST(Frozen, what_is_watched_is_still_there) {
       [m = net.model](const Tensor& t) { return matmul(t, matmul(Tensor(m.w), Tensor(m.v))); },
       {{"x", DType::f32, {4, 8}}}, {.watch = {"mm"}, .freeze = true});
   f.run({net.x});
-  EXPECT_EQ(f.value("mm").shape(), (std::vector<int64_t>{8, 8}));
+  EXPECT_EQ(f.value("mm").shape(), (std::vector<int64_t>{8, 32}));
 }
 
 TEST(Frozen, misuse) {

@@ -32,11 +32,7 @@ bool keeps_order(const OpView& call) {
 class Folding {
  public:
   explicit Folding(const Graph& g)
-      : g_(g), uniform_(g), frozen_(g.value_capacity()), needed_(g.value_capacity()) {
-    for (const Placeholder& p : g.placeholders()) frozen_[p.value.v] = is_kept(g, p.value);
-    for (const NodeId n : g.order())
-      if (depends_on_frozen_alone(g.node(n))) mark(n, frozen_);
-  }
+      : g_(g), uniform_(g), frozen_(frozen_values(g)), needed_(g.value_capacity()) {}
 
   Values find() {
     Values found;
@@ -57,15 +53,6 @@ class Folding {
   }
 
  private:
-  void mark(NodeId n, std::vector<bool>& marks) {
-    for (uint32_t k = 0; k < g_.node(n).output_count; ++k) marks[g_.node(n).out(k).v] = true;
-  }
-  bool depends_on_frozen_alone(const Node& node) const {
-    const Trait traits = traits_of(node);
-    if (runs_once(traits) || has(traits, Trait::random)) return false;
-    return std::ranges::all_of(
-        node.inputs, [&](ValueId v) { return !v.valid() || static_cast<bool>(frozen_[v.v]); });
-  }
   bool is_frozen_call(const Node& node) const {
     return node.output_count > 0 && frozen_[node.out(0).v];
   }
@@ -130,6 +117,20 @@ bool is_kept(const Graph& g, ValueId v) {
   return is_frozen(g, v) && std::ranges::none_of(g.returns(), [&](const Return& r) {
            return r.kind == ReturnKind::update && r.target == v;
          });
+}
+
+std::vector<bool> frozen_values(const Graph& g) {
+  std::vector<bool> frozen(g.value_capacity());
+  for (const Placeholder& p : g.placeholders()) frozen[p.value.v] = is_kept(g, p.value);
+  for (const NodeId n : g.order()) {
+    const Node& node = g.node(n);
+    const Trait traits = traits_of(node);
+    if (runs_once(traits) || has(traits, Trait::random)) continue;
+    if (!std::ranges::all_of(node.inputs, [&](ValueId v) { return !v.valid() || frozen[v.v]; }))
+      continue;
+    for (uint32_t k = 0; k < node.output_count; ++k) frozen[node.out(k).v] = true;
+  }
+  return frozen;
 }
 
 Values foldable_values(const Graph& g) { return Folding(g).find(); }

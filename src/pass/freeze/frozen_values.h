@@ -18,6 +18,9 @@ namespace cleave {
 // it.
 bool is_kept(const Graph& g, ValueId v);
 
+// By value: whether it depends on kept values alone, through calls that give the same in each run.
+std::vector<bool> frozen_values(const Graph& g);
+
 // The results to compute once: of calls of frozen values alone that other calls read, or the
 // program returns. These calls stay in each run, and what they read may be folded instead:
 //
