@@ -26,11 +26,14 @@ class Gpt(nn.Module):
         self.blocks = nn.ModuleList([Block(width, heads, dropout, causal) for _ in range(layers)])
         self.lnf = nn.LayerNorm(width)
 
-    def forward(self, idx, target):
+    def logits(self, idx):
         x = self.wte(idx) + self.wpe.weight[: idx.shape[1]]
         for block in self.blocks:
             x = block(x)
-        logits = F.linear(self.lnf(x), self.wte.weight)
+        return F.linear(self.lnf(x), self.wte.weight)
+
+    def forward(self, idx, target):
+        logits = self.logits(idx)
         return F.cross_entropy(logits.view(-1, logits.shape[-1]), target.view(-1))
 
 

@@ -19,7 +19,7 @@ foreach(source IN LISTS bench_sources)
   add_dependencies(benches bench_${name})
 endforeach()
 # The model that `cleave train` trains.
-foreach(bench bench_step bench_budget bench_compile_time bench_pass_effect)
+foreach(bench bench_step bench_budget bench_compile_time bench_pass_effect bench_frozen)
   if(TARGET ${bench})
     target_sources(${bench} PRIVATE ${PROJECT_SOURCE_DIR}/tool/gpt.cpp)
   endif()

@@ -23,6 +23,8 @@ constexpr const char* stage_text(PassStage stage) {
   switch (stage) {
     case PassStage::pre_grad: return "a forward graph, before its gradients are taken";
     case PassStage::joint: return "forward and backward in one graph, before the cut";
+    case PassStage::freeze:
+      return "in frozen programs, then: what is computed once leaves the graph";
     case PassStage::post_grad: return "the same, once no pass of joint has anything left";
     case PassStage::decomposed: return "calls that are lowered as they are";
   }

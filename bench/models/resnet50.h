@@ -53,11 +53,15 @@ struct ResNet50 : nn::Module {
     fc = add_module("fc", nn::Linear(2048, 1000, rng));
   }
 
-  // f32[n,3,h,w], i64[n] -> the loss
-  Tensor loss(const Tensor& images, const Tensor& labels) const {
+  // f32[n,3,h,w] -> f32[n,1000]
+  Tensor logits(const Tensor& images) const {
     Tensor x = max_pool2d(relu(bn1(conv1(images))), 3, {.stride = 2, .padding = 1});
     for (const Bottleneck& block : layers) x = block(x);
-    return cross_entropy((*fc)(mean(x, {2, 3})), labels);
+    return (*fc)(mean(x, {2, 3}));
+  }
+  // f32[n,3,h,w], i64[n] -> the loss
+  Tensor loss(const Tensor& images, const Tensor& labels) const {
+    return cross_entropy(logits(images), labels);
   }
 
   nn::Conv2d conv1;

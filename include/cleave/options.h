@@ -105,6 +105,15 @@ struct CompileOptions {
   std::vector<std::string> passes_on = {};
   // If true, no pass may change how a result is rounded.
   bool strict = false;
+  // For inference: each run uses the values that parameters, constants, and buffers that the
+  // function doesn't assign had when compile() was called. What depends on them alone is computed
+  // there, once, and belongs to the program (Report::frozen); batch norms, factors and products of
+  // one operand go into the weights (fuse_conv_bn, fold_binary, batch_linear_lhs), which rounds
+  // otherwise and so is off in strict programs. After one of these Variables was set, loaded or
+  // trained, a run is an error (user) until CompiledFunction::refreeze() has taken the new values.
+  // What is written through a pointer that the host program kept from data() isn't noticed. Errors
+  // (user): a training step, a function that assigns a parameter.
+  bool freeze = false;
   // Rewrite rules beside cleave's own. Errors (user): a text that isn't a rule, a replacement of
   // another type; the message names the rule and the call.
   std::vector<RewriteRule> rules = {};

@@ -61,6 +61,17 @@ struct OutputLayout {
   std::vector<std::string> strides;  // one a dim, in elements: {"3", "1"}
 };
 
+// What CompileOptions::freeze did.
+struct FrozenReport {
+  struct Part {
+    int64_t count = 0, bytes = 0;
+  };
+  Part folded = {};   // values that were computed once and belong to the program
+  Part packed = {};   // those of them that are weights in the order that a product reads
+  Part kept = {};     // Variables that each run reads where they are
+  Part dropped = {};  // Variables that no run reads: the program doesn't keep them alive
+};
+
 struct Report {
   // inference: results alone. training: gradients too, and what is made of them.
   std::string direction = "inference";
@@ -104,6 +115,7 @@ struct Report {
   std::vector<OutputLayout> outputs;  // the function's results, in order
   // How much longer a run takes because it recomputes values, by the cost table.
   int64_t recompute_ns = 0;
+  FrozenReport frozen = {};
 };
 
 // The time of one step of a program: a generated kernel, or a call of the runtime.

@@ -177,6 +177,12 @@ class CLEAVE_API CompiledFunction {
   // (user).
   CompiledFunction instance() const;
 
+  // With CompileOptions::freeze: takes the values that the Variables have now, as compile() did,
+  // and compiles nothing; this program and its instances use them from their next run on. If it
+  // fails, they go on with what they had. Error (user): it isn't frozen; a dropped Variable
+  // (Report::frozen) is gone with its model.
+  void refreeze();
+
   // Of the compilation, which an instance shares, but for what it counts of its own runs
   // (Report::counters). With sizes that vary, of the last program that was run, before the first
   // run of that for the largest sizes.

@@ -37,6 +37,9 @@ struct BuiltProgram {
   std::shared_ptr<const Backend> backend;  // made the functions
   std::shared_ptr<const LoweredGraph> graph = {};
   std::vector<KernelTraffic> traffic = {};  // by thunk
+  // Computes the placeholders of the same names (freeze/frozen_values.h); no returns: there are
+  // none.
+  Graph frozen = Graph("frozen");
   const LoweredProgram& lowered() const { return planned.lowered; }
 };
 

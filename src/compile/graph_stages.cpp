@@ -10,6 +10,7 @@
 #include "lower/drop_copies.h"
 #include "lower/fuse.h"
 #include "pass/autocast.h"
+#include "pass/freeze/frozen_values.h"
 #include "pass/pipeline.h"
 #include "remat/rematerialize.h"
 
@@ -54,6 +55,12 @@ Staged verify_stage(Graph graph) {
   CLEAVE_CHECK(verify(graph));
   CLEAVE_CHECK(check_devices(graph));
   return unchanged(std::move(graph));
+}
+
+Staged freeze_stage(Graph graph, const StageInputs& in) {
+  CLEAVE_TRY(StagedGraph out, pass_stage(std::move(graph), in.ops, PassStage::freeze, in.options));
+  CLEAVE_TRY(out.frozen, take_frozen(out.graph));
+  return out;
 }
 
 Staged decompose_stage(Graph graph, const OpRegistry& ops) {
@@ -105,7 +112,16 @@ const std::vector<GraphStage>& graph_stages() {
          return in.options.grad && !g.is_joint() ? grad_stage(g, in.ops) : unchanged(std::move(g));
        }},
       {Stage::verify, [](Graph g, In) { return verify_stage(std::move(g)); }},
-      {Stage::joint, uncut_passes<PassStage::joint>},
+      {Stage::joint,
+       [](Graph g, In in) {
+         return in.options.is_frozen_part ? unchanged(std::move(g))
+                                          : uncut_passes<PassStage::joint>(std::move(g), in);
+       }},
+      {Stage::freeze,
+       [](Graph g, In in) {
+         return in.options.freeze && !in.options.is_frozen_part ? freeze_stage(std::move(g), in)
+                                                                : unchanged(std::move(g));
+       }},
       {Stage::post_grad, uncut_passes<PassStage::post_grad>},
       {Stage::decompose, [](Graph g, In in) { return decompose_stage(std::move(g), in.ops); }},
       {Stage::copies, [](Graph g, In) { return copies_stage(std::move(g)); }},

@@ -1,6 +1,7 @@
 // The stages that rewrite the graph: functions Graph -> Graph, called only by the runner in
 // stages.cpp. The table in graph_stages.cpp shows which options each of them reads.
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "backend/backend.h"
@@ -14,6 +15,7 @@ struct StagedGraph {
   bool is_another = false;               // a new graph; else the given one, see Graph::edits
   std::vector<CompilePass> passes = {};  // those that ran
   int64_t recompute_ns = 0;              // time of the recomputed calls
+  std::optional<Graph> frozen = {};      // what is computed once
 };
 
 struct StageInputs {

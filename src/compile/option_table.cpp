@@ -90,6 +90,10 @@ constexpr OptionRow rows[] = {
     row<&CompileOptions::passes_on>("passes_on", "fold_binary",
                                     "passes that run only where they are asked for"),
     row<&CompileOptions::strict>("strict", "true", "no pass may change how a result is rounded"),
+    row<&CompileOptions::freeze>(
+        "freeze", "true",
+        "inference with the values that Variables have now; what depends on them alone is computed "
+        "once"),
     set_in_cpp<&CompileOptions::rules>("rules", "{{.name = \"quick_gelu\", .text = text}}",
                                        "rewrite rules beside cleave's own"),
     set_in_cpp<&CompileOptions::functions>(

@@ -48,6 +48,10 @@ Result<BuiltProgram> built_from(ProgramEntry entry, const ProgramKey& key, const
   lines.insert(lines.end(), entry.lines.begin(), entry.lines.end());
   BuiltProgram out{.planned = std::move(entry.planned), .backend = backend};
   out.traffic = std::move(entry.traffic);
+  if (!entry.frozen.empty()) {
+    CLEAVE_TRY(Program frozen, parse(with_lines(entry.frozen, lines), "kept program", ops));
+    out.frozen = std::move(frozen.main);
+  }
   out.graph = std::make_shared<LoweredGraph>(std::move(entry.graph), std::move(lines), ops);
   CLEAVE_CHECK(link(out.planned.lowered, *out.graph, *backend));
   for (const std::string& text : entry.code.loops) {
@@ -78,6 +82,7 @@ std::optional<BuiltProgram> read_program(cache::Store& cache, const ProgramKey& 
   found.passes = std::move(entry->passes);
   found.recompute_ns = entry->recompute_ns;
   found.distinct_kernels = entry->distinct_kernels;
+  found.frozen = entry->frozen_report;
   Result<BuiltProgram> built = built_from(*std::move(entry), key, ops, backend, executor, cache);
   if (!built.ok()) return {};
   report = std::move(found);
@@ -164,6 +169,7 @@ void ProgramCache::keep(const Graph& graph, const BuiltProgram& built, KeptCode 
   ProgramEntry entry;
   entry.known_lines = key_->lines.lines().size();
   entry.graph = print(graph, key_->lines);
+  if (!built.frozen.returns().empty()) entry.frozen = print(built.frozen, key_->lines);
   const std::vector<std::string>& lines = key_->lines.lines();
   entry.lines.assign(lines.begin() + static_cast<std::ptrdiff_t>(entry.known_lines), lines.end());
   entry.planned = built.planned;
@@ -181,6 +187,7 @@ void ProgramCache::keep(const Graph& graph, const BuiltProgram& built, KeptCode 
   entry.passes = report_.passes;
   entry.recompute_ns = report_.recompute_ns;
   entry.distinct_kernels = report_.distinct_kernels;
+  entry.frozen_report = report_.frozen;
   const std::string bytes = entry.bytes();
   cache_->write(cache::EntryKind::program, key_->digest, std::as_bytes(std::span(bytes)));
 }

@@ -47,11 +47,23 @@ void archive(A& a, Is<CompilePass> auto& p) {
 }
 
 template <class A>
+void archive(A& a, Is<FrozenReport::Part> auto& p) {
+  auto& [count, bytes] = p;
+  a(count, bytes);
+}
+
+template <class A>
+void archive(A& a, Is<FrozenReport> auto& r) {
+  auto& [folded, packed, kept, dropped] = r;
+  a(folded, packed, kept, dropped);
+}
+
+template <class A>
 void archive(A& a, Is<ProgramEntry> auto& e) {
   auto& [planned, unit_keys, code, traffic, graph, known_lines, lines, passes, recompute_ns,
-         distinct_kernels] = e;
+         distinct_kernels, frozen_report, frozen] = e;
   a(planned, unit_keys, code, traffic, graph, known_lines, lines, passes, recompute_ns,
-    distinct_kernels);
+    distinct_kernels, frozen_report, frozen);
 }
 
 KeptCode KeptCode::of(const PlacedProgram& placed) {

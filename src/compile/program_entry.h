@@ -30,6 +30,8 @@ struct ProgramEntry {
   std::vector<std::string> lines;
   std::vector<CompilePass> passes;
   int64_t recompute_ns = 0, distinct_kernels = 0;
+  FrozenReport frozen_report;
+  std::string frozen;  // the graph of that name, as `graph`; empty: it computes nothing
 
   std::string bytes() const;
   // Error (bug): these bytes aren't an entry's.

@@ -24,8 +24,8 @@ void add_options(std::string& out, const StageOptions& options) {
     const std::string value = row.get(given);
     if (value != row.get(usual)) out += fmt::format("{} {} {}\n", row.name, value.size(), value);
   }
-  out += fmt::format("stages {} {} {} {}\n", options.grad, options.forward_results, options.is_cut,
-                     options.fuse);
+  out += fmt::format("stages {} {} {} {} {}\n", options.grad, options.forward_results,
+                     options.is_cut, options.fuse, options.is_frozen_part);
   for (const RewriteRule& rule : options.rules) {
     const auto& [name, text, point, numbers, dtypes, derive_backward] = rule;
     out += fmt::format("rule {} {} {} {}", name.size(), name, static_cast<int>(point),

@@ -20,6 +20,8 @@ struct StageOptions : CompileOptions {
   // The graph is cut already (join_forward_backward): its copies stay, and no tag asks for more.
   // Without a budget.
   bool is_cut = false;
+  // The graph was taken out of a frozen program (BuiltProgram::frozen), whose joint passes had run.
+  bool is_frozen_part = false;
   bool fuse = true;  // false: a kernel for each call
   // Made before of the same graph, with the same `fuse` and target; null: made where a
   // budget is given.

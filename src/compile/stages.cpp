@@ -8,6 +8,7 @@
 #include "backend/make_backend.h"
 #include "cache/memory_cache.h"
 #include "compile/code_stages.h"
+#include "compile/frozen_report.h"
 #include "compile/graph_stages.h"
 #include "compile/program_cache.h"
 #include "compile/stage_runner.h"
@@ -19,21 +20,22 @@
 namespace cleave {
 namespace {
 
-constexpr std::array<std::string_view, 20> names = {  // in the order of Stage
-    "autocast", "pre_grad",   "grad",      "verify", "joint",       "post_grad", "decompose",
-    "copies",   "decomposed", "dead_code", "tags",   "remat",       "fuse",      "lower",
-    "products", "in_place",   "schedule",  "emit",   "plan_memory", "build"};
+constexpr std::array<std::string_view, 21> names = {  // in the order of Stage
+    "autocast",  "pre_grad", "grad",       "verify",    "joint", "freeze",      "post_grad",
+    "decompose", "copies",   "decomposed", "dead_code", "tags",  "remat",       "fuse",
+    "lower",     "products", "in_place",   "schedule",  "emit",  "plan_memory", "build"};
 static_assert(names.size() == static_cast<size_t>(Stage::build) + 1);
 
 // Runs a stage and verifies its result.
 Status run_one(const GraphStage& stage, Graph& graph, const StageInputs& in,
-               const ResultStrides& strides, Report& report, StageRunner& runner) {
+               const ResultStrides& strides, Report& report, StageRunner& runner, Graph* frozen) {
   const int64_t edits = graph.edits();
   CLEAVE_TRY(StagedGraph out, stage.run(std::move(graph), in));
   graph = std::move(out.graph);
   if (out.is_another) runner.made_another_graph();
   std::ranges::move(out.passes, std::back_inserter(report.passes));
   report.recompute_ns += out.recompute_ns;
+  if (out.frozen && frozen != nullptr) *frozen = *std::move(out.frozen);
   if (!out.is_another && graph.edits() == edits) return {};
   // A joint graph returns gradients too, so the strides of the forward results don't apply to it.
   if (stage.stage > Stage::grad) CLEAVE_CHECK(strides.restore(graph, in.ops));
@@ -42,14 +44,16 @@ Status run_one(const GraphStage& stage, Graph& graph, const StageInputs& in,
   return {};
 }
 
+// `frozen`, if it isn't null, gets what the stage freeze takes out.
 Status run_part(Stage first, Stage last, Graph& graph, const StageInputs& in, Report& report,
-                StageRunner& runner) {
+                StageRunner& runner, Graph* frozen = nullptr) {
   std::optional<ResultStrides> strides(graph);
   for (const GraphStage& stage : graph_stages()) {
     if (stage.stage < first || stage.stage > last) continue;
     if (stage.stage == Stage::verify) strides.emplace(graph);
-    CLEAVE_CHECK(runner(stage.stage, graph,
-                        [&] { return run_one(stage, graph, in, *strides, report, runner); }));
+    CLEAVE_CHECK(runner(stage.stage, graph, [&] {
+      return run_one(stage, graph, in, *strides, report, runner, frozen);
+    }));
   }
   return {};
 }
@@ -117,13 +121,18 @@ Result<BuiltProgram> build_anew(Graph graph, const StageInputs& in, Report& repo
                                 ProgramCache& kept) {
   StageRunner run(in.options, graph, report, Dump(in.options.dump_dir));
   CLEAVE_CHECK(run.begin());
-  CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, graph, in, report, run));
+  Graph frozen("frozen");
+  const bool freezes = in.options.freeze && !in.options.is_frozen_part;
+  const Graph given = freezes ? graph : Graph("none");
+  CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, graph, in, report, run, &frozen));
   CLEAVE_TRY(PlacedProgram placed, make_code(graph, *in.backend, report, run));
   KeptCode code = kept.cache() ? KeptCode::of(placed) : KeptCode();
   CLEAVE_TRY(BuiltProgram built, run(Stage::build, placed, [&] {
                return build_code(std::move(placed.planned), placed.code, in.backend,
                                  *in.options.executor, kept.cache());
              }));
+  if (freezes) report.frozen = frozen_report(given, graph, frozen);
+  built.frozen = std::move(frozen);
   if (kept.cache()) run.apart("keep", [&] { kept.keep(graph, built, std::move(code)); });
   built.graph = std::make_shared<LoweredGraph>(std::move(graph));
   return built;

@@ -8,6 +8,7 @@
 #include "ir/edit.h"
 #include "ir/strides.h"
 #include "ir/text.h"
+#include "pass/freeze/frozen_values.h"
 #include "runtime/shared_threads.h"
 #include "trace/tracing.h"
 
@@ -51,18 +52,35 @@ Result<std::shared_ptr<const ProgramCode>> ProgramCode::make(Parts parts,
   p->report.outputs = layouts_of(p->traced, p->results);
   p->report.nodes = static_cast<int64_t>(p->traced.node_count());
 
-  // The memory of each placeholder, by its position.
-  const auto& placeholders = p->traced.placeholders();
+  // The memory of each placeholder, by its number in the program. A frozen one lacks some, and has
+  // others.
+  const std::vector<std::string>& names = p->program->placeholders();
+  std::map<std::string_view, size_t> number;
+  for (size_t i = 0; i < names.size(); ++i) number[names[i]] = i;
   std::map<ValueId, size_t> position;
-  for (size_t i = 0; i < placeholders.size(); ++i) position[placeholders[i].value] = i;
-  for (const trace::Recording::Bound& b : parts.variables)
-    if (const auto at = position.find(b.placeholder); at != position.end())
-      p->variables.emplace_back(at->second, b.variable);
+  for (const Placeholder& q : p->traced.placeholders())
+    if (const auto at = number.find(p->traced.name(q.value)); at != number.end())
+      position[q.value] = at->second;
+  std::set<ValueId> updated;
+  for (const Return& r : p->traced.returns())
+    if (r.kind == ReturnKind::update) updated.insert(r.target);
+  for (const auto& [v, variable] : parts.variables)
+    if (const auto at = position.find(v); at != position.end())
+      p->variables.push_back({at->second, variable, p->traced.name(v), updated.contains(v)});
   for (const ValueId v : parts.inputs) p->inputs.push_back(position.at(v));
   p->specs = std::move(parts.specs);
   for (const auto& [v, memory] : parts.own)
     if (const auto at = position.find(v); at != position.end())
       p->own.emplace_back(at->second, memory);
+  if (options.freeze) {
+    std::vector<FoldedValues::Frozen> frozen;
+    for (const auto& [v, variable] : parts.variables)
+      if (is_kept(p->traced, v))
+        frozen.push_back({p->traced.name(v), variable, !position.contains(v)});
+    const auto& part = p->program->frozen_part();
+    CLEAVE_TRY(p->folded, parts.folded->get(part, frozen, p->executor));
+    for (const std::string& name : p->program->folded()) p->folded_at.push_back(number.at(name));
+  }
   return std::shared_ptr<const ProgramCode>(std::move(p));
 }
 
@@ -73,8 +91,7 @@ Result<std::unique_ptr<BoundProgram>> BoundProgram::make(std::shared_ptr<const P
   p->report_ = code->report;
   p->code_ = std::move(code);
   const ProgramCode& c = *p->code_;
-  for (const auto& [placeholder, variable] : c.variables)
-    p->variables_.push_back({placeholder, variable, nullptr, p->is_updated(placeholder)});
+  for (const ProgramCode::PlacedVariable& v : c.variables) p->variables_.push_back({v, nullptr});
   for (const auto& [placeholder, memory] : c.own)
     CLEAVE_CHECK(p->instance_->bind(placeholder, memory_of(*memory)));
   p->updates_variables_ = std::ranges::any_of(p->variables_, &Bound::is_updated);
@@ -86,11 +103,18 @@ Result<std::unique_ptr<BoundProgram>> BoundProgram::make(std::shared_ptr<const P
   return p;
 }
 
-bool BoundProgram::is_updated(size_t placeholder) const {
-  const ValueId value = traced().placeholders()[placeholder].value;
-  return std::ranges::any_of(traced().returns(), [&](const Return& r) {
-    return r.kind == ReturnKind::update && r.target == value;
-  });
+Status BoundProgram::bind_folded() {
+  if (!code_->folded) return {};
+  CLEAVE_CHECK(code_->folded->check());
+  const std::shared_ptr<const FoldedValues::List> newer = code_->folded->newer_than(folded_);
+  if (!newer) return {};
+  for (size_t k = 0; k < newer->size(); ++k) {
+    const HostTensor& bytes = (*newer)[k];
+    void* data = const_cast<void*>(bytes.data());  // placeholders of role const aren't written
+    CLEAVE_CHECK(instance_->bind(code_->folded_at[k], {data, bytes.bytes()}));
+  }
+  folded_ = newer;
+  return {};
 }
 
 bool BoundProgram::assigns_variables() const { return updates_variables_; }
@@ -122,6 +146,7 @@ const HostTensor& BoundProgram::bindable(const HostTensor& input, size_t k) {
 }
 
 Status BoundProgram::bind(std::span<const InputRef> inputs) {
+  CLEAVE_CHECK(bind_folded());
   CLEAVE_CHECK(bind_variables());
   for (size_t k = 0; k < inputs.size(); ++k) {
     const HostTensor& tensor = bindable(inputs[k].tensor(), k);
@@ -162,8 +187,7 @@ Status BoundProgram::check_shared(std::span<const InputRef> inputs) {
 std::string BoundProgram::operand_text(size_t number) const {
   const size_t inputs = code_->inputs.size();
   if (number < inputs) return fmt::format("input {} `{}`", number, code_->specs[number].name);
-  const Graph& g = traced();
-  return "%" + g.name(g.placeholders()[variables_[number - inputs].placeholder].value);
+  return "%" + variables_[number - inputs].name;
 }
 
 Status BoundProgram::run_boxed(HostTensors&& inputs) {
@@ -178,7 +202,16 @@ Status BoundProgram::run_boxed(HostTensors&& inputs) {
     owned[k].reset();
     return true;
   };
-  return instance_->run(&release);
+  return end_run(instance_->run(&release));
+}
+
+Status BoundProgram::run() { return end_run(instance_->run()); }
+
+Status BoundProgram::end_run(Status ran) {
+  if (ran.ok() && updates_variables_)
+    for (const Bound& b : variables_)
+      if (b.is_updated) trace::Access::written(b.variable);
+  return ran;
 }
 
 Result<HostTensors> BoundProgram::recompute(const Values& values) const {

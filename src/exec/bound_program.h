@@ -11,6 +11,7 @@
 
 #include "cleave/train.h"
 #include "exec/executable.h"
+#include "exec/folded_values.h"
 #include "exec/shared_memory.h"
 #include "trace/recording.h"
 
@@ -37,6 +38,7 @@ struct ProgramCode {
     Report front = {};           // of the trace: its warnings, and the stages in it
     double trace_ms = 0;         // these stages included
     Marks marks = {};
+    std::shared_ptr<FoldedPool> folded = nullptr;  // with CompileOptions::freeze
   };
   static Result<std::shared_ptr<const ProgramCode>> make(Parts parts,
                                                          const CompileOptions& options);
@@ -48,11 +50,19 @@ struct ProgramCode {
   Marks marks;
   std::shared_ptr<const CompiledProgram> program;
   std::shared_ptr<Executor> executor;
-  // By the number of the placeholder.
-  std::vector<std::pair<size_t, Variable>> variables;
+  struct PlacedVariable {
+    size_t placeholder = 0;  // its number in `program`
+    Variable variable;
+    std::string name;         // of the placeholder
+    bool is_updated = false;  // by a run
+  };
+  std::vector<PlacedVariable> variables;
+  // By the number of the placeholder, in `program`.
   std::vector<std::pair<size_t, HostTensor*>> own;
   std::vector<size_t> inputs;
-  std::vector<InputSpec> specs;  // of the inputs
+  std::vector<InputSpec> specs;          // of the inputs
+  std::shared_ptr<FoldedValues> folded;  // null unless it is frozen
+  std::vector<size_t> folded_at;         // the placeholder of each
 };
 
 class BoundProgram {
@@ -64,7 +74,7 @@ class BoundProgram {
   // The inputs have the types of the program's, which InputSizes has compared. Errors (user): the
   // memory of what is updated is that of another operand, too; both are named.
   Status bind(std::span<const InputRef> inputs);
-  Status run() { return instance_->run(); }
+  Status run();
   // Takes the inputs, which are bound, and drops each when it is read no more; those that are
   // updated at the end.
   Status run_boxed(HostTensors&& inputs);
@@ -91,13 +101,11 @@ class BoundProgram {
   Status bind_variables();
   Status check_shared(std::span<const InputRef> inputs);
   std::string operand_text(size_t number) const;
-  bool is_updated(size_t placeholder) const;
+  Status bind_folded();
+  Status end_run(Status ran);
 
-  struct Bound {
-    size_t placeholder = 0;
-    Variable variable;
+  struct Bound : ProgramCode::PlacedVariable {
     void* data = nullptr;  // where it is bound
-    bool is_updated = false;
   };
   std::shared_ptr<const ProgramCode> code_;
   Report report_;
@@ -110,6 +118,7 @@ class BoundProgram {
   bool updates_inputs_ = false, updates_variables_ = false;
   bool is_moved_ = true;  // some address is another one than when shared memory was looked for
   SharedMemory shared_;
+  std::shared_ptr<const FoldedValues::List> folded_;  // what is bound
 };
 
 // Adds a placeholder for each spec, whose sizes are numbers. Throws (user, at `at`): a name that is

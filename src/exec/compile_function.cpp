@@ -11,7 +11,8 @@ namespace cleave {
 
 struct CompiledFunction::State {
   std::unique_ptr<SizedPrograms> programs;
-  bool has_results = false;  // of the last run
+  std::shared_ptr<FoldedPool> folded;  // null unless it is frozen
+  bool has_results = false;            // of the last run
 };
 
 namespace {
@@ -19,7 +20,7 @@ namespace {
 // Traces and compiles it for static specs.
 SizedPrograms::CodePtr made(const nn::Module* model, const TracedFunction& function,
                             const std::vector<InputSpec>& inputs, const CompileOptions& options,
-                            Location at) {
+                            const std::shared_ptr<FoldedPool>& folded, Location at) {
   const auto start = std::chrono::steady_clock::now();
   const trace::RecordingPtr recording = trace::Recording::program(
       options.ops.registry(), trace::Mode::evaluation, "compile", model == nullptr);
@@ -31,8 +32,12 @@ SizedPrograms::CodePtr made(const nn::Module* model, const TracedFunction& funct
 
   std::vector<Return> returns;
   for (const Tensor& t : results) returns.push_back({recording->value_of(t, at)});
-  for (const auto& u : recording->updates())
+  for (const auto& u : recording->updates()) {
+    if (options.freeze && recording->graph().placeholder_of(u.target)->role == Role::param)
+      trace::refuse(at, "compile: freeze: the function assigns parameter `{}`",
+                    recording->graph().name(u.target));
     returns.push_back({u.next, ReturnKind::update, u.target});
+  }
   Watch watch(options.watch);
   watch.find(recording->graph());
   const size_t first_watched = returns.size();
@@ -63,6 +68,7 @@ SizedPrograms::CodePtr made(const nn::Module* model, const TracedFunction& funct
   parts.trace_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   parts.front.warnings = recording->warnings();
+  parts.folded = folded;
   return trace::value_or_throw_at(at, ProgramCode::make(std::move(parts), options));
 }
 
@@ -72,12 +78,14 @@ std::shared_ptr<CompiledFunction::State> compiled(std::optional<nn::Module> mode
                                                   const CompileOptions& options, Location at) {
   if (options.threads < 0)
     trace::refuse(at, "compile: threads is {}, expected 0 or more", options.threads);
-  auto make = [=](const std::vector<InputSpec>& specs, const std::string& sizes) {
+  auto state = std::make_shared<CompiledFunction::State>();
+  if (options.freeze) state->folded = std::make_shared<FoldedPool>();
+  auto make = [=, folded = state->folded](const std::vector<InputSpec>& specs,
+                                          const std::string& sizes) {
     CompileOptions own = options;
     if (!own.dump_dir.empty() && !sizes.empty()) own.dump_dir += "/" + sizes;
-    return made(model ? &*model : nullptr, function, specs, own, at);
+    return made(model ? &*model : nullptr, function, specs, own, folded, at);
   };
-  auto state = std::make_shared<CompiledFunction::State>();
   state->programs =
       SizedPrograms::make("compile", inputs, options.kept_sizes,
                           std::make_shared<Notices>(options.log), std::move(make), at);
@@ -166,7 +174,15 @@ HostTensor CompiledFunction::output(size_t k) const {
 CompiledFunction CompiledFunction::instance() const {
   auto other = std::make_shared<State>();
   other->programs = value_or_throw(state().programs->instance());
+  other->folded = state().folded;
   return CompiledFunction(std::move(other));
+}
+
+void CompiledFunction::refreeze() {
+  if (!state().folded)
+    throw_failure(
+        user_error("compile: refreeze: the program isn't frozen (CompileOptions::freeze)"));
+  value_or_throw(state().folded->refreeze());
 }
 
 const Report& CompiledFunction::report() const { return state().programs->last().report(); }

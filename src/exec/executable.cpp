@@ -19,15 +19,30 @@ namespace {
 
 class Compiled final : public CompiledProgram {
  public:
-  Compiled(BuiltProgram built, Report report)
-      : built_(std::move(built)), report_(std::move(report)) {}
+  Compiled(BuiltProgram built, Report report, std::shared_ptr<const CompiledProgram> frozen_part)
+      : built_(std::move(built)), report_(std::move(report)), frozen_part_(std::move(frozen_part)) {
+    for (const Return& r : built_.frozen.returns()) folded_.push_back(built_.frozen.name(r.value));
+    for (const Storage& s : built_.lowered().storages)
+      if (s.placeholder >= 0) {
+        const auto at = static_cast<size_t>(s.placeholder);
+        if (at >= placeholders_.size()) placeholders_.resize(at + 1);
+        placeholders_[at] = s.name;
+      }
+  }
   const Graph& graph() const override { return built_.graph->get(); }
+  const std::vector<std::string>& placeholders() const override { return placeholders_; }
   const Report& report() const override { return report_; }
+  const std::shared_ptr<const CompiledProgram>& frozen_part() const override {
+    return frozen_part_;
+  }
+  const std::vector<std::string>& folded() const override { return folded_; }
   const BuiltProgram& built() const { return built_; }
 
  private:
   BuiltProgram built_;
   Report report_;
+  std::shared_ptr<const CompiledProgram> frozen_part_;
+  std::vector<std::string> folded_, placeholders_;
 };
 
 // An entry of an instance's table of pointers, from which its thunks take their arguments.
@@ -271,6 +286,14 @@ class RunningInstance final : public Instance {
   alignas(64) std::byte nothing_[64];  // the address of storages of 0 bytes
 };
 
+StageOptions options_of_part(StageOptions options) {
+  options.is_frozen_part = true;
+  options.memory_budget = {};
+  options.family = nullptr;
+  if (!options.dump_dir.empty()) options.dump_dir += "/frozen";
+  return options;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(
@@ -283,8 +306,14 @@ Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(
   if (graph.node_count() == 0) complete.compiler = CompilerChoice::none;
   Report report;
   CLEAVE_TRY(BuiltProgram built, build_program(graph, ops, complete, report));
+  std::shared_ptr<const CompiledProgram> part;
+  if (!built.frozen.returns().empty()) {
+    CLEAVE_TRY(part, compile(built.frozen, ops, options_of_part(std::move(complete))));
+    report.compile_ms += part->report().compile_ms;
+    if (report.cache == "hit") report.cache = part->report().cache;
+  }
   return std::shared_ptr<const CompiledProgram>(
-      std::make_shared<Compiled>(std::move(built), std::move(report)));
+      std::make_shared<Compiled>(std::move(built), std::move(report), std::move(part)));
 }
 
 Result<std::unique_ptr<Instance>> Instance::make(std::shared_ptr<const CompiledProgram> program,

@@ -33,8 +33,17 @@ class CompiledProgram {
                                                                 const OpRegistry& ops,
                                                                 const StageOptions& options);
   virtual ~CompiledProgram() = default;
-  virtual const Graph& graph() const = 0;  // as lowered; same placeholders and returns
+  // As lowered: same placeholders and returns. A frozen program (CompileOptions::freeze) lacks
+  // those that it doesn't read, and has folded() besides.
+  // That of a program from a cache is parsed at the first call.
+  virtual const Graph& graph() const = 0;
+  // The names of its placeholders, by number.
+  virtual const std::vector<std::string>& placeholders() const = 0;
   virtual const Report& report() const = 0;
+  // Computes what doesn't change from run to run, of placeholders of the program; null: nothing.
+  virtual const std::shared_ptr<const CompiledProgram>& frozen_part() const = 0;
+  // The names of the placeholders that its results are for.
+  virtual const std::vector<std::string>& folded() const = 0;
 };
 
 // Memory of the caller. Without a dtype it may hold any.

@@ -17,6 +17,9 @@ struct GemmOperand {
   enum : size_t { a, b, c_in, scale, other_scale, c };
 };
 
+// Columns of a packed B: those of the widest kernel, and a multiple of the others'.
+constexpr int64_t gemm_panel = 32;
+
 // A [batch, m, k], B [batch, k, n], C_in [batch, m, n]; C [batch, m, n] is row-major and dense.
 // Strides are in elements, may be 0 and in any order: a transposed operand has row and col
 // exchanged, a row vector C_in has c_in_row = 0. C overlaps no operand.
@@ -43,6 +46,9 @@ struct GemmSpec {
   // B is packed four-bit numbers, u8 [k / 2, n]: row i has row 2i of B in its low and row 2i + 1 in
   // its high four bits, each plus 8. dtype is f32, bf16 or f16; no batch.
   bool b_is_nibbles = false;
+  // B, in f32 without a batch, is in panels: [n / gemm_panel rounded up, k, gemm_panel], numbers
+  // after the last column don't matter, nor do its strides.
+  bool b_packed = false;
 
   static constexpr const char* kind = "product";
   // A multiply-add counts as two.

@@ -24,10 +24,15 @@ GemmSpec spec_of(GemmSpec s, const LibraryLayouts& at) {
   const Layout &a = at[At::a]->layout, &b = at[At::b]->layout;
   const size_t rank = a.shape.size();
   s.batch = rank == 3 ? a.shape[0] : 1;
-  s.m = a.shape[rank - 2], s.k = a.shape[rank - 1], s.n = b.shape.back();
+  s.m = a.shape[rank - 2], s.k = a.shape[rank - 1];
   s.a_batch = batch_stride(a), s.a_row = stride_from_last(a, 2), s.a_col = stride_from_last(a, 1);
-  s.b_batch = batch_stride(b), s.b_row = stride_from_last(b, 2), s.b_col = stride_from_last(b, 1);
-  s.a_stored = stored(*at[At::a]), s.b_stored = stored(*at[At::b]);
+  s.a_stored = stored(*at[At::a]);
+  if (!s.b_packed) {
+    s.n = b.shape.back();
+    s.b_batch = batch_stride(b);
+    s.b_row = stride_from_last(b, 2), s.b_col = stride_from_last(b, 1);
+    s.b_stored = stored(*at[At::b]);
+  }
   if (const auto& c = at[At::c_in]) {
     s.has_c_in = true;
     s.c_in_batch = batch_stride(c->layout);
@@ -56,7 +61,10 @@ loop::LibraryForm product_form(const OpView& op, const ProductOperands& at, cons
       form.operands.push_back({.position = position, .index = index});
   };
   factor(At::a, at.a);
-  factor(At::b, at.b);
+  if (spec.b_packed)
+    form.operands.push_back({.position = At::b, .index = at.b, .takes = loop::is_without_gaps});
+  else
+    factor(At::b, at.b);
   if (spec.beta != 0) read(At::c_in, at.c);
   read(At::scale, at.scales[0]);
   read(At::other_scale, at.scales[1]);

@@ -11,8 +11,8 @@ struct ProductOperands {
   std::array<int, 2> scales = {-1, -1};
 };
 
-// What is known of `spec` beforehand is alpha, beta, and how the sums are scaled or b is packed. A
-// term times 0 is not read at all: it may hold NaN.
+// What is known of `spec` beforehand is alpha, beta, and how the sums are scaled or b is packed;
+// with b_packed also n. A term times 0 is not read at all: it may hold NaN.
 loop::LibraryForm product_form(const OpView& op, const ProductOperands& at,
                                const GemmSpec& spec = {});
 

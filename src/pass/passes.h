@@ -46,6 +46,10 @@ Pass reuse_extremum();
 Pass scatter_to_where();
 Pass unfuse_addmm();
 
+// freeze
+Pass fold_frozen();
+Pass pack_weights();
+
 // post_grad
 Pass bucket_all_reduce();
 Pass cancel_cat_split();

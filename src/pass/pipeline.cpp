@@ -15,8 +15,9 @@ namespace cleave {
 namespace {
 
 constexpr PassStage pre_grad = PassStage::pre_grad, joint = PassStage::joint,
-                    post_grad = PassStage::post_grad, decomposed = PassStage::decomposed;
-constexpr bool asked = true, again = true;
+                    freeze = PassStage::freeze, post_grad = PassStage::post_grad,
+                    decomposed = PassStage::decomposed;
+constexpr bool asked = true, again = true, pays_frozen = true;
 
 constexpr PassRow table[] = {
     {pre_grad, 0, normalize_splits, "the families below know splits by sizes only", "nothing"},
@@ -27,9 +28,9 @@ constexpr PassRow table[] = {
      "dims and views of nothing don't stand between"},
     {pre_grad, 1, fuse_conv_bn,
      "asked for: frozen weights are folded in each run, which pays for large images alone",
-     "running statistics don't change within a call", asked},
+     "running statistics don't change within a call", asked, !again, pays_frozen},
     {pre_grad, 1, fold_binary, "asked for: as fuse_conv_bn, whose factors it then meets",
-     "frozen state doesn't change within a call", asked},
+     "frozen state doesn't change within a call", asked, !again, pays_frozen},
     {pre_grad, 1, efficient_conv_bn_eval,
      "asked for: it costs precision where a variance is near 0; before grad, which then keeps less",
      "fuse_conv_bn took what is frozen", asked},
@@ -39,7 +40,7 @@ constexpr PassRow table[] = {
     {pre_grad, 1, batch_linear_lhs,
      "asked for: joined weights are a copy in each step; first, as it copies less than "
      "batch_linear",
-     "normal forms, so that equal shapes are seen", asked},
+     "normal forms, so that equal shapes are seen", asked, !again, pays_frozen},
     {pre_grad, 1, batch_linear, "asked for: stacked operands are copies in each step",
      "batch_linear_lhs took products of one operand", asked},
     {pre_grad, 1, batch_layer_norm, "asked for: as batch_linear",
@@ -95,6 +96,13 @@ constexpr PassRow table[] = {
     {joint, 2, fold_view, "products that became sums leave them",
      "views are functional: none is written through", !asked, again},
 
+    {freeze, 0, pack_weights,
+     "in frozen programs: the copy in another order is made once, by what fold_frozen takes out",
+     "Variables keep their values", asked, !again, pays_frozen},
+    {freeze, 1, fold_frozen,
+     "in frozen programs: constants are folded, no pass before it is undone",
+     "Variables keep their values", asked, !again, pays_frozen},
+
     {post_grad, 0, cancel_split_cat, "gradients of joins and of splits meet", "splits by sizes"},
     {post_grad, 0, cancel_cat_split, "gradients of splits and of joins meet", "splits by sizes"},
     {post_grad, 0, merge_slice_cat, "padding by a value's own beginning", "nothing"},
@@ -136,7 +144,9 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
 }
 
 bool runs(const PassRow& row, const CompileOptions& options, const std::string& name) {
-  return !contains(options.passes_off, name) && (!row.asked || contains(options.passes_on, name));
+  const bool is_asked =
+      !row.asked || (row.pays_frozen && options.freeze) || contains(options.passes_on, name);
+  return is_asked && !contains(options.passes_off, name);
 }
 
 // Consecutive rule passes, run as one set of rules.
@@ -230,6 +240,7 @@ std::string_view name_of(PassStage stage) {
   switch (stage) {
     case PassStage::pre_grad: return "pre_grad";
     case PassStage::joint: return "joint";
+    case PassStage::freeze: return "freeze";
     case PassStage::post_grad: return "post_grad";
     case PassStage::decomposed: return "decomposed";
   }

@@ -100,13 +100,16 @@ class CutGemm final : public Gemm {
                  .c_row = spec_.n,
                  .alpha = spec_.alpha,
                  .beta = spec_.beta,
+                 .b_packed = spec_.b_packed,
+                 .b_first = j,
                  .a_stored = spec_.a_stored,
                  .b_stored = spec_.b_stored};
     if (spec_.k > 0) {
       at.a = moved(all.a, batch * spec_.a_batch + i * spec_.a_row,
                    spec_.a_stored.value_or(spec_.dtype));
-      at.b = moved(all.b, batch * spec_.b_batch + j * spec_.b_col,
-                   spec_.b_stored.value_or(spec_.dtype));
+      at.b = spec_.b_packed ? all.b
+                            : moved(all.b, batch * spec_.b_batch + j * spec_.b_col,
+                                    spec_.b_stored.value_or(spec_.dtype));
     }
     if (spec_.has_c_in)
       at.c_in = moved(all.c_in, batch * spec_.c_in_batch + i * spec_.c_in_row + j * spec_.c_in_col,
@@ -152,6 +155,10 @@ Result<std::shared_ptr<Gemm>> Gemm::make(const GemmSpec& spec, const Target& tar
       (!is_floating(spec.dtype) || spec.dtype == DType::f64 || spec.batch != 1 || spec.k % 2 != 0))
     return bug("gemm: a product of {}, batch {}, k {} with numbers of four bits",
                name_of(spec.dtype), spec.batch, spec.k);
+  if (spec.b_packed && (spec.dtype != DType::f32 || spec.b_stored || spec.scales_sums ||
+                        spec.b_is_nibbles || spec.batch != 1))
+    return bug("gemm: a product of {}, batch {} with a packed matrix", name_of(spec.dtype),
+               spec.batch);
   if (spec.batch < 0 || spec.m < 0 || spec.n < 0 || spec.k < 0)
     return bug("gemm: dimensions [{}, {}, {}, {}] below 0", spec.batch, spec.m, spec.n, spec.k);
   for (const std::optional<DType>& stored : {spec.a_stored, spec.b_stored})

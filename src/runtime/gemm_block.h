@@ -18,6 +18,7 @@
 
 #include "cleave/dtype.h"
 #include "cleave/target.h"
+#include "library/gemm_spec.h"
 #include "runtime/gemm_sizes.h"
 
 namespace cleave::runtime {
@@ -53,6 +54,10 @@ struct GemmBlock {
   int64_t a_row = 0, a_col = 0, b_row = 0, b_col = 0, c_in_row = 0, c_in_col = 0, c_row = 0;
   double alpha = 1, beta = 1;
   PanelSource panels = {};
+  // b is packed (GemmSpec::b_packed), and points to the first panel of the matrix: the block begins
+  // at its column b_first, a multiple of nr.
+  bool b_packed = false;
+  int64_t b_first = 0;
   // If a_run isn't 0, a_col is 1 and the rows of A are in runs of a_run elements: element k of a
   // row is at x / a_run * a_next + x % a_run, with x = a_first + k.
   int64_t a_run = 0, a_next = 0, a_first = 0;

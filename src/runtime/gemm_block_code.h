@@ -88,6 +88,12 @@ class Block {
            block_.m <= 4 * mr && block_.k > 0;
   }
 
+  // Packed columns from the block's column j on, for k from `first` on.
+  const S* packed_at(int64_t first, int64_t j) const {
+    const int64_t column = block_.b_first + j;
+    return b_ + (column / gemm_panel * block_.k + first) * gemm_panel + column % gemm_panel;
+  }
+
   int64_t part_from(int64_t first) const { return block_.k - first < kc_ ? block_.k - first : kc_; }
   void add_part(int64_t first, int64_t k);
   void end_span(int64_t after);
@@ -184,7 +190,10 @@ void Block<S, P>::add_part(int64_t first, int64_t k) {
     const int64_t columns = block_.n - j < nr ? block_.n - j : nr;
     const U* b = reinterpret_cast<const U*>(packed_b_);
     int64_t b_row = nr;
-    if (block_.panels.pack == nullptr && reads_b_in_place(columns)) {
+    if (block_.b_packed) {
+      if constexpr (std::is_same_v<S, U>) b = packed_at(first, j);
+      b_row = gemm_panel;
+    } else if (block_.panels.pack == nullptr && reads_b_in_place(columns)) {
       if constexpr (std::is_same_v<S, U>) b = b_ + first * block_.b_row + j * block_.b_col;
       b_row = block_.b_row;
     } else {
@@ -256,6 +265,12 @@ Prefetch Block<S, P>::prefetch_of(int64_t first, int64_t k, int64_t j, int64_t i
     j = 0;
   }
   if (k <= 0) return {};
+  if (block_.b_packed) {  // whole panels are adjacent lines
+    const int64_t share = 256 * lines * index;
+    const char* at = reinterpret_cast<const char*>(packed_at(first, j));
+    if (share >= k * gemm_panel * static_cast<int64_t>(sizeof(S))) return {.at = at};
+    return {at + share, 64, 128, 256};
+  }
   const int64_t bytes = b_bytes(), row = block_.b_row * bytes, column = block_.b_col * bytes;
   const char* at = static_cast<const char*>(block_.b) + first * row + j * column;
   if (block_.b_col == 1) {
@@ -384,7 +399,10 @@ void Block<S, P>::finish(const T* sums, int64_t sums_row, int64_t i, int64_t j, 
       continue;
     }
     alignas(64) T row[nr];
-    if (c_in_ != nullptr && block_.c_in_col == 1) {
+    if (columns == nr && c_in_ != nullptr && block_.c_in_col == 0) {  // nr times: vectorized
+      const T added = beta_ * static_cast<T>(c_in_[(i + r) * block_.c_in_row]);
+      for (int64_t x = 0; x < nr; ++x) row[x] = alpha_ * from[x] + added;
+    } else if (c_in_ != nullptr && block_.c_in_col == 1) {
       const S* added = c_in_ + (i + r) * block_.c_in_row + j;
       for (int64_t x = 0; x < columns; ++x)
         row[x] = alpha_ * from[x] + beta_ * static_cast<T>(added[x]);

@@ -117,7 +117,7 @@ void Module::copy_from(const Module& other, double tau) {
   const auto copy = [](const Named& to, const Named& from, double part) {
     for (const auto& [name, v] : to) {
       const auto same = std::ranges::find(from, name, &Named::value_type::first);
-      mix(Access::memory(v), Access::memory(same->second), part);
+      mix(Access::written(v), Access::memory(same->second), part);
     }
   };
   copy(named_parameters(), other.named_parameters(), tau);

@@ -40,9 +40,13 @@ const HostTensor& Variable::value(Location at) const {
 }
 HostTensor& Variable::memory(Location at) {
   trace::note_reading(state(), at);
+  ++state().version;
   return state().value;
 }
-void Variable::set(const HostTensor& value) { state().value.copy_from(value); }
+void Variable::set(const HostTensor& value) {
+  ++state().version;
+  state().value.copy_from(value);
+}
 bool Variable::requires_grad() const { return state().requires_grad; }
 
 void Variable::set_requires_grad(bool on) {
@@ -59,7 +63,10 @@ void Variable::bind(HostTensor memory, Contents contents) {
   if (memory.numel() > 0 && !is_aligned(memory.data(), dtype()))
     throw_failure(user_error("{}: bind: its address is no multiple of the {} bytes of {}", name(),
                              alignment_of(dtype()), name_of(dtype())));
-  if (contents == Contents::of_variable) memory.copy_from(state_->value);
+  if (contents == Contents::of_variable)
+    memory.copy_from(state_->value);
+  else
+    ++state_->version;
   state_->value = std::move(memory);
 }
 

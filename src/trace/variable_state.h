@@ -14,6 +14,7 @@ struct VariableState {
   HostTensor value;
   bool requires_grad = true;
   bool holds_average = false;  // TrainStep::use_ema has put it in the parameter's place
+  int64_t version = 0;         // counts writes, but for those through pointers that were kept
 };
 
 using VariablePtr = std::shared_ptr<VariableState>;
@@ -22,6 +23,11 @@ using RecordingPtr = std::shared_ptr<Recording>;
 struct Access {
   static const VariablePtr& state(const Variable& v) { return v.state_; }
   static HostTensor& memory(const Variable& v) { return v.state_->value; }
+  // The same, to write there.
+  static HostTensor& written(const Variable& v) {
+    ++v.state_->version;
+    return v.state_->value;
+  }
   static Variable variable(VariablePtr state) {
     Variable v;
     v.state_ = std::move(state);

@@ -103,6 +103,8 @@ TrainStep train_step(const nn::Module& model, const TracedFunction& loss, const 
     trace::refuse(at, "train_step: accumulate is {}, expected 1 or more", options.accumulate);
   if (options.compile.threads < 0)
     trace::refuse(at, "train_step: threads is {}, expected 0 or more", options.compile.threads);
+  if (options.compile.freeze)
+    trace::refuse(at, "train_step: freeze is for inference, by compile(): a step trains the model");
   const auto varies = [](const InputSpec& s) {
     return std::ranges::any_of(s.shape.dims(), &InputDim::varies);
   };

@@ -17,7 +17,7 @@ namespace {
 #define COMPILE_FIELDS                                                                   \
   executor, threads, compiler, target, ops, kept_sizes, cache, cache_dir, cache_bytes,   \
       cache_check, dump_dir, watch, observers, log, memory_budget, autocast, passes_off, \
-      passes_on, strict, rules, functions
+      passes_on, strict, freeze, rules, functions
 #define TRAIN_FIELDS \
   compile, frozen, clip_norm, report_grad_norm, accumulate, on_nonfinite, ema_decay, seed
 #define TEXT_OF_(...) #__VA_ARGS__
@@ -78,6 +78,7 @@ std::string difference(const TrainOptions& a, const TrainOptions& b) {
   compare("passes_off", x.passes_off == y.passes_off);
   compare("passes_on", x.passes_on == y.passes_on);
   compare("strict", x.strict == y.strict);
+  compare("freeze", x.freeze == y.freeze);
   compare("rules", x.rules.size() == y.rules.size());
   compare("functions", x.functions.size() == y.functions.size());
   compare("frozen", a.frozen.size() == b.frozen.size());
@@ -153,7 +154,8 @@ class RandomOptions {
                                              : std::nullopt,
                         .passes_off = words(),
                         .passes_on = words(),
-                        .strict = below(2) == 1},
+                        .strict = below(2) == 1,
+                        .freeze = below(2) == 1},
             .clip_norm = number(),
             .report_grad_norm = below(2) == 1,
             .accumulate = static_cast<int64_t>(bits()),

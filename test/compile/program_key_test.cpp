@@ -89,13 +89,14 @@ TEST(ProgramKey, each_option_that_decides) {
 
 TEST(ProgramKey, what_the_stages_are_told) {
   std::set<std::string> keys = {key(whole), key(whole, {}, "another backend")};
-  StageOptions grad, results, cut, apart;
+  StageOptions grad, results, cut, apart, part;
   grad.grad = true;
   results.forward_results = 1;
   cut.is_cut = true;
   apart.fuse = false;
-  for (const StageOptions& o : {grad, results, cut, apart}) keys.insert(key(whole, o));
-  EXPECT_EQ(keys.size(), 6u);
+  part.is_frozen_part = true;
+  for (const StageOptions& o : {grad, results, cut, apart, part}) keys.insert(key(whole, o));
+  EXPECT_EQ(keys.size(), 7u);
 }
 
 TEST(ProgramKey, each_part_of_a_rule) {
