@@ -10,7 +10,8 @@ namespace {
 
 bool is_packed(const Graph& g, ValueId v) {
   return std::ranges::any_of(g.uses(v), [&](const Use& use) {
-    return g.node(use.node).op->name == "packed_addmm" && use.operand == 1;
+    const std::string& reader = g.node(use.node).op->name;
+    return (reader == "packed_addmm" || reader == "packed_convolution") && use.operand == 1;
   });
 }
 

@@ -33,8 +33,10 @@ struct ConvolutionAttrs {
 // Returns the attributes of a checked call with this number of spatial dims.
 ConvolutionAttrs convolution_attrs(const OpView& op, size_t spatial);
 
-// Returns the result shape for operands at these positions; checks C1 to C4, C6 and C7.
+// Returns the result shape for operands at these positions, or of these types; checks C1 to C4, C6
+// and C7.
 Result<Shape> convolution_shape(const OpView& op, int input, int weight);
+Result<Shape> convolution_shape(const OpView& op, const Type& input, const Type& weight);
 
 // Multiply-adds of any one of the products: result, gradient of input, gradient of weight.
 int64_t convolution_multiplies(const OpView& op, const Type& input, const Type& weight,
@@ -90,6 +92,7 @@ class ConvolutionProducts {
 // Returns the library product that implements the call, or nullopt if the call is decomposed.
 // Requires static, positive sizes, and a backward with one result, of input or weight.
 std::optional<loop::LibraryForm> convolution_form(const OpView& op);
+std::optional<loop::LibraryForm> packed_convolution_form(const OpView& op);
 std::optional<loop::LibraryForm> convolution_backward_form(const OpView& op);
 
 SampleAttrs convolution_call(std::vector<int64_t> stride, std::vector<int64_t> padding,

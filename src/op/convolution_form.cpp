@@ -69,6 +69,18 @@ std::optional<loop::LibraryForm> convolution_form(const OpView& op) {
   return form;
 }
 
+std::optional<loop::LibraryForm> packed_convolution_form(const OpView& op) {
+  const Type weight(op.in_type(0).dtype, op.dims_attr("weight_size"));
+  auto spec = sizes_of(op, op.in_type(0), weight, op.out_type(0));
+  if (!spec) return std::nullopt;
+  spec->weight_packed = true;
+  spec->has_bias = op.has(2);
+  loop::LibraryForm form = form_of(op, *spec, 0, 1, 0);
+  if (spec->has_bias)
+    add_before_result(form, {.position = At::bias, .index = 2, .takes = loop::is_without_gaps});
+  return form;
+}
+
 std::optional<loop::LibraryForm> convolution_backward_form(const OpView& op) {
   constexpr int dout = 0, input = 1, weight = 2;
   const bool by_input = !op.out_type(0).is_none, by_weight = !op.out_type(1).is_none;

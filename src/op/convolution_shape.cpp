@@ -28,8 +28,7 @@ Status check_list(const OpView& op, const char* name, size_t spatial, int64_t le
   return {};
 }
 
-Status check_operands(const OpView& op, int input, int weight) {
-  const Type &x = op.in_type(input), &w = op.in_type(weight);
+Status check_operands(const OpView& op, const Type& x, const Type& w) {
   if (x.rank() < 3 || x.rank() > 5)
     return op.broken("C1", "input is {}, expected rank 3, 4 or 5", x.text());
   if (w.rank() != x.rank())
@@ -57,8 +56,11 @@ Status check_channels(const OpView& op, const Type& x, const Type& w, const Conv
 }  // namespace
 
 Result<Shape> convolution_shape(const OpView& op, int input, int weight) {
-  CLEAVE_CHECK(check_operands(op, input, weight));
-  const Type &x = op.in_type(input), &w = op.in_type(weight);
+  return convolution_shape(op, op.in_type(input), op.in_type(weight));
+}
+
+Result<Shape> convolution_shape(const OpView& op, const Type& x, const Type& w) {
+  CLEAVE_CHECK(check_operands(op, x, w));
   const size_t spatial = x.shape.size() - 2;
   CLEAVE_CHECK(check_list(op, "stride", spatial, 1));
   CLEAVE_CHECK(check_list(op, "padding", spatial, 0));

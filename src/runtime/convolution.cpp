@@ -16,6 +16,8 @@ Result<std::shared_ptr<Convolution>> Convolution::make(const ConvolutionSpec& s,
   for (size_t d = 0; d < 3; ++d)
     fits = fits && s.large[d] > 0 && s.small[d] > 0 && s.kernel[d] > 0 && s.stride[d] > 0 &&
            s.dilation[d] > 0 && s.padding[d] >= 0;
+  fits = fits && (!s.weight_packed || (s.product == ConvolutionProduct::to_small &&
+                                       s.dtype == DType::f32 && s.groups == 1));
   if (!fits)
     return bug("convolution: {} images of {} and {} channels in {} groups", s.images,
                s.large_channels, s.small_channels, s.groups);

@@ -18,6 +18,7 @@
 
 #include "cleave/dtype.h"
 #include "cleave/target.h"
+#include "library/convolution_spec.h"
 #include "library/gemm_spec.h"
 #include "runtime/gemm_sizes.h"
 
@@ -58,6 +59,9 @@ struct GemmBlock {
   // at its column b_first, a multiple of nr.
   bool b_packed = false;
   int64_t b_first = 0;
+  // a is packed (ConvolutionSpec::weight_packed), and points to the first group of the matrix: the
+  // block begins at its row a_first, a multiple of packed_rows. f32.
+  bool a_packed = false;
   // If a_run isn't 0, a_col is 1 and the rows of A are in runs of a_run elements: element k of a
   // row is at x / a_run * a_next + x % a_run, with x = a_first + k.
   int64_t a_run = 0, a_next = 0, a_first = 0;

@@ -94,6 +94,14 @@ class Block {
     return b_ + (column / gemm_panel * block_.k + first) * gemm_panel + column % gemm_panel;
   }
 
+  // Packed rows from the block's row i on, for k from `first` on, a multiple of packed_line.
+  const float* packed_rows_at(int64_t first, int64_t i) const {
+    const int64_t row = block_.a_first + i, lines = rounded(block_.k, packed_line) / packed_line;
+    return static_cast<const float*>(block_.a) +
+           ((row / packed_rows * lines + first / packed_line) * packed_rows + row % packed_rows) *
+               packed_line;
+  }
+
   int64_t part_from(int64_t first) const { return block_.k - first < kc_ ? block_.k - first : kc_; }
   void add_part(int64_t first, int64_t k);
   void end_span(int64_t after);
@@ -135,8 +143,8 @@ Block<S, P>::Block(const GemmBlock& block)
       totals_(reinterpret_cast<double*>(static_cast<char*>(block.scratch) +
                                         sizes.packed_bytes(block.m, block.k) +
                                         sizes.sums_bytes(block.m, block.n, block.k))),
-      padded_n_(rounded(block.n, nr)), group_(group_rows<P>(block.m)), kc_(sizes.kc_for(block.k)),
-      span_(sizes.span_of(block.k)), transposed_(block.a_col != 1),
+      padded_n_(rounded(block.n, nr)), group_(block.a_packed ? mr : group_rows<P>(block.m)),
+      kc_(sizes.kc_for(block.k)), span_(sizes.span_of(block.k)), transposed_(block.a_col != 1),
       plain_(block.c_in == nullptr && block.alpha == 1 && !scales_sums),
       adds_(block.c_in != nullptr && block.c_in_col == 1 && block.alpha == 1 && block.beta == 1),
       alpha_(scales_sums ? T{1} : factor<T>(block.alpha)), beta_(factor<T>(block.beta)) {}
@@ -185,7 +193,7 @@ void Block<S, P>::finish_totals() {
 
 template <class S, class P>
 void Block<S, P>::add_part(int64_t first, int64_t k) {
-  pack_a(first, k);
+  if (!block_.a_packed) pack_a(first, k);
   for (int64_t j = 0; j < block_.n; j += nr) {
     const int64_t columns = block_.n - j < nr ? block_.n - j : nr;
     const U* b = reinterpret_cast<const U*>(packed_b_);
@@ -298,6 +306,12 @@ void Block<S, P>::add_tile(int64_t i, int64_t j, int64_t first, int64_t k, const
   const Tile<U> tile =
       (transposed_ ? tiles<U, true> : tiles<U, false>)[static_cast<size_t>(rows - 1)];
   const U* a = reinterpret_cast<const U*>(packed_a_ + i / group_ * group_elements<P>(k));
+  int64_t a_line = mr * line_of<U>;
+  if constexpr (std::is_same_v<S, float> && std::is_same_v<U, float>)
+    if (block_.a_packed) {
+      a = packed_rows_at(first, i);
+      a_line = packed_rows * packed_line;
+    }
   const int64_t units = (k + depth - 1) / depth;
   const Prefetch prefetch = prefetch_of(first, k, j, i / group_);
   if constexpr (sums_in_c) {
@@ -307,7 +321,7 @@ void Block<S, P>::add_tile(int64_t i, int64_t j, int64_t first, int64_t k, const
         end.added = c_in_ + i * block_.c_in_row + j;
         end.added_row = block_.c_in_row;
       }
-      tile(units, a, b, b_row, end, prefetch);
+      tile(units, a, a_line, b, b_row, end, prefetch);
       if (last && !plain_ && !adds_) finish(end.c, block_.c_row, i, j, rows, columns);
       return;
     }
@@ -323,11 +337,11 @@ void Block<S, P>::add_tile(int64_t i, int64_t j, int64_t first, int64_t k, const
         to.added = c_in_ + i * block_.c_in_row + j;
         to.added_row = block_.c_in_row;
       }
-      return tile(units, a, b, b_row, to, prefetch);
+      return tile(units, a, a_line, b, b_row, to, prefetch);
     }
   }
   if (!sums_in_c && (add || !last)) {
-    tile(units, a, b, b_row, to, prefetch);
+    tile(units, a, a_line, b, b_row, to, prefetch);
     if (last) finish(to.c, padded_n_, i, j, rows, columns);
     return;
   }
@@ -337,11 +351,11 @@ void Block<S, P>::add_tile(int64_t i, int64_t j, int64_t first, int64_t k, const
     T* c = c_ + i * block_.c_row + j;
     if (add)
       for (int64_t r = 0; r < rows; ++r) copy_run(c + r * block_.c_row, columns, edge + r * nr);
-    tile(units, a, b, b_row, {.c = edge, .c_row = nr, .add_c = add}, prefetch);
+    tile(units, a, a_line, b, b_row, {.c = edge, .c_row = nr, .add_c = add}, prefetch);
     if (!last)
       for (int64_t r = 0; r < rows; ++r) copy_run(edge + r * nr, columns, c + r * block_.c_row);
   } else {
-    tile(units, a, b, b_row, {.c = edge, .c_row = nr}, prefetch);
+    tile(units, a, a_line, b, b_row, {.c = edge, .c_row = nr}, prefetch);
   }
   if (last) finish(edge, nr, i, j, rows, columns);
 }

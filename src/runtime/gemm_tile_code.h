@@ -52,10 +52,11 @@ inline void add_products(const U* a, const U* b, typename Vec<U>::type (&sums)[r
   }
 }
 
-// end(i, 0..nr) = sum over p of a(i, p) * b[p * b_row][0, nr), i in [0, rows). Prefetches C, the
-// next lines of the packed A, and the next panel's source.
+// end(i, 0..nr) = sum over p of a(i, p) * b[p * b_row][0, nr), i in [0, rows). Each line of k of
+// the packed A is a_line after the one before. Prefetches C, the next lines of the packed A, and
+// the next panel's source.
 template <class U, int rows, bool transposed>
-void tile(int64_t k, const U* a, const U* b, int64_t b_row, const TileEndOf<U>& end,
+void tile(int64_t k, const U* a, int64_t a_line, const U* b, int64_t b_row, const TileEndOf<U>& end,
           Prefetch prefetch) {
   using V = Vec<U>;
   using T = typename SumsOf<U>::type;
@@ -74,7 +75,7 @@ void tile(int64_t k, const U* a, const U* b, int64_t b_row, const TileEndOf<U>& 
   while (k > 0) {
     int64_t steps = k < line ? k : line;
     const U* from = a;
-    const U* next = a += mr * line;
+    const U* next = a += a_line;
     k -= steps;
     prefetch.next_lines();
     __builtin_prefetch(soon, 1);
@@ -112,7 +113,7 @@ void tile(int64_t k, const U* a, const U* b, int64_t b_row, const TileEndOf<U>& 
 }
 
 template <class U>
-using Tile = void (*)(int64_t, const U*, const U*, int64_t, const TileEndOf<U>&, Prefetch);
+using Tile = void (*)(int64_t, const U*, int64_t, const U*, int64_t, const TileEndOf<U>&, Prefetch);
 
 template <class U, bool transposed, int... i>
 constexpr std::array<Tile<U>, sizeof...(i)> tiles_of(std::integer_sequence<int, i...>) {

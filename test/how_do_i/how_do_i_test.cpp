@@ -335,6 +335,21 @@ TEST_F(Points, serve) {
   EXPECT_EQ(answered, 40);
 }
 
+TEST_F(Points, inference) {
+  const HostTensor request = rng.uniform({1, 2}, -1, 1), other = rng.uniform({32}, 1, 2);
+  // [inference]
+  CompiledFunction scores = compile(model, [&](const Tensor& x) { return model(x); },
+                                    {{"x", DType::f32, {1, 2}}}, {.freeze = true});
+  HostTensor before = scores.run({request})[0];
+  model.parameter("0.bias").set(other);
+  scores.refreeze();  // without compiling anything
+  HostTensor after = scores.run({request})[0];
+  const FrozenReport& frozen = scores.report().frozen;  // what was folded, packed, kept, dropped
+  // [end]
+  EXPECT_FALSE(before.same_bits(after));
+  EXPECT_EQ(frozen.kept.count + frozen.dropped.count, 4);
+}
+
 TEST_F(Points, start_again) {
   const std::string folder = tmp("how_do_i_cache");
   // [start_again]
