@@ -83,7 +83,8 @@ Result<std::vector<CompilePass>> run_passes(const Options& o, Graph& g, const Op
     if (!o.passes.empty()) return user_error("--stage and --pass: expected one of them");
     for (const PassStage stage : pass_stages)
       if (name_of(stage) == o.stage) return run_stage(stage, g, ops, options, times);
-    return user_error("--stage {}: expected pre_grad, joint, post_grad or decomposed", o.stage);
+    return user_error("--stage {}: expected pre_grad, joint, freeze, post_grad or decomposed",
+                      o.stage);
   }
   std::vector<CompilePass> reports;
   if (!o.rule.empty()) {
@@ -134,7 +135,7 @@ Command opt_command() {
             options.option("--pass", o->passes, "passes by name, in their order: a,b");
             options.option("--rule", o->rule, "a file with the graphs @search and @replace");
             options.option("--stage", o->stage,
-                           "all passes of pre_grad, joint, post_grad or decomposed");
+                           "all passes of pre_grad, joint, freeze, post_grad or decomposed");
             o->choice.add_to(options);
             options.option("-o", o->out,
                            "where the graph goes; - is stdout (default: stdout, with --json "

@@ -2,6 +2,7 @@
 // nothing.
 #include "exec/executable.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 
