@@ -49,6 +49,7 @@ Json to_json(const Report& r, const StageOptions& options) {
           {"warnings", warnings},
           {"direction", r.direction},
           {"counters", counters},
+          {"graph_id", r.graph_id},
           {"cache", r.cache},
           {"reason", r.cache_reason},
           {"cache_dir", options.cache_dir},

@@ -75,6 +75,9 @@ struct FrozenReport {
 struct Report {
   // inference: results alone. training: gradients too, and what is made of them.
   std::string direction = "inference";
+  // Names what was compiled, 8 hexadecimal digits: equal for equal graphs, options and versions of
+  // cleave, on any machine.
+  std::string graph_id;
   // How the program was had. hit: from the cache, no pass ran. miss: it was compiled, and is kept.
   // bypass: there is no cache (CompileOptions::cache_dir), or it can't keep this program;
   // cache_reason says why.

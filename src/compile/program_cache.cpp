@@ -128,6 +128,7 @@ std::optional<BuiltProgram> ProgramCache::find(const Graph& graph, const OpRegis
   if (identity.ok()) {
     key_ = program_key(graph, ops, options_, *identity);
     refusal = key_->refusal;
+    report_.graph_id = key_->id;
   }
   if (!refusal.empty()) {
     key_.reset();

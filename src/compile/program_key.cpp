@@ -65,6 +65,12 @@ std::set<const OpDef*> own_operators(const Graph& graph, const OpRegistry& ops,
   return out;
 }
 
+std::string digest_of(const std::string& text) {
+  cache::Sha256 sum;
+  sum.update(std::as_bytes(std::span(text)));
+  return cache::hex(sum.finish());
+}
+
 }  // namespace
 
 std::span<const std::string_view> options_in_no_key() { return in_no_key; }
@@ -72,7 +78,7 @@ std::span<const std::string_view> options_in_no_key() { return in_no_key; }
 ProgramKey program_key(const Graph& graph, const OpRegistry& ops, const StageOptions& options,
                        const std::string& backend_identity) {
   ProgramKey key;
-  std::string text = fmt::format("{}\n{}\n", build_identity(), backend_identity);
+  std::string text = fmt::format("{}\n", build_identity());
   add_options(text, options);
   key.refusal = add_functions(text, options);
   std::set<std::string> operators;  // by name
@@ -83,9 +89,9 @@ ProgramKey program_key(const Graph& graph, const OpRegistry& ops, const StageOpt
   }
   for (const std::string& op : operators) text += op;
   text += print(graph, key.lines);
-  cache::Sha256 sum;
-  sum.update(std::as_bytes(std::span(text)));
-  key.digest = cache::hex(sum.finish());
+  const std::string rest = digest_of(text);
+  key.id = rest.substr(0, 8);
+  key.digest = digest_of(fmt::format("{}\n{}", backend_identity, rest));
   return key;
 }
 

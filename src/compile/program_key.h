@@ -19,6 +19,7 @@ namespace cleave {
 
 struct ProgramKey {
   std::string digest;  // 64 hexadecimal digits
+  std::string id;      // 8 of them, of all but the backend
   SourceLines lines;   // of the graph
   // Why the program can't be kept; empty if it can be.
   std::string refusal;

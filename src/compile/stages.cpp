@@ -159,6 +159,7 @@ Result<BuiltProgram> build_program(Graph graph, const OpRegistry& ops, const Sta
     StageRunner runner(options, graph, report);
     built = runner.apart("find", [&] { return kept.find(graph, ops, in.backend); });
   }
+  if (report.graph_id.empty()) report.graph_id = program_key(graph, ops, options, "").id;
   if (built && options.cache_check) CLEAVE_CHECK(check_found(graph, in, kept));
   if (graph.is_joint() || options.forward_results > 0) report.direction = "training";
   if (!built) { CLEAVE_TRY(built, build_anew(std::move(graph), in, report, kept)); }

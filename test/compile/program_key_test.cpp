@@ -41,6 +41,8 @@ std::string key(const std::string& graph, const StageOptions& options = {},
   const ProgramKey k = whole_key(graph, options, backend);
   EXPECT_EQ(k.refusal, "");
   EXPECT_EQ(k.digest.size(), 64u);
+  EXPECT_EQ(k.id, whole_key(graph, options, "wherever").id);
+  EXPECT_EQ(k.id.size(), 8u);
   return k.digest;
 }
 

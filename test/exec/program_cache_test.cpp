@@ -172,6 +172,66 @@ TEST_F(ProgramCache, what_is_gone_is_built_again) {
   EXPECT_EQ(run(), std::pair(std::string("hit"), 0.0));
 }
 
+// A frozen program has a part that runs once, which is found as well.
+TEST_F(ProgramCache, frozen_programs) {
+  Generator rng(3);
+  const nn::Linear model(3, 3, rng);
+  const Variable w = model.parameter("weight");
+  const auto f = [w](const Tensor& x) { return matmul(x, matmul(Tensor(w), Tensor(w))); };
+  HostTensor x(DType::f32, {2, 3});
+  for (int64_t i = 0; i < 6; ++i) x.set_number(i, 0.25 * double(i));
+  std::vector<HostTensor> results;
+  std::vector<Report> reports;
+  for (const char* want : {"miss", "hit"}) {
+    CompiledFunction g = compile(model, f, {{"x", DType::f32, {2, 3}}},
+                                 {.cache_dir = folder_->path(), .freeze = true});
+    EXPECT_EQ(g.report().cache, want);
+    results.push_back(g.run({x})[0]);
+    reports.push_back(g.report());
+  }
+  EXPECT_TRUE(results[1].same_bits(results[0]));
+  EXPECT_GT(reports[0].frozen.folded.count, 0);
+  EXPECT_EQ(reports[1].frozen.folded.count, reports[0].frozen.folded.count);
+  EXPECT_EQ(reports[1].frozen.dropped.bytes, reports[0].frozen.dropped.bytes);
+}
+
+// Who watches the stages sees them run, and leaves a program for others.
+TEST_F(ProgramCache, observers_see_every_stage) {
+  struct Count : CompileObserver {
+    void after(std::string_view, const StageText&) override { ++stages; }
+    int stages = 0;
+  };
+  const auto f = [](const Tensor& x) { return sin(x) * 0.5; };
+  for (int k = 0; k < 2; ++k) {
+    const auto count = std::make_shared<Count>();
+    CompiledFunction g = compiled(f, {{"x", DType::f32, {4}}}, {.observers = {count}});
+    EXPECT_EQ(g.report().cache, "bypass");
+    EXPECT_EQ(g.report().cache_reason, "observers see every stage");
+    EXPECT_GT(count->stages, 10);
+  }
+  EXPECT_EQ(compiled(f, {{"x", DType::f32, {4}}}).report().cache, "hit");
+}
+
+TEST_F(ProgramCache, passes_of_the_host_program) {
+  const auto run = [&](const std::string& version) {
+    const FunctionPass same{.name = "same",
+                            .version = version,
+                            .point = RulePoint::joint,
+                            .function = [](const std::string& graph) { return graph; }};
+    return compiled([](const Tensor& x) { return cos(x); }, {{"x", DType::f32, {4}}},
+                    {.functions = {same}})
+        .report();
+  };
+  EXPECT_EQ(run("1").cache, "miss");
+  EXPECT_EQ(run("1").cache, "hit");
+  EXPECT_EQ(run("2").cache, "miss");
+  EXPECT_EQ(run("").cache, "bypass");
+  EXPECT_EQ(run("").cache_reason, "same has no version");
+  EXPECT_EQ(bypasses("same has no version"), 2);
+  EXPECT_EQ(run("1").graph_id.size(), 8u);
+  EXPECT_NE(run("1").graph_id, run("2").graph_id);
+}
+
 // Whatever is behind CompileOptions::cache.
 TEST_F(ProgramCache, caches_that_programs_share) {
   const auto f = [](const Tensor& x) { return exp(x) * 2.0; };

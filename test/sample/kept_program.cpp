@@ -17,9 +17,9 @@ const std::string& folder() {
 // What both reports must say alike.
 std::string text_of(const Report& r) {
   std::string out =
-      fmt::format("{}: {} kernels, {} distinct, {} + {} = {} bytes, {} ns recomputed, {} moved;",
-                  r.direction, r.kernels, r.distinct_kernels, r.placeholder_bytes, r.arena_bytes,
-                  r.planned_peak_bytes, r.recompute_ns, r.moved_bytes);
+      fmt::format("{} {}: {} kernels, {} distinct, {} + {} = {} bytes, {} ns recomputed, {} moved;",
+                  r.graph_id, r.direction, r.kernels, r.distinct_kernels, r.placeholder_bytes,
+                  r.arena_bytes, r.planned_peak_bytes, r.recompute_ns, r.moved_bytes);
   if (const auto at = r.counters.find("passes"); at != r.counters.end())
     out += fmt::format(" {} matches", at->second);
   for (const CompilePass& p : r.passes) {
