@@ -81,7 +81,7 @@ class ArchiveWriter {
   template <class... T>
   void put(const std::variant<T...>& x) {
     put(static_cast<uint8_t>(x.index()));
-    std::visit([this](const auto& v) { put(v); }, x);
+    std::visit([this](const auto& v) { this->put(v); }, x);
   }
   template <class T>
     requires std::is_class_v<T>
@@ -148,7 +148,10 @@ class ArchiveReader {
     bool given = false;
     get(given);
     x.reset();
-    if (given) get(x.emplace());
+    if (!given) return;
+    T value{};
+    get(value);
+    x = std::move(value);
   }
   template <class A, class B>
   void get(std::pair<A, B>& x) {

@@ -89,6 +89,7 @@ Result<std::unique_ptr<BoundProgram>> BoundProgram::make(std::shared_ptr<const P
   std::unique_ptr<BoundProgram> p(new BoundProgram);
   CLEAVE_TRY(p->instance_, Instance::make(code->program, code->executor, std::move(arena)));
   p->report_ = code->report;
+  for (const char* name : {"copies", "rebinds", "stride_copies"}) p->report_.counters[name] = 0;
   p->code_ = std::move(code);
   const ProgramCode& c = *p->code_;
   for (const ProgramCode::PlacedVariable& v : c.variables) p->variables_.push_back({v, nullptr});

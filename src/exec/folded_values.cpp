@@ -79,8 +79,8 @@ Status FoldedValues::check() const {
   const std::lock_guard lock(mutex_);
   for (const Source& s : sources_)
     if (const trace::VariablePtr state = s.state.lock(); state && state->version != s.version)
-      return user_error(
-          "compile: `{}` was written after it was frozen; refreeze() takes its values", s.name);
+      return user_error("`{}` was written after it was frozen; refreeze() takes its values",
+                        s.name);
   return {};
 }
 

@@ -129,7 +129,10 @@ std::vector<Reject> rejects() {
       {"C5",
        {{f32({2, 4}), on_cuda(f32({1, 4, 32}))}, {{"columns", 2}}},
        "packed_addmm: C5: operands are on cpu and cuda:0, expected one device"},
-      {"C6", {{f32({2, 4}), f32({1, 4, 32}), f32({3})}, {{"columns", 2}}}, "packed_addmm: C6: "}};
+      {"C6",
+       {{f32({2, 4}), f32({1, 4, 32}), f32({3})}, {{"columns", 2}}},
+       "packed_addmm: C6: shapes [3] and [2,2] don't broadcast: dim -1 is 3 and 2, expected equal "
+       "sizes or 1"}};
 }
 
 }  // namespace

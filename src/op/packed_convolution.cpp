@@ -124,7 +124,9 @@ Rejects rejects() {
   lines.operands[1] = f32({1, 2, 12, 16});
   Sample dtype = sample_of({1, 2, 4, 4}, {3, 2, 3, 3}, false, plain);
   dtype.operands[0] = bf16({1, 2, 4, 4});
-  return {{"L1", lines, "packed_convolution: L1: lines and those of the weight: "},
+  return {{"L1", lines,
+           "packed_convolution: L1: lines and those of the weight: [1,2,12,16] and [2,2,12,16], "
+           "expected equal shapes"},
           {"L2", dtype, "packed_convolution: L2: input is bf16[1,2,4,4], expected f32"}};
 }
 

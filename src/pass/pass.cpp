@@ -31,6 +31,7 @@ Status run_function(const Pass& pass, Graph& graph, const OpRegistry& ops, Compi
   };
   const Result<bool> changed = run_on(graph);
   if (!changed.ok()) return Failure(changed.failure());
+  if (pass.outermost) return {};
   return rewrite_subgraphs(graph, run_on);
 }
 

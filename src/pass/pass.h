@@ -22,7 +22,8 @@ struct Pass {
   std::string summary;  // one line
   std::vector<Rule> rules = {};
   std::function<Result<PassCount>(Graph&, const OpRegistry&)> run = {};
-  bool rounds = false;  // `run` may round results differently, so off in strict programs
+  bool rounds = false;     // `run` may round results differently, so off in strict programs
+  bool outermost = false;  // doesn't go into subgraphs
   // Rows that are masked entirely may get other values, so it is off in strict programs.
   bool assumes_open_rows = false;
 };

@@ -44,7 +44,7 @@ TEST_P(InSubgraph, is_rewritten_as_alone) {
       const std::string after =
           c.after.empty() ? before : print(value_or_throw(w.wrap(parsed(c.after), core())));
       value_or_throw(run_pass(pass, g, core(), {}));
-      EXPECT_EQ(print(g), alone.contains(title) ? before : after);
+      EXPECT_EQ(print(g), pass.outermost || alone.contains(title) ? before : after);
       const Status valid = verify(g);
       EXPECT_TRUE(valid.ok()) << valid.failure().message;
     }

@@ -25,7 +25,8 @@ Result<PassCount> run(Graph& g, const OpRegistry&) {
 Pass fold_frozen() {
   return {.name = "fold_frozen",
           .summary = "calls of frozen values alone are computed once, for all runs",
-          .run = run};
+          .run = run,
+          .outermost = true};
 }
 
 }  // namespace cleave

@@ -154,7 +154,8 @@ Result<PassCount> run(Graph& g, const OpRegistry& ops) {
 Pass pack_weights() {
   return {.name = "pack_weights",
           .summary = "products of few rows read frozen weights in the order of their sums",
-          .run = run};
+          .run = run,
+          .outermost = true};
 }
 
 }  // namespace cleave
