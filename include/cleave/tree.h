@@ -134,7 +134,7 @@ class CLEAVE_API CompiledTree {
   // Frees each input behind its last reader, and leaves an empty list.
   template <std::same_as<Tree<HostTensor>> T>  // a template, so that a lone tensor is no such tree
   Tree<HostTensor> run(T&& inputs) {
-    return run_boxed(std::move(inputs));
+    return run_boxed(std::forward<T>(inputs));
   }
   // As of a CompiledFunction.
   CompiledTree instance() const;
