@@ -17,27 +17,31 @@
 
 namespace cleave {
 
-// A size that may be another one in each run, from `least` to `most`, both included.
+// A size that may be another one in each run, from `least` to `most`, both included. `hint`: one
+// that is frequent, if it isn't 0.
 struct DynamicSize {
   std::string name;
-  int64_t least = 1, most = 1;
+  int64_t least = 1, most = 1, hint = 0;
 };
 
 // A size that varies, for the dims of InputSpecs: {"x", DType::f32, {dyn("B", 1, 64), 2}}. Dims of
 // the same name have the same size in each run, in all inputs; their bounds have to be the same.
 //
-// The program for the largest sizes is made at once, with the errors of the model; for others at
-// the first run with them: the function is then called and compiled again, which takes as long as
-// train_step or compile took. So the function, and what it refers to, have to live as long as the
-// program, and what it makes for one size it has to make for each. Results have the bits of a
-// program compiled for that size alone; all share the Variables, the store, learning rates and
-// random numbers, the threads and the memory of the arena. CompileOptions::kept_sizes says how many
-// are kept.
+// The program for the largest sizes is made at once, with the errors of the model, and that for the
+// hints, where there are any; for others at the first run with them: the function is called again,
+// and the stages choose for these sizes as if they were the only ones. All take the functions of
+// their kernels from one pool, with what varies as arguments, which was learned from a few sizes at
+// the beginning: so the function is called for them as well, and at a new size a compiler runs only
+// where those didn't show what its kernels need (Report::recompiled). What the function refers to
+// has to live as long as the program, and what it makes for one size it has to make for each.
+// Results have the bits of a program compiled for that size alone; all share the Variables, the
+// store, learning rates and random numbers, the threads and the memory of the arena.
+// CompileOptions::kept_sizes says how many are kept.
 //
 // Errors (user) of a run: a size outside the bounds; two sizes for one name; and those of the
 // trace, which name the sizes. A memory budget holds for each size by itself.
-inline DynamicSize dyn(std::string name, int64_t least, int64_t most) {
-  return {std::move(name), least, most};
+inline DynamicSize dyn(std::string name, int64_t least, int64_t most, int64_t hint = 0) {
+  return {std::move(name), least, most, hint};
 }
 
 class InputDim {
@@ -63,6 +67,7 @@ class InputShape {
   InputShape(const std::vector<int64_t>& sizes) : dims_(sizes.begin(), sizes.end()) {
     set_largest();
   }
+  explicit InputShape(std::vector<InputDim> dims) : dims_(std::move(dims)) { set_largest(); }
   const std::vector<InputDim>& dims() const { return dims_; }
   // The sizes; of those that vary, the largest.
   const std::vector<int64_t>& largest() const { return largest_; }

@@ -35,6 +35,12 @@
 
 namespace cleave {
 
+// What a run does whose inputs have other sizes than their InputSpecs give as numbers.
+enum class OtherSizes : uint8_t {
+  refuse,  // UserError
+  grow,    // each number is a size that varies, as dyn() without bounds
+};
+
 struct CompileOptions {
   // ---- what runs it
   // The host program's threads; null: `threads` many of cleave's own (0: one for each core), which
@@ -49,7 +55,8 @@ struct CompileOptions {
   // Where sizes of inputs vary (dyn()), how many programs a step or function keeps beside that for
   // the largest sizes, and how many each of its instances: beyond, the one that wasn't used for the
   // longest time is dropped, and made again when it is needed. Error (user): below 1.
-  int64_t kept_sizes = 16;
+  int64_t kept_sizes = 32;
+  OtherSizes other_sizes = OtherSizes::refuse;
 
   // ---- what is kept of it
   // A cache that several programs share, in the place of cache_dir (cleave/cache.h).

@@ -107,14 +107,18 @@ struct Report {
   //                                     (InputSpec::copy_strides)
   //                        rebinds      Variables, and inputs with InputSpec::is_static, that a
   //                                     run found elsewhere than the one before
-  //                        recompiles   programs compiled for other sizes than the largest, by all
+  //                        sizes        programs made for other sizes than the largest, by all
   //                                     instances, when this one met its last new sizes
+  //                        recompiles   those of them that a kernel was compiled for
   std::map<std::string, int64_t, std::less<>> counters = {};
   // 0 where there is none.
   int64_t count(std::string_view name) const {
     const auto at = counters.find(name);
     return at == counters.end() ? 0 : at->second;
   }
+  // Of a program for other sizes than the largest: the first kernel that no function of the
+  // programs before it computed, and why not. Empty: nothing was compiled.
+  std::string recompiled;
   std::vector<OutputLayout> outputs;  // the function's results, in order
   // How much longer a run takes because it recomputes values, by the cost table.
   int64_t recompute_ns = 0;

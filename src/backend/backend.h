@@ -5,8 +5,8 @@
 //   fuse_calls(graph, ops, backend->fuse_costs());              // what is fused
 //   price(call, backend->rates());                              // what is recomputed
 //   CLEAVE_TRY(auto function, backend->library(call.spec));     // functions of library calls
-//   CLEAVE_TRY(KernelSchedules s, backend->schedule(kernels));  // how loops run
-//   CLEAVE_TRY(EmittedCode code, backend->emit(program, s.functions));       // text
+//   CLEAVE_TRY(auto scheduled, backend->schedule(kernels));     // how loops run
+//   CLEAVE_TRY(EmittedCode code, backend->emit(program, functions));         // text
 //   CLEAVE_TRY(BuiltCode built, backend->build(program, code, executor));  // functions
 //   CLEAVE_TRY(auto arena, backend->make_arena(bytes));         // memory of an instance
 //
@@ -15,8 +15,8 @@
 //   - its rates, and the numbers of fusion that follow from them (FuseCosts)
 //   - a LibraryFunction for each kind of spec (library/spec.h): products, attention, convolutions;
 //     or Unsupported, by name. Their workspaces are planned as any other storage
-//   - how the loops of a nest (loop/kernel.h) run, with the order of each Reduce; it may merge
-//     kernels that differ only in numbers, which calls then pass (schedule/share_kernels.h)
+//   - how the loops of a nest (loop/kernel.h) run, with the order of each Reduce. Kernels that differ
+//     only in numbers share a function, which takes them (schedule/share_kernels.h)
 //   - the text of a scheduled nest in some language, in units, with the numeric rules of loop
 //     nests: no multiply-add is contracted
 //   - a KernelFunction for each kernel: all phases of its nest, and the check that failed
@@ -46,12 +46,6 @@
 
 namespace cleave {
 
-struct KernelSchedules {
-  std::vector<loop::Kernel> kernels;  // the given ones, scheduled
-  // The functions to emit for them; empty where kernels are interpreted.
-  schedule::SharedKernels functions = {};
-};
-
 // Text that is compiled at once.
 struct SourceUnit {
   // host_program: the text of a custom operator, a unit of its own because it chooses its names.
@@ -62,6 +56,8 @@ struct SourceUnit {
   std::string host_symbol = {};     // of host_program: operator_NAME
   // Of its compiled code in the cache. A unit of a kept program has it and no text.
   std::string key = {};
+  // Its code, if the backend has loaded it for another program (BuiltCode::units).
+  std::shared_ptr<const void> loaded = {};
 };
 
 // The unit and the symbols of a kernel of LoweredProgram.
@@ -102,7 +98,7 @@ struct BuiltCode {
   std::vector<std::string> unit_keys;                          // with a cache: SourceUnit::key
   std::vector<std::unique_ptr<const KernelFunction>> kernels;  // as in LoweredProgram
   std::vector<ForeignFunction> foreign;                        // of ForeignCalls, in order
-  std::shared_ptr<const void> code;                            // owns what the functions point to
+  std::vector<std::shared_ptr<const void>> units;  // own what the functions point to
 };
 
 // The memory of one instance, and how much of it was used.
@@ -131,9 +127,12 @@ class Backend {
   virtual FuseCosts fuse_costs() const = 0;
   // Equal specs share a function. Errors: unsupported dtypes; bug for sizes that no operator makes.
   virtual Result<LibraryFunctionPtr> library(const LibrarySpec& spec) = 0;
-  virtual Result<KernelSchedules> schedule(const std::vector<loop::Kernel>& kernels) const = 0;
-  // For all kernels and custom operators of the program. `functions` is what schedule returned for
-  // its kernels.
+  virtual Result<std::vector<loop::Kernel>> schedule(
+      const std::vector<loop::Kernel>& kernels) const = 0;
+  // Kernels run as bytecode: none have functions, and no text.
+  virtual bool interprets() const = 0;
+  // For all kernels and custom operators of the program. `functions` are those of its kernels,
+  // which are scheduled; empty: no text is made of kernels.
   virtual Result<EmittedCode> emit(const LoweredProgram& program,
                                    const schedule::SharedKernels& functions) const = 0;
   // What programs depend on beside their graphs and options: the target, its rates, the compiler.

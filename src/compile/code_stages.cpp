@@ -32,21 +32,36 @@ Result<LoweredProgram> lay_in_place(LoweredProgram program, Save save) {
   return program;
 }
 
-Result<ScheduledProgram> schedule_kernels(LoweredProgram program, const Backend& backend) {
-  CLEAVE_TRY(KernelSchedules schedules, backend.schedule(program.kernels));
-  for (const loop::Kernel& k : schedules.kernels) CLEAVE_CHECK(loop::verify(k));
-  for (const loop::Kernel& k : schedules.functions.kernels) CLEAVE_CHECK(loop::verify(k));
-  program.kernels = std::move(schedules.kernels);
-  for (Thunk& s : program.thunks)
-    if (auto* call = std::get_if<KernelCall>(&s.work); call && !schedules.functions.uses.empty()) {
-      const std::vector<int64_t>& numbers = schedules.functions.uses[call->kernel].scalars;
-      call->scalars.insert(call->scalars.end(), numbers.begin(), numbers.end());
-    }
-  return ScheduledProgram{std::move(program), std::move(schedules.functions)};
+namespace {
+
+Result<schedule::SharedKernels> functions_of(const std::vector<loop::Kernel>& kernels,
+                                             const Backend& backend, CodePool* pool) {
+  if (backend.interprets()) return schedule::SharedKernels();
+  if (pool == nullptr) return schedule::share_kernels(kernels);
+  return pool->use(kernels);
 }
 
-Result<EmittedProgram> emit_kernels(ScheduledProgram program, const Backend& backend) {
-  CLEAVE_TRY(EmittedCode code, backend.emit(program.lowered, program.functions));
+}  // namespace
+
+Result<ScheduledProgram> schedule_kernels(LoweredProgram program, const Backend& backend,
+                                          CodePool* pool) {
+  CLEAVE_TRY(program.kernels, backend.schedule(program.kernels));
+  for (const loop::Kernel& k : program.kernels) CLEAVE_CHECK(loop::verify(k));
+  CLEAVE_TRY(schedule::SharedKernels functions, functions_of(program.kernels, backend, pool));
+  for (const loop::Kernel& k : functions.kernels) CLEAVE_CHECK(loop::verify(k));
+  for (Thunk& s : program.thunks)
+    if (auto* call = std::get_if<KernelCall>(&s.work); call && !functions.uses.empty()) {
+      const std::vector<int64_t>& numbers = functions.uses[call->kernel].scalars;
+      call->scalars.insert(call->scalars.end(), numbers.begin(), numbers.end());
+    }
+  return ScheduledProgram{std::move(program), std::move(functions)};
+}
+
+Result<EmittedProgram> emit_kernels(ScheduledProgram program, const Backend& backend,
+                                    CodePool* pool) {
+  const bool is_pooled = pool != nullptr && !backend.interprets();
+  CLEAVE_TRY(EmittedCode code, is_pooled ? pool->emit(program.lowered, program.functions)
+                                         : backend.emit(program.lowered, program.functions));
   return EmittedProgram{std::move(program.lowered), std::move(code)};
 }
 
@@ -55,9 +70,10 @@ Result<PlacedProgram> place_storages(EmittedProgram program) {
   return PlacedProgram{std::move(planned), std::move(program.code)};
 }
 
-Result<BuiltProgram> build_code(PlannedProgram planned, const EmittedCode& code,
-                                const std::shared_ptr<Backend>& backend, Executor& executor,
-                                cache::Store* cache) {
+Result<BuiltProgram> build_code(PlannedProgram planned, EmittedCode& code,
+                                const std::shared_ptr<Backend>& backend, CodePool* pool,
+                                Executor& executor, cache::Store* cache) {
+  if (pool && !backend->interprets()) CLEAVE_CHECK(pool->build(code, executor, cache));
   BuiltProgram out{.planned = std::move(planned), .backend = backend};
   LoweredProgram& lowered = out.planned.lowered;
   CLEAVE_TRY(out.code, backend->build(lowered, code, executor, cache));

@@ -2,6 +2,7 @@
 // build_program (stages.h) calls them, in this order.
 #pragma once
 #include "compile/build.h"
+#include "compile/code_pool.h"
 
 namespace cleave {
 
@@ -14,13 +15,15 @@ enum class Save { nothing, memory };
 // Drops redundant checks, writes updates in place, and saves memory (save_memory.h).
 Result<LoweredProgram> lay_in_place(LoweredProgram program, Save save = Save::memory);
 // Replaces the kernels by scheduled ones, which are verified, and appends the numbers that a shared
-// kernel takes to the scalars of its calls.
-Result<ScheduledProgram> schedule_kernels(LoweredProgram program, const Backend& backend);
-Result<EmittedProgram> emit_kernels(ScheduledProgram program, const Backend& backend);
+// kernel takes to the scalars of its calls. Functions are the pool's, if it isn't null.
+Result<ScheduledProgram> schedule_kernels(LoweredProgram program, const Backend& backend,
+                                          CodePool* pool);
+Result<EmittedProgram> emit_kernels(ScheduledProgram program, const Backend& backend,
+                                    CodePool* pool);
 Result<PlacedProgram> place_storages(EmittedProgram program);
-// Compiles the units in parallel on the executor.
-Result<BuiltProgram> build_code(PlannedProgram planned, const EmittedCode& code,
-                                const std::shared_ptr<Backend>& backend, Executor& executor,
-                                cache::Store* cache);
+// Compiles the units in parallel on the executor; those of the pool that it has, it has compiled.
+Result<BuiltProgram> build_code(PlannedProgram planned, EmittedCode& code,
+                                const std::shared_ptr<Backend>& backend, CodePool* pool,
+                                Executor& executor, cache::Store* cache);
 
 }  // namespace cleave

@@ -58,6 +58,9 @@ constexpr OptionRow rows[] = {
     set_in_cpp<&CompileOptions::ops>("ops", "operators", "custom operators beside cleave's own"),
     row<&CompileOptions::kept_sizes>("kept_sizes", "4",
                                      "how many programs are kept for inputs whose sizes vary"),
+    row<&CompileOptions::other_sizes>(
+        "other_sizes", "grow",
+        "what a run does with other sizes than the numbers it was compiled for"),
     set_in_cpp<&CompileOptions::cache>("cache", "Cache::memory()",
                                        "a cache that several programs share, in the place of "
                                        "cache_dir"),

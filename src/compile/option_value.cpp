@@ -16,6 +16,7 @@ Failure wrong_kind() { return {}; }
 
 // In the order of their values.
 constexpr std::array<std::string_view, 4> compilers = {"automatic", "clang", "cc", "none"};
+constexpr std::array<std::string_view, 2> other_sizes = {"refuse", "grow"};
 constexpr std::array<std::string_view, 3> nonfinites = {"keep", "skip_step", "error"};
 
 template <class T>
@@ -62,6 +63,7 @@ std::string text_of(const std::vector<std::string>& v) {
 }
 
 std::string text_of(CompilerChoice v) { return std::string(compilers[static_cast<size_t>(v)]); }
+std::string text_of(OtherSizes v) { return std::string(other_sizes[static_cast<size_t>(v)]); }
 std::string text_of(NonFinite v) { return std::string(nonfinites[static_cast<size_t>(v)]); }
 std::string text_of(const Target& v) { return target_word(v); }
 
@@ -103,6 +105,9 @@ Status read_value(std::string_view text, std::vector<std::string>& v) {
 
 Status read_value(std::string_view text, CompilerChoice& v) {
   return read_name(text, compilers, v);
+}
+Status read_value(std::string_view text, OtherSizes& v) {
+  return read_name(text, other_sizes, v);
 }
 Status read_value(std::string_view text, NonFinite& v) { return read_name(text, nonfinites, v); }
 

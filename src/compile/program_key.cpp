@@ -11,7 +11,7 @@
 namespace cleave {
 namespace {
 
-constexpr std::string_view in_no_key[] = {"threads",   "compiler",    "target",      "kept_sizes",
+constexpr std::string_view in_no_key[] = {"threads",   "compiler",    "target",      "kept_sizes", "other_sizes",
                                           "cache_dir", "cache_bytes", "cache_check", "dump_dir"};
 
 // Each option that differs from its default, with the length of its text.
@@ -91,7 +91,9 @@ ProgramKey program_key(const Graph& graph, const OpRegistry& ops, const StageOpt
   text += print(graph, key.lines);
   const std::string rest = digest_of(text);
   key.id = rest.substr(0, 8);
-  key.digest = digest_of(fmt::format("{}\n{}", backend_identity, rest));
+  // Functions of a pool compute the same, and are others.
+  key.digest =
+      digest_of(fmt::format("{}\n{}\n{}", backend_identity, options.pool ? "pool" : "", rest));
   return key;
 }
 

@@ -9,6 +9,7 @@
 namespace cleave {
 
 class BudgetFamily;
+class CodePool;
 
 // `ops` isn't read: the registry of the graph is an argument of its own. Nor are autocast and grad
 // by what begins at verify (build_program).
@@ -26,6 +27,8 @@ struct StageOptions : CompileOptions {
   // Made before of the same graph, with the same `fuse` and target; null: made where a
   // budget is given.
   std::shared_ptr<BudgetFamily> family = nullptr;
+  // The functions that it shares with programs for other sizes; null: it is alone.
+  std::shared_ptr<CodePool> pool = nullptr;
 };
 
 }  // namespace cleave

@@ -58,20 +58,24 @@ Status run_part(Stage first, Stage last, Graph& graph, const StageInputs& in, Re
   return {};
 }
 
-// The stages from lower to plan_memory. The report gets the kernels, which end with `build`.
-Result<PlacedProgram> make_code(const Graph& graph, Backend& backend, Report& report,
-                                StageRunner& run) {
+// The stages from lower to in_place.
+Result<LoweredProgram> make_kernels(const Graph& graph, Backend& backend, StageRunner& run) {
   CLEAVE_TRY(LoweredProgram lowered, run(Stage::lower, graph, [&] { return lower(graph); }));
   CLEAVE_TRY(LoweredProgram linked, run(Stage::products, lowered,
                                         [&] { return link_library(std::move(lowered), backend); }));
-  CLEAVE_TRY(LoweredProgram laid,
-             run(Stage::in_place, linked, [&] { return lay_in_place(std::move(linked)); }));
+  return run(Stage::in_place, linked, [&] { return lay_in_place(std::move(linked)); });
+}
+
+// The stages from lower to plan_memory. The report gets the kernels, which end with `build`.
+Result<PlacedProgram> make_code(const Graph& graph, Backend& backend, CodePool* pool,
+                                Report& report, StageRunner& run) {
+  CLEAVE_TRY(LoweredProgram laid, make_kernels(graph, backend, run));
   CLEAVE_TRY(ScheduledProgram scheduled, run(Stage::schedule, laid, [&] {
-               return schedule_kernels(std::move(laid), backend);
+               return schedule_kernels(std::move(laid), backend, pool);
              }));
   report.distinct_kernels = static_cast<int64_t>(scheduled.lowered.kernels.size());
   CLEAVE_TRY(EmittedProgram emitted, run(Stage::emit, scheduled, [&] {
-               return emit_kernels(std::move(scheduled), backend);
+               return emit_kernels(std::move(scheduled), backend, pool);
              }));
   return run(Stage::plan_memory, emitted, [&] { return place_storages(std::move(emitted)); });
 }
@@ -125,12 +129,14 @@ Result<BuiltProgram> build_anew(Graph graph, const StageInputs& in, Report& repo
   const bool freezes = in.options.freeze && !in.options.is_frozen_part;
   const Graph given = freezes ? graph : Graph("none");
   CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, graph, in, report, run, &frozen));
-  CLEAVE_TRY(PlacedProgram placed, make_code(graph, *in.backend, report, run));
+  CodePool* pool = in.options.pool.get();
+  CLEAVE_TRY(PlacedProgram placed, make_code(graph, *in.backend, pool, report, run));
   KeptCode code = kept.cache() ? KeptCode::of(placed) : KeptCode();
   CLEAVE_TRY(BuiltProgram built, run(Stage::build, placed, [&] {
-               return build_code(std::move(placed.planned), placed.code, in.backend,
+               return build_code(std::move(placed.planned), placed.code, in.backend, pool,
                                  *in.options.executor, kept.cache());
              }));
+  if (pool) report.recompiled = pool->last_miss();
   if (freezes) report.frozen = frozen_report(given, graph, frozen);
   built.frozen = std::move(frozen);
   if (kept.cache()) run.apart("keep", [&] { kept.keep(graph, built, std::move(code)); });
@@ -149,10 +155,26 @@ Status check_found(const Graph& graph, const StageInputs& in, ProgramCache& foun
 
 }  // namespace
 
+std::shared_ptr<Backend> backend_for(const CompileOptions& options) {
+  return make_backend(options.target, found_compiler(options.compiler));
+}
+
+Result<std::vector<loop::Kernel>> scheduled_kernels(Graph graph, const OpRegistry& ops,
+                                                    const StageOptions& options,
+                                                    const std::shared_ptr<Backend>& backend) {
+  Report report;
+  const StageInputs in{ops, options, backend};
+  StageRunner run(options, graph, report);
+  Graph frozen("frozen");
+  CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, graph, in, report, run, &frozen));
+  CLEAVE_TRY(LoweredProgram laid, make_kernels(graph, *backend, run));
+  return backend->schedule(laid.kernels);
+}
+
 Result<BuiltProgram> build_program(Graph graph, const OpRegistry& ops, const StageOptions& options,
                                    Report& report) {
-  const CompilerChoice compiler = found_compiler(options.compiler);
-  const StageInputs in{ops, options, make_backend(options.target, compiler)};
+  const StageInputs in{ops, options,
+                       options.pool ? options.pool->backend() : backend_for(options)};
   ProgramCache kept(options, report);
   std::optional<BuiltProgram> built;
   if (kept.cache()) {
@@ -160,7 +182,7 @@ Result<BuiltProgram> build_program(Graph graph, const OpRegistry& ops, const Sta
     built = runner.apart("find", [&] { return kept.find(graph, ops, in.backend); });
   }
   if (report.graph_id.empty()) report.graph_id = program_key(graph, ops, options, "").id;
-  if (built && options.cache_check) CLEAVE_CHECK(check_found(graph, in, kept));
+  if (built && options.cache_check && !options.pool) CLEAVE_CHECK(check_found(graph, in, kept));
   if (graph.is_joint() || options.forward_results > 0) report.direction = "training";
   if (!built) { CLEAVE_TRY(built, build_anew(std::move(graph), in, report, kept)); }
   count_passes(report.passes, report);
@@ -172,7 +194,8 @@ Result<BuiltProgram> build_program(Graph graph, const OpRegistry& ops, const Sta
   report.placeholder_bytes = built->planned.bound.placeholders;
   report.planned_peak_bytes = built->planned.peak_bytes();
   report.moved_bytes = total_bytes(built->traffic);
-  if (compiler != options.compiler && report.distinct_kernels > 0)
+  if (in.backend->interprets() && options.compiler != CompilerChoice::none &&
+      report.distinct_kernels > 0)
     report.warnings.push_back(no_compiler_warning());
   std::ranges::move(target_warnings(lowered, options.target), std::back_inserter(report.warnings));
   return *std::move(built);

@@ -17,6 +17,7 @@
 #pragma once
 #include "cleave/report.h"
 #include "compile/build.h"
+#include "compile/code_pool.h"
 #include "compile/stage_options.h"
 
 namespace cleave {
@@ -53,6 +54,14 @@ Status run_stages(Stage first, Stage last, Graph& graph, const OpRegistry& ops,
 
 // The report of a program whose first stages were run before, apart.
 Report joined(Report front, Report rest);
+
+// What programs with these options are built by.
+std::shared_ptr<Backend> backend_for(const CompileOptions& options);
+
+// Runs verify to schedule, for a pool to learn from. `options` is without observers and dump.
+Result<std::vector<loop::Kernel>> scheduled_kernels(Graph graph, const OpRegistry& ops,
+                                                    const StageOptions& options,
+                                                    const std::shared_ptr<Backend>& backend);
 
 // Runs verify to build; or none of them, where a cache has the program (program_cache.h).
 Result<BuiltProgram> build_program(Graph graph, const OpRegistry& ops, const StageOptions& options,

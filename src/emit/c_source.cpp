@@ -7,6 +7,7 @@
 #include "emit/c_expr.h"
 #include "emit/c_text.h"
 #include "emit/lane_writer.h"
+#include "loop/phase_extents.h"
 #include "loop/sum_blocks.h"
 
 namespace cleave::emit {
@@ -25,7 +26,7 @@ namespace {
 class KernelWriter {
  public:
   KernelWriter(const Kernel& k, const std::string& symbol)
-      : k_(k), symbol_(symbol), extents_(phase_extents(k)), buffers_(k),
+      : k_(k), symbol_(symbol), extents_(loop::phase_extents(k)), buffers_(k),
         vectors_(k, text_, buffers_, out_.checks, next_temp_) {
     std::set<std::string> taken = {"buffer", "scalar", "begin", "end", "fault", "stream"};
     for (const Buffer& b : k.buffers) {
@@ -367,19 +368,6 @@ class KernelWriter {
 };
 
 }  // namespace
-
-std::vector<int64_t> phase_extents(const Kernel& kernel) {
-  std::vector<int64_t> out;
-  bool in_serial = false;
-  for (const Stmt& s : kernel.body) {
-    auto* loop = std::get_if<For>(&s.node);
-    const bool parallel = loop && loop->kind == ForKind::parallel;
-    const int64_t* extent = parallel ? loop->loop.extent.as_const_int() : nullptr;
-    if (parallel || !in_serial) out.push_back(extent ? *extent : 1);
-    in_serial = !parallel;
-  }
-  return out;
-}
 
 CKernel emit_c(const Kernel& kernel, const std::string& symbol) {
   if (!kernel.is_scheduled) throw_bug("emit: {} is not scheduled", kernel.name);

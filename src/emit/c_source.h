@@ -34,9 +34,6 @@ struct CKernel {
 // The kernel must be scheduled. `symbol` begins the functions' names; it must be a C identifier.
 CKernel emit_c(const loop::Kernel& kernel, const std::string& symbol);
 
-// Of each phase, for a kernel that shares the functions of another.
-std::vector<int64_t> phase_extents(const loop::Kernel& kernel);
-
 // The typedefs and inline functions that kernels may use; written once before them.
 std::string c_prelude();
 // Only those that these kernels use.

@@ -33,10 +33,17 @@ std::vector<OutputLayout> layouts_of(const Graph& g, size_t results) {
 
 }  // namespace
 
+Result<std::vector<loop::Kernel>> ProgramCode::kernels(const Parts& parts,
+                                                       const std::shared_ptr<Backend>& backend) {
+  StageOptions stages{parts.options};
+  stages.forward_results = parts.forward_results;
+  return scheduled_kernels(parts.graph, parts.options.ops.registry(), stages, backend);
+}
+
 Result<std::shared_ptr<const ProgramCode>> ProgramCode::make(Parts parts,
-                                                             const CompileOptions& options) {
+                                                             std::shared_ptr<CodePool> pool) {
   auto p = std::make_shared<ProgramCode>();
-  p->options = options;
+  const CompileOptions& options = p->options = std::move(parts.options);
   p->traced = std::move(parts.graph);
   p->results = parts.results;
   p->marks = std::move(parts.marks);
@@ -45,6 +52,7 @@ Result<std::shared_ptr<const ProgramCode>> ProgramCode::make(Parts parts,
   if (!stages.executor) { CLEAVE_TRY(stages.executor, runtime::shared_threads(options.threads)); }
   p->executor = stages.executor;
   stages.forward_results = parts.forward_results;
+  stages.pool = std::move(pool);
   const double front_ms = parts.front.compile_ms;
   CLEAVE_TRY(p->program, CompiledProgram::compile(p->traced, options.ops.registry(), stages));
   p->report = joined(std::move(parts.front), p->program->report());

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "cleave/train.h"
+#include "compile/code_pool.h"
 #include "exec/executable.h"
 #include "exec/folded_values.h"
 #include "exec/shared_memory.h"
@@ -28,6 +29,7 @@ struct ProgramCode {
   // `graph` is a recording's and `variables` what it has bound(); `inputs` are the placeholders
   // that run() is given, in order, `own` placeholders with memory that the caller of make() keeps.
   struct Parts {
+    CompileOptions options;  // among them the graph's operators
     Graph graph;
     std::vector<trace::Recording::Bound> variables;
     std::vector<ValueId> inputs;
@@ -40,10 +42,14 @@ struct ProgramCode {
     Marks marks = {};
     std::shared_ptr<FoldedPool> folded = nullptr;  // with CompileOptions::freeze
   };
+  // With a pool its kernels are functions of that.
   static Result<std::shared_ptr<const ProgramCode>> make(Parts parts,
-                                                         const CompileOptions& options);
+                                                         std::shared_ptr<CodePool> pool = nullptr);
+  // Its kernels, for a pool to learn from; no code is made.
+  static Result<std::vector<loop::Kernel>> kernels(const Parts& parts,
+                                                   const std::shared_ptr<Backend>& backend);
 
-  CompileOptions options;  // among them the graph's operators
+  CompileOptions options;
   Graph traced;
   Report report;
   size_t results = 0;
@@ -89,8 +95,7 @@ class BoundProgram {
   const Graph& traced() const { return code_->traced; }
   const Report& report() const { return report_; }
   const ProgramCode::Marks& marks() const { return code_->marks; }
-  // The count `recompiles` of the report.
-  void set_recompiles(int64_t count) { report_.counters["recompiles"] = count; }
+  void set_count(const char* counter, int64_t count) { report_.counters[counter] = count; }
   bool assigns_variables() const;
   Instance& instance() { return *instance_; }
 

@@ -17,8 +17,8 @@ struct CompiledFunction::State {
 
 namespace {
 
-// Traces and compiles it for static specs.
-SizedPrograms::CodePtr made(const nn::Module* model, const TracedFunction& function,
+// Traces it for static specs.
+ProgramCode::Parts traced(const nn::Module* model, const TracedFunction& function,
                             const std::vector<InputSpec>& inputs, const CompileOptions& options,
                             const std::shared_ptr<FoldedPool>& folded, Location at) {
   const auto start = std::chrono::steady_clock::now();
@@ -58,6 +58,7 @@ SizedPrograms::CodePtr made(const nn::Module* model, const TracedFunction& funct
   drop_unused(recording->graph(), values);
 
   ProgramCode::Parts parts;
+  parts.options = options;
   parts.marks.watched_at = watch.positions(first_watched);
   parts.graph = recording->close();
   parts.variables = recording->bound();
@@ -69,7 +70,7 @@ SizedPrograms::CodePtr made(const nn::Module* model, const TracedFunction& funct
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   parts.front.warnings = recording->warnings();
   parts.folded = folded;
-  return trace::value_or_throw_at(at, ProgramCode::make(std::move(parts), options));
+  return parts;
 }
 
 std::shared_ptr<CompiledFunction::State> compiled(std::optional<nn::Module> model,
@@ -80,15 +81,13 @@ std::shared_ptr<CompiledFunction::State> compiled(std::optional<nn::Module> mode
     trace::refuse(at, "compile: threads is {}, expected 0 or more", options.threads);
   auto state = std::make_shared<CompiledFunction::State>();
   if (options.freeze) state->folded = std::make_shared<FoldedPool>();
-  auto make = [=, folded = state->folded](const std::vector<InputSpec>& specs,
-                                          const std::string& sizes) {
-    CompileOptions own = options;
-    if (!own.dump_dir.empty() && !sizes.empty()) own.dump_dir += "/" + sizes;
-    return made(model ? &*model : nullptr, function, specs, own, folded, at);
+  auto trace = [=, folded = state->folded](const std::vector<InputSpec>& specs,
+                                           const CompileOptions& own) {
+    return traced(model ? &*model : nullptr, function, specs, own, folded, at);
   };
   state->programs =
-      SizedPrograms::make("compile", inputs, options.kept_sizes,
-                          std::make_shared<Notices>(options.log), std::move(make), at);
+      SizedPrograms::make("compile", inputs, options, std::make_shared<Notices>(options.log),
+                          std::move(trace), at);
   return state;
 }
 

@@ -291,6 +291,7 @@ StageOptions options_of_part(StageOptions options) {
   options.is_frozen_part = true;
   options.memory_budget = {};
   options.family = nullptr;
+  if (options.pool) options.pool = options.pool->part();
   if (!options.dump_dir.empty()) options.dump_dir += "/frozen";
   return options;
 }
@@ -304,7 +305,10 @@ Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(
     CLEAVE_TRY(complete.executor, runtime::shared_threads(options.threads));
   }
   // Copies of placeholders alone are interpreted: no compiler is opened for them.
-  if (graph.node_count() == 0) complete.compiler = CompilerChoice::none;
+  if (graph.node_count() == 0) {
+    complete.compiler = CompilerChoice::none;
+    complete.pool = nullptr;
+  }
   Report report;
   CLEAVE_TRY(BuiltProgram built, build_program(graph, ops, complete, report));
   std::shared_ptr<const CompiledProgram> part;

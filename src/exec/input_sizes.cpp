@@ -57,8 +57,10 @@ bool has_strides_of(const HostTensor& input, const InputSpec& spec) {
   return true;
 }
 
-Result<InputSizes> InputSizes::make(std::string what, std::vector<InputSpec> specs) {
+Result<InputSizes> InputSizes::make(std::string what, std::vector<InputSpec> specs,
+                                    OtherSizes other) {
   InputSizes out;
+  out.other_ = other;
   out.what_ = std::move(what);
   out.specs_ = std::move(specs);
   for (size_t k = 0; k < out.specs_.size(); ++k) {
@@ -91,12 +93,21 @@ Status InputSizes::add(Place place) {
   const InputDim& dim = spec.shape.dims()[place.dim];
   const DynamicSize& size = dim.size();
   if (!dim.varies()) {
-    if (size.most >= 0) return {};
+    if (size.most >= 0) {
+      if (other_ == OtherSizes::grow)
+        sizes_.push_back({{fmt::format("{}.{}", spec.name, place.dim), size.most, size.most},
+                          {place},
+                          true});
+      return {};
+    }
     return user_error(
         "{}: input `{}`: dim {} is negative: {}; sizes are static; give one that varies by name "
         "and bounds, as dyn(\"B\", 1, 64)",
         what_, spec.name, place.dim, spec_text(spec));
   }
+  if (size.hint != 0 && (size.hint < size.least || size.hint > size.most))
+    return user_error("{}: input `{}`: dim {}: the hint of {} is {}, expected {}", what_, spec.name,
+                      place.dim, size.name, size.hint, bounds_text(size));
   if (size.name.empty() || size.least < 0 || size.most < size.least)
     return user_error(
         "{}: input `{}`: dim {} is dyn(\"{}\", {}, {}), expected a name and 0 <= "
@@ -104,7 +115,8 @@ Status InputSizes::add(Place place) {
         what_, spec.name, place.dim, size.name, size.least, size.most);
   for (Size& known : sizes_) {
     if (known.bounds.name != size.name) continue;
-    if (known.bounds.least != size.least || known.bounds.most != size.most)
+    if (known.bounds.least != size.least || known.bounds.most != size.most ||
+        known.bounds.hint != size.hint)
       return user_error("{}: {} is {} in {} and {} in {}; one name has the same bounds everywhere",
                         what_, size.name, bounds_text(known.bounds),
                         place_text(known.places.front()), bounds_text(size), place_text(place));
@@ -125,6 +137,22 @@ std::vector<int64_t> InputSizes::largest() const {
   return out;
 }
 
+std::vector<int64_t> InputSizes::least() const {
+  std::vector<int64_t> out;
+  for (const Size& s : sizes_) out.push_back(s.bounds.least);
+  return out;
+}
+
+std::optional<std::vector<int64_t>> InputSizes::hints() const {
+  std::vector<int64_t> out;
+  bool any = false;
+  for (const Size& s : sizes_) {
+    any = any || s.bounds.hint > 0;
+    out.push_back(s.bounds.hint > 0 ? s.bounds.hint : s.bounds.most);
+  }
+  return any ? std::optional(out) : std::nullopt;
+}
+
 std::vector<InputSpec> InputSizes::at(const std::vector<int64_t>& sizes) const {
   std::vector<std::vector<int64_t>> shapes;
   for (const InputSpec& s : specs_) shapes.push_back(s.shape.largest());
@@ -141,7 +169,8 @@ std::vector<InputSpec> InputSizes::at(const std::vector<int64_t>& sizes) const {
 std::string InputSizes::text(const std::vector<int64_t>& sizes) const {
   std::vector<std::string> items;
   for (size_t i = 0; i < sizes_.size(); ++i)
-    items.push_back(fmt::format("{}={}", sizes_[i].bounds.name, sizes[i]));
+    if (!sizes_[i].is_number || sizes_[i].bounds.most != sizes[i])
+      items.push_back(fmt::format("{}={}", sizes_[i].bounds.name, sizes[i]));
   return fmt::format("{}", fmt::join(items, ","));
 }
 
@@ -166,9 +195,10 @@ Status InputSizes::read_input(const InputRef& given, size_t k) const {
   const InputSpec& spec = specs_[k];
   const HostTensor& input = given.tensor();
   const std::vector<InputDim>& dims = spec.shape.dims();
+  const bool grows = other_ == OtherSizes::grow;
   const bool fits = input.dtype() == spec.dtype &&
-                    std::ranges::equal(input.shape(), dims, [](int64_t size, const InputDim& dim) {
-                      return dim.varies() || size == dim.size().most;
+                    std::ranges::equal(input.shape(), dims, [&](int64_t size, const InputDim& dim) {
+                      return dim.varies() || grows || size == dim.size().most;
                     });
   const bool lies = has_strides_of(input, spec);
   if (!fits || !(lies || spec.copy_strides)) {
@@ -192,7 +222,7 @@ Status InputSizes::read_size(const Size& size, std::span<const InputRef> inputs)
   const auto given = [&](const Place& p) { return inputs[p.input].tensor().shape()[p.dim]; };
   const Place& first = size.places.front();
   for (const Place& p : size.places) {
-    if (given(p) < size.bounds.least || given(p) > size.bounds.most)
+    if (!size.allows(given(p)))
       return user_error("{}: {}: {} is {}, expected {}: got {}", what_, place_text(p),
                         size.bounds.name, given(p), bounds_text(size.bounds),
                         inputs[p.input].tensor().type_text());

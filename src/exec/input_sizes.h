@@ -4,8 +4,11 @@
 //   read(x: f32[7,2], y: f32[7])     {7}
 //   at({7})                          {"x", f32, {7, 2}}, {"y", f32, {7}}
 //
-// Where no dim varies there are no sizes, and read() compares types alone.
+// Where no dim varies there are no sizes, and read() compares types alone. With OtherSizes::grow each
+// dim that is a number is a size of its own, without bounds: "x.0" is dim 0 of input `x`. These are
+// in no text while they are the numbers.
 #pragma once
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,12 +22,18 @@ class InputSizes {
  public:
   // `what` names the program in errors. Errors (user): a number below 0, bounds that are none, a
   // name with other bounds elsewhere.
-  static Result<InputSizes> make(std::string what, std::vector<InputSpec> specs);
+  static Result<InputSizes> make(std::string what, std::vector<InputSpec> specs,
+                                 OtherSizes other = OtherSizes::refuse);
 
   const std::string& what() const { return what_; }
   const std::vector<InputSpec>& specs() const { return specs_; }
   bool vary() const { return !sizes_.empty(); }
+  // The sizes to begin with: the largest, the numbers of those without bounds.
   std::vector<int64_t> largest() const;
+  // The lower bounds, and these numbers.
+  std::vector<int64_t> least() const;
+  // The largest, where there is no hint; nothing: there is none at all.
+  std::optional<std::vector<int64_t>> hints() const;
   // The static specs for these sizes.
   std::vector<InputSpec> at(const std::vector<int64_t>& sizes) const;
   // "B=7,T=3".
@@ -46,6 +55,10 @@ class InputSizes {
   struct Size {
     DynamicSize bounds;
     std::vector<Place> places;
+    bool is_number = false;  // of the specs: it is `least`, and has no bounds
+    bool allows(int64_t size) const {
+      return is_number || (bounds.least <= size && size <= bounds.most);
+    }
   };
   Status add(Place place);
   Status check_memory(size_t k) const;
@@ -54,6 +67,7 @@ class InputSizes {
   std::string place_text(Place place) const;
 
   std::string what_;
+  OtherSizes other_ = OtherSizes::refuse;
   std::vector<InputSpec> specs_;
   std::vector<Size> sizes_;
 };

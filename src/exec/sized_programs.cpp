@@ -1,43 +1,125 @@
 #include "exec/sized_programs.h"
 
 #include "base/busy.h"
+#include "compile/code_pool.h"
+#include "compile/stages.h"
+#include "exec/sample_sizes.h"
+#include "runtime/shared_threads.h"
 #include "trace/tracing.h"
 
 namespace cleave {
+namespace {
+
+constexpr size_t samples_at_once = 4;
+
+}  // namespace
 
 struct SizedPrograms::Family {
-  Family(InputSizes s, int64_t kept, std::shared_ptr<Notices> n, Make m)
-      : sizes(std::move(s)), largest_sizes(sizes.largest()), kept_sizes(static_cast<size_t>(kept)),
-        notices(std::move(n)), make(std::move(m)), others(kept_sizes) {}
+  Family(InputSizes s, CompileOptions o, std::shared_ptr<Notices> n, Trace t, Location where)
+      : sizes(std::move(s)), largest_sizes(sizes.largest()), options(std::move(o)),
+        notices(std::move(n)), trace(std::move(t)), at(where), others(kept_sizes()) {
+    if (sizes.vary())
+      pool = std::make_shared<CodePool>(backend_for(options),
+                                        [this](CodePool&, CodePool::When when) {
+                                          when == CodePool::When::first ? learn_samples()
+                                                                        : learn_beside();
+                                        });
+  }
 
-  // Both throw what `make` throws.
+  size_t kept_sizes() const { return static_cast<size_t>(options.kept_sizes); }
+  // These throw what `trace` throws.
   Result<CodePtr> code(const std::vector<int64_t>& wanted);
   Result<CodePtr> made(const std::vector<int64_t>& wanted);
+  void learn_samples();
+  void learn_beside();
+  size_t learn(std::span<const std::vector<int64_t>> samples);
 
   const InputSizes sizes;
   const std::vector<int64_t> largest_sizes;
-  const size_t kept_sizes;
+  const CompileOptions options;
   const std::shared_ptr<Notices> notices;
-  Make make;
+  Trace trace;
+  const Location at;
   CodePtr largest;
   std::mutex mutex;  // of what follows, and of the calls of the host program's function
+  std::shared_ptr<CodePool> pool;  // null: no size varies
+  std::vector<int64_t> current;  // what is being made
   RecentlyUsed<CodePtr> others;
-  std::atomic<int64_t> recompiles = 0;
+  std::atomic<int64_t> made_sizes = 0, recompiles = 0;
   std::atomic<bool> assigns = false;  // an instance runs that assigns Variables
 };
 
 Result<SizedPrograms::CodePtr> SizedPrograms::Family::made(const std::vector<int64_t>& wanted) {
+  current = wanted;
   const std::string text = sizes.text(wanted);
   const trace::Within program(&trace::Tracing::sizes, text.empty() ? nullptr : text.c_str());
   notices->begins(sizes.what(), text);
-  CodePtr code = make(sizes.at(wanted), text);
-  if (largest && code->results != largest->results)
+  CompileOptions own = options;
+  if (!own.dump_dir.empty() && !text.empty()) own.dump_dir += "/" + text;
+  ProgramCode::Parts parts = trace(sizes.at(wanted), own);
+  if (largest && parts.results != largest->results)
     return user_error("{}: the function returns {} results, expected {}, as for {}{}", sizes.what(),
-                      code->results, largest->results, sizes.text(largest_sizes),
+                      parts.results, largest->results, sizes.text(largest_sizes),
                       trace::sizes_note());
+  CodePtr code = trace::value_or_throw_at(at, ProgramCode::make(std::move(parts), pool));
   notices->is_ready(sizes.what(), text, code->report);
   return code;
 }
+
+// Traces the function for each, one after the other; the stages run on all threads. What fails for
+// some sizes fails when they are run. Returns how many kernels were new.
+size_t SizedPrograms::Family::learn(std::span<const std::vector<int64_t>> samples) {
+  CompileOptions plain = options;
+  plain.dump_dir.clear();
+  plain.observers.clear();
+  std::vector<ProgramCode::Parts> traced;
+  for (const std::vector<int64_t>& sample : samples) {
+    const std::string text = sizes.text(sample);
+    const trace::Within program(&trace::Tracing::sizes, text.c_str());
+    try {
+      traced.push_back(trace(sizes.at(sample), plain));
+    } catch (...) {
+      continue;
+    }
+  }
+  using Kernels = std::vector<loop::Kernel>;
+  std::vector<Kernels> kernels(traced.size());
+  struct Context {
+    const std::vector<ProgramCode::Parts>& traced;
+    const std::shared_ptr<Backend>& backend;
+    std::vector<Kernels>& out;
+  } context{traced, pool->backend(), kernels};
+  const auto run = [](void* c, long i) {
+    auto& [parts, backend, out] = *static_cast<Context*>(c);
+    const auto k = static_cast<size_t>(i);
+    try {
+      Result<Kernels> made = ProgramCode::kernels(parts[k], backend);
+      if (made.ok()) out[k] = *std::move(made);
+    } catch (...) {
+      return;
+    }
+  };
+  const Result<std::shared_ptr<Executor>> threads =
+      options.executor ? options.executor : runtime::shared_threads(options.threads);
+  if (!threads.ok()) return 0;
+  (*threads)->parallel_for(static_cast<long>(traced.size()), run, &context);
+  size_t missed = 0;
+  for (const Kernels& k : kernels) missed += pool->learn(k);
+  return missed;
+}
+
+void SizedPrograms::Family::learn_samples() {
+  const SampleSizes samples = sample_sizes(sizes);
+  learn(samples.first);
+  for (std::span more(samples.more); !more.empty();) {
+    const size_t count = std::min(more.size(), samples_at_once);
+    if (learn(more.first(count)) == 0) break;
+    more = more.subspan(count);
+  }
+}
+
+// What a kernel of these sizes has for its numbers shows what they depend on.
+void SizedPrograms::Family::learn_beside() { learn(sizes_beside(sizes, current)); }
 
 Result<SizedPrograms::CodePtr> SizedPrograms::Family::code(const std::vector<int64_t>& wanted) {
   if (wanted == largest_sizes) return largest;
@@ -45,22 +127,24 @@ Result<SizedPrograms::CodePtr> SizedPrograms::Family::code(const std::vector<int
   if (const CodePtr* known = others.find(wanted)) return *known;
   CLEAVE_TRY(CodePtr code, made(wanted));
   others.add(wanted, code);
-  ++recompiles;
+  ++made_sizes;
+  if (!code->report.recompiled.empty()) ++recompiles;
   return code;
 }
 
 std::unique_ptr<SizedPrograms> SizedPrograms::make(const std::string& what,
                                                    const std::vector<InputSpec>& specs,
-                                                   int64_t kept_sizes,
-                                                   std::shared_ptr<Notices> notices, Make make,
+                                                   const CompileOptions& options,
+                                                   std::shared_ptr<Notices> notices, Trace trace,
                                                    Location at) {
-  InputSizes sizes = trace::value_or_throw_at(at, InputSizes::make(what, specs));
-  if (kept_sizes < 1)
-    trace::refuse(at, "{}: kept_sizes is {}, expected 1 or more", what, kept_sizes);
-  auto family =
-      std::make_shared<Family>(std::move(sizes), kept_sizes, std::move(notices), std::move(make));
+  InputSizes sizes = trace::value_or_throw_at(at, InputSizes::make(what, specs, options.other_sizes));
+  if (options.kept_sizes < 1)
+    trace::refuse(at, "{}: kept_sizes is {}, expected 1 or more", what, options.kept_sizes);
+  auto family = std::make_shared<Family>(std::move(sizes), options, std::move(notices),
+                                         std::move(trace), at);
   family->largest = value_or_throw(family->made(family->largest_sizes));
-  if (!family->sizes.vary()) family->make = nullptr;
+  if (!family->sizes.vary()) family->trace = nullptr;
+  if (const auto hints = family->sizes.hints()) value_or_throw(family->code(*hints));
   return trace::value_or_throw_at(at, instance_of(std::move(family)));
 }
 
@@ -71,7 +155,7 @@ Result<std::unique_ptr<SizedPrograms>> SizedPrograms::instance() const {
 Result<std::unique_ptr<SizedPrograms>> SizedPrograms::instance_of(std::shared_ptr<Family> family) {
   std::unique_ptr<SizedPrograms> out(new SizedPrograms);
   out->family_ = std::move(family);
-  out->others_ = std::make_unique<RecentlyUsed<ProgramPtr>>(out->family_->kept_sizes);
+  out->others_ = std::make_unique<RecentlyUsed<ProgramPtr>>(out->family_->kept_sizes());
   out->given_.reserve(out->family_->largest_sizes.size());
   CLEAVE_TRY(out->largest_, out->bound(out->family_->largest));
   out->last_ = out->largest_;
@@ -91,7 +175,10 @@ Result<SizedPrograms::ProgramPtr> SizedPrograms::program(const std::vector<int64
   CLEAVE_TRY(CodePtr code, family_->code(sizes));
   CLEAVE_TRY(ProgramPtr made, bound(std::move(code)));
   others_->add(sizes, made);
-  each([&](const ProgramPtr& p) { p->set_recompiles(family_->recompiles); });
+  each([&](const ProgramPtr& p) {
+    p->set_count("sizes", family_->made_sizes);
+    p->set_count("recompiles", family_->recompiles);
+  });
   return made;
 }
 

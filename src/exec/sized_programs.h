@@ -9,6 +9,9 @@
 // for new sizes alone.
 // The code for the largest sizes is made first and never dropped. Its arena serves smaller programs
 // as well; one that needs more has its own, which serves those after it.
+// All share the functions of their kernels (compile/code_pool.h), which are learned from the largest
+// sizes and some others (sample_sizes.h): at a new size nothing is compiled, but where these didn't
+// show what its kernels need.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -25,17 +28,18 @@ namespace cleave {
 class SizedPrograms {
  public:
   using CodePtr = std::shared_ptr<const ProgramCode>;
-  // Traces the function for static specs and compiles it; `sizes` is a text, empty where none vary.
-  // Throws with the host program's line. Kept only while sizes vary.
-  using Make =
-      std::function<CodePtr(const std::vector<InputSpec>& specs, const std::string& sizes)>;
+  // Traces the function for static specs, with options of which the folder of dumps is the one for
+  // these sizes. Throws with the host program's line. Kept only while sizes vary.
+  using Trace = std::function<ProgramCode::Parts(const std::vector<InputSpec>& specs,
+                                                 const CompileOptions& options)>;
 
-  // Makes the code for the largest sizes. Throws what `make` throws, and at `at` (user): the errors
-  // of InputSizes; kept_sizes below 1. `notices` may be another's too.
+  // Makes the code for the largest sizes. Throws what `trace` throws, and at `at`: the errors of
+  // compilation; user: those of InputSizes; kept_sizes below 1. `notices` may be another's too.
   static std::unique_ptr<SizedPrograms> make(const std::string& what,
                                              const std::vector<InputSpec>& specs,
-                                             int64_t kept_sizes, std::shared_ptr<Notices> notices,
-                                             Make make, Location at);
+                                             const CompileOptions& options,
+                                             std::shared_ptr<Notices> notices, Trace trace,
+                                             Location at);
   // Thread-safe, also while this one runs.
   Result<std::unique_ptr<SizedPrograms>> instance() const;
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <map>
 
+#include "loop/print.h"
 #include "schedule/kernel_numbers.h"
 
 namespace cleave::schedule {
@@ -27,12 +28,14 @@ struct Split {
   std::string key;
   Exprs numbers;
 };
-Split split(Kernel kernel) {
+Split split(Kernel kernel, std::string_view group, const KernelConstants& constants) {
   Split out;
-  out.key = replace_numbers(kernel, [&](const Expr& constant) {
+  const auto keep = [&](const Expr& constant) {
     out.numbers.push_back(constant);
     return constant;
-  });
+  };
+  out.key = replace_numbers(kernel, keep, constants);
+  out.key += group;
   return out;
 }
 
@@ -46,8 +49,8 @@ std::string free_stem(const Kernel& kernel) {
 
 }  // namespace
 
-KernelFamilies::Member KernelFamilies::add(const Kernel& kernel) {
-  Split parts = split(kernel);
+KernelFamilies::Member KernelFamilies::add(const Kernel& kernel, std::string_view group) {
+  Split parts = split(kernel, group, constants_);
   const auto [at, is_new] = by_key_.try_emplace(std::move(parts.key), families_.size());
   if (is_new) families_.push_back({kernel, {}});
   Family& family = families_[at->second];
@@ -99,26 +102,43 @@ Kernel KernelFamilies::function(size_t family) const {
     variables.push_back(scalar_var(out, out.scalars.size() - 1));
   }
   size_t n = 0;
-  replace_numbers(out, [&](const Expr& constant) {
+  const auto replace = [&](const Expr& constant) {
     const int64_t place = places.scalar_of[n++];
     return place >= 0 ? variables[static_cast<size_t>(place)] : constant;
-  });
+  };
+  replace_numbers(out, replace, constants_);
   return out;
 }
 
-std::optional<KernelFamilies::Use> KernelFamilies::find(const Kernel& kernel) const {
-  const Split parts = split(kernel);
-  const auto at = by_key_.find(parts.key);
-  if (at == by_key_.end()) return {};
-  const Family& family = families_[at->second];
+std::optional<std::pair<size_t, Expr>> KernelFamilies::mismatch(const Family& family,
+                                                                const Exprs& numbers) {
   const Places& places = places_of(family);
-  for (size_t n = 0; n < parts.numbers.size(); ++n) {
+  for (size_t n = 0; n < numbers.size(); ++n) {
     const int64_t place = places.scalar_of[n];
     const Expr& expected =
-        place < 0 ? family.numbers[0][n] : parts.numbers[places.first[static_cast<size_t>(place)]];
-    if (!same_number(parts.numbers[n], expected)) return {};
+        place < 0 ? family.numbers[0][n] : numbers[places.first[static_cast<size_t>(place)]];
+    if (!same_number(numbers[n], expected)) return std::pair(n, expected);
   }
+  return {};
+}
+
+std::optional<KernelFamilies::Use> KernelFamilies::find(const Kernel& kernel,
+                                                        std::string_view group) const {
+  const Split parts = split(kernel, group, constants_);
+  const auto at = by_key_.find(parts.key);
+  if (at == by_key_.end() || mismatch(families_[at->second], parts.numbers)) return {};
   return use(at->second, parts.numbers);
+}
+
+std::string KernelFamilies::why_not(const Kernel& kernel, std::string_view group) const {
+  const Split parts = split(kernel, group, constants_);
+  const auto at = by_key_.find(parts.key);
+  if (at == by_key_.end()) return "no function has its loops";
+  const auto wrong = mismatch(families_[at->second], parts.numbers);
+  if (!wrong) return "";
+  return fmt::format("its number {} is {}, expected {}", wrong->first,
+                     print(parts.numbers[wrong->first], kernel),
+                     print(wrong->second, kernel));
 }
 
 KernelFamilies::Use KernelFamilies::use_of(Member member) const {

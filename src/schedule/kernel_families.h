@@ -13,11 +13,14 @@
 #include <unordered_map>
 
 #include "loop/kernel.h"
+#include "schedule/kernel_numbers.h"
 
 namespace cleave::schedule {
 
 class KernelFamilies {
  public:
+  explicit KernelFamilies(const KernelConstants& constants = {}) : constants_(constants) {}
+
   struct Use {
     size_t family = 0;
     std::vector<int64_t> scalars;  // passed after the kernel's own
@@ -26,15 +29,19 @@ class KernelFamilies {
   struct Member {
     size_t family = 0, member = 0;
   };
-  // The kernel is scheduled. It may be the first of a new family.
-  Member add(const loop::Kernel& kernel);
+  // The kernel is scheduled. It may be the first of a new family. Kernels of different groups are
+  // in different families.
+  Member add(const loop::Kernel& kernel, std::string_view group = "");
   // What it passes, after all have been added.
   Use use_of(Member member) const;
   size_t size() const { return families_.size(); }
   // With the names and extents of the family's first kernel.
   loop::Kernel function(size_t family) const;
   // Of any kernel: nothing where no family has its key, or its function can't compute it.
-  std::optional<Use> find(const loop::Kernel& kernel) const;
+  std::optional<Use> find(const loop::Kernel& kernel, std::string_view group = "") const;
+  // Why find() has nothing: what a function of these families would have to leave open. Empty where
+  // it has something.
+  std::string why_not(const loop::Kernel& kernel, std::string_view group = "") const;
 
  private:
   // Where each number comes from: a scalar, or -1 where it is a constant.
@@ -48,9 +55,14 @@ class KernelFamilies {
     mutable std::optional<Places> places = {};  // of these numbers, once they were asked for
   };
   static const Places& places_of(const Family& family);
+  // The first number of a kernel of the family's key that isn't what its function takes it for, and
+  // what that is; null: all are.
+  static std::optional<std::pair<size_t, loop::Expr>> mismatch(const Family& family,
+                                                               const loop::Exprs& numbers);
 
   Use use(size_t family, const loop::Exprs& numbers) const;
 
+  KernelConstants constants_;
   std::vector<Family> families_;
   std::unordered_map<std::string, size_t> by_key_;
 };

@@ -14,9 +14,6 @@ using namespace cleave::loop;
 
 namespace {
 
-// For loops of fewer iterations, and smaller factors, constants are worth more to the compiler.
-constexpr int64_t min_extent = 8, min_number = 3;
-
 bool has_loop(const Stmt& s) {
   if (auto* i = std::get_if<If>(&s.node)) return std::ranges::any_of(i->then, has_loop);
   return std::holds_alternative<For>(s.node) || std::holds_alternative<Reduce>(s.node);
@@ -24,7 +21,8 @@ bool has_loop(const Stmt& s) {
 
 class Replacement {
  public:
-  Replacement(Kernel& kernel, const ReplaceNumber& replace) : kernel_(kernel), replace_(replace) {}
+  Replacement(Kernel& kernel, const ReplaceNumber& replace, const KernelConstants& constants)
+      : kernel_(kernel), replace_(replace), constants_(constants), least_(constants.least_factor) {}
 
   std::string run() {
     for (const Buffer& b : kernel_.buffers) {
@@ -93,9 +91,9 @@ class Replacement {
 
   // ---- loops
   void extent(Loop& l) {
-    least_ = min_extent;
+    least_ = constants_.least_extent;
     expr(l.extent);
-    least_ = min_number;
+    least_ = constants_.least_factor;
   }
   void way(const Vectors& v, Exprs& ahead) {
     put(v.lanes, v.has_tail, ahead.size());
@@ -167,7 +165,7 @@ class Replacement {
     }
     if (e->op == Op::constant) {
       if (may_vary && varies(*e)) {
-        put('n');
+        put(e->type == DType::i64 && e->integer() < 0 ? '-' : 'n');
         return replace_(e);
       }
       put(is_floating(e->type) ? std::bit_cast<int64_t>(e->real()) : e->integer());
@@ -191,11 +189,12 @@ class Replacement {
       case Op::load: return false;
       case Op::mul: return strides_.of(e.args[1 - k]).value_or(0) == 0;
       case Op::truncdiv:
-      case Op::truncmod: return k == 1 && depth_ == row_depth && loops_follow_;
+      case Op::truncmod:
+        return k == 1 && (!constants_.divisors || (depth_ == row_depth && loops_follow_));
       // A division by a constant power of two is compiled as a product.
       case Op::div: return e.type == DType::f32 && (k == 0 || depth_ <= row_depth);
       case Op::floordiv:
-      case Op::floormod:
+      case Op::floormod: return k == 1 && !constants_.divisors;
       case Op::shl:
       case Op::shr:
       case Op::philox: return false;
@@ -207,19 +206,21 @@ class Replacement {
   static constexpr int row_depth = 1;  // in a parallel loop, and in no other
   Kernel& kernel_;
   const ReplaceNumber& replace_;
+  const KernelConstants constants_;
+  int64_t least_;
   std::string key_;
   std::unordered_map<int64_t, int64_t> number_of_;  // of variables, by where they are bound
   LaneStrides strides_;                             // in vectors
   bool in_vectors_ = false;
   bool loops_follow_ = false;  // in the block
-  int64_t least_ = min_number;
   int depth_ = 0;
 };
 
 }  // namespace
 
-std::string replace_numbers(Kernel& kernel, const ReplaceNumber& replace) {
-  return Replacement(kernel, replace).run();
+std::string replace_numbers(Kernel& kernel, const ReplaceNumber& replace,
+                            const KernelConstants& constants) {
+  return Replacement(kernel, replace, constants).run();
 }
 
 }  // namespace cleave::schedule

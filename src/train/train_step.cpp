@@ -57,11 +57,12 @@ double ms_since(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
-// Traces and compiles one part.
-SizedPrograms::CodePtr made(const TrainStep::State& state, StepTrace& trace) {
+// Traces one part.
+ProgramCode::Parts traced(const TrainStep::State& state, StepTrace& trace) {
   const auto start = std::chrono::steady_clock::now();
   trace.record();
   ProgramCode::Parts parts;
+  parts.options = trace.options.compile;
   parts.graph = trace.close();
   parts.variables = trace.recording->bound();
   parts.marks = {trace.norm_at, trace.watched_at, trace.checked};
@@ -79,8 +80,7 @@ SizedPrograms::CodePtr made(const TrainStep::State& state, StepTrace& trace) {
     parts.own.emplace_back(trace.learning_rates[i], state.learning_rates[i].get());
   parts.trace_ms = ms_since(start);
   parts.front.warnings = trace.recording->warnings();
-  return trace::value_or_throw_at(trace.at,
-                                  ProgramCode::make(std::move(parts), trace.options.compile));
+  return parts;
 }
 
 // What the trace of the step says of it, which is the same for all sizes.
@@ -108,7 +108,8 @@ TrainStep train_step(const nn::Module& model, const TracedFunction& loss, const 
   const auto varies = [](const InputSpec& s) {
     return std::ranges::any_of(s.shape.dims(), &InputDim::varies);
   };
-  if (!given.is_kept() && std::ranges::any_of(inputs, varies))
+  if (!given.is_kept() && (options.compile.other_sizes == OtherSizes::grow ||
+                           std::ranges::any_of(inputs, varies)))
     trace::refuse(at,
                   "train_step: sizes of the inputs vary, so the step keeps the optimizer, which is "
                   "given by a base of its type; give it by its own type or as a std::shared_ptr");
@@ -130,19 +131,19 @@ TrainStep train_step(const nn::Module& model, const TracedFunction& loss, const 
   const auto notices = std::make_shared<Notices>(options.compile.log);
   // The programs are the state's own, so they refer to it.
   const auto programs = [&](StepPart part) {
-    auto make = [=, s = state.get()](const std::vector<InputSpec>& specs,
-                                     const std::string& sizes) {
+    auto trace = [=, s = state.get()](const std::vector<InputSpec>& specs,
+                                      const CompileOptions& compile) {
       TrainOptions own = options;
-      std::string& dump = own.compile.dump_dir;
-      if (!dump.empty() && !sizes.empty()) dump += "/" + sizes;
-      if (!dump.empty() && part == StepPart::stepping) dump += "/step";
-      StepTrace trace{s->model, loss, *optimizer, specs, own, at, part, s->store};
-      auto code = made(*s, trace);
-      if (part != StepPart::gathering) take(*s, trace);
-      return code;
+      own.compile = compile;
+      if (std::string& dump = own.compile.dump_dir; !dump.empty() && part == StepPart::stepping)
+        dump += "/step";
+      StepTrace step{s->model, loss, *optimizer, specs, own, at, part, s->store};
+      ProgramCode::Parts parts = traced(*s, step);
+      if (part != StepPart::gathering) take(*s, step);
+      return parts;
     };
-    return SizedPrograms::make("train_step", inputs, options.compile.kept_sizes, notices,
-                               std::move(make), at);
+    return SizedPrograms::make("train_step", inputs, options.compile, notices, std::move(trace),
+                               at);
   };
   const bool gathers = options.accumulate > 1;
   if (gathers) state->gather = programs(StepPart::gathering);

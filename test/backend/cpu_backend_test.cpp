@@ -38,9 +38,8 @@ LoweredProgram sines(int n) {
 
 // Scheduled and emitted; the program's kernels are the scheduled ones then.
 EmittedCode emitted(const Backend& backend, LoweredProgram& program) {
-  KernelSchedules schedules = value_or_throw(backend.schedule(program.kernels));
-  program.kernels = std::move(schedules.kernels);
-  return value_or_throw(backend.emit(program, schedules.functions));
+  program.kernels = value_or_throw(backend.schedule(program.kernels));
+  return value_or_throw(backend.emit(program, schedule::share_kernels(program.kernels)));
 }
 EmittedCode emitted(const Backend& backend, LoweredProgram&& program) {
   return emitted(backend, program);

@@ -15,7 +15,7 @@ namespace {
 
 // The fields of the two values, by name: a field more, and neither of the bindings compiles.
 #define COMPILE_FIELDS                                                                   \
-  executor, threads, compiler, target, ops, kept_sizes, cache, cache_dir, cache_bytes,   \
+  executor, threads, compiler, target, ops, kept_sizes, other_sizes, cache, cache_dir, cache_bytes,   \
       cache_check, dump_dir, watch, observers, log, memory_budget, autocast, passes_off, \
       passes_on, strict, freeze, rules, functions
 #define TRAIN_FIELDS \
@@ -65,6 +65,7 @@ std::string difference(const TrainOptions& a, const TrainOptions& b) {
   compare("compiler", x.compiler == y.compiler);
   compare("target", x.target == y.target);
   compare("kept_sizes", x.kept_sizes == y.kept_sizes);
+  compare("other_sizes", x.other_sizes == y.other_sizes);
   compare("cache", x.cache == y.cache);
   compare("cache_dir", x.cache_dir == y.cache_dir);
   compare("cache_bytes", x.cache_bytes == y.cache_bytes);
@@ -143,6 +144,7 @@ class RandomOptions {
                         .compiler = static_cast<CompilerChoice>(below(4)),
                         .target = target(),
                         .kept_sizes = static_cast<int64_t>(bits()),
+                        .other_sizes = static_cast<OtherSizes>(below(2)),
                         .cache_dir = word(),
                         .cache_bytes = static_cast<int64_t>(bits()),
                         .cache_check = below(2) == 1,

@@ -49,9 +49,67 @@ TEST(SizedPrograms, have_the_bits_of_a_program_for_that_size) {
 TEST(SizedPrograms, are_made_once_for_each_size) {
   SizedNet net;
   CompiledFunction f = net.compiled(dyn("B", 1, 40));
-  EXPECT_EQ(net.calls, 1);  // for the largest size
+  const int before = net.calls;  // for the largest size, and for those that kernels are learned from
+  EXPECT_GT(before, 1);
   for (const int64_t rows : {40, 3, 40, 3, 4, 3}) f.run({net.rng.normal({rows, 5})});
-  EXPECT_EQ(net.calls, 3);
+  EXPECT_EQ(net.calls - before, 2);
+  EXPECT_EQ(f.report().count("sizes"), 2);
+}
+
+// 5 layers of kernels, each with the numbers of its rows.
+TEST(SizedPrograms, nothing_is_compiled_at_a_new_size) {
+  SizedNet net;
+  CompiledFunction f = net.compiled(dyn("B", 1, 400));
+  for (const int64_t rows : {399, 5, 17, 64, 100, 256, 3, 1}) {
+    f.run({net.rng.normal({rows, 5})});
+    EXPECT_EQ(f.report().recompiled, "") << rows;
+  }
+  EXPECT_EQ(f.report().count("sizes"), 8);
+  EXPECT_EQ(f.report().count("recompiles"), 0);
+}
+
+// What no size before has shown.
+TEST(SizedPrograms, a_kernel_that_was_not_learned_is_compiled_and_told) {
+  const auto f = [](const Tensor& x) { return x.numel() == 101 ? sin(x) * 3.0 : x * 2.0; };
+  CompiledFunction varying = compile(f, {{"x", DType::f32, {dyn("N", 1, 300)}}},
+                                     {.compiler = CompilerChoice::automatic});
+  Generator rng(5);
+  for (const int64_t n : {7, 101, 8, 101}) {
+    const HostTensor x = rng.normal({n});
+    EXPECT_TRUE(varying.run({x})[0].same_bits(compile(f, {{"x", DType::f32, {n}}}).run({x})[0]));
+    EXPECT_EQ(varying.report().recompiled.empty(), n != 101) << varying.report().recompiled;
+  }
+  varying.run({rng.normal({101})});
+  EXPECT_EQ(varying.report().recompiled, "N=101: kernel %mul: no function has its loops");
+  EXPECT_EQ(varying.report().count("recompiles"), 1);
+}
+
+TEST(SizedPrograms, a_hint_is_made_at_once) {
+  SizedNet net;
+  CompiledFunction f = net.compiled(dyn("B", 1, 40, 7));
+  const int before = net.calls;
+  f.run({net.rng.normal({7, 5})});
+  EXPECT_EQ(net.calls, before);
+  const std::string text = message([&] { net.compiled(dyn("B", 2, 40, 1)); });
+  EXPECT_TRUE(text.ends_with("dim 0: the hint of B is 1, expected 2 to 40")) << text;
+}
+
+TEST(SizedPrograms, numbers_grow_where_that_is_asked) {
+  SizedNet net;
+  CompiledFunction fixed = net.compiled(8);
+  EXPECT_EQ(message([&] { fixed.run({net.rng.normal({9, 5})}); }),
+            "compile: input 0 `x`: got f32[9,5] on cpu, expected f32[8,5] on cpu");
+  CompiledFunction f = net.compiled(8, {.other_sizes = OtherSizes::grow});
+  for (const int64_t rows : {8, 9, 3, 100, 8, 64}) {
+    const HostTensor x = net.rng.normal({rows, 5});
+    EXPECT_TRUE(f.run({x})[0].same_bits(net.compiled(rows).run({x})[0])) << rows;
+  }
+  EXPECT_EQ(f.report().count("sizes"), 4);
+  EXPECT_LE(f.report().count("recompiles"), 3);
+  const std::string text = message([&] { f.run({net.rng.normal({8, 6})}); });
+  EXPECT_TRUE(text.ends_with("\n  in the program for x.1=6")) << text;
+  EXPECT_EQ(message([&] { f.run({net.rng.normal({8, 5, 1})}); }),
+            "compile: input 0 `x`: got f32[8,5,1] on cpu, expected f32[8,5] on cpu");
 }
 
 TEST(SizedPrograms, the_one_not_used_for_the_longest_time_is_dropped) {

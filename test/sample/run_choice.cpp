@@ -1,9 +1,11 @@
 #include "test/sample/run_choice.h"
 
+#include <map>
 #include <random>
 
 #include "cleave/executor.h"
 #include "compile/pytorch_program.h"
+#include "compile/stages.h"
 #include "pass/pipeline.h"
 #include "test/sample/kept_program.h"
 #include "test/sample/run_program.h"
@@ -31,6 +33,7 @@ std::string RunChoice::text() const {
   if (!compile.passes_on.empty()) out += ", all passes";
   if (pytorch_budget >= 0) out += fmt::format(", mode pytorch at {}", pytorch_budget);
   if (kept) out += ", kept";
+  if (pooled) out += ", pooled";
   return out;
 }
 
@@ -55,10 +58,35 @@ RunChoice draw_choice(uint64_t seed, bool ships) {
   }
   if (rng() % 6 == 0) out.pytorch_budget = static_cast<double>(rng() % 5) / 4;
   out.kept = rng() % 2 == 0;
+  out.pooled = ships && rng() % 2 == 0;
   return out;
 }
 
 namespace {
+
+// One for all graphs with this backend.
+std::shared_ptr<CodePool> pool_for(const CompileOptions& options) {
+  static std::map<std::string, std::shared_ptr<CodePool>> pools;
+  auto& pool = pools[fmt::format("{} {}", static_cast<int>(options.compiler),
+                                 options.target.text())];
+  if (!pool) pool = std::make_shared<CodePool>(backend_for(options), nullptr);
+  return pool;
+}
+
+Result<Arrays> run_pooled(const Graph& g, const OpRegistry& ops, const Arrays& inputs,
+                          StageOptions options) {
+  CLEAVE_TRY(const auto alone, CompiledProgram::compile(g, ops, options));
+  options.pool = pool_for(options);
+  CLEAVE_TRY(const auto pooled, CompiledProgram::compile(g, ops, options));
+  const Result<law::Memory> want = law::run_program(alone, inputs, options.threads);
+  const Result<law::Memory> got = law::run_program(pooled, inputs, options.threads);
+  if (want.ok() != got.ok() || (!want.ok() && want.failure().message != got.failure().message))
+    return bug("with functions of other graphs, the run says '{}', without '{}'",
+               got.ok() ? "" : got.failure().message, want.ok() ? "" : want.failure().message);
+  if (!got.ok()) return Failure(got.failure());
+  if (*got != *want) return bug("with functions of other graphs, the results have other bits");
+  return law::result_arrays(g, *got);
+}
 
 Result<Arrays> run_kept(const Graph& g, const OpRegistry& ops, const Arrays& inputs,
                         const StageOptions& options) {
@@ -87,6 +115,7 @@ Result<Arrays> run_chosen(const RunChoice& choice, const Graph& g, const OpRegis
     CLEAVE_TRY(cut, pytorch_program(g, ops, choice.compile, {.budget = choice.pytorch_budget}));
     options.is_cut = true;
   }
+  if (choice.pooled) return run_pooled(cut ? *cut : g, ops, inputs, options);
   if (choice.kept) return run_kept(cut ? *cut : g, ops, inputs, options);
   return law::run_graph(cut ? *cut : g, ops, inputs, options, options.threads);
 }

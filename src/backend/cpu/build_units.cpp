@@ -34,6 +34,12 @@ Failure refused_kernel(const SourceUnit& unit, const std::string& what) {
   return user_error("{}", text);
 }
 
+// Code that this backend made for another program.
+CodePtr loaded_code(const SourceUnit& unit) {
+  return std::const_pointer_cast<runtime::LoadedCode>(
+      std::static_pointer_cast<const runtime::LoadedCode>(unit.loaded));
+}
+
 }  // namespace
 
 Result<LoadedUnits> load_units(const std::vector<SourceUnit>& units, UnitLoader& loader,
@@ -50,7 +56,10 @@ Result<LoadedUnits> load_units(const std::vector<SourceUnit>& units, UnitLoader&
   auto load_one = [](void* c, long i) {
     auto& [units, loader, cache, out] = *static_cast<Context*>(c);
     const auto k = static_cast<size_t>(i);
-    out[k] = loader.load(units[k], fmt::format("unit{}", i), cache);
+    if (units[k].loaded)
+      out[k] = LoadedUnit{loaded_code(units[k]), units[k].key};
+    else
+      out[k] = loader.load(units[k], fmt::format("unit{}", i), cache);
   };
   executor.parallel_for(static_cast<long>(units.size()), load_one, &context);
   LoadedUnits out;

@@ -1,5 +1,7 @@
 #include "backend/cpu/cpu_backend.h"
 
+#include <algorithm>
+
 #include "backend/cpu/build_units.h"
 #include "backend/cpu/emit_units.h"
 #include "base/target.h"
@@ -25,10 +27,10 @@ class HostArena final : public ArenaMemory {
 
 }  // namespace
 
-Result<KernelSchedules> CpuBackend::schedule(const std::vector<loop::Kernel>& kernels) const {
-  KernelSchedules out;
-  for (const loop::Kernel& k : kernels) out.kernels.push_back(schedule::schedule(k));
-  if (!interprets()) out.functions = schedule::share_kernels(out.kernels);
+Result<std::vector<loop::Kernel>> CpuBackend::schedule(
+    const std::vector<loop::Kernel>& kernels) const {
+  std::vector<loop::Kernel> out;
+  for (const loop::Kernel& k : kernels) out.push_back(schedule::schedule(k));
   return out;
 }
 
@@ -53,14 +55,15 @@ Result<BuiltCode> CpuBackend::build(const LoweredProgram& program, const Emitted
   CLEAVE_TRY(const LoadedUnits units,
              load_units(code.units, units_, executor, cache, out.unit_keys));
   out.compiled_units = units_.compiled() - compiled;
-  out.cached_units = static_cast<int64_t>(units.size()) - out.compiled_units;
+  out.cached_units = std::ranges::count(code.units, nullptr, &SourceUnit::loaded) -
+                     out.compiled_units;
   if (interprets()) {
     out.kernels = bytecode_kernels(program.kernels);
   } else {
     CLEAVE_TRY(out.kernels, load_kernels(code, units));
   }
   CLEAVE_TRY(out.foreign, load_foreign(program, code, units));
-  out.code = std::make_shared<const LoadedUnits>(units);
+  out.units.assign(units.begin(), units.end());
   return out;
 }
 

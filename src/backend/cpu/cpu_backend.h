@@ -19,7 +19,9 @@ class CpuBackend final : public Backend {
   Result<LibraryFunctionPtr> library(const LibrarySpec& spec) override {
     return library_.get(spec);
   }
-  Result<KernelSchedules> schedule(const std::vector<loop::Kernel>& kernels) const override;
+  Result<std::vector<loop::Kernel>> schedule(
+      const std::vector<loop::Kernel>& kernels) const override;
+  bool interprets() const override { return compiler_ == CompilerChoice::none; }
   Result<EmittedCode> emit(const LoweredProgram& program,
                            const schedule::SharedKernels& functions) const override;
   Result<std::string> identity(cache::Store* cache) override;
@@ -29,8 +31,6 @@ class CpuBackend final : public Backend {
   Result<std::unique_ptr<ArenaMemory>> make_arena(int64_t bytes) const override;
 
  private:
-  bool interprets() const { return compiler_ == CompilerChoice::none; }
-
   const CompilerChoice compiler_;
   UnitLoader units_;
   runtime::LibraryCache library_;

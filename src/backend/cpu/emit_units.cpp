@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "emit/c_source.h"
+#include "loop/phase_extents.h"
 
 namespace cleave::cpu {
 namespace {
@@ -58,7 +59,7 @@ std::vector<emit::CKernel> kernel_texts(const std::vector<loop::Kernel>& kernels
     if (first[function]) {
       emit::CKernel shared = texts[*first[function]];
       shared.text.clear();
-      const std::vector<int64_t> extents = emit::phase_extents(kernels[k]);
+      const std::vector<int64_t> extents = loop::phase_extents(kernels[k]);
       for (size_t p = 0; p < extents.size(); ++p) shared.phases[p].extent = extents[p];
       texts.push_back(std::move(shared));
     } else {
