@@ -96,8 +96,7 @@ void measure(const std::string& name, int64_t count, int threads) {
     const double first = run_ms(varying, in, loss);
     recompiled += varying.report().recompiled.empty() ? 0 : 1;
     if (!varying.report().recompiled.empty())
-      std::fprintf(stderr, "%s B=%lld,T=%lld: %s\n", name.c_str(), static_cast<long long>(batch),
-                   static_cast<long long>(length), varying.report().recompiled.c_str());
+      std::fprintf(stderr, "%s: %s\n", name.c_str(), varying.report().recompiled.c_str());
     run_ms(alone, in, want);
     bool is_same = loss == want;
     double least = 1e300, least_alone = 1e300, spent = 0;

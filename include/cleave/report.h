@@ -116,8 +116,8 @@ struct Report {
     const auto at = counters.find(name);
     return at == counters.end() ? 0 : at->second;
   }
-  // Of a program for other sizes than the largest: the first kernel that no function of the
-  // programs before it computed, and why not. Empty: nothing was compiled.
+  // Of a program for other sizes than the largest: its sizes, the first of its kernels that no
+  // function of the programs before it computed, and why not. Empty: nothing was compiled.
   std::string recompiled;
   std::vector<OutputLayout> outputs;  // the function's results, in order
   // How much longer a run takes because it recomputes values, by the cost table.

@@ -56,6 +56,8 @@ Result<std::shared_ptr<const ProgramCode>> ProgramCode::make(Parts parts,
   const double front_ms = parts.front.compile_ms;
   CLEAVE_TRY(p->program, CompiledProgram::compile(p->traced, options.ops.registry(), stages));
   p->report = joined(std::move(parts.front), p->program->report());
+  if (!p->report.recompiled.empty())
+    p->report.recompiled = parts.sizes + ": " + p->report.recompiled;
   p->report.trace_ms = parts.trace_ms - front_ms;
   p->report.outputs = layouts_of(p->traced, p->results);
   p->report.nodes = static_cast<int64_t>(p->traced.node_count());

@@ -34,6 +34,7 @@ struct ProgramCode {
     std::vector<trace::Recording::Bound> variables;
     std::vector<ValueId> inputs;
     std::vector<InputSpec> specs;  // of the inputs; their sizes are numbers
+    std::string sizes = {};        // "B=7,T=3", where they vary
     std::vector<std::pair<ValueId, HostTensor*>> own;
     size_t results = 0;          // of the function: the first returns
     size_t forward_results = 0;  // as in StageOptions

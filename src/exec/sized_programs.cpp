@@ -57,6 +57,7 @@ Result<SizedPrograms::CodePtr> SizedPrograms::Family::made(const std::vector<int
   CompileOptions own = options;
   if (!own.dump_dir.empty() && !text.empty()) own.dump_dir += "/" + text;
   ProgramCode::Parts parts = trace(sizes.at(wanted), own);
+  parts.sizes = text;
   if (largest && parts.results != largest->results)
     return user_error("{}: the function returns {} results, expected {}, as for {}{}", sizes.what(),
                       parts.results, largest->results, sizes.text(largest_sizes),
