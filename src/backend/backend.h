@@ -39,9 +39,11 @@
 #include "cleave/target.h"
 #include "library/library_function.h"
 #include "library/spec.h"
-#include "loop/phase.h"
 #include "lower/fuse_cost.h"
 #include "lower/program.h"
+#include "run/arena_memory.h"
+#include "run/kernel_function.h"
+#include "run/phase.h"
 #include "schedule/share_kernels.h"
 
 namespace cleave {
@@ -63,9 +65,9 @@ struct SourceUnit {
 // The unit and the symbols of a kernel of LoweredProgram.
 struct EmittedKernel {
   size_t unit = 0;
-  std::vector<loop::Phase> phases;
-  std::vector<loop::CheckText> checks;  // in the order of their numbers
-  int64_t work = 0;                     // loop::Kernel::work
+  std::vector<KernelPhase> phases;
+  std::vector<CheckText> checks;  // in the order of their numbers
+  int64_t work = 0;               // loop::Kernel::work
 };
 
 struct EmittedCode {
@@ -73,45 +75,12 @@ struct EmittedCode {
   std::vector<EmittedKernel> kernels;  // as in LoweredProgram; empty where kernels are interpreted
 };
 
-// A failed check of a kernel. With bound -1 the message says all; else `index` is outside [0,
-// bound) if from_zero, outside [-bound, bound) if not.
-struct Fault {
-  std::string_view message;
-  bool from_zero = false;
-  int64_t index = 0, bound = 0;
-};
-
-// A kernel that can be called, by several threads at a time. Allocates nothing.
-class KernelFunction {
- public:
-  virtual ~KernelFunction() = default;
-  // `buffers` in the order of the kernel's; `scalars` those of the KernelCall.
-  virtual std::optional<Fault> call(void* const* buffers, const int64_t* scalars,
-                                    Executor& executor) const = 0;
-};
-
-// Takes the operands (null where one isn't given) and the results.
-using ForeignFunction = std::function<void(void* const*, void* const*)>;
-
 struct BuiltCode {
   int64_t compiled_units = 0, cached_units = 0;                // the latter came from a cache
   std::vector<std::string> unit_keys;                          // with a cache: SourceUnit::key
   std::vector<std::unique_ptr<const KernelFunction>> kernels;  // as in LoweredProgram
   std::vector<ForeignFunction> foreign;                        // of ForeignCalls, in order
   std::vector<std::shared_ptr<const void>> units;  // own what the functions point to
-};
-
-// The memory of one instance, and how much of it was used.
-class ArenaMemory {
- public:
-  virtual ~ArenaMemory() = default;
-  virtual std::byte* data() const = 0;  // aligned to storage_alignment; null for 0 bytes
-  virtual int64_t size_bytes() const = 0;
-  // Whether the flag of a jump is set, after all calls before it have finished.
-  virtual bool flag(const std::byte* at) const = 0;
-  // After fill_pattern, touched_bytes is one past the highest byte written, rounded up to 64.
-  virtual void fill_pattern() = 0;
-  virtual int64_t touched_bytes() const = 0;
 };
 
 class Backend {

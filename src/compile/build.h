@@ -12,6 +12,7 @@
 #include "compile/lowered_graph.h"
 #include "lower/program.h"
 #include "lower/traffic.h"
+#include "run/runner.h"
 
 namespace cleave {
 
@@ -41,6 +42,9 @@ struct BuiltProgram {
   // none.
   Graph frozen = Graph("frozen");
   const LoweredProgram& lowered() const { return planned.lowered; }
+  RunnableProgram runnable() const {
+    return {planned.lowered, planned.offsets, code.kernels, code.foreign};
+  }
 };
 
 }  // namespace cleave

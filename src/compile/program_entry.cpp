@@ -1,19 +1,15 @@
 #include "compile/program_entry.h"
 
-#include "lower/archive_program.h"
+#include "run/archive_program.h"
 
 namespace cleave {
 
+// Without loop nests.
 template <class A>
-void archive(A& a, Is<loop::Phase> auto& p) {
-  auto& [symbol, extent] = p;
-  a(symbol, extent);
-}
-
-template <class A>
-void archive(A& a, Is<loop::CheckText> auto& c) {
-  auto& [message, from_zero] = c;
-  a(message, from_zero);
+void archive(A& a, Is<PlannedProgram> auto& p) {
+  auto& [lowered, offsets, arena_bytes, bound] = p;
+  auto& [storages, thunks, returns] = lowered.thunk_program();
+  a(storages, thunks, returns, offsets, arena_bytes, bound);
 }
 
 template <class A>

@@ -24,14 +24,14 @@ union Slot;
 struct Instruction;
 
 // One phase of a kernel. Immutable; any number of threads may run it at once.
-class Bytecode {
+class Bytecode final : public InterpretedPhase {
  public:
   // As the functions of c_source.h: 0, or the number of the failed check with its index and bound.
   int64_t run(void* const* buffer, const int64_t* scalar, int64_t begin, int64_t end,
-              int64_t* fault) const;
+              int64_t* fault) const override;
 
   explicit Bytecode(size_t buffers, size_t scalars);
-  ~Bytecode();
+  ~Bytecode() override;
   Bytecode(const Bytecode&) = delete;
   Bytecode& operator=(const Bytecode&) = delete;
 

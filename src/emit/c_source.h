@@ -17,12 +17,11 @@
 #include <vector>
 
 #include "loop/kernel.h"
-#include "loop/phase.h"
+#include "run/phase.h"
 
 namespace cleave::emit {
 
-using loop::CheckText;
-using loop::Phase;
+using Phase = KernelPhase;
 
 struct CKernel {
   std::string text;  // the functions, without the prelude

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/layout.h"
 #include "cleave/dtype.h"
 
 namespace cleave {
@@ -36,9 +37,6 @@ int64_t wrap_to(DType t, int64_t x);
 // the minimum, as on x86.
 int64_t truncate_to(DType t, double x);
 
-// Row-major strides in elements.
-std::vector<int64_t> row_major(const std::vector<int64_t>& shape);
-int64_t numel_of(const std::vector<int64_t>& shape);
 // Advances a multi-index; returns false after the last one.
 bool next_index(std::vector<int64_t>& index, const std::vector<int64_t>& shape);
 // The row-major position of `index` in `shape`, which is broadcast from the right: dims of size 1

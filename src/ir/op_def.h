@@ -21,8 +21,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/ids.h"
 #include "ir/array.h"
-#include "ir/ids.h"
 #include "ir/sample.h"
 #include "ir/schema.h"
 

@@ -19,6 +19,12 @@ namespace cleave {
 using LibrarySpec =
     std::variant<GemmSpec, AttentionSpec, AttentionBackwardSpec, ConvolutionSpec, SortSpec>;
 
+enum class LibraryAccess {
+  sizes,  // only its shape matters; isn't read
+  read,
+  write
+};
+
 // The most pointers of a call: operands and results.
 constexpr size_t max_library_operands = 12;
 static_assert(GemmOperand::c < max_library_operands);

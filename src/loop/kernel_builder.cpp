@@ -2,23 +2,6 @@
 
 namespace cleave::loop {
 
-Layout Layout::contiguous(std::vector<int64_t> shape) {
-  auto strides = row_major(shape);
-  return {std::move(shape), std::move(strides), 0};
-}
-
-bool Layout::is_contiguous() const {
-  if (offset != 0) return false;
-  int64_t step = 1;
-  for (size_t d = shape.size(); d-- > 0;) {
-    if (shape[d] != 1 && strides[d] != step) return numel() == 0;
-    step *= shape[d];
-  }
-  return true;
-}
-
-int64_t Layout::numel() const { return numel_of(shape); }
-
 KernelSheet::KernelSheet(Kernel& k) : kernel(k), open{&k.body} {}
 
 KernelBuilder::KernelBuilder(Kernel& kernel, std::vector<Bound> operands,

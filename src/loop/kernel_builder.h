@@ -12,22 +12,13 @@
 #include <functional>
 #include <memory>
 
+#include "base/layout.h"
 #include "ir/op_view.h"
 #include "loop/kernel.h"
 
 namespace cleave::loop {
 
-// Where the elements of a value lie in its storage, in elements.
-struct Layout {
-  std::vector<int64_t> shape;
-  std::vector<int64_t> strides;
-  int64_t offset = 0;
-
-  static Layout contiguous(std::vector<int64_t> shape);
-  bool is_contiguous() const;  // row-major without gaps (dims of 1 have any stride)
-  int64_t numel() const;
-  friend bool operator==(const Layout&, const Layout&) = default;
-};
+using cleave::Layout;
 
 struct Bound {
   int64_t buffer = -1;  // in Kernel::buffers; -1: none

@@ -12,11 +12,7 @@
 
 namespace cleave::loop {
 
-enum class LibraryAccess {
-  sizes,  // only its shape matters; isn't read
-  read,
-  write
-};
+using cleave::LibraryAccess;
 
 // The memory of an operand or result. Its dtype may differ from the value's if the call converts
 // it.

@@ -15,6 +15,7 @@
 #include <optional>
 #include <variant>
 
+#include "library/host_code.h"
 #include "loop/kernel_builder.h"
 #include "loop/library_rule.h"
 
@@ -65,16 +66,7 @@ struct ViewRule {
 
 struct DecompositionRule {};
 
-// The host program's code for one call. Operands and results are row-major and dense; one call
-// computes the whole operator, on one thread. `operands` has one pointer for each flat operand
-// (null: none). Either `c_text` defines `void symbol(void* const* operands, void* const* results)`,
-// including no headers, or `call` is given. The code must write every element and not keep the
-// pointers.
-struct CustomOpCode {
-  std::string c_text;
-  std::string symbol;
-  std::function<void(void* const* operands, void* const* results)> call;
-};
+using cleave::CustomOpCode;
 // The code gets no sizes and attributes: it is made for those of the OpView.
 struct ForeignRule {
   std::function<Result<CustomOpCode>(const OpView&)> code;

@@ -1,115 +1,17 @@
-// A lowered program: a list of thunks over storages, before code is emitted.
-//
-//   thunk     a call with its arguments, as in XLA: of a kernel, of the library, of code of the
-//             host program; or a jump
-//   storage   memory of a placeholder, bound by the caller; or a range of the arena
-//
-// A view shares its base's storage. A lifetime is a range of thunks [first, last]; returned
-// storages live to the end.
-//
-//   cond                          while_loop
-//     jump unless pred: B           x = operands
-//     thunks of then              A: thunks of condition
-//     jump: C                       jump unless flag: B
-//   B: thunks of otherwise          thunks of body, x = its results
-//   C:                              jump: A
-//                                 B:
+// A lowered program: what a run of it reads (run/program.h), and the loop nests of its kernels, of
+// which code is made.
 #pragma once
-#include <variant>
-
-#include "base/alignment.h"
 #include "ir/graph.h"
-#include "library/library_function.h"
 #include "loop/kernel.h"
 #include "loop/lower_rule.h"
+#include "run/program.h"
 
 namespace cleave {
 
-struct Storage {
-  std::string name;  // of the value that it was made for
-  DType dtype = DType::f32;
-  int64_t elements = 0;
-  int64_t bytes = 0;     // elements * size; for a workspace the bytes asked for
-  int placeholder = -1;  // its index; -1: in the arena
-  bool workspace = false;
-  int64_t first = -1, last = -1;  // thunks that touch it; -1: none
-  // Values in it that their own nodes write there, because a join reads them (place.h). Empty if
-  // one node writes all of it.
-  struct Part {
-    ValueId value;
-    int64_t bytes = 0;
-  };
-  std::vector<Part> parts = {};
-};
-
-// A result that may share the storage of an operand: an element of the operand is read only where
-// the result's element at the same address is computed, and never after that is written.
-struct InPlace {
-  size_t operand = 0, result = 0;  // storages
-};
-
-struct KernelCall {
-  size_t kernel = 0;             // into LoweredProgram::kernels
-  std::vector<size_t> storages;  // one for each buffer of the kernel
-  std::vector<int64_t> scalars;
-  std::vector<InPlace> in_place;
-  bool whole_copy = false;  // storages[1] = storages[0], element by element
-};
-
-// A product, an attention or a convolution: what it computes, and the memory that it touches, in
-// any order. Offsets and strides are in elements.
-struct LibraryCall {
-  struct Operand {
-    size_t position = 0;  // among the pointers of the call (GemmOperand and others)
-    size_t storage = 0;
-    loop::LibraryAccess access = loop::LibraryAccess::read;
-    DType dtype = DType::f32;
-    loop::Layout layout;
-  };
-  LibrarySpec spec;
-  std::vector<Operand> operands;
-  // Set when the program is linked: the function, and the storage of its workspace, if it has one.
-  LibraryFunctionPtr function;
-  std::optional<size_t> workspace;
-};
-
-struct ForeignCall {
-  loop::CustomOpCode code;
-  std::vector<std::optional<size_t>> operands;
-  std::vector<size_t> results;
-};
-
-// Continues at thunk `target`, which may be the end of the list. If there is a flag, a bool of one
-// byte, only where that is false.
-struct JumpCall {
-  struct Flag {
-    size_t storage = 0;
-    int64_t offset = 0;
-  };
-  std::optional<Flag> unless;
-  size_t target = 0;
-};
-
-struct Thunk {
-  std::string name;  // of the value that it computes
-  std::variant<KernelCall, LibraryCall, ForeignCall, JumpCall> work;
-  bool may_fail = false;  // checks indices, or calls the host program, which may throw
-  NodeId node = {};       // of the lowered graph; invalid for copies of returned values
-};
-
-struct LoweredProgram {
-  std::vector<Storage> storages;
+struct LoweredProgram : ThunkProgram {
   std::vector<loop::Kernel> kernels;  // distinct ones
-  std::vector<Thunk> thunks;
-  // The storage of each entry of `return`; the value is at its start, with the strides of its type.
-  std::vector<size_t> returns;
-};
-
-// A lower bound of a program's memory, whatever the offsets.
-struct MemoryBound {
-  int64_t placeholders = 0;  // bytes, each rounded up to 64
-  int64_t arena = 0;         // largest sum of arena storages alive at one thunk, or more by search
-  int64_t peak() const { return placeholders + arena; }
+  ThunkProgram& thunk_program() { return *this; }
+  const ThunkProgram& thunk_program() const { return *this; }
 };
 
 // A lowered program whose storages have lifetimes and offsets. Its thunks and storages are final.

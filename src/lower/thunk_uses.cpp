@@ -5,47 +5,31 @@
 namespace cleave {
 namespace {
 
-// Calls f(storage, whether it is written) for each storage, for some several times.
-template <class ThunkType, class F>
-void each_storage(ThunkType& thunk, const std::vector<loop::Kernel>* kernels, const F& f) {
-  if (auto* k = std::get_if<KernelCall>(&thunk.work)) {
-    for (size_t b = 0; b < k->storages.size(); ++b)
-      f(k->storages[b], kernels && (*kernels)[k->kernel].buffers[b].access != loop::Access::read);
-  } else if (auto* l = std::get_if<LibraryCall>(&thunk.work)) {
-    for (auto& o : l->operands) f(o.storage, o.access == loop::LibraryAccess::write);
-    if (l->workspace) f(*l->workspace, true);
-  } else if (auto* h = std::get_if<ForeignCall>(&thunk.work)) {
-    for (auto& s : h->operands)
-      if (s) f(*s, false);
-    for (auto& s : h->results) f(s, true);
-  } else if (auto* j = std::get_if<JumpCall>(&thunk.work); j && j->unless) {
-    f(j->unless->storage, false);
-  }
+// Which buffers a kernel writes.
+auto writes_of(const LoweredProgram& program) {
+  return [&program](const KernelCall& call, size_t b) {
+    return program.kernels[call.kernel].buffers[b].access != loop::Access::read;
+  };
 }
 
 }  // namespace
 
 std::vector<StorageUse> uses_of(const LoweredProgram& program, const Thunk& thunk) {
   std::vector<StorageUse> out;
-  each_storage(thunk, &program.kernels, [&](size_t s, bool w) { out.push_back({s, w}); });
-  return out;
-}
-
-std::vector<size_t> storages_of(const Thunk& thunk) {
-  std::vector<size_t> out;
-  each_storage(thunk, nullptr, [&](size_t s, bool) { out.push_back(s); });
+  each_storage(thunk, writes_of(program), [&](size_t s, bool w) { out.push_back({s, w}); });
   return out;
 }
 
 bool writes(const LoweredProgram& program, const Thunk& thunk, size_t storage) {
   bool out = false;
-  each_storage(thunk, &program.kernels,
+  each_storage(thunk, writes_of(program),
                [&](size_t s, bool written) { out |= written && s == storage; });
   return out;
 }
 
 void rename_storages(Thunk& thunk, const std::function<size_t(size_t)>& renamed) {
-  each_storage(thunk, nullptr, [&](size_t& s, bool) { s = renamed(s); });
+  const auto any = [](const KernelCall&, size_t) { return false; };
+  each_storage(thunk, any, [&](size_t& s, bool) { s = renamed(s); });
   if (auto* k = std::get_if<KernelCall>(&thunk.work))
     for (InPlace& i : k->in_place) i = {renamed(i.operand), renamed(i.result)};
 }
@@ -76,14 +60,6 @@ void drop_thunks(LoweredProgram& p, const std::vector<bool>& dropped) {
   for (Thunk& thunk : kept)
     if (auto* j = std::get_if<JumpCall>(&thunk.work)) j->target = place[j->target];
   p.thunks = std::move(kept);
-}
-
-std::vector<ThunkLoop> loops_of(const LoweredProgram& p) {
-  std::vector<ThunkLoop> out;
-  for (size_t i = 0; i < p.thunks.size(); ++i)
-    if (auto* j = std::get_if<JumpCall>(&p.thunks[i].work); j && j->target <= i)
-      out.push_back({j->target, i});
-  return out;
 }
 
 bool has_jumps(const LoweredProgram& p) {

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "lower/program.h"
+#include "run/thunk_storages.h"
 
 namespace cleave {
 
@@ -12,7 +13,6 @@ struct StorageUse {
 };
 // Every storage that a thunk reads or writes; may repeat.
 std::vector<StorageUse> uses_of(const LoweredProgram& program, const Thunk& thunk);
-std::vector<size_t> storages_of(const Thunk& thunk);
 bool writes(const LoweredProgram& program, const Thunk& thunk, size_t storage);
 // Replaces the storages that the thunk touches.
 void rename_storages(Thunk& thunk, const std::function<size_t(size_t)>& renamed);
@@ -23,10 +23,6 @@ bool copies_to_itself(const Thunk& thunk);
 // Removes thunks; a jump to one of them goes to the next that stays.
 void drop_thunks(LoweredProgram& program, const std::vector<bool>& dropped);
 
-struct ThunkLoop {
-  size_t begin, end;  // the first thunk, and the jump back
-};
-std::vector<ThunkLoop> loops_of(const LoweredProgram& program);
 bool has_jumps(const LoweredProgram& program);
 
 }  // namespace cleave

@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
+#include "base/ids.h"
 #include "cleave/tensor.h"
-#include "ir/ids.h"
 
 namespace cleave::trace {
 

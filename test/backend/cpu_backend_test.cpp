@@ -70,7 +70,7 @@ TEST(CpuBackend, units_are_an_even_number_alike_in_length) {
   EXPECT_LT(longest, 2 * shortest);
   ASSERT_EQ(code.kernels.size(), 120u);
   for (const EmittedKernel& k : code.kernels)
-    for (const loop::Phase& phase : k.phases)
+    for (const KernelPhase& phase : k.phases)
       EXPECT_NE(code.units.at(k.unit).text.find(phase.symbol + "("), std::string::npos);
 }
 

@@ -1,5 +1,5 @@
 // The memory of a run's inputs and results: strides, addresses, updates, who frees it when.
-// tests: bound_program.cpp input_sizes.cpp last_read.cpp
+// tests: bound_program.cpp input_sizes.cpp run/last_read.cpp
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "backend/cpu/cpu_kernel.h"
+#include "emit/bytecode.h"
+#include "run/cpu_kernel.h"
 
 namespace cleave::cpu {
 namespace {
@@ -80,7 +81,7 @@ Result<Kernels> load_kernels(const EmittedCode& code, const LoadedUnits& units) 
   Kernels out;
   for (const EmittedKernel& kernel : code.kernels) {
     std::vector<CpuPhase> phases;
-    for (const loop::Phase& phase : kernel.phases) {
+    for (const KernelPhase& phase : kernel.phases) {
       auto* function =
           reinterpret_cast<CpuPhase::Function>(units[kernel.unit]->symbol(phase.symbol));
       if (!function) return bug("build: the compiled unit has no {}", phase.symbol);

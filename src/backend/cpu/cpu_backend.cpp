@@ -6,27 +6,10 @@
 #include "backend/cpu/emit_units.h"
 #include "base/target.h"
 #include "base/target_file.h"
-#include "runtime/arena.h"
+#include "runtime/host_arena.h"
 #include "schedule/schedule.h"
 
 namespace cleave::cpu {
-namespace {
-
-class HostArena final : public ArenaMemory {
- public:
-  explicit HostArena(runtime::Arena memory) : memory_(std::move(memory)) {}
-  std::byte* data() const override { return memory_.data(); }
-  int64_t size_bytes() const override { return memory_.size_bytes(); }
-  bool flag(const std::byte* at) const override { return *at != std::byte{0}; }
-  void fill_pattern() override { memory_.fill_pattern(); }
-  int64_t touched_bytes() const override { return memory_.touched_bytes(); }
-
- private:
-  runtime::Arena memory_;
-};
-
-}  // namespace
-
 Result<std::vector<loop::Kernel>> CpuBackend::schedule(
     const std::vector<loop::Kernel>& kernels) const {
   std::vector<loop::Kernel> out;
@@ -70,8 +53,7 @@ Result<BuiltCode> CpuBackend::build(const LoweredProgram& program, const Emitted
 Status CpuBackend::check_runs_here() const { return cleave::check_runs_here(target()); }
 
 Result<std::unique_ptr<ArenaMemory>> CpuBackend::make_arena(int64_t bytes) const {
-  CLEAVE_TRY(runtime::Arena memory, runtime::Arena::make(bytes));
-  return std::unique_ptr<ArenaMemory>(std::make_unique<HostArena>(std::move(memory)));
+  return runtime::make_host_arena(bytes);
 }
 
 }  // namespace cleave::cpu

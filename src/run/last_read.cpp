@@ -1,12 +1,12 @@
-#include "exec/last_read.h"
+#include "run/last_read.h"
 
 #include <algorithm>
 
-#include "lower/thunk_uses.h"
+#include "run/thunk_storages.h"
 
 namespace cleave {
 
-std::vector<LastRead> last_reads(const LoweredProgram& program) {
+std::vector<LastRead> last_reads(const ThunkProgram& program) {
   std::vector<size_t> ends(program.storages.size());
   for (size_t i = 0; i < program.thunks.size(); ++i)
     for (const size_t s : storages_of(program.thunks[i])) ends[s] = i + 1;

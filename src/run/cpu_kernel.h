@@ -1,38 +1,41 @@
 // A kernel on the cores of the host: its phases run one after the other, a parallel one in pieces
 // [begin, end) of its range, on any threads. The pieces don't depend on the number of threads.
 #pragma once
-#include "backend/backend.h"
-#include "emit/bytecode.h"
+#include <memory>
+#include <vector>
 
-namespace cleave::cpu {
+#include "run/kernel_function.h"
+#include "run/phase.h"
+
+namespace cleave {
 
 constexpr int64_t max_pieces = 64;
 
-// Machine code, or bytecode where there is no compiler.
+// Machine code, or another form of it where there is no compiler.
 struct CpuPhase {
   using Function = int64_t (*)(void* const* buffer, const int64_t* scalar, int64_t begin,
                                int64_t end, int64_t* fault);
   Function function = nullptr;
-  std::shared_ptr<const emit::Bytecode> bytecode = nullptr;
+  std::shared_ptr<const InterpretedPhase> interpreted = nullptr;
   int64_t extent = 1, pieces = 1;
 
   int64_t run(void* const* buffer, const int64_t* scalar, int64_t begin, int64_t end,
               int64_t* fault) const {
     return function ? function(buffer, scalar, begin, end, fault)
-                    : bytecode->run(buffer, scalar, begin, end, fault);
+                    : interpreted->run(buffer, scalar, begin, end, fault);
   }
 };
 
 class CpuKernel final : public KernelFunction {
  public:
-  // `work`: elements that the kernel visits (loop::Kernel::work).
-  CpuKernel(std::vector<CpuPhase> phases, std::vector<loop::CheckText> checks, int64_t work);
+  // `work`: elements that the kernel visits (Kernel::work).
+  CpuKernel(std::vector<CpuPhase> phases, std::vector<CheckText> checks, int64_t work);
   std::optional<Fault> call(void* const* buffers, const int64_t* scalars,
                             Executor& executor) const override;
 
  private:
   std::vector<CpuPhase> phases_;
-  const std::vector<loop::CheckText> checks_;
+  const std::vector<CheckText> checks_;
 };
 
-}  // namespace cleave::cpu
+}  // namespace cleave

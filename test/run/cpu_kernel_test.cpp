@@ -1,5 +1,5 @@
 // A kernel on the cores: how its phases are cut, and which failed check it reports.
-#include "backend/cpu/cpu_kernel.h"
+#include "run/cpu_kernel.h"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 
-namespace cleave::loop {
+namespace cleave {
 
-struct Phase {
+struct KernelPhase {
   std::string symbol;
   int64_t extent = 1;  // iterations of the parallel loop; 1 for a serial phase
 };
@@ -18,4 +18,12 @@ struct CheckText {
   bool from_zero = false;  // the range is [0, bound), else [-bound, bound)
 };
 
-}  // namespace cleave::loop
+// What runs where there is no machine code.
+class InterpretedPhase {
+ public:
+  virtual ~InterpretedPhase() = default;
+  virtual int64_t run(void* const* buffer, const int64_t* scalar, int64_t begin, int64_t end,
+                      int64_t* fault) const = 0;
+};
+
+}  // namespace cleave

@@ -1,8 +1,8 @@
-#include "backend/cpu/cpu_kernel.h"
+#include "run/cpu_kernel.h"
 
 #include <algorithm>
 
-namespace cleave::cpu {
+namespace cleave {
 namespace {
 
 // Elements of a piece: enough work to be worth passing to another thread.
@@ -31,8 +31,7 @@ void run_piece(void* context, long piece) {
 
 }  // namespace
 
-CpuKernel::CpuKernel(std::vector<CpuPhase> phases, std::vector<loop::CheckText> checks,
-                     int64_t work)
+CpuKernel::CpuKernel(std::vector<CpuPhase> phases, std::vector<CheckText> checks, int64_t work)
     : phases_(std::move(phases)), checks_(std::move(checks)) {
   for (CpuPhase& p : phases_) {
     p.pieces = std::clamp<int64_t>(work / piece_elements, 1, max_pieces);
@@ -53,11 +52,11 @@ std::optional<Fault> CpuKernel::call(void* const* buffers, const int64_t* scalar
     if (checks_.empty()) continue;
     for (int64_t p = 0; p < phase.pieces; ++p)
       if (const PieceFault& f = faults[p]; f.check) {
-        const loop::CheckText& check = checks_[static_cast<size_t>(f.check - 1)];
+        const CheckText& check = checks_[static_cast<size_t>(f.check - 1)];
         return Fault{check.message, check.from_zero, f.values[0], f.values[1]};
       }
   }
   return std::nullopt;
 }
 
-}  // namespace cleave::cpu
+}  // namespace cleave

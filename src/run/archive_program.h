@@ -1,9 +1,10 @@
-// Planned programs as bytes (base/archive.h): all that a run reads, so neither loop nests nor the
-// graph. What is read lacks the functions of library calls and of callbacks.
+// Programs as bytes (base/archive.h): all that a run reads. What is read lacks the functions of
+// library calls and of callbacks.
 #pragma once
 #include "base/archive.h"
 #include "library/archive_spec.h"
-#include "lower/program.h"
+#include "run/phase.h"
+#include "run/program.h"
 
 namespace cleave {
 
@@ -26,7 +27,7 @@ void archive(A& a, Is<KernelCall> auto& c) {
 }
 
 template <class A>
-void archive(A& a, Is<loop::Layout> auto& l) {
+void archive(A& a, Is<Layout> auto& l) {
   auto& [shape, strides, offset] = l;
   a(shape, strides, offset);
 }
@@ -75,10 +76,21 @@ void archive(A& a, Is<MemoryBound> auto& b) {
 }
 
 template <class A>
-void archive(A& a, Is<PlannedProgram> auto& p) {
-  auto& [lowered, offsets, arena_bytes, bound] = p;
-  auto& [storages, kernels, thunks, returns] = lowered;
-  a(storages, thunks, returns, offsets, arena_bytes, bound);
+void archive(A& a, Is<ThunkProgram> auto& p) {
+  auto& [storages, thunks, returns] = p;
+  a(storages, thunks, returns);
+}
+
+template <class A>
+void archive(A& a, Is<KernelPhase> auto& p) {
+  auto& [symbol, extent] = p;
+  a(symbol, extent);
+}
+
+template <class A>
+void archive(A& a, Is<CheckText> auto& c) {
+  auto& [message, from_zero] = c;
+  a(message, from_zero);
 }
 
 }  // namespace cleave

@@ -7,7 +7,7 @@
 #pragma once
 #include <vector>
 
-#include "lower/program.h"
+#include "run/program.h"
 
 namespace cleave {
 
@@ -15,6 +15,6 @@ struct LastRead {
   size_t end = 0, placeholder = 0;
 };
 // By rising `end`; without placeholders that are returned, which the caller reads after the run.
-std::vector<LastRead> last_reads(const LoweredProgram& program);
+std::vector<LastRead> last_reads(const ThunkProgram& program);
 
 }  // namespace cleave

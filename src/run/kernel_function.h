@@ -1,0 +1,32 @@
+// The functions that thunks call, and how a kernel says that a check failed.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "cleave/executor.h"
+
+namespace cleave {
+
+// A failed check of a kernel. With bound -1 the message says all; else `index` is outside [0,
+// bound) if from_zero, outside [-bound, bound) if not.
+struct Fault {
+  std::string_view message;
+  bool from_zero = false;
+  int64_t index = 0, bound = 0;
+};
+
+// A kernel that can be called, by several threads at a time. Allocates nothing.
+class KernelFunction {
+ public:
+  virtual ~KernelFunction() = default;
+  // `buffers` in the order of the kernel's; `scalars` those of the KernelCall.
+  virtual std::optional<Fault> call(void* const* buffers, const int64_t* scalars,
+                                    Executor& executor) const = 0;
+};
+
+// Takes the operands (null where one isn't given) and the results.
+using ForeignFunction = std::function<void(void* const*, void* const*)>;
+
+}  // namespace cleave

@@ -1,0 +1,161 @@
+#include "run/runner.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/poison.h"
+#include "run/thunk_storages.h"
+
+namespace cleave {
+namespace {
+
+// Null until the placeholder is bound.
+std::byte* at(std::byte* base, int64_t offset) { return base ? base + offset : nullptr; }
+
+}  // namespace
+
+// In AddressSanitizer builds a thunk may touch only the arena storages that it names.
+class Runner::ThunkMemory {
+ public:
+  ThunkMemory(const Runner& run, const Thunk& thunk) : run_(run), thunk_(thunk) {
+    if (watches_memory) each(allow);
+  }
+  ~ThunkMemory() {
+    if (watches_memory) each(forbid);
+  }
+  ThunkMemory(const ThunkMemory&) = delete;
+  ThunkMemory& operator=(const ThunkMemory&) = delete;
+
+ private:
+  void each(void (*mark)(const void*, size_t)) const {
+    for (const size_t s : storages_of(thunk_)) {
+      const Storage& storage = run_.program_.thunks.storages[s];
+      if (storage.placeholder < 0 && storage.bytes > 0)
+        mark(run_.base_[s], static_cast<size_t>(storage.bytes));
+    }
+  }
+  const Runner& run_;
+  const Thunk& thunk_;
+};
+
+// Adds the time from its construction to its destruction to `to`, if that isn't null.
+class Runner::ThunkClock {
+ public:
+  explicit ThunkClock(Time* to) : to_(to) {
+    if (to_) begin_ = Clock::now();
+  }
+  ~ThunkClock() {
+    if (!to_) return;
+    const int64_t ns =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin_).count();
+    to_->sum += ns;
+    to_->least = to_->least == 0 ? ns : std::min(to_->least, ns);
+  }
+  ThunkClock(const ThunkClock&) = delete;
+  ThunkClock& operator=(const ThunkClock&) = delete;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Time* to_;
+  Clock::time_point begin_;
+};
+
+Runner::Runner(const RunnableProgram& program, std::shared_ptr<ArenaMemory> arena,
+               std::shared_ptr<Executor> executor)
+    : program_(program), arena_(std::move(arena)), executor_(std::move(executor)),
+      last_reads_(last_reads(program.thunks)) {
+  const auto& storages = program_.thunks.storages;
+  base_.resize(storages.size());
+  for (size_t s = 0; s < storages.size(); ++s) {
+    if (storages[s].placeholder >= 0) {
+      const auto placeholder = static_cast<size_t>(storages[s].placeholder);
+      if (placeholder >= placeholder_storage_.size()) placeholder_storage_.resize(placeholder + 1);
+      placeholder_storage_[placeholder] = s;
+    } else {
+      base_[s] = storages[s].bytes > 0 ? arena_->data() + program_.offsets[s] : nothing_;
+    }
+  }
+  size_t foreign = 0;
+  for (const Thunk& thunk : program_.thunks.thunks) {
+    first_pointer_.push_back(pointers_.size());
+    foreign_number_.push_back(std::holds_alternative<ForeignCall>(thunk.work) ? foreign++ : 0);
+    if (auto* k = std::get_if<KernelCall>(&thunk.work))
+      for (size_t s : k->storages) add_pointer(s);
+    if (auto* l = std::get_if<LibraryCall>(&thunk.work)) add_pointers(*l);
+    if (auto* f = std::get_if<ForeignCall>(&thunk.work)) {
+      for (const auto& s : f->operands) s ? add_pointer(*s) : pointers_.push_back(nullptr);
+      for (size_t s : f->results) add_pointer(s);
+    }
+  }
+}
+
+void Runner::add_pointer(size_t storage) {
+  pointers_.push_back(nullptr);
+  set_pointer(pointers_.size() - 1, storage, 0);
+}
+
+void Runner::set_pointer(size_t position, size_t storage, int64_t offset) {
+  slots_.push_back({storage, position, offset});
+  pointers_[position] = at(base_[storage], offset);
+}
+
+// Pointers to the operands by position, then to the workspace.
+void Runner::add_pointers(const LibraryCall& call) {
+  const size_t first = pointers_.size();
+  pointers_.resize(first + max_library_operands + 1);
+  for (const LibraryCall::Operand& o : call.operands)
+    set_pointer(first + o.position, o.storage, o.layout.offset * size_of(o.dtype));
+  if (call.workspace) set_pointer(first + max_library_operands, *call.workspace, 0);
+}
+
+void Runner::bind(size_t placeholder, void* data) {
+  const size_t storage = placeholder_storage_[placeholder];
+  base_[storage] = static_cast<std::byte*>(data);
+  for (const Slot& s : slots_)
+    if (s.storage == storage) pointers_[s.position] = at(base_[storage], s.offset);
+}
+
+const Storage* Runner::find_unbound() const {
+  for (const size_t at : placeholder_storage_) {
+    const Storage& s = program_.thunks.storages[at];
+    if (!base_[at] && s.bytes > 0 && s.first >= 0) return &s;
+  }
+  return nullptr;
+}
+
+bool Runner::is_taken(const JumpCall& jump) const {
+  return !jump.unless || !arena_->flag(base_[jump.unless->storage] + jump.unless->offset);
+}
+
+std::optional<FailedThunk> Runner::run(const Release* release) {
+  const Forbidden arena(arena_->data(), watches_memory ? arena_bytes() : 0);
+  const auto& thunks = program_.thunks.thunks;
+  size_t released = 0;
+  const auto passes = [&](size_t thunk) {
+    for (; released < last_reads_.size() && last_reads_[released].end <= thunk; ++released) {
+      const size_t placeholder = last_reads_[released].placeholder;
+      if ((*release)(placeholder)) base_[placeholder_storage_[placeholder]] = nullptr;
+    }
+  };
+  for (size_t i = 0; i < thunks.size(); ++i) {
+    if (release != nullptr) passes(i);
+    const ThunkMemory memory(*this, thunks[i]);
+    const ThunkClock clock(times_.empty() ? nullptr : &times_[i]);
+    void** at = pointers_.data() + first_pointer_[i];
+    if (auto* k = std::get_if<KernelCall>(&thunks[i].work)) {
+      const KernelFunction& kernel = *program_.kernels[k->kernel];
+      if (const auto fault = kernel.call(at, k->scalars.data(), *executor_))
+        return FailedThunk{i, *fault};
+    } else if (auto* l = std::get_if<LibraryCall>(&thunks[i].work)) {
+      l->function->call(at, at[max_library_operands], *executor_);
+    } else if (auto* f = std::get_if<ForeignCall>(&thunks[i].work)) {
+      program_.foreign[foreign_number_[i]](at, at + f->operands.size());
+    } else if (const auto& jump = std::get<JumpCall>(thunks[i].work); is_taken(jump)) {
+      i = jump.target - 1;  // ++i makes it the target, also for target 0
+    }
+  }
+  if (release != nullptr) passes(thunks.size());
+  return {};
+}
+
+}  // namespace cleave

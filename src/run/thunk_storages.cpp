@@ -1,0 +1,20 @@
+#include "run/thunk_storages.h"
+
+namespace cleave {
+
+std::vector<size_t> storages_of(const Thunk& thunk) {
+  std::vector<size_t> out;
+  const auto any = [](const KernelCall&, size_t) { return false; };
+  each_storage(thunk, any, [&](size_t s, bool) { out.push_back(s); });
+  return out;
+}
+
+std::vector<ThunkLoop> loops_of(const ThunkProgram& p) {
+  std::vector<ThunkLoop> out;
+  for (size_t i = 0; i < p.thunks.size(); ++i)
+    if (auto* j = std::get_if<JumpCall>(&p.thunks[i].work); j && j->target <= i)
+      out.push_back({j->target, i});
+  return out;
+}
+
+}  // namespace cleave

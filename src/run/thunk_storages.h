@@ -1,0 +1,32 @@
+// The storages that thunks touch, and the loops that jumps make of them.
+#pragma once
+#include "run/program.h"
+
+namespace cleave {
+
+// Calls f(storage, whether it is written) for each storage, for some several times. Of a kernel's
+// buffers `writes(call, b)` says whether it is.
+template <class ThunkType, class Writes, class F>
+void each_storage(ThunkType& thunk, const Writes& writes, const F& f) {
+  if (auto* k = std::get_if<KernelCall>(&thunk.work)) {
+    for (size_t b = 0; b < k->storages.size(); ++b) f(k->storages[b], writes(*k, b));
+  } else if (auto* l = std::get_if<LibraryCall>(&thunk.work)) {
+    for (auto& o : l->operands) f(o.storage, o.access == LibraryAccess::write);
+    if (l->workspace) f(*l->workspace, true);
+  } else if (auto* h = std::get_if<ForeignCall>(&thunk.work)) {
+    for (auto& s : h->operands)
+      if (s) f(*s, false);
+    for (auto& s : h->results) f(s, true);
+  } else if (auto* j = std::get_if<JumpCall>(&thunk.work); j && j->unless) {
+    f(j->unless->storage, false);
+  }
+}
+
+std::vector<size_t> storages_of(const Thunk& thunk);  // may repeat
+
+struct ThunkLoop {
+  size_t begin, end;  // the first thunk, and the jump back
+};
+std::vector<ThunkLoop> loops_of(const ThunkProgram& program);
+
+}  // namespace cleave

@@ -1,0 +1,93 @@
+// A runner alone: programs of jumps and of the host program's code, written by hand.
+// tests: thunk_storages.cpp last_read.cpp
+#include "run/runner.h"
+
+#include <gtest/gtest.h>
+
+#include "run/archive_program.h"
+#include "run/thunk_storages.h"
+#include "runtime/host_arena.h"
+#include "runtime/thread_pool.h"
+
+namespace cleave {
+namespace {
+
+// while (more) { y = x + y; more = y < 10 }   of numbers in memory of their own
+struct Counting {
+  ThunkProgram program;
+  std::vector<int64_t> offsets;
+  std::vector<ForeignFunction> foreign;
+
+  Counting() {
+    program.storages = {{.name = "x", .bytes = 4, .placeholder = 0, .first = 0, .last = 2},
+                        {.name = "y", .bytes = 4, .placeholder = 1, .first = 0, .last = 2},
+                        {.name = "more", .bytes = 1, .first = 0, .last = 2}};
+    offsets = {0, 0, 64};
+    ForeignCall call{.code = {}, .operands = {0, std::nullopt, 1}, .results = {1, 2}};
+    program.thunks = {{"y", call, true},
+                      {"done", JumpCall{JumpCall::Flag{2, 0}, 3}},
+                      {"again", JumpCall{std::nullopt, 0}}};
+    program.returns = {1};
+    foreign.emplace_back([](void* const* in, void* const* out) {
+      ASSERT_EQ(in[1], nullptr);
+      auto* y = static_cast<float*>(out[0]);
+      *y = *static_cast<float*>(in[0]) + *static_cast<float*>(in[2]);
+      *static_cast<bool*>(out[1]) = *y < 10;
+    });
+  }
+  RunnableProgram runnable() const { return {program, offsets, {}, foreign}; }
+};
+
+std::shared_ptr<ArenaMemory> arena() { return value_or_throw(runtime::make_host_arena(128)); }
+std::shared_ptr<Executor> threads() { return value_or_throw(runtime::start_threads(1)); }
+
+TEST(Runner, repeats_a_loop_until_its_flag_is_false) {
+  const Counting counting;
+  Runner runner(counting.runnable(), arena(), threads());
+  float x = 3, y = 0;
+  ASSERT_NE(runner.find_unbound(), nullptr);
+  EXPECT_EQ(runner.find_unbound()->name, "x");
+  runner.bind(0, &x);
+  runner.bind(1, &y);
+  EXPECT_EQ(runner.find_unbound(), nullptr);
+  EXPECT_FALSE(runner.run());
+  EXPECT_EQ(y, 12);
+  EXPECT_EQ(runner.result(0), reinterpret_cast<std::byte*>(&y));
+}
+
+TEST(Runner, gives_a_placeholder_up_behind_the_loop_that_reads_it) {
+  const Counting counting;
+  EXPECT_EQ(loops_of(counting.program).size(), 1u);
+  Runner runner(counting.runnable(), arena(), threads());
+  float x = 5, y = 0;
+  runner.bind(0, &x);
+  runner.bind(1, &y);
+  std::vector<std::pair<size_t, float>> asked;
+  const Runner::Release release = [&](size_t k) {
+    asked.emplace_back(k, y);
+    return true;
+  };
+  EXPECT_FALSE(runner.run(&release));
+  EXPECT_EQ(asked, (std::vector<std::pair<size_t, float>>{{0, 10.f}}));  // y is returned
+  EXPECT_EQ(runner.bound(0), nullptr);
+}
+
+TEST(Runner, a_program_is_the_same_after_it_was_written_and_read) {
+  Counting counting;
+  ArchiveWriter out;
+  out(counting.program);
+  ThunkProgram again;
+  ArchiveReader in(std::as_bytes(std::span(out.bytes())));
+  in(again);
+  ASSERT_TRUE(in.is_complete());
+  counting.program = std::move(again);
+  Runner runner(counting.runnable(), arena(), threads());
+  float x = 4, y = 1;
+  runner.bind(0, &x);
+  runner.bind(1, &y);
+  EXPECT_FALSE(runner.run());
+  EXPECT_EQ(y, 13);
+}
+
+}  // namespace
+}  // namespace cleave
