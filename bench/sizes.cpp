@@ -22,7 +22,6 @@ namespace {
 
 using namespace cleave;
 
-
 bool has_time(const std::string& model) { return model != "mlp" && model != "resnet50"; }
 
 std::vector<InputSpec> specs_at(const bench::StepModel& m, const InputDim& batch,
@@ -89,7 +88,8 @@ void measure(const std::string& name, int64_t count, int threads) {
   std::string worst_at;
   int64_t same = 0, recompiled = 0;
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t batch = 1 + rng.integer(most_batch), length = time ? 1 + rng.integer(most_time) : 1;
+    const int64_t batch = 1 + rng.integer(most_batch),
+                  length = time ? 1 + rng.integer(most_time) : 1;
     const HostTensors in = inputs_at(ours, batch, length, time);
     TrainStep alone = step_of(theirs, batch, length, store);
     double loss = 0, want = 0;

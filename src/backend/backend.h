@@ -15,8 +15,8 @@
 //   - its rates, and the numbers of fusion that follow from them (FuseCosts)
 //   - a LibraryFunction for each kind of spec (library/spec.h): products, attention, convolutions;
 //     or Unsupported, by name. Their workspaces are planned as any other storage
-//   - how the loops of a nest (loop/kernel.h) run, with the order of each Reduce. Kernels that differ
-//     only in numbers share a function, which takes them (schedule/share_kernels.h)
+//   - how the loops of a nest (loop/kernel.h) run, with the order of each Reduce. Kernels that
+//     differ only in numbers share a function, which takes them (schedule/share_kernels.h)
 //   - the text of a scheduled nest in some language, in units, with the numeric rules of loop
 //     nests: no multiply-add is contracted
 //   - a KernelFunction for each kernel: all phases of its nest, and the check that failed
@@ -80,7 +80,7 @@ struct BuiltCode {
   std::vector<std::string> unit_keys;                          // with a cache: SourceUnit::key
   std::vector<std::unique_ptr<const KernelFunction>> kernels;  // as in LoweredProgram
   std::vector<ForeignFunction> foreign;                        // of ForeignCalls, in order
-  std::vector<std::shared_ptr<const void>> units;  // own what the functions point to
+  std::vector<std::shared_ptr<const void>> units;              // own what the functions point to
 };
 
 class Backend {

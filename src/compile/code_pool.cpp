@@ -47,7 +47,8 @@ Status CodePool::emit_new(const schedule::SharedKernels& functions) {
   CLEAVE_TRY(EmittedCode code, backend_->emit(apart, changed));
   for (size_t i = 0; i < numbers.size(); ++i) {
     code.kernels[i].unit += units_.size();
-    functions_[numbers[i]] = Function{std::move(code.kernels[i]), changed.kernels[i].scalars.size()};
+    functions_[numbers[i]] =
+        Function{std::move(code.kernels[i]), changed.kernels[i].scalars.size()};
   }
   std::ranges::move(code.units, std::back_inserter(units_));
   for (size_t u = 0; u < units_.size(); ++u)  // of functions that were replaced alone

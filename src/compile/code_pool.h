@@ -53,8 +53,8 @@ class CodePool {
   Samples samples_;
   schedule::KernelPool kernels_;
   std::vector<std::optional<Function>> functions_;  // as those of kernels_
-  std::vector<SourceUnit> units_;    // those of functions that were replaced too
-  std::vector<size_t> used_;         // units of the program that was emitted last, by its units
+  std::vector<SourceUnit> units_;                   // those of functions that were replaced too
+  std::vector<size_t> used_;  // units of the program that was emitted last, by its units
   bool has_learned_ = false;
   std::string last_miss_;
   std::shared_ptr<CodePool> part_;

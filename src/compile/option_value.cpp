@@ -106,9 +106,7 @@ Status read_value(std::string_view text, std::vector<std::string>& v) {
 Status read_value(std::string_view text, CompilerChoice& v) {
   return read_name(text, compilers, v);
 }
-Status read_value(std::string_view text, OtherSizes& v) {
-  return read_name(text, other_sizes, v);
-}
+Status read_value(std::string_view text, OtherSizes& v) { return read_name(text, other_sizes, v); }
 Status read_value(std::string_view text, NonFinite& v) { return read_name(text, nonfinites, v); }
 
 Status read_value(std::string_view text, Target& v) {

@@ -173,8 +173,7 @@ Result<std::vector<loop::Kernel>> scheduled_kernels(Graph graph, const OpRegistr
 
 Result<BuiltProgram> build_program(Graph graph, const OpRegistry& ops, const StageOptions& options,
                                    Report& report) {
-  const StageInputs in{ops, options,
-                       options.pool ? options.pool->backend() : backend_for(options)};
+  const StageInputs in{ops, options, options.pool ? options.pool->backend() : backend_for(options)};
   ProgramCache kept(options, report);
   std::optional<BuiltProgram> built;
   if (kept.cache()) {

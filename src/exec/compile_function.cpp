@@ -19,8 +19,8 @@ namespace {
 
 // Traces it for static specs.
 ProgramCode::Parts traced(const nn::Module* model, const TracedFunction& function,
-                            const std::vector<InputSpec>& inputs, const CompileOptions& options,
-                            const std::shared_ptr<FoldedPool>& folded, Location at) {
+                          const std::vector<InputSpec>& inputs, const CompileOptions& options,
+                          const std::shared_ptr<FoldedPool>& folded, Location at) {
   const auto start = std::chrono::steady_clock::now();
   const trace::RecordingPtr recording = trace::Recording::program(
       options.ops.registry(), trace::Mode::evaluation, "compile", model == nullptr);
@@ -85,9 +85,8 @@ std::shared_ptr<CompiledFunction::State> compiled(std::optional<nn::Module> mode
                                            const CompileOptions& own) {
     return traced(model ? &*model : nullptr, function, specs, own, folded, at);
   };
-  state->programs =
-      SizedPrograms::make("compile", inputs, options, std::make_shared<Notices>(options.log),
-                          std::move(trace), at);
+  state->programs = SizedPrograms::make(
+      "compile", inputs, options, std::make_shared<Notices>(options.log), std::move(trace), at);
   return state;
 }
 

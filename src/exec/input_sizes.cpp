@@ -95,9 +95,8 @@ Status InputSizes::add(Place place) {
   if (!dim.varies()) {
     if (size.most >= 0) {
       if (other_ == OtherSizes::grow)
-        sizes_.push_back({{fmt::format("{}.{}", spec.name, place.dim), size.most, size.most},
-                          {place},
-                          true});
+        sizes_.push_back(
+            {{fmt::format("{}.{}", spec.name, place.dim), size.most, size.most}, {place}, true});
       return {};
     }
     return user_error(

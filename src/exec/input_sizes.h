@@ -4,9 +4,9 @@
 //   read(x: f32[7,2], y: f32[7])     {7}
 //   at({7})                          {"x", f32, {7, 2}}, {"y", f32, {7}}
 //
-// Where no dim varies there are no sizes, and read() compares types alone. With OtherSizes::grow each
-// dim that is a number is a size of its own, without bounds: "x.0" is dim 0 of input `x`. These are
-// in no text while they are the numbers.
+// Where no dim varies there are no sizes, and read() compares types alone. With OtherSizes::grow
+// each dim that is a number is a size of its own, without bounds: "x.0" is dim 0 of input `x`.
+// These are in no text while they are the numbers.
 #pragma once
 #include <optional>
 #include <span>

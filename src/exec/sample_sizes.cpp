@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <set>
 
@@ -27,7 +28,9 @@ class SampleChoice {
   SampleSizes all() {
     for (size_t d = 0; d < most_.size(); ++d) {
       with(d, most_[d] - 1);
-      with(d, (least_[d] + most_[d]) / 2 | 1);
+      const int64_t middle = (least_[d] + most_[d]) / 2;
+      with(d, middle | 1);
+      with(d, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(middle))));
       with(d, 2);
       with(d, 1);
     }

@@ -1,6 +1,6 @@
-// For which sizes a family of programs learns its kernels, beside the largest (compile/code_pool.h).
+// For which sizes, beside the largest, a family of programs learns kernels (compile/code_pool.h).
 //
-//   B in 1..64, T in 1..256    first   63,256  33,256  2,256  1,256  64,255  ...  2,2  63,255
+//   B in 1..64, T in 1..256    first   63,256  33,256  32,256  2,256  1,256  64,255 ... 2,2  63,255
 //                              more    from 2 to the largest, small ones more often
 //
 // What a kernel looks like depends on whether sizes divide each other and the vectors, whether rows

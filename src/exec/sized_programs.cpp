@@ -3,8 +3,8 @@
 #include "base/busy.h"
 #include "compile/code_pool.h"
 #include "compile/stages.h"
+#include "exec/sample_kernels.h"
 #include "exec/sample_sizes.h"
-#include "runtime/shared_threads.h"
 #include "trace/tracing.h"
 
 namespace cleave {
@@ -19,11 +19,10 @@ struct SizedPrograms::Family {
       : sizes(std::move(s)), largest_sizes(sizes.largest()), options(std::move(o)),
         notices(std::move(n)), trace(std::move(t)), at(where), others(kept_sizes()) {
     if (sizes.vary())
-      pool = std::make_shared<CodePool>(backend_for(options),
-                                        [this](CodePool&, CodePool::When when) {
-                                          when == CodePool::When::first ? learn_samples()
-                                                                        : learn_beside();
-                                        });
+      pool =
+          std::make_shared<CodePool>(backend_for(options), [this](CodePool&, CodePool::When when) {
+            when == CodePool::When::first ? learn_samples() : learn_beside();
+          });
   }
 
   size_t kept_sizes() const { return static_cast<size_t>(options.kept_sizes); }
@@ -43,7 +42,7 @@ struct SizedPrograms::Family {
   CodePtr largest;
   std::mutex mutex;  // of what follows, and of the calls of the host program's function
   std::shared_ptr<CodePool> pool;  // null: no size varies
-  std::vector<int64_t> current;  // what is being made
+  std::vector<int64_t> current;    // what is being made
   RecentlyUsed<CodePtr> others;
   std::atomic<int64_t> made_sizes = 0, recompiles = 0;
   std::atomic<bool> assigns = false;  // an instance runs that assigns Variables
@@ -67,45 +66,11 @@ Result<SizedPrograms::CodePtr> SizedPrograms::Family::made(const std::vector<int
   return code;
 }
 
-// Traces the function for each, one after the other; the stages run on all threads. What fails for
-// some sizes fails when they are run. Returns how many kernels were new.
+// Returns how many kernels were new.
 size_t SizedPrograms::Family::learn(std::span<const std::vector<int64_t>> samples) {
-  CompileOptions plain = options;
-  plain.dump_dir.clear();
-  plain.observers.clear();
-  std::vector<ProgramCode::Parts> traced;
-  for (const std::vector<int64_t>& sample : samples) {
-    const std::string text = sizes.text(sample);
-    const trace::Within program(&trace::Tracing::sizes, text.c_str());
-    try {
-      traced.push_back(trace(sizes.at(sample), plain));
-    } catch (...) {
-      continue;
-    }
-  }
-  using Kernels = std::vector<loop::Kernel>;
-  std::vector<Kernels> kernels(traced.size());
-  struct Context {
-    const std::vector<ProgramCode::Parts>& traced;
-    const std::shared_ptr<Backend>& backend;
-    std::vector<Kernels>& out;
-  } context{traced, pool->backend(), kernels};
-  const auto run = [](void* c, long i) {
-    auto& [parts, backend, out] = *static_cast<Context*>(c);
-    const auto k = static_cast<size_t>(i);
-    try {
-      Result<Kernels> made = ProgramCode::kernels(parts[k], backend);
-      if (made.ok()) out[k] = *std::move(made);
-    } catch (...) {
-      return;
-    }
-  };
-  const Result<std::shared_ptr<Executor>> threads =
-      options.executor ? options.executor : runtime::shared_threads(options.threads);
-  if (!threads.ok()) return 0;
-  (*threads)->parallel_for(static_cast<long>(traced.size()), run, &context);
   size_t missed = 0;
-  for (const Kernels& k : kernels) missed += pool->learn(k);
+  for (const auto& kernels : sample_kernels(sizes, samples, trace, options, pool->backend()))
+    missed += pool->learn(kernels);
   return missed;
 }
 
@@ -138,11 +103,12 @@ std::unique_ptr<SizedPrograms> SizedPrograms::make(const std::string& what,
                                                    const CompileOptions& options,
                                                    std::shared_ptr<Notices> notices, Trace trace,
                                                    Location at) {
-  InputSizes sizes = trace::value_or_throw_at(at, InputSizes::make(what, specs, options.other_sizes));
+  InputSizes sizes =
+      trace::value_or_throw_at(at, InputSizes::make(what, specs, options.other_sizes));
   if (options.kept_sizes < 1)
     trace::refuse(at, "{}: kept_sizes is {}, expected 1 or more", what, options.kept_sizes);
-  auto family = std::make_shared<Family>(std::move(sizes), options, std::move(notices),
-                                         std::move(trace), at);
+  auto family =
+      std::make_shared<Family>(std::move(sizes), options, std::move(notices), std::move(trace), at);
   family->largest = value_or_throw(family->made(family->largest_sizes));
   if (!family->sizes.vary()) family->trace = nullptr;
   if (const auto hints = family->sizes.hints()) value_or_throw(family->code(*hints));

@@ -9,9 +9,9 @@
 // for new sizes alone.
 // The code for the largest sizes is made first and never dropped. Its arena serves smaller programs
 // as well; one that needs more has its own, which serves those after it.
-// All share the functions of their kernels (compile/code_pool.h), which are learned from the largest
-// sizes and some others (sample_sizes.h): at a new size nothing is compiled, but where these didn't
-// show what its kernels need.
+// All share the functions of their kernels (compile/code_pool.h), which are learned from the
+// largest sizes and some others (sample_sizes.h): at a new size nothing is compiled, but where
+// these didn't show what its kernels need.
 #pragma once
 #include <atomic>
 #include <functional>

@@ -137,8 +137,7 @@ std::string KernelFamilies::why_not(const Kernel& kernel, std::string_view group
   const auto wrong = mismatch(families_[at->second], parts.numbers);
   if (!wrong) return "";
   return fmt::format("its number {} is {}, expected {}", wrong->first,
-                     print(parts.numbers[wrong->first], kernel),
-                     print(wrong->second, kernel));
+                     print(parts.numbers[wrong->first], kernel), print(wrong->second, kernel));
 }
 
 KernelFamilies::Use KernelFamilies::use_of(Member member) const {

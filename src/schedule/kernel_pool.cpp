@@ -16,8 +16,7 @@ std::vector<std::string> KernelPool::groups_of(const loop::Kernel& kernel) const
   const auto add = [&](const std::string& group) {
     if (std::ranges::find(out, group) == out.end()) out.push_back(group);
   };
-  if (const auto at = group_of_name_.find(kernel.name); at != group_of_name_.end())
-    add(at->second);
+  if (const auto at = group_of_name_.find(kernel.name); at != group_of_name_.end()) add(at->second);
   if (const auto at = groups_of_key_.find(key_of(kernel, constants)); at != groups_of_key_.end()) {
     const std::string own = key_of(kernel, {});
     if (std::ranges::find(at->second, own) != at->second.end()) add(own);
@@ -43,7 +42,8 @@ size_t KernelPool::learn(std::span<const loop::Kernel> kernels) {
   for (const loop::Kernel& kernel : kernels) {
     if (!is_first && find(kernel)) continue;
     ++missed;
-    const std::vector<std::string> groups = is_first ? std::vector<std::string>() : groups_of(kernel);
+    const std::vector<std::string> groups =
+        is_first ? std::vector<std::string>() : groups_of(kernel);
     const std::string group = groups.empty() ? key_of(kernel, {}) : groups.front();
     families_.add(kernel, group);
     group_of_name_.try_emplace(kernel.name, group);

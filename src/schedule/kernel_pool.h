@@ -30,12 +30,12 @@ class KernelPool {
   loop::Kernel function(size_t k) const { return families_.function(k); }
 
  private:
-  // By group, the key that share_kernels would give them: those that may have the kernel's function,
-  // best first.
+  // By group, the key that share_kernels would give them: those that may have the kernel's
+  // function, best first.
   std::vector<std::string> groups_of(const loop::Kernel& kernel) const;
 
-  static constexpr KernelConstants constants{.least_extent = 2, .least_factor = 2,
-                                             .divisors = false};
+  static constexpr KernelConstants constants{
+      .least_extent = 2, .least_factor = 2, .divisors = false};
   KernelFamilies families_{constants};
   std::map<std::string, std::string, std::less<>> group_of_name_;
   std::map<std::string, std::vector<std::string>, std::less<>> groups_of_key_;

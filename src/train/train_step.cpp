@@ -108,8 +108,8 @@ TrainStep train_step(const nn::Module& model, const TracedFunction& loss, const 
   const auto varies = [](const InputSpec& s) {
     return std::ranges::any_of(s.shape.dims(), &InputDim::varies);
   };
-  if (!given.is_kept() && (options.compile.other_sizes == OtherSizes::grow ||
-                           std::ranges::any_of(inputs, varies)))
+  if (!given.is_kept() &&
+      (options.compile.other_sizes == OtherSizes::grow || std::ranges::any_of(inputs, varies)))
     trace::refuse(at,
                   "train_step: sizes of the inputs vary, so the step keeps the optimizer, which is "
                   "given by a base of its type; give it by its own type or as a std::shared_ptr");

@@ -49,7 +49,8 @@ TEST(SizedPrograms, have_the_bits_of_a_program_for_that_size) {
 TEST(SizedPrograms, are_made_once_for_each_size) {
   SizedNet net;
   CompiledFunction f = net.compiled(dyn("B", 1, 40));
-  const int before = net.calls;  // for the largest size, and for those that kernels are learned from
+  const int before =
+      net.calls;  // for the largest size, and for those that kernels are learned from
   EXPECT_GT(before, 1);
   for (const int64_t rows : {40, 3, 40, 3, 4, 3}) f.run({net.rng.normal({rows, 5})});
   EXPECT_EQ(net.calls - before, 2);
@@ -71,8 +72,8 @@ TEST(SizedPrograms, nothing_is_compiled_at_a_new_size) {
 // What no size before has shown.
 TEST(SizedPrograms, a_kernel_that_was_not_learned_is_compiled_and_told) {
   const auto f = [](const Tensor& x) { return x.numel() == 101 ? sin(x) * 3.0 : x * 2.0; };
-  CompiledFunction varying = compile(f, {{"x", DType::f32, {dyn("N", 1, 300)}}},
-                                     {.compiler = CompilerChoice::automatic});
+  CompiledFunction varying =
+      compile(f, {{"x", DType::f32, {dyn("N", 1, 300)}}}, {.compiler = CompilerChoice::automatic});
   Generator rng(5);
   for (const int64_t n : {7, 101, 8, 101}) {
     const HostTensor x = rng.normal({n});

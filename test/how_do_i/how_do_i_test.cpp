@@ -236,7 +236,7 @@ TEST_F(Points, lengths) {
   // [lengths]
   CompiledFunction scores = compile(model, [&](const Tensor& x) { return model(x); },
                                     {{"x", DType::f32, {dyn("N", 1, 64), 2}}});
-  HostTensors a = scores.run({few});   // [5,2]: compiled at the first run of 5 rows, and kept
+  HostTensors a = scores.run({few});   // [5,2]: made at the first run of 5 rows, and kept
   HostTensors b = scores.run({many});  // [60,2]
   // [end]
   EXPECT_EQ(a[0].shape(), (Sizes{5, 2}));

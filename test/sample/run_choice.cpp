@@ -67,8 +67,8 @@ namespace {
 // One for all graphs with this backend.
 std::shared_ptr<CodePool> pool_for(const CompileOptions& options) {
   static std::map<std::string, std::shared_ptr<CodePool>> pools;
-  auto& pool = pools[fmt::format("{} {}", static_cast<int>(options.compiler),
-                                 options.target.text())];
+  auto& pool =
+      pools[fmt::format("{} {}", static_cast<int>(options.compiler), options.target.text())];
   if (!pool) pool = std::make_shared<CodePool>(backend_for(options), nullptr);
   return pool;
 }

@@ -14,8 +14,8 @@ struct RunChoice {
   double pytorch_budget = -1;
   // As a cache gives it back, which must be what is built, bit for bit.
   bool kept = false;
-  // With the functions of other graphs' kernels, as programs of several sizes have them; the results
-  // must be those without, bit for bit. Where kernels are interpreted there are none.
+  // With the functions of other graphs' kernels, as programs of several sizes have them; the
+  // results must be those without, bit for bit. Where kernels are interpreted there are none.
   bool pooled = false;
 
   std::string text() const;  // "threads 3, fuse off, strict"

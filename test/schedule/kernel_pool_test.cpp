@@ -13,7 +13,8 @@ namespace {
 loop::Kernel grouped(const std::string& name, int64_t m, int64_t n, int64_t k) {
   const std::string text = fmt::format(
       "kernel %{0}(%x: f32[{1}] read, %y: f32[{1}] write) {{\n  for p in {2} parallel {{\n"
-      "    for r in {3} independent {{\n      %y[p*{3} + r] = %x[truncdiv(p, {4})*{3} + r]\n    }}\n"
+      "    for r in {3} independent {{\n      %y[p*{3} + r] = %x[truncdiv(p, {4})*{3} + r]\n    "
+      "}}\n"
       "  }}\n}}\n",
       name, m * n, m, n, k);
   return schedule(value_or_throw(loop::parse_kernel(text, "t")));

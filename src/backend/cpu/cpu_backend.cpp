@@ -38,8 +38,8 @@ Result<BuiltCode> CpuBackend::build(const LoweredProgram& program, const Emitted
   CLEAVE_TRY(const LoadedUnits units,
              load_units(code.units, units_, executor, cache, out.unit_keys));
   out.compiled_units = units_.compiled() - compiled;
-  out.cached_units = std::ranges::count(code.units, nullptr, &SourceUnit::loaded) -
-                     out.compiled_units;
+  out.cached_units =
+      std::ranges::count(code.units, nullptr, &SourceUnit::loaded) - out.compiled_units;
   if (interprets()) {
     out.kernels = bytecode_kernels(program.kernels);
   } else {
