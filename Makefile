@@ -4,7 +4,7 @@ NINJA = ninja -j$(JOBS)
 CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
 .PHONY: release demo test test-target bench asan fuzz fuzz-commands fuzz-misuse fuzz-passes fuzz-rewrites \
-  fuzz-strides fuzz-cache bless fuzz-budgets peer peer-fuzz peer-partition mutate fuzz-build doc \
+  fuzz-strides fuzz-cache fuzz-compile bless fuzz-budgets peer peer-fuzz peer-partition mutate fuzz-build doc \
   format tidy setup clean
 release: build/release/build.ninja
 	@$(NINJA) -C build/release
@@ -80,6 +80,11 @@ fuzz-passes: build/release/build.ninja
 fuzz-rewrites: build/release/build.ninja
 	@$(NINJA) -C build/release fuzz_rewrites
 	@build/release/bin/fuzz_rewrites $(N) $(SEED)
+
+# Random graphs in every way that a program can be had: make fuzz-compile N=1000 SEED=0.
+fuzz-compile: build/release/build.ninja
+	@$(NINJA) -C build/release fuzz_compile
+	@build/release/bin/fuzz_compile $(N) $(SEED) build/wrong_graphs
 
 # Random graphs with strides against them without: make fuzz-strides N=1000 SEED=0.
 fuzz-strides: build/release/build.ninja
