@@ -54,6 +54,10 @@ Status run_stages(Stage first, Stage last, Graph& graph, const OpRegistry& ops,
 // The report of a program whose first stages were run before, apart.
 Report joined(Report front, Report rest);
 
+// Runs verify to plan_memory: a program whose code isn't compiled. `options` wants a compiler.
+Result<WrittenProgram> write_program(Graph graph, const OpRegistry& ops,
+                                     const StageOptions& options, Report& report);
+
 // Runs verify to build; or none of them, where a cache has the program (program_cache.h).
 Result<BuiltProgram> build_program(Graph graph, const OpRegistry& ops, const StageOptions& options,
                                    Report& report);

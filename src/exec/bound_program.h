@@ -44,6 +44,7 @@ struct ProgramCode {
                                                          const CompileOptions& options);
 
   CompileOptions options;  // among them the graph's operators
+  size_t forward_results = 0;
   Graph traced;
   Report report;
   size_t results = 0;
@@ -93,6 +94,7 @@ class BoundProgram {
   void set_recompiles(int64_t count) { report_.counters["recompiles"] = count; }
   bool assigns_variables() const;
   Instance& instance() { return *instance_; }
+  const ProgramCode& code() const { return *code_; }
 
  private:
   BoundProgram() = default;
