@@ -9,8 +9,8 @@
 // tied weight once. The values are those that the Variables have when it is built. Runs have the
 // bits of the program's own.
 //
-// Files are the same bytes whenever, wherever and by whomever they are built, by one build of cleave
-// and one system's compiler, which links them.
+// Files are the same bytes whenever, wherever and by whomever they are built, by one build of
+// cleave and one system's compiler, which links them.
 #pragma once
 #include <optional>
 #include <string>

@@ -134,7 +134,8 @@ std::string header_text(const standalone::ProgramFile& file) {
 std::string unit_text(const std::string& name, const std::vector<std::string>& phases,
                       const std::vector<std::string>& operators, const std::string& description) {
   std::string embedded = embedded_text;  // its include is the interface's text
-  embedded.replace(embedded.find("#include \"interface.h\"\n"), 23, "");
+  constexpr std::string_view include = "#include \"standalone/interface.h\"\n";
+  embedded.replace(embedded.find(include), include.size(), "");
   std::string out = std::string(interface_text) + embedded;
   const std::set<std::string> kernels(phases.begin(), phases.end());
   for (const std::string& symbol : kernels)

@@ -1,5 +1,5 @@
-// A shared library of object files and of libcleave_rt.a, by the system's compiler. It needs libc and
-// libm alone, and holds no path, date or name of this machine.
+// A shared library of object files and of libcleave_rt.a, by the system's compiler. It needs libc
+// and libm alone, and holds no path, date or name of this machine.
 #pragma once
 #include "ahead/compile_units.h"
 

@@ -12,8 +12,8 @@ enum class Strides {
   apart,  // it is written: any by which no two elements share a byte
 };
 
-// Error (user), which begins with `what`: NULL where there has to be something, another dtype, rank,
-// shape or strides, an address that doesn't suit the elements.
+// Error (user), which begins with `what`: NULL where there has to be something, another dtype,
+// rank, shape or strides, an address that doesn't suit the elements.
 Status check_tensor(const TensorEntry& expected, const cleave_tensor* given, Strides strides,
                     std::string_view what, size_t number);
 

@@ -1,7 +1,7 @@
 /* What a library of cleave build holds, as its generated C passes it to the code of this room. */
 #ifndef CLEAVE_EMBEDDED_H
 #define CLEAVE_EMBEDDED_H
-#include "interface.h"
+#include "standalone/interface.h"
 
 #ifdef __cplusplus
 extern "C" {

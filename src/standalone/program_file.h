@@ -1,11 +1,11 @@
-// A program as a library holds it, in bytes (base/archive.h): what a run reads, what its caller sees
-// of it, and where its weights are.
+// A program as a library holds it, in bytes (base/archive.h): what a run reads, what its caller
+// sees of it, and where its weights are.
 //
 //   step      the program
 //   folding   computes constants of `step` from other constants, once (CompileOptions::freeze)
 //
-// The functions of both are a table of the library's: the phases of kernels in order, then C text of
-// operators, of `step` first.
+// The functions of both are tables of the library's: the phases of kernels in order, and the C text
+// of operators, of `step` first.
 #pragma once
 #include "cleave/weight_place.h"
 #include "run/archive_program.h"

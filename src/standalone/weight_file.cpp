@@ -244,11 +244,12 @@ Result<WeightFile> WeightFile::open(const std::string& path) {
   CLEAVE_CHECK(std::move(wrong));
   std::ranges::sort(ranges);
   int64_t end = 0;
+  bool are_in_a_row = true;
   for (const auto& [begin, next] : ranges) {
-    if (begin != end) break;
+    are_in_a_row = are_in_a_row && begin == end;
     end = next;
   }
-  if (std::cmp_not_equal(end, data.size()))
+  if (!are_in_a_row || std::cmp_not_equal(end, data.size()))
     return user_error("{}: its tensors overlap, or leave gaps in its data", path);
   return out;
 }

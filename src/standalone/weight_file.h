@@ -2,7 +2,7 @@
 // hold, and the file is as untrusted; what a header may hold beside them is less:
 //
 //   {"__metadata__": {"key": "text", ...}, "NAME": {"dtype": "F32", "shape": [2, 3],
-//    "data_offsets": [begin, end]}, ...}        names with the escapes \" \\ \/ \b \f \n \r \t \uXXXX
+//    "data_offsets": [begin, end]}, ...}
 #pragma once
 #include <cstddef>
 #include <map>
