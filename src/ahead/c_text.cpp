@@ -21,12 +21,19 @@ struct Function {
   std::string_view about;
 };
 
-constexpr std::array<Function, 9> functions = {{
+constexpr std::array<Function, 11> functions = {{
     {"open", "cleave_instance *", "const cleave_options *options, cleave_error *error",
      "options, error",
      "An instance; NULL, and the error, if there is none. options may be NULL, and so may error, "
      "here\n"
      " * and everywhere."},
+    {"input", "int",
+     "cleave_instance *instance, size_t index, cleave_tensor *type, cleave_error *error",
+     "instance, index, type, error",
+     "The type of an input, without data; shape and strides live as long as the instance."},
+    {"output", "int",
+     "cleave_instance *instance, size_t index, cleave_tensor *type, cleave_error *error",
+     "instance, index, type, error", "The type of a result, as above."},
     {"bind", "int",
      "cleave_instance *instance, const char *name, const cleave_tensor *tensor,\n    "
      "cleave_error *error",

@@ -73,6 +73,16 @@ cleave_instance* cleave_standalone_open(const cleave_embedded* embedded,
   return out;
 }
 
+int cleave_standalone_input(const cleave_embedded* embedded, cleave_instance* instance,
+                            size_t index, cleave_tensor* type, cleave_error* error) {
+  return of_instance(embedded, instance, error, [&](Instance& i) { return i.input(index, type); });
+}
+
+int cleave_standalone_output(const cleave_embedded* embedded, cleave_instance* instance,
+                             size_t index, cleave_tensor* type, cleave_error* error) {
+  return of_instance(embedded, instance, error, [&](Instance& i) { return i.output(index, type); });
+}
+
 int cleave_standalone_bind(const cleave_embedded* embedded, cleave_instance* instance,
                            const char* name, const cleave_tensor* tensor, cleave_error* error) {
   return of_instance(embedded, instance, error, [&](Instance& i) { return i.bind(name, tensor); });

@@ -27,6 +27,10 @@ typedef struct cleave_embedded {
 /* The functions behind NAME_open and the others: the same arguments, behind what is embedded. */
 cleave_instance* cleave_standalone_open(const cleave_embedded* embedded,
                                         const cleave_options* options, cleave_error* error);
+int cleave_standalone_input(const cleave_embedded* embedded, cleave_instance* instance,
+                            size_t index, cleave_tensor* type, cleave_error* error);
+int cleave_standalone_output(const cleave_embedded* embedded, cleave_instance* instance,
+                             size_t index, cleave_tensor* type, cleave_error* error);
 int cleave_standalone_bind(const cleave_embedded* embedded, cleave_instance* instance,
                            const char* name, const cleave_tensor* tensor, cleave_error* error);
 int cleave_standalone_run(const cleave_embedded* embedded, cleave_instance* instance,

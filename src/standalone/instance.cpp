@@ -268,6 +268,30 @@ Result<size_t> Instance::find_state(const char* name, std::string_view what) con
   return found->second;
 }
 
+namespace {
+
+// The type of entry `index` of a list; `what` names the list.
+template <class Entries>
+Status type_of(const Entries& entries, const std::string& what, size_t index, cleave_tensor* type) {
+  if (type == nullptr) return user_error("{}: the tensor is NULL", what);
+  if (index >= entries.size())
+    return user_error("{}: {} is outside [0, {})", what, index, entries.size());
+  const TensorEntry& t = entries[index].tensor;
+  *type = {nullptr, static_cast<int32_t>(t.dtype), static_cast<int32_t>(t.shape.size()),
+           t.shape.data(), t.strides.data()};
+  return {};
+}
+
+}  // namespace
+
+Status Instance::input(size_t index, cleave_tensor* type) const {
+  return type_of(file_.inputs, told("input"), index, type);
+}
+
+Status Instance::output(size_t index, cleave_tensor* type) const {
+  return type_of(file_.outputs, told("output"), index, type);
+}
+
 Status Instance::bind(const char* name, const cleave_tensor* tensor) {
   const Busy busy(busy_);
   if (!busy.is_mine()) return user_error("{}: the instance is running", told("bind"));
@@ -380,16 +404,11 @@ Status Instance::run(const cleave_tensor* in, size_t in_count, const cleave_tens
 }
 
 Status Instance::result(size_t index, cleave_tensor* result) const {
-  if (result == nullptr) return user_error("{}: the tensor is NULL", told("result"));
-  if (index >= file_.outputs.size())
-    return user_error("{}: output {} is outside [0, {})", told("result"), index,
-                      file_.outputs.size());
+  CLEAVE_CHECK(type_of(file_.outputs, told("result"), index, result));
   if (!has_results_)
     return user_error("{}: there is none: the instance did not run yet, or the last run failed",
                       told("result"));
-  const auto& [t, number] = file_.outputs[index];
-  *result = {const_cast<std::byte*>(runner_->result(number)), static_cast<int32_t>(t.dtype),
-             static_cast<int32_t>(t.shape.size()), t.shape.data(), t.strides.data()};
+  result->data = const_cast<std::byte*>(runner_->result(file_.outputs[index].result));
   return {};
 }
 

@@ -27,6 +27,9 @@ class Instance {
   // unsupported for a processor that lacks what the program uses.
   static Result<std::unique_ptr<Instance>> open(const cleave_embedded& embedded,
                                                 const cleave_options* options);
+  // Their types, without data.
+  Status input(size_t index, cleave_tensor* type) const;
+  Status output(size_t index, cleave_tensor* type) const;
   Status bind(const char* name, const cleave_tensor* tensor);
   // `in` may be null: inputs are where bind() said. `out` may be null: results are asked for.
   Status run(const cleave_tensor* in, size_t in_count, const cleave_tensor* out, size_t out_count);

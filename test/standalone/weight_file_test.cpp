@@ -41,10 +41,11 @@ class WeightFileTest : public testing::Test {
 };
 
 TEST_F(WeightFileTest, tensors_by_name) {
-  const auto file = open(
-      R"( {"__metadata__":{"a":"b\"\n"}, "x\u00e4\/":{"dtype":"I16","shape":[2,1],"data_offsets":[4,8]},)"
-      R"("y":{"shape":[],"data_offsets":[0,4],"dtype":"F32"},"none":{"dtype":"U8","shape":[0,3],"data_offsets":[8,8]}} )",
-      8);
+  const auto file = open(R"( {"__metadata__":{"a":"b\"\n"}, )"
+                         R"("x\u00e4\/":{"dtype":"I16","shape":[2,1],"data_offsets":[4,8]},)"
+                         R"("y":{"shape":[],"data_offsets":[0,4],"dtype":"F32"},)"
+                         R"("none":{"dtype":"U8","shape":[0,3],"data_offsets":[8,8]}} )",
+                         8);
   ASSERT_TRUE(file.ok()) << file.failure().message;
   ASSERT_EQ(file->tensors().size(), 3u);
   const FileTensor& x = file->tensors().at("x\xc3\xa4/");
