@@ -3,6 +3,8 @@
 // tests: describe.cpp c_text.cpp
 #include "cleave/build.h"
 
+#include <thread>
+
 #include "cleave/generator.h"
 #include "cleave/loss.h"
 #include "cleave/nn_activation.h"
@@ -184,6 +186,30 @@ TEST(Build, a_frozen_program_folds_its_constants_when_it_is_opened_and_set) {
   ASSERT_EQ(run.run({x}, same), CLEAVE_DONE);
   EXPECT_TRUE(same[0].same_bits(out[0]));
   EXPECT_EQ(run.set_state("first", next), CLEAVE_USER_ERROR);
+}
+
+TEST(Build, constants_are_set_while_runs_go_on_and_no_run_sees_half_of_them) {
+  Variable a("a", HostTensor(DType::f32, {64})), b("b", HostTensor(DType::f32, {64}));
+  CompiledFunction frozen =
+      compile([&](const Tensor& x) { return x * 2 + (Tensor(a) - Tensor(b)); },
+              {{"x", DType::f32, {64}}}, {.freeze = true});
+  const Folder folder;
+  Library library(build(frozen, folder / "frozen.so").path, "frozen");
+  Opened run(library);
+  std::thread other([&] {  // equal ones: their difference stays 0
+    Library same(folder / "frozen.so", "frozen");
+    for (int i = 1; i < 200; ++i) {
+      const HostTensor value = HostTensor::from(std::vector<float>(64, static_cast<float>(i)));
+      EXPECT_EQ(Opened::set_constants(same, run.get(), {{"a", value}, {"b", value}}), CLEAVE_DONE);
+    }
+  });
+  const HostTensor x = HostTensor::from(std::vector<float>(64, 3));
+  HostTensors out = {HostTensor(DType::f32, {64})};
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_EQ(run.run({x}, out), CLEAVE_DONE) << run.message();
+    for (const float y : out[0].span<float>()) ASSERT_EQ(y, 6);
+  }
+  other.join();
 }
 
 TEST(Build, what_it_does_not_cover_is_refused) {

@@ -100,6 +100,10 @@ class Opened {
         "set_state")(instance_, name.c_str(), &t, &library_.error);
   }
   int set_constants(const std::vector<std::pair<std::string, HostTensor>>& values) {
+    return set_constants(library_, instance_, values);
+  }
+  static int set_constants(Library& library, cleave_instance* instance,
+                           const std::vector<std::pair<std::string, HostTensor>>& values) {
     std::vector<const char*> names;
     std::vector<cleave_tensor> tensors;
     std::vector<std::vector<int64_t>> strides(values.size());
@@ -107,9 +111,9 @@ class Opened {
       names.push_back(name.c_str());
       tensors.push_back(as_c(t, strides[tensors.size()]));
     }
-    return library_.get<int(cleave_instance*, const char* const*, const cleave_tensor*, size_t,
-                            cleave_error*)>("set_constants")(
-        instance_, names.data(), tensors.data(), values.size(), &library_.error);
+    return library.get<int(cleave_instance*, const char* const*, const cleave_tensor*, size_t,
+                           cleave_error*)>("set_constants")(instance, names.data(), tensors.data(),
+                                                            values.size(), &library.error);
   }
   std::string message() const { return library_.error.message; }
   cleave_instance* get() const { return instance_; }
