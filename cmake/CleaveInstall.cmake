@@ -1,4 +1,4 @@
-# Installed: libcleave.so and its plug-in, include/cleave, the CMake package that
+# Installed: libcleave.so, its plug-in and libcleave_rt.a, include/cleave, the CMake package that
 # find_package(cleave) reads and the pkg-config file; the command with its manual page; the pages of
 # doc/ and the examples.
 include(CMakePackageConfigHelpers)
@@ -7,6 +7,9 @@ set(package ${CMAKE_INSTALL_LIBDIR}/cmake/cleave)
 install(TARGETS cleave EXPORT cleave LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET cleave_clang)
   install(TARGETS cleave_clang LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+if(TARGET cleave_rt)
+  install(TARGETS cleave_rt ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cleave DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")

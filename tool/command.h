@@ -34,6 +34,7 @@ Command frontier_command();
 Command remat_command();
 Command plan_command();
 Command compile_command();
+Command build_command();
 Command kernels_command();
 Command opt_command();
 Command train_command();

@@ -1,5 +1,6 @@
 // Includes every public header of cleave.
 #pragma once
+#include "cleave/build.h"
 #include "cleave/check_operator.h"
 #include "cleave/checkpoint.h"
 #include "cleave/compile_log.h"
@@ -38,4 +39,5 @@
 #include "cleave/traced_function.h"
 #include "cleave/train.h"
 #include "cleave/tree.h"
+#include "cleave/weight_place.h"
 #include "cleave/weights.h"

@@ -135,6 +135,7 @@ class CLEAVE_API TrainStep {
   explicit TrainStep(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
  private:
+  friend struct ProgramAccess;
   StepResult run_named(std::span<const NamedInput> inputs);
   State& state() const;
   std::shared_ptr<State> state_;
@@ -193,6 +194,7 @@ class CLEAVE_API CompiledFunction {
   explicit CompiledFunction(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
  private:
+  friend struct ProgramAccess;
   HostTensors run_named(std::span<const NamedInput> inputs);
   HostTensors outputs() const;
   State& state() const;

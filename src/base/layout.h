@@ -1,5 +1,6 @@
 // Where the elements of a value lie in its storage, in elements.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

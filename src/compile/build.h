@@ -31,6 +31,13 @@ struct PlacedProgram {
   EmittedCode code;
 };
 
+// A program as text, for a compiler of another time.
+struct WrittenProgram {
+  PlacedProgram placed;
+  Graph graph = Graph("none");     // that thunks name the calls of
+  Graph frozen = Graph("frozen");  // as in BuiltProgram
+};
+
 // The instances of a program share it.
 struct BuiltProgram {
   PlannedProgram planned;

@@ -121,24 +121,32 @@ namespace {
 
 constexpr int64_t most_checked_bytes = int64_t{1} << 40;
 
+// The stages from verify to plan_memory.
+Result<WrittenProgram> write_anew(Graph& graph, const StageInputs& in, Report& report,
+                                  StageRunner& run) {
+  CLEAVE_CHECK(run.begin());
+  WrittenProgram out;
+  const bool freezes = in.options.freeze && !in.options.is_frozen_part;
+  const Graph given = freezes ? graph : Graph("none");
+  CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, graph, in, report, run, &out.frozen));
+  if (freezes) report.frozen = frozen_report(given, graph, out.frozen);
+  CLEAVE_TRY(out.placed, make_code(graph, *in.backend, in.options.pool.get(), report, run));
+  return out;
+}
+
 Result<BuiltProgram> build_anew(Graph graph, const StageInputs& in, Report& report,
                                 ProgramCache& kept) {
   StageRunner run(in.options, graph, report, Dump(in.options.dump_dir));
-  CLEAVE_CHECK(run.begin());
-  Graph frozen("frozen");
-  const bool freezes = in.options.freeze && !in.options.is_frozen_part;
-  const Graph given = freezes ? graph : Graph("none");
-  CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, graph, in, report, run, &frozen));
-  CodePool* pool = in.options.pool.get();
-  CLEAVE_TRY(PlacedProgram placed, make_code(graph, *in.backend, pool, report, run));
+  CLEAVE_TRY(WrittenProgram written, write_anew(graph, in, report, run));
+  PlacedProgram& placed = written.placed;
   KeptCode code = kept.cache() ? KeptCode::of(placed) : KeptCode();
+  CodePool* pool = in.options.pool.get();
   CLEAVE_TRY(BuiltProgram built, run(Stage::build, placed, [&] {
                return build_code(std::move(placed.planned), placed.code, in.backend, pool,
                                  *in.options.executor, kept.cache());
              }));
   if (pool) report.recompiled = pool->last_miss();
-  if (freezes) report.frozen = frozen_report(given, graph, frozen);
-  built.frozen = std::move(frozen);
+  built.frozen = std::move(written.frozen);
   if (kept.cache()) run.apart("keep", [&] { kept.keep(graph, built, std::move(code)); });
   built.graph = std::make_shared<LoweredGraph>(std::move(graph));
   return built;
@@ -169,6 +177,15 @@ Result<std::vector<loop::Kernel>> scheduled_kernels(Graph graph, const OpRegistr
   CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, graph, in, report, run, &frozen));
   CLEAVE_TRY(LoweredProgram laid, make_kernels(graph, *backend, run));
   return backend->schedule(laid.kernels);
+}
+
+Result<WrittenProgram> write_program(Graph graph, const OpRegistry& ops,
+                                     const StageOptions& options, Report& report) {
+  const StageInputs in{ops, options, make_backend(options.target, options.compiler)};
+  StageRunner run(options, graph, report);
+  CLEAVE_TRY(WrittenProgram out, write_anew(graph, in, report, run));
+  out.graph = std::move(graph);
+  return out;
 }
 
 Result<BuiltProgram> build_program(Graph graph, const OpRegistry& ops, const StageOptions& options,

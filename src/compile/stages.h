@@ -63,6 +63,10 @@ Result<std::vector<loop::Kernel>> scheduled_kernels(Graph graph, const OpRegistr
                                                     const StageOptions& options,
                                                     const std::shared_ptr<Backend>& backend);
 
+// Runs verify to plan_memory: a program whose code isn't compiled. `options` wants a compiler.
+Result<WrittenProgram> write_program(Graph graph, const OpRegistry& ops,
+                                     const StageOptions& options, Report& report);
+
 // Runs verify to build; or none of them, where a cache has the program (program_cache.h).
 Result<BuiltProgram> build_program(Graph graph, const OpRegistry& ops, const StageOptions& options,
                                    Report& report);

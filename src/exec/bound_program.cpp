@@ -51,7 +51,7 @@ Result<std::shared_ptr<const ProgramCode>> ProgramCode::make(Parts parts,
   StageOptions stages{options};
   if (!stages.executor) { CLEAVE_TRY(stages.executor, runtime::shared_threads(options.threads)); }
   p->executor = stages.executor;
-  stages.forward_results = parts.forward_results;
+  p->forward_results = stages.forward_results = parts.forward_results;
   stages.pool = std::move(pool);
   const double front_ms = parts.front.compile_ms;
   CLEAVE_TRY(p->program, CompiledProgram::compile(p->traced, options.ops.registry(), stages));

@@ -51,6 +51,7 @@ struct ProgramCode {
                                                    const std::shared_ptr<Backend>& backend);
 
   CompileOptions options;
+  size_t forward_results = 0;
   Graph traced;
   Report report;
   size_t results = 0;
@@ -99,6 +100,7 @@ class BoundProgram {
   void set_count(const char* counter, int64_t count) { report_.counters[counter] = count; }
   bool assigns_variables() const;
   Instance& instance() { return *instance_; }
+  const ProgramCode& code() const { return *code_; }
 
  private:
   BoundProgram() = default;

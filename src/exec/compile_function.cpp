@@ -3,7 +3,7 @@
 
 #include "cleave/train.h"
 #include "compile/stages.h"
-#include "exec/sized_programs.h"
+#include "exec/program_access.h"
 #include "exec/watch.h"
 #include "ir/text.h"
 
@@ -106,6 +106,10 @@ CompiledFunction compile(const TracedFunction& function, const std::vector<Input
 CompiledFunction::State& CompiledFunction::state() const {
   if (!state_) throw_failure(user_error("CompiledFunction: it is empty; compile() makes one"));
   return *state_;
+}
+
+const SizedPrograms& ProgramAccess::programs(const CompiledFunction& f) {
+  return *f.state().programs;
 }
 
 void CompiledFunction::run_in_place(std::span<const InputRef> inputs) {

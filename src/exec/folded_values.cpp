@@ -75,6 +75,18 @@ std::shared_ptr<const FoldedValues::List> FoldedValues::newer_than(
   return known == list_ ? nullptr : list_;
 }
 
+Result<std::vector<std::pair<std::string, HostTensor>>> FoldedValues::values() const {
+  std::vector<std::pair<std::string, HostTensor>> out;
+  const std::lock_guard lock(mutex_);
+  for (const Source& s : sources_) {
+    if (const trace::VariablePtr state = s.state.lock())
+      out.emplace_back(s.name, state->value);
+    else if (s.is_operand)
+      return user_error("build: `{}` is gone with its model, which this program dropped", s.name);
+  }
+  return out;
+}
+
 Status FoldedValues::check() const {
   const std::lock_guard lock(mutex_);
   for (const Source& s : sources_)

@@ -28,7 +28,6 @@ std::vector<std::string> flags_for(const Target& target) {
       "-ffp-contract=off",
       "-fno-math-errno",
       "-fno-trapping-math",
-      "-shared",
       "-fPIC",
       "-w"};
   if (has_bf16) flags.emplace_back("-mavx512bf16");
@@ -52,26 +51,38 @@ class CcCompiler final : public Compiler {
 
   Result<ObjectCode> object(const std::string& c_text, const std::string& unit_name,
                             TextKind /*kind*/) override {
-    CLEAVE_TRY(std::unique_ptr<PrivateFolder> folder, PrivateFolder::make(folder_));
-    const std::string source = folder->path() + "/unit.c", library = folder->path() + "/unit.so";
-    // Diagnostics name the unit, not the temporary file.
-    const std::string named = fmt::format("#line 1 \"{}.c\"\n{}", unit_name, c_text);
-    CLEAVE_CHECK(write_private_file(source, std::as_bytes(std::span(named))));
-    std::vector<std::string> arguments = {command_};
-    arguments.insert(arguments.end(), flags_.begin(), flags_.end());
-    arguments.insert(arguments.end(), {"-o", library, source, "-lm"});
-    CLEAVE_TRY(Finished finished, run_program(arguments));
-    if (finished.exit_status != 0)
-      return bug("compiler: cc: {} doesn't compile (exit status {}):\n{}", unit_name,
-                 finished.exit_status, finished.messages);
     ObjectCode code{.form = ObjectCode::Form::shared};
-    CLEAVE_TRY(code.bytes, read_file(library));
+    CLEAVE_TRY(code.bytes, compiled(c_text, unit_name, "-shared", "-lm"));
     return code;
+  }
+  Result<std::vector<std::byte>> relocatable(const std::string& c_text,
+                                             const std::string& unit_name,
+                                             TextKind /*kind*/) override {
+    return compiled(c_text, unit_name, "-c", "");
   }
   std::string_view name() const override { return "cc"; }
   const std::string& identity() const override { return identity_; }
 
  private:
+  // `form` and `library` are two of its arguments.
+  Result<std::vector<std::byte>> compiled(const std::string& c_text, const std::string& unit_name,
+                                          const std::string& form, const std::string& library) {
+    CLEAVE_TRY(std::unique_ptr<PrivateFolder> folder, PrivateFolder::make(folder_));
+    const std::string source = folder->path() + "/unit.c", out = folder->path() + "/unit.out";
+    // Diagnostics name the unit, not the temporary file.
+    const std::string named = fmt::format("#line 1 \"{}.c\"\n{}", unit_name, c_text);
+    CLEAVE_CHECK(write_private_file(source, std::as_bytes(std::span(named))));
+    std::vector<std::string> arguments = {command_};
+    arguments.insert(arguments.end(), flags_.begin(), flags_.end());
+    arguments.insert(arguments.end(), {form, "-o", out, source});
+    if (!library.empty()) arguments.push_back(library);
+    CLEAVE_TRY(Finished finished, run_program(arguments));
+    if (finished.exit_status != 0)
+      return bug("compiler: cc: {} doesn't compile (exit status {}):\n{}", unit_name,
+                 finished.exit_status, finished.messages);
+    return read_file(out);
+  }
+
   const std::string command_;
   const std::vector<std::string> flags_;
   const std::string folder_, identity_;

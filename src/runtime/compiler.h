@@ -37,7 +37,14 @@ class Compiler {
   // `unit_name` is used in diagnostics. Any number of threads may compile at once.
   virtual Result<ObjectCode> object(const std::string& c_text, const std::string& unit_name,
                                     TextKind kind = TextKind::any) = 0;
-  // The same, loaded.
+  // The bytes of an ELF object file, which can be linked with others.
+  virtual Result<std::vector<std::byte>> relocatable(const std::string& c_text,
+                                                     const std::string& unit_name,
+                                                     TextKind kind = TextKind::any) {
+    CLEAVE_TRY(ObjectCode code, object(c_text, unit_name, kind));
+    return std::move(code.bytes);
+  }
+  // The same as object(), loaded.
   Result<std::shared_ptr<LoadedCode>> compile(const std::string& c_text,
                                               const std::string& unit_name,
                                               TextKind kind = TextKind::any);

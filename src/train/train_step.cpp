@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "compile/stage_planner.h"
 #include "compile/stages.h"
+#include "exec/program_access.h"
 #include "ir/text.h"
 #include "remat/budget_family.h"
 #include "train/nonfinite.h"
@@ -231,6 +232,15 @@ void require_rate(double lr) {
 TrainStep::State& TrainStep::state() const {
   if (!state_) throw_failure(user_error("TrainStep: it is empty; train_step() makes one"));
   return *state_;
+}
+
+ProgramAccess::Step ProgramAccess::step(const TrainStep& step) {
+  const TrainStep::State& s = step.state();
+  Step out{*s.step, s.accumulate, s.on_nonfinite, {}};
+  for (size_t k = 0; k < s.rates.size(); ++k)
+    out.learning_rates.emplace_back(
+        s.rates.size() == 1 ? "optimizer.lr" : fmt::format("optimizer.lr.{}", k), s.rates[k]);
+  return out;
 }
 
 namespace {

@@ -1,0 +1,16 @@
+# cmake -DSOURCES=interface.h,embedded.h -DOUTPUT=c_interface.inc -P write_c_interface.cmake
+# Each of the two as a string of C++: c_interface.inc and, beside it, c_embedded.inc.
+string(REPLACE "," ";" sources "${SOURCES}")
+get_filename_component(folder ${OUTPUT} DIRECTORY)
+foreach(source IN LISTS sources)
+  get_filename_component(name ${source} NAME_WE)
+  file(READ ${source} text)
+  if(name STREQUAL "interface")
+    set(output ${OUTPUT})
+  else()
+    set(output ${folder}/c_${name}.inc)
+  endif()
+  file(WRITE ${output}.new "R\"c_text(${text})c_text\"\n")
+  file(COPY_FILE ${output}.new ${output} ONLY_IF_DIFFERENT)
+  file(REMOVE ${output}.new)
+endforeach()

@@ -1,0 +1,198 @@
+// Libraries of graphs: strides, updates, loops, roles, targets; results as an instance gives them.
+#include <gtest/gtest.h>
+
+#include "ahead/build_library.h"
+#include "base/target.h"
+#include "exec/executable.h"
+#include "ir/strides.h"
+#include "ir/text.h"
+#include "op/registry.h"
+#include "standalone/cpu_features.h"
+#include "test/ahead/library.h"
+
+namespace cleave {
+namespace {
+
+const OpRegistry& registry() {
+  static const OpRegistry ops = value_or_throw(core_ops());
+  return ops;
+}
+
+HostTensor tensor_of(const Type& t, uint64_t seed) {
+  HostTensor out(t.dtype, static_shape(t), strides_of(t));
+  for (int64_t k = 0; k < out.numel(); ++k)
+    out.set_number(k, static_cast<double>((seed + static_cast<uint64_t>(k) * 7) % 13) - 6);
+  return out;
+}
+
+// A graph's placeholders: inputs, and state with values.
+struct Built {
+  explicit Built(const std::string& text, const Target& target = Target::here()) {
+    source.graph = value_or_throw(parse(text, "test", registry())).main;
+    source.ops = &registry();
+    source.options.target = target;
+    const Graph& g = source.graph;
+    for (const Placeholder& p : g.placeholders()) {
+      const std::string& name = g.name(p.value);
+      const HostTensor value = tensor_of(g.type(p.value), name[0]);
+      values.push_back(value);
+      if (p.role == Role::input) {
+        source.inputs.push_back({name, name});
+        inputs.push_back(value);
+      } else {
+        source.state.push_back({name, name, std::string(name_of(p.role)),
+                                p.role == Role::constant ? standalone::StateKind::constant
+                                                         : standalone::StateKind::state,
+                                value});
+      }
+    }
+    for (size_t k = 0; k < g.returns().size(); ++k)
+      if (g.returns()[k].kind != ReturnKind::update)
+        source.outputs.push_back({k, "out." + std::to_string(k)});
+  }
+  HostTensors outputs() const {
+    HostTensors out;
+    for (const ahead::Source::Output& o : source.outputs) {
+      const Type& t = returned_type(source.graph, o.result);
+      out.emplace_back(t.dtype, static_shape(t), strides_of(t));
+    }
+    return out;
+  }
+
+  ahead::Source source;
+  HostTensors values, inputs;  // of all placeholders; of inputs
+};
+
+// Runs a library and an instance twice, and compares what they return and leave.
+void compare(const std::string& text, WeightPlace weights = WeightPlace::inside) {
+  Built b(text);
+  const Folder folder;
+  const BuiltLibrary built =
+      value_or_throw(ahead::build_library(b.source, folder / "g.so", {.weights = weights}));
+  Library library(built.path, "g");
+  Opened run(library);
+  auto program = value_or_throw(CompiledProgram::compile(b.source.graph, registry(), {}));
+  auto instance = value_or_throw(Instance::make(program, nullptr));
+  HostTensors mine = b.values;
+  for (size_t k = 0; k < mine.size(); ++k)
+    value_or_throw(instance->bind(k, {mine[k].data(), mine[k].extent_bytes(), mine[k].dtype()}));
+  for (int i = 0; i < 2; ++i) {
+    value_or_throw(instance->run());
+    HostTensors out = b.outputs();
+    ASSERT_EQ(run.run(b.inputs, out), CLEAVE_DONE) << run.message();
+    for (size_t k = 0; k < out.size(); ++k) {
+      const size_t result = b.source.outputs[k].result;
+      const Type& t = returned_type(b.source.graph, result);
+      const HostTensor expected = HostTensor::borrow(t.dtype, static_shape(t), strides_of(t),
+                                                     const_cast<void*>(instance->result(result)));
+      EXPECT_TRUE(out[k].same_bits(expected)) << "run " << i << " out " << k;
+    }
+  }
+  size_t input = 0;
+  for (size_t k = 0; k < mine.size(); ++k) {
+    const Placeholder& p = b.source.graph.placeholders()[k];
+    if (p.role == Role::input) {
+      EXPECT_TRUE(b.inputs[input++].same_bits(mine[k])) << k;
+      continue;
+    }
+    HostTensor got(mine[k].dtype(), mine[k].shape());
+    ASSERT_EQ(run.get_state(b.source.graph.name(p.value), got), CLEAVE_DONE) << run.message();
+    EXPECT_TRUE(got.same_bits(mine[k])) << b.source.graph.name(p.value);
+  }
+}
+
+constexpr const char* strided = R"(
+graph @main(%x: input f32[3,4]{1,3}, %w: param f32[4,5]{1,6}, %b: buffer f32[3,5]{7,1}) {
+  %h = mm(%x, %w) : f32[3,5]
+  %s = add(%h, %b) : f32[3,5]
+  return %h, %s -> %b
+})";
+
+TEST(GraphLibrary, strides_of_inputs_parameters_and_buffers) {
+  compare(strided);
+  compare(strided, WeightPlace::beside);
+}
+
+TEST(GraphLibrary, inputs_that_are_updated_and_constants) {
+  compare(R"(
+graph @main(%x: input f32[8], %c: const f32[8], %e: input f32[0,3]) {
+  %y = mul(%x, %c) : f32[8]
+  %z = sub(%y, %x) : f32[8]
+  return %z, %y -> %x, %e
+})");
+}
+
+TEST(GraphLibrary, levels_of_processors) {
+  for (const char* level : {"x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16"}) {
+    const Target target = value_or_throw(parse_target(level));
+    Built b(strided, target);
+    const Folder folder;
+    const BuiltLibrary built = value_or_throw(ahead::build_library(b.source, folder / "g.so", {}));
+    Library library(built.path, "g");
+    const bool runs = standalone::missing_here(standalone::features_of(target)).empty();
+    cleave_instance* const instance = library.open();
+    EXPECT_EQ(instance != nullptr, runs) << level;
+    if (instance == nullptr) {
+      EXPECT_EQ(library.error.code, CLEAVE_UNSUPPORTED);
+      EXPECT_NE(std::string(library.error.message)
+                    .find("g_open: the program was built for a processor with "),
+                std::string::npos);
+      continue;
+    }
+    library.get<void(cleave_instance*)>("close")(instance);
+    Opened run(library);
+    HostTensors out = b.outputs();
+    EXPECT_EQ(run.run(b.inputs, out), CLEAVE_DONE) << run.message();
+  }
+}
+
+TEST(GraphLibrary, what_is_bound_is_used_until_something_else_is) {
+  Built b(strided);
+  const Folder folder;
+  Library library(value_or_throw(ahead::build_library(b.source, folder / "g.so", {})).path, "g");
+  Opened run(library);
+  auto* const bind =
+      library.get<int(cleave_instance*, const char*, const cleave_tensor*, cleave_error*)>("bind");
+  HostTensor buffer = tensor_of(b.source.graph.type(b.source.graph.find("b")), 0);
+  const HostTensor before = buffer;
+  std::vector<int64_t> strides;
+  const cleave_tensor c = as_c(buffer, strides);
+  ASSERT_EQ(bind(run.get(), "b", &c, &library.error), CLEAVE_DONE) << run.message();
+  HostTensors out = b.outputs();
+  ASSERT_EQ(run.run(b.inputs, out), CLEAVE_DONE) << run.message();
+  for (int64_t k = 0; k < 15; ++k) EXPECT_EQ(buffer.number(k), before.number(k) + out[0].number(k));
+  cleave_tensor wrong = c;
+  wrong.strides = nullptr;
+  EXPECT_EQ(bind(run.get(), "b", &wrong, &library.error), CLEAVE_USER_ERROR);
+  EXPECT_EQ(run.message(),
+            "g_bind: state `b`: its strides are [5,1], expected f32[3,5] strides=[7,1]");
+  EXPECT_EQ(bind(run.get(), nullptr, &c, &library.error), CLEAVE_USER_ERROR);
+  EXPECT_EQ(run.message(), "g_bind: the name is NULL");
+  HostTensors none;
+  std::vector<int64_t> by;
+  const cleave_tensor x = as_c(b.inputs[0], by);
+  auto* const run_bound = library.get<int(cleave_instance*, const cleave_tensor*, size_t,
+                                          const cleave_tensor*, size_t, cleave_error*)>("run");
+  Opened fresh(library);
+  EXPECT_EQ(run_bound(fresh.get(), nullptr, 0, nullptr, 0, &library.error), CLEAVE_USER_ERROR);
+  EXPECT_EQ(fresh.message(), "g_run: input 0 `x` is bound to nothing");
+  ASSERT_EQ(bind(fresh.get(), "x", &x, &library.error), CLEAVE_DONE) << fresh.message();
+  EXPECT_EQ(run_bound(fresh.get(), nullptr, 0, nullptr, 0, &library.error), CLEAVE_DONE);
+}
+
+TEST(GraphLibrary, a_value_that_is_missing_or_another_ones_is_named) {
+  Built b(strided);
+  const Folder folder;
+  b.source.state[0].value.reset();
+  auto built = ahead::build_library(b.source, folder / "g.so", {});
+  ASSERT_FALSE(built.ok());
+  EXPECT_EQ(built.failure().message, "build: `w` (param) has no value to be put in the library");
+  b.source.state[0].value = HostTensor(DType::f32, {2});
+  built = ahead::build_library(b.source, folder / "g.so", {});
+  ASSERT_FALSE(built.ok());
+  EXPECT_EQ(built.failure().message, "build: `w` is given as f32[2], expected f32[4,5]");
+  EXPECT_FALSE(std::filesystem::exists(folder / "g.so"));
+}
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,148 @@
+// cleave build G.clv -o step.so: a program ahead of time.
+#include <chrono>
+
+#include "ahead/build_library.h"
+#include "compile/stages.h"
+#include "op/registry.h"
+#include "runtime/thread_pool.h"
+#include "tool/autocast_option.h"
+#include "tool/command.h"
+#include "tool/graph_file.h"
+#include "tool/named_files.h"
+#include "tool/pass_choice.h"
+#include "tool/static_sizes.h"
+#include "tool/target_option.h"
+#include "train/match_tensors.h"
+
+namespace cleave::tool {
+namespace {
+
+struct Options {
+  std::string graph, in, out, weights, name;
+  std::vector<std::string> sizes;
+  AutocastOption autocast;
+  TargetOption target;
+  PassChoice choice;
+  int threads = 0;
+  bool grad = false, json = false;
+};
+
+Result<WeightPlace> weight_place(const Options& o) {
+  if (o.weights.empty()) return o.in.empty() ? WeightPlace::none : WeightPlace::inside;
+  if (o.weights == "inside") return WeightPlace::inside;
+  if (o.weights == "beside") return WeightPlace::beside;
+  if (o.weights == "none") return WeightPlace::none;
+  return user_error("--weights {}: expected inside, beside or none", o.weights);
+}
+
+std::string_view role_name(Role role) {
+  switch (role) {
+    case Role::param: return "parameter";
+    case Role::rng_state: return "random";
+    default: return name_of(role);
+  }
+}
+
+// What the graph's placeholders and results are to a caller.
+ahead::Source source_of(Graph g, const OpRegistry& ops, const SafetensorsFile* values) {
+  ahead::Source out{.graph = std::move(g), .ops = &ops};
+  const Graph& graph = out.graph;
+  for (const Placeholder& p : graph.placeholders()) {
+    const std::string& name = graph.name(p.value);
+    if (p.role == Role::input || p.role == Role::tangent || p.role == Role::saved) {
+      out.inputs.push_back({name, p.role == Role::tangent ? "co" + name : name});
+      continue;
+    }
+    ahead::Source::State s{name, name, std::string(role_name(p.role))};
+    if (p.role == Role::constant) s.kind = standalone::StateKind::constant;
+    if (p.role == Role::rng_state) s.value = HostTensor(DType::i64, {2});
+    if (const TensorEntry* given = values ? values->find(name) : nullptr)
+      s.value = host_tensor(*given);
+    out.state.push_back(std::move(s));
+  }
+  for (size_t k = 0; k < graph.returns().size(); ++k) {
+    const Return& r = graph.returns()[k];
+    if (r.kind == ReturnKind::update) continue;
+    out.outputs.push_back({k, r.kind == ReturnKind::grad ? "grad." + graph.name(r.target)
+                                                         : fmt::format("out.{}", k)});
+  }
+  return out;
+}
+
+Status run(const Options& o) {
+  const auto start = std::chrono::steady_clock::now();
+  if (o.threads < 0 || o.threads > 1024)
+    return user_error("--threads {}: expected 0 to 1024", o.threads);
+  CLEAVE_CHECK(o.choice.check());
+  CLEAVE_TRY(const WeightPlace weights, weight_place(o));
+  CLEAVE_CHECK(check_files({{"GRAPH", o.graph}, {"--in", o.in}}, {{"-o", o.out}},
+                           o.json ? Stdout::json : Stdout::free));
+  if (goes_to_stdout(o.out)) return user_error("-o: a library has several files, expected a path");
+  CLEAVE_TRY(OpRegistry ops, core_ops());
+  CLEAVE_TRY(Program p, read_program(o.graph, ops));
+  std::optional<SafetensorsFile> values;
+  if (!o.in.empty()) { CLEAVE_TRY(values, open_tensors(o.in)); }
+  CLEAVE_TRY(p.main, sized_graph(std::move(p.main), {}, o.sizes));
+  StageOptions stages;
+  CLEAVE_TRY(stages.autocast, o.autocast.dtype());
+  CLEAVE_TRY(stages.target, o.target.target());
+  CLEAVE_TRY(stages.executor, runtime::start_threads(o.threads));
+  o.choice.apply(stages);
+  stages.grad = o.grad && std::ranges::any_of(p.main.placeholders(), &Placeholder::wants_grad);
+  CLEAVE_CHECK(run_stages(Stage::autocast, Stage::grad, p.main, ops, stages));
+  ahead::Source source = source_of(std::move(p.main), ops, values ? &*values : nullptr);
+  source.options = stages;
+  CLEAVE_TRY(const BuiltLibrary built,
+             ahead::build_library(source, o.out, {.name = o.name, .weights = weights}));
+  const double ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  if (o.json)
+    return print_json({{"bytes", built.bytes},
+                       {"code_bytes", built.code_bytes},
+                       {"weight_bytes", built.weight_bytes},
+                       {"build_ms", ms},
+                       {"path", built.path},
+                       {"key", built.key},
+                       {"target", source.options.target.text()}});
+  fmt::print("{}: {} B, {} B of them code\n{}\n{}\n", built.path, built.bytes, built.code_bytes,
+             built.header, built.description);
+  if (!built.weights.empty()) fmt::print("{}: {} B\n", built.weights, built.weight_bytes);
+  return {};
+}
+
+}  // namespace
+
+Command build_command() {
+  return {"build", "build a library that runs without cleave",
+          "  cleave build model.clv --in weights.safetensors -o step.so\n"
+          "  cleave build model.clv --grad --weights none --target x86-64-v3 -o step.so",
+          [](OptionList& options) {
+            auto o = std::make_shared<Options>();
+            options.required("GRAPH", o->graph, "the graph's text; - is stdin");
+            options.option("-o,--out", o->out,
+                           "the library; step.h and step.json lie beside it (default: KEY.so)");
+            options.option("--in", o->in,
+                           "values of parameters, buffers and constants, by name (.safetensors)");
+            options.option("--weights", o->weights,
+                           "where these are: inside the library, beside it, or none (default: "
+                           "inside with --in)");
+            options.option("--name", o->name,
+                           "of its C functions, NAME_open and so on (default: the file's)");
+            options.flag(
+                "--grad", o->grad,
+                "also the gradients of sum(out.i * cotangent.i) by the placeholders marked `grad`; "
+                "the cotangents are inputs");
+            o->autocast.add_to(options);
+            o->choice.add_all_to(options);
+            options.option("--target,--cpu", o->target.text,
+                           "native, x86-64-v2, x86-64-v3, x86-64-v4, x86-64-v4-bf16, or a file of "
+                           "cleave tune");
+            options.option("--threads", o->threads, "that compile; 0: one a core");
+            options.option("--size", o->sizes, size_help);
+            options.flag("--json", o->json,
+                         "print one JSON object: bytes, code_bytes, weight_bytes, build_ms, ...");
+            return [o] { return run(*o); };
+          }};
+}
+
+}  // namespace cleave::tool
