@@ -26,8 +26,8 @@ std::string rows(int64_t n, const std::string& call = "tanh") {
 struct Pooled {
   Pooled() {
     options.executor = make_thread_pool(2);
-    options.pool = std::make_shared<CodePool>(
-        backend_for(options), [this](CodePool&, CodePool::When when) {
+    options.pool =
+        std::make_shared<CodePool>(backend_for(options), [this](CodePool&, CodePool::When when) {
           calls += when == CodePool::When::first ? "first " : "missed ";
         });
   }
