@@ -5,11 +5,13 @@
 //   bench_compile_time MODEL [--layers N] [--threads 0] [--dump DIR] [--cache DIR]
 //                                                         one figure in this process, as JSON
 //
+//   start     from the command, by a shell, to main(): the process, its libraries
 //   trace     the model's own code, gradients and optimizer
 //   graph     verify to tags        fuse, lower, emit     C text
 //   memory    in_place, plan_memory       build           clang, over all threads
 //   passes    all stages of cleave itself, from verify to emit
-//   warm      cold, where another process has compiled the same before: code is loaded
+//   warm      cold, where another process has compiled the same before: code is loaded; of that,
+//   w.trace   the trace
 //
 // The last lines compare 48 layers of gpt2 with its 12.
 #include <unistd.h>
@@ -64,9 +66,14 @@ Figures measure(const Settings& s) {
   return out;
 }
 
+double now_ms() {
+  return std::chrono::duration<double, std::milli>(bench::Clock::now().time_since_epoch()).count();
+}
+
 // The figures of one process.
 std::optional<Figures> run_alone(const Settings& s, const std::string& program) {
-  const std::string command = program + " " + s.model + " --layers " + std::to_string(s.layers) +
+  const double begin = now_ms();
+  const std::string command = "exec " + program + " " + s.model + " --layers " + std::to_string(s.layers) +
                               " --threads " + std::to_string(s.threads) +
                               (s.cache.empty() ? "" : " --cache " + s.cache);
   FILE* pipe = popen(command.c_str(), "r");
@@ -75,11 +82,14 @@ std::optional<Figures> run_alone(const Settings& s, const std::string& program) 
   char part[4096];
   for (size_t n; (n = fread(part, 1, sizeof part, pipe)) > 0;) text.append(part, n);
   if (pclose(pipe) != 0) return std::nullopt;
-  return nlohmann::json::parse(text).get<Figures>();
+  auto out = nlohmann::json::parse(text).get<Figures>();
+  out["start"] = out.at("main at") - begin;  // one clock for all processes
+  return out;
 }
 
-constexpr const char* columns[] = {"trace", "graph", "fuse", "lower",  "emit",    "memory",
-                                   "build", "cold",  "warm", "passes", "kernels", "nodes"};
+constexpr const char* columns[] = {"start", "trace", "graph",   "fuse",   "lower",   "emit", "memory",
+                                   "build", "cold",  "warm",    "w.trace", "passes", "kernels",
+                                   "nodes"};
 
 // The median of each figure; nullopt if a process failed.
 std::optional<Figures> row(const Settings& s, const std::string& program) {
@@ -94,7 +104,9 @@ std::optional<Figures> row(const Settings& s, const std::string& program) {
   for (int k = 0; k <= s.rounds; ++k) {
     const std::optional<Figures> one = run_alone(warm, program);
     if (!one) return std::nullopt;
-    if (k > 0) all["warm"].push_back(one->at("cold"));
+    if (k == 0) continue;  // it fills the cache
+    all["warm"].push_back(one->at("cold"));
+    all["w.trace"].push_back(one->at("trace"));
   }
   Figures out;
   for (auto& [name, values] : all) {
@@ -167,6 +179,7 @@ bool read(int argc, char** argv, Settings& out) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const double main_at = now_ms();
   Settings settings;
   if (!read(argc, argv, settings)) {
     std::fprintf(stderr,
@@ -176,6 +189,8 @@ int main(int argc, char** argv) {
     return 1;
   }
   if (settings.model.empty()) return table(settings);
-  std::printf("%s\n", nlohmann::json(measure(settings)).dump().c_str());
+  Figures figures = measure(settings);
+  figures["main at"] = main_at;
+  std::printf("%s\n", nlohmann::json(figures).dump().c_str());
   return 0;
 }

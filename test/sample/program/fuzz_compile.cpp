@@ -5,8 +5,8 @@
 //   cold     compiled, and kept in a cache
 //   hit      as the cache gives it back
 //   boxed    each input's memory is overwritten behind its last reader
-//   sizes    graphs that have a symbolic size: at three sizes, with functions that were learned from
-//            the sizes before
+//   sizes    graphs that have a symbolic size: at three sizes, with functions that were learned
+//            from the sizes before
 //   library  each 50th graph, as shipped: a library of its own (cleave/build.h), opened; of errors
 //            only that there is one
 //
