@@ -370,6 +370,14 @@ Status Instance::check_apart() const {
   return {};
 }
 
+Failure Instance::failure_of(const FailedThunk& failed) {
+  const bool skips = !file_.skip_text.empty() && failed.fault.message == file_.skip_text;
+  if (skips && file_.random) ++reinterpret_cast<int64_t*>(held_[*file_.random].data)[1];
+  return user_error("{}: {}{}", told("run"),
+                    fault_text(step_->thunks().thunks[failed.thunk], failed.fault),
+                    skips ? "; the step was skipped" : "");
+}
+
 Status Instance::run(const cleave_tensor* in, size_t in_count, const cleave_tensor* out,
                      size_t out_count) {
   const Busy busy(busy_);
@@ -389,9 +397,7 @@ Status Instance::run(const cleave_tensor* in, size_t in_count, const cleave_tens
   CLEAVE_CHECK(check_values());
   CLEAVE_CHECK(check_apart());
   has_results_ = false;
-  if (const auto failed = runner_->run())
-    return user_error("{}: {}", told("run"),
-                      fault_text(step_->thunks().thunks[failed->thunk], failed->fault));
+  if (const auto failed = runner_->run()) return failure_of(*failed);
   has_results_ = true;
   for (size_t k = 0; out != nullptr && k < out_count; ++k) {
     const TensorEntry& t = file_.outputs[k].tensor;

@@ -62,6 +62,7 @@ class Instance {
   Status check_values() const;
   Status check_inputs(const cleave_tensor* in, size_t count);
   Status check_apart() const;
+  Failure failure_of(const FailedThunk& failed);
   Result<size_t> find_state(const char* name, std::string_view what) const;
   std::string told(std::string_view what) const { return file_.name + "_" + std::string(what); }
 
