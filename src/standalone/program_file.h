@@ -125,8 +125,8 @@ template <class A>
 void archive(A& a, Is<ProgramFile> auto& p) {
   auto& [version, name, id, set, features, step, folding, inputs, outputs, state, callbacks,
          skip_text, random, weights, weight_file] = p;
-  a(version, name, id, set, features, step, folding, inputs, outputs, state, callbacks,
-    skip_text, random, weights, weight_file);
+  a(version, name, id, set, features, step, folding, inputs, outputs, state, callbacks, skip_text,
+    random, weights, weight_file);
 }
 
 }  // namespace cleave::standalone

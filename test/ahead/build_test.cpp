@@ -256,8 +256,7 @@ TEST(Build, what_it_does_not_cover_is_refused) {
       mlp.model, [&](const Tensor& x, const Tensor& y) { return mse_loss(mlp.model(x), y); },
       optim::SGD({.lr = 1e-2}), {{"x", DType::f32, {8, 3}}, {"y", DType::f32, {8, 2}}},
       {.accumulate = 2});
-  EXPECT_EQ(refusal(gathers),
-            "build: accumulate is 2: a step of several runs can't be built yet");
+  EXPECT_EQ(refusal(gathers), "build: accumulate is 2: a step of several runs can't be built yet");
   EXPECT_EQ(refusal(mlp.step, {.name = "int"}),
             "build: the name `int`: expected an identifier of C that doesn't begin with `cleave`");
   EXPECT_NE(refusal(mlp.step, {}, "no/folder.so").find("no/folder"), std::string::npos);
