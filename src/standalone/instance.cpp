@@ -457,6 +457,7 @@ Status Instance::set_constants(const char* const* names, const cleave_tensor* fr
   if (count > 0 && (names == nullptr || from == nullptr))
     return user_error("{}: names or tensors are NULL, their count is {}", told("set_constants"),
                       count);
+  const std::lock_guard one(setting_);
   HeldList next;
   {
     const std::lock_guard lock(mutex_);
@@ -472,7 +473,8 @@ Status Instance::set_constants(const char* const* names, const cleave_tensor* fr
         check_tensor(entry.tensor, &from[i], Strides::any, told("set_constants") + ":", i));
     CLEAVE_TRY(next[k], copy_of(entry, from[i]));
   }
-  if (has_all_constants(next)) CLEAVE_CHECK(fold(next));
+  if (has_all_constants(next))
+    if (Status s = fold(next); !s.ok()) return std::move(s).failure().within(told("set_constants"));
   const std::lock_guard lock(mutex_);
   constants_ = std::move(next);
   is_pending_ = true;

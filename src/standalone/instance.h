@@ -79,6 +79,7 @@ class Instance {
   std::map<std::string, size_t, std::less<>> state_by_name_, input_by_name_;
   std::atomic<bool> busy_ = false;
   bool has_results_ = false;
+  std::mutex setting_;  // one thread makes constants at a time
   std::mutex mutex_;    // of what follows
   HeldList constants_;  // the newest
   bool is_pending_ = false;
