@@ -4,6 +4,7 @@
 #include "ahead/build_library.h"
 #include "compile/stages.h"
 #include "op/registry.h"
+#include "pass/freeze/frozen_values.h"
 #include "runtime/thread_pool.h"
 #include "tool/autocast_option.h"
 #include "tool/command.h"
@@ -24,7 +25,7 @@ struct Options {
   TargetOption target;
   PassChoice choice;
   int threads = 0;
-  bool grad = false, json = false;
+  bool grad = false, freeze = false, json = false;
 };
 
 Result<WeightPlace> weight_place(const Options& o) {
@@ -43,9 +44,20 @@ std::string_view role_name(Role role) {
   }
 }
 
+// Whether all that a run could find as the last one left it is const.
+bool holds_constants_alone(const Graph& g) {
+  bool any = false;
+  for (const Placeholder& p : g.placeholders()) {
+    if (p.role == Role::param || p.role == Role::buffer) return false;
+    any = any || p.role == Role::constant;
+  }
+  return any;
+}
+
 // What the graph's placeholders and results are to a caller.
-ahead::Source source_of(Graph g, const OpRegistry& ops, const SafetensorsFile* values) {
-  ahead::Source out{.graph = std::move(g), .ops = &ops};
+ahead::Source source_of(Graph g, const OpRegistry& ops, const StageOptions& options,
+                        const SafetensorsFile* values) {
+  ahead::Source out{.graph = std::move(g), .ops = &ops, .options = options};
   const Graph& graph = out.graph;
   for (const Placeholder& p : graph.placeholders()) {
     const std::string& name = graph.name(p.value);
@@ -54,7 +66,8 @@ ahead::Source source_of(Graph g, const OpRegistry& ops, const SafetensorsFile* v
       continue;
     }
     ahead::Source::State s{name, name, std::string(role_name(p.role))};
-    if (p.role == Role::constant) s.kind = standalone::StateKind::constant;
+    if (p.role == Role::constant || (options.freeze && is_kept(graph, p.value)))
+      s.kind = standalone::StateKind::constant;
     if (p.role == Role::rng_state) s.value = HostTensor(DType::i64, {2});
     if (const TensorEntry* given = values ? values->find(name) : nullptr)
       s.value = host_tensor(*given);
@@ -90,8 +103,9 @@ Status run(const Options& o) {
   o.choice.apply(stages);
   stages.grad = o.grad && std::ranges::any_of(p.main.placeholders(), &Placeholder::wants_grad);
   CLEAVE_CHECK(run_stages(Stage::autocast, Stage::grad, p.main, ops, stages));
-  ahead::Source source = source_of(std::move(p.main), ops, values ? &*values : nullptr);
-  source.options = stages;
+  stages.freeze = o.freeze || holds_constants_alone(p.main);
+  const ahead::Source source =
+      source_of(std::move(p.main), ops, stages, values ? &*values : nullptr);
   CLEAVE_TRY(const BuiltLibrary built,
              ahead::build_library(source, o.out, {.name = o.name, .weights = weights}));
   const double ms =
@@ -103,7 +117,7 @@ Status run(const Options& o) {
                        {"build_ms", ms},
                        {"path", built.path},
                        {"key", built.key},
-                       {"target", source.options.target.text()}});
+                       {"target", stages.target.text()}});
   fmt::print("{}: {} B, {} B of them code\n{}\n{}\n", built.path, built.bytes, built.code_bytes,
              built.header, built.description);
   if (!built.weights.empty()) fmt::print("{}: {} B\n", built.weights, built.weight_bytes);
@@ -132,6 +146,9 @@ Command build_command() {
                 "--grad", o->grad,
                 "also the gradients of sum(out.i * cotangent.i) by the placeholders marked `grad`; "
                 "the cotangents are inputs");
+            options.flag("--freeze", o->freeze,
+                         "parameters and buffers that nothing updates are constants, too: what "
+                         "depends on constants alone is computed when it is opened");
             o->autocast.add_to(options);
             o->choice.add_all_to(options);
             options.option("--target,--cpu", o->target.text,

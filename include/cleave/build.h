@@ -41,8 +41,8 @@ struct BuiltLibrary {
 // Compiles the program again, and links it; seconds for large programs. `path` is the library's; a
 // folder, with a slash behind it: KEY.so in it. Errors: user for a path that can't be written, a
 // name that C doesn't have, a Variable that is gone; unsupported, with what to install, where the
-// system's compiler or libcleave_rt.a is missing, and for programs whose sizes vary, with
-// TrainOptions::accumulate, and with NonFinite::skip_step. Not while the program runs.
+// system's compiler or libcleave_rt.a is missing, and for programs whose sizes vary and with
+// TrainOptions::accumulate. Not while the program runs.
 CLEAVE_API BuiltLibrary build(const CompiledFunction& program, const std::string& path,
                               const BuildOptions& options = {});
 CLEAVE_API BuiltLibrary build(const TrainStep& step, const std::string& path,

@@ -7,6 +7,7 @@
 #include "exec/program_access.h"
 #include "ir/text.h"
 #include "trace/variable_state.h"
+#include "train/step_trace.h"
 
 namespace cleave {
 namespace {
@@ -74,8 +75,6 @@ Result<BuiltLibrary> build_step(const TrainStep& step, const std::string& path,
   if (parts.accumulate > 1)
     return unsupported("build: accumulate is {}: a step of several runs can't be built yet",
                        parts.accumulate);
-  if (parts.on_nonfinite == NonFinite::skip_step)
-    return unsupported("build: on_nonfinite: a step that may be skipped can't be built yet");
   const ProgramCode& code = parts.programs.last().code();
   CLEAVE_TRY(Source source, source_of(parts.programs, code));
   CLEAVE_CHECK(add_variables(code, source));
@@ -84,6 +83,7 @@ Result<BuiltLibrary> build_step(const TrainStep& step, const std::string& path,
     source.state.push_back({code.program->placeholders()[code.own[k].first], name, "state",
                             StateKind::state, trace::Access::memory(rate)});
   }
+  if (parts.on_nonfinite == NonFinite::skip_step) source.skip_text = not_finite;
   if (code.marks.norm_at) add_output(source, "grad_norm", *code.marks.norm_at);
   for (const auto& [name, at] : code.marks.watched_at) add_output(source, name, at);
   return ahead::build_library(source, path, options);

@@ -62,8 +62,10 @@ Status add_entries(const Source& source, const Graph* folding, ProgramFile& file
                                  .operand = number_in(operands, s.placeholder)};
     const standalone::TensorEntry& t = entry.tensor;
     entry.bytes = standalone::extent_bytes(t.shape, t.strides, t.dtype);
+    if (s.role == "random") file.random = file.state.size();
     file.state.push_back(std::move(entry));
   }
+  file.skip_text = source.skip_text;
   for (size_t k = 0; folding && k < folding->returns().size(); ++k) {
     const std::string& name = folding->name(folding->returns()[k].value);
     const int64_t bytes = memory_bytes(returned_type(*folding, k));

@@ -33,6 +33,7 @@ struct Source {
     std::string name;
   };
   std::vector<Output> outputs;
+  std::string skip_text = {};  // as in ProgramFile
 };
 
 }  // namespace cleave::ahead

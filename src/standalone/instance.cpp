@@ -370,6 +370,14 @@ Status Instance::check_apart() const {
   return {};
 }
 
+Failure Instance::failure_of(const FailedThunk& failed) {
+  const bool skips = !file_.skip_text.empty() && failed.fault.message == file_.skip_text;
+  if (skips && file_.random) ++reinterpret_cast<int64_t*>(held_[*file_.random].data)[1];
+  return user_error("{}: {}{}", told("run"),
+                    fault_text(step_->thunks().thunks[failed.thunk], failed.fault),
+                    skips ? "; the step was skipped" : "");
+}
+
 Status Instance::run(const cleave_tensor* in, size_t in_count, const cleave_tensor* out,
                      size_t out_count) {
   const Busy busy(busy_);
@@ -389,9 +397,7 @@ Status Instance::run(const cleave_tensor* in, size_t in_count, const cleave_tens
   CLEAVE_CHECK(check_values());
   CLEAVE_CHECK(check_apart());
   has_results_ = false;
-  if (const auto failed = runner_->run())
-    return user_error("{}: {}", told("run"),
-                      fault_text(step_->thunks().thunks[failed->thunk], failed->fault));
+  if (const auto failed = runner_->run()) return failure_of(*failed);
   has_results_ = true;
   for (size_t k = 0; out != nullptr && k < out_count; ++k) {
     const TensorEntry& t = file_.outputs[k].tensor;
@@ -451,6 +457,7 @@ Status Instance::set_constants(const char* const* names, const cleave_tensor* fr
   if (count > 0 && (names == nullptr || from == nullptr))
     return user_error("{}: names or tensors are NULL, their count is {}", told("set_constants"),
                       count);
+  const std::lock_guard one(setting_);
   HeldList next;
   {
     const std::lock_guard lock(mutex_);
@@ -466,7 +473,8 @@ Status Instance::set_constants(const char* const* names, const cleave_tensor* fr
         check_tensor(entry.tensor, &from[i], Strides::any, told("set_constants") + ":", i));
     CLEAVE_TRY(next[k], copy_of(entry, from[i]));
   }
-  if (has_all_constants(next)) CLEAVE_CHECK(fold(next));
+  if (has_all_constants(next))
+    if (Status s = fold(next); !s.ok()) return std::move(s).failure().within(told("set_constants"));
   const std::lock_guard lock(mutex_);
   constants_ = std::move(next);
   is_pending_ = true;

@@ -62,6 +62,7 @@ class Instance {
   Status check_values() const;
   Status check_inputs(const cleave_tensor* in, size_t count);
   Status check_apart() const;
+  Failure failure_of(const FailedThunk& failed);
   Result<size_t> find_state(const char* name, std::string_view what) const;
   std::string told(std::string_view what) const { return file_.name + "_" + std::string(what); }
 
@@ -78,6 +79,7 @@ class Instance {
   std::map<std::string, size_t, std::less<>> state_by_name_, input_by_name_;
   std::atomic<bool> busy_ = false;
   bool has_results_ = false;
+  std::mutex setting_;  // one thread makes constants at a time
   std::mutex mutex_;    // of what follows
   HeldList constants_;  // the newest
   bool is_pending_ = false;

@@ -52,7 +52,8 @@ typedef struct cleave_tensor {
 } cleave_tensor;
 
 /* Code of the host program that the program calls (`callbacks` of step.json, where the types of
- * operands and results are): all of them are row-major, an operand that isn't given is NULL. */
+ * operands and results are): all of them are row-major, an operand that isn't given is NULL.
+ * It throws nothing and keeps no pointer. */
 typedef struct cleave_callback {
   const char* name;
   void (*function)(void* user, void* const* operands, void* const* results);

@@ -77,6 +77,10 @@ struct ProgramFile {
   std::vector<OutputEntry> outputs;
   std::vector<StateEntry> state;
   std::vector<std::string> callbacks;  // of step, in the order of its calls
+  // What the check says that stops a step which is to be skipped then; empty: none is. The state
+  // then changes in the second number of `random` alone, which counts runs.
+  std::string skip_text;
+  std::optional<size_t> random;  // an entry of the state
   WeightPlace weights = WeightPlace::none;
   std::string weight_file;  // beside: its name, in the folder of the library
 };
@@ -120,9 +124,9 @@ void archive(A& a, Is<StateEntry> auto& s) {
 template <class A>
 void archive(A& a, Is<ProgramFile> auto& p) {
   auto& [version, name, id, set, features, step, folding, inputs, outputs, state, callbacks,
-         weights, weight_file] = p;
-  a(version, name, id, set, features, step, folding, inputs, outputs, state, callbacks, weights,
-    weight_file);
+         skip_text, random, weights, weight_file] = p;
+  a(version, name, id, set, features, step, folding, inputs, outputs, state, callbacks, skip_text,
+    random, weights, weight_file);
 }
 
 }  // namespace cleave::standalone

@@ -122,6 +122,37 @@ graph @main(%x: input f32[8], %c: const f32[8], %e: input f32[0,3]) {
 })");
 }
 
+TEST(GraphLibrary, what_depends_on_constants_alone_is_a_program_of_its_own) {
+  Built b(R"(
+graph @main(%x: input f32[4,6], %c: const f32[6,8], %d: const f32[8,5]) {
+  %p = mm(%c, %d) : f32[6,5]
+  %y = mm(%x, %p) : f32[4,5]
+  return %y
+})");
+  b.source.options.freeze = true;
+  const Folder folder;
+  Library library(value_or_throw(ahead::build_library(b.source, folder / "g.so", {})).path, "g");
+  Opened run(library);
+  const auto value = [](const HostTensor& t, int64_t row, int64_t column) {
+    return t.number(row * t.shape()[1] + column);
+  };
+  HostTensor c = b.values[1];
+  HostTensors out = b.outputs();
+  for (const double more : {0.0, 2.0}) {
+    for (int64_t k = 0; k < c.numel(); ++k) c.set_number(k, b.values[1].number(k) + more);
+    ASSERT_EQ(run.set_constants({{"c", c}}), CLEAVE_DONE) << run.message();
+    ASSERT_EQ(run.run(b.inputs, out), CLEAVE_DONE) << run.message();
+    for (int64_t i = 0; i < 4; ++i)
+      for (int64_t j = 0; j < 5; ++j) {
+        double sum = 0;  // of whole numbers: exact
+        for (int64_t k = 0; k < 6; ++k)
+          for (int64_t l = 0; l < 8; ++l)
+            sum += value(b.inputs[0], i, k) * value(c, k, l) * value(b.values[2], l, j);
+        EXPECT_EQ(value(out[0], i, j), sum);
+      }
+  }
+}
+
 TEST(GraphLibrary, levels_of_processors) {
   for (const char* level : {"x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16"}) {
     const Target target = value_or_throw(parse_target(level));

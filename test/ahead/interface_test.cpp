@@ -1,6 +1,8 @@
 // The C interface of a library: what it refuses, and what a run costs.
 // tests: standalone/instance.cpp standalone/c_interface.cpp standalone/linked_program.cpp
 // tests: standalone/fault_text.cpp standalone/check_tensor.cpp
+#include <fmt/format.h>
+
 #include <thread>
 
 #include "cleave/build.h"

@@ -100,6 +100,12 @@ class Build(Case):
         self.assertEqual(r.returncode, 2, r.stderr)
         self.assertIn("there is no `cc` in PATH: install gcc", r.stderr)
 
+    def test_frozen_parameters_are_constants(self):
+        with open(self.path("g.clv"), "w") as f: f.write(GRAPH.replace(" grad", ""))
+        self.build("--freeze")
+        self.assertEqual([t["name"] for t in self.describe()["constants"]], ["w", "c"])
+        self.assertEqual(self.describe()["state"], [])
+
     def test_levels_and_other_targets(self):
         self.build("--cpu", "x86-64-v2")
         self.assertEqual(self.describe()["target"], "x86-64-v2")
