@@ -73,8 +73,8 @@ double now_ms() {
 // The figures of one process.
 std::optional<Figures> run_alone(const Settings& s, const std::string& program) {
   const double begin = now_ms();
-  const std::string command = "exec " + program + " " + s.model + " --layers " + std::to_string(s.layers) +
-                              " --threads " + std::to_string(s.threads) +
+  const std::string command = "exec " + program + " " + s.model + " --layers " +
+                              std::to_string(s.layers) + " --threads " + std::to_string(s.threads) +
                               (s.cache.empty() ? "" : " --cache " + s.cache);
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return std::nullopt;
@@ -87,9 +87,9 @@ std::optional<Figures> run_alone(const Settings& s, const std::string& program) 
   return out;
 }
 
-constexpr const char* columns[] = {"start", "trace", "graph",   "fuse",   "lower",   "emit", "memory",
-                                   "build", "cold",  "warm",    "w.trace", "passes", "kernels",
-                                   "nodes"};
+constexpr const char* columns[] = {"start",   "trace",  "graph",   "fuse", "lower",
+                                   "emit",    "memory", "build",   "cold", "warm",
+                                   "w.trace", "passes", "kernels", "nodes"};
 
 // The median of each figure; nullopt if a process failed.
 std::optional<Figures> row(const Settings& s, const std::string& program) {
