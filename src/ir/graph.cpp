@@ -53,7 +53,9 @@ Result<ValueId> Graph::add_placeholder(Role role, const std::string& name, Type 
 
 const Placeholder* Graph::placeholder_of(ValueId v) const {
   const ValueInfo& info = values_[v.v];
-  return info.def.valid() ? nullptr : &placeholders_[info.index];
+  const bool is_one = !info.def.valid() && info.index < placeholders_.size() &&
+                      placeholders_[info.index].value == v;
+  return is_one ? &placeholders_[info.index] : nullptr;
 }
 
 ValueId Graph::add_value(std::string name, Type type, NodeId def, uint32_t index) {

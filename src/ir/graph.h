@@ -130,6 +130,7 @@ class Graph {
     ++edits_;
     return placeholders_[i];
   }
+  // Null for the result of a call, and for a placeholder that was removed.
   const Placeholder* placeholder_of(ValueId v) const;
   // Removes the placeholders for which `keep` is false; they must be unused.
   void filter_placeholders(const std::function<bool(const Placeholder&)>& keep);

@@ -397,5 +397,19 @@ TEST(RefreshTypes, fixed_strides_stay_with_the_type) {
   EXPECT_EQ(g.type(g.find("a")).text(), "f32[4,3]");
 }
 
+// ---- placeholders
+
+TEST(Placeholders, one_that_was_removed_is_none) {
+  Graph g =
+      read(graph_text("%x: input f32[2,3], %y: input f32[2,3]", "  %a = exp(%y)\n  return %a\n"))
+          .main;
+  const ValueId x = g.find("x"), y = g.find("y"), a = g.find("a");
+  g.filter_placeholders([&](const Placeholder& p) { return p.value == y; });
+  EXPECT_EQ(g.placeholder_of(x), nullptr);
+  ASSERT_NE(g.placeholder_of(y), nullptr);
+  EXPECT_EQ(g.placeholder_of(y)->value, y);
+  EXPECT_EQ(g.placeholder_of(a), nullptr);
+}
+
 }  // namespace
 }  // namespace cleave
