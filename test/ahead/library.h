@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "cleave/host_tensor.h"
+#include "runtime/private_folder.h"
 #include "standalone/interface.h"
 
 namespace cleave {
@@ -14,17 +15,11 @@ namespace cleave {
 // A folder that is removed at the end.
 class Folder {
  public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "cleave_ahead_XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string operator/(const std::string& file) const { return path_ + "/" + file; }
+  std::string operator/(const std::string& file) const { return made_->path() + "/" + file; }
 
  private:
-  std::string path_;
+  std::unique_ptr<runtime::PrivateFolder> made_ =
+      value_or_throw(runtime::PrivateFolder::make(std::filesystem::temp_directory_path()));
 };
 
 inline std::string bytes_of(const std::string& path) {

@@ -7,17 +7,13 @@
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/private_folder.h"
+
 namespace cleave::standalone {
 namespace {
 
 class WeightFileTest : public testing::Test {
  protected:
-  WeightFileTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "cleave_weights_XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-  }
-  ~WeightFileTest() override { std::filesystem::remove_all(folder_); }
-
   // Of a header, and data of so many bytes, each its number.
   Result<WeightFile> open(const std::string& header, size_t data, int64_t length = -1) {
     std::string bytes(8, '\0');
@@ -37,7 +33,9 @@ class WeightFileTest : public testing::Test {
     return file.failure().message.substr(path.size());
   }
 
-  std::string folder_;
+  const std::unique_ptr<runtime::PrivateFolder> made_ =
+      value_or_throw(runtime::PrivateFolder::make(std::filesystem::temp_directory_path()));
+  const std::string folder_ = made_->path();
 };
 
 TEST_F(WeightFileTest, tensors_by_name) {
