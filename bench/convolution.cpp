@@ -1,15 +1,19 @@
 // The convolutions of ResNet-50 alone, forward and both backwards, f32 on two threads.
 //
-//   bench_convolution           every layer as a table row
-//   bench_convolution NAME      one layer as one JSON object: forward_ms, input_ms, weight_ms
+//   bench_convolution [OPTIONS]       every layer as a table row
+//   bench_convolution NAME [OPTIONS]  one layer as one JSON object: forward_ms, input_ms, weight_ms
 //
-// Layers are those of a batch of 8 pictures of 128 x 128.
+//   --images 8      of a batch
+//   --pixels 128    of a side of a picture
+//   --threads 2
+//   --packed        forward alone, beside the same with a packed weight
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
+#include <cstdlib>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "bench/timing.h"
@@ -39,12 +43,22 @@ constexpr Layer layers[] = {
     {"4-spatial", 512, 4, 512, 3, 1},    {"4-widen", 512, 4, 2048, 1, 1},
     {"4-shortcut", 1024, 8, 2048, 1, 2},
 };
-constexpr int64_t batch = 8;
 
-double measure(const Layer& l, ConvolutionProduct product) {
+struct Settings {
+  std::string layer;
+  int64_t images = 8, pixels = 128;
+  int threads = 2;
+  bool packed = false;
+};
+
+int64_t size_of_result(const Layer& l) { return (l.size - 1) / l.stride + 1; }
+
+double measure(const Layer& l, const Settings& settings, ConvolutionProduct product,
+               bool packed = false) {
   ConvolutionSpec s;
   s.product = product;
-  const int64_t padding = l.kernel / 2, out = (l.size + 2 * padding - l.kernel) / l.stride + 1;
+  s.weight_packed = packed;
+  const int64_t batch = settings.images, padding = l.kernel / 2, out = size_of_result(l);
   s.images = batch, s.large_channels = l.channels, s.small_channels = l.out_channels;
   s.large = {1, l.size, l.size}, s.small = {1, out, out};
   s.kernel = {1, l.kernel, l.kernel}, s.stride = {1, l.stride, l.stride};
@@ -59,12 +73,13 @@ double measure(const Layer& l, ConvolutionProduct product) {
   };
   auto large = numbers(batch * l.channels * l.size * l.size);
   auto small = numbers(batch * l.out_channels * out * out);
-  auto weight = numbers(l.out_channels * l.channels * l.kernel * l.kernel);
+  // Room for what packing rounds up.
+  auto weight = numbers((l.out_channels + 32) * (l.channels * l.kernel * l.kernel + 32));
   std::vector<char> room(static_cast<size_t>(convolution->scratch_bytes() + 64));
   void* scratch = room.data();
   size_t space = room.size();
   std::align(64, 64, scratch, space);
-  const auto executor = make_thread_pool(2);
+  const auto executor = make_thread_pool(settings.threads);
   ConvolutionOperands at{large.data(), weight.data(), nullptr, small.data()};
   if (product == ConvolutionProduct::to_large)
     at = {small.data(), weight.data(), nullptr, large.data()};
@@ -73,30 +88,76 @@ double measure(const Layer& l, ConvolutionProduct product) {
   return bench::median_ms([&] { convolution->run(at, scratch, *executor); });
 }
 
-double gflop(const Layer& l) {
-  const int64_t out = (l.size - 1) / l.stride + 1;
-  return 2e-9 *
-         static_cast<double>(batch * l.out_channels * out * out * l.channels * l.kernel * l.kernel);
+double gflop(const Layer& l, int64_t images) {
+  const int64_t out = size_of_result(l);
+  return 2e-9 * static_cast<double>(images * l.out_channels * out * out * l.channels * l.kernel *
+                                    l.kernel);
+}
+
+bool read(int argc, char** argv, Settings& out) {
+  for (int k = 1; k < argc; ++k) {
+    const std::string word = argv[k];
+    if (word == "--packed")
+      out.packed = true;
+    else if (!word.starts_with("--"))
+      out.layer = word;
+    else if (++k == argc)
+      return false;
+    else if (word == "--images")
+      out.images = std::atol(argv[k]);
+    else if (word == "--pixels")
+      out.pixels = std::atol(argv[k]);
+    else if (word == "--threads")
+      out.threads = std::atoi(argv[k]);
+    else
+      return false;
+  }
+  return out.images > 0 && out.pixels > 0 && out.threads > 0;
+}
+
+void print_packed(const Layer& l, const Settings& settings, double work) {
+  const double plain = measure(l, settings, ConvolutionProduct::to_small);
+  const double packed = measure(l, settings, ConvolutionProduct::to_small, true);
+  std::printf("%-12s %11.3f %9.1f %11.3f %9.1f %9.2f\n", l.name, plain, work / plain, packed,
+              work / packed, plain / packed);
+}
+
+void print_products(const Layer& l, const Settings& settings, double work) {
+  const double forward = measure(l, settings, ConvolutionProduct::to_small);
+  const double input = measure(l, settings, ConvolutionProduct::to_large);
+  const double weight = measure(l, settings, ConvolutionProduct::to_weight);
+  if (settings.layer.empty())
+    std::printf("%-12s %11.3f %9.1f %11.3f %9.1f %11.3f %9.1f\n", l.name, forward, work / forward,
+                input, work / input, weight, work / weight);
+  else
+    std::printf(
+        "{\"layer\": \"%s\", \"forward_ms\": %.4f, \"input_ms\": %.4f, \"weight_ms\": %.4f}\n",
+        l.name, forward, input, weight);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 1)
+  Settings settings;
+  if (!read(argc, argv, settings)) {
+    std::fprintf(stderr,
+                 "usage: bench_convolution [LAYER] [--images N] [--pixels P] [--threads T] "
+                 "[--packed]\n");
+    return 1;
+  }
+  if (settings.packed)
+    std::printf("%-12s %11s %9s %11s %9s %9s\n", "layer", "forward ms", "GFLOP/s", "packed ms",
+                "GFLOP/s", "ratio");
+  else if (settings.layer.empty())
     std::printf("%-12s %11s %9s %11s %9s %11s %9s\n", "layer", "forward ms", "GFLOP/s", "input ms",
                 "GFLOP/s", "weight ms", "GFLOP/s");
-  for (const Layer& l : layers) {
-    if (argc > 1 && std::strcmp(argv[1], l.name) != 0) continue;
-    const double forward = measure(l, ConvolutionProduct::to_small);
-    const double input = measure(l, ConvolutionProduct::to_large);
-    const double weight = measure(l, ConvolutionProduct::to_weight);
-    const double work = 1e3 * gflop(l);
-    if (argc == 1)
-      std::printf("%-12s %11.3f %9.1f %11.3f %9.1f %11.3f %9.1f\n", l.name, forward, work / forward,
-                  input, work / input, weight, work / weight);
+  for (Layer l : layers) {
+    if (!settings.layer.empty() && settings.layer != l.name) continue;
+    l.size = l.size * settings.pixels / 128;
+    const double work = 1e3 * gflop(l, settings.images);
+    if (settings.packed)
+      print_packed(l, settings, work);
     else
-      std::printf(
-          "{\"layer\": \"%s\", \"forward_ms\": %.4f, \"input_ms\": %.4f, \"weight_ms\": %.4f}\n",
-          l.name, forward, input, weight);
+      print_products(l, settings, work);
   }
 }

@@ -20,10 +20,6 @@ struct ConvolutionOperand {
   enum : size_t { image, other, bias, sizes, out };
 };
 
-// A packed weight: [small_channels / 12, k / 16, 12, 16], both rounded up, with k = (channel, tap),
-// zeros beyond them: rows of the tiles of all kernels, a line of the cache at a time.
-constexpr int64_t packed_rows = 12, packed_line = 16;
-
 using Sizes3 = std::array<int64_t, 3>;  // depth, height, width
 
 enum class ConvolutionProduct { to_small, to_large, to_weight };
@@ -37,7 +33,9 @@ struct ConvolutionSpec {
   Sizes3 large = {1, 1, 1}, small = {1, 1, 1}, kernel = {1, 1, 1};
   Sizes3 stride = {1, 1, 1}, padding = {0, 0, 0}, dilation = {1, 1, 1};
   bool has_bias = false;       // one element for each channel of the result; not with to_weight
-  bool weight_packed = false;  // with to_small, in f32, of one group
+  // The weight is in panels [small_channels / gemm_panel, k, gemm_panel] (gemm_spec.h), with k =
+  // (channel, tap), numbers for no channel don't matter. With to_small, in f32, of one group.
+  bool weight_packed = false;
 
   static constexpr const char* kind = "convolution";
   // A multiply-add counts as two.

@@ -1,10 +1,9 @@
-// packed_convolution(input, lines, bias; weight_size, stride, padding, dilation, ...) -> y
+// packed_convolution(input, panels, bias; weight_size, stride, padding, dilation, ...) -> y
 //
 //   convolution(input, weight, bias) with weight[s,l,k..] of shape weight_size, which is in
-//   lines[s / 12, p / 16, s % 12, p % 16], p the row-major index of (l, k..)
+//   panels[s / 32, p, s % 32], p the row-major index of (l, k..)
 //
-//   lines f32[a,b,12,16]  (L1) a and b are those of weight_size, rounded up; numbers for no s, p
-//                         don't matter
+//   panels f32[a,p,32]  (L1) a is that of weight_size, rounded up; numbers for no s don't matter
 //   (L2) f32, neither transposed nor in groups
 //   (C1..C8) convolution.h, with the weight of this shape
 //
@@ -17,7 +16,7 @@
 namespace cleave {
 namespace {
 
-constexpr int64_t parts(int64_t n, int64_t unit) { return (n + unit - 1) / unit; }
+constexpr int64_t panels_of(int64_t channels) { return (channels + gemm_panel - 1) / gemm_panel; }
 
 Type weight_type(const OpView& op) {
   Type t(DType::f32, op.dims_attr("weight_size"));
@@ -40,10 +39,8 @@ Result<Types> infer(const OpView& op) {
   const Type &x = op.in_type(0), weight = weight_type(op);
   CLEAVE_TRY(Shape shape, convolution_shape(op, x, weight));
   const std::vector<int64_t> size = static_shape(weight);
-  CLEAVE_CHECK(
-      check_same_shape(op, "L1", "lines and those of the weight", op.in_type(1).shape,
-                       {Dim(parts(size[0], packed_rows)), Dim(parts(inner_of(size), packed_line)),
-                        Dim(packed_rows), Dim(packed_line)}));
+  CLEAVE_CHECK(check_same_shape(op, "L1", "panels and those of the weight", op.in_type(1).shape,
+                                {Dim(panels_of(size[0])), Dim(inner_of(size)), Dim(gemm_panel)}));
   if (op.has(2)) {
     CLEAVE_CHECK(check_same_shape(op, "C5", "bias and the channels of the result",
                                   op.in_type(2).shape, {shape[1]}));
@@ -55,9 +52,9 @@ Result<Types> infer(const OpView& op) {
 }
 
 Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
-  const Array &x = *in[0], &lines = *in[1];
+  const Array &x = *in[0], &panels = *in[1];
   const std::vector<int64_t> weight = static_shape(weight_type(op));
-  const int64_t inner = inner_of(weight), rows = parts(inner, packed_line);
+  const int64_t inner = inner_of(weight);
   Array y(x.dtype, static_shape(op.out_type(0)));
   if (in[2] != nullptr) {
     const int64_t plane = y.numel() / std::max<int64_t>(y.shape[0] * y.shape[1], 1);
@@ -66,8 +63,7 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   ReferenceSums sums = sums_from(y.f);
   for_each_convolution_term(op, x.shape, weight, y.shape, [&](int64_t i, int64_t j, int64_t k) {
     const int64_t s = j / inner, p = j % inner;
-    const int64_t line = (s / packed_rows * rows + p / packed_line) * packed_rows + s % packed_rows;
-    sums[k] += x.f[i] * lines.f[line * packed_line + p % packed_line];
+    sums[k] += x.f[i] * panels.f[(s / gemm_panel * inner + p) * gemm_panel + s % gemm_panel];
   });
   y.f = rounded(sums);
   return Arrays{y};
@@ -75,15 +71,10 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
 
 Values decompose(Builder& b, const OpView& op) {
   const std::vector<int64_t> size = static_shape(weight_type(op));
-  const int64_t inner = inner_of(size);
-  const auto slice = [&](ValueId v, int64_t dim, int64_t end) {
-    return b.call1("slice", {v}, {{"dim", dim}, {"start", 0}, {"end", end}, {"step", 1}});
-  };
-  const Dim rows(parts(size[0], packed_rows) * packed_rows),
-      columns(parts(inner, packed_line) * packed_line);
-  const ValueId all =
-      b.view(b.call1("clone", {b.permute(op.in(1), {0, 2, 1, 3})}), {rows, columns});
-  const ValueId matrix = b.call1("clone", {slice(slice(all, 0, size[0]), 1, inner)});
+  const ValueId rows = b.call1("clone", {b.permute(op.in(1), {0, 2, 1})});
+  const ValueId all = b.view(rows, {Dim(panels_of(size[0]) * gemm_panel), Dim(inner_of(size))});
+  const ValueId matrix =
+      b.call1("slice", {all}, {{"dim", 0}, {"start", 0}, {"end", size[0]}, {"step", 1}});
   const ValueId weight = b.view(matrix, op.dims_attr("weight_size"));
   NamedAttrs attrs;
   for (const char* name :
@@ -100,12 +91,11 @@ Cost cost(const OpView& op) {
 
 Sample sample_of(std::vector<int64_t> input, std::vector<int64_t> weight, bool has_bias,
                  SampleAttrs attrs) {
-  const int64_t rows = weight[0];
-  const SampleTensor lines = f32(
-      {parts(rows, packed_rows), parts(inner_of(weight), packed_line), packed_rows, packed_line});
+  const int64_t channels = weight[0];
+  const SampleTensor panels = f32({panels_of(channels), inner_of(weight), gemm_panel});
   attrs.emplace_back("weight_size", weight);
-  return {{f32(std::move(input)), lines,
-           has_bias ? SampleOperand(f32({rows})) : SampleOperand(std::nullopt)},
+  return {{f32(std::move(input)), panels,
+           has_bias ? SampleOperand(f32({channels})) : SampleOperand(std::nullopt)},
           std::move(attrs)};
 }
 
@@ -113,19 +103,19 @@ std::vector<Sample> samples() {
   const SampleAttrs plain = convolution_call({1}, {0}, {1});
   return {sample_of({1, 2, 4, 4}, {3, 2, 3, 3}, true, plain),
           sample_of({2, 3, 5}, {13, 3, 2}, false, convolution_call({2}, {1}, {1})),
-          sample_of({1, 5, 6, 7}, {25, 5, 3, 3}, true, convolution_call({1}, {1}, {2})),
+          sample_of({1, 5, 6, 7}, {65, 5, 3, 3}, true, convolution_call({1}, {1}, {2})),
           sample_of({1, 2, 3, 4, 3}, {4, 2, 1, 2, 1}, false, plain),
           sample_of({3, 40, 2, 2}, {12, 40, 1, 1}, true, plain)};
 }
 
 Rejects rejects() {
   const SampleAttrs plain = convolution_call({1}, {0}, {1});
-  Sample lines = sample_of({1, 2, 4, 4}, {13, 2, 3, 3}, false, plain);
-  lines.operands[1] = f32({1, 2, 12, 16});
+  Sample panels = sample_of({1, 2, 4, 4}, {33, 2, 3, 3}, false, plain);
+  panels.operands[1] = f32({1, 18, 32});
   Sample dtype = sample_of({1, 2, 4, 4}, {3, 2, 3, 3}, false, plain);
   dtype.operands[0] = bf16({1, 2, 4, 4});
-  return {{"L1", lines,
-           "packed_convolution: L1: lines and those of the weight: [1,2,12,16] and [2,2,12,16], "
+  return {{"L1", panels,
+           "packed_convolution: L1: panels and those of the weight: [1,18,32] and [2,18,32], "
            "expected equal shapes"},
           {"L2", dtype, "packed_convolution: L2: input is bf16[1,2,4,4], expected f32"}};
 }
@@ -135,10 +125,10 @@ Rejects rejects() {
 CLEAVE_OPS(packed_convolution) {
   return {OpDef{
       .name = "packed_convolution",
-      .signature = "(Tensor input, Tensor lines, Tensor? bias, int[] weight_size, int[] stride, "
+      .signature = "(Tensor input, Tensor panels, Tensor? bias, int[] weight_size, int[] stride, "
                    "int[] padding, int[] dilation, bool transposed, int[] output_padding, int "
                    "groups) -> Tensor",
-      .summary = "A convolution whose weight is in lines of 16 for 12 channels.",
+      .summary = "A convolution whose weight is in panels of 32 channels.",
       .source = "cleave",
       .traits = Trait::compute_intensive | Trait::recomputable,
       .infer = infer,

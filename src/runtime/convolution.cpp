@@ -21,8 +21,8 @@ Result<std::shared_ptr<Convolution>> Convolution::make(const ConvolutionSpec& s,
   if (!fits)
     return bug("convolution: {} images of {} and {} channels in {} groups", s.images,
                s.large_channels, s.small_channels, s.groups);
-  return s.product == ConvolutionProduct::to_weight ? make_weight_product(s, target.set)
-                                                    : make_image_product(s, target.set);
+  if (s.product == ConvolutionProduct::to_weight) return make_weight_product(s, target.set);
+  return s.weight_packed ? make_packed_product(s, target.set) : make_image_product(s, target.set);
 }
 
 void Convolution::call(void* const* at, void* scratch, Executor& executor) const {

@@ -147,10 +147,6 @@ void ImageProduct::plan_phase(Phase& p) {
   const int64_t batch = p.joins_images ? s_.groups : s_.groups * s_.images;
   const int64_t columns = p.joins_images ? s_.images * positions : positions;
   p.cut = cut_gemm(batch, rows_, columns, k, kernel_.mr, kernel_.nr);
-  if (s_.weight_packed && p.cut.pieces() > 0) {
-    p.cut.m = round_up(p.cut.m, packed_rows);
-    p.cut.rows = (rows_ + p.cut.m - 1) / p.cut.m;
-  }
   p.first_piece = pieces_;
   pieces_ += p.cut.pieces();
   cycles_ += p.cut.cycles;
@@ -228,11 +224,7 @@ void ImageProduct::set_weight(GemmBlock& block, const Phase& p, int64_t group, i
                               const ConvolutionOperands& at, const char* transposed) const {
   const int64_t kernel = product_of(s_.kernel), row = group * rows_ + first_row;
   const char* weight = static_cast<const char*>(at.other);
-  if (s_.weight_packed) {
-    block.a = weight;
-    block.a_packed = true;
-    block.a_col = 1, block.a_first = first_row;
-  } else if (to_small_) {
+  if (to_small_) {
     block.a = weight + row * block.k * bytes_;
     block.a_row = block.k, block.a_col = 1;
   } else if (p.transposed >= 0) {

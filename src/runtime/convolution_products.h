@@ -1,4 +1,5 @@
-// The products of convolution.h: to_small and to_large, whose results are images, and to_weight.
+// The products of convolution.h: to_small and to_large, whose results are images, to_small with a
+// packed weight, and to_weight.
 #pragma once
 #include <memory>
 
@@ -7,6 +8,7 @@
 namespace cleave::runtime {
 
 std::shared_ptr<Convolution> make_image_product(const ConvolutionSpec& spec, InstructionSet set);
+std::shared_ptr<Convolution> make_packed_product(const ConvolutionSpec& spec, InstructionSet set);
 std::shared_ptr<Convolution> make_weight_product(const ConvolutionSpec& spec, InstructionSet set);
 
 }  // namespace cleave::runtime

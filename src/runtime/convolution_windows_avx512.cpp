@@ -1,6 +1,6 @@
 // convolution_windows.h for f32 with AVX-512: sixteen columns at a time. With a stride of one, a
-// vector is assembled from masked loads, one for each run of adjacent elements; else it is
-// gathered. Masked elements aren't read.
+// vector is assembled from masked loads, one for each run of adjacent elements; with a stride of two
+// from every other element of two loads; else it is gathered. Masked elements aren't read.
 #include "runtime/convolution_walk.h"
 #include "runtime/convolution_windows.h"
 
@@ -11,6 +11,8 @@ namespace cleave::runtime {
 namespace {
 
 constexpr int64_t lanes = 16;
+
+#include "runtime/transpose_avx512.h"
 
 // Sixteen columns: their elements under a tap of offset 0, whether or not these are in the image.
 // Lane i of a run is at offset + i * stride; runs that are adjacent in memory are merged.
@@ -78,11 +80,34 @@ int64_t offset_of(const WindowSource& w, const Sizes3& tap) {
 }
 
 // How a vector is assembled: from 0 to 3 loads, or one of these.
-constexpr int any_loads = -1, gathered = -2;
+constexpr int any_loads = -1, gathered = -2, every_other = -3;
 
 int form_of(const WindowSource& w, const Columns& c) {
+  if (w.stride[2] == 2 && c.runs <= 3) return every_other;
   if (w.stride[2] != 1) return gathered;
   return c.runs <= 3 ? c.runs : any_loads;
+}
+
+// Every other element, for the lanes of a mask: elements 0, 2, .. 14 in one load, 16, 18, .. 30 in
+// the other.
+struct EveryOther {
+  __mmask16 lanes, low, high;
+};
+
+EveryOther every_other_of(__mmask16 mask) {
+  const auto spread = [](uint32_t lanes) {  // a bit to each even place
+    lanes = (lanes | lanes << 4) & 0x0f0fu;
+    lanes = (lanes | lanes << 2) & 0x3333u;
+    return static_cast<__mmask16>((lanes | lanes << 1) & 0x5555u);
+  };
+  return {mask, spread(mask & 0xffu), spread(mask >> 8u)};
+}
+
+__m512 load(const float* from, const EveryOther& e, __m512 x) {
+  const __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+  const __m512 low = _mm512_maskz_loadu_ps(e.low, from);
+  const __m512 high = _mm512_maskz_loadu_ps(e.high, from + lanes);
+  return _mm512_mask_mov_ps(x, e.lanes, _mm512_permutex2var_ps(low, even, high));
 }
 
 // `channel` is a channel of the first image, moved by the tap.
@@ -91,6 +116,10 @@ __m512 load_columns(const float* channel, const Columns& c, __mmask16 within) {
   __m512 x = _mm512_setzero_ps();
   if constexpr (form == gathered) {
     x = _mm512_mask_i32gather_ps(x, within, c.index, channel + c.base, 4);
+  } else if constexpr (form == every_other) {
+    for (int i = 0; i < c.runs; ++i)
+      x = load(channel + c.offsets[i],
+               every_other_of(static_cast<__mmask16>(c.masks[i] & within)), x);
   } else {
     const int count = form == any_loads ? c.runs : form;
 #pragma GCC unroll 4
@@ -117,6 +146,21 @@ void fill_rows(const TapRows& rows, const Columns& c, __mmask16 within) {
     _mm512_storeu_ps(to, load_columns<form>(channel, c, within));
 }
 
+template <int runs>
+void fill_every_other(const TapRows& rows, const Columns& c, __mmask16 within) {
+  EveryOther from[runs];
+  for (int i = 0; i < runs; ++i)
+    from[i] = every_other_of(static_cast<__mmask16>(c.masks[i] & within));
+  const float* channel = rows.channel;
+  float* to = rows.to;
+  for (int64_t k = 0; k < rows.count; ++k, channel += rows.plane, to += rows.apart) {
+    __m512 x = _mm512_setzero_ps();
+#pragma GCC unroll 4
+    for (int i = 0; i < runs; ++i) x = load(channel + c.offsets[i], from[i], x);
+    _mm512_storeu_ps(to, x);
+  }
+}
+
 void fill_tap(const TapRows& rows, const Columns& c, int form, __mmask16 within) {
   switch (form) {
     case 0: return fill_rows<0>(rows, c, within);
@@ -124,6 +168,10 @@ void fill_tap(const TapRows& rows, const Columns& c, int form, __mmask16 within)
     case 2: return fill_rows<2>(rows, c, within);
     case 3: return fill_rows<3>(rows, c, within);
     case gathered: return fill_rows<gathered>(rows, c, within);
+    case every_other:
+      if (c.runs == 1) return fill_every_other<1>(rows, c, within);
+      if (c.runs == 2) return fill_every_other<2>(rows, c, within);
+      return fill_every_other<3>(rows, c, within);
     default: return fill_rows<any_loads>(rows, c, within);
   }
 }
@@ -150,37 +198,6 @@ void pack_windows(const void* self, int64_t first_k, int64_t count_k, int64_t fi
            (count_k - first + taps - 1) / taps},
           c, form, within(w, c, tap, mask_of(0, count)));
     }
-  }
-}
-
-// Transposes x in place.
-void transpose(__m512 (&x)[lanes]) {
-  __m512 y[lanes];
-#pragma GCC unroll 8
-  for (int i = 0; i < 16; i += 2) {
-    y[i] = _mm512_unpacklo_ps(x[i], x[i + 1]);
-    y[i + 1] = _mm512_unpackhi_ps(x[i], x[i + 1]);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 16; i += 4) {
-    x[i] = _mm512_shuffle_ps(y[i], y[i + 2], 0x44);
-    x[i + 1] = _mm512_shuffle_ps(y[i], y[i + 2], 0xee);
-    x[i + 2] = _mm512_shuffle_ps(y[i + 1], y[i + 3], 0x44);
-    x[i + 3] = _mm512_shuffle_ps(y[i + 1], y[i + 3], 0xee);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    y[i] = _mm512_shuffle_f32x4(x[i], x[i + 4], 0x88);
-    y[i + 4] = _mm512_shuffle_f32x4(x[i], x[i + 4], 0xdd);
-    y[i + 8] = _mm512_shuffle_f32x4(x[i + 8], x[i + 12], 0x88);
-    y[i + 12] = _mm512_shuffle_f32x4(x[i + 8], x[i + 12], 0xdd);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    x[i] = _mm512_shuffle_f32x4(y[i], y[i + 8], 0x88);
-    x[i + 8] = _mm512_shuffle_f32x4(y[i], y[i + 8], 0xdd);
-    x[i + 4] = _mm512_shuffle_f32x4(y[i + 4], y[i + 12], 0x88);
-    x[i + 12] = _mm512_shuffle_f32x4(y[i + 4], y[i + 12], 0xdd);
   }
 }
 
@@ -244,6 +261,7 @@ void pack_transposed(const void* self, int64_t first_k, int64_t count_k, int64_t
     switch (form_of(w, c)) {
       case 1: transpose_columns<1>(w, t, columns, c, inside, count, to); break;
       case gathered: transpose_columns<gathered>(w, t, columns, c, inside, count, to); break;
+      case every_other: transpose_columns<every_other>(w, t, columns, c, inside, count, to); break;
       default: transpose_columns<any_loads>(w, t, columns, c, inside, count, to); break;
     }
   }

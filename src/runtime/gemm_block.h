@@ -24,11 +24,11 @@
 
 namespace cleave::runtime {
 
-// A function that writes panels of B, instead of a matrix with strides (the windows of a
-// convolution). `to` gets rows [first_k, first_k + count_k) and columns [first_column, first_column
-// + columns) of B, nr numbers a row, zeros after `columns`, in the type of the sums (f32 for bf16
-// and f16). columns <= nr; the kernel may ask for panels in any order and repeatedly, from any
-// thread.
+// A function that writes panels of an operand, instead of a matrix with strides (the windows of a
+// convolution). `to` gets numbers k in [first_k, first_k + count_k) of the columns of B, or rows of
+// A, [first_column, first_column + columns), nr numbers for each k, zeros after `columns`, in the
+// type of the sums (f32 for bf16 and f16). columns <= nr; the kernel may ask for panels in any order
+// and repeatedly, from any thread.
 struct PanelSource {
   void (*pack)(const void* self, int64_t first_k, int64_t count_k, int64_t first_column,
                int64_t columns, void* to) = nullptr;
@@ -59,9 +59,9 @@ struct GemmBlock {
   // at its column b_first, a multiple of nr.
   bool b_packed = false;
   int64_t b_first = 0;
-  // a is packed (ConvolutionSpec::weight_packed), and points to the first group of the matrix: the
-  // block begins at its row a_first, a multiple of packed_rows. f32.
-  bool a_packed = false;
+  // If given, a and its strides are ignored; of types that are summed as they are packed. The scratch
+  // is that of round_up(m, nr) rows.
+  PanelSource a_panels = {};
   // If a_run isn't 0, a_col is 1 and the rows of A are in runs of a_run elements: element k of a
   // row is at x / a_run * a_next + x % a_run, with x = a_first + k.
   int64_t a_run = 0, a_next = 0, a_first = 0;

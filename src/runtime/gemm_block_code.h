@@ -46,6 +46,7 @@ T factor(double value) {
 }
 
 inline int64_t rounded(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
+inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 #include "runtime/gemm_pack_code.h"
 #include "runtime/gemm_tile_code.h"
@@ -94,12 +95,16 @@ class Block {
     return b_ + (column / gemm_panel * block_.k + first) * gemm_panel + column % gemm_panel;
   }
 
-  // Packed rows from the block's row i on, for k from `first` on, a multiple of packed_line.
-  const float* packed_rows_at(int64_t first, int64_t i) const {
-    const int64_t row = block_.a_first + i, lines = rounded(block_.k, packed_line) / packed_line;
-    return static_cast<const float*>(block_.a) +
-           ((row / packed_rows * lines + first / packed_line) * packed_rows + row % packed_rows) *
-               packed_line;
+  // Rows of A in the scratch.
+  int64_t a_rows() const {
+    return block_.a_panels.pack == nullptr ? block_.m : rounded(block_.m, nr);
+  }
+  // The rows of the tiles that begin at row i: groups of nearly equal size, of a panel if there are
+  // panels.
+  int64_t tile_rows(int64_t i) const {
+    if (block_.a_panels.pack == nullptr) return smaller(group_, block_.m - i);
+    const int64_t in_panel = i % nr, panel = smaller(nr, block_.m - i + in_panel);
+    return smaller(group_rows<P>(panel), panel - in_panel);
   }
 
   int64_t part_from(int64_t first) const { return block_.k - first < kc_ ? block_.k - first : kc_; }
@@ -114,7 +119,9 @@ class Block {
     return block_.b_stored ? size_of(*block_.b_stored) : static_cast<int64_t>(sizeof(S));
   }
   Prefetch prefetch_of(int64_t first, int64_t k, int64_t j, int64_t index) const;
-  void add_tile(int64_t i, int64_t j, int64_t first, int64_t k, const U* b, int64_t b_row);
+  void pack_a_panels(int64_t first, int64_t k);
+  void add_tile(int64_t i, int64_t rows, int64_t j, int64_t first, int64_t k, const U* b,
+                int64_t b_row, const Prefetch& prefetch);
   void write_scaled(const T* sums, int64_t i, int64_t j, int64_t columns, S* to);
   void finish(const T* sums, int64_t sums_row, int64_t i, int64_t j, int64_t rows, int64_t columns);
   T value(T sum, int64_t i, int64_t j) const;
@@ -138,13 +145,14 @@ template <class S, class P>
 Block<S, P>::Block(const GemmBlock& block)
     : block_(block), b_(static_cast<const S*>(block.b)), c_in_(static_cast<const S*>(block.c_in)),
       c_(static_cast<S*>(block.c)), packed_a_(static_cast<P*>(block.scratch)),
-      packed_b_(packed_a_ + sizes.packed_a_elements(block.m, block.k)),
+      packed_b_(packed_a_ + sizes.packed_a_elements(a_rows(), block.k)),
       sums_(reinterpret_cast<T*>(packed_b_ + sizes.packed_b_elements(block.k))),
       totals_(reinterpret_cast<double*>(static_cast<char*>(block.scratch) +
-                                        sizes.packed_bytes(block.m, block.k) +
-                                        sizes.sums_bytes(block.m, block.n, block.k))),
-      padded_n_(rounded(block.n, nr)), group_(block.a_packed ? mr : group_rows<P>(block.m)),
-      kc_(sizes.kc_for(block.k)), span_(sizes.span_of(block.k)), transposed_(block.a_col != 1),
+                                        sizes.packed_bytes(a_rows(), block.k) +
+                                        sizes.sums_bytes(a_rows(), block.n, block.k))),
+      padded_n_(rounded(block.n, nr)), group_(group_rows<P>(block.m)),
+      kc_(sizes.kc_for(block.k)), span_(sizes.span_of(block.k)),
+      transposed_(block.a_panels.pack != nullptr || block.a_col != 1),
       plain_(block.c_in == nullptr && block.alpha == 1 && !scales_sums),
       adds_(block.c_in != nullptr && block.c_in_col == 1 && block.alpha == 1 && block.beta == 1),
       alpha_(scales_sums ? T{1} : factor<T>(block.alpha)), beta_(factor<T>(block.beta)) {}
@@ -193,7 +201,7 @@ void Block<S, P>::finish_totals() {
 
 template <class S, class P>
 void Block<S, P>::add_part(int64_t first, int64_t k) {
-  if (!block_.a_packed) pack_a(first, k);
+  pack_a(first, k);
   for (int64_t j = 0; j < block_.n; j += nr) {
     const int64_t columns = block_.n - j < nr ? block_.n - j : nr;
     const U* b = reinterpret_cast<const U*>(packed_b_);
@@ -207,7 +215,11 @@ void Block<S, P>::add_part(int64_t first, int64_t k) {
     } else {
       pack_b(first, k, j, columns);
     }
-    for (int64_t i = 0; i < block_.m; i += group_) add_tile(i, j, first, k, b, b_row);
+    int64_t index = 0;
+    for (int64_t i = 0, rows; i < block_.m; i += rows) {
+      rows = tile_rows(i);
+      add_tile(i, rows, j, first, k, b, b_row, prefetch_of(first, k, j, index++));
+    }
   }
 }
 
@@ -244,7 +256,16 @@ void Block<S, P>::with_stored(std::optional<DType> stored, const F& f) {
 }
 
 template <class S, class P>
+void Block<S, P>::pack_a_panels(int64_t first, int64_t k) {
+  const PanelSource& from = block_.a_panels;
+  for (int64_t i = 0; i < block_.m; i += nr)
+    Packing<P>::source(from, first, k, i, smaller(nr, block_.m - i),
+                       packed_a_ + i * rounded(k, line_of<P>));
+}
+
+template <class S, class P>
 void Block<S, P>::pack_a(int64_t first, int64_t k) {
+  if (block_.a_panels.pack != nullptr) return pack_a_panels(first, k);
   with_stored(block_.a_stored, [&]<class X>(const X*) { pack_a_of<X>(first, k); });
 }
 
@@ -298,22 +319,20 @@ Prefetch Block<S, P>::prefetch_of(int64_t first, int64_t k, int64_t j, int64_t i
 }
 
 template <class S, class P>
-void Block<S, P>::add_tile(int64_t i, int64_t j, int64_t first, int64_t k, const U* b,
-                           int64_t b_row) {
+void Block<S, P>::add_tile(int64_t i, int64_t rows, int64_t j, int64_t first, int64_t k, const U* b,
+                           int64_t b_row, const Prefetch& prefetch) {
   const bool add = first > span_first_, last = span_ == 0 && first + k == block_.k;
-  const int64_t rows = block_.m - i < group_ ? block_.m - i : group_;
   const int64_t columns = block_.n - j < nr ? block_.n - j : nr;
   const Tile<U> tile =
       (transposed_ ? tiles<U, true> : tiles<U, false>)[static_cast<size_t>(rows - 1)];
   const U* a = reinterpret_cast<const U*>(packed_a_ + i / group_ * group_elements<P>(k));
   int64_t a_line = mr * line_of<U>;
-  if constexpr (std::is_same_v<S, float> && std::is_same_v<U, float>)
-    if (block_.a_packed) {
-      a = packed_rows_at(first, i);
-      a_line = packed_rows * packed_line;
-    }
+  if (block_.a_panels.pack != nullptr) {
+    const P* panel = packed_a_ + i / nr * nr * rounded(k, line_of<P>);
+    a = reinterpret_cast<const U*>(panel) + i % nr;
+    a_line = nr * line_of<U>;
+  }
   const int64_t units = (k + depth - 1) / depth;
-  const Prefetch prefetch = prefetch_of(first, k, j, i / group_);
   if constexpr (sums_in_c) {
     if (columns == nr) {
       TileEndOf<U> end{.c = c_ + i * block_.c_row + j, .c_row = block_.c_row, .add_c = add};

@@ -53,15 +53,16 @@ inline void add_products(const U* a, const U* b, typename Vec<U>::type (&sums)[r
 }
 
 // end(i, 0..nr) = sum over p of a(i, p) * b[p * b_row][0, nr), i in [0, rows). Each line of k of
-// the packed A is a_line after the one before. Prefetches C, the next lines of the packed A, and
-// the next panel's source.
+// the packed A is a_line after the one before; a transposed one has a_line / line numbers for each
+// k. Prefetches C, the next lines of the packed A, and the next panel's source.
 template <class U, int rows, bool transposed>
 void tile(int64_t k, const U* a, int64_t a_line, const U* b, int64_t b_row, const TileEndOf<U>& end,
           Prefetch prefetch) {
   using V = Vec<U>;
   using T = typename SumsOf<U>::type;
   using S = typename SumsOf<U>::rounded;
-  constexpr int64_t mr = mr_of<U>, line = line_of<U>;
+  constexpr int64_t line = line_of<U>;
+  const int64_t step = transposed ? a_line / line : 1;
   typename V::type sums[rows][2];
 #pragma GCC unroll 16
   for (int i = 0; i < rows; ++i) sums[i][0] = sums[i][1] = V::zero();
@@ -82,10 +83,10 @@ void tile(int64_t k, const U* a, int64_t a_line, const U* b, int64_t b_row, cons
     __builtin_prefetch(soon + 64, 1);
     if (soon != last) soon += apart;
     do {  // never skipped: clang 19 keeps the sums in memory where a loop may be
-      __builtin_prefetch(next);
+      __builtin_prefetch(transposed ? from + a_line : next);
       add_products<U, rows, transposed ? 1 : line>(from, b, sums);
       b += b_row;
-      from += transposed ? mr : 1;
+      from += step;
       next += line;
     } while (--steps > 0);
   }

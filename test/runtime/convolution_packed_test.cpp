@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cleave/cleave.h"
+#include "library/gemm_spec.h"
 #include "runtime/convolution.h"
 #include "test/targets.h"
 
@@ -13,13 +14,10 @@ struct Case {
 };
 
 HostTensor packed(const HostTensor& weight, int64_t rows, int64_t inner) {
-  const int64_t lines = (inner + packed_line - 1) / packed_line;
-  HostTensor out(DType::f32,
-                 {(rows + packed_rows - 1) / packed_rows, lines, packed_rows, packed_line});
+  HostTensor out(DType::f32, {(rows + gemm_panel - 1) / gemm_panel, inner, gemm_panel});
   for (int64_t s = 0; s < rows; ++s)
     for (int64_t p = 0; p < inner; ++p)
-      out.at<float>({s / packed_rows, p / packed_line, s % packed_rows, p % packed_line}) =
-          weight.data<float>()[s * inner + p];
+      out.at<float>({s / gemm_panel, p, s % gemm_panel}) = weight.data<float>()[s * inner + p];
   return out;
 }
 

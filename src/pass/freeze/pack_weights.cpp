@@ -5,21 +5,23 @@
 //   addmm(b, x, w)  ->  packed_addmm(x, panels, b; columns)
 //     panels f32[n/32,k,32] = clone(permute(view(constant_pad_nd(w)); dims=[1,0,2]))
 //
-//   convolution(x, w, b)  ->  packed_convolution(x, lines, b)     w f32[s,l,k..], of one group
-//     lines f32[s/12,p/16,12,16] = clone(permute(view(constant_pad_nd(view(w)));
-//     dims=[0,2,1,3]))
+//   convolution(x, w, b)  ->  packed_convolution(x, panels, b)    w f32[s,l,k..], of one group
+//     panels f32[s/32,p,32] = clone(permute(view(constant_pad_nd(view(w))); dims=[0,2,1]))
 //
 // Bits are the same. What a product saves is the share of its time in which it would pack w itself:
 // 10 cycles for each row of a panel, beside one for each row of x (runtime/gemm_cut.cpp), and more
 // where w is transposed or k is a power of two. A convolution packs its weight again for each piece
-// of its positions. Measured on a Zen 4 core, times of the product without by with (2026-11-25):
+// of its positions, and has channels instead of positions in its vectors with a packed one, which
+// few positions don't fill (runtime/convolution_packed.cpp). Measured on a Zen 4, times of the
+// product without by with:
 //
 //   rows of x            1     4     8    16    64   128          256   512  1024
 //                      3.7   1.6   2.2   1.4   1.1  1.02 to 1.25  1.02  1.01  1.01
-//   positions of images  49 (512 channels)  196   784    392 (8 images)  1568 (8 images)
-//                        1.12 to 1.22       1.02  1.01   1.02 to 1.04    1.02
+//   positions of an image          49            196           784           3136
+//     one image, two cores         1.1 to 1.6    0.93 to 1.2   0.73 to 1.1   0.6 to 1.0
+//     eight images                 1.05 to 1.15  1.0 to 1.14   0.9 to 1.05   0.75 to 1.0
 //
-// Against the memory of a second w, more than most_rows and most_positions don't pay.
+// More than most_rows and most_positions don't pay.
 #include <map>
 
 #include "pass/freeze/frozen_values.h"
@@ -28,11 +30,10 @@
 namespace cleave {
 namespace {
 
-constexpr int64_t most_rows = 256, most_positions = 512;
-constexpr int64_t panel = 32;            // packed_addmm
-constexpr int64_t rows = 12, line = 16;  // packed_convolution
+constexpr int64_t most_rows = 256, most_positions = 256;
+constexpr int64_t panel = 32;
 
-constexpr int64_t parts(int64_t n, int64_t unit) { return (n + unit - 1) / unit; }
+constexpr int64_t panels_of(int64_t n) { return (n + panel - 1) / panel; }
 
 int64_t product_of(const std::vector<int64_t>& sizes, size_t first) {
   int64_t product = 1;
@@ -73,9 +74,8 @@ class Packing {
     const std::vector<int64_t> w = static_shape(call.in_type(x + 1));
     if (call.in_type(x).shape[0].value() > most_rows) return ValueId::none();
     const ValueId panels = once(call.in(x + 1), [&](ValueId matrix) {
-      matrix = padded(matrix, w, 1, panel);
-      return b_.permute(b_.view(matrix, {Dim(w[0]), Dim(parts(w[1], panel)), Dim(panel)}),
-                        {1, 0, 2});
+      const ValueId whole = padded(matrix, panels_of(w[1]) * panel - w[1], 0);
+      return b_.permute(b_.view(whole, {Dim(w[0]), Dim(panels_of(w[1])), Dim(panel)}), {1, 0, 2});
     });
     const bool adds = x == 1;
     return b_.call1("packed_addmm", {call.in(x), panels, adds ? call.in(0) : ValueId::none()},
@@ -90,21 +90,19 @@ class Packing {
       return ValueId::none();
     const std::vector<int64_t> y = static_shape(call.out_type(0)),
                                w = static_shape(call.in_type(1));
-    if (y[0] * product_of(y, 2) > most_positions) return ValueId::none();
+    if (product_of(y, 2) > most_positions) return ValueId::none();
     const int64_t inner = product_of(w, 1);
-    const ValueId lines = once(call.in(1), [&](ValueId weight) {
-      const ValueId matrix =
-          padded(b_.view(weight, {Dim(w[0]), Dim(inner)}), {w[0], inner}, rows, line);
-      return b_.permute(
-          b_.view(matrix, {Dim(parts(w[0], rows)), Dim(rows), Dim(parts(inner, line)), Dim(line)}),
-          {0, 2, 1, 3});
+    const ValueId panels = once(call.in(1), [&](ValueId weight) {
+      const ValueId rows = b_.view(weight, {Dim(w[0]), Dim(inner)});
+      const ValueId whole = padded(rows, 0, panels_of(w[0]) * panel - w[0]);
+      return b_.permute(b_.view(whole, {Dim(panels_of(w[0])), Dim(panel), Dim(inner)}), {0, 2, 1});
     });
     NamedAttrs attrs = {{"weight_size", call.in_type(1).shape}};
     for (const char* name :
          {"stride", "padding", "dilation", "transposed", "output_padding", "groups"})
       attrs.emplace_back(name, call.attr(name));
     return b_.call1("packed_convolution",
-                    {call.in(0), lines, call.has(2) ? call.in(2) : ValueId::none()},
+                    {call.in(0), panels, call.has(2) ? call.in(2) : ValueId::none()},
                     std::move(attrs));
   }
 
@@ -116,12 +114,9 @@ class Packing {
     return packed_[weight] = b_.call1("clone", {turned(weight)});
   }
 
-  // Rows and columns in whole units.
-  ValueId padded(ValueId matrix, const std::vector<int64_t>& size, int64_t row_unit,
-                 int64_t column_unit) {
-    const int64_t below = parts(size[0], row_unit) * row_unit - size[0],
-                  beside = parts(size[1], column_unit) * column_unit - size[1];
-    if (below == 0 && beside == 0) return matrix;
+  // Zeros beside the columns and below the rows.
+  ValueId padded(ValueId matrix, int64_t beside, int64_t below) {
+    if (beside == 0 && below == 0) return matrix;
     return b_.call1("constant_pad_nd", {matrix},
                     {{"pad", AttrList{0, beside, 0, below}}, {"value", 0.0}});
   }
