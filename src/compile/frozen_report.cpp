@@ -10,8 +10,10 @@ namespace {
 
 bool is_packed(const Graph& g, ValueId v) {
   return std::ranges::any_of(g.uses(v), [&](const Use& use) {
-    const std::string& reader = g.node(use.node).op->name;
-    return (reader == "packed_addmm" || reader == "packed_convolution") && use.operand == 1;
+    const OpView reader = g.view(use.node);
+    return use.operand == 1 &&
+           (reader.name() == "packed_addmm" ||
+            (reader.name() == "convolution_pointwise" && !reader.dims_attr("packed_size").empty()));
   });
 }
 

@@ -17,7 +17,7 @@ namespace cleave {
 // The operands in the order of the call's pointers (LibraryCall). `sizes` is an operand of which
 // only the shape matters; it isn't read.
 struct ConvolutionOperand {
-  enum : size_t { image, other, bias, sizes, out };
+  enum : size_t { image, other, bias, sizes, added, out };
 };
 
 using Sizes3 = std::array<int64_t, 3>;  // depth, height, width
@@ -32,7 +32,10 @@ struct ConvolutionSpec {
   int64_t images = 1, large_channels = 1, small_channels = 1, groups = 1;
   Sizes3 large = {1, 1, 1}, small = {1, 1, 1}, kernel = {1, 1, 1};
   Sizes3 stride = {1, 1, 1}, padding = {0, 0, 0}, dilation = {1, 1, 1};
-  bool has_bias = false;       // one element for each channel of the result; not with to_weight
+  bool has_bias = false;  // one element for each channel of the result; not with to_weight
+  // With to_small, in f32: a value of the result's shape is added to it, then negative numbers become
+  // 0.
+  bool has_added = false, relu = false;
   // The weight is in panels [small_channels / gemm_panel, k, gemm_panel] (gemm_spec.h), with k =
   // (channel, tap), numbers for no channel don't matter. With to_small, in f32, of one group.
   bool weight_packed = false;

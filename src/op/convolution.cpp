@@ -62,9 +62,7 @@ Values grad(Builder& b, const GradView& op) {
   const std::vector<bool> mask = {op.needs(0), op.needs(1), op.has(2) && op.needs(2)};
   NamedAttrs attrs = {{"output_mask", mask}};
   if (mask[2]) attrs.emplace_back("bias_sizes", op.in_type(2).shape);
-  for (const char* name :
-       {"stride", "padding", "dilation", "transposed", "output_padding", "groups"})
-    attrs.emplace_back(name, op.attr(name));
+  for (const char* name : convolution_attr_names) attrs.emplace_back(name, op.attr(name));
   const Values got =
       b.call("convolution_backward", {op.dout(0), op.in(0), op.in(1)}, std::move(attrs));
   for (size_t k = 0; k < mask.size(); ++k)

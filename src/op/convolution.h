@@ -30,6 +30,9 @@ struct ConvolutionAttrs {
   size_t rank() const { return stride.size(); }
 };
 
+constexpr const char* convolution_attr_names[] = {"stride",     "padding",        "dilation",
+                                                  "transposed", "output_padding", "groups"};
+
 // Returns the attributes of a checked call with this number of spatial dims.
 ConvolutionAttrs convolution_attrs(const OpView& op, size_t spatial);
 
@@ -92,7 +95,7 @@ class ConvolutionProducts {
 // Returns the library product that implements the call, or nullopt if the call is decomposed.
 // Requires static, positive sizes, and a backward with one result, of input or weight.
 std::optional<loop::LibraryForm> convolution_form(const OpView& op);
-std::optional<loop::LibraryForm> packed_convolution_form(const OpView& op);
+std::optional<loop::LibraryForm> convolution_pointwise_form(const OpView& op);
 std::optional<loop::LibraryForm> convolution_backward_form(const OpView& op);
 
 SampleAttrs convolution_call(std::vector<int64_t> stride, std::vector<int64_t> padding,

@@ -69,15 +69,20 @@ std::optional<loop::LibraryForm> convolution_form(const OpView& op) {
   return form;
 }
 
-std::optional<loop::LibraryForm> packed_convolution_form(const OpView& op) {
-  const Type weight(op.in_type(0).dtype, op.dims_attr("weight_size"));
+std::optional<loop::LibraryForm> convolution_pointwise_form(const OpView& op) {
+  const Shape packed_size = op.dims_attr("packed_size");
+  const Type weight = packed_size.empty() ? op.in_type(1) : Type(op.in_type(0).dtype, packed_size);
   auto spec = sizes_of(op, op.in_type(0), weight, op.out_type(0));
   if (!spec) return std::nullopt;
-  spec->weight_packed = true;
+  spec->weight_packed = !packed_size.empty();
   spec->has_bias = op.has(2);
+  spec->has_added = op.has(3);
+  spec->relu = op.bool_attr("relu");
   loop::LibraryForm form = form_of(op, *spec, 0, 1, 0);
   if (spec->has_bias)
     add_before_result(form, {.position = At::bias, .index = 2, .takes = loop::is_without_gaps});
+  if (spec->has_added)
+    add_before_result(form, {.position = At::added, .index = 3, .takes = loop::is_without_gaps});
   return form;
 }
 

@@ -55,6 +55,7 @@ Pass bucket_all_reduce();
 Pass cancel_cat_split();
 Pass cancel_split_cat();
 Pass fuse_all_gather_mm();
+Pass fuse_convolution_pointwise();
 Pass fuse_int_mm();
 Pass fuse_mm_reduce_scatter();
 Pass fuse_uint4x2_mm();

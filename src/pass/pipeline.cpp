@@ -109,6 +109,9 @@ constexpr PassRow table[] = {
     {post_grad, 0, fuse_int_mm, "the last word on products: no other rule knows the call it makes",
      "conversions that change nothing are gone"},
     {post_grad, 0, fuse_uint4x2_mm, "as fuse_int_mm", "views in a row are one"},
+    {post_grad, 0, fuse_convolution_pointwise,
+     "the last word on convolutions: batch norms are in them, gradients have been made",
+     "fuse_conv_bn and fold_binary have changed their operands"},
 
     {post_grad, 1, fuse_all_gather_mm,
      "asked for: it pays where ranks read each other's memory; before what moves collectives away",

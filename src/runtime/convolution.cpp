@@ -18,6 +18,8 @@ Result<std::shared_ptr<Convolution>> Convolution::make(const ConvolutionSpec& s,
            s.dilation[d] > 0 && s.padding[d] >= 0;
   fits = fits && (!s.weight_packed || (s.product == ConvolutionProduct::to_small &&
                                        s.dtype == DType::f32 && s.groups == 1));
+  fits = fits && ((!s.has_added && !s.relu) ||
+                  (s.product == ConvolutionProduct::to_small && s.dtype == DType::f32));
   if (!fits)
     return bug("convolution: {} images of {} and {} channels in {} groups", s.images,
                s.large_channels, s.small_channels, s.groups);
@@ -27,7 +29,7 @@ Result<std::shared_ptr<Convolution>> Convolution::make(const ConvolutionSpec& s,
 
 void Convolution::call(void* const* at, void* scratch, Executor& executor) const {
   using At = ConvolutionOperand;
-  run({at[At::image], at[At::other], at[At::bias], at[At::out]}, scratch, executor);
+  run({at[At::image], at[At::other], at[At::bias], at[At::out], at[At::added]}, scratch, executor);
 }
 
 }  // namespace cleave::runtime

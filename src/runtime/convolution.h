@@ -15,6 +15,9 @@
 // one phase use the same taps, so a phase is a convolution with some of the taps, and no sums are
 // scattered.
 //
+// to_small may add another value of its result's shape (has_added), and replace negative numbers by
+// 0 (relu), as it writes.
+//
 // Pieces depend on the shape alone. to_weight sums positions in order; for a small weight in parts,
 // whose sums are added up in order. So bits depend on the shape and the target alone. bf16 and f16
 // are summed in f32 and rounded once.
@@ -33,6 +36,7 @@ struct ConvolutionOperands {
   const void* other = nullptr;  // weight; to_weight: small
   const void* bias = nullptr;
   void* out = nullptr;
+  const void* added = nullptr;
 };
 
 class Convolution : public LibraryFunction {

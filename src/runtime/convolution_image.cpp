@@ -106,10 +106,10 @@ class ImageProduct final : public Convolution {
   void run_piece(const Phase& p, const GemmPiece& piece, const ConvolutionOperands& at,
                  const char* transposed, char* scratch) const;
   void scatter(const Phase& p, const GemmPiece& piece, int64_t group, const char* from,
-               void* out) const;
+               const ConvolutionOperands& at) const;
   template <class T>
   void scatter_rows(const Phase& p, const GemmPiece& piece, int64_t group, const T* from,
-                    T* out) const;
+                    const ConvolutionOperands& at) const;
 
   const ConvolutionSpec s_;
   const GemmBlockKernel kernel_;
@@ -273,9 +273,13 @@ void ImageProduct::run_piece(const Phase& p, const GemmPiece& piece, const Convo
     block.scratch = scratch;
     char* copy = scratch + block_bytes_;
     if (p.writes_in_place) {
-      block.c = static_cast<char*>(at.out) +
-                ((image * out_channels_ + row) * out_plane + piece.first_column) * bytes_;
+      const int64_t first =
+          ((image * out_channels_ + row) * out_plane + piece.first_column) * bytes_;
+      block.c = static_cast<char*>(at.out) + first;
       block.c_row = out_plane;
+      if (s_.has_added) block.added = static_cast<const char*>(at.added) + first;
+      block.added_row = out_plane;
+      block.relu = s_.relu;
     } else {
       block.c = copy;
       block.c_row = piece.n;
@@ -284,27 +288,35 @@ void ImageProduct::run_piece(const Phase& p, const GemmPiece& piece, const Convo
     if (p.writes_in_place) continue;
     GemmPiece scattered = piece;
     scattered.first_column += image * positions;
-    scatter(p, scattered, group, copy, at.out);
+    scatter(p, scattered, group, copy, at);
   }
 }
 
 void ImageProduct::scatter(const Phase& p, const GemmPiece& piece, int64_t group, const char* from,
-                           void* out) const {
+                           const ConvolutionOperands& at) const {
   if (bytes_ == 8)
-    scatter_rows(p, piece, group, reinterpret_cast<const uint64_t*>(from),
-                 static_cast<uint64_t*>(out));
+    scatter_rows(p, piece, group, reinterpret_cast<const uint64_t*>(from), at);
   else if (bytes_ == 4)
-    scatter_rows(p, piece, group, reinterpret_cast<const uint32_t*>(from),
-                 static_cast<uint32_t*>(out));
+    scatter_rows(p, piece, group, reinterpret_cast<const float*>(from), at);
   else
-    scatter_rows(p, piece, group, reinterpret_cast<const uint16_t*>(from),
-                 static_cast<uint16_t*>(out));
+    scatter_rows(p, piece, group, reinterpret_cast<const uint16_t*>(from), at);
+}
+
+// A run of the result, with what happens to it as it is written (has_added, relu).
+void write_run(const float* from, int64_t count, const float* added, bool relu, float* to) {
+  for (int64_t x = 0; x < count; ++x) {
+    const float y = added == nullptr ? from[x] : from[x] + added[x];
+    to[x] = relu && 0 > y ? 0 : y;
+  }
 }
 
 // Copies runs of a row of positions, or of a whole image if its positions are adjacent.
 template <class T>
 void ImageProduct::scatter_rows(const Phase& p, const GemmPiece& piece, int64_t group,
-                                const T* from, T* out) const {
+                                const T* from, const ConvolutionOperands& at) const {
+  T* const out = static_cast<T*>(at.out);
+  const T* const added = s_.has_added ? static_cast<const T*>(at.added) : nullptr;
+  const bool has_end = added != nullptr || s_.relu;
   const int64_t out_plane = product_of(out_);
   const bool dense = p.positions == out_;
   const int64_t stride = dense ? 1 : p.out_stride[2];
@@ -321,9 +333,17 @@ void ImageProduct::scatter_rows(const Phase& p, const GemmPiece& piece, int64_t 
               out_[2] +
           in_row * stride + p.out_base[2];
     }
-    T* to = out + (image * out_channels_ + group * rows_ + piece.first_row) * out_plane + offset;
+    const int64_t first =
+        (image * out_channels_ + group * rows_ + piece.first_row) * out_plane + offset;
+    T* to = out + first;
     const T* source = from + j;
     for (int64_t i = 0; i < piece.m; ++i, to += out_plane, source += piece.n) {
+      if constexpr (std::is_same_v<T, float>)
+        if (has_end) {
+          write_run(source, count, added == nullptr ? nullptr : added + first + i * out_plane,
+                    s_.relu, to);
+          continue;
+        }
       if (stride == 1)
         std::memcpy(to, source, static_cast<size_t>(count) * sizeof(T));
       else

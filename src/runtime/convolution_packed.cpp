@@ -54,7 +54,7 @@ class PackedProduct final : public Convolution {
  private:
   long lanes() const { return lanes_for(cut_.cycles, pieces()); }
   void run_piece(const GemmPiece& piece, const ConvolutionOperands& at, char* scratch) const;
-  void scatter(const GemmPiece& piece, const float* from, float* out) const;
+  void scatter(const GemmPiece& piece, const float* from, const ConvolutionOperands& at) const;
 
   const ConvolutionSpec s_;
   const GemmBlockKernel kernel_;
@@ -90,19 +90,23 @@ void PackedProduct::run_piece(const GemmPiece& piece, const ConvolutionOperands&
   block.c_row = piece.n;
   block.scratch = scratch;
   kernel_.run(block);
-  scatter(piece, static_cast<const float*>(block.c), static_cast<float*>(at.out));
+  scatter(piece, static_cast<const float*>(block.c), at);
 }
 
-void PackedProduct::scatter(const GemmPiece& piece, const float* from, float* out) const {
+void PackedProduct::scatter(const GemmPiece& piece, const float* from,
+                            const ConvolutionOperands& at) const {
   for (int64_t i = 0; i < piece.m;) {
     const int64_t image = (piece.first_row + i) / plane_, position = (piece.first_row + i) % plane_;
     const int64_t count = std::min(plane_ - position, piece.m - i);
+    const int64_t first = (image * s_.small_channels + piece.first_column) * plane_ + position;
     copy_({.from = from + i * piece.n,
            .from_row = piece.n,
-           .to = out + (image * s_.small_channels + piece.first_column) * plane_ + position,
+           .to = static_cast<float*>(at.out) + first,
            .to_row = plane_,
            .rows = count,
-           .columns = piece.n});
+           .columns = piece.n,
+           .added = s_.has_added ? static_cast<const float*>(at.added) + first : nullptr,
+           .relu = s_.relu});
     i += count;
   }
 }

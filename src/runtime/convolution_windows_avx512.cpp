@@ -118,8 +118,8 @@ __m512 load_columns(const float* channel, const Columns& c, __mmask16 within) {
     x = _mm512_mask_i32gather_ps(x, within, c.index, channel + c.base, 4);
   } else if constexpr (form == every_other) {
     for (int i = 0; i < c.runs; ++i)
-      x = load(channel + c.offsets[i],
-               every_other_of(static_cast<__mmask16>(c.masks[i] & within)), x);
+      x = load(channel + c.offsets[i], every_other_of(static_cast<__mmask16>(c.masks[i] & within)),
+               x);
   } else {
     const int count = form == any_loads ? c.runs : form;
 #pragma GCC unroll 4

@@ -68,6 +68,11 @@ struct GemmBlock {
   // The operand's type in memory if it is another one: it is cast while it is packed.
   std::optional<DType> a_stored, b_stored;
   GemmScale scales[2] = {};  // for gemm_scaled_kernel
+  // What happens to the finished block, in f32: rows of numbers are added, if given, then negative
+  // numbers become 0.
+  const void* added = nullptr;
+  int64_t added_row = 0;
+  bool relu = false;
 };
 
 struct GemmBlockKernel : GemmSizes {

@@ -95,6 +95,7 @@ class Block {
     return b_ + (column / gemm_panel * block_.k + first) * gemm_panel + column % gemm_panel;
   }
 
+  bool has_end() const { return block_.added != nullptr || block_.relu; }
   // Rows of A in the scratch.
   int64_t a_rows() const {
     return block_.a_panels.pack == nullptr ? block_.m : rounded(block_.m, nr);
@@ -122,6 +123,7 @@ class Block {
   void pack_a_panels(int64_t first, int64_t k);
   void add_tile(int64_t i, int64_t rows, int64_t j, int64_t first, int64_t k, const U* b,
                 int64_t b_row, const Prefetch& prefetch);
+  void end_row(T* row, int64_t i, int64_t j, int64_t columns) const;
   void write_scaled(const T* sums, int64_t i, int64_t j, int64_t columns, S* to);
   void finish(const T* sums, int64_t sums_row, int64_t i, int64_t j, int64_t rows, int64_t columns);
   T value(T sum, int64_t i, int64_t j) const;
@@ -150,11 +152,12 @@ Block<S, P>::Block(const GemmBlock& block)
       totals_(reinterpret_cast<double*>(static_cast<char*>(block.scratch) +
                                         sizes.packed_bytes(a_rows(), block.k) +
                                         sizes.sums_bytes(a_rows(), block.n, block.k))),
-      padded_n_(rounded(block.n, nr)), group_(group_rows<P>(block.m)),
-      kc_(sizes.kc_for(block.k)), span_(sizes.span_of(block.k)),
+      padded_n_(rounded(block.n, nr)), group_(group_rows<P>(block.m)), kc_(sizes.kc_for(block.k)),
+      span_(sizes.span_of(block.k)),
       transposed_(block.a_panels.pack != nullptr || block.a_col != 1),
-      plain_(block.c_in == nullptr && block.alpha == 1 && !scales_sums),
-      adds_(block.c_in != nullptr && block.c_in_col == 1 && block.alpha == 1 && block.beta == 1),
+      plain_(block.c_in == nullptr && block.alpha == 1 && !scales_sums && !has_end()),
+      adds_(block.c_in != nullptr && block.c_in_col == 1 && block.alpha == 1 && block.beta == 1 &&
+            !has_end()),
       alpha_(scales_sums ? T{1} : factor<T>(block.alpha)), beta_(factor<T>(block.beta)) {}
 
 template <class S, class P>
@@ -442,8 +445,23 @@ void Block<S, P>::finish(const T* sums, int64_t sums_row, int64_t i, int64_t j, 
     } else {
       for (int64_t x = 0; x < columns; ++x) row[x] = value(from[x], i + r, j + x);
     }
+    if constexpr (std::is_same_v<S, float> && std::is_same_v<T, float>)
+      if (has_end()) end_row(row, i + r, j, columns);
     copy_run(row, columns, to);
   }
+}
+
+template <class S, class P>
+void Block<S, P>::end_row(T* row, int64_t i, int64_t j, int64_t columns) const {
+  if (block_.added != nullptr) {
+    const T* added = static_cast<const T*>(block_.added) + i * block_.added_row + j;
+    if (columns == nr)
+      for (int64_t x = 0; x < nr; ++x) row[x] += added[x];
+    else
+      for (int64_t x = 0; x < columns; ++x) row[x] += added[x];
+  }
+  if (block_.relu)
+    for (int64_t x = 0; x < nr; ++x) row[x] = T{0} > row[x] ? T{0} : row[x];  // NaN and -0 stay
 }
 
 // P: the type that S is packed as.

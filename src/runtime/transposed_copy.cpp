@@ -6,7 +6,11 @@ namespace {
 
 void copy_plain(const TransposedCopy& t) {
   for (int64_t c = 0; c < t.columns; ++c)
-    for (int64_t r = 0; r < t.rows; ++r) t.to[c * t.to_row + r] = t.from[r * t.from_row + c];
+    for (int64_t r = 0; r < t.rows; ++r) {
+      float x = t.from[r * t.from_row + c];
+      if (t.added != nullptr) x += t.added[c * t.to_row + r];
+      t.to[c * t.to_row + r] = t.relu && x < 0 ? 0 : x;
+    }
 }
 
 }  // namespace

@@ -9,10 +9,15 @@ namespace {
 
 constexpr int64_t lanes = 8;
 
-void copy_block(const float* from, int64_t from_row, float* to, int64_t to_row) {
+__m256 end_of(__m256 x, const float* added, bool relu) {
+  if (added != nullptr) x = _mm256_add_ps(x, _mm256_loadu_ps(added));
+  return relu ? _mm256_max_ps(_mm256_setzero_ps(), x) : x;  // NaN and -0 stay
+}
+
+void copy_block(const TransposedCopy& t, const float* from, int64_t at) {
   __m256 x[lanes], y[lanes];
 #pragma GCC unroll 8
-  for (int64_t i = 0; i < lanes; ++i) x[i] = _mm256_loadu_ps(from + i * from_row);
+  for (int64_t i = 0; i < lanes; ++i) x[i] = _mm256_loadu_ps(from + i * t.from_row);
 #pragma GCC unroll 4
   for (int64_t i = 0; i < lanes; i += 2) {
     y[i] = _mm256_unpacklo_ps(x[i], x[i + 1]);
@@ -27,8 +32,13 @@ void copy_block(const float* from, int64_t from_row, float* to, int64_t to_row) 
   }
 #pragma GCC unroll 4
   for (int64_t i = 0; i < 4; ++i) {
-    _mm256_storeu_ps(to + i * to_row, _mm256_permute2f128_ps(x[i], x[i + 4], 0x20));
-    _mm256_storeu_ps(to + (i + 4) * to_row, _mm256_permute2f128_ps(x[i], x[i + 4], 0x31));
+    y[i] = _mm256_permute2f128_ps(x[i], x[i + 4], 0x20);
+    y[i + 4] = _mm256_permute2f128_ps(x[i], x[i + 4], 0x31);
+  }
+#pragma GCC unroll 8
+  for (int64_t i = 0; i < lanes; ++i) {
+    const int64_t k = at + i * t.to_row;
+    _mm256_storeu_ps(t.to + k, end_of(y[i], t.added == nullptr ? nullptr : t.added + k, t.relu));
   }
 }
 
@@ -38,13 +48,17 @@ void copy(const TransposedCopy& t) {
       const int64_t rows = t.rows - r < lanes ? t.rows - r : lanes;
       const int64_t columns = t.columns - c < lanes ? t.columns - c : lanes;
       const float* from = t.from + r * t.from_row + c;
-      float* to = t.to + c * t.to_row + r;
+      const int64_t at = c * t.to_row + r;
       if (rows == lanes && columns == lanes) {
-        copy_block(from, t.from_row, to, t.to_row);
+        copy_block(t, from, at);
         continue;
       }
       for (int64_t j = 0; j < columns; ++j)
-        for (int64_t i = 0; i < rows; ++i) to[j * t.to_row + i] = from[i * t.from_row + j];
+        for (int64_t i = 0; i < rows; ++i) {
+          float x = from[i * t.from_row + j];
+          if (t.added != nullptr) x += t.added[at + j * t.to_row + i];
+          t.to[at + j * t.to_row + i] = t.relu && x < 0 ? 0 : x;
+        }
     }
 }
 

@@ -26,10 +26,20 @@ void copy(const TransposedCopy& t) {
       for (int64_t i = 0; i < lanes; ++i)
         x[i] = i < rows ? _mm512_maskz_loadu_ps(read, from + i * t.from_row) : _mm512_setzero_ps();
       transpose(x);
-      float* to = t.to + c * t.to_row + r;
+      const int64_t at = c * t.to_row + r;
+      if (t.added != nullptr) {
+#pragma GCC unroll 16
+        for (int64_t i = 0; i < lanes; ++i)
+          if (i < columns)
+            x[i] = _mm512_add_ps(x[i], _mm512_maskz_loadu_ps(written, t.added + at + i * t.to_row));
+      }
+      if (t.relu) {  // NaN and -0 stay
+#pragma GCC unroll 16
+        for (int64_t i = 0; i < lanes; ++i) x[i] = _mm512_max_ps(_mm512_setzero_ps(), x[i]);
+      }
 #pragma GCC unroll 16
       for (int64_t i = 0; i < lanes; ++i)
-        if (i < columns) _mm512_mask_storeu_ps(to + i * t.to_row, written, x[i]);
+        if (i < columns) _mm512_mask_storeu_ps(t.to + at + i * t.to_row, written, x[i]);
     }
 }
 

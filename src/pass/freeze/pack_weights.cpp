@@ -5,7 +5,7 @@
 //   addmm(b, x, w)  ->  packed_addmm(x, panels, b; columns)
 //     panels f32[n/32,k,32] = clone(permute(view(constant_pad_nd(w)); dims=[1,0,2]))
 //
-//   convolution(x, w, b)  ->  packed_convolution(x, panels, b)    w f32[s,l,k..], of one group
+//   convolution(x, w, b)  ->  convolution_pointwise(x, panels, b)  w f32[s,l,k..], of one group
 //     panels f32[s/32,p,32] = clone(permute(view(constant_pad_nd(view(w))); dims=[0,2,1]))
 //
 // Bits are the same. What a product saves is the share of its time in which it would pack w itself:
@@ -24,6 +24,7 @@
 // More than most_rows and most_positions don't pay.
 #include <map>
 
+#include "op/convolution.h"
 #include "pass/freeze/frozen_values.h"
 #include "pass/passes.h"
 
@@ -97,11 +98,9 @@ class Packing {
       const ValueId whole = padded(rows, 0, panels_of(w[0]) * panel - w[0]);
       return b_.permute(b_.view(whole, {Dim(panels_of(w[0])), Dim(panel), Dim(inner)}), {0, 2, 1});
     });
-    NamedAttrs attrs = {{"weight_size", call.in_type(1).shape}};
-    for (const char* name :
-         {"stride", "padding", "dilation", "transposed", "output_padding", "groups"})
-      attrs.emplace_back(name, call.attr(name));
-    return b_.call1("packed_convolution",
+    NamedAttrs attrs = {{"packed_size", call.in_type(1).shape}, {"relu", false}};
+    for (const char* name : convolution_attr_names) attrs.emplace_back(name, call.attr(name));
+    return b_.call1("convolution_pointwise",
                     {call.in(0), panels, call.has(2) ? call.in(2) : ValueId::none()},
                     std::move(attrs));
   }
