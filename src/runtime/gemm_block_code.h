@@ -140,6 +140,7 @@ class Block {
   int64_t span_, span_first_ = 0;
   bool transposed_, plain_;
   bool adds_;  // C_in is added without factors, in registers if its type can be loaded there
+  bool ends_;  // what is added, one number a row or a matrix, is added in registers, in f32
   T alpha_, beta_;
 };
 
@@ -158,6 +159,8 @@ Block<S, P>::Block(const GemmBlock& block)
       plain_(block.c_in == nullptr && block.alpha == 1 && !scales_sums && !has_end()),
       adds_(block.c_in != nullptr && block.c_in_col == 1 && block.alpha == 1 && block.beta == 1 &&
             !has_end()),
+      ends_(std::is_same_v<S, float> && std::is_same_v<T, float> && !adds_ && block.alpha == 1 &&
+            block.beta == 1 && (block.c_in == nullptr || block.c_in_col == 0)),
       alpha_(scales_sums ? T{1} : factor<T>(block.alpha)), beta_(factor<T>(block.beta)) {}
 
 template <class S, class P>
@@ -342,9 +345,16 @@ void Block<S, P>::add_tile(int64_t i, int64_t rows, int64_t j, int64_t first, in
       if (last && adds_) {
         end.added = c_in_ + i * block_.c_in_row + j;
         end.added_row = block_.c_in_row;
+      } else if (last && ends_ && !plain_) {
+        if (c_in_ != nullptr) end.by_row = c_in_ + i * block_.c_in_row;
+        end.by_row_apart = block_.c_in_row;
+        if (block_.added != nullptr)
+          end.added = static_cast<const T*>(block_.added) + i * block_.added_row + j;
+        end.added_row = block_.added_row;
+        end.relu = block_.relu;
       }
       tile(units, a, a_line, b, b_row, end, prefetch);
-      if (last && !plain_ && !adds_) finish(end.c, block_.c_row, i, j, rows, columns);
+      if (last && !plain_ && !adds_ && !ends_) finish(end.c, block_.c_row, i, j, rows, columns);
       return;
     }
   }

@@ -24,15 +24,19 @@ struct Prefetch {
 };
 
 // Where a tile's sums, of type T, are written: to c, after adding the old c (add_c, for all parts
-// of k but the first) and `added`, if it isn't null (for the last part). If `rounded` isn't null,
-// which not every Vec supports, sums are written there instead of c, and `added` has that type too.
+// of k but the first), and for the last part `by_row`, one number for each row, and `added`, if
+// they aren't null; then negative numbers become 0, if relu. If `rounded` isn't null, which not
+// every Vec supports, sums are written there instead of c, and `added` has that type too.
 template <class T, class S = T>
 struct TileEnd {
   T* c = nullptr;
   int64_t c_row = 0;
   bool add_c = false;
+  const T* by_row = nullptr;
+  int64_t by_row_apart = 0;
   const S* added = nullptr;
   int64_t added_row = 0;
+  bool relu = false;
   S* rounded = nullptr;
   int64_t rounded_row = 0;
 };
@@ -66,22 +70,32 @@ void tile(int64_t k, const U* a, int64_t a_line, const U* b, int64_t b_row, cons
   typename V::type sums[rows][2];
 #pragma GCC unroll 16
   for (int i = 0; i < rows; ++i) sums[i][0] = sums[i][1] = V::zero();
-  // One row of C for each line of k, so that these prefetches don't block other reads.
+  // A few rows of C and of what is added for each line of k, so that these prefetches don't block
+  // other reads.
   const bool rounds = !std::is_same_v<S, T> && end.rounded != nullptr;
   const auto* soon =
       reinterpret_cast<const char*>(rounds ? static_cast<const void*>(end.rounded) : end.c);
   const int64_t apart = rounds ? end.rounded_row * static_cast<int64_t>(sizeof(S))
                                : end.c_row * static_cast<int64_t>(sizeof(T));
-  const char* const last = soon + (rows - 1) * apart;
+  const int64_t lines = k > line ? (k + line - 1) / line : 1, at_once = (rows + lines - 1) / lines;
+  const char* const behind = soon + rows * apart;
+  const int64_t to_added =
+      end.added != nullptr && end.added_row == end.c_row
+          ? reinterpret_cast<const char*>(end.added) - reinterpret_cast<const char*>(end.c)
+          : 0;
   while (k > 0) {
     int64_t steps = k < line ? k : line;
     const U* from = a;
     const U* next = a += a_line;
     k -= steps;
     prefetch.next_lines();
-    __builtin_prefetch(soon, 1);
-    __builtin_prefetch(soon + 64, 1);
-    if (soon != last) soon += apart;
+    for (int64_t i = 0; i < at_once && soon != behind; ++i, soon += apart) {
+      __builtin_prefetch(soon, 1);
+      __builtin_prefetch(soon + 64, 1);
+      if (to_added == 0) continue;
+      __builtin_prefetch(soon + to_added);
+      __builtin_prefetch(soon + to_added + 64);
+    }
     do {  // never skipped: clang 19 keeps the sums in memory where a loop may be
       __builtin_prefetch(transposed ? from + a_line : next);
       add_products<U, rows, transposed ? 1 : line>(from, b, sums);
@@ -103,10 +117,17 @@ void tile(int64_t k, const U* a, int64_t a_line, const U* b, int64_t b_row, cons
         V::store_rounded(end.rounded + i * end.rounded_row, sums[i]);
         continue;
       }
-    } else if (end.added != nullptr) {
-      const T* added = end.added + i * end.added_row;
-      sums[i][0] = V::add(V::load(added), sums[i][0]);
-      sums[i][1] = V::add(V::load(added + V::lanes), sums[i][1]);
+    } else {
+      if (end.by_row != nullptr)
+        for (auto& x : sums[i]) x = V::add(x, V::broadcast(end.by_row[i * end.by_row_apart]));
+      if (end.added != nullptr) {
+        const T* added = end.added + i * end.added_row;
+        sums[i][0] = V::add(V::load(added), sums[i][0]);
+        sums[i][1] = V::add(V::load(added + V::lanes), sums[i][1]);
+      }
+      if constexpr (std::is_same_v<T, float>)
+        if (end.relu)
+          for (auto& x : sums[i]) x = V::not_negative(x);
     }
     V::store(row, sums[i][0]);
     V::store(row + V::lanes, sums[i][1]);

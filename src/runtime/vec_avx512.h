@@ -14,6 +14,7 @@ struct Vec<float> {
   static void store(float* to, type v) { _mm512_storeu_ps(to, v); }
   static type add(type x, type y) { return _mm512_add_ps(x, y); }
   static type multiply_add(type x, type y, type z) { return _mm512_fmadd_ps(x, y, z); }
+  static type not_negative(type x) { return _mm512_max_ps(zero(), x); }  // NaN and -0 stay
 
   // Four rows of sixteen columns at a time: columns j, j + 4, j + 8 and j + 12 share a register,
   // 128 bits each, so that no exchange crosses a 128-bit lane.

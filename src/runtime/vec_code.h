@@ -24,5 +24,6 @@ struct Vec {
   static void store(T* to, type v) { std::memcpy(to, &v, sizeof v); }
   static type add(type x, type y) { return x + y; }
   static type multiply_add(type x, type y, type z) { return z + x * y; }
+  static type not_negative(type x) { return zero() > x ? zero() : x; }  // NaN and -0 stay
   static int64_t transpose_columns(const T*, int64_t, int64_t, T*) { return 0; }
 };
