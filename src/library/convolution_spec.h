@@ -33,8 +33,7 @@ struct ConvolutionSpec {
   Sizes3 large = {1, 1, 1}, small = {1, 1, 1}, kernel = {1, 1, 1};
   Sizes3 stride = {1, 1, 1}, padding = {0, 0, 0}, dilation = {1, 1, 1};
   bool has_bias = false;  // one element for each channel of the result; not with to_weight
-  // With to_small, in f32: a value of the result's shape is added to it, then negative numbers become
-  // 0.
+  // With to_small, in f32: a value of the result's shape is added, then negative numbers become 0.
   bool has_added = false, relu = false;
   // The weight is in panels [small_channels / gemm_panel, k, gemm_panel] (gemm_spec.h), with k =
   // (channel, tap), numbers for no channel don't matter. With to_small, in f32, of one group.

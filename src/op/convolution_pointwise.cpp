@@ -4,12 +4,13 @@
 //   y = convolution(input, weight, bias) + other, then max(y, 0) if relu
 //
 //   packed_size []         weight as it lies
-//   packed_size [s,l,k..]  weight is in panels[s / 32, p, s % 32], p the row-major index of (l, k..)
+//   packed_size [s,l,k..]  weight is in panels[s / 32, p, s % 32], p the row-major index of
+//                          (l, k..)
 //
 //   (P1) f32, not transposed
 //   (P2) other has the type of the result
-//   (P3) packed: groups is 1, and weight is f32[a,p,32], with a and p those of packed_size, a rounded
-//        up; numbers for no s don't matter
+//   (P3) packed: groups is 1, and weight is f32[a,p,32], with a and p those of packed_size, a
+//        rounded up; numbers for no s don't matter
 //   (C1..C8) convolution.h, with a weight of packed_size if it is packed
 //
 // Bitwise equal to the calls that it stands for, with one pass over y. fuse_convolution_pointwise

@@ -1,6 +1,6 @@
 // convolution_windows.h for f32 with AVX-512: sixteen columns at a time. With a stride of one, a
-// vector is assembled from masked loads, one for each run of adjacent elements; with a stride of two
-// from every other element of two loads; else it is gathered. Masked elements aren't read.
+// vector is assembled from masked loads, one for each run of adjacent elements; with a stride of
+// two from every other element of two loads; else it is gathered. Masked elements aren't read.
 #include "runtime/convolution_walk.h"
 #include "runtime/convolution_windows.h"
 

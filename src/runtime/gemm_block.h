@@ -10,8 +10,8 @@
 //                                  integers       wrap around, as their type does
 //
 // Sums are in the order of k, which is cut in equal parts of at most max_kc: the order depends on
-// k, the type and the instruction set alone. 64 parts are a span; floating sums of spans are added
-// up in f64 in the scratch, so that the error doesn't grow with k.
+// k, the type and the instruction set alone. 64 parts (f32: 128) are a span; floating sums of spans
+// are added up in f64 in the scratch, so that the error doesn't grow with k.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -27,8 +27,8 @@ namespace cleave::runtime {
 // A function that writes panels of an operand, instead of a matrix with strides (the windows of a
 // convolution). `to` gets numbers k in [first_k, first_k + count_k) of the columns of B, or rows of
 // A, [first_column, first_column + columns), nr numbers for each k, zeros after `columns`, in the
-// type of the sums (f32 for bf16 and f16). columns <= nr; the kernel may ask for panels in any order
-// and repeatedly, from any thread.
+// type of the sums (f32 for bf16 and f16). columns <= nr; the kernel may ask for panels in any
+// order and repeatedly, from any thread.
 struct PanelSource {
   void (*pack)(const void* self, int64_t first_k, int64_t count_k, int64_t first_column,
                int64_t columns, void* to) = nullptr;
@@ -59,8 +59,8 @@ struct GemmBlock {
   // at its column b_first, a multiple of nr.
   bool b_packed = false;
   int64_t b_first = 0;
-  // If given, a and its strides are ignored; of types that are summed as they are packed. The scratch
-  // is that of round_up(m, nr) rows.
+  // If given, a and its strides are ignored; of types that are summed as they are packed. The
+  // scratch is that of round_up(m, nr) rows.
   PanelSource a_panels = {};
   // If a_run isn't 0, a_col is 1 and the rows of A are in runs of a_run elements: element k of a
   // row is at x / a_run * a_next + x % a_run, with x = a_first + k.

@@ -12,11 +12,15 @@
 //         tile: rows x nr sums in registers; adds C_in if alpha = beta = 1
 //         finish: alpha, beta, rounding, after the last part
 
-// The most values of k between two packings.
+// The most values of k between two packings: how many of one part fit the caches. In f32 half as
+// many and the same for all instruction sets: the rounding errors of a part grow with its length.
 template <class T>
 inline constexpr int64_t kc_of = kc_bytes / sizeof(T);
+template <>
+inline constexpr int64_t kc_of<float> = 192;
 // How many such parts of k are summed before the sums are added to f64 totals.
-inline constexpr int64_t span_parts = 64;
+template <class T>
+inline constexpr int64_t span_parts = std::is_same_v<T, float> ? 128 : 64;
 template <class T>
 inline constexpr int64_t nr_of = 2 * Vec<T>::lanes;
 
@@ -62,7 +66,7 @@ class Block {
       .mr = mr_of<P>,
       .nr = nr_of<typename Packed<P>::Unit>,
       .max_kc = kc_of<P>,
-      .span = span_parts * kc_of<P>,
+      .span = span_parts<P> * kc_of<P>,
       .depth = Packed<P>::depth,
       .packed_size = sizeof(P),
       .sum_size = sizeof(typename Packed<P>::Sum),

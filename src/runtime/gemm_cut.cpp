@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t round_up(int64_t a, int64_t unit) { return ceil_div(a, unit) * unit; }
 
-// A piece's part of A (m x 384 f32 at a time) stays in the second-level cache. C needn't, since it
+// A piece's part of A (m x 192 f32 at a time) stays in the second-level cache. C needn't, since it
 // is prefetched; with narrower pieces A would be packed more often.
 constexpr int64_t max_rows = 256;
 constexpr double per_piece = 300;

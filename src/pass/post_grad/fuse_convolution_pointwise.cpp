@@ -5,8 +5,8 @@
 //   relu(add(convolution(..), other))  ->  one call, by one rule after the other
 //
 // In f32, not transposed; other has the type of the result. The convolution has no other user. It
-// may be a convolution_pointwise that does neither yet (pack_weights). Bits are the same; a pass over
-// the result is saved, or two.
+// may be a convolution_pointwise that does neither yet (pack_weights). Bits are the same; one or two
+// passes over the result are saved.
 // Source: mkldnn_fusion.py, PyTorch 2.13.
 #include "op/convolution.h"
 #include "pass/passes.h"
