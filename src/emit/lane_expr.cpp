@@ -185,11 +185,11 @@ std::string LaneExprWriter::load(const Expr& e, const std::string& on) {
               ? fmt::format("strided_{}_first({}, {}, {})", type, at, stride, loop_.left)
               : fmt::format("strided_{}({}, {})", type, at, stride);
   } else {
-    if (mask.empty() && !loop_.left.empty())
-      mask = fmt::format("{}({})", x("first_i32"), loop_.left);
     const std::string at = vector(index, on);
-    out = mask.empty() ? fmt::format("gather_{}({}, {})", type, base, at)
-                       : fmt::format("gather_{}_where({}, {}, {})", type, base, at, mask);
+    out = !mask.empty() ? fmt::format("gather_{}_where({}, {}, {})", type, base, at, mask)
+          : !loop_.left.empty()
+              ? fmt::format("gather_{}_first({}, {}, {})", type, base, at, loop_.left)
+              : fmt::format("gather_{}({}, {})", type, base, at);
   }
   switch (stored) {
     case DType::bf16:

@@ -35,6 +35,8 @@
                    p[i[0]], p[i[1]], p[i[2]], p[i[3]], p[i[4]], p[i[5]], p[i[6]], p[i[7]],       \
                    p[i[8]], p[i[9]], p[i[10]], p[i[11]], p[i[12]], p[i[13]], p[i[14]],           \
                    p[i[15]]}; }                                                                  \
+  INLINE S##x16 gather_##S##x16_first(const T *p, i64x16 i, int64_t left) {                      \
+    return gather_##S##x16(p, select_i64x16(first_i32x16(left), i, all_i64x16(i[0]))); }         \
   INLINE S##x16 gather_##S##x16_where(const T *p, i64x16 i, i32x16 on) {                         \
     S##x16 v = {};                                                                               \
     for (int l = 0; l < 16; ++l) if (on[l]) v[l] = p[i[l]];                                      \

@@ -5,8 +5,8 @@
 //   relu(add(convolution(..), other))  ->  one call, by one rule after the other
 //
 // In f32, not transposed; other has the type of the result. The convolution has no other user. It
-// may be a convolution_pointwise that does neither yet (pack_weights). Bits are the same; one or two
-// passes over the result are saved.
+// may be a convolution_pointwise that does neither yet (pack_weights). Bits are the same; passes
+// over the result are saved.
 // Source: mkldnn_fusion.py, PyTorch 2.13.
 #include "op/convolution.h"
 #include "pass/passes.h"
@@ -36,10 +36,11 @@ class Fusion {
 
  private:
   static bool is_plain_sum(const OpView& call) {
-    return call.has(1) && call.float_attr("alpha") == 1 && has_type_of_result(call, 0) &&
+    return call.float_attr("alpha") == 1 && has_type_of_result(call, 0) &&
            has_type_of_result(call, 1);
   }
   static bool has_type_of_result(const OpView& call, int k) {
+    if (!call.has(k) || call.is_number(k)) return false;
     const Type &t = call.in_type(k), &y = call.out_type(0);
     return t.dtype == y.dtype && t.shape == y.shape && t.device == y.device;
   }
