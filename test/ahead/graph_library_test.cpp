@@ -28,36 +28,43 @@ HostTensor tensor_of(const Type& t, uint64_t seed) {
 // A graph's placeholders: inputs, and state with values.
 struct Built {
   explicit Built(const std::string& text, const Target& target = Target::here()) {
-    source.graph = value_or_throw(parse(text, "test", registry())).main;
     source.ops = &registry();
     source.options.target = target;
-    const Graph& g = source.graph;
+    source.sized.push_back({{}, {value_or_throw(parse(text, "test", registry())).main, {}}});
+    ahead::Source::Program& program = source.sized[0].step;
+    const Graph& g = program.graph;
     for (const Placeholder& p : g.placeholders()) {
       const std::string& name = g.name(p.value);
       const HostTensor value = tensor_of(g.type(p.value), name[0]);
       values.push_back(value);
       if (p.role == Role::input) {
-        source.inputs.push_back({name, name});
+        source.inputs.push_back(name);
+        program.inputs.push_back(name);
         inputs.push_back(value);
       } else {
-        source.state.push_back({name, name, std::string(name_of(p.role)),
+        program.state[name] = source.state.size();
+        source.state.push_back({name, std::string(name_of(p.role)),
                                 p.role == Role::constant ? standalone::StateKind::constant
                                                          : standalone::StateKind::state,
                                 value});
       }
     }
     for (size_t k = 0; k < g.returns().size(); ++k)
-      if (g.returns()[k].kind != ReturnKind::update)
-        source.outputs.push_back({k, "out." + std::to_string(k)});
+      if (g.returns()[k].kind != ReturnKind::update) {
+        program.outputs.emplace_back(k);
+        source.outputs.push_back("out." + std::to_string(k));
+      }
   }
   HostTensors outputs() const {
     HostTensors out;
-    for (const ahead::Source::Output& o : source.outputs) {
-      const Type& t = returned_type(source.graph, o.result);
+    for (const auto& result : source.sized[0].step.outputs) {
+      const Type& t = returned_type(graph(), *result);
       out.emplace_back(t.dtype, static_shape(t), strides_of(t));
     }
     return out;
   }
+
+  const Graph& graph() const { return source.sized[0].step.graph; }
 
   ahead::Source source;
   HostTensors values, inputs;  // of all placeholders; of inputs
@@ -71,7 +78,7 @@ void compare(const std::string& text, WeightPlace weights = WeightPlace::inside)
       value_or_throw(ahead::build_library(b.source, folder / "g.so", {.weights = weights}));
   Library library(built.path, "g");
   Opened run(library);
-  auto program = value_or_throw(CompiledProgram::compile(b.source.graph, registry(), {}));
+  auto program = value_or_throw(CompiledProgram::compile(b.graph(), registry(), {}));
   auto instance = value_or_throw(Instance::make(program, nullptr));
   HostTensors mine = b.values;
   for (size_t k = 0; k < mine.size(); ++k)
@@ -81,8 +88,8 @@ void compare(const std::string& text, WeightPlace weights = WeightPlace::inside)
     HostTensors out = b.outputs();
     ASSERT_EQ(run.run(b.inputs, out), CLEAVE_DONE) << run.message();
     for (size_t k = 0; k < out.size(); ++k) {
-      const size_t result = b.source.outputs[k].result;
-      const Type& t = returned_type(b.source.graph, result);
+      const size_t result = *b.source.sized[0].step.outputs[k];
+      const Type& t = returned_type(b.graph(), result);
       const HostTensor expected = HostTensor::borrow(t.dtype, static_shape(t), strides_of(t),
                                                      const_cast<void*>(instance->result(result)));
       EXPECT_TRUE(out[k].same_bits(expected)) << "run " << i << " out " << k;
@@ -90,14 +97,14 @@ void compare(const std::string& text, WeightPlace weights = WeightPlace::inside)
   }
   size_t input = 0;
   for (size_t k = 0; k < mine.size(); ++k) {
-    const Placeholder& p = b.source.graph.placeholders()[k];
+    const Placeholder& p = b.graph().placeholders()[k];
     if (p.role == Role::input) {
       EXPECT_TRUE(b.inputs[input++].same_bits(mine[k])) << k;
       continue;
     }
     HostTensor got(mine[k].dtype(), mine[k].shape());
-    ASSERT_EQ(run.get_state(b.source.graph.name(p.value), got), CLEAVE_DONE) << run.message();
-    EXPECT_TRUE(got.same_bits(mine[k])) << b.source.graph.name(p.value);
+    ASSERT_EQ(run.get_state(b.graph().name(p.value), got), CLEAVE_DONE) << run.message();
+    EXPECT_TRUE(got.same_bits(mine[k])) << b.graph().name(p.value);
   }
 }
 
@@ -184,7 +191,7 @@ TEST(GraphLibrary, what_is_bound_is_used_until_something_else_is) {
   Opened run(library);
   auto* const bind =
       library.get<int(cleave_instance*, const char*, const cleave_tensor*, cleave_error*)>("bind");
-  HostTensor buffer = tensor_of(b.source.graph.type(b.source.graph.find("b")), 0);
+  HostTensor buffer = tensor_of(b.graph().type(b.graph().find("b")), 0);
   const HostTensor before = buffer;
   std::vector<int64_t> strides;
   const cleave_tensor c = as_c(buffer, strides);

@@ -85,7 +85,8 @@ Result<Memory> run_library(const Graph& g, const OpRegistry& ops, const StageOpt
   static const auto folder =
       value_or_throw(runtime::PrivateFolder::make(std::filesystem::temp_directory_path()));
   ahead::Source source;
-  source.graph = g;
+  source.sized.push_back({{}, {g, {}}});
+  ahead::Source::Program& program = source.sized[0].step;
   source.ops = &ops;
   source.options = options;
   HostTensors in, out;
@@ -97,17 +98,20 @@ Result<Memory> run_library(const Graph& g, const OpRegistry& ops, const StageOpt
     });
     HostTensor value = tensor_of(g.type(p.value), inputs[k]);
     if (p.role == Role::input && !is_updated) {
-      source.inputs.push_back({name, name});
+      source.inputs.push_back(name);
+      program.inputs.push_back(name);
       in.push_back(std::move(value));
     } else {
       const auto kind = p.role == Role::constant && !is_updated ? standalone::StateKind::constant
                                                                 : standalone::StateKind::state;
-      source.state.push_back({name, name, std::string(name_of(p.role)), kind, std::move(value)});
+      program.state[name] = source.state.size();
+      source.state.push_back({name, std::string(name_of(p.role)), kind, std::move(value)});
     }
   }
   for (size_t k = 0; k < g.returns().size(); ++k) {
     if (g.returns()[k].kind == ReturnKind::update) continue;
-    source.outputs.push_back({k, fmt::format("out.{}", k)});
+    source.outputs.push_back(fmt::format("out.{}", k));
+    program.outputs.emplace_back(k);
     const Type& t = g.type(g.returns()[k].value);
     out.emplace_back(t.dtype, static_shape(t));
   }
