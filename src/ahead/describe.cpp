@@ -31,7 +31,8 @@ Json inputs_of(const standalone::ProgramFile& file) {
     Json item = tensor(i.name, i.type);
     if (file.sized.size() > 1) {
       item["dims"] = Json::array();
-      for (const standalone::DimEntry& d : i.dims) item["dims"].push_back(d.text);
+      for (size_t d = 0; d < i.dims.size(); ++d)
+        item["dims"].push_back(i.type.shape[d] < 0 ? Json(i.dims[d].text) : Json(i.type.shape[d]));
     }
     item["updated"] = i.is_updated;
     out.push_back(std::move(item));
