@@ -84,8 +84,11 @@ standalone::CodeEntry PackedCode::add(const WrittenProgram& written, const std::
   }
   for (SourceUnit& unit : units)
     if (unit.from == SourceUnit::From::kernels) add_unit(std::move(unit));
+  for (Storage& s : out.thunks.storages)
+    if (s.placeholder < 0) s.name.clear();
   for (Thunk& thunk : out.thunks.thunks) {
     thunk.node = {};
+    if (auto* call = std::get_if<KernelCall>(&thunk.work)) call->in_place.clear();
     auto* call = std::get_if<ForeignCall>(&thunk.work);
     if (!call) continue;
     const bool calls_back = is_callback(*call);

@@ -35,7 +35,7 @@ struct ForeignEntry {
 };
 
 struct CodeEntry {
-  ThunkProgram thunks;  // C text and symbols are left out
+  ThunkProgram thunks;  // without what runs don't read: C text, most names
   std::vector<int64_t> offsets;
   int64_t arena_bytes = 0;
   std::vector<KernelEntry> kernels;
